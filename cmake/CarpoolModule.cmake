@@ -1,0 +1,33 @@
+# carpool_module(NAME name SOURCES … [USES modules…] [LIBRARIES public…] [PRIVATE_LIBRARIES …] [TESTS …])
+#
+# Makes the library carpool_<name> from src/<name>/ and, when tests are built, one executable
+# carpool_<name>_test from its tests/ folder. USES names modules of ours: an arrow of
+# ARCHITECTURE.md, which tests/checks/include_arrows.py holds against the #include lines.
+function(carpool_module)
+  cmake_parse_arguments(ARG "" "NAME" "SOURCES;USES;LIBRARIES;PRIVATE_LIBRARIES;TESTS" ${ARGN})
+  set(target carpool_${ARG_NAME})
+  if(ARG_SOURCES)
+    add_library(${target} STATIC ${ARG_SOURCES})
+    set(scope PUBLIC)
+    target_link_libraries(${target} PRIVATE carpool_warnings ${ARG_PRIVATE_LIBRARIES})
+  else()
+    add_library(${target} INTERFACE)
+    set(scope INTERFACE)
+  endif()
+  list(TRANSFORM ARG_USES PREPEND carpool_ OUTPUT_VARIABLE uses)
+  target_include_directories(${target} ${scope} ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(${target} ${scope} ${uses} ${ARG_LIBRARIES})
+  if(CARPOOL_TESTS AND ARG_TESTS)
+    carpool_test(NAME ${target}_test LABEL unit SOURCES ${ARG_TESTS} LIBRARIES ${target})
+  endif()
+endfunction()
+
+# carpool_test(NAME target LABEL label SOURCES … LIBRARIES …): a GoogleTest program whose cases run
+# under CTest with that label. Tests find the repository's data through CARPOOL_SOURCE_DIR.
+function(carpool_test)
+  cmake_parse_arguments(ARG "" "NAME;LABEL" "SOURCES;LIBRARIES" ${ARGN})
+  add_executable(${ARG_NAME} ${ARG_SOURCES})
+  target_link_libraries(${ARG_NAME} PRIVATE carpool_warnings ${ARG_LIBRARIES} GTest::gtest_main)
+  target_compile_definitions(${ARG_NAME} PRIVATE CARPOOL_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  gtest_discover_tests(${ARG_NAME} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 300)
+endfunction()

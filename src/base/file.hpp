@@ -1,0 +1,21 @@
+// Whole files in and out. Writing is all or nothing: a reader sees the old content or the new.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+
+namespace carpool {
+
+inline constexpr std::size_t kMaxFileBytes = std::size_t{256} << 20U;
+
+// The content of a regular file of at most kMaxFileBytes.
+[[nodiscard]] Result<std::string> read_file(const std::filesystem::path& path);
+
+// Writes beside the target, syncs, renames over it, and syncs the folder.
+[[nodiscard]] Result<void> write_file(const std::filesystem::path& path, std::string_view content);
+
+}  // namespace carpool

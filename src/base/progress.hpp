@@ -1,0 +1,32 @@
+// Progress of long work for a person who waits: one line on standard error, redrawn on a terminal,
+// silent elsewhere and for anything that ends within two seconds.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+
+namespace carpool {
+
+class Progress {
+ public:
+  enum class Show { OnTerminal, Never };
+
+  Progress(std::string what, std::size_t total, Show show);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  // One more unit of work is done; `detail` names it ("kace-rf, seed 20").
+  void advance(const std::string& detail);
+
+ private:
+  std::string what_;
+  std::size_t total_;
+  std::size_t done_ = 0;
+  bool visible_;
+  bool drawn_ = false;
+  std::chrono::steady_clock::time_point started_;
+};
+
+}  // namespace carpool

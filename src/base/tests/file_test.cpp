@@ -1,0 +1,46 @@
+#include "base/file.hpp"
+
+#include <filesystem>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace carpool {
+namespace {
+
+class FileTest : public testing::Test {
+ protected:
+  std::filesystem::path folder_ = std::filesystem::path(testing::TempDir()) /
+                                  testing::UnitTest::GetInstance()->current_test_info()->name();
+  void SetUp() override { std::filesystem::create_directories(folder_); }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+};
+
+TEST_F(FileTest, WrittenContentIsReadBackAndNothingElseIsLeft) {
+  const auto path = folder_ / "model.json";
+  ASSERT_TRUE(write_file(path, "first").has_value());
+  ASSERT_TRUE(write_file(path, "second").has_value());
+  EXPECT_EQ(read_file(path), "second");
+  const auto entries = std::distance(std::filesystem::directory_iterator(folder_), {});
+  EXPECT_EQ(entries, 1);
+}
+
+TEST_F(FileTest, MissingFileIsNotFoundAndNamed) {
+  const auto content = read_file(folder_ / "absent.csv");
+  ASSERT_FALSE(content.has_value());
+  EXPECT_EQ(content.error().code, ErrorCode::NotFound);
+  EXPECT_NE(content.error().message.find("absent.csv"), std::string::npos);
+}
+
+TEST_F(FileTest, FolderIsNotAFile) {
+  const auto content = read_file(folder_);
+  ASSERT_FALSE(content.has_value());
+  EXPECT_EQ(content.error().code, ErrorCode::InvalidInput);
+}
+
+TEST_F(FileTest, WritingIntoAMissingFolderFails) {
+  EXPECT_FALSE(write_file(folder_ / "no" / "file", "x").has_value());
+}
+
+}  // namespace
+}  // namespace carpool

@@ -1,0 +1,18 @@
+// A candidate group: which workloads would share one GPU, and with which MPS thread limits.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace carpool {
+
+inline constexpr double kAllThreads = 100.0;
+
+struct Tenant {
+  std::size_t profile = 0;           // index into the profiles that the caller works with
+  double thread_limit = kAllThreads;  // CUDA_MPS_ACTIVE_THREAD_PERCENTAGE, 0 < limit <= 100
+};
+
+using Group = std::vector<Tenant>;
+
+}  // namespace carpool

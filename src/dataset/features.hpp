@@ -1,0 +1,39 @@
+// Which metrics a model looks at, and the matrices that it gets.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <Eigen/Core>
+
+#include "base/result.hpp"
+#include "core/group.hpp"
+#include "core/profile.hpp"
+#include "dataset/dataset.hpp"
+
+namespace carpool {
+
+// Metrics by name, so that a model file can be applied to profiles of another dataset.
+struct FeatureSelection {
+  std::vector<MetricInfo> metrics;
+  bool exclusive_throughput = true;  // appended as the last column
+  [[nodiscard]] std::size_t size() const { return metrics.size() + (exclusive_throughput ? 1 : 0); }
+};
+
+// "default" (all but group xu), "kernel", "system", "none", "xu", "default+xu".
+[[nodiscard]] Result<FeatureSelection> select_features(const Dataset& dataset,
+                                                       std::string_view name);
+
+// One row a profile. A missing value becomes the mean of its column over the profiles that have it.
+[[nodiscard]] Eigen::MatrixXd member_features(const FeatureSelection& selection,
+                                              std::span<const Profile> profiles);
+
+// One row a group: each column summed or averaged over the members (exclusive throughput summed).
+[[nodiscard]] Eigen::MatrixXd group_features(const FeatureSelection& selection,
+                                             const Eigen::MatrixXd& member_features,
+                                             std::span<const Group> groups);
+
+}  // namespace carpool

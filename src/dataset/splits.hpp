@@ -1,0 +1,51 @@
+// Which measured rows a model may see, and which it is judged on.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "dataset/dataset.hpp"
+
+namespace carpool {
+
+// Positions into GroupTable::rows.
+struct Split {
+  std::string label;                 // "n_occur 3, seed 10"
+  std::vector<std::size_t> fit;      // what the published procedure fits on
+  std::vector<std::size_t> holdout;  // training rows that it leaves unused
+  std::vector<std::size_t> test;
+  std::optional<std::size_t> target;  // profile; set: scored on this workload alone
+
+  [[nodiscard]] std::vector<std::size_t> training() const;  // fit, then holdout
+};
+
+// A split file: `role`, a row key (row_id, pair_id or triple_id), and n_occur or train_ratio with
+// seed, or target, optionally table. Empty conditions take every split of the file; rows of other
+// tables are passed over. Every key must be an id of the table.
+struct SplitFilter {
+  std::optional<int> n_occur;
+  std::optional<double> train_ratio;
+};
+[[nodiscard]] Result<std::vector<Split>> load_splits(const std::filesystem::path& file,
+                                                     const Dataset& dataset,
+                                                     const GroupTable& table,
+                                                     const SplitFilter& filter);
+
+// The published rule: walk the rows in the order of NumPy's permutation(seed), pass over groups of
+// equal members, take a row for training while some member has been taken fewer than n_occur times.
+[[nodiscard]] Split n_occur_split(const GroupTable& table, int n_occur, std::uint32_t seed);
+
+// A random share of the rows trains, the rest tests. Rows of the same members stay on one side.
+[[nodiscard]] Split random_split(const GroupTable& table, double train_fraction, std::uint32_t seed);
+
+// One split per workload: test = rows with that workload, training = rows without it and without
+// any workload of the same model and task (where the dataset names them).
+[[nodiscard]] std::vector<Split> leave_one_out_splits(const Dataset& dataset,
+                                                      const GroupTable& table);
+
+}  // namespace carpool
