@@ -11,7 +11,7 @@
 namespace carpool {
 
 std::string sha256_hex(std::string_view content) {
-  sha256_ctx context;
+  sha256_ctx context{};
   nettle_sha256_init(&context);
   nettle_sha256_update(
       &context, content.size(), reinterpret_cast<const std::uint8_t*>(content.data()));
@@ -32,7 +32,7 @@ std::string base64_encode(std::string_view bytes) {
 }
 
 Result<std::string> base64_decode(std::string_view text) {
-  base64_decode_ctx context;
+  base64_decode_ctx context{};
   nettle_base64_decode_init(&context);
   std::string bytes(BASE64_DECODE_LENGTH(text.size()), '\0');
   std::size_t length = bytes.size();

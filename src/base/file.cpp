@@ -1,11 +1,10 @@
 #include "base/file.hpp"
 
+#include <cerrno>
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <system_error>
+#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -64,10 +63,8 @@ Result<std::string> read_file(const std::filesystem::path& path) {
     return invalid_input(fmt::format("{} is not a regular file", path.string()));
   }
   if (static_cast<std::size_t>(status.st_size) > kMaxFileBytes) {
-    return invalid_input(fmt::format("{} has {} bytes; at most {} are read",
-                                     path.string(),
-                                     status.st_size,
-                                     kMaxFileBytes));
+    return invalid_input(fmt::format(
+        "{} has {} bytes; at most {} are read", path.string(), status.st_size, kMaxFileBytes));
   }
   std::string content(static_cast<std::size_t>(status.st_size), '\0');
   std::size_t filled = 0;

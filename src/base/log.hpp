@@ -13,9 +13,17 @@ void set_log_level(LogLevel level);
 
 void log_message(LogLevel level, std::string_view message);
 
-inline void log_debug(std::string_view message) { log_message(LogLevel::Debug, message); }
-inline void log_info(std::string_view message) { log_message(LogLevel::Info, message); }
-inline void log_warning(std::string_view message) { log_message(LogLevel::Warning, message); }
-inline void log_error(std::string_view message) { log_message(LogLevel::Error, message); }
+inline void log_debug(std::string_view message) {
+  log_message(LogLevel::Debug, message);
+}
+inline void log_info(std::string_view message) {
+  log_message(LogLevel::Info, message);
+}
+inline void log_warning(std::string_view message) {
+  log_message(LogLevel::Warning, message);
+}
+inline void log_error(std::string_view message) {
+  log_message(LogLevel::Error, message);
+}
 
 }  // namespace carpool

@@ -1,5 +1,6 @@
 // Random numbers that agree, draw for draw, with NumPy's legacy RandomState. The published splits
-// were made with pandas and scikit-learn, which draw from it: the same seed must give the same rows.
+// were made with pandas and scikit-learn, which draw from it: the same seed must give the same
+// rows.
 #pragma once
 
 #include <cstddef>
@@ -37,8 +38,6 @@ struct HoldOut {
 };
 
 // scikit-learn's train_test_split on the positions 0 … count-1.
-[[nodiscard]] HoldOut train_test_split(std::size_t count,
-                                       double test_fraction,
-                                       std::uint32_t seed);
+[[nodiscard]] HoldOut train_test_split(std::size_t count, double test_fraction, std::uint32_t seed);
 
 }  // namespace carpool

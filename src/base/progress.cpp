@@ -1,8 +1,7 @@
 #include "base/progress.hpp"
 
-#include <unistd.h>
-
 #include <cstdio>
+#include <unistd.h>
 #include <utility>
 
 #include <fmt/format.h>
@@ -34,8 +33,7 @@ void Progress::advance(const std::string& detail) {
     return;
   }
   const double seconds = std::chrono::duration<double>(elapsed).count();
-  const double left =
-      seconds / static_cast<double>(done_) * static_cast<double>(total_ - done_);
+  const double left = seconds / static_cast<double>(done_) * static_cast<double>(total_ - done_);
   fmt::print(stderr,
              "\r\033[K{}  {}/{}  {:.0f} s gone, about {:.0f} s left  {}",
              what_,

@@ -9,7 +9,7 @@ namespace carpool {
 inline constexpr double kAllThreads = 100.0;
 
 struct Tenant {
-  std::size_t profile = 0;           // index into the profiles that the caller works with
+  std::size_t profile = 0;            // index into the profiles that the caller works with
   double thread_limit = kAllThreads;  // CUDA_MPS_ACTIVE_THREAD_PERCENTAGE, 0 < limit <= 100
 };
 

@@ -39,6 +39,9 @@ struct Dataset {
 
   // Index into `profiles`, or nothing.
   [[nodiscard]] std::optional<std::size_t> find(std::string_view workload) const;
+
+  // The message for a name that `find` does not know, with the nearest name that it does.
+  [[nodiscard]] std::string unknown_workload(std::string_view name) const;
 };
 
 // One measured group.
@@ -46,6 +49,9 @@ struct GroupRow {
   std::int64_t id = 0;             // column `id`, or the row number from 0
   Group members;                   // indices into Dataset::profiles
   std::vector<double> throughput;  // units/s of each member, same order
+  // Column `campaign`, may be empty: rows of different campaigns may come from different software
+  // versions.
+  std::string campaign{};
 
   [[nodiscard]] double sum() const;
   [[nodiscard]] bool contains(std::size_t profile) const;

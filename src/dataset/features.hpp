@@ -23,11 +23,14 @@ struct FeatureSelection {
   [[nodiscard]] std::size_t size() const { return metrics.size() + (exclusive_throughput ? 1 : 0); }
 };
 
-// "default" (all but group xu), "kernel", "system", "none", "xu", "default+xu".
+// "default" (all but group xu), "kernel", "system", "none", "default+xu": metrics by their group,
+// and the throughput alone. "xu": the published baseline of Xu et al., group xu with sm_busy_pct
+// and mem_busy_pct and without the throughput alone. An error where the dataset has no such group.
 [[nodiscard]] Result<FeatureSelection> select_features(const Dataset& dataset,
                                                        std::string_view name);
 
-// One row a profile. A missing value becomes the mean of its column over the profiles that have it.
+// One row a profile. A missing value becomes the mean of its column over the profiles that have it
+// (0 where none has).
 [[nodiscard]] Eigen::MatrixXd member_features(const FeatureSelection& selection,
                                               std::span<const Profile> profiles);
 

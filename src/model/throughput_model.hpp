@@ -20,9 +20,9 @@ namespace carpool {
 
 // What a model file says of its origin.
 struct ModelCard {
-  std::string kind;                    // name in the table of models
-  std::string data_hash;               // fingerprint of dataset and training rows
-  std::string dataset;                 // folder name and GPU it was measured on
+  std::string kind;       // name in the table of models
+  std::string data_hash;  // fingerprint of dataset and training rows
+  std::string dataset;    // folder name and GPU it was measured on
   std::string throughput_unit;
   std::vector<std::string> features;   // metrics looked at
   std::vector<std::string> workloads;  // seen in training
@@ -65,9 +65,9 @@ class ThroughputModel {
 // Everything a trainer may look at.
 struct TrainingSet {
   const Dataset* dataset = nullptr;
-  std::vector<GroupRow> rows;  // fit rows first, then holdout
-  std::size_t fit_rows = 0;    // the first so many are what the published procedures fit on
-  std::vector<GroupRow> partitions;      // groups measured under thread limits; may be empty
+  std::vector<GroupRow> rows;        // fit rows first, then holdout
+  std::size_t fit_rows = 0;          // the first so many are what the published procedures fit on
+  std::vector<GroupRow> partitions;  // groups measured under thread limits; may be empty
   std::vector<LimitedRun> limited_runs;  // workloads alone under thread limits; may be empty
   std::string features = "default";      // see select_features()
   std::uint64_t seed = 0;

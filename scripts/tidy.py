@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""Runs clang-tidy over the sources of a build folder: all of them, or those that changed.
+
+Usage: scripts/tidy.py --every|--changed BUILD_FOLDER
+
+Changed is what differs from the commit where this branch left the main one, or, on the main branch
+itself, from the commit before; a changed header stands for the source of the same name. What was
+found clean is remembered in the build folder under a hash of the source, of every header of ours
+that it reaches, and of the configuration: only what is new is looked at.
+"""
+
+import concurrent.futures
+import hashlib
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+TOOL = "clang-tidy-19"
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+
+
+def git(*arguments):
+    """The output of a git command, or None where it fails (no git, no repository, no such name)."""
+    try:
+        done = subprocess.run(["git", "-C", ROOT, *arguments], capture_output=True, text=True)
+    except OSError:
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def base_commit():
+    """Where this branch left the main one; on the main branch, the commit before."""
+    head = git("rev-parse", "HEAD")
+    for main in ("origin/HEAD", "origin/main", "main"):
+        fork = git("merge-base", "HEAD", main)
+        if fork and fork != head:
+            return fork
+    return git("rev-parse", "HEAD~1")
+
+
+def changed_paths():
+    """Paths that differ from the base, committed or not, or None when that cannot be told."""
+    base = base_commit()
+    if base is None:
+        return None
+    tracked = git("diff", "--name-only", "--diff-filter=d", base)
+    untracked = git("ls-files", "--others", "--exclude-standard")
+    if tracked is None or untracked is None:
+        return None
+    return {ROOT / name for name in (tracked + "\n" + untracked).splitlines() if name}
+
+
+def sources_of(build):
+    """Sources in the compilation database that are files of ours, not generated ones."""
+    entries = json.loads((build / "compile_commands.json").read_text())
+    paths = {pathlib.Path(entry["directory"], entry["file"]).resolve() for entry in entries}
+    return sorted(path for path in paths if ROOT in path.parents and build not in path.parents)
+
+
+def sources_to_check(sources):
+    changed = changed_paths()
+    if changed is None:
+        print("no earlier commit to compare with: every file is looked at")
+        return sources
+    if ROOT / ".clang-tidy" in changed:
+        return sources
+    stems = {path.with_suffix("") for path in changed if path.suffix == ".hpp"}
+    return [path for path in sources if path in changed or path.with_suffix("") in stems]
+
+
+def reached_files(source):
+    """The source and every header of ours that it includes, directly or through another."""
+    reached, waiting = {source}, [source]
+    while waiting:
+        for name in INCLUDE.findall(waiting.pop().read_text()):
+            header = ROOT / "src" / name
+            if header.exists() and header not in reached:
+                reached.add(header)
+                waiting.append(header)
+    return sorted(reached)
+
+
+def digest(source, version):
+    content = hashlib.sha256(version.encode())
+    for path in [ROOT / ".clang-tidy", *reached_files(source)]:
+        content.update(str(path.relative_to(ROOT)).encode() + b"\0" + path.read_bytes())
+    return content.hexdigest()
+
+
+def check(source, build):
+    done = subprocess.run(
+        [TOOL, "--quiet", "-p", build, source], capture_output=True, text=True, cwd=ROOT
+    )
+    return done.returncode == 0, done.stdout
+
+
+def main(arguments):
+    if len(arguments) != 2 or arguments[0] not in ("--every", "--changed"):
+        print(__doc__, file=sys.stderr)
+        return 2
+    build = pathlib.Path(arguments[1]).resolve()
+    sources = sources_of(build)
+    if arguments[0] == "--changed":
+        sources = sources_to_check(sources)
+    version = subprocess.run([TOOL, "--version"], capture_output=True, text=True, check=True).stdout
+    clean_folder = build / "tidy"
+    clean_folder.mkdir(exist_ok=True)
+    marks = {source: clean_folder / digest(source, version) for source in sources}
+    waiting = [source for source in sources if not marks[source].exists()]
+    print(f"{len(sources)} files, {len(sources) - len(waiting)} of them known to be clean")
+    failures = 0
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        results = pool.map(lambda source: check(source, build), waiting)
+        for number, (source, (clean, output)) in enumerate(zip(waiting, results), start=1):
+            verdict = "ok" if clean else "FAILED"
+            print(f"[{number}/{len(waiting)}] {source.relative_to(ROOT)} {verdict}", flush=True)
+            if clean:
+                marks[source].touch()
+            else:
+                failures += 1
+                print(output)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,71 @@
+#include "app/command_line.hpp"
+
+#include <iostream>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+
+#include "app/command_tree.hpp"
+
+namespace carpool {
+namespace {
+
+CommandOptions chosen(const CLI::App& app, const ParsedOptions& options) {
+  const std::string name = app.get_subcommands().front()->get_name();
+  if (name == "evaluate") {
+    return options.evaluate;
+  }
+  if (name == "train") {
+    return options.train;
+  }
+  if (name == "predict") {
+    return options.predict;
+  }
+  if (name == "recommend") {
+    return options.recommend;
+  }
+  if (name == "assign") {
+    return options.assign;
+  }
+  if (name == "report") {
+    return options.report;
+  }
+  if (name == "demo") {
+    return options.demo;
+  }
+  if (name == "dataset") {
+    return options.dataset;
+  }
+  if (name == "models") {
+    return ListOptions{};
+  }
+  return ManOptions{};
+}
+
+}  // namespace
+
+std::variant<Invocation, int> parse_command_line(int argc, const char* const* argv) {
+  CLI::App app;
+  ParsedOptions options;
+  build_command_tree(app, options);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& problem) {
+    // Help and version are exceptions of the library too, with exit code 0.
+    if (problem.get_exit_code() == 0) {
+      app.exit(problem);
+      if (!std::cout.flush()) {
+        std::cerr << "carpool: standard output could not be written\n";
+        return kExitFailure;
+      }
+      return kExitOk;
+    }
+    const std::string where =
+        app.get_subcommands().empty() ? "" : " " + app.get_subcommands().front()->get_name();
+    std::cerr << "carpool: " << problem.what() << "\nTry `carpool" << where << " --help`.\n";
+    return kExitUsage;
+  }
+  return Invocation{.global = options.global, .command = chosen(app, options)};
+}
+
+}  // namespace carpool

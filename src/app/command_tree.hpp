@@ -1,0 +1,28 @@
+// The commands with their options, texts and examples, as the command-line library holds them.
+#pragma once
+
+#include "app/options.hpp"
+
+namespace CLI {
+class App;
+}  // namespace CLI
+
+namespace carpool {
+
+// All commands' options; the parsed command tells which one counts.
+struct ParsedOptions {
+  GlobalOptions global;
+  EvaluateOptions evaluate;
+  TrainOptions train;
+  PredictOptions predict;
+  RecommendOptions recommend;
+  AssignOptions assign;
+  ReportOptions report;
+  DemoOptions demo;
+  DatasetOptions dataset;
+};
+
+// Builds the tree; parsing writes into `options`, which must outlive the tree.
+void build_command_tree(CLI::App& app, ParsedOptions& options);
+
+}  // namespace carpool

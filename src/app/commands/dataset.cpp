@@ -1,0 +1,131 @@
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "app/commands.hpp"
+#include "app/sources.hpp"
+
+namespace carpool {
+namespace {
+
+using nlohmann::json;
+
+struct TableSummary {
+  std::string name;
+  std::size_t rows = 0;
+  std::size_t group_size = 0;
+};
+
+// Reads every table of the folder: a broken one is an error, that is what the command is for.
+Result<std::vector<TableSummary>> summarise_tables(const Dataset& dataset) {
+  std::vector<TableSummary> summaries;
+  for (const std::string& name : list_group_tables(dataset)) {
+    const auto table = load_group_table(dataset, name);
+    if (!table) {
+      return tl::unexpected(table.error());
+    }
+    summaries.push_back({name, table->rows.size(), table->group_size});
+  }
+  return summaries;
+}
+
+std::size_t missing_values(const Dataset& dataset, const MetricInfo& metric) {
+  return static_cast<std::size_t>(
+      std::count_if(dataset.profiles.begin(), dataset.profiles.end(), [&](const Profile& profile) {
+        return !profile.metrics.contains(metric.name);
+      }));
+}
+
+json to_json(const Dataset& dataset, const std::vector<TableSummary>& tables, std::size_t limited) {
+  json out = {{"folder", dataset.folder.string()},
+              {"gpu", dataset.info.gpu},
+              {"driver", dataset.info.driver},
+              {"throughput_unit", dataset.info.throughput_unit},
+              {"provenance", dataset.info.provenance},
+              {"limited_runs", limited}};
+  for (const Profile& profile : dataset.profiles) {
+    out["workloads"].push_back(
+        {{"workload", profile.workload}, {"exclusive_thr", profile.exclusive_throughput}});
+  }
+  out["metrics"] = json::array();
+  for (const MetricInfo& metric : dataset.metrics) {
+    out["metrics"].push_back({{"name", metric.name},
+                              {"group", metric.group},
+                              {"combine", metric.combine == Combine::Sum ? "sum" : "mean"},
+                              {"missing", missing_values(dataset, metric)}});
+  }
+  out["tables"] = json::array();
+  for (const TableSummary& table : tables) {
+    out["tables"].push_back(
+        {{"name", table.name}, {"rows", table.rows}, {"group_size", table.group_size}});
+  }
+  return out;
+}
+
+void print_workloads(const Dataset& dataset, const Output& output) {
+  TextTable table(output.colour());
+  table.add_column("workload", TextTable::Align::Left);
+  table.add_column("model", TextTable::Align::Left);
+  table.add_column("task", TextTable::Align::Left);
+  table.add_column("batch", TextTable::Align::Right);
+  table.add_column(fmt::format("alone [{}]", dataset.info.throughput_unit),
+                   TextTable::Align::Right);
+  for (const Profile& profile : dataset.profiles) {
+    table.add_row({profile.workload,
+                   profile.model,
+                   profile.task,
+                   profile.batch ? fmt::format("{:g}", *profile.batch) : "-",
+                   number(profile.exclusive_throughput)});
+  }
+  output.print(table.render());
+}
+
+void print_tables(const std::vector<TableSummary>& tables, const Output& output) {
+  TextTable table(output.colour());
+  table.add_column("table", TextTable::Align::Left);
+  table.add_column("members", TextTable::Align::Right);
+  table.add_column("rows", TextTable::Align::Right);
+  for (const TableSummary& summary : tables) {
+    table.add_row({summary.name, std::to_string(summary.group_size), std::to_string(summary.rows)});
+  }
+  output.print(table.render());
+}
+
+}  // namespace
+
+Result<void> run_dataset(const DatasetOptions& options, const CommandContext& context) {
+  const Output& output = context.output;
+  const auto dataset = open_dataset(
+      options.folder.empty() ? std::nullopt : std::optional(options.folder), context.config);
+  if (!dataset) {
+    return tl::unexpected(dataset.error());
+  }
+  const auto tables = summarise_tables(*dataset);
+  if (!tables) {
+    return tl::unexpected(tables.error());
+  }
+  const auto limited = load_limited_runs(*dataset);
+  if (!limited) {
+    return tl::unexpected(limited.error());
+  }
+  if (output.json()) {
+    output.print_json(to_json(*dataset, *tables, limited->size()));
+    return {};
+  }
+  output.heading(fmt::format("{}: {} workloads, {} metrics, {}",
+                             dataset->folder.string(),
+                             dataset->profiles.size(),
+                             dataset->metrics.size(),
+                             dataset->info.gpu.empty() ? "GPU not named" : dataset->info.gpu));
+  print_workloads(*dataset, output);
+  output.print("\n");
+  print_tables(*tables, output);
+  output.print(
+      fmt::format("\n{} runs alone under a thread limit; every file is sound\n", limited->size()));
+  return {};
+}
+
+}  // namespace carpool

@@ -1,0 +1,69 @@
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "app/commands.hpp"
+#include "app/evaluation_output.hpp"
+#include "app/sources.hpp"
+#include "evaluate/evaluation.hpp"
+#include "evaluate/plan.hpp"
+
+namespace carpool {
+namespace {
+
+// A workload for which the choice of partner matters: a trainer of medium size.
+constexpr const char* kTarget = "bert-base-cased_batch8-train";
+
+Result<void> compare(const CommandContext& context) {
+  const auto dataset = open_dataset(std::nullopt, context.config);
+  if (!dataset) {
+    return tl::unexpected(dataset.error());
+  }
+  const auto plan = make_plan(*dataset, {});
+  if (!plan) {
+    return tl::unexpected(plan.error());
+  }
+  const auto results = evaluate(*dataset, *plan, policy_names(/*include_slow=*/false), {});
+  if (!results) {
+    return tl::unexpected(results.error());
+  }
+  print_evaluation({.dataset = *dataset, .plan = *plan, .results = *results}, context.output);
+  return {};
+}
+
+}  // namespace
+
+Result<void> run_demo(const DemoOptions& options, const CommandContext& context) {
+  const Output& output = context.output;
+  if (output.json()) {
+    return invalid_input("demo is for people; `carpool evaluate --json` has the figures");
+  }
+  output.heading("1. Which partner should a BERT trainer take?");
+  RecommendOptions recommend;
+  recommend.target = kTarget;
+  recommend.top = 5;
+  recommend.goal.memory_gib = 32.0;
+  if (auto done = run_recommend(recommend, context); !done) {
+    return done;
+  }
+  output.print("\n");
+  output.heading("2. How fast will both run, and under which MPS thread limits?");
+  PredictOptions predict;
+  predict.workloads = {kTarget, "vit-base-patch16-224_batch8-inf"};
+  predict.goal.objective = "max-min";
+  if (auto done = run_predict(predict, context); !done) {
+    return done;
+  }
+  output.print("\n");
+  output.heading("3. How far is that from the best possible choice? (score: % of the oracle)");
+  if (auto done = compare(context); !done) {
+    return done;
+  }
+  output.print("\n");
+  output.heading("4. The whole story");
+  return run_report({.data = std::nullopt, .output = options.report}, context);
+}
+
+}  // namespace carpool

@@ -1,0 +1,30 @@
+#include <variant>
+
+#include "app/command_line.hpp"
+#include "app/commands.hpp"
+
+namespace carpool {
+
+Result<void> run_man(const ManOptions& /*options*/, const CommandContext& context) {
+  context.output.print(manual_page());
+  return {};
+}
+
+Result<void> run_command(const CommandOptions& options, const CommandContext& context) {
+  struct Dispatch {
+    const CommandContext& context;
+    Result<void> operator()(const EvaluateOptions& o) const { return run_evaluate(o, context); }
+    Result<void> operator()(const TrainOptions& o) const { return run_train(o, context); }
+    Result<void> operator()(const PredictOptions& o) const { return run_predict(o, context); }
+    Result<void> operator()(const RecommendOptions& o) const { return run_recommend(o, context); }
+    Result<void> operator()(const AssignOptions& o) const { return run_assign(o, context); }
+    Result<void> operator()(const ReportOptions& o) const { return run_report(o, context); }
+    Result<void> operator()(const DemoOptions& o) const { return run_demo(o, context); }
+    Result<void> operator()(const DatasetOptions& o) const { return run_dataset(o, context); }
+    Result<void> operator()(const ListOptions& o) const { return run_models(o, context); }
+    Result<void> operator()(const ManOptions& o) const { return run_man(o, context); }
+  };
+  return std::visit(Dispatch{context}, options);
+}
+
+}  // namespace carpool

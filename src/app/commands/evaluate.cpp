@@ -1,0 +1,148 @@
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "app/commands.hpp"
+#include "app/evaluation_output.hpp"
+#include "app/sources.hpp"
+#include "base/progress.hpp"
+#include "evaluate/evaluation.hpp"
+#include "evaluate/plan.hpp"
+#include "evaluate/seeds.hpp"
+#include "model/registry.hpp"
+
+namespace carpool {
+namespace {
+
+// The sets of metrics that the ablation compares, with what people call them.
+constexpr std::array<std::pair<const char*, const char*>, 5> kAblation = {
+    {{"default", "all metrics"},
+     {"kernel", "kernel metrics only"},
+     {"system", "system metrics only"},
+     {"none", "no metric"},
+     {"default+xu", "all, and Xu's added"}}};
+
+Result<PlanRequest> to_request(const EvaluateOptions& options) {
+  PlanRequest request;
+  if (!options.protocol.empty()) {
+    request.protocol = options.protocol;
+  } else if (!options.splits_file.empty()) {
+    request.protocol = "file";
+  }
+  if (request.protocol == "file" && options.splits_file.empty()) {
+    return invalid_input("protocol file needs --splits FILE");
+  }
+  if (!options.table.empty()) {
+    request.table = options.table;
+  } else if (request.protocol == "triples-ratio" || request.protocol == "transfer") {
+    request.table = "triples";
+  }
+  request.train_table = options.train_table;
+  request.n_occur = options.n_occur;
+  request.train_fraction = options.train_fraction;
+  request.splits_file = options.splits_file;
+  request.targets = options.targets;
+  if (!options.seeds.empty()) {
+    auto seeds = parse_seeds(options.seeds);
+    if (!seeds) {
+      return tl::unexpected(seeds.error());
+    }
+    request.seeds = std::move(*seeds);
+  }
+  return request;
+}
+
+EvaluationOptions to_evaluation_options(const EvaluateOptions& options, Progress& progress) {
+  EvaluationOptions out;
+  out.objective = options.objective;
+  out.floor = options.floor;
+  out.features = options.features;
+  out.seed = options.seed;
+  out.time_budget_s = options.time_budget_s;
+  out.skip_unsupported = options.models.empty();
+  out.on_progress = [&progress](const std::string& what) { progress.advance(what); };
+  return out;
+}
+
+std::vector<std::string> chosen_policies(const EvaluateOptions& options) {
+  if (options.models.empty()) {
+    return policy_names(/*include_slow=*/false);
+  }
+  if (options.models == std::vector<std::string>{"all"}) {
+    return policy_names(/*include_slow=*/true);
+  }
+  return options.models;
+}
+
+// The same model with one set of metrics after the other.
+Result<std::vector<PolicyResult>> run_ablation(const Dataset& dataset,
+                                               const EvaluationPlan& plan,
+                                               const EvaluateOptions& options,
+                                               const Output& output) {
+  const std::vector<std::string> models =
+      options.models.empty() ? std::vector{std::string(kDefaultModel)} : options.models;
+  Progress progress(
+      "evaluate", kAblation.size() * models.size() * plan.trials.size(), output.progress());
+  std::vector<PolicyResult> results;
+  for (const auto& [features, name] : kAblation) {
+    EvaluationOptions evaluation = to_evaluation_options(options, progress);
+    evaluation.features = features;
+    auto judged = evaluate(dataset, plan, models, evaluation);
+    if (!judged) {
+      return judged;
+    }
+    for (PolicyResult& result : *judged) {
+      result.name = fmt::format("{}, {}", result.name, name);
+      results.push_back(std::move(result));
+    }
+  }
+  return results;
+}
+
+}  // namespace
+
+Result<void> run_evaluate(const EvaluateOptions& options, const CommandContext& context) {
+  if (options.protocol == "mps-split") {
+    return run_evaluate_splits(options, context);
+  }
+  const auto dataset = open_dataset(options.data, context.config);
+  if (!dataset) {
+    return tl::unexpected(dataset.error());
+  }
+  const auto request = to_request(options);
+  if (!request) {
+    return tl::unexpected(request.error());
+  }
+  const auto plan = make_plan(*dataset, *request);
+  if (!plan) {
+    return tl::unexpected(plan.error());
+  }
+  Result<std::vector<PolicyResult>> results;
+  if (options.ablation) {
+    results = run_ablation(*dataset, *plan, options, context.output);
+  } else {
+    const std::vector<std::string> policies = chosen_policies(options);
+    Progress progress("evaluate", policies.size() * plan->trials.size(), context.output.progress());
+    results = evaluate(*dataset, *plan, policies, to_evaluation_options(options, progress));
+  }
+  if (!results) {
+    return tl::unexpected(results.error());
+  }
+  const EvaluationListing listing{.dataset = *dataset, .plan = *plan, .results = *results};
+  if (context.output.json()) {
+    context.output.print_json(evaluation_to_json(listing, options.per_target));
+    return {};
+  }
+  print_evaluation(listing, context.output);
+  if (options.per_target) {
+    print_targets(listing, context.output);
+  }
+  return {};
+}
+
+}  // namespace carpool

@@ -1,0 +1,125 @@
+// `carpool evaluate --protocol mps-split`: how near to the best measured MPS split the choice
+// comes.
+#include <string>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "app/commands.hpp"
+#include "app/sources.hpp"
+#include "base/progress.hpp"
+#include "evaluate/seeds.hpp"
+#include "evaluate/split_regret.hpp"
+#include "model/registry.hpp"
+
+namespace carpool {
+namespace {
+
+using nlohmann::json;
+
+json or_null(std::optional<double> value) {
+  return value ? json(*value) : json(nullptr);
+}
+
+json to_json(const SplitReport& report, const Dataset& dataset) {
+  json out = {{"protocol", "mps-split"},
+              {"data", dataset.folder.string()},
+              {"groups", report.groups},
+              {"models_trained", report.trials},
+              {"results", json::array()},
+              {"accuracy", json::array()}};
+  for (const SplitResult& result : report.results) {
+    out["results"].push_back({{"name", result.policy},
+                              {"objective", result.objective},
+                              {"campaign", result.campaign},
+                              {"choices", result.choices},
+                              {"regret_median", result.regret_median},
+                              {"regret_mean", result.regret_mean},
+                              {"regret_p90", result.regret_p90},
+                              {"floor_missed", or_null(result.floor_missed)}});
+  }
+  for (const SplitAccuracy& accuracy : report.accuracy) {
+    out["accuracy"].push_back({{"campaign", accuracy.campaign},
+                               {"mape_limited", or_null(accuracy.mape_limited)},
+                               {"mape_unlimited", or_null(accuracy.mape_unlimited)}});
+  }
+  return out;
+}
+
+void print_regrets(const SplitReport& report, const Output& output) {
+  output.heading(
+      fmt::format("mps-split: {} groups measured under several thread limits, {} models trained",
+                  report.groups,
+                  report.trials));
+  TextTable table(output.colour());
+  table.add_column("objective", TextTable::Align::Left);
+  table.add_column("policy", TextTable::Align::Left);
+  for (const char* heading :
+       {"choices", "median regret [%]", "mean [%]", "90th percentile [%]", "floor missed [%]"}) {
+    table.add_column(heading, TextTable::Align::Right);
+  }
+  for (const SplitResult& result : report.results) {
+    if (result.campaign.empty()) {
+      table.add_row({result.objective,
+                     result.policy,
+                     std::to_string(result.choices),
+                     percent(result.regret_median, 2),
+                     percent(result.regret_mean, 2),
+                     percent(result.regret_p90, 2),
+                     percent(result.floor_missed)},
+                    result.policy == "model");
+    }
+  }
+  output.print(table.render() + "\n");
+  for (const SplitAccuracy& accuracy : report.accuracy) {
+    if (accuracy.campaign.empty()) {
+      output.print(
+          fmt::format("mean error of a member's speed: {} % under limits, {} % at 100 each\n",
+                      percent(accuracy.mape_limited),
+                      percent(accuracy.mape_unlimited)));
+    }
+  }
+}
+
+}  // namespace
+
+Result<void> run_evaluate_splits(const EvaluateOptions& options, const CommandContext& context) {
+  if (options.models.size() > 1) {
+    return invalid_input("protocol mps-split judges one model at a time");
+  }
+  const auto dataset = open_dataset(options.data, context.config);
+  if (!dataset) {
+    return tl::unexpected(dataset.error());
+  }
+  const auto kind =
+      find_model_kind(options.models.empty() ? kDefaultModel : options.models.front());
+  if (!kind) {
+    return tl::unexpected(kind.error());
+  }
+  const auto measurements = load_split_measurements(*dataset);
+  if (!measurements) {
+    return tl::unexpected(measurements.error());
+  }
+  SplitProtocol protocol;
+  if (!options.seeds.empty()) {
+    auto seeds = parse_seeds(options.seeds);
+    if (!seeds) {
+      return tl::unexpected(seeds.error());
+    }
+    protocol.seeds = std::move(*seeds);
+  }
+  Progress progress("evaluate", protocol.seeds.size() * protocol.folds, context.output.progress());
+  protocol.on_progress = [&](const std::string& what) { progress.advance(what); };
+  const auto report = judge_splits(*dataset, *measurements, protocol, (*kind)->train);
+  if (!report) {
+    return tl::unexpected(report.error());
+  }
+  if (context.output.json()) {
+    context.output.print_json(to_json(*report, *dataset));
+  } else {
+    print_regrets(*report, context.output);
+  }
+  return {};
+}
+
+}  // namespace carpool

@@ -1,0 +1,109 @@
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "app/commands.hpp"
+#include "app/prediction_output.hpp"
+#include "app/sources.hpp"
+#include "app/workbench.hpp"
+#include "predict/predictor.hpp"
+#include "predict/split_choice.hpp"
+
+namespace carpool {
+namespace {
+
+using nlohmann::json;
+
+Result<Group> to_group(const PredictOptions& options, const Dataset& dataset) {
+  const auto members = find_workloads(dataset, options.workloads);
+  if (!members) {
+    return tl::unexpected(members.error());
+  }
+  if (!options.limits.empty() && options.limits.size() != members->size()) {
+    return invalid_input(fmt::format(
+        "--limits has {} values for {} workloads", options.limits.size(), members->size()));
+  }
+  Group group;
+  for (std::size_t i = 0; i < members->size(); ++i) {
+    group.push_back({.profile = (*members)[i],
+                     .thread_limit = options.limits.empty() ? kAllThreads : options.limits[i]});
+  }
+  return group;
+}
+
+json split_to_json(const SplitChoice& choice, const Objective& objective) {
+  json limits = json::array();
+  for (const Tenant& tenant : choice.group) {
+    limits.push_back(tenant.thread_limit);
+  }
+  return {{"objective", objective_name(objective.kind)},
+          {"limits", limits},
+          {"value", choice.score.value},
+          {"feasible", choice.score.feasible},
+          {"gain_over_100", choice.gain_over_unlimited()},
+          {"gain_over_equal", choice.gain_over_equal()}};
+}
+
+void print_split(const SplitChoice& choice, const Objective& objective, const Output& output) {
+  std::vector<double> limits;
+  for (const Tenant& tenant : choice.group) {
+    limits.push_back(tenant.thread_limit);
+  }
+  output.print(fmt::format(
+      "\nbest thread limits for {}: {} ({:+.1f} % against 100 each, {:+.1f} % against an equal "
+      "split){}\n",
+      objective_name(objective.kind),
+      fmt::join(limits, " / "),
+      choice.gain_over_unlimited() * 100.0,
+      choice.gain_over_equal() * 100.0,
+      choice.score.feasible ? "" : "; no split keeps the floor, this one comes nearest"));
+}
+
+}  // namespace
+
+Result<void> run_predict(const PredictOptions& options, const CommandContext& context) {
+  const Output& output = context.output;
+  const auto opened = open_workbench(options.model, options.goal, context.config);
+  if (!opened) {
+    return tl::unexpected(opened.error());
+  }
+  const Workbench& bench = **opened;
+  const auto group = to_group(options, bench.dataset);
+  if (!group) {
+    return tl::unexpected(group.error());
+  }
+  const auto prediction = bench.predictor->predict(*group);
+  if (!prediction) {
+    return tl::unexpected(prediction.error());
+  }
+  // Thread limits are a question for models that know members, and for more than one of them.
+  std::optional<SplitChoice> split;
+  if (bench.predictor->predicts_members() && group->size() > 1) {
+    auto chosen =
+        choose_split(*bench.predictor, *group, bench.objective, usual_splits(group->size()));
+    if (!chosen) {
+      return tl::unexpected(chosen.error());
+    }
+    split = std::move(*chosen);
+  }
+  const std::string& unit = bench.dataset.info.throughput_unit;
+  if (output.json()) {
+    json out = prediction_to_json(*prediction);
+    out["model"] = bench.model->card().kind;
+    out["throughput_unit"] = unit;
+    out["best_split"] = split ? split_to_json(*split, bench.objective) : json(nullptr);
+    output.print_json(out);
+    return {};
+  }
+  print_prediction(*prediction, unit, output);
+  if (split) {
+    print_split(*split, bench.objective, output);
+  }
+  return {};
+}
+
+}  // namespace carpool

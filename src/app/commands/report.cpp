@@ -1,0 +1,40 @@
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "app/commands.hpp"
+#include "app/report_builder.hpp"
+#include "app/sources.hpp"
+#include "base/file.hpp"
+#include "base/progress.hpp"
+
+namespace carpool {
+
+Result<void> run_report(const ReportOptions& options, const CommandContext& context) {
+  const auto dataset = open_dataset(options.data, context.config);
+  if (!dataset) {
+    return tl::unexpected(dataset.error());
+  }
+  Progress progress("report", kReportSteps, context.output.progress());
+  const std::string command =
+      options.data ? fmt::format("carpool report --data {}", *options.data) : "carpool report";
+  const auto report = build_report(
+      {.dataset = *dataset, .command = command, .on_progress = [&](const std::string& what) {
+         progress.advance(what);
+       }});
+  if (!report) {
+    return tl::unexpected(report.error());
+  }
+  const std::string page = render_html(*report);
+  if (auto written = write_file(options.output, page); !written) {
+    return written;
+  }
+  if (context.output.json()) {
+    context.output.print_json({{"file", options.output}, {"bytes", page.size()}});
+  } else {
+    context.output.print(fmt::format(
+        "{} written ({} kB): open it in a browser\n", options.output, page.size() / 1000));
+  }
+  return {};
+}
+
+}  // namespace carpool

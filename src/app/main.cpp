@@ -1,0 +1,74 @@
+// The program: reads the command line and the configuration, runs one command, turns its error into
+// a message and an exit code.
+#include <cstdio>
+#include <exception>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "app/command_line.hpp"
+#include "app/commands.hpp"
+#include "app/output.hpp"
+#include "base/config.hpp"
+#include "base/log.hpp"
+
+namespace carpool {
+namespace {
+
+int exit_code(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::InvalidInput:
+    case ErrorCode::NotFound:
+      return kExitUsage;
+    case ErrorCode::Corrupt:
+    case ErrorCode::Unsupported:
+    case ErrorCode::Internal:
+      break;
+  }
+  return kExitFailure;
+}
+
+int complain(const Error& error) {
+  fmt::print(stderr, "carpool: {}\n", error.message);
+  return exit_code(error.code);
+}
+
+int run(int argc, const char* const* argv) {
+  const auto parsed = parse_command_line(argc, argv);
+  if (const int* code = std::get_if<int>(&parsed)) {
+    return *code;
+  }
+  const auto& invocation = std::get<Invocation>(parsed);
+  const GlobalOptions& global = invocation.global;
+  set_log_level(global.verbose ? LogLevel::Debug : global.quiet ? LogLevel::Error : LogLevel::Info);
+  const auto config = load_config(global.config_file);
+  if (!config) {
+    return complain(config.error());
+  }
+  const std::string colour =
+      !global.colour.empty() ? global.colour : config->colour.value_or("auto");
+  const Output output({.json = global.json, .quiet = global.quiet, .colour = colour});
+  const CommandContext context{.config = *config, .output = output};
+  const auto done = run_command(invocation.command, context);
+  if (!done) {
+    return complain(done.error());
+  }
+  // A full disk or a closed pipe must not look like success. What did not fit the buffer failed
+  // earlier and left its mark on the stream.
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    return complain({ErrorCode::Internal, "standard output could not be written"});
+  }
+  return kExitOk;
+}
+
+}  // namespace
+}  // namespace carpool
+
+int main(int argc, char** argv) {
+  try {
+    return carpool::run(argc, argv);
+  } catch (const std::exception& problem) {
+    std::fprintf(stderr, "carpool: internal error: %s\n", problem.what());
+    return carpool::kExitFailure;
+  }
+}

@@ -1,0 +1,121 @@
+// What the command line can say, as plain data: one struct a command.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace carpool {
+
+struct GlobalOptions {
+  bool json = false;
+  bool quiet = false;
+  bool verbose = false;
+  std::string colour;  // empty: configuration, else auto
+  std::optional<std::string> config_file;
+};
+
+// Where forecasts come from: a model file, or a model trained here and now.
+struct ModelOptions {
+  std::optional<std::string> data;   // dataset folder; absent: configuration, else the bundled
+  std::optional<std::string> model;  // name in the table of models
+  std::optional<std::string> model_file;
+  std::vector<std::string> tables;  // absent: pairs
+  std::string features = "default";
+  std::uint64_t seed = 0;
+};
+
+// What "better" means.
+struct GoalOptions {
+  std::optional<std::string> objective;
+  std::optional<double> floor;
+  std::vector<double> weights;
+  std::optional<double> memory_gib;
+};
+
+struct EvaluateOptions {
+  std::optional<std::string> data;
+  std::string protocol;  // empty: pairs-n-occur, or file when --splits is given
+  std::string table;     // empty: the protocol's own
+  std::string train_table = "pairs";
+  std::optional<int> n_occur;
+  std::optional<double> train_fraction;
+  std::string seeds;
+  std::string splits_file;
+  std::vector<std::string> targets;
+  std::vector<std::string> models;
+  std::string objective = "throughput";
+  double floor = 0.7;
+  std::string features = "default";
+  std::uint64_t seed = 0;
+  double time_budget_s = 60.0;
+  bool per_target = false;
+  bool ablation = false;
+};
+
+struct TrainOptions {
+  ModelOptions model;
+  std::string output;
+};
+
+struct PredictOptions {
+  ModelOptions model;
+  GoalOptions goal;
+  std::vector<std::string> workloads;
+  std::vector<double> limits;  // MPS thread limits, one a workload; absent: 100 for all
+};
+
+struct RecommendOptions {
+  ModelOptions model;
+  GoalOptions goal;
+  std::string target;
+  std::vector<std::string> candidates;  // absent: every workload of the dataset
+  std::size_t top = 10;
+  std::size_t grow = 2;  // members of the group that is grown; 2: only partners are ranked
+};
+
+struct AssignOptions {
+  ModelOptions model;
+  GoalOptions goal;
+  std::vector<std::string> workloads;  // absent: every workload of the table
+  std::optional<std::size_t> gpus;     // absent: just enough
+  std::size_t per_gpu = 2;
+  std::string method = "auto";
+};
+
+struct ReportOptions {
+  std::optional<std::string> data;
+  std::string output = "carpool-report.html";
+};
+
+struct DemoOptions {
+  std::string report = "carpool-report.html";
+};
+
+struct DatasetOptions {
+  std::string folder;
+};
+
+struct ListOptions {};  // carpool models
+struct ManOptions {};   // carpool man
+
+using CommandOptions = std::variant<EvaluateOptions,
+                                    TrainOptions,
+                                    PredictOptions,
+                                    RecommendOptions,
+                                    AssignOptions,
+                                    ReportOptions,
+                                    DemoOptions,
+                                    DatasetOptions,
+                                    ListOptions,
+                                    ManOptions>;
+
+struct Invocation {
+  GlobalOptions global;
+  CommandOptions command;
+};
+
+}  // namespace carpool

@@ -1,0 +1,36 @@
+// What commands work on: the dataset and the model that the options and the configuration name.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/options.hpp"
+#include "base/config.hpp"
+#include "base/result.hpp"
+#include "dataset/dataset.hpp"
+#include "model/throughput_model.hpp"
+
+namespace carpool {
+
+// The dataset of --data, of the configuration, or the bundled one.
+[[nodiscard]] Result<Dataset> open_dataset(const std::optional<std::string>& data,
+                                           const Config& config);
+
+// Rows of the named tables; rows under thread limits and runs alone under limits go to their own
+// lists. No names: `pairs`, and `partitions` where there is one.
+[[nodiscard]] Result<TrainingSet> gather_training_set(const Dataset& dataset,
+                                                      const ModelOptions& options);
+
+// Loads --model-file or trains --model (default: share) on the dataset.
+[[nodiscard]] Result<std::unique_ptr<ThroughputModel>> obtain_model(const ModelOptions& options,
+                                                                    const Dataset& dataset,
+                                                                    const Config& config);
+
+// Index of a workload by name; an unknown name is an error that suggests the nearest.
+[[nodiscard]] Result<std::size_t> find_workload(const Dataset& dataset, const std::string& name);
+[[nodiscard]] Result<std::vector<std::size_t>> find_workloads(
+    const Dataset& dataset, const std::vector<std::string>& names);
+
+}  // namespace carpool

@@ -1,0 +1,78 @@
+#include "app/workbench.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "app/sources.hpp"
+
+namespace carpool {
+namespace {
+
+Result<Objective> to_objective(const GoalOptions& options, const Config& config) {
+  const std::string name = options.objective.value_or(config.objective.value_or("normalized"));
+  const auto kind = find_objective(name);
+  if (!kind) {
+    return tl::unexpected(kind.error());
+  }
+  Objective objective{.kind = *kind, .floor = options.floor ? options.floor : config.floor};
+  if (!options.weights.empty()) {
+    if (objective.kind != ObjectiveKind::Weighted) {
+      return invalid_input("--weights needs --objective weighted");
+    }
+    objective.weights = options.weights;
+  }
+  return objective;
+}
+
+}  // namespace
+
+std::vector<std::string> Workbench::names(const Group& group) const {
+  std::vector<std::string> out;
+  for (const Tenant& tenant : group) {
+    out.push_back(dataset.profiles[tenant.profile].workload);
+  }
+  return out;
+}
+
+std::vector<std::size_t> Workbench::trained_workloads() const {
+  const std::vector<std::string>& known = model->card().workloads;
+  std::vector<std::size_t> trained;
+  std::vector<std::size_t> all;
+  for (std::size_t i = 0; i < dataset.profiles.size(); ++i) {
+    all.push_back(i);
+    if (std::find(known.begin(), known.end(), dataset.profiles[i].workload) != known.end()) {
+      trained.push_back(i);
+    }
+  }
+  return trained.empty() ? all : trained;
+}
+
+Result<std::unique_ptr<Workbench>> open_workbench(const ModelOptions& model,
+                                                  const GoalOptions& goal,
+                                                  const Config& config) {
+  auto bench = std::make_unique<Workbench>();
+  auto dataset = open_dataset(model.data, config);
+  if (!dataset) {
+    return tl::unexpected(dataset.error());
+  }
+  bench->dataset = std::move(*dataset);
+  auto objective = to_objective(goal, config);
+  if (!objective) {
+    return tl::unexpected(objective.error());
+  }
+  bench->objective = std::move(*objective);
+  bench->memory_gib = goal.memory_gib ? goal.memory_gib : config.memory_gib;
+  auto obtained = obtain_model(model, bench->dataset, config);
+  if (!obtained) {
+    return tl::unexpected(obtained.error());
+  }
+  bench->model = std::move(*obtained);
+  auto predictor = Predictor::create(*bench->model, bench->dataset.profiles);
+  if (!predictor) {
+    return tl::unexpected(predictor.error());
+  }
+  bench->predictor = std::move(*predictor);
+  return bench;
+}
+
+}  // namespace carpool

@@ -1,0 +1,51 @@
+#include "base/config.hpp"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace carpool {
+namespace {
+
+TEST(Config, ReadsEveryKnownKey) {
+  const auto config = parse_config(
+      "data = \"runs\"\nmodel = \"share\"\nobjective = \"max-min\"\nfloor = 0.7\nmemory_gib = 80\n"
+      "color = \"never\"\n",
+      "c.toml");
+  ASSERT_TRUE(config.has_value());
+  EXPECT_EQ(config->data, "runs");
+  EXPECT_EQ(config->model, "share");
+  EXPECT_EQ(config->objective, "max-min");
+  EXPECT_EQ(config->floor, 0.7);
+  EXPECT_EQ(config->memory_gib, 80.0);
+  EXPECT_EQ(config->colour, "never");
+}
+
+TEST(Config, UnknownKeyIsNamedWithLineAndKnownKeys) {
+  const auto config = parse_config("data = \"x\"\nflor = 0.7\n", "c.toml");
+  ASSERT_FALSE(config.has_value());
+  EXPECT_EQ(config.error().code, ErrorCode::InvalidInput);
+  EXPECT_NE(config.error().message.find("c.toml:2: unknown key \"flor\""), std::string::npos);
+  EXPECT_NE(config.error().message.find("memory_gib"), std::string::npos);
+}
+
+TEST(Config, WrongTypeIsNamedWithLine) {
+  const auto config = parse_config("floor = \"much\"\n", "c.toml");
+  ASSERT_FALSE(config.has_value());
+  EXPECT_NE(config.error().message.find("c.toml:1: floor must be a number"), std::string::npos);
+}
+
+TEST(Config, BrokenTomlIsAnErrorWithLine) {
+  const auto config = parse_config("a = 1\nb = [\n", "c.toml");
+  ASSERT_FALSE(config.has_value());
+  EXPECT_NE(config.error().message.find("c.toml:"), std::string::npos);
+}
+
+TEST(Config, NamedFileMustExist) {
+  const auto config = load_config(std::filesystem::path("/nonexistent/carpool.toml"));
+  ASSERT_FALSE(config.has_value());
+  EXPECT_EQ(config.error().code, ErrorCode::NotFound);
+}
+
+}  // namespace
+}  // namespace carpool

@@ -1,0 +1,20 @@
+// Whether bytes are text that we can read, print and put into JSON. Internal to dataset/.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace carpool {
+
+struct TextProblem {
+  std::size_t line = 0;  // counted from 1
+  std::string what;
+};
+
+// The first byte that is not UTF-8, or a control character other than tab and line ends (a NUL byte
+// is the usual sign of UTF-16 or of a binary file).
+[[nodiscard]] std::optional<TextProblem> find_text_problem(std::string_view text);
+
+}  // namespace carpool

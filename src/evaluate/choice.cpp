@@ -1,0 +1,172 @@
+#include "evaluate/choice.hpp"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <span>
+
+#include "evaluate/measured.hpp"
+#include "evaluate/metrics.hpp"
+#include "evaluate/policies.hpp"
+#include "predict/objective.hpp"
+
+namespace carpool {
+namespace {
+
+// The rules among which the published "best rule" takes the best for every target, besides random.
+constexpr std::array kPublishedRules = {"memcap", "sm-busy", "mem-busy"};
+
+// The test rows among which one target chooses.
+struct Candidates {
+  std::size_t target = 0;
+  std::vector<const GroupRow*> rows;
+  std::vector<Group> groups;
+};
+
+Candidates candidates_for(const Trial& trial, std::size_t target) {
+  Candidates candidates{.target = target, .rows = {}, .groups = {}};
+  for (const GroupRow& row : trial.test) {
+    if (row.contains(target)) {
+      candidates.rows.push_back(&row);
+      candidates.groups.push_back(row.members);
+    }
+  }
+  return candidates;
+}
+
+Score score_of(const ChoiceContext& context,
+               const Objective& objective,
+               const GroupForecast& forecast,
+               const Group& group) {
+  const std::vector<double> alone = recorded_speeds(*context.dataset, group);
+  return score_group(objective, forecast, alone, member_weights(objective, group.size()));
+}
+
+std::vector<double> measured_values(const ChoiceContext& context,
+                                    const Objective& objective,
+                                    const Candidates& candidates) {
+  std::vector<double> values;
+  for (const GroupRow* row : candidates.rows) {
+    values.push_back(score_of(context, objective, as_measured(*row), row->members).value);
+  }
+  return values;
+}
+
+// By the model's preference for the published objective and for methods that only rank; otherwise
+// by the objective on the predicted members.
+std::vector<double> predicted_values(const ChoiceContext& context,
+                                     const Objective& objective,
+                                     const Candidates& candidates,
+                                     const Forecaster& forecaster) {
+  std::vector<double> values;
+  const auto forecasts = forecaster.forecast(candidates.groups, ForecastDetail::PointOnly);
+  for (std::size_t i = 0; i < forecasts.size(); ++i) {
+    const bool ranks = objective.kind == ObjectiveKind::Throughput || forecasts[i].members.empty();
+    values.push_back(ranks
+                         ? forecasts[i].preference
+                         : score_of(context, objective, forecasts[i], candidates.groups[i]).value);
+  }
+  return values;
+}
+
+std::size_t position_of_best(std::span<const double> values) {
+  return static_cast<std::size_t>(
+      std::distance(values.begin(), std::max_element(values.begin(), values.end())));
+}
+
+TargetChoice choose_row(const ChoiceContext& context,
+                        const Candidates& candidates,
+                        std::span<const double> measured,
+                        std::span<const double> predicted) {
+  const std::size_t chosen = position_of_best(predicted);
+  const double best = *std::max_element(measured.begin(), measured.end());
+  return {.trial = context.trial_position,
+          .target = candidates.target,
+          .chosen = candidates.rows[chosen]->id,
+          .score = best > 0.0 ? measured[chosen] / best : 1.0};
+}
+
+double random_score(std::span<const double> measured) {
+  const double best = *std::max_element(measured.begin(), measured.end());
+  return best > 0.0 ? *mean(measured) / best : 1.0;
+}
+
+// Rules whose metric the dataset lacks do not compete.
+std::vector<BoundPolicy> competing_rules(const ChoiceContext& context, const std::string& policy) {
+  std::vector<BoundPolicy> rules;
+  if (policy == "best-rule") {
+    for (const char* name : kPublishedRules) {
+      if (auto rule = bind_policy(name, *context.dataset, *context.trial, {})) {
+        rules.push_back(std::move(*rule));
+      }
+    }
+  }
+  return rules;
+}
+
+}  // namespace
+
+Result<std::vector<TargetChoice>> choose_for_targets(const ChoiceContext& context,
+                                                     const std::string& policy,
+                                                     const Forecaster* forecaster) {
+  const auto kind = find_objective(context.objective);
+  if (!kind) {
+    return tl::unexpected(kind.error());
+  }
+  const Objective objective{.kind = *kind, .floor = std::nullopt};
+  const std::vector<BoundPolicy> rules = competing_rules(context, policy);
+  std::vector<TargetChoice> choices;
+  for (const std::size_t target : context.trial->targets) {
+    const Candidates candidates = candidates_for(*context.trial, target);
+    if (candidates.rows.size() < 2) {
+      continue;
+    }
+    const std::vector<double> measured = measured_values(context, objective, candidates);
+    if (forecaster != nullptr) {
+      const auto predicted = predicted_values(context, objective, candidates, *forecaster);
+      choices.push_back(choose_row(context, candidates, measured, predicted));
+      continue;
+    }
+    TargetChoice choice = choose_row(context, candidates, measured, measured);  // the oracle's
+    if (policy != "oracle") {
+      choice.chosen = std::nullopt;
+      choice.score = random_score(measured);
+    }
+    for (const BoundPolicy& rule : rules) {
+      const auto predicted = predicted_values(context, objective, candidates, *rule.forecaster);
+      choice.score =
+          std::max(choice.score, choose_row(context, candidates, measured, predicted).score);
+    }
+    choices.push_back(choice);
+  }
+  return choices;
+}
+
+std::optional<double> floor_violations(const ChoiceContext& context, const Forecaster& forecaster) {
+  const Objective objective{.kind = ObjectiveKind::Throughput, .floor = context.floor};
+  std::vector<double> broken;
+  for (const std::size_t target : context.trial->targets) {
+    const Candidates candidates = candidates_for(*context.trial, target);
+    const auto forecasts = forecaster.forecast(candidates.groups, ForecastDetail::PointOnly);
+    std::optional<std::size_t> chosen;
+    Score best;
+    for (std::size_t i = 0; i < forecasts.size(); ++i) {
+      if (forecasts[i].members.empty()) {
+        return std::nullopt;
+      }
+      const Score score = score_of(context, objective, forecasts[i], candidates.groups[i]);
+      if (score.feasible && (!chosen || better(score, best))) {
+        chosen = i;
+        best = score;
+      }
+    }
+    if (chosen) {
+      const GroupRow& row = *candidates.rows[*chosen];
+      const Score truth = score_of(context, objective, as_measured(row), row.members);
+      broken.push_back(truth.feasible ? 0.0 : 1.0);
+    }
+  }
+  return mean(broken);
+}
+
+}  // namespace carpool

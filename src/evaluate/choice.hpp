@@ -1,0 +1,38 @@
+// Which measured group a policy picks for a target, and how good that was.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "dataset/dataset.hpp"
+#include "evaluate/evaluation.hpp"
+#include "evaluate/plan.hpp"
+#include "model/throughput_model.hpp"
+
+namespace carpool {
+
+struct ChoiceContext {
+  const Dataset* dataset = nullptr;
+  const Trial* trial = nullptr;
+  std::size_t trial_position = 0;
+  std::string objective;
+  double floor = 0.0;
+};
+
+// One choice per target with at least two candidates among the test rows: one candidate is no
+// choice, and the published scores leave such targets out. `forecaster` may be null for the
+// yardsticks random, best-rule and oracle.
+[[nodiscard]] Result<std::vector<TargetChoice>> choose_for_targets(const ChoiceContext& context,
+                                                                   const std::string& policy,
+                                                                   const Forecaster* forecaster);
+
+// Of the targets for which the model finds a group that keeps the floor, the share whose choice
+// breaks it as measured. Speeds are relative to the recorded exclusive throughput on both sides.
+// Empty when the model does not predict members or finds no such group.
+[[nodiscard]] std::optional<double> floor_violations(const ChoiceContext& context,
+                                                     const Forecaster& forecaster);
+
+}  // namespace carpool

@@ -1,0 +1,18 @@
+// Measurements in the terms of forecasts, so that both are scored by the same code.
+#pragma once
+
+#include <vector>
+
+#include "core/forecast.hpp"
+#include "core/group.hpp"
+#include "dataset/dataset.hpp"
+
+namespace carpool {
+
+// What a model that knew the measurement would say.
+[[nodiscard]] GroupForecast as_measured(const GroupRow& row);
+
+// The exclusive throughput that the dataset records for each member.
+[[nodiscard]] std::vector<double> recorded_speeds(const Dataset& dataset, const Group& group);
+
+}  // namespace carpool

@@ -1,0 +1,295 @@
+#include "evaluate/plan.hpp"
+
+#include <algorithm>
+#include <array>
+#include <fnmatch.h>
+#include <map>
+#include <numeric>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "dataset/splits.hpp"
+
+namespace carpool {
+namespace {
+
+constexpr std::array kProtocols = {
+    ProtocolKind{"pairs-n-occur", "every workload in at least --n-occur training rows (published)"},
+    ProtocolKind{"unseen", "the target's model and task never seen in training (published)"},
+    ProtocolKind{"triples-ratio", "a random share of the triples trains (published)"},
+    ProtocolKind{"random", "a random --train-fraction of the rows trains"},
+    ProtocolKind{"leave-one-out", "as unseen, by rule, on any table"},
+    ProtocolKind{"transfer", "trained on all of --train-table, judged on all of --table"},
+    ProtocolKind{"file", "the splits of --splits FILE"},
+    ProtocolKind{"mps-split", "which MPS thread limits a group should get"},
+};
+
+constexpr std::array<std::uint32_t, 5> kPublishedSeeds = {10, 20, 30, 40, 50};
+constexpr int kPublishedOccurrences = 3;
+
+std::vector<std::size_t> workloads_of(const std::vector<GroupRow>& rows) {
+  std::set<std::size_t> found;
+  for (const GroupRow& row : rows) {
+    for (const Tenant& tenant : row.members) {
+      found.insert(tenant.profile);
+    }
+  }
+  return {found.begin(), found.end()};
+}
+
+std::vector<GroupRow> pick(const GroupTable& table, const std::vector<std::size_t>& positions) {
+  std::vector<GroupRow> rows;
+  rows.reserve(positions.size());
+  for (const std::size_t position : positions) {
+    rows.push_back(table.rows[position]);
+  }
+  return rows;
+}
+
+Trial to_trial(const GroupTable& table, const Split& split) {
+  Trial trial{.label = split.label,
+              .training = pick(table, split.training()),
+              .fit_rows = split.fit.size(),
+              .test = pick(table, split.test),
+              .targets = {}};
+  trial.targets = split.target ? std::vector{*split.target} : workloads_of(trial.test);
+  return trial;
+}
+
+// The members in the order of their index, whatever order they were launched in.
+GroupRow in_canonical_order(const GroupRow& row) {
+  std::vector<std::size_t> order(row.members.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    const Tenant& left = row.members[a];
+    const Tenant& right = row.members[b];
+    return std::tie(left.profile, left.thread_limit, row.throughput[a]) <
+           std::tie(right.profile, right.thread_limit, row.throughput[b]);
+  });
+  GroupRow sorted{.id = row.id, .members = {}, .throughput = {}};
+  for (const std::size_t position : order) {
+    sorted.members.push_back(row.members[position]);
+    sorted.throughput.push_back(row.throughput[position]);
+  }
+  return sorted;
+}
+
+// Measurements of the same group are one observation for the protocols that draw rows by chance.
+GroupTable average_repeats(const GroupTable& table) {
+  using Key = std::vector<std::pair<std::size_t, double>>;
+  GroupTable merged{.name = table.name, .group_size = table.group_size, .rows = {}};
+  std::map<Key, std::pair<std::size_t, double>> seen;  // position in merged, count
+  for (const GroupRow& original : table.rows) {
+    GroupRow row = in_canonical_order(original);
+    Key key;
+    for (const Tenant& tenant : row.members) {
+      key.emplace_back(tenant.profile, tenant.thread_limit);
+    }
+    const auto [entry, fresh] = seen.try_emplace(std::move(key), merged.rows.size(), 1.0);
+    if (fresh) {
+      merged.rows.push_back(std::move(row));
+      continue;
+    }
+    auto& [position, count] = entry->second;
+    count += 1.0;
+    std::vector<double>& average = merged.rows[position].throughput;
+    for (std::size_t i = 0; i < average.size(); ++i) {
+      average[i] += (row.throughput[i] - average[i]) / count;
+    }
+  }
+  return merged;
+}
+
+std::vector<std::uint32_t> seeds_or(const PlanRequest& request, std::size_t default_count) {
+  if (!request.seeds.empty()) {
+    return request.seeds;
+  }
+  std::vector<std::uint32_t> seeds(default_count);
+  std::iota(seeds.begin(), seeds.end(), 0U);
+  return seeds;
+}
+
+Result<std::vector<Split>> n_occur_splits(const Dataset& dataset,
+                                          const GroupTable& table,
+                                          const PlanRequest& request) {
+  const int n_occur = request.n_occur.value_or(kPublishedOccurrences);
+  const auto published = dataset.folder / "splits" / "pairs_n_occur.csv";
+  if (request.seeds.empty() && table.name == "pairs" && std::filesystem::exists(published)) {
+    return load_splits(published, dataset, table, {.n_occur = n_occur, .train_ratio = {}});
+  }
+  std::vector<std::uint32_t> seeds = request.seeds;
+  if (seeds.empty()) {
+    seeds.assign(kPublishedSeeds.begin(), kPublishedSeeds.end());
+  }
+  std::vector<Split> splits;
+  for (const std::uint32_t seed : seeds) {
+    splits.push_back(n_occur_split(table, n_occur, seed));
+  }
+  return splits;
+}
+
+Result<std::vector<Split>> unseen_splits(const Dataset& dataset, const GroupTable& table) {
+  const auto published = dataset.folder / "splits" / "unseen.csv";
+  if (!std::filesystem::exists(published)) {
+    return leave_one_out_splits(dataset, table);
+  }
+  auto splits = load_splits(published, dataset, table, {});
+  if (splits && splits->empty()) {
+    return leave_one_out_splits(dataset, table);
+  }
+  return splits;
+}
+
+Result<std::vector<Split>> random_splits(const GroupTable& table, const PlanRequest& request) {
+  const double fraction = request.train_fraction.value_or(0.5);
+  if (!(fraction > 0.0 && fraction < 1.0)) {
+    return invalid_input(
+        fmt::format("--train-fraction {} is not between 0 and 1; try 0.5", fraction));
+  }
+  std::vector<Split> splits;
+  for (const std::uint32_t seed : seeds_or(request, 20)) {
+    splits.push_back(random_split(table, fraction, seed));
+  }
+  return splits;
+}
+
+Result<std::vector<Split>> make_splits(const Dataset& dataset,
+                                       const GroupTable& table,
+                                       const PlanRequest& request) {
+  if (request.protocol == "pairs-n-occur") {
+    return n_occur_splits(dataset, table, request);
+  }
+  if (request.protocol == "unseen") {
+    return unseen_splits(dataset, table);
+  }
+  if (request.protocol == "triples-ratio") {
+    return load_splits(dataset.folder / "splits" / "triples_trainratio.csv",
+                       dataset,
+                       table,
+                       {.n_occur = {}, .train_ratio = request.train_fraction});
+  }
+  if (request.protocol == "leave-one-out") {
+    return leave_one_out_splits(dataset, table);
+  }
+  if (request.protocol == "file") {
+    return load_splits(request.splits_file,
+                       dataset,
+                       table,
+                       {.n_occur = request.n_occur, .train_ratio = request.train_fraction});
+  }
+  return random_splits(table, request);
+}
+
+bool matches_any(const std::string& name, const std::vector<std::string>& patterns) {
+  return std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
+    return fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
+  });
+}
+
+// The published gpt2-xl score is over its three targets, although the table has others as well.
+std::vector<std::string> target_patterns(const PlanRequest& request) {
+  if (request.targets.empty() && request.protocol == "unseen" && request.table == "gpt2xl_pairs") {
+    return {"gpt2-xl*"};
+  }
+  if (request.targets == std::vector<std::string>{"all"}) {
+    return {};
+  }
+  return request.targets;
+}
+
+void keep_targets(EvaluationPlan& plan,
+                  const Dataset& dataset,
+                  const std::vector<std::string>& patterns) {
+  for (Trial& trial : plan.trials) {
+    std::erase_if(trial.targets, [&](std::size_t target) {
+      return !matches_any(dataset.profiles[target].workload, patterns);
+    });
+  }
+  std::erase_if(plan.trials, [](const Trial& trial) { return trial.targets.empty(); });
+}
+
+Result<void> check_request(const PlanRequest& request) {
+  const auto known = [&](const ProtocolKind& kind) { return kind.name == request.protocol; };
+  if (std::none_of(kProtocols.begin(), kProtocols.end(), known)) {
+    std::vector<std::string_view> names;
+    for (const ProtocolKind& kind : kProtocols) {
+      names.push_back(kind.name);
+    }
+    return invalid_input(fmt::format(
+        "unknown protocol \"{}\"; known: {}", request.protocol, fmt::join(names, ", ")));
+  }
+  if (request.protocol == "mps-split") {
+    return fail(ErrorCode::Unsupported, "mps-split has no training splits of rows: judge_splits()");
+  }
+  if (request.n_occur && (*request.n_occur < 1 || *request.n_occur > 1'000'000)) {
+    return invalid_input(fmt::format("--n-occur {} is not a count from 1 up", *request.n_occur));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::span<const ProtocolKind> protocol_kinds() {
+  return kProtocols;
+}
+
+Result<EvaluationPlan> make_plan(const Dataset& dataset, const PlanRequest& request) {
+  if (auto checked = check_request(request); !checked) {
+    return tl::unexpected(checked.error());
+  }
+  auto table = load_group_table(dataset, request.table);
+  if (!table) {
+    return tl::unexpected(table.error());
+  }
+  EvaluationPlan plan{.protocol = request.protocol,
+                      .description = {},
+                      .group_size = table->group_size,
+                      .trials = {}};
+  if (request.protocol == "transfer") {
+    auto training = load_group_table(dataset, request.train_table);
+    if (!training) {
+      return tl::unexpected(training.error());
+    }
+    plan.trials.push_back({.label = fmt::format("{} to {}", request.train_table, request.table),
+                           .training = training->rows,
+                           .fit_rows = training->rows.size(),
+                           .test = table->rows,
+                           .targets = workloads_of(table->rows)});
+  } else {
+    if (request.protocol == "random" || request.protocol == "leave-one-out") {
+      *table = average_repeats(*table);
+    }
+    const auto splits = make_splits(dataset, *table, request);
+    if (!splits) {
+      return tl::unexpected(splits.error());
+    }
+    for (const Split& split : *splits) {
+      plan.trials.push_back(to_trial(*table, split));
+    }
+  }
+  if (const auto patterns = target_patterns(request); !patterns.empty()) {
+    keep_targets(plan, dataset, patterns);
+  }
+  std::erase_if(plan.trials, [](const Trial& trial) { return trial.training.empty(); });
+  if (plan.trials.empty()) {
+    return invalid_input(fmt::format(
+        "protocol {} on table {} gives no split with training rows and a target: check --n-occur, "
+        "--train-fraction and --targets",
+        request.protocol,
+        request.table));
+  }
+  plan.description = fmt::format("{} on {} ({} rows, groups of {}), {} split{}",
+                                 request.protocol,
+                                 request.table,
+                                 table->rows.size(),
+                                 table->group_size,
+                                 plan.trials.size(),
+                                 plan.trials.size() == 1 ? "" : "s");
+  return plan;
+}
+
+}  // namespace carpool

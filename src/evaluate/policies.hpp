@@ -1,0 +1,29 @@
+// Everything that can be judged, behind one seam: trained models, rules that look at a metric, and
+// the yardsticks that know the truth.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "dataset/dataset.hpp"
+#include "evaluate/evaluation.hpp"
+#include "model/throughput_model.hpp"
+
+namespace carpool {
+
+// A policy made ready for one trial. The forecaster refers to the model.
+struct BoundPolicy {
+  std::unique_ptr<ThroughputModel> model;  // empty for rules
+  std::unique_ptr<Forecaster> forecaster;  // empty for yardsticks
+  std::optional<double> train_seconds;
+};
+
+// Trains or binds `name` for the trial. Rules need no training rows.
+[[nodiscard]] Result<BoundPolicy> bind_policy(const std::string& name,
+                                              const Dataset& dataset,
+                                              const Trial& trial,
+                                              const EvaluationOptions& options);
+
+}  // namespace carpool

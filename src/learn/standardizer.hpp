@@ -1,0 +1,25 @@
+// Columns brought to mean 0 and standard deviation 1.
+#pragma once
+
+#include <Eigen/Core>
+#include <nlohmann/json_fwd.hpp>
+
+#include "base/result.hpp"
+
+namespace carpool {
+
+struct Standardizer {
+  Eigen::VectorXd mean;       // of each column
+  Eigen::VectorXd deviation;  // sample standard deviation (n - 1); 0: the column does not vary
+
+  // Of one row at least; a single row varies in no column.
+  [[nodiscard]] static Standardizer of(const Eigen::MatrixXd& rows);
+
+  // (value - mean) / deviation; 0 where the column did not vary.
+  [[nodiscard]] Eigen::MatrixXd apply(const Eigen::MatrixXd& rows) const;
+
+  [[nodiscard]] nlohmann::json to_json() const;
+  [[nodiscard]] static Result<Standardizer> from_json(const nlohmann::json& stored);
+};
+
+}  // namespace carpool

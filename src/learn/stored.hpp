@@ -1,0 +1,30 @@
+// Numbers in and out of the JSON of model files. Reading checks that the entry exists, has the
+// right type and is finite; what does not hold is a Corrupt error that names the entry.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include <Eigen/Core>
+#include <nlohmann/json_fwd.hpp>
+
+#include "base/result.hpp"
+
+namespace carpool {
+
+[[nodiscard]] nlohmann::json stored_vector(const Eigen::VectorXd& values);
+[[nodiscard]] nlohmann::json stored_matrix(const Eigen::MatrixXd& values);  // list of rows
+
+[[nodiscard]] Result<double> read_number(const nlohmann::json& object, std::string_view key);
+[[nodiscard]] Result<std::size_t> read_count(const nlohmann::json& object, std::string_view key);
+[[nodiscard]] Result<Eigen::VectorXd> read_vector(const nlohmann::json& object,
+                                                  std::string_view key);
+
+// At least one row and one column.
+[[nodiscard]] Result<Eigen::MatrixXd> read_matrix(const nlohmann::json& object,
+                                                  std::string_view key);
+
+// The error for an entry that is not what the reader needs.
+[[nodiscard]] tl::unexpected<Error> broken_entry(std::string_view key, std::string_view expected);
+
+}  // namespace carpool

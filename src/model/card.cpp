@@ -1,0 +1,44 @@
+#include "model/card.hpp"
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/clock.hpp"
+
+namespace carpool {
+
+ModelCard describe_training(std::string_view kind,
+                            const TrainingSet& training,
+                            std::span<const GroupRow> rows,
+                            const FeatureSelection& features) {
+  const Dataset& dataset = *training.dataset;
+  std::set<std::string> workloads;
+  for (const GroupRow& row : rows) {
+    for (const Tenant& tenant : row.members) {
+      workloads.insert(dataset.profiles[tenant.profile].workload);
+    }
+  }
+  ModelCard card{
+      .kind = std::string(kind),
+      .data_hash = fingerprint(dataset, {rows.begin(), rows.end()}),
+      .dataset = fmt::format("{} ({})", dataset.folder.filename().string(), dataset.info.gpu),
+      .throughput_unit = dataset.info.throughput_unit,
+      .features = {},
+      .workloads = {workloads.begin(), workloads.end()},
+      .training_rows = rows.size(),
+      .seed = training.seed,
+      .holdout_mape = std::nullopt,
+      .date = utc_timestamp()};
+  for (const MetricInfo& metric : features.metrics) {
+    card.features.push_back(metric.name);
+  }
+  if (features.exclusive_throughput) {
+    card.features.emplace_back("exclusive_thr");
+  }
+  return card;
+}
+
+}  // namespace carpool

@@ -1,0 +1,18 @@
+// The card of a model that has just been trained.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "dataset/features.hpp"
+#include "model/throughput_model.hpp"
+
+namespace carpool {
+
+// `rows` are those of the training set that the model was fitted on.
+[[nodiscard]] ModelCard describe_training(std::string_view kind,
+                                          const TrainingSet& training,
+                                          std::span<const GroupRow> rows,
+                                          const FeatureSelection& features);
+
+}  // namespace carpool

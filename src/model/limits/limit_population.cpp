@@ -1,0 +1,43 @@
+#include "model/limits/limit_population.hpp"
+
+namespace carpool {
+namespace {
+
+double along(const ShareSlopes& slopes, const ShareSlopes& offset) {
+  return slopes.weight * offset.weight + slopes.headroom * offset.headroom;
+}
+
+}  // namespace
+
+LimitParameters LimitPopulation::expect(const ShareParameters& share) const {
+  const ShareSlopes offset{.weight = share.log_weight - centre.weight,
+                           .headroom = share.headroom - centre.headroom};
+  return {.log_parallelism = log_parallelism + along(parallelism, offset),
+          .log_sensitivity = log_contention + along(sensitivity, offset),
+          .log_pressure = along(pressure, offset),
+          .sharing_gain = sharing_gain};
+}
+
+LimitPopulation LimitPopulation::recentred(const ShareSlopes& new_centre) const {
+  const ShareSlopes moved{.weight = new_centre.weight - centre.weight,
+                          .headroom = new_centre.headroom - centre.headroom};
+  LimitPopulation result = *this;
+  result.centre = new_centre;
+  result.log_parallelism += along(parallelism, moved);
+  // Speeds depend on sensitivity + pressure alone, so that one constant serves both.
+  result.log_contention += along(sensitivity, moved) + along(pressure, moved);
+  return result;
+}
+
+const LimitPopulation& shipped_population() {
+  static constexpr LimitPopulation kV100{.centre = {.weight = -0.04, .headroom = 0.18},
+                                         .log_parallelism = 0.71,
+                                         .parallelism = {.weight = 0.72, .headroom = -0.90},
+                                         .log_contention = -2.46,
+                                         .sensitivity = {.weight = 0.19, .headroom = -0.28},
+                                         .pressure = {.weight = 0.29, .headroom = -1.66},
+                                         .sharing_gain = 0.14};
+  return kV100;
+}
+
+}  // namespace carpool

@@ -1,0 +1,113 @@
+#include "model/model_file.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/digest.hpp"
+#include "base/file.hpp"
+#include "model/registry.hpp"
+
+namespace carpool {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kFormat = "carpool-model";
+constexpr int kVersion = 1;
+
+json card_to_json(const ModelCard& card) {
+  json out = {{"data_hash", card.data_hash},
+              {"dataset", card.dataset},
+              {"throughput_unit", card.throughput_unit},
+              {"features", card.features},
+              {"workloads", card.workloads},
+              {"training_rows", card.training_rows},
+              {"seed", card.seed},
+              {"holdout_mape", nullptr},
+              {"date", card.date}};
+  if (card.holdout_mape) {
+    out["holdout_mape"] = *card.holdout_mape;
+  }
+  return out;
+}
+
+// Throws json::exception on a missing key or a wrong type; parse_model catches.
+ModelCard card_from_json(const std::string& kind, const json& in) {
+  ModelCard card{.kind = kind,
+                 .data_hash = in.at("data_hash").get<std::string>(),
+                 .dataset = in.at("dataset").get<std::string>(),
+                 .throughput_unit = in.at("throughput_unit").get<std::string>(),
+                 .features = in.at("features").get<std::vector<std::string>>(),
+                 .workloads = in.at("workloads").get<std::vector<std::string>>(),
+                 .training_rows = in.at("training_rows").get<std::size_t>(),
+                 .seed = in.at("seed").get<std::uint64_t>(),
+                 .holdout_mape = std::nullopt,
+                 .date = in.at("date").get<std::string>()};
+  if (const json& error = in.at("holdout_mape"); !error.is_null()) {
+    card.holdout_mape = error.get<double>();
+  }
+  return card;
+}
+
+Result<std::unique_ptr<ThroughputModel>> from_envelope(json envelope, std::string_view name) {
+  if (envelope.at("format") != kFormat) {
+    return fail(ErrorCode::Corrupt, fmt::format("{} is not a model file of carpool", name));
+  }
+  if (envelope.at("version") != kVersion) {
+    return fail(ErrorCode::Unsupported,
+                fmt::format("{} has version {}; this program reads version {}: train it again with "
+                            "`carpool train`",
+                            name,
+                            envelope.at("version").dump(),
+                            kVersion));
+  }
+  const auto recorded = envelope.at("sha256").get<std::string>();
+  envelope.erase("sha256");
+  if (sha256_hex(envelope.dump()) != recorded) {
+    return fail(ErrorCode::Corrupt,
+                fmt::format("{} was altered after it was written (its hash does not match): train "
+                            "it again with `carpool train`",
+                            name));
+  }
+  const auto kind_name = envelope.at("kind").get<std::string>();
+  const auto kind = find_model_kind(kind_name);
+  if (!kind) {
+    return tl::unexpected(kind.error());
+  }
+  return (*kind)->load(card_from_json(kind_name, envelope.at("card")), envelope.at("params"));
+}
+
+}  // namespace
+
+std::string serialize_model(const ThroughputModel& model) {
+  json envelope = {{"format", kFormat},
+                   {"version", kVersion},
+                   {"kind", model.card().kind},
+                   {"card", card_to_json(model.card())},
+                   {"params", model.params()}};
+  envelope["sha256"] = sha256_hex(envelope.dump());
+  return envelope.dump(1) + "\n";
+}
+
+Result<std::unique_ptr<ThroughputModel>> parse_model(std::string_view text, std::string_view name) {
+  try {
+    return from_envelope(json::parse(text), name);
+  } catch (const json::exception& problem) {
+    return fail(ErrorCode::Corrupt,
+                fmt::format("{} is truncated or no model file: {}", name, problem.what()));
+  }
+}
+
+Result<void> save_model(const ThroughputModel& model, const std::filesystem::path& path) {
+  return write_file(path, serialize_model(model));
+}
+
+Result<std::unique_ptr<ThroughputModel>> load_model(const std::filesystem::path& path) {
+  const auto text = read_file(path);
+  if (!text) {
+    return tl::unexpected(text.error());
+  }
+  return parse_model(*text, path.string());
+}
+
+}  // namespace carpool

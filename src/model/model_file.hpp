@@ -1,0 +1,26 @@
+// NAME.model.json: {format, version, kind, card, params, sha256}. The hash covers everything else,
+// so that a truncated or edited file is told apart from a model.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+#include "model/throughput_model.hpp"
+
+namespace carpool {
+
+[[nodiscard]] std::string serialize_model(const ThroughputModel& model);
+
+// `name` is what error messages call the text: the file's path.
+[[nodiscard]] Result<std::unique_ptr<ThroughputModel>> parse_model(std::string_view text,
+                                                                   std::string_view name);
+
+[[nodiscard]] Result<void> save_model(const ThroughputModel& model,
+                                      const std::filesystem::path& path);
+[[nodiscard]] Result<std::unique_ptr<ThroughputModel>> load_model(
+    const std::filesystem::path& path);
+
+}  // namespace carpool

@@ -1,0 +1,108 @@
+#include "model/published/automl_fit.hpp"
+
+#include <cstddef>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/clock.hpp"
+#include "base/log.hpp"
+#include "learn/boosting.hpp"
+#include "learn/cross_validation.hpp"
+#include "learn/forest.hpp"
+#include "learn/gaussian_process.hpp"
+#include "learn/linear.hpp"
+#include "learn/mlp.hpp"
+
+namespace carpool {
+
+namespace {
+
+constexpr std::size_t kFolds = 5;
+
+struct Candidate {
+  std::string name;
+  Fit fit;
+};
+
+Fit boosting_fit(const BoostingSettings& settings, std::uint32_t seed) {
+  return [settings, seed](const Eigen::MatrixXd& rows, const Eigen::VectorXd& targets) {
+    return fit_boosted_trees(rows, targets, settings, seed);
+  };
+}
+
+Fit forest_fit(const ForestSettings& settings, std::uint32_t seed) {
+  return [settings, seed](const Eigen::MatrixXd& rows, const Eigen::VectorXd& targets) {
+    return fit_forest(rows, targets, settings, seed);
+  };
+}
+
+// Cheap ones first: a small budget still leaves a choice.
+std::vector<Candidate> candidates(std::uint32_t seed) {
+  const auto forest = [](FeatureShare features, std::size_t leaf) {
+    ForestSettings settings;
+    settings.trees = 500;
+    settings.features = features;
+    settings.min_samples_leaf = leaf;
+    return settings;
+  };
+  const auto boosting = [](std::size_t rounds, std::size_t depth, double rate) {
+    BoostingSettings settings;
+    settings.rounds = rounds;
+    settings.max_depth = depth;
+    settings.learning_rate = rate;
+    return settings;
+  };
+  return {{"least squares", fit_least_squares},
+          {"ridge", fit_cross_validated_ridge},
+          {"Gaussian process", fit_gaussian_process},
+          {"forest, √ features", forest_fit(forest(FeatureShare::Sqrt, 1), seed)},
+          {"forest, all features", forest_fit(forest(FeatureShare::All, 1), seed)},
+          {"forest, all features, leaves of 3", forest_fit(forest(FeatureShare::All, 3), seed)},
+          {"boosted trees, depth 2", boosting_fit(boosting(100, 2, 0.1), seed)},
+          {"boosted trees, depth 3", boosting_fit(boosting(300, 3, 0.05), seed)},
+          {"boosted trees, depth 6", boosting_fit(boosting(300, 6, 0.05), seed)},
+          {"neural network", [seed](const Eigen::MatrixXd& rows, const Eigen::VectorXd& targets) {
+             return fit_mlp(rows, targets, MlpSettings{}, seed);
+           }}};
+}
+
+Result<std::unique_ptr<Regressor>> fit_leader(const Eigen::MatrixXd& rows,
+                                              const Eigen::VectorXd& targets,
+                                              std::uint32_t seed,
+                                              double budget_s) {
+  const Stopwatch stopwatch;
+  const std::vector<FoldData> folds = fold_data(rows, targets, kFolds);
+  const std::vector<Candidate> all = candidates(seed);
+  const Candidate* leader = nullptr;
+  double least = std::numeric_limits<double>::infinity();
+  for (const Candidate& candidate : all) {
+    if (leader != nullptr && stopwatch.seconds() >= budget_s) {
+      log_debug("kace-automl: the time budget is spent");
+      break;
+    }
+    const auto error = cross_validated_mse(folds, candidate.fit);
+    if (!error) {
+      return tl::unexpected(error.error());
+    }
+    log_debug(fmt::format("kace-automl: {}: cross-validated error {:.4f}", candidate.name, *error));
+    if (leader == nullptr || *error < least) {
+      least = *error;
+      leader = &candidate;
+    }
+  }
+  return leader->fit(rows, targets);
+}
+
+}  // namespace
+
+Fit automl_fit(std::uint64_t seed, double budget_s) {
+  return [seed, budget_s](const Eigen::MatrixXd& rows, const Eigen::VectorXd& targets) {
+    return fit_leader(rows, targets, static_cast<std::uint32_t>(seed), budget_s);
+  };
+}
+
+}  // namespace carpool

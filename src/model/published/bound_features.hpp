@@ -1,0 +1,21 @@
+// Features of profiles that a model or rule is applied to.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include <Eigen/Core>
+
+#include "base/result.hpp"
+#include "core/profile.hpp"
+#include "dataset/features.hpp"
+
+namespace carpool {
+
+// member_features(), but Unsupported when no profile has one of the metrics. `user` is who needs
+// it, for the message.
+[[nodiscard]] Result<Eigen::MatrixXd> bound_features(const FeatureSelection& selection,
+                                                     std::span<const Profile> profiles,
+                                                     std::string_view user);
+
+}  // namespace carpool

@@ -1,0 +1,156 @@
+#include "model/share/design.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+namespace carpool {
+namespace {
+
+constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+constexpr double kSmallestMetric = 1e-3;  // keeps log(0) away; as in the published constants
+constexpr double kNoSpread = 1e-9;
+// The published width of the feature effects was set for ten metrics; more metrics must not make
+// the prior wider.
+constexpr double kPublishedMetrics = 10.0;
+
+struct Moments {
+  double centre = 0.0;
+  double scale = 0.0;
+};
+
+// Mean and deviation (n) of the known values; scale 0 when they do not vary.
+Moments moments(const Eigen::VectorXd& column) {
+  double sum = 0.0;
+  double count = 0.0;
+  for (const double value : column) {
+    if (std::isfinite(value)) {
+      sum += value;
+      count += 1.0;
+    }
+  }
+  if (count < 2.0) {
+    return {};
+  }
+  const double centre = sum / count;
+  double squares = 0.0;
+  for (const double value : column) {
+    if (std::isfinite(value)) {
+      squares += (value - centre) * (value - centre);
+    }
+  }
+  const double scale = std::sqrt(squares / count);
+  return {.centre = centre, .scale = scale < kNoSpread ? 0.0 : scale};
+}
+
+double log_batch(const Profile& profile) {
+  return profile.batch && *profile.batch > 0.0 ? std::log2(*profile.batch) : kUnknown;
+}
+
+double standardised(double value, double centre, double scale) {
+  return std::isfinite(value) && scale > 0.0 ? (value - centre) / scale : 0.0;
+}
+
+}  // namespace
+
+ShareDesign::ShareDesign(std::span<const Profile> trained, const FeatureSelection& selection)
+    : selection_(selection) {
+  const Eigen::MatrixXd raw = log_metrics(trained);
+  centre_.resize(raw.cols());
+  scale_.resize(raw.cols());
+  for (Eigen::Index column = 0; column < raw.cols(); ++column) {
+    const Moments found = moments(raw.col(column));
+    centre_(column) = found.centre;
+    scale_(column) = found.scale;
+  }
+  Eigen::VectorXd batches(static_cast<Eigen::Index>(trained.size()));
+  std::transform(trained.begin(), trained.end(), batches.begin(), log_batch);
+  const Moments found = moments(batches);
+  batch_centre_ = found.centre;
+  batch_scale_ = found.scale;
+}
+
+Eigen::MatrixXd ShareDesign::log_metrics(std::span<const Profile> profiles) const {
+  const auto rows = static_cast<Eigen::Index>(profiles.size());
+  if (selection_.metrics.empty()) {
+    return Eigen::MatrixXd(rows, 0);
+  }
+  const auto metrics = static_cast<Eigen::Index>(selection_.metrics.size());
+  Eigen::MatrixXd raw(rows, metrics + 1);
+  for (Eigen::Index row = 0; row < rows; ++row) {
+    const Profile& profile = profiles[static_cast<std::size_t>(row)];
+    for (Eigen::Index column = 0; column < metrics; ++column) {
+      const auto found =
+          profile.metrics.find(selection_.metrics[static_cast<std::size_t>(column)].name);
+      raw(row, column) = found == profile.metrics.end()
+                             ? kUnknown
+                             : std::log(std::max(found->second, 0.0) + kSmallestMetric);
+    }
+    raw(row, metrics) = std::log(profile.exclusive_throughput + kSmallestMetric);
+  }
+  return raw;
+}
+
+ShareDesign::Coordinates ShareDesign::place(std::span<const Profile> profiles) const {
+  Coordinates out;
+  out.features = log_metrics(profiles);
+  for (Eigen::Index row = 0; row < out.features.rows(); ++row) {
+    for (Eigen::Index column = 0; column < out.features.cols(); ++column) {
+      out.features(row, column) =
+          standardised(out.features(row, column), centre_(column), scale_(column));
+    }
+  }
+  out.batch.resize(static_cast<Eigen::Index>(profiles.size()));
+  for (std::size_t i = 0; i < profiles.size(); ++i) {
+    const Profile& profile = profiles[i];
+    out.batch(static_cast<Eigen::Index>(i)) =
+        standardised(log_batch(profile), batch_centre_, batch_scale_);
+    // Members of a family differ in batch: without one, "same model" may mean anything.
+    const bool has_family =
+        !profile.model.empty() && batch_scale_ > 0.0 && std::isfinite(log_batch(profile));
+    out.family.push_back(has_family ? "f\n" + profile.model + "\n" + profile.task
+                                    : "w\n" + profile.workload);
+    out.name.push_back(profile.workload);
+  }
+  return out;
+}
+
+Eigen::MatrixXd ShareDesign::likeness(Likeness kind,
+                                      const Coordinates& left,
+                                      const Coordinates& right) const {
+  const Eigen::Index rows = left.batch.size();
+  const Eigen::Index columns = right.batch.size();
+  const auto where = [&](auto same) {
+    Eigen::MatrixXd out(rows, columns);
+    for (Eigen::Index i = 0; i < rows; ++i) {
+      for (Eigen::Index j = 0; j < columns; ++j) {
+        out(i, j) = same(static_cast<std::size_t>(i), static_cast<std::size_t>(j)) ? 1.0 : 0.0;
+      }
+    }
+    return out;
+  };
+  const auto same_family = [&](std::size_t i, std::size_t j) {
+    return left.family[i] == right.family[j];
+  };
+  switch (kind) {
+    case Likeness::Common:
+      return Eigen::MatrixXd::Ones(rows, columns);
+    case Likeness::Features: {
+      const double metrics = std::max(1.0, static_cast<double>(left.features.cols()));
+      return left.features * right.features.transpose() *
+             std::min(1.0, kPublishedMetrics / metrics);
+    }
+    case Likeness::Family:
+      return where(same_family);
+    case Likeness::Batch:
+      return left.batch * right.batch.transpose();
+    case Likeness::FamilyBatch:
+      return where(same_family).cwiseProduct(left.batch * right.batch.transpose());
+    case Likeness::Own:
+      break;
+  }
+  return where([&](std::size_t i, std::size_t j) { return left.name[i] == right.name[j]; });
+}
+
+}  // namespace carpool

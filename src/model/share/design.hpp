@@ -1,0 +1,56 @@
+// What profiles say about how alike workloads are: the matrices that the priors of `share` are
+// built from (docs/model.md, "Prior").
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <Eigen/Core>
+
+#include "core/profile.hpp"
+#include "dataset/features.hpp"
+
+namespace carpool {
+
+// Ways in which two workloads can be alike; each gives one matrix.
+enum class Likeness {
+  Common,       // all workloads share one level
+  Features,     // products of standardised log metrics
+  Family,       // same model and task
+  Batch,        // products of standardised log2 batch
+  FamilyBatch,  // the same within a family: a slope of its own
+  Own,          // nothing but itself
+};
+
+// Standardisation learned from the workloads of the training rows, applied to any profile.
+class ShareDesign {
+ public:
+  ShareDesign(std::span<const Profile> trained, const FeatureSelection& selection);
+
+  // What the prior needs to know of a list of profiles.
+  struct Coordinates {
+    Eigen::MatrixXd features;         // one row a profile; no column without metrics
+    Eigen::VectorXd batch;            // 0 where unknown
+    std::vector<std::string> family;  // a workload without one is its own
+    std::vector<std::string> name;
+  };
+  [[nodiscard]] Coordinates place(std::span<const Profile> profiles) const;
+
+  // One row a left, one column a right. Own is 1 where both have the same name.
+  [[nodiscard]] Eigen::MatrixXd likeness(Likeness kind,
+                                         const Coordinates& left,
+                                         const Coordinates& right) const;
+
+ private:
+  [[nodiscard]] Eigen::MatrixXd log_metrics(std::span<const Profile> profiles) const;
+
+  FeatureSelection selection_;
+  Eigen::RowVectorXd centre_;
+  Eigen::RowVectorXd scale_;  // 0: the column does not vary and says nothing
+  double batch_centre_ = 0.0;
+  double batch_scale_ = 0.0;
+};
+
+}  // namespace carpool

@@ -1,0 +1,80 @@
+// The most probable parameters of the proportional-share model, given measured groups and a
+// Gaussian prior. Both fits of `share` are this one with other priors and noise.
+//
+// For member i of a group S (docs/model.md, equation 1):
+//   log T_i(S) = a_i + c_i - log(1 + sum_{j in S, j != i} exp(b_j - b_i - d_i)) + noise
+//   c: log capacity relative to the given level a_i;  b: log weight;  d: headroom
+// and, when runs alone are part of the problem (equation 2):
+//   log E_i = a_i + c_i - e_i + noise;                e: capacity over speed alone
+#pragma once
+
+#include <cstddef>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include <Eigen/Core>
+
+#include "dataset/dataset.hpp"
+
+namespace carpool {
+
+inline constexpr double kGaussian = std::numeric_limits<double>::infinity();
+
+// One member of one measured group; workloads by position in the list of trained ones.
+struct CoRun {
+  std::size_t row = 0;  // members of one measurement have the same
+  std::size_t own = 0;
+  std::vector<std::size_t> others;
+  double log_throughput = 0.0;
+};
+
+// `position[profile]` is the place of a profile among the trained workloads. A member that was
+// measured at zero has no logarithm and is left out; it still stands beside the others.
+[[nodiscard]] std::vector<CoRun> to_co_runs(std::span<const GroupRow> rows,
+                                            std::span<const std::size_t> position);
+
+struct LatentProblem {
+  std::size_t workloads = 0;
+  std::vector<CoRun> co_runs;
+  Eigen::VectorXd level;      // a_i
+  Eigen::VectorXd log_alone;  // log E_i; empty: runs alone are no observations and there is no e
+  double noise = 0.2;         // scale of co-runs
+  double noise_alone = 0.2;   // scale of runs alone
+  double degrees_of_freedom = kGaussian;  // of Student's t; kGaussian: normal noise
+
+  [[nodiscard]] std::size_t blocks() const { return log_alone.size() > 0 ? 4 : 3; }
+  [[nodiscard]] Eigen::Index unknowns() const {
+    return static_cast<Eigen::Index>(blocks() * workloads);
+  }
+  [[nodiscard]] std::size_t observations() const {
+    return co_runs.size() + static_cast<std::size_t>(log_alone.size());
+  }
+};
+
+// One derivative of one observation.
+struct Slope {
+  Eigen::Index unknown = 0;
+  double value = 0.0;
+};
+
+// The problem around one point. Observations: co-runs first, then runs alone.
+struct Linearised {
+  std::vector<double> residual;            // measured - predicted, log units
+  std::vector<double> weight;              // of the reweighted least-squares step
+  std::vector<std::vector<Slope>> slopes;  // each observation's non-zero derivatives
+};
+
+[[nodiscard]] Linearised linearise(const LatentProblem& problem, const Eigen::VectorXd& latents);
+
+// precision + sum of weight * slope * slope'.
+[[nodiscard]] Eigen::MatrixXd curvature(const Linearised& at, const Eigen::MatrixXd& precision);
+
+// Levenberg-Marquardt from `latents`, in place; returns the cost reached
+//   sum of -log density of the residuals (without constants) + latents' precision latents / 2.
+double minimise(const LatentProblem& problem,
+                const Eigen::MatrixXd& precision,
+                int most_steps,
+                Eigen::VectorXd& latents);
+
+}  // namespace carpool

@@ -1,0 +1,95 @@
+#include "model/share/leave_one_out.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+#include <Eigen/LU>
+
+namespace carpool {
+namespace {
+
+// With fewer residuals a quantile says nothing; beyond these factors it says the model is wrong.
+constexpr std::size_t kFewest = 20;
+constexpr double kLeastInflation = 0.5;
+constexpr double kMostInflation = 2.0;
+
+// Posterior covariance between the predictions of observations [first, last).
+Eigen::MatrixXd predicted_covariance(const Linearised& here,
+                                     const Eigen::MatrixXd& covariance,
+                                     std::size_t first,
+                                     std::size_t last) {
+  const auto size = static_cast<Eigen::Index>(last - first);
+  Eigen::MatrixXd out = Eigen::MatrixXd::Zero(size, size);
+  for (Eigen::Index i = 0; i < size; ++i) {
+    for (Eigen::Index j = 0; j < size; ++j) {
+      for (const Slope& left : here.slopes[first + static_cast<std::size_t>(i)]) {
+        for (const Slope& right : here.slopes[first + static_cast<std::size_t>(j)]) {
+          out(i, j) += left.value * right.value * covariance(left.unknown, right.unknown);
+        }
+      }
+    }
+  }
+  return out;
+}
+
+double quantile90(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const auto count = static_cast<double>(values.size());
+  const auto rank = static_cast<std::size_t>(std::ceil(0.9 * (count + 1.0)));
+  return values[std::min(values.size(), rank) - 1];
+}
+
+}  // namespace
+
+LeaveOneOut leave_one_row_out(const LatentProblem& problem,
+                              const Linearised& here,
+                              const Eigen::MatrixXd& covariance,
+                              double noise) {
+  std::vector<double> standardised;
+  double relative_errors = 0.0;
+  double rows = 0.0;
+  const std::vector<CoRun>& runs = problem.co_runs;
+  for (std::size_t first = 0; first < runs.size();) {
+    std::size_t last = first + 1;
+    while (last < runs.size() && runs[last].row == runs[first].row) {
+      ++last;
+    }
+    // Without its own row the residual r grows to (I - V W)^-1 r and the variance V to
+    // (I - V W)^-1 V; V: posterior covariance of the row's predictions, W: its weights.
+    const Eigen::MatrixXd spread = predicted_covariance(here, covariance, first, last);
+    const Eigen::Index size = spread.rows();
+    Eigen::VectorXd residual(size);
+    Eigen::MatrixXd keep = Eigen::MatrixXd::Identity(size, size);
+    for (Eigen::Index i = 0; i < size; ++i) {
+      const std::size_t k = first + static_cast<std::size_t>(i);
+      residual(i) = here.residual[k];
+      keep.col(i) -= spread.col(i) * here.weight[k];
+    }
+    const Eigen::MatrixXd growth = keep.inverse();
+    const Eigen::VectorXd left_out = growth * residual;
+    const Eigen::VectorXd variance = (growth * spread).diagonal();
+    double measured = 0.0;
+    double predicted = 0.0;
+    for (Eigen::Index i = 0; i < size; ++i) {
+      const double width = kNormal95 * kNormal95 * std::max(variance(i), 0.0) +
+                           kStudent95 * kStudent95 * noise * noise;
+      standardised.push_back(std::abs(left_out(i)) / std::sqrt(width));
+      const double log_throughput = runs[first + static_cast<std::size_t>(i)].log_throughput;
+      measured += std::exp(log_throughput);
+      predicted += std::exp(log_throughput - left_out(i));
+    }
+    relative_errors += std::abs(predicted - measured) / measured;
+    rows += 1.0;
+    first = last;
+  }
+  LeaveOneOut out;
+  out.error_of_sum = rows > 0.0 ? relative_errors / rows : 0.0;
+  if (standardised.size() >= kFewest) {
+    out.inflation = std::clamp(quantile90(standardised), kLeastInflation, kMostInflation);
+  }
+  return out;
+}
+
+}  // namespace carpool

@@ -1,0 +1,25 @@
+// What the fit would have said about each training row without having seen it, by the leverage of
+// the row: no refitting.
+#pragma once
+
+#include <Eigen/Core>
+
+#include "model/share/latent_fit.hpp"
+
+namespace carpool {
+
+// Quantiles of the 90 % interval: normal, and Student's t with three degrees of freedom.
+inline constexpr double kNormal95 = 1.6448536269514722;
+inline constexpr double kStudent95 = 2.3533634348018264;
+
+struct LeaveOneOut {
+  double inflation = 1.0;     // interval widths times this cover 90 % of the rows left out
+  double error_of_sum = 0.0;  // mean relative error of the sum of a row
+};
+
+[[nodiscard]] LeaveOneOut leave_one_row_out(const LatentProblem& problem,
+                                            const Linearised& here,
+                                            const Eigen::MatrixXd& covariance,
+                                            double noise);
+
+}  // namespace carpool

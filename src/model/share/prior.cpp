@@ -1,0 +1,74 @@
+#include "model/share/prior.hpp"
+
+#include <algorithm>
+
+namespace carpool {
+namespace {
+
+// Widths of the published description of the model, for ten metrics.
+constexpr std::array kGiven = {
+    Effect{Block::Capacity, Likeness::Features, 0.1},
+    Effect{Block::Capacity, Likeness::Own, 0.7},
+    Effect{Block::Weight, Likeness::Features, 0.08},
+    Effect{Block::Weight, Likeness::Own, 0.5},
+    Effect{Block::Headroom, Likeness::Common, 1.0},
+    Effect{Block::Headroom, Likeness::Features, 0.08},
+    Effect{Block::Headroom, Likeness::Own, 0.3},
+};
+
+// The feature widths, the common headroom and the noise are the given ones; a log throughput's
+// level is vague (1); the others are starting points that every training set moves by its evidence.
+// The last one only keeps the gap's covariance invertible.
+constexpr std::array kHierarchical = {
+    Effect{Block::Capacity, Likeness::Common, 1.0, true},
+    Effect{Block::Capacity, Likeness::Features, 0.1, true},
+    Effect{Block::Capacity, Likeness::Family, 1.0, true},
+    Effect{Block::Capacity, Likeness::Own, 0.1, true},
+    Effect{Block::Weight, Likeness::Features, 0.08, true},
+    Effect{Block::Weight, Likeness::Family, 0.4, true},
+    Effect{Block::Weight, Likeness::Batch, 0.3, true},
+    Effect{Block::Weight, Likeness::FamilyBatch, 0.3, true},
+    Effect{Block::Weight, Likeness::Own, 0.1, true},
+    Effect{Block::Headroom, Likeness::Common, 1.0, true},
+    Effect{Block::Headroom, Likeness::Features, 0.08, true},
+    Effect{Block::Headroom, Likeness::Family, 0.5, true},
+    Effect{Block::Headroom, Likeness::Own, 0.1, true},
+    Effect{Block::Gap, Likeness::Common, 0.3, true},
+    Effect{Block::Gap, Likeness::Features, 0.1, true},
+    Effect{Block::Gap, Likeness::Own, 1e-3, false},
+};
+
+}  // namespace
+
+std::span<const Effect> given_effects() {
+  return kGiven;
+}
+
+std::span<const Effect> hierarchical_effects() {
+  return kHierarchical;
+}
+
+Eigen::MatrixXd block_covariance(const ShareDesign& design,
+                                 std::span<const Effect> effects,
+                                 std::span<const double> variances,
+                                 Block block,
+                                 const ShareDesign::Coordinates& left,
+                                 const ShareDesign::Coordinates& right) {
+  Eigen::MatrixXd covariance = Eigen::MatrixXd::Zero(left.batch.size(), right.batch.size());
+  for (std::size_t k = 0; k < effects.size(); ++k) {
+    if (effects[k].block == block) {
+      covariance += variances[k] * design.likeness(effects[k].likeness, left, right);
+    }
+  }
+  return covariance;
+}
+
+std::vector<double> starting_variances(std::span<const Effect> effects) {
+  std::vector<double> variances(effects.size());
+  std::transform(effects.begin(), effects.end(), variances.begin(), [](const Effect& effect) {
+    return effect.deviation * effect.deviation;
+  });
+  return variances;
+}
+
+}  // namespace carpool

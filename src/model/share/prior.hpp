@@ -1,0 +1,42 @@
+// The Gaussian prior of the latents: each block (capacity, weight, headroom, gap) is a sum of
+// effects, one for each way in which workloads are alike, with a variance of its own.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include <Eigen/Core>
+
+#include "model/share/design.hpp"
+
+namespace carpool {
+
+enum class Block : std::size_t { Capacity, Weight, Headroom, Gap };
+inline constexpr std::size_t kBlocks = 4;
+
+struct Effect {
+  Block block = Block::Capacity;
+  Likeness likeness = Likeness::Own;
+  double deviation = 0.0;  // prior standard deviation, log units
+  bool learned = false;    // its variance is moved by the evidence; `deviation` is where it starts
+};
+
+// The constants given with the proportional-share model (docs/model.md, table 1): three blocks.
+[[nodiscard]] std::span<const Effect> given_effects();
+
+// The hierarchical prior (docs/model.md, table 2): four blocks.
+[[nodiscard]] std::span<const Effect> hierarchical_effects();
+
+// Covariance of one block between two lists of workloads; `variances` as the effects, in order.
+[[nodiscard]] Eigen::MatrixXd block_covariance(const ShareDesign& design,
+                                               std::span<const Effect> effects,
+                                               std::span<const double> variances,
+                                               Block block,
+                                               const ShareDesign::Coordinates& left,
+                                               const ShareDesign::Coordinates& right);
+
+[[nodiscard]] std::vector<double> starting_variances(std::span<const Effect> effects);
+
+}  // namespace carpool

@@ -1,0 +1,115 @@
+#include "model/share/share_fit.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "model/share/evidence.hpp"
+#include "model/share/leave_one_out.hpp"
+#include "model/share/prior.hpp"
+
+namespace carpool {
+namespace {
+
+constexpr double kNoise = 0.2;             // given: of a log throughput
+constexpr double kDegreesOfFreedom = 3.0;  // the fewest whole ones with a finite variance
+constexpr int kRounds = 12;                // the evidence is flat after about eight
+constexpr int kLongFit = 100;              // steps in the first and the last round
+constexpr int kShortFit = 3;               // steps in between
+
+Eigen::VectorXd log_exclusive(std::span<const Profile> profiles) {
+  Eigen::VectorXd out(static_cast<Eigen::Index>(profiles.size()));
+  std::transform(profiles.begin(), profiles.end(), out.begin(), [](const Profile& profile) {
+    return std::log(profile.exclusive_throughput);
+  });
+  return out;
+}
+
+// The fit with the given constants: normal noise, capacity around the exclusive throughput.
+Eigen::VectorXd fit_given(const ShareDesign& design,
+                          const ShareDesign::Coordinates& places,
+                          const std::vector<CoRun>& runs,
+                          const Eigen::VectorXd& log_alone) {
+  const LatentProblem problem{.workloads = places.name.size(),
+                              .co_runs = runs,
+                              .level = log_alone,
+                              .log_alone = {},
+                              .noise = kNoise,
+                              .noise_alone = kNoise,
+                              .degrees_of_freedom = kGaussian};
+  const auto variances = starting_variances(given_effects());
+  const Eigen::MatrixXd precision =
+      prior_precision(design, given_effects(), variances, problem.blocks(), places).precision;
+  Eigen::VectorXd latents = Eigen::VectorXd::Zero(problem.unknowns());
+  minimise(problem, precision, kLongFit, latents);
+  return latents;
+}
+
+void fit_hierarchical(const ShareDesign& design,
+                      const ShareDesign::Coordinates& places,
+                      const std::vector<CoRun>& runs,
+                      const Eigen::VectorXd& log_alone,
+                      ShareFit& fit) {
+  const auto workloads = static_cast<Eigen::Index>(places.name.size());
+  fit.level = log_alone.mean();
+  LatentProblem problem{.workloads = places.name.size(),
+                        .co_runs = runs,
+                        .level = Eigen::VectorXd::Constant(workloads, fit.level),
+                        .log_alone = log_alone,
+                        .noise = kNoise,
+                        .noise_alone = kNoise,
+                        .degrees_of_freedom = kDegreesOfFreedom};
+  fit.variances = starting_variances(hierarchical_effects());
+  fit.hierarchical = Eigen::VectorXd::Zero(problem.unknowns());
+  fit.hierarchical.head(workloads) = log_alone.array() - fit.level;
+  EvidenceUpdate update(design, places, kNoise);
+  for (int round = 0; round < kRounds; ++round) {
+    const bool last = round == kRounds - 1;
+    const PriorPrecision prior =
+        prior_precision(design, hierarchical_effects(), fit.variances, problem.blocks(), places);
+    minimise(problem, prior.precision, round == 0 || last ? kLongFit : kShortFit, fit.hierarchical);
+    const Linearised here = linearise(problem, fit.hierarchical);
+    fit.covariance = invert(curvature(here, prior.precision));
+    if (!last) {
+      update.move(here, prior, fit.hierarchical, fit.covariance, fit.variances, problem);
+      continue;
+    }
+    const LeaveOneOut left_out = leave_one_row_out(problem, here, fit.covariance, problem.noise);
+    fit.inflation = left_out.inflation;
+    fit.holdout_error = left_out.error_of_sum;
+  }
+  fit.noise = problem.noise;
+  fit.noise_alone = problem.noise_alone;
+}
+
+}  // namespace
+
+ShareFit fit_share(std::span<const Profile> profiles,
+                   std::span<const GroupRow> rows,
+                   const FeatureSelection& selection) {
+  ShareFit fit;
+  fit.selection = selection;
+  constexpr auto kAbsent = std::numeric_limits<std::size_t>::max();
+  std::vector<std::size_t> position(profiles.size(), kAbsent);
+  std::set<std::size_t> sizes;
+  for (const GroupRow& row : rows) {
+    sizes.insert(row.members.size());
+    for (const Tenant& tenant : row.members) {
+      if (position[tenant.profile] == kAbsent) {
+        position[tenant.profile] = fit.trained.size();
+        fit.trained.push_back(profiles[tenant.profile]);
+      }
+    }
+  }
+  fit.sizes.assign(sizes.begin(), sizes.end());
+  const std::vector<CoRun> runs = to_co_runs(rows, position);
+  const ShareDesign design(fit.trained, selection);
+  const ShareDesign::Coordinates places = design.place(fit.trained);
+  const Eigen::VectorXd log_alone = log_exclusive(fit.trained);
+  fit.given = fit_given(design, places, runs, log_alone);
+  fit_hierarchical(design, places, runs, log_alone, fit);
+  return fit;
+}
+
+}  // namespace carpool

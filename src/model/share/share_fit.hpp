@@ -1,0 +1,38 @@
+// The two fits behind `share`, and what is kept of them.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include <Eigen/Core>
+
+#include "dataset/dataset.hpp"
+#include "dataset/features.hpp"
+#include "model/share/latent_fit.hpp"
+
+namespace carpool {
+
+// Everything that is learned from the training rows. Latents are block after block (capacity,
+// weight, headroom, gap), in each block one entry a trained workload.
+struct ShareFit {
+  std::vector<Profile> trained;    // the workloads of the training rows
+  FeatureSelection selection;      // metrics looked at
+  std::vector<std::size_t> sizes;  // group sizes among the training rows, ascending
+  Eigen::VectorXd given;           // 3 blocks; capacity relative to log exclusive throughput
+  Eigen::VectorXd hierarchical;    // 4 blocks; capacity relative to `level`
+  double level = 0.0;              // mean log exclusive throughput
+  std::vector<double> variances;   // of hierarchical_effects(), after the evidence
+  Eigen::MatrixXd covariance;      // posterior of `hierarchical` (Laplace)
+  double noise = 0.0;              // scale of a co-run, log units
+  double noise_alone = 0.0;        // scale of a run alone, log units
+  double inflation = 1.0;          // factor on interval widths, from rows left out in turn
+  double holdout_error = 0.0;      // relative error of the sum of a row that is left out
+};
+
+// `rows` must hold at least one positive throughput.
+[[nodiscard]] ShareFit fit_share(std::span<const Profile> profiles,
+                                 std::span<const GroupRow> rows,
+                                 const FeatureSelection& selection);
+
+}  // namespace carpool

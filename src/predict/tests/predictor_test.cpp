@@ -1,0 +1,122 @@
+#include "predict/predictor.hpp"
+
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include <gtest/gtest.h>
+
+#include "predict/tests/fake_forecaster.hpp"
+
+namespace carpool {
+namespace {
+
+using fake::FakeAnswers;
+using fake::FakeForecaster;
+using fake::FakeWorkload;
+using fake::FakeWorld;
+
+// Alone at 100 and 10 units/s. Pressures 2 and 1 (as exp): beside each other
+// T_0 = 100 / (1 + 1/2) = 66.7, T_1 = 10 / (1 + 2/1) = 3.33.
+const std::vector<FakeWorkload> kTwo = {
+    {.capacity = std::log(100.0), .pressure = std::log(2.0)},
+    {.capacity = std::log(10.0), .pressure = 0.0, .extrapolated = true}};
+
+TEST(PredictorTest, PairIsToldAsSpeedsSlowdownsAndProgress) {
+  const FakeWorld world(kTwo);
+  const auto prediction = world.predictor().predict({{.profile = 0}, {.profile = 1}});
+  ASSERT_TRUE(prediction.has_value());
+  ASSERT_EQ(prediction->members.size(), 2U);
+  const MemberPrediction& heavy = prediction->members[0];
+  EXPECT_EQ(heavy.workload, "w0");
+  EXPECT_NEAR(heavy.alone, 100.0, 1e-9);
+  EXPECT_NEAR(heavy.together, 200.0 / 3.0, 1e-9);
+  EXPECT_NEAR(heavy.slowdown, 1.5, 1e-9);
+  EXPECT_NEAR(heavy.progress, 2.0 / 3.0, 1e-9);
+  EXPECT_FALSE(heavy.extrapolated);
+  EXPECT_TRUE(prediction->members[1].extrapolated);
+  EXPECT_NEAR(prediction->members[1].slowdown, 3.0, 1e-9);
+  EXPECT_NEAR(prediction->sum.value(), 70.0, 1e-9);
+  EXPECT_NEAR(prediction->normalized_sum.value(), 1.0, 1e-9);
+}
+
+TEST(PredictorTest, SlowdownIntervalIsTheSpeedIntervalTurnedOver) {
+  const FakeWorld world(kTwo);
+  const auto prediction = world.predictor().predict({{.profile = 0}, {.profile = 1}}).value();
+  // The fake's interval is 0.8 to 1.25 times the speed: slowdown 1.5 / 1.25 to 1.5 / 0.8.
+  ASSERT_TRUE(prediction.members[0].slowdown90.has_value());
+  EXPECT_NEAR(prediction.members[0].slowdown90->low, 1.2, 1e-9);
+  EXPECT_NEAR(prediction.members[0].slowdown90->high, 1.875, 1e-9);
+  EXPECT_NEAR(prediction.sum90.value().low, 56.0, 1e-9);
+}
+
+TEST(PredictorTest, AloneIsTheModelsForecastNotTheRecording) {
+  std::vector<Profile> profiles(1);
+  profiles[0].exclusive_throughput = 55.0;
+  const auto predictor = Predictor::create(
+      std::make_unique<FakeForecaster>(std::vector<FakeWorkload>{kTwo[0]}), profiles);
+  ASSERT_TRUE(predictor.has_value());
+  EXPECT_NEAR(predictor->alone()[0], 100.0, 1e-9);
+  EXPECT_NEAR(predictor->predict({{.profile = 0}}).value().members[0].slowdown, 1.0, 1e-12);
+}
+
+TEST(PredictorTest, SumAloneGivesASumAndRecordedSpeeds) {
+  const FakeWorld world(kTwo, FakeAnswers::SumAlone);
+  EXPECT_FALSE(world.predictor().predicts_members());
+  EXPECT_NEAR(world.predictor().alone()[1], 10.0, 1e-9);
+  const auto prediction = world.predictor().predict({{.profile = 0}, {.profile = 1}}).value();
+  EXPECT_TRUE(prediction.members.empty());
+  EXPECT_FALSE(prediction.normalized_sum.has_value());
+  EXPECT_NEAR(prediction.sum.value(), 70.0, 1e-9);
+}
+
+TEST(PredictorTest, OrderAloneGivesNoSum) {
+  const FakeWorld world(kTwo, FakeAnswers::OrderAlone);
+  const auto prediction = world.predictor().predict({{.profile = 0}, {.profile = 1}}).value();
+  EXPECT_FALSE(prediction.sum.has_value());
+}
+
+TEST(PredictorTest, GroupsThatCannotBeAreRefused) {
+  const FakeWorld world(kTwo);
+  EXPECT_FALSE(world.predictor().predict({}).has_value());
+  EXPECT_FALSE(world.predictor().predict({{.profile = 2}}).has_value());
+  EXPECT_FALSE(world.predictor().predict({{.profile = 0, .thread_limit = 0.0}}).has_value());
+  EXPECT_FALSE(world.predictor().predict({{.profile = 0, .thread_limit = 101.0}}).has_value());
+}
+
+TEST(PredictorTest, WorkloadWithoutASpeedAloneIsAnErrorThatNamesIt) {
+  std::vector<Profile> profiles(1);
+  profiles[0].workload = "broken";
+  const auto predictor = Predictor::create(
+      std::make_unique<FakeForecaster>(std::vector<FakeWorkload>{{.capacity = -1e9}}), profiles);
+  ASSERT_FALSE(predictor.has_value());
+  EXPECT_NE(predictor.error().message.find("'broken'"), std::string::npos);
+}
+
+class FakeModel final : public ThroughputModel {
+ public:
+  [[nodiscard]] const ModelCard& card() const override { return card_; }
+  [[nodiscard]] Result<std::unique_ptr<Forecaster>> bind(
+      std::span<const Profile> profiles) const override {
+    if (profiles.size() != kTwo.size()) {
+      return fail(ErrorCode::Unsupported, "two profiles wanted");
+    }
+    return std::make_unique<FakeForecaster>(kTwo);
+  }
+  [[nodiscard]] nlohmann::json params() const override { return {}; }
+
+ private:
+  ModelCard card_;
+};
+
+TEST(PredictorTest, BindsAModelAndPassesItsRefusalOn) {
+  const std::vector<Profile> profiles(2);
+  const FakeModel model;
+  EXPECT_NEAR(Predictor::create(model, profiles).value().alone()[1], 10.0, 1e-9);
+  const auto refused = Predictor::create(model, std::span(profiles).first(1));
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().message, "two profiles wanted");
+}
+
+}  // namespace
+}  // namespace carpool

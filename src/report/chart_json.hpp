@@ -1,0 +1,16 @@
+// What page/charts.js needs to draw a chart. Numbers without a value are null.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "report/charts.hpp"
+
+namespace carpool {
+
+[[nodiscard]] nlohmann::json chart_json(const BarChart& chart);
+[[nodiscard]] nlohmann::json chart_json(const GroupedBarChart& chart);
+[[nodiscard]] nlohmann::json chart_json(const LineChart& chart);
+[[nodiscard]] nlohmann::json chart_json(const ScatterChart& chart);
+[[nodiscard]] nlohmann::json chart_json(const SlowdownMatrix& chart);
+
+}  // namespace carpool

@@ -1,0 +1,23 @@
+// Every chart as a table and as a sentence: what a reader without eyes, without JavaScript or with
+// doubts gets, and what can be copied into a spreadsheet.
+#pragma once
+
+#include <string>
+
+#include "report/report.hpp"
+
+namespace carpool {
+
+[[nodiscard]] ReportTable data_table(const BarChart& chart);
+[[nodiscard]] ReportTable data_table(const GroupedBarChart& chart);
+[[nodiscard]] ReportTable data_table(const LineChart& chart);
+[[nodiscard]] ReportTable data_table(const ScatterChart& chart);
+[[nodiscard]] ReportTable data_table(const SlowdownMatrix& chart);
+
+[[nodiscard]] std::string describe(const BarChart& chart);
+[[nodiscard]] std::string describe(const GroupedBarChart& chart);
+[[nodiscard]] std::string describe(const LineChart& chart);
+[[nodiscard]] std::string describe(const ScatterChart& chart);
+[[nodiscard]] std::string describe(const SlowdownMatrix& chart);
+
+}  // namespace carpool

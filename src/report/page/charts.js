@@ -1,0 +1,419 @@
+"use strict";
+// Builds Chart.js configurations from the report's data. Every chart takes its colours from the
+// style sheet through `theme`, so that it can be rebuilt when they change.
+
+const carpoolCharts = (() => {
+  const THIN_SPACE = "\u202f";
+  const NARROW = 520; // px: a telephone held upright
+
+  const number = (value, decimals) => (value === null ? "–" : value.toFixed(decimals));
+  const withUnit = (value, quantity) => {
+    const gap = quantity.unit === "×" ? "" : THIN_SPACE;
+    return number(value, quantity.decimals) + (quantity.unit && value !== null ? gap + quantity.unit : "");
+  };
+  const axisTitle = (quantity) => quantity.name + (quantity.unit ? ` (${quantity.unit})` : "");
+
+  // Workload names carry their meaning at both ends (model … batch and task): cut the middle.
+  const shorten = (label, most) => {
+    const tail = Math.ceil(most * 0.55);
+    return label.length <= most ? label : `${label.slice(0, most - tail - 1)}…${label.slice(-tail)}`;
+  };
+  // A label beside a bar: one line where there is room, else two, broken at the separator nearest the
+  // middle.
+  function fold(label, width) {
+    if (width >= NARROW) return shorten(label, 36);
+    const most = 18;
+    if (label.length <= most) return label;
+    const middle = label.length / 2;
+    const breaks = [...label.matchAll(/[-_ /+]/g)].map((found) => found.index);
+    const at = breaks.sort((a, b) => Math.abs(a - middle) - Math.abs(b - middle))[0];
+    if (at === undefined) return shorten(label, most);
+    return [label.slice(0, at), label.slice(at + 1)].map((part) => shorten(part, most));
+  }
+
+  const fontSize = (width) => (width < NARROW ? 11 : 12);
+
+  // Chart.js puts the legend right on the plot; a little air keeps it off the topmost label.
+  Chart.register({
+    id: "legendGap",
+    beforeInit(chart) {
+      const fit = chart.legend?.fit;
+      if (!fit) return;
+      chart.legend.fit = function fitWithGap() {
+        fit.call(this);
+        this.height += 8;
+      };
+    },
+  });
+
+  function baseOptions(theme, width) {
+    return {
+      responsive: true,
+      maintainAspectRatio: false,
+      animation: false,
+      font: { family: theme.font, size: fontSize(width) },
+      color: theme.ink,
+      plugins: {
+        legend: {
+          position: "top",
+          align: "start",
+          labels: { usePointStyle: true, boxWidth: 8, boxHeight: 8, padding: 14, color: theme.ink },
+        },
+        tooltip: {
+          backgroundColor: theme.surface,
+          titleColor: theme.ink,
+          bodyColor: theme.ink,
+          footerColor: theme.inkSoft,
+          borderColor: theme.line,
+          borderWidth: 1,
+          padding: 10,
+          cornerRadius: 8,
+          usePointStyle: true,
+          boxPadding: 5,
+          footerFont: { weight: "normal" },
+        },
+      },
+    };
+  }
+
+  function axis(theme, title, extra = {}) {
+    return {
+      grid: { color: theme.grid, borderColor: theme.line, tickColor: theme.line },
+      title: { display: Boolean(title), text: title, color: theme.inkSoft },
+      ...extra,
+      ticks: { color: theme.inkSoft, ...extra.ticks },
+    };
+  }
+
+  function categoryAxis(theme, labels) {
+    return axis(theme, "", {
+      grid: { display: false, borderColor: theme.line },
+      ticks: {
+        color: theme.ink,
+        autoSkip: false,
+        callback(value) { return fold(labels[value], this.chart.width); },
+      },
+    });
+  }
+
+  // Draws with the state of the canvas restored afterwards.
+  const drawing = (hook, draw) => ({
+    id: hook + draw.name,
+    [hook](chart) {
+      chart.ctx.save();
+      draw(chart, chart.ctx);
+      chart.ctx.restore();
+    },
+  });
+
+  function whiskers(theme, bars) {
+    return drawing("afterDatasetsDraw", function whiskers(chart, ctx) {
+      ctx.strokeStyle = theme.ink;
+      ctx.lineWidth = 1.25;
+      chart.getDatasetMeta(0).data.forEach((element, i) => {
+        const spread = bars[i].spread;
+        if (!spread || spread[0] === null || spread[1] === null) return;
+        const [low, high] = spread.map((value) => chart.scales.x.getPixelForValue(value));
+        const cap = Math.min(4, element.height / 3);
+        ctx.beginPath();
+        ctx.moveTo(low, element.y);
+        ctx.lineTo(high, element.y);
+        for (const end of [low, high]) {
+          ctx.moveTo(end, element.y - cap);
+          ctx.lineTo(end, element.y + cap);
+        }
+        ctx.stroke();
+      });
+    });
+  }
+
+  // In a column of their own at the right: there they can be compared, and nothing crosses them.
+  function valueLabels(theme, spec) {
+    return drawing("afterDatasetsDraw", function valueLabels(chart, ctx) {
+      ctx.textBaseline = "middle";
+      ctx.textAlign = "right";
+      chart.getDatasetMeta(0).data.forEach((element, i) => {
+        const ours = spec.bars[i].kind === 0;
+        ctx.font = `${ours ? "600 " : ""}12px ${theme.font}`;
+        ctx.fillStyle = ours ? theme.accent : theme.ink;
+        ctx.fillText(withUnit(spec.bars[i].value, spec.value), chart.width - 2, element.y);
+      });
+    });
+  }
+
+  function referenceLine(theme, reference) {
+    return drawing("beforeDatasetsDraw", function referenceLine(chart, ctx) {
+      if (!reference || reference.value === null) return;
+      const x = chart.scales.x.getPixelForValue(reference.value);
+      const { top, bottom } = chart.chartArea;
+      ctx.strokeStyle = theme.inkSoft;
+      ctx.setLineDash([5, 4]);
+      ctx.beginPath();
+      ctx.moveTo(x, top);
+      ctx.lineTo(x, bottom);
+      ctx.stroke();
+    });
+  }
+
+  const kindColours = (theme) => [theme.accent, theme.kind1, theme.kind2, theme.kind3];
+  const pick = (list, index) => list[Math.min(index, list.length - 1)];
+
+  function bar(spec, theme, width) {
+    const options = baseOptions(theme, width);
+    const colours = kindColours(theme);
+    options.indexAxis = "y";
+    const longest = Math.max(...spec.bars.map((one) => withUnit(one.value, spec.value).length));
+    options.layout = { padding: { right: longest * 7.5 + 10 } };
+    options.scales = {
+      x: axis(theme, axisTitle(spec.value), { beginAtZero: true, suggestedMax: spec.reference?.value ?? undefined }),
+      y: categoryAxis(theme, spec.bars.map((one) => one.label)),
+    };
+    options.plugins.legend.onClick = () => {};
+    const key = (text, colour, extra) => (
+      { text, fillStyle: colour, strokeStyle: colour, fontColor: theme.ink, pointStyle: "rectRounded", ...extra });
+    const keys = spec.kinds.map((text, i) => key(text, pick(colours, i)));
+    if (spec.reference) {
+      keys.push(key(spec.reference.label, theme.inkSoft, { pointStyle: "line", lineWidth: 2, lineDash: [3, 2] }));
+    }
+    options.plugins.legend.labels.generateLabels = () => keys;
+    options.plugins.legend.display = keys.length > 1;
+    options.plugins.tooltip.callbacks = {
+      label: (item) => withUnit(spec.bars[item.dataIndex].value, spec.value),
+      footer: ([item]) => {
+        const spread = spec.bars[item.dataIndex].spread;
+        return spread ? `${spec.spreadName}: ${withUnit(spread[0], spec.value)} to ${withUnit(spread[1], spec.value)}` : "";
+      },
+    };
+    return {
+      height: spec.bars.length * 30 + 96,
+      config: {
+        type: "bar",
+        data: {
+          labels: spec.bars.map((one) => one.label),
+          datasets: [{
+            data: spec.bars.map((one) => one.value),
+            backgroundColor: spec.bars.map((one) => pick(colours, one.kind)),
+            borderRadius: 3,
+            barPercentage: 0.72,
+            categoryPercentage: 1,
+          }],
+        },
+        options,
+        plugins: [referenceLine(theme, spec.reference), whiskers(theme, spec.bars), valueLabels(theme, spec)],
+      },
+    };
+  }
+
+  function grouped(spec, theme, width) {
+    const options = baseOptions(theme, width);
+    const colours = [theme.accent, ...theme.series];
+    let other = 0;
+    options.indexAxis = "y";
+    options.interaction = { mode: "index", axis: "y", intersect: false };
+    options.scales = {
+      x: axis(theme, axisTitle(spec.value), { beginAtZero: true }),
+      y: categoryAxis(theme, spec.categories),
+    };
+    options.plugins.tooltip.callbacks = {
+      label: (item) => ` ${item.dataset.label}: ${withUnit(item.raw, spec.value)}`,
+    };
+    const rowHeight = spec.series.length * 9 + 8;
+    return {
+      height: spec.categories.length * rowHeight + 96,
+      config: {
+        type: "bar",
+        data: {
+          labels: spec.categories,
+          datasets: spec.series.map((one) => ({
+            label: one.name,
+            data: one.values,
+            backgroundColor: one.highlight ? colours[0] : pick([...kindColours(theme).slice(1, 3), ...theme.series], other++),
+            borderRadius: 2,
+            barPercentage: 0.95,
+            categoryPercentage: 0.8,
+            pointStyle: "rectRounded",
+          })),
+        },
+        options,
+      },
+    };
+  }
+
+  const SHAPES = ["circle", "triangle", "rect", "rectRot", "star", "crossRot", "cross"];
+  const DASHES = [[], [6, 3], [2, 3], [8, 3, 2, 3]];
+
+  // The shaded spread of a highlighted line: an invisible upper edge filled down to a lower one.
+  function spreadBand(spec, one, colour) {
+    const edge = (side) => ({
+      label: "",
+      data: spec.xs.map((x, i) => ({ x, y: one.spread[i] ? one.spread[i][side] : null })),
+      borderWidth: 0,
+      pointRadius: 0,
+      pointHitRadius: 0,
+      backgroundColor: `${colour}2b`,
+      order: 10,
+      isBand: true,
+    });
+    return [{ ...edge(1), fill: "+1" }, { ...edge(0), fill: false }];
+  }
+
+  function line(spec, theme, width) {
+    const options = baseOptions(theme, width);
+    let other = 0;
+    const datasets = spec.series.flatMap((one) => {
+      const place = one.highlight ? 0 : other++;
+      const colour = one.highlight ? theme.accent : theme.series[place % theme.series.length];
+      const lineSet = {
+        label: one.name,
+        data: spec.xs.map((x, i) => ({ x, y: one.values[i] ?? null })),
+        spread: one.spread,
+        borderColor: colour,
+        backgroundColor: colour,
+        borderWidth: one.highlight ? 3.5 : 1.75,
+        borderDash: one.highlight ? [] : DASHES[Math.floor(place / theme.series.length) % DASHES.length],
+        pointStyle: one.highlight ? "circle" : SHAPES[(place + 1) % SHAPES.length],
+        pointRadius: one.highlight ? 4.5 : 3.5,
+        clip: 8, // points on the edge of the plot are whole
+        order: one.highlight ? 0 : 1,
+      };
+      return one.highlight && one.spread.length ? [lineSet, ...spreadBand(spec, one, colour)] : [lineSet];
+    });
+    const alone = spec.xs.length === 1 ? 1 : 0; // a single x needs an axis of some width
+    options.interaction = { mode: "index", intersect: false };
+    options.scales = {
+      x: axis(theme, axisTitle(spec.x), {
+        type: "linear",
+        min: Math.min(...spec.xs) - alone,
+        max: Math.max(...spec.xs) + alone,
+        ticks: { callback: (value) => number(value, spec.x.decimals) },
+        afterBuildTicks: (scale) => {
+          if (spec.xs.length <= 20) scale.ticks = spec.xs.map((value) => ({ value }));
+        },
+      }),
+      y: axis(theme, axisTitle(spec.y), {
+        beginAtZero: spec.yMin === null,
+        min: spec.yMin ?? undefined,
+        max: spec.yMax ?? undefined,
+      }),
+    };
+    options.plugins.legend.labels.filter = (item, data) => !data.datasets[item.datasetIndex].isBand;
+    options.plugins.tooltip.filter = (item) => !item.dataset.isBand;
+    options.plugins.tooltip.itemSort = (a, b) => b.parsed.y - a.parsed.y;
+    options.plugins.tooltip.callbacks = {
+      title: ([item]) => (item ? `${spec.x.name}: ${number(item.parsed.x, spec.x.decimals)}` : ""),
+      label: (item) => {
+        const spread = item.dataset.spread?.[item.dataIndex];
+        const range = spread ? `  (${number(spread[0], spec.y.decimals)} to ${withUnit(spread[1], spec.y)})` : "";
+        return ` ${item.dataset.label}: ${withUnit(item.parsed.y, spec.y)}${range}`;
+      },
+    };
+    return { height: width < NARROW ? 460 : 440, config: { type: "line", data: { datasets }, options } };
+  }
+
+  // Smallest and largest value of all points, with a little air; the same for both axes, so that
+  // equality is the diagonal.
+  function sharedRange(series) {
+    let low = Infinity;
+    let high = 0;
+    for (const { points } of series) {
+      for (const { x, y } of points) {
+        low = Math.min(low, x, y);
+        high = Math.max(high, x, y);
+      }
+    }
+    if (high === 0) return [1, 10];
+    const air = Math.max(1.15, Math.sqrt((10 * low) / high)); // at least one power of ten
+    return [low / air, high * air];
+  }
+
+  function equality(theme, spec, [low, high]) {
+    return drawing("beforeDatasetsDraw", function equality(chart, ctx) {
+      const { x, y } = chart.scales;
+      const { left, top, right, bottom } = chart.chartArea;
+      const path = (factor, back) => {
+        const ends = back ? [high, low] : [low, high];
+        for (const at of ends) ctx.lineTo(x.getPixelForValue(at), y.getPixelForValue(at * factor));
+      };
+      ctx.beginPath();
+      ctx.rect(left, top, right - left, bottom - top);
+      ctx.clip();
+      if (spec.band) {
+        ctx.fillStyle = theme.accentSoft;
+        ctx.beginPath();
+        path(1 + spec.band, false);
+        path(1 - spec.band, true);
+        ctx.fill();
+      }
+      ctx.strokeStyle = theme.inkSoft;
+      ctx.beginPath();
+      path(1, false);
+      ctx.stroke();
+    });
+  }
+
+  // 1, 2 and 5 of each power of ten: enough to read a logarithmic axis by.
+  function logTicks(scale) {
+    const ticks = [];
+    for (let power = Math.floor(Math.log10(scale.min)); power <= Math.log10(scale.max); ++power) {
+      for (const digit of [1, 2, 5]) {
+        const value = digit * 10 ** power;
+        if (value >= scale.min && value <= scale.max) ticks.push({ value, major: digit === 1 });
+      }
+    }
+    scale.ticks = ticks;
+  }
+
+  function scatter(spec, theme, width) {
+    const options = baseOptions(theme, width);
+    const range = sharedRange(spec.series);
+    let other = 0;
+    const logAxis = (what) => axis(theme, `${what} ${axisTitle(spec.value)}`, {
+      type: "logarithmic",
+      min: range[0],
+      max: range[1],
+      afterBuildTicks: logTicks,
+      ticks: { callback: (value) => String(Number(value.toPrecision(3))) },
+    });
+    options.scales = { x: logAxis("measured"), y: logAxis("predicted") };
+    options.plugins.tooltip.callbacks = {
+      title: ([item]) => (item ? item.raw.label : ""),
+      label: (item) => [
+        ` measured ${withUnit(item.raw.x, spec.value)}`,
+        ` predicted ${withUnit(item.raw.y, spec.value)}`,
+      ],
+      footer: ([item]) => {
+        if (!item) return "";
+        const error = (item.raw.y / item.raw.x - 1) * 100;
+        return `${item.dataset.label}: ${error >= 0 ? "+" : ""}${error.toFixed(1)}${THIN_SPACE}%`;
+      },
+    };
+    return {
+      height: Math.min(width, 660),
+      maxWidth: 700, // about square: equality runs at 45 degrees
+      config: {
+        type: "scatter",
+        data: {
+          datasets: spec.series.map((one) => {
+            const place = one.highlight ? 0 : other++;
+            const colour = one.highlight ? theme.accent : theme.series[place % theme.series.length];
+            return {
+              label: one.name,
+              data: one.points,
+              backgroundColor: `${colour}a6`,
+              borderColor: colour,
+              borderWidth: 0.75,
+              pointStyle: one.highlight ? "circle" : SHAPES[(place + 1) % SHAPES.length],
+              pointRadius: one.highlight ? 4.5 : 3.5,
+              pointHoverRadius: 7,
+              order: one.highlight ? 0 : 1,
+            };
+          }),
+        },
+        options,
+        plugins: [equality(theme, spec, range)],
+      },
+    };
+  }
+
+  return { bar, grouped, line, scatter, axis, baseOptions, drawing, number, shorten, NARROW };
+})();

@@ -1,0 +1,17 @@
+// Tables as HTML.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "report/report.hpp"
+
+namespace carpool {
+
+// A table that scrolls sideways by itself; `label` names it for those who cannot see it.
+[[nodiscard]] std::string table_html(const ReportTable& table, std::string_view label);
+
+// The parameters' meanings, and a table with a bar in every cell.
+[[nodiscard]] std::string parameters_html(const ParameterChart& chart, std::string_view label);
+
+}  // namespace carpool

@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+"""A bundle of the given carpool runs from wherever it is put, with libraries and data of its own.
+
+Usage: bundle_test.py CARPOOL
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+BUNDLE = ROOT / "scripts" / "bundle.sh"
+
+
+def output(*command, **options):
+    return subprocess.run(command, capture_output=True, text=True, check=True, **options).stdout
+
+
+class Bundle(unittest.TestCase):
+    carpool = None
+
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        made = pathlib.Path(folder.name) / "made"
+        output(BUNDLE, cls.carpool, made)
+        output(BUNDLE, cls.carpool, made)  # a second time over the first
+        cls.bundle = made.rename(made.with_name("moved here"))
+
+    def test_says_its_version_without_any_environment(self):
+        version = (ROOT / "VERSION").read_text().strip()
+        told = output(self.bundle / "bin" / "carpool", "--version", env={}, cwd="/")
+        self.assertIn(version, told)
+
+    def test_takes_only_glibc_from_the_machine(self):
+        for line in output("ldd", self.bundle / "bin" / "carpool", env={}).splitlines():
+            name = line.split()[0]
+            if re.match(r"linux-vdso|/lib64/ld-linux|lib(c|m|dl|rt|pthread|mvec)\.so", name):
+                continue
+            self.assertIn(f"=> {self.bundle}/", line.replace("/bin/../", "/"))
+
+    def test_has_licences_and_measurements(self):
+        for name in (
+            "share/doc/carpool/LICENSE", "share/doc/carpool/libraries/libxgboost0.txt",
+            "share/carpool/data/kace-v100/profiles.csv",
+        ):
+            self.assertTrue((self.bundle / name).is_file(), name)
+
+    def test_leaves_nothing_beside_it(self):
+        self.assertEqual([path.name for path in self.bundle.parent.iterdir()], ["moved here"])
+
+
+if __name__ == "__main__":
+    Bundle.carpool = sys.argv.pop()
+    unittest.main()

@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""The checks find what they are there to find: each is shown a small tree that breaks its rule."""
+
+import pathlib
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+import dependencies_documented  # noqa: E402
+import docs_links  # noqa: E402
+import include_arrows  # noqa: E402
+import source_rules  # noqa: E402
+
+CLEAN_HEADER = "#pragma once\n"
+
+
+class CheckTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name).resolve()
+        (self.root / "src").mkdir()
+
+    def write(self, name, text):
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+    def messages(self, check):
+        return [f"{p.relative_to(self.root)}:{n}: {m}" for p, n, m in check.find(self.root)]
+
+    def assert_finds(self, check, *expected):
+        found = self.messages(check)
+        self.assertEqual(len(found), len(expected), found)
+        for text in expected:
+            self.assertTrue(any(text in message for message in found), (text, found))
+
+
+class IncludeArrows(CheckTest):
+    def module(self, name, uses="", text=""):
+        uses = f"USES {uses}" if uses else ""
+        self.write(f"src/{name}/CMakeLists.txt", f"carpool_module(NAME {name} {uses})\n")
+        self.write(f"src/{name}/it.cpp", text)
+
+    def test_passes_an_arrow_of_the_table_and_what_it_leads_to(self):
+        self.module("base")
+        self.module("core", "base")
+        self.module("report", "core", '#include "core/it.hpp"\n#include "base/it.hpp"\n')
+        self.assert_finds(include_arrows)
+
+    def test_finds_an_include_against_the_arrow(self):
+        self.module("base", text='#include "core/it.hpp"\n')
+        self.module("core", "base")
+        self.assert_finds(include_arrows, "src/base/it.cpp:1: src/base may not use src/core")
+
+    def test_finds_uses_against_the_arrow(self):
+        self.module("base", "core")
+        self.module("core")
+        self.assert_finds(include_arrows, "CMakeLists.txt:1: src/base may not use src/core")
+
+    def test_finds_a_linked_target_against_the_arrow(self):
+        self.module("base")
+        self.write(
+            "src/base/CMakeLists.txt", "target_link_libraries(it PRIVATE carpool_app carpool_warnings)"
+        )
+        self.assert_finds(include_arrows, "src/base may not use src/app")
+
+    def test_finds_an_include_of_what_is_not_linked(self):
+        self.module("base")
+        self.module("core", text='#include "base/it.hpp"\n')
+        self.assert_finds(include_arrows, "src/core/CMakeLists.txt has no arrow to base")
+
+    def test_finds_a_folder_that_is_not_in_the_table(self):
+        self.module("drawer")
+        self.assert_finds(include_arrows, "src/drawer:1: not in the table")
+
+    def test_finds_an_include_without_folder_and_of_test_code(self):
+        self.module("base", text='#include "it.hpp"\n#include "base/tests/it.hpp"\n')
+        self.assert_finds(include_arrows, "name the folder", "only tests may use")
+
+    def test_finds_vendor_headers_and_dynamic_loading(self):
+        self.module("base", text="#include <cuda_runtime.h>\n#include <dlfcn.h>\ndlopen(name, 0);\n")
+        self.assert_finds(include_arrows, "it.cpp:1: only", "it.cpp:2: only", "it.cpp:3: only")
+
+    def test_finds_an_architecture_table_that_says_otherwise(self):
+        self.module("base")
+        self.module("core", "base")
+        self.module("learn", "base")
+        rows = ["| `src/base/` | – | nothing of ours |", "| `src/core/` | nouns | base, learn |"]
+        self.write("ARCHITECTURE.md", "\n".join(rows))
+        self.assert_finds(include_arrows, "2: src/core may use: base", "no row for src/learn")
+
+
+class SourceRules(CheckTest):
+    def test_passes_a_clean_tree(self):
+        self.write("src/core/it.hpp", CLEAN_HEADER + "#include <Eigen/Core>\n// TODO(#12): later\n")
+        self.write("src/base/clock.cpp", "std::chrono::steady_clock::now();\n")
+        self.write("src/core/it.cpp", '#include "core/it.hpp"\n#include <nlohmann/json.hpp>\n')
+        self.assert_finds(source_rules)
+
+    def test_finds_a_long_file(self):
+        self.write("src/core/it.cpp", "\n" * 601)
+        self.assert_finds(source_rules, "more than 600 lines")
+
+    def test_finds_dear_headers_in_a_header(self):
+        for number, name in enumerate(["regex", "Eigen/QR", "nlohmann/json.hpp", "CLI/CLI.hpp"]):
+            self.write(f"src/core/{number}.hpp", CLEAN_HEADER + f"#include <{name}>\n")
+        self.assert_finds(source_rules, "<regex>", "<Eigen/QR>", "json.hpp>", "<CLI/CLI.hpp>")
+
+    def test_finds_a_header_without_guard(self):
+        self.write("src/core/it.hpp", "// #pragma once\n")
+        self.assert_finds(source_rules, "no #pragma once")
+
+    def test_finds_a_source_whose_own_header_is_not_first(self):
+        self.write("src/core/it.hpp", CLEAN_HEADER)
+        self.write("src/core/it.cpp", '#include <map>\n#include "core/it.hpp"\n')
+        self.assert_finds(source_rules, 'it.cpp:1: the first #include is not "core/it.hpp"')
+
+    def test_finds_clocks_and_sleeping(self):
+        self.write("src/core/it.cpp", "Clock::now();\nsleep_for(1s);\n")
+        self.assert_finds(source_rules, "it.cpp:1: reads a clock", "it.cpp:2: reads a clock")
+
+    def test_finds_open_ends_without_issue(self):
+        self.write("docs/it.md", "TODO: more\n")
+        self.assert_finds(source_rules, "docs/it.md:1: an open end")
+
+    def test_finds_paths_of_a_machine(self):
+        self.write("scripts/it.sh", "cd /home/me\ncp a/home/b .\n")
+        self.assert_finds(source_rules, "it.sh:1: a path")
+
+
+class DocsLinks(CheckTest):
+    def test_passes_links_that_lead_somewhere(self):
+        self.write("docs/it.md", "## What it is\n[a](../README.md) [b](#what-it-is)\n")
+        self.write("README.md", "[a](docs/it.md#what-it-is) [b](https://x.org) `[c](none)`\n")
+        self.assert_finds(docs_links)
+
+    def test_finds_links_to_nothing(self):
+        self.write("README.md", "[a](docs/none.md)\n```\n[b](none)\n```\n[c](#none)\n")
+        self.assert_finds(docs_links, "README.md:1: docs/none.md", "README.md:5: #none")
+
+
+class DependenciesDocumented(CheckTest):
+    def test_passes_when_list_and_document_agree(self):
+        self.write("scripts/packages.txt", "# list\n[build]\ncmake\n")
+        self.write("docs/dependencies.md", "## To build `[build]`\n| `cmake` | makes |\n")
+        self.assert_finds(dependencies_documented)
+
+    def test_finds_what_only_one_of_them_names(self):
+        self.write("scripts/packages.txt", "[build]\ncmake\n[test]\nshellcheck\n")
+        self.write(
+            "docs/dependencies.md",
+            "## To build `[build]`\n| `cmake` | makes |\n| `shellcheck` | in the wrong section |\n",
+        )
+        self.assert_finds(
+            dependencies_documented,
+            "packages.txt:4: shellcheck has no row under [test]",
+            "dependencies.md:3: shellcheck is not under [build]",
+        )
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""The arrows between the folders of src/ go one way.
+
+Held against the table below: every #include of ours, the USES of every carpool_module(), what other
+targets link, and the table of ARCHITECTURE.md. Vendor headers and dlopen stay in the folders for
+them.
+"""
+
+import re
+
+import tree
+
+# Folder: what it may use, and through that, whatever those may use.
+MAY_USE = {
+    "base": [],
+    "core": ["base"],
+    "learn": ["base"],
+    "dataset": ["core"],
+    "model": ["dataset", "learn"],
+    "predict": ["model"],
+    "place": ["predict"],
+    "evaluate": ["place"],
+    "report": ["core"],
+    "app": ["evaluate", "report"],
+}
+VENDOR_FOLDERS = ("gpu", "interpose")
+
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
+VENDOR = re.compile(
+    r"#\s*include\s*<(cuda|cupti|nvml|nvperf|nvtx|nccl|cublas|cudnn|hip)[\w/.]*>"
+    r"|#\s*include\s*<dlfcn\.h>|\bdl(open|sym)\s*\("
+)
+MODULE = re.compile(r"carpool_module\s*\(([^)]*)\)")
+LINKED = re.compile(r"target_link_libraries\s*\(([^)]*)\)")
+ROW = re.compile(r"^\|\s*`src/(\w+)/?`\s*\|.*\|([^|]*)\|\s*$")
+
+
+def reachable(folder, arrows):
+    """Every folder that the arrows lead to from this one, itself included."""
+    reached, waiting = {folder}, [folder]
+    while waiting:
+        for target in arrows.get(waiting.pop(), []):
+            if target not in reached:
+                reached.add(target)
+                waiting.append(target)
+    return reached
+
+
+def include_findings(root, folder, linked):
+    allowed = reachable(folder, MAY_USE)
+    for path in tree.files(root, [f"src/{folder}"], tree.CPP):
+        is_test = "tests" in path.relative_to(root).parts
+        for number, line in tree.numbered_lines(path):
+            if folder not in VENDOR_FOLDERS and VENDOR.search(line):
+                yield path, number, f"only src/{', src/'.join(VENDOR_FOLDERS)} know a vendor's API"
+            match = INCLUDE.match(line)
+            if not match:
+                continue
+            target, _, rest = match[1].partition("/")
+            if not rest:
+                yield path, number, f'"{match[1]}": name the folder, as in "base/result.hpp"'
+            elif target not in allowed:
+                yield path, number, f"src/{folder} may not use src/{target}"
+            elif target not in linked:
+                yield path, number, f"src/{folder}/CMakeLists.txt has no arrow to {target}"
+            elif rest.startswith("tests/") and not is_test:
+                yield path, number, "only tests may use what is in a tests folder"
+
+
+def cmake_arrows(text):
+    """The folders of ours that a CMakeLists.txt names as USES or links."""
+    arrows = set()
+    for match in MODULE.finditer(text):
+        words = match[1].split()
+        if "USES" in words:
+            for word in words[words.index("USES") + 1 :]:
+                if word.isupper():
+                    break
+                arrows.add(word)
+    for match in LINKED.finditer(text):
+        arrows.update(re.findall(r"\bcarpool_(\w+)", match[1]))
+    return arrows - {"warnings"}
+
+
+def table_findings(root, folders):
+    """ARCHITECTURE.md tells people what MAY_USE tells this check."""
+    path = root / "ARCHITECTURE.md"
+    if not path.exists():
+        return
+    told = {}
+    for number, line in tree.numbered_lines(path):
+        match = ROW.match(line)
+        if match:
+            told[match[1]] = (number, set(re.findall(r"\w+", match[2])))
+    for folder in folders:
+        if folder not in told:
+            yield path, 1, f"no row for src/{folder} in the table of folders"
+            continue
+        number, names = told[folder]
+        expected = set(MAY_USE.get(folder, []))
+        agrees = "all" in names if folder == "app" else names & set(MAY_USE) == expected
+        if not agrees:
+            yield path, number, f"src/{folder} may use: {', '.join(sorted(expected)) or 'nothing'}"
+
+
+def find(root):
+    folders = sorted(path.name for path in (root / "src").iterdir() if path.is_dir())
+    arrows = {}
+    for folder in folders:
+        cmake = root / "src" / folder / "CMakeLists.txt"
+        arrows[folder] = cmake_arrows(cmake.read_text()) if cmake.exists() else set()
+        if folder not in MAY_USE:
+            yield root / "src" / folder, 1, "not in the table of tests/checks/include_arrows.py"
+            continue
+        for target in sorted(arrows[folder] - reachable(folder, MAY_USE)):
+            yield cmake, 1, f"src/{folder} may not use src/{target}"
+    for folder in folders:
+        if folder in MAY_USE:
+            yield from include_findings(root, folder, reachable(folder, arrows))
+    yield from table_findings(root, folders)
+
+
+if __name__ == "__main__":
+    tree.run(find, __doc__)

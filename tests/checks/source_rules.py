@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""Rules for every file of the tree: size, what headers may include, clocks, open ends, paths."""
+
+import re
+
+import tree
+
+MAX_LINES = 600
+CODE = ("src", "tests", "bench", "cmake", "scripts")
+CODE_SUFFIXES = (".hpp", ".cpp", ".py", ".sh", ".cmake")
+TEXT_SUFFIXES = CODE_SUFFIXES + (".md", ".txt", ".json", ".toml", ".html", ".js", ".css")
+
+# Dear to compile: a header that has them makes everybody pay. Use json_fwd.hpp, Eigen/Core.
+HEAVY = re.compile(
+    r"#\s*include\s*<(regex|Eigen/(?!Core>|src/)\w+|nlohmann/json\.hpp|CLI/[^>]*|toml\+\+/[^>]*"
+    r"|toml\.hpp|spdlog/[^>]*|rapidcheck[^>]*)>"
+)
+
+# Whatever reads a clock or sleeps cannot be tested exactly.
+CLOCK = re.compile(r"::now\s*\(|\bsleep_(for|until)\b|\bclock_gettime\b|\bstd::time\s*\(|\busleep\b")
+CLOCKS_ALLOWED = {
+    "src/base/": "the clock that others are handed",
+    "bench/": "measures time",
+}
+
+INCLUDE = re.compile(r'^\s*#\s*include\s+([<"][^>"]+[>"])', re.MULTILINE)
+OPEN_END = re.compile(r"\b(TODO|FIXME|XXX)\b(?!\(#\d+\))")
+MACHINE_PATH = re.compile(r"(?<![\w.])/(work|home|root|tmp|Users)/\w")
+
+
+def line_findings(root, path):
+    name = str(path.relative_to(root))
+    is_cpp = path.suffix in tree.CPP
+    clock_allowed = any(name.startswith(prefix) for prefix in CLOCKS_ALLOWED)
+    for number, line in tree.numbered_lines(path):
+        heavy = HEAVY.search(line) if path.suffix == ".hpp" else None
+        if heavy:
+            yield path, number, f"<{heavy[1]}> belongs in a .cpp"
+        if is_cpp and not clock_allowed and CLOCK.search(line):
+            yield path, number, "reads a clock or sleeps; have the caller hand in the time"
+        if OPEN_END.search(line):
+            yield path, number, "an open end needs an issue: TODO" + "(#12): …"
+        if MACHINE_PATH.search(line):
+            yield path, number, "a path of somebody's machine"
+
+
+def own_header_first(root, path, text):
+    """A header that a source includes before anything else is known to compile alone."""
+    header = path.with_suffix(".hpp")
+    if path.suffix != ".cpp" or not header.exists() or root / "src" not in path.parents:
+        return
+    first = INCLUDE.search(text)
+    expected = f'"{header.relative_to(root / "src")}"'
+    if first is None or first[1] != expected:
+        yield path, 1, f"the first #include is not {expected}"
+
+
+def find(root):
+    own_rules = root / "tests" / "checks"
+    texts = [
+        *sorted(root.glob("*.md")),
+        *tree.files(root, [*CODE, "docs"], TEXT_SUFFIXES),
+        *tree.files(root, ["data"], (".md", ".toml")),
+    ]
+    for path in texts:
+        # The tests of these rules have to break them.
+        if own_rules not in path.parents:
+            yield from line_findings(root, path)
+    for path in tree.files(root, CODE, CODE_SUFFIXES):
+        text = path.read_text(encoding="utf-8")
+        lines = text.splitlines()
+        if len(lines) > MAX_LINES:
+            yield path, len(lines), f"more than {MAX_LINES} lines: find the seam and split it"
+        if path.suffix == ".hpp" and "#pragma once" not in lines:
+            yield path, 1, "no #pragma once"
+        yield from own_header_first(root, path, text)
+
+
+if __name__ == "__main__":
+    tree.run(find, __doc__)
