@@ -1,11 +1,14 @@
 #include "app/command_line.hpp"
 
 #include <iostream>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
 #include "app/command_tree.hpp"
+#include "dataset/suggest.hpp"
 
 namespace carpool {
 namespace {
@@ -42,6 +45,14 @@ CommandOptions chosen(const CLI::App& app, const ParsedOptions& options) {
   return ManOptions{};
 }
 
+std::vector<std::string_view> command_names(const CLI::App& app) {
+  std::vector<std::string_view> names;
+  for (const CLI::App* command : app.get_subcommands({})) {
+    names.push_back(command->get_name());
+  }
+  return names;
+}
+
 }  // namespace
 
 std::variant<Invocation, int> parse_command_line(int argc, const char* const* argv) {
@@ -59,6 +70,12 @@ std::variant<Invocation, int> parse_command_line(int argc, const char* const* ar
         return kExitFailure;
       }
       return kExitOk;
+    }
+    const std::vector<std::string> unknown = app.remaining();
+    if (app.get_subcommands().empty() && !unknown.empty()) {
+      std::cerr << "carpool: no command or option \"" << unknown.front() << "\""
+                << suggestion(unknown.front(), command_names(app)) << "\nTry `carpool --help`.\n";
+      return kExitUsage;
     }
     const std::string where =
         app.get_subcommands().empty() ? "" : " " + app.get_subcommands().front()->get_name();

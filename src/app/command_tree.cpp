@@ -1,6 +1,10 @@
 #include "app/command_tree.hpp"
 
+#include <charconv>
+#include <cmath>
+#include <cstdint>
 #include <string>
+#include <system_error>
 
 #include <CLI/CLI.hpp>
 
@@ -8,6 +12,42 @@
 
 namespace carpool {
 namespace {
+
+std::string complain(const std::string& text, const char* expected) {
+  return "\"" + text + "\" is not " + expected;
+}
+
+// The library wraps a negative count and saturates a huge one; both are mistakes.
+CLI::Validator whole_number() {
+  return {[](const std::string& text) {
+            std::uint64_t value = 0;
+            const char* end = text.data() + text.size();
+            const auto [stopped, code] = std::from_chars(text.data(), end, value);
+            return code == std::errc() && stopped == end ? std::string()
+                                                         : complain(text, "a whole number");
+          },
+          ""};
+}
+
+// Finite numbers alone: NaN passes the library's own ranges.
+CLI::Validator number_where(bool (*holds)(double), const char* expected) {
+  return {[holds, expected](const std::string& text) {
+            double value = 0.0;
+            const bool read = CLI::detail::lexical_cast(text, value);
+            return read && std::isfinite(value) && holds(value) ? std::string()
+                                                                : complain(text, expected);
+          },
+          ""};
+}
+
+CLI::Validator share_of_one() {
+  return number_where([](double value) { return value >= 0.0 && value <= 1.0; },
+                      "a number from 0 to 1");
+}
+
+CLI::Validator above_zero() {
+  return number_where([](double value) { return value > 0.0; }, "a number above 0");
+}
 
 void add_data(CLI::App& command, std::optional<std::string>& data) {
   command.add_option("--data", data, "Dataset folder (default: the bundled kace-v100)")
@@ -32,7 +72,8 @@ void add_model(CLI::App& command, ModelOptions& options) {
                   "Metrics to use: default, kernel, system, none, default+xu")
       ->type_name("SET");
   command.add_option("--seed", options.seed, "Seed of models that draw random numbers")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(whole_number());
 }
 
 void add_model_or_file(CLI::App& command, ModelOptions& options) {
@@ -52,7 +93,7 @@ void add_goal(CLI::App& command, GoalOptions& options) {
   command
       .add_option("--floor", options.floor, "No member below this share of its own speed, 0 to 1")
       ->type_name("F")
-      ->check(CLI::Range(0.0, 1.0));
+      ->check(share_of_one());
   command
       .add_option("--weights",
                   options.weights,
@@ -61,7 +102,7 @@ void add_goal(CLI::App& command, GoalOptions& options) {
       ->type_name("W,W");
   command.add_option("--memory", options.memory_gib, "Memory of one GPU (default: no limit)")
       ->type_name("GIB")
-      ->check(CLI::PositiveNumber);
+      ->check(above_zero());
 }
 
 void add_evaluate(CLI::App& app, EvaluateOptions& options) {
@@ -109,20 +150,21 @@ void add_evaluate(CLI::App& app, EvaluateOptions& options) {
       ->type_name("NAME");
   command->add_option("--floor", options.floor, "Floor whose violations are counted (default: 0.7)")
       ->type_name("F")
-      ->check(CLI::Range(0.0, 1.0));
+      ->check(share_of_one());
   command
       ->add_option("--features",
                    options.features,
                    "Metrics to use: default, kernel, system, none, default+xu")
       ->type_name("SET");
   command->add_option("--seed", options.seed, "Seed of models that draw random numbers")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(whole_number());
   command
       ->add_option("--time-budget",
                    options.time_budget_s,
                    "Seconds that kace-automl may search (default: 60)")
       ->type_name("S")
-      ->check(CLI::PositiveNumber);
+      ->check(above_zero());
   command->add_flag("--per-target", options.per_target, "Show each target's choice and score");
   command->add_flag(
       "--ablation", options.ablation, "Compare the sets of metrics instead of models");
@@ -182,10 +224,13 @@ void add_recommend(CLI::App& app, RecommendOptions& options) {
                    "Possible partners (default: every workload of the dataset)")
       ->delimiter(',')
       ->type_name("W,W");
-  command->add_option("--top", options.top, "How many to show (default: 10)")->type_name("N");
+  command->add_option("--top", options.top, "How many to show (default: 10)")
+      ->type_name("N")
+      ->check(whole_number());
   command
       ->add_option("--grow", options.grow, "Also add members one by one up to a group of this size")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(whole_number());
   command->footer(
       "Examples:\n"
       "  carpool recommend bert-base-cased_batch8-train\n"
@@ -205,9 +250,11 @@ void add_assign(CLI::App& app, AssignOptions& options) {
   add_model_or_file(*command, options.model);
   add_goal(*command, options.goal);
   command->add_option("--gpus", options.gpus, "GPUs at hand (default: just enough)")
-      ->type_name("G");
+      ->type_name("G")
+      ->check(whole_number());
   command->add_option("--per-gpu", options.per_gpu, "Most workloads on one GPU (default: 2)")
-      ->type_name("K");
+      ->type_name("K")
+      ->check(whole_number());
   command
       ->add_option(
           "--method", options.method, "auto, exact, matching or local-search (default: auto)")
@@ -260,6 +307,14 @@ void add_globals(CLI::App& app, GlobalOptions& options) {
       ->type_name("FILE");
 }
 
+// Options before the command's own are the same for all; each help says where they are told.
+void point_to_globals(CLI::App& app) {
+  for (CLI::App* command : app.get_subcommands({})) {
+    command->footer(command->get_footer() +
+                    "\n`carpool --help` shows the options that every command takes.");
+  }
+}
+
 }  // namespace
 
 void build_command_tree(CLI::App& app, ParsedOptions& options) {
@@ -280,6 +335,7 @@ void build_command_tree(CLI::App& app, ParsedOptions& options) {
   app.add_subcommand("models", "List models, rules, objectives and protocols")
       ->footer("Examples:\n  carpool models --json");
   app.add_subcommand("man", "Print the manual page")->footer("Examples:\n  carpool man | man -l -");
+  point_to_globals(app);
   app.footer(
       "Examples:\n"
       "  carpool demo\n"

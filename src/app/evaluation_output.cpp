@@ -24,11 +24,12 @@ json or_null(std::optional<double> value) {
 }
 
 json result_to_json(const PolicyResult& result) {
+  const bool scored = result.splits > 0;  // no target had a choice: no score
   return {{"name", result.name},
           {"group_size", result.group_size},
-          {"score_mean", result.score_mean},
+          {"score_mean", scored ? json(result.score_mean) : json(nullptr)},
           {"score_sd", or_null(result.score_sd)},
-          {"score_worst", result.score_worst},
+          {"score_worst", scored ? json(result.score_worst) : json(nullptr)},
           {"mape_sum", or_null(result.mape_sum)},
           {"mape_member", or_null(result.mape_member)},
           {"r2", or_null(result.r2)},

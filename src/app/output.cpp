@@ -55,6 +55,9 @@ std::string number(double value) {
     return "-";
   }
   const double size = std::abs(value);
+  if (size >= 1e9) {
+    return fmt::format("{:.3g}", value);  // a column stays one that can be read
+  }
   const int decimals = size >= 100.0 ? 0 : size >= 10.0 ? 1 : size >= 1.0 ? 2 : 3;
   return fmt::format("{:.{}f}", value, decimals);
 }

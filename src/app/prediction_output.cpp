@@ -61,7 +61,7 @@ void print_prediction(const Prediction& prediction, const std::string& unit, con
                    number(member.alone),
                    number(member.together),
                    range(member.together90),
-                   fmt::format("{:.2f}", member.slowdown),
+                   number(member.slowdown),
                    range(member.slowdown90),
                    percent(member.progress)});
   }

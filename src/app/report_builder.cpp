@@ -45,17 +45,16 @@ EvaluationOptions options_for(const ReportRequest& request, bool keep_forecasts)
 }
 
 Result<std::vector<SizeResult>> results_by_size(const ReportRequest& request,
-                                                const std::string& table) {
+                                                const std::string& table,
+                                                const std::vector<std::string>& policies) {
   std::vector<SizeResult> sizes;
   for (int n_occur = kFewestOccurrences; n_occur <= kMostOccurrences; ++n_occur) {
     const auto plan = plan_for(request.dataset, table, n_occur);
     if (!plan) {
       break;  // a small table has no test rows left at some size
     }
-    auto results = evaluate(request.dataset,
-                            *plan,
-                            policy_names(/*include_slow=*/false),
-                            options_for(request, /*keep_forecasts=*/false));
+    auto results =
+        evaluate(request.dataset, *plan, policies, options_for(request, /*keep_forecasts=*/false));
     if (!results) {
       return tl::unexpected(results.error());
     }
@@ -107,7 +106,11 @@ Result<Report> build_report(const ReportRequest& request) {
   if (!results) {
     return tl::unexpected(results.error());
   }
-  const auto sizes = results_by_size(request, name);
+  std::vector<std::string> policies;  // those that this dataset has the metrics for
+  for (const PolicyResult& result : *results) {
+    policies.push_back(result.name);
+  }
+  const auto sizes = results_by_size(request, name, policies);
   if (!sizes) {
     return tl::unexpected(sizes.error());
   }

@@ -76,6 +76,11 @@ Result<Config> from_table(const toml::table& table, std::string_view name) {
       return tl::unexpected(applied.error());
     }
   }
+  if (const auto& colour = config.colour;
+      colour && *colour != "auto" && *colour != "always" && *colour != "never") {
+    return invalid_input(
+        fmt::format("{}: color \"{}\": expected auto, always or never", name, *colour));
+  }
   return config;
 }
 

@@ -86,6 +86,13 @@ Result<std::string> read_file(const std::filesystem::path& path) {
 }
 
 Result<void> write_file(const std::filesystem::path& path, std::string_view content) {
+  struct stat existing = {};
+  if (::stat(path.c_str(), &existing) == 0 && !S_ISREG(existing.st_mode)) {
+    return fail(ErrorCode::Internal,
+                fmt::format("{} is {}: it is not replaced",
+                            path.string(),
+                            S_ISDIR(existing.st_mode) ? "a directory" : "not a regular file"));
+  }
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
   std::string beside = (folder / (path.filename().string() + ".XXXXXX")).string();
   {

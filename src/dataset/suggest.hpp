@@ -1,4 +1,4 @@
-// The known name that is nearest to a mistyped one. Internal to dataset/.
+// The known name that is nearest to a mistyped one.
 #pragma once
 
 #include <optional>

@@ -21,9 +21,11 @@ ModelCard describe_training(std::string_view kind,
       workloads.insert(dataset.profiles[tenant.profile].workload);
     }
   }
+  std::vector<GroupRow> seen(rows.begin(), rows.end());
+  seen.insert(seen.end(), training.partitions.begin(), training.partitions.end());
   ModelCard card{
       .kind = std::string(kind),
-      .data_hash = fingerprint(dataset, {rows.begin(), rows.end()}),
+      .data_hash = fingerprint(dataset, seen),
       .dataset = fmt::format("{} ({})", dataset.folder.filename().string(), dataset.info.gpu),
       .throughput_unit = dataset.info.throughput_unit,
       .features = {},

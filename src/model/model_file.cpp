@@ -74,7 +74,12 @@ Result<std::unique_ptr<ThroughputModel>> from_envelope(json envelope, std::strin
   if (!kind) {
     return tl::unexpected(kind.error());
   }
-  return (*kind)->load(card_from_json(kind_name, envelope.at("card")), envelope.at("params"));
+  return (*kind)
+      ->load(card_from_json(kind_name, envelope.at("card")), envelope.at("params"))
+      .map_error([&](Error error) {
+        error.message = fmt::format("{}: {}", name, error.message);
+        return error;
+      });
 }
 
 }  // namespace

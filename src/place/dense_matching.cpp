@@ -200,12 +200,14 @@ class SparseProblem {
   }
 
   [[nodiscard]] std::vector<int> solve() {
-    PerfectMatching matching;
-    do {
-      // There is a perfect matching: the constructor has put one in.
-      matching = max_weight_perfect_matching(static_cast<int>(weights_.size()), edges_).value();
-    } while (add_missing(matching));
-    return std::move(matching.partner);
+    const auto vertices = static_cast<int>(weights_.size());
+    // There always is a matching: the constructor has put one in.
+    while (auto matching = max_weight_perfect_matching(vertices, edges_)) {
+      if (!add_missing(*matching)) {
+        return std::move(matching->partner);
+      }
+    }
+    return {};
   }
 
  private:

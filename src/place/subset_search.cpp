@@ -9,6 +9,18 @@ namespace {
 
 constexpr double kImpossible = -std::numeric_limits<double>::infinity();
 
+// The largest set that can be placed at all, and of these the one worth most.
+ItemSet most_placed(std::span<const double> best) {
+  ItemSet placed = 0;
+  for (ItemSet set = 1; set < best.size(); ++set) {
+    const int more = std::popcount(set) - std::popcount(placed);
+    if (best[set] > kImpossible && (more > 0 || (more == 0 && best[set] > best[placed]))) {
+      placed = set;
+    }
+  }
+  return placed;
+}
+
 }  // namespace
 
 // best[g][set]: highest sum with exactly `set` placed in at most g groups. The group that holds the
@@ -44,15 +56,7 @@ std::vector<ItemSet> best_partition(std::size_t items,
       }
     }
   }
-  const double* final_best = &best[bins * sets];
-  ItemSet placed = 0;
-  for (ItemSet set = 1; set < sets; ++set) {
-    const int more = std::popcount(set) - std::popcount(placed);
-    if (final_best[set] > kImpossible &&
-        (more > 0 || (more == 0 && final_best[set] > final_best[placed]))) {
-      placed = set;
-    }
-  }
+  ItemSet placed = most_placed(std::span(best).last(sets));
   std::vector<ItemSet> groups;
   for (std::size_t bin = bins; bin > 0; --bin) {
     if (const ItemSet group = last_group[bin * sets + placed]; group != 0) {

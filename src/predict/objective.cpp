@@ -76,8 +76,11 @@ Result<void> check_objective(const Objective& objective, bool predicts_members) 
   }
   if (objective.kind == ObjectiveKind::Weighted) {
     const auto usable = [](double weight) { return std::isfinite(weight) && weight >= 0.0; };
-    if (objective.weights.empty() || !std::ranges::all_of(objective.weights, usable)) {
-      return invalid_input("objective 'weighted' needs weights that are zero or more");
+    const auto counts = [](double weight) { return weight > 0.0; };
+    if (!std::ranges::all_of(objective.weights, usable) ||
+        std::ranges::none_of(objective.weights, counts)) {
+      return invalid_input(
+          "objective 'weighted' needs weights that are zero or more, one of them above zero");
     }
   }
   if (predicts_members || (objective.kind == ObjectiveKind::Throughput && !objective.floor)) {

@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <numeric>
-#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -98,14 +97,14 @@ Candidate best_of(const Predictor& predictor,
     groups.push_back(with_limits(members, limits));
   }
   const auto forecasts = predictor.forecaster().forecast(groups, ForecastDetail::PointOnly);
-  std::optional<Candidate> best;
+  Candidate best;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     Candidate candidate{candidates[i], predictor.score(objective, groups[i], forecasts[i])};
-    if (!best || preferable(candidate, *best)) {
+    if (i == 0 || preferable(candidate, best)) {
       best = std::move(candidate);
     }
   }
-  return *best;
+  return best;
 }
 
 }  // namespace

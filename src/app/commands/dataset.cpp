@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,13 @@ struct TableSummary {
 // Reads every table of the folder: a broken one is an error, that is what the command is for.
 Result<std::vector<TableSummary>> summarise_tables(const Dataset& dataset) {
   std::vector<TableSummary> summaries;
-  for (const std::string& name : list_group_tables(dataset)) {
+  std::vector<std::string> names = list_group_tables(dataset);
+  // `pairs` is what commands read by default: it is checked even when it looks like no table.
+  const bool listed = std::find(names.begin(), names.end(), "pairs") != names.end();
+  if (!listed && std::filesystem::exists(dataset.folder / "pairs.csv")) {
+    names.emplace_back("pairs");
+  }
+  for (const std::string& name : names) {
     const auto table = load_group_table(dataset, name);
     if (!table) {
       return tl::unexpected(table.error());

@@ -49,9 +49,9 @@ Result<void> run_demo(const DemoOptions& options, const CommandContext& context)
     return done;
   }
   output.print("\n");
-  output.heading("2. How fast will both run, and under which MPS thread limits?");
+  output.heading("2. How fast will two run, and which MPS thread limits are fairest?");
   PredictOptions predict;
-  predict.workloads = {kTarget, "vit-base-patch16-224_batch8-inf"};
+  predict.workloads = {"albert-base-v2_batch2-train", "whisper-large-v2_batch16-inf"};
   predict.goal.objective = "max-min";
   if (auto done = run_predict(predict, context); !done) {
     return done;

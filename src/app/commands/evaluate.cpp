@@ -34,8 +34,8 @@ Result<PlanRequest> to_request(const EvaluateOptions& options) {
   } else if (!options.splits_file.empty()) {
     request.protocol = "file";
   }
-  if (request.protocol == "file" && options.splits_file.empty()) {
-    return invalid_input("protocol file needs --splits FILE");
+  if ((request.protocol == "file") == options.splits_file.empty()) {
+    return invalid_input("protocol file and --splits FILE go together");
   }
   if (!options.table.empty()) {
     request.table = options.table;

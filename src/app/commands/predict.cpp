@@ -10,6 +10,7 @@
 #include "app/prediction_output.hpp"
 #include "app/sources.hpp"
 #include "app/workbench.hpp"
+#include "place/memory.hpp"
 #include "predict/predictor.hpp"
 #include "predict/split_choice.hpp"
 
@@ -33,6 +34,35 @@ Result<Group> to_group(const PredictOptions& options, const Dataset& dataset) {
                      .thread_limit = options.limits.empty() ? kAllThreads : options.limits[i]});
   }
   return group;
+}
+
+Result<void> check_request(const PredictOptions& options,
+                           const Workbench& bench,
+                           const Group& group) {
+  if (!options.limits.empty() && !bench.predictor->predicts_members()) {
+    return fail(ErrorCode::Unsupported,
+                fmt::format("{} knows nothing of thread limits: leave --limits out, or use share",
+                            bench.model->card().kind));
+  }
+  if (options.goal.weights.size() > group.size()) {
+    return invalid_input(fmt::format(
+        "--weights has {} values for {} workloads", options.goal.weights.size(), group.size()));
+  }
+  return {};
+}
+
+MemoryUse memory_of(const Workbench& bench, const Group& group) {
+  std::vector<std::size_t> members;
+  for (const Tenant& tenant : group) {
+    members.push_back(tenant.profile);
+  }
+  return memory_use(bench.dataset.profiles, members);
+}
+
+json memory_to_json(const Workbench& bench, const MemoryUse& use) {
+  return {{"known_gib", use.known_gib},
+          {"capacity_gib", bench.memory_gib ? json(*bench.memory_gib) : json(nullptr)},
+          {"fits", use.fits(bench.memory_gib)}};
 }
 
 json split_to_json(const SplitChoice& choice, const Objective& objective) {
@@ -76,6 +106,9 @@ Result<void> run_predict(const PredictOptions& options, const CommandContext& co
   if (!group) {
     return tl::unexpected(group.error());
   }
+  if (auto checked = check_request(options, bench, *group); !checked) {
+    return checked;
+  }
   const auto prediction = bench.predictor->predict(*group);
   if (!prediction) {
     return tl::unexpected(prediction.error());
@@ -91,15 +124,22 @@ Result<void> run_predict(const PredictOptions& options, const CommandContext& co
     split = std::move(*chosen);
   }
   const std::string& unit = bench.dataset.info.throughput_unit;
+  const MemoryUse memory = memory_of(bench, *group);
   if (output.json()) {
     json out = prediction_to_json(*prediction);
     out["model"] = bench.model->card().kind;
     out["throughput_unit"] = unit;
+    out["memory"] = memory_to_json(bench, memory);
     out["best_split"] = split ? split_to_json(*split, bench.objective) : json(nullptr);
     output.print_json(out);
     return {};
   }
   print_prediction(*prediction, unit, output);
+  if (bench.memory_gib) {
+    output.print(fmt::format("{}{}\n",
+                             describe_memory(bench.dataset.profiles, memory, *bench.memory_gib),
+                             memory.fits(bench.memory_gib) ? "" : ": does not fit"));
+  }
   if (split) {
     print_split(*split, bench.objective, output);
   }

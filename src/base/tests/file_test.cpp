@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <string>
+#include <sys/stat.h>
 
 #include <gtest/gtest.h>
 
@@ -36,6 +37,13 @@ TEST_F(FileTest, FolderIsNotAFile) {
   const auto content = read_file(folder_);
   ASSERT_FALSE(content.has_value());
   EXPECT_EQ(content.error().code, ErrorCode::InvalidInput);
+}
+
+TEST_F(FileTest, WhatIsNoRegularFileIsNeverReplaced) {
+  const auto pipe = folder_ / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_FALSE(write_file(pipe, "x").has_value());
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
 }
 
 TEST_F(FileTest, WritingIntoAMissingFolderFails) {

@@ -11,6 +11,7 @@ namespace {
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 constexpr double kSmallestMetric = 1e-3;  // keeps log(0) away; as in the published constants
 constexpr double kNoSpread = 1e-9;
+constexpr double kFurthest = 5.0;  // standard deviations
 // The published width of the feature effects was set for ten metrics; more metrics must not make
 // the prior wider.
 constexpr double kPublishedMetrics = 10.0;
@@ -48,8 +49,12 @@ double log_batch(const Profile& profile) {
   return profile.batch && *profile.batch > 0.0 ? std::log2(*profile.batch) : kUnknown;
 }
 
+// Bounded: with few trained workloads a deviation is a guess, and the model is linear in the
+// result.
 double standardised(double value, double centre, double scale) {
-  return std::isfinite(value) && scale > 0.0 ? (value - centre) / scale : 0.0;
+  return std::isfinite(value) && scale > 0.0
+             ? std::clamp((value - centre) / scale, -kFurthest, kFurthest)
+             : 0.0;
 }
 
 }  // namespace
@@ -112,6 +117,10 @@ ShareDesign::Coordinates ShareDesign::place(std::span<const Profile> profiles) c
     out.family.push_back(has_family ? "f\n" + profile.model + "\n" + profile.task
                                     : "w\n" + profile.workload);
     out.name.push_back(profile.workload);
+    out.measured.push_back(std::any_of(
+        selection_.metrics.begin(), selection_.metrics.end(), [&](const MetricInfo& metric) {
+          return profile.metrics.contains(metric.name);
+        }));
   }
   return out;
 }

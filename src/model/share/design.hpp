@@ -35,6 +35,7 @@ class ShareDesign {
     Eigen::VectorXd batch;            // 0 where unknown
     std::vector<std::string> family;  // a workload without one is its own
     std::vector<std::string> name;
+    std::vector<bool> measured;  // whether any metric of the selection is known
   };
   [[nodiscard]] Coordinates place(std::span<const Profile> profiles) const;
 

@@ -11,7 +11,7 @@ namespace carpool {
 
 // True where no workload of the same family was trained on and the metrics lie further from the
 // nearest trained workload than trained families lie from each other, or a metric lies more than
-// three deviations out. Without metrics nothing can be said: false.
+// three deviations out. Without metrics only the family can vouch for a workload.
 [[nodiscard]] std::vector<bool> unlike_training(const ShareDesign& design,
                                                 std::span<const Profile> trained,
                                                 std::span<const Profile> profiles);

@@ -38,7 +38,7 @@ double total(const FakeWorld& world, AssignmentRequest request, AssignMethod met
 
 // Two heavy and two light of pressure 1 and 0.1, light workloads light = log 9. Heavy + light:
 // heavy 1 / 1.1 = 0.91, light 1 / (1 + 10/9) = 0.47, sum 1.38; heavy + heavy 1; light + light 1.8.
-const Workloads kHeavyAndLight = {
+const Workloads heavy_and_light = {
     {.pressure = 0.0},
     {.pressure = 0.0},
     {.pressure = std::log(0.1), .light = std::log(9.0)},
@@ -46,7 +46,7 @@ const Workloads kHeavyAndLight = {
 };
 
 TEST(AssignmentTest, PairsAreThoseOfTheHighestTotal) {
-  const FakeWorld world(kHeavyAndLight);
+  const FakeWorld world(heavy_and_light);
   const auto assignment = assign(world.predictor(), request_for(4, 2)).value();
   // 1 + 1.8 = 2.8 beats 2 * 1.38 = 2.77.
   ASSERT_EQ(assignment.groups.size(), 2U);
@@ -61,7 +61,7 @@ TEST(AssignmentTest, PairsAreThoseOfTheHighestTotal) {
 }
 
 TEST(AssignmentTest, MaxMinMixesHeavyAndLight) {
-  Workloads workloads = kHeavyAndLight;
+  Workloads workloads = heavy_and_light;
   workloads[2].light = workloads[3].light = std::log(19.0);
   // Heavy + light: 0.91 and 1 / (1 + 10/19) = 0.66; heavy + heavy 0.5.
   const FakeWorld world(workloads);
@@ -89,7 +89,7 @@ TEST(AssignmentTest, MatchingAndEveryPartitionAgreeOnPairs) {
       world.memory_gib(i, static_cast<double>(2 + (7 * i + seed) % 11));
     }
     for (const ObjectiveInfo& info : objective_kinds()) {
-      for (const std::size_t gpus : {4, 6, 8}) {
+      for (const std::size_t gpus : {4U, 6U, 8U}) {
         AssignmentRequest request = request_for(12, gpus);
         request.objective = {.kind = info.kind, .floor = 0.1 * (seed % 4)};
         request.memory_gib = 14.0;
@@ -105,7 +105,7 @@ TEST(AssignmentTest, LocalSearchComesWithinOnePercentOfEveryPartition) {
   for (std::uint32_t seed = 0; seed < 10; ++seed) {
     const FakeWorld world(random_workloads(12, seed));
     for (const ObjectiveInfo& info : objective_kinds()) {
-      for (const std::size_t per_gpu : {2, 3, 4}) {
+      for (const std::size_t per_gpu : {2U, 3U, 4U}) {
         AssignmentRequest request = request_for(12, 12 / per_gpu);
         request.max_per_gpu = per_gpu;
         request.objective.kind = info.kind;
@@ -121,7 +121,7 @@ TEST(AssignmentTest, LocalSearchComesWithinOnePercentOfTheMatchingOfAHundred) {
   for (std::uint32_t seed = 0; seed < 3; ++seed) {
     const FakeWorld world(random_workloads(100, seed));
     for (const ObjectiveInfo& info : objective_kinds()) {
-      for (const std::size_t gpus : {50, 70}) {
+      for (const std::size_t gpus : {50U, 70U}) {
         AssignmentRequest request = request_for(100, gpus);
         request.objective.kind = info.kind;
         EXPECT_GE(total(world, request, AssignMethod::LocalSearch),

@@ -19,20 +19,20 @@ using Workloads = std::vector<FakeWorkload>;
 
 // Pressures as exp: target 1, light partner 0.25, equal 1, heavy 4; all run at 1 unit/s alone.
 // Beside a partner of pressure p the target runs at 1 / (1 + p), the partner at 1 / (1 + 1/p).
-const Workloads kFour = {{.pressure = 0.0},
-                         {.pressure = std::log(0.25)},
-                         {.pressure = 0.0, .extrapolated = true},
-                         {.pressure = std::log(4.0)}};
+const Workloads four_workloads = {{.pressure = 0.0},
+                                  {.pressure = std::log(0.25)},
+                                  {.pressure = 0.0, .extrapolated = true},
+                                  {.pressure = std::log(4.0)}};
 
-const std::vector<std::vector<std::size_t>> kEach = {{3}, {2}, {1}};
+const std::vector<std::vector<std::size_t>> each_one = {{3}, {2}, {1}};
 
 bool has_reason(const RankedGroup& ranked, std::string_view text) {
   return std::ranges::find(ranked.reasons, text) != ranked.reasons.end();
 }
 
 TEST(PartnersTest, BestComesFirstWithReasonsInPlainWords) {
-  const FakeWorld world(kFour);
-  const PartnerRequest request = {.candidates = kEach,
+  const FakeWorld world(four_workloads);
+  const PartnerRequest request = {.candidates = each_one,
                                   .objective = {.kind = ObjectiveKind::MaxMin}};
   const auto ranked = rank_partners(world.predictor(), request).value();
   ASSERT_EQ(ranked.size(), 3U);
@@ -46,8 +46,8 @@ TEST(PartnersTest, BestComesFirstWithReasonsInPlainWords) {
 }
 
 TEST(PartnersTest, BrokenFloorSaysWhoBreaksItAndGoesLast) {
-  const FakeWorld world(kFour);
-  const PartnerRequest request = {.candidates = kEach, .objective = {.floor = 0.45}};
+  const FakeWorld world(four_workloads);
+  const PartnerRequest request = {.candidates = each_one, .objective = {.floor = 0.45}};
   const auto ranked = rank_partners(world.predictor(), request).value();
   EXPECT_TRUE(ranked[0].score.feasible);
   EXPECT_FALSE(ranked[1].score.feasible);
@@ -57,10 +57,10 @@ TEST(PartnersTest, BrokenFloorSaysWhoBreaksItAndGoesLast) {
 }
 
 TEST(PartnersTest, WhatDoesNotFitIsNeverForecast) {
-  FakeWorld world(kFour);
+  FakeWorld world(four_workloads);
   world.memory_gib(0, 10.0).memory_gib(1, 4.25).memory_gib(3, 30.0);
   const std::size_t before = world.forecaster().groups_asked();
-  const PartnerRequest request = {.candidates = kEach, .objective = {}, .memory_gib = 32.0};
+  const PartnerRequest request = {.candidates = each_one, .objective = {}, .memory_gib = 32.0};
   const auto ranked = rank_partners(world.predictor(), request).value();
   EXPECT_EQ(world.forecaster().groups_asked() - before, 2U);
   EXPECT_EQ(ranked[2].group[1].profile, 3U);
@@ -77,7 +77,7 @@ TEST(PartnersTest, WhatDoesNotFitIsNeverForecast) {
 }
 
 TEST(PartnersTest, TriplesAreRankedToo) {
-  const FakeWorld world(kFour);
+  const FakeWorld world(four_workloads);
   const std::vector<std::size_t> pool = {1, 2, 3};
   PartnerRequest request = {.candidates = choices(pool, 2), .objective = {}};
   const auto ranked = rank_partners(world.predictor(), request).value();
@@ -93,26 +93,27 @@ TEST(PartnersTest, TriplesAreRankedToo) {
 }
 
 TEST(PartnersTest, OrderAloneStillRanks) {
-  const FakeWorld world(kFour, FakeAnswers::OrderAlone);
+  const FakeWorld world(four_workloads, FakeAnswers::OrderAlone);
   const auto ranked =
-      rank_partners(world.predictor(), {.candidates = kEach, .objective = {}}).value();
+      rank_partners(world.predictor(), {.candidates = each_one, .objective = {}}).value();
   EXPECT_GE(ranked[0].score.value, ranked[2].score.value);
-  EXPECT_FALSE(rank_partners(world.predictor(), {.candidates = kEach, .objective = {.floor = 0.5}})
-                   .has_value());
+  EXPECT_FALSE(
+      rank_partners(world.predictor(), {.candidates = each_one, .objective = {.floor = 0.5}})
+          .has_value());
 }
 
 TEST(PartnersTest, BadRequestsAreRefused) {
-  const FakeWorld world(kFour);
+  const FakeWorld world(four_workloads);
   EXPECT_FALSE(rank_partners(world.predictor(), {.candidates = {{7}}, .objective = {}}));
   EXPECT_FALSE(rank_partners(world.predictor(), {.candidates = {{}}, .objective = {}}));
   EXPECT_FALSE(
-      rank_partners(world.predictor(), {.target = 9, .candidates = kEach, .objective = {}}));
-  EXPECT_FALSE(
-      rank_partners(world.predictor(), {.candidates = kEach, .objective = {}, .memory_gib = 0.0}));
+      rank_partners(world.predictor(), {.target = 9, .candidates = each_one, .objective = {}}));
+  EXPECT_FALSE(rank_partners(world.predictor(),
+                             {.candidates = each_one, .objective = {}, .memory_gib = 0.0}));
 }
 
 TEST(PartnersTest, ForecastThatIsNoNumberIsLastAndSaysSo) {
-  Workloads broken = kFour;
+  Workloads broken = four_workloads;
   broken[1].no_number = true;
   const FakeWorld world(broken);
   const auto ranked =

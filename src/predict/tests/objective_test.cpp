@@ -7,7 +7,7 @@
 namespace carpool {
 namespace {
 
-GroupForecast forecast_of(std::vector<double> throughputs) {
+GroupForecast forecast_of(const std::vector<double>& throughputs) {
   GroupForecast forecast;
   double sum = 0.0;
   for (const double throughput : throughputs) {
@@ -25,10 +25,10 @@ Score score(const Objective& objective, const GroupForecast& forecast) {
 }
 
 // Progress of the three: 80/100 = 0.8, 6/10 = 0.6, 3/4 = 0.75.
-const std::vector<double> kTogether = {80.0, 6.0, 3.0};
+const std::vector<double> together = {80.0, 6.0, 3.0};
 
 TEST(ObjectiveTest, EachValueIsItsFormula) {
-  const GroupForecast forecast = forecast_of(kTogether);
+  const GroupForecast forecast = forecast_of(together);
   EXPECT_DOUBLE_EQ(score({.kind = ObjectiveKind::Throughput}, forecast).value, 89.0);
   EXPECT_DOUBLE_EQ(score({.kind = ObjectiveKind::Normalized}, forecast).value, 2.15);
   EXPECT_DOUBLE_EQ(score({.kind = ObjectiveKind::MaxMin}, forecast).value, 0.6);
@@ -41,15 +41,15 @@ TEST(ObjectiveTest, EachValueIsItsFormula) {
 
 TEST(ObjectiveTest, WorstMemberIsNamedWhateverTheObjective) {
   for (const ObjectiveInfo& info : objective_kinds()) {
-    const Score found = score({.kind = info.kind}, forecast_of(kTogether));
+    const Score found = score({.kind = info.kind}, forecast_of(together));
     EXPECT_EQ(found.worst_member, 1U) << info.name;
     EXPECT_DOUBLE_EQ(found.worst_progress.value(), 0.6) << info.name;
   }
 }
 
 TEST(ObjectiveTest, FloorIsBrokenBelowItAndKeptAtIt) {
-  EXPECT_TRUE(score({.floor = 0.6}, forecast_of(kTogether)).feasible);
-  EXPECT_FALSE(score({.floor = 0.61}, forecast_of(kTogether)).feasible);
+  EXPECT_TRUE(score({.floor = 0.6}, forecast_of(together)).feasible);
+  EXPECT_FALSE(score({.floor = 0.61}, forecast_of(together)).feasible);
 }
 
 TEST(ObjectiveTest, InfeasibleIsWorseThanAnyFeasibleAndOrderedByItsWorstMember) {

@@ -18,12 +18,12 @@ using fake::FakeWorld;
 
 // Alone at 100 and 10 units/s. Pressures 2 and 1 (as exp): beside each other
 // T_0 = 100 / (1 + 1/2) = 66.7, T_1 = 10 / (1 + 2/1) = 3.33.
-const std::vector<FakeWorkload> kTwo = {
+const std::vector<FakeWorkload> two_workloads = {
     {.capacity = std::log(100.0), .pressure = std::log(2.0)},
     {.capacity = std::log(10.0), .pressure = 0.0, .extrapolated = true}};
 
 TEST(PredictorTest, PairIsToldAsSpeedsSlowdownsAndProgress) {
-  const FakeWorld world(kTwo);
+  const FakeWorld world(two_workloads);
   const auto prediction = world.predictor().predict({{.profile = 0}, {.profile = 1}});
   ASSERT_TRUE(prediction.has_value());
   ASSERT_EQ(prediction->members.size(), 2U);
@@ -41,7 +41,7 @@ TEST(PredictorTest, PairIsToldAsSpeedsSlowdownsAndProgress) {
 }
 
 TEST(PredictorTest, SlowdownIntervalIsTheSpeedIntervalTurnedOver) {
-  const FakeWorld world(kTwo);
+  const FakeWorld world(two_workloads);
   const auto prediction = world.predictor().predict({{.profile = 0}, {.profile = 1}}).value();
   // The fake's interval is 0.8 to 1.25 times the speed: slowdown 1.5 / 1.25 to 1.5 / 0.8.
   ASSERT_TRUE(prediction.members[0].slowdown90.has_value());
@@ -54,14 +54,14 @@ TEST(PredictorTest, AloneIsTheModelsForecastNotTheRecording) {
   std::vector<Profile> profiles(1);
   profiles[0].exclusive_throughput = 55.0;
   const auto predictor = Predictor::create(
-      std::make_unique<FakeForecaster>(std::vector<FakeWorkload>{kTwo[0]}), profiles);
+      std::make_unique<FakeForecaster>(std::vector<FakeWorkload>{two_workloads[0]}), profiles);
   ASSERT_TRUE(predictor.has_value());
   EXPECT_NEAR(predictor->alone()[0], 100.0, 1e-9);
   EXPECT_NEAR(predictor->predict({{.profile = 0}}).value().members[0].slowdown, 1.0, 1e-12);
 }
 
 TEST(PredictorTest, SumAloneGivesASumAndRecordedSpeeds) {
-  const FakeWorld world(kTwo, FakeAnswers::SumAlone);
+  const FakeWorld world(two_workloads, FakeAnswers::SumAlone);
   EXPECT_FALSE(world.predictor().predicts_members());
   EXPECT_NEAR(world.predictor().alone()[1], 10.0, 1e-9);
   const auto prediction = world.predictor().predict({{.profile = 0}, {.profile = 1}}).value();
@@ -71,13 +71,13 @@ TEST(PredictorTest, SumAloneGivesASumAndRecordedSpeeds) {
 }
 
 TEST(PredictorTest, OrderAloneGivesNoSum) {
-  const FakeWorld world(kTwo, FakeAnswers::OrderAlone);
+  const FakeWorld world(two_workloads, FakeAnswers::OrderAlone);
   const auto prediction = world.predictor().predict({{.profile = 0}, {.profile = 1}}).value();
   EXPECT_FALSE(prediction.sum.has_value());
 }
 
 TEST(PredictorTest, GroupsThatCannotBeAreRefused) {
-  const FakeWorld world(kTwo);
+  const FakeWorld world(two_workloads);
   EXPECT_FALSE(world.predictor().predict({}).has_value());
   EXPECT_FALSE(world.predictor().predict({{.profile = 2}}).has_value());
   EXPECT_FALSE(world.predictor().predict({{.profile = 0, .thread_limit = 0.0}}).has_value());
@@ -98,10 +98,10 @@ class FakeModel final : public ThroughputModel {
   [[nodiscard]] const ModelCard& card() const override { return card_; }
   [[nodiscard]] Result<std::unique_ptr<Forecaster>> bind(
       std::span<const Profile> profiles) const override {
-    if (profiles.size() != kTwo.size()) {
+    if (profiles.size() != two_workloads.size()) {
       return fail(ErrorCode::Unsupported, "two profiles wanted");
     }
-    return std::make_unique<FakeForecaster>(kTwo);
+    return std::make_unique<FakeForecaster>(two_workloads);
   }
   [[nodiscard]] nlohmann::json params() const override { return {}; }
 

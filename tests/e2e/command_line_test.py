@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+"""Bad command lines: exit code 2, nothing on stdout, a message that says what is wrong."""
+
+import unittest
+
+import cli
+
+FIRST, SECOND = cli.PAIR
+PREDICT = ("predict", FIRST, SECOND)
+RECOMMEND = ("recommend", FIRST)
+EVALUATE = ("evaluate",)
+RANDOM = ("evaluate", "--protocol", "random", "--models", "memcap")
+ASSIGN = ("assign",)
+RULES = "memcap, sm-busy, mem-busy, best-rule"
+
+# What is asked, and what the message has to say.
+REFUSED = {
+    "nothing": ((), ("subcommand", "carpool --help")),
+    "an unknown command": (("shair",), ("shair", "carpool --help")),
+    "an unknown option first": (("--nope",), ("--nope",)),
+    "an unknown option": ((*EVALUATE, "--nope"), ("--nope", "carpool evaluate --help")),
+    "an argument too many": ((*EVALUATE, "extra"), ("extra", "carpool evaluate --help")),
+    "two folders": (("dataset", "one", "two"), ("two", "carpool dataset --help")),
+    "no workload": (("predict",), ("workloads is required",)),
+    "no target": (("recommend",), ("target is required",)),
+    "no output file": (("train",), ("--output is required",)),
+    "an option without its value": ((*EVALUATE, "--models"), ("--models",)),
+    "an unknown colour": ((*EVALUATE, "--color", "pink"), ("pink", "always")),
+    # names
+    "an unknown workload": (("predict", FIRST, "albert-base-v2_batch8-trian"),
+                            ("albert-base-v2_batch8-trian", "albert-base-v2_batch8-train")),
+    "an empty workload": (("predict", "", FIRST), ("workload",)),
+    "an unknown target": (("recommend", "nobody"), ("nobody", "workload")),
+    "an unknown candidate": ((*RECOMMEND, "--candidates", "nobody"), ("nobody",)),
+    "an unknown workload to assign": ((*ASSIGN, "nobody"), ("nobody",)),
+    "an unknown model": ((*PREDICT, "--model", "shere"), ("shere", "share", "kace-lr")),
+    "a rule as model": ((*PREDICT, "--model", "memcap"), ("memcap", "share")),
+    "an unknown model to judge": ((*EVALUATE, "--models", "memcap,nope"), ("nope", RULES)),
+    "an unknown protocol": ((*EVALUATE, "--protocol", "nope"), ("nope", "pairs-n-occur, unseen")),
+    "an unknown objective": ((*PREDICT, "--objective", "speed"), ("speed", "normalized, max-min")),
+    "an unknown objective to judge by": ((*EVALUATE, "--objective", "speed"), ("speed", "max-min")),
+    "an unknown method": ((*ASSIGN, "--method", "nope"), ("nope", "exact, matching, local-search")),
+    "an unknown table": ((*EVALUATE, "--table", "nope"), ("nope", "pairs", "triples")),
+    "an unknown table to train on": ((*PREDICT, "--tables", "nope"), ("nope", "pairs", "triples")),
+    "an unknown train table": (
+        (*EVALUATE, "--protocol", "transfer", "--train-table", "nope"), ("nope", "pairs")),
+    "a table by its path": ((*PREDICT, "--tables", "../pairs"), ("../pairs",)),
+    "a table that is none": ((*EVALUATE, "--table", "profiles"), ("profiles.csv:1", "w1, w2")),
+    "an unknown set of metrics": ((*PREDICT, "--features", "nope"), ("nope", "kernel, system")),
+    "a target that no table has": ((*EVALUATE, "--targets", "nobody"), ("--targets",)),
+    "no splits file": ((*EVALUATE, "--protocol", "file"), ("--splits",)),
+    "a splits file that is not there": ((*EVALUATE, "--splits", "no.csv"), ("no.csv", "No such file")),
+    "limited rows alone to train on": ((*PREDICT, "--tables", "partitions"), ("--tables",)),
+    # numbers
+    "a limit of nothing": ((*PREDICT, "--limits", "0,100"), ("thread limit 0", FIRST)),
+    "a limit above all": ((*PREDICT, "--limits", "50,101"), ("thread limit 101", SECOND)),
+    "a negative limit": ((*PREDICT, "--limits=-5,50"), ("thread limit -5",)),
+    "a limit that is no number": ((*PREDICT, "--limits", "nan,50"), ("thread limit nan",)),
+    "a limit in words": ((*PREDICT, "--limits", "half,50"), ("--limits",)),
+    "one limit for two": ((*PREDICT, "--limits", "50"), ("--limits has 1 values for 2",)),
+    "three limits for two": ((*PREDICT, "--limits", "30,30,40"), ("--limits has 3 values for 2",)),
+    "a floor above 1": ((*PREDICT, "--floor", "2"), ("floor",)),
+    "a negative floor": ((*PREDICT, "--floor=-1"), ("floor",)),
+    "a floor that is no number": ((*PREDICT, "--floor", "nan"), ("floor",)),
+    "a floor in words": ((*PREDICT, "--floor", "low"), ("floor",)),
+    "a floor to judge by that is no number": ((*EVALUATE, "--floor", "nan"), ("floor",)),
+    "no memory": ((*RECOMMEND, "--memory", "0"), ("memory",)),
+    "endless memory": ((*RECOMMEND, "--memory", "inf"), ("memory",)),
+    "memory that is no number": ((*RECOMMEND, "--memory", "nan"), ("memory",)),
+    "weights without their objective": ((*PREDICT, "--weights", "1,2"), ("--weights",)),
+    "a negative weight": ((*PREDICT, "--objective", "weighted", "--weights=-1,2"), ("weights",)),
+    "a weight that is no number": (
+        (*PREDICT, "--objective", "weighted", "--weights", "nan,2"), ("weights",)),
+    "more weights than members": (
+        (*PREDICT, "--objective", "weighted", "--weights", "1,2,3"), ("weights",)),
+    "weights that are all nothing": (
+        (*PREDICT, "--objective", "weighted", "--weights", "0,0"), ("weights",)),
+    "a negative seed": ((*PREDICT, "--seed=-1"), ("--seed",)),
+    "a seed beyond 64 bits": ((*PREDICT, "--seed", "99999999999999999999"), ("--seed",)),
+    "a seed in words": ((*PREDICT, "--seed", "x"), ("--seed",)),
+    "a negative top": ((*RECOMMEND, "--top=-1"), ("--top",)),
+    "a negative size to grow to": ((*RECOMMEND, "--grow=-1"), ("--grow",)),
+    "no GPU": ((*ASSIGN, "--gpus", "0"), ("GPU",)),
+    "a negative number of GPUs": ((*ASSIGN, "--gpus=-1"), ("--gpus",)),
+    "nobody on a GPU": ((*ASSIGN, "--per-gpu", "0"), ("--per-gpu",)),
+    "a negative number on a GPU": ((*ASSIGN, "--per-gpu=-1"), ("--per-gpu",)),
+    "n_occur below 0": ((*EVALUATE, "--n-occur=-1"), ("--n-occur",)),
+    "n_occur 0": ((*EVALUATE, "--n-occur", "0"), ("--n-occur",)),
+    "n_occur beyond all": ((*EVALUATE, "--n-occur", "999999999999"), ("--n-occur",)),
+    "n_occur that no split has": ((*EVALUATE, "--n-occur", "77"), ("n_occur",)),
+    "n_occur with a fraction": ((*EVALUATE, "--n-occur", "3.5"), ("--n-occur",)),
+    "four thousand million seeds": ((*EVALUATE, "--seeds", "0-4294967295"), ("0-4294967295",)),
+    "a million million seeds": ((*EVALUATE, "--seeds", "1000000000000"), ("1000000000000",)),
+    "seeds backwards": ((*EVALUATE, "--seeds", "5-3"), ("5-3", "1000-1049")),
+    "seeds in words": ((*EVALUATE, "--seeds", "few"), ("few", "1000-1049")),
+    "no seed": ((*EVALUATE, "--seeds", "0"), ("seeds",)),
+    "a seed beyond 32 bits": ((*EVALUATE, "--seeds", "4294967290-4294967299"), ("4294967299",)),
+    "a train fraction of 0": ((*RANDOM, "--train-fraction", "0"), ("--train-fraction 0",)),
+    "a train fraction of 1": ((*RANDOM, "--train-fraction", "1"), ("--train-fraction 1",)),
+    "a train fraction that is no number": ((*RANDOM, "--train-fraction", "nan"), ("nan",)),
+    "a negative train fraction": ((*RANDOM, "--train-fraction=-0.5"), ("--train-fraction",)),
+    "a train fraction in words": ((*RANDOM, "--train-fraction", "half"), ("--train-fraction",)),
+    "a ratio that was not published": (
+        (*EVALUATE, "--protocol", "triples-ratio", "--train-fraction", "0.123"), ("train_ratio",)),
+    "no time at all": ((*EVALUATE, "--time-budget", "0"), ("--time-budget",)),
+    "a time that is no number": ((*EVALUATE, "--time-budget", "nan"), ("--time-budget",)),
+    # what does not go together
+    "model and model file": (
+        (*PREDICT, "--model", "share", "--model-file", "a.model.json"), ("--model-file", "--model")),
+    "a tour in JSON": (("demo", "--json"), ("evaluate --json",)),
+    "a folder that is not there": ((*EVALUATE, "--data", "nowhere"), ("nowhere", "profiles.csv")),
+    "a file as folder": ((*EVALUATE, "--data", cli.DATA / "pairs.csv"), ("pairs.csv", "folder")),
+    "no name of a folder": ((*EVALUATE, "--data", ""), ("folder",)),
+}
+
+# Sound questions that this model or method has no answer to: exit code 1.
+UNSUPPORTED = {
+    "members of a model of sums": ((*RECOMMEND, "--model", "kace-lr"), ("normalized", "throughput")),
+    "thread limits of a model without": (
+        (*PREDICT, "--model", "kace-lr", "--limits", "50,50"), ("limit",)),
+    "exact for many": ((*ASSIGN, "--method", "exact"), ("exact", "matching")),
+    "matching of three": ((*ASSIGN, "--method", "matching", "--per-gpu", "3"), ("local-search",)),
+}
+
+
+class CommandLine(cli.CarpoolTest):
+    def test_takes_the_longest_and_the_shortest_that_makes_sense(self):
+        self.succeeds(*EVALUATE, "--models", "memcap", "--seeds", "1")
+        self.succeeds(*PREDICT, "--seed", str(2**64 - 1))
+        self.succeeds(*RECOMMEND, "--top", "99999999999", "--grow", "99999999999")
+        self.succeeds(*ASSIGN, "--gpus", "99999999999")
+
+
+def add_refusal(name, arguments, says, code):
+    def test(self):
+        self.refuses(*arguments, says=says, code=code)
+        self.assertEqual(self.contents(), {})
+
+    setattr(CommandLine, f"test_refuses_{name.replace(' ', '_')}", test)
+
+
+for refused, (words, message) in REFUSED.items():
+    add_refusal(refused, words, message, code=2)
+for refused, (words, message) in UNSUPPORTED.items():
+    add_refusal(refused, words, message, code=1)
+
+
+if __name__ == "__main__":
+    unittest.main()

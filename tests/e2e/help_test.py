@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""Help, version and manual page: complete, true, and with examples that run."""
+
+import re
+import shlex
+import shutil
+import subprocess
+import unittest
+
+import cli
+
+OPTION = re.compile(r"^ {2}((?:-\w,)?--[\w-]+|-\w)\b", re.MULTILINE)
+EXAMPLE = re.compile(r"^  (carpool .*)$", re.MULTILINE)
+
+
+def options_of(help_text):
+    return [name for match in OPTION.findall(help_text) for name in match.split(",")]
+
+
+def examples_of(help_text):
+    return EXAMPLE.findall(help_text.partition("\nExamples:\n")[2])
+
+
+class Help(cli.CarpoolTest):
+    def test_top_level_help_names_every_command_and_the_exit_codes(self):
+        text = self.succeeds("--help")
+        for command in cli.COMMANDS:
+            self.assertRegex(text, rf"(?m)^  {command} ")
+        self.assertIn("Exit codes: 0", text)
+
+    def test_every_command_has_help_with_examples_of_itself(self):
+        for command in cli.COMMANDS:
+            with self.subTest(command):
+                text = self.succeeds(command, "--help")
+                self.assertEqual(text, self.succeeds(command, "-h"))
+                self.assertIn(f"Usage: carpool {command}", text)
+                found = examples_of(text)
+                self.assertTrue(found)
+                for example in found:
+                    self.assertTrue(example.startswith(f"carpool {command}"), example)
+
+    def test_help_of_a_command_leads_to_the_options_that_every_command_takes(self):
+        for command in cli.COMMANDS:
+            text = self.succeeds(command, "--help")
+            self.assertTrue("--quiet" in options_of(text) or "carpool --help" in text, text)
+
+    def test_version_is_that_of_the_tree(self):
+        version = (cli.ROOT / "VERSION").read_text().strip()
+        self.assertEqual(self.succeeds("--version"), f"carpool {version}\n")
+
+    def test_every_protocol_that_the_help_names_is_known(self):
+        known = {entry["name"] for entry in self.prints_json("models")["protocols"]}
+        named = re.search(r"--protocol NAME +(.*)", self.succeeds("evaluate", "--help"))[1]
+        for protocol in re.findall(r"[a-z][a-z-]+", named.replace("(default)", "")):
+            self.assertIn(protocol, known)
+
+
+class ManualPage(cli.CarpoolTest):
+    def setUp(self):
+        super().setUp()
+        self.page = self.succeeds("man")
+
+    def test_every_option_of_the_help_is_in_it(self):
+        parts = self.page.replace("\\-", "-").split("\n.SS carpool ")
+        sections = {part.split()[0]: part for part in parts[1:]}
+        self.assertEqual(sorted(sections), sorted(cli.COMMANDS))
+        for option in options_of(self.succeeds("--help")):
+            self.assertIn(option, parts[0])
+        for command in cli.COMMANDS:
+            options = options_of(self.succeeds(command, "--help"))
+            self.assertIn("--help", options)
+            for option in options:
+                self.assertRegex(sections[command], rf"{option}\b", f"{command} {option}")
+
+    def test_groff_has_no_warning(self):
+        if not shutil.which("groff"):
+            self.skipTest("groff is not installed")
+        done = subprocess.run(["groff", "-man", "-Tutf8", "-ww"], input=self.page, text=True,
+                              capture_output=True, check=True)
+        self.assertEqual(done.stderr, "")
+        self.assertIn("EXAMPLES", re.sub(".\b", "", done.stdout).upper())
+
+    def test_man_shows_it(self):
+        if not shutil.which("man"):
+            self.skipTest("man is not installed")
+        done = subprocess.run(
+            ["man", "-l", "-"], input=self.page, text=True, capture_output=True, check=False,
+            env=cli.environment(self.folder, MANWIDTH="80", MAN_KEEP_FORMATTING="", PAGER="cat"))
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("carpool evaluate", done.stdout)
+
+
+class Examples(cli.CarpoolTest):
+    """Run as written, in a folder that has what a user would have: my-gpu, and nothing else."""
+
+    def run_examples_of(self, *command):
+        cli.write_dataset(self.folder / "my-gpu", workloads=6)
+        cli.write_dataset(self.folder / "my-gpu", workloads=6, table="triples", group_size=3)
+        for example in examples_of(self.succeeds(*command, "--help")):
+            words = shlex.split(example.partition("|")[0])[1:]
+            with self.subTest(example):
+                self.assertTrue(self.succeeds(*words))
+
+    def test_of_the_program_run(self):
+        self.run_examples_of()
+
+
+for name in cli.COMMANDS:
+    setattr(Examples, f"test_of_{name}_run", lambda self, name=name: self.run_examples_of(name))
+
+
+if __name__ == "__main__":
+    unittest.main()

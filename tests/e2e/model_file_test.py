@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""Model files: the same answers as training on the fly; a damaged one is an error, never a crash."""
+
+import base64
+import hashlib
+import json
+import unittest
+
+import cli
+
+FAST_MODELS = ("share", "kace-lr")
+
+
+def sealed(envelope):
+    """With the hash of what is in it now: what somebody does who means harm."""
+    envelope = {key: value for key, value in envelope.items() if key != "sha256"}
+    text = json.dumps(envelope, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return json.dumps({**envelope, "sha256": hashlib.sha256(text.encode()).hexdigest()})
+
+
+class ModelFile(cli.CarpoolTest):
+    def train(self, *options, name="a.model.json"):
+        self.succeeds("train", *options, "-o", name)
+        return json.loads((self.folder / name).read_text())
+
+    def refuses_file(self, content, *says):
+        """A file of ours that is damaged: exit code 1."""
+        self.write("bad.model.json", content)
+        return self.refuses("predict", *cli.PAIR, "--model-file", "bad.model.json",
+                            says=("bad.model.json", *says), code=1)
+
+    def test_gives_the_numbers_of_training_on_the_fly(self):
+        for model in FAST_MODELS:
+            self.train("--model", model)
+            for question in (
+                ("predict", *cli.PAIR),
+                ("predict", *cli.PAIR, "vit_h_14_batch2-train"),
+                ("predict", "gpt2-xl_batch20-inf", cli.PAIR[0]),
+                ("recommend", cli.PAIR[0], "--objective", "throughput"),
+            ):
+                with self.subTest(model=model, question=question):
+                    self.assertEqual(self.prints_json(*question, "--model-file", "a.model.json"),
+                                     self.prints_json(*question, "--model", model))
+
+    def test_is_the_same_when_trained_again(self):
+        for model in FAST_MODELS:
+            first, second = (self.train("--model", model) for _ in range(2))
+            self.assertEqual(first["params"], second["params"])
+
+    def test_has_an_envelope_and_a_card(self):
+        model = self.train()
+        self.assertEqual(set(model), {"format", "version", "kind", "card", "params", "sha256"})
+        self.assertEqual(json.loads(sealed(model))["sha256"], model["sha256"])
+        for key in ("data_hash", "features", "seed", "holdout_mape", "date", "training_rows"):
+            self.assertIn(key, model["card"])
+
+    def test_of_a_net_or_a_forest_can_be_read_again(self):
+        first, second, *_ = cli.write_part_of_bundled(self.folder / "part")
+        for model in ("kace-nn", "xu"):
+            self.train("--model", model, "--data", "part")
+            told = self.prints_json("predict", first, second, "--model-file", "a.model.json")
+            self.assertEqual(told["model"], model)
+            self.assertGreater(told["sum"], 0.0)
+
+    def test_of_other_data_answers_with_a_flag(self):
+        self.train()
+        cli.write_dataset(self.folder / "mine")
+        told = self.prints_json("predict", "job0", "job1", "--data", "mine", "--model-file", "a.model.json")
+        self.assertEqual([member["extrapolated"] for member in told["members"]], [True, True])
+
+    def test_that_is_not_there_is_an_error(self):
+        self.refuses("predict", *cli.PAIR, "--model-file", "no.json", says=("no.json", "No such file"))
+
+    def test_is_no_folder(self):
+        self.refuses("predict", *cli.PAIR, "--model-file", self.folder, says="regular file")
+
+    def test_cut_anywhere_is_an_error(self):
+        text = json.dumps(self.train())
+        for size in (0, 1, 100, len(text) // 2, len(text) - 1):
+            self.refuses_file(text[:size], "truncated or no model file")
+
+    def test_with_another_number_in_it_is_an_error(self):
+        model = self.train()
+        model["card"]["training_rows"] += 1
+        self.refuses_file(json.dumps(model), "altered", "carpool train")
+
+    def test_of_another_version_is_an_error(self):
+        model = self.train()
+        model["version"] = 99
+        self.refuses_file(sealed(model), "version 99", "carpool train")
+
+    def test_of_an_unknown_kind_is_an_error(self):
+        model = self.train()
+        model["kind"] = "oracle2"
+        self.write("bad.model.json", sealed(model))
+        self.refuses("predict", *cli.PAIR, "--model-file", "bad.model.json", says="oracle2")
+
+    def test_that_is_no_model_is_an_error(self):
+        for content in ("{}", "[]", "null", "hello", b"\0" * 100, b"\xff\xfe" * 100, '{"format": 1e400}'):
+            self.refuses_file(content)
+
+    def test_of_endless_brackets_is_an_error(self):
+        depth = 300_000
+        self.refuses_file("[" * depth)
+        self.refuses_file("[" * depth + "]" * depth)
+        self.refuses_file('{"a":' * depth + "1" + "}" * depth)
+
+    def test_with_nonsense_under_a_right_hash_does_not_crash(self):
+        for model in (self.train(), self.train("--model", "kace-lr")):
+            for key in model["params"]:
+                for value in (None, -1, 1e308, [[]]):
+                    broken = {**model, "params": {**model["params"], key: value}}
+                    self.write("bad.model.json", sealed(broken))
+                    done = self.carpool("predict", *cli.PAIR, "--model-file", "bad.model.json")
+                    self.assertIn(done.returncode, (0, 1), (key, value, done.stderr))
+                    self.assertNotIn("internal error", done.stderr)
+
+    def test_with_broken_trees_under_a_right_hash_does_not_crash(self):
+        cli.write_part_of_bundled(self.folder / "part")
+        model = self.train("--model", "xu", "--data", "part")
+        forest = model["params"]["regressor"]
+        for key in ("nodes", "sizes"):
+            sound = base64.b64decode(forest[key])
+            for broken in (b"", sound[: len(sound) // 2], b"\0" * len(sound), b"\xff" * len(sound),
+                           sound[::-1]):
+                text = base64.b64encode(broken).decode()
+                self.refuses_file(sealed(
+                    {**model, "params": {**model["params"], "regressor": {**forest, key: text}}}))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""Colour, progress and quiet; a standard output that cannot be written is a failure."""
+
+import itertools
+import os
+import pty
+import select
+import subprocess
+import unittest
+
+import cli
+
+ESCAPE = "\033["
+
+# Takes far longer than the two seconds after which progress shows.
+LONG = ("evaluate", "--models", "share", "--seeds", "20000")
+ALL_OUTPUTS = (
+    ("models",), ("man",), ("dataset",), ("dataset", "--json"), ("--help",), ("--version",), ("evaluate", "--help"),
+    ("evaluate", "--models", "memcap"), ("evaluate", "--models", "memcap", "--per-target", "--json"),
+    ("predict", *cli.PAIR), ("recommend", cli.PAIR[0]), ("assign",),
+)
+
+
+class Terminal(cli.CarpoolTest):
+    def on_terminal(self, *arguments, **env):
+        """What a person sees, stdout and stderr together, of a run that ends well."""
+        code, seen = self.watch(arguments, lambda _: False, env)
+        self.assertEqual(code, 0, seen)
+        return seen
+
+    def watch(self, arguments, enough, env=None):
+        """Runs it on a terminal until it ends or what was seen is enough, asked twice a second."""
+        person, program = pty.openpty()
+        running = subprocess.Popen(
+            [cli.PROGRAM, *arguments], stdin=subprocess.DEVNULL, stdout=program, stderr=program,
+            cwd=self.folder, env=cli.environment(self.folder, **(env or {})))
+        os.close(program)
+        seen = b""
+        try:
+            while not enough(seen.decode(errors="replace")):
+                if select.select([person], [], [], 0.5)[0]:
+                    seen += os.read(person, 65536)
+        except OSError:  # the other side has gone
+            pass
+        running.terminate()
+        os.close(person)
+        return running.wait(timeout=cli.TIMEOUT_S), seen.decode()
+
+    def test_is_coloured(self):
+        self.assertIn(ESCAPE, self.on_terminal("models"))
+
+    def test_is_not_coloured_where_the_user_said_no(self):
+        self.assertNotIn(ESCAPE, self.on_terminal("models", NO_COLOR="1"))
+        self.assertNotIn(ESCAPE, self.on_terminal("models", "--color", "never"))
+
+    def test_is_coloured_when_no_color_is_empty(self):
+        self.assertIn(ESCAPE, self.on_terminal("models", NO_COLOR=""))
+
+    def test_gets_json_without_colour(self):
+        cli.strict_json(self.on_terminal("models", "--json"))
+
+    def test_shows_progress_of_what_takes_longer(self):
+        _, seen = self.watch(LONG, lambda text: "s left" in text)
+        self.assertIn("s left", seen)
+
+    def test_shows_no_progress_where_the_user_said_quiet(self):
+        asked = itertools.count()
+        _, seen = self.watch((*LONG, "--quiet"), lambda text: text or next(asked) > 6)
+        self.assertEqual(seen, "")
+
+
+class NoTerminal(cli.CarpoolTest):
+    def test_gets_no_escape_codes(self):
+        for arguments in ALL_OUTPUTS:
+            done = self.carpool(*arguments)
+            self.assertNotIn("\033", done.stdout + done.stderr, arguments)
+
+    def test_gets_no_progress(self):
+        with self.assertRaises(subprocess.TimeoutExpired) as stopped:
+            self.carpool(*LONG, timeout=3)
+        self.assertFalse(stopped.exception.stdout)
+        self.assertFalse(stopped.exception.stderr)
+
+    def test_gets_colour_on_demand(self):
+        self.assertIn(ESCAPE, self.succeeds("models", "--color", "always"))
+        self.assertIn(ESCAPE, self.succeeds("models", "--color", "always", env={"NO_COLOR": "1"}))
+
+    def test_is_quiet_about_what_went_well(self):
+        for arguments in ALL_OUTPUTS:
+            self.assertEqual(self.carpool(*arguments).stderr, "", arguments)
+
+    def test_errors_are_not_coloured(self):
+        self.assertNotIn("\033", self.refuses("evaluate", "--data", "nowhere"))
+
+
+class Unwritable(cli.CarpoolTest):
+    def fails(self, arguments, **options):
+        done = self.carpool(*arguments, **options)
+        self.assertEqual(done.returncode, 1, (arguments, done.stderr))
+        self.assertIn("standard output could not be written", done.stderr, arguments)
+
+    def test_a_full_disk_is_a_failure(self):
+        if not os.path.exists("/dev/full"):
+            self.skipTest("there is no /dev/full")
+        for arguments in ALL_OUTPUTS:
+            with self.subTest(arguments), open("/dev/full", "w", encoding="utf-8") as full:
+                self.fails(arguments, stdout=full)
+
+    def test_a_closed_output_is_a_failure(self):
+        for arguments in ALL_OUTPUTS:
+            with self.subTest(arguments):
+                self.fails(arguments, stdout=None, preexec_fn=lambda: os.close(1))
+
+    def test_a_reader_that_leaves_ends_it_without_a_word(self):
+        reader, writer = os.pipe()
+        os.close(reader)
+        with os.fdopen(writer, "w") as pipe:
+            done = subprocess.run(
+                [cli.PROGRAM, "man"], stdin=subprocess.DEVNULL, stdout=pipe, stderr=subprocess.PIPE,
+                restore_signals=True, env=cli.environment(self.folder), check=False, timeout=cli.TIMEOUT_S)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertNotIn(b"internal", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
