@@ -8,7 +8,7 @@
 #include <CLI/CLI.hpp>
 
 #include "app/command_tree.hpp"
-#include "dataset/suggest.hpp"
+#include "base/names.hpp"
 
 namespace carpool {
 namespace {

@@ -49,7 +49,7 @@ void print_prediction(const Prediction& prediction, const std::string& unit, con
   TextTable table(output.colour());
   table.add_column("workload", TextTable::Align::Left);
   table.add_column("limit [%]", TextTable::Align::Right);
-  table.add_column(fmt::format("alone [{}]", unit), TextTable::Align::Right);
+  table.add_column(fmt::format("alone, estimated [{}]", unit), TextTable::Align::Right);
   table.add_column(fmt::format("together [{}]", unit), TextTable::Align::Right);
   table.add_column("90 % interval", TextTable::Align::Right);
   table.add_column("slowdown [x]", TextTable::Align::Right);

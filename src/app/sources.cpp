@@ -1,6 +1,7 @@
 #include "app/sources.hpp"
 
 #include <filesystem>
+#include <set>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -75,6 +76,9 @@ Result<TrainingSet> gather_training_set(const Dataset& dataset, const ModelOptio
   training.features = options.features;
   training.seed = options.seed;
   const auto& names = options.tables.empty() ? default_tables(dataset) : options.tables;
+  if (std::set<std::string>(names.begin(), names.end()).size() != names.size()) {
+    return invalid_input("--tables names a table twice: its rows would count twice");
+  }
   for (const std::string& name : names) {
     auto table = load_group_table(dataset, name);
     if (!table) {

@@ -89,7 +89,10 @@ std::filesystem::path personal_config() {
     return std::filesystem::path(xdg) / "carpool" / "config.toml";
   }
   const char* home = std::getenv("HOME");
-  return std::filesystem::path(home == nullptr ? "" : home) / ".config" / "carpool" / "config.toml";
+  if (home == nullptr || *home == '\0') {
+    return {};  // never a file of the current folder
+  }
+  return std::filesystem::path(home) / ".config" / "carpool" / "config.toml";
 }
 
 }  // namespace

@@ -10,9 +10,9 @@
 
 #include "base/digest.hpp"
 #include "base/file.hpp"
+#include "base/names.hpp"
 #include "dataset/csv.hpp"
 #include "dataset/parse.hpp"
-#include "dataset/suggest.hpp"
 
 namespace carpool {
 namespace {

@@ -10,8 +10,8 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include "base/names.hpp"
 #include "dataset/splits.hpp"
 
 namespace carpool {
@@ -213,14 +213,8 @@ void keep_targets(EvaluationPlan& plan,
 }
 
 Result<void> check_request(const PlanRequest& request) {
-  const auto known = [&](const ProtocolKind& kind) { return kind.name == request.protocol; };
-  if (std::none_of(kProtocols.begin(), kProtocols.end(), known)) {
-    std::vector<std::string_view> names;
-    for (const ProtocolKind& kind : kProtocols) {
-      names.push_back(kind.name);
-    }
-    return invalid_input(fmt::format(
-        "unknown protocol \"{}\"; known: {}", request.protocol, fmt::join(names, ", ")));
+  if (const auto known = find_named(protocol_kinds(), "protocol", request.protocol); !known) {
+    return tl::unexpected(known.error());
   }
   if (request.protocol == "mps-split") {
     return fail(ErrorCode::Unsupported, "mps-split has no training splits of rows: judge_splits()");

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstddef>
 #include <optional>
+#include <set>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -53,10 +54,11 @@ Result<std::vector<std::uint32_t>> parse_seeds(std::string_view text) {
   const auto count = to_number(text);
   const bool understood =
       count ? *count > 0 && append_range(seeds, 0, *count - 1) : append_list(seeds, text);
-  if (!understood) {
+  std::set<std::uint32_t> different(seeds.begin(), seeds.end());
+  if (!understood || different.size() != seeds.size()) {
     return invalid_input(fmt::format(
         "seeds \"{}\": expected a range 1000-1049, a list 10,20,30 or a count 20 (seeds 0 to 19), "
-        "at most {} in all",
+        "each once, at most {} in all",
         text,
         kMostSeeds));
   }

@@ -1,12 +1,8 @@
 #include "model/registry.hpp"
 
 #include <array>
-#include <vector>
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include "dataset/suggest.hpp"
+#include "base/names.hpp"
 #include "model/published/published.hpp"
 #include "model/share/share_model.hpp"
 
@@ -53,18 +49,7 @@ std::span<const ModelKind> model_kinds() {
 }
 
 Result<const ModelKind*> find_model_kind(std::string_view name) {
-  std::vector<std::string_view> known;
-  for (const ModelKind& kind : kKinds) {
-    if (kind.name == name) {
-      return &kind;
-    }
-    known.push_back(kind.name);
-  }
-  return fail(ErrorCode::NotFound,
-              fmt::format("unknown model \"{}\"{}; known: {}",
-                          name,
-                          suggestion(name, known),
-                          fmt::join(known, ", ")));
+  return find_named(model_kinds(), "model", name);
 }
 
 }  // namespace carpool

@@ -4,10 +4,9 @@
 #include <string>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include "base/names.hpp"
 #include "dataset/features.hpp"
-#include "dataset/suggest.hpp"
 #include "model/published/bound_features.hpp"
 
 namespace carpool {
@@ -72,18 +71,7 @@ std::span<const Rule> rules() {
 }
 
 Result<const Rule*> find_rule(std::string_view name) {
-  std::vector<std::string_view> known;
-  for (const Rule& rule : kRules) {
-    if (rule.name == name) {
-      return &rule;
-    }
-    known.push_back(rule.name);
-  }
-  return fail(ErrorCode::NotFound,
-              fmt::format("unknown rule \"{}\"{}; known: {}",
-                          name,
-                          suggestion(name, known),
-                          fmt::join(known, ", ")));
+  return find_named(rules(), "rule", name);
 }
 
 Result<std::vector<double>> rule_preferences(const Rule& rule,

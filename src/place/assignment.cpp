@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "base/names.hpp"
 #include "place/exact_search.hpp"
 #include "place/group_values.hpp"
 #include "place/local_search.hpp"
@@ -179,15 +180,9 @@ std::span<const AssignMethodInfo> assign_methods() {
 }
 
 Result<AssignMethod> find_assign_method(std::string_view name) {
-  std::string known;
-  for (const AssignMethodInfo& info : kMethods) {
-    if (info.name == name) {
-      return info.method;
-    }
-    known += known.empty() ? "" : ", ";
-    known += info.name;
-  }
-  return invalid_input(fmt::format("unknown method '{}'; known are {}", name, known));
+  return find_named(assign_methods(), "method", name).map([](const AssignMethodInfo* info) {
+    return info->method;
+  });
 }
 
 Result<Assignment> assign(const Predictor& predictor, const AssignmentRequest& request) {

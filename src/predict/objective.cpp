@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "base/names.hpp"
+
 namespace carpool {
 namespace {
 
@@ -44,15 +46,9 @@ std::span<const ObjectiveInfo> objective_kinds() {
 }
 
 Result<ObjectiveKind> find_objective(std::string_view name) {
-  std::string known;
-  for (const ObjectiveInfo& info : kObjectives) {
-    if (info.name == name) {
-      return info.kind;
-    }
-    known += known.empty() ? "" : ", ";
-    known += info.name;
-  }
-  return invalid_input(fmt::format("unknown objective '{}'; known are {}", name, known));
+  return find_named(objective_kinds(), "objective", name).map([](const ObjectiveInfo* info) {
+    return info->kind;
+  });
 }
 
 std::string_view objective_name(ObjectiveKind kind) {

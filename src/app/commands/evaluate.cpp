@@ -1,10 +1,12 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "app/commands.hpp"
@@ -27,15 +29,50 @@ constexpr std::array<std::pair<const char*, const char*>, 5> kAblation = {
      {"none", "no metric"},
      {"default+xu", "all, and Xu's added"}}};
 
+// An option that the protocol does not look at is a misunderstanding, not a wish to be ignored.
+Result<void> check_options(const EvaluateOptions& options, const std::string& protocol) {
+  struct Use {
+    const char* option;
+    bool given;
+    std::vector<std::string_view> protocols;
+  };
+  const std::array uses = {
+      Use{"--n-occur", options.n_occur.has_value(), {"pairs-n-occur", "file"}},
+      Use{"--train-fraction",
+          options.train_fraction.has_value(),
+          {"random", "triples-ratio", "file"}},
+      Use{"--seeds", !options.seeds.empty(), {"pairs-n-occur", "random", "mps-split"}},
+      Use{"--splits", !options.splits_file.empty(), {"file"}}};
+  for (const Use& use : uses) {
+    const auto& known = use.protocols;
+    if (use.given && std::find(known.begin(), known.end(), protocol) == known.end()) {
+      return invalid_input(fmt::format("{} means nothing to protocol {}; it is for {}",
+                                       use.option,
+                                       protocol,
+                                       fmt::join(known, ", ")));
+    }
+  }
+  const bool rows_alone =
+      !options.table.empty() || !options.targets.empty() || options.per_target || options.ablation;
+  if (protocol == "mps-split" && rows_alone) {
+    return invalid_input(
+        "--table, --targets, --per-target and --ablation mean nothing to protocol mps-split");
+  }
+  return {};
+}
+
+std::string chosen_protocol(const EvaluateOptions& options) {
+  if (!options.protocol.empty()) {
+    return options.protocol;
+  }
+  return options.splits_file.empty() ? PlanRequest().protocol : "file";
+}
+
 Result<PlanRequest> to_request(const EvaluateOptions& options) {
   PlanRequest request;
-  if (!options.protocol.empty()) {
-    request.protocol = options.protocol;
-  } else if (!options.splits_file.empty()) {
-    request.protocol = "file";
-  }
-  if ((request.protocol == "file") == options.splits_file.empty()) {
-    return invalid_input("protocol file and --splits FILE go together");
+  request.protocol = chosen_protocol(options);
+  if (request.protocol == "file" && options.splits_file.empty()) {
+    return invalid_input("protocol file needs --splits FILE");
   }
   if (!options.table.empty()) {
     request.table = options.table;
@@ -107,6 +144,9 @@ Result<std::vector<PolicyResult>> run_ablation(const Dataset& dataset,
 }  // namespace
 
 Result<void> run_evaluate(const EvaluateOptions& options, const CommandContext& context) {
+  if (auto checked = check_options(options, chosen_protocol(options)); !checked) {
+    return checked;
+  }
   if (options.protocol == "mps-split") {
     return run_evaluate_splits(options, context);
   }

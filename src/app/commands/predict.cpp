@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -49,6 +50,33 @@ Result<void> check_request(const PredictOptions& options,
         "--weights has {} values for {} workloads", options.goal.weights.size(), group.size()));
   }
   return {};
+}
+
+// A recording that differs this much from what the groups say was made with another version of the
+// job, or on another machine.
+constexpr double kStale = 1.5;
+
+void remark_stale_recordings(const Prediction& prediction,
+                             const Workbench& bench,
+                             const Output& output) {
+  for (const MemberPrediction& member : prediction.members) {
+    const double recorded = bench.dataset.profiles[member.profile].exclusive_throughput;
+    if (member.alone > kStale * recorded || recorded > kStale * member.alone) {
+      output.remark(
+          fmt::format("{}: {} {} are recorded alone, which does not agree with its measured groups",
+                      member.workload,
+                      number(recorded),
+                      bench.dataset.info.throughput_unit));
+    }
+  }
+}
+
+// Whether the dataset says anything of thread limits.
+bool limits_measured(const Dataset& dataset) {
+  const auto alone = load_limited_runs(dataset);
+  const auto tables = list_group_tables(dataset);
+  return (alone && !alone->empty()) ||
+         std::find(tables.begin(), tables.end(), "partitions") != tables.end();
 }
 
 MemoryUse memory_of(const Workbench& bench, const Group& group) {
@@ -140,8 +168,13 @@ Result<void> run_predict(const PredictOptions& options, const CommandContext& co
                              describe_memory(bench.dataset.profiles, memory, *bench.memory_gib),
                              memory.fits(bench.memory_gib) ? "" : ": does not fit"));
   }
+  remark_stale_recordings(*prediction, bench, output);
   if (split) {
     print_split(*split, bench.objective, output);
+    if (!options.model.model_file && !limits_measured(bench.dataset)) {
+      output.remark(
+          "nothing was measured under thread limits here: this rests on a V100's behaviour");
+    }
   }
   return {};
 }

@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/names.hpp"
 #include "dataset/parse.hpp"
-#include "dataset/suggest.hpp"
 
 namespace carpool {
 namespace {

@@ -18,8 +18,18 @@ TEST(Seeds, RangeListAndCount) {
 }
 
 TEST(Seeds, WhatIsNoListOfSeedsIsRefused) {
-  for (const char* text :
-       {"", "0", "x", "1-", "-1", "5-1", "1,,2", "1.5", "0-4294967295", "99999999999"}) {
+  for (const char* text : {"",
+                           "0",
+                           "x",
+                           "1-",
+                           "-1",
+                           "5-1",
+                           "1,,2",
+                           "1.5",
+                           "0-4294967295",
+                           "99999999999",
+                           "1,1",
+                           "5-7,6"}) {
     const auto seeds = parse_seeds(text);
     ASSERT_FALSE(seeds.has_value()) << text;
     EXPECT_EQ(seeds.error().code, ErrorCode::InvalidInput);

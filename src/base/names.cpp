@@ -1,10 +1,11 @@
-#include "dataset/suggest.hpp"
+#include "base/names.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <numeric>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace carpool {
 namespace {
@@ -52,6 +53,17 @@ std::optional<std::string_view> nearest_name(std::string_view wrong,
 std::string suggestion(std::string_view wrong, const std::vector<std::string_view>& names) {
   const auto nearest = nearest_name(wrong, names);
   return nearest ? fmt::format("; did you mean \"{}\"?", *nearest) : std::string();
+}
+
+Error unknown_name(std::string_view what,
+                   std::string_view wrong,
+                   const std::vector<std::string_view>& names) {
+  return {ErrorCode::NotFound,
+          fmt::format("unknown {} \"{}\"{}; known: {}",
+                      what,
+                      wrong,
+                      suggestion(wrong, names),
+                      fmt::join(names, ", "))};
 }
 
 }  // namespace carpool
