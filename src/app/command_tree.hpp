@@ -3,7 +3,7 @@
 
 #include "app/options.hpp"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): the name of the library
 class App;
 }  // namespace CLI
 

@@ -178,7 +178,7 @@ void print_targets(const EvaluationListing& listing, const Output& output) {
     }
     table.add_row(std::move(cells));
   }
-  output.print("\n" + table.render() + "\n");
+  output.print(fmt::format("\n{}\n", table.render()));
   for (std::size_t policy = 0; policy < listing.results.size(); ++policy) {
     if (const std::size_t count = times_best(summaries, policy); count > 0) {
       output.print(fmt::format("{}: best (or tied) in {} of {} targets\n",

@@ -25,7 +25,7 @@ Result<fs::path> bundled_dataset() {
   const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
   const fs::path folder = program.parent_path();
   for (const char* place : {"../share/carpool/data/kace-v100", "../../../data/kace-v100"}) {
-    const fs::path candidate = (folder / place).lexically_normal();
+    fs::path candidate = (folder / place).lexically_normal();
     if (fs::is_directory(candidate, ignored)) {
       return candidate;
     }

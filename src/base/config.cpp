@@ -48,7 +48,7 @@ Result<void> apply(const Setting& setting,
       return {};
     }
   } else if (value.is_number()) {
-    config.*setting.number = *value.value<double>();
+    config.*setting.number = value.value<double>();
     return {};
   }
   return invalid_input(fmt::format("{}:{}: {} must be a {}",

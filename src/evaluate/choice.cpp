@@ -46,6 +46,7 @@ std::vector<double> measured_values(const ChoiceContext& context,
                                     const Objective& objective,
                                     const Candidates& candidates) {
   std::vector<double> values;
+  values.reserve(candidates.rows.size());
   for (const GroupRow* row : candidates.rows) {
     values.push_back(score_of(context, objective, as_measured(*row), row->members).value);
   }

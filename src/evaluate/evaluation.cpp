@@ -50,12 +50,12 @@ class ResultBuilder {
     width90_sum_.add(accuracy.width90_sum);
   }
 
-  void add_choices(std::vector<TargetChoice> choices) {
+  void add_choices(const std::vector<TargetChoice>& choices) {
     if (choices.empty()) {
       return;
     }
     std::vector<double> scores;
-    for (TargetChoice& choice : choices) {
+    for (const TargetChoice& choice : choices) {
       scores.push_back(choice.score);
       result_.choices.push_back(choice);
     }
@@ -123,7 +123,7 @@ Result<void> judge_trial(const std::string& name,
   if (!choices) {
     return tl::unexpected(choices.error());
   }
-  builder.add_choices(std::move(*choices));
+  builder.add_choices(*choices);
   builder.add_seconds(policy->train_seconds);
   if (policy->forecaster == nullptr) {
     return {};

@@ -126,6 +126,7 @@ Result<std::vector<Split>> n_occur_splits(const Dataset& dataset,
     seeds.assign(kPublishedSeeds.begin(), kPublishedSeeds.end());
   }
   std::vector<Split> splits;
+  splits.reserve(seeds.size());
   for (const std::uint32_t seed : seeds) {
     splits.push_back(n_occur_split(table, n_occur, seed));
   }

@@ -88,6 +88,7 @@ Result<std::unique_ptr<ThroughputModel>> train_share(const TrainingSet& training
                             training.partitions,
                             with_recorded_speeds(training.limited_runs, profiles));
   std::vector<std::string> limited;
+  limited.reserve(profiles.size());
   for (const Profile& profile : profiles) {
     limited.push_back(profile.workload);
   }

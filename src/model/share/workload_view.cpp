@@ -98,6 +98,7 @@ std::vector<ShareParameters> given_parameters(const ShareFit& fit,
   const Eigen::VectorXd weight = mean_of(Block::Weight);
   const Eigen::VectorXd headroom = mean_of(Block::Headroom);
   std::vector<ShareParameters> out;
+  out.reserve(static_cast<std::size_t>(capacity.size()));
   for (Eigen::Index i = 0; i < capacity.size(); ++i) {
     out.push_back({capacity(i), weight(i), headroom(i)});
   }

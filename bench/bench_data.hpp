@@ -1,0 +1,37 @@
+// The measurements that all cases work on.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "dataset/dataset.hpp"
+#include "dataset/features.hpp"
+#include "model/throughput_model.hpp"
+
+namespace carpool {
+
+// One published division of the pairs.
+struct BenchSplit {
+  std::string name;  // "n3": n_occur 3, seed 10
+  std::vector<GroupRow> training;
+  std::size_t fit_rows = 0;  // the first so many of `training`
+  std::vector<GroupRow> test;
+};
+
+struct BenchData {
+  Dataset dataset;
+  GroupTable pairs;
+  FeatureSelection features;
+  std::vector<BenchSplit> splits;       // n3, n10
+  std::vector<std::size_t> candidates;  // profiles of the workloads in `pairs`, ascending
+
+  [[nodiscard]] TrainingSet training_set(const BenchSplit& split) const;
+  [[nodiscard]] TrainingSet all_pairs() const;
+};
+
+[[nodiscard]] Result<BenchData> load_bench_data(const std::filesystem::path& folder);
+
+}  // namespace carpool

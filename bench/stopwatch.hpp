@@ -1,0 +1,19 @@
+// How long one call takes.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+namespace carpool {
+
+struct Timing {
+  double cpu_s = 0.0;   // processor time of one call: what it takes on an idle machine
+  double wall_s = 0.0;  // elapsed time of one call
+  std::size_t calls = 0;
+};
+
+// Repeats the call until a batch of repetitions takes `at_least_s` of processor time; that batch
+// counts. What the call returns keeps the compiler from leaving it out.
+[[nodiscard]] Timing time_calls(const std::function<double()>& call, double at_least_s);
+
+}  // namespace carpool
