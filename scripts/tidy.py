@@ -64,8 +64,8 @@ def sources_of(build):
 def sources_to_check(sources):
     changed = changed_paths()
     if changed is None:
-        print("no earlier commit to compare with: every file is looked at")
-        return sources
+        print("no earlier commit to compare with: nothing is looked at (--every looks at all)")
+        return []
     if ROOT / ".clang-tidy" in changed:
         return sources
     stems = {path.with_suffix("") for path in changed if path.suffix == ".hpp"}
