@@ -20,9 +20,9 @@ struct Choice {
 };
 
 std::size_t best_of(const Choice& choice) {
-  const auto forecasts = choice.forecaster->forecast(choice.candidates, ForecastDetail::PointOnly);
-  const auto best = std::ranges::max_element(forecasts, {}, &GroupForecast::preference);
-  return static_cast<std::size_t>(best - forecasts.begin());
+  const std::vector<double> preferences = choice.forecaster->preferences(choice.candidates);
+  const auto best = std::ranges::max_element(preferences);
+  return static_cast<std::size_t>(best - preferences.begin());
 }
 
 // Every pair, a workload with itself included, ordered by the first and then the second.

@@ -59,11 +59,14 @@ std::vector<double> predicted_values(const ChoiceContext& context,
                                      const Objective& objective,
                                      const Candidates& candidates,
                                      const Forecaster& forecaster) {
+  if (objective.kind == ObjectiveKind::Throughput) {
+    return forecaster.preferences(candidates.groups);
+  }
   std::vector<double> values;
   const auto forecasts = forecaster.forecast(candidates.groups, ForecastDetail::PointOnly);
+  values.reserve(forecasts.size());
   for (std::size_t i = 0; i < forecasts.size(); ++i) {
-    const bool ranks = objective.kind == ObjectiveKind::Throughput || forecasts[i].members.empty();
-    values.push_back(ranks
+    values.push_back(forecasts[i].members.empty()
                          ? forecasts[i].preference
                          : score_of(context, objective, forecasts[i], candidates.groups[i]).value);
   }

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <utility>
 
-#include <Eigen/Cholesky>
+#include "learn/small_cholesky.hpp"
 
 namespace carpool {
 namespace {
@@ -13,7 +14,7 @@ namespace {
 constexpr double kPseudoObservations = 10.0;
 
 // slope' covariance slope: the posterior variance of one predicted observation.
-double predicted_variance(const std::vector<Slope>& slopes, const Eigen::MatrixXd& covariance) {
+double predicted_variance(std::span<const Slope> slopes, const Eigen::MatrixXd& covariance) {
   double variance = 0.0;
   for (const Slope& left : slopes) {
     for (const Slope& right : slopes) {
@@ -34,43 +35,48 @@ double moved_noise(const Linearised& here,
   double freedom = static_cast<double>(last - first);
   for (std::size_t k = first; k < last; ++k) {
     squares += here.weight[k] * here.residual[k] * here.residual[k] * noise * noise;
-    freedom -= here.weight[k] * predicted_variance(here.slopes[k], covariance);
+    freedom -= here.weight[k] * predicted_variance(here.slopes(k), covariance);
   }
   return std::sqrt(squares / (std::max(freedom, 0.0) + kPseudoObservations));
 }
 
 }  // namespace
 
-Eigen::MatrixXd invert(const Eigen::MatrixXd& matrix) {
-  return matrix.selfadjointView<Eigen::Lower>().llt().solve(
-      Eigen::MatrixXd::Identity(matrix.rows(), matrix.cols()));
+std::vector<Eigen::MatrixXd> likeness_matrices(const ShareDesign& design,
+                                               std::span<const Effect> effects,
+                                               const ShareDesign::Coordinates& places) {
+  std::vector<Eigen::MatrixXd> out;
+  for (const Effect& effect : effects) {
+    out.push_back(design.likeness(effect.likeness, places, places));
+  }
+  return out;
 }
 
-PriorPrecision prior_precision(const ShareDesign& design,
-                               std::span<const Effect> effects,
+PriorPrecision prior_precision(std::span<const Effect> effects,
+                               std::span<const Eigen::MatrixXd> likeness,
                                std::span<const double> variances,
-                               std::size_t blocks,
-                               const ShareDesign::Coordinates& places) {
-  const Eigen::Index workloads = places.batch.size();
+                               std::size_t blocks) {
+  const Eigen::Index workloads = likeness.front().rows();
   const Eigen::Index unknowns = static_cast<Eigen::Index>(blocks) * workloads;
   PriorPrecision out{.precision = Eigen::MatrixXd::Zero(unknowns, unknowns), .inverse = {}};
   for (std::size_t block = 0; block < blocks; ++block) {
-    out.inverse.push_back(invert(
-        block_covariance(design, effects, variances, static_cast<Block>(block), places, places)));
+    Eigen::MatrixXd covariance = Eigen::MatrixXd::Zero(workloads, workloads);
+    for (std::size_t k = 0; k < effects.size(); ++k) {
+      if (effects[k].block == static_cast<Block>(block)) {
+        covariance += variances[k] * likeness[k];
+      }
+    }
+    out.inverse.push_back(SmallCholesky(std::move(covariance)).inverse());
     const Eigen::Index from = static_cast<Eigen::Index>(block) * workloads;
     out.precision.block(from, from, workloads, workloads) = out.inverse.back();
   }
   return out;
 }
 
-EvidenceUpdate::EvidenceUpdate(const ShareDesign& design,
-                               const ShareDesign::Coordinates& places,
-                               double starting_noise)
-    : start_(starting_variances(hierarchical_effects())), starting_noise_(starting_noise) {
-  for (const Effect& effect : hierarchical_effects()) {
-    likeness_.push_back(design.likeness(effect.likeness, places, places));
-  }
-}
+EvidenceUpdate::EvidenceUpdate(std::span<const Eigen::MatrixXd> likeness, double starting_noise)
+    : start_(starting_variances(hierarchical_effects())),
+      likeness_(likeness),
+      starting_noise_(starting_noise) {}
 
 void EvidenceUpdate::move(const Linearised& here,
                           const PriorPrecision& prior,
@@ -80,22 +86,25 @@ void EvidenceUpdate::move(const Linearised& here,
                           LatentProblem& problem) const {
   const auto effects = hierarchical_effects();
   const auto workloads = static_cast<Eigen::Index>(problem.workloads);
+  // a = v (K^-1 m)' A (K^-1 m), gamma = v (tr K^-1 A - tr S K^-1 A K^-1); at the optimum of the
+  // evidence a = gamma. A: likeness, K: covariance of the block, m, S: its posterior. With
+  // D = K^-1 - K^-1 S K^-1, which all effects of a block share, gamma = v sum A * D.
+  std::vector<Eigen::VectorXd> whitened;
+  std::vector<Eigen::MatrixXd> settled;
+  for (std::size_t block = 0; block < prior.inverse.size(); ++block) {
+    const Eigen::Index from = static_cast<Eigen::Index>(block) * workloads;
+    const Eigen::MatrixXd& inverse = prior.inverse[block];
+    whitened.emplace_back(inverse * latents.segment(from, workloads));
+    settled.emplace_back(inverse -
+                         inverse * covariance.block(from, from, workloads, workloads) * inverse);
+  }
   for (std::size_t k = 0; k < effects.size(); ++k) {
     if (!effects[k].learned || likeness_[k].isZero()) {
       continue;
     }
-    // a = v (K^-1 m)' A (K^-1 m), gamma = v (tr K^-1 A - tr S K^-1 A K^-1); at the optimum of the
-    // evidence a = gamma. A: likeness, K: covariance of the block, m, S: its posterior.
     const auto block = static_cast<std::size_t>(effects[k].block);
-    const Eigen::Index from = static_cast<Eigen::Index>(block) * workloads;
-    const Eigen::MatrixXd& inverse = prior.inverse[block];
-    const Eigen::VectorXd whitened = inverse * latents.segment(from, workloads);
-    const Eigen::MatrixXd spread = inverse * likeness_[k];
-    const double posterior_trace = covariance.block(from, from, workloads, workloads)
-                                       .cwiseProduct((spread * inverse).transpose())
-                                       .sum();
-    const double used = variances[k] * whitened.dot(likeness_[k] * whitened);
-    const double determined = variances[k] * (spread.trace() - posterior_trace);
+    const double used = variances[k] * whitened[block].dot(likeness_[k] * whitened[block]);
+    const double determined = variances[k] * likeness_[k].cwiseProduct(settled[block]).sum();
     variances[k] *= (used + kPseudoObservations * start_[k] / variances[k]) /
                     (determined + kPseudoObservations);
   }

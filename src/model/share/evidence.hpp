@@ -14,25 +14,27 @@
 
 namespace carpool {
 
-// The inverse of a symmetric positive definite matrix.
-[[nodiscard]] Eigen::MatrixXd invert(const Eigen::MatrixXd& matrix);
-
 struct PriorPrecision {
   Eigen::MatrixXd precision;             // of all latents: block diagonal
   std::vector<Eigen::MatrixXd> inverse;  // of each block's covariance
 };
 
-[[nodiscard]] PriorPrecision prior_precision(const ShareDesign& design,
-                                             std::span<const Effect> effects,
+// One matrix an effect.
+[[nodiscard]] std::vector<Eigen::MatrixXd> likeness_matrices(
+    const ShareDesign& design,
+    std::span<const Effect> effects,
+    const ShareDesign::Coordinates& places);
+
+// `likeness` as from likeness_matrices().
+[[nodiscard]] PriorPrecision prior_precision(std::span<const Effect> effects,
+                                             std::span<const Eigen::MatrixXd> likeness,
                                              std::span<const double> variances,
-                                             std::size_t blocks,
-                                             const ShareDesign::Coordinates& places);
+                                             std::size_t blocks);
 
 class EvidenceUpdate {
  public:
-  EvidenceUpdate(const ShareDesign& design,
-                 const ShareDesign::Coordinates& places,
-                 double starting_noise);
+  // `likeness` of hierarchical_effects(); must outlive it.
+  EvidenceUpdate(std::span<const Eigen::MatrixXd> likeness, double starting_noise);
 
   // One step at a fitted point: moves the variances of hierarchical_effects() and the two noise
   // scales of `problem`.
@@ -45,7 +47,7 @@ class EvidenceUpdate {
 
  private:
   std::vector<double> start_;
-  std::vector<Eigen::MatrixXd> likeness_;  // of each effect
+  std::span<const Eigen::MatrixXd> likeness_;  // of each effect
   double starting_noise_;
 };
 

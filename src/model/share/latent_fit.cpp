@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
-#include <Eigen/Cholesky>
+#include "learn/small_cholesky.hpp"
 
 namespace carpool {
 namespace {
@@ -15,10 +16,30 @@ constexpr double kLessDamping = 5.0;
 constexpr double kMostDamping = 1e8;
 constexpr double kConverged = 1e-6;
 
-double loss(const LatentProblem& problem, double residual, double scale) {
-  const double square = residual * residual / (scale * scale);
+// Sum of -log density over residuals of one scale, without constants. For Student's t the logarithm
+// of a product stands for the sum of logarithms, which are what costs.
+double loss(const LatentProblem& problem, std::span<const double> residuals, double scale) {
   const double nu = problem.degrees_of_freedom;
-  return std::isinf(nu) ? 0.5 * square : 0.5 * (nu + 1.0) * std::log1p(square / nu);
+  const double variance = scale * scale;
+  if (std::isinf(nu)) {
+    double squares = 0.0;
+    for (const double residual : residuals) {
+      squares += residual * residual;
+    }
+    return 0.5 * squares / variance;
+  }
+  constexpr double kNearOverflow = 1e150;
+  double logarithm = 0.0;
+  double product = 1.0;
+  for (const double residual : residuals) {
+    const double factor = 1.0 + residual * residual / (nu * variance);
+    if (!(product * factor < kNearOverflow)) {
+      logarithm += std::log(product);
+      product = 1.0;
+    }
+    product *= factor;
+  }
+  return 0.5 * (nu + 1.0) * (logarithm + std::log(product));
 }
 
 // Derivative of the loss divided by the residual.
@@ -33,59 +54,54 @@ Eigen::Index at(std::size_t block, std::size_t workload, const LatentProblem& pr
   return static_cast<Eigen::Index>(block * problem.workloads + workload);
 }
 
-// 1 + sum of exp(b_j - b_i - d_i), and the terms themselves.
-double crowding(const LatentProblem& problem,
-                const Eigen::VectorXd& latents,
-                const CoRun& run,
-                std::vector<double>* terms) {
-  const double resistance = latents(at(1, run.own, problem)) + latents(at(2, run.own, problem));
-  double total = 1.0;
-  for (const std::size_t other : run.others) {
-    const double term = std::exp(latents(at(1, other, problem)) - resistance);
-    total += term;
-    if (terms != nullptr) {
-      terms->push_back(term);
+// The problem at one point: residuals and what they were computed from.
+struct Evaluated {
+  std::vector<double> residual;  // measured - predicted, log units
+  std::vector<double> terms;     // exp(b_j - b_i - d_i) of the others, co-run after co-run
+  std::vector<double> crowding;  // of each co-run, 1 + its terms
+};
+
+void evaluate(const LatentProblem& problem, const Eigen::VectorXd& latents, Evaluated& out) {
+  out.residual.clear();
+  out.terms.clear();
+  out.crowding.clear();
+  for (const CoRun& run : problem.co_runs) {
+    const double resistance = latents(at(1, run.own, problem)) + latents(at(2, run.own, problem));
+    double crowd = 1.0;
+    for (const std::size_t other : run.others) {
+      out.terms.push_back(std::exp(latents(at(1, other, problem)) - resistance));
+      crowd += out.terms.back();
     }
+    out.crowding.push_back(crowd);
+    const auto own = static_cast<Eigen::Index>(run.own);
+    out.residual.push_back(run.log_throughput - problem.level(own) - latents(own) +
+                           std::log(crowd));
   }
-  return total;
-}
-
-double co_run_residual(const LatentProblem& problem,
-                       const Eigen::VectorXd& latents,
-                       const CoRun& run,
-                       double crowd) {
-  const auto own = static_cast<Eigen::Index>(run.own);
-  return run.log_throughput - problem.level(own) - latents(own) + std::log(crowd);
-}
-
-double alone_residual(const LatentProblem& problem,
-                      const Eigen::VectorXd& latents,
-                      std::size_t workload) {
-  const auto own = static_cast<Eigen::Index>(workload);
-  return problem.log_alone(own) - problem.level(own) - latents(own) +
-         latents(at(3, workload, problem));
+  for (std::size_t i = 0; i < static_cast<std::size_t>(problem.log_alone.size()); ++i) {
+    const auto own = static_cast<Eigen::Index>(i);
+    out.residual.push_back(problem.log_alone(own) - problem.level(own) - latents(own) +
+                           latents(at(3, i, problem)));
+  }
 }
 
 double cost(const LatentProblem& problem,
             const Eigen::MatrixXd& precision,
-            const Eigen::VectorXd& latents) {
-  double total = 0.5 * latents.dot(precision.selfadjointView<Eigen::Lower>() * latents);
-  for (const CoRun& run : problem.co_runs) {
-    const double crowd = crowding(problem, latents, run, nullptr);
-    total += loss(problem, co_run_residual(problem, latents, run, crowd), problem.noise);
-  }
-  for (std::size_t i = 0; i < static_cast<std::size_t>(problem.log_alone.size()); ++i) {
-    total += loss(problem, alone_residual(problem, latents, i), problem.noise_alone);
-  }
-  return total;
+            const Eigen::VectorXd& latents,
+            const Evaluated& here) {
+  const std::span<const double> residuals = here.residual;
+  const std::size_t runs = problem.co_runs.size();
+  return 0.5 * latents.dot(precision.selfadjointView<Eigen::Lower>() * latents) +
+         loss(problem, residuals.first(runs), problem.noise) +
+         loss(problem, residuals.subspan(runs), problem.noise_alone);
 }
 
 // d log T_i / dc_i = 1, / db_i = / dd_i = sum g, / db_j = -g_j with g_j = term_j / crowding.
-std::vector<Slope> co_run_slopes(const LatentProblem& problem,
-                                 const CoRun& run,
-                                 const std::vector<double>& terms,
-                                 double crowd) {
-  std::vector<Slope> slopes = {{at(0, run.own, problem), 1.0}};
+void add_co_run_slopes(const LatentProblem& problem,
+                       const CoRun& run,
+                       std::span<const double> terms,
+                       double crowd,
+                       std::vector<Slope>& slopes) {
+  slopes.push_back({at(0, run.own, problem), 1.0});
   double pressed = 0.0;
   double own_weight = 0.0;  // a copy of itself presses with the very weight that resists
   for (std::size_t k = 0; k < run.others.size(); ++k) {
@@ -99,7 +115,50 @@ std::vector<Slope> co_run_slopes(const LatentProblem& problem,
   }
   slopes.push_back({at(1, run.own, problem), pressed + own_weight});
   slopes.push_back({at(2, run.own, problem), pressed});
-  return slopes;
+}
+
+void linearise_at(const LatentProblem& problem, const Evaluated& here, Linearised& out) {
+  out.residual = here.residual;
+  out.weight.clear();
+  out.all_slopes.clear();
+  out.ends.clear();
+  const std::size_t runs = problem.co_runs.size();
+  std::span<const double> terms = here.terms;
+  for (std::size_t k = 0; k < runs; ++k) {
+    const CoRun& run = problem.co_runs[k];
+    out.weight.push_back(loss_weight(problem, here.residual[k], problem.noise));
+    add_co_run_slopes(problem, run, terms, here.crowding[k], out.all_slopes);
+    out.ends.push_back(out.all_slopes.size());
+    terms = terms.subspan(run.others.size());
+  }
+  for (std::size_t i = 0; i < static_cast<std::size_t>(problem.log_alone.size()); ++i) {
+    out.weight.push_back(loss_weight(problem, here.residual[runs + i], problem.noise_alone));
+    out.all_slopes.push_back({at(0, i, problem), 1.0});
+    out.all_slopes.push_back({at(3, i, problem), -1.0});
+    out.ends.push_back(out.all_slopes.size());
+  }
+}
+
+// The damped step. The gap meets no other block than the capacity, neither in the prior nor in an
+// observation: put first, it leaves less than half of the arithmetic.
+Eigen::VectorXd damped_step(const LatentProblem& problem,
+                            const Eigen::MatrixXd& normal,
+                            double damping,
+                            const Eigen::VectorXd& descent) {
+  const auto gap = problem.blocks() == 4 ? static_cast<Eigen::Index>(problem.workloads) : 0;
+  const Eigen::Index others = normal.rows() - gap;
+  Eigen::MatrixXd damped(normal.rows(), normal.cols());
+  damped.bottomRightCorner(others, others) = normal.topLeftCorner(others, others);
+  damped.topLeftCorner(gap, gap) = normal.bottomRightCorner(gap, gap);
+  damped.block(gap, 0, gap, gap) = normal.block(others, 0, gap, gap).transpose();
+  damped.bottomLeftCorner(others - gap, gap).setZero();
+  damped.diagonal() *= 1.0 + damping;
+  Eigen::VectorXd target(normal.rows());
+  target << descent.tail(gap), descent.head(others);
+  const Eigen::VectorXd solved = SmallCholesky(std::move(damped), gap, 2 * gap).solve(target);
+  Eigen::VectorXd step(normal.rows());
+  step << solved.tail(others), solved.head(gap);
+  return step;
 }
 
 }  // namespace
@@ -129,30 +188,22 @@ std::vector<CoRun> to_co_runs(std::span<const GroupRow> rows,
 }
 
 Linearised linearise(const LatentProblem& problem, const Eigen::VectorXd& latents) {
+  Evaluated here;
+  evaluate(problem, latents, here);
   Linearised out;
-  out.residual.reserve(problem.observations());
-  std::vector<double> terms;
-  for (const CoRun& run : problem.co_runs) {
-    terms.clear();
-    const double crowd = crowding(problem, latents, run, &terms);
-    out.residual.push_back(co_run_residual(problem, latents, run, crowd));
-    out.weight.push_back(loss_weight(problem, out.residual.back(), problem.noise));
-    out.slopes.push_back(co_run_slopes(problem, run, terms, crowd));
-  }
-  for (std::size_t i = 0; i < static_cast<std::size_t>(problem.log_alone.size()); ++i) {
-    out.residual.push_back(alone_residual(problem, latents, i));
-    out.weight.push_back(loss_weight(problem, out.residual.back(), problem.noise_alone));
-    out.slopes.push_back({{at(0, i, problem), 1.0}, {at(3, i, problem), -1.0}});
-  }
+  linearise_at(problem, here, out);
   return out;
 }
 
 Eigen::MatrixXd curvature(const Linearised& at, const Eigen::MatrixXd& precision) {
   Eigen::MatrixXd out = precision;
-  for (std::size_t k = 0; k < at.slopes.size(); ++k) {
-    for (const Slope& left : at.slopes[k]) {
-      for (const Slope& right : at.slopes[k]) {
-        out(left.unknown, right.unknown) += at.weight[k] * left.value * right.value;
+  for (std::size_t k = 0; k < at.weight.size(); ++k) {
+    for (const Slope& left : at.slopes(k)) {
+      const double weighted = at.weight[k] * left.value;
+      for (const Slope& right : at.slopes(k)) {
+        if (left.unknown >= right.unknown) {
+          out(left.unknown, right.unknown) += weighted * right.value;
+        }
       }
     }
   }
@@ -164,23 +215,26 @@ double minimise(const LatentProblem& problem,
                 int most_steps,
                 Eigen::VectorXd& latents) {
   double damping = kFirstDamping;
-  double reached = cost(problem, precision, latents);
+  Evaluated current;
+  Evaluated trial;
+  evaluate(problem, latents, current);
+  double reached = cost(problem, precision, latents, current);
+  Linearised here;
   for (int step = 0; step < most_steps; ++step) {
-    const Linearised here = linearise(problem, latents);
+    linearise_at(problem, current, here);
     const Eigen::MatrixXd normal = curvature(here, precision);
     Eigen::VectorXd descent = -(precision.selfadjointView<Eigen::Lower>() * latents);
-    for (std::size_t k = 0; k < here.slopes.size(); ++k) {
-      for (const Slope& slope : here.slopes[k]) {
+    for (std::size_t k = 0; k < here.weight.size(); ++k) {
+      for (const Slope& slope : here.slopes(k)) {
         descent(slope.unknown) += here.weight[k] * here.residual[k] * slope.value;
       }
     }
     double next = reached;
     Eigen::VectorXd moved;
     while (damping < kMostDamping) {
-      Eigen::MatrixXd damped = normal;
-      damped.diagonal() += damping * normal.diagonal();
-      moved = latents + damped.selfadjointView<Eigen::Lower>().llt().solve(descent);
-      next = cost(problem, precision, moved);
+      moved = latents + damped_step(problem, normal, damping, descent);
+      evaluate(problem, moved, trial);
+      next = cost(problem, precision, moved, trial);
       if (next < reached) {
         break;
       }
@@ -191,6 +245,7 @@ double minimise(const LatentProblem& problem,
     }
     const double gain = (reached - next) / std::max(std::abs(reached), 1e-9);
     latents = moved;
+    std::swap(current, trial);
     reached = next;
     damping /= kLessDamping;
     if (gain < kConverged) {

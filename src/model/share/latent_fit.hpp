@@ -60,14 +60,20 @@ struct Slope {
 
 // The problem around one point. Observations: co-runs first, then runs alone.
 struct Linearised {
-  std::vector<double> residual;            // measured - predicted, log units
-  std::vector<double> weight;              // of the reweighted least-squares step
-  std::vector<std::vector<Slope>> slopes;  // each observation's non-zero derivatives
+  std::vector<double> residual;   // measured - predicted, log units
+  std::vector<double> weight;     // of the reweighted least-squares step
+  std::vector<Slope> all_slopes;  // non-zero derivatives, observation after observation
+  std::vector<std::size_t> ends;  // where those of an observation end
+
+  [[nodiscard]] std::span<const Slope> slopes(std::size_t observation) const {
+    const std::size_t from = observation == 0 ? 0 : ends[observation - 1];
+    return std::span(all_slopes).subspan(from, ends[observation] - from);
+  }
 };
 
 [[nodiscard]] Linearised linearise(const LatentProblem& problem, const Eigen::VectorXd& latents);
 
-// precision + sum of weight * slope * slope'.
+// precision + sum of weight * slope * slope', lower triangle.
 [[nodiscard]] Eigen::MatrixXd curvature(const Linearised& at, const Eigen::MatrixXd& precision);
 
 // Levenberg-Marquardt from `latents`, in place; returns the cost reached

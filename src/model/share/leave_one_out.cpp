@@ -24,8 +24,8 @@ Eigen::MatrixXd predicted_covariance(const Linearised& here,
   Eigen::MatrixXd out = Eigen::MatrixXd::Zero(size, size);
   for (Eigen::Index i = 0; i < size; ++i) {
     for (Eigen::Index j = 0; j < size; ++j) {
-      for (const Slope& left : here.slopes[first + static_cast<std::size_t>(i)]) {
-        for (const Slope& right : here.slopes[first + static_cast<std::size_t>(j)]) {
+      for (const Slope& left : here.slopes(first + static_cast<std::size_t>(i))) {
+        for (const Slope& right : here.slopes(first + static_cast<std::size_t>(j))) {
           out(i, j) += left.value * right.value * covariance(left.unknown, right.unknown);
         }
       }

@@ -5,6 +5,7 @@
 #include <limits>
 #include <set>
 
+#include "learn/small_cholesky.hpp"
 #include "model/share/evidence.hpp"
 #include "model/share/leave_one_out.hpp"
 #include "model/share/prior.hpp"
@@ -39,8 +40,9 @@ Eigen::VectorXd fit_given(const ShareDesign& design,
                               .noise_alone = kNoise,
                               .degrees_of_freedom = kGaussian};
   const auto variances = starting_variances(given_effects());
+  const auto likeness = likeness_matrices(design, given_effects(), places);
   const Eigen::MatrixXd precision =
-      prior_precision(design, given_effects(), variances, problem.blocks(), places).precision;
+      prior_precision(given_effects(), likeness, variances, problem.blocks()).precision;
   Eigen::VectorXd latents = Eigen::VectorXd::Zero(problem.unknowns());
   minimise(problem, precision, kLongFit, latents);
   return latents;
@@ -63,14 +65,15 @@ void fit_hierarchical(const ShareDesign& design,
   fit.variances = starting_variances(hierarchical_effects());
   fit.hierarchical = Eigen::VectorXd::Zero(problem.unknowns());
   fit.hierarchical.head(workloads) = log_alone.array() - fit.level;
-  EvidenceUpdate update(design, places, kNoise);
+  const auto likeness = likeness_matrices(design, hierarchical_effects(), places);
+  const EvidenceUpdate update(likeness, kNoise);
   for (int round = 0; round < kRounds; ++round) {
     const bool last = round == kRounds - 1;
     const PriorPrecision prior =
-        prior_precision(design, hierarchical_effects(), fit.variances, problem.blocks(), places);
+        prior_precision(hierarchical_effects(), likeness, fit.variances, problem.blocks());
     minimise(problem, prior.precision, round == 0 || last ? kLongFit : kShortFit, fit.hierarchical);
     const Linearised here = linearise(problem, fit.hierarchical);
-    fit.covariance = invert(curvature(here, prior.precision));
+    fit.covariance = SmallCholesky(curvature(here, prior.precision)).inverse();
     if (!last) {
       update.move(here, prior, fit.hierarchical, fit.covariance, fit.variances, problem);
       continue;

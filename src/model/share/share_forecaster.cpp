@@ -71,20 +71,47 @@ std::vector<GroupForecast> ShareForecaster::forecast(std::span<const Group> cand
   return forecasts;
 }
 
-GroupForecast ShareForecaster::point(const Group& group) const {
-  GroupForecast out;
-  out.members.resize(group.size());
+std::vector<double> ShareForecaster::preferences(std::span<const Group> candidates) const {
+  std::vector<double> out;
+  out.reserve(candidates.size());
+  for (const Group& group : candidates) {
+    if (!unlimited(group)) {
+      out.push_back(point(group).preference);
+      continue;
+    }
+    const double weight = weight_of(group);
+    double sum = 0.0;
+    for (const Tenant& tenant : group) {
+      sum += unlimited_speed(tenant.profile, weight, group.size() == 1);
+    }
+    out.push_back(sum);
+  }
+  return out;
+}
+
+double ShareForecaster::weight_of(const Group& group) const {
   double weight = 0.0;
   for (const Tenant& tenant : group) {
     weight += speeds_[tenant.profile].weight;
   }
+  return weight;
+}
+
+double ShareForecaster::unlimited_speed(std::size_t profile,
+                                        double group_weight,
+                                        bool alone) const {
+  const Speed& own = speeds_[profile];
+  return alone ? own.alone : own.capacity / (1.0 + own.resistance * (group_weight - own.weight));
+}
+
+GroupForecast ShareForecaster::point(const Group& group) const {
+  GroupForecast out;
+  out.members.resize(group.size());
+  const double weight = weight_of(group);
   double sum = 0.0;
   for (std::size_t i = 0; i < group.size(); ++i) {
-    const Speed& own = speeds_[group[i].profile];
     MemberForecast& member = out.members[i];
-    member.throughput = group.size() == 1
-                            ? own.alone
-                            : own.capacity / (1.0 + own.resistance * (weight - own.weight));
+    member.throughput = unlimited_speed(group[i].profile, weight, group.size() == 1);
     member.extrapolated = views_.views()[group[i].profile].outside;
     sum += member.throughput;
   }
@@ -117,10 +144,7 @@ double ShareForecaster::size_gap(std::size_t size) const {
 // widened to cover the training rows left out, and a discrepancy for sizes never trained on.
 Eigen::MatrixXd ShareForecaster::log_covariance(const Group& group) const {
   const std::size_t size = group.size();
-  double weight = 0.0;
-  for (const Tenant& tenant : group) {
-    weight += speeds_[tenant.profile].weight;
-  }
+  const double weight = weight_of(group);
   // Slopes of member i's log throughput on the parameters of member j.
   const auto slopes = [&](std::size_t i, std::size_t j) -> Eigen::RowVector3d {
     const Speed& own = speeds_[group[i].profile];

@@ -29,6 +29,9 @@ class ShareForecaster final : public Forecaster {
   [[nodiscard]] std::vector<GroupForecast> forecast(std::span<const Group> candidates,
                                                     ForecastDetail detail) const override;
 
+  // The predicted sums; without the memory that a forecast takes for its members.
+  [[nodiscard]] std::vector<double> preferences(std::span<const Group> candidates) const override;
+
  private:
   // What a point forecast needs of one workload, with the exponentials taken.
   struct Speed {
@@ -38,6 +41,8 @@ class ShareForecaster final : public Forecaster {
     double alone = 0.0;       // units/s with the GPU for itself
   };
 
+  [[nodiscard]] double weight_of(const Group& group) const;
+  [[nodiscard]] double unlimited_speed(std::size_t profile, double group_weight, bool alone) const;
   [[nodiscard]] GroupForecast point(const Group& group) const;
   void add_intervals(const Group& group, GroupForecast& forecast) const;
   [[nodiscard]] Eigen::MatrixXd log_covariance(const Group& group) const;

@@ -62,23 +62,24 @@ AloneUpdate observe_alone(const Eigen::VectorXd& capacity,
   const double variance = noise * noise;
   const Eigen::VectorXd surprise = alone - capacity + gap;
   AloneUpdate out{.capacity = capacity, .gap = gap, .gain = {}};
+  Eigen::LLT<Eigen::MatrixXd> solver;
   for (int round = 0; round < kReweightings; ++round) {
     const Eigen::VectorXd residual = alone - out.capacity + out.gap;
     Eigen::MatrixXd total = capacity_spread + gap_spread;
     total.diagonal().array() += variance *
                                 (kDegreesOfFreedom + residual.array().square() / variance) /
                                 (kDegreesOfFreedom + 1.0);
-    const Eigen::LLT<Eigen::MatrixXd> solver(total);
+    solver.compute(total);
     const Eigen::VectorXd pull = solver.solve(surprise);
     const Eigen::VectorXd moved = capacity + capacity_spread * pull;
     const double change = (moved - out.capacity).cwiseAbs().maxCoeff();
     out.capacity = moved;
     out.gap = gap - gap_spread * pull;
-    out.gain = solver.solve(capacity_spread).transpose();
     if (change < kSettled) {
       break;
     }
   }
+  out.gain = solver.solve(capacity_spread).transpose();
   return out;
 }
 

@@ -61,9 +61,9 @@ TEST(LatentFit, SlopesAgreeWithFiniteDifferences) {
     Eigen::VectorXd moved = latents;
     moved(unknown) += kStep;
     const Linearised there = linearise(problem, moved);
-    for (std::size_t k = 0; k < here.slopes.size(); ++k) {
+    for (std::size_t k = 0; k < here.weight.size(); ++k) {
       double slope = 0.0;
-      for (const Slope& entry : here.slopes[k]) {
+      for (const Slope& entry : here.slopes(k)) {
         slope += entry.unknown == unknown ? entry.value : 0.0;
       }
       // residual = measured - predicted, so it falls as the prediction rises
@@ -79,8 +79,8 @@ TEST(LatentFit, MinimiseEndsWhereTheGradientVanishes) {
   minimise(problem, precision, 200, latents);
   Eigen::VectorXd gradient = precision * latents;
   const Linearised here = linearise(problem, latents);
-  for (std::size_t k = 0; k < here.slopes.size(); ++k) {
-    for (const Slope& entry : here.slopes[k]) {
+  for (std::size_t k = 0; k < here.weight.size(); ++k) {
+    for (const Slope& entry : here.slopes(k)) {
       gradient(entry.unknown) -= here.weight[k] * here.residual[k] * entry.value;
     }
   }

@@ -1,0 +1,26 @@
+// Cholesky factors of matrices of some tens of rows. For these Eigen's general routines spend more
+// on preparation than on arithmetic: this takes half their time at 84 rows, and a quarter for an
+// inverse.
+#pragma once
+
+#include <Eigen/Core>
+
+namespace carpool {
+
+class SmallCholesky {
+ public:
+  // Reads the lower triangle of a symmetric positive definite matrix. Where it is not positive
+  // definite, what is solved is not a number.
+  explicit SmallCholesky(Eigen::MatrixXd matrix);
+
+  // The same for a matrix whose first `narrow` columns are zero from row `reach` on.
+  SmallCholesky(Eigen::MatrixXd matrix, Eigen::Index narrow, Eigen::Index reach);
+
+  [[nodiscard]] Eigen::VectorXd solve(Eigen::VectorXd target) const;
+  [[nodiscard]] Eigen::MatrixXd inverse() const;
+
+ private:
+  Eigen::MatrixXd factor_;  // lower triangle: matrix = factor * factor'; above it, what was given
+};
+
+}  // namespace carpool
