@@ -40,8 +40,16 @@ json result_to_json(const PolicyResult& result) {
           {"coverage90_sum", or_null(result.coverage90_sum)},
           {"width90_sum", or_null(result.width90_sum)},
           {"floor_violations", or_null(result.floor_violations)},
+          {"assignment", or_null(result.assignment)},
           {"train_seconds", or_null(result.train_seconds)},
           {"splits", result.splits}};
+}
+
+json noise_to_json(const std::optional<Noise>& noise) {
+  return noise ? json{{"groups", noise->groups},
+                      {"member_median", noise->member_median},
+                      {"member_mean", noise->member_mean}}
+               : json(nullptr);
 }
 
 json choices_to_json(const EvaluationListing& listing, const PolicyResult& result) {
@@ -112,6 +120,7 @@ std::vector<TargetSummary> summarise_targets(const EvaluationListing& listing) {
 json evaluation_to_json(const EvaluationListing& listing, bool per_target) {
   json out = {{"protocol", listing.plan.protocol},
               {"data", listing.dataset.folder.string()},
+              {"noise", noise_to_json(listing.plan.noise)},
               {"results", json::array()}};
   const auto summaries = summarise_targets(listing);
   for (std::size_t policy = 0; policy < listing.results.size(); ++policy) {
@@ -140,6 +149,7 @@ void print_evaluation(const EvaluationListing& listing, const Output& output) {
                               "covered [%]",
                               "width [%]",
                               "floor broken [%]",
+                              "assigned [%]",
                               "train [ms]"}) {
     table.add_column(heading, TextTable::Align::Right);
   }
@@ -158,10 +168,19 @@ void print_evaluation(const EvaluationListing& listing, const Output& output) {
                    percent(result.coverage90),
                    percent(result.width90),
                    percent(result.floor_violations),
+                   percent(result.assignment, 2),
                    result.train_seconds ? number(*result.train_seconds * 1e3) : "-"},
                   result.name == kDefaultModel);
   }
   output.print(table.render());
+  if (const auto& noise = listing.plan.noise) {
+    output.remark(fmt::format(
+        "Noise: of {} groups measured more than once, a member differs by {} % (median; mean {} %) "
+        "from one run to the next.",
+        noise->groups,
+        percent(noise->member_median),
+        percent(noise->member_mean)));
+  }
 }
 
 void print_targets(const EvaluationListing& listing, const Output& output) {

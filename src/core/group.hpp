@@ -1,6 +1,7 @@
 // A candidate group: which workloads would share one GPU, and with which MPS thread limits.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <vector>
 
@@ -14,5 +15,12 @@ struct Tenant {
 };
 
 using Group = std::vector<Tenant>;
+
+// Nobody in it has a thread limit.
+[[nodiscard]] inline bool unlimited(const Group& group) {
+  return std::all_of(group.begin(), group.end(), [](const Tenant& tenant) {
+    return tenant.thread_limit >= kAllThreads;
+  });
+}
 
 }  // namespace carpool

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <span>
 
+#include "evaluate/group_worth.hpp"
 #include "evaluate/measured.hpp"
 #include "evaluate/metrics.hpp"
 #include "evaluate/policies.hpp"
@@ -34,41 +35,13 @@ Candidates candidates_for(const Trial& trial, std::size_t target) {
   return candidates;
 }
 
-Score score_of(const ChoiceContext& context,
-               const Objective& objective,
-               const GroupForecast& forecast,
-               const Group& group) {
-  const std::vector<double> alone = recorded_speeds(*context.dataset, group);
-  return score_group(objective, forecast, alone, member_weights(objective, group.size()));
-}
-
 std::vector<double> measured_values(const ChoiceContext& context,
                                     const Objective& objective,
                                     const Candidates& candidates) {
   std::vector<double> values;
   values.reserve(candidates.rows.size());
   for (const GroupRow* row : candidates.rows) {
-    values.push_back(score_of(context, objective, as_measured(*row), row->members).value);
-  }
-  return values;
-}
-
-// By the model's preference for the published objective and for methods that only rank; otherwise
-// by the objective on the predicted members.
-std::vector<double> predicted_values(const ChoiceContext& context,
-                                     const Objective& objective,
-                                     const Candidates& candidates,
-                                     const Forecaster& forecaster) {
-  if (objective.kind == ObjectiveKind::Throughput) {
-    return forecaster.preferences(candidates.groups);
-  }
-  std::vector<double> values;
-  const auto forecasts = forecaster.forecast(candidates.groups, ForecastDetail::PointOnly);
-  values.reserve(forecasts.size());
-  for (std::size_t i = 0; i < forecasts.size(); ++i) {
-    values.push_back(forecasts[i].members.empty()
-                         ? forecasts[i].preference
-                         : score_of(context, objective, forecasts[i], candidates.groups[i]).value);
+    values.push_back(measured_worth(*context.dataset, objective, *row));
   }
   return values;
 }
@@ -127,7 +100,8 @@ Result<std::vector<TargetChoice>> choose_for_targets(const ChoiceContext& contex
     }
     const std::vector<double> measured = measured_values(context, objective, candidates);
     if (forecaster != nullptr) {
-      const auto predicted = predicted_values(context, objective, candidates, *forecaster);
+      const auto predicted =
+          predicted_worth(*context.dataset, objective, *forecaster, candidates.groups);
       choices.push_back(choose_row(context, candidates, measured, predicted));
       continue;
     }
@@ -137,7 +111,8 @@ Result<std::vector<TargetChoice>> choose_for_targets(const ChoiceContext& contex
       choice.score = random_score(measured);
     }
     for (const BoundPolicy& rule : rules) {
-      const auto predicted = predicted_values(context, objective, candidates, *rule.forecaster);
+      const auto predicted =
+          predicted_worth(*context.dataset, objective, *rule.forecaster, candidates.groups);
       choice.score =
           std::max(choice.score, choose_row(context, candidates, measured, predicted).score);
     }
@@ -158,7 +133,8 @@ std::optional<double> floor_violations(const ChoiceContext& context, const Forec
       if (forecasts[i].members.empty()) {
         return std::nullopt;
       }
-      const Score score = score_of(context, objective, forecasts[i], candidates.groups[i]);
+      const Score score =
+          score_against_recorded(*context.dataset, objective, forecasts[i], candidates.groups[i]);
       if (score.feasible && (!chosen || better(score, best))) {
         chosen = i;
         best = score;
@@ -166,7 +142,8 @@ std::optional<double> floor_violations(const ChoiceContext& context, const Forec
     }
     if (chosen) {
       const GroupRow& row = *candidates.rows[*chosen];
-      const Score truth = score_of(context, objective, as_measured(row), row.members);
+      const Score truth =
+          score_against_recorded(*context.dataset, objective, as_measured(row), row.members);
       broken.push_back(truth.feasible ? 0.0 : 1.0);
     }
   }

@@ -10,6 +10,7 @@
 #include "evaluate/accuracy.hpp"
 #include "evaluate/choice.hpp"
 #include "evaluate/metrics.hpp"
+#include "evaluate/pairing.hpp"
 #include "evaluate/policies.hpp"
 
 namespace carpool {
@@ -65,6 +66,7 @@ class ResultBuilder {
   }
 
   void add_floor(std::optional<double> violations) { floor_.add(violations); }
+  void add_assignment(std::optional<double> score) { assignment_.add(score); }
   void add_seconds(std::optional<double> seconds) { seconds_.add(seconds); }
   void add_forecast(RowForecast forecast) { result_.forecasts.push_back(std::move(forecast)); }
 
@@ -82,6 +84,7 @@ class ResultBuilder {
     result_.coverage90_sum = coverage90_sum_.get();
     result_.width90_sum = width90_sum_.get();
     result_.floor_violations = floor_.get();
+    result_.assignment = assignment_.get();
     result_.train_seconds = seconds_.get();
     result_.splits = scores_.size();
     return std::move(result_);
@@ -91,7 +94,7 @@ class ResultBuilder {
   PolicyResult result_;
   std::vector<double> scores_;
   Averages mape_sum_, mape_member_, r2_, spearman_, mse_z_, coverage90_, width90_, coverage90_sum_,
-      width90_sum_, floor_, seconds_;
+      width90_sum_, floor_, assignment_, seconds_;
 };
 
 std::vector<Group> groups_of(const std::vector<GroupRow>& rows) {
@@ -129,6 +132,9 @@ Result<void> judge_trial(const std::string& name,
     return {};
   }
   builder.add_floor(floor_violations(context, *policy->forecaster));
+  const auto objective = find_objective(options.objective);
+  builder.add_assignment(pairing_score(
+      dataset, {.kind = *objective, .floor = std::nullopt}, trial, *policy->forecaster));
   const std::vector<GroupForecast> forecasts =
       policy->forecaster->forecast(groups_of(trial.test), ForecastDetail::WithIntervals);
   builder.add_accuracy(measure_accuracy(trial.test, forecasts));

@@ -48,6 +48,8 @@ struct PolicyResult {
   std::optional<double> coverage90_sum;
   std::optional<double> width90_sum;
   std::optional<double> floor_violations;
+  // Everybody into pairs: measured total over that of the best pairs (evaluate/pairing.hpp).
+  std::optional<double> assignment;
   std::optional<double> train_seconds;
   std::size_t splits = 0;
   std::vector<TargetChoice> choices;

@@ -3,16 +3,15 @@
 #include <algorithm>
 #include <array>
 #include <fnmatch.h>
-#include <map>
 #include <numeric>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/names.hpp"
 #include "dataset/splits.hpp"
+#include "evaluate/repeats.hpp"
 
 namespace carpool {
 namespace {
@@ -58,50 +57,6 @@ Trial to_trial(const GroupTable& table, const Split& split) {
               .targets = {}};
   trial.targets = split.target ? std::vector{*split.target} : workloads_of(trial.test);
   return trial;
-}
-
-// The members in the order of their index, whatever order they were launched in.
-GroupRow in_canonical_order(const GroupRow& row) {
-  std::vector<std::size_t> order(row.members.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    const Tenant& left = row.members[a];
-    const Tenant& right = row.members[b];
-    return std::tie(left.profile, left.thread_limit, row.throughput[a]) <
-           std::tie(right.profile, right.thread_limit, row.throughput[b]);
-  });
-  GroupRow sorted{.id = row.id, .members = {}, .throughput = {}};
-  for (const std::size_t position : order) {
-    sorted.members.push_back(row.members[position]);
-    sorted.throughput.push_back(row.throughput[position]);
-  }
-  return sorted;
-}
-
-// Measurements of the same group are one observation for the protocols that draw rows by chance.
-GroupTable average_repeats(const GroupTable& table) {
-  using Key = std::vector<std::pair<std::size_t, double>>;
-  GroupTable merged{.name = table.name, .group_size = table.group_size, .rows = {}};
-  std::map<Key, std::pair<std::size_t, double>> seen;  // position in merged, count
-  for (const GroupRow& original : table.rows) {
-    GroupRow row = in_canonical_order(original);
-    Key key;
-    for (const Tenant& tenant : row.members) {
-      key.emplace_back(tenant.profile, tenant.thread_limit);
-    }
-    const auto [entry, fresh] = seen.try_emplace(std::move(key), merged.rows.size(), 1.0);
-    if (fresh) {
-      merged.rows.push_back(std::move(row));
-      continue;
-    }
-    auto& [position, count] = entry->second;
-    count += 1.0;
-    std::vector<double>& average = merged.rows[position].throughput;
-    for (std::size_t i = 0; i < average.size(); ++i) {
-      average[i] += (row.throughput[i] - average[i]) / count;
-    }
-  }
-  return merged;
 }
 
 std::vector<std::uint32_t> seeds_or(const PlanRequest& request, std::size_t default_count) {
@@ -243,7 +198,8 @@ Result<EvaluationPlan> make_plan(const Dataset& dataset, const PlanRequest& requ
   EvaluationPlan plan{.protocol = request.protocol,
                       .description = {},
                       .group_size = table->group_size,
-                      .trials = {}};
+                      .trials = {},
+                      .noise = noise_of(*table)};
   if (request.protocol == "transfer") {
     auto training = load_group_table(dataset, request.train_table);
     if (!training) {

@@ -12,6 +12,7 @@
 
 #include "base/result.hpp"
 #include "dataset/dataset.hpp"
+#include "evaluate/repeats.hpp"
 
 namespace carpool {
 
@@ -29,6 +30,7 @@ struct EvaluationPlan {
   std::string description;  // one sentence for people
   std::size_t group_size = 0;
   std::vector<Trial> trials;
+  std::optional<Noise> noise;  // of the table, from groups measured more than once
 };
 
 struct PlanRequest {

@@ -7,9 +7,10 @@ import cli
 
 RESULT_KEYS = {
     "name", "group_size", "score_mean", "score_sd", "score_worst", "mape_sum", "mape_member", "r2",
-    "spearman", "mse_z", "coverage90", "width90", "floor_violations", "train_seconds", "splits",
+    "spearman", "mse_z", "coverage90", "width90", "floor_violations", "assignment",
+    "train_seconds", "splits",
 }
-RATIOS = ("score_mean", "score_worst", "coverage90", "floor_violations")
+RATIOS = ("score_mean", "score_worst", "coverage90", "floor_violations", "assignment")
 NOT_NEGATIVE = ("score_sd", "mape_sum", "mape_member", "mse_z", "width90", "train_seconds")
 PREDICTIONS = ("mape_sum", "mape_member", "r2", "spearman", "mse_z", "coverage90", "width90")
 RULES = ("memcap", "sm-busy", "mem-busy", "best-rule", "sm-throughput", "exclusive-throughput",
@@ -46,7 +47,7 @@ class Evaluate(cli.CarpoolTest):
         for protocol, options in PROTOCOLS.items():
             with self.subTest(protocol):
                 told = self.prints_json("evaluate", "--protocol", protocol, *options, *FAST)
-                self.assertEqual(set(told), {"protocol", "data", "results"})
+                self.assertEqual(set(told), {"protocol", "data", "noise", "results"})
                 self.assertEqual(told["protocol"], protocol)
                 names = [result["name"] for result in told["results"]]
                 self.assertEqual(names, ["share", "kace-lr", "memcap", "oracle"])

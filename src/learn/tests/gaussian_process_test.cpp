@@ -43,8 +43,10 @@ struct Sample {
 
   Sample() {
     for (Eigen::Index i = 0; i < 25; ++i) {
-      rows(i, 0) = static_cast<double>(i % 5) - 2.0;
-      rows(i, 1) = static_cast<double>((i - i % 5) / 5) - 2.0;
+      const Eigen::Index column = i % 5;
+      const Eigen::Index line = i / 5;
+      rows(i, 0) = static_cast<double>(column) - 2.0;
+      rows(i, 1) = static_cast<double>(line) - 2.0;
       targets(i) = 5.0 + std::sin(rows(i, 0)) + 0.5 * rows(i, 1);
     }
   }

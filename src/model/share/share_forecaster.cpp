@@ -14,12 +14,6 @@ namespace {
 // noise).
 constexpr double kSizeDiscrepancy = 0.2;
 
-bool unlimited(const Group& group) {
-  return std::all_of(group.begin(), group.end(), [](const Tenant& tenant) {
-    return tenant.thread_limit >= kAllThreads;
-  });
-}
-
 // The sum of correlated log-normal throughputs as one log-normal (Fenton and Wilkinson).
 Interval interval_of_sum(const GroupForecast& forecast, const Eigen::MatrixXd& covariance) {
   double first = 0.0;

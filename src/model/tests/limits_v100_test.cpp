@@ -105,6 +105,7 @@ TEST_F(LimitsOfV100, ConvergeToTheReferenceFit) {
 TEST_F(LimitsOfV100, GiveTheFactorsOfTheReferenceFit) {
   const auto model = ThreadLimitModel::fit(share_, partitions_, alone_);
   std::vector<LimitTraits> traits;
+  traits.reserve(share_.size());
   for (std::size_t i = 0; i < share_.size(); ++i) {
     traits.push_back(limit_traits(share_[i], model.parameters(i)));
   }

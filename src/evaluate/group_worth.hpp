@@ -1,0 +1,32 @@
+// What a group is worth by an objective: as measured, and as a policy sees it.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "core/forecast.hpp"
+#include "core/group.hpp"
+#include "dataset/dataset.hpp"
+#include "model/throughput_model.hpp"
+#include "predict/objective.hpp"
+
+namespace carpool {
+
+// Speeds are relative to the recorded exclusive throughput.
+[[nodiscard]] Score score_against_recorded(const Dataset& dataset,
+                                           const Objective& objective,
+                                           const GroupForecast& forecast,
+                                           const Group& group);
+
+[[nodiscard]] double measured_worth(const Dataset& dataset,
+                                    const Objective& objective,
+                                    const GroupRow& row);
+
+// By the model's preference for the published objective and for methods that only rank; otherwise
+// by the objective on the predicted members.
+[[nodiscard]] std::vector<double> predicted_worth(const Dataset& dataset,
+                                                  const Objective& objective,
+                                                  const Forecaster& forecaster,
+                                                  std::span<const Group> groups);
+
+}  // namespace carpool
