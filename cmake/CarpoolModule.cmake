@@ -22,12 +22,16 @@ function(carpool_module)
   endif()
 endfunction()
 
-# carpool_test(NAME target LABEL label SOURCES … LIBRARIES …): a GoogleTest program whose cases run
-# under CTest with that label. Tests find the repository's data through CARPOOL_SOURCE_DIR.
+# carpool_test(NAME target LABEL label SOURCES … LIBRARIES … [ENVIRONMENT NAME=value]): a GoogleTest
+# program whose cases run under CTest with that label and environment. Tests find the repository's
+# data through CARPOOL_SOURCE_DIR.
 function(carpool_test)
-  cmake_parse_arguments(ARG "" "NAME;LABEL" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "" "NAME;LABEL;ENVIRONMENT" "SOURCES;LIBRARIES" ${ARGN})
+  if(ARG_ENVIRONMENT)
+    set(environment ENVIRONMENT ${ARG_ENVIRONMENT})
+  endif()
   add_executable(${ARG_NAME} ${ARG_SOURCES})
   target_link_libraries(${ARG_NAME} PRIVATE carpool_warnings ${ARG_LIBRARIES} GTest::gtest_main)
   target_compile_definitions(${ARG_NAME} PRIVATE CARPOOL_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-  gtest_discover_tests(${ARG_NAME} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 300)
+  gtest_discover_tests(${ARG_NAME} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 300 ${environment})
 endfunction()

@@ -39,6 +39,21 @@ CommandOptions chosen(const CLI::App& app, const ParsedOptions& options) {
   if (name == "dataset") {
     return options.dataset;
   }
+  if (name == "gpus") {
+    return options.gpus;
+  }
+  if (name == "doctor") {
+    return options.doctor;
+  }
+  if (name == "top") {
+    return options.top;
+  }
+  if (name == "record") {
+    return options.record;
+  }
+  if (name == "measure") {
+    return options.measure;
+  }
   if (name == "models") {
     return ListOptions{};
   }

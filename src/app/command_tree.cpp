@@ -1,53 +1,14 @@
 #include "app/command_tree.hpp"
 
-#include <charconv>
-#include <cmath>
-#include <cstdint>
 #include <string>
-#include <system_error>
 
 #include <CLI/CLI.hpp>
 
+#include "app/option_checks.hpp"
 #include "app/version.hpp"
 
 namespace carpool {
 namespace {
-
-std::string complain(const std::string& text, const char* expected) {
-  return "\"" + text + "\" is not " + expected;
-}
-
-// The library wraps a negative count and saturates a huge one; both are mistakes.
-CLI::Validator whole_number() {
-  return {[](const std::string& text) {
-            std::uint64_t value = 0;
-            const char* end = text.data() + text.size();
-            const auto [stopped, code] = std::from_chars(text.data(), end, value);
-            return code == std::errc() && stopped == end ? std::string()
-                                                         : complain(text, "a whole number");
-          },
-          ""};
-}
-
-// Finite numbers alone: NaN passes the library's own ranges.
-CLI::Validator number_where(bool (*holds)(double), const char* expected) {
-  return {[holds, expected](const std::string& text) {
-            double value = 0.0;
-            const bool read = CLI::detail::lexical_cast(text, value);
-            return read && std::isfinite(value) && holds(value) ? std::string()
-                                                                : complain(text, expected);
-          },
-          ""};
-}
-
-CLI::Validator share_of_one() {
-  return number_where([](double value) { return value >= 0.0 && value <= 1.0; },
-                      "a number from 0 to 1");
-}
-
-CLI::Validator above_zero() {
-  return number_where([](double value) { return value > 0.0; }, "a number above 0");
-}
 
 void add_data(CLI::App& command, std::optional<std::string>& data) {
   command.add_option("--data", data, "Dataset folder (default: the bundled kace-v100)")
@@ -332,6 +293,7 @@ void build_command_tree(CLI::App& app, ParsedOptions& options) {
   add_report(app, options.report);
   add_demo(app, options.demo);
   add_dataset(app, options.dataset);
+  add_gpu_commands(app, options);
   app.add_subcommand("models", "List models, rules, objectives and protocols")
       ->footer("Examples:\n  carpool models --json");
   app.add_subcommand("man", "Print the manual page")->footer("Examples:\n  carpool man | man -l -");

@@ -20,9 +20,17 @@ struct ParsedOptions {
   ReportOptions report;
   DemoOptions demo;
   DatasetOptions dataset;
+  GpusOptions gpus;
+  DoctorOptions doctor;
+  TopOptions top;
+  RecordOptions record;
+  MeasureOptions measure;
 };
 
 // Builds the tree; parsing writes into `options`, which must outlive the tree.
 void build_command_tree(CLI::App& app, ParsedOptions& options);
+
+// Its part that looks at this machine: gpus, top, record, doctor, measure.
+void add_gpu_commands(CLI::App& app, ParsedOptions& options);
 
 }  // namespace carpool

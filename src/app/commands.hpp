@@ -22,6 +22,11 @@ struct CommandContext {
 [[nodiscard]] Result<void> run_report(const ReportOptions&, const CommandContext&);
 [[nodiscard]] Result<void> run_demo(const DemoOptions&, const CommandContext&);
 [[nodiscard]] Result<void> run_dataset(const DatasetOptions&, const CommandContext&);
+[[nodiscard]] Result<void> run_gpus(const GpusOptions&, const CommandContext&);
+[[nodiscard]] Result<void> run_doctor(const DoctorOptions&, const CommandContext&);
+[[nodiscard]] Result<void> run_top(const TopOptions&, const CommandContext&);
+[[nodiscard]] Result<void> run_record(const RecordOptions&, const CommandContext&);
+[[nodiscard]] Result<void> run_measure(const MeasureOptions&, const CommandContext&);
 [[nodiscard]] Result<void> run_models(const ListOptions&, const CommandContext&);
 [[nodiscard]] Result<void> run_man(const ManOptions&, const CommandContext&);
 

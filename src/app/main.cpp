@@ -53,10 +53,9 @@ int run(int argc, const char* const* argv) {
   if (!done) {
     return complain(done.error());
   }
-  // A full disk or a closed pipe must not look like success. What did not fit the buffer failed
-  // earlier and left its mark on the stream.
-  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-    return complain({ErrorCode::Internal, "standard output could not be written"});
+  // A full disk or a closed pipe must not look like success.
+  if (const auto written = output.flush(); !written) {
+    return complain(written.error());
   }
   return kExitOk;
 }

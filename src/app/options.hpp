@@ -99,6 +99,38 @@ struct DatasetOptions {
   std::string folder;
 };
 
+struct GpusOptions {
+  std::optional<double> watch_seconds;  // absent: one reading
+  std::optional<std::size_t> count;     // readings of --watch; absent: until a signal comes
+  bool processes = false;
+  std::optional<std::string> replay;
+};
+
+struct DoctorOptions {
+  bool python = false;
+};
+
+struct TopOptions {
+  bool once = false;
+  std::string sort = "memory";
+  double interval_seconds = 1.0;
+  std::optional<std::string> replay;
+};
+
+struct RecordOptions {
+  std::string output;
+  std::optional<double> seconds;  // absent: until a signal comes
+  double interval_seconds = 0.2;
+};
+
+struct MeasureOptions {
+  std::string plan;
+  std::string folder;                   // of the dataset
+  std::optional<double> limit_seconds;  // absent: to the end of the plan
+  bool retry_failed = false;
+  bool dry_run = false;
+};
+
 struct ListOptions {};  // carpool models
 struct ManOptions {};   // carpool man
 
@@ -110,6 +142,11 @@ using CommandOptions = std::variant<EvaluateOptions,
                                     ReportOptions,
                                     DemoOptions,
                                     DatasetOptions,
+                                    GpusOptions,
+                                    DoctorOptions,
+                                    TopOptions,
+                                    RecordOptions,
+                                    MeasureOptions,
                                     ListOptions,
                                     ManOptions>;
 

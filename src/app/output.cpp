@@ -46,6 +46,18 @@ void Output::print_json(const nlohmann::json& value) const {
   print(value.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
+void Output::print_json_line(const nlohmann::json& value) const {
+  print(value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+}
+
+Result<void> Output::flush() const {
+  // What did not fit the buffer failed earlier and left its mark on the stream.
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    return fail(ErrorCode::Internal, "standard output could not be written");
+  }
+  return {};
+}
+
 std::string percent(std::optional<double> ratio, int decimals) {
   return ratio ? fmt::format("{:.{}f}", *ratio * 100.0, decimals) : "-";
 }

@@ -8,6 +8,7 @@
 
 #include "app/text_table.hpp"
 #include "base/progress.hpp"
+#include "base/result.hpp"
 
 namespace carpool {
 
@@ -31,6 +32,10 @@ class Output {
   void heading(std::string_view text) const;  // a line above a table; bold on a terminal
   void remark(std::string_view text) const;   // explanation on standard output; not with --quiet
   void print_json(const nlohmann::json& value) const;
+  void print_json_line(const nlohmann::json& value) const;  // one of many: no line feed inside
+
+  // What was printed so far has been written; an error on a full disk.
+  [[nodiscard]] Result<void> flush() const;
 
  private:
   bool json_;

@@ -11,6 +11,17 @@ std::size_t display_width(const std::string& text) {
   }));
 }
 
+std::string first_columns(const std::string& text, std::size_t width) {
+  std::size_t at = 0;
+  for (; at < text.size() && width > 0; --width) {
+    ++at;
+    while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U) {
+      ++at;
+    }
+  }
+  return text.substr(0, at);
+}
+
 void TextTable::add_column(std::string heading, Align align) {
   columns_.push_back({std::move(heading), align});
 }

@@ -41,5 +41,7 @@ class TextTable {
 
 // Columns that a terminal needs for UTF-8 text (one a code point; enough for our own words).
 [[nodiscard]] std::size_t display_width(const std::string& text);
+// The start of UTF-8 text, at most that wide.
+[[nodiscard]] std::string first_columns(const std::string& text, std::size_t width);
 
 }  // namespace carpool

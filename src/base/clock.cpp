@@ -2,6 +2,7 @@
 
 #include <array>
 #include <ctime>
+#include <thread>
 
 namespace carpool {
 
@@ -12,6 +13,16 @@ std::string utc_timestamp() {
   std::array<char, 32> text{};
   const std::size_t length = std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
   return {text.data(), length};
+}
+
+std::int64_t monotonic_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+void pause_for(std::chrono::nanoseconds span) {
+  std::this_thread::sleep_for(span);
 }
 
 Stopwatch::Stopwatch() : started_(std::chrono::steady_clock::now()) {}

@@ -2,12 +2,19 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 
 namespace carpool {
 
 // ISO 8601, UTC, whole seconds: "2026-11-15T08:30:00Z".
 [[nodiscard]] std::string utc_timestamp();
+
+// Nanoseconds of CLOCK_MONOTONIC: the same for every process of this machine.
+[[nodiscard]] std::int64_t monotonic_ns();
+
+// Lets other threads and processes run for a while.
+void pause_for(std::chrono::nanoseconds span);
 
 // Seconds since it was made.
 class Stopwatch {

@@ -8,25 +8,10 @@
 
 #include <fmt/format.h>
 
+#include "base/descriptor.hpp"
+
 namespace carpool {
 namespace {
-
-// Owns a file descriptor for the length of one function.
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) {
-      ::close(fd_);
-    }
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  [[nodiscard]] int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 tl::unexpected<Error> system_failure(std::string_view what, const std::filesystem::path& path) {
   const int code = errno;

@@ -46,4 +46,12 @@ void Progress::advance(const std::string& detail) {
   drawn_ = true;
 }
 
+void Progress::note(const std::string& what) {
+  if (visible_) {
+    fmt::print(stderr, "\r\033[K{}  {}/{}  {}", what_, done_, total_, what);
+    std::fflush(stderr);
+    drawn_ = true;
+  }
+}
+
 }  // namespace carpool

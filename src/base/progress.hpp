@@ -20,6 +20,9 @@ class Progress {
   // One more unit of work is done; `detail` names it ("kace-rf, seed 20").
   void advance(const std::string& detail);
 
+  // What happens meanwhile, at once: for parts that take long before anything is done.
+  void note(const std::string& what);
+
  private:
   std::string what_;
   std::size_t total_;

@@ -14,6 +14,8 @@ import tree
 MAY_USE = {
     "base": [],
     "core": ["base"],
+    "gpu": ["core"],
+    "measure": ["gpu"],
     "learn": ["base"],
     "dataset": ["core"],
     "model": ["dataset", "learn"],
@@ -21,7 +23,7 @@ MAY_USE = {
     "place": ["predict"],
     "evaluate": ["place"],
     "report": ["core"],
-    "app": ["evaluate", "report"],
+    "app": ["evaluate", "measure", "report"],
 }
 VENDOR_FOLDERS = ("gpu", "interpose")
 

@@ -7,7 +7,7 @@ mapfile -t scripts < <(
   echo start
   echo test
   echo .ci/run
-  find scripts tests bench -name '*.sh' | sort
+  find scripts tests bench workloads -name '*.sh' | sort
 )
 status=0
 for script in "${scripts[@]}"; do

@@ -6,7 +6,7 @@ import re
 import tree
 
 MAX_LINES = 600
-CODE = ("src", "tests", "bench", "cmake", "scripts")
+CODE = ("src", "tests", "bench", "cmake", "scripts", "python", "workloads")
 CODE_SUFFIXES = (".hpp", ".cpp", ".py", ".sh", ".cmake")
 TEXT_SUFFIXES = CODE_SUFFIXES + (".md", ".txt", ".json", ".toml", ".html", ".js", ".css")
 

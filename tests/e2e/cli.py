@@ -21,8 +21,15 @@ if "CARPOOL" not in os.environ:
 PROGRAM = os.path.abspath(os.environ["CARPOOL"])
 COMMANDS = (
     "evaluate", "train", "predict", "recommend", "assign", "report", "demo", "dataset", "models", "man",
+    "gpus", "top", "record", "doctor", "measure",
 )
 TIMEOUT_S = 120
+
+# Folders with a libnvidia-ml.so.1 of ours: complete, as of an old driver, and not one at all.
+FAKE_NVML, FAKE_NVML_OLD, FAKE_NVML_NOT = (
+    os.environ.get(name, "") for name in ("FAKE_NVML", "FAKE_NVML_OLD", "FAKE_NVML_NOT"))
+FAKE_MPS = {"CARPOOL_MPS_CONTROL": os.environ.get("FAKE_MPS_CONTROL", "")}
+RECORDING = ROOT / "src" / "gpu" / "tests" / "data" / "two_gpus.jsonl"
 
 # Two workloads of the bundled data that no test needs to know more about.
 PAIR = ("bert-base-cased_batch8-inf", "albert-base-v2_batch8-train")
@@ -37,6 +44,11 @@ def environment(home, **more):
             if name in os.environ}
     return {**kept, "HOME": str(home), "XDG_CONFIG_HOME": str(home / ".config"),
             "LC_ALL": "C.UTF-8", "TERM": "xterm", **more}
+
+
+def fake_driver(settings):
+    """What the environment needs for a driver that pretends what this file says."""
+    return {"LD_LIBRARY_PATH": FAKE_NVML, "CARPOOL_FAKE_NVML": str(settings)}
 
 
 def strict_json(text):

@@ -12,6 +12,22 @@ import cli
 OPTION = re.compile(r"^ {2}((?:-\w,)?--[\w-]+|-\w)\b", re.MULTILINE)
 EXAMPLE = re.compile(r"^  (carpool .*)$", re.MULTILINE)
 
+PLAN = f"""
+name = "help"
+command = ["python3", "-c", "import sys, time; sys.path.insert(0, '{cli.ROOT / 'python'}'); import carpool\\nwhile True: time.sleep(0.01); carpool.step()"]
+alone_repeats = 1
+[window]
+seconds = 0.2
+warm_seconds = 0
+[[workload]]
+name = "a"
+[[workload]]
+name = "b"
+[[groups]]
+table = "pairs"
+size = 2
+"""
+
 
 def options_of(help_text):
     return [name for match in OPTION.findall(help_text) for name in match.split(",")]
@@ -91,15 +107,18 @@ class ManualPage(cli.CarpoolTest):
 
 
 class Examples(cli.CarpoolTest):
-    """Run as written, in a folder that has what a user would have: my-gpu, and nothing else."""
+    """Run as written, where a user would: beside my-gpu, a recording and a plan, with a GPU."""
 
     def run_examples_of(self, *command):
         cli.write_dataset(self.folder / "my-gpu", workloads=6)
         cli.write_dataset(self.folder / "my-gpu", workloads=6, table="triples", group_size=3)
+        shutil.copy(cli.RECORDING, self.folder / "recording.jsonl")
+        self.write("plan.toml", PLAN)
+        machine = {**cli.fake_driver(self.write("driver.txt", "gpus = 2")), **cli.FAKE_MPS}
         for example in examples_of(self.succeeds(*command, "--help")):
             words = shlex.split(example.partition("|")[0])[1:]
             with self.subTest(example):
-                self.assertTrue(self.succeeds(*words))
+                self.assertTrue(self.succeeds(*words, env=machine))
 
     def test_of_the_program_run(self):
         self.run_examples_of()

@@ -18,6 +18,7 @@ ALL_OUTPUTS = (
     ("models",), ("man",), ("dataset",), ("dataset", "--json"), ("--help",), ("--version",), ("evaluate", "--help"),
     ("evaluate", "--models", "memcap"), ("evaluate", "--models", "memcap", "--per-target", "--json"),
     ("predict", *cli.PAIR), ("recommend", cli.PAIR[0]), ("assign",),
+    ("gpus", "--processes", "--replay", str(cli.RECORDING)), ("top", "--once", "--replay", str(cli.RECORDING)),
 )
 
 

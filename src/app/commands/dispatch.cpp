@@ -21,6 +21,11 @@ Result<void> run_command(const CommandOptions& options, const CommandContext& co
     Result<void> operator()(const ReportOptions& o) const { return run_report(o, context); }
     Result<void> operator()(const DemoOptions& o) const { return run_demo(o, context); }
     Result<void> operator()(const DatasetOptions& o) const { return run_dataset(o, context); }
+    Result<void> operator()(const GpusOptions& o) const { return run_gpus(o, context); }
+    Result<void> operator()(const DoctorOptions& o) const { return run_doctor(o, context); }
+    Result<void> operator()(const TopOptions& o) const { return run_top(o, context); }
+    Result<void> operator()(const RecordOptions& o) const { return run_record(o, context); }
+    Result<void> operator()(const MeasureOptions& o) const { return run_measure(o, context); }
     Result<void> operator()(const ListOptions& o) const { return run_models(o, context); }
     Result<void> operator()(const ManOptions& o) const { return run_man(o, context); }
   };

@@ -1,0 +1,36 @@
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "app/commands.hpp"
+#include "app/doctor_checks.hpp"
+#include "app/doctor_facts.hpp"
+#include "app/doctor_output.hpp"
+
+namespace carpool {
+
+Result<void> run_doctor(const DoctorOptions& options, const CommandContext& context) {
+  const Output& output = context.output;
+  const DoctorFacts facts = gather_doctor_facts(options.python);
+  const std::vector<DoctorCheck> checks = doctor_checks(facts);
+  const std::string verdict = doctor_verdict(facts, checks);
+  const bool works = can_share(checks);
+  if (output.json()) {
+    output.print_json(
+        {{"can_share", works}, {"verdict", verdict}, {"checks", checks_to_json(checks)}});
+  } else {
+    output.print(render_checks(checks, output.colour()));
+  }
+  if (works) {
+    output.remark(fmt::format("\n{}", verdict));
+    return {};
+  }
+  if (auto written = output.flush(); !written) {
+    return written;
+  }
+  return fail(ErrorCode::Unsupported, verdict);
+}
+
+}  // namespace carpool

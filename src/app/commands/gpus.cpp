@@ -1,0 +1,109 @@
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "app/commands.hpp"
+#include "app/gpu_table.hpp"
+#include "app/gpu_watch.hpp"
+#include "base/clock.hpp"
+#include "base/stop_signals.hpp"
+
+namespace carpool {
+namespace {
+
+using nlohmann::json;
+
+// The first span of activity: twice what the counters need.
+constexpr auto kFirstSpan = 2 * kShortestActivitySpan;
+
+std::string screen(const std::vector<GpuReading>& gpus, bool processes, bool colour) {
+  if (gpus.empty()) {
+    return "The driver works, but there is no GPU that it can use; `carpool doctor` says more.\n";
+  }
+  std::string text = gpu_table(gpus, colour);
+  for (const std::string& note : gpu_footnotes(gpus)) {
+    text += fmt::format("{}\n", note);
+  }
+  if (processes) {
+    text += fmt::format("\n{}", process_table(gpus, colour));
+  }
+  return text;
+}
+
+void print_once(const std::vector<GpuReading>& gpus,
+                const GpusOptions& options,
+                const Output& output) {
+  if (output.json()) {
+    output.print_json(gpus_to_json(gpus));
+  } else {
+    output.print(screen(gpus, options.processes, output.colour()));
+  }
+}
+
+// On a terminal each reading takes the place of the one before, without a flicker in between.
+std::string redrawn(const std::string& text) {
+  std::string lines;
+  for (const char c : text) {
+    lines += c == '\n' ? "\033[K\n" : std::string(1, c);
+  }
+  return fmt::format("\033[H{}\033[J", lines);
+}
+
+void print_again(const std::vector<GpuReading>& gpus,
+                 const GpusOptions& options,
+                 const Output& output) {
+  const std::string now = utc_timestamp();
+  if (output.json()) {
+    output.print_json_line({{"time", now}, {"gpus", gpus_to_json(gpus)}});
+    return;
+  }
+  const std::string text =
+      fmt::format("{}\n{}\n", now, screen(gpus, options.processes, output.colour()));
+  output.print(isatty(STDOUT_FILENO) == 1 ? redrawn(text) : text);
+}
+
+Result<void> watch(GpuWatch& gpus,
+                   const GpusOptions& options,
+                   StopSignals& signals,
+                   const Output& output) {
+  const std::chrono::duration<double> interval(options.watch_seconds.value_or(0.0));
+  if (isatty(STDOUT_FILENO) == 1 && !output.json()) {
+    output.print("\033[2J");
+  }
+  for (std::size_t shown = 0; !options.count || shown < *options.count; ++shown) {
+    if (shown > 0 &&
+        signals.wait_for(std::chrono::duration_cast<std::chrono::nanoseconds>(interval))) {
+      break;
+    }
+    print_again(gpus.read(), options, output);
+    if (auto written = output.flush(); !written) {
+      return written;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> run_gpus(const GpusOptions& options, const CommandContext& context) {
+  StopSignals signals;
+  auto gpus = GpuWatch::open(options.replay);
+  if (!gpus) {
+    return tl::unexpected(gpus.error());
+  }
+  if (signals.wait_for(kFirstSpan)) {
+    return {};
+  }
+  if (options.watch_seconds) {
+    return watch(*gpus, options, signals, context.output);
+  }
+  print_once(gpus->read(), options, context.output);
+  return {};
+}
+
+}  // namespace carpool

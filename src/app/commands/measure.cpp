@@ -1,0 +1,181 @@
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <system_error>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "app/commands.hpp"
+#include "app/gpu_watch.hpp"
+#include "base/file.hpp"
+#include "base/stop_signals.hpp"
+#include "measure/campaign.hpp"
+#include "measure/scratch.hpp"
+
+namespace carpool {
+namespace {
+
+Result<Plan> load_plan(const std::string& path) {
+  const auto text = read_file(path);
+  if (!text) {
+    return tl::unexpected(text.error());
+  }
+  return parse_plan(*text, path);
+}
+
+// An empty folder, or one that an earlier run began: tables that somebody else made are not ours to
+// replace.
+Result<void> take_folder(const std::filesystem::path& folder) {
+  std::error_code problem;
+  std::filesystem::create_directories(folder, problem);
+  if (problem) {
+    return invalid_input(fmt::format("folder {}: {}", folder.string(), problem.message()));
+  }
+  if (!std::filesystem::exists(folder / kJournalName, problem) &&
+      !std::filesystem::is_empty(folder, problem)) {
+    return invalid_input(fmt::format(
+        "folder {} holds files that `carpool measure` did not write: name another, or a new one",
+        folder.string()));
+  }
+  return {};
+}
+
+// What windows take; starting the workers comes on top and is not known beforehand.
+double window_seconds(const Plan& plan, const std::vector<Cell>& cells) {
+  return static_cast<double>(cells.size()) * (plan.window.seconds + plan.window.warm_seconds);
+}
+
+void show_plan(const Plan& plan, const Output& output) {
+  const std::vector<Cell> cells = expand(plan);
+  const std::vector<Batch> batches = into_batches(cells, plan);
+  if (output.json()) {
+    nlohmann::json out = {{"plan", plan.name},
+                          {"windows", cells.size()},
+                          {"window_seconds", window_seconds(plan, cells)},
+                          {"batches", nlohmann::json::array()}};
+    for (const Batch& batch : batches) {
+      nlohmann::json& entry = out["batches"].emplace_back();
+      entry["mechanism"] = name_of(batch.seats.front().mechanism);
+      entry["workers"] = batch.seats.size();
+      for (const Cell& cell : batch.cells) {
+        entry["windows"].push_back(key_of(cell, plan));
+      }
+    }
+    output.print_json(out);
+    return;
+  }
+  TextTable table(output.colour());
+  table.add_column("batch", TextTable::Align::Right);
+  table.add_column("mechanism", TextTable::Align::Left);
+  table.add_column("workers", TextTable::Align::Right);
+  table.add_column("windows", TextTable::Align::Right);
+  table.add_column("of them alone", TextTable::Align::Right);
+  for (std::size_t i = 0; i < batches.size(); ++i) {
+    const auto& cells_here = batches[i].cells;
+    table.add_row({std::to_string(i + 1),
+                   std::string(name_of(batches[i].seats.front().mechanism)),
+                   std::to_string(batches[i].seats.size()),
+                   std::to_string(cells_here.size()),
+                   std::to_string(std::ranges::count_if(cells_here, &Cell::alone))});
+  }
+  output.print(table.render());
+  output.remark(
+      fmt::format("{} windows, at least {:.1f} minutes, and the start of {} batches of "
+                  "workers",
+                  cells.size(),
+                  window_seconds(plan, cells) / 60.0,
+                  batches.size()));
+}
+
+std::string in_short(const Measurement& measurement) {
+  if (measurement.failure) {
+    return fmt::format("{}: {}", measurement.key, measurement.failure->reason);
+  }
+  return fmt::format("{} in {:.1f} s", measurement.key, measurement.spent_seconds);
+}
+
+void show_outcome(const CampaignOutcome& outcome,
+                  const MeasureOptions& options,
+                  const Output& output) {
+  if (output.json()) {
+    output.print_json({{"folder", options.folder},
+                       {"windows", outcome.planned},
+                       {"done", outcome.done},
+                       {"failed", outcome.failed},
+                       {"measured_now", outcome.measured},
+                       {"complete", outcome.done == outcome.planned}});
+    return;
+  }
+  output.print(fmt::format("{}: {} of {} windows measured, {} of them failed\n",
+                           options.folder,
+                           outcome.done,
+                           outcome.planned,
+                           outcome.failed));
+  if (outcome.done < outcome.planned) {
+    output.remark("Run the same command again to go on.");
+  } else {
+    output.remark(
+        fmt::format("Judge the models on it: carpool evaluate --data {} --protocol "
+                    "random --train-fraction 0.5 --seeds 20",
+                    options.folder));
+  }
+  if (outcome.failed > 0) {
+    output.remark(
+        fmt::format("{}/failures.csv says why; --retry-failed tries them again.", options.folder));
+  }
+}
+
+}  // namespace
+
+Result<void> run_measure(const MeasureOptions& options, const CommandContext& context) {
+  const auto plan = load_plan(options.plan);
+  if (!plan) {
+    return tl::unexpected(plan.error());
+  }
+  if (options.dry_run) {
+    show_plan(*plan, context.output);
+    return {};
+  }
+  if (options.folder.empty()) {
+    return invalid_input("measure needs -o DIR, the dataset folder to write");
+  }
+  StopSignals signals;
+  auto telemetry = open_gpus();
+  if (!telemetry) {
+    return tl::unexpected(telemetry.error());
+  }
+  if (auto taken = take_folder(options.folder); !taken) {
+    return taken;
+  }
+  const auto scratch = ScratchFolder::make();
+  if (!scratch) {
+    return tl::unexpected(scratch.error());
+  }
+  std::optional<Progress> progress;
+  const CampaignEvents events{
+      .planned =
+          [&](std::size_t windows) {
+            progress.emplace(plan->name, windows, context.output.progress());
+          },
+      .starting = [&](const std::string& what) { progress->note("starting " + what); },
+      .measured = [&](const Measurement& measurement) { progress->advance(in_short(measurement)); },
+      .stop = [&] { return signals.came(); }};
+  const auto outcome = run_campaign(*plan,
+                                    {.folder = options.folder,
+                                     .scratch = scratch->path(),
+                                     .mps_folder = scratch->mps_folder(),
+                                     .limit_seconds = options.limit_seconds,
+                                     .retry_failed = options.retry_failed},
+                                    **telemetry,
+                                    events);
+  progress.reset();  // its line goes before ours
+  if (!outcome) {
+    return tl::unexpected(outcome.error());
+  }
+  show_outcome(*outcome, options, context.output);
+  return {};
+}
+
+}  // namespace carpool

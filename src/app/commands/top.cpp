@@ -1,0 +1,88 @@
+#include <chrono>
+#include <string>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "app/commands.hpp"
+#include "app/gpu_table.hpp"
+#include "app/gpu_watch.hpp"
+#include "app/top_model.hpp"
+#include "app/top_screen.hpp"
+#include "app/top_view.hpp"
+#include "base/clock.hpp"
+#include "base/stop_signals.hpp"
+
+namespace carpool {
+namespace {
+
+// How long a key or a signal may wait for its answer.
+constexpr std::chrono::milliseconds kStep{100};
+
+bool on_terminal() {
+  return isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1;
+}
+
+TopScreenSize print_out_size() {
+  winsize size{};
+  TopScreenSize print_out;
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+    print_out.columns = size.ws_col;
+  }
+  return print_out;
+}
+
+Result<void> run_screen(
+    GpuWatch& gpus, TopModel& model, const TopOptions& options, StopSignals& signals, bool colour) {
+  const Glyphs& glyphs = terminal_speaks_utf8() ? unicode_glyphs() : ascii_glyphs();
+  auto screen = TopScreen::open(colour);
+  if (!screen) {
+    return tl::unexpected(screen.error());
+  }
+  double due = 0.0;
+  const Stopwatch watch;
+  bool going = true;
+  while (going && !signals.came()) {
+    if (watch.seconds() >= due) {
+      show_reading(model, gpus.read());
+      due = watch.seconds() + options.interval_seconds;
+    }
+    const TopView view = top_view(model, screen->size(), glyphs);
+    screen->draw(view.lines);
+    going = press(model, screen->wait_for_key(kStep), view.page);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> run_top(const TopOptions& options, const CommandContext& context) {
+  const Output& output = context.output;
+  StopSignals signals;
+  auto gpus = GpuWatch::open(options.replay);
+  if (!gpus) {
+    return tl::unexpected(gpus.error());
+  }
+  if (signals.wait_for(2 * kShortestActivitySpan)) {
+    return {};
+  }
+  TopModel model;
+  model.sort = sort_named(options.sort);
+  model.source = options.replay.value_or("");
+  if (!options.once && !output.json() && on_terminal()) {
+    return run_screen(*gpus, model, options, signals, output.colour());
+  }
+  show_reading(model, gpus->read());
+  if (output.json()) {
+    output.print_json(gpus_to_json(model.gpus));
+    return {};
+  }
+  const Glyphs& glyphs = terminal_speaks_utf8() ? unicode_glyphs() : ascii_glyphs();
+  for (const Line& line : top_view(model, print_out_size(), glyphs).lines) {
+    output.print(plain_text(line) + "\n");
+  }
+  return {};
+}
+
+}  // namespace carpool

@@ -1,0 +1,16 @@
+// What an option's value may be, for the command-line library to ask.
+#pragma once
+
+namespace CLI {  // NOLINT(readability-identifier-naming): the name of the library
+class Validator;
+}  // namespace CLI
+
+namespace carpool {
+
+[[nodiscard]] CLI::Validator whole_number();
+[[nodiscard]] CLI::Validator share_of_one();
+[[nodiscard]] CLI::Validator above_zero();
+// Seconds from `least` to a year.
+[[nodiscard]] CLI::Validator seconds_from(double least);
+
+}  // namespace carpool

@@ -1,0 +1,220 @@
+#include <limits>
+#include <string>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "app/top_model.hpp"
+#include "app/top_parts.hpp"
+#include "app/top_view.hpp"
+
+namespace carpool {
+namespace {
+
+constexpr std::uint64_t kGib = std::uint64_t{1} << 30U;
+
+GpuReading gpu(unsigned index, double sm_active) {
+  GpuReading reading;
+  reading.info.index = index;
+  reading.info.name = "NVIDIA H200";
+  reading.info.memory_bytes = 100 * kGib;
+  reading.info.power_limit_watts = 700.0;
+  GpuSample& sample = reading.sample.emplace();
+  sample.memory_used_bytes = 25 * kGib;
+  sample.gpu_utilisation = 0.9;
+  sample.power_watts = 350.0;
+  reading.activity.emplace().sm_active = sm_active;
+  return reading;
+}
+
+NamedProcess process(std::int64_t pid, std::uint64_t gib) {
+  NamedProcess named;
+  named.process.pid = pid;
+  named.process.memory_bytes = gib * kGib;
+  named.name = {.user = "ada", .command = "python train.py"};
+  return named;
+}
+
+// GPU 0 is busier, GPU 1 has the larger processes.
+TopModel two_gpus() {
+  GpuReading first = gpu(0, 0.8);
+  first.processes = {process(30, 1), process(20, 2)};
+  GpuReading second = gpu(1, 0.1);
+  second.processes = {process(10, 4)};
+  TopModel model;
+  show_reading(model, {first, second});
+  return model;
+}
+
+std::vector<std::int64_t> pids(const TopModel& model) {
+  std::vector<std::int64_t> found;
+  for (const TopProcess& entry : sorted_processes(model)) {
+    found.push_back(entry.entry.process.pid);
+  }
+  return found;
+}
+
+std::string text_of(const TopView& view) {
+  std::string text;
+  for (const Line& line : view.lines) {
+    text += plain_text(line) + "\n";
+  }
+  return text;
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST(TopModel, SortsByMemoryByGpuAndByPid) {
+  TopModel model = two_gpus();
+  EXPECT_EQ(pids(model), (std::vector<std::int64_t>{10, 20, 30}));
+  EXPECT_TRUE(press(model, TopKey::BySm, 1));
+  EXPECT_EQ(pids(model), (std::vector<std::int64_t>{20, 30, 10}));
+  EXPECT_TRUE(press(model, TopKey::ByPid, 1));
+  EXPECT_EQ(pids(model), (std::vector<std::int64_t>{10, 20, 30}));
+  EXPECT_EQ(sort_named("sm"), TopSort::Sm);
+  EXPECT_EQ(sort_named("pid"), TopSort::Pid);
+}
+
+TEST(TopModel, KeysMoveWithinTheList) {
+  TopModel model = two_gpus();
+  EXPECT_TRUE(press(model, TopKey::Up, 1));
+  EXPECT_EQ(model.selected, 0U);
+  EXPECT_TRUE(press(model, TopKey::Last, 1));
+  EXPECT_EQ(model.selected, 2U);
+  EXPECT_TRUE(press(model, TopKey::Down, 1));
+  EXPECT_EQ(model.selected, 2U);
+  EXPECT_TRUE(press(model, TopKey::PageUp, 2));
+  EXPECT_EQ(model.selected, 0U);
+  EXPECT_TRUE(press(model, TopKey::PageDown, 100));
+  EXPECT_EQ(model.selected, 2U);
+  EXPECT_TRUE(press(model, TopKey::First, 1));
+  EXPECT_EQ(model.selected, 0U);
+  EXPECT_FALSE(press(model, TopKey::Quit, 1));
+}
+
+TEST(TopModel, TheChosenPlaceStaysInAListThatShrinks) {
+  TopModel model = two_gpus();
+  EXPECT_TRUE(press(model, TopKey::Last, 1));
+  show_reading(model, {gpu(0, 0.5)});
+  EXPECT_EQ(model.selected, 0U);
+  EXPECT_TRUE(press(model, TopKey::Down, 1));
+  EXPECT_EQ(model.selected, 0U);
+}
+
+TEST(TopModel, WithoutCountersOfTheSmsUtilisationStandsIn) {
+  GpuReading reading = gpu(0, 0.5);
+  EXPECT_TRUE(how_busy(reading).fine);
+  reading.activity.reset();
+  EXPECT_FALSE(how_busy(reading).fine);
+  EXPECT_EQ(how_busy(reading).share, 0.9);
+  reading.sample.reset();
+  EXPECT_EQ(how_busy(reading).share, std::nullopt);
+}
+
+TEST(TopParts, BarsAreAsLongAsTheirShare) {
+  const auto drawn = [](std::optional<double> share) {
+    return plain_text(bar(share, 8, Tone::Good, ascii_glyphs()));
+  };
+  EXPECT_EQ(drawn(0.5), "####....");
+  EXPECT_EQ(drawn(7.0), "########");
+  EXPECT_EQ(drawn(-1.0), "........");
+  EXPECT_EQ(drawn(std::nullopt), "........");
+  EXPECT_EQ(drawn(std::numeric_limits<double>::quiet_NaN()), "........");
+}
+
+TEST(TopParts, GraphsGrowFromTheGroundTheNewestAtTheRight) {
+  const std::vector<double> values{0.0, 0.5, 1.0, std::numeric_limits<double>::infinity()};
+  EXPECT_EQ(graph(values, 6, 2, unicode_glyphs()), (std::vector<std::string>{"    █ ", "   ██ "}));
+  EXPECT_EQ(graph(values, 2, 1, unicode_glyphs()), (std::vector<std::string>{"█ "}));
+  EXPECT_TRUE(graph(values, 2, 0, unicode_glyphs()).empty());
+}
+
+TEST(TopParts, LinesAreCutAndFilledByCharactersNotBytes) {
+  const Line line{{"50 °C"}, {"more", Tone::Alarm}};
+  EXPECT_EQ(plain_text(fitted(line, 4)), "50 °");
+  EXPECT_EQ(line_width(fitted(line, 4)), 4U);
+  EXPECT_EQ(line_width(fitted(line, 40)), 40U);
+  EXPECT_EQ(line_width(fitted({}, 3)), 3U);
+}
+
+TEST(TopView, APrintOutHasBarsValuesAndAllProcesses) {
+  const std::string text = text_of(top_view(two_gpus(), {.columns = 100}, ascii_glyphs()));
+  EXPECT_TRUE(contains(text, "carpool top  2 GPUs"));
+  EXPECT_TRUE(contains(text, " 80 %")) << text;
+  EXPECT_TRUE(contains(text, "25.0 / 100.0 GiB")) << text;
+  EXPECT_TRUE(contains(text, "350 / 700 W")) << text;
+  EXPECT_TRUE(contains(text, "      10  ada             1         4.0  no   python train.py\n"))
+      << text;
+  EXPECT_FALSE(contains(text, "q quit")) << text;
+}
+
+TEST(TopView, FillsTheScreenExactlyWhateverItsSize) {
+  TopModel model = two_gpus();
+  for (int i = 0; i < 40; ++i) {
+    show_reading(model, std::vector<GpuReading>(model.gpus));
+  }
+  for (std::size_t rows = 1; rows < 60; ++rows) {
+    for (const std::size_t columns : {1U, 7U, 30U, 79U, 80U, 200U}) {
+      const TopView view = top_view(model, {columns, rows}, unicode_glyphs());
+      ASSERT_EQ(view.lines.size(), rows) << columns;
+      for (const Line& line : view.lines) {
+        ASSERT_EQ(line_width(line), columns) << rows << ": " << plain_text(line);
+      }
+    }
+  }
+}
+
+TEST(TopView, ManyGpusGetALineEachAndTheRestIsCounted) {
+  TopModel model;
+  show_reading(model, std::vector<GpuReading>(16, gpu(0, 0.5)));
+  const std::string tall = text_of(top_view(model, {100, 40}, ascii_glyphs()));
+  EXPECT_FALSE(contains(tall, "more GPUs")) << tall;
+  const std::string flat = text_of(top_view(model, {100, 15}, ascii_glyphs()));
+  EXPECT_TRUE(contains(flat, "9 more GPUs")) << flat;
+  EXPECT_TRUE(contains(flat, "PID")) << flat;
+}
+
+TEST(TopView, ScrollsToTheChosenProcess) {
+  GpuReading crowded = gpu(0, 0.5);
+  for (int i = 0; i < 50; ++i) {
+    crowded.processes.push_back(process(100 + i, 1));
+  }
+  TopModel model;
+  model.sort = TopSort::Pid;
+  show_reading(model, {crowded});
+  EXPECT_TRUE(press(model, TopKey::Last, 1));
+  const TopView view = top_view(model, {100, 24}, ascii_glyphs());
+  EXPECT_TRUE(contains(text_of(view), "     149  ada"));
+  EXPECT_FALSE(contains(text_of(view), "     100  ada"));
+  EXPECT_GT(view.page, 3U);
+  EXPECT_LT(view.page, 50U);
+  std::size_t chosen = 0;
+  for (const Line& line : view.lines) {
+    for (const Piece& piece : line) {
+      chosen += piece.tone == Tone::Chosen ? 1U : 0U;
+    }
+  }
+  EXPECT_EQ(chosen, 2U);  // the row and the blanks behind it
+}
+
+TEST(TopView, ALostGpuSaysSoBesideTheOthers) {
+  GpuReading lost;
+  lost.info.index = 1;
+  lost.problem = "the GPU is lost";
+  TopModel model;
+  show_reading(model, {gpu(0, 0.5), lost});
+  const std::string text = text_of(top_view(model, {100, 40}, ascii_glyphs()));
+  EXPECT_TRUE(contains(text, "the GPU is lost")) << text;
+  EXPECT_TRUE(contains(text, "350 / 700 W")) << text;
+}
+
+TEST(TopView, NoGpuAtAllIsNoProblem) {
+  TopModel model;
+  show_reading(model, {});
+  EXPECT_TRUE(contains(text_of(top_view(model, {80, 24}, ascii_glyphs())), "0 GPUs"));
+}
+
+}  // namespace
+}  // namespace carpool

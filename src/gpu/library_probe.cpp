@@ -1,0 +1,30 @@
+#include "gpu/library_probe.hpp"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <memory>
+
+namespace carpool {
+namespace {
+
+struct Closer {
+  void operator()(void* handle) const { ::dlclose(handle); }
+};
+
+}  // namespace
+
+std::optional<std::filesystem::path> find_library(const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    const std::unique_ptr<void, Closer> handle(::dlopen(name.c_str(), RTLD_LAZY | RTLD_LOCAL));
+    if (handle == nullptr) {
+      continue;
+    }
+    link_map* map = nullptr;
+    const bool told =
+        ::dlinfo(handle.get(), RTLD_DI_LINKMAP, static_cast<void*>(&map)) == 0 && map != nullptr;
+    return std::filesystem::path(told ? map->l_name : name.c_str());
+  }
+  return std::nullopt;
+}
+
+}  // namespace carpool

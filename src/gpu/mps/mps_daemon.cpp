@@ -1,0 +1,179 @@
+#include "gpu/mps/mps_daemon.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdint>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/clock.hpp"
+#include "base/file.hpp"
+#include "base/log.hpp"
+#include "gpu/mps/mps_control.hpp"
+#include "gpu/mps/mps_ending.hpp"
+#include "gpu/mps/mps_environment.hpp"
+#include "gpu/mps/mps_folder.hpp"
+#include "gpu/mps/mps_parse.hpp"
+
+namespace carpool {
+namespace {
+
+constexpr std::chrono::milliseconds kReadyLimit{10'000};
+constexpr std::chrono::milliseconds kLookEvery{5};
+constexpr std::chrono::milliseconds kDestructorGrace{2000};
+
+// It goes into an environment variable: "0" would be somebody's idea of an order of GPUs, and a
+// comma a second GPU.
+Result<void> check_uuid(const std::string& uuid) {
+  const auto fits = [](unsigned char c) { return std::isalnum(c) != 0 || c == '-'; };
+  if ((uuid.starts_with("GPU-") || uuid.starts_with("MIG-")) && std::ranges::all_of(uuid, fits)) {
+    return {};
+  }
+  return invalid_input(
+      fmt::format("\"{}\" is no UUID of a GPU; it looks like GPU-01234567-89ab-…", uuid));
+}
+
+// The daemon goes to the background before its pid file and its socket are there.
+Result<ProcessIdentity> await_daemon(const MpsControl& control) {
+  const std::int64_t deadline = monotonic_ns() + std::chrono::nanoseconds(kReadyLimit).count();
+  while (true) {
+    const std::optional<ProcessIdentity> daemon = mps_daemon_in(control);
+    const Result<std::string> answer =
+        daemon ? control.ask("get_server_list")
+               : fail(ErrorCode::NotFound, "its pid file names no process that is its own");
+    if (answer) {
+      return *daemon;
+    }
+    if (monotonic_ns() >= deadline) {
+      if (daemon) {
+        const Result<void> ended = end_mps_daemon(control, *daemon, kDestructorGrace);
+        log_debug(ended ? "" : ended.error().message);
+      }
+      return fail(ErrorCode::Internal,
+                  fmt::format("the MPS control daemon in {} was started and does not answer: {}",
+                              control.folder().root().string(),
+                              answer.error().message));
+    }
+    pause_for(kLookEvery);
+  }
+}
+
+// The folder becomes ours and a daemon runs in it, or it is as free as before.
+Result<ProcessIdentity> start_in(const MpsControl& control, const std::string& gpu_uuid) {
+  const MpsFolder& folder = control.folder();
+  if (const Result<void> made = folder.make(); !made) {
+    return tl::unexpected(made.error());
+  }
+  const Result<Descriptor> lock = folder.lock();
+  if (!lock) {
+    return tl::unexpected(lock.error());
+  }
+  if (const Result<void> taken = take_over(control); !taken) {
+    return tl::unexpected(taken.error());
+  }
+  Result<ProcessIdentity> daemon =
+      folder.claim().and_then([&] { return control.start(gpu_uuid); }).and_then([&] {
+        return await_daemon(control);
+      });
+  if (!daemon) {
+    folder.remove(MpsFolder::Logs::Remove);
+  }
+  return daemon;
+}
+
+}  // namespace
+
+struct MpsDaemon::State {
+  MpsAbilities abilities;
+  MpsControl control;
+  std::string gpu_uuid;
+  std::filesystem::path pipe;
+  std::filesystem::path log;
+  ProcessIdentity daemon;
+  bool stopped = false;
+};
+
+MpsDaemon::MpsDaemon(std::unique_ptr<State> state) : state_(std::move(state)) {}
+
+MpsDaemon::~MpsDaemon() {
+  if (const Result<void> stopped = stop(kDestructorGrace); !stopped) {
+    log_warning(stopped.error().message);
+  }
+}
+
+Result<std::unique_ptr<MpsDaemon>> MpsDaemon::start(const std::string& gpu_uuid,
+                                                    const std::filesystem::path& folder) {
+  if (const Result<void> checked = check_uuid(gpu_uuid); !checked) {
+    return tl::unexpected(checked.error());
+  }
+  Result<MpsFolder> place = MpsFolder::at(folder);
+  if (!place) {
+    return tl::unexpected(place.error());
+  }
+  Result<MpsAbilities> abilities = probe_mps();
+  if (!abilities) {
+    return tl::unexpected(abilities.error());
+  }
+  const MpsControl control(abilities->program, *place);
+  const Result<ProcessIdentity> daemon = start_in(control, gpu_uuid);
+  if (!daemon) {
+    return tl::unexpected(daemon.error());
+  }
+  auto state = std::make_unique<State>(
+      State{std::move(*abilities), control, gpu_uuid, place->pipe(), place->log(), *daemon, false});
+  return std::unique_ptr<MpsDaemon>(new MpsDaemon(std::move(state)));
+}
+
+std::map<std::string, std::string> MpsDaemon::client_environment(
+    const MpsClientLimits& limits) const {
+  return mps_client_environment(state_->pipe, state_->log, state_->gpu_uuid, limits);
+}
+
+Result<std::vector<MpsServer>> MpsDaemon::servers() {
+  return state_->control.servers();
+}
+
+Result<std::vector<MpsClient>> MpsDaemon::clients() {
+  return state_->control.clients();
+}
+
+Result<void> MpsDaemon::terminate_client(const MpsClient& client) {
+  if (!state_->abilities.terminate_client) {
+    return fail(ErrorCode::Unsupported,
+                fmt::format("{} has no terminate_client: this driver cannot end one MPS client "
+                            "without harm to the others; let client {} end by itself",
+                            state_->abilities.program.string(),
+                            client.pid));
+  }
+  return state_->control.ask(fmt::format("terminate_client {} {}", client.server, client.pid))
+      .and_then(parse_mps_termination)
+      .map_error([&](Error error) {
+        error.message = fmt::format(
+            "terminate client {} of MPS server {}: {}", client.pid, client.server, error.message);
+        return error;
+      });
+}
+
+Result<void> MpsDaemon::stop(std::chrono::milliseconds grace) {
+  if (std::exchange(state_->stopped, true)) {
+    return {};
+  }
+  Result<void> ended = end_mps_daemon(state_->control, state_->daemon, grace);
+  state_->control.folder().remove(ended ? MpsFolder::Logs::Remove : MpsFolder::Logs::Keep);
+  return ended;
+}
+
+bool MpsDaemon::alive() {
+  return is_alive(state_->daemon);
+}
+
+const std::filesystem::path& MpsDaemon::pipe_folder() const {
+  return state_->pipe;
+}
+
+const std::filesystem::path& MpsDaemon::log_folder() const {
+  return state_->log;
+}
+
+}  // namespace carpool

@@ -1,0 +1,92 @@
+#include "gpu/mps/process_identity.hpp"
+
+#include <charconv>
+#include <fstream>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "base/pidfd.hpp"
+
+namespace carpool {
+namespace {
+
+// Files of /proc have no size, so read_file() cannot read them. Empty when there is none.
+std::string read_proc(pid_t pid, std::string_view name) {
+  std::ifstream file(fmt::format("/proc/{}/{}", pid, name), std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+}  // namespace
+
+std::optional<ProcessStat> parse_process_stat(std::string_view line) {
+  // The name is in brackets and may hold anything, brackets and blanks included.
+  const std::size_t open = line.find('(');
+  const std::size_t close = line.rfind(')');
+  if (open == std::string_view::npos || close == std::string_view::npos || close < open) {
+    return std::nullopt;
+  }
+  ProcessStat stat;
+  stat.name = line.substr(open + 1, close - open - 1);
+  std::string_view rest = line.substr(close + 1);
+  if (rest.size() < 2 || rest[0] != ' ') {
+    return std::nullopt;
+  }
+  stat.state = rest[1];
+  constexpr int kFieldsBeforeStart =
+      20;  // the state is field 3, the start field 22, each after " "
+  for (int field = 0; field < kFieldsBeforeStart; ++field) {
+    const std::size_t blank = rest.find(' ');
+    if (blank == std::string_view::npos) {
+      return std::nullopt;
+    }
+    rest.remove_prefix(blank + 1);
+  }
+  const auto [end, error] =
+      std::from_chars(rest.data(), rest.data() + rest.size(), stat.start_ticks);
+  if (error != std::errc{} || end == rest.data()) {
+    return std::nullopt;
+  }
+  return stat;
+}
+
+std::optional<ProcessIdentity> identify(pid_t pid) {
+  const std::optional<ProcessStat> stat = parse_process_stat(read_proc(pid, "stat"));
+  if (!stat || stat->state == 'Z' || stat->state == 'X') {
+    return std::nullopt;
+  }
+  return ProcessIdentity{pid, stat->start_ticks};
+}
+
+bool is_alive(const ProcessIdentity& process) {
+  return identify(process.pid) == process;
+}
+
+bool runs_with(pid_t pid,
+               const std::filesystem::path& program,
+               std::string_view variable,
+               std::string_view value) {
+  constexpr std::size_t kNameLength = 15;  // the kernel keeps no more of it
+  const std::optional<ProcessStat> stat = parse_process_stat(read_proc(pid, "stat"));
+  if (!stat || stat->name != program.filename().string().substr(0, kNameLength)) {
+    return false;
+  }
+  const std::string wanted = fmt::format("{}={}", variable, value);
+  const std::string environment = read_proc(pid, "environ");
+  for (std::string_view rest = environment; !rest.empty();) {
+    const std::size_t end = rest.find('\0');
+    if (rest.substr(0, end) == wanted) {
+      return true;
+    }
+    rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+  }
+  return false;
+}
+
+bool send_signal(const ProcessIdentity& process, int signal) {
+  // Taken before looking: what it stands for cannot change between the look and the signal.
+  const Descriptor handle = open_pidfd(process.pid);
+  return handle.valid() && is_alive(process) && signal_pidfd(handle, signal);
+}
+
+}  // namespace carpool

@@ -1,0 +1,180 @@
+#include "gpu/nvml/library.hpp"
+
+#include <dlfcn.h>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace carpool::nvml {
+namespace {
+
+// Fills slots of Functions, and remembers the first essential name that the library lacks.
+class Binder {
+ public:
+  explicit Binder(void* handle) : handle_(handle) {}
+
+  // A list of names: newest first, all with the same signature and layouts.
+  template <class F>
+  void optional(F& slot, std::initializer_list<const char*> names) {
+    for (const char* name : names) {
+      if (void* found = ::dlsym(handle_, name); found != nullptr) {
+        slot = reinterpret_cast<F>(found);
+        return;
+      }
+    }
+  }
+
+  template <class F>
+  void essential(F& slot, const char* name) {
+    optional(slot, {name});
+    if (slot == nullptr && missing_.empty()) {
+      missing_ = name;
+    }
+  }
+
+  [[nodiscard]] const std::string& missing() const { return missing_; }
+
+ private:
+  void* handle_;
+  std::string missing_;
+};
+
+void bind_identity(Binder& binder, Functions& f) {
+  binder.essential(f.init, "nvmlInit_v2");
+  binder.essential(f.shutdown, "nvmlShutdown");
+  binder.essential(f.device_count, "nvmlDeviceGetCount_v2");
+  binder.essential(f.device_by_index, "nvmlDeviceGetHandleByIndex_v2");
+  binder.essential(f.name, "nvmlDeviceGetName");
+  binder.essential(f.uuid, "nvmlDeviceGetUUID");
+  binder.essential(f.memory, "nvmlDeviceGetMemoryInfo");
+  binder.optional(f.error_string, {"nvmlErrorString"});
+  binder.optional(f.driver_version, {"nvmlSystemGetDriverVersion"});
+  binder.optional(f.pci_info, {"nvmlDeviceGetPciInfo_v3"});
+  binder.optional(f.compute_capability, {"nvmlDeviceGetCudaComputeCapability"});
+  binder.optional(f.compute_mode, {"nvmlDeviceGetComputeMode"});
+  binder.optional(f.power_limit, {"nvmlDeviceGetEnforcedPowerLimit"});
+  binder.optional(f.mig_mode, {"nvmlDeviceGetMigMode"});
+  binder.optional(f.mig_slots, {"nvmlDeviceGetMaxMigDeviceCount"});
+  binder.optional(f.mig_by_index, {"nvmlDeviceGetMigDeviceHandleByIndex"});
+}
+
+void bind_sensors(Binder& binder, Functions& f) {
+  binder.optional(f.memory_v2, {"nvmlDeviceGetMemoryInfo_v2"});
+  binder.optional(f.utilization, {"nvmlDeviceGetUtilizationRates"});
+  binder.optional(f.power, {"nvmlDeviceGetPowerUsage"});
+  binder.optional(f.energy, {"nvmlDeviceGetTotalEnergyConsumption"});
+  binder.optional(f.clock, {"nvmlDeviceGetClockInfo"});
+  binder.optional(f.temperature, {"nvmlDeviceGetTemperature"});
+  binder.optional(
+      f.clock_reasons,
+      {"nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons"});
+  binder.optional(
+      f.compute_processes,
+      {"nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2"});
+  binder.optional(
+      f.mps_processes,
+      {"nvmlDeviceGetMPSComputeRunningProcesses_v3", "nvmlDeviceGetMPSComputeRunningProcesses_v2"});
+  binder.optional(f.gpm_support, {"nvmlGpmQueryDeviceSupport"});
+  binder.optional(f.gpm_alloc, {"nvmlGpmSampleAlloc"});
+  binder.optional(f.gpm_free, {"nvmlGpmSampleFree"});
+  binder.optional(f.gpm_sample, {"nvmlGpmSampleGet"});
+  binder.optional(f.gpm_metrics, {"nvmlGpmMetricsGet"});
+}
+
+// A loader's message that is about the file's absence, not about a file that it could not use.
+bool says_absent(std::string_view message) {
+  return message.find("No such file or directory") != std::string_view::npos;
+}
+
+}  // namespace
+
+void Library::Closer::operator()(void* handle) const {
+  ::dlclose(handle);
+}
+
+Result<Library> Library::load(const std::vector<std::string>& names) {
+  void* handle = nullptr;
+  std::string found;
+  std::string refusal;
+  for (const std::string& name : names) {
+    handle = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (handle != nullptr) {
+      found = name;
+      break;
+    }
+    const char* message = ::dlerror();
+    if (message != nullptr && !says_absent(message) && refusal.empty()) {
+      refusal = message;
+    }
+  }
+  if (handle == nullptr && !refusal.empty()) {
+    return fail(ErrorCode::Unsupported,
+                fmt::format("load NVIDIA's management library: {}; install the driver's libraries "
+                            "again, for this kind of machine",
+                            refusal));
+  }
+  if (handle == nullptr) {
+    return fail(ErrorCode::Unsupported,
+                fmt::format("no NVIDIA driver here: {} was not found; install the driver, or, in a "
+                            "container, let its runtime bring the driver's libraries in",
+                            fmt::join(names, " or ")));
+  }
+  Library library(handle);
+  Binder binder(handle);
+  bind_identity(binder, library.functions_);
+  bind_sensors(binder, library.functions_);
+  if (!binder.missing().empty()) {
+    return fail(ErrorCode::Unsupported,
+                fmt::format("{} lacks the function {}: the driver is too old (450 or later is "
+                            "needed), or this is not NVIDIA's library",
+                            found,
+                            binder.missing()));
+  }
+  return library;
+}
+
+Error Library::failure(std::string_view what, Return code) const {
+  switch (code) {
+    case kGpuIsLost:
+      return {ErrorCode::Internal,
+              fmt::format("{}: the GPU is lost: it fell off the bus or hangs; end its jobs, then "
+                          "reset it (nvidia-smi --gpu-reset) or restart the machine",
+                          what)};
+    case kResetRequired:
+      return {ErrorCode::Internal,
+              fmt::format("{}: the GPU needs a reset before it can be used again: end its jobs, "
+                          "then run nvidia-smi --gpu-reset",
+                          what)};
+    case kDriverNotLoaded:
+      return {ErrorCode::Unsupported,
+              fmt::format("{}: the NVIDIA driver's library is here but its kernel module is not "
+                          "loaded: load it (modprobe nvidia) or start where it is",
+                          what)};
+    case kLibraryDriverMismatch:
+      return {ErrorCode::Unsupported,
+              fmt::format("{}: the NVIDIA driver's library and its kernel module are of different "
+                          "versions, as after an upgrade: restart the machine",
+                          what)};
+    case kNoPermission:
+      return {ErrorCode::Unsupported,
+              fmt::format("{}: the driver does not permit it to this user: look at who may open "
+                          "/dev/nvidia*",
+                          what)};
+    default:
+      break;
+  }
+  const char* text = functions_.error_string != nullptr ? functions_.error_string(code) : nullptr;
+  const auto kind = is_absence(code) ? ErrorCode::Unsupported : ErrorCode::Internal;
+  return {kind,
+          fmt::format("{}: the NVIDIA driver says \"{}\" (code {})",
+                      what,
+                      text != nullptr ? text : "no text",
+                      code)};
+}
+
+bool is_absence(Return code) {
+  return code == kNotSupported || code == kNoPermission || code == kFunctionNotFound ||
+         code == kVersionMismatch;
+}
+
+}  // namespace carpool::nvml

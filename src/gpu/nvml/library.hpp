@@ -1,0 +1,78 @@
+// NVIDIA's management library, found and loaded at run time.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "gpu/nvml/abi.hpp"
+
+namespace carpool::nvml {
+
+// Functions of the library. Those that a driver may lack are null then.
+struct Functions {
+  Return (*init)() = nullptr;
+  Return (*shutdown)() = nullptr;
+  const char* (*error_string)(Return) = nullptr;
+  Return (*driver_version)(char*, unsigned) = nullptr;
+
+  Return (*device_count)(unsigned*) = nullptr;
+  Return (*device_by_index)(unsigned, Device*) = nullptr;
+  Return (*name)(Device, char*, unsigned) = nullptr;
+  Return (*uuid)(Device, char*, unsigned) = nullptr;
+  Return (*pci_info)(Device, PciInfo*) = nullptr;
+  Return (*compute_capability)(Device, int*, int*) = nullptr;
+  Return (*compute_mode)(Device, unsigned*) = nullptr;
+  Return (*power_limit)(Device, unsigned*) = nullptr;
+
+  Return (*mig_mode)(Device, unsigned*, unsigned*) = nullptr;
+  Return (*mig_slots)(Device, unsigned*) = nullptr;
+  Return (*mig_by_index)(Device, unsigned, Device*) = nullptr;
+
+  Return (*memory)(Device, Memory*) = nullptr;
+  Return (*memory_v2)(Device, MemoryV2*) = nullptr;
+  Return (*utilization)(Device, Utilization*) = nullptr;
+  Return (*power)(Device, unsigned*) = nullptr;
+  Return (*energy)(Device, unsigned long long*) = nullptr;
+  Return (*clock)(Device, unsigned, unsigned*) = nullptr;
+  Return (*temperature)(Device, unsigned, unsigned*) = nullptr;
+  Return (*clock_reasons)(Device, unsigned long long*) = nullptr;
+
+  Return (*compute_processes)(Device, unsigned*, ProcessInfo*) = nullptr;
+  Return (*mps_processes)(Device, unsigned*, ProcessInfo*) = nullptr;
+
+  Return (*gpm_support)(Device, GpmSupport*) = nullptr;
+  Return (*gpm_alloc)(GpmSample*) = nullptr;
+  Return (*gpm_free)(GpmSample) = nullptr;
+  Return (*gpm_sample)(Device, GpmSample) = nullptr;
+  Return (*gpm_metrics)(GpmMetricsGet*) = nullptr;
+};
+
+// Owns the loaded library. Loading it calls nothing of it.
+class Library {
+ public:
+  // The first of these names that the loader finds. Unsupported when it finds none, and when the
+  // library lacks a function that nothing works without; the message names it.
+  [[nodiscard]] static Result<Library> load(const std::vector<std::string>& names);
+
+  [[nodiscard]] const Functions& call() const { return functions_; }
+
+  // The error for a call that returned `code` while trying to `what` ("read the power of GPU 0").
+  [[nodiscard]] Error failure(std::string_view what, Return code) const;
+
+ private:
+  struct Closer {
+    void operator()(void* handle) const;
+  };
+  explicit Library(void* handle) : handle_(handle) {}
+
+  std::unique_ptr<void, Closer> handle_;
+  Functions functions_;
+};
+
+// This GPU or driver does not tell, which is no error: the value is absent.
+[[nodiscard]] bool is_absence(Return code);
+
+}  // namespace carpool::nvml

@@ -1,0 +1,29 @@
+#include "gpu/nvml/owner_thread.hpp"
+
+namespace carpool {
+
+OwnerThread::OwnerThread() : thread_([this](const std::stop_token& stop) { serve(stop); }) {}
+
+void OwnerThread::run(const std::function<void()>& work) {
+  Request request{.work = &work};
+  std::unique_lock lock(mutex_);
+  queue_.push_back(&request);
+  asked_.notify_one();
+  answered_.wait(lock, [&] { return request.done; });
+}
+
+void OwnerThread::serve(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  while (asked_.wait(lock, stop, [&] { return !queue_.empty(); })) {
+    Request* request = queue_.front();
+    queue_.pop_front();
+    lock.unlock();
+    (*request->work)();
+    lock.lock();
+    // The request lives on the stack of whoever waits: it is gone once this is seen.
+    request->done = true;
+    answered_.notify_all();
+  }
+}
+
+}  // namespace carpool

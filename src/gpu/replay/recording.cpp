@@ -1,0 +1,199 @@
+#include "gpu/replay/recording.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/file.hpp"
+#include "gpu/replay/gpu_json.hpp"
+#include "gpu/replay/object_reader.hpp"
+
+namespace carpool {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kFormat = "carpool-telemetry";
+constexpr std::uint64_t kVersion = 1;
+
+tl::unexpected<Error> corrupt(std::string message) {
+  return fail(ErrorCode::Corrupt, std::move(message));
+}
+
+Result<void> check_format(const json& header) {
+  if (!header.is_object() || header.value("format", json()) != kFormat) {
+    return fail(ErrorCode::InvalidInput,
+                "this is no recording: it does not begin with the header that `carpool record` "
+                "writes");
+  }
+  if (const json version = header.value("version", json()); version != kVersion) {
+    return fail(ErrorCode::Unsupported,
+                fmt::format("the recording has version {}; this program reads version {}: record "
+                            "again with `carpool record`",
+                            version.dump(),
+                            kVersion));
+  }
+  return {};
+}
+
+Result<void> read_header(const json& line, TelemetryRecording& recording) {
+  if (auto known = check_format(line); !known) {
+    return known;
+  }
+  ObjectReader reader(line, "the header");
+  (void)reader.text("format");
+  (void)reader.count("version");
+  recording.recorded = reader.text("recorded");
+  const json* gpus = reader.array("gpus");
+  for (const json& item : gpus != nullptr ? *gpus : json::array()) {
+    auto info = gpu_info_from_json(item);
+    if (!info) {
+      return tl::unexpected(std::move(info.error()));
+    }
+    if (info->index != recording.gpus.size()) {
+      return corrupt(
+          fmt::format("GPU {} stands where GPU {} belongs", info->index, recording.gpus.size()));
+    }
+    recording.gpus.push_back(std::move(*info));
+  }
+  return reader.finish(true).map([](bool) {});
+}
+
+Result<std::vector<GpuProcess>> read_process_list(const json* list) {
+  std::vector<GpuProcess> processes;
+  for (const json& item : list != nullptr ? *list : json::array()) {
+    auto process = gpu_process_from_json(item);
+    if (!process) {
+      return tl::unexpected(std::move(process.error()));
+    }
+    processes.push_back(*process);
+  }
+  return processes;
+}
+
+Result<TelemetryReading> read_reading(const json& line, std::size_t gpus) {
+  ObjectReader reader(line, "the reading");
+  TelemetryReading reading;
+  const std::uint64_t gpu = reader.count("gpu");
+  if (gpu >= gpus) {
+    reader.refuse(fmt::format("is of GPU {}; the header has {}, counted from 0", gpu, gpus));
+  }
+  const json* sample = reader.maybe("sample");
+  const json* activity = reader.maybe("activity");
+  const json* processes = reader.array("processes");
+  if (sample == nullptr) {
+    reader.refuse("lacks the key \"sample\"");
+  }
+  if (auto sound = reader.finish(true); !sound) {
+    return tl::unexpected(std::move(sound.error()));
+  }
+  auto read_sample = gpu_sample_from_json(*sample);
+  if (!read_sample) {
+    return tl::unexpected(std::move(read_sample.error()));
+  }
+  reading.gpu = static_cast<unsigned>(gpu);
+  reading.sample = std::move(*read_sample);
+  if (activity != nullptr) {
+    auto read_activity = gpu_activity_from_json(*activity);
+    if (!read_activity) {
+      return tl::unexpected(std::move(read_activity.error()));
+    }
+    reading.activity = std::move(*read_activity);
+  }
+  return read_process_list(processes).map([&](std::vector<GpuProcess>&& list) {
+    reading.processes = std::move(list);
+    return std::move(reading);
+  });
+}
+
+// Takes the lines of a recording in their order.
+class LineTaker {
+ public:
+  [[nodiscard]] Result<void> take(std::string_view text) {
+    const json line = json::parse(text, nullptr, /*allow_exceptions=*/false);
+    if (line.is_discarded()) {
+      return corrupt("this is not JSON");
+    }
+    if (!header_read_) {
+      header_read_ = true;
+      auto read = read_header(line, recording);
+      last_ns_.assign(recording.gpus.size(), -1);
+      return read;
+    }
+    auto reading = read_reading(line, recording.gpus.size());
+    if (!reading) {
+      return tl::unexpected(std::move(reading.error()));
+    }
+    std::int64_t& last_ns = last_ns_[reading->gpu];
+    if (reading->sample.at_ns <= last_ns) {
+      return corrupt("the time does not rise; a recording is of one run of one machine");
+    }
+    last_ns = reading->sample.at_ns;
+    recording.readings.push_back(std::move(*reading));
+    return {};
+  }
+
+  TelemetryRecording recording;
+
+ private:
+  bool header_read_ = false;
+  std::vector<std::int64_t> last_ns_;
+};
+
+}  // namespace
+
+std::string recording_header(const std::string& recorded, const std::vector<GpuInfo>& gpus) {
+  json header = {
+      {"format", kFormat}, {"version", kVersion}, {"recorded", recorded}, {"gpus", json::array()}};
+  for (const GpuInfo& gpu : gpus) {
+    header["gpus"].push_back(to_json(gpu));
+  }
+  // Names come from outside; a byte that is not UTF-8 must not end the program.
+  return header.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+std::string recording_line(const TelemetryReading& reading) {
+  json line = {
+      {"gpu", reading.gpu}, {"sample", to_json(reading.sample)}, {"processes", json::array()}};
+  if (reading.activity) {
+    line["activity"] = to_json(*reading.activity);
+  }
+  for (const GpuProcess& process : reading.processes) {
+    line["processes"].push_back(to_json(process));
+  }
+  return line.dump() + "\n";
+}
+
+Result<TelemetryRecording> parse_recording(std::string_view text, std::string_view name) {
+  LineTaker taker;
+  std::size_t number = 0;
+  const auto where = [&](Error error) {
+    error.message = fmt::format("{}:{}: {}", name, number, error.message);
+    return error;
+  };
+  if (text.empty()) {
+    return invalid_input(fmt::format("{} is empty: a recording begins with a header", name));
+  }
+  while (!text.empty()) {
+    ++number;
+    const std::size_t end = text.find('\n');
+    if (end == std::string_view::npos) {
+      return corrupt(
+          fmt::format("{}:{}: the last line is cut off: the recording was interrupted; "
+                      "remove that line or record again",
+                      name,
+                      number));
+    }
+    if (auto taken = taker.take(text.substr(0, end)); !taken) {
+      return tl::unexpected(where(std::move(taken.error())));
+    }
+    text.remove_prefix(end + 1);
+  }
+  return std::move(taker.recording);
+}
+
+Result<TelemetryRecording> load_recording(const std::filesystem::path& path) {
+  return read_file(path).and_then(
+      [&](const std::string& text) { return parse_recording(text, path.string()); });
+}
+
+}  // namespace carpool

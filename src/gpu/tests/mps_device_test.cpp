@@ -1,0 +1,21 @@
+// The MPS contract over NVIDIA's own control program, on the first GPU of this machine. Starts,
+// asks and stops daemons; there is no client.
+#include <cstdlib>
+
+#include "gpu/nvml/nvml_telemetry.hpp"
+#include "gpu/tests/mps_contract.hpp"
+
+namespace carpool {
+
+MpsMachine mps_machine() {
+  if (std::getenv("CARPOOL_GPU_TESTS") == nullptr) {
+    return {{}, "CARPOOL_GPU_TESTS is not set"};
+  }
+  const auto telemetry = open_nvml();
+  EXPECT_TRUE(telemetry.has_value()) << telemetry.error().message;
+  const auto gpus = telemetry ? (*telemetry)->list_gpus() : Result<std::vector<GpuInfo>>{};
+  EXPECT_TRUE(gpus.has_value() && !gpus->empty()) << "there is no GPU";
+  return {gpus && !gpus->empty() ? gpus->front().uuid : "", {}};
+}
+
+}  // namespace carpool

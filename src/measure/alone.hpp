@@ -1,0 +1,31 @@
+// What runs alone say about a workload. Internal to measure/.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "measure/result.hpp"
+
+namespace carpool {
+
+struct ProfileMetric {
+  std::string_view name;  // column of profiles.csv
+  std::string_view combine;
+  std::string_view group;
+  std::optional<double> (*read)(const Measurement&);
+};
+
+[[nodiscard]] std::span<const ProfileMetric> profile_metrics();
+
+// The runs alone, unlimited, of each workload: under MPS where there are any, else time slicing,
+// else streams.
+[[nodiscard]] std::map<std::string, std::vector<const Measurement*>> runs_alone(
+    std::span<const Measurement> measurements);
+
+[[nodiscard]] double median(std::vector<double> values);
+
+}  // namespace carpool

@@ -1,0 +1,132 @@
+#include "measure/host.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/clock.hpp"
+#include "base/file.hpp"
+
+namespace carpool {
+namespace {
+
+// Between asking a process that takes no orders and killing it.
+constexpr std::chrono::milliseconds kKillGrace{200};
+
+constexpr const char* kErrorFile = "err";
+
+// Killing a client of MPS in the middle of its work is undefined for the others.
+void drain(const Hosts& stuck, MpsDaemon& mps) {
+  for (const MpsClient& client : mps.clients().value_or(std::vector<MpsClient>())) {
+    if (std::ranges::any_of(stuck, [&](const auto& host) { return host->owns(client.pid); })) {
+      static_cast<void>(mps.terminate_client(client));
+    }
+  }
+}
+
+}  // namespace
+
+void Host::RemoveFolder::operator()(const std::filesystem::path* folder) const {
+  std::error_code ignored;
+  std::filesystem::remove_all(*folder, ignored);
+  delete folder;
+}
+
+Result<Host> Host::start(Command command, std::size_t slots, const std::filesystem::path& folder) {
+  std::error_code problem;
+  if (!std::filesystem::create_directory(folder, problem)) {
+    return fail(ErrorCode::Internal,
+                fmt::format("folder {} for a worker: {}",
+                            folder.string(),
+                            problem ? problem.message() : "it is there already"));
+  }
+  OwnFolder own(new std::filesystem::path(folder));
+  std::vector<StepFile> files;
+  std::string paths;
+  for (std::size_t i = 0; i < slots; ++i) {
+    auto file = StepFile::create(folder / fmt::format("steps{}", i));
+    if (!file) {
+      return tl::unexpected(file.error());
+    }
+    paths += paths.empty() ? "" : ":";
+    paths += file->path().string();
+    files.push_back(std::move(*file));
+  }
+  command.environment["CARPOOL_STEP_FILE"] = paths;
+  command.dies_with_parent = true;
+  auto child = ChildProcess::start(
+      command, {.stdout_file = folder / "out", .stderr_file = folder / kErrorFile});
+  if (!child) {
+    return tl::unexpected(child.error());
+  }
+  return Host(std::move(own), std::move(*child), std::move(files));
+}
+
+pid_t Host::pid_of(std::size_t slot) const {
+  const auto own = slots_[slot].pid();
+  return own ? static_cast<pid_t>(*own) : child_.pid();
+}
+
+bool Host::owns(pid_t pid) const {
+  return child_.pid() == pid ||
+         std::ranges::any_of(slots_, [pid](const StepFile& slot) { return slot.pid() == pid; });
+}
+
+bool Host::all_held() const {
+  return std::ranges::all_of(slots_,
+                             [](const StepFile& slot) { return slot.state() == StepState::Held; });
+}
+
+bool Host::obeys() const {
+  return std::ranges::any_of(
+      slots_, [](const StepFile& slot) { return slot.state() != StepState::Starting; });
+}
+
+std::optional<Failure> Host::death() {
+  const auto status = child_.poll();
+  if (!status) {
+    return std::nullopt;
+  }
+  const auto words = read_file(*folder_ / kErrorFile);
+  return explain_death(status->text(), words ? *words : std::string());
+}
+
+void Host::tell_to_end() {
+  for (StepFile& slot : slots_) {
+    slot.give(StepOrder::End);
+  }
+}
+
+bool Host::ends_within(std::chrono::milliseconds limit) {
+  return child_.wait_for(limit).has_value();
+}
+
+void Host::kill() {
+  child_.end(kKillGrace);
+}
+
+void end_hosts(const Hosts& hosts, std::chrono::milliseconds grace, MpsDaemon* mps) {
+  for (const auto& host : hosts) {
+    host->tell_to_end();  // to all first: they end side by side
+  }
+  const std::int64_t deadline = monotonic_ns() + std::chrono::nanoseconds(grace).count();
+  Hosts stuck;
+  for (const auto& host : hosts) {
+    // Who is still starting would look at the order too late.
+    const std::int64_t left = host->obeys() ? (deadline - monotonic_ns()) / 1'000'000 : 0;
+    if (!host->ends_within(std::chrono::milliseconds(std::max<std::int64_t>(left, 0)))) {
+      stuck.insert(host);
+    }
+  }
+  if (mps != nullptr && !stuck.empty()) {
+    drain(stuck, *mps);
+  }
+  for (const auto& host : stuck) {
+    host->kill();
+  }
+}
+
+}  // namespace carpool

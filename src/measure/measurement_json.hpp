@@ -1,0 +1,15 @@
+// A measurement as JSON and back. Internal to measure/.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "measure/result.hpp"
+
+namespace carpool {
+
+[[nodiscard]] nlohmann::json to_json_object(const Measurement& measurement);
+
+// Throws what the JSON library throws on a missing or mistyped value.
+[[nodiscard]] Measurement measurement_from(const nlohmann::json& object);
+
+}  // namespace carpool

@@ -1,0 +1,321 @@
+#include "measure/tables.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/file.hpp"
+#include "measure/alone.hpp"
+
+namespace carpool {
+namespace {
+
+constexpr int kMilliseconds = 1000;
+
+// Seven digits: a window cannot tell more.
+std::string digits(double value) {
+  return fmt::format("{:.7g}", value);
+}
+
+std::string digits(const std::optional<double>& value) {
+  return value ? digits(*value) : std::string();
+}
+
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    out += c == '\n' || c == '\r' ? ' ' : c;
+    if (c == '"') {
+      out += '"';
+    }
+  }
+  return out + "\"";
+}
+
+std::string toml_text(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      out += '\\';
+    }
+    out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+  }
+  return out + "\"";
+}
+
+class TableMaker {
+ public:
+  TableMaker(const JournalContent& journal, const Plan& plan)
+      : journal_(journal), plan_(plan), alone_(runs_alone(journal.measurements)) {
+    // A workload that the plan no longer names has no profile, and its groups no meaning.
+    std::erase_if(alone_, [&plan](const auto& entry) {
+      return std::ranges::find(plan.workloads, entry.first, &PlannedWorkload::name) ==
+             plan.workloads.end();
+    });
+  }
+
+  std::map<std::string, std::string> make() {
+    choose_metrics();
+    files_["profiles.csv"] = profiles();
+    files_["dataset.toml"] = description();
+    files_["cells.csv"] = cells();
+    files_["failures.csv"] = failures();
+    limited_runs();
+    groups();
+    return std::move(files_);
+  }
+
+ private:
+  // A column needs a value for every workload: a model cannot learn from holes.
+  void choose_metrics() {
+    for (const ProfileMetric& metric : profile_metrics()) {
+      const bool everywhere = std::ranges::all_of(alone_, [&](const auto& entry) {
+        return std::ranges::all_of(
+            entry.second, [&](const Measurement* run) { return metric.read(*run).has_value(); });
+      });
+      if (everywhere && !alone_.empty()) {
+        metrics_.push_back(&metric);
+      }
+    }
+  }
+
+  [[nodiscard]] std::string profiles() const {
+    std::string out = "workload,model,task,batch,exclusive_thr";
+    for (const ProfileMetric* metric : metrics_) {
+      out += fmt::format(",{}", metric->name);
+    }
+    out += '\n';
+    for (const PlannedWorkload& workload : plan_.workloads) {
+      const auto runs = alone_.find(workload.name);
+      if (runs == alone_.end()) {
+        continue;
+      }
+      std::vector<double> speeds;
+      for (const Measurement* run : runs->second) {
+        speeds.push_back(run->members.front().throughput);
+      }
+      out += fmt::format("{},{},{},{},{}",
+                         workload.name,
+                         quoted(workload.model),
+                         quoted(workload.task),
+                         digits(workload.batch),
+                         digits(median(speeds)));
+      for (const ProfileMetric* metric : metrics_) {
+        double sum = 0.0;
+        for (const Measurement* run : runs->second) {
+          sum += *metric->read(*run);
+        }
+        out += fmt::format(",{}", digits(sum / static_cast<double>(runs->second.size())));
+      }
+      out += '\n';
+    }
+    return out;
+  }
+
+  [[nodiscard]] std::string description() const {
+    std::string out = fmt::format(
+        "# Made by `carpool measure` from measurements.jsonl; made again with every run.\n"
+        "gpu = {}\ndriver = {}\nthroughput_unit = {}\nprovenance = {}\n\n[metrics]\n",
+        toml_text(journal_.origin.gpu),
+        toml_text(journal_.origin.driver),
+        toml_text(journal_.origin.throughput_unit),
+        toml_text(plan_.provenance));
+    for (const ProfileMetric* metric : metrics_) {
+      out += fmt::format("{} = {{ combine = \"{}\", group = \"{}\" }}\n",
+                         metric->name,
+                         metric->combine,
+                         metric->group);
+    }
+    return out;
+  }
+
+  [[nodiscard]] std::string cells() const {
+    std::string out =
+        "table,mechanism,members,repeat,position,workload,mps_pct,low_priority,thr,of_alone,p50_ms,"
+        "p95_ms,p99_ms,memory_mib,seconds,spent_seconds,power_w,energy_j,graphics_active,sm_active,"
+        "sm_occupancy,"
+        "dram_active,tensor_active,gpu_utilisation,sm_clock_mhz,throttling,at\n";
+    for (const Measurement& run : journal_.measurements) {
+      for (std::size_t i = 0; i < run.members.size() && !run.failure; ++i) {
+        out += cell_row(run, i);
+      }
+    }
+    return out;
+  }
+
+  [[nodiscard]] std::string cell_row(const Measurement& run, std::size_t position) const {
+    const MemberResult& member = run.members[position];
+    const std::string memory =
+        member.memory_bytes ? fmt::format("{}", *member.memory_bytes >> 20U) : std::string();
+    std::string out = fmt::format("{},{},{},{},{},{},{},{},{},{},",
+                                  run.members.size() == 1 ? "alone" : run.table,
+                                  run.mechanism,
+                                  run.members.size(),
+                                  run.repeat,
+                                  position + 1,
+                                  member.workload,
+                                  digits(member.thread_percentage),
+                                  member.low_priority ? 1 : 0,
+                                  digits(member.throughput),
+                                  digits(of_alone(member)));
+    out += fmt::format("{},{},{},{},{},{},{},{},",
+                       digits(member.steps.p50 * kMilliseconds),
+                       digits(member.steps.p95 * kMilliseconds),
+                       digits(member.steps.p99 * kMilliseconds),
+                       memory,
+                       digits(run.seconds),
+                       digits(run.spent_seconds),
+                       digits(run.power_watts),
+                       digits(run.energy_joules));
+    out += fmt::format("{},{},{},{},{},{},{},",
+                       digits(run.activity.graphics_active),
+                       digits(run.activity.sm_active),
+                       digits(run.activity.sm_occupancy),
+                       digits(run.activity.dram_active),
+                       digits(run.activity.tensor_active),
+                       digits(run.gpu_utilisation),
+                       digits(run.sm_clock_mhz));
+    return out + fmt::format("{},{}\n", fmt::join(run.throttle_reasons, " "), run.at);
+  }
+
+  [[nodiscard]] std::optional<double> of_alone(const MemberResult& member) const {
+    const auto runs = alone_.find(member.workload);
+    if (runs == alone_.end()) {
+      return std::nullopt;
+    }
+    std::vector<double> speeds;
+    for (const Measurement* run : runs->second) {
+      speeds.push_back(run->members.front().throughput);
+    }
+    return member.throughput / median(speeds);
+  }
+
+  [[nodiscard]] std::string failures() const {
+    std::map<std::string_view, const Measurement*> last;  // what was tried again counts no more
+    for (const Measurement& run : journal_.measurements) {
+      last[run.key] = &run;
+    }
+    std::string out = "table,mechanism,repeat,members,reason,message,at\n";
+    for (const Measurement& run : journal_.measurements) {
+      if (run.failure && last[run.key] == &run) {
+        out += fmt::format("{},{},{},{},{},{},{}\n",
+                           run.members.size() == 1 ? "alone" : run.table,
+                           run.mechanism,
+                           run.repeat,
+                           quoted(names(run)),
+                           run.failure->reason,
+                           quoted(run.failure->message),
+                           run.at);
+      }
+    }
+    return out;
+  }
+
+  static std::string names(const Measurement& run) {
+    std::string out;
+    for (const MemberResult& member : run.members) {
+      out += out.empty() ? "" : " + ";
+      out += member.workload;
+      out += member.thread_percentage < 100.0 ? fmt::format("@{}", member.thread_percentage) : "";
+    }
+    return out;
+  }
+
+  void limited_runs() {
+    std::string rows;
+    for (const Measurement& run : journal_.measurements) {
+      const MemberResult& member = run.members.front();
+      const bool counts = run.mechanism == "mps" && run.members.size() == 1 && !run.failure &&
+                          !member.low_priority && alone_.contains(member.workload);
+      if (counts) {
+        limited_ = limited_ || member.thread_percentage < 100.0;
+        rows += fmt::format("{},{},{}\n",
+                            member.workload,
+                            digits(member.thread_percentage),
+                            digits(member.throughput));
+      }
+    }
+    if (limited_) {
+      files_["exclusive_mps.csv"] = "workload,mps_pct,thr\n" + rows;
+    }
+  }
+
+  void groups() {
+    std::map<std::string, std::vector<const Measurement*>> tables;
+    for (const Measurement& run : journal_.measurements) {
+      const bool known = std::ranges::all_of(run.members, [this](const MemberResult& member) {
+        return alone_.contains(member.workload);
+      });
+      if (!run.table.empty() && run.members.size() > 1 && !run.failure && known) {
+        tables[run.table].push_back(&run);
+      }
+    }
+    for (auto& [name, runs] : tables) {
+      // The plan may once have had groups of another size under this name.
+      const std::size_t size = runs.back()->members.size();
+      std::erase_if(runs, [size](const Measurement* run) { return run->members.size() != size; });
+      files_[name + ".csv"] = group_table(runs);
+    }
+  }
+
+  static std::string group_table(const std::vector<const Measurement*>& runs) {
+    const std::size_t size = runs.front()->members.size();
+    std::string out = "id";
+    for (const std::string_view column : {"w", "thr", "pct", "p99_ms_"}) {
+      for (std::size_t i = 1; i <= size; ++i) {
+        out += fmt::format(",{}{}", column, i);
+      }
+    }
+    out += ",repeat,mechanism,power_w,sm_active\n";
+    std::size_t id = 0;
+    for (const Measurement* run : runs) {
+      out += fmt::format("{}", id++);
+      for (const MemberResult& member : run->members) {
+        out += fmt::format(",{}", member.workload);
+      }
+      for (const MemberResult& member : run->members) {
+        out += fmt::format(",{}", digits(member.throughput));
+      }
+      for (const MemberResult& member : run->members) {
+        out += fmt::format(",{}", digits(member.thread_percentage));
+      }
+      for (const MemberResult& member : run->members) {
+        out += fmt::format(",{}", digits(member.steps.p99 * kMilliseconds));
+      }
+      out += fmt::format(",{},{},{},{}\n",
+                         run->repeat,
+                         run->mechanism,
+                         digits(run->power_watts),
+                         digits(run->activity.sm_active));
+    }
+    return out;
+  }
+
+  const JournalContent& journal_;
+  const Plan& plan_;
+  std::map<std::string, std::vector<const Measurement*>> alone_;
+  std::vector<const ProfileMetric*> metrics_;
+  std::map<std::string, std::string> files_;
+  bool limited_ = false;
+};
+
+}  // namespace
+
+std::map<std::string, std::string> make_tables(const JournalContent& journal, const Plan& plan) {
+  return TableMaker(journal, plan).make();
+}
+
+Result<void> write_tables(const std::filesystem::path& folder,
+                          const JournalContent& journal,
+                          const Plan& plan) {
+  for (const auto& [name, content] : make_tables(journal, plan)) {
+    if (auto written = write_file(folder / name, content); !written) {
+      return written;
+    }
+  }
+  return {};
+}
+
+}  // namespace carpool

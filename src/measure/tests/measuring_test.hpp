@@ -1,0 +1,80 @@
+// Real workers without a GPU: a plan over tests/fake_workload, a made-up GPU and a stand-in for
+// MPS.
+#pragma once
+
+#include <csignal>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/clock.hpp"
+#include "gpu/fake/fake_telemetry.hpp"
+#include "measure/cells.hpp"
+#include "measure/tests/temporary_folder.hpp"
+#include "measure/worker_pool.hpp"
+
+namespace carpool {
+
+class MeasuringTest : public testing::Test {
+ protected:
+  void SetUp() override;
+
+  [[nodiscard]] std::filesystem::path scratch() const { return folder_.path() / "scratch"; }
+  [[nodiscard]] std::filesystem::path mps_folder() const { return folder_.path() / "mps"; }
+
+  [[nodiscard]] MeasuringPlace place(std::function<bool()> stop = [] { return false; }) const {
+    return {.gpu_uuid = "GPU-fake-0",
+            .scratch = scratch(),
+            .mps_folder = mps_folder(),
+            .stop = std::move(stop)};
+  }
+
+  // A seat of a new workload, or of one of that name.
+  Seat seat(const std::string& name, Mechanism mechanism = Mechanism::Mps) {
+    std::size_t at = 0;
+    while (at < plan_.workloads.size() && plan_.workloads[at].name != name) {
+      ++at;
+    }
+    if (at == plan_.workloads.size()) {
+      plan_.workloads.emplace_back().name = name;
+    }
+    return {.workload = at, .mechanism = mechanism};
+  }
+
+  // The first reason for which one of these seats is not there; "" when all are.
+  static std::string why_not(WorkerPool& pool, const std::vector<Seat>& seats) {
+    const auto seated = pool.seat(seats);
+    EXPECT_TRUE(seated.has_value()) << seated.error().message;
+    return seated->has_value() ? "" : seated->error().reason;
+  }
+
+  // Gone, or a corpse that nobody has looked at.
+  static bool dead(pid_t pid) {
+    const auto stat = std::filesystem::path("/proc") / std::to_string(pid) / "stat";
+    std::string words(512, ' ');
+    std::FILE* file = std::fopen(stat.c_str(), "r");
+    if (file == nullptr) {
+      return true;
+    }
+    words.resize(std::fread(words.data(), 1, words.size(), file));
+    std::fclose(file);
+    return words.find(") Z ") != std::string::npos;
+  }
+
+  static bool dies_within(pid_t pid, double seconds) {
+    const Stopwatch waited;
+    while (!dead(pid) && waited.seconds() < seconds) {
+      pause_for(std::chrono::milliseconds(10));
+    }
+    return dead(pid);
+  }
+
+  TemporaryFolder folder_;
+  Plan plan_;
+  FakeTelemetry telemetry_{two_fake_gpus()};
+};
+
+}  // namespace carpool

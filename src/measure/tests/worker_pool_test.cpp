@@ -1,0 +1,199 @@
+#include "measure/worker_pool.hpp"
+
+#include <fstream>
+#include <optional>
+#include <sstream>
+
+#include "measure/tests/measuring_test.hpp"
+
+namespace carpool {
+namespace {
+
+std::string environment_of(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/environ");
+  std::stringstream out;
+  out << file.rdbuf();
+  return out.str();
+}
+
+bool has(const std::string& environment, const std::string& entry) {
+  const std::string text = '\0' + environment;
+  return text.find('\0' + entry + '\0') != std::string::npos;
+}
+
+using WorkerPoolTest = MeasuringTest;
+
+TEST_F(WorkerPoolTest, WhoIsReadyStaysAndNothingIsLeftBehind) {
+  const Seat a = seat("ms5-one");
+  const Seat b = seat("ms5-two");
+  pid_t first = 0;
+  {
+    WorkerPool pool(plan_, place());
+    ASSERT_TRUE(pool.prepare({.seats = {a, b}, .cells = {}}).has_value());
+    first = pool.pid_of(a);
+    EXPECT_EQ(why_not(pool, {a, b}), "");
+    EXPECT_EQ(why_not(pool, {a}), "");
+    EXPECT_EQ(pool.pid_of(a), first);
+    EXPECT_TRUE(std::filesystem::exists(mps_folder()));
+    ASSERT_TRUE(pool.prepare({.seats = {a}, .cells = {}}).has_value());
+    EXPECT_FALSE(pool.present(b));
+    EXPECT_EQ(pool.pid_of(a), first);
+  }
+  EXPECT_TRUE(dead(first));
+  EXPECT_FALSE(std::filesystem::exists(mps_folder()));
+  EXPECT_TRUE(std::filesystem::is_empty(scratch()));
+}
+
+TEST_F(WorkerPoolTest, LimitsAreInTheWorkersEnvironment) {
+  Seat limited = seat("ms5");
+  limited.thread_percentage = 25.0;
+  limited.low_priority = true;
+  const Seat plain = seat("ms5");
+  WorkerPool pool(plan_, place());
+  ASSERT_EQ(why_not(pool, {limited, plain}), "");
+  const std::string with = environment_of(pool.pid_of(limited));
+  EXPECT_TRUE(has(with, "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=25")) << with;
+  EXPECT_TRUE(has(with, "CUDA_MPS_CLIENT_PRIORITY=1")) << with;
+  const std::string without = environment_of(pool.pid_of(plain));
+  EXPECT_EQ(without.find("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"), std::string::npos);
+}
+
+TEST_F(WorkerPoolTest, WithoutMpsNoDaemonIsStartedOrFound) {
+  const Seat a = seat("ms5", Mechanism::TimeSlicing);
+  WorkerPool pool(plan_, place());
+  ASSERT_EQ(why_not(pool, {a}), "");
+  const std::string environment = environment_of(pool.pid_of(a));
+  EXPECT_TRUE(has(environment, "CUDA_VISIBLE_DEVICES=GPU-fake-0"));
+  EXPECT_TRUE(has(environment, "CUDA_MPS_PIPE_DIRECTORY=" + (scratch() / "no-mps").string()));
+  EXPECT_FALSE(std::filesystem::exists(mps_folder()));
+}
+
+TEST_F(WorkerPoolTest, AWorkerThatNeverGetsReadyIsTriedTwice) {
+  plan_.workers.start_seconds = 0.3;
+  const Seat mute = seat("mute");
+  const Seat well = seat("ms5");
+  WorkerPool pool(plan_, place());
+  EXPECT_EQ(why_not(pool, {mute}), "start-timeout");
+  EXPECT_EQ(why_not(pool, {well, mute}), "start-timeout");
+  const Stopwatch spent;
+  EXPECT_EQ(why_not(pool, {mute}), "start-timeout");
+  EXPECT_LT(spent.seconds(), 0.2);
+  EXPECT_EQ(why_not(pool, {well}), "");
+}
+
+TEST_F(WorkerPoolTest, AProgramThatIsNotThereIsTheWorkloadsTrouble) {
+  plan_.command = {"/nonexistent/program"};
+  WorkerPool pool(plan_, place());
+  const std::vector<Seat> seats = {seat("a")};
+  const auto seated = pool.seat(seats);
+  ASSERT_TRUE(seated.has_value() && !seated->has_value());
+  EXPECT_EQ(seated->error().reason, "crash");
+  EXPECT_NE(seated->error().message.find("/nonexistent/program"), std::string::npos);
+}
+
+TEST_F(WorkerPoolTest, WithoutMpsProgramItIsOurTrouble) {
+  ::setenv("CARPOOL_MPS_CONTROL", "/nonexistent/mps", 1);
+  WorkerPool pool(plan_, place());
+  const std::vector<Seat> seats = {seat("a")};
+  EXPECT_FALSE(pool.seat(seats).has_value());
+  EXPECT_FALSE(pool.prepare({.seats = seats, .cells = {}}).has_value());
+}
+
+TEST_F(WorkerPoolTest, AskedToStopItDoesNotWaitForTheStart) {
+  plan_.workers.end_seconds = 60.0;
+  std::optional<Stopwatch> spent;
+  {
+    WorkerPool pool(plan_, place([] { return true; }));
+    spent.emplace();
+    EXPECT_EQ(why_not(pool, {seat("mute")}), kStopped);
+    EXPECT_EQ(why_not(pool, {seat("mute"), seat("die1")}), kStopped);
+  }
+  EXPECT_LT(spent->seconds(), 5.0);
+}
+
+TEST_F(WorkerPoolTest, WhoFindsNoMemoryGetsAnotherChanceWithoutTheOthers) {
+  const Seat greedy = seat("ms5-crowded");
+  const Seat other = seat("ms5");
+  WorkerPool pool(plan_, place());
+  ASSERT_EQ(why_not(pool, {other}), "");
+  EXPECT_EQ(why_not(pool, {greedy}), "");
+  EXPECT_FALSE(pool.present(other));
+}
+
+TEST_F(WorkerPoolTest, AGroupThatDoesNotFitLeavesItsMembersTheirChances) {
+  const Seat greedy = seat("ms5-crowded");
+  const Seat other = seat("ms5");
+  WorkerPool pool(plan_, place());
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_EQ(why_not(pool, {other}), "");
+    EXPECT_EQ(why_not(pool, {other, greedy}), kOutOfMemory);
+  }
+  EXPECT_EQ(why_not(pool, {greedy}), "");
+}
+
+TEST_F(WorkerPoolTest, WhoDiesWhileHeldIsNoticedBeforeTheNextWindow) {
+  const Seat a = seat("ms5-diesheld");
+  WorkerPool pool(plan_, place());
+  ASSERT_EQ(why_not(pool, {a}), "");
+  const pid_t first = pool.pid_of(a);
+  ASSERT_TRUE(dies_within(first, 10.0));
+  ASSERT_EQ(why_not(pool, {a}), "");
+  EXPECT_NE(pool.pid_of(a), first);
+}
+
+TEST_F(WorkerPoolTest, AFaultedServerLosesAllItsClientsAndIsServedAnew) {
+  const Seat culprit = seat("ms5-fault2");
+  const Seat bystander = seat("ms5");
+  WorkerPool pool(plan_, place());
+  const std::vector<Seat> seats = {culprit, bystander};
+  const auto seated = pool.seat(seats);
+  ASSERT_TRUE(seated.has_value() && seated->has_value());
+  const pid_t before = pool.pid_of(bystander);
+  (**seated)[0]->give(StepOrder::Run);
+  ASSERT_TRUE(dies_within(pool.pid_of(culprit), 10.0));
+  EXPECT_EQ(why_not(pool, {bystander}), "");
+  EXPECT_NE(pool.pid_of(bystander), before);
+  EXPECT_TRUE(dead(before));
+}
+
+TEST_F(WorkerPoolTest, WhoDoesNotEndIsKilled) {
+  const Seat deaf = seat("ms5-deaf2");
+  WorkerPool pool(plan_, place());
+  const std::vector<Seat> seats = {deaf};
+  const auto seated = pool.seat(seats);
+  ASSERT_TRUE(seated.has_value() && seated->has_value());
+  const pid_t pid = pool.pid_of(deaf);
+  (**seated)[0]->give(StepOrder::Run);
+  pause_for(std::chrono::milliseconds(100));
+  const Stopwatch spent;
+  pool.drop(seats);
+  EXPECT_TRUE(dead(pid));
+  EXPECT_LT(spent.seconds(), 3.0);
+  EXPECT_FALSE(pool.present(deaf));
+}
+
+TEST_F(WorkerPoolTest, WorkloadsUnderStreamsLiveAndDieInOneProcess) {
+  const Seat a = seat("ms5-one", Mechanism::Streams);
+  const Seat b = seat("ms5-two", Mechanism::Streams);
+  const Seat dying = seat("ms5-die2", Mechanism::Streams);
+  WorkerPool pool(plan_, place());
+  ASSERT_TRUE(pool.prepare({.seats = {a, b, dying}, .cells = {}}).has_value());
+  ASSERT_EQ(why_not(pool, {a, b}), "");
+  const pid_t first = pool.pid_of(a);
+  EXPECT_NE(first, pool.pid_of(b));  // as their step files say
+
+  const std::vector<Seat> seats = {dying};
+  const auto seated = pool.seat(seats);
+  ASSERT_TRUE(seated.has_value() && seated->has_value());
+  (**seated)[0]->give(StepOrder::Run);
+  ASSERT_TRUE(dies_within(first, 10.0));
+  ASSERT_EQ(why_not(pool, {a}), "");
+  EXPECT_FALSE(pool.present(b));
+  // One new process for both: what is there already does not count.
+  const pid_t alone = pool.pid_of(a);
+  ASSERT_EQ(why_not(pool, {a, b}), "");
+  EXPECT_NE(pool.pid_of(a), alone);
+}
+
+}  // namespace
+}  // namespace carpool

@@ -1,0 +1,46 @@
+#include "measure/worker_command.hpp"
+
+#include <string_view>
+
+namespace carpool {
+namespace {
+
+void replace_all(std::string& text, std::string_view what, std::string_view with) {
+  for (std::size_t at = text.find(what); at != std::string::npos;
+       at = text.find(what, at + with.size())) {
+    text.replace(at, what.size(), with);
+  }
+}
+
+}  // namespace
+
+Command worker_command(const Plan& plan, const Seat& seat) {
+  const PlannedWorkload& workload = plan.workloads[seat.workload];
+  Command command;
+  command.argv = workload.command.empty() ? plan.command : workload.command;
+  for (std::string& argument : command.argv) {
+    replace_all(argument, "{workload}", workload.name);
+  }
+  return command;
+}
+
+Command streams_command(const Plan& plan, std::span<const Seat> seats) {
+  Command command;
+  for (const std::string& argument : plan.streams_command) {
+    if (argument != "{workloads}") {
+      command.argv.push_back(argument);
+      continue;
+    }
+    for (const Seat& seat : seats) {
+      command.argv.push_back(plan.workloads[seat.workload].name);
+    }
+  }
+  return command;
+}
+
+std::map<std::string, std::string> environment_without_mps(const std::string& gpu_uuid,
+                                                           const std::filesystem::path& nowhere) {
+  return {{"CUDA_VISIBLE_DEVICES", gpu_uuid}, {"CUDA_MPS_PIPE_DIRECTORY", nowhere.string()}};
+}
+
+}  // namespace carpool

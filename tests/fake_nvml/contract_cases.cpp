@@ -1,0 +1,18 @@
+// The contract suite over the real reader of the fake driver.
+#include "base/clock.hpp"
+#include "gpu/nvml/nvml_telemetry.hpp"
+#include "gpu/tests/telemetry_contract.hpp"
+
+namespace carpool {
+
+std::vector<TelemetryCase> telemetry_cases() {
+  const auto wait = [](TelemetrySource&, std::chrono::milliseconds span) { pause_for(span); };
+  return {
+      {.name = "Nvml", .open = [] { return open_nvml(); }, .pass = wait},
+      {.name = "NvmlOfAnOldDriver",
+       .open = [] { return open_nvml({FAKE_NVML_OLD_LIBRARY}); },
+       .pass = wait},
+  };
+}
+
+}  // namespace carpool

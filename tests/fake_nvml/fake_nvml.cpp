@@ -1,0 +1,317 @@
+// A stand-in for the driver's libnvidia-ml.so.1 with the functions that src/gpu/nvml/ calls and the
+// vendor's names, layouts and codes. What it tells is set by settings.hpp; without settings there
+// are two GPUs "Fake H200". FAKE_NVML_OLD makes a driver of before GPM, MPS lists and newer
+// layouts.
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "gpu/nvml/abi.hpp"
+#include "settings.hpp"
+
+using namespace carpool::nvml;  // NOLINT(google-build-using-namespace): the layouts are its
+using fake_nvml::Settings;
+
+struct carpool::nvml::OpaqueDevice {
+  unsigned gpu = 0;
+  int slice = -1;  // of MIG; -1: the whole GPU
+};
+struct carpool::nvml::OpaqueGpmSample {
+  unsigned gpu = 0;
+};
+
+namespace {
+
+constexpr unsigned kMostGpus = 16;
+constexpr unsigned kMostSlices = 7;
+
+// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): a driver has a state
+std::atomic<int> g_users{0};
+std::atomic<unsigned long long> g_energy_calls{0};
+OpaqueDevice g_devices[kMostGpus][kMostSlices + 1];
+// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
+
+// The code that this function was told to return, or whether the library was started at all.
+Return told(const Settings& settings, const char* function) {
+  const auto code = static_cast<Return>(settings.number(std::string("fail.") + function, kSuccess));
+  return code == kSuccess && g_users.load() == 0 ? kUninitialized : code;
+}
+
+Return put(const std::string& text, char* out, unsigned room) {
+  if (text.size() + 1 > room) {
+    return kInsufficientSize;
+  }
+  std::memcpy(out, text.c_str(), text.size() + 1);
+  return kSuccess;
+}
+
+// One value of a GPU: `out` gets the setting, or the default.
+template <class T>
+Return value(const char* function,
+             const OpaqueDevice* device,
+             const char* key,
+             unsigned long long fallback,
+             T* out) {
+  const Settings settings = Settings::current();
+  if (const Return code = told(settings, function); code != kSuccess) {
+    return code;
+  }
+  *out = static_cast<T>(settings.number_of(device->gpu, key, fallback));
+  return kSuccess;
+}
+
+Return list(const char* function,
+            const OpaqueDevice* device,
+            const char* key,
+            unsigned* count,
+            ProcessInfo* out) {
+  const Settings settings = Settings::current();
+  if (const Return code = told(settings, function); code != kSuccess) {
+    return code;
+  }
+  const std::vector<std::string> words = settings.words_of(device->gpu, key);
+  const auto room = *count;
+  *count = static_cast<unsigned>(words.size());
+  if (words.size() > room) {
+    return kInsufficientSize;
+  }
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::size_t colon = words[i].find(':');
+    const std::string bytes = words[i].substr(colon + 1);
+    out[i] = {.pid = static_cast<unsigned>(std::stoul(words[i].substr(0, colon))),
+              .used_memory = bytes == "-" ? kValueNotAvailable : std::stoull(bytes)};
+  }
+  return kSuccess;
+}
+
+unsigned long long total_memory(const Settings& settings, const OpaqueDevice* device) {
+  constexpr unsigned long long kH200 = 150'754'820'096;
+  const auto whole = settings.number_of(device->gpu, "memory_total", kH200);
+  return device->slice < 0 ? whole : whole / kMostSlices;
+}
+
+}  // namespace
+
+// NOLINTBEGIN(readability-identifier-naming,misc-use-internal-linkage): the vendor's names
+extern "C" {
+
+Return nvmlInit_v2() {
+  const auto code = static_cast<Return>(Settings::current().number("fail.nvmlInit_v2", kSuccess));
+  if (code == kSuccess) {
+    ++g_users;
+  }
+  return code;
+}
+
+Return nvmlShutdown() {
+  return g_users.fetch_sub(1) > 0 ? kSuccess : kUninitialized;
+}
+
+const char* nvmlErrorString(Return code) {
+  return code == kSuccess ? "Success" : "an error of the fake driver";
+}
+
+Return nvmlSystemGetDriverVersion(char* out, unsigned room) {
+  return put(Settings::current().text("driver", "580.159.04"), out, room);
+}
+
+Return nvmlDeviceGetCount_v2(unsigned* count) {
+  const Settings settings = Settings::current();
+  *count =
+      static_cast<unsigned>(std::min<unsigned long long>(settings.number("gpus", 2), kMostGpus));
+  return told(settings, "nvmlDeviceGetCount_v2");
+}
+
+Return nvmlDeviceGetHandleByIndex_v2(unsigned index, Device* device) {
+  const Settings settings = Settings::current();
+  if (index >= std::min<unsigned long long>(settings.number("gpus", 2), kMostGpus)) {
+    return kInvalidArgument;
+  }
+  *device = &g_devices[index][kMostSlices];
+  **device = {.gpu = index};
+  return told(settings, "nvmlDeviceGetHandleByIndex_v2");
+}
+
+Return nvmlDeviceGetName(Device device, char* out, unsigned room) {
+  const Settings settings = Settings::current();
+  if (const Return code = told(settings, "nvmlDeviceGetName"); code != kSuccess) {
+    return code;
+  }
+  std::string name = settings.text_of(device->gpu, "name", "Fake H200");
+  if (device->slice >= 0) {
+    name += " MIG " + settings.words_of(device->gpu, "mig")[static_cast<unsigned>(device->slice)];
+  }
+  return put(name, out, room);
+}
+
+Return nvmlDeviceGetUUID(Device device, char* out, unsigned room) {
+  const Settings settings = Settings::current();
+  if (const Return code = told(settings, "nvmlDeviceGetUUID"); code != kSuccess) {
+    return code;
+  }
+  const std::string number = std::to_string(device->gpu);
+  if (device->slice >= 0) {
+    return put("MIG-fake-" + number + "-" + std::to_string(device->slice), out, room);
+  }
+  return put(settings.text_of(device->gpu, "uuid", "GPU-fake-" + number), out, room);
+}
+
+Return nvmlDeviceGetPciInfo_v3(Device device, PciInfo* out) {
+  *out = {.domain = 0, .bus = device->gpu + 1};
+  const std::string bus = "00000000:0" + std::to_string(device->gpu + 1) + ":00.0";
+  return put(bus, out->bus_id.data(), static_cast<unsigned>(out->bus_id.size()));
+}
+
+Return nvmlDeviceGetCudaComputeCapability(Device, int* major, int* minor) {
+  *major = 9;
+  *minor = 0;
+  return told(Settings::current(), "nvmlDeviceGetCudaComputeCapability");
+}
+
+Return nvmlDeviceGetComputeMode(Device device, unsigned* mode) {
+  return value("nvmlDeviceGetComputeMode", device, "compute_mode", kComputeModeDefault, mode);
+}
+
+Return nvmlDeviceGetEnforcedPowerLimit(Device device, unsigned* milliwatts) {
+  return value("nvmlDeviceGetEnforcedPowerLimit", device, "power_limit_mw", 700'000, milliwatts);
+}
+
+Return nvmlDeviceGetMemoryInfo(Device device, Memory* out) {
+  const Settings settings = Settings::current();
+  out->total = total_memory(settings, device);
+  out->used = settings.number_of(device->gpu, "memory_used", 2'147'483'648);
+  out->free = out->total - out->used;
+  return told(settings, "nvmlDeviceGetMemoryInfo");
+}
+
+Return nvmlDeviceGetUtilizationRates(Device device, Utilization* out) {
+  const Return code = value("nvmlDeviceGetUtilizationRates", device, "utilization", 97, &out->gpu);
+  (void)value("nvmlDeviceGetUtilizationRates", device, "memory_utilization", 31, &out->memory);
+  return code;
+}
+
+Return nvmlDeviceGetPowerUsage(Device device, unsigned* milliwatts) {
+  return value("nvmlDeviceGetPowerUsage", device, "power_mw", 412'500, milliwatts);
+}
+
+// A joule more at each call: the fake has no clock.
+Return nvmlDeviceGetTotalEnergyConsumption(Device device, unsigned long long* millijoules) {
+  const Return code =
+      value("nvmlDeviceGetTotalEnergyConsumption", device, "energy_mj", 5'000'000'000, millijoules);
+  *millijoules += 1000 * g_energy_calls++;
+  return code;
+}
+
+Return nvmlDeviceGetClockInfo(Device device, unsigned type, unsigned* mhz) {
+  return type == kClockMemory ? value("nvmlDeviceGetClockInfo", device, "memory_clock", 3201, mhz)
+                              : value("nvmlDeviceGetClockInfo", device, "sm_clock", 1980, mhz);
+}
+
+Return nvmlDeviceGetTemperature(Device device, unsigned, unsigned* celsius) {
+  return value("nvmlDeviceGetTemperature", device, "temperature", 45, celsius);
+}
+
+Return nvmlDeviceGetCurrentClocksThrottleReasons(Device device, unsigned long long* bits) {
+  return value("nvmlDeviceGetCurrentClocksThrottleReasons", device, "clock_reasons", 0, bits);
+}
+
+Return nvmlDeviceGetComputeRunningProcesses_v2(Device device, unsigned* count, ProcessInfo* out) {
+  return list("nvmlDeviceGetComputeRunningProcesses_v2", device, "processes", count, out);
+}
+
+#ifndef FAKE_NVML_OLD
+
+Return nvmlDeviceGetMemoryInfo_v2(Device device, MemoryV2* out) {
+  constexpr unsigned long long kReserved = 629'145'600;
+  if (out->version != version_word<MemoryV2>(2)) {
+    return kVersionMismatch;
+  }
+  const Settings settings = Settings::current();
+  out->total = total_memory(settings, device);
+  out->reserved = kReserved;
+  out->used = settings.number_of(device->gpu, "memory_used", 2'147'483'648);
+  out->free = out->total - out->used - out->reserved;
+  return told(settings, "nvmlDeviceGetMemoryInfo_v2");
+}
+
+Return nvmlDeviceGetCurrentClocksEventReasons(Device device, unsigned long long* bits) {
+  return value("nvmlDeviceGetCurrentClocksEventReasons", device, "clock_reasons", 0, bits);
+}
+
+Return nvmlDeviceGetComputeRunningProcesses_v3(Device device, unsigned* count, ProcessInfo* out) {
+  return list("nvmlDeviceGetComputeRunningProcesses_v3", device, "processes", count, out);
+}
+
+Return nvmlDeviceGetMPSComputeRunningProcesses_v3(Device device,
+                                                  unsigned* count,
+                                                  ProcessInfo* out) {
+  return list("nvmlDeviceGetMPSComputeRunningProcesses_v3", device, "mps_processes", count, out);
+}
+
+Return nvmlDeviceGetMigMode(Device device, unsigned* current, unsigned* pending) {
+  const Settings settings = Settings::current();
+  *current = settings.words_of(device->gpu, "mig").empty() ? 0 : 1;
+  *pending = *current;
+  return told(settings, "nvmlDeviceGetMigMode");
+}
+
+Return nvmlDeviceGetMaxMigDeviceCount(Device, unsigned* count) {
+  *count = kMostSlices;
+  return told(Settings::current(), "nvmlDeviceGetMaxMigDeviceCount");
+}
+
+Return nvmlDeviceGetMigDeviceHandleByIndex(Device device, unsigned index, Device* slice) {
+  const Settings settings = Settings::current();
+  if (index >= std::min<std::size_t>(settings.words_of(device->gpu, "mig").size(), kMostSlices)) {
+    return kNotFound;
+  }
+  *slice = &g_devices[device->gpu][index];
+  **slice = {.gpu = device->gpu, .slice = static_cast<int>(index)};
+  return told(settings, "nvmlDeviceGetMigDeviceHandleByIndex");
+}
+
+Return nvmlGpmQueryDeviceSupport(Device device, GpmSupport* out) {
+  if (out->version != kGpmVersion) {
+    return kVersionMismatch;
+  }
+  return value("nvmlGpmQueryDeviceSupport", device, "gpm", 1, &out->supported);
+}
+
+Return nvmlGpmSampleAlloc(GpmSample* sample) {
+  *sample = new OpaqueGpmSample;
+  return told(Settings::current(), "nvmlGpmSampleAlloc");
+}
+
+Return nvmlGpmSampleFree(GpmSample sample) {
+  delete sample;
+  return kSuccess;
+}
+
+Return nvmlGpmSampleGet(Device device, GpmSample sample) {
+  sample->gpu = device->gpu;
+  return told(Settings::current(), "nvmlGpmSampleGet");
+}
+
+// Metric N is N percent or N MiB/s unless it is set.
+Return nvmlGpmMetricsGet(GpmMetricsGet* request) {
+  const Settings settings = Settings::current();
+  if (request->version != kGpmVersion) {
+    return kVersionMismatch;
+  }
+  if (request->from == nullptr || request->to == nullptr) {
+    return kInvalidArgument;
+  }
+  for (unsigned i = 0; i < request->count; ++i) {
+    const auto id = std::to_string(static_cast<unsigned>(request->metrics[i].id));
+    const std::string text = settings.text_of(request->to->gpu, "gpm." + id, id);
+    request->metrics[i].result = text == "-" ? kNotSupported : kSuccess;
+    request->metrics[i].value = std::strtod(text.c_str(), nullptr);
+  }
+  return told(settings, "nvmlGpmMetricsGet");
+}
+
+#endif
+}
+// NOLINTEND(readability-identifier-naming,misc-use-internal-linkage)

@@ -1,0 +1,64 @@
+"""What one step of training and of inference is, for every model.
+
+Inputs stay on the GPU and are the same in every step: what is measured is the GPU's work and the
+launching of it, not a data loader.
+"""
+
+from models.registry import Workload
+
+# Training on noise at an ordinary rate ends in NaN sooner or later.
+LEARNING_RATE = 1e-5
+
+
+def on_gpu():
+    """What is built inside is made on the GPU: filling weights there is quick."""
+    import torch
+    return torch.device("cuda")
+
+
+def optimizer_of(model, kind):
+    import torch
+    makers = {
+        "adamw": lambda weights: torch.optim.AdamW(weights, lr=LEARNING_RATE),
+        "momentum": lambda weights: torch.optim.SGD(weights, lr=LEARNING_RATE, momentum=0.9),
+        "sgd": lambda weights: torch.optim.SGD(weights, lr=LEARNING_RATE),
+        "adadelta": lambda weights: torch.optim.Adadelta(weights, lr=LEARNING_RATE),
+    }
+    return makers[kind](model.parameters())
+
+
+def training(spec, model, loss_of, optimizer="adamw", clip=None):
+    """loss_of(model) is the loss of one batch; in bf16 it is computed under autocast."""
+    import torch
+    model.train().cuda()  # a few weights ignore on_gpu(): XLNet's relative positions
+    weights = list(model.parameters())
+    update = optimizer_of(model, optimizer)
+    mixed = spec.dtype == "bf16"
+
+    def step():
+        with torch.autocast("cuda", dtype=torch.bfloat16, enabled=mixed):
+            loss = loss_of(model)
+        loss.backward()
+        if clip is not None:
+            torch.nn.utils.clip_grad_norm_(weights, clip)
+        update.step()
+        update.zero_grad(set_to_none=True)
+
+    return Workload(step, units=spec.batch, depth=2)
+
+
+def inference_dtype(spec):
+    import torch
+    return torch.bfloat16 if spec.dtype == "bf16" else torch.float32
+
+
+def inference(spec, model, answer):
+    """answer(model) is one batch of requests; the caller's inputs have inference_dtype()."""
+    import torch
+    model.eval().to(inference_dtype(spec))
+
+    @torch.inference_mode()
+    def step():
+        answer(model)
+
+    return Workload(step, units=spec.batch, depth=1)

@@ -1,0 +1,118 @@
+"""Names of workloads, and what stands behind them.
+
+A name carries everything that decides how a workload behaves: model.task.bBATCH.dtype, as in
+bert-base.train.b8.fp32.
+"""
+
+import dataclasses
+import difflib
+import re
+from typing import Callable
+
+DTYPES = ("fp32", "tf32", "bf16")
+FULL_PRECISION = ("fp32", "tf32")
+TASKS = {
+    "train": "forward, backward, optimiser",
+    "infer": "one batch of requests, answered before the next",
+    "decode": "one generated token for each sequence of the batch",
+}
+
+_NAME = re.compile(r"(?P<model>[a-z0-9-]+)\.(?P<task>[a-z]+)"
+                   r"(?:\.b(?P<batch>[1-9][0-9]*))?(?:\.(?P<dtype>[a-z]+[0-9]+))?")
+
+
+class BadName(ValueError):
+    """A name that is no workload; the message says what is known instead."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Spec:
+    """One workload, fully said."""
+
+    model: str
+    task: str
+    batch: int
+    dtype: str
+
+    @property
+    def name(self):
+        return f"{self.model}.{self.task}.b{self.batch}.{self.dtype}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Workload:
+    """A workload that is built: step() queues one step of GPU work and need not wait for it."""
+
+    step: Callable[[], None]
+    units: float
+    depth: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Entry:
+    """A model and a task, with the batch that it is listed with."""
+
+    model: str
+    task: str
+    batch: int
+    about: str
+    source: str
+    build: Callable[[Spec], Workload]
+    dtypes: tuple = DTYPES
+    unit: str = "samples"
+
+    @property
+    def key(self):
+        return f"{self.model}.{self.task}"
+
+    @property
+    def spec(self):
+        return Spec(self.model, self.task, self.batch, self.dtypes[0])
+
+    def as_json(self):
+        return {"name": self.spec.name, "model": self.model, "task": self.task, "batch": self.batch,
+                "dtypes": list(self.dtypes), "unit": self.unit, "source": self.source,
+                "about": self.about}
+
+
+class Registry:
+    """All entries, found by name."""
+
+    def __init__(self, entries):
+        self.entries = tuple(entries)
+        self._by_key = {entry.key: entry for entry in self.entries}
+
+    def parse(self, name, batch=None, dtype=None):
+        """The workload of this name; batch and dtype stand in where the name does not say."""
+        match = _NAME.fullmatch(name)
+        if match is None:
+            raise BadName(f"{name}: expected model.task.bBATCH.dtype, as in gpt2.train.b8.fp32")
+        entry = self._entry(f"{match['model']}.{match['task']}")
+        batch = _agreed(name, "batch", int(match["batch"]) if match["batch"] else None, batch)
+        dtype = _agreed(name, "dtype", match["dtype"], dtype)
+        spec = Spec(entry.model, entry.task, batch or entry.batch, dtype or entry.dtypes[0])
+        if spec.batch < 1:
+            raise BadName(f"{name}: a batch of {spec.batch}")
+        if spec.dtype not in entry.dtypes:
+            known = ", ".join(entry.dtypes)
+            raise BadName(f"{name}: {entry.key} runs in {known}, not {spec.dtype}")
+        return spec
+
+    def build(self, spec):
+        return self._entry(f"{spec.model}.{spec.task}").build(spec)
+
+    def unit(self, spec):
+        return self._entry(f"{spec.model}.{spec.task}").unit
+
+    def _entry(self, key):
+        if key in self._by_key:
+            return self._by_key[key]
+        near = difflib.get_close_matches(key, self._by_key, n=3)
+        hint = f"did you mean {' or '.join(near)}?" if near else "--list shows what there is"
+        raise BadName(f"{key}: no such workload; {hint}")
+
+
+def _agreed(name, what, said, asked):
+    if said is not None and asked is not None and said != asked:
+        raise BadName(f"{name} says {what} {said}, --{what} says {asked}")
+    return said if said is not None else asked

@@ -1,0 +1,140 @@
+"""Builds workloads and runs them on the GPU; the part of run.py that needs PyTorch."""
+
+import gc
+import json
+import os
+import threading
+import time
+import warnings
+
+# Nothing is downloaded; asking would only cost time at the start.
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+# The package first: it remembers who started this program, and PyTorch takes its time.
+import carpool  # noqa: E402
+from models import REGISTRY  # noqa: E402
+
+import torch  # noqa: E402
+
+WARM_UP_STEPS = 3
+CHECK_STEPS = 3
+CPU_THREADS = 2
+
+
+def prepare(spec):
+    """Process-wide settings that a name implies."""
+    torch.manual_seed(0)
+    # Many workloads share the machine's cores, and none computes on them.
+    torch.set_num_threads(CPU_THREADS)
+    # Off: the choice of algorithm would depend on who else runs while the workload starts.
+    torch.backends.cudnn.benchmark = False
+    with warnings.catch_warnings():
+        # The older names of these settings, which every version of PyTorch understands.
+        warnings.simplefilter("ignore", UserWarning)
+        torch.backends.cuda.matmul.allow_tf32 = spec.dtype == "tf32"
+        torch.backends.cudnn.allow_tf32 = spec.dtype == "tf32"
+
+
+def build_warm(spec):
+    """The workload, with the first, slow steps behind it."""
+    workload = REGISTRY.build(spec)
+    for _ in range(WARM_UP_STEPS):
+        workload.step()
+    torch.cuda.current_stream().synchronize()
+    # What building left behind is not looked through again in the midst of a step.
+    gc.collect()
+    gc.freeze()
+    return workload
+
+
+def repeat(spec, workload, steps):
+    """Steps until somebody ends it, or so many; then tells how fast they were."""
+    if steps is None:
+        while True:
+            workload.step()
+            carpool.step()
+    started = time.perf_counter()
+    for _ in range(steps):
+        workload.step()
+        carpool.step()
+    torch.cuda.current_stream().synchronize()
+    return report(spec, workload, steps, time.perf_counter() - started)
+
+
+def report(spec, workload, steps, seconds):
+    return {"name": spec.name, "steps": steps, "ms_per_step": 1000 * seconds / steps,
+            "units_per_s": workload.units * steps / seconds, "unit": REGISTRY.unit(spec),
+            "peak_mib": torch.cuda.max_memory_reserved() / 2**20}
+
+
+def run(spec, steps):
+    prepare(spec)
+    workload = build_warm(spec)
+    carpool.configure(depth=workload.depth, units=workload.units)
+    return repeat(spec, workload, steps)
+
+
+def run_in_streams(specs, steps):
+    """One thread and stream each. Backward passes share PyTorch's one thread for them."""
+    prepare(specs[0])
+    reports = [None] * len(specs)
+    building = threading.Lock()
+    all_warm = threading.Barrier(len(specs))
+
+    def work(slot, spec):
+        with torch.cuda.stream(torch.cuda.Stream()):
+            with building:
+                workload = build_warm(spec)
+            carpool.configure(depth=workload.depth, units=workload.units, slot=slot)
+            all_warm.wait()
+            reports[slot] = repeat(spec, workload, steps)
+
+    threads = [threading.Thread(target=work, args=item) for item in enumerate(specs)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return [entry for entry in reports if entry is not None]
+
+
+def check(specs, steps, as_json):
+    """Tries each for a few steps and says how it went; 1 if any failed."""
+    torch.cuda.init()  # Its memory statistics are not there before.
+    width = max(len(spec.name) for spec in specs)
+    if not as_json:
+        print(f"{'workload':{width}}  {'ms/step':>10}  {'peak MiB':>9}", flush=True)
+    results = []
+    for spec in specs:
+        results.append(try_one(spec, steps))
+        if not as_json:
+            print(check_line(results[-1], width), flush=True)
+    if as_json:
+        print(json.dumps(results))
+    failed = sum("error" in result for result in results)
+    if not as_json:
+        print(f"{len(results) - failed} of {len(results)} run")
+    return 1 if failed else 0
+
+
+def try_one(spec, steps):
+    """A report, or what went wrong. Everything of the workload is gone when it returns."""
+    release()
+    torch.cuda.reset_peak_memory_stats()
+    try:
+        prepare(spec)
+        return repeat(spec, build_warm(spec), steps)
+    except Exception as error:  # Whatever a library raises is the answer asked for.
+        first_line = (str(error).splitlines() or [""])[0]
+        return {"name": spec.name, "error": f"{type(error).__name__}: {first_line}"}
+
+
+def release():
+    gc.unfreeze()
+    gc.collect()
+    torch.cuda.empty_cache()
+
+
+def check_line(result, width):
+    if "error" in result:
+        return f"{result['name']:{width}}  {result['error']}"
+    return f"{result['name']:{width}}  {result['ms_per_step']:10.3f}  {result['peak_mib']:9.0f}"
