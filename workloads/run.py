@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Runs one of Carpool's workloads: random weights, random inputs, no downloads, one GPU.
 
-A name is model.task.bBATCH.dtype, as in bert-base.train.b8.fp32; what it leaves out is filled in
-from --batch and --dtype, then from what --list shows. A workload warms up and then runs until it is
+A name is model.task.bBATCH.dtype, as in bert-base.train.b8.fp32, with .graph behind it for steps
+that are replayed as a CUDA graph; what it leaves out is filled in from --batch and --dtype, then
+from what --list shows. A workload warms up and then runs until it is
 ended, by a watcher (CARPOOL_STEP_FILE) or by hand, or for --steps.
 
 Exit status: 0 done, 1 failed, 2 a wrong command line, 3 out of GPU memory.
@@ -97,7 +98,8 @@ def print_list(as_json):
     for entry in REGISTRY.entries:
         dtypes = ",".join(entry.dtypes)
         print(f"{entry.spec.name:{width}}  {dtypes:14}  {entry.about} [{entry.source}]")
-    print("\nNames are model.task.bBATCH.dtype; any batch that fits. Tasks:")
+    print("\nNames are model.task.bBATCH.dtype, with .graph for steps that are replayed as a CUDA\n"
+          "graph (not where a step waits for the GPU); any batch that fits. Tasks:")
     for task, about in TASKS.items():
         print(f"  {task:7} {about}")
 

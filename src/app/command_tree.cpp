@@ -58,7 +58,8 @@ void add_goal(CLI::App& command, GoalOptions& options) {
   command
       .add_option("--weights",
                   options.weights,
-                  "Weight of each member for the objective weighted: the primary first")
+                  "Weight of each member for the objective weighted, the primary first "
+                  "(default: 1, and 0.5 for all others)")
       ->delimiter(',')
       ->type_name("W,W");
   command.add_option("--memory", options.memory_gib, "Memory of one GPU (default: no limit)")

@@ -70,7 +70,13 @@ Result<std::string> read_file(const std::filesystem::path& path) {
   return content;
 }
 
-Result<void> write_file(const std::filesystem::path& path, std::string_view content) {
+Result<void> write_file(const std::filesystem::path& named, std::string_view content) {
+  // What a link points to is replaced, not the link.
+  std::error_code unresolved;
+  std::filesystem::path path = std::filesystem::canonical(named, unresolved);
+  if (unresolved) {
+    path = named;
+  }
   struct stat existing = {};
   if (::stat(path.c_str(), &existing) == 0 && !S_ISREG(existing.st_mode)) {
     return fail(ErrorCode::Internal,

@@ -15,7 +15,8 @@ inline constexpr std::size_t kMaxFileBytes = std::size_t{256} << 20U;
 // The content of a regular file of at most kMaxFileBytes.
 [[nodiscard]] Result<std::string> read_file(const std::filesystem::path& path);
 
-// Writes beside the target, syncs, renames over it, and syncs the folder.
-[[nodiscard]] Result<void> write_file(const std::filesystem::path& path, std::string_view content);
+// Writes beside the target, syncs, renames over it, and syncs the folder. Where the name is a link
+// to a file, that file is the target.
+[[nodiscard]] Result<void> write_file(const std::filesystem::path& named, std::string_view content);
 
 }  // namespace carpool

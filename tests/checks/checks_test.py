@@ -117,6 +117,11 @@ class SourceRules(CheckTest):
         self.write("src/core/it.cpp", '#include <map>\n#include "core/it.hpp"\n')
         self.assert_finds(source_rules, 'it.cpp:1: the first #include is not "core/it.hpp"')
 
+    def test_finds_two_types_of_one_name(self):
+        self.write("src/base/a.hpp", CLEAN_HEADER + "namespace carpool {\nstruct Twice {\n};\n}\n")
+        self.write("src/core/b.hpp", CLEAN_HEADER + "namespace carpool {\nclass Twice final {\n};\n}\n")
+        self.assert_finds(source_rules, "carpool::Twice is defined in src/base/a.hpp too")
+
     def test_finds_clocks_and_sleeping(self):
         self.write("src/core/it.cpp", "Clock::now();\nsleep_for(1s);\n")
         self.assert_finds(source_rules, "it.cpp:1: reads a clock", "it.cpp:2: reads a clock")

@@ -25,6 +25,9 @@ CLOCKS_ALLOWED = {
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+([<"][^>"]+[>"])', re.MULTILINE)
 OPEN_END = re.compile(r"\b(TODO|FIXME|XXX)\b(?!\(#\d+\))")
+# At the left margin: what is indented lies in another type.
+TYPE = re.compile(r"^(?:struct|class|enum class)\s+(\w+)[^;]*\{", re.MULTILINE)
+NAMESPACE = re.compile(r"^namespace\s+([\w:]+)\s*\{", re.MULTILINE)
 MACHINE_PATH = re.compile(r"(?<![\w.])/(work|home|root|tmp|Users)/\w")
 
 
@@ -55,6 +58,23 @@ def own_header_first(root, path, text):
         yield path, 1, f"the first #include is not {expected}"
 
 
+def types_of(text):
+    """Names with their namespace of the types that a header defines."""
+    namespace = NAMESPACE.search(text)
+    for match in TYPE.finditer(text):
+        yield f"{namespace[1] if namespace else ''}::{match[1]}", text.count("\n", 0, match.start()) + 1
+
+
+def one_definition(root):
+    """Two types of one name break the program without a word from compiler or linker."""
+    seen = {}
+    for path in tree.files(root, ["src"], (".hpp",)):
+        for name, line in types_of(path.read_text(encoding="utf-8")):
+            if name in seen:
+                yield path, line, f"{name} is defined in {seen[name].relative_to(root)} too"
+            seen.setdefault(name, path)
+
+
 def find(root):
     own_rules = root / "tests" / "checks"
     texts = [
@@ -74,6 +94,7 @@ def find(root):
         if path.suffix == ".hpp" and "#pragma once" not in lines:
             yield path, 1, "no #pragma once"
         yield from own_header_first(root, path, text)
+    yield from one_definition(root)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from models.text import GPT2_SIZES, gpt2
 PROMPT = 32
 # Tokens after the prompt before a new text begins. Later tokens cost more: a window of a second must
 # see several texts, or its speed depends on where in a text it opened.
-LENGTH = 32
+LENGTH = 16
 
 
 def _decode(spec):
@@ -25,7 +25,7 @@ def _decode(spec):
         tokens, cache = output.logits[:, -1:].argmax(-1), output.past_key_values
         written += 1
 
-    return loops.inference(spec, model, answer)
+    return loops.inference(spec, model, answer, period=LENGTH)
 
 
 ENTRIES = tuple(

@@ -16,10 +16,11 @@ def on_gpu():
     return torch.device("cuda")
 
 
-def optimizer_of(model, kind):
+def optimizer_of(model, kind, graph):
     import torch
     makers = {
-        "adamw": lambda weights: torch.optim.AdamW(weights, lr=LEARNING_RATE),
+        # In a graph its count of steps has to live on the GPU.
+        "adamw": lambda weights: torch.optim.AdamW(weights, lr=LEARNING_RATE, capturable=graph),
         "momentum": lambda weights: torch.optim.SGD(weights, lr=LEARNING_RATE, momentum=0.9),
         "sgd": lambda weights: torch.optim.SGD(weights, lr=LEARNING_RATE),
         "adadelta": lambda weights: torch.optim.Adadelta(weights, lr=LEARNING_RATE),
@@ -32,11 +33,12 @@ def training(spec, model, loss_of, optimizer="adamw", clip=None):
     import torch
     model.train().cuda()  # a few weights ignore on_gpu(): XLNet's relative positions
     weights = list(model.parameters())
-    update = optimizer_of(model, optimizer)
+    update = optimizer_of(model, optimizer, spec.graph)
     mixed = spec.dtype == "bf16"
 
     def step():
-        with torch.autocast("cuda", dtype=torch.bfloat16, enabled=mixed):
+        with torch.autocast("cuda", dtype=torch.bfloat16, enabled=mixed,
+                            cache_enabled=not spec.graph):
             loss = loss_of(model)
         loss.backward()
         if clip is not None:
@@ -52,8 +54,9 @@ def inference_dtype(spec):
     return torch.bfloat16 if spec.dtype == "bf16" else torch.float32
 
 
-def inference(spec, model, answer):
-    """answer(model) is one batch of requests; the caller's inputs have inference_dtype()."""
+def inference(spec, model, answer, period=1):
+    """answer(model) is one batch of requests, or one of period parts of it; the caller's inputs have
+    inference_dtype()."""
     import torch
     model.eval().to(inference_dtype(spec))
 
@@ -61,4 +64,4 @@ def inference(spec, model, answer):
     def step():
         answer(model)
 
-    return Workload(step, units=spec.batch, depth=1)
+    return Workload(step, units=spec.batch, depth=1, period=period)

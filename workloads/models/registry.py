@@ -1,7 +1,8 @@
 """Names of workloads, and what stands behind them.
 
 A name carries everything that decides how a workload behaves: model.task.bBATCH.dtype, as in
-bert-base.train.b8.fp32.
+bert-base.train.b8.fp32. With .graph behind it, its steps are replayed as a CUDA graph: launching one
+costs the CPU next to nothing, so that the workload's speed says nothing about the CPU's.
 """
 
 import dataclasses
@@ -18,7 +19,8 @@ TASKS = {
 }
 
 _NAME = re.compile(r"(?P<model>[a-z0-9-]+)\.(?P<task>[a-z]+)"
-                   r"(?:\.b(?P<batch>[1-9][0-9]*))?(?:\.(?P<dtype>[a-z]+[0-9]+))?")
+                   r"(?:\.b(?P<batch>[1-9][0-9]*))?(?:\.(?P<dtype>[a-z]+[0-9]+))?"
+                   r"(?P<graph>\.graph)?")
 
 
 class BadName(ValueError):
@@ -33,19 +35,25 @@ class Spec:
     task: str
     batch: int
     dtype: str
+    graph: bool = False
 
     @property
     def name(self):
-        return f"{self.model}.{self.task}.b{self.batch}.{self.dtype}"
+        graph = ".graph" if self.graph else ""
+        return f"{self.model}.{self.task}.b{self.batch}.{self.dtype}{graph}"
 
 
 @dataclasses.dataclass(frozen=True)
 class Workload:
-    """A workload that is built: step() queues one step of GPU work and need not wait for it."""
+    """A workload that is built: step() queues one step of GPU work and need not wait for it.
+
+    Every period steps it does the same again, from the same start.
+    """
 
     step: Callable[[], None]
     units: float
     depth: int
+    period: int = 1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,7 +98,8 @@ class Registry:
         entry = self._entry(f"{match['model']}.{match['task']}")
         batch = _agreed(name, "batch", int(match["batch"]) if match["batch"] else None, batch)
         dtype = _agreed(name, "dtype", match["dtype"], dtype)
-        spec = Spec(entry.model, entry.task, batch or entry.batch, dtype or entry.dtypes[0])
+        spec = Spec(entry.model, entry.task, batch or entry.batch, dtype or entry.dtypes[0],
+                    match["graph"] is not None)
         if spec.batch < 1:
             raise BadName(f"{name}: a batch of {spec.batch}")
         if spec.dtype not in entry.dtypes:

@@ -46,6 +46,16 @@ TEST_F(FileTest, WhatIsNoRegularFileIsNeverReplaced) {
   EXPECT_TRUE(std::filesystem::is_fifo(pipe));
 }
 
+TEST_F(FileTest, ALinkStaysAndWhatItPointsToIsReplaced) {
+  const auto target = folder_ / "target.json";
+  const auto link = folder_ / "link.json";
+  ASSERT_TRUE(write_file(target, "first").has_value());
+  std::filesystem::create_symlink(target, link);
+  ASSERT_TRUE(write_file(link, "second").has_value());
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_EQ(read_file(target), "second");
+}
+
 TEST_F(FileTest, WritingIntoAMissingFolderFails) {
   EXPECT_FALSE(write_file(folder_ / "no" / "file", "x").has_value());
 }
