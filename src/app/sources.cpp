@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/busy_line.hpp"
 #include "model/model_file.hpp"
 #include "model/registry.hpp"
 
@@ -105,7 +106,8 @@ Result<TrainingSet> gather_training_set(const Dataset& dataset, const ModelOptio
 
 Result<std::unique_ptr<ThroughputModel>> obtain_model(const ModelOptions& options,
                                                       const Dataset& dataset,
-                                                      const Config& config) {
+                                                      const Config& config,
+                                                      Progress::Show show) {
   if (options.model_file) {
     if (options.model) {
       return invalid_input("--model-file and --model exclude each other: the file says its kind");
@@ -122,6 +124,7 @@ Result<std::unique_ptr<ThroughputModel>> obtain_model(const ModelOptions& option
   if (!training) {
     return tl::unexpected(training.error());
   }
+  const BusyLine busy(fmt::format("training {} on {} rows", name, training->rows.size()), show);
   return (*kind)->train(*training);
 }
 

@@ -8,6 +8,7 @@
 
 #include "app/options.hpp"
 #include "base/config.hpp"
+#include "base/progress.hpp"
 #include "base/result.hpp"
 #include "dataset/dataset.hpp"
 #include "model/throughput_model.hpp"
@@ -26,7 +27,8 @@ namespace carpool {
 // Loads --model-file or trains --model (default: share) on the dataset.
 [[nodiscard]] Result<std::unique_ptr<ThroughputModel>> obtain_model(const ModelOptions& options,
                                                                     const Dataset& dataset,
-                                                                    const Config& config);
+                                                                    const Config& config,
+                                                                    Progress::Show show);
 
 // Index of a workload by name; an unknown name is an error that suggests the nearest.
 [[nodiscard]] Result<std::size_t> find_workload(const Dataset& dataset, const std::string& name);

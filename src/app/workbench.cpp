@@ -49,7 +49,8 @@ std::vector<std::size_t> Workbench::trained_workloads() const {
 
 Result<std::unique_ptr<Workbench>> open_workbench(const ModelOptions& model,
                                                   const GoalOptions& goal,
-                                                  const Config& config) {
+                                                  const Config& config,
+                                                  Progress::Show show) {
   auto bench = std::make_unique<Workbench>();
   auto dataset = open_dataset(model.data, config);
   if (!dataset) {
@@ -62,7 +63,7 @@ Result<std::unique_ptr<Workbench>> open_workbench(const ModelOptions& model,
   }
   bench->objective = std::move(*objective);
   bench->memory_gib = goal.memory_gib ? goal.memory_gib : config.memory_gib;
-  auto obtained = obtain_model(model, bench->dataset, config);
+  auto obtained = obtain_model(model, bench->dataset, config, show);
   if (!obtained) {
     return tl::unexpected(obtained.error());
   }

@@ -8,6 +8,7 @@
 
 #include "app/options.hpp"
 #include "base/config.hpp"
+#include "base/progress.hpp"
 #include "base/result.hpp"
 #include "dataset/dataset.hpp"
 #include "model/throughput_model.hpp"
@@ -33,6 +34,7 @@ struct Workbench {
 
 [[nodiscard]] Result<std::unique_ptr<Workbench>> open_workbench(const ModelOptions& model,
                                                                 const GoalOptions& goal,
-                                                                const Config& config);
+                                                                const Config& config,
+                                                                Progress::Show show);
 
 }  // namespace carpool

@@ -25,21 +25,41 @@ bool is_bookkeeping(std::string_view column) {
          column.starts_with("is_");
 }
 
-// A column of numbers and empty cells with at least one number.
-bool is_measured_number(const CsvTable& table, std::size_t column) {
-  const auto empty = [column](const CsvRow& row) { return row.fields[column].empty(); };
-  const auto numeric = [column, &empty](const CsvRow& row) {
-    return empty(row) || looks_numeric(row.fields[column]);
-  };
-  return std::all_of(table.rows.begin(), table.rows.end(), numeric) &&
-         !std::all_of(table.rows.begin(), table.rows.end(), empty);
+// A column of numbers and empty cells with at least one number. Where most cells are numbers, one
+// that is none is a slip: to take the whole column for text would hide it.
+Result<bool> is_measured_number(const CsvTable& table, std::size_t column) {
+  std::size_t numbers = 0;
+  std::vector<const CsvRow*> texts;
+  for (const CsvRow& row : table.rows) {
+    if (looks_numeric(row.fields[column])) {
+      ++numbers;
+    } else if (!row.fields[column].empty()) {
+      texts.push_back(&row);
+    }
+  }
+  if (numbers > texts.size() && !texts.empty()) {
+    return table.reject(*texts.front(),
+                        column,
+                        fmt::format("{} is not a number, as the other cells are: leave it empty "
+                                    "where nothing was measured, or name the metrics in "
+                                    "dataset.toml",
+                                    quote(texts.front()->fields[column])));
+  }
+  return numbers > 0 && texts.empty();
 }
 
-std::vector<MetricColumn> undeclared_metrics(const CsvTable& table) {
+Result<std::vector<MetricColumn>> undeclared_metrics(const CsvTable& table) {
   std::vector<MetricColumn> metrics;
   for (std::size_t column = 0; column < table.header.size(); ++column) {
     const std::string& name = table.header[column];
-    if (!is_bookkeeping(name) && is_measured_number(table, column)) {
+    if (is_bookkeeping(name)) {
+      continue;
+    }
+    const auto measured = is_measured_number(table, column);
+    if (!measured) {
+      return tl::unexpected(measured.error());
+    }
+    if (*measured) {
       metrics.push_back({.metric = {.name = name, .combine = default_combine(name), .group = {}},
                          .column = column});
     }

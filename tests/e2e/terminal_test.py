@@ -64,6 +64,11 @@ class Terminal(cli.CarpoolTest):
         _, seen = self.watch(LONG, lambda text: "s left" in text)
         self.assertIn("s left", seen)
 
+    def test_tells_what_one_long_piece_of_work_is(self):
+        cli.write_dataset(self.folder / "large", workloads=400)
+        _, seen = self.watch(("train", "--data", "large", "-o", "m.model.json"), lambda text: "training" in text)
+        self.assertRegex(seen, r"training share on \d+ rows  \d+ s")
+
     def test_shows_no_progress_where_the_user_said_quiet(self):
         asked = itertools.count()
         _, seen = self.watch((*LONG, "--quiet"), lambda text: text or next(asked) > 6)

@@ -125,7 +125,8 @@ void print_assignment(const Assignment& assignment,
 }  // namespace
 
 Result<void> run_assign(const AssignOptions& options, const CommandContext& context) {
-  const auto opened = open_workbench(options.model, options.goal, context.config);
+  const auto opened =
+      open_workbench(options.model, options.goal, context.config, context.output.progress());
   if (!opened) {
     return tl::unexpected(opened.error());
   }

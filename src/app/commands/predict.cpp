@@ -125,7 +125,8 @@ void print_split(const SplitChoice& choice, const Objective& objective, const Ou
 
 Result<void> run_predict(const PredictOptions& options, const CommandContext& context) {
   const Output& output = context.output;
-  const auto opened = open_workbench(options.model, options.goal, context.config);
+  const auto opened =
+      open_workbench(options.model, options.goal, context.config, context.output.progress());
   if (!opened) {
     return tl::unexpected(opened.error());
   }

@@ -125,7 +125,8 @@ Result<std::optional<GrownGroup>> grow(const Workbench& bench,
 
 Result<void> run_recommend(const RecommendOptions& options, const CommandContext& context) {
   const Output& output = context.output;
-  const auto opened = open_workbench(options.model, options.goal, context.config);
+  const auto opened =
+      open_workbench(options.model, options.goal, context.config, context.output.progress());
   if (!opened) {
     return tl::unexpected(opened.error());
   }

@@ -15,7 +15,8 @@ Result<void> run_train(const TrainOptions& options, const CommandContext& contex
   if (!dataset) {
     return tl::unexpected(dataset.error());
   }
-  const auto model = obtain_model(options.model, *dataset, context.config);
+  const auto model =
+      obtain_model(options.model, *dataset, context.config, context.output.progress());
   if (!model) {
     return tl::unexpected(model.error());
   }

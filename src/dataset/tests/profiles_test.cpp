@@ -117,6 +117,13 @@ TEST(Profiles, NonFiniteMetricIsAnErrorAndNotATextColumn) {
   }
 }
 
+TEST(Profiles, OneTextAmongNumbersIsAnErrorAndNotATextColumn) {
+  const std::string message = error_of("workload,exclusive_thr,m\na,1,3\nb,1,n/a\nc,1,5\n");
+  EXPECT_EQ(message.substr(0, 35), "d/profiles.csv:3: column m: \"n/a\" i");
+  // Mostly text is a column of text.
+  EXPECT_TRUE(parse("workload,exclusive_thr,m\na,1,x\nb,1,y\nc,1,5\n")->metrics.empty());
+}
+
 TEST(Profiles, TextInADeclaredMetricIsAnError) {
   EXPECT_EQ(error_of("workload,exclusive_thr,x\na,1,5\nb,1,high\n", "[metrics]\nx = \"sum\"\n"),
             "d/profiles.csv:3: column x: \"high\" is not a number; expected a metric, or nothing "
