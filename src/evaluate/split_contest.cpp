@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "evaluate/group_worth.hpp"
 #include "evaluate/measured.hpp"
 
 namespace carpool {
@@ -22,16 +23,6 @@ std::vector<double> limits_of(const Group& group) {
     limits.push_back(tenant.thread_limit);
   }
   return limits;
-}
-
-Score score(const Dataset& dataset,
-            const Objective& objective,
-            const Group& group,
-            const GroupForecast& forecast) {
-  return score_group(objective,
-                     forecast,
-                     recorded_speeds(dataset, group),
-                     member_weights(objective, group.size()));
 }
 
 std::size_t position_of_best(std::span<const Score> scores) {
@@ -120,7 +111,7 @@ std::optional<SplitOutcome> judge_pick(const Dataset& dataset,
   std::vector<Score> measured;
   measured.reserve(contest.rows.size());
   for (const GroupRow* row : contest.rows) {
-    measured.push_back(score(dataset, objective, row->members, as_measured(*row)));
+    measured.push_back(score_against_recorded(dataset, objective, as_measured(*row), row->members));
   }
   const Score& best = measured[position_of_best(measured)];
   if (!best.feasible || best.value <= 0.0) {
@@ -139,7 +130,8 @@ std::size_t pick_by_forecast(const Dataset& dataset,
   std::vector<Score> predicted;
   predicted.reserve(forecasts.size());
   for (std::size_t i = 0; i < forecasts.size(); ++i) {
-    predicted.push_back(score(dataset, objective, contest.rows[i]->members, forecasts[i]));
+    predicted.push_back(
+        score_against_recorded(dataset, objective, forecasts[i], contest.rows[i]->members));
   }
   return position_of_best(predicted);
 }

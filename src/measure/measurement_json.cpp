@@ -1,31 +1,16 @@
 #include "measure/measurement_json.hpp"
 
-#include <array>
+#include <stdexcept>
 #include <utility>
 
 #include <nlohmann/json.hpp>
+
+#include "gpu/replay/gpu_json.hpp"
 
 namespace carpool {
 namespace {
 
 using nlohmann::json;
-
-using ActivityField = std::optional<double> GpuActivity::*;
-
-constexpr std::array<std::pair<const char*, ActivityField>, 12> kActivity = {{
-    {"graphics_active", &GpuActivity::graphics_active},
-    {"sm_active", &GpuActivity::sm_active},
-    {"sm_occupancy", &GpuActivity::sm_occupancy},
-    {"dram_active", &GpuActivity::dram_active},
-    {"tensor_active", &GpuActivity::tensor_active},
-    {"fp64_active", &GpuActivity::fp64_active},
-    {"fp32_active", &GpuActivity::fp32_active},
-    {"fp16_active", &GpuActivity::fp16_active},
-    {"pcie_read_bytes_per_second", &GpuActivity::pcie_read_bytes_per_second},
-    {"pcie_write_bytes_per_second", &GpuActivity::pcie_write_bytes_per_second},
-    {"nvlink_read_bytes_per_second", &GpuActivity::nvlink_read_bytes_per_second},
-    {"nvlink_write_bytes_per_second", &GpuActivity::nvlink_write_bytes_per_second},
-}};
 
 template <class Value>
 void put(json& object, const char* key, const std::optional<Value>& value) {
@@ -94,14 +79,7 @@ json to_json_object(const Measurement& measurement) {
     out["failure"] = {{"reason", measurement.failure->reason},
                       {"message", measurement.failure->message}};
   }
-  json activity = {{"span_seconds", measurement.activity.span_seconds}};
-  for (const auto& [key, field] : kActivity) {
-    put(activity, key, measurement.activity.*field);
-  }
-  if (!measurement.activity.stand_ins.empty()) {
-    activity["stand_ins"] = measurement.activity.stand_ins;
-  }
-  out["activity"] = std::move(activity);
+  out["activity"] = to_json(measurement.activity);
   put(out, "gpu_utilisation", measurement.gpu_utilisation);
   put(out, "memory_utilisation", measurement.memory_utilisation);
   put(out, "power_watts", measurement.power_watts);
@@ -129,12 +107,11 @@ Measurement measurement_from(const json& object) {
   for (const json& member : object.at("members")) {
     out.members.push_back(member_from(member, out.failure.has_value()));
   }
-  const json& activity = object.at("activity");
-  out.activity.span_seconds = activity.at("span_seconds").get<double>();
-  for (const auto& [key, field] : kActivity) {
-    take(activity, key, out.activity.*field);
+  auto activity = gpu_activity_from_json(object.at("activity"));
+  if (!activity) {
+    throw std::invalid_argument(activity.error().message);  // as the library does; see the header
   }
-  out.activity.stand_ins = activity.value("stand_ins", std::vector<std::string>());
+  out.activity = std::move(*activity);
   take(object, "gpu_utilisation", out.gpu_utilisation);
   take(object, "memory_utilisation", out.memory_utilisation);
   take(object, "power_watts", out.power_watts);

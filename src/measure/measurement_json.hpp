@@ -9,7 +9,7 @@ namespace carpool {
 
 [[nodiscard]] nlohmann::json to_json_object(const Measurement& measurement);
 
-// Throws what the JSON library throws on a missing or mistyped value.
+// Throws, as the JSON library does, on a missing, mistyped or impossible value.
 [[nodiscard]] Measurement measurement_from(const nlohmann::json& object);
 
 }  // namespace carpool

@@ -51,17 +51,19 @@ class Preferring final : public Forecaster {
   std::vector<std::pair<std::size_t, std::size_t>> liked_;
 };
 
-const Objective kNormalized{.kind = ObjectiveKind::Normalized};
+Objective normalized() {
+  return {.kind = ObjectiveKind::Normalized};
+}
 
 TEST_F(PairingScore, IsOneForTheBestPairs) {
   const Preferring best({{0, 1}, {2, 3}});
-  EXPECT_DOUBLE_EQ(*pairing_score(dataset_, kNormalized, trial_, best), 1.0);
+  EXPECT_DOUBLE_EQ(*pairing_score(dataset_, normalized(), trial_, best), 1.0);
 }
 
 TEST_F(PairingScore, IsTheMeasuredTotalOverTheBest) {
   // a+c and b+d: 1.6 + 1.6 of 1.8 + 1.8.
   const Preferring second({{0, 2}, {1, 3}});
-  EXPECT_DOUBLE_EQ(*pairing_score(dataset_, kNormalized, trial_, second), 3.2 / 3.6);
+  EXPECT_DOUBLE_EQ(*pairing_score(dataset_, normalized(), trial_, second), 3.2 / 3.6);
 }
 
 TEST_F(PairingScore, IsNothingWhereItWouldMeanNothing) {
@@ -70,7 +72,7 @@ TEST_F(PairingScore, IsNothingWhereItWouldMeanNothing) {
   // d has no measured pair: nobody can be paired with it.
   trial_.training = {pair(0, 1, 9, 9)};
   trial_.test = {pair(0, 2, 9, 9)};
-  EXPECT_FALSE(pairing_score(dataset_, kNormalized, trial_, any).has_value());
+  EXPECT_FALSE(pairing_score(dataset_, normalized(), trial_, any).has_value());
 }
 
 TEST(Repeats, AreAveragedWhateverTheOrderOfTheMembers) {

@@ -185,7 +185,7 @@ Result<std::optional<GpuEnergy>> read_energy(const DeviceRef& gpu) {
   if (millijoules) {
     energy = GpuEnergy{.at_ns = at_ns, .joules = kMilli * static_cast<double>(*millijoules)};
   }
-  return reader.finish(std::move(energy));
+  return reader.finish(energy);
 }
 
 Result<GpuActivity> with_stand_ins(const DeviceRef& gpu, GpuActivity activity) {

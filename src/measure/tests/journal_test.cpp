@@ -227,7 +227,7 @@ TEST(ParseJournal, RefusesAThroughputThatCannotBe) {
       "\"driver\":\"d\",\"throughput_unit\":\"u\"}\n";
   const std::string begin =
       "{\"key\":\"k\",\"table\":\"\",\"mechanism\":\"mps\",\"repeat\":0,\"at\":\"\",\"seconds\":1,"
-      "\"spent_seconds\":1,\"activity\":{\"span_seconds\":1},\"members\":[";
+      "\"spent_seconds\":1,\"activity\":{\"span_seconds\":1,\"stand_ins\":[]},\"members\":[";
   const auto with_throughput = [&](const std::string& throughput) {
     return header + begin + "{\"workload\":\"a\",\"pct\":100,\"thr\":" + throughput +
            ",\"steps_per_second\":1,\"steps\":1,\"p50\":1,\"p95\":1,\"p99\":1}]}\n";
