@@ -149,28 +149,35 @@ void print_evaluation(const EvaluationListing& listing, const Output& output) {
                               "covered [%]",
                               "width [%]",
                               "floor broken [%]",
-                              "assigned [%]",
                               "train [ms]"}) {
     table.add_column(heading, TextTable::Align::Right);
+  }
+  const bool assigned = std::ranges::any_of(
+      listing.results, [](const PolicyResult& result) { return result.assignment.has_value(); });
+  if (assigned) {
+    table.add_column("assigned [%]", TextTable::Align::Right);
   }
   const auto plain = [](std::optional<double> value) {
     return value ? fmt::format("{:.3f}", *value) : std::string("-");
   };
   for (const PolicyResult& result : listing.results) {
-    table.add_row({result.name,
-                   percent(result.score_mean, 2),
-                   percent(result.score_sd),
-                   percent(result.score_worst),
-                   percent(result.mape_sum),
-                   percent(result.mape_member),
-                   plain(result.r2),
-                   plain(result.spearman),
-                   percent(result.coverage90),
-                   percent(result.width90),
-                   percent(result.floor_violations),
-                   percent(result.assignment, 2),
-                   result.train_seconds ? number(*result.train_seconds * 1e3) : "-"},
-                  result.name == kDefaultModel);
+    std::vector<std::string> cells = {
+        result.name,
+        percent(result.score_mean, 2),
+        percent(result.score_sd),
+        percent(result.score_worst),
+        percent(result.mape_sum),
+        percent(result.mape_member),
+        plain(result.r2),
+        plain(result.spearman),
+        percent(result.coverage90),
+        percent(result.width90),
+        percent(result.floor_violations),
+        result.train_seconds ? number(*result.train_seconds * 1e3) : "-"};
+    if (assigned) {
+      cells.push_back(percent(result.assignment, 2));
+    }
+    table.add_row(std::move(cells), result.name == kDefaultModel);
   }
   output.print(table.render());
   if (const auto& noise = listing.plan.noise) {
