@@ -17,10 +17,8 @@ Result<std::unique_ptr<TelemetrySource>> open_fake() {
   return fake;
 }
 
-Result<std::unique_ptr<TelemetrySource>> open_replay() {
-  const std::filesystem::path file =
-      std::filesystem::path(CARPOOL_SOURCE_DIR) / "src/gpu/tests/data/two_gpus.jsonl";
-  auto recording = load_recording(file);
+Result<std::unique_ptr<TelemetrySource>> open_replay(const char* file) {
+  auto recording = load_recording(std::filesystem::path(CARPOOL_SOURCE_DIR) / file);
   if (!recording) {
     return tl::unexpected(std::move(recording.error()));
   }
@@ -36,7 +34,14 @@ std::vector<TelemetryCase> telemetry_cases() {
   const auto nothing = [](TelemetrySource&, std::chrono::milliseconds) {};
   return {
       {.name = "Fake", .open = open_fake, .pass = move_clock},
-      {.name = "Replay", .open = open_replay, .pass = nothing, .keeps_time = false},
+      {.name = "Replay",
+       .open = [] { return open_replay("src/gpu/tests/data/two_gpus.jsonl"); },
+       .pass = nothing,
+       .keeps_time = false},
+      {.name = "ReplayOfAnH200",
+       .open = [] { return open_replay("data/recordings/h200-compute.jsonl"); },
+       .pass = nothing,
+       .keeps_time = false},
   };
 }
 
