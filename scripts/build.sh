@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# Configures a CMake preset where that is needed, and builds it: scripts/build.sh PRESET
+# Configures a CMake preset where that is needed, and builds it, or a part of it:
+#   scripts/build.sh PRESET [TARGET…]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 preset="${1:?a preset of CMakePresets.json}"
+shift
 folder="build/$preset"
 
 # Fresh clones of one machine share compiled objects: paths below the clone are hashed relative.
@@ -17,4 +19,4 @@ if ! grep -qsxF "CMAKE_HOME_DIRECTORY:INTERNAL=$PWD" "$folder/CMakeCache.txt"; t
 elif [[ ! -e $folder/build.ninja || CMakePresets.json -nt $folder/build.ninja ]]; then
   cmake --preset "$preset"
 fi
-cmake --build "$folder" --parallel "$(nproc)"
+cmake --build "$folder" --parallel "$(nproc)" ${1:+--target "$@"}
