@@ -70,11 +70,10 @@ std::span<const ProfileMetric> profile_metrics() {
   return kMetrics;
 }
 
-std::map<std::string, std::vector<const Measurement*>> runs_alone(
-    std::span<const Measurement> measurements) {
-  std::map<std::string, std::vector<const Measurement*>> out;
+RunsAlone runs_alone(std::span<const Measurement> measurements) {
+  RunsAlone out;
   for (const std::string_view mechanism : {"mps", "time-slicing", "streams"}) {
-    std::map<std::string, std::vector<const Measurement*>> here;
+    RunsAlone here;
     for (const Measurement& run : measurements) {
       if (run.mechanism != mechanism || run.failure || run.members.size() != 1) {
         continue;
@@ -89,9 +88,14 @@ std::map<std::string, std::vector<const Measurement*>> runs_alone(
   return out;
 }
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return quantile(values, 0.5);
+double speed_alone(const std::vector<const Measurement*>& runs) {
+  std::vector<double> speeds;
+  speeds.reserve(runs.size());
+  for (const Measurement* run : runs) {
+    speeds.push_back(run->members.front().throughput);
+  }
+  std::sort(speeds.begin(), speeds.end());
+  return quantile(speeds, 0.5);
 }
 
 }  // namespace carpool

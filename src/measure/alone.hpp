@@ -21,11 +21,14 @@ struct ProfileMetric {
 
 [[nodiscard]] std::span<const ProfileMetric> profile_metrics();
 
+// By workload.
+using RunsAlone = std::map<std::string, std::vector<const Measurement*>>;
+
 // The runs alone, unlimited, of each workload: under MPS where there are any, else time slicing,
 // else streams.
-[[nodiscard]] std::map<std::string, std::vector<const Measurement*>> runs_alone(
-    std::span<const Measurement> measurements);
+[[nodiscard]] RunsAlone runs_alone(std::span<const Measurement> measurements);
 
-[[nodiscard]] double median(std::vector<double> values);
+// Their median throughput.
+[[nodiscard]] double speed_alone(const std::vector<const Measurement*>& runs);
 
 }  // namespace carpool

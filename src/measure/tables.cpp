@@ -1,49 +1,16 @@
 #include "measure/tables.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/file.hpp"
 #include "measure/alone.hpp"
+#include "measure/cell_tables.hpp"
+#include "measure/table_text.hpp"
 
 namespace carpool {
 namespace {
-
-constexpr int kMilliseconds = 1000;
-
-// Seven digits: a window cannot tell more.
-std::string digits(double value) {
-  return fmt::format("{:.7g}", value);
-}
-
-std::string digits(const std::optional<double>& value) {
-  return value ? digits(*value) : std::string();
-}
-
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    out += c == '\n' || c == '\r' ? ' ' : c;
-    if (c == '"') {
-      out += '"';
-    }
-  }
-  return out + "\"";
-}
-
-std::string toml_text(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      out += '\\';
-    }
-    out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-  }
-  return out + "\"";
-}
 
 class TableMaker {
  public:
@@ -60,8 +27,8 @@ class TableMaker {
     choose_metrics();
     files_["profiles.csv"] = profiles();
     files_["dataset.toml"] = description();
-    files_["cells.csv"] = cells();
-    files_["failures.csv"] = failures();
+    files_["cells.csv"] = cells_table(journal_.measurements, alone_);
+    files_["failures.csv"] = failures_table(journal_.measurements);
     limited_runs();
     groups();
     return std::move(files_);
@@ -92,16 +59,12 @@ class TableMaker {
       if (runs == alone_.end()) {
         continue;
       }
-      std::vector<double> speeds;
-      for (const Measurement* run : runs->second) {
-        speeds.push_back(run->members.front().throughput);
-      }
       out += fmt::format("{},{},{},{},{}",
                          workload.name,
                          quoted(workload.model),
                          quoted(workload.task),
                          digits(workload.batch),
-                         digits(median(speeds)));
+                         digits(speed_alone(runs->second)));
       for (const ProfileMetric* metric : metrics_) {
         double sum = 0.0;
         for (const Measurement* run : runs->second) {
@@ -127,98 +90,6 @@ class TableMaker {
                          metric->name,
                          metric->combine,
                          metric->group);
-    }
-    return out;
-  }
-
-  [[nodiscard]] std::string cells() const {
-    std::string out =
-        "table,mechanism,members,repeat,position,workload,mps_pct,low_priority,thr,of_alone,p50_ms,"
-        "p95_ms,p99_ms,memory_mib,seconds,spent_seconds,power_w,energy_j,graphics_active,sm_active,"
-        "sm_occupancy,"
-        "dram_active,tensor_active,gpu_utilisation,sm_clock_mhz,throttling,at\n";
-    for (const Measurement& run : journal_.measurements) {
-      for (std::size_t i = 0; i < run.members.size() && !run.failure; ++i) {
-        out += cell_row(run, i);
-      }
-    }
-    return out;
-  }
-
-  [[nodiscard]] std::string cell_row(const Measurement& run, std::size_t position) const {
-    const MemberResult& member = run.members[position];
-    const std::string memory =
-        member.memory_bytes ? fmt::format("{}", *member.memory_bytes >> 20U) : std::string();
-    std::string out = fmt::format("{},{},{},{},{},{},{},{},{},{},",
-                                  run.members.size() == 1 ? "alone" : run.table,
-                                  run.mechanism,
-                                  run.members.size(),
-                                  run.repeat,
-                                  position + 1,
-                                  member.workload,
-                                  digits(member.thread_percentage),
-                                  member.low_priority ? 1 : 0,
-                                  digits(member.throughput),
-                                  digits(of_alone(member)));
-    out += fmt::format("{},{},{},{},{},{},{},{},",
-                       digits(member.steps.p50 * kMilliseconds),
-                       digits(member.steps.p95 * kMilliseconds),
-                       digits(member.steps.p99 * kMilliseconds),
-                       memory,
-                       digits(run.seconds),
-                       digits(run.spent_seconds),
-                       digits(run.power_watts),
-                       digits(run.energy_joules));
-    out += fmt::format("{},{},{},{},{},{},{},",
-                       digits(run.activity.graphics_active),
-                       digits(run.activity.sm_active),
-                       digits(run.activity.sm_occupancy),
-                       digits(run.activity.dram_active),
-                       digits(run.activity.tensor_active),
-                       digits(run.gpu_utilisation),
-                       digits(run.sm_clock_mhz));
-    return out + fmt::format("{},{}\n", fmt::join(run.throttle_reasons, " "), run.at);
-  }
-
-  [[nodiscard]] std::optional<double> of_alone(const MemberResult& member) const {
-    const auto runs = alone_.find(member.workload);
-    if (runs == alone_.end()) {
-      return std::nullopt;
-    }
-    std::vector<double> speeds;
-    for (const Measurement* run : runs->second) {
-      speeds.push_back(run->members.front().throughput);
-    }
-    return member.throughput / median(speeds);
-  }
-
-  [[nodiscard]] std::string failures() const {
-    std::map<std::string_view, const Measurement*> last;  // what was tried again counts no more
-    for (const Measurement& run : journal_.measurements) {
-      last[run.key] = &run;
-    }
-    std::string out = "table,mechanism,repeat,members,reason,message,at\n";
-    for (const Measurement& run : journal_.measurements) {
-      if (run.failure && last[run.key] == &run) {
-        out += fmt::format("{},{},{},{},{},{},{}\n",
-                           run.members.size() == 1 ? "alone" : run.table,
-                           run.mechanism,
-                           run.repeat,
-                           quoted(names(run)),
-                           run.failure->reason,
-                           quoted(run.failure->message),
-                           run.at);
-      }
-    }
-    return out;
-  }
-
-  static std::string names(const Measurement& run) {
-    std::string out;
-    for (const MemberResult& member : run.members) {
-      out += out.empty() ? "" : " + ";
-      out += member.workload;
-      out += member.thread_percentage < 100.0 ? fmt::format("@{}", member.thread_percentage) : "";
     }
     return out;
   }
@@ -295,7 +166,7 @@ class TableMaker {
 
   const JournalContent& journal_;
   const Plan& plan_;
-  std::map<std::string, std::vector<const Measurement*>> alone_;
+  RunsAlone alone_;
   std::vector<const ProfileMetric*> metrics_;
   std::map<std::string, std::string> files_;
   bool limited_ = false;
