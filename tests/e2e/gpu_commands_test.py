@@ -48,6 +48,11 @@ class Gpus(GpuTest):
         self.assertIn("*", second)
         self.assertTrue(any("GPU 1: * memory utilisation stands in for DRAM" in n for n in notes), text)
 
+    def test_ends_the_tour_where_there_are_any(self):
+        heading = "What do the GPUs of this machine do?"
+        self.assertIn(heading, self.succeeds("demo", env=self.driver))
+        self.assertNotIn(heading, self.succeeds("demo"))
+
     def test_tells_json_all_it_knows(self):
         first, second = self.prints_json("gpus", env=self.driver)
         self.assertEqual(first["name"], "Fake H200")

@@ -6,6 +6,7 @@
 
 #include "app/commands.hpp"
 #include "app/evaluation_output.hpp"
+#include "app/gpu_watch.hpp"
 #include "app/sources.hpp"
 #include "evaluate/evaluation.hpp"
 #include "evaluate/plan.hpp"
@@ -31,6 +32,16 @@ Result<void> compare(const CommandContext& context) {
   }
   print_evaluation({.dataset = *dataset, .plan = *plan, .results = *results}, context.output);
   return {};
+}
+
+// Where there are any; `carpool doctor` is for those who wonder why not.
+Result<void> show_gpus(const CommandContext& context) {
+  if (!open_gpus()) {
+    return {};
+  }
+  context.output.print("\n");
+  context.output.heading("5. What do the GPUs of this machine do?");
+  return run_gpus({}, context);
 }
 
 }  // namespace
@@ -63,7 +74,10 @@ Result<void> run_demo(const DemoOptions& options, const CommandContext& context)
   }
   output.print("\n");
   output.heading("4. The whole story");
-  return run_report({.data = std::nullopt, .output = options.report}, context);
+  if (auto done = run_report({.data = std::nullopt, .output = options.report}, context); !done) {
+    return done;
+  }
+  return show_gpus(context);
 }
 
 }  // namespace carpool
