@@ -15,7 +15,9 @@ struct Closer {
 
 std::optional<std::filesystem::path> find_library(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
-    const std::unique_ptr<void, Closer> handle(::dlopen(name.c_str(), RTLD_LAZY | RTLD_LOCAL));
+    // Stays in memory when it is closed: CUPTI would leave what its constructors took behind.
+    const std::unique_ptr<void, Closer> handle(
+        ::dlopen(name.c_str(), RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE));
     if (handle == nullptr) {
       continue;
     }
