@@ -66,8 +66,10 @@ __global__ void tensor(float* sink, int iterations) {
   wmma::fragment<wmma::accumulator, 16, 16, 16, float> c[kFragments];
   wmma::fill_fragment(a, __float2bfloat16(0.001F));
   wmma::fill_fragment(b, __float2bfloat16(0.001F));
-  for (auto& fragment : c) {
-    wmma::fill_fragment(fragment, static_cast<float>(threadIdx.x));
+  // Different sums, all of them used: of equal or unused ones the compiler would compute fewer.
+#pragma unroll
+  for (int i = 0; i < kFragments; ++i) {
+    wmma::fill_fragment(c[i], static_cast<float>(threadIdx.x + i));
   }
   for (int n = 0; n < iterations; ++n) {
 #pragma unroll
@@ -75,10 +77,14 @@ __global__ void tensor(float* sink, int iterations) {
       wmma::mma_sync(c[i], a, b, c[i]);
     }
   }
+  float sum = 0.0F;
   for (auto& fragment : c) {
-    if (keep(fragment.x[0])) {
-      *sink = fragment.x[0];
+    for (int i = 0; i < fragment.num_elements; ++i) {
+      sum += fragment.x[i];
     }
+  }
+  if (keep(sum)) {
+    *sink = sum;
   }
 }
 
