@@ -9,9 +9,8 @@
 #include <unistd.h>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "base/child_process.hpp"
+#include "base/runtime_folder.hpp"
 #include "gpu/library_probe.hpp"
 #include "gpu/nvml/nvml_telemetry.hpp"
 
@@ -136,13 +135,9 @@ std::uint64_t soft_limit(__rlimit_resource resource) {
 }
 
 void look_at_runtime_folder(DoctorFacts& facts) {
-  const char* runtime = std::getenv("XDG_RUNTIME_DIR");
+  facts.runtime_folder = runtime_folder();
+  const fs::path parent = facts.runtime_folder.parent_path();
   std::error_code problem;
-  const fs::path parent =
-      runtime != nullptr && *runtime != '\0' ? runtime : fs::temp_directory_path(problem);
-  facts.runtime_folder = runtime != nullptr && *runtime != '\0'
-                             ? parent / "carpool"
-                             : parent / fmt::format("carpool-{}", ::geteuid());
   const auto space = fs::space(parent, problem);
   if (!problem && ::access(parent.c_str(), W_OK) == 0) {
     facts.runtime_free_bytes = space.available;

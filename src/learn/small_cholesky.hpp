@@ -1,6 +1,5 @@
-// Cholesky factors of matrices of some tens of rows. For these Eigen's general routines spend more
-// on preparation than on arithmetic: this takes half their time at 84 rows, and a quarter for an
-// inverse.
+// Cholesky factors of matrices of some tens of rows, for which Eigen's general routines spend more
+// on preparation than on arithmetic.
 #pragma once
 
 #include <Eigen/Core>

@@ -3,7 +3,6 @@
 #include <cerrno>
 #include <charconv>
 #include <csignal>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <sys/stat.h>
@@ -13,23 +12,13 @@
 
 #include <fmt/format.h>
 
+#include "base/runtime_folder.hpp"
 #include "gpu/mps/mps_daemon.hpp"
 
 namespace carpool {
 namespace {
 
 constexpr std::string_view kPrefix = "measure-";
-
-std::filesystem::path root_folder() {
-  if (const char* runtime = std::getenv("XDG_RUNTIME_DIR");
-      runtime != nullptr && *runtime == '/' && access(runtime, W_OK) == 0) {
-    return std::filesystem::path(runtime) / "carpool";
-  }
-  std::error_code ignored;
-  std::filesystem::path temporary = std::filesystem::temp_directory_path(ignored);
-  return (temporary.empty() ? std::filesystem::path("/tmp") : temporary) /
-         fmt::format("carpool-{}", geteuid());
-}
 
 // Somebody else may have made the folder first, or a link in its place.
 Result<void> own(const std::filesystem::path& folder) {
@@ -71,7 +60,7 @@ void clear_leftovers(const std::filesystem::path& root) {
 }  // namespace
 
 Result<ScratchFolder> ScratchFolder::make() {
-  const std::filesystem::path root = root_folder();
+  const std::filesystem::path root = runtime_folder();
   if (auto ours = own(root); !ours) {
     return tl::unexpected(ours.error());
   }

@@ -10,8 +10,7 @@ namespace carpool {
 // Removed with all that is in it at its end.
 class ScratchFolder {
  public:
-  // ROOT/measure-PID, where ROOT is $XDG_RUNTIME_DIR/carpool or, where there is none, a folder of
-  // the temporary directory named by the user's id; mode 0700, refused when it is not ours. What
+  // ROOT/measure-PID, where ROOT is runtime_folder(); mode 0700, refused when it is not ours. What
   // campaigns that were killed have left there (folders, MPS daemons) is cleared away first.
   [[nodiscard]] static Result<ScratchFolder> make();
 
