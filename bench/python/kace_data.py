@@ -15,6 +15,7 @@ class KaceData:
     """Profiles of all workloads and the measured pairs.
 
     metrics      (workloads, metrics) the default features without the throughput alone
+    full         (metrics,) what a share of something cannot exceed; not a number for others
     averaged     (metrics + 1,) which columns a group averages; the others it adds up
     exclusive    (workloads,) units/s alone
     batch        (workloads,) samples a step
@@ -31,6 +32,7 @@ class KaceData:
             declared = tomllib.load(file)["metrics"]
         columns = [name for name in profiles[0] if name in declared and declared[name]["group"] != "xu"]
         self.metrics = np.array([[float(row[name]) for name in columns] for row in profiles])
+        self.full = np.array([100.0 if "pct" in name else np.nan for name in columns])
         self.averaged = np.array([declared[name]["combine"] == "mean" for name in columns] + [False])
         self.exclusive = np.array([float(row["exclusive_thr"]) for row in profiles])
         self.batch = np.array([float(row["batch"]) for row in profiles])

@@ -5,15 +5,19 @@ that are always 0 are not stored, and the linear algebra is LAPACK's for symmetr
 
 For member i of a group S, with log capacity c, log weight b and headroom d,
     log T_i(S) = c_i - log(1 + sum over the others j of exp(b_j - b_i - d_i)) + noise
-and alone log E_i = c_i - e_i + noise.
+and alone log E_i = c_i - e_i + noise. What that leaves over of a pair is a Gaussian process over pairs
+of workloads.
 """
 
 import numpy as np
-from scipy.linalg.lapack import dposv, dpotrf, dpotri
+from scipy.linalg.lapack import dposv, dpotrf, dpotri, dpotrs
 
 NOISE = 0.2
 FREEDOM = 3.0  # of Student's t
 PSEUDO_OBSERVATIONS = 10.0
+REACH, COMPANY_NOISE = 0.5, 0.05
+RATIOS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)  # variance of the process over that of the noise
+FIRST_TRIED = 2
 ROUNDS, LONG_FIT, SHORT_FIT = 12, 100, 3
 NORMAL95, STUDENT95 = 1.6448536269514722, 2.3533634348018264
 
@@ -41,11 +45,25 @@ def inverse(matrix):
     return out
 
 
-def likeness_matrices(metrics, exclusive, batch, family):
-    """One matrix for each way in which workloads can be alike."""
-    logs = np.log(np.column_stack([np.maximum(metrics, 0.0), exclusive]) + 1e-3)
+def standardised(logs, least):
     deviation = logs.std(0)
-    features = (logs - logs.mean(0)) / np.where(deviation < 1e-9, np.inf, deviation)
+    return (logs - logs.mean(0)) / np.where(deviation < 1e-9, np.inf, np.maximum(deviation, least))
+
+
+def given_features(metrics, exclusive):
+    return standardised(np.log(np.column_stack([np.maximum(metrics, 0.0), exclusive]) + 1e-3), 0.0)
+
+
+def features_from_both(metrics, full, exclusive):
+    """Shares of a full scale are also looked at from there; what hardly varies stays small."""
+    share = np.isfinite(full)
+    parts = np.where(share, np.minimum(metrics / np.where(share, full, 1.0), 1.0), np.maximum(metrics, 0.0))
+    logs = [np.log(parts + 1e-3), -np.log(1.0 - parts[:, share] + 1e-2), np.log(exclusive + 1e-3)]
+    return standardised(np.column_stack(logs), 0.1)
+
+
+def likeness_matrices(features, batch, family):
+    """One matrix for each way in which workloads can be alike."""
     size = np.log2(batch)
     size = (size - size.mean()) / size.std()
     same = (family[:, None] == family[None, :]).astype(float)
@@ -58,6 +76,41 @@ def likeness_matrices(metrics, exclusive, batch, family):
         "family_batch": same * sizes,
         "own": np.eye(len(same)),
     }
+
+
+def closeness(features):
+    square = (features * features).mean(1)
+    distance = square[:, None] + square[None, :] - 2.0 / features.shape[1] * (features @ features.T)
+    return np.exp(-np.maximum(distance, 0.0) / (2.0 * REACH**2))
+
+
+def company_of_pairs(near, own, other, residual):
+    """What the process says of every pair of workloads, and what remains of each residual when it is
+    predicted from the others."""
+    likeness = near[np.ix_(own, own)] * near[np.ix_(other, other)]
+
+    def tried(ratio):
+        factor, _ = dpotrf((ratio * likeness + np.eye(len(own))).T, lower=1)
+        solved, _ = dpotrs(factor, residual, lower=1)
+        count = len(own) + PSEUDO_OBSERVATIONS
+        variance = (residual @ solved + PSEUDO_OBSERVATIONS * COMPANY_NOISE**2) / count
+        surprise = 0.5 * count * np.log(variance) + np.log(np.diag(factor)).sum()
+        return surprise, ratio, solved, factor
+
+    best = start = tried(RATIOS[FIRST_TRIED])
+    for ratios in (RATIOS[FIRST_TRIED + 1 :], RATIOS[:FIRST_TRIED][::-1]):
+        for ratio in ratios:
+            next_one = tried(ratio)
+            if next_one[0] >= best[0]:
+                break
+            best = next_one
+        if best is not start:
+            break
+    _, ratio, solved, factor = best
+    inverse, _ = dpotri(factor, lower=1)
+    pull = np.zeros_like(near)
+    np.add.at(pull, (own, other), ratio * solved)
+    return near @ pull @ near, solved / np.diag(inverse)
 
 
 class Problem:
@@ -214,8 +267,7 @@ def follow_noise(problem, residual, weight, covariance):
 
 
 def leave_one_row_out(problem, size, residual, weight, covariance):
-    """Factor on interval widths that covers 90 % of the rows left out in turn, and the residuals that
-    they then have."""
+    """The residuals that rows left out in turn would have, and half of their 90 % intervals."""
     slopes = problem.slopes[: problem.runs].reshape(-1, size, problem.slopes.shape[1])
     unknowns = problem.unknowns[: problem.runs].reshape(slopes.shape)
     between = covariance[unknowns[:, :, None, :, None], unknowns[:, None, :, None, :]]
@@ -225,33 +277,38 @@ def leave_one_row_out(problem, size, residual, weight, covariance):
     growth = np.linalg.inv(np.eye(size) - spread * weight[:, None, :])
     left_out = np.einsum("rij,rj->ri", growth, residual)
     variance = np.einsum("rij,rji->ri", growth, spread)
-    noise = problem.variance[0]
-    width = NORMAL95**2 * np.maximum(variance, 0.0) + STUDENT95**2 * noise
-    standardised = np.sort((np.abs(left_out) / np.sqrt(width)).ravel())
-    rank = min(len(standardised), int(np.ceil(0.9 * (len(standardised) + 1))))
-    return np.clip(standardised[rank - 1], 0.5, 2.0), left_out
+    width = NORMAL95**2 * np.maximum(variance, 0.0) + STUDENT95**2 * problem.variance[0]
+    return left_out, np.sqrt(width)
+
+
+def inflation(left_out, width):
+    """Factor on interval widths that covers 90 % of the rows left out."""
+    standardised_errors = np.sort((np.abs(left_out) / width).ravel())
+    rank = min(len(standardised_errors), int(np.ceil(0.9 * (len(standardised_errors) + 1))))
+    return np.clip(standardised_errors[rank - 1], 0.5, 2.0)
 
 
 class ShareModel:
-    """Trained on members (rows, size) with their throughput, for the workloads that occur in them."""
+    """Trained on pairs (rows, 2) with their throughput, for the workloads that occur in them."""
 
     def __init__(self, data, members, throughput):
         self.trained, place = np.unique(members, return_inverse=True)
         place = place.reshape(members.shape)
-        exclusive = data.exclusive[self.trained]
+        metrics, exclusive = data.metrics[self.trained], data.exclusive[self.trained]
         alone = np.log(exclusive)
         observed = np.log(throughput)
-        likeness = likeness_matrices(
-            data.metrics[self.trained], exclusive, data.batch[self.trained], data.family[self.trained]
-        )
-        given = self.fit_given(place, observed, alone, likeness)
-        hierarchical = self.fit_hierarchical(place, observed, alone, likeness)
+        batch, family = data.batch[self.trained], data.family[self.trained]
+        plain = likeness_matrices(given_features(metrics, exclusive), batch, family)
+        given = self.fit_given(place, observed, alone, plain)
+        features = features_from_both(metrics, data.full, exclusive)
+        hierarchical = self.fit_hierarchical(place, observed, alone, likeness_matrices(features, batch, family))
         n = len(alone)
         # Two fits with different assumptions, neither preferred: their parameters are averaged.
         both = 0.5 * (given[: 3 * n] + hierarchical[: 3 * n])
         self.log_capacity = both[:n] + 0.5 * (alone + alone.mean())
         self.log_weight = both[n : 2 * n]
         self.headroom = both[2 * n :]
+        self.fit_company(place, observed, closeness(features))
 
     @staticmethod
     def fit_given(place, observed, alone, likeness):
@@ -275,14 +332,25 @@ class ShareModel:
             if not last:
                 prior.follow_evidence(latents, self.covariance)
                 follow_noise(problem, residual, weight, self.covariance)
-        self.inflation, left_out = leave_one_row_out(
+        left_out, self.width = leave_one_row_out(
             problem, place.shape[1], residual, weight, self.covariance
         )
-        measured = np.exp(observed)
-        sums = (measured * np.exp(-left_out)).sum(1)
-        self.holdout_error = np.mean(np.abs(sums / measured.sum(1) - 1.0))
+        self.grown = left_out - residual[: problem.runs].reshape(left_out.shape)
         self.noise = np.sqrt(problem.variance[0])
+        self.noise_alone = np.sqrt(problem.variance[-1])
         return latents
+
+    def fit_company(self, place, observed, near):
+        resistance = self.log_weight + self.headroom
+        predicted = self.log_capacity[place] - np.log1p(
+            np.exp(self.log_weight[place[:, ::-1]] - resistance[place])
+        )
+        residual = (observed - predicted + self.grown).ravel()
+        self.company, left_out = company_of_pairs(near, place.ravel(), place[:, ::-1].ravel(), residual)
+        self.inflation = inflation(left_out, self.width.ravel())
+        measured = np.exp(observed)
+        sums = (measured * np.exp(-left_out.reshape(measured.shape))).sum(1)
+        self.holdout_error = np.mean(np.abs(sums / measured.sum(1) - 1.0))
 
     def forecaster(self, workloads):
         """For so many workloads; those not trained on are not known."""
@@ -296,12 +364,14 @@ class Forecaster:
         self.capacity = np.full(workloads, np.nan)
         self.weight = np.full(workloads, np.nan)
         self.resistance = np.full(workloads, np.nan)
+        self.company = np.full((workloads, workloads), np.nan)
         self.capacity[model.trained] = np.exp(model.log_capacity)
         self.weight[model.trained] = np.exp(model.log_weight)
         self.resistance[model.trained] = np.exp(-model.log_weight - model.headroom)
+        self.company[np.ix_(model.trained, model.trained)] = np.exp(model.company)
 
-    def sums(self, groups):
-        """Units/s of all members together, one value a group of two or more."""
-        weight = self.weight[groups]
-        others = weight.sum(1, keepdims=True) - weight
-        return (self.capacity[groups] / (1.0 + self.resistance[groups] * others)).sum(1)
+    def sums(self, pairs):
+        """Units/s of both members together, one value a pair."""
+        others = pairs[:, ::-1]
+        speeds = self.capacity[pairs] / (1.0 + self.resistance[pairs] * self.weight[others])
+        return (speeds * self.company[pairs, others]).sum(1)

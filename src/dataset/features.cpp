@@ -75,6 +75,18 @@ Result<FeatureSelection> select_features(const Dataset& dataset, std::string_vie
   return selection;
 }
 
+std::optional<double> full_scale(std::string_view metric) {
+  if (metric.find("pct") != std::string_view::npos || metric.find('%') != std::string_view::npos) {
+    return 100.0;
+  }
+  for (const std::string_view share : {"_active", "_occupancy", "_share"}) {
+    if (metric.ends_with(share)) {
+      return 1.0;
+    }
+  }
+  return std::nullopt;
+}
+
 Eigen::MatrixXd member_features(const FeatureSelection& selection,
                                 std::span<const Profile> profiles) {
   const auto rows = static_cast<Eigen::Index>(profiles.size());

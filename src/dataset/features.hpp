@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,6 +29,10 @@ struct FeatureSelection {
 // and mem_busy_pct and without the throughput alone. An error where the dataset has no such group.
 [[nodiscard]] Result<FeatureSelection> select_features(const Dataset& dataset,
                                                        std::string_view name);
+
+// The value that a metric cannot exceed, where its name says that it is a share of something: 100
+// for percentages (pct, %), 1 for names that end in _active, _occupancy or _share.
+[[nodiscard]] std::optional<double> full_scale(std::string_view metric);
 
 // One row a profile. A missing value becomes the mean of its column over the profiles that have it
 // (0 where none has).

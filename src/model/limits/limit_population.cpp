@@ -30,12 +30,12 @@ LimitPopulation LimitPopulation::recentred(const ShareSlopes& new_centre) const 
 }
 
 const LimitPopulation& shipped_population() {
-  static constexpr LimitPopulation kV100{.centre = {.weight = -0.04, .headroom = 0.18},
-                                         .log_parallelism = 0.71,
-                                         .parallelism = {.weight = 0.72, .headroom = -0.90},
-                                         .log_contention = -2.46,
+  static constexpr LimitPopulation kV100{.centre = {.weight = 0.02, .headroom = 0.20},
+                                         .log_parallelism = 0.74,
+                                         .parallelism = {.weight = 0.71, .headroom = -0.91},
+                                         .log_contention = -2.45,
                                          .sensitivity = {.weight = 0.19, .headroom = -0.28},
-                                         .pressure = {.weight = 0.29, .headroom = -1.66},
+                                         .pressure = {.weight = 0.28, .headroom = -1.67},
                                          .sharing_gain = 0.14};
   return kV100;
 }

@@ -10,7 +10,10 @@ namespace {
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 constexpr double kSmallestMetric = 1e-3;  // keeps log(0) away; as in the published constants
+constexpr double kSmallestLack = 1e-2;    // of a full scale; counters are no finer
 constexpr double kNoSpread = 1e-9;
+// Log units: a metric that differs by less than a tenth is not blown up to tell workloads apart.
+constexpr double kLeastScale = 0.1;
 constexpr double kFurthest = 5.0;  // standard deviations
 // The published width of the feature effects was set for ten metrics; more metrics must not make
 // the prior wider.
@@ -59,15 +62,29 @@ double standardised(double value, double centre, double scale) {
 
 }  // namespace
 
-ShareDesign::ShareDesign(std::span<const Profile> trained, const FeatureSelection& selection)
+ShareDesign::ShareDesign(std::span<const Profile> trained,
+                         const FeatureSelection& selection,
+                         FeatureScale scale)
     : selection_(selection) {
+  for (const MetricInfo& metric : selection_.metrics) {
+    const auto full =
+        scale == FeatureScale::FromBoth ? full_scale(metric.name) : std::optional<double>{};
+    columns_.push_back({.metric = metric.name, .full = full});
+    if (full) {
+      columns_.push_back({.metric = metric.name, .full = full, .from_full = true});
+    }
+  }
+  if (!columns_.empty()) {
+    columns_.push_back({});
+  }
+  const double least = scale == FeatureScale::FromBoth ? kLeastScale : 0.0;
   const Eigen::MatrixXd raw = log_metrics(trained);
   centre_.resize(raw.cols());
   scale_.resize(raw.cols());
   for (Eigen::Index column = 0; column < raw.cols(); ++column) {
     const Moments found = moments(raw.col(column));
     centre_(column) = found.centre;
-    scale_(column) = found.scale;
+    scale_(column) = found.scale > 0.0 ? std::max(found.scale, least) : 0.0;
   }
   Eigen::VectorXd batches(static_cast<Eigen::Index>(trained.size()));
   std::transform(trained.begin(), trained.end(), batches.begin(), log_batch);
@@ -76,25 +93,34 @@ ShareDesign::ShareDesign(std::span<const Profile> trained, const FeatureSelectio
   batch_scale_ = found.scale;
 }
 
+double ShareDesign::raw(const Column& column, const Profile& profile) const {
+  if (column.metric.empty()) {
+    return std::log(profile.exclusive_throughput + kSmallestMetric);
+  }
+  const auto found = profile.metrics.find(column.metric);
+  if (found == profile.metrics.end()) {
+    return kUnknown;
+  }
+  const double value = std::max(found->second, 0.0);
+  if (!column.full) {
+    return std::log(value + kSmallestMetric);
+  }
+  const double share = std::min(value / *column.full, 1.0);
+  return column.from_full ? -std::log(1.0 - share + kSmallestLack)
+                          : std::log(share + kSmallestMetric);
+}
+
 Eigen::MatrixXd ShareDesign::log_metrics(std::span<const Profile> profiles) const {
   const auto rows = static_cast<Eigen::Index>(profiles.size());
-  if (selection_.metrics.empty()) {
-    return Eigen::MatrixXd(rows, 0);
-  }
-  const auto metrics = static_cast<Eigen::Index>(selection_.metrics.size());
-  Eigen::MatrixXd raw(rows, metrics + 1);
+  const auto columns = static_cast<Eigen::Index>(columns_.size());
+  Eigen::MatrixXd out(rows, columns);
   for (Eigen::Index row = 0; row < rows; ++row) {
-    const Profile& profile = profiles[static_cast<std::size_t>(row)];
-    for (Eigen::Index column = 0; column < metrics; ++column) {
-      const auto found =
-          profile.metrics.find(selection_.metrics[static_cast<std::size_t>(column)].name);
-      raw(row, column) = found == profile.metrics.end()
-                             ? kUnknown
-                             : std::log(std::max(found->second, 0.0) + kSmallestMetric);
+    for (Eigen::Index column = 0; column < columns; ++column) {
+      out(row, column) =
+          raw(columns_[static_cast<std::size_t>(column)], profiles[static_cast<std::size_t>(row)]);
     }
-    raw(row, metrics) = std::log(profile.exclusive_throughput + kSmallestMetric);
   }
-  return raw;
+  return out;
 }
 
 ShareDesign::Coordinates ShareDesign::place(std::span<const Profile> profiles) const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,10 +25,18 @@ enum class Likeness {
   Own,          // nothing but itself
 };
 
+// How metrics become features.
+enum class FeatureScale {
+  Given,     // logarithm, standardised: as the given constants want it
+  FromBoth,  // shares are also looked at from their full scale, and what hardly varies stays small
+};
+
 // Standardisation learned from the workloads of the training rows, applied to any profile.
 class ShareDesign {
  public:
-  ShareDesign(std::span<const Profile> trained, const FeatureSelection& selection);
+  ShareDesign(std::span<const Profile> trained,
+              const FeatureSelection& selection,
+              FeatureScale scale = FeatureScale::FromBoth);
 
   // What the prior needs to know of a list of profiles.
   struct Coordinates {
@@ -45,9 +54,18 @@ class ShareDesign {
                                          const Coordinates& right) const;
 
  private:
+  // One column of features: a metric's logarithm, or the logarithm of what it lacks of its full
+  // scale. The last one is the throughput alone.
+  struct Column {
+    std::string metric;  // empty: the throughput alone
+    std::optional<double> full;
+    bool from_full = false;
+  };
+  [[nodiscard]] double raw(const Column& column, const Profile& profile) const;
   [[nodiscard]] Eigen::MatrixXd log_metrics(std::span<const Profile> profiles) const;
 
   FeatureSelection selection_;
+  std::vector<Column> columns_;
   Eigen::RowVectorXd centre_;
   Eigen::RowVectorXd scale_;  // 0: the column does not vary and says nothing
   double batch_centre_ = 0.0;

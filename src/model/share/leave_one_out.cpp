@@ -43,14 +43,13 @@ double quantile90(std::vector<double> values) {
 
 }  // namespace
 
-LeaveOneOut leave_one_row_out(const LatentProblem& problem,
-                              const Linearised& here,
-                              const Eigen::MatrixXd& covariance,
-                              double noise) {
-  std::vector<double> standardised;
-  double relative_errors = 0.0;
-  double rows = 0.0;
+LeftOut leave_one_row_out(const LatentProblem& problem,
+                          const Linearised& here,
+                          const Eigen::MatrixXd& covariance,
+                          double noise) {
   const std::vector<CoRun>& runs = problem.co_runs;
+  const auto count = static_cast<Eigen::Index>(runs.size());
+  LeftOut out{.residual = Eigen::VectorXd(count), .width = Eigen::VectorXd(count)};
   for (std::size_t first = 0; first < runs.size();) {
     std::size_t last = first + 1;
     while (last < runs.size() && runs[last].row == runs[first].row) {
@@ -68,21 +67,33 @@ LeaveOneOut leave_one_row_out(const LatentProblem& problem,
       keep.col(i) -= spread.col(i) * here.weight[k];
     }
     const Eigen::MatrixXd growth = keep.inverse();
-    const Eigen::VectorXd left_out = growth * residual;
-    const Eigen::VectorXd variance = (growth * spread).diagonal();
+    const auto at = static_cast<Eigen::Index>(first);
+    out.residual.segment(at, size) = growth * residual;
+    const Eigen::VectorXd variance = (growth * spread).diagonal().cwiseMax(0.0);
+    out.width.segment(at, size) =
+        (kNormal95 * kNormal95 * variance.array() + kStudent95 * kStudent95 * noise * noise).sqrt();
+    first = last;
+  }
+  return out;
+}
+
+LeaveOneOut judge_left_out(std::span<const CoRun> runs, const LeftOut& left_out) {
+  std::vector<double> standardised;
+  double relative_errors = 0.0;
+  double rows = 0.0;
+  for (std::size_t first = 0; first < runs.size();) {
     double measured = 0.0;
     double predicted = 0.0;
-    for (Eigen::Index i = 0; i < size; ++i) {
-      const double width = kNormal95 * kNormal95 * std::max(variance(i), 0.0) +
-                           kStudent95 * kStudent95 * noise * noise;
-      standardised.push_back(std::abs(left_out(i)) / std::sqrt(width));
-      const double log_throughput = runs[first + static_cast<std::size_t>(i)].log_throughput;
-      measured += std::exp(log_throughput);
-      predicted += std::exp(log_throughput - left_out(i));
+    std::size_t k = first;
+    for (; k < runs.size() && runs[k].row == runs[first].row; ++k) {
+      const auto at = static_cast<Eigen::Index>(k);
+      standardised.push_back(std::abs(left_out.residual(at)) / left_out.width(at));
+      measured += std::exp(runs[k].log_throughput);
+      predicted += std::exp(runs[k].log_throughput - left_out.residual(at));
     }
     relative_errors += std::abs(predicted - measured) / measured;
     rows += 1.0;
-    first = last;
+    first = k;
   }
   LeaveOneOut out;
   out.error_of_sum = rows > 0.0 ? relative_errors / rows : 0.0;

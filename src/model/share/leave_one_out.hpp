@@ -2,6 +2,8 @@
 // the row: no refitting.
 #pragma once
 
+#include <span>
+
 #include <Eigen/Core>
 
 #include "model/share/latent_fit.hpp"
@@ -12,14 +14,22 @@ namespace carpool {
 inline constexpr double kNormal95 = 1.6448536269514722;
 inline constexpr double kStudent95 = 2.3533634348018264;
 
+// One entry a co-run, in order.
+struct LeftOut {
+  Eigen::VectorXd residual;  // that the fit would have had without the row, log units
+  Eigen::VectorXd width;     // half of the 90 % interval that it would have given, log units
+};
+
+[[nodiscard]] LeftOut leave_one_row_out(const LatentProblem& problem,
+                                        const Linearised& here,
+                                        const Eigen::MatrixXd& covariance,
+                                        double noise);
+
 struct LeaveOneOut {
   double inflation = 1.0;     // interval widths times this cover 90 % of the rows left out
   double error_of_sum = 0.0;  // mean relative error of the sum of a row
 };
 
-[[nodiscard]] LeaveOneOut leave_one_row_out(const LatentProblem& problem,
-                                            const Linearised& here,
-                                            const Eigen::MatrixXd& covariance,
-                                            double noise);
+[[nodiscard]] LeaveOneOut judge_left_out(std::span<const CoRun> runs, const LeftOut& left_out);
 
 }  // namespace carpool

@@ -4,8 +4,10 @@
 #include <cmath>
 #include <limits>
 #include <set>
+#include <utility>
 
 #include "learn/small_cholesky.hpp"
+#include "model/share/company.hpp"
 #include "model/share/evidence.hpp"
 #include "model/share/leave_one_out.hpp"
 #include "model/share/prior.hpp"
@@ -28,10 +30,11 @@ Eigen::VectorXd log_exclusive(std::span<const Profile> profiles) {
 }
 
 // The fit with the given constants: normal noise, capacity around the exclusive throughput.
-Eigen::VectorXd fit_given(const ShareDesign& design,
-                          const ShareDesign::Coordinates& places,
+Eigen::VectorXd fit_given(const ShareFit& fit,
                           const std::vector<CoRun>& runs,
                           const Eigen::VectorXd& log_alone) {
+  const ShareDesign design(fit.trained, fit.selection, FeatureScale::Given);
+  const ShareDesign::Coordinates places = design.place(fit.trained);
   const LatentProblem problem{.workloads = places.name.size(),
                               .co_runs = runs,
                               .level = log_alone,
@@ -48,11 +51,22 @@ Eigen::VectorXd fit_given(const ShareDesign& design,
   return latents;
 }
 
-void fit_hierarchical(const ShareDesign& design,
-                      const ShareDesign::Coordinates& places,
-                      const std::vector<CoRun>& runs,
-                      const Eigen::VectorXd& log_alone,
-                      ShareFit& fit) {
+// Measured - predicted by the averaged parameters, log units.
+double residual_of(const ShareFit& fit, const CoRun& run) {
+  const ShareParameters own = trained_parameters(fit, run.own);
+  double crowd = 1.0;
+  for (const std::size_t other : run.others) {
+    crowd += std::exp(trained_parameters(fit, other).log_weight - own.log_weight - own.headroom);
+  }
+  return run.log_throughput - own.log_capacity + std::log(crowd);
+}
+
+// Returns what the averaged parameters would leave over of each co-run without its row.
+LeftOut fit_hierarchical(const ShareDesign& design,
+                         const ShareDesign::Coordinates& places,
+                         const std::vector<CoRun>& runs,
+                         const Eigen::VectorXd& log_alone,
+                         ShareFit& fit) {
   const auto workloads = static_cast<Eigen::Index>(places.name.size());
   fit.level = log_alone.mean();
   LatentProblem problem{.workloads = places.name.size(),
@@ -67,6 +81,7 @@ void fit_hierarchical(const ShareDesign& design,
   fit.hierarchical.head(workloads) = log_alone.array() - fit.level;
   const auto likeness = likeness_matrices(design, hierarchical_effects(), places);
   const EvidenceUpdate update(likeness, kNoise);
+  LeftOut left_out;
   for (int round = 0; round < kRounds; ++round) {
     const bool last = round == kRounds - 1;
     const PriorPrecision prior =
@@ -78,15 +93,31 @@ void fit_hierarchical(const ShareDesign& design,
       update.move(here, prior, fit.hierarchical, fit.covariance, fit.variances, problem);
       continue;
     }
-    const LeaveOneOut left_out = leave_one_row_out(problem, here, fit.covariance, problem.noise);
-    fit.inflation = left_out.inflation;
-    fit.holdout_error = left_out.error_of_sum;
+    left_out = leave_one_row_out(problem, here, fit.covariance, problem.noise);
+    for (std::size_t k = 0; k < runs.size(); ++k) {
+      const auto at = static_cast<Eigen::Index>(k);
+      left_out.residual(at) += residual_of(fit, runs[k]) - here.residual[k];
+    }
   }
   fit.noise = problem.noise;
   fit.noise_alone = problem.noise_alone;
+  return left_out;
 }
 
 }  // namespace
+
+ShareParameters trained_parameters(const ShareFit& fit, std::size_t position) {
+  const auto workloads = static_cast<Eigen::Index>(fit.trained.size());
+  const auto mean_of = [&](Block block) {
+    const Eigen::Index at =
+        static_cast<Eigen::Index>(block) * workloads + static_cast<Eigen::Index>(position);
+    return 0.5 * (fit.given(at) + fit.hierarchical(at));
+  };
+  const double level = std::log(fit.trained[position].exclusive_throughput) + fit.level;
+  return {.log_capacity = 0.5 * level + mean_of(Block::Capacity),
+          .log_weight = mean_of(Block::Weight),
+          .headroom = mean_of(Block::Headroom)};
+}
 
 ShareFit fit_share(std::span<const Profile> profiles,
                    std::span<const GroupRow> rows,
@@ -110,8 +141,18 @@ ShareFit fit_share(std::span<const Profile> profiles,
   const ShareDesign design(fit.trained, selection);
   const ShareDesign::Coordinates places = design.place(fit.trained);
   const Eigen::VectorXd log_alone = log_exclusive(fit.trained);
-  fit.given = fit_given(design, places, runs, log_alone);
-  fit_hierarchical(design, places, runs, log_alone, fit);
+  fit.given = fit_given(fit, runs, log_alone);
+  LeftOut left_out = fit_hierarchical(design, places, runs, log_alone, fit);
+  Eigen::VectorXd log_weight(static_cast<Eigen::Index>(fit.trained.size()));
+  for (std::size_t i = 0; i < fit.trained.size(); ++i) {
+    log_weight(static_cast<Eigen::Index>(i)) = trained_parameters(fit, i).log_weight;
+  }
+  CompanyFit company = fit_company(places, runs, left_out.residual, log_weight);
+  left_out.residual = std::move(company.left_out);
+  const LeaveOneOut judged = judge_left_out(runs, left_out);
+  fit.company = std::move(company.pull);
+  fit.inflation = judged.inflation;
+  fit.holdout_error = judged.error_of_sum;
   return fit;
 }
 

@@ -10,6 +10,7 @@
 #include "dataset/dataset.hpp"
 #include "dataset/features.hpp"
 #include "model/share/latent_fit.hpp"
+#include "model/share_parameters.hpp"
 
 namespace carpool {
 
@@ -24,11 +25,16 @@ struct ShareFit {
   double level = 0.0;              // mean log exclusive throughput
   std::vector<double> variances;   // of hierarchical_effects(), after the evidence
   Eigen::MatrixXd covariance;      // posterior of `hierarchical` (Laplace)
+  Eigen::MatrixXd company;         // CompanyFit::pull between trained workloads
   double noise = 0.0;              // scale of a co-run, log units
   double noise_alone = 0.0;        // scale of a run alone, log units
   double inflation = 1.0;          // factor on interval widths, from rows left out in turn
   double holdout_error = 0.0;      // relative error of the sum of a row that is left out
 };
+
+// Two fits with different assumptions, neither preferred: the parameters of a trained workload are
+// averaged.
+[[nodiscard]] ShareParameters trained_parameters(const ShareFit& fit, std::size_t position);
 
 // `rows` must hold at least one positive throughput.
 [[nodiscard]] ShareFit fit_share(std::span<const Profile> profiles,

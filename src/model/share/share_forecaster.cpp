@@ -50,6 +50,7 @@ ShareForecaster::ShareForecaster(ProfileViews views,
                        .alone = std::exp(log_alone(share, limits[i]))});
     traits_.push_back(limit_traits(share, limits[i]));
   }
+  pair_factors_ = views_.company().array().exp();
 }
 
 std::vector<GroupForecast> ShareForecaster::forecast(std::span<const Group> candidates,
@@ -75,8 +76,8 @@ std::vector<double> ShareForecaster::preferences(std::span<const Group> candidat
     }
     const double weight = weight_of(group);
     double sum = 0.0;
-    for (const Tenant& tenant : group) {
-      sum += unlimited_speed(tenant.profile, weight, group.size() == 1);
+    for (std::size_t i = 0; i < group.size(); ++i) {
+      sum += unlimited_speed(group, i, weight);
     }
     out.push_back(sum);
   }
@@ -91,11 +92,36 @@ double ShareForecaster::weight_of(const Group& group) const {
   return weight;
 }
 
-double ShareForecaster::unlimited_speed(std::size_t profile,
-                                        double group_weight,
-                                        bool alone) const {
-  const Speed& own = speeds_[profile];
-  return alone ? own.alone : own.capacity / (1.0 + own.resistance * (group_weight - own.weight));
+double ShareForecaster::unlimited_speed(const Group& group,
+                                        std::size_t member,
+                                        double group_weight) const {
+  const Speed& own = speeds_[group[member].profile];
+  if (group.size() == 1) {
+    return own.alone;
+  }
+  return own.capacity / (1.0 + own.resistance * (group_weight - own.weight)) *
+         company_factor(group, member, group_weight);
+}
+
+double ShareForecaster::company_factor(const Group& group,
+                                       std::size_t member,
+                                       double group_weight) const {
+  if (!unlimited(group)) {
+    return 1.0;  // the factors of thread limits were fitted to plain shares
+  }
+  const auto own = static_cast<Eigen::Index>(group[member].profile);
+  if (group.size() == 2) {
+    return pair_factors_(own, static_cast<Eigen::Index>(group[1 - member].profile));
+  }
+  double log_factor = 0.0;
+  for (std::size_t j = 0; j < group.size(); ++j) {
+    if (j != member) {
+      log_factor += speeds_[group[j].profile].weight *
+                    views_.company()(own, static_cast<Eigen::Index>(group[j].profile));
+    }
+  }
+  return std::exp(log_factor / (group_weight - speeds_[group[member].profile].weight) /
+                  std::sqrt(static_cast<double>(group.size() - 1)));
 }
 
 GroupForecast ShareForecaster::point(const Group& group) const {
@@ -105,7 +131,7 @@ GroupForecast ShareForecaster::point(const Group& group) const {
   double sum = 0.0;
   for (std::size_t i = 0; i < group.size(); ++i) {
     MemberForecast& member = out.members[i];
-    member.throughput = unlimited_speed(group[i].profile, weight, group.size() == 1);
+    member.throughput = unlimited_speed(group, i, weight);
     member.extrapolated = views_.views()[group[i].profile].outside;
     sum += member.throughput;
   }

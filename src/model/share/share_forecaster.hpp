@@ -42,7 +42,14 @@ class ShareForecaster final : public Forecaster {
   };
 
   [[nodiscard]] double weight_of(const Group& group) const;
-  [[nodiscard]] double unlimited_speed(std::size_t profile, double group_weight, bool alone) const;
+  // Of one member of a group whose weights add up to `group_weight`.
+  [[nodiscard]] double unlimited_speed(const Group& group,
+                                       std::size_t member,
+                                       double group_weight) const;
+  // Factor on its speed for the company that it keeps.
+  [[nodiscard]] double company_factor(const Group& group,
+                                      std::size_t member,
+                                      double group_weight) const;
   [[nodiscard]] GroupForecast point(const Group& group) const;
   void add_intervals(const Group& group, GroupForecast& forecast) const;
   [[nodiscard]] Eigen::MatrixXd log_covariance(const Group& group) const;
@@ -50,6 +57,7 @@ class ShareForecaster final : public Forecaster {
 
   ProfileViews views_;
   std::vector<Speed> speeds_;
+  Eigen::MatrixXd pair_factors_;  // exp of the company of two: pairs are asked for most
   std::vector<LimitTraits> traits_;
   IntervalSettings intervals_;
 };

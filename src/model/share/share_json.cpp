@@ -1,5 +1,5 @@
-// `share` in a model file: the trained profiles, the two fits, the posterior covariance as base64
-// of little-endian doubles, and the thread limits.
+// `share` in a model file: the trained profiles, the two fits, the posterior covariance and the
+// company as base64 of little-endian doubles, and the thread limits.
 #include <cmath>
 #include <cstring>
 #include <utility>
@@ -58,10 +58,11 @@ std::string matrix_to_text(const Eigen::MatrixXd& matrix) {
                         static_cast<std::size_t>(matrix.size()) * sizeof(double)});
 }
 
-Result<Eigen::MatrixXd> matrix_from_text(const std::string& text, Eigen::Index size) {
-  const auto bytes = base64_decode(text);
+// A square one.
+Result<Eigen::MatrixXd> matrix_from_json(const json& params, const char* key, Eigen::Index size) {
+  const auto bytes = base64_decode(params.at(key).get<std::string>());
   if (!bytes || bytes->size() != static_cast<std::size_t>(size * size) * sizeof(double)) {
-    return fail(ErrorCode::Corrupt, "model file: the covariance has the wrong size");
+    return fail(ErrorCode::Corrupt, fmt::format("model file: the {} has the wrong size", key));
   }
   Eigen::MatrixXd matrix(size, size);
   std::memcpy(matrix.data(), bytes->data(), bytes->size());
@@ -75,7 +76,7 @@ Result<void> check(const ShareFit& fit) {
                      fit.hierarchical.size() == 4 * workloads && !fit.sizes.empty() &&
                      fit.variances.size() == hierarchical_effects().size();
   bool values = sizes && fit.given.allFinite() && fit.hierarchical.allFinite() &&
-                fit.covariance.allFinite() && std::isfinite(fit.level);
+                fit.covariance.allFinite() && fit.company.allFinite() && std::isfinite(fit.level);
   for (const double positive : {fit.noise, fit.noise_alone, fit.inflation}) {
     values = values && std::isfinite(positive) && positive > 0.0;
   }
@@ -123,6 +124,7 @@ json ShareModel::params() const {
               {"level", fit_.level},
               {"variances", fit_.variances},
               {"covariance", matrix_to_text(fit_.covariance)},
+              {"company", matrix_to_text(fit_.company)},
               {"noise", fit_.noise},
               {"noise_alone", fit_.noise_alone},
               {"inflation", fit_.inflation},
@@ -141,12 +143,14 @@ json ShareModel::params() const {
 Result<std::unique_ptr<ThroughputModel>> load_share(ModelCard card, const json& params) {
   try {
     ShareFit fit = fit_from_json(params);
-    auto covariance = matrix_from_text(params.at("covariance").get<std::string>(),
-                                       4 * static_cast<Eigen::Index>(fit.trained.size()));
-    if (!covariance) {
-      return tl::unexpected(covariance.error());
+    const auto workloads = static_cast<Eigen::Index>(fit.trained.size());
+    auto covariance = matrix_from_json(params, "covariance", 4 * workloads);
+    auto company = matrix_from_json(params, "company", workloads);
+    if (!covariance || !company) {
+      return tl::unexpected(covariance ? company.error() : covariance.error());
     }
     fit.covariance = std::move(*covariance);
+    fit.company = std::move(*company);
     if (auto checked = check(fit); !checked) {
       return tl::unexpected(checked.error());
     }

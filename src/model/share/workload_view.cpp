@@ -9,6 +9,7 @@
 
 #include <Eigen/Cholesky>
 
+#include "model/share/company.hpp"
 #include "model/share/evidence.hpp"
 #include "model/share/novelty.hpp"
 #include "model/share/prior.hpp"
@@ -83,36 +84,6 @@ AloneUpdate observe_alone(const Eigen::VectorXd& capacity,
   return out;
 }
 
-// The given fit's parameters of newcomers: conditional means around their exclusive throughput.
-std::vector<ShareParameters> given_parameters(const ShareFit& fit,
-                                              const ShareDesign& design,
-                                              const ShareDesign::Coordinates& trained,
-                                              const ShareDesign::Coordinates& newcomers,
-                                              const Eigen::VectorXd& log_exclusive) {
-  const auto variances = starting_variances(given_effects());
-  const Eigen::Index workloads = trained.batch.size();
-  const auto mean_of = [&](Block block) -> Eigen::VectorXd {
-    return condition(design, given_effects(), variances, block, trained, newcomers).loading *
-           block_of(fit.given, block, workloads);
-  };
-  const Eigen::VectorXd capacity = log_exclusive + mean_of(Block::Capacity);
-  const Eigen::VectorXd weight = mean_of(Block::Weight);
-  const Eigen::VectorXd headroom = mean_of(Block::Headroom);
-  std::vector<ShareParameters> out;
-  out.reserve(static_cast<std::size_t>(capacity.size()));
-  for (Eigen::Index i = 0; i < capacity.size(); ++i) {
-    out.push_back({capacity(i), weight(i), headroom(i)});
-  }
-  return out;
-}
-
-// Two fits with different assumptions, neither preferred: their parameters are averaged.
-ShareParameters average(const ShareParameters& left, const ShareParameters& right) {
-  return {.log_capacity = 0.5 * (left.log_capacity + right.log_capacity),
-          .log_weight = 0.5 * (left.log_weight + right.log_weight),
-          .headroom = 0.5 * (left.headroom + right.headroom)};
-}
-
 }  // namespace
 
 ProfileViews::ProfileViews(const ShareFit& fit, std::span<const Profile> profiles)
@@ -137,6 +108,8 @@ ProfileViews::ProfileViews(const ShareFit& fit, std::span<const Profile> profile
     view_family(fit, design, std::move(family));
   }
   loading_covariance_ = loading_ * fit.covariance;
+  const Eigen::MatrixXd near = closeness(places, design.place(fit.trained));
+  company_ = near * fit.company * near.transpose();
   const std::vector<bool> outside = unlike_training(design, fit.trained, profiles);
   for (std::size_t i = 0; i < profiles.size(); ++i) {
     views_[i].outside = !views_[i].trained && outside[i];
@@ -146,18 +119,11 @@ ProfileViews::ProfileViews(const ShareFit& fit, std::span<const Profile> profile
 void ProfileViews::view_trained(const ShareFit& fit, std::size_t profile, std::size_t position) {
   const auto workloads = static_cast<Eigen::Index>(fit.trained.size());
   const auto place = static_cast<Eigen::Index>(position);
-  const auto latent = [&](const Eigen::VectorXd& latents, Block block) {
-    return latents(static_cast<Eigen::Index>(block) * workloads + place);
+  const auto latent = [&](Block block) {
+    return fit.hierarchical(static_cast<Eigen::Index>(block) * workloads + place);
   };
-  const double capacity = fit.level + latent(fit.hierarchical, Block::Capacity);
-  const ShareParameters hierarchical = {
-      capacity, latent(fit.hierarchical, Block::Weight), latent(fit.hierarchical, Block::Headroom)};
-  const ShareParameters given = {
-      std::log(fit.trained[position].exclusive_throughput) + latent(fit.given, Block::Capacity),
-      latent(fit.given, Block::Weight),
-      latent(fit.given, Block::Headroom)};
-  views_[profile] = {.share = average(given, hierarchical),
-                     .log_alone = capacity - latent(fit.hierarchical, Block::Gap),
+  views_[profile] = {.share = trained_parameters(fit, position),
+                     .log_alone = fit.level + latent(Block::Capacity) - latent(Block::Gap),
                      .trained = true,
                      .outside = false};
   for (Eigen::Index block = 0; block < 3; ++block) {
@@ -195,15 +161,15 @@ void ProfileViews::view_family(const ShareFit& fit, const ShareDesign& design, F
                                           blocks[3].spread,
                                           log_exclusive.array() - fit.level,
                                           fit.noise_alone);
-  const auto given = given_parameters(fit, design, trained, newcomers, log_exclusive);
   family.spread = Eigen::MatrixXd::Zero(3 * size, 3 * size);
   const Eigen::MatrixXd capacity_loading = blocks[0].loading - alone.gain * blocks[0].loading;
   const Eigen::MatrixXd capacity_spread = blocks[0].spread - alone.gain * blocks[0].spread;
   for (Eigen::Index i = 0; i < size; ++i) {
     const std::size_t profile = family.members[static_cast<std::size_t>(i)];
-    const ShareParameters hierarchical = {fit.level + alone.capacity(i), means[1](i), means[2](i)};
-    views_[profile] = {.share = average(given[static_cast<std::size_t>(i)], hierarchical),
-                       .log_alone = hierarchical.log_capacity - alone.gap(i),
+    // The hierarchical fit alone: the given constants know no families, and hardly any features.
+    const ShareParameters expected = {fit.level + alone.capacity(i), means[1](i), means[2](i)};
+    views_[profile] = {.share = expected,
+                       .log_alone = expected.log_capacity - alone.gap(i),
                        .trained = false,
                        .outside = false};
     const Eigen::Index row = 3 * static_cast<Eigen::Index>(profile);

@@ -30,6 +30,9 @@ class ProfileViews {
 
   [[nodiscard]] std::span<const WorkloadView> views() const { return views_; }
 
+  // Log factor on the speed of one profile (row) beside another (column), beyond their weights.
+  [[nodiscard]] const Eigen::MatrixXd& company() const { return company_; }
+
   // Posterior covariance of (capacity, weight, headroom) between two profiles.
   [[nodiscard]] Eigen::Matrix3d covariance(std::size_t left, std::size_t right) const;
 
@@ -48,6 +51,7 @@ class ProfileViews {
   // Parameters of a profile = loading * trained latents + something of its own.
   Eigen::MatrixXd loading_;             // three rows a profile
   Eigen::MatrixXd loading_covariance_;  // loading * posterior covariance of the trained latents
+  Eigen::MatrixXd company_;
   std::vector<Family> families_;
   std::vector<std::optional<std::pair<std::size_t, std::size_t>>> place_;  // family, place in it
 };

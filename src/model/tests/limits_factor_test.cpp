@@ -124,14 +124,14 @@ TEST(LogAlone, IsTheCapacityLessTheSharingGain) {
 TEST(LimitPopulation, ExpectsLinearlyAroundItsCentre) {
   const LimitPopulation& v100 = shipped_population();
   const LimitParameters at_centre = v100.expect({1.0, v100.centre.weight, v100.centre.headroom});
-  EXPECT_DOUBLE_EQ(at_centre.log_parallelism, 0.71);
-  EXPECT_DOUBLE_EQ(at_centre.log_sensitivity, -2.46);
+  EXPECT_DOUBLE_EQ(at_centre.log_parallelism, 0.74);
+  EXPECT_DOUBLE_EQ(at_centre.log_sensitivity, -2.45);
   EXPECT_DOUBLE_EQ(at_centre.log_pressure, 0.0);
   EXPECT_DOUBLE_EQ(at_centre.sharing_gain, 0.14);
   const LimitParameters heavier =
       v100.expect({1.0, v100.centre.weight + 1.0, v100.centre.headroom - 0.5});
-  EXPECT_NEAR(heavier.log_parallelism, 0.71 + 0.72 + 0.5 * 0.90, 1e-12);
-  EXPECT_NEAR(heavier.log_pressure, 0.29 + 0.5 * 1.66, 1e-12);
+  EXPECT_NEAR(heavier.log_parallelism, 0.74 + 0.71 + 0.5 * 0.91, 1e-12);
+  EXPECT_NEAR(heavier.log_pressure, 0.28 + 0.5 * 1.67, 1e-12);
 }
 
 TEST(LimitPopulation, SaysTheSameAroundAnotherCentre) {

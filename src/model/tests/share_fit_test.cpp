@@ -1,5 +1,6 @@
 #include "model/share/share_fit.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "base/file.hpp"
+#include "model/share/workload_view.hpp"
 #include "model/tests/kace_data.hpp"
 
 namespace carpool {
@@ -161,6 +163,7 @@ TEST(ShareFit, HierarchicalFitAgreesWithAnIndependentImplementation) {
   EXPECT_NEAR(fit.noise, golden.at("noise").get<double>(), 2e-3);
   EXPECT_NEAR(fit.noise_alone, golden.at("noise_alone").get<double>(), 2e-3);
   EXPECT_NEAR(fit.inflation, golden.at("inflation").get<double>(), 2e-2);
+  EXPECT_NEAR(fit.holdout_error, golden.at("holdout_error").get<double>(), 2e-3);
   const auto count = static_cast<Eigen::Index>(fit.trained.size());
   ASSERT_EQ(count, 21);
   for (Eigen::Index i = 0; i < count; ++i) {
@@ -172,6 +175,60 @@ TEST(ShareFit, HierarchicalFitAgreesWithAnIndependentImplementation) {
                   5e-3);
     }
   }
+  const ProfileViews views(fit, data.dataset.profiles);
+  const auto& profiles = data.dataset.profiles;
+  const auto place_of = [&profiles](const std::string& name) {
+    return std::ranges::find(profiles, name, &Profile::workload) - profiles.begin();
+  };
+  const auto first = place_of(golden.at("first").get<std::string>());
+  for (const auto& [name, expected] : golden.at("company_of_first").items()) {
+    EXPECT_NEAR(views.company()(first, place_of(name)), expected.get<double>(), 2e-3) << name;
+  }
+}
+
+// Workloads 0 and 1 are alike, and so are 2 and 3; a pair of the two kinds runs slower than the
+// weights say, and one such pair was never seen.
+TEST(ShareFit, CompanyIsLearnedFromThoseWhoAreAlike) {
+  auto profiles = plain_profiles(8);
+  for (std::size_t i = 0; i < profiles.size(); ++i) {
+    profiles[i].metrics["threads"] = i < 2 ? 1e2 : i < 4 ? 1e6 : 3e3 * static_cast<double>(i);
+  }
+  std::vector<GroupRow> rows;
+  for (std::size_t i = 0; i < 8; ++i) {
+    for (std::size_t j = i + 1; j < 8; ++j) {
+      if (i == 0 && j == 2) {
+        continue;
+      }
+      const double factor = i < 2 && j >= 2 && j < 4 ? 0.7 : 1.0;
+      rows.push_back({.id = 0,
+                      .members = {{.profile = i}, {.profile = j}},
+                      .throughput = {factor * 5.0 * static_cast<double>(i + 1),
+                                     factor * 5.0 * static_cast<double>(j + 1)}});
+    }
+  }
+  const FeatureSelection selection{
+      .metrics = {{.name = "threads", .combine = Combine::Sum, .group = {}}}};
+  const ProfileViews views(fit_share(profiles, rows, selection), profiles);
+  EXPECT_LT(views.company()(0, 2), -0.05);
+  EXPECT_LT(views.company()(2, 0), -0.05);
+  EXPECT_GT(views.company()(0, 1), -0.05);
+}
+
+TEST(ShareDesign, SharesAreSeenFromBothEnds) {
+  auto profiles = plain_profiles(3);
+  profiles[0].metrics["sm_active"] = 0.5;
+  profiles[1].metrics["sm_active"] = 0.90;
+  profiles[2].metrics["sm_active"] = 0.99;
+  const FeatureSelection selection{
+      .metrics = {{.name = "sm_active", .combine = Combine::Mean, .group = {}}}};
+  const ShareDesign both(profiles, selection);
+  const auto features = both.place(profiles).features;
+  ASSERT_EQ(features.cols(), 3);  // from zero, from full, and the throughput alone
+  // 0.90 and 0.99 are close as shares, and far apart in what they leave idle.
+  EXPECT_LT(features(2, 0) - features(1, 0), 0.5);
+  EXPECT_GT(features(2, 1) - features(1, 1), 1.0);
+  const ShareDesign given(profiles, selection, FeatureScale::Given);
+  EXPECT_EQ(given.place(profiles).features.cols(), 2);
 }
 
 }  // namespace
