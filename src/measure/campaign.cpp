@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -38,6 +39,18 @@ std::map<std::string, bool> outcomes(std::span<const Measurement> measurements) 
   return failed;
 }
 
+// What is left of `cells`, in their order.
+void take_off(const Batch& batch, const Plan& plan, std::vector<Cell>& cells) {
+  std::set<std::string> taken;
+  for (const Cell& cell : batch.cells) {
+    taken.insert(key_of(cell, plan));
+  }
+  std::erase_if(cells, [&](const Cell& cell) { return taken.contains(key_of(cell, plan)); });
+}
+
+// Of the GPU's memory, by workers that are kept ready: steps may take more for a moment.
+constexpr double kFilled = 0.85;
+
 class Campaign {
  public:
   Campaign(const Plan& plan,
@@ -45,25 +58,33 @@ class Campaign {
            TelemetrySource& telemetry,
            const CampaignEvents& events,
            Journal& journal,
-           const std::string& gpu_uuid)
+           const GpuInfo& gpu)
       : plan_(plan),
         options_(options),
         telemetry_(telemetry),
         events_(events),
         journal_(journal),
         pool_(plan,
-              {.gpu_uuid = gpu_uuid,
+              {.gpu_uuid = gpu.uuid,
                .scratch = options.scratch,
                .mps_folder = options.mps_folder,
-               .stop = [this] { return out_of_time(); }}) {}
+               .stop = [this] { return out_of_time(); }}) {
+    memory_.room = static_cast<std::uint64_t>(kFilled * static_cast<double>(gpu.memory_bytes));
+    for (const Measurement& measurement : journal_.measurements()) {
+      learn_memory(measurement);
+    }
+  }
 
   Result<void> run() {
-    const auto cells = remaining(plan_, journal_.measurements(), options_.retry_failed);
+    auto cells = remaining(plan_, journal_.measurements(), options_.retry_failed);
     events_.planned(cells.size());
-    for (const Batch& batch : into_batches(cells, plan_)) {
+    // Batch after batch, because every one tells how much memory its workers take.
+    while (!cells.empty()) {
       if (stopped_ = stopped_ || out_of_time(); stopped_) {
         break;
       }
+      const Batch batch = into_batches(cells, plan_, memory_).front();
+      take_off(batch, plan_, cells);
       events_.starting(fmt::format(
           "{} workers ({})", batch.seats.size(), name_of(batch.seats.front().mechanism)));
       if (auto prepared = pool_.prepare(batch); !prepared) {
@@ -85,6 +106,18 @@ class Campaign {
            (options_.limit_seconds && spent_.seconds() >= *options_.limit_seconds);
   }
 
+  void learn_memory(const Measurement& measurement) {
+    for (const MemberResult& member : measurement.members) {
+      const auto known =
+          std::ranges::find(plan_.workloads, member.workload, &PlannedWorkload::name);
+      if (known != plan_.workloads.end() && member.memory_bytes) {
+        auto& most = memory_.of_workload[static_cast<std::size_t>(
+            std::distance(plan_.workloads.begin(), known))];
+        most = std::max(most, *member.memory_bytes);
+      }
+    }
+  }
+
   Result<void> measure(const Batch& batch) {
     for (const Cell& cell : batch.cells) {
       if (stopped_ = out_of_time(); stopped_) {
@@ -99,6 +132,7 @@ class Campaign {
         return {};
       }
       ++measured_;
+      learn_memory(*measurement);
       events_.measured(*measurement);
       if (auto written = journal_.append(std::move(*measurement)); !written) {
         return written;
@@ -114,6 +148,7 @@ class Campaign {
   Journal& journal_;
   Stopwatch spent_;
   WorkerPool pool_;
+  WorkerMemory memory_;
   std::size_t measured_ = 0;
   bool stopped_ = false;
 };
@@ -150,7 +185,7 @@ Result<CampaignOutcome> run_campaign(const Plan& plan,
   }
   CampaignOutcome outcome;
   {
-    Campaign campaign(plan, options, telemetry, events, *journal, gpu->uuid);
+    Campaign campaign(plan, options, telemetry, events, *journal, *gpu);
     auto ran = campaign.run();
     outcome.measured = campaign.measured();
     outcome.stopped = campaign.stopped();

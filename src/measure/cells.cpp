@@ -101,9 +101,18 @@ std::vector<Cell> shuffled(const std::vector<Cell>& cells, NumpyRandom& random) 
   return out;
 }
 
+bool fit_into(const WorkerMemory& memory, const std::set<Seat>& seats) {
+  std::uint64_t held = 0;
+  for (const Seat& seat : seats) {
+    const auto known = memory.of_workload.find(seat.workload);
+    held += known == memory.of_workload.end() ? 0 : known->second;
+  }
+  return held <= memory.room;
+}
+
 // Takes from `waiting` the cells that can be measured with at most `resident` seats. Groups decide
 // in their order who is resident; runs alone come along where their seat is there anyway.
-Batch next_batch(std::vector<Cell>& waiting, std::size_t resident) {
+Batch next_batch(std::vector<Cell>& waiting, std::size_t resident, const WorkerMemory& memory) {
   const auto first =
       std::find_if(waiting.begin(), waiting.end(), [](const Cell& cell) { return !cell.alone(); });
   const bool groups = first != waiting.end();
@@ -113,7 +122,8 @@ Batch next_batch(std::vector<Cell>& waiting, std::size_t resident) {
   const auto joins = [&](const Cell& cell) {
     std::set<Seat> with = seats;
     with.insert(cell.seats.begin(), cell.seats.end());
-    const bool fits = with.size() == seats.size() || with.size() <= resident;
+    const bool fits =
+        with.size() == seats.size() || (with.size() <= resident && fit_into(memory, with));
     if (cell.mechanism != mechanism || !fits) {
       return false;
     }
@@ -177,12 +187,14 @@ std::vector<Cell> expand(const Plan& plan) {
   return cells;
 }
 
-std::vector<Batch> into_batches(std::span<const Cell> cells, const Plan& plan) {
+std::vector<Batch> into_batches(std::span<const Cell> cells,
+                                const Plan& plan,
+                                const WorkerMemory& memory) {
   NumpyRandom random(plan.seed);
   std::vector<Cell> waiting(cells.begin(), cells.end());
   std::vector<Batch> batches;
   while (!waiting.empty()) {
-    batches.push_back(next_batch(waiting, plan.workers.resident));
+    batches.push_back(next_batch(waiting, plan.workers.resident, memory));
     batches.back().cells = shuffled(batches.back().cells, random);
   }
   return batches;

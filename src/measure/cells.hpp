@@ -3,6 +3,9 @@
 
 #include <compare>
 #include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -41,15 +44,24 @@ struct Cell {
 // All cells in the order of the plan, runs alone first; no two have the same key.
 [[nodiscard]] std::vector<Cell> expand(const Plan& plan);
 
+// GPU memory that a worker of a workload holds, as far as it is known, and what there is for all. A
+// worker that finds no room makes others end, and those take their time to start again.
+struct WorkerMemory {
+  std::map<std::size_t, std::uint64_t> of_workload{};  // bytes; not listed: counts as nothing
+  std::uint64_t room = std::numeric_limits<std::uint64_t>::max();
+};
+
 // Cells that can be measured with the same workers resident.
 struct Batch {
   std::vector<Seat> seats;
   std::vector<Cell> cells;
 };
 
-// Batches of at most plan.workers.resident seats, one mechanism each (a group of more seats has a
-// batch of its own). Inside a batch the order is drawn by the plan's seed, and the repeats of a run
-// alone are spread over its length so that drift shows.
-[[nodiscard]] std::vector<Batch> into_batches(std::span<const Cell> cells, const Plan& plan);
+// Batches of at most plan.workers.resident seats that fit into the memory, one mechanism each (a
+// group that does not fit has a batch of its own). Inside a batch the order is drawn by the plan's
+// seed, and the repeats of a run alone are spread over its length so that drift shows.
+[[nodiscard]] std::vector<Batch> into_batches(std::span<const Cell> cells,
+                                              const Plan& plan,
+                                              const WorkerMemory& memory = {});
 
 }  // namespace carpool

@@ -190,6 +190,19 @@ TEST(Batches, AGroupLargerThanTheLimitHasABatchOfItsOwn) {
   EXPECT_EQ(batches[0].seats.size(), 4U);
 }
 
+TEST(Batches, WorkersThatDoNotFitTogetherAreNotResidentTogether) {
+  Plan plan = plan_of(4);
+  plan.groups = {family("pairs", {{0, 1}, {2, 3}, {0, 2}})};
+  const WorkerMemory memory{.of_workload = {{0, 40}, {1, 40}, {2, 40}}, .room = 100};
+  const auto batches = into_batches(expand(plan), plan, memory);
+  ASSERT_EQ(batches.size(), 2U);
+  for (const Batch& batch : batches) {
+    EXPECT_LT(
+        std::ranges::count_if(batch.seats, [](const Seat& seat) { return seat.workload < 3; }), 3);
+  }
+  EXPECT_EQ(into_batches(expand(plan), plan).size(), 1U);
+}
+
 TEST(Batches, NothingToDoIsNoBatch) {
   EXPECT_TRUE(into_batches({}, plan_of(2)).empty());
 }
