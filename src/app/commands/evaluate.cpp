@@ -94,6 +94,10 @@ Result<PlanRequest> to_request(const EvaluateOptions& options) {
   return request;
 }
 
+bool all_asked(const EvaluateOptions& options) {
+  return options.models == std::vector<std::string>{"all"};
+}
+
 EvaluationOptions to_evaluation_options(const EvaluateOptions& options, Progress& progress) {
   EvaluationOptions out;
   out.objective = options.objective;
@@ -101,7 +105,7 @@ EvaluationOptions to_evaluation_options(const EvaluateOptions& options, Progress
   out.features = options.features;
   out.seed = options.seed;
   out.time_budget_s = options.time_budget_s;
-  out.skip_unsupported = options.models.empty();
+  out.skip_unsupported = options.models.empty() || all_asked(options);
   out.on_progress = [&progress](const std::string& what) { progress.advance(what); };
   return out;
 }
@@ -110,7 +114,7 @@ std::vector<std::string> chosen_policies(const EvaluateOptions& options) {
   if (options.models.empty()) {
     return policy_names(/*include_slow=*/false);
   }
-  if (options.models == std::vector<std::string>{"all"}) {
+  if (all_asked(options)) {
     return policy_names(/*include_slow=*/true);
   }
   return options.models;
