@@ -21,5 +21,6 @@ struct BenchCase {
 [[nodiscard]] std::vector<BenchCase> training_cases(const BenchData& data);
 [[nodiscard]] std::vector<BenchCase> choice_cases(const BenchData& data);
 [[nodiscard]] std::vector<BenchCase> assignment_cases(const BenchData& data);
+[[nodiscard]] std::vector<BenchCase> placement_cases(const BenchData& data);
 
 }  // namespace carpool

@@ -24,7 +24,7 @@ using nlohmann::json;
 
 std::vector<BenchCase> all_cases(const BenchData& data) {
   std::vector<BenchCase> cases = training_cases(data);
-  for (auto more : {choice_cases(data), assignment_cases(data)}) {
+  for (auto more : {choice_cases(data), assignment_cases(data), placement_cases(data)}) {
     std::ranges::move(more, std::back_inserter(cases));
   }
   return cases;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes a relocatable folder of a built carpool: bin, lib with every shared library that is not
-# glibc's, the bundled measurements, licences.
+# Makes a relocatable folder of a built carpool: bin, lib with the profiler's library and every shared
+# library that is not glibc's, the bundled measurements, licences.
 #   scripts/bundle.sh BINARY DIR     make DIR, or make it anew
 #   scripts/bundle.sh --check DIR    fail if DIR holds something that is not such a folder
 set -euo pipefail
@@ -52,10 +52,19 @@ copy_licence() {
   fi
 }
 
+# What "carpool profile" has the driver load; it needs nothing but glibc.
+profile_library_of() {
+  local library
+  library="$(dirname "$1")/../lib/libcarpool_profile.so"
+  [[ -e $library ]] || fail "there is no $library; build everything first"
+  echo "$library"
+}
+
 fill() {
   local binary="$1" stage="$2" libraries name path page
   mkdir -p "$stage"/{bin,lib,share/carpool/data,share/doc/carpool/libraries}
   cp "$binary" "$stage/bin/carpool"
+  cp "$(profile_library_of "$binary")" "$stage/lib/"
   libraries=$(libraries_of "$binary")
   while read -r name path; do
     cp -L "$path" "$stage/lib/$name"

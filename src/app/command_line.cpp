@@ -14,6 +14,9 @@ namespace carpool {
 namespace {
 
 CommandOptions chosen(const CLI::App& app, const ParsedOptions& options) {
+  if (options.chosen) {
+    return *options.chosen;
+  }
   const std::string name = app.get_subcommands().front()->get_name();
   if (name == "evaluate") {
     return options.evaluate;
@@ -53,6 +56,18 @@ CommandOptions chosen(const CLI::App& app, const ParsedOptions& options) {
   }
   if (name == "measure") {
     return options.measure;
+  }
+  if (name == "profile") {
+    return options.profile;
+  }
+  if (name == "profiles") {
+    return options.profiles;
+  }
+  if (name == "estimate") {
+    return options.estimate;
+  }
+  if (name == "estimators") {
+    return EstimatorListOptions{};
   }
   if (name == "models") {
     return ListOptions{};

@@ -295,6 +295,10 @@ void build_command_tree(CLI::App& app, ParsedOptions& options) {
   add_demo(app, options.demo);
   add_dataset(app, options.dataset);
   add_gpu_commands(app, options);
+  add_job_commands(app, options);
+  add_profile_commands(app, options);
+  add_estimate_commands(app, options);
+  add_simulate_commands(app, options);
   app.add_subcommand("models", "List models, rules, objectives and protocols")
       ->footer("Examples:\n  carpool models --json");
   app.add_subcommand("man", "Print the manual page")->footer("Examples:\n  carpool man | man -l -");
@@ -305,7 +309,7 @@ void build_command_tree(CLI::App& app, ParsedOptions& options) {
       "  carpool recommend bert-base-cased_batch8-train\n"
       "  carpool predict bert-base-cased_batch8-inf albert-base-v2_batch8-train\n"
       "  carpool evaluate --n-occur 3\n"
-      "Exit codes: 0 success, 1 failure, 2 bad usage or bad input.\n"
+      "Exit codes: 0 success, 1 failure, 2 bad usage or bad input, 69 no server.\n"
       "`carpool COMMAND --help` shows the options of a command.");
 }
 

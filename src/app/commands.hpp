@@ -11,6 +11,7 @@ namespace carpool {
 struct CommandContext {
   const Config& config;
   const Output& output;
+  int& exit_code;  // of a command that succeeded; 0 unless it says otherwise
 };
 
 [[nodiscard]] Result<void> run_evaluate(const EvaluateOptions&, const CommandContext&);
@@ -27,6 +28,20 @@ struct CommandContext {
 [[nodiscard]] Result<void> run_top(const TopOptions&, const CommandContext&);
 [[nodiscard]] Result<void> run_record(const RecordOptions&, const CommandContext&);
 [[nodiscard]] Result<void> run_measure(const MeasureOptions&, const CommandContext&);
+[[nodiscard]] Result<void> run_profile(const ProfileOptions&, const CommandContext&);
+[[nodiscard]] Result<void> run_profiles(const ProfilesOptions&, const CommandContext&);
+[[nodiscard]] Result<void> run_serve(const ServeOptions&, const CommandContext&);
+[[nodiscard]] Result<void> run_submit(const SubmitOptions&, const CommandContext&);
+[[nodiscard]] Result<void> run_queue(const QueueOptions&, const CommandContext&);
+[[nodiscard]] Result<void> run_job_action(const JobActionOptions&, const CommandContext&);
+[[nodiscard]] Result<void> run_logs(const LogsOptions&, const CommandContext&);
+[[nodiscard]] Result<void> run_wait(const WaitOptions&, const CommandContext&);
+[[nodiscard]] Result<void> run_history(const HistoryOptions&, const CommandContext&);
+[[nodiscard]] Result<void> run_drain(const DrainOptions&, const CommandContext&);
+[[nodiscard]] Result<void> run_estimate(const EstimateOptions&, const CommandContext&);
+[[nodiscard]] Result<void> run_estimators(const EstimatorListOptions&, const CommandContext&);
+[[nodiscard]] Result<void> run_simulate(const SimulateOptions&, const CommandContext&);
+[[nodiscard]] Result<void> run_policies(const PolicyListOptions&, const CommandContext&);
 [[nodiscard]] Result<void> run_models(const ListOptions&, const CommandContext&);
 [[nodiscard]] Result<void> run_man(const ManOptions&, const CommandContext&);
 

@@ -2,6 +2,8 @@
 // a message and an exit code.
 #include <cstdio>
 #include <exception>
+#include <span>
+#include <string_view>
 #include <variant>
 
 #include <fmt/format.h>
@@ -11,6 +13,7 @@
 #include "app/output.hpp"
 #include "base/config.hpp"
 #include "base/log.hpp"
+#include "run/guard.hpp"
 
 namespace carpool {
 namespace {
@@ -20,6 +23,8 @@ int exit_code(ErrorCode code) {
     case ErrorCode::InvalidInput:
     case ErrorCode::NotFound:
       return kExitUsage;
+    case ErrorCode::Unavailable:
+      return kExitNoServer;
     case ErrorCode::Corrupt:
     case ErrorCode::Unsupported:
     case ErrorCode::Internal:
@@ -48,7 +53,8 @@ int run(int argc, const char* const* argv) {
   const std::string colour =
       !global.colour.empty() ? global.colour : config->colour.value_or("auto");
   const Output output({.json = global.json, .quiet = global.quiet, .colour = colour});
-  const CommandContext context{.config = *config, .output = output};
+  int code = kExitOk;
+  const CommandContext context{.config = *config, .output = output, .exit_code = code};
   const auto done = run_command(invocation.command, context);
   if (!done) {
     return complain(done.error());
@@ -57,7 +63,7 @@ int run(int argc, const char* const* argv) {
   if (const auto written = output.flush(); !written) {
     return complain(written.error());
   }
-  return kExitOk;
+  return code;
 }
 
 }  // namespace
@@ -65,6 +71,10 @@ int run(int argc, const char* const* argv) {
 
 int main(int argc, char** argv) {
   try {
+    // Beside every job there is one of these: it reads no settings and depends on nothing.
+    if (argc > 1 && std::string_view(argv[1]) == "guard") {
+      return carpool::run_guard_command(std::span(argv, static_cast<std::size_t>(argc)).subspan(2));
+    }
     return carpool::run(argc, argv);
   } catch (const std::exception& problem) {
     std::fprintf(stderr, "carpool: internal error: %s\n", problem.what());

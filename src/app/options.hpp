@@ -8,6 +8,9 @@
 #include <variant>
 #include <vector>
 
+#include "app/job_options.hpp"
+#include "app/simulate_options.hpp"
+
 namespace carpool {
 
 struct GlobalOptions {
@@ -131,8 +134,47 @@ struct MeasureOptions {
   bool dry_run = false;
 };
 
-struct ListOptions {};  // carpool models
-struct ManOptions {};   // carpool man
+struct ProfileOptions {
+  std::vector<std::string> command;
+  std::string name;          // empty: made from the command
+  std::string folder = ".";  // of the profile
+  unsigned gpu = 0;
+  double steps = 20.0;
+  double seconds = 3.0;
+  double longest_seconds = 10.0;
+  double start_seconds = 300.0;
+  bool no_activity = false;
+  bool counters = false;
+  bool ncu = false;
+  double ncu_seconds = 300.0;
+  std::string nvtx;
+  std::string step_regex;
+  std::optional<std::string> from_ncu;  // an export to read instead of running anything
+};
+
+struct ProfilesOptions {
+  std::vector<std::string> paths;  // files and folders; absent: this folder
+  bool compare = false;
+  std::optional<std::string> plot;     // page to write
+  std::optional<std::string> dataset;  // folder to add the metrics to
+  bool replace = false;
+};
+
+struct EstimateOptions {
+  std::optional<std::string> evaluate;  // files of measured jobs
+  std::optional<std::string> fit;
+  std::optional<std::string> catalogue;
+  std::string view = "layers";
+  std::string split = "names";
+  std::vector<std::string> estimators;  // absent: all
+  double confidence = 0.99;
+  bool per_row = false;
+  std::string output;
+};
+
+struct EstimatorListOptions {};  // carpool estimators
+struct ListOptions {};           // carpool models
+struct ManOptions {};            // carpool man
 
 using CommandOptions = std::variant<EvaluateOptions,
                                     TrainOptions,
@@ -147,6 +189,20 @@ using CommandOptions = std::variant<EvaluateOptions,
                                     TopOptions,
                                     RecordOptions,
                                     MeasureOptions,
+                                    ProfileOptions,
+                                    ProfilesOptions,
+                                    ServeOptions,
+                                    SubmitOptions,
+                                    QueueOptions,
+                                    JobActionOptions,
+                                    LogsOptions,
+                                    WaitOptions,
+                                    HistoryOptions,
+                                    DrainOptions,
+                                    EstimateOptions,
+                                    EstimatorListOptions,
+                                    SimulateOptions,
+                                    PolicyListOptions,
                                     ListOptions,
                                     ManOptions>;
 

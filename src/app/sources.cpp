@@ -20,22 +20,6 @@ namespace fs = std::filesystem;
 // The table of groups measured under thread limits.
 constexpr std::string_view kPartitionTable = "partitions";
 
-// Beside the program in an installed bundle, or in the source tree it was built in.
-Result<fs::path> bundled_dataset() {
-  std::error_code ignored;  // what cannot be read is not there
-  const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
-  const fs::path folder = program.parent_path();
-  for (const char* place : {"../share/carpool/data/kace-v100", "../../../data/kace-v100"}) {
-    fs::path candidate = (folder / place).lexically_normal();
-    if (fs::is_directory(candidate, ignored)) {
-      return candidate;
-    }
-  }
-  return fail(ErrorCode::NotFound,
-              fmt::format("the bundled dataset is not beside {}; name one with --data DIR",
-                          program.string()));
-}
-
 bool has_limits(const GroupRow& row) {
   for (const Tenant& tenant : row.members) {
     if (tenant.thread_limit < kAllThreads) {
@@ -57,6 +41,23 @@ std::vector<std::string> default_tables(const Dataset& dataset) {
 
 }  // namespace
 
+// Beside the program in an installed bundle, or in the source tree it was built in.
+Result<fs::path> bundled_folder(std::string_view name) {
+  std::error_code ignored;  // what cannot be read is not there
+  const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
+  const fs::path folder = program.parent_path();
+  for (const char* place : {"../share/carpool/data", "../../../data"}) {
+    fs::path candidate = (folder / place / name).lexically_normal();
+    if (fs::is_directory(candidate, ignored)) {
+      return candidate;
+    }
+  }
+  return fail(ErrorCode::NotFound,
+              fmt::format("the bundled data {} are not beside {}; name a folder with --data DIR",
+                          name,
+                          program.string()));
+}
+
 Result<Dataset> open_dataset(const std::optional<std::string>& data, const Config& config) {
   if (data) {
     return load_dataset(*data);
@@ -64,7 +65,7 @@ Result<Dataset> open_dataset(const std::optional<std::string>& data, const Confi
   if (config.data) {
     return load_dataset(*config.data);
   }
-  const auto bundled = bundled_dataset();
+  const auto bundled = bundled_folder("kace-v100");
   if (!bundled) {
     return tl::unexpected(bundled.error());
   }

@@ -1,9 +1,11 @@
 // What commands work on: the dataset and the model that the options and the configuration name.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/options.hpp"
@@ -14,6 +16,9 @@
 #include "model/throughput_model.hpp"
 
 namespace carpool {
+
+// A folder of data/ that comes with the program.
+[[nodiscard]] Result<std::filesystem::path> bundled_folder(std::string_view name);
 
 // The dataset of --data, of the configuration, or the bundled one.
 [[nodiscard]] Result<Dataset> open_dataset(const std::optional<std::string>& data,

@@ -10,6 +10,9 @@ namespace carpool {
 // ISO 8601, UTC, whole seconds: "2026-11-15T08:30:00Z".
 [[nodiscard]] std::string utc_timestamp();
 
+// Seconds since 1970, UTC. The machine's administrator may set it back.
+[[nodiscard]] double epoch_seconds();
+
 // Nanoseconds of CLOCK_MONOTONIC: the same for every process of this machine.
 [[nodiscard]] std::int64_t monotonic_ns();
 

@@ -13,6 +13,7 @@ enum class ErrorCode {
   InvalidInput,  // the user or a file said something we cannot accept; exit code 2
   NotFound,      // a named file, workload, model … does not exist; exit code 2
   Corrupt,       // a file of ours is truncated or altered; exit code 1
+  Unavailable,   // a server that should answer does not; exit code 69
   Unsupported,   // this model, dataset or machine cannot do what was asked; exit code 1
   Internal,      // the operating system or a library refused; exit code 1
 };

@@ -72,15 +72,6 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
   ::_exit(127);
 }
 
-void restore_signals() {
-  for (int number = 1; number < NSIG; ++number) {
-    ::signal(number, SIG_DFL);  // SIGKILL, SIGSTOP and the C library's own refuse, which is right
-  }
-  sigset_t none;
-  ::sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
-}
-
 [[noreturn]] void become(const Plan& plan, int report) {
   ::setpgid(0, 0);
   if (plan.dies_with_parent) {
@@ -89,7 +80,7 @@ void restore_signals() {
       ::_exit(127);
     }
   }
-  restore_signals();
+  default_signals();
   for (int target = 0; target < 3; ++target) {
     if (::dup2(plan.streams[static_cast<std::size_t>(target)], target) < 0) {
       give_up(report, Failure::Step::Streams);
@@ -179,6 +170,15 @@ Result<pid_t> launch(const Plan& plan) {
 }
 
 }  // namespace
+
+void default_signals() {
+  for (int number = 1; number < NSIG; ++number) {
+    ::signal(number, SIG_DFL);  // SIGKILL, SIGSTOP and the C library's own refuse, which is right
+  }
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
 
 Result<std::filesystem::path> find_program(const std::string& name) {
   std::error_code ignored;

@@ -19,4 +19,7 @@ struct StandardStreams {
 // handling, and inherits no other descriptor.
 [[nodiscard]] Result<pid_t> spawn(const Command& command, const StandardStreams& streams);
 
+// An empty signal mask and default handling: for a child, between fork and exec.
+void default_signals();
+
 }  // namespace carpool

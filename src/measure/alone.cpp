@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "measure/window.hpp"
+#include "profile/step_times.hpp"
 
 namespace carpool {
 namespace {

@@ -14,7 +14,7 @@
 #include "base/result.hpp"
 #include "gpu/mps/mps_daemon.hpp"
 #include "measure/failure.hpp"
-#include "measure/step_file.hpp"
+#include "profile/step_file.hpp"
 
 namespace carpool {
 

@@ -8,7 +8,7 @@
 
 #include "core/gpu.hpp"
 #include "measure/failure.hpp"
-#include "measure/window.hpp"
+#include "profile/step_times.hpp"
 
 namespace carpool {
 

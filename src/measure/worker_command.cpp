@@ -38,9 +38,4 @@ Command streams_command(const Plan& plan, std::span<const Seat> seats) {
   return command;
 }
 
-std::map<std::string, std::string> environment_without_mps(const std::string& gpu_uuid,
-                                                           const std::filesystem::path& nowhere) {
-  return {{"CUDA_VISIBLE_DEVICES", gpu_uuid}, {"CUDA_MPS_PIPE_DIRECTORY", nowhere.string()}};
-}
-
 }  // namespace carpool

@@ -9,6 +9,7 @@
 
 #include "base/clock.hpp"
 #include "measure/worker_command.hpp"
+#include "profile/without_mps.hpp"
 
 namespace carpool {
 namespace {

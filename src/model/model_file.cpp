@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/digest.hpp"
 #include "base/file.hpp"
+#include "learn/model_envelope.hpp"
 #include "model/registry.hpp"
 
 namespace carpool {
@@ -49,26 +49,8 @@ ModelCard card_from_json(const std::string& kind, const json& in) {
   return card;
 }
 
-Result<std::unique_ptr<ThroughputModel>> from_envelope(json envelope, std::string_view name) {
-  if (envelope.at("format") != kFormat) {
-    return fail(ErrorCode::Corrupt, fmt::format("{} is not a model file of carpool", name));
-  }
-  if (envelope.at("version") != kVersion) {
-    return fail(ErrorCode::Unsupported,
-                fmt::format("{} has version {}; this program reads version {}: train it again with "
-                            "`carpool train`",
-                            name,
-                            envelope.at("version").dump(),
-                            kVersion));
-  }
-  const auto recorded = envelope.at("sha256").get<std::string>();
-  envelope.erase("sha256");
-  if (sha256_hex(envelope.dump()) != recorded) {
-    return fail(ErrorCode::Corrupt,
-                fmt::format("{} was altered after it was written (its hash does not match): train "
-                            "it again with `carpool train`",
-                            name));
-  }
+Result<std::unique_ptr<ThroughputModel>> from_envelope(const json& envelope,
+                                                       std::string_view name) {
   const auto kind_name = envelope.at("kind").get<std::string>();
   const auto kind = find_model_kind(kind_name);
   if (!kind) {
@@ -85,18 +67,16 @@ Result<std::unique_ptr<ThroughputModel>> from_envelope(json envelope, std::strin
 }  // namespace
 
 std::string serialize_model(const ThroughputModel& model) {
-  json envelope = {{"format", kFormat},
-                   {"version", kVersion},
-                   {"kind", model.card().kind},
-                   {"card", card_to_json(model.card())},
-                   {"params", model.params()}};
-  envelope["sha256"] = sha256_hex(envelope.dump());
-  return envelope.dump(1) + "\n";
+  return seal_model(model.card().kind, card_to_json(model.card()), model.params());
 }
 
 Result<std::unique_ptr<ThroughputModel>> parse_model(std::string_view text, std::string_view name) {
+  const auto envelope = open_model(text, name, "carpool train");
+  if (!envelope) {
+    return tl::unexpected(envelope.error());
+  }
   try {
-    return from_envelope(json::parse(text), name);
+    return from_envelope(*envelope, name);
   } catch (const json::exception& problem) {
     return fail(ErrorCode::Corrupt,
                 fmt::format("{} is truncated or no model file: {}", name, problem.what()));

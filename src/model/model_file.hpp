@@ -1,5 +1,4 @@
-// NAME.model.json: {format, version, kind, card, params, sha256}. The hash covers everything else,
-// so that a truncated or edited file is told apart from a model.
+// Throughput models as NAME.model.json, in the envelope of learn/model_envelope.hpp.
 #pragma once
 
 #include <filesystem>

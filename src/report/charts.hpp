@@ -123,4 +123,20 @@ struct ParameterChart {
   std::vector<ParameterRow> rows{};
 };
 
+struct GanttBar {
+  std::size_t lane = 0;  // index into GanttChart::lanes
+  double from = 0.0;
+  double to = 0.0;
+  std::string label{};   // shown when pointed at
+  std::size_t kind = 0;  // index into GanttChart::kinds
+};
+
+// Who was where from when to when; bars of one lane that overlap stand below each other.
+struct GanttChart {
+  Quantity time{};
+  std::vector<std::string> lanes{};
+  std::vector<std::string> kinds{};  // legend of the colours
+  std::vector<GanttBar> bars{};
+};
+
 }  // namespace carpool

@@ -11,6 +11,7 @@
 #include "report/assets.hpp"
 #include "report/chart_json.hpp"
 #include "report/data_table.hpp"
+#include "report/gantt_html.hpp"
 #include "report/html.hpp"
 #include "report/report.hpp"
 #include "report/table_html.hpp"
@@ -53,6 +54,9 @@ bool is_empty(const SlowdownMatrix& chart) {
 }
 bool is_empty(const ParameterChart& chart) {
   return chart.rows.empty();
+}
+bool is_empty(const GanttChart& chart) {
+  return chart.bars.empty();
 }
 bool is_empty(const ReportTable& table) {
   return table.rows.empty();
@@ -117,6 +121,9 @@ class Page {
   }
   static std::string body(const ParameterChart& chart, std::string_view title) {
     return parameters_html(chart, title);
+  }
+  static std::string body(const GanttChart& chart, std::string_view title) {
+    return gantt_html(chart, title);
   }
   template <class Chart>
   std::string body(const Chart& chart, std::string_view title) {

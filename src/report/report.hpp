@@ -38,6 +38,7 @@ using FigureContent = std::variant<BarChart,
                                    ScatterChart,
                                    SlowdownMatrix,
                                    ParameterChart,
+                                   GanttChart,
                                    ReportTable>;
 
 struct Figure {

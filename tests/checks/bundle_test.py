@@ -43,6 +43,13 @@ class Bundle(unittest.TestCase):
                 continue
             self.assertIn(f"=> {self.bundle}/", line.replace("/bin/../", "/"))
 
+    def test_has_the_profilers_library_which_needs_only_glibc(self):
+        library = self.bundle / "lib" / "libcarpool_profile.so"
+        exported = output("nm", "-D", "--defined-only", library).split()[2::3]
+        self.assertEqual(exported, ["InitializeInjection", "InitializeInjectionNvtx2"])
+        for line in output("ldd", library, env={}).splitlines():
+            self.assertRegex(line.split()[0], r"linux-vdso|/lib64/ld-linux|libc\.so|libm\.so")
+
     def test_has_licences_and_measurements(self):
         for name in (
             "share/doc/carpool/LICENSE", "share/doc/carpool/libraries/libxgboost0.txt",

@@ -15,15 +15,23 @@ MAY_USE = {
     "base": [],
     "core": ["base"],
     "gpu": ["core"],
-    "measure": ["gpu"],
+    "profile": ["gpu", "dataset"],
+    "measure": ["profile"],
     "learn": ["base"],
     "dataset": ["core"],
     "model": ["dataset", "learn"],
+    "estimate": ["core", "learn"],
     "predict": ["model"],
     "place": ["predict"],
+    "schedule": ["place"],
+    "store": ["schedule"],
+    "simulate": ["schedule", "dataset"],
+    "run": ["gpu", "schedule"],
+    "observe": ["gpu", "schedule"],
+    "serve": ["schedule", "store"],
     "evaluate": ["place"],
     "report": ["core"],
-    "app": ["evaluate", "measure", "report"],
+    "app": ["estimate", "evaluate", "measure", "observe", "report", "run", "serve", "simulate"],
 }
 VENDOR_FOLDERS = ("gpu", "interpose")
 
@@ -80,7 +88,8 @@ def cmake_arrows(text):
                     break
                 arrows.add(word)
     for match in LINKED.finditer(text):
-        arrows.update(re.findall(r"\bcarpool_(\w+)", match[1]))
+        linked = match[1].split(None, 1)[1]  # behind the target itself
+        arrows.update(re.findall(r"\bcarpool_(\w+)", linked))
     return arrows - {"warnings"}
 
 

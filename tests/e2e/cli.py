@@ -19,15 +19,25 @@ DATA = ROOT / "data" / "kace-v100"
 if "CARPOOL" not in os.environ:
     sys.exit("CARPOOL is not set; it names the program under test")
 PROGRAM = os.path.abspath(os.environ["CARPOOL"])
+# They need a server, or are one.
+SERVER_COMMANDS = (
+    "serve", "submit", "queue", "show", "logs", "cancel", "hold", "release", "requeue", "wait", "history",
+    "explain", "drain",
+)
 COMMANDS = (
     "evaluate", "train", "predict", "recommend", "assign", "report", "demo", "dataset", "models", "man",
-    "gpus", "top", "record", "doctor", "measure",
+    "gpus", "top", "record", "doctor", "measure", "profile", "profiles", "estimate", "estimators",
+    "simulate", "policies",
+    *SERVER_COMMANDS,
 )
 TIMEOUT_S = 120
 
 # Folders with a libnvidia-ml.so.1 of ours: complete, as of an old driver, and not one at all.
 FAKE_NVML, FAKE_NVML_OLD, FAKE_NVML_NOT = (
     os.environ.get(name, "") for name in ("FAKE_NVML", "FAKE_NVML_OLD", "FAKE_NVML_NOT"))
+# A CUDA program that needs no GPU, and what it finds in CUPTI's place.
+FAKE_CUDA_PROGRAM = os.environ.get("FAKE_CUDA_PROGRAM", "")
+FAKE_CUPTI = {"CARPOOL_CUPTI_LIBRARY": os.environ.get("FAKE_CUPTI", "")}
 FAKE_MPS = {"CARPOOL_MPS_CONTROL": os.environ.get("FAKE_MPS_CONTROL", "")}
 RECORDING = ROOT / "src" / "gpu" / "tests" / "data" / "two_gpus.jsonl"
 
@@ -49,6 +59,16 @@ def environment(home, **more):
 def fake_driver(settings):
     """What the environment needs for a driver that pretends what this file says."""
     return {"LD_LIBRARY_PATH": FAKE_NVML, "CARPOOL_FAKE_NVML": str(settings)}
+
+
+def read_terminal(person):
+    """All that was written to a pseudo-terminal whose writers have gone."""
+    seen = b""
+    while True:
+        try:
+            seen += os.read(person, 65536)
+        except OSError:
+            return seen.decode()
 
 
 def strict_json(text):
@@ -79,6 +99,26 @@ def write_dataset(folder, workloads=6, table="pairs", group_size=2):
         rows.append(",".join([names[i] for i in group] + [f"{s:.4f}" for s in speeds]))
     (folder / f"{table}.csv").write_text("\n".join(rows) + "\n")
     return folder
+
+
+def write_profile(path, workload, **metrics):
+    """A profile as `carpool profile` writes it, with these metrics."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({
+        "format": "carpool-profile", "version": 1, "workload": workload, "command": ["train"],
+        "gpu": "Fake H200", "driver": "580.1", "recorded": "2026-11-15T08:30:00Z",
+        "startup_seconds": 1, "window_seconds": 3, "steps": [], "metrics": metrics, "stand_ins": {},
+        "counters": {}, "ncu": {}, "timeline": {"seconds": [0.2, 0.4], "sm_active": [0.5, None]},
+        "notes": []}))
+    return path
+
+
+NCU_EXPORT = (
+    '"ID","Kernel Name","Block Size","Grid Size","gpu__time_duration.sum",'
+    '"sm__throughput.avg.pct_of_peak_sustained_elapsed"\n'
+    '"","","","","us","%"\n'
+    '"0","kernel_0","(128, 1, 1)","(100, 2, 1)","3,000.0","80.0"\n'
+    '"1","kernel_1","(128, 1, 1)","(101, 2, 1)","1,000.0","40.0"\n')
 
 
 def write_part_of_bundled(folder, workloads=6):

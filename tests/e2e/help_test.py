@@ -29,6 +29,17 @@ size = 2
 """
 
 
+TRAIN = f"""
+import sys, time
+sys.path.insert(0, {str(cli.ROOT / "python")!r})
+import carpool
+for step in range(100000):
+    time.sleep(0.01)
+    print("step", step)
+    carpool.step()
+"""
+
+
 def options_of(help_text):
     return [name for match in OPTION.findall(help_text) for name in match.split(",")]
 
@@ -113,7 +124,14 @@ class Examples(cli.CarpoolTest):
         cli.write_dataset(self.folder / "my-gpu", workloads=6)
         cli.write_dataset(self.folder / "my-gpu", workloads=6, table="triples", group_size=3)
         shutil.copy(cli.RECORDING, self.folder / "recording.jsonl")
+        if not (self.folder / "data").exists():
+            (self.folder / "data").symlink_to(cli.ROOT / "data")
         self.write("plan.toml", PLAN)
+        self.write("train.py", TRAIN)
+        self.write("bert.csv", cli.NCU_EXPORT)
+        for name in ("job0", "job1"):
+            for folder in (self.folder, self.folder / "profiles"):
+                cli.write_profile(folder / f"{name}.profile.json", name, threads=1000, sm_active=0.5)
         machine = {**cli.fake_driver(self.write("driver.txt", "gpus = 2")), **cli.FAKE_MPS}
         for example in examples_of(self.succeeds(*command, "--help")):
             words = shlex.split(example.partition("|")[0])[1:]
@@ -124,7 +142,7 @@ class Examples(cli.CarpoolTest):
         self.run_examples_of()
 
 
-for name in cli.COMMANDS:
+for name in set(cli.COMMANDS) - set(cli.SERVER_COMMANDS):
     setattr(Examples, f"test_of_{name}_run", lambda self, name=name: self.run_examples_of(name))
 
 

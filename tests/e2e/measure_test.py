@@ -178,7 +178,7 @@ class OnATerminal(MeasureTest):
         self.addCleanup(os.close, person)
         with os.fdopen(program, "w") as terminal:
             self.succeeds("measure", plan, "-o", "data", env=self.env, stderr=terminal)
-        seen = os.read(person, 65536).decode()
+        seen = cli.read_terminal(person)
         self.assertRegex(seen, rf"sleepers  0/{9 - first['done']}  starting \d workers \(mps\)")
         self.assertTrue(seen.endswith("\r\033[K"), seen)
 

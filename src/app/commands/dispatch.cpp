@@ -26,6 +26,22 @@ Result<void> run_command(const CommandOptions& options, const CommandContext& co
     Result<void> operator()(const TopOptions& o) const { return run_top(o, context); }
     Result<void> operator()(const RecordOptions& o) const { return run_record(o, context); }
     Result<void> operator()(const MeasureOptions& o) const { return run_measure(o, context); }
+    Result<void> operator()(const ProfileOptions& o) const { return run_profile(o, context); }
+    Result<void> operator()(const ProfilesOptions& o) const { return run_profiles(o, context); }
+    Result<void> operator()(const ServeOptions& o) const { return run_serve(o, context); }
+    Result<void> operator()(const SubmitOptions& o) const { return run_submit(o, context); }
+    Result<void> operator()(const QueueOptions& o) const { return run_queue(o, context); }
+    Result<void> operator()(const JobActionOptions& o) const { return run_job_action(o, context); }
+    Result<void> operator()(const LogsOptions& o) const { return run_logs(o, context); }
+    Result<void> operator()(const WaitOptions& o) const { return run_wait(o, context); }
+    Result<void> operator()(const HistoryOptions& o) const { return run_history(o, context); }
+    Result<void> operator()(const DrainOptions& o) const { return run_drain(o, context); }
+    Result<void> operator()(const EstimateOptions& o) const { return run_estimate(o, context); }
+    Result<void> operator()(const EstimatorListOptions& o) const {
+      return run_estimators(o, context);
+    }
+    Result<void> operator()(const SimulateOptions& o) const { return run_simulate(o, context); }
+    Result<void> operator()(const PolicyListOptions& o) const { return run_policies(o, context); }
     Result<void> operator()(const ListOptions& o) const { return run_models(o, context); }
     Result<void> operator()(const ManOptions& o) const { return run_man(o, context); }
   };

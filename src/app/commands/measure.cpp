@@ -12,7 +12,7 @@
 #include "base/file.hpp"
 #include "base/stop_signals.hpp"
 #include "measure/campaign.hpp"
-#include "measure/scratch.hpp"
+#include "profile/scratch.hpp"
 
 namespace carpool {
 namespace {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/file.hpp"
-#include "measure/tests/temporary_folder.hpp"
+#include "profile/tests/temporary_folder.hpp"
 
 namespace carpool {
 namespace {

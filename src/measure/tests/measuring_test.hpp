@@ -13,8 +13,8 @@
 #include "base/clock.hpp"
 #include "gpu/fake/fake_telemetry.hpp"
 #include "measure/cells.hpp"
-#include "measure/tests/temporary_folder.hpp"
 #include "measure/worker_pool.hpp"
+#include "profile/tests/temporary_folder.hpp"
 
 namespace carpool {
 

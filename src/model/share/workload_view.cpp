@@ -110,7 +110,9 @@ ProfileViews::ProfileViews(const ShareFit& fit, std::span<const Profile> profile
   loading_covariance_ = loading_ * fit.covariance;
   const Eigen::MatrixXd near = closeness(places, design.place(fit.trained));
   company_ = near * fit.company * near.transpose();
-  const std::vector<bool> outside = unlike_training(design, fit.trained, profiles);
+  // What is strange is judged by the plain logarithms, in which every metric counts the same.
+  const ShareDesign plain(fit.trained, fit.selection, FeatureScale::Given);
+  const std::vector<bool> outside = unlike_training(plain, fit.trained, profiles);
   for (std::size_t i = 0; i < profiles.size(); ++i) {
     views_[i].outside = !views_[i].trained && outside[i];
   }

@@ -1,0 +1,143 @@
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "app/commands.hpp"
+#include "app/estimate_output.hpp"
+#include "base/clock.hpp"
+#include "base/digest.hpp"
+#include "base/file.hpp"
+#include "base/packed_file.hpp"
+#include "base/progress.hpp"
+#include "estimate/estimator_file.hpp"
+#include "estimate/registry.hpp"
+#include "estimate/row_splits.hpp"
+
+namespace carpool {
+namespace {
+
+Result<LayerCatalogue> open_catalogue(const EstimateOptions& options) {
+  if (!options.catalogue) {
+    return LayerCatalogue{};
+  }
+  const auto text = read_packed_file(*options.catalogue);
+  if (!text) {
+    return tl::unexpected(text.error());
+  }
+  return parse_catalogue(*text, *options.catalogue);
+}
+
+Result<MeasuredJobs> open_rows(const EstimateOptions& options, const std::string& file) {
+  const auto view = row_view_named(options.view);
+  if (!view) {
+    return tl::unexpected(view.error());
+  }
+  if (options.catalogue && *view != RowView::Config) {
+    return invalid_input("--catalogue is for --from config and flags");
+  }
+  const auto catalogue = open_catalogue(options);
+  if (!catalogue) {
+    return tl::unexpected(catalogue.error());
+  }
+  return read_measured_jobs(file, *view, *catalogue);
+}
+
+Result<void> run_evaluation(const EstimateOptions& options, const CommandContext& context) {
+  const auto split = find_row_split(options.split);
+  if (!split) {
+    return tl::unexpected(split.error());
+  }
+  EstimatorEvaluation settings{
+      .estimators = options.estimators, .split = options.split, .confidence = options.confidence};
+  if (settings.estimators.empty()) {
+    for (const EstimatorKind& kind : estimator_kinds()) {
+      settings.estimators.emplace_back(kind.name);
+    }
+  }
+  const auto jobs = open_rows(options, *options.evaluate);
+  if (!jobs) {
+    return tl::unexpected(jobs.error());
+  }
+  Progress progress("estimate",
+                    settings.estimators.size() * (*split)->split(jobs->rows).size(),
+                    context.output.progress());
+  settings.fold_done = [&](const std::string& name) { progress.advance(name); };
+  const auto results = evaluate_estimators(jobs->rows, settings);
+  if (!results) {
+    return tl::unexpected(results.error());
+  }
+  const EstimateListing listing{.rows = jobs->rows,
+                                .results = *results,
+                                .file = *options.evaluate,
+                                .view = options.view,
+                                .split = options.split,
+                                .without_model = jobs->without_model};
+  if (context.output.json()) {
+    context.output.print_json(estimates_to_json(listing, options.per_row));
+  } else {
+    print_estimates(listing, context.output);
+  }
+  return {};
+}
+
+Result<void> run_fit(const EstimateOptions& options, const CommandContext& context) {
+  const auto bytes = read_file(*options.fit);
+  if (!bytes) {
+    return tl::unexpected(bytes.error());
+  }
+  const auto jobs = open_rows(options, *options.fit);
+  if (!jobs) {
+    return tl::unexpected(jobs.error());
+  }
+  FactsCache cache;
+  EstimatorTraining training{.confidence = options.confidence, .cache = &cache};
+  std::size_t finished = 0;
+  for (const MeasuredJob& row : jobs->rows) {
+    training.rows.push_back(&row);
+    finished += row.finished ? 1 : 0;
+  }
+  const auto fitted = fit_carpool(training);
+  if (!fitted) {
+    return tl::unexpected(fitted.error());
+  }
+  const std::string text = serialize_estimator(**fitted,
+                                               {.data = *options.fit,
+                                                .data_hash = sha256_hex(*bytes),
+                                                .rows = finished,
+                                                .date = utc_timestamp()});
+  if (auto written = write_file(options.output, text); !written) {
+    return written;
+  }
+  if (context.output.json()) {
+    context.output.print_json({{"file", options.output}, {"rows", finished}});
+  } else {
+    context.output.print(
+        fmt::format("fitted on {} jobs, written to {}\n", finished, options.output));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> run_estimate(const EstimateOptions& options, const CommandContext& context) {
+  if (options.per_row && !context.output.json()) {
+    return invalid_input("--per-row is for --json");
+  }
+  if (options.fit) {
+    if (options.output.empty()) {
+      return invalid_input("--fit needs -o FILE to write the estimator to");
+    }
+    return run_fit(options, context);
+  }
+  if (!options.output.empty()) {
+    return invalid_input("-o is for --fit");
+  }
+  if (!options.evaluate) {
+    return invalid_input("name measured jobs: --evaluate ROWS or --fit ROWS -o FILE");
+  }
+  return run_evaluation(options, context);
+}
+
+}  // namespace carpool

@@ -1,0 +1,161 @@
+// One job: show, explain, cancel, hold, release, requeue.
+#include <string>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "app/commands.hpp"
+#include "app/server_client.hpp"
+#include "serve/units.hpp"
+
+namespace carpool {
+namespace {
+
+using nlohmann::json;
+
+void line(std::string& text, std::string_view name, std::string_view value) {
+  if (!value.empty()) {
+    text += fmt::format("{:<12} {}\n", name, value);
+  }
+}
+
+std::string bytes_at(const json& object, const char* key) {
+  return object.contains(key) ? show_bytes(object.at(key).get<std::uint64_t>()) : std::string();
+}
+
+std::string attempt_text(const json& attempt) {
+  std::string text = fmt::format("attempt {:<4} GPU {}, {}",
+                                 attempt.value("attempt", 0),
+                                 fmt::join(attempt.at("gpus").get<std::vector<unsigned>>(), ","),
+                                 attempt.value("mechanism", ""));
+  if (attempt.contains("predicted_progress")) {
+    text += fmt::format(", predicted {:.0f} % of its speed alone",
+                        100.0 * attempt.at("predicted_progress").get<double>());
+  }
+  if (attempt.value("reserved_bytes", std::uint64_t{0}) > 0) {
+    text += fmt::format(", {} reserved", bytes_at(attempt, "reserved_bytes"));
+  }
+  if (attempt.contains("peak_bytes")) {
+    text += fmt::format(", peak {}", bytes_at(attempt, "peak_bytes"));
+  }
+  if (attempt.contains("ended_s")) {
+    text += fmt::format(
+        ", {} after {}",
+        attempt.value("end", ""),
+        show_seconds(attempt.at("ended_s").get<double>() - attempt.at("started_s").get<double>()));
+    if (const std::string detail = attempt.value("detail", ""); !detail.empty()) {
+      text += fmt::format("\n             {}", detail);
+    }
+  }
+  return text + "\n";
+}
+
+std::string show_text(const json& job) {
+  std::string text;
+  line(text, "job", fmt::format("{}", job.at("id").get<std::int64_t>()));
+  line(text, "name", job.value("name", ""));
+  line(text, "user", job.value("user", ""));
+  line(text, "state", fmt::format("{} ({})", job.value("state", ""), job.value("code", "")));
+  line(text, "reason", job.value("reason", ""));
+  line(text,
+       "command",
+       fmt::format("{}", fmt::join(job.at("argv").get<std::vector<std::string>>(), " ")));
+  line(text, "folder", job.value("cwd", ""));
+  line(text, "GPUs", fmt::format("{}", job.value("gpu_count", 1)));
+  line(text, "memory", bytes_at(job, "mem_bytes"));
+  if (job.contains("time_s")) {
+    line(text, "time limit", show_seconds(job.at("time_s").get<double>()));
+  }
+  line(text, "class", job.value("class", ""));
+  line(text, "priority", fmt::format("{}", job.value("priority", 0)));
+  for (const json& attempt : job.at("attempts")) {
+    text += attempt_text(attempt);
+  }
+  return text;
+}
+
+std::string percent_at(const json& object, const char* key) {
+  return object.contains(key) ? fmt::format("{:.0f} %", 100.0 * object.at(key).get<double>())
+                              : std::string("unknown");
+}
+
+std::string candidate_text(const json& candidate) {
+  std::string text = fmt::format("  GPU {}: {} of {} unclaimed, {}",
+                                 candidate.value("gpu", 0),
+                                 bytes_at(candidate, "free_bytes"),
+                                 bytes_at(candidate, "memory_bytes"),
+                                 candidate.value("reason", ""));
+  if (candidate.contains("predicted_progress")) {
+    text += fmt::format("; predicted {} of its speed alone, the worst neighbour {}",
+                        percent_at(candidate, "predicted_progress"),
+                        percent_at(candidate, "worst_neighbour_progress"));
+  }
+  return text + "\n";
+}
+
+std::string explain_text(const json& why) {
+  std::string text = fmt::format("Job {} is {}: {}\n",
+                                 why.at("id").get<std::int64_t>(),
+                                 why.value("state", ""),
+                                 why.value("summary", ""));
+  line(text, "constraint", why.value("constraint", ""));
+  if (why.contains("placed")) {
+    const json& placed = why.at("placed");
+    line(text,
+         "placed",
+         fmt::format("GPU {}, {}: {}",
+                     fmt::join(placed.at("gpus").get<std::vector<unsigned>>(), ","),
+                     placed.value("mechanism", ""),
+                     placed.value("reason", "")));
+    if (placed.contains("predicted_progress")) {
+      line(text,
+           "predicted",
+           fmt::format("{} of its speed alone", percent_at(placed, "predicted_progress")));
+    }
+  }
+  for (const json& candidate : why.at("candidates")) {
+    text += candidate_text(candidate);
+  }
+  for (const json& change : why.at("changes")) {
+    text += fmt::format("  What would start it: {}\n", change.value("text", ""));
+  }
+  return text;
+}
+
+Result<json> ask(ServerClient& server, const std::string& verb, std::int64_t job) {
+  const std::string path = fmt::format("/v1/jobs/{}", job);
+  if (verb == "show") {
+    return server.get(path);
+  }
+  if (verb == "explain") {
+    return server.get(path + "/explain");
+  }
+  return server.post(fmt::format("{}/{}", path, verb), json::object());
+}
+
+}  // namespace
+
+Result<void> run_job_action(const JobActionOptions& options, const CommandContext& context) {
+  Result<ServerClient> server = ServerClient::connect(options.server);
+  if (!server) {
+    return tl::unexpected(server.error());
+  }
+  const bool reads = options.verb == "show" || options.verb == "explain";
+  for (const std::int64_t job : options.jobs) {
+    const Result<json> answer = ask(*server, options.verb, job);
+    if (!answer) {
+      return tl::unexpected(answer.error());
+    }
+    if (context.output.json()) {
+      context.output.print_json(*answer);
+    } else if (reads) {
+      context.output.print(options.verb == "show" ? show_text(*answer) : explain_text(*answer));
+    } else {
+      context.output.remark(fmt::format("Job {}: {} asked for.", job, options.verb));
+    }
+  }
+  return {};
+}
+
+}  // namespace carpool

@@ -1,0 +1,304 @@
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "app/commands.hpp"
+#include "app/gpu_watch.hpp"
+#include "app/profile_output.hpp"
+#include "base/clock.hpp"
+#include "base/file.hpp"
+#include "base/log.hpp"
+#include "base/stop_signals.hpp"
+#include "profile/ncu_run.hpp"
+#include "profile/profiler.hpp"
+#include "profile/scratch.hpp"
+#include "profile/without_mps.hpp"
+
+namespace carpool {
+namespace {
+
+// Kernels that are not worth a second of Nsight Compute each.
+constexpr double kShareUnderNcu = 0.995;
+
+bool is_interpreter(const std::string& word) {
+  const std::string name = std::filesystem::path(word).filename().string();
+  return name.starts_with("python") || name == "bash" || name == "sh" || name == "env";
+}
+
+// "train" of `python3 -u train.py --epochs 3`.
+std::string name_from(const std::vector<std::string>& command) {
+  std::string name;
+  for (const std::string& word : command) {
+    if (!is_interpreter(word) && !word.starts_with("-")) {
+      name = std::filesystem::path(word).stem().string();
+      break;
+    }
+  }
+  if (name.empty() && !command.empty()) {
+    name = std::filesystem::path(command.front()).filename().string();
+  }
+  std::erase_if(name, [](char letter) { return !is_profile_name(std::string{'a', letter}); });
+  name.resize(std::min<std::size_t>(name.size(), 100));
+  return name;
+}
+
+Result<std::string> chosen_name(const ProfileOptions& options) {
+  std::string name = options.name.empty() ? name_from(options.command) : options.name;
+  if (!is_profile_name(name)) {
+    return invalid_input(
+        fmt::format("\"{}\" is no name of a workload: letters, digits, '.', '_' and '-', at most "
+                    "100 of them; give one with --name",
+                    name));
+  }
+  return name;
+}
+
+Result<GpuInfo> find_gpu(TelemetrySource& source, unsigned index) {
+  const auto gpus = source.list_gpus();
+  if (!gpus) {
+    return tl::unexpected(gpus.error());
+  }
+  for (const GpuInfo& gpu : *gpus) {
+    if (gpu.index == index) {
+      return gpu;
+    }
+  }
+  return invalid_input(
+      fmt::format("there is no GPU {}; the driver shows {} (carpool gpus)", index, gpus->size()));
+}
+
+// A folder that cannot be written is told before the program runs, not after.
+Result<void> try_folder(const std::string& folder) {
+  std::error_code problem;
+  std::filesystem::create_directories(folder, problem);
+  if (problem) {
+    return invalid_input(fmt::format("folder {}: {}", folder, problem.message()));
+  }
+  return {};
+}
+
+ProfileRequest request_for(const ProfileOptions& options,
+                           const std::string& name,
+                           const GpuInfo& gpu,
+                           const std::filesystem::path& scratch) {
+  ProfileRequest request;
+  request.name = name;
+  request.gpu = gpu;
+  request.program.command = options.command;
+  request.program.gpu_uuid = gpu.uuid;
+  request.program.scratch = scratch;
+  request.program.step_regex = options.step_regex;
+  request.program.injection.counters = options.counters;
+  request.program.injection.nvtx_range = options.nvtx;
+  request.window = {.least_steps = options.steps,
+                    .least_seconds = options.seconds,
+                    .most_seconds = std::max(options.longest_seconds, options.seconds),
+                    .start_seconds = options.start_seconds};
+  return request;
+}
+
+// Who else is on the GPU: what is measured is then not the program alone.
+void warn_of_others(TelemetrySource& telemetry, const GpuInfo& gpu) {
+  const auto processes = telemetry.processes(gpu.index);
+  if (processes && !processes->empty()) {
+    log_warning(fmt::format("{} other process{} on GPU {}: the profile is not of the program alone",
+                            processes->size(),
+                            processes->size() == 1 ? " is" : "es are",
+                            gpu.index));
+  }
+}
+
+Result<void> add_ncu(const ProfileOptions& options,
+                     const std::filesystem::path& scratch,
+                     const ProfileRequest& request,
+                     const ProfileEvents& events,
+                     ProfileResult& result) {
+  const NcuRequest ncu{.command = options.command,
+                       .log = scratch / "ncu.csv",
+                       .symbols = symbols_of(result.kernels, kShareUnderNcu)};
+  std::size_t wanted = 0;
+  for (const KernelRow& row : result.kernels.rows) {
+    wanted += std::find(ncu.symbols.begin(), ncu.symbols.end(), row.symbol) != ncu.symbols.end();
+  }
+  const Stopwatch watch;
+  const auto launches =
+      run_ncu(ncu,
+              environment_without_mps(request.gpu.uuid, scratch / "no-mps"),
+              {.longest = std::chrono::milliseconds(static_cast<long>(options.ncu_seconds * 1e3)),
+               .kernels = wanted,
+               .stop = events.stop,
+               .profiled = [&](std::size_t done) {
+                 events.progress(fmt::format("Nsight Compute, {} of {} kernels", done, wanted));
+               }});
+  if (!launches) {
+    return tl::unexpected(launches.error());
+  }
+  WorkloadProfile& profile = result.profile;
+  profile.ncu = ncu_metrics(*launches, result.kernels.rows.empty() ? nullptr : &result.kernels);
+  for (const auto& [name, value] : profile.ncu) {
+    if (find_metric(name) != nullptr) {
+      profile.metrics[name] = value;
+      profile.stand_ins.erase(name);
+    }
+  }
+  profile.notes.push_back(
+      fmt::format("Nsight Compute profiled {} of {} distinct kernels in {:.0f} s",
+                  launches->size(),
+                  wanted,
+                  watch.seconds()));
+  return {};
+}
+
+Result<void> write_out(const ProfileResult& result,
+                       const ProfileOptions& options,
+                       const Output& output) {
+  const auto file =
+      save_profile(result.profile,
+                   result.kernels.launches > 0 ? kernel_csv(result.kernels) : std::string(),
+                   options.folder);
+  if (!file) {
+    return tl::unexpected(file.error());
+  }
+  if (output.json()) {
+    nlohmann::json out = profile_to_json(result.profile);
+    out["file"] = file->string();
+    output.print_json(out);
+    return {};
+  }
+  output.print(profile_summary(result.profile, result.kernels));
+  if (!result.kernels.rows.empty()) {
+    output.print(kernel_lines(result.kernels, output.colour()));
+  }
+  for (const std::string& note : result.profile.notes) {
+    output.remark(fmt::format("Note: {}", note));
+  }
+  output.print(fmt::format("{}\n", file->string()));
+  return {};
+}
+
+// An export that somebody made; a profile of that name in the folder gets its metrics.
+Result<void> import_ncu(const ProfileOptions& options,
+                        const std::string& name,
+                        const CommandContext& context) {
+  const auto text = read_file(*options.from_ncu);
+  if (!text) {
+    return tl::unexpected(text.error());
+  }
+  const auto launches = parse_ncu_csv(*text, *options.from_ncu);
+  if (!launches) {
+    return tl::unexpected(launches.error());
+  }
+  const auto file =
+      std::filesystem::path(options.folder) / fmt::format("{}{}", name, kProfileSuffix);
+  WorkloadProfile profile;
+  std::error_code ignored;
+  if (std::filesystem::exists(file, ignored)) {
+    auto before = load_profile(file);
+    if (!before) {
+      return tl::unexpected(before.error());
+    }
+    profile = std::move(*before);
+  }
+  profile.workload = name;
+  profile.ncu = ncu_metrics(*launches, nullptr);
+  for (const auto& [metric, value] : profile.ncu) {
+    if (find_metric(metric) != nullptr) {
+      profile.metrics[metric] = value;
+      profile.stand_ins.erase(metric);
+    }
+  }
+  profile.notes.push_back(
+      fmt::format("kernel metrics of {} launches from {}", launches->size(), *options.from_ncu));
+  if (auto made = try_folder(options.folder); !made) {
+    return made;
+  }
+  if (auto written = write_file(file, profile_json(profile)); !written) {
+    return written;
+  }
+  if (context.output.json()) {
+    context.output.print_json(profile_to_json(profile));
+  } else {
+    context.output.print(
+        fmt::format("{}: metrics of {} launches\n", file.string(), launches->size()));
+  }
+  return {};
+}
+
+Result<void> profile_command(const ProfileOptions& options,
+                             const std::string& name,
+                             const CommandContext& context) {
+  StopSignals signals;
+  auto telemetry = open_gpus();
+  if (!telemetry) {
+    return tl::unexpected(telemetry.error());
+  }
+  const auto gpu = find_gpu(**telemetry, options.gpu);
+  if (!gpu) {
+    return tl::unexpected(gpu.error());
+  }
+  if (auto made = try_folder(options.folder); !made) {
+    return made;
+  }
+  const auto scratch = ScratchFolder::make();
+  if (!scratch) {
+    return tl::unexpected(scratch.error());
+  }
+  warn_of_others(**telemetry, *gpu);
+  ProfileRequest request = request_for(options, name, *gpu, scratch->path());
+  std::optional<std::string> no_library;
+  if (!options.no_activity) {
+    auto library = find_profile_library();
+    if (library) {
+      request.program.library = std::move(*library);
+    } else {
+      no_library = library.error().message;
+      log_warning(fmt::format("{}; the GPU's sensors alone are read", *no_library));
+    }
+  }
+  std::optional<Progress> progress;
+  progress.emplace(
+      fmt::format("profiling {}", name), options.ncu ? 2 : 1, context.output.progress());
+  const ProfileEvents events{.stop = [&] { return signals.came(); },
+                             .progress = [&](const std::string& what) { progress->note(what); }};
+  auto result = profile_program(request, **telemetry, events);
+  if (!result) {
+    return tl::unexpected(result.error());
+  }
+  if (no_library) {
+    result->profile.notes.push_back(std::move(*no_library));
+  }
+  if (options.ncu) {
+    progress->advance("the program's own run");
+    if (auto added = add_ncu(options, scratch->path(), request, events, *result); !added) {
+      return added;
+    }
+  }
+  progress.reset();  // its line goes before ours
+  return write_out(*result, options, context.output);
+}
+
+}  // namespace
+
+Result<void> run_profile(const ProfileOptions& options, const CommandContext& context) {
+  if (options.from_ncu.has_value() == !options.command.empty()) {
+    return invalid_input(options.from_ncu
+                             ? "--from-ncu reads an export and runs nothing: leave the command out"
+                             : "profile needs a command: carpool profile -- python3 train.py");
+  }
+  if (options.from_ncu && options.name.empty()) {
+    return invalid_input("--from-ncu needs --name, the workload that the export is of");
+  }
+  const auto name = chosen_name(options);
+  if (!name) {
+    return tl::unexpected(name.error());
+  }
+  return options.from_ncu ? import_ncu(options, *name, context)
+                          : profile_command(options, *name, context);
+}
+
+}  // namespace carpool

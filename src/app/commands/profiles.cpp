@@ -1,0 +1,127 @@
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "app/commands.hpp"
+#include "app/profile_output.hpp"
+#include "app/profile_report.hpp"
+#include "base/file.hpp"
+#include "profile/dataset_merge.hpp"
+
+namespace carpool {
+namespace {
+
+bool is_profile(const std::filesystem::path& path) {
+  return path.filename().string().ends_with(kProfileSuffix);
+}
+
+Result<std::vector<std::filesystem::path>> profile_files(const std::vector<std::string>& named) {
+  std::vector<std::filesystem::path> files;
+  for (const std::string& name : named.empty() ? std::vector<std::string>{"."} : named) {
+    std::error_code problem;
+    if (!std::filesystem::is_directory(name, problem)) {
+      files.emplace_back(name);
+      continue;
+    }
+    std::vector<std::filesystem::path> here;
+    for (const auto& entry : std::filesystem::directory_iterator(name, problem)) {
+      if (is_profile(entry.path())) {
+        here.push_back(entry.path());
+      }
+    }
+    if (problem) {
+      return invalid_input(fmt::format("folder {}: {}", name, problem.message()));
+    }
+    std::sort(here.begin(), here.end());
+    files.insert(files.end(), here.begin(), here.end());
+  }
+  return files;
+}
+
+Result<std::vector<WorkloadProfile>> load_all(const std::vector<std::string>& paths) {
+  const auto files = profile_files(paths);
+  if (!files) {
+    return tl::unexpected(files.error());
+  }
+  if (files->empty()) {
+    return fail(ErrorCode::NotFound,
+                fmt::format("there is no NAME{} in {}; `carpool profile` writes them",
+                            kProfileSuffix,
+                            paths.empty() ? "this folder" : paths.front()));
+  }
+  std::vector<WorkloadProfile> profiles;
+  for (const auto& file : *files) {
+    auto profile = load_profile(file);
+    if (!profile) {
+      return tl::unexpected(std::move(profile.error()));
+    }
+    profiles.push_back(std::move(*profile));
+  }
+  return profiles;
+}
+
+Result<void> merge(const ProfilesOptions& options,
+                   const std::vector<WorkloadProfile>& profiles,
+                   const Output& output) {
+  const auto merged = add_to_dataset(profiles, *options.dataset, options.replace);
+  if (!merged) {
+    return tl::unexpected(merged.error());
+  }
+  if (output.json()) {
+    output.print_json({{"folder", *options.dataset},
+                       {"profiles", profiles.size()},
+                       {"columns_added", merged->added},
+                       {"cells_filled", merged->filled}});
+  } else {
+    output.print(fmt::format("{}: {} profiles, {} new columns, {} values\n",
+                             *options.dataset,
+                             profiles.size(),
+                             merged->added.size(),
+                             merged->filled));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> run_profiles(const ProfilesOptions& options, const CommandContext& context) {
+  const Output& output = context.output;
+  const auto profiles = load_all(options.paths);
+  if (!profiles) {
+    return tl::unexpected(profiles.error());
+  }
+  if (options.dataset) {
+    return merge(options, *profiles, output);
+  }
+  if (options.plot) {
+    const std::string page = render_html(profile_report(*profiles, "carpool profiles --plot"));
+    if (auto written = write_file(*options.plot, page); !written) {
+      return written;
+    }
+    if (output.json()) {
+      output.print_json({{"file", *options.plot}, {"bytes", page.size()}});
+    } else {
+      output.print(fmt::format("{} written: open it in a browser\n", *options.plot));
+    }
+    return {};
+  }
+  if (output.json()) {
+    nlohmann::json list = nlohmann::json::array();
+    for (const WorkloadProfile& profile : *profiles) {
+      list.push_back(profile_to_json(profile));
+    }
+    output.print_json(list);
+    return {};
+  }
+  output.print(options.compare ? comparison_table(*profiles, output.colour())
+                               : profiles_table(*profiles, output.colour()));
+  return {};
+}
+
+}  // namespace carpool

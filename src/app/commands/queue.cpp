@@ -1,0 +1,129 @@
+#include <string>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "app/commands.hpp"
+#include "app/server_client.hpp"
+#include "serve/units.hpp"
+
+namespace carpool {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kLongestReason = 60;
+
+std::string memory_cell(const json& job) {
+  const std::string asked =
+      job.contains("mem_bytes") ? show_bytes(job.at("mem_bytes").get<std::uint64_t>()) : "-";
+  return job.contains("used_bytes")
+             ? fmt::format("{}/{}", asked, show_bytes(job.at("used_bytes").get<std::uint64_t>()))
+             : asked;
+}
+
+std::string gpu_cell(const json& job) {
+  if (job.contains("gpus")) {
+    return fmt::format("{}", fmt::join(job.at("gpus").get<std::vector<unsigned>>(), ","));
+  }
+  return fmt::format("({})", job.value("gpu_count", 1U));
+}
+
+std::string share_cell(const json& job) {
+  const std::string mechanism = job.value("mechanism", "-");
+  const double limit = job.value("thread_limit_percent", 100.0);
+  return mechanism == "mps" && limit < 100.0 ? fmt::format("mps {:g} %", limit) : mechanism;
+}
+
+std::string reason_cell(const json& job) {
+  const std::string reason = job.value("reason", "");
+  if (reason.empty()) {
+    return {};
+  }
+  const std::string shown = first_columns(reason, kLongestReason);
+  return shown.size() < reason.size() ? fmt::format("({}…)", shown) : fmt::format("({})", reason);
+}
+
+std::string job_table(const json& jobs, bool colour) {
+  TextTable table(colour);
+  for (const auto& [heading, align] : {std::pair("JOBID", TextTable::Align::Right),
+                                       std::pair("NAME", TextTable::Align::Left),
+                                       std::pair("USER", TextTable::Align::Left),
+                                       std::pair("ST", TextTable::Align::Left),
+                                       std::pair("TIME", TextTable::Align::Right),
+                                       std::pair("GPU", TextTable::Align::Left),
+                                       std::pair("SHARE", TextTable::Align::Left),
+                                       std::pair("MEM(ask/used)", TextTable::Align::Right),
+                                       std::pair("REASON", TextTable::Align::Left)}) {
+    table.add_column(heading, align);
+  }
+  for (const json& job : jobs) {
+    std::string name = first_columns(job.value("name", "-"), 24);
+    if (job.contains("array_index")) {
+      name += fmt::format("[{}]", job.at("array_index").get<int>());
+    }
+    table.add_row({fmt::format("{}", job.at("id").get<std::int64_t>()),
+                   name,
+                   job.value("user", ""),
+                   job.value("code", ""),
+                   show_seconds(job.value("run_s", 0.0)),
+                   gpu_cell(job),
+                   share_cell(job),
+                   memory_cell(job),
+                   reason_cell(job)},
+                  job.value("state", "") == "running");
+  }
+  return table.render();
+}
+
+// All pages.
+Result<json> fetch(ServerClient& server, const std::string& path) {
+  json jobs = json::array();
+  std::string after;
+  while (true) {
+    Result<json> page = server.get(fmt::format("{}{}", path, after));
+    if (!page) {
+      return page;
+    }
+    for (const json& job : page->at("jobs")) {
+      jobs.push_back(job);
+    }
+    if (!page->contains("next_after")) {
+      return jobs;
+    }
+    after = fmt::format("&after={}", page->at("next_after").get<std::int64_t>());
+  }
+}
+
+}  // namespace
+
+Result<void> run_queue(const QueueOptions& options, const CommandContext& context) {
+  Result<ServerClient> server = ServerClient::connect(options.server);
+  if (!server) {
+    return tl::unexpected(server.error());
+  }
+  constexpr std::size_t kPage = 10'000;
+  std::string path = fmt::format("/v1/jobs?limit={}&state={}{}",
+                                 kPage,
+                                 options.state.value_or("active"),
+                                 options.all ? "&all=1" : "");
+  if (options.user) {
+    path += fmt::format("&user={}", *options.user);
+  }
+  const Result<json> jobs = fetch(*server, path);
+  if (!jobs) {
+    return tl::unexpected(jobs.error());
+  }
+  if (context.output.json()) {
+    context.output.print_json({{"version", 1}, {"jobs", *jobs}});
+  } else if (jobs->empty()) {
+    context.output.remark(
+        "No jobs. `carpool submit -- COMMAND` makes one; --all shows everybody's.");
+  } else {
+    context.output.print(job_table(*jobs, context.output.colour()));
+  }
+  return {};
+}
+
+}  // namespace carpool

@@ -1,0 +1,220 @@
+#include <filesystem>
+#include <memory>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "app/commands.hpp"
+#include "app/simulate_output.hpp"
+#include "app/sources.hpp"
+#include "base/file.hpp"
+#include "base/progress.hpp"
+#include "model/model_file.hpp"
+#include "place/model_co_run.hpp"
+#include "place/pair_table.hpp"
+#include "simulate/generator.hpp"
+
+namespace carpool {
+namespace {
+
+constexpr double kBytesPerGib = 1024.0 * 1024.0 * 1024.0;
+constexpr std::string_view kPairFolder = "carma-traces";
+
+Result<std::filesystem::path> pair_folder(const SimulateOptions& options) {
+  if (options.data) {
+    return std::filesystem::path(*options.data);
+  }
+  return bundled_folder(kPairFolder);
+}
+
+Result<std::unique_ptr<CoRunModel>> open_co_run(const SimulateOptions& options,
+                                                const Config& config) {
+  if (options.co_run == "pairs") {
+    const auto folder = pair_folder(options);
+    if (!folder) {
+      return tl::unexpected(folder.error());
+    }
+    return PairTable::load(*folder, kTraceContention).map([](std::unique_ptr<PairTable> table) {
+      return std::unique_ptr<CoRunModel>(std::move(table));
+    });
+  }
+  auto dataset = open_dataset(options.data, config);
+  if (!dataset) {
+    return tl::unexpected(dataset.error());
+  }
+  auto model = load_model(options.co_run);
+  if (!model) {
+    return tl::unexpected(model.error());
+  }
+  return ModelCoRun::create(std::shared_ptr<const ThroughputModel>(std::move(*model)),
+                            std::move(dataset->profiles))
+      .map([](std::unique_ptr<ModelCoRun> made) {
+        return std::unique_ptr<CoRunModel>(std::move(made));
+      });
+}
+
+Result<std::vector<Contestant>> read_contestants(const SimulateOptions& options) {
+  ContestDefaults defaults{.runtime_error = options.runtime_error};
+  const auto memory = memory_source(options.estimator);
+  if (!memory) {
+    return tl::unexpected(memory.error());
+  }
+  defaults.memory = *memory;
+  if (options.order) {
+    const auto order = queue_order(*options.order);
+    if (!order) {
+      return tl::unexpected(order.error());
+    }
+    defaults.order = *order;
+  }
+  if (options.recovery) {
+    const auto rule = recovery_rule(*options.recovery);
+    if (!rule) {
+      return tl::unexpected(rule.error());
+    }
+    defaults.recovery = *rule;
+  }
+  std::vector<Contestant> contestants;
+  for (const std::string& text : options.policies) {
+    auto contestant = parse_contestant(text, defaults);
+    if (!contestant) {
+      return tl::unexpected(contestant.error());
+    }
+    contestants.push_back(std::move(*contestant));
+  }
+  return contestants;
+}
+
+Result<void> generate(const SimulateOptions& options, const CommandContext& context) {
+  if (*options.generate != "philly") {
+    return invalid_input(fmt::format("--generate {}: traces in the manner of philly can be made",
+                                     *options.generate));
+  }
+  if (!options.output) {
+    return invalid_input("--generate needs -o FILE, the trace to write");
+  }
+  const auto folder = pair_folder(options);
+  if (!folder) {
+    return tl::unexpected(folder.error());
+  }
+  const auto trace =
+      generate_philly(*folder, {.jobs = options.jobs, .days = options.days, .seed = options.seed});
+  if (!trace) {
+    return tl::unexpected(trace.error());
+  }
+  if (auto written = write_file(*options.output, trace_csv(*trace)); !written) {
+    return written;
+  }
+  if (context.output.json()) {
+    context.output.print_json({{"file", *options.output}, {"jobs", trace->jobs.size()}});
+  } else {
+    context.output.print(fmt::format("{} written: {} jobs\n", *options.output, trace->jobs.size()));
+  }
+  return {};
+}
+
+Result<void> validate(const SimulateOptions& options, const CommandContext& context) {
+  if (*options.validate != "aegis") {
+    return invalid_input(
+        fmt::format("--validate {}: only the runs of aegis are published", *options.validate));
+  }
+  const auto folder = pair_folder(options);
+  if (!folder) {
+    return tl::unexpected(folder.error());
+  }
+  constexpr std::size_t kRows = 8;
+  Progress progress("validate", kRows * options.seeds, context.output.progress());
+  const auto rows =
+      validate_aegis(*folder, options.seed, options.seeds, [&](const std::string& what) {
+        progress.advance(what);
+      });
+  if (!rows) {
+    return tl::unexpected(rows.error());
+  }
+  if (context.output.json()) {
+    context.output.print_json(validation_json(*rows, options.seeds));
+    return {};
+  }
+  context.output.heading(fmt::format(
+      "Simulated against measured: AEGIS, philly60 on 3 A100-40, mean of {} runs", options.seeds));
+  context.output.print(validation_table(*rows, context.output.colour()));
+  context.output.remark(
+      "One constant, the cost of sharing, is fitted on the makespan of the row marked so.\n");
+  return {};
+}
+
+Result<void> write_report(const SimulateOptions& options,
+                          const ContestFacts& facts,
+                          const Trace& trace,
+                          const std::vector<ContestRow>& rows,
+                          const CommandContext& context) {
+  const std::string page = render_html(contest_report(facts, trace, rows, Physics{}));
+  if (auto written = write_file(*options.report, page); !written) {
+    return written;
+  }
+  if (!context.output.json()) {
+    context.output.print(fmt::format("{} written: open it in a browser\n", *options.report));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> run_simulate(const SimulateOptions& options, const CommandContext& context) {
+  if (options.generate) {
+    return generate(options, context);
+  }
+  if (options.validate) {
+    return validate(options, context);
+  }
+  if (options.trace.empty()) {
+    return invalid_input("name a TRACE.csv, or use --generate or --validate; see --help");
+  }
+  const auto contestants = read_contestants(options);
+  const auto cluster = parse_cluster(options.cluster);
+  const auto trace = read_trace(options.trace);
+  if (!contestants || !cluster || !trace) {
+    return tl::unexpected(!contestants ? contestants.error()
+                                       : (!cluster ? cluster.error() : trace.error()));
+  }
+  const auto co_run = open_co_run(options, context.config);
+  if (!co_run) {
+    return tl::unexpected(co_run.error());
+  }
+  const std::size_t runs = options.shuffle > 0 ? options.shuffle : options.seeds;
+  const ContestFacts facts{.trace = trace->name,
+                           .cluster = cluster->name,
+                           .co_run = options.co_run,
+                           .jobs = trace->jobs.size(),
+                           .gpus = cluster->gpus,
+                           .memory_gib = static_cast<double>(cluster->memory_bytes) / kBytesPerGib,
+                           .runs = runs,
+                           .shuffled = options.shuffle > 0};
+  Progress progress("simulate", runs * contestants->size(), context.output.progress());
+  const auto rows = contest(*trace,
+                            *cluster,
+                            **co_run,
+                            *contestants,
+                            {.seed = options.seed,
+                             .seeds = options.seeds,
+                             .shuffles = options.shuffle,
+                             .keep_moments = options.report.has_value()},
+                            [&](const std::string& what) { progress.advance(what); });
+  if (!rows) {
+    return tl::unexpected(rows.error());
+  }
+  if (context.output.json()) {
+    context.output.print_json(contest_json(facts, *rows));
+  } else {
+    context.output.heading(fmt::format("{}: {} jobs on {}, mean of {} run{}",
+                                       facts.trace,
+                                       facts.jobs,
+                                       facts.cluster,
+                                       runs,
+                                       runs == 1 ? "" : "s"));
+    context.output.print(contest_table(*rows, context.output.colour()));
+  }
+  return options.report ? write_report(options, facts, *trace, *rows, context) : Result<void>();
+}
+
+}  // namespace carpool

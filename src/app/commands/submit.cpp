@@ -1,0 +1,222 @@
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <unistd.h>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "app/command_tree.hpp"
+#include "app/commands.hpp"
+#include "app/job_file.hpp"
+#include "app/job_wait.hpp"
+#include "app/server_client.hpp"
+#include "serve/units.hpp"
+
+namespace carpool {
+namespace {
+
+using nlohmann::json;
+
+// Of the session that submits, not of the job.
+constexpr std::array<std::string_view, 13> kLeftOut = {"_",
+                                                       "SHLVL",
+                                                       "PWD",
+                                                       "OLDPWD",
+                                                       "TERM",
+                                                       "LS_COLORS",
+                                                       "DISPLAY",
+                                                       "XAUTHORITY",
+                                                       "WINDOWID",
+                                                       "COLUMNS",
+                                                       "LINES",
+                                                       "HISTFILE",
+                                                       "STY"};
+constexpr std::array<std::string_view, 8> kLeftOutKinds = {
+    "SSH_", "DBUS_", "XDG_", "TMUX", "CUDA_VISIBLE_", "CUDA_MPS_", "CARPOOL_", "BASH_FUNC_"};
+
+bool is_left_out(std::string_view name) {
+  return std::ranges::find(kLeftOut, name) != kLeftOut.end() ||
+         std::ranges::any_of(kLeftOutKinds,
+                             [&](std::string_view kind) { return name.starts_with(kind); });
+}
+
+json current_environment() {
+  json env = json::object();
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    const std::size_t equals = text.find('=');
+    if (equals != std::string_view::npos && !is_left_out(text.substr(0, equals))) {
+      env[std::string(text.substr(0, equals))] = text.substr(equals + 1);
+    }
+  }
+  return env;
+}
+
+// NAME=VALUE, or NAME: as it is here.
+Result<void> add_variable(json& env, const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals != std::string::npos && equals > 0) {
+    env[text.substr(0, equals)] = text.substr(equals + 1);
+    return {};
+  }
+  const char* value = equals == std::string::npos ? std::getenv(text.c_str()) : nullptr;
+  if (value == nullptr) {
+    return invalid_input(
+        fmt::format("--env {}: expected NAME=VALUE, or the name of a variable that is set", text));
+  }
+  env[text] = value;
+  return {};
+}
+
+template <class T>
+void put(json& job, const char* key, const std::optional<T>& value) {
+  if (value) {
+    job[key] = *value;
+  }
+}
+
+Result<void> put_seconds(json& job, const char* key, const std::optional<std::string>& text) {
+  if (!text) {
+    return {};
+  }
+  return parse_seconds(*text).map([&](double seconds) { job[key] = seconds; });
+}
+
+// Only what was said: the keys of the options that were given.
+Result<json> request_from(const SubmitOptions& options) {
+  json job = json::object();
+  put(job, "name", options.name);
+  put(job, "gpus", options.gpus);
+  put(job, "mem", options.mem);
+  put(job, "mem_limit", options.mem_limit);
+  put(job, "priority", options.priority);
+  put(job, "class", options.job_class);
+  put(job, "slo_ms", options.slo_ms);
+  put(job, "array", options.array);
+  put(job, "retries", options.retries);
+  put(job, "workload", options.workload);
+  put(job, "cwd", options.folder);
+  if (options.exclusive) {
+    job["exclusive"] = true;
+  }
+  if (!options.after.empty()) {
+    job["after"] = options.after;
+  }
+  Result<void> read = put_seconds(job, "time_s", options.time);
+  if (read) {
+    read = put_seconds(job, "runtime_s", options.runtime);
+  }
+  for (const std::string& variable : options.env) {
+    if (read) {
+      read = add_variable(job["env"], variable);
+    }
+  }
+  return read.map([&] { return job; });
+}
+
+bool is_file(const std::string& name, std::string_view suffix) {
+  std::error_code ignored;
+  return name.ends_with(suffix) && std::filesystem::is_regular_file(name, ignored);
+}
+
+// What the file says that is named in the place of a command; for a plain command, its argv alone.
+Result<json> request_of_command(const std::vector<std::string>& command) {
+  if (command.empty()) {
+    return invalid_input("submit what? A command after --, a job file, or a script");
+  }
+  const std::string& first = command.front();
+  if (command.size() == 1 && is_file(first, ".toml")) {
+    return read_job_toml(first);
+  }
+  if (command.size() == 1 && is_file(first, ".rad")) {
+    return read_rad(first);
+  }
+  std::error_code ignored;
+  const bool may_be_script = first.find('/') != std::string::npos || is_file(first, ".sh");
+  if (may_be_script && std::filesystem::is_regular_file(first, ignored) &&
+      std::filesystem::file_size(first, ignored) < (std::uintmax_t{1} << 20U)) {
+    Result<JobScript> script = read_script(first);
+    if (!script) {
+      return tl::unexpected(script.error());
+    }
+    if (!script->options.empty()) {
+      const Result<SubmitOptions> said = parse_submit_words(script->options, first);
+      Result<json> job = said.and_then(request_from);
+      if (job) {
+        script->argv.insert(script->argv.end(), command.begin() + 1, command.end());
+        (*job)["argv"] = script->argv;
+      }
+      return job;
+    }
+  }
+  return json{{"argv", command}};
+}
+
+// What is said on the command line goes before what the file says.
+Result<json> whole_request(const SubmitOptions& options) {
+  Result<json> job = request_of_command(options.command);
+  const Result<json> said = request_from(options);
+  if (!job || !said) {
+    return job ? said : job;
+  }
+  json env = options.clean_env ? json::object() : current_environment();
+  for (const json* layer : {std::as_const(job).operator->(), said.operator->()}) {
+    if (layer->contains("env") && layer->at("env").is_object()) {
+      env.update(layer->at("env"));
+    }
+  }
+  job->update(*said);
+  (*job)["env"] = std::move(env);
+  std::error_code ignored;
+  const std::string folder = job->value("cwd", "");
+  (*job)["cwd"] =
+      std::filesystem::absolute(folder.empty() ? "." : folder, ignored).lexically_normal().string();
+  return job;
+}
+
+std::string spoken(const std::vector<std::int64_t>& ids) {
+  if (ids.size() == 1) {
+    return fmt::format("Submitted job {}", ids.front());
+  }
+  return fmt::format("Submitted jobs {} to {}", ids.front(), ids.back());
+}
+
+}  // namespace
+
+Result<void> run_submit(const SubmitOptions& options, const CommandContext& context) {
+  const Result<json> job = whole_request(options);
+  if (!job) {
+    return tl::unexpected(job.error());
+  }
+  Result<ServerClient> server = ServerClient::connect(options.server);
+  if (!server) {
+    return tl::unexpected(server.error());
+  }
+  const Result<json> accepted = server->post("/v1/jobs", *job);
+  if (!accepted) {
+    return tl::unexpected(accepted.error());
+  }
+  const auto ids = accepted->at("ids").get<std::vector<std::int64_t>>();
+  if (context.output.json()) {
+    context.output.print_json_line(*accepted);
+  } else if (options.parsable) {
+    context.output.print(fmt::format("{}\n", fmt::join(ids, "\n")));
+  } else {
+    context.output.print(fmt::format("{}\n", spoken(ids)));
+  }
+  if (!options.wait) {
+    return {};
+  }
+  if (const Result<void> written = context.output.flush(); !written) {
+    return written;
+  }
+  return wait_for_jobs(*server, ids, std::nullopt, context);
+}
+
+}  // namespace carpool

@@ -1,0 +1,49 @@
+// A client of the server: requests over its socket, JSON back.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "app/job_options.hpp"
+#include "base/result.hpp"
+
+namespace carpool {
+
+// Where the server of these options listens: --socket, $CARPOOL_SOCKET, the user's own where it is
+// there, else the machine's.
+[[nodiscard]] std::filesystem::path server_socket(const ServerOptions& options);
+[[nodiscard]] std::filesystem::path personal_socket();
+inline constexpr const char* kSystemSocket = "/run/carpool/carpool.sock";
+
+// A piece of a job's output.
+struct LogPart {
+  std::string bytes{};
+  std::uint64_t next = 0;  // offset to go on from
+  bool over = false;       // nothing will come any more
+};
+
+class ServerClient {
+ public:
+  // Unavailable where nobody answers.
+  [[nodiscard]] static Result<ServerClient> connect(const ServerOptions& options);
+  ServerClient(ServerClient&&) noexcept;
+  ServerClient& operator=(ServerClient&&) noexcept;
+  ~ServerClient();
+
+  // The server's own words are the error's.
+  [[nodiscard]] Result<nlohmann::json> get(const std::string& path);
+  [[nodiscard]] Result<nlohmann::json> post(const std::string& path, const nlohmann::json& body);
+  [[nodiscard]] Result<LogPart> get_log(const std::string& path);
+
+ private:
+  struct State;
+  explicit ServerClient(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace carpool

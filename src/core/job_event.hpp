@@ -1,0 +1,68 @@
+// What happens to a job. The state of the scheduler is what replaying its events gives; an event is
+// in the journal before anybody is told, and before anything is done about it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/job.hpp"
+#include "core/run.hpp"
+
+namespace carpool {
+
+struct JobSubmitted {
+  JobSpec spec{};
+  JobOwner owner{};
+};
+struct JobHeld {};
+struct JobReleased {};
+// Decided: the attempt may begin any moment from now on.
+struct JobStarted {
+  unsigned attempt = 0;
+  std::vector<unsigned> gpus{};
+  ShareMechanism mechanism = ShareMechanism::None;
+  double thread_limit = kAllThreads;
+  std::uint64_t reserved_bytes = 0;  // on each of its GPUs
+  std::optional<double> predicted_progress{};
+  std::string reason{};  // why there, for `explain`
+};
+struct JobStopAsked {
+  std::string by{};   // user, "time limit", …
+  bool final = true;  // cancelled; else it goes back into the queue
+};
+struct JobEnded {
+  unsigned attempt = 0;
+  RunExit exit{};
+  std::optional<std::uint64_t> peak_bytes{};  // on one GPU, measured
+};
+// Back into the queue: after out-of-memory, a fault of others, `requeue`, a retry.
+struct JobRequeued {
+  std::string reason{};
+  std::optional<std::uint64_t> reserve_bytes{};  // from now on at least this much
+  bool exclusive = false;                        // from now on
+};
+// It will not run again. After JobEnded, or by itself for one that never ran.
+struct JobClosed {
+  RunEnd end = RunEnd::Succeeded;
+  std::string reason{};
+};
+
+struct JobEvent {
+  std::int64_t sequence = 0;  // given by the journal, from 1
+  JobId job = 0;
+  double at_s = 0.0;
+  std::variant<JobSubmitted,
+               JobHeld,
+               JobReleased,
+               JobStarted,
+               JobStopAsked,
+               JobEnded,
+               JobRequeued,
+               JobClosed>
+      what{};
+};
+
+}  // namespace carpool

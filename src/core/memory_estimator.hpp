@@ -1,0 +1,22 @@
+// The seam between those who need to know a job's memory and those who can tell.
+#pragma once
+
+#include <string_view>
+
+#include "base/result.hpp"
+#include "core/described_job.hpp"
+#include "core/memory_estimate.hpp"
+
+namespace carpool {
+
+// Fitted, immutable, thread-safe. An estimator that cannot answer for a kind of job says so by an
+// Unsupported error; a job that makes no sense (batch 0) is an InvalidInput.
+class MemoryEstimator {
+ public:
+  virtual ~MemoryEstimator() = default;
+
+  [[nodiscard]] virtual std::string_view name() const = 0;
+  [[nodiscard]] virtual Result<MemoryEstimate> estimate(const DescribedJob& job) const = 0;
+};
+
+}  // namespace carpool

@@ -1,0 +1,64 @@
+// One attempt at a job: what is started, and how it ended.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/group.hpp"
+#include "core/job.hpp"
+
+namespace carpool {
+
+struct RunId {
+  JobId job = 0;
+  unsigned attempt = 0;  // from 1
+  auto operator<=>(const RunId&) const = default;
+};
+
+// How a job shares the GPUs that it runs on.
+enum class ShareMechanism {
+  None,         // nobody else may come
+  TimeSlicing,  // the driver's own
+  Mps,
+  MigInstance,  // placed on, never reconfigured
+};
+
+struct LaunchSpec {
+  RunId run{};
+  JobSpec job{};
+  JobOwner owner{};
+  std::vector<std::string> gpu_uuids{};  // or of a MIG instance
+  std::vector<unsigned> gpu_indices{};   // the scheduler's, in the same order
+  ShareMechanism mechanism = ShareMechanism::None;
+  double thread_limit = kAllThreads;  // MPS only
+  bool low_priority = false;          // MPS client priority
+  std::optional<std::uint64_t> memory_limit_bytes{};
+};
+
+enum class RunEnd {
+  Succeeded,
+  Failed,       // exit status, signal
+  OutOfMemory,  // of the GPU
+  HostOutOfMemory,
+  MpsFault,  // the server that it shared failed; not its own doing
+  TimeLimit,
+  Cancelled,
+  NeverStarted,  // no such program, working folder gone, …
+  Lost,          // its guard vanished without a word: the machine went down
+};
+
+struct RunExit {
+  RunEnd end = RunEnd::Succeeded;
+  std::optional<int> code{};
+  std::optional<int> signal{};
+  std::string detail{};  // the line of its output that says why, or what could not be done
+  // Out of memory: what it asked for in vain and what it held then, where the message says so.
+  std::optional<std::uint64_t> wanted_bytes{};
+  std::optional<std::uint64_t> held_bytes{};
+  double at_s = 0.0;  // when, seconds of the scheduler's clock
+};
+
+}  // namespace carpool

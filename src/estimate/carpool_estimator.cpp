@@ -1,0 +1,181 @@
+#include "estimate/carpool_estimator.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "estimate/convolution_features.hpp"
+#include "estimate/zero.hpp"
+#include "learn/stored.hpp"
+
+namespace carpool {
+namespace {
+
+using nlohmann::json;
+
+// Of a model of which only sums are known; taken by hand, as no set of such jobs was measured.
+constexpr double kTotalsFactor = 1.6;
+
+std::string basis_of(const DescribedJob& job) {
+  if (std::holds_alternative<LayerList>(job.model.shape)) {
+    return job.model.traced_saved_bytes ? "trace" : "layers";
+  }
+  return std::holds_alternative<ModelTotals>(job.model.shape) ? "totals" : "config";
+}
+
+std::vector<std::string> notes_of(const DescribedJob& job, const JobFacts& facts) {
+  std::vector<std::string> notes;
+  if (facts.replay.unknown_layers > 0) {
+    notes.push_back(fmt::format("{} layers of unknown type, counted as plain copies",
+                                facts.replay.unknown_layers));
+  }
+  if (facts.family == "image, layers missing") {
+    notes.push_back(fmt::format("{:.0f} % of the parameters belong to no layer of the list",
+                                100.0 * facts.replay.unseen_parameters));
+  }
+  if (facts.family == "image, autotuned") {
+    notes.emplace_back("autotuned convolutions take what memory is free while they are tried");
+  }
+  if (facts.family == "totals") {
+    notes.emplace_back("only totals are known of the model");
+  }
+  if (!job.machine.context_bytes) {
+    notes.emplace_back("the context of this machine is fitted, not measured");
+  }
+  return notes;
+}
+
+MemoryBreakdown breakdown_of(const JobFacts& facts, double context, std::int64_t expected) {
+  const auto of = [&](MemoryPurpose use) {
+    return facts.replay.result.uses[static_cast<std::size_t>(use)];
+  };
+  MemoryBreakdown parts{.context = std::llround(context),
+                        .weights = of(MemoryPurpose::Weights),
+                        .gradients = of(MemoryPurpose::Gradients),
+                        .optimizer = of(MemoryPurpose::Optimizer),
+                        .activations = of(MemoryPurpose::Activations),
+                        .workspace = of(MemoryPurpose::Workspace)};
+  parts.allocator_slack = expected - parts.total();
+  return parts;
+}
+
+}  // namespace
+
+Result<MemoryEstimate> CarpoolEstimator::estimate(const DescribedJob& job) const {
+  const auto facts = this->facts(job);
+  if (!facts) {
+    return tl::unexpected(facts.error());
+  }
+  const double central = central_estimate(fit_, job, *facts);
+  const double context =
+      job.machine.context_bytes ? static_cast<double>(*job.machine.context_bytes) : fit_.context;
+  // No learned factor goes below what the weights alone need.
+  const double least = context + static_cast<double>(facts->replay.result.weight_bytes);
+  const double expected = std::max(central * fit_.margin.centre(facts->family), least);
+  double factor = fit_.margin.factor(facts->family, fit_.confidence);
+  if (facts->family == "totals" && !fit_.margin.knows("totals")) {
+    factor = std::max(factor, kTotalsFactor);
+  }
+  MemoryEstimate estimate{.expected = std::llround(expected),
+                          .upper = std::llround(std::max(central * factor, expected)),
+                          .confidence = fit_.confidence,
+                          .basis = basis_of(job),
+                          .notes = notes_of(job, *facts)};
+  estimate.breakdown = breakdown_of(*facts, context, estimate.expected);
+  share_states(job, facts->replay.result, estimate);
+  return estimate;
+}
+
+// Only the replays that the fit asks for.
+Result<JobFacts> CarpoolEstimator::facts(const DescribedJob& job) const {
+  if (fit_.correction || job.model.traced_saved_bytes) {
+    return facts_of_job(job);
+  }
+  auto first = replay_job(job, {});
+  if (!first) {
+    return tl::unexpected(first.error());
+  }
+  JobFacts facts{.replay = *first,
+                 .family = margin_family(job, *first),
+                 .workspace_class = workspace_class(job, *first)};
+  facts.reserved.fill(static_cast<double>(first->result.reserved));
+  if (!first->convolutions) {
+    return facts;
+  }
+  const auto chosen = fit_.workspaces.find(facts.workspace_class);
+  const bool single = chosen != fit_.workspaces.end() && chosen->second;
+  for (std::size_t index = 0; index < kWorkspaceFactors.size(); ++index) {
+    const bool needed = single ? index == *chosen->second : index > 0;
+    if (needed && kWorkspaceFactors[index] != 1.0) {
+      const auto replay = replay_job(job, {.convolution_factor = kWorkspaceFactors[index]});
+      if (!replay) {
+        return tl::unexpected(replay.error());
+      }
+      facts.reserved[index] = static_cast<double>(replay->result.reserved);
+    }
+  }
+  return facts;
+}
+
+json CarpoolEstimator::to_json() const {
+  json workspaces = json::object();
+  for (const auto& [name, index] : fit_.workspaces) {
+    workspaces[name] = index ? json(kWorkspaceFactors[*index]) : json(nullptr);
+  }
+  return {{"workspaces", workspaces},
+          {"context", fit_.context},
+          {"slope", fit_.slope},
+          {"correction", fit_.correction ? fit_.correction->to_json() : json(nullptr)},
+          {"margin", fit_.margin.to_json()},
+          {"confidence", fit_.confidence}};
+}
+
+Result<CarpoolEstimator> CarpoolEstimator::from_json(const json& stored) {
+  CarpoolFit fit;
+  try {
+    for (const auto& [name, value] : stored.at("workspaces").items()) {
+      if (value.is_null()) {
+        fit.workspaces[name] = std::nullopt;
+        continue;
+      }
+      const auto found = std::ranges::find(kWorkspaceFactors, value.get<double>());
+      if (found == kWorkspaceFactors.end()) {
+        return broken_entry("workspaces", "factors that are known");
+      }
+      fit.workspaces[name] = static_cast<std::size_t>(found - kWorkspaceFactors.begin());
+    }
+    if (const json& trees = stored.at("correction"); !trees.is_null()) {
+      auto regressor = regressor_from_json(trees);
+      if (!regressor) {
+        return tl::unexpected(regressor.error());
+      }
+      if ((*regressor)->inputs() != static_cast<Eigen::Index>(kConvolutionFeatures)) {
+        return broken_entry("correction", "trees over the features of convolutions");
+      }
+      fit.correction = std::move(*regressor);
+    }
+    const auto margin = ConformalMargin::from_json(stored.at("margin"));
+    if (!margin) {
+      return tl::unexpected(margin.error());
+    }
+    fit.margin = *margin;
+  } catch (const json::exception&) {
+    return broken_entry("params", "those of a memory estimator");
+  }
+  const auto context = read_number(stored, "context");
+  const auto slope = read_number(stored, "slope");
+  const auto confidence = read_number(stored, "confidence");
+  if (!context || !slope || !confidence || *context < 0.0 || *slope <= 0.0 || *confidence <= 0.0 ||
+      *confidence >= 1.0) {
+    return broken_entry("params", "context, slope and confidence");
+  }
+  fit.context = *context;
+  fit.slope = *slope;
+  fit.confidence = *confidence;
+  return CarpoolEstimator(std::move(fit));
+}
+
+}  // namespace carpool

@@ -1,0 +1,87 @@
+// Our own estimator: expected = (context + k · replay) · exp(trees(features)) · centre of the
+// family, upper = the same with the conformal factor of the family in place of its centre.
+// The replay has no fitted number but the workspace of convolutions. What is fitted: that workspace
+// by class, context and k where the context of the machine is not known, the trees where there are
+// many measured convolutional nets, and the margins.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "core/memory_estimator.hpp"
+#include "estimate/margin.hpp"
+#include "estimate/replay.hpp"
+#include "estimate/rows.hpp"
+#include "learn/regressor.hpp"
+
+namespace carpool {
+
+inline constexpr std::string_view kCarpoolEstimator = "carpool";
+inline constexpr double kDefaultConfidence = 0.99;
+
+// Workspaces that are tried for convolutions, in sizes of input and output.
+inline constexpr std::array<double, 5> kWorkspaceFactors = {0.0, 0.5, 1.0, 1.5, 2.0};
+
+// All that the estimator asks of one job, without anything fitted.
+struct JobFacts {
+  // By workspace factor; jobs without convolutions have one value in all places.
+  std::array<double, kWorkspaceFactors.size()> reserved{};  // bytes
+  JobReplay replay{};                                       // at factor 1
+  std::string family{};                                     // of the margin
+  std::string workspace_class{};                            // empty: no convolutions
+  std::vector<double> features{};                           // of the trees; empty: no convolutions
+};
+
+// Which replays to make: all factors for fitting, or those that a fitted estimator needs.
+[[nodiscard]] Result<JobFacts> facts_of_job(const DescribedJob& job);
+
+[[nodiscard]] std::string margin_family(const DescribedJob& job, const JobReplay& replay);
+// Empty: no convolutions.
+[[nodiscard]] std::string workspace_class(const DescribedJob& job, const JobReplay& replay);
+
+// A factor for every class; absent: the mean over the factors from 0.5 on, as fragmentation makes
+// any single one a gamble.
+using WorkspaceFactors = std::map<std::string, std::optional<std::size_t>, std::less<>>;
+
+struct CarpoolFit {
+  WorkspaceFactors workspaces{};
+  double context = 0.0;                           // bytes, for machines that have none measured
+  double slope = 1.0;                             // k, for the same
+  std::shared_ptr<const Regressor> correction{};  // none: nullptr
+  ConformalMargin margin{};
+  double confidence = kDefaultConfidence;
+};
+
+// Expected bytes before the margin.
+[[nodiscard]] double central_estimate(const CarpoolFit& fit,
+                                      const DescribedJob& job,
+                                      const JobFacts& facts);
+[[nodiscard]] double reserved_bytes(const CarpoolFit& fit, const JobFacts& facts);
+
+class CarpoolEstimator final : public MemoryEstimator {
+ public:
+  explicit CarpoolEstimator(CarpoolFit fit) : fit_(std::move(fit)) {}
+
+  [[nodiscard]] std::string_view name() const override { return kCarpoolEstimator; }
+  [[nodiscard]] Result<MemoryEstimate> estimate(const DescribedJob& job) const override;
+
+  [[nodiscard]] const CarpoolFit& fit() const { return fit_; }
+  [[nodiscard]] nlohmann::json to_json() const;
+  [[nodiscard]] static Result<CarpoolEstimator> from_json(const nlohmann::json& stored);
+
+ private:
+  [[nodiscard]] Result<JobFacts> facts(const DescribedJob& job) const;
+
+  CarpoolFit fit_;
+};
+
+}  // namespace carpool

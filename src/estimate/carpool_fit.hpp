@@ -1,0 +1,36 @@
+// Fits our estimator to measured jobs.
+#pragma once
+
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "base/result.hpp"
+#include "estimate/carpool_estimator.hpp"
+
+namespace carpool {
+
+// Replays are the same in every fold: made once a row.
+class FactsCache {
+ public:
+  [[nodiscard]] Result<const JobFacts*> of(const MeasuredJob& row);
+
+ private:
+  std::unordered_map<const MeasuredJob*, JobFacts> facts_;
+};
+
+// Rows are looked at by reference and must stay where they are.
+struct EstimatorTraining {
+  std::vector<const MeasuredJob*> rows{};
+  // Not trained on, for margins; empty: margins from the training rows, those of the trees by
+  // cross-fitting.
+  std::vector<const MeasuredJob*> calibration{};
+  double confidence = kDefaultConfidence;
+  FactsCache* cache = nullptr;  // never null
+};
+
+// Rows that ran out of memory are left out: their peak is not known.
+[[nodiscard]] Result<std::unique_ptr<CarpoolEstimator>> fit_carpool(
+    const EstimatorTraining& training);
+
+}  // namespace carpool

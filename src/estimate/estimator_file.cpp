@@ -1,0 +1,53 @@
+#include "estimate/estimator_file.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/file.hpp"
+#include "learn/model_envelope.hpp"
+
+namespace carpool {
+namespace {
+
+constexpr std::string_view kKind = "memory-estimator";
+constexpr std::string_view kAgain = "carpool estimate --fit ROWS -o FILE";
+
+}  // namespace
+
+std::string serialize_estimator(const CarpoolEstimator& estimator, const EstimatorCard& card) {
+  return seal_model(kKind,
+                    {{"data", card.data},
+                     {"data_hash", card.data_hash},
+                     {"rows", card.rows},
+                     {"date", card.date}},
+                    estimator.to_json());
+}
+
+Result<std::unique_ptr<MemoryEstimator>> parse_estimator(std::string_view text,
+                                                         std::string_view name) {
+  const auto envelope = open_model(text, name, kAgain);
+  if (!envelope) {
+    return tl::unexpected(envelope.error());
+  }
+  if (envelope->at("kind") != kKind) {
+    return invalid_input(fmt::format(
+        "{} is a model of kind {} and no memory estimator", name, envelope->at("kind").dump()));
+  }
+  auto estimator = CarpoolEstimator::from_json(envelope->at("params"));
+  if (!estimator) {
+    return fail(estimator.error().code, fmt::format("{}: {}", name, estimator.error().message));
+  }
+  return std::make_unique<CarpoolEstimator>(std::move(*estimator));
+}
+
+Result<std::unique_ptr<MemoryEstimator>> load_estimator(const std::filesystem::path& path) {
+  const auto text = read_file(path);
+  if (!text) {
+    return tl::unexpected(text.error());
+  }
+  return parse_estimator(*text, path.string());
+}
+
+}  // namespace carpool

@@ -1,0 +1,123 @@
+#include <algorithm>
+#include <cmath>
+#include <variant>
+
+#include "estimate/carpool_estimator.hpp"
+#include "estimate/convolution_features.hpp"
+
+namespace carpool {
+namespace {
+
+// Beyond this share of parameters that no layer owns, the list lacks whole layers.
+constexpr double kFunctionalShare = 0.08;
+
+}  // namespace
+
+std::string margin_family(const DescribedJob& job, const JobReplay& replay) {
+  const TrainingSetup& setup = job.setup;
+  const bool infers = setup.mode == RunMode::Infer;
+  const bool wide = setup.precision == Precision::Fp32;
+  if (std::holds_alternative<ModelTotals>(job.model.shape)) {
+    return "totals";
+  }
+  if (std::holds_alternative<MlpShape>(job.model.shape)) {
+    return infers ? "mlp, inference" : "mlp";
+  }
+  if (const auto* shape = std::get_if<TransformerShape>(&job.model.shape)) {
+    if (sizes_of(setup.precision).autocast && shape->task == TransformerTask::MaskedLm) {
+      return "transformer, autocast masked LM";
+    }
+    if (setup.attention == AttentionKind::Eager) {
+      return "transformer, eager attention";
+    }
+    return infers ? "transformer, inference" : "transformer";
+  }
+  if (setup.autotune) {
+    return "image, autotuned";
+  }
+  if (std::holds_alternative<CnnShape>(job.model.shape)) {
+    return wide ? "plain CNN, 32 bit" : "plain CNN, 16 bit";
+  }
+  if (setup.checkpointing) {
+    return "image, checkpointed";
+  }
+  if (replay.unseen_parameters > kFunctionalShare) {
+    return "image, layers missing";
+  }
+  return wide ? "image, 32 bit" : "image, 16 bit";
+}
+
+std::string workspace_class(const DescribedJob& job, const JobReplay& replay) {
+  if (!replay.convolutions) {
+    return {};
+  }
+  const TrainingSetup& setup = job.setup;
+  std::string name = setup.precision != Precision::Fp32 ? "16 bit" : "fp32";
+  if (setup.precision == Precision::Fp32 && setup.tf32) {
+    name = "tf32";
+  }
+  name += setup.mode == RunMode::Infer ? ", inference" : ", training";
+  return setup.autotune ? name + ", autotuned" : name;
+}
+
+Result<JobFacts> facts_of_job(const DescribedJob& job) {
+  JobFacts facts;
+  // What a trace counted beyond the replay's own is kept too, spread over the layers.
+  std::int64_t extra = 0;
+  if (job.model.traced_saved_bytes && !job.setup.checkpointing &&
+      std::holds_alternative<LayerList>(job.model.shape)) {
+    const auto plain = replay_job(job, {});
+    if (!plain) {
+      return tl::unexpected(plain.error());
+    }
+    extra = std::max<std::int64_t>(0, *job.model.traced_saved_bytes - plain->result.saved);
+  }
+  for (std::size_t index = 0; index < kWorkspaceFactors.size(); ++index) {
+    auto replay =
+        replay_job(job, {.convolution_factor = kWorkspaceFactors[index], .extra_saved = extra});
+    if (!replay) {
+      return tl::unexpected(replay.error());
+    }
+    facts.reserved[index] = static_cast<double>(replay->result.reserved);
+    if (kWorkspaceFactors[index] == 1.0 || !replay->convolutions) {
+      facts.replay = *replay;
+    }
+    if (!replay->convolutions) {
+      facts.reserved.fill(facts.reserved[index]);
+      break;
+    }
+  }
+  facts.family = margin_family(job, facts.replay);
+  facts.workspace_class = workspace_class(job, facts.replay);
+  if (facts.replay.convolutions) {
+    facts.features = convolution_features(job, facts);
+  }
+  return facts;
+}
+
+double reserved_bytes(const CarpoolFit& fit, const JobFacts& facts) {
+  const auto chosen = fit.workspaces.find(facts.workspace_class);
+  if (chosen != fit.workspaces.end() && chosen->second) {
+    return facts.reserved[*chosen->second];
+  }
+  double sum = 0.0;
+  for (std::size_t index = 1; index < facts.reserved.size(); ++index) {
+    sum += facts.reserved[index];
+  }
+  return sum / static_cast<double>(facts.reserved.size() - 1);
+}
+
+double central_estimate(const CarpoolFit& fit, const DescribedJob& job, const JobFacts& facts) {
+  const double reserved = reserved_bytes(fit, facts);
+  const double base = job.machine.context_bytes
+                          ? static_cast<double>(*job.machine.context_bytes) + reserved
+                          : fit.context + fit.slope * reserved;
+  if (!fit.correction || facts.features.empty()) {
+    return base;
+  }
+  const Eigen::Map<const Eigen::RowVectorXd> row(facts.features.data(),
+                                                 static_cast<Eigen::Index>(facts.features.size()));
+  return base * std::exp(fit.correction->predict(row)(0));
+}
+
+}  // namespace carpool

@@ -1,0 +1,68 @@
+#include "estimate/registry.hpp"
+
+#include <array>
+#include <utility>
+
+#include "base/names.hpp"
+#include "estimate/published/formulas.hpp"
+#include "estimate/published/gpumemnet.hpp"
+
+namespace carpool {
+namespace {
+
+using Made = Result<std::unique_ptr<MemoryEstimator>>;
+
+Made fit_ours(const EstimatorTraining& training) {
+  auto fitted = fit_carpool(training);
+  if (!fitted) {
+    return tl::unexpected(fitted.error());
+  }
+  return std::move(*fitted);
+}
+
+// What a process takes before any tensor, where no machine tells: the least that any row took.
+std::int64_t least_taken(const EstimatorTraining& training) {
+  std::int64_t least = 0;
+  for (const MeasuredJob* row : training.rows) {
+    if (row->finished && (least == 0 || row->truth() < least)) {
+      least = row->truth();
+    }
+  }
+  return least;
+}
+
+constexpr auto kKinds = std::to_array<EstimatorKind>({
+    {kCarpoolEstimator,
+     "replay of steps on PyTorch's allocator, learned correction, bound by family",
+     fit_ours},
+    {"horus",
+     "4 (A b + P + b P) bytes: outputs A, parameters P, batch b",
+     [](const EstimatorTraining&) -> Made { return make_horus(); }},
+    {"faketensor",
+     "most live bytes of a pass on fake tensors; no parameters, optimizer, context",
+     [](const EstimatorTraining&) -> Made { return make_faketensor(); }},
+    {"deepspeed",
+     "model states alone, by ZeRO stage",
+     [](const EstimatorTraining&) -> Made { return make_deepspeed(); }},
+    {"llmem",
+     "closed form for the fine-tuning of decoders",
+     [](const EstimatorTraining& training) -> Made { return make_llmem(least_taken(training)); }},
+    {"dnnmem",
+     "every operator's output kept, rounded as the allocator does",
+     [](const EstimatorTraining& training) -> Made { return make_dnnmem(least_taken(training)); }},
+    {"gpumemnet-mlp",
+     "published ensemble for fully connected nets: a 1-GB class's upper edge",
+     fit_gpumemnet_mlp},
+});
+
+}  // namespace
+
+std::span<const EstimatorKind> estimator_kinds() {
+  return kKinds;
+}
+
+Result<const EstimatorKind*> find_estimator_kind(std::string_view name) {
+  return find_named(estimator_kinds(), "memory estimator", name);
+}
+
+}  // namespace carpool

@@ -1,0 +1,24 @@
+// The memory estimators by name.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "base/result.hpp"
+#include "core/memory_estimator.hpp"
+#include "estimate/carpool_fit.hpp"
+
+namespace carpool {
+
+struct EstimatorKind {
+  std::string_view name;
+  std::string_view description;
+  // Those that learn nothing take no notice of the rows.
+  Result<std::unique_ptr<MemoryEstimator>> (*fit)(const EstimatorTraining&);
+};
+
+[[nodiscard]] std::span<const EstimatorKind> estimator_kinds();
+[[nodiscard]] Result<const EstimatorKind*> find_estimator_kind(std::string_view name);
+
+}  // namespace carpool

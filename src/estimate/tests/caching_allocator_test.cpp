@@ -1,0 +1,170 @@
+#include "estimate/caching_allocator.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/numpy_random.hpp"
+
+namespace carpool {
+namespace {
+
+constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+constexpr MemoryPurpose kUse = MemoryPurpose::Activations;
+
+// The rules once more, as slowly as they can be written: one list of blocks, searched from end to
+// end.
+class NaiveAllocator {
+ public:
+  std::int64_t allocate(std::int64_t bytes) {
+    const std::int64_t size = (bytes + 511) / 512 * 512;
+    const bool small = size <= kMiB;
+    auto best = blocks_.end();
+    for (auto block = blocks_.begin(); block != blocks_.end(); ++block) {
+      const Block& state = block->second;
+      if (state.free && state.small == small && state.size >= size &&
+          (best == blocks_.end() || state.size < best->second.size)) {
+        best = block;
+      }
+    }
+    if (best == blocks_.end()) {
+      std::int64_t segment = 2 * kMiB;
+      if (!small) {
+        segment = size < 10 * kMiB ? 20 * kMiB : (size + 2 * kMiB - 1) / (2 * kMiB) * 2 * kMiB;
+      }
+      best = blocks_.insert({reserved, {segment, segments_++, true, small}}).first;
+      reserved += segment;
+    }
+    const std::int64_t rest = best->second.size - size;
+    if (small ? rest >= 512 : rest > kMiB) {
+      blocks_[best->first + size] = {rest, best->second.segment, true, small};
+      best->second.size = size;
+    }
+    best->second.free = false;
+    allocated += best->second.size;
+    peak = std::max(peak, allocated);
+    return best->first;
+  }
+
+  void release(std::int64_t address) {
+    allocated -= blocks_[address].size;
+    blocks_[address].free = true;
+    for (auto block = blocks_.begin(); block != blocks_.end();) {
+      const auto next = std::next(block);
+      if (next != blocks_.end() && block->second.free && next->second.free &&
+          block->second.segment == next->second.segment) {
+        block->second.size += next->second.size;
+        blocks_.erase(next);
+      } else {
+        block = next;
+      }
+    }
+  }
+
+  std::int64_t reserved = 0;
+  std::int64_t allocated = 0;
+  std::int64_t peak = 0;
+
+ private:
+  struct Block {
+    std::int64_t size;
+    int segment;
+    bool free;
+    bool small;
+  };
+  std::map<std::int64_t, Block> blocks_;  // by address: the first of equal size is the lowest
+  int segments_ = 0;
+};
+
+std::int64_t some_size(NumpyRandom& random) {
+  switch (random.interval(4)) {
+    case 0:
+      return 1 + random.interval(4000);
+    case 1:
+      return 1 + random.interval(2'000'000);
+    case 2:
+      return 1 + random.interval(15'000'000);
+    case 3:
+      return 512 * (1 + random.interval(3000));
+    default:
+      return 1 + random.interval(60'000'000);
+  }
+}
+
+TEST(CachingAllocator, AgreesWithTheNaiveOneOnRandomSequences) {
+  for (std::uint32_t seed = 0; seed < 20; ++seed) {
+    NumpyRandom random(seed);
+    CachingAllocator fast;
+    NaiveAllocator naive;
+    std::vector<std::pair<CachingAllocator::Block, std::int64_t>> live;
+    for (int step = 0; step < 600; ++step) {
+      const std::uint32_t what = random.interval(9);
+      if (what < 5 || live.empty()) {
+        const std::int64_t bytes = some_size(random);
+        live.emplace_back(fast.allocate(bytes, kUse), naive.allocate(bytes));
+      } else if (what == 5) {
+        const std::int64_t bytes = some_size(random);
+        fast.touch(bytes, MemoryPurpose::Workspace);
+        naive.release(naive.allocate(bytes));
+      } else {
+        const std::size_t at = random.interval(static_cast<std::uint32_t>(live.size()) - 1);
+        fast.release(live[at].first);
+        naive.release(live[at].second);
+        live.erase(live.begin() + static_cast<std::ptrdiff_t>(at));
+      }
+      ASSERT_EQ(fast.reserved(), naive.reserved) << "seed " << seed << ", step " << step;
+      ASSERT_EQ(fast.allocated(), naive.allocated) << "seed " << seed << ", step " << step;
+      ASSERT_EQ(fast.peak_allocated(), naive.peak) << "seed " << seed << ", step " << step;
+    }
+  }
+}
+
+TEST(CachingAllocator, ReservesWholeSegments) {
+  CachingAllocator allocator;
+  static_cast<void>(allocator.allocate(1, kUse));
+  EXPECT_EQ(allocator.reserved(), 2 * kMiB);
+  EXPECT_EQ(allocator.allocated(), 512);
+  static_cast<void>(allocator.allocate(2 * kMiB, kUse));
+  EXPECT_EQ(allocator.reserved(), 22 * kMiB);
+  static_cast<void>(allocator.allocate(19 * kMiB, kUse));  // no room in the 18 that are left
+  EXPECT_EQ(allocator.reserved(), 22 * kMiB + 20 * kMiB);
+}
+
+TEST(CachingAllocator, CountsABlockWholeThatIsNotWorthSplitting) {
+  CachingAllocator allocator;
+  const auto block = allocator.allocate(12 * kMiB, kUse);
+  allocator.release(block);
+  static_cast<void>(allocator.allocate(12 * kMiB - 512 * 1024, kUse));
+  EXPECT_EQ(allocator.allocated(), 12 * kMiB);
+}
+
+TEST(CachingAllocator, UsesAtThePeakAddUpToIt) {
+  CachingAllocator allocator;
+  const auto weights = allocator.allocate(3 * kMiB, MemoryPurpose::Weights);
+  const auto work = allocator.allocate(5 * kMiB, MemoryPurpose::Workspace);
+  allocator.release(work);
+  static_cast<void>(allocator.allocate(kMiB, MemoryPurpose::Gradients));
+  allocator.release(weights);
+  const UseBytes uses = allocator.uses_at_peak();
+  std::int64_t sum = 0;
+  for (const std::int64_t bytes : uses) {
+    sum += bytes;
+  }
+  EXPECT_EQ(sum, allocator.peak_allocated());
+  EXPECT_EQ(uses[static_cast<std::size_t>(MemoryPurpose::Workspace)], 5 * kMiB);
+}
+
+TEST(CachingAllocator, MoreThanAnyGpuHasIsSaidNotReplayed) {
+  CachingAllocator allocator;
+  EXPECT_EQ(allocator.allocate(CachingAllocator::kMostBytes + 1, kUse), CachingAllocator::kNone);
+  EXPECT_TRUE(allocator.overflowed());
+  allocator.reset();
+  EXPECT_FALSE(allocator.overflowed());
+  EXPECT_NE(allocator.allocate(1, kUse), CachingAllocator::kNone);
+}
+
+}  // namespace
+}  // namespace carpool

@@ -1,0 +1,128 @@
+#include "estimate/replay.hpp"
+
+#include <gtest/gtest.h>
+
+#include "estimate/tests/jobs_for_tests.hpp"
+
+namespace carpool {
+namespace {
+
+constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+
+std::int64_t reserved(const DescribedJob& job) {
+  const auto replay = replay_job(job, {});
+  EXPECT_TRUE(replay) << (replay ? "" : replay.error().message);
+  return replay ? replay->result.reserved : 0;
+}
+
+TEST(Replay, HoldsAtLeastTheWeightsAndNeverLessThanItAllocated) {
+  for (const DescribedJob& job : jobs_of_all_kinds()) {
+    const auto replay = replay_job(job, {});
+    ASSERT_TRUE(replay);
+    EXPECT_GE(replay->result.allocated, replay->result.weight_bytes);
+    EXPECT_GE(replay->result.reserved, replay->result.allocated);
+    std::int64_t sum = 0;
+    for (const std::int64_t bytes : replay->result.uses) {
+      EXPECT_GE(bytes, 0);
+      sum += bytes;
+    }
+    EXPECT_EQ(sum, replay->result.allocated);
+  }
+}
+
+TEST(Replay, AllocatesNoLessForALargerBatch) {
+  for (DescribedJob job : jobs_of_all_kinds()) {
+    std::int64_t before = 0;
+    for (const std::int64_t batch : {1, 2, 4, 9, 16, 32, 64}) {
+      job.setup.batch = batch;
+      const auto replay = replay_job(job, {});
+      ASSERT_TRUE(replay);
+      // Up to the rounding of blocks that are not worth splitting.
+      EXPECT_GE(replay->result.allocated + 4 * kMiB, before)
+          << job.model.family << " at batch " << batch;
+      before = replay->result.allocated;
+    }
+  }
+}
+
+TEST(Replay, GivesEverythingBackBetweenSteps) {
+  // More steps do not need more memory once the states are there.
+  for (const DescribedJob& job : jobs_of_all_kinds()) {
+    const auto four = replay_job(job, {.steps = 4});
+    const auto eight = replay_job(job, {.steps = 8});
+    ASSERT_TRUE(four && eight);
+    EXPECT_EQ(four->result.allocated, eight->result.allocated) << job.model.family;
+    EXPECT_EQ(four->result.reserved, eight->result.reserved) << job.model.family;
+  }
+}
+
+TEST(Replay, CountsStatesByOptimizer) {
+  // Weights, gradients, two moments, and the temporary of all tensors at once.
+  DescribedJob job = mlp_job();
+  job.setup.batch = 1;
+  const std::int64_t weights = replay_job(job, {})->result.weight_bytes;
+  const auto states = [&](Optimizer optimizer) {
+    job.setup.optimizer = optimizer;
+    return replay_job(job, {})->result.uses[static_cast<std::size_t>(MemoryPurpose::Optimizer)];
+  };
+  EXPECT_EQ(states(Optimizer::Sgd), 0);
+  EXPECT_NEAR(
+      static_cast<double>(states(Optimizer::AdamFused)), 2.0 * static_cast<double>(weights), 2e6);
+  EXPECT_NEAR(
+      static_cast<double>(states(Optimizer::Adam)), 3.0 * static_cast<double>(weights), 2e6);
+}
+
+TEST(Replay, OptionsThatSaveMemoryDo) {
+  const DescribedJob plain = transformer_job("llama", TransformerTask::CausalLm);
+  DescribedJob job = plain;
+  job.setup.batch = 64;
+  const std::int64_t before = reserved(job);
+  DescribedJob checkpointed = job;
+  checkpointed.setup.checkpointing = true;
+  EXPECT_LT(reserved(checkpointed), before);
+  DescribedJob narrow = job;
+  narrow.setup.precision = Precision::Bf16;
+  EXPECT_LT(reserved(narrow), before);
+  DescribedJob eager = job;
+  eager.setup.sequence = 512;
+  const std::int64_t with_sdpa = reserved(eager);
+  eager.setup.attention = AttentionKind::Eager;
+  EXPECT_GT(reserved(eager), with_sdpa);
+  DescribedJob inference = job;
+  inference.setup.mode = RunMode::Infer;
+  EXPECT_LT(reserved(inference), before);
+}
+
+TEST(Replay, ASqueezeAndExciteGateBringsTheLargeTensorBack) {
+  // Without the gate the last convolution would see 32 values a sample.
+  const auto replay = replay_job(list_job(), {.convolution_factor = 0.0});
+  ASSERT_TRUE(replay);
+  constexpr std::int64_t kLarge = 4LL * 32 * 64 * 64 * 4;  // bytes of one activation
+  EXPECT_GE(replay->result.saved, 4 * 2 * kLarge + 2 * kLarge);
+  EXPECT_EQ(replay->unknown_layers, 0U);
+}
+
+TEST(Replay, UnknownLayersAreCounted) {
+  DescribedJob job = list_job();
+  std::get<LayerList>(job.model.shape).layers[2].type = "Frobnicate";
+  EXPECT_EQ(replay_job(job, {})->unknown_layers, 1U);
+}
+
+TEST(Replay, RefusesWhatNoJobHas) {
+  DescribedJob job = mlp_job();
+  for (const std::int64_t batch :
+       {std::int64_t{0}, std::int64_t{-3}, std::int64_t{1'000'000'000'000}}) {
+    job.setup.batch = batch;
+    const auto replay = replay_job(job, {});
+    ASSERT_FALSE(replay);
+    EXPECT_EQ(replay.error().code, ErrorCode::InvalidInput);
+    EXPECT_NE(replay.error().message.find("batch"), std::string::npos);
+  }
+  job.setup.batch = 90'000'000;
+  EXPECT_FALSE(replay_job(job, {}));  // more than any GPU has
+  DescribedJob unknown = transformer_job("brandnew", TransformerTask::CausalLm);
+  EXPECT_NE(replay_job(unknown, {}).error().message.find("llama"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace carpool

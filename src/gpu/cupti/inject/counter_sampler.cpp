@@ -1,0 +1,292 @@
+#include "gpu/cupti/inject/counter_sampler.hpp"
+
+#include <chrono>
+#include <cmath>
+#include <span>
+
+#include "base/clock.hpp"
+#include "gpu/cupti/inject/metric_table.hpp"
+
+namespace carpool::inject {
+namespace {
+
+namespace format = activity_format;
+
+constexpr std::chrono::milliseconds kWindow{200};
+constexpr std::chrono::milliseconds kStep{5};
+constexpr std::uint64_t kIntervalNs = 1'000'000;
+constexpr std::uint32_t kMaxSamples = 1024;  // of one window, with room to spare
+constexpr std::size_t kHardwareBytes = std::size_t{64} << 20U;
+
+}  // namespace
+
+void CounterSampler::start(std::uint32_t device, bool probe) {
+  device_ = device;
+  probe_ = probe;
+  thread_ = std::thread([this] {
+    try {
+      run();
+    } catch (...) {
+      refuse("out of memory", 0);
+    }
+  });
+}
+
+void CounterSampler::stop() {
+  stopping_ = true;
+  if (thread_.joinable()) {
+    thread_.join();
+  }
+}
+
+void CounterSampler::run() {
+  if (!prepare()) {
+    return;
+  }
+  bool going = true;
+  while (going && !stopping_) {
+    for (std::uint32_t index = 0; index < sets_.size() && going && !stopping_; ++index) {
+      going = sample(index);
+    }
+  }
+  cupti::SamplingCall call;
+  call.sampling = sampling_;
+  (void)functions_.disable(&call);
+}
+
+bool CounterSampler::prepare() {
+  const std::string missing = bind_profiler(cupti_, functions_);
+  if (!missing.empty()) {
+    refuse(joined({"this CUPTI has no function ", missing}), 0);
+    return false;
+  }
+  cupti::ProfilerInitialize initialize;
+  if (const cupti::Code code = functions_.initialize(&initialize); code != cupti::kSuccess) {
+    refuse("cuptiProfilerInitialize", code);
+    return false;
+  }
+  if (!supported()) {
+    return false;
+  }
+  cupti::ChipName chip;
+  chip.device = device_;
+  if (const cupti::Code code = functions_.chip_name(&chip);
+      code != cupti::kSuccess || chip.name == nullptr) {
+    refuse("cuptiDeviceGetChipName", code);
+    return false;
+  }
+  chip_ = chip.name;
+  tell(joined({"the chip is ", chip_}));
+  read_availability();
+  make_sets();
+  if (sets_.empty()) {
+    refuse(joined({"no metric can be had in one pass on the chip ", chip_}), 0);
+    return false;
+  }
+  cupti::SamplingEnable enable;
+  enable.device = device_;
+  if (const cupti::Code code = functions_.enable(&enable); code != cupti::kSuccess) {
+    refuse("cuptiPmSamplingEnable", code);
+    return false;
+  }
+  sampling_ = enable.sampling;
+  return true;
+}
+
+bool CounterSampler::supported() {
+  cupti::DeviceSupported asked;
+  asked.device = static_cast<int>(device_);
+  const cupti::Code code = functions_.device_supported(&asked);
+  const auto level = [](std::uint32_t value) { return std::to_string(value); };
+  const std::string told = joined({"cuptiProfilerDeviceSupported for PM sampling: supported ",
+                                   level(asked.supported),
+                                   ", architecture ",
+                                   level(asked.architecture),
+                                   ", SLI ",
+                                   level(asked.sli),
+                                   ", vGPU ",
+                                   level(asked.vgpu),
+                                   ", confidential computing ",
+                                   level(asked.confidential),
+                                   ", CMP ",
+                                   level(asked.cmp),
+                                   ", WSL ",
+                                   level(asked.wsl),
+                                   " (3: yes, 2: disabled, 1: no)"});
+  if (code != cupti::kSuccess || asked.supported != cupti::kLevelSupported) {
+    refuse(told, code);
+    return false;
+  }
+  tell(told);
+  return true;
+}
+
+// Without it CUPTI takes every counter of the chip for available.
+void CounterSampler::read_availability() {
+  cupti::CounterAvailability asked;
+  asked.device = device_;
+  cupti::Code code = functions_.availability(&asked);
+  if (code == cupti::kSuccess) {
+    availability_.resize(asked.bytes);
+    asked.image = availability_.data();
+    code = functions_.availability(&asked);
+  }
+  if (code != cupti::kSuccess) {
+    availability_.clear();
+    tell(joined({"cuptiPmSamplingGetCounterAvailability: ", code_text(cupti_.functions, code)}));
+  }
+}
+
+void CounterSampler::make_sets() {
+  const auto passes = [this](const std::vector<const char*>& metrics) {
+    const auto config = MetricConfig::make(functions_, chip_, availability_, metrics);
+    if (metrics.size() == 1) {
+      tell(joined({metrics.front(),
+                   config.code() == cupti::kSuccess
+                       ? joined({": passes ", std::to_string(config.passes())})
+                       : joined({": ", code_text(cupti_.functions, config.code())})}));
+    }
+    return config.passes();
+  };
+  for (std::vector<const char*>& metrics : pack_sets(passes)) {
+    MetricConfig config = MetricConfig::make(functions_, chip_, availability_, metrics);
+    std::string names;
+    for (const char* name : metrics) {
+      names.append(names.empty() ? "" : "\n").append(name);
+    }
+    file_.counter_set({static_cast<std::uint32_t>(sets_.size()),
+                       device_,
+                       static_cast<std::uint32_t>(metrics.size()),
+                       static_cast<std::uint32_t>(config.passes())},
+                      names);
+    sets_.push_back({std::move(metrics), std::move(config)});
+  }
+}
+
+bool CounterSampler::sample(std::uint32_t index) {
+  Set& set = sets_[index];
+  cupti::SamplingConfig config;
+  config.sampling = sampling_;
+  config.bytes = set.config.image().size();
+  config.image = set.config.image().data();
+  config.hardware_bytes = kHardwareBytes;
+  config.interval = kIntervalNs;
+  cupti::Code code = functions_.set_config(&config);
+  if (code != cupti::kSuccess) {
+    refuse("cuptiPmSamplingSetConfig", code);
+    return false;
+  }
+  std::vector<std::uint8_t> image = counter_image(set, code);
+  if (code != cupti::kSuccess) {
+    refuse("make a counter data image", code);
+    return false;
+  }
+  cupti::SamplingCall call;
+  call.sampling = sampling_;
+  const std::int64_t at = monotonic_ns();
+  code = functions_.start(&call);
+  if (code != cupti::kSuccess) {
+    refuse("cuptiPmSamplingStart", code);
+    return false;
+  }
+  pause();
+  code = functions_.stop(&call);
+  cupti::Decode decode;
+  decode.sampling = sampling_;
+  decode.image = image.data();
+  decode.bytes = image.size();
+  if (code == cupti::kSuccess) {
+    code = functions_.decode(&decode);
+  }
+  if (code != cupti::kSuccess) {
+    refuse("cuptiPmSamplingStop and cuptiPmSamplingDecodeData", code);
+    return false;
+  }
+  write_samples(index, image, at);
+  return true;
+}
+
+std::vector<std::uint8_t> CounterSampler::counter_image(Set& set, cupti::Code& code) {
+  cupti::CounterDataSize size;
+  size.sampling = sampling_;
+  size.names = set.metrics.data();
+  size.count = set.metrics.size();
+  size.samples = kMaxSamples;
+  code = functions_.data_size(&size);
+  if (code != cupti::kSuccess) {
+    return {};
+  }
+  std::vector<std::uint8_t> image(size.bytes);
+  cupti::CounterDataInitialize initialize;
+  initialize.sampling = sampling_;
+  initialize.bytes = image.size();
+  initialize.image = image.data();
+  code = functions_.data_initialize(&initialize);
+  return image;
+}
+
+void CounterSampler::write_samples(std::uint32_t index,
+                                   const std::vector<std::uint8_t>& image,
+                                   std::int64_t at) {
+  Set& set = sets_[index];
+  cupti::CounterDataInfo info;
+  info.image = image.data();
+  info.bytes = image.size();
+  if (functions_.data_info(&info) != cupti::kSuccess) {
+    return;
+  }
+  std::vector<format::CounterSample> samples;
+  std::vector<double> values(set.metrics.size());
+  std::optional<std::uint64_t> first;
+  for (std::size_t i = 0; i < info.completed; ++i) {
+    cupti::SampleInfo when;
+    when.sampling = sampling_;
+    when.image = image.data();
+    when.bytes = image.size();
+    when.index = i;
+    cupti::Evaluate evaluate;
+    evaluate.host = set.config.host();
+    evaluate.image = image.data();
+    evaluate.bytes = image.size();
+    evaluate.index = i;
+    evaluate.names = set.metrics.data();
+    evaluate.count = set.metrics.size();
+    evaluate.values = values.data();
+    if (functions_.sample_info(&when) != cupti::kSuccess || when.end <= when.start ||
+        functions_.evaluate(&evaluate) != cupti::kSuccess) {
+      continue;
+    }
+    // The GPU's own clock; its first sample begins as sampling does.
+    first = first.value_or(when.start);
+    const std::int64_t start = at + static_cast<std::int64_t>(when.start - *first);
+    const std::int64_t end = start + static_cast<std::int64_t>(when.end - when.start);
+    for (std::uint32_t metric = 0; metric < values.size(); ++metric) {
+      if (std::isfinite(values[metric])) {
+        samples.push_back({start, end, index, metric, values[metric]});
+      }
+    }
+  }
+  file_.counter_samples(samples);
+}
+
+void CounterSampler::pause() {
+  const std::int64_t until =
+      monotonic_ns() + std::chrono::duration_cast<std::chrono::nanoseconds>(kWindow).count();
+  while (!stopping_ && monotonic_ns() < until) {
+    pause_for(kStep);
+  }
+}
+
+void CounterSampler::refuse(std::string_view what, cupti::Code code) {
+  const std::string why =
+      code != 0 ? joined({": ", code_text(cupti_.functions, code)}) : std::string();
+  file_.note(format::NoteKind::CountersRefused, code, joined({"no counters: ", what, why}));
+}
+
+void CounterSampler::tell(std::string_view what) {
+  if (probe_) {
+    file_.note(format::NoteKind::Information, 0, what);
+  }
+}
+
+}  // namespace carpool::inject

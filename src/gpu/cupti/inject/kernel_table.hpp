@@ -1,0 +1,33 @@
+// Numbers for kernels: one for each distinct (name, grid, block, dynamic shared memory).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "gpu/cupti/abi.hpp"
+#include "gpu/cupti/inject/record_file.hpp"
+
+namespace carpool::inject {
+
+// Used by one thread.
+class KernelTable {
+ public:
+  // The number of the record's kernel; a new one is written to the file.
+  [[nodiscard]] std::uint32_t number(const cupti::KernelRecord& record, RecordFile& file);
+
+ private:
+  struct Known {
+    std::string name;
+    activity_format::Kernel kernel;
+  };
+  [[nodiscard]] bool is(std::uint32_t id, const cupti::KernelRecord& record) const;
+  [[nodiscard]] std::uint32_t find_or_add(const cupti::KernelRecord& record, RecordFile& file);
+
+  std::vector<Known> known_;
+  std::unordered_map<std::uint64_t, std::uint32_t> by_pointer_;     // hash → the latest such
+  std::unordered_multimap<std::uint64_t, std::uint32_t> by_value_;  // hash → number
+};
+
+}  // namespace carpool::inject

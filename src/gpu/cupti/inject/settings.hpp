@@ -1,0 +1,26 @@
+// What the watcher asks of the library, by the environment (gpu/cupti/injection.hpp sets it).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace carpool::inject {
+
+struct Settings {
+  std::string folder;
+  bool activity = true;
+  bool counters = false;
+  bool probe = false;
+  unsigned flush_ms = 200;
+  std::uint64_t max_launches = 5'000'000;
+  std::string cupti_library;
+};
+
+// Nothing without CARPOOL_PROFILE_DIR: the library then does nothing at all.
+[[nodiscard]] std::optional<Settings> settings_from_environment();
+
+// The name of the NVTX ranges to record, "*" for all; empty: none.
+[[nodiscard]] std::string nvtx_range_from_environment();
+
+}  // namespace carpool::inject

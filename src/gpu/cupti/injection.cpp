@@ -1,0 +1,51 @@
+#include "gpu/cupti/injection.hpp"
+
+#include <system_error>
+
+#include <fmt/format.h>
+
+namespace carpool {
+
+std::map<std::string, std::string> injection_environment(const std::filesystem::path& library,
+                                                         const std::filesystem::path& folder,
+                                                         const InjectionOptions& options) {
+  const auto flag = [](bool on) { return std::string(on ? "1" : "0"); };
+  std::map<std::string, std::string> environment{
+      {"CUDA_INJECTION64_PATH", library.string()},
+      {"CARPOOL_PROFILE_DIR", folder.string()},
+      {"CARPOOL_PROFILE_ACTIVITY", flag(options.activity)},
+      {"CARPOOL_PROFILE_COUNTERS", flag(options.counters)},
+      {"CARPOOL_PROFILE_PROBE", flag(options.probe)},
+      {"CARPOOL_PROFILE_FLUSH_MS", fmt::to_string(options.flush_period.count())},
+      {"CARPOOL_PROFILE_MAX_LAUNCHES", fmt::to_string(options.max_launches)},
+  };
+  if (!options.nvtx_range.empty()) {
+    environment["NVTX_INJECTION64_PATH"] = library.string();
+    environment["CARPOOL_PROFILE_NVTX"] = options.nvtx_range;
+  }
+  if (!options.cupti_library.empty()) {
+    environment["CARPOOL_CUPTI_LIBRARY"] = options.cupti_library.string();
+  }
+  return environment;
+}
+
+Result<std::filesystem::path> find_profile_library() {
+  std::error_code problem;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", problem);
+  if (problem) {
+    return fail(
+        ErrorCode::Internal,
+        fmt::format("find out where this program lies (/proc/self/exe): {}", problem.message()));
+  }
+  std::filesystem::path library =
+      program.parent_path().parent_path() / "lib" / "libcarpool_profile.so";
+  if (!std::filesystem::is_regular_file(library, problem)) {
+    return fail(ErrorCode::NotFound,
+                fmt::format("the profiler's library is not at {}: build it (./start --build-only), "
+                            "or copy the bundle's folders bin and lib together",
+                            library.string()));
+  }
+  return library;
+}
+
+}  // namespace carpool

@@ -1,0 +1,107 @@
+#include "observe/gpu_observer.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace carpool {
+namespace {
+
+void add_memory(GpuObservation& seen, JobId job, std::uint64_t bytes) {
+  const auto known = std::ranges::find(seen.jobs, job, &GpuObservation::JobMemory::job);
+  if (known != seen.jobs.end()) {
+    known->bytes += bytes;
+  } else {
+    seen.jobs.push_back({job, bytes});
+  }
+}
+
+// Where the SMs' own counters are not told, the coarse one stands in.
+GpuPressure pressure_of(const GpuActivity& activity, const GpuSample& sample) {
+  return {.sm_active = activity.sm_active.value_or(
+              activity.graphics_active.value_or(sample.gpu_utilisation.value_or(0.0))),
+          .sm_occupancy = activity.sm_occupancy.value_or(0.0),
+          .dram_active = activity.dram_active.value_or(sample.memory_utilisation.value_or(0.0))};
+}
+
+}  // namespace
+
+GpuObserver::GpuObserver(TelemetrySource& source,
+                         std::vector<GpuInfo> gpus,
+                         const ObserverSettings& settings)
+    : source_(source),
+      gpus_(std::move(gpus)),
+      windows_(gpus_.size(), SampleWindow(settings.window_samples, settings.summary)) {
+  for (const GpuInfo& gpu : gpus_) {
+    // One that refuses says so again when it is read.
+    static_cast<void>(source_.begin_activity(gpu.index));
+  }
+}
+
+std::vector<GpuObservation> GpuObserver::read(const WhoIsWho& who) {
+  std::vector<GpuObservation> seen;
+  seen.reserve(gpus_.size());
+  for (std::size_t place = 0; place < gpus_.size(); ++place) {
+    seen.push_back(read_one(place, who));
+  }
+  return seen;
+}
+
+GpuObservation GpuObserver::read_one(std::size_t place, const WhoIsWho& who) {
+  const unsigned gpu = gpus_[place].index;
+  GpuObservation seen{.gpu = static_cast<unsigned>(place)};
+  const Result<GpuSample> sample = source_.sample(gpu);
+  if (!sample) {
+    seen.unusable = sample.error().message;
+    return seen;
+  }
+  seen.used_bytes = sample->memory_used_bytes;
+  if (const auto activity = source_.activity(gpu); activity && *activity) {
+    windows_[place].add(pressure_of(**activity, *sample));
+  }
+  seen.pressure = windows_[place].pressure();
+  if (const Result<void> read = add_processes(place, who, seen); !read) {
+    seen.unusable = read.error().message;
+  }
+  return seen;
+}
+
+Result<void> GpuObserver::add_processes(std::size_t place,
+                                        const WhoIsWho& who,
+                                        GpuObservation& seen) {
+  const auto processes = source_.processes(gpus_[place].index);
+  if (!processes) {
+    return tl::unexpected(processes.error());
+  }
+  std::uint64_t hidden_bytes = 0;
+  bool hidden = false;
+  for (const GpuProcess& process : *processes) {
+    const std::uint64_t bytes = process.memory_bytes.value_or(0);
+    const ProcessOwner whose = who.owner(process.pid);
+    switch (whose.kind) {
+      case ProcessOwner::Kind::Job:
+        add_memory(seen, whose.job, bytes);
+        break;
+      case ProcessOwner::Kind::Foreign:
+        seen.foreign = true;
+        seen.foreign_bytes += bytes;
+        break;
+      case ProcessOwner::Kind::Unknown:
+        hidden = true;
+        hidden_bytes += bytes;
+        break;
+      case ProcessOwner::Kind::Machinery:
+        break;
+    }
+  }
+  // Numbers that mean nothing here: strangers, or our own jobs seen from outside a container.
+  const auto residents = who.residents.find(static_cast<unsigned>(place));
+  if (hidden && residents == who.residents.end()) {
+    seen.foreign = true;
+    seen.foreign_bytes += hidden_bytes;
+  } else if (hidden && residents->second.size() == 1) {
+    add_memory(seen, residents->second.front(), hidden_bytes);
+  }
+  return {};
+}
+
+}  // namespace carpool

@@ -1,0 +1,81 @@
+#include "observe/gpu_observer.hpp"
+
+#include <gtest/gtest.h>
+
+#include "gpu/fake/fake_telemetry.hpp"
+
+namespace carpool {
+namespace {
+
+ProcessOwner owner_of(std::int64_t pid) {
+  switch (pid) {
+    case 10:
+    case 11:
+      return {ProcessOwner::Kind::Job, 7};
+    case 20:
+      return {ProcessOwner::Kind::Machinery};
+    case 30:
+      return {ProcessOwner::Kind::Foreign};
+    default:
+      return {ProcessOwner::Kind::Unknown};
+  }
+}
+
+class GpuObserverTest : public testing::Test {
+ protected:
+  FakeTelemetry source_{two_fake_gpus()};
+  GpuObserver observer_{source_, two_fake_gpus(), {.window_samples = 1}};
+};
+
+TEST_F(GpuObserverTest, MemoryIsChargedToJobsAndStrangersAreSeen) {
+  source_.set_sample(0, {.memory_used_bytes = 1000});
+  source_.set_processes(0,
+                        {{.pid = 10, .memory_bytes = 100},
+                         {.pid = 11, .memory_bytes = 50},
+                         {.pid = 20, .memory_bytes = 5},
+                         {.pid = 30, .memory_bytes = 400}});
+  const auto seen = observer_.read({.owner = owner_of});
+  ASSERT_EQ(seen.size(), 2U);
+  EXPECT_EQ(seen[0].used_bytes, 1000U);
+  ASSERT_EQ(seen[0].jobs.size(), 1U);
+  EXPECT_EQ(seen[0].jobs[0].job, 7);
+  EXPECT_EQ(seen[0].jobs[0].bytes, 150U);
+  EXPECT_TRUE(seen[0].foreign);
+  EXPECT_EQ(seen[0].foreign_bytes, 400U);
+}
+
+TEST_F(GpuObserverTest, AnMpsServerIsNoStranger) {
+  source_.set_processes(1, {{.pid = 20, .memory_bytes = 5}});
+  EXPECT_FALSE(observer_.read({.owner = owner_of})[1].foreign);
+}
+
+TEST_F(GpuObserverTest, AHiddenProcessIsForeignUnlessAJobOfOursIsThere) {
+  source_.set_processes(0, {{.pid = 99, .memory_bytes = 5}});
+  source_.set_processes(1, {{.pid = 99, .memory_bytes = 5}});
+  const auto seen = observer_.read({.owner = owner_of, .residents = {{1, {8}}}});
+  EXPECT_TRUE(seen[0].foreign);
+  EXPECT_EQ(seen[0].foreign_bytes, 5U);
+  EXPECT_FALSE(seen[1].foreign);
+  ASSERT_EQ(seen[1].jobs.size(), 1U);
+  EXPECT_EQ(seen[1].jobs[0].job, 8);
+  EXPECT_EQ(seen[1].jobs[0].bytes, 5U);
+}
+
+TEST_F(GpuObserverTest, AGpuThatCannotBeReadIsUnusableAndSaysWhy) {
+  source_.break_gpu(1, {ErrorCode::Internal, "fell off the bus"});
+  const auto seen = observer_.read({.owner = owner_of});
+  EXPECT_TRUE(seen[0].unusable.empty());
+  EXPECT_EQ(seen[1].unusable, "fell off the bus");
+}
+
+TEST_F(GpuObserverTest, PressureComesWithAFullWindow) {
+  source_.set_activity(0, {.sm_active = 0.5, .dram_active = 0.25});
+  source_.advance(std::chrono::seconds(1));
+  const auto seen = observer_.read({.owner = owner_of});
+  ASSERT_TRUE(seen[0].pressure);
+  EXPECT_DOUBLE_EQ(seen[0].pressure->sm_active, 0.5);
+  EXPECT_DOUBLE_EQ(seen[0].pressure->dram_active, 0.25);
+}
+
+}  // namespace
+}  // namespace carpool

@@ -1,0 +1,251 @@
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "place/outlook.hpp"
+#include "place/predicting_policies.hpp"
+#include "place/queue_pass.hpp"
+
+namespace carpool {
+namespace {
+
+// A latency target leaves little to give away.
+constexpr double kSloFloor = 0.8;
+// Beside such a newcomer nobody notices a difference.
+constexpr double kUnnoticed = 0.93;
+// Jobs that wait stand for others that are still to come.
+constexpr double kBehindWeight = 4.0;
+constexpr double kLeastShare = 0.01;
+// MPS thread limits worth trying for a newcomer; those who run keep theirs.
+constexpr std::array kLimits = {80.0, 60.0, 40.0, 20.0};
+
+// What GPUs that share get done, in GPUs that do not: for an estimate of when the queue is empty.
+constexpr double kSharedSpeed = 1.3;
+
+// Seconds until everybody who runs or waits is done, if all that waits is seen and its run time
+// known; infinite else.
+double all_done_s(const ClusterSnapshot& cluster, const PolicySettings& settings) {
+  double work = 0.0;
+  double gpus = 0.0;
+  for (const GpuView& gpu : cluster.gpus) {
+    gpus += gpu.unusable.empty() ? 1.0 : 0.0;
+    for (const Resident& resident : gpu.residents) {
+      work += resident.remaining_s.value_or(kNoTime);
+    }
+  }
+  for (const QueuedJob* job : cluster.queue) {
+    work += job->runtime_s.value_or(kNoTime) * static_cast<double>(job->gpus);
+  }
+  return cluster.queue.size() <= settings.depth && gpus > 0.0 ? work / (gpus * kSharedSpeed)
+                                                              : kNoTime;
+}
+
+class CarpoolChooser final : public Chooser {
+ public:
+  CarpoolChooser(const ClusterSnapshot& cluster, QueuePass& pass, const CoRunModel& model)
+      : model_(model),
+        outlooks_(pass.board(), model),
+        all_done_s_(all_done_s(cluster, pass.settings())) {}
+
+  // One that alone takes as long as all the rest together would be the last to end.
+  bool urgent(const Candidate& job) const override {
+    return job.job->runtime_s && *job.job->runtime_s >= all_done_s_;
+  }
+
+  Chosen choose(const Candidate& job, const QueuePass& pass) override {
+    const auto empty = empty_slot(job, pass);
+    const SlotChoice alone{
+        .slots = {empty.value_or(0)}, .progress = 1.0, .reason = "on an empty GPU"};
+    // Where there are not enough for all, an empty GPU is worth more to somebody who needs one.
+    if (empty && pass.behind() <= pass.board().empty_slots()) {
+      return alone;
+    }
+    const Best best = look(job, pass);
+    if (best.unnoticed) {
+      return join(job, pass, *best.unnoticed, "hardly noticed by those who run");
+    }
+    if (empty) {
+      return alone;
+    }
+    if (!best.gaining) {
+      return tl::unexpected(pass.refuse(job));
+    }
+    if (const auto empty_s = better_to_wait(job, pass, *best.gaining)) {
+      return tl::unexpected(Refusal{
+          .constraint = Constraint::Interference,
+          .reason = fmt::format("a GPU should be empty in {:.0f} s, and until then it would "
+                                "slow others down for little",
+                                *empty_s)});
+    }
+    return join(job, pass, *best.gaining, "the best predicted progress for all");
+  }
+  bool looks_at_run_time() const override { return true; }
+
+ private:
+  struct Best {
+    std::optional<std::size_t> unnoticed{};
+    std::optional<std::size_t> gaining{};
+  };
+
+  static std::optional<std::size_t> empty_slot(const Candidate& job, const QueuePass& pass) {
+    if (pass.board().empty_slots() == 0) {
+      return std::nullopt;
+    }
+    const auto& open = pass.board().open();
+    const auto found = std::ranges::find_if(open, [&](std::size_t i) {
+      const Slot& slot = pass.board().slots()[i];
+      return pass.board().free_for_one(job, slot) && pass.open(job, slot) &&
+             !pass.held_against(job, slot, 1.0);
+    });
+    return found == open.end() ? std::nullopt : std::optional(*found);
+  }
+
+  // Among those that run something.
+  Best look(const Candidate& job, const QueuePass& pass) {
+    const auto& slots = pass.board().slots();
+    const PolicySettings& settings = pass.settings();
+    const bool slo = job.job->job_class == JobClass::Slo;
+    Best best;
+    double kept = kUnnoticed;
+    double gain = settings.least_gain;
+    for (const std::size_t i : pass.board().open()) {
+      const Slot& slot = slots[i];
+      if (!job.need_known || slot.empty() || !pass.board().fits(job, slot) ||
+          !pass.open(job, slot)) {
+        continue;
+      }
+      const Outlook& outlook = outlooks_.of(job.workload, i);
+      if (outlook.worst < settings.floor || outlook.worst_slo < kSloFloor ||
+          (slo && outlook.own < kSloFloor) || pass.held_against(job, slot, outlook.own)) {
+        continue;
+      }
+      const double least = std::min(outlook.kept, outlook.own);
+      if (least >= kept) {
+        kept = least;
+        best.unnoticed = i;
+      }
+      if (outlook.gain >= gain) {
+        gain = outlook.gain;
+        best.gaining = i;
+      }
+    }
+    return best;
+  }
+
+  // When a GPU that is kept for nobody runs empty, at the speeds that are predicted now.
+  double next_empty_s(const QueuePass& pass) {
+    const auto& slots = pass.board().slots();
+    double soonest = kNoTime;
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+      if (!slots[i].usable() || slots[i].held || slots[i].empty_after_s() >= soonest) {
+        continue;
+      }
+      const auto& shares = outlooks_.shares_at(i);
+      const double slowest =
+          shares.empty() ? 1.0 : std::max(*std::ranges::min_element(shares), kLeastShare);
+      soonest = std::min(soonest, slots[i].empty_after_s() / slowest);
+    }
+    return soonest;
+  }
+
+  // Compares, in seconds of everybody's waiting, joining now at reduced speed with the next GPU
+  // that runs empty. Those who wait behind gain from all that gets done meanwhile.
+  std::optional<double> better_to_wait(const Candidate& job,
+                                       const QueuePass& pass,
+                                       std::size_t index) {
+    const auto& slots = pass.board().slots();
+    const double empty_s = job.job->runtime_s ? next_empty_s(pass) : kNoTime;
+    if (empty_s == kNoTime) {
+      return std::nullopt;
+    }
+    const Outlook outlook = outlooks_.of(job.workload, index);
+    const Slot& slot = slots[index];
+    // Until the first of them ends they share; what is left then is done alone, or nearly.
+    double first_s = kNoTime;
+    for (const Resident& resident : slot.view->residents) {
+      first_s = std::min(first_s, resident.remaining_s.value_or(kNoTime));
+    }
+    const double runtime = *job.job->runtime_s;
+    const double shared_s = std::min(runtime / outlook.own, first_s / outlook.kept);
+    const double joined_s = shared_s + std::max(runtime - outlook.own * shared_s, 0.0);
+    const double others_lose = (outlook.own - outlook.gain) * shared_s;
+    const double behind = kBehindWeight * static_cast<double>(pass.behind()) /
+                          (kSharedSpeed * static_cast<double>(slots.size()));
+    const bool wait = empty_s + runtime < joined_s + others_lose - behind * outlook.gain * shared_s;
+    return wait ? std::optional(empty_s) : std::nullopt;
+  }
+
+  // The share of the GPU's threads that serves all best, where the model can tell.
+  SlotChoice join(const Candidate& job, const QueuePass& pass, std::size_t index, const char* why) {
+    const Slot& slot = pass.board().slots()[index];
+    const Outlook outlook = outlooks_.of(job.workload, index);
+    SlotChoice choice{.slots = {index}, .progress = outlook.own};
+    if (model_.knows_limits() && pass.board().mechanism(job, slot) == ShareMechanism::Mps) {
+      split(job, pass, slot, choice);
+    }
+    choice.reason = fmt::format("beside {} on GPU {}: {}; itself at {:.0f} % of its speed alone",
+                                slot.members(),
+                                slot.view->index,
+                                why,
+                                100.0 * *choice.progress);
+    return choice;
+  }
+
+  void split(const Candidate& job,
+             const QueuePass& pass,
+             const Slot& slot,
+             SlotChoice& choice) const {
+    std::vector<CoRunMember> members;
+    for (const Resident& resident : slot.view->residents) {
+      members.push_back({.workload = resident.workload, .thread_limit = resident.thread_limit});
+    }
+    for (const Candidate& added : slot.added) {
+      members.push_back({.workload = added.job->workload, .thread_limit = added.thread_limit});
+    }
+    members.push_back({.workload = job.job->workload});
+    double best = 0.0;
+    const auto consider = [&](double limit) {
+      members.back().thread_limit = limit;
+      const std::vector<double> shares = model_.progress(members);
+      double sum = 0.0;
+      for (const double share : shares) {
+        sum += share;
+      }
+      if (*std::ranges::min_element(shares) >= pass.settings().floor && sum > best) {
+        best = sum;
+        choice.thread_limit = limit;
+        choice.progress = shares.back();
+      }
+    };
+    consider(kAllThreads);
+    std::ranges::for_each(kLimits, consider);
+  }
+
+  const CoRunModel& model_;
+  Outlooks outlooks_;
+  double all_done_s_;
+};
+
+class CarpoolPolicy final : public PlacementPolicy {
+ public:
+  explicit CarpoolPolicy(const PolicySettings& settings) : settings_(settings) {}
+
+  PlacementDecision decide(const ClusterSnapshot& cluster,
+                           const CoRunModel& co_run) const override {
+    QueuePass pass(cluster, settings_);
+    CarpoolChooser chooser(cluster, pass, co_run);
+    return pass.run(chooser);
+  }
+
+ private:
+  PolicySettings settings_;
+};
+
+}  // namespace
+
+std::unique_ptr<PlacementPolicy> make_carpool_policy(const PolicySettings& settings) {
+  return std::make_unique<CarpoolPolicy>(settings);
+}
+
+}  // namespace carpool

@@ -1,0 +1,81 @@
+// All that a placement policy may look at: a moment of the GPUs and of the queue.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/group.hpp"
+#include "core/job.hpp"
+#include "core/run.hpp"
+
+namespace carpool {
+
+// A job on a GPU.
+struct Resident {
+  JobId job = 0;
+  std::uint32_t uid = 0;
+  std::string workload{};
+  JobClass job_class = JobClass::Normal;
+  ShareMechanism mechanism = ShareMechanism::None;
+  double thread_limit = kAllThreads;
+  bool exclusive = false;
+  bool several_gpus = false;
+  std::uint64_t reserved_bytes = 0;  // until its own peak is known, then that
+  std::uint64_t used_bytes = 0;      // now, as far as it can be told
+  double started_s = 0.0;
+  std::optional<double> remaining_s{};  // at the speed it has alone
+};
+
+// Summary of the last window of samples, 0 to 1 (docs/placement.md).
+struct GpuPressure {
+  double sm_active = 0.0;
+  double sm_occupancy = 0.0;
+  double dram_active = 0.0;
+};
+
+struct GpuView {
+  unsigned index = 0;
+  std::string uuid{};
+  std::uint64_t memory_bytes = 0;
+  std::uint64_t used_bytes = 0;     // by everybody, now
+  std::uint64_t foreign_bytes = 0;  // by processes that are not ours
+  bool foreign = false;             // such processes compute on it
+  std::string unusable{};           // why nothing may be placed on it; empty: usable
+  bool mps_possible = false;
+  std::optional<GpuPressure> pressure{};  // empty: no full window yet
+  // Time since the last job was put here (infinite: never), and whether that one has shown up on
+  // the GPU since: what CARMA's availability rule looks at.
+  double since_placed_s = 1e18;
+  bool last_seen_busy = true;
+  double since_seen_busy_s = 1e18;
+  std::vector<Resident> residents{};
+
+  // Memory that neither a reservation nor anybody's use claims.
+  [[nodiscard]] std::uint64_t free_bytes() const;
+};
+
+struct QueuedJob {
+  JobId job = 0;
+  std::uint32_t uid = 0;
+  std::string workload{};
+  JobClass job_class = JobClass::Normal;
+  int priority = 0;
+  unsigned gpus = 1;
+  bool exclusive = false;
+  std::optional<std::uint64_t> need_bytes{};  // upper bound on each GPU; empty: nobody knows
+  std::optional<double> runtime_s{};          // alone, as far as anybody knows
+  double waited_s = 0.0;
+  unsigned failures = 0;  // out-of-memory ends so far
+};
+
+struct ClusterSnapshot {
+  double now_s = 0.0;
+  std::span<const GpuView> gpus{};
+  std::span<const QueuedJob* const> queue{};  // may start now, first goes first
+};
+
+}  // namespace carpool

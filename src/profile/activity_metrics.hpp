@@ -1,0 +1,18 @@
+// Metrics of a program from the record of its launches.
+#pragma once
+
+#include <span>
+
+#include "gpu/cupti/activity_reader.hpp"
+#include "profile/kernel_table.hpp"
+#include "profile/metric_names.hpp"
+#include "profile/time_window.hpp"
+
+namespace carpool {
+
+// All of groups kernel, activity and xu that launches tell of; none without a launch in the window.
+[[nodiscard]] Metrics activity_metrics(std::span<const ActivityTrace> traces,
+                                       const KernelTable& table,
+                                       const TimeWindow& window);
+
+}  // namespace carpool

@@ -1,0 +1,115 @@
+#include "profile/reduce.hpp"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "profile/activity_metrics.hpp"
+
+namespace carpool {
+namespace {
+
+constexpr std::array<std::string_view, 4> kTrust = {
+    kFromStepFile, kFromRanges, kFromOutput, kFromLaunches};
+
+// A guess that is as good as none is told of but not used.
+constexpr double kLeastConfidence = 0.3;
+
+void add_counters(std::span<const ActivityTrace> traces,
+                  const TimeWindow& window,
+                  WorkloadProfile& profile) {
+  Metrics seconds;
+  for (const ActivityTrace& trace : traces) {
+    for (const auto& sample : trace.counter_samples) {
+      if (!window.holds(sample.start_ns)) {
+        continue;
+      }
+      const std::string& name = trace.counter_sets[sample.set].metrics[sample.metric];
+      const double span = static_cast<double>(sample.end_ns - sample.start_ns) * 1e-9;
+      profile.counters[name] += sample.value * span;
+      seconds[name] += span;
+    }
+  }
+  for (auto& [name, value] : profile.counters) {
+    value = seconds[name] > 0.0 ? value / seconds[name] : 0.0;
+  }
+}
+
+}  // namespace
+
+std::vector<StepEstimate> by_trust(std::span<const StepEstimate> estimates) {
+  std::vector<StepEstimate> out;
+  for (const std::string_view source : kTrust) {
+    std::copy_if(estimates.begin(),
+                 estimates.end(),
+                 std::back_inserter(out),
+                 [source](const StepEstimate& estimate) { return estimate.source == source; });
+  }
+  return out;
+}
+
+void set_throughput(std::span<const StepEstimate> estimates, WorkloadProfile& profile) {
+  profile.steps = by_trust(estimates);
+  if (profile.steps.empty()) {
+    profile.notes.emplace_back(
+        "no throughput: the program tells of no steps, and what it launches does not repeat "
+        "itself");
+    return;
+  }
+  const StepEstimate& used = profile.steps.front();
+  if (used.source == kFromLaunches && used.confidence < kLeastConfidence) {
+    profile.notes.push_back(fmt::format(
+        "no throughput: what the program launches hardly repeats itself (confidence {:.2f})",
+        used.confidence));
+    return;
+  }
+  const bool one_launch = used.source == kFromLaunches && used.launches_per_step <= 1.0;
+  profile.throughput = ProfiledThroughput{.value = used.steps_per_second * used.units_per_step,
+                                          .unit = one_launch                   ? "launches/s"
+                                                  : used.units_per_step != 1.0 ? "units/s"
+                                                                               : "steps/s",
+                                          .source = used.source};
+}
+
+KernelTable add_recording(std::span<const ActivityTrace> traces,
+                          const TimeWindow& window,
+                          WorkloadProfile& profile) {
+  KernelTable table = kernel_table(traces, window);
+  profile.metrics.merge(activity_metrics(traces, table, window));
+  if (profile.throughput && profile.throughput->unit != "launches/s" && table.launches > 0) {
+    profile.metrics["launches_per_step"] =
+        profile.metrics["launches_per_s"] / profile.steps.front().steps_per_second;
+  }
+  add_counters(traces, window, profile);
+  for (const ActivityTrace& trace : traces) {
+    for (const ActivityNote& note : trace.notes) {
+      std::string text =
+          note.code == 0 ? note.text : fmt::format("{} (code {})", note.text, note.code);
+      if (std::find(profile.notes.begin(), profile.notes.end(), text) == profile.notes.end()) {
+        profile.notes.push_back(std::move(text));  // children say the same as their parents
+      }
+    }
+    if (trace.end && trace.end->dropped > 0) {
+      profile.notes.push_back(
+          fmt::format("{} records of process {} were lost", trace.end->dropped, trace.start.pid));
+    }
+  }
+  return table;
+}
+
+void add_telemetry(const TelemetryTrack& track, WorkloadProfile& profile) {
+  profile.metrics.merge(track.metrics());
+  profile.timeline = track.points();
+  for (const std::string& stand_in : track.stand_ins()) {
+    const std::size_t colon = stand_in.find(": ");
+    if (colon != std::string::npos) {
+      profile.stand_ins[stand_in.substr(0, colon)] = stand_in.substr(colon + 2);
+    }
+  }
+}
+
+}  // namespace carpool

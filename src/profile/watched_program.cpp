@@ -1,0 +1,158 @@
+#include "profile/watched_program.hpp"
+
+#include <chrono>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/clock.hpp"
+#include "base/file.hpp"
+#include "profile/without_mps.hpp"
+
+namespace carpool {
+namespace {
+
+constexpr const char* kOut = "out";
+constexpr const char* kErr = "err";
+constexpr const char* kActivity = "activity";
+
+constexpr std::chrono::milliseconds kEndGrace{5'000};
+// From the order to stop until every process has written what it has.
+constexpr std::chrono::milliseconds kFlushTime{3'000};
+constexpr std::chrono::milliseconds kFlushPoll{5};
+
+constexpr std::size_t kLongestWords = 300;
+
+std::string last_line_of(const std::filesystem::path& file) {
+  const auto text = read_file(file);
+  if (!text) {
+    return {};
+  }
+  const std::size_t last = text->find_last_not_of(" \t\r\n");
+  if (last == std::string::npos) {
+    return {};
+  }
+  const std::size_t start = text->find_last_of("\r\n", last);
+  return text->substr(start == std::string::npos ? 0 : start + 1).substr(0, kLongestWords);
+}
+
+}  // namespace
+
+WatchedProgram::WatchedProgram(std::filesystem::path folder,
+                               ChildProcess child,
+                               StepFile steps,
+                               std::optional<ProfileControl> control,
+                               std::optional<OutputSteps> printed)
+    : folder_(std::move(folder)),
+      child_(std::move(child)),
+      steps_(std::move(steps)),
+      control_(std::move(control)),
+      printed_(std::move(printed)),
+      out_(folder_ / kOut),
+      err_(folder_ / kErr) {}
+
+Result<WatchedProgram> WatchedProgram::start(const ProgramRequest& request) {
+  auto steps = StepFile::create(request.scratch / "steps");
+  if (!steps) {
+    return tl::unexpected(steps.error());
+  }
+  // Nobody else runs: no reason to let it wait.
+  steps->give(StepOrder::Run);
+  Command command;
+  command.argv = request.command;
+  command.environment = environment_without_mps(request.gpu_uuid, request.scratch / "no-mps");
+  command.environment["CARPOOL_STEP_FILE"] = steps->path().string();
+  command.dies_with_parent = true;
+  std::optional<OutputSteps> printed;
+  if (!request.step_regex.empty()) {
+    auto made = OutputSteps::make(request.step_regex);
+    if (!made) {
+      return tl::unexpected(made.error());
+    }
+    printed = std::move(*made);
+    command.environment["PYTHONUNBUFFERED"] = "1";  // lines are to come when they are printed
+  }
+  std::optional<ProfileControl> control;
+  if (request.library) {
+    const auto activity = request.scratch / kActivity;
+    std::error_code problem;
+    std::filesystem::create_directory(activity, problem);
+    auto made = ProfileControl::create(activity, activity_format::Order::Record);
+    if (!made) {
+      return tl::unexpected(made.error());
+    }
+    control = std::move(*made);
+    command.environment.merge(injection_environment(*request.library, activity, request.injection));
+  }
+  auto child = ChildProcess::start(
+      command, {.stdout_file = request.scratch / kOut, .stderr_file = request.scratch / kErr});
+  if (!child) {
+    return tl::unexpected(child.error());
+  }
+  return WatchedProgram(request.scratch,
+                        std::move(*child),
+                        std::move(*steps),
+                        std::move(control),
+                        std::move(printed));
+}
+
+std::optional<ExitStatus> WatchedProgram::look(std::int64_t now_ns) {
+  if (printed_) {
+    printed_->add(OutputSteps::Stream::Output, out_.more(), now_ns);
+    printed_->add(OutputSteps::Stream::Error, err_.more(), now_ns);
+  }
+  return child_.poll();
+}
+
+ProgramSigns WatchedProgram::signs() const {
+  return {.launches = control_ ? control_->state().launches : 0,
+          .steps = steps_.steps(),
+          .tells_steps = steps_.pid().has_value()};
+}
+
+std::optional<StepEstimate> WatchedProgram::steps_printed(const TimeWindow& window) const {
+  return printed_ ? printed_->within(window) : std::nullopt;
+}
+
+Result<std::vector<ActivityTrace>> WatchedProgram::traces() const {
+  std::vector<ActivityTrace> out;
+  if (!control_) {
+    return out;
+  }
+  const auto files = activity_files(folder_ / kActivity);
+  if (!files) {
+    return tl::unexpected(files.error());
+  }
+  for (const auto& file : *files) {
+    auto trace = read_activity(file);
+    if (!trace) {
+      return tl::unexpected(trace.error());
+    }
+    out.push_back(std::move(*trace));
+  }
+  return out;
+}
+
+void WatchedProgram::stop_recording() {
+  if (!control_) {
+    return;
+  }
+  control_->order(activity_format::Order::Stop);
+  const std::int64_t deadline = monotonic_ns() + std::chrono::nanoseconds(kFlushTime).count();
+  while (control_->state().ended < control_->state().attached && !child_.poll() &&
+         monotonic_ns() < deadline) {
+    pause_for(kFlushPoll);
+  }
+}
+
+void WatchedProgram::end() {
+  child_.end(kEndGrace);
+}
+
+std::string WatchedProgram::last_words() const {
+  const std::string complaint = last_line_of(folder_ / kErr);
+  return complaint.empty() ? last_line_of(folder_ / kOut) : complaint;
+}
+
+}  // namespace carpool

@@ -1,0 +1,61 @@
+// The profile of one workload as it is kept: NAME.profile.json and, beside it,
+// NAME.kernels.csv.gz (docs/profiling.md).
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "profile/metric_names.hpp"
+#include "profile/step_estimate.hpp"
+#include "profile/telemetry_track.hpp"
+
+namespace carpool {
+
+inline constexpr std::string_view kProfileSuffix = ".profile.json";
+inline constexpr std::string_view kKernelsSuffix = ".kernels.csv.gz";
+
+struct ProfiledThroughput {
+  double value = 0.0;
+  std::string unit;    // "units/s", "steps/s", "launches/s"
+  std::string source;  // of step_estimate.hpp
+};
+
+struct WorkloadProfile {
+  std::string workload;
+  std::vector<std::string> command;
+  std::string gpu;
+  std::string driver;
+  std::string recorded;          // when, UTC
+  double startup_seconds = 0.0;  // before the window
+  double window_seconds = 0.0;
+  std::optional<ProfiledThroughput> throughput;  // absent: nothing told of steps
+  std::vector<StepEstimate> steps;               // by every source that told; the used one first
+  Metrics metrics;
+  std::map<std::string, std::string> stand_ins;  // by metric: what stands in for it
+  Metrics counters;                              // of --counters, by the vendor's name
+  Metrics ncu;                                   // of --ncu, weighted by time
+  std::vector<TelemetryPoint> timeline;
+  std::vector<std::string> notes;
+};
+
+[[nodiscard]] std::string profile_json(const WorkloadProfile& profile);
+
+// Errors name the file, the key and what was expected.
+[[nodiscard]] Result<WorkloadProfile> parse_profile(std::string_view text, const std::string& file);
+[[nodiscard]] Result<WorkloadProfile> load_profile(const std::filesystem::path& path);
+
+// Writes both files whole or not at all; without kernels (no activity) the JSON alone. The path of
+// the JSON.
+[[nodiscard]] Result<std::filesystem::path> save_profile(const WorkloadProfile& profile,
+                                                         std::string_view kernels_csv,
+                                                         const std::filesystem::path& folder);
+
+// Letters, digits, '.', '_' and '-', at most 100 of them, the first no '.'.
+[[nodiscard]] bool is_profile_name(std::string_view name);
+
+}  // namespace carpool

@@ -1,0 +1,42 @@
+#include "report/gantt_html.hpp"
+
+#include <gtest/gtest.h>
+
+namespace carpool {
+namespace {
+
+std::size_t count(const std::string& text, const std::string& what) {
+  std::size_t found = 0;
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) {
+    ++found;
+  }
+  return found;
+}
+
+GanttChart two_lanes() {
+  return {.time = {.name = "time", .unit = "s", .decimals = 0},
+          .lanes = {"GPU 0", "GPU 1"},
+          .kinds = {"ran", "failed"},
+          .bars = {{.lane = 0, .from = 0.0, .to = 10.0, .label = "a"},
+                   {.lane = 0, .from = 5.0, .to = 15.0, .label = "b <script>"},
+                   {.lane = 1, .from = 0.0, .to = 20.0, .label = "c", .kind = 1}}};
+}
+
+TEST(GanttHtml, DrawsEveryBarAndEscapesWhatItIsCalled) {
+  const std::string html = gantt_html(two_lanes(), "jobs");
+  EXPECT_EQ(count(html, "<title>"), 3);
+  EXPECT_NE(html.find("b &lt;script&gt;"), std::string::npos);
+  EXPECT_EQ(html.find("<script>"), std::string::npos);
+}
+
+TEST(GanttHtml, PutsBarsThatOverlapBelowEachOther) {
+  GanttChart chart = two_lanes();
+  const std::string overlapping = gantt_html(chart, "jobs");
+  chart.bars[1].from = 10.0;
+  const std::string after = gantt_html(chart, "jobs");
+  EXPECT_NE(overlapping.find("y=\"19.0\""), std::string::npos);
+  EXPECT_EQ(after.find("y=\"19.0\""), std::string::npos);
+}
+
+}  // namespace
+}  // namespace carpool

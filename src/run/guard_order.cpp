@@ -1,0 +1,170 @@
+#include "run/guard_order.hpp"
+
+#include <array>
+#include <cerrno>
+#include <pwd.h>
+#include <system_error>
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "gpu/mps/mps_environment.hpp"
+#include "gpu/mps/mps_folder.hpp"
+
+namespace carpool {
+namespace {
+
+using nlohmann::json;
+
+struct Account {
+  std::string name;
+  std::string home;
+  std::string shell;
+  gid_t gid = 0;
+};
+
+Result<Account> account_of(uid_t uid) {
+  std::array<char, 16384> buffer{};
+  passwd entry{};
+  passwd* found = nullptr;
+  const int problem = ::getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &found);
+  if (found == nullptr) {
+    return fail(ErrorCode::NotFound,
+                fmt::format("look up user {}: {}",
+                            uid,
+                            problem == 0 ? std::string("no such user")
+                                         : std::generic_category().message(problem)));
+  }
+  return Account{entry.pw_name, entry.pw_dir, entry.pw_shell, entry.pw_gid};
+}
+
+// What the job asked for, on top of what a login would give, and under what we decide.
+std::map<std::string, std::string> environment_of(const LaunchSpec& spec,
+                                                  const std::optional<Account>& account) {
+  std::map<std::string, std::string> env = {{"PATH", "/usr/local/bin:/usr/bin:/bin"}};
+  if (account) {
+    env["HOME"] = account->home;
+    env["USER"] = account->name;
+    env["LOGNAME"] = account->name;
+    env["SHELL"] = account->shell;
+  }
+  for (const auto& [name, value] : spec.job.env) {
+    env[name] = value;
+  }
+  env["CUDA_VISIBLE_DEVICES"] = fmt::format("{}", fmt::join(spec.gpu_uuids, ","));
+  env["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID";
+  env["CARPOOL_JOB_ID"] = fmt::format("{}", spec.run.job);
+  env["CARPOOL_ATTEMPT"] = fmt::format("{}", spec.run.attempt);
+  env[std::string(kRunVariable)] = fmt::format("{}.{}", spec.run.job, spec.run.attempt);
+  env["CARPOOL_GPUS"] = fmt::format("{}", fmt::join(spec.gpu_indices, ","));
+  if (!spec.job.name.empty()) {
+    env["CARPOOL_JOB_NAME"] = spec.job.name;
+  }
+  if (spec.job.array_index) {
+    env["CARPOOL_ARRAY_INDEX"] = fmt::format("{}", *spec.job.array_index);
+  }
+  return env;
+}
+
+// An empty value removes the variable: no limit of the user's own shell slips in.
+void change(std::map<std::string, std::string>& env,
+            const std::map<std::string, std::string>& changes) {
+  for (const auto& [name, value] : changes) {
+    if (value.empty()) {
+      env.erase(name);
+    } else {
+      env[name] = value;
+    }
+  }
+}
+
+}  // namespace
+
+std::string write_order(const GuardOrder& order) {
+  json object = {{"folder", order.folder.string()},
+                 {"run", order.run},
+                 {"argv", order.argv},
+                 {"cwd", order.cwd},
+                 {"env", order.env},
+                 {"gid", order.gid},
+                 {"user", order.user}};
+  if (order.become_uid) {
+    object["become_uid"] = *order.become_uid;
+  }
+  if (order.mps) {
+    object["mps"] = {{"gpu_uuid", order.mps->gpu_uuid},
+                     {"folder", order.mps->folder.string()},
+                     {"users", order.mps->users.string()}};
+  }
+  // Arguments and variables are bytes; JSON is text. What is not UTF-8 was refused at submission.
+  return object.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+Result<GuardOrder> read_order(std::string_view text) {
+  try {
+    const json object = json::parse(text);
+    GuardOrder order{.folder = object.at("folder").get<std::string>(),
+                     .run = object.at("run").get<std::string>(),
+                     .argv = object.at("argv").get<std::vector<std::string>>(),
+                     .cwd = object.at("cwd").get<std::string>(),
+                     .env = object.at("env").get<std::map<std::string, std::string>>(),
+                     .gid = object.at("gid").get<std::uint32_t>(),
+                     .user = object.at("user").get<std::string>()};
+    if (object.contains("become_uid")) {
+      order.become_uid = object.at("become_uid").get<std::uint32_t>();
+    }
+    if (object.contains("mps")) {
+      const json& mps = object.at("mps");
+      order.mps = MpsPlace{.gpu_uuid = mps.at("gpu_uuid").get<std::string>(),
+                           .folder = mps.at("folder").get<std::string>(),
+                           .users = mps.at("users").get<std::string>()};
+    }
+    if (order.argv.empty()) {
+      return invalid_input("a guard's order needs a command");
+    }
+    return order;
+  } catch (const json::exception& problem) {
+    return invalid_input(fmt::format("a guard's order on standard input: {}", problem.what()));
+  }
+}
+
+Result<GuardOrder> make_order(const LaunchSpec& spec,
+                              const std::filesystem::path& folder,
+                              const std::optional<MpsPlace>& mps) {
+  const bool root = ::geteuid() == 0;
+  const uid_t runs_as = root ? spec.owner.uid : ::geteuid();
+  const Result<Account> account = account_of(runs_as);
+  if (!account && root) {
+    return tl::unexpected(account.error());  // its groups would be unknown
+  }
+  GuardOrder order{.folder = folder,
+                   .run = fmt::format("{}.{}", spec.run.job, spec.run.attempt),
+                   .argv = spec.job.argv,
+                   .cwd = spec.job.cwd,
+                   .mps = mps};
+  order.env =
+      environment_of(spec, account ? std::optional<Account>(*account) : std::optional<Account>());
+  if (root && runs_as != 0) {
+    order.become_uid = runs_as;
+    order.gid = account->gid;
+    order.user = account->name;
+  }
+  change(order.env, mps_environment({}, {}));
+  if (mps) {
+    const Result<MpsFolder> place = MpsFolder::at(mps->folder);
+    if (!place) {
+      return tl::unexpected(place.error());
+    }
+    const MpsClientLimits limits{.thread_percentage = spec.thread_limit < kAllThreads
+                                                          ? std::optional<double>(spec.thread_limit)
+                                                          : std::nullopt,
+                                 .low_priority = spec.low_priority,
+                                 .pinned_memory_bytes = spec.memory_limit_bytes};
+    change(order.env, mps_client_environment(place->pipe(), place->log(), mps->gpu_uuid, limits));
+  }
+  return order;
+}
+
+}  // namespace carpool

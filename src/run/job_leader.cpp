@@ -1,0 +1,181 @@
+#include "run/job_leader.hpp"
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <string_view>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <system_error>
+#include <unistd.h>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/spawn.hpp"
+#include "run/become_user.hpp"
+#include "run/run_folder.hpp"
+
+namespace carpool {
+namespace {
+
+constexpr int kNotStarted = 127;
+
+std::string reason() {
+  return std::generic_category().message(errno);
+}
+
+struct Pipe {
+  Descriptor read;
+  Descriptor write;
+};
+
+Result<Pipe> make_pipe() {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+    return fail(ErrorCode::Internal, fmt::format("make a pipe: {}", reason()));
+  }
+  return Pipe{Descriptor(ends[0]), Descriptor(ends[1])};
+}
+
+Result<Descriptor> open_output(const std::filesystem::path& file) {
+  Descriptor opened(
+      ::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!opened.valid()) {
+    return fail(ErrorCode::Internal, fmt::format("open {}: {}", file.string(), reason()));
+  }
+  return opened;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& strings) {
+  std::vector<char*> list;
+  list.reserve(strings.size() + 1);
+  for (std::string& text : strings) {
+    list.push_back(text.data());
+  }
+  list.push_back(nullptr);
+  return list;
+}
+
+struct Streams {
+  Descriptor in;
+  Descriptor out;
+  Descriptor err;
+};
+
+[[noreturn]] void give_up(const Descriptor& trouble, const std::string& message) {
+  // Nobody is left to hear of it when this fails.
+  [[maybe_unused]] const ssize_t told = ::write(trouble.get(), message.data(), message.size());
+  ::_exit(kNotStarted);
+}
+
+// Runs in the new process until the job's program takes over.
+[[noreturn]] void become_job(const GuardOrder& order,
+                             const Streams& streams,
+                             const Descriptor& go,
+                             const Descriptor& trouble,
+                             pid_t guard) {
+  ::setsid();
+  default_signals();
+  const bool connected = ::dup2(streams.in.get(), STDIN_FILENO) >= 0 &&
+                         ::dup2(streams.out.get(), STDOUT_FILENO) >= 0 &&
+                         ::dup2(streams.err.get(), STDERR_FILENO) >= 0;
+  if (!connected) {
+    give_up(trouble, fmt::format("connect the job's outputs: {}", reason()));
+  }
+  if (order.become_uid) {
+    if (const auto became = become_user(*order.become_uid, order.gid, order.user); !became) {
+      give_up(trouble, became.error().message);
+    }
+  }
+  // After the change of user, which clears it.
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != guard) {
+    ::_exit(kNotStarted);
+  }
+  char byte = 0;
+  ssize_t got = 0;
+  do {
+    got = ::read(go.get(), &byte, 1);
+  } while (got < 0 && errno == EINTR);
+  if (got != 1) {
+    ::_exit(kNotStarted);  // the guard is gone
+  }
+  ::umask(022);
+  if (!order.cwd.empty() && ::chdir(order.cwd.c_str()) != 0) {
+    give_up(trouble, fmt::format("enter the working folder {}: {}", order.cwd, reason()));
+  }
+  std::vector<std::string> argv = order.argv;
+  std::vector<std::string> variables;
+  variables.reserve(order.env.size());
+  for (const auto& [name, value] : order.env) {
+    variables.push_back(fmt::format("{}={}", name, value));
+  }
+  std::vector<char*> arguments = pointers(argv);
+  std::vector<char*> envp = pointers(variables);
+  environ = envp.data();  // the program is looked for on the job's PATH, not on the guard's
+  ::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
+  ::execvp(arguments.front(), arguments.data());
+  give_up(trouble, fmt::format("start {}: {}", order.argv.front(), reason()));
+}
+
+}  // namespace
+
+Result<JobLeader> JobLeader::make(const GuardOrder& order) {
+  Result<Pipe> go = make_pipe();
+  Result<Pipe> trouble = make_pipe();
+  const RunFolder folder(order.folder);
+  Result<Descriptor> out = open_output(folder.stdout_file());
+  Result<Descriptor> err = open_output(folder.stderr_file());
+  for (const Error* problem : {go ? nullptr : &go.error(),
+                               trouble ? nullptr : &trouble.error(),
+                               out ? nullptr : &out.error(),
+                               err ? nullptr : &err.error()}) {
+    if (problem != nullptr) {
+      return tl::unexpected(*problem);
+    }
+  }
+  const Streams streams{
+      Descriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC)), std::move(*out), std::move(*err)};
+  const pid_t guard = ::getpid();
+  const pid_t pid = ::fork();
+  if (pid < 0) {
+    return fail(ErrorCode::Internal, fmt::format("start a process for the job: {}", reason()));
+  }
+  if (pid == 0) {
+    go->write.reset();
+    become_job(order, streams, go->read, trouble->write, guard);
+  }
+  return JobLeader(pid, std::move(go->write), std::move(trouble->read));
+}
+
+Result<void> JobLeader::let_go() {
+  const char byte = 1;
+  [[maybe_unused]] const ssize_t told = ::write(go_.get(), &byte, 1);
+  go_.reset();
+  std::string message;
+  std::array<char, 512> part{};
+  while (true) {
+    const ssize_t got = ::read(trouble_.get(), part.data(), part.size());
+    if (got < 0 && errno == EINTR) {
+      continue;
+    }
+    if (got <= 0) {
+      break;
+    }
+    message.append(part.data(), static_cast<std::size_t>(got));
+  }
+  trouble_.reset();
+  if (message.empty()) {
+    return {};
+  }
+  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  return fail(ErrorCode::NotFound, message);
+}
+
+}  // namespace carpool

@@ -1,0 +1,49 @@
+// Jobs as processes of this machine, each under a guard of its own.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+#include "schedule/executor.hpp"
+
+namespace carpool {
+
+struct ProcessExecutorSettings {
+  std::filesystem::path runs{};            // one folder an attempt
+  std::filesystem::path mps{};             // folders of MPS daemons; short, see MpsFolder
+  std::string program = "/proc/self/exe";  // that has the command `guard`
+};
+
+// Who runs now, for whoever maps processes to jobs.
+struct RunningJob {
+  RunId run{};
+  pid_t guard = 0;
+  pid_t session = 0;  // of the job's processes
+};
+
+class ProcessExecutor final : public Executor {
+ public:
+  [[nodiscard]] static Result<std::unique_ptr<ProcessExecutor>> open(
+      const ProcessExecutorSettings& settings);
+  ~ProcessExecutor() override;
+
+  [[nodiscard]] Result<void> launch(const LaunchSpec& spec) override;
+  void stop(RunId run, StopMode mode) override;
+  [[nodiscard]] std::vector<RunReport> take_reports() override;
+  [[nodiscard]] Result<FoundRun> find(const LaunchSpec& spec) override;
+
+  // Readable when take_reports() has something to do.
+  [[nodiscard]] int wake_descriptor() const;
+  [[nodiscard]] std::vector<RunningJob> running() const;
+
+ private:
+  struct State;
+  explicit ProcessExecutor(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace carpool

@@ -1,0 +1,70 @@
+#include "run/run_ending.hpp"
+
+#include <chrono>
+#include <csignal>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/clock.hpp"
+#include "base/log.hpp"
+#include "run/failure_classifier.hpp"
+#include "run/guard_order.hpp"
+#include "run/process_table.hpp"
+
+namespace carpool {
+namespace {
+
+constexpr std::chrono::milliseconds kLookAgain{2};
+constexpr int kLooks = 250;  // half a second for what was killed to be gone
+
+// Until nothing of the attempt runs: another attempt may follow at once.
+void end_leftovers(const RunFolder& folder, const std::string& run) {
+  const auto leader = folder.leader();
+  const pid_t session = leader && *leader ? (*leader)->pid : 0;
+  for (int look = 0; look < kLooks; ++look) {
+    std::vector<pid_t> left = processes_with(kRunVariable, run);
+    for (const pid_t pid : job_processes(list_processes(), -1, session)) {
+      left.push_back(pid);
+    }
+    if (left.empty()) {
+      return;
+    }
+    for (const pid_t pid : left) {
+      ::kill(pid, SIGKILL);
+    }
+    pause_for(kLookAgain);
+  }
+  log_warning(fmt::format("processes of run {} are still there after they were killed", run));
+}
+
+RunExit ended(const RunFolder& folder, const ExitRecord& record) {
+  return classify_exit(
+      record, tail_of(folder.stdout_file(), kTailBytes), tail_of(folder.stderr_file(), kTailBytes));
+}
+
+RunExit lost(const RunFolder& folder, const std::string& run, bool same_boot) {
+  if (same_boot) {
+    end_leftovers(folder, run);
+  }
+  return {.end = RunEnd::Lost,
+          .detail = same_boot ? "its guard was killed, and it with it"
+                              : "the machine went down while it ran",
+          .at_s = epoch_seconds()};
+}
+
+}  // namespace
+
+RunExit conclude(RunId run, const RunFolder& folder, bool same_boot) {
+  const auto record = folder.exit();
+  if (record && *record) {
+    return ended(folder, **record);
+  }
+  if (!record) {
+    log_warning(record.error().message);
+  }
+  return lost(folder, fmt::format("{}.{}", run.job, run.attempt), same_boot);
+}
+
+}  // namespace carpool

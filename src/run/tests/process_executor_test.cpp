@@ -1,0 +1,273 @@
+#include "run/process_executor.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <poll.h>
+#include <string>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include "base/clock.hpp"
+#include "base/file.hpp"
+#include "run/process_table.hpp"
+#include "run/run_folder.hpp"
+
+namespace carpool {
+namespace {
+
+constexpr int kPatienceMs = 20'000;
+
+class ProcessExecutorTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (std::filesystem::temp_directory_path() / "cp-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    root_ = name;
+    restart();
+  }
+  void TearDown() override {
+    for (const RunningJob& job : executor_->running()) {
+      ::kill(job.guard, SIGKILL);
+    }
+    executor_.reset();
+    std::error_code ignored;
+    std::filesystem::remove_all(root_, ignored);
+  }
+
+  // As a daemon that was killed and started again: nothing but the folders is left.
+  void restart() {
+    auto opened = ProcessExecutor::open(
+        {.runs = root_ / "runs", .mps = root_ / "mps", .program = CARPOOL_GUARD_PROGRAM});
+    ASSERT_TRUE(opened) << opened.error().message;
+    executor_ = std::move(*opened);
+  }
+
+  [[nodiscard]] LaunchSpec spec(std::vector<std::string> argv, JobId job = 1) const {
+    LaunchSpec launch{.run = {job, 1}, .owner = {.uid = ::geteuid(), .user = "me"}};
+    launch.job.argv = std::move(argv);
+    launch.job.cwd = root_.string();
+    launch.job.env = {{"PATH", "/usr/bin:/bin"}};
+    launch.gpu_uuids = {"GPU-00000000-0000-0000-0000-000000000001"};
+    launch.gpu_indices = {0};
+    return launch;
+  }
+
+  void start(const LaunchSpec& launch) {
+    const auto launched = executor_->launch(launch);
+    ASSERT_TRUE(launched) << launched.error().message;
+  }
+
+  std::optional<RunExit> await_end() { return await(RunReport::Kind::Ended); }
+  void await_running() { ASSERT_TRUE(await(RunReport::Kind::Running)); }
+
+  std::optional<RunExit> await(RunReport::Kind kind) {
+    for (int waited = 0; waited < kPatienceMs; waited += 50) {
+      for (const RunReport& report : executor_->take_reports()) {
+        if (report.kind == kind) {
+          return report.exit;
+        }
+      }
+      pollfd waiting{executor_->wake_descriptor(), POLLIN, 0};
+      ::poll(&waiting, 1, 50);
+    }
+    return std::nullopt;
+  }
+
+  // Something that the job does shows up.
+  void await_file(const std::filesystem::path& file) {
+    for (int waited = 0; waited < kPatienceMs && !std::filesystem::exists(file); waited += 5) {
+      pause_for(std::chrono::milliseconds(5));
+    }
+    ASSERT_TRUE(std::filesystem::exists(file)) << file;
+  }
+
+  [[nodiscard]] RunFolder folder(JobId job = 1) const {
+    return RunFolder::of(root_ / "runs", {job, 1});
+  }
+
+  const std::string place_ = "0-" + std::to_string(::geteuid());
+  std::filesystem::path root_;
+  std::unique_ptr<ProcessExecutor> executor_;
+};
+
+TEST_F(ProcessExecutorTest, AJobRunsInItsFolderWithItsEnvironmentAndItsOutputIsKept) {
+  LaunchSpec launch = spec({"sh", "-c", "pwd; echo $CUDA_VISIBLE_DEVICES $CARPOOL_JOB_ID $X >&2"});
+  launch.job.env["X"] = "y";
+  start(launch);
+  const auto exit = await_end();
+  ASSERT_TRUE(exit);
+  EXPECT_EQ(exit->end, RunEnd::Succeeded);
+  EXPECT_EQ(exit->code, 0);
+  EXPECT_EQ(read_file(folder().stdout_file()), root_.string() + "\n");
+  EXPECT_EQ(read_file(folder().stderr_file()), "GPU-00000000-0000-0000-0000-000000000001 1 y\n");
+}
+
+TEST_F(ProcessExecutorTest, ExitCodeSignalAndLastWordsAreReported) {
+  start(spec({"sh", "-c", "echo broken >&2; exit 3"}));
+  auto exit = await_end();
+  ASSERT_TRUE(exit);
+  EXPECT_EQ(exit->end, RunEnd::Failed);
+  EXPECT_EQ(exit->code, 3);
+  EXPECT_EQ(exit->detail, "broken");
+  start(spec({"sh", "-c", "kill -SEGV $$"}, 2));
+  exit = await_end();
+  ASSERT_TRUE(exit);
+  EXPECT_EQ(exit->signal, SIGSEGV);
+}
+
+TEST_F(ProcessExecutorTest, WhatCannotStartSaysWhy) {
+  start(spec({"no-such-program-here"}));
+  auto exit = await_end();
+  ASSERT_TRUE(exit);
+  EXPECT_EQ(exit->end, RunEnd::NeverStarted);
+  EXPECT_NE(exit->detail.find("no-such-program-here"), std::string::npos);
+  LaunchSpec homeless = spec({"true"}, 2);
+  homeless.job.cwd = (root_ / "gone").string();
+  start(homeless);
+  exit = await_end();
+  ASSERT_TRUE(exit);
+  EXPECT_EQ(exit->end, RunEnd::NeverStarted);
+  EXPECT_NE(exit->detail.find("gone"), std::string::npos);
+}
+
+TEST_F(ProcessExecutorTest, AskingStopsAJobAndKillingStopsOneThatDoesNotListen) {
+  start(spec({"sh", "-c", "touch ready; exec sleep 600"}));
+  await_running();
+  await_file(root_ / "ready");
+  executor_->stop({1, 1}, StopMode::Ask);
+  auto exit = await_end();
+  ASSERT_TRUE(exit);
+  EXPECT_EQ(exit->end, RunEnd::Cancelled);
+  EXPECT_EQ(exit->signal, SIGTERM);
+
+  start(spec({"sh", "-c", "trap '' TERM; touch deaf; sleep 600"}, 2));
+  await_running();
+  await_file(root_ / "deaf");
+  executor_->stop({2, 1}, StopMode::Ask);
+  executor_->stop({2, 1}, StopMode::Kill);
+  exit = await_end();
+  ASSERT_TRUE(exit);
+  EXPECT_EQ(exit->end, RunEnd::Cancelled);
+}
+
+TEST_F(ProcessExecutorTest, AStopThatComesBeforeTheGuardIsThereStillReachesTheJob) {
+  start(spec({"sleep", "600"}));
+  executor_->stop({1, 1}, StopMode::Kill);
+  const auto exit = await_end();
+  ASSERT_TRUE(exit);
+  EXPECT_EQ(exit->end, RunEnd::Cancelled);
+}
+
+TEST_F(ProcessExecutorTest, ARestartFindsWhatRunsAndLearnsHowItEnded) {
+  start(spec({"sh", "-c", "touch ready; while [ ! -e go ]; do sleep 0.01; done; exit 5"}));
+  await_running();
+  await_file(root_ / "ready");
+  restart();
+  const auto found = executor_->find(spec({}));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->state, FoundRun::State::Running);
+  std::ofstream(root_ / "go").put('x');
+  const auto exit = await_end();
+  ASSERT_TRUE(exit);
+  EXPECT_EQ(exit->code, 5);
+}
+
+TEST_F(ProcessExecutorTest, ARestartKnowsTheExitOfWhatEndedMeanwhile) {
+  start(spec({"sh", "-c", "exit 7"}));
+  await_file(folder().path() / "exit");
+  restart();
+  const auto found = executor_->find(spec({}));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->state, FoundRun::State::Ended);
+  EXPECT_EQ(found->exit.code, 7);
+}
+
+TEST_F(ProcessExecutorTest, WhatWasFoundNotToHaveBegunNeverBegins) {
+  const LaunchSpec launch = spec({"sh", "-c", "touch began"});
+  const auto found = executor_->find(launch);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->state, FoundRun::State::NeverBegan);
+  start(launch);  // a guard that was on its way all the time
+  const auto exit = await_end();
+  ASSERT_TRUE(exit);
+  EXPECT_EQ(exit->end, RunEnd::NeverStarted);
+  EXPECT_FALSE(std::filesystem::exists(root_ / "began"));
+}
+
+TEST_F(ProcessExecutorTest, AnAttemptIsNotBegunTwice) {
+  const LaunchSpec launch = spec({"sh", "-c", "echo begun >> log"});
+  start(launch);
+  ASSERT_TRUE(await_end());
+  start(launch);
+  ASSERT_TRUE(await_end());
+  EXPECT_EQ(read_file(root_ / "log"), "begun\n");
+}
+
+TEST_F(ProcessExecutorTest, AJobDiesWithItsGuardAndIsLost) {
+  start(spec({"sh", "-c", "setsid sleep 600 & touch ready; sleep 600"}));
+  await_running();
+  await_file(root_ / "ready");
+  const auto claim = folder().claimed();
+  ASSERT_TRUE(claim && *claim);
+  ::kill((*claim)->guard.pid, SIGKILL);
+  const auto exit = await_end();
+  ASSERT_TRUE(exit);
+  EXPECT_EQ(exit->end, RunEnd::Lost);
+  EXPECT_TRUE(processes_with("CARPOOL_RUN_ID", "1.1").empty());
+}
+
+TEST_F(ProcessExecutorTest, NothingOfAJobOutlivesItsFirstProcess) {
+  start(spec({"sh", "-c", "setsid sleep 600 & sleep 600 & exit 0"}));
+  const auto exit = await_end();
+  ASSERT_TRUE(exit);
+  EXPECT_EQ(exit->end, RunEnd::Succeeded);
+  EXPECT_TRUE(processes_with("CARPOOL_RUN_ID", "1.1").empty());
+}
+
+TEST_F(ProcessExecutorTest, UnderMpsAStoppedClientIsDrainedAndTheDaemonEndsWithItsLastJob) {
+  ::setenv("CARPOOL_MPS_CONTROL", CARPOOL_FAKE_MPS_CONTROL, 1);
+  LaunchSpec launch = spec({"sh",
+                            "-c",
+                            "echo $CUDA_MPS_ACTIVE_THREAD_PERCENTAGE; f=client.$$; "
+                            "touch $CUDA_MPS_PIPE_DIRECTORY/$f; touch ready; trap 'exit 9' TERM; "
+                            "while :; do sleep 0.01; done"});
+  launch.mechanism = ShareMechanism::Mps;
+  launch.thread_limit = 40.0;
+  start(launch);
+  await_running();
+  await_file(root_ / "ready");
+  const std::filesystem::path pipe = root_ / "mps" / place_ / "pipe";
+  EXPECT_TRUE(std::filesystem::exists(pipe));
+  executor_->stop({1, 1}, StopMode::Ask);
+  const auto exit = await_end();
+  ASSERT_TRUE(exit);
+  EXPECT_EQ(exit->end, RunEnd::Cancelled);
+  EXPECT_EQ(read_file(folder().stdout_file()), "40\n");
+  // The stand-in forgets a client that was drained; of a killed one the file would stay.
+  std::error_code gone;
+  for (const auto& entry : std::filesystem::directory_iterator(pipe, gone)) {
+    EXPECT_FALSE(entry.path().filename().string().starts_with("client.")) << entry.path();
+  }
+  for (int waited = 0; waited < kPatienceMs && std::filesystem::exists(pipe); waited += 20) {
+    pause_for(std::chrono::milliseconds(20));
+  }
+  EXPECT_FALSE(std::filesystem::exists(pipe)) << "the daemon of nobody is still there";
+}
+
+TEST_F(ProcessExecutorTest, WithoutAnMpsProgramTheJobSaysSo) {
+  ::setenv("CARPOOL_MPS_CONTROL", "/no/such/program", 1);
+  LaunchSpec launch = spec({"true"});
+  launch.mechanism = ShareMechanism::Mps;
+  start(launch);
+  const auto exit = await_end();
+  ASSERT_TRUE(exit);
+  EXPECT_EQ(exit->end, RunEnd::NeverStarted);
+  EXPECT_NE(exit->detail.find("MPS"), std::string::npos) << exit->detail;
+}
+
+}  // namespace
+}  // namespace carpool

@@ -1,0 +1,200 @@
+#include "schedule/explain.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace carpool {
+namespace {
+
+// Memory is offered in steps of this.
+constexpr std::uint64_t kStep = std::uint64_t{1} << 30U;
+// Beyond this many GPUs only the first are listed.
+constexpr std::size_t kMostCandidates = 64;
+
+// The policy's answer to one job alone.
+struct Answer {
+  bool starts = false;
+  Placement placement{};
+  Deferral deferral{};
+};
+
+class Explainer {
+ public:
+  Explainer(const Scheduler& scheduler, const QueuedJob& job) : scheduler_(scheduler), job_(job) {}
+
+  void candidates(Explanation& out) const {
+    for (const GpuView& gpu :
+         scheduler_.gpus().first(std::min(scheduler_.gpus().size(), kMostCandidates))) {
+      out.candidates.push_back(candidate(gpu));
+    }
+  }
+
+  // In the order of what they cost: a turn, some memory, company, GPUs, time.
+  void changes(Explanation& out) const {
+    const auto gpus = scheduler_.gpus();
+    if (ask(gpus, job_).starts) {
+      out.changes.push_back({.kind = StartingChange::Kind::Order,
+                             .words = "be looked at first: there is room for it now"});
+      return;
+    }
+    less_memory(out);
+    QueuedJob shared = job_;
+    shared.exclusive = false;
+    if (job_.exclusive && ask(gpus, shared).starts) {
+      out.changes.push_back({.kind = StartingChange::Kind::NotExclusive,
+                             .words = "share: without --exclusive it starts now"});
+    }
+    fewer_gpus(out);
+    waiting(out);
+  }
+
+ private:
+  [[nodiscard]] Answer ask(std::span<const GpuView> gpus, const QueuedJob& job) const {
+    const QueuedJob* queue[] = {&job};
+    PlacementDecision decision = scheduler_.what_if(gpus, queue);
+    Answer answer;
+    if (!decision.place.empty()) {
+      answer.starts = true;
+      answer.placement = std::move(decision.place.front());
+    } else if (!decision.defer.empty()) {
+      answer.deferral = std::move(decision.defer.front());
+    }
+    return answer;
+  }
+
+  [[nodiscard]] CandidateGpu candidate(const GpuView& gpu) const {
+    CandidateGpu out{
+        .gpu = gpu.index, .memory_bytes = gpu.memory_bytes, .free_bytes = gpu.free_bytes()};
+    std::vector<CoRunMember> group;
+    for (const Resident& resident : gpu.residents) {
+      out.residents.push_back(resident.job);
+      group.push_back({.workload = resident.workload, .thread_limit = resident.thread_limit});
+    }
+    group.push_back({.workload = job_.workload});
+    if (group.size() > 1) {
+      const auto progress = scheduler_.co_run().progress(group);
+      out.job_progress = progress.back();
+      out.worst_neighbour = *std::min_element(progress.begin(), progress.end() - 1);
+    }
+    QueuedJob one = job_;
+    one.gpus = 1;  // whether this GPU could be one of them
+    const Answer answer = ask({&gpu, 1}, one);
+    out.takes_it = answer.starts;
+    out.reason = answer.starts ? answer.placement.reason : answer.deferral.reason;
+    return out;
+  }
+
+  // The most memory with which it starts, by bisection: less never starts later than more.
+  void less_memory(Explanation& out) const {
+    if (!job_.need_bytes || *job_.need_bytes <= kStep) {
+      return;
+    }
+    const auto starts = [&](std::uint64_t steps) {
+      QueuedJob smaller = job_;
+      smaller.need_bytes = steps * kStep;
+      return ask(scheduler_.gpus(), smaller).starts;
+    };
+    std::uint64_t fits = 0;
+    std::uint64_t too_much = (*job_.need_bytes + kStep - 1) / kStep;
+    if (!starts(1)) {
+      return;
+    }
+    fits = 1;
+    while (too_much - fits > 1) {
+      const std::uint64_t middle = (fits + too_much) / 2;
+      (starts(middle) ? fits : too_much) = middle;
+    }
+    out.changes.push_back({.kind = StartingChange::Kind::LessMemory,
+                           .words = fmt::format("ask for {} less: {} instead of {}",
+                                                in_gib(*job_.need_bytes - fits * kStep),
+                                                in_gib(fits * kStep),
+                                                in_gib(*job_.need_bytes)),
+                           .need_bytes = fits * kStep});
+  }
+
+  void fewer_gpus(Explanation& out) const {
+    for (unsigned gpus = job_.gpus; gpus-- > 1;) {
+      QueuedJob narrower = job_;
+      narrower.gpus = gpus;
+      if (ask(scheduler_.gpus(), narrower).starts) {
+        out.changes.push_back(
+            {.kind = StartingChange::Kind::FewerGpus,
+             .words = fmt::format("ask for {} instead of {} GPUs", gpus, job_.gpus),
+             .gpus = gpus});
+        return;
+      }
+    }
+  }
+
+  // Others end one after the other, as far as anybody knows when.
+  void waiting(Explanation& out) const {
+    std::vector<std::pair<double, JobId>> ends;
+    for (const GpuView& gpu : scheduler_.gpus()) {
+      for (const Resident& resident : gpu.residents) {
+        if (resident.remaining_s) {
+          ends.emplace_back(*resident.remaining_s, resident.job);
+        }
+      }
+    }
+    std::ranges::sort(ends);
+    std::vector<GpuView> later(scheduler_.gpus().begin(), scheduler_.gpus().end());
+    for (const auto& [in_s, job] : ends) {
+      for (GpuView& gpu : later) {
+        const auto gone = std::ranges::find(gpu.residents, job, &Resident::job);
+        if (gone != gpu.residents.end()) {
+          gpu.used_bytes -= std::min(gpu.used_bytes, gone->used_bytes);
+          gpu.residents.erase(gone);
+        }
+      }
+      if (ask(later, job_).starts) {
+        out.changes.push_back(
+            {.kind = StartingChange::Kind::Wait,
+             .words = fmt::format("wait until job {} ends, in about {:.0f} s", job, in_s),
+             .wait_s = in_s,
+             .until_ends = job});
+        return;
+      }
+    }
+  }
+
+  const Scheduler& scheduler_;
+  const QueuedJob& job_;
+};
+
+std::string summary_of(const Explanation& explanation, const JobRecord& record) {
+  if (!explanation.binding) {
+    const std::string_view what = record.over() ? "has ended" : "runs";
+    return fmt::format("job {} {}", record.id, what);
+  }
+  std::string text = fmt::format("job {} waits: {}", record.id, explanation.binding->reason);
+  if (!explanation.changes.empty()) {
+    text += fmt::format("; to start now: {}", explanation.changes.front().words);
+  }
+  return text;
+}
+
+}  // namespace
+
+Result<Explanation> explain(const Scheduler& scheduler, JobId job) {
+  const JobRecord* record = scheduler.find(job);
+  if (record == nullptr) {
+    return fail(ErrorCode::NotFound, fmt::format("there is no job {}", job));
+  }
+  Explanation out{.job = job, .binding = scheduler.why_waiting(job)};
+  if (!record->attempts.empty()) {
+    out.placed = record->attempts.back().start;
+  }
+  if (const auto queued = scheduler.queued(job)) {
+    const Explainer explainer(scheduler, *queued);
+    explainer.candidates(out);
+    if (scheduler.may_start(job)) {
+      explainer.changes(out);
+    }
+  }
+  out.summary = summary_of(out, *record);
+  return out;
+}
+
+}  // namespace carpool

@@ -1,0 +1,55 @@
+// What earlier runs of the same workload taught: how much memory, how long.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "core/job.hpp"
+#include "core/run.hpp"
+
+namespace carpool {
+
+// What a job is known by: its workload's name, else a digest of its argv.
+[[nodiscard]] std::string workload_key(const JobSpec& spec);
+
+// One attempt that ended.
+struct PastRun {
+  RunEnd end = RunEnd::Succeeded;
+  double run_s = 0.0;
+  double progress = 1.0;                      // of its speed alone, as far as it was predicted
+  std::optional<std::uint64_t> peak_bytes{};  // on one GPU
+};
+
+class JobHistory {
+ public:
+  void learn(const std::string& key, const PastRun& run);
+
+  // The highest peak of the last runs, with room for what differs from run to run.
+  [[nodiscard]] std::optional<std::uint64_t> need_bytes(const std::string& key) const;
+  // Alone: the median of the last successful runs.
+  [[nodiscard]] std::optional<double> runtime_s(const std::string& key) const;
+
+ private:
+  static constexpr std::size_t kRemembered = 8;
+
+  template <class Value>
+  struct Last {
+    std::array<Value, kRemembered> values{};
+    std::size_t seen = 0;
+
+    void add(Value value) { values[seen++ % kRemembered] = value; }
+    [[nodiscard]] std::size_t size() const { return seen < kRemembered ? seen : kRemembered; }
+  };
+  struct Workload {
+    Last<std::uint64_t> peaks{};
+    Last<double> runtimes{};
+  };
+
+  std::unordered_map<std::string, Workload> workloads_;
+};
+
+}  // namespace carpool

@@ -1,0 +1,15 @@
+// Sizes of memory as people write them.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/result.hpp"
+
+namespace carpool {
+
+// "12G", "12 GiB", "512M", "1.5g", or bytes; K, M, G and T are powers of 1024, as drivers and
+// schedulers take them. Above 0.
+[[nodiscard]] Result<std::uint64_t> parse_memory_size(std::string_view text);
+
+}  // namespace carpool

@@ -1,0 +1,66 @@
+#include "schedule/recovery.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "base/names.hpp"
+
+namespace carpool {
+namespace {
+
+constexpr std::array<RecoveryRuleInfo, 3> kRules = {{
+    {.rule = RecoveryRule::Reserve,
+     .name = "reserve",
+     .line = "again at once, with a reservation taken from the failure itself"},
+    {.rule = RecoveryRule::Carma,
+     .name = "carma",
+     .line = "exclusively, before everybody else; nobody shares meanwhile"},
+    {.rule = RecoveryRule::Aegis,
+     .name = "aegis",
+     .line = "with a memory floor of 25, 50, 75 % of the GPU, at most 8 GiB more each time"},
+}};
+
+// Above what is known: the allocation that failed is seldom the last of a step.
+constexpr double kRoom = 1.10;
+// Where nobody knows what it held: half as much again as it was given.
+constexpr double kBlindGrowth = 1.5;
+constexpr std::uint64_t kGiB = std::uint64_t{1} << 30U;
+constexpr std::uint64_t kAegisStep = 8 * kGiB;
+constexpr std::array<double, 3> kAegisFloors = {0.25, 0.50, 0.75};
+
+std::uint64_t scaled(std::uint64_t bytes, double factor) {
+  return static_cast<std::uint64_t>(static_cast<double>(bytes) * factor);
+}
+
+}  // namespace
+
+std::span<const RecoveryRuleInfo> recovery_rules() {
+  return kRules;
+}
+
+Result<RecoveryRule> recovery_rule(std::string_view name) {
+  return find_named(recovery_rules(), "recovery rule", name).map([](const RecoveryRuleInfo* info) {
+    return info->rule;
+  });
+}
+
+std::uint64_t next_reservation(const RunExit& exit,
+                               std::uint64_t reserved_bytes,
+                               std::optional<std::uint64_t> peak_bytes,
+                               std::uint64_t gpu_bytes) {
+  const std::uint64_t held = std::max(exit.held_bytes.value_or(0), peak_bytes.value_or(0));
+  const bool told = exit.wanted_bytes && held > 0;
+  // What it had was not enough, whoever took the rest: the same again might be the same failure.
+  const std::uint64_t next =
+      told ? scaled(std::max(held + *exit.wanted_bytes, reserved_bytes), kRoom)
+           : scaled(std::max(held, reserved_bytes), kBlindGrowth) + exit.wanted_bytes.value_or(0);
+  return std::min(std::max(next, kGiB), gpu_bytes);
+}
+
+std::uint64_t next_floor(unsigned failures, std::uint64_t floor_bytes, std::uint64_t gpu_bytes) {
+  const std::size_t step = std::clamp<std::size_t>(failures, 1, kAegisFloors.size()) - 1;
+  const std::uint64_t target = scaled(gpu_bytes, kAegisFloors.at(step));
+  return std::max(floor_bytes, std::min(target, floor_bytes + kAegisStep));
+}
+
+}  // namespace carpool

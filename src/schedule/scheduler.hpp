@@ -1,0 +1,109 @@
+// The queue, the life of every job, and recovery. It has no thread, no clock and no files of its
+// own: it is told what happened and what time it is, writes events to a journal, and only then
+// gives orders to an executor. The daemon and the simulator run this very code.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "core/job_event.hpp"
+#include "place/policy.hpp"
+#include "schedule/executor.hpp"
+#include "schedule/job_journal.hpp"
+#include "schedule/job_record.hpp"
+#include "schedule/occupancy.hpp"
+#include "schedule/queue_order.hpp"
+#include "schedule/recovery.hpp"
+#include "schedule/waiting_line.hpp"
+
+namespace carpool {
+
+struct SchedulerSettings {
+  QueueOrder order = QueueOrder::Fair;
+  RecoveryRule recovery = RecoveryRule::Reserve;
+  unsigned max_out_of_memory = 5;  // ends of one job before it is given up
+  double stop_grace_s = 30.0;      // between asking and killing
+  // Taken as the need of a job of which nothing is known; 0: the policy is told that nobody knows.
+  std::uint64_t unknown_need_bytes = 0;
+  unsigned max_queued_per_user = 100000;
+  PatienceRules patience{};      // of the order Fair
+  bool use_history = true;       // for the memory and run time that nobody gave
+  double peak_stable_s = 300.0;  // a peak that stood so long is the job's own
+  std::size_t depth = 200;       // so many of the queue are handed to the policy at once
+  bool backfill = true;          // as PolicySettings::backfill: what the policy will do
+  std::size_t keep_ended = std::numeric_limits<std::size_t>::max();  // records of ended jobs
+};
+
+struct SchedulerState;
+
+// One thread at a time. Everything that changes state is queued as events until flush().
+class Scheduler {
+ public:
+  // The references outlive it.
+  Scheduler(const SchedulerSettings& settings,
+            std::vector<GpuView> gpus,
+            const PlacementPolicy& policy,
+            const CoRunModel& co_run,
+            JobJournal& journal,
+            Executor& executor);
+  ~Scheduler();
+
+  // Replays the journal, asks the executor for what was running, and goes on from there.
+  [[nodiscard]] Result<void> recover(double now_s);
+
+  // Answers may be given to the asker only after flush() succeeded.
+  [[nodiscard]] Result<JobId> submit(JobSpec spec, JobOwner owner, double now_s);
+  [[nodiscard]] Result<void> cancel(JobId job, const std::string& by, double now_s);
+  [[nodiscard]] Result<void> hold(JobId job, double now_s);
+  [[nodiscard]] Result<void> release(JobId job, double now_s);
+  // Stops a running job and puts it back into the queue.
+  [[nodiscard]] Result<void> requeue(JobId job, double now_s);
+
+  // No further job starts; running ones go on.
+  void set_draining(bool draining);
+  [[nodiscard]] bool draining() const;
+
+  void observe(const GpuObservation& observation, double now_s);
+  // Takes the executor's reports, enforces time limits, decides who starts. Cheap when nothing
+  // changed.
+  void step(double now_s);
+  // When step() should be called although nothing happened; empty: no need.
+  [[nodiscard]] std::optional<double> next_wakeup_s() const;
+
+  // Makes what happened durable, then gives the orders that follow from it. After an error nothing
+  // was acknowledged and nothing was ordered; the caller ends the daemon.
+  [[nodiscard]] Result<void> flush();
+
+  // Called by flush() for every event once it is durable.
+  void on_event(std::function<void(const JobEvent&)> listener);
+
+  // Null: no such job, or it ended before the last `keep_ended` ones.
+  [[nodiscard]] const JobRecord* find(JobId job) const;
+  // Ids in the order of submission; queued, running, ended.
+  [[nodiscard]] std::vector<JobId> jobs() const;
+  [[nodiscard]] std::span<const GpuView> gpus() const;
+  // Why this job waits, from the last decision; empty when it does not wait.
+  [[nodiscard]] std::optional<Deferral> why_waiting(JobId job) const;
+  [[nodiscard]] std::size_t waiting() const;      // jobs that may start
+  [[nodiscard]] bool may_start(JobId job) const;  // it waits for room and its turn alone
+
+  // As the policy would see this job now; empty: it does not wait.
+  [[nodiscard]] std::optional<QueuedJob> queued(JobId job) const;
+  // What the policy would say to another moment than this one; changes nothing.
+  [[nodiscard]] PlacementDecision what_if(std::span<const GpuView> gpus,
+                                          std::span<const QueuedJob* const> queue) const;
+  [[nodiscard]] const CoRunModel& co_run() const;
+
+ private:
+  std::unique_ptr<SchedulerState> state_;
+};
+
+}  // namespace carpool

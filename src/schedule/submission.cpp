@@ -1,0 +1,178 @@
+// What is let into the queue, and what becomes of jobs that wait for others.
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "schedule/scheduler_state.hpp"
+
+namespace carpool {
+namespace {
+
+constexpr std::size_t kLongestName = 256;
+// The kernel's own limit for one argument, and a quarter of its limit for all.
+constexpr std::size_t kLongestWord = std::size_t{128} << 10U;
+constexpr std::size_t kLongestCommand = std::size_t{512} << 10U;
+constexpr int kMostPriority = 1000;
+constexpr unsigned kMostRetries = 100;
+constexpr std::size_t kMostAfter = 1000;
+
+bool has_nul(std::string_view text) {
+  return text.find('\0') != std::string_view::npos;
+}
+
+bool has_control(std::string_view text) {
+  return std::ranges::any_of(text, [](char c) { return static_cast<unsigned char>(c) < ' '; });
+}
+
+// The journal and the API are JSON.
+bool is_utf8(std::string_view text) {
+  std::size_t following = 0;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (following > 0) {
+      if ((byte & 0xC0U) != 0x80U) {
+        return false;
+      }
+      --following;
+    } else if (byte >= 0x80U) {
+      following = byte >= 0xF0U ? 3 : byte >= 0xE0U ? 2 : 1;
+      if (byte < 0xC2U || byte > 0xF4U) {
+        return false;
+      }
+    }
+  }
+  return following == 0;
+}
+
+Result<void> check_command(const JobSpec& spec) {
+  if (spec.argv.empty() || spec.argv.front().empty()) {
+    return invalid_input("argv: a job needs a command");
+  }
+  std::size_t bytes = 0;
+  bool readable = true;
+  const auto add = [&](std::string_view word) {
+    bytes += word.size() + 1;
+    readable = readable && is_utf8(word);
+    return word.size() < kLongestWord && !has_nul(word);
+  };
+  bool fits = std::ranges::all_of(spec.argv, add) && add(spec.cwd);
+  for (const auto& [name, value] : spec.env) {
+    if (name.empty() || name.find('=') != std::string::npos) {
+      return invalid_input(fmt::format("env: \"{}\" is no name of a variable", name));
+    }
+    fits = fits && add(name) && add(value);
+  }
+  if (!readable) {
+    return invalid_input("argv, cwd and env: not UTF-8");
+  }
+  if (!fits || bytes > kLongestCommand) {
+    return invalid_input(fmt::format(
+        "argv, cwd and env: {} bytes; at most {} in all, {} in one, and no zero bytes are possible",
+        bytes,
+        kLongestCommand,
+        kLongestWord));
+  }
+  return {};
+}
+
+Result<void> check_words(const JobSpec& spec) {
+  for (const auto& [key, text] : {std::pair("name", &spec.name),
+                                  std::pair("workload", &spec.workload),
+                                  std::pair("progress", &spec.progress)}) {
+    if (text->size() > kLongestName || has_control(*text) || !is_utf8(*text)) {
+      return invalid_input(fmt::format(
+          "{}: at most {} bytes of UTF-8 without control characters", key, kLongestName));
+    }
+  }
+  return {};
+}
+
+bool positive(const std::optional<double>& value) {
+  return !value || (std::isfinite(*value) && *value > 0.0);
+}
+
+Result<void> check_numbers(const JobSpec& spec) {
+  for (const auto& [key, value] : {std::pair("time_s", &spec.time_s),
+                                   std::pair("runtime_s", &spec.runtime_s),
+                                   std::pair("slo_ms", &spec.slo_ms)}) {
+    if (!positive(*value)) {
+      return invalid_input(fmt::format("{}: {} is not above 0", key, **value));
+    }
+  }
+  if (spec.quantile && !(*spec.quantile > 0.0 && *spec.quantile < 1.0)) {
+    return invalid_input(fmt::format("quantile: {} is not between 0 and 1", *spec.quantile));
+  }
+  if (std::abs(spec.priority) > kMostPriority) {
+    return invalid_input(fmt::format(
+        "priority: {} is not within {} and {}", spec.priority, -kMostPriority, kMostPriority));
+  }
+  if (spec.retries > kMostRetries) {
+    return invalid_input(fmt::format("retries: {} are more than {}", spec.retries, kMostRetries));
+  }
+  if (spec.after.size() > kMostAfter) {
+    return invalid_input(
+        fmt::format("after: {} jobs are more than {}", spec.after.size(), kMostAfter));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> SchedulerState::check(const JobSpec& spec) const {
+  for (const auto& checked : {check_command(spec), check_words(spec), check_numbers(spec)}) {
+    if (!checked) {
+      return checked;
+    }
+  }
+  const auto views = occupancy.views();
+  const std::uint64_t memory = spec.mem_bytes.value_or(0);
+  const auto large = static_cast<std::size_t>(std::ranges::count_if(
+      views, [&](const GpuView& view) { return view.memory_bytes >= memory; }));
+  if (spec.gpus == 0 || spec.gpus > views.size()) {
+    return invalid_input(
+        fmt::format("gpus: {} asked for; from 1 to {} are possible here", spec.gpus, views.size()));
+  }
+  if (spec.gpus > large) {
+    return invalid_input(
+        fmt::format("mem: {} on each of {} asked for; {} of {} GPUs are that large",
+                    in_gib(memory),
+                    spec.gpus,
+                    large,
+                    views.size()));
+  }
+  for (const JobId other : spec.after) {
+    const bool known = other > 0 && other <= last_job && (records.contains(other) || [&] {
+                         const auto end = outcome(other);
+                         return end && end->has_value();
+                       }());
+    if (!known) {
+      return invalid_input(fmt::format("after: there is no job {}", other));
+    }
+  }
+  return {};
+}
+
+// How a job ended; empty: it has not yet, or nobody ever heard of it.
+Result<std::optional<RunEnd>> SchedulerState::outcome(JobId job) const {
+  if (const auto record = records.find(job); record != records.end()) {
+    return record->second.end;
+  }
+  return journal.outcome(job);
+}
+
+void SchedulerState::close_doomed(double at_s) {
+  while (!doomed.empty()) {
+    const auto [job, cause] = doomed.back();
+    doomed.pop_back();
+    if (live(job) != nullptr) {
+      make(job,
+           JobClosed{.end = RunEnd::Cancelled,
+                     .reason = fmt::format("job {}, which it waits for, did not succeed", cause)},
+           at_s);
+    }
+  }
+}
+
+}  // namespace carpool

@@ -1,0 +1,95 @@
+// What the scheduler remembers: of workloads, and of users.
+#include <gtest/gtest.h>
+
+#include "schedule/fair_usage.hpp"
+#include "schedule/job_history.hpp"
+#include "schedule/tests/stubs.hpp"
+
+namespace carpool {
+namespace {
+
+TEST(JobHistory, NeedIsTheHighestOfTheLastPeaksWithRoom) {
+  JobHistory history;
+  EXPECT_FALSE(history.need_bytes("w"));
+  for (const std::uint64_t peak : {5000U, 1000U, 2000U}) {
+    history.learn("w", {.end = RunEnd::Failed, .peak_bytes = peak});
+  }
+  EXPECT_EQ(history.need_bytes("w"), 5250U);
+  for (int i = 0; i < 8; ++i) {
+    history.learn("w", {.end = RunEnd::Succeeded, .run_s = 1.0, .peak_bytes = 100});
+  }
+  EXPECT_EQ(history.need_bytes("w"), 105U);
+  EXPECT_FALSE(history.need_bytes("other"));
+}
+
+TEST(JobHistory, RunTimeIsTheMedianOfSuccessfulRunsAtTheirSpeedAlone) {
+  JobHistory history;
+  history.learn("w", {.end = RunEnd::Failed, .run_s = 1.0, .peak_bytes = 1});
+  EXPECT_FALSE(history.runtime_s("w"));
+  history.learn("w", {.end = RunEnd::Succeeded, .run_s = 200.0, .progress = 0.5});
+  history.learn("w", {.end = RunEnd::Succeeded, .run_s = 120.0});
+  history.learn("w", {.end = RunEnd::Succeeded, .run_s = 5000.0});
+  EXPECT_DOUBLE_EQ(*history.runtime_s("w"), 120.0);
+}
+
+TEST(JobHistory, CommandsAreToldApartByEveryWord) {
+  EXPECT_EQ(workload_key({.argv = {"a"}, .workload = "known"}), "known");
+  EXPECT_NE(workload_key({.argv = {"a", "b"}}), workload_key({.argv = {"ab"}}));
+  EXPECT_EQ(workload_key({.argv = {"a", "b"}}), workload_key({.argv = {"a", "b"}}));
+}
+
+TEST(FairUsage, CountsWhatRunsAndForgetsByHalfEveryHalfDay) {
+  FairUsage usage;
+  usage.began(1, 2.0, 0.0);
+  usage.began(2, 1.0, 0.0);
+  EXPECT_DOUBLE_EQ(usage.mean(100.0), 150.0);
+  EXPECT_DOUBLE_EQ(usage.weight(1, 100.0, 200.0), 1.0 / 16.0);
+  EXPECT_DOUBLE_EQ(usage.weight(3, 100.0, 150.0), 1.0);
+  usage.ended(1, 2.0, 0.0, 100.0);
+  usage.ended(2, 1.0, 0.0, 100.0);
+  EXPECT_NEAR(usage.mean(100.0 + 12.0 * 3600.0), 75.0, 1e-9);
+}
+
+TEST(FairUsage, UserWithManyJobsDoesNotPushOutAnother) {
+  StubServer server(1);
+  for (int i = 0; i < 100; ++i) {
+    server.submit(stub_job(40, 100.0), 0.0, 1000);
+  }
+  server.step(0.0);
+  for (JobId job = 1; job <= 20; ++job) {
+    server.end(job, {.end = RunEnd::Succeeded}, 100.0 * static_cast<double>(job));
+  }
+  const JobId other = server.submit(stub_job(40, 100.0), 2050.0, 2000);
+  server.end(21, {.end = RunEnd::Succeeded}, 2100.0);
+  EXPECT_TRUE(server.runs(other));
+}
+
+TEST(Reservation, HoldsBetweenStartAndPeakSoThatTheGpuDoesNotLookFree) {
+  StubServer server(1);
+  server.submit(stub_job(30, 1000.0));
+  server.step(0.0);
+  server.scheduler->observe({.gpu = 0, .used_bytes = kGiB, .jobs = {{.job = 1, .bytes = kGiB}}},
+                            5.0);
+  const JobId second = server.submit(stub_job(20, 1000.0), 6.0);
+  server.step(6.0);
+  EXPECT_FALSE(server.runs(second));
+  for (const double now : {100.0, 305.0}) {
+    server.scheduler->observe({.gpu = 0, .used_bytes = kGiB, .jobs = {{.job = 1, .bytes = kGiB}}},
+                              now);
+    server.step(now);
+  }
+  EXPECT_TRUE(server.runs(second));
+}
+
+TEST(Backfill, OneThatMustWaitDoesNotStopOthersBehindIt) {
+  StubServer server(1, {.order = QueueOrder::Fifo});
+  server.submit(stub_job(20));
+  const JobId large = server.submit(stub_job(30));
+  const JobId small = server.submit(stub_job(10));
+  server.step(0.0);
+  EXPECT_FALSE(server.runs(large));
+  EXPECT_TRUE(server.runs(small));
+}
+
+}  // namespace
+}  // namespace carpool

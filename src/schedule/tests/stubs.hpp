@@ -1,0 +1,241 @@
+// What stands around the scheduler in its tests: a journal in memory, processes that end when the
+// test says so, a plain policy.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "schedule/scheduler.hpp"
+
+namespace carpool {
+
+inline constexpr std::uint64_t kGiB = std::uint64_t{1} << 30U;
+
+class StubJournal final : public JobJournal {
+ public:
+  Result<void> append(std::span<JobEvent> added) override {
+    if (failing) {
+      return fail(ErrorCode::Internal, "the disk is full");
+    }
+    ++appends;
+    for (JobEvent& event : added) {
+      event.sequence = static_cast<std::int64_t>(events.size()) + 1;
+      events.push_back(event);
+    }
+    return {};
+  }
+  Result<void> replay(const std::function<void(const JobEvent&)>& each) const override {
+    for (const JobEvent& event : events) {
+      each(event);
+    }
+    return {};
+  }
+
+  std::vector<JobEvent> events;
+  int appends = 0;
+  bool failing = false;
+};
+
+class StubExecutor final : public Executor {
+ public:
+  Result<void> launch(const LaunchSpec& spec) override {
+    if (refuse_launch) {
+      return fail(ErrorCode::NotFound, "no such program");
+    }
+    launched_twice = launched_twice || !begun.insert(spec.run).second;
+    running.insert_or_assign(spec.run, spec);
+    return {};
+  }
+  void stop(RunId run, StopMode mode) override { stops.emplace_back(run, mode); }
+  std::vector<RunReport> take_reports() override { return std::exchange(reports, {}); }
+  Result<FoundRun> find(const LaunchSpec& spec) override {
+    if (unreadable.contains(spec.run)) {
+      return fail(ErrorCode::Internal, "its folder cannot be read");
+    }
+    if (running.contains(spec.run)) {
+      return FoundRun{.state = FoundRun::State::Running};
+    }
+    if (const auto exit = exits.find(spec.run); exit != exits.end()) {
+      return FoundRun{.state = FoundRun::State::Ended, .exit = exit->second};
+    }
+    begun.insert(spec.run);  // its claim is taken
+    return FoundRun{};
+  }
+
+  void end(RunId run, RunExit exit) {
+    running.erase(run);
+    exits.insert_or_assign(run, exit);
+    reports.push_back({.kind = RunReport::Kind::Ended, .run = run, .exit = std::move(exit)});
+  }
+
+  std::map<RunId, LaunchSpec> running;
+  std::map<RunId, RunExit> exits;
+  std::set<RunId> begun;
+  std::set<RunId> unreadable;
+  std::vector<std::pair<RunId, StopMode>> stops;
+  std::vector<RunReport> reports;
+  bool refuse_launch = false;
+  bool launched_twice = false;
+};
+
+class StubCoRun final : public CoRunModel {
+ public:
+  [[nodiscard]] std::vector<double> progress(std::span<const CoRunMember> group) const override {
+    return std::vector<double>(group.size(), group.size() > 1 ? 0.5 : 1.0);
+  }
+  [[nodiscard]] std::optional<double> sm_active(const std::string& /*workload*/) const override {
+    return std::nullopt;
+  }
+  [[nodiscard]] bool knows(const std::string& /*workload*/) const override { return true; }
+};
+
+// First GPUs by index with room: reservations and use of others counted, exclusive and multi-GPU
+// jobs alone, a job of unknown need alone.
+class StubPolicy final : public PlacementPolicy {
+ public:
+  [[nodiscard]] PlacementDecision decide(const ClusterSnapshot& cluster,
+                                         const CoRunModel& /*co_run*/) const override {
+    ++calls;
+    std::vector<Room> rooms;
+    rooms.reserve(cluster.gpus.size());
+    for (const GpuView& gpu : cluster.gpus) {
+      rooms.push_back(room_of(gpu));
+    }
+    PlacementDecision decision;
+    for (const QueuedJob* job : cluster.queue) {
+      place(*job, rooms, decision);
+    }
+    return decision;
+  }
+
+  mutable int calls = 0;
+
+ private:
+  struct Room {
+    unsigned gpu = 0;
+    std::uint64_t memory = 0;
+    std::uint64_t left = 0;
+    bool empty = true;
+    bool closed = false;
+  };
+
+  [[nodiscard]] static Room room_of(const GpuView& gpu) {
+    Room room{.gpu = gpu.index,
+              .memory = gpu.memory_bytes,
+              .empty = gpu.residents.empty(),
+              .closed = !gpu.unusable.empty()};
+    std::uint64_t claimed = gpu.foreign_bytes;
+    for (const Resident& resident : gpu.residents) {
+      claimed += std::max(resident.reserved_bytes, resident.used_bytes);
+      room.closed = room.closed || resident.exclusive || resident.several_gpus;
+    }
+    room.left = gpu.memory_bytes - std::min(claimed, gpu.memory_bytes);
+    return room;
+  }
+
+  static void place(const QueuedJob& job, std::vector<Room>& rooms, PlacementDecision& decision) {
+    const bool alone = job.exclusive || job.gpus > 1 || !job.need_bytes;
+    const std::uint64_t need = job.need_bytes.value_or(0);
+    std::vector<Room*> chosen;
+    for (Room& room : rooms) {
+      if (chosen.size() < job.gpus && !room.closed && (room.empty || !alone) && room.left >= need) {
+        chosen.push_back(&room);
+      }
+    }
+    if (chosen.size() < job.gpus) {
+      decision.defer.push_back({.job = job.job,
+                                .constraint = alone ? Constraint::Exclusive : Constraint::Memory,
+                                .reason = fmt::format("no room for {}", in_gib(need))});
+      return;
+    }
+    Placement placement{.job = job.job,
+                        .mechanism = alone ? ShareMechanism::None : ShareMechanism::Mps};
+    for (Room* room : chosen) {
+      placement.gpus.push_back(room->gpu);
+      placement.reserve_bytes = job.need_bytes.value_or(room->memory);
+      room->left -= std::min(room->left, placement.reserve_bytes);
+      room->empty = false;
+      room->closed = alone;
+    }
+    decision.place.push_back(std::move(placement));
+  }
+};
+
+inline std::vector<GpuView> stub_gpus(unsigned count, std::uint64_t memory = 40 * kGiB) {
+  std::vector<GpuView> gpus;
+  gpus.reserve(count);
+  for (unsigned i = 0; i < count; ++i) {
+    gpus.push_back({.index = i,
+                    .uuid = fmt::format("GPU-{}", i),
+                    .memory_bytes = memory,
+                    .mps_possible = true});
+  }
+  return gpus;
+}
+
+inline JobSpec stub_job(std::uint64_t gib, double runtime_s = 100.0) {
+  JobSpec spec{.argv = {"train"}};
+  if (gib > 0) {
+    spec.mem_bytes = gib * kGiB;
+  }
+  spec.runtime_s = runtime_s;
+  return spec;
+}
+
+// A scheduler with all of that around it.
+struct StubServer {
+  explicit StubServer(unsigned gpus = 1, const SchedulerSettings& chosen = {})
+      : settings(chosen), count(gpus) {
+    restart();
+  }
+
+  // As after `kill -9`: only journal and executor are left.
+  void restart(double now_s = 0.0) {
+    scheduler =
+        std::make_unique<Scheduler>(settings, stub_gpus(count), policy, co_run, journal, executor);
+    recovered = scheduler->recover(now_s);
+    flushed = scheduler->flush();
+  }
+
+  JobId submit(const JobSpec& spec, double now_s = 0.0, std::uint32_t uid = 1000) {
+    const auto job = scheduler->submit(spec, {.uid = uid, .user = fmt::format("u{}", uid)}, now_s);
+    refusal = job ? std::string() : job.error().message;
+    return job.value_or(0);
+  }
+  void step(double now_s) {
+    scheduler->step(now_s);
+    flushed = scheduler->flush();
+  }
+  void end(JobId job, RunExit exit, double now_s) {
+    executor.end({job, attempt(job)}, std::move(exit));
+    step(now_s);
+  }
+  [[nodiscard]] const JobRecord& record(JobId job) const { return *scheduler->find(job); }
+  [[nodiscard]] unsigned attempt(JobId job) const {
+    return static_cast<unsigned>(record(job).attempts.size());
+  }
+  [[nodiscard]] bool runs(JobId job) const {
+    return executor.running.contains({job, attempt(job)});
+  }
+
+  SchedulerSettings settings;
+  unsigned count;
+  StubJournal journal;
+  StubExecutor executor;
+  StubPolicy policy;
+  StubCoRun co_run;
+  std::unique_ptr<Scheduler> scheduler;
+  Result<void> recovered;
+  Result<void> flushed;
+  std::string refusal;
+};
+
+}  // namespace carpool

@@ -1,0 +1,123 @@
+// The jobs that may start, in the order in which they are looked at.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "core/job.hpp"
+#include "schedule/queue_order.hpp"
+
+namespace carpool {
+
+// When a job of the order Fair has waited so long that it goes before everybody.
+struct PatienceRules {
+  double wait_s = 4.0 * 3600.0;    // at least so long
+  double wait_runs = 10.0;         // and at least so many times its own run time
+  double several_wait_s = 900.0;   // the same for a job on several GPUs, which others pass
+  double several_wait_runs = 1.0;  // more easily
+};
+
+// What the order looks at; does not change while the job waits.
+struct Waiting {
+  JobId job = 0;
+  std::uint32_t uid = 0;
+  JobClass job_class = JobClass::Normal;
+  int priority = 0;
+  bool recovering = false;  // goes before its equals
+  bool first = false;       // goes before everybody
+  unsigned gpus = 1;
+  double since_s = 0.0;
+  std::optional<double> runtime_s{};
+};
+
+// Entering and leaving cost O(log n); the first k cost O(k log k) and one look at each lane, a lane
+// being the jobs of one user, rank and run time (to within 2 %), which never change places among
+// themselves.
+class WaitingLine {
+ public:
+  // Of a user in the order Fair.
+  using UserWeight = std::function<double(std::uint32_t)>;
+
+  WaitingLine(QueueOrder order, const PatienceRules& patience)
+      : order_(order), patience_(patience) {}
+
+  void enter(const Waiting& job);
+  void leave(JobId job);
+  [[nodiscard]] bool contains(JobId job) const { return places_.contains(job); }
+  [[nodiscard]] std::size_t size() const { return places_.size(); }
+
+  // The first `most`, and how many of them have run out of patience. In a line that is many times
+  // longer the order may be some seconds old, with those who came since and belong into it.
+  struct Front {
+    std::vector<JobId> jobs{};
+    std::size_t impatient = 0;
+  };
+  [[nodiscard]] Front front(std::size_t most, double now_s, const UserWeight& weight);
+
+  // When the next job runs out of patience, after now_s.
+  [[nodiscard]] std::optional<double> next_impatient_s(double now_s) const;
+
+  // Jobs whose run time nobody knows count with the mean of those that entered.
+  [[nodiscard]] double mean_runtime_s() const;
+
+ private:
+  // Ranks are served one after the other.
+  using Rank = std::tuple<bool, int, int, bool>;
+  struct LaneKey {
+    Rank rank{};
+    std::uint32_t uid = 0;
+    int runtime_step = 0;
+    auto operator<=>(const LaneKey&) const = default;
+  };
+  using Lane = std::set<std::pair<double, JobId>>;
+  using Lanes = std::map<LaneKey, Lane>;
+  struct Place {
+    Lanes::iterator lane;
+    double key = 0.0;
+    double runtime_s = 0.0;
+    double since_s = 0.0;
+    double impatient_s = std::numeric_limits<double>::infinity();
+  };
+  struct Head;
+
+  [[nodiscard]] LaneKey lane_of(const Waiting& job, double runtime_s) const;
+  [[nodiscard]] double key_of(const Waiting& job, double runtime_s) const;
+  [[nodiscard]] double impatient_at(const Waiting& job, double runtime_s) const;
+  [[nodiscard]] double score(const Place& place, double now_s, double weight) const;
+  // The first of those who still have patience.
+  [[nodiscard]] std::vector<JobId> sorted(std::size_t most, double now_s, const UserWeight& weight);
+  void add_rank(Lanes::const_iterator first,
+                Lanes::const_iterator last,
+                std::size_t most,
+                double now_s,
+                const UserWeight& weight,
+                std::vector<JobId>& jobs);
+  // Whether one that enters comes behind all that were sorted.
+  [[nodiscard]] bool behind_sorted(JobId job, const Place& place) const;
+
+  QueueOrder order_;
+  PatienceRules patience_;
+  Lanes lanes_;
+  std::unordered_map<JobId, Place> places_;
+  std::set<std::pair<double, JobId>> patience_ends_;
+  double runtime_sum_ = 0.0;
+  std::size_t runtimes_ = 0;
+
+  // The last sorting of a long line, as far as it still holds.
+  std::vector<JobId> sorted_;
+  double sorted_s_ = 0.0;
+  std::unordered_map<std::uint32_t, double> sorted_weights_;
+  Rank last_rank_{};  // of its last job
+  double last_score_ = 0.0;
+};
+
+}  // namespace carpool

@@ -1,0 +1,296 @@
+#include "serve/job_api.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/clock.hpp"
+#include "schedule/job_names.hpp"
+#include "serve/explanation.hpp"
+#include "serve/job_listing.hpp"
+#include "serve/job_request.hpp"
+#include "serve/job_view.hpp"
+#include "serve/log_reader.hpp"
+
+namespace carpool {
+namespace {
+
+using nlohmann::json;
+
+constexpr double kMostWait = 60.0;
+constexpr std::string_view kNotYours = "is another user's";
+
+ApiAnswer answer(const json& value, int status = 200) {
+  return {.status = status, .body = value.dump(-1, ' ', false, json::error_handler_t::replace)};
+}
+
+ApiAnswer answer(const Result<json>& value) {
+  return value ? answer(*value) : error_answer(value.error());
+}
+
+json ended_view(const EndedJob& job, const Caller& caller) {
+  json view = {{"id", job.id},
+               {"user", job.owner.user},
+               {"submitted_s", job.submitted_s},
+               {"ended_s", job.ended_s},
+               {"end", name_of(job.end)}};
+  if (job.started_s) {
+    view["started_s"] = *job.started_s;
+  }
+  if (caller.may_touch(job.owner)) {
+    view["name"] = job.name.empty() ? job.workload : job.name;
+    view["reason"] = job.reason;
+  }
+  return view;
+}
+
+}  // namespace
+
+ApiAnswer error_answer(int status, std::string_view message) {
+  return answer(json{{"error", {{"status", status}, {"message", message}}}}, status);
+}
+
+ApiAnswer error_answer(const Error& error) {
+  switch (error.code) {
+    case ErrorCode::InvalidInput:
+      return error_answer(400, error.message);
+    case ErrorCode::NotFound:
+      return error_answer(404, error.message);
+    case ErrorCode::Unsupported:
+      // The one thing that a caller may not do here.
+      return error_answer(error.message.ends_with(kNotYours) ? 403 : 501, error.message);
+    case ErrorCode::Unavailable:
+    case ErrorCode::Corrupt:
+    case ErrorCode::Internal:
+      break;
+  }
+  return error_answer(503, error.message);
+}
+
+Result<JobRecord> JobApi::own_job(Scheduler& scheduler, const Caller& caller, JobId job) const {
+  Result<std::optional<JobRecord>> record = std::optional<JobRecord>();
+  if (const JobRecord* known = scheduler.find(job); known != nullptr) {
+    record = std::optional(*known);
+  } else {
+    record = parts_.journal.record_of(job);
+  }
+  if (!record) {
+    return tl::unexpected(record.error());
+  }
+  if (!*record) {
+    return fail(ErrorCode::NotFound, fmt::format("there is no job {}", job));
+  }
+  if (!caller.may_touch((*record)->owner)) {
+    return fail(ErrorCode::Unsupported, fmt::format("job {} {}", job, kNotYours));
+  }
+  return std::move(**record);
+}
+
+ApiAnswer JobApi::submit(const Caller& caller, std::string_view body) {
+  Result<std::vector<JobSpec>> specs = parse_job_request(body);
+  if (!specs) {
+    return error_answer(specs.error());
+  }
+  return answer(parts_.loop.ask<json>([&](Scheduler& scheduler, double now_s) -> Result<json> {
+    std::vector<JobId> ids;
+    for (JobSpec& spec : *specs) {
+      const Result<JobId> id =
+          scheduler.submit(std::move(spec), {.uid = caller.uid, .user = caller.user}, now_s);
+      if (!id) {
+        // All of an array, or nothing of it.
+        for (const JobId sibling : ids) {
+          static_cast<void>(scheduler.cancel(sibling, caller.user, now_s));
+        }
+        return tl::unexpected(id.error());
+      }
+      ids.push_back(*id);
+    }
+    return json{{"version", 1}, {"ids", ids}};
+  }));
+}
+
+ApiAnswer JobApi::list(const Caller& caller, const ApiQuery& query) {
+  const Result<ListQuery> wanted = read_list_query(query);
+  if (!wanted) {
+    return error_answer(wanted.error());
+  }
+  Result<std::string> text =
+      parts_.loop.ask<std::string>([&](Scheduler& scheduler, double now_s) -> Result<std::string> {
+        return list_jobs(scheduler, *wanted, caller, now_s);
+      });
+  return text ? ApiAnswer{.body = std::move(*text)} : error_answer(text.error());
+}
+
+Result<json> JobApi::details(const Caller& caller, JobId job) {
+  return parts_.loop.ask<json>([&](Scheduler& scheduler, double now_s) -> Result<json> {
+    return own_job(scheduler, caller, job).map([&](const JobRecord& record) {
+      return job_details(scheduler, record, caller, now_s);
+    });
+  });
+}
+
+ApiAnswer JobApi::show(const Caller& caller, JobId job) {
+  return answer(details(caller, job));
+}
+
+ApiAnswer JobApi::explain(const Caller& caller, JobId job) {
+  return answer(parts_.loop.ask<json>([&](Scheduler& scheduler, double) -> Result<json> {
+    const Result<JobRecord> record = own_job(scheduler, caller, job);
+    if (!record) {
+      return tl::unexpected(record.error());
+    }
+    return carpool::explain(scheduler, job).map([&](const Explanation& explanation) {
+      return explanation_view(explanation, *record);
+    });
+  }));
+}
+
+ApiAnswer JobApi::wait(const Caller& caller, JobId job, const ApiQuery& query) {
+  const auto limit = number_of<double>(query, "wait_s");
+  if (!limit) {
+    return error_answer(limit.error());
+  }
+  const double wait_s = std::min(limit->value_or(kMostWait), kMostWait);
+  const Stopwatch watch;
+  std::int64_t seen = parts_.events.last();
+  while (true) {
+    Result<json> job_now = details(caller, job);
+    const double left_s = wait_s - watch.seconds();
+    if (!job_now || job_now->contains("ended_s") || left_s <= 0.0) {
+      return answer(job_now);
+    }
+    const auto news = parts_.events.after(
+        seen, caller, std::chrono::milliseconds(static_cast<std::int64_t>(left_s * 1000.0) + 1));
+    if (!news) {
+      return answer(job_now);  // the server ends
+    }
+  }
+}
+
+ApiAnswer JobApi::logs(const Caller& caller, JobId job, const ApiQuery& query) {
+  const auto offset = number_of<std::uint64_t>(query, "offset");
+  const auto limit = number_of<std::uint64_t>(query, "limit");
+  const auto attempt = number_of<unsigned>(query, "attempt");
+  const auto wait_s = number_of<double>(query, "wait_s");
+  for (const Error* problem : {offset ? nullptr : &offset.error(),
+                               limit ? nullptr : &limit.error(),
+                               attempt ? nullptr : &attempt.error(),
+                               wait_s ? nullptr : &wait_s.error()}) {
+    if (problem != nullptr) {
+      return error_answer(*problem);
+    }
+  }
+  const std::string stream = text_of(query, "stream").value_or("stdout");
+  if (stream != "stdout" && stream != "stderr") {
+    return error_answer(400, fmt::format("stream: \"{}\" is neither stdout nor stderr", stream));
+  }
+  const LogRequest wanted{.stream = stream == "stdout" ? LogStream::Out : LogStream::Err,
+                          .attempt = attempt->value_or(0),
+                          .offset = offset->value_or(0),
+                          .most = limit->value_or(kUsualLogBytes),
+                          .wait_s = std::min(wait_s->value_or(0.0), kMostWait)};
+  const auto state = [&]() -> Result<LogState> {
+    return parts_.loop.ask<LogState>([&](Scheduler& scheduler, double) {
+      return own_job(scheduler, caller, job).map([](const JobRecord& record) {
+        return LogState{.attempts = static_cast<unsigned>(record.attempts.size()),
+                        .over = record.over()};
+      });
+    });
+  };
+  return read_log(job, wanted, parts_.log_file, state);
+}
+
+ApiAnswer JobApi::act(const Caller& caller, JobId job, const std::string& verb) {
+  return answer(parts_.loop.ask<json>([&](Scheduler& scheduler, double now_s) -> Result<json> {
+    const Result<JobRecord> record = own_job(scheduler, caller, job);
+    if (!record) {
+      return tl::unexpected(record.error());
+    }
+    const Result<void> done = verb == "cancel"    ? scheduler.cancel(job, caller.user, now_s)
+                              : verb == "hold"    ? scheduler.hold(job, now_s)
+                              : verb == "release" ? scheduler.release(job, now_s)
+                                                  : scheduler.requeue(job, now_s);
+    return done.map([&] { return json{{"id", job}, {"done", verb}}; });
+  }));
+}
+
+ApiAnswer JobApi::gpus(const Caller& caller) {
+  return answer(parts_.loop.ask<json>([&](Scheduler& scheduler, double) -> Result<json> {
+    json gpus = json::array();
+    for (const GpuView& gpu : scheduler.gpus()) {
+      gpus.push_back(gpu_view(gpu, caller));
+    }
+    return json{{"version", 1}, {"gpus", std::move(gpus)}};
+  }));
+}
+
+ApiAnswer JobApi::history(const Caller& caller, const ApiQuery& query) {
+  const auto before = number_of<JobId>(query, "before");
+  const auto most = number_of<std::size_t>(query, "limit");
+  if (!before || !most) {
+    return error_answer(before ? most.error() : before.error());
+  }
+  EndedJobQuery wanted{.before = *before,
+                       .most = std::clamp<std::size_t>(most->value_or(100), 1, kMostListed)};
+  if (!flag_of(query, "all")) {
+    wanted.uid = caller.uid;
+  }
+  return answer(parts_.loop.ask<json>([&](Scheduler&, double) -> Result<json> {
+    return parts_.journal.ended_jobs(wanted).map([&](const std::vector<EndedJob>& jobs) {
+      json list = json::array();
+      for (const EndedJob& job : jobs) {
+        list.push_back(ended_view(job, caller));
+      }
+      return json{{"version", 1}, {"jobs", std::move(list)}};
+    });
+  }));
+}
+
+ApiAnswer JobApi::drain(const Caller& caller, std::string_view body) {
+  if (!caller.operates) {
+    return error_answer(403, "only operators may drain the server");
+  }
+  const json asked = json::parse(body, nullptr, /*allow_exceptions=*/false);
+  if (!asked.is_object() || !asked.contains("drain") || !asked.at("drain").is_boolean()) {
+    return error_answer(400, "expected {\"drain\": true} or {\"drain\": false}");
+  }
+  const bool draining = asked.at("drain").get<bool>();
+  return answer(parts_.loop.ask<json>([&](Scheduler& scheduler, double) -> Result<json> {
+    scheduler.set_draining(draining);
+    const MetricsSnapshot now = take_metrics(scheduler);
+    return json{{"draining", draining}, {"running", now.running.size()}};
+  }));
+}
+
+ApiAnswer JobApi::status() {
+  return answer(parts_.loop.ask<json>([&](Scheduler& scheduler, double) -> Result<json> {
+    const MetricsSnapshot now = take_metrics(scheduler);
+    return json{{"version", 1},
+                {"carpool", parts_.version},
+                {"mode", parts_.mode},
+                {"draining", now.draining},
+                {"jobs", now.jobs_by_state},
+                {"gpu_count", now.gpus.size()}};
+  }));
+}
+
+ApiAnswer JobApi::metrics() {
+  const auto now =
+      parts_.loop.ask<MetricsSnapshot>([](Scheduler& scheduler, double) -> Result<MetricsSnapshot> {
+        return take_metrics(scheduler);
+      });
+  if (!now) {
+    return error_answer(now.error());
+  }
+  return {.body = parts_.metrics.text(*now, parts_.version),
+          .type = "text/plain; version=0.0.4; charset=utf-8"};
+}
+
+ApiAnswer JobApi::healthy() {
+  const Result<void> alive = parts_.loop.perform([](Scheduler&, double) {});
+  return alive ? ApiAnswer{.body = "ok\n", .type = "text/plain"} : error_answer(alive.error());
+}
+
+}  // namespace carpool

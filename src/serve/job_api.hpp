@@ -1,0 +1,82 @@
+// What the API answers, apart from HTTP: plain arguments in, status and text out. Everything that
+// is the scheduler's is asked of its own thread.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "serve/api_query.hpp"
+#include "serve/caller.hpp"
+#include "serve/event_hub.hpp"
+#include "serve/metrics.hpp"
+#include "serve/scheduler_loop.hpp"
+#include "store/sqlite_journal.hpp"
+
+namespace carpool {
+
+struct ApiAnswer {
+  int status = 200;
+  std::string body{};
+  std::string type = "application/json";
+  std::map<std::string, std::string> headers{};
+};
+
+enum class LogStream { Out, Err };
+
+struct ApiParts {
+  SchedulerLoop& loop;
+  SqliteJournal& journal;  // asked on the loop's thread only
+  EventHub& events;
+  Metrics& metrics;
+  // Where an attempt's output lies; empty where outputs are not kept.
+  std::function<std::filesystem::path(RunId, LogStream)> log_file{};
+  std::string version{};
+  std::string mode{};  // "gpus", "simulated"
+};
+
+// Thread-safe.
+class JobApi {
+ public:
+  explicit JobApi(ApiParts parts) : parts_(std::move(parts)) {}
+
+  [[nodiscard]] ApiAnswer submit(const Caller& caller, std::string_view body);
+  [[nodiscard]] ApiAnswer list(const Caller& caller, const ApiQuery& query);
+  [[nodiscard]] ApiAnswer show(const Caller& caller, JobId job);
+  [[nodiscard]] ApiAnswer explain(const Caller& caller, JobId job);
+  // Answers when the job is over, or after `wait_s` of the query with what is known then.
+  [[nodiscard]] ApiAnswer wait(const Caller& caller, JobId job, const ApiQuery& query);
+  [[nodiscard]] ApiAnswer logs(const Caller& caller, JobId job, const ApiQuery& query);
+  // cancel, hold, release, requeue
+  [[nodiscard]] ApiAnswer act(const Caller& caller, JobId job, const std::string& verb);
+  [[nodiscard]] ApiAnswer gpus(const Caller& caller);
+  [[nodiscard]] ApiAnswer history(const Caller& caller, const ApiQuery& query);
+  [[nodiscard]] ApiAnswer drain(const Caller& caller, std::string_view body);
+  [[nodiscard]] ApiAnswer status();
+  [[nodiscard]] ApiAnswer metrics();
+  [[nodiscard]] ApiAnswer healthy();
+
+  [[nodiscard]] EventHub& events() { return parts_.events; }
+  void count(int status) { parts_.metrics.request(status); }
+
+ private:
+  // A job that the caller may see all of, from memory or from the journal. On the loop's thread.
+  [[nodiscard]] Result<JobRecord> own_job(Scheduler& scheduler,
+                                          const Caller& caller,
+                                          JobId job) const;
+  [[nodiscard]] Result<nlohmann::json> details(const Caller& caller, JobId job);
+
+  ApiParts parts_;
+};
+
+[[nodiscard]] ApiAnswer error_answer(int status, std::string_view message);
+[[nodiscard]] ApiAnswer error_answer(const Error& error);
+
+}  // namespace carpool

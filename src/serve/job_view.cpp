@@ -1,0 +1,189 @@
+#include "serve/job_view.hpp"
+
+#include <string>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "schedule/job_names.hpp"
+#include "serve/json_line.hpp"
+
+namespace carpool {
+namespace {
+
+using nlohmann::json;
+
+template <class T>
+void put(json& object, const char* key, const std::optional<T>& value) {
+  if (value) {
+    object[key] = *value;
+  }
+}
+
+json attempt_view(const JobAttempt& attempt) {
+  json view = {{"attempt", attempt.start.attempt},
+               {"gpus", attempt.start.gpus},
+               {"mechanism", name_of(attempt.start.mechanism)},
+               {"thread_limit_percent", attempt.start.thread_limit},
+               {"reserved_bytes", attempt.start.reserved_bytes},
+               {"reason", attempt.start.reason},
+               {"started_s", attempt.started_s}};
+  put(view, "predicted_progress", attempt.start.predicted_progress);
+  put(view, "ended_s", attempt.ended_s);
+  put(view, "peak_bytes", attempt.peak_bytes);
+  if (attempt.ended_s) {
+    view["end"] = name_of(attempt.exit.end);
+    view["detail"] = attempt.exit.detail;
+    put(view, "exit_code", attempt.exit.code);
+    put(view, "signal", attempt.exit.signal);
+    put(view, "wanted_bytes", attempt.exit.wanted_bytes);
+    put(view, "held_bytes", attempt.exit.held_bytes);
+  }
+  return view;
+}
+
+// How long it has run so far, or ran at last.
+double run_seconds(const JobRecord& job, double now_s) {
+  if (job.attempts.empty()) {
+    return 0.0;
+  }
+  const JobAttempt& last = job.attempts.back();
+  return last.ended_s.value_or(now_s) - last.started_s;
+}
+
+const Resident* resident_of(const Scheduler& scheduler, JobId job) {
+  for (const GpuView& gpu : scheduler.gpus()) {
+    for (const Resident& resident : gpu.residents) {
+      if (resident.job == job) {
+        return &resident;
+      }
+    }
+  }
+  return nullptr;
+}
+
+std::string reason_of(const Scheduler& scheduler, const JobRecord& job) {
+  if (!job.over()) {
+    if (auto why = scheduler.why_waiting(job.id)) {
+      return std::move(why->reason);
+    }
+  }
+  return job.reason;
+}
+
+}  // namespace
+
+void add_job_summary(std::string& out,
+                     const Scheduler& scheduler,
+                     const JobRecord& job,
+                     const Caller& caller,
+                     double now_s) {
+  JsonLine line(out);
+  line.add("id", job.id);
+  line.add("user", job.owner.user);
+  line.add("state", name_of(job.state));
+  line.add("code", job.code());
+  line.add("submitted_s", job.submitted_s);
+  line.add("run_s", run_seconds(job, now_s));
+  line.add("priority", job.spec.priority);
+  line.add("class", name_of(job.spec.job_class));
+  line.add("gpu_count", job.spec.gpus);
+  line.add("mem_bytes", job.reserve_bytes ? job.reserve_bytes : job.spec.mem_bytes);
+  line.add("ended_s", job.ended_s);
+  if (const JobAttempt* running = job.running(); running != nullptr) {
+    line.add("gpus", running->start.gpus);
+    line.add("mechanism", name_of(running->start.mechanism));
+    line.add("thread_limit_percent", running->start.thread_limit);
+    line.add("predicted_progress", running->start.predicted_progress);
+    if (const Resident* resident = resident_of(scheduler, job.id); resident != nullptr) {
+      line.add("used_bytes", resident->used_bytes);
+    }
+  }
+  if (caller.may_touch(job.owner)) {
+    line.add(
+        "name",
+        job.spec.name.empty() && !job.spec.argv.empty() ? job.spec.argv.front() : job.spec.name);
+    if (const std::string reason = reason_of(scheduler, job); !reason.empty()) {
+      line.add("reason", reason);
+    }
+    line.add("array_index", job.spec.array_index);
+  }
+  line.close();
+}
+
+json job_details(const Scheduler& scheduler,
+                 const JobRecord& job,
+                 const Caller& caller,
+                 double now_s) {
+  std::string summary;
+  add_job_summary(summary, scheduler, job, caller, now_s);
+  json view = json::parse(summary);
+  if (!caller.may_touch(job.owner)) {
+    return view;
+  }
+  const JobSpec& spec = job.spec;
+  view["argv"] = spec.argv;
+  view["cwd"] = spec.cwd;
+  view["env"] = spec.env;
+  view["exclusive"] = job.exclusive;
+  view["after"] = spec.after;
+  view["retries"] = spec.retries;
+  view["workload"] = spec.workload;
+  view["mem_auto"] = spec.mem_auto;
+  view["out_of_memory_count"] = job.out_of_memory;
+  view["queued_s"] = job.queued_s;
+  put(view, "asked_mem_bytes", spec.mem_bytes);
+  put(view, "mem_limit_bytes", spec.mem_limit_bytes);
+  put(view, "time_s", spec.time_s);
+  put(view, "runtime_s", spec.runtime_s);
+  put(view, "slo_ms", spec.slo_ms);
+  put(view, "quantile", spec.quantile);
+  if (job.end) {
+    view["end"] = name_of(*job.end);
+  }
+  view["attempts"] = json::array();
+  for (const JobAttempt& attempt : job.attempts) {
+    view["attempts"].push_back(attempt_view(attempt));
+  }
+  // The code that a shell would see of it.
+  if (job.over() && !job.attempts.empty()) {
+    put(view, "exit_code", job.attempts.back().exit.code);
+    put(view, "signal", job.attempts.back().exit.signal);
+  }
+  return view;
+}
+
+json gpu_view(const GpuView& gpu, const Caller& caller) {
+  json view = {{"index", gpu.index},
+               {"uuid", gpu.uuid},
+               {"memory_bytes", gpu.memory_bytes},
+               {"used_bytes", gpu.used_bytes},
+               {"free_bytes", gpu.free_bytes()},
+               {"foreign", gpu.foreign},
+               {"foreign_bytes", gpu.foreign_bytes},
+               {"mps_possible", gpu.mps_possible}};
+  if (!gpu.unusable.empty()) {
+    view["unusable"] = gpu.unusable;
+  }
+  if (gpu.pressure) {
+    view["sm_active_ratio"] = gpu.pressure->sm_active;
+    view["sm_occupancy_ratio"] = gpu.pressure->sm_occupancy;
+    view["dram_active_ratio"] = gpu.pressure->dram_active;
+  }
+  view["jobs"] = json::array();
+  for (const Resident& resident : gpu.residents) {
+    json job = {{"id", resident.job},
+                {"user", user_name(resident.uid)},
+                {"mechanism", name_of(resident.mechanism)},
+                {"thread_limit_percent", resident.thread_limit},
+                {"reserved_bytes", resident.reserved_bytes},
+                {"used_bytes", resident.used_bytes}};
+    if (caller.operates || resident.uid == caller.uid) {
+      job["workload"] = resident.workload;
+    }
+    view["jobs"].push_back(job);
+  }
+  return view;
+}
+
+}  // namespace carpool

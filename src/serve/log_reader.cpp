@@ -1,0 +1,70 @@
+#include "serve/log_reader.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "base/clock.hpp"
+#include "base/descriptor.hpp"
+
+namespace carpool {
+namespace {
+
+constexpr std::chrono::milliseconds kLookEvery{50};
+
+std::string read_part(const std::filesystem::path& file, std::uint64_t offset, std::uint64_t most) {
+  const Descriptor opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  struct stat status{};
+  if (!opened.valid() || ::fstat(opened.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
+      static_cast<std::uint64_t>(status.st_size) <= offset) {
+    return {};
+  }
+  const std::uint64_t left = static_cast<std::uint64_t>(status.st_size) - offset;
+  std::string part(static_cast<std::size_t>(std::min({left, most, kUsualLogBytes})), '\0');
+  const ssize_t got = ::pread(opened.get(), part.data(), part.size(), static_cast<off_t>(offset));
+  part.resize(got < 0 ? 0 : static_cast<std::size_t>(got));
+  return part;
+}
+
+}  // namespace
+
+ApiAnswer read_log(JobId job,
+                   const LogRequest& wanted,
+                   const std::function<std::filesystem::path(RunId, LogStream)>& log_file,
+                   const std::function<Result<LogState>()>& state) {
+  if (!log_file) {
+    return error_answer(404, "jobs on simulated GPUs have no output");
+  }
+  const Stopwatch watch;
+  while (true) {
+    // Asked before the file is read: what an ended job wrote is all there then.
+    const Result<LogState> now = state();
+    if (!now) {
+      return error_answer(now.error());
+    }
+    const unsigned attempt = wanted.attempt == 0 ? now->attempts : wanted.attempt;
+    if (attempt > now->attempts) {
+      return error_answer(404, fmt::format("job {} has no attempt {}", job, attempt));
+    }
+    std::string part =
+        attempt == 0
+            ? std::string()
+            : read_part(log_file({job, attempt}, wanted.stream), wanted.offset, wanted.most);
+    const bool over = (now->over || attempt < now->attempts) && part.empty();
+    if (!part.empty() || over || watch.seconds() >= wanted.wait_s) {
+      const std::uint64_t next = wanted.offset + part.size();
+      return {.body = std::move(part),
+              .type = "application/octet-stream",
+              .headers = {{"X-Carpool-Attempt", fmt::format("{}", attempt)},
+                          {"X-Carpool-Offset", fmt::format("{}", next)},
+                          {"X-Carpool-Over", over ? "1" : "0"}}};
+    }
+    pause_for(kLookEvery);
+  }
+}
+
+}  // namespace carpool

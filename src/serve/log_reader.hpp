@@ -1,0 +1,36 @@
+// Parts of a job's output, as it grows.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+
+#include "serve/job_api.hpp"
+
+namespace carpool {
+
+inline constexpr std::uint64_t kUsualLogBytes = std::uint64_t{1} << 20U;
+
+struct LogRequest {
+  LogStream stream = LogStream::Out;
+  unsigned attempt = 0;  // 0: the last
+  std::uint64_t offset = 0;
+  std::uint64_t most = kUsualLogBytes;
+  double wait_s = 0.0;  // for something to come, when nothing is there yet
+};
+
+// What the scheduler knows of it.
+struct LogState {
+  unsigned attempts = 0;
+  bool over = false;
+};
+
+// Raw bytes, with the headers X-Carpool-Attempt, X-Carpool-Offset (where to go on) and
+// X-Carpool-Over (1: nothing will come any more).
+[[nodiscard]] ApiAnswer read_log(
+    JobId job,
+    const LogRequest& wanted,
+    const std::function<std::filesystem::path(RunId, LogStream)>& log_file,
+    const std::function<Result<LogState>()>& state);
+
+}  // namespace carpool

@@ -1,0 +1,166 @@
+#include "serve/scheduler_loop.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cmath>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <system_error>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "base/clock.hpp"
+#include "base/log.hpp"
+
+namespace carpool {
+
+Result<std::unique_ptr<SchedulerLoop>> SchedulerLoop::start(Scheduler& scheduler,
+                                                            LoopSettings settings) {
+  Descriptor wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!wake.valid()) {
+    return fail(
+        ErrorCode::Internal,
+        fmt::format("make an event descriptor: {}", std::generic_category().message(errno)));
+  }
+  std::unique_ptr<SchedulerLoop> loop(
+      new SchedulerLoop(scheduler, std::move(settings), std::move(wake)));
+  loop->thread_ = std::thread([raw = loop.get()] { raw->run(); });
+  return loop;
+}
+
+SchedulerLoop::SchedulerLoop(Scheduler& scheduler, LoopSettings settings, Descriptor wake)
+    : scheduler_(scheduler), settings_(std::move(settings)), wake_(std::move(wake)) {
+  if (!settings_.clock) {
+    settings_.clock = epoch_seconds;
+  }
+}
+
+SchedulerLoop::~SchedulerLoop() {
+  stop();
+}
+
+double SchedulerLoop::now_s() {
+  const std::scoped_lock lock(mutex_);
+  latest_s_ = std::max(latest_s_, settings_.clock());
+  return latest_s_;
+}
+
+void SchedulerLoop::wake() {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const ssize_t told = ::write(wake_.get(), &one, sizeof one);
+}
+
+Result<void> SchedulerLoop::perform(SchedulerWork work) {
+  bool done = false;
+  std::unique_lock lock(mutex_);
+  if (!ended_) {
+    tasks_.push_back({std::move(work), &done});
+    wake();
+    answered_.wait(lock, [&] { return done || ended_; });
+  }
+  if (done) {
+    return {};
+  }
+  return tl::unexpected(
+      failure_.value_or(Error{ErrorCode::Internal, "the server is about to end; try again"}));
+}
+
+void SchedulerLoop::post(SchedulerWork work) {
+  const std::scoped_lock lock(mutex_);
+  if (!ended_) {
+    tasks_.push_back({std::move(work), nullptr});
+    wake();
+  }
+}
+
+void SchedulerLoop::stop() {
+  {
+    const std::scoped_lock lock(mutex_);
+    ending_ = true;
+  }
+  wake();
+  if (thread_.joinable()) {
+    thread_.join();
+  }
+}
+
+std::optional<Error> SchedulerLoop::failure() const {
+  const std::scoped_lock lock(mutex_);
+  return failure_;
+}
+
+void SchedulerLoop::run() {
+  while (true) {
+    const Result<void> turned = turn();
+    ++turns_;
+    const std::scoped_lock lock(mutex_);
+    if (!turned) {
+      log_error(turned.error().message);
+      failure_ = turned.error();
+    }
+    if (!turned || (ending_ && tasks_.empty())) {
+      ended_ = true;
+      answered_.notify_all();
+      return;
+    }
+  }
+}
+
+void SchedulerLoop::wait() {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (ending_ || !tasks_.empty()) {
+      return;
+    }
+  }
+  double seconds = settings_.look_every_s;
+  if (next_s_) {
+    seconds = std::clamp((*next_s_ - now_s()) / settings_.speed, 0.0, seconds);
+  }
+  std::array<pollfd, 2> sources = {pollfd{wake_.get(), POLLIN, 0},
+                                   pollfd{settings_.wake_descriptor, POLLIN, 0}};
+  ::poll(sources.data(), sources.size(), static_cast<int>(std::ceil(seconds * 1000.0)));
+  std::uint64_t count = 0;
+  [[maybe_unused]] const ssize_t got = ::read(wake_.get(), &count, sizeof count);
+}
+
+Result<void> SchedulerLoop::turn() {
+  wait();
+  std::vector<Task> tasks;
+  {
+    const std::scoped_lock lock(mutex_);
+    tasks.swap(tasks_);
+  }
+  for (const Task& task : tasks) {
+    task.work(scheduler_, now_s());
+  }
+  if (Result<void> durable = scheduler_.flush(); !durable) {
+    return durable;
+  }
+  // Before anything is decided or started: that takes longer, and nobody needs to wait for it.
+  answer(tasks);
+  if (settings_.each_turn) {
+    settings_.each_turn(scheduler_, now_s());
+  }
+  const Stopwatch watch;
+  scheduler_.step(now_s());
+  if (settings_.on_decision) {
+    settings_.on_decision(watch.seconds());
+  }
+  next_s_ = scheduler_.next_wakeup_s();
+  return scheduler_.flush();
+}
+
+void SchedulerLoop::answer(const std::vector<Task>& tasks) {
+  const std::scoped_lock lock(mutex_);
+  for (const Task& task : tasks) {
+    if (task.done != nullptr) {
+      *task.done = true;
+    }
+  }
+  answered_.notify_all();
+}
+
+}  // namespace carpool

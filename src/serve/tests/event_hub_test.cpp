@@ -1,0 +1,68 @@
+#include "serve/event_hub.hpp"
+
+#include <gtest/gtest.h>
+
+namespace carpool {
+namespace {
+
+constexpr std::chrono::milliseconds kNow{0};
+
+JobEvent event(std::int64_t sequence, JobId job) {
+  return {.sequence = sequence, .job = job, .what = JobHeld{}};
+}
+
+TEST(EventHub, AWatcherSeesOnlyWhatIsItsOwnAndAnOperatorAll) {
+  EventHub hub;
+  hub.publish(event(1, 7), {.uid = 10, .user = "ann"});
+  hub.publish(event(2, 8), {.uid = 20, .user = "bob"});
+  std::int64_t seen = 0;
+  const auto anns = hub.after(seen, {.uid = 10}, kNow);
+  ASSERT_TRUE(anns);
+  ASSERT_EQ(anns->size(), 1U);
+  EXPECT_EQ(anns->front().kind, "held");
+  EXPECT_EQ(seen, 2);
+  std::int64_t first = 0;
+  EXPECT_EQ(hub.after(first, {.uid = 30, .operates = true}, kNow)->size(), 2U);
+  EXPECT_TRUE(hub.after(first, {.uid = 30, .operates = true}, kNow)->empty());
+}
+
+TEST(EventHub, NothingOfACommandIsBroadcast) {
+  EventHub hub;
+  JobSpec spec;
+  spec.argv = {"secret"};
+  hub.publish({.sequence = 1, .job = 1, .what = JobSubmitted{.spec = spec}}, {.uid = 1});
+  std::int64_t seen = 0;
+  EXPECT_EQ(hub.after(seen, {.uid = 1}, kNow)->front().data.find("secret"), std::string::npos);
+}
+
+TEST(EventHub, OnlyTheLatestAreKept) {
+  EventHub hub;
+  for (std::int64_t i = 1; i <= static_cast<std::int64_t>(EventHub::kKept) + 5; ++i) {
+    hub.publish(event(i, 1), {});
+  }
+  std::int64_t seen = 0;
+  const auto kept = hub.after(seen, {.operates = true}, kNow);
+  EXPECT_EQ(kept->size(), EventHub::kKept);
+  EXPECT_EQ(kept->front().sequence, 6);
+}
+
+TEST(EventHub, AUserHasSoManySeats) {
+  EventHub hub;
+  for (unsigned i = 0; i < EventHub::kMostWatchers; ++i) {
+    EXPECT_TRUE(hub.enter(1));
+  }
+  EXPECT_FALSE(hub.enter(1));
+  EXPECT_TRUE(hub.enter(2));
+  hub.leave(1);
+  EXPECT_TRUE(hub.enter(1));
+}
+
+TEST(EventHub, ClosingSendsEverybodyAway) {
+  EventHub hub;
+  hub.close();
+  std::int64_t seen = 0;
+  EXPECT_FALSE(hub.after(seen, {}, std::chrono::hours(1)));
+}
+
+}  // namespace
+}  // namespace carpool

@@ -1,0 +1,72 @@
+#include "serve/scheduler_loop.hpp"
+
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "schedule/tests/stubs.hpp"
+
+namespace carpool {
+namespace {
+
+class SchedulerLoopTest : public testing::Test {
+ protected:
+  [[nodiscard]] static JobSpec spec() {
+    JobSpec job;
+    job.argv = {"true"};
+    job.mem_bytes = kGiB;
+    return job;
+  }
+
+  StubJournal journal_;
+  StubExecutor executor_;
+  StubCoRun co_run_;
+  StubPolicy policy_;
+  Scheduler scheduler_{
+      {}, {GpuView{.memory_bytes = 40 * kGiB}}, policy_, co_run_, journal_, executor_};
+};
+
+TEST_F(SchedulerLoopTest, AnswersComeAfterTheJournalAndManyShareACommit) {
+  ASSERT_TRUE(scheduler_.recover(0.0));
+  auto loop = SchedulerLoop::start(scheduler_, {});
+  ASSERT_TRUE(loop);
+  constexpr int kCallers = 8;
+  constexpr int kJobs = 25;
+  std::vector<std::thread> callers;
+  for (int caller = 0; caller < kCallers; ++caller) {
+    callers.emplace_back([&] {
+      for (int i = 0; i < kJobs; ++i) {
+        const auto id = (*loop)->ask<JobId>([&](Scheduler& scheduler, double now_s) {
+          return scheduler.submit(spec(), {.uid = 1, .user = "ann"}, now_s);
+        });
+        EXPECT_TRUE(id);
+      }
+    });
+  }
+  for (std::thread& caller : callers) {
+    caller.join();
+  }
+  (*loop)->stop();
+  const auto submitted = std::ranges::count_if(journal_.events, [](const JobEvent& event) {
+    return std::holds_alternative<JobSubmitted>(event.what);
+  });
+  EXPECT_EQ(submitted, kCallers * kJobs);
+}
+
+TEST_F(SchedulerLoopTest, AJournalThatFailsEndsTheLoopAndPromisesNothing) {
+  ASSERT_TRUE(scheduler_.recover(0.0));
+  journal_.failing = true;
+  auto loop = SchedulerLoop::start(scheduler_, {});
+  ASSERT_TRUE(loop);
+  const auto id = (*loop)->ask<JobId>([&](Scheduler& scheduler, double now_s) {
+    return scheduler.submit(spec(), {.uid = 1, .user = "ann"}, now_s);
+  });
+  ASSERT_FALSE(id);
+  EXPECT_EQ(id.error().message, "the disk is full");
+  ASSERT_TRUE((*loop)->failure());
+  EXPECT_FALSE((*loop)->perform([](Scheduler&, double) {}));
+}
+
+}  // namespace
+}  // namespace carpool

@@ -1,0 +1,50 @@
+#include "serve/units.hpp"
+
+#include <gtest/gtest.h>
+
+namespace carpool {
+namespace {
+
+TEST(ParseSeconds, TakesTimesAsPeopleWriteThem) {
+  EXPECT_EQ(parse_seconds("90"), 90.0);
+  EXPECT_EQ(parse_seconds("30s"), 30.0);
+  EXPECT_EQ(parse_seconds("1.5h"), 5400.0);
+  EXPECT_EQ(parse_seconds("1h30m"), 5400.0);
+  EXPECT_EQ(parse_seconds("2d"), 172800.0);
+  EXPECT_EQ(parse_seconds("1:30:00"), 5400.0);
+  EXPECT_EQ(parse_seconds("05:00"), 300.0);
+  EXPECT_EQ(parse_seconds("1-00:00:01"), 86401.0);
+}
+
+TEST(ParseSeconds, RefusesWhatIsNoTime) {
+  for (const char* text : {"", "x", "h", "1x", "-5", "0", "1:2:3:4", "1-", "1:-2", "1e99", "nan"}) {
+    EXPECT_FALSE(parse_seconds(text)) << text;
+  }
+}
+
+TEST(ParseArray, TakesRangesStepsAndLists) {
+  EXPECT_EQ(parse_array("0-3"), (std::vector{0, 1, 2, 3}));
+  EXPECT_EQ(parse_array("5,1,3-4,4"), (std::vector{1, 3, 4, 5}));
+  EXPECT_EQ(parse_array("0-10:5"), (std::vector{0, 5, 10}));
+}
+
+TEST(ParseArray, RefusesWhatIsNoListOrTooLong) {
+  for (const char* text : {"", ",", "a", "3-1", "-1", "0-10:0", "0-99999999", "0-20000", "1-"}) {
+    EXPECT_FALSE(parse_array(text)) << text;
+  }
+}
+
+TEST(ShowSeconds, GrowsWithTheTime) {
+  EXPECT_EQ(show_seconds(7), "0:07");
+  EXPECT_EQ(show_seconds(7384), "2:03:04");
+  EXPECT_EQ(show_seconds(93784.9), "1-02:03:04");
+  EXPECT_EQ(show_seconds(-1), "0:00");
+}
+
+TEST(ShowBytes, UsesPowersOf1024) {
+  EXPECT_EQ(show_bytes(12884901888), "12.0G");
+  EXPECT_EQ(show_bytes(1536), "1.5K");
+}
+
+}  // namespace
+}  // namespace carpool

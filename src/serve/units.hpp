@@ -1,0 +1,21 @@
+// Times, sizes and lists as people write and read them: "2h", "1-12:00:00", "12.0G", "0-9".
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace carpool {
+
+// Seconds from "90", "30s", "15m", "2h", "1d", "1h30m", "1:30:00", "2-00:00:00".
+[[nodiscard]] Result<double> parse_seconds(std::string_view text);
+// "0-9", "1,3,5-7", "0-100:10"; at most 10,000.
+[[nodiscard]] Result<std::vector<int>> parse_array(std::string_view text);
+
+[[nodiscard]] std::string show_bytes(std::uint64_t bytes);  // "12.0G"
+[[nodiscard]] std::string show_seconds(double seconds);     // "1-02:03:04", "2:03:04", "0:07"
+
+}  // namespace carpool

@@ -1,0 +1,113 @@
+#include "simulate/generator.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "dataset/csv.hpp"
+#include "simulate/draws.hpp"
+
+namespace carpool {
+namespace {
+
+constexpr double kDay = 86400.0;
+constexpr std::size_t kMostJobs = 10'000'000;
+constexpr double kMostDays = 3650.0;
+// Submissions by day are this much above, by night this much below the mean.
+constexpr double kDiurnal = 0.6;
+constexpr double kBusiestHour = 15.0 / 24.0;
+constexpr double kWeekend = 0.6;  // of a working day
+// Run times: log-normal, most within minutes, some of days.
+constexpr double kMedianRun = 900.0;
+constexpr double kRunSpread = 1.6;
+constexpr double kShortestRun = 60.0;
+constexpr double kLongestRun = 5.0 * kDay;
+
+// Turns of the draws.
+enum Turn : std::uint64_t { kArrival, kWorkload, kRunTime };
+
+double rate(double at_s) {
+  const double day = at_s / kDay;
+  const bool weekend = static_cast<long>(day) % 7 >= 5;
+  const double wave = 1.0 + kDiurnal * std::cos(2.0 * std::numbers::pi * (day - kBusiestHour));
+  return wave * (weekend ? kWeekend : 1.0);
+}
+
+// When the given share of all submissions has come: the rate summed up in steps of a minute.
+class Arrivals {
+ public:
+  explicit Arrivals(double length_s) {
+    constexpr double kStep = 60.0;
+    step_s_ = std::min(kStep, length_s);
+    sums_.push_back(0.0);
+    for (double at = 0.0; at < length_s; at += step_s_) {
+      sums_.push_back(sums_.back() + rate(at));
+    }
+  }
+  [[nodiscard]] double at(double share) const {
+    const double target = share * sums_.back();
+    const auto next = std::ranges::upper_bound(sums_, target);
+    const auto above = std::max<std::ptrdiff_t>(next - sums_.begin(), 1);
+    const auto index = std::min(static_cast<std::size_t>(above), sums_.size() - 1);
+    const double within = (target - sums_[index - 1]) / (sums_[index] - sums_[index - 1]);
+    return step_s_ * (static_cast<double>(index - 1) + within);
+  }
+
+ private:
+  double step_s_ = 0.0;
+  std::vector<double> sums_;
+};
+
+// The workloads as a trace in which each comes once: read and checked like any other.
+Result<Trace> read_workloads(const std::filesystem::path& folder) {
+  const std::filesystem::path path = folder / "aegis_philly60.csv";
+  auto trace = read_trace(path);
+  if (!trace) {
+    return trace;
+  }
+  std::ranges::stable_sort(trace->jobs, {}, &TraceJob::workload);
+  const auto twice = std::ranges::unique(trace->jobs, {}, &TraceJob::workload);
+  trace->jobs.erase(twice.begin(), twice.end());
+  return trace;
+}
+
+}  // namespace
+
+Result<Trace> generate_philly(const std::filesystem::path& folder,
+                              const GeneratorSettings& settings) {
+  if (settings.jobs < 1 || settings.jobs > kMostJobs) {
+    return invalid_input(fmt::format("{} jobs: 1 to {} can be made", settings.jobs, kMostJobs));
+  }
+  if (!(settings.days > 0.0 && settings.days <= kMostDays)) {
+    return invalid_input(
+        fmt::format("{} days: must be above 0 and at most {}", settings.days, kMostDays));
+  }
+  const auto known = read_workloads(folder);
+  if (!known) {
+    return known;
+  }
+  Trace trace{.name = fmt::format("philly-{}-{}", settings.jobs, settings.seed)};
+  const Arrivals arrivals(settings.days * kDay);
+  const auto kinds = static_cast<double>(known->jobs.size());
+  for (std::size_t i = 0; i < settings.jobs; ++i) {
+    const auto kind = static_cast<std::size_t>(draw_uniform(settings.seed, i, kWorkload) * kinds);
+    TraceJob job = known->jobs[std::min(kind, known->jobs.size() - 1)];
+    job.submit_s = arrivals.at(draw_uniform(settings.seed, i, kArrival));
+    job.alone_s =
+        std::clamp(kMedianRun * std::exp(kRunSpread * draw_normal(settings.seed, i, kRunTime)),
+                   kShortestRun,
+                   kLongestRun);
+    trace.jobs.push_back(std::move(job));
+  }
+  std::ranges::stable_sort(trace.jobs, {}, &TraceJob::submit_s);
+  const double first = trace.jobs.front().submit_s;
+  for (TraceJob& job : trace.jobs) {
+    job.submit_s -= first;
+  }
+  return trace;
+}
+
+}  // namespace carpool

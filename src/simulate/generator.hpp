@@ -1,0 +1,25 @@
+// Traces of any length in the manner of Microsoft's Philly cluster: days and nights, many short
+// jobs and a few very long ones.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+
+#include "base/result.hpp"
+#include "simulate/trace.hpp"
+
+namespace carpool {
+
+struct GeneratorSettings {
+  std::size_t jobs = 1000;
+  double days = 1.0;
+  std::uint64_t seed = 0;
+};
+
+// Workloads, their memory and activity are drawn from the table of a folder as data/carma-traces;
+// run times and arrivals are drawn (docs/simulator.md).
+[[nodiscard]] Result<Trace> generate_philly(const std::filesystem::path& folder,
+                                            const GeneratorSettings& settings);
+
+}  // namespace carpool

@@ -1,0 +1,15 @@
+// What a simulation amounts to.
+#pragma once
+
+#include "simulate/simulation.hpp"
+
+namespace carpool {
+
+[[nodiscard]] SimulationResult summarise(const Trace& trace,
+                                         const ClusterSpec& cluster,
+                                         const VirtualExecutor& executor);
+
+// With linear interpolation between the two nearest; 0 for none.
+[[nodiscard]] double quantile(std::vector<double> values, double share);
+
+}  // namespace carpool

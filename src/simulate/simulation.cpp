@@ -1,0 +1,242 @@
+#include "simulate/simulation.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "base/names.hpp"
+#include "simulate/draws.hpp"
+#include "simulate/outcome.hpp"
+
+namespace carpool {
+namespace {
+
+struct NamedSource {
+  std::string_view name;
+  MemorySource source;
+};
+constexpr std::array kSources = {NamedSource{"oracle", MemorySource::Oracle},
+                                 NamedSource{"none", MemorySource::None},
+                                 NamedSource{"gpumemnet", MemorySource::GpuMemNet},
+                                 NamedSource{"horus", MemorySource::Horus},
+                                 NamedSource{"faketensor", MemorySource::FakeTensor}};
+
+// A turn of the draws that no attempt has.
+constexpr std::uint64_t kRuntimeTurn = ~std::uint64_t{0};
+constexpr std::size_t kEndedRecords = 1000;
+constexpr unsigned kManyFailures = 1000;
+
+// Events are of no use to a simulation.
+class ForgetfulJournal final : public JobJournal {
+ public:
+  Result<void> append(std::span<JobEvent> events) override {
+    for (JobEvent& event : events) {
+      event.sequence = ++last_;
+    }
+    return {};
+  }
+  Result<void> replay(const std::function<void(const JobEvent&)>& /*each*/) const override {
+    return {};
+  }
+
+ private:
+  std::int64_t last_ = 0;
+};
+
+std::optional<std::uint64_t> told_memory(const TraceJob& job, MemorySource source) {
+  switch (source) {
+    case MemorySource::None:
+      return std::nullopt;
+    case MemorySource::Oracle:
+      return job.peak_bytes;
+    case MemorySource::Horus:
+      return job.horus_bytes;
+    case MemorySource::FakeTensor:
+      return job.faketensor_bytes;
+    case MemorySource::GpuMemNet:
+      return job.gpumemnet_bytes;
+  }
+  return std::nullopt;
+}
+
+JobSpec job_spec(const Trace& trace,
+                 std::size_t index,
+                 const ClusterSpec& cluster,
+                 const SimulationSettings& settings) {
+  const TraceJob& job = trace.jobs[index];
+  JobSpec spec{
+      .name = job.workload, .argv = {job.workload}, .gpus = job.gpus, .workload = job.workload};
+  if (const auto memory = told_memory(job, settings.memory)) {
+    // An estimate above the GPU says: all of it.
+    spec.mem_bytes = std::clamp<std::uint64_t>(*memory, kMebibyte, cluster.memory_bytes);
+  }
+  if (settings.runtime_error) {
+    const double error = 2.0 * draw_uniform(settings.seed, index, kRuntimeTurn) - 1.0;
+    spec.runtime_s = job.alone_s * std::max(1.0 + error * *settings.runtime_error, 0.01);
+  }
+  return spec;
+}
+
+SchedulerSettings scheduler_settings(const SimulationSettings& settings, std::size_t jobs) {
+  SchedulerSettings made{.order = settings.order, .recovery = settings.recovery};
+  made.use_history = settings.use_history;
+  made.depth = settings.policy_settings.depth;
+  made.backfill = settings.policy_settings.backfill;
+  made.keep_ended = kEndedRecords;
+  made.max_queued_per_user = static_cast<unsigned>(std::max<std::size_t>(jobs, 1) + 1);
+  if (settings.recovery != RecoveryRule::Reserve) {
+    made.max_out_of_memory = kManyFailures;  // theirs never give up
+  }
+  return made;
+}
+
+// The loop around the scheduler: whatever comes first happens.
+class Replay {
+ public:
+  Replay(const Trace& trace,
+         const ClusterSpec& cluster,
+         const SimulationSettings& settings,
+         Scheduler& scheduler,
+         VirtualExecutor& executor)
+      : trace_(trace),
+        cluster_(cluster),
+        settings_(settings),
+        scheduler_(scheduler),
+        executor_(executor) {
+    scheduler_.on_event([this](const JobEvent& event) {
+      closed_ += std::holds_alternative<JobClosed>(event.what) ? 1 : 0;
+    });
+  }
+
+  Result<void> run(const std::function<void(std::size_t, std::size_t)>& told) {
+    constexpr std::size_t kTellEvery = 500;
+    std::size_t last_told = 0;
+    double now = trace_.jobs.front().submit_s;
+    while (closed_ < trace_.jobs.size()) {
+      if (auto done = step(now); !done) {
+        return done;
+      }
+      if (told && closed_ >= last_told + kTellEvery) {
+        last_told = closed_;
+        told(closed_, trace_.jobs.size());
+      }
+      const auto next = next_s();
+      if (!next && closed_ < trace_.jobs.size()) {
+        return stuck();
+      }
+      now = std::max(now, next.value_or(now));
+    }
+    return {};
+  }
+
+ private:
+  Result<void> step(double now) {
+    executor_.advance(now);
+    for (; next_job_ < trace_.jobs.size() && trace_.jobs[next_job_].submit_s <= now; ++next_job_) {
+      const JobOwner owner{.uid = trace_.jobs[next_job_].uid, .user = "simulated"};
+      const auto id =
+          scheduler_.submit(job_spec(trace_, next_job_, cluster_, settings_), owner, now);
+      if (!id) {
+        return tl::unexpected(Error{id.error().code,
+                                    fmt::format("{}: job {}, {}: {}",
+                                                trace_.name,
+                                                next_job_ + 1,
+                                                trace_.jobs[next_job_].workload,
+                                                id.error().message)});
+      }
+    }
+    for (const GpuObservation& seen : executor_.take_observations()) {
+      scheduler_.observe(seen, now);
+    }
+    scheduler_.step(now);
+    return scheduler_.flush();
+  }
+
+  std::optional<double> next_s() const {
+    std::optional<double> next = executor_.next_s();
+    const auto consider = [&](double when) { next = std::min(next.value_or(when), when); };
+    if (next_job_ < trace_.jobs.size()) {
+      consider(trace_.jobs[next_job_].submit_s);
+    }
+    if (const auto wakeup = scheduler_.next_wakeup_s()) {
+      consider(*wakeup);
+    }
+    return next;
+  }
+
+  Result<void> stuck() const {
+    for (const JobId id : scheduler_.jobs()) {
+      if (const auto why = scheduler_.why_waiting(id)) {
+        const std::size_t index = static_cast<std::size_t>(id) - 1;
+        return invalid_input(fmt::format("{}: {} jobs never start on {}; the first, {}: {}",
+                                         trace_.name,
+                                         scheduler_.waiting(),
+                                         cluster_.name,
+                                         trace_.jobs[index].workload,
+                                         why->reason));
+      }
+    }
+    return fail(ErrorCode::Internal, fmt::format("{}: the simulation stands still", trace_.name));
+  }
+
+  const Trace& trace_;
+  const ClusterSpec& cluster_;
+  const SimulationSettings& settings_;
+  Scheduler& scheduler_;
+  VirtualExecutor& executor_;
+  std::size_t next_job_ = 0;
+  std::size_t closed_ = 0;
+};
+
+}  // namespace
+
+Result<MemorySource> memory_source(std::string_view name) {
+  return find_named(std::span<const NamedSource>(kSources), "estimator", name)
+      .map([](const NamedSource* found) { return found->source; });
+}
+
+std::string_view memory_source_name(MemorySource source) {
+  for (const NamedSource& known : kSources) {
+    if (known.source == source) {
+      return known.name;
+    }
+  }
+  return "";
+}
+
+bool looks_at_pressure(std::string_view policy, const PolicySettings& settings) {
+  return settings.sm_active_limit || policy == "lug" || policy == "mug";
+}
+
+Result<SimulationResult> simulate(const Trace& trace,
+                                  const ClusterSpec& cluster,
+                                  const CoRunModel& co_run,
+                                  const SimulationSettings& settings,
+                                  const std::function<void(std::size_t, std::size_t)>& told) {
+  const auto policy = make_placement_policy(settings.policy, settings.policy_settings);
+  if (!policy) {
+    return tl::unexpected(policy.error());
+  }
+  VirtualExecutor executor(
+      trace,
+      cluster,
+      co_run,
+      {.physics = settings.physics,
+       .seed = settings.seed,
+       .watch_pressure = looks_at_pressure(settings.policy, settings.policy_settings),
+       .keep_moments = settings.keep_moments});
+  ForgetfulJournal journal;
+  Scheduler scheduler(scheduler_settings(settings, trace.jobs.size()),
+                      empty_gpus(cluster),
+                      **policy,
+                      co_run,
+                      journal,
+                      executor);
+  if (auto done = Replay(trace, cluster, settings, scheduler, executor).run(told); !done) {
+    return tl::unexpected(done.error());
+  }
+  return summarise(trace, cluster, executor);
+}
+
+}  // namespace carpool

@@ -1,0 +1,81 @@
+// A trace on simulated GPUs under the real scheduler, and what came out of it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "place/policy.hpp"
+#include "schedule/scheduler.hpp"
+#include "simulate/cluster_spec.hpp"
+#include "simulate/physics.hpp"
+#include "simulate/trace.hpp"
+#include "simulate/virtual_executor.hpp"
+
+namespace carpool {
+
+// Where a job's memory is known from before it runs.
+enum class MemorySource { None, Oracle, Horus, FakeTensor, GpuMemNet };
+
+[[nodiscard]] Result<MemorySource> memory_source(std::string_view name);
+[[nodiscard]] std::string_view memory_source_name(MemorySource source);
+
+struct SimulationSettings {
+  std::string policy = "carpool";
+  PolicySettings policy_settings{};
+  QueueOrder order = QueueOrder::Fair;
+  RecoveryRule recovery = RecoveryRule::Reserve;
+  MemorySource memory = MemorySource::Oracle;
+  // Run times are told within this share of the truth, drawn evenly; empty: they are not told.
+  std::optional<double> runtime_error{};
+  bool use_history = true;  // of earlier jobs of the same workload
+  std::uint64_t seed = 0;
+  Physics physics{};
+  bool keep_moments = false;
+};
+
+// Of one job.
+struct JobOutcome {
+  double submitted_s = 0.0;
+  double started_s = 0.0;  // the last attempt
+  double ended_s = 0.0;
+  double executed_s = 0.0;  // all attempts together
+  unsigned attempts = 0;
+  bool succeeded = false;
+};
+
+struct SimulationResult {
+  double makespan_s = 0.0;
+  double mean_wait_s = 0.0;  // to the last start
+  double mean_jct_s = 0.0;   // job completion time: from submission to the end
+  double p95_jct_s = 0.0;
+  double mean_execution_s = 0.0;
+  double inflation = 0.0;  // execution over run time alone, mean of the jobs'
+  std::size_t out_of_memory = 0;
+  std::size_t failed_jobs = 0;
+  std::vector<double> recovery_waits_s{};  // from running out of memory to the next start
+  double lost_s = 0.0;                     // work of attempts that ran out of memory
+  double energy_mj = 0.0;
+  double mean_sm_active = 0.0;
+  std::vector<JobOutcome> jobs{};
+  std::vector<VirtualRun> runs{};
+  std::vector<ClusterMoment> moments{};
+};
+
+// `told`: done and all, now and then.
+[[nodiscard]] Result<SimulationResult> simulate(
+    const Trace& trace,
+    const ClusterSpec& cluster,
+    const CoRunModel& co_run,
+    const SimulationSettings& settings,
+    const std::function<void(std::size_t, std::size_t)>& told = {});
+
+// Whether a policy looks at the GPUs' counters.
+[[nodiscard]] bool looks_at_pressure(std::string_view policy, const PolicySettings& settings);
+
+}  // namespace carpool

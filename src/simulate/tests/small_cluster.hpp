@@ -1,0 +1,51 @@
+// Small traces and speeds for the tests of the simulator.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "place/activity_co_run.hpp"
+#include "simulate/simulation.hpp"
+
+namespace carpool {
+
+inline constexpr std::uint64_t kTestGib = 1024 * kMebibyte;
+
+inline TraceJob test_job(double submit_s,
+                         double alone_s,
+                         std::uint64_t gib = 1,
+                         const std::string& workload = "middle",
+                         unsigned gpus = 1) {
+  TraceJob job{.workload = workload, .submit_s = submit_s, .gpus = gpus, .alone_s = alone_s};
+  job.peak_bytes = gib * kTestGib;
+  job.early_bytes = job.peak_bytes;
+  job.sm_active = workload == "light" ? 0.1 : 0.5;
+  return job;
+}
+
+inline const ActivityCoRun& test_speeds() {
+  static const ActivityCoRun kSpeeds{{{"light", 0.1}, {"middle", 0.5}, {"heavy", 1.0}}};
+  return kSpeeds;
+}
+
+// No start-up, no driver: times come out even.
+inline Physics plain_physics() {
+  Physics physics;
+  physics.start_median_s = 1e-9;
+  physics.start_p95_s = 1e-9;
+  physics.driver_bytes = 0;
+  return physics;
+}
+
+inline SimulationSettings test_settings(const std::string& policy) {
+  SimulationSettings settings{.policy = policy, .policy_settings = default_settings(policy)};
+  settings.physics = plain_physics();
+  settings.order = QueueOrder::Fifo;
+  return settings;
+}
+
+inline ClusterSpec test_cluster(unsigned gpus, std::uint64_t gib = 40) {
+  return {.name = "test", .gpus = gpus, .memory_bytes = gib * kTestGib};
+}
+
+}  // namespace carpool

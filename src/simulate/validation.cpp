@@ -1,0 +1,125 @@
+#include "simulate/validation.hpp"
+
+#include <array>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "dataset/csv.hpp"
+#include "place/pair_table.hpp"
+
+namespace carpool {
+namespace {
+
+constexpr double kExclusiveAllowed = 0.01;
+constexpr double kOthersAllowed = 0.10;
+
+struct Published {
+  std::string_view policy;     // of aegis_results.csv
+  std::string_view estimator;  // of aegis_results.csv
+  std::string_view ours;       // as a contestant
+};
+constexpr std::array kRows = {
+    Published{"exclusive", "none", "exclusive@aegis:none"},
+    Published{"rr", "estimator-free", "round-robin@aegis:none"},
+    Published{"lug", "estimator-free", "lug@aegis:none"},
+    Published{"magm", "estimator-free", "magm@aegis:none"},
+    Published{"magm", "peakmem", "magm@aegis:oracle"},
+    Published{"magm", "horus", "magm@aegis:horus"},
+    Published{"magm", "faketensor", "magm@aegis:faketensor"},
+    Published{"magm", "gpumemnet", "magm@aegis:gpumemnet"},
+};
+constexpr std::string_view kFittedOn = "peakmem";
+
+Result<ValidationRow> published_row(const CsvTable& table, const Published& wanted) {
+  ValidationRow row{.policy = std::string(wanted.policy),
+                    .estimator = std::string(wanted.estimator),
+                    .allowed = wanted.policy == "exclusive" ? kExclusiveAllowed : kOthersAllowed,
+                    .fitted = wanted.estimator == kFittedOn};
+  std::array<std::size_t, 4> key{};
+  constexpr std::array kKey = {"gpu", "trace", "policy", "estimator"};
+  for (std::size_t i = 0; i < key.size(); ++i) {
+    const auto column = table.require(kKey.at(i));
+    if (!column) {
+      return tl::unexpected(column.error());
+    }
+    key.at(i) = *column;
+  }
+  for (const CsvRow& line : table.rows) {
+    if (line.fields[key[0]] != "A100-40" || line.fields[key[1]] != "philly60" ||
+        line.fields[key[2]] != wanted.policy || line.fields[key[3]] != wanted.estimator) {
+      continue;
+    }
+    for (const auto& [name, value] : {std::pair("makespan_s", &row.published_makespan_s),
+                                      std::pair("mean_jct_s", &row.published_jct_s),
+                                      std::pair("mean_exec_s", &row.published_execution_s),
+                                      std::pair("failed_attempts", &row.published_out_of_memory)}) {
+      const auto column = table.require(name);
+      const auto number =
+          column ? table.number(line, *column, "a number") : tl::unexpected(column.error());
+      if (!number) {
+        return tl::unexpected(number.error());
+      }
+      *value = *number;
+    }
+    if (const auto energy = table.find("energy_mj")) {
+      row.published_energy_mj = parse_number(line.fields[*energy]);
+    }
+    return row;
+  }
+  return invalid_input(fmt::format(
+      "{}: no row for A100-40, philly60, {}, {}", table.file, wanted.policy, wanted.estimator));
+}
+
+}  // namespace
+
+bool ValidationRow::met() const {
+  return std::abs(makespan_difference()) <= allowed && std::abs(jct_difference()) <= allowed;
+}
+
+Result<std::vector<ValidationRow>> validate_aegis(
+    const std::filesystem::path& folder,
+    std::uint64_t seed,
+    std::size_t seeds,
+    const std::function<void(const std::string&)>& told) {
+  const auto results = read_csv(folder / "aegis_results.csv");
+  if (!results) {
+    return tl::unexpected(results.error());
+  }
+  const auto trace = read_trace(folder / "aegis_philly60.csv");
+  if (!trace) {
+    return tl::unexpected(trace.error());
+  }
+  const auto pairs = PairTable::load(folder, kTraceContention);
+  if (!pairs) {
+    return tl::unexpected(pairs.error());
+  }
+  const auto cluster = parse_cluster("3xA100-40");
+  if (!cluster) {
+    return tl::unexpected(cluster.error());
+  }
+  std::vector<ValidationRow> rows;
+  for (const Published& wanted : kRows) {
+    auto row = published_row(*results, wanted);
+    const auto contestant = parse_contestant(wanted.ours, {});
+    if (!row || !contestant) {
+      return tl::unexpected(row ? contestant.error() : row.error());
+    }
+    const auto run =
+        contest(*trace, *cluster, **pairs, {*contestant}, {.seed = seed, .seeds = seeds}, told);
+    if (!run) {
+      return tl::unexpected(run.error());
+    }
+    const ContestRow& ours = run->front();
+    row->makespan_s = ours.of([](const SimulationResult& r) { return r.makespan_s; });
+    row->jct_s = ours.of([](const SimulationResult& r) { return r.mean_jct_s; });
+    row->execution_s = ours.of([](const SimulationResult& r) { return r.mean_execution_s; });
+    row->out_of_memory =
+        ours.of([](const SimulationResult& r) { return static_cast<double>(r.out_of_memory); });
+    row->energy_mj = ours.of([](const SimulationResult& r) { return r.energy_mj; });
+    rows.push_back(std::move(*row));
+  }
+  return rows;
+}
+
+}  // namespace carpool

@@ -1,0 +1,47 @@
+// The simulator against what AEGIS measured on real GPUs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "simulate/contest.hpp"
+
+namespace carpool {
+
+struct ValidationRow {
+  std::string policy{};     // as published
+  std::string estimator{};  // as published
+  double allowed = 0.0;     // relative difference that is aimed at
+  bool fitted = false;      // a constant of the simulator comes from this row
+  double published_makespan_s = 0.0;
+  double published_jct_s = 0.0;
+  double published_execution_s = 0.0;
+  double published_out_of_memory = 0.0;
+  std::optional<double> published_energy_mj{};
+  Spread makespan_s{};
+  Spread jct_s{};
+  Spread execution_s{};
+  Spread out_of_memory{};
+  Spread energy_mj{};
+
+  [[nodiscard]] double makespan_difference() const {
+    return makespan_s.mean / published_makespan_s - 1.0;
+  }
+  [[nodiscard]] double jct_difference() const { return jct_s.mean / published_jct_s - 1.0; }
+  [[nodiscard]] bool met() const;
+};
+
+// Its Philly trace on three A100: exclusive, round robin, LUG, and MAGM with each estimator.
+// `folder` is as data/carma-traces.
+[[nodiscard]] Result<std::vector<ValidationRow>> validate_aegis(
+    const std::filesystem::path& folder,
+    std::uint64_t seed,
+    std::size_t seeds,
+    const std::function<void(const std::string&)>& told);
+
+}  // namespace carpool

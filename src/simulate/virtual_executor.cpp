@@ -1,0 +1,217 @@
+#include "simulate/virtual_executor.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace carpool {
+namespace {
+
+// While a window of counters fills, it is looked at so often.
+constexpr double kLookAgain = 5.0;
+
+}  // namespace
+
+VirtualExecutor::VirtualExecutor(const Trace& trace,
+                                 const ClusterSpec& cluster,
+                                 const CoRunModel& co_run,
+                                 const Options& options)
+    : trace_(trace), cluster_(cluster), options_(options), gpus_(cluster.gpus) {
+  std::unordered_map<std::string, std::uint32_t> numbers;
+  std::vector<std::string> names;
+  for (const TraceJob& job : trace.jobs) {
+    const auto [found, added] =
+        numbers.try_emplace(job.workload, static_cast<std::uint32_t>(names.size()));
+    if (added) {
+      names.push_back(job.workload);
+    }
+    workload_of_.push_back(found->second);
+  }
+  co_run_ = co_run.bind(names);
+}
+
+VirtualExecutor::~VirtualExecutor() = default;
+
+void VirtualExecutor::schedule(double at_s, Step step, std::size_t run) {
+  events_.push({.at_s = at_s,
+                .order = order_++,
+                .step = step,
+                .run = run,
+                .version = running_[run].version});
+}
+
+Result<void> VirtualExecutor::launch(const LaunchSpec& spec) {
+  const auto job = static_cast<std::size_t>(spec.run.job) - 1;
+  if (spec.run.job < 1 || job >= trace_.jobs.size()) {
+    return fail(ErrorCode::Internal, fmt::format("job {} is not of this trace", spec.run.job));
+  }
+  const std::size_t index = vacant_.empty() ? running_.size() : vacant_.back();
+  if (vacant_.empty()) {
+    running_.emplace_back();
+  } else {
+    vacant_.pop_back();
+  }
+  const std::uint32_t version = running_[index].version + 1;
+  running_[index] = {.id = spec.run,
+                     .job = job,
+                     .history = history_.size(),
+                     .gpus = spec.gpu_indices,
+                     .since_s = now_s_,
+                     .version = version};
+  history_.push_back(
+      {.job = job, .attempt = spec.run.attempt, .gpus = spec.gpu_indices, .started_s = now_s_});
+  by_job_.insert_or_assign(spec.run.job, index);
+  for (const unsigned gpu : spec.gpu_indices) {
+    gpus_[gpu].residents.push_back(index);
+    gpus_[gpu].speeds.push_back(0.0);
+  }
+  const double delay = start_delay_s(options_.physics, options_.seed, job, spec.run.attempt);
+  schedule(now_s_ + delay, Step::Begin, index);
+  return {};
+}
+
+void VirtualExecutor::stop(RunId run, StopMode /*mode*/) {
+  const auto found = by_job_.find(run.job);
+  if (found != by_job_.end() && running_[found->second].id == run) {
+    finish(found->second, {.end = RunEnd::Cancelled, .at_s = now_s_});
+  }
+}
+
+std::vector<RunReport> VirtualExecutor::take_reports() {
+  return std::exchange(reports_, {});
+}
+
+Result<FoundRun> VirtualExecutor::find(const LaunchSpec& spec) {
+  const auto found = by_job_.find(spec.run.job);
+  const bool running = found != by_job_.end() && running_[found->second].id == spec.run;
+  return FoundRun{.state = running ? FoundRun::State::Running : FoundRun::State::NeverBegan};
+}
+
+std::optional<double> VirtualExecutor::next_s() const {
+  std::optional<double> next;
+  if (!events_.empty()) {
+    next = events_.top().at_s;
+  }
+  if (options_.watch_pressure) {
+    for (const unsigned gpu : changed_) {
+      if (gpus_[gpu].unsettled_until_s > now_s_) {
+        next = std::min(next.value_or(now_s_ + kLookAgain), now_s_ + kLookAgain);
+        break;
+      }
+    }
+  }
+  return next;
+}
+
+void VirtualExecutor::advance(double now_s) {
+  while (!events_.empty() && events_.top().at_s <= now_s) {
+    const Event event = events_.top();
+    events_.pop();
+    if (running_[event.run].version == event.version && !running_[event.run].over) {
+      now_s_ = std::max(now_s_, event.at_s);
+      handle(event);
+    }
+  }
+  now_s_ = std::max(now_s_, now_s);
+}
+
+void VirtualExecutor::handle(const Event& event) {
+  const TraceJob& job = trace_.jobs[running_[event.run].job];
+  switch (event.step) {
+    case Step::Begin:
+      begin(event.run);
+      break;
+    case Step::Grow:
+      grow(event.run, job.early_bytes);
+      break;
+    case Step::LateGrowth:
+      grow(event.run, job.peak_bytes);
+      break;
+    case Step::LookAgain:
+      std::ranges::for_each(running_[event.run].gpus, [this](unsigned gpu) { mark(gpu); });
+      break;
+    case Step::Finish: {
+      Running& run = running_[event.run];
+      settle(run);
+      if (run.done_s + 1e-6 >= job.alone_s) {
+        finish(event.run, {.end = RunEnd::Succeeded, .code = 0, .at_s = now_s_});
+      }
+      break;
+    }
+  }
+}
+
+void VirtualExecutor::begin(std::size_t index) {
+  Running& run = running_[index];
+  const TraceJob& job = trace_.jobs[run.job];
+  run.active = true;
+  run.since_s = now_s_;
+  reports_.push_back({.kind = RunReport::Kind::Running, .run = run.id});
+  grow(index, job.early_bytes / 2);
+  if (run.over) {
+    return;
+  }
+  schedule(now_s_ + options_.physics.growth_s, Step::Grow, index);
+  const bool late = job.peak_bytes > job.early_bytes;
+  if (late) {
+    schedule(now_s_ + options_.physics.late_growth_s, Step::LateGrowth, index);
+  }
+  const double grown = late ? options_.physics.late_growth_s : options_.physics.growth_s;
+  schedule(now_s_ + grown + options_.look_again_s, Step::LookAgain, index);
+  regroup(run.gpus);
+}
+
+// Who asks for more than is left ends, whoever holds the rest.
+void VirtualExecutor::grow(std::size_t index, std::uint64_t bytes) {
+  Running& run = running_[index];
+  const std::uint64_t more = bytes - std::min(bytes, run.memory_bytes);
+  const std::uint64_t capacity =
+      cluster_.memory_bytes - std::min(cluster_.memory_bytes, options_.physics.driver_bytes);
+  for (const unsigned gpu : run.gpus) {
+    if (gpus_[gpu].memory_bytes + more > capacity) {
+      finish(index,
+             {.end = RunEnd::OutOfMemory,
+              .code = 1,
+              .detail = fmt::format("out of memory: tried to allocate {} MiB", more / kMebibyte),
+              .wanted_bytes = more,
+              .held_bytes = run.memory_bytes,
+              .at_s = now_s_});
+      return;
+    }
+  }
+  run.memory_bytes += more;
+  for (const unsigned gpu : run.gpus) {
+    gpus_[gpu].memory_bytes += more;
+    mark(gpu);
+  }
+}
+
+void VirtualExecutor::finish(std::size_t index, RunExit exit) {
+  Running& run = running_[index];
+  run.over = true;
+  ++run.version;
+  history_[run.history].ended_s = now_s_;
+  history_[run.history].end = exit.end;
+  reports_.push_back({.kind = RunReport::Kind::Ended, .run = run.id, .exit = std::move(exit)});
+  for (const unsigned gpu : run.gpus) {
+    Gpu& at = gpus_[gpu];
+    account(at);
+    const auto place = std::ranges::find(at.residents, index) - at.residents.begin();
+    at.residents.erase(at.residents.begin() + place);
+    at.speeds.erase(at.speeds.begin() + place);
+    at.memory_bytes -= std::min(at.memory_bytes, run.memory_bytes);
+    mark(gpu);
+  }
+  by_job_.erase(run.id.job);
+  const std::vector<unsigned> gpus = std::move(run.gpus);
+  vacant_.push_back(index);
+  regroup(gpus);
+}
+
+void VirtualExecutor::settle(Running& run) {
+  run.done_s += run.speed * (now_s_ - run.since_s);
+  run.since_s = now_s_;
+}
+
+}  // namespace carpool

@@ -1,0 +1,147 @@
+// The GPUs of the virtual executor: how fast their jobs run, what they show and what they take.
+#include <algorithm>
+#include <utility>
+
+#include "simulate/virtual_executor.hpp"
+
+namespace carpool {
+namespace {
+
+constexpr double kLeastSpeed = 1e-6;
+
+}  // namespace
+
+// Another group runs on these GPUs now: everybody on them, and whoever waits for a part of itself
+// on them, gets another speed.
+void VirtualExecutor::regroup(std::span<const unsigned> gpus) {
+  std::vector<std::size_t> touched;
+  for (const unsigned index : gpus) {
+    Gpu& gpu = gpus_[index];
+    account(gpu);
+    group_.clear();
+    std::vector<std::size_t> places;
+    for (std::size_t i = 0; i < gpu.residents.size(); ++i) {
+      if (running_[gpu.residents[i]].active) {
+        group_.push_back(workload_of_[running_[gpu.residents[i]].job]);
+        places.push_back(i);
+        touched.push_back(gpu.residents[i]);
+      }
+    }
+    std::vector<double> speeds(group_.size(), 1.0);
+    if (group_.size() > 1) {
+      co_run_->progress(group_, speeds);
+    }
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      gpu.speeds[places[i]] = speeds[i];
+    }
+  }
+  std::vector<unsigned> shown(gpus.begin(), gpus.end());
+  for (const std::size_t index : touched) {
+    Running& run = running_[index];
+    double speed = 1.0;
+    for (const unsigned gpu : run.gpus) {
+      const auto place =
+          std::ranges::find(gpus_[gpu].residents, index) - gpus_[gpu].residents.begin();
+      speed = std::min(speed, gpus_[gpu].speeds[static_cast<std::size_t>(place)]);
+    }
+    settle(run);
+    if (speed != run.speed || run.done_s == 0.0) {
+      run.speed = std::max(speed, kLeastSpeed);
+      shown.insert(shown.end(), run.gpus.begin(), run.gpus.end());
+      const double left = std::max(trace_.jobs[run.job].alone_s - run.done_s, 0.0);
+      schedule(now_s_ + left / run.speed, Step::Finish, index);
+    }
+  }
+  std::ranges::sort(shown);
+  const auto twice = std::ranges::unique(shown);
+  shown.erase(twice.begin(), twice.end());
+  for (const unsigned gpu : shown) {
+    show_activity(gpu);
+  }
+}
+
+void VirtualExecutor::account(Gpu& gpu) {
+  gpu.busy_s += gpu.sm_active * (now_s_ - gpu.since_s);
+  gpu.since_s = now_s_;
+}
+
+void VirtualExecutor::show_activity(unsigned index) {
+  Gpu& gpu = gpus_[index];
+  account(gpu);
+  GpuPressure pressure;
+  for (const std::size_t resident : gpu.residents) {
+    const Running& run = running_[resident];
+    const TraceJob& job = trace_.jobs[run.job];
+    const double speed = run.active ? run.speed : 0.0;
+    pressure.sm_active += speed * job.sm_active;
+    pressure.sm_occupancy += speed * job.sm_occupancy;
+    pressure.dram_active += speed * job.dram_active;
+  }
+  gpu.sm_active = std::min(pressure.sm_active, 1.0);
+  const Physics& physics = options_.physics;
+  gpu.window.change(now_s_,
+                    {.sm_active = physics.counter_sm * gpu.sm_active,
+                     .sm_occupancy = physics.counter_sm * std::min(pressure.sm_occupancy, 1.0),
+                     .dram_active = std::min(physics.counter_dram * pressure.dram_active, 1.0)});
+  gpu.unsettled_until_s = now_s_ + physics.window_s;
+  mark(index);
+}
+
+void VirtualExecutor::mark(unsigned index) {
+  Gpu& gpu = gpus_[index];
+  if (!gpu.changed) {
+    gpu.changed = true;
+    changed_.push_back(index);
+  }
+  if (options_.keep_moments) {
+    moments_.push_back({.at_s = now_s_,
+                        .gpu = index,
+                        .sm_active = gpu.sm_active,
+                        .memory_bytes = gpu.memory_bytes});
+  }
+}
+
+GpuObservation VirtualExecutor::observation(unsigned index) const {
+  const Gpu& gpu = gpus_[index];
+  GpuObservation seen{.gpu = index, .used_bytes = gpu.memory_bytes};
+  if (options_.watch_pressure) {
+    seen.pressure = gpu.window.summary(options_.physics, now_s_);
+  }
+  for (const std::size_t resident : gpu.residents) {
+    const Running& run = running_[resident];
+    if (run.memory_bytes > 0) {
+      seen.jobs.push_back({.job = run.id.job, .bytes = run.memory_bytes});
+    }
+  }
+  return seen;
+}
+
+std::vector<GpuObservation> VirtualExecutor::take_observations() {
+  std::vector<GpuObservation> seen;
+  std::vector<unsigned> again;
+  for (const unsigned gpu : changed_) {
+    seen.push_back(observation(gpu));
+    if (options_.watch_pressure && gpus_[gpu].unsettled_until_s > now_s_) {
+      again.push_back(gpu);
+    } else {
+      gpus_[gpu].changed = false;
+    }
+  }
+  changed_ = std::move(again);
+  return seen;
+}
+
+double VirtualExecutor::busy_gpu_seconds() const {
+  double busy = 0.0;
+  for (const Gpu& gpu : gpus_) {
+    busy += gpu.busy_s + gpu.sm_active * (now_s_ - gpu.since_s);
+  }
+  return busy;
+}
+
+double VirtualExecutor::energy_joules() const {
+  return options_.physics.idle_watts * now_s_ * static_cast<double>(gpus_.size()) +
+         options_.physics.slope_watts * busy_gpu_seconds();
+}
+
+}  // namespace carpool

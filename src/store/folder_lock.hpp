@@ -1,0 +1,21 @@
+// One server a folder: held as long as this lives, and given up by the kernel when its process ends
+// in whatever way.
+#pragma once
+
+#include <filesystem>
+
+#include "base/descriptor.hpp"
+#include "base/result.hpp"
+
+namespace carpool {
+
+class FolderLock {
+ public:
+  [[nodiscard]] static Result<FolderLock> take(const std::filesystem::path& folder);
+
+ private:
+  explicit FolderLock(Descriptor file) : file_(std::move(file)) {}
+  Descriptor file_;
+};
+
+}  // namespace carpool

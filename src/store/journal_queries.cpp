@@ -1,0 +1,190 @@
+// What is read from the journal.
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "schedule/job_json.hpp"
+#include "schedule/job_names.hpp"
+#include "store/sqlite_journal.hpp"
+
+namespace carpool {
+namespace {
+
+constexpr std::int64_t kRunsRemembered = 100'000;
+
+template <class Number>
+std::optional<Number> optional_number(const SqlStatement& row, int column) {
+  return row.is_null(column) ? std::nullopt : std::optional(static_cast<Number>(row.real(column)));
+}
+
+// Calls `each` for every row.
+template <class Each>
+Result<void> for_rows(Result<SqlStatement>& statement, const Each& each) {
+  if (!statement) {
+    return tl::unexpected(statement.error());
+  }
+  for (;;) {
+    const auto row = statement->step();
+    if (!row) {
+      return tl::unexpected(row.error());
+    }
+    if (!*row) {
+      return {};
+    }
+    if (Result<void> taken = each(*statement); !taken) {
+      return taken;
+    }
+  }
+}
+
+}  // namespace
+
+Result<JobEvent> SqliteJournal::read_event(std::int64_t sequence, std::string_view body) const {
+  auto event = parse_event(body, fmt::format("{}: event {}", file_.string(), sequence));
+  if (!event) {
+    return fail(ErrorCode::Corrupt,
+                fmt::format("{}. Nothing was changed: put a copy of the file back, or move it away "
+                            "to begin anew",
+                            event.error().message));
+  }
+  event->sequence = sequence;
+  return event;
+}
+
+Result<void> SqliteJournal::replay(const std::function<void(const JobEvent&)>& each) const {
+  // First the numbers, which are small, then each event by its number: in order, and never all in
+  // memory.
+  auto wanted = database_.prepare(
+      "SELECT sequence FROM events WHERE job IN ("
+      "  SELECT id FROM jobs WHERE ended_s IS NULL UNION ALL "
+      "  SELECT id FROM (SELECT id FROM jobs WHERE ended_s IS NOT NULL "
+      "                  ORDER BY ended_s DESC, id DESC LIMIT ?))");
+  if (wanted) {
+    wanted->bind(0, static_cast<std::int64_t>(options_.replay_ended));
+  }
+  std::vector<std::int64_t> sequences;
+  auto listed = for_rows(wanted, [&](const SqlStatement& row) -> Result<void> {
+    sequences.push_back(row.integer(0));
+    return {};
+  });
+  if (!listed) {
+    return listed;
+  }
+  std::ranges::sort(sequences);
+  auto body = database_.prepare("SELECT body FROM events WHERE sequence = ?");
+  for (const std::int64_t sequence : sequences) {
+    if (body) {
+      body->bind(0, sequence);
+    }
+    auto read = for_rows(body, [&](const SqlStatement& row) -> Result<void> {
+      return read_event(sequence, row.text(0)).map([&](const JobEvent& event) { each(event); });
+    });
+    if (!read) {
+      return read;
+    }
+  }
+  return {};
+}
+
+Result<JobId> SqliteJournal::last_job() const {
+  return database_.number("SELECT coalesce(max(id), 0) FROM jobs");
+}
+
+Result<std::optional<RunEnd>> SqliteJournal::outcome(JobId job) const {
+  auto query = database_.prepare("SELECT end FROM jobs WHERE id = ? AND ended_s IS NOT NULL");
+  if (query) {
+    query->bind(0, job);
+  }
+  std::optional<RunEnd> end;
+  auto read = for_rows(query, [&](const SqlStatement& row) -> Result<void> {
+    return run_end(row.text(0)).map([&](RunEnd told) { end = told; });
+  });
+  return read.map([&] { return end; });
+}
+
+Result<std::optional<JobHistory>> SqliteJournal::history() const {
+  auto query = database_.prepare(
+      "SELECT workload, end, run_s, progress, peak_bytes FROM ("
+      "  SELECT rowid AS number, * FROM runs ORDER BY rowid DESC LIMIT ?) ORDER BY number");
+  if (query) {
+    query->bind(0, kRunsRemembered);
+  }
+  JobHistory history;
+  auto read = for_rows(query, [&](const SqlStatement& row) -> Result<void> {
+    return run_end(row.text(1)).map([&](RunEnd end) {
+      history.learn(
+          std::string(row.text(0)),
+          {.end = end,
+           .run_s = row.real(2),
+           .progress = row.real(3),
+           .peak_bytes = row.is_null(4)
+                             ? std::nullopt
+                             : std::optional(static_cast<std::uint64_t>(row.integer(4)))});
+    });
+  });
+  return read.map([&] { return std::optional(std::move(history)); });
+}
+
+Result<std::vector<EndedJob>> SqliteJournal::ended_jobs(const EndedJobQuery& query) const {
+  auto rows = database_.prepare(
+      "SELECT id, uid, user, name, workload, submitted_s, started_s, ended_s, end, reason FROM "
+      "jobs "
+      "WHERE ended_s IS NOT NULL AND (?1 IS NULL OR uid = ?1) AND (?2 IS NULL OR id < ?2) "
+      "ORDER BY id DESC LIMIT ?3");
+  if (rows) {
+    rows->bind(0, query.uid ? std::optional<std::int64_t>(*query.uid) : std::nullopt)
+        .bind(1, query.before)
+        .bind(2, static_cast<std::int64_t>(query.most));
+  }
+  std::vector<EndedJob> jobs;
+  auto read = for_rows(rows, [&](const SqlStatement& row) -> Result<void> {
+    return run_end(row.text(8)).map([&](RunEnd end) {
+      jobs.push_back({.id = row.integer(0),
+                      .owner = {.uid = static_cast<std::uint32_t>(row.integer(1)),
+                                .user = std::string(row.text(2))},
+                      .name = std::string(row.text(3)),
+                      .workload = std::string(row.text(4)),
+                      .submitted_s = row.real(5),
+                      .started_s = optional_number<double>(row, 6),
+                      .ended_s = row.real(7),
+                      .end = end,
+                      .reason = std::string(row.text(9))});
+    });
+  });
+  return read.map([&] { return std::move(jobs); });
+}
+
+Result<std::vector<JobEvent>> SqliteJournal::events_of(JobId job) const {
+  auto rows =
+      database_.prepare("SELECT sequence, body FROM events WHERE job = ? ORDER BY sequence");
+  if (rows) {
+    rows->bind(0, job);
+  }
+  std::vector<JobEvent> events;
+  auto read = for_rows(rows, [&](const SqlStatement& row) -> Result<void> {
+    return read_event(row.integer(0), row.text(1)).map([&](JobEvent&& event) {
+      events.push_back(std::move(event));
+    });
+  });
+  return read.map([&] { return std::move(events); });
+}
+
+Result<std::optional<JobRecord>> SqliteJournal::record_of(JobId job) const {
+  const auto events = events_of(job);
+  if (!events) {
+    return tl::unexpected(events.error());
+  }
+  if (events->empty()) {
+    return std::nullopt;
+  }
+  JobRecord record;
+  for (const JobEvent& event : *events) {
+    if (auto applied = apply(record, event); !applied) {
+      return tl::unexpected(applied.error());
+    }
+  }
+  return record;
+}
+
+}  // namespace carpool

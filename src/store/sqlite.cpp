@@ -1,0 +1,157 @@
+#include "store/sqlite.hpp"
+
+#include <sqlite3.h>
+
+#include <fmt/format.h>
+
+namespace carpool {
+namespace {
+
+constexpr int kBusyMs = 5000;  // somebody looks into the file with a tool of his own
+
+tl::unexpected<Error> database_error(sqlite3* database, std::string_view what) {
+  const char* file = database == nullptr ? nullptr : sqlite3_db_filename(database, "main");
+  const std::string where = file == nullptr ? std::string("database") : std::string(file);
+  const int code = database == nullptr ? SQLITE_NOMEM : sqlite3_errcode(database);
+  const char* words = database == nullptr ? "out of memory" : sqlite3_errmsg(database);
+  if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB) {
+    return fail(
+        ErrorCode::Corrupt,
+        fmt::format("{}: damaged, or not a database of SQLite ({}). Nothing was changed: move "
+                    "it away to begin anew, or put a copy of it back",
+                    where,
+                    words));
+  }
+  return fail(ErrorCode::Internal, fmt::format("{}: {}: {}", where, what, words));
+}
+
+}  // namespace
+
+void SqlStatement::Finalize::operator()(sqlite3_stmt* statement) const {
+  sqlite3_finalize(statement);
+}
+
+void SqlDatabase::Close::operator()(sqlite3* database) const {
+  sqlite3_close_v2(database);
+}
+
+SqlStatement& SqlStatement::bind(int parameter, std::int64_t value) {
+  sqlite3_bind_int64(statement_.get(), parameter + 1, value);
+  return *this;
+}
+
+SqlStatement& SqlStatement::bind(int parameter, double value) {
+  sqlite3_bind_double(statement_.get(), parameter + 1, value);
+  return *this;
+}
+
+SqlStatement& SqlStatement::bind(int parameter, std::string_view value) {
+  sqlite3_bind_text64(statement_.get(),
+                      parameter + 1,
+                      value.data() == nullptr ? "" : value.data(),
+                      value.size(),
+                      /*destructor=*/nullptr,  // SQLITE_STATIC
+                      SQLITE_UTF8);
+  return *this;
+}
+
+SqlStatement& SqlStatement::bind_null(int parameter) {
+  sqlite3_bind_null(statement_.get(), parameter + 1);
+  return *this;
+}
+
+Result<bool> SqlStatement::step() {
+  const int code = sqlite3_step(statement_.get());
+  if (code == SQLITE_ROW) {
+    return true;
+  }
+  if (code == SQLITE_DONE) {
+    sqlite3_reset(statement_.get());
+    return false;
+  }
+  auto problem = database_error(sqlite3_db_handle(statement_.get()), "a statement failed");
+  sqlite3_reset(statement_.get());
+  return problem;
+}
+
+Result<void> SqlStatement::run() {
+  return step().map([](bool /*row*/) {});
+}
+
+void SqlStatement::reset() {
+  sqlite3_reset(statement_.get());
+}
+
+bool SqlStatement::is_null(int column) const {
+  return sqlite3_column_type(statement_.get(), column) == SQLITE_NULL;
+}
+
+std::int64_t SqlStatement::integer(int column) const {
+  return sqlite3_column_int64(statement_.get(), column);
+}
+
+double SqlStatement::real(int column) const {
+  return sqlite3_column_double(statement_.get(), column);
+}
+
+std::string_view SqlStatement::text(int column) const {
+  const unsigned char* bytes = sqlite3_column_text(statement_.get(), column);
+  const int size = sqlite3_column_bytes(statement_.get(), column);
+  return bytes == nullptr ? std::string_view()
+                          : std::string_view(reinterpret_cast<const char*>(bytes),
+                                             static_cast<std::size_t>(size));
+}
+
+Result<SqlDatabase> SqlDatabase::open(const std::filesystem::path& path) {
+  SqlDatabase opened;
+  sqlite3* database = nullptr;
+  const int code = sqlite3_open_v2(path.c_str(),
+                                   &database,
+                                   SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
+                                   nullptr);
+  opened.database_.reset(database);
+  if (code != SQLITE_OK) {
+    return fail(ErrorCode::Internal,
+                fmt::format("{}: cannot be opened: {}",
+                            path.string(),
+                            database == nullptr ? "out of memory" : sqlite3_errmsg(database)));
+  }
+  sqlite3_busy_timeout(database, kBusyMs);
+  return opened;
+}
+
+Result<void> SqlDatabase::execute(const std::string& statements) {
+  if (sqlite3_exec(database_.get(), statements.c_str(), nullptr, nullptr, nullptr) != SQLITE_OK) {
+    return database_error(database_.get(), "a statement failed");
+  }
+  return {};
+}
+
+Result<SqlStatement> SqlDatabase::prepare(std::string_view statement) const {
+  SqlStatement prepared;
+  sqlite3_stmt* handle = nullptr;
+  if (sqlite3_prepare_v3(database_.get(),
+                         statement.data(),
+                         static_cast<int>(statement.size()),
+                         SQLITE_PREPARE_PERSISTENT,
+                         &handle,
+                         nullptr) != SQLITE_OK) {
+    return database_error(database_.get(), "a statement is refused");
+  }
+  prepared.statement_.reset(handle);
+  return prepared;
+}
+
+Result<std::int64_t> SqlDatabase::number(std::string_view query) const {
+  auto statement = prepare(query);
+  if (!statement) {
+    return tl::unexpected(statement.error());
+  }
+  return statement->step().map([&](bool row) { return row ? statement->integer(0) : 0; });
+}
+
+std::int64_t SqlDatabase::last_row() const {
+  return sqlite3_last_insert_rowid(database_.get());
+}
+
+}  // namespace carpool

@@ -1,0 +1,261 @@
+#include "store/sqlite_journal.hpp"
+
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <random>
+#include <string>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <gtest/gtest.h>
+
+#include "base/child_process.hpp"
+#include "base/clock.hpp"
+#include "base/file.hpp"
+#include "schedule/job_json.hpp"
+#include "store/schema.hpp"
+
+namespace carpool {
+namespace {
+
+class SqliteJournalTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (std::filesystem::temp_directory_path() / "carpool-store-XXXXXX").string();
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  [[nodiscard]] std::unique_ptr<SqliteJournal> open(std::size_t replay_ended = 1000) const {
+    auto journal = SqliteJournal::open(folder_, {.replay_ended = replay_ended});
+    EXPECT_TRUE(journal) << journal.error().message;
+    return journal ? std::move(*journal) : nullptr;
+  }
+  [[nodiscard]] std::string refusal() const {
+    const auto journal = SqliteJournal::open(folder_, {});
+    return journal ? std::string() : journal.error().message;
+  }
+
+  std::filesystem::path folder_;
+};
+
+JobEvent event(JobId job, double at_s, decltype(JobEvent::what) what) {
+  return {.job = job, .at_s = at_s, .what = std::move(what)};
+}
+
+JobEvent submitted(JobId job, double at_s, const std::string& workload = "w") {
+  return event(job,
+               at_s,
+               JobSubmitted{.spec = {.name = "n", .argv = {"a"}, .workload = workload},
+                            .owner = {.uid = 1000, .user = "u"}});
+}
+
+// A job that was submitted, ran for 100 s and ended.
+std::vector<JobEvent> whole_life(JobId job, double at_s, RunEnd end = RunEnd::Succeeded) {
+  return {
+      submitted(job, at_s),
+      event(job, at_s + 1.0, JobStarted{.attempt = 1, .gpus = {0}}),
+      event(job, at_s + 101.0, JobEnded{.attempt = 1, .exit = {.end = end}, .peak_bytes = 1000}),
+      event(job, at_s + 101.0, JobClosed{.end = end, .reason = "r"})};
+}
+
+std::vector<JobEvent> replayed(const SqliteJournal& journal) {
+  std::vector<JobEvent> events;
+  EXPECT_TRUE(journal.replay([&](const JobEvent& one) { events.push_back(one); }));
+  return events;
+}
+
+TEST_F(SqliteJournalTest, EventsComeBackInOrderAfterReopening) {
+  std::vector<JobEvent> events = {submitted(1, 0.5), submitted(2, 0.5), event(1, 1.0, JobHeld{})};
+  {
+    const auto journal = open();
+    ASSERT_TRUE(journal->append(events));
+    EXPECT_EQ(events[2].sequence, 3);
+  }
+  const auto read = replayed(*open());
+  ASSERT_EQ(read.size(), 3U);
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    EXPECT_EQ(read[i].sequence, events[i].sequence);
+    EXPECT_EQ(event_line(read[i]), event_line(events[i]));
+  }
+}
+
+TEST_F(SqliteJournalTest, AppendIsAllOrNothing) {
+  const auto journal = open();
+  std::vector<JobEvent> events = {submitted(1, 0.0), submitted(1, 0.0)};  // one id twice
+  EXPECT_FALSE(journal->append(events));
+  EXPECT_EQ(events[0].sequence, 0);
+  EXPECT_TRUE(replayed(*journal).empty());
+  events.pop_back();
+  EXPECT_TRUE(journal->append(events));
+}
+
+TEST_F(SqliteJournalTest, OfEndedJobsOnlyTheLatestAreReplayedAndTheRestIsStillKnown) {
+  {
+    const auto journal = open();
+    for (JobId job = 1; job <= 5; ++job) {
+      auto life = whole_life(
+          job, static_cast<double>(job) * 1000.0, job == 2 ? RunEnd::Failed : RunEnd::Succeeded);
+      ASSERT_TRUE(journal->append(life));
+    }
+    std::vector<JobEvent> alive = {submitted(6, 9000.0)};
+    ASSERT_TRUE(journal->append(alive));
+  }
+  const auto journal = open(/*replay_ended=*/2);
+  const auto events = replayed(*journal);
+  EXPECT_EQ(events.size(), 9U);  // of jobs 4, 5 and 6
+  EXPECT_EQ(events.front().job, 4);
+  EXPECT_EQ(*journal->last_job(), 6);
+  EXPECT_EQ(**journal->outcome(1), RunEnd::Succeeded);
+  EXPECT_EQ(**journal->outcome(2), RunEnd::Failed);
+  EXPECT_FALSE(journal->outcome(6)->has_value());
+  EXPECT_FALSE(journal->outcome(7)->has_value());
+  const auto record = journal->record_of(1);
+  ASSERT_TRUE(record && *record);
+  EXPECT_EQ((*record)->code(), "CD");
+  EXPECT_EQ(journal->events_of(1)->size(), 4U);
+  EXPECT_FALSE(journal->record_of(77)->has_value());
+}
+
+TEST_F(SqliteJournalTest, HistoryListsEndedJobsNewestFirst) {
+  const auto journal = open();
+  for (JobId job = 1; job <= 3; ++job) {
+    auto life = whole_life(job, static_cast<double>(job) * 1000.0);
+    ASSERT_TRUE(journal->append(life));
+  }
+  const auto all = journal->ended_jobs({.most = 2});
+  ASSERT_TRUE(all);
+  ASSERT_EQ(all->size(), 2U);
+  EXPECT_EQ(all->front().id, 3);
+  EXPECT_EQ(all->front().owner.user, "u");
+  EXPECT_DOUBLE_EQ(*all->front().started_s, 3001.0);
+  EXPECT_EQ(journal->ended_jobs({.before = 3})->front().id, 2);
+  EXPECT_TRUE(journal->ended_jobs({.uid = 5})->empty());
+}
+
+TEST_F(SqliteJournalTest, WhatRunsTookIsRemembered) {
+  {
+    const auto journal = open();
+    auto life = whole_life(1, 0.0);
+    ASSERT_TRUE(journal->append(life));
+  }
+  const auto history = open(/*replay_ended=*/0)->history();
+  ASSERT_TRUE(history && *history);
+  EXPECT_EQ((*history)->need_bytes("w"), 1050U);
+  EXPECT_DOUBLE_EQ(*(*history)->runtime_s("w"), 100.0);
+}
+
+TEST_F(SqliteJournalTest, TwoServersNeverShareAFolder) {
+  const auto first = open();
+  EXPECT_NE(refusal().find(fmt::format("process {}", getpid())), std::string::npos);
+}
+
+TEST_F(SqliteJournalTest, FileOfANewerVersionIsRefusedAndLeftAlone) {
+  open().reset();
+  {
+    auto database = SqlDatabase::open(folder_ / "jobs.sqlite");
+    ASSERT_TRUE(database->execute("INSERT INTO migrations VALUES(99, 'later')"));
+  }
+  EXPECT_NE(refusal().find("newer Carpool"), std::string::npos);
+  auto database = SqlDatabase::open(folder_ / "jobs.sqlite");
+  EXPECT_EQ(*database->number("SELECT max(version) FROM migrations"), 99);
+}
+
+TEST_F(SqliteJournalTest, WhatIsNoDatabaseIsRefusedAndLeftAlone) {
+  const std::string text(5000, 'x');
+  ASSERT_TRUE(write_file(folder_ / "jobs.sqlite", text));
+  EXPECT_NE(refusal().find("move it away"), std::string::npos);
+  EXPECT_EQ(*read_file(folder_ / "jobs.sqlite"), text);
+}
+
+TEST_F(SqliteJournalTest, DatabaseOfAnotherProgramIsRefused) {
+  {
+    auto database = SqlDatabase::open(folder_ / "jobs.sqlite");
+    ASSERT_TRUE(database->execute("CREATE TABLE theirs(a)"));
+  }
+  EXPECT_NE(refusal().find("another program"), std::string::npos);
+}
+
+TEST_F(SqliteJournalTest, DamagedEventIsNamed) {
+  {
+    const auto journal = open();
+    std::vector<JobEvent> events = {submitted(1, 0.0)};
+    ASSERT_TRUE(journal->append(events));
+  }
+  {
+    auto database = SqlDatabase::open(folder_ / "jobs.sqlite");
+    ASSERT_TRUE(database->execute("UPDATE events SET body = '{\"job\":1}'"));
+  }
+  const auto result = open()->replay([](const JobEvent& /*event*/) {});
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, ErrorCode::Corrupt);
+  EXPECT_NE(result.error().message.find("event 1"), std::string::npos);
+}
+
+TEST_F(SqliteJournalTest, FolderThatIsNotThereIsAnError) {
+  const auto journal = SqliteJournal::open(folder_ / "nowhere", {});
+  ASSERT_FALSE(journal);
+  EXPECT_NE(journal.error().message.find("nowhere"), std::string::npos);
+}
+
+// The child appends batches of two events and says so on a pipe after each.
+[[noreturn]] void append_for_ever(const std::filesystem::path& folder, int pipe) {
+  auto journal = SqliteJournal::open(folder, {});
+  const JobId first = journal ? *(*journal)->last_job() + 1 : 0;
+  for (JobId job = first; journal; ++job) {
+    std::vector<JobEvent> events = {submitted(job, 1.0), event(job, 1.0, JobHeld{})};
+    if (!(*journal)->append(events) || ::write(pipe, &job, sizeof job) != sizeof job) {
+      break;
+    }
+  }
+  _exit(1);
+}
+
+TEST_F(SqliteJournalTest, WhatWasAcknowledgedSurvivesKillMinusNine) {
+  std::mt19937 random(7);
+  JobId acknowledged = 0;
+  for (int round = 0; round < 10; ++round) {
+    std::array<int, 2> pipe{};
+    ASSERT_EQ(::pipe(pipe.data()), 0);
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      ::close(pipe[0]);
+      append_for_ever(folder_, pipe[1]);
+    }
+    ::close(pipe[1]);
+    // Killed while it writes, at another moment each time.
+    const int batches = 1 + static_cast<int>(random() % 8);
+    for (int i = 0; i < batches; ++i) {
+      ASSERT_EQ(::read(pipe[0], &acknowledged, sizeof acknowledged),
+                static_cast<ssize_t>(sizeof acknowledged));
+    }
+    pause_for(std::chrono::microseconds(random() % 3000));
+    ASSERT_EQ(::kill(child, SIGKILL), 0);
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    JobId told = 0;
+    while (::read(pipe[0], &told, sizeof told) == static_cast<ssize_t>(sizeof told)) {
+      acknowledged = told;
+    }
+    ::close(pipe[0]);
+
+    const auto journal = open();
+    ASSERT_NE(journal, nullptr);
+    const auto events = replayed(*journal);
+    EXPECT_EQ(events.size() % 2, 0U) << "half a batch";
+    ASSERT_GE(static_cast<JobId>(events.size() / 2), acknowledged);
+    for (std::size_t i = 0; i < events.size(); ++i) {
+      EXPECT_EQ(events[i].job, static_cast<JobId>(i / 2) + 1);
+      EXPECT_EQ(events[i].sequence, static_cast<std::int64_t>(i) + 1);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace carpool

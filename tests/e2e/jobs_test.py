@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+"""The life of jobs under a real server: submitted, run, watched, stopped, recovered."""
+
+import os
+import pathlib
+import signal
+import subprocess
+import unittest
+
+import cli
+import server
+
+PYTORCH = ("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total "
+           "capacity of 79.10 GiB of which 1.00 GiB is free. Including non-PyTorch memory, this "
+           "process has 6.00 GiB memory in use. Of the allocated memory 5.50 GiB is allocated by "
+           "PyTorch, and 0.10 GiB is reserved by PyTorch but unallocated.")
+
+
+class Jobs(server.ServerTest):
+    def setUp(self):
+        super().setUp()
+        self.start()
+
+    def test_a_command_runs_where_it_was_submitted_and_its_output_comes_back(self):
+        done = self.carpool("submit", "--wait", "--mem", "1G", "--", "sh", "-c",
+                            "pwd; echo $CUDA_VISIBLE_DEVICES; echo trouble >&2")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        logs = self.carpool("logs", "1")
+        self.assertTrue(logs.stdout.startswith(f"{self.folder}\nGPU-"), logs.stdout)
+        self.assertEqual(logs.stderr, "trouble\n")
+
+    def test_wait_returns_the_jobs_own_code_or_its_signal(self):
+        for script, code in (("exit 7", 7), ("kill -TERM $$", 143)):
+            done = self.carpool("submit", "--wait", "--mem", "1G", "--", "sh", "-c", script)
+            self.assertEqual(done.returncode, code, done.stderr)
+        self.assertEqual(self.carpool("wait", "1", "2").returncode, 143)
+
+    def test_what_cannot_start_fails_with_its_reason(self):
+        done = self.carpool("submit", "--wait", "--mem", "1G", "--", "/no/such/program")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("/no/such/program", done.stderr)
+
+    def test_cancel_ends_a_running_job_and_takes_a_waiting_one_out(self):
+        running = self.submit("--gpus", "2", "--", "sleep", "600")
+        self.await_state(running, "running")
+        waiting = self.submit("--gpus", "2", "--", "sleep", "600")
+        self.succeeds("cancel", waiting, running)
+        self.assertEqual(self.await_end(waiting)["state"], "cancelled")
+        self.assertEqual(self.await_end(running)["signal"], signal.SIGTERM)
+
+    def test_a_job_past_its_time_is_ended(self):
+        job = self.submit("--mem", "1G", "--time", "1s", "--", "sleep", "600")
+        ended = self.await_end(job)
+        self.assertEqual((ended["end"], ended["code"]), ("time-limit", "TO"))
+
+    def test_hold_release_and_requeue(self):
+        first = self.submit("--exclusive", "--gpus", "2", "--", "sleep", "600")
+        self.await_state(first, "running")
+        second = self.submit("--mem", "1G", "--", "true")
+        self.succeeds("hold", second)
+        self.assertEqual(self.job(second)["code"], "H")
+        self.succeeds("requeue", first)
+        server.until(lambda: len(self.job(first)["attempts"]) == 2, "a second attempt")
+        self.succeeds("cancel", first)
+        self.await_end(first)
+        self.assertEqual(self.job(second)["state"], "held")
+        self.succeeds("release", second)
+        self.assertEqual(self.await_end(second)["state"], "succeeded")
+
+    def test_jobs_wait_for_others_and_arrays_know_their_index(self):
+        first = self.submit("--mem", "1G", "--", "sh", "-c", "echo first >> order")
+        second = self.submit("--after", first, "--mem", "1G", "--", "sh", "-c", "echo second >> order")
+        self.await_end(second)
+        self.assertEqual((self.folder / "order").read_text(), "first\nsecond\n")
+        numbers = self.succeeds("submit", "--parsable", "--array", "3-5", "--mem", "1G", "--", "sh",
+                                "-c", "touch index.$CARPOOL_ARRAY_INDEX").split()
+        self.assertEqual(self.carpool("wait", *numbers).returncode, 0)
+        self.assertEqual(sorted(p.name for p in self.folder.glob("index.*")),
+                         ["index.3", "index.4", "index.5"])
+
+    def test_out_of_memory_is_tried_again_at_once_with_what_the_message_asks_for(self):
+        script = self.write("train.sh", f"""
+            if [ "$CARPOOL_ATTEMPT" = 1 ]; then echo '{PYTORCH}' >&2; exit 1; fi
+            echo trained
+        """)
+        job = self.submit("--mem", "4G", "--", "sh", script)
+        other = self.submit("--mem", "1G", "--", "true")
+        ended = self.await_end(job)
+        self.assertEqual(ended["state"], "succeeded")
+        self.assertEqual([a["end"] for a in ended["attempts"]], ["out-of-memory", "succeeded"])
+        self.assertGreaterEqual(ended["attempts"][1]["reserved_bytes"], 8 << 30)
+        self.assertLess(ended["attempts"][1]["reserved_bytes"], 16 << 30)
+        self.assertEqual(self.await_end(other)["state"], "succeeded")
+
+    def test_an_ordinary_failure_is_not_tried_again_even_with_oom_in_its_path(self):
+        folder = self.folder / "OOM"
+        folder.mkdir()
+        job = self.submit("--mem", "1G", "--", "sh", folder / "unsuccessful OOM.sh")
+        ended = self.await_end(job)
+        self.assertEqual((ended["state"], ended["end"], len(ended["attempts"])), ("failed", "failed", 1))
+
+    def test_a_failing_job_is_retried_as_often_as_asked(self):
+        job = self.submit("--mem", "1G", "--retries", "2", "--", "sh", "-c", "echo x >> tries; exit 1")
+        self.assertEqual(self.await_end(job)["state"], "failed")
+        self.assertEqual((self.folder / "tries").read_text(), "x\nx\nx\n")
+
+    def test_follow_shows_output_as_it_comes(self):
+        job = self.submit("--mem", "1G", "--", "sh", "-c",
+                          "echo one; while [ ! -e go ]; do sleep 0.05; done; echo two")
+        with subprocess.Popen([cli.PROGRAM, "logs", "-f", str(job)], stdout=subprocess.PIPE, text=True,
+                              env=cli.environment(self.folder, **self.surroundings())) as reading:
+            self.assertEqual(reading.stdout.readline(), "one\n")
+            self.write("go", "")
+            self.assertEqual(reading.stdout.read(), "two\n")
+
+    def test_explain_says_what_binds_and_what_would_help(self):
+        large = self.submit("--mem", "70G", "--gpus", "2", "--", "sleep", "600")
+        self.await_state(large, "running")
+        waiting = self.submit("--mem", "60G", "--", "true")
+        why = server.until(lambda: (e := self.prints_json("explain", waiting)).get("constraint") and e,
+                           "a decision")
+        self.assertEqual(len(why["candidates"]), 2)
+        self.assertIn("reason", why)
+        self.assertIn("GPU 1:", self.succeeds("explain", waiting))
+        self.succeeds("cancel", large, waiting)
+
+    def test_two_small_jobs_share_a_gpu_under_mps_and_know_their_daemon(self):
+        jobs = [self.submit("--mem", "1G", "--", "sh", "-c",
+                            "echo $CUDA_MPS_PIPE_DIRECTORY; while [ ! -e go ]; do sleep 0.05; done")
+                for _ in range(3)]
+        views = [self.await_state(job, "running") for job in jobs]
+        shared = [v for v in views if v["mechanism"] == "mps"]
+        self.write("go", "")
+        for job in jobs:
+            self.assertEqual(self.await_end(job)["state"], "succeeded", self.job(job))
+        for view in shared:
+            self.assertIn("/mps/", self.carpool("logs", view["id"]).stdout)
+
+    def test_a_foreign_process_is_seen(self):
+        stranger = subprocess.Popen(["sleep", "600"])
+        self.addCleanup(stranger.wait)
+        self.addCleanup(stranger.kill)
+        self.settings.write_text(f"gpus = 2\nmemory_used = 0\nprocesses =\n"
+                                 f"gpu1.processes = {stranger.pid}:1073741824\n")
+        gpus = server.until(lambda: (g := self.get("/v1/gpus")["gpus"])[1]["foreign"] and g, "it")
+        self.assertEqual(gpus[1]["foreign_bytes"], 1 << 30)
+        self.assertFalse(gpus[0]["foreign"])
+
+    def test_a_drained_server_starts_nothing_until_told(self):
+        self.succeeds("drain", "--wait")
+        job = self.submit("--mem", "1G", "--", "true")
+        self.assertEqual(self.job(job)["state"], "queued")
+        self.succeeds("drain", "--undo")
+        self.assertEqual(self.await_end(job)["state"], "succeeded")
+
+
+class Restart(server.ServerTest):
+    def test_jobs_survive_a_server_that_is_stopped_and_one_that_is_killed(self):
+        self.start()
+        script = "echo $CARPOOL_ATTEMPT >> ran; while [ ! -e go ]; do sleep 0.05; done; exit 3"
+        job = self.submit("--mem", "1G", "--", "sh", "-c", script)
+        self.await_state(job, "running")
+        self.stop_server()
+        self.start()
+        self.assertEqual(self.job(job)["state"], "running")
+        self.kill_server()
+        self.write("go", "")
+        guard = self.claims()[f"{job}.1"]
+        server.until(lambda: not pathlib.Path(f"/proc/{guard}").exists()
+                     or "Z" in pathlib.Path(f"/proc/{guard}/stat").read_text().split()[2], "its end")
+        self.start()
+        ended = self.await_end(job)
+        self.assertEqual((ended["state"], ended["exit_code"]), ("failed", 3))
+        self.assertEqual((self.folder / "ran").read_text(), "1\n")
+
+    def test_wait_outlives_a_restart(self):
+        self.start()
+        job = self.submit("--mem", "1G", "--", "sh", "-c", "while [ ! -e go ]; do sleep 0.05; done; exit 4")
+        with subprocess.Popen([cli.PROGRAM, "wait", str(job)], stderr=subprocess.DEVNULL,
+                              env=cli.environment(self.folder, **self.surroundings())) as waiting:
+            self.await_state(job, "running")
+            self.kill_server()
+            self.start()
+            self.write("go", "")
+            self.assertEqual(waiting.wait(server.PATIENCE_S), 4)
+
+    def test_a_second_server_in_the_same_folder_is_refused(self):
+        self.start()
+        self.refuses("serve", "--state", self.state, "--socket", self.folder / "other", says="carpool",
+                     code=self.carpool("serve", "--state", self.state, "--socket",
+                                       self.folder / "other").returncode)
+        self.assertTrue(self.answers())
+
+    def test_a_killed_guard_takes_its_job_with_it_and_the_job_is_run_again(self):
+        self.start()
+        job = self.submit("--mem", "1G", "--", "sh", "-c",
+                          "[ $CARPOOL_ATTEMPT = 2 ] && exit 0; sleep 600")
+        self.await_state(job, "running")
+        guard = server.until(lambda: self.claims().get(f"{job}.1"), "its guard")
+        os.kill(guard, signal.SIGKILL)
+        ended = self.await_end(job)
+        self.assertEqual([a["end"] for a in ended["attempts"]], ["lost", "succeeded"])
+
+
+if __name__ == "__main__":
+    unittest.main()

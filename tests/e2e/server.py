@@ -1,0 +1,141 @@
+"""A real server as a child process, on the GPUs of the stand-in for a driver.
+
+Every test has its own folders and socket; whatever it leaves running is ended.
+"""
+
+import contextlib
+import http.client
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import time
+
+import cli
+
+PATIENCE_S = 60
+
+
+class UnixConnection(http.client.HTTPConnection):
+    def __init__(self, path):
+        super().__init__("localhost", timeout=PATIENCE_S)
+        self.path = str(path)
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self.path)
+
+
+def until(condition, what, patience=PATIENCE_S):
+    """Waits for other processes; gives what the condition gave."""
+    end = time.monotonic() + patience
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > end:
+            raise AssertionError(f"waited {patience} s for {what}")
+        time.sleep(0.02)
+
+
+class ServerTest(cli.CarpoolTest):
+    GPUS = 2
+
+    def setUp(self):
+        super().setUp()
+        self.settings = self.write("nvml", f"gpus = {self.GPUS}\nmemory_used = 0\nprocesses =\n")
+        self.runtime = self.folder / "run"
+        self.runtime.mkdir(mode=0o700)
+        self.state = self.folder / "state"
+        self.socket = self.runtime / "s"
+        self.server = None
+        self.addCleanup(self.end_everything)
+
+    def surroundings(self, **more):
+        return {**cli.fake_driver(self.settings), **cli.FAKE_MPS, "CARPOOL_SOCKET": str(self.socket),
+                "XDG_RUNTIME_DIR": str(self.runtime), **more}
+
+    def carpool(self, *arguments, env=None, **options):
+        return super().carpool(*arguments, env=self.surroundings(**(env or {})), **options)
+
+    def start(self, *options):
+        self.log = open(self.folder / "server.log", "ab")
+        self.addCleanup(self.log.close)
+        self.server = subprocess.Popen(
+            [cli.PROGRAM, "serve", "--state", str(self.state), "--stop-grace", "5", *options],
+            env=cli.environment(self.folder, **self.surroundings()), cwd=self.folder,
+            stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
+        until(self.answers, "the server to answer")
+        return self.server
+
+    def answers(self):
+        if self.server.poll() is not None:
+            raise AssertionError("the server ended: " + (self.folder / "server.log").read_text())
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            return self.request("GET", "/healthz")[0] == 200
+        return False
+
+    def request(self, method, path, body=None, headers=None):
+        connection = UnixConnection(self.socket)
+        try:
+            text = json.dumps(body) if isinstance(body, (dict, list)) else body
+            connection.request(method, path, text, headers or {})
+            response = connection.getresponse()
+            return response.status, response.read()
+        finally:
+            connection.close()
+
+    def get(self, path):
+        status, body = self.request("GET", path)
+        self.assertEqual(status, 200, body)
+        return json.loads(body)
+
+    def kill_server(self):
+        self.server.kill()
+        self.server.wait()
+
+    def stop_server(self):
+        self.server.send_signal(signal.SIGTERM)
+        self.assertEqual(self.server.wait(PATIENCE_S), 0, (self.folder / "server.log").read_text())
+
+    def submit(self, *arguments):
+        return int(self.succeeds("submit", "--parsable", *arguments))
+
+    def job(self, number):
+        return self.get(f"/v1/jobs/{number}")
+
+    def await_state(self, number, *states):
+        return until(lambda: (job := self.job(number))["state"] in states and job,
+                     f"job {number} to be {states}")
+
+    def await_end(self, number):
+        return self.await_state(number, "succeeded", "failed", "cancelled")
+
+    def claims(self):
+        """pid of the guard of every attempt that ever began."""
+        found = {}
+        for file in (self.state / "runs").glob("*/claim"):
+            with contextlib.suppress(OSError, ValueError):
+                claim = json.loads(file.read_text())
+                if not claim["abandoned"]:
+                    found[file.parent.name] = claim["pid"]
+        return found
+
+    def end_everything(self):
+        if self.server is not None and self.server.poll() is None:
+            self.server.kill()
+            self.server.wait()
+        own = str(self.state)
+        for process in pathlib.Path("/proc").iterdir():
+            if not process.name.isdigit() or int(process.name) == os.getpid():
+                continue
+            with contextlib.suppress(OSError):
+                arguments = (process / "cmdline").read_bytes()
+                variables = (process / "environ").read_bytes()
+                marked = (f"HOME={self.folder}\0".encode() in variables
+                          and (b"CARPOOL_RUN_ID=" in variables or b"\0guard\0" in arguments))
+                if marked or own.encode() in arguments:
+                    os.kill(int(process.name), signal.SIGKILL)

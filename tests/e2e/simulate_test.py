@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""carpool simulate and carpool policies: the same twice, true to what was published, strict with traces."""
+
+import shutil
+import unittest
+
+import cli
+
+TRACES = cli.ROOT / "data" / "carma-traces"
+HEADER = "submit_s,workload,solo_s,peak_mem_mib\n"
+
+BAD = {
+    "a missing column": ("submit_s,workload,solo_s\n1,a,2\n", ("trace.csv:1", "peak_mem_mib")),
+    "a time that is no number": (HEADER + "1,a,nan,3\n", ("trace.csv:2", "solo_s")),
+    "a time that is text": (HEADER + "soon,a,2,3\n", ("trace.csv:2", "submit_s", "soon")),
+    "a negative time": (HEADER + "1,a,2,3\n-1,a,2,3\n", ("trace.csv:3", "submit_s")),
+    "a run time of nothing": (HEADER + "1,a,0,3\n", ("trace.csv:2", "solo_s")),
+    "no memory": (HEADER + "1,a,2,0\n", ("trace.csv:2", "peak_mem_mib")),
+    "a ragged row": (HEADER + "1,a,2\n", ("trace.csv:2",)),
+    "no jobs": (HEADER, ("trace.csv", "without jobs")),
+    "nothing": ("", ("trace.csv",)),
+    "garbage": (b"\xff\xfe\0\1" * 100, ("trace.csv",)),
+    "more GPUs than there are": ("submit_s,workload,solo_s,peak_mem_mib,gpus\n1,a,2,3,9\n", ("job 1, a", "9", "4")),
+}
+WORDS = {
+    ("--policy", "magn"): ("magn", "magm"),
+    ("--policy", "magm@nobody"): ("nobody",),
+    ("--policy", "magm:guess"): ("guess", "oracle"),
+    ("--cluster", "4xB999"): ("B999", "A100-40"),
+    ("--cluster", "A100-40"): ("COUNTxGPU",),
+    ("--order", "random"): ("random", "fifo"),
+    ("--recovery", "none"): ("none", "reserve"),
+    ("--estimator", "guess"): ("guess", "gpumemnet"),
+    ("--co-run", "nowhere.model.json"): ("nowhere.model.json",),
+    ("--runtime-error", "2"): ("--runtime-error",),
+}
+
+
+class Simulate(cli.CarpoolTest):
+    def setUp(self):
+        super().setUp()
+        shutil.copy(TRACES / "trace_t1.csv", self.folder)
+
+    def test_gives_the_same_twice_and_every_figure_of_the_table_as_json(self):
+        arguments = ("simulate", "trace_t1.csv", "--runtime-error", "0.3", "--seeds", "2")
+        one, two = self.prints_json(*arguments), self.prints_json(*arguments)
+        self.assertEqual(one, two)
+        self.assertEqual([row["policy"] for row in one["rows"]], ["exclusive", "aegis:gpumemnet", "carpool"])
+        for row in one["rows"]:
+            self.assertLessEqual(row["makespan_s"]["least"], row["makespan_s"]["most"])
+            self.assertEqual(row["failed_jobs"]["most"], 0)
+            self.assertGreater(row["energy_mj"]["mean"], 0)
+        text = self.succeeds(*arguments)
+        for row in one["rows"]:
+            self.assertIn(format(row["makespan_s"]["mean"], ".0f"), text)
+
+    def test_ours_beats_the_published_way_on_traces_of_carma(self):
+        rows = {row["policy"]: row for row in self.prints_json(
+            "simulate", "trace_t1.csv", "--policy", "aegis:gpumemnet,carpool", "--runtime-error", "0.3",
+            "--seeds", "5")["rows"]}
+        ours, theirs = rows["carpool"], rows["aegis:gpumemnet"]
+        self.assertLess(ours["makespan_s"]["mean"], theirs["makespan_s"]["mean"])
+        self.assertLess(ours["mean_jct_s"]["mean"], 0.75 * theirs["mean_jct_s"]["mean"])
+        self.assertLess(ours["energy_mj"]["mean"], theirs["energy_mj"]["mean"])
+        self.assertEqual(ours["out_of_memory"]["most"], 0)
+
+    def test_agrees_with_published_runs(self):
+        answer = self.prints_json("simulate", "--validate", "aegis", "--seeds", "5")
+        self.assertEqual(len(answer["rows"]), 8)
+        self.assertEqual(sum(row["fitted_on"] for row in answer["rows"]), 1)
+        for row in answer["rows"]:
+            self.assertTrue(row["met"], row)
+
+    def test_writes_a_page_that_needs_nothing_else(self):
+        self.succeeds("simulate", "trace_t1.csv", "--policy", "carpool", "--report", "page.html")
+        page = (self.folder / "page.html").read_text()
+        self.assertIn("Who ran where", page)
+        self.assertNotIn("http://", page.replace("http://www.w3.org", ""))
+        self.succeeds("simulate", "trace_t1.csv", "--policy", "aegis:none", "--shuffle", "2", "--report", "page.html")
+        self.assertIn("over task orders", (self.folder / "page.html").read_text())
+
+    def test_makes_traces_that_it_reads(self):
+        self.succeeds("simulate", "--generate", "philly", "--jobs", "30", "--days", "0.1", "--seed", "3", "-o", "made.csv")
+        first = (self.folder / "made.csv").read_bytes()
+        self.succeeds("simulate", "--generate", "philly", "--jobs", "30", "--days", "0.1", "--seed", "3", "-o", "made.csv")
+        self.assertEqual(first, (self.folder / "made.csv").read_bytes())
+        self.assertEqual(self.prints_json("simulate", "made.csv", "--policy", "magm")["jobs"], 30)
+        self.refuses("simulate", "--generate", "venus", "-o", "made.csv", says="philly")
+        self.refuses("simulate", "--generate", "philly", says="-o")
+
+    def test_takes_speeds_from_a_model(self):
+        names = cli.write_part_of_bundled(self.folder / "part")
+        self.succeeds("train", "--data", "part", "-o", "part.model.json")
+        self.write("mine.csv", HEADER + "".join(f"{10 * i},{name},300,4000\n" for i, name in enumerate(names)))
+        answer = self.prints_json("simulate", "mine.csv", "--co-run", "part.model.json", "--data", "part",
+                                  "--cluster", "1x40GiB", "--policy", "exclusive,kace")
+        alone, shared = answer["rows"]
+        self.assertLess(shared["mean_wait_s"]["mean"], alone["mean_wait_s"]["mean"])
+
+    def test_refuses_bad_traces_with_file_and_line(self):
+        for what, (text, says) in BAD.items():
+            with self.subTest(what):
+                self.write("trace.csv", text)
+                self.refuses("simulate", "trace.csv", says=says)
+        self.refuses("simulate", "nowhere.csv", says="nowhere.csv")
+        self.refuses("simulate", says="TRACE.csv")
+
+    def test_refuses_words_that_it_does_not_know(self):
+        for arguments, says in WORDS.items():
+            with self.subTest(" ".join(arguments)):
+                self.refuses("simulate", "trace_t1.csv", *arguments, says=says)
+
+
+class Policies(cli.CarpoolTest):
+    def test_are_listed_with_orders_and_recovery_rules(self):
+        listed = self.prints_json("policies")
+        names = {entry["name"] for entry in listed["policies"]}
+        self.assertLessEqual({"carpool", "kace", "magm", "lug", "mug", "carma", "aegis", "exclusive"}, names)
+        self.assertEqual({entry["name"] for entry in listed["recovery"]}, {"reserve", "carma", "aegis"})
+        self.assertIn("carpool", self.succeeds("policies"))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,191 @@
+// A stand-in for libcupti.so.13: activity records that a fake program delivers, by the real
+// interface and with the real one's manners (buffers by callbacks, records only of enabled kinds).
+#include "fake_cupti.hpp"
+
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <set>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "gpu/cupti/abi.hpp"
+
+namespace carpool::cupti {
+namespace {
+
+// Beyond a year: a library that mixes up the two clocks is noticed.
+constexpr std::uint64_t kOwnClock = 40'000'000'000'000'000;
+
+struct State {
+  std::mutex mutex;
+  BufferRequested requested = nullptr;
+  BufferCompleted completed = nullptr;
+  Timestamp clock = nullptr;
+  std::set<Kind> enabled;
+  std::uint8_t* buffer = nullptr;
+  std::size_t size = 0;
+  std::size_t used = 0;
+  std::size_t dropped = 0;
+};
+
+State& state() {
+  static auto* const made = new State;
+  return *made;
+}
+
+int setting(const char* name, int otherwise) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? std::atoi(value) : otherwise;
+}
+
+std::size_t record_size(Kind kind) {
+  switch (kind) {
+    case kKindConcurrentKernel:
+      return sizeof(KernelRecord);
+    case kKindMemcpy:
+      return sizeof(MemcpyRecord);
+    case kKindMemset:
+      return sizeof(MemsetRecord);
+    default:
+      return 0;
+  }
+}
+
+void give_back(State& now) {
+  if (now.buffer != nullptr) {
+    now.completed(nullptr, 0, std::exchange(now.buffer, nullptr), now.size, now.used);
+    now.used = 0;
+  }
+}
+
+// CUPTI's own clock, where nobody has given it another.
+void move_to_own_clock(std::uint8_t* record) {
+  constexpr std::size_t kStart = offsetof(KernelRecord, start);
+  static_assert(kStart == offsetof(MemcpyRecord, start) && kStart == offsetof(MemsetRecord, start));
+  std::array<std::uint64_t, 2> times{};
+  std::memcpy(times.data(), record + kStart, sizeof(times));
+  times = {times[0] + kOwnClock, times[1] + kOwnClock};
+  std::memcpy(record + kStart, times.data(), sizeof(times));
+}
+
+}  // namespace
+
+// NOLINTBEGIN(readability-identifier-naming): the vendor's names
+extern "C" {
+
+void fake_cupti_deliver(const void* record, std::size_t size) {
+  State& now = state();
+  const std::lock_guard lock(now.mutex);
+  Kind kind = 0;
+  std::memcpy(&kind, record, sizeof(kind));
+  if (!now.enabled.contains(kind)) {
+    return;
+  }
+  if (now.buffer != nullptr && now.size - now.used < size) {
+    give_back(now);
+  }
+  if (now.buffer == nullptr) {
+    std::size_t most = 0;
+    now.requested(&now.buffer, &now.size, &most);
+  }
+  if (now.buffer == nullptr) {
+    ++now.dropped;
+    return;
+  }
+  std::memcpy(now.buffer + now.used, record, size);
+  if (now.clock == nullptr) {
+    move_to_own_clock(now.buffer + now.used);
+  }
+  now.used += size;
+}
+
+Code cuptiGetVersion(std::uint32_t* version) {
+  *version = static_cast<std::uint32_t>(setting("FAKE_CUPTI_VERSION", 130000));
+  return kSuccess;
+}
+
+Code cuptiGetResultString(Code code, const char** text) {
+  *text = code == kMultipleSubscribers ? "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED"
+                                       : "CUPTI_ERROR_OF_THE_FAKE";
+  return kSuccess;
+}
+
+Code cuptiSubscribe(Subscriber* subscriber, Callback callback, void* /*user*/) {
+  if (subscriber == nullptr || callback == nullptr) {
+    return kInvalidParameter;
+  }
+  return setting("FAKE_CUPTI_SUBSCRIBED", 0) != 0 ? kMultipleSubscribers : kSuccess;
+}
+
+Code cuptiActivityRegisterCallbacks(BufferRequested requested, BufferCompleted completed) {
+  state().requested = requested;
+  state().completed = completed;
+  return kSuccess;
+}
+
+Code cuptiActivityEnable(Kind kind) {
+  const int refusal = setting("FAKE_CUPTI_REFUSE", kSuccess);
+  if (refusal == kSuccess) {
+    const std::lock_guard lock(state().mutex);
+    state().enabled.insert(kind);
+  }
+  return refusal;
+}
+
+Code cuptiActivityDisable(Kind kind) {
+  const std::lock_guard lock(state().mutex);
+  state().enabled.erase(kind);
+  return kSuccess;
+}
+
+Code cuptiActivityGetNextRecord(std::uint8_t* buffer, std::size_t valid, void** record) {
+  auto* const before = static_cast<std::uint8_t*>(*record);
+  std::uint8_t* next = buffer;
+  if (before != nullptr) {
+    Kind kind = 0;
+    std::memcpy(&kind, before, sizeof(kind));
+    next = before + record_size(kind);
+  }
+  if (next >= buffer + valid) {
+    return kMaxLimitReached;
+  }
+  *record = next;
+  return kSuccess;
+}
+
+Code cuptiActivityGetNumDroppedRecords(void*, std::uint32_t, std::size_t* dropped) {
+  const std::lock_guard lock(state().mutex);
+  *dropped = std::exchange(state().dropped, 0);
+  return kSuccess;
+}
+
+#ifndef FAKE_CUPTI_BROKEN
+Code cuptiActivityFlushAll(std::uint32_t) {
+  const std::lock_guard lock(state().mutex);
+  give_back(state());
+  return kSuccess;
+}
+#endif
+
+Code cuptiActivitySetAttribute(std::uint32_t, std::size_t* size, void* value) {
+  return size != nullptr && value != nullptr ? kSuccess : kInvalidParameter;
+}
+
+#ifndef FAKE_CUPTI_OLD
+Code cuptiActivityRegisterTimestampCallback(Timestamp clock) {
+  state().clock = clock;
+  return kSuccess;
+}
+#endif
+
+Code cuptiGetTimestamp(std::uint64_t* at) {
+  *at = static_cast<std::uint64_t>(monotonic_ns()) + kOwnClock;
+  return kSuccess;
+}
+
+}  // extern "C"
+// NOLINTEND(readability-identifier-naming)
+}  // namespace carpool::cupti

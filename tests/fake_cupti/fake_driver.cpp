@@ -1,0 +1,178 @@
+#include "fake_driver.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <string_view>
+
+#include "fake_cupti.hpp"
+#include "gpu/cupti/nvtx_abi.hpp"
+
+namespace carpool::fake_cupti {
+namespace {
+
+// CUPTI as the injected library has loaded it, under either name.
+Deliver find_deliver() {
+  const char* named = std::getenv("CARPOOL_CUPTI_LIBRARY");
+  for (const char* name : {named, "libcupti.so.13", "libcupti.so.12"}) {
+    void* handle = name != nullptr ? ::dlopen(name, RTLD_NOW | RTLD_NOLOAD) : nullptr;
+    if (handle != nullptr) {
+      return reinterpret_cast<Deliver>(::dlsym(handle, kDeliver));
+    }
+  }
+  return nullptr;
+}
+
+template <class Record>
+void deliver(const Record& record) {
+  static const Deliver function = find_deliver();
+  if (function != nullptr) {
+    function(&record, sizeof(record));
+  }
+}
+
+// The slots of NVTX's two modules; a tool fills those that it wants.
+constexpr unsigned kSlots = 16;
+struct Module {
+  std::array<nvtx::Function, kSlots> functions{};
+  std::array<nvtx::Function*, kSlots> slots{};
+};
+
+Module& module_of(std::uint32_t number) {
+  static std::array<Module, 2> modules;
+  Module& chosen = modules.at(number == nvtx::kModuleCore ? 0 : 1);
+  std::transform(chosen.functions.begin(),
+                 chosen.functions.end(),
+                 chosen.slots.begin(),
+                 [](nvtx::Function& slot) { return &slot; });
+  return chosen;
+}
+
+int module_functions(std::uint32_t number, nvtx::FunctionTable* table, unsigned* count) {
+  *table = module_of(number).slots.data();
+  *count = kSlots;
+  return 1;
+}
+
+const void* export_table(std::uint32_t table) {
+  static const nvtx::Callbacks callbacks{sizeof(nvtx::Callbacks), &module_functions};
+  return table == nvtx::kTableCallbacks ? &callbacks : nullptr;
+}
+
+// As the first use of NVTX.
+bool load_nvtx_tool() {
+  const char* path = std::getenv("NVTX_INJECTION64_PATH");
+  void* handle = path != nullptr ? ::dlopen(path, RTLD_NOW) : nullptr;
+  if (handle == nullptr) {
+    return false;
+  }
+  using Initialize = int (*)(nvtx::GetExportTable);
+  const auto initialize = reinterpret_cast<Initialize>(::dlsym(handle, "InitializeInjectionNvtx2"));
+  return initialize != nullptr && initialize(&export_table) == 1;
+}
+
+nvtx::Function nvtx_function(unsigned slot) {
+  static const bool loaded = load_nvtx_tool();
+  return loaded ? module_of(nvtx::kModuleCore).functions.at(slot) : nullptr;
+}
+
+}  // namespace
+
+bool fake_cu_init() {
+  const char* path = std::getenv("CUDA_INJECTION64_PATH");
+  if (path == nullptr) {
+    return false;
+  }
+  void* handle = ::dlopen(path, RTLD_NOW);
+  if (handle == nullptr) {
+    std::fprintf(stderr, "%s\n", ::dlerror());
+    return false;
+  }
+  const auto initialize = reinterpret_cast<int (*)()>(::dlsym(handle, "InitializeInjection"));
+  return initialize != nullptr && initialize() == 1;
+}
+
+void launch(const cupti::KernelRecord& record) {
+  deliver(record);
+}
+
+void copy(const cupti::MemcpyRecord& record) {
+  deliver(record);
+}
+
+void set_memory(const cupti::MemsetRecord& record) {
+  deliver(record);
+}
+
+void push_range(const char* name) {
+  if (const auto function = nvtx_function(nvtx::kRangePushA); function != nullptr) {
+    (void)reinterpret_cast<int (*)(const char*)>(function)(name);
+  }
+}
+
+void pop_range() {
+  if (const auto function = nvtx_function(nvtx::kRangePop); function != nullptr) {
+    (void)reinterpret_cast<int (*)()>(function)();
+  }
+}
+
+}  // namespace carpool::fake_cupti
+
+// The driver's functions that the library asks for; the program exports them.
+// NOLINTBEGIN(readability-identifier-naming): the vendor's names
+extern "C" {
+
+int cuDeviceGetCount(int* count) {
+  *count = 1;
+  return 0;
+}
+
+int cuDeviceGetAttribute(int* value, int attribute, int /*device*/) {
+  namespace cupti = carpool::cupti;
+  switch (attribute) {
+    case cupti::kDeviceSmCount:
+      *value = 132;
+      break;
+    case cupti::kDeviceComputeMajor:
+      *value = 9;
+      break;
+    case cupti::kDeviceWarpSize:
+      *value = 32;
+      break;
+    case cupti::kDeviceThreadsPerSm:
+      *value = 2048;
+      break;
+    case cupti::kDeviceBlocksPerSm:
+      *value = 32;
+      break;
+    case cupti::kDeviceRegistersPerSm:
+      *value = 65536;
+      break;
+    case cupti::kDeviceSharedPerSm:
+      *value = 233472;
+      break;
+    case cupti::kDeviceReservedSharedPerBlock:
+      *value = 1024;
+      break;
+    default:
+      *value = 0;
+      return 1;
+  }
+  return 0;
+}
+
+int cuDeviceGetName(char* name, int size, int /*device*/) {
+  std::snprintf(name, static_cast<std::size_t>(size), "Fake H200");
+  return 0;
+}
+
+int cuDeviceGetUuid_v2(void* uuid, int /*device*/) {
+  std::memset(uuid, 0xAB, 16);
+  return 0;
+}
+
+}  // extern "C"
+// NOLINTEND(readability-identifier-naming)

@@ -1,0 +1,56 @@
+// Any bytes as an activity file: the reader must answer with a trace in which every reference leads
+// somewhere and everything is sorted, or with an error that says something.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "gpu/cupti/activity_reader.hpp"
+
+namespace carpool {
+namespace {
+
+void require(bool condition) {
+  if (!condition) {
+    std::abort();
+  }
+}
+
+template <class Entries>
+void require_sorted(const Entries& entries) {
+  require(std::is_sorted(entries.begin(), entries.end(), [](const auto& a, const auto& b) {
+    return a.start_ns < b.start_ns;
+  }));
+}
+
+void feed(std::string_view bytes) {
+  const auto trace = parse_activity(bytes, "activity.1.bin");
+  if (!trace) {
+    require(trace.error().message.find("activity.1.bin") != std::string::npos);
+    return;
+  }
+  require_sorted(trace->launches);
+  require_sorted(trace->memory_operations);
+  require_sorted(trace->ranges);
+  require_sorted(trace->counter_samples);
+  for (const auto& launch : trace->launches) {
+    require(launch.kernel < trace->kernels.size() && launch.duration_ns >= 0);
+  }
+  for (const auto& sample : trace->counter_samples) {
+    require(sample.metric < trace->counter_sets.at(sample.set).metrics.size());
+  }
+  for (const auto& window : trace->windows) {
+    require(window.start_ns <= window.end_ns);
+  }
+  require(trace->complete == trace->end.has_value());
+}
+
+}  // namespace
+}  // namespace carpool
+
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer looks for this name
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  carpool::feed({reinterpret_cast<const char*>(data), size});
+  return 0;
+}

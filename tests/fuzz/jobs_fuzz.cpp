@@ -1,0 +1,69 @@
+// Any bytes as an event of the journal or as a job of the API: a value that is the same when
+// written and read again, or an error that says something. The first byte chooses: e event, j job.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include "schedule/job_json.hpp"
+#include "schedule/job_record.hpp"
+
+namespace carpool {
+namespace {
+
+void require(bool condition) {
+  if (!condition) {
+    std::abort();
+  }
+}
+
+void feed_event(std::string_view text) {
+  const auto event = parse_event(text, "event");
+  if (!event) {
+    require(event.error().message.starts_with("event: "));
+    return;
+  }
+  const std::string once = event_line(*event);
+  const auto again = parse_event(once, "event");
+  require(again.has_value() && event_line(*again) == once);
+  JobRecord record;
+  (void)apply(record, *event);
+}
+
+void feed_job(std::string_view text) {
+  const auto object = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (object.is_discarded()) {
+    return;
+  }
+  const auto job = job_from(object, "job");
+  if (!job) {
+    require(job.error().message.starts_with("job: "));
+    return;
+  }
+  const auto once = job_object(*job);
+  const auto again = job_from(once, "job");
+  require(again.has_value() && job_object(*again) == once);
+}
+
+void feed(std::string_view input) {
+  if (input.empty()) {
+    return;
+  }
+  if (input.front() == 'e') {
+    feed_event(input.substr(1));
+  } else if (input.front() == 'j') {
+    feed_job(input.substr(1));
+  }
+}
+
+}  // namespace
+}  // namespace carpool
+
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer looks for this name
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  carpool::feed({reinterpret_cast<const char*>(data), size});
+  return 0;
+}

@@ -1,0 +1,53 @@
+// Any bytes as an export of Nsight Compute and as a profile: what is read must be finite numbers in
+// a profile that is the same when written and read again, or an error that says something.
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "profile/ncu_csv.hpp"
+#include "profile/workload_profile.hpp"
+
+namespace carpool {
+namespace {
+
+void require(bool condition) {
+  if (!condition) {
+    std::abort();
+  }
+}
+
+void feed_export(std::string_view text) {
+  const auto launches = parse_ncu_csv(text, "a.csv");
+  if (!launches) {
+    require(launches.error().message.find("a.csv") != std::string::npos);
+    return;
+  }
+  (void)ncu_metrics(*launches, nullptr);
+}
+
+void feed_profile(std::string_view text) {
+  const auto profile = parse_profile(text, "a.json");
+  if (!profile) {
+    require(profile.error().message.find("a.json") != std::string::npos);
+    return;
+  }
+  for (const auto& [name, value] : profile->metrics) {
+    require(std::isfinite(value));
+  }
+  const std::string once = profile_json(*profile);
+  const auto again = parse_profile(once, "a.json");
+  require(again.has_value() && profile_json(*again) == once);
+}
+
+}  // namespace
+}  // namespace carpool
+
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer looks for this name
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  carpool::feed_export(text);
+  carpool::feed_profile(text);
+  return 0;
+}

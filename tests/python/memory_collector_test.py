@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""The collector of memory measurements, up to the point where it needs PyTorch."""
+import argparse
+import collections
+import contextlib
+import io
+import json
+import pathlib
+import sys
+import tempfile
+import unittest
+
+FOLDER = pathlib.Path(__file__).resolve().parents[2] / "workloads" / "memory"
+sys.path.insert(0, str(FOLDER))
+
+import collect  # noqa: E402
+import configurations  # noqa: E402
+
+
+class Configurations(unittest.TestCase):
+    def test_are_enough_distinct_and_always_the_same(self):
+        found = configurations.configurations()
+        self.assertGreaterEqual(len(found), 1200)
+        self.assertEqual(len({configurations.key_of(cfg) for cfg in found}), len(found))
+        self.assertEqual(found, configurations.configurations())
+        self.assertEqual(collections.Counter(cfg["fam"] for cfg in found), configurations.COUNTS)
+
+    def test_heads_divide_what_they_share(self):
+        for cfg in configurations.configurations():
+            if cfg["fam"] == "llm":
+                conf = cfg["conf"]
+                self.assertEqual(conf["hidden_size"] % conf["num_attention_heads"], 0)
+                self.assertEqual(conf["num_attention_heads"] % conf["num_key_value_heads"], 0)
+
+    def test_fresh_ones_are_some_of_each_family(self):
+        fresh = configurations.fresh_configurations()
+        self.assertEqual(len(fresh), configurations.FRESH)
+        self.assertEqual({cfg["fam"] for cfg in fresh}, set(configurations.COUNTS))
+
+    def test_convolutions_are_enough(self):
+        self.assertGreaterEqual(len(configurations.convolutions()), 300)
+
+
+class FakeWorker:
+    """Answers without PyTorch; dies at every tenth configuration."""
+
+    runs = 0
+
+    def __init__(self, options):
+        self.options = options
+
+    def run(self, cfg, seconds):
+        FakeWorker.runs += 1
+        if FakeWorker.runs % 10 == 0:
+            return None
+        collect.append(self.options.output / f"{self.options.part}.jsonl", {"cfg": cfg, "ok": 1})
+        return "done"
+
+    def end(self):
+        pass
+
+
+class Collect(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.output = pathlib.Path(self.folder.name)
+        self.real, collect.Worker = collect.Worker, FakeWorker
+        FakeWorker.runs = 0
+
+    def tearDown(self):
+        collect.Worker = self.real
+        self.folder.cleanup()
+
+    def collect(self, seconds):
+        options = argparse.Namespace(output=self.output, part="convolutions", seconds=seconds, cap=1.0)
+        with contextlib.redirect_stdout(io.StringIO()):
+            return collect.collect(options)
+
+    def test_runs_everything_once_and_notes_what_killed_a_worker(self):
+        self.assertEqual(self.collect(1000.0), 0)
+        total = len(configurations.convolutions())
+        rows = collect.read_rows(self.output / "convolutions.jsonl")
+        failed = collect.read_rows(self.output / "failed.jsonl")
+        self.assertEqual(len(rows) + len(failed), total)
+        self.assertEqual(len(failed), total // 10)
+        self.assertEqual(self.collect(1000.0), 0)
+        self.assertEqual(FakeWorker.runs, total)
+
+    def test_ends_when_the_time_is_up_and_goes_on_later(self):
+        self.assertEqual(self.collect(-1.0), 3)
+        self.assertEqual(FakeWorker.runs, 0)
+
+    def test_a_line_cut_short_is_run_again(self):
+        (self.output / "convolutions.jsonl").write_text(
+            json.dumps({"cfg": configurations.convolutions()[0], "ok": 1}) + "\n" + '{"cfg": {"n"')
+        self.assertEqual(self.collect(1000.0), 0)
+        rows = collect.read_rows(self.output / "convolutions.jsonl")
+        self.assertEqual(len(rows) + len(collect.read_rows(self.output / "failed.jsonl")),
+                         len(configurations.convolutions()))
+
+
+if __name__ == "__main__":
+    unittest.main()
