@@ -106,6 +106,12 @@ Result<ServerClient> ServerClient::connect(const ServerOptions& options) {
   if (!std::filesystem::exists(client.state_->socket, ignored)) {
     return client.state_->nobody();
   }
+  // What somebody else put there would hear our jobs, with their environment.
+  if (const auto& socket = client.state_->socket;
+      socket == personal_socket() && !(is_ours(socket) && is_ours(socket.parent_path()))) {
+    return invalid_input(
+        fmt::format("{} is another user's; name a server with --socket", socket.string()));
+  }
   return client;
 }
 

@@ -31,9 +31,10 @@ Result<std::unique_ptr<MemoryEstimator>> parse_estimator(std::string_view text,
   if (!envelope) {
     return tl::unexpected(envelope.error());
   }
-  if (envelope->at("kind") != kKind) {
-    return invalid_input(fmt::format(
-        "{} is a model of kind {} and no memory estimator", name, envelope->at("kind").dump()));
+  const std::string kind = envelope->at("kind").dump();
+  if (kind != nlohmann::json(kKind).dump()) {
+    return invalid_input(
+        fmt::format("{} is a model of kind {} and no memory estimator", name, kind));
   }
   auto estimator = CarpoolEstimator::from_json(envelope->at("params"));
   if (!estimator) {

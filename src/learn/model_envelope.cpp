@@ -11,7 +11,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view kFormat = "carpool-model";
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
 
 Result<json> check_envelope(json envelope, std::string_view name, std::string_view again) {
   if (envelope.at("format") != kFormat) {

@@ -12,9 +12,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view kFormat = "carpool-model";
-constexpr int kVersion = 2;
-
 json card_to_json(const ModelCard& card) {
   json out = {{"data_hash", card.data_hash},
               {"dataset", card.dataset},

@@ -71,7 +71,8 @@ Result<WatchedProgram> WatchedProgram::start(const ProgramRequest& request) {
       return tl::unexpected(made.error());
     }
     printed = std::move(*made);
-    command.environment["PYTHONUNBUFFERED"] = "1";  // lines are to come when they are printed
+    command.environment.insert_or_assign("PYTHONUNBUFFERED",
+                                         std::string(1, '1'));  // lines come when printed
   }
   std::optional<ProfileControl> control;
   if (request.library) {

@@ -36,7 +36,7 @@ Lane stack(const GanttChart& chart, std::size_t lane) {
       made.bars.push_back(i);
     }
   }
-  std::ranges::stable_sort(made.bars, {}, [&](std::size_t i) { return chart.bars[i].from; });
+  std::ranges::sort(made.bars, {}, [&](std::size_t i) { return std::pair(chart.bars[i].from, i); });
   std::vector<double> free_from;
   for (const std::size_t i : made.bars) {
     const auto found =

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numbers>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "dataset/csv.hpp"
 #include "simulate/draws.hpp"
 
 namespace carpool {
@@ -27,7 +27,9 @@ constexpr double kShortestRun = 60.0;
 constexpr double kLongestRun = 5.0 * kDay;
 
 // Turns of the draws.
-enum Turn : std::uint64_t { kArrival, kWorkload, kRunTime };
+constexpr std::uint64_t kArrival = 0;
+constexpr std::uint64_t kWorkload = 1;
+constexpr std::uint64_t kRunTime = 2;
 
 double rate(double at_s) {
   const double day = at_s / kDay;
@@ -61,17 +63,21 @@ class Arrivals {
   std::vector<double> sums_;
 };
 
-// The workloads as a trace in which each comes once: read and checked like any other.
-Result<Trace> read_workloads(const std::filesystem::path& folder) {
-  const std::filesystem::path path = folder / "aegis_philly60.csv";
-  auto trace = read_trace(path);
+// The workloads of AEGIS's own trace, each once: read and checked like any other.
+Result<std::vector<TraceJob>> read_workloads(const std::filesystem::path& folder) {
+  auto trace = read_trace(folder / "aegis_philly60.csv");
   if (!trace) {
-    return trace;
+    return tl::unexpected(trace.error());
   }
-  std::ranges::stable_sort(trace->jobs, {}, &TraceJob::workload);
-  const auto twice = std::ranges::unique(trace->jobs, {}, &TraceJob::workload);
-  trace->jobs.erase(twice.begin(), twice.end());
-  return trace;
+  std::map<std::string, TraceJob> by_name;
+  for (TraceJob& job : trace->jobs) {
+    by_name.insert_or_assign(job.workload, job);
+  }
+  std::vector<TraceJob> workloads;
+  for (auto& [name, job] : by_name) {
+    workloads.push_back(std::move(job));
+  }
+  return workloads;
 }
 
 }  // namespace
@@ -87,14 +93,14 @@ Result<Trace> generate_philly(const std::filesystem::path& folder,
   }
   const auto known = read_workloads(folder);
   if (!known) {
-    return known;
+    return tl::unexpected(known.error());
   }
   Trace trace{.name = fmt::format("philly-{}-{}", settings.jobs, settings.seed)};
   const Arrivals arrivals(settings.days * kDay);
-  const auto kinds = static_cast<double>(known->jobs.size());
+  const auto kinds = static_cast<double>(known->size());
   for (std::size_t i = 0; i < settings.jobs; ++i) {
     const auto kind = static_cast<std::size_t>(draw_uniform(settings.seed, i, kWorkload) * kinds);
-    TraceJob job = known->jobs[std::min(kind, known->jobs.size() - 1)];
+    TraceJob job = (*known)[std::min(kind, known->size() - 1)];
     job.submit_s = arrivals.at(draw_uniform(settings.seed, i, kArrival));
     job.alone_s =
         std::clamp(kMedianRun * std::exp(kRunSpread * draw_normal(settings.seed, i, kRunTime)),
@@ -102,7 +108,7 @@ Result<Trace> generate_philly(const std::filesystem::path& folder,
                    kLongestRun);
     trace.jobs.push_back(std::move(job));
   }
-  std::ranges::stable_sort(trace.jobs, {}, &TraceJob::submit_s);
+  sort_by_submission(trace);
   const double first = trace.jobs.front().submit_s;
   for (TraceJob& job : trace.jobs) {
     job.submit_s -= first;

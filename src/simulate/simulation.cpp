@@ -153,7 +153,7 @@ class Replay {
     return scheduler_.flush();
   }
 
-  std::optional<double> next_s() const {
+  [[nodiscard]] std::optional<double> next_s() const {
     std::optional<double> next = executor_.next_s();
     const auto consider = [&](double when) { next = std::min(next.value_or(when), when); };
     if (next_job_ < trace_.jobs.size()) {
@@ -165,7 +165,7 @@ class Replay {
     return next;
   }
 
-  Result<void> stuck() const {
+  [[nodiscard]] Result<void> stuck() const {
     for (const JobId id : scheduler_.jobs()) {
       if (const auto why = scheduler_.why_waiting(id)) {
         const std::size_t index = static_cast<std::size_t>(id) - 1;

@@ -49,7 +49,7 @@ class TraceReader {
     return {};
   }
 
-  Result<TraceJob> read(const CsvRow& row) const {
+  [[nodiscard]] Result<TraceJob> read(const CsvRow& row) const {
     TraceJob job{.workload = row.fields[workload_]};
     if (job.workload.empty()) {
       return table_.reject(row, workload_, "is empty; expected the name of a workload");
@@ -77,12 +77,12 @@ class TraceReader {
  private:
   static std::uint64_t mib(double value) { return static_cast<std::uint64_t>(value) * kMebibyte; }
 
-  Result<double> within(const CsvRow& row,
-                        std::size_t column,
-                        double least,
-                        double most,
-                        std::string_view expected) const {
-    const auto value = table_.number(row, column, expected);
+  [[nodiscard]] Result<double> within(const CsvRow& row,
+                                      std::size_t column,
+                                      double least,
+                                      double most,
+                                      std::string_view expected) const {
+    auto value = table_.number(row, column, expected);
     if (value && !(*value >= least && *value <= most)) {
       return table_.reject(
           row, column, fmt::format("{} is out of range; expected {}", *value, expected));
@@ -91,10 +91,10 @@ class TraceReader {
   }
 
   // Empty fields and missing columns are not said.
-  Result<std::optional<double>> maybe(const CsvRow& row,
-                                      std::string_view name,
-                                      double most,
-                                      std::string_view expected) const {
+  [[nodiscard]] Result<std::optional<double>> maybe(const CsvRow& row,
+                                                    std::string_view name,
+                                                    double most,
+                                                    std::string_view expected) const {
     const auto column = table_.find(name);
     if (!column || row.fields[*column].empty()) {
       return std::nullopt;
@@ -106,7 +106,7 @@ class TraceReader {
     return std::optional(*value);
   }
 
-  Result<void> read_optional(const CsvRow& row, TraceJob& job) const {
+  [[nodiscard]] Result<void> read_optional(const CsvRow& row, TraceJob& job) const {
     if (const auto column = table_.find("gpus"); column && !row.fields[*column].empty()) {
       const auto gpus = table_.integer(row, *column, "a number of GPUs", 1, kMostGpus);
       if (!gpus) {
@@ -153,6 +153,30 @@ class TraceReader {
   bool minutes_ = false;
 };
 
+Facts facts_of(const CsvTable& table, const CsvRow& row) {
+  Facts facts;
+  for (const auto& [name, value] : {std::pair("est_horus_mib", &facts.horus),
+                                    std::pair("est_faketensor_mib", &facts.faketensor),
+                                    std::pair("est_gpumemnet_mib", &facts.gpumemnet),
+                                    std::pair("early_mem_mib", &facts.early)}) {
+    const auto column = table.find(name);
+    const auto number = column ? parse_number(row.fields[*column]) : std::nullopt;
+    if (number && *number > 0.0) {
+      *value = static_cast<std::uint64_t>(*number) * kMebibyte;
+    }
+  }
+  return facts;
+}
+
+void fill_in(const Facts& facts, TraceJob& job) {
+  job.horus_bytes = job.horus_bytes ? job.horus_bytes : facts.horus;
+  job.faketensor_bytes = job.faketensor_bytes ? job.faketensor_bytes : facts.faketensor;
+  job.gpumemnet_bytes = job.gpumemnet_bytes ? job.gpumemnet_bytes : facts.gpumemnet;
+  if (facts.early && job.early_bytes == job.peak_bytes) {
+    job.early_bytes = std::min(*facts.early, job.peak_bytes);
+  }
+}
+
 // AEGIS's trace names workloads of which the estimates stand in a file of their own.
 Result<void> add_estimates(const std::filesystem::path& folder, Trace& trace) {
   const std::filesystem::path path = folder / "aegis_estimates.csv";
@@ -164,36 +188,17 @@ Result<void> add_estimates(const std::filesystem::path& folder, Trace& trace) {
   if (!table) {
     return tl::unexpected(table.error());
   }
+  const auto name = table->require("workload");
+  if (!name) {
+    return tl::unexpected(name.error());
+  }
   std::map<std::string, Facts> known;
   for (const CsvRow& row : table->rows) {
-    Facts facts;
-    for (const auto& [name, value] : {std::pair("est_horus_mib", &facts.horus),
-                                      std::pair("est_faketensor_mib", &facts.faketensor),
-                                      std::pair("est_gpumemnet_mib", &facts.gpumemnet),
-                                      std::pair("early_mem_mib", &facts.early)}) {
-      const auto column = table->find(name);
-      const auto number = column ? parse_number(row.fields[*column]) : std::nullopt;
-      if (number && *number > 0.0) {
-        *value = static_cast<std::uint64_t>(*number) * kMebibyte;
-      }
-    }
-    const auto name = table->require("workload");
-    if (!name) {
-      return tl::unexpected(name.error());
-    }
-    known.insert_or_assign(row.fields[*name], facts);
+    known.insert_or_assign(row.fields[*name], facts_of(*table, row));
   }
   for (TraceJob& job : trace.jobs) {
-    const auto found = known.find(job.workload);
-    if (found == known.end()) {
-      continue;
-    }
-    const Facts& facts = found->second;
-    job.horus_bytes = job.horus_bytes ? job.horus_bytes : facts.horus;
-    job.faketensor_bytes = job.faketensor_bytes ? job.faketensor_bytes : facts.faketensor;
-    job.gpumemnet_bytes = job.gpumemnet_bytes ? job.gpumemnet_bytes : facts.gpumemnet;
-    if (facts.early && job.early_bytes == job.peak_bytes) {
-      job.early_bytes = std::min(*facts.early, job.peak_bytes);
+    if (const auto found = known.find(job.workload); found != known.end()) {
+      fill_in(found->second, job);
     }
   }
   return {};
@@ -221,7 +226,7 @@ Result<Trace> parse_trace(std::string_view text, const std::string& file) {
   if (trace.jobs.empty()) {
     return invalid_input(fmt::format("{}: a trace without jobs", table->file));
   }
-  std::ranges::stable_sort(trace.jobs, {}, &TraceJob::submit_s);
+  sort_by_submission(trace);
   return trace;
 }
 
@@ -238,6 +243,20 @@ Result<Trace> read_trace(const std::filesystem::path& path) {
     return tl::unexpected(added.error());
   }
   return trace;
+}
+
+// Of equals the first stays the first.
+void sort_by_submission(Trace& trace) {
+  std::vector<std::pair<double, std::size_t>> order;
+  for (std::size_t i = 0; i < trace.jobs.size(); ++i) {
+    order.emplace_back(trace.jobs[i].submit_s, i);
+  }
+  std::ranges::sort(order);
+  std::vector<TraceJob> sorted;
+  for (const auto& [at, index] : order) {
+    sorted.push_back(std::move(trace.jobs[index]));
+  }
+  trace.jobs = std::move(sorted);
 }
 
 std::string trace_csv(const Trace& trace) {

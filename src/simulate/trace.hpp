@@ -45,6 +45,9 @@ struct Trace {
 // The same of a text, which errors call `file`.
 [[nodiscard]] Result<Trace> parse_trace(std::string_view text, const std::string& file);
 
+// By submit_s; of equals the first stays the first.
+void sort_by_submission(Trace& trace);
+
 // As read_trace reads it.
 [[nodiscard]] std::string trace_csv(const Trace& trace);
 
