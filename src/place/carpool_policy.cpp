@@ -49,14 +49,13 @@ class CarpoolChooser final : public Chooser {
         all_done_s_(all_done_s(cluster, pass.settings())) {}
 
   // One that alone takes as long as all the rest together would be the last to end.
-  bool urgent(const Candidate& job) const override {
+  [[nodiscard]] bool urgent(const Candidate& job) const override {
     return job.job->runtime_s && *job.job->runtime_s >= all_done_s_;
   }
 
   Chosen choose(const Candidate& job, const QueuePass& pass) override {
     const auto empty = empty_slot(job, pass);
-    const SlotChoice alone{
-        .slots = {empty.value_or(0)}, .progress = 1.0, .reason = "on an empty GPU"};
+    SlotChoice alone{.slots = {empty.value_or(0)}, .progress = 1.0, .reason = "on an empty GPU"};
     // Where there are not enough for all, an empty GPU is worth more to somebody who needs one.
     if (empty && pass.behind() <= pass.board().empty_slots()) {
       return alone;
@@ -80,7 +79,7 @@ class CarpoolChooser final : public Chooser {
     }
     return join(job, pass, *best.gaining, "the best predicted progress for all");
   }
-  bool looks_at_run_time() const override { return true; }
+  [[nodiscard]] bool looks_at_run_time() const override { return true; }
 
  private:
   struct Best {
@@ -197,6 +196,7 @@ class CarpoolChooser final : public Chooser {
              const Slot& slot,
              SlotChoice& choice) const {
     std::vector<CoRunMember> members;
+    members.reserve(slot.members() + 1);
     for (const Resident& resident : slot.view->residents) {
       members.push_back({.workload = resident.workload, .thread_limit = resident.thread_limit});
     }
@@ -231,8 +231,8 @@ class CarpoolPolicy final : public PlacementPolicy {
  public:
   explicit CarpoolPolicy(const PolicySettings& settings) : settings_(settings) {}
 
-  PlacementDecision decide(const ClusterSnapshot& cluster,
-                           const CoRunModel& co_run) const override {
+  [[nodiscard]] PlacementDecision decide(const ClusterSnapshot& cluster,
+                                         const CoRunModel& co_run) const override {
     QueuePass pass(cluster, settings_);
     CarpoolChooser chooser(cluster, pass, co_run);
     return pass.run(chooser);

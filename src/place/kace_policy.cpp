@@ -45,8 +45,8 @@ class KacePolicy final : public PlacementPolicy {
  public:
   explicit KacePolicy(const PolicySettings& settings) : settings_(settings) {}
 
-  PlacementDecision decide(const ClusterSnapshot& cluster,
-                           const CoRunModel& co_run) const override {
+  [[nodiscard]] PlacementDecision decide(const ClusterSnapshot& cluster,
+                                         const CoRunModel& co_run) const override {
     QueuePass pass(cluster, settings_);
     KaceChooser chooser(pass.board(), co_run);
     return pass.run(chooser);

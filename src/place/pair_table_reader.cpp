@@ -37,7 +37,7 @@ struct Columns {
   }
   [[nodiscard]] Result<double> positive(const CsvRow& row, std::string_view name) const {
     const std::size_t column = at.find(name)->second;
-    const auto value = table.number(row, column, "a number above 0");
+    auto value = table.number(row, column, "a number above 0");
     if (value && *value <= 0.0) {
       return table.reject(row, column, "must be above 0");
     }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include <fmt/format.h>
 
@@ -129,6 +128,7 @@ double QueuePass::free_after_s(const Candidate& job, const Slot& slot) const {
   }
   std::uint64_t free = slot.free_bytes;
   std::vector<std::pair<double, std::uint64_t>> ends;
+  ends.reserve(slot.view->residents.size());
   for (const Resident& resident : slot.view->residents) {
     ends.emplace_back(resident.remaining_s.value_or(kNoTime),
                       std::max(resident.reserved_bytes, resident.used_bytes));
@@ -175,10 +175,12 @@ void QueuePass::hold_for(const Candidate& job, Constraint constraint) {
 
 // As given, but for those that must not come last.
 std::vector<std::size_t> QueuePass::order(const Chooser& chooser) const {
-  std::vector<std::size_t> positions(board_.queue().size());
-  std::iota(positions.begin(), positions.end(), std::size_t{0});
-  std::ranges::stable_partition(positions,
-                                [&](std::size_t i) { return chooser.urgent(board_.queue()[i]); });
+  std::vector<std::size_t> positions;
+  std::vector<std::size_t> others;
+  for (std::size_t i = 0; i < board_.queue().size(); ++i) {
+    (chooser.urgent(board_.queue()[i]) ? positions : others).push_back(i);
+  }
+  positions.insert(positions.end(), others.begin(), others.end());
   return positions;
 }
 

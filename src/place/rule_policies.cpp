@@ -124,8 +124,8 @@ class RulePolicy final : public PlacementPolicy {
  public:
   RulePolicy(GpuRule rule, const PolicySettings& settings) : rule_(rule), settings_(settings) {}
 
-  PlacementDecision decide(const ClusterSnapshot& cluster,
-                           const CoRunModel& /*co_run*/) const override {
+  [[nodiscard]] PlacementDecision decide(const ClusterSnapshot& cluster,
+                                         const CoRunModel& /*co_run*/) const override {
     QueuePass pass(cluster, settings_);
     RuleChooser chooser(rule_, cluster);
     return pass.run(chooser);

@@ -30,8 +30,9 @@ constexpr std::array kGpus = {KnownGpu{"A100-40", 40960},
 Result<std::uint64_t> memory_of(std::string_view name) {
   if (name.ends_with("GiB")) {
     std::uint64_t gib = 0;
-    const char* end = name.data() + name.size() - 3;
-    const auto [stop, error] = std::from_chars(name.data(), end, gib);
+    const std::string digits(name.substr(0, name.size() - 3));
+    const char* const end = digits.data() + digits.size();
+    const auto [stop, error] = std::from_chars(digits.data(), end, gib);
     if (error == std::errc() && stop == end && gib > 0 && gib <= kMibPerGib) {
       return gib * kMibPerGib * kMebibyte;
     }
@@ -48,10 +49,11 @@ Result<std::uint64_t> memory_of(std::string_view name) {
 Result<ClusterSpec> parse_cluster(std::string_view text) {
   const std::size_t cross = text.find('x');
   unsigned count = 0;
-  const auto [stop, error] =
-      std::from_chars(text.data(), text.data() + std::min(cross, text.size()), count);
-  if (cross == std::string_view::npos || error != std::errc() || stop != text.data() + cross ||
-      count == 0 || count > kMostGpus) {
+  const std::string digits(text.substr(0, cross));
+  const char* const end = digits.data() + digits.size();
+  const auto [stop, error] = std::from_chars(digits.data(), end, count);
+  if (cross == std::string_view::npos || error != std::errc() || stop != end || count == 0 ||
+      count > kMostGpus) {
     return invalid_input(
         fmt::format("cluster \"{}\": expected COUNTxGPU as in 4xA100-40 or 8x24GiB, 1 to {} GPUs",
                     text,

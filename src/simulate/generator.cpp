@@ -74,6 +74,7 @@ Result<std::vector<TraceJob>> read_workloads(const std::filesystem::path& folder
     by_name.insert_or_assign(job.workload, job);
   }
   std::vector<TraceJob> workloads;
+  workloads.reserve(by_name.size());
   for (auto& [name, job] : by_name) {
     workloads.push_back(std::move(job));
   }

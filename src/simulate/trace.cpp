@@ -248,11 +248,13 @@ Result<Trace> read_trace(const std::filesystem::path& path) {
 // Of equals the first stays the first.
 void sort_by_submission(Trace& trace) {
   std::vector<std::pair<double, std::size_t>> order;
+  order.reserve(trace.jobs.size());
   for (std::size_t i = 0; i < trace.jobs.size(); ++i) {
     order.emplace_back(trace.jobs[i].submit_s, i);
   }
   std::ranges::sort(order);
   std::vector<TraceJob> sorted;
+  sorted.reserve(order.size());
   for (const auto& [at, index] : order) {
     sorted.push_back(std::move(trace.jobs[index]));
   }
