@@ -35,6 +35,14 @@ void add_window(CLI::App& command, ProfileOptions& options) {
                   "Seconds that the program may take to start up (default: 300)")
       ->type_name("S")
       ->check(above_zero());
+  command
+      .add_option(
+          "--slowdown",
+          options.after_seconds,
+          "Then let it go on so many seconds unwatched, and say how much the watching slowed "
+          "it down; the program or --step-regex must tell of its steps")
+      ->type_name("S")
+      ->check(above_zero());
 }
 
 void add_profile(CLI::App& app, ProfileOptions& options) {

@@ -143,6 +143,7 @@ struct ProfileOptions {
   double seconds = 3.0;
   double longest_seconds = 10.0;
   double start_seconds = 300.0;
+  double after_seconds = 0.0;
   bool no_activity = false;
   bool counters = false;
   bool ncu = false;

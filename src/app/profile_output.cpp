@@ -52,6 +52,9 @@ std::string profile_summary(const WorkloadProfile& profile, const KernelTable& k
                        steps.confidence < 1.0 ? fmt::format(", confidence {:.2f}", steps.confidence)
                                               : std::string());
   }
+  if (profile.slowdown) {
+    out += fmt::format("  slowdown    {:.1f} % while it was watched\n", 100.0 * *profile.slowdown);
+  }
   if (kernels.launches > 0) {
     out +=
         fmt::format("  kernels     {} launches/s of {} distinct kernels, busy {} % of the time\n",

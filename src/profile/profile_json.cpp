@@ -149,6 +149,7 @@ Result<WorkloadProfile> profile_from(const json& in) {
   profile.recorded = reader.text("recorded");
   profile.startup_seconds = reader.number("startup_seconds");
   profile.window_seconds = reader.number("window_seconds");
+  profile.slowdown = reader.maybe_number("slowdown");
   profile.metrics = parts.numbers("metrics");
   profile.stand_ins = parts.words("stand_ins");
   profile.counters = parts.numbers("counters");
@@ -199,6 +200,9 @@ std::string profile_json(const WorkloadProfile& profile) {
     out["throughput"] = {{"value", profile.throughput->value},
                          {"unit", profile.throughput->unit},
                          {"source", profile.throughput->source}};
+  }
+  if (profile.slowdown) {
+    out["slowdown"] = shortened(*profile.slowdown);
   }
   for (const StepEstimate& steps : profile.steps) {
     out["steps"].push_back(steps_json(steps));

@@ -22,6 +22,8 @@ constexpr std::int64_t kConsiderEvery = 2'000'000'000;  // ns, whether enough wa
 // A program that ends by itself has shown enough after this part of what was asked for.
 constexpr double kEnoughOfWindow = 1.0 / 3.0;
 constexpr double kSure = 0.5;
+// A program that says nothing of its steps may take so long to settle.
+constexpr double kSettleSeconds = 20.0;
 
 std::string exit_text(const ExitStatus& status, const std::string& last_words) {
   return last_words.empty() ? status.text() : fmt::format("{}: {}", status.text(), last_words);
@@ -48,18 +50,26 @@ class Run {
     if (auto seen = watch(); !seen) {
       return tl::unexpected(seen.error());
     }
+    use_ = process_use(program_.pid());
     program_.stop_recording();
+    if (auto compared = run_unwatched(); !compared) {
+      return tl::unexpected(compared.error());
+    }
     return reduce();
   }
 
  private:
   Result<void> wait_for_start();
   Result<void> watch();
+  Result<void> run_unwatched();
   Result<void> open_window();
   Result<void> open_again_if_early();
   Result<void> read_sensors(std::int64_t now);
   [[nodiscard]] std::optional<Result<void>> ended(std::int64_t now);
   [[nodiscard]] Result<bool> enough(std::int64_t now);
+  [[nodiscard]] bool settled() const;
+  // By the sources that need no recording.
+  [[nodiscard]] std::optional<StepEstimate> told(const TimeWindow& window) const;
   [[nodiscard]] std::vector<StepEstimate> estimates(const std::vector<ActivityTrace>& traces) const;
   Result<ProfileResult> reduce();
 
@@ -88,9 +98,12 @@ class Run {
   const ProfileEvents& events_;
   std::int64_t started_ns_;
   TimeWindow window_;
+  std::int64_t first_window_ns_ = 0;
   ProcessUse use_before_;
+  ProcessUse use_;           // when the window closed
   bool told_steps_ = false;  // when the window opened
   bool ended_itself_ = false;
+  std::optional<double> slowdown_;
   std::int64_t next_reading_ns_ = 0;
   std::int64_t next_thought_ns_ = 0;
 };
@@ -138,6 +151,11 @@ Result<void> Run::open_window() {
   return track_.begin(window_.start_ns);
 }
 
+std::optional<StepEstimate> Run::told(const TimeWindow& window) const {
+  auto steps = steps_told(program_.steps(), window);
+  return steps ? steps : program_.steps_printed(window);
+}
+
 // Step sources that cost nothing are asked first; the launches are read only when there is no
 // other.
 Result<bool> Run::enough(std::int64_t now) {
@@ -149,25 +167,22 @@ Result<bool> Run::enough(std::int64_t now) {
     return false;
   }
   next_thought_ns_ = now + kConsiderEvery;
-  std::optional<StepEstimate> told = steps_told(program_.steps(), window_);
-  if (!told) {
-    told = program_.steps_printed(window_);
-  }
-  if (!told) {
+  std::optional<StepEstimate> steps = told(window_);
+  if (!steps) {
     const auto traces = program_.traces();
     if (!traces) {
       return tl::unexpected(traces.error());
     }
     const std::vector<StepEstimate> found = estimates(*traces);
     if (!found.empty() && found.front().confidence >= kSure) {
-      told = found.front();
+      steps = found.front();
     }
   }
-  if (told && told->steps < request_.window.least_steps && told->steps_per_second > 0.0) {
-    const double missing = (request_.window.least_steps - told->steps) / told->steps_per_second;
+  if (steps && steps->steps < request_.window.least_steps && steps->steps_per_second > 0.0) {
+    const double missing = (request_.window.least_steps - steps->steps) / steps->steps_per_second;
     next_thought_ns_ = now + static_cast<std::int64_t>(missing * 1e9);
   }
-  return told && told->steps >= request_.window.least_steps;
+  return steps && steps->steps >= request_.window.least_steps;
 }
 
 // Nothing while it runs; else whether what was seen of it will do.
@@ -205,10 +220,18 @@ Result<void> Run::open_again_if_early() {
   return early ? open_window() : Result<void>();
 }
 
+// One that still takes and gives back memory builds what it will work with, however regularly: a
+// large model's weights, layer by layer.
+bool Run::settled() const {
+  return !track_.memory_changed() || told(window_) ||
+         since(first_window_ns_, window_.end_ns) > kSettleSeconds;
+}
+
 Result<void> Run::watch() {
   if (auto opened = open_window(); !opened) {
     return opened;
   }
+  first_window_ns_ = window_.start_ns;
   for (;;) {
     if (events_.stop()) {
       return stopped();
@@ -224,11 +247,41 @@ Result<void> Run::watch() {
       return taken;
     }
     const auto seen = enough(now);
-    if (!seen || *seen) {
+    if (!seen || (*seen && settled())) {
       return seen.map([](bool) {});
+    }
+    if (*seen) {
+      if (auto opened = open_window(); !opened) {
+        return opened;
+      }
     }
     pause_for(kLookEvery);
   }
+}
+
+// Right behind the window and in the same process: what differs is that nobody looks.
+Result<void> Run::run_unwatched() {
+  const auto watched = told(window_);
+  if (request_.window.after_seconds <= 0.0 || ended_itself_ || !watched) {
+    return {};
+  }
+  TimeWindow after{.start_ns = monotonic_ns(), .end_ns = monotonic_ns()};
+  while (after.seconds() < request_.window.after_seconds) {
+    if (events_.stop()) {
+      return stopped();
+    }
+    if (program_.look(after.end_ns)) {
+      return {};  // as long as it was asked to: that is no fault
+    }
+    events_.progress(fmt::format("going on unwatched, {:.0f} s", after.seconds()));
+    pause_for(kLookEvery);
+    after.end_ns = monotonic_ns();
+  }
+  const auto unwatched = told(after);
+  if (unwatched && watched->steps_per_second > 0.0) {
+    slowdown_ = unwatched->steps_per_second / watched->steps_per_second - 1.0;
+  }
+  return {};
 }
 
 std::vector<StepEstimate> Run::estimates(const std::vector<ActivityTrace>& traces) const {
@@ -269,7 +322,7 @@ Result<ProfileResult> Run::reduce() {
   profile.recorded = utc_timestamp();
   profile.startup_seconds = since(started_ns_, window_.start_ns);
   profile.window_seconds = window_.seconds();
-  const ProcessUse use = process_use(program_.pid());
+  profile.slowdown = slowdown_;
   program_.end();
   const auto traces = program_.traces();
   if (!traces) {
@@ -282,8 +335,12 @@ Result<ProfileResult> Run::reduce() {
     profile.notes.emplace_back("the program ended by itself within the window");
   } else {
     profile.metrics["xu_cpu_pct"] =
-        100.0 * std::max(0.0, use.cpu_seconds - use_before_.cpu_seconds) / window_.seconds();
-    profile.metrics["xu_mainmem_pct"] = 100.0 * use.memory_share;
+        100.0 * std::max(0.0, use_.cpu_seconds - use_before_.cpu_seconds) / window_.seconds();
+    profile.metrics["xu_mainmem_pct"] = 100.0 * use_.memory_share;
+  }
+  if (!told(window_) && track_.memory_changed()) {
+    profile.notes.emplace_back(
+        "its memory changed all the time: this may be its start-up, or part of it");
   }
   if (request_.program.library && result.kernels.launches == 0) {
     profile.notes.emplace_back("no launch was recorded: the GPU's own counters stand in");

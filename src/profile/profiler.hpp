@@ -24,6 +24,7 @@ struct ProfileWindow {
   double least_seconds = 3.0;
   double most_seconds = 10.0;
   double start_seconds = 300.0;  // for its start-up
+  double after_seconds = 0.0;    // then unwatched, to see how much the watching slowed it down
 };
 
 struct ProfileRequest {

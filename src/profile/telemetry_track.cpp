@@ -93,6 +93,18 @@ Result<void> TelemetryTrack::take(std::int64_t now_ns, std::int64_t group) {
   return {};
 }
 
+bool TelemetryTrack::memory_changed() const {
+  constexpr double kSame = 0.999;
+  double least = 0.0;
+  double most = 0.0;
+  for (const TelemetryPoint& point : points_) {
+    const double gib = point.memory_gib.value_or(most);
+    least = most > 0.0 ? std::min(least, gib) : gib;
+    most = std::max(most, gib);
+  }
+  return least < kSame * most;
+}
+
 Metrics TelemetryTrack::metrics() const {
   Metrics out;
   for (const ActivityMetric& metric : kActivity) {

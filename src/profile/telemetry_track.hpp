@@ -37,6 +37,9 @@ class TelemetryTrack {
 
   [[nodiscard]] const std::vector<TelemetryPoint>& points() const { return points_; }
 
+  // The program's memory was not the same all the time.
+  [[nodiscard]] bool memory_changed() const;
+
   // Groups system and gpm; weighted by the length of the spans.
   [[nodiscard]] Metrics metrics() const;
 

@@ -33,6 +33,8 @@ struct WorkloadProfile {
   std::string recorded;          // when, UTC
   double startup_seconds = 0.0;  // before the window
   double window_seconds = 0.0;
+  // How much longer its steps took within the window than afterwards, unwatched: 0.03 is 3 %.
+  std::optional<double> slowdown;
   std::optional<ProfiledThroughput> throughput;  // absent: nothing told of steps
   std::vector<StepEstimate> steps;               // by every source that told; the used one first
   Metrics metrics;

@@ -104,6 +104,11 @@ class OfAProgram(ProfileTest):
         rates = [steps["steps_per_second"] for steps in got["steps"][:2]]
         self.assertAlmostEqual(rates[0], rates[1], delta=0.02 * rates[0])
 
+    def test_says_how_much_it_slowed_the_program_down(self):
+        got = self.profile("--steps", "0", "--calls-step", options=("--slowdown", "1"))
+        self.assertLess(abs(got["slowdown"]), 0.3)
+        self.assertNotIn("slowdown", self.profile("--steps", "0", options=("--slowdown", "1")))
+
     def test_takes_steps_from_ranges_and_from_the_output(self):
         got = self.profile("--steps", "0", "--nvtx", "batch", options=("--nvtx", "batch"))
         self.assertEqual(got["throughput"]["source"], "nvtx")

@@ -98,7 +98,8 @@ ProfileRequest request_for(const ProfileOptions& options,
   request.window = {.least_steps = options.steps,
                     .least_seconds = options.seconds,
                     .most_seconds = std::max(options.longest_seconds, options.seconds),
-                    .start_seconds = options.start_seconds};
+                    .start_seconds = options.start_seconds,
+                    .after_seconds = options.after_seconds};
   return request;
 }
 

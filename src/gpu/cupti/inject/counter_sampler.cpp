@@ -20,9 +20,10 @@ constexpr std::size_t kHardwareBytes = std::size_t{64} << 20U;
 
 }  // namespace
 
-void CounterSampler::start(std::uint32_t device, bool probe) {
+void CounterSampler::start(std::uint32_t device, bool probe, void (*loaded)()) {
   device_ = device;
   probe_ = probe;
+  loaded_ = loaded;
   thread_ = std::thread([this] {
     try {
       run();
@@ -43,7 +44,9 @@ void CounterSampler::run() {
   if (!prepare()) {
     return;
   }
-  bool going = true;
+  loaded_();
+  bool going = sample(0);  // the vendor sets up more of itself while it evaluates the first one
+  loaded_();
   while (going && !stopping_) {
     for (std::uint32_t index = 0; index < sets_.size() && going && !stopping_; ++index) {
       going = sample(index);

@@ -23,8 +23,9 @@ class CounterSampler {
   CounterSampler& operator=(const CounterSampler&) = delete;
   ~CounterSampler() { stop(); }
 
-  // Only once the program's cuInit has returned. With `probe` each finding becomes a note.
-  void start(std::uint32_t device, bool probe);
+  // Only once the program's cuInit has returned. With `probe` each finding becomes a note. `loaded`
+  // is called whenever the vendor may have loaded or set up something anew.
+  void start(std::uint32_t device, bool probe, void (*loaded)());
   [[nodiscard]] bool started() const { return thread_.joinable(); }
   void stop();
 
@@ -50,6 +51,7 @@ class CounterSampler {
   ProfilerFunctions functions_;
   std::uint32_t device_ = 0;
   bool probe_ = false;
+  void (*loaded_)() = nullptr;
   std::string chip_;
   std::vector<std::uint8_t> availability_;
   std::vector<Set> sets_;

@@ -1,26 +1,13 @@
 // The two functions that libcarpool_profile.so exports: the driver calls the first in cuInit
 // (CUDA_INJECTION64_PATH), NVTX the second at its first use (NVTX_INJECTION64_PATH).
-#include <cstdlib>
-
 #include "gpu/cupti/inject/nvtx_ranges.hpp"
 #include "gpu/cupti/inject/recorder.hpp"
-
-namespace {
-
-void at_exit() {
-  try {
-    carpool::inject::Recorder::instance().at_exit();
-  } catch (...) {  // NOLINT(bugprone-empty-catch): the program exits as it would without us
-  }
-}
-
-}  // namespace
 
 // NOLINTBEGIN(readability-identifier-naming): the vendor looks for these names
 extern "C" [[gnu::visibility("default")]] int InitializeInjection() {
   try {
     carpool::inject::Recorder::instance().start();
-    (void)std::atexit(&at_exit);
+    carpool::inject::Recorder::end_at_exit();
   } catch (...) {  // NOLINT(bugprone-empty-catch): the program goes on without us
   }
   return 1;

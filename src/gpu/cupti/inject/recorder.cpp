@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <pthread.h>
 #include <thread>
 
@@ -20,6 +21,15 @@ void fork_child() {
 }
 
 }  // namespace
+
+void Recorder::end_at_exit() {
+  (void)std::atexit([] {
+    try {
+      instance().at_exit();
+    } catch (...) {  // NOLINT(bugprone-empty-catch): the program exits as it would without us
+    }
+  });
+}
 
 Recorder& Recorder::instance() {
   static auto* const recorder = new Recorder;
@@ -156,7 +166,7 @@ void Recorder::start_counters() {
     return;
   }
   if (const auto used = device(); used.has_value()) {
-    counters_->start(*used, settings_->probe);
+    counters_->start(*used, settings_->probe, &Recorder::end_at_exit);
   }
 }
 

@@ -25,8 +25,10 @@ class Recorder {
 
   // From inside cuInit. A second call does nothing.
   void start();
-  // Before the process exits: writes what is left, and waits for that a few seconds at most.
-  void at_exit();
+  // From now on an exit of the process first waits until what is left is written, a few seconds at
+  // most. Exit handlers run in the reverse order of these calls: once more after the vendor has
+  // loaded a library, and that library is still whole when we end our use of it.
+  static void end_at_exit();
   // In a child of fork(): the child is none of ours.
   void in_child();
 
@@ -46,6 +48,7 @@ class Recorder {
   [[nodiscard]] std::optional<std::uint32_t> device() const;
   void flush_if_due();
   void finish(bool exiting);
+  void at_exit();
 
   std::optional<Settings> settings_;
   Cupti cupti_;
