@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "place/activity_co_run.hpp"
 #include "place/outlook.hpp"
 #include "place/predicting_policies.hpp"
 #include "place/queue_pass.hpp"
@@ -17,6 +18,9 @@ constexpr double kUnnoticed = 0.93;
 // Jobs that wait stand for others that are still to come.
 constexpr double kBehindWeight = 4.0;
 constexpr double kLeastShare = 0.01;
+// Of many GPUs, so many are asked about for one job: those with the least to do, where it fits.
+constexpr std::size_t kMostAsked = 64;
+constexpr std::size_t kNotKnown = ~std::size_t{0};
 // MPS thread limits worth trying for a newcomer; those who run keep theirs.
 constexpr std::array kLimits = {80.0, 60.0, 40.0, 20.0};
 
@@ -46,7 +50,12 @@ class CarpoolChooser final : public Chooser {
   CarpoolChooser(const ClusterSnapshot& cluster, QueuePass& pass, const CoRunModel& model)
       : model_(model),
         outlooks_(pass.board(), model),
-        all_done_s_(all_done_s(cluster, pass.settings())) {}
+        likely_(pass.board().open()),
+        all_done_s_(all_done_s(cluster, pass.settings())) {
+    if (likely_.size() > kMostAsked) {
+      least_busy_first(pass.board());
+    }
+  }
 
   // One that alone takes as long as all the rest together would be the last to end.
   [[nodiscard]] bool urgent(const Candidate& job) const override {
@@ -75,11 +84,11 @@ class CarpoolChooser final : public Chooser {
           .constraint = Constraint::Interference,
           .reason = fmt::format("a GPU should be empty in {:.0f} s, and until then it would "
                                 "slow others down for little",
-                                *empty_s)});
+                                *empty_s),
+          .by_run_time = true});
     }
     return join(job, pass, *best.gaining, "the best predicted progress for all");
   }
-  [[nodiscard]] bool looks_at_run_time() const override { return true; }
 
  private:
   struct Best {
@@ -100,6 +109,26 @@ class CarpoolChooser final : public Chooser {
     return found == open.end() ? std::nullopt : std::optional(*found);
   }
 
+  // By what their members keep busy alone.
+  void least_busy_first(Board& board) {
+    std::vector<double> activity;
+    std::vector<std::pair<double, std::size_t>> busy;
+    busy.reserve(likely_.size());
+    for (const std::size_t slot : likely_) {
+      double sum = 0.0;
+      for (const std::uint32_t workload : board.group(board.slots()[slot])) {
+        for (std::size_t next = activity.size(); next < board.workloads().size(); ++next) {
+          activity.push_back(
+              model_.sm_active(board.workloads()[next]).value_or(ActivityCoRun::kUnknownActivity));
+        }
+        sum += activity[workload];
+      }
+      busy.emplace_back(sum, slot);
+    }
+    std::ranges::sort(busy);
+    std::ranges::transform(busy, likely_.begin(), &std::pair<double, std::size_t>::second);
+  }
+
   // Among those that run something.
   Best look(const Candidate& job, const QueuePass& pass) {
     const auto& slots = pass.board().slots();
@@ -108,11 +137,15 @@ class CarpoolChooser final : public Chooser {
     Best best;
     double kept = kUnnoticed;
     double gain = settings.least_gain;
-    for (const std::size_t i : pass.board().open()) {
+    std::size_t asked = 0;
+    for (const std::size_t i : likely_) {
       const Slot& slot = slots[i];
       if (!job.need_known || slot.empty() || !pass.board().fits(job, slot) ||
           !pass.open(job, slot)) {
         continue;
+      }
+      if (++asked > kMostAsked) {
+        break;
       }
       const Outlook& outlook = outlooks_.of(job.workload, i);
       if (outlook.worst < settings.floor || outlook.worst_slo < kSloFloor ||
@@ -134,6 +167,9 @@ class CarpoolChooser final : public Chooser {
 
   // When a GPU that is kept for nobody runs empty, at the speeds that are predicted now.
   double next_empty_s(const QueuePass& pass) {
+    if (empty_known_at_ == pass.changes()) {
+      return next_empty_s_;
+    }
     const auto& slots = pass.board().slots();
     double soonest = kNoTime;
     for (std::size_t i = 0; i < slots.size(); ++i) {
@@ -145,6 +181,8 @@ class CarpoolChooser final : public Chooser {
           shares.empty() ? 1.0 : std::max(*std::ranges::min_element(shares), kLeastShare);
       soonest = std::min(soonest, slots[i].empty_after_s() / slowest);
     }
+    empty_known_at_ = pass.changes();
+    next_empty_s_ = soonest;
     return soonest;
   }
 
@@ -224,7 +262,10 @@ class CarpoolChooser final : public Chooser {
 
   const CoRunModel& model_;
   Outlooks outlooks_;
+  std::vector<std::size_t> likely_;  // GPUs in the order in which they are asked about
   double all_done_s_;
+  std::size_t empty_known_at_ = kNotKnown;  // QueuePass::changes() when next_empty_s_ was found
+  double next_empty_s_ = kNoTime;
 };
 
 class CarpoolPolicy final : public PlacementPolicy {

@@ -30,18 +30,29 @@ bool QueuePass::held_against(const Candidate& job, const Slot& slot, double prog
          *job.job->runtime_s / std::max(progress, 0.01) > held_until_s_;
 }
 
-QueuePass::Kind QueuePass::kind_of(const Candidate& job, bool by_run_time) const {
+QueuePass::Kind QueuePass::kind_of(const Candidate& job, bool by_run_time) {
   const double runtime = job.job->runtime_s.value_or(0.0);
-  const bool matters = by_run_time || held_for_.has_value();
   return {job.workload,
           job.need_known ? job.need_bytes : ~std::uint64_t{0},
           job.job->uid,
           job.job->gpus,
           job.job->exclusive,
           static_cast<int>(job.job->job_class),
-          matters && runtime > 0.0
+          by_run_time && runtime > 0.0
               ? static_cast<int>(std::lround(std::log(runtime) / std::log(kAlike)))
               : -1};
+}
+
+// GPUs only fill while a decision goes on: what was refused once is refused again. A short job may
+// still use a GPU that is held.
+const Refusal* QueuePass::refused_before(const Candidate& job) const {
+  const bool short_enough = held_for_ && job.job->runtime_s && *job.job->runtime_s <= held_until_s_;
+  if (const auto found = refused_.find(kind_of(job, false));
+      found != refused_.end() && !short_enough) {
+    return &found->second;
+  }
+  const auto found = refused_.find(kind_of(job, true));
+  return found == refused_.end() || !job.job->runtime_s ? nullptr : &found->second;
 }
 
 Chosen QueuePass::alone(const Candidate& job) const {
@@ -118,6 +129,7 @@ void QueuePass::place(const Candidate& job, const SlotChoice& choice, PlacementD
     board_.put(job, slot, placement.mechanism);
     slot.added.back().thread_limit = choice.thread_limit;
   }
+  ++changes_;
   decision.place.push_back(std::move(placement));
 }
 
@@ -164,8 +176,9 @@ void QueuePass::hold_for(const Candidate& job, Constraint constraint) {
   if (soonest.size() < job.job->gpus) {
     return;
   }
-  std::ranges::sort(soonest);
+  std::ranges::partial_sort(soonest, soonest.begin() + static_cast<std::ptrdiff_t>(job.job->gpus));
   soonest.resize(job.job->gpus);
+  ++changes_;
   held_for_ = job.job->job;
   held_until_s_ = soonest.back().first;
   for (const auto& [after, index] : soonest) {
@@ -187,22 +200,23 @@ std::vector<std::size_t> QueuePass::order(const Chooser& chooser) const {
 PlacementDecision QueuePass::run(Chooser& chooser) {
   PlacementDecision decision;
   decision.ask_again_s = board_.next_settled_s();
-  std::map<Kind, Refusal> refused;
   behind_ = board_.queue().size();
   for (const std::size_t position : order(chooser)) {
     const Candidate& job = board_.queue()[position];
     --behind_;
-    const Kind kind = kind_of(job, chooser.looks_at_run_time());
     Refusal refusal;
-    if (const auto before = refused.find(kind); before != refused.end()) {
-      refusal = before->second;
+    if (const Refusal* before = refused_before(job)) {
+      refusal = *before;
     } else if (Chosen chosen = consider(job, chooser)) {
       place(job, *chosen, decision);
       continue;
     } else {
       refusal = std::move(chosen.error());
       hold_for(job, refusal.constraint);
-      refused.insert_or_assign(kind_of(job, chooser.looks_at_run_time()), refusal);
+      refused_.insert_or_assign(kind_of(job, true), refusal);
+      if (!refusal.by_run_time) {
+        refused_.insert_or_assign(kind_of(job, false), refusal);
+      }
     }
     decision.defer.push_back(
         {.job = job.job->job, .constraint = refusal.constraint, .reason = refusal.reason});

@@ -27,6 +27,7 @@ struct SlotChoice {
 struct Refusal {
   Constraint constraint = Constraint::NoGpu;
   std::string reason{};
+  bool by_run_time = false;  // one that runs for another time might not be refused
 };
 
 using Chosen = tl::expected<SlotChoice, Refusal>;
@@ -42,8 +43,6 @@ class Chooser {
 
   // For a job that may share; as many slots as it wants GPUs.
   [[nodiscard]] virtual Chosen choose(const Candidate& job, const QueuePass& pass) = 0;
-  // Whether a refusal depends on how long the job runs.
-  [[nodiscard]] virtual bool looks_at_run_time() const { return false; }
   // Whether this job is to be looked at before all others.
   [[nodiscard]] virtual bool urgent(const Candidate& /*job*/) const { return false; }
 };
@@ -58,6 +57,8 @@ class QueuePass {
   [[nodiscard]] const PolicySettings& settings() const { return settings_; }
   [[nodiscard]] const Board& board() const { return board_; }
   [[nodiscard]] Board& board() { return board_; }
+  // Grows when a job was placed or GPUs were held: until then the board is as it was.
+  [[nodiscard]] std::size_t changes() const { return changes_; }
   // Jobs of the queue that come after the one being looked at.
   [[nodiscard]] std::size_t behind() const { return behind_; }
 
@@ -76,7 +77,8 @@ class QueuePass {
   // Jobs that nothing tells apart: what refused one refuses all that follow.
   using Kind = std::tuple<std::uint32_t, std::uint64_t, std::uint32_t, unsigned, bool, int, int>;
 
-  [[nodiscard]] Kind kind_of(const Candidate& job, bool by_run_time) const;
+  [[nodiscard]] static Kind kind_of(const Candidate& job, bool by_run_time);
+  [[nodiscard]] const Refusal* refused_before(const Candidate& job) const;
   [[nodiscard]] Chosen alone(const Candidate& job) const;
   [[nodiscard]] Chosen consider(const Candidate& job, Chooser& chooser) const;
   [[nodiscard]] std::vector<std::size_t> order(const Chooser& chooser) const;
@@ -87,6 +89,8 @@ class QueuePass {
   const PolicySettings& settings_;
   Board board_;
   std::size_t behind_ = 0;
+  std::size_t changes_ = 0;
+  std::map<Kind, Refusal> refused_;
   std::optional<JobId> held_for_;
   double held_until_s_ = kNoTime;
 };

@@ -181,6 +181,7 @@ Result<std::vector<NcuLaunch>> run_ncu(const NcuRequest& request,
   Log log{.tail = FileTail(request.log)};
   const std::int64_t started = monotonic_ns();
   std::int64_t news = started;
+  bool cut_short = false;
   while (!child->wait_for(kLookEvery)) {
     const std::size_t before = log.profiled;
     log.read();
@@ -192,6 +193,7 @@ Result<std::vector<NcuLaunch>> run_ncu(const NcuRequest& request,
       return fail(ErrorCode::Internal, "stopped while Nsight Compute ran");
     }
     if (enough(log, monotonic_ns() - started, monotonic_ns() - news, limits)) {
+      cut_short = true;
       end_target(log, child->pid());
       static_cast<void>(child->wait_for(kWritingTime));
       break;
@@ -202,6 +204,14 @@ Result<std::vector<NcuLaunch>> run_ncu(const NcuRequest& request,
   const auto text = read_file(request.log);
   if (!text) {
     return refused(request, status.text());
+  }
+  if (log.profiled == 0 && cut_short) {
+    return fail(
+        ErrorCode::Internal,
+        fmt::format("no kernel came under {} within {} s: programs start more slowly there; "
+                    "--ncu-limit gives it longer",
+                    request.program.string(),
+                    std::chrono::duration_cast<std::chrono::seconds>(limits.longest).count()));
   }
   if (log.profiled == 0) {
     return refused(request, log.last_error.empty() ? status.text() : log.last_error);

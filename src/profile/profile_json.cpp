@@ -101,6 +101,18 @@ class Parts {
     return out;
   }
 
+  std::optional<double> maybe_signed(const char* key) {
+    const json* found = reader_.maybe(key);
+    if (found == nullptr) {
+      return std::nullopt;
+    }
+    if (!found->is_number() || !std::isfinite(found->get<double>())) {
+      reader_.refuse(fmt::format("has no number under the key \"{}\"", key));
+      return std::nullopt;
+    }
+    return found->get<double>();
+  }
+
   std::map<std::string, std::string> words(const char* key) {
     std::map<std::string, std::string> out;
     for (const auto& [name, value] : object(key).items()) {
@@ -149,7 +161,7 @@ Result<WorkloadProfile> profile_from(const json& in) {
   profile.recorded = reader.text("recorded");
   profile.startup_seconds = reader.number("startup_seconds");
   profile.window_seconds = reader.number("window_seconds");
-  profile.slowdown = reader.maybe_number("slowdown");
+  profile.slowdown = parts.maybe_signed("slowdown");
   profile.metrics = parts.numbers("metrics");
   profile.stand_ins = parts.words("stand_ins");
   profile.counters = parts.numbers("counters");

@@ -21,6 +21,7 @@ WorkloadProfile sample() {
   profile.driver = "580.1";
   profile.recorded = "2026-11-15T08:30:00Z";
   profile.window_seconds = 3.0;
+  profile.slowdown = -0.004;
   profile.throughput = ProfiledThroughput{.value = 32.0, .unit = "units/s", .source = "nvtx"};
   profile.steps = {StepEstimate{.source = "nvtx", .steps_per_second = 4.0, .units_per_step = 8.0}};
   profile.metrics = {{"threads", 1000.0}, {"gpu_busy_share", 0.5}};
