@@ -12,6 +12,12 @@ namespace carpool {
 namespace {
 
 constexpr int kGzipOnly = 16 + MAX_WBITS;
+constexpr int kMemoryLevel = 8;
+
+// zlib reads only, but its older interface takes a pointer to change.
+Bytef* bytes_of(std::string_view text) {
+  return reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+}
 
 // Unpacks one gzip member after another; true when all of them were whole.
 bool inflate_all(z_stream& stream, std::string& content) {
@@ -45,8 +51,7 @@ Result<std::string> unpack(std::string_view bytes, std::string_view name) {
   if (inflateInit2(&stream, kGzipOnly) != Z_OK) {
     return fail(ErrorCode::Internal, fmt::format("cannot unpack {}: zlib refused", name));
   }
-  // zlib reads only, but its older interface takes a pointer to change.
-  stream.next_in = const_cast<Bytef*>(reinterpret_cast<const Bytef*>(bytes.data()));
+  stream.next_in = bytes_of(bytes);
   stream.avail_in = static_cast<uInt>(bytes.size());
   std::string content;
   const bool whole = inflate_all(stream, content);
@@ -59,6 +64,28 @@ Result<std::string> unpack(std::string_view bytes, std::string_view name) {
 }
 
 }  // namespace
+
+Result<std::string> gzip(std::string_view text) {
+  z_stream stream{};
+  if (text.size() > kMaxFileBytes ||
+      deflateInit2(
+          &stream, Z_BEST_COMPRESSION, Z_DEFLATED, kGzipOnly, kMemoryLevel, Z_DEFAULT_STRATEGY) !=
+          Z_OK) {
+    return fail(ErrorCode::Internal, fmt::format("{} bytes cannot be compressed", text.size()));
+  }
+  std::string out(deflateBound(&stream, static_cast<uLong>(text.size())), '\0');
+  stream.next_in = bytes_of(text);
+  stream.avail_in = static_cast<uInt>(text.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  const int code = deflate(&stream, Z_FINISH);
+  out.resize(stream.total_out);
+  deflateEnd(&stream);
+  if (code != Z_STREAM_END) {
+    return fail(ErrorCode::Internal, fmt::format("compression ended with code {}", code));
+  }
+  return out;
+}
 
 Result<std::string> read_packed_file(const std::filesystem::path& path) {
   auto content = read_file(path);

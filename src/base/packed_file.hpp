@@ -1,8 +1,9 @@
-// Text files that may be compressed by gzip.
+// Files that may be compressed by gzip.
 #pragma once
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 #include "base/result.hpp"
 
@@ -10,5 +11,8 @@ namespace carpool {
 
 // The content, unpacked where the file begins like gzip; at most kMaxFileBytes of it.
 [[nodiscard]] Result<std::string> read_packed_file(const std::filesystem::path& path);
+
+// In the format of gzip.
+[[nodiscard]] Result<std::string> gzip(std::string_view text);
 
 }  // namespace carpool

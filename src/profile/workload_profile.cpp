@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/file.hpp"
-#include "profile/gzip.hpp"
+#include "base/packed_file.hpp"
 
 namespace carpool {
 namespace {
