@@ -150,6 +150,14 @@ CARPOOL_WIDE Eigen::VectorXd SmallCholesky::solve(Eigen::VectorXd target) const 
   return target;
 }
 
+Eigen::VectorXd SmallCholesky::inverse_diagonal() const {
+  return inverse_transposed(factor_).rowwise().squaredNorm();
+}
+
+double SmallCholesky::log_determinant() const {
+  return 2.0 * factor_.diagonal().array().log().sum();
+}
+
 CARPOOL_WIDE Eigen::MatrixXd SmallCholesky::inverse() const {
   const Index size = factor_.rows();
   const Eigen::MatrixXd roots = inverse_transposed(factor_);

@@ -1,5 +1,5 @@
-// Cholesky factors of matrices of some tens of rows, for which Eigen's general routines spend more
-// on preparation than on arithmetic.
+// Cholesky factors of matrices of some tens to hundreds of rows, for which Eigen's general routines
+// spend more on preparation than on arithmetic.
 #pragma once
 
 #include <Eigen/Core>
@@ -17,6 +17,9 @@ class SmallCholesky {
 
   [[nodiscard]] Eigen::VectorXd solve(Eigen::VectorXd target) const;
   [[nodiscard]] Eigen::MatrixXd inverse() const;
+  // A third of the work of the whole inverse.
+  [[nodiscard]] Eigen::VectorXd inverse_diagonal() const;
+  [[nodiscard]] double log_determinant() const;
 
  private:
   Eigen::MatrixXd factor_;  // lower triangle: matrix = factor * factor'; above it, what was given

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include <Eigen/Core>
+#include <Eigen/LU>
 
 #include <gtest/gtest.h>
 
@@ -39,6 +40,8 @@ TEST(SmallCholesky, SolvesAndInvertsEverySizeAroundThePanels) {
     EXPECT_LT((factored.solve(target) - Eigen::VectorXd::LinSpaced(size, 1.0, 2.0)).norm(), 1e-12);
     const Eigen::MatrixXd one = factored.inverse() * matrix;
     EXPECT_LT((one - Eigen::MatrixXd::Identity(size, size)).norm(), 1e-12) << size;
+    EXPECT_LT((factored.inverse_diagonal() - factored.inverse().diagonal()).norm(), 1e-14) << size;
+    EXPECT_NEAR(factored.log_determinant(), std::log(matrix.determinant()), 1e-10) << size;
   }
 }
 

@@ -4,10 +4,9 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
-#include <limits>
 #include <utility>
 
-#include <Eigen/Cholesky>
+#include "learn/small_cholesky.hpp"
 
 namespace carpool {
 namespace {
@@ -51,9 +50,9 @@ Eigen::VectorXi own_of(std::span<const CoRun> runs) {
 // The process with one ratio of variances, conditioned on the residuals.
 struct Conditioned {
   double ratio = 0.0;
-  Eigen::LLT<Eigen::MatrixXd> factor;                         // of ratio * likeness + identity
-  Eigen::VectorXd solved;                                     // its inverse on the residuals
-  double surprise = std::numeric_limits<double>::infinity();  // - log evidence
+  SmallCholesky factor;    // of ratio * likeness + identity
+  Eigen::VectorXd solved;  // its inverse on the residuals
+  double surprise = 0.0;   // - log evidence
 };
 
 Conditioned condition(const Eigen::MatrixXd& likeness,
@@ -61,13 +60,12 @@ Conditioned condition(const Eigen::MatrixXd& likeness,
                       double ratio) {
   Eigen::MatrixXd covariance = ratio * likeness;
   covariance.diagonal().array() += 1.0;
-  Conditioned out{.ratio = ratio, .factor = Eigen::LLT<Eigen::MatrixXd>(covariance), .solved = {}};
+  Conditioned out{.ratio = ratio, .factor = SmallCholesky(std::move(covariance)), .solved = {}};
   out.solved = out.factor.solve(residual);
   const double observations = static_cast<double>(residual.size()) + kPseudoObservations;
   const double variance =
       (residual.dot(out.solved) + kPseudoObservations * kNoise * kNoise) / observations;
-  out.surprise = 0.5 * observations * std::log(variance) +
-                 out.factor.matrixLLT().diagonal().array().log().sum();
+  out.surprise = 0.5 * (observations * std::log(variance) + out.factor.log_determinant());
   return out;
 }
 
@@ -137,9 +135,7 @@ CompanyFit fit_company(const ShareDesign::Coordinates& trained,
   }
   const Eigen::MatrixXd company = near * out.pull * near;
   out.left_out = residual - company(own, Eigen::all).cwiseProduct(parts).rowwise().sum();
-  const Eigen::MatrixXd inverse =
-      best.factor.solve(Eigen::MatrixXd::Identity(taken.rows(), taken.rows()));
-  out.left_out(learned) = best.solved.array() / inverse.diagonal().array();
+  out.left_out(learned) = best.solved.array() / best.factor.inverse_diagonal().array();
   return out;
 }
 
