@@ -8,6 +8,12 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 find_program(CARPOOL_CCACHE ccache)
 if(CARPOOL_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CARPOOL_CCACHE})
+  if(CARPOOL_PRECOMPILE)
+    # ccache keeps objects that were made with a precompiled header only when it may trust it.
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
+                                    CCACHE_SLOPPINESS=pch_defines,time_macros ${CARPOOL_CCACHE})
+    add_compile_options(-fpch-preprocess)
+  endif()
 endif()
 
 add_library(carpool_warnings INTERFACE)
@@ -19,4 +25,6 @@ if(CARPOOL_SANITIZE)
   add_compile_options(-fsanitize=${CARPOOL_SANITIZE} -fno-sanitize-recover=all
                       -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${CARPOOL_SANITIZE})
+  # GCC takes the sanitizers' own checks for uses of what is not set.
+  add_compile_options(-Wno-maybe-uninitialized)
 endif()
