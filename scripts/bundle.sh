@@ -8,7 +8,7 @@ shopt -s inherit_errexit
 
 readonly max_bytes=40000000
 readonly marker=share/carpool/bundle.txt # tells a bundle from a folder of somebody's own
-readonly dataset=kace-v100
+readonly datasets=(kace-v100 memory-estimator memory-h200)
 # The loader and what glibc ships with it must match the machine that the bundle runs on.
 readonly glibc='^(linux-vdso|ld-linux.*|lib(c|m|mvec|dl|pthread|rt|resolv|util|anl|nsl|BrokenLocale|thread_db|nss_.*))\.so'
 
@@ -61,7 +61,7 @@ profile_library_of() {
 }
 
 fill() {
-  local binary="$1" stage="$2" libraries name path page
+  local binary="$1" stage="$2" libraries name path page dataset
   mkdir -p "$stage"/{bin,lib,share/carpool/data,share/doc/carpool/libraries}
   cp "$binary" "$stage/bin/carpool"
   cp "$(profile_library_of "$binary")" "$stage/lib/"
@@ -80,7 +80,9 @@ fill() {
     # shellcheck disable=SC2016
     patchelf --set-rpath '$ORIGIN' "$path"
   done
-  cp -R "$root/data/$dataset" "$stage/share/carpool/data/"
+  for dataset in "${datasets[@]}"; do
+    cp -R "$root/data/$dataset" "$stage/share/carpool/data/"
+  done
   cp "$root/LICENSE" "$stage/share/doc/carpool/"
   page=$(find "$root/docs" "$(dirname "$binary")/.." -name carpool.1 -print -quit)
   if [[ -n $page ]]; then

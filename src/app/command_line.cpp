@@ -1,6 +1,8 @@
 #include "app/command_line.hpp"
 
+#include <algorithm>
 #include <iostream>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -13,7 +15,8 @@
 namespace carpool {
 namespace {
 
-CommandOptions chosen(const CLI::App& app, const ParsedOptions& options) {
+// `words_behind`: how many words of the command line stand behind the first "--".
+CommandOptions chosen(const CLI::App& app, const ParsedOptions& options, std::size_t words_behind) {
   if (options.chosen) {
     return *options.chosen;
   }
@@ -64,7 +67,14 @@ CommandOptions chosen(const CLI::App& app, const ParsedOptions& options) {
     return options.profiles;
   }
   if (name == "estimate") {
-    return options.estimate;
+    EstimateOptions estimate = options.estimate;
+    // The library tells no word before "--" from one behind it.
+    std::vector<std::string>& words = estimate.job.source;
+    const std::size_t behind = std::min(words_behind, words.size());
+    const auto first = words.end() - static_cast<std::ptrdiff_t>(behind);
+    estimate.job.command.assign(first, words.end());
+    words.erase(first, words.end());
+    return estimate;
   }
   if (name == "estimators") {
     return EstimatorListOptions{};
@@ -112,7 +122,11 @@ std::variant<Invocation, int> parse_command_line(int argc, const char* const* ar
     std::cerr << "carpool: " << problem.what() << "\nTry `carpool" << where << " --help`.\n";
     return kExitUsage;
   }
-  return Invocation{.global = options.global, .command = chosen(app, options)};
+  const std::span<const char* const> words(argv, static_cast<std::size_t>(argc));
+  const auto separator = std::ranges::find(words, std::string_view("--"));
+  const auto behind = std::max<std::ptrdiff_t>(words.end() - separator - 1, 0);
+  return Invocation{.global = options.global,
+                    .command = chosen(app, options, static_cast<std::size_t>(behind))};
 }
 
 }  // namespace carpool

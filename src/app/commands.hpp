@@ -39,6 +39,7 @@ struct CommandContext {
 [[nodiscard]] Result<void> run_history(const HistoryOptions&, const CommandContext&);
 [[nodiscard]] Result<void> run_drain(const DrainOptions&, const CommandContext&);
 [[nodiscard]] Result<void> run_estimate(const EstimateOptions&, const CommandContext&);
+[[nodiscard]] Result<void> run_estimate_job(const EstimateOptions&, const CommandContext&);
 [[nodiscard]] Result<void> run_estimators(const EstimatorListOptions&, const CommandContext&);
 [[nodiscard]] Result<void> run_simulate(const SimulateOptions&, const CommandContext&);
 [[nodiscard]] Result<void> run_policies(const PolicyListOptions&, const CommandContext&);

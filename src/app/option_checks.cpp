@@ -48,6 +48,13 @@ CLI::Validator share_of_one() {
                       "a number from 0 to 1");
 }
 
+CLI::Validator confidence() {
+  constexpr double kLeast = 0.5;
+  constexpr double kMost = 0.999;
+  return number_where([](double value) { return value >= kLeast && value <= kMost; },
+                      fmt::format("a number from {} to {}", kLeast, kMost));
+}
+
 CLI::Validator above_zero() {
   return number_where([](double value) { return value > 0.0; }, "a number above 0");
 }

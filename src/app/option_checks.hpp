@@ -9,6 +9,8 @@ namespace carpool {
 
 [[nodiscard]] CLI::Validator whole_number();
 [[nodiscard]] CLI::Validator share_of_one();
+// Of a bound: 0.5 to 0.999.
+[[nodiscard]] CLI::Validator confidence();
 [[nodiscard]] CLI::Validator above_zero();
 // Seconds from `least` to a year.
 [[nodiscard]] CLI::Validator seconds_from(double least);

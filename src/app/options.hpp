@@ -161,7 +161,33 @@ struct ProfilesOptions {
   bool replace = false;
 };
 
+// One job that has not run yet: what the user says of it.
+struct EstimateJobOptions {
+  std::vector<std::string> source;   // at most one file
+  std::vector<std::string> command;  // after --
+  std::optional<std::string> weights;
+  std::optional<std::int64_t> batch;
+  std::optional<std::int64_t> sequence;
+  std::optional<std::string> dtype;
+  std::optional<std::string> optimizer;
+  std::optional<std::string> task;
+  std::optional<std::string> attention;
+  std::optional<std::int64_t> accumulate;
+  std::optional<std::int64_t> lora_rank;
+  std::optional<std::int64_t> new_tokens;
+  std::optional<std::int64_t> resolution;
+  std::optional<std::int64_t> gpus;
+  std::optional<std::int64_t> zero_stage;
+  bool train = false;
+  bool inference = false;
+  bool checkpointing = false;
+  std::optional<std::string> context;  // size
+  std::optional<std::string> fits;     // size
+  std::optional<std::string> model_file;
+};
+
 struct EstimateOptions {
+  EstimateJobOptions job;
   std::optional<std::string> evaluate;  // files of measured jobs
   std::optional<std::string> fit;
   std::optional<std::string> catalogue;

@@ -75,6 +75,9 @@ struct TransformerShape {
   std::int64_t vocabulary = 0;
   std::int64_t positions = 0;             // learned ones
   std::optional<bool> tied_embeddings{};  // absent: as the type has it
+  std::int64_t embedding = 0;             // width of the token embedding; 0: as the type has it
+  std::int64_t head_size = 0;             // 0: hidden / heads
+  std::int64_t unlisted_parameters = 0;   // that the model has beyond those of its type
   // Elements of hidden size that a block keeps beyond the ones of its type, for relatives of it.
   std::int64_t extra_saved_hidden = 0;
 };
@@ -111,8 +114,9 @@ struct TrainingSetup {
   std::int64_t decode_tokens = 0;  // made after the prompt, inference of a language model
   unsigned gpus = 1;               // of data parallelism; the batch is that of one GPU
   unsigned zero_stage = 0;         // of DeepSpeed, 0 to 3; 0 with several GPUs: plain data parallel
-  // The weights are made in 32 bits on the GPU and then converted, as model.to(bfloat16) does.
-  bool converts_on_gpu = true;
+  // The weights are made in 32 bits on the GPU, then tied and converted there; else they come from
+  // the CPU as they are, as those of from_pretrained() do.
+  bool built_on_gpu = true;
   // How the loop treats its batches.
   bool fresh_inputs = false;  // a new input tensor each step, not one for all
   bool keeps_output = false;  // the last output lives until the next exists

@@ -25,8 +25,8 @@ std::string serialize_estimator(const CarpoolEstimator& estimator, const Estimat
                     estimator.to_json());
 }
 
-Result<std::unique_ptr<MemoryEstimator>> parse_estimator(std::string_view text,
-                                                         std::string_view name) {
+Result<std::unique_ptr<CarpoolEstimator>> parse_estimator(std::string_view text,
+                                                          std::string_view name) {
   const auto envelope = open_model(text, name, kAgain);
   if (!envelope) {
     return tl::unexpected(envelope.error());
@@ -43,7 +43,7 @@ Result<std::unique_ptr<MemoryEstimator>> parse_estimator(std::string_view text,
   return std::make_unique<CarpoolEstimator>(std::move(*estimator));
 }
 
-Result<std::unique_ptr<MemoryEstimator>> load_estimator(const std::filesystem::path& path) {
+Result<std::unique_ptr<CarpoolEstimator>> load_estimator(const std::filesystem::path& path) {
   const auto text = read_file(path);
   if (!text) {
     return tl::unexpected(text.error());

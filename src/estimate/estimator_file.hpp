@@ -21,9 +21,9 @@ struct EstimatorCard {
 
 [[nodiscard]] std::string serialize_estimator(const CarpoolEstimator& estimator,
                                               const EstimatorCard& card);
-[[nodiscard]] Result<std::unique_ptr<MemoryEstimator>> parse_estimator(std::string_view text,
-                                                                       std::string_view name);
-[[nodiscard]] Result<std::unique_ptr<MemoryEstimator>> load_estimator(
+[[nodiscard]] Result<std::unique_ptr<CarpoolEstimator>> parse_estimator(std::string_view text,
+                                                                        std::string_view name);
+[[nodiscard]] Result<std::unique_ptr<CarpoolEstimator>> load_estimator(
     const std::filesystem::path& path);
 
 }  // namespace carpool

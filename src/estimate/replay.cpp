@@ -94,10 +94,15 @@ Result<void> check_shape(const TransformerShape& shape) {
   if (auto checked = check_range("the number of blocks", shape.layers, 1, kMostBlocks); !checked) {
     return checked;
   }
-  if (auto checked = check_all(
-          "a size of the configuration",
-          {shape.positions, shape.key_value_heads, shape.feed_forward, shape.extra_saved_hidden},
-          0);
+  if (auto checked = check_all("a size of the configuration",
+                               {shape.positions,
+                                shape.key_value_heads,
+                                shape.feed_forward,
+                                shape.extra_saved_hidden,
+                                shape.embedding,
+                                shape.head_size,
+                                shape.unlisted_parameters},
+                               0);
       !checked) {
     return checked;
   }

@@ -16,6 +16,11 @@ namespace carpool {
 [[nodiscard]] Result<ModelShape> shape_from_json(const nlohmann::json& cfg);
 [[nodiscard]] Result<LayerList> layers_from_json(const nlohmann::json& row, Precision precision);
 
+// All that the row says of the job, nothing of what was measured.
+[[nodiscard]] Result<DescribedJob> job_from_row(const nlohmann::json& row,
+                                                RowView view,
+                                                const LayerCatalogue& catalogue);
+
 // The same model at another resolution: what lies on a grid of pixels grows with its area.
 [[nodiscard]] LayerList at_resolution(const LayerList& list, double ratio);
 

@@ -108,33 +108,11 @@ void read_facts(const json& row, MeasuredJob& out) {
 }
 
 Result<MeasuredJob> read_row(const json& row, RowView view, const LayerCatalogue& catalogue) {
-  const json& cfg = row.at("cfg");
-  MeasuredJob out;
-  const auto setup = setup_from_json(cfg);
-  if (!setup) {
-    return tl::unexpected(setup.error());
+  auto job = job_from_row(row, view, catalogue);
+  if (!job) {
+    return tl::unexpected(job.error());
   }
-  const auto machine = find_machine(row.value("machine", "h200"));
-  if (!machine) {
-    return tl::unexpected(machine.error());
-  }
-  auto shape = shape_of(row, view, setup->precision, catalogue);
-  if (!shape) {
-    return tl::unexpected(shape.error());
-  }
-  out.job = {.model = {.name = cfg.value("name", std::string()),
-                       .family = cfg.at("fam").get<std::string>(),
-                       .shape = std::move(*shape)},
-             .setup = *setup,
-             .machine = *machine};
-  if (view == RowView::Trace && row.contains("saved_mib") && row.at("saved_mib").is_number()) {
-    const auto saved = bytes_from_mib(row.at("saved_mib"));
-    if (!saved) {
-      return tl::unexpected(saved.error());
-    }
-    out.job.model.traced_saved_bytes = *saved;
-  }
-  out.group = group_of(cfg);
+  MeasuredJob out{.job = std::move(*job), .group = group_of(row.at("cfg"))};
   read_facts(row, out);
   if (auto read = read_truth(row, out); !read) {
     return tl::unexpected(read.error());
@@ -167,6 +145,35 @@ Result<void> for_each_line(std::string_view text, std::string_view name, const T
 }
 
 }  // namespace
+
+Result<DescribedJob> job_from_row(const json& row, RowView view, const LayerCatalogue& catalogue) {
+  const json& cfg = row.at("cfg");
+  const auto setup = setup_from_json(cfg);
+  if (!setup) {
+    return tl::unexpected(setup.error());
+  }
+  const auto machine = find_machine(row.value("machine", "h200"));
+  if (!machine) {
+    return tl::unexpected(machine.error());
+  }
+  auto shape = shape_of(row, view, setup->precision, catalogue);
+  if (!shape) {
+    return tl::unexpected(shape.error());
+  }
+  DescribedJob job{.model = {.name = cfg.value("name", std::string()),
+                             .family = cfg.at("fam").get<std::string>(),
+                             .shape = std::move(*shape)},
+                   .setup = *setup,
+                   .machine = *machine};
+  if (view == RowView::Trace && row.contains("saved_mib") && row.at("saved_mib").is_number()) {
+    const auto saved = bytes_from_mib(row.at("saved_mib"));
+    if (!saved) {
+      return tl::unexpected(saved.error());
+    }
+    job.model.traced_saved_bytes = *saved;
+  }
+  return job;
+}
 
 Result<RowView> row_view_named(std::string_view name) {
   const auto found = find_named(std::span<const NamedView>(kViews), "view of a row", name);

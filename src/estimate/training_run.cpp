@@ -137,7 +137,7 @@ class Run {
   }
 
   void make_weights(std::span<const ParameterSpec> specs) {
-    if (const std::int64_t head = model_.untied_head_elements(); head > 0) {
+    if (const std::int64_t head = model_.untied_head_elements(); head > 0 && setup_.built_on_gpu) {
       Chunks before_tying;
       for (const ParameterSpec& spec : specs) {
         if (setup_.lora_rank == 0 || spec.role != ParameterRole::Trained) {
@@ -147,7 +147,7 @@ class Run {
       before_tying.add(times(head, 4));
       release_all(allocate_all(before_tying.sizes(), MemoryPurpose::Weights));
     }
-    const bool converts = sizes_.parameter == 2 && setup_.converts_on_gpu;
+    const bool converts = sizes_.parameter == 2 && setup_.built_on_gpu;
     Chunks made;
     for (const ParameterSpec& spec : specs) {
       made.add(times(spec.elements, converts ? 4 : sizes_.parameter));

@@ -30,6 +30,7 @@ struct TransformerType {
   bool biases;                  // of query, key and value where the style is Llama
   std::int64_t embedding_size;  // 0: the hidden size
   std::int64_t extra_positions;
+  bool one_block;  // all blocks have the same parameters
 };
 
 // nullptr: no such type is known.
@@ -139,6 +140,7 @@ class TransformerModel final : public ForwardModel {
 
   std::vector<ParameterSpec> parameters_;
   ParameterId token_embedding_ = 0;
+  std::optional<ParameterId> unlisted_;
   std::optional<ParameterId> position_embedding_;
   std::optional<Norm> embedding_norm_;
   std::optional<Product> embedding_projection_;

@@ -66,7 +66,11 @@ TensorId TransformerModel::embed() {
   const unsigned bytes = sizes_.parameter;
   const NodeTraits traits{.gradient_bytes = bytes};
   TensorId x = tape.tensor(times(tokens(), embedding_size_), bytes);
-  tape.node(x, {}, {}, std::array{token_embedding_}, traits);
+  std::vector<ParameterId> own = {token_embedding_};
+  if (unlisted_) {
+    own.push_back(*unlisted_);  // whatever uses them, their gradients are there in the end
+  }
+  tape.node(x, {}, {}, own, traits);
   if (llama_) {
     return x;
   }

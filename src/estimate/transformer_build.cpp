@@ -7,15 +7,16 @@ namespace carpool {
 namespace {
 
 constexpr auto kTypes = std::to_array<TransformerType>({
-    {"bert", BlockStyle::PostNorm, true, true, 0, 0},
-    {"roberta", BlockStyle::PostNorm, true, true, 0, 0},
-    {"electra", BlockStyle::PostNorm, true, true, 128, 0},
-    {"distilbert", BlockStyle::PostNorm, false, true, 0, 0},
-    {"gpt2", BlockStyle::Gpt2, false, true, 0, 0},
-    {"opt", BlockStyle::PreNorm, false, true, 0, 2},
-    {"llama", BlockStyle::Llama, false, false, 0, 0},
-    {"mistral", BlockStyle::Llama, false, false, 0, 0},
-    {"qwen2", BlockStyle::Llama, false, true, 0, 0},
+    {"bert", BlockStyle::PostNorm, true, true, 0, 0, false},
+    {"albert", BlockStyle::PostNorm, true, true, 128, 0, true},
+    {"roberta", BlockStyle::PostNorm, true, true, 0, 0, false},
+    {"electra", BlockStyle::PostNorm, true, true, 128, 0, false},
+    {"distilbert", BlockStyle::PostNorm, false, true, 0, 0, false},
+    {"gpt2", BlockStyle::Gpt2, false, true, 0, 0, false},
+    {"opt", BlockStyle::PreNorm, false, true, 0, 2, false},
+    {"llama", BlockStyle::Llama, false, false, 0, 0, false},
+    {"mistral", BlockStyle::Llama, false, false, 0, 0, false},
+    {"qwen2", BlockStyle::Llama, false, true, 0, 0, false},
 });
 
 }  // namespace
@@ -46,7 +47,11 @@ TransformerModel::TransformerModel(const TransformerShape& shape, const Training
       lora_rank_(setup.lora_rank),
       decode_tokens_(setup.decode_tokens),
       embedding_size_(type_.embedding_size != 0 ? type_.embedding_size : shape.hidden),
-      head_size_(std::max<std::int64_t>(shape.hidden / shape.heads, 1)) {
+      head_size_(shape.head_size > 0 ? shape.head_size
+                                     : std::max<std::int64_t>(shape.hidden / shape.heads, 1)) {
+  if (shape_.embedding > 0) {
+    embedding_size_ = shape_.embedding;
+  }
   if (shape_.key_value_heads == 0) {
     shape_.key_value_heads = shape_.heads;
   }
@@ -72,9 +77,16 @@ TransformerModel::TransformerModel(const TransformerShape& shape, const Training
     embedding_projection_ = add_product(embedding_size_, shape_.hidden, true);
   }
   for (std::int64_t layer = 0; layer < shape_.layers; ++layer) {
-    add_block();
+    if (type_.one_block && layer > 0) {
+      blocks_.push_back(blocks_.front());
+    } else {
+      add_block();
+    }
   }
   add_head();
+  if (shape_.unlisted_parameters > 0) {
+    unlisted_ = add_parameter(shape_.unlisted_parameters);
+  }
 }
 
 ParameterId TransformerModel::add_parameter(std::int64_t elements) {

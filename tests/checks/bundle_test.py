@@ -54,6 +54,7 @@ class Bundle(unittest.TestCase):
         for name in (
             "share/doc/carpool/LICENSE", "share/doc/carpool/libraries/libxgboost0.txt",
             "share/carpool/data/kace-v100/profiles.csv",
+            "share/carpool/data/memory-estimator/h200.model.json",
         ):
             self.assertTrue((self.bundle / name).is_file(), name)
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Memory estimators: judged on measured jobs, fitted, listed; bad rows are errors with a line."""
 
+import gzip
 import json
 import subprocess
 import sys
@@ -99,6 +100,127 @@ class Estimate(cli.CarpoolTest):
         self.assertIn("bad.jsonl:1:", self.refuses("estimate", "--evaluate", "bad.jsonl", code=2))
         self.write("cut.jsonl.gz", ROWS.read_bytes()[:1000])
         self.refuses("estimate", "--evaluate", "cut.jsonl.gz", code=2)
+
+
+LLAMA = {
+    "model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_size": 2048, "num_hidden_layers": 16,
+    "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 8192, "vocab_size": 128256,
+    "max_position_embeddings": 131072, "tie_word_embeddings": True,
+}
+
+
+def gib(size):
+    return size / 2**30
+
+
+class OneJob(cli.CarpoolTest):
+    def config(self, **changes):
+        self.write("config.json", json.dumps({**LLAMA, **changes}))
+
+    def estimate(self, *arguments):
+        # In front: behind -- everything belongs to the job.
+        out = cli.strict_json(self.succeeds("estimate", "--json", *map(str, arguments)))
+        self.assertGreaterEqual(out["upper_bytes"], out["expected_bytes"])
+        self.assertEqual(sum(out["breakdown_bytes"].values()), out["expected_bytes"])
+        return out
+
+    def test_the_bundled_estimator_is_the_one_that_a_fit_gives(self):
+        self.succeeds("estimate", "--fit", str(ROWS), "-o", "again.model.json")
+        again = json.loads((self.folder / "again.model.json").read_text())
+        bundled = json.loads((cli.ROOT / "data" / "memory-estimator" / "h200.model.json").read_text())
+        self.assertEqual(again["params"], bundled["params"], "fit data/memory-estimator again")
+
+    def test_a_measured_row_is_estimated_near_its_truth(self):
+        with gzip.open(ROWS, "rt") as rows:
+            for line in rows:
+                row = json.loads(line)
+                if row["ok"] and row["cfg"]["fam"] == "llm" and row["cfg"]["mode"] == "train":
+                    break
+        self.write("row.json", line)
+        out = self.estimate("row.json")
+        truth = (row["peak"]["reserved"] + 610) * 2**20
+        self.assertAlmostEqual(out["expected_bytes"] / truth, 1.0, delta=0.15)
+        self.assertGreaterEqual(out["upper_bytes"], truth)
+
+    def test_a_configuration_with_options(self):
+        self.config()
+        out = self.estimate("config.json", "--batch", "8", "--sequence", "1024", "--dtype", "bf16", "--fits", "40G")
+        self.assertEqual(out["basis"], "config")
+        # 1.24 billion parameters of 2 bytes, and twice that for Adam.
+        self.assertAlmostEqual(gib(out["breakdown_bytes"]["weights"]), 2.3, delta=0.1)
+        self.assertAlmostEqual(gib(out["breakdown_bytes"]["optimizer"]), 4.6, delta=0.1)
+        self.assertIn("batch 4 instead of 8", [lever["change"] for lever in out["levers"]])
+        batch = out["fits"]["largest_batch"]
+        within = self.estimate("config.json", "--batch", batch, "--sequence", "1024", "--dtype", "bf16")
+        beyond = self.estimate("config.json", "--batch", batch + 1, "--sequence", "1024", "--dtype", "bf16")
+        self.assertLessEqual(within["upper_bytes"], 40 * 2**30)
+        self.assertGreater(beyond["upper_bytes"], 40 * 2**30)
+        text = self.succeeds("estimate", "config.json", "--batch", "8")
+        for words in ("expected peak", "upper bound, 99 %", "[GiB]", "basis: config", "what would lessen it"):
+            self.assertIn(words, text)
+
+    def test_options_change_what_they_should(self):
+        self.config()
+        base = ("config.json", "--batch", "4", "--sequence", "512", "--dtype", "bf16")
+        plain = self.estimate(*base)
+        for less in (("--checkpointing",), ("--lora-rank", "8"), ("--inference",), ("--optimizer", "sgd"),
+                     ("--gpus", "4", "--zero-stage", "3")):
+            self.assertLess(self.estimate(*base, *less)["expected_bytes"], plain["expected_bytes"], less)
+        for more in (("--attention", "eager"), ("--dtype", "fp32")):
+            self.assertGreater(self.estimate(*base[:5], *more)["expected_bytes"], plain["expected_bytes"], more)
+        self.assertLess(self.estimate(*base, "--confidence", "0.8")["upper_bytes"], plain["upper_bytes"])
+        self.assertLess(self.estimate(*base, "--context", "300M")["expected_bytes"], plain["expected_bytes"])
+
+    def test_the_flags_of_the_command_and_options_before_them(self):
+        command = ("--", "torchrun", "--nproc_per_node=2", "run_clm.py", "--model_name_or_path", "gpt2",
+                   "--per_device_train_batch_size", "16", "--bf16", "--block_size", "256")
+        out = self.estimate(*command)
+        self.assertEqual(out["basis"], "flags")
+        self.assertIn("batch 16, bf16 autocast, 256 tokens", out["run"])
+        self.assertIn("batch 2,", self.estimate("--batch", "2", *command)["run"])
+        trainer = self.estimate("--", "run_glue.py", "--model_name_or_path", "bert-base-cased")
+        self.assertTrue(any("batch 8" in note for note in trainer["notes"]), trainer["notes"])
+        self.assertIn("resnet18", self.estimate("--", "main.py", "-a", "resnet18", "-b", "64")["notes"][1])
+
+    def test_a_folder_with_weights(self):
+        header = json.dumps({"extra": {"dtype": "BF16", "shape": [1000000, 2000], "data_offsets": [0, 0]}}).encode()
+        self.write("net/config.json", json.dumps(LLAMA))
+        alone = self.estimate("net", "--batch", "1")
+        self.write("net/model.safetensors", len(header).to_bytes(8, "little") + header)
+        out = self.estimate("net", "--batch", "1")
+        self.assertEqual(out["basis"], "config and weights")
+        self.assertGreater(out["expected_bytes"], alone["expected_bytes"] + 4 * 4 * 700_000_000)
+        index = {"weight_map": {"a": "model.safetensors", "b": "model.safetensors"}}
+        self.write("net/parts.safetensors.index.json", json.dumps(index))
+        self.assertEqual(self.estimate("net", "--batch", "1", "--weights", "net/parts.safetensors.index.json"), out)
+
+    def test_relatives_say_so_and_have_a_wider_bound(self):
+        self.config()
+        own = self.estimate("config.json", "--batch", "1")
+        self.config(model_type="somebodys")
+        out = self.estimate("config.json", "--batch", "1")
+        self.assertEqual(out["expected_bytes"], own["expected_bytes"])
+        self.assertGreater(out["upper_bytes"], 1.9 * own["upper_bytes"])
+        self.assertTrue(any("somebodys" in note for note in out["notes"]))
+
+    def test_what_cannot_be_estimated(self):
+        self.config()
+        for wrong in (("--batch", "0"), ("--batch", "1000000000000"), ("--batch", "many"), (),
+                      ("--batch", "1", "--sequence", "-4"), ("--batch", "1", "--dtype", "int1"),
+                      ("--batch", "1", "--fits", "lots"), ("--batch", "1", "--gpus", "0"),
+                      ("--batch", "1", "--confidence", "nan"), ("--batch", "1", "--weights", "none.safetensors"),
+                      ("other.json", "--batch", "1"), ("--batch", "1", "--evaluate", str(ROWS))):
+            self.refuses("estimate", "config.json", *wrong, code=2)
+        self.refuses("estimate", "none.json", "--batch", "1", code=2)
+        self.assertIn("which model", self.refuses("estimate", "--", "python", "train.py", code=1))
+        self.assertIn("nobody", self.refuses("estimate", "--", "t.py", "--model", "nobody", "-b", "1", code=1))
+        self.write("cut.safetensors", b"\xff\xff\0\0\0\0\0\0{")
+        self.assertIn("cut off", self.refuses("estimate", "config.json", "--batch", "1", "--weights",
+                                              "cut.safetensors", code=2))
+        self.write("config.json", '{"model_type": "bert", "hidden_size": "big"}')
+        self.assertIn('config.json: "hidden_size"', self.refuses("estimate", "config.json", "--batch", "1", code=2))
+        self.write("config.json", "[" * 200000)
+        self.refuses("estimate", "config.json", "--batch", "1", code=2)
 
 
 if __name__ == "__main__":

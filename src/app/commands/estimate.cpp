@@ -125,6 +125,10 @@ Result<void> run_estimate(const EstimateOptions& options, const CommandContext& 
   if (options.per_row && !context.output.json()) {
     return invalid_input("--per-row is for --json");
   }
+  const bool one_job = !options.job.source.empty() || !options.job.command.empty();
+  if (one_job && (options.fit || options.evaluate)) {
+    return invalid_input("a job, --evaluate and --fit exclude each other");
+  }
   if (options.fit) {
     if (options.output.empty()) {
       return invalid_input("--fit needs -o FILE to write the estimator to");
@@ -134,10 +138,7 @@ Result<void> run_estimate(const EstimateOptions& options, const CommandContext& 
   if (!options.output.empty()) {
     return invalid_input("-o is for --fit");
   }
-  if (!options.evaluate) {
-    return invalid_input("name measured jobs: --evaluate ROWS or --fit ROWS -o FILE");
-  }
-  return run_evaluation(options, context);
+  return options.evaluate ? run_evaluation(options, context) : run_estimate_job(options, context);
 }
 
 }  // namespace carpool

@@ -1,0 +1,63 @@
+#include "app/job_memory.hpp"
+
+#include <utility>
+
+#include "app/sources.hpp"
+#include "base/packed_file.hpp"
+#include "estimate/estimator_file.hpp"
+
+namespace carpool {
+namespace {
+
+Result<LayerCatalogue> bundled_catalogue() {
+  const auto folder = bundled_folder("memory-h200");
+  if (!folder) {
+    return tl::unexpected(folder.error());
+  }
+  const auto file = *folder / "rows.jsonl.gz";
+  const auto text = read_packed_file(file);
+  if (!text) {
+    return tl::unexpected(text.error());
+  }
+  return parse_catalogue(*text, file.string());
+}
+
+}  // namespace
+
+Result<CarpoolEstimator> open_estimator(const std::optional<std::string>& file, double confidence) {
+  std::filesystem::path path;
+  if (file) {
+    path = *file;
+  } else {
+    const auto folder = bundled_folder("memory-estimator");
+    if (!folder) {
+      return tl::unexpected(folder.error());
+    }
+    path = *folder / "h200.model.json";
+  }
+  const auto loaded = load_estimator(path);
+  if (!loaded) {
+    return tl::unexpected(loaded.error());
+  }
+  CarpoolFit fit = (*loaded)->fit();
+  fit.confidence = confidence;
+  return CarpoolEstimator(std::move(fit));
+}
+
+Result<AskedJob> ask_with_catalogue(const JobQuestion& question) {
+  return ask_job(question, bundled_catalogue);
+}
+
+Result<MemoryEstimate> estimate_asked(const CarpoolEstimator& estimator, const AskedJob& asked) {
+  return WiderEstimator(estimator, asked.widening)
+      .estimate(asked.job)
+      .map([&](MemoryEstimate estimate) {
+        if (!asked.basis.empty()) {
+          estimate.basis = asked.basis;
+        }
+        estimate.notes.insert(estimate.notes.begin(), asked.notes.begin(), asked.notes.end());
+        return estimate;
+      });
+}
+
+}  // namespace carpool

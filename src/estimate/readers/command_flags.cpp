@@ -1,0 +1,273 @@
+#include "estimate/readers/command_flags.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "estimate/readers/flag_table.hpp"
+
+namespace carpool {
+namespace {
+
+// Scripts of the Hugging Face examples tell their task by their name.
+struct ScriptTask {
+  std::string_view part;
+  TransformerTask task;
+};
+constexpr auto kScripts = std::to_array<ScriptTask>({
+    {"run_mlm", TransformerTask::MaskedLm},
+    {"run_clm", TransformerTask::CausalLm},
+    {"run_glue", TransformerTask::Classification},
+    {"run_classification", TransformerTask::Classification},
+    {"run_qa", TransformerTask::Classification},
+    {"run_ner", TransformerTask::Classification},
+    {"run_squad", TransformerTask::Classification},
+});
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  std::ranges::transform(out, out.begin(), [](unsigned char c) {
+    return static_cast<char>(c == '_' ? '-' : std::tolower(c));
+  });
+  return out;
+}
+
+std::optional<std::int64_t> whole_number(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(value)
+                                                                  : std::nullopt;
+}
+
+std::optional<bool> yes_or_no(std::string_view text) {
+  const std::string word = lower(text);
+  if (word == "true" || word == "yes" || word == "1") {
+    return true;
+  }
+  return word == "false" || word == "no" || word == "0" ? std::optional(false) : std::nullopt;
+}
+
+class CommandReader {
+ public:
+  explicit CommandReader(std::span<const std::string> argv) : argv_(argv) {}
+
+  CommandFacts read() {
+    while (next_ < argv_.size()) {
+      read_word(argv_[next_++]);
+    }
+    JobSettings& said = facts_.said;
+    if (trains_) {
+      said.mode = RunMode::Train;
+    }
+    if (!said.precision) {
+      said.precision = autocast_;
+    }
+    if (evaluation_batch_ && (said.mode == RunMode::Infer || !said.batch)) {
+      said.batch = evaluation_batch_;
+    }
+    return std::move(facts_);
+  }
+
+ private:
+  // --name VALUE, --name=VALUE, --switch, and group.name=VALUE as Hydra and Lightning have it.
+  void read_word(std::string_view word) {
+    const std::size_t dashes = std::min(word.find_first_not_of('-'), word.size());
+    const std::size_t equals = word.find('=');
+    if (dashes == 0 && equals == std::string_view::npos) {
+      read_script(word);
+      return;
+    }
+    std::string name = lower(word.substr(
+        dashes, equals == std::string_view::npos ? std::string_view::npos : equals - dashes));
+    if (const std::size_t dot = name.rfind('.'); dot != std::string::npos) {
+      name.erase(0, dot + 1);
+    }
+    const CommandFlag* flag = find_flag(name);
+    if (flag == nullptr) {
+      return;
+    }
+    facts_.hugging_face_trainer |= name == "model-name-or-path" || name.starts_with("per-device-");
+    std::optional<std::string_view> value;
+    if (equals != std::string_view::npos) {
+      value = word.substr(equals + 1);
+    }
+    if (flag->meaning >= FlagMeaning::Bf16) {
+      read_switch(*flag, word, value);
+    } else {
+      read_value(*flag, word, value);
+    }
+  }
+
+  void read_script(std::string_view word) {
+    for (const ScriptTask& script : kScripts) {
+      if (word.find(script.part) != std::string_view::npos && word.ends_with(".py")) {
+        facts_.said.task = script.task;
+        facts_.hugging_face_trainer = true;
+        facts_.read.emplace_back(word);
+      }
+    }
+  }
+
+  void read_switch(const CommandFlag& flag,
+                   std::string_view word,
+                   std::optional<std::string_view> value) {
+    bool on = true;
+    if (value) {
+      on = yes_or_no(*value).value_or(true);
+    } else if (next_ < argv_.size()) {
+      if (const auto said = yes_or_no(argv_[next_])) {
+        on = *said;
+        ++next_;
+      }
+    }
+    facts_.read.push_back(fmt::format("{}{}", word, on || value ? "" : " False"));
+    apply(flag.meaning, on);
+  }
+
+  void apply(FlagMeaning meaning, bool on) {
+    JobSettings& said = facts_.said;
+    switch (meaning) {
+      case FlagMeaning::Bf16:
+        autocast_ = on ? std::optional(Precision::AmpBf16) : autocast_;
+        break;
+      case FlagMeaning::Fp16:
+        autocast_ = on ? std::optional(Precision::AmpFp16) : autocast_;
+        break;
+      case FlagMeaning::Half:
+        said.precision = on ? std::optional(Precision::Fp16) : said.precision;
+        break;
+      case FlagMeaning::Tf32:
+        said.tf32 = on;
+        break;
+      case FlagMeaning::Checkpointing:
+        said.checkpointing = on;
+        break;
+      case FlagMeaning::ChannelsLast:
+        said.channels_last = on;
+        break;
+      case FlagMeaning::Autotune:
+        said.autotune = on;
+        break;
+      case FlagMeaning::Training:
+        trains_ = trains_ || on;
+        break;
+      case FlagMeaning::Inference:
+        said.mode = on ? std::optional(RunMode::Infer) : said.mode;
+        break;
+      default:
+        facts_.notes.emplace_back("quantised weights are counted at their full size");
+    }
+  }
+
+  void read_value(const CommandFlag& flag,
+                  std::string_view word,
+                  std::optional<std::string_view> value) {
+    if (!value) {
+      if (next_ >= argv_.size()) {
+        facts_.notes.push_back(fmt::format("{} has no value", word));
+        return;
+      }
+      value = argv_[next_++];
+    }
+    if (take(flag.meaning, *value)) {
+      facts_.read.push_back(word.find('=') == std::string_view::npos
+                                ? fmt::format("{} {}", word, *value)
+                                : std::string(word));
+    } else {
+      facts_.notes.push_back(fmt::format("{}: \"{}\" is not understood", word, *value));
+    }
+  }
+
+  [[nodiscard]] bool take(FlagMeaning meaning, std::string_view value) {
+    JobSettings& said = facts_.said;
+    switch (meaning) {
+      case FlagMeaning::Model:
+        facts_.model = value;
+        return !value.empty();
+      case FlagMeaning::WeightType:
+        return take_named(said.precision, precision_named(lower(value)));
+      case FlagMeaning::AutocastType:
+        return take_named(autocast_, autocast_named(lower(value)));
+      case FlagMeaning::OptimizerName:
+        return take_optimizer(value);
+      case FlagMeaning::Attention:
+        return take_named(said.attention, attention_named(value));
+      default:
+        return take_number(meaning, value);
+    }
+  }
+
+  template <class Value>
+  static bool take_named(std::optional<Value>& into, const Result<Value>& named) {
+    if (named) {
+      into = *named;
+    }
+    return named.has_value();
+  }
+
+  // timm's and torchvision's "sgd" has a momentum.
+  [[nodiscard]] bool take_optimizer(std::string_view value) {
+    auto named = optimizer_named(value == "sgd" ? "momentum" : value);
+    if (!named && value.find("8bit") != std::string_view::npos) {
+      facts_.notes.emplace_back("8-bit states of the optimizer are counted at 32 bits");
+      named = Optimizer::Adam;
+    }
+    return take_named(facts_.said.optimizer, named);
+  }
+
+  [[nodiscard]] bool take_number(FlagMeaning meaning, std::string_view value) {
+    const auto number = whole_number(value);
+    if (!number) {
+      return false;
+    }
+    JobSettings& said = facts_.said;
+    switch (meaning) {
+      case FlagMeaning::Batch:
+        said.batch = number;
+        break;
+      case FlagMeaning::EvaluationBatch:
+        evaluation_batch_ = number;
+        break;
+      case FlagMeaning::Sequence:
+        said.sequence = number;
+        break;
+      case FlagMeaning::Accumulation:
+        said.accumulation = number;
+        break;
+      case FlagMeaning::LoraRank:
+        said.lora_rank = number;
+        break;
+      case FlagMeaning::DecodeTokens:
+        said.decode_tokens = number;
+        break;
+      case FlagMeaning::Resolution:
+        said.resolution = number;
+        break;
+      case FlagMeaning::Gpus:
+        said.gpus = number;
+        break;
+      default:
+        said.zero_stage = number;
+    }
+    return true;
+  }
+
+  std::span<const std::string> argv_;
+  std::size_t next_ = 0;
+  CommandFacts facts_;
+  std::optional<Precision> autocast_;
+  std::optional<std::int64_t> evaluation_batch_;
+  bool trains_ = false;
+};
+
+}  // namespace
+
+CommandFacts read_command(std::span<const std::string> argv) {
+  return CommandReader(argv).read();
+}
+
+}  // namespace carpool

@@ -1,0 +1,53 @@
+// What a user, a command line or a file says of how a job is run; absent: it was not said.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+#include "core/described_job.hpp"
+
+namespace carpool {
+
+struct JobSettings {
+  std::optional<RunMode> mode{};
+  std::optional<Precision> precision{};
+  std::optional<Optimizer> optimizer{};
+  std::optional<TransformerTask> task{};
+  std::optional<AttentionKind> attention{};
+  std::optional<std::int64_t> batch{};     // samples a step, on one GPU
+  std::optional<std::int64_t> sequence{};  // tokens
+  std::optional<std::int64_t> accumulation{};
+  std::optional<std::int64_t> lora_rank{};
+  std::optional<std::int64_t> decode_tokens{};
+  std::optional<std::int64_t> resolution{};  // pixels of a side
+  std::optional<std::int64_t> gpus{};
+  std::optional<std::int64_t> zero_stage{};
+  std::optional<bool> checkpointing{};
+  std::optional<bool> tf32{};
+  std::optional<bool> channels_last{};
+  std::optional<bool> autotune{};
+};
+
+// What `first` says, and `second` where it says nothing.
+[[nodiscard]] JobSettings over(const JobSettings& first, const JobSettings& second);
+
+// Precisions as people and frameworks write them: "bf16" and "fp16" are those of the weights,
+// "amp-bf16", "bf16-mixed", "16-mixed" autocast with weights of 32 bits.
+[[nodiscard]] Result<Precision> precision_named(std::string_view name);
+// The same words where they name an autocast: "bf16" is bf16 autocast.
+[[nodiscard]] Result<Precision> autocast_named(std::string_view name);
+// "adamw", "adamw_torch_fused", "sgd", "momentum", …
+[[nodiscard]] Result<Optimizer> optimizer_named(std::string_view name);
+// "mlm", "clm", "classification"
+[[nodiscard]] Result<TransformerTask> task_named(std::string_view name);
+[[nodiscard]] Result<AttentionKind> attention_named(std::string_view name);
+
+// For people: "bf16 autocast", "AdamW, fused".
+[[nodiscard]] std::string_view spoken(Precision precision);
+[[nodiscard]] std::string_view spoken(Optimizer optimizer);
+[[nodiscard]] std::string_view spoken(TransformerTask task);
+
+}  // namespace carpool

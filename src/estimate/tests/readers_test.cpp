@@ -1,0 +1,234 @@
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "estimate/readers/command_flags.hpp"
+#include "estimate/readers/config_json.hpp"
+#include "estimate/readers/described.hpp"
+#include "estimate/readers/known_models.hpp"
+#include "estimate/readers/row_file.hpp"
+#include "estimate/replay.hpp"
+
+namespace carpool {
+namespace {
+
+CommandFacts facts_of(const std::vector<std::string>& words) {
+  return read_command(words);
+}
+
+TEST(CommandFlags, ReadsTheSpellingsOfTheTrainer) {
+  const auto facts = facts_of({"torchrun",
+                               "--nproc_per_node=4",
+                               "run_clm.py",
+                               "--model_name_or_path",
+                               "gpt2",
+                               "--per_device_train_batch_size",
+                               "16",
+                               "--block_size=512",
+                               "--bf16",
+                               "True",
+                               "--gradient_checkpointing",
+                               "--optim",
+                               "adamw_torch_fused",
+                               "--gradient_accumulation_steps",
+                               "2"});
+  EXPECT_EQ(facts.said.gpus, 4);
+  EXPECT_EQ(facts.model, "gpt2");
+  EXPECT_EQ(facts.said.batch, 16);
+  EXPECT_EQ(facts.said.sequence, 512);
+  EXPECT_EQ(facts.said.precision, Precision::AmpBf16);
+  EXPECT_EQ(facts.said.checkpointing, true);
+  EXPECT_EQ(facts.said.optimizer, Optimizer::AdamFused);
+  EXPECT_EQ(facts.said.accumulation, 2);
+  EXPECT_EQ(facts.said.task, TransformerTask::CausalLm);
+  EXPECT_TRUE(facts.hugging_face_trainer);
+  EXPECT_TRUE(facts.notes.empty());
+}
+
+TEST(CommandFlags, ReadsTimmAndLightning) {
+  const auto timm = facts_of({"train.py",
+                              "data",
+                              "--model",
+                              "resnet50",
+                              "-b",
+                              "64",
+                              "--amp",
+                              "--opt",
+                              "sgd",
+                              "--img-size",
+                              "288",
+                              "--channels-last"});
+  EXPECT_EQ(timm.said.batch, 64);
+  EXPECT_EQ(timm.said.precision, Precision::AmpFp16);
+  EXPECT_EQ(timm.said.optimizer, Optimizer::Momentum);
+  EXPECT_EQ(timm.said.resolution, 288);
+  EXPECT_EQ(timm.said.channels_last, true);
+  EXPECT_FALSE(timm.hugging_face_trainer);
+  const auto lightning =
+      facts_of({"main.py", "fit", "--trainer.precision=bf16-mixed", "data.batch_size=8"});
+  EXPECT_EQ(lightning.said.precision, Precision::AmpBf16);
+  EXPECT_EQ(lightning.said.batch, 8);
+}
+
+TEST(CommandFlags, TheTypeOfTheWeightsGoesBeforeAutocast) {
+  EXPECT_EQ(facts_of({"--bf16", "--torch_dtype", "bfloat16"}).said.precision, Precision::Bf16);
+  EXPECT_EQ(facts_of({"--fp16", "False"}).said.precision, std::nullopt);
+}
+
+TEST(CommandFlags, EvaluationHasABatchOfItsOwn) {
+  const auto facts = facts_of(
+      {"--do_eval", "--per_device_eval_batch_size", "4", "--per_device_train_batch_size", "16"});
+  EXPECT_EQ(facts.said.mode, RunMode::Infer);
+  EXPECT_EQ(facts.said.batch, 4);
+  EXPECT_EQ(facts_of({"--do_train", "--do_eval"}).said.mode, RunMode::Train);
+}
+
+TEST(CommandFlags, WhatCannotBeUnderstoodIsNoted) {
+  const auto facts =
+      facts_of({"--batch-size", "$BS", "--optim", "magic", "--load_in_4bit", "--seq-len"});
+  EXPECT_EQ(facts.said.batch, std::nullopt);
+  EXPECT_EQ(facts.notes.size(), 4U);
+  EXPECT_TRUE(facts_of({}).read.empty());
+}
+
+constexpr std::string_view kLlama =
+    R"({"model_type":"llama","architectures":["LlamaForCausalLM"],"hidden_size":64,
+        "num_hidden_layers":2,"num_attention_heads":4,"num_key_value_heads":2,
+        "intermediate_size":128,"vocab_size":1000,"max_position_embeddings":256,
+        "tie_word_embeddings":true})";
+
+TEST(ConfigJson, BuildsWhatItKnows) {
+  const auto read = parse_config_json(kLlama, "config.json");
+  ASSERT_TRUE(read) << read.error().message;
+  const auto& shape = std::get<TransformerShape>(read->model.shape);
+  EXPECT_EQ(shape.type, "llama");
+  EXPECT_EQ(shape.key_value_heads, 2);
+  EXPECT_EQ(shape.tied_embeddings, true);
+  EXPECT_EQ(shape.task, TransformerTask::CausalLm);
+  EXPECT_EQ(read->widening, 1.0);
+  EXPECT_TRUE(read->notes.empty());
+}
+
+TEST(ConfigJson, RelativesAndUnknownOnesHaveAWiderBound) {
+  const auto albert = parse_config_json(
+      R"({"model_type":"albert","hidden_size":64,"embedding_size":16,"num_hidden_layers":4,
+          "num_attention_heads":4,"vocab_size":100})",
+      "c");
+  ASSERT_TRUE(albert);
+  EXPECT_GT(albert->widening, 1.0);
+  EXPECT_EQ(std::get<TransformerShape>(albert->model.shape).embedding, 16);
+  const auto strange = parse_config_json(
+      R"({"model_type":"strange","d_model":64,"n_layers":4,"n_heads":4,"vocab_size":100})", "c");
+  ASSERT_TRUE(strange);
+  EXPECT_GT(strange->widening, albert->widening);
+  ASSERT_FALSE(strange->notes.empty());
+  EXPECT_NE(strange->notes.front().find("\"strange\" is not known"), std::string::npos);
+}
+
+TEST(ConfigJson, PicturesAreTokens) {
+  const auto vit = parse_config_json(
+      R"({"model_type":"vit","architectures":["ViTForImageClassification"],"hidden_size":768,
+          "num_hidden_layers":12,"num_attention_heads":12,"image_size":224,"patch_size":16,
+          "num_channels":3})",
+      "c");
+  ASSERT_TRUE(vit);
+  EXPECT_EQ(vit->said.sequence, 197);
+  EXPECT_EQ(std::get<TransformerShape>(vit->model.shape).task, TransformerTask::Classification);
+}
+
+TEST(ConfigJson, RefusesWithTheKeyByName) {
+  const auto message = [](std::string_view text) {
+    const auto read = parse_config_json(text, "config.json");
+    return read ? std::string("accepted") : read.error().message;
+  };
+  EXPECT_NE(message("{").find("config.json is no JSON"), std::string::npos);
+  EXPECT_NE(message("[1]").find("an object"), std::string::npos);
+  EXPECT_NE(message(R"({"model_type":"resnet"})").find("\"resnet\" is not known"),
+            std::string::npos);
+  for (const char* value :
+       {"\"768\"", "-3", "1.5", "1e400", "99999999999999999999", "[1]", "1e13"}) {
+    const std::string text = std::string(R"({"model_type":"bert","hidden_size":)") + value + "}";
+    EXPECT_NE(message(text), "accepted") << value;
+  }
+  EXPECT_NE(message(R"({"model_type":"bert","hidden_size":"768"})").find("\"hidden_size\""),
+            std::string::npos);
+  EXPECT_NE(message(std::string(100000, '[')), "accepted");
+}
+
+TEST(Transformers, OneBlockForAllLayersHasTheParametersOfOne) {
+  const auto weights = [](const char* type) {
+    DescribedJob job{.model = {.shape = TransformerShape{.type = type,
+                                                         .task = TransformerTask::MaskedLm,
+                                                         .hidden = 768,
+                                                         .layers = 12,
+                                                         .heads = 12,
+                                                         .vocabulary = 30000,
+                                                         .positions = 512}},
+                     .setup = {.sequence = 128, .built_on_gpu = false}};
+    const auto replay = replay_job(job, {});
+    EXPECT_TRUE(replay);
+    return replay->result.parameters;
+  };
+  // 11.7 M, as albert-base-v2 is published with.
+  EXPECT_NEAR(static_cast<double>(weights("albert")), 11.7e6, 0.8e6);
+  EXPECT_GT(weights("bert"), 100'000'000);
+}
+
+TEST(KnownModels, ByTheLastPartOfTheirName) {
+  const auto known = known_transformer("meta-llama/Llama-3.1-8B-Instruct");
+  ASSERT_TRUE(known);
+  EXPECT_EQ(std::get<TransformerShape>(known->model.shape).feed_forward, 14336);
+  EXPECT_FALSE(known_transformer("nobody/knows-me"));
+  EXPECT_FALSE(known_network({}, "resnet18"));
+}
+
+TEST(Described, WhatNobodySaidIsAssumedAndNoted) {
+  auto read = *parse_config_json(kLlama, "c");
+  EXPECT_FALSE(describe_job(read, {}, std::nullopt));
+  const auto asked = describe_job(read, {}, 8);
+  ASSERT_TRUE(asked);
+  EXPECT_EQ(asked->job.setup.batch, 8);
+  EXPECT_EQ(asked->job.setup.sequence, 256);  // all that the model takes
+  EXPECT_FALSE(asked->job.setup.built_on_gpu);
+  EXPECT_GE(asked->notes.size(), 4U);
+  const auto said = describe_job(read,
+                                 {.mode = RunMode::Infer,
+                                  .precision = Precision::Bf16,
+                                  .task = TransformerTask::CausalLm,
+                                  .batch = 2,
+                                  .sequence = 100},
+                                 8);
+  ASSERT_TRUE(said);
+  EXPECT_EQ(said->job.setup.batch, 2);
+  EXPECT_TRUE(said->notes.empty());
+  EXPECT_FALSE(describe_job(read, {.batch = 1, .gpus = 0}, {}));
+  EXPECT_FALSE(describe_job(read, {.batch = 1, .zero_stage = 4}, {}));
+}
+
+constexpr std::string_view kRow =
+    R"({"cfg":{"fam":"tv","name":"net","res":8,"batch":4,"mode":"train","prec":"fp32","opt":"sgd"},
+        "static":{"params":100,"buffers":0},"saved_mib":2,
+        "layers":[["Conv2d",[4,8,8,8],"float32",100]]})";
+
+TEST(RowFile, NeedsNothingMeasured) {
+  const auto read = parse_row_file(kRow, "trace.json");
+  ASSERT_TRUE(read) << read.error().message;
+  ASSERT_TRUE(read->setup);
+  EXPECT_EQ(read->setup->batch, 4);
+  // What a trace counted at one batch grows with it.
+  const auto asked = describe_job(*read, {.batch = 8}, {});
+  ASSERT_TRUE(asked);
+  EXPECT_EQ(asked->job.model.traced_saved_bytes, 4 << 20);
+}
+
+TEST(RowFile, RefusesTwoAndNone) {
+  const std::string line = R"({"cfg":{}})";
+  EXPECT_NE(parse_row_file(line + "\n" + line, "f").error().message.find("more than one job"),
+            std::string::npos);
+  EXPECT_FALSE(parse_row_file("", "f"));
+  EXPECT_FALSE(parse_row_file(line, "f"));
+}
+
+}  // namespace
+}  // namespace carpool
