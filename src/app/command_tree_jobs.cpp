@@ -30,6 +30,11 @@ void add_job_settings(CLI::App& command, SubmitOptions& options) {
                   "GPU memory that it needs, on each GPU: 12G, 800M, or auto for an estimate")
       ->type_name("SIZE");
   command
+      .add_option("--model",
+                  options.model,
+                  "With --mem auto: a file that describes the model, as carpool estimate reads it")
+      ->type_name("FILE");
+  command
       .add_option("--mem-limit", options.mem_limit, "Let it take no more, where MPS can enforce it")
       ->type_name("SIZE");
   command.add_option("--time", options.time, "End it after that: 90s, 15m, 2h, 1-00:00:00")
@@ -83,6 +88,7 @@ CLI::App* add_submit(CLI::App& app, SubmitOptions& options) {
       "Examples:\n"
       "  carpool submit -- python train.py --epochs 3\n"
       "  carpool submit --mem 12G --time 2h --name resnet -- python train.py\n"
+      "  carpool submit --mem auto --model config.json -- python train.py --batch-size 8\n"
       "  carpool submit --array 0-9 -- ./sweep.sh\n"
       "Exit codes: those of every command; 69 where no server answers; with --wait the job's own, "
       "128+N by signal N.");

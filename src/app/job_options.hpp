@@ -38,6 +38,7 @@ struct SubmitOptions {
   std::optional<std::string> name;
   std::optional<unsigned> gpus;
   std::optional<std::string> mem;
+  std::optional<std::string> model;  // a file that describes it, for mem "auto"
   std::optional<std::string> mem_limit;
   std::optional<std::string> time;
   std::optional<std::string> runtime;

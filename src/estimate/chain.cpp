@@ -85,7 +85,7 @@ class ListReader {
  public:
   ListReader(const LayerList& list, const TrainingSetup& setup)
       : list_(list),
-        builder_(list.input_elements),
+        builder_(std::max<std::int64_t>(list.input_elements, 1)),  // a list need not tell it
         own_sizes_(setup.precision == list.precision),
         boundaries_(setup.checkpointing) {}
 

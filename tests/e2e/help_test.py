@@ -118,7 +118,7 @@ class ManualPage(cli.CarpoolTest):
 
 
 class Examples(cli.CarpoolTest):
-    """Run as written, where a user would: beside my-gpu, a recording and a plan, with a GPU."""
+    """Run as written, where a user would: beside my-gpu, a recording, a plan and models, with a GPU."""
 
     def run_examples_of(self, *command):
         cli.write_dataset(self.folder / "my-gpu", workloads=6)
@@ -129,6 +129,9 @@ class Examples(cli.CarpoolTest):
         self.write("plan.toml", PLAN)
         self.write("train.py", TRAIN)
         self.write("bert.csv", cli.NCU_EXPORT)
+        models = cli.ROOT / "tests" / "fuzz" / "corpus" / "model_files"
+        self.write("config.json", (models / "config_llama").read_bytes()[1:])
+        self.write("model.onnx", (models / "onnx_small").read_bytes()[1:])
         for name in ("job0", "job1"):
             for folder in (self.folder, self.folder / "profiles"):
                 cli.write_profile(folder / f"{name}.profile.json", name, threads=1000, sm_active=0.5)

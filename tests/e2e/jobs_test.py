@@ -40,6 +40,21 @@ class Jobs(server.ServerTest):
         self.assertEqual(done.returncode, 1)
         self.assertIn("/no/such/program", done.stderr)
 
+    def test_memory_that_is_estimated_is_reserved_by_its_upper_bound(self):
+        command = ("--", "echo", "--model_name_or_path", "gpt2", "--per_device_train_batch_size", "4")
+        told = self.succeeds("submit", "--mem", "auto", *command)
+        self.assertIn("of GPU memory, at most", told)
+        bound = cli.strict_json(self.succeeds("estimate", "--json", *command))["upper_bytes"]
+        self.assertEqual(self.prints_json("show", "1")["asked_mem_bytes"], bound)
+        self.write("config.json", '{"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12, '
+                                  '"vocab_size": 50257, "n_positions": 1024}')
+        self.write("job.toml", 'argv = ["echo", "-b", "2"]\nmem = "auto"\nmodel = "config.json"\n')
+        self.succeeds("submit", "job.toml")
+        self.assertGreater(self.prints_json("show", "2")["asked_mem_bytes"], 2**30)
+        self.assertIn("--mem SIZE", self.refuses("submit", "--mem", "auto", "--", "python", "train.py", code=1))
+        self.refuses("submit", "--mem", "auto", "--model", "none.json", "--", "true", code=2)
+        self.refuses("submit", "--model", "config.json", "--", "true", code=2)
+
     def test_cancel_ends_a_running_job_and_takes_a_waiting_one_out(self):
         running = self.submit("--gpus", "2", "--", "sleep", "600")
         self.await_state(running, "running")

@@ -16,6 +16,7 @@
 #include "app/job_file.hpp"
 #include "app/job_wait.hpp"
 #include "app/server_client.hpp"
+#include "app/submit_memory.hpp"
 #include "serve/units.hpp"
 
 namespace carpool {
@@ -94,6 +95,7 @@ Result<json> request_from(const SubmitOptions& options) {
   put(job, "name", options.name);
   put(job, "gpus", options.gpus);
   put(job, "mem", options.mem);
+  put(job, kModelKey, options.model);
   put(job, "mem_limit", options.mem_limit);
   put(job, "priority", options.priority);
   put(job, "class", options.job_class);
@@ -190,9 +192,13 @@ std::string spoken(const std::vector<std::int64_t>& ids) {
 }  // namespace
 
 Result<void> run_submit(const SubmitOptions& options, const CommandContext& context) {
-  const Result<json> job = whole_request(options);
+  Result<json> job = whole_request(options);
   if (!job) {
     return tl::unexpected(job.error());
+  }
+  const Result<std::string> estimated = put_estimated_memory(*job);
+  if (!estimated) {
+    return tl::unexpected(estimated.error());
   }
   Result<ServerClient> server = ServerClient::connect(options.server);
   if (!server) {
@@ -209,6 +215,9 @@ Result<void> run_submit(const SubmitOptions& options, const CommandContext& cont
     context.output.print(fmt::format("{}\n", fmt::join(ids, "\n")));
   } else {
     context.output.print(fmt::format("{}\n", spoken(ids)));
+    if (!estimated->empty()) {
+      context.output.print(fmt::format("{}\n", *estimated));
+    }
   }
   if (!options.wait) {
     return {};

@@ -105,7 +105,7 @@ class ShapeWalk {
   }
 
   [[nodiscard]] Known shape_of(const OnnxNode& node) const {
-    const Known first = input(node, 0);
+    Known first = input(node, 0);
     if (!first) {
       return std::nullopt;
     }

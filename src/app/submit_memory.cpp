@@ -1,0 +1,70 @@
+#include "app/submit_memory.hpp"
+
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "app/job_memory.hpp"
+#include "serve/units.hpp"
+
+namespace carpool {
+namespace {
+
+using nlohmann::json;
+
+std::string text_of(const json& job, const char* key) {
+  const auto found = job.find(key);
+  return found != job.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+// Whoever reads the job whole will complain of what is no list of words.
+std::vector<std::string> words_of(const json& job) {
+  std::vector<std::string> words;
+  if (const auto found = job.find("argv"); found != job.end() && found->is_array()) {
+    for (const json& word : *found) {
+      words.push_back(word.is_string() ? word.get<std::string>() : word.dump());
+    }
+  }
+  return words;
+}
+
+}  // namespace
+
+Result<std::string> put_estimated_memory(json& job) {
+  const std::string model = text_of(job, kModelKey);
+  const bool wanted = text_of(job, "mem") == "auto";
+  if (!model.empty() && !wanted) {
+    return invalid_input("--model is for --mem auto");
+  }
+  job.erase(kModelKey);
+  if (!wanted) {
+    return std::string();
+  }
+  JobQuestion question{.command = words_of(job)};
+  if (!model.empty()) {
+    question.source = model;
+  }
+  if (const auto gpus = job.find("gpus"); gpus != job.end() && gpus->is_number_integer()) {
+    question.said.gpus = gpus->get<std::int64_t>();
+  }
+  const auto estimate =
+      open_estimator(std::nullopt, kDefaultConfidence)
+          .and_then([&](const CarpoolEstimator& estimator) {
+            return ask_with_catalogue(question).and_then(
+                [&](const AskedJob& asked) { return estimate_asked(estimator, asked); });
+          });
+  if (!estimate) {
+    return fail(estimate.error().code,
+                fmt::format("--mem auto: {}. Else say --mem SIZE, or --model FILE with a file that "
+                            "describes the model; carpool estimate --help tells which",
+                            estimate.error().message));
+  }
+  job["mem"] = estimate->upper;
+  return fmt::format("Estimated {} of GPU memory, at most {} (from {})",
+                     show_bytes(static_cast<std::uint64_t>(estimate->expected)),
+                     show_bytes(static_cast<std::uint64_t>(estimate->upper)),
+                     estimate->basis);
+}
+
+}  // namespace carpool

@@ -1,0 +1,20 @@
+// Memory "auto" of a job that is about to be submitted.
+#pragma once
+
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "base/result.hpp"
+
+namespace carpool {
+
+// Of a request: a file that describes the model. For us alone, never sent.
+inline constexpr const char* kModelKey = "model";
+
+// Puts the upper bound of an estimate where the request says "auto". Made here, as the user,
+// because the server opens no file that a user names. Returns what to tell the user; empty: nothing
+// was estimated.
+[[nodiscard]] Result<std::string> put_estimated_memory(nlohmann::json& job);
+
+}  // namespace carpool

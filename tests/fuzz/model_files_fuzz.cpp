@@ -1,0 +1,126 @@
+// Any bytes as a file that describes a model, or as the words of a command: a job that can be
+// replayed, or an error that names the file. The first byte chooses the reader: c config.json,
+// s safetensors, o ONNX, t layer summary, r row or trace, f the words of a command, one a line.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "estimate/readers/command_flags.hpp"
+#include "estimate/readers/config_json.hpp"
+#include "estimate/readers/described.hpp"
+#include "estimate/readers/layer_summary.hpp"
+#include "estimate/readers/onnx_file.hpp"
+#include "estimate/readers/row_file.hpp"
+#include "estimate/readers/weight_header.hpp"
+#include "estimate/replay.hpp"
+
+namespace carpool {
+namespace {
+
+// Replaying more would only be slow.
+constexpr std::size_t kMostLayers = 500;
+constexpr std::int64_t kMostBlocks = 20;
+
+void require(bool condition) {
+  if (!condition) {
+    std::abort();
+  }
+}
+
+bool small(const DescribedJob& job) {
+  if (const auto* list = std::get_if<LayerList>(&job.model.shape)) {
+    return list->layers.size() <= kMostLayers;
+  }
+  if (const auto* shape = std::get_if<TransformerShape>(&job.model.shape)) {
+    return shape->layers <= kMostBlocks;
+  }
+  return true;
+}
+
+void feed_model(Result<ReadModel> read, const JobSettings& said) {
+  if (!read) {
+    require(read.error().message.starts_with("file"));
+    return;
+  }
+  require(read->widening >= 1.0);
+  const auto asked = describe_job(std::move(*read), over(said, {.resolution = 64}), 2);
+  if (!asked || !small(asked->job)) {
+    return;
+  }
+  const auto replay = replay_job(asked->job, {});
+  if (replay) {
+    require(replay->result.allocated >= 0);
+    require(replay->result.reserved >= replay->result.allocated);
+  } else {
+    require(!replay.error().message.empty());
+  }
+}
+
+void feed_weights(std::string_view text) {
+  const auto totals = parse_safetensors(text, "file");
+  if (!totals) {
+    require(totals.error().message.starts_with("file"));
+    return;
+  }
+  require(totals->parameters >= 0 && totals->bytes >= 0 && totals->tensors > 0);
+  auto read = parse_config_json(
+      R"({"model_type":"gpt2","n_embd":64,"n_layer":2,"n_head":2,"vocab_size":100})", "file");
+  take_weights(*totals, *read);
+  feed_model(std::move(read), {});
+}
+
+void feed_words(std::string_view text) {
+  std::vector<std::string> words;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    words.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  const CommandFacts facts = read_command(words);
+  require(facts.read.size() <= words.size());
+  feed_model(parse_config_json(R"({"model_type":"bert","hidden_size":64,"num_hidden_layers":2,
+                                   "num_attention_heads":2,"vocab_size":100})",
+                               "file"),
+             facts.said);
+}
+
+}  // namespace
+}  // namespace carpool
+
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer looks for this name
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace carpool;
+  if (size == 0) {
+    return 0;
+  }
+  const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
+  switch (data[0]) {
+    case 'c':
+      feed_model(parse_config_json(text, "file"), {});
+      break;
+    case 's':
+      feed_weights(text);
+      break;
+    case 'o':
+      feed_model(parse_onnx(text, "file", {}), {});
+      break;
+    case 't':
+      feed_model(parse_layer_summary(text, "file", {.resolution = 64}), {});
+      break;
+    case 'r':
+      feed_model(parse_row_file(text, "file"), {});
+      break;
+    case 'f':
+      feed_words(text);
+      break;
+    default:
+      break;
+  }
+  return 0;
+}
