@@ -69,11 +69,12 @@ CommandOptions chosen(const CLI::App& app, const ParsedOptions& options, std::si
   if (name == "estimate") {
     EstimateOptions estimate = options.estimate;
     // The library tells no word before "--" from one behind it.
-    std::vector<std::string>& words = estimate.job.source;
-    const std::size_t behind = std::min(words_behind, words.size());
-    const auto first = words.end() - static_cast<std::ptrdiff_t>(behind);
-    estimate.job.command.assign(first, words.end());
-    words.erase(first, words.end());
+    EstimateJobOptions& job = estimate.job;
+    job.source.insert(job.source.end(), job.command.begin(), job.command.end());
+    const std::size_t behind = std::min(words_behind, job.source.size());
+    const auto first = job.source.end() - static_cast<std::ptrdiff_t>(behind);
+    job.command.assign(first, job.source.end());
+    job.source.erase(first, job.source.end());
     return estimate;
   }
   if (name == "estimators") {

@@ -11,8 +11,12 @@ void add_job_options(CLI::App& command, EstimateJobOptions& job) {
       .add_option("source",
                   job.source,
                   "What describes the model: config.json or its folder, a trace or row, an ONNX "
-                  "file, a layer summary; behind -- the command itself")
-      ->type_name("SOURCE [-- COMMAND]");
+                  "file, a layer summary")
+      ->type_name("SOURCE")
+      ->expected(1)
+      ->allow_extra_args(false);
+  command.add_option("command", job.command, "The program and its arguments, behind --")
+      ->type_name("-- COMMAND");
   const auto number = [&](const char* name, auto& into, const char* help) {
     command.add_option(name, into, help)->type_name("N")->check(whole_number());
   };

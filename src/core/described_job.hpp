@@ -96,6 +96,7 @@ struct ModelDescription {
   ModelShape shape{};
   // Bytes that autograd keeps for backward, where a trace counted them; else absent.
   std::optional<std::int64_t> traced_saved_bytes{};
+  std::int64_t traced_batch = 0;  // that they were counted at; 0: that of the job
 };
 
 struct TrainingSetup {

@@ -11,6 +11,16 @@ namespace {
 // Beyond this share of parameters that no layer owns, the list lacks whole layers.
 constexpr double kFunctionalShare = 0.08;
 
+// What is kept for backward is proportional to the batch.
+std::int64_t traced_bytes(const DescribedJob& job) {
+  const ModelDescription& model = job.model;
+  const double batches = model.traced_batch > 0 ? static_cast<double>(job.setup.batch) /
+                                                      static_cast<double>(model.traced_batch)
+                                                : 1.0;
+  constexpr double kMost = 1e15;  // more overflows the replay anyway
+  return std::llround(std::min(static_cast<double>(*model.traced_saved_bytes) * batches, kMost));
+}
+
 }  // namespace
 
 std::string margin_family(const DescribedJob& job, const JobReplay& replay) {
@@ -70,7 +80,7 @@ Result<JobFacts> facts_of_job(const DescribedJob& job) {
     if (!plain) {
       return tl::unexpected(plain.error());
     }
-    extra = std::max<std::int64_t>(0, *job.model.traced_saved_bytes - plain->result.saved);
+    extra = std::max<std::int64_t>(0, traced_bytes(job) - plain->result.saved);
   }
   for (std::size_t index = 0; index < kWorkspaceFactors.size(); ++index) {
     auto replay =

@@ -171,6 +171,7 @@ Result<DescribedJob> job_from_row(const json& row, RowView view, const LayerCata
       return tl::unexpected(saved.error());
     }
     job.model.traced_saved_bytes = *saved;
+    job.model.traced_batch = job.setup.batch;
   }
   return job;
 }

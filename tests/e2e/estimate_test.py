@@ -194,6 +194,35 @@ class OneJob(cli.CarpoolTest):
         self.write("net/parts.safetensors.index.json", json.dumps(index))
         self.assertEqual(self.estimate("net", "--batch", "1", "--weights", "net/parts.safetensors.index.json"), out)
 
+    def sample(self, name, to):
+        corpus = cli.ROOT / "tests" / "fuzz" / "corpus" / "model_files"
+        return self.write(to, (corpus / name).read_bytes()[1:])
+
+    def test_layers_from_onnx_and_from_summaries(self):
+        self.sample("onnx_small", "net.onnx")
+        self.sample("summary_torchsummary", "net.model")
+        self.sample("summary_torchinfo", "net.txt")
+        self.sample("summary_printed", "print.txt")
+        for name in ("net.onnx", "net.model", "net.txt", "print.txt"):
+            few, many = (self.estimate(name, "--batch", batch) for batch in (64, 4096))
+            self.assertEqual(few["basis"], "layers")
+            self.assertGreater(many["expected_bytes"], few["expected_bytes"], name)
+        self.assertIn("batch 32,", self.estimate("net.txt")["run"])  # the summary's own
+        with_command = self.estimate("print.txt", "--", "python", "t.py", "-b", "8", "--img-size", "512")
+        self.assertIn("batch 8,", with_command["run"])
+        self.assertTrue(any("512 pixels" in note for note in with_command["notes"]))
+
+    def test_unknown_layers_are_counted(self):
+        self.sample("summary_torchsummary", "net.model")
+        notes = self.estimate("net.model", "--batch", "2")["notes"]
+        self.assertTrue(any(note.startswith("1 layers of unknown type") for note in notes), notes)
+
+    def test_a_trace_is_a_source(self):
+        self.sample("row_trace", "trace.json")
+        out = self.estimate("trace.json")
+        self.assertEqual(out["basis"], "trace")
+        self.assertIn("batch 4, fp32, SGD", out["run"])
+
     def test_relatives_say_so_and_have_a_wider_bound(self):
         self.config()
         own = self.estimate("config.json", "--batch", "1")
@@ -217,6 +246,12 @@ class OneJob(cli.CarpoolTest):
         self.write("cut.safetensors", b"\xff\xff\0\0\0\0\0\0{")
         self.assertIn("cut off", self.refuses("estimate", "config.json", "--batch", "1", "--weights",
                                               "cut.safetensors", code=2))
+        self.sample("onnx_no_shapes", "bare.onnx")
+        self.assertIn("no shape", self.refuses("estimate", "bare.onnx", "--batch", "1", code=2))
+        self.sample("onnx_varint", "bad.onnx")
+        self.assertIn("bad.onnx", self.refuses("estimate", "bad.onnx", "--batch", "1", code=2))
+        self.write("prose.txt", "This is no model.\n")
+        self.assertIn("prose.txt", self.refuses("estimate", "prose.txt", "--batch", "1", code=2))
         self.write("config.json", '{"model_type": "bert", "hidden_size": "big"}')
         self.assertIn('config.json: "hidden_size"', self.refuses("estimate", "config.json", "--batch", "1", code=2))
         self.write("config.json", "[" * 200000)

@@ -26,10 +26,7 @@ void put(const std::optional<From>& said, To& into) {
 class Describer {
  public:
   Describer(ReadModel read, const JobSettings& said)
-      : read_(std::move(read)),
-        said_(over(said, read_.said)),
-        whole_(read_.setup.has_value()),
-        traced_at_(read_.setup ? read_.setup->batch : 0) {
+      : read_(std::move(read)), said_(over(said, read_.said)), whole_(read_.setup.has_value()) {
     asked_.notes = std::move(read_.notes);
     asked_.basis = std::move(read_.basis);
     asked_.widening = read_.widening;
@@ -77,6 +74,11 @@ class Describer {
     if (!said_.precision && !whole_) {
       assume("fp32");
     }
+    const bool narrow =
+        setup().precision == Precision::Bf16 || setup().precision == Precision::Fp16;
+    if (narrow && !whole_) {
+      assume("the weights come to the GPU in 16 bits");
+    }
     put(said_.optimizer, setup().optimizer);
     if (!said_.optimizer && !whole_ && setup().mode == RunMode::Train) {
       assume(fmt::format("the optimizer {}", spoken(setup().optimizer)));
@@ -91,6 +93,11 @@ class Describer {
     }
     if (said_.zero_stage && (*said_.zero_stage < 0 || *said_.zero_stage > 3)) {
       return invalid_input(fmt::format("ZeRO has no stage {}: 0 to 3", *said_.zero_stage));
+    }
+    constexpr std::int64_t kMostPixels = 100'000;
+    if (said_.resolution && (*said_.resolution < 1 || *said_.resolution > kMostPixels)) {
+      return invalid_input(fmt::format(
+          "{} pixels a side: from 1 to {} are possible", *said_.resolution, kMostPixels));
     }
     put(said_.gpus, setup().gpus);
     put(said_.zero_stage, setup().zero_stage);
@@ -113,7 +120,7 @@ class Describer {
   // Layers have the shapes of their file, whatever the job says of tokens.
   void describe_layers() {
     auto* list = std::get_if<LayerList>(&asked_.job.model.shape);
-    if (list != nullptr && said_.resolution && *said_.resolution > 0 && list->input_elements > 0) {
+    if (list != nullptr && said_.resolution && list->input_elements > 0) {
       const double own = std::sqrt(static_cast<double>(list->input_elements) / kChannels);
       *list = at_resolution(*list, static_cast<double>(*said_.resolution) / own);
     }
@@ -123,19 +130,11 @@ class Describer {
     if (setup().lora_rank > 0) {
       asked_.notes.emplace_back("LoRA is known of config.json only: all parameters are trained");
     }
-    // Memory of saved tensors is proportional to the batch.
-    if (auto& traced = asked_.job.model.traced_saved_bytes; traced && traced_at_ > 0) {
-      constexpr double kMost = 1e15;  // more overflows the replay anyway
-      const double scaled = static_cast<double>(*traced) * static_cast<double>(setup().batch) /
-                            static_cast<double>(traced_at_);
-      traced = std::llround(std::min(scaled, kMost));
-    }
   }
 
   ReadModel read_;
   JobSettings said_;
-  bool whole_;              // the file tells all of the run
-  std::int64_t traced_at_;  // batch
+  bool whole_;  // the file tells all of the run
   AskedJob asked_{};
 };
 

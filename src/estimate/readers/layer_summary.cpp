@@ -104,18 +104,18 @@ class TableReader {
 
   [[nodiscard]] bool found() const { return !lines_.empty(); }
 
-  ReadModel model() {
+  [[nodiscard]] ReadModel model() const {
     ReadModel read;
     LayerList list{.batch = std::max<std::int64_t>(lines_.front().layer.shape.front(), 1)};
     std::int64_t norms = 0;
     for (std::size_t index = 0; index < lines_.size(); ++index) {
-      LayerLine& layer = lines_[index].layer;
+      const LayerLine& layer = lines_[index].layer;
       if (holds_others(index)) {
         continue;
       }
       list.parameters = plus(list.parameters, layer.parameters);
       norms += layer.type.starts_with("BatchNorm") ? layer.parameters : 0;
-      list.layers.push_back(std::move(layer));
+      list.layers.push_back(layer);
     }
     list.parameters = std::max(list.parameters, total_);
     list.buffers = times(norms, 4);  // mean and variance, as large as weight and bias
@@ -149,7 +149,8 @@ class TableReader {
     if (line.depth > 0) {
       return index + 1 < lines_.size() && lines_[index + 1].depth > line.depth;
     }
-    return index > 0 && line.layer.parameters == 0 && !rule_of_layer(line.layer.type).known;
+    return index > 0 && line.layer.parameters == 0 && !rule_of_layer(line.layer.type).known &&
+           line.layer.shape == lines_[index - 1].layer.shape;
   }
 
   std::string_view name_;

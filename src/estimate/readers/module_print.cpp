@@ -18,6 +18,7 @@ namespace {
 // What connects the modules is not printed.
 constexpr double kWidening = 1.5;
 constexpr std::int64_t kUsualResolution = 224;
+constexpr std::int64_t kMostResolution = 100'000;
 constexpr std::int64_t kUsualTokens = 512;
 constexpr std::size_t kMostModules = 100'000;
 constexpr std::int64_t kMostRepeats = 1000;
@@ -115,7 +116,9 @@ Result<ReadModel> parse_module_print(std::string_view text,
       return invalid_input(fmt::format("{} has more than {} modules", name, kMostModules));
     }
   }
-  const std::int64_t resolution = said.resolution.value_or(kUsualResolution);
+  // What is out of all bounds is refused when the job is described.
+  const std::int64_t resolution =
+      std::clamp<std::int64_t>(said.resolution.value_or(kUsualResolution), 1, kMostResolution);
   const std::int64_t tokens = said.sequence.value_or(kUsualTokens);
   ModuleShapes shapes(resolution, tokens);
   LayerList list;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "estimate/carpool_estimator.hpp"
 #include "estimate/readers/command_flags.hpp"
 #include "estimate/readers/config_json.hpp"
 #include "estimate/readers/described.hpp"
@@ -201,9 +202,10 @@ TEST(Described, WhatNobodySaidIsAssumedAndNoted) {
                                  8);
   ASSERT_TRUE(said);
   EXPECT_EQ(said->job.setup.batch, 2);
-  EXPECT_TRUE(said->notes.empty());
+  EXPECT_EQ(said->notes.size(), 1U);  // where the weights come from
   EXPECT_FALSE(describe_job(read, {.batch = 1, .gpus = 0}, {}));
   EXPECT_FALSE(describe_job(read, {.batch = 1, .zero_stage = 4}, {}));
+  EXPECT_FALSE(describe_job(read, {.batch = 1, .resolution = 1'000'000'000}, {}));
 }
 
 constexpr std::string_view kRow =
@@ -219,7 +221,13 @@ TEST(RowFile, NeedsNothingMeasured) {
   // What a trace counted at one batch grows with it.
   const auto asked = describe_job(*read, {.batch = 8}, {});
   ASSERT_TRUE(asked);
-  EXPECT_EQ(asked->job.model.traced_saved_bytes, 4 << 20);
+  EXPECT_EQ(asked->job.model.traced_saved_bytes, 2 << 20);
+  EXPECT_EQ(asked->job.model.traced_batch, 4);
+  const auto at_four = facts_of_job(describe_job(*read, {}, {})->job);
+  const auto at_eight = facts_of_job(asked->job);
+  ASSERT_TRUE(at_four && at_eight);
+  EXPECT_NEAR(static_cast<double>(at_four->replay.result.saved), 2 << 20, 4096.0);
+  EXPECT_NEAR(static_cast<double>(at_eight->replay.result.saved), 4 << 20, 4096.0);
 }
 
 TEST(RowFile, RefusesTwoAndNone) {

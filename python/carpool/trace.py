@@ -1,0 +1,180 @@
+"""What a PyTorch program will hold of a GPU, found without one: python -m carpool.trace [--out FILE] script.py args…
+
+The script runs on fake tensors (shapes and types, no numbers) up to the end of its first optimizer
+step, or to its own end where it only infers. What it called is written as one row that
+`carpool estimate FILE` reads: layers with the shapes of their outputs, bytes that autograd keeps,
+optimizer, precision, batch. With --real it runs with numbers, on the CPU; a program that looks at
+the value of a tensor before its first step needs that.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import runpy
+import sys
+
+PRECISIONS = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16"}
+AUTOCASTS = {"bfloat16": "ampbf16", "float16": "amp16"}
+ADAM = ("Adam", "AdamW", "NAdam", "RAdam")
+OPTIMIZERS = {"RMSprop": "rmsprop", "Adagrad": "adagrad"}
+
+
+class Traced(BaseException):
+    """Ends the script: all is known. No Exception, so that the script does not catch it."""
+
+
+def type_name(dtype):
+    return str(dtype).removeprefix("torch.")
+
+
+def optimizer_name(kind, settings):
+    """In the words of the rows; an unknown one counts like Adam, which keeps most."""
+    if kind == "SGD":
+        return "sgdm" if settings.get("momentum") else "sgd"
+    if kind in OPTIMIZERS:
+        return OPTIMIZERS[kind]
+    if settings.get("fused"):
+        return "adamw_fused"
+    return "adamw_single" if kind in ADAM and settings.get("foreach") is False else "adamw"
+
+
+def first_tensor(torch, values):
+    """The first tensor in arguments or outputs, however deep; None without one."""
+    if torch.is_tensor(values):
+        return values
+    if isinstance(values, dict):
+        values = values.values()
+    elif not isinstance(values, (tuple, list)):
+        return None
+    found = (first_tensor(torch, value) for value in values)
+    return next((tensor for tensor in found if tensor is not None), None)
+
+
+class Trace:
+    """Watches modules, saved tensors and optimizers of one program."""
+
+    def __init__(self, torch):
+        self.torch = torch
+        self.root = None      # the first module with parameters that was called: the model
+        self.depth = 0        # of calls of the root under way
+        self.passes = 0       # of the root, before the optimizer's step
+        self.layers = []      # of the first pass
+        self.optimizer = None
+        self.precision = None
+        self.batch = self.inputs = None
+        self.saved, self.saved_bytes = set(), 0
+
+    def enter(self, module, given):
+        if self.root is None and next(module.parameters(), None) is not None:
+            self.root = module
+            self.precision = self.current_precision(module)
+            # Parameters are counted as weights, wherever autograd mentions them.
+            self.saved = {parameter.untyped_storage()._cdata for parameter in module.parameters()}
+        # A model that is called by keywords shows its batch first to the part that gets it by place.
+        tensor = first_tensor(self.torch, given) if self.root is not None and self.batch is None else None
+        if tensor is not None and tensor.dim() > 0:
+            self.batch = int(tensor.shape[0])
+            self.inputs = int(tensor.numel() // max(self.batch, 1))
+        self.depth += module is self.root
+
+    def leave(self, module, _arguments, output):
+        if self.depth and self.passes == 0 and not next(module.children(), None):
+            tensor = first_tensor(self.torch, output)
+            if tensor is not None:
+                own = sum(parameter.numel() for parameter in module.parameters(recurse=False))
+                self.layers.append([type(module).__name__, [int(size) for size in tensor.shape],
+                                    type_name(tensor.dtype), own])
+        if module is self.root:
+            self.depth -= 1
+            self.passes += 1
+
+    def keep(self, tensor):
+        storage = tensor.untyped_storage()
+        if self.passes == 0 and storage._cdata not in self.saved:
+            self.saved.add(storage._cdata)
+            self.saved_bytes += storage.nbytes()
+        return tensor
+
+    def stepped(self, optimizer, _arguments, _keywords):
+        self.optimizer = optimizer_name(type(optimizer).__name__, optimizer.defaults)
+        raise Traced
+
+    def current_precision(self, module):
+        for device in ("cuda", "cpu"):
+            if self.torch.is_autocast_enabled(device):
+                return AUTOCASTS.get(type_name(self.torch.get_autocast_dtype(device)), "amp16")
+        parameter = next(module.parameters(), None)
+        return PRECISIONS.get(type_name(parameter.dtype), "fp32") if parameter is not None else "fp32"
+
+    def row(self, name):
+        if self.batch is None or not self.layers:
+            raise SystemExit("carpool.trace: the program called no module on a tensor")
+        trains = self.optimizer is not None
+        row = {
+            "cfg": {"fam": "layers", "name": name, "batch": self.batch, "inp": self.inputs,
+                    "mode": "train" if trains else "infer", "prec": self.precision,
+                    "opt": self.optimizer or "sgd", "accum": max(self.passes, 1) if trains else 1,
+                    "ckpt": int(bool(getattr(self.root, "is_gradient_checkpointing", False)))},
+            "static": {"params": sum(parameter.numel() for parameter in self.root.parameters()),
+                       "buffers": sum(buffer.numel() * buffer.element_size() for buffer in self.root.buffers())},
+            "layers": self.layers,
+        }
+        if trains:
+            row["saved_mib"] = self.saved_bytes / 2**20
+        return row
+
+
+@contextlib.contextmanager
+def watching(torch, trace, real):
+    """Hooks on every module and optimizer, and tensors without numbers unless real."""
+    modules = torch.nn.modules.module
+    step = torch.optim.optimizer.register_optimizer_step_post_hook
+    with contextlib.ExitStack() as stack:
+        for handle in (modules.register_module_forward_pre_hook(trace.enter),
+                       modules.register_module_forward_hook(trace.leave),
+                       step(trace.stepped)):
+            stack.callback(handle.remove)
+        stack.enter_context(torch.autograd.graph.saved_tensors_hooks(trace.keep, lambda tensor: tensor))
+        if not real:
+            fake = __import__("torch._subclasses.fake_tensor", fromlist=["FakeTensorMode"])
+            stack.enter_context(fake.FakeTensorMode(allow_non_fake_inputs=True))
+        yield
+
+
+def parse(words):
+    parser = argparse.ArgumentParser(prog="python -m carpool.trace", description=__doc__.partition("\n")[0])
+    parser.add_argument("--out", default="trace.json", help="file to write (default: trace.json)")
+    parser.add_argument("--real", action="store_true", help="run with numbers, on the CPU")
+    parser.add_argument("script")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER)
+    return parser.parse_args(words)
+
+
+def run(torch, options):
+    """The row of the script's first step."""
+    trace = Trace(torch)
+    sys.argv = [options.script, *options.arguments]
+    sys.path.insert(0, os.path.dirname(os.path.abspath(options.script)))
+    with watching(torch, trace, options.real), contextlib.suppress(Traced):
+        runpy.run_path(options.script, run_name="__main__")
+    return trace.row(os.path.basename(options.script))
+
+
+def main(words=None):
+    options = parse(words)
+    os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")  # none is needed, and none shall be taken
+    try:
+        import torch
+    except ImportError:
+        raise SystemExit("carpool.trace: PyTorch is not installed for this Python") from None
+    row = run(torch, options)
+    with open(options.out, "w", encoding="utf-8") as file:
+        json.dump(row, file)
+        file.write("\n")
+    print(f"carpool.trace: {len(row['layers'])} layers, batch {row['cfg']['batch']}, {row['cfg']['mode']}; "
+          f"now: carpool estimate {options.out}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()
