@@ -34,6 +34,11 @@ void add_job_options(CLI::App& command, EstimateJobOptions& job) {
   CLI::Option* train = command.add_flag("--train", job.train, "It trains (default)");
   command.add_flag("--inference", job.inference, "It only runs forward")->excludes(train);
   command.add_flag("--checkpointing", job.checkpointing, "Blocks are run again in backward");
+  command.add_flag(
+      "--built-on-gpu",
+      job.built_on_gpu,
+      "The model is made on the GPU in 32 bits, then converted (default: it comes there "
+      "as it is)");
   number("--lora-rank", job.lora_rank, "Only adapters of this rank are trained");
   number("--accumulate", job.accumulate, "Batches whose gradients are added up in a step");
   number("--new-tokens", job.new_tokens, "Inference: tokens that are made behind the prompt");

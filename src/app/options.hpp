@@ -181,6 +181,7 @@ struct EstimateJobOptions {
   bool train = false;
   bool inference = false;
   bool checkpointing = false;
+  bool built_on_gpu = false;
   std::optional<std::string> context;  // size
   std::optional<std::string> fits;     // size
   std::optional<std::string> model_file;

@@ -130,6 +130,12 @@ class OneJob(cli.CarpoolTest):
         bundled = json.loads((cli.ROOT / "data" / "memory-estimator" / "h200.model.json").read_text())
         self.assertEqual(again["params"], bundled["params"], "fit data/memory-estimator again")
 
+    def test_a_model_that_is_converted_on_the_gpu_takes_more_than_one_that_comes_converted(self):
+        self.config()
+        asked = ("config.json", "--batch", 1, "--sequence", 128, "--dtype", "bf16", "--inference")
+        self.assertGreater(self.estimate(*asked, "--built-on-gpu")["expected_bytes"],
+                           1.3 * self.estimate(*asked)["expected_bytes"])
+
     def test_a_measured_row_is_estimated_near_its_truth(self):
         with gzip.open(ROWS, "rt") as rows:
             for line in rows:

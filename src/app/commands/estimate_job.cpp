@@ -39,6 +39,9 @@ Result<JobSettings> settings_from(const EstimateJobOptions& job) {
   if (job.checkpointing) {
     said.checkpointing = true;
   }
+  if (job.built_on_gpu) {
+    said.built_on_gpu = true;
+  }
   for (const auto& taken : {take(job.dtype, precision_named, said.precision),
                             take(job.optimizer, optimizer_named, said.optimizer),
                             take(job.task, task_named, said.task),

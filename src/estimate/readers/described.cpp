@@ -52,6 +52,7 @@ class Describer {
     put(said_.tf32, setup().tf32);
     put(said_.channels_last, setup().channels_last);
     put(said_.autotune, setup().autotune);
+    put(said_.built_on_gpu, setup().built_on_gpu);
     put(said_.attention, setup().attention);
     put_choices();
     if (auto counted = put_counts(); !counted) {
@@ -76,8 +77,8 @@ class Describer {
     }
     const bool narrow =
         setup().precision == Precision::Bf16 || setup().precision == Precision::Fp16;
-    if (narrow && !whole_) {
-      assume("the weights come to the GPU in 16 bits");
+    if (narrow && !whole_ && !said_.built_on_gpu) {
+      assume("the weights come to the GPU in 16 bits; --built-on-gpu if they are converted there");
     }
     put(said_.optimizer, setup().optimizer);
     if (!said_.optimizer && !whole_ && setup().mode == RunMode::Train) {

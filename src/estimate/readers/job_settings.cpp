@@ -102,6 +102,7 @@ JobSettings over(const JobSettings& first, const JobSettings& second) {
   keep(both.tf32, second.tf32);
   keep(both.channels_last, second.channels_last);
   keep(both.autotune, second.autotune);
+  keep(both.built_on_gpu, second.built_on_gpu);
   return both;
 }
 

@@ -29,6 +29,7 @@ struct JobSettings {
   std::optional<bool> tf32{};
   std::optional<bool> channels_last{};
   std::optional<bool> autotune{};
+  std::optional<bool> built_on_gpu{};
 };
 
 // What `first` says, and `second` where it says nothing.
