@@ -2,14 +2,15 @@
 
 #include <algorithm>
 #include <chrono>
-#include <iterator>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/clock.hpp"
 #include "profile/process_use.hpp"
+#include "profile/program_steps.hpp"
 #include "profile/reduce.hpp"
 #include "profile/stand_ins.hpp"
 
@@ -21,7 +22,6 @@ constexpr std::int64_t kReadEvery = 200'000'000;        // ns, sensors
 constexpr std::int64_t kConsiderEvery = 2'000'000'000;  // ns, whether enough was seen
 // A program that ends by itself has shown enough after this part of what was asked for.
 constexpr double kEnoughOfWindow = 1.0 / 3.0;
-constexpr double kSure = 0.5;
 // A program that says nothing of its steps may take so long to settle.
 constexpr double kSettleSeconds = 20.0;
 
@@ -68,9 +68,12 @@ class Run {
   [[nodiscard]] std::optional<Result<void>> ended(std::int64_t now);
   [[nodiscard]] Result<bool> enough(std::int64_t now);
   [[nodiscard]] bool settled() const;
-  // By the sources that need no recording.
-  [[nodiscard]] std::optional<StepEstimate> told(const TimeWindow& window) const;
-  [[nodiscard]] std::vector<StepEstimate> estimates(const std::vector<ActivityTrace>& traces) const;
+  [[nodiscard]] std::optional<StepEstimate> told(const TimeWindow& window) const {
+    return steps_without_recording(program_, window);
+  }
+  [[nodiscard]] std::vector<StepEstimate> estimates(std::span<const ActivityTrace> traces) const {
+    return steps_by_all(program_, traces, request_.program.injection.nvtx_range, window_);
+  }
   Result<ProfileResult> reduce();
 
   // Seconds since then.
@@ -149,11 +152,6 @@ Result<void> Run::open_window() {
   next_thought_ns_ =
       window_.start_ns + static_cast<std::int64_t>(request_.window.least_seconds * 1e9);
   return track_.begin(window_.start_ns);
-}
-
-std::optional<StepEstimate> Run::told(const TimeWindow& window) const {
-  auto steps = steps_told(program_.steps(), window);
-  return steps ? steps : program_.steps_printed(window);
 }
 
 // Step sources that cost nothing are asked first; the launches are read only when there is no
@@ -282,34 +280,6 @@ Result<void> Run::run_unwatched() {
     slowdown_ = unwatched->steps_per_second / watched->steps_per_second - 1.0;
   }
   return {};
-}
-
-std::vector<StepEstimate> Run::estimates(const std::vector<ActivityTrace>& traces) const {
-  std::vector<StepEstimate> out;
-  const auto add = [&out](std::optional<StepEstimate> estimate) {
-    if (estimate) {
-      out.push_back(std::move(*estimate));
-    }
-  };
-  add(steps_told(program_.steps(), window_));
-  const std::string& range = request_.program.injection.nvtx_range;
-  if (!range.empty()) {
-    add(steps_by_ranges(traces, range, window_));
-  }
-  add(program_.steps_printed(window_));
-  std::vector<StepEstimate> launched = steps_by_launches(traces, window_);
-  if (launched.empty() || launched.front().confidence < kSure) {
-    // Its start-up may reach into the window.
-    const TimeWindow later{.start_ns = window_.start_ns / 2 + window_.end_ns / 2,
-                           .end_ns = window_.end_ns};
-    std::vector<StepEstimate> better = steps_by_launches(traces, later);
-    if (!better.empty() &&
-        (launched.empty() || better.front().confidence > launched.front().confidence)) {
-      launched = std::move(better);
-    }
-  }
-  std::move(launched.begin(), launched.end(), std::back_inserter(out));
-  return by_trust(out);
 }
 
 Result<ProfileResult> Run::reduce() {
