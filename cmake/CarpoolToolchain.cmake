@@ -25,6 +25,6 @@ if(CARPOOL_SANITIZE)
   add_compile_options(-fsanitize=${CARPOOL_SANITIZE} -fno-sanitize-recover=all
                       -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${CARPOOL_SANITIZE})
-  # GCC takes the sanitizers' own checks for uses of what is not set.
-  add_compile_options(-Wno-maybe-uninitialized)
+  # GCC takes the sanitizers' own checks for uses of what is not set, or not there.
+  add_compile_options(-Wno-maybe-uninitialized -Wno-array-bounds -Wno-stringop-overflow)
 endif()
