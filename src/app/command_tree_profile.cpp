@@ -42,7 +42,7 @@ void add_window(CLI::App& command, ProfileOptions& options) {
           "Then let it go on so many seconds unwatched, and say how much the watching slowed "
           "it down; the program or --step-regex must tell of its steps")
       ->type_name("S")
-      ->check(above_zero());
+      ->check(seconds_from(0.5));
 }
 
 void add_profile(CLI::App& app, ProfileOptions& options) {
