@@ -8,6 +8,7 @@ import json
 import pathlib
 import sys
 import tempfile
+import threading
 import unittest
 
 FOLDER = pathlib.Path(__file__).resolve().parents[2] / "workloads" / "memory"
@@ -42,18 +43,22 @@ class Configurations(unittest.TestCase):
 
 
 class FakeWorker:
-    """Answers without PyTorch; dies at every tenth configuration."""
+    """Answers without PyTorch; dies at every tenth configuration, and runs short at every seventh beside others."""
 
-    runs = 0
+    runs, lock = 0, threading.Lock()
 
     def __init__(self, options):
         self.options = options
 
-    def run(self, cfg, seconds):
-        FakeWorker.runs += 1
-        if FakeWorker.runs % 10 == 0:
+    def run(self, cfg, beside, seconds):
+        with FakeWorker.lock:
+            FakeWorker.runs += 1
+            number = FakeWorker.runs
+        if number % 10 == 0:
             return None
-        collect.append(self.options.output / f"{self.options.part}.jsonl", {"cfg": cfg, "ok": 1})
+        if beside and number % 7 == 0:
+            return "short"
+        collect.append(self.options.output / f"{self.options.part}.jsonl", {"cfg": cfg, "ok": 1, "beside": beside})
         return "done"
 
     def end(self):
@@ -71,8 +76,8 @@ class Collect(unittest.TestCase):
         collect.Worker = self.real
         self.folder.cleanup()
 
-    def collect(self, seconds):
-        options = argparse.Namespace(output=self.output, part="convolutions", seconds=seconds, cap=1.0)
+    def collect(self, seconds, workers=1):
+        options = argparse.Namespace(output=self.output, part="convolutions", seconds=seconds, cap=1.0, workers=workers)
         with contextlib.redirect_stdout(io.StringIO()):
             return collect.collect(options)
 
@@ -85,6 +90,15 @@ class Collect(unittest.TestCase):
         self.assertEqual(len(failed), total // 10)
         self.assertEqual(self.collect(1000.0), 0)
         self.assertEqual(FakeWorker.runs, total)
+
+    def test_what_ran_short_beside_others_is_run_again_alone(self):
+        self.assertEqual(self.collect(1000.0, workers=4), 0)
+        rows = collect.read_rows(self.output / "convolutions.jsonl")
+        failed = collect.read_rows(self.output / "failed.jsonl")
+        keys = {configurations.key_of(row["cfg"]) for row in rows + failed}
+        self.assertEqual(len(keys), len(rows) + len(failed))
+        self.assertEqual(len(keys), len(configurations.convolutions()))
+        self.assertGreater(sum(not row["beside"] for row in rows), 20)
 
     def test_ends_when_the_time_is_up_and_goes_on_later(self):
         self.assertEqual(self.collect(-1.0), 3)

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Measures the GPU memory of many PyTorch configurations, for `carpool estimate`.
 
-usage: workloads/memory/collect.py --output DIR [--part rows|fresh|convolutions] [--seconds 540]
+usage: workloads/memory/collect.py --output DIR [--part rows|fresh|convolutions] [--seconds 540] [--workers 4]
 
 Takes up where an earlier run ended: DIR/rows.jsonl (or fresh.jsonl, convolutions.jsonl) grows by a line
 for each configuration, what failed for another reason than memory goes to DIR/failed.jsonl, and neither
 is run again. A worker process does the work and is replaced when it dies or hangs; `fresh` uses a
 new one for each configuration, to measure the context. DIR/machine.json says what it ran on.
+Several workers share the GPU; what ran short of memory beside others is run once more, alone.
 
 Exit status: 0 all of the part is done, 3 the time was up first, 1 nothing could be run.
 """
@@ -14,8 +15,10 @@ import argparse
 import json
 import os
 import pathlib
+import select
 import subprocess
 import sys
+import threading
 import time
 
 import configurations
@@ -28,11 +31,13 @@ PARTS = {"rows": configurations.configurations, "fresh": configurations.fresh_co
 
 
 def append(path, row):
-    """A whole line, on the disk before the next one is begun."""
-    with open(path, "a", encoding="utf-8") as out:
-        out.write(json.dumps(row) + "\n")
-        out.flush()
-        os.fsync(out.fileno())
+    """A whole line in one write, for others may append too; on the disk before the next one is begun."""
+    file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    try:
+        os.write(file, (json.dumps(row) + "\n").encode())
+        os.fsync(file)
+    finally:
+        os.close(file)
 
 
 def mend(path):
@@ -220,15 +225,16 @@ def work(options):
         about.write_text(json.dumps(machine(torch), indent=1) + "\n")
     one = measure_convolution if options.part == "convolutions" else measure
     for line in sys.stdin:
-        cfg = json.loads(line)
+        asked = json.loads(line)
+        cfg, retries = asked["cfg"], torch.cuda.memory_stats().get("num_alloc_retries", 0)
         try:
             row = one(torch, cfg)
+            if asked["beside"] and ("oom" in row or row["peak"]["retries"] > retries):
+                print("short", flush=True)
+                continue
             if options.part == "fresh":
                 row["nvml_mib"] = process_mib()
                 row["held_mib"] = torch.cuda.memory_reserved() / MIB
-        except torch.cuda.OutOfMemoryError:
-            print("oom", flush=True)
-            continue
         except Exception as error:  # noqa: BLE001: whatever a model library raises ends this one alone
             append(options.output / "failed.jsonl", {"cfg": cfg, "error": f"{type(error).__name__}: {error}"[:500]})
             print("failed", flush=True)
@@ -248,11 +254,10 @@ class Worker:
                    str(options.cap)]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
-    def run(self, cfg, seconds):
+    def run(self, cfg, beside, seconds):
         """What the worker answered, or None: it died or took too long, and is gone."""
-        import select
         try:
-            self.process.stdin.write(json.dumps(cfg) + "\n")
+            self.process.stdin.write(json.dumps({"cfg": cfg, "beside": beside}) + "\n")
             self.process.stdin.flush()
         except OSError:
             self.end()
@@ -269,37 +274,69 @@ class Worker:
         self.process.wait()
 
 
+class Campaign:
+    """The configurations that are left, and the workers that take them."""
+
+    def __init__(self, options, left):
+        self.options, self.left, self.short = options, left, []
+        self.deadline, self.lock = time.monotonic() + options.seconds, threading.Lock()
+        self.done, self.deaths = 0, 0
+
+    def next(self):
+        with self.lock:
+            return self.left.pop(0) if self.left and time.monotonic() < self.deadline and not self.hopeless() else None
+
+    def hopeless(self):
+        return self.deaths > 5 and self.deaths > self.done
+
+    def take(self, cfg, answer):
+        with self.lock:
+            self.done += answer is not None
+            if answer == "short":
+                self.short.append(cfg)
+            # Cut off by the end is not its fault: it comes again in the next run.
+            if answer is None and time.monotonic() < self.deadline:
+                append(self.options.output / "failed.jsonl", {"cfg": cfg, "error": "the worker died or hung"})
+                self.deaths += 1
+
+    def serve(self, beside):
+        worker = None
+        while (cfg := self.next()) is not None:
+            worker = worker or Worker(self.options)
+            answer = worker.run(cfg, beside, min(HANG_SECONDS, max(0.0, self.deadline - time.monotonic())))
+            self.take(cfg, answer)
+            if self.options.part == "fresh" and answer is not None:
+                worker.end()
+            if self.options.part == "fresh" or answer is None:
+                worker = None
+        if worker:
+            worker.end()
+
+    def run(self):
+        threads = [threading.Thread(target=self.serve, args=(self.options.workers > 1,))
+                   for _ in range(self.options.workers)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.left, self.short = self.left + self.short, []
+        self.serve(beside=False)
+
+
 def collect(options):
     options.output.mkdir(parents=True, exist_ok=True)
     for name in (options.part, "failed"):
         mend(options.output / f"{name}.jsonl")
     known = {configurations.key_of(row["cfg"]) for name in (options.part, "failed")
              for row in read_rows(options.output / f"{name}.jsonl")}
-    left = [cfg for cfg in PARTS[options.part]() if configurations.key_of(cfg) not in known]
-    deadline, worker, deaths = time.monotonic() + options.seconds, None, 0
-    for number, cfg in enumerate(left):
-        remaining = deadline - time.monotonic()
-        if remaining <= 0:
-            break
-        worker = worker or Worker(options)
-        answer = worker.run(cfg, min(HANG_SECONDS, remaining))
-        if answer is None:
-            worker = None
-            if time.monotonic() >= deadline:
-                break  # not its fault: it comes again in the next run
-            append(options.output / "failed.jsonl", {"cfg": cfg, "error": "the worker died or hung"})
-            deaths += 1
-            if deaths > 5 and deaths > number:
-                print("collect.py: no worker stays alive", file=sys.stderr)
-                return 1
-        elif options.part == "fresh":
-            worker.end()
-            worker = None
-    if worker:
-        worker.end()
+    campaign = Campaign(options, [cfg for cfg in PARTS[options.part]() if configurations.key_of(cfg) not in known])
+    campaign.run()
+    if campaign.hopeless():
+        print("collect.py: no worker stays alive", file=sys.stderr)
+        return 1
     rows = len(read_rows(options.output / f"{options.part}.jsonl"))
     print(f"{options.part}: {rows} rows of {len(PARTS[options.part]())} configurations")
-    return 0 if time.monotonic() < deadline else 3
+    return 0 if time.monotonic() < campaign.deadline else 3
 
 
 def main():
@@ -307,6 +344,7 @@ def main():
     parser.add_argument("--output", type=pathlib.Path, required=True)
     parser.add_argument("--part", choices=sorted(PARTS), default="rows")
     parser.add_argument("--seconds", type=float, default=540.0, help="end after that")
+    parser.add_argument("--workers", type=int, default=1, help="processes that share the GPU")
     parser.add_argument("--cap", type=float, default=1.0, help="share of the GPU's memory that may be used")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
