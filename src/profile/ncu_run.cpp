@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <csignal>
+#include <filesystem>
 #include <set>
 #include <string_view>
 #include <unistd.h>
@@ -31,7 +32,7 @@ constexpr std::string_view kConnected = "==PROF== Connected to process ";
 constexpr std::string_view kProfiling = "==PROF== Profiling ";
 
 constexpr std::chrono::milliseconds kLookEvery{100};
-// ncu writes its table when the program has ended.
+// ncu writes its report when the program has ended, and reads it again for the table.
 constexpr std::chrono::milliseconds kWritingTime{30'000};
 constexpr std::chrono::milliseconds kEndGrace{2'000};
 
@@ -95,7 +96,7 @@ bool enough(const Log& log,
          since_start > ns(limits.longest) || (log.profiled > 0 && since_news > ns(limits.quiet));
 }
 
-// The program that ncu runs, and not ncu: that one still has its table to write.
+// The program that ncu runs, and not ncu: that one still has its report to write.
 void end_target(const Log& log, pid_t ncu) {
   for (const pid_t pid : log.processes) {
     if (pid > 1 && pid != ncu && ::getpgid(pid) == ncu) {
@@ -108,6 +109,14 @@ void end_target(const Log& log, pid_t ncu) {
   }
 }
 
+std::filesystem::path log_of(const NcuRequest& request) {
+  return request.folder / "ncu.log";
+}
+
+std::filesystem::path report_of(const NcuRequest& request) {
+  return request.folder / "kernels.ncu-rep";
+}
+
 tl::unexpected<Error> refused(const NcuRequest& request, const std::string& why) {
   return fail(
       ErrorCode::Unsupported,
@@ -117,19 +126,33 @@ tl::unexpected<Error> refused(const NcuRequest& request, const std::string& why)
                   why));
 }
 
+Result<std::vector<NcuLaunch>> import_report(const NcuRequest& request) {
+  const std::filesystem::path table = request.folder / "kernels.csv";
+  const Command command{.argv = ncu_import_command(request),
+                        .environment = {},
+                        .working_folder = {},
+                        .dies_with_parent = true};
+  auto child = ChildProcess::start(command, {.stdout_file = table, .stderr_file = {}});
+  if (!child) {
+    return tl::unexpected(child.error());
+  }
+  static_cast<void>(child->wait_for(kWritingTime));
+  if (const ExitStatus status = child->end(kEndGrace); !status.ok()) {
+    return refused(request, fmt::format("its report cannot be read back, {}", status.text()));
+  }
+  return read_file(table).and_then(
+      [&](const std::string& text) { return parse_ncu_csv(text, table.filename().string()); });
+}
+
 }  // namespace
 
 std::vector<std::string> ncu_command(const NcuRequest& request) {
   std::vector<std::string> words = {request.program.string(),
-                                    "--csv",
-                                    "--page",
-                                    "raw",
-                                    "--print-units",
-                                    "base",
-                                    "--print-kernel-base",
-                                    "mangled",
+                                    "--export",
+                                    report_of(request).string(),
+                                    "--force-overwrite",
                                     "--log-file",
-                                    request.log.string(),
+                                    log_of(request).string(),
                                     "--target-processes",
                                     "all",
                                     "--cache-control",
@@ -149,6 +172,19 @@ std::vector<std::string> ncu_command(const NcuRequest& request) {
   }
   words.insert(words.end(), request.command.begin(), request.command.end());
   return words;
+}
+
+std::vector<std::string> ncu_import_command(const NcuRequest& request) {
+  return {request.program.string(),
+          "--import",
+          report_of(request).string(),
+          "--csv",
+          "--page",
+          "raw",
+          "--print-units",
+          "base",
+          "--print-kernel-base",
+          "mangled"};
 }
 
 std::vector<std::string> symbols_of(const KernelTable& table, double share) {
@@ -178,7 +214,7 @@ Result<std::vector<NcuLaunch>> run_ncu(const NcuRequest& request,
     return fail(ErrorCode::Unsupported,
                 fmt::format("Nsight Compute cannot be run: {}", child.error().message));
   }
-  Log log{.tail = FileTail(request.log)};
+  Log log{.tail = FileTail(log_of(request))};
   const std::int64_t started = monotonic_ns();
   std::int64_t news = started;
   bool cut_short = false;
@@ -201,11 +237,11 @@ Result<std::vector<NcuLaunch>> run_ncu(const NcuRequest& request,
   }
   const ExitStatus status = child->end(kEndGrace);
   log.read();
-  const auto text = read_file(request.log);
-  if (!text) {
-    return refused(request, status.text());
+  std::error_code ignored;
+  if (std::filesystem::exists(report_of(request), ignored)) {
+    return import_report(request);
   }
-  if (log.profiled == 0 && cut_short) {
+  if (cut_short) {
     return fail(
         ErrorCode::Internal,
         fmt::format("no kernel came under {} within {} s: programs start more slowly there; "
@@ -213,10 +249,7 @@ Result<std::vector<NcuLaunch>> run_ncu(const NcuRequest& request,
                     request.program.string(),
                     std::chrono::duration_cast<std::chrono::seconds>(limits.longest).count()));
   }
-  if (log.profiled == 0) {
-    return refused(request, log.last_error.empty() ? status.text() : log.last_error);
-  }
-  return parse_ncu_csv(*text, request.log.filename().string());
+  return refused(request, log.last_error.empty() ? status.text() : log.last_error);
 }
 
 }  // namespace carpool

@@ -18,7 +18,7 @@ namespace carpool {
 struct NcuRequest {
   std::filesystem::path program = "ncu";
   std::vector<std::string> command{};  // to profile
-  std::filesystem::path log{};         // that ncu writes
+  std::filesystem::path folder{};      // for what ncu writes
   // Symbols of the kernels that are wanted; empty: all.
   std::vector<std::string> symbols{};
   // Launches of each distinct kernel that are let pass first: caches and clocks warm up.
@@ -28,6 +28,8 @@ struct NcuRequest {
 // The words of the command: one launch of each (kernel, grid, block, shared memory), neither caches
 // flushed nor clocks fixed, so that what is seen is what a run has.
 [[nodiscard]] std::vector<std::string> ncu_command(const NcuRequest& request);
+// What turns its report into a table. Only a run that prints no table tells of its progress.
+[[nodiscard]] std::vector<std::string> ncu_import_command(const NcuRequest& request);
 
 // The symbols of a table whose kernels take at least that share of the GPU's time together, the
 // longest-running first.

@@ -15,12 +15,15 @@ import unittest
 
 import cli
 
-# Nsight Compute as far as we talk to it: runs the program until that is ended, then writes its table.
+# Nsight Compute as far as we talk to it: runs the program until that is ended, then writes its report.
 FAKE_NCU = f"""#!/usr/bin/env python3
 import pathlib, subprocess, sys
 words = sys.argv[1:]
+if words[0] == "--import":
+    print(pathlib.Path(words[1]).read_text())
+    sys.exit(0)
 log = pathlib.Path(words[words.index("--log-file") + 1])
-log.with_name("ncu-words").write_text("\\n".join(words))
+report = pathlib.Path(words[words.index("--export") + 1])
 command = words[words.index("--kernel-name") + 2:]
 child = subprocess.Popen(command)
 with open(log, "w") as file:
@@ -29,7 +32,7 @@ with open(log, "w") as file:
         file.write(f'==PROF== Profiling "kernel_{{kernel}}" - {{kernel}}: 0%....100% - 9 passes\\n')
     file.flush()
     child.wait()
-    file.write('''{cli.NCU_EXPORT}''')
+report.write_text('''{cli.NCU_EXPORT}''')
 """
 
 

@@ -25,6 +25,9 @@ namespace {
 // Kernels that are not worth a second of Nsight Compute each.
 constexpr double kShareUnderNcu = 0.995;
 
+// Counters take turns; each comes twice at least, a third of a second apart from the next.
+constexpr double kCounterSeconds = 8.0;
+
 bool is_interpreter(const std::string& word) {
   const std::string name = std::filesystem::path(word).filename().string();
   return name.starts_with("python") || name == "bash" || name == "sh" || name == "env";
@@ -95,9 +98,10 @@ ProfileRequest request_for(const ProfileOptions& options,
   request.program.step_regex = options.step_regex;
   request.program.injection.counters = options.counters;
   request.program.injection.nvtx_range = options.nvtx;
+  const double least = std::max(options.seconds, options.counters ? kCounterSeconds : 0.0);
   request.window = {.least_steps = options.steps,
-                    .least_seconds = options.seconds,
-                    .most_seconds = std::max(options.longest_seconds, options.seconds),
+                    .least_seconds = least,
+                    .most_seconds = std::max(options.longest_seconds, least),
                     .start_seconds = options.start_seconds,
                     .after_seconds = options.after_seconds};
   return request;
@@ -120,7 +124,7 @@ Result<void> add_ncu(const ProfileOptions& options,
                      const ProfileEvents& events,
                      ProfileResult& result) {
   const NcuRequest ncu{.command = options.command,
-                       .log = scratch / "ncu.csv",
+                       .folder = scratch,
                        .symbols = symbols_of(result.kernels, kShareUnderNcu)};
   std::size_t wanted = 0;
   for (const KernelRow& row : result.kernels.rows) {

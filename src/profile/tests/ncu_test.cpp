@@ -159,7 +159,7 @@ TEST(NcuUnits, AreScaledToBaseUnits) {
 TEST(NcuCommand, AsksForOneLaunchOfEachConfigurationAndChangesNothing) {
   const auto words = ncu_command({.program = "ncu",
                                   .command = {"python3", "train.py", "--epochs", "3"},
-                                  .log = "x.csv",
+                                  .folder = "here",
                                   .symbols = {"_Z4gemmPf", "a.b$c"}});
   const auto value_of = [&](const char* option) {
     const auto found = std::find(words.begin(), words.end(), option);
@@ -170,7 +170,9 @@ TEST(NcuCommand, AsksForOneLaunchOfEachConfigurationAndChangesNothing) {
   EXPECT_EQ(value_of("--launch-count"), "1");
   EXPECT_EQ(value_of("--cache-control"), "none");
   EXPECT_EQ(value_of("--clock-control"), "none");
-  EXPECT_EQ(value_of("--log-file"), "x.csv");
+  EXPECT_EQ(value_of("--log-file"), "here/ncu.log");
+  EXPECT_EQ(value_of("--export"), "here/kernels.ncu-rep");
+  EXPECT_EQ(std::ranges::count(words, "--csv"), 0);  // with it, ncu tells nothing of its progress
   EXPECT_EQ(value_of("--kernel-name"), "regex:^(_Z4gemmPf|a\\.b\\$c)$");
   const std::vector<std::string> last(words.end() - 4, words.end());
   EXPECT_EQ(last, (std::vector<std::string>{"python3", "train.py", "--epochs", "3"}));
