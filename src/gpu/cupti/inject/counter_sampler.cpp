@@ -12,7 +12,7 @@ namespace {
 
 namespace format = activity_format;
 
-constexpr std::chrono::milliseconds kWindow{200};
+constexpr std::chrono::milliseconds kWindow{100};
 constexpr std::chrono::milliseconds kStep{5};
 constexpr std::uint64_t kIntervalNs = 1'000'000;
 constexpr std::uint32_t kMaxSamples = 1024;  // of one window, with room to spare
@@ -52,9 +52,6 @@ void CounterSampler::run() {
       going = sample(index);
     }
   }
-  cupti::SamplingCall call;
-  call.sampling = sampling_;
-  (void)functions_.disable(&call);
 }
 
 bool CounterSampler::prepare() {
@@ -86,13 +83,6 @@ bool CounterSampler::prepare() {
     refuse(joined({"no metric can be had in one pass on the chip ", chip_}), 0);
     return false;
   }
-  cupti::SamplingEnable enable;
-  enable.device = device_;
-  if (const cupti::Code code = functions_.enable(&enable); code != cupti::kSuccess) {
-    refuse("cuptiPmSamplingEnable", code);
-    return false;
-  }
-  sampling_ = enable.sampling;
   return true;
 }
 
@@ -141,32 +131,43 @@ void CounterSampler::read_availability() {
 }
 
 void CounterSampler::make_sets() {
-  const auto passes = [this](const std::vector<const char*>& metrics) {
-    const auto config = MetricConfig::make(functions_, chip_, availability_, metrics);
-    if (metrics.size() == 1) {
-      tell(joined({metrics.front(),
-                   config.code() == cupti::kSuccess
-                       ? joined({": passes ", std::to_string(config.passes())})
-                       : joined({": ", code_text(cupti_.functions, config.code())})}));
-    }
+  const auto passes = [this](const char* metric) {
+    const auto config = MetricConfig::make(functions_, chip_, availability_, {metric});
+    tell(joined({metric,
+                 config.code() == cupti::kSuccess
+                     ? joined({": passes ", std::to_string(config.passes())})
+                     : joined({": ", code_text(cupti_.functions, config.code())})}));
     return config.passes();
   };
-  for (std::vector<const char*>& metrics : pack_sets(passes)) {
-    MetricConfig config = MetricConfig::make(functions_, chip_, availability_, metrics);
-    std::string names;
-    for (const char* name : metrics) {
-      names.append(names.empty() ? "" : "\n").append(name);
-    }
+  for (const char* metric : choose_metrics(passes)) {
+    MetricConfig config = MetricConfig::make(functions_, chip_, availability_, {metric});
     file_.counter_set({static_cast<std::uint32_t>(sets_.size()),
                        device_,
-                       static_cast<std::uint32_t>(metrics.size()),
+                       1,
                        static_cast<std::uint32_t>(config.passes())},
-                      names);
-    sets_.push_back({std::move(metrics), std::move(config)});
+                      metric);
+    sets_.push_back({metric, std::move(config)});
   }
 }
 
+// Enabled anew for every window: a set that takes the place of another one on the same object goes
+// on counting what the first one asked for (seen with CUPTI 13.0 on GH100).
 bool CounterSampler::sample(std::uint32_t index) {
+  cupti::SamplingEnable enable;
+  enable.device = device_;
+  if (const cupti::Code code = functions_.enable(&enable); code != cupti::kSuccess) {
+    refuse("cuptiPmSamplingEnable", code);
+    return false;
+  }
+  sampling_ = enable.sampling;
+  const bool done = sample_window(index);
+  cupti::SamplingCall call;
+  call.sampling = sampling_;
+  (void)functions_.disable(&call);
+  return done;
+}
+
+bool CounterSampler::sample_window(std::uint32_t index) {
   Set& set = sets_[index];
   cupti::SamplingConfig config;
   config.sampling = sampling_;
@@ -212,8 +213,8 @@ bool CounterSampler::sample(std::uint32_t index) {
 std::vector<std::uint8_t> CounterSampler::counter_image(Set& set, cupti::Code& code) {
   cupti::CounterDataSize size;
   size.sampling = sampling_;
-  size.names = set.metrics.data();
-  size.count = set.metrics.size();
+  size.names = &set.metric;
+  size.count = 1;
   size.samples = kMaxSamples;
   code = functions_.data_size(&size);
   if (code != cupti::kSuccess) {
@@ -239,7 +240,7 @@ void CounterSampler::write_samples(std::uint32_t index,
     return;
   }
   std::vector<format::CounterSample> samples;
-  std::vector<double> values(set.metrics.size());
+  double value = 0.0;
   std::optional<std::uint64_t> first;
   for (std::size_t i = 0; i < info.completed; ++i) {
     cupti::SampleInfo when;
@@ -252,9 +253,9 @@ void CounterSampler::write_samples(std::uint32_t index,
     evaluate.image = image.data();
     evaluate.bytes = image.size();
     evaluate.index = i;
-    evaluate.names = set.metrics.data();
-    evaluate.count = set.metrics.size();
-    evaluate.values = values.data();
+    evaluate.names = &set.metric;
+    evaluate.count = 1;
+    evaluate.values = &value;
     if (functions_.sample_info(&when) != cupti::kSuccess || when.end <= when.start ||
         functions_.evaluate(&evaluate) != cupti::kSuccess) {
       continue;
@@ -263,10 +264,8 @@ void CounterSampler::write_samples(std::uint32_t index,
     first = first.value_or(when.start);
     const std::int64_t start = at + static_cast<std::int64_t>(when.start - *first);
     const std::int64_t end = start + static_cast<std::int64_t>(when.end - when.start);
-    for (std::uint32_t metric = 0; metric < values.size(); ++metric) {
-      if (std::isfinite(values[metric])) {
-        samples.push_back({start, end, index, metric, values[metric]});
-      }
+    if (std::isfinite(value)) {
+      samples.push_back({start, end, index, 0, value});
     }
   }
   file_.counter_samples(samples);

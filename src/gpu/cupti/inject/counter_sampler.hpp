@@ -31,7 +31,7 @@ class CounterSampler {
 
  private:
   struct Set {
-    std::vector<const char*> metrics;
+    const char* metric;
     MetricConfig config;
   };
   void run();
@@ -40,6 +40,7 @@ class CounterSampler {
   void read_availability();
   void make_sets();
   [[nodiscard]] bool sample(std::uint32_t index);
+  [[nodiscard]] bool sample_window(std::uint32_t index);
   [[nodiscard]] std::vector<std::uint8_t> counter_image(Set& set, cupti::Code& code);
   void write_samples(std::uint32_t index, const std::vector<std::uint8_t>& image, std::int64_t at);
   void pause();
