@@ -9,6 +9,7 @@ the value of a tensor before its first step needs that.
 
 import argparse
 import contextlib
+import importlib
 import json
 import os
 import runpy
@@ -129,7 +130,8 @@ class Trace:
 def watching(torch, trace, real):
     """Hooks on every module and optimizer, and tensors without numbers unless real."""
     modules = torch.nn.modules.module
-    step = torch.optim.optimizer.register_optimizer_step_post_hook
+    # Not an attribute of torch.optim, which hides it.
+    step = importlib.import_module("torch.optim.optimizer").register_optimizer_step_post_hook
     with contextlib.ExitStack() as stack:
         for handle in (modules.register_module_forward_pre_hook(trace.enter),
                        modules.register_module_forward_hook(trace.leave),
@@ -137,7 +139,7 @@ def watching(torch, trace, real):
             stack.callback(handle.remove)
         stack.enter_context(torch.autograd.graph.saved_tensors_hooks(trace.keep, lambda tensor: tensor))
         if not real:
-            fake = __import__("torch._subclasses.fake_tensor", fromlist=["FakeTensorMode"])
+            fake = importlib.import_module("torch._subclasses.fake_tensor")
             stack.enter_context(fake.FakeTensorMode(allow_non_fake_inputs=True))
         yield
 

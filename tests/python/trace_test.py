@@ -83,8 +83,8 @@ def fake_torch():
     torch.nn = types.SimpleNamespace(modules=types.SimpleNamespace(module=types.SimpleNamespace(
         register_module_forward_pre_hook=register(torch.before),
         register_module_forward_hook=register(torch.behind))))
-    torch.optim = types.SimpleNamespace(optimizer=types.SimpleNamespace(
-        register_optimizer_step_post_hook=register(torch.stepped)))
+    sys.modules["torch.optim.optimizer"] = types.SimpleNamespace(
+        register_optimizer_step_post_hook=register(torch.stepped))
     torch.autograd = types.SimpleNamespace(graph=types.SimpleNamespace(saved_tensors_hooks=saved_tensors_hooks))
     torch.is_tensor = lambda value: isinstance(value, Tensor)
     torch.is_autocast_enabled = lambda device: device == "cuda"
