@@ -43,7 +43,8 @@ class Configurations(unittest.TestCase):
 
 
 class FakeWorker:
-    """Answers without PyTorch; dies at every tenth configuration, and runs short at every seventh beside others."""
+    """Answers without PyTorch; dies at every tenth configuration, is stale at every ninth, and runs
+    short at every seventh beside others."""
 
     runs, lock = 0, threading.Lock()
 
@@ -56,6 +57,8 @@ class FakeWorker:
             number = FakeWorker.runs
         if number % 10 == 0:
             return None
+        if number % 9 == 0:
+            return "stale"
         if beside and number % 7 == 0:
             return "short"
         collect.append(self.options.output / f"{self.options.part}.jsonl", {"cfg": cfg, "ok": 1, "beside": beside})
@@ -87,9 +90,10 @@ class Collect(unittest.TestCase):
         rows = collect.read_rows(self.output / "convolutions.jsonl")
         failed = collect.read_rows(self.output / "failed.jsonl")
         self.assertEqual(len(rows) + len(failed), total)
-        self.assertEqual(len(failed), total // 10)
+        self.assertEqual(len(failed), FakeWorker.runs // 10)
+        runs = FakeWorker.runs
         self.assertEqual(self.collect(1000.0), 0)
-        self.assertEqual(FakeWorker.runs, total)
+        self.assertEqual(FakeWorker.runs, runs)
 
     def test_what_ran_short_beside_others_is_run_again_alone(self):
         self.assertEqual(self.collect(1000.0, workers=4), 0)

@@ -169,5 +169,7 @@ def infer_step(cfg, model, inputs):
                 out = model(input_ids=token, past_key_values=cache, use_cache=True)
                 token = out.logits[:, -1:].argmax(-1)
             return
-        out = model(input_ids=inputs).logits if "seq" in cfg else model(inputs)
-        assert torch.isfinite((out if torch.is_tensor(out) else out[0]).float()).all()
+        if "seq" in cfg:
+            model(input_ids=inputs)
+        else:
+            model(inputs)

@@ -5,8 +5,9 @@ usage: workloads/memory/collect.py --output DIR [--part rows|fresh|convolutions]
 
 Takes up where an earlier run ended: DIR/rows.jsonl (or fresh.jsonl, convolutions.jsonl) grows by a line
 for each configuration, what failed for another reason than memory goes to DIR/failed.jsonl, and neither
-is run again. A worker process does the work and is replaced when it dies or hangs; `fresh` uses a
-new one for each configuration, to measure the context. DIR/machine.json says what it ran on.
+is run again. A worker process does the work and is replaced when it dies, hangs, or cannot give back
+the memory of an earlier configuration; `fresh` uses a new one for each, to measure the context.
+DIR/machine.json says what it ran on.
 Several workers share the GPU; what ran short of memory beside others is run once more, alone.
 
 Exit status: 0 all of the part is done, 3 the time was up first, 1 nothing could be run.
@@ -26,6 +27,7 @@ import configurations
 MIB = 2**20
 STEPS = 3
 HANG_SECONDS = 120  # one configuration
+MOST_LEFT_MIB = 64  # of an earlier configuration, in a worker that goes on
 PARTS = {"rows": configurations.configurations, "fresh": configurations.fresh_configurations,
          "convolutions": configurations.convolutions}
 
@@ -61,13 +63,15 @@ def read_rows(path):
 # ---- in the worker
 
 def reset(torch):
+    """Gives back what the last configuration held. Says what is left of it, MiB: 0 where it went well."""
     import gc
     gc.collect()
     torch.cuda.synchronize()
+    # First: a workspace may lie in a large segment, which could not be given back then.
+    torch._C._cuda_clearCublasWorkspaces()
     torch.cuda.empty_cache()
-    if hasattr(torch._C, "_cuda_clearCublasWorkspaces"):
-        torch._C._cuda_clearCublasWorkspaces()
     torch.cuda.reset_peak_memory_stats()
+    return torch.cuda.memory_reserved() / MIB
 
 
 def peaks(torch):
@@ -92,12 +96,21 @@ def static_facts(model):
 
 
 def record_layers(torch, model, layers):
+    """Of the first pass alone: accumulation and checkpointing pass again."""
+    handles = []
+
     def hook(module, _, out):
         out = out[0] if isinstance(out, (tuple, list)) and out else out
         if torch.is_tensor(out):
             own = sum(parameter.numel() for parameter in module.parameters(recurse=False))
             layers.append([type(module).__name__, list(out.shape), str(out.dtype).removeprefix("torch."), own])
-    return [module.register_forward_hook(hook) for module in model.modules() if not list(module.children())]
+
+    def end(*_):
+        for handle in handles:
+            handle.remove()
+
+    handles += [module.register_forward_hook(hook) for module in model.modules() if not list(module.children())]
+    handles.append(model.register_forward_hook(end))
 
 
 class SavedTensors:
@@ -124,11 +137,9 @@ def run_steps(torch, cfg, row):
     model = builders.build(cfg)
     row["static"], row["mem_weights"] = static_facts(model), torch.cuda.memory_allocated() / MIB
     inputs, labels = builders.make_input(cfg)
-    hooks = record_layers(torch, model, row["layers"])
+    record_layers(torch, model, row["layers"])
     if cfg["mode"] == "infer":
         builders.infer_step(cfg, model, inputs)
-        for hook in hooks:
-            hook.remove()
         builders.infer_step(cfg, model, inputs)
         torch.cuda.synchronize()
         return
@@ -137,8 +148,6 @@ def run_steps(torch, cfg, row):
     began = 0.0
     for step in range(STEPS):
         if step == 1:
-            for hook in hooks:
-                hook.remove()
             torch.cuda.synchronize()
             began = time.perf_counter()
         if step == STEPS - 1:
@@ -154,8 +163,7 @@ def run_steps(torch, cfg, row):
 
 
 def measure(torch, cfg):
-    row, began = {"cfg": cfg, "layers": [], "nvml_mib": None, "ok": 1}, time.perf_counter()
-    reset(torch)
+    row, began = {"cfg": cfg, "layers": [], "nvml_mib": None, "ok": 1, "left_mib": reset(torch)}, time.perf_counter()
     try:
         run_steps(torch, cfg, row)
     except torch.cuda.OutOfMemoryError:
@@ -165,12 +173,12 @@ def measure(torch, cfg):
 
 
 def measure_convolution(torch, cfg):
-    reset(torch)
+    left = reset(torch)
     torch.backends.cudnn.allow_tf32 = cfg["prec"] == "tf32"
     torch.backends.cudnn.benchmark = bool(cfg["bench"])
     dtype = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(cfg["prec"], torch.float32)
     layout = torch.channels_last if cfg["cl"] else torch.contiguous_format
-    row = {"cfg": cfg, "ok": 1}
+    row = {"cfg": cfg, "ok": 1, "left_mib": left}
     try:
         layer = torch.nn.Conv2d(cfg["cin"], cfg["cout"], cfg["k"], cfg["stride"], cfg["k"] // 2, groups=cfg["groups"],
                                 bias=False, device="cuda", dtype=dtype).to(memory_format=layout)
@@ -215,6 +223,15 @@ def machine(torch):
             "cudnn": torch.backends.cudnn.version(), "total_mib": facts.total_memory / MIB}
 
 
+def works(torch):
+    """After some errors nothing runs in a process any more."""
+    try:
+        torch.ones(1, device="cuda").add_(1).item()
+        return True
+    except Exception:  # noqa: BLE001
+        return False
+
+
 def work(options):
     """Runs what comes in on standard input, one configuration a line; says on standard output when done."""
     import torch
@@ -229,6 +246,9 @@ def work(options):
         cfg, retries = asked["cfg"], torch.cuda.memory_stats().get("num_alloc_retries", 0)
         try:
             row = one(torch, cfg)
+            if row["left_mib"] > MOST_LEFT_MIB:
+                print("stale", flush=True)
+                return 1
             if asked["beside"] and ("oom" in row or row["peak"]["retries"] > retries):
                 print("short", flush=True)
                 continue
@@ -237,10 +257,11 @@ def work(options):
                 row["held_mib"] = torch.cuda.memory_reserved() / MIB
         except Exception as error:  # noqa: BLE001: whatever a model library raises ends this one alone
             append(options.output / "failed.jsonl", {"cfg": cfg, "error": f"{type(error).__name__}: {error}"[:500]})
-            print("failed", flush=True)
-            if "CUDA error" in str(error):
-                return 1  # nothing works in this process any more
-            continue
+            alive = works(torch)
+            print("failed" if alive else "broken", flush=True)
+            if alive:
+                continue
+            return 1
         append(options.output / f"{options.part}.jsonl", row)
         print("done", flush=True)
     return 0
@@ -294,6 +315,8 @@ class Campaign:
             self.done += answer is not None
             if answer == "short":
                 self.short.append(cfg)
+            if answer == "stale":
+                self.left.insert(0, cfg)
             # Cut off by the end is not its fault: it comes again in the next run.
             if answer is None and time.monotonic() < self.deadline:
                 append(self.options.output / "failed.jsonl", {"cfg": cfg, "error": "the worker died or hung"})
@@ -305,9 +328,10 @@ class Campaign:
             worker = worker or Worker(self.options)
             answer = worker.run(cfg, beside, min(HANG_SECONDS, max(0.0, self.deadline - time.monotonic())))
             self.take(cfg, answer)
-            if self.options.part == "fresh" and answer is not None:
+            spent = self.options.part == "fresh" or answer in ("broken", "stale")
+            if spent and answer is not None:
                 worker.end()
-            if self.options.part == "fresh" or answer is None:
+            if spent or answer is None:
                 worker = None
         if worker:
             worker.end()

@@ -7,6 +7,7 @@ SEED = 20261115
 COUNTS = {"mlp": 130, "cnn": 190, "tv": 230, "timm": 270, "hf": 250, "llm": 190}
 CONVOLUTIONS = 320
 FRESH = 60
+DECODED = 8  # tokens at most that a decoder makes
 
 TORCHVISION = """alexnet vgg11 vgg16 vgg19_bn resnet18 resnet34 resnet50 resnet101 resnet152 resnext50_32x4d
 wide_resnet50_2 densenet121 densenet169 densenet201 squeezenet1_0 squeezenet1_1 mobilenet_v2 mobilenet_v3_small
@@ -109,8 +110,11 @@ def hugging_face(draw):
                 "vocab_size": vocabulary, "max_position_embeddings": positions}
     task = draw.choice(("mlm", "seq")) if kind in ENCODERS else "clm"
     batch = log_uniform(draw, 1, max(2, 65536 // sequence))
-    return {"fam": "hf", "type": kind, "conf": conf, "task": task, "seq": sequence, "batch": batch,
-            **text_options(draw), **common(draw)}
+    cfg = {"fam": "hf", "type": kind, "conf": conf, "task": task, "seq": sequence, "batch": batch,
+           **text_options(draw), **common(draw)}
+    if task == "clm" and cfg["mode"] == "infer":
+        conf["n_positions" if kind == "gpt2" else "max_position_embeddings"] += DECODED  # there they go on
+    return cfg
 
 
 def llama(draw):
