@@ -20,6 +20,7 @@ namespace {
 using nlohmann::json;
 
 constexpr double kMostWait = 60.0;
+constexpr std::size_t kMostCommands = 1000;  // of ended jobs, a tenth of a millisecond each
 constexpr std::string_view kNotYours = "is another user's";
 
 ApiAnswer answer(const json& value, int status = 200) {
@@ -42,6 +43,17 @@ json ended_view(const EndedJob& job, const Caller& caller) {
   if (caller.may_touch(job.owner)) {
     view["name"] = job.name.empty() ? job.workload : job.name;
     view["reason"] = job.reason;
+    if (job.peak_bytes) {
+      view["peak_bytes"] = *job.peak_bytes;
+    }
+    if (job.failed_peak_bytes) {
+      view["failed_peak_bytes"] = *job.failed_peak_bytes;
+    }
+    if (job.spec) {
+      view["argv"] = job.spec->argv;
+      view["cwd"] = job.spec->cwd;
+      view["gpu_count"] = job.spec->gpus;
+    }
   }
   return view;
 }
@@ -232,8 +244,11 @@ ApiAnswer JobApi::history(const Caller& caller, const ApiQuery& query) {
   if (!before || !most) {
     return error_answer(before ? most.error() : before.error());
   }
+  const bool commands = flag_of(query, "commands");
   EndedJobQuery wanted{.before = *before,
-                       .most = std::clamp<std::size_t>(most->value_or(100), 1, kMostListed)};
+                       .most = std::clamp<std::size_t>(
+                           most->value_or(100), 1, commands ? kMostCommands : kMostListed),
+                       .with_specs = commands};
   if (!flag_of(query, "all")) {
     wanted.uid = caller.uid;
   }
@@ -243,7 +258,7 @@ ApiAnswer JobApi::history(const Caller& caller, const ApiQuery& query) {
       for (const EndedJob& job : jobs) {
         list.push_back(ended_view(job, caller));
       }
-      return json{{"version", 1}, {"jobs", std::move(list)}};
+      return json{{"version", 1}, {"mode", parts_.mode}, {"jobs", std::move(list)}};
     });
   }));
 }

@@ -1,6 +1,7 @@
 // What is read from the journal.
 #include <algorithm>
 #include <utility>
+#include <variant>
 
 #include <fmt/format.h>
 
@@ -12,6 +13,9 @@ namespace carpool {
 namespace {
 
 constexpr std::int64_t kRunsRemembered = 100'000;
+// Characters of the event that holds a job. Scripts are handed over whole and may have a thousand
+// times as many: many of those would keep everybody waiting.
+constexpr std::int64_t kLargestSpec = 65'536;
 
 template <class Number>
 std::optional<Number> optional_number(const SqlStatement& row, int column) {
@@ -128,14 +132,17 @@ Result<std::optional<JobHistory>> SqliteJournal::history() const {
 
 Result<std::vector<EndedJob>> SqliteJournal::ended_jobs(const EndedJobQuery& query) const {
   auto rows = database_.prepare(
-      "SELECT id, uid, user, name, workload, submitted_s, started_s, ended_s, end, reason FROM "
-      "jobs "
-      "WHERE ended_s IS NOT NULL AND (?1 IS NULL OR uid = ?1) AND (?2 IS NULL OR id < ?2) "
+      "SELECT id, uid, user, name, workload, submitted_s, started_s, ended_s, end, reason,"
+      "  (SELECT max(peak_bytes) FROM runs WHERE job = id AND runs.end = ?4),"
+      "  (SELECT max(peak_bytes) FROM runs WHERE job = id AND runs.end <> ?4) "
+      "FROM jobs WHERE ended_s IS NOT NULL AND (?1 IS NULL OR uid = ?1) "
+      "  AND (?2 IS NULL OR id < ?2) "
       "ORDER BY id DESC LIMIT ?3");
   if (rows) {
     rows->bind(0, query.uid ? std::optional<std::int64_t>(*query.uid) : std::nullopt)
         .bind(1, query.before)
-        .bind(2, static_cast<std::int64_t>(query.most));
+        .bind(2, static_cast<std::int64_t>(query.most))
+        .bind(3, name_of(RunEnd::Succeeded));
   }
   std::vector<EndedJob> jobs;
   auto read = for_rows(rows, [&](const SqlStatement& row) -> Result<void> {
@@ -149,10 +156,37 @@ Result<std::vector<EndedJob>> SqliteJournal::ended_jobs(const EndedJobQuery& que
                       .started_s = optional_number<double>(row, 6),
                       .ended_s = row.real(7),
                       .end = end,
-                      .reason = std::string(row.text(9))});
+                      .reason = std::string(row.text(9)),
+                      .peak_bytes = optional_number<std::uint64_t>(row, 10),
+                      .failed_peak_bytes = optional_number<std::uint64_t>(row, 11)});
     });
   });
+  if (read && query.with_specs) {
+    read = add_specs(jobs);
+  }
   return read.map([&] { return std::move(jobs); });
+}
+
+Result<void> SqliteJournal::add_specs(std::vector<EndedJob>& jobs) const {
+  auto first = database_.prepare(
+      "SELECT sequence, body FROM (SELECT sequence, body FROM events WHERE job = ?1 "
+      "ORDER BY sequence LIMIT 1) WHERE length(body) <= ?2");
+  for (EndedJob& job : jobs) {
+    if (first) {
+      first->bind(0, job.id).bind(1, kLargestSpec);
+    }
+    auto read = for_rows(first, [&](const SqlStatement& row) -> Result<void> {
+      return read_event(row.integer(0), row.text(1)).map([&](JobEvent&& event) {
+        if (auto* submitted = std::get_if<JobSubmitted>(&event.what)) {
+          job.spec = std::move(submitted->spec);
+        }
+      });
+    });
+    if (!read) {
+      return read;
+    }
+  }
+  return {};
 }
 
 Result<std::vector<JobEvent>> SqliteJournal::events_of(JobId job) const {

@@ -32,12 +32,17 @@ struct EndedJob {
   double ended_s = 0.0;
   RunEnd end = RunEnd::Succeeded;
   std::string reason{};
+  // On one GPU: the most that an attempt took that ended well, and that others took.
+  std::optional<std::uint64_t> peak_bytes{};
+  std::optional<std::uint64_t> failed_peak_bytes{};
+  std::optional<JobSpec> spec{};  // only where asked for, and not of the largest
 };
 
 struct EndedJobQuery {
   std::optional<std::uint32_t> uid{};  // of one user
   std::optional<JobId> before{};       // older than this job
   std::size_t most = 100;
+  bool with_specs = false;  // each costs reading and parsing its first event
 };
 
 // One thread at a time. Holds the lock of its folder.
@@ -74,6 +79,7 @@ class SqliteJournal final : public JobJournal {
   [[nodiscard]] Result<void> append_one(JobEvent& event);
   [[nodiscard]] Result<void> keep_tables(const JobEvent& event);
   [[nodiscard]] Result<JobEvent> read_event(std::int64_t sequence, std::string_view body) const;
+  [[nodiscard]] Result<void> add_specs(std::vector<EndedJob>& jobs) const;
 
   std::filesystem::path file_;
   Options options_;

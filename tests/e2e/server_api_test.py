@@ -194,6 +194,15 @@ class OtherUsers(server.ServerTest):
             timeout=cli.TIMEOUT_S, check=False, preexec_fn=change, stdin=subprocess.DEVNULL,
             env=cli.environment(self.mine, **self.surroundings()))
 
+    def get_as_nobody(self, path):
+        os.setegid(pwd.getpwnam("nobody").pw_gid)
+        os.seteuid(nobody())
+        try:
+            return self.get(path)
+        finally:
+            os.seteuid(0)
+            os.setegid(0)
+
     def test_a_job_runs_as_its_owner_in_its_owners_folder(self):
         done = self.as_nobody("submit", "--wait", "--mem", "1G", "--", "sh", "-c", "id -u; touch made")
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -224,6 +233,14 @@ class OtherUsers(server.ServerTest):
         self.assertEqual(self.job(job)["state"], "running")
         own = self.as_nobody("submit", "--parsable", "--gpus", "2", "--", "sleep", "600").stdout.strip()
         self.succeeds("cancel", own)  # an operator may
+
+    def test_commands_of_others_stay_theirs_when_their_jobs_have_ended(self):
+        self.await_end(self.submit("--mem", "1G", "--", "echo", "topsecret"))
+        path = "/v1/history?all=1&commands=1"
+        self.assertEqual(self.get(path)["jobs"][0]["argv"], ["echo", "topsecret"])  # an operator's
+        seen = self.get_as_nobody(path)["jobs"][0]
+        self.assertEqual(set(seen), {"id", "user", "submitted_s", "started_s", "ended_s", "end"})
+        self.assertEqual(self.get_as_nobody("/v1/history?commands=1")["jobs"], [])
 
 
 if __name__ == "__main__":

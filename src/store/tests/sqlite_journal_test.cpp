@@ -138,6 +138,40 @@ TEST_F(SqliteJournalTest, HistoryListsEndedJobsNewestFirst) {
   EXPECT_TRUE(journal->ended_jobs({.uid = 5})->empty());
 }
 
+TEST_F(SqliteJournalTest, HistoryTellsPeaksByHowAttemptsEndedAndCommandsOnDemand) {
+  const auto journal = open();
+  std::vector<JobEvent> life = {submitted(1, 0.0)};
+  const auto attempt = [&](unsigned number, RunEnd end, std::optional<std::uint64_t> peak) {
+    life.push_back(event(1, 1.0, JobStarted{.attempt = number, .gpus = {0}}));
+    life.push_back(
+        event(1, 2.0, JobEnded{.attempt = number, .exit = {.end = end}, .peak_bytes = peak}));
+  };
+  attempt(1, RunEnd::OutOfMemory, 3000);
+  attempt(2, RunEnd::OutOfMemory, std::nullopt);
+  attempt(3, RunEnd::Lost, 2000);
+  attempt(4, RunEnd::Succeeded, 5000);
+  life.push_back(event(1, 3.0, JobClosed{.end = RunEnd::Succeeded}));
+  ASSERT_TRUE(journal->append(life));
+  auto failed = whole_life(2, 10.0, RunEnd::Failed);
+  ASSERT_TRUE(journal->append(failed));
+  auto script = whole_life(3, 20.0);
+  std::get<JobSubmitted>(script.front().what).spec.argv.emplace_back(100'000, 'x');
+  ASSERT_TRUE(journal->append(script));
+
+  const auto plain = journal->ended_jobs({});
+  ASSERT_TRUE(plain) << plain.error().message;
+  EXPECT_EQ(plain->at(2).peak_bytes, 5000U);
+  EXPECT_EQ(plain->at(2).failed_peak_bytes, 3000U);
+  EXPECT_FALSE(plain->at(1).peak_bytes);
+  EXPECT_EQ(plain->at(1).failed_peak_bytes, 1000U);
+  EXPECT_FALSE(plain->at(2).spec);
+  const auto whole = journal->ended_jobs({.with_specs = true});
+  ASSERT_TRUE(whole) << whole.error().message;
+  ASSERT_TRUE(whole->at(2).spec);
+  EXPECT_EQ(whole->at(2).spec->argv, std::vector<std::string>{"a"});
+  EXPECT_FALSE(whole->at(0).spec) << "scripts that were handed over whole are left out";
+}
+
 TEST_F(SqliteJournalTest, WhatRunsTookIsRemembered) {
   {
     const auto journal = open();
