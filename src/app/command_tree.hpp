@@ -54,6 +54,9 @@ void add_gpu_commands(CLI::App& app, ParsedOptions& options);
 // Its part about the server and its jobs: serve, submit, queue, show, logs, …
 void add_job_commands(CLI::App& app, ParsedOptions& options);
 
+// --socket of commands that talk to a server.
+void add_socket(CLI::App& command, ServerOptions& options);
+
 // The options of a #CARPOOL line; `where` begins a complaint.
 [[nodiscard]] Result<SubmitOptions> parse_submit_words(const std::vector<std::string>& words,
                                                        const std::string& where);

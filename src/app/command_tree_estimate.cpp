@@ -53,6 +53,10 @@ void add_job_options(CLI::App& command, EstimateJobOptions& job) {
        "SIZE");
   word("--fits", job.fits, "Also the largest batch that fits in so much memory", "SIZE");
   word("--model-file", job.model_file, "A fitted estimator (default: the bundled one)", "FILE");
+  command.add_flag("--no-history",
+                   job.no_history,
+                   "Do not ask the server what earlier runs of the command took");
+  add_socket(command, job.server);
 }
 
 }  // namespace
@@ -102,12 +106,16 @@ void add_estimate_commands(CLI::App& app, ParsedOptions& parsed) {
       "  carpool estimate config.json --batch 8 --sequence 1024 --dtype bf16 --fits 40G\n"
       "  carpool estimate -- python run_clm.py --model_name_or_path gpt2 "
       "--per_device_train_batch_size 8\n"
+      "  carpool estimate --batch 16 --fits 40G -- python run_clm.py --model_name_or_path gpt2 "
+      "--per_device_train_batch_size 8\n"
       "  carpool estimate model.onnx --batch 32 --inference --json\n"
       "  carpool estimate --evaluate data/memory-h200/rows.jsonl.gz\n"
       "  carpool estimate --evaluate data/memory-h200/rows.jsonl.gz --from config "
       "--catalogue data/memory-h200/rows.jsonl.gz\n"
       "  carpool estimate --evaluate data/memory-h200/rows.jsonl.gz --estimator carpool,horus\n"
-      "  carpool estimate --fit data/memory-h200/rows.jsonl.gz -o h200.model.json");
+      "  carpool estimate --fit data/memory-h200/rows.jsonl.gz -o h200.model.json\n"
+      "A command that your server has run before, in this folder, is answered from what it took "
+      "then, and --batch and --fits from runs at two other batch sizes; else from the model.");
   app.add_subcommand("estimators", "List memory estimators and splits")
       ->footer("Examples:\n  carpool estimators --json");
 }

@@ -7,7 +7,6 @@
 #include "app/option_checks.hpp"
 
 namespace carpool {
-namespace {
 
 void add_socket(CLI::App& command, ServerOptions& options) {
   command
@@ -16,6 +15,8 @@ void add_socket(CLI::App& command, ServerOptions& options) {
                   "Of the server (default: $CARPOOL_SOCKET, your own, the machine's)")
       ->type_name("PATH");
 }
+
+namespace {
 
 // What a job may ask for: of the command line and of #CARPOOL lines alike.
 void add_job_settings(CLI::App& command, SubmitOptions& options) {

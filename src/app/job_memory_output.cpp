@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "estimate/readers/job_settings.hpp"
+
 namespace carpool {
 namespace {
 
@@ -30,6 +32,37 @@ std::array<Part, 7> parts_of(const MemoryBreakdown& parts) {
           Part{"workspace", parts.workspace},
           Part{"allocator_slack", parts.allocator_slack}};
 }
+
+std::string spoken_fit(const FittingBatch& fits) {
+  return fits.largest
+             ? fmt::format("largest batch within {} GiB: {}\n", gib(fits.memory), *fits.largest)
+             : fmt::format("not even one sample fits in {} GiB\n", gib(fits.memory));
+}
+
+json history_to_json(const std::vector<LikeRun>& runs) {
+  json list = json::array();
+  for (const LikeRun& run : runs) {
+    json view = {{"job", run.job}, {"ended_s", run.ended_s}, {"run_s", run.run_s}};
+    if (run.batch) {
+      view["batch"] = *run.batch;
+    }
+    if (run.peak_bytes) {
+      view["peak_bytes"] = *run.peak_bytes;
+    }
+    list.push_back(std::move(view));
+  }
+  return list;
+}
+
+json breakdown_to_json(const MemoryBreakdown& breakdown) {
+  json out = json::object();
+  for (const auto& [name, bytes] : parts_of(breakdown)) {
+    out[name] = bytes;
+  }
+  return out;
+}
+
+}  // namespace
 
 std::string spoken_setup(const TrainingSetup& setup) {
   std::string text = fmt::format("{}, batch {}, {}",
@@ -57,27 +90,26 @@ std::string spoken_setup(const TrainingSetup& setup) {
   return text;
 }
 
-std::string spoken_fit(const FittingBatch& fits) {
-  return fits.largest
-             ? fmt::format("largest batch within {} GiB: {}\n", gib(fits.memory), *fits.largest)
-             : fmt::format("not even one sample fits in {} GiB\n", gib(fits.memory));
+std::string spoken_history(const HistoryAnswer& answer) {
+  std::string text = answer.like.batch ? fmt::format("batch {}, ", *answer.like.batch) : "";
+  const bool same = answer.past.from.front().batch == answer.like.batch;
+  return text + (same ? "as it ran before" : "from runs at other batch sizes");
 }
-
-}  // namespace
 
 json job_memory_to_json(const JobMemoryListing& listing) {
   const MemoryEstimate& estimate = listing.estimate;
   json out = {{"job", listing.what},
-              {"run", spoken_setup(listing.asked.job.setup)},
+              {"run", listing.run},
               {"expected_bytes", estimate.expected},
               {"upper_bytes", estimate.upper},
               {"confidence", estimate.confidence},
               {"basis", estimate.basis},
-              {"breakdown_bytes", json::object()},
+              {"breakdown_bytes",
+               listing.history.empty() ? breakdown_to_json(estimate.breakdown) : json(nullptr)},
               {"levers", json::array()},
               {"notes", estimate.notes}};
-  for (const auto& [name, bytes] : parts_of(estimate.breakdown)) {
-    out["breakdown_bytes"][name] = bytes;
+  if (!listing.history.empty()) {
+    out["history"] = history_to_json(listing.history);
   }
   for (const MemoryLever& lever : listing.levers) {
     out["levers"].push_back({{"change", lever.change}, {"expected_bytes", lever.expected}});
@@ -92,7 +124,7 @@ json job_memory_to_json(const JobMemoryListing& listing) {
 
 void print_job_memory(const JobMemoryListing& listing, const Output& output) {
   const MemoryEstimate& estimate = listing.estimate;
-  output.heading(fmt::format("{}: {}", listing.what, spoken_setup(listing.asked.job.setup)));
+  output.heading(fmt::format("{}: {}", listing.what, listing.run));
   TextTable table(output.colour());
   table.add_column("GPU memory", TextTable::Align::Left);
   table.add_column("[GiB]", TextTable::Align::Right);
@@ -100,10 +132,12 @@ void print_job_memory(const JobMemoryListing& listing, const Output& output) {
   table.add_row(
       {fmt::format("upper bound, {:g} %", 100.0 * estimate.confidence), gib(estimate.upper)},
       /*highlight=*/true);
-  for (const auto& [name, bytes] : parts_of(estimate.breakdown)) {
-    std::string words = fmt::format("  {}", name);
-    std::ranges::replace(words, '_', ' ');
-    table.add_row({std::move(words), gib(bytes)});
+  if (listing.history.empty()) {
+    for (const auto& [name, bytes] : parts_of(estimate.breakdown)) {
+      std::string words = fmt::format("  {}", name);
+      std::ranges::replace(words, '_', ' ');
+      table.add_row({std::move(words), gib(bytes)});
+    }
   }
   output.print(table.render());
   output.print(fmt::format("basis: {}\n", estimate.basis));

@@ -9,8 +9,9 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "app/output.hpp"
+#include "app/past_jobs.hpp"
+#include "core/described_job.hpp"
 #include "core/memory_estimate.hpp"
-#include "estimate/readers/described.hpp"
 
 namespace carpool {
 
@@ -21,11 +22,18 @@ struct FittingBatch {
 
 struct JobMemoryListing {
   std::string what{};  // the file or the command
-  const AskedJob& asked;
+  std::string run{};   // how it runs
   const MemoryEstimate& estimate;
   std::vector<MemoryLever> levers{};
   std::optional<FittingBatch> fits{};
+  // Earlier runs that it comes from: these were measured as a whole, so there are no parts.
+  std::vector<LikeRun> history{};
 };
+
+// "training, batch 8, bf16, 1024 tokens, AdamW"
+[[nodiscard]] std::string spoken_setup(const TrainingSetup& setup);
+// "batch 8, as it ran before"
+[[nodiscard]] std::string spoken_history(const HistoryAnswer& answer);
 
 [[nodiscard]] nlohmann::json job_memory_to_json(const JobMemoryListing& listing);
 void print_job_memory(const JobMemoryListing& listing, const Output& output);

@@ -161,8 +161,10 @@ struct ProfilesOptions {
   bool replace = false;
 };
 
-// One job that has not run yet: what the user says of it.
+// One job that is yet to run: what the user says of it.
 struct EstimateJobOptions {
+  ServerOptions server;  // which may have run it before
+  bool no_history = false;
   std::vector<std::string> source;   // at most one file
   std::vector<std::string> command;  // after --
   std::optional<std::string> weights;

@@ -19,8 +19,6 @@ using nlohmann::json;
 
 namespace {
 
-constexpr int kAnswerSeconds = 90;  // longer than the server lets anybody wait
-
 bool is_ours(const std::filesystem::path& path) {
   struct stat status{};
   return ::lstat(path.c_str(), &status) == 0 && status.st_uid == ::geteuid();
@@ -43,10 +41,11 @@ struct ServerClient::State {
   std::filesystem::path socket;
   httplib::Client http;
 
-  explicit State(std::filesystem::path path) : socket(std::move(path)), http(socket.string()) {
+  State(std::filesystem::path path, std::chrono::seconds patience)
+      : socket(std::move(path)), http(socket.string()) {
     http.set_address_family(AF_UNIX);
     http.set_keep_alive(true);
-    http.set_read_timeout(kAnswerSeconds);
+    http.set_read_timeout(patience);
   }
 
   [[nodiscard]] tl::unexpected<Error> nobody() const {
@@ -100,8 +99,9 @@ ServerClient::ServerClient(ServerClient&&) noexcept = default;
 ServerClient& ServerClient::operator=(ServerClient&&) noexcept = default;
 ServerClient::~ServerClient() = default;
 
-Result<ServerClient> ServerClient::connect(const ServerOptions& options) {
-  ServerClient client(std::make_unique<State>(server_socket(options)));
+Result<ServerClient> ServerClient::connect(const ServerOptions& options,
+                                           std::chrono::seconds patience) {
+  ServerClient client(std::make_unique<State>(server_socket(options), patience));
   std::error_code ignored;
   if (!std::filesystem::exists(client.state_->socket, ignored)) {
     return client.state_->nobody();

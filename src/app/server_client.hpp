@@ -1,6 +1,7 @@
 // A client of the server: requests over its socket, JSON back.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -29,8 +30,12 @@ struct LogPart {
 
 class ServerClient {
  public:
-  // Unavailable where nobody answers.
-  [[nodiscard]] static Result<ServerClient> connect(const ServerOptions& options);
+  // Longer than the server lets anybody wait.
+  static constexpr std::chrono::seconds kPatience{90};
+
+  // Unavailable where nobody answers. `patience`: the longest that a request may take.
+  [[nodiscard]] static Result<ServerClient> connect(const ServerOptions& options,
+                                                    std::chrono::seconds patience = kPatience);
   ServerClient(ServerClient&&) noexcept;
   ServerClient& operator=(ServerClient&&) noexcept;
   ~ServerClient();

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/job_memory.hpp"
+#include "app/past_jobs.hpp"
 #include "serve/units.hpp"
 
 namespace carpool {
@@ -29,9 +30,16 @@ std::vector<std::string> words_of(const json& job) {
   return words;
 }
 
+std::string spoken(const MemoryEstimate& estimate, const std::string& from) {
+  return fmt::format("Estimated {} of GPU memory, at most {} (from {})",
+                     show_bytes(static_cast<std::uint64_t>(estimate.expected)),
+                     show_bytes(static_cast<std::uint64_t>(estimate.upper)),
+                     from);
+}
+
 }  // namespace
 
-Result<std::string> put_estimated_memory(json& job) {
+Result<std::string> put_estimated_memory(json& job, const ServerOptions& server) {
   const std::string model = text_of(job, kModelKey);
   const bool wanted = text_of(job, "mem") == "auto";
   if (!model.empty() && !wanted) {
@@ -48,6 +56,14 @@ Result<std::string> put_estimated_memory(json& job) {
   if (const auto gpus = job.find("gpus"); gpus != job.end() && gpus->is_number_integer()) {
     question.said.gpus = gpus->get<std::int64_t>();
   }
+  const PastQuestion earlier{.argv = question.command,
+                             .folder = text_of(job, "cwd"),
+                             .gpus = question.said.gpus.value_or(1)};
+  if (const auto known = ask_history(server, earlier)) {
+    job["mem"] = known->past.estimate.upper;
+    return spoken(known->past.estimate,
+                  fmt::format("{}: {}", known->past.estimate.basis, spoken_jobs(known->past.from)));
+  }
   const auto estimate =
       open_estimator(std::nullopt, kDefaultConfidence)
           .and_then([&](const CarpoolEstimator& estimator) {
@@ -61,10 +77,7 @@ Result<std::string> put_estimated_memory(json& job) {
                             estimate.error().message));
   }
   job["mem"] = estimate->upper;
-  return fmt::format("Estimated {} of GPU memory, at most {} (from {})",
-                     show_bytes(static_cast<std::uint64_t>(estimate->expected)),
-                     show_bytes(static_cast<std::uint64_t>(estimate->upper)),
-                     estimate->basis);
+  return spoken(*estimate, estimate->basis);
 }
 
 }  // namespace carpool

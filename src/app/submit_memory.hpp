@@ -5,6 +5,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "app/job_options.hpp"
 #include "base/result.hpp"
 
 namespace carpool {
@@ -12,9 +13,10 @@ namespace carpool {
 // Of a request: a file that describes the model. For us alone, never sent.
 inline constexpr const char* kModelKey = "model";
 
-// Puts the upper bound of an estimate where the request says "auto". Made here, as the user,
-// because the server opens no file that a user names. Returns what to tell the user; empty: nothing
-// was estimated.
-[[nodiscard]] Result<std::string> put_estimated_memory(nlohmann::json& job);
+// Puts the upper bound of an estimate where the request says "auto": from earlier runs, where this
+// server knows some, else from what describes the model. Made here, as the user, because the server
+// opens no file that a user names. Returns what to tell the user; empty: nothing was estimated.
+[[nodiscard]] Result<std::string> put_estimated_memory(nlohmann::json& job,
+                                                       const ServerOptions& server);
 
 }  // namespace carpool

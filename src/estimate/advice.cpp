@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "estimate/largest_fitting.hpp"
+
 namespace carpool {
 namespace {
 
@@ -82,21 +84,8 @@ Result<std::optional<std::int64_t>> largest_batch(const MemoryEstimator& estimat
   if (const auto checked = estimator.estimate(single); !checked) {
     return tl::unexpected(checked.error());
   }
-  if (!fits(1)) {
-    return std::nullopt;
-  }
-  constexpr std::int64_t kMost = std::int64_t{1} << 24;
-  std::int64_t low = 1;  // fits
-  std::int64_t high = 2;
-  while (high < kMost && fits(high)) {
-    low = high;
-    high *= 2;
-  }
-  while (low + 1 < high) {
-    const std::int64_t middle = low + (high - low) / 2;
-    (fits(middle) ? low : high) = middle;
-  }
-  return low;
+  const std::int64_t largest = largest_fitting(fits);
+  return largest > 0 ? std::optional(largest) : std::nullopt;
 }
 
 }  // namespace carpool

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <string>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
+
+#include "estimate/largest_fitting.hpp"
 
 namespace carpool {
 namespace {
@@ -31,28 +33,68 @@ MemoryEstimate from_peak(std::int64_t peak, std::string basis) {
   return estimate;
 }
 
-struct Line {
-  double intercept = 0.0;
-  double slope = 0.0;
+// The largest peak of each batch size.
+using KnownBatches = std::map<std::int64_t, std::int64_t>;
+
+Result<KnownBatches> known_batches(std::span<const BatchPeak> peaks) {
+  KnownBatches known;
+  for (const BatchPeak& peak : peaks) {
+    if (peak.batch <= 0 || peak.bytes <= 0) {
+      return invalid_input(fmt::format(
+          "a run with batch {} took {} bytes: both must be above 0", peak.batch, peak.bytes));
+    }
+    std::int64_t& bytes = known[peak.batch];
+    bytes = std::max(bytes, peak.bytes);
+  }
+  return known;
+}
+
+// Through two batch sizes or more.
+class BatchLine {
+ public:
+  explicit BatchLine(const KnownBatches& known) : known_(known) {
+    const auto count = static_cast<double>(known.size());
+    double mean_batch = 0.0;
+    double mean_bytes = 0.0;
+    for (const auto& [batch, bytes] : known) {
+      mean_batch += static_cast<double>(batch) / count;
+      mean_bytes += static_cast<double>(bytes) / count;
+    }
+    double both = 0.0;
+    double square = 0.0;
+    for (const auto& [batch, bytes] : known) {
+      const double distance = static_cast<double>(batch) - mean_batch;
+      both += distance * (static_cast<double>(bytes) - mean_bytes);
+      square += distance * distance;
+    }
+    slope_ = std::max(0.0, both / square);  // more samples never need less
+    intercept_ = mean_bytes - slope_ * mean_batch;
+  }
+
+  // Both never fall as the batch grows.
+  [[nodiscard]] double expected(std::int64_t batch) const {
+    double bytes = std::max(intercept_ + slope_ * static_cast<double>(batch), 1.0);
+    for (const auto& [smaller, taken] : known_) {
+      bytes = smaller < batch ? std::max(bytes, static_cast<double>(taken)) : bytes;
+    }
+    return bytes;
+  }
+  [[nodiscard]] double upper(std::int64_t batch) const {
+    const double beyond =
+        std::log2(static_cast<double>(batch) / static_cast<double>(known_.rbegin()->first));
+    return expected(batch) * std::exp(kLineMargin + kLineMarginOctave * std::max(0.0, beyond));
+  }
+
+ private:
+  const KnownBatches& known_;
+  double intercept_ = 0.0;
+  double slope_ = 0.0;
 };
 
-Line fit_line(const std::map<std::int64_t, std::int64_t>& peaks) {
-  const auto count = static_cast<double>(peaks.size());
-  double mean_batch = 0.0;
-  double mean_bytes = 0.0;
-  for (const auto& [batch, bytes] : peaks) {
-    mean_batch += static_cast<double>(batch) / count;
-    mean_bytes += static_cast<double>(bytes) / count;
-  }
-  double both = 0.0;
-  double square = 0.0;
-  for (const auto& [batch, bytes] : peaks) {
-    const double distance = static_cast<double>(batch) - mean_batch;
-    both += distance * (static_cast<double>(bytes) - mean_bytes);
-    square += distance * distance;
-  }
-  const double slope = std::max(0.0, both / square);  // more samples never need less
-  return {.intercept = mean_bytes - slope * mean_batch, .slope = slope};
+tl::unexpected<Error> too_few(const std::string& to_tell, std::size_t known) {
+  return fail(
+      ErrorCode::NotFound,
+      fmt::format("runs at two batch sizes are needed to tell {}; {} known", to_tell, known));
 }
 
 }  // namespace
@@ -66,43 +108,55 @@ Result<MemoryEstimate> estimate_from_history(std::span<const std::int64_t> peaks
 }
 
 Result<MemoryEstimate> estimate_from_batches(std::span<const BatchPeak> peaks, std::int64_t batch) {
-  std::map<std::int64_t, std::int64_t> largest;
-  for (const BatchPeak& peak : peaks) {
-    if (peak.batch <= 0 || peak.bytes <= 0) {
-      return invalid_input(fmt::format(
-          "a run with batch {} took {} bytes: both must be above 0", peak.batch, peak.bytes));
-    }
-    std::int64_t& known = largest[peak.batch];
-    known = std::max(known, peak.bytes);
+  const auto known = known_batches(peaks);
+  if (!known) {
+    return tl::unexpected(known.error());
   }
   if (batch <= 0) {
     return invalid_input(fmt::format("the batch is {}; it must be 1 at least", batch));
   }
-  if (const auto same = largest.find(batch); same != largest.end()) {
+  if (const auto same = known->find(batch); same != known->end()) {
     return from_peak(same->second, "history");
   }
-  if (largest.size() < 2) {
-    return fail(ErrorCode::NotFound,
-                fmt::format("runs at two batch sizes are needed to tell the memory at batch {}; "
-                            "{} known",
-                            batch,
-                            largest.size()));
+  if (known->size() < 2) {
+    return too_few(fmt::format("the memory at batch {}", batch), known->size());
   }
-  const Line line = fit_line(largest);
-  double expected = line.intercept + line.slope * static_cast<double>(batch);
-  for (const auto& [known, bytes] : largest) {
-    expected = known < batch ? std::max(expected, static_cast<double>(bytes)) : expected;
-  }
-  expected = std::max(expected, 1.0);
-  const double beyond =
-      std::log2(static_cast<double>(batch) / static_cast<double>(largest.rbegin()->first));
-  const double margin = kLineMargin + kLineMarginOctave * std::max(0.0, beyond);
-  MemoryEstimate estimate{.expected = std::llround(expected),
-                          .upper = std::llround(expected * std::exp(margin)),
+  const BatchLine line(*known);
+  MemoryEstimate estimate{.expected = std::llround(line.expected(batch)),
+                          .upper = std::llround(line.upper(batch)),
                           .basis = "history at other batch sizes"};
   estimate.breakdown.allocator_slack = estimate.expected;
-  estimate.notes.push_back(fmt::format("a line through {} batch sizes", largest.size()));
+  estimate.notes.push_back(fmt::format("a line through {} batch sizes", known->size()));
   return estimate;
+}
+
+Result<std::optional<std::int64_t>> largest_batch_from_batches(std::span<const BatchPeak> peaks,
+                                                               std::int64_t bytes,
+                                                               std::int64_t below) {
+  const auto known = known_batches(peaks);
+  if (!known) {
+    return tl::unexpected(known.error());
+  }
+  if (known->size() < 2) {
+    return too_few("the largest batch", known->size());
+  }
+  const auto measured_fits = [&](std::int64_t batch) {
+    return from_peak(known->at(batch), "").upper <= bytes;
+  };
+  const BatchLine line(*known);
+  std::int64_t largest = largest_fitting([&](std::int64_t batch) {
+    return batch < below && line.upper(batch) <= static_cast<double>(bytes);
+  });
+  // What was measured goes before the line, either way.
+  while (known->contains(largest) && !measured_fits(largest)) {
+    --largest;
+  }
+  for (const auto& [batch, taken] : *known) {
+    if (batch < below && measured_fits(batch)) {
+      largest = std::max(largest, batch);
+    }
+  }
+  return largest > 0 ? std::optional(largest) : std::nullopt;
 }
 
 }  // namespace carpool

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 
@@ -24,5 +25,12 @@ struct BatchPeak {
 // the measured ones, the wider the bound. A batch that was measured itself is history.
 [[nodiscard]] Result<MemoryEstimate> estimate_from_batches(std::span<const BatchPeak> peaks,
                                                            std::int64_t batch);
+
+// The largest batch under `below` whose bound, as above, stays within `bytes`; none: not even one
+// sample fits. NotFound without runs at two batch sizes.
+[[nodiscard]] Result<std::optional<std::int64_t>> largest_batch_from_batches(
+    std::span<const BatchPeak> peaks,
+    std::int64_t bytes,
+    std::int64_t below = std::numeric_limits<std::int64_t>::max());
 
 }  // namespace carpool

@@ -1,5 +1,6 @@
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,7 +9,9 @@
 #include "app/commands.hpp"
 #include "app/job_memory.hpp"
 #include "app/job_memory_output.hpp"
+#include "app/past_jobs.hpp"
 #include "estimate/advice.hpp"
+#include "estimate/readers/command_flags.hpp"
 #include "schedule/memory_size.hpp"
 
 namespace carpool {
@@ -73,29 +76,115 @@ Result<std::int64_t> bytes_from(const std::string& text) {
       [](std::uint64_t bytes) { return static_cast<std::int64_t>(bytes); });
 }
 
-Result<AskedJob> ask(const EstimateJobOptions& job) {
-  const auto question = question_from(job);
-  if (!question) {
-    return tl::unexpected(question.error());
+// Sizes that the user names, read before anything is looked up.
+struct NamedSizes {
+  std::optional<std::int64_t> context{};
+  std::optional<std::int64_t> fits{};
+};
+
+Result<NamedSizes> sizes_from(const EstimateJobOptions& job) {
+  NamedSizes sizes;
+  for (const auto& [text, into] :
+       {std::pair(&job.context, &sizes.context), std::pair(&job.fits, &sizes.fits)}) {
+    if (*text) {
+      const auto bytes = bytes_from(**text);
+      if (!bytes) {
+        return tl::unexpected(bytes.error());
+      }
+      *into = *bytes;
+    }
   }
-  auto asked = ask_with_catalogue(*question);
-  if (!asked || !job.context) {
-    return asked;
-  }
-  return bytes_from(*job.context).map([&](std::int64_t bytes) {
-    asked->job.machine.context_bytes = bytes;
-    return std::move(*asked);
-  });
+  return sizes;
 }
 
-}  // namespace
+// What earlier runs took says nothing of a job that runs otherwise, or elsewhere, than its command
+// says. Another batch is another matter: runs at several batch sizes tell of it.
+bool is_as_its_command_says(const EstimateJobOptions& job, JobSettings said) {
+  said.batch.reset();
+  said.gpus.reset();
+  return said == JobSettings{} && !job.context && !job.model_file;
+}
 
-Result<void> run_estimate_job(const EstimateOptions& options, const CommandContext& context) {
+void print(const JobMemoryListing& listing, const Output& output) {
+  if (output.json()) {
+    output.print_json(job_memory_to_json(listing));
+  } else {
+    print_job_memory(listing, output);
+  }
+}
+
+std::string command_text(const EstimateJobOptions& job) {
+  return fmt::format("{}", fmt::join(job.command, " "));
+}
+
+Result<HistoryAnswer> history_of(const EstimateJobOptions& job, const JobSettings& said) {
+  const auto flags = read_command(job.command).said;
+  return ask_history(job.server,
+                     {.argv = job.command,
+                      .folder = job_folder(""),
+                      .gpus = said.gpus.value_or(flags.gpus.value_or(1)),
+                      .batch = said.batch});
+}
+
+// True: earlier runs answered, and that is printed. Else `notes` gets what the user should know.
+bool answer_from_history(const EstimateOptions& options,
+                         const JobSettings& said,
+                         const NamedSizes& sizes,
+                         const Output& output,
+                         std::vector<std::string>& notes) {
   const EstimateJobOptions& job = options.job;
-  const auto asked = ask(job);
+  if (job.no_history || job.command.empty() || !is_as_its_command_says(job, said)) {
+    return false;
+  }
+  auto known = history_of(job, said);
+  if (!known) {
+    // A command that never ran is nothing special, nor a machine without a server.
+    const ErrorCode code = known.error().code;
+    if (code == ErrorCode::Unsupported || (job.server.socket && code != ErrorCode::NotFound)) {
+      notes.push_back(fmt::format("not from history: {}", known.error().message));
+    }
+    return false;
+  }
+  MemoryEstimate& estimate = known->past.estimate;
+  JobMemoryListing listing{.what = command_text(job),
+                           .run = spoken_history(*known),
+                           .estimate = estimate,
+                           .levers = levers(known->like),
+                           .history = known->past.from};
+  if (sizes.fits) {
+    const auto largest = largest_batch(known->like, *sizes.fits);
+    if (!largest) {
+      notes.push_back(fmt::format(
+          "--fits from history: {} ({} without --fits: {:.2f} GiB)",
+          largest.error().message,
+          spoken_jobs(known->past.from),
+          static_cast<double>(estimate.expected) / static_cast<double>(std::int64_t{1} << 30)));
+      return false;
+    }
+    listing.fits = FittingBatch{.memory = *sizes.fits, .largest = *largest};
+  }
+  if (options.confidence != estimate.confidence) {
+    estimate.notes.push_back(fmt::format("the bound from earlier runs is always that of {:g} %",
+                                         100.0 * estimate.confidence));
+  }
+  print(listing, output);
+  return true;
+}
+
+Result<void> answer_from_model(const EstimateOptions& options,
+                               const JobQuestion& question,
+                               const NamedSizes& sizes,
+                               const Output& output,
+                               const std::vector<std::string>& notes) {
+  const EstimateJobOptions& job = options.job;
+  auto asked = ask_with_catalogue(question);
   if (!asked) {
     return tl::unexpected(asked.error());
   }
+  if (sizes.context) {
+    asked->job.machine.context_bytes = sizes.context;
+  }
+  asked->notes.insert(asked->notes.end(), notes.begin(), notes.end());
   const auto estimator = open_estimator(job.model_file, options.confidence);
   if (!estimator) {
     return tl::unexpected(estimator.error());
@@ -105,27 +194,40 @@ Result<void> run_estimate_job(const EstimateOptions& options, const CommandConte
     return tl::unexpected(estimate.error());
   }
   const WiderEstimator wider(*estimator, asked->widening);
-  JobMemoryListing listing{.what = job.source.empty()
-                                       ? fmt::format("{}", fmt::join(job.command, " "))
-                                       : job.source.front(),
-                           .asked = *asked,
+  JobMemoryListing listing{.what = job.source.empty() ? command_text(job) : job.source.front(),
+                           .run = spoken_setup(asked->job.setup),
                            .estimate = *estimate,
                            .levers = levers(wider, asked->job)};
-  if (job.fits) {
-    const auto memory = bytes_from(*job.fits);
-    const auto largest = memory.and_then(
-        [&](std::int64_t bytes) { return largest_batch(wider, asked->job, bytes); });
+  if (sizes.fits) {
+    const auto largest = largest_batch(wider, asked->job, *sizes.fits);
     if (!largest) {
       return tl::unexpected(largest.error());
     }
-    listing.fits = FittingBatch{.memory = *memory, .largest = *largest};
+    listing.fits = FittingBatch{.memory = *sizes.fits, .largest = *largest};
   }
-  if (context.output.json()) {
-    context.output.print_json(job_memory_to_json(listing));
-  } else {
-    print_job_memory(listing, context.output);
-  }
+  print(listing, output);
   return {};
+}
+
+}  // namespace
+
+Result<void> run_estimate_job(const EstimateOptions& options, const CommandContext& context) {
+  const auto question = question_from(options.job);
+  const auto sizes = sizes_from(options.job);
+  if (!question || !sizes) {
+    return tl::unexpected(question ? sizes.error() : question.error());
+  }
+  std::vector<std::string> notes;
+  if (answer_from_history(options, question->said, *sizes, context.output, notes)) {
+    return {};
+  }
+  return answer_from_model(options, *question, *sizes, context.output, notes)
+      .map_error([&](Error error) {
+        for (const std::string& note : notes) {
+          error.message += fmt::format("; {}", note);
+        }
+        return error;
+      });
 }
 
 }  // namespace carpool

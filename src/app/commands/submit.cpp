@@ -15,6 +15,7 @@
 #include "app/commands.hpp"
 #include "app/job_file.hpp"
 #include "app/job_wait.hpp"
+#include "app/past_jobs.hpp"
 #include "app/server_client.hpp"
 #include "app/submit_memory.hpp"
 #include "serve/units.hpp"
@@ -175,10 +176,7 @@ Result<json> whole_request(const SubmitOptions& options) {
   }
   job->update(*said);
   (*job)["env"] = std::move(env);
-  std::error_code ignored;
-  const std::string folder = job->value("cwd", "");
-  (*job)["cwd"] =
-      std::filesystem::absolute(folder.empty() ? "." : folder, ignored).lexically_normal().string();
+  (*job)["cwd"] = job_folder(job->value("cwd", ""));
   return job;
 }
 
@@ -196,7 +194,7 @@ Result<void> run_submit(const SubmitOptions& options, const CommandContext& cont
   if (!job) {
     return tl::unexpected(job.error());
   }
-  const Result<std::string> estimated = put_estimated_memory(*job);
+  const Result<std::string> estimated = put_estimated_memory(*job, options.server);
   if (!estimated) {
     return tl::unexpected(estimated.error());
   }

@@ -68,6 +68,7 @@ class CommandReader {
     }
     if (evaluation_batch_ && (said.mode == RunMode::Infer || !said.batch)) {
       said.batch = evaluation_batch_;
+      facts_.batch_at = evaluation_batch_at_;
     }
     return std::move(facts_);
   }
@@ -173,6 +174,8 @@ class CommandReader {
       }
       value = argv_[next_++];
     }
+    // Now the value's word is the last that was read, and the value is its end.
+    value_at_ = {.word = next_ - 1, .offset = argv_[next_ - 1].size() - value->size()};
     if (take(flag.meaning, *value)) {
       facts_.read.push_back(word.find('=') == std::string_view::npos
                                 ? fmt::format("{} {}", word, *value)
@@ -228,9 +231,11 @@ class CommandReader {
     switch (meaning) {
       case FlagMeaning::Batch:
         said.batch = number;
+        facts_.batch_at = value_at_;
         break;
       case FlagMeaning::EvaluationBatch:
         evaluation_batch_ = number;
+        evaluation_batch_at_ = value_at_;
         break;
       case FlagMeaning::Sequence:
         said.sequence = number;
@@ -261,6 +266,8 @@ class CommandReader {
   CommandFacts facts_;
   std::optional<Precision> autocast_;
   std::optional<std::int64_t> evaluation_batch_;
+  WordPlace value_at_;  // of the value that is being taken
+  WordPlace evaluation_batch_at_;
   bool trains_ = false;
 };
 

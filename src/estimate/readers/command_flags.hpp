@@ -3,6 +3,7 @@
 // DeepSpeed. Other words are passed over.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,12 +13,19 @@
 
 namespace carpool {
 
+// Where in a command a value stands: "32" in {"--batch", "32"} or in {"--batch=32"}.
+struct WordPlace {
+  std::size_t word = 0;
+  std::size_t offset = 0;  // in that word; the value goes to its end
+};
+
 struct CommandFacts {
   JobSettings said{};
-  std::optional<std::string> model{};  // a name, a folder or a file
-  std::vector<std::string> read{};     // the words that were understood: "--batch-size 32"
-  std::vector<std::string> notes{};    // of words that matter but could not be understood
-  bool hugging_face_trainer = false;   // whose defaults hold
+  std::optional<WordPlace> batch_at{};  // of the batch that counts
+  std::optional<std::string> model{};   // a name, a folder or a file
+  std::vector<std::string> read{};      // the words that were understood: "--batch-size 32"
+  std::vector<std::string> notes{};     // of words that matter but could not be understood
+  bool hugging_face_trainer = false;    // whose defaults hold
 };
 
 [[nodiscard]] CommandFacts read_command(std::span<const std::string> argv);

@@ -30,6 +30,8 @@ struct JobSettings {
   std::optional<bool> channels_last{};
   std::optional<bool> autotune{};
   std::optional<bool> built_on_gpu{};
+
+  bool operator==(const JobSettings&) const = default;
 };
 
 // What `first` says, and `second` where it says nothing.
