@@ -5,6 +5,7 @@
 #include <iterator>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -19,13 +20,29 @@ constexpr std::array<std::string_view, 4> kTrust = {
 // A guess that is as good as none is told of but not used.
 constexpr double kLeastConfidence = 0.3;
 
+// The first sample after a pause claims all of the pause, with counters that have wrapped
+// meanwhile.
+constexpr std::int64_t kPauses = 2;  // usual spans and more
+
+std::int64_t usual_span(const ActivityTrace& trace) {
+  std::vector<std::int64_t> spans;
+  spans.reserve(trace.counter_samples.size());
+  for (const auto& sample : trace.counter_samples) {
+    spans.push_back(sample.end_ns - sample.start_ns);
+  }
+  const auto middle = spans.begin() + static_cast<std::ptrdiff_t>(spans.size() / 2);
+  std::nth_element(spans.begin(), middle, spans.end());
+  return spans.empty() ? 0 : *middle;
+}
+
 void add_counters(std::span<const ActivityTrace> traces,
                   const TimeWindow& window,
                   WorkloadProfile& profile) {
   Metrics seconds;
   for (const ActivityTrace& trace : traces) {
+    const std::int64_t longest = kPauses * usual_span(trace);
     for (const auto& sample : trace.counter_samples) {
-      if (!window.holds(sample.start_ns)) {
+      if (!window.holds(sample.start_ns) || sample.end_ns - sample.start_ns > longest) {
         continue;
       }
       const std::string& name = trace.counter_sets[sample.set].metrics[sample.metric];

@@ -1,6 +1,6 @@
 // The fake CUPTI's PM sampling: a chip that takes at most eight metrics in a pass, and has no
 // TriageCompute ones but one. A window has ten samples of a millisecond; metric i of sample n is
-// i + n / 10. An object takes one configuration: the real one takes further ones and ignores them.
+// i + n / 10. An object takes one configuration; the real one takes others and ignores them.
 #include <array>
 #include <cstdint>
 #include <cstdlib>
@@ -29,7 +29,7 @@ struct OpaqueHostObject {
   std::size_t metrics = 0;
 };
 struct OpaqueSamplingObject {
-  bool configured = false;
+  std::uint64_t metrics = 0;  // of its configuration
   bool running = false;
 };
 
@@ -120,9 +120,10 @@ Code cuptiPmSamplingDisable(SamplingCall* params) {
 Code cuptiPmSamplingSetConfig(SamplingConfig* params) {
   std::uint64_t metrics = 0;
   std::memcpy(&metrics, params->image, sizeof(metrics));
-  const bool fits = metrics <= kPerPass && !params->sampling->configured;
-  params->sampling->configured = true;
-  return fits ? kSuccess : kNotSupported;
+  OpaqueSamplingObject& object = *params->sampling;
+  const bool other = object.metrics != 0 && object.metrics != metrics;
+  object.metrics = metrics;
+  return metrics <= kPerPass && !other && !object.running ? kSuccess : kNotSupported;
 }
 
 Code cuptiPmSamplingStart(SamplingCall* params) {

@@ -25,9 +25,6 @@ namespace {
 // Kernels that are not worth a second of Nsight Compute each.
 constexpr double kShareUnderNcu = 0.995;
 
-// Counters take turns; each comes twice at least, a third of a second apart from the next.
-constexpr double kCounterSeconds = 8.0;
-
 bool is_interpreter(const std::string& word) {
   const std::string name = std::filesystem::path(word).filename().string();
   return name.starts_with("python") || name == "bash" || name == "sh" || name == "env";
@@ -98,10 +95,9 @@ ProfileRequest request_for(const ProfileOptions& options,
   request.program.step_regex = options.step_regex;
   request.program.injection.counters = options.counters;
   request.program.injection.nvtx_range = options.nvtx;
-  const double least = std::max(options.seconds, options.counters ? kCounterSeconds : 0.0);
   request.window = {.least_steps = options.steps,
-                    .least_seconds = least,
-                    .most_seconds = std::max(options.longest_seconds, least),
+                    .least_seconds = options.seconds,
+                    .most_seconds = std::max(options.longest_seconds, options.seconds),
                     .start_seconds = options.start_seconds,
                     .after_seconds = options.after_seconds};
   return request;

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cmath>
 #include <span>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "gpu/cupti/inject/metric_table.hpp"
@@ -12,7 +13,7 @@ namespace {
 
 namespace format = activity_format;
 
-constexpr std::chrono::milliseconds kWindow{100};
+constexpr std::chrono::milliseconds kWindow{200};
 constexpr std::chrono::milliseconds kStep{5};
 constexpr std::uint64_t kIntervalNs = 1'000'000;
 constexpr std::uint32_t kMaxSamples = 1024;  // of one window, with room to spare
@@ -52,6 +53,7 @@ void CounterSampler::run() {
       going = sample(index);
     }
   }
+  disable();
 }
 
 bool CounterSampler::prepare() {
@@ -84,6 +86,25 @@ bool CounterSampler::prepare() {
     return false;
   }
   return true;
+}
+
+bool CounterSampler::enable() {
+  cupti::SamplingEnable enable;
+  enable.device = device_;
+  if (const cupti::Code code = functions_.enable(&enable); code != cupti::kSuccess) {
+    refuse("cuptiPmSamplingEnable", code);
+    return false;
+  }
+  sampling_ = enable.sampling;
+  return true;
+}
+
+void CounterSampler::disable() {
+  if (sampling_ != nullptr) {
+    cupti::SamplingCall call;
+    call.sampling = std::exchange(sampling_, nullptr);
+    (void)functions_.disable(&call);
+  }
 }
 
 bool CounterSampler::supported() {
@@ -131,40 +152,42 @@ void CounterSampler::read_availability() {
 }
 
 void CounterSampler::make_sets() {
-  const auto passes = [this](const char* metric) {
-    const auto config = MetricConfig::make(functions_, chip_, availability_, {metric});
-    tell(joined({metric,
-                 config.code() == cupti::kSuccess
-                     ? joined({": passes ", std::to_string(config.passes())})
-                     : joined({": ", code_text(cupti_.functions, config.code())})}));
+  const auto passes = [this](const std::vector<const char*>& metrics) {
+    const auto config = MetricConfig::make(functions_, chip_, availability_, metrics);
+    if (metrics.size() == 1) {
+      tell(joined({metrics.front(),
+                   config.code() == cupti::kSuccess
+                       ? joined({": passes ", std::to_string(config.passes())})
+                       : joined({": ", code_text(cupti_.functions, config.code())})}));
+    }
     return config.passes();
   };
-  for (const char* metric : choose_metrics(passes)) {
-    MetricConfig config = MetricConfig::make(functions_, chip_, availability_, {metric});
+  for (std::vector<const char*>& metrics : pack_sets(passes)) {
+    MetricConfig config = MetricConfig::make(functions_, chip_, availability_, metrics);
+    std::string names;
+    for (const char* name : metrics) {
+      names.append(names.empty() ? "" : "\n").append(name);
+    }
     file_.counter_set({static_cast<std::uint32_t>(sets_.size()),
                        device_,
-                       1,
+                       static_cast<std::uint32_t>(metrics.size()),
                        static_cast<std::uint32_t>(config.passes())},
-                      metric);
-    sets_.push_back({metric, std::move(config)});
+                      names);
+    sets_.push_back({std::move(metrics), std::move(config)});
   }
 }
 
-// Enabled anew for every window: a set that takes the place of another one on the same object goes
-// on counting what the first one asked for (seen with CUPTI 13.0 on GH100).
+// Enabled anew for another set: one that takes the place of another on the same object goes on
+// counting what the first one asked for (seen with CUPTI 13.0 on GH100).
 bool CounterSampler::sample(std::uint32_t index) {
-  cupti::SamplingEnable enable;
-  enable.device = device_;
-  if (const cupti::Code code = functions_.enable(&enable); code != cupti::kSuccess) {
-    refuse("cuptiPmSamplingEnable", code);
+  if (index != enabled_for_) {
+    disable();
+  }
+  if (sampling_ == nullptr && !enable()) {
     return false;
   }
-  sampling_ = enable.sampling;
-  const bool done = sample_window(index);
-  cupti::SamplingCall call;
-  call.sampling = sampling_;
-  (void)functions_.disable(&call);
-  return done;
+  enabled_for_ = index;
+  return sample_window(index);
 }
 
 bool CounterSampler::sample_window(std::uint32_t index) {
@@ -213,8 +236,8 @@ bool CounterSampler::sample_window(std::uint32_t index) {
 std::vector<std::uint8_t> CounterSampler::counter_image(Set& set, cupti::Code& code) {
   cupti::CounterDataSize size;
   size.sampling = sampling_;
-  size.names = &set.metric;
-  size.count = 1;
+  size.names = set.metrics.data();
+  size.count = set.metrics.size();
   size.samples = kMaxSamples;
   code = functions_.data_size(&size);
   if (code != cupti::kSuccess) {
@@ -240,8 +263,8 @@ void CounterSampler::write_samples(std::uint32_t index,
     return;
   }
   std::vector<format::CounterSample> samples;
-  double value = 0.0;
-  std::optional<std::uint64_t> first;
+  std::vector<double> values(set.metrics.size());
+  std::optional<std::uint64_t> first_end;
   for (std::size_t i = 0; i < info.completed; ++i) {
     cupti::SampleInfo when;
     when.sampling = sampling_;
@@ -253,19 +276,23 @@ void CounterSampler::write_samples(std::uint32_t index,
     evaluate.image = image.data();
     evaluate.bytes = image.size();
     evaluate.index = i;
-    evaluate.names = &set.metric;
-    evaluate.count = 1;
-    evaluate.values = &value;
+    evaluate.names = set.metrics.data();
+    evaluate.count = set.metrics.size();
+    evaluate.values = values.data();
     if (functions_.sample_info(&when) != cupti::kSuccess || when.end <= when.start ||
         functions_.evaluate(&evaluate) != cupti::kSuccess) {
       continue;
     }
-    // The GPU's own clock; its first sample begins as sampling does.
-    first = first.value_or(when.start);
-    const std::int64_t start = at + static_cast<std::int64_t>(when.start - *first);
-    const std::int64_t end = start + static_cast<std::int64_t>(when.end - when.start);
-    if (std::isfinite(value)) {
-      samples.push_back({start, end, index, 0, value});
+    // The GPU's own clock. The first sample ends an interval after sampling began; where it says
+    // that it began is when the counters were last read.
+    first_end = first_end.value_or(when.end);
+    const std::int64_t end = at + static_cast<std::int64_t>(kIntervalNs) +
+                             static_cast<std::int64_t>(when.end - *first_end);
+    const std::int64_t start = end - static_cast<std::int64_t>(when.end - when.start);
+    for (std::uint32_t metric = 0; metric < values.size(); ++metric) {
+      if (std::isfinite(values[metric])) {
+        samples.push_back({start, end, index, metric, values[metric]});
+      }
     }
   }
   file_.counter_samples(samples);

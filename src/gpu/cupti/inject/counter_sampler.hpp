@@ -31,7 +31,7 @@ class CounterSampler {
 
  private:
   struct Set {
-    const char* metric;
+    std::vector<const char*> metrics;
     MetricConfig config;
   };
   void run();
@@ -39,6 +39,8 @@ class CounterSampler {
   [[nodiscard]] bool supported();
   void read_availability();
   void make_sets();
+  [[nodiscard]] bool enable();
+  void disable();
   [[nodiscard]] bool sample(std::uint32_t index);
   [[nodiscard]] bool sample_window(std::uint32_t index);
   [[nodiscard]] std::vector<std::uint8_t> counter_image(Set& set, cupti::Code& code);
@@ -57,6 +59,7 @@ class CounterSampler {
   std::vector<std::uint8_t> availability_;
   std::vector<Set> sets_;
   cupti::SamplingObject sampling_ = nullptr;
+  std::uint32_t enabled_for_ = 0;  // the set that the object counts
   std::atomic<bool> stopping_ = false;
   std::thread thread_;
 };

@@ -5,8 +5,9 @@
 namespace carpool::inject {
 
 const std::vector<WantedMetric>& wanted_metrics() {
-  // The _realtime counters are those that the chip keeps for sampling. The TriageCompute composites
-  // are of fewer counters than those that Nsight Compute shows, which need many passes.
+  // The _realtime counters are those that the chip keeps for sampling: with them everything here
+  // fits into one pass on Hopper. The TriageCompute composites are of fewer counters than those
+  // that Nsight Compute shows, which need many passes.
   static const std::vector<WantedMetric> wanted{
       {{"sm__cycles_active.avg.pct_of_peak_sustained_elapsed"}},
       {{"tpc__warps_active_shader_cs_realtime.avg.pct_of_peak_sustained_elapsed",
@@ -30,18 +31,27 @@ const std::vector<WantedMetric>& wanted_metrics() {
   return wanted;
 }
 
-std::vector<const char*> choose_metrics(const PassesOf& passes) {
-  std::vector<const char*> chosen;
+std::vector<std::vector<const char*>> pack_sets(const PassesOf& passes) {
+  std::vector<std::vector<const char*>> sets;
   for (const WantedMetric& wanted : wanted_metrics()) {
     const auto* const name =
         std::find_if(wanted.names.begin(), wanted.names.end(), [&](const char* candidate) {
-          return candidate != nullptr && passes(candidate) == 1;
+          return candidate != nullptr && passes({candidate}) == 1;
         });
-    if (name != wanted.names.end()) {
-      chosen.push_back(*name);
+    if (name == wanted.names.end()) {
+      continue;
+    }
+    const auto home = std::find_if(sets.begin(), sets.end(), [&](std::vector<const char*> set) {
+      set.push_back(*name);
+      return passes(set) == 1;
+    });
+    if (home != sets.end()) {
+      home->push_back(*name);
+    } else {
+      sets.push_back({*name});
     }
   }
-  return chosen;
+  return sets;
 }
 
 }  // namespace carpool::inject

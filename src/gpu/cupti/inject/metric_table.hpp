@@ -1,4 +1,4 @@
-// Which hardware counters are sampled.
+// Which hardware counters are sampled, and how they are put into sets that need one pass.
 #pragma once
 
 #include <array>
@@ -13,13 +13,13 @@ struct WantedMetric {
   std::array<const char*, 3> names{};  // null: no further name
 };
 
+// In the order in which sets are filled.
 [[nodiscard]] const std::vector<WantedMetric>& wanted_metrics();
 
-// How many passes a metric needs; 0: not to be had.
-using PassesOf = std::function<std::size_t(const char*)>;
+// How many passes a set of metrics needs; 0: not to be had.
+using PassesOf = std::function<std::size_t(const std::vector<const char*>&)>;
 
-// What is sampled, each by itself: on GH100 (CUPTI 13.0) metrics that share a pass are counted on
-// a part of the SMs only, and come out at half of what ncu and GPM say.
-[[nodiscard]] std::vector<const char*> choose_metrics(const PassesOf& passes);
+// Sets of one pass each; a metric that no set can hold is left out.
+[[nodiscard]] std::vector<std::vector<const char*>> pack_sets(const PassesOf& passes);
 
 }  // namespace carpool::inject
