@@ -127,6 +127,23 @@ class Trace:
 
 
 @contextlib.contextmanager
+def movable(torch, mode):
+    """Lets module.to() and .cuda() work on fake tensors: the mode's own weak references to the parameters
+    would forbid it (pytorch/pytorch#165387), and nobody needs them."""
+    swap = torch.utils.swap_tensors
+
+    def forget_and_swap(first, second):
+        mode.fake_tensor_converter.tensor_memo.clear()
+        return swap(first, second)
+
+    torch.utils.swap_tensors = forget_and_swap
+    try:
+        yield
+    finally:
+        torch.utils.swap_tensors = swap
+
+
+@contextlib.contextmanager
 def watching(torch, trace, real):
     """Hooks on every module and optimizer, and tensors without numbers unless real."""
     modules = torch.nn.modules.module
@@ -140,7 +157,8 @@ def watching(torch, trace, real):
         stack.enter_context(torch.autograd.graph.saved_tensors_hooks(trace.keep, lambda tensor: tensor))
         if not real:
             fake = importlib.import_module("torch._subclasses.fake_tensor")
-            stack.enter_context(fake.FakeTensorMode(allow_non_fake_inputs=True))
+            mode = stack.enter_context(fake.FakeTensorMode(allow_non_fake_inputs=True))
+            stack.enter_context(movable(torch, mode))
         yield
 
 

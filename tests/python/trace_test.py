@@ -142,6 +142,16 @@ class TraceTest(unittest.TestCase):
         self.assertEqual(row["cfg"]["mode"], "infer")
         self.assertNotIn("saved_mib", row)
 
+    def test_parameters_move_although_the_mode_refers_to_them(self):
+        swapped = []
+        self.torch.utils = types.SimpleNamespace(swap_tensors=lambda *pair: swapped.append(pair))
+        before = self.torch.utils.swap_tensors
+        memo = {"a": 1}
+        mode = types.SimpleNamespace(fake_tensor_converter=types.SimpleNamespace(tensor_memo=memo))
+        with trace.movable(self.torch, mode):
+            self.torch.utils.swap_tensors("old", "new")
+        self.assertEqual((memo, swapped, self.torch.utils.swap_tensors), ({}, [("old", "new")], before))
+
     def test_a_program_without_a_model_is_told_so(self):
         with self.assertRaisesRegex(SystemExit, "no module"):
             self.trace.row("x.py")
