@@ -45,6 +45,8 @@ struct JobFacts {
 [[nodiscard]] Result<JobFacts> facts_of_job(const DescribedJob& job);
 
 [[nodiscard]] std::string margin_family(const DescribedJob& job, const JobReplay& replay);
+// Of the margin: families whose errors have tails of one kind.
+[[nodiscard]] std::string margin_pool(const DescribedJob& job, const JobFacts& facts);
 // Empty: no convolutions.
 [[nodiscard]] std::string workspace_class(const DescribedJob& job, const JobReplay& replay);
 

@@ -159,6 +159,7 @@ std::vector<LogError> log_errors(const KnownRows& rows, const CarpoolFit& fit) {
   for (const Known& known : rows) {
     errors.push_back(
         {.family = known.facts->family,
+         .pool = margin_pool(known.row->job, *known.facts),
          .value = std::log(known.truth() / central_estimate(fit, known.row->job, *known.facts))});
   }
   return errors;

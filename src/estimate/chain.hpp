@@ -109,6 +109,7 @@ class ChainModel final : public ForwardModel {
   std::int64_t batch_ = 1;
   std::vector<ChainSegment> segments_;  // empty: nothing is checkpointed
   std::vector<ParameterId> ids_;        // of one step
+  std::vector<TensorId> casts_;         // their 16-bit copies
 };
 
 }  // namespace carpool

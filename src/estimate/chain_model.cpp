@@ -124,13 +124,13 @@ void ChainModel::take_product(Tape& tape, const ChainStep& step, Flow& flow) {
     input = tape.tensor(tape.elements(input), 2, tape.needs_gradient(input));
     tape.node(input, {flow.current}, {}, {}, {});
   }
-  TensorId weight = kNoTensor;
+  casts_.clear();
   if (sizes_.autocast) {
-    for (std::size_t index = 0; index < ids_.size(); ++index) {
-      const TensorId cast = tape.autocast(ids_[index]);
-      weight = index == 0 ? cast : weight;
+    for (const ParameterId id : ids_) {
+      casts_.push_back(tape.autocast(id));
     }
   }
+  const TensorId weight = casts_.empty() ? kNoTensor : casts_.front();
   const std::int64_t count = elements(step);
   const std::int64_t scratch = workspace(step, tape.elements(input), count);
   if (step.kind == Kind::Linear) {
@@ -147,8 +147,8 @@ void ChainModel::take_product(Tape& tape, const ChainStep& step, Flow& flow) {
             {.workspace = scratch,
              .matmul = step.kind == Kind::Linear,
              .gradient_bytes = sizes_.compute});
-  if (!training_) {
-    tape.end_autocast();  // copies are cached for backward's sake only
+  for (const TensorId cast : casts_) {
+    tape.drop(cast);
   }
   if (input != flow.current) {
     tape.drop(input);

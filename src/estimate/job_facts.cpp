@@ -57,6 +57,13 @@ std::string margin_family(const DescribedJob& job, const JobReplay& replay) {
   return wide ? "image, 32 bit" : "image, 16 bit";
 }
 
+std::string margin_pool(const DescribedJob& job, const JobFacts& facts) {
+  if (facts.workspace_class.empty()) {
+    return "no convolutions";
+  }
+  return job.setup.autotune ? "autotuned convolutions" : "convolutions";
+}
+
 std::string workspace_class(const DescribedJob& job, const JobReplay& replay) {
   if (!replay.convolutions) {
     return {};

@@ -20,35 +20,40 @@ constexpr double kLeastWidth = 0.004;
 
 ConformalMargin ConformalMargin::of(const std::vector<LogError>& errors) {
   std::map<std::string, std::vector<double>, std::less<>> by_family;
+  ConformalMargin margin;
   for (const LogError& error : errors) {
     by_family[error.family].push_back(error.value);
+    margin.families_[error.family].pool = error.pool;
   }
-  ConformalMargin margin;
   for (const auto& [name, values] : by_family) {
     const auto count = static_cast<double>(values.size());
-    const double centre = median_of(values) * count / (count + kFewRows);
+    Family& family = margin.families_.at(name);
+    family.centre = median_of(values) * count / (count + kFewRows);
     double spread = kPriorRows * kPriorWidth;
     for (const double value : values) {
-      spread += std::abs(value - centre);
+      spread += std::abs(value - family.centre);
     }
-    margin.families_[name] = {.centre = centre,
-                              .width = spread / (count + kPriorRows) + kLeastWidth};
+    family.width = spread / (count + kPriorRows) + kLeastWidth;
   }
   for (const LogError& error : errors) {
     const Family& family = margin.families_.at(error.family);
-    margin.scores_.push_back((error.value - family.centre) / family.width);
+    margin.scores_[family.pool].push_back((error.value - family.centre) / family.width);
   }
-  std::ranges::sort(margin.scores_);
+  for (auto& [pool, scores] : margin.scores_) {
+    std::ranges::sort(scores);
+  }
   return margin;
 }
 
-double ConformalMargin::quantile(double confidence) const {
-  if (scores_.empty()) {
+double ConformalMargin::quantile(const std::string& pool, double confidence) const {
+  const auto found = scores_.find(pool);
+  if (found == scores_.end() || found->second.empty()) {
     return 0.0;
   }
-  const auto count = static_cast<double>(scores_.size());
+  const Scores& scores = found->second;
+  const auto count = static_cast<double>(scores.size());
   const double rank = std::clamp(std::ceil(confidence * (count + 1.0)), 1.0, count);
-  return scores_[static_cast<std::size_t>(rank) - 1];
+  return scores[static_cast<std::size_t>(rank) - 1];
 }
 
 double ConformalMargin::centre(std::string_view family) const {
@@ -57,10 +62,9 @@ double ConformalMargin::centre(std::string_view family) const {
 }
 
 double ConformalMargin::factor(std::string_view family, double confidence) const {
-  const double score = quantile(confidence);
   double most = 0.0;
   for (const auto& [name, own] : families_) {
-    const double here = own.centre + score * own.width;
+    const double here = own.centre + quantile(own.pool, confidence) * own.width;
     if (name == family) {
       return std::exp(std::max(0.0, here));
     }
@@ -72,7 +76,7 @@ double ConformalMargin::factor(std::string_view family, double confidence) const
 nlohmann::json ConformalMargin::to_json() const {
   nlohmann::json families = nlohmann::json::object();
   for (const auto& [name, own] : families_) {
-    families[name] = {{"centre", own.centre}, {"width", own.width}};
+    families[name] = {{"centre", own.centre}, {"width", own.width}, {"pool", own.pool}};
   }
   return {{"families", families}, {"scores", scores_}};
 }
@@ -82,16 +86,21 @@ Result<ConformalMargin> ConformalMargin::from_json(const nlohmann::json& stored)
   try {
     for (const auto& [name, own] : stored.at("families").items()) {
       margin.families_[name] = {.centre = own.at("centre").get<double>(),
-                                .width = own.at("width").get<double>()};
+                                .width = own.at("width").get<double>(),
+                                .pool = own.at("pool").get<std::string>()};
     }
-    margin.scores_ = stored.at("scores").get<std::vector<double>>();
+    for (const auto& [pool, scores] : stored.at("scores").items()) {
+      margin.scores_[pool] = scores.get<Scores>();
+    }
   } catch (const nlohmann::json::exception&) {
     return broken_entry("margin", "families and scores");
   }
   const bool sound = std::ranges::all_of(margin.families_, [](const auto& entry) {
     return std::isfinite(entry.second.centre) && entry.second.width > 0.0;
   });
-  if (!sound || !std::ranges::is_sorted(margin.scores_)) {
+  const bool ordered = std::ranges::all_of(
+      margin.scores_, [](const auto& entry) { return std::ranges::is_sorted(entry.second); });
+  if (!sound || !ordered) {
     return broken_entry("margin", "finite numbers, scores in order");
   }
   return margin;

@@ -2,8 +2,10 @@
 //
 // r = log(truth / estimate) of rows with known truth. For each family g: centre mu_g = median(r),
 // drawn to 0 for few rows (n / (n + 10)); width sigma_g = (sum |r - mu_g| + 3 · 0.03) / (n + 3) +
-// 0.004. The scores z = (r - mu_g) / sigma_g of all families together give the quantile q at ⌈c (n
-// + 1)⌉ for a confidence c. Bound = estimate · exp(max(0, mu_g + q sigma_g)).
+// 0.004. The scores z = (r - mu_g) / sigma_g of all families of a pool together give the quantile q
+// at ⌈c (n + 1)⌉ for a confidence c. Bound = estimate · exp(max(0, mu_g + q sigma_g)).
+// A pool holds jobs whose errors have tails of one kind: where cuDNN chooses workspaces they are
+// long, and jobs without any shall not pay for that.
 #pragma once
 
 #include <functional>
@@ -20,6 +22,7 @@ namespace carpool {
 
 struct LogError {
   std::string family{};
+  std::string pool{};  // that the family belongs to
   double value = 0.0;  // log(truth / estimate)
 };
 
@@ -41,11 +44,13 @@ class ConformalMargin {
   struct Family {
     double centre = 0.0;
     double width = 0.0;
+    std::string pool{};
   };
-  [[nodiscard]] double quantile(double confidence) const;
+  using Scores = std::vector<double>;  // sorted
+  [[nodiscard]] double quantile(const std::string& pool, double confidence) const;
 
   std::map<std::string, Family, std::less<>> families_;
-  std::vector<double> scores_;  // sorted
+  std::map<std::string, Scores, std::less<>> scores_;  // by pool
 };
 
 }  // namespace carpool

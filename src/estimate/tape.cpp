@@ -284,8 +284,8 @@ void Tape::drop_nodes() {
   gradients_.clear();
 }
 
-ParameterId Tape::add_parameter(std::int64_t elements, unsigned bytes, bool trained) {
-  parameters_.push_back({.elements = elements, .bytes = bytes, .trained = trained});
+ParameterId Tape::add_parameter(const TapeParameter& parameter) {
+  parameters_.push_back(parameter);
   return static_cast<ParameterId>(parameters_.size() - 1);
 }
 
@@ -296,10 +296,14 @@ void Tape::zero_gradients() {
 }
 
 TensorId Tape::autocast(ParameterId id) {
+  if (parameters_[id].frozen) {
+    return make(parameters_[id].elements, 2, MemoryPurpose::Weights);
+  }
   if (parameters_[id].cast == kNoTensor) {
     parameters_[id].cast = make(parameters_[id].elements, 2, MemoryPurpose::Weights);
     cast_.push_back(id);
   }
+  hold(parameters_[id].cast);
   return parameters_[id].cast;
 }
 

@@ -35,6 +35,7 @@ struct TapeParameter {
   std::int64_t elements = 0;
   unsigned bytes = 4;  // of an element
   bool trained = true;
+  bool frozen = false;  // never trained, whatever the mode: under an adapter
   CachingAllocator::Block gradient = CachingAllocator::kNone;
   TensorId cast = kNoTensor;  // its 16-bit copy under autocast
 };
@@ -101,11 +102,13 @@ class Tape {
   void drop_nodes();
 
   // ---- parameters
-  ParameterId add_parameter(std::int64_t elements, unsigned bytes, bool trained);
+  ParameterId add_parameter(const TapeParameter& parameter);
   [[nodiscard]] const TapeParameter& parameter(ParameterId id) const { return parameters_[id]; }
   [[nodiscard]] std::span<const TapeParameter> parameters() const { return parameters_; }
   void zero_gradients();
-  // The 16-bit copy of a 32-bit parameter, made at its first use and kept until end_autocast().
+  // The 16-bit copy of a 32-bit parameter, for the caller to drop. PyTorch keeps those of
+  // parameters that require gradients from their first use to the end of the region, also in
+  // inference.
   [[nodiscard]] TensorId autocast(ParameterId id);
   void end_autocast();
 

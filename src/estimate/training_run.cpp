@@ -117,8 +117,10 @@ class Run {
     const auto specs = model_.parameters();
     for (const ParameterSpec& spec : specs) {
       if (spec.role != ParameterRole::Buffer) {
-        tape_.add_parameter(
-            spec.elements, sizes_.parameter, training() && spec.role == ParameterRole::Trained);
+        tape_.add_parameter({.elements = spec.elements,
+                             .bytes = sizes_.parameter,
+                             .trained = training() && spec.role == ParameterRole::Trained,
+                             .frozen = spec.role != ParameterRole::Trained});
         result_.parameters = plus(result_.parameters, spec.elements);
       }
       result_.weight_bytes = plus(result_.weight_bytes, times(spec.elements, sizes_.parameter));
@@ -290,15 +292,6 @@ class Run {
     const TensorId out = forward(batch);
     tape_.end_autocast();
     model_.end_inference(tape_);
-    if (model_.loss().output_checked) {
-      const std::int64_t elements = tape_.elements(out);
-      const Block wide = tape_.bytes(out) == 2 ? tape_.allocator().allocate(
-                                                     times(elements, 4), MemoryPurpose::Activations)
-                                               : CachingAllocator::kNone;
-      tape_.allocator().release(tape_.allocator().allocate(times(elements, tape_.bytes(out)),
-                                                           MemoryPurpose::Activations));
-      tape_.allocator().release(wide);
-    }
     tape_.drop(out);
     tape_.forget_since(mark);
   }

@@ -30,7 +30,6 @@ struct ParameterSpec {
 struct LossTraits {
   bool copies_to_fp32 = true;    // a 16-bit output
   bool log_softmax_fp32 = true;  // else as the (copied) output
-  bool output_checked = true;    // inference: the output is copied once for a check
 };
 
 class ForwardModel {

@@ -9,8 +9,7 @@ LossTraits TransformerModel::loss() const {
   const bool causal = shape_.task == TransformerTask::CausalLm;
   const bool masked = shape_.task == TransformerTask::MaskedLm;
   return {.copies_to_fp32 = causal || (sizes_.autocast && !masked),
-          .log_softmax_fp32 = causal || sizes_.autocast,
-          .output_checked = !causal};
+          .log_softmax_fp32 = causal || sizes_.autocast};
 }
 
 TensorId TransformerModel::forward(Tape& tape, TensorId /*input*/, std::int64_t batch) {
@@ -207,10 +206,11 @@ TensorId TransformerModel::classic_block(const BlockParameters& own, TensorId x)
   return out;
 }
 
-// The cache starts empty: keys and values are copied into it, under autocast in 32 bits.
+// The cache starts empty: keys and values are copied into it; under autocast in the 32 bits that
+// rotary positions make of them.
 void TransformerModel::cache(TensorId& key, TensorId& value) {
   Tape& tape = *tape_;
-  const unsigned bytes = sizes_.autocast ? 4 : tape.bytes(key);
+  const unsigned bytes = sizes_.autocast && llama_ ? 4 : tape.bytes(key);
   const TensorId keys = tape.tensor(tape.elements(key), bytes, false);
   const TensorId values = tape.tensor(tape.elements(value), bytes, false);
   tape.drop(std::exchange(key, keys));

@@ -19,11 +19,10 @@ TensorId TransformerModel::linear(const Product& product, TensorId x) {
     tape.node(input, {x}, {}, {}, {});
   }
   TensorId weight = kNoTensor;
+  TensorId bias = kNoTensor;
   if (sizes_.autocast) {
     weight = tape.autocast(product.weight);
-    if (product.bias != kNoParameter) {
-      static_cast<void>(tape.autocast(product.bias));
-    }
+    bias = product.bias != kNoParameter ? tape.autocast(product.bias) : kNoTensor;
   }
   tape.forward_matmul();
   TensorId out = tape.tensor(times(tape.elements(x) / product.in, product.out), sizes_.compute);
@@ -36,11 +35,13 @@ TensorId TransformerModel::linear(const Product& product, TensorId x) {
             saved,
             std::span(ids).first(product.bias == kNoParameter ? 1 : 2),
             {.matmul = true, .gradient_bytes = sizes_.compute});
+  for (const TensorId copy : {weight, bias}) {
+    if (copy != kNoTensor) {
+      tape.drop(copy);
+    }
+  }
   if (product.lora != kNoParameter) {
     out = low_rank(product, input, out);
-  }
-  if (!training_) {
-    tape.end_autocast();
   }
   if (input != x) {
     tape.drop(input);
@@ -67,6 +68,10 @@ TensorId TransformerModel::low_rank(const Product& product, TensorId x, TensorId
             traits);
   const TensorId wide = tape.tensor(times(rows, product.out), sizes_.compute);
   tape.node(wide, {narrow}, std::array{narrow, casts[1]}, std::array{second}, traits);
+  if (sizes_.autocast) {
+    tape.drop(casts[0]);
+    tape.drop(casts[1]);
+  }
   tape.drop(narrow);
   const TensorId scaled = then(wide, unary(wide, Keeps::Nothing));
   const TensorId sum = add(out, scaled);
@@ -184,6 +189,16 @@ TensorId TransformerModel::attend(TensorId query,
   }
   Tape& tape = *tape_;
   const unsigned bytes = tape.bytes(query);
+  // No fused kernel takes shared key and value heads in 32 bits: they are repeated for every head,
+  // and all weights are there.
+  if (bytes == 4 && key != kNoTensor && tape.elements(key) < elements) {
+    const TensorId keys = sized_copy(key, elements);
+    const TensorId values = sized_copy(value, elements);
+    const TensorId out = attend_eagerly(query, keys, values, elements);
+    tape.drop(keys);
+    tape.drop(values);
+    return out;
+  }
   const std::int64_t rows = times(tokens(), shape_.heads);
   const TensorId out = tape.tensor(elements, bytes);
   const TensorId log_sum = tape.tensor(rows, 4);
@@ -212,7 +227,12 @@ TensorId TransformerModel::attend_eagerly(TensorId query,
   } else {
     tape.node(scores, {query, key}, std::array{query, key}, {}, {.matmul = true});
   }
-  const TensorId scaled = then(scores, unary(scores, Keeps::Nothing));
+  TensorId scaled = then(scores, unary(scores, Keeps::Nothing));
+  if (sizes_.autocast && bytes == 2) {  // the mask has 32 bits
+    const TensorId masked = tape.tensor(count, 4);
+    tape.node(masked, {scaled}, {}, {}, {});
+    scaled = then(scaled, masked);
+  }
   TensorId weights = tape.tensor(count, sizes_.autocast || llama_ ? 4 : bytes);
   tape.node(weights, {scaled}, std::array{weights}, {}, {});
   tape.drop(scaled);
@@ -246,8 +266,16 @@ TensorId TransformerModel::rotate(TensorId x) {
 }
 
 // 0.5 x (1 + tanh(√(2/π) (x + 0.044715 x³))), operation by operation; takes x over.
+// Autocast takes the power, and what follows from it, in 32 bits.
 TensorId TransformerModel::python_gelu(TensorId x) {
-  TensorId inner = unary(x, Keeps::Input);
+  TensorId base = x;
+  if (sizes_.autocast && tape_->bytes(x) == 2) {
+    base = tape_->tensor(tape_->elements(x), 4, tape_->needs_gradient(x));
+    tape_->node(base, {x}, {}, {}, {});
+  } else {
+    tape_->hold(base);
+  }
+  TensorId inner = then(base, unary(base, Keeps::Input));
   inner = then(inner, unary(inner, Keeps::Nothing));
   inner = then(inner, add(x, inner));
   inner = then(inner, unary(inner, Keeps::Nothing));

@@ -10,6 +10,7 @@ import unittest
 import cli
 
 ROWS = cli.ROOT / "data" / "memory-h200" / "rows.jsonl.gz"
+COLLECTED = cli.ROOT / "data" / "memory-collected" / "rows.jsonl.gz"
 CONVERT = cli.ROOT / "data" / "gpumemnet" / "convert.py"
 
 
@@ -23,7 +24,7 @@ class Estimate(cli.CarpoolTest):
         subprocess.run([sys.executable, str(CONVERT), "--output", str(self.folder)], check=True)
 
     def test_every_estimator_is_judged_by_family(self):
-        scores = self.scores(str(ROWS), "--estimator", "carpool,horus,deepspeed,llmem,dnnmem,faketensor")
+        scores = self.scores(str(COLLECTED), "--estimator", "carpool,horus,deepspeed,llmem,dnnmem,faketensor")
         ours = scores["carpool", "all"]
         self.assertLess(ours["mape"], 0.09)
         self.assertGreater(ours["bound_covers"], 0.96)
@@ -125,7 +126,7 @@ class OneJob(cli.CarpoolTest):
         return out
 
     def test_the_bundled_estimator_is_the_one_that_a_fit_gives(self):
-        self.succeeds("estimate", "--fit", str(ROWS), "-o", "again.model.json")
+        self.succeeds("estimate", "--fit", str(COLLECTED), "-o", "again.model.json")
         again = json.loads((self.folder / "again.model.json").read_text())
         bundled = json.loads((cli.ROOT / "data" / "memory-estimator" / "h200.model.json").read_text())
         self.assertEqual(again["params"], bundled["params"], "fit data/memory-estimator again")

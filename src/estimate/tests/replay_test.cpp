@@ -72,6 +72,31 @@ TEST(Replay, CountsStatesByOptimizer) {
       static_cast<double>(states(Optimizer::Adam)), 3.0 * static_cast<double>(weights), 2e6);
 }
 
+TEST(Replay, SharedKeyAndValueHeadsNeedAllAttentionWeightsInThirtyTwoBits) {
+  DescribedJob job = transformer_job("llama", TransformerTask::CausalLm);
+  job.setup.sequence = 512;
+  const auto saved = [&](std::int64_t key_value_heads, Precision precision) {
+    std::get<TransformerShape>(job.model.shape).key_value_heads = key_value_heads;
+    job.setup.precision = precision;
+    return replay_job(job, {})->result.saved;
+  };
+  // Weights of 4 blocks, 8 samples, 4 heads; the sums of a fused kernel fall away.
+  constexpr double kWeights = 4.0 * 8 * 4 * 512 * 512 * 4;
+  const auto more = static_cast<double>(saved(2, Precision::Fp32) - saved(4, Precision::Fp32));
+  EXPECT_NEAR(more / kWeights, 1.0, 0.02);
+  EXPECT_LT(saved(2, Precision::Bf16), saved(4, Precision::Bf16));
+}
+
+TEST(Replay, AutocastTakesGpt2sActivationInThirtyTwoBits) {
+  DescribedJob job = transformer_job("gpt2", TransformerTask::CausalLm);
+  const auto saved = [&](Precision precision) {
+    job.setup.precision = precision;
+    return replay_job(job, {})->result.saved;
+  };
+  // 6 bytes more for each of the 4 h elements of 4 blocks' 8 x 128 tokens, at least.
+  EXPECT_GT(saved(Precision::AmpBf16), saved(Precision::Bf16) + 6 * 4 * 256 * 4 * 8 * 128);
+}
+
 TEST(Replay, OptionsThatSaveMemoryDo) {
   const DescribedJob plain = transformer_job("llama", TransformerTask::CausalLm);
   DescribedJob job = plain;

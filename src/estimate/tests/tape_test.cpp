@@ -16,7 +16,7 @@ MachineFacts without_libraries() {
 
 TEST(Tape, KeepsWhatBackwardNeedsUntilItHasPassed) {
   Tape tape(without_libraries());
-  const ParameterId weight = tape.add_parameter(kMiB, 4, true);
+  const ParameterId weight = tape.add_parameter({.elements = kMiB});
   const TensorId input = tape.tensor(kMiB, 4, false);
   const TensorId out = tape.tensor(kMiB, 4);
   tape.node(out, {input}, std::array{input}, std::array{weight}, {});
@@ -33,7 +33,7 @@ TEST(Tape, KeepsWhatBackwardNeedsUntilItHasPassed) {
 
 TEST(Tape, RecordsNothingBelowWhichNothingLearns) {
   Tape tape(without_libraries());
-  const ParameterId frozen = tape.add_parameter(kMiB, 4, false);
+  const ParameterId frozen = tape.add_parameter({.elements = kMiB, .trained = false});
   const TensorId input = tape.tensor(kMiB, 4, false);
   const TensorId out = tape.tensor(kMiB, 4);
   tape.node(out, {input}, std::array{input}, std::array{frozen}, {});
@@ -44,7 +44,7 @@ TEST(Tape, RecordsNothingBelowWhichNothingLearns) {
 
 TEST(Tape, AnAdditionPassesItsGradientOn) {
   Tape tape(without_libraries());
-  const ParameterId one = tape.add_parameter(1, 4, true);
+  const ParameterId one = tape.add_parameter({.elements = 1});
   const TensorId a = tape.tensor(kMiB, 4);
   tape.node(a, {}, {}, std::array{one}, {});
   const TensorId b = tape.tensor(kMiB, 4);
@@ -65,7 +65,7 @@ TEST(Tape, EachDirectionHasItsOwnMatrixWorkspace) {
   MachineFacts machine;
   machine.cublas_workspace = 32 * kMiB;
   Tape tape(machine);
-  const ParameterId weight = tape.add_parameter(1, 4, true);
+  const ParameterId weight = tape.add_parameter({.elements = 1});
   tape.forward_matmul();
   tape.forward_matmul();
   EXPECT_EQ(tape.allocator().allocated(), 32 * kMiB);
@@ -78,7 +78,7 @@ TEST(Tape, EachDirectionHasItsOwnMatrixWorkspace) {
 
 TEST(Tape, GradientsOfSixteenBitsAreCastToTheParametersType) {
   Tape tape(without_libraries());
-  const ParameterId weight = tape.add_parameter(kMiB, 4, true);
+  const ParameterId weight = tape.add_parameter({.elements = kMiB});
   const TensorId out = tape.tensor(1, 2);
   tape.node(out, {}, {}, std::array{weight}, {.gradient_bytes = 2});
   tape.drop(out);
@@ -86,9 +86,25 @@ TEST(Tape, GradientsOfSixteenBitsAreCastToTheParametersType) {
   EXPECT_EQ(tape.allocator().allocated(), 4 * kMiB);
 }
 
+TEST(Tape, AutocastKeepsCopiesOfWhatMayBeTrainedUntilItsEnd) {
+  Tape tape(without_libraries());
+  const ParameterId own = tape.add_parameter({.elements = kMiB, .trained = false});  // inference
+  const ParameterId frozen =
+      tape.add_parameter({.elements = kMiB, .trained = false, .frozen = true});
+  for (int use = 0; use < 2; ++use) {
+    tape.drop(tape.autocast(own));
+    EXPECT_EQ(tape.allocator().allocated(), 2 * kMiB);
+    const TensorId copy = tape.autocast(frozen);
+    EXPECT_EQ(tape.allocator().allocated(), 4 * kMiB);
+    tape.drop(copy);
+  }
+  tape.end_autocast();
+  EXPECT_EQ(tape.allocator().allocated(), 0);
+}
+
 TEST(Tape, ACheckpointKeepsTheInputAndRunsTheBlockAgain) {
   Tape tape(without_libraries());
-  const ParameterId weight = tape.add_parameter(1, 4, true);
+  const ParameterId weight = tape.add_parameter({.elements = 1});
   const TensorId input = tape.tensor(kMiB, 4, false);
   int runs = 0;
   const auto block = [&](TensorId x) {
