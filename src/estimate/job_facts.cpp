@@ -1,6 +1,9 @@
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 #include <variant>
+
+#include <fmt/format.h>
 
 #include "estimate/carpool_estimator.hpp"
 #include "estimate/convolution_features.hpp"
@@ -21,12 +24,23 @@ std::int64_t traced_bytes(const DescribedJob& job) {
   return std::llround(std::min(static_cast<double>(*model.traced_saved_bytes) * batches, kMost));
 }
 
+// Without TF32 cuDNN may transform all filters: workspaces of many times the tensors.
+bool is_strict(const TrainingSetup& setup) {
+  return setup.precision == Precision::Fp32 && !setup.tf32;
+}
+
+std::string_view bits_of(const TrainingSetup& setup) {
+  if (is_strict(setup)) {
+    return "strict 32 bit";
+  }
+  return setup.precision == Precision::Fp32 ? "32 bit" : "16 bit";
+}
+
 }  // namespace
 
 std::string margin_family(const DescribedJob& job, const JobReplay& replay) {
   const TrainingSetup& setup = job.setup;
   const bool infers = setup.mode == RunMode::Infer;
-  const bool wide = setup.precision == Precision::Fp32;
   if (std::holds_alternative<ModelTotals>(job.model.shape)) {
     return "totals";
   }
@@ -46,7 +60,7 @@ std::string margin_family(const DescribedJob& job, const JobReplay& replay) {
     return "image, autotuned";
   }
   if (std::holds_alternative<CnnShape>(job.model.shape)) {
-    return wide ? "plain CNN, 32 bit" : "plain CNN, 16 bit";
+    return fmt::format("plain CNN, {}", bits_of(setup));
   }
   if (setup.checkpointing) {
     return "image, checkpointed";
@@ -54,14 +68,17 @@ std::string margin_family(const DescribedJob& job, const JobReplay& replay) {
   if (replay.unseen_parameters > kFunctionalShare) {
     return "image, layers missing";
   }
-  return wide ? "image, 32 bit" : "image, 16 bit";
+  return fmt::format("image, {}", bits_of(setup));
 }
 
 std::string margin_pool(const DescribedJob& job, const JobFacts& facts) {
   if (facts.workspace_class.empty()) {
     return "no convolutions";
   }
-  return job.setup.autotune ? "autotuned convolutions" : "convolutions";
+  if (job.setup.autotune) {
+    return "autotuned convolutions";
+  }
+  return is_strict(job.setup) ? "strict 32-bit convolutions" : "convolutions";
 }
 
 std::string workspace_class(const DescribedJob& job, const JobReplay& replay) {
