@@ -1,5 +1,7 @@
 #include "app/submit_memory.hpp"
 
+#include <algorithm>
+#include <optional>
 #include <vector>
 
 #include <fmt/format.h>
@@ -7,6 +9,7 @@
 
 #include "app/job_memory.hpp"
 #include "app/past_jobs.hpp"
+#include "app/server_client.hpp"
 #include "serve/units.hpp"
 
 namespace carpool {
@@ -35,6 +38,33 @@ std::string spoken(const MemoryEstimate& estimate, const std::string& from) {
                      show_bytes(static_cast<std::uint64_t>(estimate.expected)),
                      show_bytes(static_cast<std::uint64_t>(estimate.upper)),
                      from);
+}
+
+// Of the server's GPUs the one with most; nothing where it does not tell.
+std::optional<std::int64_t> largest_gpu(const ServerOptions& options) {
+  auto client = ServerClient::connect(options);
+  const auto answer = client ? client->get("/v1/gpus") : tl::unexpected(client.error());
+  std::optional<std::int64_t> most;
+  if (answer && answer->contains("gpus")) {
+    for (const json& gpu : answer->at("gpus")) {
+      most = std::max(most.value_or(0), gpu.value("memory_bytes", std::int64_t{0}));
+    }
+  }
+  return most;
+}
+
+// A bound that no GPU can hold would keep the job waiting for ever.
+std::string put(json& job, const MemoryEstimate& estimate, const ServerOptions& server) {
+  const auto most = largest_gpu(server);
+  const bool alone = most && estimate.upper > *most && estimate.expected <= *most;
+  job["mem"] = alone ? estimate.expected : estimate.upper;
+  std::string said = spoken(estimate, estimate.basis);
+  if (alone) {
+    job["exclusive"] = true;
+    said += fmt::format("; no GPU has more than {}: it gets one for itself",
+                        show_bytes(static_cast<std::uint64_t>(*most)));
+  }
+  return said;
 }
 
 }  // namespace
@@ -76,8 +106,7 @@ Result<std::string> put_estimated_memory(json& job, const ServerOptions& server)
                             "describes the model; carpool estimate --help tells which",
                             estimate.error().message));
   }
-  job["mem"] = estimate->upper;
-  return spoken(*estimate, estimate->basis);
+  return put(job, *estimate, server);
 }
 
 }  // namespace carpool

@@ -132,6 +132,7 @@ struct MachineFacts {
   std::int64_t cublas_workspace = 0;            // bytes, one for forward and one for backward
   std::int64_t constant_bytes = 0;              // in every process that trained
   std::int64_t matmul_transient = 0;            // bytes, for the time of one product
+  std::int64_t memory_bytes = 0;                // of its GPU; 0: not known
   std::string source{};                         // of these figures
 };
 

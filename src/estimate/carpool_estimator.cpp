@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -79,11 +80,15 @@ Result<MemoryEstimate> CarpoolEstimator::estimate(const DescribedJob& job) const
   if (facts->family == "totals" && !fit_.margin.knows("totals")) {
     factor = std::max(factor, kTotalsFactor);
   }
-  MemoryEstimate estimate{.expected = std::llround(expected),
-                          .upper = std::llround(std::max(central * factor, expected)),
-                          .confidence = fit_.confidence,
-                          .basis = basis_of(job),
-                          .notes = notes_of(job, *facts)};
+  // No job takes more than there is.
+  const auto most = job.machine.memory_bytes > 0 ? static_cast<double>(job.machine.memory_bytes)
+                                                 : std::numeric_limits<double>::infinity();
+  MemoryEstimate estimate{
+      .expected = std::llround(expected),
+      .upper = std::llround(std::max(std::min(central * factor, most), expected)),
+      .confidence = fit_.confidence,
+      .basis = basis_of(job),
+      .notes = notes_of(job, *facts)};
   estimate.breakdown = breakdown_of(*facts, context, estimate.expected);
   share_states(job, facts->replay.result, estimate);
   return estimate;

@@ -22,11 +22,13 @@ const std::array<MachineFacts, 2>& table() {
                    .context_bytes = 610 * kMiB,
                    .cublas_workspace = kHopperWorkspace,
                    .constant_bytes = kMiB,
+                   .memory_bytes = 143'156 * kMiB,
                    .source = "measured: data/memory-h200/machine.json (torch 2.11, CUDA 13.0)"},
       // The context of these sets is fitted: they were read from nvidia-smi, whole GPUs at a time.
       MachineFacts{.name = "a100",
                    .cublas_workspace = kOlderWorkspace,
                    .matmul_transient = kMiB,
+                   .memory_bytes = 40'960 * kMiB,
                    .source = "data/gpumemnet/README.md"}};
   return machines;
 }

@@ -55,6 +55,19 @@ class Jobs(server.ServerTest):
         self.refuses("submit", "--mem", "auto", "--model", "none.json", "--", "true", code=2)
         self.refuses("submit", "--model", "config.json", "--", "true", code=2)
 
+    def test_a_job_whose_bound_no_gpu_can_hold_gets_one_for_itself(self):
+        largest = max(gpu["memory_bytes"] for gpu in self.get("/v1/gpus")["gpus"])
+        for batch in range(1, 10_000):
+            command = ("--", "echo", "--model_name_or_path", "gpt2", "--per_device_train_batch_size", str(batch))
+            said = cli.strict_json(self.succeeds("estimate", "--json", *command))
+            if said["upper_bytes"] > largest:
+                break
+        self.assertLess(said["expected_bytes"], largest)
+        self.assertIn("it gets one for itself", self.succeeds("submit", "--mem", "auto", *command))
+        job = self.await_end(1)
+        self.assertEqual((job["state"], job["exclusive"], job["asked_mem_bytes"]),
+                         ("succeeded", True, said["expected_bytes"]))
+
     def test_cancel_ends_a_running_job_and_takes_a_waiting_one_out(self):
         running = self.submit("--gpus", "2", "--", "sleep", "600")
         self.await_state(running, "running")

@@ -32,6 +32,9 @@ class Describer {
     asked_.widening = read_.widening;
     asked_.job.model = std::move(read_.model);
     asked_.job.machine = read_.machine.value_or(known_machines().front());
+    if (!read_.machine) {
+      asked_.job.machine.memory_bytes = 0;  // whose GPU it will be, nobody said
+    }
     setup() = read_.setup.value_or(TrainingSetup{.built_on_gpu = false});
   }
 
