@@ -16,6 +16,7 @@ sys.path.insert(0, str(FOLDER))
 
 import collect  # noqa: E402
 import configurations  # noqa: E402
+import row_files  # noqa: E402
 
 
 class Configurations(unittest.TestCase):
@@ -61,7 +62,7 @@ class FakeWorker:
             return "stale"
         if beside and number % 7 == 0:
             return "short"
-        collect.append(self.options.output / f"{self.options.part}.jsonl", {"cfg": cfg, "ok": 1, "beside": beside})
+        row_files.append(self.options.output / f"{self.options.part}.jsonl", {"cfg": cfg, "ok": 1, "beside": beside})
         return "done"
 
     def end(self):
@@ -87,8 +88,8 @@ class Collect(unittest.TestCase):
     def test_runs_everything_once_and_notes_what_killed_a_worker(self):
         self.assertEqual(self.collect(1000.0), 0)
         total = len(configurations.convolutions())
-        rows = collect.read_rows(self.output / "convolutions.jsonl")
-        failed = collect.read_rows(self.output / "failed.jsonl")
+        rows = row_files.read_rows(self.output / "convolutions.jsonl")
+        failed = row_files.read_rows(self.output / "failed.jsonl")
         self.assertEqual(len(rows) + len(failed), total)
         self.assertEqual(len(failed), FakeWorker.runs // 10)
         runs = FakeWorker.runs
@@ -97,8 +98,8 @@ class Collect(unittest.TestCase):
 
     def test_what_ran_short_beside_others_is_run_again_alone(self):
         self.assertEqual(self.collect(1000.0, workers=4), 0)
-        rows = collect.read_rows(self.output / "convolutions.jsonl")
-        failed = collect.read_rows(self.output / "failed.jsonl")
+        rows = row_files.read_rows(self.output / "convolutions.jsonl")
+        failed = row_files.read_rows(self.output / "failed.jsonl")
         keys = {configurations.key_of(row["cfg"]) for row in rows + failed}
         self.assertEqual(len(keys), len(rows) + len(failed))
         self.assertEqual(len(keys), len(configurations.convolutions()))
@@ -112,8 +113,8 @@ class Collect(unittest.TestCase):
         (self.output / "convolutions.jsonl").write_text(
             json.dumps({"cfg": configurations.convolutions()[0], "ok": 1}) + "\n" + '{"cfg": {"n"')
         self.assertEqual(self.collect(1000.0), 0)
-        rows = collect.read_rows(self.output / "convolutions.jsonl")
-        self.assertEqual(len(rows) + len(collect.read_rows(self.output / "failed.jsonl")),
+        rows = row_files.read_rows(self.output / "convolutions.jsonl")
+        self.assertEqual(len(rows) + len(row_files.read_rows(self.output / "failed.jsonl")),
                          len(configurations.convolutions()))
 
 
