@@ -5,74 +5,15 @@
 #include <utility>
 #include <vector>
 
+#include "estimate/allocation_chunks.hpp"
+#include "estimate/optimizer_traits.hpp"
+
 namespace carpool {
 namespace {
 
 using Block = CachingAllocator::Block;
 
 constexpr std::int64_t kBucketBytes = std::int64_t{25} << 20;  // of DistributedDataParallel
-
-// Bytes an element that the optimizer keeps, in sizes of the parameter, and what a step takes for
-// its time: for all tensors at once (foreach) or for each in turn.
-struct OptimizerTraits {
-  int states = 0;
-  bool states_at_start = false;  // made with the optimizer, not in the first step
-  int foreach_temporaries = 0;
-  int single_temporaries = 0;
-};
-
-OptimizerTraits traits_of(Optimizer optimizer) {
-  switch (optimizer) {
-    case Optimizer::Sgd:
-      return {};
-    case Optimizer::Momentum:
-      return {.states = 1};
-    case Optimizer::Adam:
-      return {.states = 2, .foreach_temporaries = 1};
-    case Optimizer::AdamFused:
-      return {.states = 2};
-    case Optimizer::AdamSingle:
-      return {.states = 2, .single_temporaries = 2};
-    case Optimizer::RmsProp:
-      return {.states = 1, .foreach_temporaries = 1};
-    case Optimizer::Adagrad:
-      return {.states = 1, .states_at_start = true, .foreach_temporaries = 2};
-  }
-  return {};
-}
-
-// Sizes of allocations that follow each other. Small ones lie side by side in their segments
-// anyway, so they are taken together, up to what still counts as small; a model has many of them.
-class Chunks {
- public:
-  void add(std::int64_t bytes) {
-    constexpr std::int64_t kBlock = 512;
-    constexpr std::int64_t kSmall = std::int64_t{1} << 20;
-    const std::int64_t size = times((bytes + kBlock - 1) / kBlock, kBlock);
-    if (size > kSmall) {
-      sizes_.push_back(size);
-      return;
-    }
-    if (pending_ + size > kSmall) {
-      flush();
-    }
-    pending_ += size;
-  }
-  [[nodiscard]] const std::vector<std::int64_t>& sizes() {
-    flush();
-    return sizes_;
-  }
-
- private:
-  void flush() {
-    if (pending_ > 0) {
-      sizes_.push_back(std::exchange(pending_, 0));
-    }
-  }
-
-  std::vector<std::int64_t> sizes_;
-  std::int64_t pending_ = 0;
-};
 
 class Run {
  public:
@@ -129,7 +70,7 @@ class Run {
       return;
     }
     make_weights(specs);
-    Chunks trained;
+    AllocationChunks trained;
     for (const TapeParameter& parameter : tape_.parameters()) {
       if (parameter.trained) {
         trained.add(times(parameter.elements, parameter.bytes));
@@ -140,7 +81,7 @@ class Run {
 
   void make_weights(std::span<const ParameterSpec> specs) {
     if (const std::int64_t head = model_.untied_head_elements(); head > 0 && setup_.built_on_gpu) {
-      Chunks before_tying;
+      AllocationChunks before_tying;
       for (const ParameterSpec& spec : specs) {
         if (setup_.lora_rank == 0 || spec.role != ParameterRole::Trained) {
           before_tying.add(times(spec.elements, 4));  // adapters come later
@@ -150,7 +91,7 @@ class Run {
       release_all(allocate_all(before_tying.sizes(), MemoryPurpose::Weights));
     }
     const bool converts = sizes_.parameter == 2 && setup_.built_on_gpu;
-    Chunks made;
+    AllocationChunks made;
     for (const ParameterSpec& spec : specs) {
       made.add(times(spec.elements, converts ? 4 : sizes_.parameter));
     }
@@ -339,7 +280,7 @@ class Run {
   const TrainingSetup& setup_;
   const ReplaySettings& settings_;
   NumberSizes sizes_;
-  OptimizerTraits optimizer_ = traits_of(setup_.optimizer);
+  OptimizerTraits optimizer_ = optimizer_traits(setup_.optimizer);
   Tape tape_;
   Block input_ = CachingAllocator::kNone;
   Block indices_ = CachingAllocator::kNone;
