@@ -42,6 +42,7 @@ Result<Account> account_of(uid_t uid) {
 
 // What the job asked for, on top of what a login would give, and under what we decide.
 std::map<std::string, std::string> environment_of(const LaunchSpec& spec,
+                                                  const std::filesystem::path& folder,
                                                   const std::optional<Account>& account) {
   std::map<std::string, std::string> env = {{"PATH", "/usr/local/bin:/usr/bin:/bin"}};
   if (account) {
@@ -57,7 +58,8 @@ std::map<std::string, std::string> environment_of(const LaunchSpec& spec,
   env["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID";
   env["CARPOOL_JOB_ID"] = fmt::format("{}", spec.run.job);
   env["CARPOOL_ATTEMPT"] = fmt::format("{}", spec.run.attempt);
-  env[std::string(kRunVariable)] = fmt::format("{}.{}", spec.run.job, spec.run.attempt);
+  env["CARPOOL_RUN_ID"] = fmt::format("{}.{}", spec.run.job, spec.run.attempt);
+  env[std::string(kRunVariable)] = folder.string();
   env["CARPOOL_GPUS"] = fmt::format("{}", fmt::join(spec.gpu_indices, ","));
   if (!spec.job.name.empty()) {
     env["CARPOOL_JOB_NAME"] = spec.job.name;
@@ -144,8 +146,8 @@ Result<GuardOrder> make_order(const LaunchSpec& spec,
                    .argv = spec.job.argv,
                    .cwd = spec.job.cwd,
                    .mps = mps};
-  order.env =
-      environment_of(spec, account ? std::optional<Account>(*account) : std::optional<Account>());
+  order.env = environment_of(
+      spec, folder, account ? std::optional<Account>(*account) : std::optional<Account>());
   if (root && runs_as != 0) {
     order.become_uid = runs_as;
     order.gid = account->gid;

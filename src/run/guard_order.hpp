@@ -36,8 +36,8 @@ struct GuardOrder {
 [[nodiscard]] std::string write_order(const GuardOrder& order);
 [[nodiscard]] Result<GuardOrder> read_order(std::string_view text);
 
-// Marks every process of an attempt.
-inline constexpr std::string_view kRunVariable = "CARPOOL_RUN_ID";
+// Marks every process of an attempt, by its folder: another server's runs have the same numbers.
+inline constexpr std::string_view kRunVariable = "CARPOOL_RUN_FOLDER";
 
 // The order for this launch: environment of its own user and job, GPUs by UUID, MPS limits. Pure
 // but for the user's entry in the password table. `mps` is given when the mechanism is Mps.

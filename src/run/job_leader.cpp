@@ -16,6 +16,7 @@
 
 #include <fmt/format.h>
 
+#include "base/last_error.hpp"
 #include "base/spawn.hpp"
 #include "run/become_user.hpp"
 #include "run/run_folder.hpp"
@@ -25,10 +26,6 @@ namespace {
 
 constexpr int kNotStarted = 127;
 
-std::string reason() {
-  return std::generic_category().message(errno);
-}
-
 struct Pipe {
   Descriptor read;
   Descriptor write;
@@ -37,7 +34,7 @@ struct Pipe {
 Result<Pipe> make_pipe() {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-    return fail(ErrorCode::Internal, fmt::format("make a pipe: {}", reason()));
+    return fail(ErrorCode::Internal, fmt::format("make a pipe: {}", last_error()));
   }
   return Pipe{Descriptor(ends[0]), Descriptor(ends[1])};
 }
@@ -46,7 +43,7 @@ Result<Descriptor> open_output(const std::filesystem::path& file) {
   Descriptor opened(
       ::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!opened.valid()) {
-    return fail(ErrorCode::Internal, fmt::format("open {}: {}", file.string(), reason()));
+    return fail(ErrorCode::Internal, fmt::format("open {}: {}", file.string(), last_error()));
   }
   return opened;
 }
@@ -85,7 +82,7 @@ struct Streams {
                          ::dup2(streams.out.get(), STDOUT_FILENO) >= 0 &&
                          ::dup2(streams.err.get(), STDERR_FILENO) >= 0;
   if (!connected) {
-    give_up(trouble, fmt::format("connect the job's outputs: {}", reason()));
+    give_up(trouble, fmt::format("connect the job's outputs: {}", last_error()));
   }
   if (order.become_uid) {
     if (const auto became = become_user(*order.become_uid, order.gid, order.user); !became) {
@@ -107,7 +104,7 @@ struct Streams {
   }
   ::umask(022);
   if (!order.cwd.empty() && ::chdir(order.cwd.c_str()) != 0) {
-    give_up(trouble, fmt::format("enter the working folder {}: {}", order.cwd, reason()));
+    give_up(trouble, fmt::format("enter the working folder {}: {}", order.cwd, last_error()));
   }
   std::vector<std::string> argv = order.argv;
   std::vector<std::string> variables;
@@ -120,7 +117,7 @@ struct Streams {
   environ = envp.data();  // the program is looked for on the job's PATH, not on the guard's
   ::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
   ::execvp(arguments.front(), arguments.data());
-  give_up(trouble, fmt::format("start {}: {}", order.argv.front(), reason()));
+  give_up(trouble, fmt::format("start {}: {}", order.argv.front(), last_error()));
 }
 
 }  // namespace
@@ -144,7 +141,7 @@ Result<JobLeader> JobLeader::make(const GuardOrder& order) {
   const pid_t guard = ::getpid();
   const pid_t pid = ::fork();
   if (pid < 0) {
-    return fail(ErrorCode::Internal, fmt::format("start a process for the job: {}", reason()));
+    return fail(ErrorCode::Internal, fmt::format("start a process for the job: {}", last_error()));
   }
   if (pid == 0) {
     go->write.reset();

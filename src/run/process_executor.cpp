@@ -18,6 +18,7 @@
 
 #include "base/clock.hpp"
 #include "base/descriptor.hpp"
+#include "base/last_error.hpp"
 #include "base/pidfd.hpp"
 #include "base/spawn.hpp"
 #include "gpu/mps/process_identity.hpp"
@@ -30,15 +31,11 @@
 namespace carpool {
 namespace {
 
-std::string reason() {
-  return std::generic_category().message(errno);
-}
-
 Result<void> make_folder(const std::filesystem::path& path) {
   std::error_code error;
   std::filesystem::create_directories(path.parent_path(), error);
   if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
-    return fail(ErrorCode::Internal, fmt::format("make {}: {}", path.string(), reason()));
+    return fail(ErrorCode::Internal, fmt::format("make {}: {}", path.string(), last_error()));
   }
   return {};
 }
@@ -55,7 +52,7 @@ Result<Descriptor> in_memory(const std::string& text) {
     written += static_cast<std::size_t>(part);
   }
   if (!file.valid() || written != text.size() || ::lseek(file.get(), 0, SEEK_SET) != 0) {
-    return fail(ErrorCode::Internal, fmt::format("hand a guard its order: {}", reason()));
+    return fail(ErrorCode::Internal, fmt::format("hand a guard its order: {}", last_error()));
   }
   return file;
 }
@@ -120,7 +117,7 @@ struct ProcessExecutor::State {
     entry.guard = guard;
     // Its number may be another's by now; then it has ended.
     if (!watch(entry, guard.pid) || !is_alive(guard)) {
-      report_end(entry.run, conclude(entry.run, entry.folder, true));
+      report_end(entry.run, conclude(entry.folder, true));
       return false;
     }
     reports.push_back({RunReport::Kind::Running, entry.run, {}});
@@ -135,7 +132,7 @@ struct ProcessExecutor::State {
     if (entry.starter != 0) {
       return begin(entry);
     }
-    report_end(entry.run, conclude(entry.run, entry.folder, true));
+    report_end(entry.run, conclude(entry.folder, true));
     return false;
   }
 
@@ -164,7 +161,7 @@ struct ProcessExecutor::State {
     }
     if (::geteuid() == 0 && ::lchown(mps.folder.c_str(), uid, static_cast<gid_t>(-1)) != 0) {
       return fail(ErrorCode::Internal,
-                  fmt::format("give {} to user {}: {}", mps.folder.string(), uid, reason()));
+                  fmt::format("give {} to user {}: {}", mps.folder.string(), uid, last_error()));
     }
     return mps;
   }
@@ -183,12 +180,13 @@ Result<std::unique_ptr<ProcessExecutor>> ProcessExecutor::open(
   }
   // Users reach the folder of their own MPS daemon through it, and cannot list it.
   if (::geteuid() == 0 && ::chmod(settings.mps.c_str(), 0711) != 0) {
-    return fail(ErrorCode::Internal, fmt::format("open {}: {}", settings.mps.string(), reason()));
+    return fail(ErrorCode::Internal,
+                fmt::format("open {}: {}", settings.mps.string(), last_error()));
   }
   auto state = std::make_unique<State>(State{.settings = settings});
   state->epoll = Descriptor(::epoll_create1(EPOLL_CLOEXEC));
   if (!state->epoll.valid()) {
-    return fail(ErrorCode::Internal, fmt::format("watch processes: {}", reason()));
+    return fail(ErrorCode::Internal, fmt::format("watch processes: {}", last_error()));
   }
   return std::unique_ptr<ProcessExecutor>(new ProcessExecutor(std::move(state)));
 }
@@ -269,7 +267,7 @@ Result<FoundRun> ProcessExecutor::find(const LaunchSpec& spec) {
     state_->watched.insert_or_assign(spec.run, std::move(entry));
     return FoundRun{.state = FoundRun::State::Running};
   }
-  return FoundRun{.state = FoundRun::State::Ended, .exit = conclude(spec.run, folder, same_boot)};
+  return FoundRun{.state = FoundRun::State::Ended, .exit = conclude(folder, same_boot)};
 }
 
 int ProcessExecutor::wake_descriptor() const {

@@ -20,11 +20,11 @@ constexpr std::chrono::milliseconds kLookAgain{2};
 constexpr int kLooks = 250;  // half a second for what was killed to be gone
 
 // Until nothing of the attempt runs: another attempt may follow at once.
-void end_leftovers(const RunFolder& folder, const std::string& run) {
+void end_leftovers(const RunFolder& folder) {
   const auto leader = folder.leader();
   const pid_t session = leader && *leader ? (*leader)->pid : 0;
   for (int look = 0; look < kLooks; ++look) {
-    std::vector<pid_t> left = processes_with(kRunVariable, run);
+    std::vector<pid_t> left = processes_with(kRunVariable, folder.path().string());
     for (const pid_t pid : job_processes(list_processes(), -1, session)) {
       left.push_back(pid);
     }
@@ -36,7 +36,8 @@ void end_leftovers(const RunFolder& folder, const std::string& run) {
     }
     pause_for(kLookAgain);
   }
-  log_warning(fmt::format("processes of run {} are still there after they were killed", run));
+  log_warning(fmt::format("processes of {} are still there after they were killed",
+                          folder.path().string()));
 }
 
 RunExit ended(const RunFolder& folder, const ExitRecord& record) {
@@ -44,9 +45,9 @@ RunExit ended(const RunFolder& folder, const ExitRecord& record) {
       record, tail_of(folder.stdout_file(), kTailBytes), tail_of(folder.stderr_file(), kTailBytes));
 }
 
-RunExit lost(const RunFolder& folder, const std::string& run, bool same_boot) {
+RunExit lost(const RunFolder& folder, bool same_boot) {
   if (same_boot) {
-    end_leftovers(folder, run);
+    end_leftovers(folder);
   }
   return {.end = RunEnd::Lost,
           .detail = same_boot ? "its guard was killed, and it with it"
@@ -56,7 +57,7 @@ RunExit lost(const RunFolder& folder, const std::string& run, bool same_boot) {
 
 }  // namespace
 
-RunExit conclude(RunId run, const RunFolder& folder, bool same_boot) {
+RunExit conclude(const RunFolder& folder, bool same_boot) {
   const auto record = folder.exit();
   if (record && *record) {
     return ended(folder, **record);
@@ -64,7 +65,7 @@ RunExit conclude(RunId run, const RunFolder& folder, bool same_boot) {
   if (!record) {
     log_warning(record.error().message);
   }
-  return lost(folder, fmt::format("{}.{}", run.job, run.attempt), same_boot);
+  return lost(folder, same_boot);
 }
 
 }  // namespace carpool

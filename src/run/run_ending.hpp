@@ -8,6 +8,6 @@ namespace carpool {
 
 // What the guard left on disk says how. Where it left nothing, what still runs of the attempt is
 // ended first: another attempt may follow at once. `same_boot`: the machine has not been restarted.
-[[nodiscard]] RunExit conclude(RunId run, const RunFolder& folder, bool same_boot);
+[[nodiscard]] RunExit conclude(const RunFolder& folder, bool same_boot);
 
 }  // namespace carpool

@@ -14,15 +14,12 @@
 
 #include "base/descriptor.hpp"
 #include "base/file.hpp"
+#include "base/last_error.hpp"
 
 namespace carpool {
 namespace {
 
 using nlohmann::json;
-
-std::string reason() {
-  return std::generic_category().message(errno);
-}
 
 // Nothing when there is no such file; Corrupt when it is not what we write.
 template <class T>
@@ -75,7 +72,7 @@ RunFolder RunFolder::of(const std::filesystem::path& runs, RunId run) {
 
 Result<void> RunFolder::make() const {
   if (::mkdir(path_.c_str(), 0700) != 0 && errno != EEXIST) {
-    return fail(ErrorCode::Internal, fmt::format("make {}: {}", path_.string(), reason()));
+    return fail(ErrorCode::Internal, fmt::format("make {}: {}", path_.string(), last_error()));
   }
   return {};
 }

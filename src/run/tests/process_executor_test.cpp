@@ -11,8 +11,10 @@
 
 #include <gtest/gtest.h>
 
+#include "base/child_process.hpp"
 #include "base/clock.hpp"
 #include "base/file.hpp"
+#include "run/guard_order.hpp"
 #include "run/process_table.hpp"
 #include "run/run_folder.hpp"
 
@@ -217,7 +219,26 @@ TEST_F(ProcessExecutorTest, AJobDiesWithItsGuardAndIsLost) {
   const auto exit = await_end();
   ASSERT_TRUE(exit);
   EXPECT_EQ(exit->end, RunEnd::Lost);
-  EXPECT_TRUE(processes_with("CARPOOL_RUN_ID", "1.1").empty());
+  EXPECT_TRUE(processes_with(kRunVariable, folder().path().string()).empty());
+}
+
+TEST_F(ProcessExecutorTest, ALostRunTakesNobodyElsesOfTheSameNumberWithIt) {
+  // As of another server of this user.
+  auto stranger = ChildProcess::start(
+      {.argv = {"sleep", "600"},
+       .environment = {{"CARPOOL_RUN_ID", "1.1"}, {std::string(kRunVariable), "/elsewhere/1.1"}},
+       .working_folder = {}},
+      {});
+  ASSERT_TRUE(stranger);
+  start(spec({"sleep", "600"}));
+  await_running();
+  const auto claim = folder().claimed();
+  ASSERT_TRUE(claim && *claim);
+  ::kill((*claim)->guard.pid, SIGKILL);
+  const auto exit = await_end();
+  ASSERT_TRUE(exit);
+  EXPECT_EQ(exit->end, RunEnd::Lost);
+  EXPECT_FALSE(stranger->poll());
 }
 
 TEST_F(ProcessExecutorTest, NothingOfAJobOutlivesItsFirstProcess) {
@@ -225,7 +246,7 @@ TEST_F(ProcessExecutorTest, NothingOfAJobOutlivesItsFirstProcess) {
   const auto exit = await_end();
   ASSERT_TRUE(exit);
   EXPECT_EQ(exit->end, RunEnd::Succeeded);
-  EXPECT_TRUE(processes_with("CARPOOL_RUN_ID", "1.1").empty());
+  EXPECT_TRUE(processes_with(kRunVariable, folder().path().string()).empty());
 }
 
 TEST_F(ProcessExecutorTest, UnderMpsAStoppedClientIsDrainedAndTheDaemonEndsWithItsLastJob) {
