@@ -1,3 +1,11 @@
+# Several sources at a time: templates that all of them use are instantiated once. Names that two
+# sources of a module keep to themselves must differ then.
+function(carpool_in_batches target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 5)
+  # A source that is included looks like a header, whose classes others might see.
+  target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
+endfunction()
+
 # carpool_module(NAME name SOURCES … [USES modules…] [LIBRARIES public…] [PRIVATE_LIBRARIES …] [TESTS …])
 #
 # Makes the library carpool_<name> from src/<name>/ and, when tests are built, one executable
@@ -13,6 +21,7 @@ function(carpool_module)
     if(TARGET carpool_precompiled)
       target_link_libraries(${target} PRIVATE fmt::fmt) # whose macros the headers were read with
       target_precompile_headers(${target} REUSE_FROM carpool_precompiled)
+      carpool_in_batches(${target})
     endif()
   else()
     add_library(${target} INTERFACE)
@@ -39,6 +48,7 @@ function(carpool_test)
   target_compile_definitions(${ARG_NAME} PRIVATE CARPOOL_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   if(TARGET carpool_precompiled_test)
     target_precompile_headers(${ARG_NAME} REUSE_FROM carpool_precompiled_test)
+    carpool_in_batches(${ARG_NAME})
   endif()
   # Everything of one label can be built without the rest: tests_threads, tests_unit, …
   if(NOT TARGET tests_${ARG_LABEL})

@@ -1,6 +1,6 @@
 # The headers that nearly every source reads anyway, for modules and for tests. It saves a third of a
 # build from nothing. Only where it is asked for (the preset ci): clang-tidy and the other builds show
-# whether every source includes what it uses.
+# whether every source includes what it uses. Modules are compiled in batches then, too (CarpoolModule.cmake).
 file(WRITE ${CMAKE_BINARY_DIR}/precompiled/main.cpp "int main() {}\n")
 set(headers <algorithm> <chrono> <filesystem> <functional> <map> <optional> <ranges> <string> <vector>
             <nlohmann/json.hpp> <tl/expected.hpp>)

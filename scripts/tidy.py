@@ -20,7 +20,6 @@ import sys
 
 TOOL = "clang-tidy-19"
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PRECOMPILED = re.compile(r" -Winvalid-pch -include \S*cmake_pch\.hxx| -fpch-preprocess")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
 
@@ -55,18 +54,21 @@ def changed_paths():
     return {ROOT / name for name in (tracked + "\n" + untracked).splitlines() if name}
 
 
-def sources_of(build):
+def sources_of(database, build):
     """Sources in the compilation database that are files of ours, not generated ones."""
-    entries = json.loads((build / "compile_commands.json").read_text())
+    entries = json.loads((database / "compile_commands.json").read_text())
     paths = {pathlib.Path(entry["directory"], entry["file"]).resolve() for entry in entries}
     return sorted(path for path in paths if ROOT in path.parents and build not in path.parents)
 
 
-def write_plain_database(build, folder):
-    """The compilation database without g++'s precompiled headers, which clang cannot read: so every
-    source is also seen with no more than what it includes."""
-    text = (build / "compile_commands.json").read_text()
-    (folder / "compile_commands.json").write_text(PRECOMPILED.sub("", text))
+def plain_database(build):
+    """A tree of its own, of which only the compilation database is used: in that of the build sources
+    are compiled in batches and with g++'s precompiled headers. So every source is also seen alone,
+    with no more than what it includes."""
+    folder = build / "tidy" / "plain"
+    subprocess.run(["cmake", "--preset", build.name, "-B", folder, "-DCARPOOL_PRECOMPILE=OFF"], cwd=ROOT, check=True,
+                   stdout=subprocess.DEVNULL)
+    return folder
 
 
 def sources_to_check(sources):
@@ -111,19 +113,19 @@ def main(arguments):
         print(__doc__, file=sys.stderr)
         return 2
     build = pathlib.Path(arguments[1]).resolve()
-    sources = sources_of(build)
+    database = plain_database(build)
+    sources = sources_of(database, build)
     if arguments[0] == "--changed":
         sources = sources_to_check(sources)
     version = subprocess.run([TOOL, "--version"], capture_output=True, text=True, check=True).stdout
     clean_folder = build / "tidy"
     clean_folder.mkdir(exist_ok=True)
-    write_plain_database(build, clean_folder)
     marks = {source: clean_folder / digest(source, version) for source in sources}
     waiting = [source for source in sources if not marks[source].exists()]
     print(f"{len(sources)} files, {len(sources) - len(waiting)} of them known to be clean")
     failures = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        results = pool.map(lambda source: check(source, clean_folder), waiting)
+        results = pool.map(lambda source: check(source, database), waiting)
         for number, (source, (clean, output)) in enumerate(zip(waiting, results), start=1):
             verdict = "ok" if clean else "FAILED"
             print(f"[{number}/{len(waiting)}] {source.relative_to(ROOT)} {verdict}", flush=True)

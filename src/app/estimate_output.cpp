@@ -13,10 +13,6 @@ namespace {
 
 using nlohmann::json;
 
-json or_null(std::optional<double> value) {
-  return value ? json(*value) : json(nullptr);
-}
-
 json score_to_json(const EstimatorScore& score) {
   return {{"estimator", score.estimator},
           {"family", score.family},

@@ -19,10 +19,6 @@ using nlohmann::json;
 // Scores that differ by less are a tie: the same rows chosen, summed in another order.
 constexpr double kTie = 1e-9;
 
-json or_null(std::optional<double> value) {
-  return value ? json(*value) : json(nullptr);
-}
-
 json result_to_json(const PolicyResult& result) {
   const bool scored = result.splits > 0;  // no target had a choice: no score
   return {{"name", result.name},

@@ -74,4 +74,8 @@ std::string number(double value) {
   return fmt::format("{:.{}f}", value, decimals);
 }
 
+nlohmann::json or_null(std::optional<double> value) {
+  return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
+}
+
 }  // namespace carpool

@@ -48,4 +48,7 @@ class Output {
 // Three significant digits, no exponent for the sizes that people see: "4.27", "98.3", "1204".
 [[nodiscard]] std::string number(double value);
 
+// A number, or null where there is none.
+[[nodiscard]] nlohmann::json or_null(std::optional<double> value);
+
 }  // namespace carpool

@@ -60,7 +60,7 @@ std::vector<double> weights_of(std::span<const NcuLaunch> launches, const Kernel
   return weights;
 }
 
-double volume(const std::array<std::uint32_t, 3>& extent) {
+double elements_of(const std::array<std::uint32_t, 3>& extent) {
   return static_cast<double>(extent[0]) * extent[1] * extent[2];
 }
 
@@ -81,8 +81,8 @@ Metrics ncu_metrics(std::span<const NcuLaunch> launches, const KernelTable* tabl
   WeightedMean shared;
   for (std::size_t i = 0; i < launches.size(); ++i) {
     const NcuLaunch& launch = launches[i];
-    const double blocks = volume(launch.grid);
-    const double all_threads = blocks * volume(launch.block);
+    const double blocks = elements_of(launch.grid);
+    const double all_threads = blocks * elements_of(launch.block);
     sm.add(launch.sm_throughput_pct, weights[i]);
     dram.add(launch.dram_throughput_pct, weights[i]);
     memory.add(launch.mem_throughput_pct, weights[i]);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kOut = "out";
 constexpr const char* kErr = "err";
-constexpr const char* kActivity = "activity";
+constexpr const char* kActivityFolder = "activity";
 
 constexpr std::chrono::milliseconds kEndGrace{5'000};
 // From the order to stop until every process has written what it has.
@@ -76,7 +76,7 @@ Result<WatchedProgram> WatchedProgram::start(const ProgramRequest& request) {
   }
   std::optional<ProfileControl> control;
   if (request.library) {
-    const auto activity = request.scratch / kActivity;
+    const auto activity = request.scratch / kActivityFolder;
     std::error_code problem;
     std::filesystem::create_directory(activity, problem);
     auto made = ProfileControl::create(activity, activity_format::Order::Record);
@@ -121,7 +121,7 @@ Result<std::vector<ActivityTrace>> WatchedProgram::traces() const {
   if (!control_) {
     return out;
   }
-  const auto files = activity_files(folder_ / kActivity);
+  const auto files = activity_files(folder_ / kActivityFolder);
   if (!files) {
     return tl::unexpected(files.error());
   }

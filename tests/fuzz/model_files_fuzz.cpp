@@ -90,17 +90,9 @@ void feed_words(std::string_view text) {
              facts.said);
 }
 
-}  // namespace
-}  // namespace carpool
-
-// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer looks for this name
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace carpool;
-  if (size == 0) {
-    return 0;
-  }
-  const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
-  switch (data[0]) {
+// The first letter says what the rest is.
+void feed(char kind, std::string_view text) {
+  switch (kind) {
     case 'c':
       feed_model(parse_config_json(text, "file"), {});
       break;
@@ -121,6 +113,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       break;
     default:
       break;
+  }
+}
+
+}  // namespace
+}  // namespace carpool
+
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer looks for this name
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size > 0) {
+    const std::string_view text(reinterpret_cast<const char*>(data), size);
+    carpool::feed(text.front(), text.substr(1));
   }
   return 0;
 }

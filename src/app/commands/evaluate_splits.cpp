@@ -17,10 +17,6 @@ namespace {
 
 using nlohmann::json;
 
-json or_null(std::optional<double> value) {
-  return value ? json(*value) : json(nullptr);
-}
-
 json to_json(const SplitReport& report, const Dataset& dataset) {
   json out = {{"protocol", "mps-split"},
               {"data", dataset.folder.string()},

@@ -7,7 +7,7 @@
 namespace carpool {
 namespace {
 
-std::string error_of(std::string_view text) {
+std::string csv_error(std::string_view text) {
   const auto table = parse_csv(text, "t.csv");
   return table ? "" : table.error().message;
 }
@@ -53,41 +53,42 @@ TEST(Csv, LastRowNeedsNoLineEnd) {
 }
 
 TEST(Csv, RaggedRowNamesFileLineAndBothCounts) {
-  EXPECT_EQ(error_of("a,b\n1,2\n3\n"), "t.csv:3: the row has 1 fields; the header names 2 columns");
-  EXPECT_EQ(error_of("a,b\n1,2,3\n"), "t.csv:2: the row has 3 fields; the header names 2 columns");
+  EXPECT_EQ(csv_error("a,b\n1,2\n3\n"),
+            "t.csv:3: the row has 1 fields; the header names 2 columns");
+  EXPECT_EQ(csv_error("a,b\n1,2,3\n"), "t.csv:2: the row has 3 fields; the header names 2 columns");
 }
 
 TEST(Csv, EmptyTextIsRefused) {
   for (const char* text : {"", "\n", "\r\n\n", "\xEF\xBB\xBF"}) {
-    EXPECT_EQ(error_of(text), "t.csv is empty; expected a header row");
+    EXPECT_EQ(csv_error(text), "t.csv is empty; expected a header row");
   }
 }
 
 TEST(Csv, HeaderNamesMustBeThereAndDiffer) {
-  EXPECT_EQ(error_of("a,b,a\n"), "t.csv:1: column \"a\" appears twice, in places 1 and 3");
-  EXPECT_EQ(error_of("a,,c\n"), "t.csv:1: column 2 of 3 has no name in the header row");
+  EXPECT_EQ(csv_error("a,b,a\n"), "t.csv:1: column \"a\" appears twice, in places 1 and 3");
+  EXPECT_EQ(csv_error("a,,c\n"), "t.csv:1: column 2 of 3 has no name in the header row");
 }
 
 TEST(Csv, BlankLineBetweenRowsIsRefused) {
-  EXPECT_EQ(error_of("a,b\n1,2\n\n3,4\n"),
+  EXPECT_EQ(csv_error("a,b\n1,2\n\n3,4\n"),
             "t.csv:3: blank line between rows; only the end of a file may have them");
 }
 
 TEST(Csv, BrokenQuotesAreRefusedWhereTheyBegin) {
-  EXPECT_EQ(error_of("a\n\"x\ny"), "t.csv:2: a quote is opened here and never closed");
-  EXPECT_EQ(error_of("a\n\"x\"y\n"),
+  EXPECT_EQ(csv_error("a\n\"x\ny"), "t.csv:2: a quote is opened here and never closed");
+  EXPECT_EQ(csv_error("a\n\"x\"y\n"),
             "t.csv:2: text follows a closing quote; expected a comma or the end of the line");
-  EXPECT_NE(error_of("a\nx\"y\n").find("t.csv:2: \"x\"y\" has a quote inside"), std::string::npos);
+  EXPECT_NE(csv_error("a\nx\"y\n").find("t.csv:2: \"x\"y\" has a quote inside"), std::string::npos);
 }
 
 TEST(Csv, BytesThatAreNoTextAreRefusedWithTheirLine) {
-  EXPECT_EQ(error_of(std::string_view("a\n1\n\0", 5)),
+  EXPECT_EQ(csv_error(std::string_view("a\n1\n\0", 5)),
             "t.csv:3: control character 0x00; expected UTF-8 text");
   // Latin-1 é; an overlong slash; a surrogate; past U+10FFFF; a sequence that the end cuts.
   for (const char* bytes : {"\xE9", "\xC0\xAF", "\xED\xA0\x80", "\xF4\x90\x80\x80", "\xE2\x82"}) {
-    EXPECT_NE(error_of(std::string("a\n") + bytes).find("t.csv:2: byte 0x"), std::string::npos);
+    EXPECT_NE(csv_error(std::string("a\n") + bytes).find("t.csv:2: byte 0x"), std::string::npos);
   }
-  EXPECT_EQ(error_of("a\n\xC3\xA9\xE2\x82\xAC\xF0\x9F\x9A\x97\n"), "");
+  EXPECT_EQ(csv_error("a\n\xC3\xA9\xE2\x82\xAC\xF0\x9F\x9A\x97\n"), "");
 }
 
 TEST(Csv, MissingColumnListsWhatWasFound) {

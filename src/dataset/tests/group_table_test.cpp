@@ -28,7 +28,7 @@ Dataset two_workloads() {
   return dataset;
 }
 
-std::string error_of(std::string_view csv) {
+std::string table_error(std::string_view csv) {
   const auto table = parse_group_table(csv, "d/pairs.csv", two_workloads(), "pairs");
   return table ? "" : table.error().message;
 }
@@ -72,22 +72,22 @@ TEST(GroupTable, WithoutIdsRowsAreNumberedFromZero) {
 }
 
 TEST(GroupTable, BadHeadersAreRefused) {
-  EXPECT_EQ(error_of("a,b\n1,2\n"),
+  EXPECT_EQ(table_error("a,b\n1,2\n"),
             "d/pairs.csv:1: no group table; expected columns w1, w2, … and thr1, thr2, …, found a, "
             "b");
-  EXPECT_EQ(error_of("w1,thr1\nvit-inf,2\n").find("d/pairs.csv:1: no group table"), 0U);
-  EXPECT_EQ(error_of("w1,w2,thr1\nvit-inf,vit-inf,2\n"),
+  EXPECT_EQ(table_error("w1,thr1\nvit-inf,2\n").find("d/pairs.csv:1: no group table"), 0U);
+  EXPECT_EQ(table_error("w1,w2,thr1\nvit-inf,vit-inf,2\n"),
             "d/pairs.csv:1: column thr2 is missing; found w1, w2, thr1");
-  EXPECT_EQ(error_of("w1,w3,thr1,thr3\nvit-inf,vit-inf,1,1\n"),
+  EXPECT_EQ(table_error("w1,w3,thr1,thr3\nvit-inf,vit-inf,1,1\n"),
             "d/pairs.csv:1: column w2 is missing; found w1, w3, thr1, thr3");
   EXPECT_EQ(
-      error_of("w1,w2,thr1,thr2,thr3\nvit-inf,vit-inf,1,1,1\n").find("d/pairs.csv:1: column w3"),
+      table_error("w1,w2,thr1,thr2,thr3\nvit-inf,vit-inf,1,1,1\n").find("d/pairs.csv:1: column w3"),
       0U);
   EXPECT_EQ(
-      error_of("w1,w2,thr1,thr2,pct3\nvit-inf,vit-inf,1,1,1\n").find("d/pairs.csv:1: column w3"),
+      table_error("w1,w2,thr1,thr2,pct3\nvit-inf,vit-inf,1,1,1\n").find("d/pairs.csv:1: column w3"),
       0U);
-  EXPECT_EQ(error_of("w1,w99999999999999,thr1,thr2\n").find("d/pairs.csv:1: column w2"), 0U);
-  EXPECT_EQ(error_of("w1,w2,thr1,thr2\n"),
+  EXPECT_EQ(table_error("w1,w99999999999999,thr1,thr2\n").find("d/pairs.csv:1: column w2"), 0U);
+  EXPECT_EQ(table_error("w1,w2,thr1,thr2\n"),
             "d/pairs.csv:1: no rows after the header; expected one per measured group");
 }
 
@@ -95,7 +95,7 @@ TEST(GroupTable, BadHeadersAreRefused) {
 std::string row_error(std::string_view rows) {
   std::string text = "id,w1,w2,thr1,thr2,pct2,repeat\n";
   text += rows;
-  const std::string message = error_of(text);
+  const std::string message = table_error(text);
   const std::string_view file = "d/pairs.csv:";
   EXPECT_TRUE(message.starts_with(file)) << message;
   return message.substr(std::min(file.size(), message.size()));

@@ -15,7 +15,7 @@ Result<Dataset> parse(std::string_view csv, std::string_view toml = {}) {
   });
 }
 
-std::string error_of(std::string_view csv, std::string_view toml = {}) {
+std::string profile_error(std::string_view csv, std::string_view toml = {}) {
   const auto dataset = parse(csv, toml);
   return dataset ? "" : dataset.error().message;
 }
@@ -87,30 +87,30 @@ TEST(Profiles, AnEmptyMetricsSectionMeansNoMetrics) {
 
 TEST(Profiles, BadRowsAreRefusedWithFileLineAndColumn) {
   const std::string head = "workload,exclusive_thr,batch,x\n";
-  EXPECT_EQ(error_of(head + "a,1,,\na,2,,\n"),
+  EXPECT_EQ(profile_error(head + "a,1,,\na,2,,\n"),
             "d/profiles.csv:3: column workload: \"a\" is already described on line 2");
-  EXPECT_EQ(error_of(head + ",1,,\n"),
+  EXPECT_EQ(profile_error(head + ",1,,\n"),
             "d/profiles.csv:2: column workload: \"\" is no name; expected one line of text");
-  EXPECT_EQ(error_of(head + "\"a\nb\",1,,\n"),
+  EXPECT_EQ(profile_error(head + "\"a\nb\",1,,\n"),
             "d/profiles.csv:2: column workload: \"a b\" is no name; expected one line of text");
-  EXPECT_EQ(error_of(head + "a,,,\n"),
+  EXPECT_EQ(profile_error(head + "a,,,\n"),
             "d/profiles.csv:2: column exclusive_thr: \"\" is not a number; expected the throughput "
             "alone in units/s");
-  EXPECT_EQ(error_of(head + "a,0,,\n"),
+  EXPECT_EQ(profile_error(head + "a,0,,\n"),
             "d/profiles.csv:2: column exclusive_thr: \"0\" is not above 0; expected the throughput "
             "alone in units/s");
-  EXPECT_EQ(error_of(head + "a,-3,,\n").find("d/profiles.csv:2: column exclusive_thr"), 0U);
-  EXPECT_EQ(error_of(head + "a,nan,,\n").find("d/profiles.csv:2: column exclusive_thr"), 0U);
-  EXPECT_EQ(error_of(head + "a,1,big,\n"),
+  EXPECT_EQ(profile_error(head + "a,-3,,\n").find("d/profiles.csv:2: column exclusive_thr"), 0U);
+  EXPECT_EQ(profile_error(head + "a,nan,,\n").find("d/profiles.csv:2: column exclusive_thr"), 0U);
+  EXPECT_EQ(profile_error(head + "a,1,big,\n"),
             "d/profiles.csv:2: column batch: \"big\" is not a number; expected samples a step");
-  EXPECT_EQ(error_of(head),
+  EXPECT_EQ(profile_error(head),
             "d/profiles.csv:1: no rows after the header; expected one per workload");
 }
 
 TEST(Profiles, NonFiniteMetricIsAnErrorAndNotATextColumn) {
   for (const char* cell : {"nan", "inf", "-inf", "1e999"}) {
     EXPECT_EQ(
-        error_of(fmt::format("workload,exclusive_thr,x\na,1,5\nb,1,{}\n", cell)),
+        profile_error(fmt::format("workload,exclusive_thr,x\na,1,5\nb,1,{}\n", cell)),
         fmt::format("d/profiles.csv:3: column x: \"{}\" is not a number; expected a metric, or "
                     "nothing where not measured",
                     cell));
@@ -118,44 +118,47 @@ TEST(Profiles, NonFiniteMetricIsAnErrorAndNotATextColumn) {
 }
 
 TEST(Profiles, OneTextAmongNumbersIsAnErrorAndNotATextColumn) {
-  const std::string message = error_of("workload,exclusive_thr,m\na,1,3\nb,1,n/a\nc,1,5\n");
+  const std::string message = profile_error("workload,exclusive_thr,m\na,1,3\nb,1,n/a\nc,1,5\n");
   EXPECT_EQ(message.substr(0, 35), "d/profiles.csv:3: column m: \"n/a\" i");
   // Mostly text is a column of text.
   EXPECT_TRUE(parse("workload,exclusive_thr,m\na,1,x\nb,1,y\nc,1,5\n")->metrics.empty());
 }
 
 TEST(Profiles, TextInADeclaredMetricIsAnError) {
-  EXPECT_EQ(error_of("workload,exclusive_thr,x\na,1,5\nb,1,high\n", "[metrics]\nx = \"sum\"\n"),
-            "d/profiles.csv:3: column x: \"high\" is not a number; expected a metric, or nothing "
-            "where not measured");
+  EXPECT_EQ(
+      profile_error("workload,exclusive_thr,x\na,1,5\nb,1,high\n", "[metrics]\nx = \"sum\"\n"),
+      "d/profiles.csv:3: column x: \"high\" is not a number; expected a metric, or nothing "
+      "where not measured");
 }
 
 TEST(Profiles, MissingColumnsAreNamed) {
-  EXPECT_EQ(error_of("workload,thr\na,1\n"),
+  EXPECT_EQ(profile_error("workload,thr\na,1\n"),
             "d/profiles.csv:1: column exclusive_thr is missing; found workload, thr");
-  EXPECT_EQ(error_of("name,exclusive_thr\na,1\n"),
+  EXPECT_EQ(profile_error("name,exclusive_thr\na,1\n"),
             "d/profiles.csv:1: column workload is missing; found name, exclusive_thr");
 }
 
 TEST(Profiles, SettingsErrorsNameTheirLine) {
   const std::string csv = "workload,exclusive_thr,x\na,1,5\n";
-  EXPECT_EQ(error_of(csv, "gpu = \"A\"\n\ngpus = 2\n"),
+  EXPECT_EQ(profile_error(csv, "gpu = \"A\"\n\ngpus = 2\n"),
             "d/dataset.toml:3: unknown key \"gpus\"; known: gpu, driver, throughput_unit, "
             "provenance, [metrics]");
-  EXPECT_EQ(error_of(csv, "gpu = 3\n"), "d/dataset.toml:1: gpu is a text in quotes");
-  EXPECT_EQ(error_of(csv, "[metrics]\ny = \"sum\"\n"),
+  EXPECT_EQ(profile_error(csv, "gpu = 3\n"), "d/dataset.toml:1: gpu is a text in quotes");
+  EXPECT_EQ(profile_error(csv, "[metrics]\ny = \"sum\"\n"),
             "d/dataset.toml:2: metric \"y\" is no column of d/profiles.csv");
-  EXPECT_EQ(error_of(csv, "[metrics]\nexclusive_thr = \"sum\"\n").find("d/dataset.toml:2: "), 0U);
-  EXPECT_EQ(error_of(csv, "[metrics]\nx = \"max\"\n"),
+  EXPECT_EQ(profile_error(csv, "[metrics]\nexclusive_thr = \"sum\"\n").find("d/dataset.toml:2: "),
+            0U);
+  EXPECT_EQ(profile_error(csv, "[metrics]\nx = \"max\"\n"),
             "d/dataset.toml:2: metric \"x\": expected combine = \"sum\" or \"mean\"");
-  EXPECT_EQ(error_of(csv, "[metrics]\nx = { combine = 1 }\n"),
+  EXPECT_EQ(profile_error(csv, "[metrics]\nx = { combine = 1 }\n"),
             "d/dataset.toml:2: metric \"x\": expected combine = \"sum\" or \"mean\"");
-  EXPECT_EQ(error_of(csv, "[metrics]\nx = { kind = \"k\" }\n"),
+  EXPECT_EQ(profile_error(csv, "[metrics]\nx = { kind = \"k\" }\n"),
             "d/dataset.toml:2: unknown key \"kind\"; known: combine, group");
-  EXPECT_EQ(error_of(csv, "[metrics]\nx = { group = 1 }\n"),
+  EXPECT_EQ(profile_error(csv, "[metrics]\nx = { group = 1 }\n"),
             "d/dataset.toml:2: metric \"x\": group is a text");
-  EXPECT_EQ(error_of(csv, "metrics = 1\n"), "d/dataset.toml:1: metrics is a section: [metrics]");
-  EXPECT_EQ(error_of(csv, "gpu = \"A\"\ngpu =\n").find("d/dataset.toml:2: "), 0U);
+  EXPECT_EQ(profile_error(csv, "metrics = 1\n"),
+            "d/dataset.toml:1: metrics is a section: [metrics]");
+  EXPECT_EQ(profile_error(csv, "gpu = \"A\"\ngpu =\n").find("d/dataset.toml:2: "), 0U);
 }
 
 }  // namespace

@@ -7,12 +7,12 @@
 #include <fmt/format.h>
 
 #include "estimate/machines.hpp"
+#include "estimate/readers/usual_sizes.hpp"
 #include "estimate/row_json.hpp"
 
 namespace carpool {
 namespace {
 
-constexpr std::int64_t kUsualSequence = 512;
 // Of images, where a list of layers tells no other: the channels of a photograph.
 constexpr double kChannels = 3.0;
 
@@ -113,7 +113,7 @@ class Describer {
     put(said_.sequence, setup().sequence);
     if (setup().sequence == 0 && !said_.sequence) {
       setup().sequence =
-          shape.positions > 0 ? std::min(shape.positions, kUsualSequence) : kUsualSequence;
+          shape.positions > 0 ? std::min(shape.positions, kUsualTokens) : kUsualTokens;
       assume(fmt::format("{} tokens a sample", setup().sequence));
     }
     if (!said_.task && !whole_) {

@@ -7,11 +7,10 @@
 
 #include <fmt/format.h>
 
+#include "estimate/readers/usual_sizes.hpp"
+
 namespace carpool {
 namespace {
-
-// Of ImageNet, on which nearly all networks that have a name are trained.
-constexpr std::int64_t kUsualResolution = 224;
 
 struct KnownTransformer {
   std::string_view name;

@@ -10,6 +10,7 @@
 #include "estimate/layer_rules.hpp"
 #include "estimate/readers/module_shapes.hpp"
 #include "estimate/readers/text_lines.hpp"
+#include "estimate/readers/usual_sizes.hpp"
 #include "estimate/tape.hpp"
 
 namespace carpool {
@@ -17,9 +18,7 @@ namespace {
 
 // What connects the modules is not printed.
 constexpr double kWidening = 1.5;
-constexpr std::int64_t kUsualResolution = 224;
 constexpr std::int64_t kMostResolution = 100'000;
-constexpr std::int64_t kUsualTokens = 512;
 constexpr std::size_t kMostModules = 100'000;
 constexpr std::int64_t kMostRepeats = 1000;
 

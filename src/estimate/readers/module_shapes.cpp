@@ -8,10 +8,10 @@
 namespace carpool {
 namespace {
 
-constexpr std::int64_t kMostExtent = 1'000'000'000;
+constexpr std::int64_t kMostModuleExtent = 1'000'000'000;
 
 std::optional<std::int64_t> bounded(std::optional<std::int64_t> value) {
-  return value && *value <= kMostExtent ? value : std::nullopt;
+  return value && *value <= kMostModuleExtent ? value : std::nullopt;
 }
 
 // (in + 2 padding - dilation (kernel - 1) - 1) / stride + 1, as PyTorch's documentation has it.

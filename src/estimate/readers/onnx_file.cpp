@@ -10,6 +10,7 @@
 
 #include "estimate/readers/onnx_graph.hpp"
 #include "estimate/readers/onnx_shapes.hpp"
+#include "estimate/readers/usual_sizes.hpp"
 #include "estimate/tape.hpp"
 
 namespace carpool {
@@ -19,7 +20,6 @@ namespace {
 constexpr double kFoldedWidening = 1.3;
 constexpr double kUnshapedWidening = 1.5;
 constexpr double kMostUnshaped = 0.1;  // share of the operators
-constexpr std::int64_t kUsualTokens = 512;
 
 struct OperatorName {
   std::string_view type;

@@ -16,14 +16,13 @@ constexpr std::uint64_t kModelGraph = 7;
 constexpr std::size_t kMostNodes = 100'000;
 constexpr std::size_t kMostDimensions = 16;
 constexpr std::size_t kMostListed = 64;
-constexpr std::int64_t kMostExtent = 1'000'000'000'000;
 // Types of TensorProto that weights have: float, float16, double, bfloat16, 8-bit floats.
 constexpr std::array<std::uint64_t, 8> kFloatTypes = {1, 10, 11, 16, 17, 18, 19, 20};
 constexpr std::uint64_t kInt64 = 7;
 
 std::int64_t extent(std::uint64_t value) {
-  return value > static_cast<std::uint64_t>(kMostExtent) ? kUnknownExtent
-                                                         : static_cast<std::int64_t>(value);
+  return value > static_cast<std::uint64_t>(kMostOnnxExtent) ? kUnknownExtent
+                                                             : static_cast<std::int64_t>(value);
 }
 
 // Calls `take` with each field; whether the message was whole.

@@ -13,6 +13,8 @@
 
 namespace carpool {
 
+inline constexpr std::int64_t kMostOnnxExtent = 1'000'000'000'000;  // of one dimension
+
 inline constexpr std::int64_t kUnknownExtent = -1;
 using OnnxShape = std::vector<std::int64_t>;  // an unknown or named extent is kUnknownExtent
 

@@ -11,7 +11,6 @@ namespace carpool {
 namespace {
 
 using Known = std::optional<OnnxShape>;
-constexpr std::int64_t kMostExtent = 1'000'000'000'000;
 
 std::int64_t number(const OnnxNode& node,
                     std::string_view name,
@@ -77,7 +76,7 @@ class ShapeWalk {
       }
       if (const Known shape = shape_of(node)) {
         const bool sane = std::ranges::all_of(
-            *shape, [](std::int64_t extent) { return extent >= 0 && extent <= kMostExtent; });
+            *shape, [](std::int64_t extent) { return extent >= 0 && extent <= kMostOnnxExtent; });
         if (sane) {
           graph_.shapes.insert_or_assign(node.outputs.front(), *shape);
         }
@@ -182,7 +181,7 @@ class ShapeWalk {
       const std::int64_t before = number(node, "pads", place, 0);
       const std::int64_t behind = number(node, "pads", place + first.size() - 2, 0);
       for (const std::int64_t given : {kernel, dilation, before, behind}) {
-        if (given < 0 || given > kMostExtent) {
+        if (given < 0 || given > kMostOnnxExtent) {
           return std::nullopt;
         }
       }
@@ -269,7 +268,7 @@ class ShapeWalk {
         out[place] = first[place];
       }
       if (out[place] != kUnknownExtent) {
-        if (out[place] < 0 || out[place] > kMostExtent) {
+        if (out[place] < 0 || out[place] > kMostOnnxExtent) {
           return std::nullopt;
         }
         told = times(told, out[place]);

@@ -64,8 +64,8 @@ Result<ReadModel> read_json(const fs::path& path, const std::optional<fs::path>&
   if (!text) {
     return tl::unexpected(text.error());
   }
-  const auto json = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
-  const bool row = !json.is_object() || json.contains("cfg");
+  const auto parsed = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  const bool row = !parsed.is_object() || parsed.contains("cfg");
   if (!row) {
     return read_config(path, weights);
   }

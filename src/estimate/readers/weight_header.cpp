@@ -11,6 +11,7 @@
 #include "base/mapped_file.hpp"
 #include "estimate/model_sizes.hpp"
 #include "estimate/readers/json_numbers.hpp"
+#include "estimate/readers/wire_reader.hpp"
 #include "estimate/replay.hpp"
 #include "estimate/tape.hpp"
 
@@ -44,14 +45,6 @@ constexpr auto kTypes = std::to_array<TypeSize>({{"F64", 8},
                                                  {"BOOL", 1},
                                                  {"F8_E4M3", 1},
                                                  {"F8_E5M2", 1}});
-
-std::uint64_t little_endian(std::string_view bytes) {
-  std::uint64_t value = 0;
-  for (std::size_t index = kLengthBytes; index-- > 0;) {
-    value = value << 8U | static_cast<unsigned char>(bytes[index]);
-  }
-  return value;
-}
 
 Result<std::int64_t> elements_of(const json& shape) {
   if (!shape.is_array()) {
@@ -124,7 +117,7 @@ Result<WeightTotals> parse_safetensors(std::string_view file, std::string_view n
   if (file.size() < kLengthBytes) {
     return invalid_input(fmt::format("{} has {} bytes: no safetensors file", name, file.size()));
   }
-  const std::uint64_t length = little_endian(file);
+  const std::uint64_t length = little_endian(file.substr(0, kLengthBytes));
   if (length > kMostHeader) {
     return invalid_input(fmt::format(
         "{}: a header of {} bytes; safetensors has at most {}", name, length, kMostHeader));

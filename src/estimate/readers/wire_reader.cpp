@@ -5,6 +5,8 @@ namespace {
 
 enum class WireType : std::uint8_t { Varint = 0, Fixed64 = 1, Bytes = 2, Fixed32 = 5 };
 
+}  // namespace
+
 std::uint64_t little_endian(std::string_view bytes) {
   std::uint64_t value = 0;
   for (std::size_t index = bytes.size(); index-- > 0;) {
@@ -12,8 +14,6 @@ std::uint64_t little_endian(std::string_view bytes) {
   }
   return value;
 }
-
-}  // namespace
 
 std::optional<std::uint64_t> WireReader::varint() {
   constexpr unsigned kBits = 64;

@@ -33,6 +33,9 @@ class WireReader {
   bool damaged_ = false;
 };
 
+// A number of as many bytes, the least first.
+[[nodiscard]] std::uint64_t little_endian(std::string_view bytes);
+
 // The numbers of a repeated field, packed or one at a time; at most `most` are kept.
 void append_numbers(const WireField& field, std::size_t most, std::vector<std::int64_t>& numbers);
 

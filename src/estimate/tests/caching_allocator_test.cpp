@@ -8,11 +8,11 @@
 #include <gtest/gtest.h>
 
 #include "base/numpy_random.hpp"
+#include "estimate/tests/sizes_for_tests.hpp"
 
 namespace carpool {
 namespace {
 
-constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 constexpr MemoryPurpose kUse = MemoryPurpose::Activations;
 
 // The rules once more, as slowly as they can be written: one list of blocks, searched from end to
@@ -88,7 +88,7 @@ std::int64_t some_size(NumpyRandom& random) {
     case 2:
       return 1 + random.interval(15'000'000);
     case 3:
-      return 512 * (1 + random.interval(3000));
+      return std::int64_t{512} * (1 + random.interval(3000));
     default:
       return 1 + random.interval(60'000'000);
   }
@@ -137,7 +137,7 @@ TEST(CachingAllocator, CountsABlockWholeThatIsNotWorthSplitting) {
   CachingAllocator allocator;
   const auto block = allocator.allocate(12 * kMiB, kUse);
   allocator.release(block);
-  static_cast<void>(allocator.allocate(12 * kMiB - 512 * 1024, kUse));
+  static_cast<void>(allocator.allocate(12 * kMiB - kMiB / 2, kUse));
   EXPECT_EQ(allocator.allocated(), 12 * kMiB);
 }
 

@@ -2,6 +2,8 @@
 
 #include <filesystem>
 
+#include <nlohmann/json.hpp>
+
 #include <gtest/gtest.h>
 
 #include "estimate/advice.hpp"
@@ -13,13 +15,13 @@
 namespace carpool {
 namespace {
 
-const std::filesystem::path kRows =
+const std::filesystem::path measured_rows =
     std::filesystem::path(CARPOOL_SOURCE_DIR) / "data/memory-collected/rows.jsonl.gz";
 
 class MeasuredH200 : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    auto read = read_measured_jobs(kRows, RowView::Layers, {});
+    auto read = read_measured_jobs(measured_rows, RowView::Layers, {});
     ASSERT_TRUE(read) << read.error().message;
     jobs() = std::move(*read);
   }

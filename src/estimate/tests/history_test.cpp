@@ -4,10 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include "estimate/tests/sizes_for_tests.hpp"
+
 namespace carpool {
 namespace {
-
-constexpr std::int64_t kGiB = std::int64_t{1} << 30;
 
 TEST(History, TheLargestPeakOfTheSameCommandCounts) {
   const std::array peaks = {3 * kGiB, 4 * kGiB, 2 * kGiB};

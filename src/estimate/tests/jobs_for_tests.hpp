@@ -49,7 +49,8 @@ inline DescribedJob transformer_job(std::string type, TransformerTask task) {
 
 inline DescribedJob list_job() {
   DescribedJob job = mlp_job();
-  LayerList list{.batch = 4, .parameters = 200'000, .buffers = 1024, .input_elements = 3 * 64 * 64};
+  LayerList list{
+      .batch = 4, .parameters = 200'000, .buffers = 1024, .input_elements = 3LL * 64 * 64};
   for (int block = 0; block < 4; ++block) {
     list.layers.push_back({"Conv2d", {4, 32, 64, 64}, 4, 9216});
     list.layers.push_back({"BatchNorm2d", {4, 32, 64, 64}, 4, 64});

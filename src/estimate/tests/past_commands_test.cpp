@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "estimate/tests/sizes_for_tests.hpp"
+
 namespace carpool {
 namespace {
-
-constexpr std::int64_t kGiB = std::int64_t{1} << 30;
 
 using Words = std::vector<std::string>;
 

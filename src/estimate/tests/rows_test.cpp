@@ -10,17 +10,17 @@
 namespace carpool {
 namespace {
 
-const std::string kMlp =
+const std::string mlp_row =
     R"({"cfg": {"fam": "mlp", "inp": 10, "widths": [20, 30], "classes": 5, "batch": 4, "act": "ReLU",)"
     R"( "bn": 1, "drop": 0, "mode": "train", "prec": "fp32", "opt": "adamw", "tf32": 1, "accum": 2},)"
     R"( "peak": {"alloc": 70.5, "reserved": 88.0}, "saved_mib": 1.5, "ok": 1})";
-const std::string kNamed =
+const std::string named_row =
     R"({"cfg": {"fam": "timm", "name": "net", "res": 32, "batch": 2, "mode": "infer", "prec": "amp16",)"
     R"( "opt": "sgd", "cl": 0, "bench": 1}, "static": {"params": 27, "buffers": 8}, "ok": 0, "oom": 1,)"
     R"( "peak": {"reserved": 44000}, "layers": [["Conv2d", [2, 4, 32, 32], "float16", 27]]})";
 
 TEST(Rows, ARowSaysWhatWasRunAndWhatItTook) {
-  const auto jobs = parse_measured_jobs(kMlp, "rows", RowView::Trace, {});
+  const auto jobs = parse_measured_jobs(mlp_row, "rows", RowView::Trace, {});
   ASSERT_TRUE(jobs) << jobs.error().message;
   const MeasuredJob& row = jobs->rows.at(0);
   const auto& shape = std::get<MlpShape>(row.job.model.shape);
@@ -34,9 +34,9 @@ TEST(Rows, ARowSaysWhatWasRunAndWhatItTook) {
 }
 
 TEST(Rows, AViewHidesWhatItMustNotShow) {
-  const auto layers = parse_measured_jobs(kMlp, "rows", RowView::Layers, {});
+  const auto layers = parse_measured_jobs(mlp_row, "rows", RowView::Layers, {});
   EXPECT_FALSE(layers->rows.at(0).job.model.traced_saved_bytes);
-  const std::string both = kMlp + "\n" + kNamed + "\n";
+  const std::string both = mlp_row + "\n" + named_row + "\n";
   const auto config = parse_measured_jobs(both, "rows", RowView::Config, {});
   ASSERT_TRUE(config);
   EXPECT_EQ(config->rows.size(), 1U);
@@ -44,9 +44,9 @@ TEST(Rows, AViewHidesWhatItMustNotShow) {
 }
 
 TEST(Rows, ACatalogueKnowsANamedModelAtAnyResolution) {
-  const auto catalogue = parse_catalogue(kNamed, "names");
+  const auto catalogue = parse_catalogue(named_row, "names");
   ASSERT_TRUE(catalogue);
-  std::string larger = kNamed;
+  std::string larger = named_row;
   larger.replace(larger.find("\"res\": 32"), 9, "\"res\": 64");
   const auto jobs = parse_measured_jobs(larger, "rows", RowView::Config, *catalogue);
   ASSERT_TRUE(jobs);
@@ -57,7 +57,7 @@ TEST(Rows, ACatalogueKnowsANamedModelAtAnyResolution) {
 
 TEST(Rows, WhatIsWrongIsNamedWithItsLine) {
   const auto expect = [](const std::string& text, const std::string& part) {
-    const auto jobs = parse_measured_jobs(kMlp + "\n" + text, "rows.jsonl", RowView::Layers, {});
+    const auto jobs = parse_measured_jobs(mlp_row + "\n" + text, "rows.jsonl", RowView::Layers, {});
     ASSERT_FALSE(jobs) << text;
     EXPECT_EQ(jobs.error().code, ErrorCode::InvalidInput);
     EXPECT_TRUE(jobs.error().message.starts_with("rows.jsonl:2:")) << jobs.error().message;
@@ -66,10 +66,10 @@ TEST(Rows, WhatIsWrongIsNamedWithItsLine) {
   expect("{", "row");
   expect("[]", "row");
   expect(R"({"cfg": {"fam": "mlp"}})", "mode");
-  std::string wrong = kMlp;
+  std::string wrong = mlp_row;
   wrong.replace(wrong.find("adamw"), 5, "adamv");
   expect(wrong, "did you mean");
-  std::string negative = kMlp;
+  std::string negative = mlp_row;
   negative.replace(negative.find("88.0"), 4, "-8.0");
   expect(negative, "MiB");
   EXPECT_FALSE(parse_measured_jobs("\n\n", "rows", RowView::Layers, {}));

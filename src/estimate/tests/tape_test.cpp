@@ -4,11 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include "estimate/tests/sizes_for_tests.hpp"
+
 namespace carpool {
 namespace {
 
-constexpr std::int64_t kMiB = std::int64_t{1} << 20;
-const Tape::ForwardAgain kNoSegments = [](std::size_t, TensorId) { return kNoTensor; };
+const Tape::ForwardAgain no_segments = [](std::size_t, TensorId) { return kNoTensor; };
 
 MachineFacts without_libraries() {
   return {};
@@ -25,7 +26,7 @@ TEST(Tape, KeepsWhatBackwardNeedsUntilItHasPassed) {
   EXPECT_EQ(tape.saved_bytes(), 4 * kMiB);
   tape.drop(out);
   EXPECT_EQ(tape.allocator().allocated(), 4 * kMiB);
-  tape.backward(out, kNoSegments);
+  tape.backward(out, no_segments);
   EXPECT_EQ(tape.allocator().allocated(), 4 * kMiB);  // the gradient of the weight alone
   tape.zero_gradients();
   EXPECT_EQ(tape.allocator().allocated(), 0);
@@ -54,7 +55,7 @@ TEST(Tape, AnAdditionPassesItsGradientOn) {
   for (const TensorId tensor : {a, b, sum}) {
     tape.drop(tensor);
   }
-  tape.backward(sum, kNoSegments);
+  tape.backward(sum, no_segments);
   // One gradient for all three, then that of b's operation while the shared one is still held.
   EXPECT_EQ(tape.allocator().peak_allocated(), 12 * kMiB);
   tape.zero_gradients();
@@ -72,7 +73,7 @@ TEST(Tape, EachDirectionHasItsOwnMatrixWorkspace) {
   const TensorId out = tape.tensor(1, 4);
   tape.node(out, {}, {}, std::array{weight}, {.matmul = true});
   tape.drop(out);
-  tape.backward(out, kNoSegments);
+  tape.backward(out, no_segments);
   EXPECT_GE(tape.allocator().allocated(), 64 * kMiB);
 }
 
@@ -82,7 +83,7 @@ TEST(Tape, GradientsOfSixteenBitsAreCastToTheParametersType) {
   const TensorId out = tape.tensor(1, 2);
   tape.node(out, {}, {}, std::array{weight}, {.gradient_bytes = 2});
   tape.drop(out);
-  tape.backward(out, kNoSegments);
+  tape.backward(out, no_segments);
   EXPECT_EQ(tape.allocator().allocated(), 4 * kMiB);
 }
 

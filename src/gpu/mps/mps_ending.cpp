@@ -15,7 +15,7 @@
 namespace carpool {
 namespace {
 
-constexpr std::chrono::milliseconds kLookEvery{5};
+constexpr std::chrono::milliseconds kCheckEvery{5};
 constexpr std::chrono::milliseconds kLeftoverGrace{2000};
 constexpr std::chrono::milliseconds kAfterKill{2000};
 constexpr std::chrono::milliseconds kShortestPatience{500};
@@ -26,7 +26,7 @@ bool gone_within(const ProcessIdentity& process, std::chrono::milliseconds limit
     if (monotonic_ns() >= deadline) {
       return false;
     }
-    pause_for(kLookEvery);
+    pause_for(kCheckEvery);
   }
   return true;
 }
@@ -92,7 +92,7 @@ Result<void> end_mps_daemon(const MpsControl& control,
   }
   // A server outlives a killed daemon, and holds GPU memory for nobody.
   for (const ProcessIdentity& server : server_processes) {
-    if (!gone_within(server, quitted ? grace : kLookEvery)) {
+    if (!gone_within(server, quitted ? grace : kCheckEvery)) {
       send_signal(server, SIGKILL);
     }
   }

@@ -22,11 +22,11 @@ TEST(BoostedTrees, OneStumpAgreesWithTheFormula) {
   EXPECT_TRUE(values.isApprox(Eigen::VectorXd{{low, low, high, high}}, 1e-6)) << values;
 }
 
-struct Sample {
+struct BoostingSample {
   Eigen::MatrixXd rows = Eigen::MatrixXd(30, 3);
   Eigen::VectorXd targets = Eigen::VectorXd(30);
 
-  Sample() {
+  BoostingSample() {
     for (Eigen::Index i = 0; i < rows.rows(); ++i) {
       for (Eigen::Index j = 0; j < rows.cols(); ++j) {
         rows(i, j) = std::sin(static_cast<double>(1 + 5 * i + 3 * j * i));
@@ -36,13 +36,13 @@ struct Sample {
   }
 };
 
-Eigen::VectorXd predictions(const Sample& sample, std::uint32_t seed) {
+Eigen::VectorXd predictions(const BoostingSample& sample, std::uint32_t seed) {
   const auto fitted = fit_boosted_trees(sample.rows, sample.targets, BoostingSettings{}, seed);
   return fitted ? (*fitted)->predict(sample.rows) : Eigen::VectorXd();
 }
 
 TEST(BoostedTrees, ComeCloseToTheTargets) {
-  const Sample sample;
+  const BoostingSample sample;
   const Eigen::VectorXd values = predictions(sample, 1);
   ASSERT_EQ(values.size(), 30);
   const double spread = (sample.targets.array() - sample.targets.mean()).matrix().norm();
@@ -50,7 +50,7 @@ TEST(BoostedTrees, ComeCloseToTheTargets) {
 }
 
 TEST(BoostedTrees, AreTheSameForTheSameSeedAndOthersForAnother) {
-  const Sample sample;
+  const BoostingSample sample;
   EXPECT_EQ(predictions(sample, 1), predictions(sample, 1));
   EXPECT_NE(predictions(sample, 1), predictions(sample, 2));
 }

@@ -11,11 +11,11 @@
 namespace carpool {
 namespace {
 
-struct Sample {
+struct ForestSample {
   Eigen::MatrixXd rows = Eigen::MatrixXd(40, 4);
   Eigen::VectorXd targets = Eigen::VectorXd(40);
 
-  Sample() {
+  ForestSample() {
     for (Eigen::Index i = 0; i < rows.rows(); ++i) {
       for (Eigen::Index j = 0; j < rows.cols(); ++j) {
         rows(i, j) = std::sin(static_cast<double>(1 + 7 * i * (j + 1) + 3 * j * j));
@@ -36,7 +36,7 @@ ForestSettings settings(std::size_t trees, std::size_t leaf, bool bootstrap) {
 // Expected: scikit-learn 1.2.1, RandomForestRegressor(10, max_features="sqrt", min_samples_leaf=5,
 // bootstrap=…, random_state=42).fit(rows, targets).predict(rows[:5]).
 TEST(Forest, AgreesWithScikitLearn) {
-  const Sample sample;
+  const ForestSample sample;
   const Eigen::MatrixXd first = sample.rows.topRows(5);
   const Eigen::VectorXd drawn{
       {0.565773868015, 0.425389239686, 0.026812285136, 0.093537188108, -0.092711932269}};
@@ -49,7 +49,7 @@ TEST(Forest, AgreesWithScikitLearn) {
 }
 
 TEST(Forest, IsTheSameForTheSameSeedAndAnotherForAnother) {
-  const Sample sample;
+  const ForestSample sample;
   const auto predictions = [&](std::uint32_t seed) {
     return fit_forest(sample.rows, sample.targets, settings(20, 1, true), seed)
         ->predict(sample.rows);
@@ -59,7 +59,7 @@ TEST(Forest, IsTheSameForTheSameSeedAndAnotherForAnother) {
 }
 
 TEST(Forest, StaysWithinTheRangeOfItsTargets) {
-  const Sample sample;
+  const ForestSample sample;
   const auto forest = fit_forest(sample.rows, sample.targets, settings(30, 1, true), 3);
   const Eigen::VectorXd far = forest->predict(100.0 * sample.rows);
   EXPECT_LE(far.maxCoeff(), sample.targets.maxCoeff());
@@ -67,7 +67,7 @@ TEST(Forest, StaysWithinTheRangeOfItsTargets) {
 }
 
 TEST(Forest, LearnsEveryRowByHeartWithoutBootstrapAndLimits) {
-  const Sample sample;
+  const ForestSample sample;
   const auto forest = fit_forest(sample.rows, sample.targets, settings(5, 1, false), 3);
   EXPECT_TRUE(forest->predict(sample.rows).isApprox(sample.targets, 1e-12));
 }
@@ -101,7 +101,7 @@ TEST(ForestSearch, DrawsNoSettingsTwiceAndAllOfASmallSpace) {
 // Expected: cross_val_score(RandomForestRegressor(random_state=42, …), rows, targets, cv=5).mean()
 // of scikit-learn 1.2.1.
 TEST(ForestSearch, ScoresAsScikitLearnDoesAndTakesTheBest) {
-  const Sample sample;
+  const ForestSample sample;
   const std::vector<ForestSettings> candidates = {
       {10, FeatureShare::Log2, 1, 2, 5, true},
       {20, FeatureShare::Sqrt, std::nullopt, 2, 7, true},
@@ -144,7 +144,7 @@ std::vector<ForestSettings> candidates_that_share_trees() {
 
 // The shortcuts of the search against forests grown one by one.
 TEST(ForestSearch, GivesEachCandidateTheScoreItHasAlone) {
-  const Sample sample;
+  const ForestSample sample;
   const std::vector<ForestSettings> candidates = candidates_that_share_trees();
   const std::vector<FoldData> folds = fold_data(sample.rows, sample.targets, 4);
   const ForestSearch search = search_forest(sample.rows, sample.targets, candidates, 4, 5);

@@ -37,11 +37,11 @@ TEST(GaussianProcess, PredictsAWeightedSumOfSimilarities) {
               1e-12);
 }
 
-struct Sample {
+struct ProcessSample {
   Eigen::MatrixXd rows = Eigen::MatrixXd(25, 2);
   Eigen::VectorXd targets = Eigen::VectorXd(25);
 
-  Sample() {
+  ProcessSample() {
     for (Eigen::Index i = 0; i < 25; ++i) {
       const Eigen::Index column = i % 5;
       const Eigen::Index line = i / 5;
@@ -53,7 +53,7 @@ struct Sample {
 };
 
 TEST(GaussianProcess, ChoosesAKernelThatNoOtherBeats) {
-  const Sample sample;
+  const ProcessSample sample;
   const GaussianKernel best = most_likely_kernel(sample.rows, sample.targets);
   const double density = density_of(sample.rows, sample.targets, best);
   const double unit = std::sqrt(2.0);
@@ -69,7 +69,7 @@ TEST(GaussianProcess, ChoosesAKernelThatNoOtherBeats) {
 }
 
 TEST(GaussianProcess, FollowsASmoothFunctionBetweenItsRows) {
-  const Sample sample;
+  const ProcessSample sample;
   const auto fitted = fit_gaussian_process(sample.rows, sample.targets);
   ASSERT_TRUE(fitted.has_value());
   EXPECT_NEAR(

@@ -13,11 +13,11 @@ double loss(const MlpNetwork& network,
   return error.square().mean();
 }
 
-struct Sample {
+struct NetSample {
   Eigen::MatrixXd rows = Eigen::MatrixXd(20, 2);
   Eigen::VectorXd targets = Eigen::VectorXd(20);
 
-  Sample() {
+  NetSample() {
     NumpyRandom random(3);
     for (Eigen::Index i = 0; i < rows.rows(); ++i) {
       rows(i, 0) = random.normal();
@@ -73,7 +73,7 @@ TEST(Mlp, ComputesLayersByHand) {
 }
 
 TEST(Mlp, LearnsALineWithoutDropout) {
-  const Sample sample;
+  const NetSample sample;
   MlpSettings settings;
   settings.hidden = {8};
   settings.learning_rate = 0.02;
@@ -84,7 +84,7 @@ TEST(Mlp, LearnsALineWithoutDropout) {
 }
 
 TEST(Mlp, IsTheSameForTheSameSeedAndAnotherForAnother) {
-  const Sample sample;
+  const NetSample sample;
   MlpSettings settings;
   settings.hidden = {8, 4};
   settings.epochs = 5;
@@ -97,7 +97,7 @@ TEST(Mlp, IsTheSameForTheSameSeedAndAnotherForAnother) {
 
 // Held-out targets contradict the others, so they are met worse and worse from some epoch on.
 TEST(Mlp, StopsWhenTheHeldOutRowsAreMetWorse) {
-  Sample sample;
+  NetSample sample;
   sample.targets.tail(4) *= -10.0;
   MlpSettings settings;
   settings.hidden = {8};
@@ -114,7 +114,7 @@ TEST(Mlp, StopsWhenTheHeldOutRowsAreMetWorse) {
 
 // A dropout of everything leaves nothing to learn from.
 TEST(Mlp, DropsTheOutputItselfInTraining) {
-  const Sample sample;
+  const NetSample sample;
   MlpSettings settings;
   settings.hidden = {8};
   settings.output_dropout = 1.0;

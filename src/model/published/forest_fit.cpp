@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint32_t kPublishedSeed = 42;
 constexpr std::size_t kDraws = 100;
-constexpr std::size_t kFolds = 5;
+constexpr std::size_t kForestFolds = 5;
 
 }  // namespace
 
@@ -18,7 +18,7 @@ Fit published_forest_fit(std::uint64_t seed) {
   const auto state = static_cast<std::uint32_t>(kPublishedSeed + seed);
   return [state](const Eigen::MatrixXd& rows, const Eigen::VectorXd& targets) {
     const auto candidates = draw_settings(published_forest_space(), kDraws, state);
-    const ForestSearch search = search_forest(rows, targets, candidates, kFolds, state);
+    const ForestSearch search = search_forest(rows, targets, candidates, kForestFolds, state);
     return fit_forest(rows, targets, candidates[search.best], state);
   };
 }

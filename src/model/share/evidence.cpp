@@ -11,7 +11,7 @@ namespace carpool {
 namespace {
 
 // The hyperprior counts as much as so many observations.
-constexpr double kPseudoObservations = 10.0;
+constexpr double kPriorObservations = 10.0;
 
 // slope' covariance slope: the posterior variance of one predicted observation.
 double predicted_variance(std::span<const Slope> slopes, const Eigen::MatrixXd& covariance) {
@@ -31,13 +31,13 @@ double moved_noise(const Linearised& here,
                    std::size_t last,
                    double noise,
                    double starting_noise) {
-  double squares = kPseudoObservations * starting_noise * starting_noise;
+  double squares = kPriorObservations * starting_noise * starting_noise;
   double freedom = static_cast<double>(last - first);
   for (std::size_t k = first; k < last; ++k) {
     squares += here.weight[k] * here.residual[k] * here.residual[k] * noise * noise;
     freedom -= here.weight[k] * predicted_variance(here.slopes(k), covariance);
   }
-  return std::sqrt(squares / (std::max(freedom, 0.0) + kPseudoObservations));
+  return std::sqrt(squares / (std::max(freedom, 0.0) + kPriorObservations));
 }
 
 }  // namespace
@@ -105,8 +105,8 @@ void EvidenceUpdate::move(const Linearised& here,
     const auto block = static_cast<std::size_t>(effects[k].block);
     const double used = variances[k] * whitened[block].dot(likeness_[k] * whitened[block]);
     const double determined = variances[k] * likeness_[k].cwiseProduct(settled[block]).sum();
-    variances[k] *= (used + kPseudoObservations * start_[k] / variances[k]) /
-                    (determined + kPseudoObservations);
+    variances[k] *=
+        (used + kPriorObservations * start_[k] / variances[k]) / (determined + kPriorObservations);
   }
   const std::size_t runs = problem.co_runs.size();
   problem.noise = moved_noise(here, covariance, 0, runs, problem.noise, starting_noise_);

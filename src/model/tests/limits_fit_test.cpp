@@ -16,7 +16,7 @@
 namespace carpool {
 namespace {
 
-constexpr std::array<ShareParameters, 3> kShare{
+constexpr std::array<ShareParameters, 3> kFittedShare{
     {{3.0, -0.4, 0.2}, {2.0, 0.5, -0.1}, {4.0, 0.1, 0.6}}};
 
 GroupRow row(Group members, std::vector<double> throughput, std::string campaign = "") {
@@ -38,12 +38,12 @@ LimitTerms many_terms() {
       row({{0, 50}, {1, 50}, {2, 50}}, {4.0, 2.0, 11.0}, "other"),
   };
   const std::vector<LimitedRun> alone = {{0, 100, 15.0}, {2, 20, 12.0}};
-  return {kShare, groups, alone, ""};
+  return {kFittedShare, groups, alone, ""};
 }
 
 TEST(LimitTerms, HaveTheSlopesOfTheirResiduals) {
   const LimitTerms terms = many_terms();
-  Eigen::VectorXd x = terms.start(kShare);
+  Eigen::VectorXd x = terms.start(kFittedShare);
   NumpyRandom random(3);
   for (double& value : x) {
     value += 0.3 * random.normal();
@@ -76,12 +76,12 @@ TEST(LimitTerms, AgreeWithTheFactorsThatForecastsUse) {
   const Group unlimited{{0, 100}, {1, 100}, {2, 100}};
   const std::vector<GroupRow> groups = {row(limited, {1.0, 1.0, 1.0}),
                                         row(unlimited, {1.0, 1.0, 1.0})};
-  const LimitTerms terms(kShare, groups, {}, "");
-  const Eigen::VectorXd x = terms.start(kShare);
+  const LimitTerms terms(kFittedShare, groups, {}, "");
+  const Eigen::VectorXd x = terms.start(kFittedShare);
   std::vector<LimitTraits> traits;
-  traits.reserve(kShare.size());
-  for (std::size_t i = 0; i < kShare.size(); ++i) {
-    traits.push_back(limit_traits(kShare[i], terms.layout().parameters(i, x)));
+  traits.reserve(kFittedShare.size());
+  for (std::size_t i = 0; i < kFittedShare.size(); ++i) {
+    traits.push_back(limit_traits(kFittedShare[i], terms.layout().parameters(i, x)));
   }
   std::vector<double> factors(3);
   log_limit_factors(traits, limited, factors);
@@ -126,11 +126,11 @@ TEST(RobustFit, IsHardlyMovedByAnOutlier) {
 }
 
 TEST(ReferenceCampaign, IsTheOneWithoutAName) {
-  EXPECT_EQ(reference_campaign(kShare,
+  EXPECT_EQ(reference_campaign(kFittedShare,
                                std::vector{row({{0, 100}, {1, 100}}, {1.0, 1.0}, "a"),
                                            row({{0, 50}, {1, 50}}, {1.0, 1.0})}),
             "");
-  EXPECT_EQ(reference_campaign(kShare, {}), "");
+  EXPECT_EQ(reference_campaign(kFittedShare, {}), "");
 }
 
 TEST(ReferenceCampaign, IsElseTheOneThatTheShareModelReproduces) {
@@ -142,12 +142,12 @@ TEST(ReferenceCampaign, IsElseTheOneThatTheShareModelReproduces) {
                                       row(pair, {2.0 * first, second}, "a"),
                                       row(pair, {1.1 * first, 0.9 * second}, "b"),
                                       row({{0, 50}, {1, 50}}, {1.0, 1.0}, "a")};
-  EXPECT_EQ(reference_campaign(kShare, rows), "b");
+  EXPECT_EQ(reference_campaign(kFittedShare, rows), "b");
 }
 
 TEST(ReferenceCampaign, IsTheLargestWhereNothingWasMeasuredWithoutLimits) {
   const Group halves{{0, 50}, {1, 50}};
-  EXPECT_EQ(reference_campaign(kShare,
+  EXPECT_EQ(reference_campaign(kFittedShare,
                                std::vector{row(halves, {1.0, 1.0}, "a"),
                                            row(halves, {1.0, 1.0}, "b"),
                                            row(halves, {1.0, 1.0}, "b")}),
@@ -157,20 +157,20 @@ TEST(ReferenceCampaign, IsTheLargestWhereNothingWasMeasuredWithoutLimits) {
 // Rows that a model makes, without noise.
 std::vector<GroupRow> rows_of(std::span<const LimitParameters> limits, double another_version) {
   std::vector<LimitTraits> traits;
-  traits.reserve(kShare.size());
-  for (std::size_t i = 0; i < kShare.size(); ++i) {
-    traits.push_back(limit_traits(kShare[i], limits[i]));
+  traits.reserve(kFittedShare.size());
+  for (std::size_t i = 0; i < kFittedShare.size(); ++i) {
+    traits.push_back(limit_traits(kFittedShare[i], limits[i]));
   }
   std::vector<GroupRow> rows;
-  for (std::size_t left = 0; left < kShare.size(); ++left) {
-    for (std::size_t right = 0; right < kShare.size(); ++right) {
+  for (std::size_t left = 0; left < kFittedShare.size(); ++left) {
+    for (std::size_t right = 0; right < kFittedShare.size(); ++right) {
       for (double limit = 10; limit <= 90; limit += 10) {
         const Group group{{left, limit}, {right, 100 - limit}};
         std::vector<double> speed(2);
         log_limit_factors(traits, group, speed);
         for (std::size_t i = 0; i < 2; ++i) {
-          const ShareParameters& own = kShare[group[i].profile];
-          const ShareParameters& other = kShare[group[1 - i].profile];
+          const ShareParameters& own = kFittedShare[group[i].profile];
+          const ShareParameters& other = kFittedShare[group[1 - i].profile];
           const double crowd = std::exp(other.log_weight - own.log_weight - own.headroom);
           speed[i] = std::exp(own.log_capacity + speed[i]) / (1.0 + crowd);
         }
@@ -186,13 +186,13 @@ TEST(ThreadLimitModel, RecoversTheParametersThatMadeTheRows) {
   const std::vector<LimitParameters> truth = {
       {0.7, -2.0, 0.3, 0.25}, {1.5, -2.4, 0.5, 0.1}, {-0.5, -2.2, -0.3, 0.3}};
   // In campaign b every job runs three times as fast, which must not disturb the reference.
-  const auto model = ThreadLimitModel::fit(kShare, rows_of(truth, 3.0), {});
+  const auto model = ThreadLimitModel::fit(kFittedShare, rows_of(truth, 3.0), {});
   std::vector<LimitTraits> made;
   std::vector<LimitTraits> found;
   for (std::size_t i = 0; i < truth.size(); ++i) {
     EXPECT_NEAR(model.parameters(i).log_parallelism, truth[i].log_parallelism, 0.1);
-    made.push_back(limit_traits(kShare[i], truth[i]));
-    found.push_back(limit_traits(kShare[i], model.parameters(i)));
+    made.push_back(limit_traits(kFittedShare[i], truth[i]));
+    found.push_back(limit_traits(kFittedShare[i], model.parameters(i)));
   }
   for (double limit = 5; limit <= 95; limit += 5) {
     const Group group{{0, limit}, {1, 100 - limit}};
@@ -206,11 +206,11 @@ TEST(ThreadLimitModel, RecoversTheParametersThatMadeTheRows) {
 }
 
 TEST(ThreadLimitModel, WithoutRowsIsTheShippedPopulation) {
-  const auto model = ThreadLimitModel::fit(kShare, {}, {});
-  const LimitParameters expected = shipped_population().expect(kShare[1]);
+  const auto model = ThreadLimitModel::fit(kFittedShare, {}, {});
+  const LimitParameters expected = shipped_population().expect(kFittedShare[1]);
   EXPECT_NEAR(model.parameters(1).log_parallelism, expected.log_parallelism, 1e-9);
   EXPECT_NEAR(model.parameters(1).log_sensitivity, expected.log_sensitivity, 1e-9);
-  EXPECT_NEAR(model.expect(kShare[1]).log_pressure, expected.log_pressure, 1e-9);
+  EXPECT_NEAR(model.expect(kFittedShare[1]).log_pressure, expected.log_pressure, 1e-9);
   EXPECT_NEAR(model.population().sharing_gain, 0.14, 1e-9);
 }
 
@@ -222,25 +222,25 @@ TEST(ThreadLimitModel, LearnsCurvesAloneAndKeepsTheShippedContention) {
     const double p = limit / 100;
     alone.push_back({0, limit, std::exp(2.8) * p * (1 + k) / (p + k)});
   }
-  const auto model = ThreadLimitModel::fit(kShare, {}, alone);
+  const auto model = ThreadLimitModel::fit(kFittedShare, {}, alone);
   EXPECT_NEAR(model.parameters(0).log_parallelism, 1.0, 0.1);
-  const LimitParameters shipped = shipped_population().expect(kShare[0]);
+  const LimitParameters shipped = shipped_population().expect(kFittedShare[0]);
   EXPECT_NEAR(model.parameters(0).log_sensitivity + model.parameters(1).log_pressure,
-              shipped.log_sensitivity + shipped_population().expect(kShare[1]).log_pressure,
+              shipped.log_sensitivity + shipped_population().expect(kFittedShare[1]).log_pressure,
               1e-3);
 }
 
 TEST(ThreadLimitModel, BelievesARecordedSpeedUnlessItIsFarOff) {
   // Capacity exp(3), recorded alone exp(2.7): as jobs do. Capacity exp(2), recorded exp(4): stale.
   const std::vector<LimitedRun> alone = {{0, 100, std::exp(2.7)}, {1, 100, std::exp(4.0)}};
-  const auto model = ThreadLimitModel::fit(kShare, {}, alone);
-  EXPECT_NEAR(log_alone(kShare[0], model.parameters(0)), 2.7, 0.03);
-  EXPECT_NEAR(log_alone(kShare[1], model.parameters(1)), 2.0 - 0.14, 0.1);
+  const auto model = ThreadLimitModel::fit(kFittedShare, {}, alone);
+  EXPECT_NEAR(log_alone(kFittedShare[0], model.parameters(0)), 2.7, 0.03);
+  EXPECT_NEAR(log_alone(kFittedShare[1], model.parameters(1)), 2.0 - 0.14, 0.1);
 }
 
 TEST(ThreadLimitModel, PassesOverSpeedsOfZero) {
   const std::vector<GroupRow> rows = {row({{0, 50}, {1, 50}}, {0.0, 2.0})};
-  const auto model = ThreadLimitModel::fit(kShare, rows, {});
+  const auto model = ThreadLimitModel::fit(kFittedShare, rows, {});
   EXPECT_TRUE(std::isfinite(model.parameters(0).log_parallelism));
   EXPECT_TRUE(std::isfinite(model.parameters(1).sharing_gain));
 }

@@ -8,7 +8,8 @@
 namespace carpool {
 namespace {
 
-const std::filesystem::path kFolder = std::filesystem::path(CARPOOL_SOURCE_DIR) / "data/kace-v100";
+const std::filesystem::path model_folder =
+    std::filesystem::path(CARPOOL_SOURCE_DIR) / "data/kace-v100";
 
 struct Trained {
   Dataset dataset{};
@@ -16,7 +17,7 @@ struct Trained {
 };
 
 Trained trained(std::string_view kind) {
-  Trained made{.dataset = load_dataset(kFolder).value()};
+  Trained made{.dataset = load_dataset(model_folder).value()};
   TrainingSet training;
   training.dataset = &made.dataset;
   training.rows = load_group_table(made.dataset, "pairs").value().rows;

@@ -7,20 +7,21 @@
 namespace carpool {
 namespace {
 
-const std::filesystem::path kFolder =
+const std::filesystem::path pair_folder =
     std::filesystem::path(CARPOOL_SOURCE_DIR) / "data/carma-traces";
 constexpr const char* kVgg = "vgg16_imagenet_bs64_1gpu";
 constexpr const char* kResnet = "resnet50_imagenet_bs64_1gpu";
 constexpr const char* kLight = "mobilenet_cifar100_bs64_20e_1gpu";
 
 std::unique_ptr<PairTable> table(double contention = 1.0) {
-  auto loaded = PairTable::load(kFolder, contention);
+  auto loaded = PairTable::load(pair_folder, contention);
   EXPECT_TRUE(loaded.has_value()) << (loaded ? "" : loaded.error().message);
   return std::move(*loaded);
 }
 
 std::vector<double> together(const CoRunModel& model, const std::vector<std::string>& names) {
   std::vector<CoRunMember> group;
+  group.reserve(names.size());
   for (const std::string& name : names) {
     group.push_back({.workload = name});
   }
@@ -99,7 +100,7 @@ TEST(PairTable, AnswersTheSameWhenBound) {
 }
 
 TEST(PairTable, SaysWhichFileIsMissing) {
-  const auto nothing = PairTable::load(kFolder / "nowhere", 1.0);
+  const auto nothing = PairTable::load(pair_folder / "nowhere", 1.0);
   ASSERT_FALSE(nothing.has_value());
   EXPECT_NE(nothing.error().message.find("aegis_workloads.csv"), std::string::npos);
 }

@@ -10,8 +10,8 @@ namespace carpool {
 namespace {
 
 const ActivityCoRun& speeds() {
-  static const ActivityCoRun kSpeeds{{{"light", 0.1}, {"middle", 0.5}, {"heavy", 1.0}}};
-  return kSpeeds;
+  static const ActivityCoRun speeds{{{"light", 0.1}, {"middle", 0.5}, {"heavy", 1.0}}};
+  return speeds;
 }
 
 PlacementDecision decide(const std::string& policy,
@@ -174,7 +174,7 @@ TEST(Carpool, KeepsAJobWithALatencyTargetFromNeighboursThatItWouldNotice) {
 // Every limit below 100 makes the limited slower and its neighbour faster by as much.
 class LimitedSpeeds final : public CoRunModel {
  public:
-  std::vector<double> progress(std::span<const CoRunMember> group) const override {
+  [[nodiscard]] std::vector<double> progress(std::span<const CoRunMember> group) const override {
     std::vector<double> shares(group.size(), 0.5);
     if (group.size() == 2) {
       const double limit = group[1].thread_limit / kAllThreads;
@@ -182,9 +182,11 @@ class LimitedSpeeds final : public CoRunModel {
     }
     return shares;
   }
-  std::optional<double> sm_active(const std::string&) const override { return std::nullopt; }
-  bool knows(const std::string&) const override { return true; }
-  bool knows_limits() const override { return true; }
+  [[nodiscard]] std::optional<double> sm_active(const std::string&) const override {
+    return std::nullopt;
+  }
+  [[nodiscard]] bool knows(const std::string&) const override { return true; }
+  [[nodiscard]] bool knows_limits() const override { return true; }
 };
 
 TEST(Carpool, ChoosesTheShareOfThreadsThatServesAllBest) {

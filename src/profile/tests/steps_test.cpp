@@ -12,7 +12,7 @@
 namespace carpool {
 namespace {
 
-constexpr std::int64_t kSecond = 1'000'000'000;
+constexpr std::int64_t kOneSecond = 1'000'000'000;
 using Stream = OutputSteps::Stream;
 
 OutputSteps expression(const std::string& text) {
@@ -23,10 +23,10 @@ OutputSteps expression(const std::string& text) {
 
 TEST(OutputSteps, CountsTheLinesThatAreFound) {
   OutputSteps steps = expression("^loss");
-  steps.add(Stream::Output, "epoch 1\nloss 0.5\nlo", 1 * kSecond);
-  steps.add(Stream::Error, "loss of nothing\r", 1 * kSecond);
-  steps.add(Stream::Output, "ss 0.4\nloss 0.3\n", 3 * kSecond);
-  const auto found = steps.within({0, 10 * kSecond});
+  steps.add(Stream::Output, "epoch 1\nloss 0.5\nlo", 1 * kOneSecond);
+  steps.add(Stream::Error, "loss of nothing\r", 1 * kOneSecond);
+  steps.add(Stream::Output, "ss 0.4\nloss 0.3\n", 3 * kOneSecond);
+  const auto found = steps.within({0, 10 * kOneSecond});
   ASSERT_TRUE(found.has_value());
   EXPECT_EQ(found->source, kFromOutput);
   EXPECT_DOUBLE_EQ(found->steps_per_second, 1.0);  // two more lines in two seconds
@@ -34,9 +34,9 @@ TEST(OutputSteps, CountsTheLinesThatAreFound) {
 
 TEST(OutputSteps, AGroupIsTheNumberOfTheStep) {
   OutputSteps steps = expression("step (\\d+)");
-  steps.add(Stream::Output, "step 100\n", 1 * kSecond);
-  steps.add(Stream::Output, "step 110\nstep 120\n", 3 * kSecond);
-  const auto found = steps.within({0, 10 * kSecond});
+  steps.add(Stream::Output, "step 100\n", 1 * kOneSecond);
+  steps.add(Stream::Output, "step 110\nstep 120\n", 3 * kOneSecond);
+  const auto found = steps.within({0, 10 * kOneSecond});
   ASSERT_TRUE(found.has_value());
   EXPECT_DOUBLE_EQ(found->steps_per_second, 10.0);
   EXPECT_DOUBLE_EQ(found->p50_seconds, 0.1);
@@ -44,17 +44,17 @@ TEST(OutputSteps, AGroupIsTheNumberOfTheStep) {
 
 TEST(OutputSteps, ANewEpochBeginsToCountAgain) {
   OutputSteps steps = expression("step (\\d+)");
-  steps.add(Stream::Output, "step 900\n", 1 * kSecond);
-  steps.add(Stream::Output, "step 1\n", 2 * kSecond);
-  steps.add(Stream::Output, "step 5\n", 4 * kSecond);
-  EXPECT_DOUBLE_EQ(steps.within({0, 10 * kSecond})->steps_per_second, 2.0);
+  steps.add(Stream::Output, "step 900\n", 1 * kOneSecond);
+  steps.add(Stream::Output, "step 1\n", 2 * kOneSecond);
+  steps.add(Stream::Output, "step 5\n", 4 * kOneSecond);
+  EXPECT_DOUBLE_EQ(steps.within({0, 10 * kOneSecond})->steps_per_second, 2.0);
 }
 
 TEST(OutputSteps, LongLinesAndOddBytesDoNoHarm) {
   OutputSteps steps = expression("(a+)+b|step (\\d+)");
-  steps.add(Stream::Output, std::string(100'000, 'x'), kSecond);
-  steps.add(Stream::Output, std::string("\nstep \xff\0 7\n", 11), kSecond);
-  EXPECT_FALSE(steps.within({0, 10 * kSecond}).has_value());
+  steps.add(Stream::Output, std::string(100'000, 'x'), kOneSecond);
+  steps.add(Stream::Output, std::string("\nstep \xff\0 7\n", 11), kOneSecond);
+  EXPECT_FALSE(steps.within({0, 10 * kOneSecond}).has_value());
   EXPECT_FALSE(OutputSteps::make("step (").has_value());
 }
 
@@ -85,13 +85,13 @@ TEST(StepEstimates, AVagueGuessIsToldButNotUsed) {
 TEST(StepEstimates, RangesOfOtherNamesAreNoSteps) {
   ActivityTrace trace;
   for (std::int64_t i = 0; i < 5; ++i) {
-    trace.ranges.push_back({"step", i * kSecond, i * kSecond + 1, 1});
-    trace.ranges.push_back({"forward", i * kSecond + 10, i * kSecond + 20, 1});
+    trace.ranges.push_back({"step", i * kOneSecond, i * kOneSecond + 1, 1});
+    trace.ranges.push_back({"forward", i * kOneSecond + 10, i * kOneSecond + 20, 1});
   }
-  const auto found = steps_by_ranges({&trace, 1}, "step", {0, 10 * kSecond});
+  const auto found = steps_by_ranges({&trace, 1}, "step", {0, 10 * kOneSecond});
   ASSERT_TRUE(found.has_value());
   EXPECT_DOUBLE_EQ(found->steps_per_second, 1.0);
-  EXPECT_FALSE(steps_by_ranges({&trace, 1}, "nothing", {0, 10 * kSecond}).has_value());
+  EXPECT_FALSE(steps_by_ranges({&trace, 1}, "nothing", {0, 10 * kOneSecond}).has_value());
 }
 
 TEST(LaunchSteps, GridsThatChangeWithEveryStepAreComparedByName) {
@@ -103,7 +103,7 @@ TEST(LaunchSteps, GridsThatChangeWithEveryStepAreComparedByName) {
       add_launch(trace, id, (step * 40 + kernel) * kMillisecond, kMillisecond / 2);
     }
   }
-  const auto found = find_launch_steps({&trace, 1}, {0, kSecond});
+  const auto found = find_launch_steps({&trace, 1}, {0, kOneSecond});
   ASSERT_FALSE(found.empty());
   EXPECT_EQ(found.front().events, 30.0);
   EXPECT_NEAR(found.front().seconds, 0.040, 1e-9);
@@ -124,7 +124,7 @@ TEST(LaunchSteps, TheBusierOfTwoProcessesAndCopiesCount) {
     copy.bytes = 4096;
     traces[1].memory_operations.push_back(copy);
   }
-  const auto found = find_launch_steps(traces, {0, kSecond});
+  const auto found = find_launch_steps(traces, {0, kOneSecond});
   ASSERT_FALSE(found.empty());
   EXPECT_EQ(found.front().events, 10.0);
 }
@@ -135,7 +135,7 @@ class StartupTest : public testing::Test {
   bool goes_on(double seconds, std::uint64_t launches_each, double utilisation = 0.0) {
     bool ready = false;
     for (int i = 0; i < static_cast<int>(seconds * 10); ++i) {
-      now_ += kSecond / 10;
+      now_ += kOneSecond / 10;
       signs_.launches += launches_each;
       signs_.gpu_utilisation = utilisation;
       ready = watch_.look(now_, signs_);
@@ -144,7 +144,7 @@ class StartupTest : public testing::Test {
   }
   StartupWatch watch_;
   ProgramSigns signs_;
-  std::int64_t now_ = kSecond;
+  std::int64_t now_ = kOneSecond;
 };
 
 TEST_F(StartupTest, AProgramThatLaunchesWithoutBreaksHasStarted) {

@@ -34,6 +34,7 @@ TEST_F(SchedulerLoopTest, AnswersComeAfterTheJournalAndManyShareACommit) {
   constexpr int kCallers = 8;
   constexpr int kJobs = 25;
   std::vector<std::thread> callers;
+  callers.reserve(kCallers);
   for (int caller = 0; caller < kCallers; ++caller) {
     callers.emplace_back([&] {
       for (int i = 0; i < kJobs; ++i) {

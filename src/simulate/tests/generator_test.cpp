@@ -7,11 +7,12 @@
 namespace carpool {
 namespace {
 
-const std::filesystem::path kFolder =
+const std::filesystem::path generator_folder =
     std::filesystem::path(CARPOOL_SOURCE_DIR) / "data/carma-traces";
 
 TEST(Generator, MakesDaysAndNightsAndAHeavyTail) {
-  const auto trace = generate_philly(kFolder, {.jobs = 20000, .days = 5.0, .seed = 1}).value();
+  const auto trace =
+      generate_philly(generator_folder, {.jobs = 20000, .days = 5.0, .seed = 1}).value();
   ASSERT_EQ(trace.jobs.size(), 20000);
   std::size_t afternoon = 0;
   std::size_t night = 0;
@@ -28,17 +29,17 @@ TEST(Generator, MakesDaysAndNightsAndAHeavyTail) {
 }
 
 TEST(Generator, MakesTheSameTraceForTheSameSeed) {
-  const auto one = generate_philly(kFolder, {.jobs = 50, .seed = 4}).value();
-  const auto two = generate_philly(kFolder, {.jobs = 50, .seed = 4}).value();
-  const auto other = generate_philly(kFolder, {.jobs = 50, .seed = 5}).value();
+  const auto one = generate_philly(generator_folder, {.jobs = 50, .seed = 4}).value();
+  const auto two = generate_philly(generator_folder, {.jobs = 50, .seed = 4}).value();
+  const auto other = generate_philly(generator_folder, {.jobs = 50, .seed = 5}).value();
   EXPECT_EQ(trace_csv(one), trace_csv(two));
   EXPECT_NE(trace_csv(one), trace_csv(other));
 }
 
 TEST(Generator, RefusesWhatItCannotMake) {
-  EXPECT_FALSE(generate_philly(kFolder, {.jobs = 0}).has_value());
-  EXPECT_FALSE(generate_philly(kFolder, {.jobs = 5, .days = 0.0}).has_value());
-  EXPECT_FALSE(generate_philly(kFolder / "nowhere", {.jobs = 5}).has_value());
+  EXPECT_FALSE(generate_philly(generator_folder, {.jobs = 0}).has_value());
+  EXPECT_FALSE(generate_philly(generator_folder, {.jobs = 5, .days = 0.0}).has_value());
+  EXPECT_FALSE(generate_philly(generator_folder / "nowhere", {.jobs = 5}).has_value());
 }
 
 }  // namespace

@@ -12,8 +12,10 @@ namespace {
 
 TEST(StartUps, AreSpreadAsPublished) {
   const Physics physics;
+  constexpr std::uint64_t kJobs = 20'000;
   std::vector<double> delays;
-  for (std::uint64_t job = 0; job < 20000; ++job) {
+  delays.reserve(kJobs);
+  for (std::uint64_t job = 0; job < kJobs; ++job) {
     delays.push_back(start_delay_s(physics, 1, job, 1));
   }
   EXPECT_NEAR(quantile(delays, 0.5), 8.2, 0.2);
@@ -64,7 +66,7 @@ TEST(Clusters, AreReadAndRefused) {
   const auto known = parse_cluster("4xA100-40").value();
   EXPECT_EQ(known.gpus, 4);
   EXPECT_EQ(known.memory_bytes, 40960 * kMebibyte);
-  EXPECT_EQ(parse_cluster("8x24GiB").value().memory_bytes, 24 * 1024 * kMebibyte);
+  EXPECT_EQ(parse_cluster("8x24GiB").value().memory_bytes, 24'576 * kMebibyte);
   for (const char* wrong : {"", "A100-40", "0xA100-40", "4x", "4xB999", "-1xA100-40", "4x0GiB"}) {
     EXPECT_FALSE(parse_cluster(wrong).has_value()) << wrong;
   }

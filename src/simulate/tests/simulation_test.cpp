@@ -12,7 +12,7 @@
 namespace carpool {
 namespace {
 
-const std::filesystem::path kFolder =
+const std::filesystem::path simulation_folder =
     std::filesystem::path(CARPOOL_SOURCE_DIR) / "data/carma-traces";
 
 SimulationResult run(const Trace& trace,
@@ -74,9 +74,9 @@ TEST(Simulation, EndsTheJobForWhichThereIsNoMemoryAndRunsItAgain) {
 }
 
 TEST(Simulation, GivesTheSameForTheSameSeedAndAnotherForAnother) {
-  const auto trace = generate_philly(kFolder, {.jobs = 150, .days = 0.5, .seed = 3});
+  const auto trace = generate_philly(simulation_folder, {.jobs = 150, .days = 0.5, .seed = 3});
   ASSERT_TRUE(trace.has_value());
-  const auto speeds = PairTable::load(kFolder, kTraceContention).value();
+  const auto speeds = PairTable::load(simulation_folder, kTraceContention).value();
   for (const std::string policy : {"carpool", "aegis", "kace"}) {
     SimulationSettings settings{.policy = policy, .policy_settings = default_settings(policy)};
     settings.runtime_error = 0.3;
@@ -92,9 +92,9 @@ TEST(Simulation, GivesTheSameForTheSameSeedAndAnotherForAnother) {
 }
 
 TEST(Simulation, EndsEveryJobOnceAndBringsNoneBeforeItWasSubmitted) {
-  const auto trace = generate_philly(kFolder, {.jobs = 300, .days = 0.5, .seed = 5});
+  const auto trace = generate_philly(simulation_folder, {.jobs = 300, .days = 0.5, .seed = 5});
   ASSERT_TRUE(trace.has_value());
-  const auto speeds = PairTable::load(kFolder, kTraceContention).value();
+  const auto speeds = PairTable::load(simulation_folder, kTraceContention).value();
   for (const PolicyInfo& policy : placement_policies()) {
     SimulationSettings settings{.policy = std::string(policy.name),
                                 .policy_settings = default_settings(policy.name)};
@@ -136,7 +136,7 @@ TEST(Simulation, SaysWhichJobNeverFits) {
 
 // The heart of the matter: what AEGIS measured on real GPUs comes out here.
 TEST(Validation, AgreesWithPublishedRuns) {
-  const auto rows = validate_aegis(kFolder, 1, 5, [](const std::string&) {});
+  const auto rows = validate_aegis(simulation_folder, 1, 5, [](const std::string&) {});
   ASSERT_TRUE(rows.has_value()) << rows.error().message;
   ASSERT_EQ(rows->size(), 8);
   for (const ValidationRow& row : *rows) {

@@ -24,8 +24,8 @@ inline TraceJob test_job(double submit_s,
 }
 
 inline const ActivityCoRun& test_speeds() {
-  static const ActivityCoRun kSpeeds{{{"light", 0.1}, {"middle", 0.5}, {"heavy", 1.0}}};
-  return kSpeeds;
+  static const ActivityCoRun speeds{{{"light", 0.1}, {"middle", 0.5}, {"heavy", 1.0}}};
+  return speeds;
 }
 
 // No start-up, no driver: times come out even.

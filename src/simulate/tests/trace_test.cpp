@@ -7,7 +7,7 @@
 namespace carpool {
 namespace {
 
-const std::filesystem::path kFolder =
+const std::filesystem::path trace_folder =
     std::filesystem::path(CARPOOL_SOURCE_DIR) / "data/carma-traces";
 
 Result<Trace> read(const std::string& text) {
@@ -27,7 +27,7 @@ TEST(Traces, OfCarmaAndAegisAreRead) {
                                    std::pair("trace_t1.csv", 60),
                                    std::pair("trace_t2.csv", 60),
                                    std::pair("aegis_philly60.csv", 60)}) {
-    const auto trace = read_trace(kFolder / file);
+    const auto trace = read_trace(trace_folder / file);
     ASSERT_TRUE(trace.has_value()) << trace.error().message;
     EXPECT_EQ(trace->jobs.size(), jobs);
     for (const TraceJob& job : trace->jobs) {
@@ -38,7 +38,7 @@ TEST(Traces, OfCarmaAndAegisAreRead) {
 }
 
 TEST(Traces, OfAegisKnowALaterPeak) {
-  const auto trace = read_trace(kFolder / "aegis_philly60.csv").value();
+  const auto trace = read_trace(trace_folder / "aegis_philly60.csv").value();
   const auto& large = trace.jobs[28];
   EXPECT_EQ(large.workload, "gpt2_xl_wiki_bs2_1gpu");
   EXPECT_EQ(large.peak_bytes / kMebibyte, 40182);
@@ -66,7 +66,7 @@ TEST(TraceFile, NamesFileAndLineOfWhatIsWrong) {
 }
 
 TEST(TraceFile, IsReadAsItWasWritten) {
-  const auto trace = read_trace(kFolder / "aegis_philly60.csv").value();
+  const auto trace = read_trace(trace_folder / "aegis_philly60.csv").value();
   const auto again = read(trace_csv(trace)).value();
   ASSERT_EQ(again.jobs.size(), trace.jobs.size());
   for (std::size_t i = 0; i < trace.jobs.size(); ++i) {
@@ -79,7 +79,7 @@ TEST(TraceFile, IsReadAsItWasWritten) {
 }
 
 TEST(Shuffling, KeepsTimesAndJobsAndChangesWhoComesWhen) {
-  const auto trace = read_trace(kFolder / "trace60.csv").value();
+  const auto trace = read_trace(trace_folder / "trace60.csv").value();
   const Trace other = shuffled(trace, 7);
   std::multiset<std::string> before;
   std::multiset<std::string> after;
