@@ -145,6 +145,7 @@ TEST_F(MeasuredH200, SharedStatesNeedLessOnEachGpu) {
 
 TEST(ConformalMargin, CoversWhatItSawAtItsConfidence) {
   std::vector<LogError> errors;
+  errors.reserve(200);
   for (int index = 0; index < 200; ++index) {
     errors.push_back({.family = index % 2 == 0 ? "a" : "b", .value = 0.001 * index});
   }
@@ -160,6 +161,7 @@ TEST(ConformalMargin, CoversWhatItSawAtItsConfidence) {
 
 TEST(ConformalMargin, APoolDoesNotPayForTheTailsOfAnother) {
   std::vector<LogError> errors;
+  errors.reserve(200);
   for (int index = 0; index < 100; ++index) {
     errors.push_back({.family = "even", .pool = "even", .value = 0.0001 * index});
     errors.push_back(
