@@ -14,6 +14,7 @@
 #include "base/child_process.hpp"
 #include "base/clock.hpp"
 #include "base/file.hpp"
+#include "gpu/mps/process_identity.hpp"
 #include "run/guard_order.hpp"
 #include "run/process_table.hpp"
 #include "run/run_folder.hpp"
@@ -85,6 +86,15 @@ class ProcessExecutorTest : public testing::Test {
       pause_for(std::chrono::milliseconds(5));
     }
     ASSERT_TRUE(std::filesystem::exists(file)) << file;
+  }
+
+  // It writes down how the job ended a moment before it ends itself.
+  void await_end_of_guard() {
+    const auto claim = folder().claimed();
+    ASSERT_TRUE(claim && *claim);
+    for (int waited = 0; waited < kPatienceMs && is_alive((*claim)->guard); waited += 5) {
+      pause_for(std::chrono::milliseconds(5));
+    }
   }
 
   [[nodiscard]] RunFolder folder(JobId job = 1) const {
@@ -181,6 +191,7 @@ TEST_F(ProcessExecutorTest, ARestartFindsWhatRunsAndLearnsHowItEnded) {
 TEST_F(ProcessExecutorTest, ARestartKnowsTheExitOfWhatEndedMeanwhile) {
   start(spec({"sh", "-c", "exit 7"}));
   await_file(folder().path() / "exit");
+  await_end_of_guard();
   restart();
   const auto found = executor_->find(spec({}));
   ASSERT_TRUE(found);
