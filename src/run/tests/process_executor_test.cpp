@@ -97,6 +97,16 @@ class ProcessExecutorTest : public testing::Test {
     }
   }
 
+  // Its job goes with it.
+  void lose_guard() {
+    const auto claim = folder().claimed();
+    ASSERT_TRUE(claim && *claim);
+    ::kill((*claim)->guard.pid, SIGKILL);
+    const auto exit = await_end();
+    ASSERT_TRUE(exit);
+    EXPECT_EQ(exit->end, RunEnd::Lost);
+  }
+
   [[nodiscard]] RunFolder folder(JobId job = 1) const {
     return RunFolder::of(root_ / "runs", {job, 1});
   }
@@ -224,12 +234,7 @@ TEST_F(ProcessExecutorTest, AJobDiesWithItsGuardAndIsLost) {
   start(spec({"sh", "-c", "setsid sleep 600 & touch ready; sleep 600"}));
   await_running();
   await_file(root_ / "ready");
-  const auto claim = folder().claimed();
-  ASSERT_TRUE(claim && *claim);
-  ::kill((*claim)->guard.pid, SIGKILL);
-  const auto exit = await_end();
-  ASSERT_TRUE(exit);
-  EXPECT_EQ(exit->end, RunEnd::Lost);
+  lose_guard();
   EXPECT_TRUE(processes_with(kRunVariable, folder().path().string()).empty());
 }
 
@@ -243,12 +248,7 @@ TEST_F(ProcessExecutorTest, ALostRunTakesNobodyElsesOfTheSameNumberWithIt) {
   ASSERT_TRUE(stranger);
   start(spec({"sleep", "600"}));
   await_running();
-  const auto claim = folder().claimed();
-  ASSERT_TRUE(claim && *claim);
-  ::kill((*claim)->guard.pid, SIGKILL);
-  const auto exit = await_end();
-  ASSERT_TRUE(exit);
-  EXPECT_EQ(exit->end, RunEnd::Lost);
+  lose_guard();
   EXPECT_FALSE(stranger->poll());
 }
 
