@@ -16,14 +16,14 @@ class PastCommands : public ::testing::Test {
     const auto job = static_cast<std::int64_t>(past_.size()) + 1;
     past_.push_back({.job = job,
                      .argv = std::move(argv),
-                     .folder = "/home/ann",
+                     .folder = "/here",
                      .ended_s = 1.7e9 + static_cast<double>(job),
                      .run_s = 600.0,
                      .peak_bytes = peak_bytes});
     return past_.back();
   }
   [[nodiscard]] LikeRuns like(Words argv, std::optional<std::int64_t> batch = std::nullopt) const {
-    return runs_like({.argv = std::move(argv), .folder = "/home/ann", .batch = batch}, past_);
+    return runs_like({.argv = std::move(argv), .folder = "/here", .batch = batch}, past_);
   }
   [[nodiscard]] Result<PastEstimate> estimate(
       Words argv, std::optional<std::int64_t> batch = std::nullopt) const {
@@ -58,7 +58,7 @@ TEST_F(PastCommands, OtherWordsGpusAndFoldersAreOtherCommands) {
   ran({"python", "train.py", "--batch", "many", "--lr", "3"}, kGiB);
   EXPECT_TRUE(like(train("32")).runs.empty());
   EXPECT_EQ(estimate(train("32")).error().code, ErrorCode::NotFound);
-  ran(train("32"), kGiB).folder = "/home/ann/";  // as a submission from there says it
+  ran(train("32"), kGiB).folder = "/here/";  // as a submission from there says it
   EXPECT_EQ(like(train("32")).runs.size(), 1U);
 }
 
