@@ -13,9 +13,7 @@
 namespace carpool {
 
 struct ProfileMetric {
-  std::string_view name;  // column of profiles.csv
-  std::string_view combine;
-  std::string_view group;
+  std::string_view name;  // column of profiles.csv; one of known_metrics()
   std::optional<double> (*read)(const Measurement&);
 };
 

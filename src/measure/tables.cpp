@@ -8,6 +8,7 @@
 #include "measure/alone.hpp"
 #include "measure/cell_tables.hpp"
 #include "measure/table_text.hpp"
+#include "profile/metric_names.hpp"
 
 namespace carpool {
 namespace {
@@ -86,10 +87,11 @@ class TableMaker {
         toml_text(journal_.origin.throughput_unit),
         toml_text(plan_.provenance));
     for (const ProfileMetric* metric : metrics_) {
+      const KnownMetric* known = find_metric(metric->name);
       out += fmt::format("{} = {{ combine = \"{}\", group = \"{}\" }}\n",
                          metric->name,
-                         metric->combine,
-                         metric->group);
+                         known->combine == Combine::Mean ? "mean" : "sum",
+                         known->group);
     }
     return out;
   }
