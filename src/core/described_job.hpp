@@ -77,7 +77,9 @@ struct TransformerShape {
   std::optional<bool> tied_embeddings{};  // absent: as the type has it
   std::int64_t embedding = 0;             // width of the token embedding; 0: as the type has it
   std::int64_t head_size = 0;             // 0: hidden / heads
-  std::int64_t unlisted_parameters = 0;   // that the model has beyond those of its type
+  // Tokens that a token attends to, itself included; 0: all before it; absent: as the type has it.
+  std::optional<std::int64_t> window{};
+  std::int64_t unlisted_parameters = 0;  // that the model has beyond those of its type
   // Elements of hidden size that a block keeps beyond the ones of its type, for relatives of it.
   std::int64_t extra_saved_hidden = 0;
 };

@@ -20,6 +20,12 @@ using nlohmann::json;
 // Of a model of which only sums are known; taken by hand, as no set of such jobs was measured.
 constexpr double kTotalsFactor = 1.6;
 
+constexpr std::string_view kLargestName = "largest";
+
+json workspace_json(std::size_t choice) {
+  return choice == kLargestWorkspaces ? json(kLargestName) : json(kWorkspaceFactors[choice]);
+}
+
 std::string basis_of(const DescribedJob& job) {
   if (std::holds_alternative<LayerList>(job.model.shape)) {
     return job.model.traced_saved_bytes ? "trace" : "layers";
@@ -33,7 +39,7 @@ std::vector<std::string> notes_of(const DescribedJob& job, const JobFacts& facts
     notes.push_back(fmt::format("{} layers of unknown type, counted as plain copies",
                                 facts.replay.unknown_layers));
   }
-  if (facts.family == "image, layers missing") {
+  if (facts.family.starts_with(kLayersMissing)) {
     notes.push_back(fmt::format("{:.0f} % of the parameters belong to no layer of the list",
                                 100.0 * facts.replay.unseen_parameters));
   }
@@ -76,7 +82,8 @@ Result<MemoryEstimate> CarpoolEstimator::estimate(const DescribedJob& job) const
   // No learned factor goes below what the weights alone need.
   const double least = context + static_cast<double>(facts->replay.result.weight_bytes);
   const double expected = std::max(central * fit_.margin.centre(facts->family), least);
-  double factor = fit_.margin.factor(facts->family, fit_.confidence);
+  double factor =
+      fit_.margin.factor(facts->family, fit_.confidence, margin_spread(job, *facts, central));
   if (facts->family == "totals" && !fit_.margin.knows("totals")) {
     factor = std::max(factor, kTotalsFactor);
   }
@@ -96,7 +103,8 @@ Result<MemoryEstimate> CarpoolEstimator::estimate(const DescribedJob& job) const
 
 // Only the replays that the fit asks for.
 Result<JobFacts> CarpoolEstimator::facts(const DescribedJob& job) const {
-  if (fit_.correction || job.model.traced_saved_bytes) {
+  if (fit_.correction || job.model.traced_saved_bytes || job.setup.autotune ||
+      (job.setup.precision == Precision::Fp32 && !job.setup.tf32)) {
     return facts_of_job(job);
   }
   auto first = replay_job(job, {});
@@ -128,7 +136,7 @@ Result<JobFacts> CarpoolEstimator::facts(const DescribedJob& job) const {
 json CarpoolEstimator::to_json() const {
   json workspaces = json::object();
   for (const auto& [name, index] : fit_.workspaces) {
-    workspaces[name] = index ? json(kWorkspaceFactors[*index]) : json(nullptr);
+    workspaces[name] = index ? workspace_json(*index) : json(nullptr);
   }
   return {{"workspaces", workspaces},
           {"context", fit_.context},
@@ -144,6 +152,10 @@ Result<CarpoolEstimator> CarpoolEstimator::from_json(const json& stored) {
     for (const auto& [name, value] : stored.at("workspaces").items()) {
       if (value.is_null()) {
         fit.workspaces[name] = std::nullopt;
+        continue;
+      }
+      if (value == kLargestName) {
+        fit.workspaces[name] = kLargestWorkspaces;
         continue;
       }
       const auto found = std::ranges::find(kWorkspaceFactors, value.get<double>());

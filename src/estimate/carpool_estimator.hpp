@@ -28,29 +28,36 @@ namespace carpool {
 inline constexpr std::string_view kCarpoolEstimator = "carpool";
 inline constexpr double kDefaultConfidence = 0.99;
 
-// Workspaces that are tried for convolutions, in sizes of input and output.
+// On the usual workspaces of convolutions: those that are tried.
 inline constexpr std::array<double, 5> kWorkspaceFactors = {0.0, 0.5, 1.0, 1.5, 2.0};
+// The choice behind them: the largest workspaces.
+inline constexpr std::size_t kLargestWorkspaces = kWorkspaceFactors.size();
 
 // All that the estimator asks of one job, without anything fitted.
 struct JobFacts {
   // By workspace factor; jobs without convolutions have one value in all places.
   std::array<double, kWorkspaceFactors.size()> reserved{};  // bytes
-  JobReplay replay{};                                       // at factor 1
-  std::string family{};                                     // of the margin
-  std::string workspace_class{};                            // empty: no convolutions
-  std::vector<double> features{};                           // of the trees; empty: no convolutions
+  double largest = 0.0;            // bytes, with the hungriest algorithms; 0: that is no question
+  JobReplay replay{};              // at factor 1
+  std::string family{};            // of the margin
+  std::string workspace_class{};   // empty: no convolutions
+  std::vector<double> features{};  // of the trees; empty: no convolutions
 };
 
 // Which replays to make: all factors for fitting, or those that a fitted estimator needs.
 [[nodiscard]] Result<JobFacts> facts_of_job(const DescribedJob& job);
 
+// Families whose lists of layers lack some.
+inline constexpr std::string_view kLayersMissing = "image, layers missing";
 [[nodiscard]] std::string margin_family(const DescribedJob& job, const JobReplay& replay);
 // Of the margin: families whose errors have tails of one kind.
 [[nodiscard]] std::string margin_pool(const DescribedJob& job, const JobFacts& facts);
+// Of the margin: log of what the hungriest algorithms would need over what is expected.
+[[nodiscard]] double margin_spread(const DescribedJob& job, const JobFacts& facts, double central);
 // Empty: no convolutions.
 [[nodiscard]] std::string workspace_class(const DescribedJob& job, const JobReplay& replay);
 
-// A factor for every class; absent: the mean over the factors from 0.5 on, as fragmentation makes
+// A choice for every class; absent: the mean over the factors from 0.5 on, as fragmentation makes
 // any single one a gamble.
 using WorkspaceFactors = std::map<std::string, std::optional<std::size_t>, std::less<>>;
 

@@ -7,9 +7,8 @@
 #include <set>
 #include <utility>
 
-#include "estimate/convolution_features.hpp"
+#include "estimate/correction.hpp"
 #include "estimate/median.hpp"
-#include "learn/boosting.hpp"
 
 namespace carpool {
 namespace {
@@ -19,19 +18,7 @@ constexpr double kLight = 1.2e9;             // bytes
 constexpr double kHeavyEnough = 3e8;         // bytes, to tell the slope
 constexpr std::size_t kLightGroups = 3;      // at least, to tell the context
 constexpr std::size_t kWorkspaceGroups = 4;  // model names at least, to choose a workspace
-constexpr std::size_t kTreeRows = 500;       // measured convolutional nets at least
-constexpr std::size_t kCrossFolds = 5;
-constexpr std::uint32_t kSeed = 1;
-constexpr BoostingSettings kTrees = {
-    .rounds = 250, .max_depth = 4, .learning_rate = 0.05, .row_share = 0.7, .feature_share = 1.0};
-
-struct Known {
-  const MeasuredJob* row = nullptr;
-  const JobFacts* facts = nullptr;
-  [[nodiscard]] double truth() const { return static_cast<double>(row->truth()); }
-};
-
-using KnownRows = std::vector<Known>;
+constexpr double kClearlyBetter = 0.9;       // of the error, to choose a single workspace
 
 Result<KnownRows> with_facts(const std::vector<const MeasuredJob*>& rows, FactsCache& cache) {
   KnownRows known;
@@ -91,10 +78,10 @@ void fit_machine(const KnownRows& rows, CarpoolFit& fit) {
   fit.slope = slopes.empty() ? 1.0 : std::clamp(median_of(slopes), 0.5, 2.0);
 }
 
-double mean_log_error(const KnownRows& rows, const CarpoolFit& fit) {
+double mean_error(const KnownRows& rows, const CarpoolFit& fit) {
   double sum = 0.0;
   for (const Known& known : rows) {
-    sum += std::abs(std::log(central_estimate(fit, known.row->job, *known.facts) / known.truth()));
+    sum += std::abs(central_estimate(fit, known.row->job, *known.facts) / known.truth() - 1.0);
   }
   return sum / static_cast<double>(rows.size());
 }
@@ -117,10 +104,14 @@ void fit_workspaces(const KnownRows& rows, CarpoolFit& fit) {
     if (groups.size() < kWorkspaceGroups) {
       continue;
     }
-    double least = mean_log_error(members, fit);
-    for (std::size_t index = 0; index < kWorkspaceFactors.size(); ++index) {
+    // Fragmentation makes any single one a gamble, which must be worth it.
+    double least = kClearlyBetter * mean_error(members, fit);
+    // Only who tries all algorithms is sure to meet the hungriest.
+    const bool tries_all = members.front().row->job.setup.autotune;
+    const std::size_t choices = tries_all ? kLargestWorkspaces + 1 : kWorkspaceFactors.size();
+    for (std::size_t index = 0; index < choices; ++index) {
       fit.workspaces[name] = index;
-      if (const double error = mean_log_error(members, fit); error < least) {
+      if (const double error = mean_error(members, fit); error < least) {
         least = error;
         best = index;
       }
@@ -129,68 +120,12 @@ void fit_workspaces(const KnownRows& rows, CarpoolFit& fit) {
   }
 }
 
-Result<std::shared_ptr<const Regressor>> grow_trees(const KnownRows& rows, const CarpoolFit& fit) {
-  const auto count = static_cast<Eigen::Index>(rows.size());
-  Eigen::MatrixXd inputs(count, static_cast<Eigen::Index>(kConvolutionFeatures));
-  Eigen::VectorXd targets(count);
-  for (Eigen::Index index = 0; index < count; ++index) {
-    const Known& known = rows[static_cast<std::size_t>(index)];
-    inputs.row(index) = Eigen::Map<const Eigen::RowVectorXd>(
-        known.facts->features.data(), static_cast<Eigen::Index>(known.facts->features.size()));
-    targets(index) = std::log(known.truth() / central_estimate(fit, known.row->job, *known.facts));
-  }
-  auto trees = fit_boosted_trees(inputs, targets, kTrees, kSeed);
-  if (!trees) {
-    return tl::unexpected(trees.error());
-  }
-  return std::shared_ptr<const Regressor>(std::move(*trees));
-}
-
-KnownRows convolutional(const KnownRows& rows) {
+KnownRows with_convolutions(const KnownRows& rows, bool some) {
   KnownRows found;
-  std::ranges::copy_if(rows, std::back_inserter(found), [](const Known& known) {
-    return !known.facts->features.empty();
+  std::ranges::copy_if(rows, std::back_inserter(found), [some](const Known& known) {
+    return known.facts->features.empty() != some;
   });
   return found;
-}
-
-std::vector<LogError> log_errors(const KnownRows& rows, const CarpoolFit& fit) {
-  std::vector<LogError> errors;
-  for (const Known& known : rows) {
-    errors.push_back(
-        {.family = known.facts->family,
-         .pool = margin_pool(known.row->job, *known.facts),
-         .value = std::log(known.truth() / central_estimate(fit, known.row->job, *known.facts))});
-  }
-  return errors;
-}
-
-// Errors of rows that the trees did not see: each fold is judged by trees of the others.
-Result<std::vector<LogError>> cross_fitted_errors(const KnownRows& rows, CarpoolFit fit) {
-  const KnownRows trained = convolutional(rows);
-  std::vector<LogError> errors;
-  for (std::size_t fold = 0; fold < kCrossFolds; ++fold) {
-    KnownRows inside;
-    KnownRows outside;
-    for (std::size_t index = 0; index < trained.size(); ++index) {
-      (index % kCrossFolds == fold ? outside : inside).push_back(trained[index]);
-    }
-    fit.correction = nullptr;
-    auto trees = grow_trees(inside, fit);
-    if (!trees) {
-      return tl::unexpected(trees.error());
-    }
-    fit.correction = *trees;
-    const auto here = log_errors(outside, fit);
-    errors.insert(errors.end(), here.begin(), here.end());
-  }
-  KnownRows others;
-  std::ranges::copy_if(rows, std::back_inserter(others), [](const Known& known) {
-    return known.facts->features.empty();
-  });
-  const auto rest = log_errors(others, fit);
-  errors.insert(errors.end(), rest.begin(), rest.end());
-  return errors;
 }
 
 }  // namespace
@@ -219,30 +154,21 @@ Result<std::unique_ptr<CarpoolEstimator>> fit_carpool(const EstimatorTraining& t
   fit_machine(*rows, fit);
   fit_workspaces(*rows, fit);
   fit_machine(*rows, fit);
-  const KnownRows convolutions = convolutional(*rows);
-  const bool learns = convolutions.size() >= kTreeRows;
-  if (learns) {
-    auto trees = grow_trees(convolutions, fit);
-    if (!trees) {
-      return tl::unexpected(trees.error());
-    }
-    fit.correction = *trees;
+  auto errors = fit_correction(with_convolutions(*rows, true), fit);
+  if (!errors) {
+    return tl::unexpected(errors.error());
   }
   const auto held_out = with_facts(training.calibration, *training.cache);
   if (!held_out) {
     return tl::unexpected(held_out.error());
   }
-  if (!held_out->empty()) {
-    fit.margin = ConformalMargin::of(log_errors(*held_out, fit));
-  } else if (learns) {
-    const auto errors = cross_fitted_errors(*rows, fit);
-    if (!errors) {
-      return tl::unexpected(errors.error());
-    }
-    fit.margin = ConformalMargin::of(*errors);
+  if (held_out->empty()) {
+    const auto others = log_errors(with_convolutions(*rows, false), fit);
+    errors->insert(errors->end(), others.begin(), others.end());
   } else {
-    fit.margin = ConformalMargin::of(log_errors(*rows, fit));
+    *errors = log_errors(*held_out, fit);
   }
+  fit.margin = ConformalMargin::of(*errors, fit.confidence);
   return std::make_unique<CarpoolEstimator>(std::move(fit));
 }
 

@@ -9,6 +9,8 @@
 
 #include "base/result.hpp"
 #include "core/described_job.hpp"
+#include "estimate/convolution_geometry.hpp"
+#include "estimate/convolution_workspace.hpp"
 #include "estimate/training_run.hpp"
 
 namespace carpool {
@@ -41,6 +43,7 @@ struct ChainStep {
   std::int64_t per_sample = 0;  // elements of the output
   std::int64_t fixed = 0;       // elements that do not grow with the batch
   std::int64_t channels = 0;    // of a norm
+  std::size_t geometry = 0;     // of a convolution, its place among Chain::convolutions
 };
 
 // [begin, end) of the steps.
@@ -54,7 +57,7 @@ struct Chain {
   std::vector<ChainStep> steps{};
   std::vector<std::size_t> cuts{};  // steps where a checkpointed segment may begin
   std::int64_t input_per_sample = 0;
-  bool convolutions = false;
+  std::vector<ConvolutionGeometry> convolutions{};
   std::size_t unknown_layers = 0;  // of no known type
   double unseen_parameters = 0.0;  // share of the parameters that no layer owns
 };
@@ -97,14 +100,14 @@ class ChainModel final : public ForwardModel {
   [[nodiscard]] std::int64_t elements(const ChainStep& step) const {
     return times(step.per_sample, batch_) + step.fixed;
   }
-  [[nodiscard]] std::int64_t workspace(const ChainStep& step,
-                                       std::int64_t in,
-                                       std::int64_t out) const;
+  [[nodiscard]] ConvolutionWorkspace workspace(const ChainStep& step) const;
 
   Chain chain_;
+  TrainingSetup setup_;
   NumberSizes sizes_;
   bool training_;
   double convolution_factor_;
+  std::int64_t workspace_limit_;    // 0: the usual ones
   std::int64_t extra_a_layer_ = 0;  // bytes
   std::int64_t batch_ = 1;
   std::vector<ChainSegment> segments_;  // empty: nothing is checkpointed

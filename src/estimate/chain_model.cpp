@@ -18,9 +18,11 @@ constexpr std::int64_t kHeadSize = 32;
 
 ChainModel::ChainModel(Chain chain, const TrainingSetup& setup, const ReplaySettings& settings)
     : chain_(std::move(chain)),
+      setup_(setup),
       sizes_(sizes_of(setup.precision)),
       training_(setup.mode == RunMode::Train),
-      convolution_factor_(settings.convolution_factor) {
+      convolution_factor_(settings.convolution_factor),
+      workspace_limit_(settings.workspace_limit) {
   if (setup.checkpointing && training_) {
     for (std::size_t cut = 0; cut < chain_.cuts.size(); cut += kSegmentLayers) {
       segments_.push_back({.begin = cut == 0 ? 0 : chain_.cuts[cut], .end = chain_.steps.size()});
@@ -111,11 +113,21 @@ void ChainModel::take(Tape& tape, const ChainStep& step, Flow& flow) {
   }
 }
 
-std::int64_t ChainModel::workspace(const ChainStep& step, std::int64_t in, std::int64_t out) const {
-  return step.kind == Kind::Convolution
-             ? static_cast<std::int64_t>(convolution_factor_ *
-                                         static_cast<double>(times(in + out, sizes_.compute)))
-             : 0;
+ConvolutionWorkspace ChainModel::workspace(const ChainStep& step) const {
+  if (step.kind != Kind::Convolution) {
+    return {};
+  }
+  const ConvolutionGeometry& geometry = chain_.convolutions[step.geometry];
+  if (workspace_limit_ > 0) {
+    return largest_workspace(geometry, setup_, batch_, workspace_limit_);
+  }
+  const ConvolutionWorkspace usual = usual_workspace(geometry, setup_, batch_);
+  const auto scaled = [this](std::int64_t bytes) {
+    return static_cast<std::int64_t>(convolution_factor_ * static_cast<double>(bytes));
+  };
+  return {.forward = scaled(usual.forward),
+          .input_gradient = scaled(usual.input_gradient),
+          .weight_gradient = scaled(usual.weight_gradient)};
 }
 
 void ChainModel::take_product(Tape& tape, const ChainStep& step, Flow& flow) {
@@ -132,19 +144,20 @@ void ChainModel::take_product(Tape& tape, const ChainStep& step, Flow& flow) {
   }
   const TensorId weight = casts_.empty() ? kNoTensor : casts_.front();
   const std::int64_t count = elements(step);
-  const std::int64_t scratch = workspace(step, tape.elements(input), count);
+  const ConvolutionWorkspace scratch = workspace(step);
   if (step.kind == Kind::Linear) {
     tape.forward_matmul();
   }
-  tape.transient(scratch);
   const TensorId out = tape.tensor(count, sizes_.compute);
+  tape.transient(scratch.forward);
   // The copy of the weight serves the gradient of the input alone.
   const TensorId kept_weight = tape.needs_gradient(input) ? weight : kNoTensor;
   tape.node(out,
             {input},
             std::array{input, kept_weight},
             ids_,
-            {.workspace = scratch,
+            {.input_workspace = scratch.input_gradient,
+             .parameter_workspace = scratch.weight_gradient,
              .matmul = step.kind == Kind::Linear,
              .gradient_bytes = sizes_.compute});
   for (const TensorId cast : casts_) {

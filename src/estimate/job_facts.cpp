@@ -29,6 +29,13 @@ bool is_strict(const TrainingSetup& setup) {
   return setup.precision == Precision::Fp32 && !setup.tf32;
 }
 
+// What the GPU has left beside the job itself.
+std::int64_t free_for_workspaces(const DescribedJob& job, const ReplayResult& usual) {
+  constexpr std::int64_t kUnknownGpu = std::int64_t{80} << 30;
+  const std::int64_t all = job.machine.memory_bytes > 0 ? job.machine.memory_bytes : kUnknownGpu;
+  return std::max<std::int64_t>(all - job.machine.context_bytes.value_or(0) - usual.allocated, 1);
+}
+
 std::string_view bits_of(const TrainingSetup& setup) {
   if (is_strict(setup)) {
     return "strict 32 bit";
@@ -62,11 +69,12 @@ std::string margin_family(const DescribedJob& job, const JobReplay& replay) {
   if (std::holds_alternative<CnnShape>(job.model.shape)) {
     return fmt::format("plain CNN, {}", bits_of(setup));
   }
+  const std::string_view strict = is_strict(setup) ? ", strict 32 bit" : "";
   if (setup.checkpointing) {
-    return "image, checkpointed";
+    return fmt::format("image, checkpointed{}", strict);
   }
   if (replay.unseen_parameters > kFunctionalShare) {
-    return "image, layers missing";
+    return fmt::format("{}{}", kLayersMissing, strict);
   }
   return fmt::format("image, {}", bits_of(setup));
 }
@@ -81,6 +89,17 @@ std::string margin_pool(const DescribedJob& job, const JobFacts& facts) {
   return is_strict(job.setup) ? "strict 32-bit convolutions" : "convolutions";
 }
 
+double margin_spread(const DescribedJob& job, const JobFacts& facts, double central) {
+  if (facts.largest <= 0.0) {
+    return 0.0;
+  }
+  double most = facts.largest + static_cast<double>(job.machine.context_bytes.value_or(0));
+  if (job.machine.memory_bytes > 0) {
+    most = std::min(most, static_cast<double>(job.machine.memory_bytes));
+  }
+  return std::max(0.0, std::log(most / central));
+}
+
 std::string workspace_class(const DescribedJob& job, const JobReplay& replay) {
   if (!replay.convolutions) {
     return {};
@@ -91,6 +110,7 @@ std::string workspace_class(const DescribedJob& job, const JobReplay& replay) {
     name = "tf32";
   }
   name += setup.mode == RunMode::Infer ? ", inference" : ", training";
+  name += setup.channels_last ? ", channels last" : "";
   return setup.autotune ? name + ", autotuned" : name;
 }
 
@@ -121,6 +141,14 @@ Result<JobFacts> facts_of_job(const DescribedJob& job) {
       break;
     }
   }
+  if (facts.replay.convolutions && (is_strict(job.setup) || job.setup.autotune)) {
+    const std::int64_t limit = free_for_workspaces(job, facts.replay.result);
+    const auto largest = replay_job(job, {.workspace_limit = limit, .extra_saved = extra});
+    if (!largest) {
+      return tl::unexpected(largest.error());
+    }
+    facts.largest = static_cast<double>(largest->result.reserved);
+  }
   facts.family = margin_family(job, facts.replay);
   facts.workspace_class = workspace_class(job, facts.replay);
   if (facts.replay.convolutions) {
@@ -132,7 +160,7 @@ Result<JobFacts> facts_of_job(const DescribedJob& job) {
 double reserved_bytes(const CarpoolFit& fit, const JobFacts& facts) {
   const auto chosen = fit.workspaces.find(facts.workspace_class);
   if (chosen != fit.workspaces.end() && chosen->second) {
-    return facts.reserved[*chosen->second];
+    return *chosen->second == kLargestWorkspaces ? facts.largest : facts.reserved[*chosen->second];
   }
   double sum = 0.0;
   for (std::size_t index = 1; index < facts.reserved.size(); ++index) {

@@ -1,7 +1,10 @@
 #include "estimate/margin.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <iterator>
+#include <limits>
 
 #include <nlohmann/json.hpp>
 
@@ -15,45 +18,76 @@ constexpr double kFewRows = 10.0;   // draw the centre to 0
 constexpr double kPriorRows = 3.0;  // of the width
 constexpr double kPriorWidth = 0.03;
 constexpr double kLeastWidth = 0.004;
+constexpr std::array<double, 5> kShares = {0.0, 0.25, 0.5, 0.75, 1.0};
 
 }  // namespace
 
-ConformalMargin ConformalMargin::of(const std::vector<LogError>& errors) {
-  std::map<std::string, std::vector<double>, std::less<>> by_family;
-  ConformalMargin margin;
-  for (const LogError& error : errors) {
-    by_family[error.family].push_back(error.value);
-    margin.families_[error.family].pool = error.pool;
-  }
-  for (const auto& [name, values] : by_family) {
-    const auto count = static_cast<double>(values.size());
-    Family& family = margin.families_.at(name);
-    family.centre = median_of(values) * count / (count + kFewRows);
-    double spread = kPriorRows * kPriorWidth;
-    for (const double value : values) {
-      spread += std::abs(value - family.centre);
-    }
-    family.width = spread / (count + kPriorRows) + kLeastWidth;
-  }
-  for (const LogError& error : errors) {
-    const Family& family = margin.families_.at(error.family);
-    margin.scores_[family.pool].push_back((error.value - family.centre) / family.width);
-  }
-  for (auto& [pool, scores] : margin.scores_) {
-    std::ranges::sort(scores);
-  }
-  return margin;
-}
-
-double ConformalMargin::quantile(const std::string& pool, double confidence) const {
-  const auto found = scores_.find(pool);
-  if (found == scores_.end() || found->second.empty()) {
+double ConformalMargin::Pool::quantile(double confidence) const {
+  if (scores.empty()) {
     return 0.0;
   }
-  const Scores& scores = found->second;
   const auto count = static_cast<double>(scores.size());
   const double rank = std::clamp(std::ceil(confidence * (count + 1.0)), 1.0, count);
   return scores[static_cast<std::size_t>(rank) - 1];
+}
+
+// Fills in the families that the errors belong to.
+ConformalMargin::Pool ConformalMargin::fit_pool(const Errors& errors,
+                                                double share,
+                                                Families& families) {
+  std::map<std::string, Errors, std::less<>> by_family;
+  for (const LogError* error : errors) {
+    by_family[error->family].push_back(error);
+  }
+  Pool pool{.share = share};
+  for (const auto& [name, members] : by_family) {
+    const auto count = static_cast<double>(members.size());
+    std::vector<double> values;
+    std::ranges::transform(members, std::back_inserter(values), &LogError::value);
+    const double centre = median_of(values) * count / (count + kFewRows);
+    double sum = kPriorRows * kPriorWidth;
+    for (const LogError* error : members) {
+      const double off = error->value - centre;
+      sum += std::min(std::abs(off), std::abs(off - share * error->spread));
+    }
+    const double width = sum / (count + kPriorRows) + kLeastWidth;
+    for (const LogError* error : members) {
+      pool.scores.push_back((error->value - centre - share * error->spread) / width);
+    }
+    families[name] = {.centre = centre, .width = width, .pool = members.front()->pool};
+  }
+  std::ranges::sort(pool.scores);
+  return pool;
+}
+
+ConformalMargin ConformalMargin::of(const std::vector<LogError>& errors, double confidence) {
+  std::map<std::string, Errors, std::less<>> by_pool;
+  for (const LogError& error : errors) {
+    by_pool[error.pool].push_back(&error);
+  }
+  ConformalMargin margin;
+  for (const auto& [name, members] : by_pool) {
+    double least = std::numeric_limits<double>::infinity();
+    for (const double share : kShares) {
+      Families families;
+      const Pool pool = fit_pool(members, share, families);
+      const double quantile = pool.quantile(confidence);
+      double waste = 0.0;
+      for (const LogError* error : members) {
+        const Family& own = families.at(error->family);
+        const double bound = own.centre + share * error->spread + quantile * own.width;
+        waste += std::exp(std::max(0.0, bound) - error->value);
+      }
+      if (waste < least) {
+        least = waste;
+        margin.pools_[name] = pool;
+        for (auto& [family, own] : families) {
+          margin.families_[family] = own;
+        }
+      }
+    }
+  }
+  return margin;
 }
 
 double ConformalMargin::centre(std::string_view family) const {
@@ -61,10 +95,11 @@ double ConformalMargin::centre(std::string_view family) const {
   return found == families_.end() ? 1.0 : std::exp(found->second.centre);
 }
 
-double ConformalMargin::factor(std::string_view family, double confidence) const {
+double ConformalMargin::factor(std::string_view family, double confidence, double spread) const {
   double most = 0.0;
   for (const auto& [name, own] : families_) {
-    const double here = own.centre + quantile(own.pool, confidence) * own.width;
+    const Pool& pool = pools_.at(own.pool);
+    const double here = own.centre + pool.share * spread + pool.quantile(confidence) * own.width;
     if (name == family) {
       return std::exp(std::max(0.0, here));
     }
@@ -78,7 +113,11 @@ nlohmann::json ConformalMargin::to_json() const {
   for (const auto& [name, own] : families_) {
     families[name] = {{"centre", own.centre}, {"width", own.width}, {"pool", own.pool}};
   }
-  return {{"families", families}, {"scores", scores_}};
+  nlohmann::json pools = nlohmann::json::object();
+  for (const auto& [name, pool] : pools_) {
+    pools[name] = {{"share", pool.share}, {"scores", pool.scores}};
+  }
+  return {{"families", families}, {"pools", pools}};
 }
 
 Result<ConformalMargin> ConformalMargin::from_json(const nlohmann::json& stored) {
@@ -89,17 +128,20 @@ Result<ConformalMargin> ConformalMargin::from_json(const nlohmann::json& stored)
                                 .width = own.at("width").get<double>(),
                                 .pool = own.at("pool").get<std::string>()};
     }
-    for (const auto& [pool, scores] : stored.at("scores").items()) {
-      margin.scores_[pool] = scores.get<Scores>();
+    for (const auto& [name, pool] : stored.at("pools").items()) {
+      margin.pools_[name] = {.share = pool.at("share").get<double>(),
+                             .scores = pool.at("scores").get<std::vector<double>>()};
     }
   } catch (const nlohmann::json::exception&) {
-    return broken_entry("margin", "families and scores");
+    return broken_entry("margin", "families and pools");
   }
-  const bool sound = std::ranges::all_of(margin.families_, [](const auto& entry) {
-    return std::isfinite(entry.second.centre) && entry.second.width > 0.0;
+  const bool sound = std::ranges::all_of(margin.families_, [&margin](const auto& entry) {
+    const Family& own = entry.second;
+    return std::isfinite(own.centre) && own.width > 0.0 && margin.pools_.contains(own.pool);
   });
-  const bool ordered = std::ranges::all_of(
-      margin.scores_, [](const auto& entry) { return std::ranges::is_sorted(entry.second); });
+  const bool ordered = std::ranges::all_of(margin.pools_, [](const auto& entry) {
+    return std::isfinite(entry.second.share) && std::ranges::is_sorted(entry.second.scores);
+  });
   if (!sound || !ordered) {
     return broken_entry("margin", "finite numbers, scores in order");
   }

@@ -101,6 +101,7 @@ Result<void> check_shape(const TransformerShape& shape) {
                                 shape.extra_saved_hidden,
                                 shape.embedding,
                                 shape.head_size,
+                                shape.window.value_or(0),
                                 shape.unlisted_parameters},
                                0);
       !checked) {
@@ -115,7 +116,7 @@ Result<void> check_shape(const ModelTotals& totals) {
 }
 
 JobReplay replay_chain(Chain chain, const DescribedJob& job, const ReplaySettings& settings) {
-  JobReplay replay{.convolutions = chain.convolutions,
+  JobReplay replay{.convolutions = !chain.convolutions.empty(),
                    .unknown_layers = chain.unknown_layers,
                    .unseen_parameters = chain.unseen_parameters};
   ChainModel model(std::move(chain), job.setup, settings);

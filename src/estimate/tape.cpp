@@ -202,6 +202,7 @@ void Tape::run_back(const Node& node, TensorId incoming) {
       give_gradient(input, incoming);
     } else {
       give_gradient(input, make(count, size, MemoryPurpose::Activations));
+      transient(node.traits.input_workspace);
     }
   }
   made_.clear();
@@ -209,6 +210,9 @@ void Tape::run_back(const Node& node, TensorId incoming) {
     const std::int64_t count = parameters_[gradients_[index]].elements;
     made_.push_back(
         allocator_.allocate(times(count, node.traits.gradient_bytes), MemoryPurpose::Gradients));
+    if (index == node.parameters) {
+      transient(node.traits.parameter_workspace);
+    }
   }
   release_saved(node);
   if (incoming != kNoTensor) {

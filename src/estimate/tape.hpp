@@ -44,7 +44,10 @@ struct TapeParameter {
 using ParameterId = std::uint32_t;
 
 struct NodeTraits {
-  std::int64_t workspace = 0;    // bytes, for the time of the backward operation
+  std::int64_t workspace = 0;  // bytes, for the time of the backward operation
+  // Bytes beside what is being made: the input's gradient, then those of the parameters.
+  std::int64_t input_workspace = 0;
+  std::int64_t parameter_workspace = 0;
   bool matmul = false;           // uses cuBLAS in backward
   bool passes_gradient = false;  // an input of the same size gets the incoming gradient itself
   unsigned gradient_bytes = 4;   // of an element of parameter gradients, before the cast

@@ -55,8 +55,9 @@ class ForwardModel {
 };
 
 struct ReplaySettings {
-  // Workspace of a convolution, in sizes of its input and output together.
-  double convolution_factor = 1.0;
+  double convolution_factor = 1.0;  // on the usual workspaces of convolutions
+  // Above 0: instead of these, the workspaces of the hungriest algorithms that need no more bytes.
+  std::int64_t workspace_limit = 0;
   std::int64_t steps = 2;
   bool with_weights = true;      // else weights, optimizer and libraries need nothing
   std::int64_t extra_saved = 0;  // bytes that autograd keeps beyond what the layers tell

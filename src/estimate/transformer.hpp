@@ -30,7 +30,8 @@ struct TransformerType {
   bool biases;                  // of query, key and value where the style is Llama
   std::int64_t embedding_size;  // 0: the hidden size
   std::int64_t extra_positions;
-  bool one_block;  // all blocks have the same parameters
+  bool one_block;       // all blocks have the same parameters
+  std::int64_t window;  // tokens that a token attends to; 0: all before it
 };
 
 // nullptr: no such type is known.
@@ -102,6 +103,10 @@ class TransformerModel final : public ForwardModel {
                                 TensorId key,
                                 TensorId value,
                                 std::int64_t elements);
+  [[nodiscard]] TensorId attend_fused(TensorId query,
+                                      TensorId key,
+                                      TensorId value,
+                                      std::int64_t elements);
   [[nodiscard]] TensorId attend_eagerly(TensorId query,
                                         TensorId key,
                                         TensorId value,
@@ -132,6 +137,7 @@ class TransformerModel final : public ForwardModel {
   bool checkpointing_;
   bool eager_;
   bool llama_;
+  bool masks_window_;  // tokens far back are masked, which needs a mask
   std::int64_t sequence_;
   std::int64_t lora_rank_;
   std::int64_t decode_tokens_;

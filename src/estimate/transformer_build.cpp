@@ -7,16 +7,16 @@ namespace carpool {
 namespace {
 
 constexpr auto kTypes = std::to_array<TransformerType>({
-    {"bert", BlockStyle::PostNorm, true, true, 0, 0, false},
-    {"albert", BlockStyle::PostNorm, true, true, 128, 0, true},
-    {"roberta", BlockStyle::PostNorm, true, true, 0, 0, false},
-    {"electra", BlockStyle::PostNorm, true, true, 128, 0, false},
-    {"distilbert", BlockStyle::PostNorm, false, true, 0, 0, false},
-    {"gpt2", BlockStyle::Gpt2, false, true, 0, 0, false},
-    {"opt", BlockStyle::PreNorm, false, true, 0, 2, false},
-    {"llama", BlockStyle::Llama, false, false, 0, 0, false},
-    {"mistral", BlockStyle::Llama, false, false, 0, 0, false},
-    {"qwen2", BlockStyle::Llama, false, true, 0, 0, false},
+    {"bert", BlockStyle::PostNorm, true, true, 0, 0, false, 0},
+    {"albert", BlockStyle::PostNorm, true, true, 128, 0, true, 0},
+    {"roberta", BlockStyle::PostNorm, true, true, 0, 0, false, 0},
+    {"electra", BlockStyle::PostNorm, true, true, 128, 0, false, 0},
+    {"distilbert", BlockStyle::PostNorm, false, true, 0, 0, false, 0},
+    {"gpt2", BlockStyle::Gpt2, false, true, 0, 0, false, 0},
+    {"opt", BlockStyle::PreNorm, false, true, 0, 2, false, 0},
+    {"llama", BlockStyle::Llama, false, false, 0, 0, false, 0},
+    {"mistral", BlockStyle::Llama, false, false, 0, 0, false, 4096},
+    {"qwen2", BlockStyle::Llama, false, true, 0, 0, false, 0},
 });
 
 }  // namespace
@@ -43,6 +43,8 @@ TransformerModel::TransformerModel(const TransformerShape& shape, const Training
       checkpointing_(setup.checkpointing),
       eager_(setup.attention == AttentionKind::Eager),
       llama_(type_.style == BlockStyle::Llama),
+      masks_window_(setup.sequence >= shape.window.value_or(type_.window) &&
+                    shape.window.value_or(type_.window) > 0),
       sequence_(setup.sequence),
       lora_rank_(setup.lora_rank),
       decode_tokens_(setup.decode_tokens),

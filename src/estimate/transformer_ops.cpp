@@ -189,16 +189,27 @@ TensorId TransformerModel::attend(TensorId query,
   }
   Tape& tape = *tape_;
   const unsigned bytes = tape.bytes(query);
-  // No fused kernel takes shared key and value heads in 32 bits: they are repeated for every head,
-  // and all weights are there.
-  if (bytes == 4 && key != kNoTensor && tape.elements(key) < elements) {
+  const bool shared = key != kNoTensor && tape.elements(key) < elements;
+  if (shared && (masks_window_ || bytes == 4)) {
     const TensorId keys = sized_copy(key, elements);
     const TensorId values = sized_copy(value, elements);
-    const TensorId out = attend_eagerly(query, keys, values, elements);
+    // Where no mask is given, heads are shared inside the kernel, and no fused one does that in 32
+    // bits: all weights are there.
+    const TensorId out = masks_window_ ? attend_fused(query, keys, values, elements)
+                                       : attend_eagerly(query, keys, values, elements);
     tape.drop(keys);
     tape.drop(values);
     return out;
   }
+  return attend_fused(query, key, value, elements);
+}
+
+TensorId TransformerModel::attend_fused(TensorId query,
+                                        TensorId key,
+                                        TensorId value,
+                                        std::int64_t elements) {
+  Tape& tape = *tape_;
+  const unsigned bytes = tape.bytes(query);
   const std::int64_t rows = times(tokens(), shape_.heads);
   const TensorId out = tape.tensor(elements, bytes);
   const TensorId log_sum = tape.tensor(rows, 4);

@@ -145,7 +145,7 @@ class OneJob(cli.CarpoolTest):
                     break
         self.write("row.json", line)
         out = self.estimate("row.json")
-        truth = (row["peak"]["reserved"] + 610) * 2**20
+        truth = (row["peak"]["reserved"] + 760) * 2**20
         self.assertAlmostEqual(out["expected_bytes"] / truth, 1.0, delta=0.15)
         self.assertGreaterEqual(out["upper_bytes"], truth)
 

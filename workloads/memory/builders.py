@@ -22,13 +22,14 @@ class Adapted(nn.Module):
 def adapt(model, rank):
     """Freezes all and puts an adapter on every product but the head."""
     from transformers.pytorch_utils import Conv1D
+    head = model.get_output_embeddings()  # None: it has another one, or none
     for parameter in model.parameters():
         parameter.requires_grad_(False)
     for parent in list(model.modules()):
         if isinstance(parent, Adapted):
             continue
         for name, child in list(parent.named_children()):
-            if isinstance(child, nn.Linear) and not name.startswith("lm_head"):
+            if isinstance(child, nn.Linear) and child is not head:
                 sizes = child.in_features, child.out_features
             elif isinstance(child, Conv1D):
                 sizes = child.weight.shape[0], child.weight.shape[1]

@@ -142,6 +142,11 @@ class ConfigReader {
                                           "max_target_positions",
                                           "max_source_positions"});
     shape_.embedding = numbers_.first_of({"embedding_size", "word_embed_proj_dim"});
+    if (config_.contains("sliding_window")) {
+      const bool unused =
+          config_.contains("use_sliding_window") && !is_true(config_, "use_sliding_window");
+      shape_.window = unused ? 0 : numbers_.first_of({"sliding_window"});
+    }
     if (const auto tied = config_.find("tie_word_embeddings");
         tied != config_.end() && tied->is_boolean()) {
       shape_.tied_embeddings = tied->get<bool>();

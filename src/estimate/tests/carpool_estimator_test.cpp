@@ -143,38 +143,5 @@ TEST_F(MeasuredH200, SharedStatesNeedLessOnEachGpu) {
   }
 }
 
-TEST(ConformalMargin, CoversWhatItSawAtItsConfidence) {
-  std::vector<LogError> errors;
-  errors.reserve(200);
-  for (int index = 0; index < 200; ++index) {
-    errors.push_back({.family = index % 2 == 0 ? "a" : "b", .value = 0.001 * index});
-  }
-  const ConformalMargin margin = ConformalMargin::of(errors);
-  int covered = 0;
-  for (const LogError& error : errors) {
-    covered += error.value <= std::log(margin.factor(error.family, 0.9)) + 1e-12 ? 1 : 0;
-  }
-  EXPECT_GE(covered, 180);
-  EXPECT_LT(covered, 200);
-  EXPECT_GE(margin.factor("unknown", 0.9), margin.factor("a", 0.9));
-}
-
-TEST(ConformalMargin, APoolDoesNotPayForTheTailsOfAnother) {
-  std::vector<LogError> errors;
-  errors.reserve(200);
-  for (int index = 0; index < 100; ++index) {
-    errors.push_back({.family = "even", .pool = "even", .value = 0.0001 * index});
-    errors.push_back(
-        {.family = "wild", .pool = "wild", .value = index < 90 ? 0.0001 * index : 3.0});
-  }
-  const ConformalMargin margin = ConformalMargin::of(errors);
-  EXPECT_LT(margin.factor("even", 0.99), 1.03);
-  EXPECT_GT(margin.factor("wild", 0.99), 10.0);
-  const auto again = ConformalMargin::from_json(margin.to_json());
-  ASSERT_TRUE(again);
-  EXPECT_EQ(again->factor("wild", 0.99), margin.factor("wild", 0.99));
-  EXPECT_EQ(again->factor("even", 0.99), margin.factor("even", 0.99));
-}
-
 }  // namespace
 }  // namespace carpool

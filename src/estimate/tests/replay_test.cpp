@@ -1,5 +1,7 @@
 #include "estimate/replay.hpp"
 
+#include <utility>
+
 #include <gtest/gtest.h>
 
 #include "estimate/tests/jobs_for_tests.hpp"
@@ -86,6 +88,24 @@ TEST(Replay, SharedKeyAndValueHeadsNeedAllAttentionWeightsInThirtyTwoBits) {
   EXPECT_LT(saved(2, Precision::Bf16), saved(4, Precision::Bf16));
 }
 
+TEST(Replay, AMaskedWindowIsAttendedToByAFusedKernel) {
+  DescribedJob job = transformer_job("mistral", TransformerTask::CausalLm);
+  auto& shape = std::get<TransformerShape>(job.model.shape);
+  shape.key_value_heads = 2;
+  job.setup.sequence = 512;
+  shape.window = 512;
+  const std::int64_t masked = replay_job(job, {})->result.saved;
+  // Else all weights are there: 4 blocks, 8 samples, 4 heads.
+  constexpr double kWeights = 4.0 * 8 * 4 * 512 * 512 * 4;
+  const auto more = [&] {
+    return static_cast<double>(replay_job(job, {})->result.saved - masked) / kWeights;
+  };
+  shape.window = 0;
+  EXPECT_NEAR(more(), 1.0, 0.05);
+  shape.window.reset();  // Mistral's own is longer than the sequence
+  EXPECT_NEAR(more(), 1.0, 0.05);
+}
+
 TEST(Replay, AutocastTakesGpt2sActivationInThirtyTwoBits) {
   DescribedJob job = transformer_job("gpt2", TransformerTask::CausalLm);
   const auto saved = [&](Precision precision) {
@@ -124,6 +144,48 @@ TEST(Replay, ASqueezeAndExciteGateBringsTheLargeTensorBack) {
   constexpr std::int64_t kLarge = 4LL * 32 * 64 * 64 * 4;  // bytes of one activation
   EXPECT_GE(replay->result.saved, 8 * kLarge + 2 * kLarge);
   EXPECT_EQ(replay->unknown_layers, 0U);
+}
+
+// Blocks of a vision transformer whose attention calls no module of its own.
+DescribedJob hidden_attention_job() {
+  constexpr std::int64_t kWidth = 64;
+  const std::vector<std::int64_t> tokens = {4, 50, kWidth};
+  LayerList list{.batch = 4, .input_elements = 3 * 56 * 56};
+  list.layers.push_back(
+      {.type = "Conv2d", .shape = {4, kWidth, 7, 7}, .element_bytes = 4, .parameters = 12'352});
+  list.layers.push_back({.type = "Dropout", .shape = tokens, .element_bytes = 4});
+  for (int block = 0; block < 3; ++block) {
+    for (const auto& [type, parameters] :
+         {std::pair{"LayerNorm", 2 * kWidth}, {"Dropout", 0}, {"LayerNorm", 2 * kWidth}}) {
+      list.layers.push_back(
+          {.type = type, .shape = tokens, .element_bytes = 4, .parameters = parameters});
+    }
+    list.layers.push_back({.type = "Linear",
+                           .shape = tokens,
+                           .element_bytes = 4,
+                           .parameters = kWidth * (kWidth + 1)});
+  }
+  for (const LayerLine& line : list.layers) {
+    list.parameters += line.parameters;
+  }
+  list.parameters += std::int64_t{3} * 4 * kWidth * (kWidth + 1);
+  DescribedJob job = list_job();
+  job.model.shape = list;
+  job.setup.batch = 4;
+  return job;
+}
+
+TEST(Replay, AttentionThatNoModuleTellsOfIsFoundByItsParameters) {
+  DescribedJob job = hidden_attention_job();
+  const auto found = replay_job(job, {});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->unseen_parameters, 0.0);
+  auto& list = std::get<LayerList>(job.model.shape);
+  list.parameters -= 12 * 64 * 65;
+  const auto without = replay_job(job, {});
+  ASSERT_TRUE(without);
+  // Queries, keys, values, what attention makes and the norm in front of it, at least.
+  EXPECT_GT(found->result.saved, without->result.saved + 3LL * 4 * 4 * 50 * 64 * 4);
 }
 
 TEST(Replay, UnknownLayersAreCounted) {

@@ -1,0 +1,78 @@
+// Puts a chain together, step by step. Internal to estimate/.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string_view>
+
+#include "estimate/chain.hpp"
+#include "estimate/layer_rules.hpp"
+
+namespace carpool {
+
+class ChainBuilder {
+ public:
+  using Kind = ChainStep::Kind;
+
+  explicit ChainBuilder(std::int64_t input_per_sample) {
+    chain.input_per_sample = input_per_sample;
+  }
+
+  ChainStep& add(Kind kind, std::int64_t per_sample) {
+    chain.steps.push_back({.kind = kind, .per_sample = per_sample});
+    return chain.steps.back();
+  }
+
+  // A layer with its parameters, which belong to it in this order.
+  ChainStep& add_layer(Kind kind,
+                       std::int64_t per_sample,
+                       std::initializer_list<std::int64_t> parameters) {
+    chain.cuts.push_back(chain.steps.size());
+    ChainStep& step = add(kind, per_sample);
+    step.first_parameter = parameters_;
+    for (const std::int64_t elements : parameters) {
+      if (elements > 0) {
+        add_parameter(elements);
+        ++step.parameter_count;
+      }
+    }
+    return step;
+  }
+
+  void add_parameter(std::int64_t elements) {
+    chain.parameters.push_back({.elements = elements, .role = ParameterRole::Trained});
+    ++parameters_;
+  }
+
+  // Of the convolution that was added last.
+  void set_geometry(const ConvolutionGeometry& geometry) {
+    chain.steps.back().geometry = chain.convolutions.size();
+    chain.convolutions.push_back(geometry);
+  }
+
+  void add_batch_norm(std::int64_t channels, std::int64_t per_sample) {
+    add_layer(Kind::BatchNorm, per_sample, {channels, channels}).channels = channels;
+    for (int statistic = 0; statistic < 2; ++statistic) {
+      chain.parameters.push_back({.elements = channels, .role = ParameterRole::Buffer});
+    }
+  }
+
+  void add_activation(std::string_view name, std::int64_t per_sample, bool in_place) {
+    const LayerRule rule = rule_of_layer(name).rule;
+    const bool keeps_output = rule == LayerRule::OverwritesInput || rule == LayerRule::KeepsOutput;
+    if (in_place && (keeps_output || name == "SiLU")) {
+      add_layer(keeps_output ? Kind::OverwriteInput : Kind::OverwriteByCopy, per_sample, {});
+    } else if (rule == LayerRule::KeepsInputOnce) {
+      add_layer(Kind::KeepInputOnce, per_sample, {1});
+    } else if (rule != LayerRule::Pass) {
+      add_layer(keeps_output ? Kind::KeepOutput : Kind::KeepInput, per_sample, {});
+    }
+  }
+
+  Chain chain;
+
+ private:
+  ParameterId parameters_ = 0;
+};
+
+}  // namespace carpool

@@ -1,0 +1,105 @@
+#include "estimate/convolution_workspace.hpp"
+
+#include <cstdlib>
+
+#include <gtest/gtest.h>
+
+namespace carpool {
+namespace {
+
+constexpr double kMiB = 1024.0 * 1024.0;
+constexpr std::int64_t kNoLimit = std::int64_t{1} << 40;
+
+ConvolutionGeometry square(std::int64_t in,
+                           std::int64_t out,
+                           std::int64_t kernel,
+                           std::int64_t side) {
+  return {.in = {.channels = in, .height = side, .width = side},
+          .out = {.channels = out, .height = side, .width = side},
+          .kernel = kernel};
+}
+
+TrainingSetup setup_of(Precision precision, bool tf32 = false, bool channels_last = false) {
+  return {.precision = precision, .tf32 = tf32, .channels_last = channels_last};
+}
+
+double forward_mib(const ConvolutionGeometry& geometry,
+                   const TrainingSetup& setup,
+                   std::int64_t batch) {
+  return static_cast<double>(usual_workspace(geometry, setup, batch).forward) / kMiB;
+}
+
+// Measured values are those of data/memory-collected/convolutions.jsonl.gz, in MiB.
+TEST(UsualWorkspace, TensorCoresCopyContiguousImages) {
+  const TrainingSetup tf32 = setup_of(Precision::Fp32, true);
+  EXPECT_NEAR(forward_mib(square(19, 540, 7, 214), tf32, 22), 2154.3, 20.0);
+  EXPECT_NEAR(forward_mib(square(212, 971, 3, 156), tf32, 7), 776.5, 8.0);
+  EXPECT_NEAR(forward_mib(square(240, 209, 3, 77), setup_of(Precision::Bf16), 21), 110.0, 3.0);
+  EXPECT_EQ(forward_mib(square(96, 139, 1, 171), setup_of(Precision::Bf16), 15), 0.0);
+}
+
+TEST(UsualWorkspace, WithChannelsLastOnlyOddOnesAreCopied) {
+  const TrainingSetup last = setup_of(Precision::Fp32, true, true);
+  EXPECT_NEAR(forward_mib(square(15, 144, 5, 56), last, 117), 22.6, 0.5);
+  EXPECT_EQ(forward_mib(square(64, 128, 3, 56), last, 32), 0.0);
+}
+
+TEST(UsualWorkspace, StrictFp32CopiesTheOtherWayRound) {
+  EXPECT_EQ(forward_mib(square(114, 245, 3, 121), setup_of(Precision::Fp32), 5), 0.0);
+  ConvolutionGeometry strided = square(245, 10, 5, 225);
+  strided.out.height = strided.out.width = 113;
+  EXPECT_NEAR(forward_mib(strided, setup_of(Precision::Fp32, false, true), 49), 2342.5, 1.0);
+}
+
+TEST(UsualWorkspace, OneChannelAGroupNeedsNone) {
+  ConvolutionGeometry depthwise = square(644, 644, 3, 120);
+  depthwise.groups = 644;
+  EXPECT_EQ(forward_mib(depthwise, setup_of(Precision::Fp32, true), 6), 0.0);
+}
+
+// The CNN whose 2048 x 2048 filters of 3 x 3 made it take 36,103 MiB, 492 of them its weights.
+TEST(LargestWorkspace, IsATransformOfEveryFilter) {
+  const auto most =
+      largest_workspace(square(2048, 2048, 3, 22), setup_of(Precision::Fp32), 25, kNoLimit);
+  EXPECT_NEAR(static_cast<double>(most.forward) / kMiB, 35'241.0, 5.0);
+}
+
+TEST(LargestWorkspace, WhatDoesNotFitIsNotTaken) {
+  const ConvolutionGeometry geometry = square(1024, 1024, 3, 65);
+  const std::int64_t limit = std::int64_t{100} << 30;
+  EXPECT_GT(largest_workspace(geometry, setup_of(Precision::Fp32), 102, kNoLimit).forward, limit);
+  EXPECT_LT(largest_workspace(geometry, setup_of(Precision::Fp32), 102, limit).forward, limit / 5);
+}
+
+TEST(LargestWorkspace, SixteenBitsAreNotTransformed) {
+  const auto most =
+      largest_workspace(square(2048, 2048, 3, 22), setup_of(Precision::Bf16), 25, kNoLimit);
+  EXPECT_LT(static_cast<double>(most.forward) / kMiB, 200.0);
+}
+
+LayerLine line_of(std::int64_t filters, std::int64_t parameters) {
+  return {.type = "Conv2d", .shape = {8, filters, 28, 28}, .parameters = parameters};
+}
+
+TEST(GeometryOf, TheKernelFollowsFromTheParameters) {
+  const ImageSize in{.channels = 64, .height = 56, .width = 56};
+  const ConvolutionGeometry plain = geometry_of(line_of(128, 64 * 128 * 9), in);
+  EXPECT_EQ(plain.kernel, 3);
+  EXPECT_EQ(plain.groups, 1);
+  EXPECT_EQ(geometry_of(line_of(128, 64 * 128 + 128), in).kernel, 1);  // with a bias
+  const ConvolutionGeometry depthwise = geometry_of(line_of(64, 64 * 25), in);
+  EXPECT_EQ(depthwise.kernel, 5);
+  EXPECT_EQ(depthwise.groups, 64);
+  const ConvolutionGeometry grouped = geometry_of(line_of(128, 128 * 2 * 9), in);
+  EXPECT_EQ(grouped.kernel, 3);
+  EXPECT_EQ(grouped.groups, 32);
+}
+
+TEST(GeometryOf, WhatDoesNotGoTogetherHasNoKernel) {
+  EXPECT_EQ(geometry_of(line_of(128, 12'345), {.channels = 64, .height = 56, .width = 56}).kernel,
+            0);
+  EXPECT_EQ(geometry_of(line_of(0, 0), {.channels = 64, .height = 56, .width = 56}).kernel, 0);
+}
+
+}  // namespace
+}  // namespace carpool
