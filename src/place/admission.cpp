@@ -1,6 +1,5 @@
 #include "place/admission.hpp"
 
-#include <limits>
 #include <optional>
 
 namespace carpool {
@@ -82,7 +81,7 @@ void Admission::seat_chain(std::size_t last, std::size_t to) {
 bool Admission::possible(std::size_t gpu, const Seating::Key& key) {
   ++checks_;
   values_.require(std::span(&key, 1));
-  return seats_.worth(gpu, key) > -std::numeric_limits<double>::infinity();
+  return seats_.worth(gpu, key) > kForbidden;
 }
 
 }  // namespace carpool

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <limits>
 
 namespace carpool {
 
@@ -94,7 +93,7 @@ double Seating::worth(std::size_t where, const Key& key) const {
   }
   const GroupValue& value = values_->at(key);
   if (!value.feasible || (key.size() > 1 && value.worst <= rules_.above)) {
-    return -std::numeric_limits<double>::infinity();
+    return kForbidden;
   }
   if (!rules_.bottleneck) {
     return value.value;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <optional>
 #include <span>
 #include <vector>
@@ -9,6 +10,9 @@
 #include "place/group_values.hpp"
 
 namespace carpool {
+
+// The worth of a group that is not allowed.
+inline constexpr double kForbidden = -std::numeric_limits<double>::infinity();
 
 // Places are the GPUs and, behind them, one place outside for each item that found none, so that
 // items outside take part in moves and swaps like all others.
@@ -51,7 +55,7 @@ class Seating {
                               std::optional<Item> without,
                               std::optional<Item> with) const;
 
-  // What a group of these kinds adds to the sum that is maximised; minus infinity when it is not
+  // What a group of these kinds adds to the sum that is maximised; kForbidden when it is not
   // allowed. It must have been required of the values.
   [[nodiscard]] double worth(std::size_t where, const Key& key) const;
   [[nodiscard]] double worth_now(std::size_t where) const {
