@@ -4,13 +4,10 @@
 
 #include "profile/launch_steps.hpp"
 #include "profile/step_times.hpp"
+#include "profile/time_window.hpp"
 
 namespace carpool {
 namespace {
-
-double seconds_between(std::int64_t from, std::int64_t to) {
-  return static_cast<double>(to - from) * 1e-9;
-}
 
 std::vector<StepMark> counted(std::span<const std::int64_t> times) {
   std::vector<StepMark> marks;

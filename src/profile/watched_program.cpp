@@ -151,9 +151,10 @@ void WatchedProgram::end() {
   child_.end(kEndGrace);
 }
 
-std::string WatchedProgram::last_words() const {
+std::string WatchedProgram::ending(const ExitStatus& status) const {
   const std::string complaint = last_line_of(folder_ / kErr);
-  return complaint.empty() ? last_line_of(folder_ / kOut) : complaint;
+  const std::string last_words = complaint.empty() ? last_line_of(folder_ / kOut) : complaint;
+  return last_words.empty() ? status.text() : fmt::format("{}: {}", status.text(), last_words);
 }
 
 }  // namespace carpool

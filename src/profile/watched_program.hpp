@@ -2,6 +2,7 @@
 // there is one, a step file, and its output in files.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -34,6 +35,8 @@ class WatchedProgram {
 
   // Takes in what it printed meanwhile; how it ended, once it has.
   [[nodiscard]] std::optional<ExitStatus> look(std::int64_t now_ns);
+  // How often to look.
+  static constexpr std::chrono::milliseconds kLookEvery{20};
 
   // `gpu_utilisation` is for the caller to fill in.
   [[nodiscard]] ProgramSigns signs() const;
@@ -48,8 +51,8 @@ class WatchedProgram {
   void stop_recording();
   void end();
 
-  // The last line that it printed, standard error before standard output.
-  [[nodiscard]] std::string last_words() const;
+  // How it ended, with the last line that it printed: standard error before standard output.
+  [[nodiscard]] std::string ending(const ExitStatus& status) const;
 
  private:
   WatchedProgram(std::filesystem::path folder,
