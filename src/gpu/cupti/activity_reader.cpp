@@ -1,264 +1,19 @@
 #include "gpu/cupti/activity_reader.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <system_error>
-#include <type_traits>
 
 #include <fmt/format.h>
 
 #include "base/file.hpp"
+#include "gpu/cupti/activity_parser.hpp"
 
 namespace carpool {
-namespace {
-
-namespace format = activity_format;
-
-// Far beyond any time of a machine; keeps sums of two in range.
-constexpr std::int64_t kLatest = std::int64_t{1} << 61U;
-
-bool is_time(std::int64_t at) {
-  return at >= 0 && at <= kLatest;
-}
-
-std::string uuid_text(const std::array<std::uint8_t, 16>& bytes) {
-  std::string text = "GPU-";
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    const bool dash = i == 4 || i == 6 || i == 8 || i == 10;
-    text += fmt::format("{}{:02x}", dash ? "-" : "", bytes[i]);
-  }
-  return text;
-}
-
-// Reads one file's records into a trace; each take() answers with what is wrong, or nothing.
-class Parser {
- public:
-  explicit Parser(ActivityTrace& trace) : trace_(trace) {}
-
-  [[nodiscard]] std::string take(format::RecordType type, std::string_view payload) {
-    if (first_ != (type == format::RecordType::FileStart)) {
-      return first_ ? "does not begin as an activity file does" : "begins a second time";
-    }
-    first_ = false;
-    if (trace_.end.has_value()) {
-      return "goes on after its end";
-    }
-    return dispatch(type, payload);
-  }
-
-  // Sorts, and ends a window that was left open.
-  void finish() {
-    const auto by_start = [](const auto& a, const auto& b) { return a.start_ns < b.start_ns; };
-    std::sort(trace_.launches.begin(), trace_.launches.end(), by_start);
-    std::sort(trace_.memory_operations.begin(), trace_.memory_operations.end(), by_start);
-    std::sort(trace_.ranges.begin(), trace_.ranges.end(), by_start);
-    std::sort(trace_.counter_samples.begin(), trace_.counter_samples.end(), by_start);
-    if (recording_) {
-      trace_.windows.back().end_ns = std::max(latest_, trace_.windows.back().start_ns);
-    }
-    trace_.complete = trace_.end.has_value();
-  }
-
- private:
-  [[nodiscard]] std::string dispatch(format::RecordType type, std::string_view payload) {
-    switch (type) {
-      case format::RecordType::FileStart:
-        return file_start(payload);
-      case format::RecordType::Device:
-        return device(payload);
-      case format::RecordType::Kernel:
-        return kernel(payload);
-      case format::RecordType::Launches:
-        return array(payload, trace_.launches, [this](const format::Launch& launch) {
-          return launch.kernel < trace_.kernels.size() &&
-                 spans(launch.start_ns, launch.duration_ns);
-        });
-      case format::RecordType::MemoryOperations:
-        return array(
-            payload, trace_.memory_operations, [this](const format::MemoryOperation& done) {
-              return done.kind <= static_cast<std::uint16_t>(format::MemoryKind::Set) &&
-                     spans(done.start_ns, done.duration_ns);
-            });
-      case format::RecordType::Range:
-        return range(payload);
-      case format::RecordType::CounterSet:
-        return counter_set(payload);
-      case format::RecordType::CounterSamples:
-        return array(payload, trace_.counter_samples, [this](const format::CounterSample& sample) {
-          return sample.set < trace_.counter_sets.size() &&
-                 sample.metric < trace_.counter_sets[sample.set].metrics.size() &&
-                 sample.start_ns <= sample.end_ns && is_time(sample.start_ns) &&
-                 is_time(sample.end_ns) && std::isfinite(sample.value);
-        });
-      case format::RecordType::Note:
-        return note(payload);
-      case format::RecordType::Window:
-        return window(payload);
-      case format::RecordType::End:
-        return end(payload);
-    }
-    return fmt::format("has a record of the unknown type {}", static_cast<unsigned>(type));
-  }
-
-  // The fixed part; the rest of the payload, where text is allowed, goes to `text`.
-  template <class T>
-  [[nodiscard]] static bool fixed(std::string_view payload, T& out, std::string_view* text) {
-    static_assert(std::is_trivially_copyable_v<T>);
-    if (payload.size() < sizeof(T) || (text == nullptr && payload.size() != sizeof(T))) {
-      return false;
-    }
-    (void)payload.copy(reinterpret_cast<char*>(&out), sizeof(T));
-    if (text != nullptr) {
-      *text = payload.substr(sizeof(T));
-    }
-    return true;
-  }
-
-  template <class T, class Accept>
-  [[nodiscard]] static std::string array(std::string_view payload,
-                                         std::vector<T>& into,
-                                         const Accept& accept) {
-    if (payload.empty() || payload.size() % sizeof(T) != 0) {
-      return "has a list of the wrong length";
-    }
-    for (; !payload.empty(); payload.remove_prefix(sizeof(T))) {
-      T entry;
-      (void)payload.copy(reinterpret_cast<char*>(&entry), sizeof(T));
-      if (!accept(entry)) {
-        return "has an entry with a time, a number or a reference that cannot be";
-      }
-      into.push_back(entry);
-    }
-    return {};
-  }
-
-  [[nodiscard]] bool spans(std::int64_t start, std::int64_t duration) {
-    if (!is_time(start) || !is_time(duration)) {
-      return false;
-    }
-    latest_ = std::max(latest_, start + duration);
-    return true;
-  }
-
-  [[nodiscard]] std::string file_start(std::string_view payload) {
-    std::string_view text;
-    if (!fixed(payload, trace_.start, &text) || trace_.start.magic != format::kMagic) {
-      return "does not begin as an activity file does";
-    }
-    if (trace_.start.version != format::kVersion) {
-      return fmt::format(
-          "has the version {}; this program reads version {}: use the program and "
-          "the library of one release",
-          trace_.start.version,
-          format::kVersion);
-    }
-    trace_.program = text;
-    return is_time(trace_.start.start_ns) ? "" : "has a time that cannot be";
-  }
-
-  [[nodiscard]] std::string device(std::string_view payload) {
-    ActivityDevice told;
-    std::string_view text;
-    if (!fixed(payload, told.facts, &text)) {
-      return "has a device of the wrong length";
-    }
-    told.uuid = uuid_text(told.facts.uuid);
-    told.name = text;
-    trace_.devices.push_back(std::move(told));
-    return {};
-  }
-
-  [[nodiscard]] std::string kernel(std::string_view payload) {
-    ActivityKernel told;
-    std::string_view text;
-    if (!fixed(payload, told.facts, &text) || told.facts.id != trace_.kernels.size()) {
-      return "has a kernel of the wrong length or number";
-    }
-    told.name = text;
-    trace_.kernels.push_back(std::move(told));
-    return {};
-  }
-
-  [[nodiscard]] std::string range(std::string_view payload) {
-    format::Range told;
-    std::string_view text;
-    if (!fixed(payload, told, &text) || !is_time(told.start_ns) || !is_time(told.end_ns) ||
-        told.end_ns < told.start_ns) {
-      return "has a range of the wrong length or times";
-    }
-    latest_ = std::max(latest_, told.end_ns);
-    trace_.ranges.push_back({std::string(text), told.start_ns, told.end_ns, told.thread});
-    return {};
-  }
-
-  [[nodiscard]] std::string counter_set(std::string_view payload) {
-    format::CounterSet told;
-    std::string_view text;
-    if (!fixed(payload, told, &text) || told.id != trace_.counter_sets.size()) {
-      return "has a counter set of the wrong length or number";
-    }
-    ActivityCounterSet set{told.device, told.passes, {}};
-    while (!text.empty()) {
-      const std::size_t line = text.find('\n');
-      set.metrics.emplace_back(text.substr(0, line));
-      text = line == std::string_view::npos ? std::string_view() : text.substr(line + 1);
-    }
-    if (set.metrics.size() != told.metrics) {
-      return "has a counter set with another number of names than it says";
-    }
-    trace_.counter_sets.push_back(std::move(set));
-    return {};
-  }
-
-  [[nodiscard]] std::string note(std::string_view payload) {
-    format::Note told;
-    std::string_view text;
-    if (!fixed(payload, told, &text) || !is_time(told.at_ns) ||
-        told.kind > static_cast<std::uint32_t>(format::NoteKind::Failed)) {
-      return "has a note of the wrong length, time or kind";
-    }
-    const auto kind = static_cast<format::NoteKind>(told.kind);
-    trace_.notes.push_back({kind, told.code, told.at_ns, std::string(text)});
-    return {};
-  }
-
-  [[nodiscard]] std::string window(std::string_view payload) {
-    format::Window told;
-    if (!fixed(payload, told, nullptr) || !is_time(told.at_ns) ||
-        (told.recording != 0) == recording_) {
-      return "has a window that cannot be";
-    }
-    recording_ = told.recording != 0;
-    if (recording_) {
-      trace_.windows.push_back({told.at_ns, told.at_ns});
-    } else {
-      trace_.windows.back().end_ns = std::max(told.at_ns, trace_.windows.back().start_ns);
-    }
-    return {};
-  }
-
-  [[nodiscard]] std::string end(std::string_view payload) {
-    format::End told;
-    if (!fixed(payload, told, nullptr) || !is_time(told.at_ns)) {
-      return "has an end of the wrong length or time";
-    }
-    latest_ = std::max(latest_, told.at_ns);
-    trace_.end = told;
-    return {};
-  }
-
-  ActivityTrace& trace_;
-  bool first_ = true;
-  bool recording_ = false;
-  std::int64_t latest_ = 0;
-};
-
-}  // namespace
 
 Result<ActivityTrace> parse_activity(std::string_view bytes, std::string_view name) {
   ActivityTrace trace;
-  Parser parser(trace);
+  ActivityParser parser(trace);
   std::size_t offset = 0;
   const auto damaged = [&](std::string_view what) {
     return fail(
@@ -266,18 +21,18 @@ Result<ActivityTrace> parse_activity(std::string_view bytes, std::string_view na
         fmt::format(
             "read the activity file {}: it {} (at byte {}); record it again", name, what, offset));
   };
-  while (bytes.size() - offset >= sizeof(format::RecordHeader)) {
-    format::RecordHeader header;
+  while (bytes.size() - offset >= sizeof(activity_format::RecordHeader)) {
+    activity_format::RecordHeader header;
     std::memcpy(&header, bytes.data() + offset, sizeof(header));
-    if (header.size > format::kMaxRecordBytes || header.reserved != 0) {
+    if (header.size > activity_format::kMaxRecordBytes || header.reserved != 0) {
       return damaged("has a record head that the profiler does not write");
     }
     const std::size_t begin = offset + sizeof(header);
     if (bytes.size() - begin < header.size) {
       break;
     }
-    const std::string wrong =
-        parser.take(static_cast<format::RecordType>(header.type), bytes.substr(begin, header.size));
+    const std::string wrong = parser.take(static_cast<activity_format::RecordType>(header.type),
+                                          bytes.substr(begin, header.size));
     if (!wrong.empty()) {
       return damaged(wrong);
     }
@@ -304,7 +59,8 @@ Result<std::vector<std::filesystem::path>> activity_files(const std::filesystem:
   std::filesystem::directory_iterator entries(folder, problem);
   for (; !problem && entries != std::filesystem::directory_iterator(); entries.increment(problem)) {
     const std::string name = entries->path().filename().string();
-    if (name.starts_with(format::kFilePrefix) && name.ends_with(format::kFileSuffix)) {
+    if (name.starts_with(activity_format::kFilePrefix) &&
+        name.ends_with(activity_format::kFileSuffix)) {
       files.push_back(entries->path());
     }
   }
