@@ -48,6 +48,15 @@ struct ParsedOptions {
 // Builds the tree; parsing writes into `options`, which must outlive the tree.
 void build_command_tree(CLI::App& app, ParsedOptions& options);
 
+// --data of commands that read a dataset.
+void add_data(CLI::App& command, std::optional<std::string>& data);
+
+// Its part that judges models and rules: evaluate.
+void add_evaluate_command(CLI::App& app, ParsedOptions& options);
+
+// Its part that makes a model or asks one: train, predict, recommend, assign.
+void add_model_commands(CLI::App& app, ParsedOptions& options);
+
 // Its part that looks at this machine: gpus, top, record, doctor, measure.
 void add_gpu_commands(CLI::App& app, ParsedOptions& options);
 
