@@ -9,54 +9,17 @@
 
 #include "app/commands.hpp"
 #include "app/gpu_watch.hpp"
+#include "app/profile_ncu.hpp"
 #include "app/profile_output.hpp"
-#include "base/clock.hpp"
+#include "app/workload_name.hpp"
 #include "base/file.hpp"
 #include "base/log.hpp"
 #include "base/stop_signals.hpp"
-#include "profile/ncu_run.hpp"
 #include "profile/profiler.hpp"
 #include "profile/scratch.hpp"
-#include "profile/without_mps.hpp"
 
 namespace carpool {
 namespace {
-
-// Kernels that are not worth a second of Nsight Compute each.
-constexpr double kShareUnderNcu = 0.995;
-
-bool is_interpreter(const std::string& word) {
-  const std::string name = std::filesystem::path(word).filename().string();
-  return name.starts_with("python") || name == "bash" || name == "sh" || name == "env";
-}
-
-// "train" of `python3 -u train.py --epochs 3`.
-std::string name_from(const std::vector<std::string>& command) {
-  std::string name;
-  for (const std::string& word : command) {
-    if (!is_interpreter(word) && !word.starts_with("-")) {
-      name = std::filesystem::path(word).stem().string();
-      break;
-    }
-  }
-  if (name.empty() && !command.empty()) {
-    name = std::filesystem::path(command.front()).filename().string();
-  }
-  std::erase_if(name, [](char letter) { return !is_profile_name(std::string{'a', letter}); });
-  name.resize(std::min<std::size_t>(name.size(), 100));
-  return name;
-}
-
-Result<std::string> chosen_name(const ProfileOptions& options) {
-  std::string name = options.name.empty() ? name_from(options.command) : options.name;
-  if (!is_profile_name(name)) {
-    return invalid_input(
-        fmt::format("\"{}\" is no name of a workload: letters, digits, '.', '_' and '-', at most "
-                    "100 of them; give one with --name",
-                    name));
-  }
-  return name;
-}
 
 Result<GpuInfo> find_gpu(TelemetrySource& source, unsigned index) {
   const auto gpus = source.list_gpus();
@@ -114,47 +77,6 @@ void warn_of_others(TelemetrySource& telemetry, const GpuInfo& gpu) {
   }
 }
 
-Result<void> add_ncu(const ProfileOptions& options,
-                     const std::filesystem::path& scratch,
-                     const ProfileRequest& request,
-                     const ProfileEvents& events,
-                     ProfileResult& result) {
-  const NcuRequest ncu{.command = options.command,
-                       .folder = scratch,
-                       .symbols = symbols_of(result.kernels, kShareUnderNcu)};
-  std::size_t wanted = 0;
-  for (const KernelRow& row : result.kernels.rows) {
-    wanted += std::find(ncu.symbols.begin(), ncu.symbols.end(), row.symbol) != ncu.symbols.end();
-  }
-  const Stopwatch watch;
-  const auto launches =
-      run_ncu(ncu,
-              environment_without_mps(request.gpu.uuid, scratch / "no-mps"),
-              {.longest = std::chrono::milliseconds(static_cast<long>(options.ncu_seconds * 1e3)),
-               .kernels = wanted,
-               .stop = events.stop,
-               .profiled = [&](std::size_t done) {
-                 events.progress(fmt::format("Nsight Compute, {} of {} kernels", done, wanted));
-               }});
-  if (!launches) {
-    return tl::unexpected(launches.error());
-  }
-  WorkloadProfile& profile = result.profile;
-  profile.ncu = ncu_metrics(*launches, result.kernels.rows.empty() ? nullptr : &result.kernels);
-  for (const auto& [name, value] : profile.ncu) {
-    if (find_metric(name) != nullptr) {
-      profile.metrics[name] = value;
-      profile.stand_ins.erase(name);
-    }
-  }
-  profile.notes.push_back(
-      fmt::format("Nsight Compute profiled {} of {} distinct kernels in {:.0f} s",
-                  launches->size(),
-                  wanted,
-                  watch.seconds()));
-  return {};
-}
-
 Result<void> write_out(const ProfileResult& result,
                        const ProfileOptions& options,
                        const Output& output) {
@@ -183,49 +105,26 @@ Result<void> write_out(const ProfileResult& result,
 }
 
 // An export that somebody made; a profile of that name in the folder gets its metrics.
-Result<void> import_ncu(const ProfileOptions& options,
-                        const std::string& name,
-                        const CommandContext& context) {
-  const auto text = read_file(*options.from_ncu);
-  if (!text) {
-    return tl::unexpected(text.error());
-  }
-  const auto launches = parse_ncu_csv(*text, *options.from_ncu);
-  if (!launches) {
-    return tl::unexpected(launches.error());
-  }
+Result<void> import_command(const ProfileOptions& options,
+                            const std::string& name,
+                            const CommandContext& context) {
   const auto file =
       std::filesystem::path(options.folder) / fmt::format("{}{}", name, kProfileSuffix);
-  WorkloadProfile profile;
-  std::error_code ignored;
-  if (std::filesystem::exists(file, ignored)) {
-    auto before = load_profile(file);
-    if (!before) {
-      return tl::unexpected(before.error());
-    }
-    profile = std::move(*before);
+  const auto imported = import_ncu(*options.from_ncu, name, file);
+  if (!imported) {
+    return tl::unexpected(imported.error());
   }
-  profile.workload = name;
-  profile.ncu = ncu_metrics(*launches, nullptr);
-  for (const auto& [metric, value] : profile.ncu) {
-    if (find_metric(metric) != nullptr) {
-      profile.metrics[metric] = value;
-      profile.stand_ins.erase(metric);
-    }
-  }
-  profile.notes.push_back(
-      fmt::format("kernel metrics of {} launches from {}", launches->size(), *options.from_ncu));
   if (auto made = try_folder(options.folder); !made) {
     return made;
   }
-  if (auto written = write_file(file, profile_json(profile)); !written) {
+  if (auto written = write_file(file, profile_json(imported->profile)); !written) {
     return written;
   }
   if (context.output.json()) {
-    context.output.print_json(profile_to_json(profile));
+    context.output.print_json(profile_to_json(imported->profile));
   } else {
     context.output.print(
-        fmt::format("{}: metrics of {} launches\n", file.string(), launches->size()));
+        fmt::format("{}: metrics of {} launches\n", file.string(), imported->launches));
   }
   return {};
 }
@@ -275,7 +174,7 @@ Result<void> profile_command(const ProfileOptions& options,
   }
   if (options.ncu) {
     progress->advance("the program's own run");
-    if (auto added = add_ncu(options, scratch->path(), request, events, *result); !added) {
+    if (auto added = add_ncu_run(request, options.ncu_seconds, events, *result); !added) {
       return added;
     }
   }
@@ -294,11 +193,11 @@ Result<void> run_profile(const ProfileOptions& options, const CommandContext& co
   if (options.from_ncu && options.name.empty()) {
     return invalid_input("--from-ncu needs --name, the workload that the export is of");
   }
-  const auto name = chosen_name(options);
+  const auto name = workload_name(options.name, options.command);
   if (!name) {
     return tl::unexpected(name.error());
   }
-  return options.from_ncu ? import_ncu(options, *name, context)
+  return options.from_ncu ? import_command(options, *name, context)
                           : profile_command(options, *name, context);
 }
 
