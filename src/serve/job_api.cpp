@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.hpp"
-#include "schedule/job_names.hpp"
+#include "serve/ended_listing.hpp"
 #include "serve/explanation.hpp"
 #include "serve/job_listing.hpp"
 #include "serve/job_request.hpp"
@@ -20,66 +20,8 @@ namespace {
 using nlohmann::json;
 
 constexpr double kMostWait = 60.0;
-constexpr std::size_t kMostCommands = 1000;  // of ended jobs, a tenth of a millisecond each
-constexpr std::string_view kNotYours = "is another user's";
-
-ApiAnswer answer(const json& value, int status = 200) {
-  return {.status = status, .body = value.dump(-1, ' ', false, json::error_handler_t::replace)};
-}
-
-ApiAnswer answer(const Result<json>& value) {
-  return value ? answer(*value) : error_answer(value.error());
-}
-
-json ended_view(const EndedJob& job, const Caller& caller) {
-  json view = {{"id", job.id},
-               {"user", job.owner.user},
-               {"submitted_s", job.submitted_s},
-               {"ended_s", job.ended_s},
-               {"end", name_of(job.end)}};
-  if (job.started_s) {
-    view["started_s"] = *job.started_s;
-  }
-  if (caller.may_touch(job.owner)) {
-    view["name"] = job.name.empty() ? job.workload : job.name;
-    view["reason"] = job.reason;
-    if (job.peak_bytes) {
-      view["peak_bytes"] = *job.peak_bytes;
-    }
-    if (job.failed_peak_bytes) {
-      view["failed_peak_bytes"] = *job.failed_peak_bytes;
-    }
-    if (job.spec) {
-      view["argv"] = job.spec->argv;
-      view["cwd"] = job.spec->cwd;
-      view["gpu_count"] = job.spec->gpus;
-    }
-  }
-  return view;
-}
 
 }  // namespace
-
-ApiAnswer error_answer(int status, std::string_view message) {
-  return answer(json{{"error", {{"status", status}, {"message", message}}}}, status);
-}
-
-ApiAnswer error_answer(const Error& error) {
-  switch (error.code) {
-    case ErrorCode::InvalidInput:
-      return error_answer(400, error.message);
-    case ErrorCode::NotFound:
-      return error_answer(404, error.message);
-    case ErrorCode::Unsupported:
-      // The one thing that a caller may not do here.
-      return error_answer(error.message.ends_with(kNotYours) ? 403 : 501, error.message);
-    case ErrorCode::Unavailable:
-    case ErrorCode::Corrupt:
-    case ErrorCode::Internal:
-      break;
-  }
-  return error_answer(503, error.message);
-}
 
 Result<JobRecord> JobApi::own_job(Scheduler& scheduler, const Caller& caller, JobId job) const {
   Result<std::optional<JobRecord>> record = std::optional<JobRecord>();
@@ -105,7 +47,7 @@ ApiAnswer JobApi::submit(const Caller& caller, std::string_view body) {
   if (!specs) {
     return error_answer(specs.error());
   }
-  return answer(parts_.loop.ask<json>([&](Scheduler& scheduler, double now_s) -> Result<json> {
+  return json_answer(parts_.loop.ask<json>([&](Scheduler& scheduler, double now_s) -> Result<json> {
     std::vector<JobId> ids;
     for (JobSpec& spec : *specs) {
       const Result<JobId> id =
@@ -144,11 +86,11 @@ Result<json> JobApi::details(const Caller& caller, JobId job) {
 }
 
 ApiAnswer JobApi::show(const Caller& caller, JobId job) {
-  return answer(details(caller, job));
+  return json_answer(details(caller, job));
 }
 
 ApiAnswer JobApi::explain(const Caller& caller, JobId job) {
-  return answer(parts_.loop.ask<json>([&](Scheduler& scheduler, double) -> Result<json> {
+  return json_answer(parts_.loop.ask<json>([&](Scheduler& scheduler, double) -> Result<json> {
     const Result<JobRecord> record = own_job(scheduler, caller, job);
     if (!record) {
       return tl::unexpected(record.error());
@@ -171,12 +113,12 @@ ApiAnswer JobApi::wait(const Caller& caller, JobId job, const ApiQuery& query) {
     Result<json> job_now = details(caller, job);
     const double left_s = wait_s - watch.seconds();
     if (!job_now || job_now->contains("ended_s") || left_s <= 0.0) {
-      return answer(job_now);
+      return json_answer(job_now);
     }
     const auto news = parts_.events.after(
         seen, caller, std::chrono::milliseconds(static_cast<std::int64_t>(left_s * 1000.0) + 1));
     if (!news) {
-      return answer(job_now);  // the server ends
+      return json_answer(job_now);  // the server ends
     }
   }
 }
@@ -215,7 +157,7 @@ ApiAnswer JobApi::logs(const Caller& caller, JobId job, const ApiQuery& query) {
 }
 
 ApiAnswer JobApi::act(const Caller& caller, JobId job, const std::string& verb) {
-  return answer(parts_.loop.ask<json>([&](Scheduler& scheduler, double now_s) -> Result<json> {
+  return json_answer(parts_.loop.ask<json>([&](Scheduler& scheduler, double now_s) -> Result<json> {
     const Result<JobRecord> record = own_job(scheduler, caller, job);
     if (!record) {
       return tl::unexpected(record.error());
@@ -229,7 +171,7 @@ ApiAnswer JobApi::act(const Caller& caller, JobId job, const std::string& verb) 
 }
 
 ApiAnswer JobApi::gpus(const Caller& caller) {
-  return answer(parts_.loop.ask<json>([&](Scheduler& scheduler, double) -> Result<json> {
+  return json_answer(parts_.loop.ask<json>([&](Scheduler& scheduler, double) -> Result<json> {
     json gpus = json::array();
     for (const GpuView& gpu : scheduler.gpus()) {
       gpus.push_back(gpu_view(gpu, caller));
@@ -239,26 +181,13 @@ ApiAnswer JobApi::gpus(const Caller& caller) {
 }
 
 ApiAnswer JobApi::history(const Caller& caller, const ApiQuery& query) {
-  const auto before = number_of<JobId>(query, "before");
-  const auto most = number_of<std::size_t>(query, "limit");
-  if (!before || !most) {
-    return error_answer(before ? most.error() : before.error());
+  const Result<EndedJobQuery> wanted = read_ended_query(query, caller);
+  if (!wanted) {
+    return error_answer(wanted.error());
   }
-  const bool commands = flag_of(query, "commands");
-  EndedJobQuery wanted{.before = *before,
-                       .most = std::clamp<std::size_t>(
-                           most->value_or(100), 1, commands ? kMostCommands : kMostListed),
-                       .with_specs = commands};
-  if (!flag_of(query, "all")) {
-    wanted.uid = caller.uid;
-  }
-  return answer(parts_.loop.ask<json>([&](Scheduler&, double) -> Result<json> {
-    return parts_.journal.ended_jobs(wanted).map([&](const std::vector<EndedJob>& jobs) {
-      json list = json::array();
-      for (const EndedJob& job : jobs) {
-        list.push_back(ended_view(job, caller));
-      }
-      return json{{"version", 1}, {"mode", parts_.mode}, {"jobs", std::move(list)}};
+  return json_answer(parts_.loop.ask<json>([&](Scheduler&, double) -> Result<json> {
+    return parts_.journal.ended_jobs(*wanted).map([&](const std::vector<EndedJob>& jobs) {
+      return json{{"version", 1}, {"mode", parts_.mode}, {"jobs", list_ended_jobs(jobs, caller)}};
     });
   }));
 }
@@ -272,7 +201,7 @@ ApiAnswer JobApi::drain(const Caller& caller, std::string_view body) {
     return error_answer(400, "expected {\"drain\": true} or {\"drain\": false}");
   }
   const bool draining = asked.at("drain").get<bool>();
-  return answer(parts_.loop.ask<json>([&](Scheduler& scheduler, double) -> Result<json> {
+  return json_answer(parts_.loop.ask<json>([&](Scheduler& scheduler, double) -> Result<json> {
     scheduler.set_draining(draining);
     const MetricsSnapshot now = take_metrics(scheduler);
     return json{{"draining", draining}, {"running", now.running.size()}};
@@ -280,7 +209,7 @@ ApiAnswer JobApi::drain(const Caller& caller, std::string_view body) {
 }
 
 ApiAnswer JobApi::status() {
-  return answer(parts_.loop.ask<json>([&](Scheduler& scheduler, double) -> Result<json> {
+  return json_answer(parts_.loop.ask<json>([&](Scheduler& scheduler, double) -> Result<json> {
     const MetricsSnapshot now = take_metrics(scheduler);
     return json{{"version", 1},
                 {"carpool", parts_.version},

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +12,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "serve/api_answer.hpp"
 #include "serve/api_query.hpp"
 #include "serve/caller.hpp"
 #include "serve/event_hub.hpp"
@@ -21,13 +21,6 @@
 #include "store/sqlite_journal.hpp"
 
 namespace carpool {
-
-struct ApiAnswer {
-  int status = 200;
-  std::string body{};
-  std::string type = "application/json";
-  std::map<std::string, std::string> headers{};
-};
 
 enum class LogStream { Out, Err };
 
@@ -75,8 +68,5 @@ class JobApi {
 
   ApiParts parts_;
 };
-
-[[nodiscard]] ApiAnswer error_answer(int status, std::string_view message);
-[[nodiscard]] ApiAnswer error_answer(const Error& error);
 
 }  // namespace carpool
