@@ -71,9 +71,9 @@ Result<Seated> WorkerPool::seat(std::span<const Seat> seats) {
     return Seated(tl::unexpected(why_missing(seats)));
   }
   std::vector<std::shared_ptr<StepFile>> files;
+  files.reserve(seats.size());
   for (const Seat& seat : seats) {
-    const Placed& placed = placed_.at(seat);
-    files.emplace_back(placed.host, &placed.host->slots()[placed.slot]);  // keeps the host
+    files.push_back(hosts_.step_file(seat));
   }
   return Seated(std::move(files));
 }
@@ -81,57 +81,36 @@ Result<Seated> WorkerPool::seat(std::span<const Seat> seats) {
 // Who failed because of others gets another chance without them; whether that changes anything.
 bool WorkerPool::make_room(std::span<const Seat> seats) {
   const std::string reason = why_missing(seats).reason;
-  const std::size_t before = placed_.size();
+  const std::size_t before = hosts_.size();
   if (reason == kOutOfMemory) {
     end_all_but(seats);
   } else if (reason == kMpsFailure) {
     end_all_but({});  // and the daemon
   }
-  return reason == kMpsFailure || placed_.size() < before;
+  return reason == kMpsFailure || hosts_.size() < before;
 }
 
 Result<void> WorkerPool::bring(std::span<const Seat> seats) {
-  if (seats.front().mechanism == Mechanism::Mps && !missing(seats).empty()) {
+  if (seats.front().mechanism == Mechanism::Mps && !hosts_.missing(seats).empty()) {
     if (auto ready = need_mps(); !ready) {
       return ready;
     }
   }
-  if (share_a_process(seats) && !in_one_process(seats)) {
+  if (share_a_process(seats) && !hosts_.in_one_process(seats)) {
     end_all_but({});
   }
-  const std::vector<Seat> absent = missing(seats);
+  const std::vector<Seat> absent = hosts_.missing(seats);
   start(absent);
   wait_until_ready(absent);
   return {};
 }
 
 bool WorkerPool::ready(std::span<const Seat> seats) const {
-  return std::ranges::all_of(seats,
-                             [this](const Seat& seat) {
-                               const auto found = placed_.find(seat);
-                               return found != placed_.end() && found->second.host->all_held();
-                             }) &&
-         (!share_a_process(seats) || in_one_process(seats));
-}
-
-bool WorkerPool::in_one_process(std::span<const Seat> seats) const {
-  Hosts hosts;
-  for (const Seat& seat : seats) {
-    const auto found = placed_.find(seat);
-    hosts.insert(found == placed_.end() ? nullptr : found->second.host);
-  }
-  return hosts.size() == 1 && !hosts.contains(nullptr);
-}
-
-std::vector<Seat> WorkerPool::missing(std::span<const Seat> seats) const {
-  std::vector<Seat> out;
-  std::ranges::copy_if(
-      seats, std::back_inserter(out), [this](const Seat& seat) { return !present(seat); });
-  return out;
+  return hosts_.all_held(seats) && (!share_a_process(seats) || hosts_.in_one_process(seats));
 }
 
 Failure WorkerPool::why_missing(std::span<const Seat> seats) const {
-  return troubles_.last(missing(seats))
+  return troubles_.last(hosts_.missing(seats))
       .value_or(Failure{.reason = std::string(kStopped),
                         .message = "asked to stop while workers started"});
 }
@@ -140,41 +119,28 @@ std::optional<Failure> WorkerPool::death_among(std::span<const Seat> seats) {
   std::optional<Failure> first;
   Hosts dead;
   for (const Seat& seat : seats) {
-    const auto found = placed_.find(seat);
-    if (found == placed_.end()) {
-      continue;
-    }
-    if (const auto failure = found->second.host->death()) {
+    const auto host = hosts_.find(seat);
+    if (const auto failure = host ? host->death() : std::nullopt) {
       // One client's fault takes the server's other clients along: memory is the likelier culprit.
       first = !first || failure->reason == kOutOfMemory ? failure : first;
-      dead.insert(found->second.host);
+      dead.insert(host);
     }
   }
   somebody_died_ = somebody_died_ || first;
-  std::erase_if(placed_, [&](const auto& entry) { return dead.contains(entry.second.host); });
+  hosts_.remove(dead);
   return first;
 }
 
 // Who died while it was held, and what a death has done to the others: a faulted MPS server takes
 // nobody until all its clients are gone, and those who are held have not noticed.
 void WorkerPool::look_after_deaths() {
-  std::vector<Seat> all;
-  all.reserve(placed_.size());
-  for (const auto& [seat, placed] : placed_) {
-    all.push_back(seat);
-  }
-  static_cast<void>(death_among(all));
+  static_cast<void>(death_among(hosts_.seats()));
   if (std::exchange(somebody_died_, false) && mps_) {
     const auto servers = mps_->servers().value_or(std::vector<MpsServer>());
     if (std::ranges::any_of(servers, &MpsServer::faulted)) {
       end_all_but({});
     }
   }
-}
-
-pid_t WorkerPool::pid_of(const Seat& seat) const {
-  const Placed& placed = placed_.at(seat);
-  return placed.host->pid_of(placed.slot);
 }
 
 void WorkerPool::start(std::span<const Seat> seats) {
@@ -213,27 +179,24 @@ void WorkerPool::start_host(Command command, std::span<const Seat> seats) {
     }
     return;
   }
-  const auto shared = std::make_shared<Host>(std::move(*host));
-  for (std::size_t i = 0; i < seats.size(); ++i) {
-    placed_[seats[i]] = {.host = shared, .slot = i};
-  }
+  hosts_.put(seats, std::make_shared<Host>(std::move(*host)));
 }
 
 void WorkerPool::wait_until_ready(std::span<const Seat> seats) {
-  const bool company = placed_.size() > 1;
+  const bool company = hosts_.size() > 1;
   const Stopwatch waited;
   for (bool waiting = true; waiting && !place_.stop();) {
     waiting = false;
     for (const Seat& seat : seats) {
-      const auto found = placed_.find(seat);
-      if (found == placed_.end()) {
+      const auto host = hosts_.find(seat);
+      if (!host) {
         continue;
       }
-      if (auto failure = found->second.host->death()) {
+      if (auto failure = host->death()) {
         troubles_.remember(seat, std::move(*failure), company);
-        placed_.erase(found);
+        hosts_.remove(seat);
         somebody_died_ = true;
-      } else if (!found->second.host->all_held()) {
+      } else if (!host->all_held()) {
         waiting = true;
       }
     }
@@ -255,29 +218,24 @@ void WorkerPool::wait_until_ready(std::span<const Seat> seats) {
 void WorkerPool::give_up_waiting(std::span<const Seat> seats) {
   Hosts late;
   for (const Seat& seat : seats) {
-    const auto found = placed_.find(seat);
-    if (found != placed_.end() && !found->second.host->all_held()) {
+    const auto host = hosts_.find(seat);
+    if (host && !host->all_held()) {
       troubles_.remember(seat,
                          {.reason = "start-timeout",
                           .message = fmt::format("not ready after {} s: no step of it has ended",
                                                  plan_.workers.start_seconds)},
                          false);
-      late.insert(found->second.host);
-      placed_.erase(found);
+      late.insert(host);
+      hosts_.remove(seat);
     }
   }
   let_go(late);
 }
 
 void WorkerPool::end_where(const std::function<bool(const Seat&)>& goes) {
-  Hosts leaving;
-  for (const auto& [seat, placed] : placed_) {
-    if (goes(seat)) {
-      leaving.insert(placed.host);
-    }
-  }
+  const Hosts leaving = hosts_.holding(goes);
   // A streams process goes when one of its workloads goes: its others are then missing too.
-  std::erase_if(placed_, [&](const auto& entry) { return leaving.contains(entry.second.host); });
+  hosts_.remove(leaving);
   let_go(leaving);
 }
 
@@ -292,7 +250,7 @@ void WorkerPool::drop(std::span<const Seat> seats) {
 
 void WorkerPool::end_all_but(std::span<const Seat> kept) {
   end_where([&](const Seat& seat) { return !among(seat, kept); });
-  if (placed_.empty() && mps_) {
+  if (hosts_.empty() && mps_) {
     // The next batch may be of another mechanism, which a daemon must not disturb.
     static_cast<void>(mps_->stop(kMpsGrace));
     mps_.reset();

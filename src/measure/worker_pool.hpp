@@ -4,7 +4,6 @@
 
 #include <filesystem>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -15,6 +14,7 @@
 #include "gpu/mps/mps_daemon.hpp"
 #include "measure/cells.hpp"
 #include "measure/host.hpp"
+#include "measure/seat_hosts.hpp"
 #include "measure/start_troubles.hpp"
 
 namespace carpool {
@@ -49,19 +49,14 @@ class WorkerPool {
 
   // Why a worker of these seats is gone; nothing while all live. Who is gone is no longer present.
   [[nodiscard]] std::optional<Failure> death_among(std::span<const Seat> seats);
-  [[nodiscard]] bool present(const Seat& seat) const { return placed_.contains(seat); }
+  [[nodiscard]] bool present(const Seat& seat) const { return hosts_.contains(seat); }
 
   // Ends the workers of these seats; they are started anew when next asked for.
   void drop(std::span<const Seat> seats);
 
-  [[nodiscard]] pid_t pid_of(const Seat& seat) const;
+  [[nodiscard]] pid_t pid_of(const Seat& seat) const { return hosts_.pid_of(seat); }
 
  private:
-  struct Placed {
-    std::shared_ptr<Host> host;
-    std::size_t slot = 0;
-  };
-
   [[nodiscard]] Result<void> need_mps();
   [[nodiscard]] Result<void> bring(std::span<const Seat> seats);
   void start(std::span<const Seat> seats);
@@ -70,8 +65,6 @@ class WorkerPool {
   void give_up_waiting(std::span<const Seat> seats);
 
   [[nodiscard]] bool ready(std::span<const Seat> seats) const;
-  [[nodiscard]] bool in_one_process(std::span<const Seat> seats) const;
-  [[nodiscard]] std::vector<Seat> missing(std::span<const Seat> seats) const;
   [[nodiscard]] Failure why_missing(std::span<const Seat> seats) const;
   [[nodiscard]] bool make_room(std::span<const Seat> seats);
 
@@ -83,7 +76,7 @@ class WorkerPool {
   const Plan& plan_;
   MeasuringPlace place_;
   std::unique_ptr<MpsDaemon> mps_;  // started when the first seat needs it; outlives its clients
-  std::map<Seat, Placed> placed_;
+  SeatHosts hosts_;
   StartTroubles troubles_;
   bool somebody_died_ = false;  // since we last looked whether the MPS server is well
   std::size_t started_ = 0;     // hosts so far, for folder names
