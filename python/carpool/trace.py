@@ -1,10 +1,8 @@
 """What a PyTorch program will hold of a GPU, found without one: python -m carpool.trace [--out FILE] script.py args…
 
-The script runs on fake tensors (shapes and types, no numbers) up to the end of its first optimizer
-step, or to its own end where it only infers. What it called is written as one row that
-`carpool estimate FILE` reads: layers with the shapes of their outputs, bytes that autograd keeps,
-optimizer, precision, batch. With --real it runs with numbers, on the CPU; a program that looks at
-the value of a tensor before its first step needs that.
+The script runs on the CPU, which does what it asks of a GPU, up to the end of its first optimizer step, or to its
+own end where it only infers. What it called is written as one row that `carpool estimate FILE` reads: layers with
+the shapes of their outputs, bytes that autograd keeps, optimizer, precision, batch.
 """
 
 import argparse
@@ -14,6 +12,8 @@ import json
 import os
 import runpy
 import sys
+
+from carpool import pretended_gpu
 
 PRECISIONS = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16"}
 AUTOCASTS = {"bfloat16": "ampbf16", "float16": "amp16"}
@@ -65,11 +65,12 @@ class Trace:
         self.precision = None
         self.batch = self.inputs = None
         self.saved, self.saved_bytes = set(), 0
+        self.counted = set()  # parameters that a layer has been given
 
     def enter(self, module, given):
         if self.root is None and next(module.parameters(), None) is not None:
             self.root = module
-            self.precision = self.current_precision(module)
+            self.precision = PRECISIONS.get(type_name(next(module.parameters()).dtype), "fp32")
             # Parameters are counted as weights, wherever autograd mentions them.
             self.saved = {parameter.untyped_storage()._cdata for parameter in module.parameters()}
         # A model that is called by keywords shows its batch first to the part that gets it by place.
@@ -81,14 +82,21 @@ class Trace:
 
     def leave(self, module, _arguments, output):
         if self.depth and self.passes == 0 and not next(module.children(), None):
+            # Some wrap the model's own forward: autocast begins inside it.
+            self.precision = self.autocast_precision() or self.precision
             tensor = first_tensor(self.torch, output)
             if tensor is not None:
-                own = sum(parameter.numel() for parameter in module.parameters(recurse=False))
                 self.layers.append([type(module).__name__, [int(size) for size in tensor.shape],
-                                    type_name(tensor.dtype), own])
+                                    type_name(tensor.dtype), self.new_weights(module)])
         if module is self.root:
             self.depth -= 1
             self.passes += 1
+
+    def new_weights(self, module):
+        """Elements of the module's own parameters; those that several layers share are the first one's."""
+        new = [parameter for parameter in module.parameters(recurse=False) if id(parameter) not in self.counted]
+        self.counted.update(map(id, new))
+        return sum(parameter.numel() for parameter in new)
 
     def keep(self, tensor):
         storage = tensor.untyped_storage()
@@ -101,12 +109,11 @@ class Trace:
         self.optimizer = optimizer_name(type(optimizer).__name__, optimizer.defaults)
         raise Traced
 
-    def current_precision(self, module):
+    def autocast_precision(self):
         for device in ("cuda", "cpu"):
             if self.torch.is_autocast_enabled(device):
                 return AUTOCASTS.get(type_name(self.torch.get_autocast_dtype(device)), "amp16")
-        parameter = next(module.parameters(), None)
-        return PRECISIONS.get(type_name(parameter.dtype), "fp32") if parameter is not None else "fp32"
+        return None
 
     def row(self, name):
         if self.batch is None or not self.layers:
@@ -127,25 +134,8 @@ class Trace:
 
 
 @contextlib.contextmanager
-def movable(torch, mode):
-    """Lets module.to() and .cuda() work on fake tensors: the mode's own weak references to the parameters
-    would forbid it (pytorch/pytorch#165387), and nobody needs them."""
-    swap = torch.utils.swap_tensors
-
-    def forget_and_swap(first, second):
-        mode.fake_tensor_converter.tensor_memo.clear()
-        return swap(first, second)
-
-    torch.utils.swap_tensors = forget_and_swap
-    try:
-        yield
-    finally:
-        torch.utils.swap_tensors = swap
-
-
-@contextlib.contextmanager
-def watching(torch, trace, real):
-    """Hooks on every module and optimizer, and tensors without numbers unless real."""
+def watching(torch, trace):
+    """Hooks on every module and optimizer, and a GPU to ask for."""
     modules = torch.nn.modules.module
     # Not an attribute of torch.optim, which hides it.
     step = importlib.import_module("torch.optim.optimizer").register_optimizer_step_post_hook
@@ -155,17 +145,13 @@ def watching(torch, trace, real):
                        step(trace.stepped)):
             stack.callback(handle.remove)
         stack.enter_context(torch.autograd.graph.saved_tensors_hooks(trace.keep, lambda tensor: tensor))
-        if not real:
-            fake = importlib.import_module("torch._subclasses.fake_tensor")
-            mode = stack.enter_context(fake.FakeTensorMode(allow_non_fake_inputs=True))
-            stack.enter_context(movable(torch, mode))
+        stack.enter_context(pretended_gpu.pretended(torch))
         yield
 
 
 def parse(words):
     parser = argparse.ArgumentParser(prog="python -m carpool.trace", description=__doc__.partition("\n")[0])
     parser.add_argument("--out", default="trace.json", help="file to write (default: trace.json)")
-    parser.add_argument("--real", action="store_true", help="run with numbers, on the CPU")
     parser.add_argument("script")
     parser.add_argument("arguments", nargs=argparse.REMAINDER)
     return parser.parse_args(words)
@@ -176,8 +162,12 @@ def run(torch, options):
     trace = Trace(torch)
     sys.argv = [options.script, *options.arguments]
     sys.path.insert(0, os.path.dirname(os.path.abspath(options.script)))
-    with watching(torch, trace, options.real), contextlib.suppress(Traced):
-        runpy.run_path(options.script, run_name="__main__")
+    with watching(torch, trace), contextlib.suppress(Traced):
+        try:
+            runpy.run_path(options.script, run_name="__main__")
+        except SystemExit as end:
+            if end.code:  # a program that only infers may well end with exit(0)
+                raise
     return trace.row(os.path.basename(options.script))
 
 
