@@ -7,6 +7,7 @@
 
 #include "estimate/carpool_estimator.hpp"
 #include "estimate/convolution_features.hpp"
+#include "estimate/transformer.hpp"
 
 namespace carpool {
 namespace {
@@ -36,6 +37,16 @@ std::int64_t free_for_workspaces(const DescribedJob& job, const ReplayResult& us
   return std::max<std::int64_t>(all - job.machine.context_bytes.value_or(0) - usual.allocated, 1);
 }
 
+std::string transformer_family(const TransformerShape& shape, const TrainingSetup& setup) {
+  const TransformerType* type = find_transformer_type(shape.type);
+  const bool llama = type != nullptr && type->style == BlockStyle::Llama;
+  std::string_view how = setup.checkpointing ? "checkpointed" : "training";
+  if (setup.mode == RunMode::Infer) {
+    how = "inference";
+  }
+  return fmt::format("{}, {}", llama ? "Llama-like" : "transformer", how);
+}
+
 std::string_view bits_of(const TrainingSetup& setup) {
   if (is_strict(setup)) {
     return "strict 32 bit";
@@ -61,7 +72,7 @@ std::string margin_family(const DescribedJob& job, const JobReplay& replay) {
     if (setup.attention == AttentionKind::Eager) {
       return "transformer, eager attention";
     }
-    return infers ? "transformer, inference" : "transformer";
+    return transformer_family(*shape, setup);
   }
   if (setup.autotune) {
     return "image, autotuned";

@@ -137,6 +137,8 @@ class TransformerModel final : public ForwardModel {
   bool checkpointing_;
   bool eager_;
   bool llama_;
+  // The softmax of 16-bit scores in 32 bits takes fp16 as it is, and of bf16 a copy.
+  bool widens_scores_;
   bool masks_window_;  // tokens far back are masked, which needs a mask
   std::int64_t sequence_;
   std::int64_t lora_rank_;

@@ -43,6 +43,7 @@ TransformerModel::TransformerModel(const TransformerShape& shape, const Training
       checkpointing_(setup.checkpointing),
       eager_(setup.attention == AttentionKind::Eager),
       llama_(type_.style == BlockStyle::Llama),
+      widens_scores_(type_.style == BlockStyle::Llama && setup.precision == Precision::Bf16),
       masks_window_(setup.sequence >= shape.window.value_or(type_.window) &&
                     shape.window.value_or(type_.window) > 0),
       sequence_(setup.sequence),

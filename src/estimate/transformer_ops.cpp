@@ -244,6 +244,11 @@ TensorId TransformerModel::attend_eagerly(TensorId query,
     tape.node(masked, {scaled}, {}, {}, {});
     scaled = then(scaled, masked);
   }
+  if (widens_scores_) {
+    const TensorId wide = tape.tensor(count, 4);
+    tape.node(wide, {scaled}, {}, {}, {});
+    scaled = then(scaled, wide);
+  }
   TensorId weights = tape.tensor(count, sizes_.autocast || llama_ ? 4 : bytes);
   tape.node(weights, {scaled}, std::array{weights}, {}, {});
   tape.drop(scaled);
