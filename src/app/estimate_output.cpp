@@ -81,6 +81,7 @@ json estimates_to_json(const EstimateListing& listing, bool per_row) {
         entry["estimates"].push_back({{"line", listing.rows[estimate.row].line},
                                       {"truth", listing.rows[estimate.row].truth()},
                                       {"finished", listing.rows[estimate.row].finished},
+                                      {"microseconds", estimate.seconds * 1e6},
                                       {"expected", estimate.expected},
                                       {"upper", estimate.upper}});
       }

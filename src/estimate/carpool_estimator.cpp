@@ -103,11 +103,15 @@ Result<MemoryEstimate> CarpoolEstimator::estimate(const DescribedJob& job) const
 
 // Only the replays that the fit asks for.
 Result<JobFacts> CarpoolEstimator::facts(const DescribedJob& job) const {
-  if (fit_.correction || job.model.traced_saved_bytes || job.setup.autotune ||
-      (job.setup.precision == Precision::Fp32 && !job.setup.tf32)) {
+  if (fit_.correction) {
     return facts_of_job(job);
   }
-  auto first = replay_job(job, {});
+  const auto chosen = fit_.workspaces.find(workspace_class(job, {.convolutions = true}));
+  const bool mixed = chosen == fit_.workspaces.end() || !chosen->second;
+  const bool plain = mixed || *chosen->second == kLargestWorkspaces;
+  const double factor = plain ? 1.0 : kWorkspaceFactors[*chosen->second];
+  const std::int64_t traced = traced_saved_bytes(job);
+  auto first = replay_job(job, {.convolution_factor = factor, .traced_saved = traced});
   if (!first) {
     return tl::unexpected(first.error());
   }
@@ -118,18 +122,21 @@ Result<JobFacts> CarpoolEstimator::facts(const DescribedJob& job) const {
   if (!first->convolutions) {
     return facts;
   }
-  const auto chosen = fit_.workspaces.find(facts.workspace_class);
-  const bool single = chosen != fit_.workspaces.end() && chosen->second;
-  for (std::size_t index = 0; index < kWorkspaceFactors.size(); ++index) {
-    const bool needed = single ? index == *chosen->second : index > 0;
-    if (needed && kWorkspaceFactors[index] != 1.0) {
-      const auto replay = replay_job(job, {.convolution_factor = kWorkspaceFactors[index]});
+  for (std::size_t index = 1; mixed && index < kWorkspaceFactors.size(); ++index) {
+    if (kWorkspaceFactors[index] != factor) {
+      const auto replay =
+          replay_job(job, {.convolution_factor = kWorkspaceFactors[index], .traced_saved = traced});
       if (!replay) {
         return tl::unexpected(replay.error());
       }
       facts.reserved[index] = static_cast<double>(replay->result.reserved);
     }
   }
+  const auto largest = largest_reserved(job, *first);
+  if (!largest) {
+    return tl::unexpected(largest.error());
+  }
+  facts.largest = *largest;
   return facts;
 }
 

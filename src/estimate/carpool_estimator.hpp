@@ -29,7 +29,8 @@ inline constexpr std::string_view kCarpoolEstimator = "carpool";
 inline constexpr double kDefaultConfidence = 0.99;
 
 // On the usual workspaces of convolutions: those that are tried.
-inline constexpr std::array<double, 5> kWorkspaceFactors = {0.0, 0.5, 1.0, 1.5, 2.0};
+inline constexpr std::array<double, 3> kWorkspaceFactors = {0.0, 1.0, 2.0};
+inline constexpr std::size_t kUsualWorkspaces = 1;  // its place among them
 // The choice behind them: the largest workspaces.
 inline constexpr std::size_t kLargestWorkspaces = kWorkspaceFactors.size();
 
@@ -49,6 +50,11 @@ struct JobFacts {
 
 // Families whose lists of layers lack some.
 inline constexpr std::string_view kLayersMissing = "image, layers missing";
+// Bytes that autograd keeps at the batch of the job, where a trace says so; else 0.
+[[nodiscard]] std::int64_t traced_saved_bytes(const DescribedJob& job);
+// Of a job whose usual replay is known: bytes with the hungriest algorithms; 0: that is no
+// question.
+[[nodiscard]] Result<double> largest_reserved(const DescribedJob& job, const JobReplay& usual);
 [[nodiscard]] std::string margin_family(const DescribedJob& job, const JobReplay& replay);
 // Of the margin: families whose errors have tails of one kind.
 [[nodiscard]] std::string margin_pool(const DescribedJob& job, const JobFacts& facts);
@@ -57,8 +63,8 @@ inline constexpr std::string_view kLayersMissing = "image, layers missing";
 // Empty: no convolutions.
 [[nodiscard]] std::string workspace_class(const DescribedJob& job, const JobReplay& replay);
 
-// A choice for every class; absent: the mean over the factors from 0.5 on, as fragmentation makes
-// any single one a gamble.
+// A choice for every class; absent: the mean over the factors above 0, as fragmentation makes any
+// single one a gamble.
 using WorkspaceFactors = std::map<std::string, std::optional<std::size_t>, std::less<>>;
 
 struct CarpoolFit {

@@ -18,7 +18,7 @@ constexpr double kLight = 1.2e9;             // bytes
 constexpr double kHeavyEnough = 3e8;         // bytes, to tell the slope
 constexpr std::size_t kLightGroups = 3;      // at least, to tell the context
 constexpr std::size_t kWorkspaceGroups = 4;  // model names at least, to choose a workspace
-constexpr double kClearlyBetter = 0.9;       // of the error, to choose a single workspace
+constexpr double kClearlyBetter = 0.97;      // of the error, to choose a single workspace
 
 Result<KnownRows> with_facts(const std::vector<const MeasuredJob*>& rows, FactsCache& cache) {
   KnownRows known;
@@ -99,21 +99,24 @@ void fit_workspaces(const KnownRows& rows, CarpoolFit& fit) {
     for (const Known& known : members) {
       groups.insert(known.row->group);
     }
-    std::optional<std::size_t> best;
+    std::optional<std::size_t> best = kUsualWorkspaces;
     fit.workspaces[name] = best;
     if (groups.size() < kWorkspaceGroups) {
       continue;
     }
-    // Fragmentation makes any single one a gamble, which must be worth it.
+    // Fragmentation makes any other one a gamble, which must be worth it.
     double least = kClearlyBetter * mean_error(members, fit);
+    std::vector<std::optional<std::size_t>> choices = {
+        std::nullopt, 0, kWorkspaceFactors.size() - 1};
     // Only who tries all algorithms is sure to meet the hungriest.
-    const bool tries_all = members.front().row->job.setup.autotune;
-    const std::size_t choices = tries_all ? kLargestWorkspaces + 1 : kWorkspaceFactors.size();
-    for (std::size_t index = 0; index < choices; ++index) {
-      fit.workspaces[name] = index;
+    if (members.front().row->job.setup.autotune) {
+      choices.emplace_back(kLargestWorkspaces);
+    }
+    for (const auto& choice : choices) {
+      fit.workspaces[name] = choice;
       if (const double error = mean_error(members, fit); error < least) {
         least = error;
-        best = index;
+        best = choice;
       }
     }
     fit.workspaces[name] = best;

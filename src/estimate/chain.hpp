@@ -83,6 +83,7 @@ class ChainModel final : public ForwardModel {
   [[nodiscard]] LossTraits loss() const override { return {}; }
   [[nodiscard]] TensorId forward(Tape& tape, TensorId input, std::int64_t batch) override;
   [[nodiscard]] TensorId forward_segment(Tape& tape, std::size_t segment, TensorId input) override;
+  void keep_more(std::int64_t bytes) override;
 
  private:
   // The tensors that pass from one step to the next.

@@ -31,10 +31,11 @@ ChainModel::ChainModel(Chain chain, const TrainingSetup& setup, const ReplaySett
       }
     }
   }
-  if (settings.extra_saved > 0) {
-    const auto layers = std::ranges::count_if(chain_.steps, &ChainStep::layer);
-    extra_a_layer_ = settings.extra_saved / std::max<std::int64_t>(layers, 1);
-  }
+}
+
+void ChainModel::keep_more(std::int64_t bytes) {
+  const auto layers = std::ranges::count_if(chain_.steps, &ChainStep::layer);
+  extra_a_layer_ = bytes / std::max<std::int64_t>(layers, 1);
 }
 
 TensorId ChainModel::forward(Tape& tape, TensorId input, std::int64_t batch) {

@@ -65,12 +65,12 @@ std::vector<double> convolution_features(const DescribedJob& job, const JobFacts
   const Convolutions found = look_at(chain);
   const auto batch = static_cast<double>(job.setup.batch);
   constexpr double kAboutContext = 1.5e9;  // bytes: ratios of small nets do not run wild
-  const double scale = facts.reserved[2] + kAboutContext;
+  const double scale = facts.reserved[kWorkspaceFactors.size() / 2] + kAboutContext;
   const double pixels = static_cast<double>(chain.input_per_sample) / 3.0;
   const double filters = found.first_output / std::max(pixels, 1.0);
   return {std::log(scale),
           facts.reserved[0] / scale,
-          facts.reserved[4] / scale,
+          facts.reserved.back() / scale,
           static_cast<double>(facts.replay.result.allocated) / scale,
           4.0 * batch * found.largest_pair / scale,
           4.0 * batch * found.all_pairs / scale,

@@ -25,7 +25,7 @@ struct EstimatorEvaluation {
 // tell.
 struct EstimatorScore {
   std::string estimator{};
-  std::string family{};        // of the rows; "all", "uncontested"
+  std::string family{};        // of the rows; "all", "uncontested"; how workspaces are chosen
   std::size_t rows = 0;        // distinct, answered
   std::size_t unanswered = 0;  // distinct
   std::optional<double> accuracy_1gb{};

@@ -15,16 +15,6 @@ namespace {
 // Beyond this share of parameters that no layer owns, the list lacks whole layers.
 constexpr double kFunctionalShare = 0.08;
 
-// What is kept for backward is proportional to the batch.
-std::int64_t traced_bytes(const DescribedJob& job) {
-  const ModelDescription& model = job.model;
-  const double batches = model.traced_batch > 0 ? static_cast<double>(job.setup.batch) /
-                                                      static_cast<double>(model.traced_batch)
-                                                : 1.0;
-  constexpr double kMost = 1e15;  // more overflows the replay anyway
-  return std::llround(std::min(static_cast<double>(*model.traced_saved_bytes) * batches, kMost));
-}
-
 // Without TF32 cuDNN may transform all filters: workspaces of many times the tensors.
 bool is_strict(const TrainingSetup& setup) {
   return setup.precision == Precision::Fp32 && !setup.tf32;
@@ -34,7 +24,8 @@ bool is_strict(const TrainingSetup& setup) {
 std::int64_t free_for_workspaces(const DescribedJob& job, const ReplayResult& usual) {
   constexpr std::int64_t kUnknownGpu = std::int64_t{80} << 30;
   const std::int64_t all = job.machine.memory_bytes > 0 ? job.machine.memory_bytes : kUnknownGpu;
-  return std::max<std::int64_t>(all - job.machine.context_bytes.value_or(0) - usual.allocated, 1);
+  return std::max<std::int64_t>(
+      all - job.machine.context_bytes.value_or(0) - usual.weight_bytes - usual.saved, 1);
 }
 
 std::string transformer_family(const TransformerShape& shape, const TrainingSetup& setup) {
@@ -125,21 +116,39 @@ std::string workspace_class(const DescribedJob& job, const JobReplay& replay) {
   return setup.autotune ? name + ", autotuned" : name;
 }
 
+// What is kept for backward is proportional to the batch.
+std::int64_t traced_saved_bytes(const DescribedJob& job) {
+  const ModelDescription& model = job.model;
+  if (!model.traced_saved_bytes || job.setup.checkpointing ||
+      !std::holds_alternative<LayerList>(model.shape)) {
+    return 0;
+  }
+  const double batches = model.traced_batch > 0 ? static_cast<double>(job.setup.batch) /
+                                                      static_cast<double>(model.traced_batch)
+                                                : 1.0;
+  constexpr double kMost = 1e15;  // more overflows the replay anyway
+  return std::llround(std::min(static_cast<double>(*model.traced_saved_bytes) * batches, kMost));
+}
+
+Result<double> largest_reserved(const DescribedJob& job, const JobReplay& usual) {
+  if (!usual.convolutions || !(is_strict(job.setup) || job.setup.autotune)) {
+    return 0.0;
+  }
+  const std::int64_t limit = free_for_workspaces(job, usual.result);
+  const auto replay =
+      replay_job(job, {.workspace_limit = limit, .traced_saved = traced_saved_bytes(job)});
+  if (!replay) {
+    return tl::unexpected(replay.error());
+  }
+  return static_cast<double>(replay->result.reserved);
+}
+
 Result<JobFacts> facts_of_job(const DescribedJob& job) {
   JobFacts facts;
-  // What a trace counted beyond the replay's own is kept too, spread over the layers.
-  std::int64_t extra = 0;
-  if (job.model.traced_saved_bytes && !job.setup.checkpointing &&
-      std::holds_alternative<LayerList>(job.model.shape)) {
-    const auto plain = replay_job(job, {});
-    if (!plain) {
-      return tl::unexpected(plain.error());
-    }
-    extra = std::max<std::int64_t>(0, traced_bytes(job) - plain->result.saved);
-  }
+  const std::int64_t traced = traced_saved_bytes(job);
   for (std::size_t index = 0; index < kWorkspaceFactors.size(); ++index) {
     auto replay =
-        replay_job(job, {.convolution_factor = kWorkspaceFactors[index], .extra_saved = extra});
+        replay_job(job, {.convolution_factor = kWorkspaceFactors[index], .traced_saved = traced});
     if (!replay) {
       return tl::unexpected(replay.error());
     }
@@ -152,14 +161,11 @@ Result<JobFacts> facts_of_job(const DescribedJob& job) {
       break;
     }
   }
-  if (facts.replay.convolutions && (is_strict(job.setup) || job.setup.autotune)) {
-    const std::int64_t limit = free_for_workspaces(job, facts.replay.result);
-    const auto largest = replay_job(job, {.workspace_limit = limit, .extra_saved = extra});
-    if (!largest) {
-      return tl::unexpected(largest.error());
-    }
-    facts.largest = static_cast<double>(largest->result.reserved);
+  const auto largest = largest_reserved(job, facts.replay);
+  if (!largest) {
+    return tl::unexpected(largest.error());
   }
+  facts.largest = *largest;
   facts.family = margin_family(job, facts.replay);
   facts.workspace_class = workspace_class(job, facts.replay);
   if (facts.replay.convolutions) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <variant>
 
 #include "estimate/median.hpp"
 
@@ -119,6 +120,18 @@ double context_of(const MeasuredJob& row, double least) {
                                        : least;
 }
 
+// How cuDNN chooses the workspaces of a job, which decides how well they can be known.
+std::string_view workspaces_of(const MeasuredJob& row) {
+  const DescribedJob& job = row.job;
+  const bool images = std::holds_alternative<LayerList>(job.model.shape) ||
+                      std::holds_alternative<CnnShape>(job.model.shape);
+  if (images && job.setup.autotune) {
+    return "autotuned convolutions";
+  }
+  const bool strict = job.setup.precision == Precision::Fp32 && !job.setup.tf32;
+  return images && strict ? "strict fp32 convolutions" : "neither";
+}
+
 }  // namespace
 
 std::vector<EstimatorScore> score_estimates(const std::string& estimator,
@@ -127,12 +140,14 @@ std::vector<EstimatorScore> score_estimates(const std::string& estimator,
                                             const std::set<std::size_t>& unanswered) {
   double least = std::numeric_limits<double>::infinity();
   std::set<std::string> families;
+  std::set<std::string_view> workspaces;
   bool contested = false;
   for (const MeasuredJob& row : rows) {
     if (row.finished) {
       least = std::min(least, static_cast<double>(row.truth()));
     }
     families.insert(row.job.model.family);
+    workspaces.insert(workspaces_of(row));
     contested = contested || row.contested;
   }
   std::vector<EstimatorScore> scores;
@@ -159,6 +174,11 @@ std::vector<EstimatorScore> score_estimates(const std::string& estimator,
   for (const std::string& family : families) {
     if (families.size() > 1) {
       add(family, [&](const MeasuredJob& row) { return row.job.model.family == family; });
+    }
+  }
+  for (const std::string_view kind : workspaces) {
+    if (workspaces.size() > 1) {
+      add(std::string(kind), [&](const MeasuredJob& row) { return workspaces_of(row) == kind; });
     }
   }
   return scores;

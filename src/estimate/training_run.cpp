@@ -209,7 +209,9 @@ class Run {
     tape_.node(loss, {log_softmax}, {}, {}, {});
     tape_.drop(log_softmax);
     if (result_.saved == 0) {
-      result_.saved = tape_.saved_bytes();
+      const std::int64_t told = tape_.saved_bytes();
+      result_.saved = std::max(told, settings_.traced_saved);
+      model_.keep_more(result_.saved - told);
     }
     if (logits != out) {
       tape_.drop(logits);

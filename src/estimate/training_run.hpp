@@ -50,6 +50,8 @@ class ForwardModel {
   [[nodiscard]] virtual TensorId forward_segment(Tape& tape,
                                                  std::size_t segment,
                                                  TensorId input) = 0;
+  // Autograd keeps so many bytes more than the layers told: from now on, spread over them.
+  virtual void keep_more(std::int64_t /*bytes*/) {}
   // After an inference pass: what outlived it is let go.
   virtual void end_inference(Tape& /*tape*/) {}
 };
@@ -59,8 +61,8 @@ struct ReplaySettings {
   // Above 0: instead of these, the workspaces of the hungriest algorithms that need no more bytes.
   std::int64_t workspace_limit = 0;
   std::int64_t steps = 2;
-  bool with_weights = true;      // else weights, optimizer and libraries need nothing
-  std::int64_t extra_saved = 0;  // bytes that autograd keeps beyond what the layers tell
+  bool with_weights = true;       // else weights, optimizer and libraries need nothing
+  std::int64_t traced_saved = 0;  // bytes that autograd keeps, as traced; 0: as the layers tell
 };
 
 struct ReplayResult {
