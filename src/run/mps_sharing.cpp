@@ -84,8 +84,9 @@ bool answers(const GuardOrder& order) {
          }) == 0;
 }
 
-// What the keeper says before it goes to the background.
-Result<void> start_keeper(const GuardOrder& order) {
+// What the keeper says before it goes to the background. It holds the lock on starting for itself
+// too: if we are killed meanwhile, whoever comes next must not start a second one beside it.
+Result<void> start_keeper(const GuardOrder& order, const Descriptor& alone) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
     return fail(ErrorCode::Internal, "make a pipe for the keeper of an MPS daemon");
@@ -96,7 +97,7 @@ Result<void> start_keeper(const GuardOrder& order) {
   if (pid == 0) {
     default_signals();
     const bool ready =
-        ::dup2(said.get(), STDOUT_FILENO) >= 0 &&
+        ::dup2(said.get(), STDOUT_FILENO) >= 0 && ::dup2(alone.get(), STDIN_FILENO) >= 0 &&
         (!order.become_uid || become_user(*order.become_uid, order.gid, order.user).has_value());
     if (ready) {
       const std::string folder = order.mps->folder.string();
@@ -134,10 +135,12 @@ void tell(std::string_view words) {
   [[maybe_unused]] const ssize_t told = ::write(STDOUT_FILENO, words.data(), words.size());
 }
 
-void detach_output() {
+// Lets go of who waits for us, and of the lock on starting.
+void detach_streams() {
   const Descriptor nowhere(::open("/dev/null", O_RDWR | O_CLOEXEC));
-  ::dup2(nowhere.get(), STDOUT_FILENO);
-  ::dup2(nowhere.get(), STDERR_FILENO);
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    ::dup2(nowhere.get(), stream);
+  }
 }
 
 }  // namespace
@@ -156,7 +159,7 @@ Result<Descriptor> join_mps(const GuardOrder& order) {
   if (answers(order)) {
     return need;
   }
-  if (const Result<void> started = start_keeper(order); !started) {
+  if (const Result<void> started = start_keeper(order, *alone); !started) {
     return tl::unexpected(started.error());
   }
   return need;
@@ -195,6 +198,7 @@ int run_mps_keeper(const MpsPlace& place) {
     return pid < 0 ? 1 : 0;
   }
   ::setsid();
+  ::signal(SIGPIPE, SIG_IGN);  // who asked for us may be gone before we are ready
   StopSignals signals;
   Result<Descriptor> users = open_lock(place.users, O_RDONLY);
   auto daemon = users ? MpsDaemon::start(place.gpu_uuid, place.folder)
@@ -204,7 +208,7 @@ int run_mps_keeper(const MpsPlace& place) {
     return 1;
   }
   tell("ready");
-  detach_output();
+  detach_streams();
   while (!signals.wait_for(kLookEvery) && (*daemon)->alive()) {
     if (::flock(users->get(), LOCK_EX | LOCK_NB) == 0) {
       break;  // nobody needs it, and whoever comes now waits until it has stopped

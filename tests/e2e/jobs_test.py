@@ -230,5 +230,19 @@ class Restart(server.ServerTest):
         self.assertEqual([a["end"] for a in ended["attempts"]], ["lost", "succeeded"])
 
 
+class SlowMps(server.ServerTest):
+    def surroundings(self, **more):
+        return super().surroundings(FAKE_MPS_START_MS="700", **more)
+
+    def test_a_guard_that_is_killed_while_its_daemon_starts_leaves_the_daemon_to_the_next(self):
+        self.start()
+        job = self.submit("--mem", "1G", "--", "sh", "-c", "echo $CUDA_MPS_PIPE_DIRECTORY")
+        guard = server.until(lambda: self.claims().get(f"{job}.1"), "its guard")
+        os.kill(guard, signal.SIGKILL)
+        ended = self.await_end(job)
+        self.assertEqual([a["end"] for a in ended["attempts"]], ["lost", "succeeded"], ended)
+        self.assertIn("/mps/", self.carpool("logs", job).stdout)
+
+
 if __name__ == "__main__":
     unittest.main()
