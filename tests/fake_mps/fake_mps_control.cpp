@@ -7,14 +7,13 @@
 //   FAKE_MPS_OLD   set: an old driver, which knows fewer commands
 //   FAKE_MPS_START_MS  how long a daemon takes to start
 #include <array>
-#include <chrono>
 #include <cstdlib>
 #include <fcntl.h>
 #include <iostream>
+#include <poll.h>
 #include <string>
 #include <string_view>
 #include <sys/socket.h>
-#include <thread>
 #include <unistd.h>
 
 #include "fake_daemon.hpp"
@@ -50,8 +49,7 @@ int start_daemon(const FakePlace& place) {
     std::cout << "An instance of this daemon is already running\n";
     return 1;
   }
-  const auto needs = std::chrono::milliseconds(std::stoi(variable("FAKE_MPS_START_MS", "0")));
-  std::this_thread::sleep_for(needs);
+  ::poll(nullptr, 0, std::stoi(variable("FAKE_MPS_START_MS", "0")));
   if (::fork() != 0) {
     return 0;
   }

@@ -83,14 +83,14 @@ LayerLine line_of(std::int64_t filters, std::int64_t parameters) {
 
 TEST(GeometryOf, TheKernelFollowsFromTheParameters) {
   const ImageSize in{.channels = 64, .height = 56, .width = 56};
-  const ConvolutionGeometry plain = geometry_of(line_of(128, 64 * 128 * 9), in);
+  const ConvolutionGeometry plain = geometry_of(line_of(128, 64LL * 128 * 9), in);
   EXPECT_EQ(plain.kernel, 3);
   EXPECT_EQ(plain.groups, 1);
-  EXPECT_EQ(geometry_of(line_of(128, 64 * 128 + 128), in).kernel, 1);  // with a bias
-  const ConvolutionGeometry depthwise = geometry_of(line_of(64, 64 * 25), in);
+  EXPECT_EQ(geometry_of(line_of(128, 64LL * 128 + 128), in).kernel, 1);  // with a bias
+  const ConvolutionGeometry depthwise = geometry_of(line_of(64, 64LL * 25), in);
   EXPECT_EQ(depthwise.kernel, 5);
   EXPECT_EQ(depthwise.groups, 64);
-  const ConvolutionGeometry grouped = geometry_of(line_of(128, 128 * 2 * 9), in);
+  const ConvolutionGeometry grouped = geometry_of(line_of(128, 128LL * 2 * 9), in);
   EXPECT_EQ(grouped.kernel, 3);
   EXPECT_EQ(grouped.groups, 32);
 }

@@ -46,6 +46,7 @@ TEST(ConformalMargin, APoolDoesNotPayForTheTailsOfAnother) {
 // A tenth of the jobs take all that is conceivable, which differs from job to job.
 std::vector<LogError> spread_errors() {
   std::vector<LogError> errors;
+  errors.reserve(200);
   for (int index = 0; index < 200; ++index) {
     const double spread = 0.02 * index;
     errors.push_back({.family = "spread",
@@ -75,6 +76,7 @@ TEST(ConformalMargin, WithoutKnowingTheSpreadAllWouldPay) {
 
 TEST(ConformalMargin, ASpreadThatSaysNothingIsNotUsed) {
   std::vector<LogError> errors;
+  errors.reserve(200);
   for (int index = 0; index < 200; ++index) {
     errors.push_back({.family = "calm", .pool = "calm", .value = 0.0001 * index, .spread = 3.0});
   }

@@ -150,7 +150,7 @@ TEST(Replay, ASqueezeAndExciteGateBringsTheLargeTensorBack) {
 DescribedJob hidden_attention_job() {
   constexpr std::int64_t kWidth = 64;
   const std::vector<std::int64_t> tokens = {4, 50, kWidth};
-  LayerList list{.batch = 4, .input_elements = 3 * 56 * 56};
+  LayerList list{.batch = 4, .input_elements = 3LL * 56 * 56};
   list.layers.push_back(
       {.type = "Conv2d", .shape = {4, kWidth, 7, 7}, .element_bytes = 4, .parameters = 12'352});
   list.layers.push_back({.type = "Dropout", .shape = tokens, .element_bytes = 4});
@@ -181,7 +181,7 @@ TEST(Replay, AttentionThatNoModuleTellsOfIsFoundByItsParameters) {
   ASSERT_TRUE(found);
   EXPECT_EQ(found->unseen_parameters, 0.0);
   auto& list = std::get<LayerList>(job.model.shape);
-  list.parameters -= 12 * 64 * 65;
+  list.parameters -= 12LL * 64 * 65;
   const auto without = replay_job(job, {});
   ASSERT_TRUE(without);
   // Queries, keys, values, what attention makes and the norm in front of it, at least.
