@@ -115,6 +115,14 @@ class Trace:
                 return AUTOCASTS.get(type_name(self.torch.get_autocast_dtype(device)), "amp16")
         return None
 
+    def convolution_settings(self):
+        """What decides how much workspace convolutions take."""
+        last = self.torch.channels_last
+        kernels = (parameter for parameter in self.root.parameters() if parameter.dim() == 4)
+        reordered = any(kernel.is_contiguous(memory_format=last) and not kernel.is_contiguous() for kernel in kernels)
+        cudnn = self.torch.backends.cudnn
+        return {"tf32": int(cudnn.allow_tf32), "bench": int(cudnn.benchmark), "cl": int(reordered)}
+
     def row(self, name):
         if self.batch is None or not self.layers:
             raise SystemExit("carpool.trace: the program called no module on a tensor")
@@ -123,6 +131,7 @@ class Trace:
             "cfg": {"fam": "layers", "name": name, "batch": self.batch, "inp": self.inputs,
                     "mode": "train" if trains else "infer", "prec": self.precision,
                     "opt": self.optimizer or "sgd", "accum": max(self.passes, 1) if trains else 1,
+                    **self.convolution_settings(),
                     "ckpt": int(bool(getattr(self.root, "is_gradient_checkpointing", False)))},
             "static": {"params": sum(parameter.numel() for parameter in self.root.parameters()),
                        "buffers": sum(buffer.numel() * buffer.element_size() for buffer in self.root.buffers())},

@@ -111,7 +111,7 @@ struct TrainingSetup {
   bool checkpointing = false;             // blocks are run again in backward
   std::int64_t lora_rank = 0;             // 0: all parameters are trained
   AttentionKind attention = AttentionKind::Sdpa;
-  bool tf32 = false;
+  bool tf32 = false;  // in convolutions
   bool channels_last = false;
   bool autotune = false;           // cudnn.benchmark
   std::int64_t decode_tokens = 0;  // made after the prompt, inference of a language model

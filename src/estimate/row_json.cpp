@@ -153,7 +153,7 @@ Result<TrainingSetup> setup_from_json(const json& cfg) {
                        .checkpointing = flag(cfg, "ckpt"),
                        .lora_rank = whole(cfg, "lora", 0),
                        .attention = *attention,
-                       .tf32 = flag(cfg, "tf32"),
+                       .tf32 = !cfg.contains("tf32") || flag(cfg, "tf32"),  // as PyTorch has it
                        .channels_last = flag(cfg, "cl"),
                        .autotune = flag(cfg, "bench"),
                        .decode_tokens = whole(cfg, "decode", 0),

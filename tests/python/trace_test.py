@@ -37,7 +37,8 @@ class TraceTest(unittest.TestCase):
                 self.torch.stepped[0](Sgd(), (), {})
         row = self.trace.row("train.py")
         self.assertEqual(row["cfg"], {"fam": "layers", "name": "train.py", "batch": 4, "inp": 8, "mode": "train",
-                                      "prec": "ampbf16", "opt": "sgdm", "accum": 2, "ckpt": 0})
+                                      "prec": "ampbf16", "opt": "sgdm", "accum": 2, "tf32": 1, "bench": 0, "cl": 0,
+                                      "ckpt": 0})
         self.assertEqual(row["layers"], [["Linear", [4, 16], "float32", 128]])
         self.assertEqual(row["static"], {"params": 128, "buffers": 0})
         self.assertEqual(row["saved_mib"] * 2**20, 4 * 32)  # the input, once
@@ -69,6 +70,14 @@ class TraceTest(unittest.TestCase):
         with trace.watching(self.torch, self.trace):
             self.forward(tied)
         self.assertEqual([layer[3] for layer in self.trace.layers], [128, 16])
+
+    def test_what_convolutions_may_do(self):
+        kernel = Tensor(8, 3, 5, 5, order=self.torch.channels_last)
+        with trace.watching(self.torch, self.trace):
+            self.forward(Module([Linear(weights=[kernel], result=Tensor(4, 8))]))
+        self.torch.backends.cudnn.allow_tf32, self.torch.backends.cudnn.benchmark = False, True
+        cfg = self.trace.row("infer.py")["cfg"]
+        self.assertEqual((cfg["tf32"], cfg["bench"], cfg["cl"]), (0, 1, 1))
 
     def test_a_model_that_is_called_by_keywords(self):
         with trace.watching(self.torch, self.trace):

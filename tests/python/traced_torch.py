@@ -6,8 +6,11 @@ import types
 
 
 class Tensor:
-    def __init__(self, *shape, dtype="torch.float32", identity=None):
-        self.shape, self.dtype, self.identity = shape, dtype, identity or object()
+    def __init__(self, *shape, dtype="torch.float32", identity=None, order="contiguous"):
+        self.shape, self.dtype, self.identity, self.order = shape, dtype, identity or object(), order
+
+    def is_contiguous(self, memory_format="contiguous"):
+        return self.order == memory_format
 
     def dim(self):
         return len(self.shape)
@@ -144,6 +147,8 @@ def make():
     with_hooks(torch)
     with_devices(torch)
     with_helpers(torch)
+    torch.channels_last = "channels last"
+    torch.backends = types.SimpleNamespace(cudnn=types.SimpleNamespace(allow_tf32=True, benchmark=False))
     torch.is_tensor = lambda value: isinstance(value, Tensor)
     torch.is_autocast_enabled = lambda device: device == "cpu" and torch.lowered_to is not None
     torch.get_autocast_dtype = lambda device: torch.lowered_to

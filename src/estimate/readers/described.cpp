@@ -35,7 +35,8 @@ class Describer {
     if (!read_.machine) {
       asked_.job.machine.memory_bytes = 0;  // whose GPU it will be, nobody said
     }
-    setup() = read_.setup.value_or(TrainingSetup{.built_on_gpu = false});
+    // PyTorch lets convolutions have TF32 unless it is told otherwise.
+    setup() = read_.setup.value_or(TrainingSetup{.tf32 = true, .built_on_gpu = false});
   }
 
   Result<AskedJob> describe(std::optional<std::int64_t> default_batch) {
