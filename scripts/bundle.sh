@@ -8,7 +8,7 @@ shopt -s inherit_errexit
 
 readonly max_bytes=40000000
 readonly marker=share/carpool/bundle.txt # tells a bundle from a folder of somebody's own
-readonly datasets=(kace-v100 memory-estimator memory-h200)
+readonly datasets=(kace-v100 memory-collected memory-estimator memory-h200)
 # The loader and what glibc ships with it must match the machine that the bundle runs on.
 readonly glibc='^(linux-vdso|ld-linux.*|lib(c|m|mvec|dl|pthread|rt|resolv|util|anl|nsl|BrokenLocale|thread_db|nss_.*))\.so'
 

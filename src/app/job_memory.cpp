@@ -9,17 +9,26 @@
 namespace carpool {
 namespace {
 
+// Layers of the image models that were measured, by name.
 Result<LayerCatalogue> bundled_catalogue() {
-  const auto folder = bundled_folder("memory-h200");
-  if (!folder) {
-    return tl::unexpected(folder.error());
+  LayerCatalogue all;
+  for (const std::string_view name : {"memory-collected", "memory-h200"}) {
+    const auto folder = bundled_folder(name);
+    if (!folder) {
+      return tl::unexpected(folder.error());
+    }
+    const auto file = *folder / "rows.jsonl.gz";
+    const auto text = read_packed_file(file);
+    if (!text) {
+      return tl::unexpected(text.error());
+    }
+    auto catalogue = parse_catalogue(*text, file.string());
+    if (!catalogue) {
+      return catalogue;
+    }
+    all.merge(*catalogue);  // keeps what is there
   }
-  const auto file = *folder / "rows.jsonl.gz";
-  const auto text = read_packed_file(file);
-  if (!text) {
-    return tl::unexpected(text.error());
-  }
-  return parse_catalogue(*text, file.string());
+  return all;
 }
 
 }  // namespace
