@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <set>
 #include <sstream>
@@ -12,13 +10,13 @@
 
 #include <fmt/format.h>
 
+#include "base/kernel_file.hpp"
+
 namespace carpool {
 namespace {
 
-// Files of /proc have no size, so read_file() cannot read them. Empty when there is none.
 std::string read_proc(const std::string& name) {
-  std::ifstream file(fmt::format("/proc/{}", name), std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  return read_kernel_file(fmt::format("/proc/{}", name));
 }
 
 std::vector<pid_t> process_numbers() {

@@ -1,20 +1,17 @@
 #include "gpu/mps/process_identity.hpp"
 
 #include <charconv>
-#include <fstream>
-#include <iterator>
 
 #include <fmt/format.h>
 
+#include "base/kernel_file.hpp"
 #include "base/pidfd.hpp"
 
 namespace carpool {
 namespace {
 
-// Files of /proc have no size, so read_file() cannot read them. Empty when there is none.
 std::string read_proc(pid_t pid, std::string_view name) {
-  std::ifstream file(fmt::format("/proc/{}/{}", pid, name), std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  return read_kernel_file(fmt::format("/proc/{}/{}", pid, name));
 }
 
 }  // namespace
