@@ -11,7 +11,9 @@ GIB = 2**30
 # Which model it runs, nobody could know.
 TRAIN = ("python", "train.py", "--lr", "1e-3", "--batch")
 UNKNOWN = "which model"
+# The driver forgets a process that ends.
 OUT_OF_MEMORY_AT_FIRST = ("if [ $CARPOOL_ATTEMPT = 1 ]; then "
+                          "printf 'gpus = 2\\nmemory_used = 0\\nprocesses =\\n' > nvml; "
                           "echo 'torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.' >&2; "
                           "exit 1; fi")
 
