@@ -202,6 +202,13 @@ Result<std::filesystem::path> find_program(const std::string& name) {
                           path == nullptr ? "unset" : path));
 }
 
+void leave_streams() {
+  const Descriptor nowhere(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    ::dup2(nowhere.get(), stream);
+  }
+}
+
 Result<pid_t> spawn(const Command& command, const StandardStreams& streams) {
   if (command.argv.empty()) {
     return invalid_input("a command needs at least the name of a program");

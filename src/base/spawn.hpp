@@ -22,4 +22,7 @@ struct StandardStreams {
 // An empty signal mask and default handling: for a child, between fork and exec.
 void default_signals();
 
+// 0, 1 and 2 become /dev/null: for a process that goes to the background.
+void leave_streams();
+
 }  // namespace carpool

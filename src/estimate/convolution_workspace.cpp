@@ -48,12 +48,8 @@ bool is_depthwise(const ConvolutionGeometry& geometry) {
   return geometry.groups > 1 && geometry.groups == geometry.in.channels;
 }
 
-bool is_strict(const TrainingSetup& setup) {
-  return setup.precision == Precision::Fp32 && !setup.tf32;
-}
-
 std::int64_t channel_step(const TrainingSetup& setup) {
-  if (is_strict(setup)) {
+  if (is_strict_fp32(setup)) {
     return 1;
   }
   return setup.precision == Precision::Fp32 ? 4 : 8;
@@ -89,7 +85,7 @@ ConvolutionWorkspace usual_workspace(const ConvolutionGeometry& geometry,
   const std::int64_t step = channel_step(setup);
   const std::int64_t bytes = sizes_of(setup.precision).compute;
   const Copies copies = copies_of(geometry, batch, bytes, step);
-  if (is_strict(setup)) {
+  if (is_strict_fp32(setup)) {
     const std::int64_t both = plus(copies.in, copies.out);
     return setup.channels_last ? ConvolutionWorkspace{.forward = both,
                                                       .input_gradient = both,

@@ -22,6 +22,11 @@
 
 namespace carpool {
 
+// 32 bits without TF32: no tensor cores.
+[[nodiscard]] inline bool is_strict_fp32(const TrainingSetup& setup) {
+  return setup.precision == Precision::Fp32 && !setup.tf32;
+}
+
 struct ConvolutionWorkspace {  // bytes
   std::int64_t forward = 0;
   std::int64_t input_gradient = 0;

@@ -7,6 +7,7 @@
 
 #include "estimate/carpool_estimator.hpp"
 #include "estimate/convolution_features.hpp"
+#include "estimate/convolution_workspace.hpp"
 #include "estimate/transformer.hpp"
 
 namespace carpool {
@@ -14,11 +15,6 @@ namespace {
 
 // Beyond this share of parameters that no layer owns, the list lacks whole layers.
 constexpr double kFunctionalShare = 0.08;
-
-// Without TF32 cuDNN may transform all filters: workspaces of many times the tensors.
-bool is_strict(const TrainingSetup& setup) {
-  return setup.precision == Precision::Fp32 && !setup.tf32;
-}
 
 // What the GPU has left beside the job itself.
 std::int64_t free_for_workspaces(const DescribedJob& job, const ReplayResult& usual) {
@@ -39,7 +35,7 @@ std::string transformer_family(const TransformerShape& shape, const TrainingSetu
 }
 
 std::string_view bits_of(const TrainingSetup& setup) {
-  if (is_strict(setup)) {
+  if (is_strict_fp32(setup)) {
     return "strict 32 bit";
   }
   return setup.precision == Precision::Fp32 ? "32 bit" : "16 bit";
@@ -71,7 +67,7 @@ std::string margin_family(const DescribedJob& job, const JobReplay& replay) {
   if (std::holds_alternative<CnnShape>(job.model.shape)) {
     return fmt::format("plain CNN, {}", bits_of(setup));
   }
-  const std::string_view strict = is_strict(setup) ? ", strict 32 bit" : "";
+  const std::string_view strict = is_strict_fp32(setup) ? ", strict 32 bit" : "";
   if (setup.checkpointing) {
     return fmt::format("image, checkpointed{}", strict);
   }
@@ -88,7 +84,7 @@ std::string margin_pool(const DescribedJob& job, const JobFacts& facts) {
   if (job.setup.autotune) {
     return "autotuned convolutions";
   }
-  return is_strict(job.setup) ? "strict 32-bit convolutions" : "convolutions";
+  return is_strict_fp32(job.setup) ? "strict 32-bit convolutions" : "convolutions";
 }
 
 double margin_spread(const DescribedJob& job, const JobFacts& facts, double central) {
@@ -131,7 +127,7 @@ std::int64_t traced_saved_bytes(const DescribedJob& job) {
 }
 
 Result<double> largest_reserved(const DescribedJob& job, const JobReplay& usual) {
-  if (!usual.convolutions || !(is_strict(job.setup) || job.setup.autotune)) {
+  if (!usual.convolutions || !(is_strict_fp32(job.setup) || job.setup.autotune)) {
     return 0.0;
   }
   const std::int64_t limit = free_for_workspaces(job, usual.result);

@@ -6,6 +6,7 @@
 #include <limits>
 #include <variant>
 
+#include "estimate/convolution_workspace.hpp"
 #include "estimate/median.hpp"
 
 namespace carpool {
@@ -128,8 +129,7 @@ std::string_view workspaces_of(const MeasuredJob& row) {
   if (images && job.setup.autotune) {
     return "autotuned convolutions";
   }
-  const bool strict = job.setup.precision == Precision::Fp32 && !job.setup.tf32;
-  return images && strict ? "strict fp32 convolutions" : "neither";
+  return images && is_strict_fp32(job.setup) ? "strict fp32 convolutions" : "neither";
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 
 #include "base/clock.hpp"
 #include "base/descriptor.hpp"
+#include "base/spawn.hpp"
 #include "run/guard_order.hpp"
 #include "run/job_leader.hpp"
 #include "run/mps_sharing.hpp"
@@ -192,13 +193,6 @@ class Guard {
   pid_t leader_ = 0;
   ExitRecord exit_;
 };
-
-void leave_streams() {
-  const Descriptor nowhere(::open("/dev/null", O_RDWR | O_CLOEXEC));
-  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    ::dup2(nowhere.get(), stream);
-  }
-}
 
 }  // namespace
 

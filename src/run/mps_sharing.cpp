@@ -135,14 +135,6 @@ void tell(std::string_view words) {
   [[maybe_unused]] const ssize_t told = ::write(STDOUT_FILENO, words.data(), words.size());
 }
 
-// Lets go of who waits for us, and of the lock on starting.
-void detach_streams() {
-  const Descriptor nowhere(::open("/dev/null", O_RDWR | O_CLOEXEC));
-  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    ::dup2(nowhere.get(), stream);
-  }
-}
-
 }  // namespace
 
 Result<Descriptor> join_mps(const GuardOrder& order) {
@@ -208,7 +200,7 @@ int run_mps_keeper(const MpsPlace& place) {
     return 1;
   }
   tell("ready");
-  detach_streams();
+  leave_streams();  // who waits for us, and the lock on starting
   while (!signals.wait_for(kLookEvery) && (*daemon)->alive()) {
     if (::flock(users->get(), LOCK_EX | LOCK_NB) == 0) {
       break;  // nobody needs it, and whoever comes now waits until it has stopped
