@@ -163,7 +163,13 @@ def parse(words):
     parser.add_argument("--out", default="trace.json", help="file to write (default: trace.json)")
     parser.add_argument("script")
     parser.add_argument("arguments", nargs=argparse.REMAINDER)
-    return parser.parse_args(words)
+    options = parser.parse_args(words)
+    options.out = os.path.abspath(options.out)  # the script may change its folder
+    if not os.path.isfile(options.script):
+        parser.error(f"there is no script {options.script}")
+    if not os.access(os.path.dirname(options.out), os.W_OK) or os.path.isdir(options.out):
+        parser.error(f"{options.out} cannot be written; name another file with --out")
+    return options
 
 
 def run(torch, options):
@@ -187,6 +193,8 @@ def main(words=None):
         import torch
     except ImportError:
         raise SystemExit("carpool.trace: PyTorch is not installed for this Python") from None
+    if not hasattr(torch, "get_autocast_dtype"):
+        raise SystemExit(f"carpool.trace: PyTorch {torch.__version__} is too old; 2.4 or newer is needed")
     row = run(torch, options)
     with open(options.out, "w", encoding="utf-8") as file:
         json.dump(row, file)

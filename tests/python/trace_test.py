@@ -92,6 +92,19 @@ class TraceTest(unittest.TestCase):
         self.assertEqual(row["cfg"]["mode"], "infer")
         self.assertNotIn("saved_mib", row)
 
+    def test_what_cannot_be_read_or_written_is_told_at_once(self):
+        for words, told in ((["no such.py"], "no script no such.py"), ([__file__, "--later"], None),
+                            (["--out", "/no such folder/x", __file__], "cannot be written"),
+                            (["--out", "/", __file__], "cannot be written")):
+            with contextlib.redirect_stderr(io.StringIO()) as said:
+                if told is None:
+                    self.assertEqual(trace.parse(words).arguments, ["--later"])
+                    continue
+                with self.assertRaises(SystemExit) as ended:
+                    trace.parse(words)
+            self.assertEqual(ended.exception.code, 2)
+            self.assertIn(told, said.getvalue())
+
     def test_a_program_without_a_model_is_told_so(self):
         with self.assertRaisesRegex(SystemExit, "no module"):
             self.trace.row("x.py")
