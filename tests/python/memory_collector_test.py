@@ -16,6 +16,8 @@ sys.path.insert(0, str(FOLDER))
 
 import collect  # noqa: E402
 import configurations  # noqa: E402
+import convolutions  # noqa: E402
+import draws  # noqa: E402
 import row_files  # noqa: E402
 
 
@@ -23,7 +25,7 @@ class Configurations(unittest.TestCase):
     def test_are_enough_distinct_and_always_the_same(self):
         found = configurations.configurations()
         self.assertGreaterEqual(len(found), 1200)
-        self.assertEqual(len({configurations.key_of(cfg) for cfg in found}), len(found))
+        self.assertEqual(len({draws.key_of(cfg) for cfg in found}), len(found))
         self.assertEqual(found, configurations.configurations())
         self.assertEqual(collections.Counter(cfg["fam"] for cfg in found), configurations.COUNTS)
 
@@ -40,7 +42,7 @@ class Configurations(unittest.TestCase):
         self.assertEqual({cfg["fam"] for cfg in fresh}, set(configurations.COUNTS))
 
     def test_convolutions_are_enough(self):
-        self.assertGreaterEqual(len(configurations.convolutions()), 300)
+        self.assertGreaterEqual(len(convolutions.convolutions()), 300)
 
 
 class FakeWorker:
@@ -87,7 +89,7 @@ class Collect(unittest.TestCase):
 
     def test_runs_everything_once_and_notes_what_killed_a_worker(self):
         self.assertEqual(self.collect(1000.0), 0)
-        total = len(configurations.convolutions())
+        total = len(convolutions.convolutions())
         rows = row_files.read_rows(self.output / "convolutions.jsonl")
         failed = row_files.read_rows(self.output / "failed.jsonl")
         self.assertEqual(len(rows) + len(failed), total)
@@ -100,9 +102,9 @@ class Collect(unittest.TestCase):
         self.assertEqual(self.collect(1000.0, workers=4), 0)
         rows = row_files.read_rows(self.output / "convolutions.jsonl")
         failed = row_files.read_rows(self.output / "failed.jsonl")
-        keys = {configurations.key_of(row["cfg"]) for row in rows + failed}
+        keys = {draws.key_of(row["cfg"]) for row in rows + failed}
         self.assertEqual(len(keys), len(rows) + len(failed))
-        self.assertEqual(len(keys), len(configurations.convolutions()))
+        self.assertEqual(len(keys), len(convolutions.convolutions()))
         self.assertGreater(sum(not row["beside"] for row in rows), 20)
 
     def test_ends_when_the_time_is_up_and_goes_on_later(self):
@@ -111,11 +113,11 @@ class Collect(unittest.TestCase):
 
     def test_a_line_cut_short_is_run_again(self):
         (self.output / "convolutions.jsonl").write_text(
-            json.dumps({"cfg": configurations.convolutions()[0], "ok": 1}) + "\n" + '{"cfg": {"n"')
+            json.dumps({"cfg": convolutions.convolutions()[0], "ok": 1}) + "\n" + '{"cfg": {"n"')
         self.assertEqual(self.collect(1000.0), 0)
         rows = row_files.read_rows(self.output / "convolutions.jsonl")
         self.assertEqual(len(rows) + len(row_files.read_rows(self.output / "failed.jsonl")),
-                         len(configurations.convolutions()))
+                         len(convolutions.convolutions()))
 
 
 if __name__ == "__main__":

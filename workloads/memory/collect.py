@@ -22,11 +22,13 @@ import threading
 import time
 
 import configurations
+import convolutions
+from draws import key_of
 from row_files import append, mend, read_rows
 
 HANG_SECONDS = 120  # one configuration
 PARTS = {"rows": configurations.configurations, "fresh": configurations.fresh_configurations,
-         "convolutions": configurations.convolutions}
+         "convolutions": convolutions.convolutions}
 
 
 class Worker:
@@ -111,9 +113,9 @@ def collect(options):
     options.output.mkdir(parents=True, exist_ok=True)
     for name in (options.part, "failed"):
         mend(options.output / f"{name}.jsonl")
-    known = {configurations.key_of(row["cfg"]) for name in (options.part, "failed")
+    known = {key_of(row["cfg"]) for name in (options.part, "failed")
              for row in read_rows(options.output / f"{name}.jsonl")}
-    campaign = Campaign(options, [cfg for cfg in PARTS[options.part]() if configurations.key_of(cfg) not in known])
+    campaign = Campaign(options, [cfg for cfg in PARTS[options.part]() if key_of(cfg) not in known])
     campaign.run()
     if campaign.hopeless():
         print("collect.py: no worker stays alive", file=sys.stderr)

@@ -1,11 +1,9 @@
 """What the memory collector runs: a fixed list of configurations, drawn from a seed. No PyTorch here."""
-import hashlib
-import json
 import random
 
-SEED = 20261115
+from draws import SEED, key_of, log_uniform, weighted
+
 COUNTS = {"mlp": 130, "cnn": 190, "tv": 230, "timm": 270, "hf": 250, "llm": 190}
-CONVOLUTIONS = 320
 FRESH = 60
 DECODED = 8  # tokens at most that a decoder makes
 
@@ -29,19 +27,6 @@ LLAMAS = ("llama", "mistral", "qwen2")
 PRECISIONS = {"fp32": 45, "ampbf16": 25, "bf16": 20, "amp16": 10}
 OPTIMIZERS = {"adamw": 35, "adam": 20, "sgdm": 15, "adamw_fused": 10, "sgd": 8, "adamw_single": 6, "rmsprop": 3,
               "adagrad": 3}
-
-
-def key_of(cfg):
-    """The same for the same configuration, in every run."""
-    return hashlib.sha256(json.dumps(cfg, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def weighted(draw, shares):
-    return draw.choices(list(shares), weights=list(shares.values()))[0]
-
-
-def log_uniform(draw, low, high):
-    return int(round(low * (high / low) ** draw.random()))
 
 
 def common(draw, infers=0.2):
@@ -155,20 +140,3 @@ def fresh_configurations():
     for family in COUNTS:
         chosen += [cfg for cfg in configurations() if cfg["fam"] == family][:each]
     return chosen
-
-
-def convolutions():
-    """Single convolutions whose workspaces are measured."""
-    draw, found = random.Random(SEED + 1), {}
-    while len(found) < CONVOLUTIONS:
-        channels, groups = log_uniform(draw, 3, 1024), 1
-        filters = log_uniform(draw, 8, 1024)
-        if draw.random() < 0.2:
-            filters = groups = channels
-        cfg = {"n": log_uniform(draw, 1, 256), "cin": channels, "cout": filters, "k": draw.choice((1, 3, 3, 3, 5, 7)),
-               "stride": draw.choice((1, 1, 2)), "size": log_uniform(draw, 7, 256), "groups": groups,
-               "prec": draw.choice(("fp32", "tf32", "bf16", "fp16")), "cl": int(draw.random() < 0.4),
-               "bench": int(draw.random() < 0.3)}
-        if cfg["n"] * (channels + filters) * cfg["size"] ** 2 < 2**30:
-            found.setdefault(key_of(cfg), cfg)
-    return list(found.values())

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 
+import convolutions
 from row_files import append
 
 MIB = 2**20
@@ -123,35 +124,12 @@ def measure(torch, cfg):
 
 
 def measure_convolution(torch, cfg):
-    left = reset(torch)
-    torch.backends.cudnn.allow_tf32 = cfg["prec"] == "tf32"
-    torch.backends.cudnn.benchmark = bool(cfg["bench"])
-    dtype = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(cfg["prec"], torch.float32)
-    layout = torch.channels_last if cfg["cl"] else torch.contiguous_format
-    row = {"cfg": cfg, "ok": 1, "left_mib": left}
+    row = {"cfg": cfg, "ok": 1, "left_mib": reset(torch)}
     try:
-        layer = torch.nn.Conv2d(cfg["cin"], cfg["cout"], cfg["k"], cfg["stride"], cfg["k"] // 2, groups=cfg["groups"],
-                                bias=False, device="cuda", dtype=dtype).to(memory_format=layout)
-        inputs = torch.randn(cfg["n"], cfg["cin"], cfg["size"], cfg["size"], device="cuda", dtype=dtype)
-        inputs = inputs.to(memory_format=layout).requires_grad_(True)
-        for name in ("first", "again"):
-            before = torch.cuda.memory_allocated()
-            torch.cuda.reset_peak_memory_stats()
-            out = layer(inputs)
-            made = torch.cuda.memory_allocated() - before
-            forward = torch.cuda.max_memory_allocated() - before - made
-            gradient = torch.randn_like(out)
-            before = torch.cuda.memory_allocated()
-            torch.cuda.reset_peak_memory_stats()
-            out.backward(gradient)
-            made = torch.cuda.memory_allocated() - before
-            backward = torch.cuda.max_memory_allocated() - before - max(made, 0)
-            row[name] = {"forward_mib": forward / MIB, "backward_mib": backward / MIB}
-            inputs.grad = layer.weight.grad = None
-            del out, gradient
+        convolutions.measure(torch, cfg, row)
     except torch.cuda.OutOfMemoryError:
         row.update(ok=0, oom=1)
-    row["peak"] = peaks(torch)
+    row["peak"] = {"retries": torch.cuda.memory_stats()["num_alloc_retries"]}
     return row
 
 

@@ -1,0 +1,18 @@
+"""Drawing of configurations from a seed. No PyTorch here."""
+import hashlib
+import json
+
+SEED = 20261115
+
+
+def key_of(cfg):
+    """The same for the same configuration, in every run."""
+    return hashlib.sha256(json.dumps(cfg, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def weighted(draw, shares):
+    return draw.choices(list(shares), weights=list(shares.values()))[0]
+
+
+def log_uniform(draw, low, high):
+    return int(round(low * (high / low) ** draw.random()))
