@@ -8,23 +8,24 @@
 // neighbours are merged. Segments are never given back.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "estimate/free_blocks.hpp"
+
 namespace carpool {
 
-// What a block is for; the order of MemoryBreakdown.
-enum class MemoryPurpose : std::uint8_t { Weights, Gradients, Optimizer, Activations, Workspace };
 inline constexpr std::size_t kMemoryUses = 5;
 
 using UseBytes = std::array<std::int64_t, kMemoryUses>;
 
 class CachingAllocator {
  public:
-  using Block = std::uint32_t;
-  static constexpr Block kNone = 0xFFFFFFFF;
+  using Block = MemoryBlock*;
+  static constexpr Block kNone = nullptr;
   // No GPU has more; what goes beyond is not replayed.
   static constexpr std::int64_t kMostBytes = std::int64_t{1} << 40;
 
@@ -38,69 +39,42 @@ class CachingAllocator {
 
   [[nodiscard]] std::int64_t reserved() const { return to_bytes(reserved_); }
   [[nodiscard]] std::int64_t allocated() const { return to_bytes(allocated_); }
-  [[nodiscard]] std::int64_t peak_allocated() const { return to_bytes(peak_allocated_); }
+  [[nodiscard]] std::int64_t peak_allocated() const {
+    return to_bytes(std::max(allocated_, peak_allocated_));
+  }
   // What the blocks were for when the most was allocated; adds up to peak_allocated().
   [[nodiscard]] UseBytes uses_at_peak() const;
   // More was asked for than any GPU has: none of the figures counts.
   [[nodiscard]] bool overflowed() const { return overflowed_; }
 
-  // Forgets everything but the memory of its own tables.
-  void reset();
-
  private:
-  // Sizes and addresses count units of 512 B.
-  using Units = std::uint32_t;
-  struct BlockState {
-    Units address = 0;
-    Units size = 0;
-    Block previous = kNone;  // neighbours in the segment
-    Block next = kNone;
-    Block smaller = kNone;  // neighbours in the bin, while free
-    Block larger = kNone;
-    MemoryPurpose use = MemoryPurpose::Weights;
-    bool free = false;
-    bool small = false;
-  };
-  // Free blocks of about one size: a list sorted by size and then address.
-  struct Bin {
-    Block smallest = kNone;
-    Block largest = kNone;
-  };
-  static constexpr std::size_t kBins = 256;
-  struct Pool {
-    std::array<Bin, kBins> bins{};
-    std::array<std::uint64_t, kBins / 64> filled{};  // bit i: bin i has entries
-  };
+  using Units = MemoryUnits;
+  using UseUnits = std::array<std::uint64_t, kMemoryUses>;
 
   static std::int64_t to_bytes(std::uint64_t units) {
     return static_cast<std::int64_t>(units) * 512;
   }
-  [[nodiscard]] static std::size_t bin_of(Units size);
-  [[nodiscard]] static std::uint64_t key_of(const BlockState& state) {
-    return (std::uint64_t{state.size} << 32U) | state.address;
-  }
-  [[nodiscard]] static std::size_t first_filled(const Pool& pool, std::size_t from);
-  [[nodiscard]] Block best_fit(const Pool& pool, Units size) const;
-  void count(const BlockState& state, MemoryPurpose use);
+  [[nodiscard]] FreeBlocks& pool(bool small) { return pools_[small ? 0 : 1]; }
   [[nodiscard]] Units units_of(std::int64_t bytes);
-  [[nodiscard]] Block new_segment(Units size, bool small);
-  [[nodiscard]] static bool splits(Units rest, bool small);
-  [[nodiscard]] Block cut_front(Block block, Units size);
-  void reshape_free(Block block, Units address, Units size);
-  void link(Block before, Block after);
-  void insert_free(Block block);
-  void remove_free(Block block);
-  [[nodiscard]] Block new_state();
-  Pool& pool_of(const BlockState& state) { return pools_[state.small ? 0 : 1]; }
+  [[nodiscard]] MemoryBlock& find(Units size);
+  [[nodiscard]] MemoryBlock& new_segment(Units size);
+  void cut(MemoryBlock& block, Units size);
+  void count(Units size, MemoryPurpose use);
+  void discount(Units size, MemoryPurpose use);
+  [[nodiscard]] MemoryBlock& new_block();
+  void forget(MemoryBlock& block);
 
-  std::array<Pool, 2> pools_{};  // small, large
-  std::vector<BlockState> blocks_;
-  std::vector<Block> unused_;  // entries of blocks_ to be taken again
+  std::array<FreeBlocks, 2> pools_;  // small, large
+  // All blocks. A chunk never outgrows what it was made for, so that blocks stay where they are.
+  std::vector<std::vector<MemoryBlock>> chunks_;
+  MemoryBlock* unused_ = nullptr;    // blocks to be taken again, linked by `next`
+  MemoryBlock border_;               // before the first and behind the last of a segment
+  std::uint64_t room_ = kMostBytes;  // bytes that a request may have
   std::uint64_t reserved_ = 0;
   std::uint64_t allocated_ = 0;
-  std::uint64_t peak_allocated_ = 0;
-  std::array<std::uint64_t, kMemoryUses> by_use_{};
-  std::array<std::uint64_t, kMemoryUses> by_use_at_peak_{};
+  std::uint64_t peak_allocated_ = 0;  // before the last release
+  UseUnits by_use_{};
+  UseUnits by_use_at_peak_{};
   bool overflowed_ = false;
 };
 

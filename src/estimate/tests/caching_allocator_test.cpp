@@ -19,7 +19,7 @@ constexpr MemoryPurpose kUse = MemoryPurpose::Activations;
 // end.
 class NaiveAllocator {
  public:
-  std::int64_t allocate(std::int64_t bytes) {
+  std::int64_t allocate(std::int64_t bytes, MemoryPurpose use) {
     const std::int64_t size = (bytes + 511) / 512 * 512;
     const bool small = size <= kMiB;
     auto best = blocks_.end();
@@ -44,13 +44,19 @@ class NaiveAllocator {
       best->second.size = size;
     }
     best->second.free = false;
+    best->second.use = use;
     allocated += best->second.size;
-    peak = std::max(peak, allocated);
+    by_use_[static_cast<std::size_t>(use)] += best->second.size;
+    if (allocated > peak) {
+      peak = allocated;
+      uses_at_peak = by_use_;
+    }
     return best->first;
   }
 
   void release(std::int64_t address) {
     allocated -= blocks_[address].size;
+    by_use_[static_cast<std::size_t>(blocks_[address].use)] -= blocks_[address].size;
     blocks_[address].free = true;
     for (auto block = blocks_.begin(); block != blocks_.end();) {
       const auto next = std::next(block);
@@ -67,6 +73,7 @@ class NaiveAllocator {
   std::int64_t reserved = 0;
   std::int64_t allocated = 0;
   std::int64_t peak = 0;
+  UseBytes uses_at_peak{};
 
  private:
   struct Block {
@@ -74,8 +81,10 @@ class NaiveAllocator {
     int segment;
     bool free;
     bool small;
+    MemoryPurpose use = kUse;
   };
   std::map<std::int64_t, Block> blocks_;  // by address: the first of equal size is the lowest
+  UseBytes by_use_{};
   int segments_ = 0;
 };
 
@@ -104,11 +113,12 @@ TEST(CachingAllocator, AgreesWithTheNaiveOneOnRandomSequences) {
       const std::uint32_t what = random.interval(9);
       if (what < 5 || live.empty()) {
         const std::int64_t bytes = some_size(random);
-        live.emplace_back(fast.allocate(bytes, kUse), naive.allocate(bytes));
+        const auto use = static_cast<MemoryPurpose>(random.interval(kMemoryUses - 1));
+        live.emplace_back(fast.allocate(bytes, use), naive.allocate(bytes, use));
       } else if (what == 5) {
         const std::int64_t bytes = some_size(random);
         fast.touch(bytes, MemoryPurpose::Workspace);
-        naive.release(naive.allocate(bytes));
+        naive.release(naive.allocate(bytes, MemoryPurpose::Workspace));
       } else {
         const std::size_t at = random.interval(static_cast<std::uint32_t>(live.size()) - 1);
         fast.release(live[at].first);
@@ -118,6 +128,7 @@ TEST(CachingAllocator, AgreesWithTheNaiveOneOnRandomSequences) {
       ASSERT_EQ(fast.reserved(), naive.reserved) << "seed " << seed << ", step " << step;
       ASSERT_EQ(fast.allocated(), naive.allocated) << "seed " << seed << ", step " << step;
       ASSERT_EQ(fast.peak_allocated(), naive.peak) << "seed " << seed << ", step " << step;
+      ASSERT_EQ(fast.uses_at_peak(), naive.uses_at_peak) << "seed " << seed << ", step " << step;
     }
   }
 }
@@ -161,9 +172,16 @@ TEST(CachingAllocator, MoreThanAnyGpuHasIsSaidNotReplayed) {
   CachingAllocator allocator;
   EXPECT_EQ(allocator.allocate(CachingAllocator::kMostBytes + 1, kUse), CachingAllocator::kNone);
   EXPECT_TRUE(allocator.overflowed());
-  allocator.reset();
+  EXPECT_EQ(allocator.allocate(1, kUse), CachingAllocator::kNone);
+}
+
+TEST(CachingAllocator, NoBytesNeedNothing) {
+  CachingAllocator allocator;
+  EXPECT_EQ(allocator.allocate(0, kUse), CachingAllocator::kNone);
+  EXPECT_EQ(allocator.allocate(-1, kUse), CachingAllocator::kNone);
+  allocator.touch(0, kUse);
+  EXPECT_EQ(allocator.reserved(), 0);
   EXPECT_FALSE(allocator.overflowed());
-  EXPECT_NE(allocator.allocate(1, kUse), CachingAllocator::kNone);
 }
 
 }  // namespace
