@@ -95,6 +95,12 @@ void add_estimate_commands(CLI::App& app, ParsedOptions& parsed) {
                    options.catalogue,
                    "Rows with the layers of named models, for --from config")
       ->type_name("ROWS");
+  command
+      ->add_option("--convolutions",
+                   options.convolutions,
+                   "Measured single convolutions to learn workspaces from, or none (default: those "
+                   "of an H200)")
+      ->type_name("FILE");
   command->add_option("--confidence", options.confidence, "Of the upper bound (default: 0.99)")
       ->type_name("F")
       ->check(confidence());

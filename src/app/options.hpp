@@ -194,6 +194,7 @@ struct EstimateOptions {
   std::optional<std::string> evaluate;  // files of measured jobs
   std::optional<std::string> fit;
   std::optional<std::string> catalogue;
+  std::optional<std::string> convolutions;
   std::string view = "layers";
   std::string split = "names";
   std::vector<std::string> estimators;  // absent: all

@@ -135,6 +135,7 @@ struct MachineFacts {
   std::int64_t constant_bytes = 0;              // in every process that trained
   std::int64_t matmul_transient = 0;            // bytes, for the time of one product
   std::int64_t memory_bytes = 0;                // of its GPU; 0: not known
+  bool convolutions_measured = false;           // single ones tell which workspaces cuDNN takes
   std::string source{};                         // of these figures
 };
 

@@ -133,14 +133,37 @@ MemoryBlock& CachingAllocator::new_segment(Units size) {
                   : (size + kSegmentRounding - 1) / kSegmentRounding * kSegmentRounding;
   }
   MemoryBlock& block = new_block();
-  block.set_place(static_cast<Units>(reserved_), segment);
+  block.set_place(static_cast<Units>(next_address_), segment);
+  next_address_ += segment;
   block.small = is_small(size);
   block.previous = &border_;
   block.next = &border_;
-  reserved_ += segment;
-  room_ = static_cast<std::uint64_t>(std::max<std::int64_t>(kMostBytes - to_bytes(reserved_), 0));
+  set_reserved(reserved_ + segment);
+  peak_reserved_ = std::max(peak_reserved_, reserved_);
   pool(block.small).put(block);
   return block;
+}
+
+void CachingAllocator::set_reserved(std::uint64_t units) {
+  reserved_ = units;
+  room_ = static_cast<std::uint64_t>(std::max<std::int64_t>(kMostBytes - to_bytes(reserved_), 0));
+}
+
+void CachingAllocator::give_back() {
+  if (overflowed_) {
+    return;  // nothing counts any longer
+  }
+  const auto is_segment = [this](const MemoryBlock& block) {
+    return block.previous == &border_ && block.next == &border_;
+  };
+  std::uint64_t freed = 0;
+  for (FreeBlocks& free : pools_) {
+    free.take_all(is_segment, [&](MemoryBlock& block) {
+      freed += block.size();
+      forget(block);
+    });
+  }
+  set_reserved(reserved_ - freed);
 }
 
 // Leaves `size` of a block that was free; the rest stays free.

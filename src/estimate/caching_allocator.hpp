@@ -5,7 +5,7 @@
 // large one. Taken is the smallest free block that fits, the lowest address among equals. Without
 // one, a segment is reserved: 2 MiB (small), 20 MiB (below 10 MiB), else the size rounded up to
 // 2 MiB. A block is split if at least 512 B (small) or more than 1 MiB (large) remain. Free
-// neighbours are merged. Segments are never given back.
+// neighbours are merged. Segments stay reserved until all free ones are given back.
 #pragma once
 
 #include <algorithm>
@@ -36,8 +36,11 @@ class CachingAllocator {
   void release(Block block);
   // allocate() and release() at once.
   void touch(std::int64_t bytes, MemoryPurpose use);
+  // Segments without a block in use are no longer reserved (torch.cuda.empty_cache).
+  void give_back();
 
   [[nodiscard]] std::int64_t reserved() const { return to_bytes(reserved_); }
+  [[nodiscard]] std::int64_t peak_reserved() const { return to_bytes(peak_reserved_); }
   [[nodiscard]] std::int64_t allocated() const { return to_bytes(allocated_); }
   [[nodiscard]] std::int64_t peak_allocated() const {
     return to_bytes(std::max(allocated_, peak_allocated_));
@@ -63,6 +66,7 @@ class CachingAllocator {
   void discount(Units size, MemoryPurpose use);
   [[nodiscard]] MemoryBlock& new_block();
   void forget(MemoryBlock& block);
+  void set_reserved(std::uint64_t units);
 
   std::array<FreeBlocks, 2> pools_;  // small, large
   // All blocks. A chunk never outgrows what it was made for, so that blocks stay where they are.
@@ -71,6 +75,8 @@ class CachingAllocator {
   MemoryBlock border_;               // before the first and behind the last of a segment
   std::uint64_t room_ = kMostBytes;  // bytes that a request may have
   std::uint64_t reserved_ = 0;
+  std::uint64_t peak_reserved_ = 0;
+  std::uint64_t next_address_ = 0;
   std::uint64_t allocated_ = 0;
   std::uint64_t peak_allocated_ = 0;  // before the last release
   UseUnits by_use_{};

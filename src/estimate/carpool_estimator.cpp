@@ -20,12 +20,6 @@ using nlohmann::json;
 // Of a model of which only sums are known; taken by hand, as no set of such jobs was measured.
 constexpr double kTotalsFactor = 1.6;
 
-constexpr std::string_view kLargestName = "largest";
-
-json workspace_json(std::size_t choice) {
-  return choice == kLargestWorkspaces ? json(kLargestName) : json(kWorkspaceFactors[choice]);
-}
-
 std::string basis_of(const DescribedJob& job) {
   if (std::holds_alternative<LayerList>(job.model.shape)) {
     return job.model.traced_saved_bytes ? "trace" : "layers";
@@ -82,8 +76,10 @@ Result<MemoryEstimate> CarpoolEstimator::estimate(const DescribedJob& job) const
   // No learned factor goes below what the weights alone need.
   const double least = context + static_cast<double>(facts->replay.result.weight_bytes);
   const double expected = std::max(central * fit_.margin.centre(facts->family), least);
-  double factor =
-      fit_.margin.factor(facts->family, fit_.confidence, margin_spread(job, *facts, central));
+  double factor = fit_.margin.factor(facts->family,
+                                     margin_pool(job, *facts),
+                                     fit_.confidence,
+                                     margin_spread(job, *facts, central));
   if (facts->family == "totals" && !fit_.margin.knows("totals")) {
     factor = std::max(factor, kTotalsFactor);
   }
@@ -104,48 +100,22 @@ Result<MemoryEstimate> CarpoolEstimator::estimate(const DescribedJob& job) const
 // Only the replays that the fit asks for.
 Result<JobFacts> CarpoolEstimator::facts(const DescribedJob& job) const {
   if (fit_.correction) {
-    return facts_of_job(job);
+    return facts_with_features(job, fit_.convolutions.get());
   }
   const auto chosen = fit_.workspaces.find(workspace_class(job, {.convolutions = true}));
-  const bool mixed = chosen == fit_.workspaces.end() || !chosen->second;
-  const bool plain = mixed || *chosen->second == kLargestWorkspaces;
-  const double factor = plain ? 1.0 : kWorkspaceFactors[*chosen->second];
-  const std::int64_t traced = traced_saved_bytes(job);
-  auto first = replay_job(job, {.convolution_factor = factor, .traced_saved = traced});
-  if (!first) {
-    return tl::unexpected(first.error());
+  if (chosen == fit_.workspaces.end() || !chosen->second) {
+    return facts_of_job(job, fit_.convolutions.get(), kFactorsAboveZero);
   }
-  JobFacts facts{.replay = *first,
-                 .family = margin_family(job, *first),
-                 .workspace_class = workspace_class(job, *first)};
-  facts.reserved.fill(static_cast<double>(first->result.reserved));
-  if (!first->convolutions) {
-    return facts;
-  }
-  for (std::size_t index = 1; mixed && index < kWorkspaceFactors.size(); ++index) {
-    if (kWorkspaceFactors[index] != factor) {
-      const auto replay =
-          replay_job(job, {.convolution_factor = kWorkspaceFactors[index], .traced_saved = traced});
-      if (!replay) {
-        return tl::unexpected(replay.error());
-      }
-      facts.reserved[index] = static_cast<double>(replay->result.reserved);
-    }
-  }
-  const auto largest = largest_reserved(job, *first);
-  if (!largest) {
-    return tl::unexpected(largest.error());
-  }
-  facts.largest = *largest;
-  return facts;
+  return facts_of_job(job, fit_.convolutions.get(), std::array{*chosen->second});
 }
 
 json CarpoolEstimator::to_json() const {
   json workspaces = json::object();
   for (const auto& [name, index] : fit_.workspaces) {
-    workspaces[name] = index ? workspace_json(*index) : json(nullptr);
+    workspaces[name] = index ? json(kWorkspaceFactors[*index]) : json(nullptr);
   }
-  return {{"workspaces", workspaces},
+  return {{"convolutions", fit_.convolutions ? fit_.convolutions->to_json() : json(nullptr)},
+          {"workspaces", workspaces},
           {"context", fit_.context},
           {"slope", fit_.slope},
           {"correction", fit_.correction ? fit_.correction->to_json() : json(nullptr)},
@@ -161,15 +131,18 @@ Result<CarpoolEstimator> CarpoolEstimator::from_json(const json& stored) {
         fit.workspaces[name] = std::nullopt;
         continue;
       }
-      if (value == kLargestName) {
-        fit.workspaces[name] = kLargestWorkspaces;
-        continue;
-      }
       const auto found = std::ranges::find(kWorkspaceFactors, value.get<double>());
       if (found == kWorkspaceFactors.end()) {
         return broken_entry("workspaces", "factors that are known");
       }
       fit.workspaces[name] = static_cast<std::size_t>(found - kWorkspaceFactors.begin());
+    }
+    if (const json& trees = stored.at("convolutions"); !trees.is_null()) {
+      auto choices = ConvolutionChoices::from_json(trees);
+      if (!choices) {
+        return tl::unexpected(choices.error());
+      }
+      fit.convolutions = std::make_shared<const ConvolutionChoices>(*std::move(choices));
     }
     if (const json& trees = stored.at("correction"); !trees.is_null()) {
       auto regressor = regressor_from_json(trees);

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "core/memory_estimator.hpp"
+#include "estimate/convolution_choices.hpp"
 #include "estimate/margin.hpp"
 #include "estimate/replay.hpp"
 #include "estimate/rows.hpp"
@@ -28,33 +30,32 @@ namespace carpool {
 inline constexpr std::string_view kCarpoolEstimator = "carpool";
 inline constexpr double kDefaultConfidence = 0.99;
 
-// On the usual workspaces of convolutions: those that are tried.
+// On the workspaces of convolutions that are known by rule of thumb: those that are tried.
 inline constexpr std::array<double, 3> kWorkspaceFactors = {0.0, 1.0, 2.0};
-inline constexpr std::size_t kUsualWorkspaces = 1;  // its place among them
-// The choice behind them: the largest workspaces.
-inline constexpr std::size_t kLargestWorkspaces = kWorkspaceFactors.size();
+inline constexpr std::size_t kUsualWorkspaces = 1;  // the place of 1 among them
+inline constexpr std::array<std::size_t, 3> kAllFactors = {kUsualWorkspaces, 0, 2};
+inline constexpr std::array<std::size_t, 2> kFactorsAboveZero = {kUsualWorkspaces, 2};
 
 // All that the estimator asks of one job, without anything fitted.
 struct JobFacts {
-  // By workspace factor; jobs without convolutions have one value in all places.
+  // By workspace factor; one value in all places where there is nothing to try.
   std::array<double, kWorkspaceFactors.size()> reserved{};  // bytes
-  double largest = 0.0;            // bytes, with the hungriest algorithms; 0: that is no question
-  JobReplay replay{};              // at factor 1
-  std::string family{};            // of the margin
-  std::string workspace_class{};   // empty: no convolutions
-  std::vector<double> features{};  // of the trees; empty: no convolutions
+  double largest = 0.0;             // bytes, where a convolution is hungry; 0: that is no question
+  JobReplay replay{};               // at factor 1
+  std::string family{};             // of the margin
+  std::string workspace_class{};    // empty: no convolutions
+  bool learned_workspaces = false;  // from single convolutions; else by rule of thumb
+  std::vector<double> features{};   // of the trees; empty: no convolutions
 };
 
-// Which replays to make: all factors for fitting, or those that a fitted estimator needs.
-[[nodiscard]] Result<JobFacts> facts_of_job(const DescribedJob& job);
+// `tried`: workspace factors to replay with where there is something to try; the first of them is
+// that of JobFacts::replay.
+[[nodiscard]] Result<JobFacts> facts_of_job(const DescribedJob& job,
+                                            const ConvolutionChoices* convolutions,
+                                            std::span<const std::size_t> tried);
 
 // Families whose lists of layers lack some.
 inline constexpr std::string_view kLayersMissing = "image, layers missing";
-// Bytes that autograd keeps at the batch of the job, where a trace says so; else 0.
-[[nodiscard]] std::int64_t traced_saved_bytes(const DescribedJob& job);
-// Of a job whose usual replay is known: bytes with the hungriest algorithms; 0: that is no
-// question.
-[[nodiscard]] Result<double> largest_reserved(const DescribedJob& job, const JobReplay& usual);
 [[nodiscard]] std::string margin_family(const DescribedJob& job, const JobReplay& replay);
 // Of the margin: families whose errors have tails of one kind.
 [[nodiscard]] std::string margin_pool(const DescribedJob& job, const JobFacts& facts);
@@ -63,11 +64,13 @@ inline constexpr std::string_view kLayersMissing = "image, layers missing";
 // Empty: no convolutions.
 [[nodiscard]] std::string workspace_class(const DescribedJob& job, const JobReplay& replay);
 
-// A choice for every class; absent: the mean over the factors above 0, as fragmentation makes any
-// single one a gamble.
+// A choice for every class that is known by rule of thumb; absent: the mean over the factors above
+// 0, as fragmentation makes any single one a gamble.
 using WorkspaceFactors = std::map<std::string, std::optional<std::size_t>, std::less<>>;
 
 struct CarpoolFit {
+  // Learned from single convolutions; none: nullptr.
+  std::shared_ptr<const ConvolutionChoices> convolutions{};
   WorkspaceFactors workspaces{};
   double context = 0.0;                           // bytes, for machines that have none measured
   double slope = 1.0;                             // k, for the same

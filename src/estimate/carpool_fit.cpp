@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "estimate/convolution_features.hpp"
 #include "estimate/correction.hpp"
 #include "estimate/median.hpp"
 
@@ -86,11 +87,12 @@ double mean_error(const KnownRows& rows, const CarpoolFit& fit) {
   return sum / static_cast<double>(rows.size());
 }
 
-// For every class of convolutions the workspace that explains its rows best.
+// For every class of convolutions the workspace that explains its rows best, where they are known
+// by rule of thumb only.
 void fit_workspaces(const KnownRows& rows, CarpoolFit& fit) {
   std::map<std::string, KnownRows> classes;
   for (const Known& known : rows) {
-    if (!known.facts->workspace_class.empty()) {
+    if (!known.facts->workspace_class.empty() && !known.facts->learned_workspaces) {
       classes[known.facts->workspace_class].push_back(known);
     }
   }
@@ -106,13 +108,9 @@ void fit_workspaces(const KnownRows& rows, CarpoolFit& fit) {
     }
     // Fragmentation makes any other one a gamble, which must be worth it.
     double least = kClearlyBetter * mean_error(members, fit);
-    std::vector<std::optional<std::size_t>> choices = {
-        std::nullopt, 0, kWorkspaceFactors.size() - 1};
-    // Only who tries all algorithms is sure to meet the hungriest.
-    if (members.front().row->job.setup.autotune) {
-      choices.emplace_back(kLargestWorkspaces);
-    }
-    for (const auto& choice : choices) {
+    for (const std::optional<std::size_t> choice : {std::optional<std::size_t>(),
+                                                    std::optional<std::size_t>(0),
+                                                    std::optional(kWorkspaceFactors.size() - 1)}) {
       fit.workspaces[name] = choice;
       if (const double error = mean_error(members, fit); error < least) {
         least = error;
@@ -137,7 +135,7 @@ Result<const JobFacts*> FactsCache::of(const MeasuredJob& row) {
   if (const auto found = facts_.find(&row); found != facts_.end()) {
     return &found->second;
   }
-  auto facts = facts_of_job(row.job);
+  auto facts = facts_with_features(row.job, convolutions_.get());
   if (!facts) {
     return tl::unexpected(facts.error());
   }
@@ -152,7 +150,7 @@ Result<std::unique_ptr<CarpoolEstimator>> fit_carpool(const EstimatorTraining& t
   if (rows->empty()) {
     return invalid_input("no finished row to fit a memory estimator on");
   }
-  CarpoolFit fit{.confidence = training.confidence};
+  CarpoolFit fit{.convolutions = training.cache->convolutions(), .confidence = training.confidence};
   // The choice of a workspace and the context of an unknown machine depend on each other.
   fit_machine(*rows, fit);
   fit_workspaces(*rows, fit);

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/result.hpp"
@@ -13,9 +14,17 @@ namespace carpool {
 // Replays are the same in every fold: made once a row.
 class FactsCache {
  public:
+  // Null: workspaces of convolutions by rule of thumb.
+  explicit FactsCache(std::shared_ptr<const ConvolutionChoices> convolutions)
+      : convolutions_(std::move(convolutions)) {}
+
+  [[nodiscard]] const std::shared_ptr<const ConvolutionChoices>& convolutions() const {
+    return convolutions_;
+  }
   [[nodiscard]] Result<const JobFacts*> of(const MeasuredJob& row);
 
  private:
+  std::shared_ptr<const ConvolutionChoices> convolutions_;
   std::unordered_map<const MeasuredJob*, JobFacts> facts_;
 };
 

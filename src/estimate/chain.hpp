@@ -101,16 +101,24 @@ class ChainModel final : public ForwardModel {
   [[nodiscard]] std::int64_t elements(const ChainStep& step) const {
     return times(step.per_sample, batch_) + step.fixed;
   }
+  void plan();
   [[nodiscard]] ConvolutionWorkspace workspace(const ChainStep& step) const;
+  [[nodiscard]] ConvolutionWorkspace trial(const ChainStep& step) const;
 
   Chain chain_;
   TrainingSetup setup_;
   NumberSizes sizes_;
   bool training_;
-  double convolution_factor_;
-  std::int64_t workspace_limit_;    // 0: the usual ones
+  ReplaySettings settings_;
+  std::vector<PlannedWorkspace> planned_;  // of each kind, at batch_
+  std::vector<std::size_t> kind_;          // of chain_.convolutions: equal ones are of one kind
+  // Each kind is tried once: forward the first of them, backward the last.
+  std::vector<bool> first_of_kind_;
+  std::vector<bool> last_of_kind_;
+  bool tries_forward_ = false;
+  bool tries_backward_ = false;
   std::int64_t extra_a_layer_ = 0;  // bytes
-  std::int64_t batch_ = 1;
+  std::int64_t batch_ = 0;
   std::vector<ChainSegment> segments_;  // empty: nothing is checkpointed
   std::vector<ParameterId> ids_;        // of one step
   std::vector<TensorId> casts_;         // their 16-bit copies

@@ -21,8 +21,7 @@ ChainModel::ChainModel(Chain chain, const TrainingSetup& setup, const ReplaySett
       setup_(setup),
       sizes_(sizes_of(setup.precision)),
       training_(setup.mode == RunMode::Train),
-      convolution_factor_(settings.convolution_factor),
-      workspace_limit_(settings.workspace_limit) {
+      settings_(settings) {
   if (setup.checkpointing && training_) {
     for (std::size_t cut = 0; cut < chain_.cuts.size(); cut += kSegmentLayers) {
       segments_.push_back({.begin = cut == 0 ? 0 : chain_.cuts[cut], .end = chain_.steps.size()});
@@ -39,7 +38,13 @@ void ChainModel::keep_more(std::int64_t bytes) {
 }
 
 TensorId ChainModel::forward(Tape& tape, TensorId input, std::int64_t batch) {
+  const bool known = batch == batch_;
   batch_ = batch;
+  if (!known) {
+    plan();
+  }
+  tries_forward_ = setup_.autotune && !known;
+  tries_backward_ = tries_forward_;
   tape.hold(input);
   if (segments_.empty()) {
     return run(tape, input, {.begin = 0, .end = chain_.steps.size()});
@@ -60,6 +65,7 @@ TensorId ChainModel::forward(Tape& tape, TensorId input, std::int64_t batch) {
 
 TensorId ChainModel::forward_segment(Tape& tape, std::size_t segment, TensorId input) {
   tape.hold(input);
+  tries_forward_ = false;
   return run(tape, input, segments_[segment]);
 }
 
@@ -114,23 +120,6 @@ void ChainModel::take(Tape& tape, const ChainStep& step, Flow& flow) {
   }
 }
 
-ConvolutionWorkspace ChainModel::workspace(const ChainStep& step) const {
-  if (step.kind != Kind::Convolution) {
-    return {};
-  }
-  const ConvolutionGeometry& geometry = chain_.convolutions[step.geometry];
-  if (workspace_limit_ > 0) {
-    return largest_workspace(geometry, setup_, batch_, workspace_limit_);
-  }
-  const ConvolutionWorkspace usual = usual_workspace(geometry, setup_, batch_);
-  const auto scaled = [this](std::int64_t bytes) {
-    return static_cast<std::int64_t>(convolution_factor_ * static_cast<double>(bytes));
-  };
-  return {.forward = scaled(usual.forward),
-          .input_gradient = scaled(usual.input_gradient),
-          .weight_gradient = scaled(usual.weight_gradient)};
-}
-
 void ChainModel::take_product(Tape& tape, const ChainStep& step, Flow& flow) {
   TensorId input = flow.current;
   if (sizes_.autocast && tape.bytes(input) == 4) {
@@ -146,10 +135,12 @@ void ChainModel::take_product(Tape& tape, const ChainStep& step, Flow& flow) {
   const TensorId weight = casts_.empty() ? kNoTensor : casts_.front();
   const std::int64_t count = elements(step);
   const ConvolutionWorkspace scratch = workspace(step);
+  const ConvolutionWorkspace tried = trial(step);
   if (step.kind == Kind::Linear) {
     tape.forward_matmul();
   }
   const TensorId out = tape.tensor(count, sizes_.compute);
+  tape.try_out(tried.forward);
   tape.transient(scratch.forward);
   // The copy of the weight serves the gradient of the input alone.
   const TensorId kept_weight = tape.needs_gradient(input) ? weight : kNoTensor;
@@ -159,6 +150,8 @@ void ChainModel::take_product(Tape& tape, const ChainStep& step, Flow& flow) {
             ids_,
             {.input_workspace = scratch.input_gradient,
              .parameter_workspace = scratch.weight_gradient,
+             .input_trial = tried.input_gradient,
+             .parameter_trial = tried.weight_gradient,
              .matmul = step.kind == Kind::Linear,
              .gradient_bytes = sizes_.compute});
   for (const TensorId cast : casts_) {

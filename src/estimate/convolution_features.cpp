@@ -58,9 +58,7 @@ Chain chain_of_job(const DescribedJob& job) {
   return chain_of(std::get<CnnShape>(job.model.shape));
 }
 
-}  // namespace
-
-std::vector<double> convolution_features(const DescribedJob& job, const JobFacts& facts) {
+std::vector<double> features_of(const DescribedJob& job, const JobFacts& facts) {
   const Chain chain = chain_of_job(job);
   const Convolutions found = look_at(chain);
   const auto batch = static_cast<double>(job.setup.batch);
@@ -84,6 +82,17 @@ std::vector<double> convolution_features(const DescribedJob& job, const JobFacts
           found.norms ? 1.0 : 0.0,
           (found.dropout ? 1.0 : 0.0) + (found.keeps_outputs ? 2.0 : 0.0),
           std::log(std::max(found.largest_weight, 1.0))};
+}
+
+}  // namespace
+
+Result<JobFacts> facts_with_features(const DescribedJob& job,
+                                     const ConvolutionChoices* convolutions) {
+  auto facts = facts_of_job(job, convolutions, kAllFactors);
+  if (facts && facts->replay.convolutions) {
+    facts->features = features_of(job, *facts);
+  }
+  return facts;
 }
 
 }  // namespace carpool

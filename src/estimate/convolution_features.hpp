@@ -2,7 +2,7 @@
 // the trees of the correction. Internal to estimate/.
 #pragma once
 
-#include <vector>
+#include <cstddef>
 
 #include "estimate/carpool_estimator.hpp"
 
@@ -10,7 +10,8 @@ namespace carpool {
 
 inline constexpr std::size_t kConvolutionFeatures = 16;
 
-[[nodiscard]] std::vector<double> convolution_features(const DescribedJob& job,
-                                                       const JobFacts& facts);
+// Facts by all workspace factors and, where there are convolutions, their features.
+[[nodiscard]] Result<JobFacts> facts_with_features(const DescribedJob& job,
+                                                   const ConvolutionChoices* convolutions);
 
 }  // namespace carpool

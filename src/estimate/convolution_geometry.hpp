@@ -12,6 +12,7 @@ struct ImageSize {
   std::int64_t channels = 0;
   std::int64_t height = 0;
   std::int64_t width = 0;
+  bool operator==(const ImageSize&) const = default;
 };
 
 struct ConvolutionGeometry {
@@ -19,6 +20,7 @@ struct ConvolutionGeometry {
   ImageSize out{};
   std::int64_t kernel = 0;  // pixels of a side; 0: not known
   std::int64_t groups = 1;
+  bool operator==(const ConvolutionGeometry&) const = default;
 };
 
 // What turned `in` into the output of `line`, whose shape has four extents. A list does not tell

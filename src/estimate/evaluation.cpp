@@ -80,7 +80,7 @@ Result<std::vector<EstimatorResult>> evaluate_estimators(const std::vector<Measu
     return tl::unexpected(split.error());
   }
   const std::vector<RowFold> folds = (*split)->split(rows);
-  FactsCache cache;
+  FactsCache cache(settings.convolutions);
   std::vector<EstimatorResult> results;
   for (const std::string& name : settings.estimators) {
     const auto kind = find_estimator_kind(name);

@@ -3,11 +3,13 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.hpp"
+#include "estimate/convolution_choices.hpp"
 #include "estimate/row_splits.hpp"
 #include "estimate/rows.hpp"
 
@@ -17,6 +19,8 @@ struct EstimatorEvaluation {
   std::vector<std::string> estimators{};  // names of the registry
   std::string split = "names";
   double confidence = 0.99;
+  // Learned from single convolutions, for our own estimator; null: by rule of thumb.
+  std::shared_ptr<const ConvolutionChoices> convolutions{};
   // Called after each fold of each estimator with the estimator's name.
   std::function<void(const std::string&)> fold_done = [](const std::string&) {};
 };

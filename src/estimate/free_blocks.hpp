@@ -82,6 +82,22 @@ class FreeBlocks {
     filled_[block.bin / 64] &= ~(emptied << (block.bin % 64U));
   }
 
+  // Takes all that `wanted` says yes to; `taken` gets each.
+  template <class Wanted, class Taken>
+  void take_all(const Wanted& wanted, const Taken& taken) {
+    for (std::size_t bin = 0; bin < kBins; ++bin) {
+      RingEntry& head = heads_[bin];
+      for (RingEntry* entry = head.larger; entry != &head;) {
+        auto& block = static_cast<MemoryBlock&>(*entry);
+        entry = entry->larger;
+        if (wanted(block)) {
+          take(block);
+          taken(block);
+        }
+      }
+    }
+  }
+
   // The smallest that has the size, the lowest address among equals; null: none.
   [[nodiscard]] MemoryBlock* best_fit(MemoryUnits size) {
     const std::size_t own = bin_of(size);

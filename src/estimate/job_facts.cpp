@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "estimate/carpool_estimator.hpp"
-#include "estimate/convolution_features.hpp"
 #include "estimate/convolution_workspace.hpp"
 #include "estimate/transformer.hpp"
 
@@ -15,13 +14,13 @@ namespace {
 
 // Beyond this share of parameters that no layer owns, the list lacks whole layers.
 constexpr double kFunctionalShare = 0.08;
+// That a convolution takes more than the largest replay says.
+constexpr double kSmallChance = 0.02;
 
-// What the GPU has left beside the job itself.
-std::int64_t free_for_workspaces(const DescribedJob& job, const ReplayResult& usual) {
+std::int64_t room_for_workspaces(const DescribedJob& job) {
   constexpr std::int64_t kUnknownGpu = std::int64_t{80} << 30;
   const std::int64_t all = job.machine.memory_bytes > 0 ? job.machine.memory_bytes : kUnknownGpu;
-  return std::max<std::int64_t>(
-      all - job.machine.context_bytes.value_or(0) - usual.weight_bytes - usual.saved, 1);
+  return std::max<std::int64_t>(all - job.machine.context_bytes.value_or(0), 0);
 }
 
 std::string transformer_family(const TransformerShape& shape, const TrainingSetup& setup) {
@@ -39,6 +38,20 @@ std::string_view bits_of(const TrainingSetup& setup) {
     return "strict 32 bit";
   }
   return setup.precision == Precision::Fp32 ? "32 bit" : "16 bit";
+}
+
+// What is kept for backward is proportional to the batch.
+std::int64_t traced_saved_bytes(const DescribedJob& job) {
+  const ModelDescription& model = job.model;
+  if (!model.traced_saved_bytes || job.setup.checkpointing ||
+      !std::holds_alternative<LayerList>(model.shape)) {
+    return 0;
+  }
+  const double batches = model.traced_batch > 0 ? static_cast<double>(job.setup.batch) /
+                                                      static_cast<double>(model.traced_batch)
+                                                : 1.0;
+  constexpr double kMost = 1e15;  // more overflows the replay anyway
+  return std::llround(std::min(static_cast<double>(*model.traced_saved_bytes) * batches, kMost));
 }
 
 }  // namespace
@@ -112,74 +125,54 @@ std::string workspace_class(const DescribedJob& job, const JobReplay& replay) {
   return setup.autotune ? name + ", autotuned" : name;
 }
 
-// What is kept for backward is proportional to the batch.
-std::int64_t traced_saved_bytes(const DescribedJob& job) {
-  const ModelDescription& model = job.model;
-  if (!model.traced_saved_bytes || job.setup.checkpointing ||
-      !std::holds_alternative<LayerList>(model.shape)) {
-    return 0;
-  }
-  const double batches = model.traced_batch > 0 ? static_cast<double>(job.setup.batch) /
-                                                      static_cast<double>(model.traced_batch)
-                                                : 1.0;
-  constexpr double kMost = 1e15;  // more overflows the replay anyway
-  return std::llround(std::min(static_cast<double>(*model.traced_saved_bytes) * batches, kMost));
-}
-
-Result<double> largest_reserved(const DescribedJob& job, const JobReplay& usual) {
-  if (!usual.convolutions || !(is_strict_fp32(job.setup) || job.setup.autotune)) {
-    return 0.0;
-  }
-  const std::int64_t limit = free_for_workspaces(job, usual.result);
-  const auto replay =
-      replay_job(job, {.workspace_limit = limit, .traced_saved = traced_saved_bytes(job)});
-  if (!replay) {
-    return tl::unexpected(replay.error());
-  }
-  return static_cast<double>(replay->result.reserved);
-}
-
-Result<JobFacts> facts_of_job(const DescribedJob& job) {
-  JobFacts facts;
-  const std::int64_t traced = traced_saved_bytes(job);
-  for (std::size_t index = 0; index < kWorkspaceFactors.size(); ++index) {
-    auto replay =
-        replay_job(job, {.convolution_factor = kWorkspaceFactors[index], .traced_saved = traced});
+Result<JobFacts> facts_of_job(const DescribedJob& job,
+                              const ConvolutionChoices* convolutions,
+                              std::span<const std::size_t> tried) {
+  JobFacts facts{.learned_workspaces =
+                     convolutions != nullptr && job.machine.convolutions_measured};
+  ReplaySettings settings{
+      .workspaces = {.choices = facts.learned_workspaces ? convolutions : nullptr,
+                     .limit = room_for_workspaces(job)},
+      .traced_saved = traced_saved_bytes(job)};
+  for (const std::size_t factor : tried) {
+    settings.workspace_factor = facts.learned_workspaces ? 1.0 : kWorkspaceFactors[factor];
+    auto replay = replay_job(job, settings);
     if (!replay) {
       return tl::unexpected(replay.error());
     }
-    facts.reserved[index] = static_cast<double>(replay->result.reserved);
-    if (kWorkspaceFactors[index] == 1.0 || !replay->convolutions) {
+    facts.reserved[factor] = static_cast<double>(replay->result.reserved);
+    if (factor == tried.front()) {
       facts.replay = *replay;
     }
-    if (!replay->convolutions) {
-      facts.reserved.fill(facts.reserved[index]);
+    if (!replay->convolutions || facts.learned_workspaces) {
+      facts.reserved.fill(facts.reserved[factor]);
       break;
     }
   }
-  const auto largest = largest_reserved(job, facts.replay);
-  if (!largest) {
-    return tl::unexpected(largest.error());
+  if (facts.replay.convolutions && facts.learned_workspaces && is_strict_fp32(job.setup) &&
+      !job.setup.autotune) {
+    settings.workspaces.chance = kSmallChance;
+    const auto hungry = replay_job(job, settings);
+    if (!hungry) {
+      return tl::unexpected(hungry.error());
+    }
+    facts.largest = static_cast<double>(hungry->result.reserved);
   }
-  facts.largest = *largest;
   facts.family = margin_family(job, facts.replay);
   facts.workspace_class = workspace_class(job, facts.replay);
-  if (facts.replay.convolutions) {
-    facts.features = convolution_features(job, facts);
-  }
   return facts;
 }
 
 double reserved_bytes(const CarpoolFit& fit, const JobFacts& facts) {
   const auto chosen = fit.workspaces.find(facts.workspace_class);
   if (chosen != fit.workspaces.end() && chosen->second) {
-    return *chosen->second == kLargestWorkspaces ? facts.largest : facts.reserved[*chosen->second];
+    return facts.reserved[*chosen->second];
   }
   double sum = 0.0;
-  for (std::size_t index = 1; index < facts.reserved.size(); ++index) {
-    sum += facts.reserved[index];
+  for (const std::size_t factor : kFactorsAboveZero) {
+    sum += facts.reserved[factor];
   }
-  return sum / static_cast<double>(facts.reserved.size() - 1);
+  return sum / static_cast<double>(kFactorsAboveZero.size());
 }
 
 double central_estimate(const CarpoolFit& fit, const DescribedJob& job, const JobFacts& facts) {

@@ -95,15 +95,20 @@ double ConformalMargin::centre(std::string_view family) const {
   return found == families_.end() ? 1.0 : std::exp(found->second.centre);
 }
 
-double ConformalMargin::factor(std::string_view family, double confidence, double spread) const {
+double ConformalMargin::factor(std::string_view family,
+                               std::string_view pool,
+                               double confidence,
+                               double spread) const {
+  const auto own = families_.find(family);
+  const bool pool_known = pools_.contains(pool);
   double most = 0.0;
-  for (const auto& [name, own] : families_) {
-    const Pool& pool = pools_.at(own.pool);
-    const double here = own.centre + pool.share * spread + pool.quantile(confidence) * own.width;
-    if (name == family) {
-      return std::exp(std::max(0.0, here));
+  for (const auto& [name, other] : families_) {
+    const bool asked = own != families_.end() ? name == family : !pool_known || other.pool == pool;
+    if (asked) {
+      const Pool& its = pools_.at(other.pool);
+      most = std::max(most,
+                      other.centre + its.share * spread + its.quantile(confidence) * other.width);
     }
-    most = std::max(most, here);
   }
   return std::exp(most);
 }

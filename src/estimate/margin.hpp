@@ -39,8 +39,10 @@ class ConformalMargin {
 
   // Factor by which estimates of the family are off in the middle; 1 for an unknown one.
   [[nodiscard]] double centre(std::string_view family) const;
-  // Factor from the estimate to the bound, at least 1. An unknown family gets the largest.
+  // Factor from the estimate to the bound, at least 1. An unknown family gets the largest of its
+  // pool, or of all where that is not known either.
   [[nodiscard]] double factor(std::string_view family,
+                              std::string_view pool,
                               double confidence,
                               double spread = 0.0) const;
   [[nodiscard]] bool knows(std::string_view family) const { return families_.contains(family); }

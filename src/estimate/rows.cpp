@@ -5,10 +5,10 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "base/names.hpp"
 #include "base/packed_file.hpp"
+#include "estimate/json_lines.hpp"
 #include "estimate/machines.hpp"
 #include "estimate/row_json.hpp"
 
@@ -17,6 +17,7 @@ namespace {
 
 using nlohmann::json;
 
+constexpr std::string_view kLine = "row of a measured job";
 constexpr double kMiB = 1024.0 * 1024.0;
 constexpr double kMostMiB = 1e9;
 
@@ -120,30 +121,6 @@ Result<MeasuredJob> read_row(const json& row, RowView view, const LayerCatalogue
   return out;
 }
 
-// Calls `take` with each line that is not blank; the first error ends it.
-template <class Take>
-Result<void> for_each_line(std::string_view text, std::string_view name, const Take& take) {
-  std::size_t number = 0;
-  while (!text.empty()) {
-    const std::size_t end = text.find('\n');
-    const std::string_view line = text.substr(0, end);
-    text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
-    ++number;
-    if (line.find_first_not_of(" \t\r") == std::string_view::npos) {
-      continue;
-    }
-    try {
-      if (auto taken = take(json::parse(line), number); !taken) {
-        return invalid_input(fmt::format("{}:{}: {}", name, number, taken.error().message));
-      }
-    } catch (const json::exception& problem) {
-      return invalid_input(
-          fmt::format("{}:{}: no row of a measured job: {}", name, number, problem.what()));
-    }
-  }
-  return {};
-}
-
 }  // namespace
 
 Result<DescribedJob> job_from_row(const json& row, RowView view, const LayerCatalogue& catalogue) {
@@ -189,19 +166,20 @@ Result<MeasuredJobs> parse_measured_jobs(std::string_view text,
                                          RowView view,
                                          const LayerCatalogue& catalogue) {
   MeasuredJobs jobs;
-  auto read = for_each_line(text, name, [&](const json& row, std::size_t number) -> Result<void> {
-    auto job = read_row(row, view, catalogue);
-    if (job) {
-      job->line = number;
-      jobs.rows.push_back(std::move(*job));
-      return {};
-    }
-    if (job.error().code == ErrorCode::Unsupported) {
-      ++jobs.without_model;
-      return {};
-    }
-    return tl::unexpected(job.error());
-  });
+  auto read =
+      for_each_line(text, name, kLine, [&](const json& row, std::size_t number) -> Result<void> {
+        auto job = read_row(row, view, catalogue);
+        if (job) {
+          job->line = number;
+          jobs.rows.push_back(std::move(*job));
+          return {};
+        }
+        if (job.error().code == ErrorCode::Unsupported) {
+          ++jobs.without_model;
+          return {};
+        }
+        return tl::unexpected(job.error());
+      });
   if (!read) {
     return tl::unexpected(read.error());
   }
@@ -223,7 +201,7 @@ Result<MeasuredJobs> read_measured_jobs(const std::filesystem::path& path,
 
 Result<LayerCatalogue> parse_catalogue(std::string_view text, std::string_view name) {
   LayerCatalogue catalogue;
-  auto read = for_each_line(text, name, [&](const json& row, std::size_t) -> Result<void> {
+  auto read = for_each_line(text, name, kLine, [&](const json& row, std::size_t) -> Result<void> {
     const auto model = row.at("cfg").value("name", std::string());
     auto list = layers_from_json(row, Precision::Fp32);
     if (list && !model.empty()) {

@@ -67,6 +67,13 @@ void Tape::transient(std::int64_t bytes) {
   allocator_.touch(bytes, MemoryPurpose::Workspace);
 }
 
+void Tape::try_out(std::int64_t bytes) {
+  if (bytes != kNoTrial) {
+    transient(bytes);
+    allocator_.give_back();
+  }
+}
+
 void Tape::forward_matmul() {
   if (!forward_workspace_) {
     forward_workspace_ = true;
@@ -202,6 +209,7 @@ void Tape::run_back(const Node& node, TensorId incoming) {
       give_gradient(input, incoming);
     } else {
       give_gradient(input, make(count, size, MemoryPurpose::Activations));
+      try_out(node.traits.input_trial);
       transient(node.traits.input_workspace);
     }
   }
@@ -211,6 +219,7 @@ void Tape::run_back(const Node& node, TensorId incoming) {
     made_.push_back(
         allocator_.allocate(times(count, node.traits.gradient_bytes), MemoryPurpose::Gradients));
     if (index == node.parameters) {
+      try_out(node.traits.parameter_trial);
       transient(node.traits.parameter_workspace);
     }
   }

@@ -43,11 +43,16 @@ struct TapeParameter {
 // Parameters are numbered in the order in which they were added.
 using ParameterId = std::uint32_t;
 
+inline constexpr std::int64_t kNoTrial = -1;
+
 struct NodeTraits {
   std::int64_t workspace = 0;  // bytes, for the time of the backward operation
   // Bytes beside what is being made: the input's gradient, then those of the parameters.
   std::int64_t input_workspace = 0;
   std::int64_t parameter_workspace = 0;
+  // Before these: what is tried out (see Tape::try_out).
+  std::int64_t input_trial = kNoTrial;
+  std::int64_t parameter_trial = kNoTrial;
   bool matmul = false;           // uses cuBLAS in backward
   bool passes_gradient = false;  // an input of the same size gets the incoming gradient itself
   unsigned gradient_bytes = 4;   // of an element of parameter gradients, before the cast
@@ -69,6 +74,8 @@ class Tape {
   void set_needs_gradient(TensorId id) { tensors_[id].needs_gradient = true; }
   // Memory that no tensor stands for: there and gone, or there for good.
   void transient(std::int64_t bytes);
+  // Algorithms are tried in so many bytes, after which PyTorch gives all cached segments back.
+  void try_out(std::int64_t bytes);
   void permanent(std::int64_t bytes, MemoryPurpose use) {
     static_cast<void>(allocator_.allocate(bytes, use));
   }

@@ -271,7 +271,7 @@ class Run {
 
   ReplayResult result() {
     const CachingAllocator& allocator = tape_.allocator();
-    result_.reserved = allocator.reserved();
+    result_.reserved = allocator.peak_reserved();
     result_.allocated = allocator.peak_allocated();
     result_.uses = allocator.uses_at_peak();
     result_.overflowed = allocator.overflowed();

@@ -8,6 +8,7 @@
 
 #include "core/described_job.hpp"
 #include "estimate/tape.hpp"
+#include "estimate/workspace_plan.hpp"
 
 namespace carpool {
 
@@ -57,9 +58,8 @@ class ForwardModel {
 };
 
 struct ReplaySettings {
-  double convolution_factor = 1.0;  // on the usual workspaces of convolutions
-  // Above 0: instead of these, the workspaces of the hungriest algorithms that need no more bytes.
-  std::int64_t workspace_limit = 0;
+  WorkspaceQuestion workspaces{};  // of convolutions
+  double workspace_factor = 1.0;   // on these
   std::int64_t steps = 2;
   bool with_weights = true;       // else weights, optimizer and libraries need nothing
   std::int64_t traced_saved = 0;  // bytes that autograd keeps, as traced; 0: as the layers tell

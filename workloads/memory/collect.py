@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Measures the GPU memory of many PyTorch configurations, for `carpool estimate`.
 
-usage: workloads/memory/collect.py --output DIR [--part rows|fresh|convolutions] [--seconds 540] [--workers 4]
+usage: workloads/memory/collect.py --output DIR [--part rows|later|fresh|convolutions] [--seconds 540] [--workers 4]
 
-Takes up where an earlier run ended: DIR/rows.jsonl (or fresh.jsonl, convolutions.jsonl) grows by a line
+Takes up where an earlier run ended: DIR/rows.jsonl (or that of another part) grows by a line
 for each configuration, what failed for another reason than memory goes to DIR/failed.jsonl, and neither
 is run again. A worker process does the work and is replaced when it dies, hangs, or cannot give back
 the memory of an earlier configuration; `fresh` uses a new one for each, to measure the context.
@@ -27,7 +27,8 @@ from draws import key_of
 from row_files import append, mend, read_rows
 
 HANG_SECONDS = 120  # one configuration
-PARTS = {"rows": configurations.configurations, "fresh": configurations.fresh_configurations,
+PARTS = {"rows": configurations.configurations, "later": configurations.later_configurations,
+         "fresh": configurations.fresh_configurations,
          "convolutions": convolutions.convolutions}
 
 

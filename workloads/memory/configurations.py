@@ -4,6 +4,7 @@ import random
 from draws import SEED, key_of, log_uniform, weighted
 
 COUNTS = {"mlp": 130, "cnn": 190, "tv": 230, "timm": 270, "hf": 250, "llm": 190}
+LATER_COUNTS = {"mlp": 30, "cnn": 120, "tv": 130, "timm": 140, "hf": 60, "llm": 60}  # to judge finished rules by
 FRESH = 60
 DECODED = 8  # tokens at most that a decoder makes
 
@@ -117,13 +118,23 @@ def llama(draw):
 
 
 def configurations():
+    return drawn(SEED, COUNTS)
+
+
+def later_configurations():
+    """Others, none of which is among the first."""
+    known = {key_of(cfg) for cfg in configurations()}
+    return [cfg for cfg in drawn(SEED + 3, LATER_COUNTS) if key_of(cfg) not in known]
+
+
+def drawn(seed, counts):
     """All of them, families mixed, so that a campaign cut short still has some of each."""
-    draw = random.Random(SEED)
+    draw = random.Random(seed)
     makers = {"mlp": lambda _: mlp(draw), "cnn": lambda _: cnn(draw), "hf": lambda _: hugging_face(draw),
               "llm": lambda _: llama(draw), "tv": lambda number: named(draw, "tv", TORCHVISION, number),
               "timm": lambda number: named(draw, "timm", TIMM, number)}
     found = {}
-    for family, count in COUNTS.items():
+    for family, count in counts.items():
         number = 0
         while sum(cfg["fam"] == family for cfg in found.values()) < count:
             cfg = makers[family](number)

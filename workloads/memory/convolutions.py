@@ -9,6 +9,7 @@ import random
 from draws import SEED, key_of, log_uniform, weighted
 
 COUNT = 8000
+STRICT_COUNT = 8000  # more of those in strict fp32, whose workspaces vary most
 MIB = 2**20
 MOST_ELEMENTS = 2**29  # input and output
 MOST_TRANSFORMED = 10 * 2**30  # bytes, so that several workers can try it side by side
@@ -31,7 +32,11 @@ def transformed_bytes(cfg):
     return 8 * planes * side * (side // 2 + 1)
 
 
-def draw_one(draw):
+STRICT_KERNELS = {(3, 1): 70, (5, 1): 15, (7, 1): 15}
+STRICT_SETTINGS = {("fp32", 0): 1}
+
+
+def draw_one(draw, kernels, settings):
     usual = draw.random() < 0.6
     channels = draw.choice(CHANNELS) if usual else log_uniform(draw, 3, 1024)
     filters = draw.choice(CHANNELS) if usual else log_uniform(draw, 8, 1024)
@@ -46,22 +51,29 @@ def draw_one(draw):
         channels = 3
     elif kind < 0.50:
         filters = channels
-    kernel, stride = weighted(draw, KERNELS)
-    precision, autotuned = weighted(draw, SETTINGS)
+    kernel, stride = weighted(draw, kernels)
+    precision, autotuned = weighted(draw, settings)
     return {"n": log_uniform(draw, 1, 256), "cin": channels, "cout": filters, "k": kernel, "stride": stride,
             "pad": 0 if kernel % 2 == 0 else kernel // 2,
             "size": draw.choice(SIDES) if usual else log_uniform(draw, 4, 320), "groups": groups, "prec": precision,
             "cl": int(draw.random() < 0.35), "bench": autotuned}
 
 
-def convolutions():
-    draw, found = random.Random(SEED + 1), {}
-    while len(found) < COUNT:
-        cfg = draw_one(draw)
+def drawn(draw, count, kernels, settings):
+    found = {}
+    while len(found) < count:
+        cfg = draw_one(draw, kernels, settings)
         fits = cfg["n"] * (cfg["cin"] + cfg["cout"]) * cfg["size"] ** 2 < MOST_ELEMENTS
         if fits and cfg["size"] + 2 * cfg["pad"] >= cfg["k"] and transformed_bytes(cfg) < MOST_TRANSFORMED:
             found.setdefault(key_of(cfg), cfg)
-    return in_turns(found.values())
+    return found
+
+
+def convolutions():
+    found = in_turns(drawn(random.Random(SEED + 1), COUNT, KERNELS, SETTINGS).values())
+    known = {key_of(cfg) for cfg in found}
+    strict = drawn(random.Random(SEED + 2), STRICT_COUNT, STRICT_KERNELS, STRICT_SETTINGS)
+    return found + [cfg for key, cfg in strict.items() if key not in known]
 
 
 def in_turns(drawn):

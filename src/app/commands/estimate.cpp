@@ -1,3 +1,5 @@
+#include <filesystem>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -6,6 +8,7 @@
 
 #include "app/commands.hpp"
 #include "app/estimate_output.hpp"
+#include "app/sources.hpp"
 #include "base/clock.hpp"
 #include "base/digest.hpp"
 #include "base/file.hpp"
@@ -44,6 +47,31 @@ Result<MeasuredJobs> open_rows(const EstimateOptions& options, const std::string
   return read_measured_jobs(file, *view, *catalogue);
 }
 
+using Convolutions = std::shared_ptr<const ConvolutionChoices>;
+
+// Those of the file that was named, else the bundled ones.
+Result<Convolutions> learn_convolutions(const EstimateOptions& options) {
+  std::filesystem::path file = options.convolutions.value_or("");
+  if (!options.convolutions) {
+    const auto folder = bundled_folder("memory-collected");
+    if (!folder) {
+      return tl::unexpected(folder.error());
+    }
+    file = *folder / "convolutions.jsonl.gz";
+  } else if (options.convolutions == "none") {
+    return nullptr;
+  }
+  const auto text = read_packed_file(file);
+  if (!text) {
+    return tl::unexpected(text.error());
+  }
+  const auto measured = parse_convolutions(*text, file.string());
+  if (!measured) {
+    return tl::unexpected(measured.error());
+  }
+  return std::make_shared<const ConvolutionChoices>(ConvolutionChoices::of(*measured));
+}
+
 Result<void> run_evaluation(const EstimateOptions& options, const CommandContext& context) {
   const auto split = find_row_split(options.split);
   if (!split) {
@@ -56,6 +84,11 @@ Result<void> run_evaluation(const EstimateOptions& options, const CommandContext
       settings.estimators.emplace_back(kind.name);
     }
   }
+  const auto convolutions = learn_convolutions(options);
+  if (!convolutions) {
+    return tl::unexpected(convolutions.error());
+  }
+  settings.convolutions = *convolutions;
   const auto jobs = open_rows(options, *options.evaluate);
   if (!jobs) {
     return tl::unexpected(jobs.error());
@@ -91,7 +124,11 @@ Result<void> run_fit(const EstimateOptions& options, const CommandContext& conte
   if (!jobs) {
     return tl::unexpected(jobs.error());
   }
-  FactsCache cache;
+  const auto convolutions = learn_convolutions(options);
+  if (!convolutions) {
+    return tl::unexpected(convolutions.error());
+  }
+  FactsCache cache(*convolutions);
   EstimatorTraining training{.confidence = options.confidence, .cache = &cache};
   std::size_t finished = 0;
   for (const MeasuredJob& row : jobs->rows) {

@@ -58,7 +58,7 @@ Result<MemoryBreakdown> faketensor(const DescribedJob& job) {
   traced.setup.accumulation = 1;
   traced.setup.gpus = 1;
   const auto replay =
-      replay_job(traced, {.convolution_factor = 0.0, .steps = 1, .with_weights = false});
+      replay_job(traced, {.workspace_factor = 0.0, .steps = 1, .with_weights = false});
   if (!replay) {
     return tl::unexpected(replay.error());
   }

@@ -139,7 +139,7 @@ TEST(Replay, OptionsThatSaveMemoryDo) {
 
 TEST(Replay, ASqueezeAndExciteGateBringsTheLargeTensorBack) {
   // Without the gate the last convolution would see 32 values a sample.
-  const auto replay = replay_job(list_job(), {.convolution_factor = 0.0});
+  const auto replay = replay_job(list_job(), {.workspace_factor = 0.0});
   ASSERT_TRUE(replay);
   constexpr std::int64_t kLarge = 4LL * 32 * 64 * 64 * 4;  // bytes of one activation
   EXPECT_GE(replay->result.saved, 8 * kLarge + 2 * kLarge);
