@@ -77,10 +77,10 @@ class NaiveAllocator {
 
  private:
   struct Block {
-    std::int64_t size;
-    int segment;
-    bool free;
-    bool small;
+    std::int64_t size = 0;
+    int segment = 0;
+    bool free = false;
+    bool small = false;
     MemoryPurpose use = kUse;
   };
   std::map<std::int64_t, Block> blocks_;  // by address: the first of equal size is the lowest
