@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "estimate/tape.hpp"
+#include "estimate/checked_sizes.hpp"
 
 namespace carpool {
 

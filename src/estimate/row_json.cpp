@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/names.hpp"
-#include "estimate/tape.hpp"
+#include "estimate/checked_sizes.hpp"
 
 namespace carpool {
 namespace {

@@ -15,21 +15,18 @@
 #include <functional>
 #include <initializer_list>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/described_job.hpp"
 #include "estimate/caching_allocator.hpp"
+#include "estimate/checked_sizes.hpp"
 
 namespace carpool {
 
 // A tensor of the tape. Valid until the tape is told to forget it.
 using TensorId = std::uint32_t;
 inline constexpr TensorId kNoTensor = 0xFFFFFFFF;
-
-// a * b for sizes that a user may have made absurd: never beyond 2^48.
-[[nodiscard]] std::int64_t times(std::int64_t a, std::int64_t b);
-// a + b, the same.
-[[nodiscard]] std::int64_t plus(std::int64_t a, std::int64_t b);
 
 struct TapeParameter {
   std::int64_t elements = 0;
@@ -63,24 +60,36 @@ class Tape {
   explicit Tape(const MachineFacts& machine);
 
   // ---- tensors
-  [[nodiscard]] TensorId tensor(std::int64_t elements, unsigned bytes, bool needs_gradient = true);
+  [[nodiscard]] TensorId tensor(std::int64_t elements, unsigned bytes, bool needs_gradient = true) {
+    return make(elements, bytes, MemoryPurpose::Activations, needs_gradient);
+  }
   // Memory that somebody else owns: the input of the loop.
   [[nodiscard]] TensorId borrowed(std::int64_t elements, unsigned bytes);
   void hold(TensorId id) { ++tensors_[id].references; }
-  void drop(TensorId id);
+  void drop(TensorId id) {
+    if (--tensors_[id].references == 0) {
+      allocator_.release(detach(id));
+    }
+  }
   [[nodiscard]] std::int64_t elements(TensorId id) const { return tensors_[id].elements; }
   [[nodiscard]] unsigned bytes(TensorId id) const { return tensors_[id].bytes; }
   [[nodiscard]] bool needs_gradient(TensorId id) const { return tensors_[id].needs_gradient; }
   void set_needs_gradient(TensorId id) { tensors_[id].needs_gradient = true; }
   // Memory that no tensor stands for: there and gone, or there for good.
-  void transient(std::int64_t bytes);
+  void transient(std::int64_t bytes) {
+    if (bytes > 0) {
+      allocator_.touch(bytes, MemoryPurpose::Workspace);
+    }
+  }
   // Algorithms are tried in so many bytes, after which PyTorch gives all cached segments back.
   void try_out(std::int64_t bytes);
   void permanent(std::int64_t bytes, MemoryPurpose use) {
     static_cast<void>(allocator_.allocate(bytes, use));
   }
   // The memory of a tensor that has no other holder; from now on the caller's to release.
-  [[nodiscard]] CachingAllocator::Block detach(TensorId id);
+  [[nodiscard]] CachingAllocator::Block detach(TensorId id) {
+    return std::exchange(tensors_[id].block, CachingAllocator::kNone);
+  }
   // Tensors made after the mark are gone (dropped or detached); their numbers are used again.
   [[nodiscard]] std::size_t mark() const { return tensors_.size(); }
   void forget_since(std::size_t mark) { tensors_.resize(mark); }
@@ -146,7 +155,17 @@ class Tape {
     NodeTraits traits{};
   };
 
-  [[nodiscard]] TensorId make(std::int64_t elements, unsigned bytes, MemoryPurpose use);
+  [[nodiscard]] TensorId make(std::int64_t elements,
+                              unsigned bytes,
+                              MemoryPurpose use,
+                              bool needs_gradient = false) {
+    tensors_.push_back({.elements = elements,
+                        .block = allocator_.allocate(times(elements, bytes), use),
+                        .references = 1,
+                        .bytes = static_cast<std::uint8_t>(bytes),
+                        .needs_gradient = needs_gradient});
+    return static_cast<TensorId>(tensors_.size() - 1);
+  }
   [[nodiscard]] TensorId take_gradient(TensorId id);
   void give_gradient(TensorId to, TensorId gradient);
   [[nodiscard]] Node new_node(TensorId out) const;

@@ -7,9 +7,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "estimate/checked_sizes.hpp"
 #include "estimate/readers/architectures.hpp"
 #include "estimate/readers/json_numbers.hpp"
-#include "estimate/tape.hpp"
 
 namespace carpool {
 namespace {

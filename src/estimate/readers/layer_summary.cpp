@@ -8,10 +8,10 @@
 
 #include <fmt/format.h>
 
+#include "estimate/checked_sizes.hpp"
 #include "estimate/layer_rules.hpp"
 #include "estimate/readers/module_print.hpp"
 #include "estimate/readers/text_lines.hpp"
-#include "estimate/tape.hpp"
 
 namespace carpool {
 namespace {

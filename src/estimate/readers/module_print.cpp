@@ -7,11 +7,11 @@
 
 #include <fmt/format.h>
 
+#include "estimate/checked_sizes.hpp"
 #include "estimate/layer_rules.hpp"
 #include "estimate/readers/module_shapes.hpp"
 #include "estimate/readers/text_lines.hpp"
 #include "estimate/readers/usual_sizes.hpp"
-#include "estimate/tape.hpp"
 
 namespace carpool {
 namespace {

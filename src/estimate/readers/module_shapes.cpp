@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "estimate/checked_sizes.hpp"
 #include "estimate/readers/text_lines.hpp"
-#include "estimate/tape.hpp"
 
 namespace carpool {
 namespace {

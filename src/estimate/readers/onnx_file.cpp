@@ -8,10 +8,10 @@
 
 #include <fmt/format.h>
 
+#include "estimate/checked_sizes.hpp"
 #include "estimate/readers/onnx_graph.hpp"
 #include "estimate/readers/onnx_shapes.hpp"
 #include "estimate/readers/usual_sizes.hpp"
-#include "estimate/tape.hpp"
 
 namespace carpool {
 namespace {

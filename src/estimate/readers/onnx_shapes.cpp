@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include "estimate/tape.hpp"
+#include "estimate/checked_sizes.hpp"
 
 namespace carpool {
 namespace {

@@ -9,11 +9,11 @@
 
 #include "base/file.hpp"
 #include "base/mapped_file.hpp"
+#include "estimate/checked_sizes.hpp"
 #include "estimate/model_sizes.hpp"
 #include "estimate/readers/json_numbers.hpp"
 #include "estimate/readers/wire_reader.hpp"
 #include "estimate/replay.hpp"
-#include "estimate/tape.hpp"
 
 namespace carpool {
 namespace {
