@@ -10,7 +10,7 @@ constexpr std::uint32_t kSmallSegment = 2 * kMiB;
 constexpr std::uint32_t kSharedSegment = 20 * kMiB;  // for large requests below kOwnSegment
 constexpr std::uint32_t kOwnSegment = 10 * kMiB;     // from here on a segment of its own
 constexpr std::uint32_t kSegmentRounding = 2 * kMiB;
-constexpr std::size_t kChunkBlocks = 2048;
+constexpr std::size_t kChunkBlocks = 128;
 
 bool is_small(MemoryUnits size) {
   return size <= kSmallLimit;
@@ -28,10 +28,6 @@ void link(MemoryBlock& before, MemoryBlock& after) {
 }
 
 }  // namespace
-
-CachingAllocator::CachingAllocator() {
-  chunks_.emplace_back().reserve(kChunkBlocks);
-}
 
 // 0: nothing is to be allocated.
 CachingAllocator::Units CachingAllocator::units_of(std::int64_t bytes) {
@@ -178,15 +174,14 @@ void CachingAllocator::cut(MemoryBlock& block, Units size) {
 }
 
 MemoryBlock& CachingAllocator::new_block() {
-  if (unused_ != nullptr) {
-    MemoryBlock& block = *unused_;
-    unused_ = block.next;
-    return block;
+  if (unused_ == nullptr) {
+    for (MemoryBlock& block : chunks_.emplace_back(kChunkBlocks)) {
+      forget(block);
+    }
   }
-  if (chunks_.back().size() == kChunkBlocks) {
-    chunks_.emplace_back().reserve(kChunkBlocks);
-  }
-  return chunks_.back().emplace_back();
+  MemoryBlock& block = *unused_;
+  unused_ = block.next;
+  return block;
 }
 
 void CachingAllocator::forget(MemoryBlock& block) {

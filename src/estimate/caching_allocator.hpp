@@ -29,8 +29,6 @@ class CachingAllocator {
   // No GPU has more; what goes beyond is not replayed.
   static constexpr std::int64_t kMostBytes = std::int64_t{1} << 40;
 
-  CachingAllocator();
-
   // kNone for no bytes, and once the total has left kMostBytes.
   [[nodiscard]] Block allocate(std::int64_t bytes, MemoryPurpose use);
   void release(Block block);
@@ -69,7 +67,7 @@ class CachingAllocator {
   void set_reserved(std::uint64_t units);
 
   std::array<FreeBlocks, 2> pools_;  // small, large
-  // All blocks. A chunk never outgrows what it was made for, so that blocks stay where they are.
+  // All blocks. A chunk keeps its size, so that blocks stay where they are.
   std::vector<std::vector<MemoryBlock>> chunks_;
   MemoryBlock* unused_ = nullptr;    // blocks to be taken again, linked by `next`
   MemoryBlock border_;               // before the first and behind the last of a segment
