@@ -1,6 +1,7 @@
 // Puts a chain together, step by step. Internal to estimate/.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <string_view>
@@ -16,6 +17,14 @@ class ChainBuilder {
 
   explicit ChainBuilder(std::int64_t input_per_sample) {
     chain.input_per_sample = input_per_sample;
+  }
+
+  // Room for so many layers and what may be found between them.
+  void expect(std::size_t layers) {
+    chain.steps.reserve(2 * layers);
+    chain.cuts.reserve(2 * layers);
+    chain.parameters.reserve(2 * layers);
+    chain.convolutions.reserve(layers);
   }
 
   ChainStep& add(Kind kind, std::int64_t per_sample) {

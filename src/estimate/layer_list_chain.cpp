@@ -51,6 +51,7 @@ class ListReader {
   }
 
   Chain read() {
+    builder_.expect(list_.layers.size());
     for (std::size_t index = 0; index < list_.layers.size(); ++index) {
       add(index);
       remember_image(list_.layers[index]);

@@ -1,18 +1,18 @@
 #include "estimate/layer_rules.hpp"
 
-#include <algorithm>
 #include <array>
+#include <cstddef>
 
 namespace carpool {
 namespace {
 
 struct NamedRule {
-  std::string_view type;
-  LayerRule rule;
+  std::string_view type{};
+  LayerRule rule = LayerRule::Copy;
 };
 
 // From PyTorch's derivatives and the saved tensors of the measured models of data/memory-h200.
-constexpr auto kUnsorted = std::to_array<NamedRule>({
+constexpr auto kNamed = std::to_array<NamedRule>({
     {"Identity", LayerRule::Pass},
     {"Flatten", LayerRule::Pass},
     {"Flat", LayerRule::Pass},
@@ -64,17 +64,55 @@ constexpr auto kUnsorted = std::to_array<NamedRule>({
     {"Cat", LayerRule::Copy},
 });
 
-constexpr auto kRules = [] {
-  auto sorted = kUnsorted;
-  std::ranges::sort(sorted, {}, &NamedRule::type);
-  return sorted;
-}();
+// A list of layers has hundreds of names, so they are found by a hash of their length and three of
+// their letters.
+class RuleTable {
+ public:
+  constexpr RuleTable() {
+    for (const NamedRule& entry : kNamed) {
+      std::size_t slot = slot_of(entry.type);
+      while (!slots_[slot].type.empty()) {
+        slot = (slot + 1) % kSlots;
+      }
+      slots_[slot] = entry;
+    }
+  }
+
+  // Null: no such name.
+  [[nodiscard]] constexpr const NamedRule* find(std::string_view type) const {
+    if (type.empty()) {
+      return nullptr;
+    }
+    for (std::size_t slot = slot_of(type); !slots_[slot].type.empty(); slot = (slot + 1) % kSlots) {
+      if (slots_[slot].type == type) {
+        return &slots_[slot];
+      }
+    }
+    return nullptr;
+  }
+
+ private:
+  static constexpr std::size_t kSlots = 256;
+  static_assert(kNamed.size() < kSlots / 2);  // gaps end every search
+
+  static constexpr std::size_t slot_of(std::string_view type) {
+    const auto letter = [type](std::size_t place) {
+      return static_cast<std::size_t>(static_cast<unsigned char>(type[place]));
+    };
+    return (type.size() * 7 + letter(0) * 3 + letter(type.size() / 2) * 29 +
+            letter(type.size() - 1) * 7) %
+           kSlots;
+  }
+
+  std::array<NamedRule, kSlots> slots_{};
+};
+
+constexpr RuleTable kRules;
 
 }  // namespace
 
 RuledLayer rule_of_layer(std::string_view type) {
-  const auto* const found = std::ranges::lower_bound(kRules, type, {}, &NamedRule::type);
-  if (found != kRules.end() && found->type == type) {
+  if (const NamedRule* found = kRules.find(type); found != nullptr) {
     return {.rule = found->rule, .known = true};
   }
   constexpr std::size_t kInceptionName = std::string_view("InceptionA").size();
