@@ -58,7 +58,11 @@ void Tape::run_back(const Node& node, TensorId incoming) {
       hold(incoming);
       give_gradient(input, incoming);
     } else {
-      give_gradient(input, make(count, size, MemoryPurpose::Activations));
+      if (tensors_[input].gradient == kNoTensor) {
+        give_gradient(input, make(count, size, MemoryPurpose::Activations));
+      } else {
+        allocator_.touch(times(count, size), MemoryPurpose::Activations);  // added to the first
+      }
       try_out(node.traits.input_trial);
       transient(node.traits.input_workspace);
     }
