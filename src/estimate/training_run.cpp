@@ -5,15 +5,12 @@
 #include <utility>
 #include <vector>
 
-#include "estimate/allocation_chunks.hpp"
-#include "estimate/optimizer_traits.hpp"
+#include "estimate/parameter_memory.hpp"
 
 namespace carpool {
 namespace {
 
 using Block = CachingAllocator::Block;
-
-constexpr std::int64_t kBucketBytes = std::int64_t{25} << 20;  // of DistributedDataParallel
 
 class Run {
  public:
@@ -23,18 +20,19 @@ class Run {
         settings_(settings),
         sizes_(sizes_of(job.setup.precision)),
         tape_(settings.with_weights ? job.machine : MachineFacts{}) {
-    build();
+    add_parameters();
     if (settings.with_weights) {
+      memory_.make_weights(model);
       tape_.permanent(job.machine.constant_bytes, MemoryPurpose::Workspace);
       if (training()) {
-        add_buckets();
+        memory_.add_buckets();
       }
     }
   }
 
   ReplayResult go() {
-    if (training() && optimizer_.states_at_start) {
-      make_states();
+    if (training()) {
+      memory_.start_optimizer();
     }
     if (setup_.summary_pass) {
       summary_pass();
@@ -53,10 +51,8 @@ class Run {
  private:
   [[nodiscard]] bool training() const { return setup_.mode == RunMode::Train; }
 
-  // Parameters and buffers, in 16 bits by way of 32 where the loop does that.
-  void build() {
-    const auto specs = model_.parameters();
-    for (const ParameterSpec& spec : specs) {
+  void add_parameters() {
+    for (const ParameterSpec& spec : model_.parameters()) {
       if (spec.role != ParameterRole::Buffer) {
         tape_.add_parameter({.elements = spec.elements,
                              .bytes = sizes_.parameter,
@@ -65,69 +61,6 @@ class Run {
         result_.parameters = plus(result_.parameters, spec.elements);
       }
       result_.weight_bytes = plus(result_.weight_bytes, times(spec.elements, sizes_.parameter));
-    }
-    if (!settings_.with_weights) {
-      return;
-    }
-    make_weights(specs);
-    AllocationChunks trained;
-    for (const TapeParameter& parameter : tape_.parameters()) {
-      if (parameter.trained) {
-        trained.add(times(parameter.elements, parameter.bytes));
-      }
-    }
-    trained_ = trained.sizes();
-  }
-
-  void make_weights(std::span<const ParameterSpec> specs) {
-    if (const std::int64_t head = model_.untied_head_elements(); head > 0 && setup_.built_on_gpu) {
-      AllocationChunks before_tying;
-      for (const ParameterSpec& spec : specs) {
-        if (setup_.lora_rank == 0 || spec.role != ParameterRole::Trained) {
-          before_tying.add(times(spec.elements, 4));  // adapters come later
-        }
-      }
-      before_tying.add(times(head, 4));
-      release_all(allocate_all(before_tying.sizes(), MemoryPurpose::Weights));
-    }
-    const bool converts = sizes_.parameter == 2 && setup_.built_on_gpu;
-    AllocationChunks made;
-    for (const ParameterSpec& spec : specs) {
-      made.add(times(spec.elements, converts ? 4 : sizes_.parameter));
-    }
-    const std::vector<Block> blocks = allocate_all(made.sizes(), MemoryPurpose::Weights);
-    for (std::size_t index = 0; converts && index < blocks.size(); ++index) {
-      tape_.permanent(made.sizes()[index] / 2, MemoryPurpose::Weights);
-      tape_.allocator().release(blocks[index]);
-    }
-  }
-
-  // Plain data parallel: gradients are gathered in buckets as large as themselves.
-  void add_buckets() {
-    if (setup_.gpus < 2 || setup_.zero_stage > 0) {
-      return;
-    }
-    std::int64_t rest = 0;
-    for (const TapeParameter& parameter : tape_.parameters()) {
-      rest = plus(rest, parameter.trained ? times(parameter.elements, parameter.bytes) : 0);
-    }
-    for (; rest > 0; rest -= kBucketBytes) {
-      tape_.permanent(std::min(rest, kBucketBytes), MemoryPurpose::Gradients);
-    }
-  }
-
-  std::vector<Block> allocate_all(const std::vector<std::int64_t>& sizes, MemoryPurpose use) {
-    std::vector<Block> blocks;
-    blocks.reserve(sizes.size());
-    for (const std::int64_t bytes : sizes) {
-      blocks.push_back(tape_.allocator().allocate(bytes, use));
-    }
-    return blocks;
-  }
-
-  void release_all(const std::vector<Block>& blocks) {
-    for (const Block block : blocks) {
-      tape_.allocator().release(block);
     }
   }
 
@@ -189,7 +122,9 @@ class Run {
     for (std::int64_t round = 0; round < rounds; ++round) {
       pass(batch);
     }
-    step_optimizer(first);
+    if (settings_.with_weights) {
+      memory_.step_optimizer(first);
+    }
   }
 
   void pass(std::int64_t batch) {
@@ -239,36 +174,6 @@ class Run {
     tape_.forget_since(mark);
   }
 
-  void make_states() {
-    for (const std::int64_t bytes : trained_) {
-      for (int state = 0; state < optimizer_.states; ++state) {
-        tape_.permanent(bytes, MemoryPurpose::Optimizer);
-      }
-    }
-  }
-
-  void step_optimizer(bool first) {
-    if (!settings_.with_weights) {
-      return;
-    }
-    if (first && !optimizer_.states_at_start) {
-      make_states();
-    }
-    std::vector<std::vector<Block>> at_once;
-    at_once.reserve(static_cast<std::size_t>(optimizer_.foreach_temporaries));
-    for (int pass = 0; pass < optimizer_.foreach_temporaries; ++pass) {
-      at_once.push_back(allocate_all(trained_, MemoryPurpose::Optimizer));
-    }
-    for (const std::vector<Block>& blocks : at_once) {
-      release_all(blocks);
-    }
-    for (const std::int64_t bytes : trained_) {
-      const std::vector<std::int64_t> in_turn(
-          static_cast<std::size_t>(optimizer_.single_temporaries), bytes);
-      release_all(allocate_all(in_turn, MemoryPurpose::Optimizer));
-    }
-  }
-
   ReplayResult result() {
     const CachingAllocator& allocator = tape_.allocator();
     result_.reserved = allocator.peak_reserved();
@@ -282,12 +187,11 @@ class Run {
   const TrainingSetup& setup_;
   const ReplaySettings& settings_;
   NumberSizes sizes_;
-  OptimizerTraits optimizer_ = optimizer_traits(setup_.optimizer);
   Tape tape_;
+  ParameterMemory memory_{tape_, setup_};
   Block input_ = CachingAllocator::kNone;
   Block indices_ = CachingAllocator::kNone;
   Block last_output_ = CachingAllocator::kNone;
-  std::vector<std::int64_t> trained_;  // bytes of trained parameters, small ones together
   ReplayResult result_;
 };
 
