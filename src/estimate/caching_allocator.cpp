@@ -64,8 +64,36 @@ UseBytes CachingAllocator::uses_at_peak() const {
   return bytes;
 }
 
+// The next four are part of allocate() and release(), which run for every tensor: hence inline.
+inline void CachingAllocator::forget(MemoryBlock& block) {
+  block.next = unused_;
+  unused_ = &block;
+}
+
+inline MemoryBlock& CachingAllocator::new_block() {
+  if (unused_ == nullptr) {
+    for (MemoryBlock& block : chunks_.emplace_back(kChunkBlocks)) {
+      forget(block);
+    }
+  }
+  MemoryBlock& block = *unused_;
+  unused_ = block.next;
+  return block;
+}
+
+// Leaves `size` of a block that was free; the rest stays free.
+inline void CachingAllocator::cut(MemoryBlock& block, Units size) {
+  MemoryBlock& rest = new_block();
+  rest.set_place(block.address() + size, block.size() - size);
+  rest.small = block.small;
+  block.set_place(block.address(), size);
+  link(rest, *block.next);
+  link(block, rest);
+  pool(rest.small).put(rest);
+}
+
 // A free block for a request.
-MemoryBlock& CachingAllocator::find(Units size) {
+inline MemoryBlock& CachingAllocator::find(Units size) {
   MemoryBlock* const found = pool(is_small(size)).best_fit(size);
   return found != nullptr ? *found : new_segment(size);
 }
@@ -160,33 +188,6 @@ void CachingAllocator::give_back() {
     });
   }
   set_reserved(reserved_ - freed);
-}
-
-// Leaves `size` of a block that was free; the rest stays free.
-void CachingAllocator::cut(MemoryBlock& block, Units size) {
-  MemoryBlock& rest = new_block();
-  rest.set_place(block.address() + size, block.size() - size);
-  rest.small = block.small;
-  block.set_place(block.address(), size);
-  link(rest, *block.next);
-  link(block, rest);
-  pool(rest.small).put(rest);
-}
-
-MemoryBlock& CachingAllocator::new_block() {
-  if (unused_ == nullptr) {
-    for (MemoryBlock& block : chunks_.emplace_back(kChunkBlocks)) {
-      forget(block);
-    }
-  }
-  MemoryBlock& block = *unused_;
-  unused_ = block.next;
-  return block;
-}
-
-void CachingAllocator::forget(MemoryBlock& block) {
-  block.next = unused_;
-  unused_ = &block;
 }
 
 }  // namespace carpool
