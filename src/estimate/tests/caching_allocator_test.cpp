@@ -1,6 +1,7 @@
 #include "estimate/caching_allocator.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -103,20 +104,27 @@ std::int64_t some_size(NumpyRandom& random) {
   }
 }
 
-TEST(CachingAllocator, AgreesWithTheNaiveOneOnRandomSequences) {
+// One of a few, as the tensors of a model have: many free blocks are of one size.
+std::int64_t repeated_size(NumpyRandom& random) {
+  constexpr auto kSizes = std::to_array<std::int64_t>(
+      {512, 1024, 5000, 6000, 700'000, 2'000'000, 2'100'000, 12'000'000, 14'000'000});
+  return kSizes[random.interval(kSizes.size() - 1)];
+}
+
+void agrees_with_the_naive_one(std::int64_t (*size_of)(NumpyRandom&), int steps) {
   for (std::uint32_t seed = 0; seed < 20; ++seed) {
     NumpyRandom random(seed);
     CachingAllocator fast;
     NaiveAllocator naive;
     std::vector<std::pair<CachingAllocator::Block, std::int64_t>> live;
-    for (int step = 0; step < 600; ++step) {
+    for (int step = 0; step < steps; ++step) {
       const std::uint32_t what = random.interval(9);
       if (what < 5 || live.empty()) {
-        const std::int64_t bytes = some_size(random);
+        const std::int64_t bytes = size_of(random);
         const auto use = static_cast<MemoryPurpose>(random.interval(kMemoryUses - 1));
         live.emplace_back(fast.allocate(bytes, use), naive.allocate(bytes, use));
       } else if (what == 5) {
-        const std::int64_t bytes = some_size(random);
+        const std::int64_t bytes = size_of(random);
         fast.touch(bytes, MemoryPurpose::Workspace);
         naive.release(naive.allocate(bytes, MemoryPurpose::Workspace));
       } else {
@@ -131,6 +139,14 @@ TEST(CachingAllocator, AgreesWithTheNaiveOneOnRandomSequences) {
       ASSERT_EQ(fast.uses_at_peak(), naive.uses_at_peak) << "seed " << seed << ", step " << step;
     }
   }
+}
+
+TEST(CachingAllocator, AgreesWithTheNaiveOneOnRandomSequences) {
+  agrees_with_the_naive_one(some_size, 600);
+}
+
+TEST(CachingAllocator, AgreesWithTheNaiveOneWhereSizesRepeat) {
+  agrees_with_the_naive_one(repeated_size, 1500);
 }
 
 TEST(CachingAllocator, ReservesWholeSegments) {
