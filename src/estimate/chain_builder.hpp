@@ -78,6 +78,25 @@ class ChainBuilder {
     }
   }
 
+  // Of layers that have no parts: what they do is all that their rule says.
+  [[nodiscard]] static Kind kind_of(LayerRule rule) {
+    switch (rule) {
+      case LayerRule::OverwritesInput:
+        return Kind::OverwriteInput;
+      case LayerRule::KeepsOutput:
+        return Kind::KeepOutput;
+      case LayerRule::KeepsInput:
+      case LayerRule::Scale:
+        return Kind::KeepInput;
+      case LayerRule::KeepsInputOnce:
+        return Kind::KeepInputOnce;
+      case LayerRule::Dropout:
+        return Kind::Dropout;
+      default:
+        return Kind::Copy;
+    }
+  }
+
   Chain chain;
 
  private:

@@ -25,14 +25,6 @@ ImageSize input_image(std::int64_t elements) {
   return {.channels = kColours, .height = side, .width = side};
 }
 
-std::int64_t product(const std::vector<std::int64_t>& shape) {
-  std::int64_t elements = 1;
-  for (const std::int64_t extent : shape) {
-    elements = times(elements, extent);
-  }
-  return elements;
-}
-
 // Translates a list of leaf modules. What lies between them is found by comparing sizes.
 class ListReader {
  public:
@@ -222,25 +214,7 @@ class ListReader {
         add_pool(rule, line, size);
         return;
       default:
-        place(kind_of(rule), size, line, {all});
-    }
-  }
-
-  static Kind kind_of(LayerRule rule) {
-    switch (rule) {
-      case LayerRule::OverwritesInput:
-        return Kind::OverwriteInput;
-      case LayerRule::KeepsOutput:
-        return Kind::KeepOutput;
-      case LayerRule::KeepsInput:
-      case LayerRule::Scale:
-        return Kind::KeepInput;
-      case LayerRule::KeepsInputOnce:
-        return Kind::KeepInputOnce;
-      case LayerRule::Dropout:
-        return Kind::Dropout;
-      default:
-        return Kind::Copy;
+        place(ChainBuilder::kind_of(rule), size, line, {all});
     }
   }
 
