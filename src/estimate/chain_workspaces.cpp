@@ -1,4 +1,7 @@
-#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <limits>
+#include <vector>
 
 #include "estimate/chain.hpp"
 
@@ -8,32 +11,68 @@ namespace {
 constexpr ConvolutionWorkspace kNothingTried = {
     .forward = kNoTrial, .input_gradient = kNoTrial, .weight_gradient = kNoTrial};
 
+// Numbers equal convolutions alike: a table of hashes, with steps to the next place.
+class KindFinder {
+ public:
+  explicit KindFinder(std::size_t count) : places_(std::bit_ceil(2 * count + 1), kFree) {}
+
+  // The number of the one among `kinds` that is equal; none: that of the next, which the caller
+  // adds.
+  [[nodiscard]] std::size_t find(const ConvolutionGeometry& geometry,
+                                 const std::vector<ConvolutionGeometry>& kinds) {
+    std::size_t place = hash_of(geometry) & (places_.size() - 1);
+    while (places_[place] != kFree && kinds[places_[place]] != geometry) {
+      place = (place + 1) & (places_.size() - 1);
+    }
+    if (places_[place] == kFree) {
+      places_[place] = kinds.size();
+    }
+    return places_[place];
+  }
+
+ private:
+  static constexpr std::size_t kFree = std::numeric_limits<std::size_t>::max();
+
+  static std::size_t hash_of(const ConvolutionGeometry& geometry) {
+    std::uint64_t hash = 0;
+    for (const std::int64_t part : {geometry.in.channels,
+                                    geometry.in.height,
+                                    geometry.in.width,
+                                    geometry.out.channels,
+                                    geometry.out.height,
+                                    geometry.kernel,
+                                    geometry.groups}) {
+      constexpr std::uint64_t kOdd = 0x9E3779B97F4A7C15;
+      hash = (hash ^ static_cast<std::uint64_t>(part)) * kOdd;
+    }
+    return hash >> 32U;
+  }
+
+  std::vector<std::size_t> places_;
+};
+
 }  // namespace
 
 // Once a batch size: the same in every step.
 void ChainModel::plan() {
   const std::size_t count = chain_.convolutions.size();
   std::vector<ConvolutionGeometry> kinds;
+  kinds.reserve(count);
+  KindFinder finder(count);
   kind_.resize(count);
   first_of_kind_.assign(count, false);
   last_of_kind_.assign(count, false);
-  std::vector<std::size_t> last;
   for (std::size_t index = 0; index < count; ++index) {
-    const ConvolutionGeometry& geometry = chain_.convolutions[index];
-    // Equal ones are often near.
-    const auto same = std::find(kinds.rbegin(), kinds.rend(), geometry);
-    kind_[index] = static_cast<std::size_t>(kinds.rend() - same) - 1;
-    if (same == kinds.rend()) {
-      kind_[index] = kinds.size();
-      first_of_kind_[index] = true;
-      kinds.push_back(geometry);
-      last.push_back(index);
-    } else {
-      last[kind_[index]] = index;
+    kind_[index] = finder.find(chain_.convolutions[index], kinds);
+    first_of_kind_[index] = kind_[index] == kinds.size();
+    if (first_of_kind_[index]) {
+      kinds.push_back(chain_.convolutions[index]);
     }
   }
-  for (const std::size_t index : last) {
-    last_of_kind_[index] = true;
+  std::vector<bool> seen(kinds.size(), false);
+  for (std::size_t index = count; index-- > 0;) {
+    last_of_kind_[index] = !seen[kind_[index]];
+    seen[kind_[index]] = true;
   }
   planned_ = plan_workspaces(kinds, setup_, batch_, settings_.workspaces);
 }
