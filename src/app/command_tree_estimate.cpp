@@ -52,7 +52,10 @@ void add_job_options(CLI::App& command, EstimateJobOptions& job) {
        "What a process holds on your GPU before any tensor (default: 610M, an H200)",
        "SIZE");
   word("--fits", job.fits, "Also the largest batch that fits in so much memory", "SIZE");
-  word("--model-file", job.model_file, "A fitted estimator (default: the bundled one)", "FILE");
+  word("--model-file",
+       job.model_file,
+       "A fitted estimator (default: the bundled one); with --evaluate, it is judged as it is",
+       "FILE");
   command.add_flag("--no-history",
                    job.no_history,
                    "Do not ask the server what earlier runs of the command took");
@@ -120,6 +123,8 @@ void add_estimate_commands(CLI::App& app, ParsedOptions& parsed) {
       "--catalogue data/memory-h200/rows.jsonl.gz\n"
       "  carpool estimate --evaluate data/memory-h200/rows.jsonl.gz --estimator carpool,horus\n"
       "  carpool estimate --fit data/memory-h200/rows.jsonl.gz -o h200.model.json\n"
+      "  carpool estimate --evaluate data/memory-collected/later.jsonl.gz --model-file "
+      "h200.model.json\n"
       "A command that your server has run before, in this folder, is answered from what it took "
       "then, and --batch and --fits from runs at two other batch sizes; else from the model.");
   app.add_subcommand("estimators", "List memory estimators and splits")

@@ -77,9 +77,9 @@ Result<MemoryEstimate> CarpoolEstimator::estimate(const DescribedJob& job) const
   const double least = context + static_cast<double>(facts->replay.result.weight_bytes);
   const double expected = std::max(central * fit_.margin.centre(facts->family), least);
   double factor = fit_.margin.factor(facts->family,
-                                     margin_pool(job, *facts),
                                      fit_.confidence,
-                                     margin_spread(job, *facts, central));
+                                     margin_spread(job, *facts, central),
+                                     margin_pool(job, *facts));
   if (facts->family == "totals" && !fit_.margin.knows("totals")) {
     factor = std::max(factor, kTotalsFactor);
   }

@@ -102,6 +102,7 @@ class ChainModel final : public ForwardModel {
     return times(step.per_sample, batch_) + step.fixed;
   }
   void plan();
+  [[nodiscard]] double about_beside() const;
   [[nodiscard]] ConvolutionWorkspace workspace(const ChainStep& step) const;
   [[nodiscard]] ConvolutionWorkspace trial(const ChainStep& step) const;
 

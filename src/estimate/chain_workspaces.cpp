@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <limits>
@@ -74,7 +75,22 @@ void ChainModel::plan() {
     last_of_kind_[index] = !seen[kind_[index]];
     seen[kind_[index]] = true;
   }
-  planned_ = plan_workspaces(kinds, setup_, batch_, settings_.workspaces);
+  WorkspaceQuestion question = settings_.workspaces;
+  question.beside = about_beside();
+  planned_ = plan_workspaces(kinds, setup_, batch_, question);
+}
+
+// Bytes of the job without workspaces, roughly: what training keeps or inference passes on.
+double ChainModel::about_beside() const {
+  constexpr double kProcess = 1e9;
+  double sum = 0.0;
+  double largest = 0.0;
+  for (const ChainStep& step : chain_.steps) {
+    const auto bytes = static_cast<double>(elements(step)) * sizes_.compute;
+    sum += bytes;
+    largest = std::max(largest, bytes);
+  }
+  return kProcess + (training_ ? sum : 2.0 * largest);
 }
 
 ConvolutionWorkspace ChainModel::workspace(const ChainStep& step) const {

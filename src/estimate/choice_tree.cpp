@@ -1,6 +1,7 @@
 #include "estimate/choice_tree.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -12,7 +13,7 @@ namespace {
 constexpr std::size_t kDeepest = 12;
 constexpr std::size_t kLeafCases = 5;    // at least
 constexpr double kWorthSplitting = 1.0;  // cases by which the impurity must fall
-constexpr double kClearlyLarger = 0.25;  // of logarithms of sizes
+constexpr double kClearly = 0.25;        // different logarithms of sizes
 
 struct Split {
   std::size_t input = 0;
@@ -26,6 +27,18 @@ double purity_of(const std::vector<double>& counts, double cases) {
     squares += count * count;
   }
   return squares / cases;
+}
+
+// The share is that of all, as they stand in for each other.
+LeafChoice::Other most_frequent(const std::vector<double>& counts, double cases) {
+  constexpr double kDigits = 1e4;
+  const double all = std::accumulate(counts.begin(), counts.end(), 0.0);
+  return {.answer = static_cast<std::uint8_t>(std::ranges::max_element(counts) - counts.begin()),
+          .share = std::round(kDigits * all / cases) / kDigits};
+}
+
+bool is_sound(const LeafChoice::Other& other, std::size_t answers) {
+  return other.answer < answers && other.share >= 0.0 && other.share <= 1.0;
 }
 
 class Grower {
@@ -66,22 +79,24 @@ class Grower {
     return sums;
   }
 
-  [[nodiscard]] Choice choice_of(Cases cases) {
+  [[nodiscard]] LeafChoice choice_of(Cases cases) {
     const std::vector<double> costs = costs_of(cases);
     const auto expected = static_cast<std::size_t>(std::ranges::min_element(costs) - costs.begin());
+    std::ranges::fill(left_, 0.0);
     std::ranges::fill(right_, 0.0);
-    double larger = 0.0;
     for (const std::size_t one : cases) {
-      if (answer(one, best_[one]).size > answer(one, expected).size + kClearlyLarger) {
+      const double size = answer(one, best_[one]).size;
+      const double named = answer(one, expected).size;
+      if (size > named + kClearly) {
         ++right_[best_[one]];
-        ++larger;
+      } else if (size < named - kClearly) {
+        ++left_[best_[one]];
       }
     }
-    const auto named = std::ranges::max_element(right_) - right_.begin();
+    const auto count = static_cast<double>(cases.size());
     return {.expected = static_cast<std::uint8_t>(expected),
-            .larger = static_cast<std::uint8_t>(larger > 0.0 ? static_cast<std::size_t>(named)
-                                                             : expected),
-            .share = static_cast<float>(larger / static_cast<double>(cases.size()))};
+            .larger = most_frequent(right_, count),
+            .smaller = most_frequent(left_, count)};
   }
 
   // Sorts the cases by the input. A split is good where each side has one best answer, or nearly;
@@ -159,8 +174,8 @@ std::optional<ChoiceTree> ChoiceTree::of(std::vector<Node> nodes,
   for (std::int64_t index = 0; index < count; ++index) {
     const Node& node = nodes[static_cast<std::size_t>(index)];
     const bool leaf = node.input == -1 && node.choice.expected < answers &&
-                      node.choice.larger < answers && node.choice.share >= 0.0F &&
-                      node.choice.share <= 1.0F;
+                      is_sound(node.choice.larger, answers) &&
+                      is_sound(node.choice.smaller, answers);
     // Children lie behind their parent, so every walk ends.
     const bool split = node.input >= 0 && static_cast<std::size_t>(node.input) < inputs &&
                        node.skip >= 2 && index + node.skip < count;

@@ -1,5 +1,5 @@
 // A decision tree whose leaves name one of several known answers: the one that costs least on
-// average, and how often which larger one was right. Internal to estimate/.
+// average, and how often which clearly larger or smaller one was right. Internal to estimate/.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +10,14 @@
 
 namespace carpool {
 
-struct Choice {
+struct LeafChoice {
+  struct Other {
+    std::uint8_t answer = 0;  // the most frequent one
+    double share = 0.0;       // of the cases, to four digits; 0: none
+  };
   std::uint8_t expected = 0;  // number of an answer
-  std::uint8_t larger = 0;    // the most frequent one above it; the same: there is none
-  float share = 0.0F;         // of the cases that needed more than expected
+  Other larger{};
+  Other smaller{};
 };
 
 class ChoiceTree {
@@ -23,7 +27,7 @@ class ChoiceTree {
     double threshold = 0.0;   // inputs up to it go left
     std::int32_t input = -1;  // -1: leaf
     std::int32_t skip = 0;    // split: the right child is so many nodes further on
-    Choice choice{};          // leaf
+    LeafChoice choice{};      // leaf
   };
 
   // One leaf that names the first answer.
@@ -33,7 +37,7 @@ class ChoiceTree {
                                                     std::size_t inputs,
                                                     std::size_t answers);
 
-  [[nodiscard]] Choice choose(std::span<const double> inputs) const {
+  [[nodiscard]] LeafChoice choose(std::span<const double> inputs) const {
     const Node* node = nodes_.data();
     while (node->input >= 0) {
       node += inputs[static_cast<std::size_t>(node->input)] <= node->threshold ? 1 : node->skip;

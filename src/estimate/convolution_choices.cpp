@@ -22,6 +22,7 @@ constexpr double kMostCost = 2.0;
 // Convolutions below it matter less and less.
 constexpr double kLargeTensors = 8.0 * kMiB;
 
+constexpr const char* kFormulas = "formulas";
 constexpr std::array<std::string_view, kConvolutionPasses> kPasses = {
     "forward", "input gradient", "weight gradient"};
 constexpr std::array<std::string_view, 12> kSettingNames = {"fp32",
@@ -56,44 +57,42 @@ void add_case(ChoiceCases& cases,
   }
 }
 
-json to_json(const ChoiceTree& tree) {
+json formula_names() {
+  json names = json::array();
+  for (std::size_t number = 0; number < kWorkspaceFormulas; ++number) {
+    names.push_back(name_of(static_cast<WorkspaceFormula>(number)));
+  }
+  return names;
+}
+
+// One line of text: input, threshold and skip of a split; of a leaf the number of the formula that
+// is expected, then of a larger and a smaller one, each with its share.
+std::string to_text(const ChoiceTree& tree) {
   json nodes = json::array();
   for (const ChoiceTree::Node& node : tree.nodes()) {
+    const auto& [expected, larger, smaller] = node.choice;
     if (node.input >= 0) {
       nodes.push_back({node.input, node.threshold, node.skip});
     } else {
-      nodes.push_back({name_of(static_cast<WorkspaceFormula>(node.choice.expected)),
-                       name_of(static_cast<WorkspaceFormula>(node.choice.larger)),
-                       node.choice.share});
+      nodes.push_back({expected, larger.answer, larger.share, smaller.answer, smaller.share});
     }
   }
-  return nodes;
+  return nodes.dump();
 }
 
-Result<std::uint8_t> formula_from_json(const json& name) {
-  const auto found = workspace_formula_named(name.get<std::string>());
-  if (!found) {
-    return broken_entry("convolutions", "names of formulas that are known");
-  }
-  return static_cast<std::uint8_t>(*found);
-}
-
-Result<ChoiceTree> tree_from_json(const json& stored) {
+Result<ChoiceTree> tree_from_text(const json& stored) {
   std::vector<ChoiceTree::Node> nodes;
-  for (const json& entry : stored) {
-    if (entry.at(0).is_string()) {
-      const auto expected = formula_from_json(entry.at(0));
-      const auto larger = formula_from_json(entry.at(1));
-      if (!expected || !larger) {
-        return tl::unexpected(expected ? larger.error() : expected.error());
-      }
-      nodes.push_back(
-          {.choice = {
-               .expected = *expected, .larger = *larger, .share = entry.at(2).get<float>()}});
-    } else {
+  for (const json& entry : json::parse(stored.get<std::string>())) {
+    if (entry.size() == 3) {
       nodes.push_back({.threshold = entry.at(1).get<double>(),
                        .input = entry.at(0).get<std::int32_t>(),
                        .skip = entry.at(2).get<std::int32_t>()});
+    } else {
+      nodes.push_back({.choice = {.expected = entry.at(0).get<std::uint8_t>(),
+                                  .larger = {.answer = entry.at(1).get<std::uint8_t>(),
+                                             .share = entry.at(2).get<double>()},
+                                  .smaller = {.answer = entry.at(3).get<std::uint8_t>(),
+                                              .share = entry.at(4).get<double>()}}});
     }
   }
   auto tree = ChoiceTree::of(std::move(nodes), ConvolutionSizes::kInputs, kWorkspaceFormulas);
@@ -118,7 +117,8 @@ ConvolutionChoices ConvolutionChoices::of(const std::vector<MeasuredConvolution>
   for (const MeasuredConvolution& one : measured) {
     const ConvolutionSizes sizes(one.geometry, one.setup, one.batch);
     for (std::size_t pass = 0; pass < kConvolutionPasses; ++pass) {
-      for (std::size_t time = 0; time < 2; ++time) {
+      // Only where algorithms are tried is the first time different.
+      for (std::size_t time = one.setup.autotune ? 0 : 1; time < 2; ++time) {
         ChoiceCases& own = cases[setting_of(one.setup)][pass][time];
         own.inputs = ConvolutionSizes::kInputs;
         own.answers = kWorkspaceFormulas;
@@ -143,10 +143,13 @@ ConvolutionOdds ConvolutionChoices::odds(const ConvolutionGeometry& geometry,
   const ConvolutionSizes sizes(geometry, setup, batch);
   const auto inputs = sizes.inputs();
   const auto by = [&](const ChoiceTree& tree) -> WorkspaceOdds {
-    const Choice choice = tree.choose(inputs);
-    return {.expected = sizes.bytes(static_cast<WorkspaceFormula>(choice.expected)),
-            .larger = sizes.bytes(static_cast<WorkspaceFormula>(choice.larger)),
-            .chance = choice.share};
+    const auto [expected, larger, smaller] = tree.choose(inputs);
+    const auto bytes = [&sizes](std::uint8_t number) {
+      return sizes.bytes(static_cast<WorkspaceFormula>(number));
+    };
+    return {{{bytes(smaller.answer), smaller.share},
+             {bytes(expected), 1.0 - smaller.share - larger.share},
+             {bytes(larger.answer), larger.share}}};
   };
   const SettingTrees& trees = trees_[setting_of(setup)];
   ConvolutionOdds odds;
@@ -160,12 +163,12 @@ ConvolutionOdds ConvolutionChoices::odds(const ConvolutionGeometry& geometry,
 }
 
 json ConvolutionChoices::to_json() const {
-  json all = json::object();
+  json all = {{kFormulas, formula_names()}};
   for (std::size_t setting = 0; setting < kSettings; ++setting) {
     for (std::size_t pass = 0; pass < kConvolutionPasses; ++pass) {
       const PassTrees& trees = trees_[setting][pass];
-      all[kSettingNames[setting]][kPasses[pass]] = {{"first", carpool::to_json(trees.first)},
-                                                    {"again", carpool::to_json(trees.again)}};
+      all[kSettingNames[setting]][kPasses[pass]] = {{"first", to_text(trees.first)},
+                                                    {"again", to_text(trees.again)}};
     }
   }
   return all;
@@ -174,11 +177,14 @@ json ConvolutionChoices::to_json() const {
 Result<ConvolutionChoices> ConvolutionChoices::from_json(const json& stored) {
   ConvolutionChoices choices;
   try {
+    if (stored.at(kFormulas) != formula_names()) {
+      return broken_entry("convolutions", "formulas that are known");
+    }
     for (std::size_t setting = 0; setting < kSettings; ++setting) {
       for (std::size_t pass = 0; pass < kConvolutionPasses; ++pass) {
         const json& own = stored.at(kSettingNames[setting]).at(kPasses[pass]);
-        auto first = tree_from_json(own.at("first"));
-        auto again = tree_from_json(own.at("again"));
+        auto first = tree_from_text(own.at("first"));
+        auto again = tree_from_text(own.at("again"));
         if (!first || !again) {
           return tl::unexpected(first ? again.error() : first.error());
         }

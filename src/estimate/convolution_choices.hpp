@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
@@ -30,12 +31,9 @@ struct MeasuredConvolution {
 [[nodiscard]] Result<std::vector<MeasuredConvolution>> parse_convolutions(std::string_view text,
                                                                           std::string_view name);
 
-// Bytes that one pass of a convolution is expected to take, and with which chance how many more.
-struct WorkspaceOdds {
-  double expected = 0.0;
-  double larger = 0.0;
-  double chance = 0.0;
-};
+// What one pass of a convolution may take: bytes and their chances, which add up to 1. Those that
+// cannot be told apart stand together.
+using WorkspaceOdds = std::array<std::pair<double, double>, 3>;
 
 struct ConvolutionOdds {
   std::array<WorkspaceOdds, kConvolutionPasses> first{};  // while algorithms are tried

@@ -1,4 +1,7 @@
-#include <cmath>
+#include <string>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "estimate/convolution_choices.hpp"
 #include "estimate/json_lines.hpp"

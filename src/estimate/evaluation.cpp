@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -71,10 +72,29 @@ std::vector<EstimatorResult> published_results(const std::vector<MeasuredJob>& r
   return results;
 }
 
+EstimatorResult judge_fitted(const std::vector<MeasuredJob>& rows,
+                             const MemoryEstimator& estimator) {
+  RowFold all;
+  all.test.resize(rows.size());
+  std::iota(all.test.begin(), all.test.end(), 0);
+  EstimatorResult result;
+  std::set<std::size_t> unanswered;
+  judge(estimator, all, rows, result, unanswered);
+  result.scores =
+      score_estimates(std::string(estimator.name()), rows, result.estimates, unanswered);
+  return result;
+}
+
 }  // namespace
 
 Result<std::vector<EstimatorResult>> evaluate_estimators(const std::vector<MeasuredJob>& rows,
                                                          const EstimatorEvaluation& settings) {
+  if (settings.fitted != nullptr) {
+    std::vector<EstimatorResult> results;
+    results.push_back(judge_fitted(rows, *settings.fitted));
+    settings.fold_done(results.front().scores.front().estimator);
+    return results;
+  }
   const auto split = find_row_split(settings.split);
   if (!split) {
     return tl::unexpected(split.error());

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "core/memory_estimator.hpp"
 #include "estimate/convolution_choices.hpp"
 #include "estimate/row_splits.hpp"
 #include "estimate/rows.hpp"
@@ -21,6 +22,8 @@ struct EstimatorEvaluation {
   double confidence = 0.99;
   // Learned from single convolutions, for our own estimator; null: by rule of thumb.
   std::shared_ptr<const ConvolutionChoices> convolutions{};
+  // Judged as it is on all rows, instead of fitting: `estimators` and `split` do not count.
+  const MemoryEstimator* fitted = nullptr;
   // Called after each fold of each estimator with the estimator's name.
   std::function<void(const std::string&)> fold_done = [](const std::string&) {};
 };

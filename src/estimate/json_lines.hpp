@@ -2,40 +2,22 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string_view>
 
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "base/result.hpp"
 
 namespace carpool {
 
-// Calls `take` with each line that is not blank and its number; the first error ends it. `name` is
-// what error messages call the text, `what` a line of it.
-template <class Take>
-Result<void> for_each_line(std::string_view text,
-                           std::string_view name,
-                           std::string_view what,
-                           const Take& take) {
-  std::size_t number = 0;
-  while (!text.empty()) {
-    const std::size_t end = text.find('\n');
-    const std::string_view line = text.substr(0, end);
-    text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
-    ++number;
-    if (line.find_first_not_of(" \t\r") == std::string_view::npos) {
-      continue;
-    }
-    try {
-      if (auto taken = take(nlohmann::json::parse(line), number); !taken) {
-        return invalid_input(fmt::format("{}:{}: {}", name, number, taken.error().message));
-      }
-    } catch (const nlohmann::json::exception& problem) {
-      return invalid_input(fmt::format("{}:{}: no {}: {}", name, number, what, problem.what()));
-    }
-  }
-  return {};
-}
+using TakeLine = std::function<Result<void>(const nlohmann::json& line, std::size_t number)>;
+
+// Calls `take` with each line that is not blank; the first error ends it, also a json exception of
+// `take`. `name` is what error messages call the text, `what` a line of it.
+[[nodiscard]] Result<void> for_each_line(std::string_view text,
+                                         std::string_view name,
+                                         std::string_view what,
+                                         const TakeLine& take);
 
 }  // namespace carpool

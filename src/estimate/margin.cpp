@@ -96,9 +96,9 @@ double ConformalMargin::centre(std::string_view family) const {
 }
 
 double ConformalMargin::factor(std::string_view family,
-                               std::string_view pool,
                                double confidence,
-                               double spread) const {
+                               double spread,
+                               std::string_view pool) const {
   const auto own = families_.find(family);
   const bool pool_known = pools_.contains(pool);
   double most = 0.0;

@@ -42,9 +42,9 @@ class ConformalMargin {
   // Factor from the estimate to the bound, at least 1. An unknown family gets the largest of its
   // pool, or of all where that is not known either.
   [[nodiscard]] double factor(std::string_view family,
-                              std::string_view pool,
                               double confidence,
-                              double spread = 0.0) const;
+                              double spread = 0.0,
+                              std::string_view pool = {}) const;
   [[nodiscard]] bool knows(std::string_view family) const { return families_.contains(family); }
 
   [[nodiscard]] nlohmann::json to_json() const;

@@ -80,14 +80,6 @@ std::string_view name_of(WorkspaceFormula formula) {
   return kNames[static_cast<std::size_t>(formula)];
 }
 
-std::optional<WorkspaceFormula> workspace_formula_named(std::string_view name) {
-  const auto* const found = std::ranges::find(kNames, name);
-  if (found == kNames.end()) {
-    return std::nullopt;
-  }
-  return static_cast<WorkspaceFormula>(found - kNames.begin());
-}
-
 ConvolutionSizes::ConvolutionSizes(const ConvolutionGeometry& geometry,
                                    const TrainingSetup& setup,
                                    std::int64_t batch)

@@ -13,7 +13,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string_view>
 
 #include "core/described_job.hpp"
@@ -60,7 +59,6 @@ inline constexpr std::size_t kConvolutionPasses = 3;
 [[nodiscard]] bool applies(WorkspaceFormula formula, ConvolutionPass pass);
 
 [[nodiscard]] std::string_view name_of(WorkspaceFormula formula);
-[[nodiscard]] std::optional<WorkspaceFormula> workspace_formula_named(std::string_view name);
 
 // 32 bits without TF32: no tensor cores.
 [[nodiscard]] inline bool is_strict_fp32(const TrainingSetup& setup) {

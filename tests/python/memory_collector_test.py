@@ -41,8 +41,17 @@ class Configurations(unittest.TestCase):
         self.assertEqual(len(fresh), configurations.FRESH)
         self.assertEqual({cfg["fam"] for cfg in fresh}, set(configurations.COUNTS))
 
-    def test_convolutions_are_enough(self):
-        self.assertGreaterEqual(len(convolutions.convolutions()), 300)
+    def test_later_ones_are_others(self):
+        known = {draws.key_of(cfg) for cfg in configurations.configurations()}
+        later = configurations.later_configurations()
+        self.assertGreaterEqual(len(later), 500)
+        self.assertFalse(known & {draws.key_of(cfg) for cfg in later})
+
+    def test_convolutions_differ_and_each_setting_has_its_turn(self):
+        found = convolutions.convolutions()
+        self.assertGreaterEqual(len(found), 300)
+        self.assertEqual(len({draws.key_of(cfg) for cfg in found}), len(found))
+        self.assertEqual(len({(cfg["prec"], cfg["bench"], cfg["cl"]) for cfg in found[:16]}), 16)
 
 
 class FakeWorker:
@@ -76,10 +85,13 @@ class Collect(unittest.TestCase):
         self.folder = tempfile.TemporaryDirectory()
         self.output = pathlib.Path(self.folder.name)
         self.real, collect.Worker = collect.Worker, FakeWorker
+        self.counts = convolutions.COUNT, convolutions.STRICT_COUNT
+        convolutions.COUNT, convolutions.STRICT_COUNT = 280, 40
         FakeWorker.runs = 0
 
     def tearDown(self):
         collect.Worker = self.real
+        convolutions.COUNT, convolutions.STRICT_COUNT = self.counts
         self.folder.cleanup()
 
     def collect(self, seconds, workers=1):

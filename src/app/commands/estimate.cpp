@@ -8,6 +8,7 @@
 
 #include "app/commands.hpp"
 #include "app/estimate_output.hpp"
+#include "app/job_memory.hpp"
 #include "app/sources.hpp"
 #include "base/clock.hpp"
 #include "base/digest.hpp"
@@ -72,7 +73,49 @@ Result<Convolutions> learn_convolutions(const EstimateOptions& options) {
   return std::make_shared<const ConvolutionChoices>(ConvolutionChoices::of(*measured));
 }
 
+void print_results(const EstimateListing& listing,
+                   const EstimateOptions& options,
+                   const CommandContext& context) {
+  if (context.output.json()) {
+    context.output.print_json(estimates_to_json(listing, options.per_row));
+  } else {
+    print_estimates(listing, context.output);
+  }
+}
+
+// A fitted estimator as it is: nothing is fitted and nothing held out.
+Result<void> run_evaluation_of_fitted(const EstimateOptions& options,
+                                      const CommandContext& context) {
+  if (!options.estimators.empty() || options.convolutions) {
+    return invalid_input("--estimator and --convolutions are for estimators that are fitted here");
+  }
+  const auto estimator = open_estimator(options.job.model_file, options.confidence);
+  if (!estimator) {
+    return tl::unexpected(estimator.error());
+  }
+  const auto jobs = open_rows(options, *options.evaluate);
+  if (!jobs) {
+    return tl::unexpected(jobs.error());
+  }
+  const auto results = evaluate_estimators(jobs->rows, {.fitted = &*estimator});
+  if (!results) {
+    return tl::unexpected(results.error());
+  }
+  print_results({.rows = jobs->rows,
+                 .results = *results,
+                 .file = *options.evaluate,
+                 .view = options.view,
+                 .split = "none",
+                 .without_model = jobs->without_model},
+                options,
+                context);
+  return {};
+}
+
 Result<void> run_evaluation(const EstimateOptions& options, const CommandContext& context) {
+  if (options.job.model_file) {
+    return run_evaluation_of_fitted(options, context);
+  }
   const auto split = find_row_split(options.split);
   if (!split) {
     return tl::unexpected(split.error());
@@ -101,17 +144,14 @@ Result<void> run_evaluation(const EstimateOptions& options, const CommandContext
   if (!results) {
     return tl::unexpected(results.error());
   }
-  const EstimateListing listing{.rows = jobs->rows,
-                                .results = *results,
-                                .file = *options.evaluate,
-                                .view = options.view,
-                                .split = options.split,
-                                .without_model = jobs->without_model};
-  if (context.output.json()) {
-    context.output.print_json(estimates_to_json(listing, options.per_row));
-  } else {
-    print_estimates(listing, context.output);
-  }
+  print_results({.rows = jobs->rows,
+                 .results = *results,
+                 .file = *options.evaluate,
+                 .view = options.view,
+                 .split = options.split,
+                 .without_model = jobs->without_model},
+                options,
+                context);
   return {};
 }
 

@@ -200,5 +200,27 @@ TEST(CachingAllocator, NoBytesNeedNothing) {
   EXPECT_FALSE(allocator.overflowed());
 }
 
+TEST(CachingAllocator, GivesBackSegmentsThatAreFreeAsAWhole) {
+  CachingAllocator allocator;
+  const auto kept = allocator.allocate(30 * kMiB, MemoryPurpose::Weights);
+  allocator.touch(200 * kMiB, MemoryPurpose::Workspace);
+  const auto shared = allocator.allocate(5 * kMiB, MemoryPurpose::Weights);
+  EXPECT_EQ(allocator.reserved(), 230 * kMiB);
+  allocator.give_back();
+  // The second segment has a block in use.
+  EXPECT_EQ(allocator.reserved(), 230 * kMiB);
+  allocator.release(shared);
+  allocator.give_back();
+  EXPECT_EQ(allocator.reserved(), 30 * kMiB);
+  EXPECT_EQ(allocator.peak_reserved(), 230 * kMiB);
+  allocator.touch(100 * kMiB, MemoryPurpose::Workspace);
+  EXPECT_EQ(allocator.reserved(), 130 * kMiB);
+  EXPECT_EQ(allocator.peak_reserved(), 230 * kMiB);
+  allocator.release(kept);
+  allocator.give_back();
+  EXPECT_EQ(allocator.reserved(), 0);
+  EXPECT_EQ(allocator.allocated(), 0);
+}
+
 }  // namespace
 }  // namespace carpool

@@ -30,7 +30,7 @@ class MeasuredH200 : public testing::Test {
     return loaded;
   }
   static std::unique_ptr<CarpoolEstimator> fitted() {
-    FactsCache cache;
+    FactsCache cache(nullptr);
     EstimatorTraining training{.cache = &cache};
     for (const MeasuredJob& row : jobs().rows) {
       training.rows.push_back(&row);

@@ -8,7 +8,6 @@ namespace carpool {
 namespace {
 
 constexpr double kMiB = 1024.0 * 1024.0;
-constexpr std::int64_t kNoLimit = std::int64_t{1} << 40;
 
 ConvolutionGeometry square(std::int64_t in,
                            std::int64_t out,
@@ -55,26 +54,6 @@ TEST(UsualWorkspace, OneChannelAGroupNeedsNone) {
   ConvolutionGeometry depthwise = square(644, 644, 3, 120);
   depthwise.groups = 644;
   EXPECT_EQ(forward_mib(depthwise, setup_of(Precision::Fp32, true), 6), 0.0);
-}
-
-// The CNN whose 2048 x 2048 filters of 3 x 3 made it take 36,103 MiB, 492 of them its weights.
-TEST(LargestWorkspace, IsATransformOfEveryFilter) {
-  const auto most =
-      largest_workspace(square(2048, 2048, 3, 22), setup_of(Precision::Fp32), 25, kNoLimit);
-  EXPECT_NEAR(static_cast<double>(most.forward) / kMiB, 35'241.0, 5.0);
-}
-
-TEST(LargestWorkspace, WhatDoesNotFitIsNotTaken) {
-  const ConvolutionGeometry geometry = square(1024, 1024, 3, 65);
-  const std::int64_t limit = std::int64_t{100} << 30;
-  EXPECT_GT(largest_workspace(geometry, setup_of(Precision::Fp32), 102, kNoLimit).forward, limit);
-  EXPECT_LT(largest_workspace(geometry, setup_of(Precision::Fp32), 102, limit).forward, limit / 5);
-}
-
-TEST(LargestWorkspace, SixteenBitsAreNotTransformed) {
-  const auto most =
-      largest_workspace(square(2048, 2048, 3, 22), setup_of(Precision::Bf16), 25, kNoLimit);
-  EXPECT_LT(static_cast<double>(most.forward) / kMiB, 200.0);
 }
 
 LayerLine line_of(std::int64_t filters, std::int64_t parameters) {

@@ -37,6 +37,9 @@ TEST(ConformalMargin, APoolDoesNotPayForTheTailsOfAnother) {
   const ConformalMargin margin = ConformalMargin::of(errors, 0.99);
   EXPECT_LT(margin.factor("even", 0.99), 1.03);
   EXPECT_GT(margin.factor("wild", 0.99), 10.0);
+  // Nor does a family that was never seen.
+  EXPECT_EQ(margin.factor("new", 0.99, 0.0, "even"), margin.factor("even", 0.99));
+  EXPECT_EQ(margin.factor("new", 0.99, 0.0, "no such pool"), margin.factor("wild", 0.99));
   const auto again = ConformalMargin::from_json(margin.to_json());
   ASSERT_TRUE(again);
   EXPECT_EQ(again->factor("wild", 0.99), margin.factor("wild", 0.99));

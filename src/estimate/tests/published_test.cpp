@@ -56,7 +56,7 @@ TEST(DnnMem, TakesTheContextOfTheMachineOrTheFallback) {
 }
 
 TEST(Registry, EveryFormulaAnswersForEveryKindItIsFor) {
-  FactsCache cache;
+  FactsCache cache(nullptr);
   const EstimatorTraining nothing{.cache = &cache};
   for (const EstimatorKind& kind : estimator_kinds()) {
     const auto estimator = kind.fit(nothing);

@@ -223,8 +223,8 @@ TEST(RowFile, NeedsNothingMeasured) {
   ASSERT_TRUE(asked);
   EXPECT_EQ(asked->job.model.traced_saved_bytes, 2 << 20);
   EXPECT_EQ(asked->job.model.traced_batch, 4);
-  const auto at_four = facts_of_job(describe_job(*read, {}, {})->job);
-  const auto at_eight = facts_of_job(asked->job);
+  const auto at_four = facts_of_job(describe_job(*read, {}, {})->job, nullptr, kAllFactors);
+  const auto at_eight = facts_of_job(asked->job, nullptr, kAllFactors);
   ASSERT_TRUE(at_four && at_eight);
   EXPECT_NEAR(static_cast<double>(at_four->replay.result.saved), 2 << 20, 4096.0);
   EXPECT_NEAR(static_cast<double>(at_eight->replay.result.saved), 4 << 20, 4096.0);
