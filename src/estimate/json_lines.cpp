@@ -23,7 +23,13 @@ Result<void> for_each_line(std::string_view text,
         return invalid_input(fmt::format("{}:{}: {}", name, number, taken.error().message));
       }
     } catch (const nlohmann::json::exception& problem) {
-      return invalid_input(fmt::format("{}:{}: no {}: {}", name, number, what, problem.what()));
+      // What was read last may be a line of many thousand characters.
+      constexpr std::size_t kReadable = 160;
+      return invalid_input(fmt::format("{}:{}: no {}: {}",
+                                       name,
+                                       number,
+                                       what,
+                                       std::string_view(problem.what()).substr(0, kReadable)));
     }
   }
   return {};

@@ -57,8 +57,12 @@ Result<json> open_model(std::string_view text, std::string_view name, std::strin
   try {
     return check_envelope(json::parse(text), name, again);
   } catch (const json::exception& problem) {
+    // What was read last may be a line of many thousand characters.
+    constexpr std::size_t kReadable = 160;
     return fail(ErrorCode::Corrupt,
-                fmt::format("{} is truncated or no model file: {}", name, problem.what()));
+                fmt::format("{} is truncated or no model file: {}",
+                            name,
+                            std::string_view(problem.what()).substr(0, kReadable)));
   }
 }
 

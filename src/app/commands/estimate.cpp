@@ -215,6 +215,9 @@ Result<void> run_estimate(const EstimateOptions& options, const CommandContext& 
   if (!options.output.empty()) {
     return invalid_input("-o is for --fit");
   }
+  if (options.convolutions && !options.evaluate) {
+    return invalid_input("--convolutions is for --evaluate and --fit");
+  }
   return options.evaluate ? run_evaluation(options, context) : run_estimate_job(options, context);
 }
 
