@@ -102,8 +102,7 @@ class Grower {
   // Sorts the cases by the input. A split is good where each side has one best answer, or nearly;
   // costs alone would never separate what is rare.
   void improve(Cases cases, std::size_t input, std::optional<Split>& best) {
-    std::ranges::stable_sort(
-        cases, {}, [this, input](std::size_t one) { return value(one, input); });
+    std::ranges::sort(cases, {}, [this, input](std::size_t one) { return value(one, input); });
     std::ranges::fill(left_, 0.0);
     std::ranges::fill(right_, 0.0);
     for (const std::size_t one : cases) {
