@@ -2,6 +2,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -73,9 +74,17 @@ Result<Convolutions> learn_convolutions(const EstimateOptions& options) {
   return std::make_shared<const ConvolutionChoices>(ConvolutionChoices::of(*measured));
 }
 
-void print_results(const EstimateListing& listing,
+void print_results(const MeasuredJobs& jobs,
+                   const std::vector<EstimatorResult>& results,
+                   const std::string& split,
                    const EstimateOptions& options,
                    const CommandContext& context) {
+  const EstimateListing listing{.rows = jobs.rows,
+                                .results = results,
+                                .file = *options.evaluate,
+                                .view = options.view,
+                                .split = split,
+                                .without_model = jobs.without_model};
   if (context.output.json()) {
     context.output.print_json(estimates_to_json(listing, options.per_row));
   } else {
@@ -101,14 +110,7 @@ Result<void> run_evaluation_of_fitted(const EstimateOptions& options,
   if (!results) {
     return tl::unexpected(results.error());
   }
-  print_results({.rows = jobs->rows,
-                 .results = *results,
-                 .file = *options.evaluate,
-                 .view = options.view,
-                 .split = "none",
-                 .without_model = jobs->without_model},
-                options,
-                context);
+  print_results(*jobs, *results, "none", options, context);
   return {};
 }
 
@@ -144,14 +146,7 @@ Result<void> run_evaluation(const EstimateOptions& options, const CommandContext
   if (!results) {
     return tl::unexpected(results.error());
   }
-  print_results({.rows = jobs->rows,
-                 .results = *results,
-                 .file = *options.evaluate,
-                 .view = options.view,
-                 .split = options.split,
-                 .without_model = jobs->without_model},
-                options,
-                context);
+  print_results(*jobs, *results, options.split, options, context);
   return {};
 }
 
