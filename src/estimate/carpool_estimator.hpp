@@ -1,8 +1,9 @@
 // Our own estimator: expected = (context + k · replay) · exp(trees(features)) · centre of the
 // family, upper = the same with the conformal factor of the family in place of its centre.
-// The replay has no fitted number but the workspace of convolutions. What is fitted: that workspace
-// by class, context and k where the context of the machine is not known, the trees where there are
-// many measured convolutional nets, and the margins.
+// The replay has nothing fitted but the workspaces of convolutions: they are learned from single
+// ones, or, on machines without these, a factor on a rule of thumb is fitted by class. Fitted are
+// also context and k where the context of the machine is not known, the trees where there are many
+// measured convolutional nets, and the margins.
 #pragma once
 
 #include <array>
@@ -41,7 +42,7 @@ struct JobFacts {
   // By workspace factor; one value in all places where there is nothing to try.
   std::array<double, kWorkspaceFactors.size()> reserved{};  // bytes
   double largest = 0.0;             // bytes, where a convolution is hungry; 0: that is no question
-  JobReplay replay{};               // at factor 1
+  JobReplay replay{};               // with the first of the factors
   std::string family{};             // of the margin
   std::string workspace_class{};    // empty: no convolutions
   bool learned_workspaces = false;  // from single convolutions; else by rule of thumb
