@@ -57,7 +57,8 @@ BenchCase pairs_case(const ScenarioPtr& scenario) {
   const auto predictor =
       std::make_shared<Predictor>(*Predictor::create(*scenario->model, scenario->profiles));
   const auto forecast = [scenario, predictor] {
-    GroupValues values(*predictor, scenario->workloads, Objective{}, std::nullopt);
+    const std::vector<double> weights(scenario->workloads.size(), 1.0);
+    GroupValues values(*predictor, scenario->workloads, weights, Objective{}, std::nullopt);
     values.require_all_pairs();
     return static_cast<double>(values.asked());
   };

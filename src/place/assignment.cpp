@@ -135,6 +135,7 @@ void fill_groups(const Predictor& predictor,
                  const AssignmentRequest& request,
                  const Grouping& grouping,
                  std::span<const std::size_t> placed,
+                 std::span<const double> all_weights,
                  Assignment& assignment) {
   std::vector<Group> groups;
   for (const std::vector<Item>& items : grouping) {
@@ -149,8 +150,6 @@ void fill_groups(const Predictor& predictor,
     groups.push_back(assigned.group);
   }
   auto forecasts = predictor.forecast(groups, ForecastDetail::WithIntervals);
-  const std::vector<double> all_weights =
-      member_weights(request.objective, request.workloads.size());
   for (std::size_t i = 0; i < groups.size(); ++i) {
     AssignedGroup& assigned = assignment.groups[i];
     std::vector<double> weights(assigned.workloads.size());
@@ -192,6 +191,10 @@ Result<Assignment> assign(const Predictor& predictor, const AssignmentRequest& r
   Assignment assignment;
   std::vector<std::size_t> placeable;  // places in request.workloads
   std::vector<std::size_t> profiles;
+  std::vector<double> weights;
+  // By the place in the whole list: what has no place does not move the others up.
+  const std::vector<double> all_weights =
+      member_weights(request.objective, request.workloads.size());
   for (std::size_t i = 0; i < request.workloads.size(); ++i) {
     const std::size_t profile = request.workloads[i];
     const double gib = memory_gib(predictor.profiles()[profile]).value_or(0.0);
@@ -201,15 +204,16 @@ Result<Assignment> assign(const Predictor& predictor, const AssignmentRequest& r
     } else {
       placeable.push_back(i);
       profiles.push_back(profile);
+      weights.push_back(all_weights[i]);
     }
   }
   const auto method = choose_method(request, placeable.size());
   if (!method) {
     return tl::unexpected(method.error());
   }
-  GroupValues values(predictor, profiles, request.objective, request.memory_gib);
+  GroupValues values(predictor, profiles, weights, request.objective, request.memory_gib);
   const Grouping grouping = search(values, request, *method);
-  fill_groups(predictor, request, grouping, placeable, assignment);
+  fill_groups(predictor, request, grouping, placeable, all_weights, assignment);
   assignment.total = total_of(assignment, request.objective.kind);
   assignment.method = *method;
   assignment.optimal = *method != AssignMethod::LocalSearch;

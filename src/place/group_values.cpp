@@ -21,10 +21,10 @@ constexpr std::size_t kMaxKindsInTriangle = 2'048;
 
 GroupValues::GroupValues(const Predictor& predictor,
                          std::span<const std::size_t> profiles,
+                         std::span<const double> weights,
                          const Objective& objective,
                          std::optional<double> memory_gib)
     : predictor_(predictor), objective_(objective), capacity_gib_(memory_gib) {
-  const std::vector<double> weights = member_weights(objective, profiles.size());
   if (objective.kind == ObjectiveKind::MaxMin) {
     objective_.kind = ObjectiveKind::Normalized;
   }

@@ -35,9 +35,10 @@ class GroupValues {
   // The kinds of a group's members, sorted. A string because three of them need no heap.
   using Key = std::u32string;
 
-  // `profiles` of the workloads to assign, in order; the objective's weights go by that order.
+  // Profile and weight of each workload to assign.
   GroupValues(const Predictor& predictor,
               std::span<const std::size_t> profiles,
+              std::span<const double> weights,
               const Objective& objective,
               std::optional<double> memory_gib);
 

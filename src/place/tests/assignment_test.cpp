@@ -219,6 +219,19 @@ TEST(AssignmentTest, WeightsGoByPlaceInTheList) {
   }
 }
 
+// The same three behind one that fits nowhere: it does not move the others up.
+TEST(AssignmentTest, WhatIsLeftOverDoesNotMoveTheWeights) {
+  FakeWorld world(Workloads(4, FakeWorkload{}));
+  world.memory_gib(0, 100.0);
+  AssignmentRequest request = request_for(4, 2);
+  request.memory_gib = 40.0;
+  request.objective = {.kind = ObjectiveKind::Weighted, .weights = {1.0, 0.1, 1.0, 0.1}};
+  for (const AssignMethod method :
+       {AssignMethod::Exact, AssignMethod::Matching, AssignMethod::LocalSearch}) {
+    EXPECT_NEAR(total(world, request, method), 1.1, 1e-9);
+  }
+}
+
 TEST(AssignmentTest, SumAloneIsEnoughForThroughput) {
   const FakeWorld world(random_workloads(8, 6), FakeAnswers::SumAlone);
   AssignmentRequest request = request_for(8, 4);
