@@ -53,6 +53,18 @@ class ChainBuilder {
     ++parameters_;
   }
 
+  // What of a list's parameters no layer owned, and its buffers: 4 bytes an element, half of them
+  // means, half variances.
+  void add_unseen(const LayerList& list, std::int64_t seen) {
+    if (const std::int64_t rest = list.parameters - seen; rest > 0) {
+      add_parameter(rest);
+      chain.unseen_parameters = static_cast<double>(rest) / static_cast<double>(list.parameters);
+    }
+    for (int half = 0; half < 2 && list.buffers > 0; ++half) {
+      chain.parameters.push_back({.elements = list.buffers / 8, .role = ParameterRole::Buffer});
+    }
+  }
+
   // Of the convolution that was added last.
   void set_geometry(const ConvolutionGeometry& geometry) {
     chain.steps.back().geometry = chain.convolutions.size();

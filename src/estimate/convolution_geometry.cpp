@@ -1,6 +1,7 @@
 #include "estimate/convolution_geometry.hpp"
 
 #include <array>
+#include <cmath>
 
 namespace carpool {
 namespace {
@@ -33,6 +34,13 @@ Kernel grouped_kernel(std::int64_t each, std::int64_t channels) {
 }
 
 }  // namespace
+
+ImageSize square_image(std::int64_t elements) {
+  constexpr std::int64_t kColours = 3;
+  const auto side =
+      static_cast<std::int64_t>(std::lround(std::sqrt(static_cast<double>(elements) / kColours)));
+  return {.channels = kColours, .height = side, .width = side};
+}
 
 ConvolutionGeometry geometry_of(const LayerLine& line, const ImageSize& in) {
   ConvolutionGeometry geometry{

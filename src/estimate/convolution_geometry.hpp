@@ -15,6 +15,9 @@ struct ImageSize {
   bool operator==(const ImageSize&) const = default;
 };
 
+// Three square planes of so many elements in all, as most images are.
+[[nodiscard]] ImageSize square_image(std::int64_t elements);
+
 struct ConvolutionGeometry {
   ImageSize in{};
   ImageSize out{};

@@ -1,7 +1,8 @@
 #include <algorithm>
-#include <cmath>
 
 #include "estimate/chain_builder.hpp"
+#include "estimate/cosine_windows.hpp"
+#include "estimate/hidden_attention.hpp"
 
 namespace carpool {
 namespace {
@@ -12,18 +13,7 @@ using Kind = ChainStep::Kind;
 constexpr std::int64_t kGateShrinks = 16;
 // A pooling that shrinks by more reduces to one value a channel or nearly so.
 constexpr std::int64_t kPoolShrinks = 8;
-constexpr std::int64_t kColours = 3;
 constexpr std::size_t kImageExtents = 4;  // batch, channels, height, width
-// Of attention in windows of an image, as Swin transformers have it.
-constexpr std::int64_t kHeadWidth = 32;
-constexpr std::int64_t kWindowTokens = 49;
-
-// Three square planes, as images are.
-ImageSize input_image(std::int64_t elements) {
-  const auto side =
-      static_cast<std::int64_t>(std::lround(std::sqrt(static_cast<double>(elements) / kColours)));
-  return {.channels = kColours, .height = side, .width = side};
-}
 
 // Translates a list of leaf modules. What lies between them is found by comparing sizes.
 class ListReader {
@@ -33,9 +23,10 @@ class ListReader {
         builder_(std::max<std::int64_t>(list.input_elements, 1)),  // a list need not tell it
         own_sizes_(setup.precision == list.precision),
         boundaries_(setup.checkpointing),
-        element_bytes_(sizes_of(setup.precision).compute),
-        window_bytes_(sizes_of(setup.precision).autocast ? 6 : element_bytes_),
-        image_(input_image(list.input_elements)),
+        number_sizes_(sizes_of(setup.precision)),
+        element_bytes_(number_sizes_.compute),
+        window_bytes_(number_sizes_.autocast ? 6 : element_bytes_),
+        image_(square_image(list.input_elements)),
         hidden_(list.parameters) {
     for (const LayerLine& line : list.layers) {
       hidden_ -= line.parameters;
@@ -45,10 +36,15 @@ class ListReader {
   Chain read() {
     builder_.expect(list_.layers.size());
     for (std::size_t index = 0; index < list_.layers.size(); ++index) {
+      if (const auto windows =
+              cosine_windows(std::span(list_.layers).subspan(index), number_sizes_)) {
+        add_cosine_attention(*windows);
+        index += CosineWindows::kBiasLayers;
+      }
       add(index);
       remember_image(list_.layers[index]);
     }
-    finish_parameters();
+    builder_.add_unseen(list_, seen_);
     return std::move(builder_.chain);
   }
 
@@ -87,24 +83,14 @@ class ListReader {
       return;
     }
     between(ruled.rule, line, size);
+    if (projections_before(list_.layers, index, hidden_)) {
+      add_projections(line.shape.back(), size);
+      insert(Kind::Attention, size);
+    }
     add_ruled(ruled.rule, line, size);
-    if (hides_attention(index)) {
+    if (!cosines_ && attention_behind(list_.layers, index, hidden_)) {
       add_attention(line, size);
     }
-  }
-
-  // A norm with nothing between it and a dropout: the attention there calls no module of its own.
-  [[nodiscard]] bool hides_attention(std::size_t index) const {
-    if (index == 0 || index + 1 == list_.layers.size() || hidden_ <= 0) {
-      return false;
-    }
-    const LayerLine& norm = list_.layers[index];
-    const LayerLine& next = list_.layers[index + 1];
-    // Behind a norm that itself follows a dropout, a stochastic depth ends the feed-forward part.
-    const bool drops = next.type == "Dropout" || (next.type == "StochasticDepth" &&
-                                                  list_.layers[index - 1].type != "Dropout");
-    return norm.type == "LayerNorm" && drops && next.shape == norm.shape &&
-           attention_parameters(norm.shape.back()) <= hidden_;
   }
 
   // Of every head, for every pair of tokens, as a softmax or the dropout behind one has them.
@@ -124,8 +110,14 @@ class ListReader {
     current_ = product(line.shape);
   }
 
-  static std::int64_t attention_parameters(std::int64_t width) {
-    return times(4, times(width, width + 1));
+  // Queries, keys and values in one product.
+  void add_projections(std::int64_t width, const Size& size) {
+    hidden_ -= projection_parameters(width);
+    seen_ += projection_parameters(width);
+    place(Kind::Linear,
+          {.per_sample = times(3, size.per_sample), .fixed = times(3, size.fixed)},
+          {},
+          {projection_parameters(width)});
   }
 
   // Queries, keys and values in one product, attention, the product behind it.
@@ -137,13 +129,29 @@ class ListReader {
     place(Kind::Linear, three, {}, {times(3, times(width, width)), times(3, width)});
     if (norm.shape.size() == kImageExtents) {
       // In windows of an image all weights are made: their softmax and its cast are kept.
-      const std::int64_t weights =
-          times(size.per_sample / std::max<std::int64_t>(width, 1),
-                times((width + kHeadWidth - 1) / kHeadWidth, kWindowTokens));
+      const std::int64_t weights = window_weights(size.per_sample, width);
       insert(Kind::KeepBytes, {.per_sample = times(weights, window_bytes_)});
     }
     insert(Kind::Attention, size);
     place(Kind::Linear, size, {}, {times(width, width), width});
+  }
+
+  // In front of the norm that comes next.
+  void add_cosine_attention(const CosineWindows& windows) {
+    cosines_ = true;
+    const std::int64_t width = windows.width;
+    hidden_ -= attention_parameters(width);
+    seen_ += attention_parameters(width) + windows.bias_parameters;
+    builder_.add_parameter(windows.bias_parameters);
+    insert(Kind::Copy, {.per_sample = windows.padded});
+    place(Kind::Linear,
+          {.per_sample = times(3, windows.padded)},
+          {},
+          {times(3, times(width, width)), times(3, width)});
+    insert(Kind::KeepBytes, {.per_sample = windows.kept});
+    insert(Kind::Attention, {.per_sample = windows.padded});
+    place(Kind::Linear, {.per_sample = windows.padded}, {}, {times(width, width), width});
+    insert(Kind::Copy, {.per_sample = windows.per_sample});
   }
 
   [[nodiscard]] bool hidden_norm(std::size_t index) const {
@@ -202,7 +210,12 @@ class ListReader {
         builder_.chain.steps.back().channels = all / 2;
         return;
       case LayerRule::LayerNorm:
+      case LayerRule::ResponseNorm:
         place(Kind::LayerNorm, size, line, {all / 2, all - all / 2});
+        if (rule == LayerRule::ResponseNorm) {
+          insert(Kind::KeepBytes, {.per_sample = times(size.per_sample, element_bytes_)});
+          current_ = size.at(list_.batch);
+        }
         return;
       case LayerRule::Inception:
         insert(Kind::KeepBytes, {.per_sample = 4 * (joined_ > 0 ? joined_ : size.per_sample)});
@@ -258,24 +271,13 @@ class ListReader {
     }
   }
 
-  void finish_parameters() {
-    const std::int64_t rest = list_.parameters - seen_;
-    if (rest > 0) {
-      builder_.add_parameter(rest);
-      builder_.chain.unseen_parameters =
-          static_cast<double>(rest) / static_cast<double>(list_.parameters);
-    }
-    for (int half = 0; half < 2 && list_.buffers > 0; ++half) {
-      builder_.chain.parameters.push_back(
-          {.elements = list_.buffers / 8, .role = ParameterRole::Buffer});
-    }
-  }
-
   const LayerList& list_;
   ChainBuilder builder_;
   bool own_sizes_;
   bool boundaries_;
+  NumberSizes number_sizes_;
   std::int64_t element_bytes_;
+  bool cosines_ = false;       // its attention is found by the biases of windows
   std::int64_t window_bytes_;  // kept of a weight of attention that no module makes
   bool started_ = false;
   std::int64_t current_ = 0;  // elements of the tensor that the next layer gets

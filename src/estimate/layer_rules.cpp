@@ -34,7 +34,7 @@ constexpr auto kNamed = std::to_array<NamedRule>({
     {"LayerNorm2d", LayerRule::LayerNorm},
     {"GroupNorm", LayerRule::LayerNorm},
     {"GroupNorm1", LayerRule::LayerNorm},
-    {"GlobalResponseNorm", LayerRule::LayerNorm},
+    {"GlobalResponseNorm", LayerRule::ResponseNorm},
     {"ReLU", LayerRule::OverwritesInput},  // as nearly all models have it: in place
     {"relu", LayerRule::KeepsOutput},      // the function makes a new tensor
     {"dropout", LayerRule::Dropout},
@@ -56,6 +56,7 @@ constexpr auto kNamed = std::to_array<NamedRule>({
     {"Hardsigmoid", LayerRule::KeepsInput},
     {"PReLU", LayerRule::KeepsInputOnce},
     {"Scale", LayerRule::Scale},
+    {"Affine", LayerRule::Scale},
     {"StochasticDepth", LayerRule::Copy},
     {"WindowPartition", LayerRule::Copy},
     {"WindowDepartition", LayerRule::Copy},

@@ -11,6 +11,7 @@ enum class LayerRule {
   Convolution,      // the same, with a workspace of its own
   BatchNorm,        // keeps its input and two numbers a channel
   LayerNorm,        // keeps its input (in 32 bits under autocast)
+  ResponseNorm,     // the same, and its input scaled by position
   OverwritesInput,  // its input becomes its output, which it keeps: ReLU
   KeepsOutput,      // Tanh, Sigmoid, Softmax
   KeepsInput,       // GELU, SiLU, …; ReLU6 too, even in place: autograd keeps a copy

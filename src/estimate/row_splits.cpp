@@ -98,7 +98,7 @@ std::vector<RowFold> in_sample(const std::vector<MeasuredJob>& rows) {
   return {fold};
 }
 
-constexpr auto kKinds = std::to_array<RowSplitKind>({
+constexpr auto kSplitKinds = std::to_array<RowSplitKind>({
     {"names", "ten folds of model names, three shuffles (default)", by_names},
     {"published", "70 / 19.8 / 10.2 % of the rows, seed 42, as GPUMemNet", published},
     {"leave-one-out", "each model name by itself", one_name_out},
@@ -108,7 +108,7 @@ constexpr auto kKinds = std::to_array<RowSplitKind>({
 }  // namespace
 
 std::span<const RowSplitKind> row_split_kinds() {
-  return kKinds;
+  return kSplitKinds;
 }
 
 Result<const RowSplitKind*> find_row_split(std::string_view name) {
