@@ -23,6 +23,11 @@ bool attention_behind(std::span<const LayerLine> list, std::size_t norm, std::in
          attention_parameters(own.shape.back()) <= hidden;
 }
 
+bool are_attention_weights(const LayerLine& line) {
+  return (line.type == "Softmax" || line.type == "Dropout") && line.shape.size() == 4 &&
+         line.shape[2] == line.shape[3];
+}
+
 std::int64_t window_weights(std::int64_t elements, std::int64_t width) {
   constexpr std::int64_t kHeadWidth = 32;
   constexpr std::int64_t kWindowTokens = 49;

@@ -20,7 +20,9 @@ namespace carpool {
                                     std::size_t norm,
                                     std::int64_t hidden);
 
-// Elements of its weights in windows of an image, as Swin transformers have them, for so many
+// Of every head, for every pair of tokens, as a softmax or the dropout behind one has them.
+[[nodiscard]] bool are_attention_weights(const LayerLine& line);
+// Elements of the weights in windows of an image, as Swin transformers have them, for so many
 // elements of the image.
 [[nodiscard]] std::int64_t window_weights(std::int64_t elements, std::int64_t width);
 

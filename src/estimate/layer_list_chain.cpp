@@ -42,13 +42,22 @@ class ListReader {
         index += CosineWindows::kBiasLayers;
       }
       add(index);
-      remember_image(list_.layers[index]);
+      if (const auto& shape = list_.layers[index].shape; shape.size() == kImageExtents) {
+        image_ = {.channels = shape[1], .height = shape[2], .width = shape[3]};
+      }
     }
     builder_.add_unseen(list_, seen_);
     return std::move(builder_.chain);
   }
 
  private:
+  // What of its attention a list does not tell: one model does it one way.
+  enum class Hiding : std::uint8_t { Unknown, Whole, Projections, Cosines };
+
+  [[nodiscard]] bool may_hide(Hiding way) const {
+    return hiding_ == Hiding::Unknown || hiding_ == way;
+  }
+
   struct Size {
     std::int64_t per_sample = 0;
     std::int64_t fixed = 0;
@@ -73,7 +82,7 @@ class ListReader {
       place(Kind::KeepInput, size, line, {});
       return;
     }
-    if (holds_attention_weights(line)) {
+    if (started_ && are_attention_weights(line) && product(line.shape) != current_) {
       add_attention_weights(line, size);
     }
     if (ruled.rule == LayerRule::Pass || size.at(list_.batch) == 0) {
@@ -83,21 +92,16 @@ class ListReader {
       return;
     }
     between(ruled.rule, line, size);
-    if (projections_before(list_.layers, index, hidden_)) {
+    if (may_hide(Hiding::Projections) && projections_before(list_.layers, index, hidden_)) {
+      hiding_ = Hiding::Projections;
       add_projections(line.shape.back(), size);
       insert(Kind::Attention, size);
     }
     add_ruled(ruled.rule, line, size);
-    if (!cosines_ && attention_behind(list_.layers, index, hidden_)) {
+    if (may_hide(Hiding::Whole) && attention_behind(list_.layers, index, hidden_)) {
+      hiding_ = Hiding::Whole;
       add_attention(line, size);
     }
-  }
-
-  // Of every head, for every pair of tokens, as a softmax or the dropout behind one has them.
-  [[nodiscard]] bool holds_attention_weights(const LayerLine& line) const {
-    const auto& shape = line.shape;
-    return (line.type == "Softmax" || line.type == "Dropout") && shape.size() == kImageExtents &&
-           shape[2] == shape[3] && product(shape) != current_ && started_;
   }
 
   // Queries, keys and values are kept, and the weights where no module told of their softmax.
@@ -138,7 +142,7 @@ class ListReader {
 
   // In front of the norm that comes next.
   void add_cosine_attention(const CosineWindows& windows) {
-    cosines_ = true;
+    hiding_ = Hiding::Cosines;
     const std::int64_t width = windows.width;
     hidden_ -= attention_parameters(width);
     seen_ += attention_parameters(width) + windows.bias_parameters;
@@ -257,12 +261,6 @@ class ListReader {
     started_ = true;
   }
 
-  void remember_image(const LayerLine& line) {
-    if (line.shape.size() == kImageExtents) {
-      image_ = {.channels = line.shape[1], .height = line.shape[2], .width = line.shape[3]};
-    }
-  }
-
   // A segment that is run again does not remember what an earlier one pooled.
   void start_segment() {
     constexpr std::size_t kSegmentLayers = 8;
@@ -277,7 +275,7 @@ class ListReader {
   bool boundaries_;
   NumberSizes number_sizes_;
   std::int64_t element_bytes_;
-  bool cosines_ = false;       // its attention is found by the biases of windows
+  Hiding hiding_ = Hiding::Unknown;
   std::int64_t window_bytes_;  // kept of a weight of attention that no module makes
   bool started_ = false;
   std::int64_t current_ = 0;  // elements of the tensor that the next layer gets
