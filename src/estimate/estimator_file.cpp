@@ -21,6 +21,8 @@ std::string serialize_estimator(const CarpoolEstimator& estimator, const Estimat
                     {{"data", card.data},
                      {"data_hash", card.data_hash},
                      {"rows", card.rows},
+                     {"convolutions", card.convolutions},
+                     {"convolutions_hash", card.convolutions_hash},
                      {"date", card.date}},
                     estimator.to_json());
 }

@@ -13,9 +13,11 @@ namespace carpool {
 
 // What it was fitted on, for those who read the file.
 struct EstimatorCard {
-  std::string data{};       // the file of rows
-  std::string data_hash{};  // SHA-256 of it
-  std::size_t rows = 0;     // finished ones
+  std::string data{};               // the file of rows
+  std::string data_hash{};          // SHA-256 of it
+  std::size_t rows = 0;             // finished ones
+  std::string convolutions{};       // the file of single ones; empty: none
+  std::string convolutions_hash{};  // SHA-256 of it, unpacked
   std::string date{};
 };
 

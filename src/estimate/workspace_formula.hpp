@@ -1,6 +1,6 @@
 // What the algorithms of cuDNN need beside the tensors of a convolution. Internal to estimate/.
 //
-// Told from 6,436 single convolutions on an H200 (data/memory-collected/convolutions.jsonl.gz,
+// Told from 15,986 single convolutions on an H200 (data/memory-collected/convolutions.jsonl.gz,
 // PyTorch 2.11, cuDNN 9): of nearly all, one of these formulas gives the bytes.
 // n: batch; c, f: channels of input and output; g: groups; k: side of the kernel; b: bytes of an
 // element; P: the power of two, at least 16, that holds image and kernel; h: side of the output.

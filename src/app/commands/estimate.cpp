@@ -49,10 +49,14 @@ Result<MeasuredJobs> open_rows(const EstimateOptions& options, const std::string
   return read_measured_jobs(file, *view, *catalogue);
 }
 
-using Convolutions = std::shared_ptr<const ConvolutionChoices>;
+struct LearnedConvolutions {
+  std::shared_ptr<const ConvolutionChoices> choices{};  // null: none were asked for
+  std::string file{};
+  std::string hash{};
+};
 
 // Those of the file that was named, else the bundled ones.
-Result<Convolutions> learn_convolutions(const EstimateOptions& options) {
+Result<LearnedConvolutions> learn_convolutions(const EstimateOptions& options) {
   std::filesystem::path file = options.convolutions.value_or("");
   if (!options.convolutions) {
     const auto folder = bundled_folder("memory-collected");
@@ -61,7 +65,7 @@ Result<Convolutions> learn_convolutions(const EstimateOptions& options) {
     }
     file = *folder / "convolutions.jsonl.gz";
   } else if (options.convolutions == "none") {
-    return nullptr;
+    return LearnedConvolutions{};
   }
   const auto text = read_packed_file(file);
   if (!text) {
@@ -71,7 +75,11 @@ Result<Convolutions> learn_convolutions(const EstimateOptions& options) {
   if (!measured) {
     return tl::unexpected(measured.error());
   }
-  return std::make_shared<const ConvolutionChoices>(ConvolutionChoices::of(*measured));
+  return LearnedConvolutions{
+      .choices = std::make_shared<const ConvolutionChoices>(ConvolutionChoices::of(*measured)),
+      // Where the bundled ones lie differs from machine to machine.
+      .file = options.convolutions.value_or("memory-collected/convolutions.jsonl.gz"),
+      .hash = sha256_hex(*text)};
 }
 
 void print_results(const MeasuredJobs& jobs,
@@ -133,7 +141,7 @@ Result<void> run_evaluation(const EstimateOptions& options, const CommandContext
   if (!convolutions) {
     return tl::unexpected(convolutions.error());
   }
-  settings.convolutions = *convolutions;
+  settings.convolutions = convolutions->choices;
   const auto jobs = open_rows(options, *options.evaluate);
   if (!jobs) {
     return tl::unexpected(jobs.error());
@@ -163,7 +171,7 @@ Result<void> run_fit(const EstimateOptions& options, const CommandContext& conte
   if (!convolutions) {
     return tl::unexpected(convolutions.error());
   }
-  FactsCache cache(*convolutions);
+  FactsCache cache(convolutions->choices);
   EstimatorTraining training{.confidence = options.confidence, .cache = &cache};
   std::size_t finished = 0;
   for (const MeasuredJob& row : jobs->rows) {
@@ -178,6 +186,8 @@ Result<void> run_fit(const EstimateOptions& options, const CommandContext& conte
                                                {.data = *options.fit,
                                                 .data_hash = sha256_hex(*bytes),
                                                 .rows = finished,
+                                                .convolutions = convolutions->file,
+                                                .convolutions_hash = convolutions->hash,
                                                 .date = utc_timestamp()});
   if (auto written = write_file(options.output, text); !written) {
     return written;

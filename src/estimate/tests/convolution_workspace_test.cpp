@@ -28,32 +28,33 @@ double forward_mib(const ConvolutionGeometry& geometry,
   return static_cast<double>(usual_workspace(geometry, setup, batch).forward) / kMiB;
 }
 
-// Measured values are those of data/memory-collected/convolutions.jsonl.gz, in MiB.
+// Measured values are those of data/memory-collected/convolutions.jsonl.gz, in MiB. The allocator
+// hands out up to 1 MiB more than was asked for.
 TEST(UsualWorkspace, TensorCoresCopyContiguousImages) {
   const TrainingSetup tf32 = setup_of(Precision::Fp32, true);
-  EXPECT_NEAR(forward_mib(square(19, 540, 7, 214), tf32, 22), 2154.3, 20.0);
-  EXPECT_NEAR(forward_mib(square(212, 971, 3, 156), tf32, 7), 776.5, 8.0);
-  EXPECT_NEAR(forward_mib(square(240, 209, 3, 77), setup_of(Precision::Bf16), 21), 110.0, 3.0);
-  EXPECT_EQ(forward_mib(square(96, 139, 1, 171), setup_of(Precision::Bf16), 15), 0.0);
+  EXPECT_NEAR(forward_mib(square(37, 32, 3, 150), tf32, 99), 612.0, 1.1);
+  EXPECT_NEAR(forward_mib(square(3, 98, 3, 79), tf32, 129), 320.0, 1.1);
+  EXPECT_NEAR(forward_mib(square(51, 51, 3, 244), setup_of(Precision::Bf16), 84), 1068.4, 1.1);
+  EXPECT_EQ(forward_mib(square(94, 52, 1, 167), setup_of(Precision::Bf16), 130), 0.0);
 }
 
 TEST(UsualWorkspace, WithChannelsLastOnlyOddOnesAreCopied) {
   const TrainingSetup last = setup_of(Precision::Fp32, true, true);
-  EXPECT_NEAR(forward_mib(square(15, 144, 5, 56), last, 117), 22.6, 0.5);
+  EXPECT_NEAR(forward_mib(square(43, 156, 5, 181), last, 12), 66.6, 1.1);
   EXPECT_EQ(forward_mib(square(64, 128, 3, 56), last, 32), 0.0);
 }
 
 TEST(UsualWorkspace, StrictFp32CopiesTheOtherWayRound) {
-  EXPECT_EQ(forward_mib(square(114, 245, 3, 121), setup_of(Precision::Fp32), 5), 0.0);
-  ConvolutionGeometry strided = square(245, 10, 5, 225);
-  strided.out.height = strided.out.width = 113;
-  EXPECT_NEAR(forward_mib(strided, setup_of(Precision::Fp32, false, true), 49), 2342.5, 1.0);
+  EXPECT_EQ(forward_mib(square(480, 480, 3, 36), setup_of(Precision::Fp32), 34), 0.0);
+  ConvolutionGeometry strided = square(224, 224, 5, 80);
+  strided.out.height = strided.out.width = 40;
+  EXPECT_NEAR(forward_mib(strided, setup_of(Precision::Fp32, false, true), 29), 204.0, 7.0);
 }
 
 TEST(UsualWorkspace, OneChannelAGroupNeedsNone) {
-  ConvolutionGeometry depthwise = square(644, 644, 3, 120);
-  depthwise.groups = 644;
-  EXPECT_EQ(forward_mib(depthwise, setup_of(Precision::Fp32, true), 6), 0.0);
+  ConvolutionGeometry depthwise = square(160, 160, 3, 96);
+  depthwise.groups = 160;
+  EXPECT_EQ(forward_mib(depthwise, setup_of(Precision::Fp32, true), 2), 0.0);
 }
 
 LayerLine line_of(std::int64_t filters, std::int64_t parameters) {
