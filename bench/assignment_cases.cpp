@@ -8,11 +8,11 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "assign/assignment.hpp"
+#include "assign/group_values.hpp"
 #include "bench_case.hpp"
 #include "made_up_profiles.hpp"
 #include "model/registry.hpp"
-#include "place/assignment.hpp"
-#include "place/group_values.hpp"
 
 namespace carpool {
 namespace {
@@ -23,12 +23,12 @@ constexpr std::uint32_t kSeed = 20;
 
 struct Scenario {
   std::string name;
-  std::shared_ptr<const ThroughputModel> model;
+  std::shared_ptr<const model::ThroughputModel> model;
   std::vector<Profile> profiles;
   std::vector<std::size_t> workloads;  // profiles, one a workload
   std::size_t max_per_gpu = 2;
 
-  [[nodiscard]] AssignmentRequest request(AssignMethod method) const {
+  [[nodiscard]] assign::AssignmentRequest request(assign::AssignMethod method) const {
     return {.workloads = workloads,
             .gpus = workloads.size() / max_per_gpu,
             .max_per_gpu = max_per_gpu,
@@ -38,14 +38,14 @@ struct Scenario {
 
 using ScenarioPtr = std::shared_ptr<const Scenario>;
 
-Assignment bind_and_assign(const Scenario& scenario, AssignMethod method) {
-  const auto predictor = Predictor::create(*scenario.model, scenario.profiles);
-  return *assign(*predictor, scenario.request(method));
+assign::Assignment bind_and_assign(const Scenario& scenario, assign::AssignMethod method) {
+  const auto predictor = predict::Predictor::create(*scenario.model, scenario.profiles);
+  return *assign::assign(*predictor, scenario.request(method));
 }
 
 BenchCase bind_case(const ScenarioPtr& scenario) {
   const auto bind = [scenario] {
-    return Predictor::create(*scenario->model, scenario->profiles)->alone().front();
+    return predict::Predictor::create(*scenario->model, scenario->profiles)->alone().front();
   };
   return {.name = "bind/" + scenario->name, .run = bind, .answer = [scenario] {
             return json{{"profiles", scenario->profiles.size()}};
@@ -54,11 +54,12 @@ BenchCase bind_case(const ScenarioPtr& scenario) {
 
 // Every pair that an assignment can ask for, scored.
 BenchCase pairs_case(const ScenarioPtr& scenario) {
-  const auto predictor =
-      std::make_shared<Predictor>(*Predictor::create(*scenario->model, scenario->profiles));
+  const auto predictor = std::make_shared<predict::Predictor>(
+      *predict::Predictor::create(*scenario->model, scenario->profiles));
   const auto forecast = [scenario, predictor] {
     const std::vector<double> weights(scenario->workloads.size(), 1.0);
-    GroupValues values(*predictor, scenario->workloads, weights, Objective{}, std::nullopt);
+    assign::GroupValues values(
+        *predictor, scenario->workloads, weights, predict::Objective{}, std::nullopt);
     values.require_all_pairs();
     return static_cast<double>(values.asked());
   };
@@ -67,13 +68,13 @@ BenchCase pairs_case(const ScenarioPtr& scenario) {
           }};
 }
 
-BenchCase assign_case(const ScenarioPtr& scenario, const AssignMethodInfo& info) {
-  const AssignMethod method = info.method;
+BenchCase assign_case(const ScenarioPtr& scenario, const assign::AssignMethodInfo& info) {
+  const assign::AssignMethod method = info.method;
   return {.name = fmt::format("assign/{}/{}", scenario->name, info.name),
           .run = [scenario, method] { return bind_and_assign(*scenario, method).total; },
           .answer =
               [scenario, method] {
-                const Assignment found = bind_and_assign(*scenario, method);
+                const assign::Assignment found = bind_and_assign(*scenario, method);
                 return json{{"total", found.total},
                             {"optimal", found.optimal},
                             {"gpus", found.groups.size()},
@@ -92,9 +93,9 @@ ScenarioPtr cut(const Scenario& from, std::size_t count, std::size_t max_per_gpu
 }
 
 void add_methods(const ScenarioPtr& scenario,
-                 std::initializer_list<AssignMethod> methods,
+                 std::initializer_list<assign::AssignMethod> methods,
                  std::vector<BenchCase>& cases) {
-  for (const AssignMethodInfo& info : assign_methods()) {
+  for (const assign::AssignMethodInfo& info : assign::assign_methods()) {
     if (std::ranges::find(methods, info.method) != methods.end()) {
       cases.push_back(assign_case(scenario, info));
     }
@@ -108,7 +109,7 @@ std::vector<BenchCase> assignment_cases(const BenchData& data) {
   const std::vector<Profile>& measured = data.dataset.profiles;
   const auto drawn = std::make_shared<Scenario>(
       Scenario{.name = "drawn-1000-by-2",
-               .model = *(*find_model_kind("share"))->train(data.all_pairs()),
+               .model = *(*model::find_model_kind("share"))->train(data.all_pairs()),
                .profiles = measured,
                .workloads = draw_profiles(measured.size(), kMany, kSeed)});
   const auto distinct = std::make_shared<Scenario>(*drawn);
@@ -122,7 +123,7 @@ std::vector<BenchCase> assignment_cases(const BenchData& data) {
   }
 
   std::vector<BenchCase> cases = {bind_case(distinct), bind_case(nameless), pairs_case(distinct)};
-  using enum AssignMethod;
+  using enum assign::AssignMethod;
   add_methods(drawn, {Auto, Matching, LocalSearch}, cases);
   add_methods(distinct, {Auto, Matching, LocalSearch}, cases);
   add_methods(cut(*distinct, 100, 2), {Matching, LocalSearch}, cases);

@@ -12,8 +12,9 @@ namespace {
 
 constexpr int kSeed = 10;
 
-std::vector<GroupRow> rows_at(const GroupTable& table, const std::vector<std::size_t>& positions) {
-  std::vector<GroupRow> rows;
+std::vector<dataset::GroupRow> rows_at(const dataset::GroupTable& table,
+                                       const std::vector<std::size_t>& positions) {
+  std::vector<dataset::GroupRow> rows;
   rows.reserve(positions.size());
   for (const std::size_t position : positions) {
     rows.push_back(table.rows[position]);
@@ -22,15 +23,15 @@ std::vector<GroupRow> rows_at(const GroupTable& table, const std::vector<std::si
 }
 
 Result<BenchSplit> load_split(const BenchData& data, int n_occur) {
-  const auto splits = load_splits(data.dataset.folder / "splits" / "pairs_n_occur.csv",
-                                  data.dataset,
-                                  data.pairs,
-                                  {.n_occur = n_occur});
+  const auto splits = dataset::load_splits(data.dataset.folder / "splits" / "pairs_n_occur.csv",
+                                           data.dataset,
+                                           data.pairs,
+                                           {.n_occur = n_occur});
   if (!splits) {
     return tl::unexpected(splits.error());
   }
   const std::string label = fmt::format("n_occur {}, seed {}", n_occur, kSeed);
-  for (const Split& split : *splits) {
+  for (const dataset::Split& split : *splits) {
     if (split.label == label) {
       return BenchSplit{.name = fmt::format("n{}", n_occur),
                         .training = rows_at(data.pairs, split.training()),
@@ -43,16 +44,16 @@ Result<BenchSplit> load_split(const BenchData& data, int n_occur) {
 
 }  // namespace
 
-TrainingSet BenchData::training_set(const BenchSplit& split) const {
-  TrainingSet training;
+model::TrainingSet BenchData::training_set(const BenchSplit& split) const {
+  model::TrainingSet training;
   training.dataset = &dataset;
   training.rows = split.training;
   training.fit_rows = split.fit_rows;
   return training;
 }
 
-TrainingSet BenchData::all_pairs() const {
-  TrainingSet training;
+model::TrainingSet BenchData::all_pairs() const {
+  model::TrainingSet training;
   training.dataset = &dataset;
   training.rows = pairs.rows;
   training.fit_rows = pairs.rows.size();
@@ -61,17 +62,17 @@ TrainingSet BenchData::all_pairs() const {
 
 Result<BenchData> load_bench_data(const std::filesystem::path& folder) {
   BenchData data;
-  auto dataset = load_dataset(folder);
+  auto dataset = dataset::load_dataset(folder);
   if (!dataset) {
     return tl::unexpected(dataset.error());
   }
   data.dataset = *std::move(dataset);
-  auto pairs = load_group_table(data.dataset, "pairs");
+  auto pairs = dataset::load_group_table(data.dataset, "pairs");
   if (!pairs) {
     return tl::unexpected(pairs.error());
   }
   data.pairs = *std::move(pairs);
-  auto features = select_features(data.dataset, "default");
+  auto features = dataset::select_features(data.dataset, "default");
   if (!features) {
     return tl::unexpected(features.error());
   }
@@ -84,9 +85,9 @@ Result<BenchData> load_bench_data(const std::filesystem::path& folder) {
     data.splits.push_back(*std::move(split));
   }
   std::set<std::size_t> members;
-  for (const GroupRow& row : data.pairs.rows) {
-    for (const Tenant& tenant : row.members) {
-      members.insert(tenant.profile);
+  for (const dataset::GroupRow& row : data.pairs.rows) {
+    for (const GroupMember& member : row.members) {
+      members.insert(member.profile);
     }
   }
   data.candidates.assign(members.begin(), members.end());

@@ -16,20 +16,20 @@ namespace carpool {
 // One published division of the pairs.
 struct BenchSplit {
   std::string name;  // "n3": n_occur 3, seed 10
-  std::vector<GroupRow> training;
+  std::vector<dataset::GroupRow> training;
   std::size_t fit_rows = 0;  // the first so many of `training`
-  std::vector<GroupRow> test;
+  std::vector<dataset::GroupRow> test;
 };
 
 struct BenchData {
-  Dataset dataset;
-  GroupTable pairs;
-  FeatureSelection features;
+  dataset::Dataset dataset;
+  dataset::GroupTable pairs;
+  dataset::FeatureSelection features;
   std::vector<BenchSplit> splits;       // n3, n10
   std::vector<std::size_t> candidates;  // profiles of the workloads in `pairs`, ascending
 
-  [[nodiscard]] TrainingSet training_set(const BenchSplit& split) const;
-  [[nodiscard]] TrainingSet all_pairs() const;
+  [[nodiscard]] model::TrainingSet training_set(const BenchSplit& split) const;
+  [[nodiscard]] model::TrainingSet all_pairs() const;
 };
 
 [[nodiscard]] Result<BenchData> load_bench_data(const std::filesystem::path& folder);

@@ -14,8 +14,8 @@ namespace carpool {
 namespace {
 
 struct Choice {
-  std::unique_ptr<ThroughputModel> model;
-  std::unique_ptr<Forecaster> forecaster;
+  std::unique_ptr<model::ThroughputModel> model;
+  std::unique_ptr<model::Forecaster> forecaster;
   std::vector<Group> candidates;
 };
 
@@ -42,7 +42,7 @@ std::vector<BenchCase> choice_cases(const BenchData& data) {
   std::vector<BenchCase> cases;
   for (const std::string kind : {"share", "kace-lr"}) {
     auto choice = std::make_shared<Choice>();
-    choice->model = *(*find_model_kind(kind))->train(data.training_set(data.splits.front()));
+    choice->model = *(*model::find_model_kind(kind))->train(data.training_set(data.splits.front()));
     choice->forecaster = *choice->model->bind(data.dataset.profiles);
     choice->candidates = all_pairs(data.candidates);
     cases.push_back({.name = "choose/" + kind,

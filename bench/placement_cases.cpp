@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "bench_case.hpp"
-#include "place/pair_table.hpp"
-#include "place/policy.hpp"
+#include "knowledge/pair_table.hpp"
+#include "policy/policy_registry.hpp"
 #include "simulate/draws.hpp"
 #include "simulate/trace.hpp"
 
@@ -19,7 +19,7 @@ constexpr unsigned kGpus = 512;
 constexpr std::uint64_t kSeed = 1;
 
 struct Moment {
-  std::unique_ptr<PairTable> speeds;
+  std::unique_ptr<knowledge::PairTable> speeds;
   std::unique_ptr<PlacementPolicy> policy;
   std::vector<GpuView> gpus;
   std::vector<QueuedJob> jobs;
@@ -30,7 +30,9 @@ struct Moment {
   }
 };
 
-const TraceJob& drawn(const Trace& trace, std::uint64_t subject, std::uint64_t turn) {
+const simulate::TraceJob& drawn(const simulate::Trace& trace,
+                                std::uint64_t subject,
+                                std::uint64_t turn) {
   const auto count = static_cast<double>(trace.jobs.size());
   return trace.jobs[static_cast<std::size_t>(draw_uniform(kSeed, subject, turn) * count)];
 }
@@ -38,11 +40,11 @@ const TraceJob& drawn(const Trace& trace, std::uint64_t subject, std::uint64_t t
 // GPUs with none to three jobs each; every other job of the queue of another run time.
 std::shared_ptr<Moment> busy_moment(const std::filesystem::path& folder, const std::string& name) {
   auto moment = std::make_shared<Moment>();
-  const Trace trace = *read_trace(folder / "aegis_philly60.csv");
-  moment->speeds = *PairTable::load(folder, 1.0);
-  PolicySettings settings = default_settings(name);
+  const simulate::Trace trace = *simulate::read_trace(folder / "aegis_philly60.csv");
+  moment->speeds = *knowledge::PairTable::load(folder, 1.0);
+  policy::PolicySettings settings = policy::default_settings(name);
   settings.depth = kJobs;
-  moment->policy = *make_placement_policy(name, settings);
+  moment->policy = *policy::make_placement_policy(name, settings);
   moment->gpus.resize(kGpus);
   for (unsigned i = 0; i < kGpus; ++i) {
     GpuView& gpu = moment->gpus[i];
@@ -51,7 +53,7 @@ std::shared_ptr<Moment> busy_moment(const std::filesystem::path& folder, const s
     gpu.mps_possible = true;
     const auto residents = static_cast<std::size_t>(4.0 * draw_uniform(kSeed, i, 0));
     for (std::size_t j = 0; j < residents; ++j) {
-      const TraceJob& job = drawn(trace, i, 1 + j);
+      const simulate::TraceJob& job = drawn(trace, i, 1 + j);
       if (job.gpus == 1 && job.peak_bytes < gpu.free_bytes()) {
         Resident resident{.job = static_cast<JobId>(10000 + 10 * i + j), .workload = job.workload};
         resident.mechanism = ShareMechanism::Mps;
@@ -62,7 +64,7 @@ std::shared_ptr<Moment> busy_moment(const std::filesystem::path& folder, const s
     }
   }
   for (std::size_t i = 0; i < kJobs; ++i) {
-    const TraceJob& job = drawn(trace, i, 200);
+    const simulate::TraceJob& job = drawn(trace, i, 200);
     QueuedJob queued{.job = static_cast<JobId>(i + 1), .workload = job.workload};
     queued.gpus = job.gpus;
     queued.need_bytes = job.peak_bytes;

@@ -21,9 +21,9 @@ namespace {
 
 using nlohmann::json;
 
-std::vector<Group> groups_of(std::span<const GroupRow> rows) {
+std::vector<Group> groups_of(std::span<const dataset::GroupRow> rows) {
   std::vector<Group> groups;
-  for (const GroupRow& row : rows) {
+  for (const dataset::GroupRow& row : rows) {
     groups.push_back(row.members);
   }
   return groups;
@@ -39,29 +39,31 @@ struct SumProblem {
 };
 
 std::shared_ptr<SumProblem> sum_problem(const BenchData& data, const BenchSplit& split) {
-  const std::span<const GroupRow> fitted = std::span(split.training).first(split.fit_rows);
+  const std::span<const dataset::GroupRow> fitted = std::span(split.training).first(split.fit_rows);
   auto out = std::make_shared<SumProblem>();
-  out->members = member_features(data.features, data.dataset.profiles);
+  out->members = dataset::member_features(data.features, data.dataset.profiles);
   out->groups = groups_of(fitted);
   out->sums.resize(static_cast<Eigen::Index>(fitted.size()), 1);
   for (std::size_t i = 0; i < fitted.size(); ++i) {
     out->sums(static_cast<Eigen::Index>(i), 0) = fitted[i].sum();
   }
-  const Eigen::MatrixXd rows = group_features(data.features, out->members, out->groups);
-  out->inputs = Standardizer::of(rows).apply(rows);
-  out->targets = Standardizer::of(out->sums).apply(out->sums);
+  const Eigen::MatrixXd rows = dataset::group_features(data.features, out->members, out->groups);
+  out->inputs = learn::Standardizer::of(rows).apply(rows);
+  out->targets = learn::Standardizer::of(out->sums).apply(out->sums);
   return out;
 }
 
 // The steps of train_sum_model() without the model card.
-std::unique_ptr<LinearRegressor> train_linear(const BenchData& data, const SumProblem& problem) {
-  const Eigen::MatrixXd rows = group_features(data.features, problem.members, problem.groups);
-  const Eigen::MatrixXd inputs = Standardizer::of(rows).apply(rows);
-  const Eigen::VectorXd targets = Standardizer::of(problem.sums).apply(problem.sums);
-  return fit_least_squares(inputs, targets);
+std::unique_ptr<learn::LinearRegressor> train_linear(const BenchData& data,
+                                                     const SumProblem& problem) {
+  const Eigen::MatrixXd rows =
+      dataset::group_features(data.features, problem.members, problem.groups);
+  const Eigen::MatrixXd inputs = learn::Standardizer::of(rows).apply(rows);
+  const Eigen::VectorXd targets = learn::Standardizer::of(problem.sums).apply(problem.sums);
+  return learn::fit_least_squares(inputs, targets);
 }
 
-json coefficients(const LinearRegressor& fitted) {
+json coefficients(const learn::LinearRegressor& fitted) {
   return {{"coefficients",
            std::vector<double>(fitted.coefficients().begin(), fitted.coefficients().end())},
           {"intercept", fitted.intercept()}};
@@ -76,20 +78,22 @@ void add_linear(const BenchData& data, const BenchSplit& split, std::vector<Benc
   cases.push_back(
       {.name = "lr_fit/" + split.name,
        .run =
-           [problem] { return fit_least_squares(problem->inputs, problem->targets)->intercept(); },
+           [problem] {
+             return learn::fit_least_squares(problem->inputs, problem->targets)->intercept();
+           },
        .answer =
            [problem] {
-             return coefficients(*fit_least_squares(problem->inputs, problem->targets));
+             return coefficients(*learn::fit_least_squares(problem->inputs, problem->targets));
            }});
 }
 
 // Predicted sums of the test rows, through the whole product.
 json predicted_sums(const BenchData& data, const BenchSplit& split, std::string_view kind) {
-  const auto trained = (*find_model_kind(kind))->train(data.training_set(split));
+  const auto trained = (*model::find_model_kind(kind))->train(data.training_set(split));
   const auto forecaster = (*trained)->bind(data.dataset.profiles);
   json sums = json::array();
   for (const GroupForecast& forecast :
-       (*forecaster)->forecast(groups_of(split.test), ForecastDetail::PointOnly)) {
+       (*forecaster)->forecast(groups_of(split.test), model::ForecastDetail::PointOnly)) {
     sums.push_back(forecast.sum.value_or(0.0));
   }
   return {{"sums", sums}};
@@ -100,7 +104,7 @@ void add_share(const BenchData& data, const BenchSplit& split, std::vector<Bench
       {.name = "share_fit/" + split.name,
        .run =
            [&data, &split] {
-             return fit_share(data.dataset.profiles, split.training, data.features).noise;
+             return model::fit_share(data.dataset.profiles, split.training, data.features).noise;
            },
        .answer = [&data, &split] { return predicted_sums(data, split, "share"); }});
 }
@@ -108,9 +112,10 @@ void add_share(const BenchData& data, const BenchSplit& split, std::vector<Bench
 // The winner of the search and its score.
 json search_result(const SumProblem& problem) {
   constexpr std::uint32_t kPublishedSeed = 42;
-  const auto drawn = draw_settings(published_forest_space(), 100, kPublishedSeed);
-  const auto search = search_forest(problem.inputs, problem.targets, drawn, 5, kPublishedSeed);
-  const ForestSettings& best = drawn[search.best];
+  const auto drawn = learn::draw_settings(learn::published_forest_space(), 100, kPublishedSeed);
+  const auto search =
+      learn::search_forest(problem.inputs, problem.targets, drawn, 5, kPublishedSeed);
+  const learn::ForestSettings& best = drawn[search.best];
   return {{"best", search.best},
           {"score", search.scores[search.best]},
           {"trees", best.trees},
@@ -132,7 +137,7 @@ std::vector<BenchCase> training_cases(const BenchData& data) {
                    .run =
                        [problem] {
                          const auto forest =
-                             published_forest_fit(0)(problem->inputs, problem->targets);
+                             model::published_forest_fit(0)(problem->inputs, problem->targets);
                          return static_cast<double>((*forest)->inputs());
                        },
                    .answer = [problem] { return search_result(*problem); }});

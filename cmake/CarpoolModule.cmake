@@ -1,37 +1,55 @@
 # Several sources at a time: templates that all of them use are instantiated once. Names that two
 # sources of a module keep to themselves must differ then.
 function(carpool_in_batches target)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 5)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
   # A source that is included looks like a header, whose classes others might see.
   target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
 endfunction()
 
-# carpool_module(NAME name SOURCES … [USES modules…] [LIBRARIES public…] [PRIVATE_LIBRARIES …] [TESTS …])
+# carpool_module(NAME name [USES modules…] [LIBRARIES public…] [PRIVATE_LIBRARIES …] [TEST_USES modules…]
+#                [OTHER_TARGETS files…])
 #
-# Makes the library carpool_<name> from src/<name>/ and, when tests are built, one executable
-# carpool_<name>_test from its tests/ folder. USES names modules of ours: an arrow of
-# ARCHITECTURE.md, which tests/checks/include_arrows.py holds against the #include lines.
+# Makes the library carpool_<name> from every source of src/<name>/ and its subfolders and, when tests
+# are built, the programs carpool_<name>_test from tests/*.cpp and carpool_<name>_property_test from
+# tests/*_property_test.cpp. A new source needs no line here. OTHER_TARGETS names sources and
+# tests that belong to a target of their own. USES names modules of ours: an arrow of ARCHITECTURE.md,
+# which tests/checks/include_arrows.py compares with the #include lines; TEST_USES adds modules for the
+# tests alone.
 function(carpool_module)
-  cmake_parse_arguments(ARG "" "NAME" "SOURCES;USES;LIBRARIES;PRIVATE_LIBRARIES;TESTS" ${ARGN})
+  cmake_parse_arguments(
+    ARG "" "NAME" "USES;LIBRARIES;PRIVATE_LIBRARIES;TEST_USES;OTHER_TARGETS" ${ARGN})
   set(target carpool_${ARG_NAME})
-  if(ARG_SOURCES)
-    add_library(${target} STATIC ${ARG_SOURCES})
-    set(scope PUBLIC)
-    target_link_libraries(${target} PRIVATE carpool_warnings ${ARG_PRIVATE_LIBRARIES})
-    if(TARGET carpool_precompiled)
-      target_link_libraries(${target} PRIVATE fmt::fmt) # whose macros the headers were read with
-      target_precompile_headers(${target} REUSE_FROM carpool_precompiled)
-      carpool_in_batches(${target})
-    endif()
-  else()
-    add_library(${target} INTERFACE)
-    set(scope INTERFACE)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *.cpp)
+  set(tests ${sources})
+  list(FILTER sources EXCLUDE REGEX "(^|/)tests/")
+  list(FILTER tests INCLUDE REGEX "^tests/[^/]*$")
+  if(ARG_OTHER_TARGETS)
+    list(REMOVE_ITEM sources ${ARG_OTHER_TARGETS})
+    list(REMOVE_ITEM tests ${ARG_OTHER_TARGETS})
+  endif()
+  add_library(${target} STATIC ${sources})
+  target_link_libraries(${target} PRIVATE carpool_warnings ${ARG_PRIVATE_LIBRARIES})
+  if(TARGET carpool_precompiled)
+    target_link_libraries(${target} PRIVATE fmt::fmt) # whose macros the headers were read with
+    target_precompile_headers(${target} REUSE_FROM carpool_precompiled)
+    carpool_in_batches(${target})
   endif()
   list(TRANSFORM ARG_USES PREPEND carpool_ OUTPUT_VARIABLE uses)
-  target_include_directories(${target} ${scope} ${PROJECT_SOURCE_DIR}/src)
-  target_link_libraries(${target} ${scope} ${uses} ${ARG_LIBRARIES})
-  if(CARPOOL_TESTS AND ARG_TESTS)
-    carpool_test(NAME ${target}_test LABEL unit SOURCES ${ARG_TESTS} LIBRARIES ${target})
+  list(TRANSFORM ARG_TEST_USES PREPEND carpool_ OUTPUT_VARIABLE test_uses)
+  target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(${target} PUBLIC ${uses} ${ARG_LIBRARIES})
+  if(NOT CARPOOL_TESTS)
+    return()
+  endif()
+  set(properties ${tests})
+  list(FILTER properties INCLUDE REGEX "_property_test\\.cpp$")
+  list(FILTER tests EXCLUDE REGEX "_property_test\\.cpp$")
+  if(tests)
+    carpool_test(NAME ${target}_test LABEL unit SOURCES ${tests} LIBRARIES ${target} ${test_uses})
+  endif()
+  if(properties)
+    carpool_test(NAME ${target}_property_test LABEL property SOURCES ${properties}
+                 LIBRARIES ${target} ${test_uses} rapidcheck)
   endif()
 endfunction()
 

@@ -8,14 +8,14 @@
 
 #include <fmt/format.h>
 
-#include "app/command_line.hpp"
-#include "app/commands.hpp"
-#include "app/output.hpp"
-#include "base/config.hpp"
+#include "app/cli/command_context.hpp"
+#include "app/cli/command_line.hpp"
+#include "app/cli/output.hpp"
+#include "base/files/config.hpp"
 #include "base/log.hpp"
 #include "run/guard.hpp"
 
-namespace carpool {
+namespace carpool::app {
 namespace {
 
 int exit_code(ErrorCode code) {
@@ -67,17 +67,18 @@ int run(int argc, const char* const* argv) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::app
 
 int main(int argc, char** argv) {
   try {
     // Beside every job there is one of these: it reads no settings and depends on nothing.
     if (argc > 1 && std::string_view(argv[1]) == "guard") {
-      return carpool::run_guard_command(std::span(argv, static_cast<std::size_t>(argc)).subspan(2));
+      return carpool::run::run_guard_command(
+          std::span(argv, static_cast<std::size_t>(argc)).subspan(2));
     }
-    return carpool::run(argc, argv);
+    return carpool::app::run(argc, argv);
   } catch (const std::exception& problem) {
     std::fprintf(stderr, "carpool: internal error: %s\n", problem.what());
-    return carpool::kExitFailure;
+    return carpool::app::kExitFailure;
   }
 }

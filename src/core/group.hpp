@@ -9,17 +9,17 @@ namespace carpool {
 
 inline constexpr double kAllThreads = 100.0;
 
-struct Tenant {
+struct GroupMember {
   std::size_t profile = 0;            // index into the profiles that the caller works with
   double thread_limit = kAllThreads;  // CUDA_MPS_ACTIVE_THREAD_PERCENTAGE, 0 < limit <= 100
 };
 
-using Group = std::vector<Tenant>;
+using Group = std::vector<GroupMember>;
 
 // Nobody in it has a thread limit.
 [[nodiscard]] inline bool unlimited(const Group& group) {
-  return std::all_of(group.begin(), group.end(), [](const Tenant& tenant) {
-    return tenant.thread_limit >= kAllThreads;
+  return std::all_of(group.begin(), group.end(), [](const GroupMember& member) {
+    return member.thread_limit >= kAllThreads;
   });
 }
 

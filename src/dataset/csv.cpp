@@ -9,10 +9,10 @@
 
 #include <fmt/format.h>
 
-#include "base/file.hpp"
+#include "base/files/file.hpp"
 #include "dataset/utf8.hpp"
 
-namespace carpool {
+namespace carpool::dataset {
 namespace {
 
 constexpr std::size_t kShownBytes = 60;
@@ -285,4 +285,4 @@ std::string quote(std::string_view text) {
   return shown + (length < text.size() ? "…\"" : "\"");
 }
 
-}  // namespace carpool
+}  // namespace carpool::dataset

@@ -13,7 +13,7 @@
 
 #include "base/result.hpp"
 
-namespace carpool {
+namespace carpool::dataset {
 
 struct CsvRow {
   std::size_t line = 0;  // where the row begins, counted from 1
@@ -65,4 +65,4 @@ struct CsvTable {
 // A field as an error shows it: in quotes, cut when long, without control characters.
 [[nodiscard]] std::string quote(std::string_view text);
 
-}  // namespace carpool
+}  // namespace carpool::dataset

@@ -8,13 +8,13 @@
 
 #include <fmt/format.h>
 
-#include "base/digest.hpp"
-#include "base/file.hpp"
-#include "base/names.hpp"
+#include "base/files/file.hpp"
+#include "base/text/digest.hpp"
+#include "base/text/names.hpp"
 #include "dataset/csv.hpp"
 #include "dataset/parse.hpp"
 
-namespace carpool {
+namespace carpool::dataset {
 namespace {
 
 namespace fs = std::filesystem;
@@ -91,8 +91,8 @@ double GroupRow::sum() const {
 }
 
 bool GroupRow::contains(std::size_t profile) const {
-  return std::any_of(members.begin(), members.end(), [profile](const Tenant& tenant) {
-    return tenant.profile == profile;
+  return std::any_of(members.begin(), members.end(), [profile](const GroupMember& member) {
+    return member.profile == profile;
   });
 }
 
@@ -190,4 +190,4 @@ std::string fingerprint(const Dataset& dataset, const std::vector<GroupRow>& row
   return sha256_hex(text);
 }
 
-}  // namespace carpool
+}  // namespace carpool::dataset

@@ -13,7 +13,7 @@
 #include "core/group.hpp"
 #include "core/profile.hpp"
 
-namespace carpool {
+namespace carpool::dataset {
 
 // How the published KACE procedure combines a metric over the members of a group.
 enum class Combine { Sum, Mean };
@@ -86,4 +86,4 @@ struct LimitedRun {
 // Hash over profiles, metrics and the rows: what a model card records as its training data.
 [[nodiscard]] std::string fingerprint(const Dataset& dataset, const std::vector<GroupRow>& rows);
 
-}  // namespace carpool
+}  // namespace carpool::dataset

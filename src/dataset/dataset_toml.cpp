@@ -9,7 +9,7 @@
 
 #include "dataset/csv.hpp"
 
-namespace carpool {
+namespace carpool::dataset {
 namespace {
 
 tl::unexpected<Error> reject(std::string_view file, std::size_t line, std::string_view message) {
@@ -148,4 +148,4 @@ Result<DatasetSettings> parse_dataset_toml(std::string_view text, const std::str
   }
 }
 
-}  // namespace carpool
+}  // namespace carpool::dataset

@@ -10,7 +10,7 @@
 #include "base/result.hpp"
 #include "dataset/dataset.hpp"
 
-namespace carpool {
+namespace carpool::dataset {
 
 struct DeclaredMetric {
   MetricInfo metric;
@@ -30,4 +30,4 @@ struct DatasetSettings {
 [[nodiscard]] Result<DatasetSettings> parse_dataset_toml(std::string_view text,
                                                          const std::string& file);
 
-}  // namespace carpool
+}  // namespace carpool::dataset

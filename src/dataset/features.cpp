@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-namespace carpool {
+namespace carpool::dataset {
 namespace {
 
 constexpr std::string_view kXuGroup = "xu";
@@ -125,8 +125,8 @@ Eigen::MatrixXd group_features(const FeatureSelection& selection,
                                                    static_cast<Eigen::Index>(selection.size()));
   for (std::size_t i = 0; i < groups.size(); ++i) {
     auto row = features.row(static_cast<Eigen::Index>(i));
-    for (const Tenant& tenant : groups[i]) {
-      row += member_features.row(static_cast<Eigen::Index>(tenant.profile));
+    for (const GroupMember& member : groups[i]) {
+      row += member_features.row(static_cast<Eigen::Index>(member.profile));
     }
     if (groups[i].empty()) {
       continue;
@@ -140,4 +140,4 @@ Eigen::MatrixXd group_features(const FeatureSelection& selection,
   return features;
 }
 
-}  // namespace carpool
+}  // namespace carpool::dataset

@@ -15,7 +15,7 @@
 #include "core/profile.hpp"
 #include "dataset/dataset.hpp"
 
-namespace carpool {
+namespace carpool::dataset {
 
 // Metrics by name, so that a model file can be applied to profiles of another dataset.
 struct FeatureSelection {
@@ -44,4 +44,4 @@ struct FeatureSelection {
                                              const Eigen::MatrixXd& member_features,
                                              std::span<const Group> groups);
 
-}  // namespace carpool
+}  // namespace carpool::dataset

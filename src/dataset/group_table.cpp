@@ -8,7 +8,7 @@
 #include "dataset/csv.hpp"
 #include "dataset/parse.hpp"
 
-namespace carpool {
+namespace carpool::dataset {
 namespace {
 
 using WorkloadIndex = std::map<std::string_view, std::size_t>;
@@ -115,15 +115,15 @@ class GroupReader {
       return tl::unexpected(std::move(checked.error()));
     }
     for (const MemberColumns& columns : members_) {
-      auto tenant = read_tenant(row, columns);
-      if (!tenant) {
-        return tl::unexpected(std::move(tenant.error()));
+      auto member = read_tenant(row, columns);
+      if (!member) {
+        return tl::unexpected(std::move(member.error()));
       }
       auto throughput = read_throughput(table_, row, columns.throughput);
       if (!throughput) {
         return tl::unexpected(std::move(throughput.error()));
       }
-      group.members.push_back(*tenant);
+      group.members.push_back(*member);
       group.throughput.push_back(*throughput);
     }
     if (campaign_) {
@@ -155,21 +155,22 @@ class GroupReader {
     return {};
   }
 
-  [[nodiscard]] Result<Tenant> read_tenant(const CsvRow& row, const MemberColumns& columns) const {
+  [[nodiscard]] Result<GroupMember> read_tenant(const CsvRow& row,
+                                                const MemberColumns& columns) const {
     const std::string& name = row.fields[columns.workload];
     const auto found = index_.find(name);
     if (found == index_.end()) {
       return table_.reject(row, columns.workload, dataset_.unknown_workload(name));
     }
-    Tenant tenant{.profile = found->second, .thread_limit = kAllThreads};
+    GroupMember member{.profile = found->second, .thread_limit = kAllThreads};
     if (columns.limit && !row.fields[*columns.limit].empty()) {
       auto limit = read_limit(table_, row, *columns.limit);
       if (!limit) {
         return tl::unexpected(std::move(limit.error()));
       }
-      tenant.thread_limit = *limit;
+      member.thread_limit = *limit;
     }
-    return tenant;
+    return member;
   }
 
   const CsvTable& table_;
@@ -251,4 +252,4 @@ Result<std::vector<LimitedRun>> parse_limited_runs(std::string_view text,
   return runs;
 }
 
-}  // namespace carpool
+}  // namespace carpool::dataset

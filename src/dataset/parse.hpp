@@ -11,7 +11,7 @@
 #include "dataset/dataset_toml.hpp"
 #include "dataset/splits.hpp"
 
-namespace carpool {
+namespace carpool::dataset {
 
 // Dataset::folder is left empty.
 [[nodiscard]] Result<Dataset> parse_profiles(std::string_view text,
@@ -36,4 +36,4 @@ namespace carpool {
                                                       const GroupTable& table,
                                                       const SplitFilter& filter);
 
-}  // namespace carpool
+}  // namespace carpool::dataset

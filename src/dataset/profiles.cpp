@@ -7,7 +7,7 @@
 #include "dataset/csv.hpp"
 #include "dataset/parse.hpp"
 
-namespace carpool {
+namespace carpool::dataset {
 namespace {
 
 constexpr std::string_view kWorkload = "workload";
@@ -217,4 +217,4 @@ Result<Dataset> parse_profiles(std::string_view text,
   return dataset;
 }
 
-}  // namespace carpool
+}  // namespace carpool::dataset

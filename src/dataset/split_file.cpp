@@ -5,11 +5,11 @@
 
 #include <fmt/format.h>
 
-#include "base/file.hpp"
+#include "base/files/file.hpp"
 #include "dataset/csv.hpp"
 #include "dataset/parse.hpp"
 
-namespace carpool {
+namespace carpool::dataset {
 namespace {
 
 struct SplitColumns {
@@ -281,4 +281,4 @@ Result<std::vector<Split>> load_splits(const std::filesystem::path& file,
   });
 }
 
-}  // namespace carpool
+}  // namespace carpool::dataset

@@ -8,7 +8,7 @@
 
 #include "base/numpy_random.hpp"
 
-namespace carpool {
+namespace carpool::dataset {
 namespace {
 
 // The published trainer splits its training file once more and fits on 80 % of it.
@@ -32,16 +32,16 @@ void divide_training(const std::vector<std::size_t>& training, Split& split) {
 std::vector<std::size_t> sorted_members(const GroupRow& row) {
   std::vector<std::size_t> members;
   members.reserve(row.members.size());
-  for (const Tenant& tenant : row.members) {
-    members.push_back(tenant.profile);
+  for (const GroupMember& member : row.members) {
+    members.push_back(member.profile);
   }
   std::sort(members.begin(), members.end());
   return members;
 }
 
 bool are_equal(const Group& members) {
-  return std::all_of(members.begin(), members.end(), [&members](const Tenant& tenant) {
-    return tenant.profile == members.front().profile;
+  return std::all_of(members.begin(), members.end(), [&members](const GroupMember& member) {
+    return member.profile == members.front().profile;
   });
 }
 
@@ -66,16 +66,16 @@ Split n_occur_split(const GroupTable& table, int n_occur, std::uint32_t seed) {
   NumpyRandom random(seed);
   for (const std::size_t position : random.permutation(table.rows.size())) {
     const Group& members = table.rows[position].members;
-    const bool wanted = std::any_of(members.begin(), members.end(), [&](const Tenant& tenant) {
-      return taken[tenant.profile] < n_occur;
+    const bool wanted = std::any_of(members.begin(), members.end(), [&](const GroupMember& member) {
+      return taken[member.profile] < n_occur;
     });
     if (are_equal(members) || !wanted) {
       split.test.push_back(position);
       continue;
     }
     training.push_back(position);
-    for (const Tenant& tenant : members) {
-      ++taken[tenant.profile];
+    for (const GroupMember& member : members) {
+      ++taken[member.profile];
     }
   }
   divide_training(training, split);
@@ -113,8 +113,8 @@ std::vector<Split> leave_one_out_splits(const Dataset& dataset, const GroupTable
   std::vector<Split> splits;
   for (std::size_t target = 0; target < dataset.profiles.size(); ++target) {
     const Profile& left_out = dataset.profiles[target];
-    const auto is_related = [&](const Tenant& tenant) {
-      return tenant.profile == target || is_relative(dataset.profiles[tenant.profile], left_out);
+    const auto is_related = [&](const GroupMember& member) {
+      return member.profile == target || is_relative(dataset.profiles[member.profile], left_out);
     };
     Split split;
     split.label = fmt::format("target {}", left_out.workload);
@@ -137,4 +137,4 @@ std::vector<Split> leave_one_out_splits(const Dataset& dataset, const GroupTable
   return splits;
 }
 
-}  // namespace carpool
+}  // namespace carpool::dataset

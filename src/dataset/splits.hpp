@@ -11,7 +11,7 @@
 #include "base/result.hpp"
 #include "dataset/dataset.hpp"
 
-namespace carpool {
+namespace carpool::dataset {
 
 // Positions into GroupTable::rows.
 struct Split {
@@ -57,4 +57,4 @@ struct SplitFilter {
 [[nodiscard]] std::vector<Split> leave_one_out_splits(const Dataset& dataset,
                                                       const GroupTable& table);
 
-}  // namespace carpool
+}  // namespace carpool::dataset

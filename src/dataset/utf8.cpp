@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-namespace carpool {
+namespace carpool::dataset {
 namespace {
 
 constexpr std::uint8_t byte_at(std::string_view text, std::size_t at) {
@@ -71,4 +71,4 @@ std::optional<TextProblem> find_text_problem(std::string_view text) {
   return std::nullopt;
 }
 
-}  // namespace carpool
+}  // namespace carpool::dataset

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace carpool {
+namespace carpool::dataset {
 
 struct TextProblem {
   std::size_t line = 0;  // counted from 1
@@ -17,4 +17,4 @@ struct TextProblem {
 // is the usual sign of UTF-16 or of a binary file).
 [[nodiscard]] std::optional<TextProblem> find_text_problem(std::string_view text);
 
-}  // namespace carpool
+}  // namespace carpool::dataset

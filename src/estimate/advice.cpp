@@ -8,7 +8,7 @@
 
 #include "estimate/largest_fitting.hpp"
 
-namespace carpool {
+namespace carpool::estimate {
 namespace {
 
 using Change = std::pair<std::string, TrainingSetup>;
@@ -88,4 +88,4 @@ Result<std::optional<std::int64_t>> largest_batch(const MemoryEstimator& estimat
   return largest > 0 ? std::optional(largest) : std::nullopt;
 }
 
-}  // namespace carpool
+}  // namespace carpool::estimate

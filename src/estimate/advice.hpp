@@ -10,7 +10,7 @@
 #include "core/memory_estimate.hpp"
 #include "core/memory_estimator.hpp"
 
-namespace carpool {
+namespace carpool::estimate {
 
 // Changes that the job could make and that would lessen what it needs, the most effective first.
 [[nodiscard]] std::vector<MemoryLever> levers(const MemoryEstimator& estimator,
@@ -21,4 +21,4 @@ namespace carpool {
                                                                 const DescribedJob& job,
                                                                 std::int64_t bytes);
 
-}  // namespace carpool
+}  // namespace carpool::estimate

@@ -5,11 +5,11 @@
 
 #include <fmt/format.h>
 
-#include "estimate/carpool_estimator.hpp"
-#include "estimate/convolution_workspace.hpp"
-#include "estimate/transformer.hpp"
+#include "estimate/bound/carpool_estimator.hpp"
+#include "estimate/cudnn/convolution_workspace.hpp"
+#include "estimate/transformer/transformer.hpp"
 
-namespace carpool {
+namespace carpool::estimate {
 namespace {
 
 // Beyond this share of parameters that no layer owns, the list lacks whole layers.
@@ -188,4 +188,4 @@ double central_estimate(const CarpoolFit& fit, const DescribedJob& job, const Jo
   return base * std::exp(fit.correction->predict(row)(0));
 }
 
-}  // namespace carpool
+}  // namespace carpool::estimate

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace carpool {
+namespace carpool::estimate {
 
 inline constexpr std::int64_t kMostSamples = std::int64_t{1} << 24;  // of a batch
 
@@ -23,4 +23,4 @@ template <class Fits>
   return low;
 }
 
-}  // namespace carpool
+}  // namespace carpool::estimate

@@ -5,9 +5,9 @@
 #include <charconv>
 #include <vector>
 
-#include "base/names.hpp"
+#include "base/text/names.hpp"
 
-namespace carpool {
+namespace carpool::estimate {
 namespace {
 
 constexpr std::int64_t kMiB = std::int64_t{1} << 20;
@@ -63,4 +63,4 @@ MachineFacts machine_for(std::string_view compute_capability) {
   return machine;
 }
 
-}  // namespace carpool
+}  // namespace carpool::estimate

@@ -8,7 +8,7 @@
 #include "base/result.hpp"
 #include "core/described_job.hpp"
 
-namespace carpool {
+namespace carpool::estimate {
 
 [[nodiscard]] std::span<const MachineFacts> known_machines();
 
@@ -19,4 +19,4 @@ namespace carpool {
 // are PyTorch's, the context is that of the nearest machine known, with a note in `source`.
 [[nodiscard]] MachineFacts machine_for(std::string_view compute_capability);
 
-}  // namespace carpool
+}  // namespace carpool::estimate

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace carpool {
+namespace carpool::estimate {
 
 // Of one value at least; between the two in the middle where their number is even.
 [[nodiscard]] inline double median_of(std::vector<double> values) {
@@ -20,4 +20,4 @@ namespace carpool {
   return (lower + upper) / 2.0;
 }
 
-}  // namespace carpool
+}  // namespace carpool::estimate

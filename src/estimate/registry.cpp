@@ -3,11 +3,11 @@
 #include <array>
 #include <utility>
 
-#include "base/names.hpp"
+#include "base/text/names.hpp"
 #include "estimate/published/formulas.hpp"
 #include "estimate/published/gpumemnet.hpp"
 
-namespace carpool {
+namespace carpool::estimate {
 namespace {
 
 using Made = Result<std::unique_ptr<MemoryEstimator>>;
@@ -65,4 +65,4 @@ Result<const EstimatorKind*> find_estimator_kind(std::string_view name) {
   return find_named(estimator_kinds(), "memory estimator", name);
 }
 
-}  // namespace carpool
+}  // namespace carpool::estimate

@@ -7,9 +7,9 @@
 
 #include "base/result.hpp"
 #include "core/memory_estimator.hpp"
-#include "estimate/carpool_fit.hpp"
+#include "estimate/bound/carpool_fit.hpp"
 
-namespace carpool {
+namespace carpool::estimate {
 
 struct EstimatorKind {
   std::string_view name;
@@ -21,4 +21,4 @@ struct EstimatorKind {
 [[nodiscard]] std::span<const EstimatorKind> estimator_kinds();
 [[nodiscard]] Result<const EstimatorKind*> find_estimator_kind(std::string_view name);
 
-}  // namespace carpool
+}  // namespace carpool::estimate

@@ -6,7 +6,7 @@
 
 #include "evaluate/metrics.hpp"
 
-namespace carpool {
+namespace carpool::evaluate {
 namespace {
 
 // Collects "inside the interval?" and "how wide?" over many forecasts.
@@ -22,16 +22,16 @@ struct IntervalTally {
   }
 };
 
-std::vector<double> measured_sums(std::span<const GroupRow> rows) {
+std::vector<double> measured_sums(std::span<const dataset::GroupRow> rows) {
   std::vector<double> sums;
   sums.reserve(rows.size());
-  for (const GroupRow& row : rows) {
+  for (const dataset::GroupRow& row : rows) {
     sums.push_back(row.sum());
   }
   return sums;
 }
 
-void measure_sums(std::span<const GroupRow> rows,
+void measure_sums(std::span<const dataset::GroupRow> rows,
                   std::span<const GroupForecast> forecasts,
                   Accuracy& accuracy) {
   const std::vector<double> measured = measured_sums(rows);
@@ -52,7 +52,7 @@ void measure_sums(std::span<const GroupRow> rows,
 
 // The published error compares z-scored labels with predictions in z units. A model that predicts
 // real units is brought to the same scale by the labels' own mean and deviation.
-std::optional<double> z_error(std::span<const GroupRow> rows,
+std::optional<double> z_error(std::span<const dataset::GroupRow> rows,
                               std::span<const GroupForecast> forecasts) {
   const std::vector<double> measured = measured_sums(rows);
   const double spread = standard_deviation(measured).value_or(0.0);
@@ -70,7 +70,7 @@ std::optional<double> z_error(std::span<const GroupRow> rows,
   return mean(squares);
 }
 
-void measure_members(std::span<const GroupRow> rows,
+void measure_members(std::span<const dataset::GroupRow> rows,
                      std::span<const GroupForecast> forecasts,
                      Accuracy& accuracy) {
   std::vector<double> predicted;
@@ -93,7 +93,7 @@ void measure_members(std::span<const GroupRow> rows,
 
 }  // namespace
 
-Accuracy measure_accuracy(std::span<const GroupRow> rows,
+Accuracy measure_accuracy(std::span<const dataset::GroupRow> rows,
                           std::span<const GroupForecast> forecasts) {
   Accuracy accuracy;
   const bool has_sums = std::all_of(forecasts.begin(), forecasts.end(), [](const auto& forecast) {
@@ -108,4 +108,4 @@ Accuracy measure_accuracy(std::span<const GroupRow> rows,
   return accuracy;
 }
 
-}  // namespace carpool
+}  // namespace carpool::evaluate

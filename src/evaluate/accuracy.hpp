@@ -7,7 +7,7 @@
 #include "core/forecast.hpp"
 #include "dataset/dataset.hpp"
 
-namespace carpool {
+namespace carpool::evaluate {
 
 // Empty where the forecasts do not say (a rule has no sum, a published model no members).
 struct Accuracy {
@@ -24,7 +24,7 @@ struct Accuracy {
 
 // `forecasts[i]` is for `rows[i]`; all were made in one call, so that the preferences of the
 // published models are normalised over these rows, as their published error was.
-[[nodiscard]] Accuracy measure_accuracy(std::span<const GroupRow> rows,
+[[nodiscard]] Accuracy measure_accuracy(std::span<const dataset::GroupRow> rows,
                                         std::span<const GroupForecast> forecasts);
 
-}  // namespace carpool
+}  // namespace carpool::evaluate

@@ -11,7 +11,7 @@
 #include "evaluate/policies.hpp"
 #include "predict/objective.hpp"
 
-namespace carpool {
+namespace carpool::evaluate {
 namespace {
 
 // The rules among which the published "best rule" takes the best for every target, besides random.
@@ -20,13 +20,13 @@ constexpr std::array kPublishedRules = {"memcap", "sm-busy", "mem-busy"};
 // The test rows among which one target chooses.
 struct Candidates {
   std::size_t target = 0;
-  std::vector<const GroupRow*> rows;
+  std::vector<const dataset::GroupRow*> rows;
   std::vector<Group> groups;
 };
 
 Candidates candidates_for(const Trial& trial, std::size_t target) {
   Candidates candidates{.target = target, .rows = {}, .groups = {}};
-  for (const GroupRow& row : trial.test) {
+  for (const dataset::GroupRow& row : trial.test) {
     if (row.contains(target)) {
       candidates.rows.push_back(&row);
       candidates.groups.push_back(row.members);
@@ -36,11 +36,11 @@ Candidates candidates_for(const Trial& trial, std::size_t target) {
 }
 
 std::vector<double> measured_values(const ChoiceContext& context,
-                                    const Objective& objective,
+                                    const predict::Objective& objective,
                                     const Candidates& candidates) {
   std::vector<double> values;
   values.reserve(candidates.rows.size());
-  for (const GroupRow* row : candidates.rows) {
+  for (const dataset::GroupRow* row : candidates.rows) {
     values.push_back(measured_worth(*context.dataset, objective, *row));
   }
   return values;
@@ -85,12 +85,12 @@ std::vector<BoundPolicy> competing_rules(const ChoiceContext& context, const std
 
 Result<std::vector<TargetChoice>> choose_for_targets(const ChoiceContext& context,
                                                      const std::string& policy,
-                                                     const Forecaster* forecaster) {
-  const auto kind = find_objective(context.objective);
+                                                     const model::Forecaster* forecaster) {
+  const auto kind = predict::find_objective(context.objective);
   if (!kind) {
     return tl::unexpected(kind.error());
   }
-  const Objective objective{.kind = *kind, .floor = std::nullopt};
+  const predict::Objective objective{.kind = *kind, .floor = std::nullopt};
   const std::vector<BoundPolicy> rules = competing_rules(context, policy);
   std::vector<TargetChoice> choices;
   for (const std::size_t target : context.trial->targets) {
@@ -121,28 +121,30 @@ Result<std::vector<TargetChoice>> choose_for_targets(const ChoiceContext& contex
   return choices;
 }
 
-std::optional<double> floor_violations(const ChoiceContext& context, const Forecaster& forecaster) {
-  const Objective objective{.kind = ObjectiveKind::Throughput, .floor = context.floor};
+std::optional<double> floor_violations(const ChoiceContext& context,
+                                       const model::Forecaster& forecaster) {
+  const predict::Objective objective{.kind = predict::ObjectiveKind::Throughput,
+                                     .floor = context.floor};
   std::vector<double> broken;
   for (const std::size_t target : context.trial->targets) {
     const Candidates candidates = candidates_for(*context.trial, target);
-    const auto forecasts = forecaster.forecast(candidates.groups, ForecastDetail::PointOnly);
+    const auto forecasts = forecaster.forecast(candidates.groups, model::ForecastDetail::PointOnly);
     std::optional<std::size_t> chosen;
-    Score best;
+    predict::Score best;
     for (std::size_t i = 0; i < forecasts.size(); ++i) {
       if (forecasts[i].members.empty()) {
         return std::nullopt;
       }
-      const Score score =
+      const predict::Score score =
           score_against_recorded(*context.dataset, objective, forecasts[i], candidates.groups[i]);
-      if (score.feasible && (!chosen || better(score, best))) {
+      if (score.feasible && (!chosen || predict::better(score, best))) {
         chosen = i;
         best = score;
       }
     }
     if (chosen) {
-      const GroupRow& row = *candidates.rows[*chosen];
-      const Score truth =
+      const dataset::GroupRow& row = *candidates.rows[*chosen];
+      const predict::Score truth =
           score_against_recorded(*context.dataset, objective, as_measured(row), row.members);
       broken.push_back(truth.feasible ? 0.0 : 1.0);
     }
@@ -150,4 +152,4 @@ std::optional<double> floor_violations(const ChoiceContext& context, const Forec
   return mean(broken);
 }
 
-}  // namespace carpool
+}  // namespace carpool::evaluate

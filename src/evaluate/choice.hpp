@@ -12,10 +12,10 @@
 #include "evaluate/plan.hpp"
 #include "model/throughput_model.hpp"
 
-namespace carpool {
+namespace carpool::evaluate {
 
 struct ChoiceContext {
-  const Dataset* dataset = nullptr;
+  const dataset::Dataset* dataset = nullptr;
   const Trial* trial = nullptr;
   std::size_t trial_position = 0;
   std::string objective;
@@ -25,14 +25,13 @@ struct ChoiceContext {
 // One choice per target with at least two candidates among the test rows: one candidate is no
 // choice, and the published scores leave such targets out. `forecaster` may be null for the
 // yardsticks random, best-rule and oracle.
-[[nodiscard]] Result<std::vector<TargetChoice>> choose_for_targets(const ChoiceContext& context,
-                                                                   const std::string& policy,
-                                                                   const Forecaster* forecaster);
+[[nodiscard]] Result<std::vector<TargetChoice>> choose_for_targets(
+    const ChoiceContext& context, const std::string& policy, const model::Forecaster* forecaster);
 
 // Of the targets for which the model finds a group that keeps the floor, the share whose choice
 // breaks it as measured. Speeds are relative to the recorded exclusive throughput on both sides.
 // Empty when the model does not predict members or finds no such group.
 [[nodiscard]] std::optional<double> floor_violations(const ChoiceContext& context,
-                                                     const Forecaster& forecaster);
+                                                     const model::Forecaster& forecaster);
 
-}  // namespace carpool
+}  // namespace carpool::evaluate

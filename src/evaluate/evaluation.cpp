@@ -13,7 +13,7 @@
 #include "evaluate/pairing.hpp"
 #include "evaluate/policies.hpp"
 
-namespace carpool {
+namespace carpool::evaluate {
 namespace {
 
 // Averages a figure over the trials in which it exists.
@@ -97,17 +97,17 @@ class ResultBuilder {
       width90_sum_, floor_, assignment_, seconds_;
 };
 
-std::vector<Group> groups_of(const std::vector<GroupRow>& rows) {
+std::vector<Group> groups_of(const std::vector<dataset::GroupRow>& rows) {
   std::vector<Group> groups;
   groups.reserve(rows.size());
-  for (const GroupRow& row : rows) {
+  for (const dataset::GroupRow& row : rows) {
     groups.push_back(row.members);
   }
   return groups;
 }
 
 Result<void> judge_trial(const std::string& name,
-                         const Dataset& dataset,
+                         const dataset::Dataset& dataset,
                          const EvaluationPlan& plan,
                          std::size_t position,
                          const EvaluationOptions& options,
@@ -132,11 +132,11 @@ Result<void> judge_trial(const std::string& name,
     return {};
   }
   builder.add_floor(floor_violations(context, *policy->forecaster));
-  const auto objective = find_objective(options.objective);
+  const auto objective = predict::find_objective(options.objective);
   builder.add_assignment(pairing_score(
       dataset, {.kind = *objective, .floor = std::nullopt}, trial, *policy->forecaster));
   const std::vector<GroupForecast> forecasts =
-      policy->forecaster->forecast(groups_of(trial.test), ForecastDetail::WithIntervals);
+      policy->forecaster->forecast(groups_of(trial.test), model::ForecastDetail::WithIntervals);
   builder.add_accuracy(measure_accuracy(trial.test, forecasts));
   if (options.keep_forecasts) {
     for (std::size_t i = 0; i < forecasts.size(); ++i) {
@@ -147,7 +147,7 @@ Result<void> judge_trial(const std::string& name,
 }
 
 Result<PolicyResult> judge_policy(const std::string& name,
-                                  const Dataset& dataset,
+                                  const dataset::Dataset& dataset,
                                   const EvaluationPlan& plan,
                                   const EvaluationOptions& options) {
   ResultBuilder builder(name, plan.group_size);
@@ -164,7 +164,7 @@ Result<PolicyResult> judge_policy(const std::string& name,
 
 }  // namespace
 
-Result<std::vector<PolicyResult>> evaluate(const Dataset& dataset,
+Result<std::vector<PolicyResult>> evaluate(const dataset::Dataset& dataset,
                                            const EvaluationPlan& plan,
                                            const std::vector<std::string>& policies,
                                            const EvaluationOptions& options) {
@@ -182,4 +182,4 @@ Result<std::vector<PolicyResult>> evaluate(const Dataset& dataset,
   return results;
 }
 
-}  // namespace carpool
+}  // namespace carpool::evaluate

@@ -13,7 +13,7 @@
 #include "dataset/dataset.hpp"
 #include "evaluate/plan.hpp"
 
-namespace carpool {
+namespace carpool::evaluate {
 
 // What one policy chose for one target in one trial.
 struct TargetChoice {
@@ -26,7 +26,7 @@ struct TargetChoice {
 // One test row with what the policy said about it.
 struct RowForecast {
   std::size_t trial = 0;
-  GroupRow row;
+  dataset::GroupRow row;
   GroupForecast forecast;
 };
 
@@ -74,9 +74,9 @@ struct EvaluationOptions {
 // All names that can be judged: models, then rules. `slow` models only when asked.
 [[nodiscard]] std::vector<std::string> policy_names(bool include_slow);
 
-[[nodiscard]] Result<std::vector<PolicyResult>> evaluate(const Dataset& dataset,
+[[nodiscard]] Result<std::vector<PolicyResult>> evaluate(const dataset::Dataset& dataset,
                                                          const EvaluationPlan& plan,
                                                          const std::vector<std::string>& policies,
                                                          const EvaluationOptions& options);
 
-}  // namespace carpool
+}  // namespace carpool::evaluate

@@ -2,31 +2,33 @@
 
 #include "evaluate/measured.hpp"
 
-namespace carpool {
+namespace carpool::evaluate {
 
-Score score_against_recorded(const Dataset& dataset,
-                             const Objective& objective,
-                             const GroupForecast& forecast,
-                             const Group& group) {
-  return score_group(objective,
-                     forecast,
-                     recorded_speeds(dataset, group),
-                     member_weights(objective, group.size()));
+predict::Score score_against_recorded(const dataset::Dataset& dataset,
+                                      const predict::Objective& objective,
+                                      const GroupForecast& forecast,
+                                      const Group& group) {
+  return predict::score_group(objective,
+                              forecast,
+                              recorded_speeds(dataset, group),
+                              predict::member_weights(objective, group.size()));
 }
 
-double measured_worth(const Dataset& dataset, const Objective& objective, const GroupRow& row) {
+double measured_worth(const dataset::Dataset& dataset,
+                      const predict::Objective& objective,
+                      const dataset::GroupRow& row) {
   return score_against_recorded(dataset, objective, as_measured(row), row.members).value;
 }
 
-std::vector<double> predicted_worth(const Dataset& dataset,
-                                    const Objective& objective,
-                                    const Forecaster& forecaster,
+std::vector<double> predicted_worth(const dataset::Dataset& dataset,
+                                    const predict::Objective& objective,
+                                    const model::Forecaster& forecaster,
                                     std::span<const Group> groups) {
-  if (objective.kind == ObjectiveKind::Throughput) {
+  if (objective.kind == predict::ObjectiveKind::Throughput) {
     return forecaster.preferences(groups);
   }
   std::vector<double> values;
-  const auto forecasts = forecaster.forecast(groups, ForecastDetail::PointOnly);
+  const auto forecasts = forecaster.forecast(groups, model::ForecastDetail::PointOnly);
   values.reserve(forecasts.size());
   for (std::size_t i = 0; i < forecasts.size(); ++i) {
     values.push_back(
@@ -37,4 +39,4 @@ std::vector<double> predicted_worth(const Dataset& dataset,
   return values;
 }
 
-}  // namespace carpool
+}  // namespace carpool::evaluate

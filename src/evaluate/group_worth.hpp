@@ -10,23 +10,23 @@
 #include "model/throughput_model.hpp"
 #include "predict/objective.hpp"
 
-namespace carpool {
+namespace carpool::evaluate {
 
 // Speeds are relative to the recorded exclusive throughput.
-[[nodiscard]] Score score_against_recorded(const Dataset& dataset,
-                                           const Objective& objective,
-                                           const GroupForecast& forecast,
-                                           const Group& group);
+[[nodiscard]] predict::Score score_against_recorded(const dataset::Dataset& dataset,
+                                                    const predict::Objective& objective,
+                                                    const GroupForecast& forecast,
+                                                    const Group& group);
 
-[[nodiscard]] double measured_worth(const Dataset& dataset,
-                                    const Objective& objective,
-                                    const GroupRow& row);
+[[nodiscard]] double measured_worth(const dataset::Dataset& dataset,
+                                    const predict::Objective& objective,
+                                    const dataset::GroupRow& row);
 
 // By the model's preference for the published objective and for methods that only rank; otherwise
 // by the objective on the predicted members.
-[[nodiscard]] std::vector<double> predicted_worth(const Dataset& dataset,
-                                                  const Objective& objective,
-                                                  const Forecaster& forecaster,
+[[nodiscard]] std::vector<double> predicted_worth(const dataset::Dataset& dataset,
+                                                  const predict::Objective& objective,
+                                                  const model::Forecaster& forecaster,
                                                   std::span<const Group> groups);
 
-}  // namespace carpool
+}  // namespace carpool::evaluate

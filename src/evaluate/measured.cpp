@@ -2,9 +2,9 @@
 
 #include <optional>
 
-namespace carpool {
+namespace carpool::evaluate {
 
-GroupForecast as_measured(const GroupRow& row) {
+GroupForecast as_measured(const dataset::GroupRow& row) {
   GroupForecast truth{
       .preference = row.sum(), .sum = row.sum(), .sum_interval90 = std::nullopt, .members = {}};
   for (const double throughput : row.throughput) {
@@ -14,13 +14,13 @@ GroupForecast as_measured(const GroupRow& row) {
   return truth;
 }
 
-std::vector<double> recorded_speeds(const Dataset& dataset, const Group& group) {
+std::vector<double> recorded_speeds(const dataset::Dataset& dataset, const Group& group) {
   std::vector<double> speeds;
   speeds.reserve(group.size());
-  for (const Tenant& tenant : group) {
-    speeds.push_back(dataset.profiles[tenant.profile].exclusive_throughput);
+  for (const GroupMember& member : group) {
+    speeds.push_back(dataset.profiles[member.profile].exclusive_throughput);
   }
   return speeds;
 }
 
-}  // namespace carpool
+}  // namespace carpool::evaluate

@@ -7,12 +7,13 @@
 #include "core/group.hpp"
 #include "dataset/dataset.hpp"
 
-namespace carpool {
+namespace carpool::evaluate {
 
 // What a model that knew the measurement would say.
-[[nodiscard]] GroupForecast as_measured(const GroupRow& row);
+[[nodiscard]] GroupForecast as_measured(const dataset::GroupRow& row);
 
 // The exclusive throughput that the dataset records for each member.
-[[nodiscard]] std::vector<double> recorded_speeds(const Dataset& dataset, const Group& group);
+[[nodiscard]] std::vector<double> recorded_speeds(const dataset::Dataset& dataset,
+                                                  const Group& group);
 
-}  // namespace carpool
+}  // namespace carpool::evaluate

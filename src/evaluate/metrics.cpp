@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <numeric>
 
-namespace carpool {
+namespace carpool::evaluate {
 namespace {
 
 double sum_of_squares_around(std::span<const double> values, double centre) {
@@ -104,4 +104,4 @@ std::vector<double> z_scores(std::span<const double> values) {
   return scores;
 }
 
-}  // namespace carpool
+}  // namespace carpool::evaluate

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-namespace carpool {
+namespace carpool::evaluate {
 
 [[nodiscard]] std::optional<double> mean(std::span<const double> values);
 
@@ -27,4 +27,4 @@ namespace carpool {
 // (value - mean) / sd with n - 1; all zero when the values do not vary.
 [[nodiscard]] std::vector<double> z_scores(std::span<const double> values);
 
-}  // namespace carpool
+}  // namespace carpool::evaluate

@@ -4,21 +4,21 @@
 #include <utility>
 #include <vector>
 
+#include "assign/dense_matching.hpp"
 #include "evaluate/group_worth.hpp"
-#include "place/dense_matching.hpp"
 
-namespace carpool {
+namespace carpool::evaluate {
 namespace {
 
 constexpr std::size_t kFewestWorkloads = 4;  // two have one way to pair
 
 // The pairs of different workloads without limits, by their members.
-using Pairs = std::map<std::pair<std::size_t, std::size_t>, const GroupRow*>;
+using Pairs = std::map<std::pair<std::size_t, std::size_t>, const dataset::GroupRow*>;
 
 Pairs pairs_of(const Trial& trial) {
   Pairs pairs;
   for (const auto* rows : {&trial.training, &trial.test}) {
-    for (const GroupRow& row : *rows) {
+    for (const dataset::GroupRow& row : *rows) {
       if (row.members.size() != 2 || !unlimited(row.members)) {
         continue;
       }
@@ -39,7 +39,7 @@ std::optional<double> measured_total(const Pairs& pairs,
                                      const std::vector<double>& worth,
                                      const std::vector<double>& measured) {
   constexpr int kNotAllowed = 2;
-  PairWeights weights(vertex_of.size());
+  assign::PairWeights weights(vertex_of.size());
   std::map<std::pair<std::size_t, std::size_t>, double> known;
   for (std::size_t second = 1; second < vertex_of.size(); ++second) {
     for (std::size_t first = 0; first < second; ++first) {
@@ -53,7 +53,7 @@ std::optional<double> measured_total(const Pairs& pairs,
     known[vertices] = measured[i];
     ++i;
   }
-  const std::vector<int> partner = dense_perfect_matching(weights);
+  const std::vector<int> partner = assign::dense_perfect_matching(weights);
   double total = 0.0;
   for (std::size_t vertex = 0; vertex < partner.size(); ++vertex) {
     const auto other = static_cast<std::size_t>(partner[vertex]);
@@ -71,10 +71,10 @@ std::optional<double> measured_total(const Pairs& pairs,
 
 }  // namespace
 
-std::optional<double> pairing_score(const Dataset& dataset,
-                                    const Objective& objective,
+std::optional<double> pairing_score(const dataset::Dataset& dataset,
+                                    const predict::Objective& objective,
                                     const Trial& trial,
-                                    const Forecaster& forecaster) {
+                                    const model::Forecaster& forecaster) {
   const Pairs pairs = pairs_of(trial);
   std::map<std::size_t, std::size_t> vertex_of;  // profile -> place, in the order of profiles
   for (const auto& [members, row] : pairs) {
@@ -82,7 +82,7 @@ std::optional<double> pairing_score(const Dataset& dataset,
     vertex_of.emplace(members.second, 0);
   }
   if (vertex_of.size() < kFewestWorkloads || vertex_of.size() % 2 != 0 ||
-      objective.kind == ObjectiveKind::MaxMin) {
+      objective.kind == predict::ObjectiveKind::MaxMin) {
     return std::nullopt;
   }
   std::size_t next = 0;
@@ -101,4 +101,4 @@ std::optional<double> pairing_score(const Dataset& dataset,
   return chosen && best && *best > 0.0 ? std::optional(*chosen / *best) : std::nullopt;
 }
 
-}  // namespace carpool
+}  // namespace carpool::evaluate

@@ -9,15 +9,15 @@
 #include "model/throughput_model.hpp"
 #include "predict/objective.hpp"
 
-namespace carpool {
+namespace carpool::evaluate {
 
 // The measured total of the pairs that the policy would form, over the total of the best pairs by
 // the measurements; both by maximum weighted matching, over the pairs of the trial (training and
 // test rows), in which each pair stands once. Nothing where groups are no pairs, the number of
 // workloads is odd, the pairs do not reach everybody, or the objective is no sum.
-[[nodiscard]] std::optional<double> pairing_score(const Dataset& dataset,
-                                                  const Objective& objective,
+[[nodiscard]] std::optional<double> pairing_score(const dataset::Dataset& dataset,
+                                                  const predict::Objective& objective,
                                                   const Trial& trial,
-                                                  const Forecaster& forecaster);
+                                                  const model::Forecaster& forecaster);
 
-}  // namespace carpool
+}  // namespace carpool::evaluate

@@ -9,11 +9,11 @@
 
 #include <fmt/format.h>
 
-#include "base/names.hpp"
+#include "base/text/names.hpp"
 #include "dataset/splits.hpp"
 #include "evaluate/repeats.hpp"
 
-namespace carpool {
+namespace carpool::evaluate {
 namespace {
 
 constexpr std::array kProtocols = {
@@ -30,18 +30,19 @@ constexpr std::array kProtocols = {
 constexpr std::array<std::uint32_t, 5> kPublishedSeeds = {10, 20, 30, 40, 50};
 constexpr int kPublishedOccurrences = 3;
 
-std::vector<std::size_t> workloads_of(const std::vector<GroupRow>& rows) {
+std::vector<std::size_t> workloads_of(const std::vector<dataset::GroupRow>& rows) {
   std::set<std::size_t> found;
-  for (const GroupRow& row : rows) {
-    for (const Tenant& tenant : row.members) {
-      found.insert(tenant.profile);
+  for (const dataset::GroupRow& row : rows) {
+    for (const GroupMember& member : row.members) {
+      found.insert(member.profile);
     }
   }
   return {found.begin(), found.end()};
 }
 
-std::vector<GroupRow> pick(const GroupTable& table, const std::vector<std::size_t>& positions) {
-  std::vector<GroupRow> rows;
+std::vector<dataset::GroupRow> pick(const dataset::GroupTable& table,
+                                    const std::vector<std::size_t>& positions) {
+  std::vector<dataset::GroupRow> rows;
   rows.reserve(positions.size());
   for (const std::size_t position : positions) {
     rows.push_back(table.rows[position]);
@@ -49,7 +50,7 @@ std::vector<GroupRow> pick(const GroupTable& table, const std::vector<std::size_
   return rows;
 }
 
-Trial to_trial(const GroupTable& table, const Split& split) {
+Trial to_trial(const dataset::GroupTable& table, const dataset::Split& split) {
   Trial trial{.label = split.label,
               .training = pick(table, split.training()),
               .fit_rows = split.fit.size(),
@@ -68,54 +69,56 @@ std::vector<std::uint32_t> seeds_or(const PlanRequest& request, std::size_t defa
   return seeds;
 }
 
-Result<std::vector<Split>> n_occur_splits(const Dataset& dataset,
-                                          const GroupTable& table,
-                                          const PlanRequest& request) {
+Result<std::vector<dataset::Split>> n_occur_splits(const dataset::Dataset& dataset,
+                                                   const dataset::GroupTable& table,
+                                                   const PlanRequest& request) {
   const int n_occur = request.n_occur.value_or(kPublishedOccurrences);
   const auto published = dataset.folder / "splits" / "pairs_n_occur.csv";
   if (request.seeds.empty() && table.name == "pairs" && std::filesystem::exists(published)) {
-    return load_splits(published, dataset, table, {.n_occur = n_occur, .train_ratio = {}});
+    return dataset::load_splits(published, dataset, table, {.n_occur = n_occur, .train_ratio = {}});
   }
   std::vector<std::uint32_t> seeds = request.seeds;
   if (seeds.empty()) {
     seeds.assign(kPublishedSeeds.begin(), kPublishedSeeds.end());
   }
-  std::vector<Split> splits;
+  std::vector<dataset::Split> splits;
   splits.reserve(seeds.size());
   for (const std::uint32_t seed : seeds) {
-    splits.push_back(n_occur_split(table, n_occur, seed));
+    splits.push_back(dataset::n_occur_split(table, n_occur, seed));
   }
   return splits;
 }
 
-Result<std::vector<Split>> unseen_splits(const Dataset& dataset, const GroupTable& table) {
+Result<std::vector<dataset::Split>> unseen_splits(const dataset::Dataset& dataset,
+                                                  const dataset::GroupTable& table) {
   const auto published = dataset.folder / "splits" / "unseen.csv";
   if (!std::filesystem::exists(published)) {
-    return leave_one_out_splits(dataset, table);
+    return dataset::leave_one_out_splits(dataset, table);
   }
-  auto splits = load_splits(published, dataset, table, {});
+  auto splits = dataset::load_splits(published, dataset, table, {});
   if (splits && splits->empty()) {
-    return leave_one_out_splits(dataset, table);
+    return dataset::leave_one_out_splits(dataset, table);
   }
   return splits;
 }
 
-Result<std::vector<Split>> random_splits(const GroupTable& table, const PlanRequest& request) {
+Result<std::vector<dataset::Split>> random_splits(const dataset::GroupTable& table,
+                                                  const PlanRequest& request) {
   const double fraction = request.train_fraction.value_or(0.5);
   if (!(fraction > 0.0 && fraction < 1.0)) {
     return invalid_input(
         fmt::format("--train-fraction {} is not between 0 and 1; try 0.5", fraction));
   }
-  std::vector<Split> splits;
+  std::vector<dataset::Split> splits;
   for (const std::uint32_t seed : seeds_or(request, 20)) {
-    splits.push_back(random_split(table, fraction, seed));
+    splits.push_back(dataset::random_split(table, fraction, seed));
   }
   return splits;
 }
 
-Result<std::vector<Split>> make_splits(const Dataset& dataset,
-                                       const GroupTable& table,
-                                       const PlanRequest& request) {
+Result<std::vector<dataset::Split>> make_splits(const dataset::Dataset& dataset,
+                                                const dataset::GroupTable& table,
+                                                const PlanRequest& request) {
   if (request.protocol == "pairs-n-occur") {
     return n_occur_splits(dataset, table, request);
   }
@@ -123,19 +126,20 @@ Result<std::vector<Split>> make_splits(const Dataset& dataset,
     return unseen_splits(dataset, table);
   }
   if (request.protocol == "triples-ratio") {
-    return load_splits(dataset.folder / "splits" / "triples_trainratio.csv",
-                       dataset,
-                       table,
-                       {.n_occur = {}, .train_ratio = request.train_fraction});
+    return dataset::load_splits(dataset.folder / "splits" / "triples_trainratio.csv",
+                                dataset,
+                                table,
+                                {.n_occur = {}, .train_ratio = request.train_fraction});
   }
   if (request.protocol == "leave-one-out") {
-    return leave_one_out_splits(dataset, table);
+    return dataset::leave_one_out_splits(dataset, table);
   }
   if (request.protocol == "file") {
-    return load_splits(request.splits_file,
-                       dataset,
-                       table,
-                       {.n_occur = request.n_occur, .train_ratio = request.train_fraction});
+    return dataset::load_splits(
+        request.splits_file,
+        dataset,
+        table,
+        {.n_occur = request.n_occur, .train_ratio = request.train_fraction});
   }
   return random_splits(table, request);
 }
@@ -158,7 +162,7 @@ std::vector<std::string> target_patterns(const PlanRequest& request) {
 }
 
 void keep_targets(EvaluationPlan& plan,
-                  const Dataset& dataset,
+                  const dataset::Dataset& dataset,
                   const std::vector<std::string>& patterns) {
   for (Trial& trial : plan.trials) {
     std::erase_if(trial.targets, [&](std::size_t target) {
@@ -187,11 +191,11 @@ std::span<const ProtocolKind> protocol_kinds() {
   return kProtocols;
 }
 
-Result<EvaluationPlan> make_plan(const Dataset& dataset, const PlanRequest& request) {
+Result<EvaluationPlan> make_plan(const dataset::Dataset& dataset, const PlanRequest& request) {
   if (auto checked = check_request(request); !checked) {
     return tl::unexpected(checked.error());
   }
-  auto table = load_group_table(dataset, request.table);
+  auto table = dataset::load_group_table(dataset, request.table);
   if (!table) {
     return tl::unexpected(table.error());
   }
@@ -201,7 +205,7 @@ Result<EvaluationPlan> make_plan(const Dataset& dataset, const PlanRequest& requ
                       .trials = {},
                       .noise = noise_of(*table)};
   if (request.protocol == "transfer") {
-    auto training = load_group_table(dataset, request.train_table);
+    auto training = dataset::load_group_table(dataset, request.train_table);
     if (!training) {
       return tl::unexpected(training.error());
     }
@@ -218,7 +222,7 @@ Result<EvaluationPlan> make_plan(const Dataset& dataset, const PlanRequest& requ
     if (!splits) {
       return tl::unexpected(splits.error());
     }
-    for (const Split& split : *splits) {
+    for (const dataset::Split& split : *splits) {
       plan.trials.push_back(to_trial(*table, split));
     }
   }
@@ -243,4 +247,4 @@ Result<EvaluationPlan> make_plan(const Dataset& dataset, const PlanRequest& requ
   return plan;
 }
 
-}  // namespace carpool
+}  // namespace carpool::evaluate

@@ -14,14 +14,14 @@
 #include "dataset/dataset.hpp"
 #include "evaluate/repeats.hpp"
 
-namespace carpool {
+namespace carpool::evaluate {
 
 // One training set and the rows it is judged on.
 struct Trial {
   std::string label;
-  std::vector<GroupRow> training;  // rows that the published procedure fits on come first
+  std::vector<dataset::GroupRow> training;  // rows that the published procedure fits on come first
   std::size_t fit_rows = 0;
-  std::vector<GroupRow> test;
+  std::vector<dataset::GroupRow> test;
   std::vector<std::size_t> targets;  // profiles that choose a group among the test rows
 };
 
@@ -51,6 +51,7 @@ struct ProtocolKind {
 
 [[nodiscard]] std::span<const ProtocolKind> protocol_kinds();
 
-[[nodiscard]] Result<EvaluationPlan> make_plan(const Dataset& dataset, const PlanRequest& request);
+[[nodiscard]] Result<EvaluationPlan> make_plan(const dataset::Dataset& dataset,
+                                               const PlanRequest& request);
 
-}  // namespace carpool
+}  // namespace carpool::evaluate

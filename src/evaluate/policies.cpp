@@ -11,20 +11,20 @@
 #include "model/registry.hpp"
 #include "model/rules.hpp"
 
-namespace carpool {
+namespace carpool::evaluate {
 namespace {
 
 // A rule as something that forecasts an order and nothing else.
-class RuleForecaster final : public Forecaster {
+class RuleForecaster final : public model::Forecaster {
  public:
-  RuleForecaster(const Rule& rule, std::span<const Profile> profiles)
+  RuleForecaster(const model::Rule& rule, std::span<const Profile> profiles)
       : rule_(rule), profiles_(profiles) {}
 
-  [[nodiscard]] std::vector<GroupForecast> forecast(std::span<const Group> candidates,
-                                                    ForecastDetail /*detail*/) const override {
+  [[nodiscard]] std::vector<GroupForecast> forecast(
+      std::span<const Group> candidates, model::ForecastDetail /*detail*/) const override {
     std::vector<GroupForecast> out(candidates.size());
     // The profiles were checked when the rule was bound.
-    const auto preferences = rule_preferences(rule_, profiles_, candidates);
+    const auto preferences = model::rule_preferences(rule_, profiles_, candidates);
     for (std::size_t i = 0; preferences && i < out.size(); ++i) {
       out[i].preference = (*preferences)[i];
     }
@@ -32,27 +32,27 @@ class RuleForecaster final : public Forecaster {
   }
 
  private:
-  const Rule& rule_;
+  const model::Rule& rule_;
   std::span<const Profile> profiles_;
 };
 
-Result<BoundPolicy> bind_rule(const Rule& rule, const Dataset& dataset) {
+Result<BoundPolicy> bind_rule(const model::Rule& rule, const dataset::Dataset& dataset) {
   BoundPolicy bound;
   if (rule.needs_truth) {
     return bound;
   }
-  if (const auto usable = rule_preferences(rule, dataset.profiles, {}); !usable) {
+  if (const auto usable = model::rule_preferences(rule, dataset.profiles, {}); !usable) {
     return tl::unexpected(usable.error());
   }
   bound.forecaster = std::make_unique<RuleForecaster>(rule, dataset.profiles);
   return bound;
 }
 
-Result<BoundPolicy> bind_model(const ModelKind& kind,
-                               const Dataset& dataset,
+Result<BoundPolicy> bind_model(const model::ModelKind& kind,
+                               const dataset::Dataset& dataset,
                                const Trial& trial,
                                const EvaluationOptions& options) {
-  TrainingSet training;
+  model::TrainingSet training;
   training.dataset = &dataset;
   training.rows = trial.training;
   training.fit_rows = trial.fit_rows;
@@ -78,13 +78,13 @@ Result<BoundPolicy> bind_model(const ModelKind& kind,
 }  // namespace
 
 Result<BoundPolicy> bind_policy(const std::string& name,
-                                const Dataset& dataset,
+                                const dataset::Dataset& dataset,
                                 const Trial& trial,
                                 const EvaluationOptions& options) {
-  if (const auto rule = find_rule(name)) {
+  if (const auto rule = model::find_rule(name)) {
     return bind_rule(**rule, dataset);
   }
-  if (const auto kind = find_model_kind(name)) {
+  if (const auto kind = model::find_model_kind(name)) {
     return bind_model(**kind, dataset, trial, options);
   }
   return fail(ErrorCode::NotFound,
@@ -94,15 +94,15 @@ Result<BoundPolicy> bind_policy(const std::string& name,
 
 std::vector<std::string> policy_names(bool include_slow) {
   std::vector<std::string> names;
-  for (const ModelKind& kind : model_kinds()) {
+  for (const model::ModelKind& kind : model::model_kinds()) {
     if (include_slow || !kind.slow) {
       names.emplace_back(kind.name);
     }
   }
-  for (const Rule& rule : rules()) {
+  for (const model::Rule& rule : model::rules()) {
     names.emplace_back(rule.name);
   }
   return names;
 }
 
-}  // namespace carpool
+}  // namespace carpool::evaluate

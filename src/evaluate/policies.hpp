@@ -11,19 +11,19 @@
 #include "evaluate/evaluation.hpp"
 #include "model/throughput_model.hpp"
 
-namespace carpool {
+namespace carpool::evaluate {
 
 // A policy made ready for one trial. The forecaster refers to the model.
 struct BoundPolicy {
-  std::unique_ptr<ThroughputModel> model;  // empty for rules
-  std::unique_ptr<Forecaster> forecaster;  // empty for yardsticks
+  std::unique_ptr<model::ThroughputModel> model;  // empty for rules
+  std::unique_ptr<model::Forecaster> forecaster;  // empty for yardsticks
   std::optional<double> train_seconds;
 };
 
 // Trains or binds `name` for the trial. Rules need no training rows.
 [[nodiscard]] Result<BoundPolicy> bind_policy(const std::string& name,
-                                              const Dataset& dataset,
+                                              const dataset::Dataset& dataset,
                                               const Trial& trial,
                                               const EvaluationOptions& options);
 
-}  // namespace carpool
+}  // namespace carpool::evaluate

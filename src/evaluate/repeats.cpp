@@ -10,22 +10,22 @@
 
 #include "evaluate/metrics.hpp"
 
-namespace carpool {
+namespace carpool::evaluate {
 namespace {
 
 using Key = std::vector<std::pair<std::size_t, double>>;
 
 // The members in the order of their index, whatever order they were launched in.
-GroupRow in_canonical_order(const GroupRow& row) {
+dataset::GroupRow in_canonical_order(const dataset::GroupRow& row) {
   std::vector<std::size_t> order(row.members.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    const Tenant& left = row.members[a];
-    const Tenant& right = row.members[b];
+    const GroupMember& left = row.members[a];
+    const GroupMember& right = row.members[b];
     return std::tie(left.profile, left.thread_limit, row.throughput[a]) <
            std::tie(right.profile, right.thread_limit, row.throughput[b]);
   });
-  GroupRow sorted{.id = row.id, .members = {}, .throughput = {}};
+  dataset::GroupRow sorted{.id = row.id, .members = {}, .throughput = {}};
   for (const std::size_t position : order) {
     sorted.members.push_back(row.members[position]);
     sorted.throughput.push_back(row.throughput[position]);
@@ -33,20 +33,20 @@ GroupRow in_canonical_order(const GroupRow& row) {
   return sorted;
 }
 
-Key key_of(const GroupRow& row) {
+Key key_of(const dataset::GroupRow& row) {
   Key key;
-  for (const Tenant& tenant : row.members) {
-    key.emplace_back(tenant.profile, tenant.thread_limit);
+  for (const GroupMember& member : row.members) {
+    key.emplace_back(member.profile, member.thread_limit);
   }
   return key;
 }
 
 // The runs of each group, in the order of the groups' first appearance.
-std::vector<std::vector<GroupRow>> runs_of(const GroupTable& table) {
-  std::vector<std::vector<GroupRow>> runs;
+std::vector<std::vector<dataset::GroupRow>> runs_of(const dataset::GroupTable& table) {
+  std::vector<std::vector<dataset::GroupRow>> runs;
   std::map<Key, std::size_t> seen;
-  for (const GroupRow& original : table.rows) {
-    GroupRow row = in_canonical_order(original);
+  for (const dataset::GroupRow& original : table.rows) {
+    dataset::GroupRow row = in_canonical_order(original);
     const auto [entry, fresh] = seen.try_emplace(key_of(row), runs.size());
     if (fresh) {
       runs.emplace_back();
@@ -64,10 +64,10 @@ double median(std::vector<double> values) {
 
 }  // namespace
 
-GroupTable average_repeats(const GroupTable& table) {
-  GroupTable merged{.name = table.name, .group_size = table.group_size, .rows = {}};
-  for (std::vector<GroupRow>& runs : runs_of(table)) {
-    GroupRow average = std::move(runs.front());
+dataset::GroupTable average_repeats(const dataset::GroupTable& table) {
+  dataset::GroupTable merged{.name = table.name, .group_size = table.group_size, .rows = {}};
+  for (std::vector<dataset::GroupRow>& runs : runs_of(table)) {
+    dataset::GroupRow average = std::move(runs.front());
     for (std::size_t run = 1; run < runs.size(); ++run) {
       for (std::size_t i = 0; i < average.throughput.size(); ++i) {
         average.throughput[i] +=
@@ -79,10 +79,10 @@ GroupTable average_repeats(const GroupTable& table) {
   return merged;
 }
 
-std::optional<Noise> noise_of(const GroupTable& table) {
+std::optional<Noise> noise_of(const dataset::GroupTable& table) {
   Noise noise;
   std::vector<double> differences;
-  for (const std::vector<GroupRow>& runs : runs_of(table)) {
+  for (const std::vector<dataset::GroupRow>& runs : runs_of(table)) {
     noise.groups += runs.size() > 1 ? 1 : 0;
     for (std::size_t run = 1; run < runs.size(); ++run) {
       for (std::size_t i = 0; i < runs[run].throughput.size(); ++i) {
@@ -102,4 +102,4 @@ std::optional<Noise> noise_of(const GroupTable& table) {
   return noise;
 }
 
-}  // namespace carpool
+}  // namespace carpool::evaluate

@@ -6,10 +6,10 @@
 
 #include "dataset/dataset.hpp"
 
-namespace carpool {
+namespace carpool::evaluate {
 
 // Measurements of the same group, whatever its members' order, become one row: their average.
-[[nodiscard]] GroupTable average_repeats(const GroupTable& table);
+[[nodiscard]] dataset::GroupTable average_repeats(const dataset::GroupTable& table);
 
 // What no model can be better than.
 struct Noise {
@@ -19,6 +19,6 @@ struct Noise {
 };
 
 // Nothing where every group was measured once.
-[[nodiscard]] std::optional<Noise> noise_of(const GroupTable& table);
+[[nodiscard]] std::optional<Noise> noise_of(const dataset::GroupTable& table);
 
-}  // namespace carpool
+}  // namespace carpool::evaluate

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-namespace carpool {
+namespace carpool::evaluate {
 namespace {
 
 constexpr std::size_t kMostSeeds = 100'000;
@@ -65,4 +65,4 @@ Result<std::vector<std::uint32_t>> parse_seeds(std::string_view text) {
   return seeds;
 }
 
-}  // namespace carpool
+}  // namespace carpool::evaluate

@@ -7,9 +7,9 @@
 
 #include "base/result.hpp"
 
-namespace carpool {
+namespace carpool::evaluate {
 
 // "1000-1049", "10,20,30", or a bare count "20" (seeds 0 … 19).
 [[nodiscard]] Result<std::vector<std::uint32_t>> parse_seeds(std::string_view text);
 
-}  // namespace carpool
+}  // namespace carpool::evaluate

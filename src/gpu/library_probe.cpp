@@ -4,7 +4,7 @@
 #include <link.h>
 #include <memory>
 
-namespace carpool {
+namespace carpool::gpu {
 namespace {
 
 struct Closer {
@@ -29,4 +29,4 @@ std::optional<std::filesystem::path> find_library(const std::vector<std::string>
   return std::nullopt;
 }
 
-}  // namespace carpool
+}  // namespace carpool::gpu

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-namespace carpool {
+namespace carpool::gpu {
 
 // Where the first of these names that can be loaded lies. Loads it for a moment.
 [[nodiscard]] std::optional<std::filesystem::path> find_library(
     const std::vector<std::string>& names);
 
-}  // namespace carpool
+}  // namespace carpool::gpu

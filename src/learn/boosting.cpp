@@ -13,7 +13,7 @@
 
 #include "learn/tree_ensemble.hpp"
 
-namespace carpool {
+namespace carpool::learn {
 
 namespace {
 
@@ -168,4 +168,4 @@ Result<std::unique_ptr<Regressor>> fit_boosted_trees(const Eigen::MatrixXd& rows
   return ensemble;
 }
 
-}  // namespace carpool
+}  // namespace carpool::learn

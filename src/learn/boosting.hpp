@@ -8,7 +8,7 @@
 
 #include "learn/regressor.hpp"
 
-namespace carpool {
+namespace carpool::learn {
 
 struct BoostingSettings {
   std::size_t rounds = 300;
@@ -23,4 +23,4 @@ struct BoostingSettings {
                                                                    const BoostingSettings& settings,
                                                                    std::uint32_t seed);
 
-}  // namespace carpool
+}  // namespace carpool::learn

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace carpool {
+namespace carpool::learn {
 
 std::vector<FoldData> fold_data(const Eigen::MatrixXd& rows,
                                 const Eigen::VectorXd& targets,
@@ -46,4 +46,4 @@ Result<double> cross_validated_mse(const std::vector<FoldData>& folds, const Fit
   return squares / static_cast<double>(std::max<Eigen::Index>(count, 1));
 }
 
-}  // namespace carpool
+}  // namespace carpool::learn

@@ -7,7 +7,7 @@
 
 #include "learn/regressor.hpp"
 
-namespace carpool {
+namespace carpool::learn {
 
 struct FoldData {
   Eigen::MatrixXd train_rows;
@@ -25,4 +25,4 @@ struct FoldData {
 [[nodiscard]] Result<double> cross_validated_mse(const std::vector<FoldData>& folds,
                                                  const Fit& fit);
 
-}  // namespace carpool
+}  // namespace carpool::learn

@@ -5,7 +5,7 @@
 
 #include "base/numpy_random.hpp"
 
-namespace carpool {
+namespace carpool::learn {
 
 namespace {
 
@@ -67,4 +67,4 @@ std::unique_ptr<TreeEnsemble> fit_forest(const Eigen::MatrixXd& rows,
   return forest;
 }
 
-}  // namespace carpool
+}  // namespace carpool::learn

@@ -11,7 +11,7 @@
 #include "learn/tree_ensemble.hpp"
 #include "learn/tree_grower.hpp"
 
-namespace carpool {
+namespace carpool::learn {
 
 enum class FeatureShare { Sqrt, Log2, All };  // how many features a split looks at
 
@@ -53,4 +53,4 @@ class ForestChance {
                                                        const ForestSettings& settings,
                                                        std::uint32_t seed);
 
-}  // namespace carpool
+}  // namespace carpool::learn

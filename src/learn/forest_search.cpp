@@ -7,7 +7,7 @@
 #include "base/numpy_random.hpp"
 #include "learn/cross_validation.hpp"
 
-namespace carpool {
+namespace carpool::learn {
 
 namespace {
 
@@ -190,4 +190,4 @@ ForestSearch search_forest(const Eigen::MatrixXd& rows,
   return search;
 }
 
-}  // namespace carpool
+}  // namespace carpool::learn

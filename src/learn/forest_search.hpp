@@ -9,7 +9,7 @@
 
 #include "learn/forest.hpp"
 
-namespace carpool {
+namespace carpool::learn {
 
 struct ForestSearchSpace {
   std::vector<std::size_t> trees;
@@ -40,4 +40,4 @@ struct ForestSearch {
                                          std::size_t folds,
                                          std::uint32_t seed);
 
-}  // namespace carpool
+}  // namespace carpool::learn

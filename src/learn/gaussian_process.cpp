@@ -11,7 +11,7 @@
 #include "learn/linalg.hpp"
 #include "learn/stored.hpp"
 
-namespace carpool {
+namespace carpool::learn {
 
 namespace {
 
@@ -134,4 +134,4 @@ Result<std::unique_ptr<Regressor>> fit_gaussian_process(const Eigen::MatrixXd& r
   return std::make_unique<GaussianProcess>(rows, solved->solution, mean, kernel.length);
 }
 
-}  // namespace carpool
+}  // namespace carpool::learn

@@ -6,7 +6,7 @@
 
 #include "learn/regressor.hpp"
 
-namespace carpool {
+namespace carpool::learn {
 
 // k(a, b) = amplitude² (exp(-|a - b|² / (2 length²)) + noise [a = b]).
 struct GaussianKernel {
@@ -48,4 +48,4 @@ class GaussianProcess final : public Regressor {
 [[nodiscard]] Result<std::unique_ptr<Regressor>> fit_gaussian_process(
     const Eigen::MatrixXd& rows, const Eigen::VectorXd& targets);
 
-}  // namespace carpool
+}  // namespace carpool::learn

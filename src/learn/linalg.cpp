@@ -3,7 +3,7 @@
 #include <Eigen/Cholesky>
 #include <Eigen/QR>
 
-namespace carpool {
+namespace carpool::learn {
 
 Eigen::VectorXd least_squares(const Eigen::MatrixXd& matrix, const Eigen::VectorXd& target) {
   return Eigen::CompleteOrthogonalDecomposition<Eigen::MatrixXd>(matrix).solve(target);
@@ -20,4 +20,4 @@ std::optional<PositiveDefiniteSolution> solve_positive_definite(const Eigen::Mat
       .log_determinant = 2.0 * factor.matrixLLT().diagonal().array().log().sum()};
 }
 
-}  // namespace carpool
+}  // namespace carpool::learn

@@ -5,7 +5,7 @@
 
 #include <Eigen/Core>
 
-namespace carpool {
+namespace carpool::learn {
 
 // The shortest x that minimises |matrix x - target|.
 [[nodiscard]] Eigen::VectorXd least_squares(const Eigen::MatrixXd& matrix,
@@ -20,4 +20,4 @@ struct PositiveDefiniteSolution {
 [[nodiscard]] std::optional<PositiveDefiniteSolution> solve_positive_definite(
     const Eigen::MatrixXd& matrix, const Eigen::VectorXd& target);
 
-}  // namespace carpool
+}  // namespace carpool::learn

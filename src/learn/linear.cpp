@@ -10,7 +10,7 @@
 #include "learn/linalg.hpp"
 #include "learn/stored.hpp"
 
-namespace carpool {
+namespace carpool::learn {
 
 namespace {
 
@@ -103,4 +103,4 @@ std::unique_ptr<LinearRegressor> fit_cross_validated_ridge(const Eigen::MatrixXd
   return fit_ridge(rows, targets, best_penalty);
 }
 
-}  // namespace carpool
+}  // namespace carpool::learn

@@ -5,7 +5,7 @@
 
 #include "learn/regressor.hpp"
 
-namespace carpool {
+namespace carpool::learn {
 
 class LinearRegressor final : public Regressor {
  public:
@@ -40,4 +40,4 @@ class LinearRegressor final : public Regressor {
 [[nodiscard]] std::unique_ptr<LinearRegressor> fit_cross_validated_ridge(
     const Eigen::MatrixXd& rows, const Eigen::VectorXd& targets);
 
-}  // namespace carpool
+}  // namespace carpool::learn

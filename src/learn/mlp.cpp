@@ -9,7 +9,7 @@
 
 #include "learn/stored.hpp"
 
-namespace carpool {
+namespace carpool::learn {
 
 namespace {
 
@@ -152,4 +152,4 @@ std::unique_ptr<Regressor> fit_mlp(const Eigen::MatrixXd& rows,
   return std::make_unique<MlpRegressor>(std::move(network));
 }
 
-}  // namespace carpool
+}  // namespace carpool::learn

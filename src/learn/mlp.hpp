@@ -9,7 +9,7 @@
 #include "learn/mlp_network.hpp"
 #include "learn/regressor.hpp"
 
-namespace carpool {
+namespace carpool::learn {
 
 // Defaults are those of KACE-NN, with Keras's meaning.
 struct MlpSettings {
@@ -44,4 +44,4 @@ class MlpRegressor final : public Regressor {
                                                  const MlpSettings& settings,
                                                  std::uint32_t seed);
 
-}  // namespace carpool
+}  // namespace carpool::learn

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace carpool {
+namespace carpool::learn {
 
 MlpNetwork MlpNetwork::random(Eigen::Index inputs,
                               const std::vector<Eigen::Index>& hidden,
@@ -73,4 +73,4 @@ MlpNetwork mlp_gradient(const MlpNetwork& network,
   return gradient;
 }
 
-}  // namespace carpool
+}  // namespace carpool::learn

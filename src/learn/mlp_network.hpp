@@ -8,7 +8,7 @@
 
 #include "base/numpy_random.hpp"
 
-namespace carpool {
+namespace carpool::learn {
 
 struct MlpLayer {
   Eigen::MatrixXd weights;  // inputs x outputs
@@ -36,4 +36,4 @@ struct MlpNetwork {
                                       const Eigen::VectorXd& targets,
                                       const Eigen::VectorXd& keep);
 
-}  // namespace carpool
+}  // namespace carpool::learn

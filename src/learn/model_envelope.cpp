@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/digest.hpp"
+#include "base/text/digest.hpp"
 
-namespace carpool {
+namespace carpool::learn {
 namespace {
 
 using nlohmann::json;
@@ -66,4 +66,4 @@ Result<json> open_model(std::string_view text, std::string_view name, std::strin
   }
 }
 
-}  // namespace carpool
+}  // namespace carpool::learn

@@ -9,7 +9,7 @@
 
 #include "base/result.hpp"
 
-namespace carpool {
+namespace carpool::learn {
 
 [[nodiscard]] std::string seal_model(std::string_view kind,
                                      const nlohmann::json& card,
@@ -21,4 +21,4 @@ namespace carpool {
                                                 std::string_view name,
                                                 std::string_view again);
 
-}  // namespace carpool
+}  // namespace carpool::learn

@@ -12,7 +12,7 @@
 #include "learn/stored.hpp"
 #include "learn/tree_ensemble.hpp"
 
-namespace carpool {
+namespace carpool::learn {
 
 Result<std::unique_ptr<Regressor>> regressor_from_json(const nlohmann::json& stored) {
   const auto kind = stored.is_object() ? stored.find("kind") : stored.end();
@@ -35,4 +35,4 @@ Result<std::unique_ptr<Regressor>> regressor_from_json(const nlohmann::json& sto
   return broken_entry("kind", "a known regressor");
 }
 
-}  // namespace carpool
+}  // namespace carpool::learn

@@ -10,7 +10,7 @@
 
 #include "base/result.hpp"
 
-namespace carpool {
+namespace carpool::learn {
 
 // Fitted, immutable, thread-safe.
 class Regressor {
@@ -36,4 +36,4 @@ class Regressor {
 using Fit = std::function<Result<std::unique_ptr<Regressor>>(const Eigen::MatrixXd& rows,
                                                              const Eigen::VectorXd& targets)>;
 
-}  // namespace carpool
+}  // namespace carpool::learn

@@ -13,7 +13,7 @@
 #define CARPOOL_WIDE
 #endif
 
-namespace carpool {
+namespace carpool::learn {
 namespace {
 
 using Eigen::Index;
@@ -182,4 +182,4 @@ CARPOOL_WIDE Eigen::MatrixXd SmallCholesky::inverse() const {
   return out;
 }
 
-}  // namespace carpool
+}  // namespace carpool::learn

@@ -4,7 +4,7 @@
 
 #include <Eigen/Core>
 
-namespace carpool {
+namespace carpool::learn {
 
 class SmallCholesky {
  public:
@@ -25,4 +25,4 @@ class SmallCholesky {
   Eigen::MatrixXd factor_;  // lower triangle: matrix = factor * factor'; above it, what was given
 };
 
-}  // namespace carpool
+}  // namespace carpool::learn

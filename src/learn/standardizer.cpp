@@ -7,7 +7,7 @@
 
 #include "learn/stored.hpp"
 
-namespace carpool {
+namespace carpool::learn {
 
 namespace {
 
@@ -64,4 +64,4 @@ Result<Standardizer> Standardizer::from_json(const nlohmann::json& stored) {
   return Standardizer{.mean = *std::move(mean), .deviation = *std::move(deviation)};
 }
 
-}  // namespace carpool
+}  // namespace carpool::learn

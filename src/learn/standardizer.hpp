@@ -6,7 +6,7 @@
 
 #include "base/result.hpp"
 
-namespace carpool {
+namespace carpool::learn {
 
 struct Standardizer {
   Eigen::VectorXd mean;       // of each column
@@ -22,4 +22,4 @@ struct Standardizer {
   [[nodiscard]] static Result<Standardizer> from_json(const nlohmann::json& stored);
 };
 
-}  // namespace carpool
+}  // namespace carpool::learn

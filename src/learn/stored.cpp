@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-namespace carpool {
+namespace carpool::learn {
 
 namespace {
 
@@ -104,4 +104,4 @@ Result<Eigen::MatrixXd> read_matrix(const nlohmann::json& object, std::string_vi
   return values;
 }
 
-}  // namespace carpool
+}  // namespace carpool::learn

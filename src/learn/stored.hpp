@@ -10,7 +10,7 @@
 
 #include "base/result.hpp"
 
-namespace carpool {
+namespace carpool::learn {
 
 [[nodiscard]] nlohmann::json stored_vector(const Eigen::VectorXd& values);
 [[nodiscard]] nlohmann::json stored_matrix(const Eigen::MatrixXd& values);  // list of rows
@@ -27,4 +27,4 @@ namespace carpool {
 // The error for an entry that is not what the reader needs.
 [[nodiscard]] tl::unexpected<Error> broken_entry(std::string_view key, std::string_view expected);
 
-}  // namespace carpool
+}  // namespace carpool::learn

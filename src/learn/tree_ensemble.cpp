@@ -10,10 +10,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/digest.hpp"
+#include "base/text/digest.hpp"
 #include "learn/stored.hpp"
 
-namespace carpool {
+namespace carpool::learn {
 
 namespace {
 
@@ -130,4 +130,4 @@ Result<std::unique_ptr<Regressor>> TreeEnsemble::from_json(const nlohmann::json&
   return ensemble;
 }
 
-}  // namespace carpool
+}  // namespace carpool::learn

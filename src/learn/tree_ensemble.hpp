@@ -7,7 +7,7 @@
 
 #include "learn/regressor.hpp"
 
-namespace carpool {
+namespace carpool::learn {
 
 // A node of a tree that is laid out in preorder: the left child of a split is the next node.
 struct TreeNode {
@@ -50,4 +50,4 @@ class TreeEnsemble final : public Regressor {
 // The prediction of one tree for one row of inputs.
 [[nodiscard]] double predict_tree(const TreeNode* root, const float* inputs);
 
-}  // namespace carpool
+}  // namespace carpool::learn

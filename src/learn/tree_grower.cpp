@@ -7,7 +7,7 @@
 #include <numeric>
 #include <utility>
 
-namespace carpool {
+namespace carpool::learn {
 
 namespace {
 
@@ -209,4 +209,4 @@ std::size_t TreeGrower::draw(std::size_t low, std::size_t high) {
   return low + (random_ & 0x7FFFFFFFU) % (high - low);
 }
 
-}  // namespace carpool
+}  // namespace carpool::learn

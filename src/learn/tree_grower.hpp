@@ -12,7 +12,7 @@
 
 #include "learn/tree_ensemble.hpp"
 
-namespace carpool {
+namespace carpool::learn {
 
 struct TreeSettings {
   std::size_t max_features = 1;                         // looked at for each split, at least 1
@@ -86,4 +86,4 @@ class TreeGrower {
   Tree tree_;
 };
 
-}  // namespace carpool
+}  // namespace carpool::learn

@@ -11,7 +11,7 @@
 #include "measure/tables.hpp"
 #include "measure/worker_pool.hpp"
 
-namespace carpool {
+namespace carpool::measure {
 namespace {
 
 Result<GpuInfo> find_gpu(TelemetrySource& telemetry, unsigned index) {
@@ -208,4 +208,4 @@ Result<CampaignOutcome> run_campaign(const Plan& plan,
   return outcome;
 }
 
-}  // namespace carpool
+}  // namespace carpool::measure

@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "gpu/telemetry.hpp"
+#include "core/telemetry_source.hpp"
 #include "measure/cells.hpp"
 #include "measure/journal.hpp"
 #include "measure/plan.hpp"
 
-namespace carpool {
+namespace carpool::measure {
 
 struct CampaignOptions {
   std::filesystem::path folder;         // of the dataset
@@ -50,4 +50,4 @@ struct CampaignOutcome {
                                                    TelemetrySource& telemetry,
                                                    const CampaignEvents& events);
 
-}  // namespace carpool
+}  // namespace carpool::measure

@@ -9,7 +9,7 @@
 
 #include "base/clock.hpp"
 
-namespace carpool {
+namespace carpool::measure {
 namespace {
 
 constexpr std::chrono::milliseconds kPoll{1};
@@ -78,7 +78,7 @@ class CellRun {
       before_.push_back(files_[i]->steps());
     }
     for (const auto& file : files_) {
-      file->give(StepOrder::Run);
+      file->give(profile::StepOrder::Run);
     }
   }
 
@@ -195,11 +195,11 @@ class CellRun {
   std::optional<Failure> hold() {
     holding_ = true;
     for (const auto& file : files_) {
-      file->give(StepOrder::Hold);
+      file->give(profile::StepOrder::Hold);
     }
     auto failure = wait(
         [&](std::size_t i) {
-          return !pool_.present(cell_.seats[i]) || files_[i]->state() == StepState::Held;
+          return !pool_.present(cell_.seats[i]) || files_[i]->state() == profile::StepState::Held;
         },
         plan_.window.longest_seconds);
     if (failure) {
@@ -211,7 +211,7 @@ class CellRun {
   std::optional<Failure> compute() {
     for (std::size_t i = 0; i < files_.size(); ++i) {
       const auto ends = files_[i]->ends(first_[i], files_[i]->steps() - 1);
-      const auto steps = ends ? steps_within(*ends, from_, to_) : std::nullopt;
+      const auto steps = ends ? profile::steps_within(*ends, from_, to_) : std::nullopt;
       const double units = files_[i]->units_per_step();
       const double throughput = steps ? steps->steps_per_second * units : 0.0;
       if (!std::isfinite(throughput) || throughput <= 0.0) {
@@ -242,7 +242,7 @@ class CellRun {
   const std::function<bool()>& stop_;
   bool holding_ = false;  // to be seen to its end even when asked to stop
   Measurement out_;
-  std::vector<std::shared_ptr<StepFile>> files_;
+  std::vector<std::shared_ptr<profile::StepFile>> files_;
   std::vector<std::uint64_t> before_;   // steps when released
   std::vector<std::uint64_t> first_;    // number of the last step before the window
   std::vector<std::uint64_t> closing_;  // steps when the window closed
@@ -261,4 +261,4 @@ Result<Measurement> run_cell(const Cell& cell,
   return CellRun(cell, plan, pool, telemetry, stop).run();
 }
 
-}  // namespace carpool
+}  // namespace carpool::measure

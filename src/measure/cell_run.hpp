@@ -4,12 +4,12 @@
 #include <functional>
 
 #include "base/result.hpp"
-#include "gpu/telemetry.hpp"
+#include "core/telemetry_source.hpp"
 #include "measure/cells.hpp"
 #include "measure/result.hpp"
 #include "measure/worker_pool.hpp"
 
-namespace carpool {
+namespace carpool::measure {
 
 // Runs the cell's seats together and holds them again. A workload that fails is part of the
 // measurement; an error is ours or the GPU's. Asked to stop (`stop` returns true), it ends early
@@ -20,4 +20,4 @@ namespace carpool {
                                            TelemetrySource& telemetry,
                                            const std::function<bool()>& stop);
 
-}  // namespace carpool
+}  // namespace carpool::measure

@@ -9,7 +9,7 @@
 
 #include "measure/table_text.hpp"
 
-namespace carpool {
+namespace carpool::measure {
 namespace {
 
 std::optional<double> of_alone(const MemberResult& member, const RunsAlone& alone) {
@@ -102,4 +102,4 @@ std::string failures_table(std::span<const Measurement> measurements) {
   return out;
 }
 
-}  // namespace carpool
+}  // namespace carpool::measure

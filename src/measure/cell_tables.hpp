@@ -4,10 +4,10 @@
 #include <span>
 #include <string>
 
-#include "measure/alone.hpp"
 #include "measure/result.hpp"
+#include "measure/solo.hpp"
 
-namespace carpool {
+namespace carpool::measure {
 
 // A row a member of every window that gave numbers.
 [[nodiscard]] std::string cells_table(std::span<const Measurement> measurements,
@@ -16,4 +16,4 @@ namespace carpool {
 // A row a window that gave none at the last attempt.
 [[nodiscard]] std::string failures_table(std::span<const Measurement> measurements);
 
-}  // namespace carpool
+}  // namespace carpool::measure

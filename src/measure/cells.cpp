@@ -9,7 +9,7 @@
 
 #include "base/numpy_random.hpp"
 
-namespace carpool {
+namespace carpool::measure {
 namespace {
 
 std::vector<Seat> seats_of(const PlannedGroups& groups,
@@ -200,4 +200,4 @@ std::vector<Batch> into_batches(std::span<const Cell> cells,
   return batches;
 }
 
-}  // namespace carpool
+}  // namespace carpool::measure

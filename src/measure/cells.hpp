@@ -13,7 +13,7 @@
 
 #include "measure/plan.hpp"
 
-namespace carpool {
+namespace carpool::measure {
 
 // One member's place: which workload, under which limits. Members that are equal in all of that are
 // told apart by `copy`. Limits are fixed when a process starts, so a seat is what a worker is for.
@@ -64,4 +64,4 @@ struct Batch {
                                               const Plan& plan,
                                               const WorkerMemory& memory = {});
 
-}  // namespace carpool
+}  // namespace carpool::measure

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace carpool {
+namespace carpool::measure {
 namespace {
 
 constexpr std::size_t kLongestMessage = 300;
@@ -53,4 +53,4 @@ Failure explain_death(std::string_view exit, std::string_view error_output) {
   return failure;
 }
 
-}  // namespace carpool
+}  // namespace carpool::measure

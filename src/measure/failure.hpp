@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace carpool {
+namespace carpool::measure {
 
 // Reasons that somebody acts on.
 inline constexpr std::string_view kOutOfMemory = "oom";
@@ -19,4 +19,4 @@ struct Failure {
 // Reads the end of a workload's error output.
 [[nodiscard]] Failure explain_death(std::string_view exit, std::string_view error_output);
 
-}  // namespace carpool
+}  // namespace carpool::measure

@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 
 #include "base/clock.hpp"
-#include "base/file.hpp"
+#include "base/files/file.hpp"
 
-namespace carpool {
+namespace carpool::measure {
 namespace {
 
 // Between asking a process that takes no orders and killing it.
@@ -19,8 +19,8 @@ constexpr std::chrono::milliseconds kKillGrace{200};
 constexpr const char* kErrorFile = "err";
 
 // Killing a client of MPS in the middle of its work is undefined for the others.
-void drain(const Hosts& stuck, MpsDaemon& mps) {
-  for (const MpsClient& client : mps.clients().value_or(std::vector<MpsClient>())) {
+void drain(const Hosts& stuck, gpu::MpsDaemon& mps) {
+  for (const gpu::MpsClient& client : mps.clients().value_or(std::vector<gpu::MpsClient>())) {
     if (std::ranges::any_of(stuck, [&](const auto& host) { return host->owns(client.pid); })) {
       static_cast<void>(mps.terminate_client(client));
     }
@@ -44,10 +44,10 @@ Result<Host> Host::start(Command command, std::size_t slots, const std::filesyst
                             problem ? problem.message() : "it is there already"));
   }
   OwnFolder own(new std::filesystem::path(folder));
-  std::vector<StepFile> files;
+  std::vector<profile::StepFile> files;
   std::string paths;
   for (std::size_t i = 0; i < slots; ++i) {
-    auto file = StepFile::create(folder / fmt::format("steps{}", i));
+    auto file = profile::StepFile::create(folder / fmt::format("steps{}", i));
     if (!file) {
       return tl::unexpected(file.error());
     }
@@ -71,18 +71,21 @@ pid_t Host::pid_of(std::size_t slot) const {
 }
 
 bool Host::owns(pid_t pid) const {
-  return child_.pid() == pid ||
-         std::ranges::any_of(slots_, [pid](const StepFile& slot) { return slot.pid() == pid; });
+  return child_.pid() == pid || std::ranges::any_of(slots_, [pid](const profile::StepFile& slot) {
+           return slot.pid() == pid;
+         });
 }
 
 bool Host::all_held() const {
-  return std::ranges::all_of(slots_,
-                             [](const StepFile& slot) { return slot.state() == StepState::Held; });
+  return std::ranges::all_of(slots_, [](const profile::StepFile& slot) {
+    return slot.state() == profile::StepState::Held;
+  });
 }
 
 bool Host::obeys() const {
-  return std::ranges::any_of(
-      slots_, [](const StepFile& slot) { return slot.state() != StepState::Starting; });
+  return std::ranges::any_of(slots_, [](const profile::StepFile& slot) {
+    return slot.state() != profile::StepState::Starting;
+  });
 }
 
 std::optional<Failure> Host::death() {
@@ -95,8 +98,8 @@ std::optional<Failure> Host::death() {
 }
 
 void Host::tell_to_end() {
-  for (StepFile& slot : slots_) {
-    slot.give(StepOrder::End);
+  for (profile::StepFile& slot : slots_) {
+    slot.give(profile::StepOrder::End);
   }
 }
 
@@ -108,7 +111,7 @@ void Host::kill() {
   child_.end(kKillGrace);
 }
 
-void end_hosts(const Hosts& hosts, std::chrono::milliseconds grace, MpsDaemon* mps) {
+void end_hosts(const Hosts& hosts, std::chrono::milliseconds grace, gpu::MpsDaemon* mps) {
   for (const auto& host : hosts) {
     host->tell_to_end();  // to all first: they end side by side
   }
@@ -129,4 +132,4 @@ void end_hosts(const Hosts& hosts, std::chrono::milliseconds grace, MpsDaemon* m
   }
 }
 
-}  // namespace carpool
+}  // namespace carpool::measure

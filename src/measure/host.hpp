@@ -10,13 +10,13 @@
 #include <string>
 #include <vector>
 
-#include "base/child_process.hpp"
+#include "base/process/child_process.hpp"
 #include "base/result.hpp"
 #include "gpu/mps/mps_daemon.hpp"
 #include "measure/failure.hpp"
-#include "profile/step_file.hpp"
+#include "profile/steps/step_file.hpp"
 
-namespace carpool {
+namespace carpool::measure {
 
 // Used by one thread at a time. Its end kills the process and removes its folder.
 class Host {
@@ -27,7 +27,7 @@ class Host {
                                           std::size_t slots,
                                           const std::filesystem::path& folder);
 
-  [[nodiscard]] std::vector<StepFile>& slots() { return slots_; }
+  [[nodiscard]] std::vector<profile::StepFile>& slots() { return slots_; }
 
   // The process that runs this slot's workload: the one we started, or one that it started.
   [[nodiscard]] pid_t pid_of(std::size_t slot) const;
@@ -51,18 +51,18 @@ class Host {
     void operator()(const std::filesystem::path* folder) const;
   };
   using OwnFolder = std::unique_ptr<const std::filesystem::path, RemoveFolder>;
-  Host(OwnFolder folder, ChildProcess child, std::vector<StepFile> slots)
+  Host(OwnFolder folder, ChildProcess child, std::vector<profile::StepFile> slots)
       : folder_(std::move(folder)), child_(std::move(child)), slots_(std::move(slots)) {}
 
   OwnFolder folder_;  // first: it goes last
   ChildProcess child_;
-  std::vector<StepFile> slots_;
+  std::vector<profile::StepFile> slots_;
 };
 
 using Hosts = std::set<std::shared_ptr<Host>>;
 
 // Tells all of them to end, waits for them together, and kills who stays; one that is a client of
 // MPS only after its work was drained. `mps` may be null.
-void end_hosts(const Hosts& hosts, std::chrono::milliseconds grace, MpsDaemon* mps);
+void end_hosts(const Hosts& hosts, std::chrono::milliseconds grace, gpu::MpsDaemon* mps);
 
-}  // namespace carpool
+}  // namespace carpool::measure

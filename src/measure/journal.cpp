@@ -14,10 +14,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/file.hpp"
+#include "base/files/file.hpp"
 #include "measure/measurement_json.hpp"
 
-namespace carpool {
+namespace carpool::measure {
 namespace {
 
 using nlohmann::json;
@@ -188,4 +188,4 @@ Result<void> Journal::append(Measurement measurement) {
   return written;
 }
 
-}  // namespace carpool
+}  // namespace carpool::measure

@@ -9,7 +9,7 @@
 #include "base/result.hpp"
 #include "measure/result.hpp"
 
-namespace carpool {
+namespace carpool::measure {
 
 inline constexpr const char* kJournalName = "measurements.jsonl";
 
@@ -57,4 +57,4 @@ class Journal {
   JournalContent content_;
 };
 
-}  // namespace carpool
+}  // namespace carpool::measure

@@ -7,7 +7,7 @@
 
 #include "gpu/replay/gpu_json.hpp"
 
-namespace carpool {
+namespace carpool::measure {
 namespace {
 
 using nlohmann::json;
@@ -79,7 +79,7 @@ json to_json_object(const Measurement& measurement) {
     out["failure"] = {{"reason", measurement.failure->reason},
                       {"message", measurement.failure->message}};
   }
-  out["activity"] = to_json(measurement.activity);
+  out["activity"] = gpu::to_json(measurement.activity);
   put(out, "gpu_utilisation", measurement.gpu_utilisation);
   put(out, "memory_utilisation", measurement.memory_utilisation);
   put(out, "power_watts", measurement.power_watts);
@@ -107,7 +107,7 @@ Measurement measurement_from(const json& object) {
   for (const json& member : object.at("members")) {
     out.members.push_back(member_from(member, out.failure.has_value()));
   }
-  auto activity = gpu_activity_from_json(object.at("activity"));
+  auto activity = gpu::gpu_activity_from_json(object.at("activity"));
   if (!activity) {
     throw std::invalid_argument(activity.error().message);  // as the library does; see the header
   }
@@ -121,4 +121,4 @@ Measurement measurement_from(const json& object) {
   return out;
 }
 
-}  // namespace carpool
+}  // namespace carpool::measure

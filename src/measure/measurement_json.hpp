@@ -5,11 +5,11 @@
 
 #include "measure/result.hpp"
 
-namespace carpool {
+namespace carpool::measure {
 
 [[nodiscard]] nlohmann::json to_json_object(const Measurement& measurement);
 
 // Throws, as the JSON library does, on a missing, mistyped or impossible value.
 [[nodiscard]] Measurement measurement_from(const nlohmann::json& object);
 
-}  // namespace carpool
+}  // namespace carpool::measure

@@ -7,11 +7,11 @@
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
-#include "base/names.hpp"
 #include "base/numpy_random.hpp"
+#include "base/text/names.hpp"
 #include "measure/plan_reader.hpp"
 
-namespace carpool {
+namespace carpool::measure {
 namespace {
 
 struct NamedMechanism {
@@ -296,4 +296,4 @@ Result<Plan> parse_plan(std::string_view text, const std::string& file) {
   }
 }
 
-}  // namespace carpool
+}  // namespace carpool::measure

@@ -10,7 +10,7 @@
 
 #include "base/result.hpp"
 
-namespace carpool {
+namespace carpool::measure {
 
 // How members of a group share the GPU.
 enum class Mechanism {
@@ -78,4 +78,4 @@ struct Plan {
 // line.
 [[nodiscard]] Result<Plan> parse_plan(std::string_view text, const std::string& file);
 
-}  // namespace carpool
+}  // namespace carpool::measure

@@ -6,7 +6,7 @@
 #include <fmt/ranges.h>
 #include <toml++/toml.h>
 
-namespace carpool {
+namespace carpool::measure {
 
 const toml::node* TableReader::take(std::string_view key) {
   asked_.emplace_back(key);
@@ -208,4 +208,4 @@ Result<void> TableReader::finish() {
   return {};
 }
 
-}  // namespace carpool
+}  // namespace carpool::measure

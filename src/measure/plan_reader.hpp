@@ -19,7 +19,7 @@ class table;  // NOLINT(readability-identifier-naming)
 }  // namespace v3
 }  // namespace toml
 
-namespace carpool {
+namespace carpool::measure {
 
 // The values of one TOML table. The first problem is kept, later reads then do nothing; finish()
 // returns it, or an error about a key that nobody asked for.
@@ -71,4 +71,4 @@ class TableReader {
   std::optional<Error> problem_;
 };
 
-}  // namespace carpool
+}  // namespace carpool::measure

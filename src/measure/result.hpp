@@ -8,16 +8,16 @@
 
 #include "core/gpu.hpp"
 #include "measure/failure.hpp"
-#include "profile/step_times.hpp"
+#include "profile/steps/step_times.hpp"
 
-namespace carpool {
+namespace carpool::measure {
 
 struct MemberResult {
   std::string workload;
   double thread_percentage = 100.0;
   bool low_priority = false;
   double throughput = 0.0;  // units/s
-  StepTimes steps;
+  profile::StepTimes steps;
   std::optional<std::uint64_t> memory_bytes;  // on the GPU
 };
 
@@ -41,4 +41,4 @@ struct Measurement {
   std::vector<std::string> throttle_reasons;
 };
 
-}  // namespace carpool
+}  // namespace carpool::measure

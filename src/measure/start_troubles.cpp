@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace carpool {
+namespace carpool::measure {
 namespace {
 
 constexpr int kMostStarts = 2;
@@ -29,4 +29,4 @@ bool StartTroubles::hopeless(const Seat& seat) const {
   return found != troubles_.end() && found->second.times >= kMostStarts;
 }
 
-}  // namespace carpool
+}  // namespace carpool::measure

@@ -8,7 +8,7 @@
 #include "measure/cells.hpp"
 #include "measure/failure.hpp"
 
-namespace carpool {
+namespace carpool::measure {
 
 class StartTroubles {
  public:
@@ -29,4 +29,4 @@ class StartTroubles {
   std::map<Seat, Trouble> troubles_;
 };
 
-}  // namespace carpool
+}  // namespace carpool::measure

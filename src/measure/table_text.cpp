@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace carpool {
+namespace carpool::measure {
 
 std::string digits(double value) {
   return fmt::format("{:.7g}", value);
@@ -34,4 +34,4 @@ std::string toml_text(const std::string& text) {
   return out + "\"";
 }
 
-}  // namespace carpool
+}  // namespace carpool::measure

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-namespace carpool {
+namespace carpool::measure {
 
 inline constexpr double kMilliseconds = 1000.0;  // of one second
 
@@ -17,4 +17,4 @@ inline constexpr double kMilliseconds = 1000.0;  // of one second
 
 [[nodiscard]] std::string toml_text(const std::string& text);
 
-}  // namespace carpool
+}  // namespace carpool::measure

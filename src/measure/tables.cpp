@@ -4,13 +4,13 @@
 
 #include <fmt/format.h>
 
-#include "base/file.hpp"
-#include "measure/alone.hpp"
+#include "base/files/file.hpp"
 #include "measure/cell_tables.hpp"
+#include "measure/solo.hpp"
 #include "measure/table_text.hpp"
 #include "profile/metric_names.hpp"
 
-namespace carpool {
+namespace carpool::measure {
 namespace {
 
 class TableMaker {
@@ -87,10 +87,10 @@ class TableMaker {
         toml_text(journal_.origin.throughput_unit),
         toml_text(plan_.provenance));
     for (const ProfileMetric* metric : metrics_) {
-      const KnownMetric* known = find_metric(metric->name);
+      const profile::KnownMetric* known = profile::find_metric(metric->name);
       out += fmt::format("{} = {{ combine = \"{}\", group = \"{}\" }}\n",
                          metric->name,
-                         known->combine == Combine::Mean ? "mean" : "sum",
+                         known->combine == dataset::Combine::Mean ? "mean" : "sum",
                          known->group);
     }
     return out;
@@ -191,4 +191,4 @@ Result<void> write_tables(const std::filesystem::path& folder,
   return {};
 }
 
-}  // namespace carpool
+}  // namespace carpool::measure

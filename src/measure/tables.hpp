@@ -13,7 +13,7 @@
 #include "measure/journal.hpp"
 #include "measure/plan.hpp"
 
-namespace carpool {
+namespace carpool::measure {
 
 // File names and contents.
 [[nodiscard]] std::map<std::string, std::string> make_tables(const JournalContent& journal,
@@ -23,4 +23,4 @@ namespace carpool {
                                         const JournalContent& journal,
                                         const Plan& plan);
 
-}  // namespace carpool
+}  // namespace carpool::measure

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-namespace carpool {
+namespace carpool::measure {
 namespace {
 
 void replace_all(std::string& text, std::string_view what, std::string_view with) {
@@ -38,4 +38,4 @@ Command streams_command(const Plan& plan, std::span<const Seat> seats) {
   return command;
 }
 
-}  // namespace carpool
+}  // namespace carpool::measure

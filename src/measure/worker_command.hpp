@@ -3,10 +3,10 @@
 
 #include <span>
 
-#include "base/child_process.hpp"
+#include "base/process/child_process.hpp"
 #include "measure/cells.hpp"
 
-namespace carpool {
+namespace carpool::measure {
 
 // The command of one seat's workload.
 [[nodiscard]] Command worker_command(const Plan& plan, const Seat& seat);
@@ -14,4 +14,4 @@ namespace carpool {
 // The command of one process that holds all these seats, a thread each.
 [[nodiscard]] Command streams_command(const Plan& plan, std::span<const Seat> seats);
 
-}  // namespace carpool
+}  // namespace carpool::measure

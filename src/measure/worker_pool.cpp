@@ -9,9 +9,9 @@
 
 #include "base/clock.hpp"
 #include "measure/worker_command.hpp"
-#include "profile/without_mps.hpp"
+#include "profile/watch/without_mps.hpp"
 
-namespace carpool {
+namespace carpool::measure {
 namespace {
 
 constexpr std::chrono::milliseconds kMpsGrace{15'000};
@@ -39,7 +39,7 @@ Result<void> WorkerPool::need_mps() {
     return {};
   }
   end_all_but({});  // clients of a daemon that is gone
-  auto daemon = MpsDaemon::start(place_.gpu_uuid, place_.mps_folder);
+  auto daemon = gpu::MpsDaemon::start(place_.gpu_uuid, place_.mps_folder);
   if (!daemon) {
     return tl::unexpected(daemon.error());
   }
@@ -70,7 +70,7 @@ Result<Seated> WorkerPool::seat(std::span<const Seat> seats) {
   if (!ready(seats)) {
     return Seated(tl::unexpected(why_missing(seats)));
   }
-  std::vector<std::shared_ptr<StepFile>> files;
+  std::vector<std::shared_ptr<profile::StepFile>> files;
   files.reserve(seats.size());
   for (const Seat& seat : seats) {
     files.push_back(hosts_.step_file(seat));
@@ -136,8 +136,8 @@ std::optional<Failure> WorkerPool::death_among(std::span<const Seat> seats) {
 void WorkerPool::look_after_deaths() {
   static_cast<void>(death_among(hosts_.seats()));
   if (std::exchange(somebody_died_, false) && mps_) {
-    const auto servers = mps_->servers().value_or(std::vector<MpsServer>());
-    if (std::ranges::any_of(servers, &MpsServer::faulted)) {
+    const auto servers = mps_->servers().value_or(std::vector<gpu::MpsServer>());
+    if (std::ranges::any_of(servers, &gpu::MpsServer::faulted)) {
       end_all_but({});
     }
   }
@@ -169,7 +169,8 @@ void WorkerPool::start_host(Command command, std::span<const Seat> seats) {
          .low_priority = seat.low_priority,
          .pinned_memory_bytes = std::nullopt});
   } else {
-    command.environment = environment_without_mps(place_.gpu_uuid, place_.scratch / "no-mps");
+    command.environment =
+        profile::environment_without_mps(place_.gpu_uuid, place_.scratch / "no-mps");
   }
   const auto folder = place_.scratch / fmt::format("worker{}", started_++);
   auto host = Host::start(std::move(command), seats.size(), folder);
@@ -257,4 +258,4 @@ void WorkerPool::end_all_but(std::span<const Seat> kept) {
   }
 }
 
-}  // namespace carpool
+}  // namespace carpool::measure

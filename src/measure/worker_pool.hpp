@@ -14,10 +14,10 @@
 #include "gpu/mps/mps_daemon.hpp"
 #include "measure/cells.hpp"
 #include "measure/host.hpp"
-#include "measure/seat_hosts.hpp"
+#include "measure/member_hosts.hpp"
 #include "measure/start_troubles.hpp"
 
-namespace carpool {
+namespace carpool::measure {
 
 // Where the workers run.
 struct MeasuringPlace {
@@ -28,7 +28,7 @@ struct MeasuringPlace {
 };
 
 // One step file a seat, which keeps its worker; or why somebody is not there.
-using Seated = tl::expected<std::vector<std::shared_ptr<StepFile>>, Failure>;
+using Seated = tl::expected<std::vector<std::shared_ptr<profile::StepFile>>, Failure>;
 
 // Used by one thread at a time. Its end ends all workers, and then the MPS daemon.
 class WorkerPool {
@@ -75,11 +75,12 @@ class WorkerPool {
 
   const Plan& plan_;
   MeasuringPlace place_;
-  std::unique_ptr<MpsDaemon> mps_;  // started when the first seat needs it; outlives its clients
+  std::unique_ptr<gpu::MpsDaemon>
+      mps_;  // started when the first seat needs it; outlives its clients
   SeatHosts hosts_;
   StartTroubles troubles_;
   bool somebody_died_ = false;  // since we last looked whether the MPS server is well
   std::size_t started_ = 0;     // hosts so far, for folder names
 };
 
-}  // namespace carpool
+}  // namespace carpool::measure

@@ -8,24 +8,24 @@
 
 #include "base/clock.hpp"
 
-namespace carpool {
+namespace carpool::model {
 
 ModelCard describe_training(std::string_view kind,
                             const TrainingSet& training,
-                            std::span<const GroupRow> rows,
-                            const FeatureSelection& features) {
-  const Dataset& dataset = *training.dataset;
+                            std::span<const dataset::GroupRow> rows,
+                            const dataset::FeatureSelection& features) {
+  const dataset::Dataset& dataset = *training.dataset;
   std::set<std::string> workloads;
-  for (const GroupRow& row : rows) {
-    for (const Tenant& tenant : row.members) {
-      workloads.insert(dataset.profiles[tenant.profile].workload);
+  for (const dataset::GroupRow& row : rows) {
+    for (const GroupMember& member : row.members) {
+      workloads.insert(dataset.profiles[member.profile].workload);
     }
   }
-  std::vector<GroupRow> seen(rows.begin(), rows.end());
+  std::vector<dataset::GroupRow> seen(rows.begin(), rows.end());
   seen.insert(seen.end(), training.partitions.begin(), training.partitions.end());
   ModelCard card{
       .kind = std::string(kind),
-      .data_hash = fingerprint(dataset, seen),
+      .data_hash = dataset::fingerprint(dataset, seen),
       .dataset = fmt::format("{} ({})", dataset.folder.filename().string(), dataset.info.gpu),
       .throughput_unit = dataset.info.throughput_unit,
       .features = {},
@@ -34,7 +34,7 @@ ModelCard describe_training(std::string_view kind,
       .seed = training.seed,
       .holdout_mape = std::nullopt,
       .date = utc_timestamp()};
-  for (const MetricInfo& metric : features.metrics) {
+  for (const dataset::MetricInfo& metric : features.metrics) {
     card.features.push_back(metric.name);
   }
   if (features.exclusive_throughput) {
@@ -43,4 +43,4 @@ ModelCard describe_training(std::string_view kind,
   return card;
 }
 
-}  // namespace carpool
+}  // namespace carpool::model

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/file.hpp"
+#include "base/files/file.hpp"
 #include "learn/model_envelope.hpp"
 #include "model/registry.hpp"
 
-namespace carpool {
+namespace carpool::model {
 namespace {
 
 using nlohmann::json;
@@ -64,11 +64,11 @@ Result<std::unique_ptr<ThroughputModel>> from_envelope(const json& envelope,
 }  // namespace
 
 std::string serialize_model(const ThroughputModel& model) {
-  return seal_model(model.card().kind, card_to_json(model.card()), model.params());
+  return learn::seal_model(model.card().kind, card_to_json(model.card()), model.params());
 }
 
 Result<std::unique_ptr<ThroughputModel>> parse_model(std::string_view text, std::string_view name) {
-  const auto envelope = open_model(text, name, "carpool train");
+  const auto envelope = learn::open_model(text, name, "carpool train");
   if (!envelope) {
     return tl::unexpected(envelope.error());
   }
@@ -92,4 +92,4 @@ Result<std::unique_ptr<ThroughputModel>> load_model(const std::filesystem::path&
   return parse_model(*text, path.string());
 }
 
-}  // namespace carpool
+}  // namespace carpool::model

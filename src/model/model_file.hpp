@@ -9,7 +9,7 @@
 #include "base/result.hpp"
 #include "model/throughput_model.hpp"
 
-namespace carpool {
+namespace carpool::model {
 
 [[nodiscard]] std::string serialize_model(const ThroughputModel& model);
 
@@ -22,4 +22,4 @@ namespace carpool {
 [[nodiscard]] Result<std::unique_ptr<ThroughputModel>> load_model(
     const std::filesystem::path& path);
 
-}  // namespace carpool
+}  // namespace carpool::model

@@ -2,11 +2,11 @@
 
 #include <array>
 
-#include "base/names.hpp"
+#include "base/text/names.hpp"
 #include "model/published/published.hpp"
 #include "model/share/share_model.hpp"
 
-namespace carpool {
+namespace carpool::model {
 namespace {
 
 constexpr std::array kKinds = {
@@ -52,4 +52,4 @@ Result<const ModelKind*> find_model_kind(std::string_view name) {
   return find_named(model_kinds(), "model", name);
 }
 
-}  // namespace carpool
+}  // namespace carpool::model

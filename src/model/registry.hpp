@@ -11,7 +11,7 @@
 #include "base/result.hpp"
 #include "model/throughput_model.hpp"
 
-namespace carpool {
+namespace carpool::model {
 
 struct ModelKind {
   std::string_view name;
@@ -29,4 +29,4 @@ inline constexpr std::string_view kDefaultModel = "share";
 // Unknown name: an error that lists the known ones.
 [[nodiscard]] Result<const ModelKind*> find_model_kind(std::string_view name);
 
-}  // namespace carpool
+}  // namespace carpool::model

@@ -5,11 +5,11 @@
 
 #include <fmt/format.h>
 
-#include "base/names.hpp"
+#include "base/text/names.hpp"
 #include "dataset/features.hpp"
 #include "model/published/bound_features.hpp"
 
-namespace carpool {
+namespace carpool::model {
 
 namespace {
 
@@ -18,49 +18,49 @@ constexpr std::array<Rule, 8> kRules = {{
      .description = "least memory in use",
      .needs_truth = false,
      .metric = "memcap_gb",
-     .combine = Combine::Sum,
+     .combine = dataset::Combine::Sum,
      .sign = -1.0},
     {.name = "sm-busy",
      .description = "busiest SMs by nvidia-smi",
      .needs_truth = false,
      .metric = "sm_busy_pct",
-     .combine = Combine::Mean,
+     .combine = dataset::Combine::Mean,
      .sign = 1.0},
     {.name = "mem-busy",
      .description = "least busy memory by nvidia-smi",
      .needs_truth = false,
      .metric = "mem_busy_pct",
-     .combine = Combine::Mean,
+     .combine = dataset::Combine::Mean,
      .sign = -1.0},
     {.name = "best-rule",
      .description = "for each target the best of memcap, sm-busy, mem-busy and random",
      .needs_truth = true,
      .metric = {},
-     .combine = Combine::Sum,
+     .combine = dataset::Combine::Sum,
      .sign = 1.0},
     {.name = "sm-throughput",
      .description = "highest SM throughput of the kernels",
      .needs_truth = false,
      .metric = "sm_throughput_pct",
-     .combine = Combine::Sum,
+     .combine = dataset::Combine::Sum,
      .sign = 1.0},
     {.name = "exclusive-throughput",
      .description = "highest throughputs alone",
      .needs_truth = false,
      .metric = {},
-     .combine = Combine::Sum,
+     .combine = dataset::Combine::Sum,
      .sign = 1.0},
     {.name = "random",
      .description = "mean over the candidates",
      .needs_truth = true,
      .metric = {},
-     .combine = Combine::Sum,
+     .combine = dataset::Combine::Sum,
      .sign = 1.0},
     {.name = "oracle",
      .description = "the measured best",
      .needs_truth = true,
      .metric = {},
-     .combine = Combine::Sum,
+     .combine = dataset::Combine::Sum,
      .sign = 1.0},
 }};
 
@@ -81,7 +81,7 @@ Result<std::vector<double>> rule_preferences(const Rule& rule,
     return fail(ErrorCode::Unsupported,
                 fmt::format("rule {} can only be judged where the sums are measured", rule.name));
   }
-  FeatureSelection selection{.metrics = {}, .exclusive_throughput = rule.metric.empty()};
+  dataset::FeatureSelection selection{.metrics = {}, .exclusive_throughput = rule.metric.empty()};
   if (!rule.metric.empty()) {
     selection.metrics.push_back(
         {.name = std::string(rule.metric), .combine = rule.combine, .group = {}});
@@ -94,4 +94,4 @@ Result<std::vector<double>> rule_preferences(const Rule& rule,
   return std::vector<double>(values.begin(), values.end());
 }
 
-}  // namespace carpool
+}  // namespace carpool::model

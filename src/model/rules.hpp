@@ -10,14 +10,14 @@
 #include "core/profile.hpp"
 #include "dataset/dataset.hpp"
 
-namespace carpool {
+namespace carpool::model {
 
 struct Rule {
   std::string_view name;
   std::string_view description;
   bool needs_truth = false;  // judged from the measured sums: rule_preferences() cannot say
   std::string_view metric;   // empty: throughput alone on the GPU
-  Combine combine = Combine::Sum;
+  dataset::Combine combine = dataset::Combine::Sum;
   double sign = 1.0;  // -1: the least wins
 };
 
@@ -33,4 +33,4 @@ struct Rule {
                                                            std::span<const Profile> profiles,
                                                            std::span<const Group> candidates);
 
-}  // namespace carpool
+}  // namespace carpool::model

@@ -1,7 +1,7 @@
 // What the proportional-share model knows of one workload.
 #pragma once
 
-namespace carpool {
+namespace carpool::model {
 
 // Without thread limits, member i of a group S runs at
 //   T_i(S) = exp(c_i) / (1 + sum over the others j of exp(b_j - b_i - d_i))   units/s.
@@ -11,4 +11,4 @@ struct ShareParameters {
   double headroom = 0.0;  // d: 0 for a job that fills the GPU, above 0 for one that leaves it idle
 };
 
-}  // namespace carpool
+}  // namespace carpool::model

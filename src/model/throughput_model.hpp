@@ -16,7 +16,7 @@
 #include "core/profile.hpp"
 #include "dataset/dataset.hpp"
 
-namespace carpool {
+namespace carpool::model {
 
 // What a model file says of its origin.
 struct ModelCard {
@@ -75,14 +75,15 @@ class ThroughputModel {
 
 // Everything a trainer may look at.
 struct TrainingSet {
-  const Dataset* dataset = nullptr;
-  std::vector<GroupRow> rows;        // fit rows first, then holdout
-  std::size_t fit_rows = 0;          // the first so many are what the published procedures fit on
-  std::vector<GroupRow> partitions;  // groups measured under thread limits; may be empty
-  std::vector<LimitedRun> limited_runs;  // workloads alone under thread limits; may be empty
-  std::string features = "default";      // see select_features()
+  const dataset::Dataset* dataset = nullptr;
+  std::vector<dataset::GroupRow> rows;  // fit rows first, then holdout
+  std::size_t fit_rows = 0;  // the first so many are what the published procedures fit on
+  std::vector<dataset::GroupRow> partitions;  // groups measured under thread limits; may be empty
+  std::vector<dataset::LimitedRun>
+      limited_runs;                  // workloads alone under thread limits; may be empty
+  std::string features = "default";  // see select_features()
   std::uint64_t seed = 0;
   double time_budget_s = 60.0;  // kace-automl stops adding candidates after this
 };
 
-}  // namespace carpool
+}  // namespace carpool::model

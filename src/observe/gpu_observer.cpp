@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace carpool {
+namespace carpool::observe {
 namespace {
 
 void add_memory(GpuObservation& seen, JobId job, std::uint64_t bytes) {
@@ -37,7 +37,7 @@ GpuObserver::GpuObserver(TelemetrySource& source,
   }
 }
 
-std::vector<GpuObservation> GpuObserver::read(const WhoIsWho& who) {
+std::vector<GpuObservation> GpuObserver::read(const ProcessOwners& who) {
   std::vector<GpuObservation> seen;
   seen.reserve(gpus_.size());
   for (std::size_t place = 0; place < gpus_.size(); ++place) {
@@ -46,7 +46,7 @@ std::vector<GpuObservation> GpuObserver::read(const WhoIsWho& who) {
   return seen;
 }
 
-GpuObservation GpuObserver::read_one(std::size_t place, const WhoIsWho& who) {
+GpuObservation GpuObserver::read_one(std::size_t place, const ProcessOwners& who) {
   const unsigned gpu = gpus_[place].index;
   GpuObservation seen{.gpu = static_cast<unsigned>(place)};
   const Result<GpuSample> sample = source_.sample(gpu);
@@ -66,7 +66,7 @@ GpuObservation GpuObserver::read_one(std::size_t place, const WhoIsWho& who) {
 }
 
 Result<void> GpuObserver::add_processes(std::size_t place,
-                                        const WhoIsWho& who,
+                                        const ProcessOwners& who,
                                         GpuObservation& seen) {
   const auto processes = source_.processes(gpus_[place].index);
   if (!processes) {
@@ -89,7 +89,7 @@ Result<void> GpuObserver::add_processes(std::size_t place,
         hidden = true;
         hidden_bytes += bytes;
         break;
-      case ProcessOwner::Kind::Machinery:
+      case ProcessOwner::Kind::MpsServer:
         break;
     }
   }
@@ -104,4 +104,4 @@ Result<void> GpuObserver::add_processes(std::size_t place,
   return {};
 }
 
-}  // namespace carpool
+}  // namespace carpool::observe

@@ -9,24 +9,24 @@
 
 #include "base/result.hpp"
 #include "core/gpu.hpp"
-#include "gpu/telemetry.hpp"
+#include "core/gpu_observation.hpp"
+#include "core/telemetry_source.hpp"
 #include "observe/window.hpp"
-#include "schedule/scheduler.hpp"
 
-namespace carpool {
+namespace carpool::observe {
 
 // Whose a process is.
 struct ProcessOwner {
   enum class Kind {
     Job,
-    Machinery,  // an MPS server: neither a job's nor a stranger's
+    MpsServer,  // an MPS server: neither a job's nor a stranger's
     Foreign,
     Unknown,  // not among the processes that we can see: a namespace hides it
   } kind = Kind::Foreign;
   JobId job = 0;
 };
 
-struct WhoIsWho {
+struct ProcessOwners {
   std::function<ProcessOwner(std::int64_t pid)> owner{};
   // Jobs that run on each GPU, by the scheduler's number: what hidden processes there may be.
   std::map<unsigned, std::vector<JobId>> residents{};
@@ -44,12 +44,12 @@ class GpuObserver {
   GpuObserver(TelemetrySource& source, std::vector<GpuInfo> gpus, const ObserverSettings& settings);
 
   // One reading of every GPU; one that cannot be read is unusable, with the reason.
-  [[nodiscard]] std::vector<GpuObservation> read(const WhoIsWho& who);
+  [[nodiscard]] std::vector<GpuObservation> read(const ProcessOwners& who);
 
  private:
-  [[nodiscard]] GpuObservation read_one(std::size_t place, const WhoIsWho& who);
+  [[nodiscard]] GpuObservation read_one(std::size_t place, const ProcessOwners& who);
   [[nodiscard]] Result<void> add_processes(std::size_t place,
-                                           const WhoIsWho& who,
+                                           const ProcessOwners& who,
                                            GpuObservation& seen);
 
   TelemetrySource& source_;
@@ -57,4 +57,4 @@ class GpuObserver {
   std::vector<SampleWindow> windows_;
 };
 
-}  // namespace carpool
+}  // namespace carpool::observe

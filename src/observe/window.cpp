@@ -5,7 +5,7 @@
 #include <numeric>
 #include <vector>
 
-namespace carpool {
+namespace carpool::observe {
 namespace {
 
 // Linear between the two nearest ranks; the values are sorted and not empty.
@@ -67,4 +67,4 @@ std::optional<GpuPressure> SampleWindow::pressure() const {
                      .dram_active = summary(&GpuPressure::dram_active)};
 }
 
-}  // namespace carpool
+}  // namespace carpool::observe

@@ -6,9 +6,9 @@
 #include <optional>
 #include <span>
 
-#include "place/cluster_snapshot.hpp"
+#include "core/cluster_snapshot.hpp"
 
-namespace carpool {
+namespace carpool::observe {
 
 enum class WindowSummary {
   Mean,
@@ -31,4 +31,4 @@ class SampleWindow {
   std::deque<GpuPressure> last_;
 };
 
-}  // namespace carpool
+}  // namespace carpool::observe

@@ -8,9 +8,9 @@
 
 #include <fmt/format.h>
 
-#include "base/names.hpp"
+#include "base/text/names.hpp"
 
-namespace carpool {
+namespace carpool::predict {
 namespace {
 
 constexpr std::array kObjectives = {
@@ -123,4 +123,4 @@ Score score_group(const Objective& objective,
   return score;
 }
 
-}  // namespace carpool
+}  // namespace carpool::predict

@@ -10,7 +10,7 @@
 #include "base/result.hpp"
 #include "core/forecast.hpp"
 
-namespace carpool {
+namespace carpool::predict {
 
 enum class ObjectiveKind { Throughput, Normalized, MaxMin, Weighted };
 
@@ -69,4 +69,4 @@ struct Score {
                                 std::span<const double> alone,
                                 std::span<const double> weights);
 
-}  // namespace carpool
+}  // namespace carpool::predict

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-namespace carpool {
+namespace carpool::predict {
 namespace {
 
 // Only the speed together carries an interval: both speeds come from one model, so what it gets
@@ -19,14 +19,14 @@ Interval slowdown_interval(double alone, const Interval& together) {
   return {.low = alone / together.high, .high = slowest};
 }
 
-MemberPrediction predict_member(const Tenant& tenant,
+MemberPrediction predict_member(const GroupMember& member,
                                 const Profile& profile,
                                 double alone,
                                 const MemberForecast& forecast) {
-  MemberPrediction member{
-      .profile = tenant.profile,
+  MemberPrediction predicted{
+      .profile = member.profile,
       .workload = profile.workload,
-      .thread_limit = tenant.thread_limit,
+      .thread_limit = member.thread_limit,
       .alone = alone,
       .together = forecast.throughput,
       .together90 = forecast.interval90,
@@ -36,14 +36,14 @@ MemberPrediction predict_member(const Tenant& tenant,
       .extrapolated = forecast.extrapolated,
   };
   if (forecast.interval90) {
-    member.slowdown90 = slowdown_interval(alone, *forecast.interval90);
+    predicted.slowdown90 = slowdown_interval(alone, *forecast.interval90);
   }
-  return member;
+  return predicted;
 }
 
 }  // namespace
 
-Result<Predictor> Predictor::create(const ThroughputModel& model,
+Result<Predictor> Predictor::create(const model::ThroughputModel& model,
                                     std::span<const Profile> profiles) {
   auto forecaster = model.bind(profiles);
   if (!forecaster) {
@@ -52,7 +52,7 @@ Result<Predictor> Predictor::create(const ThroughputModel& model,
   return create(std::move(*forecaster), profiles);
 }
 
-Result<Predictor> Predictor::create(std::unique_ptr<Forecaster> forecaster,
+Result<Predictor> Predictor::create(std::unique_ptr<model::Forecaster> forecaster,
                                     std::span<const Profile> profiles) {
   Predictor predictor(std::move(forecaster), profiles);
   std::vector<Group> singles;
@@ -60,7 +60,7 @@ Result<Predictor> Predictor::create(std::unique_ptr<Forecaster> forecaster,
   for (std::size_t i = 0; i < profiles.size(); ++i) {
     singles.push_back({{.profile = i}});
   }
-  const auto forecasts = predictor.forecaster_->forecast(singles, ForecastDetail::PointOnly);
+  const auto forecasts = predictor.forecaster_->forecast(singles, model::ForecastDetail::PointOnly);
   predictor.predicts_members_ =
       !forecasts.empty() && std::ranges::none_of(forecasts, [](const auto& forecast) {
         return forecast.members.empty();
@@ -90,12 +90,12 @@ Result<Predictor> Predictor::create(std::unique_ptr<Forecaster> forecaster,
 std::vector<double> Predictor::alone(const Group& group) const {
   std::vector<double> speeds(group.size());
   std::ranges::transform(
-      group, speeds.begin(), [this](const Tenant& tenant) { return alone_[tenant.profile]; });
+      group, speeds.begin(), [this](const GroupMember& member) { return alone_[member.profile]; });
   return speeds;
 }
 
 std::vector<GroupForecast> Predictor::forecast(std::span<const Group> candidates,
-                                               ForecastDetail detail) const {
+                                               model::ForecastDetail detail) const {
   std::vector<GroupForecast> forecasts = forecaster_->forecast(candidates, detail);
   if (predicts_sum_ && !predicts_members_) {
     for (std::size_t i = 0; i < candidates.size(); ++i) {
@@ -114,15 +114,15 @@ Result<void> Predictor::check_group(const Group& group) const {
   if (group.empty()) {
     return invalid_input("a group needs at least one workload");
   }
-  for (const Tenant& tenant : group) {
-    if (tenant.profile >= profiles_.size()) {
+  for (const GroupMember& member : group) {
+    if (member.profile >= profiles_.size()) {
       return invalid_input(fmt::format(
-          "profile {} of a group: there are {} profiles", tenant.profile, profiles_.size()));
+          "profile {} of a group: there are {} profiles", member.profile, profiles_.size()));
     }
-    if (!(tenant.thread_limit > 0.0 && tenant.thread_limit <= kAllThreads)) {
+    if (!(member.thread_limit > 0.0 && member.thread_limit <= kAllThreads)) {
       return invalid_input(fmt::format("thread limit {} of '{}': must be above 0 and at most 100 %",
-                                       tenant.thread_limit,
-                                       profiles_[tenant.profile].workload));
+                                       member.thread_limit,
+                                       profiles_[member.profile].workload));
     }
   }
   return {};
@@ -133,7 +133,8 @@ Result<Prediction> Predictor::predict(const Group& group) const {
     return tl::unexpected(std::move(checked.error()));
   }
   const std::array candidates = {group};
-  const GroupForecast forecast = this->forecast(candidates, ForecastDetail::WithIntervals).front();
+  const GroupForecast forecast =
+      this->forecast(candidates, model::ForecastDetail::WithIntervals).front();
   Prediction prediction;
   prediction.sum = forecast.sum;
   prediction.sum90 = forecast.sum_interval90;
@@ -156,4 +157,4 @@ Score Predictor::score(const Objective& objective,
   return score_group(objective, forecast, alone(group), member_weights(objective, group.size()));
 }
 
-}  // namespace carpool
+}  // namespace carpool::predict

@@ -13,19 +13,19 @@
 #include "model/throughput_model.hpp"
 #include "predict/objective.hpp"
 
-namespace carpool {
+namespace carpool::predict {
 
 // Thread-safe. Profiles, and the model behind the forecaster, must outlive it.
 class Predictor {
  public:
-  [[nodiscard]] static Result<Predictor> create(const ThroughputModel& model,
+  [[nodiscard]] static Result<Predictor> create(const model::ThroughputModel& model,
                                                 std::span<const Profile> profiles);
   // `forecaster` is bound to the same profiles.
-  [[nodiscard]] static Result<Predictor> create(std::unique_ptr<Forecaster> forecaster,
+  [[nodiscard]] static Result<Predictor> create(std::unique_ptr<model::Forecaster> forecaster,
                                                 std::span<const Profile> profiles);
 
   [[nodiscard]] std::span<const Profile> profiles() const { return profiles_; }
-  [[nodiscard]] const Forecaster& forecaster() const { return *forecaster_; }
+  [[nodiscard]] const model::Forecaster& forecaster() const { return *forecaster_; }
 
   // Whether the model says how fast each member runs; else only the sum, or only an order.
   [[nodiscard]] bool predicts_members() const { return predicts_members_; }
@@ -42,7 +42,7 @@ class Predictor {
   // As the forecaster's, but a group of one under a model that predicts the sum alone runs at its
   // recorded speed: such models are trained on groups and say nothing sensible of one.
   [[nodiscard]] std::vector<GroupForecast> forecast(std::span<const Group> candidates,
-                                                    ForecastDetail detail) const;
+                                                    model::ForecastDetail detail) const;
 
   // Fails on an empty group, an unknown profile and a thread limit outside (0, 100].
   [[nodiscard]] Result<Prediction> predict(const Group& group) const;
@@ -54,14 +54,14 @@ class Predictor {
                             const GroupForecast& forecast) const;
 
  private:
-  Predictor(std::unique_ptr<Forecaster> forecaster, std::span<const Profile> profiles)
+  Predictor(std::unique_ptr<model::Forecaster> forecaster, std::span<const Profile> profiles)
       : forecaster_(std::move(forecaster)), profiles_(profiles) {}
 
-  std::unique_ptr<Forecaster> forecaster_;
+  std::unique_ptr<model::Forecaster> forecaster_;
   std::span<const Profile> profiles_;
   std::vector<double> alone_;
   bool predicts_members_ = false;
   bool predicts_sum_ = false;
 };
 
-}  // namespace carpool
+}  // namespace carpool::predict

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-namespace carpool {
+namespace carpool::predict {
 namespace {
 
 // Scores nearer than this, relative, count as equal.
@@ -96,7 +96,7 @@ Candidate best_of(const Predictor& predictor,
   for (const ThreadLimits& limits : candidates) {
     groups.push_back(with_limits(members, limits));
   }
-  const auto forecasts = predictor.forecaster().forecast(groups, ForecastDetail::PointOnly);
+  const auto forecasts = predictor.forecaster().forecast(groups, model::ForecastDetail::PointOnly);
   Candidate best;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     Candidate candidate{candidates[i], predictor.score(objective, groups[i], forecasts[i])};
@@ -143,7 +143,7 @@ Result<SplitChoice> choose_split(const Predictor& predictor,
       with_limits(members, best.limits),
       with_limits(members, ThreadLimits(members.size(), kAllThreads)),
       with_limits(members, ThreadLimits(members.size(), std::max(share, 1.0)))};
-  auto forecasts = predictor.forecaster().forecast(groups, ForecastDetail::WithIntervals);
+  auto forecasts = predictor.forecaster().forecast(groups, model::ForecastDetail::WithIntervals);
   return SplitChoice{.group = groups[0],
                      .forecast = std::move(forecasts[0]),
                      .score = best.score,
@@ -151,4 +151,4 @@ Result<SplitChoice> choose_split(const Predictor& predictor,
                      .equal = predictor.score(objective, groups[2], forecasts[2])};
 }
 
-}  // namespace carpool
+}  // namespace carpool::predict

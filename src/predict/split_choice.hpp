@@ -11,7 +11,7 @@
 #include "predict/objective.hpp"
 #include "predict/predictor.hpp"
 
-namespace carpool {
+namespace carpool::predict {
 
 // One limit a member, in percent.
 using ThreadLimits = std::vector<double>;
@@ -41,4 +41,4 @@ struct SplitChoice {
                                                const Objective& objective,
                                                std::span<const ThreadLimits> candidates);
 
-}  // namespace carpool
+}  // namespace carpool::predict

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace carpool {
+namespace carpool::profile {
 namespace {
 
 constexpr double kMicro = 1e6;
@@ -38,9 +38,9 @@ struct Durations {
   double copies_seconds = 0.0;
 };
 
-Durations durations_of(std::span<const ActivityTrace> traces, const TimeWindow& window) {
+Durations durations_of(std::span<const gpu::ActivityTrace> traces, const TimeWindow& window) {
   Durations out;
-  for (const ActivityTrace& trace : traces) {
+  for (const gpu::ActivityTrace& trace : traces) {
     for (const auto& launch : trace.launches) {
       const Interval64 inside = clipped(launch.start_ns, launch.duration_ns, window);
       if (inside.first < inside.second) {
@@ -103,7 +103,7 @@ void add_lengths(const std::vector<double>& sorted, Metrics& metrics) {
 void add_shapes(const KernelTable& table, Metrics& metrics) {
   double threads_of_launches = 0.0;
   for (const KernelRow& row : table.rows) {
-    const activity_format::Kernel& facts = row.facts;
+    const gpu::activity_format::Kernel& facts = row.facts;
     const auto blocks = static_cast<double>(row.occupancy.blocks);
     const double threads = blocks * facts.block[0] * facts.block[1] * facts.block[2];
     threads_of_launches += threads * static_cast<double>(row.count);
@@ -125,8 +125,8 @@ void add_shapes(const KernelTable& table, Metrics& metrics) {
       static_cast<double>(table.graph_launches) / static_cast<double>(table.launches);
 }
 
-std::uint32_t sm_count(std::span<const ActivityTrace> traces) {
-  for (const ActivityTrace& trace : traces) {
+std::uint32_t sm_count(std::span<const gpu::ActivityTrace> traces) {
+  for (const gpu::ActivityTrace& trace : traces) {
     if (!trace.devices.empty()) {
       return trace.devices.front().facts.sm_count;
     }
@@ -136,7 +136,7 @@ std::uint32_t sm_count(std::span<const ActivityTrace> traces) {
 
 }  // namespace
 
-Metrics activity_metrics(std::span<const ActivityTrace> traces,
+Metrics activity_metrics(std::span<const gpu::ActivityTrace> traces,
                          const KernelTable& table,
                          const TimeWindow& window) {
   Metrics metrics;
@@ -155,4 +155,4 @@ Metrics activity_metrics(std::span<const ActivityTrace> traces,
   return metrics;
 }
 
-}  // namespace carpool
+}  // namespace carpool::profile

@@ -6,13 +6,13 @@
 #include "gpu/cupti/activity_reader.hpp"
 #include "profile/kernel_table.hpp"
 #include "profile/metric_names.hpp"
-#include "profile/time_window.hpp"
+#include "profile/steps/time_window.hpp"
 
-namespace carpool {
+namespace carpool::profile {
 
 // All of groups kernel, activity and xu that launches tell of; none without a launch in the window.
-[[nodiscard]] Metrics activity_metrics(std::span<const ActivityTrace> traces,
+[[nodiscard]] Metrics activity_metrics(std::span<const gpu::ActivityTrace> traces,
                                        const KernelTable& table,
                                        const TimeWindow& window);
 
-}  // namespace carpool
+}  // namespace carpool::profile

@@ -6,12 +6,12 @@
 
 #include <fmt/format.h>
 
-#include "base/file.hpp"
-#include "base/names.hpp"
+#include "base/files/file.hpp"
+#include "base/text/names.hpp"
 #include "dataset/csv.hpp"
 #include "dataset/parse.hpp"
 
-namespace carpool {
+namespace carpool::profile {
 namespace {
 
 constexpr const char* kProfiles = "profiles.csv";
@@ -50,14 +50,14 @@ std::vector<const KnownMetric*> metrics_in(std::span<const WorkloadProfile> prof
   return out;
 }
 
-std::vector<std::string> add_columns(CsvTable& table,
+std::vector<std::string> add_columns(dataset::CsvTable& table,
                                      const std::vector<const KnownMetric*>& metrics) {
   std::vector<std::string> added;
   for (const KnownMetric* metric : metrics) {
     if (!table.find(metric->name)) {
       added.emplace_back(metric->name);
       table.header.emplace_back(metric->name);
-      for (CsvRow& row : table.rows) {
+      for (dataset::CsvRow& row : table.rows) {
         row.fields.emplace_back();
       }
     }
@@ -65,9 +65,11 @@ std::vector<std::string> add_columns(CsvTable& table,
   return added;
 }
 
-Result<CsvRow*> row_of(CsvTable& table, std::size_t column, const std::string& workload) {
+Result<dataset::CsvRow*> row_of(dataset::CsvTable& table,
+                                std::size_t column,
+                                const std::string& workload) {
   std::vector<std::string_view> names;
-  for (CsvRow& row : table.rows) {
+  for (dataset::CsvRow& row : table.rows) {
     if (row.fields[column] == workload) {
       return &row;
     }
@@ -79,7 +81,9 @@ Result<CsvRow*> row_of(CsvTable& table, std::size_t column, const std::string& w
                                    suggestion(workload, names)));
 }
 
-Result<std::size_t> fill(CsvTable& table, std::span<const WorkloadProfile> profiles, bool replace) {
+Result<std::size_t> fill(dataset::CsvTable& table,
+                         std::span<const WorkloadProfile> profiles,
+                         bool replace) {
   const auto workload = table.require("workload");
   if (!workload) {
     return tl::unexpected(workload.error());
@@ -109,7 +113,7 @@ std::string with_declarations(std::string_view toml, const std::vector<std::stri
     const KnownMetric* metric = find_metric(name);
     lines += fmt::format("{} = {{ combine = \"{}\", group = \"{}\" }}\n",
                          name,
-                         metric->combine == Combine::Sum ? "sum" : "mean",
+                         metric->combine == dataset::Combine::Sum ? "sum" : "mean",
                          metric->group);
   }
   std::string out;
@@ -140,7 +144,7 @@ Result<DatasetTexts> with_profiles(const DatasetTexts& before,
                                    const std::filesystem::path& folder,
                                    bool replace) {
   const std::string csv_name = (folder / kProfiles).string();
-  auto table = parse_csv(before.profiles_csv, csv_name);
+  auto table = dataset::parse_csv(before.profiles_csv, csv_name);
   if (!table) {
     return tl::unexpected(table.error());
   }
@@ -152,16 +156,17 @@ Result<DatasetTexts> with_profiles(const DatasetTexts& before,
   }
   out.filled = *filled;
   out.profiles_csv = line_text(table->header);
-  for (const CsvRow& row : table->rows) {
+  for (const dataset::CsvRow& row : table->rows) {
     out.profiles_csv += line_text(row.fields);
   }
   out.dataset_toml = with_declarations(before.dataset_toml, out.added);
   // What we write must be what a model reads.
-  const auto settings = parse_dataset_toml(out.dataset_toml, (folder / kSettings).string());
+  const auto settings =
+      dataset::parse_dataset_toml(out.dataset_toml, (folder / kSettings).string());
   if (!settings) {
     return tl::unexpected(settings.error());
   }
-  if (auto read = parse_profiles(out.profiles_csv, csv_name, *settings); !read) {
+  if (auto read = dataset::parse_profiles(out.profiles_csv, csv_name, *settings); !read) {
     return tl::unexpected(read.error());
   }
   return out;
@@ -198,4 +203,4 @@ Result<DatasetTexts> add_to_dataset(std::span<const WorkloadProfile> profiles,
   return after;
 }
 
-}  // namespace carpool
+}  // namespace carpool::profile

@@ -11,7 +11,7 @@
 #include "base/result.hpp"
 #include "profile/workload_profile.hpp"
 
-namespace carpool {
+namespace carpool::profile {
 
 struct DatasetTexts {
   std::string profiles_csv;
@@ -32,4 +32,4 @@ struct DatasetTexts {
                                                   const std::filesystem::path& folder,
                                                   bool replace);
 
-}  // namespace carpool
+}  // namespace carpool::profile

@@ -10,10 +10,10 @@
 
 #include <fmt/format.h>
 
-namespace carpool {
+namespace carpool::profile {
 namespace {
 
-using Launch = activity_format::Launch;
+using Launch = gpu::activity_format::Launch;
 
 std::string demangled(const std::string& name) {
   int status = 0;
@@ -22,16 +22,16 @@ std::string demangled(const std::string& name) {
   return status == 0 && text != nullptr ? std::string(text.get()) : name;
 }
 
-auto key_of(const ActivityKernel& kernel) {
+auto key_of(const gpu::ActivityKernel& kernel) {
   return std::tuple(std::string_view(kernel.name),
                     kernel.facts.grid,
                     kernel.facts.block,
                     kernel.facts.dynamic_shared_bytes);
 }
-using Key = decltype(key_of(std::declval<const ActivityKernel&>()));
+using Key = decltype(key_of(std::declval<const gpu::ActivityKernel&>()));
 
-activity_format::Device device_of(const ActivityTrace& trace) {
-  return trace.devices.empty() ? activity_format::Device{} : trace.devices.front().facts;
+gpu::activity_format::Device device_of(const gpu::ActivityTrace& trace) {
+  return trace.devices.empty() ? gpu::activity_format::Device{} : trace.devices.front().facts;
 }
 
 // A name as a field: quoted, quotes doubled, one line.
@@ -48,13 +48,13 @@ std::string quoted(const std::string& text) {
 
 }  // namespace
 
-KernelTable kernel_table(std::span<const ActivityTrace> traces, const TimeWindow& window) {
+KernelTable kernel_table(std::span<const gpu::ActivityTrace> traces, const TimeWindow& window) {
   KernelTable table;
   std::map<Key, std::size_t> known;
-  for (const ActivityTrace& trace : traces) {
+  for (const gpu::ActivityTrace& trace : traces) {
     std::vector<std::size_t> row_of;
     row_of.reserve(trace.kernels.size());
-    for (const ActivityKernel& kernel : trace.kernels) {
+    for (const gpu::ActivityKernel& kernel : trace.kernels) {
       const auto [row, added] = known.emplace(key_of(kernel), table.rows.size());
       if (added) {
         table.rows.push_back({.name = demangled(kernel.name),
@@ -72,7 +72,7 @@ KernelTable kernel_table(std::span<const ActivityTrace> traces, const TimeWindow
       ++row.count;
       row.seconds += static_cast<double>(launch.duration_ns) * 1e-9;
       ++table.launches;
-      table.graph_launches += (launch.flags & activity_format::kGraphNode) != 0 ? 1 : 0;
+      table.graph_launches += (launch.flags & gpu::activity_format::kGraphNode) != 0 ? 1 : 0;
     }
   }
   std::erase_if(table.rows, [](const KernelRow& row) { return row.count == 0; });
@@ -95,7 +95,7 @@ std::string kernel_csv(const KernelTable& table) {
       "dynamic_smem_bytes,local_bytes_per_thread,count,total_s,mean_us,time_share,"
       "theoretical_occupancy,resident_occupancy,blocks_per_sm,waves,sms\n";
   for (const KernelRow& row : table.rows) {
-    const activity_format::Kernel& facts = row.facts;
+    const gpu::activity_format::Kernel& facts = row.facts;
     out += fmt::format(
         "{},{},{},{},{},{},{},{},{},{},{},{},{:.9f},{:.4f},{:.6g},{:.4g},{:.4g},{:.0f},"
         "{:.6g},{:.0f}\n",
@@ -123,4 +123,4 @@ std::string kernel_csv(const KernelTable& table) {
   return out;
 }
 
-}  // namespace carpool
+}  // namespace carpool::profile

@@ -9,14 +9,14 @@
 #include "base/result.hpp"
 #include "gpu/cupti/activity_reader.hpp"
 #include "profile/occupancy.hpp"
-#include "profile/time_window.hpp"
+#include "profile/steps/time_window.hpp"
 
-namespace carpool {
+namespace carpool::profile {
 
 struct KernelRow {
   std::string name{};    // as people write it
   std::string symbol{};  // as the compiler mangled it
-  activity_format::Kernel facts{};
+  gpu::activity_format::Kernel facts{};
   std::uint64_t count = 0;
   double seconds = 0.0;  // of all its launches
   double share = 0.0;    // of the time of all kernels
@@ -31,10 +31,10 @@ struct KernelTable {
 };
 
 // Launches of all processes that started in the window; the same kernel in two of them is one row.
-[[nodiscard]] KernelTable kernel_table(std::span<const ActivityTrace> traces,
+[[nodiscard]] KernelTable kernel_table(std::span<const gpu::ActivityTrace> traces,
                                        const TimeWindow& window);
 
 // As comma-separated values with a header; units are in the names.
 [[nodiscard]] std::string kernel_csv(const KernelTable& table);
 
-}  // namespace carpool
+}  // namespace carpool::profile

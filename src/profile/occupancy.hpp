@@ -5,7 +5,7 @@
 
 #include "gpu/cupti/activity_format.hpp"
 
-namespace carpool {
+namespace carpool::profile {
 
 struct KernelOccupancy {
   std::uint64_t blocks = 0;  // of the grid
@@ -20,7 +20,7 @@ struct KernelOccupancy {
   double sms = 0.0;  // SMs that suffice to hold all its blocks at a time, at most all of the GPU's
 };
 
-[[nodiscard]] KernelOccupancy occupancy_of(const activity_format::Kernel& kernel,
-                                           const activity_format::Device& device);
+[[nodiscard]] KernelOccupancy occupancy_of(const gpu::activity_format::Kernel& kernel,
+                                           const gpu::activity_format::Device& device);
 
-}  // namespace carpool
+}  // namespace carpool::profile

@@ -8,7 +8,7 @@
 #include "profile/timeline_json.hpp"
 #include "profile/workload_profile.hpp"
 
-namespace carpool {
+namespace carpool::profile {
 namespace {
 
 using nlohmann::json;
@@ -27,7 +27,7 @@ json steps_json(const StepEstimate& steps) {
 }
 
 Result<StepEstimate> steps_from(const json& in) {
-  ObjectReader reader(in, "an entry of steps");
+  gpu::ObjectReader reader(in, "an entry of steps");
   StepEstimate steps;
   steps.source = reader.text("source");
   steps.steps_per_second = reader.number("steps_per_second");
@@ -41,7 +41,7 @@ Result<StepEstimate> steps_from(const json& in) {
 }
 
 Result<ProfiledThroughput> throughput_from(const json& in) {
-  ObjectReader reader(in, "throughput");
+  gpu::ObjectReader reader(in, "throughput");
   ProfiledThroughput out{.value = reader.number("value"),
                          .unit = reader.text("unit"),
                          .source = reader.text("source")};
@@ -74,7 +74,7 @@ std::string in_lines(const json& object) {
 // Takes apart what ObjectReader has no words for, and tells it of what is wrong.
 class Parts {
  public:
-  explicit Parts(ObjectReader& reader) : reader_(reader) {}
+  explicit Parts(gpu::ObjectReader& reader) : reader_(reader) {}
 
   std::vector<std::string> texts(const char* key) {
     std::vector<std::string> out;
@@ -144,11 +144,11 @@ class Parts {
     return *found;
   }
 
-  ObjectReader& reader_;
+  gpu::ObjectReader& reader_;
 };
 
 Result<WorkloadProfile> profile_from(const json& in) {
-  ObjectReader reader(in, "the profile");
+  gpu::ObjectReader reader(in, "the profile");
   Parts parts(reader);
   if (reader.text("format") != kFormat || reader.count("version") != kVersion) {
     reader.refuse(fmt::format("is not \"{}\" of version {}", kFormat, kVersion));
@@ -234,4 +234,4 @@ Result<WorkloadProfile> parse_profile(std::string_view text, const std::string& 
   return profile;
 }
 
-}  // namespace carpool
+}  // namespace carpool::profile

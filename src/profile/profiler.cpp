@@ -8,12 +8,12 @@
 #include <fmt/format.h>
 
 #include "base/clock.hpp"
-#include "profile/program_steps.hpp"
 #include "profile/reduce.hpp"
-#include "profile/stand_ins.hpp"
-#include "profile/window_watch.hpp"
+#include "profile/steps/program_steps.hpp"
+#include "profile/substitute_metrics.hpp"
+#include "profile/watch/window_watch.hpp"
 
-namespace carpool {
+namespace carpool::profile {
 namespace {
 
 // One run of a program, from start to end.
@@ -177,4 +177,4 @@ Result<ProfileResult> profile_program(const ProfileRequest& request,
   return run.profile();
 }
 
-}  // namespace carpool
+}  // namespace carpool::profile

@@ -10,12 +10,12 @@
 
 #include "base/result.hpp"
 #include "core/gpu.hpp"
-#include "gpu/telemetry.hpp"
+#include "core/telemetry_source.hpp"
 #include "profile/kernel_table.hpp"
-#include "profile/watched_program.hpp"
+#include "profile/watch/watched_program.hpp"
 #include "profile/workload_profile.hpp"
 
-namespace carpool {
+namespace carpool::profile {
 
 // How much of the program is seen: at least so many steps and seconds, then no more; at most so
 // many seconds.
@@ -50,4 +50,4 @@ struct ProfileResult {
                                                     TelemetrySource& telemetry,
                                                     const ProfileEvents& events);
 
-}  // namespace carpool
+}  // namespace carpool::profile

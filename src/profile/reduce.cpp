@@ -11,7 +11,7 @@
 
 #include "profile/activity_metrics.hpp"
 
-namespace carpool {
+namespace carpool::profile {
 namespace {
 
 constexpr std::array<std::string_view, 4> kTrust = {
@@ -24,7 +24,7 @@ constexpr double kLeastConfidence = 0.3;
 // meanwhile.
 constexpr std::int64_t kPauses = 2;  // usual spans and more
 
-std::int64_t usual_span(const ActivityTrace& trace) {
+std::int64_t usual_span(const gpu::ActivityTrace& trace) {
   std::vector<std::int64_t> spans;
   spans.reserve(trace.counter_samples.size());
   for (const auto& sample : trace.counter_samples) {
@@ -35,11 +35,11 @@ std::int64_t usual_span(const ActivityTrace& trace) {
   return spans.empty() ? 0 : *middle;
 }
 
-void add_counters(std::span<const ActivityTrace> traces,
+void add_counters(std::span<const gpu::ActivityTrace> traces,
                   const TimeWindow& window,
                   WorkloadProfile& profile) {
   Metrics seconds;
-  for (const ActivityTrace& trace : traces) {
+  for (const gpu::ActivityTrace& trace : traces) {
     const std::int64_t longest = kPauses * usual_span(trace);
     for (const auto& sample : trace.counter_samples) {
       if (!window.holds(sample.start_ns) || sample.end_ns - sample.start_ns > longest) {
@@ -92,7 +92,7 @@ void set_throughput(std::span<const StepEstimate> estimates, WorkloadProfile& pr
                                           .source = used.source};
 }
 
-KernelTable add_recording(std::span<const ActivityTrace> traces,
+KernelTable add_recording(std::span<const gpu::ActivityTrace> traces,
                           const TimeWindow& window,
                           WorkloadProfile& profile) {
   KernelTable table = kernel_table(traces, window);
@@ -102,8 +102,8 @@ KernelTable add_recording(std::span<const ActivityTrace> traces,
         profile.metrics["launches_per_s"] / profile.steps.front().steps_per_second;
   }
   add_counters(traces, window, profile);
-  for (const ActivityTrace& trace : traces) {
-    for (const ActivityNote& note : trace.notes) {
+  for (const gpu::ActivityTrace& trace : traces) {
+    for (const gpu::ActivityNote& note : trace.notes) {
       std::string text =
           note.code == 0 ? note.text : fmt::format("{} (code {})", note.text, note.code);
       if (std::find(profile.notes.begin(), profile.notes.end(), text) == profile.notes.end()) {
@@ -129,4 +129,4 @@ void add_telemetry(const TelemetryTrack& track, WorkloadProfile& profile) {
   }
 }
 
-}  // namespace carpool
+}  // namespace carpool::profile

@@ -6,12 +6,12 @@
 
 #include "gpu/cupti/activity_reader.hpp"
 #include "profile/kernel_table.hpp"
-#include "profile/step_estimate.hpp"
-#include "profile/telemetry_track.hpp"
-#include "profile/time_window.hpp"
+#include "profile/steps/step_estimate.hpp"
+#include "profile/steps/time_window.hpp"
+#include "profile/watch/telemetry_track.hpp"
 #include "profile/workload_profile.hpp"
 
-namespace carpool {
+namespace carpool::profile {
 
 // Orders what the sources say by how far they are to be trusted.
 [[nodiscard]] std::vector<StepEstimate> by_trust(std::span<const StepEstimate> estimates);
@@ -21,11 +21,11 @@ namespace carpool {
 void set_throughput(std::span<const StepEstimate> estimates, WorkloadProfile& profile);
 
 // Counters, notes and metrics of the recording.
-[[nodiscard]] KernelTable add_recording(std::span<const ActivityTrace> traces,
+[[nodiscard]] KernelTable add_recording(std::span<const gpu::ActivityTrace> traces,
                                         const TimeWindow& window,
                                         WorkloadProfile& profile);
 
 // Metrics and readings of the sensors.
 void add_telemetry(const TelemetryTrack& track, WorkloadProfile& profile);
 
-}  // namespace carpool
+}  // namespace carpool::profile

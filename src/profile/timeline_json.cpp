@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-namespace carpool {
+namespace carpool::profile {
 namespace {
 
 using nlohmann::json;
@@ -116,4 +116,4 @@ Result<std::vector<TelemetryPoint>> timeline_from_json(const json& columns) {
   return points;
 }
 
-}  // namespace carpool
+}  // namespace carpool::profile

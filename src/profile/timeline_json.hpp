@@ -6,9 +6,9 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "base/result.hpp"
-#include "profile/telemetry_track.hpp"
+#include "profile/watch/telemetry_track.hpp"
 
-namespace carpool {
+namespace carpool::profile {
 
 // A value in as many digits as sensors have.
 [[nodiscard]] double shortened(double value);
@@ -19,4 +19,4 @@ namespace carpool {
 // The error's message continues "the profile …".
 [[nodiscard]] Result<std::vector<TelemetryPoint>> timeline_from_json(const nlohmann::json& columns);
 
-}  // namespace carpool
+}  // namespace carpool::profile

@@ -5,10 +5,10 @@
 
 #include <fmt/format.h>
 
-#include "base/file.hpp"
-#include "base/packed_file.hpp"
+#include "base/files/file.hpp"
+#include "base/files/packed_file.hpp"
 
-namespace carpool {
+namespace carpool::profile {
 namespace {
 
 constexpr std::size_t kLongestName = 100;
@@ -61,4 +61,4 @@ Result<std::filesystem::path> save_profile(const WorkloadProfile& profile,
   return file;
 }
 
-}  // namespace carpool
+}  // namespace carpool::profile

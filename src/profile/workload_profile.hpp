@@ -11,10 +11,10 @@
 
 #include "base/result.hpp"
 #include "profile/metric_names.hpp"
-#include "profile/step_estimate.hpp"
-#include "profile/telemetry_track.hpp"
+#include "profile/steps/step_estimate.hpp"
+#include "profile/watch/telemetry_track.hpp"
 
-namespace carpool {
+namespace carpool::profile {
 
 inline constexpr std::string_view kProfileSuffix = ".profile.json";
 inline constexpr std::string_view kKernelsSuffix = ".kernels.csv.gz";
@@ -60,4 +60,4 @@ struct WorkloadProfile {
 // Letters, digits, '.', '_' and '-', at most 100 of them, the first no '.'.
 [[nodiscard]] bool is_profile_name(std::string_view name);
 
-}  // namespace carpool
+}  // namespace carpool::profile

@@ -32,7 +32,7 @@ CARPOOL_EMBED(charts, CARPOOL_PAGE "/charts.js")
 CARPOOL_EMBED(heatmap, CARPOOL_PAGE "/heatmap.js")
 CARPOOL_EMBED(library, CARPOOL_CHART_JS)
 
-namespace carpool {
+namespace carpool::report {
 
 std::string_view page_template() {
   return {carpool_template_begin, carpool_template_end};
@@ -53,4 +53,4 @@ std::string_view chart_library() {
   return {carpool_library_begin, carpool_library_end};
 }
 
-}  // namespace carpool
+}  // namespace carpool::report

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-namespace carpool {
+namespace carpool::report {
 
 [[nodiscard]] std::string_view page_template();  // HTML with {{name}} where content goes
 [[nodiscard]] std::string_view page_style();
@@ -12,4 +12,4 @@ namespace carpool {
 [[nodiscard]] std::string_view heatmap_script();
 [[nodiscard]] std::string_view chart_library();  // Chart.js, minified, with its licence comment
 
-}  // namespace carpool
+}  // namespace carpool::report

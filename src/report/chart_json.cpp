@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace carpool {
+namespace carpool::report {
 namespace {
 
 using nlohmann::json;
@@ -122,4 +122,4 @@ json chart_json(const SlowdownMatrix& chart) {
   return {{"type", "matrix"}, {"workloads", chart.workloads}, {"cells", std::move(cells)}};
 }
 
-}  // namespace carpool
+}  // namespace carpool::report

@@ -5,7 +5,7 @@
 
 #include "report/charts.hpp"
 
-namespace carpool {
+namespace carpool::report {
 
 [[nodiscard]] nlohmann::json chart_json(const BarChart& chart);
 [[nodiscard]] nlohmann::json chart_json(const GroupedBarChart& chart);
@@ -13,4 +13,4 @@ namespace carpool {
 [[nodiscard]] nlohmann::json chart_json(const ScatterChart& chart);
 [[nodiscard]] nlohmann::json chart_json(const SlowdownMatrix& chart);
 
-}  // namespace carpool
+}  // namespace carpool::report

@@ -11,7 +11,7 @@
 
 #include "core/forecast.hpp"
 
-namespace carpool {
+namespace carpool::report {
 
 inline constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
 
@@ -139,4 +139,4 @@ struct GanttChart {
   std::vector<GanttBar> bars{};
 };
 
-}  // namespace carpool
+}  // namespace carpool::report

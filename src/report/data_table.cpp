@@ -11,7 +11,7 @@
 
 #include "report/html.hpp"
 
-namespace carpool {
+namespace carpool::report {
 namespace {
 
 constexpr int kSlowdownDecimals = 2;
@@ -205,4 +205,4 @@ std::string describe(const SlowdownMatrix& chart) {
       chart.workloads.size());
 }
 
-}  // namespace carpool
+}  // namespace carpool::report

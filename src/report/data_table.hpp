@@ -6,7 +6,7 @@
 
 #include "report/report.hpp"
 
-namespace carpool {
+namespace carpool::report {
 
 [[nodiscard]] ReportTable data_table(const BarChart& chart);
 [[nodiscard]] ReportTable data_table(const GroupedBarChart& chart);
@@ -20,4 +20,4 @@ namespace carpool {
 [[nodiscard]] std::string describe(const ScatterChart& chart);
 [[nodiscard]] std::string describe(const SlowdownMatrix& chart);
 
-}  // namespace carpool
+}  // namespace carpool::report

@@ -10,7 +10,7 @@
 #include "report/report.hpp"
 #include "report/table_html.hpp"
 
-namespace carpool {
+namespace carpool::report {
 namespace {
 
 constexpr double kLeft = 70.0;
@@ -147,4 +147,4 @@ std::string gantt_html(const GanttChart& chart, std::string_view label) {
       bar_table(chart, label));
 }
 
-}  // namespace carpool
+}  // namespace carpool::report

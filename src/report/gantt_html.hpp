@@ -6,9 +6,9 @@
 
 #include "report/charts.hpp"
 
-namespace carpool {
+namespace carpool::report {
 
 // `label` names it for those who cannot see it; the bars follow as a table.
 [[nodiscard]] std::string gantt_html(const GanttChart& chart, std::string_view label);
 
-}  // namespace carpool
+}  // namespace carpool::report

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-namespace carpool {
+namespace carpool::report {
 namespace {
 
 constexpr std::string_view kDash = "–";
@@ -103,4 +103,4 @@ std::string fill_template(std::string_view text,
   }
 }
 
-}  // namespace carpool
+}  // namespace carpool::report

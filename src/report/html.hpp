@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace carpool {
+namespace carpool::report {
 
 // For element content and for attribute values in double quotes.
 [[nodiscard]] std::string escape_html(std::string_view text);
@@ -24,4 +24,4 @@ namespace carpool {
 [[nodiscard]] std::string fill_template(
     std::string_view text, const std::map<std::string, std::string, std::less<>>& values);
 
-}  // namespace carpool
+}  // namespace carpool::report

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/digest.hpp"
+#include "base/text/digest.hpp"
 #include "report/assets.hpp"
 #include "report/chart_json.hpp"
 #include "report/data_table.hpp"
@@ -16,7 +16,7 @@
 #include "report/report.hpp"
 #include "report/table_html.hpp"
 
-namespace carpool {
+namespace carpool::report {
 namespace {
 
 constexpr std::string_view kProvenanceHeading = "Where these numbers come from";
@@ -203,4 +203,4 @@ std::string render_html(const Report& report) {
                         {"page-script", std::string(page_script())}});
 }
 
-}  // namespace carpool
+}  // namespace carpool::report

@@ -9,7 +9,7 @@
 
 #include "report/charts.hpp"
 
-namespace carpool {
+namespace carpool::report {
 
 enum class Align { Left, Right };
 
@@ -76,4 +76,4 @@ struct Report {
 // The whole page. The same report gives the same bytes.
 [[nodiscard]] std::string render_html(const Report& report);
 
-}  // namespace carpool
+}  // namespace carpool::report

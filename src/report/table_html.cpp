@@ -11,7 +11,7 @@
 
 #include "report/html.hpp"
 
-namespace carpool {
+namespace carpool::report {
 namespace {
 
 std::string open_scroll_table(std::string_view label, std::string_view table_class) {
@@ -155,4 +155,4 @@ std::string parameters_html(const ParameterChart& chart, std::string_view label)
   return html.append(kCloseScrollTable);
 }
 
-}  // namespace carpool
+}  // namespace carpool::report

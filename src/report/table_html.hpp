@@ -6,7 +6,7 @@
 
 #include "report/report.hpp"
 
-namespace carpool {
+namespace carpool::report {
 
 // A table that scrolls sideways by itself; `label` names it for those who cannot see it.
 [[nodiscard]] std::string table_html(const ReportTable& table, std::string_view label);
@@ -14,4 +14,4 @@ namespace carpool {
 // The parameters' meanings, and a table with a bar in every cell.
 [[nodiscard]] std::string parameters_html(const ParameterChart& chart, std::string_view label);
 
-}  // namespace carpool
+}  // namespace carpool::report

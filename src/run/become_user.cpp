@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-namespace carpool {
+namespace carpool::run {
 
 Result<void> become_user(std::uint32_t uid, std::uint32_t gid, const std::string& user) {
   const bool changed = ::initgroups(user.c_str(), gid) == 0 && ::setresgid(gid, gid, gid) == 0 &&
@@ -20,4 +20,4 @@ Result<void> become_user(std::uint32_t uid, std::uint32_t gid, const std::string
   return {};
 }
 
-}  // namespace carpool
+}  // namespace carpool::run

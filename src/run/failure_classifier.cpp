@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "base/child_process.hpp"
-#include "run/told_sizes.hpp"
+#include "base/process/child_process.hpp"
+#include "run/oom_message.hpp"
 
-namespace carpool {
+namespace carpool::run {
 namespace {
 
 constexpr std::size_t kDetailBytes = 500;
@@ -226,4 +226,4 @@ RunExit classify_exit(const ExitRecord& exit,
   return result;
 }
 
-}  // namespace carpool
+}  // namespace carpool::run

@@ -6,7 +6,7 @@
 #include "core/run.hpp"
 #include "run/run_folder.hpp"
 
-namespace carpool {
+namespace carpool::run {
 
 // How much of each output decides.
 inline constexpr std::size_t kTailBytes = std::size_t{64} << 10U;
@@ -18,4 +18,4 @@ inline constexpr std::size_t kTailBytes = std::size_t{64} << 10U;
                                     std::string_view stdout_tail,
                                     std::string_view stderr_tail);
 
-}  // namespace carpool
+}  // namespace carpool::run

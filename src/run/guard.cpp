@@ -15,15 +15,15 @@
 #include <fmt/format.h>
 
 #include "base/clock.hpp"
-#include "base/descriptor.hpp"
-#include "base/spawn.hpp"
+#include "base/process/descriptor.hpp"
+#include "base/process/spawn.hpp"
 #include "run/guard_order.hpp"
 #include "run/job_leader.hpp"
 #include "run/mps_sharing.hpp"
 #include "run/process_table.hpp"
 #include "run/run_folder.hpp"
 
-namespace carpool {
+namespace carpool::run {
 namespace {
 
 static_assert(kAskSignal == SIGTERM && kKillSignal == SIGUSR1);
@@ -59,7 +59,7 @@ class Guard {
   void run() {
     waited_for_ = guard_signals();
     ::pthread_sigmask(SIG_BLOCK, &waited_for_, nullptr);  // before anybody knows our number
-    const auto self = identify(::getpid());
+    const auto self = gpu::identify(::getpid());
     if (!self) {
       return;
     }
@@ -102,7 +102,7 @@ class Guard {
       return tl::unexpected(leader.error());
     }
     leader_ = leader->pid();
-    const auto identity = identify(leader_);
+    const auto identity = gpu::identify(leader_);
     if (!identity) {
       return fail(ErrorCode::Internal, "the job's first process ended before it began");
     }
@@ -231,4 +231,4 @@ int run_guard_command(std::span<char* const> arguments) {
   return arguments.empty() ? run_guard() : kGuardDidNot;
 }
 
-}  // namespace carpool
+}  // namespace carpool::run

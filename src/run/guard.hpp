@@ -4,7 +4,7 @@
 
 #include <span>
 
-namespace carpool {
+namespace carpool::run {
 
 // Signals by which a guard is told to end its job.
 inline constexpr int kAskSignal = 15;   // SIGTERM: the job's processes get it too
@@ -23,4 +23,4 @@ inline constexpr int kGuardDidNot = 1;
 // of an MPS daemon. The exit code.
 [[nodiscard]] int run_guard_command(std::span<char* const> arguments);
 
-}  // namespace carpool
+}  // namespace carpool::run

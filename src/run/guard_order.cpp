@@ -13,7 +13,7 @@
 #include "gpu/mps/mps_environment.hpp"
 #include "gpu/mps/mps_folder.hpp"
 
-namespace carpool {
+namespace carpool::run {
 namespace {
 
 using nlohmann::json;
@@ -153,20 +153,22 @@ Result<GuardOrder> make_order(const LaunchSpec& spec,
     order.gid = account->gid;
     order.user = account->name;
   }
-  change(order.env, mps_environment({}, {}));
+  change(order.env, gpu::mps_environment({}, {}));
   if (mps) {
-    const Result<MpsFolder> place = MpsFolder::at(mps->folder);
+    const Result<gpu::MpsFolder> place = gpu::MpsFolder::at(mps->folder);
     if (!place) {
       return tl::unexpected(place.error());
     }
-    const MpsClientLimits limits{.thread_percentage = spec.thread_limit < kAllThreads
-                                                          ? std::optional<double>(spec.thread_limit)
-                                                          : std::nullopt,
-                                 .low_priority = spec.low_priority,
-                                 .pinned_memory_bytes = spec.memory_limit_bytes};
-    change(order.env, mps_client_environment(place->pipe(), place->log(), mps->gpu_uuid, limits));
+    const gpu::MpsClientLimits limits{
+        .thread_percentage = spec.thread_limit < kAllThreads
+                                 ? std::optional<double>(spec.thread_limit)
+                                 : std::nullopt,
+        .low_priority = spec.low_priority,
+        .pinned_memory_bytes = spec.memory_limit_bytes};
+    change(order.env,
+           gpu::mps_client_environment(place->pipe(), place->log(), mps->gpu_uuid, limits));
   }
   return order;
 }
 
-}  // namespace carpool
+}  // namespace carpool::run

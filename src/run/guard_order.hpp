@@ -12,7 +12,7 @@
 #include "base/result.hpp"
 #include "core/run.hpp"
 
-namespace carpool {
+namespace carpool::run {
 
 // An MPS daemon for one GPU and one user, shared by the guards of that user's jobs there.
 struct MpsPlace {
@@ -45,4 +45,4 @@ inline constexpr std::string_view kRunVariable = "CARPOOL_RUN_FOLDER";
                                             const std::filesystem::path& folder,
                                             const std::optional<MpsPlace>& mps);
 
-}  // namespace carpool
+}  // namespace carpool::run

@@ -16,12 +16,12 @@
 
 #include <fmt/format.h>
 
-#include "base/last_error.hpp"
-#include "base/spawn.hpp"
+#include "base/process/last_error.hpp"
+#include "base/process/spawn.hpp"
 #include "run/become_user.hpp"
 #include "run/run_folder.hpp"
 
-namespace carpool {
+namespace carpool::run {
 namespace {
 
 constexpr int kNotStarted = 127;
@@ -175,4 +175,4 @@ Result<void> JobLeader::let_go() {
   return fail(ErrorCode::NotFound, message);
 }
 
-}  // namespace carpool
+}  // namespace carpool::run

@@ -4,11 +4,11 @@
 #include <string>
 #include <sys/types.h>
 
-#include "base/descriptor.hpp"
+#include "base/process/descriptor.hpp"
 #include "base/result.hpp"
 #include "run/guard_order.hpp"
 
-namespace carpool {
+namespace carpool::run {
 
 // Used by a process of one thread. The job's process leads a session of its own, runs as its own
 // user, and is killed when the process that made it dies.
@@ -30,4 +30,4 @@ class JobLeader {
   Descriptor trouble_;  // says what went wrong, or ends when the program runs
 };
 
-}  // namespace carpool
+}  // namespace carpool::run

@@ -15,13 +15,13 @@
 #include <fmt/format.h>
 
 #include "base/log.hpp"
-#include "base/spawn.hpp"
-#include "base/stop_signals.hpp"
+#include "base/process/spawn.hpp"
+#include "base/process/stop_signals.hpp"
 #include "gpu/mps/mps_control.hpp"
 #include "gpu/mps/mps_daemon.hpp"
 #include "run/become_user.hpp"
 
-namespace carpool {
+namespace carpool::run {
 namespace {
 
 constexpr std::chrono::seconds kLookEvery{1};
@@ -48,16 +48,16 @@ Result<Descriptor> locked(const std::filesystem::path& file, int operation) {
   return opened;
 }
 
-Result<MpsControl> control_of(const MpsPlace& place) {
-  const Result<std::filesystem::path> program = find_mps_program();
+Result<gpu::MpsControl> control_of(const MpsPlace& place) {
+  const Result<std::filesystem::path> program = gpu::find_mps_program();
   if (!program) {
     return tl::unexpected(program.error());
   }
-  const Result<MpsFolder> folder = MpsFolder::at(place.folder);
+  const Result<gpu::MpsFolder> folder = gpu::MpsFolder::at(place.folder);
   if (!folder) {
     return tl::unexpected(folder.error());
   }
-  return MpsControl(*program, *folder);
+  return gpu::MpsControl(*program, *folder);
 }
 
 // A process of its own, with the job's rights: a root guard never speaks through a user's pipe.
@@ -79,7 +79,7 @@ int as_job_user(const GuardOrder& order, const std::function<int()>& work) {
 
 bool answers(const GuardOrder& order) {
   return as_job_user(order, [&] {
-           const Result<MpsControl> control = control_of(*order.mps);
+           const Result<gpu::MpsControl> control = control_of(*order.mps);
            return control && control->ask("get_server_list") ? 0 : 1;
          }) == 0;
 }
@@ -159,12 +159,12 @@ Result<Descriptor> join_mps(const GuardOrder& order) {
 
 void drain_mps(const GuardOrder& order, const std::vector<pid_t>& processes) {
   as_job_user(order, [&] {
-    const Result<MpsControl> control = control_of(*order.mps);
-    const auto clients = control ? control->clients() : Result<std::vector<MpsClient>>();
+    const Result<gpu::MpsControl> control = control_of(*order.mps);
+    const auto clients = control ? control->clients() : Result<std::vector<gpu::MpsClient>>();
     if (!clients) {
       return 1;
     }
-    for (const MpsClient& client : *clients) {
+    for (const gpu::MpsClient& client : *clients) {
       if (std::ranges::find(processes, client.pid) != processes.end()) {
         // One that refuses is killed all the same: it was asked.
         static_cast<void>(
@@ -178,9 +178,10 @@ void drain_mps(const GuardOrder& order, const std::vector<pid_t>& processes) {
 bool mps_faulted(const GuardOrder& order) {
   constexpr int kFaulted = 42;
   return as_job_user(order, [&] {
-           const Result<MpsControl> control = control_of(*order.mps);
-           const auto servers = control ? control->servers() : Result<std::vector<MpsServer>>();
-           return servers && std::ranges::any_of(*servers, &MpsServer::faulted) ? kFaulted : 0;
+           const Result<gpu::MpsControl> control = control_of(*order.mps);
+           const auto servers =
+               control ? control->servers() : Result<std::vector<gpu::MpsServer>>();
+           return servers && std::ranges::any_of(*servers, &gpu::MpsServer::faulted) ? kFaulted : 0;
          }) == kFaulted;
 }
 
@@ -193,8 +194,8 @@ int run_mps_keeper(const MpsPlace& place) {
   ::signal(SIGPIPE, SIG_IGN);  // who asked for us may be gone before we are ready
   StopSignals signals;
   Result<Descriptor> users = open_lock(place.users, O_RDONLY);
-  auto daemon = users ? MpsDaemon::start(place.gpu_uuid, place.folder)
-                      : Result<std::unique_ptr<MpsDaemon>>(tl::unexpected(users.error()));
+  auto daemon = users ? gpu::MpsDaemon::start(place.gpu_uuid, place.folder)
+                      : Result<std::unique_ptr<gpu::MpsDaemon>>(tl::unexpected(users.error()));
   if (!daemon) {
     tell(daemon.error().message);
     return 1;
@@ -210,4 +211,4 @@ int run_mps_keeper(const MpsPlace& place) {
   return stopped ? 0 : 1;
 }
 
-}  // namespace carpool
+}  // namespace carpool::run

@@ -6,11 +6,11 @@
 #include <sys/types.h>
 #include <vector>
 
-#include "base/descriptor.hpp"
+#include "base/process/descriptor.hpp"
 #include "base/result.hpp"
 #include "run/guard_order.hpp"
 
-namespace carpool {
+namespace carpool::run {
 
 // Needs the daemon from now on, and starts its keeper where none runs. While the result lives, the
 // daemon does. Blocks for as long as a daemon needs to start.
@@ -26,4 +26,4 @@ void drain_mps(const GuardOrder& order, const std::vector<pid_t>& processes);
 // standard output, goes to the background, and returns its exit code.
 [[nodiscard]] int run_mps_keeper(const MpsPlace& place);
 
-}  // namespace carpool
+}  // namespace carpool::run

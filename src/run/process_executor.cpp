@@ -17,10 +17,10 @@
 #include <fmt/format.h>
 
 #include "base/clock.hpp"
-#include "base/descriptor.hpp"
-#include "base/last_error.hpp"
-#include "base/pidfd.hpp"
-#include "base/spawn.hpp"
+#include "base/process/descriptor.hpp"
+#include "base/process/last_error.hpp"
+#include "base/process/pidfd.hpp"
+#include "base/process/spawn.hpp"
 #include "gpu/mps/process_identity.hpp"
 #include "run/guard.hpp"
 #include "run/guard_order.hpp"
@@ -28,7 +28,7 @@
 #include "run/run_ending.hpp"
 #include "run/run_folder.hpp"
 
-namespace carpool {
+namespace carpool::run {
 namespace {
 
 Result<void> make_folder(const std::filesystem::path& path) {
@@ -62,13 +62,13 @@ struct Watched {
   RunId run{};
   RunFolder folder;
   pid_t starter = 0;  // until the guard has begun
-  ProcessIdentity guard{};
+  gpu::ProcessIdentity guard{};
   Descriptor handle{};  // of the starter, then of the guard
   std::optional<StopMode> wish{};
 };
 
-void signal_guard(const ProcessIdentity& guard, StopMode mode) {
-  send_signal(guard, mode == StopMode::Ask ? kAskSignal : kKillSignal);
+void signal_guard(const gpu::ProcessIdentity& guard, StopMode mode) {
+  gpu::send_signal(guard, mode == StopMode::Ask ? kAskSignal : kKillSignal);
 }
 
 }  // namespace
@@ -113,10 +113,10 @@ struct ProcessExecutor::State {
   }
 
   // Watches the guard. False: it is over already.
-  bool follow(Watched& entry, const ProcessIdentity& guard) {
+  bool follow(Watched& entry, const gpu::ProcessIdentity& guard) {
     entry.guard = guard;
     // Its number may be another's by now; then it has ended.
-    if (!watch(entry, guard.pid) || !is_alive(guard)) {
+    if (!watch(entry, guard.pid) || !gpu::is_alive(guard)) {
       report_end(entry.run, conclude(entry.folder, true));
       return false;
     }
@@ -263,7 +263,7 @@ Result<FoundRun> ProcessExecutor::find(const LaunchSpec& spec) {
   }
   const bool same_boot = (*claim)->boot == state_->boot;
   Watched entry{.run = spec.run, .folder = folder, .guard = (*claim)->guard};
-  if (same_boot && state_->watch(entry, entry.guard.pid) && is_alive(entry.guard)) {
+  if (same_boot && state_->watch(entry, entry.guard.pid) && gpu::is_alive(entry.guard)) {
     state_->watched.insert_or_assign(spec.run, std::move(entry));
     return FoundRun{.state = FoundRun::State::Running};
   }
@@ -285,4 +285,4 @@ std::vector<RunningJob> ProcessExecutor::running() const {
   return found;
 }
 
-}  // namespace carpool
+}  // namespace carpool::run

@@ -8,9 +8,9 @@
 #include <sys/types.h>
 #include <vector>
 
-#include "schedule/executor.hpp"
+#include "core/executor.hpp"
 
-namespace carpool {
+namespace carpool::run {
 
 struct ProcessExecutorSettings {
   std::filesystem::path runs{};            // one folder an attempt
@@ -46,4 +46,4 @@ class ProcessExecutor final : public Executor {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace carpool
+}  // namespace carpool::run

@@ -10,9 +10,9 @@
 
 #include <fmt/format.h>
 
-#include "base/kernel_file.hpp"
+#include "base/files/proc_file.hpp"
 
-namespace carpool {
+namespace carpool::run {
 namespace {
 
 std::string read_proc(const std::string& name) {
@@ -118,4 +118,4 @@ std::uint64_t host_memory_kills() {
   return 0;
 }
 
-}  // namespace carpool
+}  // namespace carpool::run

@@ -7,7 +7,7 @@
 #include <sys/types.h>
 #include <vector>
 
-namespace carpool {
+namespace carpool::run {
 
 struct ProcessEntry {
   pid_t pid = 0;
@@ -34,4 +34,4 @@ struct ProcessEntry {
 // Processes that the kernel has killed for want of memory since boot; 0 where it does not count.
 [[nodiscard]] std::uint64_t host_memory_kills();
 
-}  // namespace carpool
+}  // namespace carpool::run

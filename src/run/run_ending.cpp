@@ -13,7 +13,7 @@
 #include "run/guard_order.hpp"
 #include "run/process_table.hpp"
 
-namespace carpool {
+namespace carpool::run {
 namespace {
 
 constexpr std::chrono::milliseconds kLookAgain{2};
@@ -68,4 +68,4 @@ RunExit conclude(const RunFolder& folder, bool same_boot) {
   return lost(folder, same_boot);
 }
 
-}  // namespace carpool
+}  // namespace carpool::run

@@ -12,11 +12,11 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/descriptor.hpp"
-#include "base/file.hpp"
-#include "base/last_error.hpp"
+#include "base/files/file.hpp"
+#include "base/process/descriptor.hpp"
+#include "base/process/last_error.hpp"
 
-namespace carpool {
+namespace carpool::run {
 namespace {
 
 using nlohmann::json;
@@ -44,11 +44,11 @@ std::optional<T> optional_at(const json& object, const char* key) {
   return object.contains(key) ? std::optional<T>(object.at(key).get<T>()) : std::nullopt;
 }
 
-json to_json(const ProcessIdentity& process) {
+json to_json(const gpu::ProcessIdentity& process) {
   return {{"pid", process.pid}, {"start_ticks", process.start_ticks}};
 }
 
-ProcessIdentity process_from(const json& object) {
+gpu::ProcessIdentity process_from(const json& object) {
   return {object.at("pid").get<pid_t>(), object.at("start_ticks").get<std::uint64_t>()};
 }
 
@@ -108,12 +108,12 @@ Result<std::optional<RunClaim>> RunFolder::claimed() const {
   });
 }
 
-Result<void> RunFolder::write_leader(const ProcessIdentity& leader) const {
+Result<void> RunFolder::write_leader(const gpu::ProcessIdentity& leader) const {
   return write_file(path_ / "leader", to_json(leader).dump());
 }
 
-Result<std::optional<ProcessIdentity>> RunFolder::leader() const {
-  return read_record<ProcessIdentity>(path_ / "leader", process_from);
+Result<std::optional<gpu::ProcessIdentity>> RunFolder::leader() const {
+  return read_record<gpu::ProcessIdentity>(path_ / "leader", process_from);
 }
 
 Result<void> RunFolder::write_exit(const ExitRecord& exit) const {
@@ -151,4 +151,4 @@ std::string tail_of(const std::filesystem::path& file, std::size_t bytes) {
   return text;
 }
 
-}  // namespace carpool
+}  // namespace carpool::run

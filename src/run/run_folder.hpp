@@ -16,12 +16,12 @@
 #include "core/run.hpp"
 #include "gpu/mps/process_identity.hpp"
 
-namespace carpool {
+namespace carpool::run {
 
 struct RunClaim {
-  bool abandoned = false;   // nobody began it and nobody will
-  ProcessIdentity guard{};  // else
-  std::string boot{};       // of the machine
+  bool abandoned = false;        // nobody began it and nobody will
+  gpu::ProcessIdentity guard{};  // else
+  std::string boot{};            // of the machine
 };
 
 // How the guard saw it end; what that means is for classify_exit() to say.
@@ -52,8 +52,8 @@ class RunFolder {
   [[nodiscard]] Result<bool> claim(const RunClaim& claim) const;
   [[nodiscard]] Result<std::optional<RunClaim>> claimed() const;
 
-  [[nodiscard]] Result<void> write_leader(const ProcessIdentity& leader) const;
-  [[nodiscard]] Result<std::optional<ProcessIdentity>> leader() const;
+  [[nodiscard]] Result<void> write_leader(const gpu::ProcessIdentity& leader) const;
+  [[nodiscard]] Result<std::optional<gpu::ProcessIdentity>> leader() const;
 
   [[nodiscard]] Result<void> write_exit(const ExitRecord& exit) const;
   [[nodiscard]] Result<std::optional<ExitRecord>> exit() const;
@@ -65,4 +65,4 @@ class RunFolder {
 // The last `bytes` of a file; empty when there is none.
 [[nodiscard]] std::string tail_of(const std::filesystem::path& file, std::size_t bytes);
 
-}  // namespace carpool
+}  // namespace carpool::run

@@ -5,7 +5,7 @@
 
 #include "schedule/scheduler_state.hpp"
 
-namespace carpool {
+namespace carpool::schedule {
 
 void SchedulerState::take_reports(double at_s) {
   for (RunReport& report : executor.take_reports()) {
@@ -37,7 +37,7 @@ void SchedulerState::end_run(Live& job, RunExit exit, double at_s) {
   follow_up(job, at_s);
 }
 
-AftermathRules SchedulerState::aftermath_rules() const {
+OutcomeRules SchedulerState::outcome_rules() const {
   return {.recovery = settings.recovery,
           .max_out_of_memory = settings.max_out_of_memory,
           .gpu_bytes = usable_bytes()};
@@ -46,7 +46,7 @@ AftermathRules SchedulerState::aftermath_rules() const {
 void SchedulerState::follow_up(Live& job, double at_s) {
   const JobId id = job.record->id;
   std::visit([&](auto&& next) { make(id, std::forward<decltype(next)>(next), at_s); },
-             aftermath(*job.record, aftermath_rules()));
+             attempt_outcome(*job.record, outcome_rules()));
   close_doomed(at_s);
 }
 
@@ -105,4 +105,4 @@ void SchedulerState::carry_out(const Order& order) {
   }
 }
 
-}  // namespace carpool
+}  // namespace carpool::schedule

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-namespace carpool {
+namespace carpool::schedule {
 namespace {
 
 // Memory is offered in steps of this.
@@ -67,14 +67,14 @@ class Explainer {
   [[nodiscard]] CandidateGpu candidate(const GpuView& gpu) const {
     CandidateGpu out{
         .gpu = gpu.index, .memory_bytes = gpu.memory_bytes, .free_bytes = gpu.free_bytes()};
-    std::vector<CoRunMember> group;
+    std::vector<InterferenceMember> group;
     for (const Resident& resident : gpu.residents) {
       out.residents.push_back(resident.job);
       group.push_back({.workload = resident.workload, .thread_limit = resident.thread_limit});
     }
     group.push_back({.workload = job_.workload});
     if (group.size() > 1) {
-      const auto progress = scheduler_.co_run().progress(group);
+      const auto progress = scheduler_.interference().progress(group);
       out.job_progress = progress.back();
       out.worst_neighbour = *std::min_element(progress.begin(), progress.end() - 1);
     }
@@ -197,4 +197,4 @@ Result<Explanation> explain(const Scheduler& scheduler, JobId job) {
   return out;
 }
 
-}  // namespace carpool
+}  // namespace carpool::schedule

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "place/policy.hpp"
+#include "core/placement_policy.hpp"
 #include "schedule/scheduler.hpp"
 
-namespace carpool {
+namespace carpool::schedule {
 
 // One GPU as the job would find it.
 struct CandidateGpu {
@@ -45,4 +45,4 @@ struct Explanation {
 // Changes nothing. Needs about one call of the policy for each GPU and change.
 [[nodiscard]] Result<Explanation> explain(const Scheduler& scheduler, JobId job);
 
-}  // namespace carpool
+}  // namespace carpool::schedule

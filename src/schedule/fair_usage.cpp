@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace carpool {
+namespace carpool::schedule {
 namespace {
 
 constexpr double kHalfLife = 12.0 * 3600.0;
@@ -50,4 +50,4 @@ double FairUsage::weight(std::uint32_t uid, double now_s, double mean) const {
   return std::pow(1.0 + used(found->second, now_s) / mean, -kSharpness);
 }
 
-}  // namespace carpool
+}  // namespace carpool::schedule

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <map>
 
-namespace carpool {
+namespace carpool::schedule {
 
 // GPU-seconds at the speed alone: who was slowed down by a neighbour pays for what came out. What
 // was used half a day ago counts half.
@@ -35,4 +35,4 @@ class FairUsage {
   std::map<std::uint32_t, User> users_;
 };
 
-}  // namespace carpool
+}  // namespace carpool::schedule

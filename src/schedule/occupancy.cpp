@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-namespace carpool {
+namespace carpool::schedule {
 namespace {
 
 constexpr double kNever = 1e18;
@@ -35,11 +35,13 @@ bool moved(std::uint64_t before, std::uint64_t after, std::uint64_t of) {
 
 }  // namespace
 
-Occupancy::Occupancy(std::vector<GpuView> gpus, const CoRunModel& co_run, double peak_stable_s)
+Occupancy::Occupancy(std::vector<GpuView> gpus,
+                     const InterferenceModel& interference,
+                     double peak_stable_s)
     : views_(std::move(gpus)),
       paces_(views_.size()),
       last_(views_.size()),
-      co_run_(co_run),
+      interference_(interference),
       peak_stable_s_(peak_stable_s) {
   for (std::size_t i = 0; i < views_.size(); ++i) {
     places_.emplace(views_[i].index, i);
@@ -143,12 +145,12 @@ void Occupancy::change_speeds(std::size_t place, double now_s) {
   const auto& residents = views_[place].residents;
   std::vector<double> speeds(residents.size(), 1.0);
   if (residents.size() > 1) {
-    std::vector<CoRunMember> group;
+    std::vector<InterferenceMember> group;
     group.reserve(residents.size());
     for (const Resident& resident : residents) {
       group.push_back({.workload = resident.workload, .thread_limit = resident.thread_limit});
     }
-    speeds = co_run_.progress(group);
+    speeds = interference_.progress(group);
   }
   for (std::size_t i = 0; i < residents.size(); ++i) {
     paces_[place][i].settle(now_s);
@@ -265,4 +267,4 @@ void Occupancy::give_back(unsigned index) {
   }
 }
 
-}  // namespace carpool
+}  // namespace carpool::schedule

@@ -10,32 +10,18 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "place/cluster_snapshot.hpp"
-#include "place/co_run_model.hpp"
+#include "core/cluster_snapshot.hpp"
+#include "core/gpu_observation.hpp"
+#include "core/interference_model.hpp"
 
-namespace carpool {
-
-// What is read from a GPU between decisions. Used by the daemon and the simulator alike.
-struct GpuObservation {
-  unsigned gpu = 0;
-  std::uint64_t used_bytes = 0;
-  std::uint64_t foreign_bytes = 0;
-  bool foreign = false;
-  std::string unusable{};
-  std::optional<GpuPressure> pressure{};
-  struct JobMemory {
-    JobId job = 0;
-    std::uint64_t bytes = 0;
-  };
-  std::vector<JobMemory> jobs{};  // of ours, seen on this GPU
-};
+namespace carpool::schedule {
 
 // A reservation holds until the job's own peak is known: until no new one was seen for
 // `peak_stable_s`. Then the peak, with a little room, takes its place where that is less. A peak
 // above the reservation raises it at once. A reservation of 0 is none, and stays that.
 class Occupancy {
  public:
-  Occupancy(std::vector<GpuView> gpus, const CoRunModel& co_run, double peak_stable_s);
+  Occupancy(std::vector<GpuView> gpus, const InterferenceModel& interference, double peak_stable_s);
 
   // Whether these GPUs are there, usable and all different.
   [[nodiscard]] Result<void> check(std::span<const unsigned> gpus) const;
@@ -100,10 +86,10 @@ class Occupancy {
   std::vector<LastPlaced> last_;
   std::unordered_map<unsigned, std::size_t> places_;
   std::unordered_map<JobId, Run> runs_;
-  const CoRunModel& co_run_;
+  const InterferenceModel& interference_;
   double peak_stable_s_;
   double refreshed_s_ = 0.0;
   bool stale_ = true;  // more than the time has changed since
 };
 
-}  // namespace carpool
+}  // namespace carpool::schedule

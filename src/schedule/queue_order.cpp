@@ -2,9 +2,9 @@
 
 #include <array>
 
-#include "base/names.hpp"
+#include "base/text/names.hpp"
 
-namespace carpool {
+namespace carpool::schedule {
 namespace {
 
 constexpr std::array<QueueOrderInfo, 4> kOrders = {{
@@ -30,4 +30,4 @@ Result<QueueOrder> queue_order(std::string_view name) {
   });
 }
 
-}  // namespace carpool
+}  // namespace carpool::schedule

@@ -6,7 +6,7 @@
 
 #include "base/result.hpp"
 
-namespace carpool {
+namespace carpool::schedule {
 
 enum class QueueOrder {
   Fifo,      // as submitted
@@ -24,4 +24,4 @@ struct QueueOrderInfo {
 [[nodiscard]] std::span<const QueueOrderInfo> queue_orders();
 [[nodiscard]] Result<QueueOrder> queue_order(std::string_view name);
 
-}  // namespace carpool
+}  // namespace carpool::schedule

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 
-#include "base/names.hpp"
+#include "base/text/names.hpp"
 
-namespace carpool {
+namespace carpool::schedule {
 namespace {
 
 constexpr std::array<RecoveryRuleInfo, 3> kRules = {{
@@ -63,4 +63,4 @@ std::uint64_t next_floor(unsigned failures, std::uint64_t floor_bytes, std::uint
   return std::max(floor_bytes, std::min(target, floor_bytes + kAegisStep));
 }
 
-}  // namespace carpool
+}  // namespace carpool::schedule

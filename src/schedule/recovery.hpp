@@ -9,7 +9,7 @@
 #include "base/result.hpp"
 #include "core/run.hpp"
 
-namespace carpool {
+namespace carpool::schedule {
 
 enum class RecoveryRule {
   Reserve,  // ours: back into the queue at once, with a reservation taken from the failure itself
@@ -38,4 +38,4 @@ struct RecoveryRuleInfo {
                                        std::uint64_t floor_bytes,
                                        std::uint64_t gpu_bytes);
 
-}  // namespace carpool
+}  // namespace carpool::schedule

@@ -5,7 +5,7 @@
 
 #include "schedule/scheduler_state.hpp"
 
-namespace carpool {
+namespace carpool::schedule {
 
 Result<void> SchedulerState::recover(double at_s) {
   auto past = journal.history();
@@ -89,4 +89,4 @@ void SchedulerState::find_again(Live& job, double at_s) {
   make(run.job, JobRequeued{.reason = why}, at_s);
 }
 
-}  // namespace carpool
+}  // namespace carpool::schedule

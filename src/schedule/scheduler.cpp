@@ -7,16 +7,16 @@
 
 #include "schedule/scheduler_state.hpp"
 
-namespace carpool {
+namespace carpool::schedule {
 
 Scheduler::Scheduler(const SchedulerSettings& settings,
                      std::vector<GpuView> gpus,
                      const PlacementPolicy& policy,
-                     const CoRunModel& co_run,
+                     const InterferenceModel& interference,
                      JobJournal& journal,
                      Executor& executor)
     : state_(std::make_unique<SchedulerState>(
-          settings, std::move(gpus), policy, co_run, journal, executor)) {}
+          settings, std::move(gpus), policy, interference, journal, executor)) {}
 
 Scheduler::~Scheduler() = default;
 
@@ -224,11 +224,11 @@ std::optional<QueuedJob> Scheduler::queued(JobId job) const {
 PlacementDecision Scheduler::what_if(std::span<const GpuView> gpus,
                                      std::span<const QueuedJob* const> queue) const {
   return state_->policy.decide({.now_s = state_->now_s, .gpus = gpus, .queue = queue},
-                               state_->co_run);
+                               state_->interference);
 }
 
-const CoRunModel& Scheduler::co_run() const {
-  return state_->co_run;
+const InterferenceModel& Scheduler::interference() const {
+  return state_->interference;
 }
 
-}  // namespace carpool
+}  // namespace carpool::schedule

@@ -14,17 +14,17 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "core/executor.hpp"
 #include "core/job_event.hpp"
-#include "place/policy.hpp"
-#include "schedule/executor.hpp"
-#include "schedule/job_journal.hpp"
-#include "schedule/job_record.hpp"
+#include "core/job_journal.hpp"
+#include "core/job_record.hpp"
+#include "core/placement_policy.hpp"
 #include "schedule/occupancy.hpp"
 #include "schedule/queue_order.hpp"
 #include "schedule/recovery.hpp"
 #include "schedule/waiting_line.hpp"
 
-namespace carpool {
+namespace carpool::schedule {
 
 struct SchedulerSettings {
   QueueOrder order = QueueOrder::Fair;
@@ -51,7 +51,7 @@ class Scheduler {
   Scheduler(const SchedulerSettings& settings,
             std::vector<GpuView> gpus,
             const PlacementPolicy& policy,
-            const CoRunModel& co_run,
+            const InterferenceModel& interference,
             JobJournal& journal,
             Executor& executor);
   ~Scheduler();
@@ -100,10 +100,10 @@ class Scheduler {
   // What the policy would say to another moment than this one; changes nothing.
   [[nodiscard]] PlacementDecision what_if(std::span<const GpuView> gpus,
                                           std::span<const QueuedJob* const> queue) const;
-  [[nodiscard]] const CoRunModel& co_run() const;
+  [[nodiscard]] const InterferenceModel& interference() const;
 
  private:
   std::unique_ptr<SchedulerState> state_;
 };
 
-}  // namespace carpool
+}  // namespace carpool::schedule

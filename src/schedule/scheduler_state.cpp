@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-namespace carpool {
+namespace carpool::schedule {
 namespace {
 
 // A job that needs more of a GPU than this has it to itself: what the driver and other contexts
@@ -272,4 +272,4 @@ void SchedulerState::absorb_closed(Live& job, RunEnd end, double at_s) {
   dependants.erase(id);
 }
 
-}  // namespace carpool
+}  // namespace carpool::schedule

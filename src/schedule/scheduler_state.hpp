@@ -19,23 +19,23 @@
 #include <utility>
 #include <vector>
 
-#include "schedule/aftermath.hpp"
+#include "core/job_history.hpp"
+#include "schedule/attempt_outcome.hpp"
 #include "schedule/fair_usage.hpp"
-#include "schedule/job_history.hpp"
 #include "schedule/scheduler.hpp"
 
-namespace carpool {
+namespace carpool::schedule {
 
 struct SchedulerState {
   SchedulerState(const SchedulerSettings& chosen,
                  std::vector<GpuView> gpus,
                  const PlacementPolicy& placement,
-                 const CoRunModel& model,
+                 const InterferenceModel& model,
                  JobJournal& events,
                  Executor& runner)
       : settings(chosen),
         policy(placement),
-        co_run(model),
+        interference(model),
         journal(events),
         executor(runner),
         occupancy(std::move(gpus), model, chosen.peak_stable_s),
@@ -105,7 +105,7 @@ struct SchedulerState {
   void follow_up(Live& job, double at_s);
   void ask_to_stop(Live& job, const std::string& by, bool final, double at_s);
   void enforce_time(double at_s);
-  [[nodiscard]] AftermathRules aftermath_rules() const;
+  [[nodiscard]] OutcomeRules outcome_rules() const;
 
   // restart.cpp
   [[nodiscard]] Result<void> recover(double at_s);
@@ -116,7 +116,7 @@ struct SchedulerState {
 
   SchedulerSettings settings;
   const PlacementPolicy& policy;
-  const CoRunModel& co_run;
+  const InterferenceModel& interference;
   JobJournal& journal;
   Executor& executor;
   std::function<void(const JobEvent&)> listener{};
@@ -155,4 +155,4 @@ struct SchedulerState {
   std::optional<Error> broken{};  // an event of our own did not fit: a bug; flush() says so
 };
 
-}  // namespace carpool
+}  // namespace carpool::schedule

@@ -6,7 +6,7 @@
 
 #include "schedule/scheduler_state.hpp"
 
-namespace carpool {
+namespace carpool::schedule {
 namespace {
 
 // Another look at the queue is worth it while so much of what was looked at starts.
@@ -168,7 +168,7 @@ std::size_t SchedulerState::ask_policy(std::span<const JobId> jobs, double at_s)
   }
   occupancy.refresh(at_s);
   const PlacementDecision decision =
-      policy.decide({.now_s = at_s, .gpus = occupancy.views(), .queue = queue}, co_run);
+      policy.decide({.now_s = at_s, .gpus = occupancy.views(), .queue = queue}, interference);
   if (decision.ask_again_s) {
     const double then = at_s + std::max(*decision.ask_again_s, 0.0);
     ask_again_s = std::min(ask_again_s.value_or(then), then);
@@ -230,4 +230,4 @@ LaunchSpec SchedulerState::launch_spec(const JobRecord& job) const {
   return spec;
 }
 
-}  // namespace carpool
+}  // namespace carpool::schedule

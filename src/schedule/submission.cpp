@@ -7,7 +7,7 @@
 
 #include "schedule/scheduler_state.hpp"
 
-namespace carpool {
+namespace carpool::schedule {
 namespace {
 
 constexpr std::size_t kLongestName = 256;
@@ -175,4 +175,4 @@ void SchedulerState::close_doomed(double at_s) {
   }
 }
 
-}  // namespace carpool
+}  // namespace carpool::schedule

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace carpool {
+namespace carpool::schedule {
 namespace {
 
 constexpr double kUnknownRuntime = 3600.0;  // until any is known
@@ -236,4 +236,4 @@ std::optional<double> WaitingLine::next_impatient_s(double now_s) const {
   return next == patience_ends_.end() ? std::nullopt : std::optional(next->first);
 }
 
-}  // namespace carpool
+}  // namespace carpool::schedule

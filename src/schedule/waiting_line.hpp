@@ -16,7 +16,7 @@
 #include "core/job.hpp"
 #include "schedule/queue_order.hpp"
 
-namespace carpool {
+namespace carpool::schedule {
 
 // When a job of the order Fair has waited so long that it goes before everybody.
 struct PatienceRules {
@@ -120,4 +120,4 @@ class WaitingLine {
   double last_score_ = 0.0;
 };
 
-}  // namespace carpool
+}  // namespace carpool::schedule

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace carpool {
+namespace carpool::serve {
 namespace {
 
 using nlohmann::json;
@@ -38,4 +38,4 @@ ApiAnswer error_answer(const Error& error) {
   return error_answer(503, error.message);
 }
 
-}  // namespace carpool
+}  // namespace carpool::serve

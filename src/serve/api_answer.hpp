@@ -9,7 +9,7 @@
 
 #include "base/result.hpp"
 
-namespace carpool {
+namespace carpool::serve {
 
 struct ApiAnswer {
   int status = 200;
@@ -27,4 +27,4 @@ struct ApiAnswer {
 // How the message of an Unsupported error ends whose status is 403: the job is somebody else's.
 inline constexpr std::string_view kNotYours = "is another user's";
 
-}  // namespace carpool
+}  // namespace carpool::serve

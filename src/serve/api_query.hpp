@@ -11,7 +11,7 @@
 
 #include "base/result.hpp"
 
-namespace carpool {
+namespace carpool::serve {
 
 using ApiQuery = std::multimap<std::string, std::string>;
 
@@ -40,4 +40,4 @@ template <class T>
   return text && *text != "0" && *text != "false";
 }
 
-}  // namespace carpool
+}  // namespace carpool::serve

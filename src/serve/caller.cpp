@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-namespace carpool {
+namespace carpool::serve {
 namespace {
 
 constexpr std::size_t kEntryBytes = 65536;
@@ -83,4 +83,4 @@ Caller make_caller(std::uint32_t uid,
           .operates = uid == 0 || uid == server_uid || (operators && in_group(uid, *operators))};
 }
 
-}  // namespace carpool
+}  // namespace carpool::serve

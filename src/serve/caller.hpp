@@ -8,7 +8,7 @@
 #include "base/result.hpp"
 #include "core/job.hpp"
 
-namespace carpool {
+namespace carpool::serve {
 
 struct Caller {
   std::uint32_t uid = 0;
@@ -30,4 +30,4 @@ struct Caller {
                                  std::uint32_t server_uid,
                                  const std::optional<std::string>& operators);
 
-}  // namespace carpool
+}  // namespace carpool::serve

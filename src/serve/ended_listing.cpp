@@ -4,17 +4,17 @@
 
 #include <nlohmann/json.hpp>
 
-#include "schedule/job_names.hpp"
+#include "core/job_names.hpp"
 #include "serve/job_listing.hpp"
 
-namespace carpool {
+namespace carpool::serve {
 namespace {
 
 using nlohmann::json;
 
 constexpr std::size_t kMostCommands = 1000;  // of ended jobs, a tenth of a millisecond each
 
-json ended_view(const EndedJob& job, const Caller& caller) {
+json ended_view(const store::EndedJob& job, const Caller& caller) {
   json view = {{"id", job.id},
                {"user", job.owner.user},
                {"submitted_s", job.submitted_s},
@@ -43,29 +43,29 @@ json ended_view(const EndedJob& job, const Caller& caller) {
 
 }  // namespace
 
-Result<EndedJobQuery> read_ended_query(const ApiQuery& query, const Caller& caller) {
+Result<store::EndedJobQuery> read_ended_query(const ApiQuery& query, const Caller& caller) {
   const auto before = number_of<JobId>(query, "before");
   const auto most = number_of<std::size_t>(query, "limit");
   if (!before || !most) {
     return tl::unexpected(before ? most.error() : before.error());
   }
   const bool commands = flag_of(query, "commands");
-  EndedJobQuery wanted{.before = *before,
-                       .most = std::clamp<std::size_t>(
-                           most->value_or(100), 1, commands ? kMostCommands : kMostListed),
-                       .with_specs = commands};
+  store::EndedJobQuery wanted{.before = *before,
+                              .most = std::clamp<std::size_t>(
+                                  most->value_or(100), 1, commands ? kMostCommands : kMostListed),
+                              .with_specs = commands};
   if (!flag_of(query, "all")) {
     wanted.uid = caller.uid;
   }
   return wanted;
 }
 
-nlohmann::json list_ended_jobs(std::span<const EndedJob> jobs, const Caller& caller) {
+nlohmann::json list_ended_jobs(std::span<const store::EndedJob> jobs, const Caller& caller) {
   json list = json::array();
-  for (const EndedJob& job : jobs) {
+  for (const store::EndedJob& job : jobs) {
     list.push_back(ended_view(job, caller));
   }
   return list;
 }
 
-}  // namespace carpool
+}  // namespace carpool::serve

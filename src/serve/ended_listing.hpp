@@ -10,12 +10,14 @@
 #include "serve/caller.hpp"
 #include "store/sqlite_journal.hpp"
 
-namespace carpool {
+namespace carpool::serve {
 
 // The caller's own, unless the query says "all".
-[[nodiscard]] Result<EndedJobQuery> read_ended_query(const ApiQuery& query, const Caller& caller);
+[[nodiscard]] Result<store::EndedJobQuery> read_ended_query(const ApiQuery& query,
+                                                            const Caller& caller);
 
 // A list. Others' names, reasons and commands are left out.
-[[nodiscard]] nlohmann::json list_ended_jobs(std::span<const EndedJob> jobs, const Caller& caller);
+[[nodiscard]] nlohmann::json list_ended_jobs(std::span<const store::EndedJob> jobs,
+                                             const Caller& caller);
 
-}  // namespace carpool
+}  // namespace carpool::serve

@@ -5,9 +5,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "schedule/job_json.hpp"
+#include "core/job_json.hpp"
 
-namespace carpool {
+namespace carpool::serve {
 
 using nlohmann::json;
 
@@ -78,4 +78,4 @@ void EventHub::close() {
   news_.notify_all();
 }
 
-}  // namespace carpool
+}  // namespace carpool::serve

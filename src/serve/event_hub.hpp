@@ -15,7 +15,7 @@
 #include "core/job_event.hpp"
 #include "serve/caller.hpp"
 
-namespace carpool {
+namespace carpool::serve {
 
 struct PublishedEvent {
   std::int64_t sequence = 0;
@@ -54,4 +54,4 @@ class EventHub {
   bool closed_ = false;
 };
 
-}  // namespace carpool
+}  // namespace carpool::serve

@@ -5,9 +5,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "schedule/job_names.hpp"
+#include "core/job_names.hpp"
 
-namespace carpool {
+namespace carpool::serve {
 namespace {
 
 using nlohmann::json;
@@ -19,7 +19,7 @@ void put(json& object, const char* key, const std::optional<T>& value) {
   }
 }
 
-json candidate_view(const CandidateGpu& candidate) {
+json candidate_view(const schedule::CandidateGpu& candidate) {
   json view = {{"gpu", candidate.gpu},
                {"memory_bytes", candidate.memory_bytes},
                {"free_bytes", candidate.free_bytes},
@@ -31,23 +31,23 @@ json candidate_view(const CandidateGpu& candidate) {
   return view;
 }
 
-std::string_view change_name(StartingChange::Kind kind) {
+std::string_view change_name(schedule::StartingChange::Kind kind) {
   switch (kind) {
-    case StartingChange::Kind::Order:
+    case schedule::StartingChange::Kind::Order:
       return "order";
-    case StartingChange::Kind::LessMemory:
+    case schedule::StartingChange::Kind::LessMemory:
       return "mem";
-    case StartingChange::Kind::NotExclusive:
+    case schedule::StartingChange::Kind::NotExclusive:
       return "exclusive";
-    case StartingChange::Kind::FewerGpus:
+    case schedule::StartingChange::Kind::FewerGpus:
       return "gpus";
-    case StartingChange::Kind::Wait:
+    case schedule::StartingChange::Kind::Wait:
       break;
   }
   return "wait";
 }
 
-json change_view(const StartingChange& change) {
+json change_view(const schedule::StartingChange& change) {
   json view = {{"change", change_name(change.kind)}, {"text", change.words}};
   put(view, "mem_bytes", change.need_bytes);
   put(view, "gpus", change.gpus);
@@ -58,7 +58,7 @@ json change_view(const StartingChange& change) {
 
 }  // namespace
 
-json explanation_view(const Explanation& explanation, const JobRecord& job) {
+json explanation_view(const schedule::Explanation& explanation, const JobRecord& job) {
   json view = {{"id", job.id},
                {"state", name_of(job.state)},
                {"code", job.code()},
@@ -69,10 +69,10 @@ json explanation_view(const Explanation& explanation, const JobRecord& job) {
     view["constraint"] = name_of(explanation.binding->constraint);
     view["reason"] = explanation.binding->reason;
   }
-  for (const CandidateGpu& candidate : explanation.candidates) {
+  for (const schedule::CandidateGpu& candidate : explanation.candidates) {
     view["candidates"].push_back(candidate_view(candidate));
   }
-  for (const StartingChange& change : explanation.changes) {
+  for (const schedule::StartingChange& change : explanation.changes) {
     view["changes"].push_back(change_view(change));
   }
   if (explanation.placed) {
@@ -87,4 +87,4 @@ json explanation_view(const Explanation& explanation, const JobRecord& job) {
   return view;
 }
 
-}  // namespace carpool
+}  // namespace carpool::serve

@@ -5,8 +5,9 @@
 
 #include "schedule/explain.hpp"
 
-namespace carpool {
+namespace carpool::serve {
 
-[[nodiscard]] nlohmann::json explanation_view(const Explanation& explanation, const JobRecord& job);
+[[nodiscard]] nlohmann::json explanation_view(const schedule::Explanation& explanation,
+                                              const JobRecord& job);
 
-}  // namespace carpool
+}  // namespace carpool::serve

@@ -17,13 +17,13 @@
 
 #include <fmt/format.h>
 
-#include "base/file.hpp"
+#include "base/files/file.hpp"
 #include "base/log.hpp"
 #include "serve/listening.hpp"
 #include "serve/routes.hpp"
 #include "serve/socket_stream.hpp"
 
-namespace carpool {
+namespace carpool::serve {
 namespace {
 
 constexpr std::size_t kMostConnections = 1024;
@@ -282,4 +282,4 @@ void HttpServer::stop() {
   state_->fewer.wait(lock, [&] { return state_->connections.empty(); });
 }
 
-}  // namespace carpool
+}  // namespace carpool::serve

@@ -12,7 +12,7 @@
 #include "base/result.hpp"
 #include "serve/job_api.hpp"
 
-namespace carpool {
+namespace carpool::serve {
 
 struct HttpSettings {
   std::filesystem::path socket{};
@@ -44,4 +44,4 @@ class HttpServer {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace carpool
+}  // namespace carpool::serve

@@ -14,7 +14,7 @@
 #include "serve/job_view.hpp"
 #include "serve/log_reader.hpp"
 
-namespace carpool {
+namespace carpool::serve {
 namespace {
 
 using nlohmann::json;
@@ -23,7 +23,9 @@ constexpr double kMostWait = 60.0;
 
 }  // namespace
 
-Result<JobRecord> JobApi::own_job(Scheduler& scheduler, const Caller& caller, JobId job) const {
+Result<JobRecord> JobApi::own_job(schedule::Scheduler& scheduler,
+                                  const Caller& caller,
+                                  JobId job) const {
   Result<std::optional<JobRecord>> record = std::optional<JobRecord>();
   if (const JobRecord* known = scheduler.find(job); known != nullptr) {
     record = std::optional(*known);
@@ -47,22 +49,23 @@ ApiAnswer JobApi::submit(const Caller& caller, std::string_view body) {
   if (!specs) {
     return error_answer(specs.error());
   }
-  return json_answer(parts_.loop.ask<json>([&](Scheduler& scheduler, double now_s) -> Result<json> {
-    std::vector<JobId> ids;
-    for (JobSpec& spec : *specs) {
-      const Result<JobId> id =
-          scheduler.submit(std::move(spec), {.uid = caller.uid, .user = caller.user}, now_s);
-      if (!id) {
-        // All of an array, or nothing of it.
-        for (const JobId sibling : ids) {
-          static_cast<void>(scheduler.cancel(sibling, caller.user, now_s));
+  return json_answer(
+      parts_.loop.ask<json>([&](schedule::Scheduler& scheduler, double now_s) -> Result<json> {
+        std::vector<JobId> ids;
+        for (JobSpec& spec : *specs) {
+          const Result<JobId> id =
+              scheduler.submit(std::move(spec), {.uid = caller.uid, .user = caller.user}, now_s);
+          if (!id) {
+            // All of an array, or nothing of it.
+            for (const JobId sibling : ids) {
+              static_cast<void>(scheduler.cancel(sibling, caller.user, now_s));
+            }
+            return tl::unexpected(id.error());
+          }
+          ids.push_back(*id);
         }
-        return tl::unexpected(id.error());
-      }
-      ids.push_back(*id);
-    }
-    return json{{"version", 1}, {"ids", ids}};
-  }));
+        return json{{"version", 1}, {"ids", ids}};
+      }));
 }
 
 ApiAnswer JobApi::list(const Caller& caller, const ApiQuery& query) {
@@ -70,15 +73,15 @@ ApiAnswer JobApi::list(const Caller& caller, const ApiQuery& query) {
   if (!wanted) {
     return error_answer(wanted.error());
   }
-  Result<std::string> text =
-      parts_.loop.ask<std::string>([&](Scheduler& scheduler, double now_s) -> Result<std::string> {
+  Result<std::string> text = parts_.loop.ask<std::string>(
+      [&](schedule::Scheduler& scheduler, double now_s) -> Result<std::string> {
         return list_jobs(scheduler, *wanted, caller, now_s);
       });
   return text ? ApiAnswer{.body = std::move(*text)} : error_answer(text.error());
 }
 
 Result<json> JobApi::details(const Caller& caller, JobId job) {
-  return parts_.loop.ask<json>([&](Scheduler& scheduler, double now_s) -> Result<json> {
+  return parts_.loop.ask<json>([&](schedule::Scheduler& scheduler, double now_s) -> Result<json> {
     return own_job(scheduler, caller, job).map([&](const JobRecord& record) {
       return job_details(scheduler, record, caller, now_s);
     });
@@ -90,15 +93,17 @@ ApiAnswer JobApi::show(const Caller& caller, JobId job) {
 }
 
 ApiAnswer JobApi::explain(const Caller& caller, JobId job) {
-  return json_answer(parts_.loop.ask<json>([&](Scheduler& scheduler, double) -> Result<json> {
-    const Result<JobRecord> record = own_job(scheduler, caller, job);
-    if (!record) {
-      return tl::unexpected(record.error());
-    }
-    return carpool::explain(scheduler, job).map([&](const Explanation& explanation) {
-      return explanation_view(explanation, *record);
-    });
-  }));
+  return json_answer(
+      parts_.loop.ask<json>([&](schedule::Scheduler& scheduler, double) -> Result<json> {
+        const Result<JobRecord> record = own_job(scheduler, caller, job);
+        if (!record) {
+          return tl::unexpected(record.error());
+        }
+        return carpool::schedule::explain(scheduler, job)
+            .map([&](const schedule::Explanation& explanation) {
+              return explanation_view(explanation, *record);
+            });
+      }));
 }
 
 ApiAnswer JobApi::wait(const Caller& caller, JobId job, const ApiQuery& query) {
@@ -146,7 +151,7 @@ ApiAnswer JobApi::logs(const Caller& caller, JobId job, const ApiQuery& query) {
                           .most = limit->value_or(kUsualLogBytes),
                           .wait_s = std::min(wait_s->value_or(0.0), kMostWait)};
   const auto state = [&]() -> Result<LogState> {
-    return parts_.loop.ask<LogState>([&](Scheduler& scheduler, double) {
+    return parts_.loop.ask<LogState>([&](schedule::Scheduler& scheduler, double) {
       return own_job(scheduler, caller, job).map([](const JobRecord& record) {
         return LogState{.attempts = static_cast<unsigned>(record.attempts.size()),
                         .over = record.over()};
@@ -157,36 +162,38 @@ ApiAnswer JobApi::logs(const Caller& caller, JobId job, const ApiQuery& query) {
 }
 
 ApiAnswer JobApi::act(const Caller& caller, JobId job, const std::string& verb) {
-  return json_answer(parts_.loop.ask<json>([&](Scheduler& scheduler, double now_s) -> Result<json> {
-    const Result<JobRecord> record = own_job(scheduler, caller, job);
-    if (!record) {
-      return tl::unexpected(record.error());
-    }
-    const Result<void> done = verb == "cancel"    ? scheduler.cancel(job, caller.user, now_s)
-                              : verb == "hold"    ? scheduler.hold(job, now_s)
-                              : verb == "release" ? scheduler.release(job, now_s)
-                                                  : scheduler.requeue(job, now_s);
-    return done.map([&] { return json{{"id", job}, {"done", verb}}; });
-  }));
+  return json_answer(
+      parts_.loop.ask<json>([&](schedule::Scheduler& scheduler, double now_s) -> Result<json> {
+        const Result<JobRecord> record = own_job(scheduler, caller, job);
+        if (!record) {
+          return tl::unexpected(record.error());
+        }
+        const Result<void> done = verb == "cancel"    ? scheduler.cancel(job, caller.user, now_s)
+                                  : verb == "hold"    ? scheduler.hold(job, now_s)
+                                  : verb == "release" ? scheduler.release(job, now_s)
+                                                      : scheduler.requeue(job, now_s);
+        return done.map([&] { return json{{"id", job}, {"done", verb}}; });
+      }));
 }
 
 ApiAnswer JobApi::gpus(const Caller& caller) {
-  return json_answer(parts_.loop.ask<json>([&](Scheduler& scheduler, double) -> Result<json> {
-    json gpus = json::array();
-    for (const GpuView& gpu : scheduler.gpus()) {
-      gpus.push_back(gpu_view(gpu, caller));
-    }
-    return json{{"version", 1}, {"gpus", std::move(gpus)}};
-  }));
+  return json_answer(
+      parts_.loop.ask<json>([&](schedule::Scheduler& scheduler, double) -> Result<json> {
+        json gpus = json::array();
+        for (const GpuView& gpu : scheduler.gpus()) {
+          gpus.push_back(gpu_view(gpu, caller));
+        }
+        return json{{"version", 1}, {"gpus", std::move(gpus)}};
+      }));
 }
 
 ApiAnswer JobApi::history(const Caller& caller, const ApiQuery& query) {
-  const Result<EndedJobQuery> wanted = read_ended_query(query, caller);
+  const Result<store::EndedJobQuery> wanted = read_ended_query(query, caller);
   if (!wanted) {
     return error_answer(wanted.error());
   }
-  return json_answer(parts_.loop.ask<json>([&](Scheduler&, double) -> Result<json> {
-    return parts_.journal.ended_jobs(*wanted).map([&](const std::vector<EndedJob>& jobs) {
+  return json_answer(parts_.loop.ask<json>([&](schedule::Scheduler&, double) -> Result<json> {
+    return parts_.journal.ended_jobs(*wanted).map([&](const std::vector<store::EndedJob>& jobs) {
       return json{{"version", 1}, {"mode", parts_.mode}, {"jobs", list_ended_jobs(jobs, caller)}};
     });
   }));
@@ -201,28 +208,30 @@ ApiAnswer JobApi::drain(const Caller& caller, std::string_view body) {
     return error_answer(400, "expected {\"drain\": true} or {\"drain\": false}");
   }
   const bool draining = asked.at("drain").get<bool>();
-  return json_answer(parts_.loop.ask<json>([&](Scheduler& scheduler, double) -> Result<json> {
-    scheduler.set_draining(draining);
-    const MetricsSnapshot now = take_metrics(scheduler);
-    return json{{"draining", draining}, {"running", now.running.size()}};
-  }));
+  return json_answer(
+      parts_.loop.ask<json>([&](schedule::Scheduler& scheduler, double) -> Result<json> {
+        scheduler.set_draining(draining);
+        const MetricsSnapshot now = take_metrics(scheduler);
+        return json{{"draining", draining}, {"running", now.running.size()}};
+      }));
 }
 
 ApiAnswer JobApi::status() {
-  return json_answer(parts_.loop.ask<json>([&](Scheduler& scheduler, double) -> Result<json> {
-    const MetricsSnapshot now = take_metrics(scheduler);
-    return json{{"version", 1},
-                {"carpool", parts_.version},
-                {"mode", parts_.mode},
-                {"draining", now.draining},
-                {"jobs", now.jobs_by_state},
-                {"gpu_count", now.gpus.size()}};
-  }));
+  return json_answer(
+      parts_.loop.ask<json>([&](schedule::Scheduler& scheduler, double) -> Result<json> {
+        const MetricsSnapshot now = take_metrics(scheduler);
+        return json{{"version", 1},
+                    {"carpool", parts_.version},
+                    {"mode", parts_.mode},
+                    {"draining", now.draining},
+                    {"jobs", now.jobs_by_state},
+                    {"gpu_count", now.gpus.size()}};
+      }));
 }
 
 ApiAnswer JobApi::metrics() {
-  const auto now =
-      parts_.loop.ask<MetricsSnapshot>([](Scheduler& scheduler, double) -> Result<MetricsSnapshot> {
+  const auto now = parts_.loop.ask<MetricsSnapshot>(
+      [](schedule::Scheduler& scheduler, double) -> Result<MetricsSnapshot> {
         return take_metrics(scheduler);
       });
   if (!now) {
@@ -233,8 +242,8 @@ ApiAnswer JobApi::metrics() {
 }
 
 ApiAnswer JobApi::healthy() {
-  const Result<void> alive = parts_.loop.perform([](Scheduler&, double) {});
+  const Result<void> alive = parts_.loop.perform([](schedule::Scheduler&, double) {});
   return alive ? ApiAnswer{.body = "ok\n", .type = "text/plain"} : error_answer(alive.error());
 }
 
-}  // namespace carpool
+}  // namespace carpool::serve

@@ -20,13 +20,13 @@
 #include "serve/scheduler_loop.hpp"
 #include "store/sqlite_journal.hpp"
 
-namespace carpool {
+namespace carpool::serve {
 
 enum class LogStream { Out, Err };
 
 struct ApiParts {
   SchedulerLoop& loop;
-  SqliteJournal& journal;  // asked on the loop's thread only
+  store::SqliteJournal& journal;  // asked on the loop's thread only
   EventHub& events;
   Metrics& metrics;
   // Where an attempt's output lies; empty where outputs are not kept.
@@ -61,7 +61,7 @@ class JobApi {
 
  private:
   // A job that the caller may see all of, from memory or from the journal. On the loop's thread.
-  [[nodiscard]] Result<JobRecord> own_job(Scheduler& scheduler,
+  [[nodiscard]] Result<JobRecord> own_job(schedule::Scheduler& scheduler,
                                           const Caller& caller,
                                           JobId job) const;
   [[nodiscard]] Result<nlohmann::json> details(const Caller& caller, JobId job);
@@ -69,4 +69,4 @@ class JobApi {
   ApiParts parts_;
 };
 
-}  // namespace carpool
+}  // namespace carpool::serve

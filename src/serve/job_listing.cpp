@@ -6,10 +6,10 @@
 
 #include <fmt/format.h>
 
-#include "schedule/job_names.hpp"
+#include "core/job_names.hpp"
 #include "serve/job_view.hpp"
 
-namespace carpool {
+namespace carpool::serve {
 namespace {
 
 bool fits(const ListQuery& wanted, const JobRecord& job, const Caller& caller) {
@@ -51,7 +51,7 @@ Result<ListQuery> read_list_query(const ApiQuery& query) {
   return wanted;
 }
 
-std::string list_jobs(const Scheduler& scheduler,
+std::string list_jobs(const schedule::Scheduler& scheduler,
                       const ListQuery& wanted,
                       const Caller& caller,
                       double now_s) {
@@ -76,4 +76,4 @@ std::string list_jobs(const Scheduler& scheduler,
   return text;
 }
 
-}  // namespace carpool
+}  // namespace carpool::serve

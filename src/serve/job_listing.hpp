@@ -10,7 +10,7 @@
 #include "serve/api_query.hpp"
 #include "serve/caller.hpp"
 
-namespace carpool {
+namespace carpool::serve {
 
 inline constexpr std::size_t kMostListed = 20'000;
 
@@ -25,9 +25,9 @@ struct ListQuery {
 [[nodiscard]] Result<ListQuery> read_list_query(const ApiQuery& query);
 
 // JSON; ten thousand jobs are a matter of milliseconds.
-[[nodiscard]] std::string list_jobs(const Scheduler& scheduler,
+[[nodiscard]] std::string list_jobs(const schedule::Scheduler& scheduler,
                                     const ListQuery& wanted,
                                     const Caller& caller,
                                     double now_s);
 
-}  // namespace carpool
+}  // namespace carpool::serve

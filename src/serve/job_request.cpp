@@ -6,10 +6,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "schedule/job_json.hpp"
+#include "core/job_json.hpp"
 #include "serve/units.hpp"
 
-namespace carpool {
+namespace carpool::serve {
 
 using nlohmann::json;
 
@@ -41,4 +41,4 @@ Result<std::vector<JobSpec>> parse_job_request(std::string_view text) {
   return jobs;
 }
 
-}  // namespace carpool
+}  // namespace carpool::serve

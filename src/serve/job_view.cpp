@@ -5,10 +5,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "schedule/job_names.hpp"
+#include "core/job_names.hpp"
 #include "serve/json_line.hpp"
 
-namespace carpool {
+namespace carpool::serve {
 namespace {
 
 using nlohmann::json;
@@ -51,7 +51,7 @@ double run_seconds(const JobRecord& job, double now_s) {
   return last.ended_s.value_or(now_s) - last.started_s;
 }
 
-const Resident* resident_of(const Scheduler& scheduler, JobId job) {
+const Resident* resident_of(const schedule::Scheduler& scheduler, JobId job) {
   for (const GpuView& gpu : scheduler.gpus()) {
     for (const Resident& resident : gpu.residents) {
       if (resident.job == job) {
@@ -62,7 +62,7 @@ const Resident* resident_of(const Scheduler& scheduler, JobId job) {
   return nullptr;
 }
 
-std::string reason_of(const Scheduler& scheduler, const JobRecord& job) {
+std::string reason_of(const schedule::Scheduler& scheduler, const JobRecord& job) {
   if (!job.over()) {
     if (auto why = scheduler.why_waiting(job.id)) {
       return std::move(why->reason);
@@ -74,7 +74,7 @@ std::string reason_of(const Scheduler& scheduler, const JobRecord& job) {
 }  // namespace
 
 void add_job_summary(std::string& out,
-                     const Scheduler& scheduler,
+                     const schedule::Scheduler& scheduler,
                      const JobRecord& job,
                      const Caller& caller,
                      double now_s) {
@@ -111,7 +111,7 @@ void add_job_summary(std::string& out,
   line.close();
 }
 
-json job_details(const Scheduler& scheduler,
+json job_details(const schedule::Scheduler& scheduler,
                  const JobRecord& job,
                  const Caller& caller,
                  double now_s) {
@@ -186,4 +186,4 @@ json gpu_view(const GpuView& gpu, const Caller& caller) {
   return view;
 }
 
-}  // namespace carpool
+}  // namespace carpool::serve

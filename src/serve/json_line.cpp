@@ -8,7 +8,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-namespace carpool {
+namespace carpool::serve {
 
 void JsonLine::begin(std::string_view key) {
   if (!first_) {
@@ -57,4 +57,4 @@ void JsonLine::add(std::string_view key, const std::vector<unsigned>& numbers) {
   fmt::format_to(std::back_inserter(out_), "[{}]", fmt::join(numbers, ","));
 }
 
-}  // namespace carpool
+}  // namespace carpool::serve

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-namespace carpool {
+namespace carpool::serve {
 
 class JsonLine {
  public:
@@ -39,4 +39,4 @@ class JsonLine {
   bool first_ = true;
 };
 
-}  // namespace carpool
+}  // namespace carpool::serve

@@ -15,7 +15,7 @@
 
 #include "serve/caller.hpp"
 
-namespace carpool {
+namespace carpool::serve {
 namespace {
 
 constexpr int kBacklog = 512;
@@ -125,4 +125,4 @@ Result<std::uint32_t> peer_of(int socket) {
   return peer.uid;
 }
 
-}  // namespace carpool
+}  // namespace carpool::serve

@@ -5,10 +5,10 @@
 #include <optional>
 #include <string>
 
-#include "base/descriptor.hpp"
+#include "base/process/descriptor.hpp"
 #include "base/result.hpp"
 
-namespace carpool {
+namespace carpool::serve {
 
 // A unix socket that only its owner, and the group where one is named, can connect to. One that a
 // dead server left is replaced; one that answers is an error.
@@ -20,4 +20,4 @@ namespace carpool {
 // Who is at the other end of a unix socket.
 [[nodiscard]] Result<std::uint32_t> peer_of(int socket);
 
-}  // namespace carpool
+}  // namespace carpool::serve

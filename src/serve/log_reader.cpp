@@ -9,9 +9,9 @@
 #include <fmt/format.h>
 
 #include "base/clock.hpp"
-#include "base/descriptor.hpp"
+#include "base/process/descriptor.hpp"
 
-namespace carpool {
+namespace carpool::serve {
 namespace {
 
 constexpr std::chrono::milliseconds kLookEvery{50};
@@ -67,4 +67,4 @@ ApiAnswer read_log(JobId job,
   }
 }
 
-}  // namespace carpool
+}  // namespace carpool::serve

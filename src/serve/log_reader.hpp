@@ -7,7 +7,7 @@
 
 #include "serve/job_api.hpp"
 
-namespace carpool {
+namespace carpool::serve {
 
 inline constexpr std::uint64_t kUsualLogBytes = std::uint64_t{1} << 20U;
 
@@ -33,4 +33,4 @@ struct LogState {
     const std::function<std::filesystem::path(RunId, LogStream)>& log_file,
     const std::function<Result<LogState>()>& state);
 
-}  // namespace carpool
+}  // namespace carpool::serve

@@ -7,9 +7,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "schedule/job_names.hpp"
+#include "core/job_names.hpp"
 
-namespace carpool {
+namespace carpool::serve {
 namespace {
 
 std::string head(const char* name, const char* kind, const char* help) {
@@ -104,7 +104,7 @@ std::string Histogram::text(const std::string& name, const std::string& help) co
              "{0}_bucket{{le=\"+Inf\"}} {1}\n{0}_sum {2}\n{0}_count {1}\n", name, total, sum_);
 }
 
-MetricsSnapshot take_metrics(const Scheduler& scheduler) {
+MetricsSnapshot take_metrics(const schedule::Scheduler& scheduler) {
   MetricsSnapshot now;
   for (const JobState state :
        {JobState::Queued, JobState::Held, JobState::Running, JobState::Stopping}) {
@@ -184,4 +184,4 @@ std::string Metrics::text(const MetricsSnapshot& now, const std::string& version
   return page;
 }
 
-}  // namespace carpool
+}  // namespace carpool::serve

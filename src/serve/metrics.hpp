@@ -12,7 +12,7 @@
 #include "core/job_event.hpp"
 #include "schedule/scheduler.hpp"
 
-namespace carpool {
+namespace carpool::serve {
 
 // Counts of values below bounds, as Prometheus wants them.
 class Histogram {
@@ -43,7 +43,7 @@ struct MetricsSnapshot {
   bool draining = false;
 };
 
-[[nodiscard]] MetricsSnapshot take_metrics(const Scheduler& scheduler);
+[[nodiscard]] MetricsSnapshot take_metrics(const schedule::Scheduler& scheduler);
 
 // Thread-safe.
 class Metrics {
@@ -68,4 +68,4 @@ class Metrics {
   Histogram decision_;
 };
 
-}  // namespace carpool
+}  // namespace carpool::serve

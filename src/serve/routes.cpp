@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-namespace carpool {
+namespace carpool::serve {
 namespace {
 
 const Caller*& current() {
@@ -181,4 +181,4 @@ void add_routes(httplib::Server& server, JobApi& api) {
   });
 }
 
-}  // namespace carpool
+}  // namespace carpool::serve

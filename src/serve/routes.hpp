@@ -5,7 +5,7 @@
 
 #include "serve/job_api.hpp"
 
-namespace carpool {
+namespace carpool::serve {
 
 // Who calls, on the thread that answers them.
 class CurrentCaller {
@@ -22,4 +22,4 @@ inline constexpr const char* kUnauthorizedPath = "/unauthorized";
 
 void add_routes(httplib::Server& server, JobApi& api);
 
-}  // namespace carpool
+}  // namespace carpool::serve

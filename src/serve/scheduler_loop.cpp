@@ -14,9 +14,9 @@
 #include "base/clock.hpp"
 #include "base/log.hpp"
 
-namespace carpool {
+namespace carpool::serve {
 
-Result<std::unique_ptr<SchedulerLoop>> SchedulerLoop::start(Scheduler& scheduler,
+Result<std::unique_ptr<SchedulerLoop>> SchedulerLoop::start(schedule::Scheduler& scheduler,
                                                             LoopSettings settings) {
   Descriptor wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!wake.valid()) {
@@ -30,7 +30,7 @@ Result<std::unique_ptr<SchedulerLoop>> SchedulerLoop::start(Scheduler& scheduler
   return loop;
 }
 
-SchedulerLoop::SchedulerLoop(Scheduler& scheduler, LoopSettings settings, Descriptor wake)
+SchedulerLoop::SchedulerLoop(schedule::Scheduler& scheduler, LoopSettings settings, Descriptor wake)
     : scheduler_(scheduler), settings_(std::move(settings)), wake_(std::move(wake)) {
   if (!settings_.clock) {
     settings_.clock = epoch_seconds;
@@ -163,4 +163,4 @@ void SchedulerLoop::answer(const std::vector<Task>& tasks) {
   answered_.notify_all();
 }
 
-}  // namespace carpool
+}  // namespace carpool::serve

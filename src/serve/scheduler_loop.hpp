@@ -14,13 +14,13 @@
 #include <utility>
 #include <vector>
 
-#include "base/descriptor.hpp"
+#include "base/process/descriptor.hpp"
 #include "base/result.hpp"
 #include "schedule/scheduler.hpp"
 
-namespace carpool {
+namespace carpool::serve {
 
-using SchedulerWork = std::function<void(Scheduler& scheduler, double now_s)>;
+using SchedulerWork = std::function<void(schedule::Scheduler& scheduler, double now_s)>;
 
 struct LoopSettings {
   int wake_descriptor = -1;  // readable: the executor has something to report; -1: none
@@ -34,10 +34,10 @@ struct LoopSettings {
 
 class SchedulerLoop {
  public:
-  using Work = std::function<void(Scheduler& scheduler, double now_s)>;
+  using Work = std::function<void(schedule::Scheduler& scheduler, double now_s)>;
 
   // The scheduler outlives it, and is touched by nobody else until stop() has returned.
-  [[nodiscard]] static Result<std::unique_ptr<SchedulerLoop>> start(Scheduler& scheduler,
+  [[nodiscard]] static Result<std::unique_ptr<SchedulerLoop>> start(schedule::Scheduler& scheduler,
                                                                     LoopSettings settings);
   SchedulerLoop(const SchedulerLoop&) = delete;
   SchedulerLoop& operator=(const SchedulerLoop&) = delete;
@@ -48,10 +48,11 @@ class SchedulerLoop {
 
   // The same, for work that has an answer.
   template <class T>
-  [[nodiscard]] Result<T> ask(std::function<Result<T>(Scheduler&, double now_s)> question) {
+  [[nodiscard]] Result<T> ask(
+      std::function<Result<T>(schedule::Scheduler&, double now_s)> question) {
     std::optional<Result<T>> answer;
-    const Result<void> done =
-        perform([&](Scheduler& scheduler, double now_s) { answer = question(scheduler, now_s); });
+    const Result<void> done = perform(
+        [&](schedule::Scheduler& scheduler, double now_s) { answer = question(scheduler, now_s); });
     if (!done) {
       return tl::unexpected(done.error());
     }
@@ -74,14 +75,14 @@ class SchedulerLoop {
     SchedulerWork work;
     bool* done = nullptr;  // null: nobody waits
   };
-  SchedulerLoop(Scheduler& scheduler, LoopSettings settings, Descriptor wake);
+  SchedulerLoop(schedule::Scheduler& scheduler, LoopSettings settings, Descriptor wake);
   void run();
   [[nodiscard]] Result<void> turn();
   void wait();
   void wake();
   void answer(const std::vector<Task>& tasks);
 
-  Scheduler& scheduler_;
+  schedule::Scheduler& scheduler_;
   LoopSettings settings_;
   Descriptor wake_;
   mutable std::mutex mutex_;
@@ -96,4 +97,4 @@ class SchedulerLoop {
   std::thread thread_;
 };
 
-}  // namespace carpool
+}  // namespace carpool::serve

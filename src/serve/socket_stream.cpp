@@ -6,7 +6,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-namespace carpool {
+namespace carpool::serve {
 
 bool SocketStream::wait_readable(int timeout_ms) const {
   if (begin_ < end_) {
@@ -60,4 +60,4 @@ ssize_t SocketStream::write(const char* from, std::size_t size) {
 void SocketStream::get_remote_ip_and_port(std::string& /*ip*/, int& /*port*/) const {}
 void SocketStream::get_local_ip_and_port(std::string& /*ip*/, int& /*port*/) const {}
 
-}  // namespace carpool
+}  // namespace carpool::serve

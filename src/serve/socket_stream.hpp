@@ -5,7 +5,7 @@
 #include <httplib.h>
 #include <string>
 
-namespace carpool {
+namespace carpool::serve {
 
 class SocketStream final : public httplib::Stream {
  public:
@@ -30,4 +30,4 @@ class SocketStream final : public httplib::Stream {
   std::size_t end_ = 0;
 };
 
-}  // namespace carpool
+}  // namespace carpool::serve

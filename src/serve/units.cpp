@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-namespace carpool {
+namespace carpool::serve {
 namespace {
 
 constexpr std::size_t kMostTasks = 10'000;
@@ -172,4 +172,4 @@ std::string show_seconds(double seconds) {
   return fmt::format("{}:{:02}", minutes, whole % 60);
 }
 
-}  // namespace carpool
+}  // namespace carpool::serve

@@ -8,7 +8,7 @@
 
 #include "base/result.hpp"
 
-namespace carpool {
+namespace carpool::serve {
 
 // Seconds from "90", "30s", "15m", "2h", "1d", "1h30m", "1:30:00", "2-00:00:00".
 [[nodiscard]] Result<double> parse_seconds(std::string_view text);
@@ -18,4 +18,4 @@ namespace carpool {
 [[nodiscard]] std::string show_bytes(std::uint64_t bytes);  // "12.0G"
 [[nodiscard]] std::string show_seconds(double seconds);     // "1-02:03:04", "2:03:04", "0:07"
 
-}  // namespace carpool
+}  // namespace carpool::serve

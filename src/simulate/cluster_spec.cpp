@@ -5,10 +5,10 @@
 
 #include <fmt/format.h>
 
-#include "base/names.hpp"
+#include "base/text/names.hpp"
 #include "simulate/trace.hpp"
 
-namespace carpool {
+namespace carpool::simulate {
 namespace {
 
 constexpr unsigned kMostGpus = 100000;
@@ -77,4 +77,4 @@ std::vector<GpuView> empty_gpus(const ClusterSpec& spec) {
   return gpus;
 }
 
-}  // namespace carpool
+}  // namespace carpool::simulate

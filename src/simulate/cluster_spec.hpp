@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "place/cluster_snapshot.hpp"
+#include "core/cluster_snapshot.hpp"
 
-namespace carpool {
+namespace carpool::simulate {
 
 struct ClusterSpec {
   std::string name{};
@@ -23,4 +23,4 @@ struct ClusterSpec {
 // As the scheduler sees it at the beginning: empty, MPS possible.
 [[nodiscard]] std::vector<GpuView> empty_gpus(const ClusterSpec& spec);
 
-}  // namespace carpool
+}  // namespace carpool::simulate

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numbers>
 
-namespace carpool {
+namespace carpool::simulate {
 namespace {
 
 // SplitMix64: a counter well stirred.
@@ -30,4 +30,4 @@ double draw_normal(std::uint64_t seed, std::uint64_t subject, std::uint64_t turn
   return radius * std::cos(2.0 * std::numbers::pi * draw_uniform(seed, subject, 2 * turn + 1));
 }
 
-}  // namespace carpool
+}  // namespace carpool::simulate

@@ -4,9 +4,9 @@
 
 #include <cstdint>
 
-namespace carpool {
+namespace carpool::simulate {
 
 [[nodiscard]] double draw_uniform(std::uint64_t seed, std::uint64_t subject, std::uint64_t turn);
 [[nodiscard]] double draw_normal(std::uint64_t seed, std::uint64_t subject, std::uint64_t turn);
 
-}  // namespace carpool
+}  // namespace carpool::simulate

@@ -10,7 +10,7 @@
 
 #include "simulate/draws.hpp"
 
-namespace carpool {
+namespace carpool::simulate {
 namespace {
 
 constexpr double kDay = 86400.0;
@@ -117,4 +117,4 @@ Result<Trace> generate_philly(const std::filesystem::path& folder,
   return trace;
 }
 
-}  // namespace carpool
+}  // namespace carpool::simulate

@@ -9,7 +9,7 @@
 #include "base/result.hpp"
 #include "simulate/trace.hpp"
 
-namespace carpool {
+namespace carpool::simulate {
 
 struct GeneratorSettings {
   std::size_t jobs = 1000;
@@ -22,4 +22,4 @@ struct GeneratorSettings {
 [[nodiscard]] Result<Trace> generate_philly(const std::filesystem::path& folder,
                                             const GeneratorSettings& settings);
 
-}  // namespace carpool
+}  // namespace carpool::simulate

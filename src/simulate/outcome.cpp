@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace carpool {
+namespace carpool::simulate {
 namespace {
 
 double mean(const std::vector<double>& values) {
@@ -81,4 +81,4 @@ SimulationResult summarise(const Trace& trace,
   return result;
 }
 
-}  // namespace carpool
+}  // namespace carpool::simulate

@@ -3,7 +3,7 @@
 
 #include "simulate/simulation.hpp"
 
-namespace carpool {
+namespace carpool::simulate {
 
 [[nodiscard]] SimulationResult summarise(const Trace& trace,
                                          const ClusterSpec& cluster,
@@ -12,4 +12,4 @@ namespace carpool {
 // With linear interpolation between the two nearest; 0 for none.
 [[nodiscard]] double quantile(std::vector<double> values, double share);
 
-}  // namespace carpool
+}  // namespace carpool::simulate

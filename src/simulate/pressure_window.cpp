@@ -5,7 +5,7 @@
 #include <numeric>
 #include <vector>
 
-namespace carpool {
+namespace carpool::simulate {
 namespace {
 
 constexpr double kMeanWeight = 0.2;
@@ -52,12 +52,12 @@ void PressureWindow::change(double at_s, const GpuPressure& now) {
   }
 }
 
-GpuPressure PressureWindow::summary(const Physics& physics, double now_s) const {
-  const auto count = static_cast<std::size_t>(physics.window_s / physics.sample_s);
+GpuPressure PressureWindow::summary(const SimulationConstants& constants, double now_s) const {
+  const auto count = static_cast<std::size_t>(constants.window_s / constants.sample_s);
   if (changes_.empty() || count == 0) {
     return {};
   }
-  if (changes_.back().at_s <= now_s - physics.window_s) {
+  if (changes_.back().at_s <= now_s - constants.window_s) {
     return changes_.back().pressure;  // the same all the time
   }
   std::vector<double> sm(count, 0.0);
@@ -65,7 +65,7 @@ GpuPressure PressureWindow::summary(const Physics& physics, double now_s) const 
   std::vector<double> dram(count, 0.0);
   std::size_t at = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    const double then = now_s - physics.sample_s * static_cast<double>(count - 1 - i);
+    const double then = now_s - constants.sample_s * static_cast<double>(count - 1 - i);
     while (at + 1 < changes_.size() && changes_[at + 1].at_s <= then) {
       ++at;
     }
@@ -80,4 +80,4 @@ GpuPressure PressureWindow::summary(const Physics& physics, double now_s) const 
           .dram_active = window_score(dram)};
 }
 
-}  // namespace carpool
+}  // namespace carpool::simulate

@@ -4,10 +4,10 @@
 #include <deque>
 #include <span>
 
-#include "place/cluster_snapshot.hpp"
-#include "simulate/physics.hpp"
+#include "core/cluster_snapshot.hpp"
+#include "simulate/simulation_constants.hpp"
 
-namespace carpool {
+namespace carpool::simulate {
 
 // 0.2 mean + 0.3 median + 0.3 95th percentile + 0.2 exponential mean (alpha 2 / (n + 1)); samples
 // in the order of time.
@@ -17,7 +17,7 @@ namespace carpool {
 class PressureWindow {
  public:
   void change(double at_s, const GpuPressure& now);
-  [[nodiscard]] GpuPressure summary(const Physics& physics, double now_s) const;
+  [[nodiscard]] GpuPressure summary(const SimulationConstants& constants, double now_s) const;
 
  private:
   struct Since {
@@ -28,4 +28,4 @@ class PressureWindow {
   std::deque<Since> changes_;
 };
 
-}  // namespace carpool
+}  // namespace carpool::simulate

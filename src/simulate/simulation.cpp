@@ -5,11 +5,11 @@
 
 #include <fmt/format.h>
 
-#include "base/names.hpp"
+#include "base/text/names.hpp"
 #include "simulate/draws.hpp"
 #include "simulate/outcome.hpp"
 
-namespace carpool {
+namespace carpool::simulate {
 namespace {
 
 struct NamedSource {
@@ -78,14 +78,15 @@ JobSpec job_spec(const Trace& trace,
   return spec;
 }
 
-SchedulerSettings scheduler_settings(const SimulationSettings& settings, std::size_t jobs) {
-  SchedulerSettings made{.order = settings.order, .recovery = settings.recovery};
+schedule::SchedulerSettings scheduler_settings(const SimulationSettings& settings,
+                                               std::size_t jobs) {
+  schedule::SchedulerSettings made{.order = settings.order, .recovery = settings.recovery};
   made.use_history = settings.use_history;
   made.depth = settings.policy_settings.depth;
   made.backfill = settings.policy_settings.backfill;
   made.keep_ended = kEndedRecords;
   made.max_queued_per_user = static_cast<unsigned>(std::max<std::size_t>(jobs, 1) + 1);
-  if (settings.recovery != RecoveryRule::Reserve) {
+  if (settings.recovery != schedule::RecoveryRule::Reserve) {
     made.max_out_of_memory = kManyFailures;  // theirs never give up
   }
   return made;
@@ -97,7 +98,7 @@ class Replay {
   Replay(const Trace& trace,
          const ClusterSpec& cluster,
          const SimulationSettings& settings,
-         Scheduler& scheduler,
+         schedule::Scheduler& scheduler,
          VirtualExecutor& executor)
       : trace_(trace),
         cluster_(cluster),
@@ -183,7 +184,7 @@ class Replay {
   const Trace& trace_;
   const ClusterSpec& cluster_;
   const SimulationSettings& settings_;
-  Scheduler& scheduler_;
+  schedule::Scheduler& scheduler_;
   VirtualExecutor& executor_;
   std::size_t next_job_ = 0;
   std::size_t closed_ = 0;
@@ -205,38 +206,38 @@ std::string_view memory_source_name(MemorySource source) {
   return "";
 }
 
-bool looks_at_pressure(std::string_view policy, const PolicySettings& settings) {
+bool looks_at_pressure(std::string_view policy, const policy::PolicySettings& settings) {
   return settings.sm_active_limit || policy == "lug" || policy == "mug";
 }
 
 Result<SimulationResult> simulate(const Trace& trace,
                                   const ClusterSpec& cluster,
-                                  const CoRunModel& co_run,
+                                  const InterferenceModel& interference,
                                   const SimulationSettings& settings,
                                   const std::function<void(std::size_t, std::size_t)>& told) {
-  const auto policy = make_placement_policy(settings.policy, settings.policy_settings);
+  const auto policy = policy::make_placement_policy(settings.policy, settings.policy_settings);
   if (!policy) {
     return tl::unexpected(policy.error());
   }
   VirtualExecutor executor(
       trace,
       cluster,
-      co_run,
-      {.physics = settings.physics,
+      interference,
+      {.constants = settings.constants,
        .seed = settings.seed,
        .watch_pressure = looks_at_pressure(settings.policy, settings.policy_settings),
        .keep_moments = settings.keep_moments});
   ForgetfulJournal journal;
-  Scheduler scheduler(scheduler_settings(settings, trace.jobs.size()),
-                      empty_gpus(cluster),
-                      **policy,
-                      co_run,
-                      journal,
-                      executor);
+  schedule::Scheduler scheduler(scheduler_settings(settings, trace.jobs.size()),
+                                empty_gpus(cluster),
+                                **policy,
+                                interference,
+                                journal,
+                                executor);
   if (auto done = Replay(trace, cluster, settings, scheduler, executor).run(told); !done) {
     return tl::unexpected(done.error());
   }
   return summarise(trace, cluster, executor);
 }
 
-}  // namespace carpool
+}  // namespace carpool::simulate

@@ -10,14 +10,14 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "place/policy.hpp"
+#include "policy/policy_registry.hpp"
 #include "schedule/scheduler.hpp"
 #include "simulate/cluster_spec.hpp"
-#include "simulate/physics.hpp"
+#include "simulate/simulation_constants.hpp"
 #include "simulate/trace.hpp"
 #include "simulate/virtual_executor.hpp"
 
-namespace carpool {
+namespace carpool::simulate {
 
 // Where a job's memory is known from before it runs.
 enum class MemorySource { None, Oracle, Horus, FakeTensor, GpuMemNet };
@@ -27,15 +27,15 @@ enum class MemorySource { None, Oracle, Horus, FakeTensor, GpuMemNet };
 
 struct SimulationSettings {
   std::string policy = "carpool";
-  PolicySettings policy_settings{};
-  QueueOrder order = QueueOrder::Fair;
-  RecoveryRule recovery = RecoveryRule::Reserve;
+  policy::PolicySettings policy_settings{};
+  schedule::QueueOrder order = schedule::QueueOrder::Fair;
+  schedule::RecoveryRule recovery = schedule::RecoveryRule::Reserve;
   MemorySource memory = MemorySource::Oracle;
   // Run times are told within this share of the truth, drawn evenly; empty: they are not told.
   std::optional<double> runtime_error{};
   bool use_history = true;  // of earlier jobs of the same workload
   std::uint64_t seed = 0;
-  Physics physics{};
+  SimulationConstants constants{};
   bool keep_moments = false;
 };
 
@@ -71,11 +71,12 @@ struct SimulationResult {
 [[nodiscard]] Result<SimulationResult> simulate(
     const Trace& trace,
     const ClusterSpec& cluster,
-    const CoRunModel& co_run,
+    const InterferenceModel& interference,
     const SimulationSettings& settings,
     const std::function<void(std::size_t, std::size_t)>& told = {});
 
 // Whether a policy looks at the GPUs' counters.
-[[nodiscard]] bool looks_at_pressure(std::string_view policy, const PolicySettings& settings);
+[[nodiscard]] bool looks_at_pressure(std::string_view policy,
+                                     const policy::PolicySettings& settings);
 
-}  // namespace carpool
+}  // namespace carpool::simulate

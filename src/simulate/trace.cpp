@@ -5,16 +5,16 @@
 
 #include <fmt/format.h>
 
-#include "base/file.hpp"
+#include "base/files/file.hpp"
 #include "dataset/csv.hpp"
 #include "simulate/draws.hpp"
 #include "simulate/trace_estimates.hpp"
 #include "simulate/trace_reader.hpp"
 
-namespace carpool {
+namespace carpool::simulate {
 
 Result<Trace> parse_trace(std::string_view text, const std::string& file) {
-  const auto table = parse_csv(text, file);
+  const auto table = dataset::parse_csv(text, file);
   if (!table) {
     return tl::unexpected(table.error());
   }
@@ -23,7 +23,7 @@ Result<Trace> parse_trace(std::string_view text, const std::string& file) {
     return tl::unexpected(found.error());
   }
   Trace trace{.name = std::filesystem::path(file).stem().string()};
-  for (const CsvRow& row : table->rows) {
+  for (const dataset::CsvRow& row : table->rows) {
     auto job = reader.read(row);
     if (!job) {
       return tl::unexpected(job.error());
@@ -106,4 +106,4 @@ Trace shuffled(const Trace& trace, std::uint64_t seed) {
   return other;
 }
 
-}  // namespace carpool
+}  // namespace carpool::simulate

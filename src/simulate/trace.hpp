@@ -10,7 +10,7 @@
 
 #include "base/result.hpp"
 
-namespace carpool {
+namespace carpool::simulate {
 
 inline constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20U;
 
@@ -54,4 +54,4 @@ void sort_by_submission(Trace& trace);
 // The same submissions with the jobs in another order.
 [[nodiscard]] Trace shuffled(const Trace& trace, std::uint64_t seed);
 
-}  // namespace carpool
+}  // namespace carpool::simulate

@@ -10,7 +10,7 @@
 
 #include "dataset/csv.hpp"
 
-namespace carpool {
+namespace carpool::simulate {
 namespace {
 
 // What aegis_estimates.csv beside the trace says of a workload.
@@ -18,14 +18,14 @@ struct Facts {
   std::optional<std::uint64_t> horus, faketensor, gpumemnet, early;
 };
 
-Facts facts_of(const CsvTable& table, const CsvRow& row) {
+Facts facts_of(const dataset::CsvTable& table, const dataset::CsvRow& row) {
   Facts facts;
   for (const auto& [name, value] : {std::pair("est_horus_mib", &facts.horus),
                                     std::pair("est_faketensor_mib", &facts.faketensor),
                                     std::pair("est_gpumemnet_mib", &facts.gpumemnet),
                                     std::pair("early_mem_mib", &facts.early)}) {
     const auto column = table.find(name);
-    const auto number = column ? parse_number(row.fields[*column]) : std::nullopt;
+    const auto number = column ? dataset::parse_number(row.fields[*column]) : std::nullopt;
     if (number && *number > 0.0) {
       *value = static_cast<std::uint64_t>(*number) * kMebibyte;
     }
@@ -51,7 +51,7 @@ Result<void> add_trace_estimates(const std::filesystem::path& folder, Trace& tra
   if (!std::filesystem::exists(path, error)) {
     return {};
   }
-  const auto table = read_csv(path);
+  const auto table = dataset::read_csv(path);
   if (!table) {
     return tl::unexpected(table.error());
   }
@@ -60,7 +60,7 @@ Result<void> add_trace_estimates(const std::filesystem::path& folder, Trace& tra
     return tl::unexpected(name.error());
   }
   std::map<std::string, Facts> known;
-  for (const CsvRow& row : table->rows) {
+  for (const dataset::CsvRow& row : table->rows) {
     known.insert_or_assign(row.fields[*name], facts_of(*table, row));
   }
   for (TraceJob& job : trace.jobs) {
@@ -71,4 +71,4 @@ Result<void> add_trace_estimates(const std::filesystem::path& folder, Trace& tra
   return {};
 }
 
-}  // namespace carpool
+}  // namespace carpool::simulate

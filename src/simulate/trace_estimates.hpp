@@ -6,10 +6,10 @@
 #include "base/result.hpp"
 #include "simulate/trace.hpp"
 
-namespace carpool {
+namespace carpool::simulate {
 
 // Fills in what the jobs do not say themselves, by the names of their workloads; nothing where the
 // folder has no such file.
 [[nodiscard]] Result<void> add_trace_estimates(const std::filesystem::path& folder, Trace& trace);
 
-}  // namespace carpool
+}  // namespace carpool::simulate

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-namespace carpool {
+namespace carpool::simulate {
 namespace {
 
 constexpr double kSecondsPerMinute = 60.0;
@@ -43,7 +43,7 @@ Result<void> TraceReader::find_columns() {
   return {};
 }
 
-Result<TraceJob> TraceReader::read(const CsvRow& row) const {
+Result<TraceJob> TraceReader::read(const dataset::CsvRow& row) const {
   TraceJob job{.workload = row.fields[workload_]};
   if (job.workload.empty()) {
     return table_.reject(row, workload_, "is empty; expected the name of a workload");
@@ -68,7 +68,7 @@ Result<TraceJob> TraceReader::read(const CsvRow& row) const {
   return job;
 }
 
-Result<double> TraceReader::within(const CsvRow& row,
+Result<double> TraceReader::within(const dataset::CsvRow& row,
                                    std::size_t column,
                                    double least,
                                    double most,
@@ -81,7 +81,7 @@ Result<double> TraceReader::within(const CsvRow& row,
   return value;
 }
 
-Result<std::optional<double>> TraceReader::maybe(const CsvRow& row,
+Result<std::optional<double>> TraceReader::maybe(const dataset::CsvRow& row,
                                                  std::string_view name,
                                                  double most,
                                                  std::string_view expected) const {
@@ -96,7 +96,7 @@ Result<std::optional<double>> TraceReader::maybe(const CsvRow& row,
   return std::optional(*value);
 }
 
-Result<void> TraceReader::read_optional(const CsvRow& row, TraceJob& job) const {
+Result<void> TraceReader::read_optional(const dataset::CsvRow& row, TraceJob& job) const {
   if (const auto column = table_.find("gpus"); column && !row.fields[*column].empty()) {
     const auto gpus = table_.integer(row, *column, "a number of GPUs", 1, kMostGpus);
     if (!gpus) {
@@ -135,4 +135,4 @@ Result<void> TraceReader::read_optional(const CsvRow& row, TraceJob& job) const 
   return {};
 }
 
-}  // namespace carpool
+}  // namespace carpool::simulate

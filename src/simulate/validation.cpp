@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 
 #include "dataset/csv.hpp"
-#include "place/pair_table.hpp"
+#include "knowledge/pair_table.hpp"
 
-namespace carpool {
+namespace carpool::simulate {
 namespace {
 
 constexpr double kExclusiveAllowed = 0.01;
@@ -31,7 +31,7 @@ constexpr std::array kRows = {
 };
 constexpr std::string_view kFittedOn = "peakmem";
 
-Result<ValidationRow> published_row(const CsvTable& table, const Published& wanted) {
+Result<ValidationRow> published_row(const dataset::CsvTable& table, const Published& wanted) {
   ValidationRow row{.policy = std::string(wanted.policy),
                     .estimator = std::string(wanted.estimator),
                     .allowed = wanted.policy == "exclusive" ? kExclusiveAllowed : kOthersAllowed,
@@ -45,7 +45,7 @@ Result<ValidationRow> published_row(const CsvTable& table, const Published& want
     }
     key.at(i) = *column;
   }
-  for (const CsvRow& line : table.rows) {
+  for (const dataset::CsvRow& line : table.rows) {
     if (line.fields[key[0]] != "A100-40" || line.fields[key[1]] != "philly60" ||
         line.fields[key[2]] != wanted.policy || line.fields[key[3]] != wanted.estimator) {
       continue;
@@ -63,7 +63,7 @@ Result<ValidationRow> published_row(const CsvTable& table, const Published& want
       *value = *number;
     }
     if (const auto energy = table.find("energy_mj")) {
-      row.published_energy_mj = parse_number(line.fields[*energy]);
+      row.published_energy_mj = dataset::parse_number(line.fields[*energy]);
     }
     return row;
   }
@@ -82,7 +82,7 @@ Result<std::vector<ValidationRow>> validate_aegis(
     std::uint64_t seed,
     std::size_t seeds,
     const std::function<void(const std::string&)>& told) {
-  const auto results = read_csv(folder / "aegis_results.csv");
+  const auto results = dataset::read_csv(folder / "aegis_results.csv");
   if (!results) {
     return tl::unexpected(results.error());
   }
@@ -90,7 +90,7 @@ Result<std::vector<ValidationRow>> validate_aegis(
   if (!trace) {
     return tl::unexpected(trace.error());
   }
-  const auto pairs = PairTable::load(folder, kTraceContention);
+  const auto pairs = knowledge::PairTable::load(folder, kTraceContention);
   if (!pairs) {
     return tl::unexpected(pairs.error());
   }
@@ -122,4 +122,4 @@ Result<std::vector<ValidationRow>> validate_aegis(
   return rows;
 }
 
-}  // namespace carpool
+}  // namespace carpool::simulate

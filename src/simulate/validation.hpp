@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "simulate/contest.hpp"
+#include "simulate/policy_comparison.hpp"
 
-namespace carpool {
+namespace carpool::simulate {
 
 struct ValidationRow {
   std::string policy{};     // as published
@@ -44,4 +44,4 @@ struct ValidationRow {
     std::size_t seeds,
     const std::function<void(const std::string&)>& told);
 
-}  // namespace carpool
+}  // namespace carpool::simulate

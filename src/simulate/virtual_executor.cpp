@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-namespace carpool {
+namespace carpool::simulate {
 namespace {
 
 // While a window of counters fills, it is looked at so often.
@@ -15,7 +15,7 @@ constexpr double kLookAgain = 5.0;
 
 VirtualExecutor::VirtualExecutor(const Trace& trace,
                                  const ClusterSpec& cluster,
-                                 const CoRunModel& co_run,
+                                 const InterferenceModel& interference,
                                  const Options& options)
     : trace_(trace), cluster_(cluster), options_(options), gpus_(cluster.gpus) {
   std::unordered_map<std::string, std::uint32_t> numbers;
@@ -28,7 +28,7 @@ VirtualExecutor::VirtualExecutor(const Trace& trace,
     }
     workload_of_.push_back(found->second);
   }
-  co_run_ = co_run.bind(names);
+  interference_ = interference.bind(names);
 }
 
 VirtualExecutor::~VirtualExecutor() = default;
@@ -66,7 +66,7 @@ Result<void> VirtualExecutor::launch(const LaunchSpec& spec) {
     gpus_[gpu].residents.push_back(index);
     gpus_[gpu].speeds.push_back(0.0);
   }
-  const double delay = start_delay_s(options_.physics, options_.seed, job, spec.run.attempt);
+  const double delay = start_delay_s(options_.constants, options_.seed, job, spec.run.attempt);
   schedule(now_s_ + delay, Step::Begin, index);
   return {};
 }
@@ -152,12 +152,12 @@ void VirtualExecutor::begin(std::size_t index) {
   if (run.over) {
     return;
   }
-  schedule(now_s_ + options_.physics.growth_s, Step::Grow, index);
+  schedule(now_s_ + options_.constants.growth_s, Step::Grow, index);
   const bool late = job.peak_bytes > job.early_bytes;
   if (late) {
-    schedule(now_s_ + options_.physics.late_growth_s, Step::LateGrowth, index);
+    schedule(now_s_ + options_.constants.late_growth_s, Step::LateGrowth, index);
   }
-  const double grown = late ? options_.physics.late_growth_s : options_.physics.growth_s;
+  const double grown = late ? options_.constants.late_growth_s : options_.constants.growth_s;
   schedule(now_s_ + grown + options_.look_again_s, Step::LookAgain, index);
   regroup(run.gpus);
 }
@@ -167,7 +167,7 @@ void VirtualExecutor::grow(std::size_t index, std::uint64_t bytes) {
   Running& run = running_[index];
   const std::uint64_t more = bytes - std::min(bytes, run.memory_bytes);
   const std::uint64_t capacity =
-      cluster_.memory_bytes - std::min(cluster_.memory_bytes, options_.physics.driver_bytes);
+      cluster_.memory_bytes - std::min(cluster_.memory_bytes, options_.constants.driver_bytes);
   for (const unsigned gpu : run.gpus) {
     if (gpus_[gpu].memory_bytes + more > capacity) {
       finish(index,
@@ -214,4 +214,4 @@ void VirtualExecutor::settle(Running& run) {
   run.since_s = now_s_;
 }
 
-}  // namespace carpool
+}  // namespace carpool::simulate

@@ -12,15 +12,15 @@
 #include <unordered_map>
 #include <vector>
 
-#include "place/co_run_model.hpp"
-#include "schedule/executor.hpp"
-#include "schedule/occupancy.hpp"
+#include "core/executor.hpp"
+#include "core/gpu_observation.hpp"
+#include "core/interference_model.hpp"
 #include "simulate/cluster_spec.hpp"
-#include "simulate/physics.hpp"
 #include "simulate/pressure_window.hpp"
+#include "simulate/simulation_constants.hpp"
 #include "simulate/trace.hpp"
 
-namespace carpool {
+namespace carpool::simulate {
 
 // One attempt, as it was.
 struct VirtualRun {
@@ -44,7 +44,7 @@ struct ClusterMoment {
 class VirtualExecutor final : public Executor {
  public:
   struct Options {
-    Physics physics{};
+    SimulationConstants constants{};
     std::uint64_t seed = 0;
     bool watch_pressure = true;   // else the counters are never shown
     bool keep_moments = false;    // for charts
@@ -54,7 +54,7 @@ class VirtualExecutor final : public Executor {
   // All of them outlive it.
   VirtualExecutor(const Trace& trace,
                   const ClusterSpec& cluster,
-                  const CoRunModel& co_run,
+                  const InterferenceModel& interference,
                   const Options& options);
   ~VirtualExecutor() override;
 
@@ -129,8 +129,8 @@ class VirtualExecutor final : public Executor {
   const Trace& trace_;
   ClusterSpec cluster_;
   Options options_;
-  std::unique_ptr<BoundCoRun> co_run_;
-  std::vector<std::uint32_t> workload_of_;  // job of the trace: number for co_run_
+  std::unique_ptr<BoundInterference> interference_;
+  std::vector<std::uint32_t> workload_of_;  // job of the trace: number for interference_
   std::vector<Gpu> gpus_;
   std::vector<Running> running_;
   std::vector<std::size_t> vacant_;  // of running_
@@ -145,4 +145,4 @@ class VirtualExecutor final : public Executor {
   std::vector<std::uint32_t> group_;
 };
 
-}  // namespace carpool
+}  // namespace carpool::simulate

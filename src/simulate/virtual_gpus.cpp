@@ -4,7 +4,7 @@
 
 #include "simulate/virtual_executor.hpp"
 
-namespace carpool {
+namespace carpool::simulate {
 namespace {
 
 constexpr double kLeastSpeed = 1e-6;
@@ -29,7 +29,7 @@ void VirtualExecutor::regroup(std::span<const unsigned> gpus) {
     }
     std::vector<double> speeds(group_.size(), 1.0);
     if (group_.size() > 1) {
-      co_run_->progress(group_, speeds);
+      interference_->progress(group_, speeds);
     }
     for (std::size_t i = 0; i < places.size(); ++i) {
       gpu.speeds[places[i]] = speeds[i];
@@ -78,12 +78,12 @@ void VirtualExecutor::show_activity(unsigned index) {
     pressure.dram_active += speed * job.dram_active;
   }
   gpu.sm_active = std::min(pressure.sm_active, 1.0);
-  const Physics& physics = options_.physics;
+  const SimulationConstants& constants = options_.constants;
   gpu.window.change(now_s_,
-                    {.sm_active = physics.counter_sm * gpu.sm_active,
-                     .sm_occupancy = physics.counter_sm * std::min(pressure.sm_occupancy, 1.0),
-                     .dram_active = std::min(physics.counter_dram * pressure.dram_active, 1.0)});
-  gpu.unsettled_until_s = now_s_ + physics.window_s;
+                    {.sm_active = constants.counter_sm * gpu.sm_active,
+                     .sm_occupancy = constants.counter_sm * std::min(pressure.sm_occupancy, 1.0),
+                     .dram_active = std::min(constants.counter_dram * pressure.dram_active, 1.0)});
+  gpu.unsettled_until_s = now_s_ + constants.window_s;
   mark(index);
 }
 
@@ -105,7 +105,7 @@ GpuObservation VirtualExecutor::observation(unsigned index) const {
   const Gpu& gpu = gpus_[index];
   GpuObservation seen{.gpu = index, .used_bytes = gpu.memory_bytes};
   if (options_.watch_pressure) {
-    seen.pressure = gpu.window.summary(options_.physics, now_s_);
+    seen.pressure = gpu.window.summary(options_.constants, now_s_);
   }
   for (const std::size_t resident : gpu.residents) {
     const Running& run = running_[resident];
@@ -140,8 +140,8 @@ double VirtualExecutor::busy_gpu_seconds() const {
 }
 
 double VirtualExecutor::energy_joules() const {
-  return options_.physics.idle_watts * now_s_ * static_cast<double>(gpus_.size()) +
-         options_.physics.slope_watts * busy_gpu_seconds();
+  return options_.constants.idle_watts * now_s_ * static_cast<double>(gpus_.size()) +
+         options_.constants.slope_watts * busy_gpu_seconds();
 }
 
-}  // namespace carpool
+}  // namespace carpool::simulate

@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-namespace carpool {
+namespace carpool::store {
 namespace {
 
 constexpr const char* kName = "server.lock";
@@ -58,4 +58,4 @@ Result<FolderLock> FolderLock::take(const std::filesystem::path& folder) {
   return FolderLock(std::move(file));
 }
 
-}  // namespace carpool
+}  // namespace carpool::store

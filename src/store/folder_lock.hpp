@@ -4,10 +4,10 @@
 
 #include <filesystem>
 
-#include "base/descriptor.hpp"
+#include "base/process/descriptor.hpp"
 #include "base/result.hpp"
 
-namespace carpool {
+namespace carpool::store {
 
 class FolderLock {
  public:
@@ -18,4 +18,4 @@ class FolderLock {
   Descriptor file_;
 };
 
-}  // namespace carpool
+}  // namespace carpool::store

@@ -5,11 +5,11 @@
 
 #include <fmt/format.h>
 
-#include "schedule/job_json.hpp"
-#include "schedule/job_names.hpp"
+#include "core/job_json.hpp"
+#include "core/job_names.hpp"
 #include "store/sqlite_journal.hpp"
 
-namespace carpool {
+namespace carpool::store {
 namespace {
 
 constexpr std::int64_t kRunsRemembered = 100'000;
@@ -221,4 +221,4 @@ Result<std::optional<JobRecord>> SqliteJournal::record_of(JobId job) const {
   return record;
 }
 
-}  // namespace carpool
+}  // namespace carpool::store

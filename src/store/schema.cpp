@@ -9,7 +9,7 @@
 
 #include "base/clock.hpp"
 
-namespace carpool {
+namespace carpool::store {
 namespace {
 
 // In the file's header: what tells our databases from others'.
@@ -106,4 +106,4 @@ Result<void> migrate(SqlDatabase& database, const std::string& file) {
   return database.execute("COMMIT");
 }
 
-}  // namespace carpool
+}  // namespace carpool::store

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-namespace carpool {
+namespace carpool::store {
 namespace {
 
 constexpr int kBusyMs = 5000;  // somebody looks into the file with a tool of his own
@@ -154,4 +154,4 @@ std::int64_t SqlDatabase::last_row() const {
   return sqlite3_last_insert_rowid(database_.get());
 }
 
-}  // namespace carpool
+}  // namespace carpool::store

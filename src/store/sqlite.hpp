@@ -13,7 +13,7 @@
 struct sqlite3;
 struct sqlite3_stmt;
 
-namespace carpool {
+namespace carpool::store {
 
 // A prepared statement; used again and again. Parameters and columns are counted from 0.
 class SqlStatement {
@@ -68,4 +68,4 @@ class SqlDatabase {
   std::unique_ptr<sqlite3, Close> database_;
 };
 
-}  // namespace carpool
+}  // namespace carpool::store

@@ -6,12 +6,12 @@
 
 #include <fmt/format.h>
 
-#include "schedule/job_history.hpp"
-#include "schedule/job_json.hpp"
-#include "schedule/job_names.hpp"
+#include "core/job_history.hpp"
+#include "core/job_json.hpp"
+#include "core/job_names.hpp"
 #include "store/schema.hpp"
 
-namespace carpool {
+namespace carpool::store {
 namespace {
 
 constexpr const char* kFileName = "jobs.sqlite";
@@ -156,4 +156,4 @@ Result<void> SqliteJournal::keep_tables(const JobEvent& event) {
   return {};
 }
 
-}  // namespace carpool
+}  // namespace carpool::store

@@ -14,12 +14,12 @@
 #include <string_view>
 #include <vector>
 
-#include "schedule/job_journal.hpp"
-#include "schedule/job_record.hpp"
+#include "core/job_journal.hpp"
+#include "core/job_record.hpp"
 #include "store/folder_lock.hpp"
 #include "store/sqlite.hpp"
 
-namespace carpool {
+namespace carpool::store {
 
 // A line of `carpool history`.
 struct EndedJob {
@@ -88,4 +88,4 @@ class SqliteJournal final : public JobJournal {
   std::unique_ptr<Statements> statements_;
 };
 
-}  // namespace carpool
+}  // namespace carpool::store

@@ -12,7 +12,7 @@
 
 namespace {
 
-namespace ours = carpool::cupti;
+namespace ours = carpool::gpu::cupti;
 
 #define SAME_OFFSET(Ours, member, Theirs, field) \
   static_assert(offsetof(ours::Ours, member) == offsetof(Theirs, field))
@@ -132,7 +132,7 @@ SAME_OFFSET(CounterDataInfo,
             numCompletedSamples);
 SAME_OFFSET(SampleInfo, start, CUpti_PmSampling_CounterData_GetSampleInfo_Params, startTimestamp);
 
-namespace nvtx_ours = carpool::nvtx;
+namespace nvtx_ours = carpool::gpu::nvtx;
 static_assert(sizeof(nvtx_ours::EventAttributes) == sizeof(nvtxEventAttributes_t));
 static_assert(offsetof(nvtx_ours::EventAttributes, message) ==
               offsetof(nvtxEventAttributes_t, message));

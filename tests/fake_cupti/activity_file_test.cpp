@@ -9,7 +9,7 @@
 namespace carpool {
 namespace {
 
-namespace format = activity_format;
+namespace format = gpu::activity_format;
 using format::RecordType;
 
 template <class T>
@@ -74,13 +74,13 @@ std::string whole_file() {
 }
 
 std::string refusal_of(const std::string& bytes) {
-  const auto trace = parse_activity(bytes, "a.bin");
+  const auto trace = gpu::parse_activity(bytes, "a.bin");
   EXPECT_FALSE(trace.has_value());
   return trace ? "" : trace.error().message;
 }
 
 TEST(ActivityFile, HoldsEverythingThatIsWrittenSortedByStart) {
-  const auto trace = parse_activity(whole_file(), "a.bin");
+  const auto trace = gpu::parse_activity(whole_file(), "a.bin");
   ASSERT_TRUE(trace.has_value()) << trace.error().message;
   EXPECT_TRUE(trace->complete);
   EXPECT_EQ(trace->start.pid, 42U);
@@ -112,7 +112,7 @@ TEST(ActivityFile, CutOffAnywhereIsReadUpToItsLastWholeRecord) {
   const std::size_t first = file_start().size();
   std::size_t launches = 0;
   for (std::size_t length = first; length < whole.size(); ++length) {
-    const auto trace = parse_activity(std::string_view(whole).substr(0, length), "a.bin");
+    const auto trace = gpu::parse_activity(std::string_view(whole).substr(0, length), "a.bin");
     ASSERT_TRUE(trace.has_value()) << length << ": " << trace.error().message;
     EXPECT_FALSE(trace->complete) << length;
     EXPECT_GE(trace->launches.size(), launches);
@@ -122,9 +122,9 @@ TEST(ActivityFile, CutOffAnywhereIsReadUpToItsLastWholeRecord) {
 }
 
 TEST(ActivityFile, AWindowThatWasNeverClosedEndsWithTheLastThingInTheFile) {
-  const auto trace = parse_activity(file_start() + window(1100, true) + kernel(0, "k") +
-                                        record(RecordType::Launches, launch_at(1400, 0)),
-                                    "a.bin");
+  const auto trace = gpu::parse_activity(file_start() + window(1100, true) + kernel(0, "k") +
+                                             record(RecordType::Launches, launch_at(1400, 0)),
+                                         "a.bin");
   ASSERT_TRUE(trace.has_value());
   ASSERT_EQ(trace->windows.size(), 1U);
   EXPECT_EQ(trace->windows[0].end_ns, 1410);
@@ -166,7 +166,7 @@ TEST(ActivityFile, OfAnotherKindOrVersionIsRefused) {
 }
 
 TEST(ActivityFile, ThatIsNotThereIsNotFound) {
-  const auto trace = read_activity("/nonexistent/activity.1.bin");
+  const auto trace = gpu::read_activity("/nonexistent/activity.1.bin");
   ASSERT_FALSE(trace.has_value());
   EXPECT_EQ(trace.error().code, ErrorCode::NotFound);
 }

@@ -35,7 +35,7 @@
 namespace {
 
 namespace fake = carpool::fake_cupti;
-namespace cupti = carpool::cupti;
+namespace cupti = carpool::gpu::cupti;
 
 using Options = std::map<std::string, std::string>;
 

@@ -13,7 +13,7 @@
 #include "base/clock.hpp"
 #include "gpu/cupti/abi.hpp"
 
-namespace carpool::cupti {
+namespace carpool::gpu::cupti {
 namespace {
 
 // Beyond a year: a library that mixes up the two clocks is noticed.
@@ -188,4 +188,4 @@ Code cuptiGetTimestamp(std::uint64_t* at) {
 
 }  // extern "C"
 // NOLINTEND(readability-identifier-naming)
-}  // namespace carpool::cupti
+}  // namespace carpool::gpu::cupti

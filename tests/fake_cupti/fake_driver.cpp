@@ -37,29 +37,29 @@ void deliver(const Record& record) {
 // The slots of NVTX's two modules; a tool fills those that it wants.
 constexpr unsigned kSlots = 16;
 struct Module {
-  std::array<nvtx::Function, kSlots> functions{};
-  std::array<nvtx::Function*, kSlots> slots{};
+  std::array<gpu::nvtx::Function, kSlots> functions{};
+  std::array<gpu::nvtx::Function*, kSlots> slots{};
 };
 
 Module& module_of(std::uint32_t number) {
   static std::array<Module, 2> modules;
-  Module& chosen = modules.at(number == nvtx::kModuleCore ? 0 : 1);
+  Module& chosen = modules.at(number == gpu::nvtx::kModuleCore ? 0 : 1);
   std::transform(chosen.functions.begin(),
                  chosen.functions.end(),
                  chosen.slots.begin(),
-                 [](nvtx::Function& slot) { return &slot; });
+                 [](gpu::nvtx::Function& slot) { return &slot; });
   return chosen;
 }
 
-int module_functions(std::uint32_t number, nvtx::FunctionTable* table, unsigned* count) {
+int module_functions(std::uint32_t number, gpu::nvtx::FunctionTable* table, unsigned* count) {
   *table = module_of(number).slots.data();
   *count = kSlots;
   return 1;
 }
 
 const void* export_table(std::uint32_t table) {
-  static const nvtx::Callbacks callbacks{sizeof(nvtx::Callbacks), &module_functions};
-  return table == nvtx::kTableCallbacks ? &callbacks : nullptr;
+  static const gpu::nvtx::Callbacks callbacks{sizeof(gpu::nvtx::Callbacks), &module_functions};
+  return table == gpu::nvtx::kTableCallbacks ? &callbacks : nullptr;
 }
 
 // As the first use of NVTX.
@@ -69,14 +69,14 @@ bool load_nvtx_tool() {
   if (handle == nullptr) {
     return false;
   }
-  using Initialize = int (*)(nvtx::GetExportTable);
+  using Initialize = int (*)(gpu::nvtx::GetExportTable);
   const auto initialize = reinterpret_cast<Initialize>(::dlsym(handle, "InitializeInjectionNvtx2"));
   return initialize != nullptr && initialize(&export_table) == 1;
 }
 
-nvtx::Function nvtx_function(unsigned slot) {
+gpu::nvtx::Function nvtx_function(unsigned slot) {
   static const bool loaded = load_nvtx_tool();
-  return loaded ? module_of(nvtx::kModuleCore).functions.at(slot) : nullptr;
+  return loaded ? module_of(gpu::nvtx::kModuleCore).functions.at(slot) : nullptr;
 }
 
 }  // namespace
@@ -95,26 +95,26 @@ bool fake_cu_init() {
   return initialize != nullptr && initialize() == 1;
 }
 
-void launch(const cupti::KernelRecord& record) {
+void launch(const gpu::cupti::KernelRecord& record) {
   deliver(record);
 }
 
-void copy(const cupti::MemcpyRecord& record) {
+void copy(const gpu::cupti::MemcpyRecord& record) {
   deliver(record);
 }
 
-void set_memory(const cupti::MemsetRecord& record) {
+void set_memory(const gpu::cupti::MemsetRecord& record) {
   deliver(record);
 }
 
 void push_range(const char* name) {
-  if (const auto function = nvtx_function(nvtx::kRangePushA); function != nullptr) {
+  if (const auto function = nvtx_function(gpu::nvtx::kRangePushA); function != nullptr) {
     (void)reinterpret_cast<int (*)(const char*)>(function)(name);
   }
 }
 
 void pop_range() {
-  if (const auto function = nvtx_function(nvtx::kRangePop); function != nullptr) {
+  if (const auto function = nvtx_function(gpu::nvtx::kRangePop); function != nullptr) {
     (void)reinterpret_cast<int (*)()>(function)();
   }
 }
@@ -131,7 +131,7 @@ int cuDeviceGetCount(int* count) {
 }
 
 int cuDeviceGetAttribute(int* value, int attribute, int /*device*/) {
-  namespace cupti = carpool::cupti;
+  namespace cupti = carpool::gpu::cupti;
   switch (attribute) {
     case cupti::kDeviceSmCount:
       *value = 132;

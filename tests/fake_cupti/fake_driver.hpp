@@ -9,9 +9,9 @@ namespace carpool::fake_cupti {
 bool fake_cu_init();
 
 // Work for the fake CUPTI, where the injected library has loaded it; else nothing.
-void launch(const cupti::KernelRecord& record);
-void copy(const cupti::MemcpyRecord& record);
-void set_memory(const cupti::MemsetRecord& record);
+void launch(const gpu::cupti::KernelRecord& record);
+void copy(const gpu::cupti::MemcpyRecord& record);
+void set_memory(const gpu::cupti::MemsetRecord& record);
 
 // NVTX ranges, by whatever NVTX_INJECTION64_PATH has put in; nothing without it.
 void push_range(const char* name);

@@ -9,7 +9,7 @@
 
 #include "gpu/cupti/profiler_abi.hpp"
 
-namespace carpool::cupti {
+namespace carpool::gpu::cupti {
 namespace {
 
 constexpr std::size_t kPerPass = 8;
@@ -162,4 +162,4 @@ Code cuptiPmSamplingCounterDataGetSampleInfo(SampleInfo* params) {
 
 }  // extern "C"
 // NOLINTEND(readability-identifier-naming)
-}  // namespace carpool::cupti
+}  // namespace carpool::gpu::cupti

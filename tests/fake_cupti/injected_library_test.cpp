@@ -9,8 +9,8 @@
 
 #include <gtest/gtest.h>
 
-#include "base/child_process.hpp"
 #include "base/clock.hpp"
+#include "base/process/child_process.hpp"
 #include "gpu/cupti/activity_reader.hpp"
 #include "gpu/cupti/control_file.hpp"
 #include "gpu/cupti/injection.hpp"
@@ -18,8 +18,8 @@
 namespace carpool {
 namespace {
 
-using activity_format::NoteKind;
-using activity_format::Order;
+using gpu::activity_format::NoteKind;
+using gpu::activity_format::Order;
 using Environment = std::map<std::string, std::string>;
 
 constexpr std::chrono::seconds kPatience{60};
@@ -39,7 +39,7 @@ class InjectedLibrary : public testing::Test {
     Command command;
     command.argv = {FAKE_CUDA_PROGRAM};
     command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
-    command.environment = injection_environment(PROFILE_LIBRARY, folder_, options_);
+    command.environment = gpu::injection_environment(PROFILE_LIBRARY, folder_, options_);
     for (const auto& [name, value] : more) {
       command.environment[name] = value;
     }
@@ -56,12 +56,12 @@ class InjectedLibrary : public testing::Test {
     return done->status;
   }
 
-  std::vector<ActivityTrace> traces() {
-    std::vector<ActivityTrace> all;
-    const auto files = activity_files(folder_);
+  std::vector<gpu::ActivityTrace> traces() {
+    std::vector<gpu::ActivityTrace> all;
+    const auto files = gpu::activity_files(folder_);
     EXPECT_TRUE(files.has_value());
     for (const auto& file : files.value_or(std::vector<std::filesystem::path>())) {
-      auto trace = read_activity(file);
+      auto trace = gpu::read_activity(file);
       EXPECT_TRUE(trace.has_value()) << trace.error().message;
       if (trace) {
         all.push_back(std::move(*trace));
@@ -71,18 +71,19 @@ class InjectedLibrary : public testing::Test {
   }
 
   // The one file of a program that ended with status 0.
-  ActivityTrace recorded(const std::vector<std::string>& arguments, const Environment& more = {}) {
+  gpu::ActivityTrace recorded(const std::vector<std::string>& arguments,
+                              const Environment& more = {}) {
     EXPECT_TRUE(run(arguments, more).ok());
     auto all = traces();
     EXPECT_EQ(all.size(), 1U);
-    return all.empty() ? ActivityTrace() : std::move(all.front());
+    return all.empty() ? gpu::ActivityTrace() : std::move(all.front());
   }
 
   std::filesystem::path folder_;
-  InjectionOptions options_;
+  gpu::InjectionOptions options_;
 };
 
-const ActivityNote* note_of(const ActivityTrace& trace, NoteKind kind) {
+const gpu::ActivityNote* note_of(const gpu::ActivityTrace& trace, NoteKind kind) {
   const auto found = std::find_if(
       trace.notes.begin(), trace.notes.end(), [&](const auto& note) { return note.kind == kind; });
   return found != trace.notes.end() ? &*found : nullptr;
@@ -101,7 +102,7 @@ bool comes_true(const Condition& condition) {
 }
 
 TEST_F(InjectedLibrary, RecordsEveryLaunchWithItsKernelAndItsDevice) {
-  const ActivityTrace trace = recorded({"--steps", "7", "--kernels", "5", "--step-ms", "2"});
+  const gpu::ActivityTrace trace = recorded({"--steps", "7", "--kernels", "5", "--step-ms", "2"});
   EXPECT_TRUE(trace.complete);
   EXPECT_EQ(trace.program, "fake_cuda_progr");  // as the kernel cuts it
   EXPECT_EQ(trace.start.cupti_version, 130000U);
@@ -113,7 +114,7 @@ TEST_F(InjectedLibrary, RecordsEveryLaunchWithItsKernelAndItsDevice) {
   EXPECT_EQ(trace.devices[0].facts.sm_count, 132U);
   EXPECT_EQ(trace.devices[0].facts.max_warps_per_sm, 64U);
   EXPECT_EQ(trace.devices[0].facts.shared_bytes_per_sm, 233472U);
-  const ActivityKernel& kernel = trace.kernels[trace.launches[6].kernel];
+  const gpu::ActivityKernel& kernel = trace.kernels[trace.launches[6].kernel];
   EXPECT_EQ(kernel.name, "kernel_1");
   EXPECT_EQ(kernel.facts.grid, (std::array<std::uint32_t, 3>{101, 2, 1}));
   EXPECT_EQ(kernel.facts.registers_per_thread, 33U);
@@ -129,13 +130,13 @@ TEST_F(InjectedLibrary, RecordsEveryLaunchWithItsKernelAndItsDevice) {
 }
 
 TEST_F(InjectedLibrary, TellsNodesOfAGraphOneByOne) {
-  const ActivityTrace trace = recorded({"--steps", "2", "--graph"});
+  const gpu::ActivityTrace trace = recorded({"--steps", "2", "--graph"});
   ASSERT_EQ(trace.launches.size(), 20U);
-  EXPECT_EQ(trace.launches[0].flags, activity_format::kGraphNode);
+  EXPECT_EQ(trace.launches[0].flags, gpu::activity_format::kGraphNode);
 }
 
 TEST_F(InjectedLibrary, LosesNothingOfManyLaunches) {
-  const ActivityTrace trace =
+  const gpu::ActivityTrace trace =
       recorded({"--steps", "100", "--kernels", "1000", "--step-ms", "3", "--startup", "1000"});
   EXPECT_EQ(trace.end->dropped, 0U);
   const auto steps =
@@ -166,7 +167,7 @@ TEST_F(InjectedLibrary, AProgramWithoutAGpuLeavesNoFile) {
 }
 
 TEST_F(InjectedLibrary, AForkedChildIsInert) {
-  const ActivityTrace trace = recorded({"--steps", "2", "--kernels", "4", "--fork"});
+  const gpu::ActivityTrace trace = recorded({"--steps", "2", "--kernels", "4", "--fork"});
   EXPECT_TRUE(trace.complete);
   EXPECT_EQ(trace.launches.size(), 8U);
 }
@@ -176,7 +177,7 @@ TEST_F(InjectedLibrary, AStartedChildHasAFileOfItsOwn) {
   const auto all = traces();
   ASSERT_EQ(all.size(), 2U);
   std::set<std::size_t> counts;
-  for (const ActivityTrace& trace : all) {
+  for (const gpu::ActivityTrace& trace : all) {
     EXPECT_TRUE(trace.complete);
     counts.insert(trace.launches.size());
   }
@@ -184,24 +185,24 @@ TEST_F(InjectedLibrary, AStartedChildHasAFileOfItsOwn) {
 }
 
 TEST_F(InjectedLibrary, SaysWhenAnotherToolHasCupti) {
-  const ActivityTrace trace = recorded({"--steps", "2"}, {{"FAKE_CUPTI_SUBSCRIBED", "1"}});
+  const gpu::ActivityTrace trace = recorded({"--steps", "2"}, {{"FAKE_CUPTI_SUBSCRIBED", "1"}});
   EXPECT_TRUE(trace.complete);
   EXPECT_TRUE(trace.launches.empty());
-  const ActivityNote* note = note_of(trace, NoteKind::AlreadySubscribed);
+  const gpu::ActivityNote* note = note_of(trace, NoteKind::AlreadySubscribed);
   ASSERT_NE(note, nullptr);
   EXPECT_EQ(note->code, 39);
   EXPECT_NE(note->text.find("another tool"), std::string::npos);
 }
 
 TEST_F(InjectedLibrary, SaysWhenCuptiRefuses) {
-  const ActivityTrace trace = recorded({"--steps", "1"}, {{"FAKE_CUPTI_REFUSE", "27"}});
-  const ActivityNote* note = note_of(trace, NoteKind::ActivityRefused);
+  const gpu::ActivityTrace trace = recorded({"--steps", "1"}, {{"FAKE_CUPTI_REFUSE", "27"}});
+  const gpu::ActivityNote* note = note_of(trace, NoteKind::ActivityRefused);
   ASSERT_NE(note, nullptr);
   EXPECT_EQ(note->code, 27);
 }
 
 TEST_F(InjectedLibrary, SaysWhenTheVersionIsNotKnown) {
-  const ActivityTrace trace = recorded({"--steps", "1"}, {{"FAKE_CUPTI_VERSION", "140000"}});
+  const gpu::ActivityTrace trace = recorded({"--steps", "1"}, {{"FAKE_CUPTI_VERSION", "140000"}});
   EXPECT_EQ(trace.start.cupti_version, 0U);
   ASSERT_NE(note_of(trace, NoteKind::NoCupti), nullptr);
   EXPECT_NE(trace.notes[0].text.find("140000"), std::string::npos);
@@ -209,8 +210,8 @@ TEST_F(InjectedLibrary, SaysWhenTheVersionIsNotKnown) {
 
 TEST_F(InjectedLibrary, SaysWhenAFunctionIsMissing) {
   options_.cupti_library = FAKE_CUPTI_BROKEN;
-  const ActivityTrace trace = recorded({"--steps", "1"});
-  const ActivityNote* note = note_of(trace, NoteKind::NoCupti);
+  const gpu::ActivityTrace trace = recorded({"--steps", "1"});
+  const gpu::ActivityNote* note = note_of(trace, NoteKind::NoCupti);
   ASSERT_NE(note, nullptr);
   EXPECT_NE(note->text.find("cuptiActivityFlushAll"), std::string::npos);
 }
@@ -222,7 +223,7 @@ TEST_F(InjectedLibrary, SaysWhenTheNamedCuptiIsNotThere) {
 
 TEST_F(InjectedLibrary, FindsCuptiByTheLoadersSearch) {
   options_.cupti_library.clear();
-  const ActivityTrace trace =
+  const gpu::ActivityTrace trace =
       recorded({"--steps", "2"},
                {{"LD_LIBRARY_PATH", std::filesystem::path(FAKE_CUPTI).parent_path().string()}});
   EXPECT_EQ(trace.launches.size(), 20U);
@@ -231,7 +232,7 @@ TEST_F(InjectedLibrary, FindsCuptiByTheLoadersSearch) {
 TEST_F(InjectedLibrary, MovesTimesOfAnOlderCuptiToTheMonotonicClock) {
   options_.cupti_library = FAKE_CUPTI_OLD;
   const std::int64_t before = monotonic_ns();
-  const ActivityTrace trace = recorded({"--steps", "5"});
+  const gpu::ActivityTrace trace = recorded({"--steps", "5"});
   ASSERT_EQ(trace.launches.size(), 50U);
   EXPECT_GE(trace.launches.front().start_ns, before - 1'000'000);
   EXPECT_LE(trace.launches.back().start_ns, monotonic_ns());
@@ -239,8 +240,8 @@ TEST_F(InjectedLibrary, MovesTimesOfAnOlderCuptiToTheMonotonicClock) {
 
 TEST_F(InjectedLibrary, CountsLaunchesWithoutTimesAsLost) {
   options_.flush_period = std::chrono::milliseconds(10);
-  const ActivityTrace trace = recorded({"--steps", "40", "--untimed", "3"});
-  const ActivityNote* note = note_of(trace, NoteKind::Dropped);
+  const gpu::ActivityTrace trace = recorded({"--steps", "40", "--untimed", "3"});
+  const gpu::ActivityNote* note = note_of(trace, NoteKind::Dropped);
   ASSERT_NE(note, nullptr);
   EXPECT_EQ(note->code, 3);
   EXPECT_EQ(trace.end->dropped, 3U);
@@ -250,7 +251,8 @@ TEST_F(InjectedLibrary, CountsLaunchesWithoutTimesAsLost) {
 TEST_F(InjectedLibrary, StopsAtTheLimitOfLaunches) {
   options_.max_launches = 100;
   options_.flush_period = std::chrono::milliseconds(10);
-  const ActivityTrace trace = recorded({"--steps", "100", "--kernels", "50", "--step-ms", "5"});
+  const gpu::ActivityTrace trace =
+      recorded({"--steps", "100", "--kernels", "50", "--step-ms", "5"});
   EXPECT_NE(note_of(trace, NoteKind::LimitReached), nullptr);
   EXPECT_TRUE(trace.complete);
   EXPECT_GE(trace.launches.size(), 90U);
@@ -259,7 +261,7 @@ TEST_F(InjectedLibrary, StopsAtTheLimitOfLaunches) {
 
 TEST_F(InjectedLibrary, RecordsOnlyBetweenTheOrdersOfTheWatcher) {
   options_.flush_period = std::chrono::milliseconds(10);
-  auto control = ProfileControl::create(folder_, Order::Wait);
+  auto control = gpu::ProfileControl::create(folder_, Order::Wait);
   ASSERT_TRUE(control.has_value()) << control.error().message;
   auto child = ChildProcess::start(command({"--steps", "0", "--step-ms", "2"}), {});
   ASSERT_TRUE(child.has_value()) << child.error().message;
@@ -304,7 +306,7 @@ TEST_F(InjectedLibrary, LeavesOtherRangesOut) {
 TEST_F(InjectedLibrary, SamplesCountersInSetsOfOnePass) {
   options_.counters = true;
   options_.flush_period = std::chrono::milliseconds(10);
-  const ActivityTrace trace = recorded({"--steps", "300", "--step-ms", "5"});
+  const gpu::ActivityTrace trace = recorded({"--steps", "300", "--step-ms", "5"});
   EXPECT_EQ(note_of(trace, NoteKind::CountersRefused), nullptr);
   ASSERT_GE(trace.counter_sets.size(), 2U);
   EXPECT_EQ(trace.counter_sets[0].metrics.size(), 8U);
@@ -324,8 +326,8 @@ TEST_F(InjectedLibrary, SamplesCountersInSetsOfOnePass) {
 TEST_F(InjectedLibrary, SaysWhyThereAreNoCounters) {
   options_.counters = true;
   options_.flush_period = std::chrono::milliseconds(10);
-  const ActivityTrace trace = recorded({"--steps", "100"}, {{"FAKE_CUPTI_NO_COUNTERS", "35"}});
-  const ActivityNote* note = note_of(trace, NoteKind::CountersRefused);
+  const gpu::ActivityTrace trace = recorded({"--steps", "100"}, {{"FAKE_CUPTI_NO_COUNTERS", "35"}});
+  const gpu::ActivityNote* note = note_of(trace, NoteKind::CountersRefused);
   ASSERT_NE(note, nullptr);
   EXPECT_EQ(note->code, 35);
   EXPECT_NE(note->text.find("cuptiPmSamplingEnable"), std::string::npos);
@@ -335,7 +337,7 @@ TEST_F(InjectedLibrary, SaysWhyThereAreNoCounters) {
 TEST_F(InjectedLibrary, AProbeNotesWhatIsSupported) {
   options_.probe = true;
   options_.flush_period = std::chrono::milliseconds(10);
-  const ActivityTrace trace = recorded({"--steps", "100"});
+  const gpu::ActivityTrace trace = recorded({"--steps", "100"});
   const auto says = [&](const std::string& words) {
     return std::any_of(trace.notes.begin(), trace.notes.end(), [&](const auto& note) {
       return note.text.find(words) != std::string::npos;
@@ -352,7 +354,7 @@ TEST_F(InjectedLibrary, DoesNothingWithoutAFolder) {
 }
 
 TEST(Injection, LibraryIsLookedForBesideTheProgram) {
-  const auto found = find_profile_library();
+  const auto found = gpu::find_profile_library();
   if (found) {
     EXPECT_EQ(found->filename(), "libcarpool_profile.so");
   } else {
@@ -362,10 +364,10 @@ TEST(Injection, LibraryIsLookedForBesideTheProgram) {
 }
 
 TEST(Injection, NvtxIsLeftAloneUnlessARangeIsAskedFor) {
-  EXPECT_FALSE(injection_environment("l", "f", {}).contains("NVTX_INJECTION64_PATH"));
-  InjectionOptions options;
+  EXPECT_FALSE(gpu::injection_environment("l", "f", {}).contains("NVTX_INJECTION64_PATH"));
+  gpu::InjectionOptions options;
   options.nvtx_range = "step";
-  EXPECT_EQ(injection_environment("l", "f", options).at("NVTX_INJECTION64_PATH"), "l");
+  EXPECT_EQ(gpu::injection_environment("l", "f", options).at("NVTX_INJECTION64_PATH"), "l");
 }
 
 }  // namespace

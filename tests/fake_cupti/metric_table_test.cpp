@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace carpool::inject {
+namespace carpool::gpu::inject {
 namespace {
 
 bool is_realtime(const char* name) {
@@ -44,4 +44,4 @@ TEST(MetricTable, WhatNeedsSeveralPassesByItselfIsLeftOut) {
 }
 
 }  // namespace
-}  // namespace carpool::inject
+}  // namespace carpool::gpu::inject

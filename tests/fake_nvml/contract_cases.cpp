@@ -3,16 +3,16 @@
 #include "gpu/nvml/nvml_telemetry.hpp"
 #include "gpu/tests/telemetry_contract.hpp"
 
-namespace carpool {
+namespace carpool::gpu {
 
-std::vector<TelemetryCase> telemetry_cases() {
+std::vector<gpu::TelemetryCase> telemetry_cases() {
   const auto wait = [](TelemetrySource&, std::chrono::milliseconds span) { pause_for(span); };
   return {
-      {.name = "Nvml", .open = [] { return open_nvml(); }, .pass = wait},
+      {.name = "Nvml", .open = [] { return gpu::open_nvml(); }, .pass = wait},
       {.name = "NvmlOfAnOldDriver",
-       .open = [] { return open_nvml({FAKE_NVML_OLD_LIBRARY}); },
+       .open = [] { return gpu::open_nvml({FAKE_NVML_OLD_LIBRARY}); },
        .pass = wait},
   };
 }
 
-}  // namespace carpool
+}  // namespace carpool::gpu

@@ -11,14 +11,14 @@
 #include "gpu/nvml/abi.hpp"
 #include "settings.hpp"
 
-using namespace carpool::nvml;  // NOLINT(google-build-using-namespace): the layouts are its
+using namespace carpool::gpu::nvml;  // NOLINT(google-build-using-namespace): the layouts are its
 using fake_nvml::Settings;
 
-struct carpool::nvml::OpaqueDevice {
+struct carpool::gpu::nvml::OpaqueDevice {
   unsigned gpu = 0;
   int slice = -1;  // of MIG; -1: the whole GPU
 };
-struct carpool::nvml::OpaqueGpmSample {
+struct carpool::gpu::nvml::OpaqueGpmSample {
   unsigned gpu = 0;
 };
 

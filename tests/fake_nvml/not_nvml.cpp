@@ -2,6 +2,6 @@
 #include "gpu/nvml/abi.hpp"
 
 // NOLINTNEXTLINE(readability-identifier-naming,misc-use-internal-linkage): the vendor's name
-extern "C" carpool::nvml::Return nvmlInit_v2() {
-  return carpool::nvml::kSuccess;
+extern "C" carpool::gpu::nvml::Return nvmlInit_v2() {
+  return carpool::gpu::nvml::kSuccess;
 }

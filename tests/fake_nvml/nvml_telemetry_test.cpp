@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "base/clock.hpp"
-#include "base/file.hpp"
+#include "base/files/file.hpp"
 
 namespace carpool {
 namespace {
@@ -34,7 +34,7 @@ class NvmlTelemetryTest : public testing::Test {
   }
 
   static std::unique_ptr<TelemetrySource> opened() {
-    auto source = open_nvml();
+    auto source = gpu::open_nvml();
     EXPECT_TRUE(source.has_value()) << source.error().message;
     return source ? std::move(*source) : nullptr;
   }
@@ -210,16 +210,16 @@ TEST_F(NvmlTelemetryTest, AMachineWithADriverAndNoGpuIsNoError) {
 
 TEST_F(NvmlTelemetryTest, SaysWhyTheDriverDoesNotStart) {
   pretend("fail.nvmlInit_v2 = 9\n");
-  const auto unloaded = open_nvml();
+  const auto unloaded = gpu::open_nvml();
   ASSERT_FALSE(unloaded.has_value());
   EXPECT_EQ(unloaded.error().code, ErrorCode::Unsupported);
   EXPECT_NE(unloaded.error().message.find("kernel module is not loaded"), std::string::npos);
   pretend("fail.nvmlInit_v2 = 18\n");
-  EXPECT_NE(open_nvml().error().message.find("different versions"), std::string::npos);
+  EXPECT_NE(gpu::open_nvml().error().message.find("different versions"), std::string::npos);
 }
 
 TEST_F(NvmlTelemetryTest, SaysThatThereIsNoDriver) {
-  const auto source = open_nvml({"libno-such-driver.so.1"});
+  const auto source = gpu::open_nvml({"libno-such-driver.so.1"});
   ASSERT_FALSE(source.has_value());
   EXPECT_EQ(source.error().code, ErrorCode::Unsupported);
   EXPECT_NE(source.error().message.find("no NVIDIA driver here: libno-such-driver.so.1"),
@@ -227,7 +227,7 @@ TEST_F(NvmlTelemetryTest, SaysThatThereIsNoDriver) {
 }
 
 TEST_F(NvmlTelemetryTest, NamesTheFunctionThatALibraryLacks) {
-  const auto source = open_nvml({FAKE_NVML_NOT_LIBRARY});
+  const auto source = gpu::open_nvml({FAKE_NVML_NOT_LIBRARY});
   ASSERT_FALSE(source.has_value());
   EXPECT_EQ(source.error().code, ErrorCode::Unsupported);
   EXPECT_NE(source.error().message.find("lacks the function nvmlShutdown"), std::string::npos)
@@ -237,7 +237,7 @@ TEST_F(NvmlTelemetryTest, NamesTheFunctionThatALibraryLacks) {
 TEST_F(NvmlTelemetryTest, DoesNotTakeAFileThatIsNoLibraryForAMissingOne) {
   const std::filesystem::path file = folder_ / "libnvidia-ml.so.1";
   ASSERT_TRUE(write_file(file, "not ELF").has_value());
-  const auto source = open_nvml({file.string()});
+  const auto source = gpu::open_nvml({file.string()});
   ASSERT_FALSE(source.has_value());
   EXPECT_EQ(source.error().message.find("was not found"), std::string::npos);
   EXPECT_NE(source.error().message.find(file.string()), std::string::npos);

@@ -25,7 +25,7 @@ void require_sorted(const Entries& entries) {
 }
 
 void feed(std::string_view bytes) {
-  const auto trace = parse_activity(bytes, "activity.1.bin");
+  const auto trace = gpu::parse_activity(bytes, "activity.1.bin");
   if (!trace) {
     require(trace.error().message.find("activity.1.bin") != std::string::npos);
     return;

@@ -23,25 +23,25 @@ void require_message(const Result<T>& result) {
   require(result.has_value() || !result.error().message.empty());
 }
 
-const Dataset& known_dataset() {
-  static const Dataset dataset = *parse_profiles(
+const dataset::Dataset& known_dataset() {
+  static const dataset::Dataset dataset = *dataset::parse_profiles(
       "workload,model,exclusive_thr,x,busy_pct\na,m,10,1,50\nb,m,20,,60\nc,,30,3,\n",
       "profiles.csv",
-      DatasetSettings{});
+      dataset::DatasetSettings{});
   return dataset;
 }
 
-const GroupTable& known_table() {
-  static const GroupTable table =
-      *parse_group_table("w1,w2,thr1,thr2\na,b,1,2\na,c,3,4\nb,c,5,6\na,a,7,8\n",
-                         "pairs.csv",
-                         known_dataset(),
-                         "pairs");
+const dataset::GroupTable& known_table() {
+  static const dataset::GroupTable table =
+      *dataset::parse_group_table("w1,w2,thr1,thr2\na,b,1,2\na,c,3,4\nb,c,5,6\na,a,7,8\n",
+                                  "pairs.csv",
+                                  known_dataset(),
+                                  "pairs");
   return table;
 }
 
 void feed_profiles(std::string_view text) {
-  const auto dataset = parse_profiles(text, "profiles.csv", DatasetSettings{});
+  const auto dataset = dataset::parse_profiles(text, "profiles.csv", dataset::DatasetSettings{});
   require_message(dataset);
   if (!dataset) {
     return;
@@ -51,47 +51,51 @@ void feed_profiles(std::string_view text) {
     require(dataset->profiles[i].exclusive_throughput > 0.0);
     require(dataset->find(dataset->profiles[i].workload) == i);
   }
-  const auto selection = select_features(*dataset, "default");
+  const auto selection = dataset::select_features(*dataset, "default");
   require(selection.has_value());
-  const Eigen::MatrixXd features = member_features(*selection, dataset->profiles);
+  const Eigen::MatrixXd features = dataset::member_features(*selection, dataset->profiles);
   require(features.rows() == static_cast<Eigen::Index>(dataset->profiles.size()));
-  require(fingerprint(*dataset, {}) ==
-          fingerprint(*parse_profiles(text, "profiles.csv", DatasetSettings{}), {}));
+  require(dataset::fingerprint(*dataset, {}) ==
+          dataset::fingerprint(
+              *dataset::parse_profiles(text, "profiles.csv", dataset::DatasetSettings{}), {}));
 }
 
 void feed_toml(std::string_view text) {
-  const auto settings = parse_dataset_toml(text, "dataset.toml");
+  const auto settings = dataset::parse_dataset_toml(text, "dataset.toml");
   require_message(settings);
   if (settings) {
-    require_message(parse_profiles(
+    require_message(dataset::parse_profiles(
         "workload,exclusive_thr,x,y\na,1,2,3\nb,1,,high\n", "profiles.csv", *settings));
   }
 }
 
 void feed_group_table(std::string_view text) {
-  const auto table = parse_group_table(text, "pairs.csv", known_dataset(), "pairs");
+  const auto table = dataset::parse_group_table(text, "pairs.csv", known_dataset(), "pairs");
   require_message(table);
   if (!table) {
     return;
   }
   require(table->group_size >= 2 && !table->rows.empty());
-  for (const GroupRow& row : table->rows) {
+  for (const dataset::GroupRow& row : table->rows) {
     require(row.members.size() == table->group_size);
     require(row.throughput.size() == table->group_size);
     require(row.sum() >= 0.0 && row.contains(row.members.front().profile));
   }
-  for (const Split& split : {n_occur_split(*table, 2, 1), random_split(*table, 0.5, 1)}) {
+  for (const dataset::Split& split :
+       {dataset::n_occur_split(*table, 2, 1), dataset::random_split(*table, 0.5, 1)}) {
     require(split.training().size() + split.test.size() == table->rows.size());
   }
-  (void)leave_one_out_splits(known_dataset(), *table);
+  (void)dataset::leave_one_out_splits(known_dataset(), *table);
 }
 
 void feed_splits(std::string_view text) {
-  for (const SplitFilter& filter :
-       {SplitFilter{}, SplitFilter{.n_occur = 2}, SplitFilter{.train_ratio = 0.5}}) {
-    const auto splits = parse_splits(text, "splits/s.csv", known_dataset(), known_table(), filter);
+  for (const dataset::SplitFilter& filter : {dataset::SplitFilter{},
+                                             dataset::SplitFilter{.n_occur = 2},
+                                             dataset::SplitFilter{.train_ratio = 0.5}}) {
+    const auto splits =
+        dataset::parse_splits(text, "splits/s.csv", known_dataset(), known_table(), filter);
     require_message(splits);
-    for (const Split& split : splits.value_or(std::vector<Split>{})) {
+    for (const dataset::Split& split : splits.value_or(std::vector<dataset::Split>{})) {
       const std::size_t rows = split.training().size() + split.test.size();
       require(!split.fit.empty() && !split.test.empty() && rows <= known_table().rows.size());
     }
@@ -118,8 +122,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       carpool::feed_group_table(text);
       break;
     case 'm':
-      carpool::require_message(
-          carpool::parse_limited_runs(text, "exclusive_mps.csv", carpool::known_dataset()));
+      carpool::require_message(carpool::dataset::parse_limited_runs(
+          text, "exclusive_mps.csv", carpool::known_dataset()));
       break;
     case 's':
       carpool::feed_splits(text);

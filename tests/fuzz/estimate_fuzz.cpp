@@ -8,9 +8,9 @@
 #include <string_view>
 #include <variant>
 
-#include "estimate/estimator_file.hpp"
-#include "estimate/replay.hpp"
-#include "estimate/rows.hpp"
+#include "estimate/bound/estimator_file.hpp"
+#include "estimate/judge/rows.hpp"
+#include "estimate/replay/replay.hpp"
 
 namespace carpool {
 namespace {
@@ -36,8 +36,8 @@ bool small(const DescribedJob& job) {
   return true;
 }
 
-void feed_jobs(std::string_view text, RowView view) {
-  const auto jobs = parse_measured_jobs(text, "rows", view, {});
+void feed_jobs(std::string_view text, estimate::RowView view) {
+  const auto jobs = estimate::parse_measured_jobs(text, "rows", view, {});
   if (!jobs) {
     require(jobs.error().message.starts_with("rows:"));
     return;
@@ -47,7 +47,7 @@ void feed_jobs(std::string_view text, RowView view) {
     if (!small(job)) {
       continue;
     }
-    const auto replay = replay_job(job, {});
+    const auto replay = estimate::replay_job(job, {});
     if (replay) {
       require(replay->result.reserved >= replay->result.allocated);
       require(replay->result.allocated >= 0);
@@ -68,13 +68,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
   switch (data[0]) {
     case 'j':
-      carpool::feed_jobs(text, carpool::RowView::Layers);
+      carpool::feed_jobs(text, carpool::estimate::RowView::Layers);
       break;
     case 'c':
-      carpool::feed_jobs(text, carpool::RowView::Config);
+      carpool::feed_jobs(text, carpool::estimate::RowView::Config);
       break;
     case 'e':
-      static_cast<void>(carpool::parse_estimator(text, "estimator"));
+      static_cast<void>(carpool::estimate::parse_estimator(text, "estimator"));
       break;
     default:
       break;

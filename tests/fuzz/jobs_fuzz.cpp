@@ -8,8 +8,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "schedule/job_json.hpp"
-#include "schedule/job_record.hpp"
+#include "core/job_json.hpp"
+#include "core/job_record.hpp"
 
 namespace carpool {
 namespace {

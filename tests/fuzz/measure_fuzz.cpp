@@ -24,41 +24,41 @@ void require(bool condition) {
 }
 
 void feed_plan(std::string_view text) {
-  const auto plan = parse_plan(text, "plan.toml");
+  const auto plan = measure::parse_plan(text, "plan.toml");
   if (!plan) {
     require(plan.error().message.starts_with("plan.toml"));
     return;
   }
   std::size_t groups = 0;
-  for (const PlannedGroups& family : plan->groups) {
+  for (const measure::PlannedGroups& family : plan->groups) {
     groups += family.members.size() * (family.thread_percentages.size() + 1) * family.repeats;
   }
   if (groups > kMostGroups) {
     return;
   }
-  const auto cells = expand(*plan);
+  const auto cells = measure::expand(*plan);
   std::set<std::string> keys;
-  for (const Cell& cell : cells) {
-    require(keys.insert(key_of(cell, *plan)).second);
+  for (const measure::Cell& cell : cells) {
+    require(keys.insert(measure::key_of(cell, *plan)).second);
   }
   std::size_t measured = 0;
-  for (const Batch& batch : into_batches(cells, *plan)) {
+  for (const measure::Batch& batch : measure::into_batches(cells, *plan)) {
     measured += batch.cells.size();
   }
   require(measured == cells.size());
 }
 
 void feed_journal(std::string_view text) {
-  const auto journal = parse_journal(text, "journal");
+  const auto journal = measure::parse_journal(text, "journal");
   if (!journal) {
     require(journal.error().message.starts_with("journal:"));
     return;
   }
-  Plan plan;
+  measure::Plan plan;
   for (const char* name : {"a", "b"}) {
     plan.workloads.emplace_back().name = name;
   }
-  require(make_tables(*journal, plan).contains("profiles.csv"));
+  require(measure::make_tables(*journal, plan).contains("profiles.csv"));
 }
 
 }  // namespace

@@ -15,10 +15,10 @@
 #include "estimate/readers/config_json.hpp"
 #include "estimate/readers/described.hpp"
 #include "estimate/readers/layer_summary.hpp"
-#include "estimate/readers/onnx_file.hpp"
+#include "estimate/readers/onnx/onnx_file.hpp"
 #include "estimate/readers/row_file.hpp"
 #include "estimate/readers/weight_header.hpp"
-#include "estimate/replay.hpp"
+#include "estimate/replay/replay.hpp"
 
 namespace carpool {
 namespace {
@@ -43,17 +43,18 @@ bool small(const DescribedJob& job) {
   return true;
 }
 
-void feed_model(Result<ReadModel> read, const JobSettings& said) {
+void feed_model(Result<estimate::ReadModel> read, const estimate::JobSettings& said) {
   if (!read) {
     require(read.error().message.starts_with("file"));
     return;
   }
   require(read->widening >= 1.0);
-  const auto asked = describe_job(std::move(*read), over(said, {.resolution = 64}), 2);
+  const auto asked =
+      estimate::describe_job(std::move(*read), estimate::over(said, {.resolution = 64}), 2);
   if (!asked || !small(asked->job)) {
     return;
   }
-  const auto replay = replay_job(asked->job, {});
+  const auto replay = estimate::replay_job(asked->job, {});
   if (replay) {
     require(replay->result.allocated >= 0);
     require(replay->result.reserved >= replay->result.allocated);
@@ -63,15 +64,15 @@ void feed_model(Result<ReadModel> read, const JobSettings& said) {
 }
 
 void feed_weights(std::string_view text) {
-  const auto totals = parse_safetensors(text, "file");
+  const auto totals = estimate::parse_safetensors(text, "file");
   if (!totals) {
     require(totals.error().message.starts_with("file"));
     return;
   }
   require(totals->parameters >= 0 && totals->bytes >= 0 && totals->tensors > 0);
-  auto read = parse_config_json(
+  auto read = estimate::parse_config_json(
       R"({"model_type":"gpt2","n_embd":64,"n_layer":2,"n_head":2,"vocab_size":100})", "file");
-  take_weights(*totals, *read);
+  estimate::take_weights(*totals, *read);
   feed_model(std::move(read), {});
 }
 
@@ -82,31 +83,32 @@ void feed_words(std::string_view text) {
     words.emplace_back(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
   }
-  const CommandFacts facts = read_command(words);
+  const estimate::CommandFacts facts = estimate::read_command(words);
   require(facts.read.size() <= words.size());
-  feed_model(parse_config_json(R"({"model_type":"bert","hidden_size":64,"num_hidden_layers":2,
+  feed_model(
+      estimate::parse_config_json(R"({"model_type":"bert","hidden_size":64,"num_hidden_layers":2,
                                    "num_attention_heads":2,"vocab_size":100})",
-                               "file"),
-             facts.said);
+                                  "file"),
+      facts.said);
 }
 
 // The first letter says what the rest is.
 void feed(char kind, std::string_view text) {
   switch (kind) {
     case 'c':
-      feed_model(parse_config_json(text, "file"), {});
+      feed_model(estimate::parse_config_json(text, "file"), {});
       break;
     case 's':
       feed_weights(text);
       break;
     case 'o':
-      feed_model(parse_onnx(text, "file", {}), {});
+      feed_model(estimate::parse_onnx(text, "file", {}), {});
       break;
     case 't':
-      feed_model(parse_layer_summary(text, "file", {.resolution = 64}), {});
+      feed_model(estimate::parse_layer_summary(text, "file", {.resolution = 64}), {});
       break;
     case 'r':
-      feed_model(parse_row_file(text, "file"), {});
+      feed_model(estimate::parse_row_file(text, "file"), {});
       break;
     case 'f':
       feed_words(text);

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "profile/ncu_csv.hpp"
+#include "profile/ncu/ncu_csv.hpp"
 #include "profile/workload_profile.hpp"
 
 namespace carpool {
@@ -19,16 +19,16 @@ void require(bool condition) {
 }
 
 void feed_export(std::string_view text) {
-  const auto launches = parse_ncu_csv(text, "a.csv");
+  const auto launches = profile::parse_ncu_csv(text, "a.csv");
   if (!launches) {
     require(launches.error().message.find("a.csv") != std::string::npos);
     return;
   }
-  (void)ncu_metrics(*launches, nullptr);
+  (void)profile::ncu_metrics(*launches, nullptr);
 }
 
 void feed_profile(std::string_view text) {
-  const auto profile = parse_profile(text, "a.json");
+  const auto profile = profile::parse_profile(text, "a.json");
   if (!profile) {
     require(profile.error().message.find("a.json") != std::string::npos);
     return;
@@ -36,9 +36,9 @@ void feed_profile(std::string_view text) {
   for (const auto& [name, value] : profile->metrics) {
     require(std::isfinite(value));
   }
-  const std::string once = profile_json(*profile);
-  const auto again = parse_profile(once, "a.json");
-  require(again.has_value() && profile_json(*again) == once);
+  const std::string once = profile::profile_json(*profile);
+  const auto again = profile::parse_profile(once, "a.json");
+  require(again.has_value() && profile::profile_json(*again) == once);
 }
 
 }  // namespace

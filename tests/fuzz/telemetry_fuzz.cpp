@@ -17,27 +17,27 @@ void require(bool condition) {
   }
 }
 
-std::string written(const TelemetryRecording& recording) {
-  std::string text = recording_header(recording.recorded, recording.gpus);
-  for (const TelemetryReading& reading : recording.readings) {
-    text += recording_line(reading);
+std::string written(const gpu::TelemetryRecording& recording) {
+  std::string text = gpu::recording_header(recording.recorded, recording.gpus);
+  for (const gpu::TelemetryReading& reading : recording.readings) {
+    text += gpu::recording_line(reading);
   }
   return text;
 }
 
 void feed(std::string_view text) {
-  auto recording = parse_recording(text, "r.jsonl");
+  auto recording = gpu::parse_recording(text, "r.jsonl");
   if (!recording) {
     require(!recording.error().message.empty());
     return;
   }
   const std::string once = written(*recording);
-  const auto again = parse_recording(once, "r.jsonl");
+  const auto again = gpu::parse_recording(once, "r.jsonl");
   require(again.has_value() && written(*again) == once);
 
   const std::size_t readings = recording->readings.size();
   const auto gpus = static_cast<unsigned>(recording->gpus.size());
-  ReplayTelemetry replay(std::move(*recording));
+  gpu::ReplayTelemetry replay(std::move(*recording));
   for (unsigned gpu = 0; gpu < gpus; ++gpu) {
     for (std::size_t i = 0; i <= readings; ++i) {
       require(replay.sample(gpu).has_value() == replay.processes(gpu).has_value());

@@ -4,13 +4,13 @@
 #include "gpu/tests/telemetry_contract.hpp"
 #include "gpu_gate.hpp"
 
-namespace carpool {
+namespace carpool::gpu {
 
-std::vector<TelemetryCase> telemetry_cases() {
+std::vector<gpu::TelemetryCase> telemetry_cases() {
   return {{.name = "Device",
-           .open = [] { return open_nvml(); },
+           .open = [] { return gpu::open_nvml(); },
            .pass = [](TelemetrySource&, std::chrono::milliseconds span) { pause_for(span); },
            .skip_because = gpu_skip_reason()}};
 }
 
-}  // namespace carpool
+}  // namespace carpool::gpu

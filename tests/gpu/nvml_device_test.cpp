@@ -20,7 +20,7 @@ class NvmlDeviceTest : public testing::Test {
     if (const std::string reason = gpu_skip_reason(); !reason.empty()) {
       GTEST_SKIP() << reason;
     }
-    auto source = open_nvml();
+    auto source = gpu::open_nvml();
     ASSERT_TRUE(source.has_value()) << source.error().message;
     source_ = std::move(*source);
   }
@@ -42,8 +42,9 @@ TEST_F(NvmlDeviceTest, TheNumbersAreThoseOfARealGpu) {
   const auto processes = source_->processes(0);
   ASSERT_TRUE(processes.has_value()) << processes.error().message;
   // For the person who runs this: what the machine said, as a recording.
-  std::cout << recording_header(utc_timestamp(), *gpus)
-            << recording_line({.sample = *sample, .activity = *activity, .processes = *processes});
+  std::cout << gpu::recording_header(utc_timestamp(), *gpus)
+            << gpu::recording_line(
+                   {.sample = *sample, .activity = *activity, .processes = *processes});
 
   const GpuInfo& gpu = gpus->front();
   EXPECT_EQ(gpu.uuid.rfind("GPU-", 0), 0U) << gpu.uuid;

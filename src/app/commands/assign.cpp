@@ -5,20 +5,20 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "app/commands.hpp"
-#include "app/prediction_output.hpp"
-#include "app/sources.hpp"
-#include "app/workbench.hpp"
+#include "app/cli/command_context.hpp"
+#include "app/inputs/model_session.hpp"
+#include "app/inputs/sources.hpp"
+#include "app/output/prediction_output.hpp"
+#include "assign/assignment.hpp"
 #include "base/clock.hpp"
-#include "place/assignment.hpp"
 
-namespace carpool {
+namespace carpool::app {
 namespace {
 
 using nlohmann::json;
 
-std::string_view method_name(AssignMethod method) {
-  for (const AssignMethodInfo& info : assign_methods()) {
+std::string_view method_name(assign::AssignMethod method) {
+  for (const assign::AssignMethodInfo& info : assign::assign_methods()) {
     if (info.method == method) {
       return info.name;
     }
@@ -26,8 +26,9 @@ std::string_view method_name(AssignMethod method) {
   return "auto";
 }
 
-Result<AssignmentRequest> to_request(const AssignOptions& options, const Workbench& bench) {
-  AssignmentRequest request;
+Result<assign::AssignmentRequest> to_request(const AssignOptions& options,
+                                             const ModelSession& bench) {
+  assign::AssignmentRequest request;
   if (options.workloads.empty()) {
     request.workloads = bench.trained_workloads();
   } else {
@@ -37,7 +38,7 @@ Result<AssignmentRequest> to_request(const AssignOptions& options, const Workben
     }
     request.workloads = std::move(*found);
   }
-  const auto method = find_assign_method(options.method);
+  const auto method = assign::find_assign_method(options.method);
   if (!method) {
     return tl::unexpected(method.error());
   }
@@ -53,11 +54,11 @@ Result<AssignmentRequest> to_request(const AssignOptions& options, const Workben
   return request;
 }
 
-json to_json(const Assignment& assignment,
-             const AssignmentRequest& request,
-             const Workbench& bench,
+json to_json(const assign::Assignment& assignment,
+             const assign::AssignmentRequest& request,
+             const ModelSession& bench,
              double seconds) {
-  json out = {{"objective", objective_name(bench.objective.kind)},
+  json out = {{"objective", predict::objective_name(bench.objective.kind)},
               {"throughput_unit", bench.dataset.info.throughput_unit},
               {"workloads", request.workloads.size()},
               {"gpus", request.gpus},
@@ -67,7 +68,7 @@ json to_json(const Assignment& assignment,
               {"seconds", seconds},
               {"groups", json::array()},
               {"left_over", json::array()}};
-  for (const AssignedGroup& group : assignment.groups) {
+  for (const assign::AssignedGroup& group : assignment.groups) {
     json entry = {{"members", bench.names(group.group)},
                   {"value", group.score.value},
                   {"throughput", json::array()},
@@ -80,7 +81,7 @@ json to_json(const Assignment& assignment,
     }
     out["groups"].push_back(std::move(entry));
   }
-  for (const LeftOver& left : assignment.left_over) {
+  for (const assign::LeftOver& left : assignment.left_over) {
     out["left_over"].push_back(
         {{"workload", bench.dataset.profiles[request.workloads[left.workload]].workload},
          {"reason", left.reason}});
@@ -88,16 +89,17 @@ json to_json(const Assignment& assignment,
   return out;
 }
 
-void print_assignment(const Assignment& assignment,
-                      const AssignmentRequest& request,
-                      const Workbench& bench,
+void print_assignment(const assign::Assignment& assignment,
+                      const assign::AssignmentRequest& request,
+                      const ModelSession& bench,
                       const Output& output) {
   TextTable table(output.colour());
   table.add_column("GPU", TextTable::Align::Right);
   table.add_column("members (share of own speed [%])", TextTable::Align::Left);
-  table.add_column(std::string(objective_name(bench.objective.kind)), TextTable::Align::Right);
+  table.add_column(std::string(predict::objective_name(bench.objective.kind)),
+                   TextTable::Align::Right);
   for (std::size_t gpu = 0; gpu < assignment.groups.size(); ++gpu) {
-    const AssignedGroup& group = assignment.groups[gpu];
+    const assign::AssignedGroup& group = assignment.groups[gpu];
     auto names = bench.names(group.group);
     const auto alone = bench.predictor->alone(group.group);
     for (std::size_t i = 0; i < group.forecast.members.size(); ++i) {
@@ -108,7 +110,7 @@ void print_assignment(const Assignment& assignment,
                    number(group.score.value)});
   }
   output.print(table.render());
-  for (const LeftOver& left : assignment.left_over) {
+  for (const assign::LeftOver& left : assignment.left_over) {
     output.print(fmt::format("left over: {}: {}\n",
                              bench.dataset.profiles[request.workloads[left.workload]].workload,
                              left.reason));
@@ -116,7 +118,7 @@ void print_assignment(const Assignment& assignment,
   output.print(fmt::format("\n{} workloads on {} GPUs, {}: {} by {}{}\n",
                            request.workloads.size() - assignment.left_over.size(),
                            assignment.groups.size(),
-                           objective_name(bench.objective.kind),
+                           predict::objective_name(bench.objective.kind),
                            number(assignment.total),
                            method_name(assignment.method),
                            assignment.optimal ? ", proven best for these predictions" : ""));
@@ -130,13 +132,13 @@ Result<void> run_assign(const AssignOptions& options, const CommandContext& cont
   if (!opened) {
     return tl::unexpected(opened.error());
   }
-  const Workbench& bench = **opened;
+  const ModelSession& bench = **opened;
   const auto request = to_request(options, bench);
   if (!request) {
     return tl::unexpected(request.error());
   }
   const Stopwatch watch;
-  const auto assignment = assign(*bench.predictor, *request);
+  const auto assignment = assign::assign(*bench.predictor, *request);
   if (!assignment) {
     return tl::unexpected(assignment.error());
   }
@@ -148,4 +150,4 @@ Result<void> run_assign(const AssignOptions& options, const CommandContext& cont
   return {};
 }
 
-}  // namespace carpool
+}  // namespace carpool::app

@@ -6,10 +6,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "app/commands.hpp"
-#include "app/sources.hpp"
+#include "app/cli/command_context.hpp"
+#include "app/inputs/sources.hpp"
 
-namespace carpool {
+namespace carpool::app {
 namespace {
 
 using nlohmann::json;
@@ -21,16 +21,16 @@ struct TableSummary {
 };
 
 // Reads every table of the folder: a broken one is an error, that is what the command is for.
-Result<std::vector<TableSummary>> summarise_tables(const Dataset& dataset) {
+Result<std::vector<TableSummary>> summarise_tables(const dataset::Dataset& dataset) {
   std::vector<TableSummary> summaries;
-  std::vector<std::string> names = list_group_tables(dataset);
+  std::vector<std::string> names = dataset::list_group_tables(dataset);
   // `pairs` is what commands read by default: it is checked even when it looks like no table.
   const bool listed = std::find(names.begin(), names.end(), "pairs") != names.end();
   if (!listed && std::filesystem::exists(dataset.folder / "pairs.csv")) {
     names.emplace_back("pairs");
   }
   for (const std::string& name : names) {
-    const auto table = load_group_table(dataset, name);
+    const auto table = dataset::load_group_table(dataset, name);
     if (!table) {
       return tl::unexpected(table.error());
     }
@@ -39,14 +39,16 @@ Result<std::vector<TableSummary>> summarise_tables(const Dataset& dataset) {
   return summaries;
 }
 
-std::size_t missing_values(const Dataset& dataset, const MetricInfo& metric) {
+std::size_t missing_values(const dataset::Dataset& dataset, const dataset::MetricInfo& metric) {
   return static_cast<std::size_t>(
       std::count_if(dataset.profiles.begin(), dataset.profiles.end(), [&](const Profile& profile) {
         return !profile.metrics.contains(metric.name);
       }));
 }
 
-json to_json(const Dataset& dataset, const std::vector<TableSummary>& tables, std::size_t limited) {
+json to_json(const dataset::Dataset& dataset,
+             const std::vector<TableSummary>& tables,
+             std::size_t limited) {
   json out = {{"folder", dataset.folder.string()},
               {"gpu", dataset.info.gpu},
               {"driver", dataset.info.driver},
@@ -58,10 +60,10 @@ json to_json(const Dataset& dataset, const std::vector<TableSummary>& tables, st
         {{"workload", profile.workload}, {"exclusive_thr", profile.exclusive_throughput}});
   }
   out["metrics"] = json::array();
-  for (const MetricInfo& metric : dataset.metrics) {
+  for (const dataset::MetricInfo& metric : dataset.metrics) {
     out["metrics"].push_back({{"name", metric.name},
                               {"group", metric.group},
-                              {"combine", metric.combine == Combine::Sum ? "sum" : "mean"},
+                              {"combine", metric.combine == dataset::Combine::Sum ? "sum" : "mean"},
                               {"missing", missing_values(dataset, metric)}});
   }
   out["tables"] = json::array();
@@ -72,7 +74,7 @@ json to_json(const Dataset& dataset, const std::vector<TableSummary>& tables, st
   return out;
 }
 
-void print_workloads(const Dataset& dataset, const Output& output) {
+void print_workloads(const dataset::Dataset& dataset, const Output& output) {
   TextTable table(output.colour());
   table.add_column("workload", TextTable::Align::Left);
   table.add_column("model", TextTable::Align::Left);
@@ -114,7 +116,7 @@ Result<void> run_dataset(const DatasetOptions& options, const CommandContext& co
   if (!tables) {
     return tl::unexpected(tables.error());
   }
-  const auto limited = load_limited_runs(*dataset);
+  const auto limited = dataset::load_limited_runs(*dataset);
   if (!limited) {
     return tl::unexpected(limited.error());
   }
@@ -135,4 +137,4 @@ Result<void> run_dataset(const DatasetOptions& options, const CommandContext& co
   return {};
 }
 
-}  // namespace carpool
+}  // namespace carpool::app

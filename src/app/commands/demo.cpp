@@ -4,14 +4,14 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "app/commands.hpp"
-#include "app/evaluation_output.hpp"
-#include "app/gpu_watch.hpp"
-#include "app/sources.hpp"
+#include "app/cli/command_context.hpp"
+#include "app/inputs/sources.hpp"
+#include "app/output/evaluation_output.hpp"
+#include "app/top/gpu_watch.hpp"
 #include "evaluate/evaluation.hpp"
 #include "evaluate/plan.hpp"
 
-namespace carpool {
+namespace carpool::app {
 namespace {
 
 // A workload for which the choice of partner matters: a trainer of medium size.
@@ -22,11 +22,12 @@ Result<void> compare(const CommandContext& context) {
   if (!dataset) {
     return tl::unexpected(dataset.error());
   }
-  const auto plan = make_plan(*dataset, {});
+  const auto plan = evaluate::make_plan(*dataset, {});
   if (!plan) {
     return tl::unexpected(plan.error());
   }
-  const auto results = evaluate(*dataset, *plan, policy_names(/*include_slow=*/false), {});
+  const auto results =
+      evaluate::evaluate(*dataset, *plan, evaluate::policy_names(/*include_slow=*/false), {});
   if (!results) {
     return tl::unexpected(results.error());
   }
@@ -80,4 +81,4 @@ Result<void> run_demo(const DemoOptions& options, const CommandContext& context)
   return show_gpus(context);
 }
 
-}  // namespace carpool
+}  // namespace carpool::app

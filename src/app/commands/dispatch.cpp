@@ -1,9 +1,9 @@
 #include <variant>
 
-#include "app/command_line.hpp"
-#include "app/commands.hpp"
+#include "app/cli/command_context.hpp"
+#include "app/cli/command_line.hpp"
 
-namespace carpool {
+namespace carpool::app {
 
 Result<void> run_man(const ManOptions& /*options*/, const CommandContext& context) {
   context.output.print(manual_page());
@@ -48,4 +48,4 @@ Result<void> run_command(const CommandOptions& options, const CommandContext& co
   return std::visit(Dispatch{context}, options);
 }
 
-}  // namespace carpool
+}  // namespace carpool::app

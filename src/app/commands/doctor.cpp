@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "app/commands.hpp"
-#include "app/doctor_checks.hpp"
-#include "app/doctor_facts.hpp"
-#include "app/doctor_output.hpp"
+#include "app/cli/command_context.hpp"
+#include "app/doctor/doctor_checks.hpp"
+#include "app/doctor/doctor_facts.hpp"
+#include "app/doctor/doctor_output.hpp"
 
-namespace carpool {
+namespace carpool::app {
 
 Result<void> run_doctor(const DoctorOptions& options, const CommandContext& context) {
   const Output& output = context.output;
@@ -33,4 +33,4 @@ Result<void> run_doctor(const DoctorOptions& options, const CommandContext& cont
   return fail(ErrorCode::Unsupported, verdict);
 }
 
-}  // namespace carpool
+}  // namespace carpool::app

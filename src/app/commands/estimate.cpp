@@ -7,50 +7,50 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "app/commands.hpp"
-#include "app/estimate_output.hpp"
-#include "app/job_memory.hpp"
-#include "app/sources.hpp"
+#include "app/cli/command_context.hpp"
+#include "app/inputs/job_memory.hpp"
+#include "app/inputs/sources.hpp"
+#include "app/output/estimate_output.hpp"
 #include "base/clock.hpp"
-#include "base/digest.hpp"
-#include "base/file.hpp"
-#include "base/packed_file.hpp"
-#include "base/progress.hpp"
-#include "estimate/estimator_file.hpp"
+#include "base/files/file.hpp"
+#include "base/files/packed_file.hpp"
+#include "base/progress/progress.hpp"
+#include "base/text/digest.hpp"
+#include "estimate/bound/estimator_file.hpp"
+#include "estimate/judge/row_splits.hpp"
 #include "estimate/registry.hpp"
-#include "estimate/row_splits.hpp"
 
-namespace carpool {
+namespace carpool::app {
 namespace {
 
-Result<LayerCatalogue> open_catalogue(const EstimateOptions& options) {
+Result<estimate::LayerCatalogue> open_catalogue(const EstimateOptions& options) {
   if (!options.catalogue) {
-    return LayerCatalogue{};
+    return estimate::LayerCatalogue{};
   }
   const auto text = read_packed_file(*options.catalogue);
   if (!text) {
     return tl::unexpected(text.error());
   }
-  return parse_catalogue(*text, *options.catalogue);
+  return estimate::parse_catalogue(*text, *options.catalogue);
 }
 
-Result<MeasuredJobs> open_rows(const EstimateOptions& options, const std::string& file) {
-  const auto view = row_view_named(options.view);
+Result<estimate::MeasuredJobs> open_rows(const EstimateOptions& options, const std::string& file) {
+  const auto view = estimate::row_view_named(options.view);
   if (!view) {
     return tl::unexpected(view.error());
   }
-  if (options.catalogue && *view != RowView::Config) {
+  if (options.catalogue && *view != estimate::RowView::Config) {
     return invalid_input("--catalogue is for --from config and flags");
   }
   const auto catalogue = open_catalogue(options);
   if (!catalogue) {
     return tl::unexpected(catalogue.error());
   }
-  return read_measured_jobs(file, *view, *catalogue);
+  return estimate::read_measured_jobs(file, *view, *catalogue);
 }
 
 struct LearnedConvolutions {
-  std::shared_ptr<const ConvolutionChoices> choices{};  // null: none were asked for
+  std::shared_ptr<const estimate::ConvolutionChoices> choices{};  // null: none were asked for
   std::string file{};
   std::string hash{};
 };
@@ -71,19 +71,20 @@ Result<LearnedConvolutions> learn_convolutions(const EstimateOptions& options) {
   if (!text) {
     return tl::unexpected(text.error());
   }
-  const auto measured = parse_convolutions(*text, file.string());
+  const auto measured = estimate::parse_convolutions(*text, file.string());
   if (!measured) {
     return tl::unexpected(measured.error());
   }
   return LearnedConvolutions{
-      .choices = std::make_shared<const ConvolutionChoices>(ConvolutionChoices::of(*measured)),
+      .choices = std::make_shared<const estimate::ConvolutionChoices>(
+          estimate::ConvolutionChoices::of(*measured)),
       // Where the bundled ones lie differs from machine to machine.
       .file = options.convolutions.value_or("memory-collected/convolutions.jsonl.gz"),
       .hash = sha256_hex(*text)};
 }
 
-void print_results(const MeasuredJobs& jobs,
-                   const std::vector<EstimatorResult>& results,
+void print_results(const estimate::MeasuredJobs& jobs,
+                   const std::vector<estimate::EstimatorResult>& results,
                    const std::string& split,
                    const EstimateOptions& options,
                    const CommandContext& context) {
@@ -114,7 +115,7 @@ Result<void> run_evaluation_of_fitted(const EstimateOptions& options,
   if (!jobs) {
     return tl::unexpected(jobs.error());
   }
-  const auto results = evaluate_estimators(jobs->rows, {.fitted = &*estimator});
+  const auto results = estimate::evaluate_estimators(jobs->rows, {.fitted = &*estimator});
   if (!results) {
     return tl::unexpected(results.error());
   }
@@ -126,14 +127,14 @@ Result<void> run_evaluation(const EstimateOptions& options, const CommandContext
   if (options.job.model_file) {
     return run_evaluation_of_fitted(options, context);
   }
-  const auto split = find_row_split(options.split);
+  const auto split = estimate::find_row_split(options.split);
   if (!split) {
     return tl::unexpected(split.error());
   }
-  EstimatorEvaluation settings{
+  estimate::EstimatorEvaluation settings{
       .estimators = options.estimators, .split = options.split, .confidence = options.confidence};
   if (settings.estimators.empty()) {
-    for (const EstimatorKind& kind : estimator_kinds()) {
+    for (const estimate::EstimatorKind& kind : estimate::estimator_kinds()) {
       settings.estimators.emplace_back(kind.name);
     }
   }
@@ -150,7 +151,7 @@ Result<void> run_evaluation(const EstimateOptions& options, const CommandContext
                     settings.estimators.size() * (*split)->split(jobs->rows).size(),
                     context.output.progress());
   settings.fold_done = [&](const std::string& name) { progress.advance(name); };
-  const auto results = evaluate_estimators(jobs->rows, settings);
+  const auto results = estimate::evaluate_estimators(jobs->rows, settings);
   if (!results) {
     return tl::unexpected(results.error());
   }
@@ -171,24 +172,24 @@ Result<void> run_fit(const EstimateOptions& options, const CommandContext& conte
   if (!convolutions) {
     return tl::unexpected(convolutions.error());
   }
-  FactsCache cache(convolutions->choices);
-  EstimatorTraining training{.confidence = options.confidence, .cache = &cache};
+  estimate::FactsCache cache(convolutions->choices);
+  estimate::EstimatorTraining training{.confidence = options.confidence, .cache = &cache};
   std::size_t finished = 0;
-  for (const MeasuredJob& row : jobs->rows) {
+  for (const estimate::MeasuredJob& row : jobs->rows) {
     training.rows.push_back(&row);
     finished += row.finished ? 1 : 0;
   }
-  const auto fitted = fit_carpool(training);
+  const auto fitted = estimate::fit_carpool(training);
   if (!fitted) {
     return tl::unexpected(fitted.error());
   }
-  const std::string text = serialize_estimator(**fitted,
-                                               {.data = *options.fit,
-                                                .data_hash = sha256_hex(*bytes),
-                                                .rows = finished,
-                                                .convolutions = convolutions->file,
-                                                .convolutions_hash = convolutions->hash,
-                                                .date = utc_timestamp()});
+  const std::string text = estimate::serialize_estimator(**fitted,
+                                                         {.data = *options.fit,
+                                                          .data_hash = sha256_hex(*bytes),
+                                                          .rows = finished,
+                                                          .convolutions = convolutions->file,
+                                                          .convolutions_hash = convolutions->hash,
+                                                          .date = utc_timestamp()});
   if (auto written = write_file(options.output, text); !written) {
     return written;
   }
@@ -226,4 +227,4 @@ Result<void> run_estimate(const EstimateOptions& options, const CommandContext& 
   return options.evaluate ? run_evaluation(options, context) : run_estimate_job(options, context);
 }
 
-}  // namespace carpool
+}  // namespace carpool::app

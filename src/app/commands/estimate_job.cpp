@@ -6,15 +6,15 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "app/commands.hpp"
-#include "app/job_memory.hpp"
-#include "app/job_memory_output.hpp"
-#include "app/past_jobs.hpp"
+#include "app/cli/command_context.hpp"
+#include "app/inputs/job_memory.hpp"
+#include "app/inputs/past_jobs.hpp"
+#include "app/output/job_memory_output.hpp"
+#include "base/text/memory_size.hpp"
 #include "estimate/advice.hpp"
 #include "estimate/readers/command_flags.hpp"
-#include "schedule/memory_size.hpp"
 
-namespace carpool {
+namespace carpool::app {
 namespace {
 
 template <class Value>
@@ -27,15 +27,15 @@ Result<void> take(const std::optional<std::string>& text,
   return named(*text).map([&](Value value) { into = value; });
 }
 
-Result<JobSettings> settings_from(const EstimateJobOptions& job) {
-  JobSettings said{.batch = job.batch,
-                   .sequence = job.sequence,
-                   .accumulation = job.accumulate,
-                   .lora_rank = job.lora_rank,
-                   .decode_tokens = job.new_tokens,
-                   .resolution = job.resolution,
-                   .gpus = job.gpus,
-                   .zero_stage = job.zero_stage};
+Result<estimate::JobSettings> settings_from(const EstimateJobOptions& job) {
+  estimate::JobSettings said{.batch = job.batch,
+                             .sequence = job.sequence,
+                             .accumulation = job.accumulate,
+                             .lora_rank = job.lora_rank,
+                             .decode_tokens = job.new_tokens,
+                             .resolution = job.resolution,
+                             .gpus = job.gpus,
+                             .zero_stage = job.zero_stage};
   if (job.train || job.inference) {
     said.mode = job.inference ? RunMode::Infer : RunMode::Train;
   }
@@ -45,10 +45,10 @@ Result<JobSettings> settings_from(const EstimateJobOptions& job) {
   if (job.built_on_gpu) {
     said.built_on_gpu = true;
   }
-  for (const auto& taken : {take(job.dtype, precision_named, said.precision),
-                            take(job.optimizer, optimizer_named, said.optimizer),
-                            take(job.task, task_named, said.task),
-                            take(job.attention, attention_named, said.attention)}) {
+  for (const auto& taken : {take(job.dtype, estimate::precision_named, said.precision),
+                            take(job.optimizer, estimate::optimizer_named, said.optimizer),
+                            take(job.task, estimate::task_named, said.task),
+                            take(job.attention, estimate::attention_named, said.attention)}) {
     if (!taken) {
       return tl::unexpected(taken.error());
     }
@@ -56,16 +56,16 @@ Result<JobSettings> settings_from(const EstimateJobOptions& job) {
   return said;
 }
 
-Result<JobQuestion> question_from(const EstimateJobOptions& job) {
+Result<estimate::JobQuestion> question_from(const EstimateJobOptions& job) {
   if (job.source.size() > 1) {
     return invalid_input(fmt::format("one file at a time, not {}; a command goes behind --",
                                      fmt::join(job.source, " ")));
   }
-  JobQuestion question{.weights = job.weights, .command = job.command};
+  estimate::JobQuestion question{.weights = job.weights, .command = job.command};
   if (!job.source.empty()) {
     question.source = job.source.front();
   }
-  return settings_from(job).map([&](JobSettings said) {
+  return settings_from(job).map([&](estimate::JobSettings said) {
     question.said = said;
     return std::move(question);
   });
@@ -99,10 +99,10 @@ Result<NamedSizes> sizes_from(const EstimateJobOptions& job) {
 
 // What earlier runs took says nothing of a job that runs otherwise, or elsewhere, than its command
 // says. Another batch is another matter: runs at several batch sizes tell of it.
-bool is_as_its_command_says(const EstimateJobOptions& job, JobSettings said) {
+bool is_as_its_command_says(const EstimateJobOptions& job, estimate::JobSettings said) {
   said.batch.reset();
   said.gpus.reset();
-  return said == JobSettings{} && !job.context && !job.model_file;
+  return said == estimate::JobSettings{} && !job.context && !job.model_file;
 }
 
 void print(const JobMemoryListing& listing, const Output& output) {
@@ -117,8 +117,8 @@ std::string command_text(const EstimateJobOptions& job) {
   return fmt::format("{}", fmt::join(job.command, " "));
 }
 
-Result<HistoryAnswer> history_of(const EstimateJobOptions& job, const JobSettings& said) {
-  const auto flags = read_command(job.command).said;
+Result<HistoryAnswer> history_of(const EstimateJobOptions& job, const estimate::JobSettings& said) {
+  const auto flags = estimate::read_command(job.command).said;
   return ask_history(job.server,
                      {.argv = job.command,
                       .folder = job_folder(""),
@@ -128,7 +128,7 @@ Result<HistoryAnswer> history_of(const EstimateJobOptions& job, const JobSetting
 
 // True: earlier runs answered, and that is printed. Else `notes` gets what the user should know.
 bool answer_from_history(const EstimateOptions& options,
-                         const JobSettings& said,
+                         const estimate::JobSettings& said,
                          const NamedSizes& sizes,
                          const Output& output,
                          std::vector<std::string>& notes) {
@@ -149,15 +149,15 @@ bool answer_from_history(const EstimateOptions& options,
   JobMemoryListing listing{.what = command_text(job),
                            .run = spoken_history(*known),
                            .estimate = estimate,
-                           .levers = levers(known->like),
+                           .levers = estimate::levers(known->like),
                            .history = known->past.from};
   if (sizes.fits) {
-    const auto largest = largest_batch(known->like, *sizes.fits);
+    const auto largest = estimate::largest_batch(known->like, *sizes.fits);
     if (!largest) {
       notes.push_back(fmt::format(
           "--fits from history: {} ({} without --fits: {:.2f} GiB)",
           largest.error().message,
-          spoken_jobs(known->past.from),
+          estimate::spoken_jobs(known->past.from),
           static_cast<double>(estimate.expected) / static_cast<double>(std::int64_t{1} << 30)));
       return false;
     }
@@ -172,7 +172,7 @@ bool answer_from_history(const EstimateOptions& options,
 }
 
 Result<void> answer_from_model(const EstimateOptions& options,
-                               const JobQuestion& question,
+                               const estimate::JobQuestion& question,
                                const NamedSizes& sizes,
                                const Output& output,
                                const std::vector<std::string>& notes) {
@@ -193,13 +193,13 @@ Result<void> answer_from_model(const EstimateOptions& options,
   if (!estimate) {
     return tl::unexpected(estimate.error());
   }
-  const WiderEstimator wider(*estimator, asked->widening);
+  const estimate::WiderEstimator wider(*estimator, asked->widening);
   JobMemoryListing listing{.what = job.source.empty() ? command_text(job) : job.source.front(),
                            .run = spoken_setup(asked->job.setup),
                            .estimate = *estimate,
-                           .levers = levers(wider, asked->job)};
+                           .levers = estimate::levers(wider, asked->job)};
   if (sizes.fits) {
-    const auto largest = largest_batch(wider, asked->job, *sizes.fits);
+    const auto largest = estimate::largest_batch(wider, asked->job, *sizes.fits);
     if (!largest) {
       return tl::unexpected(largest.error());
     }
@@ -230,4 +230,4 @@ Result<void> run_estimate_job(const EstimateOptions& options, const CommandConte
       });
 }
 
-}  // namespace carpool
+}  // namespace carpool::app

@@ -9,16 +9,16 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "app/commands.hpp"
-#include "app/evaluation_output.hpp"
-#include "app/sources.hpp"
-#include "base/progress.hpp"
+#include "app/cli/command_context.hpp"
+#include "app/inputs/sources.hpp"
+#include "app/output/evaluation_output.hpp"
+#include "base/progress/progress.hpp"
 #include "evaluate/evaluation.hpp"
 #include "evaluate/plan.hpp"
 #include "evaluate/seeds.hpp"
 #include "model/registry.hpp"
 
-namespace carpool {
+namespace carpool::app {
 namespace {
 
 // The sets of metrics that the ablation compares, with what people call them.
@@ -65,11 +65,11 @@ std::string chosen_protocol(const EvaluateOptions& options) {
   if (!options.protocol.empty()) {
     return options.protocol;
   }
-  return options.splits_file.empty() ? PlanRequest().protocol : "file";
+  return options.splits_file.empty() ? evaluate::PlanRequest().protocol : "file";
 }
 
-Result<PlanRequest> to_request(const EvaluateOptions& options) {
-  PlanRequest request;
+Result<evaluate::PlanRequest> to_request(const EvaluateOptions& options) {
+  evaluate::PlanRequest request;
   request.protocol = chosen_protocol(options);
   if (request.protocol == "file" && options.splits_file.empty()) {
     return invalid_input("protocol file needs --splits FILE");
@@ -85,7 +85,7 @@ Result<PlanRequest> to_request(const EvaluateOptions& options) {
   request.splits_file = options.splits_file;
   request.targets = options.targets;
   if (!options.seeds.empty()) {
-    auto seeds = parse_seeds(options.seeds);
+    auto seeds = evaluate::parse_seeds(options.seeds);
     if (!seeds) {
       return tl::unexpected(seeds.error());
     }
@@ -98,8 +98,9 @@ bool all_asked(const EvaluateOptions& options) {
   return options.models == std::vector<std::string>{"all"};
 }
 
-EvaluationOptions to_evaluation_options(const EvaluateOptions& options, Progress& progress) {
-  EvaluationOptions out;
+evaluate::EvaluationOptions to_evaluation_options(const EvaluateOptions& options,
+                                                  Progress& progress) {
+  evaluate::EvaluationOptions out;
   out.objective = options.objective;
   out.floor = options.floor;
   out.features = options.features;
@@ -112,32 +113,32 @@ EvaluationOptions to_evaluation_options(const EvaluateOptions& options, Progress
 
 std::vector<std::string> chosen_policies(const EvaluateOptions& options) {
   if (options.models.empty()) {
-    return policy_names(/*include_slow=*/false);
+    return evaluate::policy_names(/*include_slow=*/false);
   }
   if (all_asked(options)) {
-    return policy_names(/*include_slow=*/true);
+    return evaluate::policy_names(/*include_slow=*/true);
   }
   return options.models;
 }
 
 // The same model with one set of metrics after the other.
-Result<std::vector<PolicyResult>> run_ablation(const Dataset& dataset,
-                                               const EvaluationPlan& plan,
-                                               const EvaluateOptions& options,
-                                               const Output& output) {
+Result<std::vector<evaluate::PolicyResult>> run_ablation(const dataset::Dataset& dataset,
+                                                         const evaluate::EvaluationPlan& plan,
+                                                         const EvaluateOptions& options,
+                                                         const Output& output) {
   const std::vector<std::string> models =
-      options.models.empty() ? std::vector{std::string(kDefaultModel)} : options.models;
+      options.models.empty() ? std::vector{std::string(model::kDefaultModel)} : options.models;
   Progress progress(
       "evaluate", kAblation.size() * models.size() * plan.trials.size(), output.progress());
-  std::vector<PolicyResult> results;
+  std::vector<evaluate::PolicyResult> results;
   for (const auto& [features, name] : kAblation) {
-    EvaluationOptions evaluation = to_evaluation_options(options, progress);
+    evaluate::EvaluationOptions evaluation = to_evaluation_options(options, progress);
     evaluation.features = features;
-    auto judged = evaluate(dataset, plan, models, evaluation);
+    auto judged = evaluate::evaluate(dataset, plan, models, evaluation);
     if (!judged) {
       return judged;
     }
-    for (PolicyResult& result : *judged) {
+    for (evaluate::PolicyResult& result : *judged) {
       result.name = fmt::format("{}, {}", result.name, name);
       results.push_back(std::move(result));
     }
@@ -162,17 +163,18 @@ Result<void> run_evaluate(const EvaluateOptions& options, const CommandContext& 
   if (!request) {
     return tl::unexpected(request.error());
   }
-  const auto plan = make_plan(*dataset, *request);
+  const auto plan = evaluate::make_plan(*dataset, *request);
   if (!plan) {
     return tl::unexpected(plan.error());
   }
-  Result<std::vector<PolicyResult>> results;
+  Result<std::vector<evaluate::PolicyResult>> results;
   if (options.ablation) {
     results = run_ablation(*dataset, *plan, options, context.output);
   } else {
     const std::vector<std::string> policies = chosen_policies(options);
     Progress progress("evaluate", policies.size() * plan->trials.size(), context.output.progress());
-    results = evaluate(*dataset, *plan, policies, to_evaluation_options(options, progress));
+    results =
+        evaluate::evaluate(*dataset, *plan, policies, to_evaluation_options(options, progress));
   }
   if (!results) {
     return tl::unexpected(results.error());
@@ -189,4 +191,4 @@ Result<void> run_evaluate(const EvaluateOptions& options, const CommandContext& 
   return {};
 }
 
-}  // namespace carpool
+}  // namespace carpool::app

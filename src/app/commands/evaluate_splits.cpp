@@ -5,26 +5,26 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "app/commands.hpp"
-#include "app/sources.hpp"
-#include "base/progress.hpp"
+#include "app/cli/command_context.hpp"
+#include "app/inputs/sources.hpp"
+#include "base/progress/progress.hpp"
+#include "evaluate/partition_regret.hpp"
 #include "evaluate/seeds.hpp"
-#include "evaluate/split_regret.hpp"
 #include "model/registry.hpp"
 
-namespace carpool {
+namespace carpool::app {
 namespace {
 
 using nlohmann::json;
 
-json to_json(const SplitReport& report, const Dataset& dataset) {
+json to_json(const evaluate::SplitReport& report, const dataset::Dataset& dataset) {
   json out = {{"protocol", "mps-split"},
               {"data", dataset.folder.string()},
               {"groups", report.groups},
               {"models_trained", report.trials},
               {"results", json::array()},
               {"accuracy", json::array()}};
-  for (const SplitResult& result : report.results) {
+  for (const evaluate::SplitResult& result : report.results) {
     out["results"].push_back({{"name", result.policy},
                               {"objective", result.objective},
                               {"campaign", result.campaign},
@@ -34,7 +34,7 @@ json to_json(const SplitReport& report, const Dataset& dataset) {
                               {"regret_p90", result.regret_p90},
                               {"floor_missed", or_null(result.floor_missed)}});
   }
-  for (const SplitAccuracy& accuracy : report.accuracy) {
+  for (const evaluate::SplitAccuracy& accuracy : report.accuracy) {
     out["accuracy"].push_back({{"campaign", accuracy.campaign},
                                {"mape_limited", or_null(accuracy.mape_limited)},
                                {"mape_unlimited", or_null(accuracy.mape_unlimited)}});
@@ -42,7 +42,7 @@ json to_json(const SplitReport& report, const Dataset& dataset) {
   return out;
 }
 
-void print_regrets(const SplitReport& report, const Output& output) {
+void print_regrets(const evaluate::SplitReport& report, const Output& output) {
   output.heading(
       fmt::format("mps-split: {} groups measured under several thread limits, {} models trained",
                   report.groups,
@@ -54,7 +54,7 @@ void print_regrets(const SplitReport& report, const Output& output) {
        {"choices", "median regret [%]", "mean [%]", "90th percentile [%]", "floor missed [%]"}) {
     table.add_column(heading, TextTable::Align::Right);
   }
-  for (const SplitResult& result : report.results) {
+  for (const evaluate::SplitResult& result : report.results) {
     if (result.campaign.empty()) {
       table.add_row({result.objective,
                      result.policy,
@@ -67,7 +67,7 @@ void print_regrets(const SplitReport& report, const Output& output) {
     }
   }
   output.print(table.render() + "\n");
-  for (const SplitAccuracy& accuracy : report.accuracy) {
+  for (const evaluate::SplitAccuracy& accuracy : report.accuracy) {
     if (accuracy.campaign.empty()) {
       output.print(
           fmt::format("mean error of a member's speed: {} % under limits, {} % at 100 each\n",
@@ -87,18 +87,18 @@ Result<void> run_evaluate_splits(const EvaluateOptions& options, const CommandCo
   if (!dataset) {
     return tl::unexpected(dataset.error());
   }
-  const auto kind =
-      find_model_kind(options.models.empty() ? kDefaultModel : options.models.front());
+  const auto kind = model::find_model_kind(options.models.empty() ? model::kDefaultModel
+                                                                  : options.models.front());
   if (!kind) {
     return tl::unexpected(kind.error());
   }
-  const auto measurements = load_split_measurements(*dataset);
+  const auto measurements = evaluate::load_split_measurements(*dataset);
   if (!measurements) {
     return tl::unexpected(measurements.error());
   }
-  SplitProtocol protocol;
+  evaluate::SplitProtocol protocol;
   if (!options.seeds.empty()) {
-    auto seeds = parse_seeds(options.seeds);
+    auto seeds = evaluate::parse_seeds(options.seeds);
     if (!seeds) {
       return tl::unexpected(seeds.error());
     }
@@ -106,7 +106,7 @@ Result<void> run_evaluate_splits(const EvaluateOptions& options, const CommandCo
   }
   Progress progress("evaluate", protocol.seeds.size() * protocol.folds, context.output.progress());
   protocol.on_progress = [&](const std::string& what) { progress.advance(what); };
-  const auto report = judge_splits(*dataset, *measurements, protocol, (*kind)->train);
+  const auto report = evaluate::judge_splits(*dataset, *measurements, protocol, (*kind)->train);
   if (!report) {
     return tl::unexpected(report.error());
   }
@@ -118,4 +118,4 @@ Result<void> run_evaluate_splits(const EvaluateOptions& options, const CommandCo
   return {};
 }
 
-}  // namespace carpool
+}  // namespace carpool::app

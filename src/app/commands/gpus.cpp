@@ -7,13 +7,13 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "app/commands.hpp"
-#include "app/gpu_table.hpp"
-#include "app/gpu_watch.hpp"
+#include "app/cli/command_context.hpp"
+#include "app/output/gpu_table.hpp"
+#include "app/top/gpu_watch.hpp"
 #include "base/clock.hpp"
-#include "base/stop_signals.hpp"
+#include "base/process/stop_signals.hpp"
 
-namespace carpool {
+namespace carpool::app {
 namespace {
 
 using nlohmann::json;
@@ -106,4 +106,4 @@ Result<void> run_gpus(const GpusOptions& options, const CommandContext& context)
   return {};
 }
 
-}  // namespace carpool
+}  // namespace carpool::app

@@ -5,11 +5,11 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "app/commands.hpp"
-#include "app/server_client.hpp"
+#include "app/cli/command_context.hpp"
+#include "app/server/server_client.hpp"
 #include "serve/units.hpp"
 
-namespace carpool {
+namespace carpool::app {
 namespace {
 
 using nlohmann::json;
@@ -21,7 +21,8 @@ void line(std::string& text, std::string_view name, std::string_view value) {
 }
 
 std::string bytes_at(const json& object, const char* key) {
-  return object.contains(key) ? show_bytes(object.at(key).get<std::uint64_t>()) : std::string();
+  return object.contains(key) ? serve::show_bytes(object.at(key).get<std::uint64_t>())
+                              : std::string();
 }
 
 std::string attempt_text(const json& attempt) {
@@ -40,10 +41,10 @@ std::string attempt_text(const json& attempt) {
     text += fmt::format(", peak {}", bytes_at(attempt, "peak_bytes"));
   }
   if (attempt.contains("ended_s")) {
-    text += fmt::format(
-        ", {} after {}",
-        attempt.value("end", ""),
-        show_seconds(attempt.at("ended_s").get<double>() - attempt.at("started_s").get<double>()));
+    text += fmt::format(", {} after {}",
+                        attempt.value("end", ""),
+                        serve::show_seconds(attempt.at("ended_s").get<double>() -
+                                            attempt.at("started_s").get<double>()));
     if (const std::string detail = attempt.value("detail", ""); !detail.empty()) {
       text += fmt::format("\n             {}", detail);
     }
@@ -65,7 +66,7 @@ std::string show_text(const json& job) {
   line(text, "GPUs", fmt::format("{}", job.value("gpu_count", 1)));
   line(text, "memory", bytes_at(job, "mem_bytes"));
   if (job.contains("time_s")) {
-    line(text, "time limit", show_seconds(job.at("time_s").get<double>()));
+    line(text, "time limit", serve::show_seconds(job.at("time_s").get<double>()));
   }
   line(text, "class", job.value("class", ""));
   line(text, "priority", fmt::format("{}", job.value("priority", 0)));
@@ -158,4 +159,4 @@ Result<void> run_job_action(const JobActionOptions& options, const CommandContex
   return {};
 }
 
-}  // namespace carpool
+}  // namespace carpool::app

@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "app/commands.hpp"
-#include "app/server_client.hpp"
-#include "base/stop_signals.hpp"
+#include "app/cli/command_context.hpp"
+#include "app/server/server_client.hpp"
+#include "base/process/stop_signals.hpp"
 
-namespace carpool {
+namespace carpool::app {
 namespace {
 
 // One of a job's outputs, printed as far as it is there.
@@ -69,4 +69,4 @@ Result<void> run_logs(const LogsOptions& options, const CommandContext& /*contex
   return {};
 }
 
-}  // namespace carpool
+}  // namespace carpool::app

@@ -7,22 +7,22 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "app/commands.hpp"
-#include "app/gpu_watch.hpp"
-#include "base/file.hpp"
-#include "base/stop_signals.hpp"
+#include "app/cli/command_context.hpp"
+#include "app/top/gpu_watch.hpp"
+#include "base/files/file.hpp"
+#include "base/process/stop_signals.hpp"
 #include "measure/campaign.hpp"
-#include "profile/scratch.hpp"
+#include "profile/watch/scratch.hpp"
 
-namespace carpool {
+namespace carpool::app {
 namespace {
 
-Result<Plan> load_plan(const std::string& path) {
+Result<measure::Plan> load_plan(const std::string& path) {
   const auto text = read_file(path);
   if (!text) {
     return tl::unexpected(text.error());
   }
-  return parse_plan(*text, path);
+  return measure::parse_plan(*text, path);
 }
 
 // An empty folder, or one that an earlier run began: tables that somebody else made are not ours to
@@ -33,7 +33,7 @@ Result<void> take_folder(const std::filesystem::path& folder) {
   if (problem) {
     return invalid_input(fmt::format("folder {}: {}", folder.string(), problem.message()));
   }
-  if (!std::filesystem::exists(folder / kJournalName, problem) &&
+  if (!std::filesystem::exists(folder / measure::kJournalName, problem) &&
       !std::filesystem::is_empty(folder, problem)) {
     return invalid_input(fmt::format(
         "folder {} holds files that `carpool measure` did not write: name another, or a new one",
@@ -43,24 +43,24 @@ Result<void> take_folder(const std::filesystem::path& folder) {
 }
 
 // What windows take; starting the workers comes on top and is not known beforehand.
-double window_seconds(const Plan& plan, const std::vector<Cell>& cells) {
+double window_seconds(const measure::Plan& plan, const std::vector<measure::Cell>& cells) {
   return static_cast<double>(cells.size()) * (plan.window.seconds + plan.window.warm_seconds);
 }
 
-void show_plan(const Plan& plan, const Output& output) {
-  const std::vector<Cell> cells = expand(plan);
-  const std::vector<Batch> batches = into_batches(cells, plan);
+void show_plan(const measure::Plan& plan, const Output& output) {
+  const std::vector<measure::Cell> cells = measure::expand(plan);
+  const std::vector<measure::Batch> batches = measure::into_batches(cells, plan);
   if (output.json()) {
     nlohmann::json out = {{"plan", plan.name},
                           {"windows", cells.size()},
                           {"window_seconds", window_seconds(plan, cells)},
                           {"batches", nlohmann::json::array()}};
-    for (const Batch& batch : batches) {
+    for (const measure::Batch& batch : batches) {
       nlohmann::json& entry = out["batches"].emplace_back();
       entry["mechanism"] = name_of(batch.seats.front().mechanism);
       entry["workers"] = batch.seats.size();
-      for (const Cell& cell : batch.cells) {
-        entry["windows"].push_back(key_of(cell, plan));
+      for (const measure::Cell& cell : batch.cells) {
+        entry["windows"].push_back(measure::key_of(cell, plan));
       }
     }
     output.print_json(out);
@@ -78,7 +78,7 @@ void show_plan(const Plan& plan, const Output& output) {
                    std::string(name_of(batches[i].seats.front().mechanism)),
                    std::to_string(batches[i].seats.size()),
                    std::to_string(cells_here.size()),
-                   std::to_string(std::ranges::count_if(cells_here, &Cell::alone))});
+                   std::to_string(std::ranges::count_if(cells_here, &measure::Cell::alone))});
   }
   output.print(table.render());
   output.remark(
@@ -89,14 +89,14 @@ void show_plan(const Plan& plan, const Output& output) {
                   batches.size()));
 }
 
-std::string in_short(const Measurement& measurement) {
+std::string in_short(const measure::Measurement& measurement) {
   if (measurement.failure) {
     return fmt::format("{}: {}", measurement.key, measurement.failure->reason);
   }
   return fmt::format("{} in {:.1f} s", measurement.key, measurement.spent_seconds);
 }
 
-void show_outcome(const CampaignOutcome& outcome,
+void show_outcome(const measure::CampaignOutcome& outcome,
                   const MeasureOptions& options,
                   const Output& output) {
   if (output.json()) {
@@ -149,27 +149,30 @@ Result<void> run_measure(const MeasureOptions& options, const CommandContext& co
   if (auto taken = take_folder(options.folder); !taken) {
     return taken;
   }
-  const auto scratch = ScratchFolder::make();
+  const auto scratch = profile::ScratchFolder::make();
   if (!scratch) {
     return tl::unexpected(scratch.error());
   }
   std::optional<Progress> progress;
-  const CampaignEvents events{
+  const measure::CampaignEvents events{
       .planned =
           [&](std::size_t windows) {
             progress.emplace(plan->name, windows, context.output.progress());
           },
       .starting = [&](const std::string& what) { progress->note("starting " + what); },
-      .measured = [&](const Measurement& measurement) { progress->advance(in_short(measurement)); },
+      .measured =
+          [&](const measure::Measurement& measurement) {
+            progress->advance(in_short(measurement));
+          },
       .stop = [&] { return signals.came(); }};
-  const auto outcome = run_campaign(*plan,
-                                    {.folder = options.folder,
-                                     .scratch = scratch->path(),
-                                     .mps_folder = scratch->mps_folder(),
-                                     .limit_seconds = options.limit_seconds,
-                                     .retry_failed = options.retry_failed},
-                                    **telemetry,
-                                    events);
+  const auto outcome = measure::run_campaign(*plan,
+                                             {.folder = options.folder,
+                                              .scratch = scratch->path(),
+                                              .mps_folder = scratch->mps_folder(),
+                                              .limit_seconds = options.limit_seconds,
+                                              .retry_failed = options.retry_failed},
+                                             **telemetry,
+                                             events);
   progress.reset();  // its line goes before ours
   if (!outcome) {
     return tl::unexpected(outcome.error());
@@ -178,4 +181,4 @@ Result<void> run_measure(const MeasureOptions& options, const CommandContext& co
   return {};
 }
 
-}  // namespace carpool
+}  // namespace carpool::app

@@ -1,12 +1,12 @@
 #include <nlohmann/json.hpp>
 
-#include "app/commands.hpp"
-#include "app/kind_listing.hpp"
-#include "place/policy.hpp"
+#include "app/cli/command_context.hpp"
+#include "app/output/registry_table.hpp"
+#include "policy/policy_registry.hpp"
 #include "schedule/queue_order.hpp"
 #include "schedule/recovery.hpp"
 
-namespace carpool {
+namespace carpool::app {
 namespace {
 
 template <class Info>
@@ -22,13 +22,13 @@ std::vector<ListedKind> listed(std::span<const Info> table) {
 
 Result<void> run_policies(const PolicyListOptions& /*options*/, const CommandContext& context) {
   nlohmann::json out;
-  list_named("policies", listed(placement_policies()), context.output, out);
-  list_named("orders", listed(queue_orders()), context.output, out);
-  list_named("recovery", listed(recovery_rules()), context.output, out);
+  list_named("policies", listed(policy::placement_policies()), context.output, out);
+  list_named("orders", listed(schedule::queue_orders()), context.output, out);
+  list_named("recovery", listed(schedule::recovery_rules()), context.output, out);
   if (context.output.json()) {
     context.output.print_json(out);
   }
   return {};
 }
 
-}  // namespace carpool
+}  // namespace carpool::app

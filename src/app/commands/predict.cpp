@@ -7,20 +7,20 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "app/commands.hpp"
-#include "app/prediction_output.hpp"
-#include "app/sources.hpp"
-#include "app/workbench.hpp"
-#include "place/memory.hpp"
+#include "app/cli/command_context.hpp"
+#include "app/inputs/model_session.hpp"
+#include "app/inputs/sources.hpp"
+#include "app/output/prediction_output.hpp"
+#include "assign/group_memory.hpp"
 #include "predict/predictor.hpp"
 #include "predict/split_choice.hpp"
 
-namespace carpool {
+namespace carpool::app {
 namespace {
 
 using nlohmann::json;
 
-Result<Group> to_group(const PredictOptions& options, const Dataset& dataset) {
+Result<Group> to_group(const PredictOptions& options, const dataset::Dataset& dataset) {
   const auto members = find_workloads(dataset, options.workloads);
   if (!members) {
     return tl::unexpected(members.error());
@@ -38,7 +38,7 @@ Result<Group> to_group(const PredictOptions& options, const Dataset& dataset) {
 }
 
 Result<void> check_request(const PredictOptions& options,
-                           const Workbench& bench,
+                           const ModelSession& bench,
                            const Group& group) {
   if (!options.limits.empty() && !bench.predictor->predicts_members()) {
     return fail(ErrorCode::Unsupported,
@@ -57,7 +57,7 @@ Result<void> check_request(const PredictOptions& options,
 constexpr double kStale = 1.5;
 
 void remark_stale_recordings(const Prediction& prediction,
-                             const Workbench& bench,
+                             const ModelSession& bench,
                              const Output& output) {
   for (const MemberPrediction& member : prediction.members) {
     const double recorded = bench.dataset.profiles[member.profile].exclusive_throughput;
@@ -72,33 +72,33 @@ void remark_stale_recordings(const Prediction& prediction,
 }
 
 // Whether the dataset says anything of thread limits.
-bool limits_measured(const Dataset& dataset) {
-  const auto alone = load_limited_runs(dataset);
-  const auto tables = list_group_tables(dataset);
+bool limits_measured(const dataset::Dataset& dataset) {
+  const auto alone = dataset::load_limited_runs(dataset);
+  const auto tables = dataset::list_group_tables(dataset);
   return (alone && !alone->empty()) ||
          std::find(tables.begin(), tables.end(), "partitions") != tables.end();
 }
 
-MemoryUse memory_of(const Workbench& bench, const Group& group) {
+assign::MemoryUse memory_of(const ModelSession& bench, const Group& group) {
   std::vector<std::size_t> members;
-  for (const Tenant& tenant : group) {
-    members.push_back(tenant.profile);
+  for (const GroupMember& member : group) {
+    members.push_back(member.profile);
   }
-  return memory_use(bench.dataset.profiles, members);
+  return assign::memory_use(bench.dataset.profiles, members);
 }
 
-json memory_to_json(const Workbench& bench, const MemoryUse& use) {
+json memory_to_json(const ModelSession& bench, const assign::MemoryUse& use) {
   return {{"known_gib", use.known_gib},
           {"capacity_gib", bench.memory_gib ? json(*bench.memory_gib) : json(nullptr)},
           {"fits", use.fits(bench.memory_gib)}};
 }
 
-json split_to_json(const SplitChoice& choice, const Objective& objective) {
+json split_to_json(const predict::SplitChoice& choice, const predict::Objective& objective) {
   json limits = json::array();
-  for (const Tenant& tenant : choice.group) {
-    limits.push_back(tenant.thread_limit);
+  for (const GroupMember& member : choice.group) {
+    limits.push_back(member.thread_limit);
   }
-  return {{"objective", objective_name(objective.kind)},
+  return {{"objective", predict::objective_name(objective.kind)},
           {"limits", limits},
           {"value", choice.score.value},
           {"feasible", choice.score.feasible},
@@ -106,15 +106,17 @@ json split_to_json(const SplitChoice& choice, const Objective& objective) {
           {"gain_over_equal", choice.gain_over_equal()}};
 }
 
-void print_split(const SplitChoice& choice, const Objective& objective, const Output& output) {
+void print_split(const predict::SplitChoice& choice,
+                 const predict::Objective& objective,
+                 const Output& output) {
   std::vector<double> limits;
-  for (const Tenant& tenant : choice.group) {
-    limits.push_back(tenant.thread_limit);
+  for (const GroupMember& member : choice.group) {
+    limits.push_back(member.thread_limit);
   }
   output.print(fmt::format(
       "\nbest thread limits for {}: {} ({:+.1f} % against 100 each, {:+.1f} % against an equal "
       "split){}\n",
-      objective_name(objective.kind),
+      predict::objective_name(objective.kind),
       fmt::join(limits, " / "),
       choice.gain_over_unlimited() * 100.0,
       choice.gain_over_equal() * 100.0,
@@ -130,7 +132,7 @@ Result<void> run_predict(const PredictOptions& options, const CommandContext& co
   if (!opened) {
     return tl::unexpected(opened.error());
   }
-  const Workbench& bench = **opened;
+  const ModelSession& bench = **opened;
   const auto group = to_group(options, bench.dataset);
   if (!group) {
     return tl::unexpected(group.error());
@@ -143,17 +145,17 @@ Result<void> run_predict(const PredictOptions& options, const CommandContext& co
     return tl::unexpected(prediction.error());
   }
   // Thread limits are a question for models that know members, and for more than one of them.
-  std::optional<SplitChoice> split;
+  std::optional<predict::SplitChoice> split;
   if (bench.predictor->predicts_members() && group->size() > 1) {
-    auto chosen =
-        choose_split(*bench.predictor, *group, bench.objective, usual_splits(group->size()));
+    auto chosen = predict::choose_split(
+        *bench.predictor, *group, bench.objective, predict::usual_splits(group->size()));
     if (!chosen) {
       return tl::unexpected(chosen.error());
     }
     split = std::move(*chosen);
   }
   const std::string& unit = bench.dataset.info.throughput_unit;
-  const MemoryUse memory = memory_of(bench, *group);
+  const assign::MemoryUse memory = memory_of(bench, *group);
   if (output.json()) {
     json out = prediction_to_json(*prediction);
     out["model"] = bench.model->card().kind;
@@ -165,9 +167,10 @@ Result<void> run_predict(const PredictOptions& options, const CommandContext& co
   }
   print_prediction(*prediction, unit, output);
   if (bench.memory_gib) {
-    output.print(fmt::format("{}{}\n",
-                             describe_memory(bench.dataset.profiles, memory, *bench.memory_gib),
-                             memory.fits(bench.memory_gib) ? "" : ": does not fit"));
+    output.print(
+        fmt::format("{}{}\n",
+                    assign::describe_memory(bench.dataset.profiles, memory, *bench.memory_gib),
+                    memory.fits(bench.memory_gib) ? "" : ": does not fit"));
   }
   remark_stale_recordings(*prediction, bench, output);
   if (split) {
@@ -180,4 +183,4 @@ Result<void> run_predict(const PredictOptions& options, const CommandContext& co
   return {};
 }
 
-}  // namespace carpool
+}  // namespace carpool::app

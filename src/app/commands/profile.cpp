@@ -7,18 +7,18 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "app/commands.hpp"
-#include "app/gpu_watch.hpp"
-#include "app/profile_ncu.hpp"
-#include "app/profile_output.hpp"
-#include "app/workload_name.hpp"
-#include "base/file.hpp"
+#include "app/cli/command_context.hpp"
+#include "app/inputs/profile_ncu.hpp"
+#include "app/inputs/workload_name.hpp"
+#include "app/output/profile_output.hpp"
+#include "app/top/gpu_watch.hpp"
+#include "base/files/file.hpp"
 #include "base/log.hpp"
-#include "base/stop_signals.hpp"
+#include "base/process/stop_signals.hpp"
 #include "profile/profiler.hpp"
-#include "profile/scratch.hpp"
+#include "profile/watch/scratch.hpp"
 
-namespace carpool {
+namespace carpool::app {
 namespace {
 
 Result<GpuInfo> find_gpu(TelemetrySource& source, unsigned index) {
@@ -45,11 +45,11 @@ Result<void> try_folder(const std::string& folder) {
   return {};
 }
 
-ProfileRequest request_for(const ProfileOptions& options,
-                           const std::string& name,
-                           const GpuInfo& gpu,
-                           const std::filesystem::path& scratch) {
-  ProfileRequest request;
+profile::ProfileRequest request_for(const ProfileOptions& options,
+                                    const std::string& name,
+                                    const GpuInfo& gpu,
+                                    const std::filesystem::path& scratch) {
+  profile::ProfileRequest request;
   request.name = name;
   request.gpu = gpu;
   request.program.command = options.command;
@@ -77,13 +77,13 @@ void warn_of_others(TelemetrySource& telemetry, const GpuInfo& gpu) {
   }
 }
 
-Result<void> write_out(const ProfileResult& result,
+Result<void> write_out(const profile::ProfileResult& result,
                        const ProfileOptions& options,
                        const Output& output) {
-  const auto file =
-      save_profile(result.profile,
-                   result.kernels.launches > 0 ? kernel_csv(result.kernels) : std::string(),
-                   options.folder);
+  const auto file = profile::save_profile(
+      result.profile,
+      result.kernels.launches > 0 ? profile::kernel_csv(result.kernels) : std::string(),
+      options.folder);
   if (!file) {
     return tl::unexpected(file.error());
   }
@@ -109,7 +109,7 @@ Result<void> import_command(const ProfileOptions& options,
                             const std::string& name,
                             const CommandContext& context) {
   const auto file =
-      std::filesystem::path(options.folder) / fmt::format("{}{}", name, kProfileSuffix);
+      std::filesystem::path(options.folder) / fmt::format("{}{}", name, profile::kProfileSuffix);
   const auto imported = import_ncu(*options.from_ncu, name, file);
   if (!imported) {
     return tl::unexpected(imported.error());
@@ -117,7 +117,7 @@ Result<void> import_command(const ProfileOptions& options,
   if (auto made = try_folder(options.folder); !made) {
     return made;
   }
-  if (auto written = write_file(file, profile_json(imported->profile)); !written) {
+  if (auto written = write_file(file, profile::profile_json(imported->profile)); !written) {
     return written;
   }
   if (context.output.json()) {
@@ -144,15 +144,15 @@ Result<void> profile_command(const ProfileOptions& options,
   if (auto made = try_folder(options.folder); !made) {
     return made;
   }
-  const auto scratch = ScratchFolder::make();
+  const auto scratch = profile::ScratchFolder::make();
   if (!scratch) {
     return tl::unexpected(scratch.error());
   }
   warn_of_others(**telemetry, *gpu);
-  ProfileRequest request = request_for(options, name, *gpu, scratch->path());
+  profile::ProfileRequest request = request_for(options, name, *gpu, scratch->path());
   std::optional<std::string> no_library;
   if (!options.no_activity) {
-    auto library = find_profile_library();
+    auto library = gpu::find_profile_library();
     if (library) {
       request.program.library = std::move(*library);
     } else {
@@ -163,9 +163,10 @@ Result<void> profile_command(const ProfileOptions& options,
   std::optional<Progress> progress;
   progress.emplace(
       fmt::format("profiling {}", name), options.ncu ? 2 : 1, context.output.progress());
-  const ProfileEvents events{.stop = [&] { return signals.came(); },
-                             .progress = [&](const std::string& what) { progress->note(what); }};
-  auto result = profile_program(request, **telemetry, events);
+  const profile::ProfileEvents events{
+      .stop = [&] { return signals.came(); },
+      .progress = [&](const std::string& what) { progress->note(what); }};
+  auto result = profile::profile_program(request, **telemetry, events);
   if (!result) {
     return tl::unexpected(result.error());
   }
@@ -201,4 +202,4 @@ Result<void> run_profile(const ProfileOptions& options, const CommandContext& co
                           : profile_command(options, *name, context);
 }
 
-}  // namespace carpool
+}  // namespace carpool::app

@@ -8,17 +8,17 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "app/commands.hpp"
-#include "app/profile_output.hpp"
-#include "app/profile_report.hpp"
-#include "base/file.hpp"
+#include "app/cli/command_context.hpp"
+#include "app/output/profile_output.hpp"
+#include "app/report/profile_report.hpp"
+#include "base/files/file.hpp"
 #include "profile/dataset_merge.hpp"
 
-namespace carpool {
+namespace carpool::app {
 namespace {
 
 bool is_profile(const std::filesystem::path& path) {
-  return path.filename().string().ends_with(kProfileSuffix);
+  return path.filename().string().ends_with(profile::kProfileSuffix);
 }
 
 Result<std::vector<std::filesystem::path>> profile_files(const std::vector<std::string>& named) {
@@ -44,7 +44,7 @@ Result<std::vector<std::filesystem::path>> profile_files(const std::vector<std::
   return files;
 }
 
-Result<std::vector<WorkloadProfile>> load_all(const std::vector<std::string>& paths) {
+Result<std::vector<profile::WorkloadProfile>> load_all(const std::vector<std::string>& paths) {
   const auto files = profile_files(paths);
   if (!files) {
     return tl::unexpected(files.error());
@@ -52,12 +52,12 @@ Result<std::vector<WorkloadProfile>> load_all(const std::vector<std::string>& pa
   if (files->empty()) {
     return fail(ErrorCode::NotFound,
                 fmt::format("there is no NAME{} in {}; `carpool profile` writes them",
-                            kProfileSuffix,
+                            profile::kProfileSuffix,
                             paths.empty() ? "this folder" : paths.front()));
   }
-  std::vector<WorkloadProfile> profiles;
+  std::vector<profile::WorkloadProfile> profiles;
   for (const auto& file : *files) {
-    auto profile = load_profile(file);
+    auto profile = profile::load_profile(file);
     if (!profile) {
       return tl::unexpected(std::move(profile.error()));
     }
@@ -67,9 +67,9 @@ Result<std::vector<WorkloadProfile>> load_all(const std::vector<std::string>& pa
 }
 
 Result<void> merge(const ProfilesOptions& options,
-                   const std::vector<WorkloadProfile>& profiles,
+                   const std::vector<profile::WorkloadProfile>& profiles,
                    const Output& output) {
-  const auto merged = add_to_dataset(profiles, *options.dataset, options.replace);
+  const auto merged = profile::add_to_dataset(profiles, *options.dataset, options.replace);
   if (!merged) {
     return tl::unexpected(merged.error());
   }
@@ -100,7 +100,8 @@ Result<void> run_profiles(const ProfilesOptions& options, const CommandContext& 
     return merge(options, *profiles, output);
   }
   if (options.plot) {
-    const std::string page = render_html(profile_report(*profiles, "carpool profiles --plot"));
+    const std::string page =
+        report::render_html(profile_report(*profiles, "carpool profiles --plot"));
     if (auto written = write_file(*options.plot, page); !written) {
       return written;
     }
@@ -113,7 +114,7 @@ Result<void> run_profiles(const ProfilesOptions& options, const CommandContext& 
   }
   if (output.json()) {
     nlohmann::json list = nlohmann::json::array();
-    for (const WorkloadProfile& profile : *profiles) {
+    for (const profile::WorkloadProfile& profile : *profiles) {
       list.push_back(profile_to_json(profile));
     }
     output.print_json(list);
@@ -124,4 +125,4 @@ Result<void> run_profiles(const ProfilesOptions& options, const CommandContext& 
   return {};
 }
 
-}  // namespace carpool
+}  // namespace carpool::app

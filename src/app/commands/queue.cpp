@@ -4,11 +4,11 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "app/commands.hpp"
-#include "app/server_client.hpp"
+#include "app/cli/command_context.hpp"
+#include "app/server/server_client.hpp"
 #include "serve/units.hpp"
 
-namespace carpool {
+namespace carpool::app {
 namespace {
 
 using nlohmann::json;
@@ -17,9 +17,10 @@ constexpr std::size_t kLongestReason = 60;
 
 std::string memory_cell(const json& job) {
   const std::string asked =
-      job.contains("mem_bytes") ? show_bytes(job.at("mem_bytes").get<std::uint64_t>()) : "-";
+      job.contains("mem_bytes") ? serve::show_bytes(job.at("mem_bytes").get<std::uint64_t>()) : "-";
   return job.contains("used_bytes")
-             ? fmt::format("{}/{}", asked, show_bytes(job.at("used_bytes").get<std::uint64_t>()))
+             ? fmt::format(
+                   "{}/{}", asked, serve::show_bytes(job.at("used_bytes").get<std::uint64_t>()))
              : asked;
 }
 
@@ -67,7 +68,7 @@ std::string job_table(const json& jobs, bool colour) {
                    name,
                    job.value("user", ""),
                    job.value("code", ""),
-                   show_seconds(job.value("run_s", 0.0)),
+                   serve::show_seconds(job.value("run_s", 0.0)),
                    gpu_cell(job),
                    share_cell(job),
                    memory_cell(job),
@@ -126,4 +127,4 @@ Result<void> run_queue(const QueueOptions& options, const CommandContext& contex
   return {};
 }
 
-}  // namespace carpool
+}  // namespace carpool::app

@@ -6,20 +6,20 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "app/commands.hpp"
-#include "app/prediction_output.hpp"
-#include "app/sources.hpp"
-#include "app/workbench.hpp"
-#include "place/grow_group.hpp"
-#include "place/partners.hpp"
+#include "app/cli/command_context.hpp"
+#include "app/inputs/model_session.hpp"
+#include "app/inputs/sources.hpp"
+#include "app/output/prediction_output.hpp"
+#include "assign/grow_group.hpp"
+#include "assign/partners.hpp"
 #include "predict/predictor.hpp"
 
-namespace carpool {
+namespace carpool::app {
 namespace {
 
 using nlohmann::json;
 
-json ranked_to_json(const Workbench& bench, const RankedGroup& ranked) {
+json ranked_to_json(const ModelSession& bench, const assign::RankedGroup& ranked) {
   json out = {{"group", bench.names(ranked.group)},
               {"feasible", ranked.score.feasible},
               {"value", nullptr},
@@ -36,18 +36,19 @@ json ranked_to_json(const Workbench& bench, const RankedGroup& ranked) {
   return out;
 }
 
-void print_ranking(const Workbench& bench,
-                   const std::vector<RankedGroup>& ranking,
+void print_ranking(const ModelSession& bench,
+                   const std::vector<assign::RankedGroup>& ranking,
                    const Output& output) {
   TextTable table(output.colour());
   table.add_column("", TextTable::Align::Right);
   table.add_column("partner", TextTable::Align::Left);
-  table.add_column(std::string(objective_name(bench.objective.kind)), TextTable::Align::Right);
+  table.add_column(std::string(predict::objective_name(bench.objective.kind)),
+                   TextTable::Align::Right);
   table.add_column(fmt::format("sum [{}]", bench.dataset.info.throughput_unit),
                    TextTable::Align::Right);
   table.add_column("why", TextTable::Align::Left);
   for (std::size_t i = 0; i < ranking.size(); ++i) {
-    const RankedGroup& ranked = ranking[i];
+    const assign::RankedGroup& ranked = ranking[i];
     auto names = bench.names(ranked.group);
     names.erase(names.begin());
     table.add_row({std::to_string(i + 1),
@@ -60,10 +61,12 @@ void print_ranking(const Workbench& bench,
   output.print(table.render());
 }
 
-void print_growth(const Workbench& bench, const GrownGroup& grown, const Output& output) {
+void print_growth(const ModelSession& bench,
+                  const assign::GrownGroup& grown,
+                  const Output& output) {
   output.print("\n");
   output.heading("Adding members one by one");
-  for (const RankedGroup& step : grown.steps) {
+  for (const assign::RankedGroup& step : grown.steps) {
     output.print(fmt::format("  + {}: {} ({})\n",
                              bench.names(step.group).back(),
                              number(step.score.value),
@@ -72,53 +75,53 @@ void print_growth(const Workbench& bench, const GrownGroup& grown, const Output&
   output.print(fmt::format("  stopped: {}\n", grown.stopped_because));
 }
 
-json to_json(const Workbench& bench,
-             const std::vector<RankedGroup>& ranking,
-             const std::optional<GrownGroup>& grown) {
-  json out = {{"objective", objective_name(bench.objective.kind)},
+json to_json(const ModelSession& bench,
+             const std::vector<assign::RankedGroup>& ranking,
+             const std::optional<assign::GrownGroup>& grown) {
+  json out = {{"objective", predict::objective_name(bench.objective.kind)},
               {"throughput_unit", bench.dataset.info.throughput_unit},
               {"partners", json::array()}};
-  for (const RankedGroup& ranked : ranking) {
+  for (const assign::RankedGroup& ranked : ranking) {
     out["partners"].push_back(ranked_to_json(bench, ranked));
   }
   if (grown) {
     out["grown"] = {{"group", bench.names(grown->group)},
                     {"stopped_because", grown->stopped_because},
                     {"steps", json::array()}};
-    for (const RankedGroup& step : grown->steps) {
+    for (const assign::RankedGroup& step : grown->steps) {
       out["grown"]["steps"].push_back(ranked_to_json(bench, step));
     }
   }
   return out;
 }
 
-Result<std::vector<RankedGroup>> rank(const Workbench& bench,
-                                      std::size_t target,
-                                      const std::vector<std::size_t>& candidates) {
-  PartnerRequest request{.target = target,
-                         .candidates = {},
-                         .objective = bench.objective,
-                         .memory_gib = bench.memory_gib};
+Result<std::vector<assign::RankedGroup>> rank(const ModelSession& bench,
+                                              std::size_t target,
+                                              const std::vector<std::size_t>& candidates) {
+  assign::PartnerRequest request{.target = target,
+                                 .candidates = {},
+                                 .objective = bench.objective,
+                                 .memory_gib = bench.memory_gib};
   for (const std::size_t candidate : candidates) {
     request.candidates.push_back({candidate});
   }
-  return rank_partners(*bench.predictor, request);
+  return assign::rank_partners(*bench.predictor, request);
 }
 
-Result<std::optional<GrownGroup>> grow(const Workbench& bench,
-                                       std::size_t target,
-                                       const std::vector<std::size_t>& candidates,
-                                       std::size_t largest) {
+Result<std::optional<assign::GrownGroup>> grow(const ModelSession& bench,
+                                               std::size_t target,
+                                               const std::vector<std::size_t>& candidates,
+                                               std::size_t largest) {
   if (largest <= 2) {
-    return std::optional<GrownGroup>();
+    return std::optional<assign::GrownGroup>();
   }
-  return grow_group(*bench.predictor,
-                    {.start = {target},
-                     .pool = candidates,
-                     .objective = bench.objective,
-                     .memory_gib = bench.memory_gib,
-                     .max_size = largest})
-      .map([](GrownGroup grown) { return std::optional(std::move(grown)); });
+  return assign::grow_group(*bench.predictor,
+                            {.start = {target},
+                             .pool = candidates,
+                             .objective = bench.objective,
+                             .memory_gib = bench.memory_gib,
+                             .max_size = largest})
+      .map([](assign::GrownGroup grown) { return std::optional(std::move(grown)); });
 }
 
 }  // namespace
@@ -130,7 +133,7 @@ Result<void> run_recommend(const RecommendOptions& options, const CommandContext
   if (!opened) {
     return tl::unexpected(opened.error());
   }
-  const Workbench& bench = **opened;
+  const ModelSession& bench = **opened;
   const auto target = find_workload(bench.dataset, options.target);
   if (!target) {
     return tl::unexpected(target.error());
@@ -164,4 +167,4 @@ Result<void> run_recommend(const RecommendOptions& options, const CommandContext
   return {};
 }
 
-}  // namespace carpool
+}  // namespace carpool::app

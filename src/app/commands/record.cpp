@@ -7,13 +7,13 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "app/commands.hpp"
-#include "app/gpu_watch.hpp"
+#include "app/cli/command_context.hpp"
+#include "app/top/gpu_watch.hpp"
 #include "base/clock.hpp"
-#include "base/stop_signals.hpp"
+#include "base/process/stop_signals.hpp"
 #include "gpu/replay/recorder.hpp"
 
-namespace carpool {
+namespace carpool::app {
 namespace {
 
 struct Recorded {
@@ -22,7 +22,7 @@ struct Recorded {
 };
 
 // Readings are due at multiples of the interval since the start: their cost adds up to no drift.
-Result<Recorded> record(Recorder& recorder,
+Result<Recorded> record(gpu::Recorder& recorder,
                         const RecordOptions& options,
                         StopSignals& signals,
                         const Output& output) {
@@ -67,7 +67,7 @@ Result<void> run_record(const RecordOptions& options, const CommandContext& cont
     return fail(ErrorCode::Unsupported,
                 "there is no GPU to record: the driver works but shows none; see carpool doctor");
   }
-  auto recorder = Recorder::open(**source, options.output);
+  auto recorder = gpu::Recorder::open(**source, options.output);
   if (!recorder) {
     return tl::unexpected(recorder.error());
   }
@@ -94,4 +94,4 @@ Result<void> run_record(const RecordOptions& options, const CommandContext& cont
   return {};
 }
 
-}  // namespace carpool
+}  // namespace carpool::app

@@ -1,13 +1,13 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "app/commands.hpp"
-#include "app/report_builder.hpp"
-#include "app/sources.hpp"
-#include "base/file.hpp"
-#include "base/progress.hpp"
+#include "app/cli/command_context.hpp"
+#include "app/inputs/sources.hpp"
+#include "app/report/report_builder.hpp"
+#include "base/files/file.hpp"
+#include "base/progress/progress.hpp"
 
-namespace carpool {
+namespace carpool::app {
 
 Result<void> run_report(const ReportOptions& options, const CommandContext& context) {
   const auto dataset = open_dataset(options.data, context.config);
@@ -24,7 +24,7 @@ Result<void> run_report(const ReportOptions& options, const CommandContext& cont
   if (!report) {
     return tl::unexpected(report.error());
   }
-  const std::string page = render_html(*report);
+  const std::string page = report::render_html(*report);
   if (auto written = write_file(options.output, page); !written) {
     return written;
   }
@@ -37,4 +37,4 @@ Result<void> run_report(const ReportOptions& options, const CommandContext& cont
   return {};
 }
 
-}  // namespace carpool
+}  // namespace carpool::app

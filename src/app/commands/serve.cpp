@@ -5,32 +5,32 @@
 
 #include <fmt/format.h>
 
-#include "app/commands.hpp"
-#include "app/live_gpus.hpp"
-#include "app/pretend_executor.hpp"
-#include "app/serve_places.hpp"
-#include "app/server.hpp"
-#include "app/service_notify.hpp"
-#include "app/sources.hpp"
+#include "app/cli/command_context.hpp"
+#include "app/inputs/sources.hpp"
+#include "app/server/live_gpus.hpp"
+#include "app/server/pretend_executor.hpp"
+#include "app/server/serve_places.hpp"
+#include "app/server/server.hpp"
+#include "app/server/service_notify.hpp"
 #include "base/clock.hpp"
 #include "base/log.hpp"
-#include "base/stop_signals.hpp"
-#include "place/activity_co_run.hpp"
-#include "place/model_co_run.hpp"
+#include "base/process/stop_signals.hpp"
+#include "knowledge/activity_interference.hpp"
+#include "knowledge/model_interference.hpp"
 #include "run/process_executor.hpp"
 #include "run/run_folder.hpp"
 #include "simulate/cluster_spec.hpp"
 
-namespace carpool {
+namespace carpool::app {
 namespace {
 
 // By profiles and measured groups where they are named, else by how busy each keeps a GPU.
-Result<std::unique_ptr<CoRunModel>> make_co_run(const ServeOptions& options,
-                                                const CommandContext& context) {
+Result<std::unique_ptr<InterferenceModel>> make_co_run(const ServeOptions& options,
+                                                       const CommandContext& context) {
   if (!options.data) {
-    return std::make_unique<ActivityCoRun>();
+    return std::make_unique<knowledge::ActivityInterference>();
   }
-  const Result<Dataset> dataset = open_dataset(options.data, context.config);
+  const Result<dataset::Dataset> dataset = open_dataset(options.data, context.config);
   if (!dataset) {
     return tl::unexpected(dataset.error());
   }
@@ -40,8 +40,9 @@ Result<std::unique_ptr<CoRunModel>> make_co_run(const ServeOptions& options,
   if (!model) {
     return tl::unexpected(model.error());
   }
-  return ModelCoRun::create(std::move(*model), dataset->profiles)
-      .map([](std::unique_ptr<ModelCoRun> made) -> std::unique_ptr<CoRunModel> { return made; });
+  return knowledge::ModelInterference::create(std::move(*model), dataset->profiles)
+      .map([](std::unique_ptr<knowledge::ModelInterference> made)
+               -> std::unique_ptr<InterferenceModel> { return made; });
 }
 
 // Until a signal comes or the scheduler cannot go on.
@@ -76,18 +77,18 @@ Result<void> serve_gpus(const ServeOptions& options,
         fmt::format("{}\n`carpool serve --simulated 2xA100-40` shows the server without one.",
                     gpus.error().message));
   }
-  auto executor = ProcessExecutor::open({.runs = places.runs(), .mps = places.mps()});
-  auto co_run = make_co_run(options, context);
-  if (!executor || !co_run) {
-    return tl::unexpected(executor ? co_run.error() : executor.error());
+  auto executor = run::ProcessExecutor::open({.runs = places.runs(), .mps = places.mps()});
+  auto interference = make_co_run(options, context);
+  if (!executor || !interference) {
+    return tl::unexpected(executor ? interference.error() : executor.error());
   }
-  const auto log_file = [runs = places.runs()](RunId run, LogStream stream) {
-    const RunFolder folder = RunFolder::of(runs, run);
-    return stream == LogStream::Out ? folder.stdout_file() : folder.stderr_file();
+  const auto log_file = [runs = places.runs()](RunId run, serve::LogStream stream) {
+    const run::RunFolder folder = run::RunFolder::of(runs, run);
+    return stream == serve::LogStream::Out ? folder.stdout_file() : folder.stderr_file();
   };
   auto server = Server::start(options,
                               places,
-                              std::move(*co_run),
+                              std::move(*interference),
                               {.executor = **executor,
                                .gpus = gpus->views,
                                .loop = {.wake_descriptor = (*executor)->wake_descriptor()},
@@ -96,8 +97,9 @@ Result<void> serve_gpus(const ServeOptions& options,
   if (!server) {
     return tl::unexpected(server.error());
   }
-  const ObserverSettings observing{.summary = options.window == "risk" ? WindowSummary::Risk
-                                                                       : WindowSummary::Mean};
+  const observe::ObserverSettings observing{.summary = options.window == "risk"
+                                                           ? observe::WindowSummary::Risk
+                                                           : observe::WindowSummary::Mean};
   auto watcher = std::make_unique<GpuWatcher>(*gpus, **executor, (*server)->loop(), observing);
   log_info(fmt::format("{} GPUs, policy {}, order {}; listening on {}",
                        gpus->views.size(),
@@ -121,7 +123,7 @@ Result<void> serve_simulated(const ServeOptions& options,
                              const ServePlaces& places,
                              const CommandContext& context,
                              StopSignals& signals) {
-  const Result<ClusterSpec> cluster = parse_cluster(*options.simulated);
+  const Result<simulate::ClusterSpec> cluster = simulate::parse_cluster(*options.simulated);
   auto for_policy = make_co_run(options, context);
   auto for_jobs = make_co_run(options, context);
   if (!cluster || !for_policy || !for_jobs) {
@@ -130,7 +132,7 @@ Result<void> serve_simulated(const ServeOptions& options,
   }
   const std::function<double()> clock = fast_clock(options.speed);
   PretendExecutor executor(**for_jobs, cluster->gpus, clock);
-  const auto observe = [&executor](Scheduler& scheduler, double now_s) {
+  const auto observe = [&executor](schedule::Scheduler& scheduler, double now_s) {
     for (const GpuObservation& observation : executor.observe()) {
       scheduler.observe(observation, now_s);
     }
@@ -140,7 +142,7 @@ Result<void> serve_simulated(const ServeOptions& options,
                               places,
                               std::move(*for_policy),
                               {.executor = executor,
-                               .gpus = empty_gpus(*cluster),
+                               .gpus = simulate::empty_gpus(*cluster),
                                .loop = {.look_every_s = kLookEvery,
                                         .clock = clock,
                                         .speed = options.speed,
@@ -170,4 +172,4 @@ Result<void> run_serve(const ServeOptions& options, const CommandContext& contex
                            : serve_gpus(options, *places, context, signals);
 }
 
-}  // namespace carpool
+}  // namespace carpool::app

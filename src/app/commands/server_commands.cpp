@@ -4,14 +4,14 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "app/commands.hpp"
-#include "app/job_wait.hpp"
-#include "app/server_client.hpp"
+#include "app/cli/command_context.hpp"
+#include "app/server/job_wait.hpp"
+#include "app/server/server_client.hpp"
 #include "base/clock.hpp"
-#include "base/stop_signals.hpp"
+#include "base/process/stop_signals.hpp"
 #include "serve/units.hpp"
 
-namespace carpool {
+namespace carpool::app {
 namespace {
 
 using nlohmann::json;
@@ -32,8 +32,8 @@ std::string history_table(const json& jobs, bool colour) {
                    first_columns(job.value("name", "-"), 24),
                    job.value("user", ""),
                    job.value("end", ""),
-                   show_seconds(started - job.at("submitted_s").get<double>()),
-                   show_seconds(ended - started),
+                   serve::show_seconds(started - job.at("submitted_s").get<double>()),
+                   serve::show_seconds(ended - started),
                    first_columns(job.value("reason", ""), 60)});
   }
   return table.render();
@@ -95,4 +95,4 @@ Result<void> run_drain(const DrainOptions& options, const CommandContext& contex
   }
 }
 
-}  // namespace carpool
+}  // namespace carpool::app

@@ -4,17 +4,17 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "app/commands.hpp"
-#include "app/simulate_output.hpp"
-#include "app/sources.hpp"
-#include "base/file.hpp"
-#include "base/progress.hpp"
+#include "app/cli/command_context.hpp"
+#include "app/inputs/sources.hpp"
+#include "app/output/simulate_output.hpp"
+#include "base/files/file.hpp"
+#include "base/progress/progress.hpp"
+#include "knowledge/model_interference.hpp"
+#include "knowledge/pair_table.hpp"
 #include "model/model_file.hpp"
-#include "place/model_co_run.hpp"
-#include "place/pair_table.hpp"
 #include "simulate/generator.hpp"
 
-namespace carpool {
+namespace carpool::app {
 namespace {
 
 constexpr double kBytesPerGib = 1024.0 * 1024.0 * 1024.0;
@@ -27,56 +27,58 @@ Result<std::filesystem::path> pair_folder(const SimulateOptions& options) {
   return bundled_folder(kPairFolder);
 }
 
-Result<std::unique_ptr<CoRunModel>> open_co_run(const SimulateOptions& options,
-                                                const Config& config) {
-  if (options.co_run == "pairs") {
+Result<std::unique_ptr<InterferenceModel>> open_co_run(const SimulateOptions& options,
+                                                       const Config& config) {
+  if (options.interference == "pairs") {
     const auto folder = pair_folder(options);
     if (!folder) {
       return tl::unexpected(folder.error());
     }
-    return PairTable::load(*folder, kTraceContention).map([](std::unique_ptr<PairTable> table) {
-      return std::unique_ptr<CoRunModel>(std::move(table));
-    });
+    return knowledge::PairTable::load(*folder, simulate::kTraceContention)
+        .map([](std::unique_ptr<knowledge::PairTable> table) {
+          return std::unique_ptr<InterferenceModel>(std::move(table));
+        });
   }
   auto dataset = open_dataset(options.data, config);
   if (!dataset) {
     return tl::unexpected(dataset.error());
   }
-  auto model = load_model(options.co_run);
+  auto model = model::load_model(options.interference);
   if (!model) {
     return tl::unexpected(model.error());
   }
-  return ModelCoRun::create(std::shared_ptr<const ThroughputModel>(std::move(*model)),
-                            std::move(dataset->profiles))
-      .map([](std::unique_ptr<ModelCoRun> made) {
-        return std::unique_ptr<CoRunModel>(std::move(made));
+  return knowledge::ModelInterference::create(
+             std::shared_ptr<const model::ThroughputModel>(std::move(*model)),
+             std::move(dataset->profiles))
+      .map([](std::unique_ptr<knowledge::ModelInterference> made) {
+        return std::unique_ptr<InterferenceModel>(std::move(made));
       });
 }
 
-Result<std::vector<Contestant>> read_contestants(const SimulateOptions& options) {
-  ContestDefaults defaults{.runtime_error = options.runtime_error};
-  const auto memory = memory_source(options.estimator);
+Result<std::vector<simulate::Contestant>> read_contestants(const SimulateOptions& options) {
+  simulate::ContestDefaults defaults{.runtime_error = options.runtime_error};
+  const auto memory = simulate::memory_source(options.estimator);
   if (!memory) {
     return tl::unexpected(memory.error());
   }
   defaults.memory = *memory;
   if (options.order) {
-    const auto order = queue_order(*options.order);
+    const auto order = schedule::queue_order(*options.order);
     if (!order) {
       return tl::unexpected(order.error());
     }
     defaults.order = *order;
   }
   if (options.recovery) {
-    const auto rule = recovery_rule(*options.recovery);
+    const auto rule = schedule::recovery_rule(*options.recovery);
     if (!rule) {
       return tl::unexpected(rule.error());
     }
     defaults.recovery = *rule;
   }
-  std::vector<Contestant> contestants;
+  std::vector<simulate::Contestant> contestants;
   for (const std::string& text : options.policies) {
-    auto contestant = parse_contestant(text, defaults);
+    auto contestant = simulate::parse_contestant(text, defaults);
     if (!contestant) {
       return tl::unexpected(contestant.error());
     }
@@ -97,12 +99,12 @@ Result<void> generate(const SimulateOptions& options, const CommandContext& cont
   if (!folder) {
     return tl::unexpected(folder.error());
   }
-  const auto trace =
-      generate_philly(*folder, {.jobs = options.jobs, .days = options.days, .seed = options.seed});
+  const auto trace = simulate::generate_philly(
+      *folder, {.jobs = options.jobs, .days = options.days, .seed = options.seed});
   if (!trace) {
     return tl::unexpected(trace.error());
   }
-  if (auto written = write_file(*options.output, trace_csv(*trace)); !written) {
+  if (auto written = write_file(*options.output, simulate::trace_csv(*trace)); !written) {
     return written;
   }
   if (context.output.json()) {
@@ -125,7 +127,7 @@ Result<void> validate(const SimulateOptions& options, const CommandContext& cont
   constexpr std::size_t kRows = 8;
   Progress progress("validate", kRows * options.seeds, context.output.progress());
   const auto rows =
-      validate_aegis(*folder, options.seed, options.seeds, [&](const std::string& what) {
+      simulate::validate_aegis(*folder, options.seed, options.seeds, [&](const std::string& what) {
         progress.advance(what);
       });
   if (!rows) {
@@ -145,10 +147,11 @@ Result<void> validate(const SimulateOptions& options, const CommandContext& cont
 
 Result<void> write_report(const SimulateOptions& options,
                           const ContestFacts& facts,
-                          const Trace& trace,
-                          const std::vector<ContestRow>& rows,
+                          const simulate::Trace& trace,
+                          const std::vector<simulate::ContestRow>& rows,
                           const CommandContext& context) {
-  const std::string page = render_html(contest_report(facts, trace, rows, Physics{}));
+  const std::string page =
+      report::render_html(contest_report(facts, trace, rows, simulate::SimulationConstants{}));
   if (auto written = write_file(*options.report, page); !written) {
     return written;
   }
@@ -171,35 +174,35 @@ Result<void> run_simulate(const SimulateOptions& options, const CommandContext& 
     return invalid_input("name a TRACE.csv, or use --generate or --validate; see --help");
   }
   const auto contestants = read_contestants(options);
-  const auto cluster = parse_cluster(options.cluster);
-  const auto trace = read_trace(options.trace);
+  const auto cluster = simulate::parse_cluster(options.cluster);
+  const auto trace = simulate::read_trace(options.trace);
   if (!contestants || !cluster || !trace) {
     return tl::unexpected(!contestants ? contestants.error()
                                        : (!cluster ? cluster.error() : trace.error()));
   }
-  const auto co_run = open_co_run(options, context.config);
-  if (!co_run) {
-    return tl::unexpected(co_run.error());
+  const auto interference = open_co_run(options, context.config);
+  if (!interference) {
+    return tl::unexpected(interference.error());
   }
   const std::size_t runs = options.shuffle > 0 ? options.shuffle : options.seeds;
   const ContestFacts facts{.trace = trace->name,
                            .cluster = cluster->name,
-                           .co_run = options.co_run,
+                           .interference = options.interference,
                            .jobs = trace->jobs.size(),
                            .gpus = cluster->gpus,
                            .memory_gib = static_cast<double>(cluster->memory_bytes) / kBytesPerGib,
                            .runs = runs,
                            .shuffled = options.shuffle > 0};
   Progress progress("simulate", runs * contestants->size(), context.output.progress());
-  const auto rows = contest(*trace,
-                            *cluster,
-                            **co_run,
-                            *contestants,
-                            {.seed = options.seed,
-                             .seeds = options.seeds,
-                             .shuffles = options.shuffle,
-                             .keep_moments = options.report.has_value()},
-                            [&](const std::string& what) { progress.advance(what); });
+  const auto rows = simulate::contest(*trace,
+                                      *cluster,
+                                      **interference,
+                                      *contestants,
+                                      {.seed = options.seed,
+                                       .seeds = options.seeds,
+                                       .shuffles = options.shuffle,
+                                       .keep_moments = options.report.has_value()},
+                                      [&](const std::string& what) { progress.advance(what); });
   if (!rows) {
     return tl::unexpected(rows.error());
   }
@@ -217,4 +220,4 @@ Result<void> run_simulate(const SimulateOptions& options, const CommandContext& 
   return options.report ? write_report(options, facts, *trace, *rows, context) : Result<void>();
 }
 
-}  // namespace carpool
+}  // namespace carpool::app

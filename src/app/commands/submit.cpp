@@ -11,16 +11,16 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "app/command_tree.hpp"
-#include "app/commands.hpp"
-#include "app/job_file.hpp"
-#include "app/job_wait.hpp"
-#include "app/past_jobs.hpp"
-#include "app/server_client.hpp"
-#include "app/submit_memory.hpp"
+#include "app/cli/command_context.hpp"
+#include "app/cli/command_tree.hpp"
+#include "app/inputs/job_file.hpp"
+#include "app/inputs/past_jobs.hpp"
+#include "app/inputs/submit_memory.hpp"
+#include "app/server/job_wait.hpp"
+#include "app/server/server_client.hpp"
 #include "serve/units.hpp"
 
-namespace carpool {
+namespace carpool::app {
 namespace {
 
 using nlohmann::json;
@@ -87,7 +87,7 @@ Result<void> put_seconds(json& job, const char* key, const std::optional<std::st
   if (!text) {
     return {};
   }
-  return parse_seconds(*text).map([&](double seconds) { job[key] = seconds; });
+  return serve::parse_seconds(*text).map([&](double seconds) { job[key] = seconds; });
 }
 
 // Only what was said: the keys of the options that were given.
@@ -226,4 +226,4 @@ Result<void> run_submit(const SubmitOptions& options, const CommandContext& cont
   return wait_for_jobs(*server, ids, std::nullopt, context);
 }
 
-}  // namespace carpool
+}  // namespace carpool::app

@@ -5,16 +5,16 @@
 
 #include <nlohmann/json.hpp>
 
-#include "app/commands.hpp"
-#include "app/gpu_table.hpp"
-#include "app/gpu_watch.hpp"
-#include "app/top_model.hpp"
-#include "app/top_screen.hpp"
-#include "app/top_view.hpp"
+#include "app/cli/command_context.hpp"
+#include "app/output/gpu_table.hpp"
+#include "app/top/gpu_watch.hpp"
+#include "app/top/top_model.hpp"
+#include "app/top/top_screen.hpp"
+#include "app/top/top_view.hpp"
 #include "base/clock.hpp"
-#include "base/stop_signals.hpp"
+#include "base/process/stop_signals.hpp"
 
-namespace carpool {
+namespace carpool::app {
 namespace {
 
 // How long a key or a signal may wait for its answer.
@@ -85,4 +85,4 @@ Result<void> run_top(const TopOptions& options, const CommandContext& context) {
   return {};
 }
 
-}  // namespace carpool
+}  // namespace carpool::app

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "app/commands.hpp"
-#include "app/sources.hpp"
+#include "app/cli/command_context.hpp"
+#include "app/inputs/sources.hpp"
 #include "model/model_file.hpp"
 
-namespace carpool {
+namespace carpool::app {
 
 Result<void> run_train(const TrainOptions& options, const CommandContext& context) {
   const Output& output = context.output;
@@ -20,10 +20,10 @@ Result<void> run_train(const TrainOptions& options, const CommandContext& contex
   if (!model) {
     return tl::unexpected(model.error());
   }
-  if (auto saved = save_model(**model, options.output); !saved) {
+  if (auto saved = model::save_model(**model, options.output); !saved) {
     return saved;
   }
-  const ModelCard& card = (*model)->card();
+  const model::ModelCard& card = (*model)->card();
   if (output.json()) {
     output.print_json(
         {{"file", options.output},
@@ -47,4 +47,4 @@ Result<void> run_train(const TrainOptions& options, const CommandContext& contex
   return {};
 }
 
-}  // namespace carpool
+}  // namespace carpool::app

@@ -1,4 +1,4 @@
-#include "app/doctor_checks.hpp"
+#include "app/doctor/doctor_checks.hpp"
 
 #include <algorithm>
 #include <string>
@@ -7,9 +7,9 @@
 
 #include <gtest/gtest.h>
 
-#include "app/doctor_output.hpp"
+#include "app/doctor/doctor_output.hpp"
 
-namespace carpool {
+namespace carpool::app {
 namespace {
 
 // A machine on which all is well.
@@ -25,7 +25,7 @@ DoctorFacts healthy() {
   gpu.memory_bytes = std::uint64_t{140} << 30U;
   facts.gpus = {gpu};
   facts.device_files = {{"/dev/nvidia0", true}, {"/dev/nvidiactl", true}};
-  MpsAbilities mps;
+  gpu::MpsAbilities mps;
   mps.program = "/usr/bin/nvidia-cuda-mps-control";
   mps.version = "13.0";
   mps.terminate_client = mps.client_priority = mps.pinned_memory_limit = true;
@@ -206,4 +206,4 @@ TEST(Doctor, AdviceStandsUnderWhatWasFound) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::app

@@ -1,4 +1,4 @@
-#include "app/gpu_table.hpp"
+#include "app/output/gpu_table.hpp"
 
 #include <string>
 
@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace carpool {
+namespace carpool::app {
 namespace {
 
 constexpr std::uint64_t kGib = std::uint64_t{1} << 30U;
@@ -140,4 +140,4 @@ TEST(GpuJson, HasTheWholeCommandAndNoKeyForWhatIsAbsent) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::app

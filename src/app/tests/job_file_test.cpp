@@ -1,4 +1,4 @@
-#include "app/job_file.hpp"
+#include "app/inputs/job_file.hpp"
 
 #include <cstdlib>
 #include <fstream>
@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace carpool {
+namespace carpool::app {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -98,4 +98,4 @@ TEST_F(JobFile, AScriptWithoutSuchLinesIsAProgramLikeAnyOther) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::app

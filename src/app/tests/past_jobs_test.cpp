@@ -1,10 +1,10 @@
-#include "app/past_jobs.hpp"
+#include "app/inputs/past_jobs.hpp"
 
 #include <nlohmann/json.hpp>
 
 #include <gtest/gtest.h>
 
-namespace carpool {
+namespace carpool::app {
 namespace {
 
 using nlohmann::json;
@@ -53,4 +53,4 @@ TEST(PastJobs, ImpossibleNumbersAreNone) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::app

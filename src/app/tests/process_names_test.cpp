@@ -1,4 +1,4 @@
-#include "app/process_names.hpp"
+#include "app/top/process_names.hpp"
 
 #include <cerrno>
 #include <fstream>
@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace carpool {
+namespace carpool::app {
 namespace {
 
 class ProcFolder : public ::testing::Test {
@@ -61,4 +61,4 @@ TEST(ProcessNames, OursIsOurs) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::app

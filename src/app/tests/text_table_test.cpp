@@ -1,10 +1,10 @@
-#include "app/text_table.hpp"
+#include "app/output/text_table.hpp"
 
 #include <gtest/gtest.h>
 
-#include "app/output.hpp"
+#include "app/cli/output.hpp"
 
-namespace carpool {
+namespace carpool::app {
 namespace {
 
 TEST(TextTable, NumbersStandRightAndTextLeft) {
@@ -41,4 +41,4 @@ TEST(Output, NumbersKeepThreeDigits) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::app

@@ -4,23 +4,23 @@
 
 #include <gtest/gtest.h>
 
-#include "app/top_model.hpp"
-#include "app/top_parts.hpp"
-#include "app/top_view.hpp"
+#include "app/top/top_model.hpp"
+#include "app/top/top_parts.hpp"
+#include "app/top/top_view.hpp"
 
-namespace carpool {
+namespace carpool::app {
 namespace {
 
-constexpr std::uint64_t kGib = std::uint64_t{1} << 30U;
+constexpr std::uint64_t kGiB = std::uint64_t{1} << 30U;
 
 GpuReading gpu(unsigned index, double sm_active) {
   GpuReading reading;
   reading.info.index = index;
   reading.info.name = "NVIDIA H200";
-  reading.info.memory_bytes = 100 * kGib;
+  reading.info.memory_bytes = 100 * kGiB;
   reading.info.power_limit_watts = 700.0;
   GpuSample& sample = reading.sample.emplace();
-  sample.memory_used_bytes = 25 * kGib;
+  sample.memory_used_bytes = 25 * kGiB;
   sample.gpu_utilisation = 0.9;
   sample.power_watts = 350.0;
   reading.activity.emplace().sm_active = sm_active;
@@ -30,7 +30,7 @@ GpuReading gpu(unsigned index, double sm_active) {
 NamedProcess process(std::int64_t pid, std::uint64_t gib) {
   NamedProcess named;
   named.process.pid = pid;
-  named.process.memory_bytes = gib * kGib;
+  named.process.memory_bytes = gib * kGiB;
   named.name = {.user = "ada", .command = "python train.py"};
   return named;
 }
@@ -62,7 +62,7 @@ std::string text_of(const TopView& view) {
   return text;
 }
 
-bool contains(const std::string& text, const std::string& part) {
+bool holds_text(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
@@ -141,13 +141,13 @@ TEST(TopParts, LinesAreCutAndFilledByCharactersNotBytes) {
 
 TEST(TopView, APrintOutHasBarsValuesAndAllProcesses) {
   const std::string text = text_of(top_view(two_gpus(), {.columns = 100}, ascii_glyphs()));
-  EXPECT_TRUE(contains(text, "carpool top  2 GPUs"));
-  EXPECT_TRUE(contains(text, " 80 %")) << text;
-  EXPECT_TRUE(contains(text, "25.0 / 100.0 GiB")) << text;
-  EXPECT_TRUE(contains(text, "350 / 700 W")) << text;
-  EXPECT_TRUE(contains(text, "      10  ada             1         4.0  no   python train.py\n"))
+  EXPECT_TRUE(holds_text(text, "carpool top  2 GPUs"));
+  EXPECT_TRUE(holds_text(text, " 80 %")) << text;
+  EXPECT_TRUE(holds_text(text, "25.0 / 100.0 GiB")) << text;
+  EXPECT_TRUE(holds_text(text, "350 / 700 W")) << text;
+  EXPECT_TRUE(holds_text(text, "      10  ada             1         4.0  no   python train.py\n"))
       << text;
-  EXPECT_FALSE(contains(text, "q quit")) << text;
+  EXPECT_FALSE(holds_text(text, "q quit")) << text;
 }
 
 TEST(TopView, FillsTheScreenExactlyWhateverItsSize) {
@@ -170,10 +170,10 @@ TEST(TopView, ManyGpusGetALineEachAndTheRestIsCounted) {
   TopModel model;
   show_reading(model, std::vector<GpuReading>(16, gpu(0, 0.5)));
   const std::string tall = text_of(top_view(model, {100, 40}, ascii_glyphs()));
-  EXPECT_FALSE(contains(tall, "more GPUs")) << tall;
+  EXPECT_FALSE(holds_text(tall, "more GPUs")) << tall;
   const std::string flat = text_of(top_view(model, {100, 15}, ascii_glyphs()));
-  EXPECT_TRUE(contains(flat, "9 more GPUs")) << flat;
-  EXPECT_TRUE(contains(flat, "PID")) << flat;
+  EXPECT_TRUE(holds_text(flat, "9 more GPUs")) << flat;
+  EXPECT_TRUE(holds_text(flat, "PID")) << flat;
 }
 
 TEST(TopView, ScrollsToTheChosenProcess) {
@@ -186,8 +186,8 @@ TEST(TopView, ScrollsToTheChosenProcess) {
   show_reading(model, {crowded});
   EXPECT_TRUE(press(model, TopKey::Last, 1));
   const TopView view = top_view(model, {100, 24}, ascii_glyphs());
-  EXPECT_TRUE(contains(text_of(view), "     149  ada"));
-  EXPECT_FALSE(contains(text_of(view), "     100  ada"));
+  EXPECT_TRUE(holds_text(text_of(view), "     149  ada"));
+  EXPECT_FALSE(holds_text(text_of(view), "     100  ada"));
   EXPECT_GT(view.page, 3U);
   EXPECT_LT(view.page, 50U);
   std::size_t chosen = 0;
@@ -206,15 +206,15 @@ TEST(TopView, ALostGpuSaysSoBesideTheOthers) {
   TopModel model;
   show_reading(model, {gpu(0, 0.5), lost});
   const std::string text = text_of(top_view(model, {100, 40}, ascii_glyphs()));
-  EXPECT_TRUE(contains(text, "the GPU is lost")) << text;
-  EXPECT_TRUE(contains(text, "350 / 700 W")) << text;
+  EXPECT_TRUE(holds_text(text, "the GPU is lost")) << text;
+  EXPECT_TRUE(holds_text(text, "350 / 700 W")) << text;
 }
 
 TEST(TopView, NoGpuAtAllIsNoProblem) {
   TopModel model;
   show_reading(model, {});
-  EXPECT_TRUE(contains(text_of(top_view(model, {80, 24}, ascii_glyphs())), "0 GPUs"));
+  EXPECT_TRUE(holds_text(text_of(top_view(model, {80, 24}, ascii_glyphs())), "0 GPUs"));
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::app

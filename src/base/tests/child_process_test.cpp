@@ -1,4 +1,4 @@
-#include "base/child_process.hpp"
+#include "base/process/child_process.hpp"
 
 #include <csignal>
 #include <cstdlib>
@@ -11,8 +11,8 @@
 #include <gtest/gtest.h>
 
 #include "base/clock.hpp"
-#include "base/descriptor.hpp"
-#include "base/file.hpp"
+#include "base/files/file.hpp"
+#include "base/process/descriptor.hpp"
 
 namespace carpool {
 namespace {

@@ -1,4 +1,4 @@
-#include "base/config.hpp"
+#include "base/files/config.hpp"
 
 #include <string>
 

@@ -1,4 +1,4 @@
-#include "base/digest.hpp"
+#include "base/text/digest.hpp"
 
 #include <string>
 

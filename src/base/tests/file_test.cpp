@@ -1,4 +1,4 @@
-#include "base/file.hpp"
+#include "base/files/file.hpp"
 
 #include <filesystem>
 #include <string>

@@ -1,4 +1,4 @@
-#include "base/stop_signals.hpp"
+#include "base/process/stop_signals.hpp"
 
 #include <gtest/gtest.h>
 

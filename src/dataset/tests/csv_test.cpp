@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace carpool {
+namespace carpool::dataset {
 namespace {
 
 std::string csv_error(std::string_view text) {
@@ -136,4 +136,4 @@ TEST(Csv, QuotedTextInErrorsIsShortAndStaysUtf8) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::dataset

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace carpool {
+namespace carpool::dataset {
 namespace {
 
 Profile profile(std::string workload, double exclusive, decltype(Profile::metrics) metrics) {
@@ -97,4 +97,4 @@ TEST(Features, GroupsSumOrAverageEachColumn) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::dataset

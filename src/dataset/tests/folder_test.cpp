@@ -8,12 +8,12 @@
 
 #include <gtest/gtest.h>
 
-#include "base/file.hpp"
+#include "base/files/file.hpp"
 #include "dataset/dataset.hpp"
 #include "dataset/features.hpp"
 #include "dataset/splits.hpp"
 
-namespace carpool {
+namespace carpool::dataset {
 namespace {
 
 namespace fs = std::filesystem;
@@ -259,4 +259,4 @@ INSTANTIATE_TEST_SUITE_P(Tables,
                          [](const auto& row) { return std::string(row.param.first); });
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::dataset

@@ -5,10 +5,10 @@
 
 #include <gtest/gtest.h>
 
-#include "base/names.hpp"
+#include "base/text/names.hpp"
 #include "dataset/parse.hpp"
 
-namespace carpool {
+namespace carpool::dataset {
 namespace {
 
 Dataset two_workloads() {
@@ -170,4 +170,4 @@ TEST(Suggestion, NamesTheNearestAndOnlyANearOne) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::dataset

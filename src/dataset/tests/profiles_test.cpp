@@ -6,7 +6,7 @@
 
 #include "dataset/parse.hpp"
 
-namespace carpool {
+namespace carpool::dataset {
 namespace {
 
 Result<Dataset> parse(std::string_view csv, std::string_view toml = {}) {
@@ -162,4 +162,4 @@ TEST(Profiles, SettingsErrorsNameTheirLine) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::dataset

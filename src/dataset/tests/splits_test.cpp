@@ -7,7 +7,7 @@
 
 #include "dataset/parse.hpp"
 
-namespace carpool {
+namespace carpool::dataset {
 namespace {
 
 // Workloads a1, a2 (one model and task), b, c; every pair of them once, and a1+b twice.
@@ -16,7 +16,7 @@ struct Sample {
   GroupTable table;
 };
 
-Sample sample() {
+Sample made_sample() {
   Sample made;
   for (const auto& [name, model] : {std::pair{"a1", "a"}, {"a2", "a"}, {"b", "b"}, {"c", ""}}) {
     Profile profile;
@@ -43,7 +43,7 @@ Sample sample() {
 }
 
 std::string error_of(std::string_view text, const SplitFilter& filter = {}) {
-  const Sample made = sample();
+  const Sample made = made_sample();
   const auto splits = parse_splits(text, "s/split.csv", made.dataset, made.table, filter);
   return splits ? "" : splits.error().message;
 }
@@ -57,7 +57,7 @@ void expect_partition(const Split& split, std::size_t rows) {
 }
 
 TEST(SplitFile, GroupsRowsBySizeAndSeedInTheOrderOfTheFile) {
-  const Sample made = sample();
+  const Sample made = made_sample();
   const std::string text =
       "n_occur,seed,pair_id,role\n2,20,103,fit\n2,20,100,test\n2,10,101,fit\n2,20,101,fit\n"
       "2,20,102,holdout\n2,10,100,test\n3,10,100,fit\n3,10,101,test\n";
@@ -77,7 +77,7 @@ TEST(SplitFile, GroupsRowsBySizeAndSeedInTheOrderOfTheFile) {
 }
 
 TEST(SplitFile, TargetsAreLookedUpAndOtherTablesPassedOver) {
-  const Sample made = sample();
+  const Sample made = made_sample();
   const auto splits = parse_splits(
       "table,target,row_id,role\npairs,b,100,fit\ntriples,zzz,9999,fit\npairs,b,102,test\n",
       "s.csv",
@@ -91,7 +91,7 @@ TEST(SplitFile, TargetsAreLookedUpAndOtherTablesPassedOver) {
 }
 
 TEST(SplitFile, RatioIsFilteredAndABareFileIsOneSplit) {
-  const Sample made = sample();
+  const Sample made = made_sample();
   const auto ratio = parse_splits(
       "train_ratio,seed,triple_id,role\n0.1,1,100,fit\n0.1,1,101,test\n0.2,1,100,fit\n",
       "s.csv",
@@ -148,7 +148,7 @@ TEST(SplitFile, WrongColumnsAndFiltersAreRefused) {
 }
 
 TEST(NOccurSplit, TrainsUntilEachMemberWasTakenOftenEnoughAndNeverOnEqualMembers) {
-  const Sample made = sample();
+  const Sample made = made_sample();
   for (std::uint32_t seed = 0; seed < 50; ++seed) {
     const Split split = n_occur_split(made.table, 2, seed);
     expect_partition(split, made.table.rows.size());
@@ -164,7 +164,7 @@ TEST(NOccurSplit, TrainsUntilEachMemberWasTakenOftenEnoughAndNeverOnEqualMembers
 }
 
 TEST(RandomSplit, KeepsEqualGroupsTogether) {
-  const Sample made = sample();
+  const Sample made = made_sample();
   const std::size_t again = made.table.rows.size() - 1;  // b+a1, as row 2 (a1+b)
   for (std::uint32_t seed = 0; seed < 50; ++seed) {
     const Split split = random_split(made.table, 0.5, seed);
@@ -179,7 +179,7 @@ TEST(RandomSplit, KeepsEqualGroupsTogether) {
 }
 
 TEST(RandomSplit, IsDecidedByTheSeed) {
-  const Sample made = sample();
+  const Sample made = made_sample();
   std::set<std::vector<std::size_t>> different;
   for (std::uint32_t seed = 0; seed < 50; ++seed) {
     const Split split = random_split(made.table, 0.5, seed);
@@ -190,7 +190,7 @@ TEST(RandomSplit, IsDecidedByTheSeed) {
 }
 
 TEST(RandomSplit, LeavesSomethingOnEachSideWhateverTheFraction) {
-  const Sample made = sample();
+  const Sample made = made_sample();
   for (const double fraction : {-1.0, 0.0, 1e-9, 1.0, 5.0}) {
     const Split split = random_split(made.table, fraction, 1);
     EXPECT_FALSE(split.fit.empty()) << fraction;
@@ -200,7 +200,7 @@ TEST(RandomSplit, LeavesSomethingOnEachSideWhateverTheFraction) {
 }
 
 TEST(LeaveOneOut, TestsTheTargetAndTrainsWithoutItsRelatives) {
-  const Sample made = sample();
+  const Sample made = made_sample();
   const auto splits = leave_one_out_splits(made.dataset, made.table);
   ASSERT_EQ(splits.size(), 4U);
   // Rows: 0 a1a1, 1 a1a2, 2 a1b, 3 a1c, 4 a2a2, 5 a2b, 6 a2c, 7 bb, 8 bc, 9 cc, 10 ba1.
@@ -217,10 +217,10 @@ TEST(LeaveOneOut, TestsTheTargetAndTrainsWithoutItsRelatives) {
 }
 
 TEST(LeaveOneOut, AWorkloadWithoutTestOrTrainingRowsHasNoSplit) {
-  Sample made = sample();
+  Sample made = made_sample();
   made.table.rows.resize(2);  // a1+a1, a1+a2
   EXPECT_TRUE(leave_one_out_splits(made.dataset, made.table).empty());
-  made.table.rows.push_back(sample().table.rows[7]);  // b+b
+  made.table.rows.push_back(made_sample().table.rows[7]);  // b+b
   const auto splits = leave_one_out_splits(made.dataset, made.table);
   ASSERT_EQ(splits.size(), 3U);
   EXPECT_EQ(splits[0].fit, (std::vector<std::size_t>{2}))
@@ -228,4 +228,4 @@ TEST(LeaveOneOut, AWorkloadWithoutTestOrTrainingRowsHasNoSplit) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::dataset

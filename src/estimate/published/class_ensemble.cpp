@@ -5,7 +5,7 @@
 #include <limits>
 #include <utility>
 
-namespace carpool {
+namespace carpool::estimate {
 namespace {
 
 using Eigen::Index;
@@ -279,4 +279,4 @@ ClassEnsemble ClassEnsemble::train(const ClassRows& rows,
   return ensemble;
 }
 
-}  // namespace carpool
+}  // namespace carpool::estimate

@@ -10,7 +10,7 @@
 
 #include "base/numpy_random.hpp"
 
-namespace carpool {
+namespace carpool::estimate {
 
 struct EnsembleSettings {
   std::size_t depths = 7;   // one net of each depth up to this
@@ -84,4 +84,4 @@ class ClassEnsemble {
   double validation_loss_ = 0.0;
 };
 
-}  // namespace carpool
+}  // namespace carpool::estimate

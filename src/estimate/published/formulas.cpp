@@ -6,11 +6,11 @@
 #include <utility>
 #include <variant>
 
-#include "estimate/caching_allocator.hpp"
-#include "estimate/model_sizes.hpp"
-#include "estimate/replay.hpp"
+#include "estimate/layers/model_sizes.hpp"
+#include "estimate/replay/caching_allocator.hpp"
+#include "estimate/replay/replay.hpp"
 
-namespace carpool {
+namespace carpool::estimate {
 namespace {
 
 // A formula under a name.
@@ -166,4 +166,4 @@ std::unique_ptr<MemoryEstimator> make_dnnmem(std::int64_t fallback_context) {
       "dnnmem", [=](const DescribedJob& job) { return dnnmem(job, fallback_context); });
 }
 
-}  // namespace carpool
+}  // namespace carpool::estimate

@@ -8,7 +8,7 @@
 
 #include "core/memory_estimator.hpp"
 
-namespace carpool {
+namespace carpool::estimate {
 
 // Horus: 4 (A b + P + b P) bytes; A outputs of one sample, P parameters, b batch. No optimizer, no
 // context.
@@ -32,4 +32,4 @@ namespace carpool {
 // and the context.
 [[nodiscard]] std::unique_ptr<MemoryEstimator> make_dnnmem(std::int64_t fallback_context);
 
-}  // namespace carpool
+}  // namespace carpool::estimate

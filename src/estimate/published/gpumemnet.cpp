@@ -8,7 +8,7 @@
 
 #include "estimate/published/class_ensemble.hpp"
 
-namespace carpool {
+namespace carpool::estimate {
 namespace {
 
 constexpr std::int64_t kGigabyte = std::int64_t{1000} << 20;  // their GB: 1000 MiB
@@ -123,4 +123,4 @@ Result<std::unique_ptr<MemoryEstimator>> fit_gpumemnet_mlp(const EstimatorTraini
       ClassEnsemble::train(train, held_out, kClasses, EnsembleSettings{}, kSeed));
 }
 
-}  // namespace carpool
+}  // namespace carpool::estimate

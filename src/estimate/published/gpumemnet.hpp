@@ -4,13 +4,13 @@
 
 #include <memory>
 
-#include "estimate/carpool_fit.hpp"
+#include "estimate/bound/carpool_fit.hpp"
 
-namespace carpool {
+namespace carpool::estimate {
 
 // Needs rows of fully connected nets, and others to validate on; without calibration rows every
 // fifth training row is taken for that.
 [[nodiscard]] Result<std::unique_ptr<MemoryEstimator>> fit_gpumemnet_mlp(
     const EstimatorTraining& training);
 
-}  // namespace carpool
+}  // namespace carpool::estimate

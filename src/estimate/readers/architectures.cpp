@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace carpool {
+namespace carpool::estimate {
 namespace {
 
 // Same layers as a measured type, other sizes; a few more tensors a block; other blocks.
@@ -74,4 +74,4 @@ const Architecture* find_architecture(std::string_view model_type) {
   return found == kArchitectures.end() ? nullptr : found;
 }
 
-}  // namespace carpool
+}  // namespace carpool::estimate

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-namespace carpool {
+namespace carpool::estimate {
 
 struct Architecture {
   std::string_view model_type;
@@ -14,4 +14,4 @@ struct Architecture {
 // nullptr: neither known nor a relative.
 [[nodiscard]] const Architecture* find_architecture(std::string_view model_type);
 
-}  // namespace carpool
+}  // namespace carpool::estimate

@@ -10,7 +10,7 @@
 
 #include "estimate/readers/flag_table.hpp"
 
-namespace carpool {
+namespace carpool::estimate {
 namespace {
 
 // Scripts of the Hugging Face examples tell their task by their name.
@@ -277,4 +277,4 @@ CommandFacts read_command(std::span<const std::string> argv) {
   return CommandReader(argv).read();
 }
 
-}  // namespace carpool
+}  // namespace carpool::estimate

@@ -11,7 +11,7 @@
 
 #include "estimate/readers/job_settings.hpp"
 
-namespace carpool {
+namespace carpool::estimate {
 
 // Where in a command a value stands: "32" in {"--batch", "32"} or in {"--batch=32"}.
 struct WordPlace {
@@ -30,4 +30,4 @@ struct CommandFacts {
 
 [[nodiscard]] CommandFacts read_command(std::span<const std::string> argv);
 
-}  // namespace carpool
+}  // namespace carpool::estimate

@@ -7,11 +7,11 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "estimate/checked_sizes.hpp"
 #include "estimate/readers/architectures.hpp"
 #include "estimate/readers/json_numbers.hpp"
+#include "estimate/replay/checked_sizes.hpp"
 
-namespace carpool {
+namespace carpool::estimate {
 namespace {
 
 using nlohmann::json;
@@ -217,4 +217,4 @@ Result<ReadModel> parse_config_json(std::string_view text, std::string_view name
   return ConfigReader(config, name).read();
 }
 
-}  // namespace carpool
+}  // namespace carpool::estimate

@@ -8,8 +8,8 @@
 #include "base/result.hpp"
 #include "estimate/readers/read_model.hpp"
 
-namespace carpool {
+namespace carpool::estimate {
 
 [[nodiscard]] Result<ReadModel> parse_config_json(std::string_view text, std::string_view name);
 
-}  // namespace carpool
+}  // namespace carpool::estimate

@@ -6,11 +6,11 @@
 
 #include <fmt/format.h>
 
+#include "estimate/judge/row_json.hpp"
 #include "estimate/machines.hpp"
 #include "estimate/readers/usual_sizes.hpp"
-#include "estimate/row_json.hpp"
 
-namespace carpool {
+namespace carpool::estimate {
 namespace {
 
 // Of images, where a list of layers tells no other: the channels of a photograph.
@@ -158,4 +158,4 @@ Result<MemoryEstimate> WiderEstimator::estimate(const DescribedJob& job) const {
   });
 }
 
-}  // namespace carpool
+}  // namespace carpool::estimate

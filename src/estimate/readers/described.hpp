@@ -9,7 +9,7 @@
 #include "core/memory_estimator.hpp"
 #include "estimate/readers/read_model.hpp"
 
-namespace carpool {
+namespace carpool::estimate {
 
 struct AskedJob {
   DescribedJob job{};
@@ -39,4 +39,4 @@ class WiderEstimator final : public MemoryEstimator {
   double widening_;
 };
 
-}  // namespace carpool
+}  // namespace carpool::estimate

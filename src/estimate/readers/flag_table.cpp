@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace carpool {
+namespace carpool::estimate {
 namespace {
 
 constexpr auto kFlags = std::to_array<CommandFlag>({
@@ -93,4 +93,4 @@ const CommandFlag* find_flag(std::string_view name) {
   return found == kFlags.end() ? nullptr : found;
 }
 
-}  // namespace carpool
+}  // namespace carpool::estimate

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-namespace carpool {
+namespace carpool::estimate {
 
 enum class FlagMeaning {
   Batch,
@@ -41,4 +41,4 @@ struct CommandFlag {
 // nullptr: none that matters.
 [[nodiscard]] const CommandFlag* find_flag(std::string_view name);
 
-}  // namespace carpool
+}  // namespace carpool::estimate

@@ -3,9 +3,9 @@
 #include <array>
 #include <span>
 
-#include "base/names.hpp"
+#include "base/text/names.hpp"
 
-namespace carpool {
+namespace carpool::estimate {
 namespace {
 
 template <class Value>
@@ -183,4 +183,4 @@ std::string_view spoken(TransformerTask task) {
   return "causal language model";
 }
 
-}  // namespace carpool
+}  // namespace carpool::estimate

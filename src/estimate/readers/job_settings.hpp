@@ -9,7 +9,7 @@
 #include "base/result.hpp"
 #include "core/described_job.hpp"
 
-namespace carpool {
+namespace carpool::estimate {
 
 struct JobSettings {
   std::optional<RunMode> mode{};
@@ -53,4 +53,4 @@ struct JobSettings {
 [[nodiscard]] std::string_view spoken(Optimizer optimizer);
 [[nodiscard]] std::string_view spoken(TransformerTask task);
 
-}  // namespace carpool
+}  // namespace carpool::estimate

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-namespace carpool {
+namespace carpool::estimate {
 
 std::int64_t JsonNumbers::first_of(std::initializer_list<const char*> keys) {
   for (const char* key : keys) {
@@ -33,4 +33,4 @@ std::int64_t JsonNumbers::first_of(std::initializer_list<const char*> keys) {
   return 0;
 }
 
-}  // namespace carpool
+}  // namespace carpool::estimate

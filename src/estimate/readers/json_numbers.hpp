@@ -11,7 +11,7 @@
 
 #include "base/result.hpp"
 
-namespace carpool {
+namespace carpool::estimate {
 
 inline constexpr std::int64_t kMostOfAnything = 1'000'000'000'000;
 
@@ -30,4 +30,4 @@ class JsonNumbers {
   std::optional<Error> error_;
 };
 
-}  // namespace carpool
+}  // namespace carpool::estimate

@@ -9,7 +9,7 @@
 
 #include "estimate/readers/usual_sizes.hpp"
 
-namespace carpool {
+namespace carpool::estimate {
 namespace {
 
 struct KnownTransformer {
@@ -114,4 +114,4 @@ std::optional<ReadModel> known_network(const LayerCatalogue& catalogue, std::str
   return read;
 }
 
-}  // namespace carpool
+}  // namespace carpool::estimate

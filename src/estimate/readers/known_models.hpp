@@ -7,10 +7,10 @@
 #include <string_view>
 
 #include "base/result.hpp"
+#include "estimate/judge/rows.hpp"
 #include "estimate/readers/read_model.hpp"
-#include "estimate/rows.hpp"
 
-namespace carpool {
+namespace carpool::estimate {
 
 // "bert-base-uncased", "org/name" by its last part; nothing: not known.
 [[nodiscard]] std::optional<ReadModel> known_transformer(std::string_view name);
@@ -19,4 +19,4 @@ namespace carpool {
 [[nodiscard]] std::optional<ReadModel> known_network(const LayerCatalogue& catalogue,
                                                      std::string_view name);
 
-}  // namespace carpool
+}  // namespace carpool::estimate

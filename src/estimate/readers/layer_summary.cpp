@@ -8,12 +8,12 @@
 
 #include <fmt/format.h>
 
-#include "estimate/checked_sizes.hpp"
-#include "estimate/layer_rules.hpp"
+#include "estimate/layers/layer_rules.hpp"
 #include "estimate/readers/module_print.hpp"
 #include "estimate/readers/text_lines.hpp"
+#include "estimate/replay/checked_sizes.hpp"
 
-namespace carpool {
+namespace carpool::estimate {
 namespace {
 
 constexpr std::size_t kMostText = std::size_t{16} << 20U;
@@ -177,4 +177,4 @@ Result<ReadModel> parse_layer_summary(std::string_view text,
   return table.found() ? Result<ReadModel>(table.model()) : parse_module_print(text, name, said);
 }
 
-}  // namespace carpool
+}  // namespace carpool::estimate

@@ -8,11 +8,11 @@
 #include "base/result.hpp"
 #include "estimate/readers/read_model.hpp"
 
-namespace carpool {
+namespace carpool::estimate {
 
 // Of what the user says, print(module) needs resolution or sequence.
 [[nodiscard]] Result<ReadModel> parse_layer_summary(std::string_view text,
                                                     std::string_view name,
                                                     const JobSettings& said);
 
-}  // namespace carpool
+}  // namespace carpool::estimate

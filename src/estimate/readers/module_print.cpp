@@ -7,13 +7,13 @@
 
 #include <fmt/format.h>
 
-#include "estimate/checked_sizes.hpp"
-#include "estimate/layer_rules.hpp"
+#include "estimate/layers/layer_rules.hpp"
 #include "estimate/readers/module_shapes.hpp"
 #include "estimate/readers/text_lines.hpp"
 #include "estimate/readers/usual_sizes.hpp"
+#include "estimate/replay/checked_sizes.hpp"
 
-namespace carpool {
+namespace carpool::estimate {
 namespace {
 
 // What connects the modules is not printed.
@@ -148,4 +148,4 @@ Result<ReadModel> parse_module_print(std::string_view text,
   return read;
 }
 
-}  // namespace carpool
+}  // namespace carpool::estimate

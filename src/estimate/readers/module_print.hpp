@@ -6,10 +6,10 @@
 #include "base/result.hpp"
 #include "estimate/readers/read_model.hpp"
 
-namespace carpool {
+namespace carpool::estimate {
 
 [[nodiscard]] Result<ReadModel> parse_module_print(std::string_view text,
                                                    std::string_view name,
                                                    const JobSettings& said);
 
-}  // namespace carpool
+}  // namespace carpool::estimate

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "estimate/checked_sizes.hpp"
 #include "estimate/readers/text_lines.hpp"
+#include "estimate/replay/checked_sizes.hpp"
 
-namespace carpool {
+namespace carpool::estimate {
 namespace {
 
 constexpr std::int64_t kMostModuleExtent = 1'000'000'000;
@@ -137,4 +137,4 @@ void ModuleShapes::pool(std::string_view arguments) {
   }
 }
 
-}  // namespace carpool
+}  // namespace carpool::estimate

@@ -8,7 +8,7 @@
 
 #include "core/described_job.hpp"
 
-namespace carpool {
+namespace carpool::estimate {
 
 // "kernel_size=(3, 3)" or "kernel_size=3": the first number; nothing: no such argument.
 [[nodiscard]] std::optional<std::int64_t> argument(std::string_view arguments,
@@ -39,4 +39,4 @@ class ModuleShapes {
   std::vector<std::int64_t> shape_;  // of one sample; empty: nothing was called yet
 };
 
-}  // namespace carpool
+}  // namespace carpool::estimate

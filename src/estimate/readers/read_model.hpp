@@ -8,7 +8,7 @@
 #include "core/described_job.hpp"
 #include "estimate/readers/job_settings.hpp"
 
-namespace carpool {
+namespace carpool::estimate {
 
 struct ReadModel {
   ModelDescription model{};
@@ -20,4 +20,4 @@ struct ReadModel {
   std::vector<std::string> notes{};  // what was assumed or left out
 };
 
-}  // namespace carpool
+}  // namespace carpool::estimate

@@ -5,9 +5,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "estimate/row_json.hpp"
+#include "estimate/judge/row_json.hpp"
 
-namespace carpool {
+namespace carpool::estimate {
 namespace {
 
 using nlohmann::json;
@@ -47,4 +47,4 @@ Result<ReadModel> parse_row_file(std::string_view text, std::string_view name) {
   }
 }
 
-}  // namespace carpool
+}  // namespace carpool::estimate

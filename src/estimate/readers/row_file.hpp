@@ -7,8 +7,8 @@
 #include "base/result.hpp"
 #include "estimate/readers/read_model.hpp"
 
-namespace carpool {
+namespace carpool::estimate {
 
 [[nodiscard]] Result<ReadModel> parse_row_file(std::string_view text, std::string_view name);
 
-}  // namespace carpool
+}  // namespace carpool::estimate

@@ -8,16 +8,16 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/file.hpp"
-#include "base/mapped_file.hpp"
-#include "base/packed_file.hpp"
+#include "base/files/file.hpp"
+#include "base/files/mapped_file.hpp"
+#include "base/files/packed_file.hpp"
 #include "estimate/readers/config_json.hpp"
 #include "estimate/readers/layer_summary.hpp"
-#include "estimate/readers/onnx_file.hpp"
+#include "estimate/readers/onnx/onnx_file.hpp"
 #include "estimate/readers/row_file.hpp"
 #include "estimate/readers/weight_header.hpp"
 
-namespace carpool {
+namespace carpool::estimate {
 namespace {
 
 namespace fs = std::filesystem;
@@ -136,4 +136,4 @@ std::optional<fs::path> downloaded_model(std::string_view name) {
   return std::nullopt;
 }
 
-}  // namespace carpool
+}  // namespace carpool::estimate

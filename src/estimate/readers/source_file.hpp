@@ -8,7 +8,7 @@
 #include "base/result.hpp"
 #include "estimate/readers/read_model.hpp"
 
-namespace carpool {
+namespace carpool::estimate {
 
 // `weights`: a safetensors file or its index, beside a config.json; absent: those in its folder.
 // `said` tells resolution and sequence to readers of files without shapes.
@@ -19,4 +19,4 @@ namespace carpool {
 // The folder of a model that transformers has downloaded before ("org/name"); nothing: none.
 [[nodiscard]] std::optional<std::filesystem::path> downloaded_model(std::string_view name);
 
-}  // namespace carpool
+}  // namespace carpool::estimate

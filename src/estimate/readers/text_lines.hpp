@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace carpool {
+namespace carpool::estimate {
 
 // The next line, without its end; nothing: there is none left.
 [[nodiscard]] inline std::optional<std::string_view> next_line(std::string_view& text) {
@@ -60,4 +60,4 @@ namespace carpool {
   return text.substr(0, length);
 }
 
-}  // namespace carpool
+}  // namespace carpool::estimate

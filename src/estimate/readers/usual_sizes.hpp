@@ -3,10 +3,10 @@
 
 #include <cstdint>
 
-namespace carpool {
+namespace carpool::estimate {
 
 // Of ImageNet, on which nearly all networks that have a name are trained.
 inline constexpr std::int64_t kUsualResolution = 224;
 inline constexpr std::int64_t kUsualTokens = 512;
 
-}  // namespace carpool
+}  // namespace carpool::estimate

@@ -7,15 +7,15 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/file.hpp"
-#include "base/mapped_file.hpp"
-#include "estimate/checked_sizes.hpp"
-#include "estimate/model_sizes.hpp"
+#include "base/files/file.hpp"
+#include "base/files/mapped_file.hpp"
+#include "estimate/layers/model_sizes.hpp"
 #include "estimate/readers/json_numbers.hpp"
-#include "estimate/readers/wire_reader.hpp"
-#include "estimate/replay.hpp"
+#include "estimate/readers/onnx/wire_reader.hpp"
+#include "estimate/replay/checked_sizes.hpp"
+#include "estimate/replay/replay.hpp"
 
-namespace carpool {
+namespace carpool::estimate {
 namespace {
 
 using nlohmann::json;
@@ -200,4 +200,4 @@ void take_weights(const WeightTotals& totals, ReadModel& read) {
                   static_cast<double>(built) * 1e-6));
 }
 
-}  // namespace carpool
+}  // namespace carpool::estimate

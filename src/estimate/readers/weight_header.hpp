@@ -11,7 +11,7 @@
 #include "base/result.hpp"
 #include "estimate/readers/read_model.hpp"
 
-namespace carpool {
+namespace carpool::estimate {
 
 struct WeightTotals {
   std::int64_t parameters = 0;  // elements of all tensors
@@ -28,4 +28,4 @@ struct WeightTotals {
 // Parameters that the configuration does not account for are added to the model; fewer are noted.
 void take_weights(const WeightTotals& totals, ReadModel& read);
 
-}  // namespace carpool
+}  // namespace carpool::estimate

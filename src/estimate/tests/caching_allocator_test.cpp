@@ -1,4 +1,4 @@
-#include "estimate/caching_allocator.hpp"
+#include "estimate/replay/caching_allocator.hpp"
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,7 @@
 #include "base/numpy_random.hpp"
 #include "estimate/tests/sizes_for_tests.hpp"
 
-namespace carpool {
+namespace carpool::estimate {
 namespace {
 
 constexpr MemoryPurpose kUse = MemoryPurpose::Activations;
@@ -223,4 +223,4 @@ TEST(CachingAllocator, GivesBackSegmentsThatAreFreeAsAWhole) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::estimate

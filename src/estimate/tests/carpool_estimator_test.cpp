@@ -1,4 +1,4 @@
-#include "estimate/carpool_estimator.hpp"
+#include "estimate/bound/carpool_estimator.hpp"
 
 #include <filesystem>
 
@@ -7,12 +7,12 @@
 #include <gtest/gtest.h>
 
 #include "estimate/advice.hpp"
-#include "estimate/estimator_file.hpp"
-#include "estimate/evaluation.hpp"
+#include "estimate/bound/estimator_file.hpp"
+#include "estimate/judge/evaluation.hpp"
 #include "estimate/registry.hpp"
 #include "estimate/tests/jobs_for_tests.hpp"
 
-namespace carpool {
+namespace carpool::estimate {
 namespace {
 
 const std::filesystem::path measured_rows =
@@ -144,4 +144,4 @@ TEST_F(MeasuredH200, SharedStatesNeedLessOnEachGpu) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::estimate

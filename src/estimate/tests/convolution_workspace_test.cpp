@@ -1,10 +1,10 @@
-#include "estimate/convolution_workspace.hpp"
+#include "estimate/cudnn/convolution_workspace.hpp"
 
 #include <cstdlib>
 
 #include <gtest/gtest.h>
 
-namespace carpool {
+namespace carpool::estimate {
 namespace {
 
 constexpr double kMiB = 1024.0 * 1024.0;
@@ -82,4 +82,4 @@ TEST(GeometryOf, WhatDoesNotGoTogetherHasNoKernel) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::estimate

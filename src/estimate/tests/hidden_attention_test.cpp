@@ -1,12 +1,12 @@
-#include "estimate/hidden_attention.hpp"
+#include "estimate/layers/hidden_attention.hpp"
 
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "estimate/cosine_windows.hpp"
+#include "estimate/layers/cosine_windows.hpp"
 
-namespace carpool {
+namespace carpool::estimate {
 namespace {
 
 LayerLine layer_of(const char* type, std::vector<std::int64_t> shape, std::int64_t parameters = 0) {
@@ -79,4 +79,4 @@ TEST(CosineWindows, OtherLayersAreNone) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::estimate

@@ -7,7 +7,7 @@
 #include "core/described_job.hpp"
 #include "estimate/machines.hpp"
 
-namespace carpool {
+namespace carpool::estimate {
 
 inline DescribedJob mlp_job() {
   return {.model = {.family = "mlp",
@@ -101,4 +101,4 @@ inline std::vector<DescribedJob> jobs_of_all_kinds() {
   return jobs;
 }
 
-}  // namespace carpool
+}  // namespace carpool::estimate

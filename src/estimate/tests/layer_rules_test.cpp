@@ -1,8 +1,8 @@
-#include "estimate/layer_rules.hpp"
+#include "estimate/layers/layer_rules.hpp"
 
 #include <gtest/gtest.h>
 
-namespace carpool {
+namespace carpool::estimate {
 namespace {
 
 TEST(LayerRules, NamesThatDifferInOneLetterAreToldApart) {
@@ -31,4 +31,4 @@ TEST(LayerRules, AnUnknownNameIsACopy) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::estimate

@@ -1,4 +1,4 @@
-#include "estimate/margin.hpp"
+#include "estimate/bound/margin.hpp"
 
 #include <cmath>
 #include <vector>
@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace carpool {
+namespace carpool::estimate {
 namespace {
 
 TEST(ConformalMargin, CoversWhatItSawAtItsConfidence) {
@@ -94,4 +94,4 @@ TEST(ConformalMargin, AStoredOneMustFitTogether) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::estimate

@@ -4,12 +4,12 @@
 #include <gtest/gtest.h>
 
 #include "estimate/readers/layer_summary.hpp"
-#include "estimate/readers/onnx_file.hpp"
+#include "estimate/readers/onnx/onnx_file.hpp"
+#include "estimate/readers/onnx/wire_reader.hpp"
 #include "estimate/readers/weight_header.hpp"
-#include "estimate/readers/wire_reader.hpp"
 #include "estimate/tests/onnx_for_tests.hpp"
 
-namespace carpool {
+namespace carpool::estimate {
 namespace {
 
 std::string safetensors(const std::string& header) {
@@ -218,4 +218,4 @@ TEST(Onnx, EveryCutIsAnErrorOrAWholeGraph) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::estimate

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace carpool {
+namespace carpool::estimate {
 
 inline std::string wire_varint(std::uint64_t value) {
   std::string out;
@@ -88,4 +88,4 @@ inline std::string small_onnx(std::int64_t batch) {
       onnx_weight("b2", {10}) + wire_bytes(12, onnx_value("y", {batch, 10})));
 }
 
-}  // namespace carpool
+}  // namespace carpool::estimate

@@ -1,10 +1,10 @@
-#include "estimate/past_commands.hpp"
+#include "estimate/history/past_commands.hpp"
 
 #include <gtest/gtest.h>
 
 #include "estimate/tests/sizes_for_tests.hpp"
 
-namespace carpool {
+namespace carpool::estimate {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -167,4 +167,4 @@ TEST_F(PastCommands, ShortRunsAndStrangeBatchesAreNoted) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::estimate

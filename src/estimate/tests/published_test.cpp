@@ -6,7 +6,7 @@
 #include "estimate/registry.hpp"
 #include "estimate/tests/jobs_for_tests.hpp"
 
-namespace carpool {
+namespace carpool::estimate {
 namespace {
 
 DescribedJob tiny_job() {
@@ -98,4 +98,4 @@ TEST(ClassEnsemble, HasThePublishedNumberOfParametersAndLearns) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::estimate

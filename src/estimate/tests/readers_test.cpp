@@ -3,15 +3,15 @@
 
 #include <gtest/gtest.h>
 
-#include "estimate/carpool_estimator.hpp"
+#include "estimate/bound/carpool_estimator.hpp"
 #include "estimate/readers/command_flags.hpp"
 #include "estimate/readers/config_json.hpp"
 #include "estimate/readers/described.hpp"
 #include "estimate/readers/known_models.hpp"
 #include "estimate/readers/row_file.hpp"
-#include "estimate/replay.hpp"
+#include "estimate/replay/replay.hpp"
 
-namespace carpool {
+namespace carpool::estimate {
 namespace {
 
 CommandFacts facts_of(const std::vector<std::string>& words) {
@@ -239,4 +239,4 @@ TEST(RowFile, RefusesTwoAndNone) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::estimate

@@ -1,4 +1,4 @@
-#include "estimate/replay.hpp"
+#include "estimate/replay/replay.hpp"
 
 #include <utility>
 
@@ -7,7 +7,7 @@
 #include "estimate/tests/jobs_for_tests.hpp"
 #include "estimate/tests/sizes_for_tests.hpp"
 
-namespace carpool {
+namespace carpool::estimate {
 namespace {
 
 std::int64_t reserved(const DescribedJob& job) {
@@ -211,4 +211,4 @@ TEST(Replay, RefusesWhatNoJobHas) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::estimate

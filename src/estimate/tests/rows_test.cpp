@@ -1,13 +1,13 @@
-#include "estimate/rows.hpp"
+#include "estimate/judge/rows.hpp"
 
 #include <set>
 #include <string>
 
 #include <gtest/gtest.h>
 
-#include "estimate/row_splits.hpp"
+#include "estimate/judge/row_splits.hpp"
 
-namespace carpool {
+namespace carpool::estimate {
 namespace {
 
 const std::string mlp_row =
@@ -110,4 +110,4 @@ TEST(RowSplits, AnUnknownNameListsTheKnown) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::estimate

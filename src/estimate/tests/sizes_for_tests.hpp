@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-namespace carpool {
+namespace carpool::estimate {
 
 inline constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 inline constexpr std::int64_t kGiB = std::int64_t{1} << 30;
 
-}  // namespace carpool
+}  // namespace carpool::estimate

@@ -1,4 +1,4 @@
-#include "estimate/tape.hpp"
+#include "estimate/replay/tape.hpp"
 
 #include <array>
 
@@ -6,7 +6,7 @@
 
 #include "estimate/tests/sizes_for_tests.hpp"
 
-namespace carpool {
+namespace carpool::estimate {
 namespace {
 
 const Tape::ForwardAgain no_segments = [](std::size_t, TensorId) { return kNoTensor; };
@@ -136,4 +136,4 @@ TEST(Times, StopsAtASizeThatNoGpuHas) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::estimate

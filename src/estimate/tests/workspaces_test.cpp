@@ -5,9 +5,9 @@
 
 #include <gtest/gtest.h>
 
-#include "estimate/workspace_plan.hpp"
+#include "estimate/cudnn/workspace_plan.hpp"
 
-namespace carpool {
+namespace carpool::estimate {
 namespace {
 
 constexpr double kBytesOfMiB = 1024.0 * 1024.0;
@@ -200,4 +200,4 @@ TEST(ChoiceTree, MustBeATree) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::estimate

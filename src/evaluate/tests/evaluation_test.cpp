@@ -7,12 +7,12 @@
 
 #include <gtest/gtest.h>
 
-namespace carpool {
+namespace carpool::evaluate {
 namespace {
 
-const Dataset& kace() {
-  static const Dataset dataset =
-      *load_dataset(std::filesystem::path(CARPOOL_SOURCE_DIR) / "data/kace-v100");
+const dataset::Dataset& kace() {
+  static const dataset::Dataset dataset =
+      *dataset::load_dataset(std::filesystem::path(CARPOOL_SOURCE_DIR) / "data/kace-v100");
   return dataset;
 }
 
@@ -132,4 +132,4 @@ TEST(Plan, BadRequestsAreNamed) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::evaluate

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace carpool {
+namespace carpool::evaluate {
 namespace {
 
 using Values = std::vector<double>;
@@ -41,4 +41,4 @@ TEST(Metrics, SpearmanUsesAverageRanks) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::evaluate

@@ -4,10 +4,10 @@
 
 #include "evaluate/repeats.hpp"
 
-namespace carpool {
+namespace carpool::evaluate {
 namespace {
 
-GroupRow pair(std::size_t a, std::size_t b, double first, double second) {
+dataset::GroupRow pair(std::size_t a, std::size_t b, double first, double second) {
   return {.id = 0, .members = {{.profile = a}, {.profile = b}}, .throughput = {first, second}};
 }
 
@@ -25,18 +25,18 @@ class PairingScore : public testing::Test {
     trial_.test = {pair(1, 3, 8, 8), pair(0, 3, 5, 5), pair(1, 2, 5, 5)};
   }
 
-  Dataset dataset_;
+  dataset::Dataset dataset_;
   Trial trial_;
 };
 
 // Prefers the pairs that it was told to.
-class Preferring final : public Forecaster {
+class Preferring final : public model::Forecaster {
  public:
   explicit Preferring(std::vector<std::pair<std::size_t, std::size_t>> liked)
       : liked_(std::move(liked)) {}
 
-  [[nodiscard]] std::vector<GroupForecast> forecast(std::span<const Group> candidates,
-                                                    ForecastDetail /*detail*/) const override {
+  [[nodiscard]] std::vector<GroupForecast> forecast(
+      std::span<const Group> candidates, model::ForecastDetail /*detail*/) const override {
     std::vector<GroupForecast> out(candidates.size());
     for (std::size_t i = 0; i < candidates.size(); ++i) {
       for (const auto& [a, b] : liked_) {
@@ -51,8 +51,8 @@ class Preferring final : public Forecaster {
   std::vector<std::pair<std::size_t, std::size_t>> liked_;
 };
 
-Objective normalized() {
-  return {.kind = ObjectiveKind::Normalized};
+predict::Objective normalized() {
+  return {.kind = predict::ObjectiveKind::Normalized};
 }
 
 TEST_F(PairingScore, IsOneForTheBestPairs) {
@@ -68,7 +68,8 @@ TEST_F(PairingScore, IsTheMeasuredTotalOverTheBest) {
 
 TEST_F(PairingScore, IsNothingWhereItWouldMeanNothing) {
   const Preferring any({});
-  EXPECT_FALSE(pairing_score(dataset_, {.kind = ObjectiveKind::MaxMin}, trial_, any).has_value());
+  EXPECT_FALSE(
+      pairing_score(dataset_, {.kind = predict::ObjectiveKind::MaxMin}, trial_, any).has_value());
   // d has no measured pair: nobody can be paired with it.
   trial_.training = {pair(0, 1, 9, 9)};
   trial_.test = {pair(0, 2, 9, 9)};
@@ -76,10 +77,11 @@ TEST_F(PairingScore, IsNothingWhereItWouldMeanNothing) {
 }
 
 TEST(Repeats, AreAveragedWhateverTheOrderOfTheMembers) {
-  const GroupTable table{.name = "pairs",
-                         .group_size = 2,
-                         .rows = {pair(0, 1, 10, 20), pair(1, 0, 22, 12), pair(0, 2, 1, 1)}};
-  const GroupTable merged = average_repeats(table);
+  const dataset::GroupTable table{
+      .name = "pairs",
+      .group_size = 2,
+      .rows = {pair(0, 1, 10, 20), pair(1, 0, 22, 12), pair(0, 2, 1, 1)}};
+  const dataset::GroupTable merged = average_repeats(table);
   ASSERT_EQ(merged.rows.size(), 2U);
   EXPECT_EQ(merged.rows[0].throughput, (std::vector<double>{11, 21}));
   EXPECT_EQ(merged.rows[1].throughput, (std::vector<double>{1, 1}));
@@ -87,9 +89,10 @@ TEST(Repeats, AreAveragedWhateverTheOrderOfTheMembers) {
 
 TEST(Repeats, TellTheNoise) {
   // |12 - 10| / 11 and |22 - 20| / 21; the third pair was measured once.
-  const GroupTable table{.name = "pairs",
-                         .group_size = 2,
-                         .rows = {pair(0, 1, 10, 20), pair(1, 0, 22, 12), pair(0, 2, 1, 1)}};
+  const dataset::GroupTable table{
+      .name = "pairs",
+      .group_size = 2,
+      .rows = {pair(0, 1, 10, 20), pair(1, 0, 22, 12), pair(0, 2, 1, 1)}};
   const auto noise = noise_of(table);
   ASSERT_TRUE(noise.has_value());
   EXPECT_EQ(noise->groups, 1U);
@@ -103,4 +106,4 @@ TEST(Repeats, SayNothingOfGroupsMeasuredOnce) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::evaluate

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace carpool {
+namespace carpool::evaluate {
 namespace {
 
 using Seeds = std::vector<std::uint32_t>;
@@ -37,4 +37,4 @@ TEST(Seeds, WhatIsNoListOfSeedsIsRefused) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::evaluate

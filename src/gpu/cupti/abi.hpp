@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace carpool::cupti {
+namespace carpool::gpu::cupti {
 
 using Code = int;  // CUptiResult, CUresult
 inline constexpr Code kSuccess = 0;
@@ -142,4 +142,4 @@ inline constexpr int kDeviceRegistersPerSm = 82;
 inline constexpr int kDeviceBlocksPerSm = 106;
 inline constexpr int kDeviceReservedSharedPerBlock = 111;
 
-}  // namespace carpool::cupti
+}  // namespace carpool::gpu::cupti

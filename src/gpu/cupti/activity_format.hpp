@@ -15,7 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace carpool::activity_format {
+namespace carpool::gpu::activity_format {
 
 inline constexpr std::uint64_t kMagic = 0x0154434143504143;  // "CAPCACT\1"
 inline constexpr std::uint32_t kVersion = 1;
@@ -213,4 +213,4 @@ struct ControlBlock {
 static_assert(sizeof(ControlBlock) == 48);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
-}  // namespace carpool::activity_format
+}  // namespace carpool::gpu::activity_format

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-namespace carpool {
+namespace carpool::gpu {
 namespace {
 
 namespace format = activity_format;
@@ -242,4 +242,4 @@ std::string ActivityParser::end(std::string_view payload) {
   return {};
 }
 
-}  // namespace carpool
+}  // namespace carpool::gpu

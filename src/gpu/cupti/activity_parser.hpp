@@ -8,7 +8,7 @@
 #include "gpu/cupti/activity_format.hpp"
 #include "gpu/cupti/activity_reader.hpp"
 
-namespace carpool {
+namespace carpool::gpu {
 
 // Of one file. The trace must outlive it, and is not to be used after a complaint.
 class ActivityParser {
@@ -41,4 +41,4 @@ class ActivityParser {
   std::int64_t latest_ = 0;
 };
 
-}  // namespace carpool
+}  // namespace carpool::gpu

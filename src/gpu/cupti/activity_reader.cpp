@@ -6,10 +6,10 @@
 
 #include <fmt/format.h>
 
-#include "base/file.hpp"
+#include "base/files/file.hpp"
 #include "gpu/cupti/activity_parser.hpp"
 
-namespace carpool {
+namespace carpool::gpu {
 
 Result<ActivityTrace> parse_activity(std::string_view bytes, std::string_view name) {
   ActivityTrace trace;
@@ -73,4 +73,4 @@ Result<std::vector<std::filesystem::path>> activity_files(const std::filesystem:
   return files;
 }
 
-}  // namespace carpool
+}  // namespace carpool::gpu

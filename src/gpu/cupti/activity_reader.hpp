@@ -12,7 +12,7 @@
 #include "base/result.hpp"
 #include "gpu/cupti/activity_format.hpp"
 
-namespace carpool {
+namespace carpool::gpu {
 
 struct ActivityDevice {
   activity_format::Device facts;
@@ -79,4 +79,4 @@ struct ActivityTrace {
 [[nodiscard]] Result<std::vector<std::filesystem::path>> activity_files(
     const std::filesystem::path& folder);
 
-}  // namespace carpool
+}  // namespace carpool::gpu

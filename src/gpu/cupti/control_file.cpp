@@ -9,9 +9,9 @@
 
 #include <fmt/format.h>
 
-#include "base/descriptor.hpp"
+#include "base/process/descriptor.hpp"
 
-namespace carpool {
+namespace carpool::gpu {
 
 namespace format = activity_format;
 
@@ -67,4 +67,4 @@ ProfileState ProfileControl::state() const {
           block_->last_launch.load(std::memory_order_acquire)};
 }
 
-}  // namespace carpool
+}  // namespace carpool::gpu

@@ -8,7 +8,7 @@
 #include "base/result.hpp"
 #include "gpu/cupti/activity_format.hpp"
 
-namespace carpool {
+namespace carpool::gpu {
 
 struct ProfileState {
   std::uint32_t attached = 0;   // processes that have used CUDA so far
@@ -39,4 +39,4 @@ class ProfileControl {
   activity_format::ControlBlock* block_ = nullptr;  // mapped; null: moved from
 };
 
-}  // namespace carpool
+}  // namespace carpool::gpu

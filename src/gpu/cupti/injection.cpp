@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-namespace carpool {
+namespace carpool::gpu {
 
 std::map<std::string, std::string> injection_environment(const std::filesystem::path& library,
                                                          const std::filesystem::path& folder,
@@ -48,4 +48,4 @@ Result<std::filesystem::path> find_profile_library() {
   return library;
 }
 
-}  // namespace carpool
+}  // namespace carpool::gpu

@@ -11,7 +11,7 @@
 
 #include "base/result.hpp"
 
-namespace carpool {
+namespace carpool::gpu {
 
 struct InjectionOptions {
   bool activity = true;   // a record of every kernel launch and copy
@@ -35,4 +35,4 @@ struct InjectionOptions {
 // in the build tree as in a bundle. NotFound, with the place, when it is not there.
 [[nodiscard]] Result<std::filesystem::path> find_profile_library();
 
-}  // namespace carpool
+}  // namespace carpool::gpu

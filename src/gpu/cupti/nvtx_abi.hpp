@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace carpool::nvtx {
+namespace carpool::gpu::nvtx {
 
 using Function = void (*)();
 using FunctionTable = Function**;  // an array of pointers to the slots
@@ -51,4 +51,4 @@ struct EventAttributes {
 };
 static_assert(sizeof(EventAttributes) == 48);
 
-}  // namespace carpool::nvtx
+}  // namespace carpool::gpu::nvtx

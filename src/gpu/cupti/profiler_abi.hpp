@@ -7,7 +7,7 @@
 
 #include "gpu/cupti/abi.hpp"
 
-namespace carpool::cupti {
+namespace carpool::gpu::cupti {
 
 using HostObject = struct OpaqueHostObject*;
 using SamplingObject = struct OpaqueSamplingObject*;
@@ -185,4 +185,4 @@ struct SampleInfo {
   std::uint64_t end = 0;
 };
 
-}  // namespace carpool::cupti
+}  // namespace carpool::gpu::cupti

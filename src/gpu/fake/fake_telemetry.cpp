@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-namespace carpool {
+namespace carpool::gpu {
 
 FakeTelemetry::FakeTelemetry(std::vector<GpuInfo> gpus) {
   for (GpuInfo& info : gpus) {
@@ -133,4 +133,4 @@ std::vector<GpuInfo> two_fake_gpus() {
   return gpus;
 }
 
-}  // namespace carpool
+}  // namespace carpool::gpu

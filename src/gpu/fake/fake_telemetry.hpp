@@ -6,9 +6,9 @@
 #include <optional>
 #include <vector>
 
-#include "gpu/telemetry.hpp"
+#include "core/telemetry_source.hpp"
 
-namespace carpool {
+namespace carpool::gpu {
 
 class FakeTelemetry final : public TelemetrySource {
  public:
@@ -57,4 +57,4 @@ class FakeTelemetry final : public TelemetrySource {
 // Two GPUs with all values there, for whoever needs some GPU.
 [[nodiscard]] std::vector<GpuInfo> two_fake_gpus();
 
-}  // namespace carpool
+}  // namespace carpool::gpu

@@ -5,11 +5,11 @@
 
 #include <fmt/format.h>
 
-#include "base/child_process.hpp"
+#include "base/process/child_process.hpp"
 #include "gpu/mps/mps_environment.hpp"
 #include "gpu/mps/mps_parse.hpp"
 
-namespace carpool {
+namespace carpool::gpu {
 namespace {
 
 constexpr std::chrono::milliseconds kStartLimit{20'000};
@@ -161,4 +161,4 @@ Result<std::vector<MpsClient>> MpsControl::clients() const {
   return clients;
 }
 
-}  // namespace carpool
+}  // namespace carpool::gpu

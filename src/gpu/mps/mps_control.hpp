@@ -14,7 +14,7 @@
 #include "gpu/mps/mps_daemon.hpp"
 #include "gpu/mps/mps_folder.hpp"
 
-namespace carpool {
+namespace carpool::gpu {
 
 // An answer takes milliseconds; one that takes this long does not come.
 inline constexpr std::chrono::milliseconds kMpsAnswerLimit{5000};
@@ -47,4 +47,4 @@ class MpsControl {
   MpsFolder folder_;
 };
 
-}  // namespace carpool
+}  // namespace carpool::gpu

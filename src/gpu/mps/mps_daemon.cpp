@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/clock.hpp"
-#include "base/file.hpp"
+#include "base/files/file.hpp"
 #include "base/log.hpp"
 #include "gpu/mps/mps_control.hpp"
 #include "gpu/mps/mps_ending.hpp"
@@ -16,7 +16,7 @@
 #include "gpu/mps/mps_folder.hpp"
 #include "gpu/mps/mps_parse.hpp"
 
-namespace carpool {
+namespace carpool::gpu {
 namespace {
 
 constexpr std::chrono::milliseconds kReadyLimit{10'000};
@@ -176,4 +176,4 @@ const std::filesystem::path& MpsDaemon::log_folder() const {
   return state_->log;
 }
 
-}  // namespace carpool
+}  // namespace carpool::gpu

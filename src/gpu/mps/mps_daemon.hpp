@@ -14,7 +14,7 @@
 
 #include "base/result.hpp"
 
-namespace carpool {
+namespace carpool::gpu {
 
 // What the installed control program understands, found by asking it.
 struct MpsAbilities {
@@ -89,4 +89,4 @@ class MpsDaemon {
 [[nodiscard]] Result<std::vector<std::filesystem::path>> sweep_dead_daemons(
     const std::filesystem::path& root);
 
-}  // namespace carpool
+}  // namespace carpool::gpu

@@ -12,7 +12,7 @@
 #include "base/clock.hpp"
 #include "base/log.hpp"
 
-namespace carpool {
+namespace carpool::gpu {
 namespace {
 
 constexpr std::chrono::milliseconds kCheckEvery{5};
@@ -162,4 +162,4 @@ Result<void> take_over(const MpsControl& control) {
   return {};
 }
 
-}  // namespace carpool
+}  // namespace carpool::gpu

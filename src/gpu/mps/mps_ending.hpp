@@ -8,7 +8,7 @@
 #include "gpu/mps/mps_control.hpp"
 #include "gpu/mps/process_identity.hpp"
 
-namespace carpool {
+namespace carpool::gpu {
 
 // Asks the daemon to quit, waits up to `grace`, then kills it and its servers. Internal when it had
 // to be killed or when it still had clients, which are named.
@@ -24,4 +24,4 @@ namespace carpool {
 // the caller.
 [[nodiscard]] Result<void> take_over(const MpsControl& control);
 
-}  // namespace carpool
+}  // namespace carpool::gpu

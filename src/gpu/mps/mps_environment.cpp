@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-namespace carpool {
+namespace carpool::gpu {
 
 std::map<std::string, std::string> mps_environment(const std::filesystem::path& pipe,
                                                    const std::filesystem::path& log) {
@@ -44,4 +44,4 @@ std::map<std::string, std::string> mps_client_environment(const std::filesystem:
   return environment;
 }
 
-}  // namespace carpool
+}  // namespace carpool::gpu

@@ -7,7 +7,7 @@
 
 #include "gpu/mps/mps_daemon.hpp"
 
-namespace carpool {
+namespace carpool::gpu {
 
 // For the daemon, and for speaking with it: the folders, and none of the limits that our caller may
 // have in its environment. An empty value removes the variable, as in Command::environment.
@@ -21,4 +21,4 @@ namespace carpool {
     const std::string& gpu_uuid,
     const MpsClientLimits& limits);
 
-}  // namespace carpool
+}  // namespace carpool::gpu

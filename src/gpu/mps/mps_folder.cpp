@@ -11,10 +11,10 @@
 
 #include <fmt/format.h>
 
-#include "base/file.hpp"
+#include "base/files/file.hpp"
 #include "gpu/mps/mps_parse.hpp"
 
-namespace carpool {
+namespace carpool::gpu {
 namespace {
 
 constexpr std::string_view kOwnerFile = "carpool-owner";
@@ -186,4 +186,4 @@ void MpsFolder::remove(Logs logs) const {
   std::filesystem::remove(root_, ignored);  // stays when it is not empty
 }
 
-}  // namespace carpool
+}  // namespace carpool::gpu

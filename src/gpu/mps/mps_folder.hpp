@@ -6,11 +6,11 @@
 #include <optional>
 #include <string_view>
 
-#include "base/descriptor.hpp"
+#include "base/process/descriptor.hpp"
 #include "base/result.hpp"
 #include "gpu/mps/process_identity.hpp"
 
-namespace carpool {
+namespace carpool::gpu {
 
 class MpsFolder {
  public:
@@ -55,4 +55,4 @@ class MpsFolder {
 // "PID START", as the owner file holds it.
 [[nodiscard]] std::optional<ProcessIdentity> parse_owner(std::string_view content);
 
-}  // namespace carpool
+}  // namespace carpool::gpu

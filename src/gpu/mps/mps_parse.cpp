@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-namespace carpool {
+namespace carpool::gpu {
 namespace {
 
 constexpr std::string_view kBlanks = " \t\r\n";
@@ -120,4 +120,4 @@ std::optional<pid_t> parse_mps_pid_file(std::string_view content) {
   return pid_of(trimmed(content));
 }
 
-}  // namespace carpool
+}  // namespace carpool::gpu

@@ -10,7 +10,7 @@
 #include "base/result.hpp"
 #include "gpu/mps/mps_daemon.hpp"
 
-namespace carpool {
+namespace carpool::gpu {
 
 // `help` is what -h prints, `version` what -v prints. Whatever is not named there is absent.
 [[nodiscard]] MpsAbilities parse_mps_abilities(std::string_view help, std::string_view version);
@@ -28,4 +28,4 @@ namespace carpool {
 // The content of the pid file; nothing unless it is one number above 1.
 [[nodiscard]] std::optional<pid_t> parse_mps_pid_file(std::string_view content);
 
-}  // namespace carpool
+}  // namespace carpool::gpu

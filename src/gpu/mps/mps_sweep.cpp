@@ -9,7 +9,7 @@
 #include "gpu/mps/mps_ending.hpp"
 #include "gpu/mps/mps_folder.hpp"
 
-namespace carpool {
+namespace carpool::gpu {
 namespace {
 
 // The folders below `root` that are ours and say that their owner is dead.
@@ -62,4 +62,4 @@ Result<std::vector<std::filesystem::path>> sweep_dead_daemons(const std::filesys
   return swept;
 }
 
-}  // namespace carpool
+}  // namespace carpool::gpu

@@ -4,10 +4,10 @@
 
 #include <fmt/format.h>
 
-#include "base/kernel_file.hpp"
-#include "base/pidfd.hpp"
+#include "base/files/proc_file.hpp"
+#include "base/process/pidfd.hpp"
 
-namespace carpool {
+namespace carpool::gpu {
 namespace {
 
 std::string read_proc(pid_t pid, std::string_view name) {
@@ -86,4 +86,4 @@ bool send_signal(const ProcessIdentity& process, int signal) {
   return handle.valid() && is_alive(process) && signal_pidfd(handle, signal);
 }
 
-}  // namespace carpool
+}  // namespace carpool::gpu

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <sys/types.h>
 
-namespace carpool {
+namespace carpool::gpu {
 
 struct ProcessIdentity {
   pid_t pid = 0;
@@ -43,4 +43,4 @@ struct ProcessStat {
 // False when that process is no more; another one that has its number now is never hit.
 bool send_signal(const ProcessIdentity& process, int signal);
 
-}  // namespace carpool
+}  // namespace carpool::gpu

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace carpool::nvml {
+namespace carpool::gpu::nvml {
 
 using Device = struct OpaqueDevice*;
 using GpmSample = struct OpaqueGpmSample*;
@@ -138,4 +138,4 @@ struct GpmMetricsGet {
 };
 static_assert(offsetof(GpmMetricsGet, metrics) == 24);
 
-}  // namespace carpool::nvml
+}  // namespace carpool::gpu::nvml

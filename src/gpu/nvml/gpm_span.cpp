@@ -8,7 +8,7 @@
 
 #include "base/clock.hpp"
 
-namespace carpool::nvml {
+namespace carpool::gpu::nvml {
 namespace {
 
 constexpr double kMebibyte = 1024.0 * 1024.0;
@@ -128,4 +128,4 @@ Result<GpmSpan::Sample> GpmSpan::take() {
   return sample;
 }
 
-}  // namespace carpool::nvml
+}  // namespace carpool::gpu::nvml

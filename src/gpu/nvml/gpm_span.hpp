@@ -8,7 +8,7 @@
 #include "core/gpu.hpp"
 #include "gpu/nvml/reader.hpp"
 
-namespace carpool::nvml {
+namespace carpool::gpu::nvml {
 
 [[nodiscard]] bool gpm_supported(const DeviceRef& gpu);
 
@@ -44,4 +44,4 @@ class GpmSpan {
   Sample first_;
 };
 
-}  // namespace carpool::nvml
+}  // namespace carpool::gpu::nvml

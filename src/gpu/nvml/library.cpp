@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace carpool::nvml {
+namespace carpool::gpu::nvml {
 namespace {
 
 // Fills slots of Functions, and remembers the first essential name that the library lacks.
@@ -177,4 +177,4 @@ bool is_absence(Return code) {
          code == kVersionMismatch;
 }
 
-}  // namespace carpool::nvml
+}  // namespace carpool::gpu::nvml

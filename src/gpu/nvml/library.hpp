@@ -9,7 +9,7 @@
 #include "base/result.hpp"
 #include "gpu/nvml/abi.hpp"
 
-namespace carpool::nvml {
+namespace carpool::gpu::nvml {
 
 // Functions of the library. Those that a driver may lack are null then.
 struct Functions {
@@ -75,4 +75,4 @@ class Library {
 // This GPU or driver does not tell, which is no error: the value is absent.
 [[nodiscard]] bool is_absence(Return code);
 
-}  // namespace carpool::nvml
+}  // namespace carpool::gpu::nvml

@@ -12,7 +12,7 @@
 #include "gpu/nvml/read_device.hpp"
 #include "gpu/nvml/read_processes.hpp"
 
-namespace carpool {
+namespace carpool::gpu {
 namespace {
 
 using nvml::DeviceRef;
@@ -181,4 +181,4 @@ Result<std::unique_ptr<TelemetrySource>> open_nvml(const std::vector<std::string
   return telemetry;
 }
 
-}  // namespace carpool
+}  // namespace carpool::gpu

@@ -1,6 +1,6 @@
 #include "gpu/nvml/owner_thread.hpp"
 
-namespace carpool {
+namespace carpool::gpu {
 
 OwnerThread::OwnerThread() : thread_([this](const std::stop_token& stop) { serve(stop); }) {}
 
@@ -26,4 +26,4 @@ void OwnerThread::serve(const std::stop_token& stop) {
   }
 }
 
-}  // namespace carpool
+}  // namespace carpool::gpu

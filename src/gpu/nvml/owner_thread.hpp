@@ -12,7 +12,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace carpool {
+namespace carpool::gpu {
 
 // Thread-safe, save for its end: no call may be under way then.
 class OwnerThread {
@@ -44,4 +44,4 @@ class OwnerThread {
   std::jthread thread_;  // last: it uses the others
 };
 
-}  // namespace carpool
+}  // namespace carpool::gpu

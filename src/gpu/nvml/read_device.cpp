@@ -7,7 +7,7 @@
 #include "base/clock.hpp"
 #include "gpu/nvml/gpm_span.hpp"
 
-namespace carpool::nvml {
+namespace carpool::gpu::nvml {
 namespace {
 
 constexpr double kPercent = 0.01;
@@ -205,4 +205,4 @@ Result<GpuActivity> with_stand_ins(const DeviceRef& gpu, GpuActivity activity) {
   return reader.finish(std::move(activity));
 }
 
-}  // namespace carpool::nvml
+}  // namespace carpool::gpu::nvml

@@ -4,7 +4,7 @@
 #include "core/gpu.hpp"
 #include "gpu/nvml/reader.hpp"
 
-namespace carpool::nvml {
+namespace carpool::gpu::nvml {
 
 [[nodiscard]] Result<GpuInfo> read_info(const DeviceRef& gpu);
 
@@ -16,4 +16,4 @@ namespace carpool::nvml {
 // says so in stand_ins.
 [[nodiscard]] Result<GpuActivity> with_stand_ins(const DeviceRef& gpu, GpuActivity activity);
 
-}  // namespace carpool::nvml
+}  // namespace carpool::gpu::nvml

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-namespace carpool::nvml {
+namespace carpool::gpu::nvml {
 namespace {
 
 using List = Return (*)(Device, unsigned*, ProcessInfo*);
@@ -76,4 +76,4 @@ Result<std::vector<GpuProcess>> read_processes(const DeviceRef& gpu) {
   return processes;
 }
 
-}  // namespace carpool::nvml
+}  // namespace carpool::gpu::nvml

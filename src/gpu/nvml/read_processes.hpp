@@ -6,9 +6,9 @@
 #include "core/gpu.hpp"
 #include "gpu/nvml/reader.hpp"
 
-namespace carpool::nvml {
+namespace carpool::gpu::nvml {
 
 // By rising process number, each once: the lists may overlap.
 [[nodiscard]] Result<std::vector<GpuProcess>> read_processes(const DeviceRef& gpu);
 
-}  // namespace carpool::nvml
+}  // namespace carpool::gpu::nvml

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace carpool::nvml {
+namespace carpool::gpu::nvml {
 
 std::string Reader::text(std::string_view what, Return (*function)(Device, char*, unsigned)) {
   std::string buffer(kTextBytes, '\0');
@@ -18,4 +18,4 @@ void Reader::note(std::string_view what, Return code) {
   }
 }
 
-}  // namespace carpool::nvml
+}  // namespace carpool::gpu::nvml

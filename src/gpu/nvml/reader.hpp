@@ -8,7 +8,7 @@
 
 #include "gpu/nvml/library.hpp"
 
-namespace carpool::nvml {
+namespace carpool::gpu::nvml {
 
 // One device as the driver knows it; belongs to the thread that owns the library.
 struct DeviceRef {
@@ -77,4 +77,4 @@ class Reader {
   std::optional<Error> error_;
 };
 
-}  // namespace carpool::nvml
+}  // namespace carpool::gpu::nvml

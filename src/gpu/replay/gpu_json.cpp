@@ -9,7 +9,7 @@
 
 #include "gpu/replay/object_reader.hpp"
 
-namespace carpool {
+namespace carpool::gpu {
 namespace {
 
 using nlohmann::json;
@@ -190,4 +190,4 @@ Result<GpuProcess> gpu_process_from_json(const json& in) {
   return reader.finish(process);
 }
 
-}  // namespace carpool
+}  // namespace carpool::gpu

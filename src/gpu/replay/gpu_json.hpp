@@ -10,7 +10,7 @@
 #include "base/result.hpp"
 #include "core/gpu.hpp"
 
-namespace carpool {
+namespace carpool::gpu {
 
 [[nodiscard]] nlohmann::json to_json(const MigSlice& slice);
 [[nodiscard]] nlohmann::json to_json(const GpuInfo& info);
@@ -25,4 +25,4 @@ namespace carpool {
 [[nodiscard]] Result<GpuActivity> gpu_activity_from_json(const nlohmann::json& in);
 [[nodiscard]] Result<GpuProcess> gpu_process_from_json(const nlohmann::json& in);
 
-}  // namespace carpool
+}  // namespace carpool::gpu

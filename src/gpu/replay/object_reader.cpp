@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-namespace carpool {
+namespace carpool::gpu {
 
 using nlohmann::json;
 
@@ -124,4 +124,4 @@ void ObjectReader::check_for_strangers() {
   }
 }
 
-}  // namespace carpool
+}  // namespace carpool::gpu

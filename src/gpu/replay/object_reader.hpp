@@ -14,7 +14,7 @@
 
 #include "base/result.hpp"
 
-namespace carpool {
+namespace carpool::gpu {
 
 // The object must outlive it.
 class ObjectReader {
@@ -58,4 +58,4 @@ class ObjectReader {
   std::optional<std::string> problem_;
 };
 
-}  // namespace carpool
+}  // namespace carpool::gpu

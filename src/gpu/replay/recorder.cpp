@@ -9,10 +9,10 @@
 #include <fmt/format.h>
 
 #include "base/clock.hpp"
-#include "base/file.hpp"
+#include "base/files/file.hpp"
 #include "gpu/replay/recording.hpp"
 
-namespace carpool {
+namespace carpool::gpu {
 namespace {
 
 bool same_gpus(const std::vector<GpuInfo>& left, const std::vector<GpuInfo>& right) {
@@ -141,4 +141,4 @@ Result<void> Recorder::take() {
   return {};
 }
 
-}  // namespace carpool
+}  // namespace carpool::gpu

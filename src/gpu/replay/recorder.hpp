@@ -5,11 +5,11 @@
 #include <filesystem>
 #include <utility>
 
-#include "base/descriptor.hpp"
+#include "base/process/descriptor.hpp"
 #include "base/result.hpp"
-#include "gpu/telemetry.hpp"
+#include "core/telemetry_source.hpp"
 
-namespace carpool {
+namespace carpool::gpu {
 
 // The caller says when to read, and waits in between. Used by one thread at a time; the source must
 // outlive it.
@@ -36,4 +36,4 @@ class Recorder {
   std::size_t gpus_;
 };
 
-}  // namespace carpool
+}  // namespace carpool::gpu

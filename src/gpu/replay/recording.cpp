@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/file.hpp"
+#include "base/files/file.hpp"
 #include "gpu/replay/gpu_json.hpp"
 #include "gpu/replay/object_reader.hpp"
 
-namespace carpool {
+namespace carpool::gpu {
 namespace {
 
 using nlohmann::json;
@@ -196,4 +196,4 @@ Result<TelemetryRecording> load_recording(const std::filesystem::path& path) {
       [&](const std::string& text) { return parse_recording(text, path.string()); });
 }
 
-}  // namespace carpool
+}  // namespace carpool::gpu

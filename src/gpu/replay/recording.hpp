@@ -14,7 +14,7 @@
 #include "base/result.hpp"
 #include "core/gpu.hpp"
 
-namespace carpool {
+namespace carpool::gpu {
 
 struct TelemetryReading {
   unsigned gpu = 0;  // a place in TelemetryRecording::gpus
@@ -39,4 +39,4 @@ struct TelemetryRecording {
                                                          std::string_view name);
 [[nodiscard]] Result<TelemetryRecording> load_recording(const std::filesystem::path& path);
 
-}  // namespace carpool
+}  // namespace carpool::gpu

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-namespace carpool {
+namespace carpool::gpu {
 namespace {
 
 // How far time moves on when the recording begins again: as much as it covers, and one mean step
@@ -100,4 +100,4 @@ Result<std::vector<GpuProcess>> ReplayTelemetry::processes(unsigned gpu) {
   });
 }
 
-}  // namespace carpool
+}  // namespace carpool::gpu

@@ -10,10 +10,10 @@
 #include <mutex>
 #include <vector>
 
+#include "core/telemetry_source.hpp"
 #include "gpu/replay/recording.hpp"
-#include "gpu/telemetry.hpp"
 
-namespace carpool {
+namespace carpool::gpu {
 
 class ReplayTelemetry final : public TelemetrySource {
  public:
@@ -47,4 +47,4 @@ class ReplayTelemetry final : public TelemetrySource {
   std::vector<Track> tracks_;
 };
 
-}  // namespace carpool
+}  // namespace carpool::gpu

@@ -5,7 +5,7 @@
 #include "gpu/replay/replay_telemetry.hpp"
 #include "gpu/tests/telemetry_contract.hpp"
 
-namespace carpool {
+namespace carpool::gpu {
 namespace {
 
 Result<std::unique_ptr<TelemetrySource>> open_fake() {
@@ -45,4 +45,4 @@ std::vector<TelemetryCase> telemetry_cases() {
   };
 }
 
-}  // namespace carpool
+}  // namespace carpool::gpu

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace carpool {
+namespace carpool::gpu {
 namespace {
 
 using namespace std::chrono_literals;
@@ -41,4 +41,4 @@ TEST(FakeTelemetry, ABrokenGpuFailsAloneUntilItIsHealed) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::gpu

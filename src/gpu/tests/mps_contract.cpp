@@ -7,12 +7,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/child_process.hpp"
-#include "base/file.hpp"
+#include "base/files/file.hpp"
+#include "base/process/child_process.hpp"
 #include "gpu/mps/mps_daemon.hpp"
 #include "gpu/mps/process_identity.hpp"
 
-namespace carpool {
+namespace carpool::gpu {
 
 void MpsTest::SetUp() {
   std::string name = testing::TempDir() + "mps-XXXXXX";
@@ -160,4 +160,4 @@ TEST_F(MpsContract, TerminatingAClientThatIsNotThereIsAnError) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::gpu

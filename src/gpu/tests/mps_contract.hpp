@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-namespace carpool {
+namespace carpool::gpu {
 
 struct MpsMachine {
   std::string gpu_uuid;
@@ -32,4 +32,4 @@ class MpsTest : public testing::Test {
   std::filesystem::path folder_;  // in root_, not made
 };
 
-}  // namespace carpool
+}  // namespace carpool::gpu

@@ -9,13 +9,13 @@
 
 #include <gtest/gtest.h>
 
-#include "base/child_process.hpp"
 #include "base/clock.hpp"
-#include "base/file.hpp"
+#include "base/files/file.hpp"
+#include "base/process/child_process.hpp"
 #include "gpu/mps/process_identity.hpp"
 #include "gpu/tests/mps_contract.hpp"
 
-namespace carpool {
+namespace carpool::gpu {
 
 namespace {
 constexpr const char* kGpu = "GPU-11111111-2222-3333-4444-555555555555";
@@ -267,4 +267,4 @@ TEST_F(MpsDaemonTest, WithoutTheProgramItIsSaidWhatToDo) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::gpu

@@ -5,7 +5,7 @@
 #include "gpu/nvml/nvml_telemetry.hpp"
 #include "gpu/tests/mps_contract.hpp"
 
-namespace carpool {
+namespace carpool::gpu {
 
 MpsMachine mps_machine() {
   if (std::getenv("CARPOOL_GPU_TESTS") == nullptr) {
@@ -18,4 +18,4 @@ MpsMachine mps_machine() {
   return {gpus && !gpus->empty() ? gpus->front().uuid : "", {}};
 }
 
-}  // namespace carpool
+}  // namespace carpool::gpu

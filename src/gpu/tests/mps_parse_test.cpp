@@ -10,7 +10,7 @@
 #include "gpu/mps/mps_folder.hpp"
 #include "gpu/mps/process_identity.hpp"
 
-namespace carpool {
+namespace carpool::gpu {
 namespace {
 
 TEST(MpsParse, ServersAndClientsAreNumbersOnePerLine) {
@@ -131,4 +131,4 @@ TEST(MpsParse, NoBytesWhateverHurt) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::gpu

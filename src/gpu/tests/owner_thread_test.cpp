@@ -7,7 +7,7 @@
 
 #include "gpu/fake/fake_telemetry.hpp"
 
-namespace carpool {
+namespace carpool::gpu {
 namespace {
 
 TEST(OwnerThread, DoesEveryCallOnOneThreadThatIsNotTheCallers) {
@@ -69,4 +69,4 @@ TEST(FakeTelemetry, MayBeAskedAndSetByManyThreadsAtOnce) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::gpu

@@ -5,11 +5,11 @@
 
 #include <gtest/gtest.h>
 
-#include "base/file.hpp"
+#include "base/files/file.hpp"
 #include "gpu/fake/fake_telemetry.hpp"
 #include "gpu/replay/recording.hpp"
 
-namespace carpool {
+namespace carpool::gpu {
 namespace {
 
 using namespace std::chrono_literals;
@@ -95,4 +95,4 @@ TEST_F(RecorderTest, SaysThatThereIsNothingToRecord) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::gpu

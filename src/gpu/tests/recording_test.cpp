@@ -4,7 +4,7 @@
 
 #include "gpu/fake/fake_telemetry.hpp"
 
-namespace carpool {
+namespace carpool::gpu {
 namespace {
 
 TelemetryReading full_reading(std::int64_t at_ns) {
@@ -111,4 +111,4 @@ TEST(Recording, RefusesAnotherVersionAndAnotherFormat) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::gpu

@@ -4,7 +4,7 @@
 
 #include "gpu/fake/fake_telemetry.hpp"
 
-namespace carpool {
+namespace carpool::gpu {
 namespace {
 
 // Three readings of GPU 0 at 100, 200, 400 ns; none of GPU 1.
@@ -59,4 +59,4 @@ TEST(ReplayTelemetry, SaysThatAGpuWasNeverRead) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::gpu

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-namespace carpool {
+namespace carpool::gpu {
 
 std::ostream& operator<<(std::ostream& out, const TelemetryCase& telemetry) {
   return out << telemetry.name;
@@ -183,4 +183,4 @@ INSTANTIATE_TEST_SUITE_P(All,
                          [](const auto& test) { return test.param.name; });
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::gpu

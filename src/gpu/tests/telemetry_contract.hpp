@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "gpu/telemetry.hpp"
+#include "core/telemetry_source.hpp"
 
-namespace carpool {
+namespace carpool::gpu {
 
 struct TelemetryCase {
   std::string name;
@@ -28,4 +28,4 @@ std::ostream& operator<<(std::ostream& out, const TelemetryCase& telemetry);
 // Defined by each test program.
 [[nodiscard]] std::vector<TelemetryCase> telemetry_cases();
 
-}  // namespace carpool
+}  // namespace carpool::gpu

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace carpool {
+namespace carpool::learn {
 namespace {
 
 constexpr BoostingSettings kOneStump{
@@ -56,4 +56,4 @@ TEST(BoostedTrees, AreTheSameForTheSameSeedAndOthersForAnother) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::learn

@@ -4,7 +4,7 @@
 
 #include "learn/linear.hpp"
 
-namespace carpool {
+namespace carpool::learn {
 namespace {
 
 Result<std::unique_ptr<Regressor>> fit_mean(const Eigen::MatrixXd& rows,
@@ -48,4 +48,4 @@ TEST(CrossValidation, PassesOnTheErrorOfAFit) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::learn

@@ -8,7 +8,7 @@
 #include "learn/cross_validation.hpp"
 #include "learn/forest_search.hpp"
 
-namespace carpool {
+namespace carpool::learn {
 namespace {
 
 struct ForestSample {
@@ -156,4 +156,4 @@ TEST(ForestSearch, GivesEachCandidateTheScoreItHasAlone) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::learn

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace carpool {
+namespace carpool::learn {
 namespace {
 
 // NaN, which compares false with everything, when the kernel matrix is singular.
@@ -77,4 +77,4 @@ TEST(GaussianProcess, FollowsASmoothFunctionBetweenItsRows) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::learn

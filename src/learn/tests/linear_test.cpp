@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace carpool {
+namespace carpool::learn {
 namespace {
 
 // Slope Sxy / Sxx with x mean 1.5, y mean 2.25: Sxy = 4.5, Sxx = 5; intercept 2.25 - 0.9 · 1.5.
@@ -63,4 +63,4 @@ TEST(Ridge, CrossValidationShrinksHardlyWithoutNoiseAndStronglyWithNoiseAlone) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::learn

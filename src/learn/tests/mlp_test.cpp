@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace carpool {
+namespace carpool::learn {
 namespace {
 
 double loss(const MlpNetwork& network,
@@ -126,4 +126,4 @@ TEST(Mlp, DropsTheOutputItselfInTraining) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::learn

@@ -12,14 +12,14 @@
 
 #include <gtest/gtest.h>
 
-#include "base/digest.hpp"
+#include "base/text/digest.hpp"
 #include "learn/boosting.hpp"
 #include "learn/forest.hpp"
 #include "learn/gaussian_process.hpp"
 #include "learn/linear.hpp"
 #include "learn/mlp.hpp"
 
-namespace carpool {
+namespace carpool::learn {
 namespace {
 
 Eigen::MatrixXd sample_rows() {
@@ -154,4 +154,4 @@ TEST(RegressorFromJson, RefusesAGaussianProcessWithoutAWeightForEachRow) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::learn

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace carpool {
+namespace carpool::learn {
 namespace {
 
 // B B' + size * I with B(i, j) = sin(1 + i + size * j): positive definite, nothing special about
@@ -69,4 +69,4 @@ TEST(SmallCholesky, SaysNotANumberWhereTheMatrixIsNotPositiveDefinite) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::learn

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace carpool {
+namespace carpool::learn {
 namespace {
 
 // 1, 2, 3: mean 2, deviation √((1 + 0 + 1) / 2) = 1.
@@ -49,4 +49,4 @@ TEST(Standardizer, RefusesUnequalLengthsAndNegativeDeviations) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::learn

@@ -5,7 +5,7 @@
 
 #include "learn/tree_grower.hpp"
 
-namespace carpool {
+namespace carpool::learn {
 namespace {
 
 constexpr std::array<std::uint32_t, 8> kOnce = {1, 1, 1, 1, 1, 1, 1, 1};
@@ -78,4 +78,4 @@ TEST(Tree, IsALeafWhenNoFeatureVaries) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::learn

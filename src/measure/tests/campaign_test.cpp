@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <map>
 
-#include "base/file.hpp"
+#include "base/files/file.hpp"
 #include "measure/tests/measuring_test.hpp"
 
-namespace carpool {
+namespace carpool::measure {
 namespace {
 
 class CampaignTest : public MeasuringTest {
@@ -171,4 +171,4 @@ TEST(Remaining, IsWhatTheJournalDoesNotKnowOrKnowsAsFailedLast) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::measure

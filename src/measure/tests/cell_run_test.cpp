@@ -2,13 +2,13 @@
 
 #include "measure/tests/measuring_test.hpp"
 
-namespace carpool {
+namespace carpool::measure {
 namespace {
 
 // A made-up GPU whose time goes on with ours.
 class TickingTelemetry final : public TelemetrySource {
  public:
-  explicit TickingTelemetry(FakeTelemetry& fake) : fake_(fake) {}
+  explicit TickingTelemetry(gpu::FakeTelemetry& fake) : fake_(fake) {}
   Result<std::vector<GpuInfo>> list_gpus() override { return fake_.list_gpus(); }
   Result<GpuSample> sample(unsigned gpu) override {
     auto sample = fake_.sample(gpu);
@@ -29,7 +29,7 @@ class TickingTelemetry final : public TelemetrySource {
   Result<std::vector<GpuProcess>> processes(unsigned gpu) override { return fake_.processes(gpu); }
 
  private:
-  FakeTelemetry& fake_;
+  gpu::FakeTelemetry& fake_;
 };
 
 class CellRunTest : public MeasuringTest {
@@ -155,4 +155,4 @@ TEST_F(CellRunTest, AskedToStopAWindowIsGivenUp) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::measure

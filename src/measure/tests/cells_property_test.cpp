@@ -9,7 +9,7 @@
 
 #include "measure/cells.hpp"
 
-namespace carpool {
+namespace carpool::measure {
 namespace {
 
 Plan any_plan() {
@@ -87,4 +87,4 @@ TEST(CellsProperty, EverySeatOfAGroupHasARunAlone) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::measure

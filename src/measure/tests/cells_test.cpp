@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace carpool {
+namespace carpool::measure {
 namespace {
 
 Plan plan_of(std::size_t workloads) {
@@ -208,4 +208,4 @@ TEST(Batches, NothingToDoIsNoBatch) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::measure

@@ -4,7 +4,7 @@
 
 #include "measure/start_troubles.hpp"
 
-namespace carpool {
+namespace carpool::measure {
 namespace {
 
 TEST(Failure, KnowsALackOfMemoryInEveryLibrarysWords) {
@@ -66,4 +66,4 @@ TEST(StartTroubles, MemoryThatOthersHeldIsNoReasonToGiveUp) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::measure

@@ -4,10 +4,10 @@
 
 #include <gtest/gtest.h>
 
-#include "base/file.hpp"
+#include "base/files/file.hpp"
 #include "profile/tests/temporary_folder.hpp"
 
-namespace carpool {
+namespace carpool::measure {
 namespace {
 
 JournalOrigin origin() {
@@ -69,7 +69,7 @@ class JournalTest : public testing::Test {
     std::ofstream(file_, std::ios::app) << bytes;
   }
 
-  TemporaryFolder folder_;
+  profile::TemporaryFolder folder_;
   std::filesystem::path file_ = folder_.path() / "measurements.jsonl";
 };
 
@@ -240,4 +240,4 @@ TEST(ParseJournal, RefusesAThroughputThatCannotBe) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::measure

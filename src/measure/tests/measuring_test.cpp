@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-namespace carpool {
+namespace carpool::measure {
 
 void MeasuringTest::SetUp() {
   ::setenv("CARPOOL_MPS_CONTROL", CARPOOL_FAKE_MPS_CONTROL, 1);
@@ -20,4 +20,4 @@ void MeasuringTest::SetUp() {
   plan_.workers.end_seconds = 0.3;
 }
 
-}  // namespace carpool
+}  // namespace carpool::measure

@@ -16,7 +16,7 @@
 #include "measure/worker_pool.hpp"
 #include "profile/tests/temporary_folder.hpp"
 
-namespace carpool {
+namespace carpool::measure {
 
 class MeasuringTest : public testing::Test {
  protected:
@@ -72,9 +72,9 @@ class MeasuringTest : public testing::Test {
     return dead(pid);
   }
 
-  TemporaryFolder folder_;
+  profile::TemporaryFolder folder_;
   Plan plan_;
-  FakeTelemetry telemetry_{two_fake_gpus()};
+  gpu::FakeTelemetry telemetry_{gpu::two_fake_gpus()};
 };
 
-}  // namespace carpool
+}  // namespace carpool::measure

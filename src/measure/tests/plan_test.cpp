@@ -7,9 +7,9 @@
 
 #include <gtest/gtest.h>
 
-#include "base/file.hpp"
+#include "base/files/file.hpp"
 
-namespace carpool {
+namespace carpool::measure {
 namespace {
 
 constexpr const char* kTop = "name = \"p\"\ncommand = [\"run\", \"{workload}\"]\n";
@@ -255,4 +255,4 @@ TEST(Plan, ATableHasAFileOfItsOwnAndGroupsOfOneSize) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::measure

@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include "base/file.hpp"
+#include "base/files/file.hpp"
 #include "profile/tests/temporary_folder.hpp"
 
-namespace carpool {
+namespace carpool::measure {
 namespace {
 
 Plan plan_of(const std::vector<std::string>& names) {
@@ -188,7 +188,7 @@ TEST(Tables, SpeedsAloneComeFromMpsWhereThereAreAny) {
 }
 
 TEST(Tables, AreWrittenIntoTheFolder) {
-  const TemporaryFolder folder;
+  const profile::TemporaryFolder folder;
   const auto journal = journal_of({alone("a", 10.0)});
   ASSERT_TRUE(write_tables(folder.path(), journal, plan_of({"a"})).has_value());
   for (const auto& [name, content] : make_tables(journal, plan_of({"a"}))) {
@@ -198,4 +198,4 @@ TEST(Tables, AreWrittenIntoTheFolder) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::measure

@@ -6,7 +6,7 @@
 
 #include "measure/tests/measuring_test.hpp"
 
-namespace carpool {
+namespace carpool::measure {
 namespace {
 
 std::string environment_of(pid_t pid) {
@@ -149,7 +149,7 @@ TEST_F(WorkerPoolTest, AFaultedServerLosesAllItsClientsAndIsServedAnew) {
   const auto seated = pool.seat(seats);
   ASSERT_TRUE(seated.has_value() && seated->has_value());
   const pid_t before = pool.pid_of(bystander);
-  (**seated)[0]->give(StepOrder::Run);
+  (**seated)[0]->give(profile::StepOrder::Run);
   ASSERT_TRUE(dies_within(pool.pid_of(culprit), 10.0));
   EXPECT_EQ(why_not(pool, {bystander}), "");
   EXPECT_NE(pool.pid_of(bystander), before);
@@ -163,7 +163,7 @@ TEST_F(WorkerPoolTest, WhoDoesNotEndIsKilled) {
   const auto seated = pool.seat(seats);
   ASSERT_TRUE(seated.has_value() && seated->has_value());
   const pid_t pid = pool.pid_of(deaf);
-  (**seated)[0]->give(StepOrder::Run);
+  (**seated)[0]->give(profile::StepOrder::Run);
   pause_for(std::chrono::milliseconds(100));
   const Stopwatch spent;
   pool.drop(seats);
@@ -185,7 +185,7 @@ TEST_F(WorkerPoolTest, WorkloadsUnderStreamsLiveAndDieInOneProcess) {
   const std::vector<Seat> seats = {dying};
   const auto seated = pool.seat(seats);
   ASSERT_TRUE(seated.has_value() && seated->has_value());
-  (**seated)[0]->give(StepOrder::Run);
+  (**seated)[0]->give(profile::StepOrder::Run);
   ASSERT_TRUE(dies_within(first, 10.0));
   ASSERT_EQ(why_not(pool, {a}), "");
   EXPECT_FALSE(pool.present(b));
@@ -196,4 +196,4 @@ TEST_F(WorkerPoolTest, WorkloadsUnderStreamsLiveAndDieInOneProcess) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::measure

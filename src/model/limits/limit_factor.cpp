@@ -6,7 +6,7 @@
 
 #include "model/limits/overlap.hpp"
 
-namespace carpool {
+namespace carpool::model {
 namespace {
 
 double speed_left(const LimitTraits& traits, double share) {
@@ -53,8 +53,8 @@ LimitTraits limit_traits(const ShareParameters& share, const LimitParameters& li
 void log_limit_factors(std::span<const LimitTraits> traits,
                        const Group& group,
                        std::span<double> factors) {
-  const bool unlimited = std::all_of(group.begin(), group.end(), [](const Tenant& tenant) {
-    return tenant.thread_limit == kAllThreads;
+  const bool unlimited = std::all_of(group.begin(), group.end(), [](const GroupMember& member) {
+    return member.thread_limit == kAllThreads;
   });
   if (unlimited) {
     std::fill(factors.begin(), factors.end(), 0.0);
@@ -71,4 +71,4 @@ void log_limit_factors(std::span<const LimitTraits> traits,
   }
 }
 
-}  // namespace carpool
+}  // namespace carpool::model

@@ -6,7 +6,7 @@
 #include "core/group.hpp"
 #include "model/share_parameters.hpp"
 
-namespace carpool {
+namespace carpool::model {
 
 // What the thread-limit model knows of one workload. docs/mps-splits.md derives the formula:
 //   T_i(S, p) = s_i(p_i) exp(c_i - (1 - W_i) a_i) / D_i
@@ -49,4 +49,4 @@ void log_limit_factors(std::span<const LimitTraits> traits,
                        const Group& group,
                        std::span<double> factors);
 
-}  // namespace carpool
+}  // namespace carpool::model

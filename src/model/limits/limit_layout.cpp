@@ -1,6 +1,6 @@
 #include "model/limits/limit_layout.hpp"
 
-namespace carpool {
+namespace carpool::model {
 namespace {
 
 void store_slopes(const ShareSlopes& slopes, Eigen::Index at, Eigen::VectorXd& x) {
@@ -14,18 +14,18 @@ ShareSlopes slopes_at(Eigen::Index at, const Eigen::VectorXd& x) {
 
 }  // namespace
 
-LimitLayout::LimitLayout(std::span<const GroupRow> groups,
-                         std::span<const LimitedRun> alone,
+LimitLayout::LimitLayout(std::span<const dataset::GroupRow> groups,
+                         std::span<const dataset::LimitedRun> alone,
                          const std::string& reference_campaign) {
-  for (const GroupRow& row : groups) {
-    for (const Tenant& tenant : row.members) {
-      workloads_.emplace(tenant.profile, 0);
+  for (const dataset::GroupRow& row : groups) {
+    for (const GroupMember& member : row.members) {
+      workloads_.emplace(member.profile, 0);
       if (row.campaign != reference_campaign) {
-        offsets_.emplace(std::pair{Campaign(row.campaign), tenant.profile}, 0);
+        offsets_.emplace(std::pair{Campaign(row.campaign), member.profile}, 0);
       }
     }
   }
-  for (const LimitedRun& run : alone) {
+  for (const dataset::LimitedRun& run : alone) {
     workloads_.emplace(run.profile, 0);
     offsets_.emplace(std::pair{Campaign(), run.profile}, 0);
   }
@@ -82,4 +82,4 @@ LimitParameters LimitLayout::parameters(std::size_t profile, const Eigen::Vector
           .sharing_gain = x[first + WorkloadAt::kSharingGain]};
 }
 
-}  // namespace carpool
+}  // namespace carpool::model

@@ -14,7 +14,7 @@
 #include "model/limits/limit_factor.hpp"
 #include "model/limits/limit_population.hpp"
 
-namespace carpool {
+namespace carpool::model {
 
 // The numbers of a LimitPopulation; a pair of slopes takes two places, weight first.
 struct PopulationAt {
@@ -52,8 +52,8 @@ class LimitLayout {
   using Campaign = std::optional<std::string>;
 
   // Unknowns for every workload of the rows, and offsets for those outside the reference campaign.
-  LimitLayout(std::span<const GroupRow> groups,
-              std::span<const LimitedRun> alone,
+  LimitLayout(std::span<const dataset::GroupRow> groups,
+              std::span<const dataset::LimitedRun> alone,
               const std::string& reference_campaign);
 
   [[nodiscard]] Eigen::Index size() const { return size_; }
@@ -81,4 +81,4 @@ class LimitLayout {
   Eigen::Index size_ = PopulationAt::kCount;
 };
 
-}  // namespace carpool
+}  // namespace carpool::model

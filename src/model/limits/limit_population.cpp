@@ -1,6 +1,6 @@
 #include "model/limits/limit_population.hpp"
 
-namespace carpool {
+namespace carpool::model {
 namespace {
 
 double along(const ShareSlopes& slopes, const ShareSlopes& offset) {
@@ -40,4 +40,4 @@ const LimitPopulation& shipped_population() {
   return kV100;
 }
 
-}  // namespace carpool
+}  // namespace carpool::model

@@ -4,7 +4,7 @@
 #include "model/limits/limit_factor.hpp"
 #include "model/share_parameters.hpp"
 
-namespace carpool {
+namespace carpool::model {
 
 // Slopes on a workload's log weight b and headroom d.
 struct ShareSlopes {
@@ -33,4 +33,4 @@ struct LimitPopulation {
 // `share` gives weight and headroom.
 [[nodiscard]] const LimitPopulation& shipped_population();
 
-}  // namespace carpool
+}  // namespace carpool::model

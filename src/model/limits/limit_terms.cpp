@@ -7,7 +7,7 @@
 
 #include "model/limits/overlap.hpp"
 
-namespace carpool {
+namespace carpool::model {
 namespace {
 
 // Noise of a measured log speed. Groups at 100 % each are off by what the share model misses, as
@@ -37,8 +37,8 @@ constexpr std::array<double, OffsetAt::kCount> kOffsetScale{0.1, 0.2, 0.2};
 constexpr double kOffsetTail = 2.0;
 
 bool is_limited(const Group& group) {
-  return std::any_of(group.begin(), group.end(), [](const Tenant& tenant) {
-    return tenant.thread_limit < kAllThreads;
+  return std::any_of(group.begin(), group.end(), [](const GroupMember& member) {
+    return member.thread_limit < kAllThreads;
   });
 }
 
@@ -56,17 +56,20 @@ ShareSlopes mean_share(const LimitLayout& layout, std::span<const ShareParameter
 // shipped population.
 LimitPopulation prior_population(const LimitLayout& layout,
                                  std::span<const ShareParameters> share,
-                                 std::span<const GroupRow> groups,
-                                 std::span<const LimitedRun> alone) {
+                                 std::span<const dataset::GroupRow> groups,
+                                 std::span<const dataset::LimitedRun> alone) {
   if (layout.workloads().empty()) {
     return shipped_population();
   }
   LimitPopulation prior = shipped_population().recentred(mean_share(layout, share));
-  const bool groups_limited = std::any_of(
-      groups.begin(), groups.end(), [](const GroupRow& row) { return is_limited(row.members); });
-  const bool alone_limited = std::any_of(alone.begin(), alone.end(), [](const LimitedRun& run) {
-    return run.thread_limit < kAllThreads;
-  });
+  const bool groups_limited =
+      std::any_of(groups.begin(), groups.end(), [](const dataset::GroupRow& row) {
+        return is_limited(row.members);
+      });
+  const bool alone_limited =
+      std::any_of(alone.begin(), alone.end(), [](const dataset::LimitedRun& run) {
+        return run.thread_limit < kAllThreads;
+      });
   if (groups_limited || alone_limited) {
     prior.log_parallelism = 0.0;
     prior.parallelism = {};
@@ -83,15 +86,15 @@ LimitPopulation prior_population(const LimitLayout& layout,
 }  // namespace
 
 LimitTerms::LimitTerms(std::span<const ShareParameters> share,
-                       std::span<const GroupRow> groups,
-                       std::span<const LimitedRun> alone,
+                       std::span<const dataset::GroupRow> groups,
+                       std::span<const dataset::LimitedRun> alone,
                        const std::string& reference_campaign)
     : layout_(groups, alone, reference_campaign),
       prior_(prior_population(layout_, share, groups, alone)) {
-  for (const GroupRow& row : groups) {
+  for (const dataset::GroupRow& row : groups) {
     add_measurement(share, row.members, row.throughput, row.campaign);
   }
-  for (const LimitedRun& run : alone) {
+  for (const dataset::LimitedRun& run : alone) {
     const Group group{{.profile = run.profile, .thread_limit = run.thread_limit}};
     add_measurement(share, group, std::span(&run.throughput, 1), std::nullopt);
   }
@@ -214,4 +217,4 @@ Eigen::VectorXd LimitTerms::start(std::span<const ShareParameters> share) const 
   return x;
 }
 
-}  // namespace carpool
+}  // namespace carpool::model

@@ -15,14 +15,14 @@
 #include "model/limits/robust_fit.hpp"
 #include "model/share_parameters.hpp"
 
-namespace carpool {
+namespace carpool::model {
 
 class LimitTerms final : public RobustTerms {
  public:
   // `share` by profile. Speeds of zero say nothing in a logarithm and are passed over.
   LimitTerms(std::span<const ShareParameters> share,
-             std::span<const GroupRow> groups,
-             std::span<const LimitedRun> alone,
+             std::span<const dataset::GroupRow> groups,
+             std::span<const dataset::LimitedRun> alone,
              const std::string& reference_campaign);
 
   [[nodiscard]] std::size_t size() const override { return observations_.size() + priors_.size(); }
@@ -67,4 +67,4 @@ class LimitTerms final : public RobustTerms {
   std::vector<Prior> priors_;
 };
 
-}  // namespace carpool
+}  // namespace carpool::model

@@ -5,7 +5,7 @@
 #include "model/limits/limit_layout.hpp"
 #include "model/limits/overlap.hpp"
 
-namespace carpool {
+namespace carpool::model {
 namespace {
 
 double offset_of(const MeasuredMember& member, Eigen::Index which, const Eigen::VectorXd& x) {
@@ -103,4 +103,4 @@ double log_speed(const MeasuredGroup& group,
          others.apart * x[gain] - std::log(others.divisor());
 }
 
-}  // namespace carpool
+}  // namespace carpool::model

@@ -10,7 +10,7 @@
 #include "model/limits/robust_fit.hpp"
 #include "model/share_parameters.hpp"
 
-namespace carpool {
+namespace carpool::model {
 
 struct MeasuredMember {
   ShareParameters share;               // given, not fitted
@@ -37,4 +37,4 @@ struct MeasuredGroup {
                                const Eigen::VectorXd& x,
                                SparseRow* row);
 
-}  // namespace carpool
+}  // namespace carpool::model

@@ -2,13 +2,13 @@
 
 #include <cmath>
 
-namespace carpool {
+namespace carpool::model {
 
 double overlap_rate(const Group& group) {
   double total = 0.0;
   double squares = 0.0;
-  for (const Tenant& tenant : group) {
-    const double share = gpu_share(tenant);
+  for (const GroupMember& member : group) {
+    const double share = gpu_share(member);
     total += share;
     squares += share * share;
   }
@@ -23,4 +23,4 @@ double overlap_rate(const Group& group) {
   return (whole * (whole - 1.0) / 2.0 + fraction * whole) / products;
 }
 
-}  // namespace carpool
+}  // namespace carpool::model

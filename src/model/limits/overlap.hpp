@@ -5,11 +5,11 @@
 
 #include "core/group.hpp"
 
-namespace carpool {
+namespace carpool::model {
 
 // A thread limit as a share of the GPU, 0 to 1.
-[[nodiscard]] inline double gpu_share(const Tenant& tenant) {
-  return tenant.thread_limit / kAllThreads;
+[[nodiscard]] inline double gpu_share(const GroupMember& member) {
+  return member.thread_limit / kAllThreads;
 }
 
 // MPS hands out multiprocessors evenly: limits that add up to at most 100 % get disjoint ones, and
@@ -27,4 +27,4 @@ namespace carpool {
   return std::min(1.0, rate * share);
 }
 
-}  // namespace carpool
+}  // namespace carpool::model

@@ -6,7 +6,7 @@
 #include <map>
 #include <tuple>
 
-namespace carpool {
+namespace carpool::model {
 namespace {
 
 constexpr double kShareNoise = 0.2;
@@ -30,10 +30,10 @@ double log_unlimited(std::span<const ShareParameters> share,
   return own.log_capacity - std::log(divisor);
 }
 
-std::ptrdiff_t agreement(std::span<const ShareParameters> share, const GroupRow& row) {
+std::ptrdiff_t agreement(std::span<const ShareParameters> share, const dataset::GroupRow& row) {
   const bool unlimited =
-      std::all_of(row.members.begin(), row.members.end(), [](const Tenant& tenant) {
-        return tenant.thread_limit == kAllThreads;
+      std::all_of(row.members.begin(), row.members.end(), [](const GroupMember& member) {
+        return member.thread_limit == kAllThreads;
       });
   if (!unlimited || row.members.size() < 2) {
     return 0;
@@ -49,9 +49,9 @@ std::ptrdiff_t agreement(std::span<const ShareParameters> share, const GroupRow&
 }  // namespace
 
 std::string reference_campaign(std::span<const ShareParameters> share,
-                               std::span<const GroupRow> groups) {
+                               std::span<const dataset::GroupRow> groups) {
   std::map<std::string, Campaign> campaigns;
-  for (const GroupRow& row : groups) {
+  for (const dataset::GroupRow& row : groups) {
     Campaign& campaign = campaigns[row.campaign];
     ++campaign.rows;
     campaign.agreement += agreement(share, row);
@@ -67,4 +67,4 @@ std::string reference_campaign(std::span<const ShareParameters> share,
   return best->first;
 }
 
-}  // namespace carpool
+}  // namespace carpool::model

@@ -7,7 +7,7 @@
 #include "dataset/dataset.hpp"
 #include "model/share_parameters.hpp"
 
-namespace carpool {
+namespace carpool::model {
 
 // Jobs may have been other versions of themselves in other campaigns; a forecast is for the version
 // that the share model was fitted on. That is what rows without a campaign name are. Where all have
@@ -18,6 +18,6 @@ namespace carpool {
 // same software, and the one that covers more is the better tied. Without such groups, the campaign
 // with the most rows. Ties go to the name that sorts first.
 [[nodiscard]] std::string reference_campaign(std::span<const ShareParameters> share,
-                                             std::span<const GroupRow> groups);
+                                             std::span<const dataset::GroupRow> groups);
 
-}  // namespace carpool
+}  // namespace carpool::model

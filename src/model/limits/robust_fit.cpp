@@ -6,7 +6,7 @@
 
 #include "learn/linalg.hpp"
 
-namespace carpool {
+namespace carpool::model {
 namespace {
 
 constexpr int kMaxIterations = 200;
@@ -110,7 +110,7 @@ bool try_step(const RobustTerms& terms,
               RobustFit& fit) {
   Eigen::MatrixXd damped = normal.matrix;
   damped.diagonal() += damping.value() * scale;
-  const auto step = solve_positive_definite(damped, normal.gradient);
+  const auto step = learn::solve_positive_definite(damped, normal.gradient);
   if (!step) {
     damping.refuse();
     return false;
@@ -157,4 +157,4 @@ RobustFit minimise(const RobustTerms& terms, Eigen::VectorXd start, double toler
   return fit;
 }
 
-}  // namespace carpool
+}  // namespace carpool::model

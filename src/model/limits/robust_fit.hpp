@@ -8,7 +8,7 @@
 
 #include <Eigen/Core>
 
-namespace carpool {
+namespace carpool::model {
 
 struct SparseEntry {
   Eigen::Index column = 0;
@@ -44,4 +44,4 @@ struct RobustFit {
 // by less than `tolerance` of itself. Every unknown must be held by a prior.
 [[nodiscard]] RobustFit minimise(const RobustTerms& terms, Eigen::VectorXd start, double tolerance);
 
-}  // namespace carpool
+}  // namespace carpool::model

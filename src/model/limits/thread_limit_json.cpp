@@ -7,7 +7,7 @@
 #include "model/limits/limit_layout.hpp"
 #include "model/limits/thread_limit_model.hpp"
 
-namespace carpool {
+namespace carpool::model {
 namespace {
 
 struct Column {
@@ -22,9 +22,9 @@ constexpr std::array<Column, WorkloadAt::kCount> kColumns{{
 }};
 
 Result<Eigen::VectorXd> read_list(const nlohmann::json& stored, const char* key, std::size_t size) {
-  auto list = read_vector(stored, key);
+  auto list = learn::read_vector(stored, key);
   if (list && static_cast<std::size_t>(list->size()) != size) {
-    return broken_entry(key, fmt::format("a list of {} numbers", size));
+    return learn::broken_entry(key, fmt::format("a list of {} numbers", size));
   }
   return list;
 }
@@ -36,7 +36,7 @@ nlohmann::json ThreadLimitModel::to_json() const {
   LimitLayout::store(population_, population);
   nlohmann::json stored = {
       {"centre", {population_.centre.weight, population_.centre.headroom}},
-      {"population", stored_vector(population)},
+      {"population", learn::stored_vector(population)},
   };
   for (const Column& column : kColumns) {
     nlohmann::json& list = stored[column.name] = nlohmann::json::array();
@@ -71,4 +71,4 @@ Result<ThreadLimitModel> ThreadLimitModel::from_json(const nlohmann::json& store
   return ThreadLimitModel(LimitLayout::population(*population, around), std::move(parameters));
 }
 
-}  // namespace carpool
+}  // namespace carpool::model

@@ -6,7 +6,7 @@
 #include "model/limits/reference_campaign.hpp"
 #include "model/limits/robust_fit.hpp"
 
-namespace carpool {
+namespace carpool::model {
 namespace {
 
 // Relative decrease of the cost at which the fit stops. On the V100 rows, speeds are then within
@@ -16,8 +16,8 @@ constexpr double kTolerance = 1e-4;
 }  // namespace
 
 ThreadLimitModel ThreadLimitModel::fit(std::span<const ShareParameters> share,
-                                       std::span<const GroupRow> partitions,
-                                       std::span<const LimitedRun> alone) {
+                                       std::span<const dataset::GroupRow> partitions,
+                                       std::span<const dataset::LimitedRun> alone) {
   const LimitTerms terms(share, partitions, alone, reference_campaign(share, partitions));
   const RobustFit fitted = minimise(terms, terms.start(share), kTolerance);
   const LimitPopulation population = LimitLayout::population(fitted.x, terms.prior().centre);
@@ -31,11 +31,11 @@ ThreadLimitModel ThreadLimitModel::fit(std::span<const ShareParameters> share,
   return {population, std::move(workloads)};
 }
 
-std::vector<LimitedRun> with_recorded_speeds(std::span<const LimitedRun> limited,
-                                             std::span<const Profile> profiles) {
-  std::vector<LimitedRun> runs(limited.begin(), limited.end());
+std::vector<dataset::LimitedRun> with_recorded_speeds(std::span<const dataset::LimitedRun> limited,
+                                                      std::span<const Profile> profiles) {
+  std::vector<dataset::LimitedRun> runs(limited.begin(), limited.end());
   std::vector<bool> measured(profiles.size(), false);
-  for (const LimitedRun& run : limited) {
+  for (const dataset::LimitedRun& run : limited) {
     measured[run.profile] = measured[run.profile] || run.thread_limit == kAllThreads;
   }
   for (std::size_t profile = 0; profile < profiles.size(); ++profile) {
@@ -48,4 +48,4 @@ std::vector<LimitedRun> with_recorded_speeds(std::span<const LimitedRun> limited
   return runs;
 }
 
-}  // namespace carpool
+}  // namespace carpool::model

@@ -15,7 +15,7 @@
 #include "model/limits/limit_population.hpp"
 #include "model/share_parameters.hpp"
 
-namespace carpool {
+namespace carpool::model {
 
 // Immutable, thread-safe. To forecast a group, take limit_traits() of each workload once, and add
 // log_limit_factors() to what the share model says of the group at 100 % each.
@@ -24,8 +24,8 @@ class ThreadLimitModel {
   // `share` by profile; they are held, only what limits change is fitted. The rows may be empty:
   // what they leave open comes from the shipped population.
   [[nodiscard]] static ThreadLimitModel fit(std::span<const ShareParameters> share,
-                                            std::span<const GroupRow> partitions,
-                                            std::span<const LimitedRun> alone);
+                                            std::span<const dataset::GroupRow> partitions,
+                                            std::span<const dataset::LimitedRun> alone);
 
   // Of a profile that fit() was given.
   [[nodiscard]] const LimitParameters& parameters(std::size_t profile) const {
@@ -53,7 +53,7 @@ class ThreadLimitModel {
 // The limited runs, and each profile's recorded speed alone where they do not hold one at 100 %.
 // The fit weighs a recorded speed against the share model's capacity and disbelieves one that is
 // far off, so that log_alone() is sound where recordings are stale.
-[[nodiscard]] std::vector<LimitedRun> with_recorded_speeds(std::span<const LimitedRun> limited,
-                                                           std::span<const Profile> profiles);
+[[nodiscard]] std::vector<dataset::LimitedRun> with_recorded_speeds(
+    std::span<const dataset::LimitedRun> limited, std::span<const Profile> profiles);
 
-}  // namespace carpool
+}  // namespace carpool::model

@@ -17,7 +17,7 @@
 #include "learn/linear.hpp"
 #include "learn/mlp.hpp"
 
-namespace carpool {
+namespace carpool::model {
 
 namespace {
 
@@ -25,57 +25,58 @@ constexpr std::size_t kFolds = 5;
 
 struct Candidate {
   std::string name;
-  Fit fit;
+  learn::Fit fit;
 };
 
-Fit boosting_fit(const BoostingSettings& settings, std::uint32_t seed) {
+learn::Fit boosting_fit(const learn::BoostingSettings& settings, std::uint32_t seed) {
   return [settings, seed](const Eigen::MatrixXd& rows, const Eigen::VectorXd& targets) {
-    return fit_boosted_trees(rows, targets, settings, seed);
+    return learn::fit_boosted_trees(rows, targets, settings, seed);
   };
 }
 
-Fit forest_fit(const ForestSettings& settings, std::uint32_t seed) {
+learn::Fit forest_fit(const learn::ForestSettings& settings, std::uint32_t seed) {
   return [settings, seed](const Eigen::MatrixXd& rows, const Eigen::VectorXd& targets) {
-    return fit_forest(rows, targets, settings, seed);
+    return learn::fit_forest(rows, targets, settings, seed);
   };
 }
 
 // Cheap ones first: a small budget still leaves a choice.
 std::vector<Candidate> candidates(std::uint32_t seed) {
-  const auto forest = [](FeatureShare features, std::size_t leaf) {
-    ForestSettings settings;
+  const auto forest = [](learn::FeatureShare features, std::size_t leaf) {
+    learn::ForestSettings settings;
     settings.trees = 500;
     settings.features = features;
     settings.min_samples_leaf = leaf;
     return settings;
   };
   const auto boosting = [](std::size_t rounds, std::size_t depth, double rate) {
-    BoostingSettings settings;
+    learn::BoostingSettings settings;
     settings.rounds = rounds;
     settings.max_depth = depth;
     settings.learning_rate = rate;
     return settings;
   };
-  return {{"least squares", fit_least_squares},
-          {"ridge", fit_cross_validated_ridge},
-          {"Gaussian process", fit_gaussian_process},
-          {"forest, √ features", forest_fit(forest(FeatureShare::Sqrt, 1), seed)},
-          {"forest, all features", forest_fit(forest(FeatureShare::All, 1), seed)},
-          {"forest, all features, leaves of 3", forest_fit(forest(FeatureShare::All, 3), seed)},
-          {"boosted trees, depth 2", boosting_fit(boosting(100, 2, 0.1), seed)},
-          {"boosted trees, depth 3", boosting_fit(boosting(300, 3, 0.05), seed)},
-          {"boosted trees, depth 6", boosting_fit(boosting(300, 6, 0.05), seed)},
-          {"neural network", [seed](const Eigen::MatrixXd& rows, const Eigen::VectorXd& targets) {
-             return fit_mlp(rows, targets, MlpSettings{}, seed);
-           }}};
+  return {
+      {"least squares", learn::fit_least_squares},
+      {"ridge", learn::fit_cross_validated_ridge},
+      {"Gaussian process", learn::fit_gaussian_process},
+      {"forest, √ features", forest_fit(forest(learn::FeatureShare::Sqrt, 1), seed)},
+      {"forest, all features", forest_fit(forest(learn::FeatureShare::All, 1), seed)},
+      {"forest, all features, leaves of 3", forest_fit(forest(learn::FeatureShare::All, 3), seed)},
+      {"boosted trees, depth 2", boosting_fit(boosting(100, 2, 0.1), seed)},
+      {"boosted trees, depth 3", boosting_fit(boosting(300, 3, 0.05), seed)},
+      {"boosted trees, depth 6", boosting_fit(boosting(300, 6, 0.05), seed)},
+      {"neural network", [seed](const Eigen::MatrixXd& rows, const Eigen::VectorXd& targets) {
+         return learn::fit_mlp(rows, targets, learn::MlpSettings{}, seed);
+       }}};
 }
 
-Result<std::unique_ptr<Regressor>> fit_leader(const Eigen::MatrixXd& rows,
-                                              const Eigen::VectorXd& targets,
-                                              std::uint32_t seed,
-                                              double budget_s) {
+Result<std::unique_ptr<learn::Regressor>> fit_leader(const Eigen::MatrixXd& rows,
+                                                     const Eigen::VectorXd& targets,
+                                                     std::uint32_t seed,
+                                                     double budget_s) {
   const Stopwatch stopwatch;
-  const std::vector<FoldData> folds = fold_data(rows, targets, kFolds);
+  const std::vector<learn::FoldData> folds = learn::fold_data(rows, targets, kFolds);
   const std::vector<Candidate> all = candidates(seed);
   const Candidate* leader = nullptr;
   double least = std::numeric_limits<double>::infinity();
@@ -84,7 +85,7 @@ Result<std::unique_ptr<Regressor>> fit_leader(const Eigen::MatrixXd& rows,
       log_debug("kace-automl: the time budget is spent");
       break;
     }
-    const auto error = cross_validated_mse(folds, candidate.fit);
+    const auto error = learn::cross_validated_mse(folds, candidate.fit);
     if (!error) {
       return tl::unexpected(error.error());
     }
@@ -99,10 +100,10 @@ Result<std::unique_ptr<Regressor>> fit_leader(const Eigen::MatrixXd& rows,
 
 }  // namespace
 
-Fit automl_fit(std::uint64_t seed, double budget_s) {
+learn::Fit automl_fit(std::uint64_t seed, double budget_s) {
   return [seed, budget_s](const Eigen::MatrixXd& rows, const Eigen::VectorXd& targets) {
     return fit_leader(rows, targets, static_cast<std::uint32_t>(seed), budget_s);
   };
 }
 
-}  // namespace carpool
+}  // namespace carpool::model

@@ -4,12 +4,12 @@
 
 #include <fmt/format.h>
 
-namespace carpool {
+namespace carpool::model {
 
-Result<Eigen::MatrixXd> bound_features(const FeatureSelection& selection,
+Result<Eigen::MatrixXd> bound_features(const dataset::FeatureSelection& selection,
                                        std::span<const Profile> profiles,
                                        std::string_view user) {
-  for (const MetricInfo& metric : selection.metrics) {
+  for (const dataset::MetricInfo& metric : selection.metrics) {
     if (std::none_of(profiles.begin(), profiles.end(), [&](const Profile& profile) {
           return profile.metrics.contains(metric.name);
         })) {
@@ -17,7 +17,7 @@ Result<Eigen::MatrixXd> bound_features(const FeatureSelection& selection,
                   fmt::format("{} needs the metric {}, which no profile has", user, metric.name));
     }
   }
-  return member_features(selection, profiles);
+  return dataset::member_features(selection, profiles);
 }
 
-}  // namespace carpool
+}  // namespace carpool::model

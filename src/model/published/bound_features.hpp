@@ -10,12 +10,12 @@
 #include "core/profile.hpp"
 #include "dataset/features.hpp"
 
-namespace carpool {
+namespace carpool::model {
 
 // member_features(), but Unsupported when no profile has one of the metrics. `user` is who needs
 // it, for the message.
-[[nodiscard]] Result<Eigen::MatrixXd> bound_features(const FeatureSelection& selection,
+[[nodiscard]] Result<Eigen::MatrixXd> bound_features(const dataset::FeatureSelection& selection,
                                                      std::span<const Profile> profiles,
                                                      std::string_view user);
 
-}  // namespace carpool
+}  // namespace carpool::model

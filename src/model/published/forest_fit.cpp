@@ -4,7 +4,7 @@
 
 #include "learn/forest_search.hpp"
 
-namespace carpool {
+namespace carpool::model {
 
 namespace {
 
@@ -14,13 +14,14 @@ constexpr std::size_t kForestFolds = 5;
 
 }  // namespace
 
-Fit published_forest_fit(std::uint64_t seed) {
+learn::Fit published_forest_fit(std::uint64_t seed) {
   const auto state = static_cast<std::uint32_t>(kPublishedSeed + seed);
   return [state](const Eigen::MatrixXd& rows, const Eigen::VectorXd& targets) {
-    const auto candidates = draw_settings(published_forest_space(), kDraws, state);
-    const ForestSearch search = search_forest(rows, targets, candidates, kForestFolds, state);
-    return fit_forest(rows, targets, candidates[search.best], state);
+    const auto candidates = learn::draw_settings(learn::published_forest_space(), kDraws, state);
+    const learn::ForestSearch search =
+        learn::search_forest(rows, targets, candidates, kForestFolds, state);
+    return learn::fit_forest(rows, targets, candidates[search.best], state);
   };
 }
 
-}  // namespace carpool
+}  // namespace carpool::model

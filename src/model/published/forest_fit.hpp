@@ -5,10 +5,10 @@
 
 #include "learn/regressor.hpp"
 
-namespace carpool {
+namespace carpool::model {
 
 // Best of 100 random settings by 5-fold cross-validation, fitted to all rows. Seed 0 is the
 // published random state.
-[[nodiscard]] Fit published_forest_fit(std::uint64_t seed);
+[[nodiscard]] learn::Fit published_forest_fit(std::uint64_t seed);
 
-}  // namespace carpool
+}  // namespace carpool::model

@@ -8,7 +8,7 @@
 #include "model/published/published.hpp"
 #include "model/published/sum_model.hpp"
 
-namespace carpool {
+namespace carpool::model {
 
 namespace {
 
@@ -16,8 +16,8 @@ constexpr std::uint32_t kNetworkSeed = 50;
 
 Result<std::unique_ptr<ThroughputModel>> train_kace(std::string_view kind,
                                                     const TrainingSet& training,
-                                                    const Fit& fit) {
-  auto features = select_features(*training.dataset, training.features);
+                                                    const learn::Fit& fit) {
+  auto features = dataset::select_features(*training.dataset, training.features);
   if (!features) {
     return tl::unexpected(features.error());
   }
@@ -27,7 +27,7 @@ Result<std::unique_ptr<ThroughputModel>> train_kace(std::string_view kind,
 }  // namespace
 
 Result<std::unique_ptr<ThroughputModel>> train_kace_lr(const TrainingSet& training) {
-  return train_kace("kace-lr", training, fit_least_squares);
+  return train_kace("kace-lr", training, learn::fit_least_squares);
 }
 
 Result<std::unique_ptr<ThroughputModel>> train_kace_rf(const TrainingSet& training) {
@@ -38,7 +38,7 @@ Result<std::unique_ptr<ThroughputModel>> train_kace_nn(const TrainingSet& traini
   const auto seed = static_cast<std::uint32_t>(kNetworkSeed + training.seed);
   return train_kace(
       "kace-nn", training, [seed](const Eigen::MatrixXd& rows, const Eigen::VectorXd& targets) {
-        return fit_mlp(rows, targets, MlpSettings{}, seed);
+        return learn::fit_mlp(rows, targets, learn::MlpSettings{}, seed);
       });
 }
 
@@ -46,4 +46,4 @@ Result<std::unique_ptr<ThroughputModel>> train_kace_automl(const TrainingSet& tr
   return train_kace("kace-automl", training, automl_fit(training.seed, training.time_budget_s));
 }
 
-}  // namespace carpool
+}  // namespace carpool::model

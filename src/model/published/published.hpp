@@ -11,7 +11,7 @@
 #include "base/result.hpp"
 #include "model/throughput_model.hpp"
 
-namespace carpool {
+namespace carpool::model {
 
 // Least squares: the model that the paper calls KACE.
 [[nodiscard]] Result<std::unique_ptr<ThroughputModel>> train_kace_lr(const TrainingSet& training);
@@ -34,4 +34,4 @@ namespace carpool {
 [[nodiscard]] Result<std::unique_ptr<ThroughputModel>> load_sum_model(ModelCard card,
                                                                       const nlohmann::json& params);
 
-}  // namespace carpool
+}  // namespace carpool::model

@@ -13,7 +13,7 @@
 #include "model/card.hpp"
 #include "model/published/bound_features.hpp"
 
-namespace carpool {
+namespace carpool::model {
 
 namespace {
 
@@ -34,11 +34,11 @@ class SumForecaster final : public Forecaster {
     if (candidates.empty()) {
       return forecasts;
     }
-    const Eigen::MatrixXd rows = group_features(parts_.features, members_, candidates);
+    const Eigen::MatrixXd rows = dataset::group_features(parts_.features, members_, candidates);
     const Eigen::VectorXd sums = predict_sums(parts_, rows);
     Eigen::VectorXd preferences = Eigen::VectorXd::Zero(rows.rows());
     if (candidates.size() > 1) {
-      preferences = parts_.regressor->predict(Standardizer::of(rows).apply(rows));
+      preferences = parts_.regressor->predict(learn::Standardizer::of(rows).apply(rows));
     }
     Eigen::Index row = 0;
     for (GroupForecast& forecast : forecasts) {
@@ -54,19 +54,19 @@ class SumForecaster final : public Forecaster {
   Eigen::MatrixXd members_;
 };
 
-std::vector<Group> groups_of(std::span<const GroupRow> rows) {
+std::vector<Group> groups_of(std::span<const dataset::GroupRow> rows) {
   std::vector<Group> groups;
   groups.reserve(rows.size());
-  for (const GroupRow& row : rows) {
+  for (const dataset::GroupRow& row : rows) {
     groups.push_back(row.members);
   }
   return groups;
 }
 
-Eigen::VectorXd measured_sums(std::span<const GroupRow> rows) {
+Eigen::VectorXd measured_sums(std::span<const dataset::GroupRow> rows) {
   Eigen::VectorXd sums(static_cast<Eigen::Index>(rows.size()));
   Eigen::Index position = 0;
-  for (const GroupRow& row : rows) {
+  for (const dataset::GroupRow& row : rows) {
     sums(position++) = row.sum();
   }
   return sums;
@@ -101,8 +101,8 @@ Result<std::unique_ptr<Forecaster>> SumModel::bind(std::span<const Profile> prof
 
 Result<std::unique_ptr<ThroughputModel>> train_sum_model(std::string_view kind,
                                                          const TrainingSet& training,
-                                                         FeatureSelection features,
-                                                         const Fit& fit) {
+                                                         dataset::FeatureSelection features,
+                                                         const learn::Fit& fit) {
   if (training.fit_rows < 2 || training.fit_rows > training.rows.size()) {
     return fail(ErrorCode::Unsupported,
                 fmt::format("{} needs two measured groups or more to fit on and got {}",
@@ -116,17 +116,17 @@ Result<std::unique_ptr<ThroughputModel>> train_sum_model(std::string_view kind,
   if (!members) {
     return tl::unexpected(members.error());
   }
-  const std::span<const GroupRow> all(training.rows);
-  const std::span<const GroupRow> fitted = all.first(training.fit_rows);
-  const std::span<const GroupRow> others = all.subspan(training.fit_rows);
-  const Eigen::MatrixXd rows = group_features(features, *members, groups_of(fitted));
+  const std::span<const dataset::GroupRow> all(training.rows);
+  const std::span<const dataset::GroupRow> fitted = all.first(training.fit_rows);
+  const std::span<const dataset::GroupRow> others = all.subspan(training.fit_rows);
+  const Eigen::MatrixXd rows = dataset::group_features(features, *members, groups_of(fitted));
   const Eigen::MatrixXd sums = measured_sums(fitted);
   SumModelParts parts{.features = std::move(features),
-                      .inputs = Standardizer::of(rows),
+                      .inputs = learn::Standardizer::of(rows),
                       .target_mean = 0.0,
                       .target_deviation = 0.0,
                       .regressor = nullptr};
-  const Standardizer targets = Standardizer::of(sums);
+  const learn::Standardizer targets = learn::Standardizer::of(sums);
   parts.target_mean = targets.mean(0);
   parts.target_deviation = targets.deviation(0);
   auto regressor = fit(parts.inputs.apply(rows), targets.apply(sums));
@@ -135,9 +135,10 @@ Result<std::unique_ptr<ThroughputModel>> train_sum_model(std::string_view kind,
   }
   parts.regressor = *std::move(regressor);
   ModelCard card = describe_training(kind, training, fitted, parts.features);
-  const Eigen::MatrixXd held_out = group_features(parts.features, *members, groups_of(others));
+  const Eigen::MatrixXd held_out =
+      dataset::group_features(parts.features, *members, groups_of(others));
   card.holdout_mape = relative_error(predict_sums(parts, held_out), measured_sums(others));
   return std::make_unique<SumModel>(std::move(card), std::move(parts));
 }
 
-}  // namespace carpool
+}  // namespace carpool::model

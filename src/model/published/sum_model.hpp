@@ -9,14 +9,14 @@
 #include "learn/standardizer.hpp"
 #include "model/throughput_model.hpp"
 
-namespace carpool {
+namespace carpool::model {
 
 struct SumModelParts {
-  FeatureSelection features;
-  Standardizer inputs;                   // of the features of the fitted groups
-  double target_mean = 0.0;              // of their throughput sums, units/s
-  double target_deviation = 0.0;         // 0: all the same
-  std::unique_ptr<Regressor> regressor;  // from standardized features to standardized sum
+  dataset::FeatureSelection features;
+  learn::Standardizer inputs;                   // of the features of the fitted groups
+  double target_mean = 0.0;                     // of their throughput sums, units/s
+  double target_deviation = 0.0;                // 0: all the same
+  std::unique_ptr<learn::Regressor> regressor;  // from standardized features to standardized sum
 };
 
 class SumModel final : public ThroughputModel {
@@ -40,9 +40,10 @@ class SumModel final : public ThroughputModel {
 
 // Standardizes the first fit_rows rows, fits, and writes the card. The card's hold-out error is
 // that of the other training rows.
-[[nodiscard]] Result<std::unique_ptr<ThroughputModel>> train_sum_model(std::string_view kind,
-                                                                       const TrainingSet& training,
-                                                                       FeatureSelection features,
-                                                                       const Fit& fit);
+[[nodiscard]] Result<std::unique_ptr<ThroughputModel>> train_sum_model(
+    std::string_view kind,
+    const TrainingSet& training,
+    dataset::FeatureSelection features,
+    const learn::Fit& fit);
 
-}  // namespace carpool
+}  // namespace carpool::model

@@ -7,35 +7,36 @@
 #include "model/published/published.hpp"
 #include "model/published/sum_model.hpp"
 
-namespace carpool {
+namespace carpool::model {
 
 namespace {
 
 constexpr std::string_view kSum = "sum";
 constexpr std::string_view kMean = "mean";
 
-nlohmann::json stored_features(const FeatureSelection& features) {
+nlohmann::json stored_features(const dataset::FeatureSelection& features) {
   nlohmann::json list = nlohmann::json::array();
-  for (const MetricInfo& metric : features.metrics) {
+  for (const dataset::MetricInfo& metric : features.metrics) {
     list.push_back({{"name", metric.name},
-                    {"combine", metric.combine == Combine::Mean ? kMean : kSum},
+                    {"combine", metric.combine == dataset::Combine::Mean ? kMean : kSum},
                     {"group", metric.group}});
   }
   return list;
 }
 
 // Throws json::exception where an entry is missing or of another type; load_sum_model catches.
-Result<FeatureSelection> features_from_json(const nlohmann::json& params) {
-  FeatureSelection features{.metrics = {},
-                            .exclusive_throughput = params.at("exclusive_throughput").get<bool>()};
+Result<dataset::FeatureSelection> features_from_json(const nlohmann::json& params) {
+  dataset::FeatureSelection features{
+      .metrics = {}, .exclusive_throughput = params.at("exclusive_throughput").get<bool>()};
   for (const nlohmann::json& metric : params.at("features")) {
     const auto combine = metric.at("combine").get<std::string>();
     if (combine != kMean && combine != kSum) {
-      return broken_entry("combine", "sum or mean");
+      return learn::broken_entry("combine", "sum or mean");
     }
-    features.metrics.push_back({.name = metric.at("name").get<std::string>(),
-                                .combine = combine == kMean ? Combine::Mean : Combine::Sum,
-                                .group = metric.at("group").get<std::string>()});
+    features.metrics.push_back(
+        {.name = metric.at("name").get<std::string>(),
+         .combine = combine == kMean ? dataset::Combine::Mean : dataset::Combine::Sum,
+         .group = metric.at("group").get<std::string>()});
   }
   return features;
 }
@@ -45,16 +46,16 @@ Result<SumModelParts> parts_from_json(const nlohmann::json& params) {
   if (!features) {
     return tl::unexpected(features.error());
   }
-  auto inputs = Standardizer::from_json(params.at("inputs"));
+  auto inputs = learn::Standardizer::from_json(params.at("inputs"));
   if (!inputs) {
     return tl::unexpected(inputs.error());
   }
-  const auto mean = read_number(params, "target_mean");
-  const auto deviation = read_number(params, "target_deviation");
+  const auto mean = learn::read_number(params, "target_mean");
+  const auto deviation = learn::read_number(params, "target_deviation");
   if (!mean || !deviation || *deviation < 0.0) {
-    return broken_entry("target_deviation", "a number of at least 0 beside \"target_mean\"");
+    return learn::broken_entry("target_deviation", "a number of at least 0 beside \"target_mean\"");
   }
-  auto regressor = regressor_from_json(params.at("regressor"));
+  auto regressor = learn::regressor_from_json(params.at("regressor"));
   if (!regressor) {
     return tl::unexpected(regressor.error());
   }
@@ -65,7 +66,7 @@ Result<SumModelParts> parts_from_json(const nlohmann::json& params) {
                       .regressor = *std::move(regressor)};
   const auto columns = static_cast<Eigen::Index>(parts.features.size());
   if (columns == 0 || parts.inputs.mean.size() != columns || parts.regressor->inputs() != columns) {
-    return broken_entry("features", "as many as \"inputs\" and \"regressor\" need");
+    return learn::broken_entry("features", "as many as \"inputs\" and \"regressor\" need");
   }
   return parts;
 }
@@ -94,4 +95,4 @@ Result<std::unique_ptr<ThroughputModel>> load_sum_model(ModelCard card,
   }
 }
 
-}  // namespace carpool
+}  // namespace carpool::model

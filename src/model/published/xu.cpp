@@ -10,7 +10,7 @@
 #include "model/published/published.hpp"
 #include "model/published/sum_model.hpp"
 
-namespace carpool {
+namespace carpool::model {
 
 namespace {
 
@@ -29,8 +29,8 @@ constexpr std::array<std::string_view, 10> kColumns = {"xu_pcie_read",
 }  // namespace
 
 Result<std::unique_ptr<ThroughputModel>> train_xu(const TrainingSet& training) {
-  const std::vector<MetricInfo>& metrics = training.dataset->metrics;
-  FeatureSelection features{.metrics = {}, .exclusive_throughput = false};
+  const std::vector<dataset::MetricInfo>& metrics = training.dataset->metrics;
+  dataset::FeatureSelection features{.metrics = {}, .exclusive_throughput = false};
   std::string missing;
   for (const std::string_view column : kColumns) {
     const auto found = std::find_if(metrics.begin(), metrics.end(), [column](const auto& metric) {
@@ -51,4 +51,4 @@ Result<std::unique_ptr<ThroughputModel>> train_xu(const TrainingSet& training) {
   return train_sum_model("xu", training, std::move(features), published_forest_fit(training.seed));
 }
 
-}  // namespace carpool
+}  // namespace carpool::model

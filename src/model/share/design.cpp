@@ -5,7 +5,7 @@
 #include <limits>
 #include <optional>
 
-namespace carpool {
+namespace carpool::model {
 namespace {
 
 constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
@@ -63,12 +63,12 @@ double standardised(double value, double centre, double scale) {
 }  // namespace
 
 ShareDesign::ShareDesign(std::span<const Profile> trained,
-                         const FeatureSelection& selection,
+                         const dataset::FeatureSelection& selection,
                          FeatureScale scale)
     : selection_(selection) {
-  for (const MetricInfo& metric : selection_.metrics) {
-    const auto full =
-        scale == FeatureScale::FromBoth ? full_scale(metric.name) : std::optional<double>{};
+  for (const dataset::MetricInfo& metric : selection_.metrics) {
+    const auto full = scale == FeatureScale::FromBoth ? dataset::full_scale(metric.name)
+                                                      : std::optional<double>{};
     columns_.push_back({.metric = metric.name, .full = full});
     if (full) {
       columns_.push_back({.metric = metric.name, .full = full, .from_full = true});
@@ -144,9 +144,9 @@ ShareDesign::Coordinates ShareDesign::place(std::span<const Profile> profiles) c
                                     : "w\n" + profile.workload);
     out.name.push_back(profile.workload);
     out.measured.push_back(std::any_of(
-        selection_.metrics.begin(), selection_.metrics.end(), [&](const MetricInfo& metric) {
-          return profile.metrics.contains(metric.name);
-        }));
+        selection_.metrics.begin(),
+        selection_.metrics.end(),
+        [&](const dataset::MetricInfo& metric) { return profile.metrics.contains(metric.name); }));
   }
   return out;
 }
@@ -188,4 +188,4 @@ Eigen::MatrixXd ShareDesign::likeness(Likeness kind,
   return where([&](std::size_t i, std::size_t j) { return left.name[i] == right.name[j]; });
 }
 
-}  // namespace carpool
+}  // namespace carpool::model

@@ -13,7 +13,7 @@
 #include "core/profile.hpp"
 #include "dataset/features.hpp"
 
-namespace carpool {
+namespace carpool::model {
 
 // Ways in which two workloads can be alike; each gives one matrix.
 enum class Likeness {
@@ -35,7 +35,7 @@ enum class FeatureScale {
 class ShareDesign {
  public:
   ShareDesign(std::span<const Profile> trained,
-              const FeatureSelection& selection,
+              const dataset::FeatureSelection& selection,
               FeatureScale scale = FeatureScale::FromBoth);
 
   // What the prior needs to know of a list of profiles.
@@ -64,7 +64,7 @@ class ShareDesign {
   [[nodiscard]] double raw(const Column& column, const Profile& profile) const;
   [[nodiscard]] Eigen::MatrixXd log_metrics(std::span<const Profile> profiles) const;
 
-  FeatureSelection selection_;
+  dataset::FeatureSelection selection_;
   std::vector<Column> columns_;
   Eigen::RowVectorXd centre_;
   Eigen::RowVectorXd scale_;  // 0: the column does not vary and says nothing
@@ -72,4 +72,4 @@ class ShareDesign {
   double batch_scale_ = 0.0;
 };
 
-}  // namespace carpool
+}  // namespace carpool::model

@@ -7,7 +7,7 @@
 
 #include "learn/small_cholesky.hpp"
 
-namespace carpool {
+namespace carpool::model {
 namespace {
 
 // The hyperprior counts as much as so many observations.
@@ -66,7 +66,7 @@ PriorPrecision prior_precision(std::span<const Effect> effects,
         covariance += variances[k] * likeness[k];
       }
     }
-    out.inverse.push_back(SmallCholesky(std::move(covariance)).inverse());
+    out.inverse.push_back(learn::SmallCholesky(std::move(covariance)).inverse());
     const Eigen::Index from = static_cast<Eigen::Index>(block) * workloads;
     out.precision.block(from, from, workloads, workloads) = out.inverse.back();
   }
@@ -114,4 +114,4 @@ void EvidenceUpdate::move(const Linearised& here,
       here, covariance, runs, problem.observations(), problem.noise_alone, starting_noise_);
 }
 
-}  // namespace carpool
+}  // namespace carpool::model

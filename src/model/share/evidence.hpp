@@ -12,7 +12,7 @@
 #include "model/share/latent_fit.hpp"
 #include "model/share/prior.hpp"
 
-namespace carpool {
+namespace carpool::model {
 
 struct PriorPrecision {
   Eigen::MatrixXd precision;             // of all latents: block diagonal
@@ -51,4 +51,4 @@ class EvidenceUpdate {
   double starting_noise_;
 };
 
-}  // namespace carpool
+}  // namespace carpool::model

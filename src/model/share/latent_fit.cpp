@@ -6,7 +6,7 @@
 
 #include "learn/small_cholesky.hpp"
 
-namespace carpool {
+namespace carpool::model {
 namespace {
 
 // Damping of Levenberg-Marquardt, as given for this model: start, failure, success, give up.
@@ -155,7 +155,8 @@ Eigen::VectorXd damped_step(const LatentProblem& problem,
   damped.diagonal() *= 1.0 + damping;
   Eigen::VectorXd target(normal.rows());
   target << descent.tail(gap), descent.head(others);
-  const Eigen::VectorXd solved = SmallCholesky(std::move(damped), gap, 2 * gap).solve(target);
+  const Eigen::VectorXd solved =
+      learn::SmallCholesky(std::move(damped), gap, 2 * gap).solve(target);
   Eigen::VectorXd step(normal.rows());
   step << solved.tail(others), solved.head(gap);
   return step;
@@ -163,7 +164,7 @@ Eigen::VectorXd damped_step(const LatentProblem& problem,
 
 }  // namespace
 
-std::vector<CoRun> to_co_runs(std::span<const GroupRow> rows,
+std::vector<CoRun> to_co_runs(std::span<const dataset::GroupRow> rows,
                               std::span<const std::size_t> position) {
   std::vector<CoRun> runs;
   for (std::size_t row = 0; row < rows.size(); ++row) {
@@ -255,4 +256,4 @@ double minimise(const LatentProblem& problem,
   return reached;
 }
 
-}  // namespace carpool
+}  // namespace carpool::model

@@ -17,7 +17,7 @@
 
 #include "dataset/dataset.hpp"
 
-namespace carpool {
+namespace carpool::model {
 
 inline constexpr double kGaussian = std::numeric_limits<double>::infinity();
 
@@ -31,7 +31,7 @@ struct CoRun {
 
 // `position[profile]` is the place of a profile among the trained workloads. A member that was
 // measured at zero has no logarithm and is left out; it still stands beside the others.
-[[nodiscard]] std::vector<CoRun> to_co_runs(std::span<const GroupRow> rows,
+[[nodiscard]] std::vector<CoRun> to_co_runs(std::span<const dataset::GroupRow> rows,
                                             std::span<const std::size_t> position);
 
 struct LatentProblem {
@@ -83,4 +83,4 @@ double minimise(const LatentProblem& problem,
                 int most_steps,
                 Eigen::VectorXd& latents);
 
-}  // namespace carpool
+}  // namespace carpool::model

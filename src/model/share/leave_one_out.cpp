@@ -7,7 +7,7 @@
 
 #include <Eigen/LU>
 
-namespace carpool {
+namespace carpool::model {
 namespace {
 
 // With fewer residuals a quantile says nothing; beyond these factors it says the model is wrong.
@@ -103,4 +103,4 @@ LeaveOneOut judge_left_out(std::span<const CoRun> runs, const LeftOut& left_out)
   return out;
 }
 
-}  // namespace carpool
+}  // namespace carpool::model

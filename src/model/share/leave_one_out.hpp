@@ -8,7 +8,7 @@
 
 #include "model/share/latent_fit.hpp"
 
-namespace carpool {
+namespace carpool::model {
 
 // Quantiles of the 90 % interval: normal, and Student's t with three degrees of freedom.
 inline constexpr double kNormal95 = 1.6448536269514722;
@@ -32,4 +32,4 @@ struct LeaveOneOut {
 
 [[nodiscard]] LeaveOneOut judge_left_out(std::span<const CoRun> runs, const LeftOut& left_out);
 
-}  // namespace carpool
+}  // namespace carpool::model

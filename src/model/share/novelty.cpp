@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-namespace carpool {
+namespace carpool::model {
 namespace {
 
 constexpr double kFarOut = 3.0;  // standard deviations of one metric
@@ -52,4 +52,4 @@ std::vector<bool> unlike_training(const ShareDesign& design,
   return unlike;
 }
 
-}  // namespace carpool
+}  // namespace carpool::model

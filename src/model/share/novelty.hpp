@@ -7,7 +7,7 @@
 #include "core/profile.hpp"
 #include "model/share/design.hpp"
 
-namespace carpool {
+namespace carpool::model {
 
 // True where no workload of the same family was trained on and the metrics lie further from the
 // nearest trained workload than trained families lie from each other, or a metric lies more than
@@ -16,4 +16,4 @@ namespace carpool {
                                                 std::span<const Profile> trained,
                                                 std::span<const Profile> profiles);
 
-}  // namespace carpool
+}  // namespace carpool::model

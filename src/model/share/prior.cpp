@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace carpool {
+namespace carpool::model {
 namespace {
 
 // Widths of the published description of the model, for ten metrics.
@@ -71,4 +71,4 @@ std::vector<double> starting_variances(std::span<const Effect> effects) {
   return variances;
 }
 
-}  // namespace carpool
+}  // namespace carpool::model

@@ -11,7 +11,7 @@
 
 #include "model/share/design.hpp"
 
-namespace carpool {
+namespace carpool::model {
 
 enum class Block : std::size_t { Capacity, Weight, Headroom, Gap };
 inline constexpr std::size_t kBlocks = 4;
@@ -39,4 +39,4 @@ struct Effect {
 
 [[nodiscard]] std::vector<double> starting_variances(std::span<const Effect> effects);
 
-}  // namespace carpool
+}  // namespace carpool::model

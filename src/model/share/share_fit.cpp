@@ -7,12 +7,12 @@
 #include <utility>
 
 #include "learn/small_cholesky.hpp"
-#include "model/share/company.hpp"
 #include "model/share/evidence.hpp"
 #include "model/share/leave_one_out.hpp"
+#include "model/share/pair_interaction.hpp"
 #include "model/share/prior.hpp"
 
-namespace carpool {
+namespace carpool::model {
 namespace {
 
 constexpr double kNoise = 0.2;             // given: of a log throughput
@@ -88,7 +88,7 @@ LeftOut fit_hierarchical(const ShareDesign& design,
         prior_precision(hierarchical_effects(), likeness, fit.variances, problem.blocks());
     minimise(problem, prior.precision, round == 0 || last ? kLongFit : kShortFit, fit.hierarchical);
     const Linearised here = linearise(problem, fit.hierarchical);
-    fit.covariance = SmallCholesky(curvature(here, prior.precision)).inverse();
+    fit.covariance = learn::SmallCholesky(curvature(here, prior.precision)).inverse();
     if (!last) {
       update.move(here, prior, fit.hierarchical, fit.covariance, fit.variances, problem);
       continue;
@@ -120,19 +120,19 @@ ShareParameters trained_parameters(const ShareFit& fit, std::size_t position) {
 }
 
 ShareFit fit_share(std::span<const Profile> profiles,
-                   std::span<const GroupRow> rows,
-                   const FeatureSelection& selection) {
+                   std::span<const dataset::GroupRow> rows,
+                   const dataset::FeatureSelection& selection) {
   ShareFit fit;
   fit.selection = selection;
   constexpr auto kAbsent = std::numeric_limits<std::size_t>::max();
   std::vector<std::size_t> position(profiles.size(), kAbsent);
   std::set<std::size_t> sizes;
-  for (const GroupRow& row : rows) {
+  for (const dataset::GroupRow& row : rows) {
     sizes.insert(row.members.size());
-    for (const Tenant& tenant : row.members) {
-      if (position[tenant.profile] == kAbsent) {
-        position[tenant.profile] = fit.trained.size();
-        fit.trained.push_back(profiles[tenant.profile]);
+    for (const GroupMember& member : row.members) {
+      if (position[member.profile] == kAbsent) {
+        position[member.profile] = fit.trained.size();
+        fit.trained.push_back(profiles[member.profile]);
       }
     }
   }
@@ -156,4 +156,4 @@ ShareFit fit_share(std::span<const Profile> profiles,
   return fit;
 }
 
-}  // namespace carpool
+}  // namespace carpool::model

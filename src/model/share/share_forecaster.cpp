@@ -7,7 +7,7 @@
 
 #include "model/share/leave_one_out.hpp"
 
-namespace carpool {
+namespace carpool::model {
 namespace {
 
 // Log discrepancy when the group is e times larger than any trained on (as wide as the given
@@ -86,8 +86,8 @@ std::vector<double> ShareForecaster::preferences(std::span<const Group> candidat
 
 double ShareForecaster::weight_of(const Group& group) const {
   double weight = 0.0;
-  for (const Tenant& tenant : group) {
-    weight += speeds_[tenant.profile].weight;
+  for (const GroupMember& member : group) {
+    weight += speeds_[member.profile].weight;
   }
   return weight;
 }
@@ -191,8 +191,8 @@ Eigen::MatrixXd ShareForecaster::log_covariance(const Group& group) const {
   const double noise =
       kStudent95 / kNormal95 * (size == 1 ? intervals_.noise_alone : intervals_.noise);
   out.diagonal().array() += noise * noise;
-  const bool all_trained = std::all_of(group.begin(), group.end(), [&](const Tenant& tenant) {
-    return views_.views()[tenant.profile].trained;
+  const bool all_trained = std::all_of(group.begin(), group.end(), [&](const GroupMember& member) {
+    return views_.views()[member.profile].trained;
   });
   const double inflation = all_trained ? intervals_.inflation : std::max(1.0, intervals_.inflation);
   out *= inflation * inflation;
@@ -213,4 +213,4 @@ void ShareForecaster::add_intervals(const Group& group, GroupForecast& forecast)
   forecast.sum_interval90 = interval_of_sum(forecast, covariance);
 }
 
-}  // namespace carpool
+}  // namespace carpool::model

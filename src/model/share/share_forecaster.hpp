@@ -9,7 +9,7 @@
 #include "model/share/workload_view.hpp"
 #include "model/throughput_model.hpp"
 
-namespace carpool {
+namespace carpool::model {
 
 // Widths of intervals, beyond what the posterior says.
 struct IntervalSettings {
@@ -62,4 +62,4 @@ class ShareForecaster final : public Forecaster {
   IntervalSettings intervals_;
 };
 
-}  // namespace carpool
+}  // namespace carpool::model

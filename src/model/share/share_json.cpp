@@ -7,11 +7,11 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/digest.hpp"
+#include "base/text/digest.hpp"
 #include "model/share/prior.hpp"
 #include "model/share/share_model.hpp"
 
-namespace carpool {
+namespace carpool::model {
 namespace {
 
 using nlohmann::json;
@@ -99,7 +99,7 @@ ShareFit fit_from_json(const json& params) {
     fit.trained.push_back(profile_from_json(profile));
   }
   for (const json& metric : params.at("metrics")) {
-    fit.selection.metrics.push_back({metric.get<std::string>(), Combine::Sum, {}});
+    fit.selection.metrics.push_back({metric.get<std::string>(), dataset::Combine::Sum, {}});
   }
   fit.sizes = params.at("group_sizes").get<std::vector<std::size_t>>();
   fit.given = vector_from_json(params.at("given"));
@@ -134,7 +134,7 @@ json ShareModel::params() const {
   for (const Profile& profile : fit_.trained) {
     out["profiles"].push_back(profile_to_json(profile));
   }
-  for (const MetricInfo& metric : fit_.selection.metrics) {
+  for (const dataset::MetricInfo& metric : fit_.selection.metrics) {
     out["metrics"].push_back(metric.name);
   }
   return out;
@@ -166,4 +166,4 @@ Result<std::unique_ptr<ThroughputModel>> load_share(ModelCard card, const json& 
   }
 }
 
-}  // namespace carpool
+}  // namespace carpool::model

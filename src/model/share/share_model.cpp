@@ -8,11 +8,12 @@
 #include "model/card.hpp"
 #include "model/share/share_forecaster.hpp"
 
-namespace carpool {
+namespace carpool::model {
 namespace {
 
-bool measures_anything(std::span<const GroupRow> rows) {
-  return std::any_of(rows.begin(), rows.end(), [](const GroupRow& row) { return row.sum() > 0.0; });
+bool measures_anything(std::span<const dataset::GroupRow> rows) {
+  return std::any_of(
+      rows.begin(), rows.end(), [](const dataset::GroupRow& row) { return row.sum() > 0.0; });
 }
 
 std::vector<ShareParameters> share_parameters(std::span<const WorkloadView> views) {
@@ -63,7 +64,7 @@ std::vector<WorkloadView> ShareModel::explain(std::span<const Profile> profiles)
 }
 
 Result<std::unique_ptr<ThroughputModel>> train_share(const TrainingSet& training) {
-  const auto selection = select_features(*training.dataset, training.features);
+  const auto selection = dataset::select_features(*training.dataset, training.features);
   if (!selection) {
     return tl::unexpected(selection.error());
   }
@@ -96,4 +97,4 @@ Result<std::unique_ptr<ThroughputModel>> train_share(const TrainingSet& training
       std::move(card), std::move(fit), std::move(limits), std::move(limited));
 }
 
-}  // namespace carpool
+}  // namespace carpool::model

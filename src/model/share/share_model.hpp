@@ -16,7 +16,7 @@
 #include "model/share/workload_view.hpp"
 #include "model/throughput_model.hpp"
 
-namespace carpool {
+namespace carpool::model {
 
 class ShareModel final : public ThroughputModel {
  public:
@@ -45,4 +45,4 @@ class ShareModel final : public ThroughputModel {
 [[nodiscard]] Result<std::unique_ptr<ThroughputModel>> load_share(ModelCard card,
                                                                   const nlohmann::json& params);
 
-}  // namespace carpool
+}  // namespace carpool::model

@@ -9,12 +9,12 @@
 
 #include <Eigen/Cholesky>
 
-#include "model/share/company.hpp"
 #include "model/share/evidence.hpp"
 #include "model/share/novelty.hpp"
+#include "model/share/pair_interaction.hpp"
 #include "model/share/prior.hpp"
 
-namespace carpool {
+namespace carpool::model {
 namespace {
 
 constexpr double kDegreesOfFreedom = 3.0;  // of the noise of a run alone, as in the fit
@@ -202,4 +202,4 @@ Eigen::Matrix3d ProfileViews::covariance(std::size_t left, std::size_t right) co
   return out;
 }
 
-}  // namespace carpool
+}  // namespace carpool::model

@@ -14,7 +14,7 @@
 #include "model/share/share_fit.hpp"
 #include "model/share_parameters.hpp"
 
-namespace carpool {
+namespace carpool::model {
 
 // What is known of one profile.
 struct WorkloadView {
@@ -56,4 +56,4 @@ class ProfileViews {
   std::vector<std::optional<std::pair<std::size_t, std::size_t>>> place_;  // family, place in it
 };
 
-}  // namespace carpool
+}  // namespace carpool::model

@@ -14,12 +14,12 @@
 #include <utility>
 #include <vector>
 
-#include "base/file.hpp"
+#include "base/files/file.hpp"
 #include "dataset/dataset.hpp"
 #include "dataset/splits.hpp"
 #include "model/throughput_model.hpp"
 
-namespace carpool {
+namespace carpool::model {
 
 template <class T>
 T value_or_throw(Result<T> result) {
@@ -34,8 +34,8 @@ inline std::filesystem::path kace_folder() {
 }
 
 struct KaceData {
-  Dataset dataset = value_or_throw(load_dataset(kace_folder()));
-  GroupTable pairs = value_or_throw(load_group_table(dataset, "pairs"));
+  dataset::Dataset dataset = value_or_throw(dataset::load_dataset(kace_folder()));
+  dataset::GroupTable pairs = value_or_throw(dataset::load_group_table(dataset, "pairs"));
 };
 
 inline const KaceData& kace_data() {
@@ -45,7 +45,7 @@ inline const KaceData& kace_data() {
 
 inline constexpr std::array<std::uint32_t, 5> kPublishedSeeds = {10, 20, 30, 40, 50};
 
-inline TrainingSet training_of(const Split& split) {
+inline TrainingSet training_of(const dataset::Split& split) {
   TrainingSet training;
   training.dataset = &kace_data().dataset;
   for (const std::size_t position : split.training()) {
@@ -57,18 +57,18 @@ inline TrainingSet training_of(const Split& split) {
 
 // The test rows that a target chooses from.
 struct Choice {
-  std::vector<const GroupRow*> rows;
+  std::vector<const dataset::GroupRow*> rows;
   std::vector<Group> candidates;
 
   // The first of the most preferred.
-  [[nodiscard]] const GroupRow& chosen(const std::vector<double>& preferences) const {
+  [[nodiscard]] const dataset::GroupRow& chosen(const std::vector<double>& preferences) const {
     return *rows[static_cast<std::size_t>(std::max_element(preferences.begin(), preferences.end()) -
                                           preferences.begin())];
   }
   // Its sum over the best sum.
   [[nodiscard]] double score(const std::vector<double>& preferences) const {
     double best = 0.0;
-    for (const GroupRow* row : rows) {
+    for (const dataset::GroupRow* row : rows) {
       best = std::max(best, row->sum());
     }
     return chosen(preferences).sum() / best;
@@ -76,13 +76,13 @@ struct Choice {
 };
 
 // By workload. The published procedure drops targets with a single candidate.
-inline std::map<std::string, Choice> choices_of(const Split& split) {
+inline std::map<std::string, Choice> choices_of(const dataset::Split& split) {
   std::map<std::string, Choice> choices;
   const KaceData& data = kace_data();
   for (std::size_t target = 0; target < data.dataset.profiles.size(); ++target) {
     Choice choice;
     for (const std::size_t position : split.test) {
-      const GroupRow& row = data.pairs.rows[position];
+      const dataset::GroupRow& row = data.pairs.rows[position];
       if (row.contains(target)) {
         choice.rows.push_back(&row);
         choice.candidates.push_back(row.members);
@@ -105,7 +105,7 @@ inline std::vector<double> preferences_of(const Forecaster& forecaster, const Ch
 }
 
 // Mean over the targets.
-inline double published_score(const ThroughputModel& model, const Split& split) {
+inline double published_score(const ThroughputModel& model, const dataset::Split& split) {
   const auto forecaster = value_or_throw(model.bind(kace_data().dataset.profiles));
   double sum = 0.0;
   const auto choices = choices_of(split);
@@ -129,4 +129,4 @@ inline std::vector<std::vector<std::string>> read_expected(std::string_view file
   return rows;
 }
 
-}  // namespace carpool
+}  // namespace carpool::model

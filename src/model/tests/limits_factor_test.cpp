@@ -8,7 +8,7 @@
 #include "model/limits/limit_population.hpp"
 #include "model/limits/overlap.hpp"
 
-namespace carpool {
+namespace carpool::model {
 namespace {
 
 // Three workloads that differ in everything.
@@ -147,4 +147,4 @@ TEST(LimitPopulation, SaysTheSameAroundAnotherCentre) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::model

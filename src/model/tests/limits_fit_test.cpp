@@ -13,13 +13,13 @@
 #include "model/limits/robust_fit.hpp"
 #include "model/limits/thread_limit_model.hpp"
 
-namespace carpool {
+namespace carpool::model {
 namespace {
 
 constexpr std::array<ShareParameters, 3> kFittedShare{
     {{3.0, -0.4, 0.2}, {2.0, 0.5, -0.1}, {4.0, 0.1, 0.6}}};
 
-GroupRow row(Group members, std::vector<double> throughput, std::string campaign = "") {
+dataset::GroupRow row(Group members, std::vector<double> throughput, std::string campaign = "") {
   return {.id = 0,
           .members = std::move(members),
           .throughput = std::move(throughput),
@@ -29,7 +29,7 @@ GroupRow row(Group members, std::vector<double> throughput, std::string campaign
 // Every kind of term: two campaigns, disjoint, overlapping and full sharing, equal members, three
 // members, runs alone, priors.
 LimitTerms many_terms() {
-  const std::vector<GroupRow> groups = {
+  const std::vector<dataset::GroupRow> groups = {
       row({{0, 30}, {1, 70}}, {5.0, 3.0}),
       row({{0, 30}, {1, 70}}, {6.0, 2.0}, "other"),
       row({{0, 80}, {2, 60}}, {9.0, 20.0}, "other"),
@@ -37,7 +37,7 @@ LimitTerms many_terms() {
       row({{0, 40}, {0, 60}}, {7.0, 9.0}, "other"),
       row({{0, 50}, {1, 50}, {2, 50}}, {4.0, 2.0, 11.0}, "other"),
   };
-  const std::vector<LimitedRun> alone = {{0, 100, 15.0}, {2, 20, 12.0}};
+  const std::vector<dataset::LimitedRun> alone = {{0, 100, 15.0}, {2, 20, 12.0}};
   return {kFittedShare, groups, alone, ""};
 }
 
@@ -74,8 +74,8 @@ TEST(LimitTerms, AgreeWithTheFactorsThatForecastsUse) {
   // In the reference campaign a group under limits runs at its unlimited speed times the factor.
   const Group limited{{0, 30}, {1, 90}, {2, 40}};
   const Group unlimited{{0, 100}, {1, 100}, {2, 100}};
-  const std::vector<GroupRow> groups = {row(limited, {1.0, 1.0, 1.0}),
-                                        row(unlimited, {1.0, 1.0, 1.0})};
+  const std::vector<dataset::GroupRow> groups = {row(limited, {1.0, 1.0, 1.0}),
+                                                 row(unlimited, {1.0, 1.0, 1.0})};
   const LimitTerms terms(kFittedShare, groups, {}, "");
   const Eigen::VectorXd x = terms.start(kFittedShare);
   std::vector<LimitTraits> traits;
@@ -138,10 +138,10 @@ TEST(ReferenceCampaign, IsElseTheOneThatTheShareModelReproduces) {
   const double first = std::exp(3.0) / (1.0 + std::exp(0.5 + 0.4 - 0.2));
   const double second = std::exp(2.0) / (1.0 + std::exp(-0.4 - 0.5 + 0.1));
   const Group pair{{0, 100}, {1, 100}};
-  const std::vector<GroupRow> rows = {row(pair, {2.0 * first, second}, "a"),
-                                      row(pair, {2.0 * first, second}, "a"),
-                                      row(pair, {1.1 * first, 0.9 * second}, "b"),
-                                      row({{0, 50}, {1, 50}}, {1.0, 1.0}, "a")};
+  const std::vector<dataset::GroupRow> rows = {row(pair, {2.0 * first, second}, "a"),
+                                               row(pair, {2.0 * first, second}, "a"),
+                                               row(pair, {1.1 * first, 0.9 * second}, "b"),
+                                               row({{0, 50}, {1, 50}}, {1.0, 1.0}, "a")};
   EXPECT_EQ(reference_campaign(kFittedShare, rows), "b");
 }
 
@@ -155,13 +155,14 @@ TEST(ReferenceCampaign, IsTheLargestWhereNothingWasMeasuredWithoutLimits) {
 }
 
 // Rows that a model makes, without noise.
-std::vector<GroupRow> rows_of(std::span<const LimitParameters> limits, double another_version) {
+std::vector<dataset::GroupRow> rows_of(std::span<const LimitParameters> limits,
+                                       double another_version) {
   std::vector<LimitTraits> traits;
   traits.reserve(kFittedShare.size());
   for (std::size_t i = 0; i < kFittedShare.size(); ++i) {
     traits.push_back(limit_traits(kFittedShare[i], limits[i]));
   }
-  std::vector<GroupRow> rows;
+  std::vector<dataset::GroupRow> rows;
   for (std::size_t left = 0; left < kFittedShare.size(); ++left) {
     for (std::size_t right = 0; right < kFittedShare.size(); ++right) {
       for (double limit = 10; limit <= 90; limit += 10) {
@@ -217,7 +218,7 @@ TEST(ThreadLimitModel, WithoutRowsIsTheShippedPopulation) {
 TEST(ThreadLimitModel, LearnsCurvesAloneAndKeepsTheShippedContention) {
   // s(p) with k = e: the curve of member 0 alone; nothing was measured in groups.
   const double k = std::exp(1.0);
-  std::vector<LimitedRun> alone;
+  std::vector<dataset::LimitedRun> alone;
   for (double limit = 10; limit <= 100; limit += 10) {
     const double p = limit / 100;
     alone.push_back({0, limit, std::exp(2.8) * p * (1 + k) / (p + k)});
@@ -232,14 +233,14 @@ TEST(ThreadLimitModel, LearnsCurvesAloneAndKeepsTheShippedContention) {
 
 TEST(ThreadLimitModel, BelievesARecordedSpeedUnlessItIsFarOff) {
   // Capacity exp(3), recorded alone exp(2.7): as jobs do. Capacity exp(2), recorded exp(4): stale.
-  const std::vector<LimitedRun> alone = {{0, 100, std::exp(2.7)}, {1, 100, std::exp(4.0)}};
+  const std::vector<dataset::LimitedRun> alone = {{0, 100, std::exp(2.7)}, {1, 100, std::exp(4.0)}};
   const auto model = ThreadLimitModel::fit(kFittedShare, {}, alone);
   EXPECT_NEAR(log_alone(kFittedShare[0], model.parameters(0)), 2.7, 0.03);
   EXPECT_NEAR(log_alone(kFittedShare[1], model.parameters(1)), 2.0 - 0.14, 0.1);
 }
 
 TEST(ThreadLimitModel, PassesOverSpeedsOfZero) {
-  const std::vector<GroupRow> rows = {row({{0, 50}, {1, 50}}, {0.0, 2.0})};
+  const std::vector<dataset::GroupRow> rows = {row({{0, 50}, {1, 50}}, {0.0, 2.0})};
   const auto model = ThreadLimitModel::fit(kFittedShare, rows, {});
   EXPECT_TRUE(std::isfinite(model.parameters(0).log_parallelism));
   EXPECT_TRUE(std::isfinite(model.parameters(1).sharing_gain));
@@ -249,7 +250,7 @@ TEST(WithRecordedSpeeds, AddsThoseThatNoRunHolds) {
   std::vector<Profile> profiles(2);
   profiles[0].exclusive_throughput = 7.0;
   profiles[1].exclusive_throughput = 9.0;
-  const std::vector<LimitedRun> limited = {{0, 50, 4.0}, {1, 100, 8.0}};
+  const std::vector<dataset::LimitedRun> limited = {{0, 50, 4.0}, {1, 100, 8.0}};
   const auto runs = with_recorded_speeds(limited, profiles);
   ASSERT_EQ(runs.size(), 3U);
   EXPECT_EQ(runs[2].profile, 0U);
@@ -258,4 +259,4 @@ TEST(WithRecordedSpeeds, AddsThoseThatNoRunHolds) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::model

@@ -20,7 +20,7 @@
 #include "model/limits/thread_limit_model.hpp"
 #include "model/registry.hpp"
 
-namespace carpool {
+namespace carpool::model {
 namespace {
 
 using nlohmann::json;
@@ -31,12 +31,12 @@ struct GivenShare {
 };
 
 // expected/ps_params_181pairs.csv: 21 of the 31 workloads.
-GivenShare given_share_parameters(const Dataset& dataset) {
+GivenShare given_share_parameters(const dataset::Dataset& dataset) {
   GivenShare share{.parameters = std::vector<ShareParameters>(dataset.profiles.size()),
                    .given = std::vector<bool>(dataset.profiles.size(), false)};
-  const auto table = read_csv(dataset.folder / "expected" / "ps_params_181pairs.csv");
+  const auto table = dataset::read_csv(dataset.folder / "expected" / "ps_params_181pairs.csv");
   EXPECT_TRUE(table.has_value());
-  for (const CsvRow& row : table->rows) {
+  for (const dataset::CsvRow& row : table->rows) {
     const auto number = [&](const char* column) {
       return table->number(row, *table->require(column), "a number").value();
     };
@@ -53,12 +53,13 @@ class LimitsOfV100 : public ::testing::Test {
  protected:
   void SetUp() override {
     dataset_ =
-        load_dataset(std::filesystem::path(CARPOOL_SOURCE_DIR) / "data" / "kace-v100").value();
-    partitions_ = load_group_table(dataset_, "partitions").value().rows;
+        dataset::load_dataset(std::filesystem::path(CARPOOL_SOURCE_DIR) / "data" / "kace-v100")
+            .value();
+    partitions_ = dataset::load_group_table(dataset_, "partitions").value().rows;
     const GivenShare given = given_share_parameters(dataset_);
     share_ = given.parameters;
-    const auto runs = load_limited_runs(dataset_);
-    for (const LimitedRun& run : *runs) {
+    const auto runs = dataset::load_limited_runs(dataset_);
+    for (const dataset::LimitedRun& run : *runs) {
       if (given.given[run.profile]) {
         alone_.push_back(run);
       }
@@ -76,9 +77,9 @@ class LimitsOfV100 : public ::testing::Test {
     return group;
   }
 
-  Dataset dataset_;
-  std::vector<GroupRow> partitions_;
-  std::vector<LimitedRun> alone_;
+  dataset::Dataset dataset_;
+  std::vector<dataset::GroupRow> partitions_;
+  std::vector<dataset::LimitedRun> alone_;
   std::vector<ShareParameters> share_;
   json golden_;
 };
@@ -132,10 +133,10 @@ TEST_F(LimitsOfV100, SurviveBeingStored) {
 TEST_F(LimitsOfV100, OfShareAreTheShippedPopulation) {
   TrainingSet training;
   training.dataset = &dataset_;
-  training.rows = load_group_table(dataset_, "pairs").value().rows;
+  training.rows = dataset::load_group_table(dataset_, "pairs").value().rows;
   training.fit_rows = training.rows.size();
   training.partitions = partitions_;
-  training.limited_runs = load_limited_runs(dataset_).value();
+  training.limited_runs = dataset::load_limited_runs(dataset_).value();
   const auto share = find_model_kind("share").value()->train(training);
   ASSERT_TRUE(share.has_value()) << share.error().message;
   const json stored = (*share)->params().at("limits");
@@ -177,4 +178,4 @@ TEST(StoredLimits, AreRefusedWhenBroken) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::model

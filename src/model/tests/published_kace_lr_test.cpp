@@ -14,11 +14,11 @@
 #include "model/published/published.hpp"
 #include "model/tests/kace_data.hpp"
 
-namespace carpool {
+namespace carpool::model {
 namespace {
 
-Split split_of(const std::string& n_occur, const std::string& seed) {
-  return n_occur_split(
+dataset::Split split_of(const std::string& n_occur, const std::string& seed) {
+  return dataset::n_occur_split(
       kace_data().pairs, std::stoi(n_occur), static_cast<std::uint32_t>(std::stoul(seed)));
 }
 
@@ -37,7 +37,7 @@ TEST(KaceLr, HasThePublishedCoefficientsOnAllFortyFiveSplits) {
   ASSERT_EQ(expected.size(), 46U);
   const std::vector<std::string>& header = expected[0];
   for (std::size_t row = 1; row < expected.size(); ++row) {
-    const Split split = split_of(expected[row][0], expected[row][1]);
+    const dataset::Split split = split_of(expected[row][0], expected[row][1]);
     const auto coefficients = coefficients_of(*value_or_throw(train_kace_lr(training_of(split))));
     for (std::size_t column = 2; column < header.size(); ++column) {
       EXPECT_NEAR(coefficients.at(header[column]), std::stod(expected[row][column]), 1e-6)
@@ -49,7 +49,7 @@ TEST(KaceLr, HasThePublishedCoefficientsOnAllFortyFiveSplits) {
 // Id of the chosen pair, by target.
 using Chosen = std::map<std::string, std::int64_t>;
 
-Chosen choices_made(const Split& split) {
+Chosen choices_made(const dataset::Split& split) {
   const auto model = value_or_throw(train_kace_lr(training_of(split)));
   const auto forecaster = value_or_throw(model->bind(kace_data().dataset.profiles));
   Chosen chosen;
@@ -77,7 +77,7 @@ TEST(KaceLr, HasThePublishedScoreOnEverySplit) {
   const auto expected = read_expected("expected/scores_n_occur.csv");
   for (std::size_t row = 1; row < expected.size(); ++row) {
     const std::vector<std::string>& fields = expected[row];
-    const Split split = n_occur_split(
+    const dataset::Split split = dataset::n_occur_split(
         kace_data().pairs, std::stoi(fields[0]), static_cast<std::uint32_t>(std::stoul(fields[1])));
     ASSERT_EQ(split.fit.size(), std::stoul(fields[2]));
     const auto model = value_or_throw(train_kace_lr(training_of(split)));
@@ -92,7 +92,7 @@ struct Errors {
 };
 
 Errors test_errors(std::uint32_t seed) {
-  const Split split = n_occur_split(kace_data().pairs, 3, seed);
+  const dataset::Split split = dataset::n_occur_split(kace_data().pairs, 3, seed);
   const auto model = value_or_throw(train_kace_lr(training_of(split)));
   const auto forecaster = value_or_throw(model->bind(kace_data().dataset.profiles));
   std::vector<Group> groups;
@@ -131,4 +131,4 @@ TEST(KaceLr, HasThePublishedErrorsAtThreeOccurrences) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::model

@@ -8,24 +8,24 @@
 #include "model/published/published.hpp"
 #include "model/tests/kace_data.hpp"
 
-namespace carpool {
+namespace carpool::model {
 namespace {
 
 // The artifact's own scores at n_occur 3, seed 10 (its reference_results.csv): RF 0.884, Xu 0.885.
 constexpr double kThreePoints = 0.03;
 
-Split split_of(std::uint32_t seed) {
-  return n_occur_split(kace_data().pairs, 3, seed);
+dataset::Split split_of(std::uint32_t seed) {
+  return dataset::n_occur_split(kace_data().pairs, 3, seed);
 }
 
 TEST(KaceRf, ComesCloseToItsPublishedScore) {
-  const Split split = split_of(10);
+  const dataset::Split split = split_of(10);
   const auto model = value_or_throw(train_kace_rf(training_of(split)));
   EXPECT_NEAR(published_score(*model, split), 0.884, kThreePoints);
 }
 
 TEST(Xu, ComesCloseToItsPublishedScore) {
-  const Split split = split_of(10);
+  const dataset::Split split = split_of(10);
   const auto model = value_or_throw(train_xu(training_of(split)));
   EXPECT_NEAR(published_score(*model, split), 0.885, kThreePoints);
   EXPECT_EQ(model->card().features.size(), 10U);
@@ -35,7 +35,7 @@ TEST(Xu, ComesCloseToItsPublishedScore) {
 TEST(KaceNn, ComesCloseToItsPublishedScore) {
   double mean = 0.0;
   for (const std::uint32_t seed : kPublishedSeeds) {
-    const Split split = split_of(seed);
+    const dataset::Split split = split_of(seed);
     const auto model = value_or_throw(train_kace_nn(training_of(split)));
     mean += published_score(*model, split) / 5.0;
   }
@@ -61,7 +61,7 @@ TEST(KaceAutoml, TriesOneCandidateWithoutAnyBudget) {
 
 // On sums that follow no line, something else than the first candidate leads.
 TEST(KaceAutoml, TakesTheLeaderWithinItsBudget) {
-  const Split split = split_of(10);
+  const dataset::Split split = split_of(10);
   TrainingSet training = training_of(split);
   training.time_budget_s = 1e9;
   const auto model = value_or_throw(train_kace_automl(training));
@@ -70,4 +70,4 @@ TEST(KaceAutoml, TakesTheLeaderWithinItsBudget) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::model

@@ -9,12 +9,12 @@
 #include "model/published/published.hpp"
 #include "model/tests/kace_data.hpp"
 
-namespace carpool {
+namespace carpool::model {
 namespace {
 
 // Four workloads of which only the throughput alone is known; pairs reach half of both together.
 struct BareData {
-  Dataset dataset;
+  dataset::Dataset dataset;
   TrainingSet training;
 
   BareData() {
@@ -28,7 +28,7 @@ struct BareData {
     training.dataset = &dataset;
     for (std::size_t first = 0; first < 4; ++first) {
       for (std::size_t second = first + 1; second < 4; ++second) {
-        GroupRow row;
+        dataset::GroupRow row;
         row.members = {{.profile = first}, {.profile = second}};
         row.throughput = {dataset.profiles[first].exclusive_throughput / 2.0,
                           dataset.profiles[second].exclusive_throughput / 2.0};
@@ -95,7 +95,7 @@ TEST(SumModel, NeedsTwoRows) {
 }
 
 TEST(SumModel, SaysWhichMetricNoProfileHas) {
-  const Split split = n_occur_split(kace_data().pairs, 3, 10);
+  const dataset::Split split = dataset::n_occur_split(kace_data().pairs, 3, 10);
   const auto model = value_or_throw(train_kace_lr(training_of(split)));
   const auto forecaster = model->bind(BareData().dataset.profiles);
   ASSERT_FALSE(forecaster.has_value());
@@ -105,7 +105,8 @@ TEST(SumModel, SaysWhichMetricNoProfileHas) {
 
 TEST(Xu, SaysWhichColumnsAreMissing) {
   BareData data;
-  data.dataset.metrics = {{.name = "xu_pcie_read", .combine = Combine::Sum, .group = "xu"}};
+  data.dataset.metrics = {
+      {.name = "xu_pcie_read", .combine = dataset::Combine::Sum, .group = "xu"}};
   const auto model = train_xu(data.training);
   ASSERT_FALSE(model.has_value());
   EXPECT_EQ(model.error().code, ErrorCode::Unsupported);
@@ -115,7 +116,7 @@ TEST(Xu, SaysWhichColumnsAreMissing) {
 }
 
 TEST(SumModel, ReturnsFromItsParametersAsItWas) {
-  const Split split = n_occur_split(kace_data().pairs, 3, 10);
+  const dataset::Split split = dataset::n_occur_split(kace_data().pairs, 3, 10);
   const auto before = value_or_throw(train_kace_lr(training_of(split)));
   const auto stored = nlohmann::json::parse(before->params().dump());
   const auto after = value_or_throw(load_sum_model(before->card(), stored));
@@ -131,7 +132,7 @@ TEST(SumModel, ReturnsFromItsParametersAsItWas) {
 
 TEST(SumModel, RefusesBrokenParameters) {
   const auto model =
-      value_or_throw(train_kace_lr(training_of(n_occur_split(kace_data().pairs, 3, 10))));
+      value_or_throw(train_kace_lr(training_of(dataset::n_occur_split(kace_data().pairs, 3, 10))));
   const nlohmann::json good = model->params();
   const auto expect_refused = [&](const nlohmann::json& params, const std::string& what) {
     const auto loaded = load_sum_model(model->card(), params);
@@ -161,4 +162,4 @@ TEST(SumModel, RefusesBrokenParameters) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::model

@@ -16,7 +16,7 @@
 
 #include "model/tests/kace_data.hpp"
 
-namespace carpool {
+namespace carpool::model {
 namespace {
 
 struct PublishedRule {
@@ -51,7 +51,7 @@ double largest_difference(const Scores& left, const Scores& right) {
   return largest;
 }
 
-Scores scores_of(const PublishedRule& published, const Split& split) {
+Scores scores_of(const PublishedRule& published, const dataset::Split& split) {
   const Rule& rule = *value_or_throw(find_rule(published.name));
   Scores scores;
   for (const auto& [target, choice] : choices_of(split)) {
@@ -82,7 +82,7 @@ TEST_P(PublishedRules, ScoreAsPublishedForEveryTargetAndSplit) {
   const auto expected = artifact_scores();
   for (int n_occur = 2; n_occur <= 10; ++n_occur) {
     for (const std::uint32_t seed : kPublishedSeeds) {
-      const Split split = n_occur_split(kace_data().pairs, n_occur, seed);
+      const dataset::Split split = dataset::n_occur_split(kace_data().pairs, n_occur, seed);
       const Scores& published =
           expected.at(fmt::format("{} {} {}", GetParam().in_artifact, n_occur, seed));
       EXPECT_LT(largest_difference(scores_of(GetParam(), split), published), 1e-6) << split.label;
@@ -93,7 +93,7 @@ TEST_P(PublishedRules, ScoreAsPublishedForEveryTargetAndSplit) {
 TEST_P(PublishedRules, HaveThePublishedMean) {
   double mean = 0.0;
   for (const std::uint32_t seed : kPublishedSeeds) {
-    const Scores scores = scores_of(GetParam(), n_occur_split(kace_data().pairs, 3, seed));
+    const Scores scores = scores_of(GetParam(), dataset::n_occur_split(kace_data().pairs, 3, seed));
     for (const auto& [target, score] : scores) {
       mean += score / static_cast<double>(scores.size() * kPublishedSeeds.size());
     }
@@ -143,4 +143,4 @@ TEST(Rules, NameTheKnownOnesWhenOneIsUnknown) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::model

@@ -9,11 +9,11 @@
 
 #include <gtest/gtest.h>
 
-#include "base/file.hpp"
+#include "base/files/file.hpp"
 #include "model/share/workload_view.hpp"
 #include "model/tests/kace_data.hpp"
 
-namespace carpool {
+namespace carpool::model {
 namespace {
 
 std::vector<Profile> plain_profiles(std::size_t count) {
@@ -90,7 +90,7 @@ TEST(LatentFit, MinimiseEndsWhereTheGradientVanishes) {
 }
 
 TEST(LatentFit, AMemberMeasuredAtZeroIsLeftOutButStillPresses) {
-  const std::vector<GroupRow> rows = {
+  const std::vector<dataset::GroupRow> rows = {
       {.id = 0, .members = {{.profile = 0}, {.profile = 1}}, .throughput = {0.0, 5.0}}};
   const auto runs = to_co_runs(rows, std::vector<std::size_t>{0, 1});
   ASSERT_EQ(runs.size(), 1U);
@@ -103,10 +103,10 @@ TEST(ShareFit, RecoversThroughputsOfASyntheticGpu) {
   const std::vector<double> capacity = {12.0, 22.0, 33.0, 45.0, 52.0, 66.0};
   const std::vector<double> weight = {-0.8, -0.3, 0.0, 0.2, 0.5, 0.9};
   const std::vector<double> headroom = {0.0, 0.3, 0.1, 0.0, 0.2, -0.1};
-  std::vector<GroupRow> rows;
+  std::vector<dataset::GroupRow> rows;
   for (std::size_t i = 0; i < 6; ++i) {
     for (std::size_t j = i + 1; j < 6; ++j) {
-      GroupRow row{.id = 0, .members = {{.profile = i}, {.profile = j}}, .throughput = {}};
+      dataset::GroupRow row{.id = 0, .members = {{.profile = i}, {.profile = j}}, .throughput = {}};
       row.throughput = {share_throughput(capacity, weight, headroom, row.members, 0),
                         share_throughput(capacity, weight, headroom, row.members, 1)};
       rows.push_back(row);
@@ -122,7 +122,7 @@ TEST(ShareFit, RecoversThroughputsOfASyntheticGpu) {
 // expected/ps_params_181pairs.csv holds the parameters of the given constants on all pairs.
 TEST(ShareFit, GivenFitAgreesWithTheReferenceParameters) {
   const KaceData& data = kace_data();
-  const auto selection = value_or_throw(select_features(data.dataset, "default"));
+  const auto selection = value_or_throw(dataset::select_features(data.dataset, "default"));
   const ShareFit fit = fit_share(data.dataset.profiles, data.pairs.rows, selection);
   std::istringstream file(
       value_or_throw(read_file(kace_folder() / "expected/ps_params_181pairs.csv")));
@@ -154,8 +154,8 @@ TEST(ShareFit, GivenFitAgreesWithTheReferenceParameters) {
 
 TEST(ShareFit, HierarchicalFitAgreesWithAnIndependentImplementation) {
   const KaceData& data = kace_data();
-  const Split split = n_occur_split(data.pairs, 3, 10);
-  const auto selection = value_or_throw(select_features(data.dataset, "default"));
+  const dataset::Split split = dataset::n_occur_split(data.pairs, 3, 10);
+  const auto selection = value_or_throw(dataset::select_features(data.dataset, "default"));
   const ShareFit fit = fit_share(data.dataset.profiles, training_of(split).rows, selection);
   const auto golden = nlohmann::json::parse(value_or_throw(
       read_file(std::filesystem::path(CARPOOL_SOURCE_DIR) / "src/model/tests/share_golden.json")));
@@ -193,7 +193,7 @@ TEST(ShareFit, CompanyIsLearnedFromThoseWhoAreAlike) {
   for (std::size_t i = 0; i < profiles.size(); ++i) {
     profiles[i].metrics["threads"] = i < 2 ? 1e2 : i < 4 ? 1e6 : 3e3 * static_cast<double>(i);
   }
-  std::vector<GroupRow> rows;
+  std::vector<dataset::GroupRow> rows;
   for (std::size_t i = 0; i < 8; ++i) {
     for (std::size_t j = i + 1; j < 8; ++j) {
       if (i == 0 && j == 2) {
@@ -206,8 +206,8 @@ TEST(ShareFit, CompanyIsLearnedFromThoseWhoAreAlike) {
                                      factor * 5.0 * static_cast<double>(j + 1)}});
     }
   }
-  const FeatureSelection selection{
-      .metrics = {{.name = "threads", .combine = Combine::Sum, .group = {}}}};
+  const dataset::FeatureSelection selection{
+      .metrics = {{.name = "threads", .combine = dataset::Combine::Sum, .group = {}}}};
   const ProfileViews views(fit_share(profiles, rows, selection), profiles);
   EXPECT_LT(views.company()(0, 2), -0.05);
   EXPECT_LT(views.company()(2, 0), -0.05);
@@ -219,8 +219,8 @@ TEST(ShareDesign, SharesAreSeenFromBothEnds) {
   profiles[0].metrics["sm_active"] = 0.5;
   profiles[1].metrics["sm_active"] = 0.90;
   profiles[2].metrics["sm_active"] = 0.99;
-  const FeatureSelection selection{
-      .metrics = {{.name = "sm_active", .combine = Combine::Mean, .group = {}}}};
+  const dataset::FeatureSelection selection{
+      .metrics = {{.name = "sm_active", .combine = dataset::Combine::Mean, .group = {}}}};
   const ShareDesign both(profiles, selection);
   const auto features = both.place(profiles).features;
   ASSERT_EQ(features.cols(), 3);  // from zero, from full, and the throughput alone
@@ -232,4 +232,4 @@ TEST(ShareDesign, SharesAreSeenFromBothEnds) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::model

@@ -10,7 +10,7 @@
 #include "model/model_file.hpp"
 #include "model/tests/kace_data.hpp"
 
-namespace carpool {
+namespace carpool::model {
 namespace {
 
 TrainingSet all_pairs() {
@@ -189,4 +189,4 @@ TEST(ModelFile, ParametersThatDoNotHoldTogetherAreRefused) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::model

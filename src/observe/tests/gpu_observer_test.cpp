@@ -4,7 +4,7 @@
 
 #include "gpu/fake/fake_telemetry.hpp"
 
-namespace carpool {
+namespace carpool::observe {
 namespace {
 
 ProcessOwner owner_of(std::int64_t pid) {
@@ -13,7 +13,7 @@ ProcessOwner owner_of(std::int64_t pid) {
     case 11:
       return {ProcessOwner::Kind::Job, 7};
     case 20:
-      return {ProcessOwner::Kind::Machinery};
+      return {ProcessOwner::Kind::MpsServer};
     case 30:
       return {ProcessOwner::Kind::Foreign};
     default:
@@ -23,8 +23,8 @@ ProcessOwner owner_of(std::int64_t pid) {
 
 class GpuObserverTest : public testing::Test {
  protected:
-  FakeTelemetry source_{two_fake_gpus()};
-  GpuObserver observer_{source_, two_fake_gpus(), {.window_samples = 1}};
+  gpu::FakeTelemetry source_{gpu::two_fake_gpus()};
+  GpuObserver observer_{source_, gpu::two_fake_gpus(), {.window_samples = 1}};
 };
 
 TEST_F(GpuObserverTest, MemoryIsChargedToJobsAndStrangersAreSeen) {
@@ -78,4 +78,4 @@ TEST_F(GpuObserverTest, PressureComesWithAFullWindow) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::observe

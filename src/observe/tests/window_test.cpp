@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace carpool {
+namespace carpool::observe {
 namespace {
 
 TEST(SampleWindow, SaysNothingBeforeItIsFullAndForgetsTheOldest) {
@@ -33,4 +33,4 @@ TEST(Summarise, OfOneValueIsThatValueEitherWay) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::observe

@@ -18,7 +18,7 @@
 #include "model/throughput_model.hpp"
 #include "predict/predictor.hpp"
 
-namespace carpool::fake {
+namespace carpool::predict::fake {
 
 struct FakeWorkload {
   double capacity = 0.0;
@@ -31,14 +31,14 @@ struct FakeWorkload {
 
 enum class FakeAnswers { Members, SumAlone, OrderAlone };
 
-class FakeForecaster final : public Forecaster {
+class FakeForecaster final : public model::Forecaster {
  public:
   explicit FakeForecaster(std::vector<FakeWorkload> workloads,
                           FakeAnswers answers = FakeAnswers::Members)
       : workloads_(std::move(workloads)), answers_(answers) {}
 
   [[nodiscard]] std::vector<GroupForecast> forecast(std::span<const Group> candidates,
-                                                    ForecastDetail detail) const override {
+                                                    model::ForecastDetail detail) const override {
     groups_asked_ += candidates.size();
     std::vector<GroupForecast> forecasts;
     forecasts.reserve(candidates.size());
@@ -51,37 +51,37 @@ class FakeForecaster final : public Forecaster {
   [[nodiscard]] std::size_t groups_asked() const { return groups_asked_; }
 
  private:
-  [[nodiscard]] double scale(const Tenant& tenant) const {
-    const double need = workloads_[tenant.profile].need;
-    return std::expm1(-need * tenant.thread_limit / kAllThreads) / std::expm1(-need);
+  [[nodiscard]] double scale(const GroupMember& member) const {
+    const double need = workloads_[member.profile].need;
+    return std::expm1(-need * member.thread_limit / kAllThreads) / std::expm1(-need);
   }
 
-  [[nodiscard]] GroupForecast forecast_one(const Group& group, ForecastDetail detail) const {
+  [[nodiscard]] GroupForecast forecast_one(const Group& group, model::ForecastDetail detail) const {
     double total = 0.0;  // of all a_j
-    for (const Tenant& tenant : group) {
-      total += std::exp(workloads_[tenant.profile].pressure) * scale(tenant);
+    for (const GroupMember& member : group) {
+      total += std::exp(workloads_[member.profile].pressure) * scale(member);
     }
     GroupForecast forecast;
     forecast.members.reserve(group.size());
-    for (const Tenant& tenant : group) {
-      const FakeWorkload& workload = workloads_[tenant.profile];
-      const double own = std::exp(workload.pressure) * scale(tenant);
+    for (const GroupMember& member : group) {
+      const FakeWorkload& workload = workloads_[member.profile];
+      const double own = std::exp(workload.pressure) * scale(member);
       const bool no_number = workload.no_number && group.size() > 1;
       const double rate = no_number ? std::nan("")
-                                    : std::exp(workload.capacity) * scale(tenant) /
+                                    : std::exp(workload.capacity) * scale(member) /
                                           (1.0 + (total - own) / (own * std::exp(workload.light)));
       forecast.preference += rate;
-      MemberForecast& member = forecast.members.emplace_back();
-      member.throughput = rate;
-      member.extrapolated = workload.extrapolated;
-      if (detail == ForecastDetail::WithIntervals) {
-        member.interval90 = Interval{0.8 * rate, 1.25 * rate};
+      MemberForecast& told = forecast.members.emplace_back();
+      told.throughput = rate;
+      told.extrapolated = workload.extrapolated;
+      if (detail == model::ForecastDetail::WithIntervals) {
+        told.interval90 = Interval{0.8 * rate, 1.25 * rate};
       }
     }
     if (answers_ != FakeAnswers::OrderAlone) {
       forecast.sum = forecast.preference;
     }
-    if (detail == ForecastDetail::WithIntervals && forecast.sum) {
+    if (detail == model::ForecastDetail::WithIntervals && forecast.sum) {
       forecast.sum_interval90 = Interval{0.8 * *forecast.sum, 1.25 * *forecast.sum};
     }
     if (answers_ != FakeAnswers::Members) {
@@ -143,4 +143,4 @@ inline std::vector<FakeWorkload> random_workloads(std::size_t count, std::uint32
   return workloads;
 }
 
-}  // namespace carpool::fake
+}  // namespace carpool::predict::fake

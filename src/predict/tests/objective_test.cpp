@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace carpool {
+namespace carpool::predict {
 namespace {
 
 GroupForecast forecast_of(const std::vector<double>& throughputs) {
@@ -111,4 +111,4 @@ TEST(ObjectiveTest, NamesAreFoundAndAnUnknownOneListsThem) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::predict

@@ -8,7 +8,7 @@
 
 #include "predict/tests/fake_forecaster.hpp"
 
-namespace carpool {
+namespace carpool::predict {
 namespace {
 
 using fake::FakeAnswers;
@@ -93,10 +93,10 @@ TEST(PredictorTest, WorkloadWithoutASpeedAloneIsAnErrorThatNamesIt) {
   EXPECT_NE(predictor.error().message.find("'broken'"), std::string::npos);
 }
 
-class FakeModel final : public ThroughputModel {
+class FakeModel final : public model::ThroughputModel {
  public:
-  [[nodiscard]] const ModelCard& card() const override { return card_; }
-  [[nodiscard]] Result<std::unique_ptr<Forecaster>> bind(
+  [[nodiscard]] const model::ModelCard& card() const override { return card_; }
+  [[nodiscard]] Result<std::unique_ptr<model::Forecaster>> bind(
       std::span<const Profile> profiles) const override {
     if (profiles.size() != two_workloads.size()) {
       return fail(ErrorCode::Unsupported, "two profiles wanted");
@@ -106,7 +106,7 @@ class FakeModel final : public ThroughputModel {
   [[nodiscard]] nlohmann::json params() const override { return {}; }
 
  private:
-  ModelCard card_;
+  model::ModelCard card_;
 };
 
 TEST(PredictorTest, BindsAModelAndPassesItsRefusalOn) {
@@ -119,4 +119,4 @@ TEST(PredictorTest, BindsAModelAndPassesItsRefusalOn) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::predict

@@ -7,7 +7,7 @@
 
 #include "predict/tests/fake_forecaster.hpp"
 
-namespace carpool {
+namespace carpool::predict {
 namespace {
 
 using fake::FakeAnswers;
@@ -27,8 +27,8 @@ Group group_of(std::size_t members) {
 
 std::vector<double> limits_of(const Group& group) {
   std::vector<double> limits;
-  for (const Tenant& tenant : group) {
-    limits.push_back(tenant.thread_limit);
+  for (const GroupMember& member : group) {
+    limits.push_back(member.thread_limit);
   }
   return limits;
 }
@@ -124,4 +124,4 @@ TEST(SplitChoiceTest, BadRequestsAreRefused) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::predict

@@ -7,7 +7,7 @@
 #include "profile/activity_metrics.hpp"
 #include "profile/tests/made_trace.hpp"
 
-namespace carpool {
+namespace carpool::profile {
 namespace {
 
 // 100 ms: a kernel of 30 ms, ten of 1 ms that overlap it half, one that begins before the window.
@@ -21,12 +21,12 @@ class KernelTableTest : public testing::Test {
     for (int i = 0; i < 10; ++i) {
       add_launch(trace_, small, (45 + i) * kMillisecond, kMillisecond);
     }
-    activity_format::MemoryOperation copy;
+    gpu::activity_format::MemoryOperation copy;
     copy.start_ns = 60 * kMillisecond;
     copy.duration_ns = 2 * kMillisecond;
     trace_.memory_operations.push_back(copy);
   }
-  ActivityTrace trace_;
+  gpu::ActivityTrace trace_;
   TimeWindow window_{.start_ns = 0, .end_ns = 100 * kMillisecond};
 };
 
@@ -42,7 +42,7 @@ TEST_F(KernelTableTest, CountsWhatStartedInTheWindowLongestFirst) {
 }
 
 TEST_F(KernelTableTest, TheSameKernelOfTwoProcessesIsOneRow) {
-  const std::array<ActivityTrace, 2> both = {trace_, trace_};
+  const std::array<gpu::ActivityTrace, 2> both = {trace_, trace_};
   const KernelTable table = kernel_table(both, window_);
   ASSERT_EQ(table.rows.size(), 2U);
   EXPECT_EQ(table.rows[1].count, 20U);
@@ -104,9 +104,9 @@ TEST_F(KernelTableTest, NothingInTheWindowGivesNoMetrics) {
 }
 
 TEST(OccupancyTest, IsLimitedByWhatRunsOutFirst) {
-  const ActivityTrace trace = small_gpu_trace();
-  const activity_format::Device& device = trace.devices.front().facts;
-  activity_format::Kernel kernel;
+  const gpu::ActivityTrace trace = small_gpu_trace();
+  const gpu::activity_format::Device& device = trace.devices.front().facts;
+  gpu::activity_format::Kernel kernel;
   kernel.grid = {1000, 1, 1};
   kernel.block = {256, 1, 1};
   kernel.registers_per_thread = 32;
@@ -124,9 +124,9 @@ TEST(OccupancyTest, IsLimitedByWhatRunsOutFirst) {
 }
 
 TEST(OccupancyTest, WavesAndSmsFollowFromTheGrid) {
-  const ActivityTrace trace = small_gpu_trace();
-  const activity_format::Device& device = trace.devices.front().facts;
-  activity_format::Kernel kernel;
+  const gpu::ActivityTrace trace = small_gpu_trace();
+  const gpu::activity_format::Device& device = trace.devices.front().facts;
+  gpu::activity_format::Kernel kernel;
   kernel.block = {1024, 1, 1};  // two fit on an SM, eight on the GPU
   kernel.registers_per_thread = 32;
   kernel.grid = {3, 1, 1};
@@ -139,7 +139,7 @@ TEST(OccupancyTest, WavesAndSmsFollowFromTheGrid) {
 }
 
 TEST(OccupancyTest, ADeviceThatTellsNoLimitsGivesNone) {
-  activity_format::Kernel kernel;
+  gpu::activity_format::Kernel kernel;
   kernel.grid = {3, 2, 1};
   kernel.block = {32, 1, 1};
   const KernelOccupancy occupancy = occupancy_of(kernel, {});
@@ -148,4 +148,4 @@ TEST(OccupancyTest, ADeviceThatTellsNoLimitsGivesNone) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::profile

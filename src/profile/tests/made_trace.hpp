@@ -7,14 +7,14 @@
 
 #include "gpu/cupti/activity_reader.hpp"
 
-namespace carpool {
+namespace carpool::profile {
 
 inline constexpr std::int64_t kMillisecond = 1'000'000;
 
 // An SM as those of compute capability 9.0, four of them.
-inline ActivityTrace small_gpu_trace() {
-  ActivityTrace trace;
-  ActivityDevice device;
+inline gpu::ActivityTrace small_gpu_trace() {
+  gpu::ActivityTrace trace;
+  gpu::ActivityDevice device;
   device.facts.sm_count = 4;
   device.facts.max_threads_per_sm = 2048;
   device.facts.max_warps_per_sm = 64;
@@ -27,13 +27,13 @@ inline ActivityTrace small_gpu_trace() {
   return trace;
 }
 
-inline std::uint32_t add_kernel(ActivityTrace& trace,
+inline std::uint32_t add_kernel(gpu::ActivityTrace& trace,
                                 std::string name,
                                 std::uint32_t blocks,
                                 std::uint32_t threads,
                                 std::uint32_t registers = 32,
                                 std::uint32_t static_shared = 0) {
-  ActivityKernel kernel;
+  gpu::ActivityKernel kernel;
   kernel.name = std::move(name);
   kernel.facts.id = static_cast<std::uint32_t>(trace.kernels.size());
   kernel.facts.grid = {blocks, 1, 1};
@@ -44,12 +44,12 @@ inline std::uint32_t add_kernel(ActivityTrace& trace,
   return kernel.facts.id;
 }
 
-inline void add_launch(ActivityTrace& trace,
+inline void add_launch(gpu::ActivityTrace& trace,
                        std::uint32_t kernel,
                        std::int64_t start_ns,
                        std::int64_t duration_ns,
                        std::uint32_t stream = 7) {
-  activity_format::Launch launch;
+  gpu::activity_format::Launch launch;
   launch.kernel = kernel;
   launch.start_ns = start_ns;
   launch.duration_ns = duration_ns;
@@ -57,4 +57,4 @@ inline void add_launch(ActivityTrace& trace,
   trace.launches.push_back(launch);
 }
 
-}  // namespace carpool
+}  // namespace carpool::profile

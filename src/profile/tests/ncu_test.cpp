@@ -4,11 +4,11 @@
 
 #include <gtest/gtest.h>
 
-#include "profile/ncu_csv.hpp"
-#include "profile/ncu_run.hpp"
-#include "profile/ncu_units.hpp"
+#include "profile/ncu/ncu_csv.hpp"
+#include "profile/ncu/ncu_run.hpp"
+#include "profile/ncu/ncu_units.hpp"
 
-namespace carpool {
+namespace carpool::profile {
 namespace {
 
 constexpr const char* kRaw =
@@ -195,4 +195,4 @@ TEST(NcuCommand, KernelsOfNextToNoTimeAreLeftOut) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::profile

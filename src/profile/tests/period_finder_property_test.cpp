@@ -5,9 +5,9 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "profile/period_finder.hpp"
+#include "profile/steps/period_finder.hpp"
 
-namespace carpool {
+namespace carpool::profile {
 namespace {
 
 struct Clocked {
@@ -82,4 +82,4 @@ RC_GTEST_PROP(PeriodFinderProperty, AnySequenceGivesPeriodsThatFitInIt, ()) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::profile

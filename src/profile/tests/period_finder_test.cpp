@@ -1,11 +1,11 @@
-#include "profile/period_finder.hpp"
+#include "profile/steps/period_finder.hpp"
 
 #include <random>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-namespace carpool {
+namespace carpool::profile {
 namespace {
 
 constexpr std::int64_t kMicrosecond = 1000;
@@ -190,4 +190,4 @@ TEST(PeriodFinder, ChanceIsNoPeriod) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::profile

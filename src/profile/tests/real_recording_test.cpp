@@ -3,21 +3,21 @@
 
 #include <gtest/gtest.h>
 
-#include "base/packed_file.hpp"
+#include "base/files/packed_file.hpp"
 #include "profile/activity_metrics.hpp"
 #include "profile/reduce.hpp"
 
-namespace carpool {
+namespace carpool::profile {
 namespace {
 
 // No trace: the recording could not be read.
-std::vector<ActivityTrace> recorded(const char* name) {
-  std::vector<ActivityTrace> traces;
+std::vector<gpu::ActivityTrace> recorded(const char* name) {
+  std::vector<gpu::ActivityTrace> traces;
   const auto bytes =
       read_packed_file(std::filesystem::path(CARPOOL_SOURCE_DIR) / "data/recordings" / name);
   EXPECT_TRUE(bytes.has_value()) << bytes.error().message;
   if (bytes) {
-    auto trace = parse_activity(*bytes, name);
+    auto trace = gpu::parse_activity(*bytes, name);
     EXPECT_TRUE(trace.has_value()) << trace.error().message;
     if (trace) {
       traces.push_back(std::move(*trace));
@@ -36,12 +36,12 @@ class TransformerOnAnH200 : public testing::Test {
     window_.start_ns = window_.end_ns - 1'000'000'000;
   }
 
-  std::vector<ActivityTrace> traces_;
+  std::vector<gpu::ActivityTrace> traces_;
   TimeWindow window_;
 };
 
 TEST_F(TransformerOnAnH200, WasReadWhole) {
-  const ActivityTrace& trace = traces_.front();
+  const gpu::ActivityTrace& trace = traces_.front();
   EXPECT_TRUE(trace.complete);
   ASSERT_EQ(trace.devices.size(), 1U);
   EXPECT_EQ(trace.devices.front().name, "NVIDIA H200");
@@ -94,4 +94,4 @@ TEST(CopiesOnAnH200, TheCountersSeeTheBytesThatTheProgramMoved) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::profile

@@ -1,4 +1,4 @@
-#include "profile/scratch.hpp"
+#include "profile/watch/scratch.hpp"
 
 #include <cstdlib>
 #include <optional>
@@ -9,10 +9,10 @@
 
 #include <gtest/gtest.h>
 
-#include "base/file.hpp"
+#include "base/files/file.hpp"
 #include "profile/tests/temporary_folder.hpp"
 
-namespace carpool {
+namespace carpool::profile {
 namespace {
 
 class ScratchTest : public testing::Test {
@@ -104,4 +104,4 @@ TEST_F(ScratchTest, WithoutARuntimeFolderTheTemporaryOneServes) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::profile

@@ -1,4 +1,4 @@
-#include "profile/step_file.hpp"
+#include "profile/steps/step_file.hpp"
 
 #include <cstring>
 #include <fcntl.h>
@@ -10,10 +10,10 @@
 
 #include <gtest/gtest.h>
 
-#include "base/file.hpp"
+#include "base/files/file.hpp"
 #include "profile/tests/temporary_folder.hpp"
 
-namespace carpool {
+namespace carpool::profile {
 namespace {
 
 // The workload's side by hand: the words at the offsets that docs/measuring.md promises.
@@ -149,4 +149,4 @@ TEST_F(StepFileTest, IsNeverMadeOverAnotherFile) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::profile

@@ -1,10 +1,10 @@
-#include "profile/step_times.hpp"
+#include "profile/steps/step_times.hpp"
 
 #include <vector>
 
 #include <gtest/gtest.h>
 
-namespace carpool {
+namespace carpool::profile {
 namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
@@ -80,4 +80,4 @@ TEST(Quantile, InterpolatesBetweenTheTwoNearest) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::profile

@@ -3,13 +3,13 @@
 
 #include <gtest/gtest.h>
 
-#include "profile/launch_steps.hpp"
-#include "profile/output_steps.hpp"
 #include "profile/reduce.hpp"
-#include "profile/startup.hpp"
+#include "profile/steps/launch_steps.hpp"
+#include "profile/steps/output_steps.hpp"
 #include "profile/tests/made_trace.hpp"
+#include "profile/watch/startup.hpp"
 
-namespace carpool {
+namespace carpool::profile {
 namespace {
 
 constexpr std::int64_t kOneSecond = 1'000'000'000;
@@ -83,7 +83,7 @@ TEST(StepEstimates, AVagueGuessIsToldButNotUsed) {
 }
 
 TEST(StepEstimates, RangesOfOtherNamesAreNoSteps) {
-  ActivityTrace trace;
+  gpu::ActivityTrace trace;
   for (std::int64_t i = 0; i < 5; ++i) {
     trace.ranges.push_back({"step", i * kOneSecond, i * kOneSecond + 1, 1});
     trace.ranges.push_back({"forward", i * kOneSecond + 10, i * kOneSecond + 20, 1});
@@ -95,7 +95,7 @@ TEST(StepEstimates, RangesOfOtherNamesAreNoSteps) {
 }
 
 TEST(LaunchSteps, GridsThatChangeWithEveryStepAreComparedByName) {
-  ActivityTrace trace = small_gpu_trace();
+  gpu::ActivityTrace trace = small_gpu_trace();
   for (std::int64_t step = 0; step < 20; ++step) {
     const auto blocks = static_cast<std::uint32_t>(100 + step);
     for (std::int64_t kernel = 0; kernel < 30; ++kernel) {
@@ -110,7 +110,7 @@ TEST(LaunchSteps, GridsThatChangeWithEveryStepAreComparedByName) {
 }
 
 TEST(LaunchSteps, TheBusierOfTwoProcessesAndCopiesCount) {
-  std::vector<ActivityTrace> traces = {small_gpu_trace(), small_gpu_trace()};
+  std::vector<gpu::ActivityTrace> traces = {small_gpu_trace(), small_gpu_trace()};
   const auto idle = add_kernel(traces[0], "idle", 1, 32);
   add_launch(traces[0], idle, 0, kMillisecond);
   const auto kernel = add_kernel(traces[1], "kernel", 1, 32);
@@ -118,7 +118,7 @@ TEST(LaunchSteps, TheBusierOfTwoProcessesAndCopiesCount) {
     for (std::int64_t i = 0; i < 9; ++i) {
       add_launch(traces[1], kernel, (step * 10 + i) * kMillisecond, kMillisecond);
     }
-    activity_format::MemoryOperation copy;
+    gpu::activity_format::MemoryOperation copy;
     copy.start_ns = (step * 10 + 9) * kMillisecond;
     copy.duration_ns = kMillisecond;
     copy.bytes = 4096;
@@ -181,4 +181,4 @@ TEST_F(StartupTest, BurstsWillDoAfterAWhile) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::profile

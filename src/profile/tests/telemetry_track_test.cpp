@@ -1,4 +1,4 @@
-#include "profile/telemetry_track.hpp"
+#include "profile/watch/telemetry_track.hpp"
 
 #include <chrono>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 
 #include "gpu/fake/fake_telemetry.hpp"
 
-namespace carpool {
+namespace carpool::profile {
 namespace {
 
 constexpr std::uint64_t kGib = 1ULL << 30U;
@@ -28,7 +28,7 @@ class Track : public testing::Test {
   }
 
   std::int64_t now_ns_ = 5'000'000'000;
-  FakeTelemetry source_{two_fake_gpus()};
+  gpu::FakeTelemetry source_{gpu::two_fake_gpus()};
   TelemetryTrack track_{source_, 0};
 };
 
@@ -71,4 +71,4 @@ TEST_F(Track, AWindowThatOpensAgainForgets) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::profile

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-namespace carpool {
+namespace carpool::profile {
 
 class TemporaryFolder {
  public:
@@ -29,4 +29,4 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-}  // namespace carpool
+}  // namespace carpool::profile

@@ -4,13 +4,13 @@
 
 #include <gtest/gtest.h>
 
-#include "base/file.hpp"
-#include "base/packed_file.hpp"
+#include "base/files/file.hpp"
+#include "base/files/packed_file.hpp"
 #include "profile/dataset_merge.hpp"
-#include "profile/stand_ins.hpp"
+#include "profile/substitute_metrics.hpp"
 #include "profile/tests/temporary_folder.hpp"
 
-namespace carpool {
+namespace carpool::profile {
 namespace {
 
 WorkloadProfile sample() {
@@ -145,4 +145,4 @@ TEST(MetricNames, AreOnceInTheTable) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::profile

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace carpool {
+namespace carpool::report {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -54,4 +54,4 @@ TEST(ChartJson, MatrixPassesOverCellsOutsideIt) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::report

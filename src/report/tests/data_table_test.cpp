@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace carpool {
+namespace carpool::report {
 namespace {
 
 double number(const ReportTable& table, std::size_t row, std::size_t column) {
@@ -74,4 +74,4 @@ TEST(DataTable, BarsAreDescribedByTheirExtremes) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::report

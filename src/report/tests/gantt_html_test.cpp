@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace carpool {
+namespace carpool::report {
 namespace {
 
 std::size_t count(const std::string& text, const std::string& what) {
@@ -39,4 +39,4 @@ TEST(GanttHtml, PutsBarsThatOverlapBelowEachOther) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::report

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace carpool {
+namespace carpool::report {
 namespace {
 
 TEST(Html, EscapesWhatMarkupIsMadeOf) {
@@ -54,4 +54,4 @@ TEST(Html, TemplateLeavesUnknownAndUnclosedNames) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::report

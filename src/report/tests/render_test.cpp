@@ -13,7 +13,7 @@
 #include "report/report.hpp"
 #include "report/tests/sample_report.hpp"
 
-namespace carpool {
+namespace carpool::report {
 namespace {
 
 constexpr std::string_view kHostile =
@@ -197,4 +197,4 @@ TEST(Render, EmptyFiguresSaySo) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::report

@@ -5,7 +5,7 @@
 
 #include "report/report.hpp"
 
-namespace carpool {
+namespace carpool::report {
 
 // `name` is used wherever a report shows text that came from outside.
 inline Report sample_report(const std::string& name) {
@@ -47,4 +47,4 @@ inline Report sample_report(const std::string& name) {
   return report;
 }
 
-}  // namespace carpool
+}  // namespace carpool::report

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace carpool {
+namespace carpool::run {
 namespace {
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20U;
@@ -132,4 +132,4 @@ TEST(FailureClassifier, SizesThatAreNoSizesAreLeftOut) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::run

@@ -4,5 +4,6 @@
 #include "run/guard.hpp"
 
 int main(int argc, char** argv) {
-  return carpool::run_guard_command(std::span(argv, static_cast<std::size_t>(argc)).subspan(2));
+  return carpool::run::run_guard_command(
+      std::span(argv, static_cast<std::size_t>(argc)).subspan(2));
 }

@@ -11,15 +11,15 @@
 
 #include <gtest/gtest.h>
 
-#include "base/child_process.hpp"
 #include "base/clock.hpp"
-#include "base/file.hpp"
+#include "base/files/file.hpp"
+#include "base/process/child_process.hpp"
 #include "gpu/mps/process_identity.hpp"
 #include "run/guard_order.hpp"
 #include "run/process_table.hpp"
 #include "run/run_folder.hpp"
 
-namespace carpool {
+namespace carpool::run {
 namespace {
 
 constexpr int kPatienceMs = 20'000;
@@ -92,7 +92,7 @@ class ProcessExecutorTest : public testing::Test {
   void await_end_of_guard() {
     const auto claim = folder().claimed();
     ASSERT_TRUE(claim && *claim);
-    for (int waited = 0; waited < kPatienceMs && is_alive((*claim)->guard); waited += 5) {
+    for (int waited = 0; waited < kPatienceMs && gpu::is_alive((*claim)->guard); waited += 5) {
       pause_for(std::chrono::milliseconds(5));
     }
   }
@@ -302,4 +302,4 @@ TEST_F(ProcessExecutorTest, WithoutAnMpsProgramTheJobSaysSo) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::run

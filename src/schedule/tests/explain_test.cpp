@@ -4,7 +4,7 @@
 
 #include "schedule/tests/stubs.hpp"
 
-namespace carpool {
+namespace carpool::schedule {
 namespace {
 
 const StartingChange* change(const Explanation& explanation, StartingChange::Kind kind) {
@@ -78,4 +78,4 @@ TEST(Explain, HeldAndRunningJobsAreToldAsSuch) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::schedule

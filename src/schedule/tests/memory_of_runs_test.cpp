@@ -1,11 +1,11 @@
 // What the scheduler remembers: of workloads, and of users.
 #include <gtest/gtest.h>
 
+#include "core/job_history.hpp"
 #include "schedule/fair_usage.hpp"
-#include "schedule/job_history.hpp"
 #include "schedule/tests/stubs.hpp"
 
-namespace carpool {
+namespace carpool::schedule {
 namespace {
 
 TEST(JobHistory, NeedIsTheHighestOfTheLastPeaksWithRoom) {
@@ -92,4 +92,4 @@ TEST(Backfill, OneThatMustWaitDoesNotStopOthersBehindIt) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::schedule

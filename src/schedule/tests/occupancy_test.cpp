@@ -4,7 +4,7 @@
 
 #include "schedule/tests/stubs.hpp"
 
-namespace carpool {
+namespace carpool::schedule {
 namespace {
 
 GpuObservation seen(JobId job, std::uint64_t gib) {
@@ -13,8 +13,8 @@ GpuObservation seen(JobId job, std::uint64_t gib) {
 
 class OccupancyTest : public ::testing::Test {
  protected:
-  StubCoRun co_run_;
-  Occupancy gpus_{stub_gpus(2), co_run_, /*peak_stable_s=*/100.0};
+  StubCoRun interference_;
+  Occupancy gpus_{stub_gpus(2), interference_, /*peak_stable_s=*/100.0};
 
   void add(JobId job, std::uint64_t gib, double now_s, double runtime_s = 1000.0) {
     const unsigned gpu = 0;
@@ -107,4 +107,4 @@ TEST_F(OccupancyTest, SmallChangesDoNotAskForADecision) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::schedule

@@ -5,7 +5,7 @@
 
 #include "schedule/tests/stubs.hpp"
 
-namespace carpool {
+namespace carpool::schedule {
 namespace {
 
 RunExit out_of_memory(std::uint64_t held_gib, std::uint64_t wanted_gib) {
@@ -185,4 +185,4 @@ TEST(Recovery, UnluckyJobsGoBeforeTheirEqualsAndKeepTheirPlace) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::schedule

@@ -2,7 +2,7 @@
 
 #include "schedule/tests/stubs.hpp"
 
-namespace carpool {
+namespace carpool::schedule {
 namespace {
 
 TEST(Restart, FindsRunningWaitingAndEndedJobsAgain) {
@@ -123,4 +123,4 @@ TEST(Restart, MemoryAndRunTimeOfEarlierRunsAreUsed) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::schedule

@@ -13,11 +13,11 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
-#include "schedule/job_json.hpp"
-#include "schedule/job_names.hpp"
+#include "core/job_json.hpp"
+#include "core/job_names.hpp"
 #include "schedule/tests/stubs.hpp"
 
-namespace carpool {
+namespace carpool::schedule {
 namespace {
 
 constexpr unsigned kGpus = 3;
@@ -116,8 +116,12 @@ class RandomLife {
       prefix.events.assign(server_.journal.events.begin(),
                            server_.journal.events.begin() + static_cast<std::ptrdiff_t>(count));
       AllRunning executor;
-      Scheduler replayed(
-          server_.settings, stub_gpus(kGpus), server_.policy, server_.co_run, prefix, executor);
+      Scheduler replayed(server_.settings,
+                         stub_gpus(kGpus),
+                         server_.policy,
+                         server_.interference,
+                         prefix,
+                         executor);
       RC_ASSERT(replayed.recover(0.0).has_value());
       RC_ASSERT(digests(replayed) == expected);
     }
@@ -261,20 +265,21 @@ class RandomLife {
 };
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::schedule
 
 namespace rc {
 template <>
-struct Arbitrary<carpool::Turn> {
-  static Gen<carpool::Turn> arbitrary() {
-    return gen::build<carpool::Turn>(gen::set(&carpool::Turn::kind, gen::inRange(0U, 12U)),
-                                     gen::set(&carpool::Turn::which, gen::inRange(0U, 840U)),
-                                     gen::set(&carpool::Turn::amount, gen::inRange(0U, 840U)));
+struct Arbitrary<carpool::schedule::Turn> {
+  static Gen<carpool::schedule::Turn> arbitrary() {
+    return gen::build<carpool::schedule::Turn>(
+        gen::set(&carpool::schedule::Turn::kind, gen::inRange(0U, 12U)),
+        gen::set(&carpool::schedule::Turn::which, gen::inRange(0U, 840U)),
+        gen::set(&carpool::schedule::Turn::amount, gen::inRange(0U, 840U)));
   }
 };
 }  // namespace rc
 
-namespace carpool {
+namespace carpool::schedule {
 namespace {
 
 TEST(SchedulerProperty, StateIsWhatTheJournalGivesAndNothingIsLostOrRunTwice) {
@@ -307,4 +312,4 @@ TEST(SchedulerProperty, AnyEventIsTheSameAfterWritingAndReading) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::schedule

@@ -4,7 +4,7 @@
 
 #include "schedule/tests/stubs.hpp"
 
-namespace carpool {
+namespace carpool::schedule {
 namespace {
 
 TEST(Scheduler, JobStartsOnlyAfterItsEventsAreDurable) {
@@ -254,8 +254,8 @@ TEST(Scheduler, PolicyIsNotAskedWhenNothingChanged) {
 TEST(Scheduler, ChoiceThatCannotBeIsRefusedAndNothingElseStops) {
   class Wrong final : public PlacementPolicy {
    public:
-    [[nodiscard]] PlacementDecision decide(const ClusterSnapshot& cluster,
-                                           const CoRunModel& /*co_run*/) const override {
+    [[nodiscard]] PlacementDecision decide(
+        const ClusterSnapshot& cluster, const InterferenceModel& /*interference*/) const override {
       PlacementDecision decision;
       for (const QueuedJob* job : cluster.queue) {
         const bool odd = job->job % 2 == 1;
@@ -268,8 +268,8 @@ TEST(Scheduler, ChoiceThatCannotBeIsRefusedAndNothingElseStops) {
   StubJournal journal;
   StubExecutor executor;
   const Wrong policy;
-  const StubCoRun co_run;
-  Scheduler scheduler({}, stub_gpus(1), policy, co_run, journal, executor);
+  const StubCoRun interference;
+  Scheduler scheduler({}, stub_gpus(1), policy, interference, journal, executor);
   ASSERT_TRUE(scheduler.submit(stub_job(1), {}, 0.0));
   ASSERT_TRUE(scheduler.submit(stub_job(1), {}, 0.0));
   scheduler.step(0.0);
@@ -290,4 +290,4 @@ TEST(Scheduler, RecordsOfOldJobsAreDroppedAndTheirIdsNotUsedAgain) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::schedule

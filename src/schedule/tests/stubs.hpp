@@ -15,7 +15,7 @@
 
 #include "schedule/scheduler.hpp"
 
-namespace carpool {
+namespace carpool::schedule {
 
 inline constexpr std::uint64_t kGiB = std::uint64_t{1} << 30U;
 
@@ -86,9 +86,10 @@ class StubExecutor final : public Executor {
   bool launched_twice = false;
 };
 
-class StubCoRun final : public CoRunModel {
+class StubCoRun final : public InterferenceModel {
  public:
-  [[nodiscard]] std::vector<double> progress(std::span<const CoRunMember> group) const override {
+  [[nodiscard]] std::vector<double> progress(
+      std::span<const InterferenceMember> group) const override {
     return std::vector<double>(group.size(), group.size() > 1 ? 0.5 : 1.0);
   }
   [[nodiscard]] std::optional<double> sm_active(const std::string& /*workload*/) const override {
@@ -102,7 +103,7 @@ class StubCoRun final : public CoRunModel {
 class StubPolicy final : public PlacementPolicy {
  public:
   [[nodiscard]] PlacementDecision decide(const ClusterSnapshot& cluster,
-                                         const CoRunModel& /*co_run*/) const override {
+                                         const InterferenceModel& /*interference*/) const override {
     ++calls;
     std::vector<Room> rooms;
     rooms.reserve(cluster.gpus.size());
@@ -199,8 +200,8 @@ struct StubServer {
 
   // As after `kill -9`: only journal and executor are left.
   void restart(double now_s = 0.0) {
-    scheduler =
-        std::make_unique<Scheduler>(settings, stub_gpus(count), policy, co_run, journal, executor);
+    scheduler = std::make_unique<Scheduler>(
+        settings, stub_gpus(count), policy, interference, journal, executor);
     recovered = scheduler->recover(now_s);
     flushed = scheduler->flush();
   }
@@ -231,11 +232,11 @@ struct StubServer {
   StubJournal journal;
   StubExecutor executor;
   StubPolicy policy;
-  StubCoRun co_run;
+  StubCoRun interference;
   std::unique_ptr<Scheduler> scheduler;
   Result<void> recovered;
   Result<void> flushed;
   std::string refusal;
 };
 
-}  // namespace carpool
+}  // namespace carpool::schedule

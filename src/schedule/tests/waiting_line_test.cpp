@@ -4,7 +4,7 @@
 
 #include "schedule/tests/stubs.hpp"
 
-namespace carpool {
+namespace carpool::schedule {
 namespace {
 
 using Ids = std::vector<JobId>;
@@ -207,4 +207,4 @@ TEST(WaitingLine, BriefJobsUseKeptGpusUntilTheyAreNeeded) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::schedule

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace carpool {
+namespace carpool::serve {
 namespace {
 
 constexpr std::chrono::milliseconds kNow{0};
@@ -65,4 +65,4 @@ TEST(EventHub, ClosingSendsEverybodyAway) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::serve

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace carpool {
+namespace carpool::serve {
 namespace {
 
 TEST(JobRequest, AnArrayBecomesOneJobForEachIndex) {
@@ -26,4 +26,4 @@ TEST(JobRequest, WhatIsNoJobIsRefused) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::serve

@@ -7,7 +7,7 @@
 
 #include "schedule/tests/stubs.hpp"
 
-namespace carpool {
+namespace carpool::serve {
 namespace {
 
 class SchedulerLoopTest : public testing::Test {
@@ -15,16 +15,20 @@ class SchedulerLoopTest : public testing::Test {
   [[nodiscard]] static JobSpec spec() {
     JobSpec job;
     job.argv = {"true"};
-    job.mem_bytes = kGiB;
+    job.mem_bytes = schedule::kGiB;
     return job;
   }
 
-  StubJournal journal_;
-  StubExecutor executor_;
-  StubCoRun co_run_;
-  StubPolicy policy_;
-  Scheduler scheduler_{
-      {}, {GpuView{.memory_bytes = 40 * kGiB}}, policy_, co_run_, journal_, executor_};
+  schedule::StubJournal journal_;
+  schedule::StubExecutor executor_;
+  schedule::StubCoRun interference_;
+  schedule::StubPolicy policy_;
+  schedule::Scheduler scheduler_{{},
+                                 {GpuView{.memory_bytes = 40 * schedule::kGiB}},
+                                 policy_,
+                                 interference_,
+                                 journal_,
+                                 executor_};
 };
 
 TEST_F(SchedulerLoopTest, AnswersComeAfterTheJournalAndManyShareACommit) {
@@ -38,7 +42,7 @@ TEST_F(SchedulerLoopTest, AnswersComeAfterTheJournalAndManyShareACommit) {
   for (int caller = 0; caller < kCallers; ++caller) {
     callers.emplace_back([&] {
       for (int i = 0; i < kJobs; ++i) {
-        const auto id = (*loop)->ask<JobId>([&](Scheduler& scheduler, double now_s) {
+        const auto id = (*loop)->ask<JobId>([&](schedule::Scheduler& scheduler, double now_s) {
           return scheduler.submit(spec(), {.uid = 1, .user = "ann"}, now_s);
         });
         EXPECT_TRUE(id);
@@ -60,14 +64,14 @@ TEST_F(SchedulerLoopTest, AJournalThatFailsEndsTheLoopAndPromisesNothing) {
   journal_.failing = true;
   auto loop = SchedulerLoop::start(scheduler_, {});
   ASSERT_TRUE(loop);
-  const auto id = (*loop)->ask<JobId>([&](Scheduler& scheduler, double now_s) {
+  const auto id = (*loop)->ask<JobId>([&](schedule::Scheduler& scheduler, double now_s) {
     return scheduler.submit(spec(), {.uid = 1, .user = "ann"}, now_s);
   });
   ASSERT_FALSE(id);
   EXPECT_EQ(id.error().message, "the disk is full");
   ASSERT_TRUE((*loop)->failure());
-  EXPECT_FALSE((*loop)->perform([](Scheduler&, double) {}));
+  EXPECT_FALSE((*loop)->perform([](schedule::Scheduler&, double) {}));
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::serve

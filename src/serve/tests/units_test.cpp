@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace carpool {
+namespace carpool::serve {
 namespace {
 
 TEST(ParseSeconds, TakesTimesAsPeopleWriteThem) {
@@ -47,4 +47,4 @@ TEST(ShowBytes, UsesPowersOf1024) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::serve

@@ -4,7 +4,7 @@
 
 #include "simulate/outcome.hpp"
 
-namespace carpool {
+namespace carpool::simulate {
 namespace {
 
 const std::filesystem::path generator_folder =
@@ -43,4 +43,4 @@ TEST(Generator, RefusesWhatItCannotMake) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::simulate

@@ -4,12 +4,12 @@
 
 #include <gtest/gtest.h>
 
-#include "place/pair_table.hpp"
+#include "knowledge/pair_table.hpp"
 #include "simulate/generator.hpp"
 #include "simulate/tests/small_cluster.hpp"
 #include "simulate/validation.hpp"
 
-namespace carpool {
+namespace carpool::simulate {
 namespace {
 
 const std::filesystem::path simulation_folder =
@@ -61,7 +61,7 @@ TEST(Simulation, EndsTheJobForWhichThereIsNoMemoryAndRunsItAgain) {
   const Trace trace{.name = "greedy", .jobs = {test_job(0, 500, 30), test_job(0, 500, 20)}};
   SimulationSettings settings = test_settings("carma");
   settings.memory = MemorySource::None;
-  settings.recovery = RecoveryRule::Reserve;
+  settings.recovery = schedule::RecoveryRule::Reserve;
   settings.use_history = false;
   const SimulationResult result = run(trace, test_cluster(1), settings);
   EXPECT_GE(result.out_of_memory, 1);
@@ -76,9 +76,10 @@ TEST(Simulation, EndsTheJobForWhichThereIsNoMemoryAndRunsItAgain) {
 TEST(Simulation, GivesTheSameForTheSameSeedAndAnotherForAnother) {
   const auto trace = generate_philly(simulation_folder, {.jobs = 150, .days = 0.5, .seed = 3});
   ASSERT_TRUE(trace.has_value());
-  const auto speeds = PairTable::load(simulation_folder, kTraceContention).value();
+  const auto speeds = knowledge::PairTable::load(simulation_folder, kTraceContention).value();
   for (const std::string policy : {"carpool", "aegis", "kace"}) {
-    SimulationSettings settings{.policy = policy, .policy_settings = default_settings(policy)};
+    SimulationSettings settings{.policy = policy,
+                                .policy_settings = policy::default_settings(policy)};
     settings.runtime_error = 0.3;
     const auto one = simulate(*trace, test_cluster(4), *speeds, settings);
     const auto two = simulate(*trace, test_cluster(4), *speeds, settings);
@@ -94,10 +95,10 @@ TEST(Simulation, GivesTheSameForTheSameSeedAndAnotherForAnother) {
 TEST(Simulation, EndsEveryJobOnceAndBringsNoneBeforeItWasSubmitted) {
   const auto trace = generate_philly(simulation_folder, {.jobs = 300, .days = 0.5, .seed = 5});
   ASSERT_TRUE(trace.has_value());
-  const auto speeds = PairTable::load(simulation_folder, kTraceContention).value();
-  for (const PolicyInfo& policy : placement_policies()) {
+  const auto speeds = knowledge::PairTable::load(simulation_folder, kTraceContention).value();
+  for (const policy::PolicyInfo& policy : policy::placement_policies()) {
     SimulationSettings settings{.policy = std::string(policy.name),
-                                .policy_settings = default_settings(policy.name)};
+                                .policy_settings = policy::default_settings(policy.name)};
     const auto result = simulate(*trace, test_cluster(8), *speeds, settings);
     ASSERT_TRUE(result.has_value()) << policy.name << ": " << result.error().message;
     std::vector<unsigned> successes(trace->jobs.size(), 0);
@@ -122,7 +123,7 @@ TEST(Simulation, ChargesEnergyForIdleTimeAndForActivity) {
   const SimulationSettings settings = test_settings("exclusive");
   const SimulationResult result = run(trace, test_cluster(2), settings);
   const double joules =
-      2.0 * 1000.0 * settings.physics.idle_watts + 1000.0 * 0.5 * settings.physics.slope_watts;
+      2.0 * 1000.0 * settings.constants.idle_watts + 1000.0 * 0.5 * settings.constants.slope_watts;
   EXPECT_NEAR(result.energy_mj, joules / 1e6, 1e-6);
   EXPECT_NEAR(result.mean_sm_active, 0.25, 1e-6);
 }
@@ -146,4 +147,4 @@ TEST(Validation, AgreesWithPublishedRuns) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::simulate

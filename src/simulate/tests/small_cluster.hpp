@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "place/activity_co_run.hpp"
+#include "knowledge/activity_interference.hpp"
 #include "simulate/simulation.hpp"
 
-namespace carpool {
+namespace carpool::simulate {
 
 inline constexpr std::uint64_t kTestGib = 1024 * kMebibyte;
 
@@ -23,24 +23,26 @@ inline TraceJob test_job(double submit_s,
   return job;
 }
 
-inline const ActivityCoRun& test_speeds() {
-  static const ActivityCoRun speeds{{{"light", 0.1}, {"middle", 0.5}, {"heavy", 1.0}}};
+inline const knowledge::ActivityInterference& test_speeds() {
+  static const knowledge::ActivityInterference speeds{
+      {{"light", 0.1}, {"middle", 0.5}, {"heavy", 1.0}}};
   return speeds;
 }
 
 // No start-up, no driver: times come out even.
-inline Physics plain_physics() {
-  Physics physics;
-  physics.start_median_s = 1e-9;
-  physics.start_p95_s = 1e-9;
-  physics.driver_bytes = 0;
-  return physics;
+inline SimulationConstants plain_physics() {
+  SimulationConstants constants;
+  constants.start_median_s = 1e-9;
+  constants.start_p95_s = 1e-9;
+  constants.driver_bytes = 0;
+  return constants;
 }
 
 inline SimulationSettings test_settings(const std::string& policy) {
-  SimulationSettings settings{.policy = policy, .policy_settings = default_settings(policy)};
-  settings.physics = plain_physics();
-  settings.order = QueueOrder::Fifo;
+  SimulationSettings settings{.policy = policy,
+                              .policy_settings = policy::default_settings(policy)};
+  settings.constants = plain_physics();
+  settings.order = schedule::QueueOrder::Fifo;
   return settings;
 }
 
@@ -48,4 +50,4 @@ inline ClusterSpec test_cluster(unsigned gpus, std::uint64_t gib = 40) {
   return {.name = "test", .gpus = gpus, .memory_bytes = gib * kTestGib};
 }
 
-}  // namespace carpool
+}  // namespace carpool::simulate

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace carpool {
+namespace carpool::simulate {
 namespace {
 
 const std::filesystem::path trace_folder =
@@ -95,4 +95,4 @@ TEST(Shuffling, KeepsTimesAndJobsAndChangesWhoComesWhen) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::simulate

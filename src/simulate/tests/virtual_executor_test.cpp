@@ -4,14 +4,14 @@
 
 #include "simulate/tests/small_cluster.hpp"
 
-namespace carpool {
+namespace carpool::simulate {
 namespace {
 
 class VirtualExecutorTest : public testing::Test {
  protected:
   VirtualExecutorTest() {
     trace_.jobs = {test_job(0, 100, 10), test_job(0, 100, 35)};
-    options_.physics = plain_physics();
+    options_.constants = plain_physics();
   }
   VirtualExecutor& executor() {
     made_ = std::make_unique<VirtualExecutor>(trace_, cluster_, test_speeds(), options_);
@@ -92,4 +92,4 @@ TEST_F(VirtualExecutorTest, StopsOnceAndKnowsWhatRuns) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::simulate

@@ -13,13 +13,13 @@
 
 #include <gtest/gtest.h>
 
-#include "base/child_process.hpp"
 #include "base/clock.hpp"
-#include "base/file.hpp"
-#include "schedule/job_json.hpp"
+#include "base/files/file.hpp"
+#include "base/process/child_process.hpp"
+#include "core/job_json.hpp"
 #include "store/schema.hpp"
 
-namespace carpool {
+namespace carpool::store {
 namespace {
 
 class SqliteJournalTest : public ::testing::Test {
@@ -292,4 +292,4 @@ TEST_F(SqliteJournalTest, WhatWasAcknowledgedSurvivesKillMinusNine) {
 }
 
 }  // namespace
-}  // namespace carpool
+}  // namespace carpool::store

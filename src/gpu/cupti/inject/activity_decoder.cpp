@@ -5,7 +5,7 @@
 
 #include "gpu/cupti/inject/device_facts.hpp"
 
-namespace carpool::inject {
+namespace carpool::gpu::inject {
 namespace {
 
 namespace format = activity_format;
@@ -140,4 +140,4 @@ void ActivityDecoder::write_out() {
   operation_batch_.clear();
 }
 
-}  // namespace carpool::inject
+}  // namespace carpool::gpu::inject

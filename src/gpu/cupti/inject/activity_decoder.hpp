@@ -12,7 +12,7 @@
 #include "gpu/cupti/inject/record_file.hpp"
 #include "gpu/cupti/inject/vendor_library.hpp"
 
-namespace carpool::inject {
+namespace carpool::gpu::inject {
 
 // Used by one thread.
 class ActivityDecoder {
@@ -58,4 +58,4 @@ class ActivityDecoder {
   std::int64_t last_start_ = 0;
 };
 
-}  // namespace carpool::inject
+}  // namespace carpool::gpu::inject

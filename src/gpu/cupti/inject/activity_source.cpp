@@ -5,7 +5,7 @@
 
 #include "base/clock.hpp"
 
-namespace carpool::inject {
+namespace carpool::gpu::inject {
 namespace {
 
 namespace format = activity_format;
@@ -235,4 +235,4 @@ std::optional<std::uint32_t> ActivitySource::device() const {
   return *decoder_->devices().begin();
 }
 
-}  // namespace carpool::inject
+}  // namespace carpool::gpu::inject

@@ -10,7 +10,7 @@
 #include "gpu/cupti/inject/record_file.hpp"
 #include "gpu/cupti/inject/vendor_library.hpp"
 
-namespace carpool::inject {
+namespace carpool::gpu::inject {
 
 // Used by one thread, but for what CUPTI calls and for wake(). Never destroyed once it is started:
 // CUPTI may call to the very end of the process.
@@ -64,4 +64,4 @@ class ActivitySource {
   std::uint64_t dropped_ = 0;
 };
 
-}  // namespace carpool::inject
+}  // namespace carpool::gpu::inject

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-namespace carpool::inject {
+namespace carpool::gpu::inject {
 namespace {
 
 constexpr std::size_t kAlignment = 64;  // CUPTI asks for 8
@@ -71,4 +71,4 @@ std::size_t BufferPool::lent() const {
   return lent_;
 }
 
-}  // namespace carpool::inject
+}  // namespace carpool::gpu::inject

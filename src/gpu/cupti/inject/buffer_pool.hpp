@@ -7,7 +7,7 @@
 #include <mutex>
 #include <vector>
 
-namespace carpool::inject {
+namespace carpool::gpu::inject {
 
 class BufferPool {
  public:
@@ -45,4 +45,4 @@ class BufferPool {
   bool woken_ = false;
 };
 
-}  // namespace carpool::inject
+}  // namespace carpool::gpu::inject

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace carpool::inject {
+namespace carpool::gpu::inject {
 
 namespace format = activity_format;
 
@@ -78,4 +78,4 @@ void ControlView::launches(std::uint64_t more, std::int64_t last_start_ns) {
   }
 }
 
-}  // namespace carpool::inject
+}  // namespace carpool::gpu::inject

@@ -6,7 +6,7 @@
 
 #include "gpu/cupti/activity_format.hpp"
 
-namespace carpool::inject {
+namespace carpool::gpu::inject {
 
 // Without a control file the order is always to record. Used by one thread.
 class ControlView {
@@ -22,4 +22,4 @@ class ControlView {
   activity_format::ControlBlock* block_ = nullptr;  // stays mapped as long as the process lives
 };
 
-}  // namespace carpool::inject
+}  // namespace carpool::gpu::inject

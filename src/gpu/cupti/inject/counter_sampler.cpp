@@ -4,7 +4,7 @@
 
 #include "gpu/cupti/inject/metric_table.hpp"
 
-namespace carpool::inject {
+namespace carpool::gpu::inject {
 
 void CounterSampler::start(std::uint32_t device, bool probe, void (*loaded)()) {
   device_ = device;
@@ -156,4 +156,4 @@ void CounterSampler::tell(std::string_view what) {
   }
 }
 
-}  // namespace carpool::inject
+}  // namespace carpool::gpu::inject

@@ -13,7 +13,7 @@
 #include "gpu/cupti/inject/record_file.hpp"
 #include "gpu/cupti/inject/vendor_library.hpp"
 
-namespace carpool::inject {
+namespace carpool::gpu::inject {
 
 class CounterSampler {
  public:
@@ -64,4 +64,4 @@ class CounterSampler {
   std::thread thread_;
 };
 
-}  // namespace carpool::inject
+}  // namespace carpool::gpu::inject

@@ -8,7 +8,7 @@
 #include "base/clock.hpp"
 #include "gpu/cupti/inject/counter_sampler.hpp"
 
-namespace carpool::inject {
+namespace carpool::gpu::inject {
 namespace {
 
 namespace format = activity_format;
@@ -169,4 +169,4 @@ void CounterSampler::pause() {
   }
 }
 
-}  // namespace carpool::inject
+}  // namespace carpool::gpu::inject

@@ -6,7 +6,7 @@
 #include "gpu/cupti/abi.hpp"
 #include "gpu/cupti/inject/vendor_library.hpp"
 
-namespace carpool::inject {
+namespace carpool::gpu::inject {
 namespace {
 
 struct Uuid {
@@ -63,4 +63,4 @@ void write_device(int ordinal, RecordFile& file) {
   file.device(device, {name.data(), ::strnlen(name.data(), name.size())});
 }
 
-}  // namespace carpool::inject
+}  // namespace carpool::gpu::inject

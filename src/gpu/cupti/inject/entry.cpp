@@ -6,17 +6,17 @@
 // NOLINTBEGIN(readability-identifier-naming): the vendor looks for these names
 extern "C" [[gnu::visibility("default")]] int InitializeInjection() {
   try {
-    carpool::inject::Recorder::instance().start();
-    carpool::inject::Recorder::end_at_exit();
+    carpool::gpu::inject::Recorder::instance().start();
+    carpool::gpu::inject::Recorder::end_at_exit();
   } catch (...) {  // NOLINT(bugprone-empty-catch): the program goes on without us
   }
   return 1;
 }
 
 extern "C" [[gnu::visibility("default")]] int InitializeInjectionNvtx2(
-    carpool::nvtx::GetExportTable get_table) {
+    carpool::gpu::nvtx::GetExportTable get_table) {
   try {
-    return carpool::inject::install_nvtx(get_table) ? 1 : 0;
+    return carpool::gpu::inject::install_nvtx(get_table) ? 1 : 0;
   } catch (...) {
     return 0;
   }

@@ -4,7 +4,7 @@
 #include <functional>
 #include <string_view>
 
-namespace carpool::inject {
+namespace carpool::gpu::inject {
 namespace {
 
 namespace format = activity_format;
@@ -80,4 +80,4 @@ std::uint32_t KernelTable::find_or_add(const cupti::KernelRecord& record, Record
   return id;
 }
 
-}  // namespace carpool::inject
+}  // namespace carpool::gpu::inject

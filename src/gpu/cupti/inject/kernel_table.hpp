@@ -9,7 +9,7 @@
 #include "gpu/cupti/abi.hpp"
 #include "gpu/cupti/inject/record_file.hpp"
 
-namespace carpool::inject {
+namespace carpool::gpu::inject {
 
 // Used by one thread.
 class KernelTable {
@@ -30,4 +30,4 @@ class KernelTable {
   std::unordered_multimap<std::uint64_t, std::uint32_t> by_value_;  // hash → number
 };
 
-}  // namespace carpool::inject
+}  // namespace carpool::gpu::inject

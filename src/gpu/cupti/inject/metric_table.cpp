@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace carpool::inject {
+namespace carpool::gpu::inject {
 
 const std::vector<WantedMetric>& wanted_metrics() {
   // The _realtime counters are those that the chip keeps for sampling: with them everything here
@@ -54,4 +54,4 @@ std::vector<std::vector<const char*>> pack_sets(const PassesOf& passes) {
   return sets;
 }
 
-}  // namespace carpool::inject
+}  // namespace carpool::gpu::inject

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace carpool::inject {
+namespace carpool::gpu::inject {
 
 // One quantity, by the names that chips have for it; the first that can be had in one pass is used.
 struct WantedMetric {
@@ -22,4 +22,4 @@ using PassesOf = std::function<std::size_t(const std::vector<const char*>&)>;
 // Sets of one pass each; a metric that no set can hold is left out.
 [[nodiscard]] std::vector<std::vector<const char*>> pack_sets(const PassesOf& passes);
 
-}  // namespace carpool::inject
+}  // namespace carpool::gpu::inject

@@ -13,7 +13,7 @@
 #include "gpu/cupti/inject/recorder.hpp"
 #include "gpu/cupti/inject/settings.hpp"
 
-namespace carpool::inject {
+namespace carpool::gpu::inject {
 namespace {
 
 struct Open {
@@ -221,4 +221,4 @@ bool install_nvtx(nvtx::GetExportTable get_table) {
   return true;
 }
 
-}  // namespace carpool::inject
+}  // namespace carpool::gpu::inject

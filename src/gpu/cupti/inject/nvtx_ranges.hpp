@@ -3,9 +3,9 @@
 
 #include "gpu/cupti/nvtx_abi.hpp"
 
-namespace carpool::inject {
+namespace carpool::gpu::inject {
 
 // False: this NVTX has not the table that is needed.
 [[nodiscard]] bool install_nvtx(nvtx::GetExportTable get_table);
 
-}  // namespace carpool::inject
+}  // namespace carpool::gpu::inject

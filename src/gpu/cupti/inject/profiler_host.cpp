@@ -2,7 +2,7 @@
 
 #include <dlfcn.h>
 
-namespace carpool::inject {
+namespace carpool::gpu::inject {
 namespace {
 
 // CUPTI opens these by their bare names, which the loader finds only in its ordinary places.
@@ -102,4 +102,4 @@ MetricConfig MetricConfig::make(const ProfilerFunctions& functions,
   return made;
 }
 
-}  // namespace carpool::inject
+}  // namespace carpool::gpu::inject

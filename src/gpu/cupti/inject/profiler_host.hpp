@@ -10,7 +10,7 @@
 #include "gpu/cupti/inject/vendor_library.hpp"
 #include "gpu/cupti/profiler_abi.hpp"
 
-namespace carpool::inject {
+namespace carpool::gpu::inject {
 
 struct ProfilerFunctions {
   cupti::Code (*initialize)(cupti::ProfilerInitialize*) = nullptr;
@@ -66,4 +66,4 @@ class MetricConfig {
   std::size_t passes_ = 0;
 };
 
-}  // namespace carpool::inject
+}  // namespace carpool::gpu::inject

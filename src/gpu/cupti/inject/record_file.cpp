@@ -8,7 +8,7 @@
 
 #include "base/clock.hpp"
 
-namespace carpool::inject {
+namespace carpool::gpu::inject {
 namespace {
 
 namespace format = activity_format;
@@ -154,4 +154,4 @@ void RecordFile::flush_locked() {
   gathered_.clear();
 }
 
-}  // namespace carpool::inject
+}  // namespace carpool::gpu::inject

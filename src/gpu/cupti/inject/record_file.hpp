@@ -9,7 +9,7 @@
 
 #include "gpu/cupti/activity_format.hpp"
 
-namespace carpool::inject {
+namespace carpool::gpu::inject {
 
 class RecordFile {
  public:
@@ -45,4 +45,4 @@ class RecordFile {
   int fd_ = -1;  // -1: not open, or a write has failed
 };
 
-}  // namespace carpool::inject
+}  // namespace carpool::gpu::inject

@@ -9,7 +9,7 @@
 
 #include "base/clock.hpp"
 
-namespace carpool::inject {
+namespace carpool::gpu::inject {
 namespace {
 
 namespace format = activity_format;
@@ -232,4 +232,4 @@ void Recorder::at_exit() {
   finished_.wait_for(lock, kExitPatience, [this] { return is_finished_; });
 }
 
-}  // namespace carpool::inject
+}  // namespace carpool::gpu::inject

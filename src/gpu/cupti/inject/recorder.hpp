@@ -16,7 +16,7 @@
 #include "gpu/cupti/inject/settings.hpp"
 #include "gpu/cupti/inject/vendor_library.hpp"
 
-namespace carpool::inject {
+namespace carpool::gpu::inject {
 
 class Recorder {
  public:
@@ -67,4 +67,4 @@ class Recorder {
   bool is_finished_ = false;
 };
 
-}  // namespace carpool::inject
+}  // namespace carpool::gpu::inject

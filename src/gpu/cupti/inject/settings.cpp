@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
-namespace carpool::inject {
+namespace carpool::gpu::inject {
 namespace {
 
 std::string_view variable(const char* name) {
@@ -45,4 +45,4 @@ std::string nvtx_range_from_environment() {
   return std::string(variable("CARPOOL_PROFILE_NVTX"));
 }
 
-}  // namespace carpool::inject
+}  // namespace carpool::gpu::inject

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-namespace carpool::inject {
+namespace carpool::gpu::inject {
 
 struct Settings {
   std::string folder;
@@ -23,4 +23,4 @@ struct Settings {
 // The name of the NVTX ranges to record, "*" for all; empty: none.
 [[nodiscard]] std::string nvtx_range_from_environment();
 
-}  // namespace carpool::inject
+}  // namespace carpool::gpu::inject

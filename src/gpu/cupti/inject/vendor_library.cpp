@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-namespace carpool::inject {
+namespace carpool::gpu::inject {
 namespace {
 
 constexpr std::array<const char*, 2> kNames{"libcupti.so.13", "libcupti.so.12"};
@@ -174,4 +174,4 @@ void* driver_function(const char* name) {
   return ::dlsym(driver != nullptr ? driver : RTLD_DEFAULT, name);
 }
 
-}  // namespace carpool::inject
+}  // namespace carpool::gpu::inject

@@ -8,7 +8,7 @@
 
 #include "gpu/cupti/abi.hpp"
 
-namespace carpool::inject {
+namespace carpool::gpu::inject {
 
 // Functions of CUPTI; those that a release may lack are null then.
 struct CuptiFunctions {
@@ -47,4 +47,4 @@ struct Cupti {
 // One text of several.
 [[nodiscard]] std::string joined(std::initializer_list<std::string_view> parts);
 
-}  // namespace carpool::inject
+}  // namespace carpool::gpu::inject

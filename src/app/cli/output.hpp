@@ -1,0 +1,54 @@
+// Where a command writes: standard output for results, standard error for everything else.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "app/output/text_table.hpp"
+#include "base/progress/progress.hpp"
+#include "base/result.hpp"
+
+namespace carpool::app {
+
+struct OutputOptions {
+  bool json = false;
+  bool quiet = false;
+  std::string_view colour = "auto";  // auto, always, never
+};
+
+class Output {
+ public:
+  explicit Output(const OutputOptions& options);
+
+  [[nodiscard]] bool json() const { return json_; }
+  [[nodiscard]] bool colour() const { return colour_; }
+  [[nodiscard]] Progress::Show progress() const {
+    return quiet_ ? Progress::Show::Never : Progress::Show::OnTerminal;
+  }
+
+  void print(std::string_view text) const;    // results
+  void heading(std::string_view text) const;  // a line above a table; bold on a terminal
+  void remark(std::string_view text) const;   // explanation on standard output; not with --quiet
+  void print_json(const nlohmann::json& value) const;
+  void print_json_line(const nlohmann::json& value) const;  // one of many: no line feed inside
+
+  // What was printed so far has been written; an error on a full disk.
+  [[nodiscard]] Result<void> flush() const;
+
+ private:
+  bool json_;
+  bool quiet_;
+  bool colour_;
+};
+
+// "97.9" from 0.979; "-" when absent.
+[[nodiscard]] std::string percent(std::optional<double> ratio, int decimals = 1);
+// Three significant digits, no exponent for the sizes that people see: "4.27", "98.3", "1204".
+[[nodiscard]] std::string number(double value);
+
+// A number, or null where there is none.
+[[nodiscard]] nlohmann::json or_null(std::optional<double> value);
+
+}  // namespace carpool::app

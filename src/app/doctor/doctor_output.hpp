@@ -1,0 +1,20 @@
+// Checks of `carpool doctor` for people and for programs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "app/doctor/doctor_checks.hpp"
+
+namespace carpool::app {
+
+// One paragraph: whether GPUs can be shared here, and what can be done where not.
+[[nodiscard]] std::string doctor_verdict(const DoctorFacts& facts,
+                                         const std::vector<DoctorCheck>& checks);
+
+[[nodiscard]] std::string render_checks(const std::vector<DoctorCheck>& checks, bool colour);
+[[nodiscard]] nlohmann::json checks_to_json(const std::vector<DoctorCheck>& checks);
+
+}  // namespace carpool::app

@@ -1,0 +1,40 @@
+// What the commands that ask a model work with: dataset, model, predictor and goal.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/cli/options.hpp"
+#include "base/files/config.hpp"
+#include "base/progress/progress.hpp"
+#include "base/result.hpp"
+#include "dataset/dataset.hpp"
+#include "model/throughput_model.hpp"
+#include "predict/objective.hpp"
+#include "predict/predictor.hpp"
+
+namespace carpool::app {
+
+// Stays where it was made: the predictor refers to dataset and model.
+struct ModelSession {
+  dataset::Dataset dataset;
+  std::unique_ptr<model::ThroughputModel> model;
+  std::optional<predict::Predictor> predictor;
+  predict::Objective objective;
+  std::optional<double> memory_gib;
+
+  // Names of the members, in order.
+  [[nodiscard]] std::vector<std::string> names(const Group& group) const;
+  // The workloads of the dataset that the model was trained on: those that a listing without names
+  // is about. All of the dataset when it knows none of them.
+  [[nodiscard]] std::vector<std::size_t> trained_workloads() const;
+};
+
+[[nodiscard]] Result<std::unique_ptr<ModelSession>> open_workbench(const ModelOptions& model,
+                                                                   const GoalOptions& goal,
+                                                                   const Config& config,
+                                                                   Progress::Show show);
+
+}  // namespace carpool::app

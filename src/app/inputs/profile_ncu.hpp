@@ -1,0 +1,31 @@
+// What Nsight Compute measures of a program's kernels, as a part of its profile.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+
+#include "base/result.hpp"
+#include "profile/profiler.hpp"
+
+namespace carpool::app {
+
+// Runs the program of a finished profile again, under Nsight Compute and for at most so many
+// seconds; its metrics take the place of the stand-ins for them.
+[[nodiscard]] Result<void> add_ncu_run(const profile::ProfileRequest& request,
+                                       double most_seconds,
+                                       const profile::ProfileEvents& events,
+                                       profile::ProfileResult& result);
+
+struct NcuImport {
+  profile::WorkloadProfile profile;
+  std::size_t launches = 0;
+};
+
+// The profile in `profile_file`, or a new one where there is no such file, with the metrics of an
+// export that somebody made. Writes nothing.
+[[nodiscard]] Result<NcuImport> import_ncu(const std::string& export_file,
+                                           const std::string& name,
+                                           const std::filesystem::path& profile_file);
+
+}  // namespace carpool::app

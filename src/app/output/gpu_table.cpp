@@ -1,0 +1,231 @@
+#include "app/output/gpu_table.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "app/cli/output.hpp"
+#include "app/output/text_table.hpp"
+#include "gpu/replay/gpu_json.hpp"
+
+namespace carpool::app {
+namespace {
+
+using nlohmann::json;
+
+constexpr auto kLeft = TextTable::Align::Left;
+constexpr auto kRight = TextTable::Align::Right;
+constexpr std::size_t kGpuColumns = 13;
+constexpr std::size_t kCommandWidth = 60;
+
+struct ActivityColumn {
+  std::string_view name;  // as stand_ins and JSON have it
+  std::string_view words;
+  std::optional<double> GpuActivity::* value;
+};
+constexpr std::array kActivityColumns{
+    ActivityColumn{"sm_active", "SM", &GpuActivity::sm_active},
+    ActivityColumn{"sm_occupancy", "occ.", &GpuActivity::sm_occupancy},
+    ActivityColumn{"dram_active", "DRAM", &GpuActivity::dram_active},
+    ActivityColumn{"tensor_active", "tensor", &GpuActivity::tensor_active},
+};
+
+std::string whole(const std::optional<double>& value) {
+  return value ? fmt::format("{:.0f}", *value) : "-";
+}
+
+// A share of one as percent, with a star where a coarser counter stands in.
+std::string activity_cell(const GpuReading& gpu, const ActivityColumn& column) {
+  if (!gpu.activity) {
+    return "-";
+  }
+  const std::string text = percent((*gpu.activity).*column.value, 0);
+  return stands_in(*gpu.activity, column.name) ? text + "*" : text;
+}
+
+std::vector<std::string> gpu_row(const GpuReading& gpu) {
+  std::vector<std::string> cells{std::to_string(gpu.info.index), gpu.info.name};
+  if (!gpu.sample) {
+    cells.push_back(fmt::format("- / {}", gib(gpu.info.memory_bytes)));
+    cells.resize(kGpuColumns, "-");
+    return cells;
+  }
+  const GpuSample& sample = *gpu.sample;
+  cells.push_back(
+      fmt::format("{} / {}", gib(sample.memory_used_bytes), gib(gpu.info.memory_bytes)));
+  cells.push_back(percent(sample.gpu_utilisation, 0));
+  for (const ActivityColumn& column : kActivityColumns) {
+    cells.push_back(activity_cell(gpu, column));
+  }
+  cells.push_back(
+      fmt::format("{} / {}", whole(sample.power_watts), whole(gpu.info.power_limit_watts)));
+  cells.push_back(whole(sample.temperature_celsius));
+  cells.push_back(whole(sample.sm_clock_mhz));
+  cells.push_back(throttle_words(sample));
+  cells.push_back(std::to_string(gpu.processes.size()));
+  return cells;
+}
+
+std::string mig_note(const GpuInfo& info) {
+  if (info.mig.empty()) {
+    return "in MIG mode and without a slice: nothing can run on it.";
+  }
+  std::vector<std::string> slices;
+  slices.reserve(info.mig.size());
+  for (const MigSlice& slice : info.mig) {
+    slices.push_back(fmt::format("{} ({} GiB)", slice.profile, gib(slice.memory_bytes)));
+  }
+  return fmt::format("cut into MIG slices: {}.", fmt::join(slices, ", "));
+}
+
+// "dram_active: memory utilisation" in words; nothing about a value that the table does not show.
+std::string stand_in_note(const std::string& stand_in) {
+  const std::size_t colon = std::min(stand_in.find(": "), stand_in.size());
+  for (const ActivityColumn& column : kActivityColumns) {
+    if (stand_in.substr(0, colon) == column.name) {
+      return fmt::format(
+          "* {} stands in for {}: the share of time in which any of it was in use, "
+          "not how much of it.",
+          stand_in.substr(std::min(colon + 2, stand_in.size())),
+          column.words);
+    }
+  }
+  return "";
+}
+
+std::vector<std::string> notes_of(const GpuReading& gpu) {
+  std::vector<std::string> notes{gpu.problem};
+  if (gpu.info.mig_enabled) {
+    notes.push_back(mig_note(gpu.info));
+  }
+  if (gpu.sample && !gpu.info.fine_activity) {
+    notes.emplace_back(
+        "the driver reads no counters of its SMs (GPM): what \"-\" stands for is not known.");
+  }
+  if (gpu.activity) {
+    for (const std::string& stand_in : gpu.activity->stand_ins) {
+      notes.push_back(stand_in_note(stand_in));
+    }
+  }
+  return notes;
+}
+
+}  // namespace
+
+std::string gib(std::uint64_t bytes) {
+  constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
+  return fmt::format("{:.1f}", static_cast<double>(bytes) / kGib);
+}
+
+std::string throttle_words(const GpuSample& sample) {
+  return sample.throttle_reasons.empty()
+             ? "no"
+             : fmt::format("{}", fmt::join(sample.throttle_reasons, ", "));
+}
+
+bool stands_in(const GpuActivity& activity, std::string_view value) {
+  const std::string start = fmt::format("{}:", value);
+  return std::any_of(activity.stand_ins.begin(), activity.stand_ins.end(), [&](const auto& text) {
+    return text.starts_with(start);
+  });
+}
+
+std::string gpu_table(const std::vector<GpuReading>& gpus, bool colour) {
+  TextTable table(colour);
+  table.add_column("GPU", kRight);
+  table.add_column("name", kLeft);
+  table.add_column("memory [GiB]", kRight);
+  table.add_column("util [%]", kRight);
+  for (const ActivityColumn& column : kActivityColumns) {
+    table.add_column(fmt::format("{} [%]", column.words), kRight);
+  }
+  table.add_column("power [W]", kRight);
+  table.add_column("[°C]", kRight);
+  table.add_column("SM [MHz]", kRight);
+  table.add_column("throttled", kLeft);
+  table.add_column("procs", kRight);
+  for (const GpuReading& gpu : gpus) {
+    table.add_row(gpu_row(gpu));
+  }
+  return table.render();
+}
+
+std::string process_table(const std::vector<GpuReading>& gpus, bool colour) {
+  TextTable table(colour);
+  table.add_column("GPU", kRight);
+  table.add_column("pid", kRight);
+  table.add_column("user", kLeft);
+  table.add_column("memory [GiB]", kRight);
+  table.add_column("MPS", kLeft);
+  table.add_column("command", kLeft);
+  bool any = false;
+  for (const GpuReading& gpu : gpus) {
+    for (const NamedProcess& entry : gpu.processes) {
+      any = true;
+      table.add_row(
+          {std::to_string(gpu.info.index),
+           std::to_string(entry.process.pid),
+           entry.name.user.empty() ? "-" : entry.name.user,
+           entry.process.memory_bytes ? gib(*entry.process.memory_bytes) : "-",
+           entry.process.mps_client ? "yes" : "no",
+           entry.name.command.empty() ? "-" : first_columns(entry.name.command, kCommandWidth)});
+    }
+  }
+  return any ? table.render() : "No process holds memory of a GPU.\n";
+}
+
+std::vector<std::string> gpu_footnotes(const std::vector<GpuReading>& gpus) {
+  // Eight GPUs of one kind have one note, not eight.
+  std::vector<std::pair<std::string, std::vector<unsigned>>> grouped;
+  for (const GpuReading& gpu : gpus) {
+    for (const std::string& note : notes_of(gpu)) {
+      const auto same = [&](const auto& entry) { return entry.first == note; };
+      auto place = std::find_if(grouped.begin(), grouped.end(), same);
+      if (place == grouped.end()) {
+        place = grouped.insert(grouped.end(), {note, {}});
+      }
+      place->second.push_back(gpu.info.index);
+    }
+  }
+  std::vector<std::string> notes;
+  for (const auto& [note, indices] : grouped) {
+    if (!note.empty()) {
+      notes.push_back(fmt::format("GPU {}: {}", fmt::join(indices, ", "), note));
+    }
+  }
+  return notes;
+}
+
+json gpus_to_json(const std::vector<GpuReading>& gpus) {
+  json out = json::array();
+  for (const GpuReading& gpu : gpus) {
+    json entry = gpu::to_json(gpu.info);
+    if (gpu.sample) {
+      entry["sample"] = gpu::to_json(*gpu.sample);
+    }
+    if (gpu.activity) {
+      entry["activity"] = gpu::to_json(*gpu.activity);
+    }
+    entry["processes"] = json::array();
+    for (const NamedProcess& named : gpu.processes) {
+      json process = gpu::to_json(named.process);
+      if (!named.name.user.empty()) {
+        process["user"] = named.name.user;
+        process["command"] = named.name.command;
+      }
+      entry["processes"].push_back(std::move(process));
+    }
+    if (!gpu.problem.empty()) {
+      entry["problem"] = gpu.problem;
+    }
+    out.push_back(std::move(entry));
+  }
+  return out;
+}
+
+}  // namespace carpool::app

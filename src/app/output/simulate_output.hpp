@@ -1,0 +1,42 @@
+// What `carpool simulate` says: tables, JSON, and a page.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "app/cli/output.hpp"
+#include "report/report.hpp"
+#include "simulate/policy_comparison.hpp"
+#include "simulate/validation.hpp"
+
+namespace carpool::app {
+
+// What was simulated.
+struct ContestFacts {
+  std::string trace{};
+  std::string cluster{};
+  std::string interference{};
+  std::size_t jobs = 0;
+  unsigned gpus = 0;
+  double memory_gib = 0.0;
+  std::size_t runs = 1;
+  bool shuffled = false;
+};
+
+[[nodiscard]] std::string contest_table(const std::vector<simulate::ContestRow>& rows, bool colour);
+[[nodiscard]] nlohmann::json contest_json(const ContestFacts& facts,
+                                          const std::vector<simulate::ContestRow>& rows);
+
+[[nodiscard]] std::string validation_table(const std::vector<simulate::ValidationRow>& rows,
+                                           bool colour);
+[[nodiscard]] nlohmann::json validation_json(const std::vector<simulate::ValidationRow>& rows,
+                                             std::size_t seeds);
+
+[[nodiscard]] report::Report contest_report(const ContestFacts& facts,
+                                            const simulate::Trace& trace,
+                                            const std::vector<simulate::ContestRow>& rows,
+                                            const simulate::SimulationConstants& constants);
+
+}  // namespace carpool::app

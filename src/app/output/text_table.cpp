@@ -1,0 +1,68 @@
+#include "app/output/text_table.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace carpool::app {
+
+std::size_t display_width(const std::string& text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
+  }));
+}
+
+std::string first_columns(const std::string& text, std::size_t width) {
+  std::size_t at = 0;
+  for (; at < text.size() && width > 0; --width) {
+    ++at;
+    while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U) {
+      ++at;
+    }
+  }
+  return text.substr(0, at);
+}
+
+void TextTable::add_column(std::string heading, Align align) {
+  columns_.push_back({std::move(heading), align});
+}
+
+void TextTable::add_row(std::vector<std::string> cells, bool highlight) {
+  cells.resize(columns_.size());
+  rows_.push_back({std::move(cells), highlight});
+}
+
+std::string TextTable::render_line(const std::vector<std::string>& cells,
+                                   const std::vector<std::size_t>& widths) const {
+  std::string line;
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    const std::string padding(widths[i] - display_width(cells[i]), ' ');
+    line += i == 0 ? "" : "  ";
+    line += columns_[i].align == Align::Left ? cells[i] + padding : padding + cells[i];
+  }
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line;
+}
+
+std::string TextTable::render() const {
+  std::vector<std::string> headings;
+  std::vector<std::size_t> widths;
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    std::size_t width = display_width(columns_[i].heading);
+    for (const Row& row : rows_) {
+      width = std::max(width, display_width(row.cells[i]));
+    }
+    headings.push_back(columns_[i].heading);
+    widths.push_back(width);
+  }
+  const auto styled = [&](const std::string& line, const char* code) {
+    return (colour_ ? code + line + "\033[0m" : line) + "\n";
+  };
+  std::string text = styled(render_line(headings, widths), "\033[2m");
+  for (const Row& row : rows_) {
+    const std::string line = render_line(row.cells, widths);
+    text += row.highlight ? styled(line, "\033[1;32m") : line + "\n";
+  }
+  return text;
+}
+
+}  // namespace carpool::app

@@ -1,0 +1,220 @@
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "app/output/simulate_output.hpp"
+#include "app/version.hpp"
+#include "base/clock.hpp"
+
+namespace carpool::app {
+namespace {
+
+constexpr std::size_t kPoints = 240;
+constexpr double kSecondsPerHour = 3600.0;
+constexpr double kBytesPerGib = 1024.0 * 1024.0 * 1024.0;
+constexpr double kPercent = 100.0;
+constexpr std::size_t kMostLanes = 32;
+
+report::BarChart bars(const std::vector<simulate::ContestRow>& rows,
+                      const report::Quantity& quantity,
+                      const std::function<double(const simulate::SimulationResult&)>& value) {
+  report::BarChart chart{.value = quantity, .spread_name = "all runs", .kinds = {"ours", "others"}};
+  for (const simulate::ContestRow& row : rows) {
+    const simulate::Spread spread = row.of(value);
+    chart.bars.push_back({.label = row.contestant.text,
+                          .value = spread.mean,
+                          .spread = Interval{.low = spread.least, .high = spread.most},
+                          .kind = row.contestant.settings.policy == "carpool" ? 0U : 1U});
+  }
+  return chart;
+}
+
+report::ReportSection side_by_side(const std::vector<simulate::ContestRow>& rows) {
+  report::ReportSection section{.heading = "Side by side"};
+  section.figures = {
+      {.title = "Makespan",
+       .caption = "From the first submission to the last end. Whiskers span all runs.",
+       .content = bars(rows,
+                       {.name = "makespan", .unit = "s", .decimals = 0},
+                       [](const simulate::SimulationResult& r) { return r.makespan_s; })},
+      {.title = "Mean job completion time",
+       .caption = "From submission to the end.",
+       .content = bars(rows,
+                       {.name = "mean JCT", .unit = "s", .decimals = 0},
+                       [](const simulate::SimulationResult& r) { return r.mean_jct_s; })},
+      {.title = "Energy",
+       .caption = "Of all GPUs over the makespan.",
+       .content = bars(rows,
+                       {.name = "energy", .unit = "MJ", .decimals = 1},
+                       [](const simulate::SimulationResult& r) { return r.energy_mj; })},
+      {.title = "Out of memory",
+       .caption = "Attempts that ended for want of GPU memory, by policy, preconditions and where "
+                  "memory is known from.",
+       .content = bars(rows,
+                       {.name = "out of memory", .unit = "", .decimals = 1},
+                       [](const simulate::SimulationResult& r) {
+                         return static_cast<double>(r.out_of_memory);
+                       })}};
+  return section;
+}
+
+// Out of memory in each run: with --shuffle, over task orders.
+report::Figure over_orders(const std::vector<simulate::ContestRow>& rows) {
+  report::GroupedBarChart chart{.category_name = "order",
+                                .value = {.name = "out of memory", .decimals = 0}};
+  for (std::size_t i = 0; i < rows.front().runs.size(); ++i) {
+    chart.categories.push_back(fmt::format("order {}", i + 1));
+  }
+  for (const simulate::ContestRow& row : rows) {
+    report::Series series{.name = row.contestant.text,
+                          .highlight = row.contestant.settings.policy == "carpool"};
+    for (const simulate::SimulationResult& run : row.runs) {
+      series.values.push_back(static_cast<double>(run.out_of_memory));
+    }
+    chart.series.push_back(std::move(series));
+  }
+  return {.title = "Out of memory over task orders",
+          .caption = "The same jobs submitted in other orders.",
+          .content = std::move(chart)};
+}
+
+// Values of all GPUs together at even times.
+struct Course {
+  std::vector<double> sm_active{};
+  std::vector<double> memory_gib{};
+  std::vector<double> watts{};
+};
+
+Course course(const simulate::SimulationResult& run,
+              unsigned gpus,
+              double until_s,
+              const simulate::SimulationConstants& constants) {
+  Course made;
+  std::vector<double> active(gpus, 0.0);
+  std::vector<double> memory(gpus, 0.0);
+  double all_active = 0.0;
+  double all_memory = 0.0;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < kPoints; ++i) {
+    const double at = until_s * static_cast<double>(i) / static_cast<double>(kPoints - 1);
+    for (; next < run.moments.size() && run.moments[next].at_s <= at; ++next) {
+      const simulate::ClusterMoment& moment = run.moments[next];
+      const double gib = static_cast<double>(moment.memory_bytes) / kBytesPerGib;
+      all_active += moment.sm_active - active[moment.gpu];
+      all_memory += gib - memory[moment.gpu];
+      active[moment.gpu] = moment.sm_active;
+      memory[moment.gpu] = gib;
+    }
+    const double count = static_cast<double>(gpus);
+    made.sm_active.push_back(kPercent * all_active / count);
+    made.memory_gib.push_back(all_memory / count);
+    made.watts.push_back(simulate::watts(constants, all_active / count));
+  }
+  return made;
+}
+
+report::ReportSection over_time(const ContestFacts& facts,
+                                const std::vector<simulate::ContestRow>& rows,
+                                const simulate::SimulationConstants& constants) {
+  double until = 0.0;
+  for (const simulate::ContestRow& row : rows) {
+    until = std::max(until, row.runs.front().makespan_s);
+  }
+  const report::Quantity hours{.name = "time", .unit = "h", .decimals = 1};
+  std::array<report::LineChart, 3> charts = {
+      report::LineChart{.x = hours, .y = {.name = "SM activity", .unit = "%"}},
+      report::LineChart{.x = hours, .y = {.name = "memory in use", .unit = "GiB"}},
+      report::LineChart{.x = hours, .y = {.name = "power", .unit = "W", .decimals = 0}}};
+  for (report::LineChart& chart : charts) {
+    for (std::size_t i = 0; i < kPoints; ++i) {
+      chart.xs.push_back(until / kSecondsPerHour * static_cast<double>(i) /
+                         static_cast<double>(kPoints - 1));
+    }
+  }
+  for (const simulate::ContestRow& row : rows) {
+    Course values = course(row.runs.front(), facts.gpus, until, constants);
+    const bool ours = row.contestant.settings.policy == "carpool";
+    for (auto& [chart, series] : {std::pair(&charts[0], &values.sm_active),
+                                  std::pair(&charts[1], &values.memory_gib),
+                                  std::pair(&charts[2], &values.watts)}) {
+      chart->series.push_back(
+          {.name = row.contestant.text, .values = std::move(*series), .highlight = ours});
+    }
+  }
+  report::ReportSection section{
+      .heading = "Over time",
+      .paragraphs = {"Means over all GPUs, in the first run of each policy."}};
+  section.figures = {
+      {.title = "Utilisation", .caption = "SM activity of a GPU.", .content = charts[0]},
+      {.title = "Memory", .caption = "In use on a GPU.", .content = charts[1]},
+      {.title = "Power", .caption = "Of a GPU, by its SM activity.", .content = charts[2]}};
+  return section;
+}
+
+report::Figure gantt(const ContestFacts& facts,
+                     const simulate::Trace& trace,
+                     const simulate::ContestRow& row) {
+  report::GanttChart chart{.time = {.name = "time", .unit = "h", .decimals = 1},
+                           .kinds = {"light", "medium", "heavy", "out of memory"}};
+  const std::size_t lanes = std::min<std::size_t>(facts.gpus, kMostLanes);
+  for (std::size_t i = 0; i < lanes; ++i) {
+    chart.lanes.push_back(fmt::format("GPU {}", i));
+  }
+  constexpr double kLight = 0.3;
+  constexpr double kMedium = 0.7;
+  for (const simulate::VirtualRun& run : row.runs.front().runs) {
+    const simulate::TraceJob& job = trace.jobs[run.job];
+    const std::size_t size = job.sm_active < kLight ? 0 : (job.sm_active < kMedium ? 1 : 2);
+    for (const unsigned gpu : run.gpus) {
+      if (gpu < lanes) {
+        chart.bars.push_back(
+            {.lane = gpu,
+             .from = run.started_s / kSecondsPerHour,
+             .to = run.ended_s / kSecondsPerHour,
+             .label = fmt::format("job {}, {}, attempt {}", run.job + 1, job.workload, run.attempt),
+             .kind = run.end == RunEnd::OutOfMemory ? 3 : size});
+      }
+    }
+  }
+  return {.title = row.contestant.text,
+          .caption =
+              "Every attempt; colours by the SM activity that a job has alone: below 30 %, "
+              "below 70 %, above.",
+          .content = std::move(chart)};
+}
+
+}  // namespace
+
+report::Report contest_report(const ContestFacts& facts,
+                              const simulate::Trace& trace,
+                              const std::vector<simulate::ContestRow>& rows,
+                              const simulate::SimulationConstants& constants) {
+  report::Report report{
+      .title = fmt::format("{} on {}", facts.trace, facts.cluster),
+      .subtitle = fmt::format("{} jobs, simulated under {} policies, {} runs each",
+                              facts.jobs,
+                              rows.size(),
+                              facts.runs)};
+  report.sections.push_back(side_by_side(rows));
+  if (facts.shuffled) {
+    report.sections.front().figures.push_back(over_orders(rows));
+  }
+  report.sections.push_back(over_time(facts, rows, constants));
+  // The first run's jobs are those of the trace only in its own order.
+  if (!facts.shuffled) {
+    report::ReportSection who{.heading = "Who ran where"};
+    for (const simulate::ContestRow& row : rows) {
+      who.figures.push_back(gantt(facts, trace, row));
+    }
+    report.sections.push_back(std::move(who));
+  }
+  report.provenance = {{.name = "trace", .value = facts.trace},
+                       {.name = "cluster", .value = facts.cluster},
+                       {.name = "speeds together", .value = facts.interference},
+                       {.name = "version", .value = std::string(kVersion)},
+                       {.name = "date", .value = utc_timestamp()}};
+  return report;
+}
+
+}  // namespace carpool::app

@@ -1,0 +1,85 @@
+#include "app/server/job_wait.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "app/cli/command_line.hpp"
+#include "base/clock.hpp"
+
+namespace carpool::app {
+namespace {
+
+using nlohmann::json;
+
+constexpr double kOneQuestion = 30.0;
+constexpr std::chrono::seconds kAskAgain{1};
+
+// A server that is restarted meanwhile loses no job: the waiting goes on.
+Result<json> ask(ServerClient& server, std::int64_t job, double wait_s, const Stopwatch& watch) {
+  constexpr double kPatience = 30.0;
+  const double since = watch.seconds();
+  while (true) {
+    Result<json> now = server.get(fmt::format("/v1/jobs/{}/wait?wait_s={:.3f}", job, wait_s));
+    const bool gone = !now && now.error().code == ErrorCode::Unavailable;
+    if (!gone || watch.seconds() - since > kPatience) {
+      return now;
+    }
+    pause_for(kAskAgain);
+  }
+}
+
+}  // namespace
+
+int shell_code(const json& job) {
+  if (job.value("state", "") == "succeeded") {
+    return kExitOk;
+  }
+  if (job.contains("signal")) {
+    constexpr int kBySignal = 128;
+    return kBySignal + job.at("signal").get<int>();
+  }
+  const int code = job.value("exit_code", kExitFailure);
+  return code == 0 ? kExitFailure : code;  // cancelled after it had ended well
+}
+
+Result<void> wait_for_jobs(ServerClient& server,
+                           const std::vector<std::int64_t>& jobs,
+                           std::optional<double> limit_s,
+                           const CommandContext& context) {
+  const Stopwatch watch;
+  for (const std::int64_t id : jobs) {
+    json job;
+    while (!job.contains("ended_s")) {
+      const double left = limit_s ? std::max(0.0, *limit_s - watch.seconds()) : kOneQuestion;
+      Result<json> now = ask(server, id, std::min(left, kOneQuestion), watch);
+      if (!now) {
+        return tl::unexpected(now.error());
+      }
+      job = std::move(*now);
+      if (!job.contains("ended_s") && limit_s && watch.seconds() >= *limit_s) {
+        context.exit_code = kExitNotYet;
+        return {};
+      }
+    }
+    context.exit_code = std::max(context.exit_code, shell_code(job));
+    if (context.output.json()) {
+      context.output.print_json_line({{"id", id},
+                                      {"state", job.value("state", "")},
+                                      {"end", job.value("end", "")},
+                                      {"exit_code", shell_code(job)},
+                                      {"reason", job.value("reason", "")}});
+    } else if (job.value("state", "") != "succeeded") {
+      fmt::print(stderr,
+                 "carpool: job {} {}: {}\n",
+                 id,
+                 job.value("state", "ended"),
+                 job.value("reason", ""));
+    }
+  }
+  return {};
+}
+
+}  // namespace carpool::app

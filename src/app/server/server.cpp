@@ -1,0 +1,153 @@
+#include "app/server/server.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "app/version.hpp"
+#include "base/clock.hpp"
+#include "policy/policy_registry.hpp"
+#include "serve/event_hub.hpp"
+#include "serve/http_server.hpp"
+#include "serve/metrics.hpp"
+#include "store/sqlite_journal.hpp"
+
+namespace carpool::app {
+
+// In the order in which they need each other; ended the other way round.
+struct Server::State {
+  std::unique_ptr<InterferenceModel> interference;
+  std::unique_ptr<PlacementPolicy> policy;
+  std::unique_ptr<store::SqliteJournal> journal;
+  std::unique_ptr<schedule::Scheduler> scheduler;
+  serve::EventHub events;
+  serve::Metrics metrics;
+  std::unique_ptr<serve::SchedulerLoop> loop;
+  std::unique_ptr<serve::JobApi> api;
+  std::unique_ptr<serve::HttpServer> http;
+
+  // Runs on the scheduler's thread, for every event that is on the disk.
+  void hear(const JobEvent& event) {
+    const JobRecord* job = scheduler->find(event.job);
+    metrics.count(event, job == nullptr ? event.at_s : job->queued_s);
+    events.publish(event, job == nullptr ? JobOwner{} : job->owner);
+  }
+};
+
+namespace {
+
+Result<schedule::SchedulerSettings> scheduler_settings(const ServeOptions& options,
+                                                       const policy::PolicySettings& policy) {
+  const Result<schedule::QueueOrder> order = schedule::queue_order(options.order);
+  const Result<schedule::RecoveryRule> recovery = schedule::recovery_rule(options.recovery);
+  if (!order || !recovery) {
+    return tl::unexpected(order ? recovery.error() : order.error());
+  }
+  constexpr std::size_t kEndedInMemory = 1000;  // older ones are asked of the journal
+  return schedule::SchedulerSettings{.order = *order,
+                                     .recovery = *recovery,
+                                     .stop_grace_s = options.stop_grace_s,
+                                     .depth = policy.depth,
+                                     .backfill = policy.backfill,
+                                     .keep_ended = kEndedInMemory};
+}
+
+Result<serve::HttpSettings> http_settings(const ServeOptions& options, const ServePlaces& places) {
+  serve::HttpSettings settings{
+      .socket = places.socket, .operators = options.operators, .listen = options.listen};
+  if (options.system) {
+    settings.group = options.group.value_or("carpool");
+  }
+  if (options.tokens) {
+    auto tokens = serve::read_token_file(*options.tokens);
+    if (!tokens) {
+      return tl::unexpected(tokens.error());
+    }
+    settings.tokens = std::move(*tokens);
+  }
+  return settings;
+}
+
+}  // namespace
+
+Server::Server(std::unique_ptr<State> state) : state_(std::move(state)) {}
+
+Server::~Server() {
+  stop();
+}
+
+Result<std::unique_ptr<Server>> Server::start(const ServeOptions& options,
+                                              const ServePlaces& places,
+                                              std::unique_ptr<InterferenceModel> interference,
+                                              ServerBackend backend) {
+  policy::PolicySettings policy_settings = policy::default_settings(options.policy);
+  policy_settings.use_mps = policy_settings.use_mps && !options.no_mps;
+  auto policy = policy::make_placement_policy(options.policy, policy_settings);
+  const auto settings = scheduler_settings(options, policy_settings);
+  const auto http = http_settings(options, places);
+  if (!policy) {
+    return tl::unexpected(policy.error());
+  }
+  if (!settings || !http) {
+    return tl::unexpected(settings ? http.error() : settings.error());
+  }
+  auto journal = store::SqliteJournal::open(places.state, {});
+  if (!journal) {
+    return tl::unexpected(journal.error());
+  }
+  auto state = std::make_unique<State>();
+  State* parts = state.get();
+  parts->interference = std::move(interference);
+  parts->policy = std::move(*policy);
+  parts->journal = std::move(*journal);
+  parts->scheduler = std::make_unique<schedule::Scheduler>(*settings,
+                                                           std::move(backend.gpus),
+                                                           *parts->policy,
+                                                           *parts->interference,
+                                                           *parts->journal,
+                                                           backend.executor);
+  parts->scheduler->on_event([parts](const JobEvent& event) { parts->hear(event); });
+  Result<void> recovered =
+      parts->scheduler->recover(backend.loop.clock ? backend.loop.clock() : epoch_seconds());
+  if (recovered) {
+    recovered = parts->scheduler->flush();
+  }
+  if (!recovered) {
+    return tl::unexpected(recovered.error());
+  }
+  backend.loop.on_decision = [parts](double seconds) { parts->metrics.decision(seconds); };
+  auto loop = serve::SchedulerLoop::start(*parts->scheduler, std::move(backend.loop));
+  if (!loop) {
+    return tl::unexpected(loop.error());
+  }
+  parts->loop = std::move(*loop);
+  parts->api =
+      std::make_unique<serve::JobApi>(serve::ApiParts{.loop = *parts->loop,
+                                                      .journal = *parts->journal,
+                                                      .events = parts->events,
+                                                      .metrics = parts->metrics,
+                                                      .log_file = std::move(backend.log_file),
+                                                      .version = std::string(kVersion),
+                                                      .mode = std::move(backend.mode)});
+  auto server = serve::HttpServer::start(*parts->api, *http);
+  if (!server) {
+    return tl::unexpected(server.error());
+  }
+  parts->http = std::move(*server);
+  return std::unique_ptr<Server>(new Server(std::move(state)));
+}
+
+serve::SchedulerLoop& Server::loop() {
+  return *state_->loop;
+}
+
+void Server::stop() {
+  state_->events.close();  // those who wait are sent away first
+  if (state_->http) {
+    state_->http->stop();
+  }
+  if (state_->loop) {
+    state_->loop->stop();
+  }
+}
+
+}  // namespace carpool::app

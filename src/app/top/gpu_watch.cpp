@@ -1,0 +1,88 @@
+#include "app/top/gpu_watch.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "gpu/nvml/nvml_telemetry.hpp"
+#include "gpu/replay/recording.hpp"
+#include "gpu/replay/replay_telemetry.hpp"
+
+namespace carpool::app {
+namespace {
+
+Result<std::unique_ptr<TelemetrySource>> open_source(const std::optional<std::string>& replay) {
+  if (!replay) {
+    return open_gpus();
+  }
+  auto recording = gpu::load_recording(*replay);
+  if (!recording) {
+    return tl::unexpected(std::move(recording.error()));
+  }
+  return std::make_unique<gpu::ReplayTelemetry>(std::move(*recording));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<TelemetrySource>> open_gpus() {
+  auto source = gpu::open_nvml();
+  if (!source) {
+    return fail(source.error().code,
+                fmt::format("{}\n`carpool doctor` checks this machine; `--replay FILE` of carpool "
+                            "gpus and carpool top shows a recording without a GPU.",
+                            source.error().message));
+  }
+  return source;
+}
+
+Result<GpuWatch> GpuWatch::open(const std::optional<std::string>& replay) {
+  auto source = open_source(replay);
+  if (!source) {
+    return tl::unexpected(std::move(source.error()));
+  }
+  auto gpus = (*source)->list_gpus();
+  if (!gpus) {
+    return tl::unexpected(std::move(gpus.error()));
+  }
+  for (const GpuInfo& gpu : *gpus) {
+    // A GPU that refuses says so again when it is read, where its problem can be shown.
+    static_cast<void>((*source)->begin_activity(gpu.index));
+  }
+  return GpuWatch(std::move(*source), std::move(*gpus), replay.has_value());
+}
+
+std::vector<GpuReading> GpuWatch::read() {
+  std::vector<GpuReading> readings;
+  readings.reserve(gpus_.size());
+  for (const GpuInfo& gpu : gpus_) {
+    readings.push_back(read_one(gpu));
+  }
+  return readings;
+}
+
+GpuReading GpuWatch::read_one(const GpuInfo& info) {
+  GpuReading reading;
+  reading.info = info;
+  auto sample = source_->sample(info.index);
+  if (!sample) {
+    reading.problem = sample.error().message;
+    return reading;
+  }
+  reading.sample = std::move(*sample);
+  if (auto activity = source_->activity(info.index); activity) {
+    reading.activity = std::move(*activity);
+  } else {
+    reading.problem = activity.error().message;
+  }
+  const auto processes = source_->processes(info.index);
+  if (!processes) {
+    reading.problem = processes.error().message;
+    return reading;
+  }
+  for (const GpuProcess& process : *processes) {
+    reading.processes.push_back({process, recorded_ ? ProcessName{} : name_process(process.pid)});
+  }
+  return reading;
+}
+
+}  // namespace carpool::app

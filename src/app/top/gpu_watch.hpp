@@ -1,0 +1,52 @@
+// All GPUs of this machine, or of a recording, read together for commands that show them.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/top/process_names.hpp"
+#include "base/result.hpp"
+#include "core/gpu.hpp"
+#include "core/telemetry_source.hpp"
+
+namespace carpool::app {
+
+struct NamedProcess {
+  GpuProcess process;
+  ProcessName name;  // empty in a recording: its processes are not of this machine
+};
+
+struct GpuReading {
+  GpuInfo info;
+  std::optional<GpuSample> sample;      // absent: see problem
+  std::optional<GpuActivity> activity;  // absent: no span has ended yet
+  std::vector<NamedProcess> processes;
+  std::string problem;  // why the GPU did not answer; empty: it did
+};
+
+// The sensors of this machine's GPUs; where there are none, an error that says what to do.
+[[nodiscard]] Result<std::unique_ptr<TelemetrySource>> open_gpus();
+
+class GpuWatch {
+ public:
+  // Begins every GPU's first span of activity. `replay` names a recording.
+  [[nodiscard]] static Result<GpuWatch> open(const std::optional<std::string>& replay);
+
+  // One reading a GPU. A GPU that does not answer is in the list, with its problem: the others'
+  // values are still worth seeing.
+  [[nodiscard]] std::vector<GpuReading> read();
+
+ private:
+  GpuWatch(std::unique_ptr<TelemetrySource> source, std::vector<GpuInfo> gpus, bool recorded)
+      : source_(std::move(source)), gpus_(std::move(gpus)), recorded_(recorded) {}
+
+  [[nodiscard]] GpuReading read_one(const GpuInfo& info);
+
+  std::unique_ptr<TelemetrySource> source_;
+  std::vector<GpuInfo> gpus_;
+  bool recorded_;
+};
+
+}  // namespace carpool::app

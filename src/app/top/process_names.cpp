@@ -1,0 +1,93 @@
+#include "app/top/process_names.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <fstream>
+#include <pwd.h>
+#include <string_view>
+#include <sys/stat.h>
+#include <utility>
+
+namespace carpool::app {
+namespace {
+
+// A command line may be megabytes long; nobody reads more of it than a screen is wide.
+constexpr std::size_t kMaxCommandBytes = 1024;
+
+// Files under /proc have no size, so they are read until they end.
+std::string read_start(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text(kMaxCommandBytes, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  return text;
+}
+
+// Bytes of the UTF-8 character that begins the text; 0 when it begins with none.
+std::size_t character_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const std::size_t length = byte(0) < 0x80   ? 1
+                             : byte(0) < 0xC2 ? 0
+                             : byte(0) < 0xE0 ? 2
+                             : byte(0) < 0xF0 ? 3
+                             : byte(0) < 0xF5 ? 4
+                                              : 0;
+  if (length > text.size()) {
+    return 0;
+  }
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0U) != 0x80U) {
+      return 0;
+    }
+  }
+  return length;
+}
+
+bool is_control(std::string_view character) {
+  const auto first = static_cast<unsigned char>(character[0]);
+  // The second set of control characters is two bytes long.
+  const bool second_set =
+      character.size() == 2 && first == 0xC2 && static_cast<unsigned char>(character[1]) < 0xA0;
+  return first < 0x20 || first == 0x7F || second_set;
+}
+
+// Anybody can name a program so that it moves the cursor of whoever looks at it.
+std::string printable(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t length = character_length(text);
+    const std::string_view character = text.substr(0, std::max<std::size_t>(length, 1));
+    out += length == 0 ? "?" : is_control(character) ? " " : character;
+    text.remove_prefix(character.size());
+  }
+  out.erase(out.find_last_not_of(' ') + 1);
+  return out;
+}
+
+std::string user_name(uid_t uid) {
+  std::array<char, 4096> buffer{};
+  passwd entry{};
+  passwd* found = nullptr;
+  if (::getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &found) != 0 || found == nullptr) {
+    return std::to_string(uid);
+  }
+  return found->pw_name;
+}
+
+}  // namespace
+
+ProcessName name_process(std::int64_t pid, const std::filesystem::path& proc) {
+  const std::filesystem::path folder = proc / std::to_string(pid);
+  struct stat status{};
+  if (::stat(folder.c_str(), &status) != 0) {
+    return {};
+  }
+  std::string command = printable(read_start(folder / "cmdline"));
+  if (command.empty()) {
+    command = printable(read_start(folder / "comm"));
+  }
+  return {.user = user_name(status.st_uid), .command = std::move(command)};
+}
+
+}  // namespace carpool::app

@@ -1,0 +1,19 @@
+// The GPUs on the screen of `carpool top`: bars, and a graph of what was.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "app/top/top_model.hpp"
+#include "app/top/top_parts.hpp"
+
+namespace carpool::app {
+
+// A block of bars a GPU, with a graph as tall as the room allows once there is a history; one line
+// a GPU where blocks do not fit. At most `room` lines, at least one.
+[[nodiscard]] std::vector<Line> gpu_lines(const TopModel& model,
+                                          std::size_t columns,
+                                          std::size_t room,
+                                          const Glyphs& glyphs);
+
+}  // namespace carpool::app

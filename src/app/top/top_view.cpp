@@ -1,0 +1,106 @@
+#include "app/top/top_view.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "app/output/gpu_table.hpp"
+#include "app/top/top_gpus.hpp"
+
+namespace carpool::app {
+namespace {
+
+constexpr std::size_t kLeastProcesses = 3;
+
+Line process_line(const TopProcess& process, Tone tone) {
+  const GpuProcess& gpu = process.entry.process;
+  const ProcessName& name = process.entry.name;
+  return {{fmt::format("{:>8}  {:<12.12}  {:>3}  {:>10}  {:<3}  {}",
+                       gpu.pid,
+                       name.user.empty() ? "-" : name.user,
+                       process.gpu,
+                       gpu.memory_bytes ? gib(*gpu.memory_bytes) : "-",
+                       gpu.mps_client ? "yes" : "no",
+                       name.command.empty() ? "-" : name.command),
+           tone}};
+}
+
+// As many processes as fit, scrolled so that the chosen one is among them.
+std::size_t add_processes(std::vector<Line>& lines,
+                          const TopModel& model,
+                          std::size_t room,
+                          bool print_out) {
+  lines.push_back({{fmt::format("{:>8}  {:<12}  {:>3}  {:>10}  {:<3}  {}",
+                                "PID",
+                                "USER",
+                                "GPU",
+                                "MEM [GiB]",
+                                "MPS",
+                                "COMMAND"),
+                    Tone::Strong}});
+  const std::vector<TopProcess> processes = sorted_processes(model);
+  if (processes.empty()) {
+    lines.push_back({{"          no process holds memory of a GPU", Tone::Faint}});
+    return 0;
+  }
+  const std::size_t shown = print_out ? processes.size() : std::min(room, processes.size());
+  const std::size_t first = model.selected < shown ? 0 : model.selected + 1 - shown;
+  for (std::size_t i = first; i < std::min(first + shown, processes.size()); ++i) {
+    const bool chosen = !print_out && i == model.selected;
+    lines.push_back(process_line(processes[i], chosen ? Tone::Chosen : Tone::Plain));
+  }
+  return shown;
+}
+
+Line heading_line(const TopModel& model) {
+  const std::size_t count = model.gpus.size();
+  std::string text = fmt::format("carpool top  {} GPU{}", count, count == 1 ? "" : "s");
+  if (count > 0 && !model.gpus.front().info.driver.empty()) {
+    text += fmt::format("  driver {}", model.gpus.front().info.driver);
+  }
+  Line line{{text, Tone::Strong}};
+  if (!model.source.empty()) {
+    line.push_back({fmt::format("  replay of {}", model.source), Tone::Warning});
+  }
+  return line;
+}
+
+Line keys_line(TopSort sort, const Glyphs& glyphs) {
+  const auto tone = [&](TopSort key) { return sort == key ? Tone::Strong : Tone::Faint; };
+  return {{fmt::format(" q quit   {} move   sort:", glyphs.arrows), Tone::Faint},
+          {" m memory", tone(TopSort::Memory)},
+          {" s SM of the GPU", tone(TopSort::Sm)},
+          {" p pid", tone(TopSort::Pid)}};
+}
+
+}  // namespace
+
+TopView top_view(const TopModel& model, const TopScreenSize& size, const Glyphs& glyphs) {
+  const bool print_out = size.rows == 0;
+  // Heading and a blank, the table's own heading, the keys.
+  constexpr std::size_t kOthers = 4;
+  TopView view;
+  view.lines.push_back(heading_line(model));
+  view.lines.push_back({});
+  const std::size_t needed = kOthers + kLeastProcesses;
+  const std::size_t room = print_out ? std::numeric_limits<std::size_t>::max()
+                                     : std::max(size.rows, needed + 1) - needed;
+  for (Line& line : gpu_lines(model, size.columns, room, glyphs)) {
+    view.lines.push_back(std::move(line));
+  }
+  const std::size_t used = view.lines.size() + 2;
+  view.page = add_processes(view.lines, model, size.rows > used ? size.rows - used : 0, print_out);
+  if (!print_out) {
+    view.lines.resize(size.rows - 1);
+    view.lines.push_back(keys_line(model.sort, glyphs));
+  }
+  for (Line& line : view.lines) {
+    line = fitted(line, size.columns);
+  }
+  return view;
+}
+
+}  // namespace carpool::app

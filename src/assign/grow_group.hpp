@@ -1,0 +1,38 @@
+// Adds members to a group one by one, for as long as that pays and is allowed.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "assign/partners.hpp"
+#include "base/result.hpp"
+#include "core/group.hpp"
+#include "predict/objective.hpp"
+#include "predict/predictor.hpp"
+
+namespace carpool::assign {
+
+struct GrowRequest {
+  std::vector<std::size_t> start;  // profiles; at least one, the target first
+  std::vector<std::size_t> pool;   // profiles that may join; each entry at most once
+  predict::Objective objective;
+  std::optional<double> memory_gib = std::nullopt;
+  std::size_t max_size = 4;
+};
+
+struct GrownGroup {
+  Group group;
+  RankedGroup start;               // before anybody joined
+  std::vector<RankedGroup> steps;  // the group after each addition; its last member is the new one
+  std::string stopped_because;
+};
+
+// Each step adds the member that scores best. Ends at max_size, when the pool is empty, when nobody
+// fits into memory or keeps the floor, or when the objective would no longer rise; the last does
+// not hold for max-min, which every addition lowers: there floor, memory and size decide.
+[[nodiscard]] Result<GrownGroup> grow_group(const predict::Predictor& predictor,
+                                            const GrowRequest& request);
+
+}  // namespace carpool::assign

@@ -1,0 +1,21 @@
+// A good assignment of any size, by greedy placement and improvement.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "assign/group_values.hpp"
+
+namespace carpool::assign {
+
+struct LocalSearchOptions {
+  std::size_t gpus = 1;
+  std::size_t max_per_gpu = 2;
+  bool bottleneck = false;  // raise the smallest progress instead of the sum of values
+  std::uint64_t seed = 0;
+};
+
+// Every workload must fit alone. Same input and seed, same answer.
+[[nodiscard]] Grouping local_search(GroupValues& values, const LocalSearchOptions& options);
+
+}  // namespace carpool::assign

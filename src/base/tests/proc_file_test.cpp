@@ -1,0 +1,43 @@
+#include "base/files/proc_file.hpp"
+
+#include <csignal>
+#include <string>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include <gtest/gtest.h>
+
+namespace carpool {
+namespace {
+
+TEST(KernelFile, IsReadToItsEnd) {
+  EXPECT_TRUE(read_kernel_file("/proc/self/stat").starts_with(fmt::format("{} (", ::getpid())));
+  EXPECT_GT(read_kernel_file("/proc/self/maps").size(), 4096U);
+}
+
+TEST(KernelFile, WhatIsNotThereIsEmpty) {
+  EXPECT_EQ(read_kernel_file("/proc/self/no such file"), "");
+  EXPECT_EQ(read_kernel_file("/proc"), "");
+}
+
+// Looks at processes that end at any moment of it, and are gone with that.
+TEST(KernelFile, AProcessMayEndWhileItIsLookedAt) {
+  const auto before = ::signal(SIGCHLD, SIG_IGN);  // nobody has to wait for them
+  for (int round = 0; round < 500; ++round) {
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      ::_exit(0);
+    }
+    const std::string file = fmt::format("/proc/{}/stat", child);
+    bool there = true;
+    for (int look = 0; there && look < 400; ++look) {
+      EXPECT_NO_THROW(there = !read_kernel_file(file).empty());
+    }
+  }
+  ::signal(SIGCHLD, before);
+}
+
+}  // namespace
+}  // namespace carpool

@@ -1,0 +1,50 @@
+#include "base/text/memory_size.hpp"
+
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <string>
+
+#include <fmt/format.h>
+
+namespace carpool {
+namespace {
+
+constexpr std::string_view kUnits = "KMGT";
+constexpr double kMost = 1e18;  // well within 64 bits
+
+// The factor of what follows the number; 0: no unit of ours.
+double factor_of(std::string unit) {
+  for (char& c : unit) {
+    c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  }
+  if (unit.empty() || unit == "B") {
+    return 1.0;
+  }
+  const std::size_t power = kUnits.find(unit.front());
+  const std::string_view rest = std::string_view(unit).substr(1);
+  if (power == std::string_view::npos || (!rest.empty() && rest != "B" && rest != "IB")) {
+    return 0.0;
+  }
+  return std::pow(1024.0, static_cast<double>(power + 1));
+}
+
+}  // namespace
+
+Result<std::uint64_t> parse_memory_size(std::string_view text) {
+  double number = 0.0;
+  const auto [rest, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+  std::string_view unit(rest, static_cast<std::size_t>(text.data() + text.size() - rest));
+  while (!unit.empty() && unit.front() == ' ') {
+    unit.remove_prefix(1);
+  }
+  const double bytes = problem == std::errc() ? number * factor_of(std::string(unit)) : 0.0;
+  if (!(bytes >= 1.0 && bytes <= kMost)) {
+    return invalid_input(
+        fmt::format("\"{}\" is no size of memory: write 12G, 512M or bytes", text));
+  }
+  return static_cast<std::uint64_t>(bytes);
+}
+
+}  // namespace carpool

@@ -1,0 +1,67 @@
+#include "core/job_history.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "base/text/digest.hpp"
+
+namespace carpool {
+namespace {
+
+// The same command takes a little more or less from run to run: other libraries' workspaces,
+// another order of batches.
+constexpr double kRoom = 1.05;
+
+}  // namespace
+
+std::string workload_key(const JobSpec& spec) {
+  if (!spec.workload.empty()) {
+    return spec.workload;
+  }
+  std::string joined;
+  for (const std::string& word : spec.argv) {
+    joined += fmt::format("{}:{}", word.size(), word);  // no two lists join to the same text
+  }
+  constexpr std::size_t kDigits = 16;
+  return fmt::format("argv:{}", sha256_hex(joined).substr(0, kDigits));
+}
+
+void JobHistory::learn(const std::string& key, const PastRun& run) {
+  if (!run.peak_bytes && run.end != RunEnd::Succeeded) {
+    return;
+  }
+  Workload& workload = workloads_[key];
+  if (run.peak_bytes) {
+    workload.peaks.add(*run.peak_bytes);
+  }
+  if (run.end == RunEnd::Succeeded) {
+    workload.runtimes.add(run.run_s * run.progress);
+  }
+}
+
+std::optional<std::uint64_t> JobHistory::need_bytes(const std::string& key) const {
+  const auto found = workloads_.find(key);
+  if (found == workloads_.end() || found->second.peaks.size() == 0) {
+    return std::nullopt;
+  }
+  const auto& peaks = found->second.peaks;
+  const auto end = peaks.values.begin() + static_cast<std::ptrdiff_t>(peaks.size());
+  const auto highest = static_cast<double>(*std::max_element(peaks.values.begin(), end));
+  return static_cast<std::uint64_t>(highest * kRoom);
+}
+
+std::optional<double> JobHistory::runtime_s(const std::string& key) const {
+  const auto found = workloads_.find(key);
+  if (found == workloads_.end() || found->second.runtimes.size() == 0) {
+    return std::nullopt;
+  }
+  auto runtimes = found->second.runtimes;
+  const auto middle = runtimes.values.begin() + static_cast<std::ptrdiff_t>(runtimes.size() / 2);
+  const auto end = runtimes.values.begin() + static_cast<std::ptrdiff_t>(runtimes.size());
+  std::nth_element(runtimes.values.begin(), middle, end);
+  return *middle;
+}
+
+}  // namespace carpool

@@ -1,0 +1,95 @@
+#include "core/job_json.hpp"
+
+#include <optional>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "base/text/memory_size.hpp"
+#include "base/text/strict_object.hpp"
+#include "core/job_names.hpp"
+#include "core/json_put.hpp"
+
+namespace carpool {
+namespace {
+
+using nlohmann::json;
+
+// "auto", bytes, or a size as people write it.
+void read_memory(StrictObject& reader, const char* key, std::optional<std::uint64_t>& bytes) {
+  const json* given = reader.member(key);
+  if (given != nullptr && given->is_string()) {
+    const auto size = parse_memory_size(given->get<std::string>());
+    if (!size) {
+      reader.problem(key, size.error().message);
+      return;
+    }
+    bytes = *size;
+    return;
+  }
+  reader.read(key, bytes);
+}
+
+}  // namespace
+
+json job_object(const JobSpec& spec) {
+  const JobSpec usual;
+  json out = {{"argv", spec.argv}};
+  put(out, "name", spec.name, usual.name);
+  put(out, "cwd", spec.cwd, usual.cwd);
+  put(out, "env", spec.env, usual.env);
+  put(out, "gpus", spec.gpus, usual.gpus);
+  if (spec.mem_auto) {
+    out["mem"] = "auto";
+  } else {
+    put(out, "mem", spec.mem_bytes);
+  }
+  put(out, "mem_limit", spec.mem_limit_bytes);
+  put(out, "time_s", spec.time_s);
+  put(out, "runtime_s", spec.runtime_s);
+  put(out, "priority", spec.priority, usual.priority);
+  if (spec.job_class != usual.job_class) {
+    out["class"] = name_of(spec.job_class);
+  }
+  put(out, "slo_ms", spec.slo_ms);
+  put(out, "quantile", spec.quantile);
+  put(out, "exclusive", spec.exclusive, usual.exclusive);
+  put(out, "after", spec.after, usual.after);
+  put(out, "array", spec.array_index);
+  put(out, "workload", spec.workload, usual.workload);
+  put(out, "progress", spec.progress, usual.progress);
+  put(out, "retries", spec.retries, usual.retries);
+  return out;
+}
+
+Result<JobSpec> job_from(const json& object, const std::string& where) {
+  JobSpec spec;
+  StrictObject reader(object, where);
+  reader.require("argv");
+  reader.read("argv", spec.argv);
+  reader.read("name", spec.name);
+  reader.read("cwd", spec.cwd);
+  reader.read("env", spec.env);
+  reader.read("gpus", spec.gpus);
+  const json* memory = reader.member("mem");
+  spec.mem_auto = memory != nullptr && *memory == "auto";
+  if (!spec.mem_auto) {
+    read_memory(reader, "mem", spec.mem_bytes);
+  }
+  read_memory(reader, "mem_limit", spec.mem_limit_bytes);
+  reader.read("time_s", spec.time_s);
+  reader.read("runtime_s", spec.runtime_s);
+  reader.read("priority", spec.priority);
+  reader.read_name("class", job_class, spec.job_class);
+  reader.read("slo_ms", spec.slo_ms);
+  reader.read("quantile", spec.quantile);
+  reader.read("exclusive", spec.exclusive);
+  reader.read("after", spec.after);
+  reader.read("array", spec.array_index);
+  reader.read("workload", spec.workload);
+  reader.read("progress", spec.progress);
+  reader.read("retries", spec.retries);
+  return reader.finish().map([&] { return std::move(spec); });
+}
+
+}  // namespace carpool

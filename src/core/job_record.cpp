@@ -1,0 +1,184 @@
+#include "core/job_record.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace carpool {
+namespace {
+
+// What one event does to a record. Each answers with what is wrong; empty: nothing.
+class Change {
+ public:
+  Change(JobRecord& job, const JobEvent& event) : job_(job), id_(event.job), at_s_(event.at_s) {}
+
+  std::string operator()(const JobSubmitted& event) {
+    if (job_.id != 0) {
+      return "submitted twice";
+    }
+    job_.id = id_;
+    job_.spec = event.spec;
+    job_.owner = event.owner;
+    job_.exclusive = event.spec.exclusive;
+    job_.submitted_s = at_s_;
+    job_.queued_s = at_s_;
+    return {};
+  }
+
+  std::string operator()(const JobHeld& /*event*/) {
+    return move(JobState::Queued, JobState::Held, "held");
+  }
+
+  std::string operator()(const JobReleased& /*event*/) {
+    job_.queued_s = at_s_;
+    return move(JobState::Held, JobState::Queued, "released");
+  }
+
+  std::string operator()(const JobStarted& event) {
+    if (event.attempt != job_.attempts.size() + 1) {
+      return fmt::format("attempt {} started after {}", event.attempt, job_.attempts.size());
+    }
+    job_.attempts.push_back({.start = event, .started_s = at_s_});
+    job_.reason.clear();
+    return move(JobState::Queued, JobState::Running, "started");
+  }
+
+  std::string operator()(const JobStopAsked& event) {
+    if (job_.running() == nullptr) {
+      return "asked to stop while it does not run";
+    }
+    job_.state = JobState::Stopping;
+    job_.stop_final = job_.stop_final || event.final;
+    job_.stop_by = event.by;
+    return {};
+  }
+
+  std::string operator()(const JobEnded& event) {
+    if (job_.running() == nullptr || event.attempt != job_.attempts.size()) {
+      return fmt::format("attempt {} ended while it does not run", event.attempt);
+    }
+    JobAttempt& attempt = job_.attempts.back();
+    // It may have ended a while before anybody could ask.
+    const double ended = event.exit.at_s > 0.0 ? event.exit.at_s : at_s_;
+    attempt.ended_s = std::max(attempt.started_s, std::min(ended, at_s_));
+    attempt.exit = event.exit;
+    attempt.peak_bytes = event.peak_bytes;
+    job_.state = JobState::Stopping;
+    job_.out_of_memory += event.exit.end == RunEnd::OutOfMemory ? 1U : 0U;
+    return {};
+  }
+
+  std::string operator()(const JobRequeued& event) {
+    if (job_.attempts.empty() || job_.running() != nullptr || job_.state != JobState::Stopping) {
+      return "put back into the queue while it runs or waits";
+    }
+    job_.state = JobState::Queued;
+    job_.queued_s = at_s_;
+    job_.reason = event.reason;
+    job_.exclusive = job_.exclusive || event.exclusive;
+    if (event.reserve_bytes) {
+      job_.reserve_bytes = std::max(job_.reserve_bytes.value_or(0), *event.reserve_bytes);
+    }
+    job_.stop_final = false;
+    job_.stop_by.clear();
+    return {};
+  }
+
+  std::string operator()(const JobClosed& event) {
+    if (job_.running() != nullptr) {
+      return "closed while it runs";
+    }
+    job_.state = event.end == RunEnd::Succeeded   ? JobState::Succeeded
+                 : event.end == RunEnd::Cancelled ? JobState::Cancelled
+                                                  : JobState::Failed;
+    job_.end = event.end;
+    job_.ended_s = at_s_;
+    job_.reason = event.reason;
+    // It is never started again: what only a start needs would fill the memory of a daemon that has
+    // seen many jobs.
+    job_.spec.env.clear();
+    job_.attempts.shrink_to_fit();
+    return {};
+  }
+
+ private:
+  std::string move(JobState from, JobState to, std::string_view what) {
+    if (job_.state != from) {
+      return fmt::format("{} in state {}", what, job_.code());
+    }
+    job_.state = to;
+    return {};
+  }
+
+  JobRecord& job_;
+  JobId id_;
+  double at_s_;
+};
+
+}  // namespace
+
+const JobAttempt* JobRecord::running() const {
+  return attempts.empty() || attempts.back().ended_s ? nullptr : &attempts.back();
+}
+
+unsigned JobRecord::ends(RunEnd which) const {
+  return static_cast<unsigned>(std::ranges::count_if(attempts, [&](const JobAttempt& attempt) {
+    return attempt.ended_s && attempt.exit.end == which;
+  }));
+}
+
+bool JobRecord::recovering() const {
+  if (attempts.empty() || !attempts.back().ended_s) {
+    return false;
+  }
+  const RunEnd last = attempts.back().exit.end;
+  return last == RunEnd::OutOfMemory || last == RunEnd::MpsFault || last == RunEnd::Lost ||
+         last == RunEnd::NeverStarted;
+}
+
+std::string_view JobRecord::code() const {
+  switch (state) {
+    case JobState::Queued:
+      return "PD";
+    case JobState::Held:
+      return "H";
+    case JobState::Running:
+      return "R";
+    case JobState::Stopping:
+      return "CG";
+    case JobState::Succeeded:
+      return "CD";
+    case JobState::Cancelled:
+      return "CA";
+    case JobState::Failed:
+      break;
+  }
+  return end == RunEnd::OutOfMemory ? "OOM" : end == RunEnd::TimeLimit ? "TO" : "F";
+}
+
+std::string in_gib(std::uint64_t bytes) {
+  const double gib = static_cast<double>(bytes) / static_cast<double>(std::uint64_t{1} << 30U);
+  const bool whole = std::abs(gib - std::round(gib)) < 0.05;
+  return whole ? fmt::format("{:.0f} GiB", gib) : fmt::format("{:.1f} GiB", gib);
+}
+
+Result<void> apply(JobRecord& job, const JobEvent& event) {
+  const bool first = std::holds_alternative<JobSubmitted>(event.what);
+  std::string wrong = job.over()                      ? "an event after its end"
+                      : !first && job.id != event.job ? "it was never submitted"
+                                                      : std::string();
+  if (wrong.empty()) {
+    wrong = std::visit(Change(job, event), event.what);
+  }
+  if (!wrong.empty()) {
+    return fail(
+        ErrorCode::Corrupt,
+        fmt::format(
+            "journal of jobs: event {} does not fit job {}: {}", event.sequence, event.job, wrong));
+  }
+  return {};
+}
+
+}  // namespace carpool

@@ -1,0 +1,51 @@
+// Who starts where: a value in, a value out; no clock, no files, no memory of earlier calls except
+// what the snapshot says.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/cluster_snapshot.hpp"
+#include "core/interference_model.hpp"
+
+namespace carpool {
+
+struct Placement {
+  JobId job = 0;
+  std::vector<unsigned> gpus{};  // GpuView::index
+  ShareMechanism mechanism = ShareMechanism::None;
+  double thread_limit = kAllThreads;
+  std::uint64_t reserve_bytes = 0;
+  std::optional<double> progress{};  // predicted, of its speed alone
+  std::string reason{};
+};
+
+enum class Constraint { Memory, Interference, Exclusive, GpuCount, OtherUser, Order, NoGpu };
+
+struct Deferral {
+  JobId job = 0;
+  Constraint constraint = Constraint::NoGpu;
+  std::string reason{};  // "GPU 1 has 30.0 GiB free, 82 GiB asked"
+};
+
+struct PlacementDecision {
+  std::vector<Placement> place{};
+  std::vector<Deferral> defer{};        // of those looked at
+  std::optional<double> ask_again_s{};  // seconds from now, when time alone may change the answer
+};
+
+class PlacementPolicy {
+ public:
+  PlacementPolicy() = default;
+  PlacementPolicy(const PlacementPolicy&) = delete;
+  PlacementPolicy& operator=(const PlacementPolicy&) = delete;
+  virtual ~PlacementPolicy() = default;
+
+  // Each job of the snapshot's queue that was looked at is placed or deferred, exactly once.
+  [[nodiscard]] virtual PlacementDecision decide(const ClusterSnapshot& cluster,
+                                                 const InterferenceModel& interference) const = 0;
+};
+
+}  // namespace carpool

@@ -1,0 +1,45 @@
+// Fits our estimator to measured jobs.
+#pragma once
+
+#include <memory>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/result.hpp"
+#include "estimate/bound/carpool_estimator.hpp"
+
+namespace carpool::estimate {
+
+// Replays are the same in every fold: made once a row.
+class FactsCache {
+ public:
+  // Null: workspaces of convolutions by rule of thumb.
+  explicit FactsCache(std::shared_ptr<const ConvolutionChoices> convolutions)
+      : convolutions_(std::move(convolutions)) {}
+
+  [[nodiscard]] const std::shared_ptr<const ConvolutionChoices>& convolutions() const {
+    return convolutions_;
+  }
+  [[nodiscard]] Result<const JobFacts*> of(const MeasuredJob& row);
+
+ private:
+  std::shared_ptr<const ConvolutionChoices> convolutions_;
+  std::unordered_map<const MeasuredJob*, JobFacts> facts_;
+};
+
+// Rows are looked at by reference and must stay where they are.
+struct EstimatorTraining {
+  std::vector<const MeasuredJob*> rows{};
+  // Not trained on, for margins; empty: margins from the training rows, those of the trees by
+  // cross-fitting.
+  std::vector<const MeasuredJob*> calibration{};
+  double confidence = kDefaultConfidence;
+  FactsCache* cache = nullptr;  // never null
+};
+
+// Rows that ran out of memory are left out: their peak is not known.
+[[nodiscard]] Result<std::unique_ptr<CarpoolEstimator>> fit_carpool(
+    const EstimatorTraining& training);
+
+}  // namespace carpool::estimate

@@ -1,0 +1,214 @@
+#include "estimate/history/past_commands.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <ctime>
+#include <functional>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "estimate/largest_fitting.hpp"
+#include "estimate/readers/command_flags.hpp"
+
+namespace carpool::estimate {
+namespace {
+
+// At each batch: programs change under the same command, so that old runs tell less than new ones.
+constexpr std::size_t kRemembered = 8;
+constexpr std::size_t kMostNamed = 8;
+// The server reads memory each second; programs grow during their first steps.
+constexpr double kShortRun = 10.0;
+
+std::string_view without_last_slash(std::string_view folder) {
+  return folder.size() > 1 && folder.ends_with('/') ? folder.substr(0, folder.size() - 1) : folder;
+}
+
+// The number at this place of `argv`, where everything else is as in `wanted`.
+std::optional<std::int64_t> batch_of_same(const std::vector<std::string>& argv,
+                                          const std::vector<std::string>& wanted,
+                                          const WordPlace& at) {
+  if (argv.size() != wanted.size()) {
+    return std::nullopt;
+  }
+  for (std::size_t word = 0; word < argv.size(); ++word) {
+    if (word != at.word && argv[word] != wanted[word]) {
+      return std::nullopt;
+    }
+  }
+  const std::string_view word = argv[at.word];
+  if (word.size() <= at.offset ||
+      word.substr(0, at.offset) != std::string_view(wanted[at.word]).substr(0, at.offset)) {
+    return std::nullopt;
+  }
+  std::int64_t value = 0;
+  const char* const last = word.data() + word.size();
+  const auto [end, error] = std::from_chars(word.data() + at.offset, last, value);
+  return error == std::errc() && end == last ? std::optional(value) : std::nullopt;
+}
+
+bool usable(const std::optional<std::int64_t>& batch) {
+  return batch && *batch > 0 && *batch <= kMostSamples;
+}
+
+// That took more than the estimate allows although it should have needed no more.
+const LikeRun* contradiction(const LikeRuns& like, std::int64_t upper) {
+  const auto found = std::ranges::find_if(like.runs, [&](const LikeRun& run) {
+    return run.failed_peak_bytes && *run.failed_peak_bytes > upper && run.batch <= like.batch;
+  });
+  return found == like.runs.end() ? nullptr : &*found;
+}
+
+std::string in_gib(std::int64_t bytes) {
+  constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
+  return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / kGiB);
+}
+
+void add_notes(PastEstimate& past, bool same_batch) {
+  std::set<std::int64_t> batches;
+  double last_s = 0.0;
+  double longest_s = 0.0;
+  for (const LikeRun& run : past.from) {
+    if (run.batch) {
+      batches.insert(*run.batch);
+    }
+    last_s = std::max(last_s, run.ended_s);
+    longest_s = std::max(longest_s, run.run_s);
+  }
+  std::vector<std::string> notes;
+  notes.push_back(fmt::format(
+      "{} {} of this command{}: {}; the last ended {:%Y-%m-%dT%H:%M:%SZ}",
+      past.from.size(),
+      past.from.size() == 1 ? "run" : "runs",
+      same_batch ? std::string() : fmt::format(" with batch {}", fmt::join(batches, ", ")),
+      spoken_jobs(past.from),
+      fmt::gmtime(static_cast<std::time_t>(last_s))));
+  if (longest_s < kShortRun) {
+    notes.push_back(fmt::format(
+        "none took {:g} s: memory is read each second, a short peak may have been missed",
+        kShortRun));
+  }
+  auto& into = past.estimate.notes;
+  into.insert(into.begin(), notes.begin(), notes.end());
+}
+
+}  // namespace
+
+std::vector<BatchPeak> LikeRuns::peaks() const {
+  std::vector<BatchPeak> peaks;
+  for (const LikeRun& run : runs) {
+    if (usable(run.batch) && run.peak_bytes) {
+      peaks.push_back({.batch = *run.batch, .bytes = *run.peak_bytes});
+    }
+  }
+  std::ranges::sort(peaks, {}, &BatchPeak::batch);
+  return peaks;
+}
+
+LikeRuns runs_like(const PastQuestion& question, std::span<const PastCommand> past) {
+  const CommandFacts facts = read_command(question.argv);
+  LikeRuns like;
+  if (question.argv.empty() || (question.batch && !facts.batch_at)) {
+    return like;
+  }
+  like.batch = question.batch ? question.batch : facts.said.batch;
+  const std::string_view folder = without_last_slash(question.folder);
+  for (const PastCommand& command : past) {
+    if (command.gpus != question.gpus || without_last_slash(command.folder) != folder ||
+        (!command.peak_bytes && !command.failed_peak_bytes)) {
+      continue;
+    }
+    std::optional<std::int64_t> batch;
+    if (facts.batch_at) {
+      batch = batch_of_same(command.argv, question.argv, *facts.batch_at);
+    }
+    if (facts.batch_at ? batch.has_value() : command.argv == question.argv) {
+      like.runs.push_back({.job = command.job,
+                           .batch = batch,
+                           .ended_s = command.ended_s,
+                           .run_s = command.run_s,
+                           .peak_bytes = command.peak_bytes,
+                           .failed_peak_bytes = command.failed_peak_bytes});
+    }
+  }
+  std::ranges::sort(like.runs, std::greater<>(), &LikeRun::job);
+  std::map<std::optional<std::int64_t>, std::size_t> count;
+  std::erase_if(like.runs, [&](const LikeRun& run) { return ++count[run.batch] > kRemembered; });
+  return like;
+}
+
+Result<PastEstimate> estimate_from_runs(const LikeRuns& like) {
+  PastEstimate past;
+  std::vector<std::int64_t> same;
+  for (const LikeRun& run : like.runs) {
+    if (run.batch == like.batch && run.peak_bytes) {
+      same.push_back(*run.peak_bytes);
+      past.from.push_back(run);
+    }
+  }
+  auto estimate = same.empty() && usable(like.batch)
+                      ? estimate_from_batches(like.peaks(), *like.batch)
+                      : estimate_from_history(same);
+  if (!estimate) {
+    return tl::unexpected(estimate.error());
+  }
+  past.estimate = std::move(*estimate);
+  if (const LikeRun* run = contradiction(like, past.estimate.upper)) {
+    return fail(ErrorCode::Unsupported,
+                fmt::format("earlier runs let expect at most {}, but job {} took {} and did not "
+                            "end well",
+                            in_gib(past.estimate.upper),
+                            run->job,
+                            in_gib(*run->failed_peak_bytes)));
+  }
+  if (same.empty()) {
+    std::ranges::copy_if(like.runs, std::back_inserter(past.from), [](const LikeRun& run) {
+      return usable(run.batch) && run.peak_bytes;
+    });
+  }
+  add_notes(past, !same.empty());
+  return past;
+}
+
+Result<std::optional<std::int64_t>> largest_batch(const LikeRuns& like, std::int64_t bytes) {
+  std::int64_t below = std::numeric_limits<std::int64_t>::max();
+  for (const LikeRun& run : like.runs) {
+    if (usable(run.batch) && run.failed_peak_bytes && *run.failed_peak_bytes > bytes) {
+      below = std::min(below, *run.batch);
+    }
+  }
+  return largest_batch_from_batches(like.peaks(), bytes, below);
+}
+
+std::vector<MemoryLever> levers(const LikeRuns& like) {
+  const std::vector<BatchPeak> peaks = like.peaks();
+  if (!usable(like.batch) || *like.batch < 2) {
+    return {};
+  }
+  const auto now = estimate_from_batches(peaks, *like.batch);
+  const auto then = estimate_from_batches(peaks, *like.batch / 2);
+  if (!now || !then || then->expected >= now->expected) {
+    return {};
+  }
+  return {{.change = fmt::format("batch {} instead of {}", *like.batch / 2, *like.batch),
+           .expected = then->expected}};
+}
+
+std::string spoken_jobs(std::span<const LikeRun> runs) {
+  std::string text = runs.size() == 1 ? "job " : "jobs ";
+  const std::size_t named = std::min(runs.size(), kMostNamed);
+  for (std::size_t index = 0; index < named; ++index) {
+    const bool ends = index + 1 == runs.size();
+    text += fmt::format("{}{}", index == 0 ? "" : ends ? " and " : ", ", runs[index].job);
+  }
+  return runs.size() > named ? fmt::format("{} and {} more", text, runs.size() - named) : text;
+}
+
+}  // namespace carpool::estimate

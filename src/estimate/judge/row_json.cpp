@@ -1,0 +1,238 @@
+#include "estimate/judge/row_json.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/text/names.hpp"
+#include "estimate/replay/checked_sizes.hpp"
+
+namespace carpool::estimate {
+namespace {
+
+using nlohmann::json;
+
+template <class Value>
+struct Named {
+  std::string_view name;
+  Value value;
+};
+
+constexpr auto kModes =
+    std::to_array<Named<RunMode>>({{"train", RunMode::Train}, {"infer", RunMode::Infer}});
+constexpr auto kPrecisions = std::to_array<Named<Precision>>({{"fp32", Precision::Fp32},
+                                                              {"bf16", Precision::Bf16},
+                                                              {"fp16", Precision::Fp16},
+                                                              {"ampbf16", Precision::AmpBf16},
+                                                              {"amp16", Precision::AmpFp16}});
+constexpr auto kOptimizers =
+    std::to_array<Named<Optimizer>>({{"sgd", Optimizer::Sgd},
+                                     {"sgdm", Optimizer::Momentum},
+                                     {"adam", Optimizer::Adam},
+                                     {"adamw", Optimizer::Adam},
+                                     {"adamw_fused", Optimizer::AdamFused},
+                                     {"adamw_single", Optimizer::AdamSingle},
+                                     {"rmsprop", Optimizer::RmsProp},
+                                     {"adagrad", Optimizer::Adagrad}});
+constexpr auto kAttentions = std::to_array<Named<AttentionKind>>(
+    {{"sdpa", AttentionKind::Sdpa}, {"eager", AttentionKind::Eager}});
+constexpr auto kTasks =
+    std::to_array<Named<TransformerTask>>({{"mlm", TransformerTask::MaskedLm},
+                                           {"clm", TransformerTask::CausalLm},
+                                           {"seq", TransformerTask::Classification}});
+
+template <class Value, std::size_t Count>
+Result<Value> named(const std::array<Named<Value>, Count>& table,
+                    std::string_view what,
+                    const std::string& name) {
+  const auto found = find_named(std::span<const Named<Value>>(table), what, name);
+  if (!found) {
+    return tl::unexpected(found.error());
+  }
+  return (*found)->value;
+}
+
+bool flag(const json& cfg, const char* key) {
+  const auto found = cfg.find(key);
+  return found != cfg.end() && (found->is_boolean() ? found->get<bool>() : found->get<int>() != 0);
+}
+
+std::int64_t whole(const json& cfg, const char* key, std::int64_t otherwise) {
+  return cfg.contains(key) ? cfg.at(key).get<std::int64_t>() : otherwise;
+}
+
+// The first of several names that configurations have for one number.
+std::int64_t first_of(const json& conf, std::initializer_list<const char*> keys) {
+  for (const char* key : keys) {
+    if (conf.contains(key)) {
+      return conf.at(key).get<std::int64_t>();
+    }
+  }
+  return 0;
+}
+
+MlpShape mlp_from_json(const json& cfg) {
+  return {.inputs = cfg.at("inp").get<std::int64_t>(),
+          .widths = cfg.at("widths").get<std::vector<std::int64_t>>(),
+          .classes = cfg.at("classes").get<std::int64_t>(),
+          .activation = cfg.at("act").get<std::string>(),
+          .batch_norm = flag(cfg, "bn"),
+          .dropout = flag(cfg, "drop"),
+          .last = cfg.value("last", "")};
+}
+
+CnnShape cnn_from_json(const json& cfg) {
+  CnnShape shape{.channels = cfg.at("ch").get<std::int64_t>(),
+                 .resolution = cfg.at("res").get<std::int64_t>(),
+                 .kernel = cfg.at("k").get<std::int64_t>(),
+                 .classes = cfg.at("classes").get<std::int64_t>(),
+                 .activation = cfg.at("act").get<std::string>(),
+                 .batch_norm = flag(cfg, "bn"),
+                 .in_place = flag(cfg, "inplace")};
+  for (const json& pair : cfg.at("convs")) {
+    shape.convolutions.push_back(
+        {.filters = pair.at(0).get<std::int64_t>(), .stride = pair.at(1).get<std::int64_t>()});
+  }
+  return shape;
+}
+
+Result<ModelShape> transformer_from_json(const json& cfg) {
+  const json& conf = cfg.at("conf");
+  const auto task = named(kTasks, "task", cfg.at("task").get<std::string>());
+  if (!task) {
+    return tl::unexpected(task.error());
+  }
+  TransformerShape shape{
+      .type = cfg.at("type").get<std::string>(),
+      .task = *task,
+      .hidden = first_of(conf, {"hidden_size", "dim", "n_embd"}),
+      .layers = first_of(conf, {"num_hidden_layers", "n_layers", "n_layer"}),
+      .heads = first_of(conf, {"num_attention_heads", "n_heads", "n_head"}),
+      .key_value_heads = first_of(conf, {"num_key_value_heads"}),
+      .feed_forward = first_of(conf, {"intermediate_size", "hidden_dim", "ffn_dim"}),
+      .vocabulary = conf.at("vocab_size").get<std::int64_t>(),
+      .positions = first_of(conf, {"max_position_embeddings", "n_positions"}),
+      .extra_saved_hidden = whole(cfg, "extra_saved_hidden", 0)};
+  if (conf.contains("tie_word_embeddings")) {
+    shape.tied_embeddings = conf.at("tie_word_embeddings").get<bool>();
+  }
+  return shape;
+}
+
+unsigned bytes_of_type(std::string_view type) {
+  if (type == "float16" || type == "bfloat16") {
+    return 2;
+  }
+  return type == "float64" || type == "int64" ? 8 : 4;
+}
+
+}  // namespace
+
+Result<TrainingSetup> setup_from_json(const json& cfg) {
+  const auto mode = named(kModes, "mode", cfg.at("mode").get<std::string>());
+  const auto precision = named(kPrecisions, "precision", cfg.at("prec").get<std::string>());
+  const auto optimizer = named(kOptimizers, "optimizer", cfg.at("opt").get<std::string>());
+  const auto attention = named(kAttentions, "attention", cfg.value("attn", "sdpa"));
+  for (const Error* error : {mode ? nullptr : &mode.error(),
+                             precision ? nullptr : &precision.error(),
+                             optimizer ? nullptr : &optimizer.error(),
+                             attention ? nullptr : &attention.error()}) {
+    if (error != nullptr) {
+      return tl::unexpected(*error);
+    }
+  }
+  return TrainingSetup{.mode = *mode,
+                       .precision = *precision,
+                       .optimizer = *optimizer,
+                       .batch = cfg.at("batch").get<std::int64_t>(),
+                       .sequence = whole(cfg, "seq", 0),
+                       .accumulation = whole(cfg, "accum", 1),
+                       .checkpointing = flag(cfg, "ckpt"),
+                       .lora_rank = whole(cfg, "lora", 0),
+                       .attention = *attention,
+                       .tf32 = !cfg.contains("tf32") || flag(cfg, "tf32"),  // as PyTorch has it
+                       .channels_last = flag(cfg, "cl"),
+                       .autotune = flag(cfg, "bench"),
+                       .decode_tokens = whole(cfg, "decode", 0),
+                       .gpus = cfg.value("gpus", 1U),
+                       .zero_stage = cfg.value("zero", 0U),
+                       .fresh_inputs = flag(cfg, "fresh_inputs"),
+                       .keeps_output = flag(cfg, "keeps_output"),
+                       .summary_pass = flag(cfg, "summary_pass"),
+                       .samples = whole(cfg, "samples", 0)};
+}
+
+Result<ModelShape> shape_from_json(const json& cfg) {
+  const auto family = cfg.at("fam").get<std::string>();
+  if (family == "mlp") {
+    return mlp_from_json(cfg);
+  }
+  if (family == "cnn" && cfg.contains("convs")) {
+    return cnn_from_json(cfg);
+  }
+  if (family == "hf" || family == "llm") {
+    return transformer_from_json(cfg);
+  }
+  if (family == "totals") {
+    return ModelTotals{.parameters = cfg.at("params").get<std::int64_t>(),
+                       .activation_bytes = cfg.at("activation_bytes").get<std::int64_t>()};
+  }
+  return fail(ErrorCode::Unsupported,
+              fmt::format("family \"{}\" is known by its layers only", family));
+}
+
+Result<LayerList> layers_from_json(const json& row, Precision precision) {
+  const json& cfg = row.at("cfg");
+  if (!row.contains("layers") || !row.contains("static")) {
+    return fail(ErrorCode::Unsupported, "the row has no layers");
+  }
+  const json& totals = row.at("static");
+  const std::int64_t side = whole(cfg, "res", 1);
+  LayerList list{.batch = cfg.at("batch").get<std::int64_t>(),
+                 .parameters = totals.at("params").get<std::int64_t>(),
+                 .buffers = totals.at("buffers").get<std::int64_t>(),
+                 .input_elements = cfg.contains("inp")
+                                       ? cfg.at("inp").get<std::int64_t>()
+                                       : times(whole(cfg, "ch", 3), times(side, side)),
+                 .precision = precision,
+                 .hidden_norms = flag(cfg, "hidden_norms") || cfg.at("fam") == "timm"};
+  list.hidden_norms = list.hidden_norms && list.buffers > 0;
+  for (const json& line : row.at("layers")) {
+    list.layers.push_back({.type = line.at(0).get<std::string>(),
+                           .shape = line.at(1).get<std::vector<std::int64_t>>(),
+                           .element_bytes = bytes_of_type(line.at(2).get<std::string>()),
+                           .parameters = line.at(3).get<std::int64_t>()});
+  }
+  if (list.layers.empty()) {
+    return fail(ErrorCode::Unsupported, "the row has no layers");
+  }
+  return list;
+}
+
+LayerList at_resolution(const LayerList& list, double ratio) {
+  LayerList scaled = list;
+  const double area = ratio * ratio;
+  const auto grow = [](std::int64_t& extent, double factor) {
+    if (extent > 1) {
+      extent = std::max<std::int64_t>(1, std::llround(static_cast<double>(extent) * factor));
+    }
+  };
+  scaled.input_elements = std::llround(static_cast<double>(list.input_elements) * area);
+  for (LayerLine& line : scaled.layers) {
+    if (line.shape.size() == 3) {
+      grow(line.shape[1], area);  // tokens
+    } else if (line.shape.size() == 4) {
+      // Pixels come last, or, where a layer works on the last dimension, before the channels.
+      const bool channels_last = line.type == "Linear" || line.type == "LayerNorm";
+      const std::size_t first = channels_last ? 1 : 2;
+      grow(line.shape[first], ratio);
+      grow(line.shape[first + 1], ratio);
+    }
+  }
+  return scaled;
+}
+
+}  // namespace carpool::estimate

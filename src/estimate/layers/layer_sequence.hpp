@@ -1,0 +1,128 @@
+// Models as a chain of layers: multilayer perceptrons, plain convolutional nets, and lists of leaf
+// modules, in which what connects them (gates, attention, concatenations) is found by sizes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "core/described_job.hpp"
+#include "estimate/cudnn/convolution_geometry.hpp"
+#include "estimate/cudnn/convolution_workspace.hpp"
+#include "estimate/replay/training_run.hpp"
+
+namespace carpool::estimate {
+
+struct ChainStep {
+  enum class Kind : std::uint8_t {
+    Linear,
+    Convolution,
+    BatchNorm,
+    LayerNorm,
+    OverwriteInput,   // keeps the tensor that it overwrote
+    OverwriteByCopy,  // keeps a copy of what it overwrote
+    KeepOutput,
+    KeepInput,
+    KeepInputOnce,
+    Dropout,
+    MaxPool,
+    Pool,
+    RememberAndPool,  // what is pooled comes back in a Gate
+    Gate,             // of what was remembered, by the current tensor
+    Attention,        // of the queries, keys and values in the current tensor
+    KeepBytes,        // so many bytes are kept, nothing is made
+    Copy,
+  };
+  Kind kind = Kind::Copy;
+  bool layer = true;       // one of the list, not found between two
+  std::uint8_t bytes = 0;  // of an element of the output; 0: by rule
+  std::uint8_t parameter_count = 0;
+  ParameterId first_parameter = 0;
+  std::int64_t per_sample = 0;  // elements of the output
+  std::int64_t fixed = 0;       // elements that do not grow with the batch
+  std::int64_t channels = 0;    // of a norm
+  std::size_t geometry = 0;     // of a convolution, its place among Chain::convolutions
+};
+
+// [begin, end) of the steps.
+struct ChainSegment {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
+
+struct Chain {
+  std::vector<ParameterSpec> parameters{};
+  std::vector<ChainStep> steps{};
+  std::vector<std::size_t> cuts{};  // steps where a checkpointed segment may begin
+  std::int64_t input_per_sample = 0;
+  std::vector<ConvolutionGeometry> convolutions{};
+  std::size_t unknown_layers = 0;  // of no known type
+  double unseen_parameters = 0.0;  // share of the parameters that no layer owns
+};
+
+[[nodiscard]] Chain chain_of(const MlpShape& shape);
+[[nodiscard]] Chain chain_of(const CnnShape& shape);
+// The precision decides whether the list's own element sizes hold.
+[[nodiscard]] Chain chain_of(const LayerList& list, const TrainingSetup& setup);
+
+class ChainModel final : public ForwardModel {
+ public:
+  ChainModel(Chain chain, const TrainingSetup& setup, const ReplaySettings& settings);
+
+  [[nodiscard]] std::span<const ParameterSpec> parameters() const override {
+    return chain_.parameters;
+  }
+  [[nodiscard]] std::int64_t input_elements(std::int64_t batch) const override {
+    return times(chain_.input_per_sample, batch);
+  }
+  [[nodiscard]] std::int64_t index_bytes(std::int64_t batch) const override {
+    return times(batch, 8);
+  }
+  [[nodiscard]] LossTraits loss() const override { return {}; }
+  [[nodiscard]] TensorId forward(Tape& tape, TensorId input, std::int64_t batch) override;
+  [[nodiscard]] TensorId forward_segment(Tape& tape, std::size_t segment, TensorId input) override;
+  void keep_more(std::int64_t bytes) override;
+
+ private:
+  // The tensors that pass from one step to the next.
+  struct Flow {
+    TensorId current = kNoTensor;
+    TensorId remembered = kNoTensor;
+  };
+
+  [[nodiscard]] TensorId run(Tape& tape, TensorId input, const ChainSegment& segment);
+  void take(Tape& tape, const ChainStep& step, Flow& flow);
+  void take_product(Tape& tape, const ChainStep& step, Flow& flow);
+  void take_norm(Tape& tape, const ChainStep& step, Flow& flow);
+  void take_simple(Tape& tape, const ChainStep& step, Flow& flow);
+  void take_in_place(Tape& tape, const ChainStep& step, const Flow& flow) const;
+  [[nodiscard]] std::int64_t elements(const ChainStep& step) const {
+    return times(step.per_sample, batch_) + step.fixed;
+  }
+  void plan();
+  [[nodiscard]] double about_beside() const;
+  [[nodiscard]] ConvolutionWorkspace workspace(const ChainStep& step) const;
+  [[nodiscard]] ConvolutionWorkspace trial(const ChainStep& step) const;
+
+  Chain chain_;
+  TrainingSetup setup_;
+  NumberSizes sizes_;
+  bool training_;
+  ReplaySettings settings_;
+  std::vector<PlannedWorkspace> planned_;  // of each kind, at batch_
+  std::vector<std::size_t> kind_;          // of chain_.convolutions: equal ones are of one kind
+  // Each kind is tried once: forward the first of them, backward the last.
+  std::vector<bool> first_of_kind_;
+  std::vector<bool> last_of_kind_;
+  bool tries_forward_ = false;
+  bool tries_backward_ = false;
+  std::int64_t extra_a_layer_ = 0;  // bytes
+  std::int64_t batch_ = 0;
+  std::vector<ChainSegment> segments_;  // empty: nothing is checkpointed
+  std::vector<ParameterId> ids_;        // of one step
+  std::vector<TensorId> casts_;         // their 16-bit copies
+};
+
+}  // namespace carpool::estimate

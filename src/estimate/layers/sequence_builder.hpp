@@ -1,0 +1,118 @@
+// Puts a chain together, step by step. Internal to estimate/.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <string_view>
+
+#include "estimate/layers/layer_rules.hpp"
+#include "estimate/layers/layer_sequence.hpp"
+
+namespace carpool::estimate {
+
+class ChainBuilder {
+ public:
+  using Kind = ChainStep::Kind;
+
+  explicit ChainBuilder(std::int64_t input_per_sample) {
+    chain.input_per_sample = input_per_sample;
+  }
+
+  // Room for so many layers and what may be found between them.
+  void expect(std::size_t layers) {
+    chain.steps.reserve(2 * layers);
+    chain.cuts.reserve(2 * layers);
+    chain.parameters.reserve(2 * layers);
+    chain.convolutions.reserve(layers);
+  }
+
+  ChainStep& add(Kind kind, std::int64_t per_sample) {
+    chain.steps.push_back({.kind = kind, .per_sample = per_sample});
+    return chain.steps.back();
+  }
+
+  // A layer with its parameters, which belong to it in this order.
+  ChainStep& add_layer(Kind kind,
+                       std::int64_t per_sample,
+                       std::initializer_list<std::int64_t> parameters) {
+    chain.cuts.push_back(chain.steps.size());
+    ChainStep& step = add(kind, per_sample);
+    step.first_parameter = parameters_;
+    for (const std::int64_t elements : parameters) {
+      if (elements > 0) {
+        add_parameter(elements);
+        ++step.parameter_count;
+      }
+    }
+    return step;
+  }
+
+  void add_parameter(std::int64_t elements) {
+    chain.parameters.push_back({.elements = elements, .role = ParameterRole::Trained});
+    ++parameters_;
+  }
+
+  // What of a list's parameters no layer owned, and its buffers: 4 bytes an element, half of them
+  // means, half variances.
+  void add_unseen(const LayerList& list, std::int64_t seen) {
+    if (const std::int64_t rest = list.parameters - seen; rest > 0) {
+      add_parameter(rest);
+      chain.unseen_parameters = static_cast<double>(rest) / static_cast<double>(list.parameters);
+    }
+    for (int half = 0; half < 2 && list.buffers > 0; ++half) {
+      chain.parameters.push_back({.elements = list.buffers / 8, .role = ParameterRole::Buffer});
+    }
+  }
+
+  // Of the convolution that was added last.
+  void set_geometry(const ConvolutionGeometry& geometry) {
+    chain.steps.back().geometry = chain.convolutions.size();
+    chain.convolutions.push_back(geometry);
+  }
+
+  void add_batch_norm(std::int64_t channels, std::int64_t per_sample) {
+    add_layer(Kind::BatchNorm, per_sample, {channels, channels}).channels = channels;
+    for (int statistic = 0; statistic < 2; ++statistic) {
+      chain.parameters.push_back({.elements = channels, .role = ParameterRole::Buffer});
+    }
+  }
+
+  void add_activation(std::string_view name, std::int64_t per_sample, bool in_place) {
+    const LayerRule rule = rule_of_layer(name).rule;
+    const bool keeps_output = rule == LayerRule::OverwritesInput || rule == LayerRule::KeepsOutput;
+    if (in_place && (keeps_output || name == "SiLU")) {
+      add_layer(keeps_output ? Kind::OverwriteInput : Kind::OverwriteByCopy, per_sample, {});
+    } else if (rule == LayerRule::KeepsInputOnce) {
+      add_layer(Kind::KeepInputOnce, per_sample, {1});
+    } else if (rule != LayerRule::Pass) {
+      add_layer(keeps_output ? Kind::KeepOutput : Kind::KeepInput, per_sample, {});
+    }
+  }
+
+  // Of layers that have no parts: what they do is all that their rule says.
+  [[nodiscard]] static Kind kind_of(LayerRule rule) {
+    switch (rule) {
+      case LayerRule::OverwritesInput:
+        return Kind::OverwriteInput;
+      case LayerRule::KeepsOutput:
+        return Kind::KeepOutput;
+      case LayerRule::KeepsInput:
+      case LayerRule::Scale:
+        return Kind::KeepInput;
+      case LayerRule::KeepsInputOnce:
+        return Kind::KeepInputOnce;
+      case LayerRule::Dropout:
+        return Kind::Dropout;
+      default:
+        return Kind::Copy;
+    }
+  }
+
+  Chain chain;
+
+ private:
+  ParameterId parameters_ = 0;
+};
+
+}  // namespace carpool::estimate

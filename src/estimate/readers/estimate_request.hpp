@@ -1,0 +1,27 @@
+// The one job that a user asks about: a file that describes the model, options, and the command
+// itself, the stronger before the weaker.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "estimate/judge/rows.hpp"
+#include "estimate/readers/described.hpp"
+#include "estimate/readers/job_settings.hpp"
+
+namespace carpool::estimate {
+
+struct JobQuestion {
+  std::optional<std::string> source{};
+  std::optional<std::string> weights{};
+  JobSettings said{};                  // by options; goes before the command's flags
+  std::vector<std::string> command{};  // the program and its arguments; empty: none
+};
+
+// `catalogue` is asked only where a command names a network by name.
+[[nodiscard]] Result<AskedJob> ask_job(const JobQuestion& question,
+                                       const std::function<Result<LayerCatalogue>()>& catalogue);
+
+}  // namespace carpool::estimate

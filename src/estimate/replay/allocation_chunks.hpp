@@ -1,0 +1,45 @@
+// Allocations of a model's many tensors, few enough to be replayed.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "estimate/replay/checked_sizes.hpp"
+
+namespace carpool::estimate {
+
+// Sizes of allocations that follow each other. Small ones lie side by side in their segments
+// anyway, so they are taken together, up to what still counts as small; a model has many of them.
+class AllocationChunks {
+ public:
+  void add(std::int64_t bytes) {
+    constexpr std::int64_t kBlock = 512;
+    constexpr std::int64_t kSmall = std::int64_t{1} << 20;
+    const std::int64_t size = times((bytes + kBlock - 1) / kBlock, kBlock);
+    if (size > kSmall) {
+      sizes_.push_back(size);
+      return;
+    }
+    if (pending_ + size > kSmall) {
+      flush();
+    }
+    pending_ += size;
+  }
+  [[nodiscard]] const std::vector<std::int64_t>& sizes() {
+    flush();
+    return sizes_;
+  }
+
+ private:
+  void flush() {
+    if (pending_ > 0) {
+      sizes_.push_back(std::exchange(pending_, 0));
+    }
+  }
+
+  std::vector<std::int64_t> sizes_;
+  std::int64_t pending_ = 0;
+};
+
+}  // namespace carpool::estimate

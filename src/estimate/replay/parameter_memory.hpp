@@ -1,0 +1,46 @@
+// What a loop holds for the parameters of its model, beside the model itself: weights and buffers,
+// the buckets of data parallelism, states and temporaries of the optimizer. Internal to estimate/.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "estimate/replay/optimizer_traits.hpp"
+#include "estimate/replay/training_run.hpp"
+
+namespace carpool::estimate {
+
+class ParameterMemory {
+ public:
+  ParameterMemory(Tape& tape, const TrainingSetup& setup)
+      : tape_(tape), setup_(setup), optimizer_(optimizer_traits(setup.optimizer)) {}
+
+  // Parameters and buffers, in 16 bits by way of 32 where the loop does that.
+  void make_weights(const ForwardModel& model);
+  // Of plain data parallel, behind make_weights().
+  void add_buckets();
+
+  // Of the optimizer, which may make its states before its first step.
+  void start_optimizer() {
+    if (optimizer_.states_at_start) {
+      make_states();
+    }
+  }
+  void step_optimizer(bool first);
+
+ private:
+  using Blocks = std::vector<CachingAllocator::Block>;
+
+  void make_untied_head(const ForwardModel& model);
+  void make_states();
+  [[nodiscard]] Blocks allocate_all(std::span<const std::int64_t> sizes, MemoryPurpose use);
+  void release_all(const Blocks& blocks);
+
+  Tape& tape_;
+  const TrainingSetup& setup_;
+  OptimizerTraits optimizer_;
+  std::vector<std::int64_t> trained_;  // bytes of trained parameters, small ones together
+};
+
+}  // namespace carpool::estimate

@@ -1,0 +1,178 @@
+#include "evaluate/partition_comparison.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "evaluate/group_worth.hpp"
+#include "evaluate/measured.hpp"
+
+namespace carpool::evaluate {
+namespace {
+
+constexpr double kSecondaryWeight = 0.25;
+constexpr double kFloor = 0.3;
+
+std::vector<double> limits_of(const Group& group) {
+  std::vector<double> limits;
+  limits.reserve(group.size());
+  for (const GroupMember& member : group) {
+    limits.push_back(member.thread_limit);
+  }
+  return limits;
+}
+
+std::size_t position_of_best(std::span<const predict::Score> scores) {
+  std::size_t best = 0;
+  for (std::size_t i = 1; i < scores.size(); ++i) {
+    if (predict::better(scores[i], scores[best])) {
+      best = i;
+    }
+  }
+  return best;
+}
+
+// What always setting the same limits costs over all contests.
+double fixed_cost(const dataset::Dataset& dataset,
+                  const predict::Objective& objective,
+                  std::span<const SplitContest> contests,
+                  std::span<const double> limits) {
+  double total = 0.0;
+  for (const SplitContest& contest : contests) {
+    if (contest.key.size() != limits.size()) {
+      continue;
+    }
+    if (const auto outcome =
+            judge_pick(dataset, objective, contest, pick_nearest(contest, limits))) {
+      total += outcome->floor_missed ? 1.0 : outcome->regret;
+    }
+  }
+  return total;
+}
+
+}  // namespace
+
+std::vector<NamedObjective> split_objectives() {
+  const auto plain = [](predict::ObjectiveKind kind) {
+    return NamedObjective{.name = std::string(predict::objective_name(kind)),
+                          .objective = {.kind = kind, .floor = std::nullopt}};
+  };
+  NamedObjective weighted = plain(predict::ObjectiveKind::Weighted);
+  weighted.objective.weights = {1.0, kSecondaryWeight};
+  NamedObjective floored = plain(predict::ObjectiveKind::Throughput);
+  floored.name += ", floor 0.3";
+  floored.objective.floor = kFloor;
+  return {plain(predict::ObjectiveKind::Throughput),
+          plain(predict::ObjectiveKind::Normalized),
+          plain(predict::ObjectiveKind::MaxMin),
+          weighted,
+          floored};
+}
+
+GroupKey group_key(const Group& group) {
+  GroupKey key;
+  key.reserve(group.size());
+  for (const GroupMember& member : group) {
+    key.push_back(member.profile);
+  }
+  std::sort(key.begin(), key.end());
+  return key;
+}
+
+std::vector<SplitContest> split_contests(std::span<const dataset::GroupRow> partitions,
+                                         std::size_t least_splits) {
+  std::map<std::pair<std::string, std::vector<std::size_t>>, SplitContest> contests;
+  for (const dataset::GroupRow& row : partitions) {
+    std::vector<std::size_t> ordered;
+    for (const GroupMember& member : row.members) {
+      ordered.push_back(member.profile);
+    }
+    SplitContest& contest = contests[{row.campaign, std::move(ordered)}];
+    contest.campaign = row.campaign;
+    contest.key = group_key(row.members);
+    contest.rows.push_back(&row);
+  }
+  std::vector<SplitContest> large_enough;
+  for (auto& [name, contest] : contests) {
+    if (contest.rows.size() >= least_splits) {
+      large_enough.push_back(std::move(contest));
+    }
+  }
+  return large_enough;
+}
+
+std::optional<SplitOutcome> judge_pick(const dataset::Dataset& dataset,
+                                       const predict::Objective& objective,
+                                       const SplitContest& contest,
+                                       std::size_t pick) {
+  std::vector<predict::Score> measured;
+  measured.reserve(contest.rows.size());
+  for (const dataset::GroupRow* row : contest.rows) {
+    measured.push_back(score_against_recorded(dataset, objective, as_measured(*row), row->members));
+  }
+  const predict::Score& best = measured[position_of_best(measured)];
+  if (!best.feasible || best.value <= 0.0) {
+    return std::nullopt;
+  }
+  if (!measured[pick].feasible) {
+    return SplitOutcome{.regret = 1.0, .floor_missed = true};
+  }
+  return SplitOutcome{.regret = 1.0 - measured[pick].value / best.value, .floor_missed = false};
+}
+
+std::size_t pick_by_forecast(const dataset::Dataset& dataset,
+                             const predict::Objective& objective,
+                             const SplitContest& contest,
+                             std::span<const GroupForecast> forecasts) {
+  std::vector<predict::Score> predicted;
+  predicted.reserve(forecasts.size());
+  for (std::size_t i = 0; i < forecasts.size(); ++i) {
+    predicted.push_back(
+        score_against_recorded(dataset, objective, forecasts[i], contest.rows[i]->members));
+  }
+  return position_of_best(predicted);
+}
+
+std::size_t pick_nearest(const SplitContest& contest, std::span<const double> limits) {
+  std::size_t nearest = 0;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t row = 0; row < contest.rows.size(); ++row) {
+    double distance = 0.0;
+    for (std::size_t i = 0; i < limits.size(); ++i) {
+      distance += std::abs(contest.rows[row]->members[i].thread_limit - limits[i]);
+    }
+    if (distance < least) {
+      least = distance;
+      nearest = row;
+    }
+  }
+  return nearest;
+}
+
+std::vector<double> best_fixed_split(const dataset::Dataset& dataset,
+                                     const predict::Objective& objective,
+                                     std::span<const SplitContest> contests,
+                                     std::size_t group_size) {
+  std::set<std::vector<double>> candidates;
+  for (const SplitContest& contest : contests) {
+    for (const dataset::GroupRow* row : contest.rows) {
+      if (row->members.size() == group_size) {
+        candidates.insert(limits_of(row->members));
+      }
+    }
+  }
+  std::vector<double> best(group_size, kAllThreads);
+  double least = fixed_cost(dataset, objective, contests, best);
+  for (const std::vector<double>& limits : candidates) {
+    if (const double cost = fixed_cost(dataset, objective, contests, limits); cost < least) {
+      least = cost;
+      best = limits;
+    }
+  }
+  return best;
+}
+
+}  // namespace carpool::evaluate

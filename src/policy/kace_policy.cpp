@@ -1,0 +1,65 @@
+#include <fmt/format.h>
+
+#include "policy/colocation_forecast.hpp"
+#include "policy/predicting_policies.hpp"
+#include "policy/queue_pass.hpp"
+
+namespace carpool::policy {
+namespace {
+
+class KaceChooser final : public Chooser {
+ public:
+  KaceChooser(PlacementState& state, const InterferenceModel& model) : forecasts_(state, model) {}
+
+  Chosen choose(const Candidate& job, const QueuePass& pass) override {
+    const auto& slots = pass.state().slots();
+    std::optional<std::size_t> best;
+    double best_gain = 0.0;
+    for (const std::size_t i : pass.state().open()) {
+      const bool room = slots[i].empty() ? pass.state().free_for_one(job, slots[i])
+                                         : job.need_known && pass.state().fits(job, slots[i]);
+      if (!room || !pass.open(job, slots[i])) {
+        continue;
+      }
+      const ColocationForecast& forecast = forecasts_.of(job.workload, i);
+      if (forecast.gain > best_gain && !pass.held_against(job, slots[i], forecast.own)) {
+        best = i;
+        best_gain = forecast.gain;
+      }
+    }
+    if (!best) {
+      return tl::unexpected(pass.refuse(job));
+    }
+    return SlotChoice{
+        .slots = {*best},
+        .progress = forecasts_.of(job.workload, *best).own,
+        .reason =
+            fmt::format("adds {:.2f} to the sum of its GPU's speeds, the most of all", best_gain)};
+  }
+
+ private:
+  ColocationForecasts forecasts_;
+};
+
+class KacePolicy final : public PlacementPolicy {
+ public:
+  explicit KacePolicy(const PolicySettings& settings) : settings_(settings) {}
+
+  [[nodiscard]] PlacementDecision decide(const ClusterSnapshot& cluster,
+                                         const InterferenceModel& interference) const override {
+    QueuePass pass(cluster, settings_);
+    KaceChooser chooser(pass.state(), interference);
+    return pass.run(chooser);
+  }
+
+ private:
+  PolicySettings settings_;
+};
+
+}  // namespace
+
+std::unique_ptr<PlacementPolicy> make_kace_policy(const PolicySettings& settings) {
+  return std::make_unique<KacePolicy>(settings);
+}
+
+}  // namespace carpool::policy

@@ -1,0 +1,127 @@
+#include "policy/policy_registry.hpp"
+
+#include <array>
+
+#include "base/text/names.hpp"
+#include "policy/predicting_policies.hpp"
+#include "policy/rule_policies.hpp"
+
+namespace carpool::policy {
+namespace {
+
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20U;
+// CARMA takes so much off the free memory before it looks at it.
+constexpr std::uint64_t kCarmaMargin = 512 * kMiB;
+
+using Make = std::unique_ptr<PlacementPolicy> (*)(const PolicySettings&);
+using Settings = PolicySettings (*)();
+
+template <GpuRule kRule>
+std::unique_ptr<PlacementPolicy> make_rule(const PolicySettings& settings) {
+  return make_rule_policy(kRule, settings);
+}
+
+PolicySettings plain() {
+  return {.memory_guard_bytes = kCarmaMargin};
+}
+
+PolicySettings alone() {
+  PolicySettings settings;
+  settings.max_per_gpu = 1;
+  settings.use_mps = false;
+  return settings;
+}
+
+// What CARMA has in its code: a strict queue, empty GPUs first, one newcomer a GPU until 30 s after
+// the last one showed up, no reservations.
+PolicySettings carma() {
+  PolicySettings settings;
+  settings.sm_active_limit = 0.80;
+  settings.sm_occupancy_limit = 0.45;
+  settings.dram_active_limit = 0.40;
+  settings.memory_floor_bytes = 5120 * kMiB + kCarmaMargin;
+  settings.memory_guard_bytes = 2048 * kMiB + kCarmaMargin;
+  settings.settle_s = 30.0;
+  settings.max_per_gpu = 48;
+  settings.backfill = false;
+  settings.empty_first = true;
+  settings.reserve = false;
+  settings.share_several = true;
+  return settings;
+}
+
+PolicySettings aegis() {
+  PolicySettings settings = carma();
+  settings.sm_active_limit = 0.65;
+  settings.sm_occupancy_limit = 0.35;
+  settings.dram_active_limit = 0.50;
+  return settings;
+}
+
+PolicySettings predicting() {
+  PolicySettings settings = plain();
+  settings.max_per_gpu = 8;  // light jobs; predictions stop the others
+  return settings;
+}
+
+struct Entry {
+  std::string_view name;
+  PolicyInfo info;
+  Settings settings;
+  Make make;
+};
+
+constexpr Entry entry(std::string_view name, std::string_view line, Settings settings, Make make) {
+  return {.name = name, .info = {.name = name, .line = line}, .settings = settings, .make = make};
+}
+
+constexpr std::array kPolicies = {
+    entry("carpool",
+          "ours: fits by upper bound and reservation, best predicted progress for all",
+          predicting,
+          make_carpool_policy),
+    entry("kace", "best predicted sum of normalised speeds", predicting, make_kace_policy),
+    entry("exclusive", "an empty GPU or none", alone, make_rule<GpuRule::Exclusive>),
+    entry("round-robin", "GPUs in turn", plain, make_rule<GpuRule::RoundRobin>),
+    entry("first-fit", "the first GPU with room", plain, make_rule<GpuRule::FirstFit>),
+    entry("best-fit", "least free memory that suffices", plain, make_rule<GpuRule::BestFit>),
+    entry("magm", "most available GPU memory", plain, make_rule<GpuRule::MostMemory>),
+    entry("lug", "least utilised GPU (SM activity)", plain, make_rule<GpuRule::LeastBusy>),
+    entry("mug", "most utilised GPU (SM activity)", plain, make_rule<GpuRule::MostBusy>),
+    entry("carma", "magm with CARMA's preconditions", carma, make_rule<GpuRule::MostMemory>),
+    entry("aegis", "magm with AEGIS's preconditions", aegis, make_rule<GpuRule::MostMemory>),
+};
+
+constexpr auto kInfos = [] {
+  std::array<PolicyInfo, kPolicies.size()> infos{};
+  for (std::size_t i = 0; i < kPolicies.size(); ++i) {
+    infos[i] = kPolicies[i].info;
+  }
+  return infos;
+}();
+
+}  // namespace
+
+std::span<const PolicyInfo> placement_policies() {
+  return kInfos;
+}
+
+PolicySettings default_settings(std::string_view policy) {
+  for (const Entry& known : kPolicies) {
+    if (known.name == policy) {
+      return known.settings();
+    }
+  }
+  return {};
+}
+
+Result<std::unique_ptr<PlacementPolicy>> make_placement_policy(std::string_view name,
+                                                               const PolicySettings& settings) {
+  const auto found = find_named(std::span<const Entry>(kPolicies), "policy", name);
+  if (!found) {
+    return tl::unexpected(found.error());
+  }
+  return (*found)->make(settings);
+}
+
+}  // namespace carpool::policy

@@ -1,0 +1,45 @@
+// The placement policies by name, and the settings that they share.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "base/result.hpp"
+#include "core/placement_policy.hpp"
+
+namespace carpool::policy {
+
+struct PolicySettings {
+  // CARMA's preconditions, each off when empty.
+  std::optional<double> sm_active_limit{};
+  std::optional<double> sm_occupancy_limit{};
+  std::optional<double> dram_active_limit{};
+  std::optional<std::uint64_t> memory_floor_bytes{};  // free memory asked where no need is known
+  std::uint64_t memory_guard_bytes = 0;               // kept free beside every need
+  double settle_s = 0.0;  // no further job on a GPU for so long after the last one showed up
+  unsigned max_per_gpu = 4;
+  bool use_mps = true;
+  bool backfill = true;        // jobs behind one that must wait may start
+  std::size_t depth = 200;     // so many of the queue are looked at
+  double floor = 0.3;          // no member is let below this share of its own speed by a prediction
+  double least_gain = 0.03;    // that a newcomer must add to the sum of its GPU's members' shares
+  bool empty_first = false;    // an empty GPU, the first by index, before any choice
+  bool reserve = true;         // memory is kept for a job until its own peak is known
+  bool share_several = false;  // jobs on several GPUs may have neighbours, without MPS
+};
+
+struct PolicyInfo {
+  std::string_view name;
+  std::string_view line;
+};
+
+[[nodiscard]] std::span<const PolicyInfo> placement_policies();
+[[nodiscard]] PolicySettings default_settings(std::string_view policy);
+[[nodiscard]] Result<std::unique_ptr<PlacementPolicy>> make_placement_policy(
+    std::string_view name, const PolicySettings& settings);
+
+}  // namespace carpool::policy

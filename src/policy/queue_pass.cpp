@@ -1,0 +1,230 @@
+#include "policy/queue_pass.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace carpool::policy {
+namespace {
+
+constexpr double kBytesPerGib = 1024.0 * 1024.0 * 1024.0;
+// Run times within a tenth are alike.
+constexpr double kAlike = 1.1;
+
+bool wants_itself(const Candidate& job, const PolicySettings& settings) {
+  return job.job->exclusive || (job.job->gpus > 1 && !settings.share_several);
+}
+
+}  // namespace
+
+std::string gib_words(std::uint64_t bytes) {
+  return fmt::format("{:.1f} GiB", static_cast<double>(bytes) / kBytesPerGib);
+}
+
+bool QueuePass::held_against(const Candidate& job, const Slot& slot, double progress) const {
+  if (!slot.held) {
+    return false;
+  }
+  return !job.job->runtime_s || held_until_s_ == kNoTime ||
+         *job.job->runtime_s / std::max(progress, 0.01) > held_until_s_;
+}
+
+QueuePass::Kind QueuePass::kind_of(const Candidate& job, bool by_run_time) {
+  const double runtime = job.job->runtime_s.value_or(0.0);
+  return {job.workload,
+          job.need_known ? job.need_bytes : ~std::uint64_t{0},
+          job.job->uid,
+          job.job->gpus,
+          job.job->exclusive,
+          static_cast<int>(job.job->job_class),
+          by_run_time && runtime > 0.0
+              ? static_cast<int>(std::lround(std::log(runtime) / std::log(kAlike)))
+              : -1};
+}
+
+// GPUs only fill while a decision goes on: what was refused once is refused again. A short job may
+// still use a GPU that is held.
+const Refusal* QueuePass::refused_before(const Candidate& job) const {
+  const bool short_enough = held_for_ && job.job->runtime_s && *job.job->runtime_s <= held_until_s_;
+  if (const auto found = refused_.find(kind_of(job, false));
+      found != refused_.end() && !short_enough) {
+    return &found->second;
+  }
+  const auto found = refused_.find(kind_of(job, true));
+  return found == refused_.end() || !job.job->runtime_s ? nullptr : &found->second;
+}
+
+Chosen QueuePass::alone(const Candidate& job) const {
+  SlotChoice choice{.progress = 1.0};
+  for (const std::size_t i : state_.open()) {
+    const Slot& slot = state_.slots()[i];
+    if (state_.free_for_one(job, slot) && !held_against(job, slot, 1.0)) {
+      choice.slots.push_back(i);
+      if (choice.slots.size() == job.job->gpus) {
+        choice.reason = job.job->gpus == 1 ? "alone on an empty GPU"
+                                           : fmt::format("alone on {} empty GPUs", job.job->gpus);
+        return choice;
+      }
+    }
+  }
+  const Constraint constraint = job.job->gpus > 1 ? Constraint::GpuCount : Constraint::Exclusive;
+  return tl::unexpected(Refusal{
+      .constraint = constraint,
+      .reason = fmt::format(
+          "{} of {} GPUs that it wants for itself are empty", choice.slots.size(), job.job->gpus)});
+}
+
+Refusal QueuePass::refuse(const Candidate& job) const {
+  const Slot* roomiest = nullptr;
+  bool others = false;
+  for (const std::size_t i : state_.open()) {
+    const Slot& slot = state_.slots()[i];
+    if (!state_.has_room(slot)) {
+      continue;
+    }
+    others = others || !state_.users_agree(job, slot);
+    if (roomiest == nullptr || slot.free_bytes > roomiest->free_bytes) {
+      roomiest = &slot;
+    }
+  }
+  if (roomiest == nullptr) {
+    return {.constraint = Constraint::NoGpu, .reason = "every GPU is full or not usable"};
+  }
+  if (!job.need_known && !settings_.memory_floor_bytes) {
+    return {.constraint = Constraint::Memory,
+            .reason = "nobody knows its memory, so it begins on an empty GPU, and none is"};
+  }
+  if (!state_.fits(job, *roomiest)) {
+    return {.constraint = Constraint::Memory,
+            .reason = fmt::format("GPU {} has {} free, {} asked",
+                                  roomiest->view->index,
+                                  gib_words(roomiest->free_bytes),
+                                  gib_words(job.need_bytes))};
+  }
+  if (others) {
+    return {.constraint = Constraint::OtherUser,
+            .reason = "MPS is for jobs of one user; the GPUs with room run somebody else's"};
+  }
+  return {.constraint = Constraint::Interference,
+          .reason = "there is memory, but those who run would lose more than it gains"};
+}
+
+Chosen QueuePass::consider(const Candidate& job, Chooser& chooser) const {
+  return wants_itself(job, settings_) ? alone(job) : chooser.choose(job, *this);
+}
+
+void QueuePass::place(const Candidate& job, const SlotChoice& choice, PlacementDecision& decision) {
+  Placement placement{.job = job.job->job,
+                      .thread_limit = choice.thread_limit,
+                      .progress = choice.progress,
+                      .reason = choice.reason};
+  for (const std::size_t index : choice.slots) {
+    Slot& slot = state_.slots()[index];
+    placement.gpus.push_back(slot.view->index);
+    placement.mechanism = state_.mechanism(job, slot);
+    if (settings_.reserve) {
+      placement.reserve_bytes = job.job->need_bytes.value_or(slot.view->memory_bytes);
+    }
+    state_.put(job, slot, placement.mechanism);
+    slot.added.back().thread_limit = choice.thread_limit;
+  }
+  ++changes_;
+  decision.place.push_back(std::move(placement));
+}
+
+// When this GPU could take the job, at the speeds that those on it have alone.
+double QueuePass::free_after_s(const Candidate& job, const Slot& slot) const {
+  if (wants_itself(job, settings_) || !job.need_known) {
+    return slot.empty_after_s();
+  }
+  std::uint64_t free = slot.free_bytes;
+  std::vector<std::pair<double, std::uint64_t>> ends;
+  ends.reserve(slot.view->residents.size());
+  for (const Resident& resident : slot.view->residents) {
+    ends.emplace_back(resident.remaining_s.value_or(kNoTime),
+                      std::max(resident.reserved_bytes, resident.used_bytes));
+  }
+  std::ranges::sort(ends);
+  for (const auto& [after, bytes] : ends) {
+    free += bytes;
+    if (free >= job.need_bytes) {
+      return after;
+    }
+  }
+  return slot.empty_after_s();
+}
+
+// The first that memory or the number of GPUs stopped gets the GPUs that are free for it soonest:
+// those behind it may use them only if they are gone by then.
+void QueuePass::hold_for(const Candidate& job, Constraint constraint) {
+  const bool waits_for_room = constraint == Constraint::Memory ||
+                              constraint == Constraint::GpuCount ||
+                              constraint == Constraint::Exclusive;
+  if (held_for_ || !waits_for_room || !settings_.backfill) {
+    return;
+  }
+  std::vector<std::pair<double, std::size_t>> soonest;
+  for (std::size_t i = 0; i < state_.slots().size(); ++i) {
+    const Slot& slot = state_.slots()[i];
+    const std::uint64_t foreign = std::min(slot.view->memory_bytes, slot.view->foreign_bytes);
+    if (slot.usable() && slot.view->memory_bytes - foreign >= job.job->need_bytes.value_or(0) &&
+        !(slot.view->foreign && wants_itself(job, settings_))) {
+      soonest.emplace_back(free_after_s(job, slot), i);
+    }
+  }
+  if (soonest.size() < job.job->gpus) {
+    return;
+  }
+  std::ranges::partial_sort(soonest, soonest.begin() + static_cast<std::ptrdiff_t>(job.job->gpus));
+  soonest.resize(job.job->gpus);
+  ++changes_;
+  held_for_ = job.job->job;
+  held_until_s_ = soonest.back().first;
+  for (const auto& [after, index] : soonest) {
+    state_.slots()[index].held = true;
+  }
+}
+
+// As given, but for those that must not come last.
+std::vector<std::size_t> QueuePass::order(const Chooser& chooser) const {
+  std::vector<std::size_t> positions;
+  std::vector<std::size_t> others;
+  for (std::size_t i = 0; i < state_.queue().size(); ++i) {
+    (chooser.urgent(state_.queue()[i]) ? positions : others).push_back(i);
+  }
+  positions.insert(positions.end(), others.begin(), others.end());
+  return positions;
+}
+
+PlacementDecision QueuePass::run(Chooser& chooser) {
+  PlacementDecision decision;
+  decision.ask_again_s = state_.next_settled_s();
+  behind_ = state_.queue().size();
+  for (const std::size_t position : order(chooser)) {
+    const Candidate& job = state_.queue()[position];
+    --behind_;
+    Refusal refusal;
+    if (const Refusal* before = refused_before(job)) {
+      refusal = *before;
+    } else if (Chosen chosen = consider(job, chooser)) {
+      place(job, *chosen, decision);
+      continue;
+    } else {
+      refusal = std::move(chosen.error());
+      hold_for(job, refusal.constraint);
+      refused_.insert_or_assign(kind_of(job, true), refusal);
+      if (!refusal.by_run_time) {
+        refused_.insert_or_assign(kind_of(job, false), refusal);
+      }
+    }
+    decision.defer.push_back(
+        {.job = job.job->job, .constraint = refusal.constraint, .reason = refusal.reason});
+    if (!settings_.backfill) {
+      break;
+    }
+  }
+  return decision;
+}
+
+}  // namespace carpool::policy

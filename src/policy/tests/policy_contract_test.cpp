@@ -1,0 +1,202 @@
+// What every placement policy must keep, whatever it prefers.
+#include <map>
+#include <random>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "knowledge/activity_interference.hpp"
+#include "policy/policy_registry.hpp"
+#include "policy/tests/snapshot_builder.hpp"
+
+namespace carpool::policy {
+namespace {
+
+class PolicyContract : public testing::TestWithParam<std::string> {
+ protected:
+  PlacementDecision decide(SnapshotBuilder& cluster) {
+    const auto policy = make_placement_policy(GetParam(), default_settings(GetParam()));
+    EXPECT_TRUE(policy.has_value());
+    return (*policy)->decide(cluster.snapshot(), interference_);
+  }
+
+  knowledge::ActivityInterference interference_{{{"light", 0.1}, {"middle", 0.5}, {"heavy", 0.95}}};
+};
+
+SnapshotBuilder random_cluster(std::uint64_t seed) {
+  std::mt19937_64 engine(seed);
+  const auto pick = [&](std::uint64_t most) { return engine() % (most + 1); };
+  const std::array<std::string, 4> names = {"light", "middle", "heavy", "never seen"};
+  SnapshotBuilder cluster;
+  for (std::uint64_t i = 0; i < 1 + pick(7); ++i) {
+    GpuView& gpu = cluster.gpu(20 + 10 * pick(6));
+    gpu.unusable = pick(5) == 0 ? "its memory has errors" : "";
+    gpu.mps_possible = pick(3) != 0;
+    gpu.foreign = pick(5) == 0;
+    gpu.foreign_bytes = gpu.foreign ? pick(8) * kTestGiB : 0;
+    gpu.used_bytes = gpu.foreign_bytes;
+    gpu.pressure = GpuPressure{.sm_active = static_cast<double>(pick(10)) / 10.0};
+    for (std::uint64_t j = 0; j < pick(3); ++j) {
+      Resident& resident = SnapshotBuilder::resident(gpu, names[pick(3)], pick(9));
+      resident.uid = static_cast<std::uint32_t>(1 + pick(1));
+      resident.exclusive = pick(6) == 0;
+      resident.mechanism = resident.exclusive ? ShareMechanism::None : ShareMechanism::Mps;
+      resident.remaining_s = static_cast<double>(10 * pick(500));
+    }
+  }
+  for (std::uint64_t i = 0; i < pick(30); ++i) {
+    QueuedJob& job = cluster.job(names[pick(3)],
+                                 pick(4) == 0 ? std::nullopt : std::optional(pick(45)),
+                                 1 + static_cast<unsigned>(pick(7) == 0));
+    job.uid = static_cast<std::uint32_t>(1 + pick(1));
+    job.exclusive = pick(8) == 0;
+    if (pick(1) == 0) {
+      job.runtime_s = static_cast<double>(1 + pick(10000));
+    }
+  }
+  return cluster;
+}
+
+TEST_P(PolicyContract, LooksAtEachJobOnceAndPlacesOrRefusesIt) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    SnapshotBuilder cluster = random_cluster(seed);
+    const PlacementDecision decision = decide(cluster);
+    std::multiset<JobId> seen;
+    for (const Placement& placement : decision.place) {
+      seen.insert(placement.job);
+    }
+    for (const Deferral& deferral : decision.defer) {
+      seen.insert(deferral.job);
+      EXPECT_FALSE(deferral.reason.empty());
+    }
+    EXPECT_EQ(seen.size(), std::set<JobId>(seen.begin(), seen.end()).size()) << "seed " << seed;
+    for (const JobId job : seen) {
+      EXPECT_TRUE(job >= 1 && job <= static_cast<JobId>(cluster.jobs().size()));
+    }
+    if (default_settings(GetParam()).backfill) {
+      EXPECT_EQ(seen.size(), cluster.jobs().size()) << "seed " << seed;
+    }
+  }
+}
+
+TEST_P(PolicyContract, NeverPromisesMoreMemoryThanThereIs) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    SnapshotBuilder cluster = random_cluster(seed);
+    std::map<unsigned, std::uint64_t> asked;
+    for (const Placement& placement : decide(cluster).place) {
+      const QueuedJob& job = cluster.jobs()[static_cast<std::size_t>(placement.job) - 1];
+      ASSERT_EQ(placement.gpus.size(), job.gpus);
+      for (const unsigned gpu : placement.gpus) {
+        asked[gpu] += job.need_bytes.value_or(0);
+      }
+    }
+    for (const auto& [gpu, bytes] : asked) {
+      EXPECT_LE(bytes, cluster.gpus()[gpu].free_bytes()) << "seed " << seed << " GPU " << gpu;
+    }
+  }
+}
+
+TEST_P(PolicyContract, StaysAwayFromSickGpusAndFromThoseWhoWantToBeAlone) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    SnapshotBuilder cluster = random_cluster(seed);
+    std::map<unsigned, unsigned> newcomers;
+    std::set<unsigned> taken_alone;
+    for (const Placement& placement : decide(cluster).place) {
+      const QueuedJob& job = cluster.jobs()[static_cast<std::size_t>(placement.job) - 1];
+      EXPECT_EQ(std::set<unsigned>(placement.gpus.begin(), placement.gpus.end()).size(), job.gpus);
+      for (const unsigned gpu : placement.gpus) {
+        const GpuView& view = cluster.gpus()[gpu];
+        EXPECT_TRUE(view.unusable.empty()) << "seed " << seed;
+        for (const Resident& resident : view.residents) {
+          EXPECT_FALSE(resident.exclusive) << "seed " << seed;
+        }
+        if (job.exclusive) {
+          EXPECT_TRUE(view.residents.empty() && !view.foreign) << "seed " << seed;
+          EXPECT_EQ(placement.mechanism, ShareMechanism::None);
+          taken_alone.insert(gpu);
+        }
+        ++newcomers[gpu];
+      }
+    }
+    for (const unsigned gpu : taken_alone) {
+      EXPECT_EQ(newcomers[gpu], 1) << "seed " << seed;
+    }
+  }
+}
+
+TEST_P(PolicyContract, SharesMpsAmongJobsOfOneUserAlone) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    SnapshotBuilder cluster = random_cluster(seed);
+    std::map<unsigned, std::set<std::uint32_t>> users;
+    std::set<unsigned> mps;
+    for (const Placement& placement : decide(cluster).place) {
+      const QueuedJob& job = cluster.jobs()[static_cast<std::size_t>(placement.job) - 1];
+      EXPECT_FALSE(job.gpus > 1 && placement.mechanism == ShareMechanism::Mps);
+      for (const unsigned gpu : placement.gpus) {
+        if (placement.mechanism != ShareMechanism::Mps) {
+          continue;
+        }
+        mps.insert(gpu);
+        users[gpu].insert(job.uid);
+        for (const Resident& resident : cluster.gpus()[gpu].residents) {
+          users[gpu].insert(resident.uid);
+        }
+      }
+    }
+    for (const unsigned gpu : mps) {
+      EXPECT_EQ(users[gpu].size(), 1) << "seed " << seed << " GPU " << gpu;
+    }
+  }
+}
+
+TEST_P(PolicyContract, DecidesTheSameTwice) {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    SnapshotBuilder cluster = random_cluster(seed);
+    const PlacementDecision one = decide(cluster);
+    const PlacementDecision two = decide(cluster);
+    ASSERT_EQ(one.place.size(), two.place.size());
+    for (std::size_t i = 0; i < one.place.size(); ++i) {
+      EXPECT_EQ(one.place[i].job, two.place[i].job);
+      EXPECT_EQ(one.place[i].gpus, two.place[i].gpus);
+      EXPECT_EQ(one.place[i].reserve_bytes, two.place[i].reserve_bytes);
+    }
+  }
+}
+
+TEST_P(PolicyContract, UsesAnEmptyGpu) {
+  SnapshotBuilder cluster;
+  cluster.gpu();
+  cluster.job("middle", 10);
+  EXPECT_EQ(decide(cluster).place.size(), 1);
+}
+
+TEST_P(PolicyContract, HasNothingToSayAboutAnEmptyQueueOrNoGpu) {
+  SnapshotBuilder nobody;
+  nobody.gpu();
+  EXPECT_TRUE(decide(nobody).place.empty());
+  SnapshotBuilder nothing;
+  nothing.job("light", 1);
+  const PlacementDecision decision = decide(nothing);
+  ASSERT_EQ(decision.defer.size(), 1);
+  EXPECT_EQ(decision.defer.front().job, 1);
+}
+
+std::vector<std::string> names() {
+  std::vector<std::string> all;
+  for (const PolicyInfo& info : placement_policies()) {
+    all.emplace_back(info.name);
+  }
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(AllPolicies,
+                         PolicyContract,
+                         testing::ValuesIn(names()),
+                         [](const auto& tested) {
+                           std::string name = tested.param;
+                           std::erase(name, '-');
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace carpool::policy

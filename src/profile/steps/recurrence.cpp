@@ -1,0 +1,87 @@
+#include "profile/steps/recurrence.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+namespace carpool::profile {
+namespace {
+
+// More do not tell more.
+constexpr std::size_t kMostPositions = 4096;
+// A kernel that a step launches more often than this says nothing that rarer ones do not say.
+constexpr std::size_t kMostPerPeriod = 64;
+constexpr std::size_t kFewestPeriods = 3;
+
+// Steps vary a little: an allocator's memset, a launch that overtakes one of another stream.
+constexpr double kTolerance = 0.05;
+constexpr double kLongPeriod = 20.0;
+
+// Neighbours: layers of a step are alike but for the last, whose distance is to the next step.
+constexpr double kMostlyAlike = 0.85;
+constexpr double kAlike = 0.97;
+constexpr double kPerfect = 0.995;
+
+double tolerance(double period) {
+  return kTolerance * period + (period >= kLongPeriod ? 1.0 : 0.0);
+}
+
+double median(std::vector<std::uint32_t>& values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+Recurrence after(std::size_t occurrences,
+                 std::uint32_t id,
+                 std::span<const std::uint32_t> positions,
+                 std::vector<std::uint32_t>& distances) {
+  distances.clear();
+  for (std::size_t i = occurrences; i < positions.size(); ++i) {
+    distances.push_back(positions[i] - positions[i - occurrences]);
+  }
+  const double period = median(distances);
+  const double allowed = tolerance(period);
+  const auto alike = std::count_if(distances.begin(), distances.end(), [=](std::uint32_t distance) {
+    return std::abs(static_cast<double>(distance) - period) <= allowed;
+  });
+  return {.id = id,
+          .per_period = occurrences,
+          .period = period,
+          .agreement = static_cast<double>(alike) / static_cast<double>(distances.size())};
+}
+
+}  // namespace
+
+std::vector<Recurrence> recurrences(std::uint32_t id, std::span<const std::uint32_t> positions) {
+  positions = positions.first(std::min(positions.size(), kMostPositions));
+  if (positions.size() <= kFewestPeriods) {
+    return {};
+  }
+  std::vector<Recurrence> found;
+  std::vector<std::uint32_t> distances;
+  const Recurrence neighbours = after(1, id, positions, distances);
+  if (neighbours.agreement >= kMostlyAlike) {
+    found.push_back(neighbours);
+  }
+  if (neighbours.agreement >= kAlike) {
+    return found;
+  }
+  const std::size_t most = std::min(kMostPerPeriod, (positions.size() - 1) / kFewestPeriods);
+  std::optional<Recurrence> best;
+  for (std::size_t occurrences = 2; occurrences <= most; ++occurrences) {
+    const Recurrence here = after(occurrences, id, positions, distances);
+    if (here.agreement >= kAlike && (!best || here.agreement > best->agreement)) {
+      best = here;
+    }
+    if (best && best->agreement >= kPerfect) {
+      break;
+    }
+  }
+  if (best) {
+    found.push_back(*best);
+  }
+  return found;
+}
+
+}  // namespace carpool::profile

@@ -1,0 +1,123 @@
+#include "profile/steps/step_file.hpp"
+
+#include <atomic>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace carpool::profile {
+namespace {
+
+constexpr char kMagic[8] = "CPSTEP1";
+constexpr std::uint32_t kVersion = 1;
+constexpr std::uint64_t kCapacity = 65'536;
+
+constexpr std::size_t kVersionAt = 8;
+constexpr std::size_t kCapacityAt = 12;
+constexpr std::size_t kStepsAt = 16;
+constexpr std::size_t kStateAt = 24;
+constexpr std::size_t kOrderAt = 28;
+constexpr std::size_t kUnitsAt = 32;
+constexpr std::size_t kPidAt = 40;
+constexpr std::size_t kCoresAt = 48;
+constexpr std::size_t kRingAt = 64;
+constexpr std::size_t kBytes = kRingAt + kCapacity * sizeof(std::uint64_t);
+
+tl::unexpected<Error> refused(const std::filesystem::path& path, const char* what, int code) {
+  return fail(
+      ErrorCode::Internal,
+      fmt::format(
+          "step file {}: {}: {}", path.string(), what, std::generic_category().message(code)));
+}
+
+}  // namespace
+
+void StepFile::Unmap::operator()(void* memory) const {
+  munmap(memory, kBytes);
+}
+
+// Both sides are other processes' memory: whole aligned words, read and written at once.
+template <class Word>
+Word& StepFile::at(std::size_t offset) const {
+  return *reinterpret_cast<Word*>(static_cast<char*>(memory_.get()) + offset);
+}
+
+Result<StepFile> StepFile::create(const std::filesystem::path& path) {
+  const int file = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (file < 0) {
+    return refused(path, "cannot be made", errno);
+  }
+  // A page that a full disk cannot give would kill whoever touches it. errno is not set.
+  if (const int code = posix_fallocate(file, 0, kBytes); code != 0) {
+    close(file);
+    return refused(path, "cannot be filled", code);
+  }
+  void* memory = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  const int code = errno;
+  close(file);
+  if (memory == MAP_FAILED) {
+    return refused(path, "cannot be mapped", code);
+  }
+  StepFile made(path, memory);
+  made.at<std::uint32_t>(kVersionAt) = kVersion;
+  made.at<std::uint32_t>(kCapacityAt) = static_cast<std::uint32_t>(kCapacity);
+  made.at<double>(kUnitsAt) = 1.0;
+  // Last: a workload that finds the magic finds the rest.
+  std::atomic_thread_fence(std::memory_order_release);
+  std::memcpy(memory, kMagic, sizeof kMagic);
+  return made;
+}
+
+void StepFile::give(StepOrder order) {
+  std::atomic_ref(at<std::uint32_t>(kOrderAt)).store(static_cast<std::uint32_t>(order));
+}
+
+void StepFile::set_cores(std::uint64_t mask) {
+  std::atomic_ref(at<std::uint64_t>(kCoresAt)).store(mask);
+}
+
+StepState StepFile::state() const {
+  const std::uint32_t state = std::atomic_ref(at<std::uint32_t>(kStateAt)).load();
+  return state <= 3 ? static_cast<StepState>(state) : StepState::Ended;
+}
+
+std::uint64_t StepFile::steps() const {
+  return std::atomic_ref(at<std::uint64_t>(kStepsAt)).load();
+}
+
+double StepFile::units_per_step() const {
+  const double units = std::atomic_ref(at<double>(kUnitsAt)).load();
+  return std::isfinite(units) && units > 0.0 ? units : 1.0;
+}
+
+std::optional<std::int64_t> StepFile::pid() const {
+  const std::uint64_t pid = std::atomic_ref(at<std::uint64_t>(kPidAt)).load();
+  return pid == 0 ? std::nullopt : std::optional(static_cast<std::int64_t>(pid));
+}
+
+std::optional<std::vector<std::int64_t>> StepFile::ends(std::uint64_t first,
+                                                        std::uint64_t last) const {
+  std::vector<std::int64_t> out;
+  if (last - first >= kCapacity) {  // also when the workload's count is nonsense
+    return std::nullopt;
+  }
+  for (std::uint64_t step = first; step <= last; ++step) {
+    const std::size_t slot = kRingAt + (step % kCapacity) * sizeof(std::uint64_t);
+    out.push_back(static_cast<std::int64_t>(std::atomic_ref(at<std::uint64_t>(slot)).load()));
+  }
+  // Checked after reading: the workload may have come round meanwhile.
+  const std::uint64_t done = steps();
+  if (last >= done || first + kCapacity <= done) {
+    return std::nullopt;
+  }
+  return out;
+}
+
+}  // namespace carpool::profile

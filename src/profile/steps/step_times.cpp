@@ -1,0 +1,58 @@
+#include "profile/steps/step_times.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace carpool::profile {
+namespace {
+
+constexpr double kNanoseconds = 1e-9;
+
+// Steps done at an instant, the current one in part. `ends` holds a time at or before it and one
+// after it.
+double progress_at(std::span<const std::int64_t> ends, std::int64_t instant) {
+  const auto next = std::upper_bound(ends.begin(), ends.end(), instant);
+  const auto last = std::prev(next);
+  const double part = static_cast<double>(instant - *last) / static_cast<double>(*next - *last);
+  return static_cast<double>(std::distance(ends.begin(), last)) + part;
+}
+
+}  // namespace
+
+double quantile(std::span<const double> sorted, double share) {
+  const double place = share * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(std::floor(place));
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  const double part = place - static_cast<double>(below);
+  return sorted[below] + part * (sorted[above] - sorted[below]);
+}
+
+std::optional<StepTimes> steps_within(std::span<const std::int64_t> ends,
+                                      std::int64_t from,
+                                      std::int64_t to) {
+  if (ends.size() < 2 || from >= to || ends.front() > from || ends.back() <= to ||
+      !std::ranges::is_sorted(ends)) {
+    return std::nullopt;
+  }
+  StepTimes out;
+  out.steps_per_second = (progress_at(ends, to) - progress_at(ends, from)) /
+                         (static_cast<double>(to - from) * kNanoseconds);
+  std::vector<double> spans;
+  for (std::size_t i = 1; i < ends.size(); ++i) {
+    if (ends[i] > from && ends[i] <= to) {
+      ++out.steps;
+      spans.push_back(static_cast<double>(ends[i] - ends[i - 1]) * kNanoseconds);
+    }
+  }
+  if (spans.empty()) {  // one step longer than the window
+    spans.push_back(1.0 / out.steps_per_second);
+  }
+  std::sort(spans.begin(), spans.end());
+  out.p50 = quantile(spans, 0.50);
+  out.p95 = quantile(spans, 0.95);
+  out.p99 = quantile(spans, 0.99);
+  return out;
+}
+
+}  // namespace carpool::profile

@@ -1,0 +1,149 @@
+#include "schedule/attempt_outcome.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include <fmt/format.h>
+
+namespace carpool::schedule {
+namespace {
+
+// Faults of an MPS server that a job may suffer before it runs without neighbours.
+constexpr unsigned kFaultsBeforeAlone = 3;
+// Running alone it cannot be a victim any more: whoever still reports one is wrong.
+constexpr unsigned kMostFaults = 5;
+
+std::string how(const RunExit& exit) {
+  std::string text = exit.signal ? fmt::format("ended by signal {}", *exit.signal)
+                     : exit.code ? fmt::format("exit status {}", *exit.code)
+                                 : std::string("failed");
+  if (!exit.detail.empty()) {
+    text += fmt::format(": {}", exit.detail);
+  }
+  return text;
+}
+
+std::string detail_or(const RunExit& exit, const char* words) {
+  return exit.detail.empty() ? std::string(words) : exit.detail;
+}
+
+AttemptOutcome after_stop(const JobRecord& job, const RunExit& exit) {
+  if (!job.stop_final) {
+    return JobRequeued{.reason = fmt::format("put back by {}", job.stop_by)};
+  }
+  if (job.stop_by == kByTimeLimit) {
+    return JobClosed{.end = RunEnd::TimeLimit,
+                     .reason = job.spec.time_s
+                                   ? fmt::format("ran longer than its {:g} s", *job.spec.time_s)
+                                   : detail_or(exit, "ran past its time limit")};
+  }
+  return JobClosed{.end = RunEnd::Cancelled, .reason = fmt::format("cancelled by {}", job.stop_by)};
+}
+
+// Failed, or killed for want of the machine's memory: again only if that was asked for.
+AttemptOutcome after_failure(const JobRecord& job, const RunExit& exit) {
+  const unsigned failures = job.ends(RunEnd::Failed) + job.ends(RunEnd::HostOutOfMemory);
+  const std::string what = exit.end == RunEnd::HostOutOfMemory
+                               ? detail_or(exit, "the machine ran out of memory")
+                               : how(exit);
+  if (failures <= job.spec.retries) {
+    return JobRequeued{.reason =
+                           fmt::format("{}; retry {} of {}", what, failures, job.spec.retries)};
+  }
+  return JobClosed{.end = exit.end, .reason = what};
+}
+
+std::string memory_words(const JobAttempt& attempt) {
+  return attempt.start.reserved_bytes == 0 ? std::string("out of GPU memory")
+                                           : fmt::format("out of GPU memory with {} reserved",
+                                                         in_gib(attempt.start.reserved_bytes));
+}
+
+AttemptOutcome after_out_of_memory(const JobRecord& job, const OutcomeRules& rules) {
+  const JobAttempt& last = job.attempts.back();
+  const bool alone = last.start.mechanism == ShareMechanism::None;
+  if (alone && last.start.reserved_bytes >= rules.gpu_bytes && rules.gpu_bytes > 0) {
+    return JobClosed{.end = RunEnd::OutOfMemory,
+                     .reason = fmt::format("out of GPU memory with all {} of a GPU for itself",
+                                           in_gib(rules.gpu_bytes))};
+  }
+  if (job.out_of_memory >= rules.max_out_of_memory) {
+    return JobClosed{.end = RunEnd::OutOfMemory,
+                     .reason = fmt::format(
+                         "{}, for the {}. time: given up", memory_words(last), job.out_of_memory)};
+  }
+  const std::uint64_t reserved = std::max(job.reserve_bytes.value_or(0), last.start.reserved_bytes);
+  switch (rules.recovery) {
+    case RecoveryRule::Carma:
+      return JobRequeued{.reason = fmt::format("{}; next alone", memory_words(last)),
+                         .exclusive = true};
+    case RecoveryRule::Aegis: {
+      const std::uint64_t floor = next_floor(job.out_of_memory, reserved, rules.gpu_bytes);
+      return JobRequeued{
+          .reason = fmt::format("{}; next where {} are free", memory_words(last), in_gib(floor)),
+          .reserve_bytes = floor};
+    }
+    case RecoveryRule::Reserve:
+      break;
+  }
+  const std::uint64_t next =
+      next_reservation(last.exit, reserved, last.peak_bytes, rules.gpu_bytes);
+  return JobRequeued{.reason = fmt::format("{}; next with {}", memory_words(last), in_gib(next)),
+                     .reserve_bytes = next,
+                     // A reservation of a whole GPU leaves no room for anybody.
+                     .exclusive = next >= rules.gpu_bytes};
+}
+
+AttemptOutcome after_fault(const JobRecord& job, const RunExit& exit) {
+  const unsigned faults = job.ends(RunEnd::MpsFault);
+  if (faults >= kMostFaults) {
+    return JobClosed{.end = RunEnd::MpsFault,
+                     .reason = fmt::format("the MPS server failed under it {} times", faults)};
+  }
+  const bool alone = faults >= kFaultsBeforeAlone;
+  return JobRequeued{.reason = fmt::format("{}{}",
+                                           detail_or(exit, "the MPS server that it shared failed"),
+                                           alone ? "; next alone" : ""),
+                     .exclusive = alone};
+}
+
+AttemptOutcome after_loss(const JobRecord& job, const RunExit& exit) {
+  const unsigned losses = job.ends(RunEnd::Lost);
+  const unsigned allowed = std::max(1U, job.spec.retries);
+  const std::string what = detail_or(exit, "nothing is left of it: the machine went down");
+  if (losses <= allowed) {
+    return JobRequeued{.reason = what};
+  }
+  return JobClosed{.end = RunEnd::Lost, .reason = fmt::format("{}, {} times", what, losses)};
+}
+
+}  // namespace
+
+AttemptOutcome attempt_outcome(const JobRecord& job, const OutcomeRules& rules) {
+  const RunExit& exit = job.attempts.back().exit;
+  if (!job.stop_by.empty()) {
+    return after_stop(job, exit);
+  }
+  switch (exit.end) {
+    case RunEnd::Succeeded:
+      return JobClosed{};
+    case RunEnd::Failed:
+    case RunEnd::HostOutOfMemory:
+      return after_failure(job, exit);
+    case RunEnd::OutOfMemory:
+      return after_out_of_memory(job, rules);
+    case RunEnd::MpsFault:
+      return after_fault(job, exit);
+    case RunEnd::Lost:
+      return after_loss(job, exit);
+    case RunEnd::TimeLimit:
+      return JobClosed{.end = exit.end, .reason = detail_or(exit, "ran past its time limit")};
+    case RunEnd::Cancelled:
+      return JobClosed{.end = exit.end, .reason = detail_or(exit, "cancelled")};
+    case RunEnd::NeverStarted:
+      break;
+  }
+  return JobClosed{.end = exit.end, .reason = detail_or(exit, "could not be started")};
+}
+
+}  // namespace carpool::schedule

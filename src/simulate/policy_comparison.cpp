@@ -1,0 +1,121 @@
+#include "simulate/policy_comparison.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "simulate/outcome.hpp"
+
+namespace carpool::simulate {
+namespace {
+
+// Those who were published with a strict queue.
+bool strict_queue(const policy::PolicySettings& settings) {
+  return !settings.backfill;
+}
+
+schedule::QueueOrder usual_order(std::string_view policy, const policy::PolicySettings& settings) {
+  return strict_queue(settings) || policy == "exclusive" ? schedule::QueueOrder::Fifo
+                                                         : schedule::QueueOrder::Fair;
+}
+
+schedule::RecoveryRule usual_recovery(std::string_view preconditions) {
+  if (preconditions == "carma") {
+    return schedule::RecoveryRule::Carma;
+  }
+  return preconditions == "aegis" ? schedule::RecoveryRule::Aegis : schedule::RecoveryRule::Reserve;
+}
+
+}  // namespace
+
+Result<Contestant> parse_contestant(std::string_view text, const ContestDefaults& defaults) {
+  const std::size_t colon = text.find(':');
+  const std::string_view way = text.substr(0, colon);
+  const std::size_t at = way.find('@');
+  const std::string_view policy = way.substr(0, at);
+  const std::string_view whose = at == std::string_view::npos ? policy : way.substr(at + 1);
+  Contestant made{.text = std::string(text), .preconditions = std::string(whose)};
+  SimulationSettings& settings = made.settings;
+  settings.policy = policy;
+  settings.policy_settings = policy::default_settings(whose);
+  for (const std::string_view name : {policy, whose}) {
+    if (const auto known = policy::make_placement_policy(name, settings.policy_settings); !known) {
+      return tl::unexpected(known.error());
+    }
+  }
+  settings.memory = defaults.memory;
+  if (colon != std::string_view::npos) {
+    const auto source = memory_source(text.substr(colon + 1));
+    if (!source) {
+      return tl::unexpected(source.error());
+    }
+    settings.memory = *source;
+  }
+  settings.order = defaults.order.value_or(usual_order(policy, settings.policy_settings));
+  settings.recovery = defaults.recovery.value_or(usual_recovery(whose));
+  settings.use_history = !strict_queue(settings.policy_settings);  // theirs forget
+  settings.runtime_error = defaults.runtime_error;
+  settings.constants = defaults.constants;
+  return made;
+}
+
+Spread spread_of(const std::vector<double>& values) {
+  if (values.empty()) {
+    return {};
+  }
+  const auto [least, most] = std::ranges::minmax(values);
+  return {.mean = std::accumulate(values.begin(), values.end(), 0.0) /
+                  static_cast<double>(values.size()),
+          .least = least,
+          .most = most};
+}
+
+Spread ContestRow::of(const std::function<double(const SimulationResult&)>& value) const {
+  std::vector<double> values;
+  std::ranges::transform(runs, std::back_inserter(values), value);
+  return spread_of(values);
+}
+
+std::optional<double> ContestRow::recovery_median_s() const {
+  std::vector<double> waits;
+  for (const SimulationResult& run : runs) {
+    waits.insert(waits.end(), run.recovery_waits_s.begin(), run.recovery_waits_s.end());
+  }
+  return waits.empty() ? std::nullopt : std::optional(quantile(waits, 0.5));
+}
+
+Result<std::vector<ContestRow>> contest(const Trace& trace,
+                                        const ClusterSpec& cluster,
+                                        const InterferenceModel& interference,
+                                        const std::vector<Contestant>& contestants,
+                                        const ContestSettings& settings,
+                                        const std::function<void(const std::string&)>& told) {
+  const std::size_t runs = settings.shuffles > 0 ? settings.shuffles : settings.seeds;
+  std::vector<ContestRow> rows;
+  for (const Contestant& contestant : contestants) {
+    ContestRow row{.contestant = contestant};
+    for (std::size_t i = 0; i < runs; ++i) {
+      SimulationSettings one = contestant.settings;
+      one.seed = settings.seed + i;
+      one.keep_moments = settings.keep_moments && i == 0;
+      auto result = settings.shuffles > 0
+                        ? simulate(shuffled(trace, one.seed), cluster, interference, one)
+                        : simulate(trace, cluster, interference, one);
+      if (!result) {
+        return tl::unexpected(Error{
+            result.error().code, fmt::format("{}: {}", contestant.text, result.error().message)});
+      }
+      if (i > 0) {
+        result->jobs.clear();
+        result->runs.clear();
+      }
+      row.runs.push_back(std::move(*result));
+      told(fmt::format("{}, {} of {}", contestant.text, i + 1, runs));
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+}  // namespace carpool::simulate

@@ -1,0 +1,75 @@
+#include <gtest/gtest.h>
+
+#include "simulate/cluster_spec.hpp"
+#include "simulate/draws.hpp"
+#include "simulate/outcome.hpp"
+#include "simulate/pressure_window.hpp"
+#include "simulate/simulation_constants.hpp"
+
+namespace carpool::simulate {
+namespace {
+
+TEST(StartUps, AreSpreadAsPublished) {
+  const SimulationConstants constants;
+  constexpr std::uint64_t kJobs = 20'000;
+  std::vector<double> delays;
+  delays.reserve(kJobs);
+  for (std::uint64_t job = 0; job < kJobs; ++job) {
+    delays.push_back(start_delay_s(constants, 1, job, 1));
+  }
+  EXPECT_NEAR(quantile(delays, 0.5), 8.2, 0.2);
+  EXPECT_NEAR(quantile(delays, 0.95), 20.6, 0.8);
+  EXPECT_LE(quantile(delays, 1.0), 55.0);
+  EXPECT_EQ(start_delay_s(constants, 1, 7, 2), start_delay_s(constants, 1, 7, 2));
+  EXPECT_NE(start_delay_s(constants, 1, 7, 2), start_delay_s(constants, 1, 7, 3));
+}
+
+TEST(Power, FollowsThePublishedPoints) {
+  const SimulationConstants constants;
+  EXPECT_NEAR(watts(constants, 0.609), 216.6, 0.1);
+  EXPECT_NEAR(watts(constants, 0.853), 253.8, 0.1);
+}
+
+TEST(WindowScore, IsCarmasMixtureOfSummaries) {
+  const std::vector<double> constant(30, 0.4);
+  EXPECT_NEAR(window_score(constant), 0.4, 1e-12);
+  const std::vector<double> two = {0.0, 1.0};
+  // Mean and median 0.5, 95th percentile 0.95, exponential mean with alpha 2/3.
+  EXPECT_NEAR(window_score(two), 0.2 * 0.5 + 0.3 * 0.5 + 0.3 * 0.95 + 0.2 * 2.0 / 3.0, 1e-12);
+}
+
+TEST(PressureWindow, RemembersWhatWasUntilItIsPast) {
+  const SimulationConstants constants;
+  PressureWindow window;
+  window.change(0.0, {.sm_active = 0.8});
+  window.change(100.0, {});
+  EXPECT_NEAR(window.summary(constants, 99.0).sm_active, 0.8, 1e-12);
+  const double middle = window.summary(constants, 115.0).sm_active;
+  EXPECT_GT(middle, 0.1);
+  EXPECT_LT(middle, 0.8);
+  EXPECT_EQ(window.summary(constants, 130.0).sm_active, 0.0);
+}
+
+TEST(Draws, AreEvenAndIndependentOfOrder) {
+  double sum = 0.0;
+  double squares = 0.0;
+  for (std::uint64_t i = 0; i < 10000; ++i) {
+    sum += draw_uniform(3, i, 0);
+    squares += draw_normal(3, i, 0) * draw_normal(3, i, 0);
+  }
+  EXPECT_NEAR(sum / 10000.0, 0.5, 0.01);
+  EXPECT_NEAR(squares / 10000.0, 1.0, 0.05);
+}
+
+TEST(Clusters, AreReadAndRefused) {
+  const auto known = parse_cluster("4xA100-40").value();
+  EXPECT_EQ(known.gpus, 4);
+  EXPECT_EQ(known.memory_bytes, 40960 * kMebibyte);
+  EXPECT_EQ(parse_cluster("8x24GiB").value().memory_bytes, 24'576 * kMebibyte);
+  for (const char* wrong : {"", "A100-40", "0xA100-40", "4x", "4xB999", "-1xA100-40", "4x0GiB"}) {
+    EXPECT_FALSE(parse_cluster(wrong).has_value()) << wrong;
+  }
+}
+
+}  // namespace
+}  // namespace carpool::simulate
