@@ -1,7 +1,6 @@
 #include "core/job_record.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
@@ -156,12 +155,6 @@ std::string_view JobRecord::code() const {
       break;
   }
   return end == RunEnd::OutOfMemory ? "OOM" : end == RunEnd::TimeLimit ? "TO" : "F";
-}
-
-std::string in_gib(std::uint64_t bytes) {
-  const double gib = static_cast<double>(bytes) / static_cast<double>(std::uint64_t{1} << 30U);
-  const bool whole = std::abs(gib - std::round(gib)) < 0.05;
-  return whole ? fmt::format("{:.0f} GiB", gib) : fmt::format("{:.1f} GiB", gib);
 }
 
 Result<void> apply(JobRecord& job, const JobEvent& event) {

@@ -56,9 +56,6 @@ struct JobRecord {
 // What JobStopAsked::by says of one that ran past its time limit.
 inline constexpr std::string_view kByTimeLimit = "time limit";
 
-// "12 GiB" from bytes, with one digit where it is not whole.
-[[nodiscard]] std::string in_gib(std::uint64_t bytes);
-
 // Applies one event; an event that does not fit the job's state is a Corrupt journal.
 [[nodiscard]] Result<void> apply(JobRecord& job, const JobEvent& event);
 

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "base/text/memory_size.hpp"
+
 namespace carpool::schedule {
 namespace {
 
@@ -56,7 +58,7 @@ AttemptOutcome after_failure(const JobRecord& job, const RunExit& exit) {
 std::string memory_words(const JobAttempt& attempt) {
   return attempt.start.reserved_bytes == 0 ? std::string("out of GPU memory")
                                            : fmt::format("out of GPU memory with {} reserved",
-                                                         in_gib(attempt.start.reserved_bytes));
+                                                         gib_text(attempt.start.reserved_bytes));
 }
 
 AttemptOutcome after_out_of_memory(const JobRecord& job, const OutcomeRules& rules) {
@@ -65,7 +67,7 @@ AttemptOutcome after_out_of_memory(const JobRecord& job, const OutcomeRules& rul
   if (alone && last.start.reserved_bytes >= rules.gpu_bytes && rules.gpu_bytes > 0) {
     return JobClosed{.end = RunEnd::OutOfMemory,
                      .reason = fmt::format("out of GPU memory with all {} of a GPU for itself",
-                                           in_gib(rules.gpu_bytes))};
+                                           gib_text(rules.gpu_bytes))};
   }
   if (job.out_of_memory >= rules.max_out_of_memory) {
     return JobClosed{.end = RunEnd::OutOfMemory,
@@ -80,7 +82,7 @@ AttemptOutcome after_out_of_memory(const JobRecord& job, const OutcomeRules& rul
     case RecoveryRule::Aegis: {
       const std::uint64_t floor = next_floor(job.out_of_memory, reserved, rules.gpu_bytes);
       return JobRequeued{
-          .reason = fmt::format("{}; next where {} are free", memory_words(last), in_gib(floor)),
+          .reason = fmt::format("{}; next where {} are free", memory_words(last), gib_text(floor)),
           .reserve_bytes = floor};
     }
     case RecoveryRule::Reserve:
@@ -88,7 +90,7 @@ AttemptOutcome after_out_of_memory(const JobRecord& job, const OutcomeRules& rul
   }
   const std::uint64_t next =
       next_reservation(last.exit, reserved, last.peak_bytes, rules.gpu_bytes);
-  return JobRequeued{.reason = fmt::format("{}; next with {}", memory_words(last), in_gib(next)),
+  return JobRequeued{.reason = fmt::format("{}; next with {}", memory_words(last), gib_text(next)),
                      .reserve_bytes = next,
                      // A reservation of a whole GPU leaves no room for anybody.
                      .exclusive = next >= rules.gpu_bytes};

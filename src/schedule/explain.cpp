@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "base/text/memory_size.hpp"
+
 namespace carpool::schedule {
 namespace {
 
@@ -108,9 +110,9 @@ class Explainer {
     }
     out.changes.push_back({.kind = StartingChange::Kind::LessMemory,
                            .words = fmt::format("ask for {} less: {} instead of {}",
-                                                in_gib(*job_.need_bytes - fits * kStep),
-                                                in_gib(fits * kStep),
-                                                in_gib(*job_.need_bytes)),
+                                                gib_text(*job_.need_bytes - fits * kStep),
+                                                gib_text(fits * kStep),
+                                                gib_text(*job_.need_bytes)),
                            .need_bytes = fits * kStep});
   }
 

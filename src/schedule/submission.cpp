@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "base/text/memory_size.hpp"
+#include "base/text/utf8.hpp"
 #include "schedule/scheduler_state.hpp"
 
 namespace carpool::schedule {
@@ -24,26 +26,6 @@ bool has_nul(std::string_view text) {
 
 bool has_control(std::string_view text) {
   return std::ranges::any_of(text, [](char c) { return static_cast<unsigned char>(c) < ' '; });
-}
-
-// The journal and the API are JSON.
-bool is_utf8(std::string_view text) {
-  std::size_t following = 0;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (following > 0) {
-      if ((byte & 0xC0U) != 0x80U) {
-        return false;
-      }
-      --following;
-    } else if (byte >= 0x80U) {
-      following = byte >= 0xF0U ? 3 : byte >= 0xE0U ? 2 : 1;
-      if (byte < 0xC2U || byte > 0xF4U) {
-        return false;
-      }
-    }
-  }
-  return following == 0;
 }
 
 Result<void> check_command(const JobSpec& spec) {
@@ -137,7 +119,7 @@ Result<void> SchedulerState::check(const JobSpec& spec) const {
   if (spec.gpus > large) {
     return invalid_input(
         fmt::format("mem: {} on each of {} asked for; {} of {} GPUs are that large",
-                    in_gib(memory),
+                    gib_text(memory),
                     spec.gpus,
                     large,
                     views.size()));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "base/result.hpp"
@@ -11,5 +12,8 @@ namespace carpool {
 // "12G", "12 GiB", "512M", "1.5g", or bytes; K, M, G and T are powers of 1024, as drivers and
 // schedulers take them. Above 0.
 [[nodiscard]] Result<std::uint64_t> parse_memory_size(std::string_view text);
+
+// "12 GiB", with one digit where it is not whole: "12.5 GiB".
+[[nodiscard]] std::string gib_text(std::uint64_t bytes);
 
 }  // namespace carpool

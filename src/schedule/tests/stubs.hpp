@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text/memory_size.hpp"
 #include "schedule/scheduler.hpp"
 
 namespace carpool::schedule {
@@ -154,7 +155,7 @@ class StubPolicy final : public PlacementPolicy {
     if (chosen.size() < job.gpus) {
       decision.defer.push_back({.job = job.job,
                                 .constraint = alone ? Constraint::Exclusive : Constraint::Memory,
-                                .reason = fmt::format("no room for {}", in_gib(need))});
+                                .reason = fmt::format("no room for {}", gib_text(need))});
       return;
     }
     Placement placement{.job = job.job,
