@@ -1,8 +1,9 @@
+#include "estimate/history/measured_history.hpp"
+
 #include <array>
 
 #include <gtest/gtest.h>
 
-#include "estimate/history/measured_history.hpp"
 #include "estimate/tests/sizes_for_tests.hpp"
 
 namespace carpool::estimate {

@@ -1,3 +1,5 @@
+#include "evaluate/partition_regret.hpp"
+
 #include <cmath>
 #include <filesystem>
 #include <map>
@@ -11,7 +13,6 @@
 #include <gtest/gtest.h>
 
 #include "evaluate/partition_comparison.hpp"
-#include "evaluate/partition_regret.hpp"
 #include "model/registry.hpp"
 
 namespace carpool::evaluate {

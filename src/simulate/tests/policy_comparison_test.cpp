@@ -1,6 +1,7 @@
+#include "simulate/policy_comparison.hpp"
+
 #include <gtest/gtest.h>
 
-#include "simulate/policy_comparison.hpp"
 #include "simulate/tests/small_cluster.hpp"
 
 namespace carpool::simulate {

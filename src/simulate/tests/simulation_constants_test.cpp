@@ -1,10 +1,11 @@
+#include "simulate/simulation_constants.hpp"
+
 #include <gtest/gtest.h>
 
 #include "simulate/cluster_spec.hpp"
 #include "simulate/draws.hpp"
 #include "simulate/outcome.hpp"
 #include "simulate/pressure_window.hpp"
-#include "simulate/simulation_constants.hpp"
 
 namespace carpool::simulate {
 namespace {
