@@ -1,66 +1,33 @@
 #include "run/process_executor.hpp"
 
-#include <algorithm>
-#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
-#include <poll.h>
+#include <optional>
 #include <string>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
 
-#include "base/clock.hpp"
 #include "base/files/file.hpp"
 #include "base/process/child_process.hpp"
-#include "gpu/mps/process_identity.hpp"
 #include "run/guard_order.hpp"
 #include "run/process_table.hpp"
 #include "run/run_folder.hpp"
+#include "run/tests/process_bench.hpp"
 
 namespace carpool::run {
 namespace {
 
-constexpr int kPatienceMs = 20'000;
-
 class ProcessExecutorTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (std::filesystem::temp_directory_path() / "cp-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    root_ = name;
-    restart();
-  }
-  void TearDown() override {
-    for (const RunningJob& job : executor_->running()) {
-      ::kill(job.guard, SIGKILL);
-    }
-    executor_.reset();
-    std::error_code ignored;
-    std::filesystem::remove_all(root_, ignored);
-  }
-
-  // As a daemon that was killed and started again: nothing but the folders is left.
-  void restart() {
-    auto opened = ProcessExecutor::open(
-        {.runs = root_ / "runs", .mps = root_ / "mps", .program = CARPOOL_GUARD_PROGRAM});
-    ASSERT_TRUE(opened) << opened.error().message;
-    executor_ = std::move(*opened);
-  }
-
   [[nodiscard]] LaunchSpec spec(std::vector<std::string> argv, JobId job = 1) const {
-    LaunchSpec launch{.run = {job, 1}, .owner = {.uid = ::geteuid(), .user = "me"}};
-    launch.job.argv = std::move(argv);
-    launch.job.cwd = root_.string();
-    launch.job.env = {{"PATH", "/usr/bin:/bin"}};
-    launch.gpu_uuids = {"GPU-00000000-0000-0000-0000-000000000001"};
-    launch.gpu_indices = {0};
-    return launch;
+    return bench_.spec(std::move(argv), {job, 1});
   }
+  [[nodiscard]] RunFolder folder(JobId job = 1) const { return bench_.folder({job, 1}); }
 
   void start(const LaunchSpec& launch) {
-    const auto launched = executor_->launch(launch);
+    const auto launched = bench_.executor().launch(launch);
     ASSERT_TRUE(launched) << launched.error().message;
   }
 
@@ -68,52 +35,28 @@ class ProcessExecutorTest : public testing::Test {
   void await_running() { ASSERT_TRUE(await(RunReport::Kind::Running)); }
 
   std::optional<RunExit> await(RunReport::Kind kind) {
-    for (int waited = 0; waited < kPatienceMs; waited += 50) {
-      for (const RunReport& report : executor_->take_reports()) {
+    do {
+      for (const RunReport& report : bench_.executor().take_reports()) {
         if (report.kind == kind) {
           return report.exit;
         }
       }
-      pollfd waiting{executor_->wake_descriptor(), POLLIN, 0};
-      ::poll(&waiting, 1, 50);
-    }
+    } while (bench_.wait());
     return std::nullopt;
   }
 
-  // Something that the job does shows up.
-  void await_file(const std::filesystem::path& file) {
-    for (int waited = 0; waited < kPatienceMs && !std::filesystem::exists(file); waited += 5) {
-      pause_for(std::chrono::milliseconds(5));
-    }
-    ASSERT_TRUE(std::filesystem::exists(file)) << file;
-  }
-
-  // It writes down how the job ended a moment before it ends itself.
-  void await_end_of_guard() {
-    const auto claim = folder().claimed();
-    ASSERT_TRUE(claim && *claim);
-    for (int waited = 0; waited < kPatienceMs && gpu::is_alive((*claim)->guard); waited += 5) {
-      pause_for(std::chrono::milliseconds(5));
-    }
-  }
-
-  // Its job goes with it.
-  void lose_guard() {
+  void lose_supervisor() {
     const auto claim = folder().claimed();
     ASSERT_TRUE(claim && *claim);
     ::kill((*claim)->guard.pid, SIGKILL);
     const auto exit = await_end();
     ASSERT_TRUE(exit);
     EXPECT_EQ(exit->end, RunEnd::Lost);
+    EXPECT_EQ(exit->detail, "its guard was killed, and it with it");
   }
 
-  [[nodiscard]] RunFolder folder(JobId job = 1) const {
-    return RunFolder::of(root_ / "runs", {job, 1});
-  }
-
-  const std::string place_ = "0-" + std::to_string(::geteuid());
-  std::filesystem::path root_;
-  std::unique_ptr<ProcessExecutor> executor_;
+  ProcessBench bench_;
+  const std::filesystem::path& root_ = bench_.root();
 };
 
 TEST_F(ProcessExecutorTest, AJobRunsInItsFolderWithItsEnvironmentAndItsOutputIsKept) {
@@ -159,8 +102,8 @@ TEST_F(ProcessExecutorTest, WhatCannotStartSaysWhy) {
 TEST_F(ProcessExecutorTest, AskingStopsAJobAndKillingStopsOneThatDoesNotListen) {
   start(spec({"sh", "-c", "touch ready; exec sleep 600"}));
   await_running();
-  await_file(root_ / "ready");
-  executor_->stop({1, 1}, StopMode::Ask);
+  ProcessBench::await_file(root_ / "ready");
+  bench_.executor().stop({1, 1}, StopMode::Ask);
   auto exit = await_end();
   ASSERT_TRUE(exit);
   EXPECT_EQ(exit->end, RunEnd::Cancelled);
@@ -168,18 +111,10 @@ TEST_F(ProcessExecutorTest, AskingStopsAJobAndKillingStopsOneThatDoesNotListen) 
 
   start(spec({"sh", "-c", "trap '' TERM; touch deaf; sleep 600"}, 2));
   await_running();
-  await_file(root_ / "deaf");
-  executor_->stop({2, 1}, StopMode::Ask);
-  executor_->stop({2, 1}, StopMode::Kill);
+  ProcessBench::await_file(root_ / "deaf");
+  bench_.executor().stop({2, 1}, StopMode::Ask);
+  bench_.executor().stop({2, 1}, StopMode::Kill);
   exit = await_end();
-  ASSERT_TRUE(exit);
-  EXPECT_EQ(exit->end, RunEnd::Cancelled);
-}
-
-TEST_F(ProcessExecutorTest, AStopThatComesBeforeTheGuardIsThereStillReachesTheJob) {
-  start(spec({"sleep", "600"}));
-  executor_->stop({1, 1}, StopMode::Kill);
-  const auto exit = await_end();
   ASSERT_TRUE(exit);
   EXPECT_EQ(exit->end, RunEnd::Cancelled);
 }
@@ -187,9 +122,9 @@ TEST_F(ProcessExecutorTest, AStopThatComesBeforeTheGuardIsThereStillReachesTheJo
 TEST_F(ProcessExecutorTest, ARestartFindsWhatRunsAndLearnsHowItEnded) {
   start(spec({"sh", "-c", "touch ready; while [ ! -e go ]; do sleep 0.01; done; exit 5"}));
   await_running();
-  await_file(root_ / "ready");
-  restart();
-  const auto found = executor_->find(spec({}));
+  ProcessBench::await_file(root_ / "ready");
+  bench_.restart();
+  const auto found = bench_.executor().find(spec({}));
   ASSERT_TRUE(found);
   EXPECT_EQ(found->state, FoundRun::State::Running);
   std::ofstream(root_ / "go").put('x');
@@ -200,10 +135,9 @@ TEST_F(ProcessExecutorTest, ARestartFindsWhatRunsAndLearnsHowItEnded) {
 
 TEST_F(ProcessExecutorTest, ARestartKnowsTheExitOfWhatEndedMeanwhile) {
   start(spec({"sh", "-c", "exit 7"}));
-  await_file(folder().path() / "exit");
-  await_end_of_guard();
-  restart();
-  const auto found = executor_->find(spec({}));
+  bench_.await_end({1, 1});
+  bench_.restart();
+  const auto found = bench_.executor().find(spec({}));
   ASSERT_TRUE(found);
   EXPECT_EQ(found->state, FoundRun::State::Ended);
   EXPECT_EQ(found->exit.code, 7);
@@ -211,7 +145,7 @@ TEST_F(ProcessExecutorTest, ARestartKnowsTheExitOfWhatEndedMeanwhile) {
 
 TEST_F(ProcessExecutorTest, WhatWasFoundNotToHaveBegunNeverBegins) {
   const LaunchSpec launch = spec({"sh", "-c", "touch began"});
-  const auto found = executor_->find(launch);
+  const auto found = bench_.executor().find(launch);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->state, FoundRun::State::NeverBegan);
   start(launch);  // a guard that was on its way all the time
@@ -233,8 +167,8 @@ TEST_F(ProcessExecutorTest, AnAttemptIsNotBegunTwice) {
 TEST_F(ProcessExecutorTest, AJobDiesWithItsGuardAndIsLost) {
   start(spec({"sh", "-c", "setsid sleep 600 & touch ready; sleep 600"}));
   await_running();
-  await_file(root_ / "ready");
-  lose_guard();
+  ProcessBench::await_file(root_ / "ready");
+  lose_supervisor();
   EXPECT_TRUE(processes_with(kRunVariable, folder().path().string()).empty());
 }
 
@@ -248,7 +182,7 @@ TEST_F(ProcessExecutorTest, ALostRunTakesNobodyElsesOfTheSameNumberWithIt) {
   ASSERT_TRUE(stranger);
   start(spec({"sleep", "600"}));
   await_running();
-  lose_guard();
+  lose_supervisor();
   EXPECT_FALSE(stranger->poll());
 }
 
@@ -271,10 +205,10 @@ TEST_F(ProcessExecutorTest, UnderMpsAStoppedClientIsDrainedAndTheDaemonEndsWithI
   launch.thread_limit = 40.0;
   start(launch);
   await_running();
-  await_file(root_ / "ready");
-  const std::filesystem::path pipe = root_ / "mps" / place_ / "pipe";
+  ProcessBench::await_file(root_ / "ready");
+  const std::filesystem::path pipe = root_ / "mps" / ("0-" + std::to_string(::geteuid())) / "pipe";
   EXPECT_TRUE(std::filesystem::exists(pipe));
-  executor_->stop({1, 1}, StopMode::Ask);
+  bench_.executor().stop({1, 1}, StopMode::Ask);
   const auto exit = await_end();
   ASSERT_TRUE(exit);
   EXPECT_EQ(exit->end, RunEnd::Cancelled);
@@ -284,10 +218,8 @@ TEST_F(ProcessExecutorTest, UnderMpsAStoppedClientIsDrainedAndTheDaemonEndsWithI
   for (const auto& entry : std::filesystem::directory_iterator(pipe, gone)) {
     EXPECT_FALSE(entry.path().filename().string().starts_with("client.")) << entry.path();
   }
-  for (int waited = 0; waited < kPatienceMs && std::filesystem::exists(pipe); waited += 20) {
-    pause_for(std::chrono::milliseconds(20));
-  }
-  EXPECT_FALSE(std::filesystem::exists(pipe)) << "the daemon of nobody is still there";
+  ProcessBench::await([&] { return !std::filesystem::exists(pipe); });
+  EXPECT_FALSE(std::filesystem::exists(pipe)) << "the MPS daemon outlives its last job";
 }
 
 TEST_F(ProcessExecutorTest, WithoutAnMpsProgramTheJobSaysSo) {

@@ -14,36 +14,14 @@
 #include <fmt/format.h>
 
 #include "base/text/memory_size.hpp"
+#include "core/tests/memory_journal.hpp"
 #include "schedule/scheduler.hpp"
 
 namespace carpool::schedule {
 
 inline constexpr std::uint64_t kGiB = std::uint64_t{1} << 30U;
 
-class StubJournal final : public JobJournal {
- public:
-  Result<void> append(std::span<JobEvent> added) override {
-    if (failing) {
-      return fail(ErrorCode::Internal, "the disk is full");
-    }
-    ++appends;
-    for (JobEvent& event : added) {
-      event.sequence = static_cast<std::int64_t>(events.size()) + 1;
-      events.push_back(event);
-    }
-    return {};
-  }
-  Result<void> replay(const std::function<void(const JobEvent&)>& each) const override {
-    for (const JobEvent& event : events) {
-      each(event);
-    }
-    return {};
-  }
-
-  std::vector<JobEvent> events;
-  int appends = 0;
-  bool failing = false;
-};
+using StubJournal = MemoryJournal;
 
 class StubExecutor final : public Executor {
  public:

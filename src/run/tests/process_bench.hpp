@@ -1,0 +1,111 @@
+// A ProcessExecutor in a folder of its own, for tests, with the supervisor program of this folder's
+// tests. Whatever it leaves running is ended.
+#pragma once
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <poll.h>
+#include <string>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <gtest/gtest.h>
+
+#include "base/clock.hpp"
+#include "gpu/mps/process_identity.hpp"
+#include "run/process_executor.hpp"
+#include "run/run_folder.hpp"
+
+namespace carpool::run {
+
+class ProcessBench {
+ public:
+  static constexpr int kPatienceMs = 20'000;
+  static constexpr bool kOutlivesServer = true;
+
+  ProcessBench() {
+    std::string name = (std::filesystem::temp_directory_path() / "cp-XXXXXX").string();
+    EXPECT_NE(::mkdtemp(name.data()), nullptr);
+    root_ = name;
+    restart();
+  }
+  ProcessBench(const ProcessBench&) = delete;
+  ProcessBench& operator=(const ProcessBench&) = delete;
+  ~ProcessBench() {
+    for (const RunningJob& job : executor_->running()) {
+      ::kill(job.guard, SIGKILL);
+    }
+    executor_.reset();
+    std::error_code ignored;
+    std::filesystem::remove_all(root_, ignored);
+  }
+
+  // As a server that was killed and started again: only the folders are left.
+  void restart() { open(CARPOOL_GUARD_PROGRAM); }
+  void refuse_launches() { open((root_ / "no-such-program").string()); }
+
+  [[nodiscard]] ProcessExecutor& executor() { return *executor_; }
+  [[nodiscard]] const std::filesystem::path& root() const { return root_; }
+  [[nodiscard]] RunFolder folder(RunId run) const { return RunFolder::of(root_ / "runs", run); }
+
+  [[nodiscard]] LaunchSpec spec(std::vector<std::string> argv, RunId run) const {
+    LaunchSpec launch{.run = run, .owner = {.uid = ::geteuid(), .user = "me"}};
+    launch.job.argv = std::move(argv);
+    launch.job.cwd = root_.string();
+    launch.job.env = {{"PATH", "/usr/bin:/bin"}};
+    launch.gpu_uuids = {"GPU-00000000-0000-0000-0000-000000000001"};
+    launch.gpu_indices = {0};
+    return launch;
+  }
+  [[nodiscard]] LaunchSpec short_job(RunId run) const { return spec({"true"}, run); }
+  [[nodiscard]] LaunchSpec lasting_job(RunId run) const {
+    return spec({"sh", "-c", fmt::format("touch {}; exec sleep 600", begun_file(run))}, run);
+  }
+
+  // Until take_reports() has something to do.
+  [[nodiscard]] bool wait() const {
+    pollfd waiting{executor_->wake_descriptor(), POLLIN, 0};
+    return ::poll(&waiting, 1, kPatienceMs) > 0;
+  }
+  void await_begin(RunId run) const { await_file(root_ / begun_file(run)); }
+  void await_end(RunId run) const {
+    await_file(folder(run).path() / "exit");
+    // The supervisor ends a moment after it has written how the job ended.
+    const auto claim = folder(run).claimed();
+    ASSERT_TRUE(claim && *claim);
+    await([&] { return !gpu::is_alive((*claim)->guard); });
+  }
+  static void await_file(const std::filesystem::path& file) {
+    await([&] { return std::filesystem::exists(file); });
+    ASSERT_TRUE(std::filesystem::exists(file)) << file;
+  }
+  template <class Condition>
+  static void await(const Condition& condition) {
+    for (int waited = 0; waited < kPatienceMs && !condition(); waited += 5) {
+      pause_for(std::chrono::milliseconds(5));
+    }
+  }
+
+ private:
+  [[nodiscard]] static std::string begun_file(RunId run) {
+    return fmt::format("begun-{}.{}", run.job, run.attempt);
+  }
+  void open(const std::string& program) {
+    auto opened =
+        ProcessExecutor::open({.runs = root_ / "runs", .mps = root_ / "mps", .program = program});
+    ASSERT_TRUE(opened) << opened.error().message;
+    executor_ = std::move(*opened);
+  }
+
+  std::filesystem::path root_;
+  std::unique_ptr<ProcessExecutor> executor_;
+};
+
+}  // namespace carpool::run
