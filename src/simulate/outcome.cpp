@@ -27,7 +27,7 @@ double quantile(std::vector<double> values, double share) {
 
 SimulationResult summarise(const Trace& trace,
                            const ClusterSpec& cluster,
-                           const VirtualExecutor& executor) {
+                           const SimulatedExecutor& executor) {
   SimulationResult result;
   result.jobs.resize(trace.jobs.size());
   for (std::size_t i = 0; i < trace.jobs.size(); ++i) {
@@ -35,7 +35,7 @@ SimulationResult summarise(const Trace& trace,
   }
   std::vector<double> failed_s(trace.jobs.size(), -1.0);
   double last = 0.0;
-  for (const VirtualRun& run : executor.runs()) {
+  for (const SimulatedRun& run : executor.runs()) {
     JobOutcome& job = result.jobs[run.job];
     ++job.attempts;
     job.started_s = run.started_s;

@@ -7,7 +7,7 @@ namespace carpool::simulate {
 
 [[nodiscard]] SimulationResult summarise(const Trace& trace,
                                          const ClusterSpec& cluster,
-                                         const VirtualExecutor& executor);
+                                         const SimulatedExecutor& executor);
 
 // With linear interpolation between the two nearest; 0 for none.
 [[nodiscard]] double quantile(std::vector<double> values, double share);

@@ -53,13 +53,13 @@ void PressureWindow::change(double at_s, const GpuPressure& now) {
 }
 
 GpuPressure PressureWindow::summary(const SimulationConstants& constants, double now_s) const {
-  const auto count = static_cast<std::size_t>(constants.window_s / constants.sample_s);
-  if (changes_.empty() || count == 0) {
+  if (changes_.empty()) {
     return {};
   }
   if (changes_.back().at_s <= now_s - constants.window_s) {
-    return changes_.back().pressure;  // the same all the time
+    return changes_.back().pressure;  // it was constant for the whole window
   }
+  const auto count = static_cast<std::size_t>(constants.window_s / constants.sample_s);
   std::vector<double> sm(count, 0.0);
   std::vector<double> occupancy(count, 0.0);
   std::vector<double> dram(count, 0.0);

@@ -99,12 +99,14 @@ class Replay {
          const ClusterSpec& cluster,
          const SimulationSettings& settings,
          schedule::Scheduler& scheduler,
-         VirtualExecutor& executor)
+         SimulatedExecutor& executor,
+         double& clock_s)
       : trace_(trace),
         cluster_(cluster),
         settings_(settings),
         scheduler_(scheduler),
-        executor_(executor) {
+        executor_(executor),
+        clock_s_(clock_s) {
     scheduler_.on_event([this](const JobEvent& event) {
       closed_ += std::holds_alternative<JobClosed>(event.what) ? 1 : 0;
     });
@@ -113,9 +115,9 @@ class Replay {
   Result<void> run(const std::function<void(std::size_t, std::size_t)>& told) {
     constexpr std::size_t kTellEvery = 500;
     std::size_t last_told = 0;
-    double now = trace_.jobs.front().submit_s;
+    clock_s_ = trace_.jobs.front().submit_s;
     while (closed_ < trace_.jobs.size()) {
-      if (auto done = step(now); !done) {
+      if (auto done = step(clock_s_); !done) {
         return done;
       }
       if (told && closed_ >= last_told + kTellEvery) {
@@ -126,14 +128,13 @@ class Replay {
       if (!next && closed_ < trace_.jobs.size()) {
         return stuck();
       }
-      now = std::max(now, next.value_or(now));
+      clock_s_ = std::max(clock_s_, next.value_or(clock_s_));
     }
     return {};
   }
 
  private:
   Result<void> step(double now) {
-    executor_.advance(now);
     for (; next_job_ < trace_.jobs.size() && trace_.jobs[next_job_].submit_s <= now; ++next_job_) {
       const JobOwner owner{.uid = trace_.jobs[next_job_].uid, .user = "simulated"};
       const auto id =
@@ -185,7 +186,8 @@ class Replay {
   const ClusterSpec& cluster_;
   const SimulationSettings& settings_;
   schedule::Scheduler& scheduler_;
-  VirtualExecutor& executor_;
+  SimulatedExecutor& executor_;
+  double& clock_s_;  // of the executor
   std::size_t next_job_ = 0;
   std::size_t closed_ = 0;
 };
@@ -219,10 +221,12 @@ Result<SimulationResult> simulate(const Trace& trace,
   if (!policy) {
     return tl::unexpected(policy.error());
   }
-  VirtualExecutor executor(
-      trace,
+  double clock_s = 0.0;
+  SimulatedExecutor executor(
+      work_of_trace(trace),
       cluster,
       interference,
+      [&clock_s] { return clock_s; },
       {.constants = settings.constants,
        .seed = settings.seed,
        .watch_pressure = looks_at_pressure(settings.policy, settings.policy_settings),
@@ -234,7 +238,7 @@ Result<SimulationResult> simulate(const Trace& trace,
                                 interference,
                                 journal,
                                 executor);
-  if (auto done = Replay(trace, cluster, settings, scheduler, executor).run(told); !done) {
+  if (auto done = Replay(trace, cluster, settings, scheduler, executor, clock_s).run(told); !done) {
     return tl::unexpected(done.error());
   }
   return summarise(trace, cluster, executor);

@@ -13,9 +13,9 @@
 #include "policy/policy_registry.hpp"
 #include "schedule/scheduler.hpp"
 #include "simulate/cluster_spec.hpp"
+#include "simulate/simulated_executor.hpp"
 #include "simulate/simulation_constants.hpp"
 #include "simulate/trace.hpp"
-#include "simulate/virtual_executor.hpp"
 
 namespace carpool::simulate {
 
@@ -63,7 +63,7 @@ struct SimulationResult {
   double energy_mj = 0.0;
   double mean_sm_active = 0.0;
   std::vector<JobOutcome> jobs{};
-  std::vector<VirtualRun> runs{};
+  std::vector<SimulatedRun> runs{};
   std::vector<ClusterMoment> moments{};
 };
 

@@ -16,6 +16,9 @@ double start_delay_s(const SimulationConstants& constants,
                      std::uint64_t seed,
                      std::uint64_t job,
                      std::uint64_t attempt) {
+  if (constants.start_median_s <= 0.0) {
+    return 0.0;
+  }
   const double spread = std::log(constants.start_p95_s / constants.start_median_s) / kP95;
   const double delay =
       constants.start_median_s * std::exp(spread * draw_normal(seed, job, attempt));

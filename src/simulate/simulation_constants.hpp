@@ -13,7 +13,8 @@ namespace carpool::simulate {
 inline constexpr double kTraceContention = 1.9;
 
 struct SimulationConstants {
-  // From the order to the first work on the GPU: log-normal, never longer than the longest seen.
+  // From the order to the first work on the GPU: log-normal, never longer than the longest seen; a
+  // median of 0: no delay.
   double start_median_s = 8.2;
   double start_p95_s = 20.6;
   double start_longest_s = 55.0;
@@ -27,7 +28,7 @@ struct SimulationConstants {
   // What the counters of the published runs show of the activity that jobs have alone.
   double counter_sm = 0.77;
   double counter_dram = 1.10;
-  double window_s = 30.0;
+  double window_s = 30.0;  // 0: the counters of now
   double sample_s = 1.0;
 };
 

@@ -8,7 +8,6 @@
 #include "app/cli/command_context.hpp"
 #include "app/inputs/sources.hpp"
 #include "app/server/live_gpus.hpp"
-#include "app/server/pretend_executor.hpp"
 #include "app/server/serve_places.hpp"
 #include "app/server/server.hpp"
 #include "app/server/service_notify.hpp"
@@ -20,6 +19,7 @@
 #include "run/process_executor.hpp"
 #include "run/run_folder.hpp"
 #include "simulate/cluster_spec.hpp"
+#include "simulate/server_executor.hpp"
 
 namespace carpool::app {
 namespace {
@@ -131,9 +131,9 @@ Result<void> serve_simulated(const ServeOptions& options,
                                   : cluster.error());
   }
   const std::function<double()> clock = fast_clock(options.speed);
-  PretendExecutor executor(**for_jobs, cluster->gpus, clock);
+  const auto executor = simulate::make_server_executor(*cluster, **for_jobs, clock);
   const auto observe = [&executor](schedule::Scheduler& scheduler, double now_s) {
-    for (const GpuObservation& observation : executor.observe()) {
+    for (const GpuObservation& observation : executor->observe_all()) {
       scheduler.observe(observation, now_s);
     }
   };
@@ -141,7 +141,7 @@ Result<void> serve_simulated(const ServeOptions& options,
   auto server = Server::start(options,
                               places,
                               std::move(*for_policy),
-                              {.executor = executor,
+                              {.executor = *executor,
                                .gpus = simulate::empty_gpus(*cluster),
                                .loop = {.look_every_s = kLookEvery,
                                         .clock = clock,

@@ -163,7 +163,7 @@ report::Figure gantt(const ContestFacts& facts,
   }
   constexpr double kLight = 0.3;
   constexpr double kMedium = 0.7;
-  for (const simulate::VirtualRun& run : row.runs.front().runs) {
+  for (const simulate::SimulatedRun& run : row.runs.front().runs) {
     const simulate::TraceJob& job = trace.jobs[run.job];
     const std::size_t size = job.sm_active < kLight ? 0 : (job.sm_active < kMedium ? 1 : 2);
     for (const unsigned gpu : run.gpus) {

@@ -102,7 +102,7 @@ TEST(Simulation, EndsEveryJobOnceAndBringsNoneBeforeItWasSubmitted) {
     const auto result = simulate(*trace, test_cluster(8), *speeds, settings);
     ASSERT_TRUE(result.has_value()) << policy.name << ": " << result.error().message;
     std::vector<unsigned> successes(trace->jobs.size(), 0);
-    for (const VirtualRun& one : result->runs) {
+    for (const SimulatedRun& one : result->runs) {
       const TraceJob& job = trace->jobs[one.job];
       successes[one.job] += one.end == RunEnd::Succeeded ? 1 : 0;
       EXPECT_GE(one.started_s, job.submit_s) << policy.name;

@@ -1,8 +1,8 @@
-// The GPUs of the virtual executor: how fast their jobs run, what they show and what they take.
+// The GPUs of the simulated executor: how fast their jobs run, and what observers see.
 #include <algorithm>
 #include <utility>
 
-#include "simulate/virtual_executor.hpp"
+#include "simulate/simulated_executor.hpp"
 
 namespace carpool::simulate {
 namespace {
@@ -11,26 +11,44 @@ constexpr double kLeastSpeed = 1e-6;
 
 }  // namespace
 
-// Another group runs on these GPUs now: everybody on them, and whoever waits for a part of itself
-// on them, gets another speed.
-void VirtualExecutor::regroup(std::span<const unsigned> gpus) {
+std::vector<double> SimulatedExecutor::speeds_of(std::span<const std::size_t> group) {
+  std::vector<double> speeds(group.size(), 1.0);
+  if (group.size() < 2) {
+    return speeds;
+  }
+  if (options_.thread_limits) {
+    std::vector<InterferenceMember> members;
+    for (const std::size_t member : group) {
+      members.push_back({.workload = running_[member].work.workload,
+                         .thread_limit = running_[member].thread_limit});
+    }
+    return model_.progress(members);
+  }
+  std::vector<std::uint32_t> workloads;
+  for (const std::size_t member : group) {
+    workloads.push_back(running_[member].workload);
+  }
+  interference_->progress(workloads, speeds);
+  return speeds;
+}
+
+// The groups on these GPUs have changed: every member gets a new speed. A job on several GPUs runs
+// at the speed of the slowest.
+void SimulatedExecutor::regroup(std::span<const unsigned> gpus) {
   std::vector<std::size_t> touched;
   for (const unsigned index : gpus) {
     Gpu& gpu = gpus_[index];
     account(gpu);
-    group_.clear();
+    std::vector<std::size_t> group;
     std::vector<std::size_t> places;
     for (std::size_t i = 0; i < gpu.residents.size(); ++i) {
       if (running_[gpu.residents[i]].active) {
-        group_.push_back(workload_of_[running_[gpu.residents[i]].job]);
+        group.push_back(gpu.residents[i]);
         places.push_back(i);
-        touched.push_back(gpu.residents[i]);
       }
     }
-    std::vector<double> speeds(group_.size(), 1.0);
-    if (group_.size() > 1) {
-      interference_->progress(group_, speeds);
-    }
+    touched.insert(touched.end(), group.begin(), group.end());
+    const std::vector<double> speeds = speeds_of(group);
     for (std::size_t i = 0; i < places.size(); ++i) {
       gpu.speeds[places[i]] = speeds[i];
     }
@@ -48,7 +66,7 @@ void VirtualExecutor::regroup(std::span<const unsigned> gpus) {
     if (speed != run.speed || run.done_s == 0.0) {
       run.speed = std::max(speed, kLeastSpeed);
       shown.insert(shown.end(), run.gpus.begin(), run.gpus.end());
-      const double left = std::max(trace_.jobs[run.job].alone_s - run.done_s, 0.0);
+      const double left = std::max(run.work.solo_s - run.done_s, 0.0);
       schedule(now_s_ + left / run.speed, Step::Finish, index);
     }
   }
@@ -60,22 +78,21 @@ void VirtualExecutor::regroup(std::span<const unsigned> gpus) {
   }
 }
 
-void VirtualExecutor::account(Gpu& gpu) {
+void SimulatedExecutor::account(Gpu& gpu) {
   gpu.busy_s += gpu.sm_active * (now_s_ - gpu.since_s);
   gpu.since_s = now_s_;
 }
 
-void VirtualExecutor::show_activity(unsigned index) {
+void SimulatedExecutor::show_activity(unsigned index) {
   Gpu& gpu = gpus_[index];
   account(gpu);
   GpuPressure pressure;
   for (const std::size_t resident : gpu.residents) {
     const Running& run = running_[resident];
-    const TraceJob& job = trace_.jobs[run.job];
     const double speed = run.active ? run.speed : 0.0;
-    pressure.sm_active += speed * job.sm_active;
-    pressure.sm_occupancy += speed * job.sm_occupancy;
-    pressure.dram_active += speed * job.dram_active;
+    pressure.sm_active += speed * run.work.sm_active;
+    pressure.sm_occupancy += speed * run.work.sm_occupancy;
+    pressure.dram_active += speed * run.work.dram_active;
   }
   gpu.sm_active = std::min(pressure.sm_active, 1.0);
   const SimulationConstants& constants = options_.constants;
@@ -87,7 +104,7 @@ void VirtualExecutor::show_activity(unsigned index) {
   mark(index);
 }
 
-void VirtualExecutor::mark(unsigned index) {
+void SimulatedExecutor::mark(unsigned index) {
   Gpu& gpu = gpus_[index];
   if (!gpu.changed) {
     gpu.changed = true;
@@ -101,7 +118,7 @@ void VirtualExecutor::mark(unsigned index) {
   }
 }
 
-GpuObservation VirtualExecutor::observation(unsigned index) const {
+GpuObservation SimulatedExecutor::observation(unsigned index) const {
   const Gpu& gpu = gpus_[index];
   GpuObservation seen{.gpu = index, .used_bytes = gpu.memory_bytes};
   if (options_.watch_pressure) {
@@ -116,7 +133,17 @@ GpuObservation VirtualExecutor::observation(unsigned index) const {
   return seen;
 }
 
-std::vector<GpuObservation> VirtualExecutor::take_observations() {
+std::vector<GpuObservation> SimulatedExecutor::observe_all() {
+  catch_up();
+  std::vector<GpuObservation> seen;
+  for (unsigned gpu = 0; gpu < gpus_.size(); ++gpu) {
+    seen.push_back(observation(gpu));
+  }
+  return seen;
+}
+
+std::vector<GpuObservation> SimulatedExecutor::take_observations() {
+  catch_up();
   std::vector<GpuObservation> seen;
   std::vector<unsigned> again;
   for (const unsigned gpu : changed_) {
@@ -131,7 +158,7 @@ std::vector<GpuObservation> VirtualExecutor::take_observations() {
   return seen;
 }
 
-double VirtualExecutor::busy_gpu_seconds() const {
+double SimulatedExecutor::busy_gpu_seconds() const {
   double busy = 0.0;
   for (const Gpu& gpu : gpus_) {
     busy += gpu.busy_s + gpu.sm_active * (now_s_ - gpu.since_s);
@@ -139,7 +166,7 @@ double VirtualExecutor::busy_gpu_seconds() const {
   return busy;
 }
 
-double VirtualExecutor::energy_joules() const {
+double SimulatedExecutor::energy_joules() const {
   return options_.constants.idle_watts * now_s_ * static_cast<double>(gpus_.size()) +
          options_.constants.slope_watts * busy_gpu_seconds();
 }

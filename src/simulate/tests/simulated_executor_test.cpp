@@ -1,4 +1,4 @@
-#include "simulate/virtual_executor.hpp"
+#include "simulate/simulated_executor.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,14 +7,15 @@
 namespace carpool::simulate {
 namespace {
 
-class VirtualExecutorTest : public testing::Test {
+class SimulatedExecutorTest : public testing::Test {
  protected:
-  VirtualExecutorTest() {
+  SimulatedExecutorTest() {
     trace_.jobs = {test_job(0, 100, 10), test_job(0, 100, 35)};
     options_.constants = plain_physics();
   }
-  VirtualExecutor& executor() {
-    made_ = std::make_unique<VirtualExecutor>(trace_, cluster_, test_speeds(), options_);
+  SimulatedExecutor& executor() {
+    made_ = std::make_unique<SimulatedExecutor>(
+        work_of_trace(trace_), cluster_, test_speeds(), [this] { return now_s_; }, options_);
     return *made_;
   }
   static LaunchSpec spec(JobId job, unsigned attempt = 1) {
@@ -24,18 +25,19 @@ class VirtualExecutorTest : public testing::Test {
     return made;
   }
 
+  double now_s_ = 0.0;
   Trace trace_{.name = "test"};
   ClusterSpec cluster_ = test_cluster(1);
-  VirtualExecutor::Options options_{};
-  std::unique_ptr<VirtualExecutor> made_;
+  SimulatedExecutor::Options options_{};
+  std::unique_ptr<SimulatedExecutor> made_;
 };
 
-TEST_F(VirtualExecutorTest, ReportsBeginningAndEndOnce) {
-  VirtualExecutor& runs = executor();
+TEST_F(SimulatedExecutorTest, ReportsBeginningAndEndOnce) {
+  SimulatedExecutor& runs = executor();
   ASSERT_TRUE(runs.launch(spec(1)).has_value());
-  runs.advance(1.0);
+  now_s_ = 1.0;
   ASSERT_EQ(runs.take_reports().size(), 1);
-  runs.advance(200.0);
+  now_s_ = 200.0;
   const auto reports = runs.take_reports();
   ASSERT_EQ(reports.size(), 1);
   EXPECT_EQ(reports[0].kind, RunReport::Kind::Ended);
@@ -44,12 +46,12 @@ TEST_F(VirtualExecutorTest, ReportsBeginningAndEndOnce) {
   EXPECT_TRUE(runs.take_reports().empty());
 }
 
-TEST_F(VirtualExecutorTest, TellsWhoRanOutOfMemoryWhatItHeldAndWanted) {
-  VirtualExecutor& runs = executor();
+TEST_F(SimulatedExecutorTest, TellsWhoRanOutOfMemoryWhatItHeldAndWanted) {
+  SimulatedExecutor& runs = executor();
   ASSERT_TRUE(runs.launch(spec(1)).has_value());
-  runs.advance(20.0);
+  now_s_ = 20.0;
   ASSERT_TRUE(runs.launch(spec(2)).has_value());
-  runs.advance(60.0);
+  now_s_ = 60.0;
   const auto reports = runs.take_reports();
   const auto& last = reports.back();
   EXPECT_EQ(last.run.job, 2);
@@ -57,16 +59,16 @@ TEST_F(VirtualExecutorTest, TellsWhoRanOutOfMemoryWhatItHeldAndWanted) {
   EXPECT_EQ(*last.exit.held_bytes + *last.exit.wanted_bytes, 35 * kTestGib);
 }
 
-TEST_F(VirtualExecutorTest, ShowsMemoryAsItGrows) {
-  VirtualExecutor& runs = executor();
+TEST_F(SimulatedExecutorTest, ShowsMemoryAsItGrows) {
+  SimulatedExecutor& runs = executor();
   ASSERT_TRUE(runs.launch(spec(1)).has_value());
-  runs.advance(1.0);
+  now_s_ = 1.0;
   auto seen = runs.take_observations();
   ASSERT_EQ(seen.size(), 1);
   EXPECT_EQ(seen[0].used_bytes, 5 * kTestGib);
   ASSERT_EQ(seen[0].jobs.size(), 1);
   EXPECT_EQ(seen[0].jobs[0].job, 1);
-  runs.advance(15.0);
+  now_s_ = 15.0;
   seen = runs.take_observations();
   ASSERT_EQ(seen.size(), 1);
   EXPECT_EQ(seen[0].used_bytes, 10 * kTestGib);
@@ -74,10 +76,10 @@ TEST_F(VirtualExecutorTest, ShowsMemoryAsItGrows) {
   EXPECT_GT(seen[0].pressure->sm_active, 0.0);
 }
 
-TEST_F(VirtualExecutorTest, StopsOnceAndKnowsWhatRuns) {
-  VirtualExecutor& runs = executor();
+TEST_F(SimulatedExecutorTest, StopsOnceAndKnowsWhatRuns) {
+  SimulatedExecutor& runs = executor();
   ASSERT_TRUE(runs.launch(spec(1)).has_value());
-  runs.advance(1.0);
+  now_s_ = 1.0;
   EXPECT_EQ(runs.find(spec(1))->state, FoundRun::State::Running);
   EXPECT_EQ(runs.find(spec(1, 2))->state, FoundRun::State::NeverBegan);
   (void)runs.take_reports();
@@ -86,7 +88,7 @@ TEST_F(VirtualExecutorTest, StopsOnceAndKnowsWhatRuns) {
   const auto reports = runs.take_reports();
   ASSERT_EQ(reports.size(), 1);
   EXPECT_EQ(reports[0].exit.end, RunEnd::Cancelled);
-  runs.advance(500.0);
+  now_s_ = 500.0;
   EXPECT_TRUE(runs.take_reports().empty());
   EXPECT_FALSE(runs.launch(spec(99)).has_value());
 }

@@ -1,12 +1,15 @@
-// Runs jobs on GPUs that exist only here: they start up, grow, slow each other down, run out of
-// memory and end, at the times of a virtual clock.
+// Jobs on simulated GPUs: they start up, grow, slow each other down, run out of memory and end by
+// an injected clock. What a job does comes from a WorkSource: the trace of `carpool simulate`, or
+// the job specs of `carpool serve --simulated`.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <queue>
+#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -17,14 +20,14 @@
 #include "core/interference_model.hpp"
 #include "simulate/cluster_spec.hpp"
 #include "simulate/pressure_window.hpp"
+#include "simulate/simulated_work.hpp"
 #include "simulate/simulation_constants.hpp"
-#include "simulate/trace.hpp"
 
 namespace carpool::simulate {
 
 // One attempt, as it was.
-struct VirtualRun {
-  std::size_t job = 0;  // of the trace
+struct SimulatedRun {
+  std::size_t job = 0;  // of the trace: its job id - 1
   unsigned attempt = 0;
   std::vector<unsigned> gpus{};
   double started_s = 0.0;
@@ -32,7 +35,7 @@ struct VirtualRun {
   RunEnd end = RunEnd::Succeeded;
 };
 
-// What all GPUs did, at moments when something changed.
+// The state of one GPU after a change.
 struct ClusterMoment {
   double at_s = 0.0;
   unsigned gpu = 0;
@@ -40,37 +43,41 @@ struct ClusterMoment {
   std::uint64_t memory_bytes = 0;
 };
 
-// Job ids are those of a scheduler that was given the trace's jobs in order: the first is 1.
-class VirtualExecutor final : public Executor {
+class SimulatedExecutor final : public Executor {
  public:
   struct Options {
     SimulationConstants constants{};
-    std::uint64_t seed = 0;
-    bool watch_pressure = true;   // else the counters are never shown
+    std::uint64_t seed = 0;       // of start-up times
+    bool watch_pressure = true;   // false: observations have no pressure
+    bool thread_limits = false;   // false: the interference model is asked without them
+    bool keep_runs = true;        // for runs()
     bool keep_moments = false;    // for charts
-    double look_again_s = 305.0;  // after it stopped growing, a job's memory is shown once more
+    double look_again_s = 305.0;  // after a job stopped growing, its memory is observed once more
   };
+  // Seconds; never goes back. Whatever is due happens when the executor is called next.
+  using Clock = std::function<double()>;
 
-  // All of them outlive it.
-  VirtualExecutor(const Trace& trace,
-                  const ClusterSpec& cluster,
-                  const InterferenceModel& interference,
-                  const Options& options);
-  ~VirtualExecutor() override;
+  // `interference` outlives the executor.
+  SimulatedExecutor(WorkSource work,
+                    const ClusterSpec& cluster,
+                    const InterferenceModel& interference,
+                    Clock clock,
+                    const Options& options);
+  ~SimulatedExecutor() override;
 
   [[nodiscard]] Result<void> launch(const LaunchSpec& spec) override;
   void stop(RunId run, StopMode mode) override;
   [[nodiscard]] std::vector<RunReport> take_reports() override;
+  // Simulated jobs end with their executor: after a restart none is found.
   [[nodiscard]] Result<FoundRun> find(const LaunchSpec& spec) override;
 
-  // The clock: everything that happens up to then has happened.
-  void advance(double now_s);
   // When something happens next; empty: never.
   [[nodiscard]] std::optional<double> next_s() const;
-  // What has changed on GPUs since the last call.
+  // GPUs that changed since the last call.
   [[nodiscard]] std::vector<GpuObservation> take_observations();
+  [[nodiscard]] std::vector<GpuObservation> observe_all();
 
-  [[nodiscard]] std::span<const VirtualRun> runs() const { return history_; }
+  [[nodiscard]] std::span<const SimulatedRun> runs() const { return history_; }
   [[nodiscard]] std::span<const ClusterMoment> moments() const { return moments_; }
   [[nodiscard]] double energy_joules() const;
   // SM activity of all GPUs, integrated over time: GPU seconds.
@@ -91,11 +98,13 @@ class VirtualExecutor final : public Executor {
   // An attempt that has not ended.
   struct Running {
     RunId id{};
-    std::size_t job = 0;
+    SimulatedWork work{};
+    std::uint32_t workload = 0;  // number for interference_
+    double thread_limit = kAllThreads;
     std::size_t history = 0;
     std::vector<unsigned> gpus{};
     bool active = false;
-    double done_s = 0.0;  // of its run time alone
+    double done_s = 0.0;  // of its solo run time
     double speed = 0.0;
     double since_s = 0.0;
     std::uint64_t memory_bytes = 0;
@@ -114,6 +123,9 @@ class VirtualExecutor final : public Executor {
     PressureWindow window{};
   };
 
+  void catch_up();
+  [[nodiscard]] std::uint32_t number_of(const std::string& workload);
+  [[nodiscard]] std::vector<double> speeds_of(std::span<const std::size_t> group);
   void schedule(double at_s, Step step, std::size_t run);
   void handle(const Event& event);
   void begin(std::size_t run);
@@ -126,23 +138,25 @@ class VirtualExecutor final : public Executor {
   void mark(unsigned index);
   [[nodiscard]] GpuObservation observation(unsigned index) const;
 
-  const Trace& trace_;
+  WorkSource work_;
   ClusterSpec cluster_;
+  const InterferenceModel& model_;
+  Clock clock_;
   Options options_;
   std::unique_ptr<BoundInterference> interference_;
-  std::vector<std::uint32_t> workload_of_;  // job of the trace: number for interference_
+  std::unordered_map<std::string, std::uint32_t> numbers_;  // workload: number for interference_
   std::vector<Gpu> gpus_;
   std::vector<Running> running_;
   std::vector<std::size_t> vacant_;  // of running_
   std::unordered_map<JobId, std::size_t> by_job_;
+  std::set<RunId> abandoned_;  // found never to have begun
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::uint64_t order_ = 0;
   double now_s_ = 0.0;
   std::vector<RunReport> reports_;
   std::vector<unsigned> changed_;
-  std::vector<VirtualRun> history_;
+  std::vector<SimulatedRun> history_;
   std::vector<ClusterMoment> moments_;
-  std::vector<std::uint32_t> group_;
 };
 
 }  // namespace carpool::simulate

@@ -1,4 +1,4 @@
-#include "simulate/virtual_executor.hpp"
+#include "simulate/simulated_executor.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -8,32 +8,38 @@
 namespace carpool::simulate {
 namespace {
 
-// While a window of counters fills, it is looked at so often.
+// How often a window of counters is observed while it fills.
 constexpr double kLookAgain = 5.0;
+// Seconds of work that are rounding errors: a clock of seconds since 1970 has steps of 2.4e-7.
+constexpr double kNoWork = 1e-6;
 
 }  // namespace
 
-VirtualExecutor::VirtualExecutor(const Trace& trace,
-                                 const ClusterSpec& cluster,
-                                 const InterferenceModel& interference,
-                                 const Options& options)
-    : trace_(trace), cluster_(cluster), options_(options), gpus_(cluster.gpus) {
-  std::unordered_map<std::string, std::uint32_t> numbers;
-  std::vector<std::string> names;
-  for (const TraceJob& job : trace.jobs) {
-    const auto [found, added] =
-        numbers.try_emplace(job.workload, static_cast<std::uint32_t>(names.size()));
-    if (added) {
-      names.push_back(job.workload);
-    }
-    workload_of_.push_back(found->second);
+SimulatedExecutor::SimulatedExecutor(WorkSource work,
+                                     const ClusterSpec& cluster,
+                                     const InterferenceModel& interference,
+                                     Clock clock,
+                                     const Options& options)
+    : work_(std::move(work)),
+      cluster_(cluster),
+      model_(interference),
+      clock_(std::move(clock)),
+      options_(options),
+      interference_(interference.bind({})),
+      gpus_(cluster.gpus) {}
+
+SimulatedExecutor::~SimulatedExecutor() = default;
+
+std::uint32_t SimulatedExecutor::number_of(const std::string& workload) {
+  const auto [found, added] =
+      numbers_.try_emplace(workload, static_cast<std::uint32_t>(numbers_.size()));
+  if (added) {
+    interference_->add(workload);
   }
-  interference_ = interference.bind(names);
+  return found->second;
 }
 
-VirtualExecutor::~VirtualExecutor() = default;
-
-void VirtualExecutor::schedule(double at_s, Step step, std::size_t run) {
+void SimulatedExecutor::schedule(double at_s, Step step, std::size_t run) {
   events_.push({.at_s = at_s,
                 .order = order_++,
                 .step = step,
@@ -41,10 +47,23 @@ void VirtualExecutor::schedule(double at_s, Step step, std::size_t run) {
                 .version = running_[run].version});
 }
 
-Result<void> VirtualExecutor::launch(const LaunchSpec& spec) {
-  const auto job = static_cast<std::size_t>(spec.run.job) - 1;
-  if (spec.run.job < 1 || job >= trace_.jobs.size()) {
-    return fail(ErrorCode::Internal, fmt::format("job {} is not of this trace", spec.run.job));
+Result<void> SimulatedExecutor::launch(const LaunchSpec& spec) {
+  catch_up();
+  if (abandoned_.contains(spec.run)) {
+    return fail(
+        ErrorCode::Internal,
+        fmt::format(
+            "attempt {} of job {} was given up before it began", spec.run.attempt, spec.run.job));
+  }
+  for (const unsigned gpu : spec.gpu_indices) {
+    if (gpu >= gpus_.size()) {
+      return fail(ErrorCode::NotFound,
+                  fmt::format("GPU {}: {} has {}", gpu, cluster_.name, gpus_.size()));
+    }
+  }
+  auto work = work_(spec);
+  if (!work) {
+    return tl::unexpected(work.error());
   }
   const std::size_t index = vacant_.empty() ? running_.size() : vacant_.back();
   if (vacant_.empty()) {
@@ -52,15 +71,21 @@ Result<void> VirtualExecutor::launch(const LaunchSpec& spec) {
   } else {
     vacant_.pop_back();
   }
+  const auto job = static_cast<std::size_t>(spec.run.job) - 1;
   const std::uint32_t version = running_[index].version + 1;
+  const std::uint32_t workload = number_of(work->workload);
   running_[index] = {.id = spec.run,
-                     .job = job,
+                     .work = std::move(*work),
+                     .workload = workload,
+                     .thread_limit = spec.thread_limit,
                      .history = history_.size(),
                      .gpus = spec.gpu_indices,
                      .since_s = now_s_,
                      .version = version};
-  history_.push_back(
-      {.job = job, .attempt = spec.run.attempt, .gpus = spec.gpu_indices, .started_s = now_s_});
+  if (options_.keep_runs) {
+    history_.push_back(
+        {.job = job, .attempt = spec.run.attempt, .gpus = spec.gpu_indices, .started_s = now_s_});
+  }
   by_job_.insert_or_assign(spec.run.job, index);
   for (const unsigned gpu : spec.gpu_indices) {
     gpus_[gpu].residents.push_back(index);
@@ -71,24 +96,29 @@ Result<void> VirtualExecutor::launch(const LaunchSpec& spec) {
   return {};
 }
 
-void VirtualExecutor::stop(RunId run, StopMode /*mode*/) {
+void SimulatedExecutor::stop(RunId run, StopMode /*mode*/) {
+  catch_up();
   const auto found = by_job_.find(run.job);
   if (found != by_job_.end() && running_[found->second].id == run) {
     finish(found->second, {.end = RunEnd::Cancelled, .at_s = now_s_});
   }
 }
 
-std::vector<RunReport> VirtualExecutor::take_reports() {
+std::vector<RunReport> SimulatedExecutor::take_reports() {
+  catch_up();
   return std::exchange(reports_, {});
 }
 
-Result<FoundRun> VirtualExecutor::find(const LaunchSpec& spec) {
+Result<FoundRun> SimulatedExecutor::find(const LaunchSpec& spec) {
   const auto found = by_job_.find(spec.run.job);
-  const bool running = found != by_job_.end() && running_[found->second].id == spec.run;
-  return FoundRun{.state = running ? FoundRun::State::Running : FoundRun::State::NeverBegan};
+  if (found != by_job_.end() && running_[found->second].id == spec.run) {
+    return FoundRun{.state = FoundRun::State::Running};
+  }
+  abandoned_.insert(spec.run);
+  return FoundRun{.state = FoundRun::State::NeverBegan};
 }
 
-std::optional<double> VirtualExecutor::next_s() const {
+std::optional<double> SimulatedExecutor::next_s() const {
   std::optional<double> next;
   if (!events_.empty()) {
     next = events_.top().at_s;
@@ -104,7 +134,8 @@ std::optional<double> VirtualExecutor::next_s() const {
   return next;
 }
 
-void VirtualExecutor::advance(double now_s) {
+void SimulatedExecutor::catch_up() {
+  const double now_s = clock_();
   while (!events_.empty() && events_.top().at_s <= now_s) {
     const Event event = events_.top();
     events_.pop();
@@ -116,17 +147,17 @@ void VirtualExecutor::advance(double now_s) {
   now_s_ = std::max(now_s_, now_s);
 }
 
-void VirtualExecutor::handle(const Event& event) {
-  const TraceJob& job = trace_.jobs[running_[event.run].job];
+void SimulatedExecutor::handle(const Event& event) {
+  const SimulatedWork& work = running_[event.run].work;
   switch (event.step) {
     case Step::Begin:
       begin(event.run);
       break;
     case Step::Grow:
-      grow(event.run, job.early_bytes);
+      grow(event.run, work.early_bytes);
       break;
     case Step::LateGrowth:
-      grow(event.run, job.peak_bytes);
+      grow(event.run, work.peak_bytes);
       break;
     case Step::LookAgain:
       std::ranges::for_each(running_[event.run].gpus, [this](unsigned gpu) { mark(gpu); });
@@ -134,7 +165,7 @@ void VirtualExecutor::handle(const Event& event) {
     case Step::Finish: {
       Running& run = running_[event.run];
       settle(run);
-      if (run.done_s + 1e-6 >= job.alone_s) {
+      if (run.done_s + kNoWork >= work.solo_s) {
         finish(event.run, {.end = RunEnd::Succeeded, .code = 0, .at_s = now_s_});
       }
       break;
@@ -142,18 +173,18 @@ void VirtualExecutor::handle(const Event& event) {
   }
 }
 
-void VirtualExecutor::begin(std::size_t index) {
+void SimulatedExecutor::begin(std::size_t index) {
   Running& run = running_[index];
-  const TraceJob& job = trace_.jobs[run.job];
+  const SimulatedWork& work = run.work;
   run.active = true;
   run.since_s = now_s_;
   reports_.push_back({.kind = RunReport::Kind::Running, .run = run.id});
-  grow(index, job.early_bytes / 2);
+  grow(index, work.early_bytes / 2);
   if (run.over) {
     return;
   }
   schedule(now_s_ + options_.constants.growth_s, Step::Grow, index);
-  const bool late = job.peak_bytes > job.early_bytes;
+  const bool late = work.peak_bytes > work.early_bytes;
   if (late) {
     schedule(now_s_ + options_.constants.late_growth_s, Step::LateGrowth, index);
   }
@@ -162,8 +193,8 @@ void VirtualExecutor::begin(std::size_t index) {
   regroup(run.gpus);
 }
 
-// Who asks for more than is left ends, whoever holds the rest.
-void VirtualExecutor::grow(std::size_t index, std::uint64_t bytes) {
+// A run that requests more than is left ends, whichever run holds the rest.
+void SimulatedExecutor::grow(std::size_t index, std::uint64_t bytes) {
   Running& run = running_[index];
   const std::uint64_t more = bytes - std::min(bytes, run.memory_bytes);
   const std::uint64_t capacity =
@@ -187,12 +218,14 @@ void VirtualExecutor::grow(std::size_t index, std::uint64_t bytes) {
   }
 }
 
-void VirtualExecutor::finish(std::size_t index, RunExit exit) {
+void SimulatedExecutor::finish(std::size_t index, RunExit exit) {
   Running& run = running_[index];
   run.over = true;
   ++run.version;
-  history_[run.history].ended_s = now_s_;
-  history_[run.history].end = exit.end;
+  if (options_.keep_runs) {
+    history_[run.history].ended_s = now_s_;
+    history_[run.history].end = exit.end;
+  }
   reports_.push_back({.kind = RunReport::Kind::Ended, .run = run.id, .exit = std::move(exit)});
   for (const unsigned gpu : run.gpus) {
     Gpu& at = gpus_[gpu];
@@ -209,7 +242,7 @@ void VirtualExecutor::finish(std::size_t index, RunExit exit) {
   regroup(gpus);
 }
 
-void VirtualExecutor::settle(Running& run) {
+void SimulatedExecutor::settle(Running& run) {
   run.done_s += run.speed * (now_s_ - run.since_s);
   run.since_s = now_s_;
 }
