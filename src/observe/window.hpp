@@ -1,4 +1,4 @@
-// The last samples of one GPU, summed up as placement policies want them.
+// The last samples of one GPU, summarised for placement policies.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace carpool::observe {
 
 enum class WindowSummary {
   Mean,
-  Risk,  // CARMA's: 0.2 mean + 0.3 median + 0.3 p95 + 0.2 exponential mean with alpha 2 / (n + 1)
+  Risk,  // window_score()
 };
 
 [[nodiscard]] double summarise(std::span<const double> values, WindowSummary how);

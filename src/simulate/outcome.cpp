@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/statistics.hpp"
+
 namespace carpool::simulate {
 namespace {
 
@@ -13,17 +15,6 @@ double mean(const std::vector<double>& values) {
 }
 
 }  // namespace
-
-double quantile(std::vector<double> values, double share) {
-  if (values.empty()) {
-    return 0.0;
-  }
-  std::ranges::sort(values);
-  const double at = share * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<std::size_t>(at);
-  const std::size_t above = std::min(below + 1, values.size() - 1);
-  return values[below] + (at - static_cast<double>(below)) * (values[above] - values[below]);
-}
 
 SimulationResult summarise(const Trace& trace,
                            const ClusterSpec& cluster,

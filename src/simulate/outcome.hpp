@@ -9,7 +9,4 @@ namespace carpool::simulate {
                                          const ClusterSpec& cluster,
                                          const SimulatedExecutor& executor);
 
-// With linear interpolation between the two nearest; 0 for none.
-[[nodiscard]] double quantile(std::vector<double> values, double share);
-
 }  // namespace carpool::simulate

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "simulate/outcome.hpp"
+#include "base/statistics.hpp"
 
 namespace carpool::simulate {
 namespace {

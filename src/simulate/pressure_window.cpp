@@ -1,46 +1,10 @@
 #include "simulate/pressure_window.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <numeric>
 #include <vector>
 
+#include "core/window_score.hpp"
+
 namespace carpool::simulate {
-namespace {
-
-constexpr double kMeanWeight = 0.2;
-constexpr double kMedianWeight = 0.3;
-constexpr double kHighWeight = 0.3;
-constexpr double kRecentWeight = 0.2;
-constexpr double kHigh = 0.95;
-
-// With linear interpolation between the two nearest.
-double percentile(const std::vector<double>& sorted, double share) {
-  const double at = share * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(at);
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
-}
-
-}  // namespace
-
-double window_score(std::span<const double> samples) {
-  if (samples.empty()) {
-    return 0.0;
-  }
-  const auto count = static_cast<double>(samples.size());
-  const double alpha = 2.0 / (count + 1.0);
-  double recent = samples.front();
-  for (const double sample : samples.subspan(1)) {
-    recent += alpha * (sample - recent);
-  }
-  std::vector<double> sorted(samples.begin(), samples.end());
-  std::ranges::sort(sorted);
-  const double mean = std::accumulate(sorted.begin(), sorted.end(), 0.0) / count;
-  return kMeanWeight * mean + kMedianWeight * percentile(sorted, 0.5) +
-         kHighWeight * percentile(sorted, kHigh) + kRecentWeight * recent;
-}
-
 void PressureWindow::change(double at_s, const GpuPressure& now) {
   if (!changes_.empty() && changes_.back().at_s == at_s) {
     changes_.back().pressure = now;

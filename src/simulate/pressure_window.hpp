@@ -1,19 +1,14 @@
-// The last samples of a GPU's counters as one number each, the way CARMA makes it.
+// The counters of a simulated GPU over the last seconds, as CARMA scores them.
 #pragma once
 
 #include <deque>
-#include <span>
 
 #include "core/cluster_snapshot.hpp"
 #include "simulate/simulation_constants.hpp"
 
 namespace carpool::simulate {
 
-// 0.2 mean + 0.3 median + 0.3 95th percentile + 0.2 exponential mean (alpha 2 / (n + 1)); samples
-// in the order of time.
-[[nodiscard]] double window_score(std::span<const double> samples);
-
-// What a GPU shows between changes is constant.
+// Counters are constant between changes.
 class PressureWindow {
  public:
   void change(double at_s, const GpuPressure& now);

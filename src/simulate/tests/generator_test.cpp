@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "simulate/outcome.hpp"
+#include "base/statistics.hpp"
 
 namespace carpool::simulate {
 namespace {

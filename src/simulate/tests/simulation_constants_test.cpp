@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "base/statistics.hpp"
 #include "simulate/cluster_spec.hpp"
 #include "simulate/draws.hpp"
-#include "simulate/outcome.hpp"
 #include "simulate/pressure_window.hpp"
 
 namespace carpool::simulate {
@@ -29,14 +29,6 @@ TEST(Power, FollowsThePublishedPoints) {
   const SimulationConstants constants;
   EXPECT_NEAR(watts(constants, 0.609), 216.6, 0.1);
   EXPECT_NEAR(watts(constants, 0.853), 253.8, 0.1);
-}
-
-TEST(WindowScore, IsCarmasMixtureOfSummaries) {
-  const std::vector<double> constant(30, 0.4);
-  EXPECT_NEAR(window_score(constant), 0.4, 1e-12);
-  const std::vector<double> two = {0.0, 1.0};
-  // Mean and median 0.5, 95th percentile 0.95, exponential mean with alpha 2/3.
-  EXPECT_NEAR(window_score(two), 0.2 * 0.5 + 0.3 * 0.5 + 0.3 * 0.95 + 0.2 * 2.0 / 3.0, 1e-12);
 }
 
 TEST(PressureWindow, RemembersWhatWasUntilItIsPast) {
