@@ -15,7 +15,7 @@ void add_memory(GpuObservation& seen, JobId job, std::uint64_t bytes) {
   }
 }
 
-// Where the SMs' own counters are not told, the coarse one stands in.
+// Where SM counters are not available, the coarse utilisation is used.
 GpuPressure pressure_of(const GpuActivity& activity, const GpuSample& sample) {
   return {.sm_active = activity.sm_active.value_or(
               activity.graphics_active.value_or(sample.gpu_utilisation.value_or(0.0))),
@@ -32,21 +32,21 @@ GpuObserver::GpuObserver(TelemetrySource& source,
       gpus_(std::move(gpus)),
       windows_(gpus_.size(), SampleWindow(settings.window_samples, settings.summary)) {
   for (const GpuInfo& gpu : gpus_) {
-    // One that refuses says so again when it is read.
+    // A GPU that fails here fails again, with its reason, when it is read.
     static_cast<void>(source_.begin_activity(gpu.index));
   }
 }
 
-std::vector<GpuObservation> GpuObserver::read(const ProcessOwners& who) {
+std::vector<GpuObservation> GpuObserver::read(const ProcessOwners& owners) {
   std::vector<GpuObservation> seen;
   seen.reserve(gpus_.size());
   for (std::size_t place = 0; place < gpus_.size(); ++place) {
-    seen.push_back(read_one(place, who));
+    seen.push_back(read_one(place, owners));
   }
   return seen;
 }
 
-GpuObservation GpuObserver::read_one(std::size_t place, const ProcessOwners& who) {
+GpuObservation GpuObserver::read_one(std::size_t place, const ProcessOwners& owners) {
   const unsigned gpu = gpus_[place].index;
   GpuObservation seen{.gpu = static_cast<unsigned>(place)};
   const Result<GpuSample> sample = source_.sample(gpu);
@@ -59,14 +59,14 @@ GpuObservation GpuObserver::read_one(std::size_t place, const ProcessOwners& who
     windows_[place].add(pressure_of(**activity, *sample));
   }
   seen.pressure = windows_[place].pressure();
-  if (const Result<void> read = add_processes(place, who, seen); !read) {
+  if (const Result<void> read = add_processes(place, owners, seen); !read) {
     seen.unusable = read.error().message;
   }
   return seen;
 }
 
 Result<void> GpuObserver::add_processes(std::size_t place,
-                                        const ProcessOwners& who,
+                                        const ProcessOwners& owners,
                                         GpuObservation& seen) {
   const auto processes = source_.processes(gpus_[place].index);
   if (!processes) {
@@ -76,10 +76,10 @@ Result<void> GpuObserver::add_processes(std::size_t place,
   bool hidden = false;
   for (const GpuProcess& process : *processes) {
     const std::uint64_t bytes = process.memory_bytes.value_or(0);
-    const ProcessOwner whose = who.owner(process.pid);
-    switch (whose.kind) {
+    const ProcessOwner owner = owners.owner(process.pid);
+    switch (owner.kind) {
       case ProcessOwner::Kind::Job:
-        add_memory(seen, whose.job, bytes);
+        add_memory(seen, owner.job, bytes);
         break;
       case ProcessOwner::Kind::Foreign:
         seen.foreign = true;
@@ -93,9 +93,10 @@ Result<void> GpuObserver::add_processes(std::size_t place,
         break;
     }
   }
-  // Numbers that mean nothing here: strangers, or our own jobs seen from outside a container.
-  const auto residents = who.residents.find(static_cast<unsigned>(place));
-  if (hidden && residents == who.residents.end()) {
+  // Hidden processes are foreign, or those of a job if a job runs on this GPU (in a container, the
+  // driver reports PIDs of another namespace). With several jobs there, the owner is unknown.
+  const auto residents = owners.residents.find(static_cast<unsigned>(place));
+  if (hidden && residents == owners.residents.end()) {
     seen.foreign = true;
     seen.foreign_bytes += hidden_bytes;
   } else if (hidden && residents->second.size() == 1) {

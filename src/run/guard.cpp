@@ -20,7 +20,7 @@
 #include "run/guard_order.hpp"
 #include "run/job_leader.hpp"
 #include "run/mps_sharing.hpp"
-#include "run/process_table.hpp"
+#include "base/process/process_table.hpp"
 #include "run/run_folder.hpp"
 
 namespace carpool::run {

@@ -24,7 +24,7 @@
 #include "gpu/mps/process_identity.hpp"
 #include "run/guard.hpp"
 #include "run/guard_order.hpp"
-#include "run/process_table.hpp"
+#include "base/process/process_table.hpp"
 #include "run/run_ending.hpp"
 #include "run/run_folder.hpp"
 

@@ -11,7 +11,7 @@
 #include "base/log.hpp"
 #include "run/failure_classifier.hpp"
 #include "run/guard_order.hpp"
-#include "run/process_table.hpp"
+#include "base/process/process_table.hpp"
 
 namespace carpool::run {
 namespace {

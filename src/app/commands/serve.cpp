@@ -70,7 +70,7 @@ Result<void> serve_gpus(const ServeOptions& options,
                         const ServePlaces& places,
                         const CommandContext& context,
                         StopSignals& signals) {
-  Result<LiveGpus> gpus = find_gpus(!options.no_mps);
+  Result<observe::UsableGpus> gpus = find_gpus(!options.no_mps);
   if (!gpus) {
     return fail(
         gpus.error().code,
@@ -100,7 +100,7 @@ Result<void> serve_gpus(const ServeOptions& options,
   const observe::ObserverSettings observing{.summary = options.window == "risk"
                                                            ? observe::WindowSummary::Risk
                                                            : observe::WindowSummary::Mean};
-  auto watcher = std::make_unique<GpuWatcher>(*gpus, **executor, (*server)->loop(), observing);
+  auto watcher = watch_gpus(*gpus, **executor, (*server)->loop(), observing);
   log_info(fmt::format("{} GPUs, policy {}, order {}; listening on {}",
                        gpus->views.size(),
                        options.policy,

@@ -1,48 +1,24 @@
-// The GPUs of this machine for the scheduler: what they are, and what goes on on them.
+// Connects the GPUs of this machine with the scheduler of `carpool serve`.
 #pragma once
 
-#include <atomic>
 #include <memory>
-#include <thread>
-#include <vector>
 
 #include "base/result.hpp"
-#include "core/telemetry_source.hpp"
-#include "observe/gpu_observer.hpp"
+#include "observe/gpu_watcher.hpp"
+#include "observe/usable_gpus.hpp"
 #include "run/process_executor.hpp"
 #include "serve/scheduler_loop.hpp"
 
 namespace carpool::app {
 
-struct LiveGpus {
-  std::unique_ptr<TelemetrySource> source{};
-  std::vector<GpuInfo> watched{};  // those that can be read one by one; first among the views
-  std::vector<GpuView> views{};
-};
+// NotFound where there is no GPU that jobs can use.
+[[nodiscard]] Result<observe::UsableGpus> find_gpus(bool use_mps);
 
-// NotFound where there is no GPU that jobs could use.
-[[nodiscard]] Result<LiveGpus> find_gpus(bool use_mps);
-
-// Reads the GPUs each second and tells the scheduler, on a thread of its own.
-class GpuWatcher {
- public:
-  // All of them outlive it.
-  GpuWatcher(LiveGpus& gpus,
-             const run::ProcessExecutor& executor,
-             serve::SchedulerLoop& loop,
-             const observe::ObserverSettings& settings);
-  GpuWatcher(const GpuWatcher&) = delete;
-  GpuWatcher& operator=(const GpuWatcher&) = delete;
-  ~GpuWatcher();
-
- private:
-  void run();
-
-  observe::GpuObserver observer_;
-  const run::ProcessExecutor& executor_;
-  serve::SchedulerLoop& loop_;
-  std::atomic<bool> ending_{false};
-  std::thread thread_;
-};
+// Reads the GPUs each second and passes what it sees to the scheduler. All arguments outlive it.
+[[nodiscard]] std::unique_ptr<observe::GpuWatcher> watch_gpus(
+    observe::UsableGpus& gpus,
+    const run::ProcessExecutor& executor,
+    serve::SchedulerLoop& loop,
+    const observe::ObserverSettings& settings);
 
 }  // namespace carpool::app

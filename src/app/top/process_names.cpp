@@ -3,26 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <fstream>
 #include <pwd.h>
 #include <string_view>
 #include <sys/stat.h>
-#include <utility>
+
+#include "base/process/process_table.hpp"
 
 namespace carpool::app {
 namespace {
-
-// A command line may be megabytes long; nobody reads more of it than a screen is wide.
-constexpr std::size_t kMaxCommandBytes = 1024;
-
-// Files under /proc have no size, so they are read until they end.
-std::string read_start(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text(kMaxCommandBytes, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  return text;
-}
 
 // Bytes of the UTF-8 character that begins the text; 0 when it begins with none.
 std::size_t character_length(std::string_view text) {
@@ -83,11 +71,7 @@ ProcessName name_process(std::int64_t pid, const std::filesystem::path& proc) {
   if (::stat(folder.c_str(), &status) != 0) {
     return {};
   }
-  std::string command = printable(read_start(folder / "cmdline"));
-  if (command.empty()) {
-    command = printable(read_start(folder / "comm"));
-  }
-  return {.user = user_name(status.st_uid), .command = std::move(command)};
+  return {.user = user_name(status.st_uid), .command = printable(process_command(pid, proc))};
 }
 
 }  // namespace carpool::app

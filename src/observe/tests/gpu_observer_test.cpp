@@ -27,7 +27,7 @@ class GpuObserverTest : public testing::Test {
   GpuObserver observer_{source_, gpu::two_fake_gpus(), {.window_samples = 1}};
 };
 
-TEST_F(GpuObserverTest, MemoryIsChargedToJobsAndStrangersAreSeen) {
+TEST_F(GpuObserverTest, MemoryIsAssignedToJobsAndForeignProcessesAreSeen) {
   source_.set_sample(0, {.memory_used_bytes = 1000});
   source_.set_processes(0,
                         {{.pid = 10, .memory_bytes = 100},
@@ -44,12 +44,12 @@ TEST_F(GpuObserverTest, MemoryIsChargedToJobsAndStrangersAreSeen) {
   EXPECT_EQ(seen[0].foreign_bytes, 400U);
 }
 
-TEST_F(GpuObserverTest, AnMpsServerIsNoStranger) {
+TEST_F(GpuObserverTest, AnMpsServerIsNotForeign) {
   source_.set_processes(1, {{.pid = 20, .memory_bytes = 5}});
   EXPECT_FALSE(observer_.read({.owner = owner_of})[1].foreign);
 }
 
-TEST_F(GpuObserverTest, AHiddenProcessIsForeignUnlessAJobOfOursIsThere) {
+TEST_F(GpuObserverTest, AHiddenProcessIsForeignUnlessAJobRunsThere) {
   source_.set_processes(0, {{.pid = 99, .memory_bytes = 5}});
   source_.set_processes(1, {{.pid = 99, .memory_bytes = 5}});
   const auto seen = observer_.read({.owner = owner_of, .residents = {{1, {8}}}});

@@ -12,7 +12,7 @@
 #include "base/files/file.hpp"
 #include "base/process/child_process.hpp"
 #include "run/guard_order.hpp"
-#include "run/process_table.hpp"
+#include "base/process/process_table.hpp"
 #include "run/run_folder.hpp"
 #include "run/tests/process_bench.hpp"
 

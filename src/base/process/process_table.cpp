@@ -1,8 +1,7 @@
-#include "run/process_table.hpp"
+#include "base/process/process_table.hpp"
 
 #include <algorithm>
 #include <charconv>
-#include <filesystem>
 #include <map>
 #include <set>
 #include <sstream>
@@ -12,7 +11,7 @@
 
 #include "base/files/proc_file.hpp"
 
-namespace carpool::run {
+namespace carpool {
 namespace {
 
 std::string read_proc(const std::string& name) {
@@ -100,6 +99,17 @@ std::vector<pid_t> processes_with(std::string_view variable, std::string_view va
   return found;
 }
 
+std::string process_command(std::int64_t pid, const std::filesystem::path& proc) {
+  const std::filesystem::path folder = proc / std::to_string(pid);
+  const auto is_blank = [](unsigned char byte) { return byte <= ' ' || byte == 0x7F; };
+  std::string command = read_kernel_file(folder / "cmdline");
+  if (std::ranges::all_of(command, is_blank)) {
+    command = read_kernel_file(folder / "comm");
+  }
+  command.resize(std::min(command.size(), kMaxCommandBytes));
+  return command;
+}
+
 std::string boot_id() {
   std::string id = read_proc("sys/kernel/random/boot_id");
   std::erase(id, '\n');
@@ -118,4 +128,4 @@ std::uint64_t host_memory_kills() {
   return 0;
 }
 
-}  // namespace carpool::run
+}  // namespace carpool

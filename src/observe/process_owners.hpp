@@ -1,0 +1,42 @@
+// Which job a process on a GPU belongs to.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <sys/types.h>
+#include <vector>
+
+#include "core/job.hpp"
+
+namespace carpool::observe {
+
+struct ProcessOwner {
+  enum class Kind {
+    Job,
+    MpsServer,  // belongs to no job, and is not foreign
+    Foreign,
+    Unknown,  // not in the process table: a PID namespace hides it
+  } kind = Kind::Foreign;
+  JobId job = 0;
+};
+
+struct ProcessOwners {
+  std::function<ProcessOwner(std::int64_t pid)> owner{};
+  // Jobs on each GPU, by the scheduler's index: hidden processes may be theirs.
+  std::map<unsigned, std::vector<JobId>> residents{};
+};
+
+// A running job: its processes descend from the supervisor or are in the session.
+struct JobProcesses {
+  JobId job = 0;
+  pid_t supervisor = 0;
+  pid_t session = 0;
+};
+
+// From the process table of now.
+[[nodiscard]] ProcessOwners find_process_owners(std::span<const JobProcesses> running,
+                                                std::map<unsigned, std::vector<JobId>> residents);
+
+}  // namespace carpool::observe
