@@ -13,7 +13,7 @@
 #include "app/cli/output.hpp"
 #include "base/files/config.hpp"
 #include "base/log.hpp"
-#include "run/guard.hpp"
+#include "run/supervisor.hpp"
 
 namespace carpool::app {
 namespace {

@@ -47,7 +47,7 @@ enum class RunEnd {
   TimeLimit,
   Cancelled,
   NeverStarted,  // no such program, working folder gone, …
-  Lost,          // its guard vanished without a word: the machine went down
+  Lost,          // the supervisor ended without a record: it was killed, or the machine went down
 };
 
 struct RunExit {

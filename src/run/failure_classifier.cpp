@@ -14,7 +14,7 @@ namespace carpool::run {
 namespace {
 
 constexpr std::size_t kDetailBytes = 500;
-// Without an exception, only the very end of the output is taken for the cause.
+// Without an exception, only the last lines can name the cause.
 constexpr std::size_t kLastLines = 40;
 
 struct Phrase {
@@ -22,7 +22,7 @@ struct Phrase {
   RunEnd end;
 };
 
-// As libraries spell them; a match alone is not enough, see evidence().
+// As libraries print them; a match alone is not sufficient, see evidence().
 constexpr std::array kPhrases = {
     Phrase{"CUDA out of memory. Tried to allocate", RunEnd::OutOfMemory},  // PyTorch
     Phrase{"HIP out of memory. Tried to allocate", RunEnd::OutOfMemory},
@@ -44,7 +44,7 @@ constexpr std::array kPhrases = {
     Phrase{"std::bad_alloc", RunEnd::HostOutOfMemory},
 };
 
-// These only pass on that another process failed: the cause stands above them.
+// These report that another process failed: the cause stands above them.
 constexpr std::array<std::string_view, 3> kMessengers = {
     "ChildFailedError", "CalledProcessError", "ProcessRaisedException"};
 
@@ -62,7 +62,7 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return lines;
 }
 
-// "[rank0]: " and the like, which launchers put before every line of a worker.
+// Removes "[rank0]: " and similar prefixes that launchers print before each line of a worker.
 std::string_view without_prefix(std::string_view line) {
   if (line.starts_with('[')) {
     const std::size_t end = line.find("]:");
@@ -98,7 +98,7 @@ struct Evidence {
 std::optional<RunEnd> phrase_in(std::string_view line) {
   for (const Phrase& phrase : kPhrases) {
     const std::size_t at = line.find(phrase.text);
-    // Not inside a path or a quoted command: a word begins there.
+    // A word must begin there: not inside a path or a quoted command.
     const bool begins =
         at != std::string_view::npos &&
         (at == 0 || std::string_view("/'\"=\\-_").find(line[at - 1]) == std::string_view::npos);
@@ -116,8 +116,8 @@ std::optional<RunEnd> meaning_of(std::string_view line, std::string_view excepti
   return phrase_in(line);
 }
 
-// The exception that ended a Python program decides, and one that it was raised from. An exception
-// that was caught and survived earlier does not.
+// The exception that ended a Python program counts, and those that it was raised from. An exception
+// that was caught earlier does not.
 std::optional<Evidence> from_exceptions(const std::vector<std::string_view>& lines, bool& any) {
   for (std::size_t i = lines.size(); i-- > 0;) {
     const std::string_view line = without_prefix(lines[i]);
@@ -135,7 +135,7 @@ std::optional<Evidence> from_exceptions(const std::vector<std::string_view>& lin
     const auto chained = [&](std::string_view before) {
       return std::ranges::find(kChained, without_prefix(before)) != kChained.end();
     };
-    // Up to the sentence that chains it to the one before it, if there is one in this traceback.
+    // Up to the sentence that chains it to the exception before it, if this traceback has one.
     std::size_t above = i;
     while (above > 0 && exception_name(without_prefix(lines[above - 1])).empty() &&
            !chained(lines[above - 1])) {
@@ -208,15 +208,15 @@ RunExit classify_exit(const ExitRecord& exit,
     result.end = found->end;
     result.detail = shortened(found->line);
     if (found->end == RunEnd::OutOfMemory) {
-      result.wanted_bytes = told_wanted(found->line);
-      result.held_bytes = told_held(found->line);
+      result.wanted_bytes = oom_wanted(found->line);
+      result.held_bytes = oom_held(found->line);
     }
   } else if (exit.mps_fault) {
     result.end = RunEnd::MpsFault;
-    result.detail = "the MPS server that it shared had failed";
+    result.detail = "the MPS server of the job failed";
   } else if (killed && exit.host_memory) {
     result.end = RunEnd::HostOutOfMemory;
-    result.detail = "killed while the kernel was short of memory";
+    result.detail = "killed while the machine was out of memory";
   } else {
     result.end = RunEnd::Failed;
     const std::string said = last_line(stderr_tail);

@@ -1,4 +1,4 @@
-// What an exit means: told apart by status, signal and the last lines of output. A pure function.
+// Why an attempt ended, from its status, signal and the last lines of its output. A pure function.
 #pragma once
 
 #include <string_view>
@@ -8,12 +8,12 @@
 
 namespace carpool::run {
 
-// How much of each output decides.
+// How much of each output is read.
 inline constexpr std::size_t kTailBytes = std::size_t{64} << 10U;
 
-// The tails may begin within a line. What a job prints decides only when it failed, and only by the
-// exception that ended it, or by the driver's and libraries' own error names: a path, a command or
-// a log line with "OOM" in it means nothing.
+// The tails may begin within a line. Output counts only for a job that failed: the exception that
+// ended it, or an error name of the driver or of a library. A path, a command or a log line with
+// "OOM" in it does not count.
 [[nodiscard]] RunExit classify_exit(const ExitRecord& exit,
                                     std::string_view stdout_tail,
                                     std::string_view stderr_tail);

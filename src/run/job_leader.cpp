@@ -18,7 +18,6 @@
 
 #include "base/process/last_error.hpp"
 #include "base/process/spawn.hpp"
-#include "run/become_user.hpp"
 #include "run/run_folder.hpp"
 
 namespace carpool::run {
@@ -34,7 +33,7 @@ struct Pipe {
 Result<Pipe> make_pipe() {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-    return fail(ErrorCode::Internal, fmt::format("make a pipe: {}", last_error()));
+    return fail(ErrorCode::Internal, fmt::format("create a pipe: {}", last_error()));
   }
   return Pipe{Descriptor(ends[0]), Descriptor(ends[1])};
 }
@@ -65,33 +64,31 @@ struct Streams {
 };
 
 [[noreturn]] void give_up(const Descriptor& trouble, const std::string& message) {
-  // Nobody is left to hear of it when this fails.
+  // If this fails, no process is left to report to.
   [[maybe_unused]] const ssize_t told = ::write(trouble.get(), message.data(), message.size());
   ::_exit(kNotStarted);
 }
 
-// Runs in the new process until the job's program takes over.
-[[noreturn]] void become_job(const GuardOrder& order,
+// Runs in the new process until exec().
+[[noreturn]] void become_job(const SupervisorOrder& order,
                              const Streams& streams,
                              const Descriptor& go,
                              const Descriptor& trouble,
-                             pid_t guard) {
+                             pid_t supervisor) {
   ::setsid();
   default_signals();
   const bool connected = ::dup2(streams.in.get(), STDIN_FILENO) >= 0 &&
                          ::dup2(streams.out.get(), STDOUT_FILENO) >= 0 &&
                          ::dup2(streams.err.get(), STDERR_FILENO) >= 0;
   if (!connected) {
-    give_up(trouble, fmt::format("connect the job's outputs: {}", last_error()));
+    give_up(trouble, fmt::format("connect the output of the job: {}", last_error()));
   }
-  if (order.become_uid) {
-    if (const auto became = become_user(*order.become_uid, order.gid, order.user); !became) {
-      give_up(trouble, became.error().message);
-    }
+  if (const auto became = become_job_user(order); !became) {
+    give_up(trouble, became.error().message);
   }
-  // After the change of user, which clears it.
+  // After the change of user, which clears this setting.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != guard) {
+  if (::getppid() != supervisor) {
     ::_exit(kNotStarted);
   }
   char byte = 0;
@@ -100,7 +97,7 @@ struct Streams {
     got = ::read(go.get(), &byte, 1);
   } while (got < 0 && errno == EINTR);
   if (got != 1) {
-    ::_exit(kNotStarted);  // the guard is gone
+    ::_exit(kNotStarted);  // the supervisor has ended
   }
   ::umask(022);
   if (!order.cwd.empty() && ::chdir(order.cwd.c_str()) != 0) {
@@ -114,7 +111,7 @@ struct Streams {
   }
   std::vector<char*> arguments = pointers(argv);
   std::vector<char*> envp = pointers(variables);
-  environ = envp.data();  // the program is looked for on the job's PATH, not on the guard's
+  environ = envp.data();  // execvp() searches the PATH of the job
   ::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
   ::execvp(arguments.front(), arguments.data());
   give_up(trouble, fmt::format("start {}: {}", order.argv.front(), last_error()));
@@ -122,7 +119,7 @@ struct Streams {
 
 }  // namespace
 
-Result<JobLeader> JobLeader::make(const GuardOrder& order) {
+Result<JobLeader> JobLeader::make(const SupervisorOrder& order) {
   Result<Pipe> go = make_pipe();
   Result<Pipe> trouble = make_pipe();
   const RunFolder folder(order.folder);
@@ -138,14 +135,14 @@ Result<JobLeader> JobLeader::make(const GuardOrder& order) {
   }
   const Streams streams{
       Descriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC)), std::move(*out), std::move(*err)};
-  const pid_t guard = ::getpid();
+  const pid_t supervisor = ::getpid();
   const pid_t pid = ::fork();
   if (pid < 0) {
     return fail(ErrorCode::Internal, fmt::format("start a process for the job: {}", last_error()));
   }
   if (pid == 0) {
     go->write.reset();
-    become_job(order, streams, go->read, trouble->write, guard);
+    become_job(order, streams, go->read, trouble->write, supervisor);
   }
   return JobLeader(pid, std::move(go->write), std::move(trouble->read));
 }

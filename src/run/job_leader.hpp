@@ -1,4 +1,4 @@
-// The first process of a job: made, held back until it is on record, then let go.
+// The first process of a job: created, held back until it is recorded on disk, then released.
 #pragma once
 
 #include <string>
@@ -6,20 +6,20 @@
 
 #include "base/process/descriptor.hpp"
 #include "base/result.hpp"
-#include "run/guard_order.hpp"
+#include "run/supervisor_order.hpp"
 
 namespace carpool::run {
 
-// Used by a process of one thread. The job's process leads a session of its own, runs as its own
-// user, and is killed when the process that made it dies.
+// For a single-threaded process. The job's process leads a session, runs as the user of the job,
+// and is killed when its parent dies.
 class JobLeader {
  public:
-  // It exists, and waits.
-  [[nodiscard]] static Result<JobLeader> make(const GuardOrder& order);
+  // Creates the process, which waits for let_go().
+  [[nodiscard]] static Result<JobLeader> make(const SupervisorOrder& order);
 
   [[nodiscard]] pid_t pid() const { return pid_; }
 
-  // Lets it run the job's program. An error: it could not, and the process has ended.
+  // Executes the job's program. On an error the process has ended.
   [[nodiscard]] Result<void> let_go();
 
  private:
@@ -27,7 +27,7 @@ class JobLeader {
       : pid_(pid), go_(std::move(go)), trouble_(std::move(trouble)) {}
   pid_t pid_;
   Descriptor go_;
-  Descriptor trouble_;  // says what went wrong, or ends when the program runs
+  Descriptor trouble_;  // carries an error message; closed when the program runs
 };
 
 }  // namespace carpool::run

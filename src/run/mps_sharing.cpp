@@ -19,7 +19,6 @@
 #include "base/process/stop_signals.hpp"
 #include "gpu/mps/mps_control.hpp"
 #include "gpu/mps/mps_daemon.hpp"
-#include "run/become_user.hpp"
 
 namespace carpool::run {
 namespace {
@@ -60,12 +59,12 @@ Result<gpu::MpsControl> control_of(const MpsPlace& place) {
   return gpu::MpsControl(*program, *folder);
 }
 
-// A process of its own, with the job's rights: a root guard never speaks through a user's pipe.
-// The exit code, or -1.
-int as_job_user(const GuardOrder& order, const std::function<int()>& work) {
+// Runs `work` in a process with the job's rights: a root supervisor does not use a user's pipe
+// itself. Returns the exit code, or -1.
+int as_job_user(const SupervisorOrder& order, const std::function<int()>& work) {
   const pid_t pid = ::fork();
   if (pid == 0) {
-    if (order.become_uid && !become_user(*order.become_uid, order.gid, order.user)) {
+    if (!become_job_user(order)) {
       ::_exit(1);
     }
     default_signals();
@@ -77,28 +76,28 @@ int as_job_user(const GuardOrder& order, const std::function<int()>& work) {
   return pid > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-bool answers(const GuardOrder& order) {
+bool answers(const SupervisorOrder& order) {
   return as_job_user(order, [&] {
            const Result<gpu::MpsControl> control = control_of(*order.mps);
            return control && control->ask("get_server_list") ? 0 : 1;
          }) == 0;
 }
 
-// What the keeper says before it goes to the background. It holds the lock on starting for itself
-// too: if we are killed meanwhile, whoever comes next must not start a second one beside it.
-Result<void> start_keeper(const GuardOrder& order, const Descriptor& alone) {
+// Returns when the keeper is ready or has failed. The keeper holds the start lock as well: if this
+// supervisor is killed meanwhile, the next one does not start a second keeper.
+Result<void> start_keeper(const SupervisorOrder& order, const Descriptor& start_lock) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-    return fail(ErrorCode::Internal, "make a pipe for the keeper of an MPS daemon");
+    return fail(ErrorCode::Internal, "create a pipe for the keeper of an MPS daemon");
   }
   const Descriptor heard(ends[0]);
   Descriptor said(ends[1]);
   const pid_t pid = ::fork();
   if (pid == 0) {
     default_signals();
-    const bool ready =
-        ::dup2(said.get(), STDOUT_FILENO) >= 0 && ::dup2(alone.get(), STDIN_FILENO) >= 0 &&
-        (!order.become_uid || become_user(*order.become_uid, order.gid, order.user).has_value());
+    const bool ready = ::dup2(said.get(), STDOUT_FILENO) >= 0 &&
+                       ::dup2(start_lock.get(), STDIN_FILENO) >= 0 &&
+                       become_job_user(order).has_value();
     if (ready) {
       const std::string folder = order.mps->folder.string();
       const std::string users = order.mps->users.string();
@@ -126,7 +125,7 @@ Result<void> start_keeper(const GuardOrder& order, const Descriptor& alone) {
     return fail(ErrorCode::Internal,
                 fmt::format("start MPS on {}: {}",
                             order.mps->gpu_uuid,
-                            answer.empty() ? "its keeper ended without a word" : answer));
+                            answer.empty() ? "its keeper ended without a message" : answer));
   }
   return {};
 }
@@ -137,27 +136,28 @@ void tell(std::string_view words) {
 
 }  // namespace
 
-Result<Descriptor> join_mps(const GuardOrder& order) {
+Result<Descriptor> join_mps(const SupervisorOrder& order) {
   const MpsPlace& place = *order.mps;
-  // Waits here while a keeper that found nobody stops its daemon.
+  // Waits while a keeper without users stops its daemon.
   Result<Descriptor> need = locked(place.users, LOCK_SH);
   if (!need) {
     return need;
   }
-  const Result<Descriptor> alone = locked(fmt::format("{}.start", place.users.string()), LOCK_EX);
-  if (!alone) {
-    return tl::unexpected(alone.error());
+  const Result<Descriptor> start_lock =
+      locked(fmt::format("{}.start", place.users.string()), LOCK_EX);
+  if (!start_lock) {
+    return tl::unexpected(start_lock.error());
   }
   if (answers(order)) {
     return need;
   }
-  if (const Result<void> started = start_keeper(order, *alone); !started) {
+  if (const Result<void> started = start_keeper(order, *start_lock); !started) {
     return tl::unexpected(started.error());
   }
   return need;
 }
 
-void drain_mps(const GuardOrder& order, const std::vector<pid_t>& processes) {
+void drain_mps(const SupervisorOrder& order, const std::vector<pid_t>& processes) {
   as_job_user(order, [&] {
     const Result<gpu::MpsControl> control = control_of(*order.mps);
     const auto clients = control ? control->clients() : Result<std::vector<gpu::MpsClient>>();
@@ -166,7 +166,7 @@ void drain_mps(const GuardOrder& order, const std::vector<pid_t>& processes) {
     }
     for (const gpu::MpsClient& client : *clients) {
       if (std::ranges::find(processes, client.pid) != processes.end()) {
-        // One that refuses is killed all the same: it was asked.
+        // A client that cannot be terminated is killed afterwards all the same.
         static_cast<void>(
             control->ask(fmt::format("terminate_client {} {}", client.server, client.pid)));
       }
@@ -175,7 +175,7 @@ void drain_mps(const GuardOrder& order, const std::vector<pid_t>& processes) {
   });
 }
 
-bool mps_faulted(const GuardOrder& order) {
+bool mps_faulted(const SupervisorOrder& order) {
   constexpr int kFaulted = 42;
   return as_job_user(order, [&] {
            const Result<gpu::MpsControl> control = control_of(*order.mps);
@@ -186,12 +186,12 @@ bool mps_faulted(const GuardOrder& order) {
 }
 
 int run_mps_keeper(const MpsPlace& place) {
-  // To the background first: the daemon's owner must be the process that stays.
+  // To the background first: the daemon belongs to the process that stays.
   if (const pid_t pid = ::fork(); pid != 0) {
     return pid < 0 ? 1 : 0;
   }
   ::setsid();
-  ::signal(SIGPIPE, SIG_IGN);  // who asked for us may be gone before we are ready
+  ::signal(SIGPIPE, SIG_IGN);  // the supervisor may end before the keeper is ready
   StopSignals signals;
   Result<Descriptor> users = open_lock(place.users, O_RDONLY);
   auto daemon = users ? gpu::MpsDaemon::start(place.gpu_uuid, place.folder)
@@ -201,10 +201,10 @@ int run_mps_keeper(const MpsPlace& place) {
     return 1;
   }
   tell("ready");
-  leave_streams();  // who waits for us, and the lock on starting
+  leave_streams();  // tells the supervisor, and gives up the start lock
   while (!signals.wait_for(kLookEvery) && (*daemon)->alive()) {
     if (::flock(users->get(), LOCK_EX | LOCK_NB) == 0) {
-      break;  // nobody needs it, and whoever comes now waits until it has stopped
+      break;  // no user is left, and a new one waits until the daemon has stopped
     }
   }
   const Result<void> stopped = (*daemon)->stop(kStopGrace);

@@ -1,6 +1,7 @@
-// The MPS daemon that jobs of one user share on one GPU. It has a keeper, a process of its own that
-// outlives carpool serve, starts the daemon, and stops it when no guard needs it any more. Guards
-// say that they need it by a lock on a file, which the kernel releases however they end.
+// The MPS daemon that jobs of one user share on one GPU. A keeper, a process that outlives the
+// server, starts the daemon and stops it when no supervisor needs it any more. A supervisor needs
+// it as long as it holds a shared lock on a file, which the kernel releases however the supervisor
+// ends.
 #pragma once
 
 #include <sys/types.h>
@@ -8,22 +9,23 @@
 
 #include "base/process/descriptor.hpp"
 #include "base/result.hpp"
-#include "run/guard_order.hpp"
+#include "run/supervisor_order.hpp"
 
 namespace carpool::run {
 
-// Needs the daemon from now on, and starts its keeper where none runs. While the result lives, the
-// daemon does. Blocks for as long as a daemon needs to start.
-[[nodiscard]] Result<Descriptor> join_mps(const GuardOrder& order);
+// Starts the keeper where none runs. The daemon runs as long as the result lives. Blocks while the
+// daemon starts.
+[[nodiscard]] Result<Descriptor> join_mps(const SupervisorOrder& order);
 
-// Ends the GPU work of these processes: without, killing one can harm its neighbours.
-void drain_mps(const GuardOrder& order, const std::vector<pid_t>& processes);
+// Ends the GPU work of these processes: killing a client with work in flight can harm its
+// neighbours.
+void drain_mps(const SupervisorOrder& order, const std::vector<pid_t>& processes);
 
-// Whether a server of the daemon has failed and says so.
-[[nodiscard]] bool mps_faulted(const GuardOrder& order);
+// Whether a server of the daemon reports a fault.
+[[nodiscard]] bool mps_faulted(const SupervisorOrder& order);
 
-// The keeper's whole life, as the user whose jobs it serves. Writes "ready" or what went wrong to
-// standard output, goes to the background, and returns its exit code.
+// The keeper, as the user of the jobs. Writes "ready" or an error message to standard output, goes
+// to the background, and returns its exit code when the daemon has ended.
 [[nodiscard]] int run_mps_keeper(const MpsPlace& place);
 
 }  // namespace carpool::run

@@ -73,7 +73,7 @@ std::optional<std::uint64_t> size_before(std::string_view text, std::string_view
 
 }  // namespace
 
-std::optional<std::uint64_t> told_wanted(std::string_view line) {
+std::optional<std::uint64_t> oom_wanted(std::string_view line) {
   for (const std::string_view words :
        {"Tried to allocate ", "while trying to allocate ", "Out of memory allocating "}) {
     if (const auto size = size_after(line, words)) {
@@ -84,7 +84,7 @@ std::optional<std::uint64_t> told_wanted(std::string_view line) {
   return size_before(line, " from device: CUDA_ERROR");
 }
 
-std::optional<std::uint64_t> told_held(std::string_view line) {
+std::optional<std::uint64_t> oom_held(std::string_view line) {
   if (const auto own = size_after(line, "this process has ")) {
     return own;
   }

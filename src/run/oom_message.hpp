@@ -1,4 +1,4 @@
-// The sizes in a line that tells of GPU memory that was not there.
+// The sizes in the message of a failed allocation of GPU memory.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,9 @@
 
 namespace carpool::run {
 
-// What was asked for in vain; empty: the line does not say.
-[[nodiscard]] std::optional<std::uint64_t> told_wanted(std::string_view line);
-// What the process held then.
-[[nodiscard]] std::optional<std::uint64_t> told_held(std::string_view line);
+// The allocation that failed; empty: the message does not say.
+[[nodiscard]] std::optional<std::uint64_t> oom_wanted(std::string_view line);
+// What the process held at that time.
+[[nodiscard]] std::optional<std::uint64_t> oom_held(std::string_view line);
 
 }  // namespace carpool::run

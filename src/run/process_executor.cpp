@@ -20,13 +20,13 @@
 #include "base/process/descriptor.hpp"
 #include "base/process/last_error.hpp"
 #include "base/process/pidfd.hpp"
+#include "base/process/process_table.hpp"
 #include "base/process/spawn.hpp"
 #include "gpu/mps/process_identity.hpp"
-#include "run/guard.hpp"
-#include "run/guard_order.hpp"
-#include "base/process/process_table.hpp"
 #include "run/run_ending.hpp"
 #include "run/run_folder.hpp"
+#include "run/supervisor.hpp"
+#include "run/supervisor_order.hpp"
 
 namespace carpool::run {
 namespace {
@@ -40,7 +40,7 @@ Result<void> make_folder(const std::filesystem::path& path) {
   return {};
 }
 
-// The order as an open file that is in no folder.
+// The order as an open file without a name.
 Result<Descriptor> in_memory(const std::string& text) {
   Descriptor file(::memfd_create("carpool-order", MFD_CLOEXEC));
   std::size_t written = 0;
@@ -52,23 +52,24 @@ Result<Descriptor> in_memory(const std::string& text) {
     written += static_cast<std::size_t>(part);
   }
   if (!file.valid() || written != text.size() || ::lseek(file.get(), 0, SEEK_SET) != 0) {
-    return fail(ErrorCode::Internal, fmt::format("hand a guard its order: {}", last_error()));
+    return fail(ErrorCode::Internal,
+                fmt::format("pass the order to a supervisor: {}", last_error()));
   }
   return file;
 }
 
-// An attempt that has begun, as far as we know, and has not been reported to have ended.
+// An attempt that was launched or found running, and whose end has not been reported.
 struct Watched {
   RunId run{};
   RunFolder folder;
-  pid_t starter = 0;  // until the guard has begun
-  gpu::ProcessIdentity guard{};
-  Descriptor handle{};  // of the starter, then of the guard
-  std::optional<StopMode> wish{};
+  pid_t starter = 0;  // the process that starts the supervisor; 0 once the supervisor has begun
+  gpu::ProcessIdentity supervisor{};
+  Descriptor handle{};             // pidfd of the starter, then of the supervisor
+  std::optional<StopMode> stop{};  // requested
 };
 
-void signal_guard(const gpu::ProcessIdentity& guard, StopMode mode) {
-  gpu::send_signal(guard, mode == StopMode::Ask ? kAskSignal : kKillSignal);
+void signal_supervisor(const gpu::ProcessIdentity& supervisor, StopMode mode) {
+  gpu::send_signal(supervisor, mode == StopMode::Ask ? kAskSignal : kKillSignal);
 }
 
 }  // namespace
@@ -80,7 +81,7 @@ struct ProcessExecutor::State {
   std::map<RunId, Watched> watched{};
   std::vector<RunReport> reports{};
 
-  // False: there is no such process any more.
+  // False: the process no longer exists.
   bool watch(Watched& entry, pid_t pid) {
     entry.handle = open_pidfd(pid);
     epoll_event event{};
@@ -94,40 +95,40 @@ struct ProcessExecutor::State {
     reports.push_back({RunReport::Kind::Ended, run, std::move(exit)});
   }
 
-  // The process that started the guard has ended. False: so has the attempt.
+  // The starter has ended. False: the attempt has ended, too.
   bool begin(Watched& entry) {
     ::waitpid(entry.starter, nullptr, 0);
     entry.starter = 0;
-    // Where nobody claimed it nobody can from now on: the claim is ours.
+    // If the attempt is not claimed yet, this claim keeps any supervisor from beginning it.
     const auto abandoned = entry.folder.claim({.abandoned = true, .boot = boot});
     const auto claim = entry.folder.claimed();
     if (!abandoned || !claim || !*claim || (*claim)->abandoned) {
-      report_end(
-          entry.run,
-          {.end = RunEnd::NeverStarted,
-           .detail = fmt::format("its guard could not begin in {}", entry.folder.path().string()),
-           .at_s = epoch_seconds()});
+      report_end(entry.run,
+                 {.end = RunEnd::NeverStarted,
+                  .detail = fmt::format("the supervisor could not start in {}",
+                                        entry.folder.path().string()),
+                  .at_s = epoch_seconds()});
       return false;
     }
-    return follow(entry, (*claim)->guard);
+    return follow(entry, (*claim)->supervisor);
   }
 
-  // Watches the guard. False: it is over already.
-  bool follow(Watched& entry, const gpu::ProcessIdentity& guard) {
-    entry.guard = guard;
-    // Its number may be another's by now; then it has ended.
-    if (!watch(entry, guard.pid) || !gpu::is_alive(guard)) {
+  // Watches the supervisor. False: it has ended already.
+  bool follow(Watched& entry, const gpu::ProcessIdentity& supervisor) {
+    entry.supervisor = supervisor;
+    // The PID may belong to another process by now; then the supervisor has ended.
+    if (!watch(entry, supervisor.pid) || !gpu::is_alive(supervisor)) {
       report_end(entry.run, conclude(entry.folder, true));
       return false;
     }
     reports.push_back({RunReport::Kind::Running, entry.run, {}});
-    if (entry.wish) {
-      signal_guard(guard, *entry.wish);
+    if (entry.stop) {
+      signal_supervisor(supervisor, *entry.stop);
     }
     return true;
   }
 
-  // Its process has ended. False: so has the attempt.
+  // The watched process has ended. False: the attempt has ended, too.
   bool advance(Watched& entry) {
     if (entry.starter != 0) {
       return begin(entry);
@@ -155,7 +156,7 @@ struct ProcessExecutor::State {
     MpsPlace mps{.gpu_uuid = spec.gpu_uuids.front(),
                  .folder = settings.mps / place,
                  .users = settings.mps / fmt::format("{}.users", place)};
-    // A root daemon makes it for the user, who could not.
+    // A root server creates it for the user, who has no permission to.
     if (const Result<void> made = make_folder(mps.folder); !made) {
       return tl::unexpected(made.error());
     }
@@ -169,7 +170,7 @@ struct ProcessExecutor::State {
 
 ProcessExecutor::ProcessExecutor(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
-ProcessExecutor::~ProcessExecutor() = default;  // guards and jobs go on
+ProcessExecutor::~ProcessExecutor() = default;  // supervisors and jobs continue
 
 Result<std::unique_ptr<ProcessExecutor>> ProcessExecutor::open(
     const ProcessExecutorSettings& settings) {
@@ -178,7 +179,7 @@ Result<std::unique_ptr<ProcessExecutor>> ProcessExecutor::open(
       return tl::unexpected(made.error());
     }
   }
-  // Users reach the folder of their own MPS daemon through it, and cannot list it.
+  // Users reach the folder of their MPS daemon through it, and cannot list it.
   if (::geteuid() == 0 && ::chmod(settings.mps.c_str(), 0711) != 0) {
     return fail(ErrorCode::Internal,
                 fmt::format("open {}: {}", settings.mps.string(), last_error()));
@@ -197,7 +198,7 @@ Result<void> ProcessExecutor::launch(const LaunchSpec& spec) {
   if (!mps) {
     return tl::unexpected(mps.error());
   }
-  const Result<GuardOrder> order =
+  const Result<SupervisorOrder> order =
       folder.make().and_then([&] { return make_order(spec, folder.path(), *mps); });
   if (!order) {
     return tl::unexpected(order.error());
@@ -207,15 +208,15 @@ Result<void> ProcessExecutor::launch(const LaunchSpec& spec) {
     return tl::unexpected(handed.error());
   }
   const Descriptor nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
-  Command guard;
-  guard.argv = {state_->settings.program, "guard"};
+  Command supervisor;
+  supervisor.argv = {state_->settings.program, "guard"};
   const Result<pid_t> starter =
-      spawn(guard, {.in = handed->get(), .out = nowhere.get(), .err = nowhere.get()});
+      spawn(supervisor, {.in = handed->get(), .out = nowhere.get(), .err = nowhere.get()});
   if (!starter) {
     return tl::unexpected(starter.error());
   }
   Watched entry{.run = spec.run, .folder = folder, .starter = *starter};
-  state_->watch(entry, *starter);  // a zombie until we wait for it: it is there
+  state_->watch(entry, *starter);  // cannot fail: the starter is a zombie until waitpid()
   state_->watched.insert_or_assign(spec.run, std::move(entry));
   return {};
 }
@@ -226,11 +227,11 @@ void ProcessExecutor::stop(RunId run, StopMode mode) {
     return;
   }
   Watched& entry = found->second;
-  entry.wish = mode;
+  entry.stop = mode;
   if (entry.starter == 0) {
-    signal_guard(entry.guard, mode);
+    signal_supervisor(entry.supervisor, mode);
   } else if (const auto claim = entry.folder.claimed(); claim && *claim) {
-    signal_guard((*claim)->guard, mode);  // it waits for its MPS daemon, or has just begun
+    signal_supervisor((*claim)->supervisor, mode);  // it has begun, or waits for its MPS daemon
   }
 }
 
@@ -262,8 +263,8 @@ Result<FoundRun> ProcessExecutor::find(const LaunchSpec& spec) {
     return FoundRun{.state = FoundRun::State::NeverBegan};
   }
   const bool same_boot = (*claim)->boot == state_->boot;
-  Watched entry{.run = spec.run, .folder = folder, .guard = (*claim)->guard};
-  if (same_boot && state_->watch(entry, entry.guard.pid) && gpu::is_alive(entry.guard)) {
+  Watched entry{.run = spec.run, .folder = folder, .supervisor = (*claim)->supervisor};
+  if (same_boot && state_->watch(entry, entry.supervisor.pid) && gpu::is_alive(entry.supervisor)) {
     state_->watched.insert_or_assign(spec.run, std::move(entry));
     return FoundRun{.state = FoundRun::State::Running};
   }
@@ -279,7 +280,7 @@ std::vector<RunningJob> ProcessExecutor::running() const {
   for (const auto& [run, entry] : state_->watched) {
     const auto leader = entry.folder.leader();
     if (entry.starter == 0 && leader && *leader) {
-      found.push_back({run, entry.guard.pid, (*leader)->pid});
+      found.push_back({run, entry.supervisor.pid, (*leader)->pid});
     }
   }
   return found;

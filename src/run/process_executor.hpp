@@ -1,4 +1,4 @@
-// Jobs as processes of this machine, each under a guard of its own.
+// Runs jobs as processes of this machine, each beside a supervisor.
 #pragma once
 
 #include <filesystem>
@@ -13,15 +13,15 @@
 namespace carpool::run {
 
 struct ProcessExecutorSettings {
-  std::filesystem::path runs{};            // one folder an attempt
+  std::filesystem::path runs{};            // one folder per attempt
   std::filesystem::path mps{};             // folders of MPS daemons; short, see MpsFolder
-  std::string program = "/proc/self/exe";  // that has the command `guard`
+  std::string program = "/proc/self/exe";  // has the command `guard`
 };
 
-// Who runs now, for whoever maps processes to jobs.
+// The processes of a running job.
 struct RunningJob {
   RunId run{};
-  pid_t guard = 0;
+  pid_t supervisor = 0;
   pid_t session = 0;  // of the job's processes
 };
 

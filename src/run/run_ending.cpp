@@ -9,17 +9,17 @@
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
-#include "run/failure_classifier.hpp"
-#include "run/guard_order.hpp"
 #include "base/process/process_table.hpp"
+#include "run/failure_classifier.hpp"
+#include "run/supervisor_order.hpp"
 
 namespace carpool::run {
 namespace {
 
 constexpr std::chrono::milliseconds kLookAgain{2};
-constexpr int kLooks = 250;  // half a second for what was killed to be gone
+constexpr int kLooks = 250;  // half a second for killed processes to disappear
 
-// Until nothing of the attempt runs: another attempt may follow at once.
+// Returns when no process of the attempt is left: another attempt may follow at once.
 void end_leftovers(const RunFolder& folder) {
   const auto leader = folder.leader();
   const pid_t session = leader && *leader ? (*leader)->pid : 0;
@@ -36,8 +36,7 @@ void end_leftovers(const RunFolder& folder) {
     }
     pause_for(kLookAgain);
   }
-  log_warning(fmt::format("processes of {} are still there after they were killed",
-                          folder.path().string()));
+  log_warning(fmt::format("processes of {} still exist after SIGKILL", folder.path().string()));
 }
 
 RunExit ended(const RunFolder& folder, const ExitRecord& record) {
@@ -50,8 +49,8 @@ RunExit lost(const RunFolder& folder, bool same_boot) {
     end_leftovers(folder);
   }
   return {.end = RunEnd::Lost,
-          .detail = same_boot ? "its guard was killed, and it with it"
-                              : "the machine went down while it ran",
+          .detail = same_boot ? "the supervisor was killed, and the job with it"
+                              : "the machine went down while the job ran",
           .at_s = epoch_seconds()};
 }
 

@@ -1,4 +1,4 @@
-// How an attempt ended whose guard is gone.
+// How an attempt ended whose supervisor has ended.
 #pragma once
 
 #include "core/run.hpp"
@@ -6,8 +6,9 @@
 
 namespace carpool::run {
 
-// What the guard left on disk says how. Where it left nothing, what still runs of the attempt is
-// ended first: another attempt may follow at once. `same_boot`: the machine has not been restarted.
+// Read from the exit file. Without one the attempt is lost: processes that are left of it are
+// killed first, because another attempt may follow at once. `same_boot`: the machine was not
+// restarted.
 [[nodiscard]] RunExit conclude(const RunFolder& folder, bool same_boot);
 
 }  // namespace carpool::run

@@ -21,7 +21,7 @@ namespace {
 
 using nlohmann::json;
 
-// Nothing when there is no such file; Corrupt when it is not what we write.
+// Empty when there is no such file; Corrupt when Carpool did not write it.
 template <class T>
 Result<std::optional<T>> read_record(const std::filesystem::path& path,
                                      const std::function<T(const json&)>& parse) {
@@ -33,9 +33,8 @@ Result<std::optional<T>> read_record(const std::filesystem::path& path,
   try {
     return std::optional<T>(parse(json::parse(*text)));
   } catch (const json::exception& problem) {
-    return fail(
-        ErrorCode::Corrupt,
-        fmt::format("{} is not what Carpool writes there: {}", path.string(), problem.what()));
+    return fail(ErrorCode::Corrupt,
+                fmt::format("{}: not written by Carpool: {}", path.string(), problem.what()));
   }
 }
 
@@ -72,15 +71,15 @@ RunFolder RunFolder::of(const std::filesystem::path& runs, RunId run) {
 
 Result<void> RunFolder::make() const {
   if (::mkdir(path_.c_str(), 0700) != 0 && errno != EEXIST) {
-    return fail(ErrorCode::Internal, fmt::format("make {}: {}", path_.string(), last_error()));
+    return fail(ErrorCode::Internal, fmt::format("create {}: {}", path_.string(), last_error()));
   }
   return {};
 }
 
 Result<bool> RunFolder::claim(const RunClaim& claim) const {
   json content = {{"abandoned", claim.abandoned}, {"boot", claim.boot}};
-  content.update(to_json(claim.guard));
-  // Made whole under another name first: a claim that exists says whose it is.
+  content.update(to_json(claim.supervisor));
+  // Written under another name and then linked: an existing claim is always complete.
   const std::filesystem::path whole = path_ / fmt::format("claim.{}", ::getpid());
   if (const Result<void> written = write_file(whole, content.dump()); !written) {
     return tl::unexpected(written.error());
@@ -103,7 +102,7 @@ Result<bool> RunFolder::claim(const RunClaim& claim) const {
 Result<std::optional<RunClaim>> RunFolder::claimed() const {
   return read_record<RunClaim>(path_ / "claim", [](const json& object) {
     return RunClaim{.abandoned = object.at("abandoned").get<bool>(),
-                    .guard = process_from(object),
+                    .supervisor = process_from(object),
                     .boot = object.at("boot").get<std::string>()};
   });
 }

@@ -1,8 +1,8 @@
-// The folder of one attempt: who may begin it, who runs it, and how it ended. What is in it decides
-// after a restart, so each file is there whole or not at all.
+// The folder of one attempt: which process may begin it, which runs it, and how it ended. After a
+// restart the files decide, so each is written as a whole or not at all.
 //
-//   claim   the process that began the attempt, or "abandoned": whoever creates it first has it
-//   leader  the job's own first process, known before it runs a single instruction of the job
+//   claim   the supervisor of the attempt, or "abandoned"; the first process that creates it wins
+//   leader  the first process of the job, recorded before it executes an instruction of the job
 //   exit    how it ended
 //   stdout, stderr
 #pragma once
@@ -19,19 +19,19 @@
 namespace carpool::run {
 
 struct RunClaim {
-  bool abandoned = false;        // nobody began it and nobody will
-  gpu::ProcessIdentity guard{};  // else
-  std::string boot{};            // of the machine
+  bool abandoned = false;             // the attempt never began, and cannot begin any more
+  gpu::ProcessIdentity supervisor{};  // of an attempt that began
+  std::string boot{};                 // boot_id()
 };
 
-// How the guard saw it end; what that means is for classify_exit() to say.
+// How the supervisor saw the job end; classify_exit() interprets it.
 struct ExitRecord {
   std::optional<int> code{};
   std::optional<int> signal{};
-  std::string not_started{};  // why the job's program never ran; empty: it did
-  bool stop_asked = false;    // by us, before it ended
-  bool mps_fault = false;     // the MPS server that it used had failed
-  bool host_memory = false;   // the kernel killed somebody for want of memory meanwhile
+  std::string not_started{};  // why the program never ran; empty: it ran
+  bool stop_asked = false;    // the server requested it
+  bool mps_fault = false;     // the MPS server of the job reports a fault
+  bool host_memory = false;   // the kernel killed processes for lack of memory meanwhile
   double at_s = 0.0;          // seconds since the epoch
 };
 
@@ -45,10 +45,10 @@ class RunFolder {
   [[nodiscard]] std::filesystem::path stdout_file() const { return path_ / "stdout"; }
   [[nodiscard]] std::filesystem::path stderr_file() const { return path_ / "stderr"; }
 
-  // Mode 0700; fine when it is there.
+  // Mode 0700. An existing folder is not an error.
   [[nodiscard]] Result<void> make() const;
 
-  // False when somebody else was first.
+  // False: another process claimed it first.
   [[nodiscard]] Result<bool> claim(const RunClaim& claim) const;
   [[nodiscard]] Result<std::optional<RunClaim>> claimed() const;
 
@@ -62,7 +62,7 @@ class RunFolder {
   std::filesystem::path path_;
 };
 
-// The last `bytes` of a file; empty when there is none.
+// The last `bytes` of a file; empty when there is no such file.
 [[nodiscard]] std::string tail_of(const std::filesystem::path& file, std::size_t bytes);
 
 }  // namespace carpool::run

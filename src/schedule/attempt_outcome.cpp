@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/process/child_process.hpp"
 #include "base/text/memory_size.hpp"
 
 namespace carpool::schedule {
@@ -16,10 +17,10 @@ constexpr unsigned kFaultsBeforeAlone = 3;
 constexpr unsigned kMostFaults = 5;
 
 std::string how(const RunExit& exit) {
-  std::string text = exit.signal ? fmt::format("ended by signal {}", *exit.signal)
-                     : exit.code ? fmt::format("exit status {}", *exit.code)
-                                 : std::string("failed");
-  if (!exit.detail.empty()) {
+  std::string text = exit.code || exit.signal
+                         ? ExitStatus{.code = exit.code, .signal = exit.signal}.text()
+                         : std::string("failed");
+  if (!exit.detail.empty() && exit.detail != text) {
     text += fmt::format(": {}", exit.detail);
   }
   return text;

@@ -102,11 +102,11 @@ class OldState(server.ServerTest):
         self.assertEqual(self.await_end(LAST_JOB + 1)["state"], "succeeded")
 
     def test_after_a_restart_of_the_machine(self):
-        self.check_folder("the machine went down while it ran")
+        self.check_folder("the machine went down while the job ran")
 
     def test_after_kill_minus_nine(self):
         self.on_this_boot()
-        self.check_folder("its guard was killed, and it with it")
+        self.check_folder("the supervisor was killed, and the job with it")
 
 
 if __name__ == "__main__":

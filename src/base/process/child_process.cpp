@@ -60,7 +60,7 @@ std::string ExitStatus::text() const {
   if (signal) {
     const char* name = ::sigabbrev_np(*signal);
     return name == nullptr ? fmt::format("killed by signal {}", *signal)
-                           : fmt::format("killed by signal {} (SIG{})", *signal, name);
+                           : fmt::format("killed by SIG{} ({})", name, *signal);
   }
   return "ended in a way that nobody saw";
 }

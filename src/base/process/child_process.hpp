@@ -39,7 +39,7 @@ struct ExitStatus {
   std::optional<int> code;    // as returned
   std::optional<int> signal;  // that ended it
   [[nodiscard]] bool ok() const { return code == 0; }
-  [[nodiscard]] std::string text() const;  // "exit status 3", "killed by signal 9 (SIGKILL)"
+  [[nodiscard]] std::string text() const;  // "exit status 3", "killed by SIGKILL (9)"
 };
 
 struct CommandResult {

@@ -150,7 +150,7 @@ TEST_F(ChildProcessTest, ARunningChildHasNoStatusUntilItIsEnded) {
   EXPECT_FALSE(child->wait_for(milliseconds(20)).has_value());
   const ExitStatus status = child->end(kLong);
   EXPECT_EQ(status.signal, SIGTERM);
-  EXPECT_EQ(status.text(), "killed by signal 15 (SIGTERM)");
+  EXPECT_EQ(status.text(), "killed by SIGTERM (15)");
   EXPECT_EQ(child->poll()->signal, SIGTERM);
 }
 

@@ -24,7 +24,7 @@ TEST(Failure, KnowsWhatMpsDidFromWhatTheWorkloadDid) {
   EXPECT_EQ(explain_death("exit status 1", "error: cudaErrorMpsClientTerminated").reason,
             kMpsFailure);
   EXPECT_EQ(explain_death("exit status 1", "ValueError: no such model").reason, "crash");
-  EXPECT_EQ(explain_death("killed by signal 11 (SIGSEGV)", "").reason, "crash");
+  EXPECT_EQ(explain_death("killed by SIGSEGV (11)", "").reason, "crash");
 }
 
 TEST(Failure, TellsTheExitAndTheLastLine) {

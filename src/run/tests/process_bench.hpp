@@ -40,7 +40,7 @@ class ProcessBench {
   ProcessBench& operator=(const ProcessBench&) = delete;
   ~ProcessBench() {
     for (const RunningJob& job : executor_->running()) {
-      ::kill(job.guard, SIGKILL);
+      ::kill(job.supervisor, SIGKILL);
     }
     executor_.reset();
     std::error_code ignored;
@@ -48,7 +48,7 @@ class ProcessBench {
   }
 
   // As a server that was killed and started again: only the folders are left.
-  void restart() { open(CARPOOL_GUARD_PROGRAM); }
+  void restart() { open(CARPOOL_SUPERVISOR_PROGRAM); }
   void refuse_launches() { open((root_ / "no-such-program").string()); }
 
   [[nodiscard]] ProcessExecutor& executor() { return *executor_; }
@@ -80,7 +80,7 @@ class ProcessBench {
     // The supervisor ends a moment after it has written how the job ended.
     const auto claim = folder(run).claimed();
     ASSERT_TRUE(claim && *claim);
-    await([&] { return !gpu::is_alive((*claim)->guard); });
+    await([&] { return !gpu::is_alive((*claim)->supervisor); });
   }
   static void await_file(const std::filesystem::path& file) {
     await([&] { return std::filesystem::exists(file); });

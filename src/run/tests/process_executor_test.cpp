@@ -11,9 +11,9 @@
 
 #include "base/files/file.hpp"
 #include "base/process/child_process.hpp"
-#include "run/guard_order.hpp"
 #include "base/process/process_table.hpp"
 #include "run/run_folder.hpp"
+#include "run/supervisor_order.hpp"
 #include "run/tests/process_bench.hpp"
 
 namespace carpool::run {
@@ -48,11 +48,11 @@ class ProcessExecutorTest : public testing::Test {
   void lose_supervisor() {
     const auto claim = folder().claimed();
     ASSERT_TRUE(claim && *claim);
-    ::kill((*claim)->guard.pid, SIGKILL);
+    ::kill((*claim)->supervisor.pid, SIGKILL);
     const auto exit = await_end();
     ASSERT_TRUE(exit);
     EXPECT_EQ(exit->end, RunEnd::Lost);
-    EXPECT_EQ(exit->detail, "its guard was killed, and it with it");
+    EXPECT_EQ(exit->detail, "the supervisor was killed, and the job with it");
   }
 
   ProcessBench bench_;
@@ -71,7 +71,7 @@ TEST_F(ProcessExecutorTest, AJobRunsInItsFolderWithItsEnvironmentAndItsOutputIsK
   EXPECT_EQ(read_file(folder().stderr_file()), "GPU-00000000-0000-0000-0000-000000000001 1 y\n");
 }
 
-TEST_F(ProcessExecutorTest, ExitCodeSignalAndLastWordsAreReported) {
+TEST_F(ProcessExecutorTest, ExitCodeSignalAndLastLineAreReported) {
   start(spec({"sh", "-c", "echo broken >&2; exit 3"}));
   auto exit = await_end();
   ASSERT_TRUE(exit);
@@ -84,7 +84,7 @@ TEST_F(ProcessExecutorTest, ExitCodeSignalAndLastWordsAreReported) {
   EXPECT_EQ(exit->signal, SIGSEGV);
 }
 
-TEST_F(ProcessExecutorTest, WhatCannotStartSaysWhy) {
+TEST_F(ProcessExecutorTest, AJobThatCannotStartReportsWhy) {
   start(spec({"no-such-program-here"}));
   auto exit = await_end();
   ASSERT_TRUE(exit);
@@ -99,7 +99,7 @@ TEST_F(ProcessExecutorTest, WhatCannotStartSaysWhy) {
   EXPECT_NE(exit->detail.find("gone"), std::string::npos);
 }
 
-TEST_F(ProcessExecutorTest, AskingStopsAJobAndKillingStopsOneThatDoesNotListen) {
+TEST_F(ProcessExecutorTest, AskStopsAJobAndKillOneThatIgnoresSigterm) {
   start(spec({"sh", "-c", "touch ready; exec sleep 600"}));
   await_running();
   ProcessBench::await_file(root_ / "ready");
@@ -119,7 +119,7 @@ TEST_F(ProcessExecutorTest, AskingStopsAJobAndKillingStopsOneThatDoesNotListen) 
   EXPECT_EQ(exit->end, RunEnd::Cancelled);
 }
 
-TEST_F(ProcessExecutorTest, ARestartFindsWhatRunsAndLearnsHowItEnded) {
+TEST_F(ProcessExecutorTest, ARestartFindsARunningJobAndReportsItsEnd) {
   start(spec({"sh", "-c", "touch ready; while [ ! -e go ]; do sleep 0.01; done; exit 5"}));
   await_running();
   ProcessBench::await_file(root_ / "ready");
@@ -133,7 +133,7 @@ TEST_F(ProcessExecutorTest, ARestartFindsWhatRunsAndLearnsHowItEnded) {
   EXPECT_EQ(exit->code, 5);
 }
 
-TEST_F(ProcessExecutorTest, ARestartKnowsTheExitOfWhatEndedMeanwhile) {
+TEST_F(ProcessExecutorTest, ARestartFindsTheExitStatusOfAJobThatEndedMeanwhile) {
   start(spec({"sh", "-c", "exit 7"}));
   bench_.await_end({1, 1});
   bench_.restart();
@@ -143,19 +143,19 @@ TEST_F(ProcessExecutorTest, ARestartKnowsTheExitOfWhatEndedMeanwhile) {
   EXPECT_EQ(found->exit.code, 7);
 }
 
-TEST_F(ProcessExecutorTest, WhatWasFoundNotToHaveBegunNeverBegins) {
+TEST_F(ProcessExecutorTest, AJobThatWasFoundNotToHaveBegunNeverBegins) {
   const LaunchSpec launch = spec({"sh", "-c", "touch began"});
   const auto found = bench_.executor().find(launch);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->state, FoundRun::State::NeverBegan);
-  start(launch);  // a guard that was on its way all the time
+  start(launch);  // as a supervisor that was delayed
   const auto exit = await_end();
   ASSERT_TRUE(exit);
   EXPECT_EQ(exit->end, RunEnd::NeverStarted);
   EXPECT_FALSE(std::filesystem::exists(root_ / "began"));
 }
 
-TEST_F(ProcessExecutorTest, AnAttemptIsNotBegunTwice) {
+TEST_F(ProcessExecutorTest, AnAttemptBeginsOnce) {
   const LaunchSpec launch = spec({"sh", "-c", "echo begun >> log"});
   start(launch);
   ASSERT_TRUE(await_end());
@@ -164,7 +164,7 @@ TEST_F(ProcessExecutorTest, AnAttemptIsNotBegunTwice) {
   EXPECT_EQ(read_file(root_ / "log"), "begun\n");
 }
 
-TEST_F(ProcessExecutorTest, AJobDiesWithItsGuardAndIsLost) {
+TEST_F(ProcessExecutorTest, AJobDiesWithItsSupervisorAndIsLost) {
   start(spec({"sh", "-c", "setsid sleep 600 & touch ready; sleep 600"}));
   await_running();
   ProcessBench::await_file(root_ / "ready");
@@ -172,8 +172,8 @@ TEST_F(ProcessExecutorTest, AJobDiesWithItsGuardAndIsLost) {
   EXPECT_TRUE(processes_with(kRunVariable, folder().path().string()).empty());
 }
 
-TEST_F(ProcessExecutorTest, ALostRunTakesNobodyElsesOfTheSameNumberWithIt) {
-  // As of another server of this user.
+TEST_F(ProcessExecutorTest, ALostRunOfAnotherServerWithTheSameNumberIsLeftAlone) {
+  // A process of another server of this user.
   auto stranger = ChildProcess::start(
       {.argv = {"sleep", "600"},
        .environment = {{"CARPOOL_RUN_ID", "1.1"}, {std::string(kRunVariable), "/elsewhere/1.1"}},
@@ -186,7 +186,7 @@ TEST_F(ProcessExecutorTest, ALostRunTakesNobodyElsesOfTheSameNumberWithIt) {
   EXPECT_FALSE(stranger->poll());
 }
 
-TEST_F(ProcessExecutorTest, NothingOfAJobOutlivesItsFirstProcess) {
+TEST_F(ProcessExecutorTest, AllProcessesOfAJobEndWithItsFirst) {
   start(spec({"sh", "-c", "setsid sleep 600 & sleep 600 & exit 0"}));
   const auto exit = await_end();
   ASSERT_TRUE(exit);
@@ -213,7 +213,7 @@ TEST_F(ProcessExecutorTest, UnderMpsAStoppedClientIsDrainedAndTheDaemonEndsWithI
   ASSERT_TRUE(exit);
   EXPECT_EQ(exit->end, RunEnd::Cancelled);
   EXPECT_EQ(read_file(folder().stdout_file()), "40\n");
-  // The stand-in forgets a client that was drained; of a killed one the file would stay.
+  // The fake control program removes the file of a drained client; that of a killed one stays.
   std::error_code gone;
   for (const auto& entry : std::filesystem::directory_iterator(pipe, gone)) {
     EXPECT_FALSE(entry.path().filename().string().starts_with("client.")) << entry.path();
@@ -222,7 +222,7 @@ TEST_F(ProcessExecutorTest, UnderMpsAStoppedClientIsDrainedAndTheDaemonEndsWithI
   EXPECT_FALSE(std::filesystem::exists(pipe)) << "the MPS daemon outlives its last job";
 }
 
-TEST_F(ProcessExecutorTest, WithoutAnMpsProgramTheJobSaysSo) {
+TEST_F(ProcessExecutorTest, WithoutAnMpsProgramTheJobNeverStarts) {
   ::setenv("CARPOOL_MPS_CONTROL", "/no/such/program", 1);
   LaunchSpec launch = spec({"true"});
   launch.mechanism = ShareMechanism::Mps;

@@ -53,6 +53,18 @@ TEST(Recovery, JobThatAlwaysFailsIsNotStartedAgain) {
   EXPECT_EQ(server.attempt(job), 1U);
 }
 
+TEST(Recovery, TheReasonOfAFailureNamesTheStatusOnce) {
+  StubServer server;
+  const JobId silent = server.submit(stub_job(1));
+  server.step(0);
+  server.end(silent, {.end = RunEnd::Failed, .code = 3, .detail = "exit status 3"}, 10);
+  EXPECT_EQ(server.record(silent).reason, "exit status 3");
+  const JobId killed = server.submit(stub_job(1), 20);
+  server.step(20);
+  server.end(killed, {.end = RunEnd::Failed, .signal = 9}, 30);
+  EXPECT_EQ(server.record(killed).reason, "killed by SIGKILL (9)");
+}
+
 TEST(Recovery, FailuresAreRetriedAsOftenAsAskedFor) {
   StubServer server;
   JobSpec spec = stub_job(10);

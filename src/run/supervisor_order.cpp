@@ -1,7 +1,8 @@
-#include "run/guard_order.hpp"
+#include "run/supervisor_order.hpp"
 
 #include <array>
 #include <cerrno>
+#include <grp.h>
 #include <pwd.h>
 #include <system_error>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "base/process/last_error.hpp"
 #include "gpu/mps/mps_environment.hpp"
 #include "gpu/mps/mps_folder.hpp"
 
@@ -40,7 +42,7 @@ Result<Account> account_of(uid_t uid) {
   return Account{entry.pw_name, entry.pw_dir, entry.pw_shell, entry.pw_gid};
 }
 
-// What the job asked for, on top of what a login would give, and under what we decide.
+// The variables of a login, overridden by those of the job, overridden by those of Carpool.
 std::map<std::string, std::string> environment_of(const LaunchSpec& spec,
                                                   const std::filesystem::path& folder,
                                                   const std::optional<Account>& account) {
@@ -70,7 +72,7 @@ std::map<std::string, std::string> environment_of(const LaunchSpec& spec,
   return env;
 }
 
-// An empty value removes the variable: no limit of the user's own shell slips in.
+// An empty value removes the variable, so that limits set in the user's shell have no effect.
 void change(std::map<std::string, std::string>& env,
             const std::map<std::string, std::string>& changes) {
   for (const auto& [name, value] : changes) {
@@ -84,7 +86,7 @@ void change(std::map<std::string, std::string>& env,
 
 }  // namespace
 
-std::string write_order(const GuardOrder& order) {
+std::string write_order(const SupervisorOrder& order) {
   json object = {{"folder", order.folder.string()},
                  {"run", order.run},
                  {"argv", order.argv},
@@ -100,20 +102,20 @@ std::string write_order(const GuardOrder& order) {
                      {"folder", order.mps->folder.string()},
                      {"users", order.mps->users.string()}};
   }
-  // Arguments and variables are bytes; JSON is text. What is not UTF-8 was refused at submission.
+  // JSON holds text only; arguments and variables that are not UTF-8 are refused at submission.
   return object.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-Result<GuardOrder> read_order(std::string_view text) {
+Result<SupervisorOrder> read_order(std::string_view text) {
   try {
     const json object = json::parse(text);
-    GuardOrder order{.folder = object.at("folder").get<std::string>(),
-                     .run = object.at("run").get<std::string>(),
-                     .argv = object.at("argv").get<std::vector<std::string>>(),
-                     .cwd = object.at("cwd").get<std::string>(),
-                     .env = object.at("env").get<std::map<std::string, std::string>>(),
-                     .gid = object.at("gid").get<std::uint32_t>(),
-                     .user = object.at("user").get<std::string>()};
+    SupervisorOrder order{.folder = object.at("folder").get<std::string>(),
+                          .run = object.at("run").get<std::string>(),
+                          .argv = object.at("argv").get<std::vector<std::string>>(),
+                          .cwd = object.at("cwd").get<std::string>(),
+                          .env = object.at("env").get<std::map<std::string, std::string>>(),
+                          .gid = object.at("gid").get<std::uint32_t>(),
+                          .user = object.at("user").get<std::string>()};
     if (object.contains("become_uid")) {
       order.become_uid = object.at("become_uid").get<std::uint32_t>();
     }
@@ -124,28 +126,29 @@ Result<GuardOrder> read_order(std::string_view text) {
                            .users = mps.at("users").get<std::string>()};
     }
     if (order.argv.empty()) {
-      return invalid_input("a guard's order needs a command");
+      return invalid_input("the order of a supervisor needs a command");
     }
     return order;
   } catch (const json::exception& problem) {
-    return invalid_input(fmt::format("a guard's order on standard input: {}", problem.what()));
+    return invalid_input(
+        fmt::format("the order of a supervisor on standard input: {}", problem.what()));
   }
 }
 
-Result<GuardOrder> make_order(const LaunchSpec& spec,
-                              const std::filesystem::path& folder,
-                              const std::optional<MpsPlace>& mps) {
+Result<SupervisorOrder> make_order(const LaunchSpec& spec,
+                                   const std::filesystem::path& folder,
+                                   const std::optional<MpsPlace>& mps) {
   const bool root = ::geteuid() == 0;
   const uid_t runs_as = root ? spec.owner.uid : ::geteuid();
   const Result<Account> account = account_of(runs_as);
   if (!account && root) {
-    return tl::unexpected(account.error());  // its groups would be unknown
+    return tl::unexpected(account.error());  // the groups are unknown
   }
-  GuardOrder order{.folder = folder,
-                   .run = fmt::format("{}.{}", spec.run.job, spec.run.attempt),
-                   .argv = spec.job.argv,
-                   .cwd = spec.job.cwd,
-                   .mps = mps};
+  SupervisorOrder order{.folder = folder,
+                        .run = fmt::format("{}.{}", spec.run.job, spec.run.attempt),
+                        .argv = spec.job.argv,
+                        .cwd = spec.job.cwd,
+                        .mps = mps};
   order.env = environment_of(
       spec, folder, account ? std::optional<Account>(*account) : std::optional<Account>());
   if (root && runs_as != 0) {
@@ -169,6 +172,21 @@ Result<GuardOrder> make_order(const LaunchSpec& spec,
            gpu::mps_client_environment(place->pipe(), place->log(), mps->gpu_uuid, limits));
   }
   return order;
+}
+
+Result<void> become_job_user(const SupervisorOrder& order) {
+  if (!order.become_uid) {
+    return {};
+  }
+  const uid_t uid = *order.become_uid;
+  const gid_t gid = order.gid;
+  const bool changed = ::initgroups(order.user.c_str(), gid) == 0 &&
+                       ::setresgid(gid, gid, gid) == 0 && ::setresuid(uid, uid, uid) == 0;
+  if (!changed || (uid != 0 && ::setuid(0) == 0)) {
+    return fail(ErrorCode::Internal,
+                fmt::format("become user {} ({}): {}", order.user, uid, last_error()));
+  }
+  return {};
 }
 
 }  // namespace carpool::run

@@ -1,4 +1,4 @@
-#include "run/guard.hpp"
+#include "run/supervisor.hpp"
 
 #include <array>
 #include <cerrno>
@@ -16,12 +16,12 @@
 
 #include "base/clock.hpp"
 #include "base/process/descriptor.hpp"
+#include "base/process/process_table.hpp"
 #include "base/process/spawn.hpp"
-#include "run/guard_order.hpp"
 #include "run/job_leader.hpp"
 #include "run/mps_sharing.hpp"
-#include "base/process/process_table.hpp"
 #include "run/run_folder.hpp"
+#include "run/supervisor_order.hpp"
 
 namespace carpool::run {
 namespace {
@@ -29,7 +29,7 @@ namespace {
 static_assert(kAskSignal == SIGTERM && kKillSignal == SIGUSR1);
 
 constexpr std::chrono::seconds kWriteAgain{1};
-constexpr int kWriteTries = 600;  // a full disk may be cleared meanwhile
+constexpr int kWriteTries = 600;  // space may be freed on a full disk
 
 std::string read_all(int descriptor) {
   std::string text;
@@ -41,7 +41,7 @@ std::string read_all(int descriptor) {
   return text;
 }
 
-sigset_t guard_signals() {
+sigset_t supervisor_signals() {
   sigset_t set;
   ::sigemptyset(&set);
   for (const int signal : {kAskSignal, kKillSignal, SIGCHLD, SIGINT, SIGHUP}) {
@@ -51,21 +51,21 @@ sigset_t guard_signals() {
 }
 
 // One attempt, from the claim to the exit file.
-class Guard {
+class Supervisor {
  public:
-  Guard(GuardOrder order, Descriptor starter)
+  Supervisor(SupervisorOrder order, Descriptor starter)
       : order_(std::move(order)), folder_(order_.folder), starter_(std::move(starter)) {}
 
   void run() {
-    waited_for_ = guard_signals();
-    ::pthread_sigmask(SIG_BLOCK, &waited_for_, nullptr);  // before anybody knows our number
+    waited_for_ = supervisor_signals();
+    ::pthread_sigmask(SIG_BLOCK, &waited_for_, nullptr);  // before the claim publishes our PID
     const auto self = gpu::identify(::getpid());
     if (!self) {
       return;
     }
-    const auto claimed = folder_.claim({.guard = *self, .boot = boot_id()});
+    const auto claimed = folder_.claim({.supervisor = *self, .boot = boot_id()});
     if (!claimed || !*claimed) {
-      return;  // nothing has begun, and the attempt is somebody else's to settle
+      return;  // another process has claimed the attempt
     }
     const std::uint64_t kills_before = host_memory_kills();
     if (const Result<void> started = start(); !started) {
@@ -95,7 +95,7 @@ class Guard {
       }
       mps_need_ = std::move(*need);
     }
-    // What the job starts and leaves behind becomes our child, wherever it hides.
+    // Orphaned descendants of the job become children of this process, whatever their session.
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
     Result<JobLeader> leader = JobLeader::make(order_);
     if (!leader) {
@@ -104,7 +104,7 @@ class Guard {
     leader_ = leader->pid();
     const auto identity = gpu::identify(leader_);
     if (!identity) {
-      return fail(ErrorCode::Internal, "the job's first process ended before it began");
+      return fail(ErrorCode::Internal, "the first process of the job ended before it began");
     }
     if (Result<void> written = folder_.write_leader(*identity); !written) {
       ::kill(leader_, SIGKILL);
@@ -144,12 +144,12 @@ class Guard {
         exit_.stop_asked = true;
         drain();
         ::kill(-leader_, SIGTERM);
-        ::kill(-leader_, SIGCONT);  // a stopped one would not hear it
+        ::kill(-leader_, SIGCONT);  // a stopped process would not handle SIGTERM
       }
     }
   }
 
-  // Whether the job's own first process has ended; what it left behind is waited for too.
+  // Whether the first process of the job has ended. Reaps its orphans, too.
   bool reap() {
     int status = 0;
     pid_t pid = 0;
@@ -168,7 +168,7 @@ class Guard {
     return over;
   }
 
-  // A job is over when its first process is: nothing of it keeps a GPU.
+  // A job ends with its first process: the rest is killed and keeps no GPU.
   void end_the_rest() {
     std::vector<pid_t> left = processes();
     if (!left.empty()) {
@@ -185,9 +185,9 @@ class Guard {
     }
   }
 
-  GuardOrder order_;
+  SupervisorOrder order_;
   RunFolder folder_;
-  Descriptor starter_;  // hears a byte when the job runs or its end is on disk
+  Descriptor starter_;  // receives a byte when the job runs or its end is on disk
   Descriptor mps_need_;
   sigset_t waited_for_{};
   pid_t leader_ = 0;
@@ -196,39 +196,39 @@ class Guard {
 
 }  // namespace
 
-int run_guard() {
-  Result<GuardOrder> order = read_order(read_all(STDIN_FILENO));
+int run_supervisor() {
+  Result<SupervisorOrder> order = read_order(read_all(STDIN_FILENO));
   std::array<int, 2> ends{};
   if (!order || ::pipe2(ends.data(), O_CLOEXEC) != 0) {
-    return kGuardDidNot;
+    return kSupervisorDidNot;
   }
   Descriptor begun(ends[0]);
   Descriptor starter(ends[1]);
   const pid_t pid = ::fork();
   if (pid < 0) {
-    return kGuardDidNot;
+    return kSupervisorDidNot;
   }
   if (pid == 0) {
     begun.reset();
     ::setsid();
     leave_streams();
     if (::chdir("/") != 0) {
-      return kGuardDidNot;
+      return kSupervisorDidNot;
     }
-    Guard(std::move(*order), std::move(starter)).run();
-    return kGuardBegan;
+    Supervisor(std::move(*order), std::move(starter)).run();
+    return kSupervisorBegan;
   }
   starter.reset();
-  return read_all(begun.get()).empty() ? kGuardDidNot : kGuardBegan;
+  return read_all(begun.get()).empty() ? kSupervisorDidNot : kSupervisorBegan;
 }
 
 int run_guard_command(std::span<char* const> arguments) {
-  constexpr std::size_t kKeeperWords = 4;
-  if (arguments.size() == kKeeperWords && std::string_view(arguments[0]) == "--mps") {
+  constexpr std::size_t kKeeperArguments = 4;
+  if (arguments.size() == kKeeperArguments && std::string_view(arguments[0]) == "--mps") {
     return run_mps_keeper(
         {.gpu_uuid = arguments[1], .folder = arguments[2], .users = arguments[3]});
   }
-  return arguments.empty() ? run_guard() : kGuardDidNot;
+  return arguments.empty() ? run_supervisor() : kSupervisorDidNot;
 }
 
 }  // namespace carpool::run

@@ -1,7 +1,7 @@
-// A program with the one command that guards need.
+// A program with only the hidden command of supervisors.
 #include <span>
 
-#include "run/guard.hpp"
+#include "run/supervisor.hpp"
 
 int main(int argc, char** argv) {
   return carpool::run::run_guard_command(

@@ -1,0 +1,51 @@
+// The order that a supervisor receives, in memory: a job's environment is never written to a file.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "core/run.hpp"
+
+namespace carpool::run {
+
+// An MPS daemon for one GPU and one user, shared by the supervisors of that user's jobs there.
+struct MpsPlace {
+  std::string gpu_uuid{};
+  std::filesystem::path folder{};  // of the daemon
+  std::filesystem::path users{};   // locked by each supervisor that needs the daemon
+};
+
+struct SupervisorOrder {
+  std::filesystem::path folder{};  // of the attempt
+  std::string run{};               // "17.1"
+  std::vector<std::string> argv{};
+  std::string cwd{};
+  std::map<std::string, std::string> env{};   // the complete environment
+  std::optional<std::uint32_t> become_uid{};  // set by a root server: the user of the job
+  std::uint32_t gid = 0;
+  std::string user{};
+  std::optional<MpsPlace> mps{};
+};
+
+[[nodiscard]] std::string write_order(const SupervisorOrder& order);
+[[nodiscard]] Result<SupervisorOrder> read_order(std::string_view text);
+
+// Set in every process of an attempt to its folder: run numbers of different servers may be equal.
+inline constexpr std::string_view kRunVariable = "CARPOOL_RUN_FOLDER";
+
+// The order for this launch: environment of user and job, GPUs by UUID, MPS limits. Reads only the
+// password table. `mps` is set when the mechanism is Mps.
+[[nodiscard]] Result<SupervisorOrder> make_order(const LaunchSpec& spec,
+                                                 const std::filesystem::path& folder,
+                                                 const std::optional<MpsPlace>& mps);
+
+// Changes this process to the user of the job for good, where the order names one.
+[[nodiscard]] Result<void> become_job_user(const SupervisorOrder& order);
+
+}  // namespace carpool::run
