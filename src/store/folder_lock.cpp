@@ -45,7 +45,7 @@ Result<FolderLock> FolderLock::take(const std::filesystem::path& folder) {
       return lock_error(path, "cannot be locked");
     }
     return fail(ErrorCode::Unsupported,
-                fmt::format("{}: another server (process {}) works in this folder; stop it, or use "
+                fmt::format("{}: another server (process {}) uses this folder; stop it, or choose "
                             "another folder",
                             folder.string(),
                             holder(file.get())));

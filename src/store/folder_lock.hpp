@@ -1,5 +1,4 @@
-// One server a folder: held as long as this lives, and given up by the kernel when its process ends
-// in whatever way.
+// At most one server per folder. The kernel releases the lock however the process ends.
 #pragma once
 
 #include <filesystem>

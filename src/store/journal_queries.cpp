@@ -1,4 +1,4 @@
-// What is read from the journal.
+// Queries of the journal.
 #include <algorithm>
 #include <utility>
 #include <variant>
@@ -13,8 +13,8 @@ namespace carpool::store {
 namespace {
 
 constexpr std::int64_t kRunsRemembered = 100'000;
-// Characters of the event that holds a job. Scripts are handed over whole and may have a thousand
-// times as many: many of those would keep everybody waiting.
+// Characters of a submission event. A submitted script may be a thousand times as long; reading
+// many of those would block other callers.
 constexpr std::int64_t kLargestSpec = 65'536;
 
 template <class Number>
@@ -48,8 +48,8 @@ Result<JobEvent> SqliteJournal::read_event(std::int64_t sequence, std::string_vi
   auto event = parse_event(body, fmt::format("{}: event {}", file_.string(), sequence));
   if (!event) {
     return fail(ErrorCode::Corrupt,
-                fmt::format("{}. Nothing was changed: put a copy of the file back, or move it away "
-                            "to begin anew",
+                fmt::format("{}. Nothing was changed: restore a copy of the file, or move it away "
+                            "to start with an empty queue",
                             event.error().message));
   }
   event->sequence = sequence;
@@ -57,8 +57,8 @@ Result<JobEvent> SqliteJournal::read_event(std::int64_t sequence, std::string_vi
 }
 
 Result<void> SqliteJournal::replay(const std::function<void(const JobEvent&)>& each) const {
-  // First the numbers, which are small, then each event by its number: in order, and never all in
-  // memory.
+  // First the sequence numbers, which are small, then each event: in order, without holding all of
+  // them in memory.
   auto wanted = database_.prepare(
       "SELECT sequence FROM events WHERE job IN ("
       "  SELECT id FROM jobs WHERE ended_s IS NULL UNION ALL "
@@ -102,7 +102,7 @@ Result<std::optional<RunEnd>> SqliteJournal::outcome(JobId job) const {
   }
   std::optional<RunEnd> end;
   auto read = for_rows(query, [&](const SqlStatement& row) -> Result<void> {
-    return run_end(row.text(0)).map([&](RunEnd told) { end = told; });
+    return run_end(row.text(0)).map([&](RunEnd found) { end = found; });
   });
   return read.map([&] { return end; });
 }

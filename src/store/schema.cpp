@@ -12,11 +12,10 @@
 namespace carpool::store {
 namespace {
 
-// In the file's header: what tells our databases from others'.
+// In the file header: identifies databases of Carpool.
 constexpr std::int64_t kApplicationId = 0x43504c31;
 
-// Each step makes a file of one version from one of the version before. Never change one that was
-// released: add another.
+// Step i migrates a file from version i to i + 1. A released step is never changed: add another.
 constexpr std::array<std::string_view, 1> kMigrations = {
     R"(CREATE TABLE events(
          sequence INTEGER PRIMARY KEY,
@@ -59,8 +58,9 @@ Result<void> refuse_others(const SqlDatabase& database, const std::string& file)
     return tl::unexpected(application.error());
   }
   if (*tables > 0 && *application != kApplicationId) {
-    return fail(ErrorCode::Corrupt,
-                fmt::format("{}: a database of another program; nothing was changed", file));
+    return fail(
+        ErrorCode::Corrupt,
+        fmt::format("{}: this is a database of another program; nothing was changed", file));
   }
   return {};
 }
@@ -87,8 +87,8 @@ Result<void> migrate(SqlDatabase& database, const std::string& file) {
     (void)database.execute("ROLLBACK");
     return fail(
         ErrorCode::Unsupported,
-        fmt::format("{}: written by a newer Carpool (version {} of the file; this one knows "
-                    "{}). Nothing was changed: use that Carpool, or another folder",
+        fmt::format("{}: written by a newer Carpool (file version {}; this one supports {}). "
+                    "Nothing was changed: use that Carpool, or another folder",
                     file,
                     *version,
                     kMigrations.size()));

@@ -1,4 +1,4 @@
-// The tables of the job database, and how older files become newer ones.
+// The tables of the job database, and migrations of older files.
 #pragma once
 
 #include "base/result.hpp"
@@ -6,8 +6,8 @@
 
 namespace carpool::store {
 
-// Brings a new or older file up to date, in one transaction. A file of a newer Carpool, or of
-// another program, is an error, and nothing is changed.
+// Migrates a new or older file in one transaction. A file of a newer Carpool or of another program
+// is an error, and is not changed.
 [[nodiscard]] Result<void> migrate(SqlDatabase& database, const std::string& file);
 
 }  // namespace carpool::store

@@ -7,7 +7,7 @@
 namespace carpool::store {
 namespace {
 
-constexpr int kBusyMs = 5000;  // somebody looks into the file with a tool of his own
+constexpr int kBusyMs = 5000;  // while another program reads the file
 
 tl::unexpected<Error> database_error(sqlite3* database, std::string_view what) {
   const char* file = database == nullptr ? nullptr : sqlite3_db_filename(database, "main");
@@ -17,8 +17,8 @@ tl::unexpected<Error> database_error(sqlite3* database, std::string_view what) {
   if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB) {
     return fail(
         ErrorCode::Corrupt,
-        fmt::format("{}: damaged, or not a database of SQLite ({}). Nothing was changed: move "
-                    "it away to begin anew, or put a copy of it back",
+        fmt::format("{}: damaged, or not an SQLite database ({}). Nothing was changed: restore a "
+                    "copy, or move it away to start with an empty queue",
                     where,
                     words));
   }
@@ -136,7 +136,7 @@ Result<SqlStatement> SqlDatabase::prepare(std::string_view statement) const {
                          SQLITE_PREPARE_PERSISTENT,
                          &handle,
                          nullptr) != SQLITE_OK) {
-    return database_error(database_.get(), "a statement is refused");
+    return database_error(database_.get(), "a statement cannot be prepared");
   }
   prepared.statement_.reset(handle);
   return prepared;

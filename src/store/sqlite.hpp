@@ -1,4 +1,4 @@
-// SQLite, as far as the store uses it: one file, prepared statements, errors as values.
+// A thin wrapper around SQLite: one file, prepared statements, errors as values.
 #pragma once
 
 #include <cstdint>
@@ -15,23 +15,23 @@ struct sqlite3_stmt;
 
 namespace carpool::store {
 
-// A prepared statement; used again and again. Parameters and columns are counted from 0.
+// A prepared statement. Parameters and columns are counted from 0.
 class SqlStatement {
  public:
   SqlStatement() = default;
 
   SqlStatement& bind(int parameter, std::int64_t value);
   SqlStatement& bind(int parameter, double value);
-  SqlStatement& bind(int parameter, std::string_view value);  // which lives until the last step()
+  SqlStatement& bind(int parameter, std::string_view value);  // valid until the last step()
   SqlStatement& bind_null(int parameter);
   template <class Value>
   SqlStatement& bind(int parameter, const std::optional<Value>& value) {
     return value ? bind(parameter, *value) : bind_null(parameter);
   }
 
-  // True: there is a row to read. False: done, and ready to be bound anew.
+  // True: there is a row to read. False: done; parameters can be bound again.
   [[nodiscard]] Result<bool> step();
-  // For what gives no rows.
+  // For statements without rows.
   [[nodiscard]] Result<void> run();
   void reset();
 
@@ -51,13 +51,13 @@ class SqlStatement {
 // One thread at a time.
 class SqlDatabase {
  public:
-  // The file is made where it is not there.
+  // Creates the file if it does not exist.
   [[nodiscard]] static Result<SqlDatabase> open(const std::filesystem::path& path);
 
-  // Statements that give no rows, one after the other.
+  // Statements without rows.
   [[nodiscard]] Result<void> execute(const std::string& statements);
   [[nodiscard]] Result<SqlStatement> prepare(std::string_view statement) const;
-  // The one number that a query gives.
+  // The first column of the first row; 0 for no row.
   [[nodiscard]] Result<std::int64_t> number(std::string_view query) const;
   [[nodiscard]] std::int64_t last_row() const;
 

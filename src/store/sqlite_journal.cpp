@@ -41,7 +41,7 @@ struct SqliteJournal::Statements {
         {&submitted,
          "INSERT INTO jobs(id, uid, user, name, workload, submitted_s) VALUES(?, ?, ?, ?, ?, ?)"},
         {&started, "UPDATE jobs SET started_s = ?, progress = ? WHERE id = ?"},
-        // When it ended, as JobRecord has it: not before it began, not after it was told.
+        // The end, as in JobRecord: not before the start, not after the event.
         {&ended,
          "INSERT INTO runs(job, attempt, workload, ended_s, end, run_s, progress, peak_bytes) "
          "SELECT id, ?1, workload, max(started_s, ?2), ?3, max(started_s, ?2) - started_s,"
@@ -118,7 +118,7 @@ Result<void> SqliteJournal::append_one(JobEvent& event) {
   return keep_tables(event);
 }
 
-// What is asked for without replaying a job: who lives, how the others ended, what runs took.
+// Tables that answer without a replay: which jobs are active, how others ended, what runs took.
 Result<void> SqliteJournal::keep_tables(const JobEvent& event) {
   if (const auto* submitted = std::get_if<JobSubmitted>(&event.what)) {
     const std::string key = workload_key(submitted->spec);
@@ -137,10 +137,10 @@ Result<void> SqliteJournal::keep_tables(const JobEvent& event) {
         .run();
   }
   if (const auto* ended = std::get_if<JobEnded>(&event.what)) {
-    const double told =
+    const double ended_s =
         ended->exit.at_s > 0.0 ? std::min(ended->exit.at_s, event.at_s) : event.at_s;
     return statements_->ended.bind(0, static_cast<std::int64_t>(ended->attempt))
-        .bind(1, told)
+        .bind(1, ended_s)
         .bind(2, name_of(ended->exit.end))
         .bind(3, whole(ended->peak_bytes))
         .bind(4, event.job)

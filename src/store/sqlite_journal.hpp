@@ -1,6 +1,5 @@
-// The journal of jobs in a SQLite file. An event is on the disk when append() returns. Jobs that
-// have ended keep their events, but only those of the latest are replayed: a restart costs what is
-// alive, not what ever was.
+// The job journal in an SQLite file. Ended jobs keep their events, but only the latest are
+// replayed: the time of a restart depends on active jobs, not on the length of the history.
 #pragma once
 
 #include <cstddef>
@@ -28,31 +27,31 @@ struct EndedJob {
   std::string name{};
   std::string workload{};  // workload_key()
   double submitted_s = 0.0;
-  std::optional<double> started_s{};  // its last attempt; empty: it never ran
+  std::optional<double> started_s{};  // of the last attempt; empty: it never ran
   double ended_s = 0.0;
   RunEnd end = RunEnd::Succeeded;
   std::string reason{};
-  // On one GPU: the most that an attempt took that ended well, and that others took.
+  // Highest peak on one GPU, of successful attempts and of others.
   std::optional<std::uint64_t> peak_bytes{};
   std::optional<std::uint64_t> failed_peak_bytes{};
-  std::optional<JobSpec> spec{};  // only where asked for, and not of the largest
+  std::optional<JobSpec> spec{};  // with EndedJobQuery::with_specs, except for very large ones
 };
 
 struct EndedJobQuery {
-  std::optional<std::uint32_t> uid{};  // of one user
-  std::optional<JobId> before{};       // older than this job
+  std::optional<std::uint32_t> uid{};  // only this user
+  std::optional<JobId> before{};       // only jobs with a lower id
   std::size_t most = 100;
-  bool with_specs = false;  // each costs reading and parsing its first event
+  bool with_specs = false;  // reads and parses the first event of each job
 };
 
 // One thread at a time. Holds the lock of its folder.
 class SqliteJournal final : public JobJournal {
  public:
   struct Options {
-    std::size_t replay_ended = 1000;  // of jobs that have ended, the latest so many are replayed
+    std::size_t replay_ended = 1000;  // number of ended jobs that are replayed, the latest
   };
 
-  // The folder is there already.
+  // The folder must exist.
   [[nodiscard]] static Result<std::unique_ptr<SqliteJournal>> open(
       const std::filesystem::path& folder, const Options& options);
 
@@ -67,9 +66,9 @@ class SqliteJournal final : public JobJournal {
 
   // Newest first.
   [[nodiscard]] Result<std::vector<EndedJob>> ended_jobs(const EndedJobQuery& query) const;
-  // All events of one job, however long ago; none: there is no such job.
+  // All events of one job; none: there is no such job.
   [[nodiscard]] Result<std::vector<JobEvent>> events_of(JobId job) const;
-  // What they give.
+  // The state after these events.
   [[nodiscard]] Result<std::optional<JobRecord>> record_of(JobId job) const;
 
  private:

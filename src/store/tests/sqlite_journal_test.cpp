@@ -50,7 +50,7 @@ std::vector<JobEvent> replayed(const SqliteJournal& journal) {
   return events.value_or(std::vector<JobEvent>());
 }
 
-TEST_F(SqliteJournalTest, OfEndedJobsOnlyTheLatestAreReplayedAndTheRestIsStillKnown) {
+TEST_F(SqliteJournalTest, OnlyTheLatestEndedJobsAreReplayedAndTheRestIsKnown) {
   {
     const auto journal = open();
     for (JobId job = 1; job <= 5; ++job) {
@@ -93,7 +93,7 @@ TEST_F(SqliteJournalTest, HistoryListsEndedJobsNewestFirst) {
   EXPECT_TRUE(journal->ended_jobs({.uid = 5})->empty());
 }
 
-TEST_F(SqliteJournalTest, HistoryTellsPeaksByHowAttemptsEndedAndCommandsOnDemand) {
+TEST_F(SqliteJournalTest, HistoryGivesPeaksByEndOfAttemptsAndCommandsOnDemand) {
   const auto journal = open();
   std::vector<JobEvent> life = {submitted_event(1, 0.0)};
   const auto attempt = [&](unsigned number, RunEnd end, std::optional<std::uint64_t> peak) {
@@ -124,10 +124,10 @@ TEST_F(SqliteJournalTest, HistoryTellsPeaksByHowAttemptsEndedAndCommandsOnDemand
   ASSERT_TRUE(whole) << whole.error().message;
   ASSERT_TRUE(whole->at(2).spec);
   EXPECT_EQ(whole->at(2).spec->argv, std::vector<std::string>{"a"});
-  EXPECT_FALSE(whole->at(0).spec) << "scripts that were handed over whole are left out";
+  EXPECT_FALSE(whole->at(0).spec) << "very large specs are left out";
 }
 
-TEST_F(SqliteJournalTest, WhatRunsTookIsRemembered) {
+TEST_F(SqliteJournalTest, MemoryAndTimeOfRunsAreKept) {
   {
     const auto journal = open();
     auto life = whole_life(1, 0.0);
@@ -144,7 +144,7 @@ TEST_F(SqliteJournalTest, TwoServersNeverShareAFolder) {
   EXPECT_NE(refusal().find(fmt::format("process {}", getpid())), std::string::npos);
 }
 
-TEST_F(SqliteJournalTest, FileOfANewerVersionIsRefusedAndLeftAlone) {
+TEST_F(SqliteJournalTest, AFileOfANewerVersionIsRefusedAndNotChanged) {
   open().reset();
   {
     auto database = SqlDatabase::open(folder_ / "jobs.sqlite");
@@ -155,14 +155,14 @@ TEST_F(SqliteJournalTest, FileOfANewerVersionIsRefusedAndLeftAlone) {
   EXPECT_EQ(*database->number("SELECT max(version) FROM migrations"), 99);
 }
 
-TEST_F(SqliteJournalTest, WhatIsNoDatabaseIsRefusedAndLeftAlone) {
+TEST_F(SqliteJournalTest, AFileThatIsNotADatabaseIsRefusedAndNotChanged) {
   const std::string text(5000, 'x');
   ASSERT_TRUE(write_file(folder_ / "jobs.sqlite", text));
   EXPECT_NE(refusal().find("move it away"), std::string::npos);
   EXPECT_EQ(*read_file(folder_ / "jobs.sqlite"), text);
 }
 
-TEST_F(SqliteJournalTest, DatabaseOfAnotherProgramIsRefused) {
+TEST_F(SqliteJournalTest, ADatabaseOfAnotherProgramIsRefused) {
   {
     auto database = SqlDatabase::open(folder_ / "jobs.sqlite");
     ASSERT_TRUE(database->execute("CREATE TABLE theirs(a)"));
@@ -170,7 +170,7 @@ TEST_F(SqliteJournalTest, DatabaseOfAnotherProgramIsRefused) {
   EXPECT_NE(refusal().find("another program"), std::string::npos);
 }
 
-TEST_F(SqliteJournalTest, DamagedEventIsNamed) {
+TEST_F(SqliteJournalTest, ADamagedEventIsNamed) {
   {
     const auto journal = open();
     std::vector<JobEvent> events = {submitted_event(1, 0.0)};
@@ -186,13 +186,13 @@ TEST_F(SqliteJournalTest, DamagedEventIsNamed) {
   EXPECT_NE(result.error().message.find("event 1"), std::string::npos);
 }
 
-TEST_F(SqliteJournalTest, FolderThatIsNotThereIsAnError) {
+TEST_F(SqliteJournalTest, AMissingFolderIsAnError) {
   const auto journal = SqliteJournal::open(folder_ / "nowhere", {});
   ASSERT_FALSE(journal);
   EXPECT_NE(journal.error().message.find("nowhere"), std::string::npos);
 }
 
-// The child appends batches of two events and says so on a pipe after each.
+// The child appends batches of two events and writes to a pipe after each.
 [[noreturn]] void append_for_ever(const std::filesystem::path& folder, int pipe) {
   auto journal = SqliteJournal::open(folder, {});
   const JobId first = journal ? *(*journal)->last_job() + 1 : 0;
@@ -205,7 +205,7 @@ TEST_F(SqliteJournalTest, FolderThatIsNotThereIsAnError) {
   _exit(1);
 }
 
-TEST_F(SqliteJournalTest, WhatWasAcknowledgedSurvivesKillMinusNine) {
+TEST_F(SqliteJournalTest, AcknowledgedEventsSurviveKillMinusNine) {
   std::mt19937 random(7);
   JobId acknowledged = 0;
   for (int round = 0; round < 10; ++round) {
@@ -218,7 +218,7 @@ TEST_F(SqliteJournalTest, WhatWasAcknowledgedSurvivesKillMinusNine) {
       append_for_ever(folder_, pipe[1]);
     }
     ::close(pipe[1]);
-    // Killed while it writes, at another moment each time.
+    // Killed while it writes, at a different moment in each round.
     const int batches = 1 + static_cast<int>(random() % 8);
     for (int i = 0; i < batches; ++i) {
       ASSERT_EQ(::read(pipe[0], &acknowledged, sizeof acknowledged),
@@ -228,9 +228,9 @@ TEST_F(SqliteJournalTest, WhatWasAcknowledgedSurvivesKillMinusNine) {
     ASSERT_EQ(::kill(child, SIGKILL), 0);
     int status = 0;
     ASSERT_EQ(::waitpid(child, &status, 0), child);
-    JobId told = 0;
-    while (::read(pipe[0], &told, sizeof told) == static_cast<ssize_t>(sizeof told)) {
-      acknowledged = told;
+    JobId late = 0;
+    while (::read(pipe[0], &late, sizeof late) == static_cast<ssize_t>(sizeof late)) {
+      acknowledged = late;
     }
     ::close(pipe[0]);
 
