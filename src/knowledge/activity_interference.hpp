@@ -1,4 +1,4 @@
-// How fast jobs run together, from nothing but how busy each keeps the SMs alone.
+// Interference from the solo SM activity of the members.
 #pragma once
 
 #include <map>
@@ -8,11 +8,11 @@
 
 namespace carpool::knowledge {
 
-// Where the demands add up to more than one GPU, everybody waits in proportion. A workload of which
-// nothing is known counts as busier than most, so that two such may share a GPU and three may not.
+// Where the activities add up to more than one GPU, all members slow down in proportion. An unknown
+// workload counts as kUnknownActivity, so that two of them may share a GPU and three may not.
 class ActivityInterference final : public InterferenceModel {
  public:
-  // By workload: share of the SMs that it keeps busy alone, 0 to 1.
+  // By workload: solo SM activity, 0 to 1.
   explicit ActivityInterference(std::map<std::string, double> sm_active = {})
       : sm_active_(std::move(sm_active)) {}
 

@@ -10,15 +10,14 @@
 namespace carpool::knowledge {
 namespace {
 
-// Columns of profiles that say how busy a workload keeps the SMs, the best first, and what a full
-// GPU is in them.
+// Metrics of profiles that hold the SM activity, best first, with their value for a full GPU.
 struct ActivityMetric {
   std::string_view name;
   double full;
 };
 constexpr std::array kActivityMetrics = {ActivityMetric{"sm_active", 1.0},
                                          ActivityMetric{"sm_busy_pct", 100.0}};
-constexpr double kTellingApart = 1e-6;
+constexpr double kSameForecast = 1e-6;
 
 std::optional<double> activity(const Profile& profile) {
   for (const ActivityMetric& metric : kActivityMetrics) {
@@ -43,8 +42,8 @@ Result<std::unique_ptr<ModelInterference>> ModelInterference::create(
   if (!predictor->predicts_members()) {
     return fail(
         ErrorCode::Unsupported,
-        fmt::format("model {}: it predicts the sum of a group and not its members; jobs are "
-                    "placed by a model that does, such as share",
+        fmt::format("model {} predicts the sum of a group, not its members; use a model that "
+                    "predicts members, such as share",
                     made->model_->card().kind));
   }
   made->predictor_ = std::make_unique<predict::Predictor>(std::move(*predictor));
@@ -59,7 +58,7 @@ Result<std::unique_ptr<ModelInterference>> ModelInterference::create(
   if (!made->profiles_.empty()) {
     const auto free = made->ask({{.profile = 0}, {.profile = 0}});
     const auto limited = made->ask({{.profile = 0, .thread_limit = 30.0}, {.profile = 0}});
-    made->knows_limits_ = std::abs(free[0] - limited[0]) > kTellingApart;
+    made->knows_limits_ = std::abs(free[0] - limited[0]) > kSameForecast;
   }
   return made;
 }
@@ -69,9 +68,9 @@ std::vector<double> ModelInterference::ask(const Group& group) const {
       predictor_->forecast(std::span(&group, 1), model::ForecastDetail::PointOnly);
   std::vector<double> progress;
   for (std::size_t i = 0; i < group.size(); ++i) {
-    const double alone = predictor_->alone()[group[i].profile];
+    const double solo = predictor_->alone()[group[i].profile];
     const double together = forecasts.front().members[i].throughput;
-    progress.push_back(alone > 0.0 ? std::clamp(together / alone, 0.0, 1.0) : 1.0);
+    progress.push_back(solo > 0.0 ? std::clamp(together / solo, 0.0, 1.0) : 1.0);
   }
   return progress;
 }

@@ -1,4 +1,4 @@
-// Speeds of groups by a fitted model bound to profiles; workloads without a profile by activity.
+// Interference from a fitted model and profiles; workloads without a profile by their activity.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ namespace carpool::knowledge {
 
 class ModelInterference final : public InterferenceModel {
  public:
-  // Fails where the model does not say how fast each member runs, or a profile lacks what it needs.
+  // Fails where the model does not predict each member, or a profile lacks a metric of the model.
   [[nodiscard]] static Result<std::unique_ptr<ModelInterference>> create(
       std::shared_ptr<const model::ThroughputModel> model, std::vector<Profile> profiles);
 

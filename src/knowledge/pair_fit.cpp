@@ -6,15 +6,15 @@
 namespace carpool::knowledge {
 namespace {
 
-// The weight of the starting point, in measured pairs: keeps a workload with one odd pair in reach.
+// Weight of the starting point, in measured pairs: limits the effect of a single odd pair.
 constexpr double kPull = 0.05;
-constexpr double kStartSuffering = 0.6;
+constexpr double kStartSensitivity = 0.6;
 constexpr int kRounds = 200;
 constexpr double kLeastCost = 1e-3;
 constexpr double kLeastActivity = 0.01;
 constexpr double kLeastSpeed = 0.05;
 
-// One half of the alternating least squares: `free` is fitted while `fixed` stands.
+// One half of the alternating least squares: fits `free` for given `fixed`.
 void fit_side(std::span<const PairCost> costs,
               std::size_t PairCost::* free_index,
               std::size_t PairCost::* fixed_index,
@@ -38,54 +38,62 @@ void fit_side(std::span<const PairCost> costs,
 
 }  // namespace
 
-double PairEffects::takes_by_activity(double sm_active) const {
+double PairEffects::pressure_by_activity(double sm_active) const {
   return scale * std::pow(std::max(sm_active, kLeastActivity), exponent);
 }
 
 PairEffects fit_pair_effects(std::span<const PairCost> costs, std::span<const double> sm_active) {
-  const std::vector<double> start_takes(sm_active.begin(), sm_active.end());
-  const std::vector<double> start_suffers(sm_active.size(), kStartSuffering);
-  PairEffects effects{.takes = start_takes, .suffers = start_suffers};
+  const std::vector<double> start_pressure(sm_active.begin(), sm_active.end());
+  const std::vector<double> start_sensitivity(sm_active.size(), kStartSensitivity);
+  PairEffects effects{.pressure = start_pressure, .sensitivity = start_sensitivity};
   for (int round = 0; round < kRounds; ++round) {
-    fit_side(costs, &PairCost::by, &PairCost::slowed, effects.suffers, start_takes, effects.takes);
-    fit_side(
-        costs, &PairCost::slowed, &PairCost::by, effects.takes, start_suffers, effects.suffers);
+    fit_side(costs,
+             &PairCost::by,
+             &PairCost::slowed,
+             effects.sensitivity,
+             start_pressure,
+             effects.pressure);
+    fit_side(costs,
+             &PairCost::slowed,
+             &PairCost::by,
+             effects.pressure,
+             start_sensitivity,
+             effects.sensitivity);
   }
-  // A line through the logarithms of activity and of what is taken.
+  // A line through the logarithms of activity and pressure.
   double count = 0.0;
   double x = 0.0;
   double y = 0.0;
   double xx = 0.0;
   double xy = 0.0;
-  double suffering = 0.0;
+  double sensitivity = 0.0;
   for (std::size_t i = 0; i < sm_active.size(); ++i) {
     const double activity = std::log(std::max(sm_active[i], kLeastActivity));
-    const double taken = std::log(std::max(effects.takes[i], kLeastCost));
+    const double pressure = std::log(std::max(effects.pressure[i], kLeastCost));
     count += 1.0;
     x += activity;
-    y += taken;
+    y += pressure;
     xx += activity * activity;
-    xy += activity * taken;
-    suffering += std::log(std::max(effects.suffers[i], kLeastCost));
+    xy += activity * pressure;
+    sensitivity += std::log(std::max(effects.sensitivity[i], kLeastCost));
   }
   const double spread = count * xx - x * x;
   if (count > 0.0 && spread > 0.0) {
     effects.exponent = (count * xy - x * y) / spread;
     effects.scale = std::exp((y - effects.exponent * x) / count);
-    effects.usual_suffering = std::exp(suffering / count);
+    effects.usual_sensitivity = std::exp(sensitivity / count);
   }
   return effects;
 }
 
 PairCosts costs_while_both_ran(const PairTimes& times) {
   const double both = std::min(times.beside_a_s, times.beside_b_s);
-  const auto cost = [&](double alone, double beside) {
-    const double done = beside <= both ? alone : alone - (beside - both);
+  const auto cost = [&](double solo, double beside) {
+    const double done = beside <= both ? solo : solo - (beside - both);
     const double speed = std::clamp(done / both, kLeastSpeed, 1.0);
     return 1.0 / speed - 1.0;
   };
-  return {.a = cost(times.alone_a_s, times.beside_a_s),
-          .b = cost(times.alone_b_s, times.beside_b_s)};
+  return {.a = cost(times.solo_a_s, times.beside_a_s), .b = cost(times.solo_b_s, times.beside_b_s)};
 }
 
 }  // namespace carpool::knowledge

@@ -1,8 +1,8 @@
-// What measured pairs say about groups that nobody measured.
+// Interference in groups that were not measured, from measured pairs.
 //
-// In a group S, member i runs at 1 / (1 + Σ_{j in S, j ≠ i} g_ij) of its speed alone: the law of
-// the model `share` (docs/model.md) in shares of the speed alone. g_ij = (what j takes) x (how much
-// that hurts i), fitted on pairs alone; where a pair was measured its own g stands.
+// In a group S, member i runs at 1 / (1 + Σ_{j in S, j ≠ i} g_ij) of its solo speed, as in the
+// model `share` (docs/model.md). g_ij = (pressure of j) x (sensitivity of i), fitted on pairs; a
+// measured pair keeps its own g.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace carpool::knowledge {
 
-// `slowed` lost time beside `by`: it ran at 1 / (1 + cost) of its speed.
+// `slowed` ran at 1 / (1 + cost) of its solo speed beside `by`.
 struct PairCost {
   std::size_t slowed = 0;
   std::size_t by = 0;
@@ -19,25 +19,25 @@ struct PairCost {
 };
 
 struct PairEffects {
-  std::vector<double> takes;    // of others, by workload
-  std::vector<double> suffers;  // from others, by workload
-  // For a workload in no pair: takes = scale · activity^exponent, and the usual sensitivity.
+  std::vector<double> pressure;     // on other jobs, by workload
+  std::vector<double> sensitivity;  // to other jobs, by workload
+  // A workload in no pair: pressure = scale · activity^exponent, and the usual sensitivity.
   double scale = 0.0;
   double exponent = 0.0;
-  double usual_suffering = 0.0;
+  double usual_sensitivity = 0.0;
 
-  [[nodiscard]] double takes_by_activity(double sm_active) const;
+  [[nodiscard]] double pressure_by_activity(double sm_active) const;
 };
 
 // `sm_active` by workload; the costs name workloads by index into it.
 [[nodiscard]] PairEffects fit_pair_effects(std::span<const PairCost> costs,
                                            std::span<const double> sm_active);
 
-// Two jobs began together; one ended first and the other went on alone, so that its speed beside
-// the first is lower than its whole time says. The cost of each while both ran, never below 0.
+// Two jobs began together; one ended first and the other continued solo, so that its speed beside
+// the first is lower than its total time says. The cost of each while both ran, at least 0.
 struct PairTimes {
-  double alone_a_s = 0.0;
-  double alone_b_s = 0.0;
+  double solo_a_s = 0.0;
+  double solo_b_s = 0.0;
   double beside_a_s = 0.0;
   double beside_b_s = 0.0;
 };

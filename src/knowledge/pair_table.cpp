@@ -87,14 +87,15 @@ Result<std::unique_ptr<PairTable>> PairTable::load(const std::filesystem::path& 
   }
   for (const auto& known : files->workloads) {
     Workload workload{.sm_active = known.sm_active,
-                      .takes = table->effects_.takes_by_activity(known.sm_active),
-                      .suffers = table->effects_.usual_suffering};
+                      .pressure = table->effects_.pressure_by_activity(known.sm_active),
+                      .sensitivity = table->effects_.usual_sensitivity};
     if (const auto kin = files->kin_of(known)) {
-      // Another batch size of a measured model: as that one, but for how busy it is and for how
-      // much slower than that one it was over all its pairs.
-      workload.takes = table->effects_.takes[kin->index] *
-                       std::pow(known.sm_active / activity[kin->index], table->effects_.exponent);
-      workload.suffers = table->effects_.suffers[kin->index] * kin->suffers_ratio;
+      // Another batch size of a measured model: its effects, scaled by the activity and by the mean
+      // slowdown over all pairs.
+      workload.pressure =
+          table->effects_.pressure[kin->index] *
+          std::pow(known.sm_active / activity[kin->index], table->effects_.exponent);
+      workload.sensitivity = table->effects_.sensitivity[kin->index] * kin->sensitivity_ratio;
       workload.measured = kin->same ? static_cast<std::uint32_t>(kin->index) : kNotMeasured;
     }
     for (const std::string& name : known.names) {
@@ -111,8 +112,8 @@ PairTable::Workload PairTable::find(const std::string& name) const {
   }
   constexpr double kActivity = kUnknownActivity;
   return {.sm_active = kActivity,
-          .takes = effects_.takes_by_activity(kActivity),
-          .suffers = effects_.usual_suffering};
+          .pressure = effects_.pressure_by_activity(kActivity),
+          .sensitivity = effects_.usual_sensitivity};
 }
 
 double PairTable::cost(const Workload& slowed, const Workload& by) const {
@@ -122,7 +123,7 @@ double PairTable::cost(const Workload& slowed, const Workload& by) const {
       return contention_ * measured;
     }
   }
-  return contention_ * by.takes * slowed.suffers;
+  return contention_ * by.pressure * slowed.sensitivity;
 }
 
 std::vector<double> PairTable::progress(std::span<const InterferenceMember> group) const {

@@ -1,4 +1,4 @@
-// Speeds of groups from a table of measured pairs, extended to other workloads and larger groups.
+// Interference from a table of measured pairs, extended to other workloads and larger groups.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ class PairTable final : public InterferenceModel {
  public:
   // A folder as data/carma-traces: aegis_workloads.csv, aegis_estimates.csv (families and CARMA's
   // names of the same workloads), aegis_pairs_a100.csv, aegis_sharing_speed.csv. `contention`
-  // multiplies every cost: 1 is what the pairs say.
+  // multiplies every cost: 1 is as measured.
   [[nodiscard]] static Result<std::unique_ptr<PairTable>> load(const std::filesystem::path& folder,
                                                                double contention);
 
@@ -33,16 +33,16 @@ class PairTable final : public InterferenceModel {
   [[nodiscard]] const PairEffects& effects() const { return effects_; }
   [[nodiscard]] std::size_t measured_pairs() const { return measured_pairs_; }
 
-  // What one workload is to others, wherever it comes from.
+  // The effects of one workload, measured or derived.
   struct Workload {
     double sm_active = 0.0;
-    double takes = 0.0;
-    double suffers = 0.0;
+    double pressure = 0.0;
+    double sensitivity = 0.0;
     std::uint32_t measured = kNotMeasured;  // row and column of the measured costs
   };
   static constexpr std::uint32_t kNotMeasured = ~std::uint32_t{0};
 
-  // Of one that nobody knows: as careful as ActivityInterference's.
+  // An unknown workload gets kUnknownActivity, as in ActivityInterference.
   [[nodiscard]] Workload find(const std::string& name) const;
   [[nodiscard]] double cost(const Workload& slowed, const Workload& by) const;
 
@@ -58,7 +58,7 @@ class PairTable final : public InterferenceModel {
 };
 
 // "vgg16_imagenet_bs64" of "vgg16_imagenet_bs64_1gpu", "resnet18_cifar100_bs32" of
-// "resnet18_cifar100_bs32_20e": what tables of pairs know a workload by.
+// "resnet18_cifar100_bs32_20e": the name of a workload in tables of pairs.
 [[nodiscard]] std::string pair_name(std::string_view workload);
 
 }  // namespace carpool::knowledge

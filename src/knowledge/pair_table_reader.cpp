@@ -11,7 +11,7 @@
 namespace carpool::knowledge {
 namespace {
 
-// A mean over fewer pairs than this says more about the partners than about the workload.
+// A mean over fewer pairs depends more on the partners than on the workload.
 constexpr std::int64_t kFewestPairs = 9;
 constexpr double kLeastRatio = 0.5;
 constexpr double kMostRatio = 2.0;
@@ -54,14 +54,14 @@ Result<void> read_workloads(const std::filesystem::path& folder, PairFiles& file
   if (!names) {
     return tl::unexpected(names.error());
   }
-  const auto told = Columns::of(*names, {"workload", "task", "family"});
+  const auto aliases = Columns::of(*names, {"workload", "task", "family"});
   const auto columns = Columns::of(*facts, {"workload", "smact_mean"});
-  if (!told || !columns) {
-    return tl::unexpected(told ? columns.error() : told.error());
+  if (!aliases || !columns) {
+    return tl::unexpected(aliases ? columns.error() : aliases.error());
   }
   std::map<std::string, const dataset::CsvRow*> by_name;
   for (const dataset::CsvRow& row : names->rows) {
-    by_name.emplace(told->text(row, "workload"), &row);
+    by_name.emplace(aliases->text(row, "workload"), &row);
   }
   for (const dataset::CsvRow& row : facts->rows) {
     const std::string& name = columns->text(row, "workload");
@@ -71,8 +71,8 @@ Result<void> read_workloads(const std::filesystem::path& folder, PairFiles& file
     }
     PairFiles::Known known{.names = {name, pair_name(name)}, .sm_active = *activity};
     if (const auto found = by_name.find(name); found != by_name.end()) {
-      known.family = told->text(*found->second, "family");
-      if (const std::string& task = told->text(*found->second, "task"); !task.empty()) {
+      known.family = aliases->text(*found->second, "family");
+      if (const std::string& task = aliases->text(*found->second, "task"); !task.empty()) {
         known.names.push_back(task);
       }
     }
@@ -104,8 +104,8 @@ Result<void> read_pairs(const std::filesystem::path& folder, PairFiles& files) {
   }
   for (const dataset::CsvRow& row : table->rows) {
     PairTimes times;
-    for (const auto& [name, value] : {std::pair("solo_a_s", &times.alone_a_s),
-                                      std::pair("solo_b_s", &times.alone_b_s),
+    for (const auto& [name, value] : {std::pair("solo_a_s", &times.solo_a_s),
+                                      std::pair("solo_b_s", &times.solo_b_s),
                                       std::pair("pair_a_s", &times.beside_a_s),
                                       std::pair("pair_b_s", &times.beside_b_s)}) {
       const auto read = columns->positive(row, name);
@@ -174,7 +174,7 @@ std::optional<PairFiles::Kin> PairFiles::kin_of(const Known& workload) const {
     const auto mine = mean_speed.find(own);
     const auto theirs = mean_speed.find(measured[i]);
     if (mine != mean_speed.end() && theirs != mean_speed.end()) {
-      kin.suffers_ratio = std::clamp(
+      kin.sensitivity_ratio = std::clamp(
           (1.0 / mine->second - 1.0) / (1.0 / theirs->second - 1.0), kLeastRatio, kMostRatio);
     }
     return kin;

@@ -1,4 +1,4 @@
-// The files behind PairTable, read and checked. Internal to pair_table.cpp.
+// Reads and checks the files of PairTable. Internal to knowledge/.
 #pragma once
 
 #include <cstddef>
@@ -15,20 +15,20 @@ namespace carpool::knowledge {
 
 struct PairFiles {
   struct Known {
-    std::vector<std::string> names{};  // AEGIS's and CARMA's
+    std::vector<std::string> names{};  // of AEGIS and CARMA
     std::string family{};
     double sm_active = 0.0;
   };
   // A measured workload of the same family.
   struct Kin {
     std::size_t index = 0;  // into `measured`
-    bool same = false;      // it is this very workload
-    double suffers_ratio = 1.0;
+    bool same = false;      // the workload itself
+    double sensitivity_ratio = 1.0;
   };
 
   std::vector<Known> workloads{};
-  std::vector<std::string> measured{};         // pair_name() of those in pairs
-  std::vector<PairCost> costs{};               // two a pair; indices into `measured`
+  std::vector<std::string> measured{};         // pair_name() of workloads in pairs
+  std::vector<PairCost> costs{};               // two per pair; indices into `measured`
   std::map<std::string, double> mean_speed{};  // over all pairs of a workload, by pair_name()
   std::map<std::string, double> activity{};    // by pair_name()
   std::map<std::string, std::string> family{};

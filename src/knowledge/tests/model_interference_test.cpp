@@ -26,7 +26,7 @@ Trained trained(std::string_view kind) {
   return made;
 }
 
-TEST(ModelInterference, AsksTheModelForWorkloadsWithAProfileAndIsCarefulWithOthers) {
+TEST(ModelInterference, UsesTheModelForWorkloadsWithAProfileAndActivityForOthers) {
   const Trained share = trained("share");
   const auto made = ModelInterference::create(share.model, share.dataset.profiles);
   ASSERT_TRUE(made.has_value()) << made.error().message;

@@ -30,46 +30,46 @@ std::vector<double> together(const InterferenceModel& model,
 }
 
 TEST(PairCosts, CountOnlyTheTimeInWhichBothRan) {
-  // 100 s of work each; a needs 150 s beside b, which then has 50 s more alone.
+  // a needs 150 s instead of 100 s beside b, which then runs solo for its last 100 s.
   const PairCosts costs = costs_while_both_ran(
-      {.alone_a_s = 100.0, .alone_b_s = 200.0, .beside_a_s = 150.0, .beside_b_s = 250.0});
+      {.solo_a_s = 100.0, .solo_b_s = 200.0, .beside_a_s = 150.0, .beside_b_s = 250.0});
   EXPECT_NEAR(1.0 / (1.0 + costs.a), 100.0 / 150.0, 1e-12);
   EXPECT_NEAR(1.0 / (1.0 + costs.b), 100.0 / 150.0, 1e-12);
 }
 
-TEST(PairFit, FindsWhatEachTakesAndSuffers) {
+TEST(PairFit, FindsPressureAndSensitivity) {
   const std::vector<double> activity = {0.9, 0.3, 0.6};
-  const std::vector<double> takes = {1.5, 0.2, 0.7};
-  const std::vector<double> suffers = {0.3, 0.5, 0.8};
+  const std::vector<double> pressure = {1.5, 0.2, 0.7};
+  const std::vector<double> sensitivity = {0.3, 0.5, 0.8};
   std::vector<PairCost> costs;
   for (std::size_t i = 0; i < 3; ++i) {
     for (std::size_t j = 0; j < 3; ++j) {
       if (i != j) {
-        costs.push_back({.slowed = i, .by = j, .cost = suffers[i] * takes[j]});
+        costs.push_back({.slowed = i, .by = j, .cost = sensitivity[i] * pressure[j]});
       }
     }
   }
   const PairEffects effects = fit_pair_effects(costs, activity);
   for (const PairCost& cost : costs) {
-    EXPECT_NEAR(effects.suffers[cost.slowed] * effects.takes[cost.by], cost.cost, 0.1);
+    EXPECT_NEAR(effects.sensitivity[cost.slowed] * effects.pressure[cost.by], cost.cost, 0.1);
   }
   EXPECT_GT(effects.exponent, 0.0);
 }
 
 TEST(PairTable, GivesMeasuredPairsAsTheyWereMeasured) {
   const auto shares = together(*table(), {kResnet, kVgg});
-  // 322.18 s beside VGG, which ended after 264.26 s; 175.52 s alone.
+  // 322.18 s beside VGG, which ended after 264.26 s; 175.52 s solo.
   EXPECT_NEAR(shares[0], (175.52 - (322.18 - 264.26)) / 264.26, 1e-3);
   EXPECT_NEAR(shares[1], 227.42 / 264.26, 1e-3);
 }
 
-TEST(PairTable, SlowsEverybodyDownWithEveryMember) {
+TEST(PairTable, EachFurtherMemberSlowsTheGroupDown) {
   const auto model = table();
   const auto pair = together(*model, {kVgg, kResnet});
   const auto triple = together(*model, {kVgg, kResnet, kLight});
   EXPECT_EQ(together(*model, {kVgg}), std::vector<double>{1.0});
   for (std::size_t i = 0; i < 2; ++i) {
-    EXPECT_LE(triple[i], pair[i]);
+    EXPECT_LT(triple[i], pair[i]);
     EXPECT_GT(triple[i], 0.0);
   }
   EXPECT_GT(together(*model, {kLight, kLight})[0], 0.9);
@@ -80,12 +80,12 @@ TEST(PairTable, KnowsTheSameWorkloadByAllItsNames) {
   const auto model = table();
   EXPECT_EQ(together(*model, {"vgg2", kResnet}), together(*model, {kVgg, kResnet}));
   EXPECT_TRUE(model->knows("resnet18_cifar100_20e_1"));
-  EXPECT_FALSE(model->knows("somebody else's"));
+  EXPECT_FALSE(model->knows("unknown"));
 }
 
-TEST(PairTable, IsCarefulWithWhatNobodyKnows) {
+TEST(PairTable, AssumesThatUnknownWorkloadsAreBusy) {
   const auto model = table();
-  const auto shares = together(*model, {"somebody else's", "another"});
+  const auto shares = together(*model, {"unknown", "another"});
   EXPECT_LT(shares[0], 0.95);
   EXPECT_GT(shares[0], 0.3);
 }
