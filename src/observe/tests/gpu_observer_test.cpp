@@ -61,7 +61,7 @@ TEST_F(GpuObserverTest, AHiddenProcessIsForeignUnlessAJobRunsThere) {
   EXPECT_EQ(seen[1].jobs[0].bytes, 5U);
 }
 
-TEST_F(GpuObserverTest, AGpuThatCannotBeReadIsUnusableAndSaysWhy) {
+TEST_F(GpuObserverTest, AGpuThatCannotBeReadIsUnusableWithTheReason) {
   source_.break_gpu(1, {ErrorCode::Internal, "fell off the bus"});
   const auto seen = observer_.read({.owner = owner_of});
   EXPECT_TRUE(seen[0].unusable.empty());
