@@ -65,7 +65,7 @@ struct Streams {
 
 [[noreturn]] void give_up(const Descriptor& trouble, const std::string& message) {
   // If this fails, no process is left to report to.
-  [[maybe_unused]] const ssize_t told = ::write(trouble.get(), message.data(), message.size());
+  [[maybe_unused]] const ssize_t written = ::write(trouble.get(), message.data(), message.size());
   ::_exit(kNotStarted);
 }
 
@@ -149,7 +149,7 @@ Result<JobLeader> JobLeader::make(const SupervisorOrder& order) {
 
 Result<void> JobLeader::let_go() {
   const char byte = 1;
-  [[maybe_unused]] const ssize_t told = ::write(go_.get(), &byte, 1);
+  [[maybe_unused]] const ssize_t written = ::write(go_.get(), &byte, 1);
   go_.reset();
   std::string message;
   std::array<char, 512> part{};

@@ -131,7 +131,7 @@ Result<void> start_keeper(const SupervisorOrder& order, const Descriptor& start_
 }
 
 void tell(std::string_view words) {
-  [[maybe_unused]] const ssize_t told = ::write(STDOUT_FILENO, words.data(), words.size());
+  [[maybe_unused]] const ssize_t written = ::write(STDOUT_FILENO, words.data(), words.size());
 }
 
 }  // namespace

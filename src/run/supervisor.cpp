@@ -116,7 +116,7 @@ class Supervisor {
   void tell_starter() {
     if (starter_.valid()) {
       const char byte = 1;
-      [[maybe_unused]] const ssize_t told = ::write(starter_.get(), &byte, 1);
+      [[maybe_unused]] const ssize_t written = ::write(starter_.get(), &byte, 1);
       starter_.reset();
     }
   }

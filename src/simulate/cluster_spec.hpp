@@ -1,4 +1,4 @@
-// "4xA100-40": which GPUs are simulated.
+// The simulated GPUs, as in "4xA100-40".
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@ struct ClusterSpec {
   std::uint64_t memory_bytes = 0;  // of each
 };
 
-// COUNTxNAME with a known GPU's name, or COUNTxSIZE as in 8x24GiB.
+// COUNTxNAME with the name of a known GPU, or COUNTxSIZE as in 8x24GiB.
 [[nodiscard]] Result<ClusterSpec> parse_cluster(std::string_view text);
 
-// As the scheduler sees it at the beginning: empty, MPS possible.
+// For the scheduler: empty GPUs with MPS.
 [[nodiscard]] std::vector<GpuView> empty_gpus(const ClusterSpec& spec);
 
 }  // namespace carpool::simulate

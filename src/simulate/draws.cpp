@@ -6,8 +6,8 @@
 namespace carpool::simulate {
 namespace {
 
-// SplitMix64: a counter well stirred.
-std::uint64_t stir(std::uint64_t value) {
+// SplitMix64.
+std::uint64_t mix(std::uint64_t value) {
   value += 0x9e3779b97f4a7c15U;
   value = (value ^ (value >> 30U)) * 0xbf58476d1ce4e5b9U;
   value = (value ^ (value >> 27U)) * 0x94d049bb133111ebU;
@@ -22,7 +22,7 @@ double to_unit(std::uint64_t value) {
 }  // namespace
 
 double draw_uniform(std::uint64_t seed, std::uint64_t subject, std::uint64_t turn) {
-  return to_unit(stir(stir(stir(seed) ^ subject) ^ turn));
+  return to_unit(mix(mix(mix(seed) ^ subject) ^ turn));
 }
 
 double draw_normal(std::uint64_t seed, std::uint64_t subject, std::uint64_t turn) {

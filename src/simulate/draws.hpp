@@ -1,5 +1,5 @@
-// Random numbers by name: the same seed, subject and turn give the same number, whatever was drawn
-// before and on whatever machine.
+// Random numbers that depend only on seed, subject and turn: not on earlier draws, nor on the
+// machine.
 #pragma once
 
 #include <cstdint>

@@ -16,11 +16,12 @@ namespace {
 constexpr double kDay = 86400.0;
 constexpr std::size_t kMostJobs = 10'000'000;
 constexpr double kMostDays = 3650.0;
-// Submissions by day are this much above, by night this much below the mean.
+// Submissions at the busiest hour exceed the mean by this share, and fall below it by as much at
+// night.
 constexpr double kDiurnal = 0.6;
 constexpr double kBusiestHour = 15.0 / 24.0;
 constexpr double kWeekend = 0.6;  // of a working day
-// Run times: log-normal, most within minutes, some of days.
+// Run times: log-normal, most of minutes, some of days.
 constexpr double kMedianRun = 900.0;
 constexpr double kRunSpread = 1.6;
 constexpr double kShortestRun = 60.0;
@@ -38,7 +39,8 @@ double rate(double at_s) {
   return wave * (weekend ? kWeekend : 1.0);
 }
 
-// When the given share of all submissions has come: the rate summed up in steps of a minute.
+// The time by which a share of all submissions has arrived: the rate integrated in steps of a
+// minute.
 class Arrivals {
  public:
   explicit Arrivals(double length_s) {
@@ -63,7 +65,7 @@ class Arrivals {
   std::vector<double> sums_;
 };
 
-// The workloads of AEGIS's own trace, each once: read and checked like any other.
+// The workloads of AEGIS's trace, each once.
 Result<std::vector<TraceJob>> read_workloads(const std::filesystem::path& folder) {
   auto trace = read_trace(folder / "aegis_philly60.csv");
   if (!trace) {
@@ -86,7 +88,7 @@ Result<std::vector<TraceJob>> read_workloads(const std::filesystem::path& folder
 Result<Trace> generate_philly(const std::filesystem::path& folder,
                               const GeneratorSettings& settings) {
   if (settings.jobs < 1 || settings.jobs > kMostJobs) {
-    return invalid_input(fmt::format("{} jobs: 1 to {} can be made", settings.jobs, kMostJobs));
+    return invalid_input(fmt::format("{} jobs: must be 1 to {}", settings.jobs, kMostJobs));
   }
   if (!(settings.days > 0.0 && settings.days <= kMostDays)) {
     return invalid_input(
@@ -103,7 +105,7 @@ Result<Trace> generate_philly(const std::filesystem::path& folder,
     const auto kind = static_cast<std::size_t>(draw_uniform(settings.seed, i, kWorkload) * kinds);
     TraceJob job = (*known)[std::min(kind, known->size() - 1)];
     job.submit_s = arrivals.at(draw_uniform(settings.seed, i, kArrival));
-    job.alone_s =
+    job.solo_s =
         std::clamp(kMedianRun * std::exp(kRunSpread * draw_normal(settings.seed, i, kRunTime)),
                    kShortestRun,
                    kLongestRun);

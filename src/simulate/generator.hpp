@@ -1,5 +1,5 @@
-// Traces of any length in the manner of Microsoft's Philly cluster: days and nights, many short
-// jobs and a few very long ones.
+// Generates traces that resemble Microsoft's Philly cluster: days and nights, many short jobs and a
+// few very long ones.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@ struct GeneratorSettings {
   std::uint64_t seed = 0;
 };
 
-// Workloads, their memory and activity are drawn from the table of a folder as data/carma-traces;
-// run times and arrivals are drawn (docs/simulator.md).
+// Workloads, with their memory and activity, are drawn from a folder such as data/carma-traces; run
+// times and arrivals from distributions (docs/simulator.md).
 [[nodiscard]] Result<Trace> generate_philly(const std::filesystem::path& folder,
                                             const GeneratorSettings& settings);
 

@@ -54,7 +54,7 @@ SimulationResult summarise(const Trace& trace,
     waits.push_back(job.started_s - job.submitted_s);
     times.push_back(job.ended_s - job.submitted_s);
     executions.push_back(job.executed_s);
-    inflations.push_back(job.executed_s / trace.jobs[i].alone_s);
+    inflations.push_back(job.executed_s / trace.jobs[i].solo_s);
   }
   result.makespan_s = last - trace.jobs.front().submit_s;
   result.mean_wait_s = mean(waits);

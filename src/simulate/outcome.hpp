@@ -1,4 +1,4 @@
-// What a simulation amounts to.
+// The figures of a simulation.
 #pragma once
 
 #include "simulate/simulation.hpp"

@@ -10,7 +10,7 @@
 namespace carpool::simulate {
 namespace {
 
-// Those who were published with a strict queue.
+// Policies that were published with a strict queue.
 bool strict_queue(const policy::PolicySettings& settings) {
   return !settings.backfill;
 }
@@ -29,18 +29,20 @@ schedule::RecoveryRule usual_recovery(std::string_view preconditions) {
 
 }  // namespace
 
-Result<Contestant> parse_contestant(std::string_view text, const ContestDefaults& defaults) {
+Result<ComparedPolicy> parse_compared_policy(std::string_view text,
+                                             const ComparisonDefaults& defaults) {
   const std::size_t colon = text.find(':');
-  const std::string_view way = text.substr(0, colon);
-  const std::size_t at = way.find('@');
-  const std::string_view policy = way.substr(0, at);
-  const std::string_view whose = at == std::string_view::npos ? policy : way.substr(at + 1);
-  Contestant made{.text = std::string(text), .preconditions = std::string(whose)};
+  const std::string_view name = text.substr(0, colon);
+  const std::size_t at = name.find('@');
+  const std::string_view policy = name.substr(0, at);
+  const std::string_view preconditions =
+      at == std::string_view::npos ? policy : name.substr(at + 1);
+  ComparedPolicy made{.text = std::string(text), .preconditions = std::string(preconditions)};
   SimulationSettings& settings = made.settings;
   settings.policy = policy;
-  settings.policy_settings = policy::default_settings(whose);
-  for (const std::string_view name : {policy, whose}) {
-    if (const auto known = policy::make_placement_policy(name, settings.policy_settings); !known) {
+  settings.policy_settings = policy::default_settings(preconditions);
+  for (const std::string_view used : {policy, preconditions}) {
+    if (const auto known = policy::make_placement_policy(used, settings.policy_settings); !known) {
       return tl::unexpected(known.error());
     }
   }
@@ -53,8 +55,8 @@ Result<Contestant> parse_contestant(std::string_view text, const ContestDefaults
     settings.memory = *source;
   }
   settings.order = defaults.order.value_or(usual_order(policy, settings.policy_settings));
-  settings.recovery = defaults.recovery.value_or(usual_recovery(whose));
-  settings.use_history = !strict_queue(settings.policy_settings);  // theirs forget
+  settings.recovery = defaults.recovery.value_or(usual_recovery(preconditions));
+  settings.use_history = !strict_queue(settings.policy_settings);  // they keep no history
   settings.runtime_error = defaults.runtime_error;
   settings.constants = defaults.constants;
   return made;
@@ -71,13 +73,13 @@ Spread spread_of(const std::vector<double>& values) {
           .most = most};
 }
 
-Spread ContestRow::of(const std::function<double(const SimulationResult&)>& value) const {
+Spread ComparisonRow::of(const std::function<double(const SimulationResult&)>& value) const {
   std::vector<double> values;
   std::ranges::transform(runs, std::back_inserter(values), value);
   return spread_of(values);
 }
 
-std::optional<double> ContestRow::recovery_median_s() const {
+std::optional<double> ComparisonRow::recovery_median_s() const {
   std::vector<double> waits;
   for (const SimulationResult& run : runs) {
     waits.insert(waits.end(), run.recovery_waits_s.begin(), run.recovery_waits_s.end());
@@ -85,33 +87,34 @@ std::optional<double> ContestRow::recovery_median_s() const {
   return waits.empty() ? std::nullopt : std::optional(quantile(waits, 0.5));
 }
 
-Result<std::vector<ContestRow>> contest(const Trace& trace,
-                                        const ClusterSpec& cluster,
-                                        const InterferenceModel& interference,
-                                        const std::vector<Contestant>& contestants,
-                                        const ContestSettings& settings,
-                                        const std::function<void(const std::string&)>& told) {
+Result<std::vector<ComparisonRow>> compare_policies(
+    const Trace& trace,
+    const ClusterSpec& cluster,
+    const InterferenceModel& interference,
+    const std::vector<ComparedPolicy>& policies,
+    const ComparisonSettings& settings,
+    const std::function<void(const std::string&)>& progress) {
   const std::size_t runs = settings.shuffles > 0 ? settings.shuffles : settings.seeds;
-  std::vector<ContestRow> rows;
-  for (const Contestant& contestant : contestants) {
-    ContestRow row{.contestant = contestant};
+  std::vector<ComparisonRow> rows;
+  for (const ComparedPolicy& policy : policies) {
+    ComparisonRow row{.policy = policy};
     for (std::size_t i = 0; i < runs; ++i) {
-      SimulationSettings one = contestant.settings;
+      SimulationSettings one = policy.settings;
       one.seed = settings.seed + i;
       one.keep_moments = settings.keep_moments && i == 0;
       auto result = settings.shuffles > 0
                         ? simulate(shuffled(trace, one.seed), cluster, interference, one)
                         : simulate(trace, cluster, interference, one);
       if (!result) {
-        return tl::unexpected(Error{
-            result.error().code, fmt::format("{}: {}", contestant.text, result.error().message)});
+        return tl::unexpected(
+            Error{result.error().code, fmt::format("{}: {}", policy.text, result.error().message)});
       }
       if (i > 0) {
         result->jobs.clear();
         result->runs.clear();
       }
       row.runs.push_back(std::move(*result));
-      told(fmt::format("{}, {} of {}", contestant.text, i + 1, runs));
+      progress(fmt::format("{}, {} of {}", policy.text, i + 1, runs));
     }
     rows.push_back(std::move(row));
   }

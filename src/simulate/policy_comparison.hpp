@@ -1,4 +1,4 @@
-// Several ways to run one trace, each over several seeds or task orders.
+// One trace under several policies, each over several seeds or job orders.
 #pragma once
 
 #include <cstddef>
@@ -13,26 +13,26 @@
 
 namespace carpool::simulate {
 
-// One way. Written NAME[@PRECONDITIONS][:ESTIMATOR], as in lug@aegis:none: the policy, whose
-// settings it takes (its own where not said), and where memory is known from.
-struct Contestant {
+// Written NAME[@PRECONDITIONS][:ESTIMATOR], as in lug@aegis:none: the policy, the policy whose
+// settings it takes (default: its own), and the source of memory needs.
+struct ComparedPolicy {
   std::string text{};
   std::string preconditions{};
   SimulationSettings settings{};
 };
 
-// What counts for all of them unless it is said of one.
-struct ContestDefaults {
-  std::optional<schedule::QueueOrder>
-      order{};  // else: fair for ours, fifo for those who have nothing else
-  std::optional<schedule::RecoveryRule> recovery{};  // else: the preconditions' own, else reserve
+// For policies that do not state it themselves.
+struct ComparisonDefaults {
+  // Empty: fifo for exclusive and for policies published with a strict queue, fair for others.
+  std::optional<schedule::QueueOrder> order{};
+  std::optional<schedule::RecoveryRule> recovery{};  // empty: that of the preconditions, or reserve
   MemorySource memory = MemorySource::Oracle;
   std::optional<double> runtime_error{};
   SimulationConstants constants{};
 };
 
-[[nodiscard]] Result<Contestant> parse_contestant(std::string_view text,
-                                                  const ContestDefaults& defaults);
+[[nodiscard]] Result<ComparedPolicy> parse_compared_policy(std::string_view text,
+                                                           const ComparisonDefaults& defaults);
 
 struct Spread {
   double mean = 0.0;
@@ -42,28 +42,29 @@ struct Spread {
 
 [[nodiscard]] Spread spread_of(const std::vector<double>& values);
 
-struct ContestRow {
-  Contestant contestant{};
-  std::vector<SimulationResult> runs{};  // in the order of seeds; job lists of the first alone
+struct ComparisonRow {
+  ComparedPolicy policy{};
+  std::vector<SimulationResult>
+      runs{};  // in the order of seeds; only the first keeps its lists of jobs and runs
   [[nodiscard]] Spread of(const std::function<double(const SimulationResult&)>& value) const;
-  // Of all waits after running out of memory, in all runs.
+  // Of the waits after out-of-memory failures, in all runs.
   [[nodiscard]] std::optional<double> recovery_median_s() const;
 };
 
-struct ContestSettings {
+struct ComparisonSettings {
   std::uint64_t seed = 0;
-  std::size_t seeds = 1;      // runs, each with a seed of its own
-  std::size_t shuffles = 0;   // above 0: each run with another order of tasks
+  std::size_t seeds = 1;      // runs, each with its own seed
+  std::size_t shuffles = 0;   // above 0: runs, each with another order of jobs
   bool keep_moments = false;  // of the first run
 };
 
-// `told` after each run.
-[[nodiscard]] Result<std::vector<ContestRow>> contest(
+// Calls `progress` after each run.
+[[nodiscard]] Result<std::vector<ComparisonRow>> compare_policies(
     const Trace& trace,
     const ClusterSpec& cluster,
     const InterferenceModel& interference,
-    const std::vector<Contestant>& contestants,
-    const ContestSettings& settings,
-    const std::function<void(const std::string&)>& told);
+    const std::vector<ComparedPolicy>& policies,
+    const ComparisonSettings& settings,
+    const std::function<void(const std::string&)>& progress);
 
 }  // namespace carpool::simulate

@@ -14,7 +14,7 @@ WorkSource work_of_trace(const Trace& trace) {
     }
     const TraceJob& job = trace.jobs[index];
     return SimulatedWork{.workload = job.workload,
-                         .solo_s = job.alone_s,
+                         .solo_s = job.solo_s,
                          .early_bytes = job.early_bytes,
                          .peak_bytes = job.peak_bytes,
                          .sm_active = job.sm_active,

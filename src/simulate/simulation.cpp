@@ -22,13 +22,13 @@ constexpr std::array kSources = {NamedSource{"oracle", MemorySource::Oracle},
                                  NamedSource{"horus", MemorySource::Horus},
                                  NamedSource{"faketensor", MemorySource::FakeTensor}};
 
-// A turn of the draws that no attempt has.
+// A turn of the draws that no attempt uses.
 constexpr std::uint64_t kRuntimeTurn = ~std::uint64_t{0};
 constexpr std::size_t kEndedRecords = 1000;
 constexpr unsigned kManyFailures = 1000;
 
-// Events are of no use to a simulation.
-class ForgetfulJournal final : public JobJournal {
+// A simulation needs no events.
+class NullJournal final : public JobJournal {
  public:
   Result<void> append(std::span<JobEvent> events) override {
     for (JobEvent& event : events) {
@@ -44,7 +44,7 @@ class ForgetfulJournal final : public JobJournal {
   std::int64_t last_ = 0;
 };
 
-std::optional<std::uint64_t> told_memory(const TraceJob& job, MemorySource source) {
+std::optional<std::uint64_t> stated_memory(const TraceJob& job, MemorySource source) {
   switch (source) {
     case MemorySource::None:
       return std::nullopt;
@@ -67,13 +67,13 @@ JobSpec job_spec(const Trace& trace,
   const TraceJob& job = trace.jobs[index];
   JobSpec spec{
       .name = job.workload, .argv = {job.workload}, .gpus = job.gpus, .workload = job.workload};
-  if (const auto memory = told_memory(job, settings.memory)) {
-    // An estimate above the GPU says: all of it.
+  if (const auto memory = stated_memory(job, settings.memory)) {
+    // An estimate above the memory of a GPU requests all of it.
     spec.mem_bytes = std::clamp<std::uint64_t>(*memory, kMebibyte, cluster.memory_bytes);
   }
   if (settings.runtime_error) {
     const double error = 2.0 * draw_uniform(settings.seed, index, kRuntimeTurn) - 1.0;
-    spec.runtime_s = job.alone_s * std::max(1.0 + error * *settings.runtime_error, 0.01);
+    spec.runtime_s = job.solo_s * std::max(1.0 + error * *settings.runtime_error, 0.01);
   }
   return spec;
 }
@@ -87,12 +87,12 @@ schedule::SchedulerSettings scheduler_settings(const SimulationSettings& setting
   made.keep_ended = kEndedRecords;
   made.max_queued_per_user = static_cast<unsigned>(std::max<std::size_t>(jobs, 1) + 1);
   if (settings.recovery != schedule::RecoveryRule::Reserve) {
-    made.max_out_of_memory = kManyFailures;  // theirs never give up
+    made.max_out_of_memory = kManyFailures;  // the published systems never give up
   }
   return made;
 }
 
-// The loop around the scheduler: whatever comes first happens.
+// The event loop around the scheduler.
 class Replay {
  public:
   Replay(const Trace& trace,
@@ -112,17 +112,17 @@ class Replay {
     });
   }
 
-  Result<void> run(const std::function<void(std::size_t, std::size_t)>& told) {
-    constexpr std::size_t kTellEvery = 500;
-    std::size_t last_told = 0;
+  Result<void> run(const std::function<void(std::size_t, std::size_t)>& progress) {
+    constexpr std::size_t kProgressEvery = 500;
+    std::size_t last_progress = 0;
     clock_s_ = trace_.jobs.front().submit_s;
     while (closed_ < trace_.jobs.size()) {
       if (auto done = step(clock_s_); !done) {
         return done;
       }
-      if (told && closed_ >= last_told + kTellEvery) {
-        last_told = closed_;
-        told(closed_, trace_.jobs.size());
+      if (progress && closed_ >= last_progress + kProgressEvery) {
+        last_progress = closed_;
+        progress(closed_, trace_.jobs.size());
       }
       const auto next = next_s();
       if (!next && closed_ < trace_.jobs.size()) {
@@ -179,7 +179,8 @@ class Replay {
                                          why->reason));
       }
     }
-    return fail(ErrorCode::Internal, fmt::format("{}: the simulation stands still", trace_.name));
+    return fail(ErrorCode::Internal,
+                fmt::format("{}: the simulation cannot continue", trace_.name));
   }
 
   const Trace& trace_;
@@ -216,7 +217,7 @@ Result<SimulationResult> simulate(const Trace& trace,
                                   const ClusterSpec& cluster,
                                   const InterferenceModel& interference,
                                   const SimulationSettings& settings,
-                                  const std::function<void(std::size_t, std::size_t)>& told) {
+                                  const std::function<void(std::size_t, std::size_t)>& progress) {
   const auto policy = policy::make_placement_policy(settings.policy, settings.policy_settings);
   if (!policy) {
     return tl::unexpected(policy.error());
@@ -231,14 +232,15 @@ Result<SimulationResult> simulate(const Trace& trace,
        .seed = settings.seed,
        .watch_pressure = looks_at_pressure(settings.policy, settings.policy_settings),
        .keep_moments = settings.keep_moments});
-  ForgetfulJournal journal;
+  NullJournal journal;
   schedule::Scheduler scheduler(scheduler_settings(settings, trace.jobs.size()),
                                 empty_gpus(cluster),
                                 **policy,
                                 interference,
                                 journal,
                                 executor);
-  if (auto done = Replay(trace, cluster, settings, scheduler, executor, clock_s).run(told); !done) {
+  if (auto done = Replay(trace, cluster, settings, scheduler, executor, clock_s).run(progress);
+      !done) {
     return tl::unexpected(done.error());
   }
   return summarise(trace, cluster, executor);

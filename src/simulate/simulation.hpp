@@ -1,4 +1,4 @@
-// A trace on simulated GPUs under the real scheduler, and what came out of it.
+// Replays a trace on simulated GPUs under the real scheduler.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@
 
 namespace carpool::simulate {
 
-// Where a job's memory is known from before it runs.
+// Source of a job's memory need before it runs.
 enum class MemorySource { None, Oracle, Horus, FakeTensor, GpuMemNet };
 
 [[nodiscard]] Result<MemorySource> memory_source(std::string_view name);
@@ -31,7 +31,7 @@ struct SimulationSettings {
   schedule::QueueOrder order = schedule::QueueOrder::Fair;
   schedule::RecoveryRule recovery = schedule::RecoveryRule::Reserve;
   MemorySource memory = MemorySource::Oracle;
-  // Run times are told within this share of the truth, drawn evenly; empty: they are not told.
+  // Stated run times differ from the true ones by at most this share, uniformly; empty: not stated.
   std::optional<double> runtime_error{};
   bool use_history = true;  // of earlier jobs of the same workload
   std::uint64_t seed = 0;
@@ -42,24 +42,24 @@ struct SimulationSettings {
 // Of one job.
 struct JobOutcome {
   double submitted_s = 0.0;
-  double started_s = 0.0;  // the last attempt
+  double started_s = 0.0;  // of the last attempt
   double ended_s = 0.0;
-  double executed_s = 0.0;  // all attempts together
+  double executed_s = 0.0;  // sum of all attempts
   unsigned attempts = 0;
   bool succeeded = false;
 };
 
 struct SimulationResult {
   double makespan_s = 0.0;
-  double mean_wait_s = 0.0;  // to the last start
+  double mean_wait_s = 0.0;  // from submission to the last start
   double mean_jct_s = 0.0;   // job completion time: from submission to the end
   double p95_jct_s = 0.0;
   double mean_execution_s = 0.0;
-  double inflation = 0.0;  // execution over run time alone, mean of the jobs'
+  double inflation = 0.0;  // execution time over solo run time, mean over jobs
   std::size_t out_of_memory = 0;
   std::size_t failed_jobs = 0;
-  std::vector<double> recovery_waits_s{};  // from running out of memory to the next start
-  double lost_s = 0.0;                     // work of attempts that ran out of memory
+  std::vector<double> recovery_waits_s{};  // from an out-of-memory failure to the next start
+  double lost_s = 0.0;                     // time of attempts that ran out of memory
   double energy_mj = 0.0;
   double mean_sm_active = 0.0;
   std::vector<JobOutcome> jobs{};
@@ -67,15 +67,15 @@ struct SimulationResult {
   std::vector<ClusterMoment> moments{};
 };
 
-// `told`: done and all, now and then.
+// Calls `progress` with the numbers of ended and of all jobs from time to time.
 [[nodiscard]] Result<SimulationResult> simulate(
     const Trace& trace,
     const ClusterSpec& cluster,
     const InterferenceModel& interference,
     const SimulationSettings& settings,
-    const std::function<void(std::size_t, std::size_t)>& told = {});
+    const std::function<void(std::size_t, std::size_t)>& progress = {});
 
-// Whether a policy looks at the GPUs' counters.
+// Whether a policy uses GPU counters.
 [[nodiscard]] bool looks_at_pressure(std::string_view policy,
                                      const policy::PolicySettings& settings);
 

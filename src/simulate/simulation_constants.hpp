@@ -1,5 +1,4 @@
-// What the simulator takes for true of jobs and GPUs; docs/simulator.md says where each constant
-// comes from.
+// Constants of the simulator; docs/simulator.md names the source of each.
 #pragma once
 
 #include <cstdint>
@@ -8,31 +7,32 @@
 
 namespace carpool::simulate {
 
-// Costs of sharing in the published traces, in costs of the published pairs. The one fitted
-// constant: by it the simulated makespan of AEGIS's run "magm, peakmem" comes out right.
+// Factor on the interference costs of the published pairs. The only fitted constant: with it the
+// simulated makespan of AEGIS's run "magm, peakmem" equals the published one.
 inline constexpr double kTraceContention = 1.9;
 
 struct SimulationConstants {
-  // From the order to the first work on the GPU: log-normal, never longer than the longest seen; a
+  // From the launch to the first work on the GPU: log-normal, never longer than the longest seen; a
   // median of 0: no delay.
   double start_median_s = 8.2;
   double start_p95_s = 20.6;
   double start_longest_s = 55.0;
-  // Then memory grows: half of it at once, all of it after this, a later peak after that.
+  // Then memory grows: half at once, the early peak after growth_s, a later peak after
+  // late_growth_s.
   double growth_s = 10.0;
   double late_growth_s = 200.0;
-  std::uint64_t driver_bytes = 424 * kMebibyte;  // of each GPU, for nobody
+  std::uint64_t driver_bytes = 424 * kMebibyte;  // of each GPU, not usable
   // W = idle + slope · SM activity.
   double idle_watts = 123.75;
   double slope_watts = 152.46;
-  // What the counters of the published runs show of the activity that jobs have alone.
+  // Counters of the published runs over the solo activity of the jobs.
   double counter_sm = 0.77;
   double counter_dram = 1.10;
   double window_s = 30.0;  // 0: the counters of now
   double sample_s = 1.0;
 };
 
-// Of one attempt; the same seed gives the same delay.
+// Of one attempt; equal seeds give equal delays.
 [[nodiscard]] double start_delay_s(const SimulationConstants& constants,
                                    std::uint64_t seed,
                                    std::uint64_t job,

@@ -31,7 +31,7 @@ Result<Trace> parse_trace(std::string_view text, const std::string& file) {
     trace.jobs.push_back(std::move(*job));
   }
   if (trace.jobs.empty()) {
-    return invalid_input(fmt::format("{}: a trace without jobs", table->file));
+    return invalid_input(fmt::format("{}: the trace has no jobs", table->file));
   }
   sort_by_submission(trace);
   return trace;
@@ -52,7 +52,6 @@ Result<Trace> read_trace(const std::filesystem::path& path) {
   return trace;
 }
 
-// Of equals the first stays the first.
 void sort_by_submission(Trace& trace) {
   std::vector<std::pair<double, std::size_t>> order;
   order.reserve(trace.jobs.size());
@@ -80,7 +79,7 @@ std::string trace_csv(const Trace& trace) {
                         job.submit_s,
                         job.workload,
                         job.gpus,
-                        job.alone_s,
+                        job.solo_s,
                         job.peak_bytes / kMebibyte,
                         job.early_bytes / kMebibyte,
                         job.sm_active,

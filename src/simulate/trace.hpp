@@ -1,4 +1,4 @@
-// Jobs with their times, as recorded or made up: what the simulator replays.
+// Traces: jobs with their times, recorded or generated.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +18,14 @@ struct TraceJob {
   std::string workload{};
   double submit_s = 0.0;
   unsigned gpus = 1;
-  double alone_s = 0.0;          // run time with its GPUs for itself
-  std::uint64_t peak_bytes = 0;  // on each GPU
-  std::uint64_t early_bytes =
-      0;  // peak of the first minutes; the same where nobody saw a later one
-  // Alone, 0 to 1.
+  double solo_s = 0.0;            // run time without other jobs on its GPUs
+  std::uint64_t peak_bytes = 0;   // on each GPU
+  std::uint64_t early_bytes = 0;  // peak of the first minutes; else equal to peak_bytes
+  // Solo, 0 to 1.
   double sm_active = 0.0;
   double sm_occupancy = 0.0;
   double dram_active = 0.0;
-  // What memory estimators said, where anybody asked them.
+  // Published memory estimates.
   std::optional<std::uint64_t> horus_bytes{};
   std::optional<std::uint64_t> faketensor_bytes{};
   std::optional<std::uint64_t> gpumemnet_bytes{};
@@ -42,16 +41,16 @@ struct Trace {
 // `exec_min_best`, and `peak_mem_mib` or `gpu_mem_mib`; docs/simulator.md has the columns. Errors
 // name file and line.
 [[nodiscard]] Result<Trace> read_trace(const std::filesystem::path& path);
-// The same of a text, which errors call `file`.
+// Parses a text that errors call `file`.
 [[nodiscard]] Result<Trace> parse_trace(std::string_view text, const std::string& file);
 
-// By submit_s; of equals the first stays the first.
+// By submit_s; stable.
 void sort_by_submission(Trace& trace);
 
-// As read_trace reads it.
+// In the format of read_trace.
 [[nodiscard]] std::string trace_csv(const Trace& trace);
 
-// The same submissions with the jobs in another order.
+// The same submission times with the jobs in another order.
 [[nodiscard]] Trace shuffled(const Trace& trace, std::uint64_t seed);
 
 }  // namespace carpool::simulate

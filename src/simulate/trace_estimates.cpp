@@ -13,7 +13,7 @@
 namespace carpool::simulate {
 namespace {
 
-// What aegis_estimates.csv beside the trace says of a workload.
+// A row of aegis_estimates.csv.
 struct Facts {
   std::optional<std::uint64_t> horus, faketensor, gpumemnet, early;
 };
@@ -44,7 +44,6 @@ void fill_in(const Facts& facts, TraceJob& job) {
 
 }  // namespace
 
-// AEGIS's trace names workloads of which the estimates stand in a file of their own.
 Result<void> add_trace_estimates(const std::filesystem::path& folder, Trace& trace) {
   const std::filesystem::path path = folder / "aegis_estimates.csv";
   std::error_code error;

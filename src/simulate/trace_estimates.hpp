@@ -1,4 +1,4 @@
-// Estimates of memory that stand in a file of their own beside a trace. Internal to simulate/.
+// Memory estimates from a separate file beside a trace. Internal to simulate/.
 #pragma once
 
 #include <filesystem>
@@ -8,8 +8,8 @@
 
 namespace carpool::simulate {
 
-// Fills in what the jobs do not say themselves, by the names of their workloads; nothing where the
-// folder has no such file.
+// Fills in values that the trace does not have, by workload; does nothing where the folder has no
+// such file.
 [[nodiscard]] Result<void> add_trace_estimates(const std::filesystem::path& folder, Trace& trace);
 
 }  // namespace carpool::simulate

@@ -57,7 +57,7 @@ Result<TraceJob> TraceReader::read(const dataset::CsvRow& row) const {
     }
   }
   job.submit_s = *submit;
-  job.alone_s = *time * (minutes_ ? kSecondsPerMinute : 1.0);
+  job.solo_s = *time * (minutes_ ? kSecondsPerMinute : 1.0);
   job.peak_bytes = mib(*peak);
   if (auto rest = read_optional(row, job); !rest) {
     return tl::unexpected(rest.error());

@@ -1,4 +1,4 @@
-// The rows of a trace's table as jobs: columns by any of their names, values within bounds.
+// Reads the rows of a trace: columns by any of their names, values within bounds.
 // Internal to simulate/.
 #pragma once
 
@@ -17,7 +17,7 @@ class TraceReader {
  public:
   explicit TraceReader(const dataset::CsvTable& table) : table_(table) {}
 
-  // To be called first: an error where the table is no trace.
+  // Called first: an error if the table is not a trace.
   [[nodiscard]] Result<void> find_columns();
 
   [[nodiscard]] Result<TraceJob> read(const dataset::CsvRow& row) const;
@@ -29,7 +29,7 @@ class TraceReader {
                                       double most,
                                       std::string_view expected) const;
 
-  // Empty fields and missing columns are not said.
+  // Empty for an empty field or a missing column.
   [[nodiscard]] Result<std::optional<double>> maybe(const dataset::CsvRow& row,
                                                     std::string_view name,
                                                     double most,

@@ -17,7 +17,7 @@ constexpr double kOthersAllowed = 0.10;
 struct Published {
   std::string_view policy;     // of aegis_results.csv
   std::string_view estimator;  // of aegis_results.csv
-  std::string_view ours;       // as a contestant
+  std::string_view ours;       // as a ComparedPolicy
 };
 constexpr std::array kRows = {
     Published{"exclusive", "none", "exclusive@aegis:none"},
@@ -81,7 +81,7 @@ Result<std::vector<ValidationRow>> validate_aegis(
     const std::filesystem::path& folder,
     std::uint64_t seed,
     std::size_t seeds,
-    const std::function<void(const std::string&)>& told) {
+    const std::function<void(const std::string&)>& progress) {
   const auto results = dataset::read_csv(folder / "aegis_results.csv");
   if (!results) {
     return tl::unexpected(results.error());
@@ -101,16 +101,16 @@ Result<std::vector<ValidationRow>> validate_aegis(
   std::vector<ValidationRow> rows;
   for (const Published& wanted : kRows) {
     auto row = published_row(*results, wanted);
-    const auto contestant = parse_contestant(wanted.ours, {});
-    if (!row || !contestant) {
-      return tl::unexpected(row ? contestant.error() : row.error());
+    const auto policy = parse_compared_policy(wanted.ours, {});
+    if (!row || !policy) {
+      return tl::unexpected(row ? policy.error() : row.error());
     }
-    const auto run =
-        contest(*trace, *cluster, **pairs, {*contestant}, {.seed = seed, .seeds = seeds}, told);
+    const auto run = compare_policies(
+        *trace, *cluster, **pairs, {*policy}, {.seed = seed, .seeds = seeds}, progress);
     if (!run) {
       return tl::unexpected(run.error());
     }
-    const ContestRow& ours = run->front();
+    const ComparisonRow& ours = run->front();
     row->makespan_s = ours.of([](const SimulationResult& r) { return r.makespan_s; });
     row->jct_s = ours.of([](const SimulationResult& r) { return r.mean_jct_s; });
     row->execution_s = ours.of([](const SimulationResult& r) { return r.mean_execution_s; });

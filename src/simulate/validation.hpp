@@ -1,4 +1,4 @@
-// The simulator against what AEGIS measured on real GPUs.
+// Compares the simulator with what AEGIS measured on real GPUs.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@ namespace carpool::simulate {
 struct ValidationRow {
   std::string policy{};     // as published
   std::string estimator{};  // as published
-  double allowed = 0.0;     // relative difference that is aimed at
-  bool fitted = false;      // a constant of the simulator comes from this row
+  double allowed = 0.0;     // relative difference
+  bool fitted = false;      // a constant of the simulator was fitted to this row
   double published_makespan_s = 0.0;
   double published_jct_s = 0.0;
   double published_execution_s = 0.0;
@@ -36,12 +36,12 @@ struct ValidationRow {
   [[nodiscard]] bool met() const;
 };
 
-// Its Philly trace on three A100: exclusive, round robin, LUG, and MAGM with each estimator.
+// AEGIS's Philly trace on three A100: exclusive, round robin, LUG, and MAGM with each estimator.
 // `folder` is as data/carma-traces.
 [[nodiscard]] Result<std::vector<ValidationRow>> validate_aegis(
     const std::filesystem::path& folder,
     std::uint64_t seed,
     std::size_t seeds,
-    const std::function<void(const std::string&)>& told);
+    const std::function<void(const std::string&)>& progress);
 
 }  // namespace carpool::simulate

@@ -17,7 +17,7 @@ BAD = {
     "a run time of nothing": (HEADER + "1,a,0,3\n", ("trace.csv:2", "solo_s")),
     "no memory": (HEADER + "1,a,2,0\n", ("trace.csv:2", "peak_mem_mib")),
     "a ragged row": (HEADER + "1,a,2\n", ("trace.csv:2",)),
-    "no jobs": (HEADER, ("trace.csv", "without jobs")),
+    "no jobs": (HEADER, ("trace.csv", "has no jobs")),
     "nothing": ("", ("trace.csv",)),
     "garbage": (b"\xff\xfe\0\1" * 100, ("trace.csv",)),
     "more GPUs than there are": ("submit_s,workload,solo_s,peak_mem_mib,gpus\n1,a,2,3,9\n", ("job 1, a", "9", "4")),

@@ -55,8 +55,8 @@ Result<std::unique_ptr<InterferenceModel>> open_co_run(const SimulateOptions& op
       });
 }
 
-Result<std::vector<simulate::Contestant>> read_contestants(const SimulateOptions& options) {
-  simulate::ContestDefaults defaults{.runtime_error = options.runtime_error};
+Result<std::vector<simulate::ComparedPolicy>> read_contestants(const SimulateOptions& options) {
+  simulate::ComparisonDefaults defaults{.runtime_error = options.runtime_error};
   const auto memory = simulate::memory_source(options.estimator);
   if (!memory) {
     return tl::unexpected(memory.error());
@@ -76,9 +76,9 @@ Result<std::vector<simulate::Contestant>> read_contestants(const SimulateOptions
     }
     defaults.recovery = *rule;
   }
-  std::vector<simulate::Contestant> contestants;
+  std::vector<simulate::ComparedPolicy> contestants;
   for (const std::string& text : options.policies) {
-    auto contestant = simulate::parse_contestant(text, defaults);
+    auto contestant = simulate::parse_compared_policy(text, defaults);
     if (!contestant) {
       return tl::unexpected(contestant.error());
     }
@@ -148,7 +148,7 @@ Result<void> validate(const SimulateOptions& options, const CommandContext& cont
 Result<void> write_report(const SimulateOptions& options,
                           const ContestFacts& facts,
                           const simulate::Trace& trace,
-                          const std::vector<simulate::ContestRow>& rows,
+                          const std::vector<simulate::ComparisonRow>& rows,
                           const CommandContext& context) {
   const std::string page =
       report::render_html(contest_report(facts, trace, rows, simulate::SimulationConstants{}));
@@ -194,15 +194,16 @@ Result<void> run_simulate(const SimulateOptions& options, const CommandContext& 
                            .runs = runs,
                            .shuffled = options.shuffle > 0};
   Progress progress("simulate", runs * contestants->size(), context.output.progress());
-  const auto rows = simulate::contest(*trace,
-                                      *cluster,
-                                      **interference,
-                                      *contestants,
-                                      {.seed = options.seed,
-                                       .seeds = options.seeds,
-                                       .shuffles = options.shuffle,
-                                       .keep_moments = options.report.has_value()},
-                                      [&](const std::string& what) { progress.advance(what); });
+  const auto rows =
+      simulate::compare_policies(*trace,
+                                 *cluster,
+                                 **interference,
+                                 *contestants,
+                                 {.seed = options.seed,
+                                  .seeds = options.seeds,
+                                  .shuffles = options.shuffle,
+                                  .keep_moments = options.report.has_value()},
+                                 [&](const std::string& what) { progress.advance(what); });
   if (!rows) {
     return tl::unexpected(rows.error());
   }

@@ -83,26 +83,26 @@ std::string signed_percent(double ratio) {
 
 }  // namespace
 
-std::string contest_table(const std::vector<simulate::ContestRow>& rows, bool colour) {
+std::string contest_table(const std::vector<simulate::ComparisonRow>& rows, bool colour) {
   TextTable table(colour);
   table.add_column("policy", TextTable::Align::Left);
   for (const ResultFigure& figure : kFigures) {
     table.add_column(std::string(figure.heading), TextTable::Align::Right);
   }
   table.add_column("recovery s", TextTable::Align::Right);
-  for (const simulate::ContestRow& row : rows) {
-    std::vector<std::string> cells = {row.contestant.text};
+  for (const simulate::ComparisonRow& row : rows) {
+    std::vector<std::string> cells = {row.policy.text};
     for (const ResultFigure& figure : kFigures) {
       cells.push_back(fmt::format("{:.{}f}", row.of(figure.value).mean, figure.decimals));
     }
     const auto recovery = row.recovery_median_s();
     cells.push_back(recovery ? fmt::format("{:.0f}", *recovery) : "-");
-    table.add_row(std::move(cells), row.contestant.settings.policy == "carpool");
+    table.add_row(std::move(cells), row.policy.settings.policy == "carpool");
   }
   return table.render();
 }
 
-json contest_json(const ContestFacts& facts, const std::vector<simulate::ContestRow>& rows) {
+json contest_json(const ContestFacts& facts, const std::vector<simulate::ComparisonRow>& rows) {
   json out = {{"trace", facts.trace},
               {"cluster", facts.cluster},
               {"co_run", facts.interference},
@@ -110,10 +110,10 @@ json contest_json(const ContestFacts& facts, const std::vector<simulate::Contest
               {"runs", facts.runs},
               {"shuffled", facts.shuffled},
               {"rows", json::array()}};
-  for (const simulate::ContestRow& row : rows) {
-    const simulate::SimulationSettings& settings = row.contestant.settings;
-    json one = {{"policy", row.contestant.text},
-                {"preconditions", row.contestant.preconditions},
+  for (const simulate::ComparisonRow& row : rows) {
+    const simulate::SimulationSettings& settings = row.policy.settings;
+    json one = {{"policy", row.policy.text},
+                {"preconditions", row.policy.preconditions},
                 {"estimator", simulate::memory_source_name(settings.memory)},
                 {"order", order_name(settings.order)},
                 {"recovery", recovery_name(settings.recovery)},

@@ -25,9 +25,10 @@ struct ContestFacts {
   bool shuffled = false;
 };
 
-[[nodiscard]] std::string contest_table(const std::vector<simulate::ContestRow>& rows, bool colour);
+[[nodiscard]] std::string contest_table(const std::vector<simulate::ComparisonRow>& rows,
+                                        bool colour);
 [[nodiscard]] nlohmann::json contest_json(const ContestFacts& facts,
-                                          const std::vector<simulate::ContestRow>& rows);
+                                          const std::vector<simulate::ComparisonRow>& rows);
 
 [[nodiscard]] std::string validation_table(const std::vector<simulate::ValidationRow>& rows,
                                            bool colour);
@@ -36,7 +37,7 @@ struct ContestFacts {
 
 [[nodiscard]] report::Report contest_report(const ContestFacts& facts,
                                             const simulate::Trace& trace,
-                                            const std::vector<simulate::ContestRow>& rows,
+                                            const std::vector<simulate::ComparisonRow>& rows,
                                             const simulate::SimulationConstants& constants);
 
 }  // namespace carpool::app

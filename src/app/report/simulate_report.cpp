@@ -16,21 +16,21 @@ constexpr double kBytesPerGib = 1024.0 * 1024.0 * 1024.0;
 constexpr double kPercent = 100.0;
 constexpr std::size_t kMostLanes = 32;
 
-report::BarChart bars(const std::vector<simulate::ContestRow>& rows,
+report::BarChart bars(const std::vector<simulate::ComparisonRow>& rows,
                       const report::Quantity& quantity,
                       const std::function<double(const simulate::SimulationResult&)>& value) {
   report::BarChart chart{.value = quantity, .spread_name = "all runs", .kinds = {"ours", "others"}};
-  for (const simulate::ContestRow& row : rows) {
+  for (const simulate::ComparisonRow& row : rows) {
     const simulate::Spread spread = row.of(value);
-    chart.bars.push_back({.label = row.contestant.text,
+    chart.bars.push_back({.label = row.policy.text,
                           .value = spread.mean,
                           .spread = Interval{.low = spread.least, .high = spread.most},
-                          .kind = row.contestant.settings.policy == "carpool" ? 0U : 1U});
+                          .kind = row.policy.settings.policy == "carpool" ? 0U : 1U});
   }
   return chart;
 }
 
-report::ReportSection side_by_side(const std::vector<simulate::ContestRow>& rows) {
+report::ReportSection side_by_side(const std::vector<simulate::ComparisonRow>& rows) {
   report::ReportSection section{.heading = "Side by side"};
   section.figures = {
       {.title = "Makespan",
@@ -60,15 +60,15 @@ report::ReportSection side_by_side(const std::vector<simulate::ContestRow>& rows
 }
 
 // Out of memory in each run: with --shuffle, over task orders.
-report::Figure over_orders(const std::vector<simulate::ContestRow>& rows) {
+report::Figure over_orders(const std::vector<simulate::ComparisonRow>& rows) {
   report::GroupedBarChart chart{.category_name = "order",
                                 .value = {.name = "out of memory", .decimals = 0}};
   for (std::size_t i = 0; i < rows.front().runs.size(); ++i) {
     chart.categories.push_back(fmt::format("order {}", i + 1));
   }
-  for (const simulate::ContestRow& row : rows) {
-    report::Series series{.name = row.contestant.text,
-                          .highlight = row.contestant.settings.policy == "carpool"};
+  for (const simulate::ComparisonRow& row : rows) {
+    report::Series series{.name = row.policy.text,
+                          .highlight = row.policy.settings.policy == "carpool"};
     for (const simulate::SimulationResult& run : row.runs) {
       series.values.push_back(static_cast<double>(run.out_of_memory));
     }
@@ -115,10 +115,10 @@ Course course(const simulate::SimulationResult& run,
 }
 
 report::ReportSection over_time(const ContestFacts& facts,
-                                const std::vector<simulate::ContestRow>& rows,
+                                const std::vector<simulate::ComparisonRow>& rows,
                                 const simulate::SimulationConstants& constants) {
   double until = 0.0;
-  for (const simulate::ContestRow& row : rows) {
+  for (const simulate::ComparisonRow& row : rows) {
     until = std::max(until, row.runs.front().makespan_s);
   }
   const report::Quantity hours{.name = "time", .unit = "h", .decimals = 1};
@@ -132,14 +132,14 @@ report::ReportSection over_time(const ContestFacts& facts,
                          static_cast<double>(kPoints - 1));
     }
   }
-  for (const simulate::ContestRow& row : rows) {
+  for (const simulate::ComparisonRow& row : rows) {
     Course values = course(row.runs.front(), facts.gpus, until, constants);
-    const bool ours = row.contestant.settings.policy == "carpool";
+    const bool ours = row.policy.settings.policy == "carpool";
     for (auto& [chart, series] : {std::pair(&charts[0], &values.sm_active),
                                   std::pair(&charts[1], &values.memory_gib),
                                   std::pair(&charts[2], &values.watts)}) {
       chart->series.push_back(
-          {.name = row.contestant.text, .values = std::move(*series), .highlight = ours});
+          {.name = row.policy.text, .values = std::move(*series), .highlight = ours});
     }
   }
   report::ReportSection section{
@@ -154,7 +154,7 @@ report::ReportSection over_time(const ContestFacts& facts,
 
 report::Figure gantt(const ContestFacts& facts,
                      const simulate::Trace& trace,
-                     const simulate::ContestRow& row) {
+                     const simulate::ComparisonRow& row) {
   report::GanttChart chart{.time = {.name = "time", .unit = "h", .decimals = 1},
                            .kinds = {"light", "medium", "heavy", "out of memory"}};
   const std::size_t lanes = std::min<std::size_t>(facts.gpus, kMostLanes);
@@ -177,7 +177,7 @@ report::Figure gantt(const ContestFacts& facts,
       }
     }
   }
-  return {.title = row.contestant.text,
+  return {.title = row.policy.text,
           .caption =
               "Every attempt; colours by the SM activity that a job has alone: below 30 %, "
               "below 70 %, above.",
@@ -188,7 +188,7 @@ report::Figure gantt(const ContestFacts& facts,
 
 report::Report contest_report(const ContestFacts& facts,
                               const simulate::Trace& trace,
-                              const std::vector<simulate::ContestRow>& rows,
+                              const std::vector<simulate::ComparisonRow>& rows,
                               const simulate::SimulationConstants& constants) {
   report::Report report{
       .title = fmt::format("{} on {}", facts.trace, facts.cluster),
@@ -204,7 +204,7 @@ report::Report contest_report(const ContestFacts& facts,
   // The first run's jobs are those of the trace only in its own order.
   if (!facts.shuffled) {
     report::ReportSection who{.heading = "Who ran where"};
-    for (const simulate::ContestRow& row : rows) {
+    for (const simulate::ComparisonRow& row : rows) {
       who.figures.push_back(gantt(facts, trace, row));
     }
     report.sections.push_back(std::move(who));

@@ -22,7 +22,7 @@ TEST(Generator, MakesDaysAndNightsAndAHeavyTail) {
                         24.0 * static_cast<double>(static_cast<long>(job.submit_s / 86400.0));
     afternoon += hour >= 12.0 && hour < 18.0 ? 1 : 0;
     night += hour >= 0.0 && hour < 6.0 ? 1 : 0;
-    times.push_back(job.alone_s);
+    times.push_back(job.solo_s);
   }
   EXPECT_GT(afternoon, 2 * night);
   EXPECT_GT(quantile(times, 0.99), 30.0 * quantile(times, 0.5));
@@ -36,10 +36,16 @@ TEST(Generator, MakesTheSameTraceForTheSameSeed) {
   EXPECT_NE(trace_csv(one), trace_csv(other));
 }
 
-TEST(Generator, RefusesWhatItCannotMake) {
-  EXPECT_FALSE(generate_philly(generator_folder, {.jobs = 0}).has_value());
-  EXPECT_FALSE(generate_philly(generator_folder, {.jobs = 5, .days = 0.0}).has_value());
-  EXPECT_FALSE(generate_philly(generator_folder / "nowhere", {.jobs = 5}).has_value());
+TEST(Generator, RefusesImpossibleSettings) {
+  const auto refusal = [](const std::filesystem::path& folder, const GeneratorSettings& settings) {
+    const auto trace = generate_philly(folder, settings);
+    return trace ? std::string() : trace.error().message;
+  };
+  EXPECT_EQ(refusal(generator_folder, {.jobs = 0}), "0 jobs: must be 1 to 10000000");
+  EXPECT_EQ(refusal(generator_folder, {.jobs = 5, .days = 0.0}),
+            "0 days: must be above 0 and at most 3650");
+  EXPECT_NE(refusal(generator_folder / "nowhere", {.jobs = 5}).find("aegis_philly60.csv"),
+            std::string::npos);
 }
 
 }  // namespace

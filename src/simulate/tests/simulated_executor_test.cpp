@@ -11,7 +11,7 @@ class SimulatedExecutorTest : public testing::Test {
  protected:
   SimulatedExecutorTest() {
     trace_.jobs = {test_job(0, 100, 10), test_job(0, 100, 35)};
-    options_.constants = plain_physics();
+    options_.constants = plain_constants();
   }
   SimulatedExecutor& executor() {
     made_ = std::make_unique<SimulatedExecutor>(
@@ -32,7 +32,7 @@ class SimulatedExecutorTest : public testing::Test {
   std::unique_ptr<SimulatedExecutor> made_;
 };
 
-TEST_F(SimulatedExecutorTest, ReportsBeginningAndEndOnce) {
+TEST_F(SimulatedExecutorTest, ReportsBeginAndEndOnce) {
   SimulatedExecutor& runs = executor();
   ASSERT_TRUE(runs.launch(spec(1)).has_value());
   now_s_ = 1.0;
@@ -46,7 +46,7 @@ TEST_F(SimulatedExecutorTest, ReportsBeginningAndEndOnce) {
   EXPECT_TRUE(runs.take_reports().empty());
 }
 
-TEST_F(SimulatedExecutorTest, TellsWhoRanOutOfMemoryWhatItHeldAndWanted) {
+TEST_F(SimulatedExecutorTest, ReportsWhatAJobHeldAndRequestedWhenItRanOutOfMemory) {
   SimulatedExecutor& runs = executor();
   ASSERT_TRUE(runs.launch(spec(1)).has_value());
   now_s_ = 20.0;

@@ -31,7 +31,7 @@ TEST(Power, FollowsThePublishedPoints) {
   EXPECT_NEAR(watts(constants, 0.853), 253.8, 0.1);
 }
 
-TEST(PressureWindow, RemembersWhatWasUntilItIsPast) {
+TEST(PressureWindow, ScoresOldActivityUntilItLeavesTheWindow) {
   const SimulationConstants constants;
   PressureWindow window;
   window.change(0.0, {.sm_active = 0.8});
@@ -43,7 +43,7 @@ TEST(PressureWindow, RemembersWhatWasUntilItIsPast) {
   EXPECT_EQ(window.summary(constants, 130.0).sm_active, 0.0);
 }
 
-TEST(Draws, AreEvenAndIndependentOfOrder) {
+TEST(Draws, HaveTheirDistributionsAndAreIndependentOfOrder) {
   double sum = 0.0;
   double squares = 0.0;
   for (std::uint64_t i = 0; i < 10000; ++i) {
@@ -52,6 +52,10 @@ TEST(Draws, AreEvenAndIndependentOfOrder) {
   }
   EXPECT_NEAR(sum / 10000.0, 0.5, 0.01);
   EXPECT_NEAR(squares / 10000.0, 1.0, 0.05);
+  const double early = draw_uniform(3, 7, 1);
+  static_cast<void>(draw_uniform(3, 8, 0));
+  EXPECT_EQ(draw_uniform(3, 7, 1), early);
+  EXPECT_NE(draw_uniform(3, 7, 2), early);
 }
 
 TEST(Clusters, AreReadAndRefused) {
@@ -59,8 +63,16 @@ TEST(Clusters, AreReadAndRefused) {
   EXPECT_EQ(known.gpus, 4);
   EXPECT_EQ(known.memory_bytes, 40960 * kMebibyte);
   EXPECT_EQ(parse_cluster("8x24GiB").value().memory_bytes, 24'576 * kMebibyte);
-  for (const char* wrong : {"", "A100-40", "0xA100-40", "4x", "4xB999", "-1xA100-40", "4x0GiB"}) {
-    EXPECT_FALSE(parse_cluster(wrong).has_value()) << wrong;
+  for (const auto& [text, named] : {std::pair("", "cluster \"\""),
+                                    std::pair("A100-40", "cluster \"A100-40\""),
+                                    std::pair("0xA100-40", "cluster \"0xA100-40\""),
+                                    std::pair("-1xA100-40", "cluster \"-1xA100-40\""),
+                                    std::pair("4x", "GPU \"\""),
+                                    std::pair("4xB999", "GPU \"B999\""),
+                                    std::pair("4x0GiB", "GPU \"0GiB\"")}) {
+    const auto refused = parse_cluster(text);
+    ASSERT_FALSE(refused.has_value()) << text;
+    EXPECT_NE(refused.error().message.find(named), std::string::npos) << refused.error().message;
   }
 }
 

@@ -23,7 +23,7 @@ SimulationResult run(const Trace& trace,
   return std::move(*result);
 }
 
-TEST(Simulation, OfExclusiveJobsIsWhatAPersonCanWorkOut) {
+TEST(Simulation, OfExclusiveJobsEqualsAHandComputation) {
   const Trace trace{.name = "three",
                     .jobs = {test_job(0, 100), test_job(10, 50), test_job(20, 30)}};
   const SimulationResult one = run(trace, test_cluster(1), test_settings("exclusive"));
@@ -52,12 +52,12 @@ TEST(Simulation, RunsAJobOnSeveralGpusAtTheSpeedOfTheSlowest) {
   SimulationSettings settings = test_settings("first-fit");
   settings.policy_settings.share_several = true;
   const SimulationResult result = run(trace, test_cluster(2), settings);
-  // 75 s at 1/1.5 beside the second on one of its GPUs, then alone.
+  // 75 s at 1/1.5 beside the second on one of its GPUs, then solo.
   EXPECT_NEAR(result.jobs[1].ended_s, 75.0, 1e-3);
   EXPECT_NEAR(result.jobs[0].ended_s, 125.0, 1e-3);
 }
 
-TEST(Simulation, EndsTheJobForWhichThereIsNoMemoryAndRunsItAgain) {
+TEST(Simulation, RunsAJobAgainThatRanOutOfMemory) {
   const Trace trace{.name = "greedy", .jobs = {test_job(0, 500, 30), test_job(0, 500, 20)}};
   SimulationSettings settings = test_settings("carma");
   settings.memory = MemorySource::None;
@@ -73,7 +73,7 @@ TEST(Simulation, EndsTheJobForWhichThereIsNoMemoryAndRunsItAgain) {
   EXPECT_EQ(run(trace, test_cluster(1), settings).out_of_memory, 0);
 }
 
-TEST(Simulation, GivesTheSameForTheSameSeedAndAnotherForAnother) {
+TEST(Simulation, IsEqualForEqualSeedsAndDiffersForOthers) {
   const auto trace = generate_philly(simulation_folder, {.jobs = 150, .days = 0.5, .seed = 3});
   ASSERT_TRUE(trace.has_value());
   const auto speeds = knowledge::PairTable::load(simulation_folder, kTraceContention).value();
@@ -92,7 +92,7 @@ TEST(Simulation, GivesTheSameForTheSameSeedAndAnotherForAnother) {
   }
 }
 
-TEST(Simulation, EndsEveryJobOnceAndBringsNoneBeforeItWasSubmitted) {
+TEST(Simulation, EndsEveryJobOnceAndStartsNoneBeforeItWasSubmitted) {
   const auto trace = generate_philly(simulation_folder, {.jobs = 300, .days = 0.5, .seed = 5});
   ASSERT_TRUE(trace.has_value());
   const auto speeds = knowledge::PairTable::load(simulation_folder, kTraceContention).value();
@@ -108,7 +108,7 @@ TEST(Simulation, EndsEveryJobOnceAndBringsNoneBeforeItWasSubmitted) {
       EXPECT_GE(one.started_s, job.submit_s) << policy.name;
       EXPECT_EQ(one.gpus.size(), job.gpus) << policy.name;
       if (one.end == RunEnd::Succeeded) {
-        EXPECT_GE(one.ended_s - one.started_s, job.alone_s - 1e-3) << policy.name;
+        EXPECT_GE(one.ended_s - one.started_s, job.solo_s - 1e-3) << policy.name;
       }
     }
     EXPECT_EQ(result->failed_jobs, 0) << policy.name;
@@ -128,14 +128,16 @@ TEST(Simulation, ChargesEnergyForIdleTimeAndForActivity) {
   EXPECT_NEAR(result.mean_sm_active, 0.25, 1e-6);
 }
 
-TEST(Simulation, SaysWhichJobNeverFits) {
+TEST(Simulation, NamesTheJobThatNeverFits) {
   const Trace trace{.name = "huge", .jobs = {test_job(0, 10, 1, "middle", 4)}};
   const auto result = simulate(trace, test_cluster(2), test_speeds(), test_settings("carpool"));
   ASSERT_FALSE(result.has_value());
   EXPECT_EQ(result.error().code, ErrorCode::InvalidInput);
+  EXPECT_NE(result.error().message.find("huge: job 1, middle: "), std::string::npos)
+      << result.error().message;
 }
 
-// The heart of the matter: what AEGIS measured on real GPUs comes out here.
+// The figures that AEGIS measured on real GPUs.
 TEST(Validation, AgreesWithPublishedRuns) {
   const auto rows = validate_aegis(simulation_folder, 1, 5, [](const std::string&) {});
   ASSERT_TRUE(rows.has_value()) << rows.error().message;

@@ -12,11 +12,11 @@ namespace carpool::simulate {
 inline constexpr std::uint64_t kTestGib = 1024 * kMebibyte;
 
 inline TraceJob test_job(double submit_s,
-                         double alone_s,
+                         double solo_s,
                          std::uint64_t gib = 1,
                          const std::string& workload = "middle",
                          unsigned gpus = 1) {
-  TraceJob job{.workload = workload, .submit_s = submit_s, .gpus = gpus, .alone_s = alone_s};
+  TraceJob job{.workload = workload, .submit_s = submit_s, .gpus = gpus, .solo_s = solo_s};
   job.peak_bytes = gib * kTestGib;
   job.early_bytes = job.peak_bytes;
   job.sm_active = workload == "light" ? 0.1 : 0.5;
@@ -29,8 +29,8 @@ inline const knowledge::ActivityInterference& test_speeds() {
   return speeds;
 }
 
-// No start-up, no driver: times come out even.
-inline SimulationConstants plain_physics() {
+// No start-up, no driver memory: times are round numbers.
+inline SimulationConstants plain_constants() {
   SimulationConstants constants;
   constants.start_median_s = 1e-9;
   constants.start_p95_s = 1e-9;
@@ -41,7 +41,7 @@ inline SimulationConstants plain_physics() {
 inline SimulationSettings test_settings(const std::string& policy) {
   SimulationSettings settings{.policy = policy,
                               .policy_settings = policy::default_settings(policy)};
-  settings.constants = plain_physics();
+  settings.constants = plain_constants();
   settings.order = schedule::QueueOrder::Fifo;
   return settings;
 }

@@ -53,7 +53,7 @@ TEST(TraceFile, IsSortedByTimeAndNeedsFourColumns) {
   EXPECT_EQ(trace.jobs[0].early_bytes, 100 * kMebibyte);
 }
 
-TEST(TraceFile, NamesFileAndLineOfWhatIsWrong) {
+TEST(TraceFile, ErrorsNameFileAndLine) {
   refuses("submit_s,workload,solo_s\n1,a,2\n", "trace.csv:1: no column peak_mem_mib");
   refuses("submit_s,workload,solo_s,peak_mem_mib\n1,a,nan,3\n", "trace.csv:2: column solo_s");
   refuses("submit_s,workload,solo_s,peak_mem_mib\n1,a,2,3\n-5,a,2,3\n",
@@ -62,7 +62,7 @@ TEST(TraceFile, NamesFileAndLineOfWhatIsWrong) {
   refuses("submit_s,workload,solo_s,peak_mem_mib\n1,,2,3\n", "trace.csv:2: column workload");
   refuses("submit_s,workload,gpus,solo_s,peak_mem_mib\n1,a,0,2,3\n", "trace.csv:2: column gpus");
   refuses("submit_s,workload,solo_s,peak_mem_mib,smact\n1,a,2,3,1.5\n", "column smact");
-  refuses("submit_s,workload,solo_s,peak_mem_mib\n", "without jobs");
+  refuses("submit_s,workload,solo_s,peak_mem_mib\n", "trace.csv: the trace has no jobs");
 }
 
 TEST(TraceFile, IsReadAsItWasWritten) {
@@ -74,11 +74,11 @@ TEST(TraceFile, IsReadAsItWasWritten) {
     EXPECT_EQ(again.jobs[i].peak_bytes, trace.jobs[i].peak_bytes);
     EXPECT_EQ(again.jobs[i].early_bytes, trace.jobs[i].early_bytes);
     EXPECT_EQ(again.jobs[i].gpumemnet_bytes, trace.jobs[i].gpumemnet_bytes);
-    EXPECT_NEAR(again.jobs[i].alone_s, trace.jobs[i].alone_s, 0.06);
+    EXPECT_NEAR(again.jobs[i].solo_s, trace.jobs[i].solo_s, 0.06);
   }
 }
 
-TEST(Shuffling, KeepsTimesAndJobsAndChangesWhoComesWhen) {
+TEST(Shuffling, KeepsTimesAndJobsAndChangesTheirOrder) {
   const auto trace = read_trace(trace_folder / "trace60.csv").value();
   const Trace other = shuffled(trace, 7);
   std::multiset<std::string> before;
