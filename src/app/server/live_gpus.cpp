@@ -14,7 +14,8 @@ observe::RunningJobs running_jobs(const run::ProcessExecutor& executor,
                                   const schedule::Scheduler& scheduler) {
   observe::RunningJobs jobs;
   for (const run::RunningJob& job : executor.running()) {
-    jobs.processes.push_back({.job = job.run.job, .supervisor = job.supervisor, .session = job.session});
+    jobs.processes.push_back(
+        {.job = job.run.job, .supervisor = job.supervisor, .session = job.session});
   }
   for (const GpuView& gpu : scheduler.gpus()) {
     for (const Resident& resident : gpu.residents) {
