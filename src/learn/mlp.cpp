@@ -7,52 +7,20 @@
 
 #include <nlohmann/json.hpp>
 
+#include "learn/adam.hpp"
 #include "learn/stored.hpp"
 
 namespace carpool::learn {
 
 namespace {
 
-// Adam (Kingma and Ba, 2015, algorithm 1) with Keras's constants.
-class Adam {
- public:
-  Adam(const MlpNetwork& network, double learning_rate)
-      : mean_(network.zero_like()), square_(network.zero_like()), learning_rate_(learning_rate) {}
-
-  void step(MlpNetwork& network, const MlpNetwork& gradient) {
-    mean_power_ *= kMeanDecay;
-    square_power_ *= kSquareDecay;
-    for (std::size_t index = 0; index < network.layers.size(); ++index) {
-      update(network.layers[index].weights,
-             gradient.layers[index].weights,
-             mean_.layers[index].weights,
-             square_.layers[index].weights);
-      update(network.layers[index].bias,
-             gradient.layers[index].bias,
-             mean_.layers[index].bias,
-             square_.layers[index].bias);
-    }
+void step(MlpNetwork& network, Adam& adam, const MlpNetwork& gradient) {
+  adam.begin_step();
+  for (std::size_t index = 0; index < network.layers.size(); ++index) {
+    adam.update(network.layers[index].weights, gradient.layers[index].weights);
+    adam.update(network.layers[index].bias, gradient.layers[index].bias);
   }
-
- private:
-  template <class Values>
-  void update(Values& values, const Values& gradient, Values& mean, Values& square) const {
-    mean = kMeanDecay * mean + (1.0 - kMeanDecay) * gradient;
-    square = kSquareDecay * square + (1.0 - kSquareDecay) * gradient.cwiseAbs2();
-    const double rate = learning_rate_ * std::sqrt(1.0 - square_power_) / (1.0 - mean_power_);
-    values.array() -= rate * mean.array() / (square.array().sqrt() + kEpsilon);
-  }
-
-  static constexpr double kMeanDecay = 0.9;
-  static constexpr double kSquareDecay = 0.999;
-  static constexpr double kEpsilon = 1e-7;
-
-  MlpNetwork mean_;
-  MlpNetwork square_;
-  double learning_rate_;
-  double mean_power_ = 1.0;
-  double square_power_ = 1.0;
-};
+}
 
 Eigen::VectorXd dropout_mask(Eigen::Index rows, double rate, NumpyRandom& random) {
   Eigen::VectorXd keep = Eigen::VectorXd::Ones(rows);
@@ -77,7 +45,7 @@ void train_epoch(MlpNetwork& network,
                                          order.begin() + static_cast<std::ptrdiff_t>(end));
     const auto count = static_cast<Eigen::Index>(taken.size());
     const Eigen::VectorXd keep = dropout_mask(count, settings.output_dropout, random);
-    adam.step(network, mlp_gradient(network, rows(taken, Eigen::all), targets(taken), keep));
+    step(network, adam, mlp_gradient(network, rows(taken, Eigen::all), targets(taken), keep));
   }
 }
 
@@ -130,7 +98,7 @@ std::unique_ptr<Regressor> fit_mlp(const Eigen::MatrixXd& rows,
                                    std::uint32_t seed) {
   NumpyRandom random(seed);
   MlpNetwork network = MlpNetwork::random(rows.cols(), settings.hidden, random);
-  Adam adam(network, settings.learning_rate);
+  Adam adam(Adam::Variant::Keras, settings.learning_rate);
   const auto count = static_cast<double>(rows.rows());
   const auto trained = static_cast<Eigen::Index>(count * (1.0 - settings.validation_fraction));
   const Eigen::Index held = rows.rows() - trained;

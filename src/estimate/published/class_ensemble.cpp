@@ -31,41 +31,6 @@ struct ClassEnsemble::Trace {
   MatrixXd activated;   // before ReLU
 };
 
-// Moments of every number of the nets.
-struct ClassEnsemble::Adam {
-  std::vector<Net> first;
-  std::vector<Net> second;
-  double learning_rate;
-  double step = 0.0;
-
-  void update(std::size_t net, Net& values, const Net& gradient) {
-    constexpr double kFirst = 0.9;
-    constexpr double kSecond = 0.999;
-    constexpr double kSmall = 1e-8;
-    const double first_bias = 1.0 - std::pow(kFirst, step);
-    const double second_bias = 1.0 - std::pow(kSecond, step);
-    const auto move = [&](auto& value, const auto& slope, auto& mean, auto& square) {
-      if (value.size() == 0) {
-        return;
-      }
-      mean = kFirst * mean + (1.0 - kFirst) * slope;
-      square = kSecond * square.array() + (1.0 - kSecond) * slope.array().square();
-      value.array() -= learning_rate * (mean.array() / first_bias) /
-                       ((square.array() / second_bias).sqrt() + kSmall);
-    };
-    for (std::size_t index = 0; index < values.layers.size(); ++index) {
-      Layer& layer = values.layers[index];
-      const Layer& slope = gradient.layers[index];
-      Layer& mean = first[net].layers[index];
-      Layer& square = second[net].layers[index];
-      move(layer.weights, slope.weights, mean.weights, square.weights);
-      move(layer.bias, slope.bias, mean.bias, square.bias);
-      move(layer.scale, slope.scale, mean.scale, square.scale);
-      move(layer.shift, slope.shift, mean.shift, square.shift);
-    }
-  }
-};
-
 MatrixXd ClassEnsemble::forward(Net& net, const MatrixXd& inputs, std::vector<Trace>& traces) {
   MatrixXd signal = inputs;
   const auto rows = static_cast<double>(inputs.rows());
@@ -126,7 +91,7 @@ ClassEnsemble::Net ClassEnsemble::backward(const Net& net,
 
 void ClassEnsemble::train_batch(const MatrixXd& inputs,
                                 const std::vector<int>& classes,
-                                Adam& adam) {
+                                learn::Adam& adam) {
   std::vector<std::vector<Trace>> traces(nets_.size());
   MatrixXd mean;
   for (std::size_t net = 0; net < nets_.size(); ++net) {
@@ -139,9 +104,17 @@ void ClassEnsemble::train_batch(const MatrixXd& inputs,
     delta(row, classes[static_cast<std::size_t>(row)]) -= 1.0;
   }
   delta /= static_cast<double>(inputs.rows()) * static_cast<double>(nets_.size());
-  adam.step += 1.0;
+  adam.begin_step();
   for (std::size_t net = 0; net < nets_.size(); ++net) {
-    adam.update(net, nets_[net], backward(nets_[net], traces[net], delta));
+    const Net gradient = backward(nets_[net], traces[net], delta);
+    for (std::size_t index = 0; index < gradient.layers.size(); ++index) {
+      Layer& layer = nets_[net].layers[index];
+      const Layer& slope = gradient.layers[index];
+      adam.update(layer.weights, slope.weights);
+      adam.update(layer.bias, slope.bias);
+      adam.update(layer.scale, slope.scale);
+      adam.update(layer.shift, slope.shift);
+    }
   }
 }
 
@@ -218,19 +191,9 @@ ClassEnsemble::Net ClassEnsemble::draw_net(std::size_t depth,
   return net;
 }
 
-ClassEnsemble::Net ClassEnsemble::zero_like(Net net) {
-  for (Layer& layer : net.layers) {
-    layer.weights.setZero();
-    layer.bias.setZero();
-    layer.scale.setZero();
-    layer.shift.setZero();
-  }
-  return net;
-}
-
 void ClassEnsemble::train_epoch(const ClassRows& rows,
                                 std::size_t batch,
-                                Adam& adam,
+                                learn::Adam& adam,
                                 NumpyRandom& random) {
   const auto order = random.permutation(rows.classes.size());
   for (std::size_t begin = 0; begin + 1 < order.size(); begin += batch) {
@@ -255,12 +218,10 @@ ClassEnsemble ClassEnsemble::train(const ClassRows& rows,
                                    std::uint32_t seed) {
   NumpyRandom random(seed);
   ClassEnsemble ensemble;
-  Adam adam{.first = {}, .second = {}, .learning_rate = settings.learning_rate};
+  learn::Adam adam(learn::Adam::Variant::PyTorch, settings.learning_rate);
   for (std::size_t number = 0; number < settings.of_each * settings.depths; ++number) {
     ensemble.nets_.push_back(
         draw_net(number % settings.depths + 1, rows.inputs.cols(), classes, settings, random));
-    adam.first.push_back(zero_like(ensemble.nets_.back()));
-    adam.second.push_back(adam.first.back());
   }
   std::vector<Net> best = ensemble.nets_;
   double least = std::numeric_limits<double>::infinity();

@@ -9,6 +9,7 @@
 #include <Eigen/Core>
 
 #include "base/numpy_random.hpp"
+#include "learn/adam.hpp"
 
 namespace carpool::estimate {
 
@@ -58,7 +59,6 @@ class ClassEnsemble {
     std::vector<Statistics> statistics;
   };
   struct Trace;  // what a forward pass leaves for the backward one
-  struct Adam;
 
   [[nodiscard]] Eigen::MatrixXd logits(const Eigen::MatrixXd& inputs) const;
   [[nodiscard]] static Eigen::MatrixXd forward(Net& net,
@@ -67,8 +67,13 @@ class ClassEnsemble {
   [[nodiscard]] static Net backward(const Net& net,
                                     const std::vector<Trace>& traces,
                                     const Eigen::MatrixXd& delta);
-  void train_batch(const Eigen::MatrixXd& inputs, const std::vector<int>& classes, Adam& adam);
-  void train_epoch(const ClassRows& rows, std::size_t batch, Adam& adam, NumpyRandom& random);
+  void train_batch(const Eigen::MatrixXd& inputs,
+                   const std::vector<int>& classes,
+                   learn::Adam& adam);
+  void train_epoch(const ClassRows& rows,
+                   std::size_t batch,
+                   learn::Adam& adam,
+                   NumpyRandom& random);
   [[nodiscard]] double loss(const ClassRows& rows) const;
   [[nodiscard]] static Layer draw_layer(Eigen::Index inputs,
                                         Eigen::Index outputs,
@@ -78,7 +83,6 @@ class ClassEnsemble {
                                     Eigen::Index classes,
                                     const EnsembleSettings& settings,
                                     NumpyRandom& random);
-  [[nodiscard]] static Net zero_like(Net net);
 
   std::vector<Net> nets_;
   double validation_loss_ = 0.0;
