@@ -99,6 +99,11 @@ class TransformerModel final : public ForwardModel {
   [[nodiscard]] TensorId dropout(TensorId x);
   [[nodiscard]] TensorId add(TensorId a, TensorId b);
   [[nodiscard]] TensorId multiply(TensorId a, TensorId b);
+  [[nodiscard]] TensorId python_gelu(TensorId x);
+  // As an operation that takes its input over.
+  [[nodiscard]] TensorId then(TensorId old, TensorId made);
+
+  // ---- attention (transformer_attention.cpp)
   [[nodiscard]] TensorId attend(TensorId query,
                                 TensorId key,
                                 TensorId value,
@@ -112,9 +117,6 @@ class TransformerModel final : public ForwardModel {
                                         TensorId value,
                                         std::int64_t elements);
   [[nodiscard]] TensorId rotate(TensorId x);
-  [[nodiscard]] TensorId python_gelu(TensorId x);
-  // As an operation that takes its input over.
-  [[nodiscard]] TensorId then(TensorId old, TensorId made);
 
   // ---- blocks (transformer_blocks.cpp)
   [[nodiscard]] TensorId embed();
