@@ -5,12 +5,12 @@
 #include <charconv>
 #include <vector>
 
+#include "base/text/memory_size.hpp"
 #include "base/text/names.hpp"
 
 namespace carpool::estimate {
 namespace {
 
-constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 // PyTorch's own defaults: 32 MiB from Hopper on, else 2 x 4096 + 8 x 16 KiB.
 constexpr std::int64_t kHopperWorkspace = 32 * kMiB;
 constexpr std::int64_t kOlderWorkspace = std::int64_t{8320} << 10;

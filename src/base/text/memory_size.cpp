@@ -48,7 +48,7 @@ Result<std::uint64_t> parse_memory_size(std::string_view text) {
 }
 
 std::string gib_text(std::uint64_t bytes) {
-  const double gib = static_cast<double>(bytes) / static_cast<double>(std::uint64_t{1} << 30U);
+  const double gib = static_cast<double>(bytes) / static_cast<double>(kGiB);
   const bool whole = std::abs(gib - std::round(gib)) < 0.05;
   return whole ? fmt::format("{:.0f} GiB", gib) : fmt::format("{:.1f} GiB", gib);
 }

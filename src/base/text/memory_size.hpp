@@ -9,6 +9,9 @@
 
 namespace carpool {
 
+inline constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+inline constexpr std::int64_t kGiB = std::int64_t{1} << 30;
+
 // "12G", "12 GiB", "512M", "1.5g", or bytes; K, M, G and T are powers of 1024, as drivers and
 // schedulers take them. Above 0.
 [[nodiscard]] Result<std::uint64_t> parse_memory_size(std::string_view text);

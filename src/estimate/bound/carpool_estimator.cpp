@@ -1,6 +1,7 @@
 #include "estimate/bound/carpool_estimator.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -8,7 +9,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "estimate/cudnn/convolution_features.hpp"
 #include "estimate/replay/zero.hpp"
 #include "learn/stored.hpp"
 
@@ -64,6 +64,31 @@ MemoryBreakdown breakdown_of(const JobFacts& facts, double context, std::int64_t
 }
 
 }  // namespace
+
+double reserved_bytes(const CarpoolFit& fit, const JobFacts& facts) {
+  const auto chosen = fit.workspaces.find(facts.workspace_class);
+  if (chosen != fit.workspaces.end() && chosen->second) {
+    return facts.reserved[*chosen->second];
+  }
+  double sum = 0.0;
+  for (const std::size_t factor : kFactorsAboveZero) {
+    sum += facts.reserved[factor];
+  }
+  return sum / static_cast<double>(kFactorsAboveZero.size());
+}
+
+double central_estimate(const CarpoolFit& fit, const DescribedJob& job, const JobFacts& facts) {
+  const double reserved = reserved_bytes(fit, facts);
+  const double base = job.machine.context_bytes
+                          ? static_cast<double>(*job.machine.context_bytes) + reserved
+                          : fit.context + fit.slope * reserved;
+  if (!fit.correction || facts.features.empty()) {
+    return base;
+  }
+  const Eigen::Map<const Eigen::RowVectorXd> row(facts.features.data(),
+                                                 static_cast<Eigen::Index>(facts.features.size()));
+  return base * std::exp(fit.correction->predict(row)(0));
+}
 
 Result<MemoryEstimate> CarpoolEstimator::estimate(const DescribedJob& job) const {
   const auto facts = this->facts(job);

@@ -6,64 +6,27 @@
 // measured convolutional nets, and the margins.
 #pragma once
 
-#include <array>
 #include <cstddef>
-#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
+#include <utility>
 
 #include <nlohmann/json_fwd.hpp>
 
 #include "core/memory_estimator.hpp"
+#include "estimate/bound/job_facts.hpp"
 #include "estimate/bound/margin.hpp"
 #include "estimate/cudnn/convolution_choices.hpp"
 #include "estimate/judge/rows.hpp"
-#include "estimate/replay/replay.hpp"
 #include "learn/regressor.hpp"
 
 namespace carpool::estimate {
 
 inline constexpr std::string_view kCarpoolEstimator = "carpool";
 inline constexpr double kDefaultConfidence = 0.99;
-
-// On the workspaces of convolutions that are known by rule of thumb: those that are tried.
-inline constexpr std::array<double, 3> kWorkspaceFactors = {0.0, 1.0, 2.0};
-inline constexpr std::size_t kUsualWorkspaces = 1;  // the place of 1 among them
-inline constexpr std::array<std::size_t, 3> kAllFactors = {kUsualWorkspaces, 0, 2};
-inline constexpr std::array<std::size_t, 2> kFactorsAboveZero = {kUsualWorkspaces, 2};
-
-// All that the estimator asks of one job, without anything fitted.
-struct JobFacts {
-  // By workspace factor; one value in all places where there is nothing to try.
-  std::array<double, kWorkspaceFactors.size()> reserved{};  // bytes
-  double largest = 0.0;             // bytes, where a convolution is hungry; 0: that is no question
-  JobReplay replay{};               // with the first of the factors
-  std::string family{};             // of the margin
-  std::string workspace_class{};    // empty: no convolutions
-  bool learned_workspaces = false;  // from single convolutions; else by rule of thumb
-  std::vector<double> features{};   // of the trees; empty: no convolutions
-};
-
-// `tried`: workspace factors to replay with where there is something to try; the first of them is
-// that of JobFacts::replay.
-[[nodiscard]] Result<JobFacts> facts_of_job(const DescribedJob& job,
-                                            const ConvolutionChoices* convolutions,
-                                            std::span<const std::size_t> tried);
-
-// Families whose lists of layers lack some.
-inline constexpr std::string_view kLayersMissing = "image, layers missing";
-[[nodiscard]] std::string margin_family(const DescribedJob& job, const JobReplay& replay);
-// Of the margin: families whose errors have tails of one kind.
-[[nodiscard]] std::string margin_pool(const DescribedJob& job, const JobFacts& facts);
-// Of the margin: log of what the hungriest algorithms would need over what is expected.
-[[nodiscard]] double margin_spread(const DescribedJob& job, const JobFacts& facts, double central);
-// Empty: no convolutions.
-[[nodiscard]] std::string workspace_class(const DescribedJob& job, const JobReplay& replay);
 
 // A choice for every class that is known by rule of thumb; absent: the mean over the factors above
 // 0, as fragmentation makes any single one a gamble.

@@ -7,9 +7,8 @@
 #include <set>
 #include <utility>
 
+#include "base/statistics.hpp"
 #include "estimate/bound/correction.hpp"
-#include "estimate/cudnn/convolution_features.hpp"
-#include "estimate/median.hpp"
 
 namespace carpool::estimate {
 namespace {
@@ -48,7 +47,7 @@ std::vector<double> by_group(const KnownRows& rows, const Value& value) {
   std::vector<double> medians;
   medians.reserve(groups.size());
   for (const auto& [name, values] : groups) {
-    medians.push_back(median_of(values));
+    medians.push_back(median(values));
   }
   return medians;
 }
@@ -70,13 +69,13 @@ void fit_machine(const KnownRows& rows, CarpoolFit& fit) {
   for (double limit = 2.0 * kLight; light.size() < kLightGroups && limit < 1e12; limit *= 2.0) {
     light = beyond(limit);
   }
-  fit.context = light.empty() ? 0.0 : std::max(0.0, median_of(light));
+  fit.context = light.empty() ? 0.0 : std::max(0.0, median(light));
   const auto slopes = by_group(rows, [&](const Known& known) -> std::optional<double> {
     const double reserved = reserved_bytes(fit, *known.facts);
     return reserved > kHeavyEnough ? std::optional((known.truth() - fit.context) / reserved)
                                    : std::nullopt;
   });
-  fit.slope = slopes.empty() ? 1.0 : std::clamp(median_of(slopes), 0.5, 2.0);
+  fit.slope = slopes.empty() ? 1.0 : std::clamp(median(slopes), 0.5, 2.0);
 }
 
 double mean_error(const KnownRows& rows, const CarpoolFit& fit) {

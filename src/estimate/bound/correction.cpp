@@ -7,7 +7,6 @@
 #include <string>
 #include <utility>
 
-#include "estimate/cudnn/convolution_features.hpp"
 #include "learn/boosting.hpp"
 
 namespace carpool::estimate {

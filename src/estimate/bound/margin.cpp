@@ -8,7 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "estimate/median.hpp"
+#include "base/statistics.hpp"
 #include "learn/stored.hpp"
 
 namespace carpool::estimate {
@@ -26,9 +26,7 @@ double ConformalMargin::Pool::quantile(double confidence) const {
   if (scores.empty()) {
     return 0.0;
   }
-  const auto count = static_cast<double>(scores.size());
-  const double rank = std::clamp(std::ceil(confidence * (count + 1.0)), 1.0, count);
-  return scores[static_cast<std::size_t>(rank) - 1];
+  return scores[conformal_index(scores.size(), confidence)];
 }
 
 // Fills in the families that the errors belong to.
@@ -44,7 +42,7 @@ ConformalMargin::Pool ConformalMargin::fit_pool(const Errors& errors,
     const auto count = static_cast<double>(members.size());
     std::vector<double> values;
     std::ranges::transform(members, std::back_inserter(values), &LogError::value);
-    const double centre = median_of(values) * count / (count + kFewRows);
+    const double centre = median(values) * count / (count + kFewRows);
     double sum = kPriorRows * kPriorWidth;
     for (const LogError* error : members) {
       const double off = error->value - centre;

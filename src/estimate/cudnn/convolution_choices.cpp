@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/text/memory_size.hpp"
 #include "learn/stored.hpp"
 
 namespace carpool::estimate {
@@ -14,7 +15,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double kMiB = 1024.0 * 1024.0;
 // A difference of this share of the tensors, or so many bytes, is none.
 constexpr double kCloseShare = 0.05;
 constexpr double kCloseBytes = 0.5 * kMiB;

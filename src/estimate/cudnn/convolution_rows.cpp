@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/text/memory_size.hpp"
 #include "estimate/cudnn/convolution_choices.hpp"
 #include "estimate/judge/json_lines.hpp"
 
@@ -11,7 +12,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double kMebibyte = 1024.0 * 1024.0;
 constexpr std::int64_t kMostExtent = 1'000'000;
 
 Result<TrainingSetup> setup_of(const json& cfg) {
@@ -63,15 +63,15 @@ Result<MeasuredConvolution> read_one(const json& row) {
                                        .groups = groups},
                           .setup = *setup,
                           .batch = batch};
-  constexpr std::array<const char*, kConvolutionPasses> kPasses = {
+  constexpr std::array<const char*, kConvolutionPasses> kPassKeys = {
       "forward", "input_gradient", "weight_gradient"};
   for (std::size_t pass = 0; pass < kConvolutionPasses; ++pass) {
     for (std::size_t time = 0; time < 2; ++time) {
-      const auto mib = row.at(kPasses[pass]).at(time).get<double>();
+      const auto mib = row.at(kPassKeys[pass]).at(time).get<double>();
       if (!(mib >= 0.0 && mib <= 1e9)) {
         return invalid_input(fmt::format("{} MiB is no size of memory", mib));
       }
-      one.taken[pass][time] = mib * kMebibyte;
+      one.taken[pass][time] = mib * kMiB;
     }
   }
   return one;

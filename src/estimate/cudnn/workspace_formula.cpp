@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "base/text/memory_size.hpp"
 #include "estimate/replay/training_run.hpp"
 
 namespace carpool::estimate {
@@ -36,7 +37,6 @@ constexpr double kComplex = 8.0;                   // bytes
 constexpr double kTilePlane = 32 * 17 * kComplex;  // bytes of a transformed tile
 constexpr double kLeastTransform = 16.0;           // pixels of a side
 constexpr double kLargestTransform = 256.0;
-constexpr double kMiB = 1024.0 * 1024.0;
 
 double rounded(double channels, double step) {
   return std::ceil(channels / step) * step;

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text/memory_size.hpp"
 #include "estimate/largest_fitting.hpp"
 
 namespace carpool::estimate {
@@ -15,7 +16,7 @@ namespace {
 
 // The same command again: order of allocations and lazily loaded kernels differ.
 constexpr double kRepeatFactor = 1.02;
-constexpr std::int64_t kRepeatBytes = std::int64_t{40} << 20;  // two segments of the allocator
+constexpr std::int64_t kRepeatBytes = 40 * kMiB;  // two segments of the allocator
 
 // log(bound / expected) of 99 %, from the spread of a thousand timm models at five batch sizes,
 // whose convolutions choose other algorithms from one batch to the next.

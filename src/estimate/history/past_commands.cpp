@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/text/memory_size.hpp"
 #include "estimate/largest_fitting.hpp"
 #include "estimate/readers/command_flags.hpp"
 
@@ -64,11 +65,6 @@ const LikeRun* contradiction(const LikeRuns& like, std::int64_t upper) {
     return run.failed_peak_bytes && *run.failed_peak_bytes > upper && run.batch <= like.batch;
   });
   return found == like.runs.end() ? nullptr : &*found;
-}
-
-std::string in_gib(std::int64_t bytes) {
-  constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
-  return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / kGiB);
 }
 
 void add_notes(PastEstimate& past, bool same_batch) {
@@ -164,9 +160,9 @@ Result<PastEstimate> estimate_from_runs(const LikeRuns& like) {
     return fail(ErrorCode::Unsupported,
                 fmt::format("earlier runs let expect at most {}, but job {} took {} and did not "
                             "end well",
-                            in_gib(past.estimate.upper),
+                            gib_text(static_cast<std::uint64_t>(past.estimate.upper)),
                             run->job,
-                            in_gib(*run->failed_peak_bytes)));
+                            gib_text(static_cast<std::uint64_t>(*run->failed_peak_bytes))));
   }
   if (same.empty()) {
     std::ranges::copy_if(like.runs, std::back_inserter(past.from), [](const LikeRun& run) {

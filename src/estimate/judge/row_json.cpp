@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/text/names.hpp"
+#include "estimate/named_values.hpp"
 #include "estimate/replay/checked_sizes.hpp"
 
 namespace carpool::estimate {
@@ -15,45 +15,28 @@ namespace {
 
 using nlohmann::json;
 
-template <class Value>
-struct Named {
-  std::string_view name;
-  Value value;
-};
-
 constexpr auto kModes =
-    std::to_array<Named<RunMode>>({{"train", RunMode::Train}, {"infer", RunMode::Infer}});
-constexpr auto kPrecisions = std::to_array<Named<Precision>>({{"fp32", Precision::Fp32},
-                                                              {"bf16", Precision::Bf16},
-                                                              {"fp16", Precision::Fp16},
-                                                              {"ampbf16", Precision::AmpBf16},
-                                                              {"amp16", Precision::AmpFp16}});
+    std::to_array<NamedValue<RunMode>>({{"train", RunMode::Train}, {"infer", RunMode::Infer}});
+constexpr auto kPrecisions = std::to_array<NamedValue<Precision>>({{"fp32", Precision::Fp32},
+                                                                   {"bf16", Precision::Bf16},
+                                                                   {"fp16", Precision::Fp16},
+                                                                   {"ampbf16", Precision::AmpBf16},
+                                                                   {"amp16", Precision::AmpFp16}});
 constexpr auto kOptimizers =
-    std::to_array<Named<Optimizer>>({{"sgd", Optimizer::Sgd},
-                                     {"sgdm", Optimizer::Momentum},
-                                     {"adam", Optimizer::Adam},
-                                     {"adamw", Optimizer::Adam},
-                                     {"adamw_fused", Optimizer::AdamFused},
-                                     {"adamw_single", Optimizer::AdamSingle},
-                                     {"rmsprop", Optimizer::RmsProp},
-                                     {"adagrad", Optimizer::Adagrad}});
-constexpr auto kAttentions = std::to_array<Named<AttentionKind>>(
+    std::to_array<NamedValue<Optimizer>>({{"sgd", Optimizer::Sgd},
+                                          {"sgdm", Optimizer::Momentum},
+                                          {"adam", Optimizer::Adam},
+                                          {"adamw", Optimizer::Adam},
+                                          {"adamw_fused", Optimizer::AdamFused},
+                                          {"adamw_single", Optimizer::AdamSingle},
+                                          {"rmsprop", Optimizer::RmsProp},
+                                          {"adagrad", Optimizer::Adagrad}});
+constexpr auto kAttentions = std::to_array<NamedValue<AttentionKind>>(
     {{"sdpa", AttentionKind::Sdpa}, {"eager", AttentionKind::Eager}});
 constexpr auto kTasks =
-    std::to_array<Named<TransformerTask>>({{"mlm", TransformerTask::MaskedLm},
-                                           {"clm", TransformerTask::CausalLm},
-                                           {"seq", TransformerTask::Classification}});
-
-template <class Value, std::size_t Count>
-Result<Value> named(const std::array<Named<Value>, Count>& table,
-                    std::string_view what,
-                    const std::string& name) {
-  const auto found = find_named(std::span<const Named<Value>>(table), what, name);
-  if (!found) {
-    return tl::unexpected(found.error());
-  }
-  return (*found)->value;
-}
+    std::to_array<NamedValue<TransformerTask>>({{"mlm", TransformerTask::MaskedLm},
+                                                {"clm", TransformerTask::CausalLm},
+                                                {"seq", TransformerTask::Classification}});
 
 bool flag(const json& cfg, const char* key) {
   const auto found = cfg.find(key);
@@ -101,7 +84,7 @@ CnnShape cnn_from_json(const json& cfg) {
 
 Result<ModelShape> transformer_from_json(const json& cfg) {
   const json& conf = cfg.at("conf");
-  const auto task = named(kTasks, "task", cfg.at("task").get<std::string>());
+  const auto task = find_value(kTasks, "task", cfg.at("task").get<std::string>());
   if (!task) {
     return tl::unexpected(task.error());
   }
@@ -132,10 +115,10 @@ unsigned bytes_of_type(std::string_view type) {
 }  // namespace
 
 Result<TrainingSetup> setup_from_json(const json& cfg) {
-  const auto mode = named(kModes, "mode", cfg.at("mode").get<std::string>());
-  const auto precision = named(kPrecisions, "precision", cfg.at("prec").get<std::string>());
-  const auto optimizer = named(kOptimizers, "optimizer", cfg.at("opt").get<std::string>());
-  const auto attention = named(kAttentions, "attention", cfg.value("attn", "sdpa"));
+  const auto mode = find_value(kModes, "mode", cfg.at("mode").get<std::string>());
+  const auto precision = find_value(kPrecisions, "precision", cfg.at("prec").get<std::string>());
+  const auto optimizer = find_value(kOptimizers, "optimizer", cfg.at("opt").get<std::string>());
+  const auto attention = find_value(kAttentions, "attention", cfg.value("attn", "sdpa"));
   for (const Error* error : {mode ? nullptr : &mode.error(),
                              precision ? nullptr : &precision.error(),
                              optimizer ? nullptr : &optimizer.error(),

@@ -8,10 +8,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files/packed_file.hpp"
-#include "base/text/names.hpp"
 #include "estimate/judge/json_lines.hpp"
 #include "estimate/judge/row_json.hpp"
 #include "estimate/machines.hpp"
+#include "estimate/named_values.hpp"
 
 namespace carpool::estimate {
 namespace {
@@ -19,17 +19,12 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view kLine = "row of a measured job";
-constexpr double kMiB = 1024.0 * 1024.0;
 constexpr double kMostMiB = 1e9;
 
-struct NamedView {
-  std::string_view name;
-  RowView view;
-};
-constexpr auto kViews = std::to_array<NamedView>({{"trace", RowView::Trace},
-                                                  {"layers", RowView::Layers},
-                                                  {"config", RowView::Config},
-                                                  {"flags", RowView::Config}});
+constexpr auto kViews = std::to_array<NamedValue<RowView>>({{"trace", RowView::Trace},
+                                                            {"layers", RowView::Layers},
+                                                            {"config", RowView::Config},
+                                                            {"flags", RowView::Config}});
 
 Result<std::int64_t> bytes_from_mib(const json& value) {
   const auto mib = value.get<double>();
@@ -155,11 +150,7 @@ Result<DescribedJob> job_from_row(const json& row, RowView view, const LayerCata
 }
 
 Result<RowView> row_view_named(std::string_view name) {
-  const auto found = find_named(std::span<const NamedView>(kViews), "view of a row", name);
-  if (!found) {
-    return tl::unexpected(found.error());
-  }
-  return (*found)->view;
+  return find_value(kViews, "view of a row", name);
 }
 
 Result<MeasuredJobs> parse_measured_jobs(std::string_view text,

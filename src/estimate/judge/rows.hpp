@@ -12,9 +12,13 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "base/text/memory_size.hpp"
 #include "core/described_job.hpp"
 
 namespace carpool::estimate {
+
+// A gigabyte in the published sets of measurements and their accuracy classes.
+inline constexpr std::int64_t kPublishedGigabyte = 1000 * kMiB;
 
 // How much of a row an estimator may see.
 enum class RowView {

@@ -6,14 +6,14 @@
 #include <limits>
 #include <variant>
 
+#include "base/statistics.hpp"
 #include "estimate/cudnn/convolution_workspace.hpp"
-#include "estimate/median.hpp"
 
 namespace carpool::estimate {
 namespace {
 
-constexpr double kGigabyte = 1000.0 * 1024.0 * 1024.0;  // of the published sets
-constexpr double kAboveContext = 100.0 * 1024.0 * 1024.0;
+constexpr auto kGigabyte = static_cast<double>(kPublishedGigabyte);
+constexpr double kAboveContext = 100.0 * kMiB;
 constexpr double kTopClass8 = 5.0;  // 40 GB and more
 
 // Classes of 1 and 2 GB are open below, those of 8 GB above.
@@ -37,7 +37,7 @@ class Mean {
                            : std::optional(sum_ / static_cast<double>(values_.size()));
   }
   [[nodiscard]] std::optional<double> median() const {
-    return values_.empty() ? std::nullopt : std::optional(median_of(values_));
+    return values_.empty() ? std::nullopt : std::optional(carpool::median(values_));
   }
 
  private:

@@ -8,6 +8,7 @@
 
 #include "estimate/layers/model_sizes.hpp"
 #include "estimate/replay/caching_allocator.hpp"
+#include "estimate/replay/parameter_memory.hpp"
 #include "estimate/replay/replay.hpp"
 
 namespace carpool::estimate {
@@ -116,7 +117,7 @@ Result<MemoryBreakdown> dnnmem(const DescribedJob& job, std::int64_t fallback_co
   take(times(sizes.input_elements, job.setup.batch), bytes.parameter, MemoryPurpose::Activations);
   if (training) {
     take(sizes.parameters, bytes.parameter, MemoryPurpose::Gradients);
-    for (int state = 0; state < optimizer_states(job.setup.optimizer); ++state) {
+    for (int state = 0; state < optimizer_traits(job.setup.optimizer).states; ++state) {
       take(sizes.parameters, bytes.parameter, MemoryPurpose::Optimizer);
     }
     for (const std::int64_t elements : outputs) {

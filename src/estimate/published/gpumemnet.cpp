@@ -11,8 +11,7 @@
 namespace carpool::estimate {
 namespace {
 
-constexpr std::int64_t kGigabyte = std::int64_t{1000} << 20;  // their GB: 1000 MiB
-constexpr int kClasses = 5;                                   // up to 2 GB, 3, 4, 5, more
+constexpr int kClasses = 5;  // up to 2 GB, 3, 4, 5, more
 constexpr std::uint32_t kSeed = 0;
 constexpr std::size_t kEveryFifth = 5;
 
@@ -30,7 +29,8 @@ constexpr auto kActivations = std::to_array<std::string_view>({"ELU",
                                                                "Tanh"});
 
 int class_of(std::int64_t bytes) {
-  const double gigabytes = std::ceil(static_cast<double>(bytes) / static_cast<double>(kGigabyte));
+  const double gigabytes =
+      std::ceil(static_cast<double>(bytes) / static_cast<double>(kPublishedGigabyte));
   return std::clamp(static_cast<int>(gigabytes) - 2, 0, kClasses - 1);
 }
 
@@ -92,7 +92,7 @@ class GpuMemNetMlp final : public MemoryEstimator {
                   "GPUMemNet's MLP ensemble answers for the training of fully connected nets only");
     }
     const int chosen = ensemble_.predict(features_of(*shape, job.setup.batch));
-    const std::int64_t edge = (chosen + 2) * kGigabyte;
+    const std::int64_t edge = (chosen + 2) * kPublishedGigabyte;
     return MemoryEstimate{
         .expected = edge, .upper = edge, .basis = "class", .breakdown = {.allocator_slack = edge}};
   }

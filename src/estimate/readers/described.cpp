@@ -8,7 +8,6 @@
 
 #include "estimate/judge/row_json.hpp"
 #include "estimate/machines.hpp"
-#include "estimate/readers/usual_sizes.hpp"
 
 namespace carpool::estimate {
 namespace {

@@ -1,20 +1,13 @@
 #include "estimate/readers/job_settings.hpp"
 
 #include <array>
-#include <span>
 
-#include "base/text/names.hpp"
+#include "estimate/named_values.hpp"
 
 namespace carpool::estimate {
 namespace {
 
-template <class Value>
-struct Spelling {
-  std::string_view name;
-  Value value;
-};
-
-constexpr auto kPrecisions = std::to_array<Spelling<Precision>>({
+constexpr auto kPrecisions = std::to_array<NamedValue<Precision>>({
     {"fp32", Precision::Fp32},          {"bf16", Precision::Bf16},
     {"fp16", Precision::Fp16},          {"amp-bf16", Precision::AmpBf16},
     {"amp-fp16", Precision::AmpFp16},   {"float32", Precision::Fp32},
@@ -27,7 +20,7 @@ constexpr auto kPrecisions = std::to_array<Spelling<Precision>>({
     {"fp16-mixed", Precision::AmpFp16}, {"16", Precision::AmpFp16},
 });
 
-constexpr auto kOptimizers = std::to_array<Spelling<Optimizer>>({
+constexpr auto kOptimizers = std::to_array<NamedValue<Optimizer>>({
     {"sgd", Optimizer::Sgd},
     {"momentum", Optimizer::Momentum},
     {"adam", Optimizer::Adam},
@@ -52,27 +45,19 @@ constexpr auto kOptimizers = std::to_array<Spelling<Optimizer>>({
     {"rmsproptf", Optimizer::RmsProp},
 });
 
-constexpr auto kTasks = std::to_array<Spelling<TransformerTask>>({
+constexpr auto kTasks = std::to_array<NamedValue<TransformerTask>>({
     {"mlm", TransformerTask::MaskedLm},
     {"clm", TransformerTask::CausalLm},
     {"classification", TransformerTask::Classification},
 });
 
-constexpr auto kAttentions = std::to_array<Spelling<AttentionKind>>({
+constexpr auto kAttentions = std::to_array<NamedValue<AttentionKind>>({
     {"sdpa", AttentionKind::Sdpa},
     {"eager", AttentionKind::Eager},
     // Keeps what SDPA's own flash kernel keeps.
     {"flash_attention_2", AttentionKind::Sdpa},
     {"flash_attention_3", AttentionKind::Sdpa},
 });
-
-template <class Value, std::size_t Count>
-Result<Value> named(const std::array<Spelling<Value>, Count>& table,
-                    std::string_view what,
-                    std::string_view name) {
-  return find_named(std::span<const Spelling<Value>>(table), what, name)
-      .map([](const Spelling<Value>* found) { return found->value; });
-}
 
 template <class Value>
 void keep(std::optional<Value>& first, const std::optional<Value>& second) {
@@ -107,7 +92,7 @@ JobSettings over(const JobSettings& first, const JobSettings& second) {
 }
 
 Result<Precision> precision_named(std::string_view name) {
-  return named(kPrecisions, "precision", name);
+  return find_value(kPrecisions, "precision", name);
 }
 
 Result<Precision> autocast_named(std::string_view name) {
@@ -124,15 +109,15 @@ Result<Precision> autocast_named(std::string_view name) {
 }
 
 Result<Optimizer> optimizer_named(std::string_view name) {
-  return named(kOptimizers, "optimizer", name);
+  return find_value(kOptimizers, "optimizer", name);
 }
 
 Result<TransformerTask> task_named(std::string_view name) {
-  return named(kTasks, "task", name);
+  return find_value(kTasks, "task", name);
 }
 
 Result<AttentionKind> attention_named(std::string_view name) {
-  return named(kAttentions, "attention", name);
+  return find_value(kAttentions, "attention", name);
 }
 
 std::string_view spoken(Precision precision) {

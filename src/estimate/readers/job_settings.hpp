@@ -11,6 +11,11 @@
 
 namespace carpool::estimate {
 
+// Assumed where neither the user nor the file gives a size: that of ImageNet, on which most named
+// image models are trained, and a common length of text.
+inline constexpr std::int64_t kUsualResolution = 224;
+inline constexpr std::int64_t kUsualTokens = 512;
+
 struct JobSettings {
   std::optional<RunMode> mode{};
   std::optional<Precision> precision{};

@@ -7,8 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "estimate/readers/usual_sizes.hpp"
-
 namespace carpool::estimate {
 namespace {
 

@@ -8,19 +8,18 @@
 
 #include <fmt/format.h>
 
+#include "base/text/memory_size.hpp"
 #include "estimate/layers/layer_rules.hpp"
-#include "estimate/readers/module_print.hpp"
 #include "estimate/readers/text_lines.hpp"
 #include "estimate/replay/checked_sizes.hpp"
 
 namespace carpool::estimate {
 namespace {
 
-constexpr std::size_t kMostText = std::size_t{16} << 20U;
+constexpr std::size_t kMostText = 16 * kMiB;
 constexpr std::size_t kMostExtents = 8;
-// "Forward/backward pass size (MB)": torchsummary means 2^20 bytes, torchinfo 10^6.
-constexpr double kMiB = 1024.0 * 1024.0;
-constexpr double kMB = 1e6;
+// "Input size (MB)": torchsummary counts MiB, torchinfo 10^6 bytes.
+constexpr double kTorchinfoMb = 1e6;
 
 struct TableLine {
   LayerLine layer{};
@@ -121,7 +120,8 @@ class TableReader {
     list.buffers = times(norms, 4);  // mean and variance, as large as weight and bias
     const bool tree = lines_.front().depth > 0;
     const double samples = static_cast<double>(list.batch);
-    const double input = input_mb_ * (tree ? kMB : kMiB) / 4.0 / samples;
+    const double input =
+        input_mb_ * (tree ? kTorchinfoMb : static_cast<double>(kMiB)) / 4.0 / samples;
     constexpr double kMostInput = 1e12;
     list.input_elements = input > 0.0 && input < kMostInput ? std::llround(input) : 0;
     if (list.batch > 1) {

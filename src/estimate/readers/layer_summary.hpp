@@ -15,4 +15,9 @@ namespace carpool::estimate {
                                                     std::string_view name,
                                                     const JobSettings& said);
 
+// print(module) of PyTorch: modules with their arguments, no shapes.
+[[nodiscard]] Result<ReadModel> parse_module_print(std::string_view text,
+                                                   std::string_view name,
+                                                   const JobSettings& said);
+
 }  // namespace carpool::estimate

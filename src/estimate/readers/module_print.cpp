@@ -1,5 +1,3 @@
-#include "estimate/readers/module_print.hpp"
-
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -8,9 +6,9 @@
 #include <fmt/format.h>
 
 #include "estimate/layers/layer_rules.hpp"
+#include "estimate/readers/layer_summary.hpp"
 #include "estimate/readers/module_shapes.hpp"
 #include "estimate/readers/text_lines.hpp"
-#include "estimate/readers/usual_sizes.hpp"
 #include "estimate/replay/checked_sizes.hpp"
 
 namespace carpool::estimate {

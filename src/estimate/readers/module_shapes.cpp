@@ -76,11 +76,7 @@ LayerLine ModuleShapes::next(std::string_view type, std::string_view arguments) 
   } else if (type.find("Pool") != std::string_view::npos) {
     pool(arguments);
   } else if (type == "Flatten") {
-    std::int64_t all = 1;
-    for (const std::int64_t extent : shape_) {
-      all = times(all, extent);
-    }
-    shape_ = {all};
+    shape_ = {product(shape_)};
   } else if (type == "Dropout" && arguments.find("p=0.0") == std::string_view::npos) {
     line.type = "dropout";  // one that drops something
   }
@@ -112,10 +108,7 @@ std::int64_t ModuleShapes::convolve(std::string_view type, std::string_view argu
 }
 
 std::int64_t ModuleShapes::multiply(std::int64_t in, std::int64_t out, bool bias) {
-  std::int64_t all = 1;
-  for (const std::int64_t extent : shape_) {
-    all = times(all, extent);
-  }
+  const std::int64_t all = product(shape_);
   if (shape_.empty()) {
     input_ = in;
     shape_ = {out};

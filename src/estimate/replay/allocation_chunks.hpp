@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/text/memory_size.hpp"
 #include "estimate/replay/checked_sizes.hpp"
 
 namespace carpool::estimate {
@@ -15,13 +16,12 @@ class AllocationChunks {
  public:
   void add(std::int64_t bytes) {
     constexpr std::int64_t kBlock = 512;
-    constexpr std::int64_t kSmall = std::int64_t{1} << 20;
     const std::int64_t size = times((bytes + kBlock - 1) / kBlock, kBlock);
-    if (size > kSmall) {
+    if (size > kMiB) {
       sizes_.push_back(size);
       return;
     }
-    if (pending_ + size > kSmall) {
+    if (pending_ + size > kMiB) {
       flush();
     }
     pending_ += size;

@@ -3,13 +3,13 @@
 namespace carpool::estimate {
 namespace {
 
-constexpr std::uint32_t kUnit = 512;                 // bytes
-constexpr std::uint32_t kMiB = (1U << 20U) / kUnit;  // units of a MiB
-constexpr std::uint32_t kSmallLimit = kMiB;          // largest request of the small pool
-constexpr std::uint32_t kSmallSegment = 2 * kMiB;
-constexpr std::uint32_t kSharedSegment = 20 * kMiB;  // for large requests below kOwnSegment
-constexpr std::uint32_t kOwnSegment = 10 * kMiB;     // from here on a segment of its own
-constexpr std::uint32_t kSegmentRounding = 2 * kMiB;
+constexpr std::uint32_t kUnit = 512;  // bytes
+constexpr std::uint32_t kUnitsOfMiB = (1U << 20U) / kUnit;
+constexpr std::uint32_t kSmallLimit = kUnitsOfMiB;  // largest request of the small pool
+constexpr std::uint32_t kSmallSegment = 2 * kUnitsOfMiB;
+constexpr std::uint32_t kSharedSegment = 20 * kUnitsOfMiB;  // for large requests below kOwnSegment
+constexpr std::uint32_t kOwnSegment = 10 * kUnitsOfMiB;     // from here on a segment of its own
+constexpr std::uint32_t kSegmentRounding = 2 * kUnitsOfMiB;
 constexpr std::size_t kChunkBlocks = 128;
 
 bool is_small(MemoryUnits size) {

@@ -2,14 +2,35 @@
 
 #include <algorithm>
 
+#include "base/text/memory_size.hpp"
 #include "estimate/replay/allocation_chunks.hpp"
 
 namespace carpool::estimate {
 namespace {
 
-constexpr std::int64_t kBucketBytes = std::int64_t{25} << 20;  // of DistributedDataParallel
+constexpr std::int64_t kBucketBytes = 25 * kMiB;  // of DistributedDataParallel
 
 }  // namespace
+
+OptimizerTraits optimizer_traits(Optimizer optimizer) {
+  switch (optimizer) {
+    case Optimizer::Sgd:
+      return {};
+    case Optimizer::Momentum:
+      return {.states = 1};
+    case Optimizer::Adam:
+      return {.states = 2, .foreach_temporaries = 1};
+    case Optimizer::AdamFused:
+      return {.states = 2};
+    case Optimizer::AdamSingle:
+      return {.states = 2, .single_temporaries = 2};
+    case Optimizer::RmsProp:
+      return {.states = 1, .foreach_temporaries = 1};
+    case Optimizer::Adagrad:
+      return {.states = 1, .states_at_start = true, .foreach_temporaries = 2};
+  }
+  return {};
+}
 
 void ParameterMemory::make_weights(const ForwardModel& model) {
   if (model.untied_head_elements() > 0 && setup_.built_on_gpu) {

@@ -6,10 +6,20 @@
 #include <span>
 #include <vector>
 
-#include "estimate/replay/optimizer_traits.hpp"
 #include "estimate/replay/training_run.hpp"
 
 namespace carpool::estimate {
+
+// Copies of the parameters that an optimizer holds (states) and that a step allocates for its
+// duration, for all tensors at once (foreach) or for one tensor after the other.
+struct OptimizerTraits {
+  int states = 0;
+  bool states_at_start = false;  // made with the optimizer, not in the first step
+  int foreach_temporaries = 0;
+  int single_temporaries = 0;
+};
+
+[[nodiscard]] OptimizerTraits optimizer_traits(Optimizer optimizer);
 
 class ParameterMemory {
  public:

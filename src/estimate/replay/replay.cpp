@@ -7,8 +7,10 @@
 
 #include <fmt/format.h>
 
+#include "base/text/memory_size.hpp"
 #include "base/text/names.hpp"
 #include "estimate/layers/layer_sequence.hpp"
+#include "estimate/replay/parameter_memory.hpp"
 #include "estimate/transformer/transformer.hpp"
 
 namespace carpool::estimate {
@@ -146,19 +148,6 @@ JobReplay replay_shape(const ModelShape& shape,
 
 }  // namespace
 
-int optimizer_states(Optimizer optimizer) {
-  switch (optimizer) {
-    case Optimizer::Sgd:
-      return 0;
-    case Optimizer::Momentum:
-    case Optimizer::RmsProp:
-    case Optimizer::Adagrad:
-      return 1;
-    default:
-      return 2;
-  }
-}
-
 Result<void> check_job(const DescribedJob& job) {
   const TrainingSetup& setup = job.setup;
   const bool tokens = std::holds_alternative<TransformerShape>(job.model.shape);
@@ -185,7 +174,7 @@ Result<JobReplay> replay_job(const DescribedJob& job, const ReplaySettings& sett
   if (replay.result.overflowed) {
     return invalid_input(
         fmt::format("the job would need more than {} GiB on one GPU: is the batch of {} meant?",
-                    CachingAllocator::kMostBytes >> 30,
+                    CachingAllocator::kMostBytes / kGiB,
                     job.setup.batch));
   }
   return replay;
@@ -202,7 +191,7 @@ ReplayResult add_up_totals(const ModelTotals& totals, const TrainingSetup& setup
   use(MemoryPurpose::Weights) = weights;
   if (training) {
     use(MemoryPurpose::Gradients) = weights;
-    use(MemoryPurpose::Optimizer) = times(weights, optimizer_states(setup.optimizer));
+    use(MemoryPurpose::Optimizer) = times(weights, optimizer_traits(setup.optimizer).states);
     use(MemoryPurpose::Activations) = totals.activation_bytes;
     result.saved = totals.activation_bytes;
   }

@@ -26,7 +26,4 @@ struct JobReplay {
 // states and kept activations added up.
 [[nodiscard]] ReplayResult add_up_totals(const ModelTotals& totals, const TrainingSetup& setup);
 
-// States of the optimizer, in sizes of the parameters.
-[[nodiscard]] int optimizer_states(Optimizer optimizer);
-
 }  // namespace carpool::estimate

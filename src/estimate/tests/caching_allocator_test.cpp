@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "base/numpy_random.hpp"
-#include "estimate/tests/sizes_for_tests.hpp"
+#include "base/text/memory_size.hpp"
 
 namespace carpool::estimate {
 namespace {

@@ -7,8 +7,6 @@
 namespace carpool::estimate {
 namespace {
 
-constexpr double kMiB = 1024.0 * 1024.0;
-
 ConvolutionGeometry square(std::int64_t in,
                            std::int64_t out,
                            std::int64_t kernel,

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "estimate/tests/sizes_for_tests.hpp"
+#include "base/text/memory_size.hpp"
 
 namespace carpool::estimate {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/text/memory_size.hpp"
 #include "estimate/tests/jobs_for_tests.hpp"
-#include "estimate/tests/sizes_for_tests.hpp"
 
 namespace carpool::estimate {
 namespace {

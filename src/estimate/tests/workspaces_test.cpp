@@ -10,7 +10,6 @@
 namespace carpool::estimate {
 namespace {
 
-constexpr double kBytesOfMiB = 1024.0 * 1024.0;
 constexpr std::int64_t kWorkspaceRoom = std::int64_t{100} << 30;
 
 ConvolutionGeometry image_of(std::int64_t in,
@@ -28,7 +27,7 @@ double formula_mib(const ConvolutionGeometry& geometry,
                    const TrainingSetup& setup,
                    std::int64_t batch,
                    WorkspaceFormula formula) {
-  return ConvolutionSizes(geometry, setup, batch).bytes(formula) / kBytesOfMiB;
+  return ConvolutionSizes(geometry, setup, batch).bytes(formula) / kMiB;
 }
 
 // Measured values of data/memory-collected/convolutions.jsonl.gz; the allocator hands out up to
@@ -111,7 +110,7 @@ double planned_forward(const ConvolutionChoices& choices,
       convolutions, {}, 16, {.choices = &choices, .chance = chance, .limit = limit, .beside = 1e9});
   double most = 0.0;
   for (const PlannedWorkspace& one : planned) {
-    most = std::max(most, static_cast<double>(one.used.forward) / kBytesOfMiB);
+    most = std::max(most, static_cast<double>(one.used.forward) / kMiB);
   }
   return most;
 }

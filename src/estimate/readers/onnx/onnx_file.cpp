@@ -9,8 +9,6 @@
 #include <fmt/format.h>
 
 #include "estimate/readers/onnx/onnx_graph.hpp"
-#include "estimate/readers/onnx/onnx_shapes.hpp"
-#include "estimate/readers/usual_sizes.hpp"
 #include "estimate/replay/checked_sizes.hpp"
 
 namespace carpool::estimate {
@@ -84,14 +82,6 @@ constexpr auto kOperators = std::to_array<OperatorName>({
 constexpr auto kNothing = std::to_array<std::string_view>(
     {"Constant", "Shape", "ConstantOfShape", "Range", "Size", "Expand", "Equal", "Not", "And"});
 
-std::int64_t elements(const OnnxShape& shape) {
-  std::int64_t all = 1;
-  for (const std::int64_t extent : shape) {
-    all = times(all, extent);
-  }
-  return all;
-}
-
 class LayerWriter {
  public:
   explicit LayerWriter(const OnnxGraph& graph) : graph_(graph) {}
@@ -135,7 +125,7 @@ class LayerWriter {
         continue;
       }
       constexpr std::size_t kFirstStatistic = 3;
-      const std::int64_t count = elements(weight->second.shape);
+      const std::int64_t count = product(weight->second.shape);
       if (node.type == "BatchNormalization" && index >= kFirstStatistic) {
         list.buffers = plus(list.buffers, times(count, 4));
       } else {
@@ -189,7 +179,7 @@ Result<ReadModel> parse_onnx(std::string_view file,
   LayerList& list = writer.list;
   const OnnxShape& shape = graph->shapes.at(graph->inputs.front());
   list.batch = std::max<std::int64_t>(shape.front(), 1);
-  list.input_elements = elements(shape) / list.batch;
+  list.input_elements = product(shape) / list.batch;
   if (!open_batch && list.batch > 1) {
     read.said.batch = list.batch;
   }

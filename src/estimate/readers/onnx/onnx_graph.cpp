@@ -40,11 +40,7 @@ std::vector<std::int64_t> numbers_in(std::string_view raw) {
   constexpr std::size_t kBytes = 8;
   std::vector<std::int64_t> numbers;
   for (; raw.size() >= kBytes && numbers.size() < kMostListed; raw.remove_prefix(kBytes)) {
-    std::uint64_t value = 0;
-    for (std::size_t index = kBytes; index-- > 0;) {
-      value = value << 8U | static_cast<unsigned char>(raw[index]);
-    }
-    numbers.push_back(static_cast<std::int64_t>(value));
+    numbers.push_back(static_cast<std::int64_t>(little_endian(raw.substr(0, kBytes))));
   }
   return numbers;
 }

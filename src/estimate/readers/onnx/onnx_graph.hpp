@@ -40,4 +40,10 @@ struct OnnxGraph {
 
 [[nodiscard]] Result<OnnxGraph> parse_onnx_graph(std::string_view file, std::string_view name);
 
+// Adds the shapes that the file does not give, by the rules of the operators' specification
+// (https://onnx.ai/onnx/operators), for the operators that most networks consist of. Unknown
+// extents of the inputs become `batch` in the first dimension, else `tokens`. Shapes that stay
+// unknown are removed from `graph.shapes`.
+void infer_shapes(OnnxGraph& graph, std::int64_t batch, std::int64_t tokens);
+
 }  // namespace carpool::estimate

@@ -1,3 +1,5 @@
+#include "estimate/bound/job_facts.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <string_view>
@@ -5,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "estimate/bound/carpool_estimator.hpp"
+#include "base/text/memory_size.hpp"
 #include "estimate/cudnn/convolution_workspace.hpp"
 #include "estimate/transformer/transformer.hpp"
 
@@ -18,7 +20,7 @@ constexpr double kFunctionalShare = 0.08;
 constexpr double kSmallChance = 0.02;
 
 std::int64_t room_for_workspaces(const DescribedJob& job) {
-  constexpr std::int64_t kUnknownGpu = std::int64_t{80} << 30;
+  constexpr std::int64_t kUnknownGpu = 80 * kGiB;
   const std::int64_t all = job.machine.memory_bytes > 0 ? job.machine.memory_bytes : kUnknownGpu;
   return std::max<std::int64_t>(all - job.machine.context_bytes.value_or(0), 0);
 }
@@ -161,31 +163,6 @@ Result<JobFacts> facts_of_job(const DescribedJob& job,
   facts.family = margin_family(job, facts.replay);
   facts.workspace_class = workspace_class(job, facts.replay);
   return facts;
-}
-
-double reserved_bytes(const CarpoolFit& fit, const JobFacts& facts) {
-  const auto chosen = fit.workspaces.find(facts.workspace_class);
-  if (chosen != fit.workspaces.end() && chosen->second) {
-    return facts.reserved[*chosen->second];
-  }
-  double sum = 0.0;
-  for (const std::size_t factor : kFactorsAboveZero) {
-    sum += facts.reserved[factor];
-  }
-  return sum / static_cast<double>(kFactorsAboveZero.size());
-}
-
-double central_estimate(const CarpoolFit& fit, const DescribedJob& job, const JobFacts& facts) {
-  const double reserved = reserved_bytes(fit, facts);
-  const double base = job.machine.context_bytes
-                          ? static_cast<double>(*job.machine.context_bytes) + reserved
-                          : fit.context + fit.slope * reserved;
-  if (!fit.correction || facts.features.empty()) {
-    return base;
-  }
-  const Eigen::Map<const Eigen::RowVectorXd> row(facts.features.data(),
-                                                 static_cast<Eigen::Index>(facts.features.size()));
-  return base * std::exp(fit.correction->predict(row)(0));
 }
 
 }  // namespace carpool::estimate

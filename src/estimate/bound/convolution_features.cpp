@@ -1,9 +1,8 @@
-#include "estimate/cudnn/convolution_features.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <variant>
 
+#include "estimate/bound/job_facts.hpp"
 #include "estimate/layers/layer_sequence.hpp"
 
 namespace carpool::estimate {
