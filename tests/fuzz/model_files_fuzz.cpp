@@ -49,8 +49,8 @@ void feed_model(Result<estimate::ReadModel> read, const estimate::JobSettings& s
     return;
   }
   require(read->widening >= 1.0);
-  const auto asked =
-      estimate::describe_job(std::move(*read), estimate::over(said, {.resolution = 64}), 2);
+  const auto asked = estimate::describe_job(
+      std::move(*read), estimate::merged_settings(said, {.resolution = 64}), 2);
   if (!asked || !small(asked->job)) {
     return;
   }
@@ -89,7 +89,7 @@ void feed_words(std::string_view text) {
       estimate::parse_config_json(R"({"model_type":"bert","hidden_size":64,"num_hidden_layers":2,
                                    "num_attention_heads":2,"vocab_size":100})",
                                   "file"),
-      facts.said);
+      facts.settings);
 }
 
 // The first letter says what the rest is.

@@ -56,17 +56,17 @@ Result<estimate::JobSettings> settings_from(const EstimateJobOptions& job) {
   return said;
 }
 
-Result<estimate::JobQuestion> question_from(const EstimateJobOptions& job) {
+Result<estimate::EstimateRequest> question_from(const EstimateJobOptions& job) {
   if (job.source.size() > 1) {
     return invalid_input(fmt::format("one file at a time, not {}; a command goes behind --",
                                      fmt::join(job.source, " ")));
   }
-  estimate::JobQuestion question{.weights = job.weights, .command = job.command};
+  estimate::EstimateRequest question{.weights = job.weights, .command = job.command};
   if (!job.source.empty()) {
     question.source = job.source.front();
   }
   return settings_from(job).map([&](estimate::JobSettings said) {
-    question.said = said;
+    question.overrides = said;
     return std::move(question);
   });
 }
@@ -118,7 +118,7 @@ std::string command_text(const EstimateJobOptions& job) {
 }
 
 Result<HistoryAnswer> history_of(const EstimateJobOptions& job, const estimate::JobSettings& said) {
-  const auto flags = estimate::read_command(job.command).said;
+  const auto flags = estimate::read_command(job.command).settings;
   return ask_history(job.server,
                      {.argv = job.command,
                       .folder = job_folder(""),
@@ -157,7 +157,7 @@ bool answer_from_history(const EstimateOptions& options,
       notes.push_back(fmt::format(
           "--fits from history: {} ({} without --fits: {:.2f} GiB)",
           largest.error().message,
-          estimate::spoken_jobs(known->past.from),
+          estimate::job_list_text(known->past.from),
           static_cast<double>(estimate.expected) / static_cast<double>(std::int64_t{1} << 30)));
       return false;
     }
@@ -172,7 +172,7 @@ bool answer_from_history(const EstimateOptions& options,
 }
 
 Result<void> answer_from_model(const EstimateOptions& options,
-                               const estimate::JobQuestion& question,
+                               const estimate::EstimateRequest& question,
                                const NamedSizes& sizes,
                                const Output& output,
                                const std::vector<std::string>& notes) {
@@ -218,7 +218,7 @@ Result<void> run_estimate_job(const EstimateOptions& options, const CommandConte
     return tl::unexpected(question ? sizes.error() : question.error());
   }
   std::vector<std::string> notes;
-  if (answer_from_history(options, question->said, *sizes, context.output, notes)) {
+  if (answer_from_history(options, question->overrides, *sizes, context.output, notes)) {
     return {};
   }
   return answer_from_model(options, *question, *sizes, context.output, notes)

@@ -54,12 +54,12 @@ Result<estimate::CarpoolEstimator> open_estimator(const std::optional<std::strin
   return estimate::CarpoolEstimator(std::move(fit));
 }
 
-Result<estimate::AskedJob> ask_with_catalogue(const estimate::JobQuestion& question) {
-  return estimate::ask_job(question, bundled_catalogue);
+Result<estimate::RequestedJob> ask_with_catalogue(const estimate::EstimateRequest& question) {
+  return estimate::resolve_request(question, bundled_catalogue);
 }
 
 Result<MemoryEstimate> estimate_asked(const estimate::CarpoolEstimator& estimator,
-                                      const estimate::AskedJob& asked) {
+                                      const estimate::RequestedJob& asked) {
   return estimate::WiderEstimator(estimator, asked.widening)
       .estimate(asked.job)
       .map([&](MemoryEstimate estimate) {

@@ -17,10 +17,11 @@ namespace carpool::app {
     const std::optional<std::string>& file, double confidence);
 
 // The job in question; networks that a command names are looked up in the bundled measurements.
-[[nodiscard]] Result<estimate::AskedJob> ask_with_catalogue(const estimate::JobQuestion& question);
+[[nodiscard]] Result<estimate::RequestedJob> ask_with_catalogue(
+    const estimate::EstimateRequest& question);
 
 // With the basis and the notes of the question.
 [[nodiscard]] Result<MemoryEstimate> estimate_asked(const estimate::CarpoolEstimator& estimator,
-                                                    const estimate::AskedJob& asked);
+                                                    const estimate::RequestedJob& asked);
 
 }  // namespace carpool::app

@@ -69,7 +69,8 @@ std::optional<std::int64_t> oldest_of_full(const json& answer) {
 }
 
 // Nothing that ran earlier could tell better.
-bool is_settled(const estimate::LikeRuns& like, const Result<estimate::PastEstimate>& estimated) {
+bool is_settled(const estimate::SimilarRuns& like,
+                const Result<estimate::PastEstimate>& estimated) {
   return estimated ? estimated->from.front().batch == like.batch
                    : estimated.error().code != ErrorCode::NotFound;
 }
@@ -106,7 +107,7 @@ std::string job_folder(const std::string& folder) {
 }
 
 Result<HistoryAnswer> ask_history(const ServerOptions& server,
-                                  const estimate::PastQuestion& question) {
+                                  const estimate::HistoryRequest& question) {
   auto client = ServerClient::connect(server, kPatience);
   if (!client) {
     return tl::unexpected(client.error());
@@ -120,7 +121,7 @@ Result<HistoryAnswer> ask_history(const ServerOptions& server,
       return tl::unexpected(answer.error());
     }
     std::ranges::move(past_commands_from(*answer), std::back_inserter(past));
-    estimate::LikeRuns like = estimate::runs_like(question, past);
+    estimate::SimilarRuns like = estimate::similar_runs(question, past);
     auto estimated = estimate::estimate_from_runs(like);
     const auto next = oldest_of_full(*answer);
     if (next && page < kMostPages && !is_settled(like, estimated)) {

@@ -21,12 +21,12 @@ namespace carpool::app {
 [[nodiscard]] std::string job_folder(const std::string& folder);
 
 struct HistoryAnswer {
-  estimate::LikeRuns like{};
+  estimate::SimilarRuns like{};
   estimate::PastEstimate past{};
 };
 
 // Estimates from the latest jobs. Errors say why not: no server, too few runs, …
 [[nodiscard]] Result<HistoryAnswer> ask_history(const ServerOptions& server,
-                                                const estimate::PastQuestion& question);
+                                                const estimate::HistoryRequest& question);
 
 }  // namespace carpool::app

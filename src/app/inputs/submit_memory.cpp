@@ -79,27 +79,29 @@ Result<std::string> put_estimated_memory(json& job, const ServerOptions& server)
   if (!wanted) {
     return std::string();
   }
-  estimate::JobQuestion question{.command = words_of(job)};
+  estimate::EstimateRequest question{.command = words_of(job)};
   if (!model.empty()) {
     question.source = model;
   }
   if (const auto gpus = job.find("gpus"); gpus != job.end() && gpus->is_number_integer()) {
-    question.said.gpus = gpus->get<std::int64_t>();
+    question.overrides.gpus = gpus->get<std::int64_t>();
   }
-  const estimate::PastQuestion earlier{.argv = question.command,
-                                       .folder = text_of(job, "cwd"),
-                                       .gpus = question.said.gpus.value_or(1)};
+  const estimate::HistoryRequest earlier{.argv = question.command,
+                                         .folder = text_of(job, "cwd"),
+                                         .gpus = question.overrides.gpus.value_or(1)};
   if (const auto known = ask_history(server, earlier)) {
     job["mem"] = known->past.estimate.upper;
     return spoken(
         known->past.estimate,
-        fmt::format("{}: {}", known->past.estimate.basis, estimate::spoken_jobs(known->past.from)));
+        fmt::format(
+            "{}: {}", known->past.estimate.basis, estimate::job_list_text(known->past.from)));
   }
   const auto estimate =
       open_estimator(std::nullopt, estimate::kDefaultConfidence)
           .and_then([&](const estimate::CarpoolEstimator& estimator) {
-            return ask_with_catalogue(question).and_then(
-                [&](const estimate::AskedJob& asked) { return estimate_asked(estimator, asked); });
+            return ask_with_catalogue(question).and_then([&](const estimate::RequestedJob& asked) {
+              return estimate_asked(estimator, asked);
+            });
           });
   if (!estimate) {
     return fail(estimate.error().code,

@@ -39,9 +39,9 @@ std::string spoken_fit(const FittingBatch& fits) {
              : fmt::format("not even one sample fits in {} GiB\n", gib(fits.memory));
 }
 
-json history_to_json(const std::vector<estimate::LikeRun>& runs) {
+json history_to_json(const std::vector<estimate::SimilarRun>& runs) {
   json list = json::array();
-  for (const estimate::LikeRun& run : runs) {
+  for (const estimate::SimilarRun& run : runs) {
     json view = {{"job", run.job}, {"ended_s", run.ended_s}, {"run_s", run.run_s}};
     if (run.batch) {
       view["batch"] = *run.batch;
@@ -68,12 +68,12 @@ std::string spoken_setup(const TrainingSetup& setup) {
   std::string text = fmt::format("{}, batch {}, {}",
                                  setup.mode == RunMode::Train ? "training" : "inference",
                                  setup.batch,
-                                 estimate::spoken(setup.precision));
+                                 estimate::display_name(setup.precision));
   if (setup.sequence > 0) {
     text += fmt::format(", {} tokens", setup.sequence);
   }
   if (setup.mode == RunMode::Train) {
-    text += fmt::format(", {}", estimate::spoken(setup.optimizer));
+    text += fmt::format(", {}", estimate::display_name(setup.optimizer));
   }
   if (setup.checkpointing) {
     text += ", checkpointing";

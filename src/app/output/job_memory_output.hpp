@@ -27,7 +27,7 @@ struct JobMemoryListing {
   std::vector<MemoryLever> levers{};
   std::optional<FittingBatch> fits{};
   // Earlier runs that it comes from: these were measured as a whole, so there are no parts.
-  std::vector<estimate::LikeRun> history{};
+  std::vector<estimate::SimilarRun> history{};
 };
 
 // "training, batch 8, bf16, 1024 tokens, AdamW"

@@ -20,18 +20,18 @@ struct Convolutions {
   bool keeps_outputs = false;  // activations that keep what they make
 };
 
-Convolutions look_at(const Chain& chain) {
+Convolutions look_at(const LayerSequence& sequence) {
   std::vector<double> weights;  // the tape numbers parameters without buffers
-  for (const ParameterSpec& spec : chain.parameters) {
+  for (const ParameterSpec& spec : sequence.parameters) {
     if (spec.role != ParameterRole::Buffer) {
       weights.push_back(static_cast<double>(spec.elements));
     }
   }
   Convolutions found;
-  auto before = static_cast<double>(chain.input_per_sample);
-  for (const ChainStep& step : chain.steps) {
+  auto before = static_cast<double>(sequence.input_per_sample);
+  for (const SequenceStep& step : sequence.steps) {
     const auto out = static_cast<double>(step.per_sample);
-    if (step.kind == ChainStep::Kind::Convolution) {
+    if (step.kind == SequenceStep::Kind::Convolution) {
       found.first_output = found.count == 0.0 ? out : found.first_output;
       found.count += 1.0;
       found.largest_pair = std::max(found.largest_pair, before + out);
@@ -41,29 +41,29 @@ Convolutions look_at(const Chain& chain) {
         found.largest_weight = std::max(found.largest_weight, weights[step.first_parameter]);
       }
     }
-    found.norms = found.norms || step.kind == ChainStep::Kind::BatchNorm;
-    found.dropout = found.dropout || step.kind == ChainStep::Kind::Dropout;
-    found.keeps_outputs = found.keeps_outputs || step.kind == ChainStep::Kind::KeepOutput ||
-                          step.kind == ChainStep::Kind::OverwriteInput;
+    found.norms = found.norms || step.kind == SequenceStep::Kind::BatchNorm;
+    found.dropout = found.dropout || step.kind == SequenceStep::Kind::Dropout;
+    found.keeps_outputs = found.keeps_outputs || step.kind == SequenceStep::Kind::KeepOutput ||
+                          step.kind == SequenceStep::Kind::OverwriteInput;
     before = out;
   }
   return found;
 }
 
-Chain chain_of_job(const DescribedJob& job) {
+LayerSequence sequence_of_job(const DescribedJob& job) {
   if (const auto* list = std::get_if<LayerList>(&job.model.shape)) {
-    return chain_of(*list, job.setup);
+    return sequence_of(*list, job.setup);
   }
-  return chain_of(std::get<CnnShape>(job.model.shape));
+  return sequence_of(std::get<CnnShape>(job.model.shape));
 }
 
 std::vector<double> features_of(const DescribedJob& job, const JobFacts& facts) {
-  const Chain chain = chain_of_job(job);
-  const Convolutions found = look_at(chain);
+  const LayerSequence sequence = sequence_of_job(job);
+  const Convolutions found = look_at(sequence);
   const auto batch = static_cast<double>(job.setup.batch);
   constexpr double kAboutContext = 1.5e9;  // bytes: ratios of small nets do not run wild
   const double scale = facts.reserved[kWorkspaceFactors.size() / 2] + kAboutContext;
-  const double pixels = static_cast<double>(chain.input_per_sample) / 3.0;
+  const double pixels = static_cast<double>(sequence.input_per_sample) / 3.0;
   const double filters = found.first_output / std::max(pixels, 1.0);
   return {std::log(scale),
           facts.reserved[0] / scale,

@@ -154,11 +154,11 @@ Result<JobFacts> facts_of_job(const DescribedJob& job,
   if (facts.replay.convolutions && facts.learned_workspaces && is_strict_fp32(job.setup) &&
       !job.setup.autotune) {
     settings.workspaces.chance = kSmallChance;
-    const auto hungry = replay_job(job, settings);
-    if (!hungry) {
-      return tl::unexpected(hungry.error());
+    const auto largest = replay_job(job, settings);
+    if (!largest) {
+      return tl::unexpected(largest.error());
     }
-    facts.largest = static_cast<double>(hungry->result.reserved);
+    facts.largest = static_cast<double>(largest->result.reserved);
   }
   facts.family = margin_family(job, facts.replay);
   facts.workspace_class = workspace_class(job, facts.replay);

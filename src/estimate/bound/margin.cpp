@@ -101,8 +101,9 @@ double ConformalMargin::factor(std::string_view family,
   const bool pool_known = pools_.contains(pool);
   double most = 0.0;
   for (const auto& [name, other] : families_) {
-    const bool asked = own != families_.end() ? name == family : !pool_known || other.pool == pool;
-    if (asked) {
+    const bool requested =
+        own != families_.end() ? name == family : !pool_known || other.pool == pool;
+    if (requested) {
       const Pool& its = pools_.at(other.pool);
       most = std::max(most,
                       other.centre + its.share * spread + its.quantile(confidence) * other.width);

@@ -48,12 +48,12 @@ void add_case(ChoiceCases& cases,
   const double weight = std::sqrt(std::min(1.0, sizes.tensors() / kLargeTensors));
   for (std::size_t number = 0; number < kWorkspaceFormulas; ++number) {
     const auto formula = static_cast<WorkspaceFormula>(number);
-    const double told = sizes.bytes(formula);
+    const double predicted = sizes.bytes(formula);
     const double off =
         applies(formula, pass)
-            ? std::min(std::abs(std::log((taken + close) / (told + close))), kMostCost)
+            ? std::min(std::abs(std::log((taken + close) / (predicted + close))), kMostCost)
             : 2.0 * kMostCost;
-    cases.judged.push_back({.cost = weight * off, .size = std::log((told + close) / close)});
+    cases.judged.push_back({.cost = weight * off, .size = std::log((predicted + close) / close)});
   }
 }
 

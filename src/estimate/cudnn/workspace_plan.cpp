@@ -23,13 +23,13 @@ using OddsOfPasses = std::array<WorkspaceOdds, kConvolutionPasses> ConvolutionOd
 std::vector<Outcome> outcomes_of(std::span<const ConvolutionOdds> odds,
                                  OddsOfPasses when,
                                  std::size_t passes,
-                                 const WorkspaceQuestion& question) {
-  const auto limit = static_cast<double>(question.limit);
+                                 const WorkspaceRequest& request) {
+  const auto limit = static_cast<double>(request.limit);
   std::vector<Outcome> outcomes;
   for (std::size_t index = 0; index < odds.size(); ++index) {
     for (std::size_t pass = 0; pass < passes; ++pass) {
       for (const auto& [bytes, chance] : (odds[index].*when)[pass]) {
-        if (chance > 0.0 && bytes > kMatters * question.beside && bytes <= limit) {
+        if (chance > 0.0 && bytes > kMatters * request.other_bytes && bytes <= limit) {
           outcomes.push_back(
               {.bytes = bytes, .chance = chance, .pass = index * kConvolutionPasses + pass});
         }
@@ -43,7 +43,7 @@ std::vector<Outcome> outcomes_of(std::span<const ConvolutionOdds> odds,
 // The planned largest workspace; 0: none that matters.
 double largest_planned(const std::vector<Outcome>& outcomes,
                        std::size_t passes,
-                       const WorkspaceQuestion& question) {
+                       const WorkspaceRequest& request) {
   std::vector<double> below(passes, 1.0);  // chance of each pass to stay below the outcomes so far
   std::vector<double> weights;             // of each outcome being the largest
   weights.reserve(outcomes.size());
@@ -55,16 +55,16 @@ double largest_planned(const std::vector<Outcome>& outcomes,
     const double here = own > 0.0 ? none * (own - left) / own : 0.0;
     none -= here;
     own = left;
-    if (question.chance > 0.0 && 1.0 - none > question.chance) {
+    if (request.chance > 0.0 && 1.0 - none > request.chance) {
       return outcome.bytes;
     }
-    weights.push_back(here / (question.beside + outcome.bytes));
+    weights.push_back(here / (request.other_bytes + outcome.bytes));
     sum += weights.back();
   }
-  if (question.chance > 0.0) {
+  if (request.chance > 0.0) {
     return 0.0;
   }
-  const double half = 0.5 * (sum + none / question.beside);
+  const double half = 0.5 * (sum + none / request.other_bytes);
   double reached = 0.0;
   for (std::size_t index = 0; index < outcomes.size(); ++index) {
     reached += weights[index];
@@ -78,12 +78,11 @@ double largest_planned(const std::vector<Outcome>& outcomes,
 std::vector<PassBytes> plan(std::span<const ConvolutionOdds> odds,
                             OddsOfPasses when,
                             const TrainingSetup& setup,
-                            const WorkspaceQuestion& question) {
+                            const WorkspaceRequest& request) {
   const std::size_t passes = setup.mode == RunMode::Infer ? 1 : kConvolutionPasses;
-  const auto outcomes = outcomes_of(odds, when, passes, question);
-  const double most =
-      std::max(largest_planned(outcomes, odds.size() * kConvolutionPasses, question),
-               kMatters * question.beside);
+  const auto outcomes = outcomes_of(odds, when, passes, request);
+  const double most = std::max(largest_planned(outcomes, odds.size() * kConvolutionPasses, request),
+                               kMatters * request.other_bytes);
   std::vector<PassBytes> planned(odds.size());
   for (std::size_t index = 0; index < odds.size(); ++index) {
     for (std::size_t pass = 0; pass < passes; ++pass) {
@@ -112,9 +111,9 @@ ConvolutionWorkspace to_workspace(const PassBytes& bytes) {
 std::vector<PlannedWorkspace> plan_workspaces(std::span<const ConvolutionGeometry> convolutions,
                                               const TrainingSetup& setup,
                                               std::int64_t batch,
-                                              const WorkspaceQuestion& question) {
+                                              const WorkspaceRequest& request) {
   std::vector<PlannedWorkspace> planned(convolutions.size());
-  if (question.choices == nullptr) {
+  if (request.choices == nullptr) {
     for (std::size_t index = 0; index < planned.size(); ++index) {
       planned[index].used = usual_workspace(convolutions[index], setup, batch);
     }
@@ -123,10 +122,10 @@ std::vector<PlannedWorkspace> plan_workspaces(std::span<const ConvolutionGeometr
   std::vector<ConvolutionOdds> odds;
   odds.reserve(convolutions.size());
   for (const ConvolutionGeometry& geometry : convolutions) {
-    odds.push_back(question.choices->odds(geometry, setup, batch));
+    odds.push_back(request.choices->odds(geometry, setup, batch));
   }
-  const auto used = plan(odds, &ConvolutionOdds::again, setup, question);
-  const auto tried = setup.autotune ? plan(odds, &ConvolutionOdds::first, setup, question)
+  const auto used = plan(odds, &ConvolutionOdds::again, setup, request);
+  const auto tried = setup.autotune ? plan(odds, &ConvolutionOdds::first, setup, request)
                                     : std::vector<PassBytes>(odds.size());
   for (std::size_t index = 0; index < planned.size(); ++index) {
     planned[index] = {.tried = to_workspace(tried[index]), .used = to_workspace(used[index])};

@@ -18,11 +18,11 @@
 
 namespace carpool::estimate {
 
-struct WorkspaceQuestion {
+struct WorkspaceRequest {
   const ConvolutionChoices* choices = nullptr;  // null: by rule of thumb
-  double chance = 0.0;     // that the largest one is exceeded; 0: what is expected
-  std::int64_t limit = 0;  // bytes; algorithms that need more are left out
-  double beside = 0.0;     // bytes that the job needs beside, about
+  double chance = 0.0;       // that the largest one is exceeded; 0: what is expected
+  std::int64_t limit = 0;    // bytes; algorithms that need more are left out
+  double other_bytes = 0.0;  // bytes that the job needs beside, about
 };
 
 // Of different convolutions, in their order.
@@ -30,6 +30,6 @@ struct WorkspaceQuestion {
     std::span<const ConvolutionGeometry> convolutions,
     const TrainingSetup& setup,
     std::int64_t batch,
-    const WorkspaceQuestion& question);
+    const WorkspaceRequest& request);
 
 }  // namespace carpool::estimate

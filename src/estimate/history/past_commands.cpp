@@ -60,18 +60,18 @@ bool usable(const std::optional<std::int64_t>& batch) {
 }
 
 // That took more than the estimate allows although it should have needed no more.
-const LikeRun* contradiction(const LikeRuns& like, std::int64_t upper) {
-  const auto found = std::ranges::find_if(like.runs, [&](const LikeRun& run) {
-    return run.failed_peak_bytes && *run.failed_peak_bytes > upper && run.batch <= like.batch;
+const SimilarRun* contradiction(const SimilarRuns& similar, std::int64_t upper) {
+  const auto found = std::ranges::find_if(similar.runs, [&](const SimilarRun& run) {
+    return run.failed_peak_bytes && *run.failed_peak_bytes > upper && run.batch <= similar.batch;
   });
-  return found == like.runs.end() ? nullptr : &*found;
+  return found == similar.runs.end() ? nullptr : &*found;
 }
 
 void add_notes(PastEstimate& past, bool same_batch) {
   std::set<std::int64_t> batches;
   double last_s = 0.0;
   double longest_s = 0.0;
-  for (const LikeRun& run : past.from) {
+  for (const SimilarRun& run : past.from) {
     if (run.batch) {
       batches.insert(*run.batch);
     }
@@ -84,7 +84,7 @@ void add_notes(PastEstimate& past, bool same_batch) {
       past.from.size(),
       past.from.size() == 1 ? "run" : "runs",
       same_batch ? std::string() : fmt::format(" with batch {}", fmt::join(batches, ", ")),
-      spoken_jobs(past.from),
+      job_list_text(past.from),
       fmt::gmtime(static_cast<std::time_t>(last_s))));
   if (longest_s < kShortRun) {
     notes.push_back(fmt::format(
@@ -97,9 +97,9 @@ void add_notes(PastEstimate& past, bool same_batch) {
 
 }  // namespace
 
-std::vector<BatchPeak> LikeRuns::peaks() const {
+std::vector<BatchPeak> SimilarRuns::peaks() const {
   std::vector<BatchPeak> peaks;
-  for (const LikeRun& run : runs) {
+  for (const SimilarRun& run : runs) {
     if (usable(run.batch) && run.peak_bytes) {
       peaks.push_back({.batch = *run.batch, .bytes = *run.peak_bytes});
     }
@@ -108,55 +108,56 @@ std::vector<BatchPeak> LikeRuns::peaks() const {
   return peaks;
 }
 
-LikeRuns runs_like(const PastQuestion& question, std::span<const PastCommand> past) {
-  const CommandFacts facts = read_command(question.argv);
-  LikeRuns like;
-  if (question.argv.empty() || (question.batch && !facts.batch_at)) {
-    return like;
+SimilarRuns similar_runs(const HistoryRequest& request, std::span<const PastCommand> past) {
+  const CommandFacts facts = read_command(request.argv);
+  SimilarRuns similar;
+  if (request.argv.empty() || (request.batch && !facts.batch_at)) {
+    return similar;
   }
-  like.batch = question.batch ? question.batch : facts.said.batch;
-  const std::string_view folder = without_last_slash(question.folder);
+  similar.batch = request.batch ? request.batch : facts.settings.batch;
+  const std::string_view folder = without_last_slash(request.folder);
   for (const PastCommand& command : past) {
-    if (command.gpus != question.gpus || without_last_slash(command.folder) != folder ||
+    if (command.gpus != request.gpus || without_last_slash(command.folder) != folder ||
         (!command.peak_bytes && !command.failed_peak_bytes)) {
       continue;
     }
     std::optional<std::int64_t> batch;
     if (facts.batch_at) {
-      batch = batch_of_same(command.argv, question.argv, *facts.batch_at);
+      batch = batch_of_same(command.argv, request.argv, *facts.batch_at);
     }
-    if (facts.batch_at ? batch.has_value() : command.argv == question.argv) {
-      like.runs.push_back({.job = command.job,
-                           .batch = batch,
-                           .ended_s = command.ended_s,
-                           .run_s = command.run_s,
-                           .peak_bytes = command.peak_bytes,
-                           .failed_peak_bytes = command.failed_peak_bytes});
+    if (facts.batch_at ? batch.has_value() : command.argv == request.argv) {
+      similar.runs.push_back({.job = command.job,
+                              .batch = batch,
+                              .ended_s = command.ended_s,
+                              .run_s = command.run_s,
+                              .peak_bytes = command.peak_bytes,
+                              .failed_peak_bytes = command.failed_peak_bytes});
     }
   }
-  std::ranges::sort(like.runs, std::greater<>(), &LikeRun::job);
+  std::ranges::sort(similar.runs, std::greater<>(), &SimilarRun::job);
   std::map<std::optional<std::int64_t>, std::size_t> count;
-  std::erase_if(like.runs, [&](const LikeRun& run) { return ++count[run.batch] > kRemembered; });
-  return like;
+  std::erase_if(similar.runs,
+                [&](const SimilarRun& run) { return ++count[run.batch] > kRemembered; });
+  return similar;
 }
 
-Result<PastEstimate> estimate_from_runs(const LikeRuns& like) {
+Result<PastEstimate> estimate_from_runs(const SimilarRuns& similar) {
   PastEstimate past;
   std::vector<std::int64_t> same;
-  for (const LikeRun& run : like.runs) {
-    if (run.batch == like.batch && run.peak_bytes) {
+  for (const SimilarRun& run : similar.runs) {
+    if (run.batch == similar.batch && run.peak_bytes) {
       same.push_back(*run.peak_bytes);
       past.from.push_back(run);
     }
   }
-  auto estimate = same.empty() && usable(like.batch)
-                      ? estimate_from_batches(like.peaks(), *like.batch)
+  auto estimate = same.empty() && usable(similar.batch)
+                      ? estimate_from_batches(similar.peaks(), *similar.batch)
                       : estimate_from_history(same);
   if (!estimate) {
     return tl::unexpected(estimate.error());
   }
   past.estimate = std::move(*estimate);
-  if (const LikeRun* run = contradiction(like, past.estimate.upper)) {
+  if (const SimilarRun* run = contradiction(similar, past.estimate.upper)) {
     return fail(ErrorCode::Unsupported,
                 fmt::format("earlier runs let expect at most {}, but job {} took {} and did not "
                             "end well",
@@ -165,7 +166,7 @@ Result<PastEstimate> estimate_from_runs(const LikeRuns& like) {
                             gib_text(static_cast<std::uint64_t>(*run->failed_peak_bytes))));
   }
   if (same.empty()) {
-    std::ranges::copy_if(like.runs, std::back_inserter(past.from), [](const LikeRun& run) {
+    std::ranges::copy_if(similar.runs, std::back_inserter(past.from), [](const SimilarRun& run) {
       return usable(run.batch) && run.peak_bytes;
     });
   }
@@ -173,31 +174,31 @@ Result<PastEstimate> estimate_from_runs(const LikeRuns& like) {
   return past;
 }
 
-Result<std::optional<std::int64_t>> largest_batch(const LikeRuns& like, std::int64_t bytes) {
+Result<std::optional<std::int64_t>> largest_batch(const SimilarRuns& similar, std::int64_t bytes) {
   std::int64_t below = std::numeric_limits<std::int64_t>::max();
-  for (const LikeRun& run : like.runs) {
+  for (const SimilarRun& run : similar.runs) {
     if (usable(run.batch) && run.failed_peak_bytes && *run.failed_peak_bytes > bytes) {
       below = std::min(below, *run.batch);
     }
   }
-  return largest_batch_from_batches(like.peaks(), bytes, below);
+  return largest_batch_from_batches(similar.peaks(), bytes, below);
 }
 
-std::vector<MemoryLever> levers(const LikeRuns& like) {
-  const std::vector<BatchPeak> peaks = like.peaks();
-  if (!usable(like.batch) || *like.batch < 2) {
+std::vector<MemoryLever> levers(const SimilarRuns& similar) {
+  const std::vector<BatchPeak> peaks = similar.peaks();
+  if (!usable(similar.batch) || *similar.batch < 2) {
     return {};
   }
-  const auto now = estimate_from_batches(peaks, *like.batch);
-  const auto then = estimate_from_batches(peaks, *like.batch / 2);
+  const auto now = estimate_from_batches(peaks, *similar.batch);
+  const auto then = estimate_from_batches(peaks, *similar.batch / 2);
   if (!now || !then || then->expected >= now->expected) {
     return {};
   }
-  return {{.change = fmt::format("batch {} instead of {}", *like.batch / 2, *like.batch),
+  return {{.change = fmt::format("batch {} instead of {}", *similar.batch / 2, *similar.batch),
            .expected = then->expected}};
 }
 
-std::string spoken_jobs(std::span<const LikeRun> runs) {
+std::string job_list_text(std::span<const SimilarRun> runs) {
   std::string text = runs.size() == 1 ? "job " : "jobs ";
   const std::size_t named = std::min(runs.size(), kMostNamed);
   for (std::size_t index = 0; index < named; ++index) {

@@ -27,7 +27,7 @@ struct PastCommand {
   std::optional<std::int64_t> failed_peak_bytes{};
 };
 
-struct PastQuestion {
+struct HistoryRequest {
   std::vector<std::string> argv{};
   std::string folder{};  // the same words in another folder may be another program
   std::int64_t gpus = 1;
@@ -35,7 +35,7 @@ struct PastQuestion {
 };
 
 // A run that is like the command in question but for its batch.
-struct LikeRun {
+struct SimilarRun {
   std::int64_t job = 0;
   std::optional<std::int64_t> batch{};  // absent: the command has no flag for it
   double ended_s = 0.0;
@@ -44,33 +44,34 @@ struct LikeRun {
   std::optional<std::int64_t> failed_peak_bytes{};
 };
 
-struct LikeRuns {
+struct SimilarRuns {
   std::optional<std::int64_t> batch{};  // that is asked for; absent: the command has no flag for it
-  std::vector<LikeRun> runs{};          // newest first; the last few at each batch
+  std::vector<SimilarRun> runs{};       // newest first; the last few at each batch
 
   [[nodiscard]] std::vector<BatchPeak> peaks() const;  // by batch sizes; those that ended well
 };
 
 // None where the question has another batch and the command no flag for it.
-[[nodiscard]] LikeRuns runs_like(const PastQuestion& question, std::span<const PastCommand> past);
+[[nodiscard]] SimilarRuns similar_runs(const HistoryRequest& request,
+                                       std::span<const PastCommand> past);
 
 struct PastEstimate {
   MemoryEstimate estimate{};
-  std::vector<LikeRun> from{};  // newest first
+  std::vector<SimilarRun> from{};  // newest first
 };
 
 // From runs at the same batch, else from a line through other batch sizes. NotFound where there
 // are too few, Unsupported where one that failed took more than they let expect.
-[[nodiscard]] Result<PastEstimate> estimate_from_runs(const LikeRuns& like);
+[[nodiscard]] Result<PastEstimate> estimate_from_runs(const SimilarRuns& similar);
 
 // From a line through runs at two batch sizes or more; NotFound without. None: not even one sample
 // fits.
-[[nodiscard]] Result<std::optional<std::int64_t>> largest_batch(const LikeRuns& like,
+[[nodiscard]] Result<std::optional<std::int64_t>> largest_batch(const SimilarRuns& similar,
                                                                 std::int64_t bytes);
 // What half the batch would change, where runs tell.
-[[nodiscard]] std::vector<MemoryLever> levers(const LikeRuns& like);
+[[nodiscard]] std::vector<MemoryLever> levers(const SimilarRuns& similar);
 
 // "job 17", "jobs 17, 15 and 12".
-[[nodiscard]] std::string spoken_jobs(std::span<const LikeRun> runs);
+[[nodiscard]] std::string job_list_text(std::span<const SimilarRun> runs);
 
 }  // namespace carpool::estimate

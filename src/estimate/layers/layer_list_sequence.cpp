@@ -7,7 +7,7 @@
 namespace carpool::estimate {
 namespace {
 
-using Kind = ChainStep::Kind;
+using Kind = SequenceStep::Kind;
 
 // A tensor this many times smaller than the pooled one in front of it is a gate for that one.
 constexpr std::int64_t kGateShrinks = 16;
@@ -33,7 +33,7 @@ class ListReader {
     }
   }
 
-  Chain read() {
+  LayerSequence read() {
     builder_.expect(list_.layers.size());
     for (std::size_t index = 0; index < list_.layers.size(); ++index) {
       if (const auto windows =
@@ -47,7 +47,7 @@ class ListReader {
       }
     }
     builder_.add_unseen(list_, seen_);
-    return std::move(builder_.chain);
+    return std::move(builder_.sequence);
   }
 
  private:
@@ -75,7 +75,7 @@ class ListReader {
   void add(std::size_t index) {
     const LayerLine& line = list_.layers[index];
     const RuledLayer ruled = rule_of_layer(line.type);
-    builder_.chain.unknown_layers += ruled.known ? 0 : 1;
+    builder_.sequence.unknown_layers += ruled.known ? 0 : 1;
     seen_ += line.parameters;
     const Size size = size_of(line);
     if (ruled.rule == LayerRule::Pass && hidden_norm(index)) {
@@ -189,7 +189,7 @@ class ListReader {
   }
 
   void insert(Kind kind, const Size& size) {
-    ChainStep& step = builder_.add(kind, size.per_sample);
+    SequenceStep& step = builder_.add(kind, size.per_sample);
     step.fixed = size.fixed;
     step.layer = false;
     current_ = size.at(list_.batch);
@@ -211,7 +211,7 @@ class ListReader {
         return;
       case LayerRule::BatchNorm:
         place(Kind::BatchNorm, size, line, {all / 2, all - all / 2});
-        builder_.chain.steps.back().channels = all / 2;
+        builder_.sequence.steps.back().channels = all / 2;
         return;
       case LayerRule::LayerNorm:
       case LayerRule::ResponseNorm:
@@ -231,7 +231,7 @@ class ListReader {
         add_pool(rule, line, size);
         return;
       default:
-        place(ChainBuilder::kind_of(rule), size, line, {all});
+        place(SequenceBuilder::kind_of(rule), size, line, {all});
     }
   }
 
@@ -253,7 +253,7 @@ class ListReader {
              const LayerLine& line,
              std::initializer_list<std::int64_t> parameters) {
     start_segment();
-    ChainStep& step = builder_.add_layer(kind, size.per_sample, parameters);
+    SequenceStep& step = builder_.add_layer(kind, size.per_sample, parameters);
     step.fixed = size.fixed;
     step.bytes = own_sizes_ ? static_cast<std::uint8_t>(line.element_bytes) : std::uint8_t{0};
     current_ = size.at(list_.batch);
@@ -264,13 +264,13 @@ class ListReader {
   // A segment that is run again does not remember what an earlier one pooled.
   void start_segment() {
     constexpr std::size_t kSegmentLayers = 8;
-    if (boundaries_ && builder_.chain.cuts.size() % kSegmentLayers == 0) {
+    if (boundaries_ && builder_.sequence.cuts.size() % kSegmentLayers == 0) {
       gated_ = {};
     }
   }
 
   const LayerList& list_;
-  ChainBuilder builder_;
+  SequenceBuilder builder_;
   bool own_sizes_;
   bool boundaries_;
   NumberSizes number_sizes_;
@@ -289,7 +289,7 @@ class ListReader {
 
 }  // namespace
 
-Chain chain_of(const LayerList& list, const TrainingSetup& setup) {
+LayerSequence sequence_of(const LayerList& list, const TrainingSetup& setup) {
   return ListReader(list, setup).read();
 }
 

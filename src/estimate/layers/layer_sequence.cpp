@@ -5,12 +5,12 @@
 namespace carpool::estimate {
 namespace {
 
-using Kind = ChainStep::Kind;
+using Kind = SequenceStep::Kind;
 
 }  // namespace
 
-Chain chain_of(const MlpShape& shape) {
-  ChainBuilder builder(shape.inputs);
+LayerSequence sequence_of(const MlpShape& shape) {
+  SequenceBuilder builder(shape.inputs);
   std::int64_t width = shape.inputs;
   for (const std::int64_t next : shape.widths) {
     builder.add_layer(Kind::Linear, next, {times(width, next), next});
@@ -27,13 +27,13 @@ Chain chain_of(const MlpShape& shape) {
   if (!shape.last.empty()) {
     builder.add_activation(shape.last, shape.classes, /*in_place=*/false);
   }
-  return std::move(builder.chain);
+  return std::move(builder.sequence);
 }
 
-Chain chain_of(const CnnShape& shape) {
+LayerSequence sequence_of(const CnnShape& shape) {
   std::int64_t side = shape.resolution;
   std::int64_t channels = shape.channels;
-  ChainBuilder builder(times(channels, times(side, side)));
+  SequenceBuilder builder(times(channels, times(side, side)));
   for (const ConvolutionShape& convolution : shape.convolutions) {
     const std::int64_t padding = shape.kernel / 2;
     const ImageSize in{.channels = channels, .height = side, .width = side};
@@ -54,7 +54,7 @@ Chain chain_of(const CnnShape& shape) {
   }
   builder.add_layer(Kind::Pool, channels, {});
   builder.add_layer(Kind::Linear, shape.classes, {times(channels, shape.classes), shape.classes});
-  return std::move(builder.chain);
+  return std::move(builder.sequence);
 }
 
 }  // namespace carpool::estimate

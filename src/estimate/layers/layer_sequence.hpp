@@ -15,7 +15,7 @@
 
 namespace carpool::estimate {
 
-struct ChainStep {
+struct SequenceStep {
   enum class Kind : std::uint8_t {
     Linear,
     Convolution,
@@ -47,14 +47,14 @@ struct ChainStep {
 };
 
 // [begin, end) of the steps.
-struct ChainSegment {
+struct SequenceSegment {
   std::size_t begin = 0;
   std::size_t end = 0;
 };
 
-struct Chain {
+struct LayerSequence {
   std::vector<ParameterSpec> parameters{};
-  std::vector<ChainStep> steps{};
+  std::vector<SequenceStep> steps{};
   std::vector<std::size_t> cuts{};  // steps where a checkpointed segment may begin
   std::int64_t input_per_sample = 0;
   std::vector<ConvolutionGeometry> convolutions{};
@@ -62,20 +62,20 @@ struct Chain {
   double unseen_parameters = 0.0;  // share of the parameters that no layer owns
 };
 
-[[nodiscard]] Chain chain_of(const MlpShape& shape);
-[[nodiscard]] Chain chain_of(const CnnShape& shape);
+[[nodiscard]] LayerSequence sequence_of(const MlpShape& shape);
+[[nodiscard]] LayerSequence sequence_of(const CnnShape& shape);
 // The precision decides whether the list's own element sizes hold.
-[[nodiscard]] Chain chain_of(const LayerList& list, const TrainingSetup& setup);
+[[nodiscard]] LayerSequence sequence_of(const LayerList& list, const TrainingSetup& setup);
 
-class ChainModel final : public ForwardModel {
+class SequenceModel final : public ForwardModel {
  public:
-  ChainModel(Chain chain, const TrainingSetup& setup, const ReplaySettings& settings);
+  SequenceModel(LayerSequence sequence, const TrainingSetup& setup, const ReplaySettings& settings);
 
   [[nodiscard]] std::span<const ParameterSpec> parameters() const override {
-    return chain_.parameters;
+    return sequence_.parameters;
   }
   [[nodiscard]] std::int64_t input_elements(std::int64_t batch) const override {
-    return times(chain_.input_per_sample, batch);
+    return times(sequence_.input_per_sample, batch);
   }
   [[nodiscard]] std::int64_t index_bytes(std::int64_t batch) const override {
     return times(batch, 8);
@@ -92,21 +92,21 @@ class ChainModel final : public ForwardModel {
     TensorId remembered = kNoTensor;
   };
 
-  [[nodiscard]] TensorId run(Tape& tape, TensorId input, const ChainSegment& segment);
-  void take(Tape& tape, const ChainStep& step, Flow& flow);
-  void take_product(Tape& tape, const ChainStep& step, Flow& flow);
-  void take_norm(Tape& tape, const ChainStep& step, Flow& flow);
-  void take_simple(Tape& tape, const ChainStep& step, Flow& flow);
-  void take_in_place(Tape& tape, const ChainStep& step, const Flow& flow) const;
-  [[nodiscard]] std::int64_t elements(const ChainStep& step) const {
+  [[nodiscard]] TensorId run(Tape& tape, TensorId input, const SequenceSegment& segment);
+  void take(Tape& tape, const SequenceStep& step, Flow& flow);
+  void take_product(Tape& tape, const SequenceStep& step, Flow& flow);
+  void take_norm(Tape& tape, const SequenceStep& step, Flow& flow);
+  void take_simple(Tape& tape, const SequenceStep& step, Flow& flow);
+  void take_in_place(Tape& tape, const SequenceStep& step, const Flow& flow) const;
+  [[nodiscard]] std::int64_t elements(const SequenceStep& step) const {
     return times(step.per_sample, batch_) + step.fixed;
   }
   void plan();
-  [[nodiscard]] double about_beside() const;
-  [[nodiscard]] ConvolutionWorkspace workspace(const ChainStep& step) const;
-  [[nodiscard]] ConvolutionWorkspace trial(const ChainStep& step) const;
+  [[nodiscard]] double approximate_other_bytes() const;
+  [[nodiscard]] ConvolutionWorkspace workspace(const SequenceStep& step) const;
+  [[nodiscard]] ConvolutionWorkspace trial(const SequenceStep& step) const;
 
-  Chain chain_;
+  LayerSequence sequence_;
   TrainingSetup setup_;
   NumberSizes sizes_;
   bool training_;
@@ -120,9 +120,9 @@ class ChainModel final : public ForwardModel {
   bool tries_backward_ = false;
   std::int64_t extra_a_layer_ = 0;  // bytes
   std::int64_t batch_ = 0;
-  std::vector<ChainSegment> segments_;  // empty: nothing is checkpointed
-  std::vector<ParameterId> ids_;        // of one step
-  std::vector<TensorId> casts_;         // their 16-bit copies
+  std::vector<SequenceSegment> segments_;  // empty: nothing is checkpointed
+  std::vector<ParameterId> ids_;           // of one step
+  std::vector<TensorId> casts_;            // their 16-bit copies
 };
 
 }  // namespace carpool::estimate

@@ -11,15 +11,15 @@
 namespace carpool::estimate {
 namespace {
 
-ModelSizes of_chain(const Chain& chain) {
-  ModelSizes sizes{.input_elements = chain.input_per_sample};
-  for (const ParameterSpec& spec : chain.parameters) {
+ModelSizes of_sequence(const LayerSequence& sequence) {
+  ModelSizes sizes{.input_elements = sequence.input_per_sample};
+  for (const ParameterSpec& spec : sequence.parameters) {
     if (spec.role != ParameterRole::Buffer) {
       sizes.parameters = plus(sizes.parameters, spec.elements);
       sizes.largest_layer = std::max(sizes.largest_layer, spec.elements);
     }
   }
-  for (const ChainStep& step : chain.steps) {
+  for (const SequenceStep& step : sequence.steps) {
     if (step.layer) {
       sizes.outputs.push_back(step.per_sample);
     }
@@ -73,9 +73,9 @@ ModelSizes sizes_of_model(const DescribedJob& job) {
                   .largest_layer = shape.parameters,
                   .outputs = {shape.activation_bytes / 4 / job.setup.batch}};
         } else if constexpr (std::is_same_v<Shape, LayerList>) {
-          return of_chain(chain_of(shape, job.setup));
+          return of_sequence(sequence_of(shape, job.setup));
         } else {
-          return of_chain(chain_of(shape));
+          return of_sequence(sequence_of(shape));
         }
       },
       job.model.shape);

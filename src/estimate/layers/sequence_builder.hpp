@@ -11,33 +11,33 @@
 
 namespace carpool::estimate {
 
-class ChainBuilder {
+class SequenceBuilder {
  public:
-  using Kind = ChainStep::Kind;
+  using Kind = SequenceStep::Kind;
 
-  explicit ChainBuilder(std::int64_t input_per_sample) {
-    chain.input_per_sample = input_per_sample;
+  explicit SequenceBuilder(std::int64_t input_per_sample) {
+    sequence.input_per_sample = input_per_sample;
   }
 
   // Room for so many layers and what may be found between them.
   void expect(std::size_t layers) {
-    chain.steps.reserve(2 * layers);
-    chain.cuts.reserve(2 * layers);
-    chain.parameters.reserve(2 * layers);
-    chain.convolutions.reserve(layers);
+    sequence.steps.reserve(2 * layers);
+    sequence.cuts.reserve(2 * layers);
+    sequence.parameters.reserve(2 * layers);
+    sequence.convolutions.reserve(layers);
   }
 
-  ChainStep& add(Kind kind, std::int64_t per_sample) {
-    chain.steps.push_back({.kind = kind, .per_sample = per_sample});
-    return chain.steps.back();
+  SequenceStep& add(Kind kind, std::int64_t per_sample) {
+    sequence.steps.push_back({.kind = kind, .per_sample = per_sample});
+    return sequence.steps.back();
   }
 
   // A layer with its parameters, which belong to it in this order.
-  ChainStep& add_layer(Kind kind,
-                       std::int64_t per_sample,
-                       std::initializer_list<std::int64_t> parameters) {
-    chain.cuts.push_back(chain.steps.size());
-    ChainStep& step = add(kind, per_sample);
+  SequenceStep& add_layer(Kind kind,
+                          std::int64_t per_sample,
+                          std::initializer_list<std::int64_t> parameters) {
+    sequence.cuts.push_back(sequence.steps.size());
+    SequenceStep& step = add(kind, per_sample);
     step.first_parameter = parameters_;
     for (const std::int64_t elements : parameters) {
       if (elements > 0) {
@@ -49,7 +49,7 @@ class ChainBuilder {
   }
 
   void add_parameter(std::int64_t elements) {
-    chain.parameters.push_back({.elements = elements, .role = ParameterRole::Trained});
+    sequence.parameters.push_back({.elements = elements, .role = ParameterRole::Trained});
     ++parameters_;
   }
 
@@ -58,23 +58,23 @@ class ChainBuilder {
   void add_unseen(const LayerList& list, std::int64_t seen) {
     if (const std::int64_t rest = list.parameters - seen; rest > 0) {
       add_parameter(rest);
-      chain.unseen_parameters = static_cast<double>(rest) / static_cast<double>(list.parameters);
+      sequence.unseen_parameters = static_cast<double>(rest) / static_cast<double>(list.parameters);
     }
     for (int half = 0; half < 2 && list.buffers > 0; ++half) {
-      chain.parameters.push_back({.elements = list.buffers / 8, .role = ParameterRole::Buffer});
+      sequence.parameters.push_back({.elements = list.buffers / 8, .role = ParameterRole::Buffer});
     }
   }
 
   // Of the convolution that was added last.
   void set_geometry(const ConvolutionGeometry& geometry) {
-    chain.steps.back().geometry = chain.convolutions.size();
-    chain.convolutions.push_back(geometry);
+    sequence.steps.back().geometry = sequence.convolutions.size();
+    sequence.convolutions.push_back(geometry);
   }
 
   void add_batch_norm(std::int64_t channels, std::int64_t per_sample) {
     add_layer(Kind::BatchNorm, per_sample, {channels, channels}).channels = channels;
     for (int statistic = 0; statistic < 2; ++statistic) {
-      chain.parameters.push_back({.elements = channels, .role = ParameterRole::Buffer});
+      sequence.parameters.push_back({.elements = channels, .role = ParameterRole::Buffer});
     }
   }
 
@@ -109,7 +109,7 @@ class ChainBuilder {
     }
   }
 
-  Chain chain;
+  LayerSequence sequence;
 
  private:
   ParameterId parameters_ = 0;

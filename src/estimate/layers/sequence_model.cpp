@@ -7,7 +7,7 @@
 namespace carpool::estimate {
 namespace {
 
-using Kind = ChainStep::Kind;
+using Kind = SequenceStep::Kind;
 
 // Layers of a checkpointed segment, where a list does not tell where the blocks begin.
 constexpr std::size_t kSegmentLayers = 8;
@@ -16,15 +16,18 @@ constexpr std::int64_t kHeadSize = 32;
 
 }  // namespace
 
-ChainModel::ChainModel(Chain chain, const TrainingSetup& setup, const ReplaySettings& settings)
-    : chain_(std::move(chain)),
+SequenceModel::SequenceModel(LayerSequence sequence,
+                             const TrainingSetup& setup,
+                             const ReplaySettings& settings)
+    : sequence_(std::move(sequence)),
       setup_(setup),
       sizes_(sizes_of(setup.precision)),
       training_(setup.mode == RunMode::Train),
       settings_(settings) {
   if (setup.checkpointing && training_) {
-    for (std::size_t cut = 0; cut < chain_.cuts.size(); cut += kSegmentLayers) {
-      segments_.push_back({.begin = cut == 0 ? 0 : chain_.cuts[cut], .end = chain_.steps.size()});
+    for (std::size_t cut = 0; cut < sequence_.cuts.size(); cut += kSegmentLayers) {
+      segments_.push_back(
+          {.begin = cut == 0 ? 0 : sequence_.cuts[cut], .end = sequence_.steps.size()});
       if (segments_.size() > 1) {
         segments_[segments_.size() - 2].end = segments_.back().begin;
       }
@@ -32,12 +35,12 @@ ChainModel::ChainModel(Chain chain, const TrainingSetup& setup, const ReplaySett
   }
 }
 
-void ChainModel::keep_more(std::int64_t bytes) {
-  const auto layers = std::ranges::count_if(chain_.steps, &ChainStep::layer);
+void SequenceModel::keep_more(std::int64_t bytes) {
+  const auto layers = std::ranges::count_if(sequence_.steps, &SequenceStep::layer);
   extra_a_layer_ = bytes / std::max<std::int64_t>(layers, 1);
 }
 
-TensorId ChainModel::forward(Tape& tape, TensorId input, std::int64_t batch) {
+TensorId SequenceModel::forward(Tape& tape, TensorId input, std::int64_t batch) {
   const bool known = batch == batch_;
   batch_ = batch;
   if (!known) {
@@ -47,7 +50,7 @@ TensorId ChainModel::forward(Tape& tape, TensorId input, std::int64_t batch) {
   tries_backward_ = tries_forward_;
   tape.hold(input);
   if (segments_.empty()) {
-    return run(tape, input, {.begin = 0, .end = chain_.steps.size()});
+    return run(tape, input, {.begin = 0, .end = sequence_.steps.size()});
   }
   // The first segment is not checkpointed: nothing is won by running it again.
   TensorId current = run(tape, input, segments_.front());
@@ -63,16 +66,16 @@ TensorId ChainModel::forward(Tape& tape, TensorId input, std::int64_t batch) {
   return current;
 }
 
-TensorId ChainModel::forward_segment(Tape& tape, std::size_t segment, TensorId input) {
+TensorId SequenceModel::forward_segment(Tape& tape, std::size_t segment, TensorId input) {
   tape.hold(input);
   tries_forward_ = false;
   return run(tape, input, segments_[segment]);
 }
 
-TensorId ChainModel::run(Tape& tape, TensorId input, const ChainSegment& segment) {
+TensorId SequenceModel::run(Tape& tape, TensorId input, const SequenceSegment& segment) {
   Flow flow{.current = input};
   for (std::size_t index = segment.begin; index < segment.end; ++index) {
-    const ChainStep& step = chain_.steps[index];
+    const SequenceStep& step = sequence_.steps[index];
     take(tape, step, flow);
     if (step.layer && extra_a_layer_ > 0 && tape.recording()) {
       tape.keep(flow.current, extra_a_layer_);
@@ -84,7 +87,7 @@ TensorId ChainModel::run(Tape& tape, TensorId input, const ChainSegment& segment
   return flow.current;
 }
 
-void ChainModel::take(Tape& tape, const ChainStep& step, Flow& flow) {
+void SequenceModel::take(Tape& tape, const SequenceStep& step, Flow& flow) {
   ids_.clear();
   for (std::uint8_t index = 0; index < step.parameter_count; ++index) {
     ids_.push_back(step.first_parameter + index);
@@ -120,7 +123,7 @@ void ChainModel::take(Tape& tape, const ChainStep& step, Flow& flow) {
   }
 }
 
-void ChainModel::take_product(Tape& tape, const ChainStep& step, Flow& flow) {
+void SequenceModel::take_product(Tape& tape, const SequenceStep& step, Flow& flow) {
   TensorId input = flow.current;
   if (sizes_.autocast && tape.bytes(input) == 4) {
     input = tape.tensor(tape.elements(input), 2, tape.needs_gradient(input));
@@ -164,7 +167,7 @@ void ChainModel::take_product(Tape& tape, const ChainStep& step, Flow& flow) {
   flow.current = out;
 }
 
-void ChainModel::take_norm(Tape& tape, const ChainStep& step, Flow& flow) {
+void SequenceModel::take_norm(Tape& tape, const SequenceStep& step, Flow& flow) {
   TensorId input = flow.current;
   unsigned bytes = tape.bytes(input);
   if (step.kind == Kind::LayerNorm && sizes_.autocast) {
@@ -193,7 +196,7 @@ void ChainModel::take_norm(Tape& tape, const ChainStep& step, Flow& flow) {
   flow.current = out;
 }
 
-void ChainModel::take_in_place(Tape& tape, const ChainStep& step, const Flow& flow) const {
+void SequenceModel::take_in_place(Tape& tape, const SequenceStep& step, const Flow& flow) const {
   if (!tape.recording()) {
     return;
   }
@@ -206,7 +209,7 @@ void ChainModel::take_in_place(Tape& tape, const ChainStep& step, const Flow& fl
   tape.drop(copy);
 }
 
-void ChainModel::take_simple(Tape& tape, const ChainStep& step, Flow& flow) {
+void SequenceModel::take_simple(Tape& tape, const SequenceStep& step, Flow& flow) {
   if (step.kind == Kind::Dropout && !training_) {
     return;
   }

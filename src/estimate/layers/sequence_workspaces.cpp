@@ -55,8 +55,8 @@ class KindFinder {
 }  // namespace
 
 // Once a batch size: the same in every step.
-void ChainModel::plan() {
-  const std::size_t count = chain_.convolutions.size();
+void SequenceModel::plan() {
+  const std::size_t count = sequence_.convolutions.size();
   std::vector<ConvolutionGeometry> kinds;
   kinds.reserve(count);
   KindFinder finder(count);
@@ -64,10 +64,10 @@ void ChainModel::plan() {
   first_of_kind_.assign(count, false);
   last_of_kind_.assign(count, false);
   for (std::size_t index = 0; index < count; ++index) {
-    kind_[index] = finder.find(chain_.convolutions[index], kinds);
+    kind_[index] = finder.find(sequence_.convolutions[index], kinds);
     first_of_kind_[index] = kind_[index] == kinds.size();
     if (first_of_kind_[index]) {
-      kinds.push_back(chain_.convolutions[index]);
+      kinds.push_back(sequence_.convolutions[index]);
     }
   }
   std::vector<bool> seen(kinds.size(), false);
@@ -75,17 +75,17 @@ void ChainModel::plan() {
     last_of_kind_[index] = !seen[kind_[index]];
     seen[kind_[index]] = true;
   }
-  WorkspaceQuestion question = settings_.workspaces;
-  question.beside = about_beside();
-  planned_ = plan_workspaces(kinds, setup_, batch_, question);
+  WorkspaceRequest request = settings_.workspaces;
+  request.other_bytes = approximate_other_bytes();
+  planned_ = plan_workspaces(kinds, setup_, batch_, request);
 }
 
 // Bytes of the job without workspaces, roughly: what training keeps or inference passes on.
-double ChainModel::about_beside() const {
+double SequenceModel::approximate_other_bytes() const {
   constexpr double kProcess = 1e9;
   double sum = 0.0;
   double largest = 0.0;
-  for (const ChainStep& step : chain_.steps) {
+  for (const SequenceStep& step : sequence_.steps) {
     const auto bytes = static_cast<double>(elements(step)) * sizes_.compute;
     sum += bytes;
     largest = std::max(largest, bytes);
@@ -93,8 +93,8 @@ double ChainModel::about_beside() const {
   return kProcess + (training_ ? sum : 2.0 * largest);
 }
 
-ConvolutionWorkspace ChainModel::workspace(const ChainStep& step) const {
-  if (step.kind != ChainStep::Kind::Convolution) {
+ConvolutionWorkspace SequenceModel::workspace(const SequenceStep& step) const {
+  if (step.kind != SequenceStep::Kind::Convolution) {
     return {};
   }
   const ConvolutionWorkspace& used = planned_[kind_[step.geometry]].used;
@@ -106,9 +106,9 @@ ConvolutionWorkspace ChainModel::workspace(const ChainStep& step) const {
           .weight_gradient = scaled(used.weight_gradient)};
 }
 
-ConvolutionWorkspace ChainModel::trial(const ChainStep& step) const {
+ConvolutionWorkspace SequenceModel::trial(const SequenceStep& step) const {
   ConvolutionWorkspace trial = kNothingTried;
-  if (step.kind != ChainStep::Kind::Convolution) {
+  if (step.kind != SequenceStep::Kind::Convolution) {
     return trial;
   }
   const ConvolutionWorkspace& tried = planned_[kind_[step.geometry]].tried;

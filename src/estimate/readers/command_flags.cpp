@@ -59,15 +59,15 @@ class CommandReader {
     while (next_ < argv_.size()) {
       read_word(argv_[next_++]);
     }
-    JobSettings& said = facts_.said;
+    JobSettings& settings = facts_.settings;
     if (trains_) {
-      said.mode = RunMode::Train;
+      settings.mode = RunMode::Train;
     }
-    if (!said.precision) {
-      said.precision = autocast_;
+    if (!settings.precision) {
+      settings.precision = autocast_;
     }
-    if (evaluation_batch_ && (said.mode == RunMode::Infer || !said.batch)) {
-      said.batch = evaluation_batch_;
+    if (evaluation_batch_ && (settings.mode == RunMode::Infer || !settings.batch)) {
+      settings.batch = evaluation_batch_;
       facts_.batch_at = evaluation_batch_at_;
     }
     return std::move(facts_);
@@ -106,7 +106,7 @@ class CommandReader {
   void read_script(std::string_view word) {
     for (const ScriptTask& script : kScripts) {
       if (word.find(script.part) != std::string_view::npos && word.ends_with(".py")) {
-        facts_.said.task = script.task;
+        facts_.settings.task = script.task;
         facts_.hugging_face_trainer = true;
         facts_.read.emplace_back(word);
       }
@@ -120,8 +120,8 @@ class CommandReader {
     if (value) {
       on = yes_or_no(*value).value_or(true);
     } else if (next_ < argv_.size()) {
-      if (const auto said = yes_or_no(argv_[next_])) {
-        on = *said;
+      if (const auto given = yes_or_no(argv_[next_])) {
+        on = *given;
         ++next_;
       }
     }
@@ -130,7 +130,7 @@ class CommandReader {
   }
 
   void apply(FlagMeaning meaning, bool on) {
-    JobSettings& said = facts_.said;
+    JobSettings& settings = facts_.settings;
     switch (meaning) {
       case FlagMeaning::Bf16:
         autocast_ = on ? std::optional(Precision::AmpBf16) : autocast_;
@@ -139,25 +139,25 @@ class CommandReader {
         autocast_ = on ? std::optional(Precision::AmpFp16) : autocast_;
         break;
       case FlagMeaning::Half:
-        said.precision = on ? std::optional(Precision::Fp16) : said.precision;
+        settings.precision = on ? std::optional(Precision::Fp16) : settings.precision;
         break;
       case FlagMeaning::Tf32:
-        said.tf32 = on;
+        settings.tf32 = on;
         break;
       case FlagMeaning::Checkpointing:
-        said.checkpointing = on;
+        settings.checkpointing = on;
         break;
       case FlagMeaning::ChannelsLast:
-        said.channels_last = on;
+        settings.channels_last = on;
         break;
       case FlagMeaning::Autotune:
-        said.autotune = on;
+        settings.autotune = on;
         break;
       case FlagMeaning::Training:
         trains_ = trains_ || on;
         break;
       case FlagMeaning::Inference:
-        said.mode = on ? std::optional(RunMode::Infer) : said.mode;
+        settings.mode = on ? std::optional(RunMode::Infer) : settings.mode;
         break;
       default:
         facts_.notes.emplace_back("quantised weights are counted at their full size");
@@ -186,19 +186,19 @@ class CommandReader {
   }
 
   [[nodiscard]] bool take(FlagMeaning meaning, std::string_view value) {
-    JobSettings& said = facts_.said;
+    JobSettings& settings = facts_.settings;
     switch (meaning) {
       case FlagMeaning::Model:
         facts_.model = value;
         return !value.empty();
       case FlagMeaning::WeightType:
-        return take_named(said.precision, precision_named(lower(value)));
+        return take_named(settings.precision, precision_named(lower(value)));
       case FlagMeaning::AutocastType:
         return take_named(autocast_, autocast_named(lower(value)));
       case FlagMeaning::OptimizerName:
         return take_optimizer(value);
       case FlagMeaning::Attention:
-        return take_named(said.attention, attention_named(value));
+        return take_named(settings.attention, attention_named(value));
       default:
         return take_number(meaning, value);
     }
@@ -219,7 +219,7 @@ class CommandReader {
       facts_.notes.emplace_back("8-bit states of the optimizer are counted at 32 bits");
       named = Optimizer::Adam;
     }
-    return take_named(facts_.said.optimizer, named);
+    return take_named(facts_.settings.optimizer, named);
   }
 
   [[nodiscard]] bool take_number(FlagMeaning meaning, std::string_view value) {
@@ -227,10 +227,10 @@ class CommandReader {
     if (!number) {
       return false;
     }
-    JobSettings& said = facts_.said;
+    JobSettings& settings = facts_.settings;
     switch (meaning) {
       case FlagMeaning::Batch:
-        said.batch = number;
+        settings.batch = number;
         facts_.batch_at = value_at_;
         break;
       case FlagMeaning::EvaluationBatch:
@@ -238,25 +238,25 @@ class CommandReader {
         evaluation_batch_at_ = value_at_;
         break;
       case FlagMeaning::Sequence:
-        said.sequence = number;
+        settings.sequence = number;
         break;
       case FlagMeaning::Accumulation:
-        said.accumulation = number;
+        settings.accumulation = number;
         break;
       case FlagMeaning::LoraRank:
-        said.lora_rank = number;
+        settings.lora_rank = number;
         break;
       case FlagMeaning::DecodeTokens:
-        said.decode_tokens = number;
+        settings.decode_tokens = number;
         break;
       case FlagMeaning::Resolution:
-        said.resolution = number;
+        settings.resolution = number;
         break;
       case FlagMeaning::Gpus:
-        said.gpus = number;
+        settings.gpus = number;
         break;
       default:
-        said.zero_stage = number;
+        settings.zero_stage = number;
     }
     return true;
   }

@@ -20,7 +20,7 @@ struct WordPlace {
 };
 
 struct CommandFacts {
-  JobSettings said{};
+  JobSettings settings{};
   std::optional<WordPlace> batch_at{};  // of the batch that counts
   std::optional<std::string> model{};   // a name, a folder or a file
   std::vector<std::string> read{};      // the words that were understood: "--batch-size 32"

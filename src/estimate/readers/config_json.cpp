@@ -163,12 +163,12 @@ class ConfigReader {
       return;
     }
     const std::int64_t along = std::max<std::int64_t>(side / patch, 1);
-    read_.said.sequence = times(along, along) + 1;
-    shape_.positions = *read_.said.sequence;
+    read_.settings.sequence = times(along, along) + 1;
+    shape_.positions = *read_.settings.sequence;
     const std::int64_t channels = std::max<std::int64_t>(numbers_.first_of({"num_channels"}), 1);
     shape_.vocabulary = std::max<std::int64_t>(times(channels, times(patch, patch)), 1);
     note(fmt::format("{} patches of an image of {} x {} pixels are taken as tokens",
-                     *read_.said.sequence,
+                     *read_.settings.sequence,
                      side,
                      side));
   }
@@ -183,7 +183,7 @@ class ConfigReader {
     const std::int64_t own = numbers_.first_of({"moe_intermediate_size", "intermediate_size"});
     const std::int64_t block = times(3 * shape_.hidden, std::max<std::int64_t>(own, 1));
     shape_.unlisted_parameters =
-        std::min(times(times(block, shape_.layers), experts - 1), kMostOfAnything);
+        std::min(times(times(block, shape_.layers), experts - 1), kMaxCount);
     note(fmt::format("{} experts a block: all are counted as parameters", experts));
   }
 

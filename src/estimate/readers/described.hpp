@@ -11,7 +11,7 @@
 
 namespace carpool::estimate {
 
-struct AskedJob {
+struct RequestedJob {
   DescribedJob job{};
   std::string basis{};  // empty: as the estimator calls it
   double widening = 1.0;
@@ -20,9 +20,9 @@ struct AskedJob {
 
 // `default_batch`: of a program that has one of its own; else a job whose batch nobody said is an
 // error.
-[[nodiscard]] Result<AskedJob> describe_job(ReadModel read,
-                                            const JobSettings& said,
-                                            std::optional<std::int64_t> default_batch);
+[[nodiscard]] Result<RequestedJob> describe_job(ReadModel read,
+                                                const JobSettings& settings,
+                                                std::optional<std::int64_t> default_batch);
 
 // The estimator for jobs of which the source told less than it was fitted on: the same expected
 // value, a bound that is further away.

@@ -23,7 +23,7 @@ constexpr std::string_view kWhatHelps =
 
 Result<ReadModel> model_of_command(const CommandFacts& facts,
                                    const std::optional<fs::path>& weights,
-                                   const JobSettings& said,
+                                   const JobSettings& settings,
                                    const std::function<Result<LayerCatalogue>()>& catalogue) {
   if (!facts.model) {
     return fail(ErrorCode::Unsupported,
@@ -32,10 +32,10 @@ Result<ReadModel> model_of_command(const CommandFacts& facts,
   const std::string& name = *facts.model;
   std::error_code ignored;
   if (fs::exists(name, ignored)) {
-    return read_source(name, weights, said);
+    return read_source(name, weights, settings);
   }
   if (const auto folder = downloaded_model(name)) {
-    return read_source(*folder, weights, said);
+    return read_source(*folder, weights, settings);
   }
   if (auto known = known_transformer(name)) {
     return std::move(*known);
@@ -53,32 +53,32 @@ Result<ReadModel> model_of_command(const CommandFacts& facts,
 
 }  // namespace
 
-Result<AskedJob> ask_job(const JobQuestion& question,
-                         const std::function<Result<LayerCatalogue>()>& catalogue) {
-  if (!question.source && question.command.empty()) {
+Result<RequestedJob> resolve_request(const EstimateRequest& request,
+                                     const std::function<Result<LayerCatalogue>()>& catalogue) {
+  if (!request.source && request.command.empty()) {
     return invalid_input("estimate what? A file that describes a model, or a command after --");
   }
-  const std::optional<fs::path> weights = question.weights;
-  const CommandFacts facts = read_command(question.command);
-  const JobSettings said = over(question.said, facts.said);
-  auto read = question.source ? read_source(*question.source, weights, said)
-                              : model_of_command(facts, weights, said, catalogue);
+  const std::optional<fs::path> weights = request.weights;
+  const CommandFacts facts = read_command(request.command);
+  const JobSettings settings = merged_settings(request.overrides, facts.settings);
+  auto read = request.source ? read_source(*request.source, weights, settings)
+                             : model_of_command(facts, weights, settings, catalogue);
   if (!read) {
     return tl::unexpected(read.error());
   }
-  auto asked =
+  auto requested =
       describe_job(std::move(*read),
-                   over(question.said, facts.said),
+                   merged_settings(request.overrides, facts.settings),
                    facts.hugging_face_trainer ? std::optional(kTrainerBatch) : std::nullopt);
-  if (!asked) {
-    return asked;
+  if (!requested) {
+    return requested;
   }
   if (!facts.read.empty()) {
-    asked->notes.insert(asked->notes.begin(),
-                        fmt::format("from the command: {}", fmt::join(facts.read, ", ")));
+    requested->notes.insert(requested->notes.begin(),
+                            fmt::format("from the command: {}", fmt::join(facts.read, ", ")));
   }
-  asked->notes.insert(asked->notes.end(), facts.notes.begin(), facts.notes.end());
-  return asked;
+  requested->notes.insert(requested->notes.end(), facts.notes.begin(), facts.notes.end());
+  return requested;
 }
 
 }  // namespace carpool::estimate

@@ -13,15 +13,15 @@
 
 namespace carpool::estimate {
 
-struct JobQuestion {
+struct EstimateRequest {
   std::optional<std::string> source{};
   std::optional<std::string> weights{};
-  JobSettings said{};                  // by options; goes before the command's flags
+  JobSettings overrides{};             // by options; goes before the command's flags
   std::vector<std::string> command{};  // the program and its arguments; empty: none
 };
 
 // `catalogue` is asked only where a command names a network by name.
-[[nodiscard]] Result<AskedJob> ask_job(const JobQuestion& question,
-                                       const std::function<Result<LayerCatalogue>()>& catalogue);
+[[nodiscard]] Result<RequestedJob> resolve_request(
+    const EstimateRequest& request, const std::function<Result<LayerCatalogue>()>& catalogue);
 
 }  // namespace carpool::estimate

@@ -68,7 +68,7 @@ void keep(std::optional<Value>& first, const std::optional<Value>& second) {
 
 }  // namespace
 
-JobSettings over(const JobSettings& first, const JobSettings& second) {
+JobSettings merged_settings(const JobSettings& first, const JobSettings& second) {
   JobSettings both = first;
   keep(both.mode, second.mode);
   keep(both.precision, second.precision);
@@ -120,7 +120,7 @@ Result<AttentionKind> attention_named(std::string_view name) {
   return find_value(kAttentions, "attention", name);
 }
 
-std::string_view spoken(Precision precision) {
+std::string_view display_name(Precision precision) {
   switch (precision) {
     case Precision::Bf16:
       return "bf16";
@@ -136,7 +136,7 @@ std::string_view spoken(Precision precision) {
   return "fp32";
 }
 
-std::string_view spoken(Optimizer optimizer) {
+std::string_view display_name(Optimizer optimizer) {
   switch (optimizer) {
     case Optimizer::Sgd:
       return "SGD";
@@ -156,7 +156,7 @@ std::string_view spoken(Optimizer optimizer) {
   return "AdamW";
 }
 
-std::string_view spoken(TransformerTask task) {
+std::string_view display_name(TransformerTask task) {
   switch (task) {
     case TransformerTask::MaskedLm:
       return "masked language model";

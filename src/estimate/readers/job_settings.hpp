@@ -40,7 +40,7 @@ struct JobSettings {
 };
 
 // What `first` says, and `second` where it says nothing.
-[[nodiscard]] JobSettings over(const JobSettings& first, const JobSettings& second);
+[[nodiscard]] JobSettings merged_settings(const JobSettings& first, const JobSettings& second);
 
 // Precisions as people and frameworks write them: "bf16" and "fp16" are those of the weights,
 // "amp-bf16", "bf16-mixed", "16-mixed" autocast with weights of 32 bits.
@@ -54,8 +54,8 @@ struct JobSettings {
 [[nodiscard]] Result<AttentionKind> attention_named(std::string_view name);
 
 // For people: "bf16 autocast", "AdamW, fused".
-[[nodiscard]] std::string_view spoken(Precision precision);
-[[nodiscard]] std::string_view spoken(Optimizer optimizer);
-[[nodiscard]] std::string_view spoken(TransformerTask task);
+[[nodiscard]] std::string_view display_name(Precision precision);
+[[nodiscard]] std::string_view display_name(Optimizer optimizer);
+[[nodiscard]] std::string_view display_name(TransformerTask task);
 
 }  // namespace carpool::estimate

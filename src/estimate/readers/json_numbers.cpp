@@ -11,11 +11,11 @@ std::int64_t JsonNumbers::first_of(std::initializer_list<const char*> keys) {
     if (found == object_.end() || found->is_null()) {
       continue;
     }
-    const bool whole = found->is_number_integer() &&
-                       (!found->is_number_unsigned() ||
-                        found->get<std::uint64_t>() <= std::uint64_t{kMostOfAnything});
+    const bool whole =
+        found->is_number_integer() &&
+        (!found->is_number_unsigned() || found->get<std::uint64_t>() <= std::uint64_t{kMaxCount});
     const std::int64_t value = whole ? found->get<std::int64_t>() : -1;
-    if (value >= 0 && value <= kMostOfAnything) {
+    if (value >= 0 && value <= kMaxCount) {
       return value;
     }
     if (!error_) {

@@ -13,7 +13,7 @@
 
 namespace carpool::estimate {
 
-inline constexpr std::int64_t kMostOfAnything = 1'000'000'000'000;
+inline constexpr std::int64_t kMaxCount = 1'000'000'000'000;
 
 class JsonNumbers {
  public:

@@ -106,7 +106,7 @@ std::optional<ReadModel> known_network(const LayerCatalogue& catalogue, std::str
   read.model.family = "layers";
   read.model.shape = found->second;
   read.basis = "flags";
-  read.said.resolution = kUsualResolution;
+  read.settings.resolution = kUsualResolution;
   read.notes.push_back(fmt::format(
       "layers of {} as measured; {} pixels a side unless said", found->first, kUsualResolution));
   return read;

@@ -125,7 +125,7 @@ class TableReader {
     constexpr double kMostInput = 1e12;
     list.input_elements = input > 0.0 && input < kMostInput ? std::llround(input) : 0;
     if (list.batch > 1) {
-      read.said.batch = list.batch;
+      read.settings.batch = list.batch;
     }
     if (trainable_ > 0 && trainable_ < total_) {
       read.notes.push_back(fmt::format("{} frozen parameters are counted as if they were trained",
@@ -165,7 +165,7 @@ class TableReader {
 
 Result<ReadModel> parse_layer_summary(std::string_view text,
                                       std::string_view name,
-                                      const JobSettings& said) {
+                                      const JobSettings& settings) {
   if (text.size() > kMostText) {
     return invalid_input(fmt::format("{} has {} bytes: no layer summary", name, text.size()));
   }
@@ -174,7 +174,8 @@ Result<ReadModel> parse_layer_summary(std::string_view text,
   while (const auto line = next_line(rest)) {
     table.take(*line);
   }
-  return table.found() ? Result<ReadModel>(table.model()) : parse_module_print(text, name, said);
+  return table.found() ? Result<ReadModel>(table.model())
+                       : parse_module_print(text, name, settings);
 }
 
 }  // namespace carpool::estimate

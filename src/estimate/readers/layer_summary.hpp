@@ -13,11 +13,11 @@ namespace carpool::estimate {
 // Of what the user says, print(module) needs resolution or sequence.
 [[nodiscard]] Result<ReadModel> parse_layer_summary(std::string_view text,
                                                     std::string_view name,
-                                                    const JobSettings& said);
+                                                    const JobSettings& settings);
 
 // print(module) of PyTorch: modules with their arguments, no shapes.
 [[nodiscard]] Result<ReadModel> parse_module_print(std::string_view text,
                                                    std::string_view name,
-                                                   const JobSettings& said);
+                                                   const JobSettings& settings);
 
 }  // namespace carpool::estimate

@@ -105,7 +105,7 @@ class PrintReader {
 
 Result<ReadModel> parse_module_print(std::string_view text,
                                      std::string_view name,
-                                     const JobSettings& said) {
+                                     const JobSettings& settings) {
   PrintReader printed;
   std::string_view rest = text;
   while (const auto line = next_line(rest)) {
@@ -115,8 +115,8 @@ Result<ReadModel> parse_module_print(std::string_view text,
   }
   // What is out of all bounds is refused when the job is described.
   const std::int64_t resolution =
-      std::clamp<std::int64_t>(said.resolution.value_or(kUsualResolution), 1, kMostResolution);
-  const std::int64_t tokens = said.sequence.value_or(kUsualTokens);
+      std::clamp<std::int64_t>(settings.resolution.value_or(kUsualResolution), 1, kMostResolution);
+  const std::int64_t tokens = settings.sequence.value_or(kUsualTokens);
   ModuleShapes shapes(resolution, tokens);
   LayerList list;
   std::int64_t norms = 0;

@@ -12,7 +12,7 @@ namespace carpool::estimate {
 
 struct ReadModel {
   ModelDescription model{};
-  JobSettings said{};                    // what the file itself says of the run
+  JobSettings settings{};                // what the file itself says of the run
   std::optional<TrainingSetup> setup{};  // the whole run, where the file has it
   std::optional<MachineFacts> machine{};
   std::string basis{};               // empty: as the estimator calls it

@@ -79,7 +79,7 @@ Result<ReadModel> read_json(const fs::path& path, const std::optional<fs::path>&
 
 Result<ReadModel> read_source(const fs::path& source,
                               const std::optional<fs::path>& weights,
-                              const JobSettings& said) {
+                              const JobSettings& settings) {
   std::error_code ignored;
   if (fs::is_directory(source, ignored)) {
     return read_config(source / "config.json", weights);
@@ -102,11 +102,11 @@ Result<ReadModel> read_source(const fs::path& source,
   }
   if (name.ends_with(".onnx")) {
     const auto file = MappedFile::open(source);
-    return file ? parse_onnx(file->bytes(), source.string(), said)
+    return file ? parse_onnx(file->bytes(), source.string(), settings)
                 : Result<ReadModel>(tl::unexpected(file.error()));
   }
   const auto text = read_file(source);
-  return text ? parse_layer_summary(*text, source.string(), said)
+  return text ? parse_layer_summary(*text, source.string(), settings)
               : Result<ReadModel>(tl::unexpected(text.error()));
 }
 

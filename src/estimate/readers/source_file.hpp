@@ -14,7 +14,7 @@ namespace carpool::estimate {
 // `said` tells resolution and sequence to readers of files without shapes.
 [[nodiscard]] Result<ReadModel> read_source(const std::filesystem::path& source,
                                             const std::optional<std::filesystem::path>& weights,
-                                            const JobSettings& said);
+                                            const JobSettings& settings);
 
 // The folder of a model that transformers has downloaded before ("org/name"); nothing: none.
 [[nodiscard]] std::optional<std::filesystem::path> downloaded_model(std::string_view name);

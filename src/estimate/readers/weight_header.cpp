@@ -53,12 +53,12 @@ Result<std::int64_t> elements_of(const json& shape) {
   std::int64_t elements = 1;
   for (const json& extent : shape) {
     if (!extent.is_number_unsigned() ||
-        extent.get<std::uint64_t>() > static_cast<std::uint64_t>(kMostOfAnything)) {
+        extent.get<std::uint64_t>() > static_cast<std::uint64_t>(kMaxCount)) {
       return invalid_input("\"shape\" holds more than whole numbers of at most 10^12");
     }
     elements = times(elements, extent.get<std::int64_t>());
   }
-  if (elements > kMostOfAnything) {
+  if (elements > kMaxCount) {
     return invalid_input("it has more than 10^12 elements");
   }
   return elements;
@@ -78,7 +78,7 @@ Result<void> add_tensor(const json& entry, WeightTotals& totals) {
   if (!elements) {
     return tl::unexpected(elements.error());
   }
-  totals.parameters = std::min(plus(totals.parameters, *elements), kMostOfAnything);
+  totals.parameters = std::min(plus(totals.parameters, *elements), kMaxCount);
   totals.bytes = plus(totals.bytes, times(*elements, known->bytes));
   totals.by_type[type] += *elements;
   ++totals.tensors;
@@ -168,7 +168,7 @@ Result<WeightTotals> read_weight_totals(const std::filesystem::path& path) {
     if (!one) {
       return one;
     }
-    all.parameters = std::min(plus(all.parameters, one->parameters), kMostOfAnything);
+    all.parameters = std::min(plus(all.parameters, one->parameters), kMaxCount);
     all.bytes = plus(all.bytes, one->bytes);
     all.tensors += one->tensors;
     for (const auto& [type, elements] : one->by_type) {

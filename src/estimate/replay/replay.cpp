@@ -117,11 +117,13 @@ Result<void> check_shape(const ModelTotals& totals) {
       "the number of parameters or activations", {totals.parameters, totals.activation_bytes}, 0);
 }
 
-JobReplay replay_chain(Chain chain, const DescribedJob& job, const ReplaySettings& settings) {
-  JobReplay replay{.convolutions = !chain.convolutions.empty(),
-                   .unknown_layers = chain.unknown_layers,
-                   .unseen_parameters = chain.unseen_parameters};
-  ChainModel model(std::move(chain), job.setup, settings);
+JobReplay replay_sequence(LayerSequence sequence,
+                          const DescribedJob& job,
+                          const ReplaySettings& settings) {
+  JobReplay replay{.convolutions = !sequence.convolutions.empty(),
+                   .unknown_layers = sequence.unknown_layers,
+                   .unseen_parameters = sequence.unseen_parameters};
+  SequenceModel model(std::move(sequence), job.setup, settings);
   replay.result = run_training(model, job, settings);
   return replay;
 }
@@ -138,9 +140,9 @@ JobReplay replay_shape(const ModelShape& shape,
         } else if constexpr (std::is_same_v<Shape, ModelTotals>) {
           return {.result = add_up_totals(own, job.setup)};
         } else if constexpr (std::is_same_v<Shape, LayerList>) {
-          return replay_chain(chain_of(own, job.setup), job, settings);
+          return replay_sequence(sequence_of(own, job.setup), job, settings);
         } else {
-          return replay_chain(chain_of(own), job, settings);
+          return replay_sequence(sequence_of(own), job, settings);
         }
       },
       shape);

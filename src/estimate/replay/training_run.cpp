@@ -144,9 +144,9 @@ class Run {
     tape_.node(loss, {log_softmax}, {}, {}, {});
     tape_.drop(log_softmax);
     if (result_.saved == 0) {
-      const std::int64_t told = tape_.saved_bytes();
-      result_.saved = std::max(told, settings_.traced_saved);
-      model_.keep_more(result_.saved - told);
+      const std::int64_t listed = tape_.saved_bytes();
+      result_.saved = std::max(listed, settings_.traced_saved);
+      model_.keep_more(result_.saved - listed);
     }
     if (logits != out) {
       tape_.drop(logits);

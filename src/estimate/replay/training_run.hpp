@@ -58,8 +58,8 @@ class ForwardModel {
 };
 
 struct ReplaySettings {
-  WorkspaceQuestion workspaces{};  // of convolutions
-  double workspace_factor = 1.0;   // on these
+  WorkspaceRequest workspaces{};  // of convolutions
+  double workspace_factor = 1.0;  // on these
   std::int64_t steps = 2;
   bool with_weights = true;       // else weights, optimizer and libraries need nothing
   std::int64_t traced_saved = 0;  // bytes that autograd keeps, as traced; 0: as the layers tell

@@ -83,7 +83,7 @@ TEST(LayerSummary, Torchsummary) {
   EXPECT_EQ(list.buffers, 512);
   EXPECT_NEAR(static_cast<double>(list.input_elements), 0.01 * 1048576 / 4, 1.0);
   EXPECT_EQ(list.batch, 1);
-  EXPECT_FALSE(read->said.batch);
+  EXPECT_FALSE(read->settings.batch);
   EXPECT_EQ(read->notes.size(), 1U);  // frozen ones
 }
 
@@ -110,7 +110,7 @@ TEST(LayerSummary, Torchinfo) {
   EXPECT_EQ(list.layers[1].type, "ReLU");
   EXPECT_EQ(list.layers[2].parameters, 10250);
   EXPECT_EQ(list.batch, 32);
-  EXPECT_EQ(read->said.batch, 32);
+  EXPECT_EQ(read->settings.batch, 32);
 }
 
 constexpr std::string_view kPrinted = R"(Net(
@@ -182,9 +182,9 @@ TEST(Onnx, ShapesAreInferredWhereTheFileHasNone) {
   EXPECT_EQ(list.parameters, 432 + 32 + 170);
   EXPECT_EQ(list.buffers, 128);
   EXPECT_EQ(list.input_elements, 3 * 32 * 32);
-  EXPECT_FALSE(read->said.batch);
+  EXPECT_FALSE(read->settings.batch);
   EXPECT_EQ(read->widening, 1.0);
-  EXPECT_EQ(parse_onnx(small_onnx(4), "net.onnx", {})->said.batch, 4);
+  EXPECT_EQ(parse_onnx(small_onnx(4), "net.onnx", {})->settings.batch, 4);
 }
 
 TEST(Onnx, WithoutShapesItSaysWhatToDo) {

@@ -22,12 +22,13 @@ class PastCommands : public ::testing::Test {
                      .peak_bytes = peak_bytes});
     return past_.back();
   }
-  [[nodiscard]] LikeRuns like(Words argv, std::optional<std::int64_t> batch = std::nullopt) const {
-    return runs_like({.argv = std::move(argv), .folder = "/here", .batch = batch}, past_);
+  [[nodiscard]] SimilarRuns similar(Words argv,
+                                    std::optional<std::int64_t> batch = std::nullopt) const {
+    return similar_runs({.argv = std::move(argv), .folder = "/here", .batch = batch}, past_);
   }
   [[nodiscard]] Result<PastEstimate> estimate(
       Words argv, std::optional<std::int64_t> batch = std::nullopt) const {
-    return estimate_from_runs(like(std::move(argv), batch));
+    return estimate_from_runs(similar(std::move(argv), batch));
   }
 
   std::vector<PastCommand> past_;
@@ -45,7 +46,7 @@ TEST_F(PastCommands, TheSameCommandAnswersFromItsLargestPeak) {
   ASSERT_TRUE(past) << past.error().message;
   EXPECT_EQ(past->estimate.basis, "history");
   EXPECT_EQ(past->estimate.expected, 5 * kGiB);
-  EXPECT_EQ(spoken_jobs(past->from), "jobs 3 and 1");
+  EXPECT_EQ(job_list_text(past->from), "jobs 3 and 1");
   EXPECT_EQ(past->estimate.notes.front(),
             "2 runs of this command: jobs 3 and 1; the last ended 2023-11-14T22:13:23Z");
 }
@@ -56,16 +57,16 @@ TEST_F(PastCommands, OtherWordsGpusAndFoldersAreOtherCommands) {
   ran({"python", "train.py", "--batch", "32", "--lr", "4"}, kGiB);
   ran({"python", "train.py", "--batch", "32"}, kGiB);
   ran({"python", "train.py", "--batch", "many", "--lr", "3"}, kGiB);
-  EXPECT_TRUE(like(train("32")).runs.empty());
+  EXPECT_TRUE(similar(train("32")).runs.empty());
   EXPECT_EQ(estimate(train("32")).error().code, ErrorCode::NotFound);
   ran(train("32"), kGiB).folder = "/here/";  // as a submission from there says it
-  EXPECT_EQ(like(train("32")).runs.size(), 1U);
+  EXPECT_EQ(similar(train("32")).runs.size(), 1U);
 }
 
 TEST_F(PastCommands, ACommandWithoutABatchFlagHasItsHistoryToo) {
   ran({"./train"}, 2 * kGiB);
   EXPECT_EQ(estimate({"./train"})->estimate.expected, 2 * kGiB);
-  EXPECT_TRUE(like({"./train"}, 8).runs.empty()) << "nobody knows where its batch would go";
+  EXPECT_TRUE(similar({"./train"}, 8).runs.empty()) << "nobody knows where its batch would go";
 }
 
 TEST_F(PastCommands, OtherBatchSizesGiveALine) {
@@ -77,8 +78,8 @@ TEST_F(PastCommands, OtherBatchSizesGiveALine) {
   EXPECT_EQ(past->estimate.basis, "history at other batch sizes");
   EXPECT_EQ(past->estimate.expected, 9 * kGiB);  // 1 GiB + 0.25 GiB a sample
   EXPECT_NE(past->estimate.notes.front().find("batch 8, 16: jobs 2 and 1"), std::string::npos);
-  EXPECT_EQ(levers(like(train("32"))).front().change, "batch 16 instead of 32");
-  EXPECT_EQ(levers(like(train("32"))).front().expected, 5 * kGiB);
+  EXPECT_EQ(levers(similar(train("32"))).front().change, "batch 16 instead of 32");
+  EXPECT_EQ(levers(similar(train("32"))).front().expected, 5 * kGiB);
 }
 
 TEST_F(PastCommands, TheBatchOfTheQuestionGoesBeforeThatOfTheCommand) {
@@ -97,11 +98,11 @@ TEST_F(PastCommands, TheBatchIsFoundInEverySpelling) {
     past_.clear();
     ran(before, kGiB);
     ran({"t.py", after}, 2 * kGiB);
-    EXPECT_EQ(like(before).peaks().size(), 2U) << after;
+    EXPECT_EQ(similar(before).peaks().size(), 2U) << after;
   }
   past_.clear();
   ran({"t.py", "--batch_size=8"}, kGiB);
-  EXPECT_TRUE(like({"t.py", "--train_batch_size=8"}).runs.empty());
+  EXPECT_TRUE(similar({"t.py", "--train_batch_size=8"}).runs.empty());
 }
 
 TEST_F(PastCommands, ARunThatDidNotEndWellIsNoPeakButALowerBound) {
@@ -140,9 +141,9 @@ TEST_F(PastCommands, OldRunsAreForgottenForNewOnes) {
 
 TEST_F(PastCommands, TheLargestBatchComesFromTheLine) {
   ran(train("8"), 3 * kGiB);
-  EXPECT_EQ(largest_batch(like(train("8")), 40 * kGiB).error().code, ErrorCode::NotFound);
+  EXPECT_EQ(largest_batch(similar(train("8")), 40 * kGiB).error().code, ErrorCode::NotFound);
   ran(train("16"), 5 * kGiB);
-  const LikeRuns known = like(train("8"));
+  const SimilarRuns known = similar(train("8"));
   const auto largest = largest_batch(known, 40 * kGiB);
   ASSERT_TRUE(largest && *largest);
   const auto upper = [&](std::int64_t batch) {
@@ -154,7 +155,7 @@ TEST_F(PastCommands, TheLargestBatchComesFromTheLine) {
   EXPECT_EQ(largest_batch(known, 5 * kGiB + kGiB / 4)->value(), 16);
   EXPECT_FALSE(largest_batch(known, kGiB)->has_value());
   ran(train("40"), std::nullopt).failed_peak_bytes = 41 * kGiB;
-  EXPECT_EQ(largest_batch(like(train("8")), 40 * kGiB)->value(), 39);
+  EXPECT_EQ(largest_batch(similar(train("8")), 40 * kGiB)->value(), 39);
 }
 
 TEST_F(PastCommands, ShortRunsAndStrangeBatchesAreNoted) {

@@ -34,15 +34,15 @@ TEST(CommandFlags, ReadsTheSpellingsOfTheTrainer) {
                                "adamw_torch_fused",
                                "--gradient_accumulation_steps",
                                "2"});
-  EXPECT_EQ(facts.said.gpus, 4);
+  EXPECT_EQ(facts.settings.gpus, 4);
   EXPECT_EQ(facts.model, "gpt2");
-  EXPECT_EQ(facts.said.batch, 16);
-  EXPECT_EQ(facts.said.sequence, 512);
-  EXPECT_EQ(facts.said.precision, Precision::AmpBf16);
-  EXPECT_EQ(facts.said.checkpointing, true);
-  EXPECT_EQ(facts.said.optimizer, Optimizer::AdamFused);
-  EXPECT_EQ(facts.said.accumulation, 2);
-  EXPECT_EQ(facts.said.task, TransformerTask::CausalLm);
+  EXPECT_EQ(facts.settings.batch, 16);
+  EXPECT_EQ(facts.settings.sequence, 512);
+  EXPECT_EQ(facts.settings.precision, Precision::AmpBf16);
+  EXPECT_EQ(facts.settings.checkpointing, true);
+  EXPECT_EQ(facts.settings.optimizer, Optimizer::AdamFused);
+  EXPECT_EQ(facts.settings.accumulation, 2);
+  EXPECT_EQ(facts.settings.task, TransformerTask::CausalLm);
   EXPECT_TRUE(facts.hugging_face_trainer);
   EXPECT_TRUE(facts.notes.empty());
 }
@@ -60,35 +60,35 @@ TEST(CommandFlags, ReadsTimmAndLightning) {
                               "--img-size",
                               "288",
                               "--channels-last"});
-  EXPECT_EQ(timm.said.batch, 64);
-  EXPECT_EQ(timm.said.precision, Precision::AmpFp16);
-  EXPECT_EQ(timm.said.optimizer, Optimizer::Momentum);
-  EXPECT_EQ(timm.said.resolution, 288);
-  EXPECT_EQ(timm.said.channels_last, true);
+  EXPECT_EQ(timm.settings.batch, 64);
+  EXPECT_EQ(timm.settings.precision, Precision::AmpFp16);
+  EXPECT_EQ(timm.settings.optimizer, Optimizer::Momentum);
+  EXPECT_EQ(timm.settings.resolution, 288);
+  EXPECT_EQ(timm.settings.channels_last, true);
   EXPECT_FALSE(timm.hugging_face_trainer);
   const auto lightning =
       facts_of({"main.py", "fit", "--trainer.precision=bf16-mixed", "data.batch_size=8"});
-  EXPECT_EQ(lightning.said.precision, Precision::AmpBf16);
-  EXPECT_EQ(lightning.said.batch, 8);
+  EXPECT_EQ(lightning.settings.precision, Precision::AmpBf16);
+  EXPECT_EQ(lightning.settings.batch, 8);
 }
 
 TEST(CommandFlags, TheTypeOfTheWeightsGoesBeforeAutocast) {
-  EXPECT_EQ(facts_of({"--bf16", "--torch_dtype", "bfloat16"}).said.precision, Precision::Bf16);
-  EXPECT_EQ(facts_of({"--fp16", "False"}).said.precision, std::nullopt);
+  EXPECT_EQ(facts_of({"--bf16", "--torch_dtype", "bfloat16"}).settings.precision, Precision::Bf16);
+  EXPECT_EQ(facts_of({"--fp16", "False"}).settings.precision, std::nullopt);
 }
 
 TEST(CommandFlags, EvaluationHasABatchOfItsOwn) {
   const auto facts = facts_of(
       {"--do_eval", "--per_device_eval_batch_size", "4", "--per_device_train_batch_size", "16"});
-  EXPECT_EQ(facts.said.mode, RunMode::Infer);
-  EXPECT_EQ(facts.said.batch, 4);
-  EXPECT_EQ(facts_of({"--do_train", "--do_eval"}).said.mode, RunMode::Train);
+  EXPECT_EQ(facts.settings.mode, RunMode::Infer);
+  EXPECT_EQ(facts.settings.batch, 4);
+  EXPECT_EQ(facts_of({"--do_train", "--do_eval"}).settings.mode, RunMode::Train);
 }
 
 TEST(CommandFlags, WhatCannotBeUnderstoodIsNoted) {
   const auto facts =
       facts_of({"--batch-size", "$BS", "--optim", "magic", "--load_in_4bit", "--seq-len"});
-  EXPECT_EQ(facts.said.batch, std::nullopt);
+  EXPECT_EQ(facts.settings.batch, std::nullopt);
   EXPECT_EQ(facts.notes.size(), 4U);
   EXPECT_TRUE(facts_of({}).read.empty());
 }
@@ -134,7 +134,7 @@ TEST(ConfigJson, PicturesAreTokens) {
           "num_channels":3})",
       "c");
   ASSERT_TRUE(vit);
-  EXPECT_EQ(vit->said.sequence, 197);
+  EXPECT_EQ(vit->settings.sequence, 197);
   EXPECT_EQ(std::get<TransformerShape>(vit->model.shape).task, TransformerTask::Classification);
 }
 
@@ -187,22 +187,22 @@ TEST(KnownModels, ByTheLastPartOfTheirName) {
 TEST(Described, WhatNobodySaidIsAssumedAndNoted) {
   auto read = *parse_config_json(kLlama, "c");
   EXPECT_FALSE(describe_job(read, {}, std::nullopt));
-  const auto asked = describe_job(read, {}, 8);
-  ASSERT_TRUE(asked);
-  EXPECT_EQ(asked->job.setup.batch, 8);
-  EXPECT_EQ(asked->job.setup.sequence, 256);  // all that the model takes
-  EXPECT_FALSE(asked->job.setup.built_on_gpu);
-  EXPECT_GE(asked->notes.size(), 4U);
-  const auto said = describe_job(read,
-                                 {.mode = RunMode::Infer,
-                                  .precision = Precision::Bf16,
-                                  .task = TransformerTask::CausalLm,
-                                  .batch = 2,
-                                  .sequence = 100},
-                                 8);
-  ASSERT_TRUE(said);
-  EXPECT_EQ(said->job.setup.batch, 2);
-  EXPECT_EQ(said->notes.size(), 1U);  // where the weights come from
+  const auto requested = describe_job(read, {}, 8);
+  ASSERT_TRUE(requested);
+  EXPECT_EQ(requested->job.setup.batch, 8);
+  EXPECT_EQ(requested->job.setup.sequence, 256);  // all that the model takes
+  EXPECT_FALSE(requested->job.setup.built_on_gpu);
+  EXPECT_GE(requested->notes.size(), 4U);
+  const auto settings = describe_job(read,
+                                     {.mode = RunMode::Infer,
+                                      .precision = Precision::Bf16,
+                                      .task = TransformerTask::CausalLm,
+                                      .batch = 2,
+                                      .sequence = 100},
+                                     8);
+  ASSERT_TRUE(settings);
+  EXPECT_EQ(settings->job.setup.batch, 2);
+  EXPECT_EQ(settings->notes.size(), 1U);  // where the weights come from
   EXPECT_FALSE(describe_job(read, {.batch = 1, .gpus = 0}, {}));
   EXPECT_FALSE(describe_job(read, {.batch = 1, .zero_stage = 4}, {}));
   EXPECT_FALSE(describe_job(read, {.batch = 1, .resolution = 1'000'000'000}, {}));
@@ -219,12 +219,12 @@ TEST(RowFile, NeedsNothingMeasured) {
   ASSERT_TRUE(read->setup);
   EXPECT_EQ(read->setup->batch, 4);
   // What a trace counted at one batch grows with it.
-  const auto asked = describe_job(*read, {.batch = 8}, {});
-  ASSERT_TRUE(asked);
-  EXPECT_EQ(asked->job.model.traced_saved_bytes, 2 << 20);
-  EXPECT_EQ(asked->job.model.traced_batch, 4);
+  const auto requested = describe_job(*read, {.batch = 8}, {});
+  ASSERT_TRUE(requested);
+  EXPECT_EQ(requested->job.model.traced_saved_bytes, 2 << 20);
+  EXPECT_EQ(requested->job.model.traced_batch, 4);
   const auto at_four = facts_of_job(describe_job(*read, {}, {})->job, nullptr, kAllFactors);
-  const auto at_eight = facts_of_job(asked->job, nullptr, kAllFactors);
+  const auto at_eight = facts_of_job(requested->job, nullptr, kAllFactors);
   ASSERT_TRUE(at_four && at_eight);
   EXPECT_NEAR(static_cast<double>(at_four->replay.result.saved), 2 << 20, 4096.0);
   EXPECT_NEAR(static_cast<double>(at_eight->replay.result.saved), 4 << 20, 4096.0);

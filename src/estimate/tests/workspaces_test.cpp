@@ -106,8 +106,11 @@ double planned_forward(const ConvolutionChoices& choices,
                        const std::vector<ConvolutionGeometry>& convolutions,
                        double chance,
                        std::int64_t limit = kWorkspaceRoom) {
-  const auto planned = plan_workspaces(
-      convolutions, {}, 16, {.choices = &choices, .chance = chance, .limit = limit, .beside = 1e9});
+  const auto planned =
+      plan_workspaces(convolutions,
+                      {},
+                      16,
+                      {.choices = &choices, .chance = chance, .limit = limit, .other_bytes = 1e9});
   double most = 0.0;
   for (const PlannedWorkspace& one : planned) {
     most = std::max(most, static_cast<double>(one.used.forward) / kMiB);

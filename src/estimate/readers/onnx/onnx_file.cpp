@@ -144,7 +144,7 @@ class LayerWriter {
 
 Result<ReadModel> parse_onnx(std::string_view file,
                              std::string_view name,
-                             const JobSettings& said) {
+                             const JobSettings& settings) {
   auto graph = parse_onnx_graph(file, name);
   if (!graph) {
     return tl::unexpected(graph.error());
@@ -157,7 +157,7 @@ Result<ReadModel> parse_onnx(std::string_view file,
   }
   ReadModel read{.model = {.name = std::string(name), .family = "layers"}};
   const bool open_batch = input->second.front() == kUnknownExtent;
-  const std::int64_t tokens = said.sequence.value_or(kUsualTokens);
+  const std::int64_t tokens = settings.sequence.value_or(kUsualTokens);
   if (std::ranges::count(input->second, kUnknownExtent) > (open_batch ? 1 : 0)) {
     read.notes.push_back(fmt::format("open extents of the input are taken as {}", tokens));
   }
@@ -181,7 +181,7 @@ Result<ReadModel> parse_onnx(std::string_view file,
   list.batch = std::max<std::int64_t>(shape.front(), 1);
   list.input_elements = product(shape) / list.batch;
   if (!open_batch && list.batch > 1) {
-    read.said.batch = list.batch;
+    read.settings.batch = list.batch;
   }
   if (writer.unshaped > 0) {
     read.widening = kUnshapedWidening;

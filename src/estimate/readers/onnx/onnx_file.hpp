@@ -11,6 +11,6 @@ namespace carpool::estimate {
 
 [[nodiscard]] Result<ReadModel> parse_onnx(std::string_view file,
                                            std::string_view name,
-                                           const JobSettings& said);
+                                           const JobSettings& settings);
 
 }  // namespace carpool::estimate
