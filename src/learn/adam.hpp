@@ -28,7 +28,7 @@ class Adam {
   template <class Values>
   void update(Values& values, const Values& gradient) {
     apply({values.data(), static_cast<std::size_t>(values.size())},
-         {gradient.data(), static_cast<std::size_t>(gradient.size())});
+          {gradient.data(), static_cast<std::size_t>(gradient.size())});
   }
 
  private:

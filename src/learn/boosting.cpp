@@ -40,12 +40,12 @@ Result<Matrix> make_matrix(const Eigen::MatrixXd& rows, const Eigen::VectorXf& l
                              static_cast<bst_ulong>(values.cols()),
                              std::numeric_limits<float>::quiet_NaN(),
                              &handle) != 0) {
-    return refused("cannot take the rows");
+    return refused("cannot read the rows");
   }
   Matrix matrix(handle);
   if (XGDMatrixSetFloatInfo(
           handle, "label", labels.data(), static_cast<bst_ulong>(labels.size())) != 0) {
-    return refused("cannot take the targets");
+    return refused("cannot read the targets");
   }
   return matrix;
 }
@@ -53,7 +53,7 @@ Result<Matrix> make_matrix(const Eigen::MatrixXd& rows, const Eigen::VectorXf& l
 Result<Booster> train(const Matrix& matrix, const BoostingSettings& settings, std::uint32_t seed) {
   const std::vector<std::pair<std::string, std::string>> parameters = {
       {"objective", "reg:squarederror"},
-      {"base_score", "0"},  // the mean is taken off the targets before
+      {"base_score", "0"},  // the mean is subtracted from the targets before
       {"nthread", "1"},
       {"verbosity", "0"},
       {"tree_method", "exact"},
@@ -81,8 +81,8 @@ Result<Booster> train(const Matrix& matrix, const BoostingSettings& settings, st
   return booster;
 }
 
-// A tree of XGBoost's own JSON: arrays by node number, left child -1 for a leaf, whose value stands
-// among the split conditions.
+// A tree in XGBoost's JSON: arrays by node number; the left child of a leaf is -1, and its value is
+// in split_conditions.
 struct StoredTree {
   std::vector<std::int32_t> left;
   std::vector<std::int32_t> right;
@@ -110,7 +110,7 @@ Tree in_preorder(const StoredTree& stored) {
       tree.push_back({.value = condition, .feature = -1, .skip = 0});
       continue;
     }
-    // XGBoost sends inputs below the condition left, we those up to a threshold.
+    // XGBoost sends inputs below the condition to the left, Tree those up to the threshold.
     const float threshold = std::nextafter(condition, -std::numeric_limits<float>::infinity());
     tree.push_back({.value = threshold, .feature = stored.feature[node], .skip = 0});
     pending.push_back({static_cast<std::size_t>(stored.right[node]), index, true});
@@ -123,7 +123,7 @@ Result<std::vector<Tree>> take_trees(const Booster& booster) {
   bst_ulong length = 0;
   const char* text = nullptr;
   if (XGBoosterSaveModelToBuffer(booster.get(), R"({"format": "json"})", &length, &text) != 0) {
-    return refused("cannot give its trees");
+    return refused("cannot export the trees");
   }
   std::vector<Tree> trees;
   try {
@@ -136,8 +136,9 @@ Result<std::vector<Tree>> take_trees(const Booster& booster) {
                                    .condition = tree.at("split_conditions")}));
     }
   } catch (const nlohmann::json::exception& error) {
-    return fail(ErrorCode::Internal,
-                fmt::format("XGBoost: its trees are unlike version 1.7's: {}", error.what()));
+    return fail(
+        ErrorCode::Internal,
+        fmt::format("XGBoost: the trees do not have the format of version 1.7: {}", error.what()));
   }
   return trees;
 }

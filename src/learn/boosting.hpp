@@ -1,5 +1,5 @@
-// Gradient-boosted trees, grown by XGBoost. The fitted trees are taken out of it: prediction and
-// model files need no library and cannot be made to fail by what a file holds.
+// Gradient-boosted trees, fitted by XGBoost. The fitted trees are copied out of it: prediction and
+// model files do not need the library, and a damaged file cannot crash it.
 #pragma once
 
 #include <cstddef>

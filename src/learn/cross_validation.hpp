@@ -1,5 +1,5 @@
-// k-fold cross-validation: contiguous folds in the order of the rows, not shuffled, the first ones
-// one row larger where the rows do not divide (scikit-learn's KFold).
+// k-fold cross-validation: contiguous folds in the order of the rows, not shuffled; the first ones
+// have one row more where the rows do not divide evenly (scikit-learn's KFold).
 #pragma once
 
 #include <cstddef>
@@ -16,12 +16,12 @@ struct FoldData {
   Eigen::VectorXd test_targets;
 };
 
-// At most one fold a row; fewer than two rows give no fold.
+// At most one fold per row; no folds for fewer than two rows.
 [[nodiscard]] std::vector<FoldData> fold_data(const Eigen::MatrixXd& rows,
                                               const Eigen::VectorXd& targets,
                                               std::size_t folds);
 
-// Mean squared error over all left-out rows; the first error of a fit ends it.
+// Mean squared error over all held-out rows; the first error of a fit ends it.
 [[nodiscard]] Result<double> cross_validated_mse(const std::vector<FoldData>& folds,
                                                  const Fit& fit);
 

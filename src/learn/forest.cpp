@@ -33,8 +33,8 @@ TreeSettings tree_settings(const ForestSettings& settings, Eigen::Index columns)
           .min_samples_leaf = settings.min_samples_leaf};
 }
 
-// scikit-learn gives each tree a seed drawn from the forest's; the tree draws its rows from a
-// generator of that seed, and the start of its choice of features from another one of that seed.
+// In scikit-learn each tree has a seed drawn from that of the forest. A generator with this seed
+// draws the rows of the tree, another with the same seed the seed of its choice of features.
 ForestChance::ForestChance(std::size_t trees, Eigen::Index rows, std::uint32_t seed)
     : rows_(static_cast<std::size_t>(rows)), counts_(trees * rows_), once_(rows_, 1) {
   NumpyRandom forest(seed);

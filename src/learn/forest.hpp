@@ -1,4 +1,4 @@
-// Random forests with scikit-learn's meaning of settings and seed.
+// Random forests; settings and seed have the meaning of scikit-learn.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace carpool::learn {
 
-enum class FeatureShare { Sqrt, Log2, All };  // how many features a split looks at
+enum class FeatureShare { Sqrt, Log2, All };  // features considered for a split
 
 struct ForestSettings {
   std::size_t trees = 100;
@@ -21,24 +21,24 @@ struct ForestSettings {
   std::optional<std::size_t> max_depth = std::nullopt;
   std::size_t min_samples_split = 2;
   std::size_t min_samples_leaf = 1;
-  bool bootstrap = true;  // each tree sees as many rows as there are, drawn with replacement
+  bool bootstrap = true;  // each tree is fitted to as many rows, drawn with replacement
 
   friend bool operator==(const ForestSettings&, const ForestSettings&) = default;
 };
 
-// The settings of one tree of it, for rows with so many columns.
+// The settings of one tree, for rows with this number of columns.
 [[nodiscard]] TreeSettings tree_settings(const ForestSettings& settings, Eigen::Index columns);
 
-// The chance in a forest: fixed by seed and number of rows, whatever the settings. So forests that
-// differ in the number of trees alone have their first trees in common.
+// The random draws of a forest. They depend on seed and number of rows only, so that forests that
+// differ only in the number of trees share their first trees.
 class ForestChance {
  public:
   ForestChance(std::size_t trees, Eigen::Index rows, std::uint32_t seed);
 
-  // Starts the choice of features of a tree.
+  // Seed of the choice of features of a tree.
   [[nodiscard]] std::uint32_t seed(std::size_t tree) const { return seeds_[tree]; }
 
-  // How often a tree sees each row.
+  // How often each row is drawn for a tree.
   [[nodiscard]] std::span<const std::uint32_t> counts(std::size_t tree, bool bootstrap) const;
 
  private:

@@ -11,9 +11,9 @@ namespace carpool::learn {
 
 namespace {
 
-// What shapes a tree apart from a limit of its depth. Candidates with the same shape share trees:
-// two numbers of features may be the same one, a node too small for two leaves is not split either,
-// and the number of trees only says where to stop.
+// The settings that determine a tree, apart from a limit of its depth. Candidates of the same shape
+// share trees: two shares of the features may be the same number, a node too small for two leaves
+// is not split, and the number of trees only determines where to stop.
 struct Shape {
   std::size_t max_features;
   std::size_t min_samples_split;
@@ -36,7 +36,7 @@ struct Growing {
   std::optional<std::size_t> max_depth;
 };
 
-// scikit-learn's r2_score: targets that do not vary score 1 when met exactly, else 0.
+// scikit-learn's r2_score: for constant targets 1 where all are predicted exactly, else 0.
 double r_squared(const Eigen::VectorXd& predicted, const Eigen::VectorXd& measured) {
   const double residual = (predicted - measured).squaredNorm();
   const double total = (measured.array() - measured.mean()).matrix().squaredNorm();
@@ -78,7 +78,7 @@ class FoldScorer {
   }
 
  private:
-  // A limit that the tree without limit does not reach changes nothing.
+  // A limit that the unlimited tree does not reach changes nothing.
   void add_tree(const Shape& shape,
                 std::size_t tree,
                 std::map<std::optional<std::size_t>, Eigen::VectorXd>& sums) {
@@ -110,7 +110,7 @@ class FoldScorer {
 
   const FoldData& fold_;
   const ForestChance& chance_;
-  Eigen::MatrixXf test_inputs_;  // one column a row
+  Eigen::MatrixXf test_inputs_;  // one column per row
   TreeGrower grower_;
   Eigen::VectorXd predictions_;  // of the last tree
 };
@@ -134,8 +134,8 @@ ForestSearchSpace published_forest_space() {
   return space;
 }
 
-// scikit-learn numbers the settings with the alphabetically last name (n_estimators) running
-// fastest and takes the first of a permutation of the numbers.
+// scikit-learn numbers the settings so that the alphabetically last name (n_estimators) varies
+// fastest, and takes the first numbers of a permutation.
 std::vector<ForestSettings> draw_settings(const ForestSearchSpace& space,
                                           std::size_t count,
                                           std::uint32_t seed) {

@@ -1,5 +1,5 @@
-// Random search for the settings of a forest, as scikit-learn's RandomizedSearchCV does it, and
-// with its result, but without growing any tree twice.
+// Random search for the settings of a forest with the result of scikit-learn's RandomizedSearchCV,
+// but without growing any tree twice.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ struct ForestSearchSpace {
   std::vector<bool> bootstrap;
 };
 
-// 4320 settings: what KACE and Xu et al. are searched over.
+// The 4320 settings that the search of KACE and Xu et al. covers.
 [[nodiscard]] ForestSearchSpace published_forest_space();
 
 // `count` different settings (all, where the space has fewer), in random order.
@@ -33,7 +33,7 @@ struct ForestSearch {
   std::vector<double> scores;  // R² of each candidate, mean over the folds
 };
 
-// Needs a candidate and two rows at least. `seed` is that of every forest.
+// Needs at least one candidate and two rows. `seed` is that of every forest.
 [[nodiscard]] ForestSearch search_forest(const Eigen::MatrixXd& rows,
                                          const Eigen::VectorXd& targets,
                                          const std::vector<ForestSettings>& candidates,

@@ -15,7 +15,7 @@ namespace carpool::learn {
 
 namespace {
 
-// Times √columns: the distance of two standardized rows grows with that.
+// In units of √columns, with which the distance of two standardized rows grows.
 constexpr std::array<double, 7> kLengths = {0.25, 0.4, 0.63, 1.0, 1.6, 2.5, 4.0};
 constexpr std::array<double, 7> kNoises = {1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0};
 
@@ -25,7 +25,7 @@ Eigen::MatrixXd similarity(const Eigen::MatrixXd& left,
   Eigen::MatrixXd squares = -2.0 * left * right.transpose();
   squares.colwise() += left.rowwise().squaredNorm();
   squares.rowwise() += right.rowwise().squaredNorm().transpose();
-  // Rounding can leave the distance of a row to itself a little below 0.
+  // Rounding can make the distance of a row to itself slightly negative.
   return (squares.array().max(0.0) / (-2.0 * length * length)).exp();
 }
 
@@ -37,8 +37,8 @@ std::optional<PositiveDefiniteSolution> solve(const Eigen::MatrixXd& similaritie
   return solve_positive_definite(matrix, centred);
 }
 
-// Of n targets with variance amplitude² (similarities + noise): see Rasmussen and Williams,
-// Gaussian Processes for Machine Learning, equation 2.30. `fit` is targets' K⁻¹ targets at
+// Density of n targets with variance amplitude² (similarities + noise): Rasmussen and Williams,
+// Gaussian Processes for Machine Learning, equation 2.30. `fit` is targetsᵀ K⁻¹ targets at
 // amplitude 1.
 double log_density(double fit, double log_determinant, double amplitude, Eigen::Index targets) {
   const auto count = static_cast<double>(targets);
@@ -79,7 +79,7 @@ Result<std::unique_ptr<Regressor>> GaussianProcess::from_json(const nlohmann::js
   const auto mean = read_number(stored, "mean");
   const auto length = read_number(stored, "length");
   if (!mean || !length || !(*length > 0.0)) {
-    return broken_entry("length", "a number above 0 beside a finite \"mean\"");
+    return broken_entry("length", "a number above 0 with a finite \"mean\"");
   }
   return std::make_unique<GaussianProcess>(*std::move(rows), *std::move(weights), *mean, *length);
 }
@@ -109,7 +109,7 @@ GaussianKernel most_likely_kernel(const Eigen::MatrixXd& rows, const Eigen::Vect
         continue;
       }
       const double fit = centred.dot(solved->solution);
-      // Where the derivative of the density by the variance is 0.
+      // The derivative of the density with respect to the variance is 0 there.
       const double amplitude = std::sqrt(fit / static_cast<double>(targets.size()));
       const double density = log_density(fit, solved->log_determinant, amplitude, targets.size());
       if (density > best_density) {
@@ -126,7 +126,7 @@ Result<std::unique_ptr<Regressor>> fit_gaussian_process(const Eigen::MatrixXd& r
   const GaussianKernel kernel = most_likely_kernel(rows, targets);
   const double mean = targets.mean();
   const Eigen::VectorXd centred = targets.array() - mean;
-  // The amplitude cancels out of the prediction.
+  // The amplitude cancels in the prediction.
   const auto solved = solve(similarity(rows, rows, kernel.length), kernel.noise, centred);
   if (!solved) {
     return fail(ErrorCode::Internal, "Gaussian process: the kernel matrix is singular");

@@ -12,7 +12,7 @@ namespace carpool::learn {
 struct GaussianKernel {
   double amplitude = 1.0;
   double length = 1.0;
-  double noise = 0.1;  // variance of the noise over that of the function
+  double noise = 0.1;  // variance of the noise relative to that of the function
 };
 
 class GaussianProcess final : public Regressor {
@@ -34,14 +34,13 @@ class GaussianProcess final : public Regressor {
   double length_;
 };
 
-// Logarithm of the density of the targets, whose mean is taken off; nothing when the kernel matrix
-// is singular.
+// Logarithm of the density of the targets minus their mean; nothing: the kernel matrix is singular.
 [[nodiscard]] std::optional<double> log_marginal_likelihood(const Eigen::MatrixXd& rows,
                                                             const Eigen::VectorXd& targets,
                                                             const GaussianKernel& kernel);
 
-// With the most likely of a grid of lengths (0.25 … 4 times √columns) and noises (0.001 … 1); for
-// each of them the most likely amplitude follows in closed form. Needs one row at least.
+// The most likely kernel of a grid of lengths (0.25 … 4 times √columns) and noises (0.001 … 1),
+// each with its most likely amplitude, which has a closed form. Needs at least one row.
 [[nodiscard]] GaussianKernel most_likely_kernel(const Eigen::MatrixXd& rows,
                                                 const Eigen::VectorXd& targets);
 

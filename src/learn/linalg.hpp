@@ -1,4 +1,4 @@
-// The matrix decompositions of the product, kept in one source because they are slow to compile.
+// The matrix decompositions, in one source because they are slow to compile.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,7 @@
 
 namespace carpool::learn {
 
-// The shortest x that minimises |matrix x - target|.
+// The x of least norm that minimises |matrix x - target|.
 [[nodiscard]] Eigen::VectorXd least_squares(const Eigen::MatrixXd& matrix,
                                             const Eigen::VectorXd& target);
 
@@ -16,7 +16,7 @@ struct PositiveDefiniteSolution {
   double log_determinant = 0.0;  // of the matrix
 };
 
-// Solves matrix x = target by Cholesky; nothing when the matrix is not positive definite.
+// Solves matrix x = target by Cholesky; nothing: the matrix is not positive definite.
 [[nodiscard]] std::optional<PositiveDefiniteSolution> solve_positive_definite(
     const Eigen::MatrixXd& matrix, const Eigen::VectorXd& target);
 

@@ -18,7 +18,7 @@ constexpr std::size_t kRidgeFolds = 5;
 constexpr std::array<double, 13> kPenalties = {
     1e-3, 3.16e-3, 1e-2, 3.16e-2, 1e-1, 0.316, 1.0, 3.16, 1e1, 31.6, 1e2, 3.16e2, 1e3};
 
-// The intercept is free, so it can be left out of the fit by taking the means off both sides.
+// The intercept is not penalised, so subtracting the means from both sides removes it from the fit.
 struct Centred {
   Eigen::RowVectorXd row_mean;
   double target_mean = 0.0;
@@ -79,7 +79,7 @@ std::unique_ptr<LinearRegressor> fit_ridge(const Eigen::MatrixXd& rows,
   Eigen::MatrixXd normal = centred.rows.transpose() * centred.rows;
   normal.diagonal().array() += penalty;
   const auto solved = solve_positive_definite(normal, centred.rows.transpose() * centred.targets);
-  // Columns so large that the penalty is lost in rounding leave the matrix singular.
+  // The matrix is singular where the columns are so large that the penalty is lost in rounding.
   return with_intercept(centred,
                         solved ? solved->solution : least_squares(centred.rows, centred.targets));
 }

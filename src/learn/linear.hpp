@@ -27,11 +27,11 @@ class LinearRegressor final : public Regressor {
   double intercept_;
 };
 
-// Ordinary least squares with intercept; the shortest coefficients where the rows leave a choice.
+// Ordinary least squares with intercept; the coefficients of least norm where they are not unique.
 [[nodiscard]] std::unique_ptr<LinearRegressor> fit_least_squares(const Eigen::MatrixXd& rows,
                                                                  const Eigen::VectorXd& targets);
 
-// Minimises |rows w + intercept - targets|² + penalty |w|², penalty > 0; the intercept is free.
+// Minimises |rows w + intercept - targets|² + penalty |w|², penalty > 0.
 [[nodiscard]] std::unique_ptr<LinearRegressor> fit_ridge(const Eigen::MatrixXd& rows,
                                                          const Eigen::VectorXd& targets,
                                                          double penalty);

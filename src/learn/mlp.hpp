@@ -11,13 +11,13 @@
 
 namespace carpool::learn {
 
-// Defaults are those of KACE-NN, with Keras's meaning.
+// The defaults are those of KACE-NN; the settings have the meaning of Keras.
 struct MlpSettings {
   std::vector<Eigen::Index> hidden = {128, 64, 32};
   std::size_t epochs = 250;
   std::size_t batch = 32;
   double learning_rate = 1e-3;
-  double output_dropout = 0.2;       // of the output itself, while training
+  double output_dropout = 0.2;       // of the output, during training
   double validation_fraction = 0.2;  // the last rows, not trained on
   std::size_t patience = 40;         // epochs without a better validation error
 };
@@ -38,7 +38,7 @@ class MlpRegressor final : public Regressor {
   MlpNetwork network_;
 };
 
-// The network after the last epoch, not the best one: the published procedure does not go back.
+// Returns the network of the last epoch, not the best one, as the published procedure does.
 [[nodiscard]] std::unique_ptr<Regressor> fit_mlp(const Eigen::MatrixXd& rows,
                                                  const Eigen::VectorXd& targets,
                                                  const MlpSettings& settings,

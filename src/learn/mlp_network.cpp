@@ -50,7 +50,7 @@ MlpNetwork mlp_gradient(const MlpNetwork& network,
                         const Eigen::MatrixXd& rows,
                         const Eigen::VectorXd& targets,
                         const Eigen::VectorXd& keep) {
-  std::vector<Eigen::MatrixXd> signals = {rows};  // what goes into each layer, then the output
+  std::vector<Eigen::MatrixXd> signals = {rows};  // input of each layer, then the output
   for (const MlpLayer& layer : network.layers) {
     Eigen::MatrixXd signal = (signals.back() * layer.weights).rowwise() + layer.bias;
     if (&layer != &network.layers.back()) {

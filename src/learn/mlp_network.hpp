@@ -29,8 +29,9 @@ struct MlpNetwork {
   [[nodiscard]] Eigen::VectorXd predict(const Eigen::MatrixXd& rows) const;
 };
 
-// Gradient, by every weight and bias, of the mean of (keep_i output_i - target_i)² over the rows.
-// `keep` is the mask of a dropout behind the output: 0, or 1 / (1 - rate); all 1 without dropout.
+// Gradient of the mean of (keep_i output_i - target_i)² over the rows, with respect to all weights
+// and biases. `keep` is the mask of a dropout of the output: 0, or 1 / (1 - rate); all 1 without
+// dropout.
 [[nodiscard]] MlpNetwork mlp_gradient(const MlpNetwork& network,
                                       const Eigen::MatrixXd& rows,
                                       const Eigen::VectorXd& targets,

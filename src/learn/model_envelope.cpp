@@ -18,19 +18,20 @@ Result<json> check_envelope(json envelope, std::string_view name, std::string_vi
     return fail(ErrorCode::Corrupt, fmt::format("{} is not a model file of carpool", name));
   }
   if (envelope.at("version") != kVersion) {
-    return fail(ErrorCode::Unsupported,
-                fmt::format("{} has version {}; this program reads version {}: train it again with "
-                            "`{}`",
-                            name,
-                            envelope.at("version").dump(),
-                            kVersion,
-                            again));
+    return fail(
+        ErrorCode::Unsupported,
+        fmt::format("{} has version {}; this program reads version {}: create it again with "
+                    "`{}`",
+                    name,
+                    envelope.at("version").dump(),
+                    kVersion,
+                    again));
   }
   const auto recorded = envelope.at("sha256").get<std::string>();
   envelope.erase("sha256");
   if (sha256_hex(envelope.dump()) != recorded) {
     return fail(ErrorCode::Corrupt,
-                fmt::format("{} was altered after it was written (its hash does not match): train "
+                fmt::format("{} was altered after it was written (its hash does not match): create "
                             "it again with `{}`",
                             name,
                             again));
@@ -57,10 +58,10 @@ Result<json> open_model(std::string_view text, std::string_view name, std::strin
   try {
     return check_envelope(json::parse(text), name, again);
   } catch (const json::exception& problem) {
-    // What was read last may be a line of many thousand characters.
+    // The message may contain the line, which can be very long.
     constexpr std::size_t kReadable = 160;
     return fail(ErrorCode::Corrupt,
-                fmt::format("{} is truncated or no model file: {}",
+                fmt::format("{} is truncated or not a model file: {}",
                             name,
                             std::string_view(problem.what()).substr(0, kReadable)));
   }

@@ -1,5 +1,5 @@
 // The envelope of every model file, NAME.model.json: {format, version, kind, card, params, sha256}.
-// The hash covers everything else, so that a truncated or edited file is told apart from a model.
+// The hash covers everything else, so that truncated and edited files are detected.
 #pragma once
 
 #include <string>
@@ -15,8 +15,8 @@ namespace carpool::learn {
                                      const nlohmann::json& card,
                                      const nlohmann::json& params);
 
-// kind, card and params of a whole envelope. `name` is what error messages call the text, `again`
-// the command that makes such a file anew.
+// The envelope, with kind, card and params. In messages `name` is the name of the text and `again`
+// the command that creates such a file.
 [[nodiscard]] Result<nlohmann::json> open_model(std::string_view text,
                                                 std::string_view name,
                                                 std::string_view again);

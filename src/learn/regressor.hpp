@@ -1,4 +1,4 @@
-// The seam of this folder: a fitted function from a row of numbers to a number.
+// The interface of this folder: a fitted function from a row of numbers to a number.
 #pragma once
 
 #include <functional>
@@ -17,22 +17,23 @@ class Regressor {
  public:
   virtual ~Regressor() = default;
 
-  // The word by which a stored regressor is told from the others.
+  // The name of its type in model files.
   [[nodiscard]] virtual std::string_view kind() const = 0;
 
-  // How many columns predict() expects.
+  // Number of columns that predict() expects.
   [[nodiscard]] virtual Eigen::Index inputs() const = 0;
 
-  // One value a row.
+  // One value per row.
   [[nodiscard]] virtual Eigen::VectorXd predict(const Eigen::MatrixXd& rows) const = 0;
 
   [[nodiscard]] virtual nlohmann::json to_json() const = 0;
 };
 
-// What to_json() wrote, of any kind. Anything else is a Corrupt error, never undefined behaviour.
+// Reads what to_json() of any regressor wrote. Anything else is a Corrupt error, never undefined
+// behaviour.
 [[nodiscard]] Result<std::unique_ptr<Regressor>> regressor_from_json(const nlohmann::json& stored);
 
-// A procedure that fits: rows and their targets in, regressor out.
+// A fitting procedure: rows and their targets to a regressor.
 using Fit = std::function<Result<std::unique_ptr<Regressor>>(const Eigen::MatrixXd& rows,
                                                              const Eigen::VectorXd& targets)>;
 

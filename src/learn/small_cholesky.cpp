@@ -4,9 +4,9 @@
 #include <cmath>
 #include <utility>
 
-// Twice the doubles an instruction where the processor has them, chosen when the program is loaded;
-// sums are then rounded otherwise, in the last bits. Under a sanitizer the choice would come before
-// its own start. What such a function calls must be part of it to be wide too.
+// Compiles a function also for wider vectors; the variant is chosen when the program is loaded, and
+// sums may differ in the last bits. Not under sanitizers, which start after that choice. Functions
+// that such a function calls must be inlined to be wide too.
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define CARPOOL_WIDE __attribute__((target_clones("arch=x86-64-v3", "default")))
 #else
@@ -18,10 +18,10 @@ namespace {
 
 using Eigen::Index;
 
-// Columns of a panel: four products a store keep the processor busy.
+// Columns of a panel: four products per store use the processor well.
 constexpr Index kPanel = 4;
 
-// target[i] += sum over the panel's columns k of factors[k] * columns[k][i], i in [from, to).
+// target[i] += sum over k of factors[k] * columns[k][i], i in [from, to).
 struct Panel {
   const double* columns[kPanel];
   double factors[kPanel];
@@ -54,7 +54,7 @@ struct Panel {
   }
 }
 
-// Factors columns [from, from + count) that earlier panels have been taken off, down to row `to`.
+// Factors columns [from, from + count), from which earlier panels are subtracted, down to row `to`.
 [[gnu::always_inline]] inline void factor_panel(Eigen::MatrixXd& matrix,
                                                 Index from,
                                                 Index count,
@@ -97,8 +97,8 @@ CARPOOL_WIDE void factorise(Eigen::MatrixXd& matrix, Index narrow, Index reach) 
   }
 }
 
-// The inverse of the factor, transposed: upper triangular, so that its columns lie in memory as the
-// product below wants them.
+// The inverse of the factor, transposed: upper triangular, so that its columns are contiguous for
+// the product below.
 CARPOOL_WIDE Eigen::MatrixXd inverse_transposed(const Eigen::MatrixXd& factor) {
   const Index size = factor.rows();
   Eigen::MatrixXd out = Eigen::MatrixXd::Zero(size, size);

@@ -1,5 +1,5 @@
-// Cholesky factors of matrices of some tens to hundreds of rows, for which Eigen's general routines
-// spend more on preparation than on arithmetic.
+// Cholesky decomposition of matrices of tens to hundreds of rows, for which Eigen's general
+// routines spend more time on preparation than on arithmetic.
 #pragma once
 
 #include <Eigen/Core>
@@ -8,8 +8,8 @@ namespace carpool::learn {
 
 class SmallCholesky {
  public:
-  // Reads the lower triangle of a symmetric positive definite matrix. Where it is not positive
-  // definite, what is solved is not a number.
+  // Reads the lower triangle of a symmetric positive definite matrix. If it is not positive
+  // definite, the solutions are NaN.
   explicit SmallCholesky(Eigen::MatrixXd matrix);
 
   // The same for a matrix whose first `narrow` columns are zero from row `reach` on.
@@ -22,7 +22,8 @@ class SmallCholesky {
   [[nodiscard]] double log_determinant() const;
 
  private:
-  Eigen::MatrixXd factor_;  // lower triangle: matrix = factor * factor'; above it, what was given
+  Eigen::MatrixXd
+      factor_;  // lower triangle: matrix = factor * factor'; the upper one is that of the matrix
 };
 
 }  // namespace carpool::learn

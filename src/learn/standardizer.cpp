@@ -11,7 +11,7 @@ namespace carpool::learn {
 
 namespace {
 
-// Below this share of the mean a deviation is rounding noise of a column of equal values.
+// A deviation below this share of the mean is the rounding error of a constant column.
 constexpr double kNoise = 1e-12;
 
 }  // namespace

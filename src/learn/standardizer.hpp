@@ -1,4 +1,4 @@
-// Columns brought to mean 0 and standard deviation 1.
+// Scales columns to mean 0 and standard deviation 1.
 #pragma once
 
 #include <Eigen/Core>
@@ -10,12 +10,12 @@ namespace carpool::learn {
 
 struct Standardizer {
   Eigen::VectorXd mean;       // of each column
-  Eigen::VectorXd deviation;  // sample standard deviation (n - 1); 0: the column does not vary
+  Eigen::VectorXd deviation;  // sample standard deviation (n - 1); 0: constant column
 
-  // Of one row at least; a single row varies in no column.
+  // Needs at least one row; a single row varies in no column.
   [[nodiscard]] static Standardizer of(const Eigen::MatrixXd& rows);
 
-  // (value - mean) / deviation; 0 where the column did not vary.
+  // (value - mean) / deviation; 0 in constant columns.
   [[nodiscard]] Eigen::MatrixXd apply(const Eigen::MatrixXd& rows) const;
 
   [[nodiscard]] nlohmann::json to_json() const;

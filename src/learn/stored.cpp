@@ -10,7 +10,7 @@ namespace carpool::learn {
 
 namespace {
 
-// Null when the object does not hold the entry or is no object.
+// nullptr: no such entry, or not an object.
 const nlohmann::json* entry(const nlohmann::json& object, std::string_view key) {
   if (!object.is_object()) {
     return nullptr;

@@ -1,5 +1,5 @@
-// Numbers in and out of the JSON of model files. Reading checks that the entry exists, has the
-// right type and is finite; what does not hold is a Corrupt error that names the entry.
+// Numbers in the JSON of model files. A missing entry, a wrong type or a number that is not finite
+// is a Corrupt error that names the entry.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ namespace carpool::learn {
 [[nodiscard]] Result<Eigen::MatrixXd> read_matrix(const nlohmann::json& object,
                                                   std::string_view key);
 
-// The error for an entry that is not what the reader needs.
+// The error for a missing or wrong entry.
 [[nodiscard]] tl::unexpected<Error> broken_entry(std::string_view key, std::string_view expected);
 
 }  // namespace carpool::learn

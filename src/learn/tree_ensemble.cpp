@@ -17,7 +17,7 @@ namespace carpool::learn {
 
 namespace {
 
-// Model files hold the nodes as they lie in memory.
+// Model files contain the nodes in their memory layout.
 static_assert(std::endian::native == std::endian::little);
 static_assert(sizeof(TreeNode) == 16);
 
@@ -34,7 +34,7 @@ Result<std::vector<T>> decode(const nlohmann::json& object, std::string_view key
   }
   const auto bytes = base64_decode(found->get_ref<const std::string&>());
   if (!bytes || bytes->size() % sizeof(T) != 0) {
-    return broken_entry(key, "base64 text of whole records");
+    return broken_entry(key, "base64 text of complete records");
   }
   std::vector<T> items(bytes->size() / sizeof(T));
   if (!items.empty()) {
@@ -43,7 +43,7 @@ Result<std::vector<T>> decode(const nlohmann::json& object, std::string_view key
   return items;
 }
 
-// Children lie behind their parent and inside the tree, so every walk ends at a leaf of it.
+// Children come after their parent and are inside the tree, so that every walk ends at a leaf.
 bool is_whole(const TreeNode* root, std::int64_t size, std::int64_t inputs) {
   for (std::int64_t index = 0; index < size; ++index) {
     const TreeNode& node = root[index];
@@ -76,7 +76,7 @@ void TreeEnsemble::add(const Tree& tree) {
 }
 
 Eigen::VectorXd TreeEnsemble::predict(const Eigen::MatrixXd& rows) const {
-  // Transposed, so that the inputs of one row lie side by side.
+  // Transposed, so that the inputs of one row are contiguous.
   const Eigen::MatrixXf inputs = rows.transpose().cast<float>();
   Eigen::VectorXd sums = Eigen::VectorXd::Zero(rows.rows());
   const TreeNode* root = nodes_.data();
@@ -108,7 +108,7 @@ Result<std::unique_ptr<Regressor>> TreeEnsemble::from_json(const nlohmann::json&
     return broken_entry("inputs", "a number of columns");
   }
   if (!offset || !divisor || !(*divisor > 0.0)) {
-    return broken_entry("divisor", "a number above 0 beside a finite \"offset\"");
+    return broken_entry("divisor", "a number above 0 with a finite \"offset\"");
   }
   if (!sizes || !nodes) {
     return tl::unexpected(sizes ? nodes.error() : sizes.error());
@@ -117,12 +117,12 @@ Result<std::unique_ptr<Regressor>> TreeEnsemble::from_json(const nlohmann::json&
   std::size_t begin = 0;
   for (const std::uint32_t size : *sizes) {
     if (size > nodes->size() - begin || !is_whole(nodes->data() + begin, size, columns)) {
-      return broken_entry("nodes", "a list of whole trees");
+      return broken_entry("nodes", "a list of complete trees");
     }
     begin += size;
   }
   if (begin != nodes->size()) {
-    return broken_entry("nodes", "as long as \"sizes\" says");
+    return broken_entry("nodes", "as long as \"sizes\" requires");
   }
   auto ensemble = std::make_unique<TreeEnsemble>(columns, *offset, *divisor);
   ensemble->sizes_ = *std::move(sizes);

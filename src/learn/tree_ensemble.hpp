@@ -1,4 +1,4 @@
-// Regression trees added up: what a random forest and boosted trees both come to.
+// A sum of regression trees: the fitted form of random forests and boosted trees.
 #pragma once
 
 #include <cstdint>
@@ -9,22 +9,22 @@
 
 namespace carpool::learn {
 
-// A node of a tree that is laid out in preorder: the left child of a split is the next node.
+// A node of a tree in preorder: the left child of a split is the next node.
 struct TreeNode {
   double value = 0.0;         // leaf: the prediction; split: rows with input <= value go left
   std::int32_t feature = -1;  // -1: leaf
-  std::int32_t skip = 0;      // split: the right child is so many nodes further on
+  std::int32_t skip = 0;      // split: distance to the right child
 };
 
 using Tree = std::vector<TreeNode>;
 
-// offset + sum of the trees / divisor. Inputs are compared in single precision, as the libraries do
-// whose trees it holds.
+// offset + sum of the trees / divisor. Inputs are compared in single precision, as in scikit-learn
+// and XGBoost.
 class TreeEnsemble final : public Regressor {
  public:
   TreeEnsemble(Eigen::Index inputs, double offset, double divisor);
 
-  // Every tree must be whole: see from_json() for what that means.
+  // The tree must be valid, see from_json().
   void add(const Tree& tree);
 
   [[nodiscard]] std::size_t size() const { return sizes_.size(); }

@@ -115,10 +115,10 @@ bool TreeGrower::is_leaf(const Pending& node, const Totals& totals) const {
   return totals.squares / totals.weight - mean * mean <= std::numeric_limits<double>::epsilon();
 }
 
-// Draws features without replacement until max_features have been looked at and one of them varies.
-// Features known to be constant lie first in features_, then those found constant here; a drawn one
-// moves behind the shrinking end of what may still be drawn. The exact order of the moves matters:
-// it decides what a given seed draws next.
+// Draws features without replacement until max_features were considered and one of them varies.
+// features_ begins with the features known to be constant, followed by those found constant here; a
+// drawn feature moves behind the shrinking end of those that may still be drawn. The order of the
+// moves matters: it determines what a given seed draws next.
 std::optional<TreeGrower::Split> TreeGrower::best_split(Pending& node, const Totals& totals) {
   const std::size_t known = node.known_constants;
   std::size_t undrawn_end = feature_count_;

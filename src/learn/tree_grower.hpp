@@ -1,5 +1,5 @@
-// Grows one regression tree (CART, least squared error) the way scikit-learn does: the same seed
-// gives the same tree, up to splits of equal gain whose order rounding decides.
+// Grows one regression tree (CART, least squared error) as scikit-learn does: the same seed gives
+// the same tree, except for splits of equal gain, whose order depends on rounding.
 #pragma once
 
 #include <cstddef>
@@ -15,20 +15,20 @@
 namespace carpool::learn {
 
 struct TreeSettings {
-  std::size_t max_features = 1;                         // looked at for each split, at least 1
+  std::size_t max_features = 1;                         // considered for each split, at least 1
   std::optional<std::size_t> max_depth = std::nullopt;  // of a leaf; the root has depth 0
   std::size_t min_samples_split = 2;                    // smaller nodes become leaves
   std::size_t min_samples_leaf = 1;                     // of either side of a split
 };
 
-// Holds the rows sorted by every feature, so that no split has to sort. Not thread-safe: it also
-// holds the workspace of the tree in the making.
+// Keeps the rows sorted by every feature, so that splits need not sort. Not thread-safe: it also
+// contains the state of the current tree.
 class TreeGrower {
  public:
   TreeGrower(const Eigen::MatrixXd& rows, const Eigen::VectorXd& targets);
 
-  // `counts` says how often each row is taken (0: not at all); `seed` starts the choice of
-  // features. The result is valid until the next call.
+  // `counts`: how often each row is taken (0: not at all); `seed`: of the choice of features. The
+  // result is valid until the next call.
   [[nodiscard]] const Tree& grow(const TreeSettings& settings,
                                  std::span<const std::uint32_t> counts,
                                  std::uint32_t seed);
@@ -75,11 +75,11 @@ class TreeGrower {
 
   TreeSettings settings_;
   std::vector<double> weights_;         // how often each row is taken
-  std::vector<std::uint32_t> taken_;    // rows with a weight; a node owns a range of them
-  std::vector<std::uint32_t> sorted_;   // rows of the node, sorted by the feature in question
+  std::vector<std::uint32_t> taken_;    // rows with a weight; each node is a range of them
+  std::vector<std::uint32_t> sorted_;   // rows of the node, sorted by the current feature
   std::vector<std::uint64_t> present_;  // bit r: the row of rank r is in the node
   std::vector<std::size_t> features_;   // known constants first
-  std::vector<std::size_t> constants_;  // their order, to be restored for sibling nodes
+  std::vector<std::size_t> constants_;  // their order, restored for sibling nodes
   std::vector<Pending> pending_;
   std::uint32_t random_ = 1;
   std::size_t depth_ = 0;

@@ -76,7 +76,7 @@ Result<std::unique_ptr<ThroughputModel>> parse_model(std::string_view text, std:
     return from_envelope(*envelope, name);
   } catch (const json::exception& problem) {
     return fail(ErrorCode::Corrupt,
-                fmt::format("{} is truncated or no model file: {}", name, problem.what()));
+                fmt::format("{} is truncated or not a model file: {}", name, problem.what()));
   }
 }
 

@@ -88,7 +88,7 @@ class ModelFile(cli.CarpoolTest):
     def test_cut_anywhere_is_an_error(self):
         text = written(self.train())
         for size in (0, 1, 100, len(text) // 2, len(text) - 1):
-            self.refuses_file(text[:size], "truncated or no model file")
+            self.refuses_file(text[:size], "truncated or not a model file")
 
     def test_with_another_number_in_it_is_an_error(self):
         model = self.train()

@@ -41,7 +41,7 @@ Eigen::VectorXd predictions(const BoostingSample& sample, std::uint32_t seed) {
   return fitted ? (*fitted)->predict(sample.rows) : Eigen::VectorXd();
 }
 
-TEST(BoostedTrees, ComeCloseToTheTargets) {
+TEST(BoostedTrees, ApproximateTheTargets) {
   const BoostingSample sample;
   const Eigen::VectorXd values = predictions(sample, 1);
   ASSERT_EQ(values.size(), 30);
@@ -49,7 +49,7 @@ TEST(BoostedTrees, ComeCloseToTheTargets) {
   EXPECT_LT((values - sample.targets).norm(), 0.3 * spread);
 }
 
-TEST(BoostedTrees, AreTheSameForTheSameSeedAndOthersForAnother) {
+TEST(BoostedTrees, DependOnTheSeedOnly) {
   const BoostingSample sample;
   EXPECT_EQ(predictions(sample, 1), predictions(sample, 1));
   EXPECT_NE(predictions(sample, 1), predictions(sample, 2));

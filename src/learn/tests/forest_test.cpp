@@ -48,7 +48,7 @@ TEST(Forest, AgreesWithScikitLearn) {
   EXPECT_LT((without->predict(first) - all).cwiseAbs().maxCoeff(), 1e-11);
 }
 
-TEST(Forest, IsTheSameForTheSameSeedAndAnotherForAnother) {
+TEST(Forest, DependsOnTheSeedOnly) {
   const ForestSample sample;
   const auto predictions = [&](std::uint32_t seed) {
     return fit_forest(sample.rows, sample.targets, settings(20, 1, true), seed)
@@ -66,7 +66,7 @@ TEST(Forest, StaysWithinTheRangeOfItsTargets) {
   EXPECT_GE(far.minCoeff(), sample.targets.minCoeff());
 }
 
-TEST(Forest, LearnsEveryRowByHeartWithoutBootstrapAndLimits) {
+TEST(Forest, FitsEveryRowExactlyWithoutBootstrapAndLimits) {
   const ForestSample sample;
   const auto forest = fit_forest(sample.rows, sample.targets, settings(5, 1, false), 3);
   EXPECT_TRUE(forest->predict(sample.rows).isApprox(sample.targets, 1e-12));
@@ -114,10 +114,10 @@ TEST(ForestSearch, ScoresAsScikitLearnDoesAndTakesTheBest) {
   EXPECT_EQ(search.best, 1U);
 }
 
-// Mean R² over the folds of a forest that is grown for itself.
-double score_alone(const std::vector<FoldData>& folds,
-                   const ForestSettings& forest_settings,
-                   std::uint32_t seed) {
+// Mean R² over the folds of a forest that shares no trees.
+double score_by_itself(const std::vector<FoldData>& folds,
+                       const ForestSettings& forest_settings,
+                       std::uint32_t seed) {
   double score = 0.0;
   for (const FoldData& fold : folds) {
     const auto forest = fit_forest(fold.train_rows, fold.train_targets, forest_settings, seed);
@@ -143,13 +143,14 @@ std::vector<ForestSettings> candidates_that_share_trees() {
 }
 
 // The shortcuts of the search against forests grown one by one.
-TEST(ForestSearch, GivesEachCandidateTheScoreItHasAlone) {
+TEST(ForestSearch, GivesEachCandidateItsOwnScore) {
   const ForestSample sample;
   const std::vector<ForestSettings> candidates = candidates_that_share_trees();
+  ASSERT_EQ(candidates.size(), 16U);
   const std::vector<FoldData> folds = fold_data(sample.rows, sample.targets, 4);
   const ForestSearch search = search_forest(sample.rows, sample.targets, candidates, 4, 5);
   for (std::size_t i = 0; i < candidates.size(); ++i) {
-    EXPECT_NEAR(search.scores[i], score_alone(folds, candidates[i], 5), 1e-12) << i;
+    EXPECT_NEAR(search.scores[i], score_by_itself(folds, candidates[i], 5), 1e-12) << i;
   }
   EXPECT_EQ(search.scores[search.best],
             *std::max_element(search.scores.begin(), search.scores.end()));

@@ -9,7 +9,7 @@
 namespace carpool::learn {
 namespace {
 
-// NaN, which compares false with everything, when the kernel matrix is singular.
+// NaN, which compares false with everything, where the kernel matrix is singular.
 double density_of(const Eigen::MatrixXd& rows,
                   const Eigen::VectorXd& targets,
                   const GaussianKernel& kernel) {
@@ -52,7 +52,7 @@ struct ProcessSample {
   }
 };
 
-TEST(GaussianProcess, ChoosesAKernelThatNoOtherBeats) {
+TEST(GaussianProcess, ChoosesTheMostLikelyKernel) {
   const ProcessSample sample;
   const GaussianKernel best = most_likely_kernel(sample.rows, sample.targets);
   const double density = density_of(sample.rows, sample.targets, best);
@@ -68,7 +68,7 @@ TEST(GaussianProcess, ChoosesAKernelThatNoOtherBeats) {
   }
 }
 
-TEST(GaussianProcess, FollowsASmoothFunctionBetweenItsRows) {
+TEST(GaussianProcess, InterpolatesASmoothFunction) {
   const ProcessSample sample;
   const auto fitted = fit_gaussian_process(sample.rows, sample.targets);
   ASSERT_TRUE(fitted.has_value());

@@ -46,7 +46,7 @@ TEST(Ridge, ShrinksTheSlopeByThePenalty) {
   EXPECT_NEAR(fitted->intercept(), 10.0 - 5.0 * 2.0, 1e-12);
 }
 
-TEST(Ridge, CrossValidationShrinksHardlyWithoutNoiseAndStronglyWithNoiseAlone) {
+TEST(Ridge, CrossValidationShrinksNoiseAndKeepsALine) {
   Eigen::MatrixXd rows(20, 1);
   Eigen::VectorXd line(20);
   Eigen::VectorXd noise(20);

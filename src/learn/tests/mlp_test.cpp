@@ -42,7 +42,9 @@ TEST(Mlp, GradientAgreesWithFiniteDifferences) {
   const Eigen::VectorXd keep{{1.25, 0, 1.25, 1.25, 0, 1.25}};
   const MlpNetwork gradient = mlp_gradient(network, rows, targets, keep);
   constexpr double kStep = 1e-6;
+  std::size_t checked = 0;
   const auto check = [&](double& parameter, double expected) {
+    ++checked;
     const double at = parameter;
     parameter = at + kStep;
     const double above = loss(network, rows, targets, keep);
@@ -60,10 +62,11 @@ TEST(Mlp, GradientAgreesWithFiniteDifferences) {
       check(layer.bias(i), gradient.layers[index].bias(i));
     }
   }
+  EXPECT_EQ(checked, 3U * 5 + 5 + 5 * 4 + 4 + 4 + 1);
 }
 
 // ReLU between the layers, none at the end: -(max(0, 2 - 1) · 3) + 1 and -(max(0, -2 - 1) · 3) + 1.
-TEST(Mlp, ComputesLayersByHand) {
+TEST(Mlp, AgreesWithAHandComputation) {
   MlpNetwork network;
   network.layers.push_back(
       {.weights = Eigen::MatrixXd{{2.0}}, .bias = Eigen::RowVectorXd::Constant(1, -1.0)});
@@ -83,7 +86,7 @@ TEST(Mlp, LearnsALineWithoutDropout) {
   EXPECT_LT((fitted->predict(sample.rows) - sample.targets).norm(), 0.2 * sample.targets.norm());
 }
 
-TEST(Mlp, IsTheSameForTheSameSeedAndAnotherForAnother) {
+TEST(Mlp, DependsOnTheSeedOnly) {
   const NetSample sample;
   MlpSettings settings;
   settings.hidden = {8, 4};
@@ -95,8 +98,8 @@ TEST(Mlp, IsTheSameForTheSameSeedAndAnotherForAnother) {
   EXPECT_NE(predictions(1), predictions(2));
 }
 
-// Held-out targets contradict the others, so they are met worse and worse from some epoch on.
-TEST(Mlp, StopsWhenTheHeldOutRowsAreMetWorse) {
+// Held-out targets contradict the others, so that their error grows from some epoch on.
+TEST(Mlp, StopsWhenTheValidationErrorGrows) {
   NetSample sample;
   sample.targets.tail(4) *= -10.0;
   MlpSettings settings;
@@ -113,7 +116,7 @@ TEST(Mlp, StopsWhenTheHeldOutRowsAreMetWorse) {
 }
 
 // A dropout of everything leaves nothing to learn from.
-TEST(Mlp, DropsTheOutputItselfInTraining) {
+TEST(Mlp, DropsTheOutputInTraining) {
   const NetSample sample;
   MlpSettings settings;
   settings.hidden = {8};

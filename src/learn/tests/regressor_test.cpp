@@ -1,4 +1,4 @@
-// What every regressor promises: it comes back from JSON as it was, and broken JSON is an error.
+// The contract of every regressor: it is restored from JSON unchanged, and broken JSON is an error.
 #include "learn/regressor.hpp"
 
 #include <cmath>
@@ -55,7 +55,7 @@ INSTANTIATE_TEST_SUITE_P(All,
                          testing::Values("linear", "forest", "boosted", "mlp", "gaussian"),
                          [](const auto& instance) { return instance.param; });
 
-TEST_P(EveryRegressor, ReturnsFromJsonAsItWas) {
+TEST_P(EveryRegressor, IsRestoredFromJson) {
   const auto before = fitted(GetParam());
   const auto after = regressor_from_json(nlohmann::json::parse(before->to_json().dump()));
   ASSERT_TRUE(after.has_value()) << after.error().message;
@@ -87,7 +87,7 @@ TEST_P(EveryRegressor, RefusesAMissingOrWrongEntry) {
   }
 }
 
-TEST(RegressorFromJson, RefusesWhatIsNoRegressor) {
+TEST(RegressorFromJson, RefusesOtherValues) {
   for (const char* text : {"null", "[]", "3", R"({"kind": 3})", R"({"kind": "oracle"})"}) {
     EXPECT_TRUE(is_refused(nlohmann::json::parse(text))) << text;
   }

@@ -10,8 +10,7 @@
 namespace carpool::learn {
 namespace {
 
-// B B' + size * I with B(i, j) = sin(1 + i + size * j): positive definite, nothing special about
-// it.
+// B B' + size * I with B(i, j) = sin(1 + i + size * j).
 Eigen::MatrixXd positive_definite(Eigen::Index size) {
   Eigen::MatrixXd root(size, size);
   for (Eigen::Index i = 0; i < root.size(); ++i) {
@@ -52,7 +51,7 @@ TEST(SmallCholesky, ReadsTheLowerTriangleAlone) {
   EXPECT_EQ(SmallCholesky(matrix).inverse(), inverse);
 }
 
-TEST(SmallCholesky, SkipsWhatIsZeroBelowNarrowColumns) {
+TEST(SmallCholesky, SkipsZerosBelowNarrowColumns) {
   for (const Eigen::Index narrow : {1, 3, 4, 5, 6}) {
     Eigen::MatrixXd matrix = positive_definite(17);
     const Eigen::Index reach = 2 * narrow;
@@ -63,7 +62,7 @@ TEST(SmallCholesky, SkipsWhatIsZeroBelowNarrowColumns) {
   }
 }
 
-TEST(SmallCholesky, SaysNotANumberWhereTheMatrixIsNotPositiveDefinite) {
+TEST(SmallCholesky, GivesNanWhereTheMatrixIsNotPositiveDefinite) {
   const Eigen::Matrix2d matrix{{1.0, 2.0}, {2.0, 1.0}};
   EXPECT_TRUE(std::isnan(SmallCholesky(matrix).solve(Eigen::Vector2d(1.0, 1.0))(1)));
 }
