@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kDeepest = 12;
 constexpr std::size_t kLeafCases = 5;    // at least
 constexpr double kWorthSplitting = 1.0;  // cases by which the impurity must fall
-constexpr double kClearly = 0.25;        // different logarithms of sizes
+constexpr double kClearly = 0.25;        // difference of the logarithms of sizes
 
 struct Split {
   std::size_t input = 0;
@@ -29,7 +29,7 @@ double purity_of(const std::vector<double>& counts, double cases) {
   return squares / cases;
 }
 
-// The share is that of all, as they stand in for each other.
+// The share is that of all counts: the most frequent answer represents the others.
 LeafChoice::Other most_frequent(const std::vector<double>& counts, double cases) {
   constexpr double kDigits = 1e4;
   const double all = std::accumulate(counts.begin(), counts.end(), 0.0);
@@ -99,8 +99,8 @@ class Grower {
             .smaller = most_frequent(left_, count)};
   }
 
-  // Sorts the cases by the input. A split is good where each side has one best answer, or nearly;
-  // costs alone would never separate what is rare.
+  // Sorts the cases by the input. A split is good where each side has about one best answer; costs
+  // alone would never separate rare answers.
   void improve(Cases cases, std::size_t input, std::optional<Split>& best) {
     std::ranges::sort(cases, {}, [this, input](std::size_t one) { return value(one, input); });
     std::ranges::fill(left_, 0.0);
@@ -175,7 +175,7 @@ std::optional<ChoiceTree> ChoiceTree::of(std::vector<Node> nodes,
     const bool leaf = node.input == -1 && node.choice.expected < answers &&
                       is_sound(node.choice.larger, answers) &&
                       is_sound(node.choice.smaller, answers);
-    // Children lie behind their parent, so every walk ends.
+    // Children come after their parent, so that every walk ends.
     const bool split = node.input >= 0 && static_cast<std::size_t>(node.input) < inputs &&
                        node.skip >= 2 && index + node.skip < count;
     if (!leaf && !split) {

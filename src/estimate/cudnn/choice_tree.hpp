@@ -1,5 +1,5 @@
-// A decision tree whose leaves name one of several known answers: the one that costs least on
-// average, and how often which clearly larger or smaller one was right. Internal to estimate/.
+// A decision tree whose leaves name one of several known answers: the one with the lowest mean
+// cost, and how often a clearly larger or smaller one was right. Internal to estimate/.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace carpool::estimate {
 struct LeafChoice {
   struct Other {
     std::uint8_t answer = 0;  // the most frequent one
-    double share = 0.0;       // of the cases, to four digits; 0: none
+    double share = 0.0;       // of the cases, rounded to four digits; 0: none
   };
   std::uint8_t expected = 0;  // number of an answer
   Other larger{};
@@ -26,13 +26,13 @@ class ChoiceTree {
   struct Node {
     double threshold = 0.0;   // inputs up to it go left
     std::int32_t input = -1;  // -1: leaf
-    std::int32_t skip = 0;    // split: the right child is so many nodes further on
+    std::int32_t skip = 0;    // split: distance to the right child
     LeafChoice choice{};      // leaf
   };
 
   // One leaf that names the first answer.
   ChoiceTree() : nodes_(1) {}
-  // None if the nodes are no tree over so many inputs and answers.
+  // Nothing: the nodes are not a tree over these numbers of inputs and answers.
   [[nodiscard]] static std::optional<ChoiceTree> of(std::vector<Node> nodes,
                                                     std::size_t inputs,
                                                     std::size_t answers);
@@ -50,10 +50,10 @@ class ChoiceTree {
   std::vector<Node> nodes_;
 };
 
-// What a tree is grown from: a row for each case.
+// The cases that a tree is grown from.
 struct ChoiceCases {
   struct Answer {
-    double cost = 0.0;  // of naming it
+    double cost = 0.0;  // of choosing it
     double size = 0.0;  // logarithm
   };
   std::size_t inputs = 0;
@@ -63,7 +63,7 @@ struct ChoiceCases {
   [[nodiscard]] std::size_t size() const { return inputs == 0 ? 0 : values.size() / inputs; }
 };
 
-// No cases: the tree that names the first answer.
+// Without cases, the tree that names the first answer.
 [[nodiscard]] ChoiceTree grow_choice_tree(const ChoiceCases& cases);
 
 }  // namespace carpool::estimate

@@ -15,11 +15,11 @@ namespace {
 
 using nlohmann::json;
 
-// A difference of this share of the tensors, or so many bytes, is none.
+// Differences below this share of the tensors plus these bytes do not count.
 constexpr double kCloseShare = 0.05;
 constexpr double kCloseBytes = 0.5 * kMiB;
 constexpr double kMostCost = 2.0;
-// Convolutions below it matter less and less.
+// Smaller convolutions have less weight.
 constexpr double kLargeTensors = 8.0 * kMiB;
 
 constexpr const char* kFormulas = "formulas";
@@ -65,8 +65,8 @@ json formula_names() {
   return names;
 }
 
-// One line of text: input, threshold and skip of a split; of a leaf the number of the formula that
-// is expected, then of a larger and a smaller one, each with its share.
+// One line of text: input, threshold and skip of a split; of a leaf, the number of the expected
+// formula, then those of a larger and a smaller one, each with its share.
 std::string to_text(const ChoiceTree& tree) {
   json nodes = json::array();
   for (const ChoiceTree::Node& node : tree.nodes()) {
@@ -97,7 +97,7 @@ Result<ChoiceTree> tree_from_text(const json& stored) {
   }
   auto tree = ChoiceTree::of(std::move(nodes), ConvolutionSizes::kInputs, kWorkspaceFormulas);
   if (!tree) {
-    return learn::broken_entry("convolutions", "whole trees over the sizes of a convolution");
+    return learn::broken_entry("convolutions", "complete trees over the sizes of a convolution");
   }
   return *std::move(tree);
 }
@@ -117,7 +117,7 @@ ConvolutionChoices ConvolutionChoices::of(const std::vector<MeasuredConvolution>
   for (const MeasuredConvolution& one : measured) {
     const ConvolutionSizes sizes(one.geometry, one.setup, one.batch);
     for (std::size_t pass = 0; pass < kConvolutionPasses; ++pass) {
-      // Only where algorithms are tried is the first time different.
+      // Only with autotuning does the first call differ.
       for (std::size_t time = one.setup.autotune ? 0 : 1; time < 2; ++time) {
         ChoiceCases& own = cases[setting_of(one.setup)][pass][time];
         own.inputs = ConvolutionSizes::kInputs;
@@ -178,7 +178,7 @@ Result<ConvolutionChoices> ConvolutionChoices::from_json(const json& stored) {
   ConvolutionChoices choices;
   try {
     if (stored.at(kFormulas) != formula_names()) {
-      return learn::broken_entry("convolutions", "formulas that are known");
+      return learn::broken_entry("convolutions", "known formulas");
     }
     for (std::size_t setting = 0; setting < kSettings; ++setting) {
       for (std::size_t pass = 0; pass < kConvolutionPasses; ++pass) {

@@ -1,6 +1,6 @@
-// Which of cuDNN's algorithms a convolution gets, learned from single ones that were measured: for
-// each way of computing and each pass a tree over the sizes whose leaves name a formula for the
-// workspace. Internal to estimate/.
+// Which algorithm cuDNN chooses for a convolution, learned from measured convolutions: for each
+// setting (precision, layout, autotuning) and pass, a tree over the sizes whose leaves name a
+// formula for the workspace. Internal to estimate/.
 #pragma once
 
 #include <array>
@@ -21,22 +21,21 @@ namespace carpool::estimate {
 
 struct MeasuredConvolution {
   ConvolutionGeometry geometry{};
-  TrainingSetup setup{};  // as far as it decides the algorithm
+  TrainingSetup setup{};  // the part that determines the algorithm
   std::int64_t batch = 1;
-  // Bytes beside its tensors the first time, when algorithms may be tried, and again.
+  // Workspace bytes of the first call, when algorithms may be tried, and of later calls.
   std::array<std::array<double, 2>, kConvolutionPasses> taken{};
 };
 
-// `name` is what error messages call the text.
+// `name` is the name of the text in messages.
 [[nodiscard]] Result<std::vector<MeasuredConvolution>> parse_convolutions(std::string_view text,
                                                                           std::string_view name);
 
-// What one pass of a convolution may take: bytes and their chances, which add up to 1. Those that
-// cannot be told apart stand together.
+// Possible workspaces of one pass of a convolution: bytes and probabilities, which add up to 1.
 using WorkspaceOdds = std::array<std::pair<double, double>, 3>;
 
 struct ConvolutionOdds {
-  std::array<WorkspaceOdds, kConvolutionPasses> first{};  // while algorithms are tried
+  std::array<WorkspaceOdds, kConvolutionPasses> first{};  // call, which may try algorithms
   std::array<WorkspaceOdds, kConvolutionPasses> again{};
 };
 
@@ -54,7 +53,7 @@ class ConvolutionChoices {
  private:
   static constexpr std::size_t kSettings = 12;  // precision, layout, autotuned
   struct PassTrees {
-    ChoiceTree first{};  // while algorithms are tried
+    ChoiceTree first{};  // call, which may try algorithms
     ChoiceTree again{};
   };
   using SettingTrees = std::array<PassTrees, kConvolutionPasses>;

@@ -13,7 +13,7 @@ struct Kernel {
 
 constexpr auto kSides = std::to_array<std::int64_t>({1, 3, 5, 7, 4, 2, 9, 11, 13, 14, 16, 32});
 
-// `each`: parameters of one output channel, which are those of a group's input channels.
+// `each`: parameters per output channel: input channels of its group times the kernel area.
 Kernel plain_kernel(std::int64_t each, std::int64_t channels) {
   for (const std::int64_t side : kSides) {
     if (each == channels * side * side) {
@@ -50,7 +50,7 @@ ConvolutionGeometry geometry_of(const LayerLine& line, const ImageSize& in) {
   if (filters <= 0 || in.channels <= 0) {
     return geometry;
   }
-  // With a bias or without, undivided before in groups: the simplest that goes with the numbers.
+  // The simplest that matches: without groups before with, without a bias before with.
   for (auto* kernel_of : {plain_kernel, grouped_kernel}) {
     for (const std::int64_t weights : {line.parameters, line.parameters - filters}) {
       if (weights <= 0 || weights % filters != 0) {

@@ -1,5 +1,5 @@
-// The sizes of a convolution, as far as a list of layers tells them: cuDNN's workspaces depend on
-// them. Internal to estimate/.
+// The sizes of a convolution, which determine cuDNN's workspaces, inferred from a layer list.
+// Internal to estimate/.
 #pragma once
 
 #include <cstdint>
@@ -15,20 +15,20 @@ struct ImageSize {
   bool operator==(const ImageSize&) const = default;
 };
 
-// Three square planes of so many elements in all, as most images are.
+// Three square planes with this number of elements in all.
 [[nodiscard]] ImageSize square_image(std::int64_t elements);
 
 struct ConvolutionGeometry {
   ImageSize in{};
   ImageSize out{};
-  std::int64_t kernel = 0;  // pixels of a side; 0: not known
+  std::int64_t kernel = 0;  // pixels of a side; 0: unknown
   std::int64_t groups = 1;
   bool operator==(const ConvolutionGeometry&) const = default;
 };
 
-// What turned `in` into the output of `line`, whose shape has four extents. A list does not tell
-// which tensor a layer got: where the parameters do not go with the channels of `in`, those
-// that they go with are taken.
+// The convolution from `in` to the output of `line`, whose shape has four extents. Kernel and
+// groups follow from the number of parameters; kernel 0 where no kernel matches the channels of
+// `in`.
 [[nodiscard]] ConvolutionGeometry geometry_of(const LayerLine& line, const ImageSize& in);
 
 }  // namespace carpool::estimate

@@ -34,7 +34,7 @@ Result<std::int64_t> extent(const json& cfg, const char* key, std::int64_t least
   const auto value = cfg.at(key).get<std::int64_t>();
   if (value < least || value > kMostExtent) {
     return invalid_input(
-        fmt::format("\"{}\" is {}; it must lie between {} and {}", key, value, least, kMostExtent));
+        fmt::format("\"{}\" is {}; it must be from {} to {}", key, value, least, kMostExtent));
   }
   return value;
 }
@@ -69,7 +69,7 @@ Result<MeasuredConvolution> read_one(const json& row) {
     for (std::size_t time = 0; time < 2; ++time) {
       const auto mib = row.at(kPassKeys[pass]).at(time).get<double>();
       if (!(mib >= 0.0 && mib <= 1e9)) {
-        return invalid_input(fmt::format("{} MiB is no size of memory", mib));
+        return invalid_input(fmt::format("{} MiB is not a size of memory", mib));
       }
       one.taken[pass][time] = mib * kMiB;
     }
@@ -97,7 +97,7 @@ Result<std::vector<MeasuredConvolution>> parse_convolutions(std::string_view tex
     return tl::unexpected(read.error());
   }
   if (all.empty()) {
-    return invalid_input(fmt::format("{}: no convolution was measured", name));
+    return invalid_input(fmt::format("{}: no measured convolution", name));
   }
   return all;
 }

@@ -1,4 +1,4 @@
-// What cuDNN allocates for the time of a convolution. Internal to estimate/.
+// Memory that cuDNN allocates during a convolution. Internal to estimate/.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +16,17 @@ struct ConvolutionWorkspace {  // bytes
 };
 
 struct PlannedWorkspace {
-  // The first time where all algorithms are tried (autotuning), which need not be so many bytes.
+  // In the first call, with autotuning, while all algorithms are tried.
   ConvolutionWorkspace tried{};
   ConvolutionWorkspace used{};
 };
 
-// By rule of thumb, where no convolutions of the machine were measured:
+// Rule of thumb for machines without measured convolutions:
 //   tensor cores, contiguous images   I + O + W: copies with the channels last; none for 1 x 1
-//   tensor cores, channels last       those of I and O whose channels had to be rounded up
+//   tensor cores, channels last       those of I and O whose channels are rounded up
 //   strict fp32, contiguous           none forward, I + O backward
 //   strict fp32, channels last        I + O: copies the other way round
-//   one channel a group               none
+//   one channel per group             none
 [[nodiscard]] ConvolutionWorkspace usual_workspace(const ConvolutionGeometry& geometry,
                                                    const TrainingSetup& setup,
                                                    std::int64_t batch);

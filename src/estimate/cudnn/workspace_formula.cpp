@@ -49,7 +49,7 @@ double channel_step(const TrainingSetup& setup) {
   return setup.precision == Precision::Fp32 ? 4.0 : 8.0;
 }
 
-// The largest power of two that divides it, up to 64.
+// The largest power of two that divides the number of channels, up to 64.
 double alignment(double channels) {
   const auto whole = static_cast<std::uint64_t>(std::min(channels, 1e15));
   return whole == 0 ? 1.0 : static_cast<double>(1U << std::min(std::countr_zero(whole), 6));
@@ -108,7 +108,7 @@ ConvolutionSizes::ConvolutionSizes(const ConvolutionGeometry& geometry,
   contiguous_ = setup.channels_last ? tensors() : 0.0;
 }
 
-// Of whole images, and what lies beside them.
+// Transforms of whole images, and the bytes besides them.
 double ConvolutionSizes::transform(double images, double beside) const {
   const double along = std::max(side_ + kernel_ - 1.0, kLeastTransform);
   if (stride_ > 1.0 || along > kLargestTransform || groups_ > 1.0 ||

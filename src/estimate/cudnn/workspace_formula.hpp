@@ -1,13 +1,13 @@
-// What the algorithms of cuDNN need beside the tensors of a convolution. Internal to estimate/.
+// Workspaces of cuDNN's algorithms for a convolution. Internal to estimate/.
 //
-// Told from 15,986 single convolutions on an H200 (data/memory-collected/convolutions.jsonl.gz,
-// PyTorch 2.11, cuDNN 9): of nearly all, one of these formulas gives the bytes.
+// Derived from 15,986 convolutions on an H200 (data/memory-collected/convolutions.jsonl.gz,
+// PyTorch 2.11, cuDNN 9): for nearly all of them one of these formulas gives the bytes.
 // n: batch; c, f: channels of input and output; g: groups; k: side of the kernel; b: bytes of an
 // element; P: the power of two, at least 16, that holds image and kernel; h: side of the output.
-// I, O, W: bytes of input, output and weight, channels rounded up to what tensor cores take (8 of
-// 16 bits, 4 of 32; not in strict fp32). K: I + O + W with the channels last, else 0: 32-bit
-// algorithms that want contiguous images copy them first. Where a formula does not apply, there is
-// no such algorithm, and it says 0: transforms and Winograd want more than one channel a group.
+// I, O, W: bytes of input, output and weight, channels rounded up to the multiple that tensor cores
+// need (8 of 16 bits, 4 of 32; not in strict fp32). K: I + O + W with the channels last, else 0, as
+// 32-bit algorithms that need contiguous images copy them first. A formula gives 0 where there is
+// no such algorithm: transforms and Winograd need more than one channel per group.
 #pragma once
 
 #include <array>
@@ -29,9 +29,9 @@ enum class WorkspaceFormula : std::uint8_t {
   TwiceTwoWeights,   // 2 (I + O + W)
   Weight,            // W
   TwoWeights,        // 2 W
-  Padded,            // those of I and O whose channels had to be rounded up
-  PaddedWeight,      // and W
-  WeightAnImage,     // n c f k k b / g: parts of a gradient that are added up
+  Padded,            // those of I and O whose channels are rounded up
+  PaddedWeight,      // Padded + W
+  WeightAnImage,     // n c f k k b / g: partial gradients, one per image
   // Forward, stride 1, P up to 256: max(2 c f / g + 2 n c, 2 n f) P (P / 2 + 1) 8 + W + K
   ForwardTransform,
   // Gradient of the weight, the same: max(2 c f / g, 2 n (c + f)) P (P / 2 + 1) 8 + O + K
@@ -47,7 +47,7 @@ enum class WorkspaceFormula : std::uint8_t {
   Wide,               // 2 (I + O) + 4 W: copies in 32 bits
   InOutEightWeights,  // I + O + 8 W
   InOutManyWeights,   // I + O + 32 W
-  SmallTiles,         // 8 MiB: parts of the output, as many as there are processors
+  SmallTiles,         // 8 MiB: partial outputs, one per processor
   LargeTiles,         // 16 MiB
 };
 inline constexpr std::size_t kWorkspaceFormulas = 22;
@@ -55,7 +55,7 @@ inline constexpr std::size_t kWorkspaceFormulas = 22;
 enum class ConvolutionPass : std::uint8_t { Forward, InputGradient, WeightGradient };
 inline constexpr std::size_t kConvolutionPasses = 3;
 
-// Whether the pass has an algorithm that needs so much.
+// Whether the pass has an algorithm with this workspace.
 [[nodiscard]] bool applies(WorkspaceFormula formula, ConvolutionPass pass);
 
 [[nodiscard]] std::string_view name_of(WorkspaceFormula formula);
@@ -65,7 +65,7 @@ inline constexpr std::size_t kConvolutionPasses = 3;
   return setup.precision == Precision::Fp32 && !setup.tf32;
 }
 
-// A convolution at a batch, ready for any formula. Sizes that no GPU has stay finite.
+// The sizes of a convolution at a batch size, for any formula. Absurd sizes stay finite.
 class ConvolutionSizes {
  public:
   ConvolutionSizes(const ConvolutionGeometry& geometry,
@@ -76,7 +76,7 @@ class ConvolutionSizes {
   // I + O + W.
   [[nodiscard]] double tensors() const { return in_ + out_ + weight_; }
 
-  // What the choice of an algorithm may depend on.
+  // The numbers that the choice of an algorithm may depend on.
   static constexpr std::size_t kInputs = 20;
   [[nodiscard]] std::array<double, kInputs> inputs() const;
 
@@ -88,9 +88,9 @@ class ConvolutionSizes {
   double channels_;
   double filters_;
   double groups_;
-  double kernel_;  // 0: not known
+  double kernel_;  // 0: unknown
   double stride_;
-  double side_;        // the longer one of the input
+  double side_;        // the longer side of the input
   double in_pixels_;   // of one image
   double out_pixels_;  // of one image
   double tiles_;       // of 4 x 4 pixels of the output

@@ -6,10 +6,10 @@
 namespace carpool::estimate {
 namespace {
 
-// Below this share of what the job needs beside, a workspace decides nothing.
+// Workspaces below this share of the other memory do not affect the peak.
 constexpr double kMatters = 0.02;
 
-// One thing that one pass of one convolution may take.
+// A possible workspace of one pass of one convolution.
 struct Outcome {
   double bytes = 0.0;
   double chance = 0.0;
@@ -19,7 +19,7 @@ struct Outcome {
 using PassBytes = std::array<double, kConvolutionPasses>;
 using OddsOfPasses = std::array<WorkspaceOdds, kConvolutionPasses> ConvolutionOdds::*;
 
-// From the largest on.
+// In descending order.
 std::vector<Outcome> outcomes_of(std::span<const ConvolutionOdds> odds,
                                  OddsOfPasses when,
                                  std::size_t passes,
@@ -40,11 +40,11 @@ std::vector<Outcome> outcomes_of(std::span<const ConvolutionOdds> odds,
   return outcomes;
 }
 
-// The planned largest workspace; 0: none that matters.
+// T; 0: no workspace affects the peak.
 double largest_planned(const std::vector<Outcome>& outcomes,
                        std::size_t passes,
                        const WorkspaceRequest& request) {
-  std::vector<double> below(passes, 1.0);  // chance of each pass to stay below the outcomes so far
+  std::vector<double> below(passes, 1.0);  // of each pass: chance to stay below the outcomes so far
   std::vector<double> weights;             // of each outcome being the largest
   weights.reserve(outcomes.size());
   double none = 1.0;  // chance that all passes stay below
@@ -89,7 +89,7 @@ std::vector<PassBytes> plan(std::span<const ConvolutionOdds> odds,
       const WorkspaceOdds& own = (odds[index].*when)[pass];
       double best = 0.0;
       for (const auto& [bytes, chance] : own) {
-        // The one in the middle is the likeliest; a larger one only where it is the planned one.
+        // The middle one is the most probable; a larger one counts only where it is T.
         if (chance > 0.0 && bytes <= most && (bytes == most || bytes <= own[1].first)) {
           best = std::max(best, bytes);
         }

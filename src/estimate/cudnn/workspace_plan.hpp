@@ -1,12 +1,12 @@
 // The workspaces of a whole net. Internal to estimate/.
 //
-// A net takes the memory of its hungriest convolution, and of twenty that take much with a chance
-// of one in twenty each, one will. So the convolutions are looked at together: the chances of each
-// give those of the largest workspace of all, m. Planned is one value T of it; every convolution
-// takes what is likeliest for it, or less where that is more than T, and one takes T:
-//   what is expected   the T with the least mean of |T - m| / (A + m), A being what the job needs
-//                      beside: the weighted median
-//   a small chance     the least T that m exceeds with no more than this chance
+// The peak of a net depends on its largest workspace, m. Of twenty convolutions that each have a
+// large workspace with probability 1/20, one will probably have it, so the distribution of m is
+// computed from all convolutions together. The plan fixes a value T of m: each convolution has its
+// most probable workspace, or a smaller one where that exceeds T, and one has T.
+//   expected value      T minimises the mean of |T - m| / (A + m), where A is the memory of the job
+//                       without workspaces: a weighted median
+//   small probability   T is the smallest value that m exceeds with at most this probability
 #pragma once
 
 #include <cstdint>
@@ -19,13 +19,13 @@
 namespace carpool::estimate {
 
 struct WorkspaceRequest {
-  const ConvolutionChoices* choices = nullptr;  // null: by rule of thumb
-  double chance = 0.0;       // that the largest one is exceeded; 0: what is expected
-  std::int64_t limit = 0;    // bytes; algorithms that need more are left out
-  double other_bytes = 0.0;  // bytes that the job needs beside, about
+  const ConvolutionChoices* choices = nullptr;  // nullptr: by rule of thumb
+  double chance = 0.0;       // of exceeding the largest workspace; 0: expected value
+  std::int64_t limit = 0;    // bytes; algorithms that need more are excluded
+  double other_bytes = 0.0;  // of the job without workspaces, about
 };
 
-// Of different convolutions, in their order.
+// In the order of the convolutions, which must be distinct.
 [[nodiscard]] std::vector<PlannedWorkspace> plan_workspaces(
     std::span<const ConvolutionGeometry> convolutions,
     const TrainingSetup& setup,

@@ -5,7 +5,7 @@
 namespace carpool::estimate {
 namespace {
 
-// Of a table of biases: one row, as far as two tokens of a window can lie apart, heads last.
+// The shape of a bias table: one row, the offsets of two tokens of a window, heads last.
 bool is_table(const LayerLine& line) {
   return line.shape.size() == 4 && line.shape[0] == 1 && line.shape[1] == line.shape[2] &&
          line.shape[1] % 2 == 1;

@@ -16,7 +16,7 @@ bool attention_behind(std::span<const LayerLine> list, std::size_t norm, std::in
   }
   const LayerLine& own = list[norm];
   const LayerLine& next = list[norm + 1];
-  // Behind a norm that itself follows a dropout, a stochastic depth ends the feed-forward part.
+  // After a norm that follows a dropout, a stochastic depth ends the feed-forward part.
   const bool drops = next.type == "Dropout" ||
                      (next.type == "StochasticDepth" && list[norm - 1].type != "Dropout");
   return own.type == "LayerNorm" && drops && next.shape == own.shape &&

@@ -1,5 +1,5 @@
-// Attention that a list of layers does not tell of, as functions do its work: found by what
-// stands around it and by parameters that no layer owns. Internal to estimate/.
+// Attention that a layer list does not show, as functions compute it. It is recognised by the
+// layers around it and by parameters that no layer owns. Internal to estimate/.
 #pragma once
 
 #include <cstddef>
@@ -10,26 +10,26 @@
 
 namespace carpool::estimate {
 
-// `hidden`: parameters of no layer in the list.
+// `hidden`: number of parameters that no layer of the list owns.
 
-// All of an attention of this width: queries, keys, values and the product behind them.
+// Parameters of an attention of this width: projections of queries, keys, values and output.
 [[nodiscard]] std::int64_t attention_parameters(std::int64_t width);
-// Behind this norm comes a whole one (Swin, torchvision's ViT): there is nothing between it and a
+// Whether a whole attention follows this norm (Swin, torchvision's ViT): the list continues with a
 // dropout.
 [[nodiscard]] bool attention_behind(std::span<const LayerLine> list,
                                     std::size_t norm,
                                     std::int64_t hidden);
 
-// Of every head, for every pair of tokens, as a softmax or the dropout behind one has them.
+// Whether the line is a softmax, or the dropout after one, over the weights of all heads and pairs
+// of tokens.
 [[nodiscard]] bool are_attention_weights(const LayerLine& line);
-// Elements of the weights in windows of an image, as Swin transformers have them, for so many
-// elements of the image.
+// Attention weights in windows of an image (Swin) with this number of elements.
 [[nodiscard]] std::int64_t window_weights(std::int64_t elements, std::int64_t width);
 
-// Weights of the queries, keys and values alone.
+// Parameters of the projections of queries, keys and values.
 [[nodiscard]] std::int64_t projection_parameters(std::int64_t width);
-// In front of this linear layer, which is the product behind an attention, the rest of one is
-// missing (BEiT): there is nothing between it and the norm.
+// Whether this linear layer is the output projection of an attention whose other projections the
+// list does not show (BEiT): it follows the norm directly.
 [[nodiscard]] bool projections_before(std::span<const LayerLine> list,
                                       std::size_t product,
                                       std::int64_t hidden);

@@ -9,18 +9,18 @@ namespace {
 
 using Kind = SequenceStep::Kind;
 
-// A tensor this many times smaller than the pooled one in front of it is a gate for that one.
+// A tensor this many times smaller than the one pooled before it is a gate for that one.
 constexpr std::int64_t kGateShrinks = 16;
-// A pooling that shrinks by more reduces to one value a channel or nearly so.
+// A pooling that shrinks by more leaves about one value per channel.
 constexpr std::int64_t kPoolShrinks = 8;
 constexpr std::size_t kImageExtents = 4;  // batch, channels, height, width
 
-// Translates a list of leaf modules. What lies between them is found by comparing sizes.
+// Translates a list of leaf modules. Operations between them are inferred from sizes.
 class ListReader {
  public:
   ListReader(const LayerList& list, const TrainingSetup& setup)
       : list_(list),
-        builder_(std::max<std::int64_t>(list.input_elements, 1)),  // a list need not tell it
+        builder_(std::max<std::int64_t>(list.input_elements, 1)),  // may be missing in a list
         own_sizes_(setup.precision == list.precision),
         boundaries_(setup.checkpointing),
         number_sizes_(sizes_of(setup.precision)),
@@ -51,7 +51,7 @@ class ListReader {
   }
 
  private:
-  // What of its attention a list does not tell: one model does it one way.
+  // Which part of its attention a model hides; it is the same in all its blocks.
   enum class Hiding : std::uint8_t { Unknown, Whole, Projections, Cosines };
 
   [[nodiscard]] bool may_hide(Hiding way) const {
@@ -104,7 +104,7 @@ class ListReader {
     }
   }
 
-  // Queries, keys and values are kept, and the weights where no module told of their softmax.
+  // Queries, keys and values are kept, and the weights where the list has no softmax.
   void add_attention_weights(const LayerLine& line, const Size& size) {
     const std::int64_t current = current_size_.per_sample;
     insert(Kind::KeepBytes, {.per_sample = times(current, element_bytes_)});
@@ -124,7 +124,7 @@ class ListReader {
           {projection_parameters(width)});
   }
 
-  // Queries, keys and values in one product, attention, the product behind it.
+  // Queries, keys and values in one product, attention, output projection.
   void add_attention(const LayerLine& norm, const Size& size) {
     const std::int64_t width = norm.shape.back();
     hidden_ -= attention_parameters(width);
@@ -132,7 +132,7 @@ class ListReader {
     const Size three{.per_sample = times(3, size.per_sample), .fixed = times(3, size.fixed)};
     place(Kind::Linear, three, {}, {times(3, times(width, width)), times(3, width)});
     if (norm.shape.size() == kImageExtents) {
-      // In windows of an image all weights are made: their softmax and its cast are kept.
+      // In windows of an image the weights are materialised: their softmax and its cast are kept.
       const std::int64_t weights = window_weights(size.per_sample, width);
       insert(Kind::KeepBytes, {.per_sample = times(weights, window_bytes_)});
     }
@@ -140,7 +140,7 @@ class ListReader {
     place(Kind::Linear, size, {}, {times(width, width), width});
   }
 
-  // In front of the norm that comes next.
+  // Before the next norm.
   void add_cosine_attention(const CosineWindows& windows) {
     hiding_ = Hiding::Cosines;
     const std::int64_t width = windows.width;
@@ -163,7 +163,7 @@ class ListReader {
            rule_of_layer(list_.layers[index - 1].type).rule == LayerRule::Convolution;
   }
 
-  // What must have happened since the last layer for this one to have its size.
+  // Adds the operations since the last layer that the size of this one implies.
   void between(LayerRule rule, const LayerLine& line, const Size& size) {
     const std::int64_t here = size.at(list_.batch);
     const bool pointwise = rule == LayerRule::BatchNorm || rule == LayerRule::KeepsInput ||
@@ -179,7 +179,7 @@ class ListReader {
         rule == LayerRule::Convolution ? line.shape[1] : line.shape.back();
     const std::int64_t positions = here / std::max<std::int64_t>(channels, 1);
     if (gated_.at(list_.batch) > times(current_, kGateShrinks) && 2 * positions > 3 * list_.batch) {
-      insert(Kind::Gate, gated_);  // squeeze and excite: the layer sees a large tensor again
+      insert(Kind::Gate, gated_);  // squeeze and excite: the large tensor is scaled by the gate
     }
     const bool square =
         rule == LayerRule::Linear && line.parameters - channels == times(channels, channels);
@@ -261,7 +261,7 @@ class ListReader {
     started_ = true;
   }
 
-  // A segment that is run again does not remember what an earlier one pooled.
+  // A checkpointed segment does not know what an earlier one pooled.
   void start_segment() {
     constexpr std::size_t kSegmentLayers = 8;
     if (boundaries_ && builder_.sequence.cuts.size() % kSegmentLayers == 0) {
@@ -276,15 +276,15 @@ class ListReader {
   NumberSizes number_sizes_;
   std::int64_t element_bytes_;
   Hiding hiding_ = Hiding::Unknown;
-  std::int64_t window_bytes_;  // kept of a weight of attention that no module makes
+  std::int64_t window_bytes_;  // kept of an attention weight that no module makes
   bool started_ = false;
-  std::int64_t current_ = 0;  // elements of the tensor that the next layer gets
+  std::int64_t current_ = 0;  // elements of the input of the next layer
   Size current_size_{};
-  ImageSize image_{};        // the last output that is one; at first what comes in
-  Size gated_{};             // what was pooled away and comes back in a gate
-  std::int64_t joined_ = 0;  // elements a sample of the last Inception block's output
+  ImageSize image_{};        // the last output that is an image; at first the input
+  Size gated_{};             // the tensor before the last pooling, which a gate may scale
+  std::int64_t joined_ = 0;  // elements per sample of the last Inception block's output
   std::int64_t seen_ = 0;    // parameters
-  std::int64_t hidden_;      // parameters of no layer in the list, so far
+  std::int64_t hidden_;      // parameters that no layer owns, so far
 };
 
 }  // namespace

@@ -19,7 +19,7 @@ constexpr auto kNamed = std::to_array<NamedRule>({
     {"Permute", LayerRule::Pass},
     {"SwapAxes", LayerRule::Pass},
     {"Sequential", LayerRule::Pass},
-    {"Dropout", LayerRule::Pass},  // in a list of layers it stands with p = 0 or in eval mode
+    {"Dropout", LayerRule::Pass},  // in a layer list it has p = 0 or is in eval mode
     {"Dropout2d", LayerRule::Pass},
     {"Linear", LayerRule::Linear},
     {"Conv1D", LayerRule::Linear},
@@ -35,8 +35,8 @@ constexpr auto kNamed = std::to_array<NamedRule>({
     {"GroupNorm", LayerRule::LayerNorm},
     {"GroupNorm1", LayerRule::LayerNorm},
     {"GlobalResponseNorm", LayerRule::ResponseNorm},
-    {"ReLU", LayerRule::OverwritesInput},  // as nearly all models have it: in place
-    {"relu", LayerRule::KeepsOutput},      // the function makes a new tensor
+    {"ReLU", LayerRule::OverwritesInput},  // in place, as in nearly all models
+    {"relu", LayerRule::KeepsOutput},      // the function, which makes a new tensor
     {"dropout", LayerRule::Dropout},
     {"Tanh", LayerRule::KeepsOutput},
     {"Sigmoid", LayerRule::KeepsOutput},
@@ -65,8 +65,8 @@ constexpr auto kNamed = std::to_array<NamedRule>({
     {"Cat", LayerRule::Copy},
 });
 
-// A list of layers has hundreds of names, so they are found by a hash of their length and three of
-// their letters.
+// A layer list has hundreds of names to look up, so the table is hashed by length and three letters
+// of the name.
 class RuleTable {
  public:
   constexpr RuleTable() {
@@ -79,7 +79,7 @@ class RuleTable {
     }
   }
 
-  // Null: no such name.
+  // Null: unknown name.
   [[nodiscard]] constexpr const NamedRule* find(std::string_view type) const {
     if (type.empty()) {
       return nullptr;
@@ -94,7 +94,7 @@ class RuleTable {
 
  private:
   static constexpr std::size_t kSlots = 256;
-  static_assert(kNamed.size() < kSlots / 2);  // gaps end every search
+  static_assert(kNamed.size() < kSlots / 2);  // free slots end every search
 
   static constexpr std::size_t slot_of(std::string_view type) {
     const auto letter = [type](std::size_t place) {

@@ -1,5 +1,5 @@
-// Models as a chain of layers: multilayer perceptrons, plain convolutional nets, and lists of leaf
-// modules, in which what connects them (gates, attention, concatenations) is found by sizes.
+// Models as a sequence of layers: multilayer perceptrons, plain convolutional nets, and lists of
+// leaf modules, whose connections (gates, attention, concatenations) are inferred from sizes.
 #pragma once
 
 #include <cstddef>
@@ -21,32 +21,32 @@ struct SequenceStep {
     Convolution,
     BatchNorm,
     LayerNorm,
-    OverwriteInput,   // keeps the tensor that it overwrote
-    OverwriteByCopy,  // keeps a copy of what it overwrote
+    OverwriteInput,   // keeps its result
+    OverwriteByCopy,  // keeps a copy of its input
     KeepOutput,
     KeepInput,
     KeepInputOnce,
     Dropout,
     MaxPool,
     Pool,
-    RememberAndPool,  // what is pooled comes back in a Gate
-    Gate,             // of what was remembered, by the current tensor
-    Attention,        // of the queries, keys and values in the current tensor
-    KeepBytes,        // so many bytes are kept, nothing is made
+    RememberAndPool,  // a Gate scales what is pooled here
+    Gate,             // scales the remembered tensor by the current one
+    Attention,        // on the queries, keys and values in the current tensor
+    KeepBytes,        // keeps bytes, makes no tensor
     Copy,
   };
   Kind kind = Kind::Copy;
-  bool layer = true;       // one of the list, not found between two
-  std::uint8_t bytes = 0;  // of an element of the output; 0: by rule
+  bool layer = true;       // a layer of the list, not inferred between two
+  std::uint8_t bytes = 0;  // element size of the output; 0: by rule
   std::uint8_t parameter_count = 0;
   ParameterId first_parameter = 0;
   std::int64_t per_sample = 0;  // elements of the output
   std::int64_t fixed = 0;       // elements that do not grow with the batch
   std::int64_t channels = 0;    // of a norm
-  std::size_t geometry = 0;     // of a convolution, its place among Chain::convolutions
+  std::size_t geometry = 0;     // of a convolution: index in LayerSequence::convolutions
 };
 
-// [begin, end) of the steps.
+// Steps [begin, end).
 struct SequenceSegment {
   std::size_t begin = 0;
   std::size_t end = 0;
@@ -64,7 +64,7 @@ struct LayerSequence {
 
 [[nodiscard]] LayerSequence sequence_of(const MlpShape& shape);
 [[nodiscard]] LayerSequence sequence_of(const CnnShape& shape);
-// The precision decides whether the list's own element sizes hold.
+// The element sizes of the list hold where its precision is that of the setup.
 [[nodiscard]] LayerSequence sequence_of(const LayerList& list, const TrainingSetup& setup);
 
 class SequenceModel final : public ForwardModel {
@@ -111,16 +111,16 @@ class SequenceModel final : public ForwardModel {
   NumberSizes sizes_;
   bool training_;
   ReplaySettings settings_;
-  std::vector<PlannedWorkspace> planned_;  // of each kind, at batch_
-  std::vector<std::size_t> kind_;          // of chain_.convolutions: equal ones are of one kind
-  // Each kind is tried once: forward the first of them, backward the last.
+  std::vector<PlannedWorkspace> planned_;  // of each distinct convolution, at batch_
+  std::vector<std::size_t> kind_;          // index in planned_ of each convolution
+  // Autotuning tries equal convolutions once: forward the first of them, backward the last.
   std::vector<bool> first_of_kind_;
   std::vector<bool> last_of_kind_;
   bool tries_forward_ = false;
   bool tries_backward_ = false;
   std::int64_t extra_a_layer_ = 0;  // bytes
   std::int64_t batch_ = 0;
-  std::vector<SequenceSegment> segments_;  // empty: nothing is checkpointed
+  std::vector<SequenceSegment> segments_;  // empty: no checkpointing
   std::vector<ParameterId> ids_;           // of one step
   std::vector<TensorId> casts_;            // their 16-bit copies
 };

@@ -27,7 +27,8 @@ ModelSizes of_sequence(const LayerSequence& sequence) {
   return sizes;
 }
 
-// The leaf modules of a block and of the two ends, as a summary would list them.
+// Outputs of the embedding, of the leaf modules of each block and of the head, as a summary lists
+// them.
 ModelSizes of_transformer(const TransformerShape& shape, const TrainingSetup& setup) {
   const TransformerModel model(shape, setup);
   ModelSizes sizes;

@@ -1,4 +1,4 @@
-// What the published formulas count of a model: parameters, and outputs of layers.
+// The numbers that published formulas use of a model: parameters, and outputs of layers.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace carpool::estimate {
 
 struct ModelSizes {
   std::int64_t parameters = 0;
-  std::int64_t largest_layer = 0;       // parameters of it
+  std::int64_t largest_layer = 0;       // its parameters
   std::vector<std::int64_t> outputs{};  // elements of each layer's output, of one sample
   std::int64_t input_elements = 0;      // of one sample
 

@@ -1,4 +1,4 @@
-// Puts a chain together, step by step. Internal to estimate/.
+// Builds a layer sequence step by step. Internal to estimate/.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ class SequenceBuilder {
     sequence.input_per_sample = input_per_sample;
   }
 
-  // Room for so many layers and what may be found between them.
+  // Reserves room for the layers of a list and the steps between them.
   void expect(std::size_t layers) {
     sequence.steps.reserve(2 * layers);
     sequence.cuts.reserve(2 * layers);
@@ -32,7 +32,7 @@ class SequenceBuilder {
     return sequence.steps.back();
   }
 
-  // A layer with its parameters, which belong to it in this order.
+  // A layer and its parameters, in this order.
   SequenceStep& add_layer(Kind kind,
                           std::int64_t per_sample,
                           std::initializer_list<std::int64_t> parameters) {
@@ -53,8 +53,8 @@ class SequenceBuilder {
     ++parameters_;
   }
 
-  // What of a list's parameters no layer owned, and its buffers: 4 bytes an element, half of them
-  // means, half variances.
+  // The parameters of a list that no layer owns, and its buffers of 4 bytes per element, half of
+  // them means, half variances.
   void add_unseen(const LayerList& list, std::int64_t seen) {
     if (const std::int64_t rest = list.parameters - seen; rest > 0) {
       add_parameter(rest);
@@ -65,7 +65,7 @@ class SequenceBuilder {
     }
   }
 
-  // Of the convolution that was added last.
+  // Sets the geometry of the last convolution added.
   void set_geometry(const ConvolutionGeometry& geometry) {
     sequence.steps.back().geometry = sequence.convolutions.size();
     sequence.convolutions.push_back(geometry);
@@ -90,7 +90,7 @@ class SequenceBuilder {
     }
   }
 
-  // Of layers that have no parts: what they do is all that their rule says.
+  // For layers that are one step.
   [[nodiscard]] static Kind kind_of(LayerRule rule) {
     switch (rule) {
       case LayerRule::OverwritesInput:

@@ -9,9 +9,9 @@ namespace {
 
 using Kind = SequenceStep::Kind;
 
-// Layers of a checkpointed segment, where a list does not tell where the blocks begin.
+// Layers of a checkpointed segment: a list does not show where the blocks begin.
 constexpr std::size_t kSegmentLayers = 8;
-// Elements of the output of an attention for one number of its log-sum-exp.
+// Elements of the output of an attention for each number of its log-sum-exp.
 constexpr std::int64_t kHeadSize = 32;
 
 }  // namespace
@@ -52,7 +52,7 @@ TensorId SequenceModel::forward(Tape& tape, TensorId input, std::int64_t batch) 
   if (segments_.empty()) {
     return run(tape, input, {.begin = 0, .end = sequence_.steps.size()});
   }
-  // The first segment is not checkpointed: nothing is won by running it again.
+  // The first segment is not checkpointed: running it again would save nothing.
   TensorId current = run(tape, input, segments_.front());
   for (std::size_t segment = 1; segment < segments_.size(); ++segment) {
     const TensorId before = current;
@@ -145,7 +145,7 @@ void SequenceModel::take_product(Tape& tape, const SequenceStep& step, Flow& flo
   const TensorId out = tape.tensor(count, sizes_.compute);
   tape.try_out(tried.forward);
   tape.transient(scratch.forward);
-  // The copy of the weight serves the gradient of the input alone.
+  // The copy of the weight is needed for the gradient of the input only.
   const TensorId kept_weight = tape.needs_gradient(input) ? weight : kNoTensor;
   tape.node(out,
             {input},
@@ -219,7 +219,7 @@ void SequenceModel::take_simple(Tape& tape, const SequenceStep& step, Flow& flow
   const TensorId out = tape.tensor(count, step.bytes != 0 ? step.bytes : tape.bytes(shaped_like));
   NodeTraits traits{.gradient_bytes = sizes_.parameter};
   std::array<TensorId, 3> saved = {kNoTensor, kNoTensor, kNoTensor};
-  TensorId extra = kNoTensor;  // a tensor of the layer's own that it keeps
+  TensorId extra = kNoTensor;  // an internal tensor that the layer keeps
   switch (step.kind) {
     case Kind::KeepOutput:
       saved[0] = out;

@@ -12,13 +12,12 @@ namespace {
 constexpr ConvolutionWorkspace kNothingTried = {
     .forward = kNoTrial, .input_gradient = kNoTrial, .weight_gradient = kNoTrial};
 
-// Numbers equal convolutions alike: a table of hashes, with steps to the next place.
+// Gives equal convolutions the same number: a hash table with linear probing.
 class KindFinder {
  public:
   explicit KindFinder(std::size_t count) : places_(std::bit_ceil(2 * count + 1), kFree) {}
 
-  // The number of the one among `kinds` that is equal; none: that of the next, which the caller
-  // adds.
+  // The index in `kinds` of the equal one; without one, that of the next, which the caller adds.
   [[nodiscard]] std::size_t find(const ConvolutionGeometry& geometry,
                                  const std::vector<ConvolutionGeometry>& kinds) {
     std::size_t place = hash_of(geometry) & (places_.size() - 1);
@@ -54,7 +53,7 @@ class KindFinder {
 
 }  // namespace
 
-// Once a batch size: the same in every step.
+// Once per batch size: the plan is the same in every step.
 void SequenceModel::plan() {
   const std::size_t count = sequence_.convolutions.size();
   std::vector<ConvolutionGeometry> kinds;
@@ -80,7 +79,7 @@ void SequenceModel::plan() {
   planned_ = plan_workspaces(kinds, setup_, batch_, request);
 }
 
-// Bytes of the job without workspaces, roughly: what training keeps or inference passes on.
+// Roughly, bytes of the job without workspaces: what training keeps or inference passes on.
 double SequenceModel::approximate_other_bytes() const {
   constexpr double kProcess = 1e9;
   double sum = 0.0;

@@ -1,4 +1,4 @@
-// Allocations of a model's many tensors, few enough to be replayed.
+// The allocations of a model's tensors, joined to few enough to replay fast.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace carpool::estimate {
 
-// Sizes of allocations that follow each other. Small ones lie side by side in their segments
-// anyway, so they are taken together, up to what still counts as small; a model has many of them.
+// Sizes of consecutive allocations. Small ones lie side by side in their segments, so they are
+// joined, up to the largest size of the small pool; a model has many of them.
 class AllocationChunks {
  public:
   void add(std::int64_t bytes) {

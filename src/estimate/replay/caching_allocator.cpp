@@ -16,7 +16,7 @@ bool is_small(MemoryUnits size) {
   return size <= kSmallLimit;
 }
 
-// Whether what a block has beyond a request becomes a block of its own.
+// Whether the rest of a block becomes a block of its own.
 bool splits(MemoryUnits rest, MemoryUnits request) {
   return rest > (is_small(request) ? 0 : kSmallLimit);
 }
@@ -29,9 +29,9 @@ void link(MemoryBlock& before, MemoryBlock& after) {
 
 }  // namespace
 
-// 0: nothing is to be allocated.
+// 0: nothing to allocate.
 CachingAllocator::Units CachingAllocator::units_of(std::int64_t bytes) {
-  // Without a sign, nothing and less is more than there is room for.
+  // As an unsigned number, bytes - 1 exceeds the room for 0 and negative sizes too.
   if (static_cast<std::uint64_t>(bytes) - 1 >= room_) {
     if (bytes > 0) {
       overflowed_ = true;
@@ -47,7 +47,7 @@ void CachingAllocator::count(Units size, MemoryPurpose use) {
   by_use_[static_cast<std::size_t>(use)] += size;
 }
 
-// Only before a release can the most have been reached.
+// The peak is updated before each release only: between releases the sum never falls.
 void CachingAllocator::discount(Units size, MemoryPurpose use) {
   if (allocated_ > peak_allocated_) {
     peak_allocated_ = allocated_;
@@ -64,7 +64,7 @@ UseBytes CachingAllocator::uses_at_peak() const {
   return bytes;
 }
 
-// The next four are part of allocate() and release(), which run for every tensor: hence inline.
+// Inline, as the next four are part of allocate() and release(), which run for every tensor.
 inline void CachingAllocator::forget(MemoryBlock& block) {
   block.next = unused_;
   unused_ = &block;
@@ -81,7 +81,7 @@ inline MemoryBlock& CachingAllocator::new_block() {
   return block;
 }
 
-// Leaves `size` of a block that was free; the rest stays free.
+// Cuts a free block to `size`; the rest stays free.
 inline void CachingAllocator::cut(MemoryBlock& block, Units size) {
   MemoryBlock& rest = new_block();
   rest.set_place(block.address() + size, block.size() - size);
@@ -113,8 +113,8 @@ CachingAllocator::Block CachingAllocator::allocate(std::int64_t bytes, MemoryPur
   return &block;
 }
 
-// What is allocated and released at once leaves the free blocks as they were, but for a segment
-// that had to be reserved.
+// An allocation that is released at once leaves the free blocks as they were, except for a segment
+// that it has to reserve.
 void CachingAllocator::touch(std::int64_t bytes, MemoryPurpose use) {
   const Units size = units_of(bytes);
   if (size == 0) {
@@ -175,7 +175,7 @@ void CachingAllocator::set_reserved(std::uint64_t units) {
 
 void CachingAllocator::give_back() {
   if (overflowed_) {
-    return;  // nothing counts any longer
+    return;  // the figures are no longer valid
   }
   const auto is_segment = [this](const MemoryBlock& block) {
     return block.previous == &border_ && block.next == &border_;

@@ -1,8 +1,8 @@
-// A replay of PyTorch's caching allocator (CUDACachingAllocator, default settings): what it would
-// hold of the GPU for a sequence of allocations. Nothing is allocated but the book-keeping.
+// A replay of PyTorch's caching allocator (CUDACachingAllocator, default settings): the GPU memory
+// that it reserves for a sequence of allocations. Only the book-keeping is real.
 //
 // Rules: a request is rounded up to 512 B. Up to 1 MiB it comes from the small pool, else from the
-// large one. Taken is the smallest free block that fits, the lowest address among equals. Without
+// large one. The smallest free block that fits is taken, the lowest address among equals. Without
 // one, a segment is reserved: 2 MiB (small), 20 MiB (below 10 MiB), else the size rounded up to
 // 2 MiB. A block is split if at least 512 B (small) or more than 1 MiB (large) remain. Free
 // neighbours are merged. Segments stay reserved until all free ones are given back.
@@ -26,15 +26,15 @@ class CachingAllocator {
  public:
   using Block = MemoryBlock*;
   static constexpr Block kNone = nullptr;
-  // No GPU has more; what goes beyond is not replayed.
+  // No GPU has more; larger totals are not replayed.
   static constexpr std::int64_t kMostBytes = std::int64_t{1} << 40;
 
-  // kNone for no bytes, and once the total has left kMostBytes.
+  // kNone for no bytes, and after the total has exceeded kMostBytes.
   [[nodiscard]] Block allocate(std::int64_t bytes, MemoryPurpose use);
   void release(Block block);
   // allocate() and release() at once.
   void touch(std::int64_t bytes, MemoryPurpose use);
-  // Segments without a block in use are no longer reserved (torch.cuda.empty_cache).
+  // Segments without a block in use stop being reserved (torch.cuda.empty_cache).
   void give_back();
 
   [[nodiscard]] std::int64_t reserved() const { return to_bytes(reserved_); }
@@ -43,9 +43,9 @@ class CachingAllocator {
   [[nodiscard]] std::int64_t peak_allocated() const {
     return to_bytes(std::max(allocated_, peak_allocated_));
   }
-  // What the blocks were for when the most was allocated; adds up to peak_allocated().
+  // Bytes by purpose at the peak of allocations; the sum is peak_allocated().
   [[nodiscard]] UseBytes uses_at_peak() const;
-  // More was asked for than any GPU has: none of the figures counts.
+  // More was requested than any GPU has: the figures are not valid.
   [[nodiscard]] bool overflowed() const { return overflowed_; }
 
  private:
@@ -69,9 +69,9 @@ class CachingAllocator {
   std::array<FreeBlocks, 2> pools_;  // small, large
   // All blocks. A chunk keeps its size, so that blocks stay where they are.
   std::vector<std::vector<MemoryBlock>> chunks_;
-  MemoryBlock* unused_ = nullptr;    // blocks to be taken again, linked by `next`
+  MemoryBlock* unused_ = nullptr;    // blocks for reuse, linked by `next`
   MemoryBlock border_;               // before the first and behind the last of a segment
-  std::uint64_t room_ = kMostBytes;  // bytes that a request may have
+  std::uint64_t room_ = kMostBytes;  // largest request, bytes
   std::uint64_t reserved_ = 0;
   std::uint64_t peak_reserved_ = 0;
   std::uint64_t next_address_ = 0;

@@ -1,4 +1,4 @@
-// Arithmetic on sizes that a user may have made absurd: never beyond 2^48.
+// Arithmetic on sizes from users and files, which may be absurd: results stop at 2^48.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ inline constexpr std::int64_t kMostSize = std::int64_t{1} << 48;
   return __builtin_add_overflow(a, b, &sum) ? kMostSize : std::min(sum, kMostSize);
 }
 
-// Of all extents; 1 for none.
+// Product of all extents; 1 for none.
 [[nodiscard]] inline std::int64_t product(std::span<const std::int64_t> extents) {
   std::int64_t elements = 1;
   for (const std::int64_t extent : extents) {

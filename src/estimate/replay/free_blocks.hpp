@@ -1,8 +1,8 @@
 // The free blocks of one pool of the caching allocator, found by size. Internal to estimate/.
 //
-// Bins of about one size, eight to an octave; in each a ring of blocks that begins and ends in the
-// bin's head, sorted by size and then address. Most bins hold one block or none, so a block is put,
-// taken and found without a search, and without branches that a processor cannot foresee: an
+// Blocks are kept in bins of similar size, eight bins to an octave. Each bin is a ring that begins
+// and ends in the bin's head, sorted by size and then address. Most bins hold one block or none, so
+// that a block is put, taken and found without a search and without unpredictable branches: an
 // estimate spends most of its time here.
 #pragma once
 
@@ -14,10 +14,10 @@
 
 namespace carpool::estimate {
 
-// What a block is for; the order of MemoryBreakdown.
+// What a block is used for, in the order of MemoryBreakdown.
 enum class MemoryPurpose : std::uint8_t { Weights, Gradients, Optimizer, Activations, Workspace };
 
-// Sizes and addresses count units of 512 B.
+// Sizes and addresses are in units of 512 B.
 using MemoryUnits = std::uint32_t;
 
 // A place in the ring of a bin.
@@ -62,8 +62,8 @@ class FreeBlocks {
     block.free = true;
     filled_[bin / 64] |= std::uint64_t{1} << (bin % 64);
     RingEntry& head = heads_[bin];
-    head.key = block.key;  // where the search ends at the latest
-    // Blocks are often released in the order of their addresses, or in reverse: both ends are near.
+    head.key = block.key;  // ends the search
+    // Blocks are often released in the order of their addresses or in reverse: both ends are fast.
     RingEntry* after = head.smaller->key <= block.key ? &head : head.larger;
     while (after->key < block.key) {
       after = after->larger;
@@ -82,7 +82,7 @@ class FreeBlocks {
     filled_[block.bin / 64] &= ~(emptied << (block.bin % 64U));
   }
 
-  // Takes all that `wanted` says yes to; `taken` gets each.
+  // Takes all blocks for which `wanted` is true and passes each to `taken`.
   template <class Wanted, class Taken>
   void take_all(const Wanted& wanted, const Taken& taken) {
     for (std::size_t bin = 0; bin < kBins; ++bin) {
@@ -98,7 +98,7 @@ class FreeBlocks {
     }
   }
 
-  // The smallest that has the size, the lowest address among equals; null: none.
+  // The smallest block of at least this size, the lowest address among equals; null: none.
   [[nodiscard]] MemoryBlock* best_fit(MemoryUnits size) {
     const std::size_t own = bin_of(size);
     const std::uint64_t least = std::uint64_t{size} << 32U;
@@ -120,7 +120,7 @@ class FreeBlocks {
       if (entry != &head) {
         return static_cast<MemoryBlock*>(entry);
       }
-      bits &= bits - 1;  // all of the bin are too small, which happens in the size's own only
+      bits &= bits - 1;  // all blocks of the bin are too small: only possible in the size's own bin
     }
   }
 
@@ -128,9 +128,9 @@ class FreeBlocks {
   static constexpr unsigned kStepBits = 3;  // of an octave
   static constexpr std::size_t kBins = 256;
 
-  // Of two blocks in different bins, the one in the lower bin is smaller.
+  // Every block of a lower bin is smaller than every block of a higher one.
   [[nodiscard]] static std::size_t bin_of(MemoryUnits size) {
-    constexpr MemoryUnits kLeast = 1U << kStepBits;  // below it, each size has its own
+    constexpr MemoryUnits kLeast = 1U << kStepBits;  // below it, each size has its own bin
     const auto shift = static_cast<unsigned>(std::bit_width(size | kLeast)) - 1 - kStepBits;
     return (std::size_t{shift} << kStepBits) + (size >> shift);
   }

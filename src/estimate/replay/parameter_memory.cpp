@@ -56,19 +56,19 @@ void ParameterMemory::make_weights(const ForwardModel& model) {
   trained_ = trained.sizes();
 }
 
-// All parameters once, with the head that is then tied to the embedding.
+// All parameters are allocated once with the head that is tied to the embedding afterwards.
 void ParameterMemory::make_untied_head(const ForwardModel& model) {
   AllocationChunks before_tying;
   for (const ParameterSpec& spec : model.parameters()) {
     if (setup_.lora_rank == 0 || spec.role != ParameterRole::Trained) {
-      before_tying.add(times(spec.elements, 4));  // adapters come later
+      before_tying.add(times(spec.elements, 4));  // adapters are added later
     }
   }
   before_tying.add(times(model.untied_head_elements(), 4));
   release_all(allocate_all(before_tying.sizes(), MemoryPurpose::Weights));
 }
 
-// Gradients are gathered in buckets as large as themselves.
+// The buckets together are as large as the gradients.
 void ParameterMemory::add_buckets() {
   if (setup_.gpus < 2 || setup_.zero_stage > 0) {
     return;

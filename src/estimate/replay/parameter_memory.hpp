@@ -1,5 +1,5 @@
-// What a loop holds for the parameters of its model, beside the model itself: weights and buffers,
-// the buckets of data parallelism, states and temporaries of the optimizer. Internal to estimate/.
+// Memory for the parameters of a model: weights and buffers, the buckets of data parallelism,
+// states and temporaries of the optimizer. Internal to estimate/.
 #pragma once
 
 #include <cstdint>
@@ -26,12 +26,12 @@ class ParameterMemory {
   ParameterMemory(Tape& tape, const TrainingSetup& setup)
       : tape_(tape), setup_(setup), optimizer_(optimizer_traits(setup.optimizer)) {}
 
-  // Parameters and buffers, in 16 bits by way of 32 where the loop does that.
+  // Parameters and buffers; converted from 32 to 16 bits on the GPU where the setup says so.
   void make_weights(const ForwardModel& model);
-  // Of plain data parallel, behind make_weights().
+  // The buckets of plain data parallelism; after make_weights().
   void add_buckets();
 
-  // Of the optimizer, which may make its states before its first step.
+  // Allocates the states of an optimizer that makes them before its first step.
   void start_optimizer() {
     if (optimizer_.states_at_start) {
       make_states();
@@ -50,7 +50,7 @@ class ParameterMemory {
   Tape& tape_;
   const TrainingSetup& setup_;
   OptimizerTraits optimizer_;
-  std::vector<std::int64_t> trained_;  // bytes of trained parameters, small ones together
+  std::vector<std::int64_t> trained_;  // bytes of trained parameters, small ones joined
 };
 
 }  // namespace carpool::estimate

@@ -16,7 +16,7 @@
 namespace carpool::estimate {
 namespace {
 
-// What a user may have mistyped; no real job comes near.
+// Limits against typing errors; no real job comes near them.
 constexpr std::int64_t kMostBatch = 100'000'000;
 constexpr std::int64_t kMostSequence = 100'000'000;
 constexpr std::int64_t kMostLayers = 100'000;
@@ -29,7 +29,7 @@ Result<void> check_range(std::string_view what,
                          std::int64_t most) {
   if (value < least || value > most) {
     return invalid_input(
-        fmt::format("{} is {}; it must lie between {} and {}", what, value, least, most));
+        fmt::format("{} is {}; it must be from {} to {}", what, value, least, most));
   }
   return {};
 }
@@ -75,7 +75,7 @@ Result<void> check_shape(const MlpShape& shape) {
   }
   std::vector<std::int64_t> sizes = shape.widths;
   sizes.insert(sizes.end(), {shape.inputs, shape.classes});
-  return check_all("a layer's width", sizes, 1);
+  return check_all("the width of a layer", sizes, 1);
 }
 
 Result<void> check_shape(const CnnShape& shape) {
@@ -157,10 +157,10 @@ Result<void> check_job(const DescribedJob& job) {
        {check_range("the batch", setup.batch, 1, kMostBatch),
         check_range("the sequence length", setup.sequence, tokens ? 1 : 0, kMostSequence),
         check_range("the number of accumulated batches", setup.accumulation, 1, kMostBatch),
-        check_range("the rank of LoRA", setup.lora_rank, 0, kMostExtent),
+        check_range("the LoRA rank", setup.lora_rank, 0, kMostExtent),
         check_range("the number of decoded tokens", setup.decode_tokens, 0, kMostSequence),
         check_range("the number of GPUs", setup.gpus, 1, 1'000'000),
-        check_range("the stage of ZeRO", setup.zero_stage, 0, 3)}) {
+        check_range("the ZeRO stage", setup.zero_stage, 0, 3)}) {
     if (!checked) {
       return checked;
     }
@@ -174,10 +174,10 @@ Result<JobReplay> replay_job(const DescribedJob& job, const ReplaySettings& sett
   }
   JobReplay replay = replay_shape(job.model.shape, job, settings);
   if (replay.result.overflowed) {
-    return invalid_input(
-        fmt::format("the job would need more than {} GiB on one GPU: is the batch of {} meant?",
-                    CachingAllocator::kMostBytes / kGiB,
-                    job.setup.batch));
+    return invalid_input(fmt::format(
+        "the job would need more than {} GiB on one GPU; is the batch of {} a typing error?",
+        CachingAllocator::kMostBytes / kGiB,
+        job.setup.batch));
   }
   return replay;
 }

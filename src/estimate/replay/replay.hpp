@@ -1,4 +1,4 @@
-// A described job to what its first steps would hold of the GPU, without the context.
+// Replays the first steps of a described job: the GPU memory that it holds, without the context.
 #pragma once
 
 #include <cstddef>
@@ -13,17 +13,17 @@ namespace carpool::estimate {
 
 struct JobReplay {
   ReplayResult result{};
-  bool convolutions = false;       // workspaces are a guess
+  bool convolutions = false;       // cuDNN chooses workspaces
   std::size_t unknown_layers = 0;  // of no known type, counted as copies
   double unseen_parameters = 0.0;  // share of the parameters that no layer of the list owns
 };
 
-// Sizes that no job has are refused, and so is what only totals are known of.
+// Refuses sizes that no job has.
 [[nodiscard]] Result<void> check_job(const DescribedJob& job);
 [[nodiscard]] Result<JobReplay> replay_job(const DescribedJob& job, const ReplaySettings& settings);
 
-// Bytes that a model of totals alone would need, the context left out: parameters, gradients,
-// states and kept activations added up.
+// For a model of which only totals are known: the sum of parameters, gradients, optimizer states
+// and kept activations.
 [[nodiscard]] ReplayResult add_up_totals(const ModelTotals& totals, const TrainingSetup& setup);
 
 }  // namespace carpool::estimate

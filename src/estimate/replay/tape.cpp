@@ -63,7 +63,7 @@ void Tape::node(TensorId out,
     }
   }
   if (inputs_.size() == node.inputs && gradients_.size() == node.parameters) {
-    return;  // nothing below it learns
+    return;  // nothing below it is trained
   }
   tensors_[out].needs_gradient = true;
   for (const TensorId kept : saved) {

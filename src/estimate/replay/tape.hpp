@@ -1,13 +1,15 @@
-// Eager autograd with the arithmetic left out: tensors with reference counts on a replayed caching
-// allocator, and the nodes that backward walks. Who drives it says which operation makes which
-// tensor and what autograd keeps of it; the tape knows when memory comes and goes.
+// Eager autograd without the arithmetic: reference-counted tensors on a replayed caching allocator,
+// and the nodes that backward visits. The caller states which operation makes which tensor and what
+// autograd keeps of it; the tape allocates and releases the memory.
 //
-// Backward takes the nodes in reverse order. For each: the cuBLAS workspace of the backward thread
-// at its first matrix product; the node's own workspace; a gradient for every input that needs one
-// (an alias of the incoming one where the operation passes it on; a second gradient of one tensor
-// is added in place); gradients of its parameters in the type computed in; then what was saved is
-// let go, then the incoming gradient; last, gradients of parameters are cast to the parameters'
-// type.
+// Backward visits the nodes in reverse order. For each node it
+//   1. allocates the cuBLAS workspace of the backward thread, at the first matrix product,
+//   2. allocates and releases the node's own workspace,
+//   3. makes a gradient for every input that needs one; an operation that passes the incoming
+//      gradient on shares it, and a second gradient of a tensor is added in place,
+//   4. makes the gradients of the parameters in the type that the node computes in,
+//   5. releases what the node saved, then the incoming gradient,
+//   6. casts the gradients of the parameters to the type of the parameters.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +26,7 @@
 
 namespace carpool::estimate {
 
-// A tensor of the tape. Valid until the tape is told to forget it.
+// A tensor of the tape, valid until forget_since().
 using TensorId = std::uint32_t;
 inline constexpr TensorId kNoTensor = 0xFFFFFFFF;
 
@@ -32,27 +34,27 @@ struct TapeParameter {
   std::int64_t elements = 0;
   unsigned bytes = 4;  // of an element
   bool trained = true;
-  bool frozen = false;  // never trained, whatever the mode: under an adapter
+  bool frozen = false;  // not trained in any mode: below an adapter
   CachingAllocator::Block gradient = CachingAllocator::kNone;
   TensorId cast = kNoTensor;  // its 16-bit copy under autocast
 };
 
-// Parameters are numbered in the order in which they were added.
+// Parameters are numbered in the order in which they are added.
 using ParameterId = std::uint32_t;
 
 inline constexpr std::int64_t kNoTrial = -1;
 
 struct NodeTraits {
-  std::int64_t workspace = 0;  // bytes, for the time of the backward operation
-  // Bytes beside what is being made: the input's gradient, then those of the parameters.
+  std::int64_t workspace = 0;  // bytes, during the backward operation
+  // Bytes during the computation of the input's gradient and of the parameters' gradients.
   std::int64_t input_workspace = 0;
   std::int64_t parameter_workspace = 0;
-  // Before these: what is tried out (see Tape::try_out).
+  // Bytes that are tried out before these (see Tape::try_out).
   std::int64_t input_trial = kNoTrial;
   std::int64_t parameter_trial = kNoTrial;
   bool matmul = false;           // uses cuBLAS in backward
-  bool passes_gradient = false;  // an input of the same size gets the incoming gradient itself
-  unsigned gradient_bytes = 4;   // of an element of parameter gradients, before the cast
+  bool passes_gradient = false;  // an input of the same size shares the incoming gradient
+  unsigned gradient_bytes = 4;   // element size of parameter gradients before the cast
 };
 
 class Tape {
@@ -63,7 +65,7 @@ class Tape {
   [[nodiscard]] TensorId tensor(std::int64_t elements, unsigned bytes, bool needs_gradient = true) {
     return make(elements, bytes, MemoryPurpose::Activations, needs_gradient);
   }
-  // Memory that somebody else owns: the input of the loop.
+  // Memory that the caller owns: the input of the loop.
   [[nodiscard]] TensorId borrowed(std::int64_t elements, unsigned bytes);
   void hold(TensorId id) { ++tensors_[id].references; }
   void drop(TensorId id) {
@@ -75,22 +77,25 @@ class Tape {
   [[nodiscard]] unsigned bytes(TensorId id) const { return tensors_[id].bytes; }
   [[nodiscard]] bool needs_gradient(TensorId id) const { return tensors_[id].needs_gradient; }
   void set_needs_gradient(TensorId id) { tensors_[id].needs_gradient = true; }
-  // Memory that no tensor stands for: there and gone, or there for good.
+  // Memory without a tensor, released at once.
   void transient(std::int64_t bytes) {
     if (bytes > 0) {
       allocator_.touch(bytes, MemoryPurpose::Workspace);
     }
   }
-  // Algorithms are tried in so many bytes, after which PyTorch gives all cached segments back.
+  // Autotuning: algorithms are tried with this workspace, after which PyTorch returns all cached
+  // segments.
   void try_out(std::int64_t bytes);
+  // Memory without a tensor, never released.
   void permanent(std::int64_t bytes, MemoryPurpose use) {
     static_cast<void>(allocator_.allocate(bytes, use));
   }
-  // The memory of a tensor that has no other holder; from now on the caller's to release.
+  // The memory of a tensor without other holders; the caller releases it.
   [[nodiscard]] CachingAllocator::Block detach(TensorId id) {
     return std::exchange(tensors_[id].block, CachingAllocator::kNone);
   }
-  // Tensors made after the mark are gone (dropped or detached); their numbers are used again.
+  // Forgets tensors made after the mark, all of which were dropped or detached; their numbers are
+  // used again.
   [[nodiscard]] std::size_t mark() const { return tensors_.size(); }
   void forget_since(std::size_t mark) { tensors_.resize(mark); }
 
@@ -98,26 +103,26 @@ class Tape {
   [[nodiscard]] bool recording() const { return recording_; }
   void set_recording(bool recording) { recording_ = recording; }
   void forward_matmul();
-  // `out` was computed from `inputs`; backward needs `saved` and makes gradients for the inputs and
-  // the trained ones of `parameters`.
+  // `out` is computed from `inputs`; backward needs `saved` and makes gradients for the inputs and
+  // the trained parameters.
   void node(TensorId out,
             std::initializer_list<TensorId> inputs,
             std::span<const TensorId> saved,
             std::span<const ParameterId> parameters,
             const NodeTraits& traits);
-  // An operation that overwrote its input, which it keeps, or a copy of what the input was.
+  // An operation that overwrites its input and keeps the result or a copy of the input (`saved`).
   void in_place_node(TensorId tensor, TensorId saved);
-  // Bytes kept by an operation that has no tensor of its own.
+  // An operation that keeps bytes without a tensor of its own.
   void keep(TensorId tensor, std::int64_t bytes);
-  // A block whose inside is not recorded: backward runs it again by `forward_again`.
+  // A block whose inside is not recorded; backward runs it again with `forward_again`.
   void checkpoint(TensorId out, TensorId input, std::size_t segment);
 
   using ForwardAgain = std::function<TensorId(std::size_t segment, TensorId input)>;
-  // From the loss on; empties the tape.
+  // Runs backward from the loss and empties the tape.
   void backward(TensorId loss, const ForwardAgain& forward_again);
-  // Bytes that the nodes keep, each tensor once.
+  // Bytes that the nodes keep, each tensor counted once.
   [[nodiscard]] std::int64_t saved_bytes();
-  // Lets go what the nodes keep: no backward follows.
+  // Releases what the nodes keep, where no backward follows.
   void drop_nodes();
 
   // ---- parameters
@@ -125,9 +130,9 @@ class Tape {
   [[nodiscard]] const TapeParameter& parameter(ParameterId id) const { return parameters_[id]; }
   [[nodiscard]] std::span<const TapeParameter> parameters() const { return parameters_; }
   void zero_gradients();
-  // The 16-bit copy of a 32-bit parameter, for the caller to drop. PyTorch keeps those of
-  // parameters that require gradients from their first use to the end of the region, also in
-  // inference.
+  // The 16-bit copy of a 32-bit parameter; the caller drops it. PyTorch keeps the copies of
+  // parameters that require gradients from their first use to the end of the autocast region, also
+  // in inference.
   [[nodiscard]] TensorId autocast(ParameterId id);
   void end_autocast();
 
@@ -145,7 +150,7 @@ class Tape {
     bool counted = false;  // by saved_bytes()
   };
   static constexpr std::uint32_t kNoSegment = 0xFFFFFFFF;
-  // What it refers to lies on top of the three stacks below, from these positions on.
+  // Its inputs, saved tensors and parameters are on the stacks below, from these positions on.
   struct Node {
     TensorId out = kNoTensor;
     std::uint32_t inputs = 0;
@@ -186,8 +191,8 @@ class Tape {
   std::vector<TensorId> inputs_;
   std::vector<TensorId> saved_;
   std::vector<ParameterId> gradients_;         // parameters that a node makes gradients for
-  std::vector<CachingAllocator::Block> made_;  // those gradients, for the time of one node
-  std::vector<TensorId> leaves_;               // get a gradient that nobody takes
+  std::vector<CachingAllocator::Block> made_;  // those gradients, during one node
+  std::vector<TensorId> leaves_;               // receive a gradient that is dropped
   std::vector<TapeParameter> parameters_;
   std::vector<ParameterId> cast_;  // parameters with a 16-bit copy
 };

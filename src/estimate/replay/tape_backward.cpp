@@ -109,7 +109,7 @@ void Tape::run_again(const Node& node, TensorId incoming, const ForwardAgain& fo
   drop(out);
   end_autocast();
   if (incoming != kNoTensor) {
-    hold(incoming);  // the caller's arguments live until the whole block has run back
+    hold(incoming);  // the block's argument lives until its backward has finished
     give_gradient(out, incoming);
   } else {
     give_gradient(out, make(elements(out), bytes(out), MemoryPurpose::Activations));

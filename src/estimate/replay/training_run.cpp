@@ -30,7 +30,7 @@ class Run {
     }
   }
 
-  ReplayResult go() {
+  ReplayResult replay() {
     if (training()) {
       memory_.start_optimizer();
     }
@@ -94,7 +94,7 @@ class Run {
         tape_, elements > 0 ? tape_.borrowed(elements, sizes_.parameter) : kNoTensor, batch);
   }
 
-  // Two samples through the model, as summary tools do; nothing goes back.
+  // A forward pass with two samples, as summary tools run it.
   void summary_pass() {
     constexpr std::int64_t kSamples = 2;
     make_inputs(kSamples);
@@ -116,8 +116,8 @@ class Run {
       return;
     }
     tape_.zero_gradients();
-    // The second round of a step is like any later one; in the first step, without states, it is
-    // not the peak.
+    // Rounds after the second repeat it. The first step has no optimizer states yet, so that its
+    // later rounds are not the peak.
     const std::int64_t rounds = first ? 1 : std::min<std::int64_t>(setup_.accumulation, 2);
     for (std::int64_t round = 0; round < rounds; ++round) {
       pass(batch);
@@ -214,7 +214,7 @@ NumberSizes sizes_of(Precision precision) {
 ReplayResult run_training(ForwardModel& model,
                           const DescribedJob& job,
                           const ReplaySettings& settings) {
-  return Run(model, job, settings).go();
+  return Run(model, job, settings).replay();
 }
 
 }  // namespace carpool::estimate

@@ -32,7 +32,7 @@ void share_states(const DescribedJob& job, const ReplayResult& replay, MemoryEst
   parts.allocator_slack = std::max<std::int64_t>(parts.allocator_slack, 0);
   estimate.expected = parts.total();
   estimate.upper = std::llround(static_cast<double>(estimate.expected) * margin);
-  estimate.notes.emplace_back("states shared by the formulas of ZeRO, not replayed");
+  estimate.notes.emplace_back("ZeRO: states are partitioned by formula, not replayed");
 }
 
 }  // namespace carpool::estimate

@@ -1,4 +1,4 @@
-// DeepSpeed's ZeRO by formula: which parts of the states the GPUs share among them.
+// DeepSpeed's ZeRO by formula: which states are partitioned over the GPUs.
 #pragma once
 
 #include "core/described_job.hpp"
@@ -7,9 +7,9 @@
 
 namespace carpool::estimate {
 
-// Takes off what other GPUs hold: from stage 1 the optimizer's states, from 2 the gradients, at 3
-// the weights; adds the buffer that gradients are reduced in (at most 5e8 elements) and, at stage
-// 3, the weights that are gathered for the layer at work and the next. Nothing on one GPU.
+// Divides by the number of GPUs, from stage 1 the optimizer states, from stage 2 the gradients, at
+// stage 3 the weights. Adds the buffer in which gradients are reduced (at most 5e8 elements) and,
+// at stage 3, the weights gathered for the current layer and the next. Changes nothing on one GPU.
 void share_states(const DescribedJob& job, const ReplayResult& replay, MemoryEstimate& estimate);
 
 }  // namespace carpool::estimate

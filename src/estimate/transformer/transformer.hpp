@@ -1,5 +1,5 @@
 // Transformers from their configuration alone: the operations of one block in the order in which
-// the Hugging Face implementations call them, each tensor let go as soon as Python lets it go.
+// the Hugging Face implementations call them; each tensor is released when Python releases it.
 // Symbols: b batch, s sequence, h hidden size, V vocabulary.
 #pragma once
 
@@ -17,9 +17,9 @@ namespace carpool::estimate {
 
 // How the blocks of a family are built.
 enum class BlockStyle : std::uint8_t {
-  PostNorm,  // BERT: norm behind the residual addition
-  PreNorm,   // OPT: norm in front
-  Gpt2,      // the same with one product for query, key and value, and GELU written in Python
+  PostNorm,  // BERT: norm after the residual addition
+  PreNorm,   // OPT: norm before each part
+  Gpt2,      // pre-norm, one product for query, key and value, GELU written in Python
   Llama,     // RMS norm, rotary positions, gated feed-forward, shared key/value heads
 };
 
@@ -31,16 +31,16 @@ struct TransformerType {
   std::int64_t embedding_size;  // 0: the hidden size
   std::int64_t extra_positions;
   bool one_block;       // all blocks have the same parameters
-  std::int64_t window;  // tokens that a token attends to; 0: all before it
+  std::int64_t window;  // tokens that a token attends to; 0: all preceding
 };
 
-// nullptr: no such type is known.
+// nullptr: unknown type.
 [[nodiscard]] const TransformerType* find_transformer_type(std::string_view name);
 [[nodiscard]] std::vector<std::string_view> transformer_type_names();
 
 class TransformerModel final : public ForwardModel {
  public:
-  // The type must be a known one.
+  // The type must be known.
   TransformerModel(const TransformerShape& shape, const TrainingSetup& setup);
 
   [[nodiscard]] std::span<const ParameterSpec> parameters() const override { return parameters_; }
@@ -69,7 +69,7 @@ class TransformerModel final : public ForwardModel {
     std::int64_t width = 1;
   };
   struct BlockParameters {
-    Product query{};  // or query, key and value in one
+    Product query{};  // or query, key and value together
     Product key{};
     Product value{};
     Product out{};
@@ -87,7 +87,7 @@ class TransformerModel final : public ForwardModel {
   void add_block();
   void add_head();
 
-  // ---- operations; none lets its inputs go (transformer_ops.cpp)
+  // ---- operations; they do not release their inputs unless stated (transformer_ops.cpp)
   [[nodiscard]] TensorId linear(const Product& product, TensorId x);
   [[nodiscard]] TensorId low_rank(const Product& product, TensorId x, TensorId out);
   [[nodiscard]] TensorId layer_norm(const Norm& norm, TensorId x);
@@ -100,7 +100,7 @@ class TransformerModel final : public ForwardModel {
   [[nodiscard]] TensorId add(TensorId a, TensorId b);
   [[nodiscard]] TensorId multiply(TensorId a, TensorId b);
   [[nodiscard]] TensorId python_gelu(TensorId x);
-  // As an operation that takes its input over.
+  // Releases `old` and returns `made`.
   [[nodiscard]] TensorId then(TensorId old, TensorId made);
 
   // ---- attention (transformer_attention.cpp)
@@ -139,9 +139,9 @@ class TransformerModel final : public ForwardModel {
   bool checkpointing_;
   bool eager_;
   bool llama_;
-  // The softmax of 16-bit scores in 32 bits takes fp16 as it is, and of bf16 a copy.
+  // The 32-bit softmax reads fp16 scores as they are, but copies bf16 ones.
   bool widens_scores_;
-  bool masks_window_;  // tokens far back are masked, which needs a mask
+  bool masks_window_;  // distant tokens are masked, which needs a mask
   std::int64_t sequence_;
   std::int64_t lora_rank_;
   std::int64_t decode_tokens_;
@@ -161,7 +161,7 @@ class TransformerModel final : public ForwardModel {
   std::optional<Product> classifier_;
   Product vocabulary_head_{};
 
-  // Of the pass under way.
+  // State of the current pass.
   Tape* tape_ = nullptr;
   std::int64_t batch_ = 1;
   std::vector<std::array<TensorId, 2>> cached_;  // keys and values

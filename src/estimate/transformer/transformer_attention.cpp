@@ -4,7 +4,7 @@
 
 namespace carpool::estimate {
 
-// `key` and `value` are kNoTensor where `query` holds all three.
+// `key` and `value` are kNoTensor where `query` contains all three.
 TensorId TransformerModel::attend(TensorId query,
                                   TensorId key,
                                   TensorId value,
@@ -18,8 +18,8 @@ TensorId TransformerModel::attend(TensorId query,
   if (shared && (masks_window_ || bytes == 4)) {
     const TensorId keys = sized_copy(key, elements);
     const TensorId values = sized_copy(value, elements);
-    // Where no mask is given, heads are shared inside the kernel, and no fused one does that in 32
-    // bits: all weights are there.
+    // Without a mask the kernel shares the heads itself, and no fused kernel does that in 32 bits:
+    // all attention weights are materialised.
     const TensorId out = masks_window_ ? attend_fused(query, keys, values, elements)
                                        : attend_eagerly(query, keys, values, elements);
     tape.drop(keys);
@@ -38,7 +38,7 @@ TensorId TransformerModel::attend_fused(TensorId query,
   const std::int64_t rows = times(tokens(), shape_.heads);
   const TensorId out = tape.tensor(elements, bytes);
   const TensorId log_sum = tape.tensor(rows, 4);
-  // Flash attention sums its query gradient in 32 bits.
+  // Flash attention accumulates the gradient of the query in 32 bits.
   const NodeTraits traits{.workspace = (bytes == 2 ? times(elements, 4) : 0) + times(rows, 4)};
   const std::array saved = {query, key, value, out, log_sum};
   if (key == kNoTensor) {
@@ -95,7 +95,7 @@ TensorId TransformerModel::attend_eagerly(TensorId query,
   return out;
 }
 
-// x·cos + rotate_half(x)·sin; takes x over.
+// x·cos + rotate_half(x)·sin; releases x.
 TensorId TransformerModel::rotate(TensorId x) {
   const TensorId cosine = unary(x, Keeps::Nothing);
   const TensorId half = unary(x, Keeps::Nothing);

@@ -40,8 +40,8 @@ TensorId TransformerModel::forward_segment(Tape& tape, std::size_t segment, Tens
 }
 
 void TransformerModel::end_inference(Tape& tape) {
-  // A decoded token appends to the cache of one layer after the other, each time by a copy; what is
-  // kept in the end is longer by all of them.
+  // Each decoded token is appended to the cache of one layer after the other, each time by a copy;
+  // in the end the cache is longer by all decoded tokens.
   const std::int64_t length = plus(sequence_, decode_tokens_);
   for (auto& layer : cached_) {
     for (TensorId& part : layer) {
@@ -67,7 +67,7 @@ TensorId TransformerModel::embed() {
   TensorId x = tape.tensor(times(tokens(), embedding_size_), bytes);
   std::vector<ParameterId> own = {token_embedding_};
   if (unlisted_) {
-    own.push_back(*unlisted_);  // whatever uses them, their gradients are there in the end
+    own.push_back(*unlisted_);  // their users are unknown, but their gradients exist in the end
   }
   tape.node(x, {}, {}, own, traits);
   if (llama_) {
@@ -172,7 +172,7 @@ TensorId TransformerModel::classic_attention(const BlockParameters& own, TensorI
 TensorId TransformerModel::classic_block(const BlockParameters& own, TensorId x) {
   Tape& tape = *tape_;
   const bool norm_first = type_.style != BlockStyle::PostNorm;
-  // The input of a part: its norm, or itself held once more.
+  // The input of a part: the norm of `hidden`, or `hidden` itself held once more.
   const auto input_of = [&](const Norm& norm, TensorId hidden) {
     if (norm_first) {
       return layer_norm(norm, hidden);
@@ -180,7 +180,7 @@ TensorId TransformerModel::classic_block(const BlockParameters& own, TensorId x)
     tape.hold(hidden);
     return hidden;
   };
-  // hidden + dropout(part), taking the part over; its norm where that comes last.
+  // hidden + dropout(part), followed by the norm in post-norm blocks; releases `part`.
   const auto join = [&](const Norm& norm, TensorId hidden, TensorId part) {
     part = then(part, dropout(part));
     TensorId sum = add(hidden, part);
@@ -206,8 +206,8 @@ TensorId TransformerModel::classic_block(const BlockParameters& own, TensorId x)
   return out;
 }
 
-// The cache starts empty: keys and values are copied into it; under autocast in the 32 bits that
-// rotary positions make of them.
+// The cache starts empty: keys and values are copied into it, under autocast in the 32 bits that
+// rotary positions produce.
 void TransformerModel::cache(TensorId& key, TensorId& value) {
   Tape& tape = *tape_;
   const unsigned bytes = sizes_.autocast && llama_ ? 4 : tape.bytes(key);

@@ -49,7 +49,7 @@ TensorId TransformerModel::linear(const Product& product, TensorId x) {
   return out;
 }
 
-// out + scale * B(A(x)); takes `out` over.
+// out + scale * B(A(x)); releases `out`.
 TensorId TransformerModel::low_rank(const Product& product, TensorId x, TensorId out) {
   Tape& tape = *tape_;
   const ParameterId first = product.lora;
@@ -101,7 +101,7 @@ TensorId TransformerModel::layer_norm(const Norm& norm, TensorId x) {
   return out;
 }
 
-// x / sqrt(mean(x²)) in 32 bits, back to the input's type, times the weight.
+// x / sqrt(mean(x²)) in 32 bits, cast to the type of x, times the weight.
 TensorId TransformerModel::rms_norm(const Norm& norm, TensorId x) {
   Tape& tape = *tape_;
   const bool narrow = tape.bytes(x) == 2;
@@ -179,8 +179,8 @@ TensorId TransformerModel::multiply(TensorId a, TensorId b) {
   return out;
 }
 
-// 0.5 x (1 + tanh(√(2/π) (x + 0.044715 x³))), operation by operation; takes x over.
-// Autocast takes the power, and what follows from it, in 32 bits.
+// 0.5 x (1 + tanh(√(2/π) (x + 0.044715 x³))), operation by operation; releases x.
+// Autocast computes the power and its results in 32 bits.
 TensorId TransformerModel::python_gelu(TensorId x) {
   TensorId base = x;
   if (sizes_.autocast && tape_->bytes(x) == 2) {
