@@ -16,8 +16,7 @@ namespace {
 
 constexpr MemoryPurpose kUse = MemoryPurpose::Activations;
 
-// The rules once more, as slowly as they can be written: one list of blocks, searched from end to
-// end.
+// The rules in their simplest form: one list of blocks, searched from end to end.
 class NaiveAllocator {
  public:
   std::int64_t allocate(std::int64_t bytes, MemoryPurpose use) {
@@ -104,14 +103,14 @@ std::int64_t some_size(NumpyRandom& random) {
   }
 }
 
-// One of a few, as the tensors of a model have: many free blocks are of one size.
+// One of a few sizes, as in a model: many free blocks have the same size.
 std::int64_t repeated_size(NumpyRandom& random) {
   constexpr auto kSizes = std::to_array<std::int64_t>(
       {512, 1024, 5000, 6000, 700'000, 2'000'000, 2'100'000, 12'000'000, 14'000'000});
   return kSizes[random.interval(kSizes.size() - 1)];
 }
 
-void agrees_with_the_naive_one(std::int64_t (*size_of)(NumpyRandom&), int steps) {
+void expect_agreement(std::int64_t (*size_of)(NumpyRandom&), int steps) {
   for (std::uint32_t seed = 0; seed < 20; ++seed) {
     NumpyRandom random(seed);
     CachingAllocator fast;
@@ -142,11 +141,11 @@ void agrees_with_the_naive_one(std::int64_t (*size_of)(NumpyRandom&), int steps)
 }
 
 TEST(CachingAllocator, AgreesWithTheNaiveOneOnRandomSequences) {
-  agrees_with_the_naive_one(some_size, 600);
+  expect_agreement(some_size, 600);
 }
 
 TEST(CachingAllocator, AgreesWithTheNaiveOneWhereSizesRepeat) {
-  agrees_with_the_naive_one(repeated_size, 1500);
+  expect_agreement(repeated_size, 1500);
 }
 
 TEST(CachingAllocator, ReservesWholeSegments) {
@@ -160,7 +159,7 @@ TEST(CachingAllocator, ReservesWholeSegments) {
   EXPECT_EQ(allocator.reserved(), 22 * kMiB + 20 * kMiB);
 }
 
-TEST(CachingAllocator, CountsABlockWholeThatIsNotWorthSplitting) {
+TEST(CachingAllocator, CountsABlockThatIsNotSplitAsAWhole) {
   CachingAllocator allocator;
   const auto block = allocator.allocate(12 * kMiB, kUse);
   allocator.release(block);
@@ -184,14 +183,14 @@ TEST(CachingAllocator, UsesAtThePeakAddUpToIt) {
   EXPECT_EQ(uses[static_cast<std::size_t>(MemoryPurpose::Workspace)], 5 * kMiB);
 }
 
-TEST(CachingAllocator, MoreThanAnyGpuHasIsSaidNotReplayed) {
+TEST(CachingAllocator, MoreThanAnyGpuHasIsAnOverflow) {
   CachingAllocator allocator;
   EXPECT_EQ(allocator.allocate(CachingAllocator::kMostBytes + 1, kUse), CachingAllocator::kNone);
   EXPECT_TRUE(allocator.overflowed());
   EXPECT_EQ(allocator.allocate(1, kUse), CachingAllocator::kNone);
 }
 
-TEST(CachingAllocator, NoBytesNeedNothing) {
+TEST(CachingAllocator, ZeroAndNegativeSizesAllocateNothing) {
   CachingAllocator allocator;
   EXPECT_EQ(allocator.allocate(0, kUse), CachingAllocator::kNone);
   EXPECT_EQ(allocator.allocate(-1, kUse), CachingAllocator::kNone);
@@ -200,7 +199,7 @@ TEST(CachingAllocator, NoBytesNeedNothing) {
   EXPECT_FALSE(allocator.overflowed());
 }
 
-TEST(CachingAllocator, GivesBackSegmentsThatAreFreeAsAWhole) {
+TEST(CachingAllocator, ReturnsSegmentsWithoutABlockInUse) {
   CachingAllocator allocator;
   const auto kept = allocator.allocate(30 * kMiB, MemoryPurpose::Weights);
   allocator.touch(200 * kMiB, MemoryPurpose::Workspace);

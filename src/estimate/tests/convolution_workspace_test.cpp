@@ -36,20 +36,20 @@ TEST(UsualWorkspace, TensorCoresCopyContiguousImages) {
   EXPECT_EQ(forward_mib(square(94, 52, 1, 167), setup_of(Precision::Bf16), 130), 0.0);
 }
 
-TEST(UsualWorkspace, WithChannelsLastOnlyOddOnesAreCopied) {
+TEST(UsualWorkspace, WithChannelsLastOnlyPaddedTensorsAreCopied) {
   const TrainingSetup last = setup_of(Precision::Fp32, true, true);
   EXPECT_NEAR(forward_mib(square(43, 156, 5, 181), last, 12), 66.6, 1.1);
   EXPECT_EQ(forward_mib(square(64, 128, 3, 56), last, 32), 0.0);
 }
 
-TEST(UsualWorkspace, StrictFp32CopiesTheOtherWayRound) {
+TEST(UsualWorkspace, StrictFp32CopiesToContiguousImages) {
   EXPECT_EQ(forward_mib(square(480, 480, 3, 36), setup_of(Precision::Fp32), 34), 0.0);
   ConvolutionGeometry strided = square(224, 224, 5, 80);
   strided.out.height = strided.out.width = 40;
   EXPECT_NEAR(forward_mib(strided, setup_of(Precision::Fp32, false, true), 29), 204.0, 7.0);
 }
 
-TEST(UsualWorkspace, OneChannelAGroupNeedsNone) {
+TEST(UsualWorkspace, OneChannelPerGroupNeedsNone) {
   ConvolutionGeometry depthwise = square(160, 160, 3, 96);
   depthwise.groups = 160;
   EXPECT_EQ(forward_mib(depthwise, setup_of(Precision::Fp32, true), 2), 0.0);
@@ -73,7 +73,7 @@ TEST(GeometryOf, TheKernelFollowsFromTheParameters) {
   EXPECT_EQ(grouped.groups, 32);
 }
 
-TEST(GeometryOf, WhatDoesNotGoTogetherHasNoKernel) {
+TEST(GeometryOf, InconsistentSizesHaveNoKernel) {
   EXPECT_EQ(geometry_of(line_of(128, 12'345), {.channels = 64, .height = 56, .width = 56}).kernel,
             0);
   EXPECT_EQ(geometry_of(line_of(0, 0), {.channels = 64, .height = 56, .width = 56}).kernel, 0);

@@ -15,7 +15,7 @@ LayerLine layer_of(const char* type, std::vector<std::int64_t> shape, std::int64
 
 constexpr std::int64_t kVitWidth = 768;
 
-TEST(HiddenAttention, ANormWithNothingBehindItHidesAWholeOne) {
+TEST(HiddenAttention, ANormBeforeADropoutHidesAWholeAttention) {
   const std::vector<LayerLine> list = {layer_of("Linear", {8, 197, kVitWidth}),
                                        layer_of("LayerNorm", {8, 197, kVitWidth}),
                                        layer_of("Dropout", {8, 197, kVitWidth})};
@@ -28,7 +28,7 @@ TEST(HiddenAttention, ANormWithNothingBehindItHidesAWholeOne) {
 }
 
 // BEiT: the weights of queries, keys and values are used by a function.
-TEST(HiddenAttention, ANormInFrontOfASquareProductHidesTheProjections) {
+TEST(HiddenAttention, ANormBeforeASquareProductHidesTheProjections) {
   const std::int64_t square = kVitWidth * (kVitWidth + 1);
   std::vector<LayerLine> list = {layer_of("LayerNorm", {8, 197, kVitWidth}),
                                  layer_of("Linear", {8, 197, kVitWidth}, square)};
@@ -48,7 +48,7 @@ std::vector<LayerLine> swin_v2_block(std::int64_t side, std::int64_t width, std:
           layer_of("LayerNorm", {16, side, side, width}, 2 * width)};
 }
 
-TEST(CosineWindows, AreToldByTheirBiases) {
+TEST(CosineWindows, AreRecognisedByTheirBiases) {
   const NumberSizes half{.parameter = 2, .compute = 2};
   const auto found = cosine_windows(swin_v2_block(56, 96, 3), half);
   ASSERT_TRUE(found);
@@ -66,14 +66,14 @@ TEST(CosineWindows, AreToldByTheirBiases) {
   EXPECT_EQ(mixed->kept, 56 * 56 * (96 * (12 + 2) + 3 * 64 * 8));
 }
 
-TEST(CosineWindows, OtherLayersAreNone) {
+TEST(CosineWindows, OtherLayersAreNotRecognised) {
   const NumberSizes sizes{};
   std::vector<LayerLine> list = swin_v2_block(56, 96, 3);
   EXPECT_FALSE(cosine_windows(std::span(list).first(3), sizes));
   EXPECT_FALSE(cosine_windows(std::span(list).subspan(1), sizes));
   list[2].shape = {16, 15, 15, 3};
   EXPECT_FALSE(cosine_windows(list, sizes));
-  list = swin_v2_block(15, 96, 3);  // an image of one sample, for all that is known
+  list = swin_v2_block(15, 96, 3);  // could be the bias of one sample
   EXPECT_FALSE(cosine_windows(list, sizes));
   EXPECT_FALSE(cosine_windows({}, sizes));
 }

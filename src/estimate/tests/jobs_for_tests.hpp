@@ -1,4 +1,4 @@
-// Jobs to estimate, small ones of every kind.
+// Small jobs to estimate: every model shape with the options that change the replay.
 #pragma once
 
 #include <string>
@@ -69,7 +69,7 @@ inline DescribedJob list_job() {
   return job;
 }
 
-// One of every kind, with the options that change the replay.
+// 13 models with 8 setups each.
 inline std::vector<DescribedJob> jobs_of_all_kinds() {
   std::vector<DescribedJob> jobs = {mlp_job(), cnn_job(), list_job()};
   for (const char* type : {"bert", "electra", "distilbert"}) {

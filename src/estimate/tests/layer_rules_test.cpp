@@ -5,7 +5,7 @@
 namespace carpool::estimate {
 namespace {
 
-TEST(LayerRules, NamesThatDifferInOneLetterAreToldApart) {
+TEST(LayerRules, SimilarNamesAreDistinguished) {
   EXPECT_EQ(rule_of_layer("ReLU").rule, LayerRule::OverwritesInput);
   EXPECT_EQ(rule_of_layer("relu").rule, LayerRule::KeepsOutput);
   EXPECT_EQ(rule_of_layer("PReLU").rule, LayerRule::KeepsInputOnce);
@@ -16,14 +16,14 @@ TEST(LayerRules, NamesThatDifferInOneLetterAreToldApart) {
   EXPECT_TRUE(rule_of_layer("Cat").known);
 }
 
-TEST(LayerRules, KindsAreKnownByAPartOfTheirName) {
+TEST(LayerRules, SomeLayersAreRecognisedByAPartOfTheirName) {
   EXPECT_EQ(rule_of_layer("LlamaRMSNorm").rule, LayerRule::LayerNorm);
   EXPECT_EQ(rule_of_layer("AdaptiveAvgPool2d").rule, LayerRule::Pool);
   EXPECT_EQ(rule_of_layer("MaxPool2d").rule, LayerRule::MaxPool);
   EXPECT_EQ(rule_of_layer("InceptionA").rule, LayerRule::Inception);
 }
 
-TEST(LayerRules, AnUnknownNameIsACopy) {
+TEST(LayerRules, UnknownLayersAreCopies) {
   for (const auto* const type : {"", "X", "Conv2D", "Linear2", "BatchNorm9d"}) {
     EXPECT_FALSE(rule_of_layer(type).known) << type;
     EXPECT_EQ(rule_of_layer(type).rule, LayerRule::Copy) << type;

@@ -1,3 +1,6 @@
+#include <map>
+#include <string_view>
+
 #include <gtest/gtest.h>
 
 #include "base/numpy_random.hpp"
@@ -19,7 +22,7 @@ DescribedJob tiny_job() {
 constexpr std::int64_t kParameters = 10 * 20 + 20 + 20 * 5 + 5;
 constexpr std::int64_t kOutputs = 20 + 20 + 5;  // linear, ReLU, linear
 
-TEST(Horus, CountsGradientsOnceASample) {
+TEST(Horus, CountsGradientsPerSample) {
   const auto estimate = make_horus()->estimate(tiny_job());
   ASSERT_TRUE(estimate);
   EXPECT_EQ(estimate->expected, 4 * (3 * kOutputs + kParameters + 3 * kParameters));
@@ -41,40 +44,46 @@ TEST(FakeTensor, LeavesOutWeightsStatesAndLibraries) {
   EXPECT_GT(estimate->expected, 0);
 }
 
-TEST(LlMem, AnswersForDecodersThatAreTrained) {
+TEST(LlMem, SupportsTheTrainingOfDecodersOnly) {
   EXPECT_TRUE(make_llmem(0)->estimate(transformer_job("llama", TransformerTask::CausalLm)));
   const auto refused = make_llmem(0)->estimate(mlp_job());
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::Unsupported);
 }
 
-TEST(DnnMem, TakesTheContextOfTheMachineOrTheFallback) {
+TEST(DnnMem, UsesTheContextOfTheMachineOrTheFallback) {
   DescribedJob job = mlp_job();
   EXPECT_EQ(make_dnnmem(7)->estimate(job)->breakdown.context, *job.machine.context_bytes);
   job.machine.context_bytes.reset();
   EXPECT_EQ(make_dnnmem(7)->estimate(job)->breakdown.context, 7);
 }
 
-TEST(Registry, EveryFormulaAnswersForEveryKindItIsFor) {
+TEST(Registry, FormulasNeedNoRowsAndFittedEstimatorsRefuseWithoutThem) {
   FactsCache cache(nullptr);
   const EstimatorTraining nothing{.cache = &cache};
+  std::map<std::string_view, std::size_t> answered;
   for (const EstimatorKind& kind : estimator_kinds()) {
     const auto estimator = kind.fit(nothing);
     if (!estimator) {
-      EXPECT_FALSE(estimator.error().message.empty());
+      const bool needs_rows = kind.name == "carpool" || kind.name == "gpumemnet-mlp";
+      EXPECT_TRUE(needs_rows) << kind.name << ": " << estimator.error().message;
       continue;
     }
     EXPECT_EQ((*estimator)->name(), kind.name);
     for (const DescribedJob& job : jobs_of_all_kinds()) {
       const auto estimate = (*estimator)->estimate(job);
       if (estimate) {
-        EXPECT_EQ(estimate->breakdown.total(), estimate->expected) << kind.name;
         EXPECT_GT(estimate->expected, 0) << kind.name;
+        ++answered[kind.name];
       } else {
         EXPECT_EQ(estimate.error().code, ErrorCode::Unsupported) << estimate.error().message;
       }
     }
   }
+  // LLMem answers for the 4 decoders with 6 of the 8 setups: not in inference.
+  const std::map<std::string_view, std::size_t> expected = {
+      {"horus", 104}, {"faketensor", 104}, {"deepspeed", 104}, {"llmem", 24}, {"dnnmem", 104}};
+  EXPECT_EQ(answered, expected);
 }
 
 TEST(ClassEnsemble, HasThePublishedNumberOfParametersAndLearns) {

@@ -16,8 +16,10 @@ std::int64_t reserved(const DescribedJob& job) {
   return replay ? replay->result.reserved : 0;
 }
 
-TEST(Replay, HoldsAtLeastTheWeightsAndNeverLessThanItAllocated) {
-  for (const DescribedJob& job : jobs_of_all_kinds()) {
+TEST(Replay, ReservesAtLeastWhatItAllocates) {
+  const auto jobs = jobs_of_all_kinds();
+  ASSERT_EQ(jobs.size(), 104U);
+  for (const DescribedJob& job : jobs) {
     const auto replay = replay_job(job, {});
     ASSERT_TRUE(replay);
     EXPECT_GE(replay->result.allocated, replay->result.weight_bytes);
@@ -31,7 +33,7 @@ TEST(Replay, HoldsAtLeastTheWeightsAndNeverLessThanItAllocated) {
   }
 }
 
-TEST(Replay, AllocatesNoLessForALargerBatch) {
+TEST(Replay, LargerBatchesNeverAllocateLess) {
   for (DescribedJob job : jobs_of_all_kinds()) {
     std::int64_t before = 0;
     for (const std::int64_t batch : {1, 2, 4, 9, 16, 32, 64}) {
@@ -46,8 +48,8 @@ TEST(Replay, AllocatesNoLessForALargerBatch) {
   }
 }
 
-TEST(Replay, GivesEverythingBackBetweenSteps) {
-  // More steps do not need more memory once the states are there.
+TEST(Replay, MoreStepsNeedNoMoreMemory) {
+  // From the second step on, when the optimizer states exist.
   for (const DescribedJob& job : jobs_of_all_kinds()) {
     const auto four = replay_job(job, {.steps = 4});
     const auto eight = replay_job(job, {.steps = 8});
@@ -88,25 +90,25 @@ TEST(Replay, SharedKeyAndValueHeadsNeedAllAttentionWeightsInThirtyTwoBits) {
   EXPECT_LT(saved(2, Precision::Bf16), saved(4, Precision::Bf16));
 }
 
-TEST(Replay, AMaskedWindowIsAttendedToByAFusedKernel) {
+TEST(Replay, MaskedWindowsUseAFusedKernel) {
   DescribedJob job = transformer_job("mistral", TransformerTask::CausalLm);
   auto& shape = std::get<TransformerShape>(job.model.shape);
   shape.key_value_heads = 2;
   job.setup.sequence = 512;
   shape.window = 512;
   const std::int64_t masked = replay_job(job, {})->result.saved;
-  // Else all weights are there: 4 blocks, 8 samples, 4 heads.
+  // Otherwise all weights are materialised: 4 blocks, 8 samples, 4 heads.
   constexpr double kWeights = 4.0 * 8 * 4 * 512 * 512 * 4;
   const auto more = [&] {
     return static_cast<double>(replay_job(job, {})->result.saved - masked) / kWeights;
   };
   shape.window = 0;
   EXPECT_NEAR(more(), 1.0, 0.05);
-  shape.window.reset();  // Mistral's own is longer than the sequence
+  shape.window.reset();  // Mistral's default is longer than the sequence
   EXPECT_NEAR(more(), 1.0, 0.05);
 }
 
-TEST(Replay, AutocastTakesGpt2sActivationInThirtyTwoBits) {
+TEST(Replay, AutocastComputesTheGpt2ActivationInThirtyTwoBits) {
   DescribedJob job = transformer_job("gpt2", TransformerTask::CausalLm);
   const auto saved = [&](Precision precision) {
     job.setup.precision = precision;
@@ -116,7 +118,7 @@ TEST(Replay, AutocastTakesGpt2sActivationInThirtyTwoBits) {
   EXPECT_GT(saved(Precision::AmpBf16), saved(Precision::Bf16) + 6LL * 4 * 256 * 4 * 8 * 128);
 }
 
-TEST(Replay, OptionsThatSaveMemoryDo) {
+TEST(Replay, MemorySavingOptionsReduceMemory) {
   const DescribedJob plain = transformer_job("llama", TransformerTask::CausalLm);
   DescribedJob job = plain;
   job.setup.batch = 64;
@@ -137,8 +139,8 @@ TEST(Replay, OptionsThatSaveMemoryDo) {
   EXPECT_LT(reserved(inference), before);
 }
 
-TEST(Replay, ASqueezeAndExciteGateBringsTheLargeTensorBack) {
-  // Without the gate the last convolution would see 32 values a sample.
+TEST(Replay, SqueezeAndExciteGatesScaleTheLargeTensor) {
+  // Without the gate the input of the last convolution would have 32 values per sample.
   const auto replay = replay_job(list_job(), {.workspace_factor = 0.0});
   ASSERT_TRUE(replay);
   constexpr std::int64_t kLarge = 4LL * 32 * 64 * 64 * 4;  // bytes of one activation
@@ -146,7 +148,7 @@ TEST(Replay, ASqueezeAndExciteGateBringsTheLargeTensorBack) {
   EXPECT_EQ(replay->unknown_layers, 0U);
 }
 
-// Blocks of a vision transformer whose attention calls no module of its own.
+// Blocks of a vision transformer whose attention is not a module.
 DescribedJob hidden_attention_job() {
   constexpr std::int64_t kWidth = 64;
   const std::vector<std::int64_t> tokens = {4, 50, kWidth};
@@ -175,7 +177,7 @@ DescribedJob hidden_attention_job() {
   return job;
 }
 
-TEST(Replay, AttentionThatNoModuleTellsOfIsFoundByItsParameters) {
+TEST(Replay, HiddenAttentionIsRecognisedByItsParameters) {
   DescribedJob job = hidden_attention_job();
   const auto found = replay_job(job, {});
   ASSERT_TRUE(found);
@@ -184,7 +186,7 @@ TEST(Replay, AttentionThatNoModuleTellsOfIsFoundByItsParameters) {
   list.parameters -= 12LL * 64 * 65;
   const auto without = replay_job(job, {});
   ASSERT_TRUE(without);
-  // Queries, keys, values, what attention makes and the norm in front of it, at least.
+  // At least queries, keys, values, the output of the attention and the norm before it.
   EXPECT_GT(found->result.saved, without->result.saved + 3LL * 4 * 4 * 50 * 64 * 4);
 }
 
@@ -194,7 +196,7 @@ TEST(Replay, UnknownLayersAreCounted) {
   EXPECT_EQ(replay_job(job, {})->unknown_layers, 1U);
 }
 
-TEST(Replay, RefusesWhatNoJobHas) {
+TEST(Replay, RefusesAbsurdSizes) {
   DescribedJob job = mlp_job();
   for (const std::int64_t batch :
        {std::int64_t{0}, std::int64_t{-3}, std::int64_t{1'000'000'000'000}}) {

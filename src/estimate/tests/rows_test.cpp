@@ -19,7 +19,7 @@ const std::string named_row =
     R"( "opt": "sgd", "cl": 0, "bench": 1}, "static": {"params": 27, "buffers": 8}, "ok": 0, "oom": 1,)"
     R"( "peak": {"reserved": 44000}, "layers": [["Conv2d", [2, 4, 32, 32], "float16", 27]]})";
 
-TEST(Rows, ARowSaysWhatWasRunAndWhatItTook) {
+TEST(Rows, ARowContainsTheJobAndItsMemory) {
   const auto jobs = parse_measured_jobs(mlp_row, "rows", RowView::Trace, {});
   ASSERT_TRUE(jobs) << jobs.error().message;
   const MeasuredJob& row = jobs->rows.at(0);
@@ -28,12 +28,12 @@ TEST(Rows, ARowSaysWhatWasRunAndWhatItTook) {
   EXPECT_TRUE(shape.batch_norm);
   EXPECT_EQ(row.job.setup.accumulation, 2);
   EXPECT_EQ(row.job.setup.optimizer, Optimizer::Adam);
-  EXPECT_EQ(row.peak, std::int64_t{88} << 20);
+  EXPECT_EQ(row.peak, 88 * kMiB);
   EXPECT_EQ(row.truth(), row.peak + *row.job.machine.context_bytes);
-  EXPECT_EQ(row.job.model.traced_saved_bytes, (std::int64_t{3} << 20) / 2);
+  EXPECT_EQ(row.job.model.traced_saved_bytes, 3 * kMiB / 2);
 }
 
-TEST(Rows, AViewHidesWhatItMustNotShow) {
+TEST(Rows, AViewHidesTheRestOfTheRow) {
   const auto layers = parse_measured_jobs(mlp_row, "rows", RowView::Layers, {});
   EXPECT_FALSE(layers->rows.at(0).job.model.traced_saved_bytes);
   const std::string both = mlp_row + "\n" + named_row + "\n";
@@ -43,7 +43,7 @@ TEST(Rows, AViewHidesWhatItMustNotShow) {
   EXPECT_EQ(config->without_model, 1U);
 }
 
-TEST(Rows, ACatalogueKnowsANamedModelAtAnyResolution) {
+TEST(Rows, ACatalogueHasNamedModelsAtAnyResolution) {
   const auto catalogue = parse_catalogue(named_row, "names");
   ASSERT_TRUE(catalogue);
   std::string larger = named_row;
@@ -55,7 +55,7 @@ TEST(Rows, ACatalogueKnowsANamedModelAtAnyResolution) {
   EXPECT_FALSE(jobs->rows.at(0).finished);
 }
 
-TEST(Rows, WhatIsWrongIsNamedWithItsLine) {
+TEST(Rows, ErrorsNameTheLine) {
   const auto expect = [](const std::string& text, const std::string& part) {
     const auto jobs = parse_measured_jobs(mlp_row + "\n" + text, "rows.jsonl", RowView::Layers, {});
     ASSERT_FALSE(jobs) << text;
@@ -75,13 +75,16 @@ TEST(Rows, WhatIsWrongIsNamedWithItsLine) {
   EXPECT_FALSE(parse_measured_jobs("\n\n", "rows", RowView::Layers, {}));
 }
 
-TEST(RowSplits, RowsOfOneNameStayTogetherAndAreTestedOnceAShuffle) {
+TEST(RowSplits, RowsOfOneNameStayTogetherAndAreTestedOncePerShuffle) {
   std::vector<MeasuredJob> rows(60);
   for (std::size_t index = 0; index < rows.size(); ++index) {
     rows[index].group = std::to_string(index / 3);
   }
   std::vector<int> tested(rows.size(), 0);
-  for (const RowFold& fold : (*find_row_split("names"))->split(rows)) {
+  const auto folds = (*find_row_split("names"))->split(rows);
+  ASSERT_EQ(folds.size(), 30U);  // ten folds, three shuffles
+  for (const RowFold& fold : folds) {
+    EXPECT_EQ(fold.train.size() + fold.test.size(), rows.size());
     std::set<std::string> trained;
     for (const std::size_t index : fold.train) {
       trained.insert(rows[index].group);
@@ -105,7 +108,7 @@ TEST(RowSplits, ThePublishedSplitTestsOn306Of3000) {
   EXPECT_EQ(folds[0].test.size(), 306U);
 }
 
-TEST(RowSplits, AnUnknownNameListsTheKnown) {
+TEST(RowSplits, TheErrorForAnUnknownNameListsTheKnown) {
   EXPECT_NE(find_row_split("nams").error().message.find("names"), std::string::npos);
 }
 

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <optional>
 #include <string>
 
 #include <nlohmann/json.hpp>
@@ -10,7 +11,7 @@
 namespace carpool::estimate {
 namespace {
 
-constexpr std::int64_t kWorkspaceRoom = std::int64_t{100} << 30;
+constexpr std::int64_t kWorkspaceRoom = 100 * kGiB;
 
 ConvolutionGeometry image_of(std::int64_t in,
                              std::int64_t out,
@@ -32,7 +33,7 @@ double formula_mib(const ConvolutionGeometry& geometry,
 
 // Measured values of data/memory-collected/convolutions.jsonl.gz; the allocator hands out up to
 // 1 MiB more than was asked for.
-TEST(WorkspaceFormula, TellsWhatWasMeasured) {
+TEST(WorkspaceFormula, AgreesWithMeasurements) {
   using enum WorkspaceFormula;
   const TrainingSetup strict{.precision = Precision::Fp32};
   const ConvolutionGeometry large = image_of(1024, 1024, 3, 24);
@@ -49,7 +50,7 @@ TEST(WorkspaceFormula, TellsWhatWasMeasured) {
   EXPECT_NEAR(formula_mib(image_of(160, 144, 1, 48), last, 204, ForwardTransform), 2340.0, 1.1);
 }
 
-TEST(WorkspaceFormula, WhereThereIsNoSuchAlgorithmItSaysNothing) {
+TEST(WorkspaceFormula, IsZeroWhereThereIsNoSuchAlgorithm) {
   using enum WorkspaceFormula;
   const TrainingSetup strict{.precision = Precision::Fp32};
   EXPECT_EQ(formula_mib(image_of(64, 64, 3, 56, 2), strict, 8, ForwardTransform), 0.0);
@@ -66,7 +67,8 @@ TEST(WorkspaceFormula, WhereThereIsNoSuchAlgorithmItSaysNothing) {
   EXPECT_FALSE(applies(ForwardTransform, ConvolutionPass::WeightGradient));
 }
 
-// Convolutions of 3 x 3 in strict fp32; those with more channels are transformed, but for some.
+// Convolutions of 3 x 3 in strict fp32; those with more than 256 channels are transformed, except
+// for `without_among_ten` of ten.
 std::string measured_lines(int without_among_ten) {
   std::string lines;
   int count = 0;
@@ -118,18 +120,23 @@ double planned_forward(const ConvolutionChoices& choices,
   return most;
 }
 
-TEST(ConvolutionChoices, LearnWhichAlgorithmIsTaken) {
+TEST(ConvolutionChoices, LearnTheChosenAlgorithm) {
   const ConvolutionChoices choices = learned(0);
   const ConvolutionGeometry large = image_of(515, 515, 3, 24);
   EXPECT_NEAR(planned_forward(choices, {large}, 0.0),
               formula_mib(large, {}, 16, WorkspaceFormula::ForwardTransform),
               1.0);
   EXPECT_EQ(planned_forward(choices, {image_of(90, 90, 3, 24)}, 0.0), 0.0);
-  // The next algorithm is taken where one does not fit.
-  EXPECT_EQ(planned_forward(choices, {large}, 0.0, 1 << 20), 0.0);
+  // Where an algorithm does not fit, the next one is chosen.
+  EXPECT_EQ(planned_forward(choices, {large}, 0.0, kMiB), 0.0);
 }
 
-TEST(ConvolutionChoices, AreReadAgainAsWritten) {
+std::optional<ErrorCode> code_of(const nlohmann::json& stored) {
+  const auto read = ConvolutionChoices::from_json(stored);
+  return read ? std::nullopt : std::optional(read.error().code);
+}
+
+TEST(ConvolutionChoices, AreReadAsWritten) {
   const ConvolutionChoices choices = learned(3);
   const nlohmann::json stored = choices.to_json();
   const auto again = ConvolutionChoices::from_json(stored);
@@ -137,21 +144,21 @@ TEST(ConvolutionChoices, AreReadAgainAsWritten) {
   EXPECT_EQ(again->to_json(), stored);
   nlohmann::json broken = stored;
   broken["formulas"][0] = "another";
-  EXPECT_FALSE(ConvolutionChoices::from_json(broken));
+  EXPECT_EQ(code_of(broken), ErrorCode::Corrupt);
   broken = stored;
   for (const char* text :
        {"[[0,1.0,7]]", "[[99,0,0.0,0,0.0]]", "[[300,0,0.0,0,0.0]]", "[[0", "[]"}) {
     broken["fp32"]["forward"]["again"] = text;
-    EXPECT_FALSE(ConvolutionChoices::from_json(broken)) << text;
+    EXPECT_EQ(code_of(broken), ErrorCode::Corrupt) << text;
   }
   broken["fp32"]["forward"]["again"] = 1;
-  EXPECT_FALSE(ConvolutionChoices::from_json(broken));
+  EXPECT_EQ(code_of(broken), ErrorCode::Corrupt);
   broken = stored;
   broken.erase("tf32");
-  EXPECT_FALSE(ConvolutionChoices::from_json(broken));
+  EXPECT_EQ(code_of(broken), ErrorCode::Corrupt);
 }
 
-TEST(ConvolutionChoices, BadLinesAreToldByTheirNumber) {
+TEST(ConvolutionChoices, ErrorsNameTheLine) {
   const std::string good = measured_lines(0);
   const auto error_of = [&](const std::string& from, const std::string& to) {
     std::string text = good;
@@ -169,7 +176,7 @@ TEST(ConvolutionChoices, BadLinesAreToldByTheirNumber) {
 }
 
 // Three in ten are not transformed.
-TEST(PlanWorkspaces, WhatIsFarLargerMustBeNearlySure) {
+TEST(PlanWorkspaces, MuchLargerWorkspacesMustBeNearlyCertain) {
   const ConvolutionChoices unsure = learned(3);
   const ConvolutionGeometry large = image_of(800, 800, 3, 24);
   const double transform = formula_mib(large, {}, 16, WorkspaceFormula::ForwardTransform);
@@ -178,7 +185,7 @@ TEST(PlanWorkspaces, WhatIsFarLargerMustBeNearlySure) {
   EXPECT_NEAR(planned_forward(learned(0), {large}, 0.0), transform, 1.0);
 }
 
-TEST(PlanWorkspaces, OfManyUnsureOnesOneIsLarge) {
+TEST(PlanWorkspaces, OfManyUncertainConvolutionsOneIsLarge) {
   const ConvolutionChoices unsure = learned(3);
   std::vector<ConvolutionGeometry> many;
   many.reserve(8);
