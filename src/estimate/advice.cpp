@@ -72,7 +72,7 @@ std::vector<MemoryLever> levers(const MemoryEstimator& estimator, const Describe
 Result<std::optional<std::int64_t>> largest_batch(const MemoryEstimator& estimator,
                                                   const DescribedJob& job,
                                                   std::int64_t bytes) {
-  // One that overflows the replay does not fit either.
+  // A batch that overflows the replay does not fit either.
   const auto fits = [&](std::int64_t batch) {
     DescribedJob changed = job;
     changed.setup.batch = batch;

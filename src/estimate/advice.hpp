@@ -1,5 +1,5 @@
-// What an estimate leads to: which change of the job would help most, and the largest batch that
-// fits.
+// Advice that follows from estimates: changes that reduce the memory of a job, and the largest
+// batch that fits.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@
 
 namespace carpool::estimate {
 
-// Changes that the job could make and that would lessen what it needs, the most effective first.
+// Changes of the job that reduce its expected memory, the most effective first.
 [[nodiscard]] std::vector<MemoryLever> levers(const MemoryEstimator& estimator,
                                               const DescribedJob& job);
 
-// The largest batch whose upper bound stays within `bytes`; none: not even one sample fits.
+// The largest batch whose upper bound stays within `bytes`; nothing: one sample does not fit.
 [[nodiscard]] Result<std::optional<std::int64_t>> largest_batch(const MemoryEstimator& estimator,
                                                                 const DescribedJob& job,
                                                                 std::int64_t bytes);

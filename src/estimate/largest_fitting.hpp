@@ -1,4 +1,4 @@
-// The largest whole number that fits, where everything below one that fits does too.
+// Search for the largest number that fits, where every smaller one fits too.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@ namespace carpool::estimate {
 
 inline constexpr std::int64_t kMostSamples = std::int64_t{1} << 24;  // of a batch
 
-// From 1 to kMostSamples; 0: not even 1 fits. Asks a few dozen times.
+// From 1 to kMostSamples; 0: 1 does not fit. Calls `fits` a few dozen times.
 template <class Fits>
 [[nodiscard]] std::int64_t largest_fitting(const Fits& fits) {
   std::int64_t low = 0;  // fits

@@ -11,12 +11,13 @@
 namespace carpool::estimate {
 namespace {
 
-// PyTorch's own defaults: 32 MiB from Hopper on, else 2 x 4096 + 8 x 16 KiB.
+// PyTorch's defaults: 32 MiB from Hopper on, else 2 x 4096 + 8 x 16 KiB.
 constexpr std::int64_t kHopperWorkspace = 32 * kMiB;
 constexpr std::int64_t kOlderWorkspace = std::int64_t{8320} << 10;
 constexpr double kHopper = 9.0;
 
-// The H200's context: 742 to 760 MiB in processes that trained, 622 to 688 in others, of 59.
+// The context on an H200, in 59 processes: 742 to 760 MiB in those that trained, 622 to 688 in the
+// others.
 const std::array<MachineFacts, 2>& table() {
   static const std::array<MachineFacts, 2> machines = {
       MachineFacts{
@@ -27,7 +28,8 @@ const std::array<MachineFacts, 2>& table() {
           .memory_bytes = 143'156 * kMiB,
           .convolutions_measured = true,
           .source = "measured: data/memory-collected/fresh.jsonl.gz (torch 2.11, CUDA 13.0)"},
-      // The context of these sets is fitted: they were read from nvidia-smi, whole GPUs at a time.
+      // No context: the published measurements are nvidia-smi readings of whole GPUs, so it is
+      // fitted.
       MachineFacts{.name = "a100",
                    .cublas_workspace = kOlderWorkspace,
                    .matmul_transient = kMiB,

@@ -1,5 +1,5 @@
-// What a process needs on a GPU whatever it trains, as measured: the context of driver and
-// libraries apart from the memory of the model.
+// What every process needs on a GPU, whatever its model: the measured context of driver and
+// libraries, and the workspaces of cuBLAS.
 #pragma once
 
 #include <span>
@@ -12,11 +12,11 @@ namespace carpool::estimate {
 
 [[nodiscard]] std::span<const MachineFacts> known_machines();
 
-// By name, "h200"; unknown: an error that lists the known ones.
+// The error for an unknown name lists the known ones ("h200", …).
 [[nodiscard]] Result<MachineFacts> find_machine(std::string_view name);
 
-// For a GPU that nothing was measured on, by its compute capability ("9.0"): the workspace sizes
-// are PyTorch's, the context is that of the nearest machine known, with a note in `source`.
+// For a GPU without measurements, by its compute capability ("9.0"): PyTorch's workspace sizes and
+// the context of an H200, which `source` states.
 [[nodiscard]] MachineFacts machine_for(std::string_view compute_capability);
 
 }  // namespace carpool::estimate

@@ -12,7 +12,7 @@ namespace {
 
 using Made = Result<std::unique_ptr<MemoryEstimator>>;
 
-Made fit_ours(const EstimatorTraining& training) {
+Made fit_carpool_estimator(const EstimatorTraining& training) {
   auto fitted = fit_carpool(training);
   if (!fitted) {
     return tl::unexpected(fitted.error());
@@ -20,7 +20,7 @@ Made fit_ours(const EstimatorTraining& training) {
   return std::move(*fitted);
 }
 
-// What a process takes before any tensor, where no machine tells: the least that any row took.
+// Stands in for the context of a machine without a measured one: the least memory of any row.
 std::int64_t least_taken(const EstimatorTraining& training) {
   std::int64_t least = 0;
   for (const MeasuredJob* row : training.rows) {
@@ -34,24 +34,24 @@ std::int64_t least_taken(const EstimatorTraining& training) {
 constexpr auto kKinds = std::to_array<EstimatorKind>({
     {kCarpoolEstimator,
      "replay of steps on PyTorch's allocator, learned correction, bound by family",
-     fit_ours},
+     fit_carpool_estimator},
     {"horus",
      "4 (A b + P + b P) bytes: outputs A, parameters P, batch b",
      [](const EstimatorTraining&) -> Made { return make_horus(); }},
     {"faketensor",
-     "most live bytes of a pass on fake tensors; no parameters, optimizer, context",
+     "peak of live tensors in one pass; no parameters, optimizer, context",
      [](const EstimatorTraining&) -> Made { return make_faketensor(); }},
     {"deepspeed",
-     "model states alone, by ZeRO stage",
+     "model states only, by ZeRO stage",
      [](const EstimatorTraining&) -> Made { return make_deepspeed(); }},
     {"llmem",
      "closed form for the fine-tuning of decoders",
      [](const EstimatorTraining& training) -> Made { return make_llmem(least_taken(training)); }},
     {"dnnmem",
-     "every operator's output kept, rounded as the allocator does",
+     "outputs of all operators, rounded as the allocator does",
      [](const EstimatorTraining& training) -> Made { return make_dnnmem(least_taken(training)); }},
     {"gpumemnet-mlp",
-     "published ensemble for fully connected nets: a 1-GB class's upper edge",
+     "published ensemble for fully connected nets: upper edge of a 1-GB class",
      fit_gpumemnet_mlp},
 });
 

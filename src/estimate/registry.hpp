@@ -14,7 +14,7 @@ namespace carpool::estimate {
 struct EstimatorKind {
   std::string_view name;
   std::string_view description;
-  // Those that learn nothing take no notice of the rows.
+  // Estimators without fitted parameters ignore the rows.
   Result<std::unique_ptr<MemoryEstimator>> (*fit)(const EstimatorTraining&);
 };
 

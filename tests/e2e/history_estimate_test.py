@@ -10,7 +10,7 @@ import server
 GIB = 2**30
 # Which model it runs, nobody could know.
 TRAIN = ("python", "train.py", "--lr", "1e-3", "--batch")
-UNKNOWN = "which model"
+UNKNOWN = "does not name a model"
 # The driver forgets a process that ends.
 OUT_OF_MEMORY_AT_FIRST = ("if [ $CARPOOL_ATTEMPT = 1 ]; then "
                           "printf 'gpus = 2\\nmemory_used = 0\\nprocesses =\\n' > nvml; "
@@ -48,7 +48,7 @@ class Simulated(server.ServerTest):
         for words in ("batch 32, as it ran before", "expected peak", "12.00", "basis: history", "no breakdown",
                       "simulated"):
             self.assertIn(words, text)
-        for words in ("weights", "allocator slack", "what would lessen it"):
+        for words in ("weights", "allocator slack", "to reduce it"):
             self.assertNotIn(words, text)
 
     def test_only_the_very_same_job_counts(self):
@@ -89,7 +89,7 @@ class Simulated(server.ServerTest):
         self.assertGreater(self.estimate("--batch", largest + 1, "--", *TRAIN, "8")["upper_bytes"], 20 * GIB)
         text = self.succeeds("estimate", "--batch", "32", "--fits", "20G", "--", *TRAIN, "8")
         for words in ("with batch 8, 16: jobs 2 and 1", f"largest batch within 20.00 GiB: {largest}",
-                      "what would lessen it"):
+                      "to reduce it"):
             self.assertIn(words, text)
 
     def test_a_long_sweep_does_not_hide_what_ran_before(self):
@@ -112,7 +112,7 @@ class Simulated(server.ServerTest):
         server.until(lambda: self.job(job).get("used_bytes"), "its memory to be seen")
         self.succeeds("cancel", job)
         self.assertEqual(self.await_end(job)["attempts"][-1]["peak_bytes"], 9 * GIB)
-        self.assertIn(f"job {job} took 9.00 GiB", self.refuses("estimate", "--", *TRAIN, "32", code=1))
+        self.assertIn(f"job {job} used 9 GiB", self.refuses("estimate", "--", *TRAIN, "32", code=1))
 
 
 class OnGpus(server.ServerTest):
@@ -148,7 +148,7 @@ class OnGpus(server.ServerTest):
         self.assertFalse(any("simulated" in note for note in out["notes"]), out["notes"])
         ended = self.run_with(8 * GIB, OUT_OF_MEMORY_AT_FIRST)
         self.assertEqual((ended["state"], ended["out_of_memory_count"]), ("succeeded", 1))
-        self.assertIn("job 3 took 8.00 GiB", self.refuses("estimate", *command, code=1))
+        self.assertIn("job 3 used 8 GiB", self.refuses("estimate", *command, code=1))
 
     def test_the_history_of_the_api_tells_commands_on_demand(self):
         self.run_with(5 * GIB, "exit 0")

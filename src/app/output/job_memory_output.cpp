@@ -147,7 +147,7 @@ void print_job_memory(const JobMemoryListing& listing, const Output& output) {
   std::string remarks;
   for (std::size_t index = 0; index < listing.levers.size() && index < kMostLevers; ++index) {
     remarks += fmt::format("{}{}: {} GiB\n",
-                           index == 0 ? "what would lessen it:\n  " : "  ",
+                           index == 0 ? "to reduce it:\n  " : "  ",
                            listing.levers[index].change,
                            gib(listing.levers[index].expected));
   }

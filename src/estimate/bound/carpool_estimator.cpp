@@ -17,7 +17,8 @@ namespace {
 
 using nlohmann::json;
 
-// Of a model of which only sums are known; taken by hand, as no set of such jobs was measured.
+// Bound / expected of a model of which only totals are known; an assumption, as no such jobs were
+// measured.
 constexpr double kTotalsFactor = 1.6;
 
 std::string basis_of(const DescribedJob& job) {
@@ -30,7 +31,7 @@ std::string basis_of(const DescribedJob& job) {
 std::vector<std::string> notes_of(const DescribedJob& job, const JobFacts& facts) {
   std::vector<std::string> notes;
   if (facts.replay.unknown_layers > 0) {
-    notes.push_back(fmt::format("{} layers of unknown type, counted as plain copies",
+    notes.push_back(fmt::format("{} layers of unknown type are counted as plain copies",
                                 facts.replay.unknown_layers));
   }
   if (facts.family.starts_with(kLayersMissing)) {
@@ -38,10 +39,11 @@ std::vector<std::string> notes_of(const DescribedJob& job, const JobFacts& facts
                                 100.0 * facts.replay.unseen_parameters));
   }
   if (facts.family == "image, autotuned") {
-    notes.emplace_back("autotuned convolutions take what memory is free while they are tried");
+    notes.emplace_back(
+        "autotuned convolutions use whatever memory is free while algorithms are tried");
   }
   if (facts.family == "totals") {
-    notes.emplace_back("only totals are known of the model");
+    notes.emplace_back("only the totals of the model are known");
   }
   if (!job.machine.context_bytes) {
     notes.emplace_back("the context of this machine is fitted, not measured");
@@ -98,7 +100,7 @@ Result<MemoryEstimate> CarpoolEstimator::estimate(const DescribedJob& job) const
   const double central = central_estimate(fit_, job, *facts);
   const double context =
       job.machine.context_bytes ? static_cast<double>(*job.machine.context_bytes) : fit_.context;
-  // No learned factor goes below what the weights alone need.
+  // No fitted factor goes below context and weights.
   const double least = context + static_cast<double>(facts->replay.result.weight_bytes);
   const double expected = std::max(central * fit_.margin.centre(facts->family), least);
   double factor = fit_.margin.factor(facts->family,
@@ -108,7 +110,7 @@ Result<MemoryEstimate> CarpoolEstimator::estimate(const DescribedJob& job) const
   if (facts->family == "totals" && !fit_.margin.knows("totals")) {
     factor = std::max(factor, kTotalsFactor);
   }
-  // No job takes more than there is.
+  // No job uses more than the GPU has.
   const auto most = job.machine.memory_bytes > 0 ? static_cast<double>(job.machine.memory_bytes)
                                                  : std::numeric_limits<double>::infinity();
   MemoryEstimate estimate{
@@ -122,7 +124,7 @@ Result<MemoryEstimate> CarpoolEstimator::estimate(const DescribedJob& job) const
   return estimate;
 }
 
-// Only the replays that the fit asks for.
+// Runs only the replays that the fit needs.
 Result<JobFacts> CarpoolEstimator::facts(const DescribedJob& job) const {
   if (fit_.correction) {
     return facts_with_features(job, fit_.convolutions.get());
@@ -158,7 +160,7 @@ Result<CarpoolEstimator> CarpoolEstimator::from_json(const json& stored) {
       }
       const auto found = std::ranges::find(kWorkspaceFactors, value.get<double>());
       if (found == kWorkspaceFactors.end()) {
-        return learn::broken_entry("workspaces", "factors that are known");
+        return learn::broken_entry("workspaces", "known factors");
       }
       fit.workspaces[name] = static_cast<std::size_t>(found - kWorkspaceFactors.begin());
     }

@@ -1,9 +1,10 @@
-// Our own estimator: expected = (context + k · replay) · exp(trees(features)) · centre of the
-// family, upper = the same with the conformal factor of the family in place of its centre.
-// The replay has nothing fitted but the workspaces of convolutions: they are learned from single
-// ones, or, on machines without these, a factor on a rule of thumb is fitted by class. Fitted are
-// also context and k where the context of the machine is not known, the trees where there are many
-// measured convolutional nets, and the margins.
+// Carpool's own estimator: expected = (context + k · replay) · exp(trees(features)) · centre of the
+// family; upper = the same with the conformal factor of the family in place of its centre.
+// Fitted are
+//   workspaces     of convolutions, learned from measured ones; else a factor on a rule of thumb
+//   context and k  where the context of the machine was not measured
+//   trees          where there are many measured convolutional nets
+//   margins        centre and conformal factor of each family
 #pragma once
 
 #include <cstddef>
@@ -28,17 +29,17 @@ namespace carpool::estimate {
 inline constexpr std::string_view kCarpoolEstimator = "carpool";
 inline constexpr double kDefaultConfidence = 0.99;
 
-// A choice for every class that is known by rule of thumb; absent: the mean over the factors above
-// 0, as fragmentation makes any single one a gamble.
+// By class, the index of the factor on the rule of thumb; nullopt: the mean over the factors above
+// 0, as fragmentation makes any single one unreliable.
 using WorkspaceFactors = std::map<std::string, std::optional<std::size_t>, std::less<>>;
 
 struct CarpoolFit {
-  // Learned from single convolutions; none: nullptr.
+  // Learned from measured convolutions; nullptr: none.
   std::shared_ptr<const ConvolutionChoices> convolutions{};
   WorkspaceFactors workspaces{};
-  double context = 0.0;  // bytes, for machines that have none measured
-  double slope = 1.0;    // k, for the same
-  std::shared_ptr<const learn::Regressor> correction{};  // none: nullptr
+  double context = 0.0;  // bytes, for machines without a measured one
+  double slope = 1.0;    // k, for the same machines
+  std::shared_ptr<const learn::Regressor> correction{};  // nullptr: none
   ConformalMargin margin{};
   double confidence = kDefaultConfidence;
 };

@@ -13,12 +13,13 @@
 namespace carpool::estimate {
 namespace {
 
-// Below this the part above the context is small beside it.
+// Jobs below this are mostly context.
 constexpr double kLight = 1.2e9;             // bytes
-constexpr double kHeavyEnough = 3e8;         // bytes, to tell the slope
-constexpr std::size_t kLightGroups = 3;      // at least, to tell the context
-constexpr std::size_t kWorkspaceGroups = 4;  // model names at least, to choose a workspace
-constexpr double kClearlyBetter = 0.97;      // of the error, to choose a single workspace
+constexpr double kHeavyEnough = 3e8;         // bytes, at least, to determine the slope
+constexpr std::size_t kLightGroups = 3;      // at least, to determine the context
+constexpr std::size_t kWorkspaceGroups = 4;  // model names, at least, to choose a workspace
+constexpr double kClearlyBetter =
+    0.97;  // share of the error below which another choice replaces the usual one
 
 Result<KnownRows> with_facts(const std::vector<const MeasuredJob*>& rows, FactsCache& cache) {
   KnownRows known;
@@ -35,7 +36,7 @@ Result<KnownRows> with_facts(const std::vector<const MeasuredJob*>& rows, FactsC
   return known;
 }
 
-// One value a model name, so that a name with many rows has no more weight.
+// One value per model name, so that names with many rows have no more weight.
 template <class Value>
 std::vector<double> by_group(const KnownRows& rows, const Value& value) {
   std::map<std::string, std::vector<double>> groups;
@@ -52,7 +53,8 @@ std::vector<double> by_group(const KnownRows& rows, const Value& value) {
   return medians;
 }
 
-// context: what light jobs take beyond the replay; slope: what the others take for each byte of it.
+// context: median of truth - replay of light jobs; slope: median of (truth - context) / replay of
+// the others.
 void fit_machine(const KnownRows& rows, CarpoolFit& fit) {
   const bool unknown = std::ranges::any_of(
       rows, [](const Known& known) { return !known.row->job.machine.context_bytes; });
@@ -86,8 +88,8 @@ double mean_error(const KnownRows& rows, const CarpoolFit& fit) {
   return sum / static_cast<double>(rows.size());
 }
 
-// For every class of convolutions the workspace that explains its rows best, where they are known
-// by rule of thumb only.
+// For every class of convolutions that are known by rule of thumb only, the workspace factor that
+// explains its rows best.
 void fit_workspaces(const KnownRows& rows, CarpoolFit& fit) {
   std::map<std::string, KnownRows> classes;
   for (const Known& known : rows) {
@@ -105,7 +107,7 @@ void fit_workspaces(const KnownRows& rows, CarpoolFit& fit) {
     if (groups.size() < kWorkspaceGroups) {
       continue;
     }
-    // Fragmentation makes any other one a gamble, which must be worth it.
+    // Fragmentation makes other choices unreliable, so they must be clearly better.
     double least = kClearlyBetter * mean_error(members, fit);
     for (const std::optional<std::size_t> choice : {std::optional<std::size_t>(),
                                                     std::optional<std::size_t>(0),
@@ -147,10 +149,10 @@ Result<std::unique_ptr<CarpoolEstimator>> fit_carpool(const EstimatorTraining& t
     return tl::unexpected(rows.error());
   }
   if (rows->empty()) {
-    return invalid_input("no finished row to fit a memory estimator on");
+    return invalid_input("no finished job to fit a memory estimator on");
   }
   CarpoolFit fit{.convolutions = training.cache->convolutions(), .confidence = training.confidence};
-  // The choice of a workspace and the context of an unknown machine depend on each other.
+  // The workspaces and the context of an unknown machine depend on each other.
   fit_machine(*rows, fit);
   fit_workspaces(*rows, fit);
   fit_machine(*rows, fit);

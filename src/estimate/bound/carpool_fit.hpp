@@ -1,4 +1,4 @@
-// Fits our estimator to measured jobs.
+// Fits Carpool's estimator to measured jobs.
 #pragma once
 
 #include <memory>
@@ -11,10 +11,10 @@
 
 namespace carpool::estimate {
 
-// Replays are the same in every fold: made once a row.
+// The facts of each row, computed once: replays are the same in every fold.
 class FactsCache {
  public:
-  // Null: workspaces of convolutions by rule of thumb.
+  // nullptr: workspaces of convolutions by rule of thumb.
   explicit FactsCache(std::shared_ptr<const ConvolutionChoices> convolutions)
       : convolutions_(std::move(convolutions)) {}
 
@@ -28,11 +28,10 @@ class FactsCache {
   std::unordered_map<const MeasuredJob*, JobFacts> facts_;
 };
 
-// Rows are looked at by reference and must stay where they are.
+// Holds pointers to the rows, which must outlive it.
 struct EstimatorTraining {
   std::vector<const MeasuredJob*> rows{};
-  // Not trained on, for margins; empty: margins from the training rows, those of the trees by
-  // cross-fitting.
+  // Held-out rows for the margins; empty: margins from the training rows, with cross-fitted trees.
   std::vector<const MeasuredJob*> calibration{};
   double confidence = kDefaultConfidence;
   FactsCache* cache = nullptr;  // never null

@@ -17,10 +17,10 @@ struct Convolutions {
   double largest_weight = 0.0;  // elements
   bool norms = false;
   bool dropout = false;
-  bool keeps_outputs = false;  // activations that keep what they make
+  bool keeps_outputs = false;  // activations that keep their output
 };
 
-Convolutions look_at(const LayerSequence& sequence) {
+Convolutions summarise(const LayerSequence& sequence) {
   std::vector<double> weights;  // the tape numbers parameters without buffers
   for (const ParameterSpec& spec : sequence.parameters) {
     if (spec.role != ParameterRole::Buffer) {
@@ -59,9 +59,9 @@ LayerSequence sequence_of_job(const DescribedJob& job) {
 
 std::vector<double> features_of(const DescribedJob& job, const JobFacts& facts) {
   const LayerSequence sequence = sequence_of_job(job);
-  const Convolutions found = look_at(sequence);
+  const Convolutions found = summarise(sequence);
   const auto batch = static_cast<double>(job.setup.batch);
-  constexpr double kAboutContext = 1.5e9;  // bytes: ratios of small nets do not run wild
+  constexpr double kAboutContext = 1.5e9;  // bytes; keeps the ratios of small nets bounded
   const double scale = facts.reserved[kWorkspaceFactors.size() / 2] + kAboutContext;
   const double pixels = static_cast<double>(sequence.input_per_sample) / 3.0;
   const double filters = found.first_output / std::max(pixels, 1.0);

@@ -12,7 +12,7 @@
 namespace carpool::estimate {
 namespace {
 
-constexpr std::size_t kTreeRows = 500;  // measured convolutional nets at least
+constexpr std::size_t kTreeRows = 500;  // measured convolutional nets, at least
 constexpr std::size_t kCrossFolds = 5;
 constexpr std::uint32_t kSeed = 1;
 constexpr learn::BoostingSettings kTrees = {
@@ -36,12 +36,12 @@ Result<std::shared_ptr<const learn::Regressor>> grow_trees(const KnownRows& rows
   return std::shared_ptr<const learn::Regressor>(std::move(*trees));
 }
 
-// Rows of one model name stay together: the trees shall be judged on names that they did not see.
+// Rows of one model name stay together, so that trees are tested on names they were not fitted to.
 std::size_t fold_of(const Known& known, std::map<std::string, std::size_t>& folds) {
   return folds.try_emplace(known.row->group, folds.size() % kCrossFolds).first->second;
 }
 
-// Errors of the rows of one fold, by trees that saw the others.
+// Errors of the rows of one fold, with trees fitted to the other folds.
 Result<std::vector<LogError>> errors_of_fold(const KnownRows& trained,
                                              CarpoolFit fit,
                                              std::size_t fold) {
@@ -96,7 +96,7 @@ Result<std::vector<LogError>> fit_correction(const KnownRows& convolutions, Carp
       return tl::unexpected(here.error());
     }
     with.insert(with.end(), here->begin(), here->end());
-    // The first fold decides in most cases, and spares the others.
+    // In most cases the first fold decides and saves the time of the others.
     if (mean_size(with) >= mean_size(without)) {
       return without;
     }

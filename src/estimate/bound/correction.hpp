@@ -1,5 +1,5 @@
 // The learned correction of convolutional nets: boosted trees over the sizes of their convolutions,
-// where they lessen the error on model names that they did not see. Internal to estimate/.
+// used where they reduce the error on model names outside the training rows. Internal to estimate/.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace carpool::estimate {
 
-// A measured job and what its replays say.
+// A measured job and its facts.
 struct Known {
   const MeasuredJob* row = nullptr;
   const JobFacts* facts = nullptr;
@@ -18,11 +18,11 @@ struct Known {
 
 using KnownRows = std::vector<Known>;
 
-// Of all rows, by what is fitted so far.
+// Errors of all rows with what is fitted so far.
 [[nodiscard]] std::vector<LogError> log_errors(const KnownRows& rows, const CarpoolFit& fit);
 
-// Grows the trees where there are rows enough and they help. The errors of these rows, those of
-// trees by cross-fitting: rows of one model name are judged by trees of the others.
+// Fits the trees where there are enough rows and the trees help. Returns the errors of these rows,
+// with trees by cross-fitting: rows of one model name are predicted by trees fitted to the others.
 [[nodiscard]] Result<std::vector<LogError>> fit_correction(const KnownRows& convolutions,
                                                            CarpoolFit& fit);
 

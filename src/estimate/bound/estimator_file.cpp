@@ -12,7 +12,7 @@ namespace carpool::estimate {
 namespace {
 
 constexpr std::string_view kKind = "memory-estimator";
-constexpr std::string_view kAgain = "carpool estimate --fit ROWS -o FILE";
+constexpr std::string_view kFitCommand = "carpool estimate --fit ROWS -o FILE";
 
 }  // namespace
 
@@ -29,14 +29,14 @@ std::string serialize_estimator(const CarpoolEstimator& estimator, const Estimat
 
 Result<std::unique_ptr<CarpoolEstimator>> parse_estimator(std::string_view text,
                                                           std::string_view name) {
-  const auto envelope = learn::open_model(text, name, kAgain);
+  const auto envelope = learn::open_model(text, name, kFitCommand);
   if (!envelope) {
     return tl::unexpected(envelope.error());
   }
   const std::string kind = envelope->at("kind").dump();
   if (kind != nlohmann::json(kKind).dump()) {
     return invalid_input(
-        fmt::format("{} is a model of kind {} and no memory estimator", name, kind));
+        fmt::format("{} is a model of kind {}, not a memory estimator", name, kind));
   }
   auto estimator = CarpoolEstimator::from_json(envelope->at("params"));
   if (!estimator) {

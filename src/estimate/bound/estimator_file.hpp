@@ -1,4 +1,4 @@
-// A fitted memory estimator as NAME.model.json, in the envelope of all model files.
+// A fitted memory estimator as NAME.model.json, in the common envelope of model files.
 #pragma once
 
 #include <filesystem>
@@ -11,12 +11,12 @@
 
 namespace carpool::estimate {
 
-// What it was fitted on, for those who read the file.
+// What it was fitted on, for readers of the file.
 struct EstimatorCard {
   std::string data{};               // the file of rows
   std::string data_hash{};          // SHA-256 of it
-  std::size_t rows = 0;             // finished ones
-  std::string convolutions{};       // the file of single ones; empty: none
+  std::size_t rows = 0;             // finished jobs
+  std::string convolutions{};       // the file of measured convolutions; empty: none
   std::string convolutions_hash{};  // SHA-256 of it, unpacked
   std::string date{};
 };

@@ -14,9 +14,9 @@
 namespace carpool::estimate {
 namespace {
 
-// Beyond this share of parameters that no layer owns, the list lacks whole layers.
+// Above this share of parameters that no layer owns, the list lacks whole layers.
 constexpr double kFunctionalShare = 0.08;
-// That a convolution takes more than the largest replay says.
+// Chance that workspaces exceed those of the replay with unusually large ones.
 constexpr double kSmallChance = 0.02;
 
 std::int64_t room_for_workspaces(const DescribedJob& job) {
@@ -42,7 +42,7 @@ std::string_view bits_of(const TrainingSetup& setup) {
   return setup.precision == Precision::Fp32 ? "32 bit" : "16 bit";
 }
 
-// What is kept for backward is proportional to the batch.
+// Activations kept for backward are proportional to the batch.
 std::int64_t traced_saved_bytes(const DescribedJob& job) {
   const ModelDescription& model = job.model;
   if (!model.traced_saved_bytes || job.setup.checkpointing ||

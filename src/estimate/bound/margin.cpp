@@ -14,7 +14,7 @@
 namespace carpool::estimate {
 namespace {
 
-constexpr double kFewRows = 10.0;   // draw the centre to 0
+constexpr double kFewRows = 10.0;   // shrink the centre to 0
 constexpr double kPriorRows = 3.0;  // of the width
 constexpr double kPriorWidth = 0.03;
 constexpr double kLeastWidth = 0.004;
@@ -29,7 +29,7 @@ double ConformalMargin::Pool::quantile(double confidence) const {
   return scores[conformal_index(scores.size(), confidence)];
 }
 
-// Fills in the families that the errors belong to.
+// Fills in the families of the errors.
 ConformalMargin::Pool ConformalMargin::fit_pool(const Errors& errors,
                                                 double share,
                                                 Families& families) {
@@ -147,7 +147,7 @@ Result<ConformalMargin> ConformalMargin::from_json(const nlohmann::json& stored)
     return std::isfinite(entry.second.share) && std::ranges::is_sorted(entry.second.scores);
   });
   if (!sound || !ordered) {
-    return learn::broken_entry("margin", "finite numbers, scores in order");
+    return learn::broken_entry("margin", "finite numbers and sorted scores");
   }
   return margin;
 }

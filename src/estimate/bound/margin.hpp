@@ -1,15 +1,16 @@
 // An upper bound from past errors, by family: normalised conformal prediction.
 //
-// r = log(truth / estimate) of rows with known truth; s: log(most that is conceivable / estimate),
-// where there is a reason for more than is expected (spread, 0 for most). For each family g: centre
-// mu_g = median(r), drawn to 0 for few rows (n / (n + 10)); with a share t of the spread, width
-// sigma_g = (sum of min(|r - mu_g|, |r - mu_g - t s|) + 3 · 0.03) / (n + 3) + 0.004. The scores z =
-// (r - mu_g - t s) / sigma_g of all families of a pool together give the quantile q at ⌈c (n + 1)⌉
-// for a confidence c. Bound = estimate · exp(max(0, mu_g + t s + q sigma_g)). t is, of five values,
-// the one whose bounds of the pool's rows are lowest on average.
+// A measured job has the error r = log(truth / estimate) and the spread s = log(largest conceivable
+// value / estimate), which is 0 for most jobs. A family g of n jobs has
+//   centre  mu_g = median(r) · n / (n + 10): for few jobs it is shrunk to 0
+//   width   sigma_g = (sum of min(|r - mu_g|, |r - mu_g - t s|) + 3 · 0.03) / (n + 3) + 0.004
+// The scores z = (r - mu_g - t s) / sigma_g of all n jobs of a pool give q, the ⌈c (n + 1)⌉-th
+// smallest score, for a confidence c. Bound = estimate · exp(max(0, mu_g + t s + q sigma_g)).
 //
-// A pool holds jobs whose errors have tails of one kind: where cuDNN chooses workspaces they are
-// long, and jobs without any shall not pay for that.
+// The share t of the spread is the one of five values that gives the lowest bounds on average.
+//
+// A pool contains families whose errors have similar tails: those of jobs for which cuDNN chooses
+// workspaces are long, and must not widen the bounds of other jobs.
 #pragma once
 
 #include <functional>
@@ -26,21 +27,21 @@ namespace carpool::estimate {
 
 struct LogError {
   std::string family{};
-  std::string pool{};   // that the family belongs to
+  std::string pool{};   // of the family
   double value = 0.0;   // log(truth / estimate)
-  double spread = 0.0;  // log(most that is conceivable / estimate)
+  double spread = 0.0;  // log(largest conceivable / estimate)
 };
 
 class ConformalMargin {
  public:
   ConformalMargin() = default;
-  // Shares are chosen for this confidence.
+  // The shares t are chosen for this confidence.
   [[nodiscard]] static ConformalMargin of(const std::vector<LogError>& errors, double confidence);
 
-  // Factor by which estimates of the family are off in the middle; 1 for an unknown one.
+  // exp(centre): median factor from the estimate to the truth; 1 for an unknown family.
   [[nodiscard]] double centre(std::string_view family) const;
-  // Factor from the estimate to the bound, at least 1. An unknown family gets the largest of its
-  // pool, or of all where that is not known either.
+  // Factor from the estimate to the bound, at least 1. For an unknown family, the largest factor of
+  // its pool, or of all families where the pool is unknown too.
   [[nodiscard]] double factor(std::string_view family,
                               double confidence,
                               double spread = 0.0,

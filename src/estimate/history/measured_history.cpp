@@ -14,14 +14,14 @@
 namespace carpool::estimate {
 namespace {
 
-// The same command again: order of allocations and lazily loaded kernels differ.
+// Repeated runs of a command differ in the order of allocations and in lazily loaded kernels.
 constexpr double kRepeatFactor = 1.02;
 constexpr std::int64_t kRepeatBytes = 40 * kMiB;  // two segments of the allocator
 
-// log(bound / expected) of 99 %, from the spread of a thousand timm models at five batch sizes,
-// whose convolutions choose other algorithms from one batch to the next.
+// log(bound / expected) for 99 %, from the spread of a thousand timm models at five batch sizes,
+// whose convolutions change algorithms from one batch size to the next.
 constexpr double kLineMargin = 0.3;
-constexpr double kLineMarginOctave = 0.1;  // for each doubling beyond what was measured
+constexpr double kLineMarginOctave = 0.1;  // for each doubling beyond the largest measured
 
 MemoryEstimate from_peak(std::int64_t peak, std::string basis) {
   MemoryEstimate estimate{
@@ -30,7 +30,7 @@ MemoryEstimate from_peak(std::int64_t peak, std::string basis) {
                                       std::llround(static_cast<double>(peak) * kRepeatFactor)),
       .basis = std::move(basis)};
   estimate.breakdown.allocator_slack = peak;
-  estimate.notes.emplace_back("measured as a whole: no breakdown");
+  estimate.notes.emplace_back("measured as a whole, so there is no breakdown");
   return estimate;
 }
 
@@ -42,7 +42,7 @@ Result<KnownBatches> known_batches(std::span<const BatchPeak> peaks) {
   for (const BatchPeak& peak : peaks) {
     if (peak.batch <= 0 || peak.bytes <= 0) {
       return invalid_input(fmt::format(
-          "a run with batch {} took {} bytes: both must be above 0", peak.batch, peak.bytes));
+          "a run with batch {} used {} bytes; both must be above 0", peak.batch, peak.bytes));
     }
     std::int64_t& bytes = known[peak.batch];
     bytes = std::max(bytes, peak.bytes);
@@ -50,7 +50,7 @@ Result<KnownBatches> known_batches(std::span<const BatchPeak> peaks) {
   return known;
 }
 
-// Through two batch sizes or more.
+// A line through peaks at two or more batch sizes.
 class BatchLine {
  public:
   explicit BatchLine(const KnownBatches& known) : known_(known) {
@@ -68,11 +68,11 @@ class BatchLine {
       both += distance * (static_cast<double>(bytes) - mean_bytes);
       square += distance * distance;
     }
-    slope_ = std::max(0.0, both / square);  // more samples never need less
+    slope_ = std::max(0.0, both / square);  // more samples never need less memory
     intercept_ = mean_bytes - slope_ * mean_batch;
   }
 
-  // Both never fall as the batch grows.
+  // Neither falls as the batch grows.
   [[nodiscard]] double expected(std::int64_t batch) const {
     double bytes = std::max(intercept_ + slope_ * static_cast<double>(batch), 1.0);
     for (const auto& [smaller, taken] : known_) {
@@ -92,10 +92,10 @@ class BatchLine {
   double slope_ = 0.0;
 };
 
-tl::unexpected<Error> too_few(const std::string& to_tell, std::size_t known) {
+tl::unexpected<Error> too_few(const std::string& what, std::size_t known) {
   return fail(
       ErrorCode::NotFound,
-      fmt::format("runs at two batch sizes are needed to tell {}; {} known", to_tell, known));
+      fmt::format("an estimate of {} needs runs at two batch sizes; {} known", what, known));
 }
 
 }  // namespace
@@ -103,7 +103,7 @@ tl::unexpected<Error> too_few(const std::string& to_tell, std::size_t known) {
 Result<MemoryEstimate> estimate_from_history(std::span<const std::int64_t> peaks) {
   const auto largest = std::ranges::max_element(peaks);
   if (largest == peaks.end() || *largest <= 0) {
-    return fail(ErrorCode::NotFound, "no earlier run of this command measured its memory");
+    return fail(ErrorCode::NotFound, "no earlier run of this command has a measured peak");
   }
   return from_peak(*largest, "history");
 }
@@ -114,7 +114,7 @@ Result<MemoryEstimate> estimate_from_batches(std::span<const BatchPeak> peaks, s
     return tl::unexpected(known.error());
   }
   if (batch <= 0) {
-    return invalid_input(fmt::format("the batch is {}; it must be 1 at least", batch));
+    return invalid_input(fmt::format("the batch is {}; it must be at least 1", batch));
   }
   if (const auto same = known->find(batch); same != known->end()) {
     return from_peak(same->second, "history");
@@ -148,7 +148,7 @@ Result<std::optional<std::int64_t>> largest_batch_from_batches(std::span<const B
   std::int64_t largest = largest_fitting([&](std::int64_t batch) {
     return batch < below && line.upper(batch) <= static_cast<double>(bytes);
   });
-  // What was measured goes before the line, either way.
+  // A measured peak overrides the line in both directions.
   while (known->contains(largest) && !measured_fits(largest)) {
     --largest;
   }

@@ -1,5 +1,5 @@
-// Memory from what was measured before: the same command, or the same at other batch sizes. Needs
-// no model and reads no file, so a daemon may call it.
+// Memory from measured peaks of the same command, at the same or at other batch sizes. Uses no
+// model and reads no file, so the server may call it.
 #pragma once
 
 #include <cstdint>
@@ -17,17 +17,18 @@ struct BatchPeak {
   std::int64_t bytes = 0;  // peak on one GPU, context included
 };
 
-// From peaks of earlier runs of the same command, bytes: the largest, and a little above it. An
-// error without any.
+// From the peaks of earlier runs of the same command, in bytes: expected is the largest, the bound
+// a little more. NotFound without peaks.
 [[nodiscard]] Result<MemoryEstimate> estimate_from_history(std::span<const std::int64_t> peaks);
 
-// Memory is affine in the batch: a line through runs at two or more batch sizes. The further from
-// the measured ones, the wider the bound. A batch that was measured itself is history.
+// Memory is affine in the batch size: a line is fitted to the peaks at two or more batch sizes. The
+// bound widens with the distance from them. For a measured batch size the estimate is that of
+// estimate_from_history().
 [[nodiscard]] Result<MemoryEstimate> estimate_from_batches(std::span<const BatchPeak> peaks,
                                                            std::int64_t batch);
 
-// The largest batch under `below` whose bound, as above, stays within `bytes`; none: not even one
-// sample fits. NotFound without runs at two batch sizes.
+// The largest batch size under `below` whose bound is within `bytes`; nothing: one sample does not
+// fit. NotFound without runs at two batch sizes.
 [[nodiscard]] Result<std::optional<std::int64_t>> largest_batch_from_batches(
     std::span<const BatchPeak> peaks,
     std::int64_t bytes,

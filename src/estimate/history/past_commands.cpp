@@ -22,17 +22,17 @@
 namespace carpool::estimate {
 namespace {
 
-// At each batch: programs change under the same command, so that old runs tell less than new ones.
+// Runs per batch size. Programs change under the same command, so that only the latest runs count.
 constexpr std::size_t kRemembered = 8;
 constexpr std::size_t kMostNamed = 8;
-// The server reads memory each second; programs grow during their first steps.
+// Seconds. The server reads memory each second, and programs grow during their first steps.
 constexpr double kShortRun = 10.0;
 
 std::string_view without_last_slash(std::string_view folder) {
   return folder.size() > 1 && folder.ends_with('/') ? folder.substr(0, folder.size() - 1) : folder;
 }
 
-// The number at this place of `argv`, where everything else is as in `wanted`.
+// The batch size in `argv` at this place; nothing: it differs from `wanted` elsewhere.
 std::optional<std::int64_t> batch_of_same(const std::vector<std::string>& argv,
                                           const std::vector<std::string>& wanted,
                                           const WordPlace& at) {
@@ -59,7 +59,7 @@ bool usable(const std::optional<std::int64_t>& batch) {
   return batch && *batch > 0 && *batch <= kMostSamples;
 }
 
-// That took more than the estimate allows although it should have needed no more.
+// A failed run of no larger batch size that used more than `upper`; nullptr: none.
 const SimilarRun* contradiction(const SimilarRuns& similar, std::int64_t upper) {
   const auto found = std::ranges::find_if(similar.runs, [&](const SimilarRun& run) {
     return run.failed_peak_bytes && *run.failed_peak_bytes > upper && run.batch <= similar.batch;
@@ -87,9 +87,10 @@ void add_notes(PastEstimate& past, bool same_batch) {
       job_list_text(past.from),
       fmt::gmtime(static_cast<std::time_t>(last_s))));
   if (longest_s < kShortRun) {
-    notes.push_back(fmt::format(
-        "none took {:g} s: memory is read each second, a short peak may have been missed",
-        kShortRun));
+    notes.push_back(
+        fmt::format("all runs were shorter than {:g} s: memory is read each second, so a short "
+                    "peak may be missed",
+                    kShortRun));
   }
   auto& into = past.estimate.notes;
   into.insert(into.begin(), notes.begin(), notes.end());
@@ -159,8 +160,8 @@ Result<PastEstimate> estimate_from_runs(const SimilarRuns& similar) {
   past.estimate = std::move(*estimate);
   if (const SimilarRun* run = contradiction(similar, past.estimate.upper)) {
     return fail(ErrorCode::Unsupported,
-                fmt::format("earlier runs let expect at most {}, but job {} took {} and did not "
-                            "end well",
+                fmt::format("earlier runs suggest at most {}, but job {} used {} and did not "
+                            "succeed",
                             gib_text(static_cast<std::uint64_t>(past.estimate.upper)),
                             run->job,
                             gib_text(static_cast<std::uint64_t>(*run->failed_peak_bytes))));

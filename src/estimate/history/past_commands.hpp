@@ -1,5 +1,5 @@
-// Memory of a command from earlier runs of it: which of them were the same command, which differed
-// in their batch alone, and what they tell. Whoever asks brings the runs.
+// Memory of a command from earlier runs: those of the same command, and those that differ only in
+// the batch size. The caller supplies the runs.
 #pragma once
 
 #include <cstdint>
@@ -20,24 +20,24 @@ struct PastCommand {
   std::vector<std::string> argv{};
   std::string folder{};  // where it ran
   std::int64_t gpus = 1;
-  double ended_s = 0.0;  // since 1970
+  double ended_s = 0.0;  // Unix time
   double run_s = 0.0;
-  std::optional<std::int64_t> peak_bytes{};  // on one GPU, of an attempt that ended well
-  // Of attempts that did not: out of memory, cancelled, … No peak, but it needs that much at least.
+  std::optional<std::int64_t> peak_bytes{};  // on one GPU, of an attempt that succeeded
+  // Of attempts that did not (out of memory, cancelled, …): a lower bound of the peak.
   std::optional<std::int64_t> failed_peak_bytes{};
 };
 
 struct HistoryRequest {
   std::vector<std::string> argv{};
-  std::string folder{};  // the same words in another folder may be another program
+  std::string folder{};  // in another folder the same words may run another program
   std::int64_t gpus = 1;
-  std::optional<std::int64_t> batch{};  // in the place of the one that the command says
+  std::optional<std::int64_t> batch{};  // overrides that of the command
 };
 
-// A run that is like the command in question but for its batch.
+// A run of the requested command, at the same or another batch size.
 struct SimilarRun {
   std::int64_t job = 0;
-  std::optional<std::int64_t> batch{};  // absent: the command has no flag for it
+  std::optional<std::int64_t> batch{};  // nullopt: the command has no flag for it
   double ended_s = 0.0;
   double run_s = 0.0;
   std::optional<std::int64_t> peak_bytes{};
@@ -45,13 +45,13 @@ struct SimilarRun {
 };
 
 struct SimilarRuns {
-  std::optional<std::int64_t> batch{};  // that is asked for; absent: the command has no flag for it
-  std::vector<SimilarRun> runs{};       // newest first; the last few at each batch
+  std::optional<std::int64_t> batch{};  // requested; nullopt: the command has no flag for it
+  std::vector<SimilarRun> runs{};       // newest first; the last few of each batch size
 
-  [[nodiscard]] std::vector<BatchPeak> peaks() const;  // by batch sizes; those that ended well
+  [[nodiscard]] std::vector<BatchPeak> peaks() const;  // of successful runs, by batch size
 };
 
-// None where the question has another batch and the command no flag for it.
+// Empty where the request overrides the batch and the command has no flag for it.
 [[nodiscard]] SimilarRuns similar_runs(const HistoryRequest& request,
                                        std::span<const PastCommand> past);
 
@@ -60,15 +60,15 @@ struct PastEstimate {
   std::vector<SimilarRun> from{};  // newest first
 };
 
-// From runs at the same batch, else from a line through other batch sizes. NotFound where there
-// are too few, Unsupported where one that failed took more than they let expect.
+// From runs at the same batch size, else from a line through other batch sizes. NotFound without
+// enough runs, Unsupported where a failed run used more than the estimate allows.
 [[nodiscard]] Result<PastEstimate> estimate_from_runs(const SimilarRuns& similar);
 
-// From a line through runs at two batch sizes or more; NotFound without. None: not even one sample
-// fits.
+// From a line through runs at two or more batch sizes; NotFound without. Nothing: one sample does
+// not fit.
 [[nodiscard]] Result<std::optional<std::int64_t>> largest_batch(const SimilarRuns& similar,
                                                                 std::int64_t bytes);
-// What half the batch would change, where runs tell.
+// The effect of half the batch size, where runs determine it.
 [[nodiscard]] std::vector<MemoryLever> levers(const SimilarRuns& similar);
 
 // "job 17", "jobs 17, 15 and 12".

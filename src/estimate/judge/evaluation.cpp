@@ -47,7 +47,7 @@ void judge(const MemoryEstimator& estimator,
   }
 }
 
-// What others published for the very rows, where the file says so.
+// Estimates that others published for these rows, where the file contains them.
 std::vector<EstimatorResult> published_results(const std::vector<MeasuredJob>& rows) {
   std::map<std::string, std::pair<EstimatorResult, std::set<std::size_t>>> by_name;
   for (const MeasuredJob& row : rows) {

@@ -23,9 +23,9 @@ Result<void> for_each_line(std::string_view text,
         return invalid_input(fmt::format("{}:{}: {}", name, number, taken.error().message));
       }
     } catch (const nlohmann::json::exception& problem) {
-      // What was read last may be a line of many thousand characters.
+      // The message may contain the line, which can be very long.
       constexpr std::size_t kReadable = 160;
-      return invalid_input(fmt::format("{}:{}: no {}: {}",
+      return invalid_input(fmt::format("{}:{}: not a {}: {}",
                                        name,
                                        number,
                                        what,

@@ -13,8 +13,8 @@ namespace carpool::estimate {
 
 using TakeLine = std::function<Result<void>(const nlohmann::json& line, std::size_t number)>;
 
-// Calls `take` with each line that is not blank; the first error ends it, also a json exception of
-// `take`. `name` is what error messages call the text, `what` a line of it.
+// Calls `take` with each line that is not blank; the first error, also a JSON exception of `take`,
+// ends it. In messages `name` is the name of the text and `what` that of a line.
 [[nodiscard]] Result<void> for_each_line(std::string_view text,
                                          std::string_view name,
                                          std::string_view what,

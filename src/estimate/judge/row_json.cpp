@@ -47,7 +47,7 @@ std::int64_t whole(const json& cfg, const char* key, std::int64_t otherwise) {
   return cfg.contains(key) ? cfg.at(key).get<std::int64_t>() : otherwise;
 }
 
-// The first of several names that configurations have for one number.
+// The first of several keys that configurations use for one number; 0: none.
 std::int64_t first_of(const json& conf, std::initializer_list<const char*> keys) {
   for (const char* key : keys) {
     if (conf.contains(key)) {
@@ -136,7 +136,7 @@ Result<TrainingSetup> setup_from_json(const json& cfg) {
                        .checkpointing = flag(cfg, "ckpt"),
                        .lora_rank = whole(cfg, "lora", 0),
                        .attention = *attention,
-                       .tf32 = !cfg.contains("tf32") || flag(cfg, "tf32"),  // as PyTorch has it
+                       .tf32 = !cfg.contains("tf32") || flag(cfg, "tf32"),  // PyTorch's default
                        .channels_last = flag(cfg, "cl"),
                        .autotune = flag(cfg, "bench"),
                        .decode_tokens = whole(cfg, "decode", 0),
@@ -164,7 +164,7 @@ Result<ModelShape> shape_from_json(const json& cfg) {
                        .activation_bytes = cfg.at("activation_bytes").get<std::int64_t>()};
   }
   return fail(ErrorCode::Unsupported,
-              fmt::format("family \"{}\" is known by its layers only", family));
+              fmt::format("jobs of family \"{}\" are described by layers only", family));
 }
 
 Result<LayerList> layers_from_json(const json& row, Precision precision) {
@@ -208,7 +208,7 @@ LayerList at_resolution(const LayerList& list, double ratio) {
     if (line.shape.size() == 3) {
       grow(line.shape[1], area);  // tokens
     } else if (line.shape.size() == 4) {
-      // Pixels come last, or, where a layer works on the last dimension, before the channels.
+      // Pixels come last or, for layers that work on the last dimension, before the channels.
       const bool channels_last = line.type == "Linear" || line.type == "LayerNorm";
       const std::size_t first = channels_last ? 1 : 2;
       grow(line.shape[first], ratio);

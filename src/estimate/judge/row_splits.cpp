@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kFolds = 10;
 constexpr std::uint32_t kShuffles = 3;
 constexpr std::uint32_t kPublishedSeed = 42;
-constexpr double kPublishedRest = 0.3;         // not trained on
+constexpr double kPublishedRest = 0.3;         // share of the rows that are not trained on
 constexpr double kPublishedValidation = 0.66;  // of the rest
 
 std::vector<RowFold> published(const std::vector<MeasuredJob>& rows) {
@@ -40,7 +40,7 @@ std::map<std::string, std::vector<std::size_t>> by_group(const std::vector<Measu
   return groups;
 }
 
-// Every part is tested on once, with all others to learn from.
+// Every part is tested once, with all others to train on.
 std::vector<RowFold> leave_each_out(const std::vector<std::vector<std::size_t>>& parts) {
   std::vector<RowFold> folds;
   for (const auto& held_out : parts) {
@@ -101,8 +101,8 @@ std::vector<RowFold> in_sample(const std::vector<MeasuredJob>& rows) {
 constexpr auto kSplitKinds = std::to_array<RowSplitKind>({
     {"names", "ten folds of model names, three shuffles (default)", by_names},
     {"published", "70 / 19.8 / 10.2 % of the rows, seed 42, as GPUMemNet", published},
-    {"leave-one-out", "each model name by itself", one_name_out},
-    {"in-sample", "fitted and judged on all rows: no test, only a check", in_sample},
+    {"leave-one-out", "each model name in turn", one_name_out},
+    {"in-sample", "fitted and evaluated on all rows: a check, not a test", in_sample},
 });
 
 }  // namespace
@@ -112,7 +112,7 @@ std::span<const RowSplitKind> row_split_kinds() {
 }
 
 Result<const RowSplitKind*> find_row_split(std::string_view name) {
-  return find_named(row_split_kinds(), "split of rows", name);
+  return find_named(row_split_kinds(), "train/test split", name);
 }
 
 }  // namespace carpool::estimate

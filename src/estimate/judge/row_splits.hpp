@@ -1,4 +1,4 @@
-// How measured jobs are parted into those to learn from and those to be judged on.
+// Train/test splits of measured jobs.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace carpool::estimate {
 
-// Positions of rows.
+// Indexes of rows.
 struct RowFold {
   std::vector<std::size_t> train{};
   std::vector<std::size_t> calibration{};

@@ -29,7 +29,7 @@ constexpr auto kViews = std::to_array<NamedValue<RowView>>({{"trace", RowView::T
 Result<std::int64_t> bytes_from_mib(const json& value) {
   const auto mib = value.get<double>();
   if (!(mib >= 0.0 && mib <= kMostMiB)) {
-    return invalid_input(fmt::format("{} MiB is no size of memory", mib));
+    return invalid_input(fmt::format("{} MiB is not a size of memory", mib));
   }
   return std::llround(mib * kMiB);
 }
@@ -50,12 +50,12 @@ std::string group_of(const json& cfg) {
   return cfg.dump();
 }
 
-// The layers of a named model, from the catalogue, at the batch and resolution of the row.
+// The layers of a named model from the catalogue, at the resolution of the row.
 Result<ModelShape> from_catalogue(const json& cfg, const LayerCatalogue& catalogue) {
   const auto name = cfg.value("name", std::string());
   const auto found = catalogue.find(name);
   if (found == catalogue.end()) {
-    return fail(ErrorCode::Unsupported, fmt::format("no catalogue knows \"{}\"", name));
+    return fail(ErrorCode::Unsupported, fmt::format("the catalogue has no model \"{}\"", name));
   }
   const double side = cfg.value("res", 0.0);
   const double own = std::sqrt(static_cast<double>(found->second.input_elements) / 3.0);
@@ -176,7 +176,7 @@ Result<MeasuredJobs> parse_measured_jobs(std::string_view text,
     return tl::unexpected(read.error());
   }
   if (jobs.rows.empty()) {
-    return invalid_input(fmt::format("{}: no row that can be estimated", name));
+    return invalid_input(fmt::format("{}: no row can be estimated", name));
   }
   return jobs;
 }
@@ -198,7 +198,7 @@ Result<LayerCatalogue> parse_catalogue(std::string_view text, std::string_view n
     auto list = layers_from_json(row, Precision::Fp32);
     if (list && !model.empty()) {
       for (LayerLine& line : list->layers) {
-        line.element_bytes = 0;  // of the run that the list came from
+        line.element_bytes = 0;  // was that of the run that the list came from
       }
       catalogue.try_emplace(model, std::move(*list));
     }

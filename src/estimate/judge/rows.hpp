@@ -1,5 +1,5 @@
-// Measured jobs as JSON lines, the format of data/memory-h200 (docs/estimate.md): one object a
-// configuration with what was run, what the model is made of, and what memory it took.
+// Measured jobs as JSON lines, the format of data/memory-h200 (docs/estimate.md): per job one
+// object with the configuration, the layers of the model and the memory used.
 #pragma once
 
 #include <cstddef>
@@ -22,26 +22,26 @@ inline constexpr std::int64_t kPublishedGigabyte = 1000 * kMiB;
 
 // How much of a row an estimator may see.
 enum class RowView {
-  Trace,   // the layers, and the bytes that autograd kept, as a trace without a GPU counts them
+  Trace,   // as Layers, and the bytes that autograd keeps, which a trace without a GPU counts
   Layers,  // configuration, flags, layer list
-  Config,  // configuration and flags; of a model known by name, what a catalogue says of the name
+  Config,  // configuration and flags; the layers of a named model from a catalogue
 };
 
-// "trace", "layers", "config", "flags" (which says the same here as config).
+// "trace", "layers", "config", "flags" (here the same as config).
 [[nodiscard]] Result<RowView> row_view_named(std::string_view name);
 
 struct MeasuredJob {
   DescribedJob job{};
-  std::string group{};     // rows of one model name stay together in a split
-  std::size_t line = 0;    // in its file, from 1
-  bool finished = true;    // else it ran out of memory: the true peak is above what is given
-  bool contested = false;  // measured again by others with another result: told apart in scores
-  std::int64_t peak = 0;   // bytes on the GPU, the context included where it is known
-  bool peak_has_context = false;  // read from the driver; else it is what PyTorch reserved
+  std::string group{};            // model name: its rows stay together in a train/test split
+  std::size_t line = 0;           // in its file, from 1
+  bool finished = true;           // false: it ran out of memory, and the true peak is above `peak`
+  bool contested = false;         // measured again by others with another result; scored separately
+  std::int64_t peak = 0;          // bytes on the GPU, with the context where peak_has_context
+  bool peak_has_context = false;  // read from the driver; false: what PyTorch reserved
   std::optional<std::int64_t> allocated{};       // peak of live tensors
-  std::map<std::string, std::int64_t> others{};  // bytes that other estimators said, as published
+  std::map<std::string, std::int64_t> others{};  // published estimates of other estimators, bytes
 
-  // What the job took of the GPU as an estimate has to name it; without a known context, as read.
+  // The memory that an estimate has to predict: the peak with the context, where that is known.
   [[nodiscard]] std::int64_t truth() const {
     return peak + (peak_has_context ? 0 : job.machine.context_bytes.value_or(0));
   }
@@ -50,12 +50,12 @@ struct MeasuredJob {
 // Layer lists by model name, for RowView::Config.
 using LayerCatalogue = std::map<std::string, LayerList, std::less<>>;
 
-// `name` is what error messages call the text. Rows whose model the view does not know are left out
-// and counted.
+// Rows whose model is unknown in the view are left out and counted.
 struct MeasuredJobs {
   std::vector<MeasuredJob> rows{};
   std::size_t without_model = 0;
 };
+// `name` is the name of the text in messages.
 [[nodiscard]] Result<MeasuredJobs> parse_measured_jobs(std::string_view text,
                                                        std::string_view name,
                                                        RowView view,
@@ -64,7 +64,7 @@ struct MeasuredJobs {
                                                       RowView view,
                                                       const LayerCatalogue& catalogue);
 
-// Of each named model of such a file, one layer list.
+// One layer list for each named model of such a file.
 [[nodiscard]] Result<LayerCatalogue> parse_catalogue(std::string_view text, std::string_view name);
 
 }  // namespace carpool::estimate

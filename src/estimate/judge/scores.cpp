@@ -16,7 +16,7 @@ constexpr auto kGigabyte = static_cast<double>(kPublishedGigabyte);
 constexpr double kAboveContext = 100.0 * kMiB;
 constexpr double kTopClass8 = 5.0;  // 40 GB and more
 
-// Classes of 1 and 2 GB are open below, those of 8 GB above.
+// Classes of 1 and 2 GB include their upper edge, those of 8 GB their lower edge.
 double class_up(double bytes, double width) {
   return std::ceil(bytes / (width * kGigabyte));
 }
@@ -24,7 +24,7 @@ double class_down(double bytes) {
   return std::min(std::floor(bytes / (8.0 * kGigabyte)), kTopClass8);
 }
 
-// Means of values that come one by one.
+// Mean and median of values added one by one.
 class Mean {
  public:
   void add(double value) {
@@ -115,13 +115,13 @@ struct Tally {
   }
 };
 
-// Where no context was measured: the least that any job took.
+// Without a measured context, the least memory of any job.
 double context_of(const MeasuredJob& row, double least) {
   return row.job.machine.context_bytes ? static_cast<double>(*row.job.machine.context_bytes)
                                        : least;
 }
 
-// How cuDNN chooses the workspaces of a job, which decides how well they can be known.
+// How cuDNN chooses the workspaces of a job, which determines how predictable they are.
 std::string_view workspaces_of(const MeasuredJob& row) {
   const DescribedJob& job = row.job;
   const bool images = std::holds_alternative<LayerList>(job.model.shape) ||

@@ -1,4 +1,4 @@
-// Estimates against what was measured. Internal to estimate/.
+// Scores of estimates against measurements. Internal to estimate/.
 #pragma once
 
 #include <set>
@@ -9,7 +9,8 @@
 
 namespace carpool::estimate {
 
-// All rows first, then, where some are contested, the others, then by family.
+// Of all rows, of the uncontested ones where some are contested, of each family, and by how
+// workspaces are chosen.
 [[nodiscard]] std::vector<EstimatorScore> score_estimates(const std::string& estimator,
                                                           const std::vector<MeasuredJob>& rows,
                                                           const std::vector<RowEstimate>& estimates,

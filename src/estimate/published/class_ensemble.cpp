@@ -24,13 +24,6 @@ MatrixXd log_softmax(const MatrixXd& logits) {
 
 }  // namespace
 
-struct ClassEnsemble::Trace {
-  MatrixXd input;
-  MatrixXd normal;      // behind the batch norm's division
-  RowVectorXd inverse;  // 1 / deviation
-  MatrixXd activated;   // before ReLU
-};
-
 MatrixXd ClassEnsemble::forward(Net& net, const MatrixXd& inputs, std::vector<Trace>& traces) {
   MatrixXd signal = inputs;
   const auto rows = static_cast<double>(inputs.rows());
@@ -163,7 +156,7 @@ std::size_t ClassEnsemble::parameters() const {
   return static_cast<std::size_t>(count);
 }
 
-// PyTorch's start of a linear layer: weights and biases uniform within 1 / sqrt(inputs).
+// PyTorch's initialisation of a linear layer: uniform within ±1 / sqrt(inputs).
 ClassEnsemble::Layer ClassEnsemble::draw_layer(Index inputs, Index outputs, NumpyRandom& random) {
   const double limit = 1.0 / std::sqrt(static_cast<double>(inputs));
   const auto uniform = [&](double /*unused*/) { return limit * (2.0 * random.uniform() - 1.0); };
@@ -205,7 +198,7 @@ void ClassEnsemble::train_epoch(const ClassRows& rows,
       inputs.row(static_cast<Index>(at - begin)) = rows.inputs.row(static_cast<Index>(order[at]));
       labels.push_back(rows.classes[order[at]]);
     }
-    if (labels.size() > 1) {  // the deviation of one row is none
+    if (labels.size() > 1) {  // the variance of one row is undefined
       train_batch(inputs, labels, adam);
     }
   }

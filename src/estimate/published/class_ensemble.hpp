@@ -1,5 +1,5 @@
 // The published classifier of GPUMemNet: small nets of depth 1 to 7 (widths 8, 4, 4, …; linear,
-// batch norm, ReLU), whose logits are averaged and which are trained together by cross entropy.
+// batch norm, ReLU) with averaged logits, trained together on the cross entropy.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ struct EnsembleSettings {
   std::size_t epochs = 600;
   Eigen::Index batch = 128;
   double learning_rate = 1e-3;  // of Adam
-  std::size_t patience = 30;    // epochs without a smaller validation loss; the best is kept
+  std::size_t patience = 30;    // epochs without a smaller validation loss; the best nets are kept
 };
 
 struct ClassRows {
@@ -31,7 +31,7 @@ struct ClassRows {
 
 class ClassEnsemble {
  public:
-  // Every class of either set must be below `classes`.
+  // All classes must be below `classes`.
   [[nodiscard]] static ClassEnsemble train(const ClassRows& rows,
                                            const ClassRows& validation,
                                            int classes,
@@ -58,7 +58,13 @@ class ClassEnsemble {
     std::vector<Layer> layers;
     std::vector<Statistics> statistics;
   };
-  struct Trace;  // what a forward pass leaves for the backward one
+  // Intermediate results of one layer in a forward pass.
+  struct Trace {
+    Eigen::MatrixXd input;
+    Eigen::MatrixXd normal;      // normalised by the batch norm
+    Eigen::RowVectorXd inverse;  // 1 / deviation
+    Eigen::MatrixXd activated;   // before ReLU
+  };
 
   [[nodiscard]] Eigen::MatrixXd logits(const Eigen::MatrixXd& inputs) const;
   [[nodiscard]] static Eigen::MatrixXd forward(Net& net,

@@ -30,7 +30,7 @@ class Formula final : public MemoryEstimator {
     if (!parts) {
       return tl::unexpected(parts.error());
     }
-    // None of them has a bound: what they say is what their users reserve.
+    // They have no bound: their users reserve the estimate.
     return MemoryEstimate{.expected = parts->total(),
                           .upper = parts->total(),
                           .basis = "formula",
@@ -83,7 +83,7 @@ Result<MemoryBreakdown> llmem(const DescribedJob& job, std::int64_t fallback_con
   const auto* shape = std::get_if<TransformerShape>(&job.model.shape);
   if (shape == nullptr || shape->task != TransformerTask::CausalLm ||
       job.setup.mode != RunMode::Train) {
-    return fail(ErrorCode::Unsupported, "LLMem answers for the fine-tuning of decoders only");
+    return fail(ErrorCode::Unsupported, "LLMem supports the fine-tuning of decoders only");
   }
   const ModelSizes sizes = sizes_of_model(job);
   const std::int64_t tokens = times(job.setup.batch, job.setup.sequence);
@@ -124,7 +124,7 @@ Result<MemoryBreakdown> dnnmem(const DescribedJob& job, std::int64_t fallback_co
       take(elements, bytes.compute, MemoryPurpose::Activations);
     }
   }
-  // In flight: two gradients, or in inference input and output of one operator.
+  // Live at the same time: two gradients or, in inference, input and output of one operator.
   std::int64_t largest = 0;
   for (std::size_t index = 1; index < outputs.size(); ++index) {
     largest = std::max(largest, outputs[index - 1] + outputs[index]);

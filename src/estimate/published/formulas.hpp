@@ -1,6 +1,6 @@
-// Memory estimators of others, as their papers or programs give them. Each leaves out what its
-// authors leave out. Those that count the context take `fallback_context` bytes where the machine
-// has none measured; nothing else is fitted.
+// Published memory estimators, as their papers or programs define them, with their omissions.
+// Estimators that count the context use `fallback_context` bytes where the machine has no measured
+// one. They have no fitted parameters.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,11 @@ namespace carpool::estimate {
 // context.
 [[nodiscard]] std::unique_ptr<MemoryEstimator> make_horus();
 
-// FakeTensor: the most that is live in one forward and backward pass on tensors without memory;
-// parameters, optimizer, context, workspaces and the allocator are left out. Needs what a trace
-// tells; without one, the layers stand in.
+// FakeTensor: peak of live tensors in one forward and backward pass; parameters, optimizer,
+// context, workspaces and the allocator are left out. Derived from the layers in place of a trace.
 [[nodiscard]] std::unique_ptr<MemoryEstimator> make_faketensor();
 
-// DeepSpeed: model states alone. ZeRO 2: 4 P + 16 P / GPUs; ZeRO 3: 4 x largest layer + 18 P /
+// DeepSpeed: model states only. ZeRO 2: 4 P + 16 P / GPUs; ZeRO 3: 4 x largest layer + 18 P /
 // GPUs; without ZeRO as stage 2 on one GPU.
 [[nodiscard]] std::unique_ptr<MemoryEstimator> make_deepspeed();
 
@@ -27,9 +26,8 @@ namespace carpool::estimate {
 // outputs of the blocks + the head's logits in 16 and 32 bits. Fine-tuning of decoders only.
 [[nodiscard]] std::unique_ptr<MemoryEstimator> make_llmem(std::int64_t fallback_context);
 
-// DNNMem: weights, their gradients, states, every operator's output until backward has passed it,
-// the two largest gradients of outputs in flight, each rounded as the framework's allocator does,
-// and the context.
+// DNNMem: weights, gradients, optimizer states, the outputs of all operators, the two largest
+// consecutive gradients of outputs, each rounded as the allocator does, and the context.
 [[nodiscard]] std::unique_ptr<MemoryEstimator> make_dnnmem(std::int64_t fallback_context);
 
 }  // namespace carpool::estimate

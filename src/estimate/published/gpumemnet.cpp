@@ -15,7 +15,7 @@ constexpr int kClasses = 5;  // up to 2 GB, 3, 4, 5, more
 constexpr std::uint32_t kSeed = 0;
 constexpr std::size_t kEveryFifth = 5;
 
-// In alphabetical order; its place is what the features hold.
+// In alphabetical order; the index is encoded in the features.
 constexpr auto kActivations = std::to_array<std::string_view>({"ELU",
                                                                "GELU",
                                                                "Identity",
@@ -34,8 +34,8 @@ int class_of(std::int64_t bytes) {
   return std::clamp(static_cast<int>(gigabytes) - 2, 0, kClasses - 1);
 }
 
-// Numbers of layers, batch, parameters, outputs of one sample, activation on a half circle;
-// unscaled.
+// Unscaled: numbers of layers, batch, parameters, outputs of one sample, and the activation as a
+// point on a half circle.
 Eigen::RowVectorXd features_of(const MlpShape& shape, std::int64_t batch) {
   const auto hidden = static_cast<double>(shape.widths.size());
   const double norm = shape.batch_norm ? 1.0 : 0.0;
@@ -89,7 +89,7 @@ class GpuMemNetMlp final : public MemoryEstimator {
     const auto* shape = std::get_if<MlpShape>(&job.model.shape);
     if (shape == nullptr || job.setup.mode != RunMode::Train) {
       return fail(ErrorCode::Unsupported,
-                  "GPUMemNet's MLP ensemble answers for the training of fully connected nets only");
+                  "GPUMemNet's MLP ensemble supports the training of fully connected nets only");
     }
     const int chosen = ensemble_.predict(features_of(*shape, job.setup.batch));
     const std::int64_t edge = (chosen + 2) * kPublishedGigabyte;

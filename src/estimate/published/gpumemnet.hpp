@@ -1,5 +1,5 @@
-// GPUMemNet's MLP ensemble for fully connected nets (EuroMLSys'26), trained on measured rows: a
-// class of 1 GB (1000 MiB) whose upper edge is the estimate.
+// GPUMemNet's MLP ensemble for fully connected nets (EuroMLSys'26), trained on measured rows. It
+// predicts a class of 1 GB (1000 MiB), whose upper edge is the estimate.
 #pragma once
 
 #include <memory>
@@ -8,8 +8,7 @@
 
 namespace carpool::estimate {
 
-// Needs rows of fully connected nets, and others to validate on; without calibration rows every
-// fifth training row is taken for that.
+// Validates on the calibration rows or, without any, on every fifth training row.
 [[nodiscard]] Result<std::unique_ptr<MemoryEstimator>> fit_gpumemnet_mlp(
     const EstimatorTraining& training);
 

@@ -6,12 +6,12 @@
 namespace carpool::estimate {
 namespace {
 
-// Same layers as a measured type, other sizes; a few more tensors a block; other blocks.
+// The same layers as a measured type with other sizes; a few more tensors per block; other blocks.
 constexpr double kSame = 1.05;
 constexpr double kNear = 1.15;
 constexpr double kFar = 1.5;
 
-// Taken by hand from the blocks of the implementations; only those with 1.0 were measured
+// Assigned by hand after reading the implementations; only those with 1.0 were measured
 // (data/memory-h200).
 constexpr auto kArchitectures = std::to_array<Architecture>({
     {"bert", "bert", 1.0},

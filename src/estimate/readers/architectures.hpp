@@ -1,4 +1,4 @@
-// Which architecture of the replay stands for a model_type of a config.json.
+// The replayed architecture for each model_type of config.json.
 #pragma once
 
 #include <string_view>
@@ -8,10 +8,10 @@ namespace carpool::estimate {
 struct Architecture {
   std::string_view model_type;
   std::string_view built_as;  // a TransformerType
-  double widening = 1.0;      // of the bound: 1 where jobs of the type itself were measured
+  double widening = 1.0;      // factor on the bound; 1 where jobs of the type were measured
 };
 
-// nullptr: neither known nor a relative.
+// nullptr: unknown.
 [[nodiscard]] const Architecture* find_architecture(std::string_view model_type);
 
 }  // namespace carpool::estimate

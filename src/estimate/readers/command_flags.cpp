@@ -13,7 +13,7 @@
 namespace carpool::estimate {
 namespace {
 
-// Scripts of the Hugging Face examples tell their task by their name.
+// The names of the Hugging Face example scripts imply their task.
 struct ScriptTask {
   std::string_view part;
   TransformerTask task;
@@ -74,7 +74,7 @@ class CommandReader {
   }
 
  private:
-  // --name VALUE, --name=VALUE, --switch, and group.name=VALUE as Hydra and Lightning have it.
+  // --name VALUE, --name=VALUE, --switch, and group.name=VALUE of Hydra and Lightning.
   void read_word(std::string_view word) {
     const std::size_t dashes = std::min(word.find_first_not_of('-'), word.size());
     const std::size_t equals = word.find('=');
@@ -174,14 +174,14 @@ class CommandReader {
       }
       value = argv_[next_++];
     }
-    // Now the value's word is the last that was read, and the value is its end.
+    // The value is the end of the last word read.
     value_at_ = {.word = next_ - 1, .offset = argv_[next_ - 1].size() - value->size()};
     if (take(flag.meaning, *value)) {
       facts_.read.push_back(word.find('=') == std::string_view::npos
                                 ? fmt::format("{} {}", word, *value)
                                 : std::string(word));
     } else {
-      facts_.notes.push_back(fmt::format("{}: \"{}\" is not understood", word, *value));
+      facts_.notes.push_back(fmt::format("{}: value \"{}\" is not recognised", word, *value));
     }
   }
 
@@ -212,11 +212,11 @@ class CommandReader {
     return named.has_value();
   }
 
-  // timm's and torchvision's "sgd" has a momentum.
+  // "sgd" of timm and torchvision has a momentum.
   [[nodiscard]] bool take_optimizer(std::string_view value) {
     auto named = optimizer_named(value == "sgd" ? "momentum" : value);
     if (!named && value.find("8bit") != std::string_view::npos) {
-      facts_.notes.emplace_back("8-bit states of the optimizer are counted at 32 bits");
+      facts_.notes.emplace_back("8-bit optimizer states are counted at 32 bits");
       named = Optimizer::Adam;
     }
     return take_named(facts_.settings.optimizer, named);
@@ -266,7 +266,7 @@ class CommandReader {
   CommandFacts facts_;
   std::optional<Precision> autocast_;
   std::optional<std::int64_t> evaluation_batch_;
-  WordPlace value_at_;  // of the value that is being taken
+  WordPlace value_at_;  // of the current value
   WordPlace evaluation_batch_at_;
   bool trains_ = false;
 };

@@ -16,9 +16,9 @@ namespace {
 
 using nlohmann::json;
 
-// Of an architecture that is only known by its numbers.
+// Factor on the bound of an unknown architecture.
 constexpr double kUnknownWidening = 2.0;
-// A decoder's block beside an encoder attends twice.
+// A decoder block in an encoder-decoder model attends twice: 1.5 blocks.
 constexpr std::int64_t kCrossBlocks = 3;  // halves of a block
 
 std::string word(const json& object, const char* key) {
@@ -70,8 +70,8 @@ class ConfigReader {
     if (shape_.hidden == 0 || shape_.layers == 0 || shape_.heads == 0) {
       return fail(ErrorCode::Unsupported,
                   fmt::format("{}: model_type \"{}\" is not known, and hidden_size, "
-                              "num_hidden_layers and num_attention_heads are not all given: "
-                              "estimate from a trace, an ONNX file or a layer summary instead",
+                              "num_hidden_layers and num_attention_heads are not all given; "
+                              "use a trace, an ONNX file or a layer summary instead",
                               name_,
                               type));
     }
@@ -79,7 +79,7 @@ class ConfigReader {
     read_experts();
     if (shape_.vocabulary == 0) {
       shape_.vocabulary = 1;
-      note("no vocabulary is given: inputs are taken as features");
+      note("no vocab_size: inputs are treated as features");
     }
     shape_.task = task_of(config_, shape_.type);
     if (config_.contains("quantization_config")) {
@@ -100,8 +100,9 @@ class ConfigReader {
       shape_.type = known->built_as;
       read_.widening = known->widening;
       if (known->widening > 1.0) {
-        note(fmt::format(
-            "\"{}\" is replayed as \"{}\", its nearest measured relative", type, known->built_as));
+        note(fmt::format("\"{}\" is replayed as \"{}\", the nearest measured architecture",
+                         type,
+                         known->built_as));
       }
       return;
     }
@@ -121,7 +122,6 @@ class ConfigReader {
     const bool paired = encoder > 0 || config_.contains("num_decoder_layers") ||
                         is_true(config_, "is_encoder_decoder");
     if (paired) {
-      // Encoder and decoder as one stack of blocks.
       const std::int64_t first = encoder > 0 ? encoder : shape_.layers;
       const std::int64_t second =
           decoder > 0 ? decoder
@@ -151,11 +151,11 @@ class ConfigReader {
         tied != config_.end() && tied->is_boolean()) {
       shape_.tied_embeddings = tied->get<bool>();
     } else if (word(config_, "model_type").starts_with("gemma")) {
-      shape_.tied_embeddings = true;  // unless its configuration says otherwise
+      shape_.tied_embeddings = true;  // by default
     }
   }
 
-  // A vision transformer: patches for tokens, their projection for the embedding.
+  // Vision transformers: patches are tokens, their projection is the embedding.
   void read_images() {
     const std::int64_t side = numbers_.first_of({"image_size"});
     const std::int64_t patch = numbers_.first_of({"patch_size"});
@@ -167,13 +167,13 @@ class ConfigReader {
     shape_.positions = *read_.settings.sequence;
     const std::int64_t channels = std::max<std::int64_t>(numbers_.first_of({"num_channels"}), 1);
     shape_.vocabulary = std::max<std::int64_t>(times(channels, times(patch, patch)), 1);
-    note(fmt::format("{} patches of an image of {} x {} pixels are taken as tokens",
+    note(fmt::format("{} patches of an image of {} x {} pixels are treated as tokens",
                      *read_.settings.sequence,
                      side,
                      side));
   }
 
-  // Experts: parameters of all of them, activations as of one.
+  // Mixture of experts: the parameters of all experts, the activations of one.
   void read_experts() {
     const std::int64_t experts =
         numbers_.first_of({"num_local_experts", "num_experts", "n_routed_experts"});
@@ -184,7 +184,7 @@ class ConfigReader {
     const std::int64_t block = times(3 * shape_.hidden, std::max<std::int64_t>(own, 1));
     shape_.unlisted_parameters =
         std::min(times(times(block, shape_.layers), experts - 1), kMaxCount);
-    note(fmt::format("{} experts a block: all are counted as parameters", experts));
+    note(fmt::format("{} experts per block; the parameters of all are counted", experts));
   }
 
   const json& config_;
@@ -199,12 +199,12 @@ class ConfigReader {
 Result<ReadModel> parse_config_json(std::string_view text, std::string_view name) {
   const json config = json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (config.is_discarded()) {
-    return invalid_input(fmt::format("{} is no JSON", name));
+    return invalid_input(fmt::format("{} is not JSON", name));
   }
   if (!config.is_object()) {
-    return invalid_input(fmt::format("{} is no configuration: an object is expected", name));
+    return invalid_input(fmt::format("{} is not a configuration: an object is expected", name));
   }
-  // Models of text and images keep the numbers of their language model apart.
+  // Models of text and images have the sizes of their language model in an object of its own.
   if (const auto inner = config.find("text_config");
       inner != config.end() && inner->is_object() && !config.contains("hidden_size")) {
     auto read = ConfigReader(*inner, name).read();

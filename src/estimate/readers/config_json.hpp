@@ -1,6 +1,6 @@
-// config.json of a Hugging Face model. Architectures that the replay knows are built as they are;
-// relatives of them as the nearest known one, with a wider bound and a note; others by what their
-// keys tell, with a much wider bound. What has no blocks of attention is refused.
+// config.json of a Hugging Face model. Known architectures are replayed as they are, related ones
+// as the nearest known one with a wider bound and a note, others by the sizes in the file with a
+// much wider bound. Models without attention blocks are refused.
 #pragma once
 
 #include <string_view>

@@ -12,13 +12,13 @@
 namespace carpool::estimate {
 namespace {
 
-// Of images, where a list of layers tells no other: the channels of a photograph.
+// Channels of an image, which a layer list does not give.
 constexpr double kChannels = 3.0;
 
 template <class From, class To>
-void put(const std::optional<From>& settings, To& into) {
-  if (settings) {
-    into = static_cast<To>(*settings);
+void assign(const std::optional<From>& given, To& into) {
+  if (given) {
+    into = static_cast<To>(*given);
   }
 }
 
@@ -34,33 +34,33 @@ class Describer {
     requested_.job.model = std::move(read_.model);
     requested_.job.machine = read_.machine.value_or(known_machines().front());
     if (!read_.machine) {
-      requested_.job.machine.memory_bytes = 0;  // whose GPU it will be, nobody said
+      requested_.job.machine.memory_bytes = 0;  // the GPU is not known
     }
-    // PyTorch lets convolutions have TF32 unless it is told otherwise.
+    // TF32 in convolutions is on by default in PyTorch.
     setup() = read_.setup.value_or(TrainingSetup{.tf32 = true, .built_on_gpu = false});
   }
 
   Result<RequestedJob> describe(std::optional<std::int64_t> default_batch) {
     if (!settings_.batch && !whole_ && !default_batch) {
-      return invalid_input("the batch size is not known: say --batch N");
+      return invalid_input("the batch size is not known: add --batch N");
     }
     if (!settings_.batch && !whole_) {
-      assume(fmt::format("batch {}, the program's default", *default_batch));
+      assume(fmt::format("batch {}, the default of the program", *default_batch));
       setup().batch = *default_batch;
     }
-    put(settings_.batch, setup().batch);
-    put(settings_.mode, setup().mode);
-    put(settings_.accumulation, setup().accumulation);
-    put(settings_.checkpointing, setup().checkpointing);
-    put(settings_.lora_rank, setup().lora_rank);
-    put(settings_.decode_tokens, setup().decode_tokens);
-    put(settings_.tf32, setup().tf32);
-    put(settings_.channels_last, setup().channels_last);
-    put(settings_.autotune, setup().autotune);
-    put(settings_.built_on_gpu, setup().built_on_gpu);
-    put(settings_.attention, setup().attention);
-    put_choices();
-    if (auto counted = put_counts(); !counted) {
+    assign(settings_.batch, setup().batch);
+    assign(settings_.mode, setup().mode);
+    assign(settings_.accumulation, setup().accumulation);
+    assign(settings_.checkpointing, setup().checkpointing);
+    assign(settings_.lora_rank, setup().lora_rank);
+    assign(settings_.decode_tokens, setup().decode_tokens);
+    assign(settings_.tf32, setup().tf32);
+    assign(settings_.channels_last, setup().channels_last);
+    assign(settings_.autotune, setup().autotune);
+    assign(settings_.built_on_gpu, setup().built_on_gpu);
+    assign(settings_.attention, setup().attention);
+    assign_choices();
+    if (auto counted = assign_counts(); !counted) {
       return tl::unexpected(counted.error());
     }
     if (auto* shape = std::get_if<TransformerShape>(&requested_.job.model.shape)) {
@@ -77,56 +77,58 @@ class Describer {
     requested_.notes.push_back(fmt::format("assumed: {}", what));
   }
 
-  void put_choices() {
-    put(settings_.precision, setup().precision);
+  void assign_choices() {
+    assign(settings_.precision, setup().precision);
     if (!settings_.precision && !whole_) {
       assume("fp32");
     }
     const bool narrow =
         setup().precision == Precision::Bf16 || setup().precision == Precision::Fp16;
     if (narrow && !whole_ && !settings_.built_on_gpu) {
-      assume("the weights come to the GPU in 16 bits; --built-on-gpu if they are converted there");
+      assume("weights are loaded in 16 bits; use --built-on-gpu if they are converted on the GPU");
     }
-    put(settings_.optimizer, setup().optimizer);
+    assign(settings_.optimizer, setup().optimizer);
     if (!settings_.optimizer && !whole_ && setup().mode == RunMode::Train) {
-      assume(fmt::format("the optimizer {}", display_name(setup().optimizer)));
+      assume(fmt::format("optimizer {}", display_name(setup().optimizer)));
     }
   }
 
-  Result<void> put_counts() {
+  Result<void> assign_counts() {
     constexpr std::int64_t kMostGpus = 1'000'000;
     if (settings_.gpus && (*settings_.gpus < 1 || *settings_.gpus > kMostGpus)) {
       return invalid_input(
-          fmt::format("{} GPUs: from 1 to {} are possible", *settings_.gpus, kMostGpus));
+          fmt::format("{} GPUs: the number must be from 1 to {}", *settings_.gpus, kMostGpus));
     }
     if (settings_.zero_stage && (*settings_.zero_stage < 0 || *settings_.zero_stage > 3)) {
-      return invalid_input(fmt::format("ZeRO has no stage {}: 0 to 3", *settings_.zero_stage));
+      return invalid_input(
+          fmt::format("ZeRO stage {} does not exist: stages are 0 to 3", *settings_.zero_stage));
     }
     constexpr std::int64_t kMostPixels = 100'000;
     if (settings_.resolution &&
         (*settings_.resolution < 1 || *settings_.resolution > kMostPixels)) {
-      return invalid_input(fmt::format(
-          "{} pixels a side: from 1 to {} are possible", *settings_.resolution, kMostPixels));
+      return invalid_input(fmt::format("{} pixels per side: the number must be from 1 to {}",
+                                       *settings_.resolution,
+                                       kMostPixels));
     }
-    put(settings_.gpus, setup().gpus);
-    put(settings_.zero_stage, setup().zero_stage);
+    assign(settings_.gpus, setup().gpus);
+    assign(settings_.zero_stage, setup().zero_stage);
     return {};
   }
 
   void describe_transformer(TransformerShape& shape) {
-    put(settings_.task, shape.task);
-    put(settings_.sequence, setup().sequence);
+    assign(settings_.task, shape.task);
+    assign(settings_.sequence, setup().sequence);
     if (setup().sequence == 0 && !settings_.sequence) {
       setup().sequence =
           shape.positions > 0 ? std::min(shape.positions, kUsualTokens) : kUsualTokens;
-      assume(fmt::format("{} tokens a sample", setup().sequence));
+      assume(fmt::format("{} tokens per sample", setup().sequence));
     }
     if (!settings_.task && !whole_) {
-      assume(fmt::format("the head of a {}", display_name(shape.task)));
+      assume(fmt::format("head for {}", display_name(shape.task)));
     }
   }
 
-  // Layers have the shapes of their file, whatever the job says of tokens.
+  // The shapes of the layers are those of the file, also where the settings give a sequence length.
   void describe_layers() {
     auto* list = std::get_if<LayerList>(&requested_.job.model.shape);
     if (list != nullptr && settings_.resolution && list->input_elements > 0) {
@@ -134,17 +136,17 @@ class Describer {
       *list = at_resolution(*list, static_cast<double>(*settings_.resolution) / own);
     }
     if (settings_.sequence) {
-      requested_.notes.emplace_back("the sequence length is that of the listed layers");
+      requested_.notes.emplace_back("the sequence length of the layer list is used");
     }
     if (setup().lora_rank > 0) {
       requested_.notes.emplace_back(
-          "LoRA is known of config.json only: all parameters are trained");
+          "LoRA is supported with config.json only: all parameters are counted as trained");
     }
   }
 
   ReadModel read_;
   JobSettings settings_;
-  bool whole_;  // the file tells all of the run
+  bool whole_;  // the file describes the run completely
   RequestedJob requested_{};
 };
 

@@ -1,4 +1,5 @@
-// A job from what a file and a user say of it; what nobody said is assumed and noted.
+// Completes a job from a model file and the settings of the user; what neither gives is assumed and
+// noted.
 #pragma once
 
 #include <string>
@@ -13,19 +14,19 @@ namespace carpool::estimate {
 
 struct RequestedJob {
   DescribedJob job{};
-  std::string basis{};  // empty: as the estimator calls it
-  double widening = 1.0;
+  std::string basis{};    // empty: that of the estimator
+  double widening = 1.0;  // factor on the bound
   std::vector<std::string> notes{};
 };
 
-// `default_batch`: of a program that has one of its own; else a job whose batch nobody said is an
+// `default_batch`: the default of the program, if it has one; without it a missing batch size is an
 // error.
 [[nodiscard]] Result<RequestedJob> describe_job(ReadModel read,
                                                 const JobSettings& settings,
                                                 std::optional<std::int64_t> default_batch);
 
-// The estimator for jobs of which the source told less than it was fitted on: the same expected
-// value, a bound that is further away.
+// The estimator for jobs that are described less completely than those it was fitted to: the same
+// expected value, a wider bound.
 class WiderEstimator final : public MemoryEstimator {
  public:
   WiderEstimator(const MemoryEstimator& inner, double widening)

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 // per_device_train_batch_size of transformers.TrainingArguments.
 constexpr std::int64_t kTrainerBatch = 8;
 
-constexpr std::string_view kWhatHelps =
+constexpr std::string_view kUseFile =
     "name a file that describes the model (config.json, a trace, an ONNX file, a layer summary)";
 
 Result<ReadModel> model_of_command(const CommandFacts& facts,
@@ -27,7 +27,7 @@ Result<ReadModel> model_of_command(const CommandFacts& facts,
                                    const std::function<Result<LayerCatalogue>()>& catalogue) {
   if (!facts.model) {
     return fail(ErrorCode::Unsupported,
-                fmt::format("the command does not say which model it runs: {}", kWhatHelps));
+                fmt::format("the command does not name a model: {}", kUseFile));
   }
   const std::string& name = *facts.model;
   std::error_code ignored;
@@ -47,8 +47,7 @@ Result<ReadModel> model_of_command(const CommandFacts& facts,
   if (auto known = known_network(*networks, name)) {
     return std::move(*known);
   }
-  return fail(ErrorCode::Unsupported,
-              fmt::format("nothing is known of the model \"{}\": {}", name, kWhatHelps));
+  return fail(ErrorCode::Unsupported, fmt::format("model \"{}\" is unknown: {}", name, kUseFile));
 }
 
 }  // namespace
@@ -56,7 +55,8 @@ Result<ReadModel> model_of_command(const CommandFacts& facts,
 Result<RequestedJob> resolve_request(const EstimateRequest& request,
                                      const std::function<Result<LayerCatalogue>()>& catalogue) {
   if (!request.source && request.command.empty()) {
-    return invalid_input("estimate what? A file that describes a model, or a command after --");
+    return invalid_input(
+        "nothing to estimate: give a file that describes a model, or a command after --");
   }
   const std::optional<fs::path> weights = request.weights;
   const CommandFacts facts = read_command(request.command);

@@ -1,5 +1,5 @@
-// The one job that a user asks about: a file that describes the model, options, and the command
-// itself, the stronger before the weaker.
+// A request for the memory of one job: a file that describes the model, options, and the command.
+// Options override flags of the command.
 #pragma once
 
 #include <functional>
@@ -16,11 +16,11 @@ namespace carpool::estimate {
 struct EstimateRequest {
   std::optional<std::string> source{};
   std::optional<std::string> weights{};
-  JobSettings overrides{};             // by options; goes before the command's flags
-  std::vector<std::string> command{};  // the program and its arguments; empty: none
+  JobSettings overrides{};             // from options
+  std::vector<std::string> command{};  // program and arguments; empty: none
 };
 
-// `catalogue` is asked only where a command names a network by name.
+// `catalogue` is called only where the command names a model that is not a file.
 [[nodiscard]] Result<RequestedJob> resolve_request(
     const EstimateRequest& request, const std::function<Result<LayerCatalogue>()>& catalogue);
 

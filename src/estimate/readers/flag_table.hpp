@@ -1,4 +1,4 @@
-// Flags of training programs that decide how much memory they need.
+// Flags of training programs that determine their memory.
 #pragma once
 
 #include <string_view>
@@ -34,11 +34,11 @@ enum class FlagMeaning {
 };
 
 struct CommandFlag {
-  std::string_view name;  // without dashes, with "-" for "_", in small letters
+  std::string_view name;  // without leading dashes, "-" for "_", lower case
   FlagMeaning meaning;
 };
 
-// nullptr: none that matters.
+// nullptr: not relevant.
 [[nodiscard]] const CommandFlag* find_flag(std::string_view name);
 
 }  // namespace carpool::estimate

@@ -54,7 +54,7 @@ constexpr auto kTasks = std::to_array<NamedValue<TransformerTask>>({
 constexpr auto kAttentions = std::to_array<NamedValue<AttentionKind>>({
     {"sdpa", AttentionKind::Sdpa},
     {"eager", AttentionKind::Eager},
-    // Keeps what SDPA's own flash kernel keeps.
+    // Keeps the same tensors as the flash kernel of SDPA.
     {"flash_attention_2", AttentionKind::Sdpa},
     {"flash_attention_3", AttentionKind::Sdpa},
 });

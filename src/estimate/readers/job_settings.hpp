@@ -1,4 +1,4 @@
-// What a user, a command line or a file says of how a job is run; absent: it was not said.
+// How a job is run, as far as a user, a command line or a file states it; nullopt: not stated.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct JobSettings {
   std::optional<Optimizer> optimizer{};
   std::optional<TransformerTask> task{};
   std::optional<AttentionKind> attention{};
-  std::optional<std::int64_t> batch{};     // samples a step, on one GPU
+  std::optional<std::int64_t> batch{};     // samples per step, on one GPU
   std::optional<std::int64_t> sequence{};  // tokens
   std::optional<std::int64_t> accumulation{};
   std::optional<std::int64_t> lora_rank{};
@@ -39,13 +39,13 @@ struct JobSettings {
   bool operator==(const JobSettings&) const = default;
 };
 
-// What `first` says, and `second` where it says nothing.
+// The settings of `first`, completed by those of `second`.
 [[nodiscard]] JobSettings merged_settings(const JobSettings& first, const JobSettings& second);
 
-// Precisions as people and frameworks write them: "bf16" and "fp16" are those of the weights,
-// "amp-bf16", "bf16-mixed", "16-mixed" autocast with weights of 32 bits.
+// Precisions in the spellings of users and frameworks: "bf16" and "fp16" are precisions of the
+// weights; "amp-bf16", "bf16-mixed" and "16-mixed" mean autocast with 32-bit weights.
 [[nodiscard]] Result<Precision> precision_named(std::string_view name);
-// The same words where they name an autocast: "bf16" is bf16 autocast.
+// The same names for an autocast: "bf16" is bf16 autocast.
 [[nodiscard]] Result<Precision> autocast_named(std::string_view name);
 // "adamw", "adamw_torch_fused", "sgd", "momentum", …
 [[nodiscard]] Result<Optimizer> optimizer_named(std::string_view name);

@@ -1,5 +1,5 @@
-// Whole numbers of a JSON file that others wrote: a wrong type or size is an error that names the
-// key; null counts as absent.
+// Reads whole numbers from a JSON file of another program: other keys are ignored, null counts as
+// absent, and a wrong type or size is an error that names the key.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ class JsonNumbers {
   JsonNumbers(const nlohmann::json& object, std::string where)
       : object_(object), where_(std::move(where)) {}
 
-  // The first of these keys that is there; 0: none. The first problem stays in error().
+  // The value of the first of these keys that exists; 0: none. error() keeps the first problem.
   [[nodiscard]] std::int64_t first_of(std::initializer_list<const char*> keys);
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }
 

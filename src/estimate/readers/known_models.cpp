@@ -17,7 +17,7 @@ struct KnownTransformer {
   bool tied = true;
 };
 
-// Numbers of the config.json that each model is published with.
+// From the config.json that each model is published with.
 constexpr auto kTransformers = std::to_array<KnownTransformer>({
     {"bert-base-uncased", "bert", 768, 12, 12, 0, 3072, 30522, 512},
     {"bert-base-cased", "bert", 768, 12, 12, 0, 3072, 28996, 512},
@@ -52,7 +52,7 @@ constexpr auto kTransformers = std::to_array<KnownTransformer>({
     {"qwen2.5-7b", "qwen2", 3584, 28, 28, 4, 18944, 152064, 131072, false},
 });
 
-// The last part of "org/name", in small letters, without the mark of a fine-tuned twin.
+// The last part of "org/name" in lower case, without the suffix of a fine-tuned variant.
 std::string plain_name(std::string_view name) {
   std::string plain(name.substr(name.rfind('/') + 1));
   std::ranges::transform(
@@ -91,8 +91,8 @@ std::optional<ReadModel> known_transformer(std::string_view name) {
       .positions = found->positions,
       .tied_embeddings = found->tied};
   read.basis = "flags";
-  read.notes.push_back(fmt::format(
-      "{} as it is published: {} blocks of {}", found->name, found->layers, found->hidden));
+  read.notes.push_back(
+      fmt::format("{} as published: {} blocks of {}", found->name, found->layers, found->hidden));
   return read;
 }
 
@@ -108,7 +108,7 @@ std::optional<ReadModel> known_network(const LayerCatalogue& catalogue, std::str
   read.basis = "flags";
   read.settings.resolution = kUsualResolution;
   read.notes.push_back(fmt::format(
-      "layers of {} as measured; {} pixels a side unless said", found->first, kUsualResolution));
+      "layers of {} as measured; {} pixels per side unless given", found->first, kUsualResolution));
   return read;
 }
 

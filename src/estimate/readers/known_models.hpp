@@ -1,5 +1,5 @@
-// Models that people call by name: the published configuration of Hugging Face models, and the
-// layers of torchvision's and timm's from a catalogue of measured rows.
+// Models that are known by name: published configurations of Hugging Face models, and the layers of
+// torchvision and timm models from a catalogue of measured rows.
 #pragma once
 
 #include <filesystem>
@@ -12,10 +12,10 @@
 
 namespace carpool::estimate {
 
-// "bert-base-uncased", "org/name" by its last part; nothing: not known.
+// "bert-base-uncased"; of "org/name" the last part counts. Nothing: unknown.
 [[nodiscard]] std::optional<ReadModel> known_transformer(std::string_view name);
 
-// From a catalogue; nothing: not known.
+// From the catalogue; nothing: unknown.
 [[nodiscard]] std::optional<ReadModel> known_network(const LayerCatalogue& catalogue,
                                                      std::string_view name);
 

@@ -23,16 +23,16 @@ constexpr double kTorchinfoMb = 1e6;
 
 struct TableLine {
   LayerLine layer{};
-  std::int64_t depth = 0;  // of torchinfo's tree; 0: torchsummary, which has none
+  std::int64_t depth = 0;  // in torchinfo's tree; 0: torchsummary
 };
 
-// The numbers of "[32, 64, 112, 112]"; of nested lists the first.
+// The numbers of "[32, 64, 112, 112]"; of nested lists those of the first.
 std::vector<std::int64_t> extents_of(std::string_view text) {
   std::vector<std::int64_t> extents;
   text.remove_prefix(std::min(text.find_first_not_of("[( "), text.size()));
   while (!text.empty() && extents.size() < kMostExtents) {
     const bool unknown = text.starts_with("-1");  // the batch of torchsummary
-    // A comma ends a number here.
+    // Here a comma ends a number.
     const auto number = leading_number(text.substr(0, text.find_first_of(",])")));
     if (!unknown && !number) {
       break;
@@ -65,7 +65,7 @@ std::optional<TableLine> table_line(std::string_view line, std::size_t which_sha
   if (const std::size_t colon = label.find(": "); colon != std::string_view::npos) {
     out.depth = leading_number(label.substr(colon + 2)).value_or(0);
   } else if (!label.starts_with('-')) {
-    return std::nullopt;  // the model as a whole, or a line of prose
+    return std::nullopt;  // the model itself, or prose
   }
   for (std::size_t passed = 0; passed < which_shape; ++passed) {
     const std::size_t next = line.find('[', line.find(']', open));
@@ -117,7 +117,7 @@ class TableReader {
       list.layers.push_back(layer);
     }
     list.parameters = std::max(list.parameters, total_);
-    list.buffers = times(norms, 4);  // mean and variance, as large as weight and bias
+    list.buffers = times(norms, 4);  // mean and variance, the size of weight and bias
     const bool tree = lines_.front().depth > 0;
     const double samples = static_cast<double>(list.batch);
     const double input =
@@ -128,8 +128,8 @@ class TableReader {
       read.settings.batch = list.batch;
     }
     if (trainable_ > 0 && trainable_ < total_) {
-      read.notes.push_back(fmt::format("{} frozen parameters are counted as if they were trained",
-                                       total_ - trainable_));
+      read.notes.push_back(
+          fmt::format("{} frozen parameters are counted as trained", total_ - trainable_));
     }
     read.model.name = name_;
     read.model.family = "layers";
@@ -142,8 +142,8 @@ class TableReader {
     return leading_number(trimmed(line.substr(line.find(':') + 1))).value_or(0);
   }
 
-  // A module of modules: in a tree its parts come next, one level deeper; in torchsummary they came
-  // before, and it adds neither parameters nor another shape.
+  // Whether the line is a container. In a tree its parts follow one level deeper; in torchsummary
+  // they precede it, and it adds neither parameters nor another shape.
   [[nodiscard]] bool holds_others(std::size_t index) const {
     const TableLine& line = lines_[index];
     if (line.depth > 0) {
@@ -154,9 +154,9 @@ class TableReader {
   }
 
   std::string_view name_;
-  std::size_t which_shape_ = 0;  // of those in a line, the output's
+  std::size_t which_shape_ = 0;  // index of the output shape in a line
   std::vector<TableLine> lines_;
-  std::int64_t total_ = 0;  // 0: not told
+  std::int64_t total_ = 0;  // 0: not given
   std::int64_t trainable_ = 0;
   double input_mb_ = 0.0;
 };
@@ -167,7 +167,7 @@ Result<ReadModel> parse_layer_summary(std::string_view text,
                                       std::string_view name,
                                       const JobSettings& settings) {
   if (text.size() > kMostText) {
-    return invalid_input(fmt::format("{} has {} bytes: no layer summary", name, text.size()));
+    return invalid_input(fmt::format("{} has {} bytes: not a layer summary", name, text.size()));
   }
   TableReader table(name);
   std::string_view rest = text;

@@ -1,6 +1,6 @@
-// The text that summary tools print of a model: the tables of torchsummary and torchinfo, which
-// tell the shape of every output, and print(module), which does not: there the shapes follow from
-// the layers' arguments in the order of the text, with a wider bound.
+// Text summaries of a model: the tables of torchsummary and torchinfo, which contain the shape of
+// every output, and print(module), which does not. There the shapes follow from the arguments of
+// the layers in the order of the text, with a wider bound.
 #pragma once
 
 #include <string_view>
@@ -10,7 +10,7 @@
 
 namespace carpool::estimate {
 
-// Of what the user says, print(module) needs resolution or sequence.
+// print(module) needs the resolution or sequence length of the settings.
 [[nodiscard]] Result<ReadModel> parse_layer_summary(std::string_view text,
                                                     std::string_view name,
                                                     const JobSettings& settings);

@@ -14,7 +14,7 @@
 namespace carpool::estimate {
 namespace {
 
-// What connects the modules is not printed.
+// The connections of the modules are not printed.
 constexpr double kWidening = 1.5;
 constexpr std::int64_t kMostResolution = 100'000;
 constexpr std::size_t kMostModules = 100'000;
@@ -23,12 +23,12 @@ constexpr std::int64_t kMostRepeats = 1000;
 struct PrintedModule {
   std::string_view type;
   std::string_view arguments;
-  std::optional<std::int64_t> parameters{};  // said behind it: ", 590592 params"
+  std::optional<std::int64_t> parameters{};  // printed after it: ", 590592 params"
 };
 
 class PrintReader {
  public:
-  // Whether the text has been understood so far; no: too many modules.
+  // False: too many modules.
   bool take(std::string_view line) {
     const std::string_view text = trimmed(line);
     if (text.starts_with(')')) {
@@ -64,7 +64,7 @@ class PrintReader {
     std::int64_t repeats = 1;
   };
 
-  // "12 x BertLayer(": the text behind the count stays.
+  // "12 x BertLayer(": removes the count from the text.
   static std::int64_t leading_repeats(std::string_view& module) {
     const auto count = leading_number(module);
     const std::size_t times_sign = module.find(" x ");
@@ -113,7 +113,7 @@ Result<ReadModel> parse_module_print(std::string_view text,
       return invalid_input(fmt::format("{} has more than {} modules", name, kMostModules));
     }
   }
-  // What is out of all bounds is refused when the job is described.
+  // Resolutions out of range are refused when the job is described.
   const std::int64_t resolution =
       std::clamp<std::int64_t>(settings.resolution.value_or(kUsualResolution), 1, kMostResolution);
   const std::int64_t tokens = settings.sequence.value_or(kUsualTokens);
@@ -131,8 +131,8 @@ Result<ReadModel> parse_module_print(std::string_view text,
   }
   if (!known) {
     return invalid_input(fmt::format(
-        "{} is neither a summary of layers (torchsummary, torchinfo, print(module)), nor a trace, "
-        "an ONNX file or a config.json",
+        "{} is not a layer summary (torchsummary, torchinfo, print(module)), trace, ONNX file or "
+        "config.json",
         name));
   }
   list.buffers = times(norms, 4);
@@ -140,8 +140,9 @@ Result<ReadModel> parse_module_print(std::string_view text,
   ReadModel read{.model = {.name = std::string(name), .family = "layers"}, .widening = kWidening};
   read.notes.push_back(
       shapes.images()
-          ? fmt::format("shapes follow from the modules in order, for {} pixels a side", resolution)
-          : fmt::format("shapes follow from the modules in order, for {} tokens", tokens));
+          ? fmt::format("shapes are inferred from the modules in order, for {} pixels per side",
+                        resolution)
+          : fmt::format("shapes are inferred from the modules in order, for {} tokens", tokens));
   read.model.shape = std::move(list);
   return read;
 }

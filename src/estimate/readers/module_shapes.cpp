@@ -14,7 +14,7 @@ std::optional<std::int64_t> bounded(std::optional<std::int64_t> value) {
   return value && *value <= kMostModuleExtent ? value : std::nullopt;
 }
 
-// (in + 2 padding - dilation (kernel - 1) - 1) / stride + 1, as PyTorch's documentation has it.
+// (in + 2 padding - dilation (kernel - 1) - 1) / stride + 1, see PyTorch's Conv2d.
 std::int64_t slid(std::int64_t side, std::string_view arguments) {
   const std::int64_t kernel = argument(arguments, "kernel_size").value_or(1);
   const std::int64_t stride = std::max<std::int64_t>(argument(arguments, "stride").value_or(1), 1);
@@ -78,7 +78,7 @@ LayerLine ModuleShapes::next(std::string_view type, std::string_view arguments) 
   } else if (type == "Flatten") {
     shape_ = {product(shape_)};
   } else if (type == "Dropout" && arguments.find("p=0.0") == std::string_view::npos) {
-    line.type = "dropout";  // one that drops something
+    line.type = "dropout";  // with p above 0
   }
   line.shape = {1};
   line.shape.insert(line.shape.end(), shape_.begin(), shape_.end());
@@ -113,7 +113,7 @@ std::int64_t ModuleShapes::multiply(std::int64_t in, std::int64_t out, bool bias
     input_ = in;
     shape_ = {out};
   } else if (all == in || shape_.size() == 1 || shape_.size() == 3) {
-    shape_ = {out};  // a classifier behind pixels, or one layer behind another
+    shape_ = {out};  // a classifier after pixels, or a layer after another
   } else {
     shape_.back() = out;
   }

@@ -1,4 +1,4 @@
-// Output shapes of modules that are called one after the other, from their printed arguments.
+// Output shapes of modules that are called in sequence, from their printed arguments.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,10 @@
 
 namespace carpool::estimate {
 
-// "kernel_size=(3, 3)" or "kernel_size=3": the first number; nothing: no such argument.
+// "kernel_size=(3, 3)" or "kernel_size=3": 3. Nothing: no such argument.
 [[nodiscard]] std::optional<std::int64_t> argument(std::string_view arguments,
                                                    std::string_view name);
-// The argument at this place of those without a name: 64 of "3, 64, kernel_size=…" at 1.
+// The positional argument with this index: 64 at 1 of "3, 64, kernel_size=…".
 [[nodiscard]] std::optional<std::int64_t> argument(std::string_view arguments, std::size_t place);
 
 class ModuleShapes {
@@ -36,7 +36,7 @@ class ModuleShapes {
   std::int64_t tokens_;
   std::int64_t input_ = 0;
   bool images_ = false;
-  std::vector<std::int64_t> shape_;  // of one sample; empty: nothing was called yet
+  std::vector<std::int64_t> shape_;  // of one sample; empty: no module yet
 };
 
 }  // namespace carpool::estimate

@@ -12,11 +12,11 @@ namespace carpool::estimate {
 
 struct ReadModel {
   ModelDescription model{};
-  JobSettings settings{};                // what the file itself says of the run
-  std::optional<TrainingSetup> setup{};  // the whole run, where the file has it
+  JobSettings settings{};                // of the run, as far as the file states them
+  std::optional<TrainingSetup> setup{};  // the complete run, where the file has it
   std::optional<MachineFacts> machine{};
-  std::string basis{};               // empty: as the estimator calls it
-  double widening = 1.0;             // factor on the bound, for what the file does not tell
+  std::string basis{};               // empty: that of the estimator
+  double widening = 1.0;             // factor on the bound, for what the file lacks
   std::vector<std::string> notes{};  // what was assumed or left out
 };
 

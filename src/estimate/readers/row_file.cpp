@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-// The file as one object, over as many lines as it likes, or the only line that is not blank.
+// The only JSON object of the file, which may span several lines.
 Result<json> only_object(std::string_view text, std::string_view name) {
   json row = json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (row.is_object()) {
@@ -23,9 +23,10 @@ Result<json> only_object(std::string_view text, std::string_view name) {
   if (end != std::string_view::npos && json::accept(text.substr(begin, end - begin)) &&
       text.find_first_not_of(" \t\r\n", end) != std::string_view::npos) {
     return invalid_input(fmt::format(
-        "{} describes more than one job; --evaluate judges estimators on such a file", name));
+        "{} describes more than one job; use --evaluate to evaluate estimators on such a file",
+        name));
   }
-  return invalid_input(fmt::format("{} is no JSON object", name));
+  return invalid_input(fmt::format("{} is not a JSON object", name));
 }
 
 }  // namespace
@@ -43,7 +44,7 @@ Result<ReadModel> parse_row_file(std::string_view text, std::string_view name) {
     return ReadModel{
         .model = std::move(job->model), .setup = job->setup, .machine = std::move(job->machine)};
   } catch (const json::exception& problem) {
-    return invalid_input(fmt::format("{}: no row of a job: {}", name, problem.what()));
+    return invalid_input(fmt::format("{}: not a row of a job: {}", name, problem.what()));
   }
 }
 

@@ -1,5 +1,5 @@
-// One job in the row format of measured jobs (docs/estimate.md), as a trace writes it: what was
-// measured may be missing.
+// One job in the row format of measured jobs (docs/estimate.md), as a trace writes it; measurements
+// may be missing.
 #pragma once
 
 #include <string_view>

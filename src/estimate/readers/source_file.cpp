@@ -27,7 +27,7 @@ bool is_weights(const fs::path& path) {
   return name.ends_with(".safetensors") || name.ends_with(".safetensors.index.json");
 }
 
-// The usual names in a folder of a model; nothing: it has none.
+// The weights in the folder of a model; nothing: none.
 std::optional<fs::path> weights_in(const fs::path& folder) {
   std::error_code ignored;
   for (const char* name : {"model.safetensors", "model.safetensors.index.json"}) {
@@ -54,7 +54,7 @@ Result<ReadModel> read_config(const fs::path& path, const std::optional<fs::path
   } else if (weights) {
     return tl::unexpected(totals.error());
   } else {
-    read->notes.push_back(totals.error().message);  // nobody asked for it
+    read->notes.push_back(totals.error().message);  // not requested, so not an error
   }
   return read;
 }
@@ -70,7 +70,7 @@ Result<ReadModel> read_json(const fs::path& path, const std::optional<fs::path>&
     return read_config(path, weights);
   }
   if (weights) {
-    return invalid_input("--weights goes with a config.json");
+    return invalid_input("--weights needs a config.json");
   }
   return parse_row_file(*text, path.string());
 }
@@ -89,8 +89,8 @@ Result<ReadModel> read_source(const fs::path& source,
     const fs::path config = source.parent_path() / "config.json";
     if (!fs::is_regular_file(config, ignored)) {
       return fail(ErrorCode::Unsupported,
-                  fmt::format("{} tells the parameters of a model, not its activations: name its "
-                              "config.json too, carpool estimate config.json --weights {}",
+                  fmt::format("{} contains the parameters of a model, not its activations; use its "
+                              "config.json too: carpool estimate config.json --weights {}",
                               source.string(),
                               source.string()));
     }

@@ -1,4 +1,4 @@
-// Small steps through text that was written for people.
+// Helpers to read text that was written for people.
 #pragma once
 
 #include <charconv>
@@ -9,7 +9,7 @@
 
 namespace carpool::estimate {
 
-// The next line, without its end; nothing: there is none left.
+// Removes and returns the next line, without its end; nothing: no line left.
 [[nodiscard]] inline std::optional<std::string_view> next_line(std::string_view& text) {
   if (text.empty()) {
     return std::nullopt;
@@ -23,7 +23,7 @@ namespace carpool::estimate {
   return line;
 }
 
-// "1,234" or "1234" at the start; nothing: no number, or one beyond 10^12.
+// "1,234" or "1234" at the start; nothing: no number, or one above 10^12.
 [[nodiscard]] inline std::optional<std::int64_t> leading_number(std::string_view text) {
   constexpr std::int64_t kMost = 1'000'000'000'000;
   std::string digits;

@@ -48,18 +48,18 @@ constexpr auto kTypes = std::to_array<TypeSize>({{"F64", 8},
 
 Result<std::int64_t> elements_of(const json& shape) {
   if (!shape.is_array()) {
-    return invalid_input("\"shape\" is no list");
+    return invalid_input("\"shape\" is not a list");
   }
   std::int64_t elements = 1;
   for (const json& extent : shape) {
     if (!extent.is_number_unsigned() ||
         extent.get<std::uint64_t>() > static_cast<std::uint64_t>(kMaxCount)) {
-      return invalid_input("\"shape\" holds more than whole numbers of at most 10^12");
+      return invalid_input("\"shape\" may contain only whole numbers of at most 10^12");
     }
     elements = times(elements, extent.get<std::int64_t>());
   }
   if (elements > kMaxCount) {
-    return invalid_input("it has more than 10^12 elements");
+    return invalid_input("more than 10^12 elements");
   }
   return elements;
 }
@@ -95,18 +95,20 @@ Result<std::set<std::string>> parts_of(std::string_view text, std::string_view n
   const json index = json::parse(text, nullptr, /*allow_exceptions=*/false);
   const auto map = index.is_object() ? index.find("weight_map") : index.end();
   if (!index.is_object() || map == index.end() || !map->is_object()) {
-    return invalid_input(fmt::format("{} is no index of weights: it has no \"weight_map\"", name));
+    return invalid_input(
+        fmt::format("{} is not an index of weights: it has no \"weight_map\"", name));
   }
   std::set<std::string> parts;
   for (const json& part : *map) {
     const auto file = part.is_string() ? part.get<std::string>() : std::string();
     if (file.empty() || file.find('/') != std::string::npos) {
-      return invalid_input(fmt::format("{}: a part is no file name", name));
+      return invalid_input(fmt::format("{}: a part is not a file name", name));
     }
     parts.insert(file);
   }
   if (parts.size() > kMostParts) {
-    return invalid_input(fmt::format("{} names {} parts", name, parts.size()));
+    return invalid_input(
+        fmt::format("{} names {} parts; at most {} are supported", name, parts.size(), kMostParts));
   }
   return parts;
 }
@@ -115,16 +117,16 @@ Result<std::set<std::string>> parts_of(std::string_view text, std::string_view n
 
 Result<WeightTotals> parse_safetensors(std::string_view file, std::string_view name) {
   if (file.size() < kLengthBytes) {
-    return invalid_input(fmt::format("{} has {} bytes: no safetensors file", name, file.size()));
+    return invalid_input(fmt::format("{} has {} bytes: not a safetensors file", name, file.size()));
   }
   const std::uint64_t length = little_endian(file.substr(0, kLengthBytes));
   if (length > kMostHeader) {
     return invalid_input(fmt::format(
-        "{}: a header of {} bytes; safetensors has at most {}", name, length, kMostHeader));
+        "{}: the header has {} bytes; at most {} are allowed", name, length, kMostHeader));
   }
   if (length > file.size() - kLengthBytes) {
     return invalid_input(
-        fmt::format("{} is cut off: its header has {} bytes, the file {} behind it",
+        fmt::format("{} is truncated: its header has {} bytes, but the file only {}",
                     name,
                     length,
                     file.size() - kLengthBytes));
@@ -132,7 +134,7 @@ Result<WeightTotals> parse_safetensors(std::string_view file, std::string_view n
   const json header =
       json::parse(file.substr(kLengthBytes, length), nullptr, /*allow_exceptions=*/false);
   if (!header.is_object()) {
-    return invalid_input(fmt::format("{}: the header is no JSON object", name));
+    return invalid_input(fmt::format("{}: the header is not a JSON object", name));
   }
   WeightTotals totals;
   for (const auto& [tensor, entry] : header.items()) {
@@ -145,7 +147,7 @@ Result<WeightTotals> parse_safetensors(std::string_view file, std::string_view n
     }
   }
   if (totals.tensors == 0) {
-    return invalid_input(fmt::format("{} holds no tensor", name));
+    return invalid_input(fmt::format("{} contains no tensor", name));
   }
   return totals;
 }
@@ -181,20 +183,19 @@ Result<WeightTotals> read_weight_totals(const std::filesystem::path& path) {
 void take_weights(const WeightTotals& totals, ReadModel& read) {
   auto* shape = std::get_if<TransformerShape>(&read.model.shape);
   if (shape == nullptr) {
-    read.notes.emplace_back("the weights are counted from the layers, not from the weight file");
+    read.notes.emplace_back("weights are counted from the layers, not from the weight file");
     return;
   }
   DescribedJob job{.model = read.model};
   job.setup.sequence = 1;
   if (!check_job(job)) {
-    return;  // the estimate itself will say why
+    return;  // the estimate reports the error
   }
   const std::int64_t built = sizes_of_model(job).parameters - shape->unlisted_parameters;
   shape->unlisted_parameters = std::max<std::int64_t>(totals.parameters - built, 0);
   read.basis = "config and weights";
   read.notes.push_back(
-      fmt::format("{:.1f} M parameters in {} stored tensors, {:.1f} M by the "
-                  "configuration",
+      fmt::format("{:.1f} M parameters in {} stored tensors, {:.1f} M by the configuration",
                   static_cast<double>(totals.parameters) * 1e-6,
                   totals.tensors,
                   static_cast<double>(built) * 1e-6));

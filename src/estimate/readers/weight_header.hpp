@@ -1,5 +1,5 @@
-// The header of a safetensors file, or the index of one in several parts: how many parameters a
-// model really has, and of what type. The weights themselves are not read.
+// The header of a safetensors file, or the index of one in several parts: number and types of the
+// parameters of a model. The weights are not read.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +22,10 @@ struct WeightTotals {
 
 [[nodiscard]] Result<WeightTotals> parse_safetensors(std::string_view file, std::string_view name);
 
-// NAME.safetensors, or NAME.safetensors.index.json, whose parts lie beside it.
+// NAME.safetensors, or NAME.safetensors.index.json with its parts in the same folder.
 [[nodiscard]] Result<WeightTotals> read_weight_totals(const std::filesystem::path& path);
 
-// Parameters that the configuration does not account for are added to the model; fewer are noted.
+// Adds the parameters that the configuration does not account for, and a note with both numbers.
 void take_weights(const WeightTotals& totals, ReadModel& read);
 
 }  // namespace carpool::estimate

@@ -175,7 +175,7 @@ Result<JobReplay> replay_job(const DescribedJob& job, const ReplaySettings& sett
   JobReplay replay = replay_shape(job.model.shape, job, settings);
   if (replay.result.overflowed) {
     return invalid_input(fmt::format(
-        "the job would need more than {} GiB on one GPU; is the batch of {} a typing error?",
+        "the job would need more than {} GiB on one GPU; check the batch ({}) and the model sizes",
         CachingAllocator::kMostBytes / kGiB,
         job.setup.batch));
   }

@@ -38,7 +38,7 @@ Words train(const std::string& batch) {
   return {"python", "train.py", "--batch", batch, "--lr", "3"};
 }
 
-TEST_F(PastCommands, TheSameCommandAnswersFromItsLargestPeak) {
+TEST_F(PastCommands, TheLargestPeakOfTheSameCommandIsExpected) {
   ran(train("32"), 4 * kGiB);
   ran({"python", "other.py"}, 9 * kGiB);
   ran(train("32"), 5 * kGiB);
@@ -59,17 +59,17 @@ TEST_F(PastCommands, OtherWordsGpusAndFoldersAreOtherCommands) {
   ran({"python", "train.py", "--batch", "many", "--lr", "3"}, kGiB);
   EXPECT_TRUE(similar(train("32")).runs.empty());
   EXPECT_EQ(estimate(train("32")).error().code, ErrorCode::NotFound);
-  ran(train("32"), kGiB).folder = "/here/";  // as a submission from there says it
+  ran(train("32"), kGiB).folder = "/here/";  // as submit writes it
   EXPECT_EQ(similar(train("32")).runs.size(), 1U);
 }
 
-TEST_F(PastCommands, ACommandWithoutABatchFlagHasItsHistoryToo) {
+TEST_F(PastCommands, CommandsWithoutABatchFlagHaveHistoryToo) {
   ran({"./train"}, 2 * kGiB);
   EXPECT_EQ(estimate({"./train"})->estimate.expected, 2 * kGiB);
-  EXPECT_TRUE(similar({"./train"}, 8).runs.empty()) << "nobody knows where its batch would go";
+  EXPECT_TRUE(similar({"./train"}, 8).runs.empty()) << "it has no flag for the batch";
 }
 
-TEST_F(PastCommands, OtherBatchSizesGiveALine) {
+TEST_F(PastCommands, OtherBatchSizesAreFittedByALine) {
   ran(train("8"), 3 * kGiB);
   EXPECT_EQ(estimate(train("32")).error().code, ErrorCode::NotFound);
   ran(train("16"), 5 * kGiB);
@@ -82,7 +82,7 @@ TEST_F(PastCommands, OtherBatchSizesGiveALine) {
   EXPECT_EQ(levers(similar(train("32"))).front().expected, 5 * kGiB);
 }
 
-TEST_F(PastCommands, TheBatchOfTheQuestionGoesBeforeThatOfTheCommand) {
+TEST_F(PastCommands, TheRequestedBatchOverridesThatOfTheCommand) {
   ran(train("8"), 3 * kGiB);
   ran(train("16"), 5 * kGiB);
   EXPECT_EQ(estimate(train("8"), 16)->estimate.basis, "history");
@@ -90,7 +90,7 @@ TEST_F(PastCommands, TheBatchOfTheQuestionGoesBeforeThatOfTheCommand) {
   EXPECT_EQ(estimate(train("8"), 12)->estimate.expected, 4 * kGiB);
 }
 
-TEST_F(PastCommands, TheBatchIsFoundInEverySpelling) {
+TEST_F(PastCommands, TheBatchIsRecognisedInEverySpelling) {
   for (const auto& [before, after] :
        {std::pair(Words{"t.py", "--batch_size=8"}, "--batch_size=16"),
         std::pair(Words{"t.py", "data.batch_size=8"}, "data.batch_size=16"),
@@ -105,7 +105,7 @@ TEST_F(PastCommands, TheBatchIsFoundInEverySpelling) {
   EXPECT_TRUE(similar({"t.py", "--train_batch_size=8"}).runs.empty());
 }
 
-TEST_F(PastCommands, ARunThatDidNotEndWellIsNoPeakButALowerBound) {
+TEST_F(PastCommands, AFailedRunIsALowerBound) {
   ran(train("32"), std::nullopt).failed_peak_bytes = 6 * kGiB;
   EXPECT_EQ(estimate(train("32")).error().code, ErrorCode::NotFound);
   ran(train("32"), 7 * kGiB);
@@ -113,10 +113,10 @@ TEST_F(PastCommands, ARunThatDidNotEndWellIsNoPeakButALowerBound) {
   ran(train("32"), std::nullopt).failed_peak_bytes = 8 * kGiB;
   const auto refused = estimate(train("32"));
   EXPECT_EQ(refused.error().code, ErrorCode::Unsupported);
-  EXPECT_NE(refused.error().message.find("job 3 took 8 GiB"), std::string::npos);
+  EXPECT_NE(refused.error().message.find("job 3 used 8 GiB"), std::string::npos);
 }
 
-TEST_F(PastCommands, AFailureAtASmallerBatchBoundsTheLineToo) {
+TEST_F(PastCommands, AFailedRunAtASmallerBatchContradictsTheLine) {
   ran(train("8"), 3 * kGiB);
   ran(train("16"), 5 * kGiB);
   ran(train("64"), std::nullopt).failed_peak_bytes = 40 * kGiB;
@@ -127,7 +127,7 @@ TEST_F(PastCommands, AFailureAtASmallerBatchBoundsTheLineToo) {
   EXPECT_FALSE(estimate(train("32")));
 }
 
-TEST_F(PastCommands, OldRunsAreForgottenForNewOnes) {
+TEST_F(PastCommands, OnlyTheLatestRunsCount) {
   ran(train("32"), 20 * kGiB);
   ran(train("32"), std::nullopt).failed_peak_bytes = 30 * kGiB;
   for (int run = 0; run < 8; ++run) {
@@ -139,7 +139,7 @@ TEST_F(PastCommands, OldRunsAreForgottenForNewOnes) {
   EXPECT_EQ(past->from.size(), 8U);
 }
 
-TEST_F(PastCommands, TheLargestBatchComesFromTheLine) {
+TEST_F(PastCommands, TheLargestBatchFollowsFromTheLine) {
   ran(train("8"), 3 * kGiB);
   EXPECT_EQ(largest_batch(similar(train("8")), 40 * kGiB).error().code, ErrorCode::NotFound);
   ran(train("16"), 5 * kGiB);
@@ -151,16 +151,17 @@ TEST_F(PastCommands, TheLargestBatchComesFromTheLine) {
   };
   EXPECT_LE(upper(**largest), 40 * kGiB);
   EXPECT_GT(upper(**largest + 1), 40 * kGiB);
-  // 5 GiB were measured at 16, so that the bound there is near; 9 is further from being known.
+  // At 16 the bound is close to the 5 GiB measured there; at 9 it is that of the line.
   EXPECT_EQ(largest_batch(known, 5 * kGiB + kGiB / 4)->value(), 16);
   EXPECT_FALSE(largest_batch(known, kGiB)->has_value());
   ran(train("40"), std::nullopt).failed_peak_bytes = 41 * kGiB;
   EXPECT_EQ(largest_batch(similar(train("8")), 40 * kGiB)->value(), 39);
 }
 
-TEST_F(PastCommands, ShortRunsAndStrangeBatchesAreNoted) {
+TEST_F(PastCommands, ShortRunsAreNotedAndInvalidBatchesRefused) {
   ran(train("8"), 3 * kGiB).run_s = 2.0;
-  EXPECT_NE(estimate(train("8"))->estimate.notes.at(1).find("none took 10 s"), std::string::npos);
+  EXPECT_NE(estimate(train("8"))->estimate.notes.at(1).find("shorter than 10 s"),
+            std::string::npos);
   ran(train("-1"), 3 * kGiB);
   EXPECT_EQ(estimate(train("-1"))->estimate.basis, "history");
   EXPECT_FALSE(estimate(train("99999999999")));

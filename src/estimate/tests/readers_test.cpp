@@ -3,7 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "estimate/bound/carpool_estimator.hpp"
+#include "base/text/memory_size.hpp"
+#include "estimate/bound/job_facts.hpp"
 #include "estimate/readers/command_flags.hpp"
 #include "estimate/readers/config_json.hpp"
 #include "estimate/readers/described.hpp"
@@ -72,12 +73,12 @@ TEST(CommandFlags, ReadsTimmAndLightning) {
   EXPECT_EQ(lightning.settings.batch, 8);
 }
 
-TEST(CommandFlags, TheTypeOfTheWeightsGoesBeforeAutocast) {
+TEST(CommandFlags, TheTypeOfTheWeightsOverridesAutocast) {
   EXPECT_EQ(facts_of({"--bf16", "--torch_dtype", "bfloat16"}).settings.precision, Precision::Bf16);
   EXPECT_EQ(facts_of({"--fp16", "False"}).settings.precision, std::nullopt);
 }
 
-TEST(CommandFlags, EvaluationHasABatchOfItsOwn) {
+TEST(CommandFlags, EvaluationHasItsOwnBatch) {
   const auto facts = facts_of(
       {"--do_eval", "--per_device_eval_batch_size", "4", "--per_device_train_batch_size", "16"});
   EXPECT_EQ(facts.settings.mode, RunMode::Infer);
@@ -85,7 +86,7 @@ TEST(CommandFlags, EvaluationHasABatchOfItsOwn) {
   EXPECT_EQ(facts_of({"--do_train", "--do_eval"}).settings.mode, RunMode::Train);
 }
 
-TEST(CommandFlags, WhatCannotBeUnderstoodIsNoted) {
+TEST(CommandFlags, UnreadableValuesAreNoted) {
   const auto facts =
       facts_of({"--batch-size", "$BS", "--optim", "magic", "--load_in_4bit", "--seq-len"});
   EXPECT_EQ(facts.settings.batch, std::nullopt);
@@ -99,7 +100,7 @@ constexpr std::string_view kLlama =
         "intermediate_size":128,"vocab_size":1000,"max_position_embeddings":256,
         "tie_word_embeddings":true})";
 
-TEST(ConfigJson, BuildsWhatItKnows) {
+TEST(ConfigJson, ReadsAKnownArchitecture) {
   const auto read = parse_config_json(kLlama, "config.json");
   ASSERT_TRUE(read) << read.error().message;
   const auto& shape = std::get<TransformerShape>(read->model.shape);
@@ -111,7 +112,7 @@ TEST(ConfigJson, BuildsWhatItKnows) {
   EXPECT_TRUE(read->notes.empty());
 }
 
-TEST(ConfigJson, RelativesAndUnknownOnesHaveAWiderBound) {
+TEST(ConfigJson, RelatedAndUnknownArchitecturesHaveAWiderBound) {
   const auto albert = parse_config_json(
       R"({"model_type":"albert","hidden_size":64,"embedding_size":16,"num_hidden_layers":4,
           "num_attention_heads":4,"vocab_size":100})",
@@ -127,7 +128,7 @@ TEST(ConfigJson, RelativesAndUnknownOnesHaveAWiderBound) {
   EXPECT_NE(strange->notes.front().find("\"strange\" is not known"), std::string::npos);
 }
 
-TEST(ConfigJson, PicturesAreTokens) {
+TEST(ConfigJson, ImagePatchesAreTokens) {
   const auto vit = parse_config_json(
       R"({"model_type":"vit","architectures":["ViTForImageClassification"],"hidden_size":768,
           "num_hidden_layers":12,"num_attention_heads":12,"image_size":224,"patch_size":16,
@@ -138,26 +139,26 @@ TEST(ConfigJson, PicturesAreTokens) {
   EXPECT_EQ(std::get<TransformerShape>(vit->model.shape).task, TransformerTask::Classification);
 }
 
-TEST(ConfigJson, RefusesWithTheKeyByName) {
+TEST(ConfigJson, ErrorsNameTheKey) {
   const auto message = [](std::string_view text) {
     const auto read = parse_config_json(text, "config.json");
     return read ? std::string("accepted") : read.error().message;
   };
-  EXPECT_NE(message("{").find("config.json is no JSON"), std::string::npos);
+  EXPECT_NE(message("{").find("config.json is not JSON"), std::string::npos);
   EXPECT_NE(message("[1]").find("an object"), std::string::npos);
   EXPECT_NE(message(R"({"model_type":"resnet"})").find("\"resnet\" is not known"),
             std::string::npos);
-  for (const char* value :
-       {"\"768\"", "-3", "1.5", "1e400", "99999999999999999999", "[1]", "1e13"}) {
+  for (const char* value : {"\"768\"", "-3", "1.5", "99999999999999999999", "[1]", "1e13"}) {
     const std::string text = std::string(R"({"model_type":"bert","hidden_size":)") + value + "}";
-    EXPECT_NE(message(text), "accepted") << value;
+    EXPECT_TRUE(message(text).starts_with("config.json: \"hidden_size\" is ")) << message(text);
   }
-  EXPECT_NE(message(R"({"model_type":"bert","hidden_size":"768"})").find("\"hidden_size\""),
-            std::string::npos);
-  EXPECT_NE(message(std::string(100000, '[')), "accepted");
+  for (const std::string& text :
+       {std::string(R"({"model_type":"bert","hidden_size":1e400})"), std::string(100000, '[')}) {
+    EXPECT_EQ(message(text), "config.json is not JSON");
+  }
 }
 
-TEST(Transformers, OneBlockForAllLayersHasTheParametersOfOne) {
+TEST(Transformers, SharedBlocksAreCountedOnce) {
   const auto weights = [](const char* type) {
     DescribedJob job{.model = {.shape = TransformerShape{.type = type,
                                                          .task = TransformerTask::MaskedLm,
@@ -176,7 +177,7 @@ TEST(Transformers, OneBlockForAllLayersHasTheParametersOfOne) {
   EXPECT_GT(weights("bert"), 100'000'000);
 }
 
-TEST(KnownModels, ByTheLastPartOfTheirName) {
+TEST(KnownModels, AreFoundByTheLastPartOfTheirName) {
   const auto known = known_transformer("meta-llama/Llama-3.1-8B-Instruct");
   ASSERT_TRUE(known);
   EXPECT_EQ(std::get<TransformerShape>(known->model.shape).feed_forward, 14336);
@@ -184,13 +185,17 @@ TEST(KnownModels, ByTheLastPartOfTheirName) {
   EXPECT_FALSE(known_network({}, "resnet18"));
 }
 
-TEST(Described, WhatNobodySaidIsAssumedAndNoted) {
+TEST(Described, MissingSettingsAreAssumedAndNoted) {
   auto read = *parse_config_json(kLlama, "c");
-  EXPECT_FALSE(describe_job(read, {}, std::nullopt));
+  const auto refusal = [&read](const JobSettings& settings) {
+    const auto refused = describe_job(read, settings, std::nullopt);
+    return refused ? std::string("accepted") : refused.error().message;
+  };
+  EXPECT_NE(refusal({}).find("--batch N"), std::string::npos);
   const auto requested = describe_job(read, {}, 8);
   ASSERT_TRUE(requested);
   EXPECT_EQ(requested->job.setup.batch, 8);
-  EXPECT_EQ(requested->job.setup.sequence, 256);  // all that the model takes
+  EXPECT_EQ(requested->job.setup.sequence, 256);  // all positions of the model
   EXPECT_FALSE(requested->job.setup.built_on_gpu);
   EXPECT_GE(requested->notes.size(), 4U);
   const auto settings = describe_job(read,
@@ -202,10 +207,10 @@ TEST(Described, WhatNobodySaidIsAssumedAndNoted) {
                                      8);
   ASSERT_TRUE(settings);
   EXPECT_EQ(settings->job.setup.batch, 2);
-  EXPECT_EQ(settings->notes.size(), 1U);  // where the weights come from
-  EXPECT_FALSE(describe_job(read, {.batch = 1, .gpus = 0}, {}));
-  EXPECT_FALSE(describe_job(read, {.batch = 1, .zero_stage = 4}, {}));
-  EXPECT_FALSE(describe_job(read, {.batch = 1, .resolution = 1'000'000'000}, {}));
+  EXPECT_EQ(settings->notes.size(), 1U);  // on the weights
+  EXPECT_TRUE(refusal({.batch = 1, .gpus = 0}).starts_with("0 GPUs"));
+  EXPECT_TRUE(refusal({.batch = 1, .zero_stage = 4}).starts_with("ZeRO stage 4"));
+  EXPECT_TRUE(refusal({.batch = 1, .resolution = 1'000'000'000}).starts_with("1000000000 pixels"));
 }
 
 constexpr std::string_view kRow =
@@ -213,29 +218,29 @@ constexpr std::string_view kRow =
         "static":{"params":100,"buffers":0},"saved_mib":2,
         "layers":[["Conv2d",[4,8,8,8],"float32",100]]})";
 
-TEST(RowFile, NeedsNothingMeasured) {
+TEST(RowFile, NeedsNoMeasurements) {
   const auto read = parse_row_file(kRow, "trace.json");
   ASSERT_TRUE(read) << read.error().message;
   ASSERT_TRUE(read->setup);
   EXPECT_EQ(read->setup->batch, 4);
-  // What a trace counted at one batch grows with it.
+  // Bytes counted by a trace are proportional to the batch.
   const auto requested = describe_job(*read, {.batch = 8}, {});
   ASSERT_TRUE(requested);
-  EXPECT_EQ(requested->job.model.traced_saved_bytes, 2 << 20);
+  EXPECT_EQ(requested->job.model.traced_saved_bytes, 2 * kMiB);
   EXPECT_EQ(requested->job.model.traced_batch, 4);
   const auto at_four = facts_of_job(describe_job(*read, {}, {})->job, nullptr, kAllFactors);
   const auto at_eight = facts_of_job(requested->job, nullptr, kAllFactors);
   ASSERT_TRUE(at_four && at_eight);
-  EXPECT_NEAR(static_cast<double>(at_four->replay.result.saved), 2 << 20, 4096.0);
-  EXPECT_NEAR(static_cast<double>(at_eight->replay.result.saved), 4 << 20, 4096.0);
+  EXPECT_NEAR(static_cast<double>(at_four->replay.result.saved), 2 * kMiB, 4096.0);
+  EXPECT_NEAR(static_cast<double>(at_eight->replay.result.saved), 4 * kMiB, 4096.0);
 }
 
-TEST(RowFile, RefusesTwoAndNone) {
+TEST(RowFile, RefusesSeveralJobsAndNone) {
   const std::string line = R"({"cfg":{}})";
   EXPECT_NE(parse_row_file(line + "\n" + line, "f").error().message.find("more than one job"),
             std::string::npos);
-  EXPECT_FALSE(parse_row_file("", "f"));
-  EXPECT_FALSE(parse_row_file(line, "f"));
+  EXPECT_EQ(parse_row_file("", "f").error().message, "f is not a JSON object");
+  EXPECT_TRUE(parse_row_file(line, "f").error().message.starts_with("f: not a row of a job"));
 }
 
 }  // namespace

@@ -14,14 +14,14 @@
 namespace carpool::estimate {
 namespace {
 
-// Exported for inference, networks lose what only training has: batch norms go into convolutions.
+// Factor on the bound: an export for inference may fold batch norms into convolutions.
 constexpr double kFoldedWidening = 1.3;
 constexpr double kUnshapedWidening = 1.5;
 constexpr double kMostUnshaped = 0.1;  // share of the operators
 
 struct OperatorName {
   std::string_view type;
-  std::string_view layer;  // the layer whose rule says what autograd keeps
+  std::string_view layer;  // the layer whose rule applies
 };
 constexpr auto kOperators = std::to_array<OperatorName>({
     {"Conv", "Conv2d"},
@@ -52,7 +52,7 @@ constexpr auto kOperators = std::to_array<OperatorName>({
     {"AveragePool", "AvgPool2d"},
     {"GlobalAveragePool", "AdaptiveAvgPool2d"},
     {"GlobalMaxPool", "AdaptiveMaxPool2d"},
-    // Keep an operand; make a new tensor only; make none.
+    // "Scale" keeps an operand, "Cat" only makes a new tensor, "Flatten" makes none.
     {"Mul", "Scale"},
     {"Div", "Scale"},
     {"Pow", "Scale"},
@@ -78,7 +78,7 @@ constexpr auto kOperators = std::to_array<OperatorName>({
     {"Split", "Flatten"},
     {"Cast", "Flatten"},
 });
-// Arithmetic on shapes and constants, nothing that a GPU holds.
+// Arithmetic on shapes and constants, which needs no GPU memory.
 constexpr auto kNothing = std::to_array<std::string_view>(
     {"Constant", "Shape", "ConstantOfShape", "Range", "Size", "Expand", "Equal", "Not", "And"});
 
@@ -101,7 +101,7 @@ class LayerWriter {
     const auto shape = graph_.shapes.find(node.outputs.front());
     if (shape == graph_.shapes.end()) {
       ++unshaped;
-      line.type = "Identity";  // its parameters stay
+      line.type = "Identity";  // its parameters count
     } else {
       line.shape = shape->second;
     }
@@ -115,7 +115,7 @@ class LayerWriter {
   bool convolutions = false;
 
  private:
-  // Weights belong to the first operator that uses them; running statistics are no parameters.
+  // Weights belong to the first operator that uses them; running statistics are not parameters.
   std::int64_t own_parameters(const OnnxNode& node) {
     std::int64_t own = 0;
     for (std::size_t index = 0; index < node.inputs.size(); ++index) {
@@ -153,13 +153,13 @@ Result<ReadModel> parse_onnx(std::string_view file,
       graph->inputs.empty() ? graph->shapes.end() : graph->shapes.find(graph->inputs.front());
   if (input == graph->shapes.end() || input->second.empty()) {
     return invalid_input(
-        fmt::format("{}: the input of the graph has no shape: export it with one", name));
+        fmt::format("{}: the input of the graph has no shape; export the model with one", name));
   }
   ReadModel read{.model = {.name = std::string(name), .family = "layers"}};
   const bool open_batch = input->second.front() == kUnknownExtent;
   const std::int64_t tokens = settings.sequence.value_or(kUsualTokens);
   if (std::ranges::count(input->second, kUnknownExtent) > (open_batch ? 1 : 0)) {
-    read.notes.push_back(fmt::format("open extents of the input are taken as {}", tokens));
+    read.notes.push_back(fmt::format("unknown extents of the input are taken as {}", tokens));
   }
   infer_shapes(*graph, 1, tokens);
   LayerWriter writer(*graph);
@@ -170,8 +170,8 @@ Result<ReadModel> parse_onnx(std::string_view file,
                          static_cast<double>(std::max<std::size_t>(writer.operators, 1));
   if (writer.operators == 0 || missing > kMostUnshaped) {
     return invalid_input(
-        fmt::format("{}: {} of {} operators have no shape; add them first, as "
-                    "onnx.shape_inference.infer_shapes_path does",
+        fmt::format("{}: {} of {} operators have no shape; add the shapes with "
+                    "onnx.shape_inference.infer_shapes_path",
                     name,
                     writer.unshaped,
                     writer.operators));
@@ -189,7 +189,7 @@ Result<ReadModel> parse_onnx(std::string_view file,
         fmt::format("{} operators have no shape and are left out", writer.unshaped));
   } else if (writer.convolutions && !writer.norms) {
     read.widening = kFoldedWidening;
-    read.notes.emplace_back("batch norms may have been folded into convolutions by the export");
+    read.notes.emplace_back("the export may have folded batch norms into convolutions");
   }
   read.model.shape = std::move(list);
   return read;

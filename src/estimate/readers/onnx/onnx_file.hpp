@@ -1,5 +1,5 @@
-// An ONNX file as a list of layers. Operators that no rule is known for are counted and reported;
-// too many without a shape are an error that says what to do.
+// An ONNX file as a layer list. Operators without a rule keep their names and are counted as
+// unknown layers; too many operators without a shape are an error.
 #pragma once
 
 #include <string_view>

@@ -25,7 +25,7 @@ std::int64_t extent(std::uint64_t value) {
                                                              : static_cast<std::int64_t>(value);
 }
 
-// Calls `take` with each field; whether the message was whole.
+// Calls `take` with each field; false: the message is damaged or `take` returned false.
 template <class Take>
 bool each_field(std::string_view message, const Take& take) {
   WireReader reader(message);
@@ -47,7 +47,7 @@ std::vector<std::int64_t> numbers_in(std::string_view raw) {
 
 class GraphReader {
  public:
-  // Whether all of it was understood.
+  // False: damaged.
   bool read(std::string_view message) {
     return each_field(message, [&](const WireField& field) {
       switch (field.number) {
@@ -179,7 +179,7 @@ class GraphReader {
       if (shape.size() >= kMostDimensions) {
         return false;
       }
-      shape.push_back(kUnknownExtent);  // unless it has a value
+      shape.push_back(kUnknownExtent);  // until its value is read
       return each_field(dimension.bytes, [&](const WireField& field) {
         if (field.number == 1 && !field.is_bytes) {
           shape.back() = extent(field.value);
@@ -204,9 +204,9 @@ Result<OnnxGraph> parse_onnx_graph(std::string_view file, std::string_view name)
   });
   if (!whole || !found) {
     return invalid_input(
-        fmt::format("{} is no whole ONNX file: {}",
+        fmt::format("{} is not a complete ONNX file: {}",
                     name,
-                    found ? "its graph is damaged or cut off" : "it has no graph"));
+                    found ? "its graph is damaged or truncated" : "it has no graph"));
   }
   OnnxGraph& graph = reader.graph;
   std::erase_if(graph.inputs,

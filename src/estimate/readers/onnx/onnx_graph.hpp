@@ -1,5 +1,5 @@
-// What an ONNX file says of its graph: operators, weights by size, shapes where it has them. The
-// values of weights are passed over.
+// The graph of an ONNX file: operators, sizes of weights, and shapes where the file has them. The
+// values of weights are not read.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace carpool::estimate {
 inline constexpr std::int64_t kMostOnnxExtent = 1'000'000'000'000;  // of one dimension
 
 inline constexpr std::int64_t kUnknownExtent = -1;
-using OnnxShape = std::vector<std::int64_t>;  // an unknown or named extent is kUnknownExtent
+using OnnxShape = std::vector<std::int64_t>;  // kUnknownExtent: unknown or named
 
 struct OnnxNode {
   std::string type{};
@@ -28,14 +28,16 @@ struct OnnxNode {
 struct OnnxTensor {
   OnnxShape shape{};
   bool is_float = true;
-  std::vector<std::int64_t> values{};  // of a short list of whole numbers, as Reshape takes
+  std::vector<std::int64_t>
+      values{};  // of a short list of integers, such as the target of a Reshape
 };
 
 struct OnnxGraph {
   std::vector<OnnxNode> nodes{};
   std::map<std::string, OnnxTensor, std::less<>> weights{};
-  std::map<std::string, OnnxShape, std::less<>> shapes{};  // of inputs, outputs and what is between
-  std::vector<std::string> inputs{};                       // without the weights
+  std::map<std::string, OnnxShape, std::less<>>
+      shapes{};                       // of inputs, outputs and intermediate tensors
+  std::vector<std::string> inputs{};  // without the weights
 };
 
 [[nodiscard]] Result<OnnxGraph> parse_onnx_graph(std::string_view file, std::string_view name);

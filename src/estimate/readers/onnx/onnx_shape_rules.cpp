@@ -21,7 +21,7 @@ std::int64_t number(const OnnxNode& node,
                                                                      : otherwise;
 }
 
-// A place in a shape, counted from the end where it is below 0; the size: outside of it.
+// Index of a dimension, counted from the end where `axis` is negative; `size`: out of range.
 std::size_t axis_of(std::int64_t axis, std::size_t size) {
   const std::int64_t place = axis < 0 ? axis + static_cast<std::int64_t>(size) : axis;
   return place < 0 || place >= static_cast<std::int64_t>(size) ? size
@@ -32,35 +32,35 @@ bool is(std::string_view type, std::span<const std::string_view> types) {
   return std::ranges::find(types, type) != types.end();
 }
 
-constexpr auto kLikeTheirInput = std::to_array<std::string_view>({"Relu",
-                                                                  "LeakyRelu",
-                                                                  "PRelu",
-                                                                  "Elu",
-                                                                  "Selu",
-                                                                  "Sigmoid",
-                                                                  "HardSigmoid",
-                                                                  "HardSwish",
-                                                                  "Tanh",
-                                                                  "Gelu",
-                                                                  "Erf",
-                                                                  "Sqrt",
-                                                                  "Softmax",
-                                                                  "LogSoftmax",
-                                                                  "Softplus",
-                                                                  "Mish",
-                                                                  "Clip",
-                                                                  "Exp",
-                                                                  "Neg",
-                                                                  "Abs",
-                                                                  "Cast",
-                                                                  "Identity",
-                                                                  "Dropout",
-                                                                  "BatchNormalization",
-                                                                  "LayerNormalization",
-                                                                  "InstanceNormalization",
-                                                                  "GroupNormalization",
-                                                                  "LRN",
-                                                                  "Reciprocal"});
+constexpr auto kKeepShape = std::to_array<std::string_view>({"Relu",
+                                                             "LeakyRelu",
+                                                             "PRelu",
+                                                             "Elu",
+                                                             "Selu",
+                                                             "Sigmoid",
+                                                             "HardSigmoid",
+                                                             "HardSwish",
+                                                             "Tanh",
+                                                             "Gelu",
+                                                             "Erf",
+                                                             "Sqrt",
+                                                             "Softmax",
+                                                             "LogSoftmax",
+                                                             "Softplus",
+                                                             "Mish",
+                                                             "Clip",
+                                                             "Exp",
+                                                             "Neg",
+                                                             "Abs",
+                                                             "Cast",
+                                                             "Identity",
+                                                             "Dropout",
+                                                             "BatchNormalization",
+                                                             "LayerNormalization",
+                                                             "InstanceNormalization",
+                                                             "GroupNormalization",
+                                                             "LRN",
+                                                             "Reciprocal"});
 constexpr auto kBroadcast =
     std::to_array<std::string_view>({"Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "Where"});
 constexpr auto kSliding = std::to_array<std::string_view>({"Conv", "MaxPool", "AveragePool"});
@@ -89,7 +89,7 @@ OptionalShape broadcast(const OnnxNode& node,
   return out;
 }
 
-// Convolutions and poolings: batch, channels, then what they slide over.
+// Convolutions and poolings: batch, channels, then the dimensions that the kernel slides over.
 OptionalShape slide(const OnnxNode& node, const OnnxOperands& operands, const OnnxShape& first) {
   const bool convolution = node.type == "Conv";
   const OptionalShape weight = convolution ? input(operands, 1) : std::nullopt;
@@ -176,7 +176,7 @@ OptionalShape transpose(const OnnxNode& node, const OnnxShape& first) {
   return out;
 }
 
-// To a constant shape, in which 0 keeps an extent and -1 takes what is left.
+// In the target shape, 0 keeps an extent and -1 stands for the rest.
 OptionalShape reshape(const OnnxOperands& operands, const OnnxShape& first) {
   if (operands.target.empty()) {
     return std::nullopt;
@@ -199,7 +199,7 @@ OptionalShape reshape(const OnnxOperands& operands, const OnnxShape& first) {
   return out;
 }
 
-// An embedding: rows of a table.
+// Embeddings: rows of a table.
 OptionalShape gather(const OnnxNode& node, const OnnxOperands& operands, const OnnxShape& first) {
   const OptionalShape indices = input(operands, 1);
   if (!indices || first.empty() || number(node, "axis", 0, 0) != 0) {
@@ -243,7 +243,7 @@ std::optional<OnnxShape> output_shape(const OnnxNode& node, const OnnxOperands& 
   if (!first) {
     return std::nullopt;
   }
-  if (is(node.type, kLikeTheirInput)) {
+  if (is(node.type, kKeepShape)) {
     return first;
   }
   if (is(node.type, kBroadcast)) {

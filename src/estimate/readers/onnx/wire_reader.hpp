@@ -1,5 +1,5 @@
-// Protocol Buffers on the wire, as far as ONNX needs it: fields of one message in their order, over
-// bytes that stay where they are. Whatever the bytes, it reads inside them and ends.
+// The wire format of Protocol Buffers, as far as ONNX needs it: the fields of one message in order,
+// as views of the bytes. It terminates and stays within the bytes for any input.
 // https://protobuf.dev/programming-guides/encoding
 #pragma once
 
@@ -21,7 +21,7 @@ class WireReader {
  public:
   explicit WireReader(std::string_view message) : rest_(message) {}
 
-  // Nothing: the end, or damage; damaged() tells which.
+  // Nothing: the end, or damage; see damaged().
   [[nodiscard]] std::optional<WireField> next();
   [[nodiscard]] bool damaged() const { return damaged_; }
 
@@ -33,10 +33,10 @@ class WireReader {
   bool damaged_ = false;
 };
 
-// A number of as many bytes, the least first.
+// The bytes as a little-endian number.
 [[nodiscard]] std::uint64_t little_endian(std::string_view bytes);
 
-// The numbers of a repeated field, packed or one at a time; at most `most` are kept.
+// Appends the numbers of a repeated field, packed or single, up to `most` in all.
 void append_numbers(const WireField& field, std::size_t most, std::vector<std::int64_t>& numbers);
 
 }  // namespace carpool::estimate
