@@ -5,9 +5,60 @@
 
 #include <fmt/format.h>
 
-#include "schedule/scheduler_state.hpp"
+#include "schedule/backlog.hpp"
+#include "schedule/event_log.hpp"
+#include "schedule/fair_usage.hpp"
+#include "schedule/job_needs.hpp"
+#include "schedule/job_table.hpp"
+#include "schedule/occupancy.hpp"
+#include "schedule/planner.hpp"
+#include "schedule/run_control.hpp"
+#include "schedule/submission_check.hpp"
+#include "schedule/timers.hpp"
 
 namespace carpool::schedule {
+
+// Each part uses only those above it.
+struct Scheduler::Parts {
+  Parts(const SchedulerSettings& chosen,
+        std::vector<GpuView> gpus,
+        const PlacementPolicy& placement,
+        const InterferenceModel& model,
+        JobJournal& kept_in,
+        Executor& executor)
+      : settings(chosen),
+        policy(placement),
+        interference(model),
+        journal(kept_in),
+        jobs(kept_in, chosen.keep_ended),
+        occupancy(std::move(gpus), model, chosen.peak_stable_s),
+        needs(occupancy.largest_memory(), chosen.use_history, chosen.unknown_need_bytes),
+        backlog(settings, needs),
+        events({.jobs = jobs,
+                .needs = needs,
+                .backlog = backlog,
+                .occupancy = occupancy,
+                .usage = usage,
+                .timers = timers},
+               chosen.stop_grace_s),
+        runs(settings, needs, jobs, occupancy, timers, events, executor),
+        planner(settings, placement, model, jobs, backlog, usage, occupancy, runs) {}
+
+  SchedulerSettings settings;
+  const PlacementPolicy& policy;
+  const InterferenceModel& interference;
+  JobJournal& journal;
+  std::function<void(const JobEvent&)> listener;
+  JobTable jobs;
+  Occupancy occupancy;
+  FairUsage usage;
+  Timers timers;
+  JobNeeds needs;
+  Backlog backlog;
+  EventLog events;
+  RunControl runs;
+  Planner planner;
+};
 
 Scheduler::Scheduler(const SchedulerSettings& settings,
                      std::vector<GpuView> gpus,
@@ -15,52 +66,82 @@ Scheduler::Scheduler(const SchedulerSettings& settings,
                      const InterferenceModel& interference,
                      JobJournal& journal,
                      Executor& executor)
-    : state_(std::make_unique<SchedulerState>(
+    : parts_(std::make_unique<Parts>(
           settings, std::move(gpus), policy, interference, journal, executor)) {}
 
 Scheduler::~Scheduler() = default;
 
 Result<void> Scheduler::recover(double now_s) {
-  return state_->recover(now_s);
+  auto past = parts_->journal.history();
+  if (!past) {
+    return tl::unexpected(past.error());
+  }
+  if (*past) {
+    parts_->needs.replace_history(std::move(**past));
+  }
+  Result<void> fits;
+  const auto replayed = parts_->journal.replay([&](const JobEvent& event) {
+    parts_->events.advance(event.at_s);
+    if (fits) {
+      fits = parts_->events.apply(event);
+    }
+  });
+  parts_->needs.resume_learning();
+  if (!replayed || !fits) {
+    return replayed ? fits : replayed;
+  }
+  const auto highest = parts_->journal.last_job();
+  if (!highest) {
+    return tl::unexpected(highest.error());
+  }
+  parts_->jobs.raise_last_job(*highest);
+  parts_->events.advance(now_s);
+  const double at_s = parts_->events.now_s();
+  for (const JobId job : parts_->jobs.begun()) {
+    parts_->runs.find_again(*parts_->jobs.live(job), at_s);
+  }
+  parts_->events.close_doomed(at_s);
+  parts_->backlog.look_at(Look::Everything);
+  return {};
 }
 
 Result<JobId> Scheduler::submit(JobSpec spec, JobOwner owner, double now_s) {
-  if (auto checked = state_->check(spec); !checked) {
+  if (auto checked = check_submission(spec, parts_->occupancy.views(), parts_->jobs); !checked) {
     return tl::unexpected(checked.error());
   }
-  const auto owned = state_->jobs_of_user.find(owner.uid);
-  if (owned != state_->jobs_of_user.end() &&
-      owned->second >= state_->settings.max_queued_per_user) {
+  const std::size_t owned = parts_->jobs.live_jobs_of(owner.uid);
+  if (owned >= parts_->settings.max_queued_per_user) {
     return invalid_input(
         fmt::format("{} has {} jobs that have not ended, which is the most that one user may have",
                     owner.user,
-                    owned->second));
+                    owned));
   }
-  const JobId job = state_->last_job + 1;
-  state_->make(job, JobSubmitted{.spec = std::move(spec), .owner = std::move(owner)}, now_s);
-  state_->close_doomed(now_s);
+  const JobId job = parts_->jobs.last_job() + 1;
+  parts_->events.emit(job, JobSubmitted{.spec = std::move(spec), .owner = std::move(owner)}, now_s);
+  parts_->events.close_doomed(now_s);
   return job;
 }
 
 Result<void> Scheduler::cancel(JobId job, const std::string& by, double now_s) {
-  auto found = state_->live_or_error(job);
+  auto found = parts_->jobs.live_or_error(job);
   if (!found) {
     return tl::unexpected(found.error());
   }
   const JobRecord& record = *(*found)->record;
   if (record.running() == nullptr) {
-    state_->make(job,
-                 JobClosed{.end = RunEnd::Cancelled, .reason = fmt::format("cancelled by {}", by)},
-                 now_s);
-    state_->close_doomed(now_s);
+    parts_->events.emit(
+        job,
+        JobClosed{.end = RunEnd::Cancelled, .reason = fmt::format("cancelled by {}", by)},
+        now_s);
+    parts_->events.close_doomed(now_s);
   } else if (!record.stop_final) {
-    state_->ask_to_stop(**found, by, /*final=*/true, now_s);
+    parts_->runs.ask_to_stop(**found, by, /*final=*/true, now_s);
   }
   return {};
 }
 
 Result<void> Scheduler::hold(JobId job, double now_s) {
-  auto found = state_->live_or_error(job);
+  auto found = parts_->jobs.live_or_error(job);
   if (!found) {
     return tl::unexpected(found.error());
   }
@@ -69,24 +150,24 @@ Result<void> Scheduler::hold(JobId job, double now_s) {
     return invalid_input(fmt::format("job {} runs; only a waiting job can be held", job));
   }
   if (state == JobState::Queued) {
-    state_->make(job, JobHeld{}, now_s);
+    parts_->events.emit(job, JobHeld{}, now_s);
   }
   return {};
 }
 
 Result<void> Scheduler::release(JobId job, double now_s) {
-  auto found = state_->live_or_error(job);
+  auto found = parts_->jobs.live_or_error(job);
   if (!found) {
     return tl::unexpected(found.error());
   }
   if ((*found)->record->state == JobState::Held) {
-    state_->make(job, JobReleased{}, now_s);
+    parts_->events.emit(job, JobReleased{}, now_s);
   }
   return {};
 }
 
 Result<void> Scheduler::requeue(JobId job, double now_s) {
-  auto found = state_->live_or_error(job);
+  auto found = parts_->jobs.live_or_error(job);
   if (!found) {
     return tl::unexpected(found.error());
   }
@@ -98,137 +179,111 @@ Result<void> Scheduler::requeue(JobId job, double now_s) {
     return invalid_input(fmt::format("job {} is being stopped for {}", job, record.stop_by));
   }
   if (record.stop_by.empty()) {
-    state_->ask_to_stop(**found, "request", /*final=*/false, now_s);
+    parts_->runs.ask_to_stop(**found, "request", /*final=*/false, now_s);
   }
   return {};
 }
 
 void Scheduler::set_draining(bool draining) {
-  state_->draining = draining;
-  state_->look_at(SchedulerState::Look::Everything);
+  parts_->planner.set_draining(draining);
 }
 
 bool Scheduler::draining() const {
-  return state_->draining;
+  return parts_->planner.draining();
 }
 
 void Scheduler::observe(const GpuObservation& observation, double now_s) {
-  if (state_->occupancy.observe(observation, now_s)) {
-    state_->look_at(SchedulerState::Look::Everything);
+  if (parts_->occupancy.observe(observation, now_s)) {
+    parts_->backlog.look_at(Look::Everything);
   }
 }
 
 void Scheduler::step(double now_s) {
-  state_->now_s = std::max(state_->now_s, now_s);
-  state_->take_reports(state_->now_s);
-  state_->enforce_time(state_->now_s);
-  state_->decide(state_->now_s);
+  parts_->events.advance(now_s);
+  const double at_s = parts_->events.now_s();
+  parts_->runs.take_reports(at_s);
+  parts_->runs.enforce_time(at_s);
+  parts_->planner.decide(at_s);
 }
 
 std::optional<double> Scheduler::next_wakeup_s() const {
-  std::optional<double> next;
-  const auto consider = [&](std::optional<double> when) {
-    if (when) {
-      next = std::min(next.value_or(*when), *when);
-    }
-  };
-  for (const auto* timers : {&state_->limits, &state_->kills}) {
-    if (!timers->empty()) {
-      consider(timers->begin()->first);
-    }
-  }
-  if (!state_->draining && state_->line.size() > 0) {
-    consider(state_->ask_again_s);
-    consider(state_->line.next_impatient_s(state_->decided_s));
-    if (state_->look != SchedulerState::Look::Nothing) {
-      consider(state_->now_s);
-    }
+  std::optional<double> next = parts_->timers.next_s();
+  if (const auto decide_s = parts_->planner.next_wakeup_s(parts_->events.now_s())) {
+    next = std::min(next.value_or(*decide_s), *decide_s);
   }
   return next;
 }
 
+// Events become durable first; only then are listeners told and orders carried out. An order may
+// cause further events (a launch that fails), hence the loop.
 Result<void> Scheduler::flush() {
-  return state_->flush();
+  EventLog& events = parts_->events;
+  RunControl& runs = parts_->runs;
+  while (!events.broken() && (!events.pending().empty() || runs.has_orders())) {
+    if (!events.pending().empty()) {
+      if (auto durable = parts_->journal.append(events.pending()); !durable) {
+        return durable;
+      }
+      for (const JobEvent& event : events.take_pending()) {
+        if (parts_->listener) {
+          parts_->listener(event);
+        }
+      }
+    }
+    for (const RunOrder& order : runs.take_orders()) {
+      runs.carry_out(order);
+    }
+  }
+  return events.broken() ? Result<void>(tl::unexpected(*events.broken())) : Result<void>();
 }
 
 void Scheduler::on_event(std::function<void(const JobEvent&)> listener) {
-  state_->listener = std::move(listener);
+  parts_->listener = std::move(listener);
 }
 
 const JobRecord* Scheduler::find(JobId job) const {
-  const auto found = state_->records.find(job);
-  return found == state_->records.end() ? nullptr : &found->second;
+  return parts_->jobs.find(job);
 }
 
 std::vector<JobId> Scheduler::jobs() const {
-  std::vector<JobId> ids;
-  ids.reserve(state_->records.size());
-  for (const auto& [id, record] : state_->records) {
-    ids.push_back(id);
-  }
-  return ids;
+  return parts_->jobs.ids();
 }
 
 std::span<const GpuView> Scheduler::gpus() const {
-  state_->occupancy.refresh(state_->now_s);
-  return state_->occupancy.views();
+  parts_->occupancy.refresh(parts_->events.now_s());
+  return parts_->occupancy.views();
 }
 
 std::size_t Scheduler::waiting() const {
-  return state_->line.size();
+  return parts_->backlog.line().size();
 }
 
 bool Scheduler::may_start(JobId job) const {
-  return state_->line.contains(job);
+  return parts_->backlog.line().contains(job);
 }
 
 std::optional<Deferral> Scheduler::why_waiting(JobId job) const {
-  const auto found = state_->living.find(job);
-  if (found == state_->living.end() || found->second.record->running() != nullptr) {
-    return std::nullopt;
-  }
-  const JobRecord& record = *found->second.record;
-  Deferral deferral{.job = job, .constraint = Constraint::Order};
-  if (record.state == JobState::Held) {
-    deferral.reason = "held until it is released";
-  } else if (found->second.after > 0) {
-    deferral.reason = "waits for other jobs to succeed:";
-    for (const JobId other : record.spec.after) {
-      const JobRecord* before = find(other);
-      if (before != nullptr && !before->over()) {
-        deferral.reason += fmt::format(" {}", other);
-      }
-    }
-  } else if (state_->draining) {
-    deferral.reason = "the server starts no more jobs (drain)";
-  } else if (const auto last = state_->deferrals.find(job); last != state_->deferrals.end()) {
-    return last->second;
-  } else {
-    deferral.reason = fmt::format("others go first: {} jobs may start, the first {} are looked at",
-                                  state_->line.size(),
-                                  state_->settings.depth);
-  }
-  return deferral;
+  return parts_->planner.why_waiting(job);
 }
 
 std::optional<QueuedJob> Scheduler::queued(JobId job) const {
-  const auto found = state_->living.find(job);
-  if (found == state_->living.end() || found->second.record->running() != nullptr) {
+  const LiveJob* found = parts_->jobs.live(job);
+  if (found == nullptr || found->record->running() != nullptr) {
     return std::nullopt;
   }
-  SchedulerState::Live copy = found->second;
-  state_->update_view(copy, state_->now_s);
+  LiveJob copy = *found;
+  parts_->backlog.update_view(copy, parts_->events.now_s());
   return copy.view;
 }
 
 PlacementDecision Scheduler::what_if(std::span<const GpuView> gpus,
                                      std::span<const QueuedJob* const> queue) const {
-  return state_->policy.decide({.now_s = state_->now_s, .gpus = gpus, .queue = queue},
-                               state_->interference);
+  return parts_->policy.decide({.now_s = parts_->events.now_s(), .gpus = gpus, .queue = queue},
+                               parts_->interference);
 }
 
 const InterferenceModel& Scheduler::interference() const {
-  return state_->interference;
+  return parts_->interference;
 }
 
 }  // namespace carpool::schedule

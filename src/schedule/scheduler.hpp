@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -15,34 +14,14 @@
 
 #include "base/result.hpp"
 #include "core/executor.hpp"
+#include "core/gpu_observation.hpp"
 #include "core/job_event.hpp"
 #include "core/job_journal.hpp"
 #include "core/job_record.hpp"
 #include "core/placement_policy.hpp"
-#include "schedule/occupancy.hpp"
-#include "schedule/queue_order.hpp"
-#include "schedule/recovery.hpp"
-#include "schedule/waiting_line.hpp"
+#include "schedule/scheduler_settings.hpp"
 
 namespace carpool::schedule {
-
-struct SchedulerSettings {
-  QueueOrder order = QueueOrder::Fair;
-  RecoveryRule recovery = RecoveryRule::Reserve;
-  unsigned max_out_of_memory = 5;  // ends of one job before it is given up
-  double stop_grace_s = 30.0;      // between asking and killing
-  // Taken as the need of a job of which nothing is known; 0: the policy is told that nobody knows.
-  std::uint64_t unknown_need_bytes = 0;
-  unsigned max_queued_per_user = 100000;
-  PatienceRules patience{};      // of the order Fair
-  bool use_history = true;       // for the memory and run time that nobody gave
-  double peak_stable_s = 300.0;  // a peak that stood so long is the job's own
-  std::size_t depth = 200;       // so many of the queue are handed to the policy at once
-  bool backfill = true;          // as PolicySettings::backfill: what the policy will do
-  std::size_t keep_ended = std::numeric_limits<std::size_t>::max();  // records of ended jobs
-};
-
-struct SchedulerState;
 
 // One thread at a time. Everything that changes state is queued as events until flush().
 class Scheduler {
@@ -103,7 +82,8 @@ class Scheduler {
   [[nodiscard]] const InterferenceModel& interference() const;
 
  private:
-  std::unique_ptr<SchedulerState> state_;
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
 };
 
 }  // namespace carpool::schedule

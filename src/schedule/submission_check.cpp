@@ -1,4 +1,5 @@
-// What is let into the queue, and what becomes of jobs that wait for others.
+#include "schedule/submission_check.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <string_view>
@@ -7,7 +8,6 @@
 
 #include "base/text/memory_size.hpp"
 #include "base/text/utf8.hpp"
-#include "schedule/scheduler_state.hpp"
 
 namespace carpool::schedule {
 namespace {
@@ -102,19 +102,20 @@ Result<void> check_numbers(const JobSpec& spec) {
 
 }  // namespace
 
-Result<void> SchedulerState::check(const JobSpec& spec) const {
+Result<void> check_submission(const JobSpec& spec,
+                              std::span<const GpuView> gpus,
+                              const JobTable& jobs) {
   for (const auto& checked : {check_command(spec), check_words(spec), check_numbers(spec)}) {
     if (!checked) {
       return checked;
     }
   }
-  const auto views = occupancy.views();
   const std::uint64_t memory = spec.mem_bytes.value_or(0);
   const auto large = static_cast<std::size_t>(std::ranges::count_if(
-      views, [&](const GpuView& view) { return view.memory_bytes >= memory; }));
-  if (spec.gpus == 0 || spec.gpus > views.size()) {
+      gpus, [&](const GpuView& view) { return view.memory_bytes >= memory; }));
+  if (spec.gpus == 0 || spec.gpus > gpus.size()) {
     return invalid_input(
-        fmt::format("gpus: {} asked for; from 1 to {} are possible here", spec.gpus, views.size()));
+        fmt::format("gpus: {} asked for; from 1 to {} are possible here", spec.gpus, gpus.size()));
   }
   if (spec.gpus > large) {
     return invalid_input(
@@ -122,39 +123,14 @@ Result<void> SchedulerState::check(const JobSpec& spec) const {
                     gib_text(memory),
                     spec.gpus,
                     large,
-                    views.size()));
+                    gpus.size()));
   }
   for (const JobId other : spec.after) {
-    const bool known = other > 0 && other <= last_job && (records.contains(other) || [&] {
-                         const auto end = outcome(other);
-                         return end && end->has_value();
-                       }());
-    if (!known) {
+    if (!jobs.knows(other)) {
       return invalid_input(fmt::format("after: there is no job {}", other));
     }
   }
   return {};
-}
-
-// How a job ended; empty: it has not yet, or nobody ever heard of it.
-Result<std::optional<RunEnd>> SchedulerState::outcome(JobId job) const {
-  if (const auto record = records.find(job); record != records.end()) {
-    return record->second.end;
-  }
-  return journal.outcome(job);
-}
-
-void SchedulerState::close_doomed(double at_s) {
-  while (!doomed.empty()) {
-    const auto [job, cause] = doomed.back();
-    doomed.pop_back();
-    if (live(job) != nullptr) {
-      make(job,
-           JobClosed{.end = RunEnd::Cancelled,
-                     .reason = fmt::format("job {}, which it waits for, did not succeed", cause)},
-           at_s);
-    }
-  }
 }
 
 }  // namespace carpool::schedule

@@ -1,0 +1,75 @@
+// The jobs that may start, and what there is to decide about them: whether anything changed since
+// the policy was last asked, its last answers, and the GPUs reserved for the first job in line.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <set>
+#include <unordered_map>
+#include <vector>
+
+#include "core/placement_policy.hpp"
+#include "schedule/job_needs.hpp"
+#include "schedule/job_table.hpp"
+#include "schedule/scheduler_settings.hpp"
+#include "schedule/waiting_line.hpp"
+
+namespace carpool::schedule {
+
+// GPUs that run empty for one job. Other jobs get them only if they are gone before `until_s`.
+struct FrontReservation {
+  JobId job = 0;  // 0: none
+  std::vector<unsigned> gpus{};
+  double until_s = 0.0;  // when the GPUs are expected to be empty
+};
+
+// What has to be decided again.
+enum class Look {
+  Nothing,     // nothing changed
+  Newcomers,   // jobs came, and nothing else changed
+  Everything,  // GPUs or settings changed
+};
+
+class Backlog {
+ public:
+  // `needs` outlives it.
+  Backlog(const SchedulerSettings& settings, const JobNeeds& needs)
+      : recovery_(settings.recovery), needs_(needs), line_(settings.order, settings.patience) {}
+
+  // Does nothing for a job that may not start: held, or waiting for other jobs.
+  void enter(LiveJob& job, double now_s);
+  void leave(JobId job);
+
+  [[nodiscard]] WaitingLine& line() { return line_; }
+  [[nodiscard]] const WaitingLine& line() const { return line_; }
+  // Brings the job's view, which the policy sees, up to date.
+  void update_view(LiveJob& job, double now_s) const;
+
+  void look_at(Look what);
+  [[nodiscard]] Look look() const { return look_; }
+  // Jobs that came since the last decision, by id.
+  [[nodiscard]] std::vector<JobId> newcomers() const;
+  [[nodiscard]] std::size_t newcomer_count() const { return newcomers_.size(); }
+  // Everything that there was to decide is decided.
+  void decided();
+
+  void reserve(FrontReservation reservation) { reservation_ = std::move(reservation); }
+  [[nodiscard]] const FrontReservation& reservation() const { return reservation_; }
+
+  void clear_deferrals() { deferrals_.clear(); }
+  // Ignored for a job that does not wait.
+  void defer(const Deferral& deferral);
+  [[nodiscard]] const Deferral* deferral(JobId job) const;
+
+ private:
+  RecoveryRule recovery_;
+  const JobNeeds& needs_;
+  WaitingLine line_;
+  std::set<JobId> alone_first_;  // wait for a whole GPU under the recovery rule of CARMA
+  Look look_ = Look::Nothing;
+  std::vector<JobId> newcomers_;
+  FrontReservation reservation_;
+  std::unordered_map<JobId, Deferral> deferrals_;
+};
+
+}  // namespace carpool::schedule

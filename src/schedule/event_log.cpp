@@ -1,0 +1,122 @@
+#include "schedule/event_log.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+
+namespace carpool::schedule {
+namespace {
+
+// Work done for the owner, as far as it was predicted.
+double charged_speed(const JobStarted& start) {
+  return static_cast<double>(start.gpus.size()) * start.predicted_progress.value_or(1.0);
+}
+
+}  // namespace
+
+void EventLog::advance(double now_s) {
+  now_s_ = std::max(now_s_, now_s);
+}
+
+void EventLog::emit(JobId job, decltype(JobEvent::what) what, double at_s) {
+  advance(at_s);
+  pending_.push_back({.job = job, .at_s = now_s_, .what = std::move(what)});
+  if (auto fits = apply(pending_.back()); !fits && !broken_) {
+    broken_ = fits.error();
+  }
+}
+
+std::vector<JobEvent> EventLog::take_pending() {
+  return std::exchange(pending_, {});
+}
+
+Result<void> EventLog::apply(const JobEvent& event) {
+  const auto changed = on_.jobs.apply(event);
+  if (!changed) {
+    return tl::unexpected(changed.error());
+  }
+  LiveJob& job = **changed;
+  if (const auto* submitted = std::get_if<JobSubmitted>(&event.what)) {
+    on_.usage.came(submitted->owner.uid);
+    on_.backlog.enter(job, now_s_);
+  } else if (std::holds_alternative<JobHeld>(event.what)) {
+    on_.backlog.leave(event.job);
+  } else if (std::holds_alternative<JobReleased>(event.what)) {
+    job.eligible_s = event.at_s;
+    on_.backlog.enter(job, now_s_);
+  } else if (std::holds_alternative<JobStarted>(event.what)) {
+    started(job, event.at_s);
+  } else if (std::holds_alternative<JobStopAsked>(event.what)) {
+    on_.timers.set_kill(event.job, event.at_s + stop_grace_s_);
+  } else if (std::holds_alternative<JobEnded>(event.what)) {
+    ended(job, event.at_s);
+  } else if (std::holds_alternative<JobRequeued>(event.what)) {
+    // A job that failed without a fault of its own keeps its place in the line.
+    job.eligible_s = job.record->recovering() ? job.eligible_s : event.at_s;
+    on_.backlog.enter(job, now_s_);
+  } else if (const auto* close = std::get_if<JobClosed>(&event.what)) {
+    closed(event.job, close->end, event.at_s);
+  }
+  return {};
+}
+
+void EventLog::started(LiveJob& job, double at_s) {
+  const JobRecord& record = *job.record;
+  const JobStarted& start = record.attempts.back().start;
+  on_.backlog.leave(record.id);
+  on_.occupancy.add({.job = record.id,
+                     .uid = record.owner.uid,
+                     .workload = job.view.workload,
+                     .job_class = record.spec.job_class,
+                     .mechanism = start.mechanism,
+                     .thread_limit = start.thread_limit,
+                     .exclusive = record.exclusive || start.mechanism == ShareMechanism::None,
+                     .several_gpus = start.gpus.size() > 1,
+                     .reserved_bytes = start.reserved_bytes,
+                     .started_s = at_s},
+                    start.gpus,
+                    job.view.runtime_s,
+                    at_s);
+  on_.usage.began(record.owner.uid, charged_speed(start), at_s);
+  if (record.spec.time_s) {
+    on_.timers.set_limit(record.id, at_s + *record.spec.time_s);
+  }
+  on_.backlog.look_at(Look::Everything);
+}
+
+void EventLog::ended(LiveJob& job, double at_s) {
+  const JobRecord& record = *job.record;
+  const JobAttempt& attempt = record.attempts.back();
+  on_.timers.drop(record.id);
+  on_.occupancy.remove(record.id, at_s);
+  on_.usage.ended(record.owner.uid, charged_speed(attempt.start), attempt.started_s, at_s);
+  on_.needs.learn(job.key,
+                  {.end = attempt.exit.end,
+                   .run_s = *attempt.ended_s - attempt.started_s,
+                   .progress = attempt.start.predicted_progress.value_or(1.0),
+                   .peak_bytes = attempt.peak_bytes});
+  on_.backlog.look_at(Look::Everything);
+}
+
+void EventLog::closed(JobId job, RunEnd end, double at_s) {
+  on_.backlog.leave(job);
+  for (LiveJob* freed : on_.jobs.close(job, end, at_s)) {
+    on_.backlog.enter(*freed, now_s_);
+  }
+}
+
+void EventLog::close_doomed(double at_s) {
+  while (const auto doomed = on_.jobs.take_doomed()) {
+    if (on_.jobs.live(doomed->job) != nullptr) {
+      emit(doomed->job,
+           JobClosed{
+               .end = RunEnd::Cancelled,
+               .reason = fmt::format("job {}, which it waits for, did not succeed", doomed->cause)},
+           at_s);
+    }
+  }
+}
+
+}  // namespace carpool::schedule

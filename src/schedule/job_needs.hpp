@@ -1,0 +1,40 @@
+// How much memory and time a job is expected to need: from its owner, from earlier runs of its
+// workload, and from its own failures.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "core/job_history.hpp"
+#include "schedule/job_table.hpp"
+
+namespace carpool::schedule {
+
+class JobNeeds {
+ public:
+  // `largest_gpu_bytes`: memory of the largest GPU. `unknown_need_bytes` as in SchedulerSettings.
+  JobNeeds(std::uint64_t largest_gpu_bytes, bool use_history, std::uint64_t unknown_need_bytes);
+
+  // The memory of the largest GPU that a job can hope for.
+  [[nodiscard]] std::uint64_t usable_bytes() const { return usable_bytes_; }
+
+  // Brings need and run time of the job's view up to date.
+  void update(LiveJob& job) const;
+
+  void learn(const std::string& key, const PastRun& run);
+  // From now on this is the history; learn() does nothing until resume_learning().
+  void replace_history(JobHistory history);
+  void resume_learning() { learning_ = true; }
+
+ private:
+  bool use_history_;
+  std::uint64_t unknown_need_bytes_;
+  std::uint64_t usable_bytes_;
+  JobHistory history_;
+  std::uint64_t version_ = 1;  // of history_
+  bool learning_ = true;       // off while events are replayed that history_ knows
+};
+
+}  // namespace carpool::schedule

@@ -1,0 +1,173 @@
+#include "schedule/job_table.hpp"
+
+#include <algorithm>
+#include <set>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "core/job_history.hpp"
+
+namespace carpool::schedule {
+
+LiveJob* JobTable::live(JobId job) {
+  const auto found = live_.find(job);
+  return found == live_.end() ? nullptr : &found->second;
+}
+
+const LiveJob* JobTable::live(JobId job) const {
+  const auto found = live_.find(job);
+  return found == live_.end() ? nullptr : &found->second;
+}
+
+Result<LiveJob*> JobTable::live_or_error(JobId job) {
+  if (LiveJob* found = live(job)) {
+    return found;
+  }
+  const JobRecord* record = find(job);
+  if (record == nullptr) {
+    return fail(ErrorCode::NotFound, fmt::format("there is no job {}", job));
+  }
+  return invalid_input(fmt::format("job {} has ended already ({})", job, record->code()));
+}
+
+const JobRecord* JobTable::find(JobId job) const {
+  const auto found = records_.find(job);
+  return found == records_.end() ? nullptr : &found->second;
+}
+
+std::vector<JobId> JobTable::ids() const {
+  std::vector<JobId> ids;
+  ids.reserve(records_.size());
+  for (const auto& [id, record] : records_) {
+    ids.push_back(id);
+  }
+  return ids;
+}
+
+std::vector<JobId> JobTable::begun() const {
+  std::vector<JobId> begun;
+  for (const auto& [id, job] : live_) {
+    if (job.record->state == JobState::Running || job.record->state == JobState::Stopping) {
+      begun.push_back(id);
+    }
+  }
+  std::ranges::sort(begun);
+  return begun;
+}
+
+Result<std::optional<RunEnd>> JobTable::outcome(JobId job) const {
+  if (const JobRecord* record = find(job)) {
+    return record->end;
+  }
+  return journal_.outcome(job);
+}
+
+bool JobTable::knows(JobId job) const {
+  if (job <= 0 || job > last_job_) {
+    return false;
+  }
+  if (find(job) != nullptr) {
+    return true;
+  }
+  const auto end = journal_.outcome(job);
+  return end && end->has_value();
+}
+
+std::size_t JobTable::live_jobs_of(std::uint32_t uid) const {
+  const auto found = live_of_user_.find(uid);
+  return found == live_of_user_.end() ? 0 : found->second;
+}
+
+void JobTable::raise_last_job(JobId job) {
+  last_job_ = std::max(last_job_, job);
+}
+
+Result<LiveJob*> JobTable::apply(const JobEvent& event) {
+  const bool first = std::holds_alternative<JobSubmitted>(event.what);
+  const auto record = first ? records_.try_emplace(event.job).first : records_.find(event.job);
+  if (record == records_.end()) {
+    return fail(ErrorCode::Corrupt,
+                fmt::format("journal of jobs: event {} is of job {}, which was never submitted",
+                            event.sequence,
+                            event.job));
+  }
+  if (auto applied = carpool::apply(record->second, event); !applied) {
+    return tl::unexpected(applied.error());
+  }
+  return first ? add(record->second) : Result<LiveJob*>(&live_.at(event.job));
+}
+
+Result<LiveJob*> JobTable::add(JobRecord& record) {
+  raise_last_job(record.id);
+  // Member by member: g++ 12 takes a string that moves within an aggregate for uninitialized.
+  LiveJob& job = live_[record.id];
+  job.record = &record;
+  job.key = workload_key(record.spec);
+  job.eligible_s = record.submitted_s;
+  job.view.job = record.id;
+  job.view.uid = record.owner.uid;
+  job.view.workload = job.key;
+  job.view.job_class = record.spec.job_class;
+  job.view.priority = record.spec.priority;
+  job.view.gpus = record.spec.gpus;
+  const std::set<JobId> after(record.spec.after.begin(), record.spec.after.end());
+  for (const JobId other : after) {
+    const auto end = outcome(other);
+    if (!end) {
+      return tl::unexpected(end.error());
+    }
+    if (!*end) {
+      dependants_[other].push_back(record.id);
+      ++job.after;
+    } else if (**end != RunEnd::Succeeded) {
+      doomed_.push_back({.job = record.id, .cause = other});
+      ++job.after;
+    }
+  }
+  ++live_of_user_[record.owner.uid];
+  return &job;
+}
+
+std::vector<LiveJob*> JobTable::close(JobId job, RunEnd end, double at_s) {
+  const auto owned = live_of_user_.find(live_.at(job).record->owner.uid);
+  if (owned != live_of_user_.end() && --owned->second == 0) {
+    live_of_user_.erase(owned);
+  }
+  live_.erase(job);
+  ended_.push_back(job);
+  while (ended_.size() > keep_ended_) {
+    records_.erase(ended_.front());
+    ended_.pop_front();
+  }
+  std::vector<LiveJob*> freed;
+  const auto waiting = dependants_.find(job);
+  if (waiting == dependants_.end()) {
+    return freed;
+  }
+  for (const JobId other : waiting->second) {
+    LiveJob* dependant = live(other);
+    if (dependant == nullptr) {
+      continue;
+    }
+    if (end != RunEnd::Succeeded) {
+      doomed_.push_back({.job = other, .cause = job});
+    } else if (--dependant->after == 0) {
+      dependant->eligible_s = at_s;
+      freed.push_back(dependant);
+    }
+  }
+  dependants_.erase(waiting);
+  return freed;
+}
+
+std::optional<JobTable::Doomed> JobTable::take_doomed() {
+  if (doomed_.empty()) {
+    return std::nullopt;
+  }
+  const Doomed last = doomed_.back();
+  doomed_.pop_back();
+  return last;
+}
+
+}  // namespace carpool::schedule

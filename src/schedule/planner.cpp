@@ -1,0 +1,269 @@
+#include "schedule/planner.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace carpool::schedule {
+namespace {
+
+// The queue is looked at again while at least one in this many of the jobs looked at started.
+constexpr std::size_t kWorthAnotherLook = 4;
+
+constexpr double kForEver = std::numeric_limits<double>::infinity();
+
+// When the last of those on it is expected to end.
+double free_after_s(const GpuView& gpu) {
+  double after = 0.0;
+  for (const Resident& resident : gpu.residents) {
+    after = std::max(after, resident.remaining_s.value_or(kForEver));
+  }
+  return after;
+}
+
+}  // namespace
+
+Planner::Planner(const SchedulerSettings& settings,
+                 const PlacementPolicy& policy,
+                 const InterferenceModel& interference,
+                 JobTable& jobs,
+                 Backlog& backlog,
+                 const FairUsage& usage,
+                 Occupancy& occupancy,
+                 RunControl& runs)
+    : settings_(settings),
+      policy_(policy),
+      interference_(interference),
+      jobs_(jobs),
+      backlog_(backlog),
+      usage_(usage),
+      occupancy_(occupancy),
+      runs_(runs) {}
+
+void Planner::set_draining(bool draining) {
+  draining_ = draining;
+  backlog_.look_at(Look::Everything);
+}
+
+std::optional<double> Planner::next_wakeup_s(double now_s) const {
+  if (draining_ || backlog_.line().size() == 0) {
+    return std::nullopt;
+  }
+  std::optional<double> next = ask_again_s_;
+  if (const auto impatient_s = backlog_.line().next_impatient_s(decided_s_)) {
+    next = std::min(next.value_or(*impatient_s), *impatient_s);
+  }
+  if (backlog_.look() != Look::Nothing) {
+    next = std::min(next.value_or(now_s), now_s);
+  }
+  return next;
+}
+
+void Planner::decide(double at_s) {
+  if (draining_) {
+    return;
+  }
+  const auto impatient_s = backlog_.line().next_impatient_s(decided_s_);
+  if ((ask_again_s_ && *ask_again_s_ <= at_s) || (impatient_s && *impatient_s <= at_s)) {
+    backlog_.look_at(Look::Everything);
+  }
+  if (backlog_.look() == Look::Nothing) {
+    return;
+  }
+  decided_s_ = at_s;
+  if (backlog_.line().size() > 0) {
+    if (backlog_.look() == Look::Newcomers && backlog_.newcomer_count() <= settings_.depth) {
+      decide_newcomers(at_s);
+    } else {
+      decide_all(at_s);
+    }
+  }
+  backlog_.decided();
+}
+
+WaitingLine::Front Planner::front(std::size_t most, double at_s) {
+  const double mean = settings_.order == QueueOrder::Fair ? usage_.mean(at_s) : 0.0;
+  return backlog_.line().front(
+      most, at_s, [&](std::uint32_t uid) { return usage_.weight(uid, at_s, mean); });
+}
+
+void Planner::decide_all(double at_s) {
+  ask_again_s_.reset();
+  backlog_.clear_deferrals();
+  std::size_t placed = 0;
+  std::size_t looked = 0;
+  bool more = true;
+  do {
+    const auto jobs = front(settings_.depth, at_s);
+    looked = jobs.jobs.size();
+    more = backlog_.line().size() > looked;
+    placed = decide_front(jobs, at_s);
+  } while (more && placed > 0 && placed * kWorthAnotherLook >= looked);
+}
+
+// Jobs that were refused before would be refused again, since nothing changed on the GPUs. Without
+// backfill a newcomer matters only if it is the first; in a long queue, only if it is among the
+// jobs that the policy sees.
+void Planner::decide_newcomers(double at_s) {
+  const std::vector<JobId> newcomers = backlog_.newcomers();
+  const auto came = [&](JobId job) { return std::ranges::binary_search(newcomers, job); };
+  if (!settings_.backfill) {
+    if (came(front(1, at_s).jobs.front())) {
+      decide_all(at_s);
+    }
+    return;
+  }
+  std::vector<JobId> jobs = front(settings_.depth, at_s).jobs;
+  std::erase_if(jobs, [&](JobId job) { return !came(job); });
+  (void)ask_beside_reserved(jobs, at_s);
+}
+
+// Impatient jobs come first, one by one. The first of them that cannot start gets GPUs reserved;
+// all jobs behind it share the others.
+std::size_t Planner::decide_front(const WaitingLine::Front& looked, double at_s) {
+  backlog_.reserve({});
+  std::size_t placed = 0;
+  std::size_t next = 0;
+  for (; next < looked.impatient && backlog_.reservation().job == 0; ++next) {
+    const std::size_t started = ask_policy(std::span(looked.jobs).subspan(next, 1), at_s);
+    placed += started;
+    if (started == 0) {
+      backlog_.reserve(reservation_for(*jobs_.live(looked.jobs[next]), at_s));
+    }
+  }
+  return placed + ask_beside_reserved(std::span(looked.jobs).subspan(next), at_s);
+}
+
+// The GPUs that are expected to be empty soonest. Every policy puts the job on empty GPUs; where
+// they are empty already and the policy still refuses, a reservation does not help.
+FrontReservation Planner::reservation_for(const LiveJob& job, double at_s) const {
+  std::vector<std::pair<double, unsigned>> fit;
+  bool occupied = false;
+  for (const GpuView& view : occupancy_.views()) {
+    if (view.unusable.empty() && !view.foreign &&
+        view.memory_bytes >= job.view.need_bytes.value_or(0)) {
+      fit.emplace_back(free_after_s(view), view.index);
+    }
+  }
+  if (fit.size() < job.view.gpus) {
+    return {};
+  }
+  std::ranges::sort(fit);
+  fit.resize(job.view.gpus);
+  for (const auto& [after_s, gpu] : fit) {
+    occupied = occupied || !occupancy_.find(gpu)->residents.empty();
+  }
+  if (!occupied) {
+    return {};
+  }
+  FrontReservation reservation{.job = job.record->id, .until_s = at_s + fit.back().first};
+  for (const auto& [after_s, gpu] : fit) {
+    reservation.gpus.push_back(gpu);
+  }
+  return reservation;
+}
+
+std::size_t Planner::ask_beside_reserved(std::span<const JobId> jobs, double at_s) {
+  const FrontReservation reserved = backlog_.reservation();
+  if (reserved.job == 0) {
+    return ask_policy(jobs, at_s);
+  }
+  const std::string why = fmt::format("kept for job {}, which has waited too long", reserved.job);
+  for (const unsigned gpu : reserved.gpus) {
+    occupancy_.withhold(gpu, why);
+  }
+  const std::size_t placed = ask_policy(jobs, at_s);
+  for (const unsigned gpu : reserved.gpus) {
+    occupancy_.give_back(gpu);
+  }
+  // Jobs that end before the GPUs are empty, even at half their speed, may use them.
+  std::vector<JobId> brief;
+  for (const JobId id : jobs) {
+    const LiveJob* job = jobs_.live(id);
+    if (backlog_.line().contains(id) && job->view.runtime_s &&
+        at_s + 2.0 * *job->view.runtime_s <= reserved.until_s && reserved.until_s < kForEver) {
+      brief.push_back(id);
+    }
+  }
+  return placed + ask_policy(brief, at_s);
+}
+
+std::size_t Planner::ask_policy(std::span<const JobId> jobs, double at_s) {
+  std::vector<const QueuedJob*> queue;
+  queue.reserve(jobs.size());
+  for (const JobId id : jobs) {
+    LiveJob& job = *jobs_.live(id);
+    backlog_.update_view(job, at_s);
+    queue.push_back(&job.view);
+  }
+  if (queue.empty()) {
+    return 0;
+  }
+  occupancy_.refresh(at_s);
+  const PlacementDecision decision =
+      policy_.decide({.now_s = at_s, .gpus = occupancy_.views(), .queue = queue}, interference_);
+  if (decision.ask_again_s) {
+    const double then = at_s + std::max(*decision.ask_again_s, 0.0);
+    ask_again_s_ = std::min(ask_again_s_.value_or(then), then);
+  }
+  for (const Deferral& deferral : decision.defer) {
+    backlog_.defer(deferral);
+  }
+  return static_cast<std::size_t>(std::ranges::count_if(
+      decision.place, [&](const Placement& placement) { return start(placement, at_s); }));
+}
+
+// A policy is not trusted with what only the scheduler knows.
+bool Planner::start(const Placement& placement, double at_s) {
+  const LiveJob* job = jobs_.live(placement.job);
+  if (job == nullptr || !backlog_.line().contains(placement.job)) {
+    return false;
+  }
+  auto possible = occupancy_.check(placement.gpus);
+  if (possible && placement.gpus.size() != job->view.gpus) {
+    possible = invalid_input(
+        fmt::format("{} GPUs were chosen for a job on {}", placement.gpus.size(), job->view.gpus));
+  }
+  if (!possible) {
+    backlog_.defer({.job = placement.job,
+                    .constraint = Constraint::NoGpu,
+                    .reason = possible.error().message});
+    return false;
+  }
+  runs_.start(placement, at_s);
+  return true;
+}
+
+std::optional<Deferral> Planner::why_waiting(JobId job) const {
+  const LiveJob* found = std::as_const(jobs_).live(job);
+  if (found == nullptr || found->record->running() != nullptr) {
+    return std::nullopt;
+  }
+  const JobRecord& record = *found->record;
+  Deferral deferral{.job = job, .constraint = Constraint::Order};
+  if (record.state == JobState::Held) {
+    deferral.reason = "held until it is released";
+  } else if (found->after > 0) {
+    deferral.reason = "waits for other jobs to succeed:";
+    for (const JobId other : record.spec.after) {
+      const JobRecord* before = jobs_.find(other);
+      if (before != nullptr && !before->over()) {
+        deferral.reason += fmt::format(" {}", other);
+      }
+    }
+  } else if (draining_) {
+    deferral.reason = "the server starts no more jobs (drain)";
+  } else if (const Deferral* last = backlog_.deferral(job)) {
+    return *last;
+  } else {
+    deferral.reason = fmt::format("others go first: {} jobs may start, the first {} are looked at",
+                                  backlog_.line().size(),
+                                  settings_.depth);
+  }
+  return deferral;
+}
+
+}  // namespace carpool::schedule

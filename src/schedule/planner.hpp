@@ -1,0 +1,66 @@
+// Decides which jobs start: asks the policy, and reserves GPUs for a job at the front that has
+// waited too long.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+
+#include "core/interference_model.hpp"
+#include "core/placement_policy.hpp"
+#include "schedule/backlog.hpp"
+#include "schedule/fair_usage.hpp"
+#include "schedule/job_table.hpp"
+#include "schedule/occupancy.hpp"
+#include "schedule/run_control.hpp"
+#include "schedule/scheduler_settings.hpp"
+
+namespace carpool::schedule {
+
+class Planner {
+ public:
+  // All references outlive it.
+  Planner(const SchedulerSettings& settings,
+          const PlacementPolicy& policy,
+          const InterferenceModel& interference,
+          JobTable& jobs,
+          Backlog& backlog,
+          const FairUsage& usage,
+          Occupancy& occupancy,
+          RunControl& runs);
+
+  // Starts what may start now. Cheap when nothing changed.
+  void decide(double at_s);
+  // When decide() may have an answer though nothing happened; empty: never.
+  [[nodiscard]] std::optional<double> next_wakeup_s(double now_s) const;
+
+  // Why this job waits, from the last decision; empty when it does not wait.
+  [[nodiscard]] std::optional<Deferral> why_waiting(JobId job) const;
+
+  void set_draining(bool draining);
+  [[nodiscard]] bool draining() const { return draining_; }
+
+ private:
+  void decide_all(double at_s);
+  void decide_newcomers(double at_s);
+  [[nodiscard]] std::size_t decide_front(const WaitingLine::Front& front, double at_s);
+  [[nodiscard]] WaitingLine::Front front(std::size_t most, double at_s);
+  [[nodiscard]] std::size_t ask_policy(std::span<const JobId> jobs, double at_s);
+  [[nodiscard]] std::size_t ask_beside_reserved(std::span<const JobId> jobs, double at_s);
+  [[nodiscard]] FrontReservation reservation_for(const LiveJob& job, double at_s) const;
+  [[nodiscard]] bool start(const Placement& placement, double at_s);
+
+  const SchedulerSettings& settings_;
+  const PlacementPolicy& policy_;
+  const InterferenceModel& interference_;
+  JobTable& jobs_;
+  Backlog& backlog_;
+  const FairUsage& usage_;
+  Occupancy& occupancy_;
+  RunControl& runs_;
+  bool draining_ = false;
+  std::optional<double> ask_again_s_;
+  double decided_s_ = -1.0;  // when last
+};
+
+}  // namespace carpool::schedule

@@ -1,0 +1,67 @@
+// Attempts: what the executor is ordered to do once the events that lead to it are durable, and
+// what follows from an attempt's end.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/executor.hpp"
+#include "core/placement_policy.hpp"
+#include "schedule/attempt_outcome.hpp"
+#include "schedule/event_log.hpp"
+#include "schedule/job_table.hpp"
+#include "schedule/occupancy.hpp"
+#include "schedule/scheduler_settings.hpp"
+#include "schedule/timers.hpp"
+
+namespace carpool::schedule {
+
+// For the executor.
+struct RunOrder {
+  enum class Kind { Launch, Ask, Kill } kind = Kind::Launch;
+  RunId run{};
+};
+
+class RunControl {
+ public:
+  // All references outlive it.
+  RunControl(const SchedulerSettings& settings,
+             const JobNeeds& needs,
+             JobTable& jobs,
+             const Occupancy& occupancy,
+             Timers& timers,
+             EventLog& events,
+             Executor& executor);
+
+  // The job is in the queue, and the placement was checked.
+  void start(const Placement& placement, double at_s);
+  // The job is running.
+  void ask_to_stop(const LiveJob& job, const std::string& by, bool final, double at_s);
+  void take_reports(double at_s);
+  // Stops jobs that ran past their limit; kills those that do not stop.
+  void enforce_time(double at_s);
+  // After a restart: goes on with what the journal says began and not what became of it.
+  void find_again(LiveJob& job, double at_s);
+
+  // Orders that were given and not carried out.
+  [[nodiscard]] bool has_orders() const { return !orders_.empty(); }
+  [[nodiscard]] std::vector<RunOrder> take_orders();
+  // Only once the events that led to it are durable. May emit further events.
+  void carry_out(const RunOrder& order);
+
+ private:
+  [[nodiscard]] LaunchSpec launch_spec(const JobRecord& job) const;
+  void end_run(const LiveJob& job, RunExit exit, double at_s);
+  void follow_up(const LiveJob& job, double at_s);
+
+  OutcomeRules outcome_rules_;
+  double stop_grace_s_;
+  JobTable& jobs_;
+  const Occupancy& occupancy_;
+  Timers& timers_;
+  EventLog& events_;
+  Executor& executor_;
+  std::vector<RunOrder> orders_;
+};
+
+}  // namespace carpool::schedule

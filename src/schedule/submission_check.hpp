@@ -1,0 +1,18 @@
+// What is let into the queue.
+#pragma once
+
+#include <span>
+
+#include "base/result.hpp"
+#include "core/cluster_snapshot.hpp"
+#include "core/job.hpp"
+#include "schedule/job_table.hpp"
+
+namespace carpool::schedule {
+
+// An error names the key of the job that cannot be, and what would be possible.
+[[nodiscard]] Result<void> check_submission(const JobSpec& spec,
+                                            std::span<const GpuView> gpus,
+                                            const JobTable& jobs);
+
+}  // namespace carpool::schedule
