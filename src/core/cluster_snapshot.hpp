@@ -1,6 +1,7 @@
 // All that a placement policy may look at: a moment of the GPUs and of the queue.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -13,6 +14,9 @@
 #include "core/run.hpp"
 
 namespace carpool {
+
+// NVIDIA's limit of clients of one MPS server.
+inline constexpr std::size_t kMostMpsClients = 48;
 
 // A job on a GPU.
 struct Resident {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/cluster_snapshot.hpp"
@@ -42,6 +43,9 @@ class PlacementPolicy {
   PlacementPolicy(const PlacementPolicy&) = delete;
   PlacementPolicy& operator=(const PlacementPolicy&) = delete;
   virtual ~PlacementPolicy() = default;
+
+  // As `carpool policies` lists it.
+  [[nodiscard]] virtual std::string_view name() const = 0;
 
   // Each job of the snapshot's queue that was looked at is placed or deferred, exactly once.
   [[nodiscard]] virtual PlacementDecision decide(const ClusterSnapshot& cluster,

@@ -271,6 +271,8 @@ class CarpoolPolicy final : public PlacementPolicy {
  public:
   explicit CarpoolPolicy(const PolicySettings& settings) : settings_(settings) {}
 
+  [[nodiscard]] std::string_view name() const override { return "carpool"; }
+
   [[nodiscard]] PlacementDecision decide(const ClusterSnapshot& cluster,
                                          const InterferenceModel& interference) const override {
     QueuePass pass(cluster, settings_);

@@ -45,6 +45,8 @@ class KacePolicy final : public PlacementPolicy {
  public:
   explicit KacePolicy(const PolicySettings& settings) : settings_(settings) {}
 
+  [[nodiscard]] std::string_view name() const override { return "kace"; }
+
   [[nodiscard]] PlacementDecision decide(const ClusterSnapshot& cluster,
                                          const InterferenceModel& interference) const override {
     QueuePass pass(cluster, settings_);

@@ -15,8 +15,6 @@
 namespace carpool::policy {
 
 inline constexpr double kNoTime = std::numeric_limits<double>::infinity();
-// NVIDIA's limit of clients of one MPS server.
-inline constexpr std::size_t kMostMpsClients = 48;
 
 // A job of the queue with its workload as a number.
 struct Candidate {

@@ -13,12 +13,18 @@ constexpr std::uint64_t kMiB = std::uint64_t{1} << 20U;
 // CARMA takes so much off the free memory before it looks at it.
 constexpr std::uint64_t kCarmaMargin = 512 * kMiB;
 
-using Make = std::unique_ptr<PlacementPolicy> (*)(const PolicySettings&);
+using Make = std::unique_ptr<PlacementPolicy> (*)(std::string_view name, const PolicySettings&);
 using Settings = PolicySettings (*)();
 
 template <GpuRule kRule>
-std::unique_ptr<PlacementPolicy> make_rule(const PolicySettings& settings) {
-  return make_rule_policy(kRule, settings);
+std::unique_ptr<PlacementPolicy> make_rule(std::string_view name, const PolicySettings& settings) {
+  return make_rule_policy(name, kRule, settings);
+}
+
+template <std::unique_ptr<PlacementPolicy> (*kMake)(const PolicySettings&)>
+std::unique_ptr<PlacementPolicy> make_own(std::string_view /*name*/,
+                                          const PolicySettings& settings) {
+  return kMake(settings);
 }
 
 PolicySettings plain() {
@@ -79,8 +85,9 @@ constexpr std::array kPolicies = {
     entry("carpool",
           "ours: fits by upper bound and reservation, best predicted progress for all",
           predicting,
-          make_carpool_policy),
-    entry("kace", "best predicted sum of normalised speeds", predicting, make_kace_policy),
+          make_own<make_carpool_policy>),
+    entry(
+        "kace", "best predicted sum of normalised speeds", predicting, make_own<make_kace_policy>),
     entry("exclusive", "an empty GPU or none", alone, make_rule<GpuRule::Exclusive>),
     entry("round-robin", "GPUs in turn", plain, make_rule<GpuRule::RoundRobin>),
     entry("first-fit", "the first GPU with room", plain, make_rule<GpuRule::FirstFit>),
@@ -121,7 +128,7 @@ Result<std::unique_ptr<PlacementPolicy>> make_placement_policy(std::string_view 
   if (!found) {
     return tl::unexpected(found.error());
   }
-  return (*found)->make(settings);
+  return (*found)->make((*found)->name, settings);
 }
 
 }  // namespace carpool::policy

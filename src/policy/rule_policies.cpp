@@ -122,7 +122,10 @@ class RuleChooser final : public Chooser {
 
 class RulePolicy final : public PlacementPolicy {
  public:
-  RulePolicy(GpuRule rule, const PolicySettings& settings) : rule_(rule), settings_(settings) {}
+  RulePolicy(std::string_view name, GpuRule rule, const PolicySettings& settings)
+      : name_(name), rule_(rule), settings_(settings) {}
+
+  [[nodiscard]] std::string_view name() const override { return name_; }
 
   [[nodiscard]] PlacementDecision decide(const ClusterSnapshot& cluster,
                                          const InterferenceModel& /*interference*/) const override {
@@ -132,14 +135,17 @@ class RulePolicy final : public PlacementPolicy {
   }
 
  private:
+  std::string name_;
   GpuRule rule_;
   PolicySettings settings_;
 };
 
 }  // namespace
 
-std::unique_ptr<PlacementPolicy> make_rule_policy(GpuRule rule, const PolicySettings& settings) {
-  return std::make_unique<RulePolicy>(rule, settings);
+std::unique_ptr<PlacementPolicy> make_rule_policy(std::string_view name,
+                                                  GpuRule rule,
+                                                  const PolicySettings& settings) {
+  return std::make_unique<RulePolicy>(name, rule, settings);
 }
 
 }  // namespace carpool::policy

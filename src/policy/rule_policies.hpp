@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string_view>
 
 #include "policy/policy_registry.hpp"
 
@@ -17,7 +18,8 @@ enum class GpuRule {
   MostBusy,    // the most SM activity: MUG
 };
 
-[[nodiscard]] std::unique_ptr<PlacementPolicy> make_rule_policy(GpuRule rule,
+[[nodiscard]] std::unique_ptr<PlacementPolicy> make_rule_policy(std::string_view name,
+                                                                GpuRule rule,
                                                                 const PolicySettings& settings);
 
 }  // namespace carpool::policy

@@ -66,23 +66,6 @@ std::uint64_t Occupancy::largest_memory() const {
   return largest;
 }
 
-Result<void> Occupancy::check(std::span<const unsigned> gpus) const {
-  for (std::size_t i = 0; i < gpus.size(); ++i) {
-    const GpuView* view = find(gpus[i]);
-    if (view == nullptr) {
-      return invalid_input(fmt::format("there is no GPU {}", gpus[i]));
-    }
-    if (!view->unusable.empty()) {
-      return invalid_input(fmt::format("GPU {} is not usable: {}", gpus[i], view->unusable));
-    }
-    const auto later = gpus.subspan(i + 1);
-    if (std::ranges::find(later, gpus[i]) != later.end()) {
-      return invalid_input(fmt::format("GPU {} is named twice", gpus[i]));
-    }
-  }
-  return {};
-}
-
 void Occupancy::add(const Resident& resident,
                     std::span<const unsigned> gpus,
                     std::optional<double> runtime_s,
@@ -93,7 +76,9 @@ void Occupancy::add(const Resident& resident,
     if (const auto place = place_of(index)) {
       run.places.push_back(*place);
       views_[*place].residents.push_back(resident);
-      views_[*place].residents.back().remaining_s = runtime_s;
+      Resident& added = views_[*place].residents.back();
+      added.remaining_s = runtime_s;
+      added.reserved_bytes = std::min(added.reserved_bytes, views_[*place].memory_bytes);
       paces_[*place].push_back({.runtime_s = runtime_s.value_or(-1.0), .since_s = now_s});
       last_[*place] = {.job = resident.job, .placed_s = now_s};
     }

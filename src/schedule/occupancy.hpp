@@ -23,9 +23,6 @@ class Occupancy {
  public:
   Occupancy(std::vector<GpuView> gpus, const InterferenceModel& interference, double peak_stable_s);
 
-  // Whether these GPUs are there, usable and all different.
-  [[nodiscard]] Result<void> check(std::span<const unsigned> gpus) const;
-
   // `resident` says who; GPUs are named by GpuView::index.
   void add(const Resident& resident,
            std::span<const unsigned> gpus,

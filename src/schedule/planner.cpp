@@ -1,11 +1,16 @@
 #include "schedule/planner.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <limits>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
+
+#include "base/log.hpp"
+#include "schedule/placement_guard.hpp"
 
 namespace carpool::schedule {
 namespace {
@@ -192,11 +197,13 @@ std::size_t Planner::ask_beside_reserved(std::span<const JobId> jobs, double at_
 }
 
 std::size_t Planner::ask_policy(std::span<const JobId> jobs, double at_s) {
+  ++questions_;
   std::vector<const QueuedJob*> queue;
   queue.reserve(jobs.size());
   for (const JobId id : jobs) {
     LiveJob& job = *jobs_.live(id);
     backlog_.update_view(job, at_s);
+    job.offered = questions_;
     queue.push_back(&job.view);
   }
   if (queue.empty()) {
@@ -205,7 +212,7 @@ std::size_t Planner::ask_policy(std::span<const JobId> jobs, double at_s) {
   occupancy_.refresh(at_s);
   const PlacementDecision decision =
       policy_.decide({.now_s = at_s, .gpus = occupancy_.views(), .queue = queue}, interference_);
-  if (decision.ask_again_s) {
+  if (decision.ask_again_s && std::isfinite(*decision.ask_again_s)) {
     const double then = at_s + std::max(*decision.ask_again_s, 0.0);
     ask_again_s_ = std::min(ask_again_s_.value_or(then), then);
   }
@@ -216,25 +223,46 @@ std::size_t Planner::ask_policy(std::span<const JobId> jobs, double at_s) {
       decision.place, [&](const Placement& placement) { return start(placement, at_s); }));
 }
 
-// A policy is not trusted with what only the scheduler knows.
 bool Planner::start(const Placement& placement, double at_s) {
   const LiveJob* job = jobs_.live(placement.job);
-  if (job == nullptr || !backlog_.line().contains(placement.job)) {
+  if (job == nullptr || !backlog_.line().contains(placement.job) || job->offered != questions_) {
+    refused(fmt::format("policy \"{}\" placed job {}, which it was not asked about: refused",
+                        policy_.name(),
+                        placement.job));
     return false;
   }
-  auto possible = occupancy_.check(placement.gpus);
-  if (possible && placement.gpus.size() != job->view.gpus) {
-    possible = invalid_input(
-        fmt::format("{} GPUs were chosen for a job on {}", placement.gpus.size(), job->view.gpus));
-  }
-  if (!possible) {
-    backlog_.defer({.job = placement.job,
-                    .constraint = Constraint::NoGpu,
-                    .reason = possible.error().message});
+  if (const auto violation = find_violation(occupancy_.views(), job->view, placement)) {
+    const Deferral deferral = refusal(policy_.name(), placement.job, *violation);
+    backlog_.defer(deferral);
+    refused(fmt::format("job {}: {}", placement.job, deferral.reason));
     return false;
   }
   runs_.start(placement, at_s);
   return true;
+}
+
+// A policy that asks for too much does so at every decision: its refusals are logged ever more
+// rarely.
+void Planner::refused(const std::string& message) {
+  if (std::has_single_bit(++refused_placements_)) {
+    log_warning(fmt::format("{} ({} refused so far)", message, refused_placements_));
+  }
+}
+
+PlacementDecision Planner::what_if(const ClusterSnapshot& cluster) const {
+  PlacementDecision decision = policy_.decide(cluster, interference_);
+  std::erase_if(decision.place, [&](const Placement& placement) {
+    const auto job = std::ranges::find(cluster.queue, placement.job, &QueuedJob::job);
+    if (job == cluster.queue.end()) {
+      return true;
+    }
+    const auto violation = find_violation(cluster.gpus, **job, placement);
+    if (violation) {
+      decision.defer.push_back(refusal(policy_.name(), placement.job, *violation));
+    }
+    return violation.has_value();
+  });
+  return decision;
 }
 
 std::optional<Deferral> Planner::why_waiting(JobId job) const {

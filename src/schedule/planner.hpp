@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "core/interference_model.hpp"
 #include "core/placement_policy.hpp"
@@ -37,6 +39,12 @@ class Planner {
   // Why this job waits, from the last decision; empty when it does not wait.
   [[nodiscard]] std::optional<Deferral> why_waiting(JobId job) const;
 
+  // What the policy would answer to this snapshot, without what would be refused; changes nothing.
+  [[nodiscard]] PlacementDecision what_if(const ClusterSnapshot& cluster) const;
+  // Placements that broke a rule of placement_guard.hpp, or were of jobs that the policy was not
+  // asked about.
+  [[nodiscard]] std::uint64_t refused_placements() const { return refused_placements_; }
+
   void set_draining(bool draining);
   [[nodiscard]] bool draining() const { return draining_; }
 
@@ -48,7 +56,9 @@ class Planner {
   [[nodiscard]] std::size_t ask_policy(std::span<const JobId> jobs, double at_s);
   [[nodiscard]] std::size_t ask_beside_reserved(std::span<const JobId> jobs, double at_s);
   [[nodiscard]] FrontReservation reservation_for(const LiveJob& job, double at_s) const;
+  // False: refused.
   [[nodiscard]] bool start(const Placement& placement, double at_s);
+  void refused(const std::string& message);
 
   const SchedulerSettings& settings_;
   const PlacementPolicy& policy_;
@@ -60,7 +70,9 @@ class Planner {
   RunControl& runs_;
   bool draining_ = false;
   std::optional<double> ask_again_s_;
-  double decided_s_ = -1.0;  // when last
+  double decided_s_ = -1.0;      // when last
+  std::uint64_t questions_ = 0;  // that the policy was asked
+  std::uint64_t refused_placements_ = 0;
 };
 
 }  // namespace carpool::schedule

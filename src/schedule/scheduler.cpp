@@ -27,7 +27,6 @@ struct Scheduler::Parts {
         JobJournal& kept_in,
         Executor& executor)
       : settings(chosen),
-        policy(placement),
         interference(model),
         journal(kept_in),
         jobs(kept_in, chosen.keep_ended),
@@ -45,7 +44,6 @@ struct Scheduler::Parts {
         planner(settings, placement, model, jobs, backlog, usage, occupancy, runs) {}
 
   SchedulerSettings settings;
-  const PlacementPolicy& policy;
   const InterferenceModel& interference;
   JobJournal& journal;
   std::function<void(const JobEvent&)> listener;
@@ -278,8 +276,11 @@ std::optional<QueuedJob> Scheduler::queued(JobId job) const {
 
 PlacementDecision Scheduler::what_if(std::span<const GpuView> gpus,
                                      std::span<const QueuedJob* const> queue) const {
-  return parts_->policy.decide({.now_s = parts_->events.now_s(), .gpus = gpus, .queue = queue},
-                               parts_->interference);
+  return parts_->planner.what_if({.now_s = parts_->events.now_s(), .gpus = gpus, .queue = queue});
+}
+
+std::uint64_t Scheduler::refused_placements() const {
+  return parts_->planner.refused_placements();
 }
 
 const InterferenceModel& Scheduler::interference() const {

@@ -76,7 +76,9 @@ class Scheduler {
 
   // As the policy would see this job now; empty: it does not wait.
   [[nodiscard]] std::optional<QueuedJob> queued(JobId job) const;
-  // What the policy would say to another moment than this one; changes nothing.
+  // Placements of the policy that were refused since the start (placement_guard.hpp).
+  [[nodiscard]] std::uint64_t refused_placements() const;
+  // What the policy would answer to other GPUs or another queue; changes nothing.
   [[nodiscard]] PlacementDecision what_if(std::span<const GpuView> gpus,
                                           std::span<const QueuedJob* const> queue) const;
   [[nodiscard]] const InterferenceModel& interference() const;

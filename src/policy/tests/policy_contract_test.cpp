@@ -163,6 +163,12 @@ TEST_P(PolicyContract, DecidesTheSameTwice) {
   }
 }
 
+TEST_P(PolicyContract, HasTheNameThatItIsMadeBy) {
+  const auto policy = make_placement_policy(GetParam(), default_settings(GetParam()));
+  ASSERT_TRUE(policy.has_value());
+  EXPECT_EQ((*policy)->name(), GetParam());
+}
+
 TEST_P(PolicyContract, UsesAnEmptyGpu) {
   SnapshotBuilder cluster;
   cluster.gpu();

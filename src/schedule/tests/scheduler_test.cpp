@@ -254,6 +254,7 @@ TEST(Scheduler, PolicyIsNotAskedWhenNothingChanged) {
 TEST(Scheduler, ChoiceThatCannotBeIsRefusedAndNothingElseStops) {
   class Wrong final : public PlacementPolicy {
    public:
+    [[nodiscard]] std::string_view name() const override { return "wrong"; }
     [[nodiscard]] PlacementDecision decide(
         const ClusterSnapshot& cluster, const InterferenceModel& /*interference*/) const override {
       PlacementDecision decision;
@@ -274,7 +275,9 @@ TEST(Scheduler, ChoiceThatCannotBeIsRefusedAndNothingElseStops) {
   ASSERT_TRUE(scheduler.submit(stub_job(1), {}, 0.0));
   scheduler.step(0.0);
   ASSERT_TRUE(scheduler.flush());
-  EXPECT_EQ(scheduler.why_waiting(1)->reason, "there is no GPU 7");
+  EXPECT_EQ(scheduler.why_waiting(1)->reason,
+            "policy \"wrong\" placed it on GPU 7, which does not exist: refused");
+  EXPECT_EQ(scheduler.refused_placements(), 2U);  // job 999 is unknown
   EXPECT_TRUE(executor.running.contains({2, 1}));
 }
 

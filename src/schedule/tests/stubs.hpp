@@ -77,10 +77,11 @@ class StubCoRun final : public InterferenceModel {
   [[nodiscard]] bool knows(const std::string& /*workload*/) const override { return true; }
 };
 
-// First GPUs by index with room: reservations and use of others counted, exclusive and multi-GPU
-// jobs alone, a job of unknown need alone.
+// The first GPUs by index with enough free memory. Exclusive jobs, jobs on several GPUs and jobs of
+// unknown need run alone; jobs of one user share by MPS, others by time slicing.
 class StubPolicy final : public PlacementPolicy {
  public:
+  [[nodiscard]] std::string_view name() const override { return "stub"; }
   [[nodiscard]] PlacementDecision decide(const ClusterSnapshot& cluster,
                                          const InterferenceModel& /*interference*/) const override {
     ++calls;
@@ -105,6 +106,7 @@ class StubPolicy final : public PlacementPolicy {
     std::uint64_t left = 0;
     bool empty = true;
     bool closed = false;
+    std::set<std::uint32_t> users{};
   };
 
   [[nodiscard]] static Room room_of(const GpuView& gpu) {
@@ -116,6 +118,7 @@ class StubPolicy final : public PlacementPolicy {
     for (const Resident& resident : gpu.residents) {
       claimed += std::max(resident.reserved_bytes, resident.used_bytes);
       room.closed = room.closed || resident.exclusive || resident.several_gpus;
+      room.users.insert(resident.uid);
     }
     room.left = gpu.memory_bytes - std::min(claimed, gpu.memory_bytes);
     return room;
@@ -144,6 +147,10 @@ class StubPolicy final : public PlacementPolicy {
       room->left -= std::min(room->left, placement.reserve_bytes);
       room->empty = false;
       room->closed = alone;
+      room->users.insert(job.uid);
+      if (!alone && room->users.size() > 1) {
+        placement.mechanism = ShareMechanism::TimeSlicing;
+      }
     }
     decision.place.push_back(std::move(placement));
   }

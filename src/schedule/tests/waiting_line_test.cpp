@@ -206,5 +206,20 @@ TEST(WaitingLine, BriefJobsUseKeptGpusUntilTheyAreNeeded) {
   EXPECT_TRUE(server.runs(brief));
 }
 
+TEST(WaitingLine, ReservationEndsWithItsJob) {
+  StubServer server(2, {.patience = {.several_wait_s = 10.0, .several_wait_runs = 0.1}});
+  server.submit(stub_job(40, 1000.0));
+  server.step(0.0);
+  JobSpec wide = stub_job(40, 50.0);
+  wide.gpus = 2;
+  const JobId job = server.submit(wide, 1.0);
+  server.step(20.0);
+  ASSERT_TRUE(server.scheduler->cancel(job, "u1000", 21.0));
+  server.step(21.0);
+  const JobId lasting = server.submit(stub_job(40, 5000.0), 22.0);
+  server.step(22.0);
+  EXPECT_TRUE(server.runs(lasting));
+}
+
 }  // namespace
 }  // namespace carpool::schedule
