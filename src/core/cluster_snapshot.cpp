@@ -14,4 +14,25 @@ std::uint64_t GpuView::free_bytes() const {
   return std::min(free, memory_bytes - std::min(memory_bytes, used_bytes));
 }
 
+double GpuView::empty_after_s() const {
+  double after = 0.0;
+  for (const Resident& resident : residents) {
+    after = std::max(after, resident.remaining_s.value_or(kNoTime));
+  }
+  return after;
+}
+
+std::optional<SoonestFree> soonest_free(std::vector<std::pair<double, std::size_t>> gpus,
+                                        std::size_t count) {
+  if (count == 0 || gpus.size() < count) {
+    return std::nullopt;
+  }
+  std::ranges::partial_sort(gpus, gpus.begin() + static_cast<std::ptrdiff_t>(count));
+  SoonestFree soonest{.after_s = gpus[count - 1].first};
+  for (std::size_t i = 0; i < count; ++i) {
+    soonest.gpus.push_back(gpus[i].second);
+  }
+  return soonest;
+}
+
 }  // namespace carpool

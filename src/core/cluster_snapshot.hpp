@@ -3,10 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/group.hpp"
@@ -17,6 +19,9 @@ namespace carpool {
 
 // NVIDIA's limit of clients of one MPS server.
 inline constexpr std::size_t kMostMpsClients = 48;
+
+// A time that is not known.
+inline constexpr double kNoTime = std::numeric_limits<double>::infinity();
 
 // A job on a GPU.
 struct Resident {
@@ -58,8 +63,10 @@ struct GpuView {
   double since_seen_busy_s = 1e18;
   std::vector<Resident> residents{};
 
-  // Memory that neither a reservation nor anybody's use claims.
+  // Memory that neither a reservation nor use claims.
   [[nodiscard]] std::uint64_t free_bytes() const;
+  // Seconds until the last resident is expected to end, at solo speed; kNoTime: not known.
+  [[nodiscard]] double empty_after_s() const;
 };
 
 struct QueuedJob {
@@ -81,5 +88,15 @@ struct ClusterSnapshot {
   std::span<const GpuView> gpus{};
   std::span<const QueuedJob* const> queue{};  // may start now, first goes first
 };
+
+// GPUs to reserve for the first job in line.
+struct SoonestFree {
+  std::vector<std::size_t> gpus{};
+  double after_s = 0.0;  // when the last of them is free
+};
+// Of pairs of the seconds until a GPU is free and its number: the `count` that are free first.
+// Empty: there are fewer.
+[[nodiscard]] std::optional<SoonestFree> soonest_free(
+    std::vector<std::pair<double, std::size_t>> gpus, std::size_t count);
 
 }  // namespace carpool

@@ -11,14 +11,29 @@ constexpr double kMoment = 1e-3;
 }  // namespace
 
 double Slot::empty_after_s() const {
-  double after = 0.0;
-  for (const Resident& resident : view->residents) {
-    after = std::max(after, resident.remaining_s.value_or(kNoTime));
-  }
+  double after = view->empty_after_s();
   for (const Candidate& job : added) {
     after = std::max(after, job.job->runtime_s.value_or(kNoTime));
   }
   return after;
+}
+
+double Slot::fits_after_s(std::uint64_t need_bytes) const {
+  std::uint64_t free = free_bytes;
+  std::vector<std::pair<double, std::uint64_t>> ends;
+  ends.reserve(view->residents.size());
+  for (const Resident& resident : view->residents) {
+    ends.emplace_back(resident.remaining_s.value_or(kNoTime),
+                      std::max(resident.reserved_bytes, resident.used_bytes));
+  }
+  std::ranges::sort(ends);
+  for (const auto& [after, bytes] : ends) {
+    free += bytes;
+    if (free >= need_bytes) {
+      return after;
+    }
+  }
+  return empty_after_s();
 }
 
 PlacementState::PlacementState(const ClusterSnapshot& cluster, const PolicySettings& settings)

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -13,8 +12,6 @@
 #include "policy/policy_registry.hpp"
 
 namespace carpool::policy {
-
-inline constexpr double kNoTime = std::numeric_limits<double>::infinity();
 
 // A job of the queue with its workload as a number.
 struct Candidate {
@@ -42,9 +39,10 @@ struct Slot {
   [[nodiscard]] bool empty() const { return members() == 0; }
   [[nodiscard]] bool usable() const { return view->unusable.empty(); }
   [[nodiscard]] double pressure() const { return view->pressure ? view->pressure->sm_active : 0.0; }
-  // When the last of those on it is expected to end, at the speeds that they have alone; infinite:
-  // nobody knows.
+  // As GpuView::empty_after_s(), with the jobs that this decision added.
   [[nodiscard]] double empty_after_s() const;
+  // Seconds until a job of this known need fits in, as residents end at solo speed.
+  [[nodiscard]] double fits_after_s(std::uint64_t need_bytes) const;
 };
 
 class PlacementState {

@@ -133,30 +133,8 @@ void QueuePass::place(const Candidate& job, const SlotChoice& choice, PlacementD
   decision.place.push_back(std::move(placement));
 }
 
-// When this GPU could take the job, at the speeds that those on it have alone.
-double QueuePass::free_after_s(const Candidate& job, const Slot& slot) const {
-  if (wants_itself(job, settings_) || !job.need_known) {
-    return slot.empty_after_s();
-  }
-  std::uint64_t free = slot.free_bytes;
-  std::vector<std::pair<double, std::uint64_t>> ends;
-  ends.reserve(slot.view->residents.size());
-  for (const Resident& resident : slot.view->residents) {
-    ends.emplace_back(resident.remaining_s.value_or(kNoTime),
-                      std::max(resident.reserved_bytes, resident.used_bytes));
-  }
-  std::ranges::sort(ends);
-  for (const auto& [after, bytes] : ends) {
-    free += bytes;
-    if (free >= job.need_bytes) {
-      return after;
-    }
-  }
-  return slot.empty_after_s();
-}
-
-// The first that memory or the number of GPUs stopped gets the GPUs that are free for it soonest:
-// those behind it may use them only if they are gone by then.
+// Reserves GPUs for the first job that lacks memory or GPUs: those that can take it soonest. Jobs
+// behind it may use them only if they end before.
 void QueuePass::hold_for(const Candidate& job, Constraint constraint) {
   const bool waits_for_room = constraint == Constraint::Memory ||
                               constraint == Constraint::GpuCount ||
@@ -164,24 +142,24 @@ void QueuePass::hold_for(const Candidate& job, Constraint constraint) {
   if (held_for_ || !waits_for_room || !settings_.backfill) {
     return;
   }
-  std::vector<std::pair<double, std::size_t>> soonest;
+  const bool empty = wants_itself(job, settings_) || !job.need_known;
+  std::vector<std::pair<double, std::size_t>> fit;
   for (std::size_t i = 0; i < state_.slots().size(); ++i) {
     const Slot& slot = state_.slots()[i];
     const std::uint64_t foreign = std::min(slot.view->memory_bytes, slot.view->foreign_bytes);
     if (slot.usable() && slot.view->memory_bytes - foreign >= job.job->need_bytes.value_or(0) &&
         !(slot.view->foreign && wants_itself(job, settings_))) {
-      soonest.emplace_back(free_after_s(job, slot), i);
+      fit.emplace_back(empty ? slot.empty_after_s() : slot.fits_after_s(job.need_bytes), i);
     }
   }
-  if (soonest.size() < job.job->gpus) {
+  const auto soonest = soonest_free(std::move(fit), job.job->gpus);
+  if (!soonest) {
     return;
   }
-  std::ranges::partial_sort(soonest, soonest.begin() + static_cast<std::ptrdiff_t>(job.job->gpus));
-  soonest.resize(job.job->gpus);
   ++changes_;
   held_for_ = job.job->job;
-  held_until_s_ = soonest.back().first;
-  for (const auto& [after, index] : soonest) {
+  held_until_s_ = soonest->after_s;
+  for (const std::size_t index : soonest->gpus) {
     state_.slots()[index].held = true;
   }
 }

@@ -84,7 +84,6 @@ class QueuePass {
   [[nodiscard]] std::vector<std::size_t> order(const Chooser& chooser) const;
   void place(const Candidate& job, const SlotChoice& choice, PlacementDecision& decision);
   void hold_for(const Candidate& job, Constraint constraint);
-  [[nodiscard]] double free_after_s(const Candidate& job, const Slot& slot) const;
 
   const PolicySettings& settings_;
   PlacementState state_;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <limits>
 #include <utility>
 #include <vector>
 
@@ -17,17 +16,6 @@ namespace {
 
 // The queue is looked at again while at least one in this many of the jobs looked at started.
 constexpr std::size_t kWorthAnotherLook = 4;
-
-constexpr double kForEver = std::numeric_limits<double>::infinity();
-
-// When the last of those on it is expected to end.
-double free_after_s(const GpuView& gpu) {
-  double after = 0.0;
-  for (const Resident& resident : gpu.residents) {
-    after = std::max(after, resident.remaining_s.value_or(kForEver));
-  }
-  return after;
-}
 
 }  // namespace
 
@@ -142,31 +130,27 @@ std::size_t Planner::decide_front(const WaitingLine::Front& looked, double at_s)
   return placed + ask_beside_reserved(std::span(looked.jobs).subspan(next), at_s);
 }
 
-// The GPUs that are expected to be empty soonest. Every policy puts the job on empty GPUs; where
-// they are empty already and the policy still refuses, a reservation does not help.
+// The GPUs that are expected to be empty soonest: every policy puts a job on empty GPUs. (A policy
+// that reserves for the first job in its own queue, QueuePass::hold_for, waits for enough free
+// memory only, since it knows its own margins.) Where they are empty already and the policy still
+// refuses, a reservation does not help.
 FrontReservation Planner::reservation_for(const LiveJob& job, double at_s) const {
-  std::vector<std::pair<double, unsigned>> fit;
-  bool occupied = false;
-  for (const GpuView& view : occupancy_.views()) {
-    if (view.unusable.empty() && !view.foreign &&
-        view.memory_bytes >= job.view.need_bytes.value_or(0)) {
-      fit.emplace_back(free_after_s(view), view.index);
+  const auto views = occupancy_.views();
+  std::vector<std::pair<double, std::size_t>> fit;
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    if (views[i].unusable.empty() && !views[i].foreign &&
+        views[i].memory_bytes >= job.view.need_bytes.value_or(0)) {
+      fit.emplace_back(views[i].empty_after_s(), i);
     }
   }
-  if (fit.size() < job.view.gpus) {
+  const auto soonest = soonest_free(std::move(fit), job.view.gpus);
+  if (!soonest || std::ranges::all_of(soonest->gpus,
+                                      [&](std::size_t i) { return views[i].residents.empty(); })) {
     return {};
   }
-  std::ranges::sort(fit);
-  fit.resize(job.view.gpus);
-  for (const auto& [after_s, gpu] : fit) {
-    occupied = occupied || !occupancy_.find(gpu)->residents.empty();
-  }
-  if (!occupied) {
-    return {};
-  }
-  FrontReservation reservation{.job = job.record->id, .until_s = at_s + fit.back().first};
-  for (const auto& [after_s, gpu] : fit) {
-    reservation.gpus.push_back(gpu);
+  FrontReservation reservation{.job = job.record->id, .until_s = at_s + soonest->after_s};
+  for (const std::size_t i : soonest->gpus) {
+    reservation.gpus.push_back(views[i].index);
   }
   return reservation;
 }
@@ -189,7 +173,7 @@ std::size_t Planner::ask_beside_reserved(std::span<const JobId> jobs, double at_
   for (const JobId id : jobs) {
     const LiveJob* job = jobs_.live(id);
     if (backlog_.line().contains(id) && job->view.runtime_s &&
-        at_s + 2.0 * *job->view.runtime_s <= reserved.until_s && reserved.until_s < kForEver) {
+        at_s + 2.0 * *job->view.runtime_s <= reserved.until_s && reserved.until_s < kNoTime) {
       brief.push_back(id);
     }
   }
