@@ -15,7 +15,10 @@ namespace carpool {
 enum class StopMode { Ask, Kill };  // SIGTERM and, under MPS, drain first; SIGKILL
 
 struct RunReport {
-  enum class Kind { Running, Ended } kind = Kind::Running;
+  enum class Kind {
+    Running,  // its processes exist; the scheduler acts on ends alone
+    Ended,
+  } kind = Kind::Running;
   RunId run{};
   RunExit exit{};  // Ended
 };

@@ -37,11 +37,10 @@ constexpr std::array<Named<RunEnd>, 9> kEnds = {{{"succeeded", RunEnd::Succeeded
 constexpr std::array<Named<JobClass>, 3> kClasses = {
     {{"slo", JobClass::Slo}, {"normal", JobClass::Normal}, {"best-effort", JobClass::BestEffort}}};
 
-constexpr std::array<Named<ShareMechanism>, 4> kMechanisms = {
+constexpr std::array<Named<ShareMechanism>, 3> kMechanisms = {
     {{"none", ShareMechanism::None},
      {"time-slicing", ShareMechanism::TimeSlicing},
-     {"mps", ShareMechanism::Mps},
-     {"mig-instance", ShareMechanism::MigInstance}}};
+     {"mps", ShareMechanism::Mps}}};
 
 constexpr std::array<Named<Constraint>, 7> kConstraints = {
     {{"memory", Constraint::Memory},

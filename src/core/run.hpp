@@ -20,17 +20,16 @@ struct RunId {
 
 // How a job shares the GPUs that it runs on.
 enum class ShareMechanism {
-  None,         // nobody else may come
-  TimeSlicing,  // the driver's own
+  None,         // it does not share
+  TimeSlicing,  // by the driver
   Mps,
-  MigInstance,  // placed on, never reconfigured
 };
 
 struct LaunchSpec {
   RunId run{};
   JobSpec job{};
   JobOwner owner{};
-  std::vector<std::string> gpu_uuids{};  // or of a MIG instance
+  std::vector<std::string> gpu_uuids{};  // a MIG instance has one too
   std::vector<unsigned> gpu_indices{};   // the scheduler's, in the same order
   ShareMechanism mechanism = ShareMechanism::None;
   double thread_limit = kAllThreads;  // MPS only

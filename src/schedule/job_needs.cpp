@@ -11,11 +11,8 @@ constexpr double kWholeGpu = 0.9;
 
 }  // namespace
 
-JobNeeds::JobNeeds(std::uint64_t largest_gpu_bytes,
-                   bool use_history,
-                   std::uint64_t unknown_need_bytes)
+JobNeeds::JobNeeds(std::uint64_t largest_gpu_bytes, bool use_history)
     : use_history_(use_history),
-      unknown_need_bytes_(unknown_need_bytes),
       usable_bytes_(
           static_cast<std::uint64_t>(static_cast<double>(largest_gpu_bytes) * kWholeGpu)) {}
 
@@ -35,9 +32,6 @@ void JobNeeds::update(LiveJob& job) const {
     const auto past = need ? std::nullopt : history_.need_bytes(job.key);
     learned = past ? std::max(learned.value_or(0), *past) : learned;
     runtime = runtime ? runtime : history_.runtime_s(job.key);
-  }
-  if (!need && !learned && unknown_need_bytes_ > 0) {
-    need = unknown_need_bytes_;
   }
   if (learned) {
     job.needs_all = *learned >= usable_bytes_;

@@ -14,8 +14,8 @@ namespace carpool::schedule {
 
 class JobNeeds {
  public:
-  // `largest_gpu_bytes`: memory of the largest GPU. `unknown_need_bytes` as in SchedulerSettings.
-  JobNeeds(std::uint64_t largest_gpu_bytes, bool use_history, std::uint64_t unknown_need_bytes);
+  // `largest_gpu_bytes`: memory of the largest GPU.
+  JobNeeds(std::uint64_t largest_gpu_bytes, bool use_history);
 
   // The memory of the largest GPU that a job can hope for.
   [[nodiscard]] std::uint64_t usable_bytes() const { return usable_bytes_; }
@@ -30,7 +30,6 @@ class JobNeeds {
 
  private:
   bool use_history_;
-  std::uint64_t unknown_need_bytes_;
   std::uint64_t usable_bytes_;
   JobHistory history_;
   std::uint64_t version_ = 1;  // of history_

@@ -31,7 +31,7 @@ struct Scheduler::Parts {
         journal(kept_in),
         jobs(kept_in, chosen.keep_ended),
         occupancy(std::move(gpus), model, chosen.peak_stable_s),
-        needs(occupancy.largest_memory(), chosen.use_history, chosen.unknown_need_bytes),
+        needs(occupancy.largest_memory(), chosen.use_history),
         backlog(settings, needs),
         events({.jobs = jobs,
                 .needs = needs,

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <limits>
 
 #include "schedule/queue_order.hpp"
@@ -16,8 +15,6 @@ struct SchedulerSettings {
   RecoveryRule recovery = RecoveryRule::Reserve;
   unsigned max_out_of_memory = 5;  // out-of-memory failures of one job before it is given up
   double stop_grace_s = 30.0;      // between the request to stop and the kill
-  // Assumed need of a job whose memory need is unknown; 0: the policy sees that it is unknown.
-  std::uint64_t unknown_need_bytes = 0;
   unsigned max_queued_per_user = 100000;
   PatienceRules patience{};      // of the order Fair
   bool use_history = true;       // for memory needs and run times that the owner did not give
