@@ -1,4 +1,4 @@
-// All that a placement policy may look at: a moment of the GPUs and of the queue.
+// All that a placement policy sees: the GPUs and the queue at one moment.
 #pragma once
 
 #include <cstddef>
@@ -33,10 +33,10 @@ struct Resident {
   double thread_limit = kAllThreads;
   bool exclusive = false;
   bool several_gpus = false;
-  std::uint64_t reserved_bytes = 0;  // until its own peak is known, then that
-  std::uint64_t used_bytes = 0;      // now, as far as it can be told
+  std::uint64_t reserved_bytes = 0;  // until its own peak is known, then the peak
+  std::uint64_t used_bytes = 0;      // now, as far as it is known
   double started_s = 0.0;
-  std::optional<double> remaining_s{};  // at the speed it has alone
+  std::optional<double> remaining_s{};  // at solo speed
 };
 
 // Summary of the last window of samples, 0 to 1 (docs/placement.md).
@@ -50,14 +50,14 @@ struct GpuView {
   unsigned index = 0;
   std::string uuid{};
   std::uint64_t memory_bytes = 0;
-  std::uint64_t used_bytes = 0;     // by everybody, now
-  std::uint64_t foreign_bytes = 0;  // by processes that are not ours
+  std::uint64_t used_bytes = 0;     // by all processes, now
+  std::uint64_t foreign_bytes = 0;  // by processes that Carpool did not start
   bool foreign = false;             // such processes compute on it
   std::string unusable{};           // why nothing may be placed on it; empty: usable
   bool mps_possible = false;
   std::optional<GpuPressure> pressure{};  // empty: no full window yet
-  // Time since the last job was put here (infinite: never), and whether that one has shown up on
-  // the GPU since: what CARMA's availability rule looks at.
+  // Time since the last job was placed here (1e18: never), and whether that job was seen on the GPU
+  // since: for CARMA's availability rule.
   double since_placed_s = 1e18;
   bool last_seen_busy = true;
   double since_seen_busy_s = 1e18;
@@ -77,8 +77,8 @@ struct QueuedJob {
   int priority = 0;
   unsigned gpus = 1;
   bool exclusive = false;
-  std::optional<std::uint64_t> need_bytes{};  // upper bound on each GPU; empty: nobody knows
-  std::optional<double> runtime_s{};          // alone, as far as anybody knows
+  std::optional<std::uint64_t> need_bytes{};  // upper bound on each GPU; empty: unknown
+  std::optional<double> runtime_s{};          // at solo speed; empty: unknown
   double waited_s = 0.0;
   unsigned failures = 0;  // out-of-memory ends so far
 };
@@ -86,7 +86,7 @@ struct QueuedJob {
 struct ClusterSnapshot {
   double now_s = 0.0;
   std::span<const GpuView> gpus{};
-  std::span<const QueuedJob* const> queue{};  // may start now, first goes first
+  std::span<const QueuedJob* const> queue{};  // jobs that may start now, in their order
 };
 
 // GPUs to reserve for the first job in line.

@@ -1,5 +1,5 @@
-// A job as a memory estimator sees it: the model, how it is run, and where. Plain data; readers of
-// files and command lines fill it.
+// A job as a memory estimator sees it: the model, the training setup and the machine. Plain data,
+// filled by readers of files and command lines.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct LayerLine {
 struct LayerList {
   std::vector<LayerLine> layers{};
   std::int64_t batch = 1;                 // that the shapes were taken at
-  std::int64_t parameters = 0;            // of the whole model, those of no layer included
+  std::int64_t parameters = 0;            // of the whole model, with those outside of layers
   std::int64_t buffers = 0;               // bytes
   std::int64_t input_elements = 0;        // of one sample
   Precision precision = Precision::Fp32;  // that the element sizes were taken at
@@ -63,7 +63,7 @@ struct CnnShape {
 
 enum class TransformerTask { MaskedLm, CausalLm, Classification };
 
-// What config.json of a Hugging Face model says.
+// From config.json of a Hugging Face model.
 struct TransformerShape {
   std::string type{};  // "bert", "gpt2", "llama", …
   TransformerTask task = TransformerTask::CausalLm;
@@ -84,7 +84,7 @@ struct TransformerShape {
   std::int64_t extra_saved_hidden = 0;
 };
 
-// Only sums are known.
+// A model of which only sums are known.
 struct ModelTotals {
   std::int64_t parameters = 0;
   std::int64_t activation_bytes = 0;  // kept for backward, at the batch of the job; 0: not known
@@ -94,7 +94,7 @@ using ModelShape = std::variant<LayerList, MlpShape, CnnShape, TransformerShape,
 
 struct ModelDescription {
   std::string name{};    // empty: none
-  std::string family{};  // "mlp", "cnn", "tv", "timm", "hf", "llm"; empty: not said
+  std::string family{};  // "mlp", "cnn", "tv", "timm", "hf", "llm"; empty: not given
   ModelShape shape{};
   // Bytes that autograd keeps for backward, where a trace counted them; else absent.
   std::optional<std::int64_t> traced_saved_bytes{};
@@ -108,7 +108,7 @@ struct TrainingSetup {
   std::int64_t batch = 1;                 // samples a step, on one GPU
   std::int64_t sequence = 0;              // tokens of a sample; 0: no tokens
   std::int64_t accumulation = 1;          // backward passes a step
-  bool checkpointing = false;             // blocks are run again in backward
+  bool checkpointing = false;             // blocks are recomputed in backward
   std::int64_t lora_rank = 0;             // 0: all parameters are trained
   AttentionKind attention = AttentionKind::Sdpa;
   bool tf32 = false;  // in convolutions
@@ -117,8 +117,8 @@ struct TrainingSetup {
   std::int64_t decode_tokens = 0;  // made after the prompt, inference of a language model
   unsigned gpus = 1;               // of data parallelism; the batch is that of one GPU
   unsigned zero_stage = 0;         // of DeepSpeed, 0 to 3; 0 with several GPUs: plain data parallel
-  // The weights are made in 32 bits on the GPU, then tied and converted there; else they come from
-  // the CPU as they are, as those of from_pretrained() do.
+  // The weights are created in 32 bits on the GPU, then tied and converted there; else they are
+  // copied from the CPU as they are, as from_pretrained() does.
   bool built_on_gpu = true;
   // How the loop treats its batches.
   bool fresh_inputs = false;  // a new input tensor each step, not one for all
@@ -127,7 +127,7 @@ struct TrainingSetup {
   std::int64_t samples = 0;   // of an epoch, whose last batch is smaller; 0: all are whole
 };
 
-// Where it runs: what a process needs there whatever the model.
+// The machine: what every process needs there, independent of the model.
 struct MachineFacts {
   std::string name{};                           // "h200"
   std::optional<std::int64_t> context_bytes{};  // absent: not measured
@@ -135,8 +135,8 @@ struct MachineFacts {
   std::int64_t constant_bytes = 0;              // in every process that trained
   std::int64_t matmul_transient = 0;            // bytes, for the time of one product
   std::int64_t memory_bytes = 0;                // of its GPU; 0: not known
-  bool convolutions_measured = false;           // single ones tell which workspaces cuDNN takes
-  std::string source{};                         // of these figures
+  bool convolutions_measured = false;  // the workspaces of cuDNN are known from single convolutions
+  std::string source{};                // of these figures
 };
 
 struct DescribedJob {

@@ -41,7 +41,7 @@ RunExit exit_from(const json& object, const std::string& where, Result<void>& go
   return exit;
 }
 
-// What is particular to each kind of event, into the event's object. Gives the kind's name.
+// Writes the fields of each kind of event. Returns the name of the kind.
 struct Writer {
   json& out;
 
@@ -152,7 +152,7 @@ JobClosed closed_from(StrictObject& reader) {
   return event;
 }
 
-// False: no such kind.
+// False: there is no such kind.
 bool read_kind(const std::string& kind,
                StrictObject& reader,
                const std::string& where,
@@ -212,7 +212,7 @@ Result<JobEvent> parse_event(std::string_view line, const std::string& where) {
   reader.require("event");
   reader.read("event", kind);
   if (!read_kind(kind, reader, where, event, inner)) {
-    reader.problem("event", fmt::format("\"{}\" is no event of a job", kind));
+    reader.problem("event", fmt::format("\"{}\" is not an event of a job", kind));
   }
   if (auto good = reader.finish(); !good || !inner) {
     return tl::unexpected(good ? inner.error() : good.error());

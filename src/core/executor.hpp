@@ -1,5 +1,4 @@
-// Starts, stops and finds again the processes of jobs: what the scheduler sees of run/ and of the
-// simulator.
+// Starts, stops and finds again the processes of jobs. Implemented by run/ and by the simulator.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +11,7 @@
 
 namespace carpool {
 
-enum class StopMode { Ask, Kill };  // SIGTERM and, under MPS, drain first; SIGKILL
+enum class StopMode { Ask, Kill };  // SIGTERM, under MPS after draining; SIGKILL
 
 struct RunReport {
   enum class Kind {
@@ -26,14 +25,14 @@ struct RunReport {
 // What is left of an attempt after a restart.
 struct FoundRun {
   enum class State {
-    NeverBegan,  // and cannot begin any more: its claim is ours now
+    NeverBegan,  // and cannot begin any more
     Running,
     Ended,
   } state = State::NeverBegan;
   RunExit exit{};
 };
 
-// Called by the scheduler's thread.
+// Called by the thread of the scheduler.
 class Executor {
  public:
   Executor() = default;
@@ -41,14 +40,14 @@ class Executor {
   Executor& operator=(const Executor&) = delete;
   virtual ~Executor() = default;
 
-  // Begins the attempt; what becomes of it is reported. An error: it did not begin and will not.
+  // Begins the attempt, whose end is reported later. After an error it did not begin and will not.
   [[nodiscard]] virtual Result<void> launch(const LaunchSpec& spec) = 0;
-  // Asking twice, or for one that has ended, is fine.
+  // May be called twice, or for an attempt that has ended.
   virtual void stop(RunId run, StopMode mode) = 0;
   // What happened since the last call, in order. Each end is reported once.
   [[nodiscard]] virtual std::vector<RunReport> take_reports() = 0;
-  // After a restart, for each attempt that the journal says began and not that it ended. A running
-  // one is watched again from now on.
+  // After a restart, for each attempt that began and has no end in the journal. A running one is
+  // watched again from now on.
   [[nodiscard]] virtual Result<FoundRun> find(const LaunchSpec& spec) = 0;
 };
 

@@ -1,4 +1,4 @@
-// What a model says about a candidate group.
+// The prediction of a model for a group.
 #pragma once
 
 #include <optional>
@@ -12,14 +12,14 @@ struct Interval {
 };
 
 struct MemberForecast {
-  double throughput = 0.0;  // units/s beside the others
+  double throughput = 0.0;  // units/s beside the other members
   std::optional<Interval> interval90;
-  bool extrapolated = false;  // this workload lies outside what the model was trained on
+  bool extrapolated = false;  // this workload lies outside the training data of the model
 };
 
 struct GroupForecast {
-  // By this number the model ranks candidates for the published objective (raw throughput sum):
-  // higher is better. It need not have a unit: rules and the published models normalise.
+  // The model ranks groups by this number for the published objective (raw throughput sum): higher
+  // is better. It need not have a unit: rules and the published models normalise.
   double preference = 0.0;
   std::optional<double> sum;  // units/s of all members together; empty: the method only ranks
   std::optional<Interval> sum_interval90;

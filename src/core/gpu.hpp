@@ -1,6 +1,6 @@
-// What is known of a GPU, and what it does right now. An absent value is one that this GPU or
-// driver does not report; it is never zero in disguise. Every member has an initialiser ({} where
-// it needs none), so that the compiler lets a designated one leave it out.
+// Properties of a GPU and its state at one moment. An absent value is one that this GPU or driver
+// does not report; it is never replaced by zero. Every member has an initialiser, so that
+// designated initialisers may leave it out.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace carpool {
 
-// One slice of a GPU in MIG mode; only ever read.
+// One slice of a GPU in MIG mode.
 struct MigSlice {
   std::string uuid{};
   std::string profile{};  // "1g.18gb", as the driver names it
   std::uint64_t memory_bytes = 0;
 };
 
-// What stays the same while a program runs.
+// Does not change while a program runs.
 struct GpuInfo {
   unsigned index = 0;  // the driver's, not CUDA_VISIBLE_DEVICES'
   std::string uuid{};
@@ -30,7 +30,7 @@ struct GpuInfo {
   std::optional<std::string> compute_mode{};  // "default", "exclusive-process", "prohibited"
   bool mig_enabled = false;
   std::vector<MigSlice> mig{};  // empty unless mig_enabled
-  bool fine_activity = false;   // counters behind GpuActivity are the SMs' own (GPM)
+  bool fine_activity = false;   // GpuActivity comes from counters of the SMs (GPM)
 };
 
 // One reading. Ratios are 0 to 1.
@@ -46,13 +46,13 @@ struct GpuSample {
   std::vector<std::string> throttle_reasons{};  // empty: none; "power-cap", "thermal", …
 };
 
-// The counter of all energy since the driver was loaded, and when it was read.
+// Energy since the driver was loaded, and when it was read.
 struct GpuEnergy {
   std::int64_t at_ns = 0;  // monotonic_ns() of base/clock.hpp
   double joules = 0.0;
 };
 
-// What happened between two readings, averaged over the span. Ratios are 0 to 1.
+// Activity between two readings, averaged over the span. Ratios are 0 to 1.
 struct GpuActivity {
   double span_seconds = 0.0;
   std::optional<double> graphics_active{};  // GRACT: any engine of compute or graphics busy

@@ -1,4 +1,4 @@
-// What is read from a GPU between decisions, by the server and by the simulator.
+// What server and simulator observe of a GPU between decisions.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct GpuObservation {
     JobId job = 0;
     std::uint64_t bytes = 0;
   };
-  std::vector<JobMemory> jobs{};  // of ours, seen on this GPU
+  std::vector<JobMemory> jobs{};  // Carpool's jobs seen on this GPU
 };
 
 }  // namespace carpool

@@ -1,4 +1,4 @@
-// A candidate group: which workloads would share one GPU, and with which MPS thread limits.
+// A group: workloads that share one GPU, with their MPS thread limits.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ struct GroupMember {
 
 using Group = std::vector<GroupMember>;
 
-// Nobody in it has a thread limit.
+// No member has a thread limit.
 [[nodiscard]] inline bool unlimited(const Group& group) {
   return std::all_of(group.begin(), group.end(), [](const GroupMember& member) {
     return member.thread_limit >= kAllThreads;

@@ -6,10 +6,10 @@
 namespace carpool {
 namespace {
 
-// For models without a quicker way: every group is asked for once.
-class RememberedCoRun final : public BoundInterference {
+// For models without a faster way: each group is predicted once.
+class RememberedInterference final : public BoundInterference {
  public:
-  RememberedCoRun(const InterferenceModel& model, std::span<const std::string> workloads)
+  RememberedInterference(const InterferenceModel& model, std::span<const std::string> workloads)
       : model_(model), workloads_(workloads.begin(), workloads.end()) {}
 
   void add(const std::string& workload) override { workloads_.push_back(workload); }
@@ -38,7 +38,7 @@ class RememberedCoRun final : public BoundInterference {
 
 std::unique_ptr<BoundInterference> InterferenceModel::bind(
     std::span<const std::string> workloads) const {
-  return std::make_unique<RememberedCoRun>(*this, workloads);
+  return std::make_unique<RememberedInterference>(*this, workloads);
 }
 
 }  // namespace carpool

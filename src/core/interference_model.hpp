@@ -1,4 +1,4 @@
-// How fast jobs run beside each other: what policies ask, and what the simulator lives by.
+// How fast jobs run beside each other; used by policies and by the simulator.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@
 
 namespace carpool {
 
-// SM activity that is assumed of a workload of which none is known.
+// SM activity assumed for a workload whose activity is unknown.
 inline constexpr double kUnknownActivity = 0.7;
 
 struct InterferenceMember {
-  std::string workload{};  // unknown ones get a careful answer
+  std::string workload{};  // unknown ones get a conservative answer
   double thread_limit = kAllThreads;
 };
 
-// A model bound to the workloads at hand, which are named by index: for inner loops. One thread.
+// A model bound to given workloads, which are named by index: for inner loops. For one thread.
 class BoundInterference {
  public:
   BoundInterference() = default;
@@ -28,9 +28,9 @@ class BoundInterference {
   BoundInterference& operator=(const BoundInterference&) = delete;
   virtual ~BoundInterference() = default;
 
-  // One more workload; its index is the number of those before it.
+  // Adds a workload with the next index.
   virtual void add(const std::string& workload) = 0;
-  // As InterferenceModel::progress with nobody limited; `out` is as long as `group`.
+  // As InterferenceModel::progress without thread limits; `out` is as long as `group`.
   virtual void progress(std::span<const std::uint32_t> group, std::span<double> out) = 0;
 };
 
@@ -41,10 +41,10 @@ class InterferenceModel {
   InterferenceModel& operator=(const InterferenceModel&) = delete;
   virtual ~InterferenceModel() = default;
 
-  // Each member's share of its speed alone, in order; 1 for a group of one. Thread-safe.
+  // Each member's share of its solo speed, in order; 1 for a group of one. Thread-safe.
   [[nodiscard]] virtual std::vector<double> progress(
       std::span<const InterferenceMember> group) const = 0;
-  // Of the SMs, alone, 0 to 1; empty: unknown.
+  // SM activity solo, 0 to 1; empty: unknown.
   [[nodiscard]] virtual std::optional<double> sm_active(const std::string& workload) const = 0;
   [[nodiscard]] virtual bool knows(const std::string& workload) const = 0;
 

@@ -1,4 +1,4 @@
-// A job as its owner asked for it. The same keys in TOML, JSON and the database (docs/jobs.md).
+// A job as its owner requested it. The same keys in TOML, JSON and the database (docs/jobs.md).
 #pragma once
 
 #include <cstdint>
@@ -19,21 +19,22 @@ struct JobSpec {
   std::string cwd{};
   std::map<std::string, std::string> env{};
   unsigned gpus = 1;
-  std::optional<std::uint64_t> mem_bytes{};        // a reservation, on each GPU; empty: not said
+  std::optional<std::uint64_t> mem_bytes{};        // a reservation, on each GPU; empty: not given
   bool mem_auto = false;                           // to be estimated
   std::optional<std::uint64_t> mem_limit_bytes{};  // enforced where a mechanism can
-  std::optional<double> time_s{};                  // ended after that
-  std::optional<double> runtime_s{};  // how long it will run, alone, as far as anybody knows
+  std::optional<double> time_s{};                  // time limit
+  std::optional<double> runtime_s{};  // expected run time at solo speed; empty: unknown
   int priority = 0;                   // higher goes first
   JobClass job_class = JobClass::Normal;
-  std::optional<double> slo_ms{};
-  std::optional<double> quantile{};
-  bool exclusive = false;      // shares its GPUs with nobody
-  std::vector<JobId> after{};  // starts when all of these have succeeded
+  std::optional<double> slo_ms{};    // stored, not used yet
+  std::optional<double> quantile{};  // stored, not used yet
+  bool exclusive = false;            // does not share its GPUs
+  std::vector<JobId> after{};        // starts when all of these have succeeded
   std::optional<int> array_index{};
-  std::string workload{};  // what it is known by in profiles and history; empty: by its argv
-  std::string progress{};  // how its steps are found: "step-file", a regular expression, …
-  unsigned retries = 0;    // after an ordinary failure; out of memory has rules of its own
+  std::string workload{};  // its name in profiles and history; empty: derived from argv
+  std::string progress{};  // how its steps are found: "step-file", a regular expression; stored,
+                           // not used yet
+  unsigned retries = 0;    // after an ordinary failure; out of memory has its own rules
 };
 
 struct JobOwner {

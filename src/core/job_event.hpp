@@ -1,5 +1,5 @@
-// What happens to a job. The state of the scheduler is what replaying its events gives; an event is
-// in the journal before anybody is told, and before anything is done about it.
+// What happens to a job. The scheduler's state is the result of replaying the events. An event is
+// in the journal before callers hear of it and before anything is done about it.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct JobSubmitted {
 };
 struct JobHeld {};
 struct JobReleased {};
-// Decided: the attempt may begin any moment from now on.
+// Decided: the attempt may begin at any moment.
 struct JobStarted {
   unsigned attempt = 0;
   std::vector<unsigned> gpus{};
@@ -31,7 +31,7 @@ struct JobStarted {
 };
 struct JobStopAsked {
   std::string by{};   // user, "time limit", …
-  bool final = true;  // cancelled; else it goes back into the queue
+  bool final = true;  // the job is cancelled; else it goes back into the queue
 };
 struct JobEnded {
   unsigned attempt = 0;
@@ -41,10 +41,10 @@ struct JobEnded {
 // Back into the queue: after out-of-memory, a fault of others, `requeue`, a retry.
 struct JobRequeued {
   std::string reason{};
-  std::optional<std::uint64_t> reserve_bytes{};  // from now on at least this much
-  bool exclusive = false;                        // from now on
+  std::optional<std::uint64_t> reserve_bytes{};  // at least this much for all further attempts
+  bool exclusive = false;                        // for all further attempts
 };
-// It will not run again. After JobEnded, or by itself for one that never ran.
+// The job will not run again. Follows JobEnded, or stands alone for a job that never ran.
 struct JobClosed {
   RunEnd end = RunEnd::Succeeded;
   std::string reason{};

@@ -10,8 +10,8 @@
 namespace carpool {
 namespace {
 
-// The same command takes a little more or less from run to run: other libraries' workspaces,
-// another order of batches.
+// The same command takes a little more or less from run to run: workspaces of libraries, the order
+// of batches.
 constexpr double kRoom = 1.05;
 
 }  // namespace
@@ -22,7 +22,7 @@ std::string workload_key(const JobSpec& spec) {
   }
   std::string joined;
   for (const std::string& word : spec.argv) {
-    joined += fmt::format("{}:{}", word.size(), word);  // no two lists join to the same text
+    joined += fmt::format("{}:{}", word.size(), word);  // different lists give different texts
   }
   constexpr std::size_t kDigits = 16;
   return fmt::format("argv:{}", sha256_hex(joined).substr(0, kDigits));

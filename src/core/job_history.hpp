@@ -1,4 +1,4 @@
-// What earlier runs of the same workload taught: how much memory, how long.
+// Memory and run time of earlier runs of each workload.
 #pragma once
 
 #include <array>
@@ -13,14 +13,14 @@
 
 namespace carpool {
 
-// What a job is known by: its workload's name, else a digest of its argv.
+// The name of a job's workload, else a digest of its argv.
 [[nodiscard]] std::string workload_key(const JobSpec& spec);
 
 // One attempt that ended.
 struct PastRun {
   RunEnd end = RunEnd::Succeeded;
   double run_s = 0.0;
-  double progress = 1.0;                      // of its speed alone, as far as it was predicted
+  double progress = 1.0;                      // predicted share of its solo speed
   std::optional<std::uint64_t> peak_bytes{};  // on one GPU
 };
 
@@ -28,9 +28,9 @@ class JobHistory {
  public:
   void learn(const std::string& key, const PastRun& run);
 
-  // The highest peak of the last runs, with room for what differs from run to run.
+  // The highest peak of the last runs, with a margin for variation between runs.
   [[nodiscard]] std::optional<std::uint64_t> need_bytes(const std::string& key) const;
-  // Alone: the median of the last successful runs.
+  // At solo speed: the median of the last successful runs.
   [[nodiscard]] std::optional<double> runtime_s(const std::string& key) const;
 
  private:

@@ -20,21 +20,19 @@ class JobJournal {
   JobJournal& operator=(const JobJournal&) = delete;
   virtual ~JobJournal() = default;
 
-  // Durable when it returns: all of them or none. Gives each its sequence number.
+  // When it returns, all events are durable, or after an error none. Sets their sequence numbers.
   [[nodiscard]] virtual Result<void> append(std::span<JobEvent> events) = 0;
-  // All events in order, except those of jobs that ended so long ago that the journal keeps only
-  // their outcome.
+  // All events in order, except those of old jobs of which the journal keeps only the outcome.
   [[nodiscard]] virtual Result<void> replay(
       const std::function<void(const JobEvent&)>& each) const = 0;
 
-  // What such a journal remembers of the jobs that replay() leaves out; one that leaves out nothing
-  // need not say anything.
+  // For journals whose replay() leaves out jobs; others need not override these.
   [[nodiscard]] virtual Result<JobId> last_job() const { return 0; }  // the highest id ever given
   // How a job ended; empty: it has not, or there is no such job.
   [[nodiscard]] virtual Result<std::optional<RunEnd>> outcome(JobId /*job*/) const {
     return std::nullopt;
   }
-  // What all attempts that ended taught; empty: it is to be learned from replay().
+  // Learned from all attempts that ended; empty: to be learned from replay().
   [[nodiscard]] virtual Result<std::optional<JobHistory>> history() const { return std::nullopt; }
 };
 

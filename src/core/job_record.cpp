@@ -8,7 +8,7 @@
 namespace carpool {
 namespace {
 
-// What one event does to a record. Each answers with what is wrong; empty: nothing.
+// The change of a record by one event. Returns what is wrong; empty: nothing.
 class Change {
  public:
   Change(JobRecord& job, const JobEvent& event) : job_(job), id_(event.job), at_s_(event.at_s) {}
@@ -59,7 +59,7 @@ class Change {
       return fmt::format("attempt {} ended while it does not run", event.attempt);
     }
     JobAttempt& attempt = job_.attempts.back();
-    // It may have ended a while before anybody could ask.
+    // It may have ended a while before the server noticed.
     const double ended = event.exit.at_s > 0.0 ? event.exit.at_s : at_s_;
     attempt.ended_s = std::max(attempt.started_s, std::min(ended, at_s_));
     attempt.exit = event.exit;
@@ -95,7 +95,7 @@ class Change {
     job_.end = event.end;
     job_.ended_s = at_s_;
     job_.reason = event.reason;
-    // It is never started again: what only a start needs would fill the memory of a daemon that has
+    // It never starts again: what only a start needs would fill the memory of a server that has
     // seen many jobs.
     job_.spec.env.clear();
     job_.attempts.shrink_to_fit();

@@ -30,22 +30,22 @@ struct JobRecord {
   JobOwner owner{};
   JobState state = JobState::Queued;
   double submitted_s = 0.0;
-  double queued_s = 0.0;  // since when it waits
+  double queued_s = 0.0;  // when it entered the queue last
   std::optional<double> ended_s{};
   std::string reason{};  // why it ended or went back into the queue
   std::optional<RunEnd> end{};
   std::optional<std::uint64_t> reserve_bytes{};  // learned from failures
-  bool exclusive = false;                        // asked for, or learned
-  unsigned out_of_memory = 0;                    // ends so far
+  bool exclusive = false;                        // requested, or learned
+  unsigned out_of_memory = 0;                    // failures so far
   std::vector<JobAttempt> attempts{};
   bool stop_final = false;  // Stopping: it will be Cancelled, else Queued
-  std::string stop_by{};    // who asked; empty: nobody
+  std::string stop_by{};    // who requested it; empty: not requested
 
   // The attempt that began and has not ended; null: none.
   [[nodiscard]] const JobAttempt* running() const;
-  // Attempts that ended so.
+  // The number of attempts that ended like this.
   [[nodiscard]] unsigned ends(RunEnd end) const;
-  // In the queue because something went wrong that it may recover from.
+  // In the queue again after an end that was not the job's own failure.
   [[nodiscard]] bool recovering() const;
 
   // The code users know from Slurm: PD R CG CD F OOM TO CA, and "H" for held.
@@ -53,10 +53,10 @@ struct JobRecord {
   [[nodiscard]] bool over() const { return ended_s.has_value(); }
 };
 
-// What JobStopAsked::by says of one that ran past its time limit.
+// JobStopAsked::by of a job that exceeded its time limit.
 inline constexpr std::string_view kByTimeLimit = "time limit";
 
-// Applies one event; an event that does not fit the job's state is a Corrupt journal.
+// Applies one event; an event that does not fit the job's state is a Corrupt error.
 [[nodiscard]] Result<void> apply(JobRecord& job, const JobEvent& event);
 
 }  // namespace carpool

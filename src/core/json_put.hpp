@@ -1,4 +1,4 @@
-// Writes only what says something into a JSON object.
+// Writes a value into a JSON object unless it is the default or absent.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// How much GPU memory a job will need. All sizes are bytes on one GPU.
+// The GPU memory that a job will need. All sizes are bytes on one GPU.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ struct MemoryBreakdown {
   std::int64_t activations =
       0;  // inputs, outputs kept for backward, their gradients, key/value cache
   std::int64_t workspace = 0;  // of matrix products and convolutions
-  // What the caching allocator holds beyond the tensors, and the learned correction, which may be
-  // below zero.
+  // Memory that the caching allocator holds beyond the tensors, and the learned correction, which
+  // may be negative.
   std::int64_t allocator_slack = 0;
 
   [[nodiscard]] std::int64_t total() const {
@@ -25,7 +25,7 @@ struct MemoryBreakdown {
   }
 };
 
-// One change of the job and what would be expected then.
+// One change of the job and the expected memory with it.
 struct MemoryLever {
   std::string change{};  // "batch 16 instead of 32"
   std::int64_t expected = 0;
@@ -35,7 +35,7 @@ struct MemoryEstimate {
   std::int64_t expected = 0;
   std::int64_t upper = 0;    // not exceeded with this confidence; never below expected
   double confidence = 0.99;  // of the upper bound, 0 to 1
-  std::string basis{};       // what it was computed from: "layers", "config", "history", …
+  std::string basis{};       // its source: "layers", "config", "history", …
   MemoryBreakdown breakdown{};
   std::vector<std::string> notes{};  // what was assumed, left out or unknown
 };

@@ -1,4 +1,4 @@
-// The seam between those who need to know a job's memory and those who can tell.
+// Interface of memory estimators.
 #pragma once
 
 #include <string_view>
@@ -9,8 +9,8 @@
 
 namespace carpool {
 
-// Fitted, immutable, thread-safe. An estimator that cannot answer for a kind of job says so by an
-// Unsupported error; a job that makes no sense (batch 0) is an InvalidInput.
+// Fitted, immutable, thread-safe. A kind of job that the estimator does not support is an
+// Unsupported error; a job that makes no sense (batch 0) is an InvalidInput error.
 class MemoryEstimator {
  public:
   virtual ~MemoryEstimator() = default;

@@ -1,5 +1,5 @@
-// Who starts where: a value in, a value out; no clock, no files, no memory of earlier calls except
-// what the snapshot says.
+// Decides which job starts where. A pure function of the snapshot: no clock, no files, no memory of
+// earlier calls.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct Placement {
   ShareMechanism mechanism = ShareMechanism::None;
   double thread_limit = kAllThreads;
   std::uint64_t reserve_bytes = 0;
-  std::optional<double> progress{};  // predicted, of its speed alone
+  std::optional<double> progress{};  // predicted share of its solo speed
   std::string reason{};
 };
 
@@ -28,12 +28,12 @@ enum class Constraint { Memory, Interference, Exclusive, GpuCount, OtherUser, Or
 struct Deferral {
   JobId job = 0;
   Constraint constraint = Constraint::NoGpu;
-  std::string reason{};  // "GPU 1 has 30.0 GiB free, 82 GiB asked"
+  std::string reason{};  // "GPU 1 has 30 GiB free; the job needs 82 GiB"
 };
 
 struct PlacementDecision {
   std::vector<Placement> place{};
-  std::vector<Deferral> defer{};        // of those looked at
+  std::vector<Deferral> defer{};        // of jobs that were considered
   std::optional<double> ask_again_s{};  // seconds from now, when time alone may change the answer
 };
 
@@ -47,7 +47,8 @@ class PlacementPolicy {
   // As `carpool policies` lists it.
   [[nodiscard]] virtual std::string_view name() const = 0;
 
-  // Each job of the snapshot's queue that was looked at is placed or deferred, exactly once.
+  // Each job of the queue that was considered is placed or deferred, exactly once. Placements that
+  // break a rule of schedule/placement_guard.hpp are refused.
   [[nodiscard]] virtual PlacementDecision decide(const ClusterSnapshot& cluster,
                                                  const InterferenceModel& interference) const = 0;
 };

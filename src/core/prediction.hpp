@@ -1,4 +1,4 @@
-// The answer to "how fast would these run together?", in the terms a person asks in.
+// The predicted speeds of a group, in units that users know.
 #pragma once
 
 #include <cstddef>
@@ -15,20 +15,21 @@ struct MemberPrediction {
   std::size_t profile = 0;
   std::string workload;
   double thread_limit = kAllThreads;
-  double alone = 0.0;     // units/s with the GPU for itself, all threads
-  double together = 0.0;  // units/s beside the others
+  double alone = 0.0;     // units/s solo, all threads
+  double together = 0.0;  // units/s beside the other members
   std::optional<Interval> together90;
   double slowdown = 1.0;  // alone / together
   std::optional<Interval> slowdown90;
-  double progress = 1.0;      // together / alone: the share of its own speed that is left, 0 to 1
-  bool extrapolated = false;  // this workload lies outside what the model was trained on
+  double progress = 1.0;      // together / alone: share of its solo speed, 0 to 1
+  bool extrapolated = false;  // this workload lies outside the training data of the model
 };
 
 struct Prediction {
   std::vector<MemberPrediction> members;  // empty: the model predicts the sum alone
   std::optional<double> sum;              // units/s of all; empty: the model only ranks
   std::optional<Interval> sum90;
-  std::optional<double> normalized_sum;  // sum of the members' progress; above 1 sharing pays
+  std::optional<double>
+      normalized_sum;  // sum of the members' progress; above 1, sharing gets more done
 };
 
 }  // namespace carpool

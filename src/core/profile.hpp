@@ -1,4 +1,4 @@
-// What is known of one workload from running it alone.
+// Measurements of one workload that runs solo.
 #pragma once
 
 #include <functional>
@@ -13,8 +13,8 @@ struct Profile {
   std::string model;                  // empty when the dataset does not say
   std::string task;                   // "train", "inf", …; empty when the dataset does not say
   std::optional<double> batch;        // samples a step
-  double exclusive_throughput = 0.0;  // units/s alone on the GPU, all threads
-  // By column name of the dataset; an absent entry was not measured.
+  double exclusive_throughput = 0.0;  // units/s solo, all threads
+  // By column name of the dataset; values that were not measured are absent.
   std::map<std::string, double, std::less<>> metrics;
 };
 

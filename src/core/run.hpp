@@ -42,19 +42,19 @@ enum class RunEnd {
   Failed,       // exit status, signal
   OutOfMemory,  // of the GPU
   HostOutOfMemory,
-  MpsFault,  // the server that it shared failed; not its own doing
+  MpsFault,  // the MPS server that it shared failed
   TimeLimit,
   Cancelled,
-  NeverStarted,  // no such program, working folder gone, …
-  Lost,          // the supervisor ended without a record: it was killed, or the machine went down
+  NeverStarted,  // no such program, no working folder, …
+  Lost,          // its supervisor was killed, or the machine went down
 };
 
 struct RunExit {
   RunEnd end = RunEnd::Succeeded;
   std::optional<int> code{};
   std::optional<int> signal{};
-  std::string detail{};  // the line of its output that says why, or what could not be done
-  // Out of memory: what it asked for in vain and what it held then, where the message says so.
+  std::string detail{};  // the line of its output that says why, or the error
+  // Out of memory: the allocation that failed and the memory held then, where the message says so.
   std::optional<std::uint64_t> wanted_bytes{};
   std::optional<std::uint64_t> held_bytes{};
   double at_s = 0.0;  // when, seconds of the scheduler's clock

@@ -1,5 +1,5 @@
-// The seam to a GPU's sensors: real (nvml/), recorded (replay/), made up (fake/). One contract
-// suite runs over all of them.
+// Interface to the sensors of GPUs: real (nvml/), recorded (replay/), simulated (fake/). One
+// contract suite runs over all of them.
 #pragma once
 
 #include <chrono>
@@ -11,10 +11,10 @@
 
 namespace carpool {
 
-// Two readings of the SMs' counters closer than this tell nothing.
+// Readings of SM counters that are closer than this are not reliable.
 inline constexpr std::chrono::milliseconds kShortestActivitySpan{100};
 
-// Thread-safe: an implementation whose library is not keeps it on one thread of its own.
+// Thread-safe. An implementation whose library is not calls it from one thread of its own.
 class TelemetrySource {
  public:
   TelemetrySource() = default;
@@ -27,15 +27,15 @@ class TelemetrySource {
 
   [[nodiscard]] virtual Result<GpuSample> sample(unsigned gpu) = 0;
 
-  // Apart from sample(): on some drivers reading this counter costs milliseconds of a core. Nothing
-  // where it is not told.
+  // Separate from sample(), since on some drivers a reading costs milliseconds. Empty where it is
+  // not reported.
   [[nodiscard]] virtual Result<std::optional<GpuEnergy>> energy(unsigned gpu) = 0;
 
-  // Activity since the previous call that gave or began a span. Nothing on the first call for a
-  // GPU, and within kShortestActivitySpan of the one before: the span then goes on.
+  // Activity since the previous call that returned or began a span. Empty on the first call for a
+  // GPU, and within kShortestActivitySpan of the previous call; the span then continues.
   [[nodiscard]] virtual Result<std::optional<GpuActivity>> activity(unsigned gpu) = 0;
 
-  // Forgets the span of activity() and begins a new one now.
+  // Discards the current span of activity() and begins a new one.
   [[nodiscard]] virtual Result<void> begin_activity(unsigned gpu) = 0;
 
   [[nodiscard]] virtual Result<std::vector<GpuProcess>> processes(unsigned gpu) = 0;

@@ -4,30 +4,31 @@
 #include <fmt/format.h>
 
 #include "policy/colocation_forecast.hpp"
-#include "policy/predicting_policies.hpp"
+#include "policy/policy_makers.hpp"
 #include "policy/queue_pass.hpp"
 
 namespace carpool::policy {
 namespace {
 
-// A latency target leaves little to give away.
+// Least progress of a job with a latency target.
 constexpr double kSloFloor = 0.8;
-// Beside such a newcomer nobody notices a difference.
+// A new job with which all members keep this share hardly slows them.
 constexpr double kUnnoticed = 0.93;
-// Jobs that wait stand for others that are still to come.
+// Weight of waiting jobs: they stand for jobs that are still to come.
 constexpr double kBehindWeight = 4.0;
 constexpr double kLeastShare = 0.01;
-// Of many GPUs, so many are asked about for one job: those with the least to do, where it fits.
+// Of many GPUs at most this many are evaluated for one job: the least busy ones where it fits.
 constexpr std::size_t kMostAsked = 64;
 constexpr std::size_t kNotKnown = ~std::size_t{0};
-// MPS thread limits worth trying for a newcomer; those who run keep theirs.
+// MPS thread limits to try for a new job; running jobs keep theirs.
 constexpr std::array kLimits = {80.0, 60.0, 40.0, 20.0};
 
-// What GPUs that share get done, in GPUs that do not: for an estimate of when the queue is empty.
+// Work that a shared GPU gets done, relative to an unshared one, to estimate when the queue is
+// empty.
 constexpr double kSharedSpeed = 1.3;
 
-// Seconds until everybody who runs or waits is done, if all that waits is seen and its run time
-// known; infinite else.
+// Seconds until all running and waiting jobs are done; kNoTime if some are not seen or a run time
+// is not known.
 double all_done_s(const ClusterSnapshot& cluster, const PolicySettings& settings) {
   double work = 0.0;
   double gpus = 0.0;
@@ -56,21 +57,21 @@ class CarpoolChooser final : public Chooser {
     }
   }
 
-  // One that alone takes as long as all the rest together would be the last to end.
-  [[nodiscard]] bool urgent(const Candidate& job) const override {
+  // A job that takes as long as all others together would be the last to end.
+  [[nodiscard]] bool urgent(const PendingJob& job) const override {
     return job.job->runtime_s && *job.job->runtime_s >= all_done_s_;
   }
 
-  Chosen choose(const Candidate& job, const QueuePass& pass) override {
+  Chosen choose(const PendingJob& job, const QueuePass& pass) override {
     const auto empty = empty_slot(job, pass);
     SlotChoice alone{.slots = {empty.value_or(0)}, .progress = 1.0, .reason = "on an empty GPU"};
-    // Where there are not enough for all, an empty GPU is worth more to somebody who needs one.
+    // Where empty GPUs are scarce, one is left for a job that needs it.
     if (empty && pass.behind() <= pass.state().empty_slots()) {
       return alone;
     }
     const Best best = look(job, pass);
     if (best.unnoticed) {
-      return join(job, pass, *best.unnoticed, "hardly noticed by those who run");
+      return join(job, pass, *best.unnoticed, "hardly slows the running jobs");
     }
     if (empty) {
       return alone;
@@ -81,12 +82,12 @@ class CarpoolChooser final : public Chooser {
     if (const auto empty_s = better_to_wait(job, pass, *best.gaining)) {
       return tl::unexpected(Refusal{
           .constraint = Constraint::Interference,
-          .reason = fmt::format("a GPU should be empty in {:.0f} s, and until then it would "
-                                "slow others down for little",
+          .reason = fmt::format("waiting for a GPU that should be empty in {:.0f} s; sharing until "
+                                "then would slow running jobs for little gain",
                                 *empty_s),
           .by_run_time = true});
     }
-    return join(job, pass, *best.gaining, "the best predicted progress for all");
+    return join(job, pass, *best.gaining, "best predicted progress of all jobs");
   }
 
  private:
@@ -95,7 +96,7 @@ class CarpoolChooser final : public Chooser {
     std::optional<std::size_t> gaining{};
   };
 
-  static std::optional<std::size_t> empty_slot(const Candidate& job, const QueuePass& pass) {
+  static std::optional<std::size_t> empty_slot(const PendingJob& job, const QueuePass& pass) {
     if (pass.state().empty_slots() == 0) {
       return std::nullopt;
     }
@@ -108,7 +109,7 @@ class CarpoolChooser final : public Chooser {
     return found == open.end() ? std::nullopt : std::optional(*found);
   }
 
-  // By what their members keep busy alone.
+  // By the sum of the SM activity that the members have solo.
   void least_busy_first(PlacementState& state) {
     std::vector<double> activity;
     std::vector<std::pair<double, std::size_t>> busy;
@@ -127,8 +128,8 @@ class CarpoolChooser final : public Chooser {
     std::ranges::transform(busy, likely_.begin(), &std::pair<double, std::size_t>::second);
   }
 
-  // Among those that run something.
-  Best look(const Candidate& job, const QueuePass& pass) {
+  // Among GPUs that run something.
+  Best look(const PendingJob& job, const QueuePass& pass) {
     const auto& slots = pass.state().slots();
     const PolicySettings& settings = pass.settings();
     const bool slo = job.job->job_class == JobClass::Slo;
@@ -163,7 +164,7 @@ class CarpoolChooser final : public Chooser {
     return best;
   }
 
-  // When a GPU that is kept for nobody runs empty, at the speeds that are predicted now.
+  // When the first GPU that is not reserved is empty, at the speeds that are predicted now.
   double next_empty_s(const QueuePass& pass) {
     if (empty_known_at_ == pass.changes()) {
       return next_empty_s_;
@@ -184,9 +185,9 @@ class CarpoolChooser final : public Chooser {
     return soonest;
   }
 
-  // Compares, in seconds of everybody's waiting, joining now at reduced speed with the next GPU
-  // that runs empty. Those who wait behind gain from all that gets done meanwhile.
-  std::optional<double> better_to_wait(const Candidate& job,
+  // Compares, in seconds of waiting of all jobs, joining now at reduced speed with waiting for the
+  // next empty GPU. Jobs behind in the queue gain from all work that gets done meanwhile.
+  std::optional<double> better_to_wait(const PendingJob& job,
                                        const QueuePass& pass,
                                        std::size_t index) {
     const auto& slots = pass.state().slots();
@@ -196,7 +197,7 @@ class CarpoolChooser final : public Chooser {
     }
     const ColocationForecast forecast = forecasts_.of(job.workload, index);
     const Slot& slot = slots[index];
-    // Until the first of them ends they share; what is left then is done alone, or nearly.
+    // They share until the first of them ends; the rest is assumed to run at solo speed.
     double first_s = kNoTime;
     for (const Resident& resident : slot.view->residents) {
       first_s = std::min(first_s, resident.remaining_s.value_or(kNoTime));
@@ -212,32 +213,36 @@ class CarpoolChooser final : public Chooser {
     return wait ? std::optional(empty_s) : std::nullopt;
   }
 
-  // The share of the GPU's threads that serves all best, where the model can tell.
-  SlotChoice join(const Candidate& job, const QueuePass& pass, std::size_t index, const char* why) {
+  // With the thread limit that serves all members best, where the model knows limits.
+  SlotChoice join(const PendingJob& job,
+                  const QueuePass& pass,
+                  std::size_t index,
+                  const char* why) {
     const Slot& slot = pass.state().slots()[index];
     const ColocationForecast forecast = forecasts_.of(job.workload, index);
     SlotChoice choice{.slots = {index}, .progress = forecast.own};
     if (model_.knows_limits() && pass.state().mechanism(job, slot) == ShareMechanism::Mps) {
-      split(job, pass, slot, choice);
+      choose_thread_limit(job, pass, slot, choice);
     }
-    choice.reason = fmt::format("beside {} on GPU {}: {}; itself at {:.0f} % of its speed alone",
-                                slot.members(),
-                                slot.view->index,
-                                why,
-                                100.0 * *choice.progress);
+    choice.reason =
+        fmt::format("shares GPU {} with {} others: {}; runs at {:.0f} % of its solo speed",
+                    slot.view->index,
+                    slot.members(),
+                    why,
+                    100.0 * *choice.progress);
     return choice;
   }
 
-  void split(const Candidate& job,
-             const QueuePass& pass,
-             const Slot& slot,
-             SlotChoice& choice) const {
+  void choose_thread_limit(const PendingJob& job,
+                           const QueuePass& pass,
+                           const Slot& slot,
+                           SlotChoice& choice) const {
     std::vector<InterferenceMember> members;
     members.reserve(slot.members() + 1);
     for (const Resident& resident : slot.view->residents) {
       members.push_back({.workload = resident.workload, .thread_limit = resident.thread_limit});
     }
-    for (const Candidate& added : slot.added) {
+    for (const PendingJob& added : slot.added) {
       members.push_back({.workload = added.job->workload, .thread_limit = added.thread_limit});
     }
     members.push_back({.workload = job.job->workload});
@@ -261,7 +266,7 @@ class CarpoolChooser final : public Chooser {
 
   const InterferenceModel& model_;
   ColocationForecasts forecasts_;
-  std::vector<std::size_t> likely_;  // GPUs in the order in which they are asked about
+  std::vector<std::size_t> likely_;  // GPUs in the order of evaluation
   double all_done_s_;
   std::size_t empty_known_at_ = kNotKnown;  // QueuePass::changes() when next_empty_s_ was found
   double next_empty_s_ = kNoTime;

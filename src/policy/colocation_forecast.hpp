@@ -1,4 +1,5 @@
-// What would become of a GPU's members if one more came: predictions, each made once a decision.
+// Predicted speeds of the members of a GPU if one more job joins; each is predicted once a
+// decision.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +13,11 @@
 namespace carpool::policy {
 
 struct ColocationForecast {
-  double own = 1.0;        // the newcomer's share of its speed alone
-  double worst = 1.0;      // the least share of any member, itself included
-  double worst_slo = 1.0;  // of members with a latency target who are there already
-  double kept = 1.0;       // the least that any member keeps of the share that it has now
-  double gain = 1.0;       // sum of shares with it, less the sum without it
+  double own = 1.0;        // progress of the new job: share of its solo speed
+  double worst = 1.0;      // the least progress of any member, the new job included
+  double worst_slo = 1.0;  // the least of present members with a latency target
+  double kept = 1.0;       // the least ratio of a member's progress to the one it has now
+  double gain = 1.0;       // sum of progress with the new job, less the sum without
 };
 
 class ColocationForecasts {
@@ -24,7 +25,7 @@ class ColocationForecasts {
   ColocationForecasts(PlacementState& state, const InterferenceModel& model);
 
   [[nodiscard]] const ColocationForecast& of(std::uint32_t workload, std::size_t slot);
-  // Share of each member as things stand, in the order of PlacementState::group.
+  // Progress of each present member, in the order of PlacementState::group.
   [[nodiscard]] const std::vector<double>& shares_at(std::size_t slot);
 
  private:
@@ -46,7 +47,7 @@ class ColocationForecasts {
   PlacementState& state_;
   std::unique_ptr<BoundInterference> bound_;
   std::size_t bound_names_ = 0;
-  std::vector<std::vector<Known>> rows_;  // by workload and slot; filled when asked for
+  std::vector<std::vector<Known>> rows_;  // by workload and slot; filled on demand
   std::vector<Now> now_;
   std::vector<std::uint32_t> group_;
   std::vector<double> shares_;

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "policy/colocation_forecast.hpp"
-#include "policy/predicting_policies.hpp"
+#include "policy/policy_makers.hpp"
 #include "policy/queue_pass.hpp"
 
 namespace carpool::policy {
@@ -11,7 +11,7 @@ class KaceChooser final : public Chooser {
  public:
   KaceChooser(PlacementState& state, const InterferenceModel& model) : forecasts_(state, model) {}
 
-  Chosen choose(const Candidate& job, const QueuePass& pass) override {
+  Chosen choose(const PendingJob& job, const QueuePass& pass) override {
     const auto& slots = pass.state().slots();
     std::optional<std::size_t> best;
     double best_gain = 0.0;
@@ -33,8 +33,8 @@ class KaceChooser final : public Chooser {
     return SlotChoice{
         .slots = {*best},
         .progress = forecasts_.of(job.workload, *best).own,
-        .reason =
-            fmt::format("adds {:.2f} to the sum of its GPU's speeds, the most of all", best_gain)};
+        .reason = fmt::format("adds {:.2f} to the sum of speeds on its GPU, the most of all GPUs",
+                              best_gain)};
   }
 
  private:

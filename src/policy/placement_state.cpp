@@ -5,14 +5,14 @@
 namespace carpool::policy {
 namespace {
 
-// Times are sums of seconds: what is this near has come.
+// Times are sums of seconds: a time this near counts as reached.
 constexpr double kMoment = 1e-3;
 
 }  // namespace
 
 double Slot::empty_after_s() const {
   double after = view->empty_after_s();
-  for (const Candidate& job : added) {
+  for (const PendingJob& job : added) {
     after = std::max(after, job.job->runtime_s.value_or(kNoTime));
   }
   return after;
@@ -48,10 +48,10 @@ PlacementState::PlacementState(const ClusterSnapshot& cluster, const PolicySetti
   queue_.reserve(looked);
   for (std::size_t i = 0; i < looked; ++i) {
     const QueuedJob& job = *cluster.queue[i];
-    Candidate candidate{.job = &job, .workload = number_of(job.workload)};
+    PendingJob candidate{.job = &job, .workload = number_of(job.workload)};
     candidate.need_known = job.need_bytes.has_value();
     if (candidate.need_known) {
-      candidate.need_bytes = *job.need_bytes + settings.memory_guard_bytes;
+      candidate.need_bytes = *job.need_bytes + settings.memory_margin_bytes;
     } else if (settings.memory_floor_bytes) {
       candidate.need_bytes = *settings.memory_floor_bytes;
     }
@@ -74,7 +74,7 @@ std::vector<std::uint32_t> PlacementState::group(const Slot& slot) {
   for (const Resident& resident : slot.view->residents) {
     group.push_back(number_of(resident.workload));
   }
-  for (const Candidate& job : slot.added) {
+  for (const PendingJob& job : slot.added) {
     group.push_back(job.workload);
   }
   if (slot.view->foreign) {
@@ -105,7 +105,7 @@ void PlacementState::add_slot(const GpuView& view) {
   slots_.push_back(std::move(slot));
 }
 
-ShareMechanism PlacementState::mechanism(const Candidate& job, const Slot& slot) const {
+ShareMechanism PlacementState::mechanism(const PendingJob& job, const Slot& slot) const {
   if (job.job->exclusive) {
     return ShareMechanism::None;
   }
@@ -116,14 +116,14 @@ ShareMechanism PlacementState::mechanism(const Candidate& job, const Slot& slot)
                                                       : ShareMechanism::TimeSlicing;
 }
 
-bool PlacementState::users_agree(const Candidate& job, const Slot& slot) const {
-  const bool nobody = slot.view->residents.empty() && slot.added.empty();
-  return nobody || (slot.one_user && slot.uid == job.job->uid) ||
+bool PlacementState::users_agree(const PendingJob& job, const Slot& slot) const {
+  const bool no_member = slot.view->residents.empty() && slot.added.empty();
+  return no_member || (slot.one_user && slot.uid == job.job->uid) ||
          mechanism(job, slot) != ShareMechanism::Mps;
 }
 
-bool PlacementState::free_for_one(const Candidate& job, const Slot& slot) const {
-  // The guard is kept for neighbours, of whom there are none.
+bool PlacementState::free_for_one(const PendingJob& job, const Slot& slot) const {
+  // The margin is for neighbours, and there are none.
   const std::uint64_t need = job.job->need_bytes.value_or(0);
   return slot.usable() && slot.empty() && !slot.closed && slot.settled && slot.free_bytes >= need;
 }
@@ -139,17 +139,17 @@ bool PlacementState::precondition(const Slot& slot) const {
   const auto over = [](double value, const std::optional<double>& limit) {
     return limit && value >= *limit;
   };
-  const bool told = settings_.sm_occupancy_limit || settings_.dram_active_limit;
-  return told && !over(pressure.sm_occupancy, settings_.sm_occupancy_limit) &&
+  const bool limited = settings_.sm_occupancy_limit || settings_.dram_active_limit;
+  return limited && !over(pressure.sm_occupancy, settings_.sm_occupancy_limit) &&
          !over(pressure.dram_active, settings_.dram_active_limit);
 }
 
-void PlacementState::put(Candidate job, Slot& slot, ShareMechanism mechanism) {
+void PlacementState::put(PendingJob job, Slot& slot, ShareMechanism mechanism) {
   empty_ -= slot.empty() ? 1 : 0;
-  const bool nobody = slot.view->residents.empty() && slot.added.empty();
-  slot.one_user = nobody || (slot.one_user && slot.uid == job.job->uid);
+  const bool no_member = slot.view->residents.empty() && slot.added.empty();
+  slot.one_user = no_member || (slot.one_user && slot.uid == job.job->uid);
   slot.uid = job.job->uid;
-  // Of whom nothing is known, anything may be expected.
+  // A job whose need is unknown may take all.
   slot.free_bytes -= std::min(slot.free_bytes, job.need_known ? job.need_bytes : slot.free_bytes);
   slot.closed = slot.closed || mechanism == ShareMechanism::None;
   slot.added.push_back(job);

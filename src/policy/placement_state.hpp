@@ -1,5 +1,5 @@
-// The GPUs while a decision goes on: what the snapshot says, and what was placed since. Workloads
-// are numbers here, so that a decision about many jobs and GPUs compares no names.
+// The GPUs during a decision: the snapshot, and what was placed since. Workloads are numbers here,
+// so that a decision about many jobs and GPUs compares no names.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +13,11 @@
 
 namespace carpool::policy {
 
-// A job of the queue with its workload as a number.
-struct Candidate {
+// A job of the queue, with its workload as a number.
+struct PendingJob {
   const QueuedJob* job = nullptr;
   std::uint32_t workload = 0;
-  std::uint64_t need_bytes = 0;  // with the guard
+  std::uint64_t need_bytes = 0;  // with the margin
   bool need_known = false;
   double thread_limit = kAllThreads;  // once it is placed
 };
@@ -25,14 +25,14 @@ struct Candidate {
 struct Slot {
   const GpuView* view = nullptr;
   std::uint64_t free_bytes = 0;
-  std::vector<Candidate> added{};  // by this decision
-  std::uint32_t uid = 0;           // of those on it, if they have one in common
+  std::vector<PendingJob> added{};  // by this decision
+  std::uint32_t uid = 0;            // of all members, if one_user
   bool one_user = true;
-  bool closed = false;  // nobody else may come
-  bool settled = true;  // as PolicySettings::settle_s asks
-  bool held = false;    // for a job that could not start yet
+  bool closed = false;  // no further job may join
+  bool settled = true;  // by PolicySettings::settle_s
+  bool held = false;    // reserved for a job that cannot start yet
 
-  // A foreign process counts as one.
+  // Foreign processes count as one member.
   [[nodiscard]] std::size_t members() const {
     return view->residents.size() + added.size() + (view->foreign ? 1 : 0);
   }
@@ -52,35 +52,35 @@ class PlacementState {
 
   [[nodiscard]] std::vector<Slot>& slots() { return slots_; }
   [[nodiscard]] const std::vector<Slot>& slots() const { return slots_; }
-  // Those that may take anybody at all.
+  // Slots that may take a further job.
   [[nodiscard]] const std::vector<std::size_t>& open() const { return open_; }
-  [[nodiscard]] const std::vector<Candidate>& queue() const { return queue_; }
+  [[nodiscard]] const std::vector<PendingJob>& queue() const { return queue_; }
   [[nodiscard]] std::size_t empty_slots() const { return empty_; }
-  // When a GPU counts as settled again, at the earliest; empty: none is unsettled, or only an
-  // observation can tell.
+  // Seconds until the first unsettled GPU is settled; empty: there is none, or it depends on an
+  // observation.
   [[nodiscard]] std::optional<double> next_settled_s() const { return next_settled_s_; }
 
-  // Names by number: those of the queue, then those that group() has met.
+  // Names by number: those of the queue, then those that group() added.
   [[nodiscard]] const std::vector<std::string>& workloads() const { return workloads_; }
-  // The workloads on a GPU: its residents, those added, a foreign process as one that nobody knows.
+  // The workloads on a GPU: residents, added jobs, foreign processes as one unknown workload.
   [[nodiscard]] std::vector<std::uint32_t> group(const Slot& slot);
 
   // How a job would share this GPU.
-  [[nodiscard]] ShareMechanism mechanism(const Candidate& job, const Slot& slot) const;
-  // Whether its owner may be there beside those who are.
-  [[nodiscard]] bool users_agree(const Candidate& job, const Slot& slot) const;
+  [[nodiscard]] ShareMechanism mechanism(const PendingJob& job, const Slot& slot) const;
+  // Whether the job's owner may share with the owners of the members.
+  [[nodiscard]] bool users_agree(const PendingJob& job, const Slot& slot) const;
   [[nodiscard]] bool has_room(const Slot& slot) const {
     return slot.usable() && !slot.closed && slot.members() < most_;
   }
-  [[nodiscard]] bool fits(const Candidate& job, const Slot& slot) const {
+  [[nodiscard]] bool fits(const PendingJob& job, const Slot& slot) const {
     return slot.free_bytes >= job.need_bytes;
   }
-  // Free for a job that shares with nobody.
-  [[nodiscard]] bool free_for_one(const Candidate& job, const Slot& slot) const;
-  // What CARMA's preconditions ask: settled, below the limits of pressure.
+  // Empty, usable and large enough for this job.
+  [[nodiscard]] bool free_for_one(const PendingJob& job, const Slot& slot) const;
+  // CARMA's preconditions: settled, below the limits of pressure.
   [[nodiscard]] bool precondition(const Slot& slot) const;
 
-  void put(Candidate job, Slot& slot, ShareMechanism mechanism);
+  void put(PendingJob job, Slot& slot, ShareMechanism mechanism);
 
  private:
   [[nodiscard]] std::uint32_t number_of(const std::string& workload);
@@ -92,7 +92,7 @@ class PlacementState {
   std::vector<std::string> workloads_;
   std::vector<Slot> slots_;
   std::vector<std::size_t> open_;
-  std::vector<Candidate> queue_;
+  std::vector<PendingJob> queue_;
   std::size_t empty_ = 0;
   std::optional<double> next_settled_s_;
 };

@@ -3,14 +3,13 @@
 #include <array>
 
 #include "base/text/names.hpp"
-#include "policy/predicting_policies.hpp"
-#include "policy/rule_policies.hpp"
+#include "policy/policy_makers.hpp"
 
 namespace carpool::policy {
 namespace {
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20U;
-// CARMA takes so much off the free memory before it looks at it.
+// CARMA subtracts this from the free memory first.
 constexpr std::uint64_t kCarmaMargin = 512 * kMiB;
 
 using Make = std::unique_ptr<PlacementPolicy> (*)(std::string_view name, const PolicySettings&);
@@ -28,7 +27,7 @@ std::unique_ptr<PlacementPolicy> make_own(std::string_view /*name*/,
 }
 
 PolicySettings plain() {
-  return {.memory_guard_bytes = kCarmaMargin};
+  return {.memory_margin_bytes = kCarmaMargin};
 }
 
 PolicySettings alone() {
@@ -38,15 +37,15 @@ PolicySettings alone() {
   return settings;
 }
 
-// What CARMA has in its code: a strict queue, empty GPUs first, one newcomer a GPU until 30 s after
-// the last one showed up, no reservations.
+// As in CARMA's code: a strict queue, empty GPUs first, one new job per GPU until 30 s after the
+// last one was seen on it, no reservations.
 PolicySettings carma() {
   PolicySettings settings;
   settings.sm_active_limit = 0.80;
   settings.sm_occupancy_limit = 0.45;
   settings.dram_active_limit = 0.40;
   settings.memory_floor_bytes = 5120 * kMiB + kCarmaMargin;
-  settings.memory_guard_bytes = 2048 * kMiB + kCarmaMargin;
+  settings.memory_margin_bytes = 2048 * kMiB + kCarmaMargin;
   settings.settle_s = 30.0;
   settings.max_per_gpu = 48;
   settings.backfill = false;
@@ -66,7 +65,7 @@ PolicySettings aegis() {
 
 PolicySettings predicting() {
   PolicySettings settings = plain();
-  settings.max_per_gpu = 8;  // light jobs; predictions stop the others
+  settings.max_per_gpu = 8;  // of light jobs; predictions keep others away
   return settings;
 }
 
@@ -83,15 +82,16 @@ constexpr Entry entry(std::string_view name, std::string_view line, Settings set
 
 constexpr std::array kPolicies = {
     entry("carpool",
-          "ours: fits by upper bound and reservation, best predicted progress for all",
+          "default: fits by upper bound and reservation, best predicted progress of all jobs",
           predicting,
           make_own<make_carpool_policy>),
     entry(
         "kace", "best predicted sum of normalised speeds", predicting, make_own<make_kace_policy>),
-    entry("exclusive", "an empty GPU or none", alone, make_rule<GpuRule::Exclusive>),
+    entry("exclusive", "an empty GPU only", alone, make_rule<GpuRule::Exclusive>),
     entry("round-robin", "GPUs in turn", plain, make_rule<GpuRule::RoundRobin>),
-    entry("first-fit", "the first GPU with room", plain, make_rule<GpuRule::FirstFit>),
-    entry("best-fit", "least free memory that suffices", plain, make_rule<GpuRule::BestFit>),
+    entry(
+        "first-fit", "the first GPU with enough free memory", plain, make_rule<GpuRule::FirstFit>),
+    entry("best-fit", "the least free memory that is enough", plain, make_rule<GpuRule::BestFit>),
     entry("magm", "most available GPU memory", plain, make_rule<GpuRule::MostMemory>),
     entry("lug", "least utilised GPU (SM activity)", plain, make_rule<GpuRule::LeastBusy>),
     entry("mug", "most utilised GPU (SM activity)", plain, make_rule<GpuRule::MostBusy>),

@@ -18,17 +18,17 @@ struct PolicySettings {
   std::optional<double> sm_active_limit{};
   std::optional<double> sm_occupancy_limit{};
   std::optional<double> dram_active_limit{};
-  std::optional<std::uint64_t> memory_floor_bytes{};  // free memory asked where no need is known
-  std::uint64_t memory_guard_bytes = 0;               // kept free beside every need
-  double settle_s = 0.0;  // no further job on a GPU for so long after the last one showed up
+  std::optional<std::uint64_t> memory_floor_bytes{};  // required free memory where no need is known
+  std::uint64_t memory_margin_bytes = 0;              // kept free in addition to every need
+  double settle_s = 0.0;  // no further job on a GPU for this long after the last one was seen on it
   unsigned max_per_gpu = 4;
   bool use_mps = true;
   bool backfill = true;        // jobs behind one that must wait may start
-  std::size_t depth = 200;     // so many of the queue are looked at
-  double floor = 0.3;          // no member is let below this share of its own speed by a prediction
-  double least_gain = 0.03;    // that a newcomer must add to the sum of its GPU's members' shares
-  bool empty_first = false;    // an empty GPU, the first by index, before any choice
-  bool reserve = true;         // memory is kept for a job until its own peak is known
+  std::size_t depth = 200;     // jobs of the queue that are considered
+  double floor = 0.3;          // least predicted progress of any member
+  double least_gain = 0.03;    // least increase of the sum of progress by a new job
+  bool empty_first = false;    // the first empty GPU by index before any choice
+  bool reserve = true;         // memory is reserved for a job until its own peak is known
   bool share_several = false;  // jobs on several GPUs may have neighbours, without MPS
 };
 

@@ -5,24 +5,21 @@
 
 #include <fmt/format.h>
 
+#include "base/text/memory_size.hpp"
+
 namespace carpool::policy {
 namespace {
 
-constexpr double kBytesPerGib = 1024.0 * 1024.0 * 1024.0;
-// Run times within a tenth are alike.
+// Run times within a tenth count as equal.
 constexpr double kAlike = 1.1;
 
-bool wants_itself(const Candidate& job, const PolicySettings& settings) {
+bool needs_empty_gpus(const PendingJob& job, const PolicySettings& settings) {
   return job.job->exclusive || (job.job->gpus > 1 && !settings.share_several);
 }
 
 }  // namespace
 
-std::string gib_words(std::uint64_t bytes) {
-  return fmt::format("{:.1f} GiB", static_cast<double>(bytes) / kBytesPerGib);
-}
-
-bool QueuePass::held_against(const Candidate& job, const Slot& slot, double progress) const {
+bool QueuePass::held_against(const PendingJob& job, const Slot& slot, double progress) const {
   if (!slot.held) {
     return false;
   }
@@ -30,7 +27,7 @@ bool QueuePass::held_against(const Candidate& job, const Slot& slot, double prog
          *job.job->runtime_s / std::max(progress, 0.01) > held_until_s_;
 }
 
-QueuePass::Kind QueuePass::kind_of(const Candidate& job, bool by_run_time) {
+QueuePass::Kind QueuePass::kind_of(const PendingJob& job, bool by_run_time) {
   const double runtime = job.job->runtime_s.value_or(0.0);
   return {job.workload,
           job.need_known ? job.need_bytes : ~std::uint64_t{0},
@@ -43,9 +40,9 @@ QueuePass::Kind QueuePass::kind_of(const Candidate& job, bool by_run_time) {
               : -1};
 }
 
-// GPUs only fill while a decision goes on: what was refused once is refused again. A short job may
-// still use a GPU that is held.
-const Refusal* QueuePass::refused_before(const Candidate& job) const {
+// GPUs only fill during a decision: a job like one that was refused is refused too. A short job may
+// still use a reserved GPU.
+const Refusal* QueuePass::refused_before(const PendingJob& job) const {
   const bool short_enough = held_for_ && job.job->runtime_s && *job.job->runtime_s <= held_until_s_;
   if (const auto found = refused_.find(kind_of(job, false));
       found != refused_.end() && !short_enough) {
@@ -55,7 +52,7 @@ const Refusal* QueuePass::refused_before(const Candidate& job) const {
   return found == refused_.end() || !job.job->runtime_s ? nullptr : &found->second;
 }
 
-Chosen QueuePass::alone(const Candidate& job) const {
+Chosen QueuePass::alone(const PendingJob& job) const {
   SlotChoice choice{.progress = 1.0};
   for (const std::size_t i : state_.open()) {
     const Slot& slot = state_.slots()[i];
@@ -72,10 +69,10 @@ Chosen QueuePass::alone(const Candidate& job) const {
   return tl::unexpected(Refusal{
       .constraint = constraint,
       .reason = fmt::format(
-          "{} of {} GPUs that it wants for itself are empty", choice.slots.size(), job.job->gpus)});
+          "{} of {} GPUs that the job needs are empty", choice.slots.size(), job.job->gpus)});
 }
 
-Refusal QueuePass::refuse(const Candidate& job) const {
+Refusal QueuePass::refuse(const PendingJob& job) const {
   const Slot* roomiest = nullptr;
   bool others = false;
   for (const std::size_t i : state_.open()) {
@@ -89,32 +86,34 @@ Refusal QueuePass::refuse(const Candidate& job) const {
     }
   }
   if (roomiest == nullptr) {
-    return {.constraint = Constraint::NoGpu, .reason = "every GPU is full or not usable"};
+    return {.constraint = Constraint::NoGpu, .reason = "all GPUs are full or not usable"};
   }
   if (!job.need_known && !settings_.memory_floor_bytes) {
     return {.constraint = Constraint::Memory,
-            .reason = "nobody knows its memory, so it begins on an empty GPU, and none is"};
+            .reason = "memory need unknown; waiting for an empty GPU"};
   }
   if (!state_.fits(job, *roomiest)) {
     return {.constraint = Constraint::Memory,
-            .reason = fmt::format("GPU {} has {} free, {} asked",
+            .reason = fmt::format("GPU {} has {} free; the job needs {}",
                                   roomiest->view->index,
-                                  gib_words(roomiest->free_bytes),
-                                  gib_words(job.need_bytes))};
+                                  gib_text(roomiest->free_bytes),
+                                  gib_text(job.need_bytes))};
   }
   if (others) {
     return {.constraint = Constraint::OtherUser,
-            .reason = "MPS is for jobs of one user; the GPUs with room run somebody else's"};
+            .reason = "GPUs with enough memory run another user's jobs"};
   }
   return {.constraint = Constraint::Interference,
-          .reason = "there is memory, but those who run would lose more than it gains"};
+          .reason = "sharing would slow the running jobs more than this job would gain"};
 }
 
-Chosen QueuePass::consider(const Candidate& job, Chooser& chooser) const {
-  return wants_itself(job, settings_) ? alone(job) : chooser.choose(job, *this);
+Chosen QueuePass::consider(const PendingJob& job, Chooser& chooser) const {
+  return needs_empty_gpus(job, settings_) ? alone(job) : chooser.choose(job, *this);
 }
 
-void QueuePass::place(const Candidate& job, const SlotChoice& choice, PlacementDecision& decision) {
+void QueuePass::place(const PendingJob& job,
+                      const SlotChoice& choice,
+                      PlacementDecision& decision) {
   Placement placement{.job = job.job->job,
                       .thread_limit = choice.thread_limit,
                       .progress = choice.progress,
@@ -135,20 +134,20 @@ void QueuePass::place(const Candidate& job, const SlotChoice& choice, PlacementD
 
 // Reserves GPUs for the first job that lacks memory or GPUs: those that can take it soonest. Jobs
 // behind it may use them only if they end before.
-void QueuePass::hold_for(const Candidate& job, Constraint constraint) {
+void QueuePass::hold_for(const PendingJob& job, Constraint constraint) {
   const bool waits_for_room = constraint == Constraint::Memory ||
                               constraint == Constraint::GpuCount ||
                               constraint == Constraint::Exclusive;
   if (held_for_ || !waits_for_room || !settings_.backfill) {
     return;
   }
-  const bool empty = wants_itself(job, settings_) || !job.need_known;
+  const bool empty = needs_empty_gpus(job, settings_) || !job.need_known;
   std::vector<std::pair<double, std::size_t>> fit;
   for (std::size_t i = 0; i < state_.slots().size(); ++i) {
     const Slot& slot = state_.slots()[i];
     const std::uint64_t foreign = std::min(slot.view->memory_bytes, slot.view->foreign_bytes);
     if (slot.usable() && slot.view->memory_bytes - foreign >= job.job->need_bytes.value_or(0) &&
-        !(slot.view->foreign && wants_itself(job, settings_))) {
+        !(slot.view->foreign && needs_empty_gpus(job, settings_))) {
       fit.emplace_back(empty ? slot.empty_after_s() : slot.fits_after_s(job.need_bytes), i);
     }
   }
@@ -164,7 +163,7 @@ void QueuePass::hold_for(const Candidate& job, Constraint constraint) {
   }
 }
 
-// As given, but for those that must not come last.
+// Urgent jobs first, else in the order of the queue.
 std::vector<std::size_t> QueuePass::order(const Chooser& chooser) const {
   std::vector<std::size_t> positions;
   std::vector<std::size_t> others;
@@ -180,7 +179,7 @@ PlacementDecision QueuePass::run(Chooser& chooser) {
   decision.ask_again_s = state_.next_settled_s();
   behind_ = state_.queue().size();
   for (const std::size_t position : order(chooser)) {
-    const Candidate& job = state_.queue()[position];
+    const PendingJob& job = state_.queue()[position];
     --behind_;
     Refusal refusal;
     if (const Refusal* before = refused_before(job)) {

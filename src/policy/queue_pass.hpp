@@ -1,6 +1,6 @@
-// One look at the queue from its head, the same for all policies: who may go anywhere at all, jobs
-// that want GPUs for themselves, holding GPUs for one that must wait. What a policy adds is the
-// choice among GPUs.
+// One pass over the queue from its head, the same for all policies: which GPUs are open to a job,
+// jobs that need empty GPUs, GPUs reserved for a job that must wait. A policy adds the choice among
+// GPUs.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ struct SlotChoice {
 struct Refusal {
   Constraint constraint = Constraint::NoGpu;
   std::string reason{};
-  bool by_run_time = false;  // one that runs for another time might not be refused
+  bool by_run_time = false;  // a job with another run time might not be refused
 };
 
 using Chosen = tl::expected<SlotChoice, Refusal>;
@@ -41,10 +41,10 @@ class Chooser {
   Chooser& operator=(const Chooser&) = delete;
   virtual ~Chooser() = default;
 
-  // For a job that may share; as many slots as it wants GPUs.
-  [[nodiscard]] virtual Chosen choose(const Candidate& job, const QueuePass& pass) = 0;
-  // Whether this job is to be looked at before all others.
-  [[nodiscard]] virtual bool urgent(const Candidate& /*job*/) const { return false; }
+  // For a job that may share; as many slots as it requests GPUs.
+  [[nodiscard]] virtual Chosen choose(const PendingJob& job, const QueuePass& pass) = 0;
+  // Whether this job goes before all others.
+  [[nodiscard]] virtual bool urgent(const PendingJob& /*job*/) const { return false; }
 };
 
 class QueuePass {
@@ -57,33 +57,33 @@ class QueuePass {
   [[nodiscard]] const PolicySettings& settings() const { return settings_; }
   [[nodiscard]] const PlacementState& state() const { return state_; }
   [[nodiscard]] PlacementState& state() { return state_; }
-  // Grows when a job was placed or GPUs were held: until then the state is as it was.
+  // Grows whenever a job is placed or GPUs are reserved: the state changed only if this did.
   [[nodiscard]] std::size_t changes() const { return changes_; }
-  // Jobs of the queue that come after the one being looked at.
+  // Jobs of the queue behind the current one.
   [[nodiscard]] std::size_t behind() const { return behind_; }
 
-  // Whether this slot may be considered at all for a job that shares: usable, open, room for one
-  // more, users agree. Memory and preconditions apart.
-  [[nodiscard]] bool open(const Candidate& job, const Slot& slot) const {
+  // Whether a job that shares may use this slot: usable, open, room for one more, users agree.
+  // Memory and preconditions are not checked.
+  [[nodiscard]] bool open(const PendingJob& job, const Slot& slot) const {
     return state_.has_room(slot) && state_.users_agree(job, slot);
   }
-  // A held GPU takes only who is gone before it is needed.
-  [[nodiscard]] bool held_against(const Candidate& job, const Slot& slot, double progress) const;
+  // A reserved GPU takes only jobs that end before it is needed.
+  [[nodiscard]] bool held_against(const PendingJob& job, const Slot& slot, double progress) const;
 
-  // Why no GPU takes it, by what most nearly did.
-  [[nodiscard]] Refusal refuse(const Candidate& job) const;
+  // Why no GPU takes it: what the GPU with the most free memory lacks.
+  [[nodiscard]] Refusal refuse(const PendingJob& job) const;
 
  private:
-  // Jobs that nothing tells apart: what refused one refuses all that follow.
+  // Jobs with equal kinds get equal answers: what refused one refuses all that follow.
   using Kind = std::tuple<std::uint32_t, std::uint64_t, std::uint32_t, unsigned, bool, int, int>;
 
-  [[nodiscard]] static Kind kind_of(const Candidate& job, bool by_run_time);
-  [[nodiscard]] const Refusal* refused_before(const Candidate& job) const;
-  [[nodiscard]] Chosen alone(const Candidate& job) const;
-  [[nodiscard]] Chosen consider(const Candidate& job, Chooser& chooser) const;
+  [[nodiscard]] static Kind kind_of(const PendingJob& job, bool by_run_time);
+  [[nodiscard]] const Refusal* refused_before(const PendingJob& job) const;
+  [[nodiscard]] Chosen alone(const PendingJob& job) const;
+  [[nodiscard]] Chosen consider(const PendingJob& job, Chooser& chooser) const;
   [[nodiscard]] std::vector<std::size_t> order(const Chooser& chooser) const;
-  void place(const Candidate& job, const SlotChoice& choice, PlacementDecision& decision);
-  void hold_for(const Candidate& job, Constraint constraint);
+  void place(const PendingJob& job, const SlotChoice& choice, PlacementDecision& decision);
+  void hold_for(const PendingJob& job, Constraint constraint);
 
   const PolicySettings& settings_;
   PlacementState state_;
@@ -93,8 +93,5 @@ class QueuePass {
   std::optional<JobId> held_for_;
   double held_until_s_ = kNoTime;
 };
-
-// "30.0 GiB".
-[[nodiscard]] std::string gib_words(std::uint64_t bytes);
 
 }  // namespace carpool::policy

@@ -1,9 +1,8 @@
-#include "policy/rule_policies.hpp"
-
 #include <algorithm>
 
 #include <fmt/format.h>
 
+#include "policy/policy_makers.hpp"
 #include "policy/queue_pass.hpp"
 
 namespace carpool::policy {
@@ -21,7 +20,7 @@ class RuleChooser final : public Chooser {
     }
   }
 
-  Chosen choose(const Candidate& job, const QueuePass& pass) override {
+  Chosen choose(const PendingJob& job, const QueuePass& pass) override {
     if (pass.settings().empty_first || rule_ == GpuRule::Exclusive) {
       if (auto chosen = empty_ones(job, pass)) {
         return *chosen;
@@ -42,7 +41,7 @@ class RuleChooser final : public Chooser {
   }
 
  private:
-  static std::optional<SlotChoice> empty_ones(const Candidate& job, const QueuePass& pass) {
+  static std::optional<SlotChoice> empty_ones(const PendingJob& job, const QueuePass& pass) {
     SlotChoice choice{.progress = 1.0, .reason = "on an empty GPU"};
     const auto& slots = pass.state().slots();
     for (const std::size_t i : pass.state().open()) {
@@ -54,7 +53,7 @@ class RuleChooser final : public Chooser {
     return choice.slots.size() == job.job->gpus ? std::optional(choice) : std::nullopt;
   }
 
-  static std::vector<std::size_t> passing(const Candidate& job, const QueuePass& pass) {
+  static std::vector<std::size_t> passing(const PendingJob& job, const QueuePass& pass) {
     std::vector<std::size_t> found;
     const auto& slots = pass.state().slots();
     const bool blind = !job.need_known && !pass.settings().memory_floor_bytes;
@@ -70,14 +69,15 @@ class RuleChooser final : public Chooser {
     return found;
   }
 
-  static Refusal refuse(const Candidate& job, const QueuePass& pass, std::size_t found) {
+  static Refusal refuse(const PendingJob& job, const QueuePass& pass, std::size_t found) {
     if (job.job->gpus > 1) {
       return {.constraint = Constraint::GpuCount,
-              .reason = fmt::format("{} of {} GPUs have room", found, job.job->gpus)};
+              .reason = fmt::format(
+                  "{} of {} GPUs that the job needs are available", found, job.job->gpus)};
     }
     Refusal refusal = pass.refuse(job);
     if (refusal.constraint == Constraint::Interference) {
-      refusal.reason = "GPUs with room are too busy, or their last job has not settled";
+      refusal.reason = "GPUs with enough memory are too busy, or their last job has not settled";
     }
     return refusal;
   }

@@ -11,19 +11,19 @@
 namespace carpool::schedule {
 namespace {
 
-// Faults of an MPS server that a job may suffer before it runs without neighbours.
+// After this many faults of MPS servers a job runs without neighbours.
 constexpr unsigned kFaultsBeforeAlone = 3;
-// Running alone it cannot be a victim any more: whoever still reports one is wrong.
+// A job that runs alone cannot be a victim: further faults are its own.
 constexpr unsigned kMostFaults = 5;
 
 std::string how(const RunExit& exit) {
-  std::string text = exit.code || exit.signal
-                         ? ExitStatus{.code = exit.code, .signal = exit.signal}.text()
-                         : std::string("failed");
-  if (!exit.detail.empty() && exit.detail != text) {
-    text += fmt::format(": {}", exit.detail);
+  if (!exit.signal && !exit.code) {
+    return exit.detail.empty() ? std::string("failed") : exit.detail;
   }
-  return text;
+  const std::string status = ExitStatus{.code = exit.code, .signal = exit.signal}.text();
+  // The detail of a job that printed nothing is its status again.
+  return exit.detail.empty() || exit.detail == status ? status
+                                                      : fmt::format("{}: {}", status, exit.detail);
 }
 
 std::string detail_or(const RunExit& exit, const char* words) {
@@ -32,18 +32,18 @@ std::string detail_or(const RunExit& exit, const char* words) {
 
 AttemptOutcome after_stop(const JobRecord& job, const RunExit& exit) {
   if (!job.stop_final) {
-    return JobRequeued{.reason = fmt::format("put back by {}", job.stop_by)};
+    return JobRequeued{.reason = fmt::format("requeued by {}", job.stop_by)};
   }
   if (job.stop_by == kByTimeLimit) {
     return JobClosed{.end = RunEnd::TimeLimit,
-                     .reason = job.spec.time_s
-                                   ? fmt::format("ran longer than its {:g} s", *job.spec.time_s)
-                                   : detail_or(exit, "ran past its time limit")};
+                     .reason = job.spec.time_s ? fmt::format("exceeded its time limit of {:g} s",
+                                                             *job.spec.time_s)
+                                               : detail_or(exit, "exceeded its time limit")};
   }
   return JobClosed{.end = RunEnd::Cancelled, .reason = fmt::format("cancelled by {}", job.stop_by)};
 }
 
-// Failed, or killed for want of the machine's memory: again only if that was asked for.
+// Failed, or killed because the machine ran out of memory: repeated only if retries were requested.
 AttemptOutcome after_failure(const JobRecord& job, const RunExit& exit) {
   const unsigned failures = job.ends(RunEnd::Failed) + job.ends(RunEnd::HostOutOfMemory);
   const std::string what = exit.end == RunEnd::HostOutOfMemory
@@ -67,23 +67,25 @@ AttemptOutcome after_out_of_memory(const JobRecord& job, const OutcomeRules& rul
   const bool alone = last.start.mechanism == ShareMechanism::None;
   if (alone && last.start.reserved_bytes >= rules.gpu_bytes && rules.gpu_bytes > 0) {
     return JobClosed{.end = RunEnd::OutOfMemory,
-                     .reason = fmt::format("out of GPU memory with all {} of a GPU for itself",
+                     .reason = fmt::format("out of GPU memory with a whole GPU ({})",
                                            gib_text(rules.gpu_bytes))};
   }
   if (job.out_of_memory >= rules.max_out_of_memory) {
-    return JobClosed{.end = RunEnd::OutOfMemory,
-                     .reason = fmt::format(
-                         "{}, for the {}. time: given up", memory_words(last), job.out_of_memory)};
+    return JobClosed{
+        .end = RunEnd::OutOfMemory,
+        .reason = fmt::format("giving up after {} out-of-memory failures", job.out_of_memory)};
   }
   const std::uint64_t reserved = std::max(job.reserve_bytes.value_or(0), last.start.reserved_bytes);
   switch (rules.recovery) {
     case RecoveryRule::Carma:
-      return JobRequeued{.reason = fmt::format("{}; next alone", memory_words(last)),
-                         .exclusive = true};
+      return JobRequeued{
+          .reason = fmt::format("{}; the next attempt runs alone", memory_words(last)),
+          .exclusive = true};
     case RecoveryRule::Aegis: {
       const std::uint64_t floor = next_floor(job.out_of_memory, reserved, rules.gpu_bytes);
       return JobRequeued{
-          .reason = fmt::format("{}; next where {} are free", memory_words(last), gib_text(floor)),
+          .reason = fmt::format(
+              "{}; the next attempt starts where {} are free", memory_words(last), gib_text(floor)),
           .reserve_bytes = floor};
     }
     case RecoveryRule::Reserve:
@@ -91,33 +93,34 @@ AttemptOutcome after_out_of_memory(const JobRecord& job, const OutcomeRules& rul
   }
   const std::uint64_t next =
       next_reservation(last.exit, reserved, last.peak_bytes, rules.gpu_bytes);
-  return JobRequeued{.reason = fmt::format("{}; next with {}", memory_words(last), gib_text(next)),
-                     .reserve_bytes = next,
-                     // A reservation of a whole GPU leaves no room for anybody.
-                     .exclusive = next >= rules.gpu_bytes};
+  return JobRequeued{
+      .reason = fmt::format("{}; the next attempt reserves {}", memory_words(last), gib_text(next)),
+      .reserve_bytes = next,
+      // A reservation of a whole GPU leaves no room for other jobs.
+      .exclusive = next >= rules.gpu_bytes};
 }
 
 AttemptOutcome after_fault(const JobRecord& job, const RunExit& exit) {
   const unsigned faults = job.ends(RunEnd::MpsFault);
   if (faults >= kMostFaults) {
     return JobClosed{.end = RunEnd::MpsFault,
-                     .reason = fmt::format("the MPS server failed under it {} times", faults)};
+                     .reason = fmt::format("its MPS server failed {} times", faults)};
   }
   const bool alone = faults >= kFaultsBeforeAlone;
   return JobRequeued{.reason = fmt::format("{}{}",
-                                           detail_or(exit, "the MPS server that it shared failed"),
-                                           alone ? "; next alone" : ""),
+                                           detail_or(exit, "its MPS server failed"),
+                                           alone ? "; the next attempt runs alone" : ""),
                      .exclusive = alone};
 }
 
 AttemptOutcome after_loss(const JobRecord& job, const RunExit& exit) {
   const unsigned losses = job.ends(RunEnd::Lost);
   const unsigned allowed = std::max(1U, job.spec.retries);
-  const std::string what = detail_or(exit, "nothing is left of it: the machine went down");
+  const std::string what = fmt::format("lost: {}", detail_or(exit, "the machine went down"));
   if (losses <= allowed) {
     return JobRequeued{.reason = what};
   }
-  return JobClosed{.end = RunEnd::Lost, .reason = fmt::format("{}, {} times", what, losses)};
+  return JobClosed{.end = RunEnd::Lost, .reason = fmt::format("{} ({} times)", what, losses)};
 }
 
 }  // namespace
@@ -140,7 +143,7 @@ AttemptOutcome attempt_outcome(const JobRecord& job, const OutcomeRules& rules) 
     case RunEnd::Lost:
       return after_loss(job, exit);
     case RunEnd::TimeLimit:
-      return JobClosed{.end = exit.end, .reason = detail_or(exit, "ran past its time limit")};
+      return JobClosed{.end = exit.end, .reason = detail_or(exit, "exceeded its time limit")};
     case RunEnd::Cancelled:
       return JobClosed{.end = exit.end, .reason = detail_or(exit, "cancelled")};
     case RunEnd::NeverStarted:

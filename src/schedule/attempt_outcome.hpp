@@ -1,5 +1,5 @@
-// What becomes of a job whose attempt has ended: over, or back into the queue. A pure function of
-// its record; docs/scheduling.md has the rules as a table.
+// What follows from the end of an attempt: the job is over, or goes back into the queue. A pure
+// function of its record; docs/scheduling.md has the rules as a table.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct OutcomeRules {
 
 using AttemptOutcome = std::variant<JobClosed, JobRequeued>;
 
-// The job's last attempt has ended, and nothing was decided about it yet.
+// For a job whose last attempt has ended, with no decision made yet.
 [[nodiscard]] AttemptOutcome attempt_outcome(const JobRecord& job, const OutcomeRules& rules);
 
 }  // namespace carpool::schedule

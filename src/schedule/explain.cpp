@@ -10,12 +10,12 @@
 namespace carpool::schedule {
 namespace {
 
-// Memory is offered in steps of this.
+// Smaller amounts of memory are tried in steps of this.
 constexpr std::uint64_t kStep = std::uint64_t{1} << 30U;
-// Beyond this many GPUs only the first are listed.
+// At most this many GPUs are listed.
 constexpr std::size_t kMostCandidates = 64;
 
-// The policy's answer to one job alone.
+// The policy's answer to a queue of one job.
 struct Answer {
   bool starts = false;
   Placement placement{};
@@ -33,12 +33,12 @@ class Explainer {
     }
   }
 
-  // In the order of what they cost: a turn, some memory, company, GPUs, time.
+  // By rising cost: priority, memory, sharing, GPUs, time.
   void changes(Explanation& out) const {
     const auto gpus = scheduler_.gpus();
     if (ask(gpus, job_).starts) {
       out.changes.push_back({.kind = StartingChange::Kind::Order,
-                             .words = "be looked at first: there is room for it now"});
+                             .words = "raise its priority: there is room for it now"});
       return;
     }
     less_memory(out);
@@ -46,7 +46,7 @@ class Explainer {
     shared.exclusive = false;
     if (job_.exclusive && ask(gpus, shared).starts) {
       out.changes.push_back({.kind = StartingChange::Kind::NotExclusive,
-                             .words = "share: without --exclusive it starts now"});
+                             .words = "submit it without --exclusive: it can share a GPU now"});
     }
     fewer_gpus(out);
     waiting(out);
@@ -109,7 +109,7 @@ class Explainer {
       (starts(middle) ? fits : too_much) = middle;
     }
     out.changes.push_back({.kind = StartingChange::Kind::LessMemory,
-                           .words = fmt::format("ask for {} less: {} instead of {}",
+                           .words = fmt::format("request {} less memory: {} instead of {}",
                                                 gib_text(*job_.need_bytes - fits * kStep),
                                                 gib_text(fits * kStep),
                                                 gib_text(*job_.need_bytes)),
@@ -123,14 +123,14 @@ class Explainer {
       if (ask(scheduler_.gpus(), narrower).starts) {
         out.changes.push_back(
             {.kind = StartingChange::Kind::FewerGpus,
-             .words = fmt::format("ask for {} instead of {} GPUs", gpus, job_.gpus),
+             .words = fmt::format("request {} instead of {} GPUs", gpus, job_.gpus),
              .gpus = gpus});
         return;
       }
     }
   }
 
-  // Others end one after the other, as far as anybody knows when.
+  // Running jobs end one after the other, as far as their run times are known.
   void waiting(Explanation& out) const {
     std::vector<std::pair<double, JobId>> ends;
     for (const GpuView& gpu : scheduler_.gpus()) {
@@ -166,15 +166,16 @@ class Explainer {
 };
 
 std::string summary_of(const Explanation& explanation, const JobRecord& record) {
-  if (!explanation.binding) {
-    const std::string_view what = record.over() ? "has ended" : "runs";
-    return fmt::format("job {} {}", record.id, what);
+  if (explanation.binding) {
+    return fmt::format("Job {} is waiting: {}", record.id, explanation.binding->reason);
   }
-  std::string text = fmt::format("job {} waits: {}", record.id, explanation.binding->reason);
-  if (!explanation.changes.empty()) {
-    text += fmt::format("; to start now: {}", explanation.changes.front().words);
-  }
-  return text;
+  const std::string_view what = record.state == JobState::Succeeded   ? "succeeded"
+                                : record.state == JobState::Failed    ? "failed"
+                                : record.state == JobState::Cancelled ? "was cancelled"
+                                : record.state == JobState::Stopping  ? "is stopping"
+                                                                      : "is running";
+  const bool why = record.over() && !record.reason.empty();
+  return fmt::format("Job {} {}{}{}", record.id, what, why ? ": " : "", why ? record.reason : "");
 }
 
 }  // namespace

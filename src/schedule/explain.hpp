@@ -1,4 +1,4 @@
-// Why a job waits, and what would start it now: the policy asked about other moments than this one.
+// Why a job waits, and what would start it now: the policy is asked about changed GPUs and jobs.
 #pragma once
 
 #include <cstdint>
@@ -11,22 +11,22 @@
 
 namespace carpool::schedule {
 
-// One GPU as the job would find it.
+// One GPU as a place for the job.
 struct CandidateGpu {
   unsigned gpu = 0;
   std::uint64_t memory_bytes = 0;
   std::uint64_t free_bytes = 0;
   std::vector<JobId> residents{};
   bool takes_it = false;                 // by the policy, if the job were the only one in the queue
-  std::optional<double> job_progress{};  // predicted, of its speed alone, beside those
-  std::optional<double> worst_neighbour{};  // the same of who would suffer most
-  std::string reason{};                     // why not, or why
+  std::optional<double> job_progress{};  // predicted, beside the residents
+  std::optional<double> worst_neighbour{};  // predicted, of the slowest resident
+  std::string reason{};                     // why it takes the job, or does not
 };
 
-// Something that would make it start now.
+// A change that would let the job start.
 struct StartingChange {
   enum class Kind { Order, LessMemory, NotExclusive, FewerGpus, Wait } kind = Kind::Order;
-  std::string words{};                        // "ask for 2 GiB less: 28 GiB instead of 30 GiB"
+  std::string words{};  // "request 2 GiB less memory: 28 GiB instead of 30 GiB"
   std::optional<std::uint64_t> need_bytes{};  // LessMemory
   std::optional<unsigned> gpus{};             // FewerGpus
   std::optional<double> wait_s{};             // Wait, as far as run times are known
@@ -35,14 +35,14 @@ struct StartingChange {
 
 struct Explanation {
   JobId job = 0;
-  std::string summary{};              // one sentence
+  std::string summary{};              // "Job 5 is waiting: …", one sentence
   std::optional<Deferral> binding{};  // what keeps it waiting; empty: it does not wait
   std::vector<CandidateGpu> candidates{};
-  std::vector<StartingChange> changes{};  // the cheapest first; each alone is enough
+  std::vector<StartingChange> changes{};  // the cheapest first; each is sufficient
   std::optional<JobStarted> placed{};     // where it runs or ran last, with the reason
 };
 
-// Changes nothing. Needs about one call of the policy for each GPU and change.
+// Does not change the scheduler. Calls the policy about once for each GPU and change.
 [[nodiscard]] Result<Explanation> explain(const Scheduler& scheduler, JobId job);
 
 }  // namespace carpool::schedule

@@ -28,7 +28,7 @@ Result<LiveJob*> JobTable::live_or_error(JobId job) {
   if (record == nullptr) {
     return fail(ErrorCode::NotFound, fmt::format("there is no job {}", job));
   }
-  return invalid_input(fmt::format("job {} has ended already ({})", job, record->code()));
+  return invalid_input(fmt::format("job {} has already ended ({})", job, record->code()));
 }
 
 const JobRecord* JobTable::find(JobId job) const {

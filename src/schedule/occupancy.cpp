@@ -13,10 +13,10 @@ constexpr double kNever = 1e18;
 // Growth below this is noise of a caching allocator, not a new peak.
 constexpr double kPeakGrowth = 1.01;
 constexpr double kRoomAbovePeak = 1.05;
-// Changes below these do not change a decision worth making.
+// Smaller changes do not change a decision.
 constexpr double kMemoryStep = 0.01;  // of the GPU
 constexpr double kPressureStep = 0.02;
-// A job that runs longer than anybody expected: so much of what it took so far.
+// Remaining time of a job past its expected run time, as a share of the time so far.
 constexpr double kStillToGo = 0.1;
 
 bool moved(const std::optional<GpuPressure>& before, const std::optional<GpuPressure>& after) {
@@ -72,7 +72,7 @@ void Occupancy::add(const Resident& resident,
                     double now_s) {
   Run run{.reserved_bytes = resident.reserved_bytes, .peak_grew_s = now_s};
   for (const unsigned index : gpus) {
-    // A GPU of the journal may have been taken out of the machine since.
+    // A GPU that the journal names may no longer be in the machine.
     if (const auto place = place_of(index)) {
       run.places.push_back(*place);
       views_[*place].residents.push_back(resident);
@@ -101,7 +101,7 @@ void Occupancy::remove(JobId job, double now_s) {
     GpuView& view = views_[place];
     const auto left = std::ranges::find(view.residents, job, &Resident::job);
     if (left != view.residents.end()) {
-      // Until the next observation says so.
+      // The next observation gives the exact value.
       view.used_bytes -= std::min(view.used_bytes, left->used_bytes);
       paces_[place].erase(paces_[place].begin() + (left - view.residents.begin()));
       view.residents.erase(left);
@@ -124,7 +124,8 @@ void Occupancy::Pace::settle(double now_s) {
   since_s = std::max(since_s, now_s);
 }
 
-// The group on this GPU is another now: each member's way so far is settled at its old speed.
+// After a change of the group on a GPU: work so far counts at the old speed, from now on at the
+// new.
 void Occupancy::change_speeds(std::size_t place, double now_s) {
   stale_ = true;
   const auto& residents = views_[place].residents;
@@ -149,7 +150,7 @@ bool Occupancy::observe(const GpuObservation& observation, double now_s) {
     return false;
   }
   GpuView& view = views_[*place];
-  // Policies look at what is free: growth within a reservation changes nothing for them.
+  // Policies see free memory: growth within a reservation changes nothing for them.
   const std::uint64_t free_before = view.free_bytes();
   bool changed = moved(view.pressure, observation.pressure) ||
                  view.foreign != observation.foreign || view.unusable != observation.unusable;
@@ -214,7 +215,7 @@ bool Occupancy::settle_reservation(JobId job, Run& run, double now_s) {
 void Occupancy::refresh_placed(std::size_t place, double now_s) {
   GpuView& view = views_[place];
   const LastPlaced& last = last_[place];
-  // A job that has ended blocks nobody.
+  // A job that has ended does not block others.
   view.since_placed_s = last.job == 0 ? kNever : now_s - last.placed_s;
   view.last_seen_busy = last.job == 0 || last.seen_s.has_value();
   view.since_seen_busy_s = last.job != 0 && last.seen_s ? now_s - *last.seen_s : kNever;

@@ -1,4 +1,4 @@
-// Who is on which GPU, how much memory each holds and may still take, how far each is.
+// Which jobs run on which GPU, the memory that each uses and reserves, and its remaining time.
 #pragma once
 
 #include <cstddef>
@@ -16,31 +16,31 @@
 
 namespace carpool::schedule {
 
-// A reservation holds until the job's own peak is known: until no new one was seen for
-// `peak_stable_s`. Then the peak, with a little room, takes its place where that is less. A peak
-// above the reservation raises it at once. A reservation of 0 is none, and stays that.
+// A reservation lasts until the job's own peak is known: until the peak has not grown for
+// `peak_stable_s`. Then the peak plus a margin replaces it, if that is less. A peak above the
+// reservation raises it at once. A reservation of 0 means none, and stays 0.
 class Occupancy {
  public:
   Occupancy(std::vector<GpuView> gpus, const InterferenceModel& interference, double peak_stable_s);
 
-  // `resident` says who; GPUs are named by GpuView::index.
+  // GPUs are named by GpuView::index. A reservation is at most the memory of the GPU.
   void add(const Resident& resident,
            std::span<const unsigned> gpus,
            std::optional<double> runtime_s,
            double now_s);
   void remove(JobId job, double now_s);
-  // Seen so far, on one GPU; empty: never seen.
+  // The highest use so far, on one GPU; empty: never observed.
   [[nodiscard]] std::optional<std::uint64_t> peak_bytes(JobId job) const;
 
-  // Whether a decision may turn out differently now.
+  // Returns whether a decision may turn out differently now.
   bool observe(const GpuObservation& observation, double now_s);
 
-  // Brings everything up to date that depends on the time.
+  // Updates what depends on the time.
   void refresh(double now_s);
   [[nodiscard]] std::span<const GpuView> views() const { return views_; }
   [[nodiscard]] const GpuView* find(unsigned index) const;
 
-  // Takes a usable GPU from whoever decides next, and gives it back.
+  // Marks a usable GPU as unusable for the next decision, and undoes that.
   void withhold(unsigned index, const std::string& why);
   void give_back(unsigned index);
 
@@ -55,17 +55,17 @@ class Occupancy {
     bool seen = false;
     bool peak_known = false;
   };
-  // How far a resident is. Beside `residents`, and in their order: all are looked at before every
+  // Progress of a resident; in the order of `residents`, since all are updated before every
   // decision.
   struct Pace {
     double runtime_s = 0.0;  // below 0: unknown
-    double done_s = 0.0;     // seconds of it that are behind it
+    double done_s = 0.0;     // of runtime_s
     double speed = 1.0;
     double since_s = 0.0;  // of speed
 
     void settle(double now_s);
   };
-  // What the availability rule of CARMA looks at.
+  // For the availability rule of CARMA.
   struct LastPlaced {
     JobId job = 0;
     double placed_s = 0.0;
@@ -86,7 +86,7 @@ class Occupancy {
   const InterferenceModel& interference_;
   double peak_stable_s_;
   double refreshed_s_ = 0.0;
-  bool stale_ = true;  // more than the time has changed since
+  bool stale_ = true;  // more than the time changed since refreshed_s_
 };
 
 }  // namespace carpool::schedule

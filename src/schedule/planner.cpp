@@ -160,7 +160,8 @@ std::size_t Planner::ask_beside_reserved(std::span<const JobId> jobs, double at_
   if (reserved.job == 0) {
     return ask_policy(jobs, at_s);
   }
-  const std::string why = fmt::format("kept for job {}, which has waited too long", reserved.job);
+  const std::string why =
+      fmt::format("reserved for job {}, which has waited too long", reserved.job);
   for (const unsigned gpu : reserved.gpus) {
     occupancy_.withhold(gpu, why);
   }
@@ -259,7 +260,7 @@ std::optional<Deferral> Planner::why_waiting(JobId job) const {
   if (record.state == JobState::Held) {
     deferral.reason = "held until it is released";
   } else if (found->after > 0) {
-    deferral.reason = "waits for other jobs to succeed:";
+    deferral.reason = "waiting for jobs to succeed:";
     for (const JobId other : record.spec.after) {
       const JobRecord* before = jobs_.find(other);
       if (before != nullptr && !before->over()) {
@@ -267,13 +268,14 @@ std::optional<Deferral> Planner::why_waiting(JobId job) const {
       }
     }
   } else if (draining_) {
-    deferral.reason = "the server starts no more jobs (drain)";
+    deferral.reason = "the server is draining and starts no job";
   } else if (const Deferral* last = backlog_.deferral(job)) {
     return *last;
   } else {
-    deferral.reason = fmt::format("others go first: {} jobs may start, the first {} are looked at",
-                                  backlog_.line().size(),
-                                  settings_.depth);
+    deferral.reason =
+        fmt::format("not yet considered: {} jobs may start, the first {} are considered",
+                    backlog_.line().size(),
+                    settings_.depth);
   }
   return deferral;
 }

@@ -1,4 +1,4 @@
-// Who is looked at first.
+// The order of the queue.
 #pragma once
 
 #include <span>
@@ -10,9 +10,9 @@ namespace carpool::schedule {
 
 enum class QueueOrder {
   Fifo,      // as submitted
-  Shortest,  // by run time, unknown ones by the mean of what is known
+  Shortest,  // by run time; unknown ones count as the mean
   Hrrn,      // highest (waited + run time) / run time
-  Fair,  // the default: hrrn between users' fair shares; nobody waits for ever (docs/scheduling.md)
+  Fair,      // the default: hrrn with fair shares of users, no starvation (docs/scheduling.md)
 };
 
 struct QueueOrderInfo {

@@ -11,18 +11,18 @@ namespace {
 constexpr std::array<RecoveryRuleInfo, 3> kRules = {{
     {.rule = RecoveryRule::Reserve,
      .name = "reserve",
-     .line = "again at once, with a reservation taken from the failure itself"},
+     .line = "again at once, with a reservation computed from the failure"},
     {.rule = RecoveryRule::Carma,
      .name = "carma",
-     .line = "exclusively, before everybody else; nobody shares meanwhile"},
+     .line = "exclusively, before all other jobs; no job shares meanwhile"},
     {.rule = RecoveryRule::Aegis,
      .name = "aegis",
      .line = "with a memory floor of 25, 50, 75 % of the GPU, at most 8 GiB more each time"},
 }};
 
-// Above what is known: the allocation that failed is seldom the last of a step.
+// Margin above what is known: the allocation that failed is seldom the last of a step.
 constexpr double kRoom = 1.10;
-// Where nobody knows what it held: half as much again as it was given.
+// Growth of the reservation where the memory held is not known.
 constexpr double kBlindGrowth = 1.5;
 constexpr std::uint64_t kGiB = std::uint64_t{1} << 30U;
 constexpr std::uint64_t kAegisStep = 8 * kGiB;
@@ -49,11 +49,11 @@ std::uint64_t next_reservation(const RunExit& exit,
                                std::optional<std::uint64_t> peak_bytes,
                                std::uint64_t gpu_bytes) {
   const std::uint64_t held = std::max(exit.held_bytes.value_or(0), peak_bytes.value_or(0));
-  const bool told = exit.wanted_bytes && held > 0;
-  // What it had was not enough, whoever took the rest: the same again might be the same failure.
+  const bool known = exit.wanted_bytes && held > 0;
+  // The reservation always grows: the same one again might fail again.
   const std::uint64_t next =
-      told ? scaled(std::max(held + *exit.wanted_bytes, reserved_bytes), kRoom)
-           : scaled(std::max(held, reserved_bytes), kBlindGrowth) + exit.wanted_bytes.value_or(0);
+      known ? scaled(std::max(held + *exit.wanted_bytes, reserved_bytes), kRoom)
+            : scaled(std::max(held, reserved_bytes), kBlindGrowth) + exit.wanted_bytes.value_or(0);
   return std::min(std::max(next, kGiB), gpu_bytes);
 }
 

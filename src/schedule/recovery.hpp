@@ -1,4 +1,4 @@
-// What becomes of a job that ran out of memory.
+// How a job that ran out of GPU memory starts again.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,9 @@
 namespace carpool::schedule {
 
 enum class RecoveryRule {
-  Reserve,  // ours: back into the queue at once, with a reservation taken from the failure itself
-  Carma,    // exclusively, before everybody else, and nobody shares meanwhile
+  Reserve,  // Carpool's own: back into the queue at once, with a reservation computed from the
+            // failure
+  Carma,    // exclusively, before all other jobs, and no job shares meanwhile
   Aegis,    // the memory floor raised step by step
 };
 
@@ -26,14 +27,14 @@ struct RecoveryRuleInfo {
 [[nodiscard]] std::span<const RecoveryRuleInfo> recovery_rules();
 [[nodiscard]] Result<RecoveryRule> recovery_rule(std::string_view name);
 
-// The reservation of the next attempt under Reserve: at least what it held and asked for in vain,
-// with room; at most the GPU.
+// The reservation of the next attempt under Reserve: what the job held plus the allocation that
+// failed, with a margin; at most the GPU.
 [[nodiscard]] std::uint64_t next_reservation(const RunExit& exit,
                                              std::uint64_t reserved_bytes,
                                              std::optional<std::uint64_t> peak_bytes,
                                              std::uint64_t gpu_bytes);
 
-// The memory floor of the next attempt under Aegis, after so many failures for want of memory.
+// The memory floor of the next attempt under Aegis, after this many out-of-memory failures.
 [[nodiscard]] std::uint64_t next_floor(unsigned failures,
                                        std::uint64_t floor_bytes,
                                        std::uint64_t gpu_bytes);

@@ -124,10 +124,10 @@ void RunControl::find_again(LiveJob& job, double at_s) {
       break;
   }
   if (!record.stop_by.empty()) {
-    end_run(job, {.end = RunEnd::NeverStarted, .detail = "stopped before it began"}, at_s);
+    end_run(job, {.end = RunEnd::NeverStarted, .detail = "stopped before it started"}, at_s);
     return;
   }
-  const std::string why = "it had not begun when the server ended";
+  const std::string why = "it had not started when the server ended";
   events_.emit(run.job,
                JobEnded{.attempt = run.attempt,
                         .exit = {.end = RunEnd::NeverStarted, .detail = why, .at_s = at_s}},

@@ -1,6 +1,6 @@
-// The queue, the life of every job, and recovery. It has no thread, no clock and no files of its
-// own: it is told what happened and what time it is, writes events to a journal, and only then
-// gives orders to an executor. The daemon and the simulator run this very code.
+// The queue, the life of every job, and recovery. The scheduler has no thread, no clock and no
+// files of its own: callers pass in what happened and the time, it writes events to a journal, and
+// only then gives orders to an executor. Server and simulator run the same code.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@
 
 namespace carpool::schedule {
 
-// One thread at a time. Everything that changes state is queued as events until flush().
+// For one thread at a time. Changes are queued as events until flush().
 class Scheduler {
  public:
   // The references outlive it.
@@ -35,10 +35,10 @@ class Scheduler {
             Executor& executor);
   ~Scheduler();
 
-  // Replays the journal, asks the executor for what was running, and goes on from there.
+  // Replays the journal and asks the executor what became of attempts that were running.
   [[nodiscard]] Result<void> recover(double now_s);
 
-  // Answers may be given to the asker only after flush() succeeded.
+  // Callers may acknowledge a request only after flush() succeeded.
   [[nodiscard]] Result<JobId> submit(JobSpec spec, JobOwner owner, double now_s);
   [[nodiscard]] Result<void> cancel(JobId job, const std::string& by, double now_s);
   [[nodiscard]] Result<void> hold(JobId job, double now_s);
@@ -46,19 +46,18 @@ class Scheduler {
   // Stops a running job and puts it back into the queue.
   [[nodiscard]] Result<void> requeue(JobId job, double now_s);
 
-  // No further job starts; running ones go on.
+  // While draining no job starts; running jobs continue.
   void set_draining(bool draining);
   [[nodiscard]] bool draining() const;
 
   void observe(const GpuObservation& observation, double now_s);
-  // Takes the executor's reports, enforces time limits, decides who starts. Cheap when nothing
-  // changed.
+  // Takes the executor's reports, enforces time limits, starts jobs. Cheap when nothing changed.
   void step(double now_s);
-  // When step() should be called although nothing happened; empty: no need.
+  // When step() should be called at the latest; empty: when something happens.
   [[nodiscard]] std::optional<double> next_wakeup_s() const;
 
-  // Makes what happened durable, then gives the orders that follow from it. After an error nothing
-  // was acknowledged and nothing was ordered; the caller ends the daemon.
+  // Makes events durable, then carries out the orders that follow from them. After an error nothing
+  // was acknowledged and nothing was ordered; the caller ends the server.
   [[nodiscard]] Result<void> flush();
 
   // Called by flush() for every event once it is durable.
@@ -66,13 +65,13 @@ class Scheduler {
 
   // Null: no such job, or it ended before the last `keep_ended` ones.
   [[nodiscard]] const JobRecord* find(JobId job) const;
-  // Ids in the order of submission; queued, running, ended.
+  // Ids of queued, running and ended jobs, in the order of submission.
   [[nodiscard]] std::vector<JobId> jobs() const;
   [[nodiscard]] std::span<const GpuView> gpus() const;
   // Why this job waits, from the last decision; empty when it does not wait.
   [[nodiscard]] std::optional<Deferral> why_waiting(JobId job) const;
   [[nodiscard]] std::size_t waiting() const;      // jobs that may start
-  [[nodiscard]] bool may_start(JobId job) const;  // it waits for room and its turn alone
+  [[nodiscard]] bool may_start(JobId job) const;  // it waits for a GPU or its turn only
 
   // As the policy would see this job now; empty: it does not wait.
   [[nodiscard]] std::optional<QueuedJob> queued(JobId job) const;

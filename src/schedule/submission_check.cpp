@@ -13,7 +13,7 @@ namespace carpool::schedule {
 namespace {
 
 constexpr std::size_t kLongestName = 256;
-// The kernel's own limit for one argument, and a quarter of its limit for all.
+// The kernel's limit for one argument, and a quarter of its limit for all.
 constexpr std::size_t kLongestWord = std::size_t{128} << 10U;
 constexpr std::size_t kLongestCommand = std::size_t{512} << 10U;
 constexpr int kMostPriority = 1000;
@@ -30,7 +30,7 @@ bool has_control(std::string_view text) {
 
 Result<void> check_command(const JobSpec& spec) {
   if (spec.argv.empty() || spec.argv.front().empty()) {
-    return invalid_input("argv: a job needs a command");
+    return invalid_input("argv: no command given");
   }
   std::size_t bytes = 0;
   bool readable = true;
@@ -42,7 +42,7 @@ Result<void> check_command(const JobSpec& spec) {
   bool fits = std::ranges::all_of(spec.argv, add) && add(spec.cwd);
   for (const auto& [name, value] : spec.env) {
     if (name.empty() || name.find('=') != std::string::npos) {
-      return invalid_input(fmt::format("env: \"{}\" is no name of a variable", name));
+      return invalid_input(fmt::format("env: \"{}\" is not a variable name", name));
     }
     fits = fits && add(name) && add(value);
   }
@@ -51,7 +51,7 @@ Result<void> check_command(const JobSpec& spec) {
   }
   if (!fits || bytes > kLongestCommand) {
     return invalid_input(fmt::format(
-        "argv, cwd and env: {} bytes; at most {} in all, {} in one, and no zero bytes are possible",
+        "argv, cwd and env: {} bytes; the limits are {} in all and {} in one, without zero bytes",
         bytes,
         kLongestCommand,
         kLongestWord));
@@ -88,10 +88,10 @@ Result<void> check_numbers(const JobSpec& spec) {
   }
   if (std::abs(spec.priority) > kMostPriority) {
     return invalid_input(fmt::format(
-        "priority: {} is not within {} and {}", spec.priority, -kMostPriority, kMostPriority));
+        "priority: {} is not between {} and {}", spec.priority, -kMostPriority, kMostPriority));
   }
   if (spec.retries > kMostRetries) {
-    return invalid_input(fmt::format("retries: {} are more than {}", spec.retries, kMostRetries));
+    return invalid_input(fmt::format("retries: {} is more than {}", spec.retries, kMostRetries));
   }
   if (spec.after.size() > kMostAfter) {
     return invalid_input(
@@ -114,12 +114,12 @@ Result<void> check_submission(const JobSpec& spec,
   const auto large = static_cast<std::size_t>(std::ranges::count_if(
       gpus, [&](const GpuView& view) { return view.memory_bytes >= memory; }));
   if (spec.gpus == 0 || spec.gpus > gpus.size()) {
-    return invalid_input(
-        fmt::format("gpus: {} asked for; from 1 to {} are possible here", spec.gpus, gpus.size()));
+    return invalid_input(fmt::format(
+        "gpus: {} requested; 1 to {} are possible on this server", spec.gpus, gpus.size()));
   }
   if (spec.gpus > large) {
     return invalid_input(
-        fmt::format("mem: {} on each of {} asked for; {} of {} GPUs are that large",
+        fmt::format("mem: {} requested on each of {}; {} of {} GPUs are that large",
                     gib_text(memory),
                     spec.gpus,
                     large,

@@ -1,4 +1,4 @@
-// What is let into the queue.
+// Whether a job may enter the queue.
 #pragma once
 
 #include <span>
@@ -10,7 +10,7 @@
 
 namespace carpool::schedule {
 
-// An error names the key of the job that cannot be, and what would be possible.
+// An error names the key with the invalid value, and what would be valid.
 [[nodiscard]] Result<void> check_submission(const JobSpec& spec,
                                             std::span<const GpuView> gpus,
                                             const JobTable& jobs);

@@ -6,11 +6,11 @@
 namespace carpool::schedule {
 namespace {
 
-constexpr double kUnknownRuntime = 3600.0;  // until any is known
+constexpr double kUnknownRuntime = 3600.0;  // while none is known
 constexpr double kLaneWidth = 1.02;
 constexpr double kShortestRun = 1.0;
-// A line so many times as long as what is asked for is sorted once for several questions, for at
-// most so long.
+// A line this many times longer than the requested front is sorted once for several calls, for at
+// most kSortedFor seconds.
 constexpr std::size_t kLongLine = 4;
 constexpr double kSortedFor = 20.0;
 
@@ -28,7 +28,7 @@ int class_rank(JobClass job_class) {
 
 }  // namespace
 
-// The first of a lane that was not taken yet.
+// The first job of a lane that was not taken yet.
 struct WaitingLine::Head {
   double score = 0.0;
   JobId job = 0;
@@ -36,7 +36,7 @@ struct WaitingLine::Head {
   Lane::const_iterator at{};
   Lane::const_iterator end{};
 
-  // For a heap with the highest score on top, of equals the oldest.
+  // For a heap with the highest score on top; of equals, the oldest.
   bool operator<(const Head& other) const {
     return score != other.score ? score < other.score : job > other.job;
   }

@@ -1,4 +1,4 @@
-// The jobs that may start, in the order in which they are looked at.
+// The jobs that may start, in the order in which they are considered.
 #pragma once
 
 #include <cstddef>
@@ -18,33 +18,32 @@
 
 namespace carpool::schedule {
 
-// When a job of the order Fair has waited so long that it goes before everybody.
+// In the order Fair: how long a job waits until it goes before all others.
 struct PatienceRules {
-  double wait_s = 4.0 * 3600.0;    // at least so long
-  double wait_runs = 10.0;         // and at least so many times its own run time
-  double several_wait_s = 900.0;   // the same for a job on several GPUs, which others pass
-  double several_wait_runs = 1.0;  // more easily
+  double wait_s = 4.0 * 3600.0;    // at least this long
+  double wait_runs = 10.0;         // and at least this many times its run time
+  double several_wait_s = 900.0;   // the same for a job on several GPUs, which other
+  double several_wait_runs = 1.0;  // jobs pass more easily
 };
 
-// What the order looks at; does not change while the job waits.
+// What the order depends on; does not change while the job waits.
 struct Waiting {
   JobId job = 0;
   std::uint32_t uid = 0;
   JobClass job_class = JobClass::Normal;
   int priority = 0;
   bool recovering = false;  // goes before its equals
-  bool first = false;       // goes before everybody
+  bool first = false;       // goes before all jobs
   unsigned gpus = 1;
   double since_s = 0.0;
   std::optional<double> runtime_s{};
 };
 
-// Entering and leaving cost O(log n); the first k cost O(k log k) and one look at each lane, a lane
-// being the jobs of one user, rank and run time (to within 2 %), which never change places among
-// themselves.
+// Entering and leaving cost O(log n); the first k cost O(k log k) plus one step per lane. A lane
+// has the jobs of one user, rank and run time (to within 2 %), whose order never changes.
 class WaitingLine {
  public:
-  // Of a user in the order Fair.
+  // Weight of a user in the order Fair.
   using UserWeight = std::function<double(std::uint32_t)>;
 
   WaitingLine(QueueOrder order, const PatienceRules& patience)
@@ -55,18 +54,18 @@ class WaitingLine {
   [[nodiscard]] bool contains(JobId job) const { return places_.contains(job); }
   [[nodiscard]] std::size_t size() const { return places_.size(); }
 
-  // The first `most`, and how many of them have run out of patience. In a line that is many times
-  // longer the order may be some seconds old, with those who came since and belong into it.
+  // The first `most` jobs, impatient ones first. In a line that is many times longer, the order may
+  // be some seconds old; jobs that entered since are in their place.
   struct Front {
     std::vector<JobId> jobs{};
     std::size_t impatient = 0;
   };
   [[nodiscard]] Front front(std::size_t most, double now_s, const UserWeight& weight);
 
-  // When the next job runs out of patience, after now_s.
+  // When the next job becomes impatient, after now_s.
   [[nodiscard]] std::optional<double> next_impatient_s(double now_s) const;
 
-  // Jobs whose run time nobody knows count with the mean of those that entered.
+  // Jobs whose run time is unknown count with the mean of the jobs that entered.
   [[nodiscard]] double mean_runtime_s() const;
 
  private:
@@ -93,7 +92,7 @@ class WaitingLine {
   [[nodiscard]] double key_of(const Waiting& job, double runtime_s) const;
   [[nodiscard]] double impatient_at(const Waiting& job, double runtime_s) const;
   [[nodiscard]] double score(const Place& place, double now_s, double weight) const;
-  // The first of those who still have patience.
+  // The first jobs that are not impatient.
   [[nodiscard]] std::vector<JobId> sorted(std::size_t most, double now_s, const UserWeight& weight);
   void add_rank(Lanes::const_iterator first,
                 Lanes::const_iterator last,
@@ -101,7 +100,7 @@ class WaitingLine {
                 double now_s,
                 const UserWeight& weight,
                 std::vector<JobId>& jobs);
-  // Whether one that enters comes behind all that were sorted.
+  // Whether an entering job comes behind all of sorted_.
   [[nodiscard]] bool behind_sorted(JobId job, const Place& place) const;
 
   QueueOrder order_;
@@ -112,7 +111,7 @@ class WaitingLine {
   double runtime_sum_ = 0.0;
   std::size_t runtimes_ = 0;
 
-  // The last sorting of a long line, as far as it still holds.
+  // The last sorting of a long line, as far as it is still valid.
   std::vector<JobId> sorted_;
   double sorted_s_ = 0.0;
   std::unordered_map<std::uint32_t, double> sorted_weights_;

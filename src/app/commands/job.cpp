@@ -96,10 +96,7 @@ std::string candidate_text(const json& candidate) {
 }
 
 std::string explain_text(const json& why) {
-  std::string text = fmt::format("Job {} is {}: {}\n",
-                                 why.at("id").get<std::int64_t>(),
-                                 why.value("state", ""),
-                                 why.value("summary", ""));
+  std::string text = fmt::format("{}\n", why.value("summary", ""));
   line(text, "constraint", why.value("constraint", ""));
   if (why.contains("placed")) {
     const json& placed = why.at("placed");

@@ -106,7 +106,7 @@ TEST(JobJson, EveryEventComesBack) {
 TEST(JobJson, BrokenEventsAreNamed) {
   EXPECT_EQ(parse_event("{", "event 9").error().message, "event 9: not JSON");
   EXPECT_EQ(parse_event(R"({"job":1,"at_s":0,"event":"fired"})", "event 9").error().message,
-            "event 9: event: \"fired\" is no event of a job");
+            "event 9: event: \"fired\" is not an event of a job");
   EXPECT_EQ(parse_event(R"({"job":1,"at_s":0,"event":"closed"})", "event 9").error().message,
             "event 9: end: is missing");
   EXPECT_NE(parse_event(R"({"job":1,"event":"submitted","spec":{"argv":[1]}})", "event 9")

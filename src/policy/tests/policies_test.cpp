@@ -50,7 +50,7 @@ TEST(RulePolicies, ChooseByWhatTheyAreNamedAfter) {
   EXPECT_TRUE(decide("exclusive", cluster).place.empty());
 }
 
-TEST(RulePolicies, TakeGpusInTurn) {
+TEST(RulePolicies, RoundRobinTakesGpusInTurn) {
   SnapshotBuilder cluster = two_gpus();
   cluster.gpus()[0].since_placed_s = 10.0;
   EXPECT_EQ(decide("round-robin", cluster).place.at(0).gpus.at(0), 1);
@@ -62,10 +62,10 @@ TEST(RulePolicies, KeepCarmasPreconditions) {
   SnapshotBuilder cluster = two_gpus();
   cluster.gpus()[0].pressure = GpuPressure{.sm_active = 0.85, .sm_occupancy = 0.5};
   EXPECT_EQ(decide("carma", cluster).place.at(0).gpus.at(0), 1);
-  // Busy SMs alone are no reason: occupancy or memory traffic must be high as well.
+  // Busy SMs are not sufficient: occupancy or memory traffic must be high too.
   cluster.gpus()[0].pressure = GpuPressure{.sm_active = 0.85, .sm_occupancy = 0.2};
   EXPECT_EQ(decide("carma", cluster).place.at(0).gpus.at(0), 0);
-  // The last job has not shown up for long enough.
+  // The last job was seen too recently.
   cluster.gpus()[0].since_seen_busy_s = 12.0;
   const PlacementDecision decision = decide("carma", cluster);
   EXPECT_EQ(decision.place.at(0).gpus.at(0), 1);
@@ -79,13 +79,13 @@ TEST(RulePolicies, AskForCarmasMarginsOfMemory) {
   cluster.job("light", 8);  // 10 GiB free: 8 + 2 + 0.5 do not fit
   EXPECT_TRUE(decide("carma", cluster).place.empty());
   EXPECT_EQ(decide("magm", cluster).place.size(), 1);
-  cluster.jobs()[0].need_bytes.reset();  // nobody knows: 5.5 GiB will do
+  cluster.jobs()[0].need_bytes.reset();  // unknown: the floor of 5.5 GiB
   EXPECT_EQ(decide("carma", cluster).place.size(), 1);
   EXPECT_EQ(decide("carma", cluster).place.at(0).reserve_bytes, 0);
   EXPECT_TRUE(decide("magm", cluster).place.empty());
 }
 
-TEST(RulePolicies, LetNobodyPassInAStrictQueue) {
+TEST(RulePolicies, LetNoJobPassInAStrictQueue) {
   SnapshotBuilder cluster = two_gpus();
   cluster.jobs()[0].need_bytes = 39 * kTestGiB;
   cluster.job("light", 1);
@@ -95,7 +95,7 @@ TEST(RulePolicies, LetNobodyPassInAStrictQueue) {
   EXPECT_EQ(decide("magm", cluster).place.size(), 1);
 }
 
-TEST(Holding, KeepsGpusForAJobOnSeveralThatWouldElseWaitForEver) {
+TEST(Reservation, ReservesGpusForAJobOnSeveralThatWouldStarveOtherwise) {
   SnapshotBuilder cluster;
   for (const double remaining : {100.0, 200.0, 4000.0}) {
     Resident& resident = SnapshotBuilder::resident(cluster.gpu(), "light", 1);
@@ -107,7 +107,7 @@ TEST(Holding, KeepsGpusForAJobOnSeveralThatWouldElseWaitForEver) {
   for (const std::string policy : {"carpool", "magm", "kace"}) {
     const PlacementDecision decision = decide(policy, cluster);
     ASSERT_EQ(decision.place.size(), 2) << policy;
-    // The long one goes where nobody is waited for; the short one is gone in time.
+    // The long job goes where no GPU is reserved; the short one ends in time.
     EXPECT_EQ(decision.place[0].gpus.at(0), 2) << policy;
     EXPECT_EQ(decision.defer.at(0).constraint, Constraint::GpuCount) << policy;
   }
@@ -126,7 +126,7 @@ TEST(Carpool, PutsALightJobBesideAHeavyOneAndNotTwoHeavyOnes) {
   EXPECT_EQ(decision.defer.at(0).constraint, Constraint::Interference);
 }
 
-TEST(Carpool, ReservesWhatAJobMayNeedAndTheWholeGpuWhereNobodyKnows) {
+TEST(Carpool, ReservesTheNeedOfAJobAndAWholeGpuWhereItIsUnknown) {
   SnapshotBuilder cluster;
   cluster.gpu();
   cluster.gpu();
@@ -153,7 +153,7 @@ TEST(Carpool, WaitsForAGpuThatIsEmptySoonRatherThanSlowOthersDown) {
   EXPECT_EQ(decide("carpool", cluster).place.size(), 1);
 }
 
-TEST(Carpool, LooksFirstAtTheJobThatWouldBeTheLastToEnd) {
+TEST(Carpool, ConsidersTheJobFirstThatWouldBeTheLastToEnd) {
   SnapshotBuilder cluster;
   cluster.gpu();
   cluster.job("heavy", 30).runtime_s = 100.0;
@@ -163,7 +163,7 @@ TEST(Carpool, LooksFirstAtTheJobThatWouldBeTheLastToEnd) {
   EXPECT_EQ(decide("carpool", cluster).place.at(0).job, 1);
 }
 
-TEST(Carpool, KeepsAJobWithALatencyTargetFromNeighboursThatItWouldNotice) {
+TEST(Carpool, KeepsNeighboursFromSlowingAJobWithALatencyTarget) {
   SnapshotBuilder cluster;
   SnapshotBuilder::resident(cluster.gpu(), "middle", 5).job_class = JobClass::Slo;
   cluster.job("heavy", 5);
@@ -172,7 +172,7 @@ TEST(Carpool, KeepsAJobWithALatencyTargetFromNeighboursThatItWouldNotice) {
   EXPECT_EQ(decide("carpool", cluster).place.size(), 1);
 }
 
-// Every limit below 100 makes the limited slower and its neighbour faster by as much.
+// A limit below 100 slows the limited job and speeds up its neighbour.
 class LimitedSpeeds final : public InterferenceModel {
  public:
   [[nodiscard]] std::vector<double> progress(
@@ -191,7 +191,7 @@ class LimitedSpeeds final : public InterferenceModel {
   [[nodiscard]] bool knows_limits() const override { return true; }
 };
 
-TEST(Carpool, ChoosesTheShareOfThreadsThatServesAllBest) {
+TEST(Carpool, ChoosesTheThreadLimitThatServesAllBest) {
   SnapshotBuilder cluster;
   SnapshotBuilder::resident(cluster.gpu(), "light", 5);
   cluster.job("light", 5);
@@ -212,7 +212,7 @@ TEST(PolicyTable, NamesTheKnownOnesForAWrongOne) {
   EXPECT_NE(wrong.error().message.find("magm"), std::string::npos);
 }
 
-TEST(FreeMemory, CountsReservationsUseAndForeignersAndNeverGoesBelowZero) {
+TEST(FreeMemory, CountsReservationsUseAndForeignMemoryAndIsNeverBelowZero) {
   SnapshotBuilder cluster;
   GpuView& gpu = cluster.gpu(40);
   Resident& resident = SnapshotBuilder::resident(gpu, "light", 10);

@@ -1,4 +1,4 @@
-// What every placement policy must keep, whatever it prefers.
+// The contract of every placement policy.
 #include <map>
 #include <random>
 #include <set>
@@ -57,7 +57,7 @@ SnapshotBuilder random_cluster(std::uint64_t seed) {
   return cluster;
 }
 
-TEST_P(PolicyContract, LooksAtEachJobOnceAndPlacesOrRefusesIt) {
+TEST_P(PolicyContract, PlacesOrDefersEachJobOnce) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     SnapshotBuilder cluster = random_cluster(seed);
     const PlacementDecision decision = decide(cluster);
@@ -96,7 +96,7 @@ TEST_P(PolicyContract, NeverPromisesMoreMemoryThanThereIs) {
   }
 }
 
-TEST_P(PolicyContract, StaysAwayFromSickGpusAndFromThoseWhoWantToBeAlone) {
+TEST_P(PolicyContract, AvoidsUnusableGpusAndExclusiveJobs) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     SnapshotBuilder cluster = random_cluster(seed);
     std::map<unsigned, unsigned> newcomers;
@@ -124,7 +124,7 @@ TEST_P(PolicyContract, StaysAwayFromSickGpusAndFromThoseWhoWantToBeAlone) {
   }
 }
 
-TEST_P(PolicyContract, SharesMpsAmongJobsOfOneUserAlone) {
+TEST_P(PolicyContract, SharesMpsAmongJobsOfOneUserOnly) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     SnapshotBuilder cluster = random_cluster(seed);
     std::map<unsigned, std::set<std::uint32_t>> users;
@@ -176,10 +176,10 @@ TEST_P(PolicyContract, UsesAnEmptyGpu) {
   EXPECT_EQ(decide(cluster).place.size(), 1);
 }
 
-TEST_P(PolicyContract, HasNothingToSayAboutAnEmptyQueueOrNoGpu) {
-  SnapshotBuilder nobody;
-  nobody.gpu();
-  EXPECT_TRUE(decide(nobody).place.empty());
+TEST_P(PolicyContract, AcceptsAnEmptyQueueAndNoGpu) {
+  SnapshotBuilder no_job;
+  no_job.gpu();
+  EXPECT_TRUE(decide(no_job).place.empty());
   SnapshotBuilder nothing;
   nothing.job("light", 1);
   const PlacementDecision decision = decide(nothing);

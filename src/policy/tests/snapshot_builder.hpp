@@ -1,4 +1,4 @@
-// Snapshots for the tests of policies: GPUs, residents and a queue that own themselves.
+// Builds snapshots for the tests of policies; owns their GPUs and queue.
 #pragma once
 
 #include <deque>
@@ -44,7 +44,7 @@ class SnapshotBuilder {
     return view.residents.back();
   }
 
-  // Valid until this changes.
+  // Valid until the builder changes.
   ClusterSnapshot snapshot() {
     flat_.assign(gpus_.begin(), gpus_.end());
     queue_.clear();

@@ -13,7 +13,7 @@ GpuObservation seen(JobId job, std::uint64_t gib) {
 
 class OccupancyTest : public ::testing::Test {
  protected:
-  StubCoRun interference_;
+  StubInterference interference_;
   Occupancy gpus_{stub_gpus(2), interference_, /*peak_stable_s=*/100.0};
 
   void add(JobId job, std::uint64_t gib, double now_s, double runtime_s = 1000.0) {
@@ -58,7 +58,7 @@ TEST_F(OccupancyTest, NoReservationStaysNone) {
   EXPECT_EQ(resident().used_bytes, 12 * kGiB);
 }
 
-TEST_F(OccupancyTest, MemoryOfOneThatEndedIsFreeBeforeTheNextObservation) {
+TEST_F(OccupancyTest, MemoryOfAnEndedJobIsFreeBeforeTheNextObservation) {
   add(1, 8, 0.0);
   gpus_.observe(seen(1, 12), 1.0);
   gpus_.remove(1, 2.0);
@@ -79,7 +79,7 @@ TEST_F(OccupancyTest, RemainingTimeCountsTheSlowdownBesideOthers) {
   EXPECT_DOUBLE_EQ(*resident(0).remaining_s, 200.0);  // late: a tenth of what it took
 }
 
-TEST_F(OccupancyTest, TellsWhetherTheLastOneHasShownUp) {
+TEST_F(OccupancyTest, SaysWhetherTheLastJobWasSeen) {
   gpus_.refresh(0.0);
   EXPECT_TRUE(gpus_.views()[0].last_seen_busy);
   add(1, 8, 10.0);

@@ -251,7 +251,7 @@ class HostileLife {
   bool crowded_;  // small jobs of one user that hardly ever end
   Dice dice_;
   HostilePolicy policy_;
-  StubCoRun interference_;
+  StubInterference interference_;
   StubJournal journal_;
   StubExecutor executor_;
   Scheduler scheduler_;

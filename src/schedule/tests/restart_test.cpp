@@ -30,7 +30,7 @@ TEST(Restart, KnowsTheEndOfWhatEndedMeanwhile) {
   const JobId job = server.submit(stub_job(30));
   server.step(0.0);
   server.executor.end({job, 1}, {.end = RunEnd::Failed, .code = 3, .at_s = 50.0});
-  server.executor.reports.clear();  // nobody was there to take it
+  server.executor.reports.clear();  // no server took it
   server.restart(100.0);
   EXPECT_EQ(server.record(job).code(), "F");
   EXPECT_DOUBLE_EQ(*server.record(job).attempts.back().ended_s, 50.0);
@@ -50,7 +50,7 @@ TEST(Restart, AttemptThatNeverBeganIsTakenBackAndAnotherStarts) {
   EXPECT_FALSE(server.executor.launched_twice);
 }
 
-TEST(Restart, JobThatNobodyCanFindIsNotStartedBesideItself) {
+TEST(Restart, JobThatCannotBeFoundIsNotStartedASecondTime) {
   StubServer server;
   const JobId job = server.submit(stub_job(30));
   const JobId next = server.submit(stub_job(30));

@@ -1,5 +1,5 @@
 // Random commands, ends, observations and crashes: the state is always what replaying the journal
-// gives, no attempt starts twice, nobody is put where there is no room, nothing is stuck.
+// gives, no attempt starts twice, no job starts without room, no job is stuck.
 #include <algorithm>
 #include <cstddef>
 #include <map>
@@ -22,7 +22,7 @@ namespace {
 
 constexpr unsigned kGpus = 3;
 
-// All of a record that a user could see.
+// All of a record that a user can see.
 std::string digest(const JobRecord& job) {
   std::string text = fmt::format("{} {} {} {} {} {} {} {} {} {}",
                                  job.id,
@@ -54,7 +54,7 @@ std::map<JobId, std::string> digests(const Scheduler& scheduler) {
   return all;
 }
 
-// Knows everything as still running: replaying through it adds no events of its own.
+// Reports every attempt as still running: a replay with it adds no events.
 class AllRunning final : public Executor {
  public:
   Result<void> launch(const LaunchSpec& /*spec*/) override { return {}; }
@@ -94,10 +94,10 @@ class RandomLife {
     check_runs();
   }
 
-  // Releases and ends everything: what is left then is stuck.
+  // Releases and ends all jobs: a job that is left then is stuck.
   void finish() {
     for (int i = 0; i < 1000 && !all_over(); ++i) {
-      now_ += 20'000.0;  // nobody has patience for so long
+      now_ += 20'000.0;  // longer than any patience
       for (const JobId job : server_.scheduler->jobs()) {
         (void)server_.scheduler->release(job, now_);
       }
@@ -136,7 +136,7 @@ class RandomLife {
         submit(turn);
         return;
       case 3:
-        (void)server_.scheduler->cancel(some_job(turn), "somebody", now_);
+        (void)server_.scheduler->cancel(some_job(turn), "ann", now_);
         return;
       case 4:
         (void)server_.scheduler->hold(some_job(turn), now_);
@@ -225,7 +225,7 @@ class RandomLife {
     RC_ASSERT(server_.flushed.has_value());
   }
 
-  // Whoever joined this turn found room.
+  // Jobs that started in this turn found room.
   void check_room() const {
     for (const GpuView& gpu : server_.scheduler->gpus()) {
       std::uint64_t reserved = 0;
@@ -235,8 +235,8 @@ class RandomLife {
         joined = joined || resident.started_s == now_;
         RC_ASSERT(gpu.residents.size() == 1 || !resident.exclusive);
       }
-      // A restart forgets peaks, so that old reservations may come back beside later jobs; but
-      // nobody joins then.
+      // A restart forgets peaks, so that old reservations may come back beside later jobs; no job
+      // joins then.
       RC_ASSERT(!joined || reserved <= gpu.memory_bytes);
     }
   }

@@ -62,7 +62,7 @@ TEST(Scheduler, LaunchThatFailsClosesOnlyThatJob) {
   EXPECT_TRUE(server.runs(next));
 }
 
-TEST(Scheduler, EndIsReportedOnceAndLaterWordsAboutItAreIgnored) {
+TEST(Scheduler, EndIsReportedOnceAndLaterReportsAreIgnored) {
   StubServer server;
   const JobId job = server.submit(stub_job(10));
   server.step(1.0);
@@ -81,7 +81,7 @@ TEST(Scheduler, RefusesWhatCanNeverRun) {
   JobSpec spec = stub_job(10);
   spec.gpus = 3;
   EXPECT_EQ(server.submit(spec), 0);
-  EXPECT_NE(server.refusal.find("from 1 to 2"), std::string::npos);
+  EXPECT_NE(server.refusal.find("1 to 2 are possible"), std::string::npos);
   EXPECT_EQ(server.submit(stub_job(41)), 0);
   EXPECT_NE(server.refusal.find("0 of 2 GPUs"), std::string::npos);
   spec = stub_job(10);
@@ -192,7 +192,7 @@ TEST(Scheduler, WaitsForTheJobsItComesAfter) {
   EXPECT_TRUE(server.runs(last));
 }
 
-TEST(Scheduler, JobAfterOneThatFailsIsClosedWithTheReasonAndSoAreThoseAfterIt) {
+TEST(Scheduler, JobAfterAFailedOneIsClosedWithTheReasonAndSoAreJobsAfterIt) {
   StubServer server(1);
   const JobId first = server.submit(stub_job(10));
   JobSpec spec = stub_job(10);
@@ -235,8 +235,8 @@ TEST(Scheduler, SaysWhyAJobWaits) {
   EXPECT_FALSE(server.scheduler->why_waiting(1));
   EXPECT_EQ(server.scheduler->why_waiting(second)->constraint, Constraint::Memory);
   EXPECT_EQ(server.scheduler->why_waiting(third)->constraint, Constraint::Memory);
-  EXPECT_NE(server.scheduler->why_waiting(fourth)->reason.find("others go first"),
-            std::string::npos);
+  EXPECT_EQ(server.scheduler->why_waiting(fourth)->reason,
+            "not yet considered: 3 jobs may start, the first 2 are considered");
 }
 
 TEST(Scheduler, PolicyIsNotAskedWhenNothingChanged) {
@@ -251,7 +251,7 @@ TEST(Scheduler, PolicyIsNotAskedWhenNothingChanged) {
   EXPECT_EQ(server.policy.calls, asked);
 }
 
-TEST(Scheduler, ChoiceThatCannotBeIsRefusedAndNothingElseStops) {
+TEST(Scheduler, ImpossiblePlacementIsRefusedAndOthersStart) {
   class Wrong final : public PlacementPolicy {
    public:
     [[nodiscard]] std::string_view name() const override { return "wrong"; }
@@ -269,7 +269,7 @@ TEST(Scheduler, ChoiceThatCannotBeIsRefusedAndNothingElseStops) {
   StubJournal journal;
   StubExecutor executor;
   const Wrong policy;
-  const StubCoRun interference;
+  const StubInterference interference;
   Scheduler scheduler({}, stub_gpus(1), policy, interference, journal, executor);
   ASSERT_TRUE(scheduler.submit(stub_job(1), {}, 0.0));
   ASSERT_TRUE(scheduler.submit(stub_job(1), {}, 0.0));

@@ -1,5 +1,5 @@
-// What stands around the scheduler in its tests: a journal in memory, processes that end when the
-// test says so, a plain policy.
+// The scheduler's surroundings in tests: a journal in memory, an executor whose runs end when the
+// test ends them, a plain policy.
 #pragma once
 
 #include <algorithm>
@@ -65,7 +65,7 @@ class StubExecutor final : public Executor {
   bool launched_twice = false;
 };
 
-class StubCoRun final : public InterferenceModel {
+class StubInterference final : public InterferenceModel {
  public:
   [[nodiscard]] std::vector<double> progress(
       std::span<const InterferenceMember> group) const override {
@@ -177,7 +177,7 @@ inline JobSpec stub_job(std::uint64_t gib, double runtime_s = 100.0) {
   return spec;
 }
 
-// A scheduler with all of that around it.
+// A scheduler with all of these.
 struct StubServer {
   explicit StubServer(unsigned gpus = 1, const SchedulerSettings& chosen = {})
       : settings(chosen), count(gpus) {
@@ -218,7 +218,7 @@ struct StubServer {
   StubJournal journal;
   StubExecutor executor;
   StubPolicy policy;
-  StubCoRun interference;
+  StubInterference interference;
   std::unique_ptr<Scheduler> scheduler;
   Result<void> recovered;
   Result<void> flushed;

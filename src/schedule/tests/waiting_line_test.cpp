@@ -45,7 +45,7 @@ TEST(WaitingLine, HrrnLetsWaitingMakeUpForLength) {
   EXPECT_EQ(line.front(10, 900.0, all_equal).jobs, (Ids{1, 2}));   // 1.9 and 1.0
 }
 
-TEST(WaitingLine, ClassThenPriorityThenBadLuckGoFirst) {
+TEST(WaitingLine, ClassThenPriorityThenRecoveringGoFirst) {
   WaitingLine line(QueueOrder::Fifo, {});
   Waiting job = waiting(1, 0.0, 1.0);
   job.job_class = JobClass::BestEffort;
@@ -68,7 +68,7 @@ TEST(WaitingLine, ClassThenPriorityThenBadLuckGoFirst) {
   EXPECT_EQ(line.front(10, 0.0, all_equal).jobs, (Ids{6, 5, 3, 4, 2, 1}));
 }
 
-TEST(WaitingLine, FairPutsHimFirstWhoHadLess) {
+TEST(WaitingLine, FairPutsTheUserWithLessUsageFirst) {
   WaitingLine line(QueueOrder::Fair, {});
   Waiting mine = waiting(1, 0.0, 100.0);
   Waiting yours = waiting(2, 0.0, 100.0);
@@ -80,7 +80,7 @@ TEST(WaitingLine, FairPutsHimFirstWhoHadLess) {
   EXPECT_EQ(line.front(10, 50.0, all_equal).jobs, (Ids{1, 2}));
 }
 
-TEST(WaitingLine, WhoHasWaitedTooLongGoesBeforeEveryPriority) {
+TEST(WaitingLine, ImpatientJobsGoBeforeEveryPriority) {
   WaitingLine line(QueueOrder::Fair, {.wait_s = 1000.0, .wait_runs = 2.0});
   Waiting low = waiting(1, 0.0, 700.0);
   low.job_class = JobClass::BestEffort;
@@ -95,7 +95,7 @@ TEST(WaitingLine, WhoHasWaitedTooLongGoesBeforeEveryPriority) {
   EXPECT_EQ(front.impatient, 1U);
 }
 
-TEST(WaitingLine, JobsOnSeveralGpusRunOutOfPatienceSooner) {
+TEST(WaitingLine, JobsOnSeveralGpusBecomeImpatientSooner) {
   WaitingLine line(QueueOrder::Fair, {});
   Waiting wide = waiting(1, 0.0, 100.0);
   wide.gpus = 2;
@@ -105,7 +105,7 @@ TEST(WaitingLine, JobsOnSeveralGpusRunOutOfPatienceSooner) {
   EXPECT_EQ(line.next_impatient_s(900.0), 4 * 3600.0);
 }
 
-TEST(WaitingLine, LongLineIsLookedAtInTheSameOrderAsAFreshOne) {
+TEST(WaitingLine, LongLineHasTheSameOrderAsAFreshOne) {
   WaitingLine line(QueueOrder::Fair, {});
   std::vector<Waiting> all;
   for (JobId job = 1; job <= 2000; ++job) {
@@ -147,9 +147,9 @@ TEST(WaitingLine, LongLineIsSortedAnewAfterAWhile) {
   EXPECT_EQ(line.front(10, 121.0, all_equal).jobs.front(), 1001);
 }
 
-// The stated bound: it starts at the latest when those that were on the kept GPUs as its patience
-// ended have left, however many shorter jobs of higher priority come.
-TEST(WaitingLine, NobodyStarvesBehindAStreamOfSmallerJobs) {
+// The documented bound: the job starts at the latest when the jobs that were on the reserved GPUs
+// as it became impatient have ended, however many shorter jobs of higher priority come.
+TEST(WaitingLine, NoJobStarvesBehindAStreamOfSmallerJobs) {
   StubServer server(2, {.patience = {.wait_s = 1000.0, .wait_runs = 1.0, .several_wait_s = 500.0}});
   JobSpec wide = stub_job(30, 100.0);
   wide.gpus = 2;
@@ -177,10 +177,10 @@ TEST(WaitingLine, NobodyStarvesBehindAStreamOfSmallerJobs) {
   EXPECT_LE(started, 501.0 + 130.0 + 20.0);  // patience, the longest run, two turns of this loop
 }
 
-TEST(WaitingLine, NoGpuIsKeptForAJobThatFitsOnNone) {
+TEST(WaitingLine, NoGpuIsReservedForAJobThatFitsOnNone) {
   StubServer server(1, {.patience = {.wait_s = 10.0, .wait_runs = 0.1}});
   server.scheduler->observe({.gpu = 0, .used_bytes = kGiB, .foreign_bytes = kGiB}, 0.0);
-  const JobId impossible = server.submit(stub_job(40, 1.0));  // a stranger holds 1 of 40 GiB
+  const JobId impossible = server.submit(stub_job(40, 1.0));  // a foreign process holds 1 of 40 GiB
   server.step(0.0);
   server.step(20.0);
   const JobId other = server.submit(stub_job(10, 1.0), 21.0);
@@ -189,7 +189,7 @@ TEST(WaitingLine, NoGpuIsKeptForAJobThatFitsOnNone) {
   EXPECT_TRUE(server.runs(other));
 }
 
-TEST(WaitingLine, BriefJobsUseKeptGpusUntilTheyAreNeeded) {
+TEST(WaitingLine, ShortJobsUseReservedGpusUntilTheyAreNeeded) {
   StubServer server(2, {.patience = {.several_wait_s = 10.0, .several_wait_runs = 0.1}});
   server.submit(stub_job(40, 1000.0));
   server.step(0.0);

@@ -21,7 +21,7 @@ class SchedulerLoopTest : public testing::Test {
 
   schedule::StubJournal journal_;
   schedule::StubExecutor executor_;
-  schedule::StubCoRun interference_;
+  schedule::StubInterference interference_;
   schedule::StubPolicy policy_;
   schedule::Scheduler scheduler_{{},
                                  {GpuView{.memory_bytes = 40 * schedule::kGiB}},

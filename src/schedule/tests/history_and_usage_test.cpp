@@ -1,4 +1,4 @@
-// What the scheduler remembers: of workloads, and of users.
+// What the scheduler remembers of workloads and of users.
 #include <gtest/gtest.h>
 
 #include "core/job_history.hpp"
@@ -22,7 +22,7 @@ TEST(JobHistory, NeedIsTheHighestOfTheLastPeaksWithRoom) {
   EXPECT_FALSE(history.need_bytes("other"));
 }
 
-TEST(JobHistory, RunTimeIsTheMedianOfSuccessfulRunsAtTheirSpeedAlone) {
+TEST(JobHistory, RunTimeIsTheMedianOfSuccessfulRunsAtSoloSpeed) {
   JobHistory history;
   history.learn("w", {.end = RunEnd::Failed, .run_s = 1.0, .peak_bytes = 1});
   EXPECT_FALSE(history.runtime_s("w"));
@@ -32,7 +32,7 @@ TEST(JobHistory, RunTimeIsTheMedianOfSuccessfulRunsAtTheirSpeedAlone) {
   EXPECT_DOUBLE_EQ(*history.runtime_s("w"), 120.0);
 }
 
-TEST(JobHistory, CommandsAreToldApartByEveryWord) {
+TEST(JobHistory, CommandsDifferByEveryWord) {
   EXPECT_EQ(workload_key({.argv = {"a"}, .workload = "known"}), "known");
   EXPECT_NE(workload_key({.argv = {"a", "b"}}), workload_key({.argv = {"ab"}}));
   EXPECT_EQ(workload_key({.argv = {"a", "b"}}), workload_key({.argv = {"a", "b"}}));
@@ -81,7 +81,7 @@ TEST(Reservation, HoldsBetweenStartAndPeakSoThatTheGpuDoesNotLookFree) {
   EXPECT_TRUE(server.runs(second));
 }
 
-TEST(Backfill, OneThatMustWaitDoesNotStopOthersBehindIt) {
+TEST(Backfill, AJobThatMustWaitDoesNotStopOthersBehindIt) {
   StubServer server(1, {.order = QueueOrder::Fifo});
   server.submit(stub_job(20));
   const JobId large = server.submit(stub_job(30));
