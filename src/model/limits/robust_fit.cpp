@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
+#include "learn/levenberg_marquardt.hpp"
 #include "learn/linalg.hpp"
 
 namespace carpool::model {
@@ -11,52 +13,13 @@ namespace {
 
 constexpr int kMaxIterations = 200;
 
-// How much a step is held back. It goes down as far as the quadratic model proves right about the
-// gain, and up ever faster while steps fail (Nielsen, "Damping parameter in Marquardt's method",
-// 1999).
-class Damping {
- public:
-  [[nodiscard]] double value() const { return value_; }
-  [[nodiscard]] bool exhausted() const { return value_ > kMost; }
-
-  void accept(double gained_over_predicted) {
-    const double surprise = 2.0 * gained_over_predicted - 1.0;
-    value_ *= std::max(kFastestFall, 1.0 - surprise * surprise * surprise);
-    value_ = std::max(value_, kLeast);
-    rise_ = kFirstRise;
-  }
-
-  void refuse() {
-    value_ *= rise_;
-    rise_ *= 2.0;
-  }
-
- private:
-  static constexpr double kLeast = 1e-9;
-  static constexpr double kMost = 1e8;
-  static constexpr double kFastestFall = 0.1;
-  static constexpr double kFirstRise = 2.0;
-
-  double value_ = 1e-3;
-  double rise_ = kFirstRise;
-};
-
 double loss(double z, double tail) {
   return std::isinf(tail) ? z * z : (tail + 1.0) * std::log1p(z * z / tail);
 }
 
-// Half the slope of the loss in z, divided by z: the weight that a Gaussian term would need to pull
-// as hard as this one.
+// Half the slope of the loss in z, divided by z: the weight of a Gaussian term with the same slope.
 double weight(double z, double tail) {
   return std::isinf(tail) ? 1.0 : (tail + 1.0) / (tail + z * z);
-}
-
-double total_cost(const RobustTerms& terms, const Eigen::VectorXd& x) {
-  double cost = 0.0;
-  for (std::size_t term = 0; term < terms.size(); ++term) {
-    cost += loss(terms.residual(term, x, nullptr), terms.tail(term));
-  }
-  return cost;
 }
 
 void merge_columns(SparseRow& row) {
@@ -74,13 +37,14 @@ void merge_columns(SparseRow& row) {
   row.resize(std::min(row.size(), last + 1));
 }
 
-// The weighted quadratic model of the cost around a point; of the matrix the lower half alone.
+// The weighted quadratic model of the cost around a point; only the lower half of the matrix is
+// filled.
 struct NormalEquations {
   Eigen::MatrixXd matrix;
   Eigen::VectorXd gradient;
 };
 
-NormalEquations linearise(const RobustTerms& terms, const Eigen::VectorXd& x) {
+NormalEquations normal_equations(const RobustTerms& terms, const Eigen::VectorXd& x) {
   NormalEquations normal{.matrix = Eigen::MatrixXd::Zero(x.size(), x.size()),
                          .gradient = Eigen::VectorXd::Zero(x.size())};
   SparseRow row;
@@ -100,60 +64,55 @@ NormalEquations linearise(const RobustTerms& terms, const Eigen::VectorXd& x) {
   return normal;
 }
 
-// Tries one step from the point where `normal` was made. Each unknown is held back by the damping
-// times the largest curvature seen along it: the speed under a log parameter hardly bends where the
-// parameter is low, and a step judged by that alone would overshoot.
-bool try_step(const RobustTerms& terms,
-              const NormalEquations& normal,
-              const Eigen::VectorXd& scale,
-              Damping& damping,
-              RobustFit& fit) {
-  Eigen::MatrixXd damped = normal.matrix;
-  damped.diagonal() += damping.value() * scale;
-  const auto step = learn::solve_positive_definite(damped, normal.gradient);
-  if (!step) {
-    damping.refuse();
-    return false;
+// Each unknown is damped in proportion to the largest curvature seen along it: the speed under a
+// log parameter hardly bends where the parameter is low, and a step judged by the curvature there
+// would overshoot.
+class RobustProblem final : public learn::LeastSquaresProblem {
+ public:
+  RobustProblem(const RobustTerms& terms, Eigen::Index unknowns)
+      : terms_(terms), scale_(Eigen::VectorXd::Zero(unknowns)) {}
+
+  [[nodiscard]] double cost(const Eigen::VectorXd& x) override {
+    double cost = 0.0;
+    for (std::size_t term = 0; term < terms_.size(); ++term) {
+      cost += loss(terms_.residual(term, x, nullptr), terms_.tail(term));
+    }
+    return cost;
   }
-  Eigen::VectorXd candidate = fit.x - step->solution;
-  const double cost = total_cost(terms, candidate);
-  // Written so that a step too far, with a cost that is no number, is refused as well.
-  if (!(cost <= fit.cost)) {
-    damping.refuse();
-    return false;
+
+  void linearise(const Eigen::VectorXd& x) override {
+    normal_ = normal_equations(terms_, x);
+    scale_ = scale_.cwiseMax(normal_.matrix.diagonal());
   }
-  const double predicted = normal.gradient.dot(step->solution) +
-                           damping.value() * step->solution.cwiseProduct(scale).dot(step->solution);
-  damping.accept(predicted > 0.0 ? (fit.cost - cost) / predicted : 1.0);
-  fit.x = std::move(candidate);
-  fit.cost = cost;
-  return true;
-}
+
+  [[nodiscard]] std::optional<Eigen::VectorXd> step(double damping) const override {
+    Eigen::MatrixXd damped = normal_.matrix;
+    damped.diagonal() += damping * scale_;
+    const auto solved = learn::solve_positive_definite(damped, normal_.gradient);
+    return solved ? std::optional<Eigen::VectorXd>(-solved->solution) : std::nullopt;
+  }
+
+  [[nodiscard]] double predicted_gain(const Eigen::VectorXd& step, double damping) const {
+    return -normal_.gradient.dot(step) + damping * step.cwiseProduct(scale_).dot(step);
+  }
+
+ private:
+  const RobustTerms& terms_;
+  Eigen::VectorXd scale_;
+  NormalEquations normal_;
+};
 
 }  // namespace
 
 RobustFit minimise(const RobustTerms& terms, Eigen::VectorXd start, double tolerance) {
   RobustFit fit{.x = std::move(start), .cost = 0.0, .iterations = 0};
-  fit.cost = total_cost(terms, fit.x);
-  Eigen::VectorXd scale = Eigen::VectorXd::Zero(fit.x.size());
-  Damping damping;
-  while (fit.iterations < kMaxIterations) {
-    ++fit.iterations;
-    const NormalEquations normal = linearise(terms, fit.x);
-    scale = scale.cwiseMax(normal.matrix.diagonal());
-    const double before = fit.cost;
-    bool at_once = true;
-    while (!try_step(terms, normal, scale, damping, fit)) {
-      at_once = false;
-      if (damping.exhausted()) {
-        return fit;
-      }
-    }
-    // A step that had to be held back gains little wherever it starts: no sign of the end.
-    if (at_once && before - fit.cost <= tolerance * fit.cost) {
-      break;
-    }
-  }
+  RobustProblem problem(terms, fit.x.size());
+  learn::NielsenRule rule(tolerance, [&](const Eigen::VectorXd& step, double damping) {
+    return problem.predicted_gain(step, damping);
+  });
+  const auto found = learn::levenberg_marquardt(problem, rule, kMaxIterations, fit.x);
+  fit.cost = found.cost;
+  fit.iterations = found.iterations;
   return fit;
 }
 

@@ -1,19 +1,16 @@
 #include "model/share/latent_fit.hpp"
 
-#include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
+#include "learn/levenberg_marquardt.hpp"
 #include "learn/small_cholesky.hpp"
 
 namespace carpool::model {
 namespace {
 
-// Damping of Levenberg-Marquardt, as given for this model: start, failure, success, give up.
-constexpr double kFirstDamping = 1e-3;
-constexpr double kMoreDamping = 4.0;
-constexpr double kLessDamping = 5.0;
-constexpr double kMostDamping = 1e8;
+// Relative decrease of the cost at which the fit stops, as published with the model.
 constexpr double kConverged = 1e-6;
 
 // Sum of -log density over residuals of one scale, without constants. For Student's t the logarithm
@@ -84,17 +81,6 @@ void evaluate(const LatentProblem& problem, const Eigen::VectorXd& latents, Eval
   }
 }
 
-double cost(const LatentProblem& problem,
-            const Eigen::MatrixXd& precision,
-            const Eigen::VectorXd& latents,
-            const Evaluated& here) {
-  const std::span<const double> residuals = here.residual;
-  const std::size_t runs = problem.co_runs.size();
-  return 0.5 * latents.dot(precision.selfadjointView<Eigen::Lower>() * latents) +
-         loss(problem, residuals.first(runs), problem.noise) +
-         loss(problem, residuals.subspan(runs), problem.noise_alone);
-}
-
 // d log T_i / dc_i = 1, / db_i = / dd_i = sum g, / db_j = -g_j with g_j = term_j / crowding.
 void add_co_run_slopes(const LatentProblem& problem,
                        const CoRun& run,
@@ -162,6 +148,44 @@ Eigen::VectorXd damped_step(const LatentProblem& problem,
   return step;
 }
 
+class LatentCost final : public learn::LeastSquaresProblem {
+ public:
+  LatentCost(const LatentProblem& problem, const Eigen::MatrixXd& precision)
+      : problem_(problem), precision_(precision) {}
+
+  [[nodiscard]] double cost(const Eigen::VectorXd& latents) override {
+    evaluate(problem_, latents, last_);
+    const std::span<const double> residuals = last_.residual;
+    const std::size_t runs = problem_.co_runs.size();
+    return 0.5 * latents.dot(precision_.selfadjointView<Eigen::Lower>() * latents) +
+           loss(problem_, residuals.first(runs), problem_.noise) +
+           loss(problem_, residuals.subspan(runs), problem_.noise_alone);
+  }
+
+  void linearise(const Eigen::VectorXd& latents) override {
+    linearise_at(problem_, last_, here_);
+    normal_ = curvature(here_, precision_);
+    descent_ = -(precision_.selfadjointView<Eigen::Lower>() * latents);
+    for (std::size_t k = 0; k < here_.weight.size(); ++k) {
+      for (const Slope& slope : here_.slopes(k)) {
+        descent_(slope.unknown) += here_.weight[k] * here_.residual[k] * slope.value;
+      }
+    }
+  }
+
+  [[nodiscard]] std::optional<Eigen::VectorXd> step(double damping) const override {
+    return damped_step(problem_, normal_, damping, descent_);
+  }
+
+ private:
+  const LatentProblem& problem_;
+  const Eigen::MatrixXd& precision_;
+  Evaluated last_;  // at the point that cost() was last called with
+  Linearised here_;
+  Eigen::MatrixXd normal_;
+  Eigen::VectorXd descent_;
+};
+
 }  // namespace
 
 std::vector<CoRun> to_co_runs(std::span<const dataset::GroupRow> rows,
@@ -215,45 +239,9 @@ double minimise(const LatentProblem& problem,
                 const Eigen::MatrixXd& precision,
                 int most_steps,
                 Eigen::VectorXd& latents) {
-  double damping = kFirstDamping;
-  Evaluated current;
-  Evaluated trial;
-  evaluate(problem, latents, current);
-  double reached = cost(problem, precision, latents, current);
-  Linearised here;
-  for (int step = 0; step < most_steps; ++step) {
-    linearise_at(problem, current, here);
-    const Eigen::MatrixXd normal = curvature(here, precision);
-    Eigen::VectorXd descent = -(precision.selfadjointView<Eigen::Lower>() * latents);
-    for (std::size_t k = 0; k < here.weight.size(); ++k) {
-      for (const Slope& slope : here.slopes(k)) {
-        descent(slope.unknown) += here.weight[k] * here.residual[k] * slope.value;
-      }
-    }
-    double next = reached;
-    Eigen::VectorXd moved;
-    while (damping < kMostDamping) {
-      moved = latents + damped_step(problem, normal, damping, descent);
-      evaluate(problem, moved, trial);
-      next = cost(problem, precision, moved, trial);
-      if (next < reached) {
-        break;
-      }
-      damping *= kMoreDamping;
-    }
-    if (!(next < reached)) {
-      break;
-    }
-    const double gain = (reached - next) / std::max(std::abs(reached), 1e-9);
-    latents = moved;
-    std::swap(current, trial);
-    reached = next;
-    damping /= kLessDamping;
-    if (gain < kConverged) {
-      break;
-    }
-  }
-  return reached;
+  LatentCost cost(problem, precision);
+  learn::FixedFactorRule rule(kConverged);
+  return learn::levenberg_marquardt(cost, rule, most_steps, latents).cost;
 }
 
 }  // namespace carpool::model
