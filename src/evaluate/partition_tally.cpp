@@ -1,8 +1,8 @@
 #include "evaluate/partition_tally.hpp"
 
 #include <algorithm>
-#include <cmath>
 
+#include "base/statistics.hpp"
 #include "evaluate/metrics.hpp"
 
 namespace carpool::evaluate {
@@ -11,15 +11,6 @@ namespace {
 // All campaigns go by the empty name, as do rows that name none.
 std::vector<std::string> headings(const std::string& campaign) {
   return campaign.empty() ? std::vector<std::string>{""} : std::vector<std::string>{"", campaign};
-}
-
-// With linear interpolation between neighbours.
-double quantile(std::vector<double> values, double share) {
-  std::sort(values.begin(), values.end());
-  const double place = share * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<std::size_t>(place);
-  const std::size_t above = std::min(below + 1, values.size() - 1);
-  return std::lerp(values[below], values[above], place - std::floor(place));
 }
 
 }  // namespace

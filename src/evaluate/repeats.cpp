@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/statistics.hpp"
 #include "evaluate/metrics.hpp"
 
 namespace carpool::evaluate {
@@ -54,12 +55,6 @@ std::vector<std::vector<dataset::GroupRow>> runs_of(const dataset::GroupTable& t
     runs[entry->second].push_back(std::move(row));
   }
   return runs;
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : 0.5 * (values[middle - 1] + values[middle]);
 }
 
 }  // namespace

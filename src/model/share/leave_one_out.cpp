@@ -7,6 +7,8 @@
 
 #include <Eigen/LU>
 
+#include "base/statistics.hpp"
+
 namespace carpool::model {
 namespace {
 
@@ -14,6 +16,7 @@ namespace {
 constexpr std::size_t kFewest = 20;
 constexpr double kLeastInflation = 0.5;
 constexpr double kMostInflation = 2.0;
+constexpr double kCovered = 0.9;  // share of the rows left out that intervals must cover
 
 // Posterior covariance between the predictions of observations [first, last).
 Eigen::MatrixXd predicted_covariance(const Linearised& here,
@@ -32,13 +35,6 @@ Eigen::MatrixXd predicted_covariance(const Linearised& here,
     }
   }
   return out;
-}
-
-double quantile90(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const auto count = static_cast<double>(values.size());
-  const auto rank = static_cast<std::size_t>(std::ceil(0.9 * (count + 1.0)));
-  return values[std::min(values.size(), rank) - 1];
 }
 
 }  // namespace
@@ -98,7 +94,9 @@ LeaveOneOut judge_left_out(std::span<const CoRun> runs, const LeftOut& left_out)
   LeaveOneOut out;
   out.error_of_sum = rows > 0.0 ? relative_errors / rows : 0.0;
   if (standardised.size() >= kFewest) {
-    out.inflation = std::clamp(quantile90(standardised), kLeastInflation, kMostInflation);
+    std::ranges::sort(standardised);
+    const double needed = standardised[conformal_index(standardised.size(), kCovered)];
+    out.inflation = std::clamp(needed, kLeastInflation, kMostInflation);
   }
   return out;
 }
