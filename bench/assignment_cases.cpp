@@ -1,5 +1,5 @@
-// Many workloads to GPUs: binding the model to their profiles, forecasting all pairs, and the whole
-// assignment by each method.
+// Assignment of many workloads: binding the model to their profiles, forecasting all pairs, and the
+// whole assignment by each method.
 #include <memory>
 #include <numeric>
 #include <string>
@@ -25,7 +25,7 @@ struct Scenario {
   std::string name;
   std::shared_ptr<const model::ThroughputModel> model;
   std::vector<Profile> profiles;
-  std::vector<std::size_t> workloads;  // profiles, one a workload
+  std::vector<std::size_t> workloads;  // profiles, one per workload
   std::size_t max_per_gpu = 2;
 
   [[nodiscard]] assign::AssignmentRequest request(assign::AssignMethod method) const {
@@ -45,14 +45,14 @@ assign::Assignment bind_and_assign(const Scenario& scenario, assign::AssignMetho
 
 BenchCase bind_case(const ScenarioPtr& scenario) {
   const auto bind = [scenario] {
-    return predict::Predictor::create(*scenario->model, scenario->profiles)->alone().front();
+    return predict::Predictor::create(*scenario->model, scenario->profiles)->solo_speeds().front();
   };
   return {.name = "bind/" + scenario->name, .run = bind, .answer = [scenario] {
             return json{{"profiles", scenario->profiles.size()}};
           }};
 }
 
-// Every pair that an assignment can ask for, scored.
+// Every pair of an assignment, scored.
 BenchCase pairs_case(const ScenarioPtr& scenario) {
   const auto predictor = std::make_shared<predict::Predictor>(
       *predict::Predictor::create(*scenario->model, scenario->profiles));
@@ -82,7 +82,7 @@ BenchCase assign_case(const ScenarioPtr& scenario, const assign::AssignMethodInf
               }};
 }
 
-// The first so many workloads of a scenario.
+// The first `count` workloads of a scenario.
 ScenarioPtr cut(const Scenario& from, std::size_t count, std::size_t max_per_gpu) {
   auto scenario = std::make_shared<Scenario>(from);
   scenario->name = fmt::format("distinct-{}-by-{}", count, max_per_gpu);

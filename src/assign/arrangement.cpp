@@ -6,25 +6,25 @@
 
 namespace carpool::assign {
 
-Grouping Seating::groups() const {
+Grouping Arrangement::groups() const {
   Grouping grouping;
   std::ranges::copy_if(std::span(places_).first(rules_.gpus),
                        std::back_inserter(grouping),
-                       [](const std::vector<Item>& members) { return !members.empty(); });
+                       [](const std::vector<Member>& members) { return !members.empty(); });
   return grouping;
 }
 
-void Seating::put(Item item, std::size_t where) {
-  places_[where].push_back(item);
-  place_of_[item] = where;
+void Arrangement::put(Member member, std::size_t where) {
+  places_[where].push_back(member);
+  place_of_[member] = where;
 }
 
-void Seating::take(Item item) {
-  std::erase(places_[place_of_[item]], item);
-  place_of_[item] = kNowhere;
+void Arrangement::take(Member member) {
+  std::erase(places_[place_of_[member]], member);
+  place_of_[member] = kNowhere;
 }
 
-void Seating::put_outside(Item item) {
+void Arrangement::put_outside(Member member) {
   const auto free = std::find_if(places_.begin() + static_cast<std::ptrdiff_t>(rules_.gpus),
                                  places_.end(),
                                  [](const auto& members) { return members.empty(); });
@@ -32,10 +32,10 @@ void Seating::put_outside(Item item) {
   if (free == places_.end()) {
     places_.emplace_back();
   }
-  put(item, where);
+  put(member, where);
 }
 
-std::size_t Seating::outside() const {
+std::size_t Arrangement::outside() const {
   std::size_t count = 0;
   for (std::size_t where = rules_.gpus; where < places_.size(); ++where) {
     count += places_[where].size();
@@ -43,14 +43,14 @@ std::size_t Seating::outside() const {
   return count;
 }
 
-void Seating::clear(std::size_t gpu) {
-  for (const Item item : std::vector<Item>(places_[gpu])) {
-    take(item);
-    put_outside(item);
+void Arrangement::clear(std::size_t gpu) {
+  for (const Member member : std::vector<Member>(places_[gpu])) {
+    take(member);
+    put_outside(member);
   }
 }
 
-bool Seating::clear_worst() {
+bool Arrangement::clear_worst() {
   std::optional<std::size_t> worst;
   float progress = 0.0F;
   for (std::size_t gpu = 0; gpu < rules_.gpus; ++gpu) {
@@ -71,13 +71,13 @@ bool Seating::clear_worst() {
   return true;
 }
 
-Seating::Key Seating::key_after(std::size_t where,
-                                std::optional<Item> without,
-                                std::optional<Item> with) const {
+Arrangement::Key Arrangement::key_after(std::size_t where,
+                                        std::optional<Member> without,
+                                        std::optional<Member> with) const {
   Key key;
-  for (const Item item : places_[where]) {
-    if (item != without) {
-      key.push_back(values_->kind(item));
+  for (const Member member : places_[where]) {
+    if (member != without) {
+      key.push_back(values_->kind(member));
     }
   }
   if (with) {
@@ -87,7 +87,7 @@ Seating::Key Seating::key_after(std::size_t where,
   return key;
 }
 
-double Seating::worth(std::size_t where, const Key& key) const {
+double Arrangement::worth(std::size_t where, const Key& key) const {
   if (key.empty() || !on_gpu(where)) {
     return 0.0;
   }
@@ -98,8 +98,8 @@ double Seating::worth(std::size_t where, const Key& key) const {
   if (!rules_.bottleneck) {
     return value.value;
   }
-  // 1 - worst^-64, 0 for a workload alone: so steep that the smallest progress all but decides the
-  // sum over GPUs, while a search that maximises the sum still sees every other group rise.
+  // 1 - worst^-64, 0 for a group of one: so steep that the smallest progress nearly decides the sum
+  // over GPUs, while a search that maximises the sum still sees every other group improve.
   constexpr double kSteepness = 64.0;
   constexpr double kSmallest = 1e-3;
   return 1.0 - std::pow(std::max(static_cast<double>(value.worst), kSmallest), -kSteepness);

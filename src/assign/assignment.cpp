@@ -22,15 +22,15 @@ namespace {
 
 constexpr std::array kMethods = {
     AssignMethodInfo{AssignMethod::Auto, "auto", "exact where that is quick, else local-search"},
-    AssignMethodInfo{AssignMethod::Exact, "exact", "every partition; up to 14 workloads"},
-    AssignMethodInfo{AssignMethod::Matching, "matching", "exact for at most two a GPU"},
+    AssignMethodInfo{AssignMethod::Exact, "exact", "every grouping; up to 14 workloads"},
+    AssignMethodInfo{AssignMethod::Matching, "matching", "exact for at most two per GPU"},
     AssignMethodInfo{AssignMethod::LocalSearch,
                      "local-search",
                      "greedy, then moves, swaps and repacking; any size"},
 };
 
-// Vertices of the matching problem: for so many Auto takes half a second, and memory is 30 bytes
-// times the square.
+// Vertices of the matching problem, which takes 30 bytes times their square: Auto accepts half a
+// second of search.
 constexpr std::size_t kQuickVertices = 1'200;
 constexpr std::size_t kMostVertices = 4'000;
 
@@ -45,41 +45,43 @@ Result<void> check_request(const predict::Predictor& predictor, const Assignment
     }
   }
   if (!predictor.predicts_sum() && !predictor.predicts_members() && !request.workloads.empty()) {
-    return fail(ErrorCode::Unsupported,
-                "this model only ranks groups, and what it says of two GPUs cannot be added up; "
-                "assignment needs a model that predicts throughput");
+    return fail(
+        ErrorCode::Unsupported,
+        "this model only ranks groups, and its ranks cannot be added over GPUs; use a model "
+        "that predicts throughput");
   }
   return check_capacity(request.memory_gib).and_then([&] {
     return predict::check_objective(request.objective, predictor.predicts_members());
   });
 }
 
-Result<AssignMethod> choose_method(const AssignmentRequest& request, std::size_t items) {
-  const std::size_t vertices = PairSearch::vertices(items, request.gpus);
+Result<AssignMethod> choose_method(const AssignmentRequest& request, std::size_t workloads) {
+  const std::size_t vertices = PairSearch::vertices(workloads, request.gpus);
   switch (request.method) {
     case AssignMethod::Auto:
-      if (items <= kMaxSubsetItems) {
+      if (workloads <= kMaxSubsetMembers) {
         return AssignMethod::Exact;
       }
       return request.max_per_gpu == 2 && vertices <= kQuickVertices ? AssignMethod::Matching
                                                                     : AssignMethod::LocalSearch;
     case AssignMethod::Exact:
-      if (items > kMaxSubsetItems) {
+      if (workloads > kMaxSubsetMembers) {
         return fail(ErrorCode::Unsupported,
                     fmt::format("method 'exact' takes up to {} workloads, not {}; use 'matching' "
                                 "or 'local-search'",
-                                kMaxSubsetItems,
-                                items));
+                                kMaxSubsetMembers,
+                                workloads));
       }
       break;
     case AssignMethod::Matching:
       if (request.max_per_gpu != 2 || vertices > kMostVertices) {
-        return fail(ErrorCode::Unsupported,
-                    fmt::format("method 'matching' takes two a GPU and {} seats, not {} a GPU and "
-                                "{} seats; use 'local-search'",
-                                kMostVertices,
-                                request.max_per_gpu,
-                                vertices));
+        return fail(
+            ErrorCode::Unsupported,
+            fmt::format("method 'matching' takes 2 workloads per GPU and up to {} vertices, "
+                        "not {} per GPU and {} vertices; use 'local-search'",
+                        kMostVertices,
+                        request.max_per_gpu,
+                        vertices));
       }
       break;
     case AssignMethod::LocalSearch:
@@ -108,7 +110,7 @@ Grouping search(GroupValues& values, const AssignmentRequest& request, AssignMet
   }
 }
 
-// Why a workload that would fit alone has no place.
+// Why a workload that fits on an empty GPU has no place.
 std::string no_place_reason(const AssignmentRequest& request, const Assignment& assignment) {
   const bool full = assignment.groups.size() == request.gpus &&
                     std::ranges::all_of(assignment.groups, [&](const AssignedGroup& group) {
@@ -126,11 +128,11 @@ std::string no_place_reason(const AssignmentRequest& request, const Assignment& 
     limits += fmt::format(
         "{}keeps the floor {:.2f}", limits.empty() ? "" : " and ", *request.objective.floor);
   }
-  return limits.empty() ? "the model has no usable forecast for it beside the others"
+  return limits.empty() ? "the model has no usable forecast for it in a group"
                         : fmt::format("no GPU has room left where it {}", limits);
 }
 
-// The groups of positions in `placed` as the answer tells them, with full forecasts.
+// Fills the answer with the groups, whose members are positions in `placed`, and full forecasts.
 void fill_groups(const predict::Predictor& predictor,
                  const AssignmentRequest& request,
                  const Grouping& grouping,
@@ -138,10 +140,10 @@ void fill_groups(const predict::Predictor& predictor,
                  std::span<const double> all_weights,
                  Assignment& assignment) {
   std::vector<Group> groups;
-  for (const std::vector<Item>& items : grouping) {
+  for (const std::vector<Member>& members : grouping) {
     AssignedGroup& assigned = assignment.groups.emplace_back();
-    for (const Item item : items) {
-      assigned.workloads.push_back(placed[item]);
+    for (const Member member : members) {
+      assigned.workloads.push_back(placed[member]);
     }
     std::ranges::sort(assigned.workloads);
     for (const std::size_t workload : assigned.workloads) {
@@ -158,7 +160,7 @@ void fill_groups(const predict::Predictor& predictor,
     });
     assigned.forecast = std::move(forecasts[i]);
     assigned.score = predict::score_group(
-        request.objective, assigned.forecast, predictor.alone(groups[i]), weights);
+        request.objective, assigned.forecast, predictor.solo_speeds(groups[i]), weights);
   }
 }
 
@@ -189,10 +191,10 @@ Result<Assignment> assign(const predict::Predictor& predictor, const AssignmentR
     return tl::unexpected(std::move(checked.error()));
   }
   Assignment assignment;
-  std::vector<std::size_t> placeable;  // places in request.workloads
+  std::vector<std::size_t> placeable;  // positions in request.workloads
   std::vector<std::size_t> profiles;
   std::vector<double> weights;
-  // By the place in the whole list: what has no place does not move the others up.
+  // By position in the whole list: a workload without a place does not shift the others.
   const std::vector<double> all_weights =
       predict::member_weights(request.objective, request.workloads.size());
   for (std::size_t i = 0; i < request.workloads.size(); ++i) {
@@ -200,7 +202,7 @@ Result<Assignment> assign(const predict::Predictor& predictor, const AssignmentR
     const double gib = memory_gib(predictor.profiles()[profile]).value_or(0.0);
     if (request.memory_gib && gib > *request.memory_gib) {
       assignment.left_over.push_back(
-          {i, fmt::format("needs {:.1f} GiB alone, a GPU has {:g}", gib, *request.memory_gib)});
+          {i, fmt::format("needs {:.1f} GiB, a GPU has {:g}", gib, *request.memory_gib)});
     } else {
       placeable.push_back(i);
       profiles.push_back(profile);
@@ -219,9 +221,9 @@ Result<Assignment> assign(const predict::Predictor& predictor, const AssignmentR
   assignment.optimal = *method != AssignMethod::LocalSearch;
 
   std::vector<bool> has_place(placeable.size(), false);
-  for (const std::vector<Item>& items : grouping) {
-    for (const Item item : items) {
-      has_place[item] = true;
+  for (const std::vector<Member>& members : grouping) {
+    for (const Member member : members) {
+      has_place[member] = true;
     }
   }
   for (std::size_t i = 0; i < placeable.size(); ++i) {

@@ -1,4 +1,4 @@
-// N workloads to G GPUs: who shares with whom.
+// Assigns N workloads to G GPUs: which workloads share a GPU.
 #pragma once
 
 #include <cstddef>
@@ -31,40 +31,40 @@ struct AssignMethodInfo {
 [[nodiscard]] Result<AssignMethod> find_assign_method(std::string_view name);
 
 struct AssignmentRequest {
-  std::vector<std::size_t> workloads;  // profiles of the predictor; the same one may stand twice
+  std::vector<std::size_t> workloads;  // profiles of the predictor; one may occur twice
   std::size_t gpus = 1;
   std::size_t max_per_gpu = 2;
-  std::optional<double> memory_gib = std::nullopt;  // of each GPU; empty: not looked at
-  predict::Objective objective = {};                // Weighted: weights by place in `workloads`
+  std::optional<double> memory_gib = std::nullopt;  // of each GPU; empty: no limit
+  predict::Objective objective = {};                // Weighted: by position in `workloads`
   AssignMethod method = AssignMethod::Auto;
   std::uint64_t seed = 0;  // of the local search
 };
 
 struct AssignedGroup {
-  std::vector<std::size_t> workloads;  // places in AssignmentRequest::workloads, ascending
-  Group group;                         // the same as tenants
+  std::vector<std::size_t> workloads;  // positions in AssignmentRequest::workloads, ascending
+  Group group;                         // the same as group members
   GroupForecast forecast;              // with intervals where the model has them
   predict::Score score;
 };
 
 struct LeftOver {
-  std::size_t workload = 0;  // place in AssignmentRequest::workloads
+  std::size_t workload = 0;  // position in AssignmentRequest::workloads
   std::string reason;
 };
 
 struct Assignment {
-  std::vector<AssignedGroup> groups;  // one a GPU in use
+  std::vector<AssignedGroup> groups;  // one per GPU in use
   std::vector<LeftOver> left_over;
   double total = 0.0;  // of the objective: sum over GPUs, or the smallest progress for max-min
   AssignMethod method = AssignMethod::Auto;  // the one that was used
-  // No assignment that places as many reaches more (by matching: to a millionth of the range of
-  // pair values a pair).
+  // No assignment that places as many workloads reaches a higher total (by matching: up to a
+  // millionth of the range of pair values for each pair).
   bool optimal = false;
 };
 
 // Places as many workloads as memory, floor and max_per_gpu allow, and among such assignments looks
-// for the best by the objective. A workload may be alone on a GPU. Fails when the method cannot do
-// what is asked, or the model only ranks.
+// for the best by the objective. A group may have one member. Fails when the method does not
+// support the request, or the model only ranks.
 [[nodiscard]] Result<Assignment> assign(const predict::Predictor& predictor,
                                         const AssignmentRequest& request);
 

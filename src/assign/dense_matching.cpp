@@ -23,7 +23,7 @@ constexpr std::uint32_t kNoise = 65'536;
 // The auction ends with prices this close to the best: a third of the noise.
 constexpr double kFinalStep = 20'000.0;
 constexpr double kStepRatio = 5.0;
-// Edges a vertex that the first sparse problem holds.
+// Edges per vertex in the first sparse problem.
 constexpr std::size_t kNeighbours = 16;
 
 // A symmetric matrix of weights, row by row.
@@ -42,7 +42,7 @@ class Matrix {
     }
     const double scale = high > low ? kRange / (high - low) : 0.0;
     const double penalty = static_cast<double>(size_) * kRange;
-    std::mt19937 noise;  // NOLINT(bugprone-random-generator-seed): a fixed sequence is wanted
+    std::mt19937 noise;  // NOLINT(bugprone-random-generator-seed): the sequence is fixed on purpose
     for (std::size_t j = 0; j < size_; ++j) {
       for (std::size_t i = 0; i < j; ++i) {
         const PairWeight& pair = weights.at(i, j);
@@ -71,7 +71,7 @@ class Matrix {
 };
 
 // Bertsekas' auction for the assignment of rows to columns (D. Bertsekas, 1988): each free row bids
-// its favourite column up by what that is worth more to it than the next, plus a step; steps shrink
+// for its favourite column the difference of its gain to the next best, plus a step; steps shrink
 // from coarse to fine. Returns half the price of a vertex as column plus its gain as row: p with
 // p_i + p_j >= w_ij, and sum p near the best that fractional matchings reach. LEMON needs 18 s for
 // 1,000 vertices with weights like ours, 0.1 s once p is subtracted; the auction takes 0.05 s.
@@ -114,8 +114,8 @@ class Auction {
   }
 
   void run(double step) {
-    constexpr std::size_t kNobody = std::numeric_limits<std::size_t>::max();
-    std::vector<std::size_t> owner(price_.size(), kNobody);
+    constexpr std::size_t kNoOwner = std::numeric_limits<std::size_t>::max();
+    std::vector<std::size_t> owner(price_.size(), kNoOwner);
     std::vector<std::size_t> bidders(price_.size());
     std::iota(bidders.rbegin(), bidders.rend(), std::size_t{0});
     while (!bidders.empty()) {
@@ -123,7 +123,7 @@ class Auction {
       bidders.pop_back();
       const Favourite best = favourite(row);
       price_[best.column] += best.gain - best.next_gain + step;
-      if (owner[best.column] != kNobody) {
+      if (owner[best.column] != kNoOwner) {
         bidders.push_back(owner[best.column]);
       }
       owner[best.column] = row;
@@ -172,8 +172,8 @@ class BlossomDuals {
   std::vector<Chain> chain_;
 };
 
-// The complete graph less most of its edges: those a heaviest matching may hold are added until the
-// duals of the sparse problem prove that no other would help (Cook and Rohe, 1999).
+// The complete graph with few of its edges: edges that a heaviest matching may hold are added until
+// the duals of the sparse problem prove that no other edge helps (Cook and Rohe, 1999).
 class SparseProblem {
  public:
   SparseProblem(const Matrix& weights, std::vector<double> potentials)
@@ -201,7 +201,7 @@ class SparseProblem {
 
   [[nodiscard]] std::vector<int> solve() {
     const auto vertices = static_cast<int>(weights_.size());
-    // There always is a matching: the constructor has put one in.
+    // A perfect matching exists: the constructor has added one.
     while (auto matching = max_weight_perfect_matching(vertices, edges_)) {
       if (!add_missing(*matching)) {
         return std::move(matching->partner);
@@ -227,7 +227,7 @@ class SparseProblem {
     return true;
   }
 
-  // Edges that the duals do not cover.
+  // Adds the edges that the duals do not cover.
   [[nodiscard]] bool add_missing(const PerfectMatching& matching) {
     const BlossomDuals blossoms(matching, weights_.size());
     bool added = false;

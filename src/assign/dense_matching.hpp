@@ -7,11 +7,11 @@
 
 namespace carpool::assign {
 
-// How much a pair is wanted. Rank decides before value: a matching is the better the fewer pairs of
-// rank 2, then of rank 1, it needs (a pair of rank 2 counts as three of rank 1), then by value.
+// The weight of a pair. Rank decides before value: fewer pairs of rank 2, then of rank 1, are
+// better (a pair of rank 2 counts as three of rank 1), then a higher sum of values.
 struct PairWeight {
   double value = 0.0;  // not read unless rank is 0
-  int rank = 0;  // 0 wanted, 1 a last resort, 2 not allowed: taken only if there is no other way
+  int rank = 0;        // 0 normal, 1 a last resort, 2 not allowed: taken only if unavoidable
 };
 
 class PairWeights {
@@ -33,9 +33,9 @@ class PairWeights {
   std::vector<PairWeight> weights_;
 };
 
-// The partner of each vertex; their number must be even. Each pair's value is right to one part in
-// a million of the range of values: equal weights, which make the search slow, are told apart by
-// that much.
+// The partner of each vertex; their number must be even. The value of each pair is exact to one
+// part in a million of the range of values: equal weights, which make the search slow, are made to
+// differ by that much.
 [[nodiscard]] std::vector<int> dense_perfect_matching(const PairWeights& weights);
 
 }  // namespace carpool::assign

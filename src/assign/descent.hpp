@@ -1,5 +1,5 @@
-// Improves a seating item by item: one moves, or swaps with another, while that helps. Internal to
-// place/.
+// Improves an arrangement member by member: one moves, or swaps with another, while that helps.
+// Internal to assign/.
 #pragma once
 
 #include <cstddef>
@@ -13,29 +13,29 @@ namespace carpool::assign {
 
 class Descent {
  public:
-  Descent(GroupValues& values, Seating& seats, std::mt19937_64& engine)
-      : values_(values), seats_(seats), engine_(engine) {}
+  Descent(GroupValues& values, Arrangement& arrangement, std::mt19937_64& engine)
+      : values_(values), arrangement_(arrangement), engine_(engine) {}
 
-  // Until nothing helps any more among the places looked at, or enough forecasts were asked for.
+  // Runs until no examined change helps, or the limit of forecasts is reached.
   void run();
 
  private:
-  using Key = Seating::Key;
+  using Key = Arrangement::Key;
 
-  // `item` goes to `to`; with `other`, that comes back in exchange.
+  // The member goes to `to`; `other`, if set, comes back in exchange.
   struct Change {
     std::size_t to = 0;
-    std::optional<Item> other = std::nullopt;
-    Key left = {};     // what stays on the item's place
-    Key arrived = {};  // what is on `to` then
+    std::optional<Member> other = std::nullopt;
+    Key left = {};     // the kinds that remain where the member was
+    Key arrived = {};  // the kinds on `to` afterwards
   };
 
-  [[nodiscard]] bool improve(Item item);
-  [[nodiscard]] std::vector<Change> changes(Item item);
-  void apply(Item item, const Change& change);
+  [[nodiscard]] bool improve(Member member);
+  [[nodiscard]] std::vector<Change> changes(Member member);
+  void apply(Member member, const Change& change);
 
   GroupValues& values_;
-  Seating& seats_;
+  Arrangement& arrangement_;
   std::mt19937_64& engine_;
 };
 

@@ -12,8 +12,8 @@ namespace {
 
 constexpr float kAnyProgress = -std::numeric_limits<float>::infinity();
 
-int placed(const std::vector<ItemSet>& groups) {
-  return std::accumulate(groups.begin(), groups.end(), 0, [](int sum, ItemSet group) {
+int placed(const std::vector<MemberSet>& groups) {
+  return std::accumulate(groups.begin(), groups.end(), 0, [](int sum, MemberSet group) {
     return sum + std::popcount(group);
   });
 }
@@ -21,42 +21,43 @@ int placed(const std::vector<ItemSet>& groups) {
 }  // namespace
 
 ExactSearch::ExactSearch(GroupValues& values, std::size_t gpus, std::size_t max_per_gpu)
-    : items_(values.items()), gpus_(gpus) {
-  std::vector<Item> items(items_);
-  std::iota(items.begin(), items.end(), Item{0});
-  std::vector<ItemSet> sets;
+    : workloads_(values.workloads()), gpus_(gpus) {
+  std::vector<Member> members(workloads_);
+  std::iota(members.begin(), members.end(), Member{0});
+  std::vector<MemberSet> sets;
   std::vector<GroupValues::Key> keys;
-  for (ItemSet set = 1; set < ItemSet{1} << items_; ++set) {
+  for (MemberSet set = 1; set < MemberSet{1} << workloads_; ++set) {
     if (static_cast<std::size_t>(std::popcount(set)) <= max_per_gpu) {
       sets.push_back(set);
-      keys.push_back(values.key(items, set));
+      keys.push_back(values.key(members, set));
     }
   }
   values.require(keys);
   for (std::size_t i = 0; i < sets.size(); ++i) {
     if (const GroupValue& value = values.at(keys[i]); value.feasible) {
-      candidates_.push_back({sets[i], value});
+      allowed_.push_back({sets[i], value});
     }
   }
 }
 
-std::vector<ItemSet> ExactSearch::solve(float threshold) const {
-  std::vector<double> values(std::size_t{1} << items_, -std::numeric_limits<double>::infinity());
-  for (const Candidate& candidate : candidates_) {
-    if (candidate.value.worst >= threshold) {
-      values[candidate.set] = candidate.value.value;
+std::vector<MemberSet> ExactSearch::solve(float threshold) const {
+  std::vector<double> values(std::size_t{1} << workloads_,
+                             -std::numeric_limits<double>::infinity());
+  for (const AllowedGroup& group : allowed_) {
+    if (group.value.worst >= threshold) {
+      values[group.set] = group.value.value;
     }
   }
-  return best_partition(items_, gpus_, values);
+  return best_grouping(workloads_, gpus_, values);
 }
 
-Grouping ExactSearch::told(const std::vector<ItemSet>& groups) const {
+Grouping ExactSearch::to_grouping(const std::vector<MemberSet>& groups) const {
   Grouping grouping;
-  for (const ItemSet group : groups) {
-    std::vector<Item>& members = grouping.emplace_back();
-    for (Item item = 0; item < items_; ++item) {
-      if ((group >> item & 1U) != 0) {
-        members.push_back(item);
+  for (const MemberSet group : groups) {
+    std::vector<Member>& members = grouping.emplace_back();
+    for (Member member = 0; member < workloads_; ++member) {
+      if ((group >> member & 1U) != 0) {
+        members.push_back(member);
       }
     }
   }
@@ -64,24 +65,24 @@ Grouping ExactSearch::told(const std::vector<ItemSet>& groups) const {
 }
 
 Grouping ExactSearch::best_sum() const {
-  return told(solve(kAnyProgress));
+  return to_grouping(solve(kAnyProgress));
 }
 
 Grouping ExactSearch::best_bottleneck() const {
   std::vector<float> thresholds = {kAnyProgress};
-  for (const Candidate& candidate : candidates_) {
-    thresholds.push_back(candidate.value.worst);
+  for (const AllowedGroup& group : allowed_) {
+    thresholds.push_back(group.value.worst);
   }
   std::ranges::sort(thresholds);
   const auto repeated = std::ranges::unique(thresholds);
   thresholds.erase(repeated.begin(), repeated.end());
-  // What places as many at some threshold does so at every lower one.
+  // If a threshold allows this many to be placed, every lower one does.
   const int most = placed(solve(kAnyProgress));
   const auto first_bad =
       std::partition_point(thresholds.begin() + 1, thresholds.end(), [&](float threshold) {
         return placed(solve(threshold)) == most;
       });
-  return told(solve(*(first_bad - 1)));
+  return to_grouping(solve(*(first_bad - 1)));
 }
 
 }  // namespace carpool::assign

@@ -1,4 +1,4 @@
-// The best assignment of a few workloads, any number a GPU, by trying every partition.
+// The best assignment of a few workloads, with any number per GPU, by trying every grouping.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace carpool::assign {
 
-// At most kMaxSubsetItems workloads. As many as possible are placed; among such assignments
+// At most kMaxSubsetMembers workloads. As many as possible are placed; among such assignments
 //   best_sum():        the sum of values is highest;
 //   best_bottleneck(): the smallest progress is highest, and then the sum.
 class ExactSearch {
@@ -19,17 +19,17 @@ class ExactSearch {
   [[nodiscard]] Grouping best_bottleneck() const;
 
  private:
-  struct Candidate {
-    ItemSet set = 0;
+  struct AllowedGroup {
+    MemberSet set = 0;
     GroupValue value;
   };
 
-  [[nodiscard]] std::vector<ItemSet> solve(float threshold) const;
-  [[nodiscard]] Grouping told(const std::vector<ItemSet>& groups) const;
+  [[nodiscard]] std::vector<MemberSet> solve(float threshold) const;
+  [[nodiscard]] Grouping to_grouping(const std::vector<MemberSet>& groups) const;
 
-  std::size_t items_;
+  std::size_t workloads_;
   std::size_t gpus_;
-  std::vector<Candidate> candidates_;  // the groups that are allowed
+  std::vector<AllowedGroup> allowed_;
 };
 
 }  // namespace carpool::assign

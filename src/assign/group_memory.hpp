@@ -1,4 +1,4 @@
-// GPU memory of a group, from what its members took alone.
+// GPU memory of a group, from the memory that each member used in its solo run.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace carpool::assign {
 
-// The metric of a profile that says how much GPU memory the workload took, in GiB.
+// The metric of a profile that holds the GPU memory of the workload, in GiB.
 inline constexpr std::string_view kMemoryMetric = "memcap_gb";
 
 // Empty: not measured.
@@ -23,7 +23,7 @@ struct MemoryUse {
   double known_gib = 0.0;
   std::vector<std::size_t> unknown;  // profiles without the metric
 
-  // A member of unknown size does not block: it counts as nothing and is named to the user.
+  // A member of unknown size counts as 0 and is named to the user.
   [[nodiscard]] bool fits(std::optional<double> capacity_gib) const {
     return !capacity_gib || known_gib <= *capacity_gib;
   }

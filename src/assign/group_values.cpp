@@ -10,8 +10,8 @@
 namespace carpool::assign {
 namespace {
 
-// Forecasts asked at once: enough to make the call cheap, few enough to stay in the cache. The
-// published models normalise by the set they are given, so small problems must not be cut up.
+// Forecasts in one call: enough to make the call cheap, few enough to stay in the cache. The
+// published models normalise by the set they are given, so small problems must stay in one call.
 constexpr std::size_t kBatch = 32'768;
 
 // Above this many kinds a triangle of all pairs (16 bytes each) would pass 32 MB.
@@ -43,28 +43,28 @@ GroupValues::GroupValues(const predict::Predictor& predictor,
   if (kinds_.size() <= kMaxKindsInTriangle) {
     pairs_.resize(kinds_.size() * (kinds_.size() + 1) / 2);
   }
-  std::vector<Key> alone;
-  alone.reserve(kinds_.size());
+  std::vector<Key> singles;
+  singles.reserve(kinds_.size());
   for (char32_t kind = 0; kind < kinds_.size(); ++kind) {
-    alone.emplace_back(1, kind);
+    singles.emplace_back(1, kind);
   }
-  require(alone);
+  require(singles);
 }
 
-GroupValues::Key GroupValues::key(std::span<const Item> group) const {
+GroupValues::Key GroupValues::key(std::span<const Member> group) const {
   Key kinds;
-  for (const Item item : group) {
-    kinds.push_back(kind_of_[item]);
+  for (const Member member : group) {
+    kinds.push_back(kind_of_[member]);
   }
   std::ranges::sort(kinds);
   return kinds;
 }
 
-GroupValues::Key GroupValues::key(std::span<const Item> items, ItemSet chosen) const {
+GroupValues::Key GroupValues::key(std::span<const Member> members, MemberSet chosen) const {
   Key kinds;
-  for (std::size_t i = 0; i < items.size(); ++i) {
+  for (std::size_t i = 0; i < members.size(); ++i) {
     if ((chosen >> i & 1U) != 0) {
-      kinds.push_back(kind_of_[items[i]]);
+      kinds.push_back(kind_of_[members[i]]);
     }
   }
   std::ranges::sort(kinds);
@@ -101,7 +101,7 @@ void GroupValues::require(std::span<const Key> groups) {
     if (value.known) {
       continue;
     }
-    value.known = true;  // a second mention in `groups` is not asked again
+    value.known = true;  // a repetition in `groups` is not forecast again
     if (fits(group)) {
       asked.push_back(group);
     }
@@ -137,16 +137,17 @@ void GroupValues::forecast(std::span<const Key> groups) {
   }
   asked_ += groups.size();
   const auto forecasts = predictor_.forecast(candidates, model::ForecastDetail::PointOnly);
-  std::vector<double> alone;
+  std::vector<double> solo_speeds;
   std::vector<double> weights;
   for (std::size_t i = 0; i < groups.size(); ++i) {
-    alone.clear();
+    solo_speeds.clear();
     weights.clear();
     for (const char32_t kind : groups[i]) {
-      alone.push_back(predictor_.alone()[kinds_[kind].profile]);
+      solo_speeds.push_back(predictor_.solo_speeds()[kinds_[kind].profile]);
       weights.push_back(kinds_[kind].weight);
     }
-    const predict::Score score = predict::score_group(objective_, forecasts[i], alone, weights);
+    const predict::Score score =
+        predict::score_group(objective_, forecasts[i], solo_speeds, weights);
     slot(groups[i]) = {.value = score.value,
                        .worst = static_cast<float>(score.worst_progress.value_or(1.0)),
                        .feasible = score.feasible,
@@ -154,11 +155,11 @@ void GroupValues::forecast(std::span<const Key> groups) {
   }
 }
 
-const GroupValue& GroupValues::single(Item item) const {
-  return singles_[kind_of_[item]];
+const GroupValue& GroupValues::single(Member member) const {
+  return singles_[kind_of_[member]];
 }
 
-const GroupValue& GroupValues::pair(Item first, Item second) const {
+const GroupValue& GroupValues::pair(Member first, Member second) const {
   if (!pairs_.empty()) {
     return pairs_[pair_index(kind_of_[first], kind_of_[second])];
   }

@@ -1,4 +1,4 @@
-// What each possible group of an assignment is worth; asked of the model in batches, kept for good.
+// The value of each possible group of an assignment: forecast in batches, each group once.
 #pragma once
 
 #include <cstddef>
@@ -15,24 +15,24 @@
 
 namespace carpool::assign {
 
-// Places in the list of workloads to assign.
-using Item = std::uint32_t;
+// A workload to assign: its position in the list. Becomes a member of a group.
+using Member = std::uint32_t;
 
-// Who shares a GPU with whom; an item in no group is left over.
-using Grouping = std::vector<std::vector<Item>>;
+// The members of each GPU; a member in no group is left over.
+using Grouping = std::vector<std::vector<Member>>;
 
 struct GroupValue {
   double value = 0.0;  // what a search adds up over GPUs; for max-min the sum of progress
-  float worst = 1.0F;  // smallest progress of a member; 1 where the model does not tell
+  float worst = 1.0F;  // smallest progress of a member; 1 where the model does not predict members
   bool feasible = false;
   bool known = false;
 };
 
-// Workloads of the same profile and weight are of one kind, and groups of the same kinds are worth
-// the same: a thousand workloads of thirty kinds need 465 pair forecasts, not 499,500.
+// Workloads of the same profile and weight are of one kind, and groups of the same kinds have the
+// same value: a thousand workloads of thirty kinds need 465 pair forecasts, not 499,500.
 class GroupValues {
  public:
-  // The kinds of a group's members, sorted. A string because three of them need no heap.
+  // The kinds of the members of a group, sorted. A string, because three of them need no heap.
   using Key = std::u32string;
 
   // Profile and weight of each workload to assign.
@@ -42,25 +42,27 @@ class GroupValues {
               const predict::Objective& objective,
               std::optional<double> memory_gib);
 
-  [[nodiscard]] std::size_t items() const { return kind_of_.size(); }
+  [[nodiscard]] std::size_t workloads() const { return kind_of_.size(); }
   [[nodiscard]] std::size_t kinds() const { return kinds_.size(); }
-  [[nodiscard]] double memory_gib(Item item) const { return kinds_[kind_of_[item]].memory_gib; }
+  [[nodiscard]] double memory_gib(Member member) const {
+    return kinds_[kind_of_[member]].memory_gib;
+  }
 
-  [[nodiscard]] char32_t kind(Item item) const { return kind_of_[item]; }
-  [[nodiscard]] Key key(std::span<const Item> group) const;
-  [[nodiscard]] Key key(std::span<const Item> items, ItemSet chosen) const;
+  [[nodiscard]] char32_t kind(Member member) const { return kind_of_[member]; }
+  [[nodiscard]] Key key(std::span<const Member> group) const;
+  [[nodiscard]] Key key(std::span<const Member> members, MemberSet chosen) const;
 
-  // Forecasts those of the groups that are not known yet.
+  // Forecasts the groups that are not known yet.
   void require(std::span<const Key> groups);
   void require_all_pairs();
 
-  // Forecasts asked for so far.
+  // Forecasts made so far.
   [[nodiscard]] std::size_t asked() const { return asked_; }
 
-  // The group must have been required.
+  // require() must have been called for the group.
   [[nodiscard]] const GroupValue& at(const Key& group) const;
-  [[nodiscard]] const GroupValue& single(Item item) const;
-  [[nodiscard]] const GroupValue& pair(Item first, Item second) const;
+  [[nodiscard]] const GroupValue& single(Member member) const;
+  [[nodiscard]] const GroupValue& pair(Member first, Member second) const;
 
  private:
   struct Kind {

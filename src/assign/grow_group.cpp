@@ -17,17 +17,18 @@ Group group_of(std::span<const std::size_t> profiles) {
   return group;
 }
 
-// Why the best that could be added is not; empty: add it.
+// Why the best addition is refused; empty: it is not.
 std::string refusal(const predict::Predictor& predictor,
                     const GrowRequest& request,
                     const predict::Score& current,
                     const RankedGroup& best) {
   const std::string& name = predictor.profiles()[best.group.back().profile].workload;
   if (!best.forecast) {
-    return fmt::format("nobody left fits: with {}, {}", name, best.reasons.front());
+    return fmt::format("no remaining workload fits: with {}, {}", name, best.reasons.front());
   }
   if (!best.score.feasible) {
-    return fmt::format("nobody left keeps the floor: with {}, {}", name, best.reasons.front());
+    return fmt::format(
+        "no remaining workload keeps the floor: with {}, {}", name, best.reasons.front());
   }
   if (request.objective.kind != predict::ObjectiveKind::MaxMin &&
       best.score.value <= current.value) {
@@ -52,9 +53,10 @@ std::vector<Group> one_larger(const Group& group, std::span<const std::size_t> p
 
 Result<GrownGroup> grow_group(const predict::Predictor& predictor, const GrowRequest& request) {
   if (!predictor.predicts_sum() && !predictor.predicts_members()) {
-    return fail(ErrorCode::Unsupported,
-                "this model only ranks groups of one size; growing a group needs one that predicts "
-                "throughput");
+    return fail(
+        ErrorCode::Unsupported,
+        "this model only ranks groups of one size; use one that predicts throughput to grow a "
+        "group");
   }
   const std::array start = {group_of(request.start)};
   if (auto checked = predictor.check_group(start[0]); !checked) {
@@ -81,7 +83,7 @@ Result<GrownGroup> grow_group(const predict::Predictor& predictor, const GrowReq
       break;
     }
     if (pool.empty()) {
-      grown.stopped_because = "nobody left to add";
+      grown.stopped_because = "no workload left to add";
       break;
     }
     auto ranked = rank(one_larger(grown.group, pool));

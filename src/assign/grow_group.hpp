@@ -1,4 +1,4 @@
-// Adds members to a group one by one, for as long as that pays and is allowed.
+// Adds members to a group one by one while the objective rises and the limits allow it.
 #pragma once
 
 #include <cstddef>
@@ -24,14 +24,15 @@ struct GrowRequest {
 
 struct GrownGroup {
   Group group;
-  RankedGroup start;               // before anybody joined
+  RankedGroup start;               // before the first addition
   std::vector<RankedGroup> steps;  // the group after each addition; its last member is the new one
   std::string stopped_because;
 };
 
-// Each step adds the member that scores best. Ends at max_size, when the pool is empty, when nobody
-// fits into memory or keeps the floor, or when the objective would no longer rise; the last does
-// not hold for max-min, which every addition lowers: there floor, memory and size decide.
+// Each step adds the member that scores best. Ends at max_size, when the pool is empty, when no
+// workload of the pool fits into memory and keeps the floor, or when the objective would no longer
+// rise. The last does not apply to max-min, which every addition lowers: there floor, memory and
+// size decide.
 [[nodiscard]] Result<GrownGroup> grow_group(const predict::Predictor& predictor,
                                             const GrowRequest& request);
 

@@ -1,4 +1,4 @@
-// A good assignment of any size, by greedy placement and improvement.
+// A good assignment of any number of workloads, by greedy placement and improvement.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ struct LocalSearchOptions {
   std::uint64_t seed = 0;
 };
 
-// Every workload must fit alone. Same input and seed, same answer.
+// Every workload must fit on an empty GPU. Equal input and seed give the same answer.
 [[nodiscard]] Grouping local_search(GroupValues& values, const LocalSearchOptions& options);
 
 }  // namespace carpool::assign

@@ -1,5 +1,5 @@
-// Matchings in general graphs, by LEMON. Plain types only: LEMON's headers are not C++20, so the
-// .cpp is compiled as C++17.
+// Matchings in general graphs, by LEMON. Plain types only: the headers of LEMON are not C++20, so
+// the .cpp is compiled as C++17.
 #pragma once
 
 #include <cstdint>

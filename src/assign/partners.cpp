@@ -22,32 +22,33 @@ std::vector<std::size_t> profiles_of(const Group& group) {
 }
 
 std::string describe_slowdown(std::string_view target_name, double slowdown) {
-  // Two decimals are shown: what would read "1.00x" is no slowdown.
+  // Two decimals are shown: a slowdown that reads "1.00x" is none.
   return slowdown < 1.005 ? fmt::format("does not slow {}", target_name)
                           : fmt::format("slows {} {:.2f}x", target_name, slowdown);
 }
 
-// What the forecast says of each member, and of how far it can be trusted.
+// The forecast of each member, and whether it lies outside the training data.
 std::vector<std::string> describe_members(const predict::Predictor& predictor,
                                           const Group& group,
                                           const GroupForecast& forecast,
                                           std::string_view target_name) {
   std::vector<std::string> reasons;
   std::vector<std::string_view> outside;
-  const std::vector<double> alone = predictor.alone(group);
+  const std::vector<double> solo_speeds = predictor.solo_speeds(group);
   const auto& members = forecast.members;
   for (std::size_t i = 0; i < members.size(); ++i) {
     const std::string& name = predictor.profiles()[group[i].profile].workload;
     if (i > 0) {
-      reasons.push_back(fmt::format(
-          "{} runs at {:.0f} % of its own speed", name, 100.0 * members[i].throughput / alone[i]));
+      reasons.push_back(fmt::format("{} runs at {:.0f} % of its solo speed",
+                                    name,
+                                    100.0 * members[i].throughput / solo_speeds[i]));
     }
     if (members[i].extrapolated) {
       outside.emplace_back(name);
     }
   }
   if (members.size() > 1) {
-    reasons.push_back(describe_slowdown(target_name, alone[0] / members[0].throughput));
+    reasons.push_back(describe_slowdown(target_name, solo_speeds[0] / members[0].throughput));
   }
   if (!outside.empty()) {
     reasons.push_back(fmt::format("outside training data: {}", fmt::join(outside, ", ")));
@@ -55,7 +56,7 @@ std::vector<std::string> describe_members(const predict::Predictor& predictor,
   return reasons;
 }
 
-// Puts what the forecast says before what is known of memory.
+// Puts the reasons from the forecast before those about memory.
 void explain(const predict::Predictor& predictor,
              const predict::Objective& objective,
              std::string_view target_name,
@@ -77,7 +78,7 @@ void explain(const predict::Predictor& predictor,
   ranked.reasons.insert(ranked.reasons.begin(), reasons.begin(), reasons.end());
 }
 
-// What is over memory gets the lowest score there is and its reason.
+// False: the group is over memory; it gets the lowest score and the reason.
 bool check_memory(const predict::Predictor& predictor,
                   std::optional<double> memory_gib,
                   RankedGroup& ranked) {
@@ -95,7 +96,7 @@ bool check_memory(const predict::Predictor& predictor,
   return false;
 }
 
-// Best first; over memory last; equals in the order they came.
+// Best first; over memory last; equals in their original order.
 std::vector<RankedGroup> sorted(std::vector<RankedGroup> groups) {
   std::vector<std::size_t> order(groups.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -173,7 +174,7 @@ Result<std::vector<RankedGroup>> rank_partners(const predict::Predictor& predict
   groups.reserve(request.candidates.size());
   for (const std::vector<std::size_t>& partners : request.candidates) {
     if (partners.empty()) {
-      return invalid_input("a candidate for sharing names no partner");
+      return invalid_input("a candidate group has no member beside the target");
     }
     Group& group = groups.emplace_back();
     group.push_back({.profile = request.target});

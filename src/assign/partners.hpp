@@ -1,4 +1,4 @@
-// Which workloads should share a GPU with this one: candidate groups ranked, each with reasons.
+// Ranks the groups in which a workload could share a GPU, each with reasons.
 #pragma once
 
 #include <cstddef>
@@ -17,20 +17,20 @@ namespace carpool::assign {
 
 struct RankedGroup {
   Group group;                                           // the target first
-  std::optional<GroupForecast> forecast = std::nullopt;  // empty: over memory, so not asked for
+  std::optional<GroupForecast> forecast = std::nullopt;  // empty: over memory, so not forecast
   predict::Score score = {};              // infeasible: over memory, or the floor is broken
-  std::vector<std::string> reasons = {};  // in plain words, the decisive one first
+  std::vector<std::string> reasons = {};  // the decisive one first
 };
 
 struct PartnerRequest {
   std::size_t target = 0;
-  // Each the workloads that would join the target: one for a pair, two for a triple, …
+  // Each holds the workloads that would join the target: one for a pair, two for a triple, …
   std::vector<std::vector<std::size_t>> candidates;
   predict::Objective objective;
-  std::optional<double> memory_gib = std::nullopt;  // of the GPU; empty: memory is not looked at
+  std::optional<double> memory_gib = std::nullopt;  // of the GPU; empty: no limit
 };
 
-// Every candidate, best first; infeasible ones last, those over memory at the very end.
+// Every candidate, best first; infeasible ones last, those over memory at the end.
 [[nodiscard]] Result<std::vector<RankedGroup>> rank_partners(const predict::Predictor& predictor,
                                                              const PartnerRequest& request);
 

@@ -24,9 +24,9 @@ std::vector<std::size_t> random_sample(std::mt19937_64& engine,
   return chosen;
 }
 
-std::vector<Item> shuffled_items(std::mt19937_64& engine, std::size_t count) {
-  std::vector<Item> order(count);
-  std::iota(order.begin(), order.end(), Item{0});
+std::vector<Member> shuffled_members(std::mt19937_64& engine, std::size_t count) {
+  std::vector<Member> order(count);
+  std::iota(order.begin(), order.end(), Member{0});
   for (std::size_t i = order.size(); i > 1; --i) {
     std::swap(order[i - 1], order[random_below(engine, i)]);
   }

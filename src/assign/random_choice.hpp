@@ -1,5 +1,6 @@
-// Choices at random that are the same with every standard library, unlike those of
-// std::uniform_int_distribution and std::shuffle. Internal to place/.
+// Random choices that are the same with every standard library, unlike those of
+// std::uniform_int_distribution and std::shuffle. NumpyRandom (base/) reproduces another generator,
+// that of the published splits. Internal to assign/.
 #pragma once
 
 #include <cstddef>
@@ -15,12 +16,13 @@ namespace carpool::assign {
   return static_cast<std::size_t>(engine() % count);
 }
 
-// So many of 0 … `from` - 1, all different; all in order when there are no more.
+// `count` different values of 0 … `from` - 1; all of them in order when `count` is not less than
+// `from`.
 [[nodiscard]] std::vector<std::size_t> random_sample(std::mt19937_64& engine,
                                                      std::size_t from,
                                                      std::size_t count);
 
-// The items 0 … `count` - 1 in any order.
-[[nodiscard]] std::vector<Item> shuffled_items(std::mt19937_64& engine, std::size_t count);
+// The members 0 … `count` - 1 in random order.
+[[nodiscard]] std::vector<Member> shuffled_members(std::mt19937_64& engine, std::size_t count);
 
 }  // namespace carpool::assign

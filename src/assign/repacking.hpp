@@ -1,5 +1,5 @@
-// Improves a seating a few GPUs at a time: they are emptied and filled again in the best way there
-// is. Internal to place/.
+// Improves an arrangement a few GPUs at a time: they are emptied and filled again in the best
+// possible way. Internal to assign/.
 #pragma once
 
 #include <cstddef>
@@ -11,29 +11,32 @@
 
 namespace carpool::assign {
 
-// Which GPUs is a matter of chance.
+// The GPUs are chosen at random.
 class Repacking {
  public:
   struct Limits {
     std::size_t max_per_gpu = 2;
-    std::size_t forecasts = 0;  // comes to its end where so many have been asked of the values
+    std::size_t forecasts = 0;  // of the values, after which the repacking ends
   };
 
-  Repacking(GroupValues& values, Seating& seats, std::mt19937_64& engine, const Limits& limits)
-      : values_(values), seats_(seats), engine_(engine), limits_(limits) {}
+  Repacking(GroupValues& values,
+            Arrangement& arrangement,
+            std::mt19937_64& engine,
+            const Limits& limits)
+      : values_(values), arrangement_(arrangement), engine_(engine), limits_(limits) {}
 
-  // Until many attempts in a row were in vain. Does nothing where so many items share a GPU that
-  // two GPUs hold too many to try every way.
+  // Runs until many attempts in a row have failed. Does nothing where two GPUs hold too many
+  // members to try every grouping.
   void run();
 
  private:
   [[nodiscard]] bool repack(std::size_t count);
   void refill(std::span<const std::size_t> chosen,
-              std::span<const Item> items,
-              std::span<const ItemSet> groups);
+              std::span<const Member> members,
+              std::span<const MemberSet> groups);
 
   GroupValues& values_;
-  Seating& seats_;
+  Arrangement& arrangement_;
   std::mt19937_64& engine_;
   Limits limits_;
 };

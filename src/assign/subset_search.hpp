@@ -1,4 +1,4 @@
-// The best partition of a few items into bins, by trying all subsets.
+// The best grouping of a few members, by trying all subsets.
 #pragma once
 
 #include <cstddef>
@@ -8,18 +8,19 @@
 
 namespace carpool::assign {
 
-// A set of items: bit i is item i.
-using ItemSet = std::uint32_t;
+// Bit i stands for member i.
+using MemberSet = std::uint32_t;
 
-// Time grows as bins * 3^items, memory as bins * 2^items: 14 items in 14 bins take 0.1 s.
-inline constexpr std::size_t kMaxSubsetItems = 14;
+// Time grows as groups * 3^members, memory as groups * 2^members: 14 members in 14 groups take 0.1
+// s.
+inline constexpr std::size_t kMaxSubsetMembers = 14;
 
-// Puts as many items as possible into at most `bins` groups and among those partitions takes the
-// one whose values add up highest. values[set] is the worth of that group (values[0] is not read),
-// minus infinity where it is not allowed; one entry for each of the 2^items sets. Items in no
-// returned group could not be placed.
-[[nodiscard]] std::vector<ItemSet> best_partition(std::size_t items,
-                                                  std::size_t bins,
-                                                  std::span<const double> values);
+// Puts as many members as possible into at most `max_groups` groups and among those groupings takes
+// the one with the highest sum of values. values[set] is the worth of that group (values[0] is not
+// read), minus infinity where it is not allowed; one entry for each of the 2^members sets. Members
+// in no returned group could not be placed.
+[[nodiscard]] std::vector<MemberSet> best_grouping(std::size_t members,
+                                                   std::size_t max_groups,
+                                                   std::span<const double> values);
 
 }  // namespace carpool::assign

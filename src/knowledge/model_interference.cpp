@@ -68,7 +68,7 @@ std::vector<double> ModelInterference::ask(const Group& group) const {
       predictor_->forecast(std::span(&group, 1), model::ForecastDetail::PointOnly);
   std::vector<double> progress;
   for (std::size_t i = 0; i < group.size(); ++i) {
-    const double solo = predictor_->alone()[group[i].profile];
+    const double solo = predictor_->solo_speeds()[group[i].profile];
     const double together = forecasts.front().members[i].throughput;
     progress.push_back(solo > 0.0 ? std::clamp(together / solo, 0.0, 1.0) : 1.0);
   }

@@ -17,24 +17,23 @@ constexpr std::array kObjectives = {
     ObjectiveInfo{ObjectiveKind::Throughput, "throughput", "sum of raw throughputs, as published"},
     ObjectiveInfo{ObjectiveKind::Normalized,
                   "normalized",
-                  "sum of each member's share of its own speed alone"},
-    ObjectiveInfo{
-        ObjectiveKind::MaxMin, "max-min", "smallest share of its own speed of any member"},
+                  "sum of the progress of the members: speed / solo speed"},
+    ObjectiveInfo{ObjectiveKind::MaxMin, "max-min", "smallest progress of any member"},
     ObjectiveInfo{ObjectiveKind::Weighted,
                   "weighted",
-                  "normalized with weights: one primary and x secondary"},
+                  "normalized with weights: one primary, secondaries weigh less"},
 };
 
 double group_value(const Objective& objective,
                    const GroupForecast& forecast,
-                   std::span<const double> alone,
+                   std::span<const double> solo_speeds,
                    std::span<const double> weights) {
   if (objective.kind == ObjectiveKind::Throughput) {
     return forecast.sum.value_or(forecast.preference);
   }
   double value = 0.0;
   for (std::size_t i = 0; i < forecast.members.size(); ++i) {
-    value += weights[i] * forecast.members[i].throughput / alone[i];
+    value += weights[i] * forecast.members[i].throughput / solo_speeds[i];
   }
   return value;
 }
@@ -68,7 +67,7 @@ std::vector<double> member_weights(const Objective& objective, std::size_t membe
 Result<void> check_objective(const Objective& objective, bool predicts_members) {
   if (objective.floor && !(*objective.floor >= 0.0 && *objective.floor <= 1.0)) {
     return invalid_input(fmt::format(
-        "floor {}: must lie between 0 and 1, the share of its own speed", *objective.floor));
+        "floor {}: must lie between 0 and 1, a share of the solo speed", *objective.floor));
   }
   if (objective.kind == ObjectiveKind::Weighted) {
     const auto usable = [](double weight) { return std::isfinite(weight) && weight >= 0.0; };
@@ -84,8 +83,8 @@ Result<void> check_objective(const Objective& objective, bool predicts_members) 
   }
   return fail(
       ErrorCode::Unsupported,
-      fmt::format("{} needs the throughput of each member, and this model predicts the sum "
-                  "alone; use objective 'throughput' without a floor, or another model",
+      fmt::format("{} needs the throughput of each member, and this model predicts only "
+                  "the sum; use objective 'throughput' without a floor, or another model",
                   objective.floor ? std::string("a floor")
                                   : fmt::format("objective '{}'", objective_name(objective.kind))));
 }
@@ -99,12 +98,12 @@ bool better(const Score& left, const Score& right) {
 
 Score score_group(const Objective& objective,
                   const GroupForecast& forecast,
-                  std::span<const double> alone,
+                  std::span<const double> solo_speeds,
                   std::span<const double> weights) {
   Score score;
   double total = 0.0;
   for (std::size_t i = 0; i < forecast.members.size(); ++i) {
-    const double progress = forecast.members[i].throughput / alone[i];
+    const double progress = forecast.members[i].throughput / solo_speeds[i];
     total += progress;
     if (!score.worst_progress || progress < *score.worst_progress) {
       score.worst_progress = progress;
@@ -113,7 +112,7 @@ Score score_group(const Objective& objective,
   }
   score.value = objective.kind == ObjectiveKind::MaxMin && score.worst_progress
                     ? *score.worst_progress
-                    : group_value(objective, forecast, alone, weights);
+                    : group_value(objective, forecast, solo_speeds, weights);
   if (!std::isfinite(score.value) || !std::isfinite(total)) {
     score.feasible = false;
     score.worst_progress = -std::numeric_limits<double>::infinity();

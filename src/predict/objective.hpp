@@ -1,4 +1,4 @@
-// What "better" means for a group: pure functions from a forecast to a score.
+// Objectives: pure functions from a forecast to the score of a group.
 #pragma once
 
 #include <cstddef>
@@ -29,27 +29,27 @@ struct ObjectiveInfo {
 
 struct Objective {
   ObjectiveKind kind = ObjectiveKind::Throughput;
-  // No member may run below this share of its own speed, 0 to 1.
+  // No member may run below this share of its solo speed, 0 to 1.
   std::optional<double> floor = std::nullopt;
-  // For Weighted alone. Member i has the i-th weight, members past the end the last one: {1, x} is
-  // "one primary and x secondary", the primary being the first member.
+  // Only for Weighted. Member i has the i-th weight, members past the end the last one: {1, x} is
+  // one primary, the first member, and secondaries of weight x.
   std::vector<double> weights = {1.0, 0.5};
 };
 
-// The weights of so many members; all 1 unless the objective is Weighted.
+// One weight per member; all 1 unless the objective is Weighted.
 [[nodiscard]] std::vector<double> member_weights(const Objective& objective, std::size_t members);
 
-// Floor and weights in range, and nothing asked that a model which predicts the sum alone cannot
-// say: such a model serves Throughput without a floor.
+// Checks the range of floor and weights, and that the model supports the objective: one that
+// predicts only the sum supports Throughput without a floor.
 [[nodiscard]] Result<void> check_objective(const Objective& objective, bool predicts_members);
 
-// How good one group is. A group that breaks the floor is infeasible: worse than any feasible one,
-// and among its like the better the nearer its worst member comes to the floor.
+// The score of one group. A group that breaks the floor is infeasible: worse than any feasible one,
+// and better the nearer its worst member is to the floor.
 struct Score {
   bool feasible = true;
   double value = 0.0;
   std::optional<double> worst_progress;  // smallest T_i / E_i; empty: only the sum is predicted
-  std::size_t worst_member = 0;          // whose that is
+  std::size_t worst_member = 0;          // the member with that progress
 };
 
 [[nodiscard]] bool better(const Score& left, const Score& right);
@@ -59,14 +59,13 @@ struct Score {
 //   Normalized  sum T_i / E_i
 //   MaxMin      min T_i / E_i
 //   Weighted    sum w_i T_i / E_i
-// `alone` holds each member's reference speed E_i. It is the model's own forecast of the workload
-// alone (Predictor::alone), not the recorded exclusive throughput: recordings can be stale or come
-// from another campaign, and then T_i / E_i would compare two machines. `weights` as from
-// member_weights(). The objective must have passed check_objective(). A forecast that is not a
-// finite number is infeasible.
+// `solo_speeds` holds E_i of each member: the solo speed that the model forecasts
+// (Predictor::solo_speeds), not the recorded exclusive throughput, which can be stale or come from
+// another campaign. `weights` as from member_weights(). The objective must have passed
+// check_objective(). A forecast that is not a finite number is infeasible.
 [[nodiscard]] Score score_group(const Objective& objective,
                                 const GroupForecast& forecast,
-                                std::span<const double> alone,
+                                std::span<const double> solo_speeds,
                                 std::span<const double> weights);
 
 }  // namespace carpool::predict

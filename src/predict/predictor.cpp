@@ -11,32 +11,32 @@
 namespace carpool::predict {
 namespace {
 
-// Only the speed together carries an interval: both speeds come from one model, so what it gets
-// wrong about the workload itself cancels in the ratio.
-Interval slowdown_interval(double alone, const Interval& together) {
+// Only the speed in the group carries an interval: both speeds come from one model, so its error
+// about the workload itself cancels in the ratio.
+Interval slowdown_interval(double solo, const Interval& together) {
   const double slowest =
-      together.low > 0.0 ? alone / together.low : std::numeric_limits<double>::infinity();
-  return {.low = alone / together.high, .high = slowest};
+      together.low > 0.0 ? solo / together.low : std::numeric_limits<double>::infinity();
+  return {.low = solo / together.high, .high = slowest};
 }
 
 MemberPrediction predict_member(const GroupMember& member,
                                 const Profile& profile,
-                                double alone,
+                                double solo,
                                 const MemberForecast& forecast) {
   MemberPrediction predicted{
       .profile = member.profile,
       .workload = profile.workload,
       .thread_limit = member.thread_limit,
-      .alone = alone,
+      .alone = solo,
       .together = forecast.throughput,
       .together90 = forecast.interval90,
-      .slowdown = alone / forecast.throughput,
+      .slowdown = solo / forecast.throughput,
       .slowdown90 = std::nullopt,
-      .progress = forecast.throughput / alone,
+      .progress = forecast.throughput / solo,
       .extrapolated = forecast.extrapolated,
   };
   if (forecast.interval90) {
-    predicted.slowdown90 = slowdown_interval(alone, *forecast.interval90);
+    predicted.slowdown90 = slowdown_interval(solo, *forecast.interval90);
   }
   return predicted;
 }
@@ -68,29 +68,31 @@ Result<Predictor> Predictor::create(std::unique_ptr<model::Forecaster> forecaste
   predictor.predicts_sum_ =
       !forecasts.empty() &&
       std::ranges::all_of(forecasts, [](const auto& forecast) { return forecast.sum.has_value(); });
-  predictor.alone_.reserve(profiles.size());
+  predictor.solo_speeds_.reserve(profiles.size());
   for (std::size_t i = 0; i < profiles.size(); ++i) {
     if (!predictor.predicts_members_) {
-      predictor.alone_.push_back(profiles[i].exclusive_throughput);
+      predictor.solo_speeds_.push_back(profiles[i].exclusive_throughput);
       continue;
     }
     const double speed = forecasts[i].members.front().throughput;
     if (!(speed > 0.0 && std::isfinite(speed))) {
-      return fail(ErrorCode::Unsupported,
-                  fmt::format("workload '{}': the model forecasts {} for it alone, so no slowdown "
-                              "can be told; check its profile or train on data that holds its like",
-                              profiles[i].workload,
-                              speed));
+      return fail(
+          ErrorCode::Unsupported,
+          fmt::format("workload '{}': the model forecasts a solo speed of {}, so its slowdown is "
+                      "undefined; check its profile, or train on data with similar workloads",
+                      profiles[i].workload,
+                      speed));
     }
-    predictor.alone_.push_back(speed);
+    predictor.solo_speeds_.push_back(speed);
   }
   return predictor;
 }
 
-std::vector<double> Predictor::alone(const Group& group) const {
+std::vector<double> Predictor::solo_speeds(const Group& group) const {
   std::vector<double> speeds(group.size());
-  std::ranges::transform(
-      group, speeds.begin(), [this](const GroupMember& member) { return alone_[member.profile]; });
+  std::ranges::transform(group, speeds.begin(), [this](const GroupMember& member) {
+    return solo_speeds_[member.profile];
+  });
   return speeds;
 }
 
@@ -100,7 +102,7 @@ std::vector<GroupForecast> Predictor::forecast(std::span<const Group> candidates
   if (predicts_sum_ && !predicts_members_) {
     for (std::size_t i = 0; i < candidates.size(); ++i) {
       if (candidates[i].size() == 1 && candidates[i].front().thread_limit == kAllThreads) {
-        const double speed = alone_[candidates[i].front().profile];
+        const double speed = solo_speeds_[candidates[i].front().profile];
         forecasts[i] = {};
         forecasts[i].sum = speed;
         forecasts[i].preference = speed;
@@ -143,7 +145,7 @@ Result<Prediction> Predictor::predict(const Group& group) const {
     for (std::size_t i = 0; i < group.size(); ++i) {
       const std::size_t profile = group[i].profile;
       prediction.members.push_back(
-          predict_member(group[i], profiles_[profile], alone_[profile], forecast.members[i]));
+          predict_member(group[i], profiles_[profile], solo_speeds_[profile], forecast.members[i]));
       progress += prediction.members.back().progress;
     }
     prediction.normalized_sum = progress;
@@ -154,7 +156,8 @@ Result<Prediction> Predictor::predict(const Group& group) const {
 Score Predictor::score(const Objective& objective,
                        const Group& group,
                        const GroupForecast& forecast) const {
-  return score_group(objective, forecast, alone(group), member_weights(objective, group.size()));
+  return score_group(
+      objective, forecast, solo_speeds(group), member_weights(objective, group.size()));
 }
 
 }  // namespace carpool::predict

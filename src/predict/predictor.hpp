@@ -1,4 +1,4 @@
-// A model bound to the profiles at hand: forecasts told as speeds, slowdowns and progress.
+// A model bound to profiles: forecasts as speeds, slowdowns and progress.
 #pragma once
 
 #include <cstddef>
@@ -27,20 +27,20 @@ class Predictor {
   [[nodiscard]] std::span<const Profile> profiles() const { return profiles_; }
   [[nodiscard]] const model::Forecaster& forecaster() const { return *forecaster_; }
 
-  // Whether the model says how fast each member runs; else only the sum, or only an order.
+  // Whether the model predicts the speed of each member, not only the sum or an order.
   [[nodiscard]] bool predicts_members() const { return predicts_members_; }
 
-  // Whether its numbers are units/s, which can be added up over GPUs.
+  // Whether it predicts sums in units/s, which can be added over GPUs.
   [[nodiscard]] bool predicts_sum() const { return predicts_sum_; }
 
-  // Speed with the GPU for itself, units/s, by profile: the model's forecast of a group of one
-  // where it predicts members, else the recorded exclusive throughput.
-  [[nodiscard]] std::span<const double> alone() const { return alone_; }
+  // Solo speed, units/s, by profile: the forecast of a group of one where the model predicts
+  // members, else the recorded exclusive throughput.
+  [[nodiscard]] std::span<const double> solo_speeds() const { return solo_speeds_; }
   // The same for the members of a group, in order.
-  [[nodiscard]] std::vector<double> alone(const Group& group) const;
+  [[nodiscard]] std::vector<double> solo_speeds(const Group& group) const;
 
-  // As the forecaster's, but a group of one under a model that predicts the sum alone runs at its
-  // recorded speed: such models are trained on groups and say nothing sensible of one.
+  // As the forecaster, but a group of one under a model that predicts only the sum runs at its
+  // recorded speed: such models are trained on larger groups and are wrong for one member.
   [[nodiscard]] std::vector<GroupForecast> forecast(std::span<const Group> candidates,
                                                     model::ForecastDetail detail) const;
 
@@ -48,7 +48,7 @@ class Predictor {
   [[nodiscard]] Result<Prediction> predict(const Group& group) const;
   [[nodiscard]] Result<void> check_group(const Group& group) const;
 
-  // As score_group(), members weighted by their place in the group.
+  // As score_group(), members weighted by their position in the group.
   [[nodiscard]] Score score(const Objective& objective,
                             const Group& group,
                             const GroupForecast& forecast) const;
@@ -59,7 +59,7 @@ class Predictor {
 
   std::unique_ptr<model::Forecaster> forecaster_;
   std::span<const Profile> profiles_;
-  std::vector<double> alone_;
+  std::vector<double> solo_speeds_;
   bool predicts_members_ = false;
   bool predicts_sum_ = false;
 };

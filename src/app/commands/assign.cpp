@@ -73,7 +73,7 @@ json to_json(const assign::Assignment& assignment,
                   {"value", group.score.value},
                   {"throughput", json::array()},
                   {"progress", json::array()}};
-    const auto alone = bench.predictor->alone(group.group);
+    const auto alone = bench.predictor->solo_speeds(group.group);
     for (std::size_t i = 0; i < group.forecast.members.size(); ++i) {
       const double throughput = group.forecast.members[i].throughput;
       entry["throughput"].push_back(throughput);
@@ -101,7 +101,7 @@ void print_assignment(const assign::Assignment& assignment,
   for (std::size_t gpu = 0; gpu < assignment.groups.size(); ++gpu) {
     const assign::AssignedGroup& group = assignment.groups[gpu];
     auto names = bench.names(group.group);
-    const auto alone = bench.predictor->alone(group.group);
+    const auto alone = bench.predictor->solo_speeds(group.group);
     for (std::size_t i = 0; i < group.forecast.members.size(); ++i) {
       names[i] += fmt::format(" ({})", percent(group.forecast.members[i].throughput / alone[i], 0));
     }

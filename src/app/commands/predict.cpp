@@ -12,8 +12,8 @@
 #include "app/inputs/sources.hpp"
 #include "app/output/prediction_output.hpp"
 #include "assign/group_memory.hpp"
+#include "predict/partition_choice.hpp"
 #include "predict/predictor.hpp"
-#include "predict/split_choice.hpp"
 
 namespace carpool::app {
 namespace {
@@ -93,7 +93,7 @@ json memory_to_json(const ModelSession& bench, const assign::MemoryUse& use) {
           {"fits", use.fits(bench.memory_gib)}};
 }
 
-json split_to_json(const predict::SplitChoice& choice, const predict::Objective& objective) {
+json split_to_json(const predict::PartitionChoice& choice, const predict::Objective& objective) {
   json limits = json::array();
   for (const GroupMember& member : choice.group) {
     limits.push_back(member.thread_limit);
@@ -106,7 +106,7 @@ json split_to_json(const predict::SplitChoice& choice, const predict::Objective&
           {"gain_over_equal", choice.gain_over_equal()}};
 }
 
-void print_split(const predict::SplitChoice& choice,
+void print_split(const predict::PartitionChoice& choice,
                  const predict::Objective& objective,
                  const Output& output) {
   std::vector<double> limits;
@@ -145,10 +145,10 @@ Result<void> run_predict(const PredictOptions& options, const CommandContext& co
     return tl::unexpected(prediction.error());
   }
   // Thread limits are a question for models that know members, and for more than one of them.
-  std::optional<predict::SplitChoice> split;
+  std::optional<predict::PartitionChoice> split;
   if (bench.predictor->predicts_members() && group->size() > 1) {
-    auto chosen = predict::choose_split(
-        *bench.predictor, *group, bench.objective, predict::usual_splits(group->size()));
+    auto chosen = predict::choose_partition(
+        *bench.predictor, *group, bench.objective, predict::usual_partitions(group->size()));
     if (!chosen) {
       return tl::unexpected(chosen.error());
     }

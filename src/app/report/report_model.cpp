@@ -61,7 +61,7 @@ Result<report::ReportSection> matrix_section(const dataset::Dataset& dataset,
   }
   const auto measured = measured_pairs(table);
   const auto trained = trained_profiles(dataset, model);
-  const auto alone = predictor->alone();
+  const auto alone = predictor->solo_speeds();
   report::SlowdownMatrix matrix;
   std::vector<Group> groups;
   for (const std::size_t row : trained) {

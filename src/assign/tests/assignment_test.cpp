@@ -74,7 +74,7 @@ TEST(AssignmentTest, MaxMinMixesHeavyAndLight) {
   }
 }
 
-TEST(AssignmentTest, WithGpusEnoughEveryoneIsAloneAtItsOwnSpeed) {
+TEST(AssignmentTest, WithEnoughGpusEveryWorkloadRunsAtItsSoloSpeed) {
   const FakeWorld world(random_workloads(20, 1));
   for (const AssignMethod method : {AssignMethod::Matching, AssignMethod::LocalSearch}) {
     EXPECT_NEAR(total(world, request_for(20, 25), method), 20.0, 1e-9);
@@ -82,7 +82,7 @@ TEST(AssignmentTest, WithGpusEnoughEveryoneIsAloneAtItsOwnSpeed) {
   EXPECT_NEAR(total(world, request_for(10, 10), AssignMethod::Exact), 10.0, 1e-9);
 }
 
-TEST(AssignmentTest, MatchingAndEveryPartitionAgreeOnPairs) {
+TEST(AssignmentTest, MatchingAndExactAgreeOnPairs) {
   for (std::uint32_t seed = 0; seed < 8; ++seed) {
     FakeWorld world(random_workloads(12, seed));
     for (std::size_t i = 0; i < 12; ++i) {
@@ -101,7 +101,7 @@ TEST(AssignmentTest, MatchingAndEveryPartitionAgreeOnPairs) {
   }
 }
 
-TEST(AssignmentTest, LocalSearchComesWithinOnePercentOfEveryPartition) {
+TEST(AssignmentTest, LocalSearchIsWithinOnePercentOfExact) {
   for (std::uint32_t seed = 0; seed < 10; ++seed) {
     const FakeWorld world(random_workloads(12, seed));
     for (const predict::ObjectiveInfo& info : predict::objective_kinds()) {
@@ -117,7 +117,7 @@ TEST(AssignmentTest, LocalSearchComesWithinOnePercentOfEveryPartition) {
   }
 }
 
-TEST(AssignmentTest, LocalSearchComesWithinOnePercentOfTheMatchingOfAHundred) {
+TEST(AssignmentTest, LocalSearchIsWithinOnePercentOfMatchingForAHundred) {
   for (std::uint32_t seed = 0; seed < 3; ++seed) {
     const FakeWorld world(random_workloads(100, seed));
     for (const predict::ObjectiveInfo& info : predict::objective_kinds()) {
@@ -166,7 +166,7 @@ TEST(AssignmentTest, CopiesOfAWorkloadAreForecastOnce) {
   }
   const std::size_t before = world.forecaster().groups_asked();
   const auto assignment = assign(world.predictor(), request).value();
-  // 3 alone, 6 pairs, and the 30 groups of the answer.
+  // 3 singles, 6 pairs, and the 30 groups of the answer.
   EXPECT_EQ(world.forecaster().groups_asked() - before, 39U);
   EXPECT_EQ(assignment.method, AssignMethod::Matching);
 }
@@ -182,13 +182,13 @@ TEST(AssignmentTest, WhatCannotBePlacedIsLeftOverWithItsReason) {
     const auto assignment = assign(world.predictor(), request).value();
     ASSERT_EQ(assignment.left_over.size(), 3U);
     EXPECT_EQ(assignment.left_over[0].workload, 0U);
-    EXPECT_EQ(assignment.left_over[0].reason, "needs 40.0 GiB alone, a GPU has 32");
+    EXPECT_EQ(assignment.left_over[0].reason, "needs 40.0 GiB, a GPU has 32");
     EXPECT_EQ(assignment.left_over[1].reason,
               "every GPU is full: 1 GPUs, at most 2 workloads each");
   }
 }
 
-TEST(AssignmentTest, FloorAndMemoryLeaveSeatsEmptyRatherThanBreak) {
+TEST(AssignmentTest, FloorAndMemoryLeavePlacesEmpty) {
   FakeWorld world(Workloads(6, FakeWorkload{}));
   for (std::size_t i = 0; i < 6; ++i) {
     world.memory_gib(i, 10.0);
@@ -207,20 +207,20 @@ TEST(AssignmentTest, FloorAndMemoryLeaveSeatsEmptyRatherThanBreak) {
   }
 }
 
-TEST(AssignmentTest, WeightsGoByPlaceInTheList) {
+TEST(AssignmentTest, WeightsFollowThePositionInTheRequest) {
   // Alike but for the weight: the primary must not be the one that shares.
   const FakeWorld world(Workloads(3, FakeWorkload{}));
   AssignmentRequest request = request_for(3, 2);
   request.objective = {.kind = predict::ObjectiveKind::Weighted, .weights = {0.1, 1.0, 0.1}};
   for (const AssignMethod method :
        {AssignMethod::Exact, AssignMethod::Matching, AssignMethod::LocalSearch}) {
-    // 1.0 alone + (0.1 + 0.1) * 0.5
+    // 1.0 for the single + (0.1 + 0.1) * 0.5
     EXPECT_NEAR(total(world, request, method), 1.1, 1e-9);
   }
 }
 
-// The same three behind one that fits nowhere: it does not move the others up.
-TEST(AssignmentTest, WhatIsLeftOverDoesNotMoveTheWeights) {
+// The same three after one that fits on no GPU.
+TEST(AssignmentTest, LeftOverWorkloadsDoNotShiftTheWeights) {
   FakeWorld world(Workloads(4, FakeWorkload{}));
   world.memory_gib(0, 100.0);
   AssignmentRequest request = request_for(4, 2);
@@ -232,8 +232,8 @@ TEST(AssignmentTest, WhatIsLeftOverDoesNotMoveTheWeights) {
   }
 }
 
-TEST(AssignmentTest, SumAloneIsEnoughForThroughput) {
-  const FakeWorld world(random_workloads(8, 6), FakeAnswers::SumAlone);
+TEST(AssignmentTest, SumOnlyIsEnoughForThroughput) {
+  const FakeWorld world(random_workloads(8, 6), FakeAnswers::SumOnly);
   AssignmentRequest request = request_for(8, 4);
   request.objective.kind = predict::ObjectiveKind::Throughput;
   const FakeWorld members(random_workloads(8, 6));
@@ -263,7 +263,7 @@ TEST(AssignmentTest, RequestsThatCannotBeServedAreRefused) {
   }));
   EXPECT_FALSE(refused([](auto& request) { request.workloads.clear(); }));
 
-  const FakeWorld order(random_workloads(4, 6), FakeAnswers::OrderAlone);
+  const FakeWorld order(random_workloads(4, 6), FakeAnswers::OrderOnly);
   AssignmentRequest request = request_for(4, 2);
   request.objective.kind = predict::ObjectiveKind::Throughput;
   EXPECT_FALSE(assign(order.predictor(), request).has_value());

@@ -99,21 +99,21 @@ TEST(DenseMatchingTest, EqualWeightsAndNoVerticesAreFine) {
   EXPECT_EQ(dense_perfect_matching(PairWeights(50)).size(), 50U);
 }
 
-// Three items worth 1 alone; {0, 1} together 3, {1, 2} together 2.5.
-TEST(SubsetSearchTest, TakesTheBestPartitionForTheBinsThereAre) {
+// Three members worth 1 each as singles; {0, 1} together 3, {1, 2} together 2.5.
+TEST(SubsetSearchTest, TakesTheBestGroupingForTheNumberOfGroups) {
   constexpr double kNever = -std::numeric_limits<double>::infinity();
   const std::vector<double> values = {0.0, 1.0, 1.0, 3.0, 1.0, kNever, 2.5, kNever};
-  EXPECT_EQ(best_partition(3, 3, values), (std::vector<ItemSet>{0b011, 0b100}));
-  EXPECT_EQ(best_partition(3, 2, values), (std::vector<ItemSet>{0b011, 0b100}));
-  // One bin: two items are placed, in the better of the two ways.
-  EXPECT_EQ(best_partition(3, 1, values), (std::vector<ItemSet>{0b011}));
+  EXPECT_EQ(best_grouping(3, 3, values), (std::vector<MemberSet>{0b011, 0b100}));
+  EXPECT_EQ(best_grouping(3, 2, values), (std::vector<MemberSet>{0b011, 0b100}));
+  // One group: two members are placed, in the better of the two ways.
+  EXPECT_EQ(best_grouping(3, 1, values), (std::vector<MemberSet>{0b011}));
 }
 
 TEST(SubsetSearchTest, PlacingMoreCountsMoreThanValue) {
-  // Alone item 0 is worth 100, with item 1 only -5: still both are placed.
-  EXPECT_EQ(best_partition(2, 1, std::vector<double>{0.0, 100.0, 1.0, -5.0}),
-            (std::vector<ItemSet>{0b11}));
-  EXPECT_TRUE(best_partition(0, 3, std::vector<double>{0.0}).empty());
+  // Member 0 is worth 100 as a single and -5 with member 1: still both are placed.
+  EXPECT_EQ(best_grouping(2, 1, std::vector<double>{0.0, 100.0, 1.0, -5.0}),
+            (std::vector<MemberSet>{0b11}));
+  EXPECT_TRUE(best_grouping(0, 3, std::vector<double>{0.0}).empty());
 }
 
 }  // namespace

@@ -17,8 +17,9 @@ using predict::fake::FakeWorld;
 
 using Workloads = std::vector<FakeWorkload>;
 
-// Pressures as exp: target 1, light partner 0.25, equal 1, heavy 4; all run at 1 unit/s alone.
-// Beside a partner of pressure p the target runs at 1 / (1 + p), the partner at 1 / (1 + 1/p).
+// Pressures as exp: target 1, light partner 0.25, equal 1, heavy 4; all with a solo speed of 1
+// unit/s. Beside a partner of pressure p the target runs at 1 / (1 + p), the partner at 1 / (1 +
+// 1/p).
 const Workloads four_workloads = {{.pressure = 0.0},
                                   {.pressure = std::log(0.25)},
                                   {.pressure = 0.0, .extrapolated = true},
@@ -30,7 +31,7 @@ bool has_reason(const RankedGroup& ranked, std::string_view text) {
   return std::ranges::find(ranked.reasons, text) != ranked.reasons.end();
 }
 
-TEST(PartnersTest, BestComesFirstWithReasonsInPlainWords) {
+TEST(PartnersTest, BestComesFirstWithReasons) {
   const FakeWorld world(four_workloads);
   const PartnerRequest request = {.candidates = each_one,
                                   .objective = {.kind = predict::ObjectiveKind::MaxMin}};
@@ -39,7 +40,7 @@ TEST(PartnersTest, BestComesFirstWithReasonsInPlainWords) {
   // Smallest progress: with w2 0.5, with w1 1 / (1 + 4) = 0.2, with w3 the target 0.2.
   EXPECT_EQ(ranked[0].group[1].profile, 2U);
   EXPECT_DOUBLE_EQ(ranked[0].score.value, 0.5);
-  EXPECT_TRUE(has_reason(ranked[0], "w2 runs at 50 % of its own speed"));
+  EXPECT_TRUE(has_reason(ranked[0], "w2 runs at 50 % of its solo speed"));
   EXPECT_TRUE(has_reason(ranked[0], "slows you 2.00x"));
   EXPECT_TRUE(has_reason(ranked[0], "outside training data: w2"));
   EXPECT_FALSE(has_reason(ranked[1], "outside training data: w2"));
@@ -86,14 +87,14 @@ TEST(PartnersTest, TriplesAreRankedToo) {
     EXPECT_EQ(triple.group.size(), 3U);
     EXPECT_EQ(std::ranges::count_if(triple.reasons,
                                     [](const std::string& reason) {
-                                      return reason.find("of its own speed") != std::string::npos;
+                                      return reason.find("of its solo speed") != std::string::npos;
                                     }),
               2);
   }
 }
 
-TEST(PartnersTest, OrderAloneStillRanks) {
-  const FakeWorld world(four_workloads, FakeAnswers::OrderAlone);
+TEST(PartnersTest, OrderOnlyStillRanks) {
+  const FakeWorld world(four_workloads, FakeAnswers::OrderOnly);
   const auto ranked =
       rank_partners(world.predictor(), {.candidates = each_one, .objective = {}}).value();
   EXPECT_GE(ranked[0].score.value, ranked[2].score.value);
@@ -160,7 +161,7 @@ TEST(GrowGroupTest, StopsAtTheFloorAndSaysWhoBreaksIt) {
   request.max_size = 10;
   const auto grown = grow_group(world.predictor(), request).value();
   EXPECT_EQ(grown.group.size(), 4U);
-  EXPECT_EQ(grown.stopped_because.find("nobody left keeps the floor"), 0U);
+  EXPECT_EQ(grown.stopped_because.find("no remaining workload keeps the floor"), 0U);
   EXPECT_NE(grown.stopped_because.find("(0.69)"), std::string::npos);
 }
 
@@ -193,7 +194,7 @@ TEST(GrowGroupTest, MaxMinGrowsUntilThePoolIsEmpty) {
   request.pool = {1, 2};
   const auto grown = grow_group(world.predictor(), request).value();
   EXPECT_EQ(grown.group.size(), 3U);
-  EXPECT_EQ(grown.stopped_because, "nobody left to add");
+  EXPECT_EQ(grown.stopped_because, "no workload left to add");
 }
 
 TEST(GrowGroupTest, StartThatDoesNotFitIsToldAndAModelThatOnlyRanksRefused) {
@@ -205,7 +206,7 @@ TEST(GrowGroupTest, StartThatDoesNotFitIsToldAndAModelThatOnlyRanksRefused) {
   EXPECT_TRUE(grown.steps.empty());
   EXPECT_NE(grown.stopped_because.find("does not fit"), std::string::npos);
 
-  const FakeWorld order(ten_light(), FakeAnswers::OrderAlone);
+  const FakeWorld order(ten_light(), FakeAnswers::OrderOnly);
   EXPECT_FALSE(grow_group(order.predictor(), grow_all()).has_value());
   request.start = {};
   EXPECT_FALSE(grow_group(world.predictor(), request).has_value());

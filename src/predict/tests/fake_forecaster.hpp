@@ -1,7 +1,7 @@
-// A forecaster of five numbers a workload for tests of what stands on forecasts:
+// A forecaster with five numbers per workload, for tests of the code that uses forecasts:
 //   T_i = exp(capacity_i) s(l_i) / (1 + sum_{j != i} a_j / (a_i exp(light_i))),
 //   a_i = exp(pressure_i) s(l_i),  s(l) = (1 - exp(-need_i l/100)) / (1 - exp(-need_i)),
-// so alone with all threads a workload runs at exp(capacity), the heavier pressure takes the larger
+// so the solo speed with all threads is exp(capacity), the heavier pressure takes the larger
 // share, a light one hardly slows down, and a limit lowers both speed and pressure.
 #pragma once
 
@@ -29,7 +29,7 @@ struct FakeWorkload {
   bool no_number = false;  // beside others its forecast is NaN
 };
 
-enum class FakeAnswers { Members, SumAlone, OrderAlone };
+enum class FakeAnswers { Members, SumOnly, OrderOnly };
 
 class FakeForecaster final : public model::Forecaster {
  public:
@@ -71,14 +71,14 @@ class FakeForecaster final : public model::Forecaster {
                                     : std::exp(workload.capacity) * scale(member) /
                                           (1.0 + (total - own) / (own * std::exp(workload.light)));
       forecast.preference += rate;
-      MemberForecast& told = forecast.members.emplace_back();
-      told.throughput = rate;
-      told.extrapolated = workload.extrapolated;
+      MemberForecast& member_forecast = forecast.members.emplace_back();
+      member_forecast.throughput = rate;
+      member_forecast.extrapolated = workload.extrapolated;
       if (detail == model::ForecastDetail::WithIntervals) {
-        told.interval90 = Interval{0.8 * rate, 1.25 * rate};
+        member_forecast.interval90 = Interval{0.8 * rate, 1.25 * rate};
       }
     }
-    if (answers_ != FakeAnswers::OrderAlone) {
+    if (answers_ != FakeAnswers::OrderOnly) {
       forecast.sum = forecast.preference;
     }
     if (detail == model::ForecastDetail::WithIntervals && forecast.sum) {
@@ -113,7 +113,7 @@ class FakeWorld {
   FakeWorld(const FakeWorld&) = delete;
   FakeWorld& operator=(const FakeWorld&) = delete;
 
-  // Before use alone: the predictor refers to the profiles.
+  // Only before use: the predictor refers to the profiles.
   FakeWorld& memory_gib(std::size_t profile, double gib) {
     profiles_[profile].metrics["memcap_gb"] = gib;
     return *this;
@@ -128,7 +128,7 @@ class FakeWorld {
   std::unique_ptr<Predictor> predictor_;
 };
 
-// Workloads such as the public measurements show: capacities over two orders of magnitude, some
+// Workloads like those of the public measurements: capacities over two orders of magnitude, some
 // light and some heavy.
 inline std::vector<FakeWorkload> random_workloads(std::size_t count, std::uint32_t seed) {
   std::mt19937 engine(seed);

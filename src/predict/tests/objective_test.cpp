@@ -20,8 +20,8 @@ GroupForecast forecast_of(const std::vector<double>& throughputs) {
 }
 
 Score score(const Objective& objective, const GroupForecast& forecast) {
-  const std::vector<double> alone = {100.0, 10.0, 4.0};
-  return score_group(objective, forecast, alone, member_weights(objective, 3));
+  const std::vector<double> solo_speeds = {100.0, 10.0, 4.0};
+  return score_group(objective, forecast, solo_speeds, member_weights(objective, 3));
 }
 
 // Progress of the three: 80/100 = 0.8, 6/10 = 0.6, 3/4 = 0.75.
@@ -78,7 +78,7 @@ TEST(ObjectiveTest, ForecastThatIsNoNumberIsInfeasible) {
   EXPECT_FALSE(score({}, forecast_of({80.0, nan, 3.0})).feasible);
 }
 
-TEST(ObjectiveTest, SumAloneServesThroughputWithoutFloorOnly) {
+TEST(ObjectiveTest, SumOnlySupportsThroughputWithoutFloor) {
   EXPECT_TRUE(check_objective({}, /*predicts_members=*/false).has_value());
   const auto floored = check_objective({.floor = 0.5}, /*predicts_members=*/false);
   ASSERT_FALSE(floored.has_value());

@@ -16,13 +16,13 @@ using fake::FakeForecaster;
 using fake::FakeWorkload;
 using fake::FakeWorld;
 
-// Alone at 100 and 10 units/s. Pressures 2 and 1 (as exp): beside each other
+// Solo speeds 100 and 10 units/s. Pressures 2 and 1 (as exp): beside each other
 // T_0 = 100 / (1 + 1/2) = 66.7, T_1 = 10 / (1 + 2/1) = 3.33.
 const std::vector<FakeWorkload> two_workloads = {
     {.capacity = std::log(100.0), .pressure = std::log(2.0)},
     {.capacity = std::log(10.0), .pressure = 0.0, .extrapolated = true}};
 
-TEST(PredictorTest, PairIsToldAsSpeedsSlowdownsAndProgress) {
+TEST(PredictorTest, PairHasSpeedsSlowdownsAndProgress) {
   const FakeWorld world(two_workloads);
   const auto prediction = world.predictor().predict({{.profile = 0}, {.profile = 1}});
   ASSERT_TRUE(prediction.has_value());
@@ -50,28 +50,28 @@ TEST(PredictorTest, SlowdownIntervalIsTheSpeedIntervalTurnedOver) {
   EXPECT_NEAR(prediction.sum90.value().low, 56.0, 1e-9);
 }
 
-TEST(PredictorTest, AloneIsTheModelsForecastNotTheRecording) {
+TEST(PredictorTest, SoloSpeedIsTheForecastOfTheModelNotTheRecording) {
   std::vector<Profile> profiles(1);
   profiles[0].exclusive_throughput = 55.0;
   const auto predictor = Predictor::create(
       std::make_unique<FakeForecaster>(std::vector<FakeWorkload>{two_workloads[0]}), profiles);
   ASSERT_TRUE(predictor.has_value());
-  EXPECT_NEAR(predictor->alone()[0], 100.0, 1e-9);
+  EXPECT_NEAR(predictor->solo_speeds()[0], 100.0, 1e-9);
   EXPECT_NEAR(predictor->predict({{.profile = 0}}).value().members[0].slowdown, 1.0, 1e-12);
 }
 
-TEST(PredictorTest, SumAloneGivesASumAndRecordedSpeeds) {
-  const FakeWorld world(two_workloads, FakeAnswers::SumAlone);
+TEST(PredictorTest, SumOnlyGivesASumAndRecordedSpeeds) {
+  const FakeWorld world(two_workloads, FakeAnswers::SumOnly);
   EXPECT_FALSE(world.predictor().predicts_members());
-  EXPECT_NEAR(world.predictor().alone()[1], 10.0, 1e-9);
+  EXPECT_NEAR(world.predictor().solo_speeds()[1], 10.0, 1e-9);
   const auto prediction = world.predictor().predict({{.profile = 0}, {.profile = 1}}).value();
   EXPECT_TRUE(prediction.members.empty());
   EXPECT_FALSE(prediction.normalized_sum.has_value());
   EXPECT_NEAR(prediction.sum.value(), 70.0, 1e-9);
 }
 
-TEST(PredictorTest, OrderAloneGivesNoSum) {
-  const FakeWorld world(two_workloads, FakeAnswers::OrderAlone);
+TEST(PredictorTest, OrderOnlyGivesNoSum) {
+  const FakeWorld world(two_workloads, FakeAnswers::OrderOnly);
   const auto prediction = world.predictor().predict({{.profile = 0}, {.profile = 1}}).value();
   EXPECT_FALSE(prediction.sum.has_value());
 }
@@ -84,7 +84,7 @@ TEST(PredictorTest, GroupsThatCannotBeAreRefused) {
   EXPECT_FALSE(world.predictor().predict({{.profile = 0, .thread_limit = 101.0}}).has_value());
 }
 
-TEST(PredictorTest, WorkloadWithoutASpeedAloneIsAnErrorThatNamesIt) {
+TEST(PredictorTest, WorkloadWithoutASoloSpeedIsAnErrorThatNamesIt) {
   std::vector<Profile> profiles(1);
   profiles[0].workload = "broken";
   const auto predictor = Predictor::create(
@@ -112,7 +112,7 @@ class FakeModel final : public model::ThroughputModel {
 TEST(PredictorTest, BindsAModelAndPassesItsRefusalOn) {
   const std::vector<Profile> profiles(2);
   const FakeModel model;
-  EXPECT_NEAR(Predictor::create(model, profiles).value().alone()[1], 10.0, 1e-9);
+  EXPECT_NEAR(Predictor::create(model, profiles).value().solo_speeds()[1], 10.0, 1e-9);
   const auto refused = Predictor::create(model, std::span(profiles).first(1));
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().message, "two profiles wanted");

@@ -1,4 +1,4 @@
-#include "predict/split_choice.hpp"
+#include "predict/partition_choice.hpp"
 
 #include <algorithm>
 #include <array>
@@ -16,7 +16,7 @@ constexpr double kTie = 1e-9;
 constexpr int kStep = 10;  // percent; the grid of the public measurements
 constexpr int kWhole = 100;
 
-struct Candidate {
+struct ScoredLimits {
   ThreadLimits limits;
   Score score;
 };
@@ -26,7 +26,7 @@ double restriction(const ThreadLimits& limits) {
          std::accumulate(limits.begin(), limits.end(), 0.0);
 }
 
-bool preferable(const Candidate& left, const Candidate& right) {
+bool preferable(const ScoredLimits& left, const ScoredLimits& right) {
   const auto rank = [](const Score& score) {
     return score.feasible ? score.value : score.worst_progress.value_or(0.0);
   };
@@ -53,8 +53,8 @@ Group with_limits(const Group& members, const ThreadLimits& limits) {
   return group;
 }
 
-// Appends every way to deal out `left` percent to the members after `dealt`, at least a step each.
-void deal_out(int left, std::size_t members, ThreadLimits& dealt, std::vector<ThreadLimits>& out) {
+// Appends every way to divide `left` percent among the members after `dealt`, at least a step each.
+void divide(int left, std::size_t members, ThreadLimits& dealt, std::vector<ThreadLimits>& out) {
   const auto waiting = static_cast<int>(members - dealt.size());
   if (waiting == 1) {
     out.push_back(dealt);
@@ -63,19 +63,19 @@ void deal_out(int left, std::size_t members, ThreadLimits& dealt, std::vector<Th
   }
   for (int share = kStep; share <= left - kStep * (waiting - 1); share += kStep) {
     dealt.push_back(share);
-    deal_out(left - share, members, dealt, out);
+    divide(left - share, members, dealt, out);
     dealt.pop_back();
   }
 }
 
 Result<void> check_candidates(std::span<const ThreadLimits> candidates, std::size_t members) {
   if (candidates.empty()) {
-    return invalid_input("no split to choose from");
+    return invalid_input("no MPS partition to choose from");
   }
   for (const ThreadLimits& limits : candidates) {
     if (limits.size() != members) {
       return invalid_input(
-          fmt::format("a split has {} limits for {} members", limits.size(), members));
+          fmt::format("an MPS partition has {} limits for {} members", limits.size(), members));
     }
     for (const double limit : limits) {
       if (!(limit > 0.0 && limit <= kAllThreads)) {
@@ -87,19 +87,19 @@ Result<void> check_candidates(std::span<const ThreadLimits> candidates, std::siz
   return {};
 }
 
-Candidate best_of(const Predictor& predictor,
-                  const Group& members,
-                  const Objective& objective,
-                  std::span<const ThreadLimits> candidates) {
+ScoredLimits best_of(const Predictor& predictor,
+                     const Group& members,
+                     const Objective& objective,
+                     std::span<const ThreadLimits> candidates) {
   std::vector<Group> groups;
   groups.reserve(candidates.size());
   for (const ThreadLimits& limits : candidates) {
     groups.push_back(with_limits(members, limits));
   }
   const auto forecasts = predictor.forecaster().forecast(groups, model::ForecastDetail::PointOnly);
-  Candidate best;
+  ScoredLimits best;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
-    Candidate candidate{candidates[i], predictor.score(objective, groups[i], forecasts[i])};
+    ScoredLimits candidate{candidates[i], predictor.score(objective, groups[i], forecasts[i])};
     if (i == 0 || preferable(candidate, best)) {
       best = std::move(candidate);
     }
@@ -109,27 +109,27 @@ Candidate best_of(const Predictor& predictor,
 
 }  // namespace
 
-std::vector<ThreadLimits> usual_splits(std::size_t members) {
-  std::vector<ThreadLimits> splits = {ThreadLimits(members, kAllThreads)};
+std::vector<ThreadLimits> usual_partitions(std::size_t members) {
+  std::vector<ThreadLimits> partitions = {ThreadLimits(members, kAllThreads)};
   if (members > 1 && members <= kWhole / kStep) {
     ThreadLimits dealt;
-    deal_out(kWhole, members, dealt, splits);
+    divide(kWhole, members, dealt, partitions);
   }
-  return splits;
+  return partitions;
 }
 
-double SplitChoice::gain_over_unlimited() const {
+double PartitionChoice::gain_over_unlimited() const {
   return relative_gain(score, unlimited);
 }
 
-double SplitChoice::gain_over_equal() const {
+double PartitionChoice::gain_over_equal() const {
   return relative_gain(score, equal);
 }
 
-Result<SplitChoice> choose_split(const Predictor& predictor,
-                                 const Group& members,
-                                 const Objective& objective,
-                                 std::span<const ThreadLimits> candidates) {
+Result<PartitionChoice> choose_partition(const Predictor& predictor,
+                                         const Group& members,
+                                         const Objective& objective,
+                                         std::span<const ThreadLimits> candidates) {
   auto checked =
       predictor.check_group(members)
           .and_then([&] { return check_objective(objective, predictor.predicts_members()); })
@@ -137,18 +137,18 @@ Result<SplitChoice> choose_split(const Predictor& predictor,
   if (!checked) {
     return tl::unexpected(std::move(checked.error()));
   }
-  const Candidate best = best_of(predictor, members, objective, candidates);
+  const ScoredLimits best = best_of(predictor, members, objective, candidates);
   const double share = std::floor(kAllThreads / static_cast<double>(members.size()));
   const std::array groups = {
       with_limits(members, best.limits),
       with_limits(members, ThreadLimits(members.size(), kAllThreads)),
       with_limits(members, ThreadLimits(members.size(), std::max(share, 1.0)))};
   auto forecasts = predictor.forecaster().forecast(groups, model::ForecastDetail::WithIntervals);
-  return SplitChoice{.group = groups[0],
-                     .forecast = std::move(forecasts[0]),
-                     .score = best.score,
-                     .unlimited = predictor.score(objective, groups[1], forecasts[1]),
-                     .equal = predictor.score(objective, groups[2], forecasts[2])};
+  return PartitionChoice{.group = groups[0],
+                         .forecast = std::move(forecasts[0]),
+                         .score = best.score,
+                         .unlimited = predictor.score(objective, groups[1], forecasts[1]),
+                         .equal = predictor.score(objective, groups[2], forecasts[2])};
 }
 
 }  // namespace carpool::predict

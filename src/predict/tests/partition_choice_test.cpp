@@ -1,4 +1,4 @@
-#include "predict/split_choice.hpp"
+#include "predict/partition_choice.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -33,32 +33,34 @@ std::vector<double> limits_of(const Group& group) {
   return limits;
 }
 
-TEST(UsualSplits, AllThreadsAndEveryWayToDealOutHundredPercent) {
-  EXPECT_EQ(usual_splits(1), (std::vector<ThreadLimits>{{100.0}}));
-  const auto pairs = usual_splits(2);
+TEST(UsualPartitions, AllThreadsAndEveryWayToDivideHundredPercent) {
+  EXPECT_EQ(usual_partitions(1), (std::vector<ThreadLimits>{{100.0}}));
+  const auto pairs = usual_partitions(2);
   EXPECT_EQ(pairs.size(), 10U);
   EXPECT_EQ(pairs[0], (ThreadLimits{100.0, 100.0}));
   EXPECT_EQ(pairs[1], (ThreadLimits{10.0, 90.0}));
   EXPECT_EQ(pairs[9], (ThreadLimits{90.0, 10.0}));
-  EXPECT_EQ(usual_splits(3).size(), 1U + 36U);  // 9 choose 2 ways
-  EXPECT_EQ(usual_splits(11).size(), 1U);
+  EXPECT_EQ(usual_partitions(3).size(), 1U + 36U);  // 9 choose 2 ways
+  EXPECT_EQ(usual_partitions(11).size(), 1U);
 }
 
-// Nobody else on the GPU: each limit below 100 only costs, so all threads are best.
-TEST(SplitChoiceTest, AloneAWorkloadKeepsAllThreads) {
+// Without other members each limit below 100 only costs, so all threads are best.
+TEST(PartitionChoiceTest, SoloWorkloadKeepsAllThreads) {
   const FakeWorld world(Workloads{{.capacity = 3.0}});
-  const auto choice = choose_split(world.predictor(), group_of(1), {}, usual_splits(1)).value();
+  const auto choice =
+      choose_partition(world.predictor(), group_of(1), {}, usual_partitions(1)).value();
   EXPECT_EQ(limits_of(choice.group), (std::vector<double>{100.0}));
   EXPECT_DOUBLE_EQ(choice.gain_over_unlimited(), 0.0);
 }
 
-TEST(SplitChoiceTest, FindsTheBestOfEveryCandidate) {
+TEST(PartitionChoiceTest, FindsTheBestOfEveryCandidate) {
   const FakeWorld world(random_workloads(3, 5));
   const Objective objective = {.kind = ObjectiveKind::MaxMin};
-  const auto splits = usual_splits(3);
-  const auto choice = choose_split(world.predictor(), group_of(3), objective, splits).value();
+  const auto partitions = usual_partitions(3);
+  const auto choice =
+      choose_partition(world.predictor(), group_of(3), objective, partitions).value();
   double best = 0.0;
-  for (const ThreadLimits& limits : splits) {
+  for (const ThreadLimits& limits : partitions) {
     const Group group = {{0, limits[0]}, {1, limits[1]}, {2, limits[2]}};
     const auto prediction = world.predictor().predict(group).value();
     best = std::max(best,
@@ -70,56 +72,60 @@ TEST(SplitChoiceTest, FindsTheBestOfEveryCandidate) {
 }
 
 // A heavy and a starved member: limiting the heavy one must help the smallest progress.
-TEST(SplitChoiceTest, MaxMinGivesTheStarvedMemberMore) {
+TEST(PartitionChoiceTest, MaxMinGivesTheStarvedMemberMore) {
   const FakeWorld world(Workloads{{.pressure = 2.0, .need = 6.0}, {.pressure = -1.0, .need = 6.0}});
   const Objective objective = {.kind = ObjectiveKind::MaxMin};
   const auto choice =
-      choose_split(world.predictor(), group_of(2), objective, usual_splits(2)).value();
+      choose_partition(world.predictor(), group_of(2), objective, usual_partitions(2)).value();
   EXPECT_LT(choice.group[0].thread_limit, choice.group[1].thread_limit);
   EXPECT_GT(choice.gain_over_unlimited(), 0.1);
 }
 
-// need = 1e3: beyond any grid point the curve is flat, so every split scores the same.
-TEST(SplitChoiceTest, AmongEqualsTheSplitClosestToAllThreadsWins) {
+// need = 1e3: beyond any grid point the curve is flat, so every partition scores the same.
+TEST(PartitionChoiceTest, AmongEqualsThePartitionClosestToAllThreadsWins) {
   const FakeWorld world(Workloads{{.need = 1e3}, {.need = 1e3}});
-  const auto choice = choose_split(world.predictor(), group_of(2), {}, usual_splits(2)).value();
+  const auto choice =
+      choose_partition(world.predictor(), group_of(2), {}, usual_partitions(2)).value();
   EXPECT_EQ(limits_of(choice.group), (std::vector<double>{100.0, 100.0}));
 }
 
-TEST(SplitChoiceTest, OnlyCandidatesAreChosen) {
+TEST(PartitionChoiceTest, OnlyCandidatesAreChosen) {
   const FakeWorld world(Workloads{{.pressure = 2.0}, {.pressure = -1.0}});
-  const std::vector<ThreadLimits> splits = {{50.0, 50.0}, {30.0, 70.0}, {70.0, 30.0}};
+  const std::vector<ThreadLimits> partitions = {{50.0, 50.0}, {30.0, 70.0}, {70.0, 30.0}};
   const Objective objective = {.kind = ObjectiveKind::MaxMin};
-  const auto choice = choose_split(world.predictor(), group_of(2), objective, splits).value();
+  const auto choice =
+      choose_partition(world.predictor(), group_of(2), objective, partitions).value();
   EXPECT_EQ(limits_of(choice.group), (std::vector<double>{30.0, 70.0}));
   EXPECT_GT(choice.gain_over_equal(), 0.0);
 }
 
-TEST(SplitChoiceTest, FloorThatNoSplitKeepsGivesTheNearestMarkedInfeasible) {
+TEST(PartitionChoiceTest, FloorThatNoPartitionKeepsGivesTheNearestMarkedInfeasible) {
   const FakeWorld world(Workloads{{.pressure = 0.0}, {.pressure = 0.0}});
   const Objective objective = {.floor = 0.99};
   const auto choice =
-      choose_split(world.predictor(), group_of(2), objective, usual_splits(2)).value();
+      choose_partition(world.predictor(), group_of(2), objective, usual_partitions(2)).value();
   EXPECT_FALSE(choice.score.feasible);
   const auto fair =
-      choose_split(world.predictor(), group_of(2), {.kind = ObjectiveKind::MaxMin}, usual_splits(2))
+      choose_partition(
+          world.predictor(), group_of(2), {.kind = ObjectiveKind::MaxMin}, usual_partitions(2))
           .value();
   EXPECT_NEAR(choice.score.worst_progress.value(), fair.score.value, 1e-12);
 }
 
-TEST(SplitChoiceTest, BadRequestsAreRefused) {
+TEST(PartitionChoiceTest, BadRequestsAreRefused) {
   const FakeWorld world(Workloads{{}, {}});
-  const auto refused = [&](const Group& group, const std::vector<ThreadLimits>& splits) {
-    return !choose_split(world.predictor(), group, {}, splits).has_value();
+  const auto refused = [&](const Group& group, const std::vector<ThreadLimits>& partitions) {
+    return !choose_partition(world.predictor(), group, {}, partitions).has_value();
   };
-  EXPECT_TRUE(refused({}, usual_splits(2)));
+  EXPECT_TRUE(refused({}, usual_partitions(2)));
   EXPECT_TRUE(refused(group_of(2), {}));
   EXPECT_TRUE(refused(group_of(2), {{50.0}}));
   EXPECT_TRUE(refused(group_of(2), {{0.0, 50.0}}));
   EXPECT_TRUE(refused(group_of(2), {{50.0, 150.0}}));
-  const FakeWorld sums(Workloads{{}, {}}, FakeAnswers::SumAlone);
+  const FakeWorld sums(Workloads{{}, {}}, FakeAnswers::SumOnly);
   EXPECT_FALSE(
-      choose_split(sums.predictor(), group_of(2), {.kind = ObjectiveKind::MaxMin}, usual_splits(2))
+      choose_partition(
+          sums.predictor(), group_of(2), {.kind = ObjectiveKind::MaxMin}, usual_partitions(2))
           .has_value());
 }
 
