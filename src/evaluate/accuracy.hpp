@@ -1,4 +1,4 @@
-// How true are forecasts: figures over the test rows of one trial.
+// The accuracy of forecasts over the test rows of one trial.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace carpool::evaluate {
 
-// Empty where the forecasts do not say (a rule has no sum, a published model no members).
+// Empty where the forecasts lack the quantity (a rule has no sum, a published model no members).
 struct Accuracy {
   std::optional<double> mape_sum;
   std::optional<double> mape_member;

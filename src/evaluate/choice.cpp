@@ -14,7 +14,7 @@
 namespace carpool::evaluate {
 namespace {
 
-// The rules among which the published "best rule" takes the best for every target, besides random.
+// The rules of which the published "best rule" takes the best for every target, besides random.
 constexpr std::array kPublishedRules = {"memcap", "sm-busy", "mem-busy"};
 
 // The test rows among which one target chooses.
@@ -68,7 +68,7 @@ double random_score(std::span<const double> measured) {
   return best > 0.0 ? *mean(measured) / best : 1.0;
 }
 
-// Rules whose metric the dataset lacks do not compete.
+// Without the rules whose metric the dataset lacks.
 std::vector<BoundPolicy> competing_rules(const ChoiceContext& context, const std::string& policy) {
   std::vector<BoundPolicy> rules;
   if (policy == "best-rule") {
@@ -105,7 +105,8 @@ Result<std::vector<TargetChoice>> choose_for_targets(const ChoiceContext& contex
       choices.push_back(choose_row(context, candidates, measured, predicted));
       continue;
     }
-    TargetChoice choice = choose_row(context, candidates, measured, measured);  // the oracle's
+    TargetChoice choice =
+        choose_row(context, candidates, measured, measured);  // that of the oracle
     if (policy != "oracle") {
       choice.chosen = std::nullopt;
       choice.score = random_score(measured);

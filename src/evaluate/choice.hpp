@@ -1,4 +1,4 @@
-// Which measured group a policy picks for a target, and how good that was.
+// The measured group that a policy chooses for a target, and its score.
 #pragma once
 
 #include <cstddef>
@@ -22,15 +22,15 @@ struct ChoiceContext {
   double floor = 0.0;
 };
 
-// One choice per target with at least two candidates among the test rows: one candidate is no
-// choice, and the published scores leave such targets out. `forecaster` may be null for the
-// yardsticks random, best-rule and oracle.
+// One choice per target with at least two candidates among the test rows; the published scores
+// leave other targets out. `forecaster` may be null for the yardsticks random, best-rule and
+// oracle.
 [[nodiscard]] Result<std::vector<TargetChoice>> choose_for_targets(
     const ChoiceContext& context, const std::string& policy, const model::Forecaster* forecaster);
 
-// Of the targets for which the model finds a group that keeps the floor, the share whose choice
-// breaks it as measured. Speeds are relative to the recorded exclusive throughput on both sides.
-// Empty when the model does not predict members or finds no such group.
+// Of the targets for which the model finds a group that keeps the floor, the share whose chosen
+// group breaks it by the measurement. Speeds are relative to the recorded exclusive throughput on
+// both sides. Empty when the model does not predict members or finds no such group.
 [[nodiscard]] std::optional<double> floor_violations(const ChoiceContext& context,
                                                      const model::Forecaster& forecaster);
 

@@ -30,7 +30,7 @@ class Averages {
   std::vector<double> values_;
 };
 
-// Gathers the trials of one policy into its result.
+// Collects the trials of one policy into its result.
 class ResultBuilder {
  public:
   ResultBuilder(std::string name, std::size_t group_size) {
@@ -174,7 +174,7 @@ Result<std::vector<PolicyResult>> evaluate(const dataset::Dataset& dataset,
     if (result) {
       results.push_back(std::move(*result));
     } else if (options.skip_unsupported && result.error().code == ErrorCode::Unsupported) {
-      log_warning(fmt::format("left out: {}", result.error().message));
+      log_warning(fmt::format("skipped: {}", result.error().message));
     } else {
       return tl::unexpected(result.error());
     }

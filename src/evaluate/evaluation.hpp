@@ -1,4 +1,5 @@
-// Models and rules judged on a plan: how good is what they choose, how true what they predict.
+// Evaluates models and rules on a plan: the score of their choices, the accuracy of their
+// forecasts.
 #pragma once
 
 #include <cstddef>
@@ -19,11 +20,11 @@ namespace carpool::evaluate {
 struct TargetChoice {
   std::size_t trial = 0;               // position in EvaluationPlan::trials
   std::size_t target = 0;              // profile
-  std::optional<std::int64_t> chosen;  // row id; empty for random and best-rule, which choose none
+  std::optional<std::int64_t> chosen;  // row id; empty for random and best-rule
   double score = 0.0;  // objective of the chosen row / objective of the best row, both as measured
 };
 
-// One test row with what the policy said about it.
+// One test row with the forecast of the policy.
 struct RowForecast {
   std::size_t trial = 0;
   dataset::GroupRow row;
@@ -48,7 +49,7 @@ struct PolicyResult {
   std::optional<double> coverage90_sum;
   std::optional<double> width90_sum;
   std::optional<double> floor_violations;
-  // Everybody into pairs: measured total over that of the best pairs (evaluate/pairing.hpp).
+  // All workloads in pairs: measured total over that of the best pairs (evaluate/pairing.hpp).
   std::optional<double> assignment;
   std::optional<double> train_seconds;
   std::size_t splits = 0;
@@ -58,20 +59,20 @@ struct PolicyResult {
 
 struct EvaluationOptions {
   std::string objective = "throughput";
-  // For floor_violations: each target also chooses among the groups in which the model keeps every
-  // member at this share of its recorded exclusive throughput; a violation is a choice in which the
-  // measurement does not.
+  // For floor_violations: each target also chooses among the groups in which the model forecasts at
+  // least this share of the recorded exclusive throughput for every member; a violation is a choice
+  // that is below it by the measurement.
   double floor = 0.7;
   std::string features = "default";
   std::uint64_t seed = 0;
   double time_budget_s = 60.0;
   bool keep_forecasts = false;
-  // A policy that needs a metric which the dataset lacks is passed over with a warning.
+  // A policy that needs a metric which the dataset lacks is skipped with a warning.
   bool skip_unsupported = false;
   std::function<void(const std::string&)> on_progress;  // called once per policy and trial
 };
 
-// All names that can be judged: models, then rules. `slow` models only when asked.
+// All names that can be evaluated: models, then rules; slow models only on request.
 [[nodiscard]] std::vector<std::string> policy_names(bool include_slow);
 
 [[nodiscard]] Result<std::vector<PolicyResult>> evaluate(const dataset::Dataset& dataset,

@@ -1,4 +1,4 @@
-// What a group is worth by an objective: as measured, and as a policy sees it.
+// The worth of a group by an objective: as measured, and as a policy predicts it.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// Measurements in the terms of forecasts, so that both are scored by the same code.
+// Measurements as forecasts, so that both are scored by the same code.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace carpool::evaluate {
 
-// What a model that knew the measurement would say.
+// The forecast of a model that knows the measurement.
 [[nodiscard]] GroupForecast as_measured(const dataset::GroupRow& row);
 
 // The exclusive throughput that the dataset records for each member.

@@ -10,7 +10,7 @@
 namespace carpool::evaluate {
 namespace {
 
-constexpr std::size_t kFewestWorkloads = 4;  // two have one way to pair
+constexpr std::size_t kFewestWorkloads = 4;  // two can be paired in only one way
 
 // The pairs of different workloads without limits, by their members.
 using Pairs = std::map<std::pair<std::size_t, std::size_t>, const dataset::GroupRow*>;
@@ -32,8 +32,8 @@ Pairs pairs_of(const Trial& trial) {
   return pairs;
 }
 
-// Measured total of the heaviest perfect matching by `worth`; nothing when it needs a pair that
-// nobody has measured.
+// Measured total of the heaviest perfect matching by `worth`; empty when it needs a pair that was
+// not measured.
 std::optional<double> measured_total(const Pairs& pairs,
                                      const std::map<std::size_t, std::size_t>& vertex_of,
                                      const std::vector<double>& worth,
@@ -76,7 +76,7 @@ std::optional<double> pairing_score(const dataset::Dataset& dataset,
                                     const Trial& trial,
                                     const model::Forecaster& forecaster) {
   const Pairs pairs = pairs_of(trial);
-  std::map<std::size_t, std::size_t> vertex_of;  // profile -> place, in the order of profiles
+  std::map<std::size_t, std::size_t> vertex_of;  // profile -> vertex, in the order of profiles
   for (const auto& [members, row] : pairs) {
     vertex_of.emplace(members.first, 0);
     vertex_of.emplace(members.second, 0);

@@ -35,18 +35,18 @@ std::size_t position_of_best(std::span<const predict::Score> scores) {
   return best;
 }
 
-// What always setting the same limits costs over all contests.
+// Total regret of setting the same limits in all comparisons.
 double fixed_cost(const dataset::Dataset& dataset,
                   const predict::Objective& objective,
-                  std::span<const SplitContest> contests,
+                  std::span<const PartitionComparison> comparisons,
                   std::span<const double> limits) {
   double total = 0.0;
-  for (const SplitContest& contest : contests) {
-    if (contest.key.size() != limits.size()) {
+  for (const PartitionComparison& comparison : comparisons) {
+    if (comparison.key.size() != limits.size()) {
       continue;
     }
     if (const auto outcome =
-            judge_pick(dataset, objective, contest, pick_nearest(contest, limits))) {
+            judge_pick(dataset, objective, comparison, pick_nearest(comparison, limits))) {
       total += outcome->floor_missed ? 1.0 : outcome->regret;
     }
   }
@@ -55,7 +55,7 @@ double fixed_cost(const dataset::Dataset& dataset,
 
 }  // namespace
 
-std::vector<NamedObjective> split_objectives() {
+std::vector<NamedObjective> partition_objectives() {
   const auto plain = [](predict::ObjectiveKind kind) {
     return NamedObjective{.name = std::string(predict::objective_name(kind)),
                           .objective = {.kind = kind, .floor = std::nullopt}};
@@ -82,35 +82,35 @@ GroupKey group_key(const Group& group) {
   return key;
 }
 
-std::vector<SplitContest> split_contests(std::span<const dataset::GroupRow> partitions,
-                                         std::size_t least_splits) {
-  std::map<std::pair<std::string, std::vector<std::size_t>>, SplitContest> contests;
+std::vector<PartitionComparison> partition_comparisons(
+    std::span<const dataset::GroupRow> partitions, std::size_t least_partitions) {
+  std::map<std::pair<std::string, std::vector<std::size_t>>, PartitionComparison> comparisons;
   for (const dataset::GroupRow& row : partitions) {
     std::vector<std::size_t> ordered;
     for (const GroupMember& member : row.members) {
       ordered.push_back(member.profile);
     }
-    SplitContest& contest = contests[{row.campaign, std::move(ordered)}];
-    contest.campaign = row.campaign;
-    contest.key = group_key(row.members);
-    contest.rows.push_back(&row);
+    PartitionComparison& comparison = comparisons[{row.campaign, std::move(ordered)}];
+    comparison.campaign = row.campaign;
+    comparison.key = group_key(row.members);
+    comparison.rows.push_back(&row);
   }
-  std::vector<SplitContest> large_enough;
-  for (auto& [name, contest] : contests) {
-    if (contest.rows.size() >= least_splits) {
-      large_enough.push_back(std::move(contest));
+  std::vector<PartitionComparison> large_enough;
+  for (auto& [name, comparison] : comparisons) {
+    if (comparison.rows.size() >= least_partitions) {
+      large_enough.push_back(std::move(comparison));
     }
   }
   return large_enough;
 }
 
-std::optional<SplitOutcome> judge_pick(const dataset::Dataset& dataset,
-                                       const predict::Objective& objective,
-                                       const SplitContest& contest,
-                                       std::size_t pick) {
+std::optional<PartitionOutcome> judge_pick(const dataset::Dataset& dataset,
+                                           const predict::Objective& objective,
+                                           const PartitionComparison& comparison,
+                                           std::size_t pick) {
   std::vector<predict::Score> measured;
-  measured.reserve(contest.rows.size());
-  for (const dataset::GroupRow* row : contest.rows) {
+  measured.reserve(comparison.rows.size());
+  for (const dataset::GroupRow* row : comparison.rows) {
     measured.push_back(score_against_recorded(dataset, objective, as_measured(*row), row->members));
   }
   const predict::Score& best = measured[position_of_best(measured)];
@@ -118,31 +118,31 @@ std::optional<SplitOutcome> judge_pick(const dataset::Dataset& dataset,
     return std::nullopt;
   }
   if (!measured[pick].feasible) {
-    return SplitOutcome{.regret = 1.0, .floor_missed = true};
+    return PartitionOutcome{.regret = 1.0, .floor_missed = true};
   }
-  return SplitOutcome{.regret = 1.0 - measured[pick].value / best.value, .floor_missed = false};
+  return PartitionOutcome{.regret = 1.0 - measured[pick].value / best.value, .floor_missed = false};
 }
 
 std::size_t pick_by_forecast(const dataset::Dataset& dataset,
                              const predict::Objective& objective,
-                             const SplitContest& contest,
+                             const PartitionComparison& comparison,
                              std::span<const GroupForecast> forecasts) {
   std::vector<predict::Score> predicted;
   predicted.reserve(forecasts.size());
   for (std::size_t i = 0; i < forecasts.size(); ++i) {
     predicted.push_back(
-        score_against_recorded(dataset, objective, forecasts[i], contest.rows[i]->members));
+        score_against_recorded(dataset, objective, forecasts[i], comparison.rows[i]->members));
   }
   return position_of_best(predicted);
 }
 
-std::size_t pick_nearest(const SplitContest& contest, std::span<const double> limits) {
+std::size_t pick_nearest(const PartitionComparison& comparison, std::span<const double> limits) {
   std::size_t nearest = 0;
   double least = std::numeric_limits<double>::infinity();
-  for (std::size_t row = 0; row < contest.rows.size(); ++row) {
+  for (std::size_t row = 0; row < comparison.rows.size(); ++row) {
     double distance = 0.0;
     for (std::size_t i = 0; i < limits.size(); ++i) {
-      distance += std::abs(contest.rows[row]->members[i].thread_limit - limits[i]);
+      distance += std::abs(comparison.rows[row]->members[i].thread_limit - limits[i]);
     }
     if (distance < least) {
       least = distance;
@@ -152,22 +152,22 @@ std::size_t pick_nearest(const SplitContest& contest, std::span<const double> li
   return nearest;
 }
 
-std::vector<double> best_fixed_split(const dataset::Dataset& dataset,
-                                     const predict::Objective& objective,
-                                     std::span<const SplitContest> contests,
-                                     std::size_t group_size) {
+std::vector<double> best_fixed_partition(const dataset::Dataset& dataset,
+                                         const predict::Objective& objective,
+                                         std::span<const PartitionComparison> comparisons,
+                                         std::size_t group_size) {
   std::set<std::vector<double>> candidates;
-  for (const SplitContest& contest : contests) {
-    for (const dataset::GroupRow* row : contest.rows) {
+  for (const PartitionComparison& comparison : comparisons) {
+    for (const dataset::GroupRow* row : comparison.rows) {
       if (row->members.size() == group_size) {
         candidates.insert(limits_of(row->members));
       }
     }
   }
   std::vector<double> best(group_size, kAllThreads);
-  double least = fixed_cost(dataset, objective, contests, best);
+  double least = fixed_cost(dataset, objective, comparisons, best);
   for (const std::vector<double>& limits : candidates) {
-    if (const double cost = fixed_cost(dataset, objective, contests, limits); cost < least) {
+    if (const double cost = fixed_cost(dataset, objective, comparisons, limits); cost < least) {
       least = cost;
       best = limits;
     }

@@ -17,7 +17,7 @@ namespace {
 
 using Folds = std::map<GroupKey, std::size_t>;
 
-// Each group of the partitions in one of the folds, evenly, at random.
+// Distributes the groups of the partitions over the folds, evenly, at random.
 Folds assign_folds(std::span<const dataset::GroupRow> partitions,
                    std::size_t folds,
                    std::uint32_t seed) {
@@ -49,29 +49,29 @@ std::vector<dataset::GroupRow> training_rows(std::span<const dataset::GroupRow> 
   return kept;
 }
 
-class SplitJudge {
+class PartitionJudge {
  public:
-  SplitJudge(const dataset::Dataset& dataset,
-             const SplitMeasurements& measurements,
-             const SplitProtocol& protocol)
+  PartitionJudge(const dataset::Dataset& dataset,
+                 const PartitionMeasurements& measurements,
+                 const PartitionProtocol& protocol)
       : dataset_(dataset),
         measurements_(measurements),
-        contests_(split_contests(measurements.partitions, protocol.least_splits)) {}
+        comparisons_(partition_comparisons(measurements.partitions, protocol.least_partitions)) {}
 
-  [[nodiscard]] std::size_t groups() const { return contests_.size(); }
-  [[nodiscard]] std::vector<SplitResult> results() const { return tally_.results(); }
-  [[nodiscard]] std::vector<SplitAccuracy> accuracy() const { return errors_.results(); }
+  [[nodiscard]] std::size_t groups() const { return comparisons_.size(); }
+  [[nodiscard]] std::vector<PartitionResult> results() const { return tally_.results(); }
+  [[nodiscard]] std::vector<PartitionAccuracy> accuracy() const { return errors_.results(); }
 
   [[nodiscard]] Result<void> judge_fold(const Folds& fold_of,
                                         std::size_t fold,
                                         std::uint32_t seed,
-                                        const SplitTrainer& train) {
+                                        const PartitionTrainer& train) {
     model::TrainingSet training;
     training.dataset = &dataset_;
     training.rows = training_rows(measurements_.unlimited, fold_of, fold);
     training.fit_rows = training.rows.size();
     training.partitions = training_rows(measurements_.partitions, fold_of, fold);
-    training.limited_runs = measurements_.alone;
+    training.limited_runs = measurements_.solo_runs;
     training.seed = seed;
     const auto model = train(training);
     if (!model) {
@@ -81,34 +81,34 @@ class SplitJudge {
     if (!forecaster) {
       return tl::unexpected(forecaster.error());
     }
-    judge_fixed_splits(fold_of, fold);
+    judge_fixed_partitions(fold_of, fold);
     return judge_model(**forecaster, fold_of, fold);
   }
 
  private:
-  void judge_fixed_splits(const Folds& fold_of, std::size_t fold) {
-    std::vector<SplitContest> seen;
-    std::vector<const SplitContest*> held_out;
-    for (const SplitContest& contest : contests_) {
-      if (is_held_out(fold_of, contest.key, fold)) {
-        held_out.push_back(&contest);
+  void judge_fixed_partitions(const Folds& fold_of, std::size_t fold) {
+    std::vector<PartitionComparison> seen;
+    std::vector<const PartitionComparison*> held_out;
+    for (const PartitionComparison& comparison : comparisons_) {
+      if (is_held_out(fold_of, comparison.key, fold)) {
+        held_out.push_back(&comparison);
       } else {
-        seen.push_back(contest);
+        seen.push_back(comparison);
       }
     }
     for (const NamedObjective& named : objectives_) {
       std::map<std::size_t, std::vector<double>> learned;  // by group size
-      for (const SplitContest* contest : held_out) {
-        const std::size_t size = contest->key.size();
+      for (const PartitionComparison* comparison : held_out) {
+        const std::size_t size = comparison->key.size();
         if (!learned.contains(size)) {
-          learned[size] = best_fixed_split(dataset_, named.objective, seen, size);
+          learned[size] = best_fixed_partition(dataset_, named.objective, seen, size);
         }
         const auto add = [&](const char* policy, const std::vector<double>& limits) {
-          const std::size_t pick = pick_nearest(*contest, limits);
+          const std::size_t pick = pick_nearest(*comparison, limits);
           tally_.add(policy,
                      named,
-                     contest->campaign,
-                     judge_pick(dataset_, named.objective, *contest, pick));
+                     comparison->campaign,
+                     judge_pick(dataset_, named.objective, *comparison, pick));
         };
         add("100 % each", std::vector<double>(size, kAllThreads));
         add("equal shares", std::vector<double>(size, kAllThreads / static_cast<double>(size)));
@@ -120,24 +120,26 @@ class SplitJudge {
   [[nodiscard]] Result<void> judge_model(const model::Forecaster& forecaster,
                                          const Folds& fold_of,
                                          std::size_t fold) {
-    for (const SplitContest& contest : contests_) {
-      if (!is_held_out(fold_of, contest.key, fold)) {
+    for (const PartitionComparison& comparison : comparisons_) {
+      if (!is_held_out(fold_of, comparison.key, fold)) {
         continue;
       }
-      std::vector<Group> splits;
-      splits.reserve(contest.rows.size());
-      for (const dataset::GroupRow* row : contest.rows) {
-        splits.push_back(row->members);
+      std::vector<Group> partitions;
+      partitions.reserve(comparison.rows.size());
+      for (const dataset::GroupRow* row : comparison.rows) {
+        partitions.push_back(row->members);
       }
-      const auto forecasts = forecaster.forecast(splits, model::ForecastDetail::PointOnly);
+      const auto forecasts = forecaster.forecast(partitions, model::ForecastDetail::PointOnly);
       if (forecasts.front().members.empty()) {
         return fail(ErrorCode::Unsupported,
                     "protocol mps-split needs a model that predicts each member, such as share");
       }
       for (const NamedObjective& named : objectives_) {
-        const std::size_t pick = pick_by_forecast(dataset_, named.objective, contest, forecasts);
-        tally_.add(
-            "model", named, contest.campaign, judge_pick(dataset_, named.objective, contest, pick));
+        const std::size_t pick = pick_by_forecast(dataset_, named.objective, comparison, forecasts);
+        tally_.add("model",
+                   named,
+                   comparison.campaign,
+                   judge_pick(dataset_, named.objective, comparison, pick));
       }
     }
     for (const dataset::GroupRow& row : measurements_.partitions) {
@@ -152,16 +154,16 @@ class SplitJudge {
   }
 
   const dataset::Dataset& dataset_;
-  const SplitMeasurements& measurements_;
-  std::vector<SplitContest> contests_;
-  std::vector<NamedObjective> objectives_ = split_objectives();
-  SplitTally tally_;
+  const PartitionMeasurements& measurements_;
+  std::vector<PartitionComparison> comparisons_;
+  std::vector<NamedObjective> objectives_ = partition_objectives();
+  PartitionTally tally_;
   SpeedErrors errors_;
 };
 
 }  // namespace
 
-Result<SplitMeasurements> load_split_measurements(const dataset::Dataset& dataset) {
+Result<PartitionMeasurements> load_partition_measurements(const dataset::Dataset& dataset) {
   auto unlimited = dataset::load_group_table(dataset, "pairs");
   if (!unlimited) {
     return tl::unexpected(std::move(unlimited.error()));
@@ -170,27 +172,27 @@ Result<SplitMeasurements> load_split_measurements(const dataset::Dataset& datase
   if (!partitions) {
     return tl::unexpected(std::move(partitions.error()));
   }
-  auto alone = dataset::load_limited_runs(dataset);
-  if (!alone) {
-    return tl::unexpected(std::move(alone.error()));
+  auto solo_runs = dataset::load_limited_runs(dataset);
+  if (!solo_runs) {
+    return tl::unexpected(std::move(solo_runs.error()));
   }
-  return SplitMeasurements{.unlimited = std::move(unlimited->rows),
-                           .partitions = std::move(partitions->rows),
-                           .alone = std::move(*alone)};
+  return PartitionMeasurements{.unlimited = std::move(unlimited->rows),
+                               .partitions = std::move(partitions->rows),
+                               .solo_runs = std::move(*solo_runs)};
 }
 
-Result<SplitReport> judge_splits(const dataset::Dataset& dataset,
-                                 const SplitMeasurements& measurements,
-                                 const SplitProtocol& protocol,
-                                 const SplitTrainer& train) {
-  SplitJudge judge(dataset, measurements, protocol);
+Result<PartitionReport> judge_partitions(const dataset::Dataset& dataset,
+                                         const PartitionMeasurements& measurements,
+                                         const PartitionProtocol& protocol,
+                                         const PartitionTrainer& train) {
+  PartitionJudge judge(dataset, measurements, protocol);
   if (judge.groups() == 0) {
     return invalid_input(fmt::format(
-        "protocol mps-split needs groups that were measured under at least {} splits each; the "
-        "partitions have none",
-        protocol.least_splits));
+        "protocol mps-split needs groups that were measured under at least {} MPS partitions each; "
+        "table partitions has none",
+        protocol.least_partitions));
   }
-  SplitReport report;
+  PartitionReport report;
   for (const std::uint32_t seed : protocol.seeds) {
     const Folds fold_of = assign_folds(measurements.partitions, protocol.folds, seed);
     for (std::size_t fold = 0; fold < protocol.folds; ++fold) {

@@ -8,17 +8,17 @@
 namespace carpool::evaluate {
 namespace {
 
-// All campaigns go by the empty name, as do rows that name none.
+// The empty name stands for all campaigns, and for rows without a campaign.
 std::vector<std::string> headings(const std::string& campaign) {
   return campaign.empty() ? std::vector<std::string>{""} : std::vector<std::string>{"", campaign};
 }
 
 }  // namespace
 
-void SplitTally::add(const std::string& policy,
-                     const NamedObjective& objective,
-                     const std::string& campaign,
-                     const std::optional<SplitOutcome>& outcome) {
+void PartitionTally::add(const std::string& policy,
+                         const NamedObjective& objective,
+                         const std::string& campaign,
+                         const std::optional<PartitionOutcome>& outcome) {
   if (!outcome) {
     return;
   }
@@ -33,11 +33,11 @@ void SplitTally::add(const std::string& policy,
   }
 }
 
-std::vector<SplitResult> SplitTally::results() const {
-  std::vector<SplitResult> out;
+std::vector<PartitionResult> PartitionTally::results() const {
+  std::vector<PartitionResult> out;
   out.reserve(entries_.size());
   for (const auto& [name, entry] : entries_) {
-    SplitResult result;
+    PartitionResult result;
     std::tie(result.campaign, result.objective, result.policy) = name;
     result.choices = entry.regrets.size();
     if (!entry.regrets.empty()) {
@@ -69,11 +69,11 @@ void SpeedErrors::add(const dataset::GroupRow& row, const GroupForecast& forecas
   }
 }
 
-std::vector<SplitAccuracy> SpeedErrors::results() const {
+std::vector<PartitionAccuracy> SpeedErrors::results() const {
   const auto error = [](const Speeds& speeds) {
     return mean_absolute_percentage_error(speeds.predicted, speeds.measured);
   };
-  std::vector<SplitAccuracy> out;
+  std::vector<PartitionAccuracy> out;
   out.reserve(entries_.size());
   for (const auto& [campaign, entry] : entries_) {
     out.push_back({.campaign = campaign,

@@ -1,4 +1,4 @@
-// Gathers what protocol `mps-split` sees, over all campaigns and for each by itself.
+// Collects the results of protocol `mps-split`, over all campaigns and for each of them.
 #pragma once
 
 #include <array>
@@ -17,15 +17,15 @@
 
 namespace carpool::evaluate {
 
-class SplitTally {
+class PartitionTally {
  public:
-  // Without an outcome there was nothing to choose, and nothing is counted.
+  // An empty outcome is not counted.
   void add(const std::string& policy,
            const NamedObjective& objective,
            const std::string& campaign,
-           const std::optional<SplitOutcome>& outcome);
+           const std::optional<PartitionOutcome>& outcome);
 
-  [[nodiscard]] std::vector<SplitResult> results() const;
+  [[nodiscard]] std::vector<PartitionResult> results() const;
 
  private:
   struct Entry {
@@ -41,7 +41,7 @@ class SpeedErrors {
  public:
   void add(const dataset::GroupRow& row, const GroupForecast& forecast);
 
-  [[nodiscard]] std::vector<SplitAccuracy> results() const;
+  [[nodiscard]] std::vector<PartitionAccuracy> results() const;
 
  private:
   struct Speeds {

@@ -18,13 +18,13 @@ namespace {
 
 constexpr std::array kProtocols = {
     ProtocolKind{"pairs-n-occur", "every workload in at least --n-occur training rows (published)"},
-    ProtocolKind{"unseen", "the target's model and task never seen in training (published)"},
+    ProtocolKind{"unseen", "model and task of the target never seen in training (published)"},
     ProtocolKind{"triples-ratio", "a random share of the triples trains (published)"},
     ProtocolKind{"random", "a random --train-fraction of the rows trains"},
     ProtocolKind{"leave-one-out", "as unseen, by rule, on any table"},
-    ProtocolKind{"transfer", "trained on all of --train-table, judged on all of --table"},
+    ProtocolKind{"transfer", "trained on all of --train-table, tested on all of --table"},
     ProtocolKind{"file", "the splits of --splits FILE"},
-    ProtocolKind{"mps-split", "which MPS thread limits a group should get"},
+    ProtocolKind{"mps-split", "the choice of the MPS partition of a group"},
 };
 
 constexpr std::array<std::uint32_t, 5> kPublishedSeeds = {10, 20, 30, 40, 50};
@@ -177,10 +177,12 @@ Result<void> check_request(const PlanRequest& request) {
     return tl::unexpected(known.error());
   }
   if (request.protocol == "mps-split") {
-    return fail(ErrorCode::Unsupported, "mps-split has no training splits of rows: judge_splits()");
+    return fail(ErrorCode::Unsupported,
+                "protocol mps-split has no train/test split of rows; use judge_partitions()");
   }
   if (request.n_occur && (*request.n_occur < 1 || *request.n_occur > 1'000'000)) {
-    return invalid_input(fmt::format("--n-occur {} is not a count from 1 up", *request.n_occur));
+    return invalid_input(
+        fmt::format("--n-occur {} is not a number from 1 to 1000000", *request.n_occur));
   }
   return {};
 }
@@ -232,8 +234,8 @@ Result<EvaluationPlan> make_plan(const dataset::Dataset& dataset, const PlanRequ
   std::erase_if(plan.trials, [](const Trial& trial) { return trial.training.empty(); });
   if (plan.trials.empty()) {
     return invalid_input(fmt::format(
-        "protocol {} on table {} gives no split with training rows and a target: check --n-occur, "
-        "--train-fraction and --targets",
+        "protocol {} on table {} gives no train/test split with training rows and a target: check "
+        "--n-occur, --train-fraction and --targets",
         request.protocol,
         request.table));
   }

@@ -1,4 +1,4 @@
-// Protocols: from a dataset folder to pairs of "what may be seen" and "what it is judged on".
+// Protocols: from a dataset folder to train/test splits.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace carpool::evaluate {
 
-// One training set and the rows it is judged on.
+// One training set and its test rows.
 struct Trial {
   std::string label;
   std::vector<dataset::GroupRow> training;  // rows that the published procedure fits on come first
@@ -26,8 +26,8 @@ struct Trial {
 };
 
 struct EvaluationPlan {
-  std::string protocol;     // as asked for
-  std::string description;  // one sentence for people
+  std::string protocol;     // as requested
+  std::string description;  // one sentence for the reader
   std::size_t group_size = 0;
   std::vector<Trial> trials;
   std::optional<Noise> noise;  // of the table, from groups measured more than once

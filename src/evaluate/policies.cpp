@@ -14,7 +14,7 @@
 namespace carpool::evaluate {
 namespace {
 
-// A rule as something that forecasts an order and nothing else.
+// A rule as a forecaster of preferences only.
 class RuleForecaster final : public model::Forecaster {
  public:
   RuleForecaster(const model::Rule& rule, std::span<const Profile> profiles)
@@ -88,7 +88,7 @@ Result<BoundPolicy> bind_policy(const std::string& name,
     return bind_model(**kind, dataset, trial, options);
   }
   return fail(ErrorCode::NotFound,
-              fmt::format("no model or rule of this name; known: {}",
+              fmt::format("no model or rule has this name; known: {}",
                           fmt::join(policy_names(/*include_slow=*/true), ", ")));
 }
 

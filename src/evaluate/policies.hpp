@@ -1,5 +1,5 @@
-// Everything that can be judged, behind one seam: trained models, rules that look at a metric, and
-// the yardsticks that know the truth.
+// Everything that can be evaluated, behind one interface: trained models, rules by a metric, and
+// references that know the measurements.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ namespace carpool::evaluate {
 // A policy made ready for one trial. The forecaster refers to the model.
 struct BoundPolicy {
   std::unique_ptr<model::ThroughputModel> model;  // empty for rules
-  std::unique_ptr<model::Forecaster> forecaster;  // empty for yardsticks
+  std::unique_ptr<model::Forecaster> forecaster;  // empty for references
   std::optional<double> train_seconds;
 };
 

@@ -1,4 +1,4 @@
-// Groups that were measured more than once: their average, and how far the runs lie apart.
+// Groups that were measured more than once: their average, and the noise between runs.
 #pragma once
 
 #include <cstddef>
@@ -8,17 +8,17 @@
 
 namespace carpool::evaluate {
 
-// Measurements of the same group, whatever its members' order, become one row: their average.
+// Averages the measurements of each group, whatever the order of its members, into one row.
 [[nodiscard]] dataset::GroupTable average_repeats(const dataset::GroupTable& table);
 
-// What no model can be better than.
+// The noise of measurements, a lower bound for the error of any model.
 struct Noise {
   std::size_t groups = 0;      // measured more than once
   double member_median = 0.0;  // |a - b| / ((a + b) / 2) of a member in two successive runs
   double member_mean = 0.0;
 };
 
-// Nothing where every group was measured once.
+// Empty where every group was measured once.
 [[nodiscard]] std::optional<Noise> noise_of(const dataset::GroupTable& table);
 
 }  // namespace carpool::evaluate

@@ -1,4 +1,4 @@
-// Seeds as people write them on the command line.
+// Seeds in the notation of the command line.
 #pragma once
 
 #include <cstdint>

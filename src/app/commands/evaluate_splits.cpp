@@ -17,14 +17,14 @@ namespace {
 
 using nlohmann::json;
 
-json to_json(const evaluate::SplitReport& report, const dataset::Dataset& dataset) {
+json to_json(const evaluate::PartitionReport& report, const dataset::Dataset& dataset) {
   json out = {{"protocol", "mps-split"},
               {"data", dataset.folder.string()},
               {"groups", report.groups},
               {"models_trained", report.trials},
               {"results", json::array()},
               {"accuracy", json::array()}};
-  for (const evaluate::SplitResult& result : report.results) {
+  for (const evaluate::PartitionResult& result : report.results) {
     out["results"].push_back({{"name", result.policy},
                               {"objective", result.objective},
                               {"campaign", result.campaign},
@@ -34,7 +34,7 @@ json to_json(const evaluate::SplitReport& report, const dataset::Dataset& datase
                               {"regret_p90", result.regret_p90},
                               {"floor_missed", or_null(result.floor_missed)}});
   }
-  for (const evaluate::SplitAccuracy& accuracy : report.accuracy) {
+  for (const evaluate::PartitionAccuracy& accuracy : report.accuracy) {
     out["accuracy"].push_back({{"campaign", accuracy.campaign},
                                {"mape_limited", or_null(accuracy.mape_limited)},
                                {"mape_unlimited", or_null(accuracy.mape_unlimited)}});
@@ -42,7 +42,7 @@ json to_json(const evaluate::SplitReport& report, const dataset::Dataset& datase
   return out;
 }
 
-void print_regrets(const evaluate::SplitReport& report, const Output& output) {
+void print_regrets(const evaluate::PartitionReport& report, const Output& output) {
   output.heading(
       fmt::format("mps-split: {} groups measured under several thread limits, {} models trained",
                   report.groups,
@@ -54,7 +54,7 @@ void print_regrets(const evaluate::SplitReport& report, const Output& output) {
        {"choices", "median regret [%]", "mean [%]", "90th percentile [%]", "floor missed [%]"}) {
     table.add_column(heading, TextTable::Align::Right);
   }
-  for (const evaluate::SplitResult& result : report.results) {
+  for (const evaluate::PartitionResult& result : report.results) {
     if (result.campaign.empty()) {
       table.add_row({result.objective,
                      result.policy,
@@ -67,7 +67,7 @@ void print_regrets(const evaluate::SplitReport& report, const Output& output) {
     }
   }
   output.print(table.render() + "\n");
-  for (const evaluate::SplitAccuracy& accuracy : report.accuracy) {
+  for (const evaluate::PartitionAccuracy& accuracy : report.accuracy) {
     if (accuracy.campaign.empty()) {
       output.print(
           fmt::format("mean error of a member's speed: {} % under limits, {} % at 100 each\n",
@@ -92,11 +92,11 @@ Result<void> run_evaluate_splits(const EvaluateOptions& options, const CommandCo
   if (!kind) {
     return tl::unexpected(kind.error());
   }
-  const auto measurements = evaluate::load_split_measurements(*dataset);
+  const auto measurements = evaluate::load_partition_measurements(*dataset);
   if (!measurements) {
     return tl::unexpected(measurements.error());
   }
-  evaluate::SplitProtocol protocol;
+  evaluate::PartitionProtocol protocol;
   if (!options.seeds.empty()) {
     auto seeds = evaluate::parse_seeds(options.seeds);
     if (!seeds) {
@@ -106,7 +106,7 @@ Result<void> run_evaluate_splits(const EvaluateOptions& options, const CommandCo
   }
   Progress progress("evaluate", protocol.seeds.size() * protocol.folds, context.output.progress());
   protocol.on_progress = [&](const std::string& what) { progress.advance(what); };
-  const auto report = evaluate::judge_splits(*dataset, *measurements, protocol, (*kind)->train);
+  const auto report = evaluate::judge_partitions(*dataset, *measurements, protocol, (*kind)->train);
   if (!report) {
     return tl::unexpected(report.error());
   }

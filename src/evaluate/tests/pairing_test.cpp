@@ -11,7 +11,7 @@ dataset::GroupRow pair(std::size_t a, std::size_t b, double first, double second
   return {.id = 0, .members = {{.profile = a}, {.profile = b}}, .throughput = {first, second}};
 }
 
-// Four workloads that run at 10 units/s alone, and what each pair was measured at.
+// Four workloads with a solo speed of 10 units/s, and the measured speeds of each pair.
 class PairingScore : public testing::Test {
  protected:
   PairingScore() {
@@ -29,7 +29,7 @@ class PairingScore : public testing::Test {
   Trial trial_;
 };
 
-// Prefers the pairs that it was told to.
+// Prefers the given pairs.
 class Preferring final : public model::Forecaster {
  public:
   explicit Preferring(std::vector<std::pair<std::size_t, std::size_t>> liked)
@@ -70,7 +70,7 @@ TEST_F(PairingScore, IsNothingWhereItWouldMeanNothing) {
   const Preferring any({});
   EXPECT_FALSE(
       pairing_score(dataset_, {.kind = predict::ObjectiveKind::MaxMin}, trial_, any).has_value());
-  // d has no measured pair: nobody can be paired with it.
+  // d has no measured pair.
   trial_.training = {pair(0, 1, 9, 9)};
   trial_.test = {pair(0, 2, 9, 9)};
   EXPECT_FALSE(pairing_score(dataset_, normalized(), trial_, any).has_value());

@@ -36,24 +36,24 @@ dataset::Dataset workloads(const std::vector<double>& exclusive) {
   return dataset;
 }
 
-// Alone 10 and 100 units/s; measured at 20/80, 50/50 and 100/100.
-class OnePairOfSplits : public ::testing::Test {
+// Solo speeds 10 and 100 units/s; measured at 20/80, 50/50 and 100/100.
+class OnePairUnderLimits : public ::testing::Test {
  protected:
-  [[nodiscard]] std::optional<SplitOutcome> judge(
+  [[nodiscard]] std::optional<PartitionOutcome> judge(
       predict::ObjectiveKind kind,
       std::size_t pick,
       std::optional<double> floor = std::nullopt) const {
-    return judge_pick(dataset_, {.kind = kind, .floor = floor}, contests_.front(), pick);
+    return judge_pick(dataset_, {.kind = kind, .floor = floor}, comparisons_.front(), pick);
   }
 
   dataset::Dataset dataset_ = workloads({10.0, 100.0});
   std::vector<dataset::GroupRow> rows_ = {row({{0, 20}, {1, 80}}, {2.0, 80.0}, "a"),
                                           row({{0, 50}, {1, 50}}, {6.0, 50.0}, "a"),
                                           row({{0, 100}, {1, 100}}, {9.0, 40.0}, "a")};
-  std::vector<SplitContest> contests_ = split_contests(rows_, 3);
+  std::vector<PartitionComparison> comparisons_ = partition_comparisons(rows_, 3);
 };
 
-TEST_F(OnePairOfSplits, RegretIsTheShareOfTheBestValueThatIsLost) {
+TEST_F(OnePairUnderLimits, RegretIsTheShareOfTheBestValueThatIsLost) {
   // Sums 82, 56, 49; normalised 1.0, 1.1, 1.3; smallest 0.2, 0.5, 0.4.
   EXPECT_DOUBLE_EQ(judge(predict::ObjectiveKind::Throughput, 0)->regret, 0.0);
   EXPECT_DOUBLE_EQ(judge(predict::ObjectiveKind::Throughput, 1)->regret, 1.0 - 56.0 / 82.0);
@@ -61,45 +61,45 @@ TEST_F(OnePairOfSplits, RegretIsTheShareOfTheBestValueThatIsLost) {
   EXPECT_DOUBLE_EQ(judge(predict::ObjectiveKind::MaxMin, 2)->regret, 1.0 - 0.4 / 0.5);
 }
 
-TEST_F(OnePairOfSplits, RegretUnderAFloorIsAgainstTheBestThatKeepsIt) {
+TEST_F(OnePairUnderLimits, RegretUnderAFloorIsAgainstTheBestThatKeepsIt) {
   EXPECT_TRUE(judge(predict::ObjectiveKind::Throughput, 0, 0.3)->floor_missed);
   EXPECT_DOUBLE_EQ(judge(predict::ObjectiveKind::Throughput, 1, 0.3)->regret, 0.0);
   EXPECT_DOUBLE_EQ(judge(predict::ObjectiveKind::Throughput, 2, 0.3)->regret, 1.0 - 49.0 / 56.0);
   EXPECT_FALSE(judge(predict::ObjectiveKind::Throughput, 0, 0.6).has_value());
 }
 
-TEST_F(OnePairOfSplits, FixedLimitsTakeTheNearestMeasuredSplit) {
-  EXPECT_EQ(pick_nearest(contests_.front(), std::vector<double>{30, 70}), 0U);
-  EXPECT_EQ(pick_nearest(contests_.front(), std::vector<double>{60, 40}), 1U);
-  EXPECT_EQ(pick_nearest(contests_.front(), std::vector<double>{90, 90}), 2U);
+TEST_F(OnePairUnderLimits, FixedLimitsTakeTheNearestMeasuredPartition) {
+  EXPECT_EQ(pick_nearest(comparisons_.front(), std::vector<double>{30, 70}), 0U);
+  EXPECT_EQ(pick_nearest(comparisons_.front(), std::vector<double>{60, 40}), 1U);
+  EXPECT_EQ(pick_nearest(comparisons_.front(), std::vector<double>{90, 90}), 2U);
 }
 
-TEST_F(OnePairOfSplits, BestFixedSplitCostsLeast) {
+TEST_F(OnePairUnderLimits, BestFixedPartitionHasTheLeastRegret) {
   const auto best = [&](predict::ObjectiveKind kind) {
-    return best_fixed_split(dataset_, {.kind = kind, .floor = std::nullopt}, contests_, 2);
+    return best_fixed_partition(dataset_, {.kind = kind, .floor = std::nullopt}, comparisons_, 2);
   };
   EXPECT_EQ(best(predict::ObjectiveKind::Throughput), std::vector<double>({20, 80}));
   EXPECT_EQ(best(predict::ObjectiveKind::Normalized), std::vector<double>({100, 100}));
   EXPECT_EQ(best(predict::ObjectiveKind::MaxMin), std::vector<double>({50, 50}));
 }
 
-TEST(SplitContests, AreOneForEachCampaignAndOrderOfLaunch) {
+TEST(PartitionComparisons, AreOneForEachCampaignAndOrderOfLaunch) {
   const std::vector<dataset::GroupRow> rows = {row({{0, 20}, {1, 80}}, {1, 1}, "a"),
                                                row({{0, 50}, {1, 50}}, {1, 1}, "a"),
                                                row({{1, 50}, {0, 50}}, {1, 1}, "a"),
                                                row({{1, 20}, {0, 80}}, {1, 1}, "a"),
                                                row({{0, 50}, {1, 50}}, {1, 1}, "b")};
-  const auto contests = split_contests(rows, 2);
-  ASSERT_EQ(contests.size(), 2U);
-  EXPECT_EQ(contests[0].rows.front(), &rows[0]);
-  EXPECT_EQ(contests[1].rows.front(), &rows[2]);
-  EXPECT_EQ(contests[0].key, contests[1].key);
+  const auto comparisons = partition_comparisons(rows, 2);
+  ASSERT_EQ(comparisons.size(), 2U);
+  EXPECT_EQ(comparisons[0].rows.front(), &rows[0]);
+  EXPECT_EQ(comparisons[1].rows.front(), &rows[2]);
+  EXPECT_EQ(comparisons[0].key, comparisons[1].key);
 }
 
-// Five workloads, every pair in both orders and two campaigns at nine splits and 100/100. The
-// member launched first gains from its limit, the other loses, by an amount of its own.
-SplitMeasurements every_pair() {
-  SplitMeasurements measurements;
+// Five workloads, every pair in both orders and two campaigns at nine partitions, and at 100/100.
+// The member launched first gains from its limit, the other loses, by an amount of its own.
+PartitionMeasurements every_pair() {
+  PartitionMeasurements measurements;
   for (std::size_t i = 0; i < 5; ++i) {
     for (std::size_t j = 0; j < 5; ++j) {
       for (double limit = 10; limit <= 90; limit += 10) {
@@ -114,7 +114,7 @@ SplitMeasurements every_pair() {
   return measurements;
 }
 
-// Forecasts that look the speeds up, and multiplies those of the first member.
+// Looks the speeds up, and multiplies that of the first member.
 class LookUp final : public model::Forecaster {
  public:
   LookUp(const std::vector<dataset::GroupRow>& rows, double error) : error_(error) {
@@ -169,11 +169,11 @@ class LookUpModel final : public model::ThroughputModel {
   double error_;
 };
 
-SplitResult find(const SplitReport& report,
-                 const std::string& policy,
-                 const std::string& objective,
-                 const std::string& campaign = "") {
-  for (const SplitResult& result : report.results) {
+PartitionResult find(const PartitionReport& report,
+                     const std::string& policy,
+                     const std::string& objective,
+                     const std::string& campaign = "") {
+  for (const PartitionResult& result : report.results) {
     if (result.policy == policy && result.objective == objective && result.campaign == campaign) {
       return result;
     }
@@ -182,12 +182,12 @@ SplitResult find(const SplitReport& report,
   return {};
 }
 
-TEST(JudgeSplits, FindsNoRegretInAModelThatKnows) {
+TEST(JudgePartitions, FindsNoRegretInAModelThatKnowsTheSpeeds) {
   const dataset::Dataset dataset = workloads({10, 20, 30, 40, 50});
-  const SplitMeasurements measurements = every_pair();
-  SplitProtocol protocol;
+  const PartitionMeasurements measurements = every_pair();
+  PartitionProtocol protocol;
   protocol.seeds = {1, 2};
-  const auto report = judge_splits(
+  const auto report = judge_partitions(
       dataset,
       measurements,
       protocol,
@@ -207,10 +207,10 @@ TEST(JudgeSplits, FindsNoRegretInAModelThatKnows) {
   EXPECT_FALSE(report->accuracy.front().mape_unlimited.has_value());
 }
 
-TEST(JudgeSplits, MeasuresTheErrorOfEveryMember) {
+TEST(JudgePartitions, MeasuresTheErrorOfEveryMember) {
   const dataset::Dataset dataset = workloads({10, 20, 30, 40, 50});
-  const SplitMeasurements measurements = every_pair();
-  const auto report = judge_splits(
+  const PartitionMeasurements measurements = every_pair();
+  const auto report = judge_partitions(
       dataset,
       measurements,
       {},
@@ -221,10 +221,10 @@ TEST(JudgeSplits, MeasuresTheErrorOfEveryMember) {
   EXPECT_NEAR(report->accuracy.front().mape_limited.value(), 0.25, 1e-12);
 }
 
-TEST(JudgeSplits, HoldsBackEveryRowOfAGroup) {
+TEST(JudgePartitions, HoldsBackEveryRowOfAGroup) {
   const dataset::Dataset dataset = workloads({10, 20, 30, 40, 50});
-  const SplitMeasurements measurements = every_pair();
-  SplitProtocol protocol;
+  const PartitionMeasurements measurements = every_pair();
+  PartitionProtocol protocol;
   protocol.seeds = {7};
   std::map<GroupKey, int> missing;
   const auto trainer =
@@ -239,7 +239,7 @@ TEST(JudgeSplits, HoldsBackEveryRowOfAGroup) {
     }
     for (std::size_t i = 0; i < 5; ++i) {
       for (std::size_t j = i; j < 5; ++j) {
-        // Nine splits, two campaigns, two orders where the members differ: all or none.
+        // Nine partitions, two campaigns, two orders where the members differ: all or none.
         const std::size_t rows = limited[{i, j}];
         EXPECT_TRUE(rows == 0 || rows == (i == j ? 18U : 36U));
         EXPECT_EQ(rows > 0, unlimited.contains({i, j}));
@@ -248,16 +248,16 @@ TEST(JudgeSplits, HoldsBackEveryRowOfAGroup) {
     }
     return std::make_unique<LookUpModel>(measurements.partitions, 1.0);
   };
-  ASSERT_TRUE(judge_splits(dataset, measurements, protocol, trainer).has_value());
+  ASSERT_TRUE(judge_partitions(dataset, measurements, protocol, trainer).has_value());
   ASSERT_EQ(missing.size(), 15U);
   for (const auto& [key, times] : missing) {
     EXPECT_EQ(times, 1) << key[0] << " and " << key[1];
   }
 }
 
-TEST(JudgeSplits, SaysWhatIsMissing) {
+TEST(JudgePartitions, SaysWhatIsMissing) {
   const dataset::Dataset dataset = workloads({10, 20});
-  const auto report = judge_splits(
+  const auto report = judge_partitions(
       dataset,
       {},
       {},
@@ -268,21 +268,21 @@ TEST(JudgeSplits, SaysWhatIsMissing) {
   EXPECT_EQ(report.error().code, ErrorCode::InvalidInput);
 }
 
-TEST(JudgeSplits, FindsShareNearTheBestSplitsOfTheV100Pairs) {
+TEST(JudgePartitions, FindsShareNearTheBestPartitionsOfTheV100Pairs) {
   const auto dataset =
       dataset::load_dataset(std::filesystem::path(CARPOOL_SOURCE_DIR) / "data" / "kace-v100");
   ASSERT_TRUE(dataset.has_value()) << dataset.error().message;
-  const auto measurements = load_split_measurements(*dataset);
+  const auto measurements = load_partition_measurements(*dataset);
   ASSERT_TRUE(measurements.has_value()) << measurements.error().message;
   const auto share = model::find_model_kind("share");
   ASSERT_TRUE(share.has_value()) << share.error().message;
-  SplitProtocol protocol;
+  PartitionProtocol protocol;
   protocol.seeds = {11};
-  const auto report = judge_splits(*dataset, *measurements, protocol, (*share)->train);
+  const auto report = judge_partitions(*dataset, *measurements, protocol, (*share)->train);
   ASSERT_TRUE(report.has_value()) << report.error().message;
   EXPECT_EQ(report->groups, 283U);
   for (const char* objective : {"throughput", "max-min"}) {
-    const SplitResult model = find(*report, "model", objective);
+    const PartitionResult model = find(*report, "model", objective);
     EXPECT_EQ(model.choices, 283U);
     EXPECT_LE(model.regret_median, 0.03) << objective;
     for (const char* fixed : {"100 % each", "equal shares", "best fixed split"}) {
