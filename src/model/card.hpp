@@ -1,4 +1,4 @@
-// The card of a model that has just been trained.
+// The card of a newly trained model.
 #pragma once
 
 #include <span>

@@ -13,7 +13,7 @@ namespace carpool::model {
 
 [[nodiscard]] std::string serialize_model(const ThroughputModel& model);
 
-// `name` is what error messages call the text: the file's path.
+// `name` is the path of the file, for error messages.
 [[nodiscard]] Result<std::unique_ptr<ThroughputModel>> parse_model(std::string_view text,
                                                                    std::string_view name);
 

@@ -45,7 +45,7 @@ constexpr std::array<Rule, 8> kRules = {{
      .combine = dataset::Combine::Sum,
      .sign = 1.0},
     {.name = "exclusive-throughput",
-     .description = "highest throughputs alone",
+     .description = "highest solo throughputs",
      .needs_truth = false,
      .metric = {},
      .combine = dataset::Combine::Sum,
@@ -79,7 +79,7 @@ Result<std::vector<double>> rule_preferences(const Rule& rule,
                                              std::span<const Group> candidates) {
   if (rule.needs_truth) {
     return fail(ErrorCode::Unsupported,
-                fmt::format("rule {} can only be judged where the sums are measured", rule.name));
+                fmt::format("rule {} needs the measured throughput of the groups", rule.name));
   }
   dataset::FeatureSelection selection{.metrics = {}, .exclusive_throughput = rule.metric.empty()};
   if (!rule.metric.empty()) {

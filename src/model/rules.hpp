@@ -1,4 +1,4 @@
-// Rules of thumb: choose the group by one number, without any training.
+// Rules that rank groups by one number, without training.
 #pragma once
 
 #include <span>
@@ -15,10 +15,10 @@ namespace carpool::model {
 struct Rule {
   std::string_view name;
   std::string_view description;
-  bool needs_truth = false;  // judged from the measured sums: rule_preferences() cannot say
-  std::string_view metric;   // empty: throughput alone on the GPU
+  bool needs_truth = false;  // needs the measured sums: rule_preferences() fails
+  std::string_view metric;   // empty: the solo throughput
   dataset::Combine combine = dataset::Combine::Sum;
-  double sign = 1.0;  // -1: the least wins
+  double sign = 1.0;  // -1: the smallest value wins
 };
 
 [[nodiscard]] std::span<const Rule> rules();

@@ -1,4 +1,4 @@
-// The seam between "rows in" and "forecasts out"; every model and rule of the product is behind it.
+// The interface of all models: measured groups in, forecasts out.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,13 @@
 
 namespace carpool::model {
 
-// What a model file says of its origin.
+// The origin of a model, as its file records it.
 struct ModelCard {
   std::string kind;       // name in the table of models
   std::string data_hash;  // fingerprint of dataset and training rows
   std::string dataset;    // folder name and GPU it was measured on
   std::string throughput_unit;
-  std::vector<std::string> features;   // metrics looked at
+  std::vector<std::string> features;   // metrics used
   std::vector<std::string> workloads;  // seen in training
   std::size_t training_rows = 0;
   std::uint64_t seed = 0;
@@ -34,19 +34,18 @@ struct ModelCard {
 
 enum class ForecastDetail { PointOnly, WithIntervals };
 
-// A model applied to a fixed list of profiles: what depends on one workload alone is computed once.
+// A model applied to a fixed list of profiles: what depends on one workload is computed once.
 // Thread-safe.
 class Forecaster {
  public:
   virtual ~Forecaster() = default;
 
-  // One forecast per candidate, in order. The candidates are given together because the published
-  // KACE models normalise a candidate by the set it stands in.
+  // One forecast per candidate group, in order. The candidates are given together because the
+  // published KACE models normalise a candidate by the set it belongs to.
   [[nodiscard]] virtual std::vector<GroupForecast> forecast(std::span<const Group> candidates,
                                                             ForecastDetail detail) const = 0;
 
-  // Their preferences alone: enough to choose by, and quicker where a model need not build
-  // forecasts.
+  // Only their preferences, which is faster where a model need not build forecasts.
   [[nodiscard]] virtual std::vector<double> preferences(std::span<const Group> candidates) const {
     std::vector<double> out;
     out.reserve(candidates.size());
@@ -73,17 +72,16 @@ class ThroughputModel {
   [[nodiscard]] virtual nlohmann::json params() const = 0;
 };
 
-// Everything a trainer may look at.
+// Everything that a trainer may use.
 struct TrainingSet {
   const dataset::Dataset* dataset = nullptr;
-  std::vector<dataset::GroupRow> rows;  // fit rows first, then holdout
-  std::size_t fit_rows = 0;  // the first so many are what the published procedures fit on
+  std::vector<dataset::GroupRow> rows;        // fit rows first, then holdout
+  std::size_t fit_rows = 0;                   // number of rows that the published procedures fit on
   std::vector<dataset::GroupRow> partitions;  // groups measured under thread limits; may be empty
-  std::vector<dataset::LimitedRun>
-      limited_runs;                  // workloads alone under thread limits; may be empty
-  std::string features = "default";  // see select_features()
+  std::vector<dataset::LimitedRun> limited_runs;  // solo runs under thread limits; may be empty
+  std::string features = "default";               // see select_features()
   std::uint64_t seed = 0;
-  double time_budget_s = 60.0;  // kace-automl stops adding candidates after this
+  double time_budget_s = 60.0;  // kace-automl tries no further regression after this
 };
 
 }  // namespace carpool::model

@@ -60,7 +60,7 @@ void log_limit_factors(std::span<const LimitTraits> traits,
     std::fill(factors.begin(), factors.end(), 0.0);
     return;
   }
-  // Alone, the sharing gain is missing with and without a limit, so that it cancels.
+  // In a solo run there is no sharing gain, with or without a limit, so that it cancels.
   if (group.size() == 1) {
     factors[0] = std::log(speed_left(traits[group[0].profile], gpu_share(group[0])));
     return;

@@ -15,7 +15,7 @@ ShareSlopes slopes_at(Eigen::Index at, const Eigen::VectorXd& x) {
 }  // namespace
 
 LimitLayout::LimitLayout(std::span<const dataset::GroupRow> groups,
-                         std::span<const dataset::LimitedRun> alone,
+                         std::span<const dataset::LimitedRun> solo_runs,
                          const std::string& reference_campaign) {
   for (const dataset::GroupRow& row : groups) {
     for (const GroupMember& member : row.members) {
@@ -25,7 +25,7 @@ LimitLayout::LimitLayout(std::span<const dataset::GroupRow> groups,
       }
     }
   }
-  for (const dataset::LimitedRun& run : alone) {
+  for (const dataset::LimitedRun& run : solo_runs) {
     workloads_.emplace(run.profile, 0);
     offsets_.emplace(std::pair{Campaign(), run.profile}, 0);
   }
@@ -35,7 +35,7 @@ LimitLayout::LimitLayout(std::span<const dataset::GroupRow> groups,
   }
   for (auto& [key, first] : offsets_) {
     first = size_;
-    size_ += key.first ? OffsetAt::kCount : OffsetAt::kCountAlone;
+    size_ += key.first ? OffsetAt::kCount : OffsetAt::kCountSolo;
   }
 }
 

@@ -36,24 +36,25 @@ struct WorkloadAt {
   static constexpr Eigen::Index kCount = 4;
 };
 
-// How a workload differs in another campaign, where the job may have been another version of
-// itself, counted from the first offset.
+// How a workload differs in another campaign, where the job may have been another version,
+// counted from the first offset.
 struct OffsetAt {
   static constexpr Eigen::Index kSpeed = 0;        // delta: of its log speed
   static constexpr Eigen::Index kParallelism = 1;  // epsilon: of log k
-  static constexpr Eigen::Index kWeight = 2;  // zeta: of b; missing alone, where nobody feels it
+  static constexpr Eigen::Index kWeight =
+      2;  // zeta: of b; absent in solo runs, where it has no effect
   static constexpr Eigen::Index kCount = 3;
-  static constexpr Eigen::Index kCountAlone = 2;
+  static constexpr Eigen::Index kCountSolo = 2;
 };
 
 class LimitLayout {
  public:
-  // Runs alone are a campaign of their own, the one without a name.
+  // Solo runs form a campaign of their own, the one without a name.
   using Campaign = std::optional<std::string>;
 
   // Unknowns for every workload of the rows, and offsets for those outside the reference campaign.
   LimitLayout(std::span<const dataset::GroupRow> groups,
-              std::span<const dataset::LimitedRun> alone,
+              std::span<const dataset::LimitedRun> solo_runs,
               const std::string& reference_campaign);
 
   [[nodiscard]] Eigen::Index size() const { return size_; }

@@ -24,7 +24,7 @@ LimitPopulation LimitPopulation::recentred(const ShareSlopes& new_centre) const 
   LimitPopulation result = *this;
   result.centre = new_centre;
   result.log_parallelism += along(parallelism, moved);
-  // Speeds depend on sensitivity + pressure alone, so that one constant serves both.
+  // Speeds depend only on sensitivity + pressure, so that one constant serves both.
   result.log_contention += along(sensitivity, moved) + along(pressure, moved);
   return result;
 }

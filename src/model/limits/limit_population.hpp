@@ -1,4 +1,5 @@
-// What workloads have in common under thread limits: the forecast for one that was never limited.
+// What workloads have in common under thread limits: the forecast for a workload that was never
+// measured under limits.
 #pragma once
 
 #include "model/limits/limit_factor.hpp"
@@ -28,9 +29,9 @@ struct LimitPopulation {
   [[nodiscard]] LimitPopulation recentred(const ShareSlopes& new_centre) const;
 };
 
-// What `share` finds on the bundled measurements (one Tesla V100, 21 workloads under limits): used
-// where nobody measured under limits. Not validated on another GPU, and tied to the scale that
-// `share` gives weight and headroom.
+// The fit on the bundled measurements (one Tesla V100, 21 workloads under limits), used where the
+// dataset has no measurements under limits. Not validated on another GPU, and tied to the scale
+// that `share` gives weight and headroom.
 [[nodiscard]] const LimitPopulation& shipped_population();
 
 }  // namespace carpool::model

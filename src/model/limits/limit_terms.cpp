@@ -10,14 +10,14 @@
 namespace carpool::model {
 namespace {
 
-// Noise of a measured log speed. Groups at 100 % each are off by what the share model misses, as
-// its parameters are held; under limits only the noise of the measurement remains. Student-t, since
-// a run now and then is plainly wrong.
+// Noise of a measured log speed. Groups at 100 % each also carry the error of the share model,
+// whose parameters are fixed here; under limits only the noise of the measurement remains.
+// Student-t, since some runs are outliers.
 constexpr double kNoiseLimited = 0.04;
 constexpr double kNoiseUnlimited = 0.1;
 constexpr double kNoiseTail = 4.0;
 
-// Prior means of the population, where rows will tell better (see docs/mps-splits.md).
+// Prior means of the population where rows determine it (see docs/mps-splits.md).
 constexpr double kVagueContention = -2.0;
 constexpr double kVagueSharingGain = 0.2;
 
@@ -31,8 +31,8 @@ constexpr double kSdPopulationGain = 0.3;
 constexpr double kSdParallelism = 1.0;
 constexpr double kSdContention = 0.5;
 constexpr double kSdGain = 0.2;
-// … and of a workload's offsets in another campaign. Their tail is heavy: nearly all jobs stayed
-// the same, a few were rewritten and run at another speed altogether.
+// … and of the offsets of a workload in another campaign. Their tail is heavy: nearly all jobs
+// stayed the same, a few were rewritten and run at a quite different speed.
 constexpr std::array<double, OffsetAt::kCount> kOffsetScale{0.1, 0.2, 0.2};
 constexpr double kOffsetTail = 2.0;
 
@@ -52,12 +52,11 @@ ShareSlopes mean_share(const LimitLayout& layout, std::span<const ShareParameter
   return mean;
 }
 
-// What the rows can tell, they tell from a vague prior; a part that none of them informs keeps the
-// shipped population.
+// Vague for the parts that the rows determine; the shipped population for the others.
 LimitPopulation prior_population(const LimitLayout& layout,
                                  std::span<const ShareParameters> share,
                                  std::span<const dataset::GroupRow> groups,
-                                 std::span<const dataset::LimitedRun> alone) {
+                                 std::span<const dataset::LimitedRun> solo_runs) {
   if (layout.workloads().empty()) {
     return shipped_population();
   }
@@ -66,11 +65,11 @@ LimitPopulation prior_population(const LimitLayout& layout,
       std::any_of(groups.begin(), groups.end(), [](const dataset::GroupRow& row) {
         return is_limited(row.members);
       });
-  const bool alone_limited =
-      std::any_of(alone.begin(), alone.end(), [](const dataset::LimitedRun& run) {
+  const bool solo_limited =
+      std::any_of(solo_runs.begin(), solo_runs.end(), [](const dataset::LimitedRun& run) {
         return run.thread_limit < kAllThreads;
       });
-  if (groups_limited || alone_limited) {
+  if (groups_limited || solo_limited) {
     prior.log_parallelism = 0.0;
     prior.parallelism = {};
   }
@@ -87,14 +86,14 @@ LimitPopulation prior_population(const LimitLayout& layout,
 
 LimitTerms::LimitTerms(std::span<const ShareParameters> share,
                        std::span<const dataset::GroupRow> groups,
-                       std::span<const dataset::LimitedRun> alone,
+                       std::span<const dataset::LimitedRun> solo_runs,
                        const std::string& reference_campaign)
-    : layout_(groups, alone, reference_campaign),
-      prior_(prior_population(layout_, share, groups, alone)) {
+    : layout_(groups, solo_runs, reference_campaign),
+      prior_(prior_population(layout_, share, groups, solo_runs)) {
   for (const dataset::GroupRow& row : groups) {
     add_measurement(share, row.members, row.throughput, row.campaign);
   }
-  for (const dataset::LimitedRun& run : alone) {
+  for (const dataset::LimitedRun& run : solo_runs) {
     const Group group{{.profile = run.profile, .thread_limit = run.thread_limit}};
     add_measurement(share, group, std::span(&run.throughput, 1), std::nullopt);
   }
@@ -173,7 +172,7 @@ void LimitTerms::add_workload_priors(std::span<const ShareParameters> share) {
 
 void LimitTerms::add_offset_priors() {
   for (const auto& [key, first] : layout_.offsets()) {
-    const Eigen::Index count = key.first ? OffsetAt::kCount : OffsetAt::kCountAlone;
+    const Eigen::Index count = key.first ? OffsetAt::kCount : OffsetAt::kCountSolo;
     for (Eigen::Index i = 0; i < count; ++i) {
       priors_.push_back({.row = {{.column = first + i, .slope = 1.0}},
                          .deviation = kOffsetScale[static_cast<std::size_t>(i)],

@@ -1,4 +1,4 @@
-// The sum that the thread-limit fit minimises: measured speeds, and priors on what explains them.
+// The sum that the thread-limit fit minimises: measured speeds, and priors of the parameters.
 #pragma once
 
 #include <cstddef>
@@ -19,10 +19,10 @@ namespace carpool::model {
 
 class LimitTerms final : public RobustTerms {
  public:
-  // `share` by profile. Speeds of zero say nothing in a logarithm and are passed over.
+  // `share` by profile. Speeds of zero have no logarithm and are skipped.
   LimitTerms(std::span<const ShareParameters> share,
              std::span<const dataset::GroupRow> groups,
-             std::span<const dataset::LimitedRun> alone,
+             std::span<const dataset::LimitedRun> solo_runs,
              const std::string& reference_campaign);
 
   [[nodiscard]] std::size_t size() const override { return observations_.size() + priors_.size(); }
@@ -32,7 +32,7 @@ class LimitTerms final : public RobustTerms {
                                 SparseRow* row) const override;
 
   [[nodiscard]] const LimitLayout& layout() const { return layout_; }
-  // What is expected of workloads before any measurement.
+  // The population before any measurement.
   [[nodiscard]] const LimitPopulation& prior() const { return prior_; }
   // The mean of the priors, where the fit starts.
   [[nodiscard]] Eigen::VectorXd start(std::span<const ShareParameters> share) const;

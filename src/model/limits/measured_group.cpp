@@ -12,7 +12,7 @@ double offset_of(const MeasuredMember& member, Eigen::Index which, const Eigen::
   return member.offset ? x[*member.offset + which] : 0.0;
 }
 
-// Speed left under the limit alone, and the derivative of its logarithm in kappa.
+// Solo speed left under the limit, and the derivative of its logarithm in kappa.
 struct SpeedLeft {
   double value = 1.0;
   double slope = 0.0;
@@ -40,7 +40,7 @@ void add_parallelism(const MeasuredMember& member, double slope, SparseRow& row)
   add_offset(member, OffsetAt::kParallelism, slope, row);
 }
 
-// What the others do to a member.
+// The effect of the others on a member.
 struct Others {
   double seized = 0.0;   // sum over j of w_ij exp(b_j - b_i - d_i)
   double traffic = 0.0;  // sum over j of (1 - w_ij) exp(G_i + h_j) s_j

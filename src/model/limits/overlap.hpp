@@ -1,4 +1,4 @@
-// Which part of a job's multiprocessors others use too, given MPS thread limits.
+// The share of the multiprocessors of a job that others use too, under MPS thread limits.
 #pragma once
 
 #include <algorithm>
@@ -12,9 +12,9 @@ namespace carpool::model {
   return member.thread_limit / kAllThreads;
 }
 
-// MPS hands out multiprocessors evenly: limits that add up to at most 100 % get disjoint ones, and
-// beyond that they stack up, every multiprocessor being used by M or M + 1 members, where M is the
-// whole part of the sum P of the shares p and f its fraction. Two members then meet on
+// MPS distributes multiprocessors evenly: limits that add up to at most 100 % get disjoint ones,
+// and beyond that they stack up, every multiprocessor being used by M or M + 1 members, where M is
+// the whole part of the sum P of the shares p and f its fraction. Two members then meet on
 //   A = M (M - 1) / 2 + f M
 // of the GPU, counted over all pairs of members. A is divided among the pairs in proportion to the
 // product of their shares: k and l meet on r p_k p_l with r = A / sum over pairs of p_k p_l, so the

@@ -1,5 +1,5 @@
-// Non-linear least squares that outliers cannot drag away, for problems whose terms each touch a
-// few of many unknowns.
+// Non-linear least squares that is robust against outliers, for problems whose terms each depend on
+// a few of many unknowns.
 #pragma once
 
 #include <cstddef>
@@ -14,13 +14,13 @@ struct SparseEntry {
   Eigen::Index column = 0;
   double slope = 0.0;
 };
-using SparseRow = std::vector<SparseEntry>;  // a column may occur twice: the slopes add up
+using SparseRow = std::vector<SparseEntry>;  // slopes of a repeated column add up
 
 inline constexpr double kGaussianTail = std::numeric_limits<double>::infinity();
 
-// What is minimised over x: the sum of the losses of all terms, measurements and priors alike. A
-// term has a residual z(x) in units of its standard deviation and a tail nu, the degrees of freedom
-// of a Student-t distribution:
+// The sum over all terms, measurements and priors, that is minimised over x. A term has a residual
+// z(x) in units of its standard deviation and a tail nu, the degrees of freedom of a Student-t
+// distribution:
 //   loss = (nu + 1) log(1 + z^2 / nu)     z^2 in the limit of the Gaussian
 class RobustTerms {
  public:
@@ -41,7 +41,7 @@ struct RobustFit {
 };
 
 // Levenberg-Marquardt from `start` with iteratively re-weighted terms, until a step lowers the cost
-// by less than `tolerance` of itself. Every unknown must be held by a prior.
+// by less than `tolerance` of itself. Every unknown needs a prior.
 [[nodiscard]] RobustFit minimise(const RobustTerms& terms, Eigen::VectorXd start, double tolerance);
 
 }  // namespace carpool::model

@@ -17,8 +17,8 @@ constexpr double kTolerance = 1e-4;
 
 ThreadLimitModel ThreadLimitModel::fit(std::span<const ShareParameters> share,
                                        std::span<const dataset::GroupRow> partitions,
-                                       std::span<const dataset::LimitedRun> alone) {
-  const LimitTerms terms(share, partitions, alone, reference_campaign(share, partitions));
+                                       std::span<const dataset::LimitedRun> solo_runs) {
+  const LimitTerms terms(share, partitions, solo_runs, reference_campaign(share, partitions));
   const RobustFit fitted = minimise(terms, terms.start(share), kTolerance);
   const LimitPopulation population = LimitLayout::population(fitted.x, terms.prior().centre);
   std::vector<LimitParameters> workloads;

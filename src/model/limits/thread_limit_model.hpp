@@ -17,21 +17,21 @@
 
 namespace carpool::model {
 
-// Immutable, thread-safe. To forecast a group, take limit_traits() of each workload once, and add
-// log_limit_factors() to what the share model says of the group at 100 % each.
+// Immutable, thread-safe. To forecast a group, compute limit_traits() of each workload once, and
+// add log_limit_factors() to the forecast of the share model for the group at 100 % each.
 class ThreadLimitModel {
  public:
-  // `share` by profile; they are held, only what limits change is fitted. The rows may be empty:
-  // what they leave open comes from the shipped population.
+  // `share` by profile is fixed; only the effect of limits is fitted. The rows may be empty: what
+  // they do not determine comes from the shipped population.
   [[nodiscard]] static ThreadLimitModel fit(std::span<const ShareParameters> share,
                                             std::span<const dataset::GroupRow> partitions,
-                                            std::span<const dataset::LimitedRun> alone);
+                                            std::span<const dataset::LimitedRun> solo_runs);
 
-  // Of a profile that fit() was given.
+  // Of a profile that fit() received.
   [[nodiscard]] const LimitParameters& parameters(std::size_t profile) const {
     return workloads_[profile];
   }
-  // Of a workload that it was not given.
+  // Of any other workload.
   [[nodiscard]] LimitParameters expect(const ShareParameters& share) const {
     return population_.expect(share);
   }
@@ -50,9 +50,9 @@ class ThreadLimitModel {
   std::vector<LimitParameters> workloads_;  // by profile
 };
 
-// The limited runs, and each profile's recorded speed alone where they do not hold one at 100 %.
-// The fit weighs a recorded speed against the share model's capacity and disbelieves one that is
-// far off, so that log_alone() is sound where recordings are stale.
+// The limited runs, and the recorded solo speed of each profile that has no run at 100 % among
+// them. The fit weighs a recorded speed against the capacity of the share model and discounts one
+// that is far off, so that log_solo() is sound where recordings are stale.
 [[nodiscard]] std::vector<dataset::LimitedRun> with_recorded_speeds(
     std::span<const dataset::LimitedRun> limited, std::span<const Profile> profiles);
 

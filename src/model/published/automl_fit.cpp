@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::size_t kFolds = 5;
 
-struct Candidate {
+struct NamedFit {
   std::string name;
   learn::Fit fit;
 };
@@ -40,8 +40,8 @@ learn::Fit forest_fit(const learn::ForestSettings& settings, std::uint32_t seed)
   };
 }
 
-// Cheap ones first: a small budget still leaves a choice.
-std::vector<Candidate> candidates(std::uint32_t seed) {
+// Fast ones first, so that a small budget still allows a choice.
+std::vector<NamedFit> regressions(std::uint32_t seed) {
   const auto forest = [](learn::FeatureShare features, std::size_t leaf) {
     learn::ForestSettings settings;
     settings.trees = 500;
@@ -77,12 +77,12 @@ Result<std::unique_ptr<learn::Regressor>> fit_leader(const Eigen::MatrixXd& rows
                                                      double budget_s) {
   const Stopwatch stopwatch;
   const std::vector<learn::FoldData> folds = learn::fold_data(rows, targets, kFolds);
-  const std::vector<Candidate> all = candidates(seed);
-  const Candidate* leader = nullptr;
+  const std::vector<NamedFit> all = regressions(seed);
+  const NamedFit* leader = nullptr;
   double least = std::numeric_limits<double>::infinity();
-  for (const Candidate& candidate : all) {
+  for (const NamedFit& candidate : all) {
     if (leader != nullptr && stopwatch.seconds() >= budget_s) {
-      log_debug("kace-automl: the time budget is spent");
+      log_debug("kace-automl: time budget used up");
       break;
     }
     const auto error = learn::cross_validated_mse(folds, candidate.fit);

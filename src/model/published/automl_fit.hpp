@@ -7,9 +7,9 @@
 
 namespace carpool::model {
 
-// The candidate with the least cross-validated squared error, fitted to all rows. Candidates are
-// tried from the cheapest on until the budget is spent; one always is. Apart from where the budget
-// ends it, the same seed gives the same result.
+// The regression with the least cross-validated squared error, fitted to all rows. They are tried
+// from the fastest on until the budget is used up, at least one. Unless the budget ends the search,
+// equal seeds give equal results.
 [[nodiscard]] learn::Fit automl_fit(std::uint64_t seed, double budget_s);
 
 }  // namespace carpool::model

@@ -1,4 +1,4 @@
-// Features of profiles that a model or rule is applied to.
+// Features of the profiles that a model or rule is applied to.
 #pragma once
 
 #include <span>
@@ -12,8 +12,8 @@
 
 namespace carpool::model {
 
-// member_features(), but Unsupported when no profile has one of the metrics. `user` is who needs
-// it, for the message.
+// member_features(), but Unsupported when no profile has one of the metrics. `user` names the model
+// or rule in the message.
 [[nodiscard]] Result<Eigen::MatrixXd> bound_features(const dataset::FeatureSelection& selection,
                                                      std::span<const Profile> profiles,
                                                      std::string_view user);

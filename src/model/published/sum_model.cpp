@@ -72,7 +72,7 @@ Eigen::VectorXd measured_sums(std::span<const dataset::GroupRow> rows) {
   return sums;
 }
 
-// Mean of |predicted - measured| / measured; nothing without a measured sum above 0.
+// Mean of |predicted - measured| / measured; empty without a measured sum above 0.
 std::optional<double> relative_error(const Eigen::VectorXd& predicted,
                                      const Eigen::VectorXd& measured) {
   double sum = 0.0;
@@ -105,12 +105,13 @@ Result<std::unique_ptr<ThroughputModel>> train_sum_model(std::string_view kind,
                                                          const learn::Fit& fit) {
   if (training.fit_rows < 2 || training.fit_rows > training.rows.size()) {
     return fail(ErrorCode::Unsupported,
-                fmt::format("{} needs two measured groups or more to fit on and got {}",
+                fmt::format("{} needs at least two measured groups to fit on; got {}",
                             kind,
                             std::min(training.fit_rows, training.rows.size())));
   }
   if (features.size() == 0) {
-    return fail(ErrorCode::Unsupported, fmt::format("{} was given no feature to look at", kind));
+    return fail(ErrorCode::Unsupported,
+                fmt::format("{} has no feature to use; select others with --features", kind));
   }
   const auto members = bound_features(features, training.dataset->profiles, kind);
   if (!members) {

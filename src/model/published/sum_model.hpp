@@ -1,4 +1,4 @@
-// The one class behind the published models.
+// The common class of the published models.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ struct SumModelParts {
   dataset::FeatureSelection features;
   learn::Standardizer inputs;                   // of the features of the fitted groups
   double target_mean = 0.0;                     // of their throughput sums, units/s
-  double target_deviation = 0.0;                // 0: all the same
+  double target_deviation = 0.0;                // 0: all equal
   std::unique_ptr<learn::Regressor> regressor;  // from standardized features to standardized sum
 };
 
@@ -25,9 +25,9 @@ class SumModel final : public ThroughputModel {
 
   [[nodiscard]] const ModelCard& card() const override { return card_; }
 
-  // The forecasts' `sum` standardizes features as in training. Their `preference` does as
-  // published: by mean and deviation of the candidates themselves, without a unit; a single
-  // candidate, which has no deviation, gets 0.
+  // `sum` of a forecast standardizes features as in training. `preference` does so as published: by
+  // mean and deviation of the candidates, without a unit; a single candidate, which has no
+  // deviation, gets 0.
   [[nodiscard]] Result<std::unique_ptr<Forecaster>> bind(
       std::span<const Profile> profiles) const override;
 
@@ -38,8 +38,8 @@ class SumModel final : public ThroughputModel {
   SumModelParts parts_;
 };
 
-// Standardizes the first fit_rows rows, fits, and writes the card. The card's hold-out error is
-// that of the other training rows.
+// Standardizes the first fit_rows rows, fits, and writes the card. Its hold-out error is that of
+// the other training rows.
 [[nodiscard]] Result<std::unique_ptr<ThroughputModel>> train_sum_model(
     std::string_view kind,
     const TrainingSet& training,

@@ -12,11 +12,11 @@ constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 constexpr double kSmallestMetric = 1e-3;  // keeps log(0) away; as in the published constants
 constexpr double kSmallestLack = 1e-2;    // of a full scale; counters are no finer
 constexpr double kNoSpread = 1e-9;
-// Log units: a metric that differs by less than a tenth is not blown up to tell workloads apart.
+// Log units: differences of less than a tenth are not scaled up.
 constexpr double kLeastScale = 0.1;
 constexpr double kFurthest = 5.0;  // standard deviations
-// The published width of the feature effects was set for ten metrics; more metrics must not make
-// the prior wider.
+// The published width of the feature effects is for ten metrics; more metrics must not widen the
+// prior.
 constexpr double kPublishedMetrics = 10.0;
 
 struct Moments {
@@ -52,7 +52,7 @@ double log_batch(const Profile& profile) {
   return profile.batch && *profile.batch > 0.0 ? std::log2(*profile.batch) : kUnknown;
 }
 
-// Bounded: with few trained workloads a deviation is a guess, and the model is linear in the
+// Bounded: with few trained workloads the deviation is uncertain, and the model is linear in the
 // result.
 double standardised(double value, double centre, double scale) {
   return std::isfinite(value) && scale > 0.0
@@ -137,7 +137,8 @@ ShareDesign::Coordinates ShareDesign::place(std::span<const Profile> profiles) c
     const Profile& profile = profiles[i];
     out.batch(static_cast<Eigen::Index>(i)) =
         standardised(log_batch(profile), batch_centre_, batch_scale_);
-    // Members of a family differ in batch: without one, "same model" may mean anything.
+    // Members of a family differ in batch: without a batch, the same model name does not make a
+    // family.
     const bool has_family =
         !profile.model.empty() && batch_scale_ > 0.0 && std::isfinite(log_batch(profile));
     out.family.push_back(has_family ? "f\n" + profile.model + "\n" + profile.task
@@ -151,9 +152,9 @@ ShareDesign::Coordinates ShareDesign::place(std::span<const Profile> profiles) c
   return out;
 }
 
-Eigen::MatrixXd ShareDesign::likeness(Likeness kind,
-                                      const Coordinates& left,
-                                      const Coordinates& right) const {
+Eigen::MatrixXd ShareDesign::similarity(Similarity kind,
+                                        const Coordinates& left,
+                                        const Coordinates& right) const {
   const Eigen::Index rows = left.batch.size();
   const Eigen::Index columns = right.batch.size();
   const auto where = [&](auto same) {
@@ -169,20 +170,20 @@ Eigen::MatrixXd ShareDesign::likeness(Likeness kind,
     return left.family[i] == right.family[j];
   };
   switch (kind) {
-    case Likeness::Common:
+    case Similarity::Common:
       return Eigen::MatrixXd::Ones(rows, columns);
-    case Likeness::Features: {
+    case Similarity::Features: {
       const double metrics = std::max(1.0, static_cast<double>(left.features.cols()));
       return left.features * right.features.transpose() *
              std::min(1.0, kPublishedMetrics / metrics);
     }
-    case Likeness::Family:
+    case Similarity::Family:
       return where(same_family);
-    case Likeness::Batch:
+    case Similarity::Batch:
       return left.batch * right.batch.transpose();
-    case Likeness::FamilyBatch:
+    case Similarity::FamilyBatch:
       return where(same_family).cwiseProduct(left.batch * right.batch.transpose());
-    case Likeness::Own:
+    case Similarity::Own:
       break;
   }
   return where([&](std::size_t i, std::size_t j) { return left.name[i] == right.name[j]; });

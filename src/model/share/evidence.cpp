@@ -10,7 +10,7 @@
 namespace carpool::model {
 namespace {
 
-// The hyperprior counts as much as so many observations.
+// The hyperprior has the weight of this many observations.
 constexpr double kPriorObservations = 10.0;
 
 // slope' covariance slope: the posterior variance of one predicted observation.
@@ -24,7 +24,7 @@ double predicted_variance(std::span<const Slope> slopes, const Eigen::MatrixXd& 
   return variance;
 }
 
-// Scale of the observations [first, last): weighted squares over the freedom that the fit has left.
+// Scale of the observations [first, last): weighted squares over the remaining degrees of freedom.
 double moved_noise(const Linearised& here,
                    const Eigen::MatrixXd& covariance,
                    std::size_t first,
@@ -42,28 +42,28 @@ double moved_noise(const Linearised& here,
 
 }  // namespace
 
-std::vector<Eigen::MatrixXd> likeness_matrices(const ShareDesign& design,
-                                               std::span<const Effect> effects,
-                                               const ShareDesign::Coordinates& places) {
+std::vector<Eigen::MatrixXd> similarity_matrices(const ShareDesign& design,
+                                                 std::span<const Effect> effects,
+                                                 const ShareDesign::Coordinates& places) {
   std::vector<Eigen::MatrixXd> out;
   for (const Effect& effect : effects) {
-    out.push_back(design.likeness(effect.likeness, places, places));
+    out.push_back(design.similarity(effect.similarity, places, places));
   }
   return out;
 }
 
 PriorPrecision prior_precision(std::span<const Effect> effects,
-                               std::span<const Eigen::MatrixXd> likeness,
+                               std::span<const Eigen::MatrixXd> similarity,
                                std::span<const double> variances,
                                std::size_t blocks) {
-  const Eigen::Index workloads = likeness.front().rows();
+  const Eigen::Index workloads = similarity.front().rows();
   const Eigen::Index unknowns = static_cast<Eigen::Index>(blocks) * workloads;
   PriorPrecision out{.precision = Eigen::MatrixXd::Zero(unknowns, unknowns), .inverse = {}};
   for (std::size_t block = 0; block < blocks; ++block) {
     Eigen::MatrixXd covariance = Eigen::MatrixXd::Zero(workloads, workloads);
     for (std::size_t k = 0; k < effects.size(); ++k) {
       if (effects[k].block == static_cast<Block>(block)) {
-        covariance += variances[k] * likeness[k];
+        covariance += variances[k] * similarity[k];
       }
     }
     out.inverse.push_back(learn::SmallCholesky(std::move(covariance)).inverse());
@@ -73,9 +73,9 @@ PriorPrecision prior_precision(std::span<const Effect> effects,
   return out;
 }
 
-EvidenceUpdate::EvidenceUpdate(std::span<const Eigen::MatrixXd> likeness, double starting_noise)
+EvidenceUpdate::EvidenceUpdate(std::span<const Eigen::MatrixXd> similarity, double starting_noise)
     : start_(starting_variances(hierarchical_effects())),
-      likeness_(likeness),
+      similarity_(similarity),
       starting_noise_(starting_noise) {}
 
 void EvidenceUpdate::move(const Linearised& here,
@@ -87,7 +87,7 @@ void EvidenceUpdate::move(const Linearised& here,
   const auto effects = hierarchical_effects();
   const auto workloads = static_cast<Eigen::Index>(problem.workloads);
   // a = v (K^-1 m)' A (K^-1 m), gamma = v (tr K^-1 A - tr S K^-1 A K^-1); at the optimum of the
-  // evidence a = gamma. A: likeness, K: covariance of the block, m, S: its posterior. With
+  // evidence a = gamma. A: similarity, K: covariance of the block, m, S: its posterior. With
   // D = K^-1 - K^-1 S K^-1, which all effects of a block share, gamma = v sum A * D.
   std::vector<Eigen::VectorXd> whitened;
   std::vector<Eigen::MatrixXd> settled;
@@ -99,19 +99,19 @@ void EvidenceUpdate::move(const Linearised& here,
                          inverse * covariance.block(from, from, workloads, workloads) * inverse);
   }
   for (std::size_t k = 0; k < effects.size(); ++k) {
-    if (!effects[k].learned || likeness_[k].isZero()) {
+    if (!effects[k].learned || similarity_[k].isZero()) {
       continue;
     }
     const auto block = static_cast<std::size_t>(effects[k].block);
-    const double used = variances[k] * whitened[block].dot(likeness_[k] * whitened[block]);
-    const double determined = variances[k] * likeness_[k].cwiseProduct(settled[block]).sum();
+    const double used = variances[k] * whitened[block].dot(similarity_[k] * whitened[block]);
+    const double determined = variances[k] * similarity_[k].cwiseProduct(settled[block]).sum();
     variances[k] *=
         (used + kPriorObservations * start_[k] / variances[k]) / (determined + kPriorObservations);
   }
-  const std::size_t runs = problem.co_runs.size();
+  const std::size_t runs = problem.runs.size();
   problem.noise = moved_noise(here, covariance, 0, runs, problem.noise, starting_noise_);
-  problem.noise_alone = moved_noise(
-      here, covariance, runs, problem.observations(), problem.noise_alone, starting_noise_);
+  problem.noise_solo = moved_noise(
+      here, covariance, runs, problem.observations(), problem.noise_solo, starting_noise_);
 }
 
 }  // namespace carpool::model

@@ -1,5 +1,5 @@
-// Variances and noise from the training rows themselves: MacKay's fixed point of the Laplace
-// evidence, with an inverse-gamma hyperprior that pulls each variance towards its start.
+// Variances and noise from the training rows: the fixed point of MacKay for the Laplace evidence,
+// with an inverse-gamma hyperprior that pulls each variance towards its start.
 #pragma once
 
 #include <array>
@@ -19,22 +19,22 @@ struct PriorPrecision {
   std::vector<Eigen::MatrixXd> inverse;  // of each block's covariance
 };
 
-// One matrix an effect.
-[[nodiscard]] std::vector<Eigen::MatrixXd> likeness_matrices(
+// One matrix per effect.
+[[nodiscard]] std::vector<Eigen::MatrixXd> similarity_matrices(
     const ShareDesign& design,
     std::span<const Effect> effects,
     const ShareDesign::Coordinates& places);
 
-// `likeness` as from likeness_matrices().
+// `similarity` as from similarity_matrices().
 [[nodiscard]] PriorPrecision prior_precision(std::span<const Effect> effects,
-                                             std::span<const Eigen::MatrixXd> likeness,
+                                             std::span<const Eigen::MatrixXd> similarity,
                                              std::span<const double> variances,
                                              std::size_t blocks);
 
 class EvidenceUpdate {
  public:
-  // `likeness` of hierarchical_effects(); must outlive it.
-  EvidenceUpdate(std::span<const Eigen::MatrixXd> likeness, double starting_noise);
+  // `similarity` of hierarchical_effects(); must outlive it.
+  EvidenceUpdate(std::span<const Eigen::MatrixXd> similarity, double starting_noise);
 
   // One step at a fitted point: moves the variances of hierarchical_effects() and the two noise
   // scales of `problem`.
@@ -47,7 +47,7 @@ class EvidenceUpdate {
 
  private:
   std::vector<double> start_;
-  std::span<const Eigen::MatrixXd> likeness_;  // of each effect
+  std::span<const Eigen::MatrixXd> similarity_;  // of each effect
   double starting_noise_;
 };
 

@@ -13,8 +13,8 @@ namespace {
 // Relative decrease of the cost at which the fit stops, as published with the model.
 constexpr double kConverged = 1e-6;
 
-// Sum of -log density over residuals of one scale, without constants. For Student's t the logarithm
-// of a product stands for the sum of logarithms, which are what costs.
+// Sum of -log density over residuals of one scale, without constants. For Student's t it takes the
+// logarithm of products, since logarithms dominate the time.
 double loss(const LatentProblem& problem, std::span<const double> residuals, double scale) {
   const double nu = problem.degrees_of_freedom;
   const double variance = scale * scale;
@@ -54,15 +54,15 @@ Eigen::Index at(std::size_t block, std::size_t workload, const LatentProblem& pr
 // The problem at one point: residuals and what they were computed from.
 struct Evaluated {
   std::vector<double> residual;  // measured - predicted, log units
-  std::vector<double> terms;     // exp(b_j - b_i - d_i) of the others, co-run after co-run
-  std::vector<double> crowding;  // of each co-run, 1 + its terms
+  std::vector<double> terms;     // exp(b_j - b_i - d_i) of the others, run after run
+  std::vector<double> crowding;  // of each run, 1 + its terms
 };
 
 void evaluate(const LatentProblem& problem, const Eigen::VectorXd& latents, Evaluated& out) {
   out.residual.clear();
   out.terms.clear();
   out.crowding.clear();
-  for (const CoRun& run : problem.co_runs) {
+  for (const MemberRun& run : problem.runs) {
     const double resistance = latents(at(1, run.own, problem)) + latents(at(2, run.own, problem));
     double crowd = 1.0;
     for (const std::size_t other : run.others) {
@@ -74,22 +74,22 @@ void evaluate(const LatentProblem& problem, const Eigen::VectorXd& latents, Eval
     out.residual.push_back(run.log_throughput - problem.level(own) - latents(own) +
                            std::log(crowd));
   }
-  for (std::size_t i = 0; i < static_cast<std::size_t>(problem.log_alone.size()); ++i) {
+  for (std::size_t i = 0; i < static_cast<std::size_t>(problem.log_solo.size()); ++i) {
     const auto own = static_cast<Eigen::Index>(i);
-    out.residual.push_back(problem.log_alone(own) - problem.level(own) - latents(own) +
+    out.residual.push_back(problem.log_solo(own) - problem.level(own) - latents(own) +
                            latents(at(3, i, problem)));
   }
 }
 
 // d log T_i / dc_i = 1, / db_i = / dd_i = sum g, / db_j = -g_j with g_j = term_j / crowding.
-void add_co_run_slopes(const LatentProblem& problem,
-                       const CoRun& run,
-                       std::span<const double> terms,
-                       double crowd,
-                       std::vector<Slope>& slopes) {
+void add_run_slopes(const LatentProblem& problem,
+                    const MemberRun& run,
+                    std::span<const double> terms,
+                    double crowd,
+                    std::vector<Slope>& slopes) {
   slopes.push_back({at(0, run.own, problem), 1.0});
   double pressed = 0.0;
-  double own_weight = 0.0;  // a copy of itself presses with the very weight that resists
+  double own_weight = 0.0;  // a copy of itself presses with the weight that resists
   for (std::size_t k = 0; k < run.others.size(); ++k) {
     const double share = terms[k] / crowd;
     pressed += share;
@@ -108,25 +108,25 @@ void linearise_at(const LatentProblem& problem, const Evaluated& here, Linearise
   out.weight.clear();
   out.all_slopes.clear();
   out.ends.clear();
-  const std::size_t runs = problem.co_runs.size();
+  const std::size_t runs = problem.runs.size();
   std::span<const double> terms = here.terms;
   for (std::size_t k = 0; k < runs; ++k) {
-    const CoRun& run = problem.co_runs[k];
+    const MemberRun& run = problem.runs[k];
     out.weight.push_back(loss_weight(problem, here.residual[k], problem.noise));
-    add_co_run_slopes(problem, run, terms, here.crowding[k], out.all_slopes);
+    add_run_slopes(problem, run, terms, here.crowding[k], out.all_slopes);
     out.ends.push_back(out.all_slopes.size());
     terms = terms.subspan(run.others.size());
   }
-  for (std::size_t i = 0; i < static_cast<std::size_t>(problem.log_alone.size()); ++i) {
-    out.weight.push_back(loss_weight(problem, here.residual[runs + i], problem.noise_alone));
+  for (std::size_t i = 0; i < static_cast<std::size_t>(problem.log_solo.size()); ++i) {
+    out.weight.push_back(loss_weight(problem, here.residual[runs + i], problem.noise_solo));
     out.all_slopes.push_back({at(0, i, problem), 1.0});
     out.all_slopes.push_back({at(3, i, problem), -1.0});
     out.ends.push_back(out.all_slopes.size());
   }
 }
 
-// The damped step. The gap meets no other block than the capacity, neither in the prior nor in an
-// observation: put first, it leaves less than half of the arithmetic.
+// The damped step. The gap couples only with the capacity, in the prior and in the observations:
+// ordered first, it halves the arithmetic.
 Eigen::VectorXd damped_step(const LatentProblem& problem,
                             const Eigen::MatrixXd& normal,
                             double damping,
@@ -156,10 +156,10 @@ class LatentCost final : public learn::LeastSquaresProblem {
   [[nodiscard]] double cost(const Eigen::VectorXd& latents) override {
     evaluate(problem_, latents, last_);
     const std::span<const double> residuals = last_.residual;
-    const std::size_t runs = problem_.co_runs.size();
+    const std::size_t runs = problem_.runs.size();
     return 0.5 * latents.dot(precision_.selfadjointView<Eigen::Lower>() * latents) +
            loss(problem_, residuals.first(runs), problem_.noise) +
-           loss(problem_, residuals.subspan(runs), problem_.noise_alone);
+           loss(problem_, residuals.subspan(runs), problem_.noise_solo);
   }
 
   void linearise(const Eigen::VectorXd& latents) override {
@@ -188,19 +188,19 @@ class LatentCost final : public learn::LeastSquaresProblem {
 
 }  // namespace
 
-std::vector<CoRun> to_co_runs(std::span<const dataset::GroupRow> rows,
-                              std::span<const std::size_t> position) {
-  std::vector<CoRun> runs;
+std::vector<MemberRun> to_member_runs(std::span<const dataset::GroupRow> rows,
+                                      std::span<const std::size_t> position) {
+  std::vector<MemberRun> runs;
   for (std::size_t row = 0; row < rows.size(); ++row) {
     const Group& members = rows[row].members;
     for (std::size_t i = 0; i < members.size(); ++i) {
       if (!(rows[row].throughput[i] > 0.0)) {
         continue;
       }
-      CoRun run{.row = row,
-                .own = position[members[i].profile],
-                .others = {},
-                .log_throughput = std::log(rows[row].throughput[i])};
+      MemberRun run{.row = row,
+                    .own = position[members[i].profile],
+                    .others = {},
+                    .log_throughput = std::log(rows[row].throughput[i])};
       for (std::size_t j = 0; j < members.size(); ++j) {
         if (j != i) {
           run.others.push_back(position[members[j].profile]);

@@ -12,7 +12,7 @@
 namespace carpool::model {
 namespace {
 
-// With fewer residuals a quantile says nothing; beyond these factors it says the model is wrong.
+// With fewer residuals a quantile is meaningless; beyond these factors the model is wrong.
 constexpr std::size_t kFewest = 20;
 constexpr double kLeastInflation = 0.5;
 constexpr double kMostInflation = 2.0;
@@ -43,7 +43,7 @@ LeftOut leave_one_row_out(const LatentProblem& problem,
                           const Linearised& here,
                           const Eigen::MatrixXd& covariance,
                           double noise) {
-  const std::vector<CoRun>& runs = problem.co_runs;
+  const std::vector<MemberRun>& runs = problem.runs;
   const auto count = static_cast<Eigen::Index>(runs.size());
   LeftOut out{.residual = Eigen::VectorXd(count), .width = Eigen::VectorXd(count)};
   for (std::size_t first = 0; first < runs.size();) {
@@ -73,7 +73,7 @@ LeftOut leave_one_row_out(const LatentProblem& problem,
   return out;
 }
 
-LeaveOneOut judge_left_out(std::span<const CoRun> runs, const LeftOut& left_out) {
+LeaveOneOut judge_left_out(std::span<const MemberRun> runs, const LeftOut& left_out) {
   std::vector<double> standardised;
   double relative_errors = 0.0;
   double rows = 0.0;

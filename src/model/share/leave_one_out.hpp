@@ -1,5 +1,4 @@
-// What the fit would have said about each training row without having seen it, by the leverage of
-// the row: no refitting.
+// Leave-one-out predictions of the training rows, from the leverage of each row, without refitting.
 #pragma once
 
 #include <span>
@@ -14,10 +13,10 @@ namespace carpool::model {
 inline constexpr double kNormal95 = 1.6448536269514722;
 inline constexpr double kStudent95 = 2.3533634348018264;
 
-// One entry a co-run, in order.
+// One entry per group run, in order.
 struct LeftOut {
-  Eigen::VectorXd residual;  // that the fit would have had without the row, log units
-  Eigen::VectorXd width;     // half of the 90 % interval that it would have given, log units
+  Eigen::VectorXd residual;  // of the fit without the row, log units
+  Eigen::VectorXd width;     // half of its 90 % interval, log units
 };
 
 [[nodiscard]] LeftOut leave_one_row_out(const LatentProblem& problem,
@@ -30,6 +29,6 @@ struct LeaveOneOut {
   double error_of_sum = 0.0;  // mean relative error of the sum of a row
 };
 
-[[nodiscard]] LeaveOneOut judge_left_out(std::span<const CoRun> runs, const LeftOut& left_out);
+[[nodiscard]] LeaveOneOut judge_left_out(std::span<const MemberRun> runs, const LeftOut& left_out);
 
 }  // namespace carpool::model

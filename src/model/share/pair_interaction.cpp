@@ -11,21 +11,22 @@
 namespace carpool::model {
 namespace {
 
-// Root mean square difference of two workloads' features at which what is known of one still says
-// much of the other. Chosen on the V100 data.
+// Root mean square difference of features up to which two workloads count as close. Chosen on the
+// V100 data.
 constexpr double kReach = 0.5;
-// Variance of g over the variance of the noise: the most probable of these is taken.
+// Variance of g over the variance of the noise; the most probable of these is used.
 constexpr std::array kRatios = {0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0};
 constexpr std::size_t kFirstTried = 2;
-// Hyperprior of the noise of what remains, log units, worth so many observations.
+// Hyperprior of the remaining noise, log units, with the weight of this many observations.
 constexpr double kPairNoise = 0.05;
 constexpr double kPseudoObservations = 10.0;
 
-// More are not learned from.
+// Above this number of runs, an even sample is used.
 constexpr std::size_t kMostRuns = 800;
 
-// One row a co-run: what stands before g(i, j) of each other member j.
-Eigen::MatrixXd parts_of_company(std::span<const CoRun> runs, const Eigen::VectorXd& log_weight) {
+// One row per run: the factor of g(i, j) for each other member j.
+Eigen::MatrixXd interaction_parts(std::span<const MemberRun> runs,
+                                  const Eigen::VectorXd& log_weight) {
   Eigen::MatrixXd parts =
       Eigen::MatrixXd::Zero(static_cast<Eigen::Index>(runs.size()), log_weight.size());
   for (std::size_t k = 0; k < runs.size(); ++k) {
@@ -39,9 +40,9 @@ Eigen::MatrixXd parts_of_company(std::span<const CoRun> runs, const Eigen::Vecto
   return parts;
 }
 
-Eigen::VectorXi own_of(std::span<const CoRun> runs) {
+Eigen::VectorXi own_of(std::span<const MemberRun> runs) {
   Eigen::VectorXi own(static_cast<Eigen::Index>(runs.size()));
-  std::transform(runs.begin(), runs.end(), own.begin(), [](const CoRun& run) {
+  std::transform(runs.begin(), runs.end(), own.begin(), [](const MemberRun& run) {
     return static_cast<int>(run.own);
   });
   return own;
@@ -50,15 +51,15 @@ Eigen::VectorXi own_of(std::span<const CoRun> runs) {
 // The process with one ratio of variances, conditioned on the residuals.
 struct Conditioned {
   double ratio = 0.0;
-  learn::SmallCholesky factor;  // of ratio * likeness + identity
+  learn::SmallCholesky factor;  // of ratio * similarity + identity
   Eigen::VectorXd solved;       // its inverse on the residuals
   double surprise = 0.0;        // - log evidence
 };
 
-Conditioned condition(const Eigen::MatrixXd& likeness,
+Conditioned condition(const Eigen::MatrixXd& similarity,
                       const Eigen::VectorXd& residual,
                       double ratio) {
-  Eigen::MatrixXd covariance = ratio * likeness;
+  Eigen::MatrixXd covariance = ratio * similarity;
   covariance.diagonal().array() += 1.0;
   Conditioned out{
       .ratio = ratio, .factor = learn::SmallCholesky(std::move(covariance)), .solved = {}};
@@ -70,15 +71,15 @@ Conditioned condition(const Eigen::MatrixXd& likeness,
   return out;
 }
 
-// The most probable of kRatios. The evidence has one peak as a rule: the search climbs from the
+// The most probable of kRatios. The evidence usually has one peak: the search climbs from the
 // middle.
-Conditioned most_probable(const Eigen::MatrixXd& likeness, const Eigen::VectorXd& residual) {
+Conditioned most_probable(const Eigen::MatrixXd& similarity, const Eigen::VectorXd& residual) {
   std::size_t at = kFirstTried;
-  Conditioned best = condition(likeness, residual, kRatios[at]);
+  Conditioned best = condition(similarity, residual, kRatios[at]);
   for (const int direction : {1, -1}) {
     for (std::size_t next = at + static_cast<std::size_t>(direction); next < kRatios.size();
          next += static_cast<std::size_t>(direction)) {
-      Conditioned tried = condition(likeness, residual, kRatios[next]);
+      Conditioned tried = condition(similarity, residual, kRatios[next]);
       if (!(tried.surprise < best.surprise)) {
         break;
       }
@@ -108,34 +109,34 @@ Eigen::MatrixXd closeness(const ShareDesign::Coordinates& left,
             (left.features.row(i) - right.features.row(j)).array().square().mean();
         out(i, j) = std::exp(-square / (2.0 * kReach * kReach));
       } else {
-        out(i, j) = 0.0;  // nothing says that they are alike
+        out(i, j) = 0.0;  // no sign of similarity
       }
     }
   }
   return out;
 }
 
-CompanyFit fit_company(const ShareDesign::Coordinates& trained,
-                       std::span<const CoRun> runs,
-                       const Eigen::VectorXd& residual,
-                       const Eigen::VectorXd& log_weight) {
+PairInteractionFit fit_pair_interaction(const ShareDesign::Coordinates& trained,
+                                        std::span<const MemberRun> runs,
+                                        const Eigen::VectorXd& residual,
+                                        const Eigen::VectorXd& log_weight) {
   const Eigen::MatrixXd near = closeness(trained, trained);
-  const Eigen::MatrixXd parts = parts_of_company(runs, log_weight);
+  const Eigen::MatrixXd parts = interaction_parts(runs, log_weight);
   const Eigen::VectorXi own = own_of(runs);
   const auto step = static_cast<Eigen::Index>((runs.size() + kMostRuns - 1) / kMostRuns);
   const auto learned = Eigen::seq(0, Eigen::last, std::max<Eigen::Index>(step, 1));
   const Eigen::MatrixXd taken = parts(learned, Eigen::all);
   const Eigen::VectorXi taken_own = own(learned);
-  const Eigen::MatrixXd likeness =
+  const Eigen::MatrixXd similarity =
       (taken * near * taken.transpose()).cwiseProduct(near(taken_own, taken_own));
-  const Conditioned best = most_probable(likeness, residual(learned));
+  const Conditioned best = most_probable(similarity, residual(learned));
 
-  CompanyFit out{.pull = Eigen::MatrixXd::Zero(near.rows(), near.cols()), .left_out = {}};
+  PairInteractionFit out{.pull = Eigen::MatrixXd::Zero(near.rows(), near.cols()), .left_out = {}};
   for (Eigen::Index k = 0; k < taken.rows(); ++k) {
     out.pull.row(taken_own(k)) += best.ratio * best.solved(k) * taken.row(k);
   }
-  const Eigen::MatrixXd company = near * out.pull * near;
-  out.left_out = residual - company(own, Eigen::all).cwiseProduct(parts).rowwise().sum();
+  const Eigen::MatrixXd interaction = near * out.pull * near;
+  out.left_out = residual - interaction(own, Eigen::all).cwiseProduct(parts).rowwise().sum();
   out.left_out(learned) = best.solved.array() / best.factor.inverse_diagonal().array();
   return out;
 }

@@ -7,35 +7,35 @@ namespace {
 
 // Widths of the published description of the model, for ten metrics.
 constexpr std::array kGiven = {
-    Effect{Block::Capacity, Likeness::Features, 0.1},
-    Effect{Block::Capacity, Likeness::Own, 0.7},
-    Effect{Block::Weight, Likeness::Features, 0.08},
-    Effect{Block::Weight, Likeness::Own, 0.5},
-    Effect{Block::Headroom, Likeness::Common, 1.0},
-    Effect{Block::Headroom, Likeness::Features, 0.08},
-    Effect{Block::Headroom, Likeness::Own, 0.3},
+    Effect{Block::Capacity, Similarity::Features, 0.1},
+    Effect{Block::Capacity, Similarity::Own, 0.7},
+    Effect{Block::Weight, Similarity::Features, 0.08},
+    Effect{Block::Weight, Similarity::Own, 0.5},
+    Effect{Block::Headroom, Similarity::Common, 1.0},
+    Effect{Block::Headroom, Similarity::Features, 0.08},
+    Effect{Block::Headroom, Similarity::Own, 0.3},
 };
 
-// The feature widths, the common headroom and the noise are the given ones; a log throughput's
-// level is vague (1); the others are starting points that every training set moves by its evidence.
-// The last one only keeps the gap's covariance invertible.
+// The feature widths, the common headroom and the noise are the given ones; the level of a log
+// throughput is vague (1); the others are starting points that the evidence of the training set
+// moves. The last one only keeps the covariance of the gap invertible.
 constexpr std::array kHierarchical = {
-    Effect{Block::Capacity, Likeness::Common, 1.0, true},
-    Effect{Block::Capacity, Likeness::Features, 0.1, true},
-    Effect{Block::Capacity, Likeness::Family, 1.0, true},
-    Effect{Block::Capacity, Likeness::Own, 0.1, true},
-    Effect{Block::Weight, Likeness::Features, 0.08, true},
-    Effect{Block::Weight, Likeness::Family, 0.4, true},
-    Effect{Block::Weight, Likeness::Batch, 0.3, true},
-    Effect{Block::Weight, Likeness::FamilyBatch, 0.3, true},
-    Effect{Block::Weight, Likeness::Own, 0.1, true},
-    Effect{Block::Headroom, Likeness::Common, 1.0, true},
-    Effect{Block::Headroom, Likeness::Features, 0.08, true},
-    Effect{Block::Headroom, Likeness::Family, 0.5, true},
-    Effect{Block::Headroom, Likeness::Own, 0.1, true},
-    Effect{Block::Gap, Likeness::Common, 0.3, true},
-    Effect{Block::Gap, Likeness::Features, 0.1, true},
-    Effect{Block::Gap, Likeness::Own, 1e-3, false},
+    Effect{Block::Capacity, Similarity::Common, 1.0, true},
+    Effect{Block::Capacity, Similarity::Features, 0.1, true},
+    Effect{Block::Capacity, Similarity::Family, 1.0, true},
+    Effect{Block::Capacity, Similarity::Own, 0.1, true},
+    Effect{Block::Weight, Similarity::Features, 0.08, true},
+    Effect{Block::Weight, Similarity::Family, 0.4, true},
+    Effect{Block::Weight, Similarity::Batch, 0.3, true},
+    Effect{Block::Weight, Similarity::FamilyBatch, 0.3, true},
+    Effect{Block::Weight, Similarity::Own, 0.1, true},
+    Effect{Block::Headroom, Similarity::Common, 1.0, true},
+    Effect{Block::Headroom, Similarity::Features, 0.08, true},
+    Effect{Block::Headroom, Similarity::Family, 0.5, true},
+    Effect{Block::Headroom, Similarity::Own, 0.1, true},
+    Effect{Block::Gap, Similarity::Common, 0.3, true},
+    Effect{Block::Gap, Similarity::Features, 0.1, true},
+    Effect{Block::Gap, Similarity::Own, 1e-3, false},
 };
 
 }  // namespace
@@ -57,7 +57,7 @@ Eigen::MatrixXd block_covariance(const ShareDesign& design,
   Eigen::MatrixXd covariance = Eigen::MatrixXd::Zero(left.batch.size(), right.batch.size());
   for (std::size_t k = 0; k < effects.size(); ++k) {
     if (effects[k].block == block) {
-      covariance += variances[k] * design.likeness(effects[k].likeness, left, right);
+      covariance += variances[k] * design.similarity(effects[k].similarity, left, right);
     }
   }
   return covariance;

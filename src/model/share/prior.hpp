@@ -1,5 +1,5 @@
 // The Gaussian prior of the latents: each block (capacity, weight, headroom, gap) is a sum of
-// effects, one for each way in which workloads are alike, with a variance of its own.
+// effects, one for each kind of similarity of workloads, with its own variance.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ inline constexpr std::size_t kBlocks = 4;
 
 struct Effect {
   Block block = Block::Capacity;
-  Likeness likeness = Likeness::Own;
+  Similarity similarity = Similarity::Own;
   double deviation = 0.0;  // prior standard deviation, log units
   bool learned = false;    // its variance is moved by the evidence; `deviation` is where it starts
 };

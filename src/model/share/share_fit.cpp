@@ -16,7 +16,7 @@ namespace carpool::model {
 namespace {
 
 constexpr double kNoise = 0.2;             // given: of a log throughput
-constexpr double kDegreesOfFreedom = 3.0;  // the fewest whole ones with a finite variance
+constexpr double kDegreesOfFreedom = 3.0;  // the smallest whole number with a finite variance
 constexpr int kRounds = 12;                // the evidence is flat after about eight
 constexpr int kLongFit = 100;              // steps in the first and the last round
 constexpr int kShortFit = 3;               // steps in between
@@ -31,28 +31,28 @@ Eigen::VectorXd log_exclusive(std::span<const Profile> profiles) {
 
 // The fit with the given constants: normal noise, capacity around the exclusive throughput.
 Eigen::VectorXd fit_given(const ShareFit& fit,
-                          const std::vector<CoRun>& runs,
-                          const Eigen::VectorXd& log_alone) {
+                          const std::vector<MemberRun>& runs,
+                          const Eigen::VectorXd& log_solo) {
   const ShareDesign design(fit.trained, fit.selection, FeatureScale::Given);
   const ShareDesign::Coordinates places = design.place(fit.trained);
   const LatentProblem problem{.workloads = places.name.size(),
-                              .co_runs = runs,
-                              .level = log_alone,
-                              .log_alone = {},
+                              .runs = runs,
+                              .level = log_solo,
+                              .log_solo = {},
                               .noise = kNoise,
-                              .noise_alone = kNoise,
+                              .noise_solo = kNoise,
                               .degrees_of_freedom = kGaussian};
   const auto variances = starting_variances(given_effects());
-  const auto likeness = likeness_matrices(design, given_effects(), places);
+  const auto similarity = similarity_matrices(design, given_effects(), places);
   const Eigen::MatrixXd precision =
-      prior_precision(given_effects(), likeness, variances, problem.blocks()).precision;
+      prior_precision(given_effects(), similarity, variances, problem.blocks()).precision;
   Eigen::VectorXd latents = Eigen::VectorXd::Zero(problem.unknowns());
   minimise(problem, precision, kLongFit, latents);
   return latents;
 }
 
 // Measured - predicted by the averaged parameters, log units.
-double residual_of(const ShareFit& fit, const CoRun& run) {
+double residual_of(const ShareFit& fit, const MemberRun& run) {
   const ShareParameters own = trained_parameters(fit, run.own);
   double crowd = 1.0;
   for (const std::size_t other : run.others) {
@@ -61,31 +61,31 @@ double residual_of(const ShareFit& fit, const CoRun& run) {
   return run.log_throughput - own.log_capacity + std::log(crowd);
 }
 
-// Returns what the averaged parameters would leave over of each co-run without its row.
+// Returns the leave-one-out residuals of the averaged parameters.
 LeftOut fit_hierarchical(const ShareDesign& design,
                          const ShareDesign::Coordinates& places,
-                         const std::vector<CoRun>& runs,
-                         const Eigen::VectorXd& log_alone,
+                         const std::vector<MemberRun>& runs,
+                         const Eigen::VectorXd& log_solo,
                          ShareFit& fit) {
   const auto workloads = static_cast<Eigen::Index>(places.name.size());
-  fit.level = log_alone.mean();
+  fit.level = log_solo.mean();
   LatentProblem problem{.workloads = places.name.size(),
-                        .co_runs = runs,
+                        .runs = runs,
                         .level = Eigen::VectorXd::Constant(workloads, fit.level),
-                        .log_alone = log_alone,
+                        .log_solo = log_solo,
                         .noise = kNoise,
-                        .noise_alone = kNoise,
+                        .noise_solo = kNoise,
                         .degrees_of_freedom = kDegreesOfFreedom};
   fit.variances = starting_variances(hierarchical_effects());
   fit.hierarchical = Eigen::VectorXd::Zero(problem.unknowns());
-  fit.hierarchical.head(workloads) = log_alone.array() - fit.level;
-  const auto likeness = likeness_matrices(design, hierarchical_effects(), places);
-  const EvidenceUpdate update(likeness, kNoise);
+  fit.hierarchical.head(workloads) = log_solo.array() - fit.level;
+  const auto similarity = similarity_matrices(design, hierarchical_effects(), places);
+  const EvidenceUpdate update(similarity, kNoise);
   LeftOut left_out;
   for (int round = 0; round < kRounds; ++round) {
     const bool last = round == kRounds - 1;
     const PriorPrecision prior =
-        prior_precision(hierarchical_effects(), likeness, fit.variances, problem.blocks());
+        prior_precision(hierarchical_effects(), similarity, fit.variances, problem.blocks());
     minimise(problem, prior.precision, round == 0 || last ? kLongFit : kShortFit, fit.hierarchical);
     const Linearised here = linearise(problem, fit.hierarchical);
     fit.covariance = learn::SmallCholesky(curvature(here, prior.precision)).inverse();
@@ -100,7 +100,7 @@ LeftOut fit_hierarchical(const ShareDesign& design,
     }
   }
   fit.noise = problem.noise;
-  fit.noise_alone = problem.noise_alone;
+  fit.noise_solo = problem.noise_solo;
   return left_out;
 }
 
@@ -137,20 +137,21 @@ ShareFit fit_share(std::span<const Profile> profiles,
     }
   }
   fit.sizes.assign(sizes.begin(), sizes.end());
-  const std::vector<CoRun> runs = to_co_runs(rows, position);
+  const std::vector<MemberRun> runs = to_member_runs(rows, position);
   const ShareDesign design(fit.trained, selection);
   const ShareDesign::Coordinates places = design.place(fit.trained);
-  const Eigen::VectorXd log_alone = log_exclusive(fit.trained);
-  fit.given = fit_given(fit, runs, log_alone);
-  LeftOut left_out = fit_hierarchical(design, places, runs, log_alone, fit);
+  const Eigen::VectorXd log_solo = log_exclusive(fit.trained);
+  fit.given = fit_given(fit, runs, log_solo);
+  LeftOut left_out = fit_hierarchical(design, places, runs, log_solo, fit);
   Eigen::VectorXd log_weight(static_cast<Eigen::Index>(fit.trained.size()));
   for (std::size_t i = 0; i < fit.trained.size(); ++i) {
     log_weight(static_cast<Eigen::Index>(i)) = trained_parameters(fit, i).log_weight;
   }
-  CompanyFit company = fit_company(places, runs, left_out.residual, log_weight);
-  left_out.residual = std::move(company.left_out);
+  PairInteractionFit interaction =
+      fit_pair_interaction(places, runs, left_out.residual, log_weight);
+  left_out.residual = std::move(interaction.left_out);
   const LeaveOneOut judged = judge_left_out(runs, left_out);
-  fit.company = std::move(company.pull);
+  fit.pair_interaction = std::move(interaction.pull);
   fit.inflation = judged.inflation;
   fit.holdout_error = judged.error_of_sum;
   return fit;

@@ -1,4 +1,4 @@
-// The two fits behind `share`, and what is kept of them.
+// The two fits of `share`, and their results.
 #pragma once
 
 #include <cstddef>
@@ -15,21 +15,21 @@
 namespace carpool::model {
 
 // Everything that is learned from the training rows. Latents are block after block (capacity,
-// weight, headroom, gap), in each block one entry a trained workload.
+// weight, headroom, gap), in each block one entry per trained workload.
 struct ShareFit {
   std::vector<Profile> trained;         // the workloads of the training rows
-  dataset::FeatureSelection selection;  // metrics looked at
+  dataset::FeatureSelection selection;  // metrics used
   std::vector<std::size_t> sizes;       // group sizes among the training rows, ascending
   Eigen::VectorXd given;                // 3 blocks; capacity relative to log exclusive throughput
   Eigen::VectorXd hierarchical;         // 4 blocks; capacity relative to `level`
   double level = 0.0;                   // mean log exclusive throughput
   std::vector<double> variances;        // of hierarchical_effects(), after the evidence
   Eigen::MatrixXd covariance;           // posterior of `hierarchical` (Laplace)
-  Eigen::MatrixXd company;              // CompanyFit::pull between trained workloads
-  double noise = 0.0;                   // scale of a co-run, log units
-  double noise_alone = 0.0;             // scale of a run alone, log units
-  double inflation = 1.0;               // factor on interval widths, from rows left out in turn
-  double holdout_error = 0.0;           // relative error of the sum of a row that is left out
+  Eigen::MatrixXd pair_interaction;     // PairInteractionFit::pull between trained workloads
+  double noise = 0.0;                   // scale of a group run, log units
+  double noise_solo = 0.0;              // scale of a solo run, log units
+  double inflation = 1.0;               // factor on interval widths, from leave-one-out
+  double holdout_error = 0.0;           // relative error of the sum of a row, from leave-one-out
 };
 
 // Two fits with different assumptions, neither preferred: the parameters of a trained workload are

@@ -10,8 +10,7 @@
 namespace carpool::model {
 namespace {
 
-// Log discrepancy when the group is e times larger than any trained on (as wide as the given
-// noise).
+// Log discrepancy of a group that is e times larger than any trained on (equal to the given noise).
 constexpr double kSizeDiscrepancy = 0.2;
 
 // The sum of correlated log-normal throughputs as one log-normal (Fenton and Wilkinson).
@@ -47,10 +46,10 @@ ShareForecaster::ShareForecaster(ProfileViews views,
     speeds_.push_back({.capacity = std::exp(share.log_capacity),
                        .weight = std::exp(share.log_weight),
                        .resistance = std::exp(-share.log_weight - share.headroom),
-                       .alone = std::exp(log_alone(share, limits[i]))});
+                       .solo = std::exp(log_solo(share, limits[i]))});
     traits_.push_back(limit_traits(share, limits[i]));
   }
-  pair_factors_ = views_.company().array().exp();
+  pair_factors_ = views_.pair_interaction().array().exp();
 }
 
 std::vector<GroupForecast> ShareForecaster::forecast(std::span<const Group> candidates,
@@ -97,17 +96,17 @@ double ShareForecaster::unlimited_speed(const Group& group,
                                         double group_weight) const {
   const Speed& own = speeds_[group[member].profile];
   if (group.size() == 1) {
-    return own.alone;
+    return own.solo;
   }
   return own.capacity / (1.0 + own.resistance * (group_weight - own.weight)) *
-         company_factor(group, member, group_weight);
+         interaction_factor(group, member, group_weight);
 }
 
-double ShareForecaster::company_factor(const Group& group,
-                                       std::size_t member,
-                                       double group_weight) const {
+double ShareForecaster::interaction_factor(const Group& group,
+                                           std::size_t member,
+                                           double group_weight) const {
   if (!unlimited(group)) {
-    return 1.0;  // the factors of thread limits were fitted to plain shares
+    return 1.0;  // the factors of thread limits were fitted without pair interactions
   }
   const auto own = static_cast<Eigen::Index>(group[member].profile);
   if (group.size() == 2) {
@@ -117,7 +116,7 @@ double ShareForecaster::company_factor(const Group& group,
   for (std::size_t j = 0; j < group.size(); ++j) {
     if (j != member) {
       log_factor += speeds_[group[j].profile].weight *
-                    views_.company()(own, static_cast<Eigen::Index>(group[j].profile));
+                    views_.pair_interaction()(own, static_cast<Eigen::Index>(group[j].profile));
     }
   }
   return std::exp(log_factor / (group_weight - speeds_[group[member].profile].weight) /
@@ -189,7 +188,7 @@ Eigen::MatrixXd ShareForecaster::log_covariance(const Group& group) const {
     }
   }
   const double noise =
-      kStudent95 / kNormal95 * (size == 1 ? intervals_.noise_alone : intervals_.noise);
+      kStudent95 / kNormal95 * (size == 1 ? intervals_.noise_solo : intervals_.noise);
   out.diagonal().array() += noise * noise;
   const bool all_trained = std::all_of(group.begin(), group.end(), [&](const GroupMember& member) {
     return views_.views()[member.profile].trained;
@@ -197,7 +196,7 @@ Eigen::MatrixXd ShareForecaster::log_covariance(const Group& group) const {
   const double inflation = all_trained ? intervals_.inflation : std::max(1.0, intervals_.inflation);
   out *= inflation * inflation;
   const double gap = kSizeDiscrepancy * size_gap(size);
-  out.array() += gap * gap / 2.0;  // half common to all members, half each member's own
+  out.array() += gap * gap / 2.0;  // half of it common to all members
   out.diagonal().array() += gap * gap / 2.0;
   return out;
 }

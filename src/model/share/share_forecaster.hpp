@@ -11,17 +11,17 @@
 
 namespace carpool::model {
 
-// Widths of intervals, beyond what the posterior says.
+// Widths of intervals in addition to the posterior.
 struct IntervalSettings {
-  double noise = 0.0;              // scale of a co-run, log units
-  double noise_alone = 0.0;        // scale of a run alone, log units
-  double inflation = 1.0;          // from training rows left out in turn
+  double noise = 0.0;              // scale of a group run, log units
+  double noise_solo = 0.0;         // scale of a solo run, log units
+  double inflation = 1.0;          // from leave-one-out
   std::vector<std::size_t> sizes;  // group sizes that were trained on
 };
 
 class ShareForecaster final : public Forecaster {
  public:
-  // `limits`, one a profile.
+  // One entry of `limits` per profile.
   ShareForecaster(ProfileViews views,
                   std::span<const LimitParameters> limits,
                   IntervalSettings intervals);
@@ -29,16 +29,16 @@ class ShareForecaster final : public Forecaster {
   [[nodiscard]] std::vector<GroupForecast> forecast(std::span<const Group> candidates,
                                                     ForecastDetail detail) const override;
 
-  // The predicted sums; without the memory that a forecast takes for its members.
+  // The predicted sums, without allocating forecasts of members.
   [[nodiscard]] std::vector<double> preferences(std::span<const Group> candidates) const override;
 
  private:
-  // What a point forecast needs of one workload, with the exponentials taken.
+  // The parameters of one workload that a point forecast uses, with the exponentials taken.
   struct Speed {
     double capacity = 0.0;    // exp c
     double weight = 0.0;      // exp b
     double resistance = 0.0;  // exp(-b - d)
-    double alone = 0.0;       // units/s with the GPU for itself
+    double solo = 0.0;        // solo speed, units/s
   };
 
   [[nodiscard]] double weight_of(const Group& group) const;
@@ -46,10 +46,10 @@ class ShareForecaster final : public Forecaster {
   [[nodiscard]] double unlimited_speed(const Group& group,
                                        std::size_t member,
                                        double group_weight) const;
-  // Factor on its speed for the company that it keeps.
-  [[nodiscard]] double company_factor(const Group& group,
-                                      std::size_t member,
-                                      double group_weight) const;
+  // Factor on its speed from pair interactions with the other members.
+  [[nodiscard]] double interaction_factor(const Group& group,
+                                          std::size_t member,
+                                          double group_weight) const;
   [[nodiscard]] GroupForecast point(const Group& group) const;
   void add_intervals(const Group& group, GroupForecast& forecast) const;
   [[nodiscard]] Eigen::MatrixXd log_covariance(const Group& group) const;
@@ -57,7 +57,7 @@ class ShareForecaster final : public Forecaster {
 
   ProfileViews views_;
   std::vector<Speed> speeds_;
-  Eigen::MatrixXd pair_factors_;  // exp of the company of two: pairs are asked for most
+  Eigen::MatrixXd pair_factors_;  // exp of the pair interactions: most requests are for pairs
   std::vector<LimitTraits> traits_;
   IntervalSettings intervals_;
 };

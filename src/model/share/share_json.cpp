@@ -1,5 +1,5 @@
 // `share` in a model file: the trained profiles, the two fits, the posterior covariance and the
-// company as base64 of little-endian doubles, and the thread limits.
+// pair interactions (key "company") as base64 of little-endian doubles, and the thread limits.
 #include <cmath>
 #include <cstring>
 #include <utility>
@@ -76,8 +76,9 @@ Result<void> check(const ShareFit& fit) {
                      fit.hierarchical.size() == 4 * workloads && !fit.sizes.empty() &&
                      fit.variances.size() == hierarchical_effects().size();
   bool values = sizes && fit.given.allFinite() && fit.hierarchical.allFinite() &&
-                fit.covariance.allFinite() && fit.company.allFinite() && std::isfinite(fit.level);
-  for (const double positive : {fit.noise, fit.noise_alone, fit.inflation}) {
+                fit.covariance.allFinite() && fit.pair_interaction.allFinite() &&
+                std::isfinite(fit.level);
+  for (const double positive : {fit.noise, fit.noise_solo, fit.inflation}) {
     values = values && std::isfinite(positive) && positive > 0.0;
   }
   for (const double variance : fit.variances) {
@@ -107,7 +108,7 @@ ShareFit fit_from_json(const json& params) {
   fit.level = params.at("level").get<double>();
   fit.variances = params.at("variances").get<std::vector<double>>();
   fit.noise = params.at("noise").get<double>();
-  fit.noise_alone = params.at("noise_alone").get<double>();
+  fit.noise_solo = params.at("noise_alone").get<double>();
   fit.inflation = params.at("inflation").get<double>();
   fit.holdout_error = params.at("holdout_error").get<double>();
   return fit;
@@ -124,9 +125,9 @@ json ShareModel::params() const {
               {"level", fit_.level},
               {"variances", fit_.variances},
               {"covariance", matrix_to_text(fit_.covariance)},
-              {"company", matrix_to_text(fit_.company)},
+              {"company", matrix_to_text(fit_.pair_interaction)},
               {"noise", fit_.noise},
-              {"noise_alone", fit_.noise_alone},
+              {"noise_alone", fit_.noise_solo},
               {"inflation", fit_.inflation},
               {"holdout_error", fit_.holdout_error},
               {"limited", limited_},
@@ -145,12 +146,12 @@ Result<std::unique_ptr<ThroughputModel>> load_share(ModelCard card, const json& 
     ShareFit fit = fit_from_json(params);
     const auto workloads = static_cast<Eigen::Index>(fit.trained.size());
     auto covariance = matrix_from_json(params, "covariance", 4 * workloads);
-    auto company = matrix_from_json(params, "company", workloads);
-    if (!covariance || !company) {
-      return tl::unexpected(covariance ? company.error() : covariance.error());
+    auto interaction = matrix_from_json(params, "company", workloads);
+    if (!covariance || !interaction) {
+      return tl::unexpected(covariance ? interaction.error() : covariance.error());
     }
     fit.covariance = std::move(*covariance);
-    fit.company = std::move(*company);
+    fit.pair_interaction = std::move(*interaction);
     if (auto checked = check(fit); !checked) {
       return tl::unexpected(checked.error());
     }

@@ -47,13 +47,13 @@ Result<std::unique_ptr<Forecaster>> ShareModel::bind(std::span<const Profile> pr
           limits_.parameters(static_cast<std::size_t>(std::distance(limited_.begin(), known))));
     } else {
       limits.push_back(limits_.expect(view.share));
-      limits.back().sharing_gain = view.share.log_capacity - view.log_alone;
+      limits.back().sharing_gain = view.share.log_capacity - view.log_solo;
     }
   }
   return std::make_unique<ShareForecaster>(std::move(views),
                                            limits,
                                            IntervalSettings{.noise = fit_.noise,
-                                                            .noise_alone = fit_.noise_alone,
+                                                            .noise_solo = fit_.noise_solo,
                                                             .inflation = fit_.inflation,
                                                             .sizes = fit_.sizes});
 }
@@ -75,8 +75,8 @@ Result<std::unique_ptr<ThroughputModel>> train_share(const TrainingSet& training
   ShareFit fit = fit_share(profiles, training.rows, *selection);
   ModelCard card = describe_training("share", training, training.rows, *selection);
   card.holdout_mape = fit.holdout_error;
-  // Limits are learned only from measurements under limits; without any, every workload is taken as
-  // the population expects (bind), and nothing is fitted here.
+  // Limits are learned only from measurements under limits; without any, bind() gives every
+  // workload the parameters that the population predicts.
   if (training.partitions.empty() && training.limited_runs.empty()) {
     return std::make_unique<ShareModel>(std::move(card),
                                         std::move(fit),

@@ -1,4 +1,4 @@
-// `share`, our default model: proportional sharing with parameters that workloads alike have in
+// `share`, the default model: proportional sharing whose parameters similar workloads have in
 // common, fitted on measured groups (docs/model.md).
 #pragma once
 
@@ -31,7 +31,7 @@ class ShareModel final : public ThroughputModel {
       std::span<const Profile> profiles) const override;
   [[nodiscard]] nlohmann::json params() const override;
 
-  // What the model knows of each profile, for people and charts.
+  // The parameters of each profile, for reports.
   [[nodiscard]] std::vector<WorkloadView> explain(std::span<const Profile> profiles) const;
 
  private:

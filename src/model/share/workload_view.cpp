@@ -17,11 +17,11 @@
 namespace carpool::model {
 namespace {
 
-constexpr double kDegreesOfFreedom = 3.0;  // of the noise of a run alone, as in the fit
+constexpr double kDegreesOfFreedom = 3.0;  // of the noise of a solo run, as in the fit
 constexpr int kReweightings = 50;
 constexpr double kSettled = 1e-8;
 
-// Given the trained latents t, a block of the newcomers is normal with mean loading * t.
+// Given the trained latents t, a block of the new workloads is normal with mean loading * t.
 struct Conditional {
   Eigen::MatrixXd loading;
   Eigen::MatrixXd spread;
@@ -47,25 +47,25 @@ Eigen::VectorXd block_of(const Eigen::VectorXd& latents, Block block, Eigen::Ind
   return latents.segment(static_cast<Eigen::Index>(block) * workloads, workloads);
 }
 
-// The newcomers' runs alone seen through c - e = log E - level + t noise: gain on the capacity.
-struct AloneUpdate {
+// The update by the solo runs of new workloads: c - e = log E - level + t noise.
+struct SoloUpdate {
   Eigen::VectorXd capacity;
   Eigen::VectorXd gap;
   Eigen::MatrixXd gain;  // of the capacity on the surprise
 };
 
-AloneUpdate observe_alone(const Eigen::VectorXd& capacity,
-                          const Eigen::VectorXd& gap,
-                          const Eigen::MatrixXd& capacity_spread,
-                          const Eigen::MatrixXd& gap_spread,
-                          const Eigen::VectorXd& alone,
-                          double noise) {
+SoloUpdate observe_solo(const Eigen::VectorXd& capacity,
+                        const Eigen::VectorXd& gap,
+                        const Eigen::MatrixXd& capacity_spread,
+                        const Eigen::MatrixXd& gap_spread,
+                        const Eigen::VectorXd& solo,
+                        double noise) {
   const double variance = noise * noise;
-  const Eigen::VectorXd surprise = alone - capacity + gap;
-  AloneUpdate out{.capacity = capacity, .gap = gap, .gain = {}};
+  const Eigen::VectorXd surprise = solo - capacity + gap;
+  SoloUpdate out{.capacity = capacity, .gap = gap, .gain = {}};
   Eigen::LLT<Eigen::MatrixXd> solver;
   for (int round = 0; round < kReweightings; ++round) {
-    const Eigen::VectorXd residual = alone - out.capacity + out.gap;
+    const Eigen::VectorXd residual = solo - out.capacity + out.gap;
     Eigen::MatrixXd total = capacity_spread + gap_spread;
     total.diagonal().array() += variance *
                                 (kDegreesOfFreedom + residual.array().square() / variance) /
@@ -109,8 +109,8 @@ ProfileViews::ProfileViews(const ShareFit& fit, std::span<const Profile> profile
   }
   loading_covariance_ = loading_ * fit.covariance;
   const Eigen::MatrixXd near = closeness(places, design.place(fit.trained));
-  company_ = near * fit.company * near.transpose();
-  // What is strange is judged by the plain logarithms, in which every metric counts the same.
+  pair_interaction_ = near * fit.pair_interaction * near.transpose();
+  // Novelty is judged by the plain logarithms, in which every metric has the same weight.
   const ShareDesign plain(fit.trained, fit.selection, FeatureScale::Given);
   const std::vector<bool> outside = unlike_training(plain, fit.trained, profiles);
   for (std::size_t i = 0; i < profiles.size(); ++i) {
@@ -125,7 +125,7 @@ void ProfileViews::view_trained(const ShareFit& fit, std::size_t profile, std::s
     return fit.hierarchical(static_cast<Eigen::Index>(block) * workloads + place);
   };
   views_[profile] = {.share = trained_parameters(fit, position),
-                     .log_alone = fit.level + latent(Block::Capacity) - latent(Block::Gap),
+                     .log_solo = fit.level + latent(Block::Capacity) - latent(Block::Gap),
                      .trained = true,
                      .outside = false};
   for (Eigen::Index block = 0; block < 3; ++block) {
@@ -157,26 +157,26 @@ void ProfileViews::view_family(const ShareFit& fit, const ShareDesign& design, F
     means.emplace_back(blocks.back().loading *
                        block_of(fit.hierarchical, static_cast<Block>(block), workloads));
   }
-  const AloneUpdate alone = observe_alone(means[0],
-                                          means[3],
-                                          blocks[0].spread,
-                                          blocks[3].spread,
-                                          log_exclusive.array() - fit.level,
-                                          fit.noise_alone);
+  const SoloUpdate solo = observe_solo(means[0],
+                                       means[3],
+                                       blocks[0].spread,
+                                       blocks[3].spread,
+                                       log_exclusive.array() - fit.level,
+                                       fit.noise_solo);
   family.spread = Eigen::MatrixXd::Zero(3 * size, 3 * size);
-  const Eigen::MatrixXd capacity_loading = blocks[0].loading - alone.gain * blocks[0].loading;
-  const Eigen::MatrixXd capacity_spread = blocks[0].spread - alone.gain * blocks[0].spread;
+  const Eigen::MatrixXd capacity_loading = blocks[0].loading - solo.gain * blocks[0].loading;
+  const Eigen::MatrixXd capacity_spread = blocks[0].spread - solo.gain * blocks[0].spread;
   for (Eigen::Index i = 0; i < size; ++i) {
     const std::size_t profile = family.members[static_cast<std::size_t>(i)];
-    // The hierarchical fit alone: the given constants know no families, and hardly any features.
-    const ShareParameters expected = {fit.level + alone.capacity(i), means[1](i), means[2](i)};
+    // Only the hierarchical fit: the given constants have no families, and hardly use features.
+    const ShareParameters expected = {fit.level + solo.capacity(i), means[1](i), means[2](i)};
     views_[profile] = {.share = expected,
-                       .log_alone = expected.log_capacity - alone.gap(i),
+                       .log_solo = expected.log_capacity - solo.gap(i),
                        .trained = false,
                        .outside = false};
     const Eigen::Index row = 3 * static_cast<Eigen::Index>(profile);
     loading_.row(row).segment(0, workloads) = capacity_loading.row(i);
-    loading_.row(row).segment(3 * workloads, workloads) = alone.gain.row(i) * blocks[3].loading;
+    loading_.row(row).segment(3 * workloads, workloads) = solo.gain.row(i) * blocks[3].loading;
     loading_.row(row + 1).segment(workloads, workloads) = blocks[1].loading.row(i);
     loading_.row(row + 2).segment(2 * workloads, workloads) = blocks[2].loading.row(i);
     for (Eigen::Index j = 0; j < size; ++j) {

@@ -1,5 +1,5 @@
 // A fit of `share` applied to a list of profiles: parameters of workloads that were trained on, and
-// of newcomers by their likeness to those.
+// of new workloads by their similarity to those.
 #pragma once
 
 #include <cstddef>
@@ -16,12 +16,12 @@
 
 namespace carpool::model {
 
-// What is known of one profile.
+// The parameters of one profile.
 struct WorkloadView {
   ShareParameters share;
-  double log_alone = 0.0;  // log units/s with the GPU for itself
-  bool trained = false;    // a workload of the training rows
-  bool outside = false;    // unlike every workload of the training rows
+  double log_solo = 0.0;  // log of the solo speed in units/s
+  bool trained = false;   // a workload of the training rows
+  bool outside = false;   // not similar to any workload of the training rows
 };
 
 class ProfileViews {
@@ -30,17 +30,18 @@ class ProfileViews {
 
   [[nodiscard]] std::span<const WorkloadView> views() const { return views_; }
 
-  // Log factor on the speed of one profile (row) beside another (column), beyond their weights.
-  [[nodiscard]] const Eigen::MatrixXd& company() const { return company_; }
+  // Log factor on the speed of one profile (row) beside another (column), in addition to the
+  // weights.
+  [[nodiscard]] const Eigen::MatrixXd& pair_interaction() const { return pair_interaction_; }
 
   // Posterior covariance of (capacity, weight, headroom) between two profiles.
   [[nodiscard]] Eigen::Matrix3d covariance(std::size_t left, std::size_t right) const;
 
  private:
-  // Newcomers of one family are inferred together: their exclusive speeds tell of each other.
+  // New workloads of one family are inferred together: the solo speed of one informs the others.
   struct Family {
     std::vector<std::size_t> members;  // profiles
-    Eigen::MatrixXd spread;            // what the trained workloads leave open; blocks of 3
+    Eigen::MatrixXd spread;            // not determined by the trained workloads; blocks of 3
   };
 
   void view_trained(const ShareFit& fit, std::size_t profile, std::size_t position);
@@ -48,12 +49,12 @@ class ProfileViews {
 
   std::span<const Profile> profiles_;
   std::vector<WorkloadView> views_;
-  // Parameters of a profile = loading * trained latents + something of its own.
-  Eigen::MatrixXd loading_;             // three rows a profile
+  // Parameters of a profile = loading * trained latents + a part of its own.
+  Eigen::MatrixXd loading_;             // three rows per profile
   Eigen::MatrixXd loading_covariance_;  // loading * posterior covariance of the trained latents
-  Eigen::MatrixXd company_;
+  Eigen::MatrixXd pair_interaction_;
   std::vector<Family> families_;
-  std::vector<std::optional<std::pair<std::size_t, std::size_t>>> place_;  // family, place in it
+  std::vector<std::optional<std::pair<std::size_t, std::size_t>>> place_;  // family, position in it
 };
 
 }  // namespace carpool::model

@@ -118,7 +118,7 @@ TEST(LimitFactor, DoesNotDependOnTheOrderOfMembers) {
 }
 
 TEST(LogAlone, IsTheCapacityLessTheSharingGain) {
-  EXPECT_DOUBLE_EQ(log_alone(kShare[0], kLimits[0]), 2.75);
+  EXPECT_DOUBLE_EQ(log_solo(kShare[0], kLimits[0]), 2.75);
 }
 
 TEST(LimitPopulation, ExpectsLinearlyAroundItsCentre) {

@@ -37,8 +37,8 @@ LimitTerms many_terms() {
       row({{0, 40}, {0, 60}}, {7.0, 9.0}, "other"),
       row({{0, 50}, {1, 50}, {2, 50}}, {4.0, 2.0, 11.0}, "other"),
   };
-  const std::vector<dataset::LimitedRun> alone = {{0, 100, 15.0}, {2, 20, 12.0}};
-  return {kFittedShare, groups, alone, ""};
+  const std::vector<dataset::LimitedRun> solo_runs = {{0, 100, 15.0}, {2, 20, 12.0}};
+  return {kFittedShare, groups, solo_runs, ""};
 }
 
 TEST(LimitTerms, HaveTheSlopesOfTheirResiduals) {
@@ -218,12 +218,12 @@ TEST(ThreadLimitModel, WithoutRowsIsTheShippedPopulation) {
 TEST(ThreadLimitModel, LearnsCurvesAloneAndKeepsTheShippedContention) {
   // s(p) with k = e: the curve of member 0 alone; nothing was measured in groups.
   const double k = std::exp(1.0);
-  std::vector<dataset::LimitedRun> alone;
+  std::vector<dataset::LimitedRun> solo_runs;
   for (double limit = 10; limit <= 100; limit += 10) {
     const double p = limit / 100;
-    alone.push_back({0, limit, std::exp(2.8) * p * (1 + k) / (p + k)});
+    solo_runs.push_back({0, limit, std::exp(2.8) * p * (1 + k) / (p + k)});
   }
-  const auto model = ThreadLimitModel::fit(kFittedShare, {}, alone);
+  const auto model = ThreadLimitModel::fit(kFittedShare, {}, solo_runs);
   EXPECT_NEAR(model.parameters(0).log_parallelism, 1.0, 0.1);
   const LimitParameters shipped = shipped_population().expect(kFittedShare[0]);
   EXPECT_NEAR(model.parameters(0).log_sensitivity + model.parameters(1).log_pressure,
@@ -233,10 +233,11 @@ TEST(ThreadLimitModel, LearnsCurvesAloneAndKeepsTheShippedContention) {
 
 TEST(ThreadLimitModel, BelievesARecordedSpeedUnlessItIsFarOff) {
   // Capacity exp(3), recorded alone exp(2.7): as jobs do. Capacity exp(2), recorded exp(4): stale.
-  const std::vector<dataset::LimitedRun> alone = {{0, 100, std::exp(2.7)}, {1, 100, std::exp(4.0)}};
-  const auto model = ThreadLimitModel::fit(kFittedShare, {}, alone);
-  EXPECT_NEAR(log_alone(kFittedShare[0], model.parameters(0)), 2.7, 0.03);
-  EXPECT_NEAR(log_alone(kFittedShare[1], model.parameters(1)), 2.0 - 0.14, 0.1);
+  const std::vector<dataset::LimitedRun> solo_runs = {{0, 100, std::exp(2.7)},
+                                                      {1, 100, std::exp(4.0)}};
+  const auto model = ThreadLimitModel::fit(kFittedShare, {}, solo_runs);
+  EXPECT_NEAR(log_solo(kFittedShare[0], model.parameters(0)), 2.7, 0.03);
+  EXPECT_NEAR(log_solo(kFittedShare[1], model.parameters(1)), 2.0 - 0.14, 0.1);
 }
 
 TEST(ThreadLimitModel, PassesOverSpeedsOfZero) {

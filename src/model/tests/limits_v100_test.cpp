@@ -61,7 +61,7 @@ class LimitsOfV100 : public ::testing::Test {
     const auto runs = dataset::load_limited_runs(dataset_);
     for (const dataset::LimitedRun& run : *runs) {
       if (given.given[run.profile]) {
-        alone_.push_back(run);
+        solo_runs_.push_back(run);
       }
     }
     std::ifstream file(std::string(CARPOOL_SOURCE_DIR) + "/src/model/tests/limits_golden.json");
@@ -79,7 +79,7 @@ class LimitsOfV100 : public ::testing::Test {
 
   dataset::Dataset dataset_;
   std::vector<dataset::GroupRow> partitions_;
-  std::vector<dataset::LimitedRun> alone_;
+  std::vector<dataset::LimitedRun> solo_runs_;
   std::vector<ShareParameters> share_;
   json golden_;
 };
@@ -90,7 +90,7 @@ TEST_F(LimitsOfV100, FindTheCampaignThatTheShareParametersBelongTo) {
 }
 
 TEST_F(LimitsOfV100, ConvergeToTheReferenceFit) {
-  const LimitTerms terms(share_, partitions_, alone_, reference_campaign(share_, partitions_));
+  const LimitTerms terms(share_, partitions_, solo_runs_, reference_campaign(share_, partitions_));
   const RobustFit fit = minimise(terms, terms.start(share_), 1e-9);
   EXPECT_NEAR(fit.cost, golden_["cost"].get<double>(), 0.01);
   for (const auto& [name, known] : golden_["workloads"].items()) {
@@ -104,7 +104,7 @@ TEST_F(LimitsOfV100, ConvergeToTheReferenceFit) {
 }
 
 TEST_F(LimitsOfV100, GiveTheFactorsOfTheReferenceFit) {
-  const auto model = ThreadLimitModel::fit(share_, partitions_, alone_);
+  const auto model = ThreadLimitModel::fit(share_, partitions_, solo_runs_);
   std::vector<LimitTraits> traits;
   traits.reserve(share_.size());
   for (std::size_t i = 0; i < share_.size(); ++i) {
@@ -122,7 +122,7 @@ TEST_F(LimitsOfV100, GiveTheFactorsOfTheReferenceFit) {
 }
 
 TEST_F(LimitsOfV100, SurviveBeingStored) {
-  const auto model = ThreadLimitModel::fit(share_, partitions_, alone_);
+  const auto model = ThreadLimitModel::fit(share_, partitions_, solo_runs_);
   const json stored = json::parse(model.to_json().dump());
   const auto loaded = ThreadLimitModel::from_json(stored, share_.size());
   ASSERT_TRUE(loaded.has_value()) << loaded.error().message;

@@ -12,7 +12,7 @@
 namespace carpool::model {
 namespace {
 
-// Four workloads of which only the throughput alone is known; pairs reach half of both together.
+// Four workloads of which only the solo throughput is known; pairs reach half of both together.
 struct BareData {
   dataset::Dataset dataset;
   TrainingSet training;

@@ -44,11 +44,11 @@ double share_throughput(const std::vector<double>& capacity,
 LatentProblem small_problem() {
   LatentProblem problem;
   problem.workloads = 3;
-  problem.co_runs = {{.row = 0, .own = 0, .others = {1}, .log_throughput = 2.0},
-                     {.row = 0, .own = 1, .others = {0}, .log_throughput = 1.0},
-                     {.row = 1, .own = 2, .others = {2, 0}, .log_throughput = 0.5}};
+  problem.runs = {{.row = 0, .own = 0, .others = {1}, .log_throughput = 2.0},
+                  {.row = 0, .own = 1, .others = {0}, .log_throughput = 1.0},
+                  {.row = 1, .own = 2, .others = {2, 0}, .log_throughput = 0.5}};
   problem.level = Eigen::VectorXd::Constant(3, 1.5);
-  problem.log_alone = Eigen::Vector3d(2.0, 1.8, 1.2);
+  problem.log_solo = Eigen::Vector3d(2.0, 1.8, 1.2);
   problem.degrees_of_freedom = 3.0;
   return problem;
 }
@@ -92,7 +92,7 @@ TEST(LatentFit, MinimiseEndsWhereTheGradientVanishes) {
 TEST(LatentFit, AMemberMeasuredAtZeroIsLeftOutButStillPresses) {
   const std::vector<dataset::GroupRow> rows = {
       {.id = 0, .members = {{.profile = 0}, {.profile = 1}}, .throughput = {0.0, 5.0}}};
-  const auto runs = to_co_runs(rows, std::vector<std::size_t>{0, 1});
+  const auto runs = to_member_runs(rows, std::vector<std::size_t>{0, 1});
   ASSERT_EQ(runs.size(), 1U);
   EXPECT_EQ(runs[0].own, 1U);
   EXPECT_EQ(runs[0].others, std::vector<std::size_t>{0});
@@ -161,7 +161,7 @@ TEST(ShareFit, HierarchicalFitAgreesWithAnIndependentImplementation) {
       read_file(std::filesystem::path(CARPOOL_SOURCE_DIR) / "src/model/tests/share_golden.json")));
   EXPECT_NEAR(fit.level, golden.at("level").get<double>(), 1e-9);
   EXPECT_NEAR(fit.noise, golden.at("noise").get<double>(), 2e-3);
-  EXPECT_NEAR(fit.noise_alone, golden.at("noise_alone").get<double>(), 2e-3);
+  EXPECT_NEAR(fit.noise_solo, golden.at("noise_alone").get<double>(), 2e-3);
   EXPECT_NEAR(fit.inflation, golden.at("inflation").get<double>(), 2e-2);
   EXPECT_NEAR(fit.holdout_error, golden.at("holdout_error").get<double>(), 2e-3);
   const auto count = static_cast<Eigen::Index>(fit.trained.size());
@@ -182,13 +182,14 @@ TEST(ShareFit, HierarchicalFitAgreesWithAnIndependentImplementation) {
   };
   const auto first = place_of(golden.at("first").get<std::string>());
   for (const auto& [name, expected] : golden.at("company_of_first").items()) {
-    EXPECT_NEAR(views.company()(first, place_of(name)), expected.get<double>(), 2e-3) << name;
+    EXPECT_NEAR(views.pair_interaction()(first, place_of(name)), expected.get<double>(), 2e-3)
+        << name;
   }
 }
 
-// Workloads 0 and 1 are alike, and so are 2 and 3; a pair of the two kinds runs slower than the
-// weights say, and one such pair was never seen.
-TEST(ShareFit, CompanyIsLearnedFromThoseWhoAreAlike) {
+// Workloads 0 and 1 are similar, and so are 2 and 3; a pair of the two kinds runs slower than the
+// weights predict, and one such pair was never measured.
+TEST(ShareFit, PairInteractionIsLearnedFromSimilarWorkloads) {
   auto profiles = plain_profiles(8);
   for (std::size_t i = 0; i < profiles.size(); ++i) {
     profiles[i].metrics["threads"] = i < 2 ? 1e2 : i < 4 ? 1e6 : 3e3 * static_cast<double>(i);
@@ -209,9 +210,9 @@ TEST(ShareFit, CompanyIsLearnedFromThoseWhoAreAlike) {
   const dataset::FeatureSelection selection{
       .metrics = {{.name = "threads", .combine = dataset::Combine::Sum, .group = {}}}};
   const ProfileViews views(fit_share(profiles, rows, selection), profiles);
-  EXPECT_LT(views.company()(0, 2), -0.05);
-  EXPECT_LT(views.company()(2, 0), -0.05);
-  EXPECT_GT(views.company()(0, 1), -0.05);
+  EXPECT_LT(views.pair_interaction()(0, 2), -0.05);
+  EXPECT_LT(views.pair_interaction()(2, 0), -0.05);
+  EXPECT_GT(views.pair_interaction()(0, 1), -0.05);
 }
 
 TEST(ShareDesign, SharesAreSeenFromBothEnds) {
@@ -223,7 +224,7 @@ TEST(ShareDesign, SharesAreSeenFromBothEnds) {
       .metrics = {{.name = "sm_active", .combine = dataset::Combine::Mean, .group = {}}}};
   const ShareDesign both(profiles, selection);
   const auto features = both.place(profiles).features;
-  ASSERT_EQ(features.cols(), 3);  // from zero, from full, and the throughput alone
+  ASSERT_EQ(features.cols(), 3);  // from zero, from full, and the solo throughput
   // 0.90 and 0.99 are close as shares, and far apart in what they leave idle.
   EXPECT_LT(features(2, 0) - features(1, 0), 0.5);
   EXPECT_GT(features(2, 1) - features(1, 1), 1.0);
