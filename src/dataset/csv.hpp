@@ -47,22 +47,22 @@ struct CsvTable {
 };
 
 // Quoted fields may hold commas, line ends and doubled quotes; lines end in LF or CRLF; a byte
-// order mark and blank lines at the end are passed over.
+// order mark and blank lines at the end are skipped.
 [[nodiscard]] Result<CsvTable> parse_csv(std::string_view text, std::string file);
 
 [[nodiscard]] Result<CsvTable> read_csv(const std::filesystem::path& path);
 
-// The whole text as a finite number, in the notation of C whatever the locale; else nothing.
+// The whole text as a finite number, in C notation whatever the locale; else empty.
 [[nodiscard]] std::optional<double> parse_number(std::string_view text);
 
-// The whole text as a decimal integer; else nothing.
+// The whole text as a decimal integer; else empty.
 [[nodiscard]] std::optional<std::int64_t> parse_integer(std::string_view text);
 
-// A number in form, be it nan, inf or too large: what parse_number then refuses is an error in a
-// column of numbers and no sign of a column of text.
+// Whether the text has the form of a number, including nan, inf and values out of range: such a
+// cell is an error in a column of numbers, not a sign of a column of text.
 [[nodiscard]] bool looks_numeric(std::string_view text);
 
-// A field as an error shows it: in quotes, cut when long, without control characters.
+// A field for error messages: in quotes, cut when long, without control characters.
 [[nodiscard]] std::string quote(std::string_view text);
 
 }  // namespace carpool::dataset

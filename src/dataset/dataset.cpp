@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Enough for the header of any table; a longer first line is no table of ours.
+// Enough for the header of any group table.
 constexpr std::size_t kHeaderBytes = std::size_t{64} << 10U;
 
 Result<DatasetSettings> load_settings(const fs::path& path) {
@@ -83,7 +83,8 @@ std::string Dataset::unknown_workload(std::string_view name) const {
   for (const Profile& profile : profiles) {
     names.push_back(profile.workload);
   }
-  return fmt::format("{} is no workload of profiles.csv{}", quote(name), suggestion(name, names));
+  return fmt::format(
+      "{} is not a workload of profiles.csv{}", quote(name), suggestion(name, names));
 }
 
 double GroupRow::sum() const {
@@ -100,7 +101,7 @@ Result<Dataset> load_dataset(const fs::path& folder) {
   std::error_code ignored;
   if (!fs::is_directory(folder, ignored)) {
     return fail(ErrorCode::NotFound,
-                fmt::format("{} is no folder; expected one with profiles.csv", folder.string()));
+                fmt::format("{} is not a folder; expected one with profiles.csv", folder.string()));
   }
   const auto settings = load_settings(folder / "dataset.toml");
   if (!settings) {
@@ -119,7 +120,7 @@ Result<Dataset> load_dataset(const fs::path& folder) {
 Result<GroupTable> load_group_table(const Dataset& dataset, std::string_view name) {
   if (name.empty() || name.find_first_of("/\\") != std::string_view::npos) {
     return invalid_input(
-        fmt::format("{} is no name of a table; expected the name of a file of {} without .csv",
+        fmt::format("{} is not the name of a table; expected the name of a file of {} without .csv",
                     quote(name),
                     dataset.folder.string()));
   }

@@ -1,4 +1,4 @@
-// A dataset folder: profiles of workloads alone and measured groups (docs/datasets.md).
+// A dataset folder: profiles of workloads and measured groups (docs/datasets.md).
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ enum class Combine { Sum, Mean };
 struct MetricInfo {
   std::string name;  // column of profiles.csv
   Combine combine = Combine::Sum;
-  std::string group;  // "kernel", "system", "xu", …; metrics of group "xu" are no default features
+  std::string group;  // "kernel", "system", "xu", …; metrics of group "xu" are not default features
 };
 
 struct DatasetInfo {
@@ -37,10 +37,10 @@ struct Dataset {
   std::vector<MetricInfo> metrics;  // the features, in the order of profiles.csv
   std::vector<Profile> profiles;
 
-  // Index into `profiles`, or nothing.
+  // Index into `profiles`; empty: unknown.
   [[nodiscard]] std::optional<std::size_t> find(std::string_view workload) const;
 
-  // The message for a name that `find` does not know, with the nearest name that it does.
+  // The message for a name that `find` does not know, with the nearest known name.
   [[nodiscard]] std::string unknown_workload(std::string_view name) const;
 };
 
@@ -63,7 +63,7 @@ struct GroupTable {
   std::vector<GroupRow> rows;
 };
 
-// A workload alone under a thread limit (exclusive_mps.csv).
+// A solo run under a thread limit (exclusive_mps.csv).
 struct LimitedRun {
   std::size_t profile = 0;
   double thread_limit = kAllThreads;
@@ -77,13 +77,13 @@ struct LimitedRun {
 [[nodiscard]] Result<GroupTable> load_group_table(const Dataset& dataset, std::string_view name);
 
 // Reads FOLDER/exclusive_mps.csv; an absent file is an empty list. Workloads without a profile are
-// passed over: a limit curve says nothing without the workload it belongs to.
+// skipped.
 [[nodiscard]] Result<std::vector<LimitedRun>> load_limited_runs(const Dataset& dataset);
 
 // The group tables that the folder holds, by name, sorted.
 [[nodiscard]] std::vector<std::string> list_group_tables(const Dataset& dataset);
 
-// Hash over profiles, metrics and the rows: what a model card records as its training data.
+// Hash over profiles, metrics and the rows, with which a model card identifies its training data.
 [[nodiscard]] std::string fingerprint(const Dataset& dataset, const std::vector<GroupRow>& rows);
 
 }  // namespace carpool::dataset

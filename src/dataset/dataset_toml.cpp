@@ -68,8 +68,9 @@ Result<DeclaredMetric> parse_metric(std::string_view file,
     } else if (key.str() == "group") {
       const auto group = value.value<std::string>();
       if (!group) {
-        return reject(
-            file, line_of(key), fmt::format("metric {}: group is a text", quote(name.str())));
+        return reject(file,
+                      line_of(key),
+                      fmt::format("metric {}: group must be a string", quote(name.str())));
       }
       declared.metric.group = *group;
     } else {
@@ -84,7 +85,7 @@ Result<std::vector<DeclaredMetric>> parse_metrics(std::string_view file,
                                                   const toml::node& node) {
   const toml::table* const table = node.as_table();
   if (table == nullptr) {
-    return reject(file, line_of(section), "metrics is a section: [metrics]");
+    return reject(file, line_of(section), "metrics must be a section: [metrics]");
   }
   std::vector<DeclaredMetric> metrics;
   for (const auto& [name, value] : *table) {
@@ -123,7 +124,8 @@ Result<DatasetSettings> read_settings(const toml::table& root, const std::string
     }
     const auto text = value.value<std::string>();
     if (!text) {
-      return reject(settings.file, line_of(key), fmt::format("{} is a text in quotes", key.str()));
+      return reject(
+          settings.file, line_of(key), fmt::format("{} must be a string in quotes", key.str()));
     }
     *target = *text;
   }

@@ -1,4 +1,4 @@
-// dataset.toml: what the folder says about itself. Internal to dataset/.
+// dataset.toml: the description of a folder. Internal to dataset/.
 #pragma once
 
 #include <cstddef>
@@ -20,11 +20,11 @@ struct DeclaredMetric {
 struct DatasetSettings {
   std::string file;  // as errors name it
   DatasetInfo info;
-  // Empty: the folder does not say, and the columns of profiles.csv decide.
+  // Empty: not declared; the columns of profiles.csv decide.
   std::optional<std::vector<DeclaredMetric>> metrics;
 };
 
-// How a metric combines where nobody says: a percentage is averaged, anything else is summed.
+// The default: a percentage is averaged, any other metric is summed.
 [[nodiscard]] Combine default_combine(std::string_view metric);
 
 [[nodiscard]] Result<DatasetSettings> parse_dataset_toml(std::string_view text,

@@ -18,7 +18,7 @@ bool in_xu_group(const MetricInfo& metric) {
   return metric.group == kXuGroup;
 }
 
-// Xu et al. (HotCloud'19) also look at how busy SMs and memory are, by nvidia-smi.
+// Xu et al. (HotCloud'19) also use how busy SMs and memory are, by nvidia-smi.
 bool is_xu_feature(const MetricInfo& metric) {
   return in_xu_group(metric) || metric.name == "sm_busy_pct" || metric.name == "mem_busy_pct";
 }
@@ -26,7 +26,7 @@ bool is_xu_feature(const MetricInfo& metric) {
 struct NamedSelection {
   std::string_view name;
   bool (*takes)(const MetricInfo&);
-  // The dataset must have at least one metric that this condition takes; none: no demand.
+  // The dataset must have at least one such metric; null: no requirement.
   bool (*needs)(const MetricInfo&);
   bool exclusive_throughput;
 };
@@ -42,7 +42,7 @@ constexpr std::array<NamedSelection, 6> kSelections{{
      [](const MetricInfo& metric) { return metric.group == "system"; },
      true},
     {"none", [](const MetricInfo&) { return false; }, nullptr, true},
-    // The published baseline does without the throughput alone.
+    // The published baseline does not use the solo throughput.
     {"xu", is_xu_feature, in_xu_group, false},
     {"default+xu", [](const MetricInfo&) { return true; }, in_xu_group, true},
 }};

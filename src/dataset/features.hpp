@@ -1,4 +1,4 @@
-// Which metrics a model looks at, and the matrices that it gets.
+// The metrics that a model uses, and the matrices made of them.
 #pragma once
 
 #include <cstddef>
@@ -25,21 +25,21 @@ struct FeatureSelection {
 };
 
 // "default" (all but group xu), "kernel", "system", "none", "default+xu": metrics by their group,
-// and the throughput alone. "xu": the published baseline of Xu et al., group xu with sm_busy_pct
-// and mem_busy_pct and without the throughput alone. An error where the dataset has no such group.
+// and the solo throughput. "xu": the published baseline of Xu et al., group xu with sm_busy_pct and
+// mem_busy_pct and without the solo throughput. An error where the dataset has no such group.
 [[nodiscard]] Result<FeatureSelection> select_features(const Dataset& dataset,
                                                        std::string_view name);
 
-// The value that a metric cannot exceed, where its name says that it is a share of something: 100
+// The largest possible value of a metric whose name marks it as a share: 100
 // for percentages (pct, %), 1 for names that end in _active, _occupancy or _share.
 [[nodiscard]] std::optional<double> full_scale(std::string_view metric);
 
-// One row a profile. A missing value becomes the mean of its column over the profiles that have it
-// (0 where none has).
+// One row per profile. A missing value becomes the mean of its column over the profiles that have
+// it (0 where none has).
 [[nodiscard]] Eigen::MatrixXd member_features(const FeatureSelection& selection,
                                               std::span<const Profile> profiles);
 
-// One row a group: each column summed or averaged over the members (exclusive throughput summed).
+// One row per group: each column summed or averaged over the members (exclusive throughput summed).
 [[nodiscard]] Eigen::MatrixXd group_features(const FeatureSelection& selection,
                                              const Eigen::MatrixXd& member_features,
                                              std::span<const Group> groups);

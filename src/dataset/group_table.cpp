@@ -21,7 +21,7 @@ WorkloadIndex index_workloads(const Dataset& dataset) {
   return index;
 }
 
-// 3 for "thr3" with prefix "thr"; nothing for any other name.
+// 3 for "thr3" with prefix "thr"; empty for any other name.
 std::optional<std::size_t> member_number(std::string_view column, std::string_view prefix) {
   if (!column.starts_with(prefix)) {
     return std::nullopt;
@@ -53,10 +53,10 @@ Result<std::vector<MemberColumns>> find_members(const CsvTable& table) {
                                      highest_member(table.header, "thr"),
                                      highest_member(table.header, "pct")});
   if (size < 2) {
-    return invalid_input(
-        fmt::format("{}:1: no group table; expected columns w1, w2, … and thr1, thr2, …, found {}",
-                    table.file,
-                    fmt::join(table.header, ", ")));
+    return invalid_input(fmt::format(
+        "{}:1: not a group table; expected columns w1, w2, … and thr1, thr2, …, found {}",
+        table.file,
+        fmt::join(table.header, ", ")));
   }
   std::vector<MemberColumns> members;
   // A missing number ends the loop at once, so a column such as w999999999 costs nothing.
@@ -115,7 +115,7 @@ class GroupReader {
       return tl::unexpected(std::move(checked.error()));
     }
     for (const MemberColumns& columns : members_) {
-      auto member = read_tenant(row, columns);
+      auto member = read_member(row, columns);
       if (!member) {
         return tl::unexpected(std::move(member.error()));
       }
@@ -155,7 +155,7 @@ class GroupReader {
     return {};
   }
 
-  [[nodiscard]] Result<GroupMember> read_tenant(const CsvRow& row,
+  [[nodiscard]] Result<GroupMember> read_member(const CsvRow& row,
                                                 const MemberColumns& columns) const {
     const std::string& name = row.fields[columns.workload];
     const auto found = index_.find(name);

@@ -1,5 +1,5 @@
-// The files of a dataset folder as texts in memory: what the loaders call after reading, and what
-// the fuzz target feeds. `file` is the name that errors give. Internal to dataset/.
+// Parsers of the files of a dataset folder, for the loaders and the fuzz target. `file` is the name
+// in error messages. Internal to dataset/.
 #pragma once
 
 #include <string>

@@ -18,15 +18,15 @@ struct MetricColumn {
   std::size_t column = 0;
 };
 
-// Bookkeeping columns: they say which row this is, not how the workload behaves.
+// Columns that identify the row and do not describe the behaviour of the workload.
 bool is_bookkeeping(std::string_view column) {
   return column == "batch" || column == "id" || column == kWorkload || column == kExclusive ||
          column == "model" || column == "task" || column.starts_with("in_") ||
          column.starts_with("is_");
 }
 
-// A column of numbers and empty cells with at least one number. Where most cells are numbers, one
-// that is none is a slip: to take the whole column for text would hide it.
+// A column of numbers and empty cells with at least one number. Where most cells are numbers,
+// another cell is an error: treating the column as text would hide it.
 Result<bool> is_measured_number(const CsvTable& table, std::size_t column) {
   std::size_t numbers = 0;
   std::vector<const CsvRow*> texts;
@@ -40,8 +40,8 @@ Result<bool> is_measured_number(const CsvTable& table, std::size_t column) {
   if (numbers > texts.size() && !texts.empty()) {
     return table.reject(*texts.front(),
                         column,
-                        fmt::format("{} is not a number, as the other cells are: leave it empty "
-                                    "where nothing was measured, or name the metrics in "
+                        fmt::format("{} is not a number, unlike the other cells: leave it empty "
+                                    "if nothing was measured, or declare the metrics in "
                                     "dataset.toml",
                                     quote(texts.front()->fields[column])));
   }
@@ -79,11 +79,11 @@ Result<std::vector<MetricColumn>> find_metrics(const CsvTable& table,
           "{}:{}: metric {} {}", settings.file, declared.line, quote(declared.metric.name), why));
     };
     if (declared.metric.name == kExclusive) {
-      return reject("is no metric: every model gets the throughput alone anyway");
+      return reject("is not a metric: every model receives the solo throughput anyway");
     }
     const auto column = table.find(declared.metric.name);
     if (!column) {
-      return reject(fmt::format("is no column of {}", table.file));
+      return reject(fmt::format("is not a column of {}", table.file));
     }
     metrics.push_back({.metric = declared.metric, .column = *column});
   }
@@ -109,22 +109,21 @@ class ProfileReader {
     if (auto checked = check_name(row); !checked) {
       return tl::unexpected(std::move(checked.error()));
     }
-    auto exclusive = table_.number(row, exclusive_, "the throughput alone in units/s");
+    auto exclusive = table_.number(row, exclusive_, "the solo throughput in units/s");
     if (!exclusive) {
       return tl::unexpected(std::move(exclusive.error()));
     }
     if (*exclusive <= 0.0) {
-      return table_.reject(
-          row,
-          exclusive_,
-          fmt::format("{} is not above 0; expected the throughput alone in units/s",
-                      quote(row.fields[exclusive_])));
+      return table_.reject(row,
+                           exclusive_,
+                           fmt::format("{} is not above 0; expected the solo throughput in units/s",
+                                       quote(row.fields[exclusive_])));
     }
     profile.exclusive_throughput = *exclusive;
     profile.model = model_ ? row.fields[*model_] : "";
     profile.task = task_ ? row.fields[*task_] : "";
     if (batch_ && !row.fields[*batch_].empty()) {
-      auto batch = table_.number(row, *batch_, "samples a step");
+      auto batch = table_.number(row, *batch_, "samples per step");
       if (!batch) {
         return tl::unexpected(std::move(batch.error()));
       }
@@ -134,12 +133,12 @@ class ProfileReader {
   }
 
  private:
-  // A name is a key of the whole folder and is printed in every table: one line, given once.
+  // A name identifies the workload in all tables: one line, unique.
   [[nodiscard]] Result<void> check_name(const CsvRow& row) {
     const std::string& name = row.fields[workload_];
     if (name.empty() || name.find_first_of("\t\r\n") != std::string::npos) {
       return table_.reject(
-          row, workload_, fmt::format("{} is no name; expected one line of text", quote(name)));
+          row, workload_, fmt::format("{} is not a name; expected one line of text", quote(name)));
     }
     const auto [first, added] = line_of_.emplace(name, row.line);
     if (!added) {

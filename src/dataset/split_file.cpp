@@ -22,7 +22,7 @@ struct SplitColumns {
   std::optional<std::size_t> table;
 };
 
-// What tells one split of a file from another.
+// Identifies one split of a file.
 struct SplitKey {
   std::optional<std::int64_t> n_occur;
   std::optional<double> train_ratio;
@@ -66,7 +66,7 @@ Result<void> check_filter(const CsvTable& csv,
   const bool no_count = filter.n_occur && !columns.n_occur;
   const bool no_ratio = filter.train_ratio && !columns.train_ratio;
   if (no_count || no_ratio) {
-    return invalid_input(fmt::format("{}:1: asked for one {}, but the file has no such column",
+    return invalid_input(fmt::format("{}:1: the file has no column {}, which the request names",
                                      csv.file,
                                      no_count ? "n_occur" : "train_ratio"));
   }
@@ -122,7 +122,7 @@ class SplitReader {
     return key;
   }
 
-  // Puts the row of the table that this line names into the list that its role names.
+  // Adds the row of the table that this line names to the list of its role.
   [[nodiscard]] Result<void> place(const CsvRow& row, std::size_t index, Split& split) {
     auto id = csv_.integer(row, columns_.key, "the id of a row, a whole number");
     if (!id) {
@@ -130,7 +130,7 @@ class SplitReader {
     }
     const auto position = position_of_.find(*id);
     if (position == position_of_.end()) {
-      return csv_.reject(row, columns_.key, fmt::format("{} is no id of {}", *id, table_.name));
+      return csv_.reject(row, columns_.key, fmt::format("{} is not an id of {}", *id, table_.name));
     }
     const auto [first, added] = line_of_.emplace(std::pair(index, position->second), row.line);
     if (!added) {
@@ -148,9 +148,10 @@ class SplitReader {
     } else if (role == "test") {
       split.test.push_back(position->second);
     } else {
-      return csv_.reject(row,
-                         columns_.role,
-                         fmt::format("{} is no role; expected fit, holdout or test", quote(role)));
+      return csv_.reject(
+          row,
+          columns_.role,
+          fmt::format("{} is not a role; expected fit, holdout or test", quote(role)));
     }
     return {};
   }
@@ -207,7 +208,7 @@ tl::unexpected<Error> nothing_found(const CsvTable& csv,
     shown.resize(kShown);
     shown.emplace_back("…");
   }
-  return invalid_input(fmt::format("{}: no split of table {} as asked for; {}",
+  return invalid_input(fmt::format("{}: no split of table {} matches the request; {}",
                                    csv.file,
                                    table.name,
                                    shown.empty()

@@ -11,7 +11,7 @@
 namespace carpool::dataset {
 namespace {
 
-// The published trainer splits its training file once more and fits on 80 % of it.
+// The published trainer divides its training file once more and fits on 80 % of it.
 constexpr double kHoldoutFraction = 0.2;
 constexpr std::uint32_t kHoldoutSeed = 30;
 

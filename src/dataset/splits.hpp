@@ -1,4 +1,4 @@
-// Which measured rows a model may see, and which it is judged on.
+// Train/test splits: the rows that a model may use, and the rows that it is tested on.
 #pragma once
 
 #include <cstddef>
@@ -17,19 +17,19 @@ namespace carpool::dataset {
 struct Split {
   std::string label;                 // "n_occur 3, seed 10"
   std::vector<std::size_t> fit;      // what the published procedure fits on, in its order
-  std::vector<std::size_t> holdout;  // training rows that it leaves unused
+  std::vector<std::size_t> holdout;  // training rows that it does not use
   std::vector<std::size_t> test;
-  std::optional<std::size_t> target;  // profile; set: scored on this workload alone
+  std::optional<std::size_t> target;  // profile; set: only this workload is scored
 
   [[nodiscard]] std::vector<std::size_t> training() const;  // fit, then holdout
 };
 
-// The splits that are made here divide their training rows into fit and holdout as the published
+// The functions below divide training rows into fit and holdout as the published
 // trainer does: scikit-learn's train_test_split(test_size=0.2, random_state=30).
 
 // A split file: `role`, a row key (row_id, pair_id or triple_id), and n_occur or train_ratio with
 // seed, or target, optionally table. Empty conditions take every split of the file; rows of other
-// tables are passed over. Every key must be an id of the table. Splits come in the order of the
+// tables are skipped. Every key must be an id of the table. Splits come in the order of the
 // file, and so do the rows within a role.
 struct SplitFilter {
   std::optional<int> n_occur = std::nullopt;
@@ -40,9 +40,9 @@ struct SplitFilter {
                                                      const GroupTable& table,
                                                      const SplitFilter& filter);
 
-// The published rule: walk the rows in the order of NumPy's permutation(seed), pass over groups of
-// equal members, take a row for training while some member has been taken fewer than n_occur times.
-// All other rows are the test.
+// The published rule: in the order of permutation(seed) of NumPy, a row whose members are not all
+// equal goes to training if some member has been taken fewer than n_occur times. All other rows are
+// test rows.
 [[nodiscard]] Split n_occur_split(const GroupTable& table, int n_occur, std::uint32_t seed);
 
 // A random share of the rows trains, the rest tests. Rows of the same members stay on one side.
@@ -53,7 +53,7 @@ struct SplitFilter {
 
 // One split per workload: test = rows with that workload, training = rows without it and without
 // any workload of the same model and task (where the dataset names them). A workload that leaves
-// nothing to test or to train on has no split.
+// no row to test or to train on has no split.
 [[nodiscard]] std::vector<Split> leave_one_out_splits(const Dataset& dataset,
                                                       const GroupTable& table);
 

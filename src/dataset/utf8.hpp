@@ -1,4 +1,4 @@
-// Whether bytes are text that we can read, print and put into JSON. Internal to dataset/.
+// Whether bytes are text that can be printed and put into JSON. Internal to dataset/.
 #pragma once
 
 #include <cstddef>

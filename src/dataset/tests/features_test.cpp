@@ -31,7 +31,7 @@ std::vector<std::string> names(const Result<FeatureSelection>& selection) {
     list.push_back(metric.name);
   }
   if (selection->exclusive_throughput) {
-    list.emplace_back("alone");
+    list.emplace_back("solo");
   }
   return list;
 }
@@ -39,13 +39,13 @@ std::vector<std::string> names(const Result<FeatureSelection>& selection) {
 TEST(Features, EveryNameSelectsItsMetrics) {
   using Names = std::vector<std::string>;
   const Dataset dataset = sample();
-  EXPECT_EQ(names(select_features(dataset, "default")), (Names{"sm_busy_pct", "threads", "alone"}));
-  EXPECT_EQ(names(select_features(dataset, "kernel")), (Names{"threads", "alone"}));
-  EXPECT_EQ(names(select_features(dataset, "system")), (Names{"sm_busy_pct", "alone"}));
-  EXPECT_EQ(names(select_features(dataset, "none")), (Names{"alone"}));
+  EXPECT_EQ(names(select_features(dataset, "default")), (Names{"sm_busy_pct", "threads", "solo"}));
+  EXPECT_EQ(names(select_features(dataset, "kernel")), (Names{"threads", "solo"}));
+  EXPECT_EQ(names(select_features(dataset, "system")), (Names{"sm_busy_pct", "solo"}));
+  EXPECT_EQ(names(select_features(dataset, "none")), (Names{"solo"}));
   EXPECT_EQ(names(select_features(dataset, "xu")), (Names{"sm_busy_pct", "xu_read"}));
   EXPECT_EQ(names(select_features(dataset, "default+xu")),
-            (Names{"sm_busy_pct", "threads", "xu_read", "alone"}));
+            (Names{"sm_busy_pct", "threads", "xu_read", "solo"}));
 }
 
 TEST(Features, UnknownNameListsTheKnownOnes) {

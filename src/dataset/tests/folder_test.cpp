@@ -160,7 +160,7 @@ TEST_F(KaceData, HoldsThePublishedTables) {
 }
 
 TEST_F(KaceData, FeatureGroupsAreThoseOfThePaper) {
-  // 6 kernel metrics, 3 system metrics, and the throughput alone; Xu et al.: 10 without it.
+  // 6 kernel metrics, 3 system metrics, and the solo throughput; Xu et al.: 10 without it.
   EXPECT_EQ(select_features(*dataset_, "default")->size(), 10U);
   EXPECT_EQ(select_features(*dataset_, "kernel")->size(), 7U);
   EXPECT_EQ(select_features(*dataset_, "system")->size(), 4U);
@@ -192,7 +192,7 @@ TEST_F(KaceData, TripleSplitsHoldTheirShareOfTheRows) {
   EXPECT_EQ(tenth[0].test.size(), 360U);
 }
 
-// A table of those rows alone that some split names, and the splits in its positions.
+// A table of only the rows that a split names, and the splits as positions in it.
 GroupTable rows_of_splits(const GroupTable& whole, std::vector<Split>& splits) {
   std::set<std::size_t> used;
   for (const Split& split : splits) {

@@ -72,10 +72,11 @@ TEST(GroupTable, WithoutIdsRowsAreNumberedFromZero) {
 }
 
 TEST(GroupTable, BadHeadersAreRefused) {
-  EXPECT_EQ(table_error("a,b\n1,2\n"),
-            "d/pairs.csv:1: no group table; expected columns w1, w2, … and thr1, thr2, …, found a, "
-            "b");
-  EXPECT_EQ(table_error("w1,thr1\nvit-inf,2\n").find("d/pairs.csv:1: no group table"), 0U);
+  EXPECT_EQ(
+      table_error("a,b\n1,2\n"),
+      "d/pairs.csv:1: not a group table; expected columns w1, w2, … and thr1, thr2, …, found a, "
+      "b");
+  EXPECT_EQ(table_error("w1,thr1\nvit-inf,2\n").find("d/pairs.csv:1: not a group table"), 0U);
   EXPECT_EQ(table_error("w1,w2,thr1\nvit-inf,vit-inf,2\n"),
             "d/pairs.csv:1: column thr2 is missing; found w1, w2, thr1");
   EXPECT_EQ(table_error("w1,w3,thr1,thr3\nvit-inf,vit-inf,1,1\n"),
@@ -103,7 +104,7 @@ std::string row_error(std::string_view rows) {
 
 TEST(GroupTable, AnUnknownWorkloadIsRefusedWithTheNearestName) {
   EXPECT_EQ(row_error("0,vit-inf,bert-trian,1,1,,0\n"),
-            "2: column w2: \"bert-trian\" is no workload of profiles.csv; did you mean "
+            "2: column w2: \"bert-trian\" is not a workload of profiles.csv; did you mean "
             "\"bert-train\"?");
 }
 

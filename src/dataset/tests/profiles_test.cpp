@@ -90,19 +90,19 @@ TEST(Profiles, BadRowsAreRefusedWithFileLineAndColumn) {
   EXPECT_EQ(profile_error(head + "a,1,,\na,2,,\n"),
             "d/profiles.csv:3: column workload: \"a\" is already described on line 2");
   EXPECT_EQ(profile_error(head + ",1,,\n"),
-            "d/profiles.csv:2: column workload: \"\" is no name; expected one line of text");
+            "d/profiles.csv:2: column workload: \"\" is not a name; expected one line of text");
   EXPECT_EQ(profile_error(head + "\"a\nb\",1,,\n"),
-            "d/profiles.csv:2: column workload: \"a b\" is no name; expected one line of text");
+            "d/profiles.csv:2: column workload: \"a b\" is not a name; expected one line of text");
   EXPECT_EQ(profile_error(head + "a,,,\n"),
-            "d/profiles.csv:2: column exclusive_thr: \"\" is not a number; expected the throughput "
-            "alone in units/s");
+            "d/profiles.csv:2: column exclusive_thr: \"\" is not a number; expected the solo "
+            "throughput in units/s");
   EXPECT_EQ(profile_error(head + "a,0,,\n"),
-            "d/profiles.csv:2: column exclusive_thr: \"0\" is not above 0; expected the throughput "
-            "alone in units/s");
+            "d/profiles.csv:2: column exclusive_thr: \"0\" is not above 0; expected the solo "
+            "throughput in units/s");
   EXPECT_EQ(profile_error(head + "a,-3,,\n").find("d/profiles.csv:2: column exclusive_thr"), 0U);
   EXPECT_EQ(profile_error(head + "a,nan,,\n").find("d/profiles.csv:2: column exclusive_thr"), 0U);
   EXPECT_EQ(profile_error(head + "a,1,big,\n"),
-            "d/profiles.csv:2: column batch: \"big\" is not a number; expected samples a step");
+            "d/profiles.csv:2: column batch: \"big\" is not a number; expected samples per step");
   EXPECT_EQ(profile_error(head),
             "d/profiles.csv:1: no rows after the header; expected one per workload");
 }
@@ -143,9 +143,9 @@ TEST(Profiles, SettingsErrorsNameTheirLine) {
   EXPECT_EQ(profile_error(csv, "gpu = \"A\"\n\ngpus = 2\n"),
             "d/dataset.toml:3: unknown key \"gpus\"; known: gpu, driver, throughput_unit, "
             "provenance, [metrics]");
-  EXPECT_EQ(profile_error(csv, "gpu = 3\n"), "d/dataset.toml:1: gpu is a text in quotes");
+  EXPECT_EQ(profile_error(csv, "gpu = 3\n"), "d/dataset.toml:1: gpu must be a string in quotes");
   EXPECT_EQ(profile_error(csv, "[metrics]\ny = \"sum\"\n"),
-            "d/dataset.toml:2: metric \"y\" is no column of d/profiles.csv");
+            "d/dataset.toml:2: metric \"y\" is not a column of d/profiles.csv");
   EXPECT_EQ(profile_error(csv, "[metrics]\nexclusive_thr = \"sum\"\n").find("d/dataset.toml:2: "),
             0U);
   EXPECT_EQ(profile_error(csv, "[metrics]\nx = \"max\"\n"),
@@ -155,9 +155,9 @@ TEST(Profiles, SettingsErrorsNameTheirLine) {
   EXPECT_EQ(profile_error(csv, "[metrics]\nx = { kind = \"k\" }\n"),
             "d/dataset.toml:2: unknown key \"kind\"; known: combine, group");
   EXPECT_EQ(profile_error(csv, "[metrics]\nx = { group = 1 }\n"),
-            "d/dataset.toml:2: metric \"x\": group is a text");
+            "d/dataset.toml:2: metric \"x\": group must be a string");
   EXPECT_EQ(profile_error(csv, "metrics = 1\n"),
-            "d/dataset.toml:1: metrics is a section: [metrics]");
+            "d/dataset.toml:1: metrics must be a section: [metrics]");
   EXPECT_EQ(profile_error(csv, "gpu = \"A\"\ngpu =\n").find("d/dataset.toml:2: "), 0U);
 }
 

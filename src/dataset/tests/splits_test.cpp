@@ -111,8 +111,9 @@ TEST(SplitFile, RatioIsFilteredAndABareFileIsOneSplit) {
 TEST(SplitFile, ErrorsNameFileLineAndColumn) {
   const std::string head = "n_occur,seed,row_id,role\n";
   EXPECT_EQ(error_of(head + "2,10,100,train\n"),
-            "s/split.csv:2: column role: \"train\" is no role; expected fit, holdout or test");
-  EXPECT_EQ(error_of(head + "2,10,7,fit\n"), "s/split.csv:2: column row_id: 7 is no id of pairs");
+            "s/split.csv:2: column role: \"train\" is not a role; expected fit, holdout or test");
+  EXPECT_EQ(error_of(head + "2,10,7,fit\n"),
+            "s/split.csv:2: column row_id: 7 is not an id of pairs");
   EXPECT_EQ(error_of(head + "2,10,x,fit\n"),
             "s/split.csv:2: column row_id: \"x\" is not the id of a row, a whole number");
   EXPECT_EQ(error_of(head + "0,10,100,fit\n"),
@@ -140,11 +141,12 @@ TEST(SplitFile, WrongColumnsAndFiltersAreRefused) {
       "s/split.csv:1: none of the columns row_id, pair_id and triple_id; expected one of them");
   EXPECT_EQ(error_of("role,row_id,pair_id\nfit,100,100\n").find("s/split.csv:1: several"), 0U);
   EXPECT_EQ(error_of("role,row_id\nfit,100\n", {.n_occur = 3}),
-            "s/split.csv:1: asked for one n_occur, but the file has no such column");
+            "s/split.csv:1: the file has no column n_occur, which the request names");
   EXPECT_EQ(error_of("n_occur,role,row_id\n2,fit,100\n", {.n_occur = 3}),
-            "s/split.csv: no split of table pairs as asked for; the file has n_occur 2");
+            "s/split.csv: no split of table pairs matches the request; the file has n_occur 2");
   EXPECT_EQ(error_of("table,role,row_id\nquads,fit,100\n"),
-            "s/split.csv: no split of table pairs as asked for; the file has no row of that table");
+            "s/split.csv: no split of table pairs matches the request; the file has no row of that "
+            "table");
 }
 
 TEST(NOccurSplit, TrainsUntilEachMemberWasTakenOftenEnoughAndNeverOnEqualMembers) {
