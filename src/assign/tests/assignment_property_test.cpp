@@ -1,6 +1,7 @@
 // What holds for every assignment and every ranking, whatever the workloads. On a failure
 // rapidcheck prints the smallest case and the RC_PARAMS that repeats it.
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -10,6 +11,7 @@
 
 #include "assign/assignment.hpp"
 #include "assign/group_memory.hpp"
+#include "assign/group_values.hpp"
 #include "assign/partners.hpp"
 #include "predict/tests/fake_forecaster.hpp"
 
@@ -131,6 +133,32 @@ RC_GTEST_PROP(AssignmentProperty, FloorNeverHelps, ()) {
   const Assignment unbounded = solve(made, AssignMethod::Exact);
   made.request.objective.floor = 0.01 * *rc::gen::inRange(0, 101);
   RC_ASSERT(at_least(unbounded, solve(made, AssignMethod::Exact)));
+}
+
+// The search values a group by its sorted kinds, the result by its members in the order of the
+// request: the two must agree, whatever the weights.
+RC_GTEST_PROP(AssignmentProperty, SearchAndResultValueAGroupAlike, ()) {
+  Case made = any_case(9, 4);
+  made.request.memory_gib = std::nullopt;
+  const auto whole = *rc::gen::container<std::vector<int>>(9, rc::gen::inRange(1, 10));
+  made.request.objective.weights.assign(whole.begin(), whole.end());
+  const Assignment exact = solve(made, AssignMethod::Exact);
+  predict::Objective objective = made.request.objective;
+  GroupValues values(made.world->predictor(),
+                     made.request.workloads,
+                     predict::member_weights(objective, made.request.workloads.size()),
+                     objective,
+                     std::nullopt);
+  for (const AssignedGroup& group : exact.groups) {
+    const std::vector<Member> members(group.workloads.begin(), group.workloads.end());
+    const GroupValues::Key key = values.key(members);
+    values.require(std::span(&key, 1));
+    const bool bottleneck = objective.kind == predict::ObjectiveKind::MaxMin;
+    const double searched = bottleneck ? values.at(key).worst : values.at(key).value;
+    const double tolerance = bottleneck ? 1e-6 : 1e-12;  // `worst` is a float
+    RC_ASSERT(std::abs(searched - group.score.value) <= tolerance * std::abs(group.score.value));
+    RC_ASSERT(values.at(key).feasible);
+  }
 }
 
 RC_GTEST_PROP(PartnersProperty, RankedBestFirstAndAFloorRaisesNoValue, ()) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 #include <set>
+#include <string>
 
 #include <gtest/gtest.h>
 
@@ -219,6 +220,22 @@ TEST(AssignmentTest, WeightsFollowThePositionInTheRequest) {
   }
 }
 
+// Two of one profile and one of another: the search values the group of workloads 1 and 2 by its
+// kinds, (w0, w1), and the result by its members, (w1, w0). Each keeps its own weight.
+TEST(AssignmentTest, WeightsFollowTheMembersWhateverTheOrderOfTheirKinds) {
+  // Beside each other w0 runs at 1 / (1 + 1/2) = 2/3 and w1 at 1 / (1 + 2) = 1/3.
+  const FakeWorld world(Workloads{{.pressure = std::log(2.0)}, {.pressure = 0.0}});
+  AssignmentRequest request = request_for(3, 2);
+  request.workloads = {0, 1, 0};
+  request.objective = {.kind = predict::ObjectiveKind::Weighted, .weights = {1.0, 0.1, 0.7}};
+  for (const AssignMethod method :
+       {AssignMethod::Exact, AssignMethod::Matching, AssignMethod::LocalSearch}) {
+    // Workload 0 has a GPU for itself: 1 + 0.1 / 3 + 0.7 * 2 / 3 = 1.5. The alternatives: workloads
+    // 0 and 1 share 2/3 + 0.1 / 3 + 0.7 = 1.4, workloads 0 and 2 share 0.5 + 0.35 + 0.1 = 0.95.
+    EXPECT_NEAR(total(world, request, method), 1.5, 1e-9);
+  }
+}
+
 // The same three after one that fits on no GPU.
 TEST(AssignmentTest, LeftOverWorkloadsDoNotShiftTheWeights) {
   FakeWorld world(Workloads(4, FakeWorkload{}));
@@ -246,27 +263,39 @@ TEST(AssignmentTest, SumOnlyIsEnoughForThroughput) {
 
 TEST(AssignmentTest, RequestsThatCannotBeServedAreRefused) {
   const FakeWorld world(random_workloads(20, 6));
-  const auto refused = [&](auto change) {
+  const auto error = [&](auto change) {
     AssignmentRequest request = request_for(20, 10);
     change(request);
-    return !assign(world.predictor(), request).has_value();
+    const auto assignment = assign(world.predictor(), request);
+    return assignment ? "accepted" : assignment.error().message;
   };
-  EXPECT_TRUE(refused([](auto& request) { request.gpus = 0; }));
-  EXPECT_TRUE(refused([](auto& request) { request.max_per_gpu = 0; }));
-  EXPECT_TRUE(refused([](auto& request) { request.workloads[3] = 20; }));
-  EXPECT_TRUE(refused([](auto& request) { request.memory_gib = -1.0; }));
-  EXPECT_TRUE(refused([](auto& request) { request.objective.floor = 2.0; }));
-  EXPECT_TRUE(refused([](auto& request) { request.method = AssignMethod::Exact; }));
-  EXPECT_TRUE(refused([](auto& request) {
-    request.method = AssignMethod::Matching;
-    request.max_per_gpu = 3;
-  }));
-  EXPECT_FALSE(refused([](auto& request) { request.workloads.clear(); }));
+  const std::string no_room =
+      "an assignment needs at least one GPU and room for one workload on it";
+  EXPECT_EQ(error([](auto& request) { request.gpus = 0; }), no_room);
+  EXPECT_EQ(error([](auto& request) { request.max_per_gpu = 0; }), no_room);
+  EXPECT_EQ(error([](auto& request) { request.workloads[3] = 20; }),
+            "workload to assign: profile 20 of 20 profiles");
+  EXPECT_EQ(error([](auto& request) { request.memory_gib = -1.0; }),
+            "GPU memory -1 GiB: must be above 0");
+  EXPECT_EQ(error([](auto& request) { request.objective.floor = 2.0; }),
+            "floor 2: must lie between 0 and 1, a share of the solo speed");
+  EXPECT_EQ(error([](auto& request) { request.method = AssignMethod::Exact; }),
+            "method 'exact' takes up to 14 workloads, not 20; use 'matching' or 'local-search'");
+  EXPECT_EQ(
+      error([](auto& request) {
+        request.method = AssignMethod::Matching;
+        request.max_per_gpu = 3;
+      }),
+      "method 'matching' takes 2 workloads per GPU and up to 4000 vertices, not 3 per GPU and "
+      "20 vertices; use 'local-search'");
+  EXPECT_EQ(error([](auto& request) { request.workloads.clear(); }), "accepted");
 
   const FakeWorld order(random_workloads(4, 6), FakeAnswers::OrderOnly);
   AssignmentRequest request = request_for(4, 2);
   request.objective.kind = predict::ObjectiveKind::Throughput;
-  EXPECT_FALSE(assign(order.predictor(), request).has_value());
+  const auto ranking_only = assign(order.predictor(), request);
+  ASSERT_FALSE(ranking_only.has_value());
+  EXPECT_EQ(ranking_only.error().code, ErrorCode::Unsupported);
 }
 
 TEST(AssignmentTest, MethodNamesAreFoundAndAnUnknownOneListsThem) {

@@ -96,7 +96,9 @@ TEST(DenseMatchingTest, RankDecidesBeforeValue) {
 TEST(DenseMatchingTest, EqualWeightsAndNoVerticesAreFine) {
   EXPECT_TRUE(dense_perfect_matching(PairWeights(0)).empty());
   EXPECT_EQ(dense_perfect_matching(PairWeights(2)), (std::vector<int>{1, 0}));
-  EXPECT_EQ(dense_perfect_matching(PairWeights(50)).size(), 50U);
+  const std::vector<int> matching = dense_perfect_matching(PairWeights(50));
+  ASSERT_EQ(matching.size(), 50U);
+  EXPECT_EQ(weight_of(PairWeights(50), matching), 0.0);  // checks that partners agree
 }
 
 // Three members worth 1 each as singles; {0, 1} together 3, {1, 2} together 2.5.

@@ -54,6 +54,7 @@ TEST(PartnersTest, BrokenFloorSaysWhoBreaksItAndGoesLast) {
   EXPECT_FALSE(ranked[1].score.feasible);
   const auto heavy = std::ranges::find(
       ranked, 3U, [](const RankedGroup& group) { return group.group[1].profile; });
+  ASSERT_NE(heavy, ranked.end());
   EXPECT_EQ(heavy->reasons.front(), "floor 0.45 broken by w0 (0.20)");
 }
 
@@ -94,23 +95,35 @@ TEST(PartnersTest, TriplesAreRankedToo) {
 }
 
 TEST(PartnersTest, OrderOnlyStillRanks) {
-  const FakeWorld world(four_workloads, FakeAnswers::OrderOnly);
+  Workloads workloads = four_workloads;
+  workloads[3].capacity = std::log(2.0);
+  const FakeWorld world(workloads, FakeAnswers::OrderOnly);
   const auto ranked =
       rank_partners(world.predictor(), {.candidates = each_one, .objective = {}}).value();
-  EXPECT_GE(ranked[0].score.value, ranked[2].score.value);
-  EXPECT_FALSE(
-      rank_partners(world.predictor(), {.candidates = each_one, .objective = {.floor = 0.5}})
-          .has_value());
+  // Sums 1 with w1 and w2; with w3 0.2 + 2 / (1 + 1/4) = 1.8.
+  EXPECT_EQ(ranked[0].group[1].profile, 3U);
+  EXPECT_NEAR(ranked[0].score.value, 1.8, 1e-9);
+  EXPECT_NEAR(ranked[2].score.value, 1.0, 1e-9);
+  const auto floored =
+      rank_partners(world.predictor(), {.candidates = each_one, .objective = {.floor = 0.5}});
+  ASSERT_FALSE(floored.has_value());
+  EXPECT_EQ(floored.error().code, ErrorCode::Unsupported);
 }
 
 TEST(PartnersTest, BadRequestsAreRefused) {
   const FakeWorld world(four_workloads);
-  EXPECT_FALSE(rank_partners(world.predictor(), {.candidates = {{7}}, .objective = {}}));
-  EXPECT_FALSE(rank_partners(world.predictor(), {.candidates = {{}}, .objective = {}}));
-  EXPECT_FALSE(
-      rank_partners(world.predictor(), {.target = 9, .candidates = each_one, .objective = {}}));
-  EXPECT_FALSE(rank_partners(world.predictor(),
-                             {.candidates = each_one, .objective = {}, .memory_gib = 0.0}));
+  const auto error = [&](const PartnerRequest& request) {
+    const auto ranked = rank_partners(world.predictor(), request);
+    return ranked ? "accepted" : ranked.error().message;
+  };
+  EXPECT_EQ(error({.candidates = {{7}}, .objective = {}}),
+            "profile 7 of a group: there are 4 profiles");
+  EXPECT_EQ(error({.candidates = {{}}, .objective = {}}),
+            "a candidate group has no member beside the target");
+  EXPECT_EQ(error({.target = 9, .candidates = each_one, .objective = {}}),
+            "profile 9 of a group: there are 4 profiles");
+  EXPECT_EQ(error({.candidates = each_one, .objective = {}, .memory_gib = 0.0}),
+            "GPU memory 0 GiB: must be above 0");
 }
 
 TEST(PartnersTest, ForecastThatIsNoNumberIsLastAndSaysSo) {
@@ -207,9 +220,13 @@ TEST(GrowGroupTest, StartThatDoesNotFitIsToldAndAModelThatOnlyRanksRefused) {
   EXPECT_NE(grown.stopped_because.find("does not fit"), std::string::npos);
 
   const FakeWorld order(ten_light(), FakeAnswers::OrderOnly);
-  EXPECT_FALSE(grow_group(order.predictor(), grow_all()).has_value());
+  const auto ranking_only = grow_group(order.predictor(), grow_all());
+  ASSERT_FALSE(ranking_only.has_value());
+  EXPECT_EQ(ranking_only.error().code, ErrorCode::Unsupported);
   request.start = {};
-  EXPECT_FALSE(grow_group(world.predictor(), request).has_value());
+  const auto empty = grow_group(world.predictor(), request);
+  ASSERT_FALSE(empty.has_value());
+  EXPECT_EQ(empty.error().message, "a group needs at least one workload");
 }
 
 }  // namespace

@@ -66,7 +66,7 @@ TEST(Evaluation, PublishedScoresOnUnseenWorkloads) {
   EXPECT_NEAR(judge(unseen("gpt2xl_pairs"), {"kace-lr"}).at("kace-lr").score_mean, 0.9225, 0.0005);
 }
 
-TEST(Evaluation, ShareReachesWhatItPromises) {
+TEST(Evaluation, ShareReachesItsGoals) {
   const auto three = judge(n_occur(3), {"share"}).at("share");
   EXPECT_GE(three.score_mean, 0.982);
   EXPECT_LE(*three.mape_sum, 0.095);
@@ -107,6 +107,7 @@ TEST(Plan, FreshSeedsFollowTheSameRule) {
   const auto published = make_plan(kace(), n_occur(3));
   ASSERT_TRUE(by_rule && published);
   ASSERT_EQ(by_rule->trials.size(), 1U);
+  ASSERT_FALSE(by_rule->trials[0].training.empty());
   ASSERT_EQ(by_rule->trials[0].training.size(), published->trials[0].training.size());
   for (std::size_t i = 0; i < by_rule->trials[0].training.size(); ++i) {
     EXPECT_EQ(by_rule->trials[0].training[i].id, published->trials[0].training[i].id);
@@ -123,12 +124,18 @@ TEST(Plan, OnlyGpt2TargetsAreScoredOnItsTableUnlessAllAreAskedFor) {
 TEST(Plan, BadRequestsAreNamed) {
   PlanRequest request;
   request.protocol = "nonsense";
-  EXPECT_NE(make_plan(kace(), request).error().message.find("pairs-n-occur"), std::string::npos);
+  const auto unknown = make_plan(kace(), request);
+  ASSERT_FALSE(unknown.has_value());
+  EXPECT_NE(unknown.error().message.find("pairs-n-occur"), std::string::npos);
   request = {};
   request.protocol = "random";
   request.train_fraction = 1.0;
-  EXPECT_FALSE(make_plan(kace(), request).has_value());
-  EXPECT_FALSE(make_plan(kace(), n_occur(0)).has_value());
+  const auto fraction = make_plan(kace(), request);
+  ASSERT_FALSE(fraction.has_value());
+  EXPECT_EQ(fraction.error().message, "--train-fraction 1 is not between 0 and 1; try 0.5");
+  const auto occurrences = make_plan(kace(), n_occur(0));
+  ASSERT_FALSE(occurrences.has_value());
+  EXPECT_EQ(occurrences.error().message, "--n-occur 0 is not a number from 1 to 1000000");
 }
 
 }  // namespace

@@ -265,7 +265,9 @@ TEST(JudgePartitions, SaysWhatIsMissing) {
         return fail(ErrorCode::Internal, "not to be called");
       });
   ASSERT_FALSE(report.has_value());
-  EXPECT_EQ(report.error().code, ErrorCode::InvalidInput);
+  EXPECT_EQ(report.error().message,
+            "protocol mps-split needs groups that were measured under at least 6 MPS partitions "
+            "each; table partitions has none");
 }
 
 TEST(JudgePartitions, FindsShareNearTheBestPartitionsOfTheV100Pairs) {

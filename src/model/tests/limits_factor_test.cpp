@@ -67,7 +67,7 @@ TEST(LimitFactor, IsExactlyZeroWithoutLimits) {
   EXPECT_EQ(factors({{2, 100}, {0, 100}, {0, 100}}), std::vector<double>({0.0, 0.0, 0.0}));
 }
 
-TEST(LimitFactor, AloneFollowsTheSerialAndParallelTimes) {
+TEST(LimitFactor, OfASoloRunFollowsTheSerialAndParallelTimes) {
   // s(p) = p (1 + k) / (p + k) with k = exp(0.7) and p = 0.3.
   const double k = std::exp(0.7);
   EXPECT_NEAR(factors({{0, 30}})[0], std::log(0.3 * (1 + k) / (0.3 + k)), 1e-12);
@@ -96,14 +96,14 @@ TEST(LimitFactor, OfOverlappingMembersMixesBothByTheOverlap) {
   EXPECT_NEAR(factors({{0, 70}, {1, 60}})[0], limited + std::log1p(shared), 1e-12);
 }
 
-TEST(LimitFactor, NeverFallsAsTheOwnLimitOfADisjointMemberGrows) {
+TEST(LimitFactor, RisesWithTheOwnLimitOfADisjointMember) {
   for (std::size_t own = 0; own < 3; ++own) {
     const std::size_t second = (own + 1) % 3;
     const std::size_t third = (own + 2) % 3;
     double before = -std::numeric_limits<double>::infinity();
     for (double limit = 1; limit <= 60; limit += 1) {
       const double now = factors({{own, limit}, {second, 15}, {third, 25}})[0];
-      EXPECT_GE(now, before) << "member " << own << " at " << limit << " %";
+      EXPECT_GT(now, before) << "member " << own << " at " << limit << " %";
       before = now;
     }
   }
@@ -117,7 +117,7 @@ TEST(LimitFactor, DoesNotDependOnTheOrderOfMembers) {
   }
 }
 
-TEST(LogAlone, IsTheCapacityLessTheSharingGain) {
+TEST(LogSolo, IsTheCapacityMinusTheSharingGain) {
   EXPECT_DOUBLE_EQ(log_solo(kShare[0], kLimits[0]), 2.75);
 }
 
@@ -134,7 +134,7 @@ TEST(LimitPopulation, ExpectsLinearlyAroundItsCentre) {
   EXPECT_NEAR(heavier.log_pressure, 0.28 + 0.5 * 1.67, 1e-12);
 }
 
-TEST(LimitPopulation, SaysTheSameAroundAnotherCentre) {
+TEST(LimitPopulation, PredictsTheSameAroundAnotherCentre) {
   const LimitPopulation& v100 = shipped_population();
   const LimitPopulation moved = v100.recentred({.weight = 0.4, .headroom = -0.2});
   const ShareParameters first{1.0, 0.7, 0.1};

@@ -27,7 +27,7 @@ dataset::GroupRow row(Group members, std::vector<double> throughput, std::string
 }
 
 // Every kind of term: two campaigns, disjoint, overlapping and full sharing, equal members, three
-// members, runs alone, priors.
+// members, solo runs, priors.
 LimitTerms many_terms() {
   const std::vector<dataset::GroupRow> groups = {
       row({{0, 30}, {1, 70}}, {5.0, 3.0}),
@@ -48,6 +48,7 @@ TEST(LimitTerms, HaveTheSlopesOfTheirResiduals) {
   for (double& value : x) {
     value += 0.3 * random.normal();
   }
+  ASSERT_EQ(terms.size(), 13U + 2U + 9U + 3U * 4U + 3U * 3U + 2U * 2U);
   constexpr double kStep = 1e-5;
   for (std::size_t term = 0; term < terms.size(); ++term) {
     SparseRow row;
@@ -215,8 +216,8 @@ TEST(ThreadLimitModel, WithoutRowsIsTheShippedPopulation) {
   EXPECT_NEAR(model.population().sharing_gain, 0.14, 1e-9);
 }
 
-TEST(ThreadLimitModel, LearnsCurvesAloneAndKeepsTheShippedContention) {
-  // s(p) with k = e: the curve of member 0 alone; nothing was measured in groups.
+TEST(ThreadLimitModel, LearnsCurvesOfSoloRunsAndKeepsTheShippedContention) {
+  // s(p) with k = e: the solo curve of member 0; nothing was measured in groups.
   const double k = std::exp(1.0);
   std::vector<dataset::LimitedRun> solo_runs;
   for (double limit = 10; limit <= 100; limit += 10) {
@@ -232,7 +233,7 @@ TEST(ThreadLimitModel, LearnsCurvesAloneAndKeepsTheShippedContention) {
 }
 
 TEST(ThreadLimitModel, BelievesARecordedSpeedUnlessItIsFarOff) {
-  // Capacity exp(3), recorded alone exp(2.7): as jobs do. Capacity exp(2), recorded exp(4): stale.
+  // Capacity exp(3), solo speed exp(2.7): as usual. Capacity exp(2), solo speed exp(4): stale.
   const std::vector<dataset::LimitedRun> solo_runs = {{0, 100, std::exp(2.7)},
                                                       {1, 100, std::exp(4.0)}};
   const auto model = ThreadLimitModel::fit(kFittedShare, {}, solo_runs);
@@ -240,7 +241,7 @@ TEST(ThreadLimitModel, BelievesARecordedSpeedUnlessItIsFarOff) {
   EXPECT_NEAR(log_solo(kFittedShare[1], model.parameters(1)), 2.0 - 0.14, 0.1);
 }
 
-TEST(ThreadLimitModel, PassesOverSpeedsOfZero) {
+TEST(ThreadLimitModel, SkipsSpeedsOfZero) {
   const std::vector<dataset::GroupRow> rows = {row({{0, 50}, {1, 50}}, {0.0, 2.0})};
   const auto model = ThreadLimitModel::fit(kFittedShare, rows, {});
   EXPECT_TRUE(std::isfinite(model.parameters(0).log_parallelism));

@@ -93,6 +93,7 @@ TEST_F(LimitsOfV100, ConvergeToTheReferenceFit) {
   const LimitTerms terms(share_, partitions_, solo_runs_, reference_campaign(share_, partitions_));
   const RobustFit fit = minimise(terms, terms.start(share_), 1e-9);
   EXPECT_NEAR(fit.cost, golden_["cost"].get<double>(), 0.01);
+  ASSERT_EQ(golden_["workloads"].size(), 21U);
   for (const auto& [name, known] : golden_["workloads"].items()) {
     const std::size_t profile = dataset_.find(name).value();
     const LimitParameters found = terms.layout().parameters(profile, fit.x);
@@ -110,8 +111,10 @@ TEST_F(LimitsOfV100, GiveTheFactorsOfTheReferenceFit) {
   for (std::size_t i = 0; i < share_.size(); ++i) {
     traits.push_back(limit_traits(share_[i], model.parameters(i)));
   }
+  ASSERT_EQ(golden_["cases"].size(), 12U);
   for (const json& known : golden_["cases"]) {
     const Group group = group_of(known);
+    ASSERT_EQ(known["log_factors"].size(), group.size());
     std::vector<double> factors(group.size());
     log_limit_factors(traits, group, factors);
     for (std::size_t i = 0; i < group.size(); ++i) {
@@ -161,6 +164,7 @@ TEST(StoredLimits, AreRefusedWhenBroken) {
   };
   EXPECT_EQ(code(good, 3), ErrorCode::Corrupt);
   EXPECT_EQ(code(json::array(), 2), ErrorCode::Corrupt);
+  ASSERT_EQ(good.size(), 6U);
   for (const auto& [key, value] : good.items()) {
     json missing = good;
     missing.erase(key);

@@ -77,8 +77,9 @@ TEST(ShareModel, IntervalsHoldThePredictionAndWidenForSizesNeverSeen) {
   EXPECT_GT(width(out[1]), width(out[0]));
 }
 
-// whisper batch 16 was recorded at 24.6 samples/s alone and never ran above 3.9 beside others.
-TEST(ShareModel, AStaleRecordingDoesNotFoolTheSpeedAlone) {
+// whisper batch 16 has a recorded solo speed of 24.6 samples/s and never ran above 3.9 beside
+// others.
+TEST(ShareModel, AStaleRecordingDoesNotDistortTheSoloSpeed) {
   const auto out = forecast(
       trained_model(),
       {group_of({"whisper-large-v2_batch16-inf"}), group_of({"bert-base-cased_batch8-train"})});

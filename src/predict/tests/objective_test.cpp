@@ -1,6 +1,7 @@
 #include "predict/objective.hpp"
 
 #include <limits>
+#include <string>
 
 #include <gtest/gtest.h>
 
@@ -90,13 +91,19 @@ TEST(ObjectiveTest, SumOnlySupportsThroughputWithoutFloor) {
 }
 
 TEST(ObjectiveTest, FloorAndWeightsOutOfRangeAreRefused) {
-  EXPECT_FALSE(check_objective({.floor = 1.01}, true).has_value());
-  EXPECT_FALSE(check_objective({.floor = -0.1}, true).has_value());
-  EXPECT_FALSE(
-      check_objective({.floor = std::numeric_limits<double>::quiet_NaN()}, true).has_value());
-  EXPECT_FALSE(check_objective({.kind = ObjectiveKind::Weighted, .weights = {}}, true).has_value());
-  EXPECT_FALSE(
-      check_objective({.kind = ObjectiveKind::Weighted, .weights = {1.0, -1.0}}, true).has_value());
+  const auto error = [](const Objective& objective) {
+    const auto checked = check_objective(objective, /*predicts_members=*/true);
+    return checked ? "accepted" : checked.error().message;
+  };
+  const std::string range = ": must lie between 0 and 1, a share of the solo speed";
+  EXPECT_EQ(error({.floor = 1.01}), "floor 1.01" + range);
+  EXPECT_EQ(error({.floor = -0.1}), "floor -0.1" + range);
+  EXPECT_EQ(error({.floor = std::numeric_limits<double>::quiet_NaN()}), "floor nan" + range);
+  const std::string weights =
+      "objective 'weighted' needs weights that are zero or more, one of them above zero";
+  EXPECT_EQ(error({.kind = ObjectiveKind::Weighted, .weights = {}}), weights);
+  EXPECT_EQ(error({.kind = ObjectiveKind::Weighted, .weights = {0.0}}), weights);
+  EXPECT_EQ(error({.kind = ObjectiveKind::Weighted, .weights = {1.0, -1.0}}), weights);
 }
 
 TEST(ObjectiveTest, NamesAreFoundAndAnUnknownOneListsThem) {

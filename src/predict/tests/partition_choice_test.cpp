@@ -67,7 +67,7 @@ TEST(PartitionChoiceTest, FindsTheBestOfEveryCandidate) {
                     std::ranges::min(prediction.members, {}, &MemberPrediction::progress).progress);
   }
   EXPECT_NEAR(choice.score.value, best, 1e-12);
-  EXPECT_GE(choice.gain_over_unlimited(), 0.0);
+  EXPECT_GT(choice.gain_over_unlimited(), 0.0);
   EXPECT_TRUE(choice.forecast.sum_interval90.has_value());
 }
 
@@ -114,14 +114,16 @@ TEST(PartitionChoiceTest, FloorThatNoPartitionKeepsGivesTheNearestMarkedInfeasib
 
 TEST(PartitionChoiceTest, BadRequestsAreRefused) {
   const FakeWorld world(Workloads{{}, {}});
-  const auto refused = [&](const Group& group, const std::vector<ThreadLimits>& partitions) {
-    return !choose_partition(world.predictor(), group, {}, partitions).has_value();
+  const auto error = [&](const Group& group, const std::vector<ThreadLimits>& partitions) {
+    const auto choice = choose_partition(world.predictor(), group, {}, partitions);
+    return choice ? "accepted" : choice.error().message;
   };
-  EXPECT_TRUE(refused({}, usual_partitions(2)));
-  EXPECT_TRUE(refused(group_of(2), {}));
-  EXPECT_TRUE(refused(group_of(2), {{50.0}}));
-  EXPECT_TRUE(refused(group_of(2), {{0.0, 50.0}}));
-  EXPECT_TRUE(refused(group_of(2), {{50.0, 150.0}}));
+  EXPECT_EQ(error({}, usual_partitions(2)), "a group needs at least one workload");
+  EXPECT_EQ(error(group_of(2), {}), "no MPS partition to choose from");
+  EXPECT_EQ(error(group_of(2), {{50.0}}), "an MPS partition has 1 limits for 2 members");
+  EXPECT_EQ(error(group_of(2), {{0.0, 50.0}}), "thread limit 0: must be above 0 and at most 100 %");
+  EXPECT_EQ(error(group_of(2), {{50.0, 150.0}}),
+            "thread limit 150: must be above 0 and at most 100 %");
   const FakeWorld sums(Workloads{{}, {}}, FakeAnswers::SumOnly);
   EXPECT_FALSE(
       choose_partition(

@@ -78,10 +78,16 @@ TEST(PredictorTest, OrderOnlyGivesNoSum) {
 
 TEST(PredictorTest, GroupsThatCannotBeAreRefused) {
   const FakeWorld world(two_workloads);
-  EXPECT_FALSE(world.predictor().predict({}).has_value());
-  EXPECT_FALSE(world.predictor().predict({{.profile = 2}}).has_value());
-  EXPECT_FALSE(world.predictor().predict({{.profile = 0, .thread_limit = 0.0}}).has_value());
-  EXPECT_FALSE(world.predictor().predict({{.profile = 0, .thread_limit = 101.0}}).has_value());
+  const auto error = [&](const Group& group) {
+    const auto prediction = world.predictor().predict(group);
+    return prediction ? "accepted" : prediction.error().message;
+  };
+  EXPECT_EQ(error({}), "a group needs at least one workload");
+  EXPECT_EQ(error({{.profile = 2}}), "profile 2 of a group: there are 2 profiles");
+  EXPECT_EQ(error({{.profile = 0, .thread_limit = 0.0}}),
+            "thread limit 0 of 'w0': must be above 0 and at most 100 %");
+  EXPECT_EQ(error({{.profile = 0, .thread_limit = 101.0}}),
+            "thread limit 101 of 'w0': must be above 0 and at most 100 %");
 }
 
 TEST(PredictorTest, WorkloadWithoutASoloSpeedIsAnErrorThatNamesIt) {
