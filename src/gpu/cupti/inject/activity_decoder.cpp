@@ -85,7 +85,7 @@ void ActivityDecoder::kernel(const cupti::KernelRecord& record) {
   format::Launch launch;
   launch.start_ns = clock(record.start);
   launch.duration_ns = static_cast<std::int64_t>(record.end - record.start);
-  launch.kernel = kernels_.number(record, file_);
+  launch.kernel = kernels_.id_of(record, file_);
   launch.stream = record.stream;
   launch.device = static_cast<std::uint16_t>(record.device);
   launch.flags = graph_flag(record.graph_node);

@@ -8,7 +8,7 @@
 
 #include "gpu/cupti/abi.hpp"
 #include "gpu/cupti/activity_format.hpp"
-#include "gpu/cupti/inject/kernel_table.hpp"
+#include "gpu/cupti/inject/kernel_ids.hpp"
 #include "gpu/cupti/inject/record_file.hpp"
 #include "gpu/cupti/inject/vendor_library.hpp"
 
@@ -48,7 +48,7 @@ class ActivityDecoder {
   std::int64_t clock_offset_;  // from CUPTI's clock to ours
   std::int64_t from_ = INT64_MAX;
   std::int64_t to_ = INT64_MAX;
-  KernelTable kernels_;
+  KernelIds kernels_;
   std::set<std::uint32_t> devices_;
   std::vector<activity_format::Launch> batch_;
   std::vector<activity_format::MemoryOperation> operation_batch_;

@@ -1,4 +1,4 @@
-#include "gpu/cupti/inject/kernel_table.hpp"
+#include "gpu/cupti/inject/kernel_ids.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -46,7 +46,7 @@ format::Kernel facts_of(std::uint32_t id, const cupti::KernelRecord& record) {
 
 }  // namespace
 
-std::uint32_t KernelTable::number(const cupti::KernelRecord& record, RecordFile& file) {
+std::uint32_t KernelIds::id_of(const cupti::KernelRecord& record, RecordFile& file) {
   // CUPTI hands out one pointer for one kernel's name: comparing is cheaper than hashing a name of
   // a thousand characters, and still notices a pointer that is used again for another name.
   const std::uint64_t hash = mixed_shape(reinterpret_cast<std::uint64_t>(record.name), record);
@@ -57,7 +57,7 @@ std::uint32_t KernelTable::number(const cupti::KernelRecord& record, RecordFile&
   return slot->second;
 }
 
-bool KernelTable::is(std::uint32_t id, const cupti::KernelRecord& record) const {
+bool KernelIds::is(std::uint32_t id, const cupti::KernelRecord& record) const {
   const Known& known = known_[id];
   const format::Kernel asked = facts_of(id, record);
   return known.kernel.grid == asked.grid && known.kernel.block == asked.block &&
@@ -65,7 +65,7 @@ bool KernelTable::is(std::uint32_t id, const cupti::KernelRecord& record) const 
          known.name == name_of(record);
 }
 
-std::uint32_t KernelTable::find_or_add(const cupti::KernelRecord& record, RecordFile& file) {
+std::uint32_t KernelIds::find_or_add(const cupti::KernelRecord& record, RecordFile& file) {
   const std::uint64_t hash = mixed_shape(std::hash<std::string_view>{}(name_of(record)), record);
   const auto [begin, end] = by_value_.equal_range(hash);
   const auto same =

@@ -12,10 +12,10 @@
 namespace carpool::gpu::inject {
 
 // Used by one thread.
-class KernelTable {
+class KernelIds {
  public:
   // The number of the record's kernel; a new one is written to the file.
-  [[nodiscard]] std::uint32_t number(const cupti::KernelRecord& record, RecordFile& file);
+  [[nodiscard]] std::uint32_t id_of(const cupti::KernelRecord& record, RecordFile& file);
 
  private:
   struct Known {
