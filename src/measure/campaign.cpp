@@ -23,14 +23,14 @@ Result<GpuInfo> find_gpu(TelemetrySource& telemetry, unsigned index) {
   if (found == gpus->end()) {
     return fail(
         ErrorCode::NotFound,
-        fmt::format("the plan says gpu = {}, and there are {} GPUs here (see `carpool gpus`)",
+        fmt::format("the plan names gpu = {}, but this machine has {} GPUs (see `carpool gpus`)",
                     index,
                     gpus->size()));
   }
   return *found;
 }
 
-// The last word on every cell.
+// Whether the last attempt of each cell failed, by key.
 std::map<std::string, bool> outcomes(std::span<const Measurement> measurements) {
   std::map<std::string, bool> failed;
   for (const Measurement& measurement : measurements) {
@@ -39,8 +39,8 @@ std::map<std::string, bool> outcomes(std::span<const Measurement> measurements) 
   return failed;
 }
 
-// What is left of `cells`, in their order.
-void take_off(const Batch& batch, const Plan& plan, std::vector<Cell>& cells) {
+// Removes the cells of the batch; the others keep their order.
+void remove_cells(const Batch& batch, const Plan& plan, std::vector<Cell>& cells) {
   std::set<std::string> taken;
   for (const Cell& cell : batch.cells) {
     taken.insert(key_of(cell, plan));
@@ -48,8 +48,8 @@ void take_off(const Batch& batch, const Plan& plan, std::vector<Cell>& cells) {
   std::erase_if(cells, [&](const Cell& cell) { return taken.contains(key_of(cell, plan)); });
 }
 
-// Of the GPU's memory, by workers that are kept ready: steps may take more for a moment.
-constexpr double kFilled = 0.85;
+// Share of the GPU's memory that resident workers may hold: a step may need more for a moment.
+constexpr double kResidentShare = 0.85;
 
 class Campaign {
  public:
@@ -69,7 +69,8 @@ class Campaign {
                .scratch = options.scratch,
                .mps_folder = options.mps_folder,
                .stop = [this] { return out_of_time(); }}) {
-    memory_.room = static_cast<std::uint64_t>(kFilled * static_cast<double>(gpu.memory_bytes));
+    memory_.limit =
+        static_cast<std::uint64_t>(kResidentShare * static_cast<double>(gpu.memory_bytes));
     for (const Measurement& measurement : journal_.measurements()) {
       learn_memory(measurement);
     }
@@ -78,15 +79,15 @@ class Campaign {
   Result<void> run() {
     auto cells = remaining(plan_, journal_.measurements(), options_.retry_failed);
     events_.planned(cells.size());
-    // Batch after batch, because every one tells how much memory its workers take.
+    // One batch at a time: each shows how much memory its workers hold.
     while (!cells.empty()) {
       if (stopped_ = stopped_ || out_of_time(); stopped_) {
         break;
       }
       const Batch batch = into_batches(cells, plan_, memory_).front();
-      take_off(batch, plan_, cells);
+      remove_cells(batch, plan_, cells);
       events_.starting(fmt::format(
-          "{} workers ({})", batch.seats.size(), name_of(batch.seats.front().mechanism)));
+          "{} workers ({})", batch.members.size(), name_of(batch.members.front().mechanism)));
       if (auto prepared = pool_.prepare(batch); !prepared) {
         return prepared;
       }
@@ -190,7 +191,7 @@ Result<CampaignOutcome> run_campaign(const Plan& plan,
     outcome.measured = campaign.measured();
     outcome.stopped = campaign.stopped();
     if (!ran) {
-      // What was measured before the trouble is kept, tables included.
+      // Measurements taken before the error are kept, tables included.
       static_cast<void>(
           write_tables(options.folder, {journal->origin(), journal->measurements()}, plan));
       return tl::unexpected(ran.error());

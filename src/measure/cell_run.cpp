@@ -28,17 +28,17 @@ class CellRun {
     out_.table = cell.table;
     out_.mechanism = name_of(cell.mechanism);
     out_.repeat = cell.repeat;
-    for (const Seat& seat : cell.seats) {
-      MemberResult member;
-      member.workload = plan.workloads[seat.workload].name;
-      member.thread_percentage = seat.thread_percentage;
-      member.low_priority = seat.low_priority;
-      out_.members.push_back(std::move(member));
+    for (const Member& member : cell.members) {
+      MemberResult result;
+      result.workload = plan.workloads[member.workload].name;
+      result.thread_percentage = member.thread_percentage;
+      result.low_priority = member.low_priority;
+      out_.members.push_back(std::move(result));
     }
   }
 
   Result<Measurement> run() {
-    auto files = pool_.seat(cell_.seats);
+    auto files = pool_.acquire(cell_.members);
     if (!files) {
       return tl::unexpected(files.error());
     }
@@ -65,7 +65,7 @@ class CellRun {
   }
 
  private:
-  // Members get cores of their own, so that they meet on the GPU and not before it.
+  // Each member gets its own cores, so that members compete only for the GPU.
   void release() {
     const unsigned each = plan_.workers.cpus_each;
     for (std::size_t i = 0; i < files_.size(); ++i) {
@@ -82,7 +82,7 @@ class CellRun {
     }
   }
 
-  // Until `done` holds for every member, or somebody dies, or `seconds` are over.
+  // Waits until `done` holds for each member, a member dies, or `seconds` have passed.
   std::optional<Failure> wait(const std::function<bool(std::size_t)>& done, double seconds) {
     const Stopwatch waited;
     for (unsigned turn = 0;; ++turn) {
@@ -94,16 +94,17 @@ class CellRun {
         return std::nullopt;
       }
       if (turn % 16 == 0) {
-        if (auto death = pool_.death_among(cell_.seats)) {
+        if (auto death = pool_.death_among(cell_.members)) {
           return death;
         }
         if (stop_() && !holding_) {
-          return Failure{.reason = std::string(kStopped), .message = "asked to stop"};
+          return Failure{.reason = std::string(kStopped), .message = "stop requested"};
         }
       }
       if (waited.seconds() > seconds) {
-        return Failure{.reason = "too-slow",
-                       .message = fmt::format("no end after {} s", plan_.window.longest_seconds)};
+        return Failure{
+            .reason = "too-slow",
+            .message = fmt::format("not finished after {} s", plan_.window.longest_seconds)};
       }
       pause_for(kPoll);
     }
@@ -115,7 +116,7 @@ class CellRun {
                             window.longest_seconds)) {
       return failure;
     }
-    const Stopwatch together;  // everybody has ended a step: everybody runs
+    const Stopwatch together;  // each member has ended a step, so all run
     return wait(
         [&](std::size_t i) {
           return together.seconds() >= window.warm_seconds &&
@@ -177,7 +178,7 @@ class CellRun {
           (static_cast<double>((*energy)->at_ns - opening_energy_->at_ns) * kNanoseconds);
     }
     for (std::size_t i = 0; i < files_.size(); ++i) {
-      const pid_t pid = pool_.pid_of(cell_.seats[i]);
+      const pid_t pid = pool_.pid_of(cell_.members[i]);
       const auto found = std::ranges::find(*processes, pid, &GpuProcess::pid);
       out_.members[i].memory_bytes = found != processes->end() ? found->memory_bytes : std::nullopt;
       closing_.push_back(files_[i]->steps());
@@ -185,8 +186,8 @@ class CellRun {
     return {};
   }
 
-  // A step that crosses the end of the window must end under the same conditions: nobody is held
-  // before everybody has ended one.
+  // A step that crosses the end of the window must end under the same conditions: no member is held
+  // before each has ended one more step.
   std::optional<Failure> wait_for_last_steps() {
     return wait([&](std::size_t i) { return files_[i]->steps() > closing_[i]; },
                 plan_.window.longest_seconds);
@@ -199,11 +200,11 @@ class CellRun {
     }
     auto failure = wait(
         [&](std::size_t i) {
-          return !pool_.present(cell_.seats[i]) || files_[i]->state() == profile::StepState::Held;
+          return !pool_.present(cell_.members[i]) || files_[i]->state() == profile::StepState::Held;
         },
         plan_.window.longest_seconds);
     if (failure) {
-      pool_.drop(cell_.seats);
+      pool_.drop(cell_.members);
     }
     return failure;
   }
@@ -217,8 +218,8 @@ class CellRun {
       if (!std::isfinite(throughput) || throughput <= 0.0) {
         return Failure{
             .reason = "crash",
-            .message = fmt::format("{}: the times of its steps say nothing about the window, or it "
-                                   "made more of them than a step file keeps",
+            .message = fmt::format("{}: its step times do not cover the window, or it made more "
+                                   "steps than a step file holds",
                                    out_.members[i].workload)};
       }
       out_.members[i].steps = *steps;
@@ -240,7 +241,7 @@ class CellRun {
   WorkerPool& pool_;
   TelemetrySource& telemetry_;
   const std::function<bool()>& stop_;
-  bool holding_ = false;  // to be seen to its end even when asked to stop
+  bool holding_ = false;  // runs to its end even after a stop request
   Measurement out_;
   std::vector<std::shared_ptr<profile::StepFile>> files_;
   std::vector<std::uint64_t> before_;   // steps when released

@@ -1,4 +1,4 @@
-// One window: everybody warm before it opens, everybody still running when it closes.
+// Measures one window: all members are warm before it opens and still running when it closes.
 #pragma once
 
 #include <functional>
@@ -11,9 +11,9 @@
 
 namespace carpool::measure {
 
-// Runs the cell's seats together and holds them again. A workload that fails is part of the
-// measurement; an error is ours or the GPU's. Asked to stop (`stop` returns true), it ends early
-// with the failure kStopped.
+// Runs the cell's members together, then holds them again. A failing workload is part of the
+// measurement; an error means that Carpool or the GPU failed. When `stop` returns true, the window
+// ends early with the failure kStopped.
 [[nodiscard]] Result<Measurement> run_cell(const Cell& cell,
                                            const Plan& plan,
                                            WorkerPool& pool,

@@ -12,15 +12,15 @@
 namespace carpool::measure {
 namespace {
 
-std::optional<double> of_alone(const MemberResult& member, const RunsAlone& alone) {
-  const auto runs = alone.find(member.workload);
-  if (runs == alone.end()) {
+std::optional<double> of_solo(const MemberResult& member, const SoloRuns& solo) {
+  const auto runs = solo.find(member.workload);
+  if (runs == solo.end()) {
     return std::nullopt;
   }
-  return member.throughput / speed_alone(runs->second);
+  return member.throughput / solo_speed(runs->second);
 }
 
-std::string cell_row(const Measurement& run, std::size_t position, const RunsAlone& alone) {
+std::string cell_row(const Measurement& run, std::size_t position, const SoloRuns& solo) {
   const MemberResult& member = run.members[position];
   const std::string memory =
       member.memory_bytes ? fmt::format("{}", *member.memory_bytes >> 20U) : std::string();
@@ -34,7 +34,7 @@ std::string cell_row(const Measurement& run, std::size_t position, const RunsAlo
                                 digits(member.thread_percentage),
                                 member.low_priority ? 1 : 0,
                                 digits(member.throughput),
-                                digits(of_alone(member, alone)));
+                                digits(of_solo(member, solo)));
   out += fmt::format("{},{},{},{},{},{},{},{},",
                      digits(member.steps.p50 * kMilliseconds),
                      digits(member.steps.p95 * kMilliseconds),
@@ -67,7 +67,7 @@ std::string names(const Measurement& run) {
 
 }  // namespace
 
-std::string cells_table(std::span<const Measurement> measurements, const RunsAlone& alone) {
+std::string cells_table(std::span<const Measurement> measurements, const SoloRuns& solo) {
   std::string out =
       "table,mechanism,members,repeat,position,workload,mps_pct,low_priority,thr,of_alone,p50_ms,"
       "p95_ms,p99_ms,memory_mib,seconds,spent_seconds,power_w,energy_j,graphics_active,sm_active,"
@@ -75,14 +75,14 @@ std::string cells_table(std::span<const Measurement> measurements, const RunsAlo
       "dram_active,tensor_active,gpu_utilisation,sm_clock_mhz,throttling,at\n";
   for (const Measurement& run : measurements) {
     for (std::size_t i = 0; i < run.members.size() && !run.failure; ++i) {
-      out += cell_row(run, i, alone);
+      out += cell_row(run, i, solo);
     }
   }
   return out;
 }
 
 std::string failures_table(std::span<const Measurement> measurements) {
-  std::map<std::string_view, const Measurement*> last;  // what was tried again counts no more
+  std::map<std::string_view, const Measurement*> last;  // the last attempt of each cell
   for (const Measurement& run : measurements) {
     last[run.key] = &run;
   }

@@ -1,4 +1,4 @@
-// cells.csv and failures.csv: every window, whatever it was for. Internal to measure/.
+// cells.csv and failures.csv, which list every window. Internal to measure/.
 #pragma once
 
 #include <span>
@@ -9,11 +9,11 @@
 
 namespace carpool::measure {
 
-// A row a member of every window that gave numbers.
+// One row per member of each successful window.
 [[nodiscard]] std::string cells_table(std::span<const Measurement> measurements,
-                                      const RunsAlone& alone);
+                                      const SoloRuns& solo);
 
-// A row a window that gave none at the last attempt.
+// One row per window whose last attempt failed.
 [[nodiscard]] std::string failures_table(std::span<const Measurement> measurements);
 
 }  // namespace carpool::measure

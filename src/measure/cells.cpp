@@ -12,25 +12,25 @@
 namespace carpool::measure {
 namespace {
 
-std::vector<Seat> seats_of(const PlannedGroups& groups,
-                           const std::vector<std::size_t>& members,
-                           const std::vector<double>* percentages) {
-  std::vector<Seat> seats;
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    Seat seat{.workload = members[i],
-              .mechanism = groups.mechanism,
-              .thread_percentage = percentages != nullptr ? (*percentages)[i] : 100.0,
-              .low_priority = !groups.low_priority.empty() && groups.low_priority[i],
-              .copy = 0};
-    while (std::find(seats.begin(), seats.end(), seat) != seats.end()) {
-      ++seat.copy;
+std::vector<Member> members_of(const PlannedGroups& groups,
+                               const std::vector<std::size_t>& workloads,
+                               const std::vector<double>* percentages) {
+  std::vector<Member> members;
+  for (std::size_t i = 0; i < workloads.size(); ++i) {
+    Member member{.workload = workloads[i],
+                  .mechanism = groups.mechanism,
+                  .thread_percentage = percentages != nullptr ? (*percentages)[i] : 100.0,
+                  .low_priority = !groups.low_priority.empty() && groups.low_priority[i],
+                  .copy = 0};
+    while (std::find(members.begin(), members.end(), member) != members.end()) {
+      ++member.copy;
     }
-    seats.push_back(seat);
+    members.push_back(member);
   }
-  return seats;
+  return members;
 }
 
-// Which groups of the family are measured once more.
+// Which groups of the family are measured one more time.
 std::vector<bool> drawn_again(const PlannedGroups& groups, std::size_t count, NumpyRandom& random) {
   std::vector<bool> again(count, false);
   const auto wanted =
@@ -43,13 +43,13 @@ std::vector<bool> drawn_again(const PlannedGroups& groups, std::size_t count, Nu
 }
 
 void expand_groups(const PlannedGroups& groups, NumpyRandom& random, std::vector<Cell>& cells) {
-  std::vector<std::vector<Seat>> distinct;
-  for (const auto& members : groups.members) {
+  std::vector<std::vector<Member>> distinct;
+  for (const auto& workloads : groups.members) {
     if (groups.thread_percentages.empty()) {
-      distinct.push_back(seats_of(groups, members, nullptr));
+      distinct.push_back(members_of(groups, workloads, nullptr));
     }
     for (const auto& percentages : groups.thread_percentages) {
-      distinct.push_back(seats_of(groups, members, &percentages));
+      distinct.push_back(members_of(groups, workloads, &percentages));
     }
   }
   const std::vector<bool> again = drawn_again(groups, distinct.size(), random);
@@ -58,37 +58,37 @@ void expand_groups(const PlannedGroups& groups, NumpyRandom& random, std::vector
     for (std::size_t repeat = 0; repeat < repeats; ++repeat) {
       cells.push_back({.table = groups.table,
                        .mechanism = groups.mechanism,
-                       .seats = distinct[i],
+                       .members = distinct[i],
                        .repeat = repeat});
     }
   }
 }
 
-// Every kind of seat that some group has, without copies: each needs its speed alone.
-std::set<Seat> seats_in_use(const std::vector<Cell>& cells) {
-  std::set<Seat> seats;
+// The distinct members of all groups, without copies: each needs its solo speed.
+std::set<Member> members_in_use(const std::vector<Cell>& cells) {
+  std::set<Member> members;
   for (const Cell& cell : cells) {
-    for (Seat seat : cell.seats) {
-      seat.copy = 0;
-      seats.insert(seat);
+    for (Member member : cell.members) {
+      member.copy = 0;
+      members.insert(member);
     }
   }
-  return seats;
+  return members;
 }
 
-// Random order of the groups; the k-th of n runs alone of a seat lies in the k-th part of it.
+// Random order; the k-th of n solo runs of a member lies in the k-th of n parts.
 std::vector<Cell> shuffled(const std::vector<Cell>& cells, NumpyRandom& random) {
-  std::map<std::vector<Seat>, double> repeats;
+  std::map<std::vector<Member>, double> repeats;
   for (const Cell& cell : cells) {
-    if (cell.alone()) {
-      repeats[cell.seats] += 1.0;
+    if (cell.solo()) {
+      repeats[cell.members] += 1.0;
     }
   }
   std::vector<std::pair<double, std::size_t>> places;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     double place = random.uniform();
-    if (cells[i].alone()) {
-      place = (static_cast<double>(cells[i].repeat) + place) / repeats[cells[i].seats];
+    if (cells[i].solo()) {
+      place = (static_cast<double>(cells[i].repeat) + place) / repeats[cells[i].members];
     }
     places.emplace_back(place, i);
   }
@@ -101,46 +101,46 @@ std::vector<Cell> shuffled(const std::vector<Cell>& cells, NumpyRandom& random) 
   return out;
 }
 
-bool fit_into(const WorkerMemory& memory, const std::set<Seat>& seats) {
+bool fit_into(const WorkerMemory& memory, const std::set<Member>& members) {
   std::uint64_t held = 0;
-  for (const Seat& seat : seats) {
-    const auto known = memory.of_workload.find(seat.workload);
+  for (const Member& member : members) {
+    const auto known = memory.of_workload.find(member.workload);
     held += known == memory.of_workload.end() ? 0 : known->second;
   }
-  return held <= memory.room;
+  return held <= memory.limit;
 }
 
-// Takes from `waiting` the cells that can be measured with at most `resident` seats. Groups decide
-// in their order who is resident; runs alone come along where their seat is there anyway.
+// Takes from `waiting` the cells that at most `resident` members can run. Groups, in their order,
+// decide which members are resident; solo runs join where their member is resident anyway.
 Batch next_batch(std::vector<Cell>& waiting, std::size_t resident, const WorkerMemory& memory) {
   const auto first =
-      std::find_if(waiting.begin(), waiting.end(), [](const Cell& cell) { return !cell.alone(); });
+      std::find_if(waiting.begin(), waiting.end(), [](const Cell& cell) { return !cell.solo(); });
   const bool groups = first != waiting.end();
   const Cell& leader = groups ? *first : waiting.front();
   const Mechanism mechanism = leader.mechanism;
-  std::set<Seat> seats(leader.seats.begin(), leader.seats.end());
+  std::set<Member> members(leader.members.begin(), leader.members.end());
   const auto joins = [&](const Cell& cell) {
-    std::set<Seat> with = seats;
-    with.insert(cell.seats.begin(), cell.seats.end());
+    std::set<Member> with = members;
+    with.insert(cell.members.begin(), cell.members.end());
     const bool fits =
-        with.size() == seats.size() || (with.size() <= resident && fit_into(memory, with));
+        with.size() == members.size() || (with.size() <= resident && fit_into(memory, with));
     if (cell.mechanism != mechanism || !fits) {
       return false;
     }
-    seats = std::move(with);
+    members = std::move(with);
     return true;
   };
   std::vector<bool> taken(waiting.size(), false);
   for (std::size_t i = 0; i < waiting.size(); ++i) {
-    taken[i] = waiting[i].alone() != groups && joins(waiting[i]);
+    taken[i] = waiting[i].solo() != groups && joins(waiting[i]);
   }
   Batch batch;
   std::vector<Cell> left;
   for (std::size_t i = 0; i < waiting.size(); ++i) {
-    const bool along = waiting[i].alone() && seats.contains(waiting[i].seats.front());
+    const bool along = waiting[i].solo() && members.contains(waiting[i].members.front());
     (taken[i] || along ? batch.cells : left).push_back(std::move(waiting[i]));
   }
-  batch.seats.assign(seats.begin(), seats.end());
+  batch.members.assign(members.begin(), members.end());
   waiting = std::move(left);
   return batch;
 }
@@ -148,17 +148,17 @@ Batch next_batch(std::vector<Cell>& waiting, std::size_t resident, const WorkerM
 }  // namespace
 
 std::string key_of(const Cell& cell, const Plan& plan) {
-  std::string members;
-  for (const Seat& seat : cell.seats) {
-    members += members.empty() ? "" : "+";
-    members += plan.workloads[seat.workload].name;
-    if (seat.thread_percentage < 100.0) {
-      members += fmt::format("@{}", seat.thread_percentage);
+  std::string names;
+  for (const Member& member : cell.members) {
+    names += names.empty() ? "" : "+";
+    names += plan.workloads[member.workload].name;
+    if (member.thread_percentage < 100.0) {
+      names += fmt::format("@{}", member.thread_percentage);
     }
-    members += seat.low_priority ? "!low" : "";
+    names += member.low_priority ? "!low" : "";
   }
-  const std::string_view table = cell.alone() ? "alone" : std::string_view(cell.table);
-  return fmt::format("{} {} {} #{}", table, name_of(cell.mechanism), members, cell.repeat);
+  const std::string_view table = cell.solo() ? "alone" : std::string_view(cell.table);
+  return fmt::format("{} {} {} #{}", table, name_of(cell.mechanism), names, cell.repeat);
 }
 
 std::vector<Cell> expand(const Plan& plan) {
@@ -168,20 +168,20 @@ std::vector<Cell> expand(const Plan& plan) {
     expand_groups(family, random, groups);
   }
   std::vector<Cell> cells;
-  for (const Seat& seat : seats_in_use(groups)) {
-    const bool plain =
-        seat.mechanism == Mechanism::Mps && seat.thread_percentage >= 100.0 && !seat.low_priority;
-    const std::size_t repeats = plain ? plan.alone_repeats : plan.limited_alone_repeats;
+  for (const Member& member : members_in_use(groups)) {
+    const bool plain = member.mechanism == Mechanism::Mps && member.thread_percentage >= 100.0 &&
+                       !member.low_priority;
+    const std::size_t repeats = plain ? plan.solo_repeats : plan.limited_solo_repeats;
     for (std::size_t repeat = 0; repeat < repeats; ++repeat) {
       cells.push_back(
-          {.table = {}, .mechanism = seat.mechanism, .seats = {seat}, .repeat = repeat});
+          {.table = {}, .mechanism = member.mechanism, .members = {member}, .repeat = repeat});
     }
   }
-  // A family may hold groups of one member: they are runs alone, and there already.
+  // Groups of one member are solo runs, which are listed already.
   std::copy_if(groups.begin(), groups.end(), std::back_inserter(cells), [](const Cell& cell) {
-    return !cell.alone();
+    return !cell.solo();
   });
-  // The same group named twice is one: more of it is what repeats are for.
+  // A group named twice counts once; `repeats` asks for more.
   std::set<std::string> seen;
   std::erase_if(cells, [&](const Cell& cell) { return !seen.insert(key_of(cell, plan)).second; });
   return cells;

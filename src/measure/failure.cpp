@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t kLongestMessage = 300;
 
-// As CUDA, PyTorch, cuDNN and cuBLAS say it.
+// Messages of CUDA, PyTorch, cuDNN and cuBLAS.
 constexpr std::array<std::string_view, 5> kMemoryWords = {
     "out of memory",
     "OutOfMemoryError",

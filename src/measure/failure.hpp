@@ -1,4 +1,4 @@
-// Why a measurement gave no number.
+// Why a measurement failed.
 #pragma once
 
 #include <string>
@@ -6,17 +6,17 @@
 
 namespace carpool::measure {
 
-// Reasons that somebody acts on.
+// Reasons that code acts on.
 inline constexpr std::string_view kOutOfMemory = "oom";
 inline constexpr std::string_view kMpsFailure = "mps";
-inline constexpr std::string_view kStopped = "stopped";  // we were asked to stop; never recorded
+inline constexpr std::string_view kStopped = "stopped";  // stop requested; never recorded
 
 struct Failure {
   std::string reason;   // one of these, "crash", "start-timeout" or "too-slow"
-  std::string message;  // the last telling line of the workload's own words
+  std::string message;  // exit status and the last line of the workload's error output
 };
 
-// Reads the end of a workload's error output.
+// Finds the reason in the workload's error output.
 [[nodiscard]] Failure explain_death(std::string_view exit, std::string_view error_output);
 
 }  // namespace carpool::measure

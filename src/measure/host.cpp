@@ -13,12 +13,12 @@
 namespace carpool::measure {
 namespace {
 
-// Between asking a process that takes no orders and killing it.
+// From SIGTERM to SIGKILL.
 constexpr std::chrono::milliseconds kKillGrace{200};
 
 constexpr const char* kErrorFile = "err";
 
-// Killing a client of MPS in the middle of its work is undefined for the others.
+// Killing an MPS client that has work on the GPU is undefined for the other clients.
 void drain(const Hosts& stuck, gpu::MpsDaemon& mps) {
   for (const gpu::MpsClient& client : mps.clients().value_or(std::vector<gpu::MpsClient>())) {
     if (std::ranges::any_of(stuck, [&](const auto& host) { return host->owns(client.pid); })) {
@@ -41,7 +41,7 @@ Result<Host> Host::start(Command command, std::size_t slots, const std::filesyst
     return fail(ErrorCode::Internal,
                 fmt::format("folder {} for a worker: {}",
                             folder.string(),
-                            problem ? problem.message() : "it is there already"));
+                            problem ? problem.message() : "it exists already"));
   }
   OwnFolder own(new std::filesystem::path(folder));
   std::vector<profile::StepFile> files;
@@ -82,7 +82,7 @@ bool Host::all_held() const {
   });
 }
 
-bool Host::obeys() const {
+bool Host::follows_orders() const {
   return std::ranges::any_of(slots_, [](const profile::StepFile& slot) {
     return slot.state() != profile::StepState::Starting;
   });
@@ -97,7 +97,7 @@ std::optional<Failure> Host::death() {
   return explain_death(status->text(), words ? *words : std::string());
 }
 
-void Host::tell_to_end() {
+void Host::order_end() {
   for (profile::StepFile& slot : slots_) {
     slot.give(profile::StepOrder::End);
   }
@@ -113,13 +113,13 @@ void Host::kill() {
 
 void end_hosts(const Hosts& hosts, std::chrono::milliseconds grace, gpu::MpsDaemon* mps) {
   for (const auto& host : hosts) {
-    host->tell_to_end();  // to all first: they end side by side
+    host->order_end();  // all of them first, so that they end in parallel
   }
   const std::int64_t deadline = monotonic_ns() + std::chrono::nanoseconds(grace).count();
   Hosts stuck;
   for (const auto& host : hosts) {
-    // Who is still starting would look at the order too late.
-    const std::int64_t left = host->obeys() ? (deadline - monotonic_ns()) / 1'000'000 : 0;
+    // A host that is still starting would see the order too late.
+    const std::int64_t left = host->follows_orders() ? (deadline - monotonic_ns()) / 1'000'000 : 0;
     if (!host->ends_within(std::chrono::milliseconds(std::max<std::int64_t>(left, 0)))) {
       stuck.insert(host);
     }

@@ -1,5 +1,5 @@
-// One process of a workload, kept ready: started once, then held and let run window by window.
-// Under streams one process holds several workloads, each with a step file of its own.
+// One resident worker process: started once, then held or released for each window. With streams
+// one process runs several workloads, each with its own step file.
 #pragma once
 
 #include <chrono>
@@ -18,10 +18,10 @@
 
 namespace carpool::measure {
 
-// Used by one thread at a time. Its end kills the process and removes its folder.
+// Used by one thread at a time. The destructor kills the process and removes its folder.
 class Host {
  public:
-  // `folder` (which must not exist) takes the step files and the output of the process;
+  // `folder` (which must not exist) receives the step files and the output of the process.
   // CARPOOL_STEP_FILE is added to the command's environment.
   [[nodiscard]] static Result<Host> start(Command command,
                                           std::size_t slots,
@@ -29,20 +29,20 @@ class Host {
 
   [[nodiscard]] std::vector<profile::StepFile>& slots() { return slots_; }
 
-  // The process that runs this slot's workload: the one we started, or one that it started.
+  // The process that runs this slot's workload: the child or a descendant of it.
   [[nodiscard]] pid_t pid_of(std::size_t slot) const;
   [[nodiscard]] bool owns(pid_t pid) const;
 
-  // Every workload in it is warm and waits.
+  // All its workloads are warm and held.
   [[nodiscard]] bool all_held() const;
-  // Some workload in it has come so far that it looks at orders.
-  [[nodiscard]] bool obeys() const;
+  // At least one of its workloads has started to follow orders.
+  [[nodiscard]] bool follows_orders() const;
 
-  // Why the process is gone; nothing while it lives.
+  // Why the process ended; nothing while it runs.
   [[nodiscard]] std::optional<Failure> death();
 
-  // Each workload in it ends after its current step.
-  void tell_to_end();
+  // Orders each of its workloads to end after its current step.
+  void order_end();
   [[nodiscard]] bool ends_within(std::chrono::milliseconds limit);
   void kill();
 
@@ -54,15 +54,15 @@ class Host {
   Host(OwnFolder folder, ChildProcess child, std::vector<profile::StepFile> slots)
       : folder_(std::move(folder)), child_(std::move(child)), slots_(std::move(slots)) {}
 
-  OwnFolder folder_;  // first: it goes last
+  OwnFolder folder_;  // first: destroyed last
   ChildProcess child_;
   std::vector<profile::StepFile> slots_;
 };
 
 using Hosts = std::set<std::shared_ptr<Host>>;
 
-// Tells all of them to end, waits for them together, and kills who stays; one that is a client of
-// MPS only after its work was drained. `mps` may be null.
+// Orders all hosts to end, waits up to `grace`, and kills those that remain; MPS clients are
+// drained first. `mps` may be null.
 void end_hosts(const Hosts& hosts, std::chrono::milliseconds grace, gpu::MpsDaemon* mps);
 
 }  // namespace carpool::measure

@@ -52,10 +52,10 @@ tl::unexpected<Error> system_error(const std::filesystem::path& path, std::strin
 }
 
 bool usable(const Measurement& measurement) {
-  const auto moves = [&](const MemberResult& member) {
+  const auto progresses = [&](const MemberResult& member) {
     return measurement.failure || (std::isfinite(member.throughput) && member.throughput > 0.0);
   };
-  return !measurement.members.empty() && std::ranges::all_of(measurement.members, moves);
+  return !measurement.members.empty() && std::ranges::all_of(measurement.members, progresses);
 }
 
 Result<void> same_origin(const JournalOrigin& there,
@@ -64,8 +64,8 @@ Result<void> same_origin(const JournalOrigin& there,
   if (there.gpu != now.gpu || there.driver != now.driver ||
       there.throughput_unit != now.throughput_unit) {
     return invalid_input(
-        fmt::format("{}: holds measurements of {} (driver {}, {}), and this is {} (driver {}, {}): "
-                    "measure into another folder",
+        fmt::format("{} holds measurements of {} (driver {}, {}), but this GPU is {} (driver {}, "
+                    "{}): measure into another folder",
                     file,
                     there.gpu,
                     there.driver,
@@ -85,7 +85,7 @@ Result<JournalContent> parse_journal(std::string_view text, const std::string& f
   while (!text.empty()) {
     const std::size_t end = text.find('\n');
     if (end == std::string_view::npos) {
-      break;  // never finished: see Journal::open
+      break;  // an unfinished line: see Journal::open
     }
     const std::string_view words = text.substr(0, end);
     text.remove_prefix(end + 1);
@@ -95,12 +95,12 @@ Result<JournalContent> parse_journal(std::string_view text, const std::string& f
       if (line > 1) {
         content.measurements.push_back(measurement_from(object));
         if (!usable(content.measurements.back())) {
-          return corrupt(file, line, "a throughput is not above zero, or nobody was measured");
+          return corrupt(file, line, "a throughput is not above 0, or there are no members");
         }
         continue;
       }
       if (object.at("format") != kFormat || object.at("version") != kVersion) {
-        return corrupt(file, line, "not a journal of measurements of version 1");
+        return corrupt(file, line, "not a measurement journal of version 1");
       }
       content.origin = origin_from(object);
     } catch (const std::exception& problem) {
@@ -108,7 +108,7 @@ Result<JournalContent> parse_journal(std::string_view text, const std::string& f
     }
   }
   if (line == 0) {
-    return corrupt(file, 1, "empty: no journal of measurements");
+    return corrupt(file, 1, "the file is empty, not a measurement journal");
   }
   return content;
 }
@@ -116,12 +116,13 @@ Result<JournalContent> parse_journal(std::string_view text, const std::string& f
 Result<Journal> Journal::open(const std::filesystem::path& path, const JournalOrigin& origin) {
   const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (file < 0) {
-    return system_error(path, "cannot be opened");
+    return system_error(path, "cannot open");
   }
   Journal journal(file, path);
   if (flock(file, LOCK_EX | LOCK_NB) != 0) {
-    return fail(ErrorCode::Internal,
-                fmt::format("{}: another `carpool measure` writes to this folder", path.string()));
+    return fail(
+        ErrorCode::Internal,
+        fmt::format("{}: another `carpool measure` is writing to this folder", path.string()));
   }
   const auto text = read_file(path);
   if (!text) {
@@ -129,7 +130,7 @@ Result<Journal> Journal::open(const std::filesystem::path& path, const JournalOr
   }
   const std::size_t whole = text->rfind('\n') == std::string::npos ? 0 : text->rfind('\n') + 1;
   if (whole < text->size() && ftruncate(file, static_cast<off_t>(whole)) != 0) {
-    return system_error(path, "its unfinished last line cannot be cut off");
+    return system_error(path, "cannot remove the unfinished last line");
   }
   if (whole == 0) {
     journal.content_.origin = origin;
@@ -173,15 +174,15 @@ Result<void> Journal::write_line(std::string line) {
   while (!left.empty()) {
     const ssize_t written = ::write(file_, left.data(), left.size());
     if (written < 0 && errno != EINTR) {
-      return system_error(path_, "cannot be written");
+      return system_error(path_, "cannot write");
     }
     left.remove_prefix(written < 0 ? 0 : static_cast<std::size_t>(written));
   }
-  return fdatasync(file_) == 0 ? Result<void>() : system_error(path_, "cannot be synced");
+  return fdatasync(file_) == 0 ? Result<void>() : system_error(path_, "cannot sync");
 }
 
 Result<void> Journal::append(Measurement measurement) {
-  // What a workload wrote may not be UTF-8.
+  // The output of a workload may not be UTF-8.
   auto written =
       write_line(to_json_object(measurement).dump(-1, ' ', false, json::error_handler_t::replace));
   content_.measurements.push_back(std::move(measurement));

@@ -1,5 +1,5 @@
-// The journal of a campaign: one line of JSON a measurement, synced before the next one begins. All
-// tables are made from it, and a run that was interrupted goes on from it.
+// The journal of a campaign: one line of JSON per measurement, synced before the next one starts.
+// All tables are made from it, and an interrupted run resumes from it.
 #pragma once
 
 #include <filesystem>
@@ -13,7 +13,7 @@ namespace carpool::measure {
 
 inline constexpr const char* kJournalName = "measurements.jsonl";
 
-// Where measurements come from. Those of another GPU or driver do not belong into the same folder.
+// The origin of the measurements. A folder holds those of one GPU model and driver.
 struct JournalOrigin {
   std::string plan;
   std::string gpu;
@@ -28,11 +28,11 @@ struct JournalContent {
 
 [[nodiscard]] Result<JournalContent> parse_journal(std::string_view text, const std::string& file);
 
-// Used by one thread at a time; the file is locked against a second campaign.
+// Used by one thread at a time. The file is locked against a second campaign.
 class Journal {
  public:
-  // Makes the file with its first line, or reads it and goes on after its last whole line: a line
-  // without an end is what a killed run was about to write.
+  // Creates the file with its header, or reads it and continues after its last whole line: a killed
+  // run may have left part of a line.
   [[nodiscard]] static Result<Journal> open(const std::filesystem::path& path,
                                             const JournalOrigin& origin);
 
@@ -45,7 +45,7 @@ class Journal {
   }
   [[nodiscard]] const JournalOrigin& origin() const { return content_.origin; }
 
-  // On disk when it returns.
+  // Synced to disk on return.
   [[nodiscard]] Result<void> append(Measurement measurement);
 
  private:

@@ -1,4 +1,4 @@
-// Which process holds which seat. Internal to measure/.
+// Which worker process runs which member. Internal to measure/.
 #pragma once
 
 #include <cstddef>
@@ -13,32 +13,33 @@
 
 namespace carpool::measure {
 
-// Used by one thread at a time. A host that nobody else keeps ends with its last seat.
-class SeatHosts {
+// Used by one thread at a time. A host ends when its last member is removed and no step file of it
+// is in use.
+class MemberHosts {
  public:
-  // The host's slots are these seats', in order.
-  void put(std::span<const Seat> seats, const std::shared_ptr<Host>& host);
-  void remove(const Seat& seat) { placed_.erase(seat); }
-  // All seats of these hosts.
+  // The host's slots belong to these members, in order.
+  void put(std::span<const Member> members, const std::shared_ptr<Host>& host);
+  void remove(const Member& member) { placed_.erase(member); }
+  // Removes all members of these hosts.
   void remove(const Hosts& hosts);
 
   [[nodiscard]] bool empty() const { return placed_.empty(); }
-  [[nodiscard]] std::size_t size() const { return placed_.size(); }  // seats
-  [[nodiscard]] bool contains(const Seat& seat) const { return placed_.contains(seat); }
-  [[nodiscard]] std::vector<Seat> seats() const;
+  [[nodiscard]] std::size_t size() const { return placed_.size(); }  // members
+  [[nodiscard]] bool contains(const Member& member) const { return placed_.contains(member); }
+  [[nodiscard]] std::vector<Member> members() const;
 
-  // Null where nobody holds the seat.
-  [[nodiscard]] std::shared_ptr<Host> find(const Seat& seat) const;
-  [[nodiscard]] Hosts holding(const std::function<bool(const Seat&)>& wanted) const;
+  // Null where no host runs the member.
+  [[nodiscard]] std::shared_ptr<Host> find(const Member& member) const;
+  [[nodiscard]] Hosts holding(const std::function<bool(const Member&)>& wanted) const;
 
-  // Of a seat that somebody holds; the step file keeps the host.
-  [[nodiscard]] std::shared_ptr<profile::StepFile> step_file(const Seat& seat) const;
-  [[nodiscard]] pid_t pid_of(const Seat& seat) const;
+  // The member must have a host. The step file keeps the host alive.
+  [[nodiscard]] std::shared_ptr<profile::StepFile> step_file(const Member& member) const;
+  [[nodiscard]] pid_t pid_of(const Member& member) const;
 
-  [[nodiscard]] std::vector<Seat> missing(std::span<const Seat> seats) const;
-  // Every one of these seats has a host, which is warm and waits.
-  [[nodiscard]] bool all_held(std::span<const Seat> seats) const;
-  [[nodiscard]] bool in_one_process(std::span<const Seat> seats) const;
+  [[nodiscard]] std::vector<Member> missing(std::span<const Member> members) const;
+  // Each of these members has a host that is warm and held.
+  [[nodiscard]] bool all_held(std::span<const Member> members) const;
+  [[nodiscard]] bool in_one_process(std::span<const Member> members) const;
 
  private:
   struct Placed {
@@ -46,7 +47,7 @@ class SeatHosts {
     std::size_t slot = 0;
   };
 
-  std::map<Seat, Placed> placed_;
+  std::map<Member, Placed> placed_;
 };
 
 }  // namespace carpool::measure

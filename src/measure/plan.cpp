@@ -28,7 +28,7 @@ constexpr std::array<NamedMechanism, 3> kMechanisms = {{
 constexpr std::size_t kMostMembers = 16;
 constexpr std::size_t kMostGroups = 1'000'000;
 
-// Names of other files of the folder, and of runs alone.
+// Names of other files of the folder, and the name of solo runs in cells.csv.
 constexpr std::array<std::string_view, 5> kTakenTables = {
     "alone", "cells", "exclusive_mps", "failures", "profiles"};
 
@@ -53,14 +53,14 @@ class PlanParser {
     reader.integer("seed", plan_.seed, 0, 4'294'967'295);
     reader.texts("command", plan_.command);
     reader.texts("streams_command", plan_.streams_command);
-    reader.integer("alone_repeats", plan_.alone_repeats, 1, 100);
-    reader.integer("limited_alone_repeats", plan_.limited_alone_repeats, 1, 100);
+    reader.integer("alone_repeats", plan_.solo_repeats, 1, 100);
+    reader.integer("limited_alone_repeats", plan_.limited_solo_repeats, 1, 100);
     reader.tables("window", [this](const toml::table& table) { return window(table); });
     reader.tables("workers", [this](const toml::table& table) { return workers(table); });
     reader.tables("workload", [this](const toml::table& table) { return workload(table); });
     reader.tables("groups", [this](const toml::table& table) { return groups(table); });
     if (auto read = reader.finish(); !read) {
-      return tl::unexpected(read.error());  // a misspelt key explains what then seems to be missing
+      return tl::unexpected(read.error());  // a misspelt key would also be reported as missing
     }
     if (!plain_name(plan_.name)) {
       reader.fail("name", "a plan needs a name of letters, digits, '.', '_' and '-'");
@@ -109,7 +109,7 @@ class PlanParser {
     if (!plain_name(workload.name)) {
       reader.fail("name", "a workload needs a name of letters, digits, '.', '_' and '-'");
     } else if (find(workload.name)) {
-      reader.fail("name", fmt::format("workload {} is there twice", workload.name));
+      reader.fail("name", fmt::format("workload {} is listed twice", workload.name));
     } else if (workload.command.empty() && plan_.command.empty()) {
       reader.fail("command", "no command: give one here or at the top of the plan");
     }
@@ -164,7 +164,7 @@ class PlanParser {
     }
     const int ways = (named.empty() ? 0 : 1) + (size > 0 ? 1 : 0) + (copied.empty() ? 0 : 1);
     if (ways != 1 || (copied.empty() != (most_copies == 0))) {
-      reader.fail("size", "say members, or size (with count), or copies_of with copies");
+      reader.fail("size", "give members, or size (with count), or copies_of with copies");
       return;
     }
     if (size > 0) {

@@ -1,4 +1,4 @@
-// What to measure: workloads, which of them together, and how (docs/measuring.md).
+// A measurement plan: the workloads, their groups, and how to measure them (docs/measuring.md).
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@ namespace carpool::measure {
 // How members of a group share the GPU.
 enum class Mechanism {
   Mps,          // processes under one MPS server
-  TimeSlicing,  // processes without it: the driver lets them take turns
-  Streams,      // threads of one process, each with a stream of its own
+  TimeSlicing,  // processes without MPS: the driver switches between them
+  Streams,      // threads of one process, one stream each
 };
 
 [[nodiscard]] std::string_view name_of(Mechanism mechanism);
@@ -30,28 +30,28 @@ struct PlannedWorkload {
 };
 
 struct Window {
-  double seconds = 1.2;       // measured at least so long
-  double warm_seconds = 0.3;  // all members running before the window opens
+  double seconds = 1.2;       // minimum length
+  double warm_seconds = 0.3;  // all members run this long before the window opens
   std::uint64_t warm_steps = 2;
-  std::uint64_t least_steps = 3;  // of every member inside the window, which grows until then
+  std::uint64_t least_steps = 3;  // of each member; the window grows until then
   double longest_seconds = 20.0;  // a group that needs longer fails
 };
 
 struct WorkerLimits {
   std::size_t resident = 24;     // processes kept ready at a time
-  double start_seconds = 180.0;  // a worker that is not ready by then fails
-  double end_seconds = 10.0;     // one told to end that is there longer is killed
-  unsigned cpus_each = 0;        // cores a member runs on while it is measured; 0: wherever
+  double start_seconds = 180.0;  // time to become ready
+  double end_seconds = 10.0;     // time to end before it is killed
+  unsigned cpus_each = 0;        // CPU cores of each member while measured; 0: any
 };
 
 // A family of groups, written to one table.
 struct PlannedGroups {
-  std::string table;  // name of the CSV file; empty: cells.csv alone
+  std::string table;  // name of the CSV file; empty: only cells.csv
   Mechanism mechanism = Mechanism::Mps;
   std::vector<std::vector<std::size_t>> members;  // positions in Plan::workloads
   std::vector<std::vector<double>>
-      thread_percentages;          // empty: 100 each; else every one for every group
-  std::vector<bool> low_priority;  // empty: nobody; else by position
+      thread_percentages;          // empty: 100 each; else each list for each group
+  std::vector<bool> low_priority;  // empty: no member; else by position
   std::size_t repeats = 1;
   double repeated_share = 0.0;  // of the groups, drawn by the seed, measured once more
 };
@@ -62,14 +62,14 @@ struct Plan {
   std::string provenance;
   unsigned gpu = 0;
   std::uint32_t seed = 0;
-  std::vector<std::string> command;          // {workload} stands for a name
-  std::vector<std::string> streams_command;  // {workloads} stands for one argument a name
+  std::vector<std::string> command;          // {workload} is replaced by the name
+  std::vector<std::string> streams_command;  // {workloads} is replaced by one argument per name
   Window window;
   WorkerLimits workers;
-  // Runs alone, spread over the whole run so that drift shows: of every workload under MPS without
-  // a limit, and of every other kind of seat.
-  std::size_t alone_repeats = 3;
-  std::size_t limited_alone_repeats = 1;
+  // Solo runs, spread over the campaign so that drift shows: of each workload under MPS without
+  // limits, and of each other kind of member.
+  std::size_t solo_repeats = 3;
+  std::size_t limited_solo_repeats = 1;
   std::vector<PlannedWorkload> workloads;
   std::vector<PlannedGroups> groups;
 };

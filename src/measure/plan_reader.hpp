@@ -1,4 +1,5 @@
-// Reading a plan's tables key by key, each with its place in the file. Internal to measure/.
+// Strict reader of the TOML tables of a plan. Internal to measure/. base/text/strict_object.hpp
+// does the same for JSON, which has no line numbers.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +12,7 @@
 
 #include "base/result.hpp"
 
-// The library's own, whose header is dear and whose forward declarations are not for others.
+// Forward declarations of toml++, whose header is expensive.
 namespace toml {
 inline namespace v3 {
 class node;   // NOLINT(readability-identifier-naming)
@@ -21,8 +22,8 @@ class table;  // NOLINT(readability-identifier-naming)
 
 namespace carpool::measure {
 
-// The values of one TOML table. The first problem is kept, later reads then do nothing; finish()
-// returns it, or an error about a key that nobody asked for.
+// The values of one TOML table. The first problem is kept and later reads do nothing; finish()
+// returns it, or an error about a key that was not read. Messages name file and line.
 class TableReader {
  public:
   TableReader(const toml::table& table, std::string file, std::string where)
@@ -36,7 +37,7 @@ class TableReader {
                        double least,
                        double most);
   void flags(std::string_view key, std::vector<bool>& values);
-  // Lists of numbers, each within the bounds.
+  // Lists of numbers, all within the bounds.
   void number_lists(std::string_view key,
                     std::vector<std::vector<double>>& values,
                     double least,
@@ -49,7 +50,7 @@ class TableReader {
     }
   }
 
-  // Every table of an array of tables, or the one table, of that name.
+  // Each table of the array of this name, or the single table.
   void tables(std::string_view key, const std::function<Result<void>(const toml::table&)>& read);
 
   void fail(std::string_view key, std::string_view message);

@@ -1,4 +1,4 @@
-// What one window gave.
+// The result of one window.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,8 @@ struct Measurement {
   std::size_t repeat = 0;
   std::string at;                     // UTC, when the window closed
   double seconds = 0.0;               // length of the window
-  double spent_seconds = 0.0;         // with warming up and waiting
-  std::vector<MemberResult> members;  // throughputs are void when it failed
+  double spent_seconds = 0.0;         // including warm-up and waiting
+  std::vector<MemberResult> members;  // throughputs are unset after a failure
   std::optional<Failure> failure;
   GpuActivity activity;
   std::optional<double> gpu_utilisation;

@@ -1,15 +1,15 @@
 #include "measure/solo.hpp"
 
-#include <algorithm>
 #include <array>
+#include <utility>
 
-#include "profile/steps/step_times.hpp"
+#include "base/statistics.hpp"
+#include "base/text/memory_size.hpp"
 
 namespace carpool::measure {
 namespace {
 
 constexpr double kPercent = 100.0;
-constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
 constexpr double kMega = 1e6;
 
 std::optional<double> scaled(const std::optional<double>& value, double factor) {
@@ -18,10 +18,10 @@ std::optional<double> scaled(const std::optional<double>& value, double factor) 
 
 std::optional<double> memory_of(const Measurement& run) {
   const auto& bytes = run.members.front().memory_bytes;
-  return bytes ? std::optional(static_cast<double>(*bytes) / kGib) : std::nullopt;
+  return bytes ? std::optional(static_cast<double>(*bytes) / kBytesPerGiB) : std::nullopt;
 }
 
-// Names that the rules of KACE look for keep KACE's units.
+// Metrics that the rules of KACE use keep KACE's units.
 constexpr std::array<ProfileMetric, 14> kMetrics = {{
     {"sm_busy_pct", [](const Measurement& run) { return scaled(run.gpu_utilisation, kPercent); }},
     {"mem_busy_pct",
@@ -52,10 +52,10 @@ std::span<const ProfileMetric> profile_metrics() {
   return kMetrics;
 }
 
-RunsAlone runs_alone(std::span<const Measurement> measurements) {
-  RunsAlone out;
+SoloRuns solo_runs(std::span<const Measurement> measurements) {
+  SoloRuns out;
   for (const std::string_view mechanism : {"mps", "time-slicing", "streams"}) {
-    RunsAlone here;
+    SoloRuns here;
     for (const Measurement& run : measurements) {
       if (run.mechanism != mechanism || run.failure || run.members.size() != 1) {
         continue;
@@ -65,19 +65,18 @@ RunsAlone runs_alone(std::span<const Measurement> measurements) {
         here[member.workload].push_back(&run);
       }
     }
-    out.merge(here);  // keeps what is there
+    out.merge(here);  // keeps entries of earlier mechanisms
   }
   return out;
 }
 
-double speed_alone(const std::vector<const Measurement*>& runs) {
+double solo_speed(const std::vector<const Measurement*>& runs) {
   std::vector<double> speeds;
   speeds.reserve(runs.size());
   for (const Measurement* run : runs) {
     speeds.push_back(run->members.front().throughput);
   }
-  std::sort(speeds.begin(), speeds.end());
-  return profile::quantile(speeds, 0.5);
+  return quantile(std::move(speeds), 0.5);
 }
 
 }  // namespace carpool::measure

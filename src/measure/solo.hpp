@@ -1,4 +1,4 @@
-// What runs alone say about a workload. Internal to measure/.
+// Solo runs: speed and metrics of each workload without other members. Internal to measure/.
 #pragma once
 
 #include <map>
@@ -19,14 +19,14 @@ struct ProfileMetric {
 
 [[nodiscard]] std::span<const ProfileMetric> profile_metrics();
 
-// By workload.
-using RunsAlone = std::map<std::string, std::vector<const Measurement*>>;
+// Workload → its solo runs.
+using SoloRuns = std::map<std::string, std::vector<const Measurement*>>;
 
-// The runs alone, unlimited, of each workload: under MPS where there are any, else time slicing,
+// The solo runs without limits of each workload: under MPS if there are any, else time slicing,
 // else streams.
-[[nodiscard]] RunsAlone runs_alone(std::span<const Measurement> measurements);
+[[nodiscard]] SoloRuns solo_runs(std::span<const Measurement> measurements);
 
-// Their median throughput.
-[[nodiscard]] double speed_alone(const std::vector<const Measurement*>& runs);
+// The median throughput of the runs.
+[[nodiscard]] double solo_speed(const std::vector<const Measurement*>& runs);
 
 }  // namespace carpool::measure

@@ -16,9 +16,9 @@ namespace {
 class TableMaker {
  public:
   TableMaker(const JournalContent& journal, const Plan& plan)
-      : journal_(journal), plan_(plan), alone_(runs_alone(journal.measurements)) {
-    // A workload that the plan no longer names has no profile, and its groups no meaning.
-    std::erase_if(alone_, [&plan](const auto& entry) {
+      : journal_(journal), plan_(plan), solo_(solo_runs(journal.measurements)) {
+    // Workloads that the plan no longer names get no profile, and their groups no row.
+    std::erase_if(solo_, [&plan](const auto& entry) {
       return std::ranges::find(plan.workloads, entry.first, &PlannedWorkload::name) ==
              plan.workloads.end();
     });
@@ -28,7 +28,7 @@ class TableMaker {
     choose_metrics();
     files_["profiles.csv"] = profiles();
     files_["dataset.toml"] = description();
-    files_["cells.csv"] = cells_table(journal_.measurements, alone_);
+    files_["cells.csv"] = cells_table(journal_.measurements, solo_);
     files_["failures.csv"] = failures_table(journal_.measurements);
     limited_runs();
     groups();
@@ -36,14 +36,14 @@ class TableMaker {
   }
 
  private:
-  // A column needs a value for every workload: a model cannot learn from holes.
+  // A metric becomes a column only if every workload has a value: models need complete rows.
   void choose_metrics() {
     for (const ProfileMetric& metric : profile_metrics()) {
-      const bool everywhere = std::ranges::all_of(alone_, [&](const auto& entry) {
+      const bool everywhere = std::ranges::all_of(solo_, [&](const auto& entry) {
         return std::ranges::all_of(
             entry.second, [&](const Measurement* run) { return metric.read(*run).has_value(); });
       });
-      if (everywhere && !alone_.empty()) {
+      if (everywhere && !solo_.empty()) {
         metrics_.push_back(&metric);
       }
     }
@@ -56,8 +56,8 @@ class TableMaker {
     }
     out += '\n';
     for (const PlannedWorkload& workload : plan_.workloads) {
-      const auto runs = alone_.find(workload.name);
-      if (runs == alone_.end()) {
+      const auto runs = solo_.find(workload.name);
+      if (runs == solo_.end()) {
         continue;
       }
       out += fmt::format("{},{},{},{},{}",
@@ -65,7 +65,7 @@ class TableMaker {
                          quoted(workload.model),
                          quoted(workload.task),
                          digits(workload.batch),
-                         digits(speed_alone(runs->second)));
+                         digits(solo_speed(runs->second)));
       for (const ProfileMetric* metric : metrics_) {
         double sum = 0.0;
         for (const Measurement* run : runs->second) {
@@ -101,7 +101,7 @@ class TableMaker {
     for (const Measurement& run : journal_.measurements) {
       const MemberResult& member = run.members.front();
       const bool counts = run.mechanism == "mps" && run.members.size() == 1 && !run.failure &&
-                          !member.low_priority && alone_.contains(member.workload);
+                          !member.low_priority && solo_.contains(member.workload);
       if (counts) {
         limited_ = limited_ || member.thread_percentage < 100.0;
         rows += fmt::format("{},{},{}\n",
@@ -119,14 +119,14 @@ class TableMaker {
     std::map<std::string, std::vector<const Measurement*>> tables;
     for (const Measurement& run : journal_.measurements) {
       const bool known = std::ranges::all_of(run.members, [this](const MemberResult& member) {
-        return alone_.contains(member.workload);
+        return solo_.contains(member.workload);
       });
       if (!run.table.empty() && run.members.size() > 1 && !run.failure && known) {
         tables[run.table].push_back(&run);
       }
     }
     for (auto& [name, runs] : tables) {
-      // The plan may once have had groups of another size under this name.
+      // An earlier version of the plan may have had groups of another size under this name.
       const std::size_t size = runs.back()->members.size();
       std::erase_if(runs, [size](const Measurement* run) { return run->members.size() != size; });
       files_[name + ".csv"] = group_table(runs);
@@ -168,7 +168,7 @@ class TableMaker {
 
   const JournalContent& journal_;
   const Plan& plan_;
-  RunsAlone alone_;
+  SoloRuns solo_;
   std::vector<const ProfileMetric*> metrics_;
   std::map<std::string, std::string> files_;
   bool limited_ = false;

@@ -1,6 +1,6 @@
-// The dataset folder that a journal amounts to (docs/datasets.md): profiles.csv, one CSV file a
-// table of groups, exclusive_mps.csv, dataset.toml; besides them cells.csv (one row a member of
-// every window, with latencies, power and activity) and failures.csv.
+// Makes the dataset folder of a journal (docs/datasets.md): profiles.csv, one CSV file per table of
+// groups, exclusive_mps.csv and dataset.toml; also cells.csv (one row per member of each window,
+// with latencies, power and activity) and failures.csv.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace carpool::measure {
 
-// File names and contents.
+// File name → content.
 [[nodiscard]] std::map<std::string, std::string> make_tables(const JournalContent& journal,
                                                              const Plan& plan);
 

@@ -14,8 +14,8 @@ void replace_all(std::string& text, std::string_view what, std::string_view with
 
 }  // namespace
 
-Command worker_command(const Plan& plan, const Seat& seat) {
-  const PlannedWorkload& workload = plan.workloads[seat.workload];
+Command worker_command(const Plan& plan, const Member& member) {
+  const PlannedWorkload& workload = plan.workloads[member.workload];
   Command command;
   command.argv = workload.command.empty() ? plan.command : workload.command;
   for (std::string& argument : command.argv) {
@@ -24,15 +24,15 @@ Command worker_command(const Plan& plan, const Seat& seat) {
   return command;
 }
 
-Command streams_command(const Plan& plan, std::span<const Seat> seats) {
+Command streams_command(const Plan& plan, std::span<const Member> members) {
   Command command;
   for (const std::string& argument : plan.streams_command) {
     if (argument != "{workloads}") {
       command.argv.push_back(argument);
       continue;
     }
-    for (const Seat& seat : seats) {
-      command.argv.push_back(plan.workloads[seat.workload].name);
+    for (const Member& member : members) {
+      command.argv.push_back(plan.workloads[member.workload].name);
     }
   }
   return command;

@@ -1,4 +1,4 @@
-// How a worker is started: the plan's command with the names filled in. Internal to measure/.
+// The command of a worker: the plan's command with workload names filled in. Internal to measure/.
 #pragma once
 
 #include <span>
@@ -8,10 +8,10 @@
 
 namespace carpool::measure {
 
-// The command of one seat's workload.
-[[nodiscard]] Command worker_command(const Plan& plan, const Seat& seat);
+// The command of one member's workload.
+[[nodiscard]] Command worker_command(const Plan& plan, const Member& member);
 
-// The command of one process that holds all these seats, a thread each.
-[[nodiscard]] Command streams_command(const Plan& plan, std::span<const Seat> seats);
+// The command of one process that runs all these members, one thread each.
+[[nodiscard]] Command streams_command(const Plan& plan, std::span<const Member> members);
 
 }  // namespace carpool::measure

@@ -236,7 +236,7 @@ class Interrupted(MeasureTest):
         first = self.starts("measure", self.plan(["late", "job4"]), "-o", "data")
         self.waits_for(lambda: (self.folder / "data" / "measurements.jsonl").exists(), "it runs")
         self.refuses("measure", self.plan(["job4", "job6"]), "-o", "data", env=self.env, code=1,
-                     says="another `carpool measure` writes to this folder")
+                     says="another `carpool measure` is writing to this folder")
         self.assertIsNone(first.poll())
 
 

@@ -57,8 +57,8 @@ void show_plan(const measure::Plan& plan, const Output& output) {
                           {"batches", nlohmann::json::array()}};
     for (const measure::Batch& batch : batches) {
       nlohmann::json& entry = out["batches"].emplace_back();
-      entry["mechanism"] = name_of(batch.seats.front().mechanism);
-      entry["workers"] = batch.seats.size();
+      entry["mechanism"] = name_of(batch.members.front().mechanism);
+      entry["workers"] = batch.members.size();
       for (const measure::Cell& cell : batch.cells) {
         entry["windows"].push_back(measure::key_of(cell, plan));
       }
@@ -71,14 +71,14 @@ void show_plan(const measure::Plan& plan, const Output& output) {
   table.add_column("mechanism", TextTable::Align::Left);
   table.add_column("workers", TextTable::Align::Right);
   table.add_column("windows", TextTable::Align::Right);
-  table.add_column("of them alone", TextTable::Align::Right);
+  table.add_column("of them solo", TextTable::Align::Right);
   for (std::size_t i = 0; i < batches.size(); ++i) {
     const auto& cells_here = batches[i].cells;
     table.add_row({std::to_string(i + 1),
-                   std::string(name_of(batches[i].seats.front().mechanism)),
-                   std::to_string(batches[i].seats.size()),
+                   std::string(name_of(batches[i].members.front().mechanism)),
+                   std::to_string(batches[i].members.size()),
                    std::to_string(cells_here.size()),
-                   std::to_string(std::ranges::count_if(cells_here, &measure::Cell::alone))});
+                   std::to_string(std::ranges::count_if(cells_here, &measure::Cell::solo))});
   }
   output.print(table.render());
   output.remark(

@@ -11,6 +11,9 @@ namespace carpool {
 
 inline constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 inline constexpr std::int64_t kGiB = std::int64_t{1} << 30;
+// For quotients.
+inline constexpr auto kBytesPerMiB = static_cast<double>(kMiB);
+inline constexpr auto kBytesPerGiB = static_cast<double>(kGiB);
 
 // "12G", "12 GiB", "512M", "1.5g", or bytes; K, M, G and T are powers of 1024, as drivers and
 // schedulers take them. Above 0.

@@ -14,8 +14,8 @@ class CampaignTest : public MeasuringTest {
   void SetUp() override {
     MeasuringTest::SetUp();
     std::filesystem::create_directory(dataset());
-    seat("ms4");
-    seat("ms10");
+    member("ms4");
+    member("ms10");
     PlannedGroups& pairs = plan_.groups.emplace_back();
     pairs.table = "pairs";
     pairs.members = {{0, 1}, {0, 0}};
@@ -91,7 +91,7 @@ TEST_F(CampaignTest, GoesOnWhereTheTimeLimitStoppedIt) {
 }
 
 TEST_F(CampaignTest, AFailureIsRecordedAndRetriedOnlyWhenAsked) {
-  seat("ms10-die8");
+  member("ms10-die8");
   plan_.groups[0].members.push_back({0, 2});
   const CampaignOutcome first = ran();
   EXPECT_EQ(first.done, 6U);
@@ -146,7 +146,7 @@ TEST_F(CampaignTest, TroubleOfOursKeepsTheTablesOfWhatWasMeasured) {
 
 TEST(Remaining, IsWhatTheJournalDoesNotKnowOrKnowsAsFailedLast) {
   Plan plan;
-  plan.alone_repeats = 3;
+  plan.solo_repeats = 3;
   plan.workloads.emplace_back().name = "a";
   plan.groups.emplace_back().members = {{0}};
   const auto entry = [](const std::string& key, bool failed) {

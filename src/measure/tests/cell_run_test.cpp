@@ -34,12 +34,12 @@ class TickingTelemetry final : public TelemetrySource {
 
 class CellRunTest : public MeasuringTest {
  protected:
-  Result<Measurement> run(WorkerPool& pool, std::vector<Seat> seats) {
-    const Cell cell{.table = "t", .mechanism = Mechanism::Mps, .seats = std::move(seats)};
+  Result<Measurement> run(WorkerPool& pool, std::vector<Member> members) {
+    const Cell cell{.table = "t", .mechanism = Mechanism::Mps, .members = std::move(members)};
     return run_cell(cell, plan_, pool, ticking_, stop_);
   }
-  Measurement measured(WorkerPool& pool, std::vector<Seat> seats) {
-    auto out = run(pool, std::move(seats));
+  Measurement measured(WorkerPool& pool, std::vector<Member> members) {
+    auto out = run(pool, std::move(members));
     EXPECT_TRUE(out.has_value()) << out.error().message;
     return out.value_or(Measurement{});
   }
@@ -50,8 +50,8 @@ class CellRunTest : public MeasuringTest {
 
 TEST_F(CellRunTest, SpeedsAreThoseOfTheSteps) {
   plan_.window.seconds = 0.5;
-  const Seat quick = seat("ms4-units8");
-  const Seat slow = seat("ms50");
+  const Member quick = member("ms4-units8");
+  const Member slow = member("ms50");
   WorkerPool pool(plan_, place());
   const Measurement out = measured(pool, {quick, slow});
   ASSERT_FALSE(out.failure.has_value()) << out.failure->message;
@@ -71,13 +71,13 @@ TEST_F(CellRunTest, SpeedsAreThoseOfTheSteps) {
 TEST_F(CellRunTest, TheWindowGrowsUntilTheSlowestHasSteps) {
   plan_.window.least_steps = 4;
   WorkerPool pool(plan_, place());
-  const Measurement out = measured(pool, {seat("ms100")});
+  const Measurement out = measured(pool, {member("ms100")});
   EXPECT_GE(out.seconds, 0.35);
   EXPECT_GE(out.members[0].steps.steps, 4U);
 }
 
 TEST_F(CellRunTest, WhatTheGpuDidIsInIt) {
-  const Seat a = seat("ms5");
+  const Member a = member("ms5");
   WorkerPool pool(plan_, place());
   ASSERT_EQ(why_not(pool, {a}), "");
   telemetry_.set_processes(0, {{.pid = pool.pid_of(a), .memory_bytes = 123, .mps_client = true}});
@@ -100,8 +100,8 @@ TEST_F(CellRunTest, WhatTheGpuDidIsInIt) {
 }
 
 TEST_F(CellRunTest, OneThatDiesInTheMiddleFailsTheWindowAndNobodyElse) {
-  const Seat dying = seat("ms20-die10");
-  const Seat well = seat("ms5");
+  const Member dying = member("ms20-die10");
+  const Member well = member("ms5");
   WorkerPool pool(plan_, place());
   ASSERT_EQ(why_not(pool, {dying, well}), "");
   const pid_t before = pool.pid_of(well);
@@ -117,18 +117,18 @@ TEST_F(CellRunTest, OneThatDiesInTheMiddleFailsTheWindowAndNobodyElse) {
 
 TEST_F(CellRunTest, ALackOfMemoryIsCalledSo) {
   WorkerPool pool(plan_, place());
-  const Measurement out = measured(pool, {seat("ms20-oom6")});
+  const Measurement out = measured(pool, {member("ms20-oom6")});
   ASSERT_TRUE(out.failure.has_value());
   EXPECT_EQ(out.failure->reason, kOutOfMemory);
 }
 
 TEST_F(CellRunTest, OneThatHangsIsTooSlowAndIsStartedAnew) {
   plan_.window.longest_seconds = 0.5;
-  const Seat hanging = seat("ms5-deaf4");
+  const Member hanging = member("ms5-deaf4");
   WorkerPool pool(plan_, place());
   ASSERT_EQ(why_not(pool, {hanging}), "");
   const pid_t before = pool.pid_of(hanging);
-  const Measurement out = measured(pool, {hanging, seat("ms5")});
+  const Measurement out = measured(pool, {hanging, member("ms5")});
   ASSERT_TRUE(out.failure.has_value());
   EXPECT_EQ(out.failure->reason, "too-slow");
   EXPECT_TRUE(dead(before));
@@ -137,7 +137,7 @@ TEST_F(CellRunTest, OneThatHangsIsTooSlowAndIsStartedAnew) {
 
 TEST_F(CellRunTest, AGpuThatDoesNotAnswerIsOurTrouble) {
   telemetry_.break_gpu(0, {ErrorCode::Internal, "GPU is lost"});
-  const Seat a = seat("ms5");
+  const Member a = member("ms5");
   WorkerPool pool(plan_, place());
   const auto out = run(pool, {a});
   ASSERT_FALSE(out.has_value());
@@ -149,7 +149,7 @@ TEST_F(CellRunTest, AskedToStopAWindowIsGivenUp) {
   plan_.window.seconds = 60.0;
   stop_ = [] { return true; };
   WorkerPool pool(plan_, place());
-  const Measurement out = measured(pool, {seat("ms5")});
+  const Measurement out = measured(pool, {member("ms5")});
   ASSERT_TRUE(out.failure.has_value());
   EXPECT_EQ(out.failure->reason, kStopped);
 }

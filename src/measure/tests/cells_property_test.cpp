@@ -16,7 +16,7 @@ Plan any_plan() {
   Plan plan;
   plan.seed = *rc::gen::arbitrary<std::uint32_t>();
   plan.workers.resident = *rc::gen::inRange<std::size_t>(1, 10);
-  plan.alone_repeats = *rc::gen::inRange<std::size_t>(1, 4);
+  plan.solo_repeats = *rc::gen::inRange<std::size_t>(1, 4);
   const auto workloads = *rc::gen::inRange<std::size_t>(1, 8);
   for (std::size_t i = 0; i < workloads; ++i) {
     plan.workloads.emplace_back();
@@ -51,17 +51,17 @@ TEST(CellsProperty, BatchesHoldEveryCellOnceWithFewEnoughResident) {
       RC_ASSERT(++wanted[key_of(cell, plan)] == 1);
     }
     for (const Batch& batch : into_batches(cells, plan)) {
-      const std::set<Seat> seats(batch.seats.begin(), batch.seats.end());
-      RC_ASSERT(!batch.cells.empty() && seats.size() == batch.seats.size());
+      const std::set<Member> members(batch.members.begin(), batch.members.end());
+      RC_ASSERT(!batch.cells.empty() && members.size() == batch.members.size());
       std::size_t largest = 0;
       for (const Cell& cell : batch.cells) {
         RC_ASSERT(--wanted[key_of(cell, plan)] == 0);
-        RC_ASSERT(cell.mechanism == batch.seats.front().mechanism);
-        RC_ASSERT(
-            std::ranges::all_of(cell.seats, [&](const Seat& s) { return seats.contains(s); }));
-        largest = std::max(largest, cell.seats.size());
+        RC_ASSERT(cell.mechanism == batch.members.front().mechanism);
+        RC_ASSERT(std::ranges::all_of(cell.members,
+                                      [&](const Member& s) { return members.contains(s); }));
+        largest = std::max(largest, cell.members.size());
       }
-      RC_ASSERT(seats.size() <= std::max(plan.workers.resident, largest));
+      RC_ASSERT(members.size() <= std::max(plan.workers.resident, largest));
     }
     RC_ASSERT(std::ranges::all_of(wanted, [](const auto& entry) { return entry.second == 0; }));
   }));
@@ -70,17 +70,17 @@ TEST(CellsProperty, BatchesHoldEveryCellOnceWithFewEnoughResident) {
 TEST(CellsProperty, EverySeatOfAGroupHasARunAlone) {
   EXPECT_TRUE(rc::check([] {
     const Plan plan = any_plan();
-    std::set<Seat> alone;
+    std::set<Member> alone;
     const auto cells = expand(plan);
     for (const Cell& cell : cells) {
-      if (cell.alone()) {
-        alone.insert(cell.seats.front());
+      if (cell.solo()) {
+        alone.insert(cell.members.front());
       }
     }
     for (const Cell& cell : cells) {
-      for (Seat seat : cell.seats) {
-        seat.copy = 0;
-        RC_ASSERT(alone.contains(seat));
+      for (Member member : cell.members) {
+        member.copy = 0;
+        RC_ASSERT(alone.contains(member));
       }
     }
   }));

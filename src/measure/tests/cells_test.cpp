@@ -49,7 +49,7 @@ std::vector<std::vector<std::size_t>> all_pairs(std::size_t workloads) {
 
 TEST(Cells, APlanBecomesRunsAloneAndThenItsGroups) {
   Plan plan = plan_of(2);
-  plan.alone_repeats = 2;
+  plan.solo_repeats = 2;
   plan.groups = {family("pairs", {{0, 1}})};
   EXPECT_EQ(keys(expand(plan), plan),
             (std::vector<std::string>{"alone mps a #0",
@@ -61,7 +61,7 @@ TEST(Cells, APlanBecomesRunsAloneAndThenItsGroups) {
 
 TEST(Cells, EveryKindOfSeatGetsItsRunAlone) {
   Plan plan = plan_of(2);
-  plan.alone_repeats = 1;
+  plan.solo_repeats = 1;
   plan.groups = {family("limits", {{0, 1}}), family("", {{0, 0}}), family("", {{0, 1}})};
   plan.groups[0].thread_percentages = {{100.0, 25.0}, {33.5, 100.0}};
   plan.groups[0].low_priority = {false, true};
@@ -83,33 +83,34 @@ TEST(Cells, EveryKindOfSeatGetsItsRunAlone) {
 
 TEST(Cells, OnlyPlainSeatsUnderMpsHaveTheManyRunsAlone) {
   Plan plan = plan_of(1);
-  plan.alone_repeats = 3;
-  plan.limited_alone_repeats = 2;
+  plan.solo_repeats = 3;
+  plan.limited_solo_repeats = 2;
   plan.groups = {family("x", {{0, 0}})};
   plan.groups[0].thread_percentages = {{50.0, 100.0}};
   const auto cells = expand(plan);
   EXPECT_EQ(std::ranges::count_if(cells,
                                   [](const Cell& cell) {
-                                    return cell.alone() && cell.seats[0].thread_percentage == 100.0;
+                                    return cell.solo() &&
+                                           cell.members[0].thread_percentage == 100.0;
                                   }),
             3);
   EXPECT_EQ(std::ranges::count_if(cells,
                                   [](const Cell& cell) {
-                                    return cell.alone() && cell.seats[0].thread_percentage == 50.0;
+                                    return cell.solo() && cell.members[0].thread_percentage == 50.0;
                                   }),
             2);
 }
 
 TEST(Cells, CopiesAreToldApartButNeedOneRunAlone) {
   Plan plan = plan_of(2);
-  plan.alone_repeats = 1;
+  plan.solo_repeats = 1;
   plan.groups = {family("", {{0}, {0, 1, 0, 0}})};
   const auto cells = expand(plan);
   ASSERT_EQ(keys(cells, plan),
             (std::vector<std::string>{"alone mps a #0", "alone mps b #0", " mps a+b+a+a #0"}));
   std::vector<std::size_t> copies;
-  for (const Seat& seat : cells.back().seats) {
-    copies.push_back(seat.copy);
+  for (const Member& member : cells.back().members) {
+    copies.push_back(member.copy);
   }
   EXPECT_EQ(copies, (std::vector<std::size_t>{0, 0, 1, 2}));
 }
@@ -119,21 +120,21 @@ TEST(Cells, MembersWithDifferentLimitsAreNoCopies) {
   plan.groups = {family("", {{0, 0}})};
   plan.groups[0].thread_percentages = {{25.0, 75.0}};
   const auto cells = expand(plan);
-  for (const Seat& seat : cells.back().seats) {
-    EXPECT_EQ(seat.copy, 0U);
+  for (const Member& member : cells.back().members) {
+    EXPECT_EQ(member.copy, 0U);
   }
 }
 
 TEST(Cells, RepeatsAndTheShareDrawnAgainAreCounted) {
   Plan plan = plan_of(5);
-  plan.alone_repeats = 1;
+  plan.solo_repeats = 1;
   plan.groups = {family("pairs", all_pairs(5))};
   plan.groups[0].repeats = 2;
   plan.groups[0].repeated_share = 0.3;
   const auto cells = expand(plan);
   std::map<std::size_t, int> of_repeat;
   for (const Cell& cell : cells) {
-    of_repeat[cell.repeat] += cell.alone() ? 0 : 1;
+    of_repeat[cell.repeat] += cell.solo() ? 0 : 1;
   }
   EXPECT_EQ(of_repeat, (std::map<std::size_t, int>{{0, 10}, {1, 10}, {2, 3}}));
   EXPECT_EQ(keys(cells, plan), keys(expand(plan), plan));
@@ -141,7 +142,7 @@ TEST(Cells, RepeatsAndTheShareDrawnAgainAreCounted) {
 
 TEST(Cells, AGroupNamedTwiceIsOne) {
   Plan plan = plan_of(2);
-  plan.alone_repeats = 1;
+  plan.solo_repeats = 1;
   plan.groups = {family("pairs", {{0, 1}, {0, 1}, {1, 0}}), family("pairs", {{0, 1}})};
   EXPECT_EQ(keys(expand(plan), plan),
             (std::vector<std::string>{
@@ -150,13 +151,13 @@ TEST(Cells, AGroupNamedTwiceIsOne) {
 
 TEST(Batches, RunsAloneOfASeatAreSpreadOverTheirBatch) {
   Plan plan = plan_of(8);
-  plan.alone_repeats = 3;
+  plan.solo_repeats = 3;
   plan.groups = {family("pairs", all_pairs(8))};
   const auto batches = into_batches(expand(plan), plan);
   ASSERT_EQ(batches.size(), 1U);
   const auto& cells = batches[0].cells;
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    if (cells[i].alone()) {
+    if (cells[i].solo()) {
       // The k-th of three among the k-th third, give or take how the others fell.
       const double place = static_cast<double>(i) / static_cast<double>(cells.size());
       EXPECT_NEAR(place, (static_cast<double>(cells[i].repeat) + 0.5) / 3.0, 0.3);
@@ -164,8 +165,8 @@ TEST(Batches, RunsAloneOfASeatAreSpreadOverTheirBatch) {
   }
   std::map<std::size_t, std::size_t> seen;  // of every workload, in their order
   for (const Cell& cell : cells) {
-    if (cell.alone()) {
-      EXPECT_EQ(cell.repeat, seen[cell.seats[0].workload]++);
+    if (cell.solo()) {
+      EXPECT_EQ(cell.repeat, seen[cell.members[0].workload]++);
     }
   }
 }
@@ -187,18 +188,19 @@ TEST(Batches, AGroupLargerThanTheLimitHasABatchOfItsOwn) {
   plan.groups = {family("", {{0, 1, 2, 3}})};
   const auto batches = into_batches(expand(plan), plan);
   ASSERT_FALSE(batches.empty());
-  EXPECT_EQ(batches[0].seats.size(), 4U);
+  EXPECT_EQ(batches[0].members.size(), 4U);
 }
 
 TEST(Batches, WorkersThatDoNotFitTogetherAreNotResidentTogether) {
   Plan plan = plan_of(4);
   plan.groups = {family("pairs", {{0, 1}, {2, 3}, {0, 2}})};
-  const WorkerMemory memory{.of_workload = {{0, 40}, {1, 40}, {2, 40}}, .room = 100};
+  const WorkerMemory memory{.of_workload = {{0, 40}, {1, 40}, {2, 40}}, .limit = 100};
   const auto batches = into_batches(expand(plan), plan, memory);
   ASSERT_EQ(batches.size(), 2U);
   for (const Batch& batch : batches) {
-    EXPECT_LT(
-        std::ranges::count_if(batch.seats, [](const Seat& seat) { return seat.workload < 3; }), 3);
+    EXPECT_LT(std::ranges::count_if(batch.members,
+                                    [](const Member& member) { return member.workload < 3; }),
+              3);
   }
   EXPECT_EQ(into_batches(expand(plan), plan).size(), 1U);
 }

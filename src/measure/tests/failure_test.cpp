@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "measure/start_troubles.hpp"
+#include "measure/start_failures.hpp"
 
 namespace carpool::measure {
 namespace {
@@ -38,31 +38,31 @@ TEST(Failure, CutsALongLine) {
   EXPECT_EQ(explain_death("x", std::string(10'000, 'a')).message.size(), 3 + 300U);
 }
 
-constexpr Seat kFirst{.workload = 0};
-constexpr Seat kSecond{.workload = 1};
+constexpr Member kFirst{.workload = 0};
+constexpr Member kSecond{.workload = 1};
 
-TEST(StartTroubles, TwoFailuresInARowAreEnough) {
-  StartTroubles troubles;
-  troubles.remember(kFirst, {"crash", "one"}, true);
-  EXPECT_FALSE(troubles.hopeless(kFirst));
-  troubles.remember(kFirst, {"crash", "two"}, true);
-  EXPECT_TRUE(troubles.hopeless(kFirst));
-  EXPECT_FALSE(troubles.hopeless(kSecond));
-  EXPECT_EQ(troubles.last(std::vector{kSecond, kFirst})->message, "two");
-  troubles.forget(kFirst);
-  EXPECT_FALSE(troubles.hopeless(kFirst));
-  EXPECT_FALSE(troubles.last(std::vector{kFirst}).has_value());
+TEST(StartFailures, TwoFailuresInARowAreEnough) {
+  StartFailures failures;
+  failures.record(kFirst, {"crash", "one"}, true);
+  EXPECT_FALSE(failures.given_up(kFirst));
+  failures.record(kFirst, {"crash", "two"}, true);
+  EXPECT_TRUE(failures.given_up(kFirst));
+  EXPECT_FALSE(failures.given_up(kSecond));
+  EXPECT_EQ(failures.last(std::vector{kSecond, kFirst})->message, "two");
+  failures.forget(kFirst);
+  EXPECT_FALSE(failures.given_up(kFirst));
+  EXPECT_FALSE(failures.last(std::vector{kFirst}).has_value());
 }
 
-TEST(StartTroubles, MemoryThatOthersHeldIsNoReasonToGiveUp) {
-  StartTroubles troubles;
+TEST(StartFailures, MemoryThatOthersHeldIsNoReasonToGiveUp) {
+  StartFailures failures;
   for (int i = 0; i < 5; ++i) {
-    troubles.remember(kFirst, {std::string(kOutOfMemory), ""}, true);
+    failures.record(kFirst, {std::string(kOutOfMemory), ""}, true);
   }
-  EXPECT_FALSE(troubles.hopeless(kFirst));
-  troubles.remember(kFirst, {std::string(kOutOfMemory), ""}, false);
-  troubles.remember(kFirst, {std::string(kOutOfMemory), ""}, false);
-  EXPECT_TRUE(troubles.hopeless(kFirst));
+  EXPECT_FALSE(failures.given_up(kFirst));
+  failures.record(kFirst, {std::string(kOutOfMemory), ""}, false);
+  failures.record(kFirst, {std::string(kOutOfMemory), ""}, false);
+  EXPECT_TRUE(failures.given_up(kFirst));
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ void MeasuringTest::SetUp() {
   plan_.name = "p";
   plan_.command = {CARPOOL_FAKE_WORKLOAD, "{workload}"};
   plan_.streams_command = {CARPOOL_FAKE_WORKLOAD, "{workloads}"};
-  plan_.alone_repeats = 1;
+  plan_.solo_repeats = 1;
   plan_.window = {.seconds = 0.2,
                   .warm_seconds = 0.02,
                   .warm_steps = 1,

@@ -32,8 +32,8 @@ class MeasuringTest : public testing::Test {
             .stop = std::move(stop)};
   }
 
-  // A seat of a new workload, or of one of that name.
-  Seat seat(const std::string& name, Mechanism mechanism = Mechanism::Mps) {
+  // A member of a new workload, or of one of that name.
+  Member member(const std::string& name, Mechanism mechanism = Mechanism::Mps) {
     std::size_t at = 0;
     while (at < plan_.workloads.size() && plan_.workloads[at].name != name) {
       ++at;
@@ -44,11 +44,11 @@ class MeasuringTest : public testing::Test {
     return {.workload = at, .mechanism = mechanism};
   }
 
-  // The first reason for which one of these seats is not there; "" when all are.
-  static std::string why_not(WorkerPool& pool, const std::vector<Seat>& seats) {
-    const auto seated = pool.seat(seats);
-    EXPECT_TRUE(seated.has_value()) << seated.error().message;
-    return seated->has_value() ? "" : seated->error().reason;
+  // The first reason for which one of these members is not there; "" when all are.
+  static std::string why_not(WorkerPool& pool, const std::vector<Member>& members) {
+    const auto ready = pool.acquire(members);
+    EXPECT_TRUE(ready.has_value()) << ready.error().message;
+    return ready->has_value() ? "" : ready->error().reason;
   }
 
   // Gone, or a corpse that nobody has looked at.

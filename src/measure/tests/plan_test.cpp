@@ -86,8 +86,8 @@ members = [["b", "b", "b"]]
   EXPECT_EQ(plan.seed, 9U);
   EXPECT_EQ(plan.command, (std::vector<std::string>{"run", "{workload}"}));
   EXPECT_EQ(plan.streams_command.size(), 3U);
-  EXPECT_EQ(plan.alone_repeats, 4U);
-  EXPECT_EQ(plan.limited_alone_repeats, 2U);
+  EXPECT_EQ(plan.solo_repeats, 4U);
+  EXPECT_EQ(plan.limited_solo_repeats, 2U);
   EXPECT_EQ(plan.window.seconds, 2.0);
   EXPECT_EQ(plan.window.warm_seconds, 0.5);
   EXPECT_EQ(plan.window.warm_steps, 5U);
@@ -196,11 +196,11 @@ TEST(Plan, NeedsANameWorkloadsWithCommandsAndGroups) {
   expect_problem(kTop, 1, "nothing to measure");
   expect_problem("name = \"p\"\n[[workload]]\nname = \"a\"\n", 2, "no command");
   expect_problem(fmt::format("{}[[workload]]\nname = \"a b\"\n", kTop), 4, "letters, digits");
-  expect_problem(fmt::format("{}{}[[workload]]\nname = \"b\"\n", kTop, kThree), 10, "there twice");
+  expect_problem(fmt::format("{}{}[[workload]]\nname = \"b\"\n", kTop, kThree), 10, "listed twice");
 }
 
 TEST(Plan, SaysWhichGroupsInExactlyOneWay) {
-  const std::string ways = "say members, or size (with count), or copies_of with copies";
+  const std::string ways = "give members, or size (with count), or copies_of with copies";
   expect_problem(plan_with("table = \"x\"\n"), 9, ways);
   expect_problem(plan_with("size = 2\nmembers = [[\"a\", \"b\"]]\n"), 10, ways);
   expect_problem(plan_with("copies_of = [\"a\"]\n"), 9, ways);

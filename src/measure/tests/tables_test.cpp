@@ -49,7 +49,7 @@ Measurement run(const std::string& table, const std::vector<Speed>& speeds) {
   return out;
 }
 
-Measurement alone(const std::string& workload, double throughput, double percentage = 100.0) {
+Measurement solo(const std::string& workload, double throughput, double percentage = 100.0) {
   return run("", {{workload, throughput, percentage}});
 }
 
@@ -60,7 +60,7 @@ JournalContent journal_of(std::vector<Measurement> measurements) {
 
 TEST(Tables, ProfilesHoldTheMedianSpeedAloneAndTheMeanOfMetrics) {
   std::vector<Measurement> runs = {
-      alone("a", 10.0), alone("a", 14.0), alone("a", 11.0), alone("b", 3.0)};
+      solo("a", 10.0), solo("a", 14.0), solo("a", 11.0), solo("b", 3.0)};
   for (std::size_t i = 0; i < runs.size(); ++i) {
     runs[i].activity.sm_active = 0.1 * static_cast<double>(i + 1);
     runs[i].gpu_utilisation = 0.5;
@@ -81,7 +81,7 @@ TEST(Tables, ProfilesHoldTheMedianSpeedAloneAndTheMeanOfMetrics) {
 }
 
 TEST(Tables, AMetricThatOneRunLacksIsLeftOut) {
-  std::vector<Measurement> runs = {alone("a", 10.0), alone("b", 3.0)};
+  std::vector<Measurement> runs = {solo("a", 10.0), solo("b", 3.0)};
   runs[0].power_watts = 300.0;
   const auto files = make_tables(journal_of(runs), plan_of({"a", "b"}));
   EXPECT_EQ(files.at("profiles.csv").find("power_w"), std::string::npos);
@@ -92,8 +92,8 @@ TEST(Tables, GroupsHaveSpeedsLimitsAndLatenciesByPosition) {
   pair.repeat = 1;
   pair.power_watts = 400.5;
   pair.activity.sm_active = 0.75;
-  const auto files = make_tables(journal_of({alone("a", 10.0),
-                                             alone("b", 4.0),
+  const auto files = make_tables(journal_of({solo("a", 10.0),
+                                             solo("b", 4.0),
                                              pair,
                                              run("pairs", {{"b", 1.0}, {"a", 2.0}}),
                                              run("", {{"a", 1.0}, {"b", 2.0}})}),
@@ -109,7 +109,7 @@ TEST(Tables, CellsHoldEveryMemberWithItsShareOfItsSpeedAlone) {
   auto slow = run("pairs", {{"a", 5.0}, {"b", 4.0}});
   slow.throttle_reasons = {"power-cap", "thermal"};
   const auto files =
-      make_tables(journal_of({alone("a", 10.0), alone("b", 4.0), slow}), plan_of({"a", "b"}));
+      make_tables(journal_of({solo("a", 10.0), solo("b", 4.0), slow}), plan_of({"a", "b"}));
   const std::string& cells = files.at("cells.csv");
   EXPECT_NE(cells.find("\nalone,mps,1,0,1,a,100,0,10,1,1,2,2.5,,1.25,2,"), std::string::npos)
       << cells;
@@ -120,8 +120,8 @@ TEST(Tables, CellsHoldEveryMemberWithItsShareOfItsSpeedAlone) {
 
 TEST(Tables, LimitedRunsAloneHaveATableOnlyWhereThereAreAny) {
   const Plan plan = plan_of({"a"});
-  EXPECT_FALSE(make_tables(journal_of({alone("a", 10.0)}), plan).contains("exclusive_mps.csv"));
-  EXPECT_EQ(make_tables(journal_of({alone("a", 10.0), alone("a", 6.0, 25.0)}), plan)
+  EXPECT_FALSE(make_tables(journal_of({solo("a", 10.0)}), plan).contains("exclusive_mps.csv"));
+  EXPECT_EQ(make_tables(journal_of({solo("a", 10.0), solo("a", 6.0, 25.0)}), plan)
                 .at("exclusive_mps.csv"),
             "workload,mps_pct,thr\na,100,10\na,25,6\n");
 }
@@ -130,7 +130,7 @@ TEST(Tables, FailuresHaveTheirOwnTableAndNoOther) {
   auto failed = run("pairs", {{"a", 0.0}, {"b", 0.0, 25.0}});
   failed.failure = Failure{"oom", "exit status 3: \"no\"\nmemory"};
   const auto files =
-      make_tables(journal_of({alone("a", 10.0), alone("b", 4.0), failed}), plan_of({"a", "b"}));
+      make_tables(journal_of({solo("a", 10.0), solo("b", 4.0), failed}), plan_of({"a", "b"}));
   EXPECT_EQ(files.at("failures.csv"),
             "table,mechanism,repeat,members,reason,message,at\n"
             "pairs,mps,0,\"a + b@25\",oom,\"exit status 3: \"\"no\"\" memory\","
@@ -143,15 +143,14 @@ TEST(Tables, AFailureThatWentWellLaterIsNone) {
   auto failed = run("pairs", {{"a", 0.0}, {"b", 0.0}});
   failed.failure = Failure{"crash", "exit status 1"};
   const auto files = make_tables(
-      journal_of(
-          {alone("a", 10.0), alone("b", 4.0), failed, run("pairs", {{"a", 5.0}, {"b", 2.0}})}),
+      journal_of({solo("a", 10.0), solo("b", 4.0), failed, run("pairs", {{"a", 5.0}, {"b", 2.0}})}),
       plan_of({"a", "b"}));
   EXPECT_EQ(files.at("failures.csv"), "table,mechanism,repeat,members,reason,message,at\n");
   EXPECT_NE(files.at("pairs.csv").find("0,a,b,5,2,"), std::string::npos);
 }
 
 TEST(Tables, AGroupWithSomebodyWhoNeverRanAloneIsNotInItsTable) {
-  const auto journal = journal_of({alone("a", 10.0),
+  const auto journal = journal_of({solo("a", 10.0),
                                    run("pairs", {{"a", 5.0}, {"b", 2.0}}),
                                    run("pairs", {{"a", 5.0}, {"a", 5.0}})});
   const auto files = make_tables(journal, plan_of({"a", "b"}));
@@ -161,14 +160,14 @@ TEST(Tables, AGroupWithSomebodyWhoNeverRanAloneIsNotInItsTable) {
 
 TEST(Tables, AWorkloadThatThePlanNoLongerNamesIsInNoTable) {
   const auto journal =
-      journal_of({alone("a", 10.0), alone("gone", 4.0), run("pairs", {{"a", 5.0}, {"gone", 2.0}})});
+      journal_of({solo("a", 10.0), solo("gone", 4.0), run("pairs", {{"a", 5.0}, {"gone", 2.0}})});
   const auto files = make_tables(journal, plan_of({"a"}));
   EXPECT_EQ(files.at("profiles.csv").find("gone"), std::string::npos);
   EXPECT_FALSE(files.contains("pairs.csv"));
 }
 
 TEST(Tables, ATableHoldsGroupsOfItsLatestSize) {
-  const auto journal = journal_of({alone("a", 10.0),
+  const auto journal = journal_of({solo("a", 10.0),
                                    run("t", {{"a", 5.0}, {"a", 5.0}}),
                                    run("t", {{"a", 3.0}, {"a", 3.0}, {"a", 3.0}})});
   EXPECT_EQ(make_tables(journal, plan_of({"a"})).at("t.csv"),
@@ -177,19 +176,19 @@ TEST(Tables, ATableHoldsGroupsOfItsLatestSize) {
 }
 
 TEST(Tables, SpeedsAloneComeFromMpsWhereThereAreAny) {
-  auto slicing = alone("a", 7.0);
+  auto slicing = solo("a", 7.0);
   slicing.mechanism = "time-slicing";
   const Plan plan = plan_of({"a"});
   EXPECT_NE(make_tables(journal_of({slicing}), plan).at("profiles.csv").find(",7\n"),
             std::string::npos);
   EXPECT_NE(
-      make_tables(journal_of({slicing, alone("a", 9.0)}), plan).at("profiles.csv").find(",9\n"),
+      make_tables(journal_of({slicing, solo("a", 9.0)}), plan).at("profiles.csv").find(",9\n"),
       std::string::npos);
 }
 
 TEST(Tables, AreWrittenIntoTheFolder) {
   const profile::TemporaryFolder folder;
-  const auto journal = journal_of({alone("a", 10.0)});
+  const auto journal = journal_of({solo("a", 10.0)});
   ASSERT_TRUE(write_tables(folder.path(), journal, plan_of({"a"})).has_value());
   for (const auto& [name, content] : make_tables(journal, plan_of({"a"}))) {
     EXPECT_EQ(*read_file(folder.path() / name), content) << name;

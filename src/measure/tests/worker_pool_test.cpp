@@ -24,18 +24,18 @@ bool has(const std::string& environment, const std::string& entry) {
 using WorkerPoolTest = MeasuringTest;
 
 TEST_F(WorkerPoolTest, WhoIsReadyStaysAndNothingIsLeftBehind) {
-  const Seat a = seat("ms5-one");
-  const Seat b = seat("ms5-two");
+  const Member a = member("ms5-one");
+  const Member b = member("ms5-two");
   pid_t first = 0;
   {
     WorkerPool pool(plan_, place());
-    ASSERT_TRUE(pool.prepare({.seats = {a, b}, .cells = {}}).has_value());
+    ASSERT_TRUE(pool.prepare({.members = {a, b}, .cells = {}}).has_value());
     first = pool.pid_of(a);
     EXPECT_EQ(why_not(pool, {a, b}), "");
     EXPECT_EQ(why_not(pool, {a}), "");
     EXPECT_EQ(pool.pid_of(a), first);
     EXPECT_TRUE(std::filesystem::exists(mps_folder()));
-    ASSERT_TRUE(pool.prepare({.seats = {a}, .cells = {}}).has_value());
+    ASSERT_TRUE(pool.prepare({.members = {a}, .cells = {}}).has_value());
     EXPECT_FALSE(pool.present(b));
     EXPECT_EQ(pool.pid_of(a), first);
   }
@@ -45,10 +45,10 @@ TEST_F(WorkerPoolTest, WhoIsReadyStaysAndNothingIsLeftBehind) {
 }
 
 TEST_F(WorkerPoolTest, LimitsAreInTheWorkersEnvironment) {
-  Seat limited = seat("ms5");
+  Member limited = member("ms5");
   limited.thread_percentage = 25.0;
   limited.low_priority = true;
-  const Seat plain = seat("ms5");
+  const Member plain = member("ms5");
   WorkerPool pool(plan_, place());
   ASSERT_EQ(why_not(pool, {limited, plain}), "");
   const std::string with = environment_of(pool.pid_of(limited));
@@ -59,7 +59,7 @@ TEST_F(WorkerPoolTest, LimitsAreInTheWorkersEnvironment) {
 }
 
 TEST_F(WorkerPoolTest, WithoutMpsNoDaemonIsStartedOrFound) {
-  const Seat a = seat("ms5", Mechanism::TimeSlicing);
+  const Member a = member("ms5", Mechanism::TimeSlicing);
   WorkerPool pool(plan_, place());
   ASSERT_EQ(why_not(pool, {a}), "");
   const std::string environment = environment_of(pool.pid_of(a));
@@ -70,8 +70,8 @@ TEST_F(WorkerPoolTest, WithoutMpsNoDaemonIsStartedOrFound) {
 
 TEST_F(WorkerPoolTest, AWorkerThatNeverGetsReadyIsTriedTwice) {
   plan_.workers.start_seconds = 0.3;
-  const Seat mute = seat("mute");
-  const Seat well = seat("ms5");
+  const Member mute = member("mute");
+  const Member well = member("ms5");
   WorkerPool pool(plan_, place());
   EXPECT_EQ(why_not(pool, {mute}), "start-timeout");
   EXPECT_EQ(why_not(pool, {well, mute}), "start-timeout");
@@ -84,19 +84,19 @@ TEST_F(WorkerPoolTest, AWorkerThatNeverGetsReadyIsTriedTwice) {
 TEST_F(WorkerPoolTest, AProgramThatIsNotThereIsTheWorkloadsTrouble) {
   plan_.command = {"/nonexistent/program"};
   WorkerPool pool(plan_, place());
-  const std::vector<Seat> seats = {seat("a")};
-  const auto seated = pool.seat(seats);
-  ASSERT_TRUE(seated.has_value() && !seated->has_value());
-  EXPECT_EQ(seated->error().reason, "crash");
-  EXPECT_NE(seated->error().message.find("/nonexistent/program"), std::string::npos);
+  const std::vector<Member> members = {member("a")};
+  const auto ready = pool.acquire(members);
+  ASSERT_TRUE(ready.has_value() && !ready->has_value());
+  EXPECT_EQ(ready->error().reason, "crash");
+  EXPECT_NE(ready->error().message.find("/nonexistent/program"), std::string::npos);
 }
 
 TEST_F(WorkerPoolTest, WithoutMpsProgramItIsOurTrouble) {
   ::setenv("CARPOOL_MPS_CONTROL", "/nonexistent/mps", 1);
   WorkerPool pool(plan_, place());
-  const std::vector<Seat> seats = {seat("a")};
-  EXPECT_FALSE(pool.seat(seats).has_value());
-  EXPECT_FALSE(pool.prepare({.seats = seats, .cells = {}}).has_value());
+  const std::vector<Member> members = {member("a")};
+  EXPECT_FALSE(pool.acquire(members).has_value());
+  EXPECT_FALSE(pool.prepare({.members = members, .cells = {}}).has_value());
 }
 
 TEST_F(WorkerPoolTest, AskedToStopItDoesNotWaitForTheStart) {
@@ -105,15 +105,15 @@ TEST_F(WorkerPoolTest, AskedToStopItDoesNotWaitForTheStart) {
   {
     WorkerPool pool(plan_, place([] { return true; }));
     spent.emplace();
-    EXPECT_EQ(why_not(pool, {seat("mute")}), kStopped);
-    EXPECT_EQ(why_not(pool, {seat("mute"), seat("die1")}), kStopped);
+    EXPECT_EQ(why_not(pool, {member("mute")}), kStopped);
+    EXPECT_EQ(why_not(pool, {member("mute"), member("die1")}), kStopped);
   }
   EXPECT_LT(spent->seconds(), 5.0);
 }
 
 TEST_F(WorkerPoolTest, WhoFindsNoMemoryGetsAnotherChanceWithoutTheOthers) {
-  const Seat greedy = seat("ms5-crowded");
-  const Seat other = seat("ms5");
+  const Member greedy = member("ms5-crowded");
+  const Member other = member("ms5");
   WorkerPool pool(plan_, place());
   ASSERT_EQ(why_not(pool, {other}), "");
   EXPECT_EQ(why_not(pool, {greedy}), "");
@@ -121,8 +121,8 @@ TEST_F(WorkerPoolTest, WhoFindsNoMemoryGetsAnotherChanceWithoutTheOthers) {
 }
 
 TEST_F(WorkerPoolTest, AGroupThatDoesNotFitLeavesItsMembersTheirChances) {
-  const Seat greedy = seat("ms5-crowded");
-  const Seat other = seat("ms5");
+  const Member greedy = member("ms5-crowded");
+  const Member other = member("ms5");
   WorkerPool pool(plan_, place());
   for (int i = 0; i < 3; ++i) {
     ASSERT_EQ(why_not(pool, {other}), "");
@@ -132,7 +132,7 @@ TEST_F(WorkerPoolTest, AGroupThatDoesNotFitLeavesItsMembersTheirChances) {
 }
 
 TEST_F(WorkerPoolTest, WhoDiesWhileHeldIsNoticedBeforeTheNextWindow) {
-  const Seat a = seat("ms5-diesheld");
+  const Member a = member("ms5-diesheld");
   WorkerPool pool(plan_, place());
   ASSERT_EQ(why_not(pool, {a}), "");
   const pid_t first = pool.pid_of(a);
@@ -142,14 +142,14 @@ TEST_F(WorkerPoolTest, WhoDiesWhileHeldIsNoticedBeforeTheNextWindow) {
 }
 
 TEST_F(WorkerPoolTest, AFaultedServerLosesAllItsClientsAndIsServedAnew) {
-  const Seat culprit = seat("ms5-fault2");
-  const Seat bystander = seat("ms5");
+  const Member culprit = member("ms5-fault2");
+  const Member bystander = member("ms5");
   WorkerPool pool(plan_, place());
-  const std::vector<Seat> seats = {culprit, bystander};
-  const auto seated = pool.seat(seats);
-  ASSERT_TRUE(seated.has_value() && seated->has_value());
+  const std::vector<Member> members = {culprit, bystander};
+  const auto ready = pool.acquire(members);
+  ASSERT_TRUE(ready.has_value() && ready->has_value());
   const pid_t before = pool.pid_of(bystander);
-  (**seated)[0]->give(profile::StepOrder::Run);
+  (**ready)[0]->give(profile::StepOrder::Run);
   ASSERT_TRUE(dies_within(pool.pid_of(culprit), 10.0));
   EXPECT_EQ(why_not(pool, {bystander}), "");
   EXPECT_NE(pool.pid_of(bystander), before);
@@ -157,35 +157,35 @@ TEST_F(WorkerPoolTest, AFaultedServerLosesAllItsClientsAndIsServedAnew) {
 }
 
 TEST_F(WorkerPoolTest, WhoDoesNotEndIsKilled) {
-  const Seat deaf = seat("ms5-deaf2");
+  const Member deaf = member("ms5-deaf2");
   WorkerPool pool(plan_, place());
-  const std::vector<Seat> seats = {deaf};
-  const auto seated = pool.seat(seats);
-  ASSERT_TRUE(seated.has_value() && seated->has_value());
+  const std::vector<Member> members = {deaf};
+  const auto ready = pool.acquire(members);
+  ASSERT_TRUE(ready.has_value() && ready->has_value());
   const pid_t pid = pool.pid_of(deaf);
-  (**seated)[0]->give(profile::StepOrder::Run);
+  (**ready)[0]->give(profile::StepOrder::Run);
   pause_for(std::chrono::milliseconds(100));
   const Stopwatch spent;
-  pool.drop(seats);
+  pool.drop(members);
   EXPECT_TRUE(dead(pid));
   EXPECT_LT(spent.seconds(), 3.0);
   EXPECT_FALSE(pool.present(deaf));
 }
 
 TEST_F(WorkerPoolTest, WorkloadsUnderStreamsLiveAndDieInOneProcess) {
-  const Seat a = seat("ms5-one", Mechanism::Streams);
-  const Seat b = seat("ms5-two", Mechanism::Streams);
-  const Seat dying = seat("ms5-die2", Mechanism::Streams);
+  const Member a = member("ms5-one", Mechanism::Streams);
+  const Member b = member("ms5-two", Mechanism::Streams);
+  const Member dying = member("ms5-die2", Mechanism::Streams);
   WorkerPool pool(plan_, place());
-  ASSERT_TRUE(pool.prepare({.seats = {a, b, dying}, .cells = {}}).has_value());
+  ASSERT_TRUE(pool.prepare({.members = {a, b, dying}, .cells = {}}).has_value());
   ASSERT_EQ(why_not(pool, {a, b}), "");
   const pid_t first = pool.pid_of(a);
   EXPECT_NE(first, pool.pid_of(b));  // as their step files say
 
-  const std::vector<Seat> seats = {dying};
-  const auto seated = pool.seat(seats);
-  ASSERT_TRUE(seated.has_value() && seated->has_value());
-  (**seated)[0]->give(profile::StepOrder::Run);
+  const std::vector<Member> members = {dying};
+  const auto ready = pool.acquire(members);
+  ASSERT_TRUE(ready.has_value() && ready->has_value());
+  (**ready)[0]->give(profile::StepOrder::Run);
   ASSERT_TRUE(dies_within(first, 10.0));
   ASSERT_EQ(why_not(pool, {a}), "");
   EXPECT_FALSE(pool.present(b));
