@@ -67,8 +67,8 @@ struct GpuActivity {
   std::optional<double> pcie_write_bytes_per_second{};  // GPU to host
   std::optional<double> nvlink_read_bytes_per_second{};
   std::optional<double> nvlink_write_bytes_per_second{};
-  // Values that a coarser counter stands in for: "graphics_active: GPU utilisation".
-  std::vector<std::string> stand_ins{};
+  // Values taken from a coarser counter: "graphics_active: GPU utilisation".
+  std::vector<std::string> substitute_metrics{};
 };
 
 // A process that holds memory on a GPU.

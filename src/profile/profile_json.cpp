@@ -15,6 +15,7 @@ using nlohmann::json;
 
 constexpr const char* kFormat = "carpool-profile";
 constexpr std::uint64_t kVersion = 1;
+
 json steps_json(const StepEstimate& steps) {
   return {{"source", steps.source},
           {"steps_per_second", steps.steps_per_second},
@@ -27,7 +28,7 @@ json steps_json(const StepEstimate& steps) {
 }
 
 Result<StepEstimate> steps_from(const json& in) {
-  gpu::ObjectReader reader(in, "an entry of steps");
+  gpu::ObjectReader reader(in, "steps");
   StepEstimate steps;
   steps.source = reader.text("source");
   steps.steps_per_second = reader.number("steps_per_second");
@@ -52,7 +53,7 @@ std::string one_line(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-// A line a key, also of objects one level down: short, and readable in a comparison of versions.
+// One line per key, also of objects one level down: short, and readable in a diff.
 std::string in_lines(const json& object) {
   std::string out = "{";
   for (const auto& [key, value] : object.items()) {
@@ -71,103 +72,62 @@ std::string in_lines(const json& object) {
   return out + "\n}\n";
 }
 
-// Takes apart what ObjectReader has no words for, and tells it of what is wrong.
-class Parts {
- public:
-  explicit Parts(gpu::ObjectReader& reader) : reader_(reader) {}
-
-  std::vector<std::string> texts(const char* key) {
-    std::vector<std::string> out;
-    const json* list = reader_.array(key);
-    for (const json& item : list == nullptr ? json::array() : *list) {
-      if (!item.is_string()) {
-        reader_.refuse(fmt::format("has something else than texts under the key \"{}\"", key));
-        break;
-      }
-      out.push_back(item.get<std::string>());
+Metrics numbers(gpu::ObjectReader& reader, const char* key) {
+  Metrics out;
+  const json* found = reader.object(key);
+  const json object = found == nullptr ? json::object() : *found;
+  for (const auto& [name, value] : object.items()) {
+    if (!value.is_number() || !std::isfinite(value.get<double>())) {
+      reader.problem(key, fmt::format("{}: expected a number", name));
+      break;
     }
-    return out;
+    out.emplace(name, value.get<double>());
   }
+  return out;
+}
 
-  Metrics numbers(const char* key) {
-    Metrics out;
-    for (const auto& [name, value] : object(key).items()) {
-      if (!value.is_number() || !std::isfinite(value.get<double>())) {
-        reader_.refuse(fmt::format("has no number for \"{}\" under the key \"{}\"", name, key));
-        break;
-      }
-      out.emplace(name, value.get<double>());
-    }
-    return out;
+// May be below 0: sensors and clocks vary between the two runs that it compares.
+std::optional<double> read_slowdown(gpu::ObjectReader& reader) {
+  const json* found = reader.maybe("slowdown");
+  if (found == nullptr) {
+    return std::nullopt;
   }
-
-  std::optional<double> maybe_signed(const char* key) {
-    const json* found = reader_.maybe(key);
-    if (found == nullptr) {
-      return std::nullopt;
-    }
-    if (!found->is_number() || !std::isfinite(found->get<double>())) {
-      reader_.refuse(fmt::format("has no number under the key \"{}\"", key));
-      return std::nullopt;
-    }
-    return found->get<double>();
+  if (!found->is_number() || !std::isfinite(found->get<double>())) {
+    reader.problem("slowdown", "expected a number");
+    return std::nullopt;
   }
+  return found->get<double>();
+}
 
-  std::map<std::string, std::string> words(const char* key) {
-    std::map<std::string, std::string> out;
-    for (const auto& [name, value] : object(key).items()) {
-      if (!value.is_string()) {
-        reader_.refuse(fmt::format("has no text for \"{}\" under the key \"{}\"", name, key));
-        break;
-      }
-      out.emplace(name, value.get<std::string>());
-    }
-    return out;
+std::vector<TelemetryPoint> read_timeline(gpu::ObjectReader& reader) {
+  const json* found = reader.object("timeline");
+  auto points = timeline_from_json(found == nullptr ? json::object() : *found);
+  if (!points) {
+    reader.problem("timeline", points.error().message);
   }
-
-  std::vector<TelemetryPoint> timeline(const char* key) {
-    auto points = timeline_from_json(object(key));
-    if (!points) {
-      reader_.refuse(points.error().message);
-    }
-    return points.value_or(std::vector<TelemetryPoint>());
-  }
-
- private:
-  const json& object(const char* key) {
-    static const json nothing = json::object();
-    const json* found = reader_.maybe(key);
-    if (found == nullptr || !found->is_object()) {
-      reader_.refuse(fmt::format("has no object under the key \"{}\"", key));
-      return nothing;
-    }
-    return *found;
-  }
-
-  gpu::ObjectReader& reader_;
-};
+  return points.value_or(std::vector<TelemetryPoint>());
+}
 
 Result<WorkloadProfile> profile_from(const json& in) {
-  gpu::ObjectReader reader(in, "the profile");
-  Parts parts(reader);
+  gpu::ObjectReader reader(in, "profile");
   if (reader.text("format") != kFormat || reader.count("version") != kVersion) {
-    reader.refuse(fmt::format("is not \"{}\" of version {}", kFormat, kVersion));
+    reader.problem("format", fmt::format("expected \"{}\" of version {}", kFormat, kVersion));
   }
   WorkloadProfile profile;
   profile.workload = reader.text("workload");
-  profile.command = parts.texts("command");
+  profile.command = reader.texts("command");
   profile.gpu = reader.text("gpu");
   profile.driver = reader.text("driver");
   profile.recorded = reader.text("recorded");
   profile.startup_seconds = reader.number("startup_seconds");
   profile.window_seconds = reader.number("window_seconds");
-  profile.slowdown = parts.maybe_signed("slowdown");
-  profile.metrics = parts.numbers("metrics");
-  profile.stand_ins = parts.words("stand_ins");
-  profile.counters = parts.numbers("counters");
-  profile.ncu = parts.numbers("ncu");
-  profile.timeline = parts.timeline("timeline");
-  profile.notes = parts.texts("notes");
+  profile.slowdown = read_slowdown(reader);
+  profile.metrics = numbers(reader, "metrics");
+  profile.substitute_metrics = reader.text_map("stand_ins");
+  profile.counters = numbers(reader, "counters");
+  profile.ncu = numbers(reader, "ncu");
+  profile.timeline = read_timeline(reader);
+  profile.notes = reader.texts("notes");
   if (const json* throughput = reader.maybe("throughput"); throughput != nullptr) {
     auto read = throughput_from(*throughput);
     if (!read) {
@@ -184,7 +144,7 @@ Result<WorkloadProfile> profile_from(const json& in) {
     profile.steps.push_back(std::move(*read));
   }
   if (!is_profile_name(profile.workload)) {
-    reader.refuse("has no name under the key \"workload\"");
+    reader.problem("workload", "expected a name of letters, digits, '.', '_' and '-'");
   }
   return reader.finish(std::move(profile));
 }
@@ -203,7 +163,7 @@ std::string profile_json(const WorkloadProfile& profile) {
               {"window_seconds", shortened(profile.window_seconds)},
               {"steps", json::array()},
               {"metrics", profile.metrics},
-              {"stand_ins", profile.stand_ins},
+              {"stand_ins", profile.substitute_metrics},
               {"counters", profile.counters},
               {"ncu", profile.ncu},
               {"timeline", timeline_to_json(profile.timeline)},
@@ -225,7 +185,7 @@ std::string profile_json(const WorkloadProfile& profile) {
 Result<WorkloadProfile> parse_profile(std::string_view text, const std::string& file) {
   const json in = json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (in.is_discarded()) {
-    return fail(ErrorCode::Corrupt, fmt::format("{} is no JSON, or cut off", file));
+    return fail(ErrorCode::Corrupt, fmt::format("{} is not JSON or is incomplete", file));
   }
   auto profile = profile_from(in);
   if (!profile) {

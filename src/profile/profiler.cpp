@@ -160,7 +160,7 @@ Result<ProfileResult> Run::reduce(const SeenWindow& seen, std::optional<double> 
   if (request_.program.library && result.kernels.launches == 0) {
     profile.notes.emplace_back("no launch was recorded: the GPU's own counters stand in");
   }
-  add_stand_ins(profile);
+  add_substitute_metrics(profile);
   return result;
 }
 

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "base/statistics.hpp"
 #include "profile/activity_metrics.hpp"
 
 namespace carpool::profile {
@@ -20,19 +21,17 @@ constexpr std::array<std::string_view, 4> kTrust = {
 // A guess that is as good as none is told of but not used.
 constexpr double kLeastConfidence = 0.3;
 
-// The first sample after a pause claims all of the pause, with counters that have wrapped
-// meanwhile.
-constexpr std::int64_t kPauses = 2;  // usual spans and more
+// The first sample after a pause covers the whole pause, with counters that have wrapped meanwhile:
+// samples longer than this many usual spans are left out.
+constexpr double kMostUsualSpans = 2.0;
 
-std::int64_t usual_span(const gpu::ActivityTrace& trace) {
-  std::vector<std::int64_t> spans;
+double usual_span_ns(const gpu::ActivityTrace& trace) {
+  std::vector<double> spans;
   spans.reserve(trace.counter_samples.size());
   for (const auto& sample : trace.counter_samples) {
-    spans.push_back(sample.end_ns - sample.start_ns);
+    spans.push_back(static_cast<double>(sample.end_ns - sample.start_ns));
   }
-  const auto middle = spans.begin() + static_cast<std::ptrdiff_t>(spans.size() / 2);
-  std::nth_element(spans.begin(), middle, spans.end());
-  return spans.empty() ? 0 : *middle;
+  return spans.empty() ? 0.0 : median(std::move(spans));
 }
 
 void add_counters(std::span<const gpu::ActivityTrace> traces,
@@ -40,13 +39,14 @@ void add_counters(std::span<const gpu::ActivityTrace> traces,
                   WorkloadProfile& profile) {
   Metrics seconds;
   for (const gpu::ActivityTrace& trace : traces) {
-    const std::int64_t longest = kPauses * usual_span(trace);
+    const double longest_ns = kMostUsualSpans * usual_span_ns(trace);
     for (const auto& sample : trace.counter_samples) {
-      if (!window.holds(sample.start_ns) || sample.end_ns - sample.start_ns > longest) {
+      const auto span_ns = static_cast<double>(sample.end_ns - sample.start_ns);
+      if (!window.holds(sample.start_ns) || span_ns > longest_ns) {
         continue;
       }
       const std::string& name = trace.counter_sets[sample.set].metrics[sample.metric];
-      const double span = static_cast<double>(sample.end_ns - sample.start_ns) * 1e-9;
+      const double span = span_ns * 1e-9;
       profile.counters[name] += sample.value * span;
       seconds[name] += span;
     }
@@ -121,10 +121,10 @@ KernelTable add_recording(std::span<const gpu::ActivityTrace> traces,
 void add_telemetry(const TelemetryTrack& track, WorkloadProfile& profile) {
   profile.metrics.merge(track.metrics());
   profile.timeline = track.points();
-  for (const std::string& stand_in : track.stand_ins()) {
-    const std::size_t colon = stand_in.find(": ");
+  for (const std::string& substitute : track.substitute_metrics()) {
+    const std::size_t colon = substitute.find(": ");
     if (colon != std::string::npos) {
-      profile.stand_ins[stand_in.substr(0, colon)] = stand_in.substr(colon + 2);
+      profile.substitute_metrics[substitute.substr(0, colon)] = substitute.substr(colon + 2);
     }
   }
 }

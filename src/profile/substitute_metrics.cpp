@@ -16,7 +16,7 @@ std::optional<double> find(const Metrics& metrics, std::string_view name) {
   return found == metrics.end() ? std::nullopt : std::optional(found->second);
 }
 
-// One source of a stand-in: a metric, and what makes a percentage of it.
+// One source of a substitute: a metric, and the factor that makes it a percentage.
 struct Source {
   const Metrics& metrics;
   std::string_view name;
@@ -28,7 +28,7 @@ struct Best {
   std::string_view name;
 };
 
-// The largest of those that were measured: the published "throughputs" are such maxima.
+// The largest measured value: the published "throughputs" are such maxima.
 std::optional<Best> largest(std::initializer_list<Source> sources) {
   std::optional<Best> best;
   for (const Source& source : sources) {
@@ -42,7 +42,7 @@ std::optional<Best> largest(std::initializer_list<Source> sources) {
 
 }  // namespace
 
-void add_stand_ins(WorkloadProfile& profile) {
+void add_substitute_metrics(WorkloadProfile& profile) {
   const auto busy = largest({{profile.metrics, "gpu_busy_share", 1.0}});
   const auto engine = largest({{profile.metrics, "graphics_active", 1.0}});
   const std::optional<Best> share = busy ? busy : engine;
@@ -57,7 +57,7 @@ void add_stand_ins(WorkloadProfile& profile) {
       return;
     }
     profile.metrics[metric] = std::min(kPercent, best->value / std::min(1.0, share->value));
-    profile.stand_ins[metric] = fmt::format("{} / {}", best->name, share->name);
+    profile.substitute_metrics[metric] = fmt::format("{} / {}", best->name, share->name);
   };
   const Metrics& counters = profile.counters;
   const Metrics& metrics = profile.metrics;

@@ -44,7 +44,7 @@ Result<std::optional<double>> cell(const json& columns,
   if (!column->is_array() || column->size() != size ||
       !((*column)[i].is_number() || (*column)[i].is_null())) {
     return fail(ErrorCode::Corrupt,
-                fmt::format("has no list of {} numbers or nulls under timeline.{}", size, name));
+                fmt::format("{}: expected a list of {} numbers or nulls", name, size));
   }
   return (*column)[i].is_null() ? std::nullopt : std::optional((*column)[i].get<double>());
 }
@@ -66,13 +66,13 @@ json timeline_to_json(const std::vector<TelemetryPoint>& points) {
   }
   const auto add = [&](const char* name, auto value_of) {
     json list = json::array();
-    bool told = false;
+    bool any = false;
     for (const TelemetryPoint& point : points) {
       const std::optional<double> value = value_of(point);
-      told = told || value.has_value();
+      any = any || value.has_value();
       list.push_back(value ? json(shortened(*value)) : json());
     }
-    if (told) {
+    if (any) {
       out[name] = std::move(list);
     }
   };
@@ -89,7 +89,7 @@ Result<std::vector<TelemetryPoint>> timeline_from_json(const json& columns) {
   const auto seconds = columns.find("seconds");
   const std::size_t size = seconds != columns.end() && seconds->is_array() ? seconds->size() : 0;
   if (size > kMostPoints) {
-    return fail(ErrorCode::Corrupt, fmt::format("has more than {} readings", kMostPoints));
+    return fail(ErrorCode::Corrupt, fmt::format("more than {} readings", kMostPoints));
   }
   std::vector<TelemetryPoint> points(size);
   std::optional<Error> problem;

@@ -1,4 +1,4 @@
-// The sensors' readings of a profile as JSON: one list a sensor. Internal to profile/.
+// The sensor readings of a profile as JSON, one list per sensor. Internal to profile/.
 #pragma once
 
 #include <vector>
@@ -10,13 +10,12 @@
 
 namespace carpool::profile {
 
-// A value in as many digits as sensors have.
+// Rounded to five digits, more than sensors resolve.
 [[nodiscard]] double shortened(double value);
 
-// A value that one reading lacks is null, a sensor that never told is left out.
+// A missing value is null; a sensor without values is left out.
 [[nodiscard]] nlohmann::json timeline_to_json(const std::vector<TelemetryPoint>& points);
 
-// The error's message continues "the profile …".
 [[nodiscard]] Result<std::vector<TelemetryPoint>> timeline_from_json(const nlohmann::json& columns);
 
 }  // namespace carpool::profile

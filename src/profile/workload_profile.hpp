@@ -38,9 +38,9 @@ struct WorkloadProfile {
   std::optional<ProfiledThroughput> throughput;  // absent: nothing told of steps
   std::vector<StepEstimate> steps;               // by every source that told; the used one first
   Metrics metrics;
-  std::map<std::string, std::string> stand_ins;  // by metric: what stands in for it
-  Metrics counters;                              // of --counters, by the vendor's name
-  Metrics ncu;                                   // of --ncu, weighted by time
+  std::map<std::string, std::string> substitute_metrics;  // metric → its source
+  Metrics counters;                                       // of --counters, by the vendor's name
+  Metrics ncu;                                            // of --ncu, weighted by time
   std::vector<TelemetryPoint> timeline;
   std::vector<std::string> notes;
 };

@@ -104,7 +104,7 @@ TEST_F(NvmlTelemetryTest, ReadsTheSmsCountersEachIntoItsField) {
   EXPECT_DOUBLE_EQ(a.pcie_read_bytes_per_second.value(), 21 * kMebibyte);
   EXPECT_DOUBLE_EQ(a.nvlink_read_bytes_per_second.value(), 60 * kMebibyte);
   EXPECT_DOUBLE_EQ(a.nvlink_write_bytes_per_second.value(), 61 * kMebibyte);
-  EXPECT_TRUE(a.stand_ins.empty());
+  EXPECT_TRUE(a.substitute_metrics.empty());
 }
 
 TEST_F(NvmlTelemetryTest, KeepsRatiosWithinOneAndLeavesOutWhatACounterCannotTell) {
@@ -128,7 +128,7 @@ TEST_F(NvmlTelemetryTest, SaysWhichCoarseCounterStandsIn) {
     EXPECT_DOUBLE_EQ((*activity)->graphics_active.value(), 0.97);
     EXPECT_DOUBLE_EQ((*activity)->dram_active.value(), 0.31);
     EXPECT_EQ((*activity)->sm_active, std::nullopt);
-    EXPECT_EQ((*activity)->stand_ins, both);
+    EXPECT_EQ((*activity)->substitute_metrics, both);
   }
 }
 

@@ -25,7 +25,7 @@ void set_ncu_metrics(profile::Metrics metrics, profile::WorkloadProfile& profile
   for (const auto& [name, value] : profile.ncu) {
     if (profile::find_metric(name) != nullptr) {
       profile.metrics[name] = value;
-      profile.stand_ins.erase(name);
+      profile.substitute_metrics.erase(name);
     }
   }
 }

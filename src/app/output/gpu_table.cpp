@@ -108,7 +108,7 @@ std::vector<std::string> notes_of(const GpuReading& gpu) {
         "the driver reads no counters of its SMs (GPM): what \"-\" stands for is not known.");
   }
   if (gpu.activity) {
-    for (const std::string& stand_in : gpu.activity->stand_ins) {
+    for (const std::string& stand_in : gpu.activity->substitute_metrics) {
       notes.push_back(stand_in_note(stand_in));
     }
   }
@@ -130,9 +130,9 @@ std::string throttle_words(const GpuSample& sample) {
 
 bool stands_in(const GpuActivity& activity, std::string_view value) {
   const std::string start = fmt::format("{}:", value);
-  return std::any_of(activity.stand_ins.begin(), activity.stand_ins.end(), [&](const auto& text) {
-    return text.starts_with(start);
-  });
+  return std::any_of(activity.substitute_metrics.begin(),
+                     activity.substitute_metrics.end(),
+                     [&](const auto& text) { return text.starts_with(start); });
 }
 
 std::string gpu_table(const std::vector<GpuReading>& gpus, bool colour) {

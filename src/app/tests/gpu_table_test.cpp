@@ -38,7 +38,8 @@ GpuReading coarse_gpu(unsigned index) {
   GpuActivity& activity = gpu.activity.emplace();
   activity.graphics_active = 0.88;
   activity.dram_active = 0.31;
-  activity.stand_ins = {"graphics_active: GPU utilisation", "dram_active: memory utilisation"};
+  activity.substitute_metrics = {"graphics_active: GPU utilisation",
+                                 "dram_active: memory utilisation"};
   return gpu;
 }
 

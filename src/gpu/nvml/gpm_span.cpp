@@ -7,11 +7,11 @@
 #include <fmt/format.h>
 
 #include "base/clock.hpp"
+#include "base/text/memory_size.hpp"
 
 namespace carpool::gpu::nvml {
 namespace {
 
-constexpr double kMebibyte = 1024.0 * 1024.0;
 constexpr double kNanosecond = 1e-9;
 
 struct Wanted {
@@ -41,7 +41,7 @@ std::optional<double> value_of(const GpmMetric& metric, bool ratio) {
   }
   // The counters' rounding may carry a full load past 100 %.
   return ratio ? std::clamp(metric.value / 100.0, 0.0, 1.0)
-               : std::max(metric.value, 0.0) * kMebibyte;
+               : std::max(metric.value, 0.0) * kBytesPerMiB;
 }
 
 // Fills what the driver tells of the time between two samples; nothing where it tells nothing.

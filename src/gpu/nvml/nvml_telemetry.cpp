@@ -116,7 +116,7 @@ Result<std::optional<GpuActivity>> next_activity(Session& session, unsigned gpu)
   }
   return session.device(gpu)
       .and_then([&](const DeviceRef& device) {
-        return nvml::with_stand_ins(device, std::move(*activity));
+        return nvml::with_substitute_metrics(device, std::move(*activity));
       })
       .map([](GpuActivity&& complete) { return std::optional(std::move(complete)); });
 }

@@ -188,7 +188,7 @@ Result<std::optional<GpuEnergy>> read_energy(const DeviceRef& gpu) {
   return reader.finish(energy);
 }
 
-Result<GpuActivity> with_stand_ins(const DeviceRef& gpu, GpuActivity activity) {
+Result<GpuActivity> with_substitute_metrics(const DeviceRef& gpu, GpuActivity activity) {
   if (activity.graphics_active && activity.dram_active) {
     return activity;
   }
@@ -196,11 +196,11 @@ Result<GpuActivity> with_stand_ins(const DeviceRef& gpu, GpuActivity activity) {
   const auto coarse = reader.read<Utilization>("utilisation", gpu.library->call().utilization);
   if (coarse && !activity.graphics_active) {
     activity.graphics_active = kPercent * coarse->gpu;
-    activity.stand_ins.emplace_back("graphics_active: GPU utilisation");
+    activity.substitute_metrics.emplace_back("graphics_active: GPU utilisation");
   }
   if (coarse && !activity.dram_active) {
     activity.dram_active = kPercent * coarse->memory;
-    activity.stand_ins.emplace_back("dram_active: memory utilisation");
+    activity.substitute_metrics.emplace_back("dram_active: memory utilisation");
   }
   return reader.finish(std::move(activity));
 }

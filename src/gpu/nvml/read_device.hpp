@@ -12,8 +12,9 @@ namespace carpool::gpu::nvml {
 
 [[nodiscard]] Result<std::optional<GpuEnergy>> read_energy(const DeviceRef& gpu);
 
-// Fills graphics_active and dram_active from the coarse utilisation where they are absent, and
-// says so in stand_ins.
-[[nodiscard]] Result<GpuActivity> with_stand_ins(const DeviceRef& gpu, GpuActivity activity);
+// Where graphics_active or dram_active is absent, takes it from the coarse utilisation and lists it
+// in substitute_metrics.
+[[nodiscard]] Result<GpuActivity> with_substitute_metrics(const DeviceRef& gpu,
+                                                          GpuActivity activity);
 
 }  // namespace carpool::gpu::nvml

@@ -4,7 +4,6 @@
 #include <limits>
 #include <vector>
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "gpu/replay/object_reader.hpp"
@@ -60,26 +59,13 @@ void take_fields(ObjectReader& reader, T& value, const Fields& fields) {
   for (const auto& field : fields) {
     value.*field.member = reader.maybe_number(field.key);
     if (field.ratio && value.*field.member > 1.0) {
-      reader.refuse(fmt::format("has a ratio above 1 under the key \"{}\"", field.key));
+      reader.problem(field.key, "expected a number from 0 to 1");
     }
   }
-}
-
-std::vector<std::string> texts(ObjectReader& reader, const char* key) {
-  std::vector<std::string> out;
-  const json* list = reader.array(key);
-  for (const json& item : list != nullptr ? *list : json::array()) {
-    if (!item.is_string()) {
-      reader.refuse(fmt::format("has something else than texts in the list \"{}\"", key));
-      break;
-    }
-    out.push_back(item.get<std::string>());
-  }
-  return out;
 }
 
 Result<MigSlice> mig_slice_from_json(const json& in) {
-  ObjectReader reader(in, "a MIG slice");
+  ObjectReader reader(in, "MIG slice");
   MigSlice slice{.uuid = reader.text("uuid"),
                  .profile = reader.text("profile"),
                  .memory_bytes = reader.count("memory_bytes")};
@@ -124,7 +110,7 @@ json to_json(const GpuSample& sample) {
 }
 
 json to_json(const GpuActivity& activity) {
-  json out = {{"span_seconds", activity.span_seconds}, {"stand_ins", activity.stand_ins}};
+  json out = {{"span_seconds", activity.span_seconds}, {"stand_ins", activity.substitute_metrics}};
   put_fields(out, activity, kActivityFields);
   return out;
 }
@@ -138,7 +124,7 @@ json to_json(const GpuProcess& process) {
 }
 
 Result<GpuInfo> gpu_info_from_json(const json& in) {
-  ObjectReader reader(in, "a GPU");
+  ObjectReader reader(in, "GPU");
   GpuInfo info{
       .index = static_cast<unsigned>(reader.count("index", std::numeric_limits<unsigned>::max())),
       .uuid = reader.text("uuid"),
@@ -164,26 +150,26 @@ Result<GpuInfo> gpu_info_from_json(const json& in) {
 }
 
 Result<GpuSample> gpu_sample_from_json(const json& in) {
-  ObjectReader reader(in, "a sample");
+  ObjectReader reader(in, "sample");
   GpuSample sample;
   sample.at_ns = static_cast<std::int64_t>(reader.count("at_ns"));
   sample.memory_used_bytes = reader.count("memory_used_bytes");
-  sample.throttle_reasons = texts(reader, "throttle_reasons");
+  sample.throttle_reasons = reader.texts("throttle_reasons");
   take_fields(reader, sample, kSampleFields);
   return reader.finish(std::move(sample));
 }
 
 Result<GpuActivity> gpu_activity_from_json(const json& in) {
-  ObjectReader reader(in, "an activity");
+  ObjectReader reader(in, "activity");
   GpuActivity activity;
   activity.span_seconds = reader.number("span_seconds");
-  activity.stand_ins = texts(reader, "stand_ins");
+  activity.substitute_metrics = reader.texts("stand_ins");
   take_fields(reader, activity, kActivityFields);
   return reader.finish(std::move(activity));
 }
 
 Result<GpuProcess> gpu_process_from_json(const json& in) {
-  ObjectReader reader(in, "a process");
+  ObjectReader reader(in, "process");
   GpuProcess process{.pid = static_cast<std::int64_t>(reader.count("pid")),
                      .memory_bytes = reader.maybe_count("memory_bytes"),
                      .mps_client = reader.flag("mps_client")};

@@ -1,5 +1,5 @@
-// GPUs and their readings as JSON: in recordings, and wherever a command prints them. An absent
-// value is an absent key.
+// GPUs and their readings as JSON, for recordings and for commands that print them. An absent value
+// is an absent key.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ namespace carpool::gpu {
 [[nodiscard]] nlohmann::json to_json(const GpuProcess& process);
 
 // Strict: a key that is missing, unknown, of the wrong type or out of range is an error that names
-// it. Throws nothing.
+// it.
 [[nodiscard]] Result<GpuInfo> gpu_info_from_json(const nlohmann::json& in);
 [[nodiscard]] Result<GpuSample> gpu_sample_from_json(const nlohmann::json& in);
 [[nodiscard]] Result<GpuActivity> gpu_activity_from_json(const nlohmann::json& in);

@@ -1,6 +1,7 @@
 #include "gpu/replay/object_reader.hpp"
 
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -9,119 +10,95 @@ namespace carpool::gpu {
 
 using nlohmann::json;
 
-ObjectReader::ObjectReader(const json& object, std::string_view what)
-    : object_(object.is_object() ? &object : nullptr), what_(what) {
-  if (object_ == nullptr) {
-    refuse("is not a JSON object");
-  }
-}
-
-const json* ObjectReader::maybe(const char* key) {
-  asked_.emplace(key);
-  if (object_ == nullptr) {
-    return nullptr;
-  }
-  const auto found = object_->find(key);
-  return found == object_->end() ? nullptr : &*found;
-}
-
-const json* ObjectReader::require(const char* key) {
-  const json* found = maybe(key);
-  if (found == nullptr) {
-    refuse(fmt::format("lacks the key \"{}\"", key));
-  }
-  return found;
-}
+ObjectReader::ObjectReader(const json& object, std::string where)
+    : keys_(object, std::move(where)) {}
 
 std::string ObjectReader::text(const char* key) {
-  (void)require(key);
+  keys_.require(key);
   return maybe_text(key).value_or("");
 }
 
 std::optional<std::string> ObjectReader::maybe_text(const char* key) {
-  const json* found = maybe(key);
-  if (found == nullptr) {
-    return std::nullopt;
-  }
-  if (!found->is_string()) {
-    refuse_type(key, "a text");
-    return std::nullopt;
-  }
-  return found->get<std::string>();
+  std::optional<std::string> value;
+  keys_.read(key, value);
+  return value;
+}
+
+std::vector<std::string> ObjectReader::texts(const char* key) {
+  keys_.require(key);
+  std::vector<std::string> values;
+  keys_.read(key, values);
+  return values;
+}
+
+std::map<std::string, std::string> ObjectReader::text_map(const char* key) {
+  keys_.require(key);
+  std::map<std::string, std::string> values;
+  keys_.read(key, values);
+  return values;
 }
 
 bool ObjectReader::flag(const char* key) {
-  const json* found = require(key);
-  if (found != nullptr && !found->is_boolean()) {
-    refuse_type(key, "true or false");
-    return false;
-  }
-  return found != nullptr && found->get<bool>();
+  keys_.require(key);
+  bool value = false;
+  keys_.read(key, value);
+  return value;
 }
 
 std::uint64_t ObjectReader::count(const char* key, std::uint64_t most) {
-  (void)require(key);
+  keys_.require(key);
   return maybe_count(key, most).value_or(0);
 }
 
 std::optional<std::uint64_t> ObjectReader::maybe_count(const char* key, std::uint64_t most) {
-  const json* found = maybe(key);
-  if (found == nullptr) {
-    return std::nullopt;
+  std::optional<std::uint64_t> value;
+  keys_.read(key, value);
+  if (value > most) {
+    keys_.problem(key, fmt::format("expected a whole number from 0 to {}", most));
   }
-  if (!found->is_number_unsigned() || found->get<std::uint64_t>() > most) {
-    refuse_type(key, fmt::format("a whole number from 0 to {}", most));
-    return std::nullopt;
-  }
-  return found->get<std::uint64_t>();
+  return value;
 }
 
 double ObjectReader::number(const char* key) {
-  (void)require(key);
+  keys_.require(key);
   return maybe_number(key).value_or(0.0);
 }
 
 std::optional<double> ObjectReader::maybe_number(const char* key) {
-  const json* found = maybe(key);
-  if (found == nullptr) {
-    return std::nullopt;
-  }
-  const double value = found->is_number() ? found->get<double>() : -1.0;
-  if (!std::isfinite(value) || value < 0.0) {
-    refuse_type(key, "a number from 0");
-    return std::nullopt;
+  std::optional<double> value;
+  keys_.read(key, value);
+  if (value && !(std::isfinite(*value) && *value >= 0.0)) {
+    keys_.problem(key, "expected a number, not below 0");
   }
   return value;
 }
 
 const json* ObjectReader::array(const char* key) {
-  const json* found = require(key);
+  keys_.require(key);
+  const json* found = keys_.member(key);
   if (found != nullptr && !found->is_array()) {
-    refuse_type(key, "a list");
+    keys_.problem(key, "expected a list");
     return nullptr;
   }
   return found;
 }
 
-void ObjectReader::refuse(std::string_view problem) {
-  if (!problem_) {
-    problem_ = fmt::format("{} {}", what_, problem);
+const json* ObjectReader::object(const char* key) {
+  keys_.require(key);
+  const json* found = keys_.member(key);
+  if (found != nullptr && !found->is_object()) {
+    keys_.problem(key, "expected an object");
+    return nullptr;
   }
+  return found;
 }
 
-void ObjectReader::refuse_type(const char* key, std::string_view wanted) {
-  refuse(fmt::format("has something else than {} under the key \"{}\"", wanted, key));
-}
-
-void ObjectReader::check_for_strangers() {
-  if (object_ == nullptr) {
-    return;
+Result<void> ObjectReader::finish() {
+  auto read = keys_.finish();
+  if (!read) {
+    return fail(ErrorCode::Corrupt, std::move(read.error().message));
   }
-  for (const auto& item : object_->items()) {
-    if (!asked_.contains(item.key())) {
-      refuse(fmt::format("has the unknown key \"{}\"", item.key()));
-    }
-  }
+  return read;
 }
 
 }  // namespace carpool::gpu

@@ -1,18 +1,19 @@
-// Takes the keys of one JSON object one by one, and keeps the first thing that is wrong with it.
+// Reads the JSON objects of files that Carpool wrote: keys are required unless maybe_… reads them,
+// numbers are finite and not below 0, and any problem is Corrupt.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <limits>
+#include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
-#include <utility>
+#include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
 #include "base/result.hpp"
+#include "base/text/strict_object.hpp"
 
 namespace carpool::gpu {
 
@@ -21,41 +22,39 @@ class ObjectReader {
  public:
   static constexpr std::uint64_t kLargestCount = std::numeric_limits<std::int64_t>::max();
 
-  ObjectReader(const nlohmann::json& object, std::string_view what);
+  // `where` starts every message: "sample".
+  ObjectReader(const nlohmann::json& object, std::string where);
 
   [[nodiscard]] std::string text(const char* key);
   [[nodiscard]] std::optional<std::string> maybe_text(const char* key);
+  [[nodiscard]] std::vector<std::string> texts(const char* key);
+  [[nodiscard]] std::map<std::string, std::string> text_map(const char* key);
   [[nodiscard]] bool flag(const char* key);
-  // At most what a signed number holds, or `most`.
   [[nodiscard]] std::uint64_t count(const char* key, std::uint64_t most = kLargestCount);
   [[nodiscard]] std::optional<std::uint64_t> maybe_count(const char* key,
                                                          std::uint64_t most = kLargestCount);
-  [[nodiscard]] double number(const char* key);  // at least 0, as all that a GPU tells
+  [[nodiscard]] double number(const char* key);
   [[nodiscard]] std::optional<double> maybe_number(const char* key);
+  // Null after a problem.
   [[nodiscard]] const nlohmann::json* array(const char* key);
-  [[nodiscard]] const nlohmann::json* maybe(const char* key);
+  [[nodiscard]] const nlohmann::json* object(const char* key);
+  // Null where there is none.
+  [[nodiscard]] const nlohmann::json* maybe(const char* key) { return keys_.member(key); }
 
-  void refuse(std::string_view problem);
+  void problem(const char* key, std::string_view what) { keys_.problem(key, what); }
 
-  // The value, unless something was wrong or a key was left over that nobody asked for.
+  // The value, unless there was a problem or a key is left that was not read.
   template <class T>
   [[nodiscard]] Result<T> finish(T value) {
-    check_for_strangers();
-    if (problem_) {
-      return fail(ErrorCode::Corrupt, std::move(*problem_));
+    if (auto read = finish(); !read) {
+      return tl::unexpected(std::move(read.error()));
     }
     return value;
   }
+  [[nodiscard]] Result<void> finish();
 
  private:
-  [[nodiscard]] const nlohmann::json* require(const char* key);
-  void refuse_type(const char* key, std::string_view wanted);
-  void check_for_strangers();
-
-  const nlohmann::json* object_;  // null when it was no object
-  std::string what_;
-  std::set<std::string, std::less<>> asked_;
-  std::optional<std::string> problem_;
+  StrictObject keys_;
 };
 
 }  // namespace carpool::gpu

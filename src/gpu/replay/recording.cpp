@@ -22,15 +22,15 @@ tl::unexpected<Error> corrupt(std::string message) {
 Result<void> check_format(const json& header) {
   if (!header.is_object() || header.value("format", json()) != kFormat) {
     return fail(ErrorCode::InvalidInput,
-                "this is no recording: it does not begin with the header that `carpool record` "
-                "writes");
+                "not a recording: it does not start with the header that `carpool record` writes");
   }
   if (const json version = header.value("version", json()); version != kVersion) {
-    return fail(ErrorCode::Unsupported,
-                fmt::format("the recording has version {}; this program reads version {}: record "
-                            "again with `carpool record`",
-                            version.dump(),
-                            kVersion));
+    return fail(
+        ErrorCode::Unsupported,
+        fmt::format("the recording has version {}, but this program reads version {}: record "
+                    "again with `carpool record`",
+                    version.dump(),
+                    kVersion));
   }
   return {};
 }
@@ -39,7 +39,7 @@ Result<void> read_header(const json& line, TelemetryRecording& recording) {
   if (auto known = check_format(line); !known) {
     return known;
   }
-  ObjectReader reader(line, "the header");
+  ObjectReader reader(line, "header");
   (void)reader.text("format");
   (void)reader.count("version");
   recording.recorded = reader.text("recorded");
@@ -51,11 +51,11 @@ Result<void> read_header(const json& line, TelemetryRecording& recording) {
     }
     if (info->index != recording.gpus.size()) {
       return corrupt(
-          fmt::format("GPU {} stands where GPU {} belongs", info->index, recording.gpus.size()));
+          fmt::format("expected GPU {}, found GPU {}", recording.gpus.size(), info->index));
     }
     recording.gpus.push_back(std::move(*info));
   }
-  return reader.finish(true).map([](bool) {});
+  return reader.finish();
 }
 
 Result<std::vector<GpuProcess>> read_process_list(const json* list) {
@@ -71,20 +71,17 @@ Result<std::vector<GpuProcess>> read_process_list(const json* list) {
 }
 
 Result<TelemetryReading> read_reading(const json& line, std::size_t gpus) {
-  ObjectReader reader(line, "the reading");
+  ObjectReader reader(line, "reading");
   TelemetryReading reading;
   const std::uint64_t gpu = reader.count("gpu");
   if (gpu >= gpus) {
-    reader.refuse(fmt::format("is of GPU {}; the header has {}, counted from 0", gpu, gpus));
+    reader.problem("gpu", fmt::format("{} is not below {}, the number of GPUs", gpu, gpus));
   }
-  const json* sample = reader.maybe("sample");
+  const json* sample = reader.object("sample");
   const json* activity = reader.maybe("activity");
   const json* processes = reader.array("processes");
-  if (sample == nullptr) {
-    reader.refuse("lacks the key \"sample\"");
-  }
-  if (auto sound = reader.finish(true); !sound) {
-    return tl::unexpected(std::move(sound.error()));
+  if (auto read = reader.finish(); !read) {
+    return tl::unexpected(std::move(read.error()));
   }
   auto read_sample = gpu_sample_from_json(*sample);
   if (!read_sample) {
@@ -105,13 +102,13 @@ Result<TelemetryReading> read_reading(const json& line, std::size_t gpus) {
   });
 }
 
-// Takes the lines of a recording in their order.
-class LineTaker {
+// Reads the lines of a recording in order.
+class LineReader {
  public:
-  [[nodiscard]] Result<void> take(std::string_view text) {
+  [[nodiscard]] Result<void> read(std::string_view text) {
     const json line = json::parse(text, nullptr, /*allow_exceptions=*/false);
     if (line.is_discarded()) {
-      return corrupt("this is not JSON");
+      return corrupt("not JSON");
     }
     if (!header_read_) {
       header_read_ = true;
@@ -125,7 +122,7 @@ class LineTaker {
     }
     std::int64_t& last_ns = last_ns_[reading->gpu];
     if (reading->sample.at_ns <= last_ns) {
-      return corrupt("the time does not rise; a recording is of one run of one machine");
+      return corrupt("the time does not increase; a recording covers one boot of one machine");
     }
     last_ns = reading->sample.at_ns;
     recording.readings.push_back(std::move(*reading));
@@ -147,7 +144,7 @@ std::string recording_header(const std::string& recorded, const std::vector<GpuI
   for (const GpuInfo& gpu : gpus) {
     header["gpus"].push_back(to_json(gpu));
   }
-  // Names come from outside; a byte that is not UTF-8 must not end the program.
+  // A name may hold bytes that are not UTF-8.
   return header.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
@@ -164,31 +161,31 @@ std::string recording_line(const TelemetryReading& reading) {
 }
 
 Result<TelemetryRecording> parse_recording(std::string_view text, std::string_view name) {
-  LineTaker taker;
+  LineReader reader;
   std::size_t number = 0;
   const auto where = [&](Error error) {
     error.message = fmt::format("{}:{}: {}", name, number, error.message);
     return error;
   };
   if (text.empty()) {
-    return invalid_input(fmt::format("{} is empty: a recording begins with a header", name));
+    return invalid_input(fmt::format("{} is empty, not a recording", name));
   }
   while (!text.empty()) {
     ++number;
     const std::size_t end = text.find('\n');
     if (end == std::string_view::npos) {
       return corrupt(
-          fmt::format("{}:{}: the last line is cut off: the recording was interrupted; "
+          fmt::format("{}:{}: the last line is incomplete because the recording was interrupted; "
                       "remove that line or record again",
                       name,
                       number));
     }
-    if (auto taken = taker.take(text.substr(0, end)); !taken) {
-      return tl::unexpected(where(std::move(taken.error())));
+    if (auto read = reader.read(text.substr(0, end)); !read) {
+      return tl::unexpected(where(std::move(read.error())));
     }
     text.remove_prefix(end + 1);
   }
-  return std::move(taker.recording);
+  return std::move(reader.recording);
 }
 
 Result<TelemetryRecording> load_recording(const std::filesystem::path& path) {

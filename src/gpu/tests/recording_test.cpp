@@ -31,7 +31,7 @@ TelemetryReading full_reading(std::int64_t at_ns) {
                                   .pcie_write_bytes_per_second = 2e9,
                                   .nvlink_read_bytes_per_second = 3e9,
                                   .nvlink_write_bytes_per_second = 4e9,
-                                  .stand_ins = {"dram_active: memory utilisation"}},
+                                  .substitute_metrics = {"dram_active: memory utilisation"}},
           .processes = {{.pid = 11, .memory_bytes = 4096, .mps_client = true},
                         {.pid = 12, .memory_bytes = std::nullopt}}};
 }
@@ -73,24 +73,22 @@ TEST(Recording, GivesBackWhatWasWritten) {
 TEST(Recording, NamesFileAndLineOfWhatIsWrong) {
   const std::string good = header() + recording_line(full_reading(10));
   const std::string line = recording_line(full_reading(20));
-  EXPECT_EQ(problem(good + "{\n"), "x.jsonl:3: this is not JSON");
-  EXPECT_NE(problem(good + replaced(line, "\"gpu\":1", "\"gpu\":2")).find("x.jsonl:3: "),
-            std::string::npos);
-  EXPECT_NE(problem(good + replaced(line, "\"sm_active\":0.8", "\"sm_active\":1.8"))
-                .find("ratio above 1 under the key \"sm_active\""),
-            std::string::npos);
-  EXPECT_NE(problem(good + replaced(line, "power_watts", "power_wats"))
-                .find("unknown key \"power_wats\""),
-            std::string::npos);
-  EXPECT_NE(problem(good + replaced(line, "\"pid\":11", "\"pid\":\"11\"")).find("\"pid\""),
-            std::string::npos);
-  EXPECT_NE(problem(good + replaced(line, "\"processes\"", "\"process\"")).find("\"processes\""),
-            std::string::npos);
+  EXPECT_EQ(problem(good + "{\n"), "x.jsonl:3: not JSON");
+  EXPECT_EQ(problem(good + replaced(line, "\"gpu\":1", "\"gpu\":2")),
+            "x.jsonl:3: reading: gpu: 2 is not below 2, the number of GPUs");
+  EXPECT_EQ(problem(good + replaced(line, "\"sm_active\":0.8", "\"sm_active\":1.8")),
+            "x.jsonl:3: activity: sm_active: expected a number from 0 to 1");
+  EXPECT_EQ(problem(good + replaced(line, "power_watts", "power_wats")),
+            "x.jsonl:3: sample: unknown key \"power_wats\"; did you mean \"power_watts\"?");
+  EXPECT_EQ(problem(good + replaced(line, "\"pid\":11", "\"pid\":\"11\"")),
+            "x.jsonl:3: process: pid: expected a whole number, not below 0");
+  EXPECT_EQ(problem(good + replaced(line, "\"processes\"", "\"process\"")),
+            "x.jsonl:3: reading: processes: is missing");
 }
 
 TEST(Recording, RefusesTimeThatDoesNotRise) {
   const std::string text = header() + recording_line(full_reading(10));
-  EXPECT_NE(problem(text + recording_line(full_reading(10))).find("time does not rise"),
+  EXPECT_NE(problem(text + recording_line(full_reading(10))).find("time does not increase"),
             std::string::npos);
   EXPECT_EQ(problem(text + recording_line(full_reading(11))), "none");
 }
@@ -98,7 +96,7 @@ TEST(Recording, RefusesTimeThatDoesNotRise) {
 TEST(Recording, SaysThatTheLastLineIsCutOff) {
   std::string text = header() + recording_line(full_reading(10));
   text.pop_back();
-  EXPECT_NE(problem(text).find("x.jsonl:2: the last line is cut off"), std::string::npos);
+  EXPECT_NE(problem(text).find("x.jsonl:2: the last line is incomplete"), std::string::npos);
 }
 
 TEST(Recording, RefusesAnotherVersionAndAnotherFormat) {
@@ -106,7 +104,7 @@ TEST(Recording, RefusesAnotherVersionAndAnotherFormat) {
   ASSERT_FALSE(newer.has_value());
   EXPECT_EQ(newer.error().code, ErrorCode::Unsupported);
   EXPECT_NE(newer.error().message.find("version 2"), std::string::npos);
-  EXPECT_NE(problem("[1]\n").find("no recording"), std::string::npos);
+  EXPECT_NE(problem("[1]\n").find("not a recording"), std::string::npos);
   EXPECT_NE(problem("").find("empty"), std::string::npos);
 }
 

@@ -148,8 +148,8 @@ TEST_P(TelemetryContract, CoarseCountersStandInExactlyWhereTheSmsOwnAreMissing) 
   for (const GpuInfo& gpu : gpus_) {
     const auto activity = measured(gpu.index);
     ASSERT_TRUE(activity.has_value());
-    EXPECT_EQ(activity->sm_active.has_value(), activity->stand_ins.empty());
-    EXPECT_EQ(gpu.fine_activity, activity->stand_ins.empty());
+    EXPECT_EQ(activity->sm_active.has_value(), activity->substitute_metrics.empty());
+    EXPECT_EQ(gpu.fine_activity, activity->substitute_metrics.empty());
   }
 }
 

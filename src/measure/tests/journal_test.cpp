@@ -48,7 +48,7 @@ Measurement full_measurement() {
   out.activity.pcie_write_bytes_per_second = 10.0;
   out.activity.nvlink_read_bytes_per_second = 11.0;
   out.activity.nvlink_write_bytes_per_second = 12.0;
-  out.activity.stand_ins = {"sm_active: GPU utilisation"};
+  out.activity.substitute_metrics = {"sm_active: GPU utilisation"};
   out.gpu_utilisation = 0.13;
   out.memory_utilisation = 0.14;
   out.power_watts = 15.0;
@@ -118,7 +118,7 @@ TEST_F(JournalTest, GivesBackEveryField) {
   EXPECT_EQ(out.activity.pcie_write_bytes_per_second, 10.0);
   EXPECT_EQ(out.activity.nvlink_read_bytes_per_second, 11.0);
   EXPECT_EQ(out.activity.nvlink_write_bytes_per_second, 12.0);
-  EXPECT_EQ(out.activity.stand_ins, in.activity.stand_ins);
+  EXPECT_EQ(out.activity.substitute_metrics, in.activity.substitute_metrics);
   EXPECT_EQ(out.gpu_utilisation, 0.13);
   EXPECT_EQ(out.memory_utilisation, 0.14);
   EXPECT_EQ(out.power_watts, 15.0);

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <optional>
 
+#include "base/statistics.hpp"
+
 namespace carpool::profile {
 namespace {
 
@@ -26,25 +28,18 @@ double tolerance(double period) {
   return kTolerance * period + (period >= kLongPeriod ? 1.0 : 0.0);
 }
 
-double median(std::vector<std::uint32_t>& values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 Recurrence after(std::size_t occurrences,
                  std::uint32_t id,
                  std::span<const std::uint32_t> positions,
-                 std::vector<std::uint32_t>& distances) {
+                 std::vector<double>& distances) {
   distances.clear();
   for (std::size_t i = occurrences; i < positions.size(); ++i) {
-    distances.push_back(positions[i] - positions[i - occurrences]);
+    distances.push_back(static_cast<double>(positions[i] - positions[i - occurrences]));
   }
   const double period = median(distances);
   const double allowed = tolerance(period);
-  const auto alike = std::count_if(distances.begin(), distances.end(), [=](std::uint32_t distance) {
-    return std::abs(static_cast<double>(distance) - period) <= allowed;
-  });
+  const auto alike = std::ranges::count_if(
+      distances, [=](double distance) { return std::abs(distance - period) <= allowed; });
   return {.id = id,
           .per_period = occurrences,
           .period = period,
@@ -59,7 +54,7 @@ std::vector<Recurrence> recurrences(std::uint32_t id, std::span<const std::uint3
     return {};
   }
   std::vector<Recurrence> found;
-  std::vector<std::uint32_t> distances;
+  std::vector<double> distances;
   const Recurrence neighbours = after(1, id, positions, distances);
   if (neighbours.agreement >= kMostlyAlike) {
     found.push_back(neighbours);

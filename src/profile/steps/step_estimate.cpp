@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "base/statistics.hpp"
 #include "profile/steps/launch_steps.hpp"
-#include "profile/steps/step_times.hpp"
 #include "profile/steps/time_window.hpp"
 
 namespace carpool::profile {
@@ -41,8 +41,8 @@ std::optional<StepEstimate> estimate_steps(std::string_view source,
   return StepEstimate{.source = std::string(source),
                       .steps_per_second = steps / seconds,
                       .steps = steps,
-                      .p50_seconds = quantile(each, 0.5),
-                      .p95_seconds = quantile(each, 0.95)};
+                      .p50_seconds = quantile_of_sorted(each, 0.5),
+                      .p95_seconds = quantile_of_sorted(each, 0.95)};
 }
 
 std::optional<StepEstimate> steps_told(const StepFile& file, const TimeWindow& window) {

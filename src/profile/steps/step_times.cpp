@@ -1,8 +1,9 @@
 #include "profile/steps/step_times.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <vector>
+
+#include "base/statistics.hpp"
 
 namespace carpool::profile {
 namespace {
@@ -19,14 +20,6 @@ double progress_at(std::span<const std::int64_t> ends, std::int64_t instant) {
 }
 
 }  // namespace
-
-double quantile(std::span<const double> sorted, double share) {
-  const double place = share * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(std::floor(place));
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  const double part = place - static_cast<double>(below);
-  return sorted[below] + part * (sorted[above] - sorted[below]);
-}
 
 std::optional<StepTimes> steps_within(std::span<const std::int64_t> ends,
                                       std::int64_t from,
@@ -49,9 +42,9 @@ std::optional<StepTimes> steps_within(std::span<const std::int64_t> ends,
     spans.push_back(1.0 / out.steps_per_second);
   }
   std::sort(spans.begin(), spans.end());
-  out.p50 = quantile(spans, 0.50);
-  out.p95 = quantile(spans, 0.95);
-  out.p99 = quantile(spans, 0.99);
+  out.p50 = quantile_of_sorted(spans, 0.50);
+  out.p95 = quantile_of_sorted(spans, 0.95);
+  out.p99 = quantile_of_sorted(spans, 0.99);
   return out;
 }
 

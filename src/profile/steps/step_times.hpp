@@ -25,7 +25,4 @@ struct StepTimes {
                                                     std::int64_t from,
                                                     std::int64_t to);
 
-// The value below which that share (0 to 1) of the values lies, by linear interpolation.
-[[nodiscard]] double quantile(std::span<const double> sorted, double share);
-
 }  // namespace carpool::profile

@@ -70,14 +70,5 @@ TEST(Window, SaysNothingWhereTimesGoBackwards) {
   EXPECT_FALSE(steps_within(at_seconds({0.0, 2.0, 1.0, 4.0}), 0, 3 * kSecond).has_value());
 }
 
-TEST(Quantile, InterpolatesBetweenTheTwoNearest) {
-  const std::vector<double> values = {1.0, 2.0, 4.0};
-  EXPECT_DOUBLE_EQ(quantile(values, 0.0), 1.0);
-  EXPECT_DOUBLE_EQ(quantile(values, 0.25), 1.5);
-  EXPECT_DOUBLE_EQ(quantile(values, 0.75), 3.0);
-  EXPECT_DOUBLE_EQ(quantile(values, 1.0), 4.0);
-  EXPECT_DOUBLE_EQ(quantile(std::vector<double>{7.0}, 0.99), 7.0);
-}
-
 }  // namespace
 }  // namespace carpool::profile

@@ -25,7 +25,7 @@ WorkloadProfile sample() {
   profile.throughput = ProfiledThroughput{.value = 32.0, .unit = "units/s", .source = "nvtx"};
   profile.steps = {StepEstimate{.source = "nvtx", .steps_per_second = 4.0, .units_per_step = 8.0}};
   profile.metrics = {{"threads", 1000.0}, {"gpu_busy_share", 0.5}};
-  profile.stand_ins = {{"dram_active", "memory utilisation"}};
+  profile.substitute_metrics = {{"dram_active", "memory utilisation"}};
   profile.timeline = {TelemetryPoint{.seconds = 0.2, .power_watts = 400.0},
                       TelemetryPoint{.seconds = 0.4}};
   profile.timeline[1].activity.sm_active = 0.25;
@@ -63,11 +63,15 @@ TEST(ProfileFile, WhatIsWrongIsNamed) {
     EXPECT_EQ(read.error().message.find("a.json: "), 0U);
   };
   says("\"version\": 1", "\"version\": 2", "of version 1");
-  says("\"threads\": 1000.0", "\"threads\": \"many\"", "no number for \"threads\"");
-  says("[\"one\"]", "[1]", "texts under the key \"notes\"");
-  says("\"gpu\": ", "\"gpus\": ", "\"gpu\"");
-  says("\"workload\": \"bert\"", "\"workload\": \"../bert\"", "workload");
-  says("\"power_watts\": [400.0,null]", "\"power_watts\": [400.0]", "timeline.power_watts");
+  says("\"threads\": 1000.0",
+       "\"threads\": \"many\"",
+       "profile: metrics: threads: expected a number");
+  says("[\"one\"]", "[1]", "profile: notes: expected a list of texts");
+  says("\"gpu\": ", "\"gpus\": ", "profile: gpu: is missing");
+  says("\"workload\": \"bert\"", "\"workload\": \"../bert\"", "profile: workload: expected a name");
+  says("\"power_watts\": [400.0,null]",
+       "\"power_watts\": [400.0]",
+       "profile: timeline: power_watts: expected a list of 2 numbers");
   EXPECT_FALSE(parse_profile(text.substr(0, text.size() / 2), "a").has_value());
 }
 
@@ -87,24 +91,24 @@ TEST(ProfileFile, BothFilesAreWrittenOrNone) {
   EXPECT_FALSE(std::filesystem::exists(folder.path() / "new" / "bert.kernels.csv.gz"));
 }
 
-TEST(StandIns, AreSharesOfTheTimeWithAKernel) {
+TEST(SubstituteMetrics, AreSharesOfTheTimeWithAKernel) {
   WorkloadProfile profile;
   profile.metrics = {
       {"gpu_busy_share", 0.5}, {"dram_active", 0.2}, {"tensor_active", 0.1}, {"fp32_active", 0.3}};
-  add_stand_ins(profile);
+  add_substitute_metrics(profile);
   EXPECT_DOUBLE_EQ(profile.metrics["dram_throughput_pct"], 40.0);
   EXPECT_DOUBLE_EQ(profile.metrics["sm_throughput_pct"], 60.0);
-  EXPECT_EQ(profile.stand_ins["sm_throughput_pct"], "fp32_active / gpu_busy_share");
+  EXPECT_EQ(profile.substitute_metrics["sm_throughput_pct"], "fp32_active / gpu_busy_share");
 }
 
-TEST(StandIns, CountersGoBeforeSensorsAndMeasuredValuesStay) {
+TEST(SubstituteMetrics, CountersGoBeforeSensorsAndMeasuredValuesStay) {
   WorkloadProfile profile;
   profile.metrics = {{"gpu_busy_share", 0.5}, {"dram_active", 0.2}, {"sm_throughput_pct", 7.0}};
   profile.counters = {{"dram__throughput.avg.pct_of_peak_sustained_elapsed", 25.0}};
-  add_stand_ins(profile);
+  add_substitute_metrics(profile);
   EXPECT_DOUBLE_EQ(profile.metrics["dram_throughput_pct"], 50.0);
   EXPECT_EQ(profile.metrics["sm_throughput_pct"], 7.0);
-  EXPECT_FALSE(profile.stand_ins.contains("sm_throughput_pct"));
+  EXPECT_FALSE(profile.substitute_metrics.contains("sm_throughput_pct"));
 }
 
 DatasetTexts dataset() {

@@ -6,10 +6,11 @@
 #include <unistd.h>
 #include <utility>
 
+#include "base/text/memory_size.hpp"
+
 namespace carpool::profile {
 namespace {
 
-constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
 constexpr double kPercent = 100.0;
 constexpr double kPerMega = 1e-6;
 
@@ -60,7 +61,7 @@ std::optional<double> memory_of(TelemetrySource& source, unsigned gpu, std::int6
       }
     }
   }
-  return bytes > 0.0 ? std::optional(bytes / kGib) : std::nullopt;
+  return bytes > 0.0 ? std::optional(bytes / kBytesPerGiB) : std::nullopt;
 }
 
 }  // namespace
@@ -88,7 +89,7 @@ Result<void> TelemetryTrack::take(std::int64_t now_ns, std::int64_t group) {
        .power_watts = sample->power_watts,
        .sm_clock_mhz = sample->sm_clock_mhz,
        .memory_gib =
-           own ? own : std::optional(static_cast<double>(sample->memory_used_bytes) / kGib),
+           own ? own : std::optional(static_cast<double>(sample->memory_used_bytes) / kBytesPerGiB),
        .activity = activity->value_or(GpuActivity{})});
   return {};
 }
@@ -141,10 +142,10 @@ Metrics TelemetryTrack::metrics() const {
   return out;
 }
 
-std::vector<std::string> TelemetryTrack::stand_ins() const {
+std::vector<std::string> TelemetryTrack::substitute_metrics() const {
   std::set<std::string> seen;
   for (const TelemetryPoint& point : points_) {
-    seen.insert(point.activity.stand_ins.begin(), point.activity.stand_ins.end());
+    seen.insert(point.activity.substitute_metrics.begin(), point.activity.substitute_metrics.end());
   }
   return {seen.begin(), seen.end()};
 }

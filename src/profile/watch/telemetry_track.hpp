@@ -44,7 +44,7 @@ class TelemetryTrack {
   [[nodiscard]] Metrics metrics() const;
 
   // Values that a coarser counter stands in for, as the source tells.
-  [[nodiscard]] std::vector<std::string> stand_ins() const;
+  [[nodiscard]] std::vector<std::string> substitute_metrics() const;
 
  private:
   TelemetrySource& source_;
