@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A bundle of the given carpool runs from wherever it is put, with libraries and data of its own.
+"""A bundle of the given carpool runs from any folder, with its own libraries and data.
 
 Usage: bundle_test.py CARPOOL
 """
@@ -28,13 +28,13 @@ class Bundle(unittest.TestCase):
         cls.addClassCleanup(folder.cleanup)
         made = pathlib.Path(folder.name) / "made"
         output(BUNDLE, cls.carpool, made)
-        output(BUNDLE, cls.carpool, made)  # a second time over the first
+        output(BUNDLE, cls.carpool, made)  # again, over the first
         cls.bundle = made.rename(made.with_name("moved here"))
 
     def test_says_its_version_without_any_environment(self):
         version = (ROOT / "VERSION").read_text().strip()
-        told = output(self.bundle / "bin" / "carpool", "--version", env={}, cwd="/")
-        self.assertIn(version, told)
+        printed = output(self.bundle / "bin" / "carpool", "--version", env={}, cwd="/")
+        self.assertIn(version, printed)
 
     def test_takes_only_glibc_from_the_machine(self):
         for line in output("ldd", self.bundle / "bin" / "carpool", env={}).splitlines():

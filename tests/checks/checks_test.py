@@ -1,16 +1,20 @@
 #!/usr/bin/env python3
-"""The checks find what they are there to find: each is shown a small tree that breaks its rule."""
+"""Each check fails on a small tree that breaks its rule."""
 
 import pathlib
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 sys.dont_write_bytecode = True
 import dependencies_documented  # noqa: E402
 import docs_links  # noqa: E402
+import folders  # noqa: E402
 import include_arrows  # noqa: E402
+import link_graph  # noqa: E402
 import source_rules  # noqa: E402
+import words  # noqa: E402
 
 CLEAN_HEADER = "#pragma once\n"
 
@@ -100,10 +104,12 @@ class SourceRules(CheckTest):
         self.assert_finds(source_rules)
 
     def test_finds_a_long_file(self):
-        self.write("src/core/it.cpp", "\n" * 601)
-        self.assert_finds(source_rules, "more than 600 lines")
+        self.write("src/core/it.cpp", "\n" * 321)
+        self.write("src/core/tests/it_test.cpp", "\n" * 601)
+        self.write("src/core/tests/short_test.cpp", "\n" * 600)
+        self.assert_finds(source_rules, "more than 320 lines", "more than 600 lines")
 
-    def test_finds_dear_headers_in_a_header(self):
+    def test_finds_expensive_headers_in_a_header(self):
         for number, name in enumerate(["regex", "Eigen/QR", "nlohmann/json.hpp", "CLI/CLI.hpp"]):
             self.write(f"src/core/{number}.hpp", CLEAN_HEADER + f"#include <{name}>\n")
         self.assert_finds(source_rules, "<regex>", "<Eigen/QR>", "json.hpp>", "<CLI/CLI.hpp>")
@@ -126,13 +132,102 @@ class SourceRules(CheckTest):
         self.write("src/core/it.cpp", "Clock::now();\nsleep_for(1s);\n")
         self.assert_finds(source_rules, "it.cpp:1: reads a clock", "it.cpp:2: reads a clock")
 
-    def test_finds_open_ends_without_issue(self):
+    def test_finds_unfinished_parts_without_an_issue(self):
         self.write("docs/it.md", "TODO: more\n")
-        self.assert_finds(source_rules, "docs/it.md:1: an open end")
+        self.assert_finds(source_rules, "docs/it.md:1: an unfinished part")
 
     def test_finds_paths_of_a_machine(self):
         self.write("scripts/it.sh", "cd /home/me\ncp a/home/b .\n")
         self.assert_finds(source_rules, "it.sh:1: a path")
+
+
+class Folders(CheckTest):
+    def test_passes_the_namespace_of_the_folder_or_one_within(self):
+        self.write("src/base/it.hpp", "namespace carpool {\n")
+        self.write("src/gpu/it.hpp", "namespace carpool::gpu {\n")
+        self.write("src/gpu/nvml/it.hpp", "namespace toml {\n}\nnamespace carpool::gpu::nvml {\n")
+        self.assert_finds(folders)
+
+    def test_finds_another_namespace_and_none(self):
+        self.write("src/gpu/it.hpp", "\nnamespace carpool::run {\n")
+        self.write("src/gpu/other.hpp", "namespace carpool {\n")
+        self.write("src/base/it.hpp", "int global = 0;\n")
+        self.assert_finds(
+            folders,
+            "src/gpu/it.hpp:2: namespace carpool::run, expected carpool::gpu",
+            "src/gpu/other.hpp:1: namespace carpool, expected carpool::gpu",
+            "src/base/it.hpp:1: no namespace carpool",
+        )
+
+    def test_finds_a_large_folder_but_not_among_tests(self):
+        for number in range(41):
+            self.write(f"src/gpu/nvml/it{number}.hpp", "namespace carpool::gpu {\n")
+            self.write(f"src/gpu/tests/it{number}.cpp", "namespace carpool::gpu {\n")
+        self.assert_finds(folders, "src/gpu/nvml:1: 41 C++ files")
+
+    def test_finds_a_folder_without_readme(self):
+        self.write("src/gpu/README.md", "# src/gpu\n")
+        self.write("src/run/it.hpp", "namespace carpool::run {\n")
+        with unittest.mock.patch.object(folders, "READMES_REQUIRED", True):
+            self.assert_finds(folders, "src/run:1: no README.md")
+
+
+class Words(CheckTest):
+    def setUp(self):
+        super().setUp()
+        patch = unittest.mock.patch.object(words, "NOT_YET", set())
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def test_passes_other_words_and_keys_of_files(self):
+        self.write("src/core/it.cpp", 'read("stand_ins");  // there is no GPU; seatbelt; it is no longer\n')
+        self.write("src/core/tests/data/it.json", "tenant\n")
+        self.assert_finds(words)
+
+    def test_finds_old_words_in_identifiers_comments_and_names_of_files(self):
+        self.write("src/core/aftermath.hpp", "struct CoRunModel {\n  int old_seats;\n};  // the tenants\n")
+        self.assert_finds(
+            words,
+            'aftermath.hpp:1: "aftermath" in the name of a file',
+            '1: "co_run"',
+            '2: "seat": say member',
+            '3: "tenant"',
+        )
+
+    def test_finds_phrases_in_messages_and_comments_only(self):
+        self.write("src/core/it.cpp", 'fail("x is no number");\n// Nobody runs.\nint nobody = 0;\n')
+        self.assert_finds(words, 'it.cpp:1: "is no": say is not a', 'it.cpp:2: "nobody"')
+
+    def test_leaves_out_words_that_are_still_in_use(self):
+        words.NOT_YET.add("seat")
+        self.write("src/core/it.cpp", "int seat = 0;\n")
+        self.assert_finds(words)
+
+
+class LinkGraph(CheckTest):
+    NINJA = """
+build bin/carpool_run_test: CXX_EXECUTABLE_LINKER a.o | lib/libcarpool_run.a
+  LINK_LIBRARIES = {libraries}
+
+build bin/carpool_model_test: CXX_EXECUTABLE_LINKER b.o
+  LINK_LIBRARIES = lib/libcarpool_model.a -lxgboost
+"""
+
+    def found(self, libraries, programs=("run",)):
+        self.write("build.ninja", self.NINJA.format(libraries=libraries))
+        return list(link_graph.find(self.root / "build.ninja", programs))
+
+    def test_passes_programs_without_models(self):
+        self.assertEqual(self.found("lib/libcarpool_run.a lib/libcarpool_core.a"), [])
+
+    def test_finds_a_model_and_its_library(self):
+        self.assertEqual(
+            self.found("lib/libcarpool_learn.a /usr/lib/libxgboost.so"),
+            ["carpool_run_test links libcarpool_learn.a", "carpool_run_test links xgboost"],
+        )
+
+    def test_finds_a_missing_program(self):
+        self.assertEqual(len(self.found("", programs=("run", "store"))), 1)
 
 
 class DocsLinks(CheckTest):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every relative link in the documents leads to a file, and to a heading where it names one."""
+"""Each relative link in the documents leads to a file, and to a heading if it names one."""
 
 import re
 
@@ -10,7 +10,7 @@ CODE_SPAN = re.compile(r"`[^`]*`")
 
 
 def prose_lines(path):
-    """Numbered lines outside code fences, code spans blanked."""
+    """Numbered lines outside code fences."""
     fenced = False
     for number, line in tree.numbered_lines(path):
         if line.lstrip().startswith("```"):
@@ -30,7 +30,7 @@ def anchors(path):
 
 
 def find(root):
-    for path in [*sorted(root.glob("*.md")), *tree.files(root, ["docs", "src", "data"], (".md",))]:
+    for path in [*sorted(root.glob("*.md")), *tree.files(root, ["docs", "src", "data", "tests", "workloads", "python"], (".md",))]:
         for number, line in prose_lines(path):
             for match in LINK.finditer(CODE_SPAN.sub("", line)):
                 target, _, anchor = match[1].partition("#")

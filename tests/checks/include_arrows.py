@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 """The arrows between the folders of src/ go one way.
 
-Held against the table below: every #include of ours, the USES of every carpool_module(), what other
-targets link, and the table of ARCHITECTURE.md. Vendor headers and dlopen stay in the folders for
-them.
+Compares with the table below: each #include of Carpool's headers, the USES of each carpool_module(),
+the links of other targets, and the table of ARCHITECTURE.md. Vendor headers and dlopen are allowed
+only in VENDOR_FOLDERS.
 """
 
 import re
 
 import tree
 
-# Folder: what it may use, and through that, whatever those may use.
+# Folder: the folders that it may use; these relations are transitive.
 MAY_USE = {
     "base": [],
     "core": ["base"],
@@ -35,7 +35,7 @@ MAY_USE = {
     "report": ["core"],
     "app": ["estimate", "evaluate", "measure", "observe", "report", "run", "serve", "simulate"],
 }
-# What the tests of a folder may use beside that.
+# Additional folders for tests.
 TESTS_MAY_USE = {"policy": ["knowledge"]}
 VENDOR_FOLDERS = ("gpu", "interpose")
 
@@ -50,7 +50,7 @@ ROW = re.compile(r"^\|\s*`src/(\w+)/?`\s*\|.*\|([^|]*)\|\s*$")
 
 
 def reachable(folder, arrows):
-    """Every folder that the arrows lead to from this one, itself included."""
+    """All folders that the arrows lead to from this one, itself included."""
     reached, waiting = {folder}, [folder]
     while waiting:
         for target in arrows.get(waiting.pop(), []):

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Programs that need no model link none.
+"""The server side links no model.
 
-Reads what Ninja links into the tests of the folders below: neither the models nor the libraries
-behind them may be there. The #include lines alone (include_arrows.py) do not show this.
+Reads from build.ninja what the test programs of the folders below link: neither the models nor their
+libraries. The includes (include_arrows.py) do not show this.
 
     link_graph.py BUILD_FOLDER
 """
@@ -18,7 +18,7 @@ VARIABLE = re.compile(r"^  LINK_LIBRARIES = (.*)$")
 
 
 def linked(build_file):
-    """What each test program is linked from, by folder."""
+    """Folder → what its test program links."""
     programs, folder = {}, None
     for line in build_file.read_text(encoding="utf-8").splitlines():
         if match := LINK.match(line):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""./start, ./test and the package list, with stand-ins for dpkg-query, apt-get and id in PATH."""
+"""./start, ./test and the package list, with fake dpkg-query, apt-get and id in PATH."""
 
 import os
 import pathlib
@@ -11,7 +11,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PACKAGES = ROOT / "scripts" / "packages.sh"
 
-# Says "installed" of every package but those in $ABSENT, as dpkg-query -W -f=… would.
+# Reports each package but those in $ABSENT as installed, like dpkg-query -W -f=…
 DPKG_QUERY = """#!/bin/bash
 status=0
 for name in "${@:3}"; do
@@ -82,7 +82,7 @@ class Scripts(unittest.TestCase):
                 self.assertIn("Usage:", done.stderr)
                 self.assertEqual(done.stdout, "")
 
-    def test_start_tells_a_user_the_packages_to_ask_for(self):
+    def test_start_names_the_missing_packages(self):
         done = self.run_script(ROOT / "start", absent="cmake libxgboost-dev")
         self.assertEqual(done.returncode, 2)
         self.assertIn(
@@ -90,7 +90,7 @@ class Scripts(unittest.TestCase):
         )
         self.assertEqual(self.apt_calls(), [])
 
-    def test_test_asks_for_the_packages_of_tests_too(self):
+    def test_test_names_the_packages_of_tests_too(self):
         done = self.run_script(ROOT / "test", absent="cmake libgtest-dev python3-sklearn")
         self.assertEqual(done.returncode, 2)
         self.assertIn("install --no-install-recommends cmake libgtest-dev\n", done.stderr)
@@ -107,7 +107,7 @@ class Scripts(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
         self.assertEqual(self.apt_calls(), [])
 
-    def test_elsewhere_than_on_debian_the_libraries_are_listed(self):
+    def test_without_dpkg_the_libraries_are_listed(self):
         for tool in ("bash", "env", "dirname", "grep", "awk", "sed", "cat"):
             (self.bin / tool).symlink_to(shutil.which(tool))
         (self.bin / "dpkg-query").unlink()
@@ -117,7 +117,7 @@ class Scripts(unittest.TestCase):
             self.assertIn(f"    {name}\n", done.stderr)
         self.assertIn("Not found: cmake ninja g++ pkg-config", done.stderr)
 
-    def test_a_bundle_does_not_replace_a_folder_of_somebody(self):
+    def test_a_bundle_does_not_replace_another_folder(self):
         taken = self.folder / "taken"
         taken.mkdir()
         (taken / "thesis.txt").write_text("mine")

@@ -1,4 +1,4 @@
-"""What the checks share: finding files, reading lines, telling what is wrong."""
+"""Shared by the checks: finding files, reading lines, reporting findings."""
 
 import argparse
 import pathlib
@@ -9,7 +9,7 @@ CPP = (".hpp", ".cpp")
 
 
 def files(root, folders, suffixes):
-    """Files below these folders of the root that end so, sorted; build folders hold no sources."""
+    """Files below these folders with one of these suffixes, sorted."""
     for folder in folders:
         for path in sorted((root / folder).rglob("*")):
             if path.suffix in suffixes and path.is_file() and "__pycache__" not in path.parts:
@@ -21,7 +21,7 @@ def numbered_lines(path):
 
 
 def run(find, description):
-    """Runs find(root), which yields (path, line, message), and ends with 1 if it yields any."""
+    """Runs find(root), which yields (path, line, message); exits with 1 if it yields any."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--root", type=pathlib.Path, default=ROOT, help="the source tree")
     root = parser.parse_args().root.resolve()
