@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Runs one of Carpool's workloads: random weights, random inputs, no downloads, one GPU.
 
-A name is model.task.bBATCH.dtype, as in bert-base.train.b8.fp32, with .graph behind it for steps
-that are replayed as a CUDA graph; what it leaves out is filled in from --batch and --dtype, then
-from what --list shows. A workload warms up and then runs until it is
-ended, by a watcher (CARPOOL_STEP_FILE) or by hand, or for --steps.
+A name is model.task.bBATCH.dtype, as in bert-base.train.b8.fp32, with the suffix .graph for steps
+that are replayed as a CUDA graph. Omitted parts come from --batch and --dtype, else from the defaults
+that --list shows. A workload warms up and runs until a watcher (CARPOOL_STEP_FILE) or a signal ends
+it, or for --steps.
 
-Exit status: 0 done, 1 failed, 2 a wrong command line, 3 out of GPU memory.
+Exit status: 0 done, 1 failed, 2 wrong command line, 3 out of GPU memory.
 """
 
 import argparse
@@ -37,7 +37,7 @@ def main(arguments):
     except BadName as error:
         print(f"run.py: {error}", file=sys.stderr)
         return WRONG_USE
-    import session  # Here, because it imports PyTorch.
+    import session  # not at the top, because it imports PyTorch
     if options.check:
         return session.check(specs, options.steps or session.CHECK_STEPS, options.json)
     if not options.streams:
@@ -56,12 +56,12 @@ def parse(arguments):
     parser.add_argument("--batch", type=positive, help="for names without one")
     parser.add_argument("--dtype", choices=DTYPES, help="for names without one")
     parser.add_argument("--streams", action="store_true",
-                        help="all in this process, each in a thread and CUDA stream of its own")
+                        help="run all in this process, one thread and CUDA stream each")
     parser.add_argument("--steps", type=positive,
-                        help="end after so many, and say how fast they were")
+                        help="number of steps; then report the speed")
     parser.add_argument("--check", action="store_true",
-                        help="try the named workloads, or all, one after the other for a few steps")
-    parser.add_argument("--list", action="store_true", help="what there is")
+                        help="run the named workloads, or all, one after the other for a few steps")
+    parser.add_argument("--list", action="store_true", help="list the workloads")
     parser.add_argument("--json", action="store_true", help="machine-readable output")
     return parser.parse_args(arguments)
 
@@ -75,7 +75,7 @@ def positive(text):
 
 def default_specs(options):
     if not options.check:
-        raise BadName("name a workload; --list shows what there is")
+        raise BadName("name a workload; --list shows all")
     asked = options.dtype
     return [REGISTRY.parse(entry.key, options.batch, asked)
             for entry in REGISTRY.entries if asked is None or asked in entry.dtypes]
@@ -87,7 +87,7 @@ def check_together(specs, options):
     if len(specs) > 1 and not options.streams:
         raise BadName("several workloads in one process need --streams")
     if len({spec.dtype == "tf32" for spec in specs}) > 1:
-        raise BadName("tf32 is a setting of the process: not beside other types")
+        raise BadName("tf32 is a setting of the process and cannot be mixed with other types")
 
 
 def print_list(as_json):
@@ -114,7 +114,7 @@ def print_reports(reports, as_json):
 
 
 def status_of(error):
-    """Out of memory is a result of a measurement, so it has a status of its own."""
+    """Out of memory is a result of a measurement, so it has its own exit status."""
     text = f"{type(error).__name__}: {error}"
     full = any(sign in text for sign in ("OutOfMemoryError", "out of memory", "ALLOC_FAILED"))
     return OUT_OF_MEMORY if full else FAILED
@@ -125,17 +125,17 @@ def fail(error):
     traceback.print_exception(error)
     status = status_of(error)
     what = "out of GPU memory" if status == OUT_OF_MEMORY else "failed"
-    # The last line is what a watcher shows.
+    # A watcher shows the last line.
     reason = (str(error).splitlines() or [""])[0]
     print(f"run.py: {what}: {type(error).__name__}: {reason}", file=sys.stderr, flush=True)
     return status
 
 
 def guarded_main():
-    # A failing thread of --streams ends the whole process, with the same statuses.
+    # A failing thread of --streams ends the whole process with the same exit status.
     def on_thread_error(failure):
         if issubclass(failure.exc_type, SystemExit):
-            return  # Its watcher ended this one; the others go on.
+            return  # ended by its watcher; the others continue
         status = fail(failure.exc_value)
         sys.stdout.flush()
         os._exit(status)

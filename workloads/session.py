@@ -7,10 +7,10 @@ import threading
 import time
 import warnings
 
-# Nothing is downloaded; asking would only cost time at the start.
+# Nothing is downloaded; checking would only delay the start.
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
-# The package first: it remembers who started this program, and PyTorch takes its time.
+# First, because it records the parent process, and importing PyTorch takes seconds.
 import carpool  # noqa: E402
 from models import REGISTRY  # noqa: E402
 from models.registry import Workload  # noqa: E402
@@ -23,21 +23,21 @@ CPU_THREADS = 2
 
 
 def prepare(spec):
-    """Process-wide settings that a name implies."""
+    """Process-wide settings of a workload."""
     torch.manual_seed(0)
-    # Many workloads share the machine's cores, and none computes on them.
+    # Many workloads share the cores, and none computes on them.
     torch.set_num_threads(CPU_THREADS)
-    # Off: the choice of algorithm would depend on who else runs while the workload starts.
+    # Off: the choice of algorithms would depend on the other jobs at the start.
     torch.backends.cudnn.benchmark = False
     with warnings.catch_warnings():
-        # The older names of these settings, which every version of PyTorch understands.
+        # The older names of these settings, which all versions of PyTorch know.
         warnings.simplefilter("ignore", UserWarning)
         torch.backends.cuda.matmul.allow_tf32 = spec.dtype == "tf32"
         torch.backends.cudnn.allow_tf32 = spec.dtype == "tf32"
 
 
 def captured(workload):
-    """The same work as a CUDA graph, one period a step."""
+    """The same work as a CUDA graph, one period per step."""
     aside = torch.cuda.Stream()
     aside.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(aside):
@@ -49,28 +49,28 @@ def captured(workload):
         for _ in range(workload.period):
             workload.step()
 
-    def replay(_owner=workload):  # kept: it owns what the graph reads and writes
+    def replay(_owner=workload):  # keeps the owner of the graph's memory alive
         graph.replay()
 
     return Workload(replay, units=workload.units * workload.period, depth=workload.depth)
 
 
 def build_warm(spec):
-    """The workload, with the first, slow steps behind it."""
+    """The workload after its slow first steps."""
     workload = REGISTRY.build(spec)
     if spec.graph:
         workload = captured(workload)
     for _ in range(WARM_UP_STEPS):
         workload.step()
     torch.cuda.current_stream().synchronize()
-    # What building left behind is not looked through again in the midst of a step.
+    # Keeps the garbage collector from scanning the model during a step.
     gc.collect()
     gc.freeze()
     return workload
 
 
 def repeat(spec, workload, steps):
-    """Steps until somebody ends it, or so many; then tells how fast they were."""
+    """Runs steps until it is ended, or `steps` of them and reports their speed."""
     if steps is None:
         while True:
             workload.step()
@@ -97,7 +97,7 @@ def run(spec, steps):
 
 
 def run_in_streams(specs, steps):
-    """One thread and stream each. Backward passes share PyTorch's one thread for them."""
+    """One thread and stream each. Backward passes share PyTorch's single backward thread."""
     prepare(specs[0])
     reports = [None] * len(specs)
     building = threading.Lock()
@@ -120,8 +120,8 @@ def run_in_streams(specs, steps):
 
 
 def check(specs, steps, as_json):
-    """Tries each for a few steps and says how it went; 1 if any failed."""
-    torch.cuda.init()  # Its memory statistics are not there before.
+    """Runs each for a few steps and reports the result; 1 if any failed."""
+    torch.cuda.init()  # for its memory statistics
     width = max(len(spec.name) for spec in specs)
     if not as_json:
         print(f"{'workload':{width}}  {'ms/step':>10}  {'peak MiB':>9}", flush=True)
@@ -139,13 +139,13 @@ def check(specs, steps, as_json):
 
 
 def try_one(spec, steps):
-    """A report, or what went wrong. Everything of the workload is gone when it returns."""
+    """A report or an error. The workload is freed on return."""
     release()
     torch.cuda.reset_peak_memory_stats()
     try:
         prepare(spec)
         return repeat(spec, build_warm(spec), steps)
-    except Exception as error:  # Whatever a library raises is the answer asked for.
+    except Exception as error:  # any error is the result
         first_line = (str(error).splitlines() or [""])[0]
         return {"name": spec.name, "error": f"{type(error).__name__}: {first_line}"}
 

@@ -1,8 +1,8 @@
-"""Tells Carpool how fast a job really is: call carpool.step() at the end of every step.
+"""Reports the speed of a job to Carpool: call carpool.step() at the end of each step.
 
-Without a watcher (the environment variable CARPOOL_STEP_FILE) the call returns at once, so it can
-stay in a program for good. With one, each step is noted when its GPU work is done, and the watcher
-can hold the job between two steps and let it go on.
+Without a watcher (environment variable CARPOOL_STEP_FILE) the call returns immediately, so it can
+stay in the program. With one, each step is recorded when its GPU work is done, and the watcher can
+hold the job between two steps.
 """
 
 import threading
@@ -18,7 +18,7 @@ _thread = threading.local()
 
 
 def _recorder():
-    """The recorder of the calling thread's slot, made when it is first needed."""
+    """The recorder of the calling thread's slot, created at its first use."""
     slot = getattr(_thread, "slot", 0)
     with _lock:
         if slot not in _recorders:
@@ -29,8 +29,8 @@ def _recorder():
 def step(units=None):
     """Marks the end of one step of the calling thread's workload.
 
-    units: how much work a step is, from now on (samples, tokens); 1 if never said.
-    Ends the program with SystemExit when the watcher says so.
+    units: work per step from now on (samples, tokens); 1 by default.
+    Raises SystemExit when the watcher orders the end.
     """
     if not _PATHS:
         return
@@ -42,14 +42,14 @@ def step(units=None):
 
 
 def configure(depth=None, units=None, slot=None):
-    """Sets what the calling thread's steps are like; what is left out stays.
+    """Sets the properties of the calling thread's steps; omitted ones stay unchanged.
 
     depth: steps whose GPU work may be in flight. 1 waits for each step, as a server does before it
-           answers; 2, the default, lets the next one be prepared meanwhile, as training does.
+           answers; 2, the default, prepares the next step meanwhile, as training does.
            CARPOOL_STEP_DEPTH overrides it.
-    units: how much work a step is (samples, tokens).
-    slot:  which of the files in CARPOOL_STEP_FILE this thread writes, where several workloads are
-           threads of one process.
+    units: work per step (samples, tokens).
+    slot:  index of this thread's file in CARPOOL_STEP_FILE, if several workloads are threads of one
+           process.
     """
     if not _PATHS:
         return

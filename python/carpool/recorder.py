@@ -1,4 +1,4 @@
-"""The worker's side of a step file: notes steps as their GPU work ends, and obeys the watcher."""
+"""The worker's side of a step file: records steps when their GPU work ends and follows orders."""
 
 import collections
 import os
@@ -7,14 +7,14 @@ import time
 
 from carpool import step_file
 
-# Dozens of held jobs must not disturb those that run: they look often only at first.
+# Dozens of held jobs must not disturb running ones: they poll often only at first.
 POLL_S = 0.004
 PATIENT_POLL_S = 0.025
 QUICK_POLLS = 25
 
 
 class Recorder:
-    """Notes the steps of one workload in one step file; used by one thread at a time."""
+    """Records the steps of one workload in one step file; used by one thread at a time."""
 
     def __init__(self, file, watcher, fixed_depth=None, clock=time.monotonic_ns, pause=time.sleep,
                  parent=os.getppid):
@@ -29,13 +29,13 @@ class Recorder:
         self._in_flight = collections.deque()
         self._spare = []
         self._running = False
-        self._home = os.sched_getaffinity(0)  # cores while nobody says otherwise
+        self._home = os.sched_getaffinity(0)  # cores without an order
         file.pid = os.getpid()
 
     def configure(self, depth=None, units=None):
         if depth is not None:
             if depth < 1:
-                raise ValueError(f"carpool: depth {depth}; at least the step itself is in flight")
+                raise ValueError(f"carpool: depth {depth} is below 1")
             self._depth = self._fixed_depth or depth
         if units is not None and units != self._units:
             self._units = units
@@ -57,16 +57,16 @@ class Recorder:
             self._leave(1)
 
     def close(self):
-        """The program ends: what is in flight still counts, if the GPU still answers."""
+        """At the end of the program; steps in flight count if the GPU still answers."""
         try:
             self._drain()
         except RuntimeError:
-            pass  # A broken GPU context is why the program ends.
+            pass  # The GPU context is broken.
         finally:
             self._file.state = step_file.ENDED
 
     def _record_event(self):
-        """An event behind this step's GPU work, or None for a step without a GPU."""
+        """An event after this step's GPU work; None for a step without a GPU."""
         torch = sys.modules.get("torch")
         if torch is None or not torch.cuda.is_initialized():
             return None
@@ -103,7 +103,7 @@ class Recorder:
         self._running = True
 
     def _leave(self, status):
-        """Ends the program: told to (0), or left alone by a watcher that died (1)."""
+        """Ends the program: by order (0), or because the watcher died (1)."""
         self.close()
         raise SystemExit(status)
 
@@ -113,11 +113,11 @@ def cores_in(mask):
 
 
 def run_on(cores):
-    """Moves every thread of this process to these cores; none leaves them alone."""
+    """Moves all threads of this process to these cores; no change if there are none."""
     if not cores:
         return
     for thread in os.listdir("/proc/self/task"):
         try:
             os.sched_setaffinity(int(thread), cores)
         except OSError:
-            pass  # It ended meanwhile, or these cores are not ours to use.
+            pass  # The thread has ended, or the cores are not available.

@@ -1,6 +1,6 @@
-"""The step file: shared memory between a running workload and whoever watches it.
+"""The step file: shared memory between a running workload and its watcher.
 
-Little-endian, made by the watcher, mapped by both sides. A field has one writer.
+Little-endian, created by the watcher, mapped by both sides. Each field has one writer.
 
     offset  type     field
     0       8 bytes  "CPSTEP1" and a zero byte
@@ -9,9 +9,9 @@ Little-endian, made by the watcher, mapped by both sides. A field has one writer
     16      u64      steps done; written by the worker after the slot of the ring
     24      u32      state, written by the worker: 0 starting, 1 held, 2 running, 3 ended
     28      u32      order, written by the watcher: 0 hold, 1 run, 2 end
-    32      f64      units a step (samples, tokens), written by the worker
+    32      f64      units per step (samples, tokens), written by the worker
     40      u64      process id of the worker
-    48      u64      cores 0 to 63 to run on, a bit each, written by the watcher; 0: leave alone
+    48      u64      cores 0 to 63 to run on, a bit each, written by the watcher; 0: any
     56      u64      reserved
     64      u64 x C  ring: CLOCK_MONOTONIC nanoseconds at which step n was done, in slot n % C
 """
@@ -28,7 +28,7 @@ HEADER_BYTES = 64
 STARTING, HELD, RUNNING, ENDED = range(4)
 HOLD, RUN, END = range(3)
 
-# Places in the views of 4 and 8 bytes.
+# Indices in the views of 4 and 8 bytes.
 _STATE, _ORDER = 24 // 4, 28 // 4
 _DONE, _UNITS, _PID, _CORES, _RING = 16 // 8, 32 // 8, 40 // 8, 48 // 8, HEADER_BYTES // 8
 
@@ -43,14 +43,14 @@ class StepFile:
         try:
             size = os.fstat(descriptor).st_size
             if size < HEADER_BYTES:
-                raise RuntimeError(f"carpool: {path}: {size} bytes are no step file")
+                raise RuntimeError(f"carpool: {path}: not a step file: {size} bytes")
             memory = memoryview(mmap.mmap(descriptor, size))
         finally:
             os.close(descriptor)
         magic, version, capacity = struct.unpack_from("<8sII", memory)
         if magic != MAGIC or version != VERSION:
-            raise RuntimeError(f"carpool: {path}: {magic!r} version {version} is no step file of "
-                               f"version {VERSION}; use the package that came with the watcher")
+            raise RuntimeError(f"carpool: {path}: {magic!r} version {version} is not a step file of "
+                               f"version {VERSION}; use the package of the watcher's release")
         if capacity == 0 or capacity & (capacity - 1) or size != HEADER_BYTES + 8 * capacity:
             raise RuntimeError(f"carpool: {path}: a ring of {capacity} steps in {size} bytes")
         self._capacity = capacity
@@ -61,14 +61,14 @@ class StepFile:
 
     @staticmethod
     def create(path, capacity):
-        """The watcher's part: an empty file with the order to hold."""
+        """Creates an empty file with the order to hold, as the watcher does."""
         header = struct.pack("<8sIIQIIdQQQ", MAGIC, VERSION, capacity, 0, STARTING, HOLD, 1.0, 0,
                              0, 0)
         with open(path, "wb") as file:
             file.write(header + bytes(8 * capacity))
 
     def publish(self, nanoseconds):
-        """Notes one more step: first the time, then the count that tells of it."""
+        """Records a step: first the time, then the count."""
         self._longs[_RING + self._done % self._capacity] = nanoseconds
         self._done += 1
         self._longs[_DONE] = self._done
@@ -78,7 +78,7 @@ class StepFile:
         return self._longs[_DONE]
 
     def time_of(self, number):
-        """When step number was done; only the last C steps are kept."""
+        """The end of this step; only the last C steps are kept."""
         return self._longs[_RING + number % self._capacity]
 
     @property

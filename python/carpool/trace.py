@@ -1,8 +1,8 @@
-"""What a PyTorch program will hold of a GPU, found without one: python -m carpool.trace [--out FILE] script.py args…
+"""Traces the GPU memory of a PyTorch program without a GPU: python -m carpool.trace [--out FILE] script.py args…
 
-The script runs on the CPU, which does what it asks of a GPU, up to the end of its first optimizer step, or to its
-own end where it only infers. What it called is written as one row that `carpool estimate FILE` reads: layers with
-the shapes of their outputs, bytes that autograd keeps, optimizer, precision, batch.
+The script runs on the CPU instead of a GPU up to the end of its first optimizer step, or to its end if it only
+infers. Its calls are written as one row that `carpool estimate FILE` reads: layers with the shapes of their
+outputs, bytes that autograd keeps, optimizer, precision, batch.
 """
 
 import argparse
@@ -13,7 +13,7 @@ import os
 import runpy
 import sys
 
-from carpool import pretended_gpu
+from carpool import simulated_gpu
 
 PRECISIONS = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16"}
 AUTOCASTS = {"bfloat16": "ampbf16", "float16": "amp16"}
@@ -22,7 +22,7 @@ OPTIMIZERS = {"RMSprop": "rmsprop", "Adagrad": "adagrad"}
 
 
 class Traced(BaseException):
-    """Ends the script: all is known. No Exception, so that the script does not catch it."""
+    """Ends the script after its first step. Not an Exception, so that the script does not catch it."""
 
 
 def type_name(dtype):
@@ -30,7 +30,7 @@ def type_name(dtype):
 
 
 def optimizer_name(kind, settings):
-    """In the words of the rows; an unknown one counts like Adam, which keeps most."""
+    """The name in the rows; an unknown one counts as Adam, which keeps most."""
     if kind == "SGD":
         return "sgdm" if settings.get("momentum") else "sgd"
     if kind in OPTIMIZERS:
@@ -41,7 +41,7 @@ def optimizer_name(kind, settings):
 
 
 def first_tensor(torch, values):
-    """The first tensor in arguments or outputs, however deep; None without one."""
+    """The first tensor in nested arguments or outputs; None without one."""
     if torch.is_tensor(values):
         return values
     if isinstance(values, dict):
@@ -57,23 +57,23 @@ class Trace:
 
     def __init__(self, torch):
         self.torch = torch
-        self.root = None      # the first module with parameters that was called: the model
-        self.depth = 0        # of calls of the root under way
+        self.root = None      # the first called module with parameters: the model
+        self.depth = 0        # of nested calls of the root
         self.passes = 0       # of the root, before the optimizer's step
         self.layers = []      # of the first pass
         self.optimizer = None
         self.precision = None
         self.batch = self.inputs = None
         self.saved, self.saved_bytes = set(), 0
-        self.counted = set()  # parameters that a layer has been given
+        self.counted = set()  # parameters that are assigned to a layer
 
     def enter(self, module, given):
         if self.root is None and next(module.parameters(), None) is not None:
             self.root = module
             self.precision = PRECISIONS.get(type_name(next(module.parameters()).dtype), "fp32")
-            # Parameters are counted as weights, wherever autograd mentions them.
+            # Parameters are counted as weights, not as saved tensors.
             self.saved = {parameter.untyped_storage()._cdata for parameter in module.parameters()}
-        # A model that is called by keywords shows its batch first to the part that gets it by place.
+        # With keyword arguments the batch shows at the first part that receives it by position.
         tensor = first_tensor(self.torch, given) if self.root is not None and self.batch is None else None
         if tensor is not None and tensor.dim() > 0:
             self.batch = int(tensor.shape[0])
@@ -82,7 +82,7 @@ class Trace:
 
     def leave(self, module, _arguments, output):
         if self.depth and self.passes == 0 and not next(module.children(), None):
-            # Some wrap the model's own forward: autocast begins inside it.
+            # Some wrap the model's forward, so that autocast starts inside it.
             self.precision = self.autocast_precision() or self.precision
             tensor = first_tensor(self.torch, output)
             if tensor is not None:
@@ -93,7 +93,7 @@ class Trace:
             self.passes += 1
 
     def new_weights(self, module):
-        """Elements of the module's own parameters; those that several layers share are the first one's."""
+        """Elements of the module's own parameters; shared ones belong to the first layer."""
         new = [parameter for parameter in module.parameters(recurse=False) if id(parameter) not in self.counted]
         self.counted.update(map(id, new))
         return sum(parameter.numel() for parameter in new)
@@ -116,7 +116,7 @@ class Trace:
         return None
 
     def convolution_settings(self):
-        """What decides how much workspace convolutions take."""
+        """Settings that decide the workspace of convolutions."""
         last = self.torch.channels_last
         kernels = (parameter for parameter in self.root.parameters() if parameter.dim() == 4)
         reordered = any(kernel.is_contiguous(memory_format=last) and not kernel.is_contiguous() for kernel in kernels)
@@ -144,7 +144,7 @@ class Trace:
 
 @contextlib.contextmanager
 def watching(torch, trace):
-    """Hooks on every module and optimizer, and a GPU to ask for."""
+    """Hooks on modules and optimizers, and a simulated GPU."""
     modules = torch.nn.modules.module
     # Not an attribute of torch.optim, which hides it.
     step = importlib.import_module("torch.optim.optimizer").register_optimizer_step_post_hook
@@ -154,7 +154,7 @@ def watching(torch, trace):
                        step(trace.stepped)):
             stack.callback(handle.remove)
         stack.enter_context(torch.autograd.graph.saved_tensors_hooks(trace.keep, lambda tensor: tensor))
-        stack.enter_context(pretended_gpu.pretended(torch))
+        stack.enter_context(simulated_gpu.simulated(torch))
         yield
 
 
@@ -164,11 +164,11 @@ def parse(words):
     parser.add_argument("script")
     parser.add_argument("arguments", nargs=argparse.REMAINDER)
     options = parser.parse_args(words)
-    options.out = os.path.abspath(options.out)  # the script may change its folder
+    options.out = os.path.abspath(options.out)  # the script may change the current folder
     if not os.path.isfile(options.script):
-        parser.error(f"there is no script {options.script}")
+        parser.error(f"no such script: {options.script}")
     if not os.access(os.path.dirname(options.out), os.W_OK) or os.path.isdir(options.out):
-        parser.error(f"{options.out} cannot be written; name another file with --out")
+        parser.error(f"cannot write {options.out}; name another file with --out")
     return options
 
 
@@ -181,26 +181,26 @@ def run(torch, options):
         try:
             runpy.run_path(options.script, run_name="__main__")
         except SystemExit as end:
-            if end.code:  # a program that only infers may well end with exit(0)
+            if end.code:  # inference may end with exit(0)
                 raise
     return trace.row(os.path.basename(options.script))
 
 
 def main(words=None):
     options = parse(words)
-    os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")  # none is needed, and none shall be taken
+    os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")  # no real GPU is used
     try:
         import torch
     except ImportError:
         raise SystemExit("carpool.trace: PyTorch is not installed for this Python") from None
     if not hasattr(torch, "get_autocast_dtype"):
-        raise SystemExit(f"carpool.trace: PyTorch {torch.__version__} is too old; 2.4 or newer is needed")
+        raise SystemExit(f"carpool.trace: PyTorch {torch.__version__} is too old; install 2.4 or newer")
     row = run(torch, options)
     with open(options.out, "w", encoding="utf-8") as file:
         json.dump(row, file)
         file.write("\n")
     print(f"carpool.trace: {len(row['layers'])} layers, batch {row['cfg']['batch']}, {row['cfg']['mode']}; "
-          f"now: carpool estimate {options.out}", file=sys.stderr)
+          f"next: carpool estimate {options.out}", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What the environment says about being watched."""
+"""The watcher of this process, as the environment describes it."""
 
 import atexit
 import os
@@ -9,12 +9,12 @@ from carpool.step_file import StepFile
 FILE_VARIABLE = "CARPOOL_STEP_FILE"
 DEPTH_VARIABLE = "CARPOOL_STEP_DEPTH"
 
-# Whoever started the program watches it. Read at import: later it may have died already.
+# The parent process is the watcher. Read at import: it may die later.
 _WATCHER = os.getppid()
 
 
 def paths():
-    """The step files of this process, one a workload; none when nobody watches."""
+    """The step files of this process, one per workload; empty without a watcher."""
     return tuple(path for path in os.environ.get(FILE_VARIABLE, "").split(":") if path)
 
 
@@ -23,12 +23,12 @@ def depth_override():
     if text is None:
         return None
     if not text.isdigit() or int(text) < 1:
-        raise ValueError(f"carpool: {DEPTH_VARIABLE}={text!r} is no number of steps, 1 or more")
+        raise ValueError(f"carpool: {DEPTH_VARIABLE}={text!r} is not a number of steps, 1 or more")
     return int(text)
 
 
 def open_recorder(files, slot):
     recorder = Recorder(StepFile(files[slot]), watcher=_WATCHER, fixed_depth=depth_override())
-    # A program that ends by itself says so, and publishes its last steps.
+    # A program that ends by itself publishes its last steps and its end.
     atexit.register(recorder.close)
     return recorder

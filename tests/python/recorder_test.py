@@ -98,7 +98,7 @@ class Layout(RecorderTest):
         self.assertEqual(self.file.done, 3)
 
     def test_other_files_are_refused_by_name(self):
-        for data, part in ((b"", "0 bytes"), (b"x" * 64, "no step file"),
+        for data, part in ((b"", "0 bytes"), (b"x" * 64, "not a step file"),
                            (step_file.MAGIC + struct.pack("<II", 2, 8) + bytes(112), "version 2"),
                            (step_file.MAGIC + struct.pack("<II", 1, 6) + bytes(96), "ring of 6"),
                            (step_file.MAGIC + struct.pack("<II", 1, 8) + bytes(48), "ring of 8")):

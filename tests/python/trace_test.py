@@ -94,8 +94,8 @@ class TraceTest(unittest.TestCase):
 
     def test_what_cannot_be_read_or_written_is_told_at_once(self):
         for words, told in ((["no such.py"], "no script no such.py"), ([__file__, "--later"], None),
-                            (["--out", "/no such folder/x", __file__], "cannot be written"),
-                            (["--out", "/", __file__], "cannot be written")):
+                            (["--out", "/no such folder/x", __file__], "cannot write"),
+                            (["--out", "/", __file__], "cannot write")):
             with contextlib.redirect_stderr(io.StringIO()) as said:
                 if told is None:
                     self.assertEqual(trace.parse(words).arguments, ["--later"])

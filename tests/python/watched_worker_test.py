@@ -68,7 +68,7 @@ class WorkerTest(unittest.TestCase):
         return process
 
     def wait_until(self, condition, what):
-        """Another process has to act, so there is nothing but asking again."""
+        """Polls: the event happens in another process."""
         deadline = time.monotonic() + DEADLINE_S
         while not condition():
             if time.monotonic() > deadline:
@@ -161,6 +161,7 @@ class PythonWorker(Contract, WorkerTest):
         process = self.start(python_worker("import carpool; carpool.configure(slot=1)"), path,
                              stderr=subprocess.PIPE)
         _, said = process.communicate(timeout=DEADLINE_S)
+        self.assertEqual(process.returncode, 1)
         self.assertIn("slot 1 of 1", said.decode())
 
 

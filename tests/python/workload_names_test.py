@@ -56,7 +56,7 @@ class Names(unittest.TestCase):
                 REGISTRY.parse(name)
 
     def test_a_name_and_an_option_that_differ_are_an_error(self):
-        with self.assertRaisesRegex(BadName, "says batch 8, --batch says 4"):
+        with self.assertRaisesRegex(BadName, "gives batch 8, but --batch gives 4"):
             REGISTRY.parse("bert-base.train.b8.fp32", batch=4)
 
 

@@ -1,8 +1,8 @@
-// Workloads that stress one resource of a GPU each, with a fixed number of blocks and threads.
+// Workloads that each stress one resource of a GPU, with a fixed number of blocks and threads.
 //
-// Every block does the same fixed amount of work, whatever the number of blocks: a sweep over
-// blocks and threads changes how much of the GPU is used, hardly how long a launch takes. The same
-// arguments are the same work: nothing is calibrated at the start.
+// Each block does the same work, regardless of the number of blocks: a sweep over blocks and threads
+// changes the share of the GPU in use, but hardly the time of a launch. Equal arguments give equal work:
+// nothing is calibrated at the start.
 
 #include <array>
 #include <bit>
@@ -34,7 +34,7 @@ void check(cudaError_t status, const char* what) {
   }
 }
 
-// Never true, but the compiler does not know: keeps what was computed.
+// Never true, but unknown to the compiler, which therefore keeps the computation.
 __device__ bool keep(float value) {
   return value == 1234.5F;
 }
@@ -66,7 +66,7 @@ __global__ void tensor(float* sink, int iterations) {
   wmma::fragment<wmma::accumulator, 16, 16, 16, float> c[kFragments];
   wmma::fill_fragment(a, __float2bfloat16(0.001F));
   wmma::fill_fragment(b, __float2bfloat16(0.001F));
-  // Different sums, all of them used: of equal or unused ones the compiler would compute fewer.
+  // Different sums that are all used: the compiler would remove equal or unused ones.
 #pragma unroll
   for (int i = 0; i < kFragments; ++i) {
     wmma::fill_fragment(c[i], static_cast<float>(threadIdx.x + i));
@@ -88,8 +88,8 @@ __global__ void tensor(float* sink, int iterations) {
   }
 }
 
-// Each block copies `chunk` vectors, behind those of the launch before: no cache has them. The
-// buffer's size is a power of two, of which `mask` is one less.
+// Each block copies `chunk` vectors after those of the previous launch, so that no cache has them. The
+// size of the buffer is a power of two; `mask` is one less.
 __global__ void dram(const float4* __restrict__ from,
                      float4* __restrict__ to,
                      std::size_t mask,
@@ -103,7 +103,7 @@ __global__ void dram(const float4* __restrict__ from,
   }
 }
 
-// Each block reads `chunk` vectors of a buffer that stays in L2, past L1, from a place of its own.
+// Each block reads `chunk` vectors of a buffer that stays in L2, bypassing L1, from its own offset.
 __global__ void l2(const float4* __restrict__ from,
                    float* sink,
                    std::size_t mask,
@@ -126,7 +126,7 @@ __global__ void nearly_nothing(float* sink) {
   }
 }
 
-// What a kind is when its arguments are not given, and what a unit of its work is.
+// The defaults of a kind, and its unit of work.
 struct Kind {
   std::string_view name;
   int launches;       // of one step
@@ -192,7 +192,7 @@ Kind kind_named(std::string_view name) {
   usage(("no kind " + std::string(name)).c_str());
 }
 
-// The kind first: other options change what it brings.
+// The kind first: other options change its defaults.
 Kind find_kind(int count, char** words) {
   for (int i = 1; i < count; ++i) {
     if (std::string_view(words[i]) == "--help" || std::string_view(words[i]) == "-h") {
@@ -324,7 +324,7 @@ class Micro {
   float4* to_ = nullptr;
 };
 
-// Two steps in flight: the GPU has the next one when it is done with the last.
+// Two steps in flight, so that the GPU never waits for the next one.
 class Pipeline {
  public:
   explicit Pipeline(carpool::StepFile& steps) : steps_(steps) {
@@ -340,7 +340,7 @@ class Pipeline {
     }
   }
 
-  // A step was queued. False: end.
+  // Called after queueing a step. False: end.
   [[nodiscard]] bool queued() {
     check(cudaEventRecord(events_[queued_ % events_.size()]), "recording an event");
     ++queued_;
@@ -399,7 +399,7 @@ void run(const Options& options) {
   const auto elapsed = [&] {
     return static_cast<double>(carpool::monotonic_nanoseconds() - started) / 1e9;
   };
-  // Watched, it is not for us to end.
+  // With a watcher, the watcher ends it.
   const auto enough = [&](long done) {
     return !steps.watched() &&
            (options.steps != 0 ? done >= options.steps : elapsed() >= options.seconds);

@@ -1,5 +1,5 @@
 // The worker's side of a step file, for workloads in C++; python/carpool/step_file.py describes the
-// layout. Without the environment variable CARPOOL_STEP_FILE nobody watches and nothing is held.
+// layout. Without the environment variable CARPOOL_STEP_FILE there is no watcher, and it does nothing.
 #pragma once
 
 #include <atomic>
@@ -24,7 +24,7 @@ inline std::uint64_t monotonic_nanoseconds() {
          static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-// Moves every thread of this process to the cores of the mask; 0 leaves them alone.
+// Moves all threads of this process to the cores of the mask; 0: no change.
 inline void run_on(std::uint64_t mask) {
   DIR* tasks = mask == 0 ? nullptr : opendir("/proc/self/task");
   if (tasks == nullptr) {
@@ -39,7 +39,7 @@ inline void run_on(std::uint64_t mask) {
   }
   while (const dirent* task = readdir(tasks)) {
     if (task->d_name[0] != '.') {
-      // Fails for a thread that ended meanwhile, or cores that are not ours to use.
+      // Fails for a thread that has ended or for unavailable cores.
       (void)sched_setaffinity(std::atoi(task->d_name), sizeof cores, &cores);
     }
   }
@@ -48,7 +48,7 @@ inline void run_on(std::uint64_t mask) {
 
 class StepFile {
  public:
-  // Ends the program with status 2 if there is a file and it is not what it should be.
+  // Ends the program with status 2 if the file is not a step file.
   StepFile() {
     const char* path = std::getenv("CARPOOL_STEP_FILE");
     if (path != nullptr && *path != '\0') {
@@ -72,7 +72,7 @@ class StepFile {
     }
   }
 
-  // One more step, whose GPU work ended now.
+  // Publishes one more step, whose GPU work ended now.
   void publish() {
     if (watched()) {
       ring_[done_ & (layout_->capacity - 1)] = monotonic_nanoseconds();
@@ -80,7 +80,7 @@ class StepFile {
     }
   }
 
-  // Waits while the watcher wants so; drain() is called first and publishes what is in flight.
+  // Waits while the order is to hold; drain() is called first and publishes the steps in flight.
   // False: end the program.
   template <class Drain>
   [[nodiscard]] bool obey(Drain drain) {

@@ -6,7 +6,7 @@ AUTOCAST = {"ampbf16": torch.bfloat16, "amp16": torch.float16}
 
 
 class Adapted(nn.Module):
-    """LoRA: a frozen product and a trained one of low rank."""
+    """LoRA: a frozen linear layer and a trained one of low rank."""
 
     def __init__(self, base, inputs, outputs, rank):
         super().__init__()
@@ -20,9 +20,9 @@ class Adapted(nn.Module):
 
 
 def adapt(model, rank):
-    """Freezes all and puts an adapter on every product but the head."""
+    """Freezes the model and adds an adapter to each linear layer but the head."""
     from transformers.pytorch_utils import Conv1D
-    head = model.get_output_embeddings()  # None: it has another one, or none
+    head = model.get_output_embeddings()  # None: another head, or none
     for parameter in model.parameters():
         parameter.requires_grad_(False)
     for parent in list(model.modules()):
@@ -100,7 +100,7 @@ def build_text_model(cfg):
 
 
 def build(cfg):
-    """The model on the GPU; made there in 32 bits, then converted."""
+    """The model, created on the GPU in 32 bits, then converted."""
     with torch.device("cuda"):
         if cfg["fam"] == "mlp":
             model = build_mlp(cfg)

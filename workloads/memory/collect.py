@@ -3,14 +3,14 @@
 
 usage: workloads/memory/collect.py --output DIR [--part rows|later|fresh|convolutions] [--seconds 540] [--workers 4]
 
-Takes up where an earlier run ended: DIR/rows.jsonl (or that of another part) grows by a line
-for each configuration, what failed for another reason than memory goes to DIR/failed.jsonl, and neither
-is run again. A worker process does the work and is replaced when it dies, hangs, or cannot give back
-the memory of an earlier configuration; `fresh` uses a new one for each, to measure the context.
-DIR/machine.json says what it ran on.
-Several workers share the GPU; what ran short of memory beside others is run once more, alone.
+Resumes an earlier run: DIR/rows.jsonl (or the file of another part) gets one line per configuration,
+DIR/failed.jsonl those that failed for another reason than memory; neither is run again. A worker process
+runs the configurations and is replaced when it dies, hangs, or cannot free the memory of an earlier
+configuration; `fresh` uses a new process for each, to measure the CUDA context. DIR/machine.json describes
+the machine. Several workers share the GPU; a configuration that ran out of memory beside others is run
+once more by itself.
 
-Exit status: 0 all of the part is done, 3 the time was up first, 1 nothing could be run.
+Exit status: 0 the part is complete, 3 the time limit was reached, 1 nothing could be run.
 """
 import argparse
 import json
@@ -39,7 +39,7 @@ class Worker:
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def run(self, cfg, beside, seconds):
-        """What the worker answered, or None: it died or took too long, and is gone."""
+        """The answer of the worker; None if it died or was killed after the time limit."""
         try:
             self.process.stdin.write(json.dumps({"cfg": cfg, "beside": beside}) + "\n")
             self.process.stdin.flush()
@@ -59,7 +59,7 @@ class Worker:
 
 
 class Campaign:
-    """The configurations that are left, and the workers that take them."""
+    """The remaining configurations and the workers that run them."""
 
     def __init__(self, options, left):
         self.options, self.left, self.short = options, left, []
@@ -80,7 +80,7 @@ class Campaign:
                 self.short.append(cfg)
             if answer == "stale":
                 self.left.insert(0, cfg)
-            # Cut off by the end is not its fault: it comes again in the next run.
+            # Interrupted by the time limit: the next run tries it again.
             if answer is None and time.monotonic() < self.deadline:
                 append(self.options.output / "failed.jsonl", {"cfg": cfg, "error": "the worker died or hung"})
                 self.deaths += 1
@@ -130,9 +130,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", type=pathlib.Path, required=True)
     parser.add_argument("--part", choices=sorted(PARTS), default="rows")
-    parser.add_argument("--seconds", type=float, default=540.0, help="end after that")
+    parser.add_argument("--seconds", type=float, default=540.0, help="time limit")
     parser.add_argument("--workers", type=int, default=1, help="processes that share the GPU")
-    parser.add_argument("--cap", type=float, default=1.0, help="share of the GPU's memory that may be used")
+    parser.add_argument("--cap", type=float, default=1.0, help="largest share of the GPU's memory to use")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker:

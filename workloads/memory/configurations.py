@@ -1,12 +1,12 @@
-"""What the memory collector runs: a fixed list of configurations, drawn from a seed. No PyTorch here."""
+"""The configurations of the memory collector: a fixed list, drawn from a seed. Does not import PyTorch."""
 import random
 
 from draws import SEED, key_of, log_uniform, weighted
 
 COUNTS = {"mlp": 130, "cnn": 190, "tv": 230, "timm": 270, "hf": 250, "llm": 190}
-LATER_COUNTS = {"mlp": 30, "cnn": 120, "tv": 130, "timm": 140, "hf": 60, "llm": 60}  # to judge finished rules by
+LATER_COUNTS = {"mlp": 30, "cnn": 120, "tv": 130, "timm": 140, "hf": 60, "llm": 60}  # to test finished rules
 FRESH = 60
-DECODED = 8  # tokens at most that a decoder makes
+DECODED = 8  # most tokens that a decoder generates
 
 TORCHVISION = """alexnet vgg11 vgg16 vgg19_bn resnet18 resnet34 resnet50 resnet101 resnet152 resnext50_32x4d
 wide_resnet50_2 densenet121 densenet169 densenet201 squeezenet1_0 squeezenet1_1 mobilenet_v2 mobilenet_v3_small
@@ -63,7 +63,7 @@ def cnn(draw):
 
 
 def named(draw, family, names, number):
-    # Each name comes about equally often, so that whole names can be held out.
+    # Each name is about equally frequent, so that whole names can be held out.
     name = names[number % len(names)]
     side = 224 if name.startswith(FIXED_SIDE) else draw.choice((96, 128, 160, 192, 224, 224, 256, 288, 320))
     cfg = {"fam": family, "name": name, "res": side, "batch": log_uniform(draw, 1, 256),
@@ -99,7 +99,7 @@ def hugging_face(draw):
     cfg = {"fam": "hf", "type": kind, "conf": conf, "task": task, "seq": sequence, "batch": batch,
            **text_options(draw), **common(draw)}
     if task == "clm" and cfg["mode"] == "infer":
-        conf["n_positions" if kind == "gpt2" else "max_position_embeddings"] += DECODED  # there they go on
+        conf["n_positions" if kind == "gpt2" else "max_position_embeddings"] += DECODED  # room for the generated tokens
     return cfg
 
 
@@ -122,13 +122,13 @@ def configurations():
 
 
 def later_configurations():
-    """Others, none of which is among the first."""
+    """More configurations, distinct from the first ones."""
     known = {key_of(cfg) for cfg in configurations()}
     return [cfg for cfg in drawn(SEED + 3, LATER_COUNTS) if key_of(cfg) not in known]
 
 
 def drawn(seed, counts):
-    """All of them, families mixed, so that a campaign cut short still has some of each."""
+    """All configurations, families mixed, so that an interrupted campaign has some of each."""
     draw = random.Random(seed)
     makers = {"mlp": lambda _: mlp(draw), "cnn": lambda _: cnn(draw), "hf": lambda _: hugging_face(draw),
               "llm": lambda _: llama(draw), "tv": lambda number: named(draw, "tv", TORCHVISION, number),
@@ -146,7 +146,7 @@ def drawn(seed, counts):
 
 
 def fresh_configurations():
-    """Some of each family, to be run in processes of their own."""
+    """Some of each family, each to be run in a new process."""
     chosen, each = [], FRESH // len(COUNTS)
     for family in COUNTS:
         chosen += [cfg for cfg in configurations() if cfg["fam"] == family][:each]

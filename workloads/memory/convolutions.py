@@ -1,4 +1,4 @@
-"""Single convolutions: which are run, and the measuring of what cuDNN takes beside their tensors, pass by pass.
+"""Single convolutions: the list to run, and the memory that cuDNN takes beside their tensors, per pass.
 
 Half of the sizes are those that networks have (channels in steps of 8, sides that were halved from usual resolutions),
 the others are drawn freely. No PyTorch until one is measured.
@@ -9,24 +9,24 @@ import random
 from draws import SEED, key_of, log_uniform, weighted
 
 COUNT = 8000
-STRICT_COUNT = 8000  # more of those in strict fp32, whose workspaces vary most
+STRICT_COUNT = 8000  # more in strict fp32, whose workspaces vary most
 MIB = 2**20
 MOST_ELEMENTS = 2**29  # input and output
-MOST_TRANSFORMED = 10 * 2**30  # bytes, so that several workers can try it side by side
+MOST_TRANSFORMED = 10 * 2**30  # bytes, so that several workers fit on the GPU
 CHANNELS = (8, 16, 24, 32, 40, 48, 64, 80, 96, 112, 128, 144, 160, 192, 224, 240, 256, 320, 336, 384, 480, 512, 576,
             640, 672, 768, 960, 1024, 1152, 1280, 1536, 2048)
 SIDES = (3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 18, 20, 24, 28, 32, 36, 40, 48, 56, 64, 72, 80, 96, 112, 128, 144, 160,
          192, 224, 256, 288, 320)
-# (kernel, stride): a kernel as wide as its stride cuts an image into patches.
+# (kernel, stride): kernel equal to stride cuts an image into patches.
 KERNELS = {(1, 1): 26, (1, 2): 4, (3, 1): 36, (3, 2): 12, (5, 1): 6, (5, 2): 2, (7, 1): 6, (7, 2): 4, (2, 2): 2,
            (4, 4): 1, (16, 16): 1}
-# (precision, autotuned): where cuDNN's choice varies most, most are run.
+# (precision, autotuned): more runs where cuDNN's choice varies more.
 SETTINGS = {("fp32", 0): 34, ("fp32", 1): 16, ("tf32", 0): 14, ("tf32", 1): 9, ("bf16", 0): 10, ("bf16", 1): 6,
             ("fp16", 0): 6, ("fp16", 1): 5}
 
 
 def transformed_bytes(cfg):
-    """Of image and filters in frequency space, the hungriest way that was seen."""
+    """Bytes of image and filters in frequency space, the largest algorithm observed."""
     side = 1 << (cfg["size"] + cfg["k"] - 2).bit_length()
     planes = 2 * cfg["cin"] * cfg["cout"] + cfg["n"] * (cfg["cin"] + cfg["cout"])
     return 8 * planes * side * (side // 2 + 1)
@@ -77,7 +77,7 @@ def convolutions():
 
 
 def in_turns(drawn):
-    """One of each setting after the other, so that a campaign cut short has as many of each."""
+    """The settings in turn, so that an interrupted campaign has equally many of each."""
     settings = {}
     for cfg in drawn:
         settings.setdefault((cfg["prec"], cfg["bench"], cfg["cl"]), []).append(cfg)
@@ -86,7 +86,7 @@ def in_turns(drawn):
 
 
 def beside(torch, act):
-    """MiB that `act` took at its most, beyond what was there before and what it made."""
+    """Peak MiB of `act`, without the memory before and its result."""
     torch.cuda.synchronize()
     torch.cuda.reset_peak_memory_stats()
     made = act()
@@ -96,7 +96,7 @@ def beside(torch, act):
 
 
 def passes_of(torch, cfg):
-    """Forward, and backward for either gradient alone."""
+    """Forward, and backward for each gradient separately."""
     dtype = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(cfg["prec"], torch.float32)
     layout = torch.channels_last if cfg["cl"] else torch.contiguous_format
     out_side = (cfg["size"] + 2 * cfg["pad"] - cfg["k"]) // cfg["stride"] + 1
@@ -120,7 +120,7 @@ def passes_of(torch, cfg):
 
 
 def measure(torch, cfg, row):
-    """Fills the row: for each pass what it took the first time, when ways may be tried, and again [MiB]."""
+    """Fills the row with the memory of each pass [MiB]: the first time, with autotuning, and again."""
     torch.backends.cudnn.allow_tf32 = cfg["prec"] == "tf32"
     torch.backends.cudnn.benchmark = bool(cfg["bench"])
     for name, act in passes_of(torch, cfg).items():

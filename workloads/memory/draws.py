@@ -1,4 +1,4 @@
-"""Drawing of configurations from a seed. No PyTorch here."""
+"""Draws configurations from a seed. Does not import PyTorch."""
 import hashlib
 import json
 
@@ -6,7 +6,7 @@ SEED = 20261115
 
 
 def key_of(cfg):
-    """The same for the same configuration, in every run."""
+    """A stable key of a configuration."""
     return hashlib.sha256(json.dumps(cfg, sort_keys=True).encode()).hexdigest()[:16]
 
 

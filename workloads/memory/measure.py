@@ -1,4 +1,4 @@
-"""Measures the GPU memory of configurations, in a worker process of collect.py: one a line on standard input."""
+"""Worker process of collect.py: measures the GPU memory of configurations, one per line on standard input."""
 import json
 import os
 import subprocess
@@ -10,15 +10,15 @@ from row_files import append
 
 MIB = 2**20
 STEPS = 3
-MOST_LEFT_MIB = 64  # of an earlier configuration, in a worker that goes on
+MOST_LEFT_MIB = 64  # of an earlier configuration, for a worker to continue
 
 
 def reset(torch):
-    """Gives back what the last configuration held. Says what is left of it, MiB: 0 where it went well."""
+    """Frees the memory of the last configuration. Returns the MiB that remain: 0 if all was freed."""
     import gc
     gc.collect()
     torch.cuda.synchronize()
-    # First: a workspace may lie in a large segment, which could not be given back then.
+    # First: a workspace may lie in a large segment, which could not be freed otherwise.
     torch._C._cuda_clearCublasWorkspaces()
     torch.cuda.empty_cache()
     torch.cuda.reset_peak_memory_stats()
@@ -47,7 +47,7 @@ def static_facts(model):
 
 
 def record_layers(torch, model, layers):
-    """Of the first pass alone: accumulation and checkpointing pass again."""
+    """For the first pass only: accumulation and checkpointing run it again."""
     handles = []
 
     def hook(module, _, out):
@@ -65,7 +65,7 @@ def record_layers(torch, model, layers):
 
 
 class SavedTensors:
-    """Counts what autograd keeps, each storage once, parameters left out."""
+    """Counts the storages that autograd keeps, each once, without parameters."""
 
     def __init__(self, torch, model):
         self.known = {parameter.untyped_storage().data_ptr() for parameter in model.parameters()}
@@ -104,7 +104,7 @@ def run_steps(torch, cfg, row):
         if step == STEPS - 1:
             saved = SavedTensors(torch, model)
             with saved.hooks:
-                # One round: a second would keep the same in the same places.
+                # One round: a second would reuse the same memory.
                 builders.train_step(dict(cfg, accum=1), model, optimizer, inputs, labels, scaler)
             row["saved_mib"], row["saved_n"] = saved.bytes / MIB, saved.count
         else:
@@ -134,7 +134,7 @@ def measure_convolution(torch, cfg):
 
 
 def process_mib():
-    """Memory of this process as the driver counts it, or None where it does not say."""
+    """Memory of this process by the driver; None if it does not report it."""
     query = ["nvidia-smi", "--query-compute-apps=pid,used_memory", "--format=csv,noheader,nounits"]
     try:
         lines = subprocess.run(query, capture_output=True, text=True, timeout=30, check=True).stdout.splitlines()
@@ -152,7 +152,7 @@ def machine(torch):
 
 
 def works(torch):
-    """After some errors nothing runs in a process any more."""
+    """After some CUDA errors a process cannot continue."""
     try:
         torch.ones(1, device="cuda").add_(1).item()
         return True
@@ -161,7 +161,7 @@ def works(torch):
 
 
 def work(options):
-    """Runs what comes in on standard input, one configuration a line; says on standard output when done."""
+    """Runs the configurations of standard input, one per line; answers each on standard output."""
     import torch
     if options.cap < 1.0:
         torch.cuda.set_per_process_memory_fraction(options.cap)
@@ -183,7 +183,7 @@ def work(options):
             if options.part == "fresh":
                 row["nvml_mib"] = process_mib()
                 row["held_mib"] = torch.cuda.memory_reserved() / MIB
-        except Exception as error:  # noqa: BLE001: whatever a model library raises ends this one alone
+        except Exception as error:  # noqa: BLE001: any error of a model library ends only this configuration
             append(options.output / "failed.jsonl", {"cfg": cfg, "error": f"{type(error).__name__}: {error}"[:500]})
             alive = works(torch)
             print("failed" if alive else "broken", flush=True)

@@ -1,10 +1,10 @@
-"""Files of measured rows: JSON lines that several processes append to, and that survive a crash."""
+"""Files of measured rows: JSON lines that several processes append to and that survive a crash."""
 import json
 import os
 
 
 def append(path, row):
-    """A whole line in one write, for others may append too; on the disk before the next one is begun."""
+    """Appends a line in one write, as other processes append too, and syncs it."""
     file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
     try:
         os.write(file, (json.dumps(row) + "\n").encode())
@@ -14,7 +14,7 @@ def append(path, row):
 
 
 def mend(path):
-    """Ends a line that a crash cut short, so that the next one stands by itself."""
+    """Ends a line that a crash left incomplete."""
     if path.exists() and path.stat().st_size > 0 and not path.read_bytes().endswith(b"\n"):
         with open(path, "a", encoding="utf-8") as out:
             out.write("\n")
@@ -27,5 +27,5 @@ def read_rows(path):
             try:
                 rows.append(json.loads(line))
             except json.JSONDecodeError:
-                continue  # cut short by a crash: run again
+                continue  # left incomplete by a crash: run again
     return rows

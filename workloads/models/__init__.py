@@ -1,4 +1,4 @@
-"""The workloads, by family. Importing this imports no framework: builders do, when called."""
+"""The workloads, by family. Importing this imports no framework; builders do when called."""
 
 from models import generate, recommend, recurrent, speech, text, translate, vision
 from models.registry import Registry

@@ -1,12 +1,12 @@
-"""GPT-2 that writes: one step is one token for every sequence of the batch."""
+"""Text generation by GPT-2: one step is one token for each sequence of the batch."""
 
 from models import loops
 from models.registry import Entry
 from models.text import GPT2_SIZES, gpt2
 
 PROMPT = 32
-# Tokens after the prompt before a new text begins. Later tokens cost more: a window of a second must
-# see several texts, or its speed depends on where in a text it opened.
+# Tokens after the prompt before a new text starts. Later tokens cost more: a window of a second must
+# cover several texts, or its speed would depend on its start.
 LENGTH = 16
 
 

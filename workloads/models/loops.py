@@ -1,4 +1,4 @@
-"""What one step of training and of inference is, for every model.
+"""One step of training and of inference, for every model.
 
 Inputs stay on the GPU and are the same in every step: what is measured is the GPU's work and the
 launching of it, not a data loader.
@@ -6,12 +6,12 @@ launching of it, not a data loader.
 
 from models.registry import Workload
 
-# Training on noise at an ordinary rate ends in NaN sooner or later.
+# Training on noise at a usual rate ends in NaN.
 LEARNING_RATE = 1e-5
 
 
 def on_gpu():
-    """What is built inside is made on the GPU: filling weights there is quick."""
+    """Builds the model on the GPU, where filling weights is fast."""
     import torch
     return torch.device("cuda")
 
@@ -19,7 +19,7 @@ def on_gpu():
 def optimizer_of(model, kind, graph):
     import torch
     makers = {
-        # In a graph its count of steps has to live on the GPU.
+        # In a CUDA graph the step counter must be on the GPU.
         "adamw": lambda weights: torch.optim.AdamW(weights, lr=LEARNING_RATE, capturable=graph),
         "momentum": lambda weights: torch.optim.SGD(weights, lr=LEARNING_RATE, momentum=0.9),
         "sgd": lambda weights: torch.optim.SGD(weights, lr=LEARNING_RATE),
@@ -29,9 +29,9 @@ def optimizer_of(model, kind, graph):
 
 
 def training(spec, model, loss_of, optimizer="adamw", clip=None):
-    """loss_of(model) is the loss of one batch; in bf16 it is computed under autocast."""
+    """loss_of(model) is the loss of one batch, computed under autocast in bf16."""
     import torch
-    model.train().cuda()  # a few weights ignore on_gpu(): XLNet's relative positions
+    model.train().cuda()  # some weights ignore on_gpu(), such as XLNet's relative positions
     weights = list(model.parameters())
     update = optimizer_of(model, optimizer, spec.graph)
     mixed = spec.dtype == "bf16"
@@ -55,7 +55,7 @@ def inference_dtype(spec):
 
 
 def inference(spec, model, answer, period=1):
-    """answer(model) is one batch of requests, or one of period parts of it; the caller's inputs have
+    """answer(model) is one batch of requests, or one of `period` parts of it; inputs have
     inference_dtype()."""
     import torch
     model.eval().to(inference_dtype(spec))

@@ -1,4 +1,4 @@
-"""A recommender in the manner of DLRM: embedding tables, pairwise products, two small networks."""
+"""A recommender like DLRM: embedding tables, pairwise products, two small networks."""
 
 from models import loops
 from models.registry import Entry

@@ -35,7 +35,7 @@ def _train(spec):
     state = (torch.zeros(shape, device="cuda"), torch.zeros(shape, device="cuda"))
 
     def loss_of(trained):
-        # The text goes on: a batch begins where the last one ended, without its gradient.
+        # A batch continues the text of the last one, without its gradient.
         nonlocal state
         logits, after = trained(words, state)
         state = tuple(part.detach() for part in after)
@@ -45,7 +45,7 @@ def _train(spec):
 
 
 ENTRIES = (
-    # Under autocast cuDNN's LSTM runs in fp16 whatever is asked for, so bf16 would be untrue.
+    # No bf16: under autocast cuDNN's LSTM always runs in fp16.
     Entry("rnnlm", "train", 20, f"{LAYERS} LSTM layers of {HIDDEN}, {STEPS} words, SGD", "Herald",
           _train, dtypes=FULL_PRECISION),
 )

@@ -1,8 +1,8 @@
-"""Names of workloads, and what stands behind them.
+"""The registry of workloads by name.
 
-A name carries everything that decides how a workload behaves: model.task.bBATCH.dtype, as in
-bert-base.train.b8.fp32. With .graph behind it, its steps are replayed as a CUDA graph: launching one
-costs the CPU next to nothing, so that the workload's speed says nothing about the CPU's.
+A name holds everything that decides how a workload behaves: model.task.bBATCH.dtype, as in
+bert-base.train.b8.fp32. With the suffix .graph its steps are replayed as a CUDA graph, whose launch
+costs the CPU next to nothing, so that the speed does not depend on the CPU.
 """
 
 import dataclasses
@@ -24,12 +24,12 @@ _NAME = re.compile(r"(?P<model>[a-z0-9-]+)\.(?P<task>[a-z]+)"
 
 
 class BadName(ValueError):
-    """A name that is no workload; the message says what is known instead."""
+    """A name that is not a workload; the message suggests known ones."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Spec:
-    """One workload, fully said."""
+    """The complete description of a workload."""
 
     model: str
     task: str
@@ -45,7 +45,7 @@ class Spec:
 
 @dataclasses.dataclass(frozen=True)
 class Workload:
-    """A workload that is built: step() queues one step of GPU work and need not wait for it.
+    """A built workload: step() queues one step of GPU work and need not wait for it.
 
     Every period steps it does the same again, from the same start.
     """
@@ -58,7 +58,7 @@ class Workload:
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-    """A model and a task, with the batch that it is listed with."""
+    """A model and a task, with the default batch."""
 
     model: str
     task: str
@@ -91,7 +91,7 @@ class Registry:
         self._by_key = {entry.key: entry for entry in self.entries}
 
     def parse(self, name, batch=None, dtype=None):
-        """The workload of this name; batch and dtype stand in where the name does not say."""
+        """The workload of this name; batch and dtype apply where the name leaves them out."""
         match = _NAME.fullmatch(name)
         if match is None:
             raise BadName(f"{name}: expected model.task.bBATCH.dtype, as in gpt2.train.b8.fp32")
@@ -101,7 +101,7 @@ class Registry:
         spec = Spec(entry.model, entry.task, batch or entry.batch, dtype or entry.dtypes[0],
                     match["graph"] is not None)
         if spec.batch < 1:
-            raise BadName(f"{name}: a batch of {spec.batch}")
+            raise BadName(f"{name}: batch {spec.batch} is below 1")
         if spec.dtype not in entry.dtypes:
             known = ", ".join(entry.dtypes)
             raise BadName(f"{name}: {entry.key} runs in {known}, not {spec.dtype}")
@@ -117,11 +117,11 @@ class Registry:
         if key in self._by_key:
             return self._by_key[key]
         near = difflib.get_close_matches(key, self._by_key, n=3)
-        hint = f"did you mean {' or '.join(near)}?" if near else "--list shows what there is"
+        hint = f"did you mean {' or '.join(near)}?" if near else "--list shows all"
         raise BadName(f"{key}: no such workload; {hint}")
 
 
 def _agreed(name, what, said, asked):
     if said is not None and asked is not None and said != asked:
-        raise BadName(f"{name} says {what} {said}, --{what} says {asked}")
+        raise BadName(f"{name} gives {what} {said}, but --{what} gives {asked}")
     return said if said is not None else asked

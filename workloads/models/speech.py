@@ -51,7 +51,7 @@ def _wav2vec2(spec):
     return loops.inference(spec, model, lambda served: served(input_values=sound))
 
 
-_HEAR = f"{MEL_BINS} x {MEL_FRAMES} features heard, {WHISPER_TOKENS} tokens written"
+_HEAR = f"{MEL_BINS} x {MEL_FRAMES} features in, {WHISPER_TOKENS} tokens out"
 
 ENTRIES = (
     Entry("whisper-small", "infer", 8, _HEAR, "KACE", _whisper),

@@ -8,7 +8,7 @@ from models import loops
 from models.registry import Entry
 
 SEQUENCE = 512
-CLASSES = 2  # what a configuration of transformers has by itself
+CLASSES = 2  # the default of transformers
 
 _BERT_LARGE = {"hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16,
                "intermediate_size": 4096}
@@ -60,7 +60,7 @@ def _xlnet_large():
 
 
 def gpt2(size):
-    """A GPT-2 of this size, of which training needs no cache of keys and values."""
+    """A GPT-2 of this size, without a key-value cache, which training does not need."""
     from transformers import GPT2Config, GPT2LMHeadModel
     return GPT2LMHeadModel(GPT2Config(**GPT2_SIZES[size]))
 
@@ -95,7 +95,7 @@ def _infer_classifier(make):
 
 
 def _train_language(make, **options):
-    """A prediction for every position, as masked and as causal language models are trained."""
+    """A prediction for each position, as masked and causal language models are trained."""
     def build(spec):
         import torch
         with loops.on_gpu():

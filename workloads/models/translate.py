@@ -1,4 +1,4 @@
-"""Encoder and decoder of torch.nn.Transformer, as a translation service scores a sentence."""
+"""Translation: encoder and decoder of torch.nn.Transformer, which score a sentence."""
 
 from models import loops
 from models.registry import Entry

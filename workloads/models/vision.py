@@ -1,4 +1,4 @@
-"""Networks over pictures: classification at several sizes, segmentation, detection."""
+"""Networks for images: classification at several sizes, segmentation, detection."""
 
 import dataclasses
 from typing import Callable
@@ -9,7 +9,7 @@ from models.registry import FULL_PRECISION, Entry
 
 @dataclasses.dataclass(frozen=True)
 class Net:
-    """A classifier: how to make it, for which pictures, and how it is trained."""
+    """A classifier: its constructor, image size and optimizer."""
 
     make: Callable
     side: int = 224
@@ -99,7 +99,7 @@ def _infer_classifier(spec):
 
 
 def _unet():
-    """A U-Net whose way down is a ResNet34."""
+    """A U-Net with a ResNet34 as encoder."""
     import torch
     import torchvision
     from torch import nn
@@ -155,7 +155,7 @@ _COCO_CLASSES, _COCO_HEIGHT, _COCO_WIDTH = 91, 480, 640
 
 
 def _coco_target():
-    """Four made-up objects in a picture."""
+    """Four random objects in an image."""
     import torch
     corners = torch.tensor([[20.0, 30.0], [200.0, 60.0], [90.0, 210.0], [380.0, 250.0]],
                            device="cuda")
@@ -215,7 +215,7 @@ ENTRIES = (
     Entry("unet-resnet34", "train", 8,
           f"segmentation, {_VOC_SIDE} x {_VOC_SIDE} pictures, SGD with momentum", "CARMA",
           _train_unet),
-    # Its boxes are computed in fp32 whatever autocast says.
+    # Its boxes are computed in fp32, regardless of autocast.
     Entry("maskrcnn-resnet50", "train", 8,
           f"detection, {_COCO_WIDTH} x {_COCO_HEIGHT} pictures, SGD with momentum", "CARMA",
           _train_mask_rcnn, dtypes=FULL_PRECISION),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The pretended GPU of carpool.trace: who asks for a GPU gets the CPU, and afterwards all is as it was."""
+"""The simulated GPU of carpool.trace: a program that asks for a GPU gets the CPU, and all patches are undone afterwards."""
 
 import unittest
 
@@ -8,19 +8,19 @@ import tree
 
 tree.use_package()
 
-from carpool import pretended_gpu  # noqa: E402
+from carpool import simulated_gpu  # noqa: E402
 
 
 def told(*arguments, **keywords):
     return arguments, keywords
 
 
-class PretendedGpu(unittest.TestCase):
+class SimulatedGpu(unittest.TestCase):
     def setUp(self):
         self.torch = traced_torch.make()
-        pretence = pretended_gpu.pretended(self.torch)
-        pretence.__enter__()
-        self.addCleanup(pretence.__exit__, None, None, None)
+        patch = simulated_gpu.simulated(self.torch)
+        patch.__enter__()
+        self.addCleanup(patch.__exit__, None, None, None)
 
     def asked(self, *arguments, **keywords):
         return self.torch.call(told, *arguments, **keywords)
@@ -96,7 +96,7 @@ class Afterwards(unittest.TestCase):
                     *vars(torch.cuda).values(), *torch.modes]
 
         before = parts()
-        with self.assertRaises(KeyError), pretended_gpu.pretended(torch):
+        with self.assertRaises(KeyError), simulated_gpu.simulated(torch):
             self.assertNotEqual(parts(), before)
             raise KeyError
         self.assertEqual(parts(), before)

@@ -1,15 +1,15 @@
-"""A GPU that a PyTorch program can ask for and that is not there, for carpool.trace: the CPU does its work."""
+"""A simulated GPU for carpool.trace: a PyTorch program that uses a GPU runs on the CPU instead."""
 
 import contextlib
 import inspect
 import types
 from unittest import mock
 
-NAME = "pretended GPU"
-MEMORY = 2**37  # bytes that it claims to have
+NAME = "simulated GPU"
+MEMORY = 2**37  # bytes that it reports
 CAPABILITY = (9, 0)
 
-# What programs ask torch.cuda before they train.
+# Results of the torch.cuda functions that programs call before they train.
 ANSWERS = {
     "is_available": True, "is_initialized": True, "is_bf16_supported": True, "device_count": 1, "current_device": 0,
     "get_device_name": NAME, "get_device_capability": CAPABILITY, "mem_get_info": (MEMORY, MEMORY),
@@ -20,7 +20,7 @@ ANSWERS = {
     "_lazy_init": None, "manual_seed": None, "manual_seed_all": None, "is_current_stream_capturing": False,
 }
 
-# Other processes would not know of the pretended GPU, and pinned memory needs a real one.
+# Other processes do not have the simulated GPU, and pinned memory needs a real one.
 LOADS_HERE = {"num_workers": 0, "prefetch_factor": None, "persistent_workers": False, "timeout": 0,
               "multiprocessing_context": None, "pin_memory": False}
 
@@ -47,23 +47,23 @@ def loading_here(torch):
 
 
 def cpu_for(torch, device):
-    """The CPU in the place of a GPU, and any other value as it is."""
+    """The CPU instead of a GPU; any other value unchanged."""
     if isinstance(device, str) and device.split(":")[0] == "cuda":
         return "cpu"
     return torch.device("cpu") if isinstance(device, torch.device) and device.type == "cuda" else device
 
 
 def is_gpu_number(value):
-    return type(value) is int  # True and False are no devices
+    return type(value) is int  # not True or False
 
 
 def computing_on_cpu(torch):
-    """A mode in which every call that names a GPU names the CPU."""
-    stays = (torch.Tensor.cuda, torch.Tensor.pin_memory)
+    """A mode in which each call that names a GPU uses the CPU."""
+    no_ops = (torch.Tensor.cuda, torch.Tensor.pin_memory)
 
     class OnCpu(torch.overrides.TorchFunctionMode):
         def __torch_function__(self, function, _types, arguments=(), keywords=None):
-            if function in stays:
+            if function in no_ops:
                 return arguments[0]
             if function is torch.Tensor.to and len(arguments) > 1 and is_gpu_number(arguments[1]):
                 arguments = (arguments[0], "cpu", *arguments[2:])
@@ -76,7 +76,7 @@ def computing_on_cpu(torch):
 
 
 def default_device_on_cpu(torch):
-    """PyTorch asks for the default device below all modes, where nobody would put the CPU in its place."""
+    """PyTorch reads the default device below all modes, so it is patched separately."""
     set_default = torch.set_default_device
 
     def set_cpu(device):
@@ -86,7 +86,7 @@ def default_device_on_cpu(torch):
 
 
 def lowering_on_cpu(torch):
-    """autocast("cuda") lowers what the CPU computes."""
+    """autocast("cuda") applies to the CPU."""
     autocast = torch.amp.autocast_mode.autocast
     make = autocast.__init__
 
@@ -99,7 +99,7 @@ def lowering_on_cpu(torch):
 
 
 def stepping_at_once(torch):
-    """A scaler skips steps until its scale fits; the first one must count as a step."""
+    """A scaler skips steps until its scale fits; here the first one counts."""
     scaler = torch.amp.GradScaler
     yield mock.patch.object(scaler, "step", lambda _self, optimizer, *_arguments, **_keywords: optimizer.step())
     for name in ("unscale_", "update"):
@@ -107,9 +107,9 @@ def stepping_at_once(torch):
 
 
 @contextlib.contextmanager
-def pretended(torch):
+def simulated(torch):
     with contextlib.ExitStack() as stack:
-        for pretence in (*answering(torch), loading_here(torch), default_device_on_cpu(torch), lowering_on_cpu(torch),
+        for patch in (*answering(torch), loading_here(torch), default_device_on_cpu(torch), lowering_on_cpu(torch),
                          *stepping_at_once(torch), computing_on_cpu(torch)):
-            stack.enter_context(pretence)
+            stack.enter_context(patch)
         yield
