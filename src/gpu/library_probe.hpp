@@ -1,4 +1,4 @@
-// Whether the loader finds a vendor's library, without a use of it.
+// Finds a vendor's library without using it.
 #pragma once
 
 #include <filesystem>
@@ -8,7 +8,7 @@
 
 namespace carpool::gpu {
 
-// Where the first of these names that can be loaded lies. Loads it for a moment.
+// The path of the first of these names that the loader can load. Loads it briefly.
 [[nodiscard]] std::optional<std::filesystem::path> find_library(
     const std::vector<std::string>& names);
 

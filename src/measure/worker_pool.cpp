@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include "base/clock.hpp"
+#include "gpu/mps/mps_environment.hpp"
 #include "measure/worker_command.hpp"
-#include "profile/watch/without_mps.hpp"
 
 namespace carpool::measure {
 namespace {
@@ -170,8 +170,7 @@ void WorkerPool::start_host(Command command, std::span<const Member> members) {
                                   .low_priority = member.low_priority,
                                   .pinned_memory_bytes = std::nullopt});
   } else {
-    command.environment =
-        profile::environment_without_mps(place_.gpu_uuid, place_.scratch / "no-mps");
+    command.environment = gpu::environment_without_mps(place_.gpu_uuid, place_.scratch / "no-mps");
   }
   const auto folder = place_.scratch / fmt::format("worker{}", started_++);
   auto host = Host::start(std::move(command), members.size(), folder);

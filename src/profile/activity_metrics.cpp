@@ -15,7 +15,7 @@ constexpr double kVeryLong = 1000.0;
 
 using Interval64 = std::pair<std::int64_t, std::int64_t>;
 
-// The part of a record that lies in the window; empty ones are dropped by the caller.
+// The part of a record that lies in the window; the caller drops empty ones.
 Interval64 clipped(std::int64_t start, std::int64_t duration, const TimeWindow& window) {
   return {std::max(start, window.start_ns), std::min(start + duration, window.end_ns)};
 }
@@ -60,7 +60,7 @@ Durations durations_of(std::span<const gpu::ActivityTrace> traces, const TimeWin
   return out;
 }
 
-// The length of kernel below which that share of all kernel time lies.
+// The kernel length below which this share of all kernel time lies.
 double weighted_quantile(const std::vector<double>& sorted, double total, double share) {
   double sum = 0.0;
   for (const double value : sorted) {
@@ -99,7 +99,7 @@ void add_lengths(const std::vector<double>& sorted, Metrics& metrics) {
   metrics["xu_long_short_ratio"] = longs / std::max(1.0, count - longs);
 }
 
-// Means over kernels, weighted by the time that they take.
+// Means over kernels, weighted by their time.
 void add_shapes(const KernelTable& table, Metrics& metrics) {
   double threads_of_launches = 0.0;
   for (const KernelRow& row : table.rows) {

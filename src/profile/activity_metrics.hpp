@@ -1,4 +1,4 @@
-// Metrics of a program from the record of its launches.
+// Metrics of a program from its recorded launches.
 #pragma once
 
 #include <span>
@@ -10,7 +10,8 @@
 
 namespace carpool::profile {
 
-// All of groups kernel, activity and xu that launches tell of; none without a launch in the window.
+// The metrics of groups kernel, activity and xu that follow from launches; empty without a launch
+// in the window.
 [[nodiscard]] Metrics activity_metrics(std::span<const gpu::ActivityTrace> traces,
                                        const KernelTable& table,
                                        const TimeWindow& window);

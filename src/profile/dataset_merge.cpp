@@ -37,7 +37,7 @@ std::string line_text(const std::vector<std::string>& fields) {
   return out + '\n';
 }
 
-// Columns of metrics that some profile has, in the order of the table of metrics.
+// Metrics that at least one profile has, in the order of known_metrics().
 std::vector<const KnownMetric*> metrics_in(std::span<const WorkloadProfile> profiles) {
   std::vector<const KnownMetric*> out;
   for (const KnownMetric& metric : known_metrics()) {
@@ -75,7 +75,7 @@ Result<dataset::CsvRow*> row_of(dataset::CsvTable& table,
     }
     names.emplace_back(row.fields[column]);
   }
-  return invalid_input(fmt::format("the profile of \"{}\" belongs to no workload of {}{}",
+  return invalid_input(fmt::format("{1} has no workload \"{0}\" for this profile{2}",
                                    workload,
                                    table.file,
                                    suggestion(workload, names)));
@@ -105,8 +105,8 @@ Result<std::size_t> fill(dataset::CsvTable& table,
   return filled;
 }
 
-// New columns become features by a line each under [metrics]; where no metrics are named there,
-// every column of numbers is one already.
+// A line under [metrics] makes a new column a feature. Without [metrics] every numeric column is a
+// feature already.
 std::string with_declarations(std::string_view toml, const std::vector<std::string>& added) {
   std::string lines;
   for (const std::string& name : added) {
@@ -160,7 +160,7 @@ Result<DatasetTexts> with_profiles(const DatasetTexts& before,
     out.profiles_csv += line_text(row.fields);
   }
   out.dataset_toml = with_declarations(before.dataset_toml, out.added);
-  // What we write must be what a model reads.
+  // The written files must load as a dataset.
   const auto settings =
       dataset::parse_dataset_toml(out.dataset_toml, (folder / kSettings).string());
   if (!settings) {
@@ -191,7 +191,7 @@ Result<DatasetTexts> add_to_dataset(std::span<const WorkloadProfile> profiles,
   if (!after) {
     return after;
   }
-  // The table first: columns that the settings do not name yet do no harm.
+  // The table first: columns that dataset.toml does not name yet are harmless.
   if (auto written = write_file(folder / kProfiles, after->profiles_csv); !written) {
     return tl::unexpected(written.error());
   }

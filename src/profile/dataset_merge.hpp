@@ -1,4 +1,4 @@
-// Profiles as columns of a dataset folder, so that models can use what was profiled.
+// Adds profiles to a dataset folder as columns, so that models can use them.
 #pragma once
 
 #include <cstddef>
@@ -16,18 +16,18 @@ namespace carpool::profile {
 struct DatasetTexts {
   std::string profiles_csv;
   std::string dataset_toml;        // empty: there is none
-  std::vector<std::string> added;  // columns that were not there
+  std::vector<std::string> added;  // new columns
   std::size_t filled = 0;          // cells
 };
 
-// The two files with the profiles' metrics filled in. A cell that has a value keeps it unless
-// `replace`. Every profile must be one of a workload of the table. `files` name them in errors.
+// The two files with the metrics of the profiles filled in. A cell that has a value keeps it unless
+// `replace`. Each profile must belong to a workload of the table. `folder` is named in errors.
 [[nodiscard]] Result<DatasetTexts> with_profiles(const DatasetTexts& before,
                                                  std::span<const WorkloadProfile> profiles,
                                                  const std::filesystem::path& folder,
                                                  bool replace);
 
-// The same of a folder's files; each is written whole or not at all.
+// The same for the files of a folder; each is written atomically.
 [[nodiscard]] Result<DatasetTexts> add_to_dataset(std::span<const WorkloadProfile> profiles,
                                                   const std::filesystem::path& folder,
                                                   bool replace);

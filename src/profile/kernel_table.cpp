@@ -34,7 +34,7 @@ gpu::activity_format::Device device_of(const gpu::ActivityTrace& trace) {
   return trace.devices.empty() ? gpu::activity_format::Device{} : trace.devices.front().facts;
 }
 
-// A name as a field: quoted, quotes doubled, one line.
+// A quoted CSV field without line breaks.
 std::string quoted(const std::string& text) {
   std::string out = "\"";
   for (const char letter : text) {

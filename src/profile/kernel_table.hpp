@@ -1,4 +1,4 @@
-// Every distinct kernel of a recording: how often, how long, how large.
+// The distinct kernels of a recording, with launch count, time and size.
 #pragma once
 
 #include <cstdint>
@@ -14,27 +14,28 @@
 namespace carpool::profile {
 
 struct KernelRow {
-  std::string name{};    // as people write it
-  std::string symbol{};  // as the compiler mangled it
+  std::string name{};    // demangled
+  std::string symbol{};  // mangled
   gpu::activity_format::Kernel facts{};
   std::uint64_t count = 0;
   double seconds = 0.0;  // of all its launches
-  double share = 0.0;    // of the time of all kernels
+  double share = 0.0;    // of the total kernel time
   KernelOccupancy occupancy{};
 };
 
 struct KernelTable {
-  std::vector<KernelRow> rows;  // the one that takes most time first
+  std::vector<KernelRow> rows;  // sorted by time, longest first
   double seconds = 0.0;         // of all kernels
   std::uint64_t launches = 0;
   std::uint64_t graph_launches = 0;
 };
 
-// Launches of all processes that started in the window; the same kernel in two of them is one row.
+// Launches that started in the window, of all processes; a kernel that several processes use is one
+// row.
 [[nodiscard]] KernelTable kernel_table(std::span<const gpu::ActivityTrace> traces,
                                        const TimeWindow& window);
 
-// As comma-separated values with a header; units are in the names.
+// CSV with a header; units are in the column names.
 [[nodiscard]] std::string kernel_csv(const KernelTable& table);
 
 }  // namespace carpool::profile

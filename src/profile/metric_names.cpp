@@ -12,7 +12,7 @@ constexpr std::string_view kKernel = "kernel";
 constexpr std::string_view kActivity = "activity";
 constexpr std::string_view kXu = "xu";
 
-// The published procedure sums what it measures of kernels, percentages too.
+// The published procedure sums kernel metrics over members, percentages included.
 constexpr std::array<KnownMetric, 45> kMetrics = {{
     {"sm_busy_pct", dataset::Combine::Mean, kSystem, "time with any kernel on the GPU, NVML [%]"},
     {"mem_busy_pct",

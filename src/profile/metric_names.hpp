@@ -1,4 +1,4 @@
-// Every metric that a profile may hold, as datasets name it (docs/profiling.md).
+// The metrics that a profile may hold, by their names in datasets (docs/profiling.md).
 #pragma once
 
 #include <map>

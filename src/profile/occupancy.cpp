@@ -8,7 +8,7 @@
 namespace carpool::profile {
 namespace {
 
-// Granularities that have been the same since compute capability 3.0 or longer.
+// Allocation granularities, unchanged since compute capability 3.0.
 constexpr std::uint32_t kWarp = 32;
 constexpr std::uint32_t kRegistersAtOnce = 256;  // of a warp
 constexpr std::uint32_t kWarpsAtOnce = 4;        // one for each of the four schedulers
@@ -20,7 +20,7 @@ std::uint64_t rounded_up(std::uint64_t value, std::uint64_t step) {
   return (value + step - 1) / step * step;
 }
 
-// A device that does not tell a limit has none; a kernel that runs fits at least once.
+// An unknown limit does not limit; a kernel that has run fits at least once.
 std::uint64_t fitting(std::uint64_t available, std::uint64_t each) {
   return available == 0 || each == 0 ? kUnlimited : std::max<std::uint64_t>(1, available / each);
 }

@@ -47,7 +47,7 @@ class Run {
 
  private:
   Result<void> wait_for_start();
-  // How much faster it went on; nothing where that cannot be told.
+  // How much faster it ran without profiling; nothing where that is unknown.
   Result<std::optional<double>> run_unwatched(const SeenWindow& seen);
   Result<ProfileResult> reduce(const SeenWindow& seen, std::optional<double> slowdown);
 
@@ -90,9 +90,9 @@ Result<void> Run::wait_for_start() {
     if (seconds > request_.window.start_seconds) {
       return fail(
           ErrorCode::Internal,
-          fmt::format("{} {} within {:.0f} s; --start-limit gives it longer",
+          fmt::format("{} {} within {:.0f} s; raise the limit with --start-limit",
                       request_.name,
-                      startup.saw_work() ? "did not keep the GPU at work" : "did not use the GPU",
+                      startup.saw_work() ? "did not keep the GPU busy" : "did not use the GPU",
                       request_.window.start_seconds));
     }
     events_.progress(fmt::format("starting up, {:.0f} s", seconds));
@@ -100,7 +100,7 @@ Result<void> Run::wait_for_start() {
   }
 }
 
-// Right behind the window and in the same process: what differs is that nobody looks.
+// Right after the window and in the same process, so that only the profiling differs.
 Result<std::optional<double>> Run::run_unwatched(const SeenWindow& seen) {
   const auto watched = steps_without_recording(program_, seen.window);
   if (request_.window.after_seconds <= 0.0 || seen.ended_itself || !watched) {
@@ -112,9 +112,9 @@ Result<std::optional<double>> Run::run_unwatched(const SeenWindow& seen) {
       return profile_stopped(request_);
     }
     if (program_.look(after.end_ns)) {
-      return std::nullopt;  // as long as it was asked to: that is no fault
+      return std::nullopt;  // it has ended by itself, which is not an error
     }
-    events_.progress(fmt::format("going on unwatched, {:.0f} s", after.seconds()));
+    events_.progress(fmt::format("running without profiling, {:.0f} s", after.seconds()));
     pause_for(WatchedProgram::kLookEvery);
     after.end_ns = monotonic_ns();
   }
@@ -146,7 +146,7 @@ Result<ProfileResult> Run::reduce(const SeenWindow& seen, std::optional<double> 
   result.kernels = add_recording(*traces, seen.window, profile);
   add_telemetry(seen.track, profile);
   if (seen.ended_itself) {
-    profile.notes.emplace_back("the program ended by itself within the window");
+    profile.notes.emplace_back("the program ended within the window");
   } else {
     profile.metrics["xu_cpu_pct"] =
         100.0 * std::max(0.0, seen.use.cpu_seconds - seen.use_before.cpu_seconds) /
@@ -155,10 +155,10 @@ Result<ProfileResult> Run::reduce(const SeenWindow& seen, std::optional<double> 
   }
   if (!steps_without_recording(program_, seen.window) && seen.track.memory_changed()) {
     profile.notes.emplace_back(
-        "its memory changed all the time: this may be its start-up, or part of it");
+        "its memory changed throughout the window: the window may cover part of its start-up");
   }
   if (request_.program.library && result.kernels.launches == 0) {
-    profile.notes.emplace_back("no launch was recorded: the GPU's own counters stand in");
+    profile.notes.emplace_back("no launch was recorded; metrics come from the GPU's counters");
   }
   add_substitute_metrics(profile);
   return result;

@@ -1,5 +1,5 @@
-// From a command to a profile: runs it alone on a GPU, waits until it has started up, watches a
-// window of it, ends it.
+// Profiles a command: runs it as the only job of a GPU, waits until it has started up, watches a
+// window, and ends it.
 #pragma once
 
 #include <filesystem>
@@ -17,14 +17,13 @@
 
 namespace carpool::profile {
 
-// How much of the program is seen: at least so many steps and seconds, then no more; at most so
-// many seconds.
+// The window closes after `least_steps` and `least_seconds`, or after `most_seconds`.
 struct ProfileWindow {
   double least_steps = 20.0;
   double least_seconds = 3.0;
   double most_seconds = 10.0;
-  double start_seconds = 300.0;  // for its start-up
-  double after_seconds = 0.0;    // then unwatched, to see how much the watching slowed it down
+  double start_seconds = 300.0;  // limit for its start-up
+  double after_seconds = 0.0;    // without profiling afterwards, to measure the slowdown
 };
 
 struct ProfileRequest {
@@ -35,8 +34,8 @@ struct ProfileRequest {
 };
 
 struct ProfileEvents {
-  std::function<bool()> stop;                        // asked often; true: end it and give up
-  std::function<void(const std::string&)> progress;  // what happens now, a few times a second
+  std::function<bool()> stop;                        // polled; true ends the program and gives up
+  std::function<void(const std::string&)> progress;  // current phase, a few times a second
 };
 
 struct ProfileResult {
@@ -44,8 +43,8 @@ struct ProfileResult {
   KernelTable kernels;  // empty when no launches were recorded
 };
 
-// Errors: the program crashed, ended too early or never used the GPU (with its last words), or we
-// were told to stop. Nothing of it runs any more then.
+// Fails if the program crashed, ended too early or never used the GPU (with its last line of
+// output), or after a stop request. The program has then ended.
 [[nodiscard]] Result<ProfileResult> profile_program(const ProfileRequest& request,
                                                     TelemetrySource& telemetry,
                                                     const ProfileEvents& events);

@@ -18,7 +18,7 @@ namespace {
 constexpr std::array<std::string_view, 4> kTrust = {
     kFromStepFile, kFromRanges, kFromOutput, kFromLaunches};
 
-// A guess that is as good as none is told of but not used.
+// An estimate below this confidence is reported but not used.
 constexpr double kLeastConfidence = 0.3;
 
 // The first sample after a pause covers the whole pause, with counters that have wrapped meanwhile:
@@ -73,15 +73,14 @@ void set_throughput(std::span<const StepEstimate> estimates, WorkloadProfile& pr
   profile.steps = by_trust(estimates);
   if (profile.steps.empty()) {
     profile.notes.emplace_back(
-        "no throughput: the program tells of no steps, and what it launches does not repeat "
-        "itself");
+        "no throughput: the program reports no steps and its launches do not repeat");
     return;
   }
   const StepEstimate& used = profile.steps.front();
   if (used.source == kFromLaunches && used.confidence < kLeastConfidence) {
-    profile.notes.push_back(fmt::format(
-        "no throughput: what the program launches hardly repeats itself (confidence {:.2f})",
-        used.confidence));
+    profile.notes.push_back(
+        fmt::format("no throughput: the launches of the program hardly repeat (confidence {:.2f})",
+                    used.confidence));
     return;
   }
   const bool one_launch = used.source == kFromLaunches && used.launches_per_step <= 1.0;
@@ -107,7 +106,8 @@ KernelTable add_recording(std::span<const gpu::ActivityTrace> traces,
       std::string text =
           note.code == 0 ? note.text : fmt::format("{} (code {})", note.text, note.code);
       if (std::find(profile.notes.begin(), profile.notes.end(), text) == profile.notes.end()) {
-        profile.notes.push_back(std::move(text));  // children say the same as their parents
+        profile.notes.push_back(
+            std::move(text));  // child processes repeat the notes of their parents
       }
     }
     if (trace.end && trace.end->dropped > 0) {

@@ -1,4 +1,4 @@
-// From what was recorded of a program to its profile. Internal to profile/.
+// Reduces the recording of a program to its profile. Internal to profile/.
 #pragma once
 
 #include <span>
@@ -13,19 +13,19 @@
 
 namespace carpool::profile {
 
-// Orders what the sources say by how far they are to be trusted.
+// Sorts the estimates by the trust in their source.
 [[nodiscard]] std::vector<StepEstimate> by_trust(std::span<const StepEstimate> estimates);
 
-// Throughput by the most trusted source: units/s, where units a step are known, else steps/s. A
-// period of a single launch is no step of anybody's: launches/s.
+// Throughput by the most trusted source: units/s where units per step are known, else steps/s. A
+// period of a single launch is not a step: launches/s.
 void set_throughput(std::span<const StepEstimate> estimates, WorkloadProfile& profile);
 
-// Counters, notes and metrics of the recording.
+// Adds counters, notes and metrics of the recording.
 [[nodiscard]] KernelTable add_recording(std::span<const gpu::ActivityTrace> traces,
                                         const TimeWindow& window,
                                         WorkloadProfile& profile);
 
-// Metrics and readings of the sensors.
+// Adds metrics and readings of the sensors.
 void add_telemetry(const TelemetryTrack& track, WorkloadProfile& profile);
 
 }  // namespace carpool::profile

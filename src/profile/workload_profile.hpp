@@ -1,5 +1,5 @@
-// The profile of one workload as it is kept: NAME.profile.json and, beside it,
-// NAME.kernels.csv.gz (docs/profiling.md).
+// The stored profile of one workload: NAME.profile.json and NAME.kernels.csv.gz
+// (docs/profiling.md).
 #pragma once
 
 #include <filesystem>
@@ -30,16 +30,16 @@ struct WorkloadProfile {
   std::vector<std::string> command;
   std::string gpu;
   std::string driver;
-  std::string recorded;          // when, UTC
+  std::string recorded;          // UTC
   double startup_seconds = 0.0;  // before the window
   double window_seconds = 0.0;
-  // How much longer its steps took within the window than afterwards, unwatched: 0.03 is 3 %.
+  // How much longer its steps took in the window than afterwards, without profiling: 0.03 is 3 %.
   std::optional<double> slowdown;
-  std::optional<ProfiledThroughput> throughput;  // absent: nothing told of steps
-  std::vector<StepEstimate> steps;               // by every source that told; the used one first
+  std::optional<ProfiledThroughput> throughput;  // absent: no source of steps
+  std::vector<StepEstimate> steps;               // one per source; the used one first
   Metrics metrics;
   std::map<std::string, std::string> substitute_metrics;  // metric → its source
-  Metrics counters;                                       // of --counters, by the vendor's name
+  Metrics counters;                                       // of --counters, by NVIDIA's name
   Metrics ncu;                                            // of --ncu, weighted by time
   std::vector<TelemetryPoint> timeline;
   std::vector<std::string> notes;
@@ -51,13 +51,12 @@ struct WorkloadProfile {
 [[nodiscard]] Result<WorkloadProfile> parse_profile(std::string_view text, const std::string& file);
 [[nodiscard]] Result<WorkloadProfile> load_profile(const std::filesystem::path& path);
 
-// Writes both files whole or not at all; without kernels (no activity) the JSON alone. The path of
-// the JSON.
+// Writes both files or neither; only the JSON without kernels. Returns the path of the JSON.
 [[nodiscard]] Result<std::filesystem::path> save_profile(const WorkloadProfile& profile,
                                                          std::string_view kernels_csv,
                                                          const std::filesystem::path& folder);
 
-// Letters, digits, '.', '_' and '-', at most 100 of them, the first no '.'.
+// At most 100 letters, digits, '.', '_' and '-'; not starting with '.'.
 [[nodiscard]] bool is_profile_name(std::string_view name);
 
 }  // namespace carpool::profile

@@ -1,4 +1,4 @@
-// Compiles only if what src/gpu/cupti/ declares by hand is what CUPTI's and NVTX's headers say.
+// Compiles only if the declarations of src/gpu/cupti/ agree with CUPTI's and NVTX's headers.
 #include <cupti.h>
 #include <cupti_pmsampling.h>
 #include <cupti_profiler_host.h>

@@ -50,7 +50,7 @@ std::string window(std::int64_t at, bool recording) {
   return record(RecordType::Window, bytes_of(format::Window{at, recording ? 1U : 0U, 0}));
 }
 
-// Everything that a file can hold.
+// A trace with every kind of record.
 std::string whole_file() {
   format::Device device;
   device.sm_count = 132;
@@ -148,9 +148,10 @@ TEST(ActivityFile, DamageIsAnErrorWithTheFileAndTheOffset) {
   expect(file_start(), "second time");
   expect(window(5, false), "window");
   expect(record(RecordType::CounterSet, bytes_of(format::CounterSet{0, 0, 3, 1}) + "a\nb"),
-         "another number of names");
-  expect(bytes_of(format::RecordHeader{4, 0, format::kMaxRecordBytes + 1}), "record head");
-  expect(bytes_of(format::RecordHeader{4, 7, 0}), "record head");
+         "a wrong number of names");
+  expect(bytes_of(format::RecordHeader{4, 0, format::kMaxRecordBytes + 1}),
+         "invalid record header");
+  expect(bytes_of(format::RecordHeader{4, 7, 0}), "invalid record header");
 }
 
 TEST(ActivityFile, NothingMayFollowItsEnd) {
@@ -158,7 +159,7 @@ TEST(ActivityFile, NothingMayFollowItsEnd) {
 }
 
 TEST(ActivityFile, OfAnotherKindOrVersionIsRefused) {
-  EXPECT_NE(refusal_of("").find("not even one"), std::string::npos);
+  EXPECT_NE(refusal_of("").find("no whole record"), std::string::npos);
   EXPECT_NE(refusal_of(kernel(0, "k")).find("does not begin"), std::string::npos);
   std::string newer = file_start();
   newer[sizeof(format::RecordHeader) + offsetof(format::FileStart, version)] = 9;

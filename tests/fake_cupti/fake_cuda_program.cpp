@@ -1,17 +1,16 @@
-// A CUDA program for tests: steps of kernels without a GPU, and everything that can go wrong with
-// one. Each step is one copy, one memory set and the kernels, one after the other; the clock of the
-// kernels runs with the real one.
-//   --steps N          steps (20); 0: without an end
+// A CUDA program for tests without a GPU, which can fail in several ways. Each step is one copy,
+// one memory set and the kernels, one after the other, in real time.
+//   --steps N          steps (20); 0: no limit
 //   --kernels N        kernels of a step (10): kernel_0, kernel_1, …
 //   --step-ms X        length of a step (5)
 //   --startup N        launches of kernels named warmup_… before the first step, over 10 ms
 //   --graph            the kernels are nodes of a graph
 //   --untimed N        launches whose times CUPTI does not know
-//   --nvtx NAME        each step is a range of that name
-//   --calls-step       tells each step through CARPOOL_STEP_FILE, where that is set
+//   --nvtx NAME        each step is a range of this name
+//   --calls-step       reports each step through CARPOOL_STEP_FILE, if set
 //   --prints           prints "step N" at the end of each step
-//   --fork             forks a child that launches and exits in order
-//   --child            starts another of this program, with two steps, and waits for it
+//   --fork             forks a child that launches and exits normally
+//   --child            starts this program again, with two steps, and waits for it
 //   --crash N          dies of SIGSEGV at the end of step N
 //   --exit N           exit status (0)
 //   --no-gpu           never initialises CUDA
@@ -69,7 +68,7 @@ cupti::KernelRecord kernel(const char* name, long index, std::int64_t start, std
   return record;
 }
 
-// Until the clock shows that time.
+// Waits until this time.
 void wait_until(std::int64_t at) {
   const std::int64_t left = at - carpool::monotonic_ns();
   if (left > 0) {
@@ -77,7 +76,7 @@ void wait_until(std::int64_t at) {
   }
 }
 
-// Alive to the very end of the process, as CUPTI's names are.
+// Valid until the process ends, like CUPTI's names.
 const char* lasting(std::string text) {
   static auto* const texts = new std::set<std::string>;
   return texts->insert(std::move(text)).first->c_str();
@@ -181,7 +180,7 @@ class Program {
   std::unique_ptr<carpool::StepFile> steps_;
 };
 
-// A child without exec: CUDA is not usable in it, and whatever it does is nobody's profile.
+// A child without exec, in which CUDA is not usable; it must not be recorded.
 void fork_child() {
   const pid_t child = ::fork();
   if (child == 0) {

@@ -1,5 +1,5 @@
-// A stand-in for libcupti.so.13: activity records that a fake program delivers, by the real
-// interface and with the real one's manners (buffers by callbacks, records only of enabled kinds).
+// A fake libcupti.so.13: delivers the activity records of a fake program through the real interface
+// (buffers by callbacks, records only of enabled kinds).
 #include "fake_cupti.hpp"
 
 #include <array>
@@ -16,7 +16,7 @@
 namespace carpool::gpu::cupti {
 namespace {
 
-// Beyond a year: a library that mixes up the two clocks is noticed.
+// More than a year, so that confusing the two clocks shows.
 constexpr std::uint64_t kOwnClock = 40'000'000'000'000'000;
 
 struct State {
@@ -61,7 +61,7 @@ void give_back(State& now) {
   }
 }
 
-// CUPTI's own clock, where nobody has given it another.
+// CUPTI's own clock, unless the library has set another.
 void move_to_own_clock(std::uint8_t* record) {
   constexpr std::size_t kStart = offsetof(KernelRecord, start);
   static_assert(kStart == offsetof(MemcpyRecord, start) && kStart == offsetof(MemsetRecord, start));

@@ -14,7 +14,7 @@
 namespace carpool::fake_cupti {
 namespace {
 
-// CUPTI as the injected library has loaded it, under either name.
+// The CUPTI that the injected library has loaded, under either name.
 Deliver find_deliver() {
   const char* named = std::getenv("CARPOOL_CUPTI_LIBRARY");
   for (const char* name : {named, "libcupti.so.13", "libcupti.so.12"}) {
@@ -34,7 +34,7 @@ void deliver(const Record& record) {
   }
 }
 
-// The slots of NVTX's two modules; a tool fills those that it wants.
+// The slots of NVTX's two modules, which a tool may fill.
 constexpr unsigned kSlots = 16;
 struct Module {
   std::array<gpu::nvtx::Function, kSlots> functions{};
@@ -62,7 +62,7 @@ const void* export_table(std::uint32_t table) {
   return table == gpu::nvtx::kTableCallbacks ? &callbacks : nullptr;
 }
 
-// As the first use of NVTX.
+// The first use of NVTX.
 bool load_nvtx_tool() {
   const char* path = std::getenv("NVTX_INJECTION64_PATH");
   void* handle = path != nullptr ? ::dlopen(path, RTLD_NOW) : nullptr;
@@ -121,7 +121,7 @@ void pop_range() {
 
 }  // namespace carpool::fake_cupti
 
-// The driver's functions that the library asks for; the program exports them.
+// The driver functions that the library looks up; the program exports them.
 // NOLINTBEGIN(readability-identifier-naming): the vendor's names
 extern "C" {
 

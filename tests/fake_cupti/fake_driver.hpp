@@ -1,19 +1,20 @@
-// What a CUDA program has of the driver and of NVTX, without either.
+// A fake driver and fake NVTX for a CUDA program.
 #pragma once
 
 #include "gpu/cupti/abi.hpp"
 
 namespace carpool::fake_cupti {
 
-// As cuInit: loads the library that CUDA_INJECTION64_PATH names and calls it. False: none is named.
+// Like cuInit: loads the library that CUDA_INJECTION64_PATH names and calls it. False if none is
+// named.
 bool fake_cu_init();
 
-// Work for the fake CUPTI, where the injected library has loaded it; else nothing.
+// Passes work to the fake CUPTI if the injected library has loaded it.
 void launch(const gpu::cupti::KernelRecord& record);
 void copy(const gpu::cupti::MemcpyRecord& record);
 void set_memory(const gpu::cupti::MemsetRecord& record);
 
-// NVTX ranges, by whatever NVTX_INJECTION64_PATH has put in; nothing without it.
+// NVTX ranges, through the tool of NVTX_INJECTION64_PATH if there is one.
 void push_range(const char* name);
 void pop_range();
 

@@ -1,6 +1,6 @@
-// The fake CUPTI's PM sampling: a chip that takes at most eight metrics in a pass, and has no
-// TriageCompute ones but one. A window has ten samples of a millisecond; metric i of sample n is
-// i + n / 10. An object takes one configuration; the real one takes others and ignores them.
+// PM sampling of the fake CUPTI: a chip with at most eight metrics per pass and one TriageCompute
+// metric. A window has ten samples of a millisecond; metric i of sample n is i + n / 10. An object
+// accepts one configuration; the real one accepts more and ignores them.
 #include <array>
 #include <cstdint>
 #include <cstdlib>
@@ -24,7 +24,7 @@ int refusal() {
 
 }  // namespace
 
-// What the vendor keeps behind its handles.
+// The objects behind the handles.
 struct OpaqueHostObject {
   std::size_t metrics = 0;
 };

@@ -46,7 +46,7 @@ class Daemon {
   [[nodiscard]] std::set<int> clients() const;
 
   bool quitting = false;
-  int seconds_left = -1;  // of "quit -t"; -1: for ever
+  int seconds_left = -1;  // of "quit -t"; -1: no limit
 
  private:
   std::string known_answer(const std::string& command, std::istringstream& words);
@@ -59,7 +59,7 @@ class Daemon {
   pid_t server_ = -1;
 };
 
-// A client is a living process with a file client.PID in the pipe folder.
+// A client is a running process with a file client.PID in the pipe folder.
 std::set<int> Daemon::clients() const {
   std::set<int> pids;
   std::error_code ignored;
@@ -81,14 +81,14 @@ void Daemon::end_server() {
   }
 }
 
-// The first client brings the server to life. A fault ends when all clients are gone.
+// The first client starts the server. A fault ends when all clients have ended.
 void Daemon::refresh() {
   const bool served = !clients().empty();
   if (served && server_ < 0) {
     server_ = ::fork();
     if (server_ == 0) {
       ::prctl(PR_SET_NAME, "nvidia-cuda-mps-server");
-      ::close_range(3, ~0U, 0);  // the one who asks waits for the end of the connection
+      ::close_range(3, ~0U, 0);  // the caller waits for the end of the connection
       while (true) {
         ::pause();
       }
@@ -173,7 +173,7 @@ void send(int connection, const std::string& text) {
   ::close(connection);
 }
 
-// The one that asked to quit waits for the clients too.
+// The caller of quit waits for the clients too.
 void wait_for_clients(Daemon& daemon) {
   constexpr int kStepMs = 20;
   for (int waited = 0; !daemon.clients().empty(); waited += kStepMs) {

@@ -1,9 +1,9 @@
-// The daemon's side of the stand-in for nvidia-cuda-mps-control.
+// The daemon of the fake nvidia-cuda-mps-control.
 #pragma once
 
 #include <filesystem>
 
-// Where daemon, program and clients of one daemon meet.
+// The folder shared by daemon, control program and clients.
 struct FakePlace {
   std::filesystem::path pipe;
   std::filesystem::path log;
@@ -13,11 +13,11 @@ struct FakePlace {
   }
 };
 
-// An old driver: it has neither help nor terminate_client nor get_server_status.
+// An old driver, without help, terminate_client and get_server_status.
 bool fake_is_old();
 
-// A connected socket, or -1 where nobody listens.
+// A connected socket; -1 if no daemon listens.
 int connect_to(const FakePlace& place);
 
-// Serves until it is told to quit; the caller has gone to the background.
+// Serves until the command quit; the caller is in the background already.
 int serve(const FakePlace& place);

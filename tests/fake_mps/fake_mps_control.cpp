@@ -1,10 +1,10 @@
-// A stand-in for NVIDIA's nvidia-cuda-mps-control: the same options, commands, answers and exit
-// statuses, seen on driver 580, without a GPU. Tests steer it with
-//   client.PID     a file in the pipe folder: that process is a client of the server
+// A fake nvidia-cuda-mps-control: the options, commands, answers and exit statuses of driver 580,
+// without a GPU. Tests control it by
+//   client.PID     a file in the pipe folder: the process is a client of the server
 //   fault          a file in the pipe folder: the server is in the state FAULT while it has clients
 //   hang           a file in the pipe folder: the daemon accepts and never answers
-//   FAKE_MPS_GPUS  the only UUID that the driver knows
-//   FAKE_MPS_OLD   set: an old driver, which knows fewer commands
+//   FAKE_MPS_GPUS  the only UUID of the driver
+//   FAKE_MPS_OLD   set: an old driver with fewer commands
 //   FAKE_MPS_START_MS  how long a daemon takes to start
 #include <array>
 #include <cstdlib>
@@ -21,7 +21,7 @@
 namespace {
 
 constexpr std::string_view kHelp =
-    "CUDA MPS Control (stand-in)\n\n"
+    "CUDA MPS Control (fake)\n\n"
     "OPTIONS:\n"
     "  -h,--help                Print this message\n"
     "  -d,--daemon              Setup the daemon in the background\n"
@@ -93,7 +93,7 @@ int main(int argc, char** argv) {
     return 0;
   }
   if (option == "-v" && !fake_is_old()) {
-    std::cout << "CUDA MPS Control (stand-in). Binary version: 13000\n";
+    std::cout << "CUDA MPS Control (fake). Binary version: 13000\n";
     return 0;
   }
   if (!option.empty()) {

@@ -1,4 +1,4 @@
-// The contract suite over the real reader of the fake driver.
+// The contract suite over NVML telemetry with the fake driver.
 #include "base/clock.hpp"
 #include "gpu/nvml/nvml_telemetry.hpp"
 #include "gpu/tests/telemetry_contract.hpp"

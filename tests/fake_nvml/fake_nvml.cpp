@@ -1,7 +1,6 @@
-// A stand-in for the driver's libnvidia-ml.so.1 with the functions that src/gpu/nvml/ calls and the
-// vendor's names, layouts and codes. What it tells is set by settings.hpp; without settings there
-// are two GPUs "Fake H200". FAKE_NVML_OLD makes a driver of before GPM, MPS lists and newer
-// layouts.
+// A fake libnvidia-ml.so.1 with the functions that src/gpu/nvml/ calls and NVIDIA's names, layouts
+// and codes. settings.hpp configures it; by default there are two GPUs "Fake H200". FAKE_NVML_OLD
+// makes a driver without GPM, MPS lists and newer layouts.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -33,7 +32,7 @@ std::atomic<unsigned long long> g_energy_calls{0};
 OpaqueDevice g_devices[kMostGpus][kMostSlices + 1];
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
-// The code that this function was told to return, or whether the library was started at all.
+// The configured code of this function, or an error if the library was not started.
 Return told(const Settings& settings, const char* function) {
   const auto code = static_cast<Return>(settings.number(std::string("fail.") + function, kSuccess));
   return code == kSuccess && g_users.load() == 0 ? kUninitialized : code;
@@ -47,7 +46,7 @@ Return put(const std::string& text, char* out, unsigned room) {
   return kSuccess;
 }
 
-// One value of a GPU: `out` gets the setting, or the default.
+// Sets `out` to the configured or default value.
 template <class T>
 Return value(const char* function,
              const OpaqueDevice* device,
@@ -196,7 +195,7 @@ Return nvmlDeviceGetPowerUsage(Device device, unsigned* milliwatts) {
   return value("nvmlDeviceGetPowerUsage", device, "power_mw", 412'500, milliwatts);
 }
 
-// A joule more at each call: the fake has no clock.
+// One joule more at each call, as the fake has no clock.
 Return nvmlDeviceGetTotalEnergyConsumption(Device device, unsigned long long* millijoules) {
   const Return code =
       value("nvmlDeviceGetTotalEnergyConsumption", device, "energy_mj", 5'000'000'000, millijoules);
@@ -294,7 +293,7 @@ Return nvmlGpmSampleGet(Device device, GpmSample sample) {
   return told(Settings::current(), "nvmlGpmSampleGet");
 }
 
-// Metric N is N percent or N MiB/s unless it is set.
+// Metric N is N percent or N MiB/s by default.
 Return nvmlGpmMetricsGet(GpmMetricsGet* request) {
   const Settings settings = Settings::current();
   if (request->version != kGpmVersion) {

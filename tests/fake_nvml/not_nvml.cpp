@@ -1,4 +1,4 @@
-// A library with the right name and almost nothing in it.
+// A library with NVML's name that lacks its functions.
 #include "gpu/nvml/abi.hpp"
 
 // NOLINTNEXTLINE(readability-identifier-naming,misc-use-internal-linkage): the vendor's name

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kMebibyte = 1024.0 * 1024.0;
 
-// A machine of the fake driver, as its settings say.
+// A machine with the fake driver; set_driver() configures it.
 class NvmlTelemetryTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -27,7 +27,7 @@ class NvmlTelemetryTest : public testing::Test {
     std::filesystem::remove_all(folder_);
   }
 
-  void pretend(std::string_view settings) {
+  void set_driver(std::string_view settings) {
     const std::filesystem::path file = folder_ / "settings";
     ASSERT_TRUE(write_file(file, settings).has_value());
     ::setenv("CARPOOL_FAKE_NVML", file.c_str(), /*overwrite=*/1);
@@ -68,7 +68,7 @@ TEST_F(NvmlTelemetryTest, TellsWhatAGpuIs) {
 }
 
 TEST_F(NvmlTelemetryTest, ConvertsEverySensorToItsUnit) {
-  pretend(
+  set_driver(
       "gpu1.memory_used = 1000\ngpu1.utilization = 50\nmemory_utilization = 25\n"
       "power_mw = 123456\nenergy_mj = 7000\nsm_clock = 1755\nmemory_clock = 2619\n"
       "temperature = 61\nclock_reasons = 0x25\n");
@@ -108,7 +108,7 @@ TEST_F(NvmlTelemetryTest, ReadsTheSmsCountersEachIntoItsField) {
 }
 
 TEST_F(NvmlTelemetryTest, KeepsRatiosWithinOneAndLeavesOutWhatACounterCannotTell) {
-  pretend("gpm.2 = 100.3\ngpm.3 = nan\ngpm.11 = -\n");
+  set_driver("gpm.2 = 100.3\ngpm.3 = nan\ngpm.11 = -\n");
   const auto activity = activity_of(*opened(), 0);
   ASSERT_TRUE(activity.has_value() && activity->has_value());
   EXPECT_EQ((*activity)->sm_active, 1.0);
@@ -122,7 +122,7 @@ TEST_F(NvmlTelemetryTest, SaysWhichCoarseCounterStandsIn) {
   // No counters on this GPU; counters that cannot be read now, as in MIG mode.
   for (const char* settings : {"gpu0.gpm = 0\n", "fail.nvmlGpmSampleGet = 3\n"}) {
     SCOPED_TRACE(settings);
-    pretend(settings);
+    set_driver(settings);
     const auto activity = activity_of(*opened(), 0);
     ASSERT_TRUE(activity.has_value() && activity->has_value());
     EXPECT_DOUBLE_EQ((*activity)->graphics_active.value(), 0.97);
@@ -133,7 +133,7 @@ TEST_F(NvmlTelemetryTest, SaysWhichCoarseCounterStandsIn) {
 }
 
 TEST_F(NvmlTelemetryTest, MergesTheListsOfOrdinaryAndOfMpsClients) {
-  pretend("processes = 30:100 10:200 10:50 40:-\nmps_processes = 20:300 30:400 40:7\n");
+  set_driver("processes = 30:100 10:200 10:50 40:-\nmps_processes = 20:300 30:400 40:7\n");
   const auto processes = opened()->processes(0);
   ASSERT_TRUE(processes.has_value()) << processes.error().message;
   ASSERT_EQ(processes->size(), 4U);
@@ -154,12 +154,12 @@ TEST_F(NvmlTelemetryTest, ListsMoreProcessesThanItMadeRoomFor) {
   for (int pid = 1; pid <= 300; ++pid) {
     settings += " " + std::to_string(pid) + ":1";
   }
-  pretend(settings + "\n");
+  set_driver(settings + "\n");
   EXPECT_EQ(opened()->processes(0)->size(), 300U);
 }
 
 TEST_F(NvmlTelemetryTest, ReadsTheMigLayout) {
-  pretend("gpu1.mig = 1g.18gb 3g.71gb\n");
+  set_driver("gpu1.mig = 1g.18gb 3g.71gb\n");
   const auto gpus = opened()->list_gpus();
   ASSERT_TRUE(gpus.has_value()) << gpus.error().message;
   EXPECT_FALSE((*gpus)[0].mig_enabled);
@@ -172,7 +172,7 @@ TEST_F(NvmlTelemetryTest, ReadsTheMigLayout) {
 }
 
 TEST_F(NvmlTelemetryTest, LeavesOutASensorThatIsNotSupported) {
-  pretend("fail.nvmlDeviceGetPowerUsage = 3\nfail.nvmlDeviceGetTotalEnergyConsumption = 4\n");
+  set_driver("fail.nvmlDeviceGetPowerUsage = 3\nfail.nvmlDeviceGetTotalEnergyConsumption = 4\n");
   const auto source = opened();
   const auto sample = source->sample(0);
   ASSERT_TRUE(sample.has_value()) << sample.error().message;
@@ -182,10 +182,10 @@ TEST_F(NvmlTelemetryTest, LeavesOutASensorThatIsNotSupported) {
 }
 
 TEST_F(NvmlTelemetryTest, SaysThatAGpuWasLostWhileItRan) {
-  pretend("");
+  set_driver("");
   const auto source = opened();
   ASSERT_TRUE(source->sample(0).has_value());
-  pretend("fail.nvmlDeviceGetPowerUsage = 15\nfail.nvmlGpmSampleGet = 15\n");
+  set_driver("fail.nvmlDeviceGetPowerUsage = 15\nfail.nvmlGpmSampleGet = 15\n");
   const auto sample = source->sample(0);
   ASSERT_FALSE(sample.has_value());
   EXPECT_NE(sample.error().message.find("read the power of GPU 0: the GPU is lost"),
@@ -195,26 +195,26 @@ TEST_F(NvmlTelemetryTest, SaysThatAGpuWasLostWhileItRan) {
 }
 
 TEST_F(NvmlTelemetryTest, PassesTheDriversWordsOnForAnyOtherFailure) {
-  pretend("fail.nvmlDeviceGetTemperature = 999\n");
+  set_driver("fail.nvmlDeviceGetTemperature = 999\n");
   const auto sample = opened()->sample(1);
   ASSERT_FALSE(sample.has_value());
   EXPECT_EQ(sample.error().message,
-            "read the temperature of GPU 1: the NVIDIA driver says \"an error of the fake "
-            "driver\" (code 999)");
+            "read the temperature of GPU 1: NVIDIA driver error: an error of the fake "
+            "driver (code 999)");
 }
 
 TEST_F(NvmlTelemetryTest, AMachineWithADriverAndNoGpuIsNoError) {
-  pretend("gpus = 0\n");
+  set_driver("gpus = 0\n");
   EXPECT_TRUE(opened()->list_gpus()->empty());
 }
 
 TEST_F(NvmlTelemetryTest, SaysWhyTheDriverDoesNotStart) {
-  pretend("fail.nvmlInit_v2 = 9\n");
+  set_driver("fail.nvmlInit_v2 = 9\n");
   const auto unloaded = gpu::open_nvml();
   ASSERT_FALSE(unloaded.has_value());
   EXPECT_EQ(unloaded.error().code, ErrorCode::Unsupported);
   EXPECT_NE(unloaded.error().message.find("kernel module is not loaded"), std::string::npos);
-  pretend("fail.nvmlInit_v2 = 18\n");
+  set_driver("fail.nvmlInit_v2 = 18\n");
   EXPECT_NE(gpu::open_nvml().error().message.find("different versions"), std::string::npos);
 }
 
@@ -222,7 +222,7 @@ TEST_F(NvmlTelemetryTest, SaysThatThereIsNoDriver) {
   const auto source = gpu::open_nvml({"libno-such-driver.so.1"});
   ASSERT_FALSE(source.has_value());
   EXPECT_EQ(source.error().code, ErrorCode::Unsupported);
-  EXPECT_NE(source.error().message.find("no NVIDIA driver here: libno-such-driver.so.1"),
+  EXPECT_NE(source.error().message.find("no NVIDIA driver found: libno-such-driver.so.1"),
             std::string::npos);
 }
 
@@ -239,7 +239,7 @@ TEST_F(NvmlTelemetryTest, DoesNotTakeAFileThatIsNoLibraryForAMissingOne) {
   ASSERT_TRUE(write_file(file, "not ELF").has_value());
   const auto source = gpu::open_nvml({file.string()});
   ASSERT_FALSE(source.has_value());
-  EXPECT_EQ(source.error().message.find("was not found"), std::string::npos);
+  EXPECT_EQ(source.error().message.find("no NVIDIA driver found"), std::string::npos);
   EXPECT_NE(source.error().message.find(file.string()), std::string::npos);
 }
 

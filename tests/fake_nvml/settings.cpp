@@ -23,7 +23,7 @@ Settings Settings::current() {
   }
   std::ifstream file(path);
   if (!file) {
-    // A misspelt name must not pass for a machine with the defaults.
+    // A misspelt name must not silently give the defaults.
     std::abort();
   }
   for (std::string line; std::getline(file, line);) {

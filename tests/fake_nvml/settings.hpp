@@ -1,12 +1,12 @@
-// What the fake driver pretends: lines "key = value" of the file that CARPOOL_FAKE_NVML names, read
-// at every call, so that a test can change it under a running program. "#" begins a comment.
+// Settings of the fake driver: lines "key = value" of the file that CARPOOL_FAKE_NVML names, read
+// at each call, so that a test can change them while a program runs. "#" starts a comment.
 //
 //   gpus, driver                             of the machine
-//   name, uuid, memory_total, memory_used,   of every GPU; with "gpu1." before it, of that one
+//   name, uuid, memory_total, memory_used,   of all GPUs; with the prefix "gpu1.", of one
 //   utilization, memory_utilization (%),
 //   power_mw, energy_mj, sm_clock, memory_clock, temperature, clock_reasons, compute_mode,
-//   gpm (0, 1), gpm.ID (metric ID's value, "-": not supported), mig (profiles, blank between),
-//   processes, mps_processes (PID:BYTES, blank between; BYTES "-": not told)
+//   gpm (0, 1), gpm.ID (value of metric ID, "-": not supported), mig (profiles, separated by
+//   blanks), processes, mps_processes (PID:BYTES, separated by blanks; BYTES "-": unknown)
 //   fail.FUNCTION                            the code that this function returns
 #pragma once
 
@@ -18,7 +18,7 @@ namespace fake_nvml {
 
 class Settings {
  public:
-  // Those of the file, or none: every value has a default at the place of its use.
+  // The settings of the file, or none: each value has a default where it is used.
   [[nodiscard]] static Settings current();
 
   [[nodiscard]] std::string text(const std::string& key, const std::string& fallback) const;

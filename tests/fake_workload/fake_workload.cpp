@@ -1,13 +1,13 @@
-// A workload for tests: steps of a fixed length without a GPU, and everything that can go wrong
-// with one. fake_workload NAME…, a step file for each NAME, which is words with '-' between them:
-//   msN      a step takes N ms, by the clock and not by counting (20 unless said)
-//   unitsN   N units a step (1 unless said)
-//   dieN     exits with status 1 at its N-th step
-//   oomN     the same, with the words of a lack of memory
+// A workload for tests without a GPU, with steps of a fixed length, which can fail in several ways.
+// fake_workload NAME…: one step file per NAME, which is words separated by '-':
+//   msN      step length N ms, without drift (default 20)
+//   unitsN   N units per step (default 1)
+//   dieN     exits with status 1 at step N
+//   oomN     the same, with an out-of-memory message
 //   faultN   the same, and leaves the MPS server faulted
-//   crowded  ends for lack of memory where it is not the only client of the MPS server
-//   mute     never reaches its first step
-//   deafN    looks at no orders from its N-th step on, as if it hung in it
+//   crowded  ends with an out-of-memory message unless it is the only client of the MPS server
+//   mute     never ends its first step
+//   deafN    hangs in step N and follows no orders from then on
 //   diesheld exits while it is held for the first time
 #include <cstdio>
 #include <cstdlib>
@@ -41,11 +41,11 @@ Words words_of(const std::string& name) {
 }
 
 [[noreturn]] void leave(const char* last_words) {
-  std::fprintf(stderr, "a warning that nobody reads\n%s\n", last_words);
+  std::fprintf(stderr, "a warning\n%s\n", last_words);
   std::_Exit(1);
 }
 
-// What the stand-in for MPS takes for a client, and its fault.
+// The folder in which the fake MPS looks for clients and faults.
 std::filesystem::path pipe_folder() {
   const char* folder = std::getenv("CUDA_MPS_PIPE_DIRECTORY");
   return folder == nullptr ? "/nonexistent" : folder;
@@ -114,11 +114,11 @@ int work(const Words& words) {
     if (!steps.obey([] {})) {
       return 0;
     }
-    end += carpool::monotonic_nanoseconds() - before;  // being held is no part of a step
+    end += carpool::monotonic_nanoseconds() - before;  // time on hold does not count
   }
 }
 
-// Under streams: one process that we know of, here with a child a workload.
+// With streams: one process, here with a child per workload.
 int work_side_by_side(const std::vector<std::string>& names) {
   std::istringstream files(std::getenv("CARPOOL_STEP_FILE"));
   for (const std::string& name : names) {

@@ -1,5 +1,5 @@
-// Any bytes as an activity file: the reader must answer with a trace in which every reference leads
-// somewhere and everything is sorted, or with an error that says something.
+// Any bytes as an activity file: the reader returns a sorted trace with valid references, or an
+// error with a message.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

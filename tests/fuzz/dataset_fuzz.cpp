@@ -1,6 +1,6 @@
-// Any bytes as a file of a dataset folder: each parser must answer with a value that holds its
-// promises or with an error, never crash, and give the same answer twice. The first byte chooses
-// the file: t dataset.toml, p profiles, g group table, m limit curves, s splits.
+// Any bytes as a file of a dataset folder: each parser returns a valid value or an error, and the
+// same result twice. The first byte selects the file: t dataset.toml, p profiles, g group table, m
+// limit curves, s splits.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,6 +1,5 @@
-// Any bytes as measured jobs or as a fitted memory estimator: a value that holds its promises, or
-// an error that says something. The first byte chooses: j jobs seen as layers, c as configuration,
-// e estimator.
+// Any bytes as measured jobs or as a fitted memory estimator: a valid value, or an error with a
+// message. The first byte selects: j jobs as layers, c jobs as configurations, e estimator.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -15,7 +14,7 @@
 namespace carpool {
 namespace {
 
-// Replaying more would only be slow.
+// Larger ones would only be slow to replay.
 constexpr std::size_t kMostRows = 20;
 constexpr std::size_t kMostLayers = 2000;
 constexpr std::int64_t kMostBlocks = 50;

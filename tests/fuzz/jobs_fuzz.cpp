@@ -1,5 +1,5 @@
 // Any bytes as an event of the journal or as a job of the API: a value that is the same when
-// written and read again, or an error that says something. The first byte chooses: e event, j job.
+// written and read again, or an error with a message. The first byte selects: e event, j job.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

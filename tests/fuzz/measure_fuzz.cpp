@@ -1,5 +1,5 @@
-// Any bytes as a plan or as a journal of measurements: a value that holds its promises, or an error
-// that says something. The first byte chooses: p plan, j journal.
+// Any bytes as a plan or as a journal of measurements: a valid value, or an error with a
+// message. The first byte selects: p plan, j journal.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -14,7 +14,7 @@
 namespace carpool {
 namespace {
 
-// Expanding more would only be slow.
+// Larger plans would only be slow to expand.
 constexpr std::size_t kMostGroups = 2000;
 
 void require(bool condition) {

@@ -1,6 +1,6 @@
 // Any bytes as a file that describes a model, or as the words of a command: a job that can be
-// replayed, or an error that names the file. The first byte chooses the reader: c config.json,
-// s safetensors, o ONNX, t layer summary, r row or trace, f the words of a command, one a line.
+// replayed, or an error that names the file. The first byte selects the reader: c config.json,
+// s safetensors, o ONNX, t layer summary, r row or trace, f the words of a command, one per line.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -23,7 +23,7 @@
 namespace carpool {
 namespace {
 
-// Replaying more would only be slow.
+// Larger ones would only be slow to replay.
 constexpr std::size_t kMostLayers = 500;
 constexpr std::int64_t kMostBlocks = 20;
 
@@ -92,7 +92,7 @@ void feed_words(std::string_view text) {
       facts.settings);
 }
 
-// The first letter says what the rest is.
+// The first letter selects the reader of the rest.
 void feed(char kind, std::string_view text) {
   switch (kind) {
     case 'c':

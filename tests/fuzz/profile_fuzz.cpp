@@ -1,5 +1,5 @@
-// Any bytes as an export of Nsight Compute and as a profile: what is read must be finite numbers in
-// a profile that is the same when written and read again, or an error that says something.
+// Any bytes as an export of Nsight Compute and as a profile: a profile of finite
+// numbers that is the same when written and read again, or an error with a message.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Feeds every file of a folder to a fuzz target, and then every file cut short at each of a number
-// of places: the corpus as a plain test, with any compiler.
+// Feeds each file of a folder to a fuzz target, whole and truncated at a number of places: the
+// corpus as a plain test, with any compiler.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kCuts = 64;
 
 void feed(const std::string& content, std::size_t length) {
-  // A buffer of its own, so that reading past the end is seen by the address sanitizer.
+  // A separate buffer, so that the address sanitizer sees reads past its end.
   const std::vector<std::uint8_t> bytes(content.begin(),
                                         content.begin() + static_cast<std::ptrdiff_t>(length));
   LLVMFuzzerTestOneInput(bytes.data(), bytes.size());

@@ -1,5 +1,5 @@
-// Any bytes as a telemetry recording: the parser must answer with a recording that a replay can
-// play, and that is the same when written and read again, or with an error that says something.
+// Any bytes as a telemetry recording: the parser returns a recording that can be replayed and
+// is the same when written and read again, or an error with a message.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

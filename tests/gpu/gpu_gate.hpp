@@ -1,4 +1,4 @@
-// Whether tests on a real GPU were asked for.
+// Whether tests on a real GPU are enabled.
 #pragma once
 
 #include <cstdlib>

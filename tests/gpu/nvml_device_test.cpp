@@ -41,7 +41,7 @@ TEST_F(NvmlDeviceTest, TheNumbersAreThoseOfARealGpu) {
   ASSERT_TRUE(sample.has_value()) << sample.error().message;
   const auto processes = source_->processes(0);
   ASSERT_TRUE(processes.has_value()) << processes.error().message;
-  // For the person who runs this: what the machine said, as a recording.
+  // Prints the readings as a recording, for the person who runs this.
   std::cout << gpu::recording_header(utc_timestamp(), *gpus)
             << gpu::recording_line(
                    {.sample = *sample, .activity = *activity, .processes = *processes});
@@ -70,7 +70,7 @@ TEST_F(NvmlDeviceTest, EnergyRisesByThePowerThatIsDrawn) {
   const auto after = source_->sample(0);
   ASSERT_TRUE(before.has_value() && after.has_value() && first.has_value() && last.has_value());
   if (!*first || !before->power_watts) {
-    GTEST_SKIP() << "this GPU does not tell its energy";
+    GTEST_SKIP() << "this GPU does not report its energy";
   }
   const double seconds = 1e-9 * static_cast<double>((*last)->at_ns - (*first)->at_ns);
   const double watts = ((*last)->joules - (*first)->joules) / seconds;

@@ -1,11 +1,11 @@
-"""As much of PyTorch as steps and sessions touch, with a GPU that is told when its work is done."""
+"""The part of PyTorch that steps and sessions use, with a GPU whose work the test completes."""
 
 import contextlib
 import types
 
 
 class Gpu:
-    """Remembers what was asked of it, in order."""
+    """Records the calls, in order."""
 
     def __init__(self):
         self.calls = []
@@ -35,7 +35,7 @@ class Event:
 
 
 def module(gpu):
-    """What `import torch` shall give."""
+    """The module for `import torch`."""
     stream = types.SimpleNamespace(synchronize=lambda: None)
     torch = types.ModuleType("torch")
     torch.manual_seed = lambda seed: None

@@ -55,8 +55,8 @@ class Configurations(unittest.TestCase):
 
 
 class FakeWorker:
-    """Answers without PyTorch; dies at every tenth configuration, is stale at every ninth, and runs
-    short at every seventh beside others."""
+    """A worker without PyTorch that dies at each tenth configuration, is stale at each ninth, and runs
+    out of memory at each seventh beside others."""
 
     runs, lock = 0, threading.Lock()
 

@@ -40,7 +40,7 @@ class RecorderTest(unittest.TestCase):
         return self.now
 
     def nap(self, seconds):
-        """What the watcher does while the worker is held: one action a nap."""
+        """The actions of the watcher while the worker is held, one per sleep."""
         self.assertEqual(seconds, 0.004)
         self.assertEqual(self.file.state, HELD)
         self.naps += 1
@@ -61,7 +61,7 @@ class RecorderTest(unittest.TestCase):
         return gpu
 
     def running(self, **options):
-        """A recorder that has been let go, with one step done."""
+        """A released recorder with one step done."""
         worker = self.make(**options)
         self.file.order = RUN
         worker.step()

@@ -1,4 +1,4 @@
-"""How workloads are built, warmed up, repeated and checked, with a stand-in for PyTorch."""
+"""How workloads are built, warmed up, repeated and checked, with a fake PyTorch."""
 
 import contextlib
 import gc

@@ -1,4 +1,4 @@
-// A workload that does nothing but steps: until it is told to end, or three of them.
+// A workload that only makes steps: until the order to end, or three without a watcher.
 #include "step_file.h"
 
 int main() {

@@ -93,7 +93,7 @@ class TraceTest(unittest.TestCase):
         self.assertNotIn("saved_mib", row)
 
     def test_what_cannot_be_read_or_written_is_told_at_once(self):
-        for words, told in ((["no such.py"], "no script no such.py"), ([__file__, "--later"], None),
+        for words, told in ((["no such.py"], "no such script: no such.py"), ([__file__, "--later"], None),
                             (["--out", "/no such folder/x", __file__], "cannot write"),
                             (["--out", "/", __file__], "cannot write")):
             with contextlib.redirect_stderr(io.StringIO()) as said:

@@ -1,4 +1,4 @@
-"""As much of PyTorch as carpool.trace touches: hooks that a test calls, and a CPU that says what it was asked."""
+"""The part of PyTorch that carpool.trace uses: hooks that a test calls, and a CPU that records its calls."""
 
 import contextlib
 import sys
@@ -93,7 +93,7 @@ def with_hooks(torch):
 
 
 def with_devices(torch):
-    """A GPU is not there; what the CPU is asked goes through the modes that are entered."""
+    """There is no GPU; calls of the CPU go through the active modes."""
     modes = []
 
     class TorchFunctionMode:
@@ -117,7 +117,7 @@ def with_devices(torch):
 
 
 def with_helpers(torch):
-    """Classes that programs make objects of; made anew, since a trace changes them."""
+    """Classes that programs instantiate; created anew, since a trace changes them."""
     class DataLoader:
         def __init__(self, dataset, batch_size=1, shuffle=None, sampler=None, batch_sampler=None, num_workers=0,
                      collate_fn=None, pin_memory=False, timeout=0, multiprocessing_context=None, *,
@@ -156,7 +156,7 @@ def make():
 
 
 def forward(torch, module, given):
-    """Calls a module as PyTorch does, with the hooks before and behind it."""
+    """Calls a module as PyTorch does, with the hooks before and after it."""
     for hook in list(torch.before):
         hook(module, (given,))
     out = given

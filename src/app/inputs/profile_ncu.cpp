@@ -9,10 +9,10 @@
 
 #include "base/clock.hpp"
 #include "base/files/file.hpp"
+#include "gpu/mps/mps_environment.hpp"
 #include "profile/metric_names.hpp"
 #include "profile/ncu/ncu_csv.hpp"
 #include "profile/ncu/ncu_run.hpp"
-#include "profile/watch/without_mps.hpp"
 
 namespace carpool::app {
 namespace {
@@ -47,7 +47,7 @@ Result<void> add_ncu_run(const profile::ProfileRequest& request,
   const Stopwatch watch;
   const auto launches = profile::run_ncu(
       ncu,
-      profile::environment_without_mps(request.gpu.uuid, scratch / "no-mps"),
+      gpu::environment_without_mps(request.gpu.uuid, scratch / "no-mps"),
       {.longest = std::chrono::milliseconds(static_cast<long>(most_seconds * 1e3)),
        .kernels = wanted,
        .stop = events.stop,

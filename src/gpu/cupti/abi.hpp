@@ -1,7 +1,7 @@
-// The part of NVIDIA's CUPTI, driver and NVTX interfaces that libcarpool_profile.so calls, declared
-// by hand: their headers are not needed to build. Layouts and numbers are the vendor's (checked by
-// tests/fake_cupti/abi_check.cpp where the headers are); names are ours. Only for
-// src/gpu/cupti/inject/ and for the fake library of tests/fake_cupti/.
+// Declarations of the CUPTI, driver and NVTX interfaces that libcarpool_profile.so calls, so that
+// NVIDIA's headers are not needed to build. Layouts and numbers are NVIDIA's;
+// tests/fake_cupti/abi_check.cpp compares them where the headers are installed. Only for
+// src/gpu/cupti/inject/ and the fake library of tests/fake_cupti/.
 #pragma once
 
 #include <array>
@@ -19,8 +19,8 @@ inline constexpr Code kNotSupported = 27;
 inline constexpr Code kInsufficientPrivileges = 35;
 inline constexpr Code kMultipleSubscribers = 39;
 
-// cuptiGetVersion: 19 to 28 with CUDA 12, 13xxyy with CUDA 13. The records below are the same in
-// all of these, as far as they are declared here.
+// cuptiGetVersion: 19 to 28 with CUDA 12, 13xxyy with CUDA 13. The declared parts of
+// the records below are the same in all of these.
 inline constexpr std::uint32_t kCuda12First = 19;
 inline constexpr std::uint32_t kCuda12Last = 99;
 inline constexpr std::uint32_t kCuda13First = 130000;
@@ -36,8 +36,8 @@ inline constexpr Kind kKindMemcpyPeer = 22;
 inline constexpr std::uint32_t kAttributeZeroedBuffer = 5;
 inline constexpr std::uint32_t kFlushForced = 1;
 
-// The beginnings of CUpti_ActivityKernel9 and 10. Packed to 8 bytes by the vendor: no difference
-// here, as everything is aligned by itself.
+// The first members of CUpti_ActivityKernel9 and 10. NVIDIA's packing to 8 bytes makes no
+// difference here: all members are naturally aligned.
 struct KernelRecord {
   Kind kind = 0;
   std::uint8_t cache_config = 0;
@@ -45,7 +45,7 @@ struct KernelRecord {
   std::uint16_t registers_per_thread = 0;
   std::uint32_t partitioned_requested = 0;
   std::uint32_t partitioned_executed = 0;
-  std::uint64_t start = 0;  // 0: not known
+  std::uint64_t start = 0;  // 0: unknown
   std::uint64_t end = 0;
   std::uint64_t completed = 0;
   std::uint32_t device = 0;
@@ -68,12 +68,12 @@ struct KernelRecord {
   std::uint8_t carveout_requested = 0;
   std::uint8_t padding = 0;
   std::uint32_t shared_executed = 0;
-  std::uint64_t graph_node = 0;  // 0: not of a graph
+  std::uint64_t graph_node = 0;  // 0: not part of a graph
 };
 static_assert(offsetof(KernelRecord, name) == 104);
 static_assert(offsetof(KernelRecord, graph_node) == 144);
 
-// The beginnings of CUpti_ActivityMemcpy5 and 6, and, as far as `stream`, of ..MemcpyPtoP4.
+// The first members of CUpti_ActivityMemcpy5 and 6 and, up to `stream`, of ..MemcpyPtoP4.
 struct MemcpyRecord {
   Kind kind = 0;
   std::uint8_t copy_kind = 0;
@@ -94,7 +94,7 @@ struct MemcpyRecord {
 };
 static_assert(offsetof(MemcpyRecord, graph_node) == 64);
 
-// The beginnings of CUpti_ActivityMemset3 and 4.
+// The first members of CUpti_ActivityMemset3 and 4.
 struct MemsetRecord {
   Kind kind = 0;
   std::uint32_t value = 0;

@@ -1,13 +1,12 @@
-// The activity file, version 1: what libcarpool_profile.so writes of one process into the folder
-// named by CARPOOL_PROFILE_DIR, and the control file through which its watcher starts and stops the
-// recording. Plain structures and numbers: the library that is loaded into other people's programs
-// and the reader (activity_reader.hpp) share nothing else.
+// The activity file, version 1, which libcarpool_profile.so writes for one process into the folder
+// CARPOOL_PROFILE_DIR, and the control file by which an watcher starts and stops the recording.
+// Library and reader (activity_reader.hpp) share only these structures.
 //
 // activity.<pid>.bin: little-endian, append-only. Each record is a RecordHeader and `size` bytes of
 // payload: a fixed structure, then, where the structure's comment says so, text that fills the rest
 // of the payload (UTF-8, no terminator). The first record is a FileStart. Each append is one write
-// of whole records, so that a file is readable up to its last whole record whatever became of the
-// process. Times are nanoseconds of CLOCK_MONOTONIC.
+// of whole records, so a file is readable up to its last whole record even if the process was
+// killed. Times are nanoseconds of CLOCK_MONOTONIC.
 #pragma once
 
 #include <array>
@@ -51,14 +50,14 @@ struct FileStart {
   std::uint32_t version = kVersion;
   std::uint32_t pid = 0;
   std::uint32_t parent_pid = 0;
-  std::uint32_t cupti_version = 0;  // of cuptiGetVersion; 0: CUPTI is not in use, a note says why
+  std::uint32_t cupti_version = 0;  // of cuptiGetVersion; 0: CUPTI is not used, a note says why
   std::int64_t start_ns = 0;        // when the library was initialised
 };
 static_assert(sizeof(FileStart) == 32);
 
-// Text: the name. Numbers that the driver does not tell are 0.
+// Text: the name. Numbers that the driver does not report are 0.
 struct Device {
-  std::uint32_t ordinal = 0;  // as the process counts them; launches name their device by it
+  std::uint32_t ordinal = 0;  // device number in the process; launches refer to it
   std::uint32_t sm_count = 0;
   std::array<std::uint8_t, 16> uuid{};
   std::uint32_t compute_major = 0;
@@ -74,7 +73,7 @@ struct Device {
 };
 static_assert(sizeof(Device) == 64);
 
-// Text: the name as the compiler mangled it. Ids count from 0 in the order of the file; a kernel is
+// Text: the mangled name. Ids count from 0 in the order of the file; a kernel is
 // defined before its first launch. One id is one (name, grid, block, dynamic shared memory).
 struct Kernel {
   std::uint32_t id = 0;
@@ -125,7 +124,7 @@ struct MemoryOperation {
 };
 static_assert(sizeof(MemoryOperation) == 40);
 
-// Text: the range's name. Times of the calling thread, not of the GPU.
+// Text: the name of the range. Times are those of the calling thread, not of the GPU.
 struct Range {
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
@@ -134,11 +133,11 @@ struct Range {
 };
 static_assert(sizeof(Range) == 24);
 
-// Text: the metrics' names, each but the last followed by a line feed. Ids count from 0.
+// Text: the names of the metrics, separated by line feeds. Ids count from 0.
 struct CounterSet {
   std::uint32_t id = 0;
   std::uint32_t device = 0;
-  std::uint32_t metrics = 0;  // how many
+  std::uint32_t metrics = 0;  // number of them
   std::uint32_t passes = 0;   // that the GPU needs for the set
 };
 static_assert(sizeof(CounterSet) == 16);
@@ -154,25 +153,25 @@ struct CounterSample {
 static_assert(sizeof(CounterSample) == 32);
 
 enum class NoteKind : std::uint32_t {
-  Information = 0,        // what was found; nothing is missing
-  NoCupti = 1,            // not found, or of a version that is not known
+  Information = 0,        // a finding, not a problem
+  NoCupti = 1,            // not found, or of an unknown version
   AlreadySubscribed = 2,  // another tool uses CUPTI in this process
   ActivityRefused = 3,    // CUPTI or the driver refused kernel records
   CountersRefused = 4,    // … or PM sampling
   Dropped = 5,            // `code` records were lost: buffers full
   LimitReached = 6,       // CARPOOL_PROFILE_MAX_LAUNCHES; recording has stopped
-  Failed = 7,             // anything else that went wrong; `code` is errno or the vendor's
+  Failed = 7,             // any other failure; `code` is errno or NVIDIA's code
 };
 
-// Text: what happened, for people.
+// Text: a message for people.
 struct Note {
   std::uint32_t kind = 0;  // NoteKind
-  std::int32_t code = 0;   // of the vendor or the system; 0: none
+  std::int32_t code = 0;   // of NVIDIA or the system; 0: none
   std::int64_t at_ns = 0;
 };
 static_assert(sizeof(Note) == 16);
 
-// Recording began (1) or stopped (0). Between the two every launch that started is in the file.
+// Recording started (1) or stopped (0). All launches that started in between are in the file.
 struct Window {
   std::int64_t at_ns = 0;
   std::uint32_t recording = 0;
@@ -180,7 +179,7 @@ struct Window {
 };
 static_assert(sizeof(Window) == 16);
 
-// The last record of a process that came to its end in order.
+// The last record of a process that ended normally.
 struct End {
   std::int64_t at_ns = 0;
   std::uint64_t launches = 0;
@@ -188,27 +187,27 @@ struct End {
 };
 static_assert(sizeof(End) == 24);
 
-// What the watcher asks for; the library looks every few milliseconds.
+// Order of the watcher; the library reads it every few milliseconds.
 enum class Order : std::uint32_t {
   Wait = 0,    // do not record yet
   Record = 1,  // record; a program without a control file records from its start
-  Stop = 2,    // stop, write what is left, and end the file; nothing starts it again
+  Stop = 2,    // stop, write the rest and end the file; final
 };
 
 inline constexpr std::uint64_t kControlMagic = 0x014C525443504143;  // "CAPCTRL\1"
 
-// The control file, shared memory between the watcher, who makes it (control_file.hpp), and every
-// process that has the library. The counts are the library's to write.
+// The control file: memory shared between the watcher, which creates it (control_file.hpp), and
+// all processes with the library, which write the counts.
 struct ControlBlock {
   std::uint64_t magic = kControlMagic;
   std::uint32_t version = kVersion;
   std::atomic<std::uint32_t> order{0};      // Order
   std::atomic<std::uint32_t> attached{0};   // processes in which the library was initialised
-  std::atomic<std::uint32_t> recording{0};  // of these, processes that record now
-  std::atomic<std::uint32_t> ended{0};      // of these, processes that have ended their file
+  std::atomic<std::uint32_t> recording{0};  // processes that record now
+  std::atomic<std::uint32_t> ended{0};      // processes that have ended their file
   std::uint32_t reserved = 0;
   std::atomic<std::uint64_t> launches{0};    // kernels recorded, all processes together
-  std::atomic<std::int64_t> last_launch{0};  // when the latest of them started
+  std::atomic<std::int64_t> last_launch{0};  // start of the latest
 };
 static_assert(sizeof(ControlBlock) == 48);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);

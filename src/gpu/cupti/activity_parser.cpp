@@ -14,7 +14,7 @@ namespace {
 
 namespace format = activity_format;
 
-// Far beyond any time of a machine; keeps sums of two in range.
+// Beyond any real time; the sum of two stays in range.
 constexpr std::int64_t kLatest = std::int64_t{1} << 61U;
 
 bool is_time(std::int64_t at) {
@@ -30,7 +30,7 @@ std::string uuid_text(const std::array<std::uint8_t, 16>& bytes) {
   return text;
 }
 
-// The fixed part; the rest of the payload, where text is allowed, goes to `text`.
+// Reads the fixed part; the rest of the payload, if text is allowed, goes to `text`.
 template <class T>
 [[nodiscard]] bool read_fixed(std::string_view payload, T& out, std::string_view* text) {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -148,7 +148,7 @@ std::string ActivityParser::file_start(std::string_view payload) {
         format::kVersion);
   }
   trace_.program = text;
-  return is_time(trace_.start.start_ns) ? "" : "has a time that cannot be";
+  return is_time(trace_.start.start_ns) ? "" : "has an impossible time";
 }
 
 std::string ActivityParser::device(std::string_view payload) {
@@ -199,7 +199,7 @@ std::string ActivityParser::counter_set(std::string_view payload) {
     text = line == std::string_view::npos ? std::string_view() : text.substr(line + 1);
   }
   if (set.metrics.size() != told.metrics) {
-    return "has a counter set with another number of names than it says";
+    return "has a counter set with a wrong number of names";
   }
   trace_.counter_sets.push_back(std::move(set));
   return {};
@@ -221,7 +221,7 @@ std::string ActivityParser::window(std::string_view payload) {
   format::Window told;
   if (!read_fixed(payload, told, nullptr) || !is_time(told.at_ns) ||
       (told.recording != 0) == recording_) {
-    return "has a window that cannot be";
+    return "has an impossible window";
   }
   recording_ = told.recording != 0;
   if (recording_) {

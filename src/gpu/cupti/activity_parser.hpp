@@ -1,4 +1,4 @@
-// The records of an activity file, one after the other, into a trace. Internal to gpu/.
+// Parses the records of an activity file into a trace. Internal to gpu/.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@
 
 namespace carpool::gpu {
 
-// Of one file. The trace must outlive it, and is not to be used after a complaint.
+// For one file. The trace must outlive it and is invalid after an error.
 class ActivityParser {
  public:
   explicit ActivityParser(ActivityTrace& trace) : trace_(trace) {}
 
-  // Answers with what is wrong with the file, or nothing.
+  // Returns what is wrong with the file; empty if nothing is.
   [[nodiscard]] std::string take(activity_format::RecordType type, std::string_view payload);
 
-  // Sorts, and ends a window that was left open.
+  // Sorts the records and closes an open window.
   void finish();
 
  private:
@@ -32,7 +32,7 @@ class ActivityParser {
   [[nodiscard]] std::string window(std::string_view payload);
   [[nodiscard]] std::string end(std::string_view payload);
 
-  // Whether these can be times; if so, the file goes on at least until then.
+  // Whether these are valid times; extends the end of the file to them.
   [[nodiscard]] bool spans(std::int64_t start, std::int64_t duration);
 
   ActivityTrace& trace_;

@@ -18,14 +18,13 @@ Result<ActivityTrace> parse_activity(std::string_view bytes, std::string_view na
   const auto damaged = [&](std::string_view what) {
     return fail(
         ErrorCode::Corrupt,
-        fmt::format(
-            "read the activity file {}: it {} (at byte {}); record it again", name, what, offset));
+        fmt::format("activity file {} {} (at byte {}); record it again", name, what, offset));
   };
   while (bytes.size() - offset >= sizeof(activity_format::RecordHeader)) {
     activity_format::RecordHeader header;
     std::memcpy(&header, bytes.data() + offset, sizeof(header));
     if (header.size > activity_format::kMaxRecordBytes || header.reserved != 0) {
-      return damaged("has a record head that the profiler does not write");
+      return damaged("has an invalid record header");
     }
     const std::size_t begin = offset + sizeof(header);
     if (bytes.size() - begin < header.size) {
@@ -39,7 +38,7 @@ Result<ActivityTrace> parse_activity(std::string_view bytes, std::string_view na
     offset = begin + header.size;
   }
   if (offset == 0) {
-    return damaged("has not even one whole record");
+    return damaged("has no whole record");
   }
   parser.finish();
   return trace;
@@ -67,7 +66,8 @@ Result<std::vector<std::filesystem::path>> activity_files(const std::filesystem:
   if (problem) {
     return fail(
         ErrorCode::Internal,
-        fmt::format("look for activity files in {}: {}", folder.string(), problem.message()));
+        fmt::format(
+            "cannot look for activity files in {}: {}", folder.string(), problem.message()));
   }
   std::sort(files.begin(), files.end());
   return files;

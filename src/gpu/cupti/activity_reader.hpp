@@ -1,4 +1,4 @@
-// An activity file (activity_format.hpp) as plain data.
+// Reads an activity file (activity_format.hpp) into plain data.
 #pragma once
 
 #include <array>
@@ -45,13 +45,13 @@ struct ActivityCounterSet {
   std::vector<std::string> metrics;
 };
 
-// When records were taken. A window that no record ends ends with the last thing in the file.
+// A time with recording. A window without an end record ends with the last record of the file.
 struct ActivityWindow {
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
 };
 
-// Sorted by start, each: launches, memory operations, ranges, counter samples.
+// Launches, memory operations, ranges and counter samples are sorted by start.
 struct ActivityTrace {
   activity_format::FileStart start;
   std::string program;
@@ -65,17 +65,17 @@ struct ActivityTrace {
   std::vector<ActivityNote> notes;
   std::vector<ActivityWindow> windows;
   std::optional<activity_format::End> end;
-  bool complete = false;  // ended in order; else the process was killed, or still runs
+  bool complete = false;  // ended normally; else the process was killed or still runs
 };
 
-// A file cut off anywhere after its first record is read up to its last whole record. Corrupt, with
-// the file and the offset, for anything that the library cannot have written.
+// Reads a truncated file up to its last whole record, if it has one. Corrupt, with file and offset,
+// for content that the library does not write.
 [[nodiscard]] Result<ActivityTrace> read_activity(const std::filesystem::path& path);
 
-// The same of a file's content; `name` is what errors call it.
+// The same for the content of a file; `name` is used in errors.
 [[nodiscard]] Result<ActivityTrace> parse_activity(std::string_view bytes, std::string_view name);
 
-// The activity files of a folder, in the order of their names; empty when there is none.
+// The activity files of a folder, sorted by name.
 [[nodiscard]] Result<std::vector<std::filesystem::path>> activity_files(
     const std::filesystem::path& folder);
 

@@ -26,10 +26,10 @@ Result<ProfileControl> ProfileControl::create(const std::filesystem::path& folde
   };
   const Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!file.valid()) {
-    return refused("make the profiler's control file");
+    return refused("create the control file of the profiler");
   }
   if (::ftruncate(file.get(), sizeof(format::ControlBlock)) != 0) {
-    return refused("give its size to");
+    return refused("set the size of");
   }
   void* memory = ::mmap(
       nullptr, sizeof(format::ControlBlock), PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);

@@ -1,5 +1,5 @@
-// The watcher's end of the control file (activity_format.hpp): says when to record, and sees who
-// does.
+// The watcher's side of the control file (activity_format.hpp): orders recording and shows which
+// processes record.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@ struct ProfileState {
   std::int64_t last_launch_ns = 0;
 };
 
-// A control file of ours, made anew; the file is left to whoever removes the folder.
+// A new control file. The file is removed with its folder.
 class ProfileControl {
  public:
-  // In a folder that exists, with the first order given: Wait, to leave out the program's start.
+  // In an existing folder. With the first order Wait the program's start is not recorded.
   [[nodiscard]] static Result<ProfileControl> create(const std::filesystem::path& folder,
                                                      activity_format::Order first);
 
@@ -29,7 +29,7 @@ class ProfileControl {
   ProfileControl& operator=(ProfileControl&& other) noexcept;
   ~ProfileControl();
 
-  // Processes follow within a few milliseconds; what was in flight is written within the flush
+  // Processes follow within a few milliseconds; pending records are written within the flush
   // period.
   void order(activity_format::Order order);
   [[nodiscard]] ProfileState state() const;

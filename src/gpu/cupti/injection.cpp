@@ -33,17 +33,18 @@ Result<std::filesystem::path> find_profile_library() {
   std::error_code problem;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", problem);
   if (problem) {
-    return fail(
-        ErrorCode::Internal,
-        fmt::format("find out where this program lies (/proc/self/exe): {}", problem.message()));
+    return fail(ErrorCode::Internal,
+                fmt::format("cannot find the path of this program (/proc/self/exe): {}",
+                            problem.message()));
   }
   std::filesystem::path library =
       program.parent_path().parent_path() / "lib" / "libcarpool_profile.so";
   if (!std::filesystem::is_regular_file(library, problem)) {
-    return fail(ErrorCode::NotFound,
-                fmt::format("the profiler's library is not at {}: build it (./start --build-only), "
-                            "or copy the bundle's folders bin and lib together",
-                            library.string()));
+    return fail(
+        ErrorCode::NotFound,
+        fmt::format("the profiler library {} is missing: build it (./start --build-only), or "
+                    "copy the folders bin and lib of the bundle together",
+                    library.string()));
   }
   return library;
 }

@@ -1,6 +1,5 @@
-// How libcarpool_profile.so comes into a program: the driver loads the library that
-// CUDA_INJECTION64_PATH names, and NVTX the one of NVTX_INJECTION64_PATH. The program is not
-// changed.
+// Injects libcarpool_profile.so into an unmodified program: the driver loads the library that
+// CUDA_INJECTION64_PATH names, and NVTX the one of NVTX_INJECTION64_PATH.
 #pragma once
 
 #include <chrono>
@@ -17,22 +16,22 @@ struct InjectionOptions {
   bool activity = true;   // a record of every kernel launch and copy
   bool counters = false;  // PM sampling
   bool probe = false;     // notes on what this machine supports
-  // Ranges of this name are recorded; empty: no ranges; "*": all of them.
+  // Name of the NVTX ranges to record; empty: none; "*": all.
   std::string nvtx_range;
   std::chrono::milliseconds flush_period{200};
   std::uint64_t max_launches = 5'000'000;  // launches and copies of one process; then it stops
-  std::filesystem::path cupti_library;     // empty: found as docs/profiling-internals.md says
+  std::filesystem::path cupti_library;     // empty: searched as in docs/profiling-internals.md
 };
 
-// What to add to the environment of the program, as Command::environment (base/child_process.hpp)
-// takes it. The folder must exist; every process of the program writes a file of its own there.
+// Environment of the program, for Command::environment (base/process/child_process.hpp). The folder
+// must exist; each process of the program writes one file there.
 [[nodiscard]] std::map<std::string, std::string> injection_environment(
     const std::filesystem::path& library,
     const std::filesystem::path& folder,
     const InjectionOptions& options);
 
-// The library that belongs to this program: ../lib/libcarpool_profile.so from where its file lies,
-// in the build tree as in a bundle. NotFound, with the place, when it is not there.
+// The library of this program: ../lib/libcarpool_profile.so relative to its file, in the build tree
+// and in a bundle. NotFound, with the expected path, if it is missing.
 [[nodiscard]] Result<std::filesystem::path> find_profile_library();
 
 }  // namespace carpool::gpu

@@ -1,5 +1,5 @@
-// What NVTX, NVIDIA's annotations, hands to a tool that NVTX_INJECTION64_PATH names; declared by
-// hand as abi.hpp declares CUPTI.
+// Declarations of the NVTX tool interface (NVTX_INJECTION64_PATH), for the same reason as in
+// abi.hpp.
 #pragma once
 
 #include <cstddef>
@@ -47,7 +47,7 @@ struct EventAttributes {
   std::int32_t reserved = 0;
   std::uint64_t payload = 0;
   std::int32_t message_type = 0;
-  const void* message = nullptr;  // text, or what kDomainRegisterStringA returned
+  const void* message = nullptr;  // text, or a handle of kDomainRegisterStringA
 };
 static_assert(sizeof(EventAttributes) == 48);
 

@@ -1,5 +1,5 @@
-// CUPTI's PM sampling, declared by hand as abi.hpp declares the rest of it. Every structure says
-// its own size, without the padding at its end, in its first member.
+// Declarations of CUPTI's PM sampling, for the same reason as in abi.hpp. The first member of each
+// structure is its size without the padding at its end.
 #pragma once
 
 #include <cstddef>
@@ -117,7 +117,7 @@ struct SamplingEnable {
   SamplingObject sampling = nullptr;
 };
 
-// Of cuptiPmSamplingDisable, ..Start and ..Stop.
+// For cuptiPmSamplingDisable, ..Start and ..Stop.
 struct SamplingCall {
   std::size_t size = 24;
   void* priv = nullptr;

@@ -1,4 +1,4 @@
-// A telemetry source whose values are set and whose time is moved by hand.
+// A telemetry source for tests, with values and a clock that the test sets.
 #pragma once
 
 #include <chrono>
@@ -15,14 +15,14 @@ class FakeTelemetry final : public TelemetrySource {
   // GPUs are addressed by their place in the list, which becomes their index.
   explicit FakeTelemetry(std::vector<GpuInfo> gpus);
 
-  // What the next calls answer; the GPU must be one of the list. Times and spans are filled in from
-  // the fake's own clock.
+  // Set the answers of the following calls; the GPU must exist. Times and spans come from the
+  // fake's clock.
   void set_sample(unsigned gpu, GpuSample sample);
   void set_energy(unsigned gpu, std::optional<double> joules);
   void set_activity(unsigned gpu, GpuActivity activity);
   void set_processes(unsigned gpu, std::vector<GpuProcess> processes);
 
-  // Every call about this GPU fails so, until heal().
+  // Each call about this GPU fails with `error` until heal().
   void break_gpu(unsigned gpu, Error error);
   void heal(unsigned gpu);
 
@@ -46,7 +46,7 @@ class FakeTelemetry final : public TelemetrySource {
     std::optional<Error> broken{};
   };
 
-  // The GPU, or why there is no answer about it. The caller holds the mutex.
+  // The GPU, or the error to return. The caller holds the mutex.
   [[nodiscard]] Result<Gpu*> find(unsigned gpu);
 
   std::mutex mutex_;
@@ -54,7 +54,7 @@ class FakeTelemetry final : public TelemetrySource {
   std::chrono::nanoseconds now_{0};
 };
 
-// Two GPUs with all values there, for whoever needs some GPU.
+// Two GPUs with all values set.
 [[nodiscard]] std::vector<GpuInfo> two_fake_gpus();
 
 }  // namespace carpool::gpu

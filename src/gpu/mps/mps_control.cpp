@@ -14,13 +14,13 @@ namespace {
 
 constexpr std::chrono::milliseconds kStartLimit{20'000};
 
-// Whatever the program said, on either output, for a message.
-std::string words_of(const CommandResult& result) {
+// The output of the program, for a message.
+std::string output_of(const CommandResult& result) {
   std::string words = result.out + result.err;
   while (!words.empty() && words.back() == '\n') {
     words.pop_back();
   }
-  return words.empty() ? "it says nothing" : fmt::format("it says \"{}\"", words);
+  return words.empty() ? "no output" : fmt::format("output \"{}\"", words);
 }
 
 Result<CommandResult> run(const std::filesystem::path& program,
@@ -45,7 +45,7 @@ Result<std::filesystem::path> find_mps_program() {
   }
   if (is_named) {
     return fail(ErrorCode::Unsupported,
-                fmt::format("CARPOOL_MPS_CONTROL names {}, which is no program", named));
+                fmt::format("CARPOOL_MPS_CONTROL names {}, which is not a program", named));
   }
   return fail(ErrorCode::Unsupported,
               "there is no nvidia-cuda-mps-control on PATH; it comes with NVIDIA's driver (Debian, "
@@ -58,8 +58,7 @@ Result<MpsAbilities> probe_mps() {
   if (!program) {
     return tl::unexpected(program.error());
   }
-  // A program so old that it does not know these options would try to speak with a daemon: let it
-  // look where there is none.
+  // An old program without these options would contact a daemon: name a folder that has none.
   const std::map<std::string, std::string> nowhere =
       mps_environment("/nonexistent", "/nonexistent");
   const Result<CommandResult> help = run(*program, "-h", nowhere);
@@ -82,14 +81,15 @@ Result<void> MpsControl::start(const std::string& gpu_uuid) const {
     return tl::unexpected(result.error());
   }
   if (!result->status.ok()) {
-    // It leaves silently, with status 100, when the driver knows no such GPU.
-    return fail(ErrorCode::Internal,
-                fmt::format("start an MPS control daemon for GPU {} in {}: {}, {}; is there such a "
-                            "GPU, and no other daemon in that folder?",
-                            gpu_uuid,
-                            folder_.root().string(),
-                            result->status.text(),
-                            words_of(*result)));
+    // Exits silently with status 100 if the driver has no such GPU.
+    return fail(
+        ErrorCode::Internal,
+        fmt::format("cannot start an MPS control daemon for GPU {} in {}: {}, {}; check that "
+                    "the GPU exists and that no other daemon uses the folder",
+                    gpu_uuid,
+                    folder_.root().string(),
+                    result->status.text(),
+                    output_of(*result)));
   }
   return {};
 }
@@ -102,19 +102,19 @@ Result<std::string> MpsControl::ask(const std::string& command,
   Result<CommandResult> result = run_command(program, fmt::format("{}\n", command), limit);
   if (!result) {
     return fail(result.error().code,
-                fmt::format("ask the MPS daemon in {} to \"{}\": {}",
+                fmt::format("MPS daemon in {}, command \"{}\": {}",
                             folder_.root().string(),
                             command,
                             result.error().message));
   }
   if (!result->status.ok()) {
-    const bool nobody = result->err.find("Cannot find MPS control daemon") != std::string::npos;
-    return fail(nobody ? ErrorCode::NotFound : ErrorCode::Internal,
-                fmt::format("ask the MPS daemon in {} to \"{}\": {}, {}",
+    const bool no_daemon = result->err.find("Cannot find MPS control daemon") != std::string::npos;
+    return fail(no_daemon ? ErrorCode::NotFound : ErrorCode::Internal,
+                fmt::format("MPS daemon in {}, command \"{}\": {}, {}",
                             folder_.root().string(),
                             command,
                             result->status.text(),
-                            words_of(*result)));
+                            output_of(*result)));
   }
   return std::move(result->out);
 }
@@ -149,7 +149,7 @@ Result<std::vector<MpsClient>> MpsControl::clients() const {
     const Result<std::vector<pid_t>> of_server =
         ask(fmt::format("get_client_list {}", server)).and_then(parse_mps_pids);
     if (!of_server && of_server.error().code == ErrorCode::NotFound) {
-      continue;  // it ended since
+      continue;  // the server has ended meanwhile
     }
     if (!of_server) {
       return tl::unexpected(of_server.error());

@@ -1,5 +1,5 @@
-// Speaks with the MPS control daemon of one folder through the vendor's control program: a command
-// on its standard input, the answer on its standard output.
+// Sends commands to the MPS control daemon of a folder through NVIDIA's control program: the
+// command on standard input, the answer on standard output.
 #pragma once
 
 #include <chrono>
@@ -16,10 +16,10 @@
 
 namespace carpool::gpu {
 
-// An answer takes milliseconds; one that takes this long does not come.
+// Answers take milliseconds; after this time none is expected.
 inline constexpr std::chrono::milliseconds kMpsAnswerLimit{5000};
 
-// Named by CARPOOL_MPS_CONTROL, else on PATH; Unsupported where there is none.
+// From CARPOOL_MPS_CONTROL, else PATH; Unsupported if there is none.
 [[nodiscard]] Result<std::filesystem::path> find_mps_program();
 
 class MpsControl {
@@ -33,7 +33,7 @@ class MpsControl {
   // Starts the daemon in the background.
   [[nodiscard]] Result<void> start(const std::string& gpu_uuid) const;
 
-  // NotFound when no daemon answers in this folder.
+  // NotFound if no daemon answers in this folder.
   [[nodiscard]] Result<std::string> ask(const std::string& command,
                                         std::chrono::milliseconds limit = kMpsAnswerLimit) const;
 

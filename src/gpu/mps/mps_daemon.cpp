@@ -23,25 +23,25 @@ constexpr std::chrono::milliseconds kReadyLimit{10'000};
 constexpr std::chrono::milliseconds kLookEvery{5};
 constexpr std::chrono::milliseconds kDestructorGrace{2000};
 
-// It goes into an environment variable: "0" would be somebody's idea of an order of GPUs, and a
-// comma a second GPU.
+// The UUID goes into an environment variable: "0" would depend on the order of GPUs, and a comma
+// would add a second GPU.
 Result<void> check_uuid(const std::string& uuid) {
   const auto fits = [](unsigned char c) { return std::isalnum(c) != 0 || c == '-'; };
   if ((uuid.starts_with("GPU-") || uuid.starts_with("MIG-")) && std::ranges::all_of(uuid, fits)) {
     return {};
   }
   return invalid_input(
-      fmt::format("\"{}\" is no UUID of a GPU; it looks like GPU-01234567-89ab-…", uuid));
+      fmt::format("\"{}\" is not the UUID of a GPU, such as GPU-01234567-89ab-…", uuid));
 }
 
-// The daemon goes to the background before its pid file and its socket are there.
+// The daemon goes to the background before its pid file and socket exist.
 Result<ProcessIdentity> await_daemon(const MpsControl& control) {
   const std::int64_t deadline = monotonic_ns() + std::chrono::nanoseconds(kReadyLimit).count();
   while (true) {
     const std::optional<ProcessIdentity> daemon = mps_daemon_in(control);
     const Result<std::string> answer =
         daemon ? control.ask("get_server_list")
-               : fail(ErrorCode::NotFound, "its pid file names no process that is its own");
+               : fail(ErrorCode::NotFound, "its pid file does not name its process");
     if (answer) {
       return *daemon;
     }
@@ -51,7 +51,7 @@ Result<ProcessIdentity> await_daemon(const MpsControl& control) {
         log_debug(ended ? "" : ended.error().message);
       }
       return fail(ErrorCode::Internal,
-                  fmt::format("the MPS control daemon in {} was started and does not answer: {}",
+                  fmt::format("the MPS control daemon in {} was started but does not answer: {}",
                               control.folder().root().string(),
                               answer.error().message));
     }
@@ -59,7 +59,7 @@ Result<ProcessIdentity> await_daemon(const MpsControl& control) {
   }
 }
 
-// The folder becomes ours and a daemon runs in it, or it is as free as before.
+// Claims the folder and starts a daemon in it, or leaves it free.
 Result<ProcessIdentity> start_in(const MpsControl& control, const std::string& gpu_uuid) {
   const MpsFolder& folder = control.folder();
   if (const Result<void> made = folder.make(); !made) {
@@ -142,7 +142,7 @@ Result<void> MpsDaemon::terminate_client(const MpsClient& client) {
   if (!state_->abilities.terminate_client) {
     return fail(ErrorCode::Unsupported,
                 fmt::format("{} has no terminate_client: this driver cannot end one MPS client "
-                            "without harm to the others; let client {} end by itself",
+                            "without affecting the others; wait until client {} ends",
                             state_->abilities.program.string(),
                             client.pid));
   }

@@ -1,5 +1,5 @@
-// One MPS control daemon of ours for one GPU, with its own pipe and log folder, as an ordinary
-// user. A daemon that somebody else started is never spoken to.
+// An MPS control daemon that Carpool starts for one GPU, with its own pipe and log folder, as an
+// ordinary user. Daemons of others are never contacted.
 #pragma once
 
 #include <chrono>
@@ -16,22 +16,22 @@
 
 namespace carpool::gpu {
 
-// What the installed control program understands, found by asking it.
+// Features of the installed control program, from its help text.
 struct MpsAbilities {
   std::filesystem::path program;  // nvidia-cuda-mps-control
-  std::string version;            // of CUDA, "13.0", where it says so; else empty
+  std::string version;            // of CUDA, "13.0"; empty if unknown
   bool terminate_client = false;
   bool client_priority = false;
   bool pinned_memory_limit = false;
   bool sm_partitions = false;  // CUDA 13.1 and later
 };
 
-// Unsupported, with what to install, where there is no such program.
+// Unsupported, with the package to install, if there is no such program.
 [[nodiscard]] Result<MpsAbilities> probe_mps();
 
 struct MpsServer {
   pid_t pid = 0;
-  bool faulted = false;  // a client's fault; accepts nobody until all its clients are gone
+  bool faulted = false;  // after a client's fault; accepts no client until all have ended
 };
 
 struct MpsClient {
@@ -43,14 +43,14 @@ struct MpsClient {
 struct MpsClientLimits {
   std::optional<double> thread_percentage;           // (0, 100]
   bool low_priority = false;                         // CUDA_MPS_CLIENT_PRIORITY=1
-  std::optional<std::uint64_t> pinned_memory_bytes;  // device memory it may take
+  std::optional<std::uint64_t> pinned_memory_bytes;  // limit of device memory
 };
 
-// Used by one thread at a time. Its end stops the daemon, after its clients.
+// Used by one thread at a time. The destructor stops the daemon; its clients must have ended.
 class MpsDaemon {
  public:
-  // `folder` becomes the place of pipe and logs: made with mode 0700, refused when it is not ours
-  // or when its path is too long for a socket (100 bytes) or when a daemon already answers there.
+  // `folder` holds pipe and logs and is made with mode 0700. Fails if it belongs to another user,
+  // if its path is too long for a socket (100 bytes), or if a daemon already answers there.
   [[nodiscard]] static Result<std::unique_ptr<MpsDaemon>> start(
       const std::string& gpu_uuid, const std::filesystem::path& folder);
 
@@ -58,20 +58,20 @@ class MpsDaemon {
   MpsDaemon& operator=(const MpsDaemon&) = delete;
   ~MpsDaemon();
 
-  // What a client's environment needs to run under this daemon; an empty value removes the
-  // variable, so that no limit of our own environment slips in.
+  // Environment of a client of this daemon. An empty value removes the variable, so that limits in
+  // Carpool's own environment do not apply.
   [[nodiscard]] std::map<std::string, std::string> client_environment(
       const MpsClientLimits& limits) const;
 
   [[nodiscard]] Result<std::vector<MpsServer>> servers();
   [[nodiscard]] Result<std::vector<MpsClient>> clients();
 
-  // Drains and ends one client's GPU work; killing it without is undefined for the others.
+  // Drains and ends the GPU work of a client. Killing a client without this is undefined for the
+  // others.
   [[nodiscard]] Result<void> terminate_client(const MpsClient& client);
 
-  // Stops the daemon and removes its folder; asking twice is fine. Clients still there are the
-  // caller's fault and are named in the error; after `grace` the daemon is killed all the same. The
-  // logs stay when it does not end as it should.
+  // Stops the daemon and removes its folder; idempotent. Remaining clients are an error that names
+  // them. After `grace` the daemon is killed. The logs are kept if it does not end normally.
   [[nodiscard]] Result<void> stop(std::chrono::milliseconds grace);
 
   [[nodiscard]] bool alive();
@@ -84,8 +84,8 @@ class MpsDaemon {
   std::unique_ptr<State> state_;
 };
 
-// Ends every daemon in a sub-folder of `root` whose owner died without stopping it, and removes
-// these folders, which are returned. Folders of living owners and of others are left alone.
+// Ends the daemons in sub-folders of `root` whose owner process has died, and removes and returns
+// these folders. Folders of running owners and of other users are not touched.
 [[nodiscard]] Result<std::vector<std::filesystem::path>> sweep_dead_daemons(
     const std::filesystem::path& root);
 

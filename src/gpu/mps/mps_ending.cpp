@@ -31,7 +31,7 @@ bool gone_within(const ProcessIdentity& process, std::chrono::milliseconds limit
   return true;
 }
 
-// A plain "quit" waits for the clients for ever.
+// A plain "quit" waits for clients without limit.
 std::string quit_command(bool has_clients, std::chrono::milliseconds grace) {
   const auto seconds = std::max<std::int64_t>(1, (grace.count() + 999) / 1000);
   return has_clients ? fmt::format("quit -t {}", seconds) : "quit";
@@ -52,7 +52,7 @@ void end_leftover(const MpsControl& control, pid_t owner) {
   if (!daemon) {
     return;
   }
-  log_info(fmt::format("ending MPS daemon {} in {}, which process {} left behind",
+  log_info(fmt::format("ending MPS daemon {} in {}, left by process {}",
                        daemon->pid,
                        control.folder().root().string(),
                        owner));
@@ -69,7 +69,7 @@ Result<void> end_mps_daemon(const MpsControl& control,
   if (!is_alive(daemon)) {
     return {};
   }
-  // Without an answer there is nobody to wait for and nothing to name: the daemon hangs.
+  // Without an answer the daemon hangs, and its clients are unknown.
   const auto patience = std::clamp(grace, kShortestPatience, kMpsAnswerLimit);
   const Result<std::vector<MpsServer>> servers =
       control.ask("get_server_list", patience).and_then([&](const std::string&) {
@@ -90,7 +90,7 @@ Result<void> end_mps_daemon(const MpsControl& control,
     send_signal(daemon, SIGKILL);
     gone_within(daemon, kAfterKill);
   }
-  // A server outlives a killed daemon, and holds GPU memory for nobody.
+  // A server survives a killed daemon and keeps GPU memory.
   for (const ProcessIdentity& server : server_processes) {
     if (!gone_within(server, quitted ? grace : kCheckEvery)) {
       send_signal(server, SIGKILL);
@@ -101,7 +101,7 @@ Result<void> end_mps_daemon(const MpsControl& control,
     std::ranges::transform(*clients, std::back_inserter(pids), &MpsClient::pid);
     return fail(ErrorCode::Internal,
                 fmt::format("stop the MPS daemon in {}: it still had the client{} {}, whose GPU "
-                            "work is lost; end clients first",
+                            "work is lost; end clients before the daemon",
                             control.folder().root().string(),
                             pids.size() == 1 ? "" : "s",
                             fmt::join(pids, ", ")));
@@ -146,17 +146,18 @@ Result<void> take_over(const MpsControl& control) {
     end_leftover(control, (*owner)->pid);
   } else if (const auto pid = folder.daemon_pid(); pid && identify(*pid)) {
     return invalid_input(
-        fmt::format("{} is the folder of an MPS daemon that is not ours (process "
+        fmt::format("{} is the folder of an MPS daemon that Carpool did not start (process "
                     "{}); name another one",
                     folder.root().string(),
                     *pid));
   }
-  // Whatever answers now is somebody else's, even in a folder of ours.
+  // A daemon that answers now was started by another program.
   const Result<std::string> answer = control.ask("get_server_list");
   if (answer || answer.error().code != ErrorCode::NotFound) {
-    return invalid_input(fmt::format("an MPS daemon that is not ours {} in {}; name another folder",
-                                     answer ? "answers" : "may run",
-                                     folder.root().string()));
+    return invalid_input(
+        fmt::format("an MPS daemon that Carpool did not start {} in {}; name another folder",
+                    answer ? "answers" : "may run",
+                    folder.root().string()));
   }
   folder.empty(MpsFolder::Logs::Remove);
   return {};

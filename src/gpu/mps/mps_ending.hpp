@@ -1,4 +1,4 @@
-// Ending MPS daemons: ours, and those that a dead process of ours left behind.
+// Ends MPS daemons: those of this process and those that a dead process left.
 #pragma once
 
 #include <chrono>
@@ -10,18 +10,17 @@
 
 namespace carpool::gpu {
 
-// Asks the daemon to quit, waits up to `grace`, then kills it and its servers. Internal when it had
-// to be killed or when it still had clients, which are named.
+// Asks the daemon to quit, waits up to `grace`, then kills it and its servers. Internal if it had
+// to be killed or had clients, which the message names.
 [[nodiscard]] Result<void> end_mps_daemon(const MpsControl& control,
                                           const ProcessIdentity& daemon,
                                           std::chrono::milliseconds grace);
 
-// The process behind the pid file, when it is the daemon of this very folder.
+// The process of the pid file if it is the daemon of this folder.
 [[nodiscard]] std::optional<ProcessIdentity> mps_daemon_in(const MpsControl& control);
 
-// Makes a folder free whose owner is dead: its daemon, if it still runs, is ended. InvalidInput
-// when the owner is alive or when a daemon answers there that is not ours. The folder is locked by
-// the caller.
+// Frees the folder of a dead owner and ends its daemon if that still runs. InvalidInput if the
+// owner is alive or another daemon answers there. The caller holds the lock of the folder.
 [[nodiscard]] Result<void> take_over(const MpsControl& control);
 
 }  // namespace carpool::gpu

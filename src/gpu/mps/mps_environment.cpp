@@ -16,7 +16,7 @@ std::map<std::string, std::string> mps_environment(const std::filesystem::path& 
       {"CUDA_MPS_CLIENT_PRIORITY", ""},
       {"CUDA_MPS_ENABLE_PER_CTX_DEVICE_MULTIPROCESSOR_PARTITIONING", ""},
       {"CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", ""},
-      {"CUDA_MPS_PROTOCOL_VERSION", ""},  // newer programs speak another language under version 3
+      {"CUDA_MPS_PROTOCOL_VERSION", ""},  // version 3 changes the protocol of newer programs
       {"CUDA_MPS_SM_PARTITION", ""},
   };
 }
@@ -36,12 +36,17 @@ std::map<std::string, std::string> mps_client_environment(const std::filesystem:
     environment["CUDA_MPS_CLIENT_PRIORITY"] = fmt::format("{}", 1);
   }
   if (limits.pinned_memory_bytes) {
-    // By the daemon's number of the device, in whole MiB; none at all would lift the limit.
+    // Device number of the daemon, whole MiB; 0 would remove the limit.
     constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20U;
     environment["CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"] =
         fmt::format("0={}M", std::max<std::uint64_t>(1, *limits.pinned_memory_bytes / kMebibyte));
   }
   return environment;
+}
+
+std::map<std::string, std::string> environment_without_mps(const std::string& gpu_uuid,
+                                                           const std::filesystem::path& nowhere) {
+  return {{"CUDA_VISIBLE_DEVICES", gpu_uuid}, {"CUDA_MPS_PIPE_DIRECTORY", nowhere.string()}};
 }
 
 }  // namespace carpool::gpu

@@ -1,4 +1,4 @@
-// The variables through which NVIDIA's driver finds an MPS daemon and limits its clients.
+// Environment variables by which NVIDIA's driver finds an MPS daemon and limits its clients.
 #pragma once
 
 #include <filesystem>
@@ -9,8 +9,8 @@
 
 namespace carpool::gpu {
 
-// For the daemon, and for speaking with it: the folders, and none of the limits that our caller may
-// have in its environment. An empty value removes the variable, as in Command::environment.
+// For the daemon and the control program: the folders, without limits from Carpool's own
+// environment. An empty value removes the variable, as in Command::environment.
 [[nodiscard]] std::map<std::string, std::string> mps_environment(const std::filesystem::path& pipe,
                                                                  const std::filesystem::path& log);
 
@@ -20,5 +20,9 @@ namespace carpool::gpu {
     const std::filesystem::path& log,
     const std::string& gpu_uuid,
     const MpsClientLimits& limits);
+
+// For a program without MPS: it sees only this GPU and finds no daemon. `nowhere` must not exist.
+[[nodiscard]] std::map<std::string, std::string> environment_without_mps(
+    const std::string& gpu_uuid, const std::filesystem::path& nowhere);
 
 }  // namespace carpool::gpu

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::string_view kOwnerFile = "carpool-owner";
 
-// A socket's path has 107 bytes; some are left for names that a later driver may use.
+// The kernel limits socket paths to 107 bytes; the rest is for longer names in later drivers.
 constexpr std::size_t kMostPathBytes = 100;
 constexpr std::string_view kLongestSocket = "pipe/control_privileged";
 
@@ -35,15 +35,15 @@ Result<void> make_private(const std::filesystem::path& folder) {
   return {};
 }
 
-// Anything else in there shows that the folder has another purpose.
+// Any other file shows that the folder has another purpose.
 Result<void> holds_only_ours(const std::filesystem::path& root) {
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(root, error)) {
     const std::string name = entry.path().filename().string();
     if (name != "pipe" && name != "log" && name != kOwnerFile) {
       return invalid_input(
-          fmt::format("{} holds {}: it is no folder of an MPS daemon of ours; name an empty or a "
-                      "new one",
+          fmt::format("{} holds {}, so it is not the folder of an MPS daemon of Carpool; name an "
+                      "empty or a new one",
                       root.string(),
                       name));
     }
@@ -83,8 +83,8 @@ Result<MpsFolder> MpsFolder::at(const std::filesystem::path& root) {
   const std::size_t most = kMostPathBytes - kLongestSocket.size() - 1;
   if (absolute.native().size() > most) {
     return invalid_input(
-        fmt::format("{} has {} bytes; the folder of an MPS daemon may have {}, "
-                    "because it holds sockets: name a shorter one",
+        fmt::format("{} has {} bytes; the path of an MPS daemon's folder may have {} because it "
+                    "holds sockets; name a shorter one",
                     absolute.string(),
                     absolute.native().size(),
                     most));
@@ -105,7 +105,7 @@ Result<void> MpsFolder::make() const {
     return ours;
   }
   if (::chmod(root_.c_str(), 0700) != 0) {
-    return refused("close to others", root_, errno);
+    return refused("set the mode of", root_, errno);
   }
   return {};
 }
@@ -117,7 +117,7 @@ Result<void> MpsFolder::check() const {
   }
   if (!S_ISDIR(status.st_mode) || status.st_uid != ::geteuid()) {
     return invalid_input(
-        fmt::format("{} is {}: an MPS daemon is not started there; name another folder",
+        fmt::format("cannot start an MPS daemon in {}: it is {}; name another folder",
                     root_.string(),
                     S_ISDIR(status.st_mode) ? "another user's folder" : "not a folder"));
   }
@@ -177,13 +177,13 @@ void MpsFolder::empty(Logs logs) const {
   if (logs == Logs::Remove) {
     std::filesystem::remove_all(log(), ignored);
   }
-  std::filesystem::remove(root_ / kOwnerFile, ignored);  // last: until then the folder is taken
+  std::filesystem::remove(root_ / kOwnerFile, ignored);  // last: until then the folder is claimed
 }
 
 void MpsFolder::remove(Logs logs) const {
   empty(logs);
   std::error_code ignored;
-  std::filesystem::remove(root_, ignored);  // stays when it is not empty
+  std::filesystem::remove(root_, ignored);  // fails if it is not empty
 }
 
 }  // namespace carpool::gpu

@@ -1,5 +1,5 @@
-// The folder of one MPS daemon of ours: pipe/ and log/ for the driver, and carpool-owner, which
-// names the process that started the daemon and lets the next one tell a leftover from a neighbour.
+// The folder of one MPS daemon: pipe/ and log/ for the driver, and carpool-owner, which names the
+// process that started the daemon, so that left-over folders can be recognised.
 #pragma once
 
 #include <filesystem>
@@ -14,37 +14,37 @@ namespace carpool::gpu {
 
 class MpsFolder {
  public:
-  // Only names it. InvalidInput when a socket in it would have too long a path.
+  // Does not touch the disk. InvalidInput if the path of a socket in it would be too long.
   [[nodiscard]] static Result<MpsFolder> at(const std::filesystem::path& root);
 
   [[nodiscard]] const std::filesystem::path& root() const { return root_; }
   [[nodiscard]] std::filesystem::path pipe() const { return root_ / "pipe"; }
   [[nodiscard]] std::filesystem::path log() const { return root_ / "log"; }
 
-  // Makes it, mode 0700, unless it is there and ours.
+  // Makes it with mode 0700 unless it exists and passes check().
   [[nodiscard]] Result<void> make() const;
 
-  // InvalidInput when it is not a folder, another user's, or holds what we never put there.
+  // InvalidInput if it is not a folder, belongs to another user, or holds other files.
   [[nodiscard]] Result<void> check() const;
 
-  // Nobody else takes, sweeps or clears the folder until the descriptor is gone.
+  // Excludes other processes from the folder until the descriptor is closed.
   [[nodiscard]] Result<Descriptor> lock() const;
 
-  // Who started the daemon here. Nothing when nobody says so; InvalidInput when the file is not one
-  // of ours.
+  // The process that started the daemon; nothing without an owner file, InvalidInput if that is
+  // malformed.
   [[nodiscard]] Result<std::optional<ProcessIdentity>> owner() const;
 
   // Names this process as the owner and makes pipe/ and log/.
   [[nodiscard]] Result<void> claim() const;
 
-  // The process that the daemon's pid file names, whether or not there is such a process.
+  // The process that the daemon's pid file names; it may have ended.
   [[nodiscard]] std::optional<pid_t> daemon_pid() const;
 
-  // Removes what is ours in it.
+  // Removes pipe, owner file and, if asked, logs.
   enum class Logs { Remove, Keep };
   void empty(Logs logs) const;
 
-  // Empties it and removes it when nothing else is there.
+  // Empties it, and removes it if nothing else is in it.
   void remove(Logs logs) const;
 
  private:
@@ -52,7 +52,7 @@ class MpsFolder {
   std::filesystem::path root_;
 };
 
-// "PID START", as the owner file holds it.
+// Parses the owner file, "PID START".
 [[nodiscard]] std::optional<ProcessIdentity> parse_owner(std::string_view content);
 
 }  // namespace carpool::gpu

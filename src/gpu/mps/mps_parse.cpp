@@ -20,7 +20,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
 }
 
-// The lines that hold anything, without blanks around them.
+// The lines that are not blank, trimmed.
 std::vector<std::string_view> lines_of(std::string_view text) {
   std::vector<std::string_view> lines;
   while (!text.empty()) {
@@ -43,13 +43,13 @@ std::optional<Number> number_of(std::string_view text) {
   return number;
 }
 
-// 0 is no process, and kill() would take a negative number for a whole group.
+// kill() would address a process group for 0 and negative numbers.
 std::optional<pid_t> pid_of(std::string_view text) {
   const std::optional<pid_t> pid = number_of<pid_t>(text);
   return pid && *pid > 1 ? pid : std::nullopt;
 }
 
-// An answer in a message: its first line, cut, and nothing that a terminal would act on.
+// An answer for a message: its first line, shortened, without control characters.
 std::string quoted(std::string_view answer) {
   constexpr std::size_t kMost = 120;
   const std::vector<std::string_view> lines = lines_of(answer);
@@ -77,7 +77,7 @@ MpsAbilities parse_mps_abilities(std::string_view help, std::string_view version
   for (const std::string_view line : lines_of(help)) {
     const std::string_view word = line.substr(0, line.find_first_of(" \t,[<"));
     abilities.terminate_client |= word == "terminate_client";
-    // The daemon's own commands came with the same drivers as the variables of its clients.
+    // Drivers with these commands also support the corresponding variables of clients.
     abilities.client_priority |= word == "set_default_client_priority";
     abilities.pinned_memory_limit |= word == "set_default_device_pinned_mem_limit";
     abilities.sm_partitions |= word == "sm_partition" || word == "-S" ||
@@ -94,7 +94,7 @@ Result<std::vector<pid_t>> parse_mps_pids(std::string_view answer) {
     if (!pid) {
       const bool gone = line.starts_with("Server") && line.find("not found") != line.npos;
       return fail(gone ? ErrorCode::NotFound : ErrorCode::Internal,
-                  fmt::format("the MPS control program answers {} where process numbers belong",
+                  fmt::format("the MPS control program answered {} instead of process numbers",
                               quoted(line)));
     }
     pids.push_back(*pid);
@@ -113,7 +113,7 @@ Result<void> parse_mps_termination(std::string_view answer) {
     return {};
   }
   return fail(ErrorCode::Internal,
-              fmt::format("the MPS control program answers {}", quoted(answer)));
+              fmt::format("the MPS control program answered {}", quoted(answer)));
 }
 
 std::optional<pid_t> parse_mps_pid_file(std::string_view content) {

@@ -12,7 +12,7 @@
 namespace carpool::gpu {
 namespace {
 
-// The folders below `root` that are ours and say that their owner is dead.
+// Folders of Carpool in `root` whose owner has died.
 std::vector<MpsFolder> abandoned(const std::filesystem::path& root, std::error_code& error) {
   std::vector<MpsFolder> found;
   for (const auto& entry : std::filesystem::directory_iterator(root, error)) {
@@ -37,7 +37,8 @@ Result<std::vector<std::filesystem::path>> sweep_dead_daemons(const std::filesys
   if (error && error != std::errc::no_such_file_or_directory) {
     return fail(
         ErrorCode::Internal,
-        fmt::format("look for left-over MPS daemons in {}: {}", root.string(), error.message()));
+        fmt::format(
+            "cannot look for left-over MPS daemons in {}: {}", root.string(), error.message()));
   }
   std::vector<std::filesystem::path> swept;
   if (folders.empty()) {
@@ -48,7 +49,7 @@ Result<std::vector<std::filesystem::path>> sweep_dead_daemons(const std::filesys
     return tl::unexpected(program.error());
   }
   for (const MpsFolder& folder : folders) {
-    // take_over() looks at the owner again, now that nobody else can become it.
+    // take_over() checks the owner again, now under the lock.
     const Result<Descriptor> lock = folder.lock();
     const Result<void> taken =
         lock ? take_over(MpsControl(*program, folder)) : tl::unexpected(lock.error());

@@ -17,7 +17,7 @@ std::string read_proc(pid_t pid, std::string_view name) {
 }  // namespace
 
 std::optional<ProcessStat> parse_process_stat(std::string_view line) {
-  // The name is in brackets and may hold anything, brackets and blanks included.
+  // The name is in parentheses and may hold any character, parentheses and blanks included.
   const std::size_t open = line.find('(');
   const std::size_t close = line.rfind(')');
   if (open == std::string_view::npos || close == std::string_view::npos || close < open) {
@@ -63,7 +63,7 @@ bool runs_with(pid_t pid,
                const std::filesystem::path& program,
                std::string_view variable,
                std::string_view value) {
-  constexpr std::size_t kNameLength = 15;  // the kernel keeps no more of it
+  constexpr std::size_t kNameLength = 15;  // the kernel keeps 15 characters
   const std::optional<ProcessStat> stat = parse_process_stat(read_proc(pid, "stat"));
   if (!stat || stat->name != program.filename().string().substr(0, kNameLength)) {
     return false;
@@ -81,7 +81,7 @@ bool runs_with(pid_t pid,
 }
 
 bool send_signal(const ProcessIdentity& process, int signal) {
-  // Taken before looking: what it stands for cannot change between the look and the signal.
+  // Opened before the check: it refers to the same process until the signal.
   const Descriptor handle = open_pidfd(process.pid);
   return handle.valid() && is_alive(process) && signal_pidfd(handle, signal);
 }

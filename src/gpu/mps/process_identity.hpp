@@ -1,5 +1,4 @@
-// A process that stays itself: the number together with the time of its start, because numbers are
-// used again.
+// Identifies a process by PID and start time, because the kernel reuses PIDs.
 #pragma once
 
 #include <cstdint>
@@ -18,29 +17,29 @@ struct ProcessIdentity {
   friend bool operator==(const ProcessIdentity&, const ProcessIdentity&) = default;
 };
 
-// What /proc/PID/stat says.
+// Fields of /proc/PID/stat.
 struct ProcessStat {
   std::string name;  // at most 15 characters
   char state = '?';
   std::uint64_t start_ticks = 0;
 };
 
-// Nothing for what is not a line of /proc/PID/stat.
+// Nothing if the text is not a line of /proc/PID/stat.
 [[nodiscard]] std::optional<ProcessStat> parse_process_stat(std::string_view line);
 
-// Nothing when there is no such process, or only a zombie of it.
+// Nothing if there is no such process or it is a zombie.
 [[nodiscard]] std::optional<ProcessIdentity> identify(pid_t pid);
 
 [[nodiscard]] bool is_alive(const ProcessIdentity& process);
 
-// Whether that process runs this program and was started with this variable so set; false as well
-// where the kernel does not let us look.
+// Whether the process runs this program and was started with this variable; false if the kernel
+// does not show it.
 [[nodiscard]] bool runs_with(pid_t pid,
                              const std::filesystem::path& program,
                              std::string_view variable,
                              std::string_view value);
 
-// False when that process is no more; another one that has its number now is never hit.
+// False if the process has ended; never signals another process with the same PID.
 bool send_signal(const ProcessIdentity& process, int signal);
 
 }  // namespace carpool::gpu

@@ -1,6 +1,6 @@
-// The part of NVIDIA's management library (NVML) that we call, declared by hand: its header is not
-// needed to build. Layouts and numbers are the vendor's; names are ours. Only for src/gpu/nvml/ and
-// for the fake library of tests/fake_nvml/.
+// Declarations of the part of NVIDIA's management library (NVML) that Carpool calls, so that its
+// header is not needed to build. Layouts and numbers are NVIDIA's. Only for src/gpu/nvml/ and the
+// fake library of tests/fake_nvml/.
 #pragma once
 
 #include <array>
@@ -36,13 +36,13 @@ struct Memory {
   unsigned long long used = 0;
 };
 
-// What a versioned structure says of itself: its size and its version.
+// Size and version of a versioned structure.
 template <class T>
 [[nodiscard]] constexpr unsigned version_word(unsigned version) {
   return static_cast<unsigned>(sizeof(T)) | (version << 24U);
 }
 
-// Unlike Memory, `used` leaves out what the driver keeps for itself.
+// Unlike in Memory, `used` excludes the driver's reserve.
 struct MemoryV2 {
   unsigned version = 0;
   unsigned long long total = 0;
@@ -85,7 +85,7 @@ inline constexpr unsigned kComputeModeDefault = 0;
 inline constexpr unsigned kComputeModeProhibited = 2;
 inline constexpr unsigned kComputeModeExclusiveProcess = 3;
 
-// Bits of the clocks' event (once: throttle) reasons; 0x1 says idle, which holds nothing back.
+// Bits of the clock event (formerly throttle) reasons; 0x1 means idle, which limits nothing.
 inline constexpr unsigned long long kReasonClockSetting = 0x2;
 inline constexpr unsigned long long kReasonSoftwarePowerCap = 0x4;
 inline constexpr unsigned long long kReasonHardwareSlowdown = 0x8;
@@ -126,8 +126,8 @@ struct GpmMetric {
 };
 static_assert(sizeof(GpmMetric) == 40);
 
-// The vendor's array grew from 98 entries to 333 without a new version; the library touches the
-// first `count` of them, so that any length is right that no driver's exceeds.
+// NVIDIA's array grew from 98 to 333 entries without a new version; the library uses only the first
+// `count`, so the largest length works with every driver.
 inline constexpr std::size_t kGpmMetricSlots = 512;
 struct GpmMetricsGet {
   unsigned version = kGpmVersion;

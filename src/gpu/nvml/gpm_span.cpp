@@ -17,7 +17,7 @@ constexpr double kNanosecond = 1e-9;
 struct Wanted {
   GpmMetricId id;
   std::optional<double> GpuActivity::* field;
-  bool ratio;  // percent there, 0 to 1 here; else MiB/s there, bytes/s here
+  bool ratio;  // percent → 0 to 1; else MiB/s → bytes/s
 };
 
 constexpr std::array kWanted{
@@ -39,12 +39,12 @@ std::optional<double> value_of(const GpmMetric& metric, bool ratio) {
   if (metric.result != kSuccess || !std::isfinite(metric.value)) {
     return std::nullopt;
   }
-  // The counters' rounding may carry a full load past 100 %.
+  // Rounding of the counters may exceed 100 %.
   return ratio ? std::clamp(metric.value / 100.0, 0.0, 1.0)
                : std::max(metric.value, 0.0) * kBytesPerMiB;
 }
 
-// Fills what the driver tells of the time between two samples; nothing where it tells nothing.
+// Fills in the values that the driver reports for the time between two samples.
 Result<void> fill(const DeviceRef& gpu, GpmSample from, GpmSample to, GpuActivity& activity) {
   const auto request = std::make_unique<GpmMetricsGet>();
   request->from = from;
@@ -117,7 +117,7 @@ Result<GpmSpan::Sample> GpmSpan::take() {
   if (code == kSuccess) {
     code = call.gpm_sample(gpu_.handle, raw);
   }
-  // As in MIG mode, where the counters belong to the slices.
+  // For example in MIG mode, where the counters belong to the slices.
   if (is_absence(code)) {
     return Sample{};
   }

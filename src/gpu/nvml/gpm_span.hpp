@@ -1,5 +1,5 @@
-// The SMs' own counters (GPM, Hopper and later) between two moments of one GPU, without a profiler
-// and without privileges.
+// Activity of a GPU between two moments by its GPM counters (Hopper and later), without a profiler
+// or privileges.
 #pragma once
 
 #include <memory>
@@ -17,25 +17,25 @@ struct FreeGpmSample {
   void operator()(GpmSample sample) const { call->gpm_free(sample); }
 };
 
-// A span that is under way, or none. Only on the thread that owns the library, and gone before it.
+// The current span, if any. Used only on the thread that owns the library; destroyed before it.
 class GpmSpan {
  public:
   explicit GpmSpan(const DeviceRef& gpu);
 
-  // Forgets what was and begins now.
+  // Starts a new span now.
   [[nodiscard]] Result<void> begin();
 
   [[nodiscard]] bool under_way() const { return began_ns_.has_value(); }
   [[nodiscard]] std::int64_t began_ns() const { return began_ns_.value_or(0); }
 
-  // What happened since begin() or the last end(); a new span begins. Where there are no such
-  // counters only the span's length is known.
+  // Activity since begin() or the last end(); starts a new span. Without GPM only the length of the
+  // span is known.
   [[nodiscard]] Result<GpuActivity> end();
 
  private:
   using Sample = std::unique_ptr<OpaqueGpmSample, FreeGpmSample>;
 
-  // The counters now; null where there are none.
+  // The current counters; null without GPM.
   [[nodiscard]] Result<Sample> take();
 
   DeviceRef gpu_;

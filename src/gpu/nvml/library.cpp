@@ -8,12 +8,12 @@
 namespace carpool::gpu::nvml {
 namespace {
 
-// Fills slots of Functions, and remembers the first essential name that the library lacks.
+// Fills in Functions and keeps the first missing essential name.
 class Binder {
  public:
   explicit Binder(void* handle) : handle_(handle) {}
 
-  // A list of names: newest first, all with the same signature and layouts.
+  // Names, newest first, all with the same signature and layouts.
   template <class F>
   void optional(F& slot, std::initializer_list<const char*> names) {
     for (const char* name : names) {
@@ -81,7 +81,7 @@ void bind_sensors(Binder& binder, Functions& f) {
   binder.optional(f.gpm_metrics, {"nvmlGpmMetricsGet"});
 }
 
-// A loader's message that is about the file's absence, not about a file that it could not use.
+// The loader's message says that the file is missing, not that it is unusable.
 bool says_absent(std::string_view message) {
   return message.find("No such file or directory") != std::string_view::npos;
 }
@@ -109,14 +109,14 @@ Result<Library> Library::load(const std::vector<std::string>& names) {
   }
   if (handle == nullptr && !refusal.empty()) {
     return fail(ErrorCode::Unsupported,
-                fmt::format("load NVIDIA's management library: {}; install the driver's libraries "
-                            "again, for this kind of machine",
+                fmt::format("cannot load NVIDIA's management library: {}; reinstall the driver's "
+                            "libraries for this architecture",
                             refusal));
   }
   if (handle == nullptr) {
     return fail(ErrorCode::Unsupported,
-                fmt::format("no NVIDIA driver here: {} was not found; install the driver, or, in a "
-                            "container, let its runtime bring the driver's libraries in",
+                fmt::format("no NVIDIA driver found: {} is missing; install the driver or, in a "
+                            "container, enable the NVIDIA container runtime",
                             fmt::join(names, " or ")));
   }
   Library library(handle);
@@ -124,11 +124,12 @@ Result<Library> Library::load(const std::vector<std::string>& names) {
   bind_identity(binder, library.functions_);
   bind_sensors(binder, library.functions_);
   if (!binder.missing().empty()) {
-    return fail(ErrorCode::Unsupported,
-                fmt::format("{} lacks the function {}: the driver is too old (450 or later is "
-                            "needed), or this is not NVIDIA's library",
-                            found,
-                            binder.missing()));
+    return fail(
+        ErrorCode::Unsupported,
+        fmt::format("{} lacks the function {}: the driver is older than 450, or the file is "
+                    "not NVIDIA's library",
+                    found,
+                    binder.missing()));
   }
   return library;
 }
@@ -136,28 +137,29 @@ Result<Library> Library::load(const std::vector<std::string>& names) {
 Error Library::failure(std::string_view what, Return code) const {
   switch (code) {
     case kGpuIsLost:
-      return {ErrorCode::Internal,
-              fmt::format("{}: the GPU is lost: it fell off the bus or hangs; end its jobs, then "
-                          "reset it (nvidia-smi --gpu-reset) or restart the machine",
-                          what)};
+      return {
+          ErrorCode::Internal,
+          fmt::format("{}: the GPU is lost (fell off the bus or hangs); end its jobs, then reset "
+                      "it (nvidia-smi --gpu-reset) or restart the machine",
+                      what)};
     case kResetRequired:
-      return {ErrorCode::Internal,
-              fmt::format("{}: the GPU needs a reset before it can be used again: end its jobs, "
-                          "then run nvidia-smi --gpu-reset",
-                          what)};
+      return {
+          ErrorCode::Internal,
+          fmt::format("{}: the GPU needs a reset; end its jobs, then run nvidia-smi --gpu-reset",
+                      what)};
     case kDriverNotLoaded:
       return {ErrorCode::Unsupported,
-              fmt::format("{}: the NVIDIA driver's library is here but its kernel module is not "
-                          "loaded: load it (modprobe nvidia) or start where it is",
+              fmt::format("{}: the NVIDIA kernel module is not loaded; load it (modprobe nvidia)",
                           what)};
     case kLibraryDriverMismatch:
-      return {ErrorCode::Unsupported,
-              fmt::format("{}: the NVIDIA driver's library and its kernel module are of different "
-                          "versions, as after an upgrade: restart the machine",
-                          what)};
+      return {
+          ErrorCode::Unsupported,
+          fmt::format("{}: the NVIDIA driver library and kernel module have different versions, "
+                      "as after an upgrade; restart the machine",
+                      what)};
     case kNoPermission:
       return {ErrorCode::Unsupported,
-              fmt::format("{}: the driver does not permit it to this user: look at who may open "
+              fmt::format("{}: the driver denies this user access; check the permissions of "
                           "/dev/nvidia*",
                           what)};
     default:
@@ -165,11 +167,10 @@ Error Library::failure(std::string_view what, Return code) const {
   }
   const char* text = functions_.error_string != nullptr ? functions_.error_string(code) : nullptr;
   const auto kind = is_absence(code) ? ErrorCode::Unsupported : ErrorCode::Internal;
-  return {kind,
-          fmt::format("{}: the NVIDIA driver says \"{}\" (code {})",
-                      what,
-                      text != nullptr ? text : "no text",
-                      code)};
+  return {
+      kind,
+      fmt::format(
+          "{}: NVIDIA driver error: {} (code {})", what, text != nullptr ? text : "no text", code)};
 }
 
 bool is_absence(Return code) {

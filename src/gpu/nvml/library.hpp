@@ -1,4 +1,4 @@
-// NVIDIA's management library, found and loaded at run time.
+// NVIDIA's management library (NVML), loaded at run time.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace carpool::gpu::nvml {
 
-// Functions of the library. Those that a driver may lack are null then.
+// Functions of the library; null if the driver lacks an optional one.
 struct Functions {
   Return (*init)() = nullptr;
   Return (*shutdown)() = nullptr;
@@ -50,16 +50,16 @@ struct Functions {
   Return (*gpm_metrics)(GpmMetricsGet*) = nullptr;
 };
 
-// Owns the loaded library. Loading it calls nothing of it.
+// Owns the loaded library. Loading does not call it.
 class Library {
  public:
-  // The first of these names that the loader finds. Unsupported when it finds none, and when the
-  // library lacks a function that nothing works without; the message names it.
+  // Loads the first of these names that the loader finds. Unsupported if there is none or if the
+  // library lacks an essential function, which the message names.
   [[nodiscard]] static Result<Library> load(const std::vector<std::string>& names);
 
   [[nodiscard]] const Functions& call() const { return functions_; }
 
-  // The error for a call that returned `code` while trying to `what` ("read the power of GPU 0").
+  // The error of a call that returned `code`; `what` is the action ("read the power of GPU 0").
   [[nodiscard]] Error failure(std::string_view what, Return code) const;
 
  private:
@@ -72,7 +72,7 @@ class Library {
   Functions functions_;
 };
 
-// This GPU or driver does not tell, which is no error: the value is absent.
+// The GPU or driver does not provide the value, which is not an error: the value is absent.
 [[nodiscard]] bool is_absence(Return code);
 
 }  // namespace carpool::gpu::nvml

@@ -18,7 +18,7 @@ namespace {
 using nvml::DeviceRef;
 using nvml::GpmSpan;
 
-// The started library and what is open in it. Owner's thread only, from open() to its end.
+// The started library and its open devices. Used only on the owner thread.
 class Session {
  public:
   [[nodiscard]] static Result<std::unique_ptr<Session>> open(
@@ -42,7 +42,7 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
   ~Session() {
-    gpus_.clear();  // their samples, while the library still runs
+    gpus_.clear();  // frees their samples while the library runs
     library_.call().shutdown();
   }
 
@@ -167,7 +167,7 @@ class NvmlTelemetry final : public TelemetrySource {
   }
 
  private:
-  std::unique_ptr<Session> session_;  // made, used and ended on the owner's thread
+  std::unique_ptr<Session> session_;  // created, used and destroyed on the owner thread
   OwnerThread owner_;
 };
 

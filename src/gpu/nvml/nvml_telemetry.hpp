@@ -1,4 +1,4 @@
-// The sensors of this machine's NVIDIA GPUs, read through the driver's management library (NVML).
+// The sensors of NVIDIA GPUs, read through the driver's management library (NVML).
 #pragma once
 
 #include <memory>
@@ -10,8 +10,8 @@
 
 namespace carpool::gpu {
 
-// Loads the library by the loader's ordinary search and starts it on a thread of its own, where all
-// of it is called. Unsupported, with what to do, where there is no driver.
+// Loads and starts the library on a dedicated thread, which makes all calls. Unsupported, with what
+// to do, if there is no driver.
 [[nodiscard]] Result<std::unique_ptr<TelemetrySource>> open_nvml(
     const std::vector<std::string>& library_names = {"libnvidia-ml.so.1", "libnvidia-ml.so"});
 

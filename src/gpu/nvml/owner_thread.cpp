@@ -20,7 +20,7 @@ void OwnerThread::serve(const std::stop_token& stop) {
     lock.unlock();
     (*request->work)();
     lock.lock();
-    // The request lives on the stack of whoever waits: it is gone once this is seen.
+    // The request is on the stack of the caller and is gone once the caller sees this.
     request->done = true;
     answered_.notify_all();
   }

@@ -1,5 +1,5 @@
-// One thread that owns something which only one thread may touch: calls from any thread are queued
-// to it and done there in the order they came.
+// A thread that owns a resource which only one thread may use. Calls from any thread are queued and
+// run in order.
 #pragma once
 
 #include <condition_variable>
@@ -14,13 +14,13 @@
 
 namespace carpool::gpu {
 
-// Thread-safe, save for its end: no call may be under way then.
+// Thread-safe, except that no call may be running at destruction.
 class OwnerThread {
  public:
   OwnerThread();
 
-  // What `work` returned on the owner's thread. Not to be called from there: it would wait for
-  // itself.
+  // Runs `work` on the owner thread and returns its result. Must not be called on that thread,
+  // where it would wait for itself.
   template <class Work>
   [[nodiscard]] auto call(Work&& work) -> std::invoke_result_t<Work&> {
     std::optional<std::invoke_result_t<Work&>> result;
@@ -41,7 +41,7 @@ class OwnerThread {
   std::condition_variable_any asked_;
   std::condition_variable answered_;
   std::deque<Request*> queue_;
-  std::jthread thread_;  // last: it uses the others
+  std::jthread thread_;  // last: it uses the members above
 };
 
 }  // namespace carpool::gpu

@@ -18,8 +18,7 @@ std::optional<double> scaled(const std::optional<T>& value, double factor) {
   return value ? std::optional(factor * static_cast<double>(*value)) : std::nullopt;
 }
 
-// The newer call leaves the driver's own reserve out of `used`; where it is refused the older one
-// answers for both.
+// The newer call excludes the driver's reserve from `used`; the older one is the fallback.
 Memory read_memory(const DeviceRef& gpu, Reader& reader) {
   const Functions& call = gpu.library->call();
   if (call.memory_v2 != nullptr) {
@@ -89,7 +88,7 @@ Result<std::vector<MigSlice>> read_mig(const DeviceRef& gpu) {
   for (unsigned i = 0; i < slots && call.mig_by_index != nullptr; ++i) {
     DeviceRef slice{.library = gpu.library, .index = gpu.index};
     if (call.mig_by_index(gpu.handle, i, &slice.handle) != kSuccess) {
-      continue;  // an empty slot: slices need not be the first ones
+      continue;  // an empty slot
     }
     Reader reader(slice);
     MigSlice found{.uuid = reader.text("UUID of a MIG slice", call.uuid),
@@ -109,8 +108,7 @@ std::vector<std::string> reason_names(unsigned long long bits) {
     unsigned long long bit;
     const char* name;
   };
-  // A hardware slowdown is heat, a power brake or both, which have bits of their own on GPUs that
-  // tell them apart.
+  // A hardware slowdown is thermal, a power brake or both; newer GPUs also set the specific bit.
   static constexpr std::array kReasons{
       Reason{kReasonSoftwarePowerCap, "power-cap"},
       Reason{kReasonSoftwareThermal | kReasonHardwareThermal, "thermal"},

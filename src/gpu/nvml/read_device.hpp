@@ -1,4 +1,4 @@
-// One GPU of NVML as our plain data.
+// Reads one GPU of NVML into the plain data of core/gpu.hpp.
 #pragma once
 
 #include "core/gpu.hpp"

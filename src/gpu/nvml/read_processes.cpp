@@ -11,7 +11,7 @@ namespace {
 using List = Return (*)(Device, unsigned*, ProcessInfo*);
 using MemoryByPid = std::map<unsigned, std::optional<std::uint64_t>>;
 
-// Processes may come between the question how many there are and the answer who they are.
+// Retries with more room, as processes may start between two calls.
 Result<std::vector<ProcessInfo>> read_list(const DeviceRef& gpu, List list) {
   constexpr unsigned kFirstRoom = 64;
   constexpr int kTries = 8;
@@ -37,7 +37,7 @@ Result<std::vector<ProcessInfo>> read_list(const DeviceRef& gpu, List list) {
       gpu.library->failure(fmt::format("list the processes on GPU {}", gpu.index), code));
 }
 
-// A process in several MIG slices stands once for each.
+// A process in several MIG slices is listed once per slice.
 MemoryByPid by_pid(const std::vector<ProcessInfo>& processes) {
   MemoryByPid memory;
   for (const ProcessInfo& process : processes) {
@@ -63,7 +63,7 @@ Result<std::vector<GpuProcess>> read_processes(const DeviceRef& gpu) {
   const MemoryByPid mps_memory = by_pid(*mps);
   MemoryByPid memory = by_pid(*compute);
   for (const auto& [pid, bytes] : mps_memory) {
-    // The same memory told twice, not two pieces of it. An absent value orders below any other.
+    // Both lists report the same memory, so take the maximum. An absent value compares lowest.
     std::optional<std::uint64_t>& known = memory[pid];
     known = std::max(known, bytes);
   }

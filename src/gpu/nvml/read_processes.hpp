@@ -1,4 +1,4 @@
-// Who holds memory on a GPU, by the driver's lists of ordinary and of MPS clients.
+// Processes that hold memory on a GPU, from the driver's lists of compute and MPS clients.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace carpool::gpu::nvml {
 
-// By rising process number, each once: the lists may overlap.
+// Sorted by PID, each once: the lists may overlap.
 [[nodiscard]] Result<std::vector<GpuProcess>> read_processes(const DeviceRef& gpu);
 
 }  // namespace carpool::gpu::nvml

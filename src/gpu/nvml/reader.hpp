@@ -1,4 +1,4 @@
-// Reads values of one device one after the other and keeps the first thing that went wrong.
+// Reads values of one device and keeps the first error.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace carpool::gpu::nvml {
 
-// One device as the driver knows it; belongs to the thread that owns the library.
+// One device of the driver; used only on the thread that owns the library.
 struct DeviceRef {
   const Library* library = nullptr;
   Device handle = nullptr;
@@ -21,8 +21,8 @@ class Reader {
  public:
   explicit Reader(const DeviceRef& gpu) : gpu_(gpu) {}
 
-  // function(device, arguments…, &value), or nothing when this driver or GPU does not tell, or
-  // when an earlier reading failed.
+  // function(device, arguments…, &value); nothing if the driver or GPU does not provide it or an
+  // earlier read failed.
   template <class T, class... Declared, class... Given>
   [[nodiscard]] std::optional<T> read(std::string_view what,
                                       Return (*function)(Device, Declared...),
@@ -38,7 +38,7 @@ class Reader {
     return std::nullopt;
   }
 
-  // The same for what every GPU has: its absence is a failure as well.
+  // The same for values that every GPU has: absence is an error.
   template <class T, class... Declared, class... Given>
   [[nodiscard]] T require(std::string_view what,
                           Return (*function)(Device, Declared...),
@@ -70,7 +70,7 @@ class Reader {
     return function(gpu_.handle, arguments...);
   }
 
-  // Keeps the first failure.
+  // Keeps the first error.
   void note(std::string_view what, Return code);
 
   DeviceRef gpu_;

@@ -27,13 +27,13 @@ bool same_gpus(const std::vector<GpuInfo>& left, const std::vector<GpuInfo>& rig
   return true;
 }
 
-Result<void> check_goes_on(const TelemetryRecording& before,
-                           const std::vector<GpuInfo>& gpus,
-                           TelemetrySource& source,
-                           const std::filesystem::path& path) {
+Result<void> check_continues(const TelemetryRecording& before,
+                             const std::vector<GpuInfo>& gpus,
+                             TelemetrySource& source,
+                             const std::filesystem::path& path) {
   if (!same_gpus(before.gpus, gpus)) {
     return invalid_input(
-        fmt::format("{} is a recording of other GPUs or of another driver: record to another file",
+        fmt::format("{} is a recording of other GPUs or another driver; record to another file",
                     path.string()));
   }
   if (before.readings.empty()) {
@@ -46,20 +46,20 @@ Result<void> check_goes_on(const TelemetryRecording& before,
   }
   if (now->at_ns < last.sample.at_ns) {
     return invalid_input(
-        fmt::format("{} was recorded before the machine was last started: record to another file",
+        fmt::format("{} was recorded before the last boot of this machine; record to another file",
                     path.string()));
   }
   return {};
 }
 
-// The header of a new file, or the sight that an old one can go on.
+// Writes the header of a new file, or checks that an existing one can be continued.
 Result<void> prepare(TelemetrySource& source,
                      const std::vector<GpuInfo>& gpus,
                      const std::filesystem::path& path) {
   const auto text = read_file(path);
   if (text) {
     return parse_recording(*text, path.string()).and_then([&](const TelemetryRecording& before) {
-      return check_goes_on(before, gpus, source, path);
+      return check_continues(before, gpus, source, path);
     });
   }
   if (text.error().code != ErrorCode::NotFound) {
@@ -102,7 +102,7 @@ Result<Recorder> Recorder::open(TelemetrySource& source, const std::filesystem::
     return tl::unexpected(gpus.error());
   }
   if (gpus->empty()) {
-    return fail(ErrorCode::Unsupported, "there is no GPU to record");
+    return fail(ErrorCode::Unsupported, "no GPU to record");
   }
   if (auto prepared = prepare(source, *gpus, path); !prepared) {
     return tl::unexpected(std::move(prepared.error()));
@@ -131,12 +131,13 @@ Result<void> Recorder::take() {
     return write_failure(path_);
   }
   if (static_cast<std::size_t>(written) != lines.size()) {
-    return fail(ErrorCode::Internal,
-                fmt::format("append to {}: {} of {} bytes were written: is the disk full? Its last "
-                            "line is cut off",
-                            path_.string(),
-                            written,
-                            lines.size()));
+    return fail(
+        ErrorCode::Internal,
+        fmt::format("append to {}: only {} of {} bytes were written; the last line is incomplete. "
+                    "Is the disk full?",
+                    path_.string(),
+                    written,
+                    lines.size()));
   }
   return {};
 }

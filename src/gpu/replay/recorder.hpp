@@ -1,4 +1,4 @@
-// Writes what a telemetry source tells to a file that a ReplayTelemetry reads.
+// Records a telemetry source to a file for ReplayTelemetry.
 #pragma once
 
 #include <cstddef>
@@ -11,17 +11,15 @@
 
 namespace carpool::gpu {
 
-// The caller says when to read, and waits in between. Used by one thread at a time; the source must
-// outlive it.
+// The caller decides when to read. Used by one thread at a time; the source must outlive it.
 class Recorder {
  public:
-  // Begins the file, or goes on with a recording of the same GPUs. Anything else under that name is
-  // refused, as is a recording with a line cut off, and one from before the machine's last start.
+  // Creates the file or continues a recording of the same GPUs. Fails for any other file, for a
+  // recording with an incomplete line, and for one made before the last boot.
   [[nodiscard]] static Result<Recorder> open(TelemetrySource& source,
                                              const std::filesystem::path& path);
 
-  // One reading of every GPU, in the file when this returns. Its lines are written whole, in one
-  // piece: who reads meanwhile sees all of it or nothing.
+  // Appends one reading of each GPU, in one write: concurrent readers see all of it or nothing.
   [[nodiscard]] Result<void> take();
 
   [[nodiscard]] std::size_t gpus() const { return gpus_; }

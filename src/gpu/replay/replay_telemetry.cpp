@@ -9,14 +9,13 @@
 namespace carpool::gpu {
 namespace {
 
-// How far time moves on when the recording begins again: as much as it covers, and one mean step
-// from the last reading to the first.
+// The time that one pass of the recording takes: the time that it covers plus one mean step.
 std::uint64_t lap_length(std::uint64_t first, std::uint64_t last, std::size_t count) {
   const std::uint64_t rise = last - first;
   return count > 1 ? rise + rise / (count - 1) : 0;
 }
 
-// Unsigned on the way: a file may hold any times, and no overflow may be undefined.
+// Unsigned arithmetic: a file may hold any times, and signed overflow is undefined.
 std::int64_t on_lap(
     std::int64_t at, std::int64_t first, std::int64_t last, std::size_t count, std::size_t lap) {
   constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());

@@ -1,9 +1,9 @@
 // A recording as a telemetry source.
 //
-// Each call of sample(), activity() or processes() gives the GPU's next recorded one, however much
-// time has passed, and after the last the first again; the three go on apart from each other. Times
-// go on rising over that seam. activity() keeps the promise of the seam: nothing on its
-// first call, then one recorded span a call.
+// Each call of sample(), activity() or processes() returns the GPU's next recorded value,
+// regardless of the time passed, and starts again after the last; the three advance independently.
+// Times keep increasing. activity() returns nothing on its first call, as TelemetrySource requires,
+// then one recorded span per call.
 #pragma once
 
 #include <cstddef>
@@ -20,9 +20,9 @@ class ReplayTelemetry final : public TelemetrySource {
   explicit ReplayTelemetry(TelemetryRecording recording);
 
   [[nodiscard]] Result<std::vector<GpuInfo>> list_gpus() override;
-  // Unsupported when the recording has no reading of that GPU.
+  // Unsupported if the recording has no reading of the GPU.
   [[nodiscard]] Result<GpuSample> sample(unsigned gpu) override;
-  // A recording does not hold it.
+  // Recordings do not hold energy.
   [[nodiscard]] Result<std::optional<GpuEnergy>> energy(unsigned gpu) override;
   [[nodiscard]] Result<std::optional<GpuActivity>> activity(unsigned gpu) override;
   [[nodiscard]] Result<void> begin_activity(unsigned gpu) override;

@@ -1,4 +1,4 @@
-// The contract suite over the sources that need no driver's library.
+// The contract suite over the sources that need no driver.
 #include <filesystem>
 
 #include "gpu/fake/fake_telemetry.hpp"

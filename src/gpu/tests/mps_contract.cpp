@@ -121,11 +121,12 @@ TEST_F(MpsContract, ADaemonThatSomebodyElseStartedIsLeftAlone) {
   ASSERT_TRUE(theirs.has_value() && theirs->status.ok());
   command.argv = {abilities->program.string()};
   while (!run_command(command, "get_server_list\n", 20s)->status.ok()) {
-    // it goes to the background before it listens
+    // the daemon goes to the background before it listens
   }
   const auto ours = MpsDaemon::start(machine_.gpu_uuid, folder_);
   ASSERT_FALSE(ours.has_value());
-  EXPECT_NE(ours.error().message.find("not ours"), std::string::npos) << ours.error().message;
+  EXPECT_NE(ours.error().message.find("Carpool did not start"), std::string::npos)
+      << ours.error().message;
   const auto swept = sweep_dead_daemons(root_);
   ASSERT_TRUE(swept.has_value());
   EXPECT_TRUE(swept->empty());

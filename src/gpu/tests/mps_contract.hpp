@@ -1,5 +1,5 @@
-// What holds for an MPS daemon of ours over the real control program and over its stand-in. A test
-// program that wants the suite compiles mps_contract.cpp and says on which machine it runs.
+// Contract tests of MpsDaemon, over the real control program and over its fake. A test program
+// compiles mps_contract.cpp and defines the machine that it runs on.
 #pragma once
 
 #include <filesystem>
@@ -18,18 +18,18 @@ struct MpsMachine {
 // Defined by each test program.
 [[nodiscard]] MpsMachine mps_machine();
 
-// A folder of its own for each test, with a path short enough for sockets.
+// Each test gets a folder with a path short enough for sockets.
 class MpsTest : public testing::Test {
  protected:
   void SetUp() override;
   void TearDown() override;
 
-  // Starts a daemon in a process that is killed before it can stop it. The number of the daemon, 0
-  // when there is none.
+  // Starts a daemon in a process that is killed before it can stop it. Returns the PID of the
+  // daemon; 0 if there is none.
   [[nodiscard]] pid_t left_behind(const std::string& gpu_uuid) const;
 
   std::filesystem::path root_;
-  std::filesystem::path folder_;  // in root_, not made
+  std::filesystem::path folder_;  // in root_, does not exist yet
 };
 
 }  // namespace carpool::gpu

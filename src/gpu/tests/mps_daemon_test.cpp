@@ -49,7 +49,7 @@ class MpsDaemonTest : public MpsTest {
     return daemon ? std::move(*daemon) : nullptr;
   }
 
-  // A process that the stand-in takes for a client until it ends.
+  // A process that the fake lists as a client until it ends.
   static ChildProcess client(const MpsDaemon& daemon) {
     Command command;
     command.argv = {"sh", "-c", "exec sleep 1000"};
@@ -189,7 +189,7 @@ TEST_F(MpsDaemonTest, SweepingEndsLeftoversAndNothingElse) {
   EXPECT_TRUE(sweep_dead_daemons(root_ / "absent")->empty());
 }
 
-// The daemon died, and its number went to another process: that one is none of ours.
+// The daemon has died and another process has its PID.
 TEST_F(MpsDaemonTest, AProcessThatOnlyHasTheNumberOfADeadDaemonIsNotTouched) {
   ASSERT_GT(left_behind(kGpu), 0);
   auto bystander = ChildProcess::start(Command{{"sleep", "1000"}, {}, {}}, {});
@@ -210,8 +210,8 @@ TEST_F(MpsDaemonTest, FoldersThatCannotBeOursAreRefused) {
     EXPECT_EQ(daemon.error().code, ErrorCode::InvalidInput);
     EXPECT_NE(daemon.error().message.find(because), std::string::npos) << daemon.error().message;
   };
-  refused(root_ / std::string(100, 'x'), "shorter");
-  refused("", "folder");
+  refused(root_ / std::string(100, 'x'), "name a shorter one");
+  refused("", "needs a folder for its pipe");
   ASSERT_TRUE(write_file(root_ / "file", "x").has_value());
   refused(root_ / "file", "not a folder");
   std::filesystem::create_directory(root_ / "real");
@@ -229,6 +229,7 @@ TEST_F(MpsDaemonTest, WhatIsNoUuidIsRefused) {
     const auto daemon = MpsDaemon::start(wrong, folder_);
     ASSERT_FALSE(daemon.has_value()) << wrong;
     EXPECT_EQ(daemon.error().code, ErrorCode::InvalidInput);
+    EXPECT_NE(daemon.error().message.find("is not the UUID of a GPU"), std::string::npos);
   }
 }
 

@@ -1,5 +1,5 @@
-// The MPS contract over NVIDIA's own control program, on the first GPU of this machine. Starts,
-// asks and stops daemons; there is no client.
+// The MPS contract with NVIDIA's control program, on the first GPU of this machine. Starts, queries
+// and stops daemons, without clients.
 #include <cstdlib>
 
 #include "gpu/nvml/nvml_telemetry.hpp"

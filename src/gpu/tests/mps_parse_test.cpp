@@ -70,7 +70,7 @@ TEST(MpsParse, AbilitiesAreTheCommandsThatTheHelpLists) {
   EXPECT_TRUE(later.sm_partitions);
   EXPECT_FALSE(later.terminate_client);
   EXPECT_EQ(later.version, "");
-  // Mentioned in a description is not offered.
+  // A name within a description is not a command.
   EXPECT_FALSE(
       parse_mps_abilities("  quit\n    use terminate_client first\n", "").terminate_client);
 }

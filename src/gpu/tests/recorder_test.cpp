@@ -74,7 +74,7 @@ TEST_F(RecorderTest, RefusesOtherGpusAnEarlierStartAndForeignFiles) {
   FakeTelemetry other_gpus(other);
   EXPECT_NE(record(other_gpus, 1).error().message.find("other GPUs"), std::string::npos);
   FakeTelemetry restarted(two_fake_gpus());
-  EXPECT_NE(record(restarted, 1).error().message.find("last started"), std::string::npos);
+  EXPECT_NE(record(restarted, 1).error().message.find("before the last boot"), std::string::npos);
   EXPECT_EQ(read_file(file_).value(), before.value());
 
   ASSERT_TRUE(write_file(file_, "my thesis\n").has_value());

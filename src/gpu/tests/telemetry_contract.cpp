@@ -144,7 +144,7 @@ TEST_P(TelemetryContract, ActivityCoversASpanWithRatiosInTheirRanges) {
   }
 }
 
-TEST_P(TelemetryContract, CoarseCountersStandInExactlyWhereTheSmsOwnAreMissing) {
+TEST_P(TelemetryContract, CoarseCountersAreUsedExactlyWhereFineOnesAreMissing) {
   for (const GpuInfo& gpu : gpus_) {
     const auto activity = measured(gpu.index);
     ASSERT_TRUE(activity.has_value());

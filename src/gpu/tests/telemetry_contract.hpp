@@ -1,5 +1,5 @@
-// What holds for every TelemetrySource. A test program that wants the suite compiles
-// telemetry_contract.cpp and says over which sources it runs.
+// Contract tests of TelemetrySource. A test program compiles telemetry_contract.cpp and defines the
+// sources to test.
 #pragma once
 
 #include <chrono>
@@ -16,13 +16,13 @@ namespace carpool::gpu {
 struct TelemetryCase {
   std::string name;
   std::function<Result<std::unique_ptr<TelemetrySource>>()> open;
-  // Lets this much time pass for the source that was opened.
+  // Lets time pass for the source.
   std::function<void(TelemetrySource&, std::chrono::milliseconds)> pass;
   std::string skip_because{};  // not empty: the case is skipped
-  bool keeps_time = true;      // not a replay, whose spans are those of the recording
+  bool keeps_time = true;      // false for a replay, whose spans are recorded
 };
 
-// For GoogleTest, which prints a case as its bytes otherwise.
+// For GoogleTest, which would print a case as bytes.
 std::ostream& operator<<(std::ostream& out, const TelemetryCase& telemetry);
 
 // Defined by each test program.

@@ -79,7 +79,7 @@ TEST_F(CampaignTest, GoesOnWhereTheTimeLimitStoppedIt) {
   int runs = 0;
   for (; outcome.done < 4 || runs == 0; ++runs) {
     ASSERT_LT(runs, 40);
-    // Too short for four windows at first, and then enough for a busy machine too.
+    // First too short for four windows, then long enough for a busy machine.
     outcome = ran(0.5 + 0.1 * runs);
     EXPECT_EQ(outcome.stopped, outcome.done < 4);
   }
@@ -95,12 +95,12 @@ TEST_F(CampaignTest, AFailureIsRecordedAndRetriedOnlyWhenAsked) {
   plan_.groups[0].members.push_back({0, 2});
   const CampaignOutcome first = ran();
   EXPECT_EQ(first.done, 6U);
-  EXPECT_EQ(first.failed, 2U);  // alone and in its pair
+  EXPECT_EQ(first.failed, 2U);  // solo and in its pair
   EXPECT_EQ(lines("failures.csv"), 3U);
   EXPECT_EQ(lines("pairs.csv"), 3U);
   EXPECT_EQ(ran().measured, 0U);
 
-  plan_.workloads[2].command = {CARPOOL_FAKE_WORKLOAD, "ms10"};  // mended
+  plan_.workloads[2].command = {CARPOOL_FAKE_WORKLOAD, "ms10"};  // repaired
   const CampaignOutcome again = ran(std::nullopt, true);
   EXPECT_EQ(again.measured, 2U);
   EXPECT_EQ(again.failed, 0U);

@@ -5,7 +5,7 @@
 namespace carpool::measure {
 namespace {
 
-// A made-up GPU whose time goes on with ours.
+// A fake GPU in real time.
 class TickingTelemetry final : public TelemetrySource {
  public:
   explicit TickingTelemetry(gpu::FakeTelemetry& fake) : fake_(fake) {}
@@ -64,7 +64,7 @@ TEST_F(CellRunTest, SpeedsAreThoseOfTheSteps) {
   EXPECT_GE(out.seconds, 0.5);
   EXPECT_GE(out.spent_seconds, out.seconds);
   EXPECT_FALSE(out.at.empty());
-  // Held again, and as ready as before.
+  // Held and ready again.
   EXPECT_NEAR(measured(pool, {slow}).members[0].throughput, 20.0, 1.0);
 }
 
@@ -95,7 +95,7 @@ TEST_F(CellRunTest, WhatTheGpuDidIsInIt) {
   EXPECT_EQ(out.sm_clock_mhz, 1980.0);
   EXPECT_EQ(out.throttle_reasons, std::vector<std::string>{"power-cap"});
   EXPECT_EQ(out.activity.sm_active, 0.75);
-  EXPECT_NEAR(out.power_watts.value_or(0.0), 250.0, 0.01);  // by energy, not the momentary value
+  EXPECT_NEAR(out.power_watts.value_or(0.0), 250.0, 0.01);  // by energy, not the sampled value
   EXPECT_NEAR(out.energy_joules.value_or(0.0), 250.0 * out.seconds, 10.0);
 }
 

@@ -1,5 +1,5 @@
-// What holds for every plan: no key twice, no cell lost or measured twice, nobody too many
-// resident.
+// Holds for every plan: keys are unique, each cell is measured once, and no batch has too many
+// residents.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -67,7 +67,7 @@ TEST(CellsProperty, BatchesHoldEveryCellOnceWithFewEnoughResident) {
   }));
 }
 
-TEST(CellsProperty, EverySeatOfAGroupHasARunAlone) {
+TEST(CellsProperty, EveryMemberOfAGroupHasASoloRun) {
   EXPECT_TRUE(rc::check([] {
     const Plan plan = any_plan();
     std::set<Member> alone;

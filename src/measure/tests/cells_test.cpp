@@ -59,7 +59,7 @@ TEST(Cells, APlanBecomesRunsAloneAndThenItsGroups) {
                                       "pairs mps a+b #0"}));
 }
 
-TEST(Cells, EveryKindOfSeatGetsItsRunAlone) {
+TEST(Cells, EveryKindOfMemberGetsItsSoloRun) {
   Plan plan = plan_of(2);
   plan.solo_repeats = 1;
   plan.groups = {family("limits", {{0, 1}}), family("", {{0, 0}}), family("", {{0, 1}})};
@@ -81,7 +81,7 @@ TEST(Cells, EveryKindOfSeatGetsItsRunAlone) {
                                       " streams a+b #0"}));
 }
 
-TEST(Cells, OnlyPlainSeatsUnderMpsHaveTheManyRunsAlone) {
+TEST(Cells, OnlyMembersWithoutLimitsUnderMpsHaveRepeatedSoloRuns) {
   Plan plan = plan_of(1);
   plan.solo_repeats = 3;
   plan.limited_solo_repeats = 2;
@@ -158,7 +158,7 @@ TEST(Batches, RunsAloneOfASeatAreSpreadOverTheirBatch) {
   const auto& cells = batches[0].cells;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     if (cells[i].solo()) {
-      // The k-th of three among the k-th third, give or take how the others fell.
+      // The k-th of three lies in about the k-th third.
       const double place = static_cast<double>(i) / static_cast<double>(cells.size());
       EXPECT_NEAR(place, (static_cast<double>(cells[i].repeat) + 0.5) / 3.0, 0.3);
     }

@@ -183,7 +183,7 @@ TEST_F(JournalTest, WhatAnotherGpuOrUnitGaveDoesNotBelongHere) {
               std::string::npos)
         << journal.error().message;
   }
-  // Another plan may go on: it may be the same one with more in it.
+  // Another plan may continue: it may be an extended version.
   EXPECT_TRUE(Journal::open(file_, {"q", "H200", "580.1", "samples/s"}).has_value());
 }
 

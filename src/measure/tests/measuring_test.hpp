@@ -1,5 +1,4 @@
-// Real workers without a GPU: a plan over tests/fake_workload, a made-up GPU and a stand-in for
-// MPS.
+// Real workers without a GPU: a plan over tests/fake_workload, a fake GPU and a fake MPS.
 #pragma once
 
 #include <csignal>
@@ -32,7 +31,7 @@ class MeasuringTest : public testing::Test {
             .stop = std::move(stop)};
   }
 
-  // A member of a new workload, or of one of that name.
+  // A member with the workload of this name, which is added if it is new.
   Member member(const std::string& name, Mechanism mechanism = Mechanism::Mps) {
     std::size_t at = 0;
     while (at < plan_.workloads.size() && plan_.workloads[at].name != name) {
@@ -44,14 +43,14 @@ class MeasuringTest : public testing::Test {
     return {.workload = at, .mechanism = mechanism};
   }
 
-  // The first reason for which one of these members is not there; "" when all are.
+  // Why a member is not ready; "" if all are.
   static std::string why_not(WorkerPool& pool, const std::vector<Member>& members) {
     const auto ready = pool.acquire(members);
     EXPECT_TRUE(ready.has_value()) << ready.error().message;
     return ready->has_value() ? "" : ready->error().reason;
   }
 
-  // Gone, or a corpse that nobody has looked at.
+  // Gone, or a zombie.
   static bool dead(pid_t pid) {
     const auto stat = std::filesystem::path("/proc") / std::to_string(pid) / "stat";
     std::string words(512, ' ');

@@ -26,7 +26,7 @@ Plan parsed(const std::string& text) {
   return plan.value_or(Plan{});
 }
 
-// The problem, without the line, which comes first.
+// The problem without its line.
 void expect_problem(const std::string& text, int line, const std::string& part) {
   const auto plan = parse_plan(text, "p.toml");
   ASSERT_FALSE(plan.has_value()) << text;

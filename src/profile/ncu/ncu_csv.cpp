@@ -15,8 +15,8 @@ namespace {
 
 using Field = std::optional<double> NcuLaunch::*;
 
-// A value by its names on both pages. The details page has the same name in other sections too,
-// with other units.
+// A value by its names on both pages. Other sections of the details page repeat names with other
+// units.
 struct Wanted {
   std::string_view raw;
   std::string_view section;
@@ -52,8 +52,7 @@ constexpr std::array<Wanted, 7> kWanted = {{
      &NcuLaunch::static_shared_bytes},
 }};
 
-// The table inside an export: from the header on, without ncu's own lines. Lines that are left out
-// are remembered, so that errors name those of the file.
+// The table of an export, without ncu's own lines. Errors name the line numbers of the file.
 struct Extract {
   std::string text;
   std::vector<std::size_t> lines;  // of the file, for each line of the text
@@ -130,7 +129,7 @@ Result<NcuLaunch> begin_launch(const dataset::CsvTable& table,
       return table.reject(
           row,
           column,
-          fmt::format("{} is no size such as (32, 1, 1)", dataset::quote(row.fields[column])));
+          fmt::format("{} is not a size such as (32, 1, 1)", dataset::quote(row.fields[column])));
     }
     *extent = *parsed;
   }
@@ -145,27 +144,28 @@ Result<double> value_of(const dataset::CsvTable& table,
   const auto number = parse_ncu_number(row.fields[column]);
   if (!number) {
     return table.reject(
-        row, column, fmt::format("{} is no number", dataset::quote(row.fields[column])));
+        row, column, fmt::format("{} is not a number", dataset::quote(row.fields[column])));
   }
   const auto scale = ncu_unit_scale(unit);
   if (!scale) {
     return table.reject(
         row,
         column,
-        fmt::format("unit {} is not known; export with --print-units base", dataset::quote(unit)));
+        fmt::format("unknown unit {}; export with --print-units base", dataset::quote(unit)));
   }
   return *number * *scale;
 }
 
-// Header, a row of units, then a row a launch.
+// Header, a row of units, then one row per launch.
 Result<std::vector<NcuLaunch>> read_raw(const dataset::CsvTable& table, const Columns& columns) {
   std::vector<NcuLaunch> out;
   if (table.rows.empty()) {
-    return invalid_input(fmt::format("{}: no row of units follows the header", table.file));
+    return invalid_input(
+        fmt::format("{}: the header is not followed by a row of units", table.file));
   }
   const dataset::CsvRow& units = table.rows.front();
   if (!units.fields[columns.id].empty()) {
-    return table.reject(units, columns.id, "expected the row of units that `--page raw` has");
+    return table.reject(units, columns.id, "expected the row of units of `--page raw`");
   }
   for (const dataset::CsvRow& row : std::span(table.rows).subspan(1)) {
     auto launch = begin_launch(table, row, columns);
@@ -195,7 +195,7 @@ const Wanted* wanted_detail(const std::string& section, const std::string& name)
   return found == kWanted.end() ? nullptr : found;
 }
 
-// A row a value; launches are told apart by their ID.
+// One row per value; the ID identifies the launch.
 Result<std::vector<NcuLaunch>> read_details(const dataset::CsvTable& table,
                                             const Columns& columns,
                                             std::size_t name) {
@@ -237,7 +237,7 @@ Result<std::vector<NcuLaunch>> parse_ncu_csv(std::string_view text, const std::s
   const Extract inner = extract(text);
   if (inner.text.empty()) {
     return invalid_input(fmt::format(
-        "{}: no table of Nsight Compute (a line that begins with \"ID\"); export one with `ncu "
+        "{}: no table of Nsight Compute (its header starts with \"ID\"); export one with `ncu "
         "--csv --page raw`",
         file));
   }

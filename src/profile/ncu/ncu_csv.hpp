@@ -1,5 +1,5 @@
-// Exports of Nsight Compute: `ncu --csv --page raw` and `--page details`, of a run or of a report.
-// Units are read, not assumed: ncu chooses one for every value.
+// CSV exports of Nsight Compute: `ncu --csv --page raw` and `--page details`. ncu chooses a unit
+// for each value, so units are read from the export.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@
 
 namespace carpool::profile {
 
-// One profiled launch, in base units; what the export does not have is absent.
+// One profiled launch, in base units; values that the export lacks are absent.
 struct NcuLaunch {
   std::string kernel;
   std::array<std::uint32_t, 3> grid{};
@@ -30,14 +30,14 @@ struct NcuLaunch {
   std::optional<double> static_shared_bytes;  // of a block
 };
 
-// Lines of ncu and of the program before and between the table are passed over. Errors name file,
-// line and column.
+// Skips lines of ncu and of the program before and within the table. Errors name file, line and
+// column.
 [[nodiscard]] Result<std::vector<NcuLaunch>> parse_ncu_csv(std::string_view text,
                                                            const std::string& file);
 
-// Means over the launches, weighted by time: the kernel metrics of KACE, from base units and whole
-// steps, and sm_active_pct. Each launch stands for itself; where a table of the program's kernels
-// is given, for all launches of its kernel (by symbol, grid and block).
+// Means over the launches, weighted by time: the kernel metrics of KACE and sm_active_pct. With a
+// table of the program's kernels a launch represents all launches of its kernel (by symbol, grid
+// and block).
 [[nodiscard]] Metrics ncu_metrics(std::span<const NcuLaunch> launches, const KernelTable* table);
 
 }  // namespace carpool::profile

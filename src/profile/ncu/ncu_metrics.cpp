@@ -7,7 +7,7 @@
 namespace carpool::profile {
 namespace {
 
-// Of one metric, over the launches that have it.
+// Weighted mean of one metric over the launches that have it.
 class WeightedMean {
  public:
   void add(std::optional<double> value, double weight) {
@@ -31,7 +31,7 @@ using KernelShape = std::tuple<std::string_view,
                                const std::array<std::uint32_t, 3>&,
                                const std::array<std::uint32_t, 3>&>;
 
-// Seconds of the whole program that each launch stands for.
+// Seconds of the whole program that each launch represents.
 std::vector<double> weights_of(std::span<const NcuLaunch> launches, const KernelTable* table) {
   std::map<KernelShape, std::pair<double, std::size_t>> known;  // seconds, launches that share them
   if (table != nullptr) {

@@ -25,18 +25,18 @@ constexpr std::string_view kMetricNames =
     "sm__cycles_active.avg.pct_of_peak_sustained_elapsed,launch__registers_per_thread,"
     "launch__shared_mem_per_block_static";
 
-// One argument of a command may have 128 KiB.
+// The kernel limits one argument to 128 KiB.
 constexpr std::size_t kLongestFilter = 100'000;
 
 constexpr std::string_view kConnected = "==PROF== Connected to process ";
 constexpr std::string_view kProfiling = "==PROF== Profiling ";
 
 constexpr std::chrono::milliseconds kLookEvery{100};
-// ncu writes its report when the program has ended, and reads it again for the table.
+// Time for ncu to write its report after the program has ended.
 constexpr std::chrono::milliseconds kWritingTime{30'000};
 constexpr std::chrono::milliseconds kEndGrace{2'000};
 
-// For a regular expression: symbols have letters, digits, '_', and now and then '.' and '$'.
+// Escapes '.' and '$', which occur in symbols, for a regular expression.
 std::string escaped(std::string_view symbol) {
   std::string out;
   for (const char letter : symbol) {
@@ -56,7 +56,7 @@ std::string name_filter(const std::vector<std::string>& symbols) {
   return out.empty() || out.size() > kLongestFilter ? std::string() : out + ")$";
 }
 
-// What ncu tells while it runs.
+// The progress messages of ncu.
 struct Log {
   FileTail tail;
   std::string unfinished{};
@@ -96,7 +96,7 @@ bool enough(const Log& log,
          since_start > ns(limits.longest) || (log.profiled > 0 && since_news > ns(limits.quiet));
 }
 
-// The program that ncu runs, and not ncu: that one still has its report to write.
+// Ends the program, but not ncu, which still has to write its report.
 void end_target(const Log& log, pid_t ncu) {
   for (const pid_t pid : log.processes) {
     if (pid > 1 && pid != ncu && ::getpgid(pid) == ncu) {
@@ -120,7 +120,7 @@ std::filesystem::path report_of(const NcuRequest& request) {
 tl::unexpected<Error> refused(const NcuRequest& request, const std::string& why) {
   return fail(
       ErrorCode::Unsupported,
-      fmt::format("{} profiled no kernel: {}. `ncu --query-metrics` shows whether it may use "
+      fmt::format("{} profiled no kernel: {}. `ncu --query-metrics` shows whether it can use "
                   "the GPU's counters (docs/profiling.md)",
                   request.program.string(),
                   why));
@@ -138,7 +138,7 @@ Result<std::vector<NcuLaunch>> import_report(const NcuRequest& request) {
   }
   static_cast<void>(child->wait_for(kWritingTime));
   if (const ExitStatus status = child->end(kEndGrace); !status.ok()) {
-    return refused(request, fmt::format("its report cannot be read back, {}", status.text()));
+    return refused(request, fmt::format("its report cannot be read, {}", status.text()));
   }
   return read_file(table).and_then(
       [&](const std::string& text) { return parse_ncu_csv(text, table.filename().string()); });
@@ -212,7 +212,7 @@ Result<std::vector<NcuLaunch>> run_ncu(const NcuRequest& request,
   auto child = ChildProcess::start(command, {});
   if (!child) {
     return fail(ErrorCode::Unsupported,
-                fmt::format("Nsight Compute cannot be run: {}", child.error().message));
+                fmt::format("cannot run Nsight Compute: {}", child.error().message));
   }
   Log log{.tail = FileTail(log_of(request))};
   const std::int64_t started = monotonic_ns();
@@ -244,8 +244,8 @@ Result<std::vector<NcuLaunch>> run_ncu(const NcuRequest& request,
   if (cut_short) {
     return fail(
         ErrorCode::Internal,
-        fmt::format("no kernel came under {} within {} s: programs start more slowly there; "
-                    "--ncu-limit gives it longer",
+        fmt::format("no kernel was seen under {0} within {1} s; programs start more slowly under "
+                    "{0}: raise the limit with --ncu-limit",
                     request.program.string(),
                     std::chrono::duration_cast<std::chrono::seconds>(limits.longest).count()));
   }

@@ -12,7 +12,7 @@ namespace {
 
 using Scale = std::pair<std::string_view, double>;
 
-// Prefixes are powers of 1000 in ncu, of bytes too.
+// Prefixes of ncu are powers of 1000, for bytes too.
 constexpr std::array<Scale, 9> kPrefixes = {{{"", 1.0},
                                              {"n", 1e-9},
                                              {"u", 1e-6},
@@ -35,7 +35,7 @@ std::optional<double> parse_ncu_number(std::string_view text) {
 }
 
 std::optional<double> ncu_unit_scale(std::string_view unit) {
-  unit = unit.substr(0, unit.find('/'));  // of a block, of a thread
+  unit = unit.substr(0, unit.find('/'));  // "/block", "/thread"
   if (unit.empty()) {
     return 1.0;
   }

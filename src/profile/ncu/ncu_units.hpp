@@ -1,4 +1,4 @@
-// Numbers and units as Nsight Compute prints them. Internal to profile/.
+// Numbers and units in the format of Nsight Compute. Internal to profile/.
 #pragma once
 
 #include <optional>
@@ -6,12 +6,11 @@
 
 namespace carpool::profile {
 
-// "1,234.5" too; nothing for what is no number.
+// Accepts "1,234.5". Nothing if the text is not a number.
 [[nodiscard]] std::optional<double> parse_ncu_number(std::string_view text);
 
-// What a value in this unit is to be multiplied with for seconds, bytes, or plain numbers: 1e-6 of
-// "us" and "usecond", 1000 of "Kbyte/block", 1 of "%", "register/thread" and "". Nothing for a unit
-// that is not known.
+// The factor from this unit to seconds, bytes or plain numbers: 1e-6 for "us" and "usecond", 1000
+// for "Kbyte/block", 1 for "%", "register/thread" and "". Nothing for an unknown unit.
 [[nodiscard]] std::optional<double> ncu_unit_scale(std::string_view unit);
 
 }  // namespace carpool::profile

@@ -9,7 +9,7 @@
 namespace carpool::profile {
 namespace {
 
-// A finding that needs no second look.
+// From this confidence on no other method is tried.
 constexpr double kConfident = 0.6;
 
 using Launch = gpu::activity_format::Launch;
@@ -35,7 +35,7 @@ std::uint32_t busiest_stream(const gpu::ActivityTrace& trace, const TimeWindow& 
   return most == busy.end() ? 0 : most->first;
 }
 
-// The id of every kernel as the finder gets it.
+// Kernel → id for find_periods().
 std::vector<std::uint32_t> each_by_itself(const gpu::ActivityTrace& trace) {
   std::vector<std::uint32_t> ids(trace.kernels.size());
   std::iota(ids.begin(), ids.end(), 0U);

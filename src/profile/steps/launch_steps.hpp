@@ -1,4 +1,4 @@
-// The steps of a recorded program, from the order of its launches and copies.
+// Finds the steps of a program in the order of its launches and copies.
 #pragma once
 
 #include <span>
@@ -10,9 +10,9 @@
 
 namespace carpool::profile {
 
-// Periods of the process that keeps the GPU busiest, the step first (find_periods). Where launches
-// of one name have other grids in every step, their names alone are compared, and where streams run
-// side by side, the busiest of them.
+// Periods of the process that keeps the GPU busiest, the step first (find_periods). Tries kernels
+// with their grids, then by name only (grids may change from step to step), then the busiest stream
+// only (streams interleave).
 [[nodiscard]] std::vector<Period> find_launch_steps(std::span<const gpu::ActivityTrace> traces,
                                                     const TimeWindow& window);
 

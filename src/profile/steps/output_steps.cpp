@@ -12,7 +12,7 @@
 namespace carpool::profile {
 namespace {
 
-// The library's matcher needs stack for every character.
+// std::regex needs stack for each character.
 constexpr std::size_t kLongestLine = 2048;
 constexpr std::uintmax_t kMostAtOnce = 1U << 20U;
 
@@ -33,7 +33,7 @@ Result<OutputSteps> OutputSteps::make(const std::string& expression) {
     return OutputSteps(std::make_unique<Expression>(Expression{std::regex(expression)}));
   } catch (const std::regex_error& problem) {
     return invalid_input(
-        fmt::format("--step-regex \"{}\" is no regular expression (ECMAScript): {}",
+        fmt::format("--step-regex \"{}\" is not a regular expression (ECMAScript): {}",
                     expression,
                     problem.what()));
   }
@@ -60,7 +60,7 @@ void OutputSteps::add_line(std::string_view line, std::int64_t at_ns) {
       return;
     }
   } catch (const std::regex_error&) {
-    return;  // too much work for this line
+    return;  // the line is too complex for std::regex
   }
   const double last = marks_.empty() ? 0.0 : marks_.back().steps;
   if (match.size() < 2) {
@@ -71,11 +71,11 @@ void OutputSteps::add_line(std::string_view line, std::int64_t at_ns) {
   if (number && (marks_.empty() || *number > last)) {
     add_mark({.at_ns = at_ns, .steps = *number});
   } else if (number && *number < last) {
-    marks_ = {{.at_ns = at_ns, .steps = *number}};  // a new epoch counts from the start again
+    marks_ = {{.at_ns = at_ns, .steps = *number}};  // a new epoch restarts the count
   }
 }
 
-// Of lines that were seen together, the last one is what was done by then.
+// Of lines read together only the last one counts.
 void OutputSteps::add_mark(StepMark mark) {
   if (!marks_.empty() && marks_.back().at_ns == mark.at_ns) {
     marks_.pop_back();

@@ -1,4 +1,4 @@
-// Steps from what a program prints: lines that a regular expression finds.
+// Finds steps in the output of a program: lines that match a regular expression.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ namespace carpool::profile {
 // Used by one thread.
 class OutputSteps {
  public:
-  // A group in the expression is the number of the step; without one, every line found is a step.
+  // A group in the expression is the step number; without one each matching line is a step.
   [[nodiscard]] static Result<OutputSteps> make(const std::string& expression);
 
   OutputSteps(OutputSteps&&) noexcept;
@@ -28,7 +28,7 @@ class OutputSteps {
 
   enum class Stream : std::size_t { Output = 0, Error = 1 };
 
-  // More of what it printed, seen at that time.
+  // Adds output that was read at this time.
   void add(Stream stream, std::string_view text, std::int64_t at_ns);
 
   [[nodiscard]] std::optional<StepEstimate> within(const TimeWindow& window) const;
@@ -40,15 +40,15 @@ class OutputSteps {
   void add_mark(StepMark mark);
 
   std::unique_ptr<Expression> expression_;
-  std::array<std::string, 2> unfinished_;  // the beginning of a line of each stream
+  std::array<std::string, 2> unfinished_;  // unfinished line of each stream
   std::vector<StepMark> marks_;
 };
 
-// What was appended to a file since the last look.
+// Reads what is appended to a file.
 class FileTail {
  public:
   explicit FileTail(std::filesystem::path path) : path_(std::move(path)) {}
-  // Empty when there is nothing new, or no such file yet.
+  // New content since the last call; empty if there is none or no such file yet.
   [[nodiscard]] std::string more();
 
  private:

@@ -1,5 +1,5 @@
-// Steps of a program that launches one kernel again and again show by the pauses between them
-// alone. Internal to profile/.
+// Marks pauses: a program that repeats one kernel shows its steps only by pauses between launches.
+// Internal to profile/.
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace carpool::profile {
 
-// The same events; every one that comes after a pause has an id of its own kind.
+// The same events, with another id for those that follow a pause.
 [[nodiscard]] std::vector<StepEvent> with_pauses(std::span<const StepEvent> events);
 
 }  // namespace carpool::profile

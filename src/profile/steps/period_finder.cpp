@@ -14,22 +14,22 @@ namespace carpool::profile {
 namespace {
 
 constexpr double kFewestPeriods = 3.0;
-// Recurrences this close to each other speak of the same period.
+// Recurrences this close to each other belong to the same period.
 constexpr double kSamePeriod = 1.05;
 
-// What happens once in an outer period and not in the inner ones must be worth so much of the
-// launches or of the GPU's time, or the inner one is the step.
+// An outer period is the step only if the work that it adds to the inner ones is at least this
+// share of the launches or of the GPU time.
 constexpr double kWeightOfLaunches = 0.01;
 constexpr double kWeightOfTime = 0.02;
 
-// Periods must have mostly the same launches, and follow each other without holes.
+// Periods must have mostly the same launches and follow each other without gaps.
 constexpr double kLeastSimilarity = 0.7;
 constexpr double kLeastRegularity = 0.8;
 constexpr double kMostMissing = 3.0;  // periods in one gap, where marks were lost
 constexpr std::size_t kComparedPeriods = 48;
 constexpr std::size_t kMostCandidates = 24;
 
-// A program that launches one kernel in a loop shows its steps by the pauses between them alone.
+// A program that repeats one kernel shows its steps only by pauses.
 constexpr double kShortPeriod = 4.0;
 
 struct Occurrences {
@@ -74,7 +74,7 @@ struct Candidate {
   double events = 0.0;  // of one period
 };
 
-// The length that most of the launches speak for.
+// The length that most launches support.
 double agreed_length(const std::vector<Recurrence>& votes) {
   const auto* best = &votes.front();
   for (const Recurrence& vote : votes) {
@@ -102,7 +102,7 @@ std::vector<Candidate> candidates_of(std::vector<Recurrence> votes) {
   return out;
 }
 
-// Of two periods, which ids each launches how often: shared launches over all launches.
+// Similarity of two periods: shared launches over all launches.
 class Comparison {
  public:
   Comparison(std::span<const StepEvent> events, std::size_t ids)
@@ -131,7 +131,7 @@ class Comparison {
   std::vector<int> balance_;
 };
 
-// The id whose occurrences begin the periods: once in each, if there is such a one.
+// The id whose occurrences start the periods; preferably one that occurs once in each.
 const Recurrence& marker_of(const Candidate& candidate) {
   return *std::min_element(
       candidate.votes.begin(), candidate.votes.end(), [](const Recurrence& a, const Recurrence& b) {
@@ -147,7 +147,7 @@ struct Laid {
   double similarity = 0.0;
 };
 
-// Cuts the sequence at the marker. A mark that is missing leaves a gap of two periods.
+// Cuts the sequence at the marker. A missing mark leaves a gap of two periods.
 Laid lay_out(const Candidate& candidate,
              const Occurrences& occurrences,
              std::span<const StepEvent> events) {
@@ -201,7 +201,7 @@ Period measured(const Candidate& candidate, const Laid& laid, std::span<const St
   return period;
 }
 
-// What speaks for this candidate and for no inner one.
+// The support of this candidate that no inner one has.
 bool has_weight(const Candidate& candidate,
                 const std::set<std::uint32_t>& inner,
                 const Occurrences& occurrences) {
@@ -231,7 +231,7 @@ std::vector<Recurrence> all_recurrences(const Occurrences& occurrences) {
   return votes;
 }
 
-// Those that most launches speak for: the rest is chance.
+// The candidates with most support; the others are chance.
 void keep_heaviest(std::vector<Candidate>& candidates, const Occurrences& occurrences) {
   const auto launches = [&](const Candidate& candidate) {
     std::size_t sum = 0;
@@ -254,7 +254,7 @@ std::vector<Period> periods_of(std::span<const StepEvent> events) {
   std::vector<Candidate> candidates = candidates_of(all_recurrences(occurrences));
   keep_heaviest(candidates, occurrences);
   std::vector<Period> out;        // innermost first
-  std::set<std::uint32_t> inner;  // ids that speak for one of these
+  std::set<std::uint32_t> inner;  // ids that support one of these
   std::size_t step = 0;
   for (const Candidate& candidate : candidates) {
     const Laid laid = lay_out(candidate, occurrences, events);
@@ -271,7 +271,7 @@ std::vector<Period> periods_of(std::span<const StepEvent> events) {
   }
   if (!out.empty()) {
     const auto chosen = out.begin() + static_cast<std::ptrdiff_t>(step);
-    std::rotate(chosen, chosen + 1, out.end());  // the step goes last, and first when turned round
+    std::rotate(chosen, chosen + 1, out.end());  // the step goes last; the order is reversed below
     std::reverse(out.begin(), out.end());
   }
   return out;

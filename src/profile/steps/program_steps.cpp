@@ -8,8 +8,8 @@
 namespace carpool::profile {
 namespace {
 
-// Where launches of the whole window tell little, its second half may: a start-up may reach into
-// the first.
+// If the whole window gives no clear period, tries its second half: start-up may reach into the
+// first.
 std::vector<StepEstimate> launched_steps(std::span<const gpu::ActivityTrace> traces,
                                          const TimeWindow& window) {
   std::vector<StepEstimate> launched = steps_by_launches(traces, window);
@@ -28,7 +28,7 @@ std::vector<StepEstimate> launched_steps(std::span<const gpu::ActivityTrace> tra
 
 std::optional<StepEstimate> steps_without_recording(const WatchedProgram& program,
                                                     const TimeWindow& window) {
-  auto steps = steps_told(program.steps(), window);
+  auto steps = reported_steps(program.steps(), window);
   return steps ? steps : program.steps_printed(window);
 }
 
@@ -42,7 +42,7 @@ std::vector<StepEstimate> steps_by_all(const WatchedProgram& program,
       out.push_back(std::move(*estimate));
     }
   };
-  add(steps_told(program.steps(), window));
+  add(reported_steps(program.steps(), window));
   if (!nvtx_range.empty()) {
     add(steps_by_ranges(traces, nvtx_range, window));
   }

@@ -1,4 +1,4 @@
-// The steps of a watched program, by every source that tells of them. Internal to profile/.
+// The steps of a watched program, by each source. Internal to profile/.
 #pragma once
 
 #include <optional>
@@ -11,14 +11,14 @@
 
 namespace carpool::profile {
 
-// Steps that were found in launches count from this confidence on.
+// Steps found in launches are used from this confidence on.
 inline constexpr double kSure = 0.5;
 
-// What the program itself tells, by carpool.step() or in its output.
+// Steps that the program reports by carpool.step() or in its output.
 [[nodiscard]] std::optional<StepEstimate> steps_without_recording(const WatchedProgram& program,
                                                                   const TimeWindow& window);
 
-// The most trusted first. `nvtx_range` is the name of the ranges that are steps; empty: none are.
+// Most trusted source first. `nvtx_range` names the ranges that are steps; empty: none.
 [[nodiscard]] std::vector<StepEstimate> steps_by_all(const WatchedProgram& program,
                                                      std::span<const gpu::ActivityTrace> traces,
                                                      std::string_view nvtx_range,

@@ -9,17 +9,17 @@
 namespace carpool::profile {
 namespace {
 
-// More do not tell more.
+// More positions add no information.
 constexpr std::size_t kMostPositions = 4096;
-// A kernel that a step launches more often than this says nothing that rarer ones do not say.
+// Kernels that a step launches more often add nothing to rarer ones.
 constexpr std::size_t kMostPerPeriod = 64;
 constexpr std::size_t kFewestPeriods = 3;
 
-// Steps vary a little: an allocator's memset, a launch that overtakes one of another stream.
+// Steps vary a little: a memset of the allocator, launches of two streams that swap places.
 constexpr double kTolerance = 0.05;
 constexpr double kLongPeriod = 20.0;
 
-// Neighbours: layers of a step are alike but for the last, whose distance is to the next step.
+// Distances between neighbours: those of layers agree, except for the last layer of each step.
 constexpr double kMostlyAlike = 0.85;
 constexpr double kAlike = 0.97;
 constexpr double kPerfect = 0.995;

@@ -1,4 +1,4 @@
-// How the events of one id come back. Internal to profile/.
+// Recurrence of the events of one id. Internal to profile/.
 #pragma once
 
 #include <cstddef>
@@ -8,16 +8,16 @@
 
 namespace carpool::profile {
 
-// Every `per_period` occurrences the sequence has moved on by `period` events.
+// After each `per_period` occurrences the sequence has advanced by `period` events.
 struct Recurrence {
   std::uint32_t id = 0;
   std::size_t per_period = 1;
   double period = 0.0;
-  double agreement = 0.0;  // share of the occurrences for which that holds
+  double agreement = 0.0;  // share of the occurrences for which this holds
 };
 
-// At most two: the distance between neighbours where most are alike, and the distance after which
-// also the others are. Positions ascend.
+// At most two: the distance between neighbours if most distances agree, and the distance over which
+// the others agree too. Positions ascend.
 [[nodiscard]] std::vector<Recurrence> recurrences(std::uint32_t id,
                                                   std::span<const std::uint32_t> positions);
 

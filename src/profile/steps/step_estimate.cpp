@@ -45,8 +45,8 @@ std::optional<StepEstimate> estimate_steps(std::string_view source,
                       .p95_seconds = quantile_of_sorted(each, 0.95)};
 }
 
-std::optional<StepEstimate> steps_told(const StepFile& file, const TimeWindow& window) {
-  constexpr std::uint64_t kMostAtOnce = 60'000;  // of the ring of a step file
+std::optional<StepEstimate> reported_steps(const StepFile& file, const TimeWindow& window) {
+  constexpr std::uint64_t kMostAtOnce = 60'000;  // fewer than the ring of a step file holds
   const std::uint64_t done = file.steps();
   if (done == 0) {
     return std::nullopt;
@@ -90,7 +90,7 @@ std::vector<StepEstimate> steps_by_launches(std::span<const gpu::ActivityTrace> 
     if (!estimate || period.seconds <= 0.0) {
       continue;
     }
-    // Marks that were lost are counted here.
+    // Includes lost marks.
     estimate->steps_per_second = 1.0 / period.seconds;
     estimate->steps = static_cast<double>(period.count);
     estimate->confidence = period.confidence;

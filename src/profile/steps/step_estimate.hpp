@@ -1,4 +1,4 @@
-// How fast a program's steps are, by each source that tells of them.
+// The speed of a program's steps, by each source.
 #pragma once
 
 #include <cstddef>
@@ -15,13 +15,13 @@
 
 namespace carpool::profile {
 
-// Sources, in falling order of trust.
+// Sources, most trusted first.
 inline constexpr std::string_view kFromStepFile = "carpool.step";
 inline constexpr std::string_view kFromRanges = "nvtx";
 inline constexpr std::string_view kFromOutput = "output";
 inline constexpr std::string_view kFromLaunches = "launches";
 
-// So many steps were done at that time.
+// The number of steps done at a time.
 struct StepMark {
   std::int64_t at_ns = 0;  // monotonic_ns()
   double steps = 0.0;
@@ -30,23 +30,23 @@ struct StepMark {
 struct StepEstimate {
   std::string source{};
   double steps_per_second = 0.0;
-  double units_per_step = 1.0;  // samples, tokens; 1 where nobody says
+  double units_per_step = 1.0;  // samples, tokens; 1 where unknown
   double steps = 0.0;           // seen
   double p50_seconds = 0.0;     // of one step
   double p95_seconds = 0.0;
   double confidence = 1.0;         // 0 to 1
-  double launches_per_step = 0.0;  // launches and copies; 0: not known
+  double launches_per_step = 0.0;  // launches and copies; 0: unknown
 };
 
-// Marks ascend in time and steps. Nothing from fewer than two steps.
+// Marks ascend in time and steps. Nothing for fewer than two steps.
 [[nodiscard]] std::optional<StepEstimate> estimate_steps(std::string_view source,
                                                          std::span<const StepMark> marks);
 
-// What the program told by carpool.step(): steps that ended in the window.
-[[nodiscard]] std::optional<StepEstimate> steps_told(const StepFile& file,
-                                                     const TimeWindow& window);
+// Steps that carpool.step() reported and that ended in the window.
+[[nodiscard]] std::optional<StepEstimate> reported_steps(const StepFile& file,
+                                                         const TimeWindow& window);
 
-// Ranges of that name that began in the window, in the process that has most of them.
+// NVTX ranges of this name that started in the window, in the process with most of them.
 [[nodiscard]] std::optional<StepEstimate> steps_by_ranges(
     std::span<const gpu::ActivityTrace> traces, std::string_view name, const TimeWindow& window);
 

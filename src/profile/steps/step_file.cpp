@@ -43,7 +43,7 @@ void StepFile::Unmap::operator()(void* memory) const {
   munmap(memory, kBytes);
 }
 
-// Both sides are other processes' memory: whole aligned words, read and written at once.
+// Shared with another process: aligned words, read and written atomically.
 template <class Word>
 Word& StepFile::at(std::size_t offset) const {
   return *reinterpret_cast<Word*>(static_cast<char*>(memory_.get()) + offset);
@@ -52,24 +52,24 @@ Word& StepFile::at(std::size_t offset) const {
 Result<StepFile> StepFile::create(const std::filesystem::path& path) {
   const int file = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (file < 0) {
-    return refused(path, "cannot be made", errno);
+    return refused(path, "cannot create", errno);
   }
-  // A page that a full disk cannot give would kill whoever touches it. errno is not set.
+  // Touching a page that a full disk cannot provide would kill the process. Does not set errno.
   if (const int code = posix_fallocate(file, 0, kBytes); code != 0) {
     close(file);
-    return refused(path, "cannot be filled", code);
+    return refused(path, "cannot allocate", code);
   }
   void* memory = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   const int code = errno;
   close(file);
   if (memory == MAP_FAILED) {
-    return refused(path, "cannot be mapped", code);
+    return refused(path, "cannot map", code);
   }
   StepFile made(path, memory);
   made.at<std::uint32_t>(kVersionAt) = kVersion;
   made.at<std::uint32_t>(kCapacityAt) = static_cast<std::uint32_t>(kCapacity);
   made.at<double>(kUnitsAt) = 1.0;
-  // Last: a workload that finds the magic finds the rest.
+  // Last, so that a workload that sees the magic sees the rest.
   std::atomic_thread_fence(std::memory_order_release);
   std::memcpy(memory, kMagic, sizeof kMagic);
   return made;
@@ -105,14 +105,14 @@ std::optional<std::int64_t> StepFile::pid() const {
 std::optional<std::vector<std::int64_t>> StepFile::ends(std::uint64_t first,
                                                         std::uint64_t last) const {
   std::vector<std::int64_t> out;
-  if (last - first >= kCapacity) {  // also when the workload's count is nonsense
+  if (last - first >= kCapacity) {  // also catches an invalid count of the workload
     return std::nullopt;
   }
   for (std::uint64_t step = first; step <= last; ++step) {
     const std::size_t slot = kRingAt + (step % kCapacity) * sizeof(std::uint64_t);
     out.push_back(static_cast<std::int64_t>(std::atomic_ref(at<std::uint64_t>(slot)).load()));
   }
-  // Checked after reading: the workload may have come round meanwhile.
+  // Checked after reading: the workload may have overwritten the ring meanwhile.
   const std::uint64_t done = steps();
   if (last >= done || first + kCapacity <= done) {
     return std::nullopt;

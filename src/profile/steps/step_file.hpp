@@ -1,7 +1,6 @@
-// The watcher's side of a step file: memory that a workload and its watcher share. The workload
-// writes when each step ended and waits while it is told to hold; `carpool.step()` in
-// python/carpool and workloads/cuda/step_file.h are the other side, and docs/measuring.md the
-// format.
+// The watcher's side of a step file, memory shared with a workload. The workload writes the end of
+// each step and pauses while the order is Hold. The workload's side is `carpool.step()` in
+// python/carpool and workloads/cuda/step_file.h; docs/measuring.md describes the format.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +19,13 @@ enum class StepState : std::uint32_t { Starting = 0, Held = 1, Running = 2, Ende
 // Used by one thread at a time.
 class StepFile {
  public:
-  // Makes the file (mode 0600; it must not exist) with the order to hold.
+  // Creates the file (mode 0600; it must not exist) with the order Hold.
   [[nodiscard]] static Result<StepFile> create(const std::filesystem::path& path);
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
   void give(StepOrder order);
-  // Cores 0 to 63 that the workload may use while it runs; 0: wherever it likes.
+  // Cores 0 to 63 that the workload may use while it runs; 0: any.
   void set_cores(std::uint64_t mask);
 
   [[nodiscard]] StepState state() const;
@@ -34,8 +33,8 @@ class StepFile {
   [[nodiscard]] double units_per_step() const;
   [[nodiscard]] std::optional<std::int64_t> pid() const;
 
-  // When steps first … last (counted from 0) ended, nanoseconds of monotonic_ns(); nothing when
-  // that many are no longer kept.
+  // End times of steps first … last (counted from 0), nanoseconds of monotonic_ns(); nothing if the
+  // file no longer holds all of them.
   [[nodiscard]] std::optional<std::vector<std::int64_t>> ends(std::uint64_t first,
                                                               std::uint64_t last) const;
 

@@ -10,8 +10,8 @@ namespace {
 
 constexpr double kNanoseconds = 1e-9;
 
-// Steps done at an instant, the current one in part. `ends` holds a time at or before it and one
-// after it.
+// Steps done at an instant, with the fraction of the current one. `ends` holds a time at or before
+// it and one after it.
 double progress_at(std::span<const std::int64_t> ends, std::int64_t instant) {
   const auto next = std::upper_bound(ends.begin(), ends.end(), instant);
   const auto last = std::prev(next);

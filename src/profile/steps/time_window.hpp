@@ -1,4 +1,4 @@
-// A stretch of time, in nanoseconds of monotonic_ns(): what lies inside counts.
+// A half-open interval of monotonic_ns().
 #pragma once
 
 #include <cstdint>

@@ -94,7 +94,7 @@ TEST(NcuCsv, ReadsADetailsPageByItsSections) {
   EXPECT_NEAR(*launches->front().seconds, 1.5e-3, 1e-12);
   EXPECT_EQ(launches->front().mem_throughput_pct, 33.0);
   EXPECT_EQ(launches->front().static_shared_bytes, 512.0);
-  // 1.5 ms and 0.5 ms: who reads the numbers alone weighs them 1.5 to 500.
+  // 1.5 ms and 0.5 ms; without units the weights would be 1.5 and 500.
   EXPECT_NEAR(ncu_metrics(*launches, nullptr).at("mem_throughput_pct"), 48.0, 1e-9);
 }
 
@@ -130,12 +130,13 @@ TEST(NcuCsv, ErrorsNameFileLineAndColumn) {
   text.replace(text.find("3,000.00"), 8, "long");
   const auto wrong = parse_ncu_csv(text, "a.csv");
   ASSERT_FALSE(wrong.has_value());
-  EXPECT_EQ(wrong.error().message, "a.csv:7: column gpu__time_duration.sum: \"long\" is no number");
+  EXPECT_EQ(wrong.error().message,
+            "a.csv:7: column gpu__time_duration.sum: \"long\" is not a number");
   text = kRaw;
   text.replace(text.find("\"us\""), 4, "\"fortnights\"");
   const auto unit = parse_ncu_csv(text, "a.csv");
   ASSERT_FALSE(unit.has_value());
-  EXPECT_NE(unit.error().message.find("unit \"fortnights\" is not known"), std::string::npos);
+  EXPECT_NE(unit.error().message.find("unknown unit \"fortnights\""), std::string::npos);
   EXPECT_NE(parse_ncu_csv("nothing\n", "a.csv").error().message.find("no table"),
             std::string::npos);
 }
@@ -172,7 +173,7 @@ TEST(NcuCommand, AsksForOneLaunchOfEachConfigurationAndChangesNothing) {
   EXPECT_EQ(value_of("--clock-control"), "none");
   EXPECT_EQ(value_of("--log-file"), "here/ncu.log");
   EXPECT_EQ(value_of("--export"), "here/kernels.ncu-rep");
-  EXPECT_EQ(std::ranges::count(words, "--csv"), 0);  // with it, ncu tells nothing of its progress
+  EXPECT_EQ(std::ranges::count(words, "--csv"), 0);  // with it ncu shows no progress
   EXPECT_EQ(value_of("--kernel-name"), "regex:^(_Z4gemmPf|a\\.b\\$c)$");
   const std::vector<std::string> last(words.end() - 4, words.end());
   EXPECT_EQ(last, (std::vector<std::string>{"python3", "train.py", "--epochs", "3"}));

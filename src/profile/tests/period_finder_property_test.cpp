@@ -1,4 +1,4 @@
-// Random programs: whatever a step is made of, the finder finds it.
+// Random programs: the finder finds their steps.
 #include <cstdint>
 #include <vector>
 

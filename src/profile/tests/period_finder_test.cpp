@@ -29,7 +29,7 @@ class Program {
   std::vector<StepEvent> events_;
 };
 
-// A training step: embedding, layers forth and back, an optimizer.
+// A training step: embedding, layers forward and backward, an optimizer.
 void training_step(Program& program, std::uint32_t layers) {
   program.launch(0).launch(1);
   for (std::uint32_t layer = 0; layer < layers; ++layer) {

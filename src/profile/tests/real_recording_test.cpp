@@ -1,4 +1,4 @@
-// What the profiler makes of a recording from a real GPU (data/recordings).
+// The profiler on a recording of a real GPU (data/recordings).
 #include <filesystem>
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace carpool::profile {
 namespace {
 
-// No trace: the recording could not be read.
+// Empty if the recording cannot be read.
 std::vector<gpu::ActivityTrace> recorded(const char* name) {
   std::vector<gpu::ActivityTrace> traces;
   const auto bytes =
@@ -31,7 +31,7 @@ class TransformerOnAnH200 : public testing::Test {
   void SetUp() override {
     traces_ = recorded("h200-transformer.activity.bin.gz");
     ASSERT_FALSE(traces_.empty());
-    // Behind its start-up: 100 steps of 12 ms ended the program.
+    // After its start-up: the last 100 steps of 12 ms.
     window_.end_ns = traces_.front().launches.back().start_ns;
     window_.start_ns = window_.end_ns - 1'000'000'000;
   }
@@ -77,7 +77,7 @@ TEST(CopiesOnAnH200, TheCountersSeeTheBytesThatTheProgramMoved) {
   constexpr double kPeakGbPerSecond = 2 * 3.201 * 6'144 / 8;  // transfers a clock, GHz, bits
   const auto traces = recorded("h200-dram.activity.bin.gz");
   ASSERT_FALSE(traces.empty());
-  // This recording says of samples behind a pause that they came later by the pause.
+  // In this recording the samples after a pause are late by the pause.
   const auto& launches = traces.front().launches;
   WorkloadProfile profile;
   static_cast<void>(add_recording(
@@ -89,7 +89,7 @@ TEST(CopiesOnAnH200, TheCountersSeeTheBytesThatTheProgramMoved) {
   };
   EXPECT_NEAR(percent("dram__throughput") / 100.0 * kPeakGbPerSecond, kToldGbPerSecond, 20.0);
   EXPECT_NEAR(percent("dram__read_throughput"), percent("dram__write_throughput"), 0.2);
-  // A sample that claims a pause would draw it down to 84.
+  // A sample that covers a pause would lower it to 84.
   EXPECT_GT(percent("sm__cycles_active"), 98.0);
 }
 

@@ -20,7 +20,7 @@ class ScratchTest : public testing::Test {
   void SetUp() override { ::setenv("XDG_RUNTIME_DIR", runtime_.path().c_str(), 1); }
   void TearDown() override { ::unsetenv("XDG_RUNTIME_DIR"); }
 
-  // The number of a process that was there and is gone.
+  // The PID of a process that has ended.
   static pid_t gone() {
     const pid_t child = ::fork();
     if (child == 0) {

@@ -16,7 +16,7 @@
 namespace carpool::profile {
 namespace {
 
-// The workload's side by hand: the words at the offsets that docs/measuring.md promises.
+// The workload's side, by the offsets of docs/measuring.md.
 class Workload {
  public:
   explicit Workload(const std::filesystem::path& path) {
@@ -142,7 +142,7 @@ TEST_F(StepFileTest, IsNeverMadeOverAnotherFile) {
   ASSERT_TRUE(write_file(path, "mine").has_value());
   const auto file = StepFile::create(path);
   ASSERT_FALSE(file.has_value());
-  EXPECT_NE(file.error().message.find("cannot be made: File exists"), std::string::npos)
+  EXPECT_NE(file.error().message.find("cannot create: File exists"), std::string::npos)
       << file.error().message;
   EXPECT_EQ(*read_file(path), "mine");
   EXPECT_FALSE(StepFile::create(folder_.path() / "no" / "steps").has_value());

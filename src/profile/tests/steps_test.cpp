@@ -129,7 +129,7 @@ TEST(LaunchSteps, TheBusierOfTwoProcessesAndCopiesCount) {
   EXPECT_EQ(found.front().events, 10.0);
 }
 
-// Looks every 100 ms of made-up time.
+// Looks every 100 ms of simulated time.
 class StartupTest : public testing::Test {
  protected:
   bool goes_on(double seconds, std::uint64_t launches_each, double utilisation = 0.0) {
@@ -166,7 +166,7 @@ TEST_F(StartupTest, WithoutRecordingTheGpusUtilisationCounts) {
 }
 
 TEST_F(StartupTest, AProgramThatTellsStepsHasStartedAfterTwo) {
-  signs_.tells_steps = true;
+  signs_.reports_steps = true;
   EXPECT_FALSE(goes_on(5.0, 5));
   signs_.steps = 2;
   EXPECT_TRUE(goes_on(0.1, 5));

@@ -16,7 +16,7 @@ class Track : public testing::Test {
  protected:
   void SetUp() override { ASSERT_TRUE(track_.begin(now_ns_)); }
 
-  // A second later: this process holds so much, and somebody else's holds what it likes.
+  // One second later, with the memory of this process and of another one.
   void see(std::uint64_t own_bytes, std::uint64_t others_bytes = kGib) {
     source_.set_processes(
         0,

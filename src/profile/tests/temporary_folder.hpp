@@ -1,4 +1,4 @@
-// A folder of a test's own, gone when the test is.
+// A temporary folder of one test.
 #pragma once
 
 #include <cstdlib>

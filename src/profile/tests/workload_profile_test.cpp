@@ -72,7 +72,8 @@ TEST(ProfileFile, WhatIsWrongIsNamed) {
   says("\"power_watts\": [400.0,null]",
        "\"power_watts\": [400.0]",
        "profile: timeline: power_watts: expected a list of 2 numbers");
-  EXPECT_FALSE(parse_profile(text.substr(0, text.size() / 2), "a").has_value());
+  EXPECT_EQ(parse_profile(text.substr(0, text.size() / 2), "a").error().message,
+            "a is not JSON or is incomplete");
 }
 
 TEST(ProfileFile, BothFilesAreWrittenOrNone) {
@@ -84,7 +85,7 @@ TEST(ProfileFile, BothFilesAreWrittenOrNone) {
   EXPECT_EQ(*read_packed_file(kernels), "name\n\"k\"\n");
   std::filesystem::resize_file(kernels, std::filesystem::file_size(kernels) - 4);
   EXPECT_FALSE(read_packed_file(kernels).has_value());
-  // A folder in its place cannot be replaced by a file.
+  // A file cannot replace a folder.
   std::filesystem::remove(*file);
   std::filesystem::create_directories(*file / "x");
   EXPECT_FALSE(save_profile(sample(), "name\n", folder.path() / "new").has_value());
@@ -142,6 +143,7 @@ TEST(DatasetMerge, AProfileOfAnUnknownWorkloadIsRefused) {
 }
 
 TEST(MetricNames, AreOnceInTheTable) {
+  EXPECT_GT(known_metrics().size(), 40U);
   for (const KnownMetric& metric : known_metrics()) {
     EXPECT_EQ(find_metric(metric.name), &metric);
     EXPECT_FALSE(metric.meaning.empty());

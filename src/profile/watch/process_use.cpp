@@ -12,7 +12,8 @@
 namespace carpool::profile {
 namespace {
 
-// Fields of /proc/PID/stat behind the name, which may hold anything and ends with the last ')'.
+// The fields of /proc/PID/stat after the name, which may hold any character and ends at the last
+// ')'.
 struct Stat {
   pid_t group = 0;
   double ticks = 0.0;
@@ -30,7 +31,7 @@ Stat read_stat(const std::filesystem::path& process) {
   }
   std::istringstream fields(text.substr(end + 1));
   std::string word;
-  constexpr int kGroup = 5;  // as proc(5) counts
+  constexpr int kGroup = 5;  // field numbers of proc(5)
   constexpr int kUser = 14;
   constexpr int kSystem = 15;
   constexpr int kResident = 24;

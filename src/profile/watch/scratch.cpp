@@ -20,26 +20,26 @@ namespace {
 
 constexpr std::string_view kPrefix = "scratch-";
 
-// Somebody else may have made the folder first, or a link in its place.
+// Another user may have made the folder, or a link in its place.
 Result<void> own(const std::filesystem::path& folder) {
   if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
-    return fail(ErrorCode::Internal,
-                fmt::format("folder {} cannot be made: {}",
-                            folder.string(),
-                            std::generic_category().message(errno)));
+    return fail(
+        ErrorCode::Internal,
+        fmt::format(
+            "cannot make folder {}: {}", folder.string(), std::generic_category().message(errno)));
   }
   struct stat status{};
   const bool known = lstat(folder.c_str(), &status) == 0;
   if (!known || !S_ISDIR(status.st_mode) || status.st_uid != geteuid() ||
       (status.st_mode & 077U) != 0) {
-    return fail(ErrorCode::Internal,
-                fmt::format("folder {} is not a folder of ours with mode 0700: remove it",
-                            folder.string()));
+    return fail(
+        ErrorCode::Internal,
+        fmt::format("{} is not a folder of this user with mode 0700; remove it", folder.string()));
   }
   return {};
 }
 
-// Of processes that are gone.
+// Removes the folders of processes that have ended.
 void clear_leftovers(const std::filesystem::path& root) {
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(root, ignored)) {
@@ -67,10 +67,10 @@ Result<ScratchFolder> ScratchFolder::make() {
   clear_leftovers(root);
   std::filesystem::path path = root / fmt::format("{}{}", kPrefix, getpid());
   std::error_code problem;
-  std::filesystem::remove_all(path, problem);  // of an earlier process with our number
+  std::filesystem::remove_all(path, problem);  // left by an earlier process with the same PID
   if (!std::filesystem::create_directory(path, problem)) {
     return fail(ErrorCode::Internal,
-                fmt::format("folder {} cannot be made: {}", path.string(), problem.message()));
+                fmt::format("cannot make folder {}: {}", path.string(), problem.message()));
   }
   return ScratchFolder(std::move(path));
 }

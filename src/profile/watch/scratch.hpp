@@ -1,4 +1,4 @@
-// A folder of ours that is gone when we are.
+// A folder for temporary files.
 #pragma once
 
 #include <filesystem>
@@ -7,11 +7,11 @@
 
 namespace carpool::profile {
 
-// Removed with all that is in it at its end.
+// The destructor removes the folder and its content.
 class ScratchFolder {
  public:
-  // ROOT/scratch-PID, where ROOT is runtime_folder(); mode 0700, refused when it is not ours. What
-  // campaigns that were killed have left there (folders, MPS daemons) is cleared away first.
+  // ROOT/scratch-PID, where ROOT is runtime_folder(); mode 0700, owned by this user. Removes
+  // folders and MPS daemons that killed campaigns left there.
   [[nodiscard]] static Result<ScratchFolder> make();
 
   ScratchFolder(ScratchFolder&& other) noexcept;
@@ -19,7 +19,7 @@ class ScratchFolder {
   ~ScratchFolder();
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-  // Beside it and as short as can be: the sockets in it have 100 bytes for their names.
+  // A short path beside it: socket paths are limited to 100 bytes.
   [[nodiscard]] std::filesystem::path mps_folder() const;
 
  private:

@@ -5,13 +5,13 @@
 namespace carpool::profile {
 namespace {
 
-// Longer than the period in which recorded launches are counted.
+// Longer than the interval in which recorded launches are counted.
 constexpr std::int64_t kSpan = 300'000'000;
 constexpr std::size_t kSpansLookedAt = 10;
 constexpr std::size_t kRecent = 5;
 constexpr std::ptrdiff_t kRecentAtWork = 4;
 
-// A program that works in bursts is let go on by and by.
+// A program that works in bursts counts as started after this time.
 constexpr std::int64_t kPatience = 8'000'000'000;
 constexpr std::ptrdiff_t kFewAtWork = 2;
 
@@ -42,7 +42,7 @@ bool StartupWatch::look(std::int64_t now_ns, const ProgramSigns& signs) {
   if (now_ns - span_began_ns_ >= kSpan) {
     close_span(now_ns, signs);
   }
-  if (signs.tells_steps) {
+  if (signs.reports_steps) {
     return signs.steps >= kWarmSteps;
   }
   if (spans_.size() < kRecent || !first_work_ns_) {

@@ -50,7 +50,7 @@ constexpr std::array<PointMetric, 3> kPoint = {{
     {"power_w", &TelemetryPoint::power_watts, 1.0},
 }};
 
-// Memory of the processes of one group; nothing where the driver does not tell whose is whose.
+// Memory of the processes of one group; nothing where the driver does not report it per process.
 std::optional<double> memory_of(TelemetrySource& source, unsigned gpu, std::int64_t group) {
   const auto processes = source.processes(gpu);
   double bytes = 0.0;

@@ -1,4 +1,4 @@
-// What the GPU's sensors say while a program runs: over time, and its means.
+// GPU sensor readings over time, and their means.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,15 @@
 
 namespace carpool::profile {
 
-// One reading; what is absent was not told.
+// One reading; unknown values are absent.
 struct TelemetryPoint {
   double seconds = 0.0;  // since the window opened
   std::optional<double> gpu_utilisation{};
   std::optional<double> memory_utilisation{};
   std::optional<double> power_watts{};
   std::optional<double> sm_clock_mhz{};
-  std::optional<double> memory_gib{};  // of the program's processes, else of the GPU
-  GpuActivity activity{};              // since the reading before
+  std::optional<double> memory_gib{};  // of the program, else of the GPU
+  GpuActivity activity{};              // since the previous reading
 };
 
 // Used by one thread.
@@ -29,21 +29,21 @@ class TelemetryTrack {
  public:
   TelemetryTrack(TelemetrySource& source, unsigned gpu) : source_(source), gpu_(gpu) {}
 
-  // The window opens: what the sensors have gathered before is let go.
+  // Opens the window; sensor values gathered before are dropped.
   [[nodiscard]] Result<void> begin(std::int64_t now_ns);
 
-  // One more reading. `group` is the process group whose memory counts.
+  // Takes one reading. `group` is the process group whose memory counts.
   [[nodiscard]] Result<void> take(std::int64_t now_ns, std::int64_t group);
 
   [[nodiscard]] const std::vector<TelemetryPoint>& points() const { return points_; }
 
-  // The program's memory was not the same all the time.
+  // The program's memory was not constant.
   [[nodiscard]] bool memory_changed() const;
 
-  // Groups system and gpm; weighted by the length of the spans.
+  // Metrics of groups system and gpm, weighted by span length.
   [[nodiscard]] Metrics metrics() const;
 
-  // Values that a coarser counter stands in for, as the source tells.
+  // Values taken from a coarser counter (GpuActivity::substitute_metrics).
   [[nodiscard]] std::vector<std::string> substitute_metrics() const;
 
  private:

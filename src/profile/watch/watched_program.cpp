@@ -8,7 +8,7 @@
 
 #include "base/clock.hpp"
 #include "base/files/file.hpp"
-#include "profile/watch/without_mps.hpp"
+#include "gpu/mps/mps_environment.hpp"
 
 namespace carpool::profile {
 namespace {
@@ -18,7 +18,7 @@ constexpr const char* kErr = "err";
 constexpr const char* kActivityFolder = "activity";
 
 constexpr std::chrono::milliseconds kEndGrace{5'000};
-// From the order to stop until every process has written what it has.
+// Time for all processes to write their records after the order to stop.
 constexpr std::chrono::milliseconds kFlushTime{3'000};
 constexpr std::chrono::milliseconds kFlushPoll{5};
 
@@ -57,11 +57,11 @@ Result<WatchedProgram> WatchedProgram::start(const ProgramRequest& request) {
   if (!steps) {
     return tl::unexpected(steps.error());
   }
-  // Nobody else runs: no reason to let it wait.
+  // No other job runs: it need not wait.
   steps->give(StepOrder::Run);
   Command command;
   command.argv = request.command;
-  command.environment = environment_without_mps(request.gpu_uuid, request.scratch / "no-mps");
+  command.environment = gpu::environment_without_mps(request.gpu_uuid, request.scratch / "no-mps");
   command.environment["CARPOOL_STEP_FILE"] = steps->path().string();
   command.dies_with_parent = true;
   std::optional<OutputSteps> printed;
@@ -72,7 +72,7 @@ Result<WatchedProgram> WatchedProgram::start(const ProgramRequest& request) {
     }
     printed = std::move(*made);
     command.environment.insert_or_assign("PYTHONUNBUFFERED",
-                                         std::string(1, '1'));  // lines come when printed
+                                         std::string(1, '1'));  // lines are written when printed
   }
   std::optional<gpu::ProfileControl> control;
   if (request.library) {
@@ -110,7 +110,7 @@ std::optional<ExitStatus> WatchedProgram::look(std::int64_t now_ns) {
 ProgramSigns WatchedProgram::signs() const {
   return {.launches = control_ ? control_->state().launches : 0,
           .steps = steps_.steps(),
-          .tells_steps = steps_.pid().has_value()};
+          .reports_steps = steps_.pid().has_value()};
 }
 
 std::optional<StepEstimate> WatchedProgram::steps_printed(const TimeWindow& window) const {

@@ -1,5 +1,5 @@
-// A program under the profiler's eyes: started alone on a GPU, with the recording library where
-// there is one, a step file, and its output in files.
+// A program that is being profiled: the only job of a GPU, with the recording library if there is
+// one, a step file, and its output in files.
 #pragma once
 
 #include <chrono>
@@ -22,36 +22,36 @@ namespace carpool::profile {
 struct ProgramRequest {
   std::vector<std::string> command;
   std::string gpu_uuid;
-  std::filesystem::path scratch;                 // exists, and is ours
-  std::optional<std::filesystem::path> library;  // that records launches; absent: none are
+  std::filesystem::path scratch;                 // an existing private folder
+  std::optional<std::filesystem::path> library;  // that records launches; absent: no recording
   gpu::InjectionOptions injection;
-  std::string step_regex;  // empty: its output tells nothing
+  std::string step_regex;  // empty: steps are not read from the output
 };
 
-// Used by one thread. Its end kills the program and all that it started.
+// Used by one thread. The destructor kills the program and its descendants.
 class WatchedProgram {
  public:
   [[nodiscard]] static Result<WatchedProgram> start(const ProgramRequest& request);
 
-  // Takes in what it printed meanwhile; how it ended, once it has.
+  // Reads new output. Returns the exit status once the program has ended.
   [[nodiscard]] std::optional<ExitStatus> look(std::int64_t now_ns);
-  // How often to look.
+  // How often to call look().
   static constexpr std::chrono::milliseconds kLookEvery{20};
 
-  // `gpu_utilisation` is for the caller to fill in.
+  // The caller fills in `gpu_utilisation`.
   [[nodiscard]] ProgramSigns signs() const;
   [[nodiscard]] pid_t pid() const { return child_.pid(); }
   [[nodiscard]] const StepFile& steps() const { return steps_; }
   [[nodiscard]] std::optional<StepEstimate> steps_printed(const TimeWindow& window) const;
 
-  // What was recorded so far, a trace a process; empty without the library.
+  // The recording so far, one trace per process; empty without the library.
   [[nodiscard]] Result<std::vector<gpu::ActivityTrace>> traces() const;
 
-  // Recording stops, and what is left of it is written.
+  // Stops recording and writes the rest.
   void stop_recording();
   void end();
 
-  // How it ended, with the last line that it printed: standard error before standard output.
+  // How it ended, with the last line of its standard error or else standard output.
   [[nodiscard]] std::string ending(const ExitStatus& status) const;
 
  private:

@@ -14,10 +14,10 @@ namespace carpool::profile {
 namespace {
 
 constexpr std::int64_t kReadEvery = 200'000'000;        // ns, sensors
-constexpr std::int64_t kConsiderEvery = 2'000'000'000;  // ns, whether enough was seen
-// A program that ends by itself has shown enough after this part of what was asked for.
+constexpr std::int64_t kConsiderEvery = 2'000'000'000;  // ns, check whether the window can close
+// A program that ends by itself has run long enough after this share of the requested window.
 constexpr double kEnoughOfWindow = 1.0 / 3.0;
-// A program that says nothing of its steps may take so long to settle.
+// Time for a program that reports no steps to settle.
 constexpr double kSettleSeconds = 20.0;
 
 // The window while it is open.
@@ -67,7 +67,7 @@ class WindowWatch {
 
 Result<void> WindowWatch::open_window() {
   seen_.window.start_ns = monotonic_ns();
-  told_steps_ = program_.signs().tells_steps;
+  told_steps_ = program_.signs().reports_steps;
   seen_.use_before = process_use(program_.pid());
   next_reading_ns_ = seen_.window.start_ns + kReadEvery;
   next_thought_ns_ =
@@ -75,8 +75,7 @@ Result<void> WindowWatch::open_window() {
   return seen_.track.begin(seen_.window.start_ns);
 }
 
-// Step sources that cost nothing are asked first; the launches are read only when there is no
-// other.
+// Cheap sources of steps first; launches are read only if there is no other.
 Result<bool> WindowWatch::enough(std::int64_t now) {
   seen_.window.end_ns = now;
   if (seen_.window.seconds() >= request_.window.most_seconds) {
@@ -105,7 +104,7 @@ Result<bool> WindowWatch::enough(std::int64_t now) {
   return steps && steps->steps >= request_.window.least_steps;
 }
 
-// Nothing while it runs; else whether what was seen of it will do.
+// Nothing while it runs; else whether the window was long enough.
 std::optional<Result<void>> WindowWatch::ended(std::int64_t now) {
   const auto exit = program_.look(now);
   if (!exit) {
@@ -114,7 +113,7 @@ std::optional<Result<void>> WindowWatch::ended(std::int64_t now) {
   seen_.window.end_ns = now;
   if (!exit->ok() || seen_.window.seconds() < kEnoughOfWindow * request_.window.least_seconds) {
     return fail(ErrorCode::Internal,
-                fmt::format("{} ended after {:.1f} s of {:.1f} s that were to be seen: {}",
+                fmt::format("{} ended after {:.1f} s of the {:.1f} s to profile: {}",
                             request_.name,
                             seen_.window.seconds(),
                             request_.window.least_seconds,
@@ -133,15 +132,15 @@ Result<void> WindowWatch::read_sensors(std::int64_t now) {
   return seen_.track.take(now, program_.pid());
 }
 
-// What looked like the work of a program that tells of steps was its start-up.
+// The program reports its first step only now: the window so far was its start-up.
 Result<void> WindowWatch::open_again_if_early() {
   const ProgramSigns signs = program_.signs();
-  const bool early = signs.tells_steps && !told_steps_ && signs.steps > 1;
+  const bool early = signs.reports_steps && !told_steps_ && signs.steps > 1;
   return early ? open_window() : Result<void>();
 }
 
-// One that still takes and gives back memory builds what it will work with, however regularly: a
-// large model's weights, layer by layer.
+// A program whose memory still changes is starting up, however regular its launches: it may be
+// loading the weights of a large model layer by layer.
 bool WindowWatch::settled() const {
   return !seen_.track.memory_changed() || told() ||
          seconds_between(first_window_ns_, seen_.window.end_ns) > kSettleSeconds;

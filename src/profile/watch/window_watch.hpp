@@ -1,5 +1,4 @@
-// The stretch of a program's run that its profile is made of: opened once it has started up, closed
-// when enough of it was seen. Internal to profile/.
+// Watches the window of a run that the profile covers. Internal to profile/.
 #pragma once
 
 #include "base/result.hpp"
@@ -16,18 +15,18 @@ struct SeenWindow {
   TimeWindow window;
   TelemetryTrack track;
   ProcessUse use_before;
-  ProcessUse use;             // when the window closed
-  bool ended_itself = false;  // the program did, within the window
+  ProcessUse use;             // at the end of the window
+  bool ended_itself = false;  // the program ended within the window
 };
 
-// Errors: the program crashed or ended too early, its recording or the sensors cannot be read, or
-// we were told to stop. The program must have started up.
+// The program must have started up. Fails if it crashed or ended too early, its recording or the
+// sensors cannot be read, or after a stop request.
 [[nodiscard]] Result<SeenWindow> watch_window(const ProfileRequest& request,
                                               WatchedProgram& program,
                                               TelemetrySource& telemetry,
                                               const ProfileEvents& events);
 
-// The error of every phase of a run when we are told to stop.
+// The error after a stop request, in each phase of a run.
 [[nodiscard]] tl::unexpected<Error> profile_stopped(const ProfileRequest& request);
 
 }  // namespace carpool::profile

@@ -10,7 +10,7 @@ namespace {
 
 namespace format = activity_format;
 
-// Long enough to make the record's head cheap, far below the format's limit.
+// Large enough to make the record header negligible, far below the limit of the format.
 constexpr std::size_t kBatch = 4096;
 
 format::MemoryKind copy_kind(std::uint8_t kind) {
@@ -59,7 +59,7 @@ void ActivityDecoder::decode(std::uint8_t* buffer, std::size_t valid) {
         break;
       }
       case cupti::kKindMemcpyPeer:
-        // Its layout differs after `stream`; whether it belongs to a graph is not told.
+        // Its layout differs after `stream`; its graph node is unknown.
         memory(copied<cupti::MemcpyRecord>(record), format::MemoryKind::PeerToPeer, 0);
         break;
       case cupti::kKindMemset: {

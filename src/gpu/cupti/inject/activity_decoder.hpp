@@ -1,4 +1,4 @@
-// CUPTI's records into those of the activity file.
+// Converts CUPTI's records to records of the activity file.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ class ActivityDecoder {
   ActivityDecoder(const CuptiFunctions& functions, RecordFile& file, std::int64_t clock_offset)
       : functions_(functions), file_(file), clock_offset_(clock_offset) {}
 
-  // Only what starts in [from, to) is kept.
+  // Keeps only records that start in [from, to).
   void keep_from(std::int64_t from_ns) { from_ = from_ns; }
   void keep_until(std::int64_t to_ns) { to_ = to_ns; }
 
@@ -28,10 +28,10 @@ class ActivityDecoder {
 
   [[nodiscard]] std::uint64_t launches() const { return launches_; }
   [[nodiscard]] std::uint64_t kept() const { return launches_ + operations_; }
-  // Records without times: CUPTI had no room on the device, or was told not to wait.
+  // Records without times: CUPTI had no room on the device, or the flush was forced.
   [[nodiscard]] std::uint64_t without_time() const { return without_time_; }
   [[nodiscard]] std::int64_t last_start() const { return last_start_; }
-  // The devices that were used, by the numbers that the program has for them.
+  // The devices in use, by their numbers in the program.
   [[nodiscard]] const std::set<std::uint32_t>& devices() const { return devices_; }
 
  private:
@@ -45,7 +45,7 @@ class ActivityDecoder {
 
   const CuptiFunctions& functions_;
   RecordFile& file_;
-  std::int64_t clock_offset_;  // from CUPTI's clock to ours
+  std::int64_t clock_offset_;  // from CUPTI's clock to monotonic_ns()
   std::int64_t from_ = INT64_MAX;
   std::int64_t to_ = INT64_MAX;
   KernelIds kernels_;

@@ -10,13 +10,13 @@ namespace {
 
 namespace format = activity_format;
 
-// Graph traces stay off: with them CUPTI tells one record a graph instead of one a kernel. So do
-// latency timestamps, launch attributes and API records, which cost time and are not used.
+// Graph traces stay off: they give one record per graph instead of one per kernel. So do latency
+// timestamps, launch attributes and API records, which are not needed and cost time.
 constexpr std::array<cupti::Kind, 4> kKinds{
     cupti::kKindConcurrentKernel, cupti::kKindMemcpy, cupti::kKindMemcpyPeer, cupti::kKindMemset};
 constexpr std::int64_t kDrainNs = 1'000'000'000;
 
-// Whom CUPTI's callbacks, which carry nothing, are for.
+// The receiver of CUPTI's callbacks, which have no user argument.
 std::atomic<ActivitySource*>& current() {
   static std::atomic<ActivitySource*> source = nullptr;
   return source;
@@ -75,8 +75,8 @@ bool ActivitySource::subscribe() {
   const cupti::Code code = cupti_.functions.subscribe(&subscriber, &on_callback, nullptr);
   if (code == cupti::kMultipleSubscribers) {
     refuse(format::NoteKind::AlreadySubscribed,
-           "CUPTI is already used by another tool in this process (a profiler of the program's "
-           "own, Nsight, a debugger)",
+           "another tool in this process uses CUPTI already (a profiler in the program, "
+           "Nsight, a debugger)",
            code);
   } else if (code != cupti::kSuccess) {
     refuse(format::NoteKind::ActivityRefused, "cuptiSubscribe", code);
@@ -88,14 +88,13 @@ void ActivitySource::set_attributes() {
   if (cupti_.functions.set_attribute == nullptr) {
     return;
   }
-  // Our thread clears the buffers; else CUPTI would in the program's.
+  // The library's thread clears the buffers, which CUPTI would otherwise do in the program's.
   std::uint8_t zeroed = 1;
   std::size_t size = sizeof(zeroed);
   (void)cupti_.functions.set_attribute(cupti::kAttributeZeroedBuffer, &size, &zeroed);
 }
 
-// Puts CUPTI on the clock that everything else is on; where it has no function for that, what to
-// add to its times.
+// Sets CUPTI's clock to monotonic_ns(); returns the offset to add where CUPTI has no such function.
 std::int64_t ActivitySource::set_clock() {
   const CuptiFunctions& functions = cupti_.functions;
   if (functions.register_timestamp != nullptr &&
@@ -107,8 +106,8 @@ std::int64_t ActivitySource::set_clock() {
   return told ? monotonic_ns() - static_cast<std::int64_t>(theirs) : 0;
 }
 
-// At once, so that CUPTI sees every context and graph from its making on. What comes before the
-// order to record is thrown away.
+// Immediately, so that CUPTI sees the creation of each context and graph. Records from before the
+// order to record are dropped.
 void ActivitySource::enable_kinds(std::int64_t clock_offset) {
   for (const cupti::Kind kind : kKinds) {
     const cupti::Code code = cupti_.functions.enable(kind);
@@ -164,7 +163,7 @@ void ActivitySource::write_completed() {
 }
 
 void ActivitySource::flush() {
-  // Before the first buffer is asked for there is nothing, and the program may still be in cuInit.
+  // Before the first buffer request there are no records, and the program may still be in cuInit.
   if (started() && pool_.in_use()) {
     (void)cupti_.functions.flush_all(0);
     count_dropped();
@@ -189,7 +188,7 @@ void ActivitySource::finish_at_exit() {
   }
 }
 
-// Kernels that have begun end soon, but CUPTI gives a buffer back only when all of it has ended.
+// Running kernels end soon, but CUPTI returns a buffer only when all its kernels have ended.
 void ActivitySource::drain() {
   const std::int64_t until = monotonic_ns() + kDrainNs;
   while (pool_.lent() != 0 && monotonic_ns() < until) {
@@ -199,7 +198,7 @@ void ActivitySource::drain() {
 }
 
 void ActivitySource::take_the_rest() {
-  // What the forced flush brings without times had not ended; that is no loss.
+  // Records without times from the forced flush are of unfinished kernels, not lost ones.
   dropped_ += decoder_->without_time();
   if (pool_.in_use()) {
     (void)cupti_.functions.flush_all(cupti::kFlushForced);

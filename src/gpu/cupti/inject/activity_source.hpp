@@ -1,4 +1,4 @@
-// CUPTI's activity records of this process: asked for, taken in and written to the file.
+// Requests CUPTI's activity records of this process and writes them to the file.
 #pragma once
 
 #include <cstddef>
@@ -12,27 +12,28 @@
 
 namespace carpool::gpu::inject {
 
-// Used by one thread, but for what CUPTI calls and for wake(). Never destroyed once it is started:
-// CUPTI may call to the very end of the process.
+// Used by one thread, except for CUPTI's callbacks and wake(). Never destroyed once started: CUPTI
+// may call until the process ends.
 class ActivitySource {
  public:
   // Both outlive it.
   ActivitySource(const Cupti& cupti, RecordFile& file) : cupti_(cupti), file_(file) {}
 
-  // From inside cuInit. What is refused becomes a note, and nothing will be recorded.
+  // Called inside cuInit. A failure becomes a note, and nothing is recorded.
   void start();
   [[nodiscard]] bool started() const { return decoder_.has_value(); }
-  // In a child of fork(), whose records are nobody's.
+  // In a child of fork(), which is not recorded.
   static void forget();
 
-  // Launches from then on are kept.
+  // Keeps launches from then on.
   void keep_from(std::int64_t from_ns);
-  // Writes what has come in; waits up to 5 ms for something.
+  // Writes completed buffers; waits up to 5 ms for one.
   void write_completed();
   void wake() { pool_.wake(); }
-  // Asks CUPTI for what is complete.
+  // Asks CUPTI for its completed records.
   void flush();
-  // Takes in what is left: of a process that goes on, only launches before now.
+  // Writes the remaining records; finish_at() for a process that continues, launches before
+  // `now_ns` only.
   void finish_at(std::int64_t now_ns);
   void finish_at_exit();
 
@@ -40,7 +41,7 @@ class ActivitySource {
   [[nodiscard]] std::uint64_t kept() const;
   [[nodiscard]] std::int64_t last_start() const;
   [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
-  // The first device that was used.
+  // The first device in use.
   [[nodiscard]] std::optional<std::uint32_t> device() const;
 
   // CUPTI's callbacks.

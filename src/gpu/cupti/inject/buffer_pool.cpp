@@ -8,7 +8,7 @@
 namespace carpool::gpu::inject {
 namespace {
 
-constexpr std::size_t kAlignment = 64;  // CUPTI asks for 8
+constexpr std::size_t kAlignment = 64;  // CUPTI requires 8
 constexpr std::chrono::milliseconds kWait{5};
 
 }  // namespace
@@ -20,7 +20,7 @@ std::uint8_t* BufferPool::lend() {
     buffer = free_.back();
     free_.pop_back();
   } else if (made_ < kMaxBuffers) {
-    // Never given back: CUPTI may hold on to it to the end of the process.
+    // Never freed: CUPTI may use it until the process ends.
     buffer = static_cast<std::uint8_t*>(std::aligned_alloc(kAlignment, kBufferBytes));
     if (buffer != nullptr) {
       std::memset(buffer, 0, kBufferBytes);

@@ -1,4 +1,4 @@
-// The memory that CUPTI fills with records: a bounded number of buffers that go round. Thread-safe.
+// A bounded pool of buffers that CUPTI fills with records. Thread-safe.
 #pragma once
 
 #include <condition_variable>
@@ -19,19 +19,19 @@ class BufferPool {
     std::size_t valid = 0;
   };
 
-  // A buffer of zeros for CUPTI; null when all are in use, which makes CUPTI drop records.
+  // A zeroed buffer for CUPTI; null if all are in use, which makes CUPTI drop records.
   [[nodiscard]] std::uint8_t* lend();
-  // CUPTI gives one back.
+  // CUPTI returns a buffer.
   void complete(std::uint8_t* buffer, std::size_t valid);
 
-  // Everything that came back and was not taken yet; waits up to 5 ms for something.
+  // Takes all returned buffers; waits up to 5 ms for one.
   [[nodiscard]] std::vector<Full> take();
-  // Wakes who waits in take().
+  // Wakes take().
   void wake();
-  // A taken buffer goes round again.
+  // Makes a taken buffer available again.
   void recycle(std::uint8_t* buffer);
 
-  // CUPTI has asked for a buffer at least once: something runs on a GPU.
+  // CUPTI has requested a buffer, so the program uses a GPU.
   [[nodiscard]] bool in_use() const;
   [[nodiscard]] std::size_t lent() const;
 

@@ -56,7 +56,7 @@ void ControlView::attached() {
 
 void ControlView::recording(bool on) {
   if (block_ != nullptr) {
-    // Adding the largest number is taking one away.
+    // Adding the largest number subtracts one.
     block_->recording.fetch_add(on ? 1U : UINT32_MAX, std::memory_order_acq_rel);
   }
 }

@@ -1,4 +1,4 @@
-// The library's end of the control file (activity_format.hpp).
+// The library's side of the control file (activity_format.hpp).
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace carpool::gpu::inject {
 
-// Without a control file the order is always to record. Used by one thread.
+// Without a control file the order is Record. Used by one thread.
 class ControlView {
  public:
   void open(const std::string& folder);
@@ -19,7 +19,7 @@ class ControlView {
   void launches(std::uint64_t more, std::int64_t last_start_ns);
 
  private:
-  activity_format::ControlBlock* block_ = nullptr;  // stays mapped as long as the process lives
+  activity_format::ControlBlock* block_ = nullptr;  // stays mapped until the process ends
 };
 
 }  // namespace carpool::gpu::inject

@@ -31,7 +31,7 @@ void CounterSampler::run() {
     return;
   }
   loaded_();
-  bool going = sample(0);  // the vendor sets up more of itself while it evaluates the first one
+  bool going = sample(0);  // CUPTI loads more libraries when it evaluates the first set
   loaded_();
   while (going && !stopping_) {
     for (std::uint32_t index = 0; index < sets_.size() && going && !stopping_; ++index) {
@@ -67,7 +67,7 @@ bool CounterSampler::prepare() {
   read_availability();
   make_sets();
   if (sets_.empty()) {
-    refuse(joined({"no metric can be had in one pass on the chip ", chip_}), 0);
+    refuse(joined({"no metric is available in one pass on the chip ", chip_}), 0);
     return false;
   }
   return true;
@@ -78,30 +78,30 @@ bool CounterSampler::supported() {
   asked.device = static_cast<int>(device_);
   const cupti::Code code = functions_.device_supported(&asked);
   const auto level = [](std::uint32_t value) { return std::to_string(value); };
-  const std::string told = joined({"cuptiProfilerDeviceSupported for PM sampling: supported ",
-                                   level(asked.supported),
-                                   ", architecture ",
-                                   level(asked.architecture),
-                                   ", SLI ",
-                                   level(asked.sli),
-                                   ", vGPU ",
-                                   level(asked.vgpu),
-                                   ", confidential computing ",
-                                   level(asked.confidential),
-                                   ", CMP ",
-                                   level(asked.cmp),
-                                   ", WSL ",
-                                   level(asked.wsl),
-                                   " (3: yes, 2: disabled, 1: no)"});
+  const std::string answer = joined({"cuptiProfilerDeviceSupported for PM sampling: supported ",
+                                     level(asked.supported),
+                                     ", architecture ",
+                                     level(asked.architecture),
+                                     ", SLI ",
+                                     level(asked.sli),
+                                     ", vGPU ",
+                                     level(asked.vgpu),
+                                     ", confidential computing ",
+                                     level(asked.confidential),
+                                     ", CMP ",
+                                     level(asked.cmp),
+                                     ", WSL ",
+                                     level(asked.wsl),
+                                     " (3: yes, 2: disabled, 1: no)"});
   if (code != cupti::kSuccess || asked.supported != cupti::kLevelSupported) {
-    refuse(told, code);
+    refuse(answer, code);
     return false;
   }
-  tell(told);
+  tell(answer);
   return true;
 }
 
-// Without it CUPTI takes every counter of the chip for available.
+// Without it CUPTI assumes that all counters of the chip are available.
 void CounterSampler::read_availability() {
   cupti::CounterAvailability asked;
   asked.device = device_;

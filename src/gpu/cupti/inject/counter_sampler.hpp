@@ -1,5 +1,5 @@
-// Hardware counters of a device over time: CUPTI's PM sampling, one set of metrics after the other,
-// each for a short window, on a thread of its own. It sees the whole device, whoever uses it.
+// Samples hardware counters of a device by CUPTI's PM sampling: one set of metrics after the other,
+// each for a short window, on its own thread. The counters cover all users of the device.
 #pragma once
 
 #include <atomic>
@@ -23,8 +23,8 @@ class CounterSampler {
   CounterSampler& operator=(const CounterSampler&) = delete;
   ~CounterSampler() { stop(); }
 
-  // Only once the program's cuInit has returned. With `probe` each finding becomes a note. `loaded`
-  // is called whenever the vendor may have loaded or set up something anew.
+  // Only after the program's cuInit has returned. With `probe` each finding becomes a note.
+  // `loaded` is called whenever CUPTI may have loaded a library.
   void start(std::uint32_t device, bool probe, void (*loaded)());
   [[nodiscard]] bool started() const { return thread_.joinable(); }
   void stop();

@@ -1,4 +1,4 @@
-// The windows in which counters are sampled, and what is read of them.
+// Sampling windows of CounterSampler and the reading of their samples.
 #include <chrono>
 #include <cmath>
 #include <optional>
@@ -16,7 +16,7 @@ namespace format = activity_format;
 constexpr std::chrono::milliseconds kWindow{200};
 constexpr std::chrono::milliseconds kStep{5};
 constexpr std::uint64_t kIntervalNs = 1'000'000;
-constexpr std::uint32_t kMaxSamples = 1024;  // of one window, with room to spare
+constexpr std::uint32_t kMaxSamples = 1024;  // of one window, with a margin
 constexpr std::size_t kHardwareBytes = std::size_t{64} << 20U;
 
 }  // namespace
@@ -40,8 +40,8 @@ void CounterSampler::disable() {
   }
 }
 
-// Enabled anew for another set: one that takes the place of another on the same object goes on
-// counting what the first one asked for (seen with CUPTI 13.0 on GH100).
+// Enabled anew for each set: a second set on the same object would keep counting the first one's
+// metrics (observed with CUPTI 13.0 on GH100).
 bool CounterSampler::sample(std::uint32_t index) {
   if (index != enabled_for_) {
     disable();
@@ -146,8 +146,8 @@ void CounterSampler::write_samples(std::uint32_t index,
         functions_.evaluate(&evaluate) != cupti::kSuccess) {
       continue;
     }
-    // The GPU's own clock. The first sample ends an interval after sampling began; where it says
-    // that it began is when the counters were last read.
+    // Times of the GPU's own clock. The first sample ends one interval after sampling started; its
+    // own start is the time at which the counters were last read.
     first_end = first_end.value_or(when.end);
     const std::int64_t end = at + static_cast<std::int64_t>(kIntervalNs) +
                              static_cast<std::int64_t>(when.end - *first_end);

@@ -47,8 +47,8 @@ format::Kernel facts_of(std::uint32_t id, const cupti::KernelRecord& record) {
 }  // namespace
 
 std::uint32_t KernelIds::id_of(const cupti::KernelRecord& record, RecordFile& file) {
-  // CUPTI hands out one pointer for one kernel's name: comparing is cheaper than hashing a name of
-  // a thousand characters, and still notices a pointer that is used again for another name.
+  // CUPTI uses one pointer per kernel name. Comparing is cheaper than hashing a name of a thousand
+  // characters and still detects a pointer that is reused for another name.
   const std::uint64_t hash = mixed_shape(reinterpret_cast<std::uint64_t>(record.name), record);
   const auto [slot, added] = by_pointer_.try_emplace(hash, 0);
   if (added || !is(slot->second, record)) {

@@ -1,4 +1,4 @@
-// Numbers for kernels: one for each distinct (name, grid, block, dynamic shared memory).
+// Ids of kernels: one per distinct (name, grid, block, dynamic shared memory).
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace carpool::gpu::inject {
 // Used by one thread.
 class KernelIds {
  public:
-  // The number of the record's kernel; a new one is written to the file.
+  // The id of the record's kernel; a new kernel is written to the file.
   [[nodiscard]] std::uint32_t id_of(const cupti::KernelRecord& record, RecordFile& file);
 
  private:
@@ -26,8 +26,8 @@ class KernelIds {
   [[nodiscard]] std::uint32_t find_or_add(const cupti::KernelRecord& record, RecordFile& file);
 
   std::vector<Known> known_;
-  std::unordered_map<std::uint64_t, std::uint32_t> by_pointer_;     // hash → the latest such
-  std::unordered_multimap<std::uint64_t, std::uint32_t> by_value_;  // hash → number
+  std::unordered_map<std::uint64_t, std::uint32_t> by_pointer_;     // hash → latest id
+  std::unordered_multimap<std::uint64_t, std::uint32_t> by_value_;  // hash → id
 };
 
 }  // namespace carpool::gpu::inject

@@ -5,9 +5,9 @@
 namespace carpool::gpu::inject {
 
 const std::vector<WantedMetric>& wanted_metrics() {
-  // The _realtime counters are those that the chip keeps for sampling: with them everything here
-  // fits into one pass on Hopper. The TriageCompute composites are of fewer counters than those
-  // that Nsight Compute shows, which need many passes.
+  // With the _realtime counters, which the chip keeps for sampling, all of these fit into one pass
+  // on Hopper. The TriageCompute composites use fewer counters than those of Nsight Compute, which
+  // need many passes.
   static const std::vector<WantedMetric> wanted{
       {{"sm__cycles_active.avg.pct_of_peak_sustained_elapsed"}},
       {{"tpc__warps_active_shader_cs_realtime.avg.pct_of_peak_sustained_elapsed",

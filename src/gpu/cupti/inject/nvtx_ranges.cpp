@@ -20,14 +20,14 @@ struct Open {
   const void* domain = nullptr;
   bool wanted = false;
   std::int64_t start_ns = 0;
-  std::string name;  // of a wanted one
+  std::string name;  // of a range to record
 };
 
-// What outlives a call; never destroyed, as the program may end ranges to its very end.
+// State between calls; never destroyed, as the program may end ranges until it exits.
 struct Shared {
   std::string wanted = nvtx_range_from_environment();
   std::mutex mutex;
-  std::set<std::string> names;  // registered texts and domains: their addresses are handles
+  std::set<std::string> names;  // registered texts and domains; their addresses serve as handles
   std::map<std::uint64_t, Open> by_number;  // ranges that another thread may end
   std::uint64_t last_number = 0;
 };
@@ -137,7 +137,7 @@ const void* handle_for(const char* text) noexcept {
   }
 }
 
-// The functions as NVTX declares them.
+// Functions with NVTX's signatures.
 int push_text(const char* message) {
   return push(nullptr, message);
 }
@@ -172,7 +172,7 @@ const void* create_domain(const char* name) {
   return handle_for(name);
 }
 
-// Puts functions into the slots of one module.
+// Installs functions in the slots of one module.
 class Slots {
  public:
   Slots(const nvtx::Callbacks& callbacks, std::uint32_t module) {

@@ -1,11 +1,11 @@
-// NVTX ranges of the program, by the functions that NVTX lets a tool put in.
+// Records the NVTX ranges of the program by replacing NVTX's functions.
 #pragma once
 
 #include "gpu/cupti/nvtx_abi.hpp"
 
 namespace carpool::gpu::inject {
 
-// False: this NVTX has not the table that is needed.
+// False if this NVTX lacks the required table.
 [[nodiscard]] bool install_nvtx(nvtx::GetExportTable get_table);
 
 }  // namespace carpool::gpu::inject

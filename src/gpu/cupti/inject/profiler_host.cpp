@@ -5,7 +5,7 @@
 namespace carpool::gpu::inject {
 namespace {
 
-// CUPTI opens these by their bare names, which the loader finds only in its ordinary places.
+// CUPTI opens these by their bare names, which the loader finds only in its default folders.
 void load_siblings(const std::string& cupti_path) {
   const std::size_t slash = cupti_path.rfind('/');
   if (slash == std::string::npos) {

@@ -1,4 +1,4 @@
-// CUPTI's PM sampling, function by function.
+// The functions of CUPTI's PM sampling.
 #pragma once
 
 #include <cstddef>
@@ -36,8 +36,8 @@ struct ProfilerFunctions {
   cupti::Code (*sample_info)(cupti::SampleInfo*) = nullptr;
 };
 
-// Fills the functions; the name of the first that the library lacks, empty when it has them all.
-// Loads the libraries that CUPTI wants beside itself for it.
+// Fills in the functions and loads the libraries that CUPTI needs. Returns the name of the first
+// missing function; empty if all exist.
 [[nodiscard]] std::string bind_profiler(const Cupti& cupti, ProfilerFunctions& functions);
 
 struct HostCloser {
@@ -45,10 +45,10 @@ struct HostCloser {
   void operator()(cupti::HostObject host) const;
 };
 
-// Metrics of one chip, made ready for the hardware.
+// The hardware configuration for metrics of one chip.
 class MetricConfig {
  public:
-  // `code` says what went wrong, `passes` is 0 then.
+  // On failure `code` is set and `passes` is 0.
   static MetricConfig make(const ProfilerFunctions& functions,
                            const std::string& chip,
                            const std::vector<std::uint8_t>& availability,

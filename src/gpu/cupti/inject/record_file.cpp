@@ -145,7 +145,7 @@ void RecordFile::flush_locked() {
       continue;
     }
     if (written <= 0) {
-      // A full disk: what follows a torn record could not be read, so that nothing may follow.
+      // The disk is full. Records after a torn one would be unreadable: write no more.
       fd_ = -1;
       break;
     }

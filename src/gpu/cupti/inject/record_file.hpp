@@ -1,4 +1,4 @@
-// This process's activity file, written in appends of whole records. Thread-safe.
+// The activity file of this process; each append writes whole records. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@ class RecordFile {
   RecordFile() = default;
   RecordFile(const RecordFile&) = delete;
   RecordFile& operator=(const RecordFile&) = delete;
-  ~RecordFile() = default;  // the descriptor lives as long as the process
+  ~RecordFile() = default;  // the descriptor stays open until the process ends
 
-  // Makes activity.<pid>.bin in the folder, or activity.<pid>.<n>.bin where an earlier program of
-  // this process has made that. False: there is nowhere to write, and nothing will be written.
+  // Creates activity.<pid>.bin in the folder, or activity.<pid>.<n>.bin if an earlier program of
+  // this process has created that. False if the file cannot be written.
   [[nodiscard]] bool open(const std::string& folder, std::uint32_t cupti_version);
 
   void device(const activity_format::Device& device, std::string_view name);
@@ -33,7 +33,7 @@ class RecordFile {
   void window(bool recording, std::int64_t at_ns);
   void end(const activity_format::End& end);
 
-  // Hands what has gathered to the system.
+  // Writes the gathered records.
   void flush();
 
  private:

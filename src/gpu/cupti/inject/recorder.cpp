@@ -60,7 +60,7 @@ void Recorder::start() {
   }
   file_.flush();
   control_.attached();
-  follow_order();  // with no watcher's file, from the very first launch
+  follow_order();  // without a control file, from the first launch
   (void)::pthread_atfork(nullptr, nullptr, &fork_child);
   start_thread();
 }
@@ -78,7 +78,7 @@ void Recorder::start_vendor() {
 }
 
 void Recorder::start_thread() {
-  // The program's signals are for its own threads.
+  // Signals are left to the program's own threads.
   sigset_t all;
   sigset_t before;
   ::sigfillset(&all);
@@ -170,8 +170,8 @@ void Recorder::start_counters() {
   }
 }
 
-// The device of the first kernel: then the driver is ready. Without kernel records, the first one
-// once the driver answers.
+// The device of the first kernel, when the driver is ready; without kernel records device 0 once
+// the driver answers.
 std::optional<std::uint32_t> Recorder::device() const {
   if (activity_.started()) {
     return activity_.device();
@@ -211,7 +211,7 @@ void Recorder::finish(bool exiting) {
   if (dropped != 0) {
     file_.note(format::NoteKind::Dropped,
                static_cast<int>(std::min<std::uint64_t>(dropped, INT32_MAX)),
-               joined({std::to_string(dropped), " records were lost: no room in the buffers"}));
+               joined({std::to_string(dropped), " records were lost: the buffers were full"}));
   }
   if (recording_) {
     file_.window(false, now);

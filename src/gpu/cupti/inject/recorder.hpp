@@ -1,5 +1,5 @@
-// The life of the library in one process: from the driver's call to the end of the file. Everything
-// that can go wrong becomes a note in the file; the program goes on as if nothing was there.
+// Runs the library in one process, from the driver's call to the end of the file. Failures become
+// notes in the file and do not affect the program.
 #pragma once
 
 #include <atomic>
@@ -20,19 +20,19 @@ namespace carpool::gpu::inject {
 
 class Recorder {
  public:
-  // The one of this process; never destroyed, as the program may call to its very end.
+  // The instance of this process; never destroyed, as the program may call it until it exits.
   [[nodiscard]] static Recorder& instance();
 
-  // From inside cuInit. A second call does nothing.
+  // Called inside cuInit. A second call does nothing.
   void start();
-  // From now on an exit of the process first waits until what is left is written, a few seconds at
-  // most. Exit handlers run in the reverse order of these calls: once more after the vendor has
-  // loaded a library, and that library is still whole when we end our use of it.
+  // Makes the exit of the process wait, a few seconds at most, until the remaining records are
+  // written. Exit handlers run in reverse order, so this is called again after each library that
+  // CUPTI loads: the library is then still usable at exit.
   static void end_at_exit();
-  // In a child of fork(): the child is none of ours.
+  // In a child of fork(), which is not recorded.
   void in_child();
 
-  // A range of the program has ended; kept while a window is open.
+  // Records a finished NVTX range while a window is open.
   void range(const activity_format::Range& range, std::string_view name);
 
  private:
@@ -55,7 +55,7 @@ class Recorder {
   RecordFile file_;
   ControlView control_;
   ActivitySource activity_;
-  std::optional<CounterSampler> counters_;  // none: not wanted
+  std::optional<CounterSampler> counters_;  // none: not requested
   std::atomic<bool> alive_ = false;
   std::atomic<bool> recording_ = false;
   std::atomic<bool> exiting_ = false;

@@ -8,12 +8,12 @@ namespace carpool::gpu::inject {
 namespace {
 
 std::string_view variable(const char* name) {
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody here writes to the environment
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): no thread writes to the environment
   const char* value = std::getenv(name);
   return value != nullptr ? std::string_view(value) : std::string_view();
 }
 
-// The number that it holds, as far as it is one; else what `otherwise` says.
+// The number in the variable; `otherwise` if there is none.
 std::uint64_t number(const char* name, std::uint64_t otherwise) {
   const std::string_view text = variable(name);
   std::uint64_t value = 0;

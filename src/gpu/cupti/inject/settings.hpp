@@ -1,4 +1,4 @@
-// What the watcher asks of the library, by the environment (gpu/cupti/injection.hpp sets it).
+// Settings of the library from the environment, which gpu/cupti/injection.hpp sets.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct Settings {
   std::string cupti_library;
 };
 
-// Nothing without CARPOOL_PROFILE_DIR: the library then does nothing at all.
+// Nothing without CARPOOL_PROFILE_DIR: the library is then inactive.
 [[nodiscard]] std::optional<Settings> settings_from_environment();
 
 // The name of the NVTX ranges to record, "*" for all; empty: none.

@@ -14,7 +14,7 @@ namespace {
 constexpr std::array<const char*, 2> kNames{"libcupti.so.13", "libcupti.so.12"};
 constexpr std::array<const char*, 2> kUsualFolders{"/usr/local/cuda/lib64",
                                                    "/usr/local/cuda/extras/CUPTI/lib64"};
-// From the folder of a CUDA or PyTorch library to CUPTI's, as Python packages lay them out.
+// Paths from the folder of a CUDA or PyTorch library to CUPTI in Python packages.
 constexpr std::array<const char*, 5> kBeside{"",
                                              "/../../cuda_cupti/lib",
                                              "/../../nvidia/cu13/lib",
@@ -37,8 +37,8 @@ std::vector<std::string> cuda_folders() {
     }
     const std::string_view file = text.substr(end + 1);
     const std::string_view folder = text.substr(begin, end - begin);
-    const bool tells = file.starts_with("libcudart.so") || file.starts_with("libtorch_cuda.so");
-    if (tells && std::find(folders.begin(), folders.end(), folder) == folders.end()) {
+    const bool is_cuda = file.starts_with("libcudart.so") || file.starts_with("libtorch_cuda.so");
+    if (is_cuda && std::find(folders.begin(), folders.end(), folder) == folders.end()) {
       folders.emplace_back(folder);
     }
   }
@@ -57,7 +57,7 @@ void* open_by_place() {
       folders.push_back(cuda + beside);
     }
   }
-  folders.emplace_back();  // the loader's own search
+  folders.emplace_back();  // the loader's search path
   folders.insert(folders.end(), kUsualFolders.begin(), kUsualFolders.end());
   for (const std::string& folder : folders) {
     for (const char* name : kNames) {
@@ -70,7 +70,7 @@ void* open_by_place() {
   return nullptr;
 }
 
-// Fills slots, and remembers the first essential name that the library lacks.
+// Fills in functions and keeps the first missing essential name.
 class Binder {
  public:
   explicit Binder(void* handle) : handle_(handle) {}
@@ -133,7 +133,7 @@ Cupti find_cupti(const std::string& named) {
   if (handle == nullptr) {
     const char* why = named.empty() ? nullptr : ::dlerror();
     found.refusal = why != nullptr
-                        ? joined({"CUPTI cannot be loaded: ", why})
+                        ? joined({"cannot load CUPTI: ", why})
                         : std::string(
                               "CUPTI was not found: no libcupti.so.13 or .12 is in this "
                               "program, beside its CUDA libraries or in /usr/local/cuda; "
@@ -151,9 +151,9 @@ Cupti find_cupti(const std::string& named) {
   }
   if (found.functions.version(&found.version) != cupti::kSuccess || !is_known(found.version)) {
     found.refusal = joined({found.path,
-                            " is of the API version ",
+                            " has API version ",
                             std::to_string(found.version),
-                            "; known are those of CUDA 12 and 13"});
+                            "; supported are those of CUDA 12 and 13"});
     return found;
   }
   found.handle = handle;

@@ -1,4 +1,4 @@
-// NVIDIA's CUPTI and driver as they are found in the process at run time.
+// Finds CUPTI and the driver in the process at run time.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace carpool::gpu::inject {
 
-// Functions of CUPTI; those that a release may lack are null then.
+// Functions of CUPTI; null if the release lacks an optional one.
 struct CuptiFunctions {
   cupti::Code (*version)(std::uint32_t*) = nullptr;
   cupti::Code (*result_string)(cupti::Code, const char**) = nullptr;
@@ -27,24 +27,24 @@ struct CuptiFunctions {
 };
 
 struct Cupti {
-  void* handle = nullptr;  // null: not found, or not to be used; `refusal` says why
+  void* handle = nullptr;  // null: not found or unusable; `refusal` says why
   CuptiFunctions functions;
   std::uint32_t version = 0;
   std::string path;  // where it was found
   std::string refusal;
 };
 
-// CUPTI: the file named, when one is; else the one that the program itself has loaded, then those
-// beside the program's CUDA libraries, then those of the usual places; each for CUDA 13, then 12.
+// Opens the named file if there is one; else searches the libraries that the program has loaded,
+// the folders of its CUDA libraries, and the default folders; for CUDA 13 before 12.
 [[nodiscard]] Cupti find_cupti(const std::string& named);
 
-// What CUPTI calls this code, and the number.
+// CUPTI's text for the code, with the number.
 [[nodiscard]] std::string code_text(const CuptiFunctions& functions, cupti::Code code);
 
-// A function of the driver, which the program has loaded by then; null: not there.
+// A function of the loaded driver; null if it is missing.
 [[nodiscard]] void* driver_function(const char* name);
 
-// One text of several.
+// Concatenates texts.
 [[nodiscard]] std::string joined(std::initializer_list<std::string_view> parts);
 
 }  // namespace carpool::gpu::inject
