@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Makes a relocatable folder of a built carpool: bin, lib with the profiler's library and every shared
-# library that is not glibc's, the bundled measurements, licences.
-#   scripts/bundle.sh BINARY DIR     make DIR, or make it anew
-#   scripts/bundle.sh --check DIR    fail if DIR holds something that is not such a folder
+# Makes a relocatable folder of a built carpool: bin, lib with the profiler library and all shared
+# libraries except glibc, the bundled measurements, licences.
+#   scripts/bundle.sh BINARY DIR     create or replace DIR
+#   scripts/bundle.sh --check DIR    fail if DIR exists and is not a bundle
 set -euo pipefail
 shopt -s inherit_errexit
 
 readonly max_bytes=40000000
-readonly marker=share/carpool/bundle.txt # tells a bundle from a folder of somebody's own
+readonly marker=share/carpool/bundle.txt # marks a folder as a bundle
 readonly datasets=(kace-v100 memory-collected memory-estimator memory-h200)
-# The loader and what glibc ships with it must match the machine that the bundle runs on.
+# The loader and the libraries of glibc must be those of the machine that runs the bundle.
 readonly glibc='^(linux-vdso|ld-linux.*|lib(c|m|mvec|dl|pthread|rt|resolv|util|anl|nsl|BrokenLocale|thread_db|nss_.*))\.so'
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -52,7 +52,7 @@ copy_licence() {
   fi
 }
 
-# What "carpool profile" has the driver load; it needs nothing but glibc.
+# The library that "carpool profile" injects; it needs only glibc.
 profile_library_of() {
   local library
   library="$(dirname "$1")/../lib/libcarpool_profile.so"
@@ -71,7 +71,7 @@ fill() {
     copy_licence "$path" "$stage/share/doc/carpool/libraries"
   done <<<"$libraries"
   chmod u+w "$stage"/bin/* "$stage"/lib/*
-  # Strip first: strip can damage what patchelf has moved.
+  # Strip first: strip can damage a file that patchelf has changed.
   strip "$stage/bin/carpool"
   strip --strip-unneeded "$stage"/lib/*
   # shellcheck disable=SC2016  # $ORIGIN is for the loader
@@ -104,13 +104,13 @@ verify() {
 main() {
   (($# == 2)) || fail "usage: scripts/bundle.sh BINARY DIR | --check DIR" 2
   local target
-  # The target need not exist; its parent folders may be made too.
+  # The target and its parent folders need not exist.
   target=$(realpath -m "$2")
   check_target "$target"
   [[ $1 != --check ]] || return 0
   [[ -x $1 ]] || fail "there is no program $1"
   mkdir -p "$(dirname "$target")"
-  # Filled beside the target and moved there when complete.
+  # Created beside the target and moved there when complete.
   stage=$(mktemp -d "$(dirname "$target")/.carpool-bundle.XXXXXX")
   trap 'rm -rf "$stage"' EXIT
   chmod 755 "$stage"

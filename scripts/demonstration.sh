@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Starts the server, on this machine's GPUs or on simulated ones, and shows what it does:
 #   scripts/demonstration.sh PROGRAM
-# Runs until Ctrl-C; where nobody can type, until the demonstration is over.
+# Runs until Ctrl-C or, without a terminal, until the demonstration is over.
 set -euo pipefail
 
 carpool="${1:?the program}"
-# As people will type it: the program may be on nobody's PATH.
+# For the printed commands: the program may not be on PATH.
 typed="${carpool/#"$PWD"\//}"
 folder=$(mktemp -d "${TMPDIR:-/tmp}/carpool-XXXXXX")
 server=""
@@ -23,7 +23,7 @@ finish() {
 trap finish EXIT
 trap 'exit 0' INT TERM HUP
 
-# show WORDS…: a command as a person would type it, and what it says.
+# show WORDS…: prints and runs a command.
 show() {
   printf '\n$ carpool %s\n' "$*"
   "$carpool" "$@"
@@ -42,7 +42,7 @@ start_server() {
   exit 1
 }
 
-# Ten jobs of which most can share: names, memory and run times (in simulated seconds) alone matter.
+# Nine jobs, most of which can share. Only names, memory and run times (simulated seconds) matter.
 submit_queue() {
   local name memory runtime
   while read -r name memory runtime; do
@@ -83,10 +83,10 @@ can_type=no
 if "$carpool" gpus --quiet --json 2>/dev/null | grep -q '"uuid"'; then
   echo "Starting the server on the GPUs of this machine."
   start_server
-  where="your runtime folder; commands find it by themselves"
+  where="in your runtime folder, where commands look for it"
   show queue
 else
-  echo "No GPU here: starting the server on two simulated ones, 120 times as fast as real ones."
+  echo "No GPU found. Starting the server on two simulated GPUs, 120 times as fast as real ones."
   export CARPOOL_SOCKET="$folder/socket"
   start_server --simulated 2xA100-40 --speed 120 --state "$folder/state"
   where="$CARPOOL_SOCKET"

@@ -31,22 +31,22 @@ list_packages() {
 missing_packages() {
   local wanted installed
   wanted=$(list_packages "$@")
-  # dpkg-query fails when it knows none of a name; what it prints for the others still counts.
+  # dpkg-query fails if it does not know a name, but prints the others.
   # shellcheck disable=SC2016,SC2086  # a dpkg format, and a list to split
   installed=$(dpkg-query -W -f='${db:Status-Abbrev} ${Package}\n' $wanted 2>/dev/null |
     awk '$1 == "ii" { print $2 }' || true)
   grep -vxF -f <(echo "$installed") <<<"$wanted" || true
 }
 
-# Other distributions name packages differently, so CMake has the last word on libraries there.
+# Other distributions name packages differently; there CMake checks the libraries.
 explain_without_dpkg() {
   local tool absent=()
   for tool in cmake ninja g++ pkg-config; do
     command -v "$tool" >/dev/null || absent+=("$tool")
   done
   {
-    echo "This is no Debian system, so nothing can be installed here. By their Debian names,"
-    echo "these are needed:"
+    echo "This is not a Debian system, so packages cannot be installed automatically. Required, by their"
+    echo "Debian names:"
     list_packages "$@" | sed 's/^/    /'
   } >&2
   if ((${#absent[@]})); then
@@ -76,7 +76,7 @@ TEXT
   fi
   echo "Installing ${missing[*]}"
   local apt=(env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=600)
-  # A third-party source that cannot be reached must not stop what Debian itself has.
+  # An unreachable third-party source must not prevent installing from Debian.
   "${apt[@]}" update </dev/null || echo "packages: the package lists may be out of date" >&2
   "${apt[@]}" install -y --no-install-recommends "${missing[@]}" </dev/null
 }

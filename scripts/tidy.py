@@ -24,7 +24,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
 
 def git(*arguments):
-    """The output of a git command, or None where it fails (no git, no repository, no such name)."""
+    """The output of a git command; None if it fails (no git, no repository, no such name)."""
     try:
         done = subprocess.run(["git", "-C", ROOT, *arguments], capture_output=True, text=True)
     except OSError:
@@ -33,7 +33,7 @@ def git(*arguments):
 
 
 def base_commit():
-    """Where this branch left the main one; on the main branch, the commit before."""
+    """The merge base with the main branch; on the main branch, the previous commit."""
     head = git("rev-parse", "HEAD")
     for main in ("origin/HEAD", "origin/main", "main"):
         fork = git("merge-base", "HEAD", main)
@@ -43,7 +43,7 @@ def base_commit():
 
 
 def changed_paths():
-    """Paths that differ from the base, committed or not, or None when that cannot be told."""
+    """Paths that differ from the base, committed or not; None if unknown."""
     base = base_commit()
     if base is None:
         return None
@@ -55,7 +55,7 @@ def changed_paths():
 
 
 def sources_of(database, build):
-    """Sources in the compilation database that are files of ours, not generated ones."""
+    """Sources of this repository in the compilation database, without generated ones."""
     entries = json.loads((database / "compile_commands.json").read_text())
     paths = {pathlib.Path(entry["directory"], entry["file"]).resolve() for entry in entries}
     return sorted(path for path in paths if ROOT in path.parents and build not in path.parents)
@@ -74,7 +74,7 @@ def plain_database(build):
 def sources_to_check(sources):
     changed = changed_paths()
     if changed is None:
-        print("no earlier commit to compare with: nothing is looked at (--every looks at all)")
+        print("no earlier commit to compare with: nothing is checked (--every checks all files)")
         return []
     if ROOT / ".clang-tidy" in changed:
         return sources
@@ -83,7 +83,7 @@ def sources_to_check(sources):
 
 
 def reached_files(source):
-    """The source and every header of ours that it includes, directly or through another."""
+    """The source and all headers of this repository that it includes, directly or indirectly."""
     reached, waiting = {source}, [source]
     while waiting:
         for name in INCLUDE.findall(waiting.pop().read_text()):
@@ -122,7 +122,7 @@ def main(arguments):
     clean_folder.mkdir(exist_ok=True)
     marks = {source: clean_folder / digest(source, version) for source in sources}
     waiting = [source for source in sources if not marks[source].exists()]
-    print(f"{len(sources)} files, {len(sources) - len(waiting)} of them known to be clean")
+    print(f"{len(sources)} files, {len(sources) - len(waiting)} of them already clean")
     failures = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         results = pool.map(lambda source: check(source, database), waiting)

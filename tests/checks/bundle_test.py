@@ -37,7 +37,9 @@ class Bundle(unittest.TestCase):
         self.assertIn(version, printed)
 
     def test_takes_only_glibc_from_the_machine(self):
-        for line in output("ldd", self.bundle / "bin" / "carpool", env={}).splitlines():
+        lines = output("ldd", self.bundle / "bin" / "carpool", env={}).splitlines()
+        self.assertGreater(len(lines), 10)
+        for line in lines:
             name = line.split()[0]
             if re.match(r"linux-vdso|/lib64/ld-linux|lib(c|m|dl|rt|pthread|mvec)\.so", name):
                 continue

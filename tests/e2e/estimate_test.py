@@ -161,11 +161,9 @@ class OneJob(cli.CarpoolTest):
 
     def test_a_measured_row_is_estimated_near_its_truth(self):
         with gzip.open(ROWS, "rt") as rows:
-            for line in rows:
-                row = json.loads(line)
-                if row["ok"] and row["cfg"]["fam"] == "llm" and row["cfg"]["mode"] == "train":
-                    break
-        self.write("row.json", line)
+            row = next(row for row in map(json.loads, rows)
+                       if row["ok"] and row["cfg"]["fam"] == "llm" and row["cfg"]["mode"] == "train")
+        self.write("row.json", json.dumps(row))
         out = self.estimate("row.json")
         truth = (row["peak"]["reserved"] + 760) * 2**20
         self.assertAlmostEqual(out["expected_bytes"] / truth, 1.0, delta=0.15)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""measure over a fake driver, a stand-in for MPS, and workers in Python that sleep."""
+"""measure over a fake driver, a fake MPS, and workers in Python that sleep."""
 
 import csv
 import json
@@ -30,7 +30,7 @@ carpool.configure(units=4)
 seconds = int(name[3:]) / 1000
 due = time.monotonic()
 while True:
-    # By the clock: a sleep that overran on a busy machine is made up for, a hold is not.
+    # Absolute times: an overrun on a busy machine is made up for, a hold is not.
     due = max(due + seconds, time.monotonic() - 4 * seconds)
     time.sleep(max(due - time.monotonic(), 0))
     carpool.step()
@@ -76,7 +76,7 @@ class MeasureTest(cli.CarpoolTest):
         self.fail(f"never: {what}")
 
     def processes(self):
-        """Those that have anything to do with this test's folder, by number."""
+        """PIDs of processes whose environment names this test's folder."""
         found = {}
         for entry in pathlib.Path("/proc").iterdir():
             try:

@@ -15,7 +15,7 @@ import unittest
 
 import cli
 
-# Nsight Compute as far as we talk to it: runs the program until that is ended, then writes its report.
+# A fake Nsight Compute: runs the program until it ends, then writes its report.
 FAKE_NCU = f"""#!/usr/bin/env python3
 import pathlib, subprocess, sys
 words = sys.argv[1:]
@@ -165,7 +165,10 @@ class Trouble(ProfileTest):
             [cli.PROGRAM, *self.words("--steps", "0", seconds="60")],
             cwd=self.folder, env=cli.environment(self.folder, **self.env), text=True,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        time.sleep(2.5)
+        self.addCleanup(process.kill)
+        while not list(self.runtime.rglob("activity.*.bin")):  # the program runs and is recorded
+            self.assertIsNone(process.poll())
+            time.sleep(0.02)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=30)
         self.assertEqual((process.returncode, out), (1, ""), err)
@@ -176,7 +179,7 @@ class Trouble(ProfileTest):
         self.refuses("profile", says="profile needs a command", env=self.env)
         self.refuses("profile", "--from-ncu", "x.csv", says="--name", env=self.env)
         self.refuses(*self.words(options=("--gpu", "7")), says="there is no GPU 7", env=self.env)
-        self.refuses(*self.words(options=("--step-regex", "(")), says="no regular expression",
+        self.refuses(*self.words(options=("--step-regex", "(")), says="is not a regular expression",
                      env=self.env)
         self.refuses("profile", "--", "no-such-program", says="no-such-program", env=self.env)
         self.refuses("profile", "--name", "a/b", "--", "true", says="is no name", env=self.env)
@@ -191,7 +194,7 @@ class NsightCompute(ProfileTest):
     def test_gives_the_kernel_metrics_of_one_launch_of_each(self):
         self.with_ncu()
         got = self.profile("--steps", "0", options=("--ncu",))
-        # Both kernels take the same time in the run itself, whatever they took under ncu.
+        # Both kernels take the same time in the run itself, regardless of their time under ncu.
         self.assertAlmostEqual(got["metrics"]["sm_throughput_pct"], 60.0, delta=0.5)
         self.assertNotIn("sm_throughput_pct", got["stand_ins"])
         self.assertIn("dram_throughput_pct", got["stand_ins"])

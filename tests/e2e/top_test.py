@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""carpool top: as a print-out, and on a terminal that it gives back as it was."""
+"""carpool top: as plain text, and on a terminal, which it restores."""
 
 import fcntl
 import os
@@ -47,7 +47,7 @@ class PrintOut(cli.CarpoolTest):
 
 
 class Terminal(cli.CarpoolTest):
-    """Somebody at a terminal of 100 columns and 30 rows."""
+    """A user at a terminal of 100 columns and 30 rows."""
 
     def setUp(self):
         super().setUp()
@@ -70,7 +70,7 @@ class Terminal(cli.CarpoolTest):
         return running
 
     def see(self, wanted):
-        """Everything on the way to these words."""
+        """Reads until this text; returns all of it."""
         seen, end = b"", time.monotonic() + cli.TIMEOUT_S
         while wanted.encode() not in seen:
             self.assertLess(time.monotonic(), end, f"never saw {wanted!r}: {seen[-2000:]!r}")
@@ -78,8 +78,13 @@ class Terminal(cli.CarpoolTest):
                 seen += os.read(self.person, 65536)
         return seen.decode(errors="replace")
 
+    def drain(self):
+        """Drops what was drawn before."""
+        while select.select([self.person], [], [], 0)[0]:
+            os.read(self.person, 65536)
+
     def ends_well(self, running, code=0):
-        """It has ended, has left its screen, and the terminal is as it was."""
+        """Waits for the end; the terminal is restored."""
         end = time.monotonic() + cli.TIMEOUT_S
         seen = b""
         while running.poll() is None:
@@ -117,9 +122,10 @@ class Terminal(cli.CarpoolTest):
         running = self.start()
         self.see("q quit")
         for rows, columns in ((5, 20), (1, 1), (60, 200)):
+            self.drain()
             self.resize(rows, columns)
             running.send_signal(signal.SIGWINCH)
-            time.sleep(0.3)
+            self.see("\033[")
         self.see("q quit")
         self.assertIsNone(running.poll())
         os.write(self.person, b"q")
@@ -128,7 +134,7 @@ class Terminal(cli.CarpoolTest):
     def test_arrows_and_letters_are_keys(self):
         running = self.start()
         self.see("q quit")
-        # Both ways in which terminals send arrows. A row is drawn again when it becomes the chosen one.
+        # Both encodings of arrow keys. A row is redrawn when it is selected.
         for down, up in ((b"\033OB", b"\033OA"), (b"\033[B", b"\033[A"), (b"j", b"k")):
             os.write(self.person, down)
             self.see("4001")
