@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the CUDA workloads: workloads/cuda/build.sh [PROGRAM]
-# PROGRAM is where to put it (build/workloads/micro). CARPOOL_CUDA_ARCH names the GPU (sm_90, that
-# is H100 and H200), CUDACXX the compiler. Ends with 77 where there is no CUDA compiler.
+# PROGRAM is the output (build/workloads/micro). CARPOOL_CUDA_ARCH names the GPU architecture (sm_90:
+# H100 and H200), CUDACXX the compiler. Exits with 77 without a CUDA compiler.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
