@@ -152,53 +152,53 @@ std::string ActivityParser::file_start(std::string_view payload) {
 }
 
 std::string ActivityParser::device(std::string_view payload) {
-  ActivityDevice told;
+  ActivityDevice record;
   std::string_view text;
-  if (!read_fixed(payload, told.facts, &text)) {
+  if (!read_fixed(payload, record.facts, &text)) {
     return "has a device of the wrong length";
   }
-  told.uuid = uuid_text(told.facts.uuid);
-  told.name = text;
-  trace_.devices.push_back(std::move(told));
+  record.uuid = uuid_text(record.facts.uuid);
+  record.name = text;
+  trace_.devices.push_back(std::move(record));
   return {};
 }
 
 std::string ActivityParser::kernel(std::string_view payload) {
-  ActivityKernel told;
+  ActivityKernel record;
   std::string_view text;
-  if (!read_fixed(payload, told.facts, &text) || told.facts.id != trace_.kernels.size()) {
+  if (!read_fixed(payload, record.facts, &text) || record.facts.id != trace_.kernels.size()) {
     return "has a kernel of the wrong length or number";
   }
-  told.name = text;
-  trace_.kernels.push_back(std::move(told));
+  record.name = text;
+  trace_.kernels.push_back(std::move(record));
   return {};
 }
 
 std::string ActivityParser::range(std::string_view payload) {
-  format::Range told;
+  format::Range record;
   std::string_view text;
-  if (!read_fixed(payload, told, &text) || !is_time(told.start_ns) || !is_time(told.end_ns) ||
-      told.end_ns < told.start_ns) {
+  if (!read_fixed(payload, record, &text) || !is_time(record.start_ns) || !is_time(record.end_ns) ||
+      record.end_ns < record.start_ns) {
     return "has a range of the wrong length or times";
   }
-  latest_ = std::max(latest_, told.end_ns);
-  trace_.ranges.push_back({std::string(text), told.start_ns, told.end_ns, told.thread});
+  latest_ = std::max(latest_, record.end_ns);
+  trace_.ranges.push_back({std::string(text), record.start_ns, record.end_ns, record.thread});
   return {};
 }
 
 std::string ActivityParser::counter_set(std::string_view payload) {
-  format::CounterSet told;
+  format::CounterSet record;
   std::string_view text;
-  if (!read_fixed(payload, told, &text) || told.id != trace_.counter_sets.size()) {
+  if (!read_fixed(payload, record, &text) || record.id != trace_.counter_sets.size()) {
     return "has a counter set of the wrong length or number";
   }
-  ActivityCounterSet set{told.device, told.passes, {}};
+  ActivityCounterSet set{record.device, record.passes, {}};
   while (!text.empty()) {
     const std::size_t line = text.find('\n');
     set.metrics.emplace_back(text.substr(0, line));
     text = line == std::string_view::npos ? std::string_view() : text.substr(line + 1);
   }
-  if (set.metrics.size() != told.metrics) {
+  if (set.metrics.size() != record.metrics) {
     return "has a counter set with a wrong number of names";
   }
   trace_.counter_sets.push_back(std::move(set));
@@ -206,39 +206,39 @@ std::string ActivityParser::counter_set(std::string_view payload) {
 }
 
 std::string ActivityParser::note(std::string_view payload) {
-  format::Note told;
+  format::Note record;
   std::string_view text;
-  if (!read_fixed(payload, told, &text) || !is_time(told.at_ns) ||
-      told.kind > static_cast<std::uint32_t>(format::NoteKind::Failed)) {
+  if (!read_fixed(payload, record, &text) || !is_time(record.at_ns) ||
+      record.kind > static_cast<std::uint32_t>(format::NoteKind::Failed)) {
     return "has a note of the wrong length, time or kind";
   }
-  const auto kind = static_cast<format::NoteKind>(told.kind);
-  trace_.notes.push_back({kind, told.code, told.at_ns, std::string(text)});
+  const auto kind = static_cast<format::NoteKind>(record.kind);
+  trace_.notes.push_back({kind, record.code, record.at_ns, std::string(text)});
   return {};
 }
 
 std::string ActivityParser::window(std::string_view payload) {
-  format::Window told;
-  if (!read_fixed(payload, told, nullptr) || !is_time(told.at_ns) ||
-      (told.recording != 0) == recording_) {
+  format::Window record;
+  if (!read_fixed(payload, record, nullptr) || !is_time(record.at_ns) ||
+      (record.recording != 0) == recording_) {
     return "has an impossible window";
   }
-  recording_ = told.recording != 0;
+  recording_ = record.recording != 0;
   if (recording_) {
-    trace_.windows.push_back({told.at_ns, told.at_ns});
+    trace_.windows.push_back({record.at_ns, record.at_ns});
   } else {
-    trace_.windows.back().end_ns = std::max(told.at_ns, trace_.windows.back().start_ns);
+    trace_.windows.back().end_ns = std::max(record.at_ns, trace_.windows.back().start_ns);
   }
   return {};
 }
 
 std::string ActivityParser::end(std::string_view payload) {
-  format::End told;
-  if (!read_fixed(payload, told, nullptr) || !is_time(told.at_ns)) {
+  format::End record;
+  if (!read_fixed(payload, record, nullptr) || !is_time(record.at_ns)) {
     return "has an end of the wrong length or time";
   }
-  latest_ = std::max(latest_, told.at_ns);
-  trace_.end = told;
+  latest_ = std::max(latest_, record.at_ns);
+  trace_.end = record;
   return {};
 }
 

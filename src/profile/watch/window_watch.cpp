@@ -51,7 +51,7 @@ class WindowWatch {
   [[nodiscard]] std::optional<Result<void>> ended(std::int64_t now);
   [[nodiscard]] Result<bool> enough(std::int64_t now);
   [[nodiscard]] bool settled() const;
-  [[nodiscard]] std::optional<StepEstimate> told() const {
+  [[nodiscard]] std::optional<StepEstimate> reported() const {
     return steps_without_recording(program_, seen_.window);
   }
 
@@ -60,14 +60,14 @@ class WindowWatch {
   const ProfileEvents& events_;
   SeenWindow seen_;
   std::int64_t first_window_ns_ = 0;
-  bool told_steps_ = false;  // when the window opened
+  bool reported_steps_ = false;  // when the window opened
   std::int64_t next_reading_ns_ = 0;
   std::int64_t next_thought_ns_ = 0;
 };
 
 Result<void> WindowWatch::open_window() {
   seen_.window.start_ns = monotonic_ns();
-  told_steps_ = program_.signs().reports_steps;
+  reported_steps_ = program_.signs().reports_steps;
   seen_.use_before = process_use(program_.pid());
   next_reading_ns_ = seen_.window.start_ns + kReadEvery;
   next_thought_ns_ =
@@ -85,7 +85,7 @@ Result<bool> WindowWatch::enough(std::int64_t now) {
     return false;
   }
   next_thought_ns_ = now + kConsiderEvery;
-  std::optional<StepEstimate> steps = told();
+  std::optional<StepEstimate> steps = reported();
   if (!steps) {
     const auto traces = program_.traces();
     if (!traces) {
@@ -135,14 +135,14 @@ Result<void> WindowWatch::read_sensors(std::int64_t now) {
 // The program reports its first step only now: the window so far was its start-up.
 Result<void> WindowWatch::open_again_if_early() {
   const ProgramSigns signs = program_.signs();
-  const bool early = signs.reports_steps && !told_steps_ && signs.steps > 1;
+  const bool early = signs.reports_steps && !reported_steps_ && signs.steps > 1;
   return early ? open_window() : Result<void>();
 }
 
 // A program whose memory still changes is starting up, however regular its launches: it may be
 // loading the weights of a large model layer by layer.
 bool WindowWatch::settled() const {
-  return !seen_.track.memory_changed() || told() ||
+  return !seen_.track.memory_changed() || reported() ||
          seconds_between(first_window_ns_, seen_.window.end_ns) > kSettleSeconds;
 }
 

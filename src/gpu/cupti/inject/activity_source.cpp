@@ -102,8 +102,8 @@ std::int64_t ActivitySource::set_clock() {
     return 0;
   }
   std::uint64_t theirs = 0;
-  const bool told = functions.timestamp(&theirs) == cupti::kSuccess;
-  return told ? monotonic_ns() - static_cast<std::int64_t>(theirs) : 0;
+  const bool known = functions.timestamp(&theirs) == cupti::kSuccess;
+  return known ? monotonic_ns() - static_cast<std::int64_t>(theirs) : 0;
 }
 
 // Immediately, so that CUPTI sees the creation of each context and graph. Records from before the

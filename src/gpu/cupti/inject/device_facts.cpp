@@ -32,8 +32,8 @@ void write_device(int ordinal, RecordFile& file) {
   const auto attribute = driver<cupti::Code (*)(int*, int, int)>("cuDeviceGetAttribute");
   const auto ask = [&](int which) {
     int value = 0;
-    const bool told = attribute != nullptr && attribute(&value, which, handle) == cupti::kSuccess;
-    return static_cast<std::uint32_t>(told && value > 0 ? value : 0);
+    const bool known = attribute != nullptr && attribute(&value, which, handle) == cupti::kSuccess;
+    return static_cast<std::uint32_t>(known && value > 0 ? value : 0);
   };
   device.sm_count = ask(cupti::kDeviceSmCount);
   device.compute_major = ask(cupti::kDeviceComputeMajor);

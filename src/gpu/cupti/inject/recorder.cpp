@@ -131,8 +131,8 @@ void Recorder::step() {
 
 void Recorder::take_in() {
   activity_.write_completed();
-  control_.launches(activity_.launches() - told_launches_, activity_.last_start());
-  told_launches_ = activity_.launches();
+  control_.launches(activity_.launches() - counted_launches_, activity_.last_start());
+  counted_launches_ = activity_.launches();
 }
 
 void Recorder::follow_order() {

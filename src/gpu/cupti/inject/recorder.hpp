@@ -61,7 +61,7 @@ class Recorder {
   std::atomic<bool> exiting_ = false;
   bool stopped_ = false;
   std::int64_t flushed_at_ = 0;
-  std::uint64_t told_launches_ = 0;
+  std::uint64_t counted_launches_ = 0;
   std::mutex mutex_;
   std::condition_variable finished_;
   bool is_finished_ = false;
