@@ -1,88 +1,13 @@
 #include "base/files/config.hpp"
 
-#include <array>
 #include <cstdlib>
-#include <functional>
 #include <system_error>
 
-#include <fmt/format.h>
-#include <toml++/toml.h>
-
 #include "base/files/file.hpp"
+#include "base/text/strict_table.hpp"
 
 namespace carpool {
 namespace {
-
-// One row a setting: its key and where it goes. Takes a string or a number, as the field does.
-struct Setting {
-  std::string_view key;
-  std::optional<std::string> Config::* text = nullptr;
-  std::optional<double> Config::* number = nullptr;
-};
-
-constexpr std::array kSettings = {
-    Setting{.key = "data", .text = &Config::data},
-    Setting{.key = "model", .text = &Config::model},
-    Setting{.key = "objective", .text = &Config::objective},
-    Setting{.key = "floor", .number = &Config::floor},
-    Setting{.key = "memory_gib", .number = &Config::memory_gib},
-    Setting{.key = "color", .text = &Config::colour},
-};
-
-std::string known_keys() {
-  std::string keys;
-  for (const Setting& setting : kSettings) {
-    keys += keys.empty() ? "" : ", ";
-    keys += setting.key;
-  }
-  return keys;
-}
-
-Result<void> apply(const Setting& setting,
-                   const toml::node& value,
-                   std::string_view name,
-                   Config& config) {
-  if (setting.text != nullptr) {
-    if (const auto text = value.value_exact<std::string>()) {
-      config.*setting.text = *text;
-      return {};
-    }
-  } else if (value.is_number()) {
-    config.*setting.number = value.value<double>();
-    return {};
-  }
-  return invalid_input(fmt::format("{}:{}: {} must be a {}",
-                                   name,
-                                   value.source().begin.line,
-                                   setting.key,
-                                   setting.text != nullptr ? "string" : "number"));
-}
-
-Result<Config> from_table(const toml::table& table, std::string_view name) {
-  Config config;
-  for (const auto& [key, value] : table) {
-    const Setting* found = nullptr;
-    for (const Setting& setting : kSettings) {
-      found = setting.key == key.str() ? &setting : found;
-    }
-    if (found == nullptr) {
-      return invalid_input(fmt::format("{}:{}: unknown key \"{}\"; known: {}",
-                                       name,
-                                       key.source().begin.line,
-                                       key.str(),
-                                       known_keys()));
-    }
-    if (auto applied = apply(*found, value, name, config); !applied) {
-      return tl::unexpected(applied.error());
-    }
-  }
-  if (const auto& colour = config.colour;
-      colour && *colour != "auto" && *colour != "always" && *colour != "never") {
-    return invalid_input(
-        fmt::format("{}: color \"{}\": expected auto, always or never", name, *colour));
-  }
-  return config;
-}
 
 std::filesystem::path personal_config() {
   if (const char* xdg = std::getenv("XDG_CONFIG_HOME"); xdg != nullptr && *xdg != '\0') {
@@ -98,12 +23,23 @@ std::filesystem::path personal_config() {
 }  // namespace
 
 Result<Config> parse_config(std::string_view text, std::string_view name) {
-  try {
-    return from_table(toml::parse(text, name), name);
-  } catch (const toml::parse_error& problem) {
-    return invalid_input(fmt::format(
-        "{}:{}: {}", name, problem.source().begin.line, std::string(problem.description())));
+  Config config;
+  const Result<void> done = read_toml(text, std::string(name), [&](StrictTable& table) {
+    table.read("data", config.data);
+    table.read("model", config.model);
+    table.read("objective", config.objective);
+    table.read("floor", config.floor);
+    table.read("memory_gib", config.memory_gib);
+    table.read("color", config.colour);
+    if (const auto& colour = config.colour;
+        colour && *colour != "auto" && *colour != "always" && *colour != "never") {
+      table.problem("color", "expected auto, always or never");
+    }
+  });
+  if (!done) {
+    return tl::unexpected(done.error());
   }
+  return config;
 }
 
 Result<Config> load_config(const std::optional<std::filesystem::path>& named) {

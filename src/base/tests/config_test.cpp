@@ -32,13 +32,19 @@ TEST(Config, UnknownKeyIsNamedWithLineAndKnownKeys) {
 TEST(Config, WrongTypeIsNamedWithLine) {
   const auto config = parse_config("floor = \"much\"\n", "c.toml");
   ASSERT_FALSE(config.has_value());
-  EXPECT_NE(config.error().message.find("c.toml:1: floor must be a number"), std::string::npos);
+  EXPECT_NE(config.error().message.find("c.toml:1: floor: expected a number"), std::string::npos);
 }
 
 TEST(Config, BrokenTomlIsAnErrorWithLine) {
   const auto config = parse_config("a = 1\nb = [\n", "c.toml");
   ASSERT_FALSE(config.has_value());
-  EXPECT_NE(config.error().message.find("c.toml:"), std::string::npos);
+  EXPECT_EQ(config.error().message.find("c.toml:2: "), 0U) << config.error().message;
+}
+
+TEST(Config, ColourIsOneOfThree) {
+  const auto config = parse_config("\ncolor = \"pink\"\n", "c.toml");
+  ASSERT_FALSE(config.has_value());
+  EXPECT_EQ(config.error().message, "c.toml:2: color: expected auto, always or never");
 }
 
 TEST(Config, NamedFileMustExist) {
