@@ -8,29 +8,10 @@
 #include <sys/stat.h>
 
 #include "base/process/process_table.hpp"
+#include "base/text/utf8.hpp"
 
 namespace carpool::app {
 namespace {
-
-// Bytes of the UTF-8 character that begins the text; 0 when it begins with none.
-std::size_t character_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const std::size_t length = byte(0) < 0x80   ? 1
-                             : byte(0) < 0xC2 ? 0
-                             : byte(0) < 0xE0 ? 2
-                             : byte(0) < 0xF0 ? 3
-                             : byte(0) < 0xF5 ? 4
-                                              : 0;
-  if (length > text.size()) {
-    return 0;
-  }
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0U) != 0x80U) {
-      return 0;
-    }
-  }
-  return length;
-}
 
 bool is_control(std::string_view character) {
   const auto first = static_cast<unsigned char>(character[0]);
@@ -44,7 +25,7 @@ bool is_control(std::string_view character) {
 std::string printable(std::string_view text) {
   std::string out;
   while (!text.empty()) {
-    const std::size_t length = character_length(text);
+    const std::size_t length = utf8_length(text);
     const std::string_view character = text.substr(0, std::max<std::size_t>(length, 1));
     out += length == 0 ? "?" : is_control(character) ? " " : character;
     text.remove_prefix(character.size());
