@@ -10,6 +10,7 @@
 
 #include "app/cli/command_context.hpp"
 #include "app/cli/command_line.hpp"
+#include "app/cli/exit_code.hpp"
 #include "app/cli/output.hpp"
 #include "base/files/config.hpp"
 #include "base/log.hpp"
@@ -17,21 +18,6 @@
 
 namespace carpool::app {
 namespace {
-
-int exit_code(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::InvalidInput:
-    case ErrorCode::NotFound:
-      return kExitUsage;
-    case ErrorCode::Unavailable:
-      return kExitNoServer;
-    case ErrorCode::Corrupt:
-    case ErrorCode::Unsupported:
-    case ErrorCode::Internal:
-      break;
-  }
-  return kExitFailure;
-}
 
 int complain(const Error& error) {
   fmt::print(stderr, "carpool: {}\n", error.message);

@@ -183,7 +183,7 @@ std::string summary_of(const Explanation& explanation, const JobRecord& record) 
 Result<Explanation> explain(const Scheduler& scheduler, JobId job) {
   const JobRecord* record = scheduler.find(job);
   if (record == nullptr) {
-    return fail(ErrorCode::NotFound, fmt::format("there is no job {}", job));
+    return not_found(fmt::format("there is no job {}", job));
   }
   Explanation out{.job = job, .binding = scheduler.why_waiting(job)};
   if (!record->attempts.empty()) {

@@ -26,9 +26,9 @@ Result<LiveJob*> JobTable::live_or_error(JobId job) {
   }
   const JobRecord* record = find(job);
   if (record == nullptr) {
-    return fail(ErrorCode::NotFound, fmt::format("there is no job {}", job));
+    return not_found(fmt::format("there is no job {}", job));
   }
-  return invalid_input(fmt::format("job {} has already ended ({})", job, record->code()));
+  return conflict(fmt::format("job {} has already ended ({})", job, record->code()));
 }
 
 const JobRecord* JobTable::find(JobId job) const {

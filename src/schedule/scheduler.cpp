@@ -109,8 +109,10 @@ Result<JobId> Scheduler::submit(JobSpec spec, JobOwner owner, double now_s) {
   }
   const std::size_t owned = parts_->jobs.live_jobs_of(owner.uid);
   if (owned >= parts_->settings.max_queued_per_user) {
-    return invalid_input(fmt::format(
-        "{} has {} jobs that have not ended, the maximum for one user", owner.user, owned));
+    return fail(
+        ErrorCode::LimitReached,
+        fmt::format(
+            "{} has {} jobs that have not ended, the maximum for one user", owner.user, owned));
   }
   const JobId job = parts_->jobs.last_job() + 1;
   parts_->events.emit(job, JobSubmitted{.spec = std::move(spec), .owner = std::move(owner)}, now_s);
@@ -143,7 +145,7 @@ Result<void> Scheduler::hold(JobId job, double now_s) {
   }
   const JobState state = (*found)->record->state;
   if (state != JobState::Queued && state != JobState::Held) {
-    return invalid_input(fmt::format("job {} is running; only a waiting job can be held", job));
+    return conflict(fmt::format("job {} is running; only a waiting job can be held", job));
   }
   if (state == JobState::Queued) {
     parts_->events.emit(job, JobHeld{}, now_s);
@@ -169,11 +171,10 @@ Result<void> Scheduler::requeue(JobId job, double now_s) {
   }
   const JobRecord& record = *(*found)->record;
   if (record.running() == nullptr) {
-    return invalid_input(fmt::format("job {} is already waiting", job));
+    return conflict(fmt::format("job {} is already waiting", job));
   }
   if (record.stop_final) {
-    return invalid_input(
-        fmt::format("job {} is already being stopped (by {})", job, record.stop_by));
+    return conflict(fmt::format("job {} is already being stopped (by {})", job, record.stop_by));
   }
   if (record.stop_by.empty()) {
     parts_->runs.ask_to_stop(**found, "request", /*final=*/false, now_s);

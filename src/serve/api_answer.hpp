@@ -1,4 +1,5 @@
-// What a request is answered with, apart from HTTP: results as JSON, errors with their status.
+// The answer to a request, apart from HTTP, and the mapping between error kinds and HTTP statuses
+// in both directions.
 #pragma once
 
 #include <map>
@@ -18,13 +19,21 @@ struct ApiAnswer {
   std::map<std::string, std::string> headers{};
 };
 
-[[nodiscard]] ApiAnswer json_answer(const nlohmann::json& value, int status = 200);
+// The HTTP status of an error kind. The table is in docs/api.md.
+[[nodiscard]] int http_status(ErrorCode code);
+// The kind of an error whose answer names none: a status of the HTTP library or of a proxy.
+[[nodiscard]] ErrorCode kind_of_status(int status);
+
+[[nodiscard]] ApiAnswer json_answer(const nlohmann::json& value);
 [[nodiscard]] ApiAnswer json_answer(const Result<nlohmann::json>& value);
 
-[[nodiscard]] ApiAnswer error_answer(int status, std::string_view message);
+// {"error": {"status": 404, "kind": "not-found", "message": "…"}}
 [[nodiscard]] ApiAnswer error_answer(const Error& error);
+[[nodiscard]] ApiAnswer error_answer(const tl::unexpected<Error>& error);
+// For a status that the HTTP library chose.
+[[nodiscard]] ApiAnswer error_answer(int status, std::string_view message);
 
-// How the message of an Unsupported error ends whose status is 403: the job is somebody else's.
-inline constexpr std::string_view kNotYours = "is another user's";
+// The error that such an answer carries.
+[[nodiscard]] Error read_error(int status, std::string_view body);
 
 }  // namespace carpool::serve

@@ -43,7 +43,7 @@ Result<std::uint32_t> user_id(const std::string& name) {
   if (const auto found = look_up(name.c_str(), ::getpwnam_r)) {
     return found->uid;
   }
-  return fail(ErrorCode::NotFound, fmt::format("there is no user \"{}\"", name));
+  return not_found(fmt::format("there is no user \"{}\"", name));
 }
 
 Result<std::uint32_t> group_id(const std::string& name) {
@@ -52,9 +52,8 @@ Result<std::uint32_t> group_id(const std::string& name) {
   group* found = nullptr;
   ::getgrnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found);
   if (found == nullptr) {
-    return fail(
-        ErrorCode::NotFound,
-        fmt::format("there is no group \"{}\"; `groupadd --system {}` makes one", name, name));
+    return not_found(
+        fmt::format("there is no group \"{}\"; `groupadd --system {}` creates it", name, name));
   }
   return found->gr_gid;
 }

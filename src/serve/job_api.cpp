@@ -36,10 +36,10 @@ Result<JobRecord> JobApi::own_job(schedule::Scheduler& scheduler,
     return tl::unexpected(record.error());
   }
   if (!*record) {
-    return fail(ErrorCode::NotFound, fmt::format("there is no job {}", job));
+    return not_found(fmt::format("there is no job {}", job));
   }
   if (!caller.may_touch((*record)->owner)) {
-    return fail(ErrorCode::Unsupported, fmt::format("job {} {}", job, kNotYours));
+    return forbidden(fmt::format("job {} belongs to another user", job));
   }
   return std::move(**record);
 }
@@ -143,7 +143,8 @@ ApiAnswer JobApi::logs(const Caller& caller, JobId job, const ApiQuery& query) {
   }
   const std::string stream = text_of(query, "stream").value_or("stdout");
   if (stream != "stdout" && stream != "stderr") {
-    return error_answer(400, fmt::format("stream: \"{}\" is neither stdout nor stderr", stream));
+    return error_answer(
+        invalid_input(fmt::format("stream: \"{}\" is neither stdout nor stderr", stream)));
   }
   const LogRequest wanted{.stream = stream == "stdout" ? LogStream::Out : LogStream::Err,
                           .attempt = attempt->value_or(0),
@@ -201,11 +202,11 @@ ApiAnswer JobApi::history(const Caller& caller, const ApiQuery& query) {
 
 ApiAnswer JobApi::drain(const Caller& caller, std::string_view body) {
   if (!caller.operates) {
-    return error_answer(403, "only operators may drain the server");
+    return error_answer(forbidden("only operators may drain the server"));
   }
   const json asked = json::parse(body, nullptr, /*allow_exceptions=*/false);
   if (!asked.is_object() || !asked.contains("drain") || !asked.at("drain").is_boolean()) {
-    return error_answer(400, "expected {\"drain\": true} or {\"drain\": false}");
+    return error_answer(invalid_input("expected {\"drain\": true} or {\"drain\": false}"));
   }
   const bool draining = asked.at("drain").get<bool>();
   return json_answer(

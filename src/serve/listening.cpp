@@ -44,7 +44,7 @@ const sockaddr* plain(const sockaddr_un& address) {
 Result<void> remove_leftover(const std::filesystem::path& path, const sockaddr_un& address) {
   const Descriptor probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (::connect(probe.get(), plain(address), sizeof address) == 0) {
-    return invalid_input(fmt::format("a server answers on {} already", path.string()));
+    return conflict(fmt::format("a server already listens on {}", path.string()));
   }
   if (errno == ECONNREFUSED) {
     ::unlink(path.c_str());

@@ -37,7 +37,7 @@ ApiAnswer read_log(JobId job,
                    const std::function<std::filesystem::path(RunId, LogStream)>& log_file,
                    const std::function<Result<LogState>()>& state) {
   if (!log_file) {
-    return error_answer(404, "jobs on simulated GPUs have no output");
+    return error_answer(not_found("jobs on simulated GPUs have no output"));
   }
   const Stopwatch watch;
   while (true) {

@@ -80,8 +80,9 @@ void watch_events(JobApi& api, const httplib::Request& request, httplib::Respons
   if (!api.events().enter(caller.uid)) {
     send(api,
          response,
-         error_answer(429,
-                      fmt::format("you watch events {} times already", EventHub::kMostWatchers)));
+         error_answer(fail(
+             ErrorCode::LimitReached,
+             fmt::format("this user already has {} event streams open", EventHub::kMostWatchers))));
     return;
   }
   const std::string since = request.has_param("since") ? request.get_param_value("since")
@@ -158,7 +159,8 @@ void add_routes(httplib::Server& server, JobApi& api) {
     watch_events(api, request, response);
   });
   server.Get(kUnauthorizedPath, handler(api, [](JobApi&, const httplib::Request&) {
-               return error_answer(401, "a token is needed: Authorization: Bearer TOKEN");
+               return error_answer(
+                   fail(ErrorCode::Unauthenticated, "send a token: Authorization: Bearer TOKEN"));
              }));
   server.Get("/metrics",
              handler(api, [](JobApi& a, const httplib::Request&) { return a.metrics(); }));
@@ -177,7 +179,9 @@ void add_routes(httplib::Server& server, JobApi& api) {
   server.set_exception_handler([&api](const httplib::Request& /*request*/,
                                       httplib::Response& response,
                                       const std::exception_ptr& /*problem*/) {
-    send(api, response, error_answer(500, "the server failed on this request"));
+    send(api,
+         response,
+         error_answer(fail(ErrorCode::Internal, "the server failed on this request")));
   });
 }
 

@@ -63,8 +63,9 @@ Result<void> SchedulerLoop::perform(SchedulerWork work) {
   if (done) {
     return {};
   }
-  return tl::unexpected(
-      failure_.value_or(Error{ErrorCode::Internal, "the server is about to end; try again"}));
+  return fail(ErrorCode::Unavailable,
+              failure_ ? fmt::format("the scheduler has stopped: {}", failure_->message)
+                       : "the server is stopping; try again");
 }
 
 void SchedulerLoop::post(SchedulerWork work) {

@@ -44,11 +44,11 @@ Result<FolderLock> FolderLock::take(const std::filesystem::path& folder) {
     if (errno != EWOULDBLOCK) {
       return lock_error(path, "cannot be locked");
     }
-    return fail(ErrorCode::Unsupported,
-                fmt::format("{}: another server (process {}) uses this folder; stop it, or choose "
-                            "another folder",
-                            folder.string(),
-                            holder(file.get())));
+    return conflict(
+        fmt::format("{}: another server (process {}) uses this folder; stop it, or choose "
+                    "another folder",
+                    folder.string(),
+                    holder(file.get())));
   }
   const std::string pid = fmt::format("{}\n", ::getpid());
   if (::ftruncate(file.get(), 0) != 0 ||

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "app/cli/command_line.hpp"
+#include "app/cli/exit_code.hpp"
 #include "base/clock.hpp"
 
 namespace carpool::app {

@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files/runtime_folder.hpp"
+#include "serve/api_answer.hpp"
 
 namespace carpool::app {
 
@@ -22,17 +23,6 @@ namespace {
 bool is_ours(const std::filesystem::path& path) {
   struct stat status{};
   return ::lstat(path.c_str(), &status) == 0 && status.st_uid == ::geteuid();
-}
-
-ErrorCode code_of(int status) {
-  switch (status) {
-    case 400:
-      return ErrorCode::InvalidInput;
-    case 404:
-      return ErrorCode::NotFound;
-    default:
-      return ErrorCode::Internal;
-  }
 }
 
 }  // namespace
@@ -63,13 +53,7 @@ struct ServerClient::State {
     if (result->status >= 200 && result->status < 300) {
       return *result;
     }
-    const json body = json::parse(result->body, nullptr, /*allow_exceptions=*/false);
-    const json error = body.is_object() ? body.value("error", json::object()) : json::object();
-    const std::string said =
-        error.is_object() ? error.value("message", std::string()) : std::string();
-    return fail(
-        code_of(result->status),
-        said.empty() ? fmt::format("the server answered with status {}", result->status) : said);
+    return tl::unexpected(serve::read_error(result->status, result->body));
   }
 };
 
