@@ -1,4 +1,4 @@
-// Time. Nothing outside base/ reads a clock of the system.
+// Time. Nothing outside base/ reads a system clock.
 #pragma once
 
 #include <chrono>
@@ -10,16 +10,16 @@ namespace carpool {
 // ISO 8601, UTC, whole seconds: "2026-11-15T08:30:00Z".
 [[nodiscard]] std::string utc_timestamp();
 
-// Seconds since 1970, UTC. The machine's administrator may set it back.
+// Seconds since 1970, UTC. May go back when the system clock is set.
 [[nodiscard]] double epoch_seconds();
 
 // Nanoseconds of CLOCK_MONOTONIC: the same for every process of this machine.
 [[nodiscard]] std::int64_t monotonic_ns();
 
-// Lets other threads and processes run for a while.
+// Sleeps.
 void pause_for(std::chrono::nanoseconds span);
 
-// Seconds since it was made.
+// Seconds since its construction.
 class Stopwatch {
  public:
   Stopwatch();

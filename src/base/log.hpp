@@ -1,4 +1,4 @@
-// Messages for people, on standard error. A thin front so that spdlog is compiled once.
+// Log messages on standard error. Hides spdlog, so that it is compiled once.
 #pragma once
 
 #include <string>

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <array>
+#include <cerrno>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include <tl/expected.hpp>
@@ -59,6 +61,11 @@ using Result = tl::expected<T, Error>;
 
 [[nodiscard]] inline tl::unexpected<Error> fail(ErrorCode code, std::string message) {
   return tl::unexpected<Error>(Error{code, std::move(message)});
+}
+
+// The text of errno, for the message of an Internal error.
+[[nodiscard]] inline std::string last_error() {
+  return std::generic_category().message(errno);
 }
 
 [[nodiscard]] inline tl::unexpected<Error> invalid_input(std::string message) {

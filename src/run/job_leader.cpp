@@ -16,8 +16,8 @@
 
 #include <fmt/format.h>
 
-#include "base/process/last_error.hpp"
 #include "base/process/spawn.hpp"
+#include "base/result.hpp"
 #include "run/run_folder.hpp"
 
 namespace carpool::run {

@@ -18,10 +18,9 @@
 
 #include "base/clock.hpp"
 #include "base/process/descriptor.hpp"
-#include "base/process/last_error.hpp"
-#include "base/process/pidfd.hpp"
 #include "base/process/process_table.hpp"
 #include "base/process/spawn.hpp"
+#include "base/result.hpp"
 #include "gpu/mps/process_identity.hpp"
 #include "run/run_ending.hpp"
 #include "run/run_folder.hpp"

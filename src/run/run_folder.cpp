@@ -14,7 +14,7 @@
 
 #include "base/files/file.hpp"
 #include "base/process/descriptor.hpp"
-#include "base/process/last_error.hpp"
+#include "base/result.hpp"
 
 namespace carpool::run {
 namespace {

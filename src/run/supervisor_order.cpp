@@ -11,7 +11,6 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "base/process/last_error.hpp"
 #include "gpu/mps/mps_environment.hpp"
 #include "gpu/mps/mps_folder.hpp"
 

@@ -8,7 +8,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <system_error>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -21,8 +20,7 @@ namespace {
 constexpr int kBacklog = 512;
 
 tl::unexpected<Error> problem(const std::string& what) {
-  return fail(ErrorCode::Internal,
-              fmt::format("{}: {}", what, std::generic_category().message(errno)));
+  return fail(ErrorCode::Internal, fmt::format("{}: {}", what, last_error()));
 }
 
 Result<sockaddr_un> address_of(const std::filesystem::path& path) {

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <poll.h>
 #include <sys/eventfd.h>
-#include <system_error>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -20,9 +19,7 @@ Result<std::unique_ptr<SchedulerLoop>> SchedulerLoop::start(schedule::Scheduler&
                                                             LoopSettings settings) {
   Descriptor wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!wake.valid()) {
-    return fail(
-        ErrorCode::Internal,
-        fmt::format("make an event descriptor: {}", std::generic_category().message(errno)));
+    return fail(ErrorCode::Internal, fmt::format("make an event descriptor: {}", last_error()));
   }
   std::unique_ptr<SchedulerLoop> loop(
       new SchedulerLoop(scheduler, std::move(settings), std::move(wake)));

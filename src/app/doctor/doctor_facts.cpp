@@ -34,8 +34,8 @@ std::vector<fs::path> entries(const fs::path& folder) {
 std::size_t count_pci_gpus() {
   std::size_t count = 0;
   for (const fs::path& device : entries("/sys/bus/pci/devices")) {
-    if (read_kernel_file(device / "vendor").starts_with("0x10de") &&
-        read_kernel_file(device / "class").starts_with("0x03")) {
+    if (read_proc_file(device / "vendor").starts_with("0x10de") &&
+        read_proc_file(device / "class").starts_with("0x03")) {
       ++count;
     }
   }
@@ -76,7 +76,7 @@ std::optional<ForeignMps> find_foreign_mps() {
     return std::nullopt;
   }
   ForeignMps found{.folder = folder, .pid = std::nullopt};
-  const std::string text = read_kernel_file(folder / "nvidia-cuda-mps-control.pid");
+  const std::string text = read_proc_file(folder / "nvidia-cuda-mps-control.pid");
   std::int64_t pid = 0;
   if (std::from_chars(text.data(), text.data() + text.size(), pid).ec == std::errc() && pid > 0) {
     if (!fs::exists(fs::path("/proc") / std::to_string(pid), ignored)) {
@@ -160,7 +160,7 @@ DoctorFacts gather_doctor_facts(bool python) {
   if (auto ncu = find_program("ncu")) {
     facts.ncu = std::move(*ncu);
   }
-  facts.counters_for_admin_only = parse_admin_only(read_kernel_file("/proc/driver/nvidia/params"));
+  facts.counters_for_admin_only = parse_admin_only(read_proc_file("/proc/driver/nvidia/params"));
   facts.admin = ::geteuid() == 0;
   if (python) {
     facts.python = look_at_python();

@@ -30,9 +30,7 @@ Result<void> make_own(const std::filesystem::path& folder, mode_t mode) {
   std::error_code error;
   std::filesystem::create_directories(folder.parent_path(), error);
   if (::mkdir(folder.c_str(), mode) != 0 && errno != EEXIST) {
-    return fail(
-        ErrorCode::Internal,
-        fmt::format("make {}: {}", folder.string(), std::generic_category().message(errno)));
+    return fail(ErrorCode::Internal, fmt::format("make {}: {}", folder.string(), last_error()));
   }
   struct stat status{};
   if (::lstat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) ||

@@ -1,5 +1,5 @@
 // The user's settings: $XDG_CONFIG_HOME/carpool/config.toml, /etc/carpool/config.toml, or --config.
-// What the command line says wins over what stands here.
+// Options of the command line take precedence.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// A large file of which little is looked at, without reading it whole.
+// Large files of which little is needed, mapped instead of read.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace carpool {
 
-// Its bytes stay where they are; a file that somebody cuts off meanwhile ends the program, so this
-// is for commands of the file's own user, not for a daemon.
+// A file that is truncated while it is mapped ends the program (SIGBUS): for commands that read
+// files of their own user, not for the server.
 class MappedFile {
  public:
   [[nodiscard]] static Result<MappedFile> open(const std::filesystem::path& path);

@@ -14,12 +14,12 @@ namespace {
 constexpr int kGzipOnly = 16 + MAX_WBITS;
 constexpr int kMemoryLevel = 8;
 
-// zlib reads only, but its older interface takes a pointer to change.
+// zlib only reads from it, but its interface takes a pointer to non-const.
 Bytef* bytes_of(std::string_view text) {
   return reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
 }
 
-// Unpacks one gzip member after another; true when all of them were whole.
+// Unpacks one gzip member after another; true when all of them were complete.
 bool inflate_all(z_stream& stream, std::string& content) {
   std::array<char, std::size_t{1} << 16U> chunk{};
   while (true) {
@@ -57,8 +57,10 @@ Result<std::string> unpack(std::string_view bytes, std::string_view name) {
   const bool whole = inflate_all(stream, content);
   inflateEnd(&stream);
   if (!whole) {
-    return invalid_input(fmt::format(
-        "{} is no whole gzip file, or unpacks to more than {} MiB", name, kMaxFileBytes >> 20U));
+    return invalid_input(
+        fmt::format("{} is not a complete gzip file, or unpacks to more than {} MiB",
+                    name,
+                    kMaxFileBytes >> 20U));
   }
   return content;
 }

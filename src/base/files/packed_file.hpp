@@ -9,7 +9,7 @@
 
 namespace carpool {
 
-// The content, unpacked where the file begins like gzip; at most kMaxFileBytes of it.
+// The content, unpacked if the file begins like gzip; at most kMaxFileBytes.
 [[nodiscard]] Result<std::string> read_packed_file(const std::filesystem::path& path);
 
 // In the format of gzip.

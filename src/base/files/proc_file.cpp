@@ -9,7 +9,7 @@
 
 namespace carpool {
 
-std::string read_kernel_file(const std::filesystem::path& path) {
+std::string read_proc_file(const std::filesystem::path& path) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   std::string text;
   std::array<char, 4096> part{};

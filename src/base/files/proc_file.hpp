@@ -6,8 +6,8 @@
 
 namespace carpool {
 
-// All of it; empty when it cannot be read. Of a process that ends meanwhile, what there was of it:
-// a stream would throw then.
-[[nodiscard]] std::string read_kernel_file(const std::filesystem::path& path);
+// The whole file; empty when it cannot be read. When the process ends during the read, the part
+// read so far: a stream would throw.
+[[nodiscard]] std::string read_proc_file(const std::filesystem::path& path);
 
 }  // namespace carpool

@@ -1,12 +1,12 @@
-// Where a user's own programs keep what lives no longer than they do: sockets, pipes, step files.
+// The folder for sockets, pipes and step files of one user: things that end with their program.
 #pragma once
 
 #include <filesystem>
 
 namespace carpool {
 
-// $XDG_RUNTIME_DIR/carpool or, where that cannot be written, a folder of the temporary directory
-// named by the user's id. It need not exist yet.
+// $XDG_RUNTIME_DIR/carpool or, where that cannot be written, carpool-UID in the temporary
+// directory. It need not exist yet.
 [[nodiscard]] std::filesystem::path runtime_folder();
 
 }  // namespace carpool

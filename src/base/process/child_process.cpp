@@ -16,7 +16,6 @@
 
 #include "base/clock.hpp"
 #include "base/process/descriptor.hpp"
-#include "base/process/pidfd.hpp"
 #include "base/process/spawn.hpp"
 
 namespace carpool {
@@ -25,7 +24,7 @@ namespace {
 // How long a destroyed child has between SIGTERM and SIGKILL.
 constexpr std::chrono::milliseconds kDestructorGrace{2000};
 
-// How often to look where the kernel cannot wake us.
+// How often to look where there is no pidfd to wait for.
 constexpr std::chrono::milliseconds kLookEvery{5};
 
 Result<Descriptor> open_output(const std::filesystem::path& file) {
@@ -34,7 +33,7 @@ Result<Descriptor> open_output(const std::filesystem::path& file) {
   if (!opened.valid()) {
     const int code = errno;
     return fail(code == ENOENT ? ErrorCode::NotFound : ErrorCode::Internal,
-                fmt::format("open {} for a child's output: {}",
+                fmt::format("open {} for the output of a child process: {}",
                             target.string(),
                             std::generic_category().message(code)));
   }
@@ -62,14 +61,13 @@ std::string ExitStatus::text() const {
     return name == nullptr ? fmt::format("killed by signal {}", *signal)
                            : fmt::format("killed by SIG{} ({})", name, *signal);
   }
-  return "ended in a way that nobody saw";
+  return "ended with an unknown status";
 }
 
 Result<ChildProcess> ChildProcess::start(const Command& command, const ChildOutput& output) {
   const Descriptor in(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   if (!in.valid()) {
-    return fail(ErrorCode::Internal,
-                fmt::format("open /dev/null: {}", std::generic_category().message(errno)));
+    return fail(ErrorCode::Internal, fmt::format("open /dev/null: {}", last_error()));
   }
   const Result<Descriptor> out = open_output(output.stdout_file);
   if (!out) {
@@ -113,14 +111,14 @@ std::optional<ExitStatus> ChildProcess::poll() {
     return std::nullopt;
   }
   if (rest_ == Rest::Killed) {
-    ::kill(-pid_, SIGKILL);  // the number is nobody else's until we reap it
+    ::kill(-pid_, SIGKILL);  // the number is not reused until we reap it
   }
   int status = 0;
   pid_t reaped = 0;
   do {
     reaped = ::waitpid(pid_, &status, 0);
   } while (reaped < 0 && errno == EINTR);
-  // ECHILD: somebody else in this process waits for every child, or SIGCHLD is ignored.
+  // ECHILD: other code of this process waits for every child, or SIGCHLD is ignored.
   status_ = reaped == pid_ ? from_wait(status) : ExitStatus{};
   return status_;
 }
@@ -154,11 +152,11 @@ ExitStatus ChildProcess::end(std::chrono::milliseconds grace) {
   }
   if (!poll()) {
     ::kill(-pid_, SIGTERM);
-    ::kill(-pid_, SIGCONT);  // a stopped one would not hear it
+    ::kill(-pid_, SIGCONT);  // a stopped process would not receive it
   }
   if (!wait_for(grace)) {
     ::kill(-pid_, SIGKILL);
-    // Only a process that hangs in the kernel outlives SIGKILL; we then wait as long as it does.
+    // Only a process blocked in the kernel survives SIGKILL; waiting then lasts as long as that.
     while (!wait_for(std::chrono::hours(1))) {
     }
   }

@@ -1,6 +1,5 @@
-// A program that we start, watch and end. Every child that is still alive is ended (its whole
-// process group, SIGTERM and then SIGKILL) when its ChildProcess is destroyed: nothing is left
-// behind. No shell is involved.
+// Child processes: started, watched and ended, without a shell. Destroying a ChildProcess ends the
+// child and its whole process group (SIGTERM, then SIGKILL), so that nothing is left behind.
 #pragma once
 
 #include <chrono>
@@ -20,13 +19,13 @@ struct Command {
   std::vector<std::string> argv;  // argv[0] is looked up on PATH unless it holds a slash
   std::map<std::string, std::string> environment;  // added to ours; an empty value removes the name
   std::filesystem::path working_folder;            // empty: ours
-  // Killed as soon as we are, or as soon as the thread that started it ends. What it started itself
-  // is not.
+  // Killed when this process ends, or the thread that started it. Processes that it started itself
+  // are not.
   bool dies_with_parent = false;
 };
 
-// The program of that name on our PATH; a name with a slash is only made absolute. NotFound, with
-// the PATH.
+// The program of that name on PATH; a name with a slash is only made absolute. NotFound names the
+// PATH.
 [[nodiscard]] Result<std::filesystem::path> find_program(const std::string& name);
 
 // Where a child's output goes. Both may name the same file.
@@ -36,8 +35,8 @@ struct ChildOutput {
 };
 
 struct ExitStatus {
-  std::optional<int> code;    // as returned
-  std::optional<int> signal;  // that ended it
+  std::optional<int> code;    // returned by the program
+  std::optional<int> signal;  // that killed it
   [[nodiscard]] bool ok() const { return code == 0; }
   [[nodiscard]] std::string text() const;  // "exit status 3", "killed by SIGKILL (9)"
 };
@@ -50,7 +49,7 @@ struct CommandResult {
 
 // Runs a short program to its end with `input` on its standard input; Internal when it does not end
 // within `limit` (its process group is killed then). Each output is cut at 1 MiB. A daemon that it
-// starts and leaves behind lives on, whatever outputs it holds open.
+// leaves behind keeps running, even if it holds the outputs open.
 [[nodiscard]] Result<CommandResult> run_command(const Command& command,
                                                 std::string_view input,
                                                 std::chrono::milliseconds limit);
@@ -69,7 +68,7 @@ class ChildProcess {
 
   [[nodiscard]] pid_t pid() const { return pid_; }
 
-  // How it ended; nothing while it runs. What it leaves of its process group is killed then.
+  // How it ended; nothing while it runs. The rest of its process group is killed then.
   [[nodiscard]] std::optional<ExitStatus> poll();
   [[nodiscard]] std::optional<ExitStatus> wait_for(std::chrono::milliseconds limit);
 
@@ -80,7 +79,7 @@ class ChildProcess {
   friend Result<CommandResult> run_command(const Command& command,
                                            std::string_view input,
                                            std::chrono::milliseconds limit);
-  enum class Rest { Killed, LivesOn };  // what becomes of its group when it ends by itself
+  enum class Rest { Killed, LivesOn };  // the rest of the group when the child ends by itself
   ChildProcess(pid_t pid, Rest rest) : pid_(pid), rest_(rest) {}
   pid_t pid_ = -1;  // -1: moved from
   Rest rest_ = Rest::Killed;

@@ -1,6 +1,8 @@
-// Owns a file descriptor.
+// Owned file descriptors, and descriptors of processes.
 #pragma once
 
+#include <sys/syscall.h>
+#include <sys/types.h>
 #include <unistd.h>
 #include <utility>
 
@@ -32,5 +34,17 @@ class Descriptor {
  private:
   int fd_ = -1;
 };
+
+// A pidfd stands for one process, even after its number is reused. The system calls are made by
+// number because the declarations of glibc 2.36 cannot be linked from C++.
+
+// Readable when the process has ended; not valid without such a process or kernel support.
+[[nodiscard]] inline Descriptor open_pidfd(pid_t pid) {
+  return Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0U)));
+}
+
+inline bool signal_pidfd(const Descriptor& process, int signal) {
+  return ::syscall(SYS_pidfd_send_signal, process.get(), signal, nullptr, 0U) == 0;
+}
 
 }  // namespace carpool

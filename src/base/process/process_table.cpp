@@ -15,7 +15,7 @@ namespace carpool {
 namespace {
 
 std::string read_proc(const std::string& name) {
-  return read_kernel_file(fmt::format("/proc/{}", name));
+  return read_proc_file(fmt::format("/proc/{}", name));
 }
 
 std::vector<pid_t> process_numbers() {

@@ -13,7 +13,6 @@
 #include "base/clock.hpp"
 #include "base/process/child_process.hpp"
 #include "base/process/descriptor.hpp"
-#include "base/process/pidfd.hpp"
 #include "base/process/spawn.hpp"
 
 namespace carpool {
@@ -32,7 +31,7 @@ tl::unexpected<Error> refused(const Command& command, std::string_view what) {
 }
 
 // A file in memory that holds the input. Unlike a pipe it is never full and never broken, so there
-// is nothing to write while the child runs and no SIGPIPE when it does not care.
+// is nothing to write while the child runs and no SIGPIPE when it is not read.
 Result<Descriptor> input_file(const Command& command, std::string_view input) {
   Descriptor file(::memfd_create("input", MFD_CLOEXEC));
   if (!file.valid()) {
@@ -68,8 +67,8 @@ Result<Pipe> make_pipe(const Command& command) {
   return pipe;
 }
 
-// Takes what is there; closes the reader at its end. What is over the limit is thrown away, so that
-// the child does not stop at a full pipe.
+// Takes what is there; closes the reader at its end. Bytes over the limit are discarded, so that
+// the child does not block on a full pipe.
 void drain(Descriptor& reader, std::string& text) {
   std::array<char, 16384> block{};
   while (reader.valid()) {
@@ -77,7 +76,7 @@ void drain(Descriptor& reader, std::string& text) {
     if (got > 0) {
       const std::size_t room = kMostOutput - text.size();
       text.append(block.data(), std::min(static_cast<std::size_t>(got), room));
-      // One that never stops writing must not keep us from looking at the clock.
+      // A child that never stops writing must not keep this loop from its time limit.
       if (text.size() == kMostOutput) {
         return;
       }

@@ -19,8 +19,8 @@
 namespace carpool {
 namespace {
 
-// All that the child needs, laid out before the fork: between fork and exec only calls that are
-// safe in a signal handler are allowed, because another thread may have held any lock.
+// Everything that the child needs, prepared before the fork: between fork and exec only calls that
+// are safe in a signal handler are allowed, because another thread may have held any lock.
 struct Plan {
   std::string program;
   std::vector<std::string> environment;
@@ -32,7 +32,7 @@ struct Plan {
   pid_t parent = 0;
 };
 
-// What the child could not do, sent through a pipe that a successful exec closes.
+// The step at which the child failed, sent through a pipe that a successful exec closes.
 struct Failure {
   enum class Step { Streams, Folder, Program };
   Step step = Step::Program;
@@ -67,7 +67,7 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
 
 [[noreturn]] void give_up(int report, Failure::Step step) {
   const Failure failure{step, errno};
-  // Nobody can be told when this fails too; the parent then sees an end of file and status 127.
+  // When this fails too, the parent sees an end of file and status 127.
   [[maybe_unused]] const ssize_t told = ::write(report, &failure, sizeof failure);
   ::_exit(127);
 }
@@ -76,7 +76,7 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
   ::setpgid(0, 0);
   if (plan.dies_with_parent) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() != plan.parent) {  // it died before we asked
+    if (::getppid() != plan.parent) {  // it ended before the call above
       ::_exit(127);
     }
   }
@@ -117,8 +117,7 @@ Result<Descriptor> lifted(int fd) {
   Descriptor copy(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
   if (!copy.valid()) {
     return fail(ErrorCode::Internal,
-                fmt::format("duplicate a descriptor for a child process: {}",
-                            std::generic_category().message(errno)));
+                fmt::format("duplicate a descriptor for a child process: {}", last_error()));
   }
   return copy;
 }
@@ -126,9 +125,7 @@ Result<Descriptor> lifted(int fd) {
 Result<pid_t> launch(const Plan& plan) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-    return fail(
-        ErrorCode::Internal,
-        fmt::format("start {}: pipe: {}", plan.program, std::generic_category().message(errno)));
+    return fail(ErrorCode::Internal, fmt::format("start {}: pipe: {}", plan.program, last_error()));
   }
   const Descriptor report(ends[0]);
   Descriptor told(ends[1]);
@@ -138,7 +135,7 @@ Result<pid_t> launch(const Plan& plan) {
   }
   told.reset();
 
-  // Our handlers must not run in the child before it has reset them.
+  // The handlers of this process must not run in the child before it has reset them.
   sigset_t all;
   sigset_t before;
   ::sigfillset(&all);
@@ -211,7 +208,7 @@ void leave_streams() {
 
 Result<pid_t> spawn(const Command& command, const StandardStreams& streams) {
   if (command.argv.empty()) {
-    return invalid_input("a command needs at least the name of a program");
+    return invalid_input("the command is empty: name a program");
   }
   const Result<std::filesystem::path> program = find_program(command.argv.front());
   if (!program) {

@@ -1,4 +1,4 @@
-// The one place where a program is started: child_process.cpp watches what comes of it.
+// Starts a program; child_process.cpp watches it.
 #pragma once
 
 #include <sys/types.h>
@@ -8,7 +8,7 @@
 
 namespace carpool {
 
-// Open descriptors that become the child's 0, 1 and 2; they stay the caller's.
+// Open descriptors that become 0, 1 and 2 of the child; the caller keeps them.
 struct StandardStreams {
   int in = -1;
   int out = -1;

@@ -38,7 +38,7 @@ bool StopSignals::wait_for(std::chrono::nanoseconds span) {
     const auto seconds = std::chrono::floor<std::chrono::seconds>(left);
     const timespec limit{.tv_sec = seconds.count(), .tv_nsec = (left - seconds).count()};
     came_ = ::sigtimedwait(&waited_for_, nullptr, &limit) > 0;
-    // Other signals, as of a resized terminal, wake it before its time.
+    // Other signals, such as that of a resized terminal, end the wait early.
     if (left.count() == 0) {
       break;
     }

@@ -1,4 +1,4 @@
-// SIGINT, SIGTERM and SIGHUP as a question that a loop asks, instead of a sudden death.
+// SIGINT, SIGTERM and SIGHUP as a condition that a loop checks, instead of immediate termination.
 #pragma once
 
 #include <chrono>
@@ -6,16 +6,16 @@
 
 namespace carpool {
 
-// Used by one thread. Make it before other threads: they inherit that the signals wait.
+// Used by one thread. Create it before other threads start: they inherit the blocked signals.
 class StopSignals {
  public:
-  // A signal that whoever started us has ignored (nohup) stays ignored.
+  // A signal that the parent process ignores (nohup) stays ignored.
   StopSignals();
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
   ~StopSignals();
 
-  // Waits that long or until a signal comes; whether one has come, now or earlier.
+  // Waits that long or until a signal arrives; true when one has arrived, now or earlier.
   bool wait_for(std::chrono::nanoseconds span);
   [[nodiscard]] bool came() { return wait_for(std::chrono::nanoseconds(0)); }
 

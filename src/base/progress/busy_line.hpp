@@ -1,5 +1,5 @@
-// For one long piece of work that cannot say how far it is: after two seconds a line on standard
-// error tells what is done and for how long already, on a terminal; gone at its end.
+// For long work without a measure of progress: on a terminal, after two seconds, a line on standard
+// error with the work and its elapsed time; removed at the end.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ class BusyLine {
   ~BusyLine() = default;  // waits for the thread, which clears the line
 
  private:
-  std::jthread thread_;  // none where nothing is to be seen
+  std::jthread thread_;  // none when nothing is shown
 };
 
 }  // namespace carpool

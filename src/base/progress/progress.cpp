@@ -35,7 +35,7 @@ void Progress::advance(const std::string& detail) {
   const double seconds = std::chrono::duration<double>(elapsed).count();
   const double left = seconds / static_cast<double>(done_) * static_cast<double>(total_ - done_);
   fmt::print(stderr,
-             "\r\033[K{}  {}/{}  {:.0f} s gone, about {:.0f} s left  {}",
+             "\r\033[K{}  {}/{}  {:.0f} s elapsed, about {:.0f} s left  {}",
              what_,
              done_,
              total_,

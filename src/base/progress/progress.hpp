@@ -1,5 +1,5 @@
-// Progress of long work for a person who waits: one line on standard error, redrawn on a terminal,
-// silent elsewhere and for anything that ends within two seconds.
+// Progress of long work: one line on standard error, redrawn on a terminal; nothing elsewhere, and
+// nothing for work that ends within two seconds.
 #pragma once
 
 #include <chrono>
@@ -20,7 +20,7 @@ class Progress {
   // One more unit of work is done; `detail` names it ("kace-rf, seed 20").
   void advance(const std::string& detail);
 
-  // What happens meanwhile, at once: for parts that take long before anything is done.
+  // Shows at once what is being done: for parts that take long before the first unit is complete.
   void note(const std::string& what);
 
  private:

@@ -12,13 +12,13 @@ namespace carpool {
 namespace {
 
 TEST(KernelFile, IsReadToItsEnd) {
-  EXPECT_TRUE(read_kernel_file("/proc/self/stat").starts_with(fmt::format("{} (", ::getpid())));
-  EXPECT_GT(read_kernel_file("/proc/self/maps").size(), 4096U);
+  EXPECT_TRUE(read_proc_file("/proc/self/stat").starts_with(fmt::format("{} (", ::getpid())));
+  EXPECT_GT(read_proc_file("/proc/self/maps").size(), 4096U);
 }
 
 TEST(KernelFile, WhatIsNotThereIsEmpty) {
-  EXPECT_EQ(read_kernel_file("/proc/self/no such file"), "");
-  EXPECT_EQ(read_kernel_file("/proc"), "");
+  EXPECT_EQ(read_proc_file("/proc/self/no such file"), "");
+  EXPECT_EQ(read_proc_file("/proc"), "");
 }
 
 // Looks at processes that end at any moment of it, and are gone with that.
@@ -33,7 +33,7 @@ TEST(KernelFile, AProcessMayEndWhileItIsLookedAt) {
     const std::string file = fmt::format("/proc/{}/stat", child);
     bool there = true;
     for (int look = 0; there && look < 400; ++look) {
-      EXPECT_NO_THROW(there = !read_kernel_file(file).empty());
+      EXPECT_NO_THROW(there = !read_proc_file(file).empty());
     }
   }
   ::signal(SIGCHLD, before);

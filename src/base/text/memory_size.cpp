@@ -12,9 +12,9 @@ namespace carpool {
 namespace {
 
 constexpr std::string_view kUnits = "KMGT";
-constexpr double kMost = 1e18;  // well within 64 bits
+constexpr double kMost = 1e18;  // fits into 64 bits
 
-// The factor of what follows the number; 0: no unit of ours.
+// The factor of the unit after the number; 0: unknown unit.
 double factor_of(std::string unit) {
   for (char& c : unit) {
     c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
@@ -42,7 +42,7 @@ Result<std::uint64_t> parse_memory_size(std::string_view text) {
   const double bytes = problem == std::errc() ? number * factor_of(std::string(unit)) : 0.0;
   if (!(bytes >= 1.0 && bytes <= kMost)) {
     return invalid_input(
-        fmt::format("\"{}\" is no size of memory: write 12G, 512M or bytes", text));
+        fmt::format("\"{}\" is not a memory size; write 12G, 512M or a number of bytes", text));
   }
   return static_cast<std::uint64_t>(bytes);
 }

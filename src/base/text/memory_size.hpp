@@ -1,4 +1,4 @@
-// Sizes of memory as people write them.
+// Memory sizes as text.
 #pragma once
 
 #include <cstdint>

@@ -10,7 +10,7 @@
 namespace carpool {
 namespace {
 
-// Longer texts are no typing errors, and the distance below costs the product of the lengths.
+// Longer texts are not typing errors, and the distance below costs the product of the lengths.
 constexpr std::size_t kLongestName = 200;
 
 // Levenshtein distance: insertions, deletions and replacements of single bytes.

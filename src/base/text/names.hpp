@@ -1,4 +1,4 @@
-// Names that people type: the nearest known one for a mistyped one, and look-up in the tables
+// Names that users type: suggestions for a mistyped one, and look-up in the tables
 // {name, one line, …} of models, rules, objectives and so on.
 #pragma once
 
@@ -20,12 +20,12 @@ namespace carpool {
 [[nodiscard]] std::string suggestion(std::string_view wrong,
                                      const std::vector<std::string_view>& names);
 
-// The error for a name that is none of `names`: `what` is "model", "rule", …
+// The error for a name that is not in `names`: `what` is "model", "rule", …
 [[nodiscard]] Error unknown_name(std::string_view what,
                                  std::string_view wrong,
                                  const std::vector<std::string_view>& names);
 
-// The entry of that name; unknown: an error that lists the known ones.
+// The entry of that name; an error lists the known names.
 template <class Entry>
 [[nodiscard]] Result<const Entry*> find_named(std::span<const Entry> table,
                                               std::string_view what,

@@ -24,7 +24,7 @@ bool fits(const json& value) {
   if (!value.is_number_integer()) {
     return false;
   }
-  const auto number = value.get<std::int64_t>();  // below 0, else it were unsigned
+  const auto number = value.get<std::int64_t>();  // negative, otherwise it would be unsigned
   return std::numeric_limits<Number>::is_signed &&
          number >= static_cast<std::int64_t>(std::numeric_limits<Number>::min());
 }

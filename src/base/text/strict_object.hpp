@@ -1,4 +1,4 @@
-// Reads a JSON object key by key and refuses whatever it was not asked for.
+// Reads a JSON object key by key and rejects every key that was not asked for.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace carpool {
 
-// The first problem is kept and given by finish(); what is read after one keeps its value. A key
-// that is not there leaves the value as it is. The object outlives this.
+// The first problem is kept and returned by finish(). A key that is absent leaves its value as it
+// is. The object outlives this.
 class StrictObject {
  public:
   // `where` begins every message: "job", "event 17".
@@ -56,7 +56,7 @@ class StrictObject {
     }
   }
 
-  // Null where it is not there.
+  // Null where it is absent.
   [[nodiscard]] const nlohmann::json* member(const char* key);
   void require(const char* key);
   void problem(const char* key, std::string_view what);

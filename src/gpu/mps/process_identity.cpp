@@ -5,13 +5,13 @@
 #include <fmt/format.h>
 
 #include "base/files/proc_file.hpp"
-#include "base/process/pidfd.hpp"
+#include "base/process/descriptor.hpp"
 
 namespace carpool::gpu {
 namespace {
 
 std::string read_proc(pid_t pid, std::string_view name) {
-  return read_kernel_file(fmt::format("/proc/{}/{}", pid, name));
+  return read_proc_file(fmt::format("/proc/{}/{}", pid, name));
 }
 
 }  // namespace
