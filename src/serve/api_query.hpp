@@ -1,4 +1,4 @@
-// Values out of the part of an address after "?".
+// Values of the query string of an address.
 #pragma once
 
 #include <charconv>
@@ -20,7 +20,7 @@ using ApiQuery = std::multimap<std::string, std::string>;
   return found == query.end() ? std::nullopt : std::optional(found->second);
 }
 
-// Not below 0; empty: not said.
+// Not negative; empty: not given.
 template <class T>
 [[nodiscard]] Result<std::optional<T>> number_of(const ApiQuery& query, const char* key) {
   const auto text = text_of(query, key);
@@ -30,7 +30,7 @@ template <class T>
   T value{};
   const auto [end, problem] = std::from_chars(text->data(), text->data() + text->size(), value);
   if (problem != std::errc{} || end != text->data() + text->size() || !(value >= T{})) {
-    return invalid_input(fmt::format("{}: \"{}\" is no number that fits", key, *text));
+    return invalid_input(fmt::format("{}: \"{}\" is not a valid number", key, *text));
   }
   return std::optional<T>(value);
 }

@@ -1,18 +1,22 @@
 #include "serve/caller.hpp"
 
 #include <algorithm>
-#include <array>
 #include <grp.h>
 #include <pwd.h>
+#include <sstream>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "base/files/file.hpp"
+
 namespace carpool::serve {
 namespace {
 
 constexpr std::size_t kEntryBytes = 65536;
+constexpr std::size_t kShortestToken = 16;
 
 struct Account {
   std::string name;
@@ -30,6 +34,15 @@ std::optional<Account> look_up(const Key& key, Look look) {
     return std::nullopt;
   }
   return Account{entry.pw_name, entry.pw_uid, entry.pw_gid};
+}
+
+// Takes the same time wherever the first difference is.
+bool same_secret(const std::string& left, const std::string& right) {
+  unsigned difference = left.size() == right.size() ? 0U : 1U;
+  for (std::size_t i = 0; i < std::min(left.size(), right.size()); ++i) {
+    difference |= static_cast<unsigned char>(left[i]) ^ static_cast<unsigned char>(right[i]);
+  }
+  return difference == 0U;
 }
 
 }  // namespace
@@ -80,6 +93,58 @@ Caller make_caller(std::uint32_t uid,
   return {.uid = uid,
           .user = user_name(uid),
           .operates = uid == 0 || uid == server_uid || (operators && in_group(uid, *operators))};
+}
+
+Result<TokenTable> read_token_file(const std::filesystem::path& file) {
+  struct stat status{};
+  if (::stat(file.c_str(), &status) == 0 && (status.st_mode & 077U) != 0) {
+    return invalid_input(
+        fmt::format("{}: other users may read these tokens; run `chmod 600` on it", file.string()));
+  }
+  const Result<std::string> text = read_file(file);
+  if (!text) {
+    return tl::unexpected(text.error());
+  }
+  TokenTable tokens;
+  std::istringstream lines(*text);
+  std::string line;
+  for (int number = 1; std::getline(lines, line); ++number) {
+    std::istringstream words(line);
+    std::string token;
+    std::string user;
+    std::string more;
+    if (!(words >> token) || token.starts_with('#')) {
+      continue;
+    }
+    if (!(words >> user) || (words >> more) || token.size() < kShortestToken) {
+      return invalid_input(
+          fmt::format("{}:{}: expected \"TOKEN user\" with a token of at least {} characters",
+                      file.string(),
+                      number,
+                      kShortestToken));
+    }
+    if (const Result<std::uint32_t> uid = user_id(user); !uid) {
+      return invalid_input(fmt::format("{}:{}: {}", file.string(), number, uid.error().message));
+    }
+    tokens[token] = user;
+  }
+  return tokens;
+}
+
+std::optional<std::string> user_of_token(const TokenTable& tokens,
+                                         const std::string& authorization) {
+  constexpr std::string_view kScheme = "Bearer ";
+  if (!authorization.starts_with(kScheme)) {
+    return std::nullopt;
+  }
+  const std::string given = authorization.substr(kScheme.size());
+  std::optional<std::string> found;
+  for (const auto& [token, user] : tokens) {
+    if (same_secret(given, token)) {
+      found = user;
+    }
+  }
+  return found;
 }
 
 }  // namespace carpool::serve

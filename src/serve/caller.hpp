@@ -1,7 +1,9 @@
-// Who asks: known from the socket or from a token, never from what is said.
+// The user behind a request: known from the socket or a token, never from the request itself.
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -13,21 +15,30 @@ namespace carpool::serve {
 struct Caller {
   std::uint32_t uid = 0;
   std::string user{};
-  bool operates = false;  // may see and change everybody's jobs
+  bool operates = false;  // an operator may see and change all jobs
 
   [[nodiscard]] bool may_touch(const JobOwner& owner) const { return operates || owner.uid == uid; }
 };
 
-// Name of a user; the number as text where nobody has it.
+// The name of a user; the number as text where no user has it.
 [[nodiscard]] std::string user_name(std::uint32_t uid);
 [[nodiscard]] Result<std::uint32_t> user_id(const std::string& name);
 [[nodiscard]] Result<std::uint32_t> group_id(const std::string& name);
 [[nodiscard]] bool in_group(std::uint32_t uid, const std::string& group);
 
-// Everything about a caller from its number. Operators: root, whoever runs the server, members of
-// the group where one is named.
+// Operators are root, the user of the server process, and members of the group `operators`.
 [[nodiscard]] Caller make_caller(std::uint32_t uid,
                                  std::uint32_t server_uid,
                                  const std::optional<std::string>& operators);
+
+// Which token belongs to which user.
+using TokenTable = std::map<std::string, std::string>;
+
+// One token and one user per line: "TOKEN user". Only the owner may have access to the file.
+[[nodiscard]] Result<TokenTable> read_token_file(const std::filesystem::path& file);
+
+// The user of an Authorization header "Bearer TOKEN"; empty: an unknown token, or none.
+[[nodiscard]] std::optional<std::string> user_of_token(const TokenTable& tokens,
+                                                       const std::string& authorization);
 
 }  // namespace carpool::serve

@@ -1,4 +1,4 @@
-// Jobs that are over, as the journal knows them: which, and as JSON.
+// Ended jobs from the journal: the query and their JSON.
 #pragma once
 
 #include <span>
@@ -12,11 +12,11 @@
 
 namespace carpool::serve {
 
-// The caller's own, unless the query says "all".
+// Only jobs of the caller, unless the query has "all".
 [[nodiscard]] Result<store::EndedJobQuery> read_ended_query(const ApiQuery& query,
                                                             const Caller& caller);
 
-// A list. Others' names, reasons and commands are left out.
+// Names, reasons and commands of other users' jobs are left out, unless the caller is an operator.
 [[nodiscard]] nlohmann::json list_ended_jobs(std::span<const store::EndedJob> jobs,
                                              const Caller& caller);
 

@@ -13,7 +13,7 @@ using nlohmann::json;
 
 void EventHub::publish(const JobEvent& event, const JobOwner& owner) {
   json data = event_object(event);
-  data.erase("spec");  // commands and environments are asked for, not broadcast
+  data.erase("spec");  // command and environment stay with the owner
   data["user"] = owner.user;
   PublishedEvent published{.sequence = event.sequence,
                            .uid = owner.uid,
@@ -29,11 +29,11 @@ void EventHub::publish(const JobEvent& event, const JobOwner& owner) {
 
 bool EventHub::enter(std::uint32_t uid) {
   const std::scoped_lock lock(mutex_);
-  unsigned& seats = watchers_[uid];
-  if (seats >= kMostWatchers) {
+  unsigned& count = watchers_[uid];
+  if (count >= kMostWatchers) {
     return false;
   }
-  ++seats;
+  ++count;
   return true;
 }
 

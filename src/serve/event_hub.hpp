@@ -1,5 +1,5 @@
-// Job events for those who watch. The last ones are kept, so that whoever was away for a moment
-// misses nothing.
+// Job events for watchers. The latest events are kept, so that a watcher that reconnects misses
+// none.
 #pragma once
 
 #include <chrono>
@@ -19,31 +19,31 @@ namespace carpool::serve {
 
 struct PublishedEvent {
   std::int64_t sequence = 0;
-  std::uint32_t uid = 0;  // of its owner
+  std::uint32_t uid = 0;  // of the owner of the job
   std::string kind{};     // "submitted", "started", …
-  std::string data{};     // JSON, one line, without anything that others may not see
+  std::string data{};     // JSON, one line, without command and environment
 };
 
 // Thread-safe.
 class EventHub {
  public:
   static constexpr std::size_t kKept = 4096;
-  static constexpr unsigned kMostWatchers = 16;  // of one user
+  static constexpr unsigned kMostWatchers = 16;  // per user
 
   void publish(const JobEvent& event, const JobOwner& owner);
 
-  // A seat for one watcher; false: this user has all of theirs.
+  // Registers a watcher; false: this user already has kMostWatchers.
   [[nodiscard]] bool enter(std::uint32_t uid);
   void leave(std::uint32_t uid);
 
-  // Those after `sequence` that the caller may see, waiting up to `limit` for the first. Also when
-  // nothing came; empty optional: the hub is closed.
+  // Events after `sequence` that the caller may see; waits up to `limit` for the first, and
+  // advances `sequence`. No value: the hub is closed.
   [[nodiscard]] std::optional<std::vector<PublishedEvent>> after(std::int64_t& sequence,
                                                                  const Caller& caller,
                                                                  std::chrono::milliseconds limit);
   [[nodiscard]] std::int64_t last() const;
 
-  // Everybody who waits is sent away.
+  // Ends every wait.
   void close();
 
  private:

@@ -1,24 +1,15 @@
 #include "serve/http_server.hpp"
 
-#include <algorithm>
-#include <cerrno>
 #include <condition_variable>
-#include <fcntl.h>
 #include <map>
 #include <mutex>
 #include <poll.h>
 #include <set>
-#include <sstream>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
 #include <vector>
 
-#include <fmt/format.h>
-
-#include "base/files/file.hpp"
-#include "base/log.hpp"
 #include "serve/listening.hpp"
 #include "serve/routes.hpp"
 #include "serve/socket_stream.hpp"
@@ -31,21 +22,20 @@ constexpr std::size_t kMostOfOneUser = 256;
 constexpr std::size_t kMostRequestBytes = std::size_t{4} << 20U;
 constexpr int kIdleMs = 10'000;
 constexpr int kTransferMs = 10'000;
-constexpr int kMostRequests = 1000;  // on one connection
-constexpr std::size_t kShortestToken = 16;
+constexpr int kMostRequests = 1000;  // per connection
 
-// The library's routing and parsing over connections that we accept ourselves: only so the peer's
-// credentials are at hand before anything of the request is read.
+// The library's routing and parsing over connections that are accepted here: this way the peer's
+// credentials are known before the request is read.
 class Router final : public httplib::Server {
  public:
   explicit Router(int listening) {
-    svr_sock_ = listening;  // the library stops streaming when it has no socket
+    svr_sock_ = listening;  // without a socket the library stops streaming
     set_payload_max_length(kMostRequestBytes);
   }
   ~Router() override { svr_sock_ = INVALID_SOCKET; }
   void stop_streaming() { svr_sock_ = INVALID_SOCKET; }
 
-  // False: the connection is to be closed.
+  // False: close the connection.
   bool answer(SocketStream& stream,
               bool last,
               const std::function<void(httplib::Request&)>& arrived) {
@@ -54,53 +44,7 @@ class Router final : public httplib::Server {
   }
 };
 
-// Takes the same time wherever the first difference lies.
-bool same_secret(const std::string& left, const std::string& right) {
-  unsigned difference = left.size() == right.size() ? 0U : 1U;
-  for (std::size_t i = 0; i < std::min(left.size(), right.size()); ++i) {
-    difference |= static_cast<unsigned char>(left[i]) ^ static_cast<unsigned char>(right[i]);
-  }
-  return difference == 0U;
-}
-
 }  // namespace
-
-Result<std::map<std::string, std::string>> read_token_file(const std::filesystem::path& file) {
-  struct stat status{};
-  if (::stat(file.c_str(), &status) == 0 && (status.st_mode & 077U) != 0) {
-    return invalid_input(
-        fmt::format("{}: others may read these tokens; `chmod 600` it", file.string()));
-  }
-  const Result<std::string> text = read_file(file);
-  if (!text) {
-    return tl::unexpected(text.error());
-  }
-  std::map<std::string, std::string> tokens;
-  std::istringstream lines(*text);
-  std::string line;
-  for (int number = 1; std::getline(lines, line); ++number) {
-    std::istringstream words(line);
-    std::string token;
-    std::string user;
-    std::string more;
-    if (!(words >> token) || token.starts_with('#')) {
-      continue;
-    }
-    if (!(words >> user) || (words >> more) || token.size() < kShortestToken) {
-      return invalid_input(
-          fmt::format("{}:{}: expected \"TOKEN user\", the token of at least {} "
-                      "characters",
-                      file.string(),
-                      number,
-                      kShortestToken));
-    }
-    if (const Result<std::uint32_t> uid = user_id(user); !uid) {
-      return invalid_input(fmt::format("{}:{}: {}", file.string(), number, uid.error().message));
-    }
-    tokens[token] = user;
-  }
-  return tokens;
-}
 
 struct HttpServer::State {
   JobApi& api;
@@ -124,7 +68,7 @@ struct HttpServer::State {
     add_routes(router, api);
   }
 
-  // A seat for a connection; false: too many.
+  // Registers a connection; false: too many.
   bool enter(int socket, std::uint32_t uid) {
     const std::scoped_lock lock(mutex);
     if (stopping || connections.size() >= kMostConnections || by_user[uid] >= kMostOfOneUser) {
@@ -138,7 +82,7 @@ struct HttpServer::State {
   void leave(int socket, std::uint32_t uid) {
     const std::scoped_lock lock(mutex);
     connections.erase(socket);
-    ::close(socket);  // under the lock: its number must not be another's while it is in the set
+    ::close(socket);  // under the lock: the number must not be reused while it is in the set
     if (--by_user[uid] == 0) {
       by_user.erase(uid);
     }
@@ -149,17 +93,11 @@ struct HttpServer::State {
     return make_caller(uid, ::geteuid(), settings.operators);
   }
 
-  // Whose token the request carries.
+  // The user whose token the request carries.
   [[nodiscard]] std::optional<Caller> by_token(const httplib::Request& request) const {
-    const std::string header = request.get_header_value("Authorization");
-    constexpr std::string_view kScheme = "Bearer ";
-    for (const auto& [token, user] : settings.tokens) {
-      const Result<std::uint32_t> uid = user_id(user);
-      if (uid && header.starts_with(kScheme) && same_secret(header.substr(kScheme.size()), token)) {
-        return caller(*uid);
-      }
-    }
-    return std::nullopt;
+    const auto user = user_of_token(settings.tokens, request.get_header_value("Authorization"));
+    const Result<std::uint32_t> uid = user ? user_id(*user) : Result<std::uint32_t>(kNobody);
+    return user && uid ? std::optional(caller(*uid)) : std::nullopt;
   }
 
   void talk(int socket, std::optional<std::uint32_t> peer) {
@@ -224,7 +162,7 @@ struct HttpServer::State {
       if (tcp_listener.valid()) {
         waiting.push_back({tcp_listener.get(), POLLIN, 0});
       }
-      constexpr int kLookMs = 200;  // whether to stop
+      constexpr int kLookMs = 200;  // how often to check whether to stop
       ::poll(waiting.data(), waiting.size(), kLookMs);
       {
         const std::scoped_lock lock(mutex);
@@ -249,7 +187,7 @@ HttpServer::~HttpServer() {
 
 Result<std::unique_ptr<HttpServer>> HttpServer::start(JobApi& api, const HttpSettings& settings) {
   if (settings.listen && settings.tokens.empty()) {
-    return invalid_input("--listen needs --tokens FILE: TCP does not say who calls");
+    return invalid_input("--listen needs --tokens FILE: TCP callers must send a token");
   }
   Result<Descriptor> local = listen_on_socket(settings.socket, settings.group);
   if (!local) {
@@ -277,7 +215,7 @@ void HttpServer::stop() {
   state_->router.stop_streaming();
   std::unique_lock lock(state_->mutex);
   for (const int socket : state_->connections) {
-    ::shutdown(socket, SHUT_RD);  // an answer under way still goes out
+    ::shutdown(socket, SHUT_RD);  // an answer that is being sent is completed
   }
   state_->fewer.wait(lock, [&] { return state_->connections.empty(); });
 }

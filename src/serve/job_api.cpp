@@ -8,7 +8,6 @@
 
 #include "base/clock.hpp"
 #include "serve/ended_listing.hpp"
-#include "serve/explanation.hpp"
 #include "serve/job_listing.hpp"
 #include "serve/job_request.hpp"
 #include "serve/job_view.hpp"
@@ -56,7 +55,7 @@ ApiAnswer JobApi::submit(const Caller& caller, std::string_view body) {
           const Result<JobId> id =
               scheduler.submit(std::move(spec), {.uid = caller.uid, .user = caller.user}, now_s);
           if (!id) {
-            // All of an array, or nothing of it.
+            // Either the whole array is accepted or none of it.
             for (const JobId sibling : ids) {
               static_cast<void>(scheduler.cancel(sibling, caller.user, now_s));
             }
@@ -123,7 +122,7 @@ ApiAnswer JobApi::wait(const Caller& caller, JobId job, const ApiQuery& query) {
     const auto news = parts_.events.after(
         seen, caller, std::chrono::milliseconds(static_cast<std::int64_t>(left_s * 1000.0) + 1));
     if (!news) {
-      return json_answer(job_now);  // the server ends
+      return json_answer(job_now);  // the server is stopping
     }
   }
 }
@@ -212,34 +211,31 @@ ApiAnswer JobApi::drain(const Caller& caller, std::string_view body) {
   return json_answer(
       parts_.loop.ask<json>([&](schedule::Scheduler& scheduler, double) -> Result<json> {
         scheduler.set_draining(draining);
-        const MetricsSnapshot now = take_metrics(scheduler);
-        return json{{"draining", draining}, {"running", now.running.size()}};
+        return json{{"draining", draining}, {"running", count_jobs(scheduler).on_gpus}};
       }));
 }
 
 ApiAnswer JobApi::status() {
   return json_answer(
       parts_.loop.ask<json>([&](schedule::Scheduler& scheduler, double) -> Result<json> {
-        const MetricsSnapshot now = take_metrics(scheduler);
         return json{{"version", 1},
                     {"carpool", parts_.version},
                     {"mode", parts_.mode},
-                    {"draining", now.draining},
-                    {"jobs", now.jobs_by_state},
-                    {"gpu_count", now.gpus.size()}};
+                    {"draining", scheduler.draining()},
+                    {"jobs", count_jobs(scheduler).by_state},
+                    {"gpu_count", scheduler.gpus().size()}};
       }));
 }
 
 ApiAnswer JobApi::metrics() {
-  const auto now = parts_.loop.ask<MetricsSnapshot>(
-      [](schedule::Scheduler& scheduler, double) -> Result<MetricsSnapshot> {
-        return take_metrics(scheduler);
+  Result<std::string> page = parts_.loop.ask<std::string>(
+      [&](schedule::Scheduler& scheduler, double) -> Result<std::string> {
+        return parts_.metrics.text(scheduler, parts_.version);
       });
-  if (!now) {
-    return error_answer(now.error());
+  if (!page) {
+    return error_answer(page.error());
   }
-  return {.body = parts_.metrics.text(*now, parts_.version),
-          .type = "text/plain; version=0.0.4; charset=utf-8"};
+  return {.body = std::move(*page), .type = "text/plain; version=0.0.4; charset=utf-8"};
 }
 
 ApiAnswer JobApi::healthy() {

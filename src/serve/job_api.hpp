@@ -1,5 +1,5 @@
-// What the API answers, apart from HTTP: plain arguments in, status and text out. Everything that
-// is the scheduler's is asked of its own thread.
+// The operations of the API, apart from HTTP: plain arguments in, status and text out. The
+// scheduler is only used on its own thread.
 #pragma once
 
 #include <cstdint>
@@ -26,10 +26,10 @@ enum class LogStream { Out, Err };
 
 struct ApiParts {
   SchedulerLoop& loop;
-  store::SqliteJournal& journal;  // asked on the loop's thread only
+  store::SqliteJournal& journal;  // used on the loop's thread only
   EventHub& events;
   Metrics& metrics;
-  // Where an attempt's output lies; empty where outputs are not kept.
+  // The output file of an attempt; empty where output is not kept.
   std::function<std::filesystem::path(RunId, LogStream)> log_file{};
   std::string version{};
   std::string mode{};  // "gpus", "simulated"
@@ -44,7 +44,7 @@ class JobApi {
   [[nodiscard]] ApiAnswer list(const Caller& caller, const ApiQuery& query);
   [[nodiscard]] ApiAnswer show(const Caller& caller, JobId job);
   [[nodiscard]] ApiAnswer explain(const Caller& caller, JobId job);
-  // Answers when the job is over, or after `wait_s` of the query with what is known then.
+  // Answers when the job has ended, or after `wait_s` of the query with its state then.
   [[nodiscard]] ApiAnswer wait(const Caller& caller, JobId job, const ApiQuery& query);
   [[nodiscard]] ApiAnswer logs(const Caller& caller, JobId job, const ApiQuery& query);
   // cancel, hold, release, requeue
@@ -60,7 +60,8 @@ class JobApi {
   void count(int status) { parts_.metrics.request(status); }
 
  private:
-  // A job that the caller may see all of, from memory or from the journal. On the loop's thread.
+  // A job of the caller, or any job for an operator; from memory or the journal. On the loop's
+  // thread.
   [[nodiscard]] Result<JobRecord> own_job(schedule::Scheduler& scheduler,
                                           const Caller& caller,
                                           JobId job) const;

@@ -14,7 +14,7 @@ namespace {
 
 bool fits(const ListQuery& wanted, const JobRecord& job, const Caller& caller) {
   return (wanted.states.empty() || wanted.states.contains(std::string(name_of(job.state)))) &&
-         (wanted.everybody || job.owner.uid == caller.uid) &&
+         (wanted.all_users || job.owner.uid == caller.uid) &&
          (!wanted.user || job.owner.user == *wanted.user);
 }
 
@@ -30,7 +30,7 @@ Result<ListQuery> read_list_query(const ApiQuery& query) {
   wanted.after = after->value_or(0);
   wanted.most = std::clamp<std::size_t>(most->value_or(wanted.most), 1, kMostListed);
   wanted.user = text_of(query, "user");
-  wanted.everybody = flag_of(query, "all") || wanted.user.has_value();
+  wanted.all_users = flag_of(query, "all") || wanted.user.has_value();
   std::string_view states;
   const auto given = text_of(query, "state");
   if (given) {
@@ -49,6 +49,21 @@ Result<ListQuery> read_list_query(const ApiQuery& query) {
     }
   }
   return wanted;
+}
+
+JobCounts count_jobs(const schedule::Scheduler& scheduler) {
+  JobCounts counts;
+  for (const JobState state :
+       {JobState::Queued, JobState::Held, JobState::Running, JobState::Stopping}) {
+    counts.by_state[std::string(name_of(state))] = 0;
+  }
+  for (const JobId id : scheduler.jobs()) {
+    if (const JobRecord* job = scheduler.find(id); job != nullptr && !job->over()) {
+      ++counts.by_state[std::string(name_of(job->state))];
+      counts.on_gpus += job->running() != nullptr ? 1 : 0;
+    }
+  }
+  return counts;
 }
 
 std::string list_jobs(const schedule::Scheduler& scheduler,

@@ -1,6 +1,7 @@
-// Many jobs at once: which, and as text.
+// Lists of jobs: the query, the JSON text, and counts.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -17,14 +18,21 @@ inline constexpr std::size_t kMostListed = 20'000;
 struct ListQuery {
   std::set<std::string> states{};  // empty: all
   std::optional<std::string> user{};
-  bool everybody = false;
+  bool all_users = false;
   JobId after = 0;
   std::size_t most = 1000;
 };
 
 [[nodiscard]] Result<ListQuery> read_list_query(const ApiQuery& query);
 
-// JSON; ten thousand jobs are a matter of milliseconds.
+// Jobs that have not ended.
+struct JobCounts {
+  std::map<std::string, std::size_t> by_state{};  // every state of such a job, also with 0
+  std::size_t on_gpus = 0;
+};
+[[nodiscard]] JobCounts count_jobs(const schedule::Scheduler& scheduler);
+
+// JSON text; ten thousand jobs take a few milliseconds.
 [[nodiscard]] std::string list_jobs(const schedule::Scheduler& scheduler,
                                     const ListQuery& wanted,
                                     const Caller& caller,

@@ -16,7 +16,7 @@ using nlohmann::json;
 Result<std::vector<JobSpec>> parse_job_request(std::string_view text) {
   json object = json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (object.is_discarded() || !object.is_object()) {
-    return invalid_input("a job is one JSON object; see docs/jobs.md for its keys");
+    return invalid_input("expected one JSON object with the keys of docs/jobs.md");
   }
   std::vector<int> indices;
   if (const auto array = object.find("array"); array != object.end() && array->is_string()) {

@@ -1,4 +1,4 @@
-// What somebody submits: JSON in, jobs out.
+// A submission: JSON in, jobs out.
 #pragma once
 
 #include <string_view>

@@ -1,6 +1,7 @@
 #include "serve/job_view.hpp"
 
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -42,7 +43,7 @@ json attempt_view(const JobAttempt& attempt) {
   return view;
 }
 
-// How long it has run so far, or ran at last.
+// Run time so far of the running attempt, or of the last one.
 double run_seconds(const JobRecord& job, double now_s) {
   if (job.attempts.empty()) {
     return 0.0;
@@ -69,6 +70,43 @@ std::string reason_of(const schedule::Scheduler& scheduler, const JobRecord& job
     }
   }
   return job.reason;
+}
+
+json candidate_view(const schedule::CandidateGpu& candidate) {
+  json view = {{"gpu", candidate.gpu},
+               {"memory_bytes", candidate.memory_bytes},
+               {"free_bytes", candidate.free_bytes},
+               {"jobs", candidate.residents},
+               {"possible", candidate.takes_it},
+               {"reason", candidate.reason}};
+  put(view, "predicted_progress", candidate.job_progress);
+  put(view, "worst_neighbour_progress", candidate.worst_neighbour);
+  return view;
+}
+
+std::string_view change_name(schedule::StartingChange::Kind kind) {
+  switch (kind) {
+    case schedule::StartingChange::Kind::Order:
+      return "order";
+    case schedule::StartingChange::Kind::LessMemory:
+      return "mem";
+    case schedule::StartingChange::Kind::NotExclusive:
+      return "exclusive";
+    case schedule::StartingChange::Kind::FewerGpus:
+      return "gpus";
+    case schedule::StartingChange::Kind::Wait:
+      break;
+  }
+  return "wait";
+}
+
+json change_view(const schedule::StartingChange& change) {
+  json view = {{"change", change_name(change.kind)}, {"text", change.words}};
+  put(view, "mem_bytes", change.need_bytes);
+  put(view, "gpus", change.gpus);
+  put(view, "wait_s", change.wait_s);
+  put(view, "until_job", change.until_ends);
+  return view;
 }
 
 }  // namespace
@@ -145,7 +183,7 @@ json job_details(const schedule::Scheduler& scheduler,
   for (const JobAttempt& attempt : job.attempts) {
     view["attempts"].push_back(attempt_view(attempt));
   }
-  // The code that a shell would see of it.
+  // The exit code as a shell would report it.
   if (job.over() && !job.attempts.empty()) {
     put(view, "exit_code", job.attempts.back().exit.code);
     put(view, "signal", job.attempts.back().exit.signal);
@@ -182,6 +220,35 @@ json gpu_view(const GpuView& gpu, const Caller& caller) {
       job["workload"] = resident.workload;
     }
     view["jobs"].push_back(job);
+  }
+  return view;
+}
+
+json explanation_view(const schedule::Explanation& explanation, const JobRecord& job) {
+  json view = {{"id", job.id},
+               {"state", name_of(job.state)},
+               {"code", job.code()},
+               {"summary", explanation.summary},
+               {"candidates", json::array()},
+               {"changes", json::array()}};
+  if (explanation.binding) {
+    view["constraint"] = name_of(explanation.binding->constraint);
+    view["reason"] = explanation.binding->reason;
+  }
+  for (const schedule::CandidateGpu& candidate : explanation.candidates) {
+    view["candidates"].push_back(candidate_view(candidate));
+  }
+  for (const schedule::StartingChange& change : explanation.changes) {
+    view["changes"].push_back(change_view(change));
+  }
+  if (explanation.placed) {
+    json placed = {{"gpus", explanation.placed->gpus},
+                   {"mechanism", name_of(explanation.placed->mechanism)},
+                   {"thread_limit_percent", explanation.placed->thread_limit},
+                   {"reserved_bytes", explanation.placed->reserved_bytes},
+                   {"reason", explanation.placed->reason}};
+    put(placed, "predicted_progress", explanation.placed->predicted_progress);
+    view["placed"] = placed;
   }
   return view;
 }

@@ -1,10 +1,12 @@
-// Jobs and GPUs as the API shows them. Others' names, commands and environments are left out.
+// JSON of jobs, GPUs and explanations. Names, commands and environments of other users' jobs are
+// left out, unless the caller is an operator.
 #pragma once
 
 #include <string>
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "schedule/explain.hpp"
 #include "schedule/scheduler.hpp"
 #include "serve/caller.hpp"
 
@@ -16,11 +18,14 @@ void add_job_summary(std::string& out,
                      const JobRecord& job,
                      const Caller& caller,
                      double now_s);
-// All that its owner may know.
+// Everything about a job; only the summary for other users.
 [[nodiscard]] nlohmann::json job_details(const schedule::Scheduler& scheduler,
                                          const JobRecord& job,
                                          const Caller& caller,
                                          double now_s);
 [[nodiscard]] nlohmann::json gpu_view(const GpuView& gpu, const Caller& caller);
+// Why a job runs where it does, or why it waits.
+[[nodiscard]] nlohmann::json explanation_view(const schedule::Explanation& explanation,
+                                              const JobRecord& job);
 
 }  // namespace carpool::serve

@@ -1,4 +1,4 @@
-// One flat JSON object written straight into text: listings have thousands of them.
+// Writes one flat JSON object directly as text: a listing has thousands of them.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace carpool::serve {
 
 class JsonLine {
  public:
-  // Appends to `out`, which outlives it.
+  // Appends to `out`, which outlives this.
   explicit JsonLine(std::string& out) : out_(out) { out_ += '{'; }
 
   void add(std::string_view key, std::string_view text);

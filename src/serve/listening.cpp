@@ -29,14 +29,14 @@ Result<sockaddr_un> address_of(const std::filesystem::path& path) {
   const std::string text = path.string();
   if (text.size() >= sizeof address.sun_path) {
     return invalid_input(fmt::format(
-        "the path of a socket has at most {} bytes: {}", sizeof address.sun_path - 1, text));
+        "the path of a socket may have at most {} bytes: {}", sizeof address.sun_path - 1, text));
   }
   std::memcpy(address.sun_path, text.c_str(), text.size() + 1);
   return address;
 }
 
 const sockaddr* plain(const sockaddr_un& address) {
-  return reinterpret_cast<const sockaddr*>(&address);  // as the calls of the kernel want it
+  return reinterpret_cast<const sockaddr*>(&address);  // the type of the system calls
 }
 
 Result<void> remove_leftover(const std::filesystem::path& path, const sockaddr_un& address) {
@@ -62,7 +62,7 @@ Result<Descriptor> listen_on_socket(const std::filesystem::path& path,
     return tl::unexpected(free.error());
   }
   Descriptor listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  // Nobody connects before the rights are set: made without any.
+  // Created without permissions, so that no caller connects before they are set.
   const mode_t before = ::umask(0777);
   const int bound = ::bind(listener.get(), plain(*address), sizeof *address);
   ::umask(before);
@@ -75,7 +75,7 @@ Result<Descriptor> listen_on_socket(const std::filesystem::path& path,
       return tl::unexpected(gid.error());
     }
     if (::chown(path.c_str(), static_cast<uid_t>(-1), *gid) != 0) {
-      return problem(fmt::format("give {} to the group {}", path.string(), *group));
+      return problem(fmt::format("change the group of {} to {}", path.string(), *group));
     }
   }
   if (::chmod(path.c_str(), group ? 0660 : 0600) != 0 || ::listen(listener.get(), kBacklog) != 0) {
@@ -118,7 +118,7 @@ Result<std::uint32_t> peer_of(int socket) {
   ucred peer{};
   socklen_t size = sizeof peer;
   if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) {
-    return problem("ask who is at the other end of a socket");
+    return problem("read the peer of a socket");
   }
   return peer.uid;
 }

@@ -1,4 +1,4 @@
-// Sockets that wait for callers.
+// Listening sockets.
 #pragma once
 
 #include <filesystem>
@@ -10,14 +10,14 @@
 
 namespace carpool::serve {
 
-// A unix socket that only its owner, and the group where one is named, can connect to. One that a
-// dead server left is replaced; one that answers is an error.
+// A unix socket that only its owner and, where given, members of `group` can connect to. A socket
+// without a server is replaced; Conflict if a server listens on it.
 [[nodiscard]] Result<Descriptor> listen_on_socket(const std::filesystem::path& path,
                                                   const std::optional<std::string>& group);
-// "HOST:PORT" with numbers, "[::1]:8470".
+// Numeric "HOST:PORT", such as "[::1]:8470".
 [[nodiscard]] Result<Descriptor> listen_on_tcp(const std::string& address);
 
-// Who is at the other end of a unix socket.
+// The user at the other end of a unix socket.
 [[nodiscard]] Result<std::uint32_t> peer_of(int socket);
 
 }  // namespace carpool::serve

@@ -41,14 +41,14 @@ ApiAnswer read_log(JobId job,
   }
   const Stopwatch watch;
   while (true) {
-    // Asked before the file is read: what an ended job wrote is all there then.
+    // Read before the file: the output of a job that has ended is complete.
     const Result<LogState> now = state();
     if (!now) {
       return error_answer(now.error());
     }
     const unsigned attempt = wanted.attempt == 0 ? now->attempts : wanted.attempt;
     if (attempt > now->attempts) {
-      return error_answer(404, fmt::format("job {} has no attempt {}", job, attempt));
+      return error_answer(not_found(fmt::format("job {} has no attempt {}", job, attempt)));
     }
     std::string part =
         attempt == 0

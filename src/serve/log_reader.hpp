@@ -1,4 +1,4 @@
-// Parts of a job's output, as it grows.
+// Reads the output of a job, also while the job writes it.
 #pragma once
 
 #include <cstdint>
@@ -13,20 +13,20 @@ inline constexpr std::uint64_t kUsualLogBytes = std::uint64_t{1} << 20U;
 
 struct LogRequest {
   LogStream stream = LogStream::Out;
-  unsigned attempt = 0;  // 0: the last
+  unsigned attempt = 0;  // 0: the latest
   std::uint64_t offset = 0;
   std::uint64_t most = kUsualLogBytes;
-  double wait_s = 0.0;  // for something to come, when nothing is there yet
+  double wait_s = 0.0;  // how long to wait for output when there is none at the offset
 };
 
-// What the scheduler knows of it.
+// The state of the job in the scheduler.
 struct LogState {
   unsigned attempts = 0;
   bool over = false;
 };
 
-// Raw bytes, with the headers X-Carpool-Attempt, X-Carpool-Offset (where to go on) and
-// X-Carpool-Over (1: nothing will come any more).
+// Raw bytes, with the headers X-Carpool-Attempt, X-Carpool-Offset (the next offset) and
+// X-Carpool-Over (1: the output is complete).
 [[nodiscard]] ApiAnswer read_log(
     JobId job,
     const LogRequest& wanted,

@@ -1,6 +1,11 @@
 #include "serve/metrics.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <map>
+#include <mutex>
 #include <utility>
 #include <variant>
 
@@ -8,15 +13,43 @@
 #include <fmt/ranges.h>
 
 #include "core/job_names.hpp"
+#include "serve/job_listing.hpp"
 
 namespace carpool::serve {
 namespace {
 
-std::string head(const char* name, const char* kind, const char* help) {
-  return fmt::format("# HELP {} {}\n# TYPE {} {}\n", name, help, name, kind);
-}
+// Counts of values up to bounds, in the form that Prometheus defines.
+class Histogram {
+ public:
+  explicit Histogram(std::vector<double> bounds)
+      : bounds_(std::move(bounds)), counts_(bounds_.size() + 1) {}
 
-std::string escaped(const std::string& text) {
+  void add(double value) {
+    const auto place = std::ranges::lower_bound(bounds_, value) - bounds_.begin();
+    ++counts_[static_cast<std::size_t>(place)];
+    sum_ += value;
+  }
+
+  [[nodiscard]] std::string text(std::string_view name) const {
+    std::string lines;
+    std::uint64_t total = 0;
+    for (std::size_t i = 0; i < bounds_.size(); ++i) {
+      total += counts_[i];
+      lines += fmt::format("{}_bucket{{le=\"{}\"}} {}\n", name, bounds_[i], total);
+    }
+    total += counts_.back();
+    return lines +
+           fmt::format(
+               "{0}_bucket{{le=\"+Inf\"}} {1}\n{0}_sum {2}\n{0}_count {1}\n", name, total, sum_);
+  }
+
+ private:
+  std::vector<double> bounds_;
+  std::vector<std::uint64_t> counts_;  // the last one: above all bounds
+  double sum_ = 0.0;
+};
+
+std::string escaped(std::string_view text) {
   std::string safe;
   for (const char c : text) {
     if (c == '\\' || c == '"') {
@@ -31,156 +64,213 @@ std::string escaped(const std::string& text) {
   return safe;
 }
 
-std::string gpu_lines(const std::vector<GpuView>& gpus) {
-  std::string text = head(
-      "carpool_gpu_memory_bytes", "gauge", "Memory of a GPU: total, used, foreign, unclaimed.");
-  for (const GpuView& gpu : gpus) {
+}  // namespace
+
+struct Metrics::Totals {
+  mutable std::mutex mutex{};
+  std::uint64_t submitted = 0;
+  std::uint64_t started = 0;
+  std::uint64_t requeued = 0;
+  std::map<std::string, std::uint64_t> ends{};  // of attempts, by outcome
+  std::map<int, std::uint64_t> requests{};      // by status
+  Histogram wait{{1, 5, 15, 60, 300, 900, 3600, 14400, 86400}};
+  Histogram decision{{0.0001, 0.0005, 0.001, 0.005, 0.02, 0.1, 0.5, 2}};
+};
+
+// What a metric is read from.
+struct MetricSource {
+  const schedule::Scheduler& scheduler;
+  const Metrics::Totals& totals;
+  std::string_view version;
+};
+
+namespace {
+
+// The lines of one metric.
+class Samples {
+ public:
+  explicit Samples(const MetricInfo& metric) : metric_(metric) {}
+
+  template <class Number>
+  void add(std::initializer_list<std::string_view> label_values, Number value) {
+    std::string labels;
+    auto name = metric_.labels.begin();
+    for (const std::string_view label : label_values) {
+      labels += fmt::format("{}{}=\"{}\"", labels.empty() ? "" : ",", *name++, escaped(label));
+    }
+    text_ += labels.empty() ? fmt::format("{} {}\n", metric_.name, value)
+                            : fmt::format("{}{{{}}} {}\n", metric_.name, labels, value);
+  }
+  void add(const Histogram& histogram) { text_ += histogram.text(metric_.name); }
+  [[nodiscard]] const std::string& text() const { return text_; }
+
+ private:
+  const MetricInfo& metric_;
+  std::string text_;
+};
+
+template <class Read>
+void for_each_gpu(const MetricSource& from, Read read) {
+  for (const GpuView& gpu : from.scheduler.gpus()) {
+    read(gpu, fmt::format("{}", gpu.index));
+  }
+}
+
+void read_jobs(const MetricSource& from, Samples& out) {
+  for (const auto& [state, count] : count_jobs(from.scheduler).by_state) {
+    out.add({state}, count);
+  }
+}
+
+void read_job_info(const MetricSource& from, Samples& out) {
+  for (const JobId id : from.scheduler.jobs()) {
+    const JobRecord* job = from.scheduler.find(id);
+    const JobAttempt* running = job == nullptr ? nullptr : job->running();
+    if (running != nullptr) {
+      out.add({fmt::format("{}", id),
+               job->owner.user,
+               name_of(job->spec.job_class),
+               name_of(running->start.mechanism),
+               fmt::format("{}", fmt::join(running->start.gpus, ","))},
+              1);
+    }
+  }
+}
+
+void read_gpu_memory(const MetricSource& from, Samples& out) {
+  for_each_gpu(from, [&](const GpuView& gpu, const std::string& index) {
     for (const auto& [kind, bytes] : {std::pair("total", gpu.memory_bytes),
                                       std::pair("used", gpu.used_bytes),
                                       std::pair("foreign", gpu.foreign_bytes),
                                       std::pair("unclaimed", gpu.free_bytes())}) {
-      text += fmt::format("carpool_gpu_memory_bytes{{gpu=\"{}\",uuid=\"{}\",kind=\"{}\"}} {}\n",
-                          gpu.index,
-                          escaped(gpu.uuid),
-                          kind,
-                          bytes);
+      out.add({index, gpu.uuid, kind}, bytes);
     }
-  }
-  text += head("carpool_gpu_jobs", "gauge", "Jobs of ours on a GPU.");
-  for (const GpuView& gpu : gpus) {
-    text += fmt::format("carpool_gpu_jobs{{gpu=\"{}\"}} {}\n", gpu.index, gpu.residents.size());
-  }
-  text += head("carpool_gpu_usable", "gauge", "1 where jobs may be placed.");
-  for (const GpuView& gpu : gpus) {
-    text += fmt::format(
-        "carpool_gpu_usable{{gpu=\"{}\"}} {}\n", gpu.index, gpu.unusable.empty() ? 1 : 0);
-  }
-  text += head("carpool_gpu_sm_active_ratio", "gauge", "Share of the SMs at work, last window.");
-  for (const GpuView& gpu : gpus) {
-    if (gpu.pressure) {
-      text += fmt::format(
-          "carpool_gpu_sm_active_ratio{{gpu=\"{}\"}} {}\n", gpu.index, gpu.pressure->sm_active);
-    }
-  }
-  return text;
+  });
 }
 
-std::string job_lines(const MetricsSnapshot& now) {
-  std::string text = head("carpool_jobs", "gauge", "Jobs that have not ended, by state.");
-  for (const auto& [state, count] : now.jobs_by_state) {
-    text += fmt::format("carpool_jobs{{state=\"{}\"}} {}\n", state, count);
-  }
-  text += head("carpool_job_info", "gauge", "1 for each job on a GPU, to join with others.");
-  for (const MetricsSnapshot::Running& job : now.running) {
-    text += fmt::format(
-        "carpool_job_info{{job=\"{}\",user=\"{}\",class=\"{}\",share=\"{}\",gpu=\"{}\"}} 1\n",
-        job.job,
-        escaped(job.user),
-        job.job_class,
-        job.mechanism,
-        fmt::join(job.gpus, ","));
-  }
-  return text;
+struct Metric {
+  MetricInfo info;
+  void (*read)(const MetricSource& from, Samples& out);
+};
+
+// The table. A new metric is one row here, and its row in docs/api.md.
+const std::vector<Metric>& metrics() {
+  using From = const MetricSource&;
+  static const std::vector<Metric> table = {
+      {{"carpool_build_info", "gauge", {"version"}, "Always 1; the label is the version."},
+       [](From from, Samples& out) { out.add({from.version}, 1); }},
+      {{"carpool_draining", "gauge", {}, "1 while the server starts no jobs."},
+       [](From from, Samples& out) { out.add({}, from.scheduler.draining() ? 1 : 0); }},
+      {{"carpool_jobs", "gauge", {"state"}, "Jobs that have not ended, by state."}, read_jobs},
+      {{"carpool_job_info",
+        "gauge",
+        {"job", "user", "class", "share", "gpu"},
+        "1 for each job on a GPU, to join with other metrics."},
+       read_job_info},
+      {{"carpool_gpu_memory_bytes",
+        "gauge",
+        {"gpu", "uuid", "kind"},
+        "Memory of a GPU: total, used, foreign, unclaimed."},
+       read_gpu_memory},
+      {{"carpool_gpu_jobs", "gauge", {"gpu"}, "Jobs on a GPU."},
+       [](From from, Samples& out) {
+         for_each_gpu(from, [&](const GpuView& gpu, const std::string& index) {
+           out.add({index}, gpu.residents.size());
+         });
+       }},
+      {{"carpool_gpu_usable", "gauge", {"gpu"}, "1 where jobs may be placed."},
+       [](From from, Samples& out) {
+         for_each_gpu(from, [&](const GpuView& gpu, const std::string& index) {
+           out.add({index}, gpu.unusable.empty() ? 1 : 0);
+         });
+       }},
+      {{"carpool_gpu_sm_active_ratio",
+        "gauge",
+        {"gpu"},
+        "Fraction of the SMs that were active in the last window."},
+       [](From from, Samples& out) {
+         for_each_gpu(from, [&](const GpuView& gpu, const std::string& index) {
+           if (gpu.pressure) {
+             out.add({index}, gpu.pressure->sm_active);
+           }
+         });
+       }},
+      {{"carpool_submissions_total", "counter", {}, "Jobs accepted since the server started."},
+       [](From from, Samples& out) { out.add({}, from.totals.submitted); }},
+      {{"carpool_starts_total", "counter", {}, "Attempts started."},
+       [](From from, Samples& out) { out.add({}, from.totals.started); }},
+      {{"carpool_requeues_total", "counter", {}, "Jobs put back into the queue."},
+       [](From from, Samples& out) { out.add({}, from.totals.requeued); }},
+      {{"carpool_ends_total", "counter", {"end"}, "Attempts ended, by outcome."},
+       [](From from, Samples& out) {
+         for (const auto& [end, count] : from.totals.ends) {
+           out.add({end}, count);
+         }
+       }},
+      {{"carpool_requests_total", "counter", {"status"}, "HTTP requests answered, by status."},
+       [](From from, Samples& out) {
+         for (const auto& [status, count] : from.totals.requests) {
+           out.add({fmt::format("{}", status)}, count);
+         }
+       }},
+      {{"carpool_queue_wait_seconds", "histogram", {}, "Time in the queue of jobs that started."},
+       [](From from, Samples& out) { out.add(from.totals.wait); }},
+      {{"carpool_decision_seconds", "histogram", {}, "Duration of one scheduling decision."},
+       [](From from, Samples& out) { out.add(from.totals.decision); }},
+  };
+  return table;
 }
 
 }  // namespace
 
-void Histogram::add(double value) {
-  const auto place = std::ranges::lower_bound(bounds_, value) - bounds_.begin();
-  ++counts_[static_cast<std::size_t>(place)];
-  sum_ += value;
+std::vector<MetricInfo> metric_list() {
+  std::vector<MetricInfo> list;
+  for (const Metric& metric : metrics()) {
+    list.push_back(metric.info);
+  }
+  return list;
 }
 
-std::string Histogram::text(const std::string& name, const std::string& help) const {
-  std::string lines = head(name.c_str(), "histogram", help.c_str());
-  std::uint64_t total = 0;
-  for (std::size_t i = 0; i < bounds_.size(); ++i) {
-    total += counts_[i];
-    lines += fmt::format("{}_bucket{{le=\"{}\"}} {}\n", name, bounds_[i], total);
-  }
-  total += counts_.back();
-  return lines +
-         fmt::format(
-             "{0}_bucket{{le=\"+Inf\"}} {1}\n{0}_sum {2}\n{0}_count {1}\n", name, total, sum_);
-}
-
-MetricsSnapshot take_metrics(const schedule::Scheduler& scheduler) {
-  MetricsSnapshot now;
-  for (const JobState state :
-       {JobState::Queued, JobState::Held, JobState::Running, JobState::Stopping}) {
-    now.jobs_by_state[std::string(name_of(state))] = 0;
-  }
-  for (const JobId id : scheduler.jobs()) {
-    const JobRecord* job = scheduler.find(id);
-    if (job == nullptr || job->over()) {
-      continue;
-    }
-    ++now.jobs_by_state[std::string(name_of(job->state))];
-    if (const JobAttempt* running = job->running(); running != nullptr) {
-      now.running.push_back({.job = id,
-                             .user = job->owner.user,
-                             .job_class = std::string(name_of(job->spec.job_class)),
-                             .mechanism = std::string(name_of(running->start.mechanism)),
-                             .gpus = running->start.gpus});
-    }
-  }
-  now.gpus.assign(scheduler.gpus().begin(), scheduler.gpus().end());
-  now.draining = scheduler.draining();
-  return now;
-}
-
-Metrics::Metrics()
-    : wait_({1, 5, 15, 60, 300, 900, 3600, 14400, 86400}),
-      decision_({0.0001, 0.0005, 0.001, 0.005, 0.02, 0.1, 0.5, 2}) {}
+Metrics::Metrics() : totals_(std::make_unique<Totals>()) {}
+Metrics::~Metrics() = default;
 
 void Metrics::count(const JobEvent& event, double queued_s) {
-  const std::scoped_lock lock(mutex_);
+  const std::scoped_lock lock(totals_->mutex);
   if (std::holds_alternative<JobSubmitted>(event.what)) {
-    ++submitted_;
+    ++totals_->submitted;
   } else if (std::holds_alternative<JobStarted>(event.what)) {
-    ++started_;
-    wait_.add(std::max(0.0, event.at_s - queued_s));
+    ++totals_->started;
+    totals_->wait.add(std::max(0.0, event.at_s - queued_s));
   } else if (std::holds_alternative<JobRequeued>(event.what)) {
-    ++requeued_;
+    ++totals_->requeued;
   } else if (const auto* ended = std::get_if<JobEnded>(&event.what)) {
-    ++ends_[std::string(name_of(ended->exit.end))];
+    ++totals_->ends[std::string(name_of(ended->exit.end))];
   }
 }
 
 void Metrics::decision(double seconds) {
-  const std::scoped_lock lock(mutex_);
-  decision_.add(seconds);
+  const std::scoped_lock lock(totals_->mutex);
+  totals_->decision.add(seconds);
 }
 
 void Metrics::request(int status) {
-  const std::scoped_lock lock(mutex_);
-  ++requests_[status];
+  const std::scoped_lock lock(totals_->mutex);
+  ++totals_->requests[status];
 }
 
-std::string Metrics::text(const MetricsSnapshot& now, const std::string& version) const {
-  const std::scoped_lock lock(mutex_);
-  std::string page = head("carpool_build_info", "gauge", "1, with the version.");
-  page += fmt::format("carpool_build_info{{version=\"{}\"}} 1\n", escaped(version));
-  page += head("carpool_draining", "gauge", "1 while no job is started.");
-  page += fmt::format("carpool_draining {}\n", now.draining ? 1 : 0);
-  page += job_lines(now);
-  page += gpu_lines(now.gpus);
-  page += head("carpool_submissions_total", "counter", "Jobs accepted since the server started.");
-  page += fmt::format("carpool_submissions_total {}\n", submitted_);
-  page += head("carpool_starts_total", "counter", "Attempts begun.");
-  page += fmt::format("carpool_starts_total {}\n", started_);
-  page += head("carpool_requeues_total", "counter", "Jobs put back into the queue.");
-  page += fmt::format("carpool_requeues_total {}\n", requeued_);
-  page += head("carpool_ends_total", "counter", "Attempts ended, by how.");
-  for (const auto& [end, count] : ends_) {
-    page += fmt::format("carpool_ends_total{{end=\"{}\"}} {}\n", end, count);
+std::string Metrics::text(const schedule::Scheduler& scheduler, std::string_view version) const {
+  const std::scoped_lock lock(totals_->mutex);
+  const MetricSource from{.scheduler = scheduler, .totals = *totals_, .version = version};
+  std::string page;
+  for (const Metric& metric : metrics()) {
+    Samples samples(metric.info);
+    metric.read(from, samples);
+    page += fmt::format("# HELP {0} {1}\n# TYPE {0} {2}\n{3}",
+                        metric.info.name,
+                        metric.info.help,
+                        metric.info.type,
+                        samples.text());
   }
-  page += head("carpool_requests_total", "counter", "HTTP requests answered, by status.");
-  for (const auto& [status, count] : requests_) {
-    page += fmt::format("carpool_requests_total{{status=\"{}\"}} {}\n", status, count);
-  }
-  page += wait_.text("carpool_queue_wait_seconds", "Time in the queue of jobs that started.");
-  page += decision_.text("carpool_decision_seconds", "Time that one decision took.");
   return page;
 }
 

@@ -1,8 +1,11 @@
 #include "serve/routes.hpp"
 
+#include <array>
 #include <charconv>
 #include <memory>
+#include <regex>
 #include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -20,7 +23,7 @@ ApiQuery query_of(const httplib::Request& request) {
   return {request.params.begin(), request.params.end()};
 }
 
-// Too large for a number of a job: no such job.
+// 0, which no job has, for a number that is too large.
 JobId job_of(const httplib::Request& request) {
   const std::string text = request.matches[1];
   JobId id = 0;
@@ -37,16 +40,7 @@ void send(JobApi& api, httplib::Response& response, const ApiAnswer& answer) {
   response.set_content(answer.body, answer.type);
 }
 
-using Answering = std::function<ApiAnswer(JobApi&, const httplib::Request&)>;
-
-httplib::Server::Handler handler(JobApi& api, Answering answering) {
-  return [&api, answering = std::move(answering)](const httplib::Request& request,
-                                                  httplib::Response& response) {
-    send(api, response, answering(api, request));
-  };
-}
-
-// One stream of events, until the watcher or the server goes.
+// One stream of events, until the watcher or the server ends it.
 class Watching {
  public:
   Watching(JobApi& api, const Caller& caller, std::int64_t sequence)
@@ -61,7 +55,8 @@ class Watching {
       sink.done();
       return true;
     }
-    std::string text = news->empty() ? ":\n\n" : "";  // a comment shows whether anybody listens
+    std::string text =
+        news->empty() ? ":\n\n" : "";  // a comment shows whether the watcher is still there
     for (const PublishedEvent& event : *news) {
       text +=
           fmt::format("id: {}\nevent: {}\ndata: {}\n\n", event.sequence, event.kind, event.data);
@@ -89,7 +84,7 @@ void watch_events(JobApi& api, const httplib::Request& request, httplib::Respons
                                                        : request.get_header_value("Last-Event-ID");
   std::int64_t sequence = api.events().last();
   std::from_chars(since.data(), since.data() + since.size(), sequence);
-  // Copied into the library's functions, so shared.
+  // The library copies the function, so this is shared.
   const auto watching = std::make_shared<Watching>(api, caller, sequence);
   api.count(200);
   response.set_header("Cache-Control", "no-store");
@@ -98,34 +93,123 @@ void watch_events(JobApi& api, const httplib::Request& request, httplib::Respons
       [watching](std::size_t /*offset*/, httplib::DataSink& sink) { return watching->next(sink); });
 }
 
-void add_job_routes(httplib::Server& server, JobApi& api) {
-  server.Post("/v1/jobs", handler(api, [](JobApi& a, const httplib::Request& r) {
-                return a.submit(CurrentCaller::get(), r.body);
-              }));
-  server.Get("/v1/jobs", handler(api, [](JobApi& a, const httplib::Request& r) {
-               return a.list(CurrentCaller::get(), query_of(r));
-             }));
-  server.Get("/v1/queue", handler(api, [](JobApi& a, const httplib::Request& r) {
-               ApiQuery query = query_of(r);
-               query.emplace("state", "active");
-               return a.list(CurrentCaller::get(), query);
-             }));
-  server.Get(R"(/v1/jobs/(\d+))", handler(api, [](JobApi& a, const httplib::Request& r) {
-               return a.show(CurrentCaller::get(), job_of(r));
-             }));
-  server.Get(R"(/v1/jobs/(\d+)/explain)", handler(api, [](JobApi& a, const httplib::Request& r) {
-               return a.explain(CurrentCaller::get(), job_of(r));
-             }));
-  server.Get(R"(/v1/jobs/(\d+)/wait)", handler(api, [](JobApi& a, const httplib::Request& r) {
-               return a.wait(CurrentCaller::get(), job_of(r), query_of(r));
-             }));
-  server.Get(R"(/v1/jobs/(\d+)/logs)", handler(api, [](JobApi& a, const httplib::Request& r) {
-               return a.logs(CurrentCaller::get(), job_of(r), query_of(r));
-             }));
-  server.Post(R"(/v1/jobs/(\d+)/(cancel|hold|release|requeue))",
-              handler(api, [](JobApi& a, const httplib::Request& r) {
-                return a.act(CurrentCaller::get(), job_of(r), r.matches[2]);
-              }));
+using Answering = ApiAnswer (*)(JobApi& api, const Caller& caller, const httplib::Request& request);
+
+struct Route {
+  std::string_view method;
+  const char* pattern;  // a regular expression for the whole path
+  Answering answer;
+};
+
+// Every path but that of the event stream, which is not one answer.
+constexpr std::array kRoutes = {
+    Route{"POST",
+          "/v1/jobs",
+          [](JobApi& api, const Caller& caller, const httplib::Request& request) {
+            return api.submit(caller, request.body);
+          }},
+    Route{"GET",
+          "/v1/jobs",
+          [](JobApi& api, const Caller& caller, const httplib::Request& request) {
+            return api.list(caller, query_of(request));
+          }},
+    Route{"GET",
+          "/v1/queue",
+          [](JobApi& api, const Caller& caller, const httplib::Request& request) {
+            ApiQuery query = query_of(request);
+            query.emplace("state", "active");
+            return api.list(caller, query);
+          }},
+    Route{"GET",
+          R"(/v1/jobs/(\d+))",
+          [](JobApi& api, const Caller& caller, const httplib::Request& request) {
+            return api.show(caller, job_of(request));
+          }},
+    Route{"GET",
+          R"(/v1/jobs/(\d+)/explain)",
+          [](JobApi& api, const Caller& caller, const httplib::Request& request) {
+            return api.explain(caller, job_of(request));
+          }},
+    Route{"GET",
+          R"(/v1/jobs/(\d+)/wait)",
+          [](JobApi& api, const Caller& caller, const httplib::Request& request) {
+            return api.wait(caller, job_of(request), query_of(request));
+          }},
+    Route{"GET",
+          R"(/v1/jobs/(\d+)/logs)",
+          [](JobApi& api, const Caller& caller, const httplib::Request& request) {
+            return api.logs(caller, job_of(request), query_of(request));
+          }},
+    Route{"POST",
+          R"(/v1/jobs/(\d+)/(cancel|hold|release|requeue))",
+          [](JobApi& api, const Caller& caller, const httplib::Request& request) {
+            return api.act(caller, job_of(request), request.matches[2]);
+          }},
+    Route{"GET",
+          "/v1/gpus",
+          [](JobApi& api, const Caller& caller, const httplib::Request& /*request*/) {
+            return api.gpus(caller);
+          }},
+    Route{"GET",
+          "/v1/history",
+          [](JobApi& api, const Caller& caller, const httplib::Request& request) {
+            return api.history(caller, query_of(request));
+          }},
+    Route{"POST",
+          "/v1/drain",
+          [](JobApi& api, const Caller& caller, const httplib::Request& request) {
+            return api.drain(caller, request.body);
+          }},
+    Route{"GET",
+          "/v1/status",
+          [](JobApi& api, const Caller& /*caller*/, const httplib::Request& /*request*/) {
+            return api.status();
+          }},
+    Route{"GET",
+          "/metrics",
+          [](JobApi& api, const Caller& /*caller*/, const httplib::Request& /*request*/) {
+            return api.metrics();
+          }},
+    Route{"GET",
+          "/(healthz|readyz)",
+          [](JobApi& api, const Caller& /*caller*/, const httplib::Request& /*request*/) {
+            return api.healthy();
+          }},
+    Route{"GET",
+          kUnauthorizedPath,
+          [](JobApi& /*api*/, const Caller& /*caller*/, const httplib::Request& /*request*/) {
+            return error_answer(
+                fail(ErrorCode::Unauthenticated, "send a token: Authorization: Bearer TOKEN"));
+          }},
+};
+
+constexpr const char* kEventPath = "/v1/events";
+
+// The methods of a path; empty: there is no such path.
+std::string methods_of(const std::string& path) {
+  std::string methods = path == kEventPath ? "GET" : "";
+  for (const Route& route : kRoutes) {
+    if (std::regex_match(path, std::regex(route.pattern))) {
+      methods += fmt::format("{}{}", methods.empty() ? "" : ", ", route.method);
+    }
+  }
+  return methods;
+}
+
+// What the library answers by itself has no body: an unknown path, a request that is too large, …
+ApiAnswer unanswered(const httplib::Request& request, int status) {
+  const std::string methods = methods_of(request.path);
+  if (status != 404) {
+    return error_answer(status, "the request was not accepted; see docs/api.md");
+  }
+  if (methods.empty()) {
+    return error_answer(
+        not_found(fmt::format("there is no path {}; see docs/api.md", request.path)));
+  }
+  ApiAnswer answer = error_answer(
+      405, fmt::format("{} does not accept {}; use {}", request.path, request.method, methods));
+  answer.headers.emplace("Allow", methods);
+  return answer;
 }
 
 }  // namespace
@@ -143,37 +227,23 @@ const Caller& CurrentCaller::get() {
 }
 
 void add_routes(httplib::Server& server, JobApi& api) {
-  add_job_routes(server, api);
-  server.Get("/v1/gpus", handler(api, [](JobApi& a, const httplib::Request&) {
-               return a.gpus(CurrentCaller::get());
-             }));
-  server.Get("/v1/history", handler(api, [](JobApi& a, const httplib::Request& r) {
-               return a.history(CurrentCaller::get(), query_of(r));
-             }));
-  server.Post("/v1/drain", handler(api, [](JobApi& a, const httplib::Request& r) {
-                return a.drain(CurrentCaller::get(), r.body);
-              }));
-  server.Get("/v1/status",
-             handler(api, [](JobApi& a, const httplib::Request&) { return a.status(); }));
-  server.Get("/v1/events", [&api](const httplib::Request& request, httplib::Response& response) {
+  for (const Route& route : kRoutes) {
+    const auto handler = [&api, answer = route.answer](const httplib::Request& request,
+                                                       httplib::Response& response) {
+      send(api, response, answer(api, CurrentCaller::get(), request));
+    };
+    if (route.method == "GET") {
+      server.Get(route.pattern, handler);
+    } else {
+      server.Post(route.pattern, handler);
+    }
+  }
+  server.Get(kEventPath, [&api](const httplib::Request& request, httplib::Response& response) {
     watch_events(api, request, response);
   });
-  server.Get(kUnauthorizedPath, handler(api, [](JobApi&, const httplib::Request&) {
-               return error_answer(
-                   fail(ErrorCode::Unauthenticated, "send a token: Authorization: Bearer TOKEN"));
-             }));
-  server.Get("/metrics",
-             handler(api, [](JobApi& a, const httplib::Request&) { return a.metrics(); }));
-  server.Get("/healthz",
-             handler(api, [](JobApi& a, const httplib::Request&) { return a.healthy(); }));
-  server.Get("/readyz",
-             handler(api, [](JobApi& a, const httplib::Request&) { return a.healthy(); }));
   server.set_error_handler([&api](const httplib::Request& request, httplib::Response& response) {
     if (response.body.empty()) {
-      send(api,
-           response,
-           error_answer(response.status,
-                        fmt::format("{} {}: see docs/api.md", request.method, request.path)));
+      send(api, response, unanswered(request, response.status));
     }
   });
   server.set_exception_handler([&api](const httplib::Request& /*request*/,

@@ -1,4 +1,4 @@
-// Which path is answered by which part of the API. Included by .cpp files only.
+// The paths of the API and what answers them. Included by .cpp files only.
 #pragma once
 
 #include <httplib.h>
@@ -7,7 +7,7 @@
 
 namespace carpool::serve {
 
-// Who calls, on the thread that answers them.
+// The caller of the request that this thread answers.
 class CurrentCaller {
  public:
   explicit CurrentCaller(const Caller& caller);
@@ -17,7 +17,7 @@ class CurrentCaller {
   [[nodiscard]] static const Caller& get();
 };
 
-// Answers 401, whatever was asked for.
+// Requests without a valid token are answered by this path: 401.
 inline constexpr const char* kUnauthorizedPath = "/unauthorized";
 
 void add_routes(httplib::Server& server, JobApi& api);

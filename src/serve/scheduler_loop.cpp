@@ -19,7 +19,7 @@ Result<std::unique_ptr<SchedulerLoop>> SchedulerLoop::start(schedule::Scheduler&
                                                             LoopSettings settings) {
   Descriptor wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!wake.valid()) {
-    return fail(ErrorCode::Internal, fmt::format("make an event descriptor: {}", last_error()));
+    return fail(ErrorCode::Internal, fmt::format("create an event descriptor: {}", last_error()));
   }
   std::unique_ptr<SchedulerLoop> loop(
       new SchedulerLoop(scheduler, std::move(settings), std::move(wake)));
@@ -137,7 +137,7 @@ Result<void> SchedulerLoop::turn() {
   if (Result<void> durable = scheduler_.flush(); !durable) {
     return durable;
   }
-  // Before anything is decided or started: that takes longer, and nobody needs to wait for it.
+  // Before jobs are placed and started: that takes longer, and no caller waits for it.
   answer(tasks);
   if (settings_.each_turn) {
     settings_.each_turn(scheduler_, now_s());

@@ -1,5 +1,5 @@
-// The one thread that owns the scheduler. Others hand it work and wait; what many ask at once is
-// made durable by one commit, and nobody is answered before it.
+// The one thread that owns the scheduler. Other threads hand it work and wait; concurrent requests
+// are made durable by one commit, and no request is answered before it.
 #pragma once
 
 #include <atomic>
@@ -23,57 +23,54 @@ namespace carpool::serve {
 using SchedulerWork = std::function<void(schedule::Scheduler& scheduler, double now_s)>;
 
 struct LoopSettings {
-  int wake_descriptor = -1;  // readable: the executor has something to report; -1: none
-  // How often to look although nothing happened, for an executor that cannot wake anybody.
+  int wake_descriptor = -1;  // readable when the executor has a report; -1: none
+  // How often to turn without an event, for an executor that has no descriptor.
   double look_every_s = 1.0;
-  std::function<double()> clock{};  // seconds since the epoch; empty: the machine's
+  std::function<double()> clock{};  // seconds since the epoch; empty: the system clock
   double speed = 1.0;               // of that clock
-  SchedulerWork each_turn{};        // before the scheduler decides
-  std::function<void(double seconds)> on_decision{};  // how long a step took
+  SchedulerWork each_turn{};        // runs before the scheduler decides
+  std::function<void(double seconds)> on_decision{};  // duration of each step
 };
 
 class SchedulerLoop {
  public:
-  using Work = std::function<void(schedule::Scheduler& scheduler, double now_s)>;
-
-  // The scheduler outlives it, and is touched by nobody else until stop() has returned.
+  // The scheduler outlives the loop and is used by no other thread until stop() has returned.
   [[nodiscard]] static Result<std::unique_ptr<SchedulerLoop>> start(schedule::Scheduler& scheduler,
                                                                     LoopSettings settings);
   SchedulerLoop(const SchedulerLoop&) = delete;
   SchedulerLoop& operator=(const SchedulerLoop&) = delete;
   ~SchedulerLoop();
 
-  // Done, and durable, when it returns. An error: the loop has ended, and nothing is promised.
+  // The work is done and durable when it returns. Unavailable: the loop has ended.
   [[nodiscard]] Result<void> perform(SchedulerWork work);
 
-  // The same, for work that has an answer.
+  // The same, for work with a result.
   template <class T>
-  [[nodiscard]] Result<T> ask(
-      std::function<Result<T>(schedule::Scheduler&, double now_s)> question) {
+  [[nodiscard]] Result<T> ask(std::function<Result<T>(schedule::Scheduler&, double now_s)> work) {
     std::optional<Result<T>> answer;
     const Result<void> done = perform(
-        [&](schedule::Scheduler& scheduler, double now_s) { answer = question(scheduler, now_s); });
+        [&](schedule::Scheduler& scheduler, double now_s) { answer = work(scheduler, now_s); });
     if (!done) {
       return tl::unexpected(done.error());
     }
     return std::move(*answer);
   }
 
-  // Does it some time; nobody waits.
+  // Queues work without waiting for it.
   void post(SchedulerWork work);
 
   void stop();
-  // Why the loop ended by itself; empty: it has not.
+  // Why the loop ended by itself; empty: it did not.
   [[nodiscard]] std::optional<Error> failure() const;
-  // Turns so far: a loop that hangs does not count on.
+  // Number of turns; it stands still when the loop hangs.
   [[nodiscard]] std::uint64_t turns() const { return turns_.load(); }
-  // Seconds since the epoch that never run backwards.
+  // Seconds since the epoch; never goes back.
   [[nodiscard]] double now_s();
 
  private:
   struct Task {
     SchedulerWork work;
-    bool* done = nullptr;  // null: nobody waits
+    bool* done = nullptr;  // null: no thread waits
   };
   SchedulerLoop(schedule::Scheduler& scheduler, LoopSettings settings, Descriptor wake);
   void run();
@@ -92,7 +89,7 @@ class SchedulerLoop {
   bool ending_ = false;
   bool ended_ = false;
   double latest_s_ = 0.0;
-  std::optional<double> next_s_;  // when the scheduler wants to be called
+  std::optional<double> next_s_;  // when the scheduler must be called next
   std::atomic<std::uint64_t> turns_{0};
   std::thread thread_;
 };

@@ -1,4 +1,4 @@
-// A connected socket as the HTTP library wants it. Included by .cpp files only.
+// A connected socket as a stream of the HTTP library. Included by .cpp files only.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ class SocketStream final : public httplib::Stream {
   void get_local_ip_and_port(std::string& ip, int& port) const override;
   [[nodiscard]] socket_t socket() const override { return socket_; }
 
-  // Something to read within that time; false too when the other end is gone.
+  // Whether bytes arrive within that time; false also when the peer has closed.
   [[nodiscard]] bool wait_readable(int timeout_ms) const;
 
  private:

@@ -25,7 +25,7 @@ std::optional<T> number(std::string_view text) {
   return value;
 }
 
-// "1.5" of "1.5h", and what follows it.
+// Takes "1.5" off the front of "1.5h".
 std::optional<double> leading(std::string_view& text) {
   std::size_t used = 0;
   while (used < text.size() &&
@@ -37,7 +37,7 @@ std::optional<double> leading(std::string_view& text) {
   return value;
 }
 
-// 0: no unit of time.
+// 0: not a unit of time.
 double seconds_in(char unit) {
   switch (unit) {
     case 's':
@@ -103,7 +103,7 @@ Result<double> parse_seconds(std::string_view text) {
   const std::optional<double> seconds = colons ? by_colons(text) : by_units(text);
   if (!seconds || text.empty() || *seconds <= 0.0 || *seconds > kMostSeconds) {
     return invalid_input(
-        fmt::format("\"{}\" is no time; it looks like 90s, 15m, 2h, 1d or 1:30:00", text));
+        fmt::format("\"{}\" is not a time; write 90s, 15m, 2h, 1d or 1:30:00", text));
   }
   return *seconds;
 }
@@ -111,8 +111,8 @@ Result<double> parse_seconds(std::string_view text) {
 Result<std::vector<int>> parse_array(std::string_view text) {
   const auto refuse = [&] {
     return invalid_input(fmt::format(
-        "\"{}\" is no list of array indices; it looks like 0-9, 1,3,5-7 or 0-100:10, with at most "
-        "{} in all",
+        "\"{}\" is not a list of array indices; write 0-9, 1,3,5-7 or 0-100:10, with at most {} "
+        "indices",
         text,
         kMostTasks));
   };

@@ -1,4 +1,4 @@
-// Times, sizes and lists as people write and read them: "2h", "1-12:00:00", "12.0G", "0-9".
+// Times, sizes and index lists as text: "2h", "1-12:00:00", "12.0G", "0-9".
 #pragma once
 
 #include <cstdint>

@@ -14,10 +14,10 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double kOneQuestion = 30.0;
+constexpr double kOneRequest = 30.0;
 constexpr std::chrono::seconds kAskAgain{1};
 
-// A server that is restarted meanwhile loses no job: the waiting goes on.
+// A server that restarts loses no job, so the wait continues.
 Result<json> ask(ServerClient& server, std::int64_t job, double wait_s, const Stopwatch& watch) {
   constexpr double kPatience = 30.0;
   const double since = watch.seconds();
@@ -42,7 +42,7 @@ int shell_code(const json& job) {
     return kBySignal + job.at("signal").get<int>();
   }
   const int code = job.value("exit_code", kExitFailure);
-  return code == 0 ? kExitFailure : code;  // cancelled after it had ended well
+  return code == 0 ? kExitFailure : code;  // cancelled after it had succeeded
 }
 
 Result<void> wait_for_jobs(ServerClient& server,
@@ -53,8 +53,8 @@ Result<void> wait_for_jobs(ServerClient& server,
   for (const std::int64_t id : jobs) {
     json job;
     while (!job.contains("ended_s")) {
-      const double left = limit_s ? std::max(0.0, *limit_s - watch.seconds()) : kOneQuestion;
-      Result<json> now = ask(server, id, std::min(left, kOneQuestion), watch);
+      const double left = limit_s ? std::max(0.0, *limit_s - watch.seconds()) : kOneRequest;
+      Result<json> now = ask(server, id, std::min(left, kOneRequest), watch);
       if (!now) {
         return tl::unexpected(now.error());
       }

@@ -1,4 +1,4 @@
-// Waiting for jobs, and what their ends mean to a shell.
+// Waits for jobs, and turns their outcome into an exit code.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@
 
 namespace carpool::app {
 
-// Of a job that is over: its own code, 128 + N by a signal, 1 when it never ran.
+// The exit code of an ended job: its own, 128 + N after signal N, 1 when it never ran.
 [[nodiscard]] int shell_code(const nlohmann::json& job);
 
-// Until all are over; the program's exit code becomes the largest of theirs, 75 when the time was
-// up before. Says how each ended.
+// Waits until all have ended and prints how each ended. The exit code of the program becomes the
+// largest of theirs, or 75 when the time limit is reached first.
 [[nodiscard]] Result<void> wait_for_jobs(ServerClient& server,
                                          const std::vector<std::int64_t>& jobs,
                                          std::optional<double> limit_s,

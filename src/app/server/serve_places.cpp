@@ -21,21 +21,22 @@ Result<std::filesystem::path> personal_state() {
   const char* home = std::getenv("HOME");
   if (home == nullptr || *home != '/') {
     return invalid_input(
-        "neither HOME nor XDG_STATE_HOME says where to keep the queue; use --state");
+        "neither HOME nor XDG_STATE_HOME is set; name a folder for the queue with --state");
   }
   return std::filesystem::path(home) / ".local" / "state" / "carpool";
 }
 
-Result<void> make_own(const std::filesystem::path& folder, mode_t mode) {
+Result<void> make_private_folder(const std::filesystem::path& folder, mode_t mode) {
   std::error_code error;
   std::filesystem::create_directories(folder.parent_path(), error);
   if (::mkdir(folder.c_str(), mode) != 0 && errno != EEXIST) {
-    return fail(ErrorCode::Internal, fmt::format("make {}: {}", folder.string(), last_error()));
+    return fail(ErrorCode::Internal, fmt::format("create {}: {}", folder.string(), last_error()));
   }
   struct stat status{};
   if (::lstat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) ||
       status.st_uid != ::geteuid()) {
-    return invalid_input(fmt::format("{} is no folder of user {}", folder.string(), ::geteuid()));
+    return invalid_input(
+        fmt::format("{} is not a folder of user {}", folder.string(), ::geteuid()));
   }
   return {};
 }
@@ -46,7 +47,8 @@ Result<ServePlaces> make_places(const ServeOptions& options) {
   ServePlaces places;
   if (options.system) {
     if (::geteuid() != 0) {
-      return invalid_input("--system needs root; without it the server is yours alone");
+      return invalid_input(
+          "--system needs root; without --system the server runs for its own user only");
     }
     places.state = options.state.value_or("/var/lib/carpool");
     places.socket = options.server.socket.value_or(kSystemSocket);
@@ -68,9 +70,9 @@ Result<ServePlaces> make_places(const ServeOptions& options) {
   places.state = std::filesystem::absolute(places.state, ignored);
   constexpr mode_t kOwn = 0700;
   constexpr mode_t kPassable = 0711;  // to the socket
-  Result<void> made = make_own(places.state, kOwn);
+  Result<void> made = make_private_folder(places.state, kOwn);
   if (made) {
-    made = make_own(places.runtime, options.system ? kPassable : kOwn);
+    made = make_private_folder(places.runtime, options.system ? kPassable : kOwn);
   }
   if (!made) {
     return tl::unexpected(made.error());

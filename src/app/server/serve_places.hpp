@@ -1,4 +1,4 @@
-// Where a server keeps what it has: queue and outputs, which stay, and sockets, which do not.
+// The folders of a server: state (queue and outputs) and runtime (sockets).
 #pragma once
 
 #include <filesystem>
@@ -16,7 +16,7 @@ struct ServePlaces {
   [[nodiscard]] std::filesystem::path mps() const { return runtime / "mps"; }
 };
 
-// Made where they are not there; refused where they are somebody else's.
+// Creates missing folders; InvalidInput where one belongs to another user.
 [[nodiscard]] Result<ServePlaces> make_places(const ServeOptions& options);
 
 }  // namespace carpool::app

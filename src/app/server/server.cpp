@@ -13,7 +13,7 @@
 
 namespace carpool::app {
 
-// In the order in which they need each other; ended the other way round.
+// Each uses those before it; destroyed in reverse order.
 struct Server::State {
   std::unique_ptr<InterferenceModel> interference;
   std::unique_ptr<PlacementPolicy> policy;
@@ -25,8 +25,8 @@ struct Server::State {
   std::unique_ptr<serve::JobApi> api;
   std::unique_ptr<serve::HttpServer> http;
 
-  // Runs on the scheduler's thread, for every event that is on the disk.
-  void hear(const JobEvent& event) {
+  // Runs on the scheduler's thread for every durable event.
+  void on_event(const JobEvent& event) {
     const JobRecord* job = scheduler->find(event.job);
     metrics.count(event, job == nullptr ? event.at_s : job->queued_s);
     events.publish(event, job == nullptr ? JobOwner{} : job->owner);
@@ -42,7 +42,7 @@ Result<schedule::SchedulerSettings> scheduler_settings(const ServeOptions& optio
   if (!order || !recovery) {
     return tl::unexpected(order ? recovery.error() : order.error());
   }
-  constexpr std::size_t kEndedInMemory = 1000;  // older ones are asked of the journal
+  constexpr std::size_t kEndedInMemory = 1000;  // older ones are read from the journal
   return schedule::SchedulerSettings{.order = *order,
                                      .recovery = *recovery,
                                      .stop_grace_s = options.stop_grace_s,
@@ -105,7 +105,7 @@ Result<std::unique_ptr<Server>> Server::start(const ServeOptions& options,
                                                            *parts->interference,
                                                            *parts->journal,
                                                            backend.executor);
-  parts->scheduler->on_event([parts](const JobEvent& event) { parts->hear(event); });
+  parts->scheduler->on_event([parts](const JobEvent& event) { parts->on_event(event); });
   Result<void> recovered =
       parts->scheduler->recover(backend.loop.clock ? backend.loop.clock() : epoch_seconds());
   if (recovered) {
@@ -141,7 +141,7 @@ serve::SchedulerLoop& Server::loop() {
 }
 
 void Server::stop() {
-  state_->events.close();  // those who wait are sent away first
+  state_->events.close();  // ends waiting requests first
   if (state_->http) {
     state_->http->stop();
   }

@@ -1,4 +1,4 @@
-// The server put together: scheduler, journal, API, and whatever runs the jobs.
+// The server, assembled: scheduler, journal, API and executor.
 #pragma once
 
 #include <filesystem>
@@ -17,7 +17,7 @@
 
 namespace carpool::app {
 
-// Who runs the jobs. The executor outlives the server.
+// What runs the jobs. The executor outlives the server.
 struct ServerBackend {
   Executor& executor;
   std::vector<GpuView> gpus{};
@@ -28,7 +28,7 @@ struct ServerBackend {
 
 class Server {
  public:
-  // Everything that was left is found again; callers are answered from now on.
+  // Recovers the jobs of the previous server, then accepts requests.
   [[nodiscard]] static Result<std::unique_ptr<Server>> start(
       const ServeOptions& options,
       const ServePlaces& places,
@@ -39,7 +39,7 @@ class Server {
   ~Server();
 
   [[nodiscard]] serve::SchedulerLoop& loop();
-  // Callers are sent away, then the scheduler stops. Jobs go on.
+  // Ends all requests, then the scheduler. Running jobs continue.
   void stop();
 
  private:

@@ -20,7 +20,7 @@ using nlohmann::json;
 
 namespace {
 
-bool is_ours(const std::filesystem::path& path) {
+bool belongs_to_user(const std::filesystem::path& path) {
   struct stat status{};
   return ::lstat(path.c_str(), &status) == 0 && status.st_uid == ::geteuid();
 }
@@ -38,17 +38,18 @@ struct ServerClient::State {
     http.set_read_timeout(patience);
   }
 
-  [[nodiscard]] tl::unexpected<Error> nobody() const {
-    return fail(ErrorCode::Unavailable,
-                fmt::format("no server answers on {}; `carpool serve` starts one, --socket names "
-                            "another",
-                            socket.string()));
+  [[nodiscard]] tl::unexpected<Error> no_server() const {
+    return fail(
+        ErrorCode::Unavailable,
+        fmt::format("no server answers on {}; start one with `carpool serve`, or name one with "
+                    "--socket",
+                    socket.string()));
   }
 
-  // The answer, or the server's complaint.
+  // The answer, or the error that it carries.
   [[nodiscard]] Result<httplib::Response> checked(const httplib::Result& result) const {
     if (!result) {
-      return nobody();
+      return no_server();
     }
     if (result->status >= 200 && result->status < 300) {
       return *result;
@@ -68,10 +69,10 @@ std::filesystem::path server_socket(const ServerOptions& options) {
   if (const char* named = std::getenv("CARPOOL_SOCKET"); named != nullptr && *named != '\0') {
     return named;
   }
-  // The folder may be one that everybody can write to: a socket of somebody else is not ours.
+  // All users may be able to write to the folder: a socket of another user is not used.
   std::filesystem::path own = personal_socket();
   std::error_code ignored;
-  if ((is_ours(own) && is_ours(own.parent_path())) ||
+  if ((belongs_to_user(own) && belongs_to_user(own.parent_path())) ||
       !std::filesystem::exists(kSystemSocket, ignored)) {
     return own;
   }
@@ -88,13 +89,14 @@ Result<ServerClient> ServerClient::connect(const ServerOptions& options,
   ServerClient client(std::make_unique<State>(server_socket(options), patience));
   std::error_code ignored;
   if (!std::filesystem::exists(client.state_->socket, ignored)) {
-    return client.state_->nobody();
+    return client.state_->no_server();
   }
-  // What somebody else put there would hear our jobs, with their environment.
+  // A socket of another user would receive the jobs with their environment.
   if (const auto& socket = client.state_->socket;
-      socket == personal_socket() && !(is_ours(socket) && is_ours(socket.parent_path()))) {
+      socket == personal_socket() &&
+      !(belongs_to_user(socket) && belongs_to_user(socket.parent_path()))) {
     return invalid_input(
-        fmt::format("{} is another user's; name a server with --socket", socket.string()));
+        fmt::format("{} belongs to another user; name a server with --socket", socket.string()));
   }
   return client;
 }
@@ -104,7 +106,8 @@ namespace {
 Result<json> parsed(const httplib::Response& response) {
   json body = json::parse(response.body, nullptr, /*allow_exceptions=*/false);
   if (body.is_discarded()) {
-    return fail(ErrorCode::Internal, "the server's answer is no JSON; is it of this version?");
+    return fail(ErrorCode::Internal,
+                "the answer of the server is not JSON; check that its version is this one");
   }
   return body;
 }
@@ -120,7 +123,7 @@ Result<json> ServerClient::post(const std::string& path, const json& body) {
   try {
     text = body.dump();
   } catch (const json::exception&) {
-    return invalid_input("arguments and variables of a job must be UTF-8 text");
+    return invalid_input("arguments and environment of a job must be UTF-8 text");
   }
   return state_->checked(state_->http.Post(path, text, "application/json")).and_then(parsed);
 }

@@ -1,4 +1,4 @@
-// A client of the server: requests over its socket, JSON back.
+// The client of the server: HTTP over its socket, JSON back.
 #pragma once
 
 #include <chrono>
@@ -15,8 +15,8 @@
 
 namespace carpool::app {
 
-// Where the server of these options listens: --socket, $CARPOOL_SOCKET, the user's own where it is
-// there, else the machine's.
+// The socket of the server: --socket, $CARPOOL_SOCKET, the one of the user if it exists, else the
+// one of the machine.
 [[nodiscard]] std::filesystem::path server_socket(const ServerOptions& options);
 [[nodiscard]] std::filesystem::path personal_socket();
 inline constexpr const char* kSystemSocket = "/run/carpool/carpool.sock";
@@ -24,23 +24,23 @@ inline constexpr const char* kSystemSocket = "/run/carpool/carpool.sock";
 // A piece of a job's output.
 struct LogPart {
   std::string bytes{};
-  std::uint64_t next = 0;  // offset to go on from
-  bool over = false;       // nothing will come any more
+  std::uint64_t next = 0;  // the next offset
+  bool over = false;       // the output is complete
 };
 
 class ServerClient {
  public:
-  // Longer than the server lets anybody wait.
+  // Longer than any request of the server waits.
   static constexpr std::chrono::seconds kPatience{90};
 
-  // Unavailable where nobody answers. `patience`: the longest that a request may take.
+  // Unavailable without a server. `patience`: the time limit of a request.
   [[nodiscard]] static Result<ServerClient> connect(const ServerOptions& options,
                                                     std::chrono::seconds patience = kPatience);
   ServerClient(ServerClient&&) noexcept;
   ServerClient& operator=(ServerClient&&) noexcept;
   ~ServerClient();
 
-  // The server's own words are the error's.
+  // An error of the server keeps its kind and message.
   [[nodiscard]] Result<nlohmann::json> get(const std::string& path);
   [[nodiscard]] Result<nlohmann::json> post(const std::string& path, const nlohmann::json& body);
   [[nodiscard]] Result<LogPart> get_log(const std::string& path);

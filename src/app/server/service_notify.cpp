@@ -22,11 +22,11 @@ void notify_service(std::string_view state) {
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path, path, length);
   if (path[0] == '@') {
-    address.sun_path[0] = '\0';  // a name that is no file
+    address.sun_path[0] = '\0';  // an abstract socket
   }
   const Descriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + length);
-  // A manager that is not there is no reason to stop.
+  // A missing service manager is not an error.
   [[maybe_unused]] const ssize_t sent = ::sendto(socket.get(),
                                                  state.data(),
                                                  state.size(),

@@ -1,4 +1,4 @@
-// Tells systemd how a service is: ready, alive, about to end.
+// Notifies systemd of the state of a service: ready, alive, stopping.
 #pragma once
 
 #include <chrono>
@@ -7,10 +7,10 @@
 
 namespace carpool::app {
 
-// Does nothing where no service manager listens ($NOTIFY_SOCKET).
+// Does nothing without a service manager ($NOTIFY_SOCKET).
 void notify_service(std::string_view state);
 
-// How often the service manager wants to hear that we live; empty: not at all.
+// The interval of the watchdog; empty: it is off.
 [[nodiscard]] std::optional<std::chrono::microseconds> watchdog_interval();
 
 }  // namespace carpool::app

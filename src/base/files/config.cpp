@@ -3,6 +3,8 @@
 #include <cstdlib>
 #include <system_error>
 
+#include <fmt/format.h>
+
 #include "base/files/file.hpp"
 #include "base/text/strict_table.hpp"
 
@@ -33,7 +35,7 @@ Result<Config> parse_config(std::string_view text, std::string_view name) {
     table.read("color", config.colour);
     if (const auto& colour = config.colour;
         colour && *colour != "auto" && *colour != "always" && *colour != "never") {
-      table.problem("color", "expected auto, always or never");
+      table.problem("color", fmt::format("\"{}\" is not auto, always or never", *colour));
     }
   });
   if (!done) {

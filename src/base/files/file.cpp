@@ -71,6 +71,9 @@ Result<std::string> read_file(const std::filesystem::path& path) {
 }
 
 Result<void> write_file(const std::filesystem::path& named, std::string_view content) {
+  if (named.empty()) {
+    return invalid_input("the file name is empty");
+  }
   // What a link points to is replaced, not the link.
   std::error_code unresolved;
   std::filesystem::path path = std::filesystem::canonical(named, unresolved);

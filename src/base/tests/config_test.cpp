@@ -44,7 +44,7 @@ TEST(Config, BrokenTomlIsAnErrorWithLine) {
 TEST(Config, ColourIsOneOfThree) {
   const auto config = parse_config("\ncolor = \"pink\"\n", "c.toml");
   ASSERT_FALSE(config.has_value());
-  EXPECT_EQ(config.error().message, "c.toml:2: color: expected auto, always or never");
+  EXPECT_EQ(config.error().message, "c.toml:2: color: \"pink\" is not auto, always or never");
 }
 
 TEST(Config, NamedFileMustExist) {

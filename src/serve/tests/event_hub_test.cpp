@@ -1,5 +1,7 @@
 #include "serve/event_hub.hpp"
 
+#include <thread>
+
 #include <gtest/gtest.h>
 
 namespace carpool::serve {
@@ -11,7 +13,7 @@ JobEvent event(std::int64_t sequence, JobId job) {
   return {.sequence = sequence, .job = job, .what = JobHeld{}};
 }
 
-TEST(EventHub, AWatcherSeesOnlyWhatIsItsOwnAndAnOperatorAll) {
+TEST(EventHub, AWatcherSeesOwnEventsOnlyAndAnOperatorAll) {
   EventHub hub;
   hub.publish(event(1, 7), {.uid = 10, .user = "ann"});
   hub.publish(event(2, 8), {.uid = 20, .user = "bob"});
@@ -32,7 +34,11 @@ TEST(EventHub, NothingOfACommandIsBroadcast) {
   spec.argv = {"secret"};
   hub.publish({.sequence = 1, .job = 1, .what = JobSubmitted{.spec = spec}}, {.uid = 1});
   std::int64_t seen = 0;
-  EXPECT_EQ(hub.after(seen, {.uid = 1}, kNow)->front().data.find("secret"), std::string::npos);
+  const auto news = hub.after(seen, {.uid = 1}, kNow);
+  ASSERT_TRUE(news);
+  ASSERT_EQ(news->size(), 1U);
+  EXPECT_NE(news->front().data.find("submitted"), std::string::npos);
+  EXPECT_EQ(news->front().data.find("secret"), std::string::npos);
 }
 
 TEST(EventHub, OnlyTheLatestAreKept) {
@@ -46,7 +52,7 @@ TEST(EventHub, OnlyTheLatestAreKept) {
   EXPECT_EQ(kept->front().sequence, 6);
 }
 
-TEST(EventHub, AUserHasSoManySeats) {
+TEST(EventHub, AUserHasALimitedNumberOfWatchers) {
   EventHub hub;
   for (unsigned i = 0; i < EventHub::kMostWatchers; ++i) {
     EXPECT_TRUE(hub.enter(1));
@@ -57,9 +63,27 @@ TEST(EventHub, AUserHasSoManySeats) {
   EXPECT_TRUE(hub.enter(1));
 }
 
-TEST(EventHub, ClosingSendsEverybodyAway) {
+TEST(EventHub, AWatcherThatWaitsIsWokenByAnEvent) {
   EventHub hub;
+  std::int64_t seen = 0;
+  std::optional<std::vector<PublishedEvent>> news;
+  std::thread watcher([&] { news = hub.after(seen, {.uid = 10}, std::chrono::hours(1)); });
+  hub.publish(event(1, 7), {.uid = 10, .user = "ann"});
+  watcher.join();
+  ASSERT_TRUE(news);
+  ASSERT_EQ(news->size(), 1U);
+  EXPECT_EQ(news->front().sequence, 1);
+  EXPECT_EQ(hub.last(), 1);
+}
+
+TEST(EventHub, ClosingEndsEveryWait) {
+  EventHub hub;
+  std::thread watcher([&] {
+    std::int64_t seen = 0;
+    EXPECT_FALSE(hub.after(seen, {}, std::chrono::hours(1)));
+  });
   hub.close();
+  watcher.join();
   std::int64_t seen = 0;
   EXPECT_FALSE(hub.after(seen, {}, std::chrono::hours(1)));
 }

@@ -1,5 +1,6 @@
 #include "serve/scheduler_loop.hpp"
 
+#include <atomic>
 #include <thread>
 #include <vector>
 
@@ -57,9 +58,32 @@ TEST_F(SchedulerLoopTest, AnswersComeAfterTheJournalAndManyShareACommit) {
     return std::holds_alternative<JobSubmitted>(event.what);
   });
   EXPECT_EQ(submitted, kCallers * kJobs);
+  EXPECT_FALSE((*loop)->failure());
 }
 
-TEST_F(SchedulerLoopTest, AJournalThatFailsEndsTheLoopAndPromisesNothing) {
+TEST_F(SchedulerLoopTest, AfterAStopWorkIsUnavailable) {
+  ASSERT_TRUE(scheduler_.recover(0.0));
+  auto loop = SchedulerLoop::start(scheduler_, {});
+  ASSERT_TRUE(loop);
+  (*loop)->stop();
+  const Result<void> late = (*loop)->perform([](schedule::Scheduler&, double) { FAIL(); });
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().code, ErrorCode::Unavailable);
+}
+
+TEST_F(SchedulerLoopTest, TimeNeverGoesBack) {
+  ASSERT_TRUE(scheduler_.recover(0.0));
+  std::atomic<double> clock{100.0};
+  auto loop = SchedulerLoop::start(scheduler_, {.clock = [&] { return clock.load(); }});
+  ASSERT_TRUE(loop);
+  EXPECT_EQ((*loop)->now_s(), 100.0);
+  clock = 50.0;
+  EXPECT_EQ((*loop)->now_s(), 100.0);
+  clock = 101.0;
+  EXPECT_EQ((*loop)->now_s(), 101.0);
+}
+
+TEST_F(SchedulerLoopTest, AJournalThatFailsEndsTheLoopAndNothingIsAcknowledged) {
   ASSERT_TRUE(scheduler_.recover(0.0));
   journal_.failing = true;
   auto loop = SchedulerLoop::start(scheduler_, {});
@@ -68,7 +92,8 @@ TEST_F(SchedulerLoopTest, AJournalThatFailsEndsTheLoopAndPromisesNothing) {
     return scheduler.submit(spec(), {.uid = 1, .user = "ann"}, now_s);
   });
   ASSERT_FALSE(id);
-  EXPECT_EQ(id.error().message, "the disk is full");
+  EXPECT_EQ(id.error().code, ErrorCode::Unavailable);
+  EXPECT_EQ(id.error().message, "the scheduler has stopped: the disk is full");
   ASSERT_TRUE((*loop)->failure());
   EXPECT_FALSE((*loop)->perform([](schedule::Scheduler&, double) {}));
 }

@@ -5,7 +5,7 @@
 namespace carpool::serve {
 namespace {
 
-TEST(ParseSeconds, TakesTimesAsPeopleWriteThem) {
+TEST(ParseSeconds, TakesUnitsAndColons) {
   EXPECT_EQ(parse_seconds("90"), 90.0);
   EXPECT_EQ(parse_seconds("30s"), 30.0);
   EXPECT_EQ(parse_seconds("1.5h"), 5400.0);
@@ -16,9 +16,12 @@ TEST(ParseSeconds, TakesTimesAsPeopleWriteThem) {
   EXPECT_EQ(parse_seconds("1-00:00:01"), 86401.0);
 }
 
-TEST(ParseSeconds, RefusesWhatIsNoTime) {
+TEST(ParseSeconds, RejectsAnythingElse) {
   for (const char* text : {"", "x", "h", "1x", "-5", "0", "1:2:3:4", "1-", "1:-2", "1e99", "nan"}) {
-    EXPECT_FALSE(parse_seconds(text)) << text;
+    const auto seconds = parse_seconds(text);
+    ASSERT_FALSE(seconds) << text;
+    EXPECT_EQ(seconds.error().message,
+              std::string("\"") + text + "\" is not a time; write 90s, 15m, 2h, 1d or 1:30:00");
   }
 }
 
@@ -28,13 +31,13 @@ TEST(ParseArray, TakesRangesStepsAndLists) {
   EXPECT_EQ(parse_array("0-10:5"), (std::vector{0, 5, 10}));
 }
 
-TEST(ParseArray, RefusesWhatIsNoListOrTooLong) {
+TEST(ParseArray, RejectsAnythingElseAndTooLongLists) {
   for (const char* text : {"", ",", "a", "3-1", "-1", "0-10:0", "0-99999999", "0-20000", "1-"}) {
     EXPECT_FALSE(parse_array(text)) << text;
   }
 }
 
-TEST(ShowSeconds, GrowsWithTheTime) {
+TEST(ShowSeconds, HasAsManyPartsAsNeeded) {
   EXPECT_EQ(show_seconds(7), "0:07");
   EXPECT_EQ(show_seconds(7384), "2:03:04");
   EXPECT_EQ(show_seconds(93784.9), "1-02:03:04");
@@ -44,6 +47,8 @@ TEST(ShowSeconds, GrowsWithTheTime) {
 TEST(ShowBytes, UsesPowersOf1024) {
   EXPECT_EQ(show_bytes(12884901888), "12.0G");
   EXPECT_EQ(show_bytes(1536), "1.5K");
+  EXPECT_EQ(show_bytes(0), "0.0K");
+  EXPECT_EQ(show_bytes(std::uint64_t{5} << 50U), "5120.0T");
 }
 
 }  // namespace

@@ -1,0 +1,209 @@
+#include "serve/http_server.hpp"
+
+#include <array>
+#include <cstring>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include <nlohmann/json.hpp>
+
+#include <gtest/gtest.h>
+
+#include "base/process/descriptor.hpp"
+#include "serve/listening.hpp"
+#include "serve/tests/test_api.hpp"
+
+namespace carpool::serve {
+namespace {
+
+using nlohmann::json;
+
+struct HttpAnswer {
+  int status = 0;
+  std::string headers{};
+  std::string body{};
+};
+
+Descriptor connect_to(const std::filesystem::path& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::strncpy(address.sun_path, path.c_str(), sizeof address.sun_path - 1);
+  Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  EXPECT_EQ(::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address),
+            0);
+  return socket;
+}
+
+std::string read_all(const Descriptor& socket) {
+  std::string text;
+  std::array<char, 4096> part{};
+  for (ssize_t got = 0; (got = ::recv(socket.get(), part.data(), part.size(), 0)) > 0;) {
+    text.append(part.data(), static_cast<std::size_t>(got));
+  }
+  return text;
+}
+
+class HttpServerTest : public testing::Test {
+ protected:
+  HttpServerTest() {
+    auto server = HttpServer::start(test_.api(), {.socket = socket_});
+    EXPECT_TRUE(server) << server.error().message;
+    server_ = std::move(*server);
+  }
+  [[nodiscard]] HttpAnswer ask(const std::string& method,
+                               const std::string& path,
+                               const std::string& body = "") const {
+    const Descriptor socket = connect_to(socket_);
+    const std::string request = fmt::format(
+        "{} {} HTTP/1.1\r\nHost: carpool\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{}",
+        method,
+        path,
+        body.size(),
+        body);
+    EXPECT_EQ(::send(socket.get(), request.data(), request.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(request.size()));
+    const std::string text = read_all(socket);
+    const std::size_t end = text.find("\r\n\r\n");
+    if (end == std::string::npos) {
+      return {};
+    }
+    return {.status = std::stoi(text.substr(std::strlen("HTTP/1.1 "))),
+            .headers = text.substr(0, end),
+            .body = text.substr(end + 4)};
+  }
+  [[nodiscard]] static json error_of(const HttpAnswer& answer) {
+    return json::parse(answer.body).at("error");
+  }
+
+  TestApi test_;
+  std::filesystem::path socket_ = test_.folder() / "s";
+  std::unique_ptr<HttpServer> server_;
+};
+
+TEST_F(HttpServerTest, EveryPathOfTheApiAnswers) {
+  EXPECT_EQ(ask("POST", "/v1/jobs", R"({"argv": ["train"], "mem": "1G"})").body,
+            R"({"ids":[1],"version":1})");
+  test_.settle();
+  for (const char* path : {"/v1/jobs",
+                           "/v1/jobs?state=active",
+                           "/v1/queue",
+                           "/v1/jobs/1",
+                           "/v1/jobs/1/explain",
+                           "/v1/jobs/1/wait?wait_s=0",
+                           "/v1/jobs/1/logs",
+                           "/v1/gpus",
+                           "/v1/history",
+                           "/v1/status",
+                           "/metrics",
+                           "/healthz",
+                           "/readyz"}) {
+    EXPECT_EQ(ask("GET", path).status, 200) << path;
+  }
+  for (const char* verb : {"requeue", "cancel"}) {
+    EXPECT_EQ(ask("POST", fmt::format("/v1/jobs/1/{}", verb), "{}").status, 200) << verb;
+  }
+  EXPECT_EQ(ask("POST", "/v1/drain", R"({"drain": true})").status, 200);
+}
+
+TEST_F(HttpServerTest, AnUnknownPathIsNotFound) {
+  for (const char* path : {"/", "/v2/jobs", "/v1/jobs/x", "/v1/jobs/1/dance", "/v1/jobs/1/"}) {
+    const HttpAnswer answer = ask("GET", path);
+    EXPECT_EQ(answer.status, 404) << path;
+    EXPECT_EQ(error_of(answer).at("kind"), "not-found");
+    EXPECT_EQ(error_of(answer).at("message"),
+              fmt::format("there is no path {}; see docs/api.md", path));
+  }
+}
+
+TEST_F(HttpServerTest, AWrongMethodOfAKnownPathIsNotAllowed) {
+  for (const auto& [method, path, allowed] : {std::array{"POST", "/v1/queue", "GET"},
+                                              std::array{"GET", "/v1/drain", "POST"},
+                                              std::array{"PUT", "/v1/jobs", "POST, GET"},
+                                              std::array{"DELETE", "/v1/jobs/1", "GET"},
+                                              std::array{"GET", "/v1/jobs/1/cancel", "POST"},
+                                              std::array{"POST", "/v1/events", "GET"}}) {
+    const HttpAnswer answer = ask(method, path);
+    EXPECT_EQ(answer.status, 405) << method << " " << path;
+    EXPECT_NE(answer.headers.find(fmt::format("Allow: {}", allowed)), std::string::npos);
+    EXPECT_EQ(error_of(answer).at("status"), 405);
+  }
+}
+
+TEST_F(HttpServerTest, AJobNumberThatIsTooLargeIsNotFound) {
+  EXPECT_EQ(ask("GET", "/v1/jobs/99999999999999999999999").status, 404);
+}
+
+TEST_F(HttpServerTest, ARequestThatIsTooLargeIsRejected) {
+  const Descriptor socket = connect_to(socket_);
+  const std::string head =
+      "POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\nConnection: close\r\n\r\n";
+  ASSERT_GT(::send(socket.get(), head.data(), head.size(), MSG_NOSIGNAL), 0);
+  ASSERT_EQ(::shutdown(socket.get(), SHUT_WR), 0);
+  EXPECT_TRUE(read_all(socket).starts_with("HTTP/1.1 413 "));
+}
+
+TEST_F(HttpServerTest, EventsAreStreamedFromTheSequenceThatIsAskedFor) {
+  const Descriptor watcher = connect_to(socket_);
+  const std::string request = "GET /v1/events?since=0 HTTP/1.1\r\nHost: x\r\n\r\n";
+  ASSERT_GT(::send(watcher.get(), request.data(), request.size(), MSG_NOSIGNAL), 0);
+  EXPECT_EQ(ask("POST", "/v1/jobs", R"({"argv": ["train"], "mem": "1G"})").status, 200);
+  std::string seen;
+  std::array<char, 4096> part{};
+  while (seen.find("event: started\n") == std::string::npos) {
+    const ssize_t got = ::recv(watcher.get(), part.data(), part.size(), 0);
+    ASSERT_GT(got, 0) << seen;
+    seen.append(part.data(), static_cast<std::size_t>(got));
+  }
+  EXPECT_NE(seen.find("Content-Type: text/event-stream"), std::string::npos);
+  EXPECT_NE(seen.find("id: 1\nevent: submitted\ndata: {"), std::string::npos);
+  test_.events().close();  // as a server that stops does
+}
+
+TEST_F(HttpServerTest, TheSocketIsPrivateAndGoneAfterTheServer) {
+  struct stat status{};
+  ASSERT_EQ(::stat(socket_.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777U, 0600U);
+  server_->stop();
+  EXPECT_FALSE(std::filesystem::exists(socket_));
+}
+
+TEST_F(HttpServerTest, TwoServersDoNotShareASocket) {
+  const auto second = HttpServer::start(test_.api(), {.socket = socket_});
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, ErrorCode::Conflict);
+  EXPECT_EQ(ask("GET", "/healthz").status, 200);  // the first is unharmed
+}
+
+TEST_F(HttpServerTest, TcpNeedsTokens) {
+  const auto open =
+      HttpServer::start(test_.api(), {.socket = test_.folder() / "other", .listen = "127.0.0.1:0"});
+  ASSERT_FALSE(open);
+  EXPECT_NE(open.error().message.find("--tokens"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(test_.folder() / "other"));
+}
+
+TEST(Listening, ASocketThatADeadServerLeftIsReplaced) {
+  const TestFolder folder;
+  {
+    ASSERT_TRUE(listen_on_socket(folder.path() / "s", std::nullopt));
+  }
+  ASSERT_TRUE(std::filesystem::exists(folder.path() / "s"));
+  EXPECT_TRUE(listen_on_socket(folder.path() / "s", std::nullopt));
+}
+
+TEST(Listening, RejectsBadAddresses) {
+  const auto code = [](const Result<Descriptor>& socket) {
+    return socket ? ErrorCode::Internal : socket.error().code;
+  };
+  EXPECT_EQ(code(listen_on_socket("/tmp/" + std::string(200, 'x'), std::nullopt)),
+            ErrorCode::InvalidInput);
+  EXPECT_EQ(code(listen_on_tcp("8470")), ErrorCode::InvalidInput);
+  EXPECT_EQ(code(listen_on_tcp("localhost:8470")), ErrorCode::InvalidInput);  // not a number
+  EXPECT_EQ(code(listen_on_tcp("127.0.0.1:http")), ErrorCode::InvalidInput);
+  const TestFolder folder;
+  EXPECT_EQ(code(listen_on_socket(folder.path() / "s", "no such group")), ErrorCode::NotFound);
+}
+
+}  // namespace
+}  // namespace carpool::serve

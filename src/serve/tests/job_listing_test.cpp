@@ -1,0 +1,131 @@
+#include "serve/job_listing.hpp"
+
+#include <array>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include <gtest/gtest.h>
+
+#include "serve/tests/test_api.hpp"
+
+namespace carpool::serve {
+namespace {
+
+using nlohmann::json;
+
+TEST(ListQuery, IsAboutTheCallersOwnJobsByDefault) {
+  const auto query = read_list_query({});
+  ASSERT_TRUE(query);
+  EXPECT_TRUE(query->states.empty());
+  EXPECT_FALSE(query->all_users);
+  EXPECT_EQ(query->user, std::nullopt);
+  EXPECT_EQ(query->after, 0);
+  EXPECT_EQ(query->most, 1000U);
+}
+
+TEST(ListQuery, TakesStatesOneByOneAndInGroups) {
+  EXPECT_EQ(read_list_query({{"state", "queued,failed"}})->states,
+            (std::set<std::string>{"queued", "failed"}));
+  EXPECT_EQ(read_list_query({{"state", "active"}})->states,
+            (std::set<std::string>{"queued", "held", "running", "stopping"}));
+  EXPECT_EQ(read_list_query({{"state", "ended,held"}})->states,
+            (std::set<std::string>{"succeeded", "failed", "cancelled", "held"}));
+}
+
+TEST(ListQuery, AUserMeansThatOthersAreListed) {
+  const auto query = read_list_query({{"user", "bob"}});
+  ASSERT_TRUE(query);
+  EXPECT_EQ(query->user, "bob");
+  EXPECT_TRUE(query->all_users);
+  EXPECT_FALSE(read_list_query({{"all", "false"}})->all_users);
+}
+
+TEST(ListQuery, LimitsTheNumberOfJobsAndRejectsWhatIsNotANumber) {
+  EXPECT_EQ(read_list_query({{"limit", "0"}})->most, 1U);
+  EXPECT_EQ(read_list_query({{"limit", "999999"}})->most, kMostListed);
+  for (const char* key : {"after", "limit"}) {
+    for (const char* value : {"", "x", "-1", "1 "}) {
+      const auto query = read_list_query({{key, value}});
+      ASSERT_FALSE(query) << key << "=" << value;
+      EXPECT_EQ(query.error().code, ErrorCode::InvalidInput);
+      EXPECT_TRUE(query.error().message.starts_with(key)) << query.error().message;
+    }
+  }
+}
+
+// Ann's jobs 1 (running), 2 (waits), 3 (succeeded); Bob's job 4 (held).
+class JobListing : public testing::Test {
+ protected:
+  JobListing() {
+    JobSpec secret = schedule::stub_job(1);
+    secret.name = "secret";
+    secret.env = {{"KEY", "hunter2"}};
+    server_.submit(secret, 0.0, kAnn.uid);
+    server_.step(0.0);
+    server_.submit(schedule::stub_job(40), 1.0, kAnn.uid);
+    server_.submit(schedule::stub_job(1), 2.0, kAnn.uid);
+    server_.step(2.0);
+    server_.end(3, {.end = RunEnd::Succeeded, .code = 0, .at_s = 3.0}, 3.0);
+    server_.submit(schedule::stub_job(1), 4.0, kBob.uid);
+    EXPECT_TRUE(server_.scheduler->hold(4, 4.0));
+    server_.step(4.0);
+  }
+  [[nodiscard]] json list(const ApiQuery& query, const Caller& caller) const {
+    return json::parse(list_jobs(*server_.scheduler, *read_list_query(query), caller, 10.0));
+  }
+  [[nodiscard]] std::vector<JobId> ids(const ApiQuery& query, const Caller& caller) const {
+    std::vector<JobId> found;
+    const json answer = list(query, caller);
+    for (const json& job : answer.at("jobs")) {
+      found.push_back(job.at("id"));
+    }
+    return found;
+  }
+  schedule::StubServer server_{1};
+};
+
+TEST_F(JobListing, FiltersByUserAndState) {
+  EXPECT_EQ(ids({}, kAnn), (std::vector<JobId>{1, 2, 3}));
+  EXPECT_EQ(ids({}, kBob), (std::vector<JobId>{4}));
+  EXPECT_EQ(ids({{"all", "1"}}, kBob), (std::vector<JobId>{1, 2, 3, 4}));
+  EXPECT_EQ(ids({{"user", "u1000"}, {"state", "active"}}, kBob), (std::vector<JobId>{1, 2}));
+  EXPECT_EQ(ids({{"state", "running"}}, kAnn), (std::vector<JobId>{1}));
+  EXPECT_EQ(ids({{"state", "queued"}}, kAnn), (std::vector<JobId>{2}));
+  EXPECT_EQ(ids({{"state", "ended"}}, kAnn), (std::vector<JobId>{3}));
+  EXPECT_EQ(ids({{"state", "held"}, {"all", "1"}}, kAnn), (std::vector<JobId>{4}));
+  EXPECT_TRUE(ids({{"state", "nonsense"}}, kAnn).empty());
+}
+
+TEST_F(JobListing, ComesInPages) {
+  const json first = list({{"limit", "2"}}, kAnn);
+  EXPECT_EQ(first.at("version"), 1);
+  EXPECT_EQ(first.at("jobs").size(), 2U);
+  EXPECT_EQ(first.at("next_after"), 2);
+  EXPECT_EQ(ids({{"limit", "2"}, {"after", "2"}}, kAnn), (std::vector<JobId>{3}));
+  EXPECT_FALSE(list({{"limit", "3"}}, kAnn).contains("next_after"));
+}
+
+TEST_F(JobListing, OtherUsersSeeNeitherNameNorReasonNorCommand) {
+  const json others = list({{"all", "1"}}, kBob).at("jobs").at(0);
+  EXPECT_EQ(others.at("user"), "u1000");
+  EXPECT_EQ(others.at("state"), "running");
+  for (const char* hidden : {"name", "reason", "argv", "env", "cwd", "array_index"}) {
+    EXPECT_FALSE(others.contains(hidden)) << hidden;
+  }
+  EXPECT_EQ(others.dump().find("secret"), std::string::npos);
+  for (const Caller& caller : {kAnn, kOperator}) {
+    EXPECT_EQ(list({{"all", "1"}}, caller).at("jobs").at(0).at("name"), "secret");
+  }
+}
+
+TEST_F(JobListing, CountsJobsThatHaveNotEnded) {
+  const JobCounts counts = count_jobs(*server_.scheduler);
+  EXPECT_EQ(counts.by_state,
+            (std::map<std::string, std::size_t>{
+                {"queued", 1}, {"held", 1}, {"running", 1}, {"stopping", 0}}));
+  EXPECT_EQ(counts.on_gpus, 1U);
+}
+
+}  // namespace
+}  // namespace carpool::serve
