@@ -23,13 +23,13 @@ DATASET = {
 }
 CONFIG = {
     "an unknown key": ("dta = 1\n", (":1", "dta", "data, model, objective")),
-    "an unknown section": ("[data]\nx = 1\n", (":1", "data")),
+    "a section where text goes": ("[data]\nx = 1\n", (":1", "data", "text in quotes")),
     "text where a number goes": ('floor = "low"\n', (":1", "floor", "number")),
-    "a number where text goes": ("data = 5\n", (":1", "data", "string")),
+    "a number where text goes": ("data = 5\n", (":1", "data", "text in quotes")),
     "no value": ("data\n", (":1",)),
     "a NUL": ('data = "x"\0\n', (":1",)),
     "garbage": (b"\xff\xfe\0\1" * 100, (":1",)),
-    "a floor above 1": ("floor = 2\n", ("floor",)),
+    "a floor above 1": ("floor = 2\n", ("floor", "2")),
     "a floor that is no number": ("floor = nan\n", ("floor",)),
     "a negative memory": ("memory_gib = -1\n", ("memory",)),
     "an unknown colour": ('color = "pink"\n', ("color", "pink")),

@@ -1,6 +1,6 @@
-"""What the end-to-end tests share: the program as a child process, and folders to feed it with.
+"""Shared by the end-to-end tests: the program as a child process, and its input folders.
 
-The program is named by the environment variable CARPOOL; a test leaves nothing outside its own
+The environment variable CARPOOL names the program; a test leaves nothing outside its own
 temporary folder.
 """
 
@@ -19,7 +19,7 @@ DATA = ROOT / "data" / "kace-v100"
 if "CARPOOL" not in os.environ:
     sys.exit("CARPOOL is not set; it names the program under test")
 PROGRAM = os.path.abspath(os.environ["CARPOOL"])
-# They need a server, or are one.
+# These need a server, or are one.
 SERVER_COMMANDS = (
     "serve", "submit", "queue", "show", "logs", "cancel", "hold", "release", "requeue", "wait", "history",
     "explain", "drain",
@@ -32,16 +32,16 @@ COMMANDS = (
 )
 TIMEOUT_S = 120
 
-# Folders with a libnvidia-ml.so.1 of ours: complete, as of an old driver, and not one at all.
+# Folders with a fake libnvidia-ml.so.1: complete, like that of an old driver, and not a library.
 FAKE_NVML, FAKE_NVML_OLD, FAKE_NVML_NOT = (
     os.environ.get(name, "") for name in ("FAKE_NVML", "FAKE_NVML_OLD", "FAKE_NVML_NOT"))
-# A CUDA program that needs no GPU, and what it finds in CUPTI's place.
+# A CUDA program that needs no GPU, and a fake CUPTI.
 FAKE_CUDA_PROGRAM = os.environ.get("FAKE_CUDA_PROGRAM", "")
 FAKE_CUPTI = {"CARPOOL_CUPTI_LIBRARY": os.environ.get("FAKE_CUPTI", "")}
 FAKE_MPS = {"CARPOOL_MPS_CONTROL": os.environ.get("FAKE_MPS_CONTROL", "")}
 RECORDING = ROOT / "src" / "gpu" / "tests" / "data" / "two_gpus.jsonl"
 
-# Two workloads of the bundled data that no test needs to know more about.
+# Any two workloads of the bundled data.
 PAIR = ("bert-base-cased_batch8-inf", "albert-base-v2_batch8-train")
 
 PROFILES = "workload,exclusive_thr\njob0,10\njob1,20\njob2,30\n"
@@ -49,7 +49,7 @@ PAIRS = "w1,w2,thr1,thr2\njob0,job1,5,12\njob0,job2,4,20\njob1,job2,9,18\n"
 
 
 def environment(home, **more):
-    """No configuration and no colour wish of whoever runs the tests."""
+    """Without the configuration and the colour settings of the user who runs the tests."""
     kept = {name: os.environ[name] for name in ("PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS")
             if name in os.environ}
     return {**kept, "HOME": str(home), "XDG_CONFIG_HOME": str(home / ".config"),
@@ -57,12 +57,12 @@ def environment(home, **more):
 
 
 def fake_driver(settings):
-    """What the environment needs for a driver that pretends what this file says."""
+    """The environment for a fake driver that reports what this file says."""
     return {"LD_LIBRARY_PATH": FAKE_NVML, "CARPOOL_FAKE_NVML": str(settings)}
 
 
 def read_terminal(person):
-    """All that was written to a pseudo-terminal whose writers have gone."""
+    """Everything written to a pseudo-terminal whose writers have closed it."""
     seen = b""
     while True:
         try:
@@ -73,14 +73,14 @@ def read_terminal(person):
 
 def strict_json(text):
     def refuse(constant):
-        raise ValueError(f"{constant} is no JSON")
+        raise ValueError(f"{constant} is not JSON")
     return json.loads(text, parse_constant=refuse)
 
 
 def write_dataset(folder, workloads=6, table="pairs", group_size=2):
-    """A folder as a newcomer brings it: workload, exclusive_thr, and one table of groups.
+    """A minimal dataset folder: workload, exclusive_thr, and one table of groups.
 
-    Workload i has demand i + 1 and gets that share of a GPU that yields 1.2 times one job alone.
+    Workload i has demand i + 1 and gets its share of a GPU that yields 1.2 times one job alone.
     """
     folder.mkdir(parents=True, exist_ok=True)
     names = [f"job{i}" for i in range(workloads)]
@@ -179,12 +179,12 @@ class CarpoolTest(unittest.TestCase):
         self.assertEqual(done.stdout, "", told)
         self.assertTrue(done.stderr.startswith("carpool: "), told)
         self.assertNotIn("internal error", done.stderr, told)
-        self.assertNotRegex(done.stderr, r"\d{40}", told)  # a limit of double, spelled out
+        self.assertNotRegex(done.stderr, r"\d{40}", told)  # a limit of double, written out
         for part in (says,) if isinstance(says, str) else says:
             self.assertIn(part, done.stderr, told)
         return done.stderr
 
     def contents(self):
-        """Every file of the temporary folder, with what is in it."""
+        """Every file of the temporary folder with its content."""
         return {str(path.relative_to(self.folder)): path.read_bytes()
                 for path in sorted(self.folder.rglob("*")) if path.is_file()}

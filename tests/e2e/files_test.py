@@ -38,7 +38,7 @@ class Files(cli.CarpoolTest):
         return command, "--quiet", "--data", self.data, "-o", file
 
     def as_a_user(self):
-        """Options to run it as one whom permissions bind."""
+        """Options to run it as a user without root rights."""
         if os.geteuid() != 0:
             return {}
         self.folder.chmod(0o755)
@@ -46,7 +46,7 @@ class Files(cli.CarpoolTest):
             subprocess.run([cli.PROGRAM, "--version"], user=NOBODY, group=NOBODY, check=True,
                            stdout=subprocess.DEVNULL)
         except (OSError, subprocess.SubprocessError):
-            self.skipTest("root, and nobody else may run the program")
+            self.skipTest("only root may run the program")
         return {"user": NOBODY, "group": NOBODY}
 
     def test_only_what_was_asked_for_is_written(self):
@@ -60,7 +60,7 @@ class Files(cli.CarpoolTest):
             before = path.stat().st_ino
             with open(path, "rb") as reader:
                 self.succeeds(*self.writing(command, file))
-                self.assertEqual(reader.read(), OLD)  # who was reading goes on with the old one
+                self.assertEqual(reader.read(), OLD)  # a reader keeps the old content
             self.assertNotEqual(path.stat().st_ino, before)
             self.assertGreater(path.stat().st_size, 1000)
 
@@ -107,7 +107,7 @@ class Files(cli.CarpoolTest):
 
     def test_without_a_name_are_an_error(self):
         for command, _ in WRITERS:
-            self.refuses(*self.writing(command, ""))
+            self.refuses(*self.writing(command, ""), says="file name is empty")
         self.assertEqual(self.contents(), {})
 
     def test_never_take_the_place_of_a_pipe_or_device(self):
@@ -116,7 +116,7 @@ class Files(cli.CarpoolTest):
         reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
         self.addCleanup(os.close, reader)
         for command, _ in WRITERS:
-            # Refused, or written into it and nobody reads on: both will do.
+            # Rejected, or written into the pipe until it is full: both are right.
             try:
                 self.carpool(*self.writing(command, "pipe"), timeout=10)
             except subprocess.TimeoutExpired:

@@ -8,7 +8,7 @@ import cli
 import server
 
 GIB = 2**30
-# Which model it runs, nobody could know.
+# A command that does not tell which model it runs.
 TRAIN = ("python", "train.py", "--lr", "1e-3", "--batch")
 UNKNOWN = "does not name a model"
 # The driver forgets a process that ends.
@@ -59,7 +59,7 @@ class Simulated(server.ServerTest):
                       ("--context", "1G", "--", *TRAIN, "32"), ("--", *TRAIN, "32", "--more")):
             self.assertIn(UNKNOWN, self.refuses("estimate", *other, code=1), other)
         self.assertEqual(self.estimate("--batch", "32", "--gpus", "1", "--", *TRAIN, "32")["basis"], "history")
-        # Where nobody listens, all is as without a server; only one that was named is missed.
+        # Without a server the answer is the same; only a named server must exist.
         self.assertNotIn("server", self.refuses("estimate", "--", *TRAIN, "32", code=1,
                                                 env={"CARPOOL_SOCKET": "/none"}))
         self.assertIn("no server answers", self.refuses("estimate", "--socket", "/none", "--", *TRAIN, "32", code=1))
@@ -71,7 +71,7 @@ class Simulated(server.ServerTest):
         self.assertEqual(self.estimate("config.json", "--", *TRAIN, "4")["basis"], "history")
         self.assertEqual(self.estimate("config.json", "--", *TRAIN, "5")["basis"], "config")
         self.assertEqual(self.estimate("config.json", "--batch", "4")["basis"], "config")
-        # One batch size tells nothing of others: the model does, and what was measured is a note.
+        # One batch size says nothing about others: the model answers, and the measurement is a note.
         out = self.estimate("config.json", "--fits", "40G", "--", *TRAIN, "4")
         self.assertEqual(out["basis"], "config")
         self.assertGreater(out["fits"]["largest_batch"], 4)
@@ -116,10 +116,10 @@ class Simulated(server.ServerTest):
 
 
 class OnGpus(server.ServerTest):
-    """Real processes, on the GPUs of the stand-in for a driver."""
+    """Real processes, on the GPUs of a fake driver."""
 
     def run_with(self, size, script, job_options=()):
-        """A job whose memory the driver shows; then the script decides how it ends."""
+        """A job whose memory the driver reports; then the script decides how it ends."""
         (self.folder / "go").unlink(missing_ok=True)
         job = self.submit("--mem", "20G", *job_options, "--", "sh", "train.sh", "-b", "4")
         pid = server.until(lambda: (p := self.folder / "pid").exists() and p.read_text().strip(), "it to run")

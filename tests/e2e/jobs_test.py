@@ -35,7 +35,7 @@ class Jobs(server.ServerTest):
             self.assertEqual(done.returncode, code, done.stderr)
         self.assertEqual(self.carpool("wait", "1", "2").returncode, 143)
 
-    def test_what_cannot_start_fails_with_its_reason(self):
+    def test_a_job_that_cannot_start_fails_with_its_reason(self):
         done = self.carpool("submit", "--wait", "--mem", "1G", "--", "/no/such/program")
         self.assertEqual(done.returncode, 1)
         self.assertIn("/no/such/program", done.stderr)
@@ -52,16 +52,17 @@ class Jobs(server.ServerTest):
         self.succeeds("submit", "job.toml")
         self.assertGreater(self.prints_json("show", "2")["asked_mem_bytes"], 2**30)
         self.assertIn("--mem SIZE", self.refuses("submit", "--mem", "auto", "--", "python", "train.py", code=1))
-        self.refuses("submit", "--mem", "auto", "--model", "none.json", "--", "true", code=2)
-        self.refuses("submit", "--model", "config.json", "--", "true", code=2)
+        self.refuses("submit", "--mem", "auto", "--model", "none.json", "--", "true", says=("none.json", "No such file"))
+        self.refuses("submit", "--model", "config.json", "--", "true", says="--mem auto")
 
-    def test_a_job_whose_bound_no_gpu_can_hold_gets_one_for_itself(self):
+    def test_a_job_whose_bound_no_gpu_can_hold_runs_exclusively(self):
         largest = max(gpu["memory_bytes"] for gpu in self.get("/v1/gpus")["gpus"])
         for batch in range(1, 10_000):
             command = ("--", "echo", "--model_name_or_path", "gpt2", "--per_device_train_batch_size", str(batch))
             said = cli.strict_json(self.succeeds("estimate", "--json", *command))
             if said["upper_bytes"] > largest:
                 break
+        self.assertGreater(said["upper_bytes"], largest)
         self.assertLess(said["expected_bytes"], largest)
         self.assertIn("it gets one for itself", self.succeeds("submit", "--mem", "auto", *command))
         job = self.await_end(1)
@@ -75,6 +76,7 @@ class Jobs(server.ServerTest):
         self.succeeds("cancel", waiting, running)
         self.assertEqual(self.await_end(waiting)["state"], "cancelled")
         self.assertEqual(self.await_end(running)["signal"], signal.SIGTERM)
+        self.refuses("cancel", running, code=2, says=(str(running), "ended already"))
 
     def test_a_job_past_its_time_is_ended(self):
         job = self.submit("--mem", "1G", "--time", "1s", "--", "sleep", "600")
@@ -88,7 +90,7 @@ class Jobs(server.ServerTest):
         self.succeeds("hold", second)
         self.assertEqual(self.job(second)["code"], "H")
         self.succeeds("requeue", first)
-        server.until(lambda: len(self.job(first)["attempts"]) == 2, "a second attempt")
+        self.await_job(first, lambda job: len(job["attempts"]) == 2, "to have a second attempt")
         self.succeeds("cancel", first)
         self.await_end(first)
         self.assertEqual(self.job(second)["state"], "held")
@@ -141,14 +143,15 @@ class Jobs(server.ServerTest):
             self.write("go", "")
             self.assertEqual(reading.stdout.read(), "two\n")
 
-    def test_explain_says_what_binds_and_what_would_help(self):
+    def test_explain_gives_the_constraint_and_the_candidates(self):
         large = self.submit("--mem", "70G", "--gpus", "2", "--", "sleep", "600")
         self.await_state(large, "running")
         waiting = self.submit("--mem", "60G", "--", "true")
         why = server.until(lambda: (e := self.prints_json("explain", waiting)).get("constraint") and e,
                            "a decision")
-        self.assertEqual(len(why["candidates"]), 2)
-        self.assertIn("reason", why)
+        self.assertEqual([gpu["possible"] for gpu in why["candidates"]], [False, False], why)
+        self.assertTrue(why["reason"], why)
+        self.assertIn(why["reason"], self.prints_json("show", waiting)["reason"])
         self.assertIn("GPU 1:", self.succeeds("explain", waiting))
         self.succeeds("cancel", large, waiting)
 
@@ -158,6 +161,7 @@ class Jobs(server.ServerTest):
                 for _ in range(3)]
         views = [self.await_state(job, "running") for job in jobs]
         shared = [v for v in views if v["mechanism"] == "mps"]
+        self.assertGreaterEqual(len(shared), 2, views)  # three jobs on two GPUs
         self.write("go", "")
         for job in jobs:
             self.assertEqual(self.await_end(job)["state"], "succeeded", self.job(job))
@@ -174,7 +178,7 @@ class Jobs(server.ServerTest):
         self.assertEqual(gpus[1]["foreign_bytes"], 1 << 30)
         self.assertFalse(gpus[0]["foreign"])
 
-    def test_a_drained_server_starts_nothing_until_told(self):
+    def test_a_draining_server_starts_nothing_until_drain_is_undone(self):
         self.succeeds("drain", "--wait")
         job = self.submit("--mem", "1G", "--", "true")
         self.assertEqual(self.job(job)["state"], "queued")
@@ -193,9 +197,9 @@ class Restart(server.ServerTest):
         self.assertEqual(self.job(job)["state"], "running")
         self.kill_server()
         self.write("go", "")
-        guard = self.claims()[f"{job}.1"]
-        server.until(lambda: not pathlib.Path(f"/proc/{guard}").exists()
-                     or "Z" in pathlib.Path(f"/proc/{guard}/stat").read_text().split()[2], "its end")
+        supervisor = self.claims()[f"{job}.1"]
+        server.until(lambda: not pathlib.Path(f"/proc/{supervisor}").exists()
+                     or "Z" in pathlib.Path(f"/proc/{supervisor}/stat").read_text().split()[2], "its end")
         self.start()
         ended = self.await_end(job)
         self.assertEqual((ended["state"], ended["exit_code"]), ("failed", 3))
@@ -212,20 +216,19 @@ class Restart(server.ServerTest):
             self.write("go", "")
             self.assertEqual(waiting.wait(server.PATIENCE_S), 4)
 
-    def test_a_second_server_in_the_same_folder_is_refused(self):
+    def test_a_second_server_in_the_same_folder_is_a_conflict(self):
         self.start()
-        self.refuses("serve", "--state", self.state, "--socket", self.folder / "other", says="carpool",
-                     code=self.carpool("serve", "--state", self.state, "--socket",
-                                       self.folder / "other").returncode)
+        self.refuses("serve", "--state", self.state, "--socket", self.folder / "other", code=2,
+                     says=(str(self.state), "another server", str(self.server.pid)))
         self.assertTrue(self.answers())
 
-    def test_a_killed_guard_takes_its_job_with_it_and_the_job_is_run_again(self):
+    def test_a_killed_supervisor_takes_its_job_with_it_and_the_job_runs_again(self):
         self.start()
         job = self.submit("--mem", "1G", "--", "sh", "-c",
                           "[ $CARPOOL_ATTEMPT = 2 ] && exit 0; sleep 600")
         self.await_state(job, "running")
-        guard = server.until(lambda: self.claims().get(f"{job}.1"), "its guard")
-        os.kill(guard, signal.SIGKILL)
+        supervisor = server.until(lambda: self.claims().get(f"{job}.1"), "its supervisor")
+        os.kill(supervisor, signal.SIGKILL)
         ended = self.await_end(job)
         self.assertEqual([a["end"] for a in ended["attempts"]], ["lost", "succeeded"])
 
@@ -234,11 +237,11 @@ class SlowMps(server.ServerTest):
     def surroundings(self, **more):
         return super().surroundings(FAKE_MPS_START_MS="700", **more)
 
-    def test_a_guard_that_is_killed_while_its_daemon_starts_leaves_the_daemon_to_the_next(self):
+    def test_a_supervisor_killed_while_its_mps_daemon_starts_leaves_the_daemon_to_the_next(self):
         self.start()
         job = self.submit("--mem", "1G", "--", "sh", "-c", "echo $CUDA_MPS_PIPE_DIRECTORY")
-        guard = server.until(lambda: self.claims().get(f"{job}.1"), "its guard")
-        os.kill(guard, signal.SIGKILL)
+        supervisor = server.until(lambda: self.claims().get(f"{job}.1"), "its supervisor")
+        os.kill(supervisor, signal.SIGKILL)
         ended = self.await_end(job)
         self.assertEqual([a["end"] for a in ended["attempts"]], ["lost", "succeeded"], ended)
         self.assertIn("/mps/", self.carpool("logs", job).stdout)

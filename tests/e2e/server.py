@@ -1,6 +1,6 @@
-"""A real server as a child process, on the GPUs of the stand-in for a driver.
+"""A real server as a child process, on the GPUs of a fake driver.
 
-Every test has its own folders and socket; whatever it leaves running is ended.
+Every test has its own folders and socket; processes that it leaves are killed.
 """
 
 import contextlib
@@ -16,6 +16,7 @@ import time
 import cli
 
 PATIENCE_S = 60
+ENDED = ("succeeded", "failed", "cancelled")
 
 
 class UnixConnection(http.client.HTTPConnection):
@@ -30,7 +31,7 @@ class UnixConnection(http.client.HTTPConnection):
 
 
 def until(condition, what, patience=PATIENCE_S):
-    """Waits for other processes; gives what the condition gave."""
+    """Polls a condition for which there is no event; returns its value."""
     end = time.monotonic() + patience
     while True:
         value = condition()
@@ -107,15 +108,42 @@ class ServerTest(cli.CarpoolTest):
     def job(self, number):
         return self.get(f"/v1/jobs/{number}")
 
+    def event_lines(self):
+        """Lines of the event stream from its beginning, as they arrive."""
+        connection = UnixConnection(self.socket)
+        try:
+            connection.request("GET", "/v1/events?since=0")
+            stream = connection.getresponse()
+            self.assertEqual(stream.status, 200)
+            yield ""  # the stream is open: nothing that happens from now on is missed
+            while line := stream.readline():
+                yield line.decode().strip()
+        finally:
+            connection.close()
+
+    def await_job(self, number, condition, what):
+        """The job as soon as the condition holds; looks again after every event."""
+        end = time.monotonic() + PATIENCE_S
+        for line in self.event_lines():
+            if line == "" and condition(job := self.job(number)):
+                return job
+            if time.monotonic() > end:
+                break
+        raise AssertionError(f"waited {PATIENCE_S} s for job {number} {what}: {self.job(number)}")
+
     def await_state(self, number, *states):
-        return until(lambda: (job := self.job(number))["state"] in states and job,
-                     f"job {number} to be {states}")
+        return self.await_job(number, lambda job: job["state"] in states, f"to be {states}")
 
     def await_end(self, number):
-        return self.await_state(number, "succeeded", "failed", "cancelled")
+        job = {"state": ""}
+        end = time.monotonic() + PATIENCE_S
+        while job["state"] not in ENDED and time.monotonic() < end:
+            job = self.get(f"/v1/jobs/{number}/wait?wait_s=20")
+        self.assertIn(job["state"], ENDED, job)
+        return job
 
     def claims(self):
-        """pid of the guard of every attempt that ever began."""
+        """pid of the supervisor of every attempt that ever began."""
         found = {}
         for file in (self.state / "runs").glob("*/claim"):
             with contextlib.suppress(OSError, ValueError):
@@ -137,7 +165,7 @@ class ServerTest(cli.CarpoolTest):
                 variables = (process / "environ").read_bytes()
                 marked = (f"HOME={self.folder}\0".encode() in variables
                           and (b"CARPOOL_RUN_ID=" in variables or b"\0guard\0" in arguments))
-                # The daemon of a keeper that is killed outlives it.
+                # An MPS daemon survives a supervisor that is killed.
                 daemon = f"CUDA_MPS_PIPE_DIRECTORY={self.folder}/".encode() in variables
                 if marked or daemon or own.encode() in arguments:
                     os.kill(int(process.name), signal.SIGKILL)

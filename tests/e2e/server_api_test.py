@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The server's door: who may do what, what it says to nonsense, and what it tells monitors."""
+"""The API of the server: permissions, bad requests, listings, events and metrics."""
 
 import json
 import os
@@ -20,21 +20,23 @@ def nobody():
     return pwd.getpwnam("nobody").pw_uid
 
 
-class Door(server.ServerTest):
+class Api(server.ServerTest):
     def setUp(self):
         super().setUp()
         self.start()
 
-    def refused(self, method, path, body=None, status=400, says=""):
+    def refused(self, method, path, body=None, status=400, kind="invalid-input", *, says):
         got, answer = self.request(method, path, body)
         self.assertEqual(got, status, answer)
-        self.assertIn(says, json.loads(answer)["error"]["message"])
+        error = json.loads(answer)["error"]
+        self.assertEqual((error["status"], error["kind"]), (status, kind))
+        self.assertIn(says, error["message"])
 
-    def test_the_socket_is_its_owners_alone(self):
+    def test_only_the_owner_may_use_socket_and_state(self):
         self.assertEqual(stat.S_IMODE(os.stat(self.socket).st_mode), 0o600)
         self.assertEqual(stat.S_IMODE(os.stat(self.state).st_mode), 0o700)
 
-    def test_nonsense_is_refused_with_words(self):
+    def test_bad_requests_are_rejected_with_the_reason(self):
         good = {"argv": ["true"], "cwd": "/"}
         for body, says in (("", "JSON"), ("[]", "JSON"), ("{", "JSON"), ({}, "argv"),
                            ({**good, "colour": 1}, "colour"), ({**good, "mem": "12Q"}, "mem"),
@@ -45,11 +47,12 @@ class Door(server.ServerTest):
                            ({**good, "env": {"A": 1}}, "env"), ({**good, "gpus": 1e300}, "gpus")):
             with self.subTest(body=body):
                 self.refused("POST", "/v1/jobs", body, says=says)
-        self.refused("GET", "/v1/jobs/17", status=404, says="17")
-        self.refused("GET", "/v1/jobs/99999999999999999999999", status=404)
-        self.refused("POST", "/v1/jobs/17/cancel", "{}", status=404, says="17")
+        self.refused("GET", "/v1/jobs/17", status=404, kind="not-found", says="no job 17")
+        self.refused("GET", "/v1/jobs/99999999999999999999999", status=404, kind="not-found", says="no job")
+        self.refused("POST", "/v1/jobs/17/cancel", "{}", status=404, kind="not-found", says="no job 17")
+        self.refused("DELETE", "/v1/jobs/17", status=405, says="GET")
         self.refused("GET", "/v1/jobs?limit=-1", says="limit")
-        self.refused("GET", "/v2/anything", status=404)
+        self.refused("GET", "/v2/anything", status=404, kind="not-found", says="/v2/anything")
         self.refused("POST", "/v1/drain", "{}", says="drain")
         self.assertEqual(self.get("/v1/jobs")["jobs"], [])
 
@@ -77,7 +80,7 @@ class Door(server.ServerTest):
         self.assertNotIn("next_after", second)
         self.assertEqual(len(self.prints_json("queue")["jobs"]), 5)
 
-    def test_events_tell_what_happens(self):
+    def test_events_follow_a_job(self):
         connection = server.UnixConnection(self.socket)
         self.addCleanup(connection.close)
         connection.request("GET", "/v1/events?since=0")
@@ -90,7 +93,7 @@ class Door(server.ServerTest):
                 seen.append(line.removeprefix("event: "))
         self.assertEqual(seen, ["submitted", "started", "ended", "closed"])
 
-    def test_one_user_watches_so_often_and_no_more(self):
+    def test_one_user_has_at_most_16_event_streams(self):
         watchers = []
         status = 200
         while status == 200:
@@ -114,7 +117,7 @@ class Door(server.ServerTest):
             if not line.startswith("#"):
                 self.assertRegex(line, r'^carpool_[a-z_]+(\{[^{}]*\})? [-+0-9.e]+$')
 
-    def test_history_remembers(self):
+    def test_history_survives_a_killed_server(self):
         self.await_end(self.submit("--name", "hello", "--mem", "1G", "--", "false"))
         self.kill_server()
         self.start()
@@ -125,7 +128,7 @@ class Door(server.ServerTest):
 
 
 class Examples(server.ServerTest):
-    """What the help of the server's commands shows, run as written."""
+    """The examples in the help of the server commands, run as written."""
 
     def test_run(self):
         self.start()
@@ -134,7 +137,9 @@ class Examples(server.ServerTest):
         self.succeeds("drain")
         self.succeeds("submit", "--array", "1-20", "--mem", "1G", "--", "true")
         for command in ("submit", "queue", "history", "show", "explain", "logs", "hold", "release", "cancel"):
-            for line in re.findall(r"^  carpool (.*)$", self.succeeds(command, "--help"), re.MULTILINE):
+            examples = re.findall(r"^  carpool (.*)$", self.succeeds(command, "--help"), re.MULTILINE)
+            self.assertTrue(examples, command)
+            for line in examples:
                 if "-f" not in line.split():  # follows until the job has ended
                     self.succeeds(*shlex.split(line))
         self.succeeds("drain", "--undo")
@@ -161,7 +166,7 @@ class Tokens(server.ServerTest):
 
 
 class NoServer(server.ServerTest):
-    def test_every_command_says_that_nobody_answers(self):
+    def test_every_command_says_that_there_is_no_server(self):
         for command in (("queue",), ("submit", "--", "true"), ("show", "1"), ("logs", "1"), ("drain",),
                         ("cancel", "1"), ("history",), ("wait", "1"), ("explain", "1")):
             self.refuses(*command, code=69, says="carpool serve")
@@ -173,7 +178,7 @@ class NoServer(server.ServerTest):
 
 @unittest.skipUnless(os.geteuid() == 0, "other users need root")
 class OtherUsers(server.ServerTest):
-    """A server for everybody: jobs run as who submits them; others' secrets stay theirs."""
+    """A server for all users: a job runs as its owner, and other users do not see its command."""
 
     def setUp(self):
         super().setUp()
@@ -209,14 +214,14 @@ class OtherUsers(server.ServerTest):
         self.assertEqual(self.as_nobody("logs", "1").stdout, f"{nobody()}\n")
         self.assertEqual((self.mine / "made").stat().st_uid, nobody())
 
-    def test_a_job_cannot_enter_what_its_owner_cannot(self):
+    def test_a_job_cannot_enter_a_folder_that_its_owner_cannot(self):
         self.folder.joinpath("private").mkdir(mode=0o700)
         done = self.as_nobody("submit", "--wait", "--mem", "1G", "--chdir", self.folder / "private", "--",
                               "true")
         self.assertEqual(done.returncode, 1)
         self.assertIn("private", done.stderr)
 
-    def test_others_see_no_names_commands_or_outputs_and_change_nothing(self):
+    def test_other_users_see_no_name_command_or_output_and_change_nothing(self):
         job = self.submit("--name", "topsecret", "--env", "KEY=hunter2", "--mem", "1G", "--", "sleep",
                           "600")
         self.await_state(job, "running")
@@ -229,15 +234,17 @@ class OtherUsers(server.ServerTest):
             done = self.as_nobody(command, job)
             self.assertEqual(done.returncode, 1, (command, done.stdout))
             self.assertIn("another user", done.stderr)
-        self.assertNotEqual(self.as_nobody("drain").returncode, 0)
+        drain = self.as_nobody("drain")
+        self.assertEqual(drain.returncode, 1)
+        self.assertIn("only operators", drain.stderr)
         self.assertEqual(self.job(job)["state"], "running")
         own = self.as_nobody("submit", "--parsable", "--gpus", "2", "--", "sleep", "600").stdout.strip()
         self.succeeds("cancel", own)  # an operator may
 
-    def test_commands_of_others_stay_theirs_when_their_jobs_have_ended(self):
+    def test_commands_of_ended_jobs_are_hidden_from_other_users(self):
         self.await_end(self.submit("--mem", "1G", "--", "echo", "topsecret"))
         path = "/v1/history?all=1&commands=1"
-        self.assertEqual(self.get(path)["jobs"][0]["argv"], ["echo", "topsecret"])  # an operator's
+        self.assertEqual(self.get(path)["jobs"][0]["argv"], ["echo", "topsecret"])  # seen by an operator
         seen = self.get_as_nobody(path)["jobs"][0]
         self.assertEqual(set(seen), {"id", "user", "submitted_s", "started_s", "ended_s", "end"})
         self.assertEqual(self.get_as_nobody("/v1/history?commands=1")["jobs"], [])
