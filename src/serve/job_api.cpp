@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.hpp"
+#include "base/text/strict_object.hpp"
 #include "serve/ended_listing.hpp"
 #include "serve/job_listing.hpp"
 #include "serve/job_request.hpp"
@@ -203,11 +204,14 @@ ApiAnswer JobApi::drain(const Caller& caller, std::string_view body) {
   if (!caller.operates) {
     return error_answer(forbidden("only operators may drain the server"));
   }
-  const json asked = json::parse(body, nullptr, /*allow_exceptions=*/false);
-  if (!asked.is_object() || !asked.contains("drain") || !asked.at("drain").is_boolean()) {
-    return error_answer(invalid_input("expected {\"drain\": true} or {\"drain\": false}"));
+  const json object = json::parse(body, nullptr, /*allow_exceptions=*/false);
+  StrictObject reader(object, "drain request");
+  bool draining = false;
+  reader.require("drain");
+  reader.read("drain", draining);
+  if (const Result<void> read = reader.finish(); !read) {
+    return error_answer(read.error());
   }
-  const bool draining = asked.at("drain").get<bool>();
   return json_answer(
       parts_.loop.ask<json>([&](schedule::Scheduler& scheduler, double) -> Result<json> {
         scheduler.set_draining(draining);

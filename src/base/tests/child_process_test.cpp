@@ -50,7 +50,7 @@ class ChildProcessTest : public testing::Test {
     return {};
   }
 
-  // A process that is gone, or a zombie whose parent does not care.
+  // A process that has ended, or a zombie that its parent does not reap.
   static bool ends(pid_t pid) {
     const Stopwatch watch;
     const std::filesystem::path stat = "/proc/" + std::to_string(pid) + "/stat";
@@ -113,7 +113,7 @@ TEST_F(ChildProcessTest, AMissingFolderIsNotMistakenForAMissingProgram) {
   EXPECT_NE(child.error().message.find("nowhere"), std::string::npos);
 }
 
-TEST_F(ChildProcessTest, WhatMayNotBeRunIsAnError) {
+TEST_F(ChildProcessTest, AFileWithoutPermissionToRunIsAnError) {
   ASSERT_TRUE(write_file(folder_ / "text", "#!/bin/sh\n").has_value());
   Command command;
   command.argv = {(folder_ / "text").string()};
@@ -154,7 +154,7 @@ TEST_F(ChildProcessTest, ARunningChildHasNoStatusUntilItIsEnded) {
   EXPECT_EQ(child->poll()->signal, SIGTERM);
 }
 
-TEST_F(ChildProcessTest, OneThatIgnoresTheRequestIsKilled) {
+TEST_F(ChildProcessTest, AChildThatIgnoresSigtermIsKilled) {
   auto child = ChildProcess::start(shell("trap '' TERM; echo $$; while :; do sleep 100; done"),
                                    {folder_ / "out", {}});
   ASSERT_TRUE(child.has_value());
@@ -162,7 +162,7 @@ TEST_F(ChildProcessTest, OneThatIgnoresTheRequestIsKilled) {
   EXPECT_EQ(child->end(milliseconds(30)).signal, SIGKILL);
 }
 
-TEST_F(ChildProcessTest, AStoppedChildHearsTheRequestToo) {
+TEST_F(ChildProcessTest, AStoppedChildIsEndedToo) {
   auto child = ChildProcess::start(shell("exec sleep 100"), {});
   ASSERT_TRUE(child.has_value());
   ::kill(child->pid(), SIGSTOP);
@@ -182,7 +182,7 @@ TEST_F(ChildProcessTest, DestructionEndsTheWholeGroup) {
   EXPECT_TRUE(ends(grandchild));
 }
 
-TEST_F(ChildProcessTest, WhatAChildLeavesOfItsGroupIsEndedWithIt) {
+TEST_F(ChildProcessTest, TheRestOfItsGroupIsEndedWithAChild) {
   auto child = ChildProcess::start(shell("sleep 100 & echo $!"), {folder_ / "out", {}});
   ASSERT_TRUE(child.has_value());
   ASSERT_TRUE(child->wait_for(kLong).has_value());
@@ -238,7 +238,7 @@ TEST_F(ChildProcessTest, InputLargerThanAnyPipeComesBack) {
   EXPECT_TRUE(result->out == input);
 }
 
-TEST_F(ChildProcessTest, InputThatNobodyReadsIsNoHarm) {
+TEST_F(ChildProcessTest, InputThatIsNotReadDoesNoHarm) {
   const auto result = run_command(shell("exit 7"), std::string(300'000, 'x'), kLong);
   ASSERT_TRUE(result.has_value());
   EXPECT_EQ(result->status.code, 7);
@@ -266,7 +266,7 @@ TEST_F(ChildProcessTest, AnEndlessWriterIsKilledAtTheLimitToo) {
   EXPECT_FALSE(run_command(shell("exec cat /dev/zero"), "", milliseconds(200)).has_value());
 }
 
-TEST_F(ChildProcessTest, ADaemonThatHoldsTheOutputDoesNotHoldUs) {
+TEST_F(ChildProcessTest, ADaemonThatHoldsTheOutputDoesNotBlock) {
   const auto result = run_command(shell("sleep 100 & echo $!"), "", kLong);
   ASSERT_TRUE(result.has_value());
   const pid_t left = std::stoi(result->out);

@@ -39,7 +39,7 @@ TEST_F(FileTest, FolderIsNotAFile) {
   EXPECT_EQ(content.error().code, ErrorCode::InvalidInput);
 }
 
-TEST_F(FileTest, WhatIsNoRegularFileIsNeverReplaced) {
+TEST_F(FileTest, AnythingButARegularFileIsNeverReplaced) {
   const auto pipe = folder_ / "pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   EXPECT_FALSE(write_file(pipe, "x").has_value());
@@ -58,6 +58,12 @@ TEST_F(FileTest, ALinkStaysAndWhatItPointsToIsReplaced) {
 
 TEST_F(FileTest, WritingIntoAMissingFolderFails) {
   EXPECT_FALSE(write_file(folder_ / "no" / "file", "x").has_value());
+}
+
+TEST_F(FileTest, AnEmptyNameIsRejected) {
+  const auto written = write_file("", "content");
+  ASSERT_FALSE(written);
+  EXPECT_EQ(written.error().code, ErrorCode::InvalidInput);
 }
 
 }  // namespace

@@ -11,19 +11,19 @@
 namespace carpool {
 namespace {
 
-TEST(KernelFile, IsReadToItsEnd) {
+TEST(ProcFile, IsReadToItsEnd) {
   EXPECT_TRUE(read_proc_file("/proc/self/stat").starts_with(fmt::format("{} (", ::getpid())));
   EXPECT_GT(read_proc_file("/proc/self/maps").size(), 4096U);
 }
 
-TEST(KernelFile, WhatIsNotThereIsEmpty) {
+TEST(ProcFile, AMissingFileIsEmpty) {
   EXPECT_EQ(read_proc_file("/proc/self/no such file"), "");
   EXPECT_EQ(read_proc_file("/proc"), "");
 }
 
-// Looks at processes that end at any moment of it, and are gone with that.
-TEST(KernelFile, AProcessMayEndWhileItIsLookedAt) {
-  const auto before = ::signal(SIGCHLD, SIG_IGN);  // nobody has to wait for them
+// Reads files of processes that end at any moment of it.
+TEST(ProcFile, AProcessMayEndDuringTheRead) {
+  const auto before = ::signal(SIGCHLD, SIG_IGN);  // no need to reap them
   for (int round = 0; round < 500; ++round) {
     const pid_t child = ::fork();
     ASSERT_GE(child, 0);

@@ -5,13 +5,13 @@
 namespace carpool {
 namespace {
 
-TEST(StopSignals, NothingHasComeAtFirst) {
+TEST(StopSignals, NoneHasArrivedAtFirst) {
   StopSignals signals;
   EXPECT_FALSE(signals.came());
   EXPECT_FALSE(signals.wait_for(std::chrono::microseconds(1)));
 }
 
-TEST(StopSignals, EachOfThemIsNoticedAndRemembered) {
+TEST(StopSignals, EachIsNoticedAndRemembered) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     StopSignals signals;
     ASSERT_EQ(::raise(signal), 0);
@@ -20,7 +20,7 @@ TEST(StopSignals, EachOfThemIsNoticedAndRemembered) {
   }
 }
 
-TEST(StopSignals, WhatWasIgnoredStaysIgnored) {
+TEST(StopSignals, AnIgnoredSignalStaysIgnored) {
   const auto before = ::signal(SIGHUP, SIG_IGN);
   {
     StopSignals signals;

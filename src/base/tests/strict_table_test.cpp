@@ -78,7 +78,7 @@ TEST(StrictTable, NamesFileLineAndKeyOfAWrongType) {
   EXPECT_EQ(problem_of("texts = ['a',\n 1]\n", read), "f.toml:2: texts: expected a list of texts");
 }
 
-TEST(StrictTable, RejectsAKeyThatNobodyAskedFor) {
+TEST(StrictTable, RejectsAKeyThatWasNotAskedFor) {
   const auto read = [](StrictTable& table) {
     std::string text;
     table.read("name", text);

@@ -11,7 +11,7 @@ TEST(Utf8, AcceptsCharactersOfEveryLength) {
   EXPECT_EQ(utf8_length("\xF0\x9F\x9A\x97x"), 4U);
 }
 
-TEST(Utf8, RefusesWhatJsonWouldRefuse) {
+TEST(Utf8, RejectsWhatJsonRejects) {
   EXPECT_FALSE(is_utf8("\xC3"));              // cut short
   EXPECT_FALSE(is_utf8("\x80"));              // a continuation first
   EXPECT_FALSE(is_utf8("\xC0\xAF"));          // overlong

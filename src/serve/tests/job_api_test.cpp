@@ -107,7 +107,7 @@ TEST(JobApi, AHeldJobWaitsUntilItIsReleased) {
 
 TEST(JobApi, DrainingNeedsABoolean) {
   TestApi test;
-  for (const char* body : {"", "{}", "[]", R"({"drain": 1})"}) {
+  for (const char* body : {"", "{}", "[]", R"({"drain": 1})", R"({"drain": true, "x": 1})"}) {
     EXPECT_EQ(refusal(test->drain(kOperator, body)).first, 400) << body;
   }
 }

@@ -23,7 +23,7 @@ class JobView : public testing::Test {
 TEST_F(JobView, ARunningJobShowsWhereItRunsAndForHowLong) {
   JobSpec spec = schedule::stub_job(2);
   spec.argv = {"python", "train.py"};
-  spec.cwd = "/home/ann";
+  spec.cwd = "/srv/ann";
   spec.env = {{"KEY", "hunter2"}};
   spec.time_s = 60.0;
   const JobId job = server_.submit(spec, 100.0, kAnn.uid);
