@@ -1,7 +1,7 @@
 #include "report/assets.hpp"
 
-// The assembler copies the files byte for byte: no generated source, and 200 kB of Chart.js cost
-// no compile time. CMake passes the paths and rebuilds this file when one of them changes.
+// The assembler copies the files byte for byte, so that 200 kB of Chart.js cost no compile time.
+// CMake passes the paths and rebuilds this file when one of them changes.
 #define CARPOOL_EMBED(symbol, path)                                           \
   asm(".pushsection .rodata\n"                                                \
       ".global carpool_" #symbol                                              \

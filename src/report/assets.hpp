@@ -5,7 +5,7 @@
 
 namespace carpool::report {
 
-[[nodiscard]] std::string_view page_template();  // HTML with {{name}} where content goes
+[[nodiscard]] std::string_view page_template();  // HTML with {{name}} in place of content
 [[nodiscard]] std::string_view page_style();
 [[nodiscard]] std::string_view page_script();
 [[nodiscard]] std::string_view charts_script();

@@ -11,8 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-// NaN and infinity are not JSON. The library would print null for them too, but only when printing:
-// said here, the value in memory is already what the page will read.
+// NaN and infinity are not JSON: they become null.
 json number(double value) {
   return std::isfinite(value) ? json(value) : json(nullptr);
 }

@@ -1,4 +1,4 @@
-// What page/charts.js needs to draw a chart. Numbers without a value are null.
+// The data of a chart for page/charts.js and page/heatmap.js. A missing number is null.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -1,6 +1,6 @@
-// The charts of a report as plain data. Values are given in the unit that is shown (a score of
-// 98.8 %, not 0.988); NaN and infinity mean "no value" everywhere. Every member has an initialiser,
-// so that designated initialisers may leave out what a chart does not have.
+// The charts of a report as plain data. Values have the unit that is shown (a score of 98.8 %, not
+// 0.988). NaN and infinity mean "no value". Every member has an initialiser, so that designated
+// initialisers may omit it.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace carpool::report {
 
 inline constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
 
-// What an axis or a column shows.
+// The quantity of an axis or a column.
 struct Quantity {
   std::string name{};  // "score"
   std::string unit{};  // "%", "samples/s", "×"; empty: a pure number
@@ -25,7 +25,7 @@ struct Quantity {
 struct Bar {
   std::string label{};
   double value = kNoValue;
-  std::optional<Interval> spread{};  // whisker, for example worst and best split
+  std::optional<Interval> spread{};  // whisker, such as worst and best train/test split
   std::size_t kind = 0;              // index into BarChart::kinds
 };
 
@@ -37,8 +37,8 @@ struct ReferenceLine {
 // Horizontal bars from zero, in the order given.
 struct BarChart {
   Quantity value{};
-  std::string spread_name{};         // what a whisker spans: "worst and best split"
-  std::vector<std::string> kinds{};  // legend of the colours; the first one is the emphasised one
+  std::string spread_name{};         // what a whisker spans: "worst and best run"
+  std::vector<std::string> kinds{};  // legend of the colours; the first one is emphasised
   std::vector<Bar> bars{};
   std::optional<ReferenceLine> reference{};
 };
@@ -50,7 +50,7 @@ struct Series {
   bool highlight = false;          // drawn in the accent colour
 };
 
-// Horizontal bars from zero, one group a category: every series side by side.
+// Horizontal bars from zero, one group of bars per category with one bar per series.
 struct GroupedBarChart {
   std::string category_name{};  // "target"
   Quantity value{};
@@ -68,7 +68,7 @@ struct LineChart {
 };
 
 struct ScatterPoint {
-  std::string label{};  // names of the group: shown in the tooltip
+  std::string label{};  // members of the group, shown in the tooltip
   double measured = kNoValue;
   double predicted = kNoValue;
 };
@@ -80,7 +80,7 @@ struct ScatterSeries {
 };
 
 // Predicted against measured on logarithmic axes, with the line where both are equal. Values that
-// are not positive have no place on such axes: they stand in the data table only.
+// are not positive are shown in the data table only.
 struct ScatterChart {
   Quantity value{};
   std::vector<ScatterSeries> series{};
@@ -89,14 +89,14 @@ struct ScatterChart {
 };
 
 struct SlowdownCell {
-  std::size_t workload = 0;  // who is slowed down; index into SlowdownMatrix::workloads
-  std::size_t beside = 0;    // by whom
+  std::size_t workload = 0;  // that slows down; index into SlowdownMatrix::workloads
+  std::size_t beside = 0;    // the workload beside it
   double predicted = kNoValue;
   double measured = kNoValue;
 };
 
-// Heat map: how many times slower each workload runs beside each other one. Absent cells are blank,
-// cells with an index outside `workloads` are passed over.
+// Heat map: how many times slower each workload runs beside each other one. Missing cells are
+// blank; cells with an index outside `workloads` are skipped.
 struct SlowdownMatrix {
   std::vector<std::string> workloads{};
   std::vector<SlowdownCell> cells{};
@@ -114,10 +114,10 @@ struct Parameter {
 struct ParameterRow {
   std::string workload{};
   std::vector<double> values{};  // one for each parameter
-  std::string words{};           // what they say together: "light, leaves most of the GPU idle"
+  std::string words{};           // their meaning: "light, leaves most of the GPU idle"
 };
 
-// What each fitted parameter says about each workload: a table with a bar in every cell.
+// Fitted parameters of each workload: a table with a bar in every cell.
 struct ParameterChart {
   std::vector<Parameter> parameters{};
   std::vector<ParameterRow> rows{};
@@ -127,11 +127,11 @@ struct GanttBar {
   std::size_t lane = 0;  // index into GanttChart::lanes
   double from = 0.0;
   double to = 0.0;
-  std::string label{};   // shown when pointed at
+  std::string label{};   // shown on hover
   std::size_t kind = 0;  // index into GanttChart::kinds
 };
 
-// Who was where from when to when; bars of one lane that overlap stand below each other.
+// Intervals in lanes. Bars of one lane that overlap are placed below each other.
 struct GanttChart {
   Quantity time{};
   std::vector<std::string> lanes{};

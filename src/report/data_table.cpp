@@ -28,7 +28,7 @@ double value_at(const std::vector<double>& values, std::size_t index) {
   return index < values.size() ? values[index] : kNoValue;
 }
 
-// One column a series, and two more where it has a spread.
+// One column per series, and two more if it has a spread.
 void add_series_columns(ReportTable& table, const std::vector<Series>& series, const Quantity& y) {
   for (const Series& one : series) {
     table.columns.push_back(number_column(one.name, y));
@@ -116,7 +116,7 @@ ReportTable data_table(const LineChart& chart) {
 ReportTable data_table(const ScatterChart& chart) {
   ReportTable table;
   table.columns = {text_column("group"),
-                   text_column("what"),
+                   text_column("series"),
                    number_column("measured", chart.value),
                    number_column("predicted", chart.value),
                    {.heading = "error", .unit = "%"}};
@@ -201,7 +201,7 @@ std::string describe(const ScatterChart& chart) {
 
 std::string describe(const SlowdownMatrix& chart) {
   return fmt::format(
-      "Heat map of how many times slower each of {} workloads runs beside each other.",
+      "Heat map of how many times slower each of {} workloads runs beside each other one.",
       chart.workloads.size());
 }
 

@@ -1,5 +1,5 @@
-// Every chart as a table and as a sentence: what a reader without eyes, without JavaScript or with
-// doubts gets, and what can be copied into a spreadsheet.
+// Every chart as a table and as a sentence: for screen readers, for browsers without JavaScript,
+// and for copying into a spreadsheet.
 #pragma once
 
 #include <string>

@@ -20,15 +20,15 @@ constexpr double kLaneGap = 8.0;
 constexpr double kTop = 6.0;
 constexpr double kAxis = 22.0;
 constexpr std::size_t kColours = 5;
-constexpr std::size_t kMostRows = 400;  // of the table of bars
+constexpr std::size_t kMostRows = 400;  // of the data table
 
 struct Lane {
-  std::vector<std::size_t> bars{};  // by beginning
-  std::vector<std::size_t> row{};   // of each
+  std::vector<std::size_t> bars{};  // ordered by start
+  std::vector<std::size_t> row{};   // of each bar
   std::size_t rows = 1;
 };
 
-// Each bar in the first row that is free when it begins.
+// Places each bar in the first row that is free at its start.
 Lane stack(const GanttChart& chart, std::size_t lane) {
   Lane made;
   for (std::size_t i = 0; i < chart.bars.size(); ++i) {
@@ -52,7 +52,7 @@ Lane stack(const GanttChart& chart, std::size_t lane) {
   return made;
 }
 
-// 1, 2 or 5 times a power of ten, so that about eight fit.
+// 1, 2 or 5 times a power of ten, for about eight ticks.
 double tick_step(double length) {
   const double rough = std::max(length, 1e-9) / 8.0;
   const double power = std::pow(10.0, std::floor(std::log10(rough)));
@@ -79,7 +79,7 @@ std::string legend(const GanttChart& chart) {
 std::string bar_table(const GanttChart& chart, std::string_view label) {
   ReportTable table;
   table.columns = {{.heading = "bar", .align = Align::Left},
-                   {.heading = "where", .align = Align::Left},
+                   {.heading = "lane", .align = Align::Left},
                    {.heading = "from", .unit = chart.time.unit, .decimals = chart.time.decimals},
                    {.heading = "to", .unit = chart.time.unit, .decimals = chart.time.decimals}};
   for (std::size_t i = 0; i < std::min(chart.bars.size(), kMostRows); ++i) {

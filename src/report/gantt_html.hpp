@@ -1,4 +1,4 @@
-// A Gantt chart as a drawing that needs no script.
+// A Gantt chart as SVG, without a script.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace carpool::report {
 
-// `label` names it for those who cannot see it; the bars follow as a table.
+// `label` names the chart for screen readers. The bars follow as a table.
 [[nodiscard]] std::string gantt_html(const GanttChart& chart, std::string_view label);
 
 }  // namespace carpool::report

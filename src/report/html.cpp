@@ -50,7 +50,7 @@ std::string escape_html(std::string_view text) {
 }
 
 std::string escape_json_for_script(std::string_view json) {
-  // Outside of strings JSON has none of these characters, so the escapes never change its meaning.
+  // JSON has these characters only in strings, so the escapes do not change its meaning.
   std::string escaped;
   escaped.reserve(json.size());
   for (std::size_t i = 0; i < json.size(); ++i) {

@@ -19,10 +19,10 @@
 namespace carpool::report {
 namespace {
 
-constexpr std::string_view kProvenanceHeading = "Where these numbers come from";
+constexpr std::string_view kProvenanceHeading = "Origin of these numbers";
 
-// Anything the browser runs or applies must hash to what we embedded: even a name that slipped
-// through escaping could not run as a script, and nothing at all may be fetched.
+// The browser runs and applies only content with the hashes of the embedded files, and fetches
+// nothing: even a name that is not escaped cannot run as a script.
 std::string content_security_policy() {
   const auto hash = [](std::string_view content) {
     const std::string hex = sha256_hex(content);
@@ -70,7 +70,7 @@ bool is_empty(const ScatterChart& chart) {
   return true;
 }
 
-// An axis that does not start at zero exaggerates differences; then the reader is told.
+// An axis that does not start at zero exaggerates differences, so the caption says so.
 std::string axis_note(const FigureContent& content) {
   const auto* line = std::get_if<LineChart>(&content);
   if (line == nullptr || !line->y_min || *line->y_min == 0.0) {
@@ -80,7 +80,7 @@ std::string axis_note(const FigureContent& content) {
                      format_with_unit(*line->y_min, 0, line->y.unit));
 }
 
-// Writes sections and figures one after another; collects what the scripts need.
+// Writes sections and figures in order and collects the data of the scripts.
 class Page {
  public:
   [[nodiscard]] std::string section(const ReportSection& section, std::size_t number) {

@@ -1,6 +1,5 @@
-// Results as one self-contained HTML page with charts: nothing is loaded from anywhere, so that the
-// file can be mailed, archived and opened offline. The caller fills plain data; all text is plain
-// text and is escaped here.
+// Results as one self-contained HTML page with charts. The page loads nothing, so that the file can
+// be mailed, archived and opened offline. The caller fills plain data; all text is escaped here.
 #pragma once
 
 #include <string>
@@ -43,7 +42,7 @@ using FigureContent = std::variant<BarChart,
 
 struct Figure {
   std::string title{};
-  std::string caption{};  // what one sees, in a sentence or two
+  std::string caption{};  // one or two sentences
   FigureContent content{};
 };
 
@@ -53,7 +52,7 @@ struct ReportSection {
   std::vector<Figure> figures{};
 };
 
-// A number that a hurried reader should take home; shown large at the top.
+// A main result, shown large at the top.
 struct KeyFigure {
   std::string value{};   // "98.8 %"
   std::string label{};   // "of the best possible throughput"
@@ -73,7 +72,7 @@ struct Report {
   std::vector<Fact> provenance{};  // GPU, driver, dataset, version, date, command: shown at the end
 };
 
-// The whole page. The same report gives the same bytes.
+// The whole page. Equal reports give equal bytes.
 [[nodiscard]] std::string render_html(const Report& report);
 
 }  // namespace carpool::report

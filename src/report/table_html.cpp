@@ -58,7 +58,7 @@ double place(double value, Scale scale) {
   return scale == Scale::Logarithmic ? std::log(value) : value;
 }
 
-// The range of one parameter over all rows, widened to hold the neutral value.
+// The range of one parameter over all rows, including the neutral value.
 struct Range {
   double low = std::numeric_limits<double>::infinity();
   double high = -std::numeric_limits<double>::infinity();

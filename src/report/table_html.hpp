@@ -8,10 +8,10 @@
 
 namespace carpool::report {
 
-// A table that scrolls sideways by itself; `label` names it for those who cannot see it.
+// A table that scrolls horizontally; `label` names it for screen readers.
 [[nodiscard]] std::string table_html(const ReportTable& table, std::string_view label);
 
-// The parameters' meanings, and a table with a bar in every cell.
+// The meanings of the parameters, and a table with a bar in every cell.
 [[nodiscard]] std::string parameters_html(const ParameterChart& chart, std::string_view label);
 
 }  // namespace carpool::report

@@ -46,7 +46,7 @@ class Gpus(GpuTest):
         for value in ("12.0 / 140.0", "63", "412 / 700", "power-cap"):
             self.assertIn(value, first)
         self.assertIn("*", second)
-        self.assertTrue(any("GPU 1: * memory utilisation stands in for DRAM" in n for n in notes), text)
+        self.assertTrue(any("GPU 1: * memory utilisation replaces DRAM" in n for n in notes), text)
 
     def test_ends_the_tour_where_there_are_any(self):
         heading = "What do the GPUs of this machine do?"
@@ -246,7 +246,7 @@ class Doctor(GpuTest):
         report, checks = self.checks(can_share=True, env={**self.driver, **cli.FAKE_MPS})
         self.assertEqual(checks["driver"]["state"], "ok")
         self.assertIn("Fake H200", checks["GPUs"]["found"])
-        self.assertEqual(checks["SM counters (GPM)"]["found"], "not on GPU 1")
+        self.assertEqual(checks["SM counters (GPM)"]["found"], "not available on GPU 1")
         self.assertEqual(checks["MPS"]["state"], "ok")
         for check in report["checks"]:
             self.assertIn(check["state"], ("ok", "degraded", "missing"))

@@ -45,7 +45,7 @@ class Simulated(server.ServerTest):
         self.assertEqual([run["job"] for run in out["history"]], [job])
         self.assertIn(f"1 run of this command: job {job};", out["notes"][0])
         text = self.succeeds("estimate", "--", *TRAIN, "32")
-        for words in ("batch 32, as it ran before", "expected peak", "12.00", "basis: history", "no breakdown",
+        for words in ("batch 32, from earlier runs", "expected peak", "12.00", "basis: history", "no breakdown",
                       "simulated"):
             self.assertIn(words, text)
         for words in ("weights", "allocator slack", "to reduce it"):
@@ -88,7 +88,7 @@ class Simulated(server.ServerTest):
         self.assertLessEqual(self.estimate("--batch", largest, "--", *TRAIN, "8")["upper_bytes"], 20 * GIB)
         self.assertGreater(self.estimate("--batch", largest + 1, "--", *TRAIN, "8")["upper_bytes"], 20 * GIB)
         text = self.succeeds("estimate", "--batch", "32", "--fits", "20G", "--", *TRAIN, "8")
-        for words in ("with batch 8, 16: jobs 2 and 1", f"largest batch within 20.00 GiB: {largest}",
+        for words in ("with batch 8, 16: jobs 2 and 1", f"largest batch within 20 GiB: {largest}",
                       "to reduce it"):
             self.assertIn(words, text)
 

@@ -64,7 +64,7 @@ class Jobs(server.ServerTest):
                 break
         self.assertGreater(said["upper_bytes"], largest)
         self.assertLess(said["expected_bytes"], largest)
-        self.assertIn("it gets one for itself", self.succeeds("submit", "--mem", "auto", *command))
+        self.assertIn("the job gets a GPU to itself", self.succeeds("submit", "--mem", "auto", *command))
         job = self.await_end(1)
         self.assertEqual((job["state"], job["exclusive"], job["asked_mem_bytes"]),
                          ("succeeded", True, said["expected_bytes"]))

@@ -182,7 +182,7 @@ class Trouble(ProfileTest):
         self.refuses(*self.words(options=("--step-regex", "(")), says="is not a regular expression",
                      env=self.env)
         self.refuses("profile", "--", "no-such-program", says="no-such-program", env=self.env)
-        self.refuses("profile", "--name", "a/b", "--", "true", says="is no name", env=self.env)
+        self.refuses("profile", "--name", "a/b", "--", "true", says="is not a workload name", env=self.env)
 
 
 class NsightCompute(ProfileTest):

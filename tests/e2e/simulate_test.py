@@ -74,10 +74,10 @@ class Simulate(cli.CarpoolTest):
     def test_writes_a_page_that_needs_nothing_else(self):
         self.succeeds("simulate", "trace_t1.csv", "--policy", "carpool", "--report", "page.html")
         page = (self.folder / "page.html").read_text()
-        self.assertIn("Who ran where", page)
+        self.assertIn("Jobs on each GPU", page)
         self.assertNotIn("http://", page.replace("http://www.w3.org", ""))
         self.succeeds("simulate", "trace_t1.csv", "--policy", "aegis:none", "--shuffle", "2", "--report", "page.html")
-        self.assertIn("over task orders", (self.folder / "page.html").read_text())
+        self.assertIn("by order of the jobs", (self.folder / "page.html").read_text())
 
     def test_makes_traces_that_it_reads(self):
         self.succeeds("simulate", "--generate", "philly", "--jobs", "30", "--days", "0.1", "--seed", "3", "-o", "made.csv")

@@ -149,7 +149,7 @@ class Terminal(cli.CarpoolTest):
 
     def test_a_terminal_of_unknown_kind_is_told_what_to_do(self):
         running = self.start(TERM="nobody-knows-this")
-        self.assertIn("--once", self.ends_well(running, code=1))
+        self.assertRegex(self.ends_well(running, code=1), r"(?s)unknown terminal type.*carpool top --once")
 
     def test_once_prints_and_ends(self):
         running = self.start("--once")

@@ -10,7 +10,7 @@
 namespace carpool::app {
 namespace {
 
-// A daemon, its servers and 48 clients on one GPU.
+// For an MPS daemon, its servers and 48 clients on one GPU.
 constexpr std::uint64_t kEnoughOpenFiles = 1024;
 constexpr std::uint64_t kEnoughRuntimeBytes = std::uint64_t{16} << 20U;
 constexpr std::size_t kLongestPipePath = 100;
@@ -19,7 +19,7 @@ DoctorCheck check_mps(const DoctorFacts& facts) {
   DoctorCheck check = start_check("MPS", CheckNeeded::Yes);
   if (!facts.mps) {
     check.state = CheckState::Missing;
-    check.found = "no control program";
+    check.found = "no usable control program";
     check.advice = facts.mps.error().message;
     return check;
   }
@@ -30,15 +30,15 @@ DoctorCheck check_mps(const DoctorFacts& facts) {
       lacking.emplace_back(ability);
     }
   };
-  note(mps.terminate_client, "ending a client");
-  note(mps.client_priority, "priorities");
+  note(mps.terminate_client, "termination of a client");
+  note(mps.client_priority, "client priorities");
   note(mps.pinned_memory_limit, "memory limits");
   check.found = mps.version.empty() ? mps.program.string()
                                     : fmt::format("{}, CUDA {}", mps.program.string(), mps.version);
   if (!lacking.empty()) {
     check.state = CheckState::Degraded;
-    check.found += fmt::format("; does not know {}", fmt::join(lacking, ", "));
-    check.advice = "a newer driver brings a newer MPS";
+    check.found += fmt::format("; not supported: {}", fmt::join(lacking, ", "));
+    check.advice = "update the driver, which includes MPS";
   }
   return check;
 }
@@ -54,8 +54,10 @@ DoctorCheck check_foreign_mps(const DoctorFacts& facts) {
   check.found = other.pid ? fmt::format("process {} in {}", *other.pid, other.folder.string())
                           : fmt::format("one in {}", other.folder.string());
   check.advice =
-      "Carpool leaves it alone and starts its own elsewhere, but programs started by hand join it "
-      "and share the GPU unseen; its owner stops it with `echo quit | nvidia-cuda-mps-control`";
+      "Carpool starts its own daemon elsewhere, but programs started by hand connect to this one "
+      "and "
+      "share the GPU without Carpool's knowledge; stop it with `echo quit | "
+      "nvidia-cuda-mps-control`";
   return check;
 }
 
@@ -66,14 +68,16 @@ DoctorCheck check_cupti(const DoctorFacts& facts) {
     return check;
   }
   check.state = facts.cupti_elsewhere ? CheckState::Degraded : CheckState::Missing;
-  check.found = facts.cupti_elsewhere ? facts.cupti_elsewhere->string()
-                                      : "no libcupti.so.13 or libcupti.so.12";
+  check.found = facts.cupti_elsewhere
+                    ? facts.cupti_elsewhere->string()
+                    : "the loader finds neither libcupti.so.13 nor libcupti.so.12";
   check.advice =
       facts.cupti_elsewhere
-          ? fmt::format("the loader does not look there: add {} to LD_LIBRARY_PATH",
+          ? fmt::format("the loader does not search this folder: add {} to LD_LIBRARY_PATH",
                         facts.cupti_elsewhere->parent_path().string())
-          : "only profiling of single kernels needs it: it comes with the CUDA toolkit, and with "
-            "PyTorch (pip: nvidia-cuda-cupti)";
+          : "only kernel profiling needs it: install the CUDA toolkit, or PyTorch, which includes "
+            "it "
+            "(pip: nvidia-cuda-cupti)";
   return check;
 }
 
@@ -84,8 +88,8 @@ DoctorCheck check_ncu(const DoctorFacts& facts) {
     return check;
   }
   check.state = CheckState::Missing;
-  check.found = "no ncu on PATH";
-  check.advice = "only profiling of single kernels needs it: it comes with the CUDA toolkit";
+  check.found = "ncu is not on PATH";
+  check.advice = "only kernel profiling needs it: install the CUDA toolkit, which includes it";
   return check;
 }
 
@@ -98,7 +102,9 @@ DoctorCheck check_limits(const DoctorFacts& facts) {
                   unlimited ? "unlimited" : fmt::format("{} KiB", facts.locked_bytes / 1024));
   if (facts.open_files < kEnoughOpenFiles) {
     check.state = CheckState::Degraded;
-    check.advice = fmt::format("`ulimit -n {}` before many jobs share a GPU", kEnoughOpenFiles);
+    check.advice = fmt::format(
+        "too few open files for many jobs on one GPU: raise the limit with `ulimit -n {}`",
+        kEnoughOpenFiles);
   }
   return check;
 }
@@ -106,21 +112,21 @@ DoctorCheck check_limits(const DoctorFacts& facts) {
 DoctorCheck check_runtime_folder(const DoctorFacts& facts) {
   DoctorCheck check = start_check("runtime folder", CheckNeeded::Yes);
   check.found = facts.runtime_folder.string();
-  // Below it: mps/GPU/pipe and the names of the driver's sockets.
+  // For mps/GPU/pipe and the names of the sockets of the driver.
   constexpr std::size_t kBelow = 32;
   if (!facts.runtime_free_bytes) {
     check.state = CheckState::Missing;
-    check.found += ": nothing can be written there";
-    check.advice = "set XDG_RUNTIME_DIR to a folder of your own";
+    check.found += ": not writable";
+    check.advice = "set XDG_RUNTIME_DIR to a folder that you own";
   } else if (check.found.size() + kBelow > kLongestPipePath) {
     check.state = CheckState::Missing;
-    check.found += ": too long a path for sockets";
-    check.advice = "set XDG_RUNTIME_DIR to a folder with a shorter name";
+    check.found += ": path too long for sockets";
+    check.advice = "set XDG_RUNTIME_DIR to a shorter path";
   } else {
     check.found += fmt::format(", {} MiB free", *facts.runtime_free_bytes >> 20U);
     if (*facts.runtime_free_bytes < kEnoughRuntimeBytes) {
       check.state = CheckState::Degraded;
-      check.advice = "logs of jobs go there: make room";
+      check.advice = "job logs are written there: free some space";
     }
   }
   return check;
@@ -132,8 +138,8 @@ DoctorCheck check_python(const PythonFacts& python) {
   if (python.torch.empty()) {
     check.state = CheckState::Missing;
     check.found =
-        python.found ? fmt::format("python3 says: {}", python.said) : "no python3 on PATH";
-    check.advice = "only the bundled workloads need it";
+        python.found ? fmt::format("python3 reports: {}", python.said) : "python3 is not on PATH";
+    check.advice = "only the bundled workloads need it: install PyTorch with CUDA to run them";
   }
   return check;
 }

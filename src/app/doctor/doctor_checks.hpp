@@ -1,4 +1,4 @@
-// The judgement of `carpool doctor`: facts in, checks out.
+// Checks of `carpool doctor`: takes facts, returns findings with advice.
 #pragma once
 
 #include <string>
@@ -14,16 +14,16 @@ struct DoctorCheck {
   std::string name;
   CheckState state = CheckState::Ok;
   std::string found;
-  std::string advice;   // what to do; empty where nothing needs to be done
-  bool needed = false;  // sharing a GPU does not work without it
+  std::string advice;   // why it matters and what to do; empty if there is nothing to do
+  bool needed = false;  // jobs cannot share a GPU without it
 };
 
-// All of them, in the order in which they are shown.
+// All checks, in the order shown.
 [[nodiscard]] std::vector<DoctorCheck> doctor_checks(const DoctorFacts& facts);
 
 [[nodiscard]] bool can_share(const std::vector<DoctorCheck>& checks);
 
-// Those about the driver and its GPUs.
+// The checks of the driver and its GPUs.
 [[nodiscard]] std::vector<DoctorCheck> doctor_gpu_checks(const DoctorFacts& facts);
 
 enum class CheckNeeded { No, Yes };

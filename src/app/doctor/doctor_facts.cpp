@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr std::chrono::seconds kPythonLimit{60};
 
-// Entries of a folder; none when it cannot be read.
+// Entries of a folder; empty if it cannot be read.
 std::vector<fs::path> entries(const fs::path& folder) {
   std::error_code ignored;
   std::vector<fs::path> found;
@@ -30,7 +30,7 @@ std::vector<fs::path> entries(const fs::path& folder) {
   return found;
 }
 
-// Display controllers of NVIDIA: 3D controllers count among them, sound and switches do not.
+// NVIDIA display controllers, which include 3D controllers but not audio devices and switches.
 std::size_t count_pci_gpus() {
   std::size_t count = 0;
   for (const fs::path& device : entries("/sys/bus/pci/devices")) {
@@ -69,7 +69,7 @@ void look_at_driver(DoctorFacts& facts) {
 }
 
 std::optional<ForeignMps> find_foreign_mps() {
-  // The driver's own default, whatever TMPDIR says.
+  // The default of the driver, which ignores TMPDIR.
   const fs::path folder = fs::path("/tmp") / "nvidia-mps";
   std::error_code ignored;
   if (!fs::exists(folder / "control", ignored)) {
@@ -80,14 +80,14 @@ std::optional<ForeignMps> find_foreign_mps() {
   std::int64_t pid = 0;
   if (std::from_chars(text.data(), text.data() + text.size(), pid).ec == std::errc() && pid > 0) {
     if (!fs::exists(fs::path("/proc") / std::to_string(pid), ignored)) {
-      return std::nullopt;  // left behind by a daemon that has ended
+      return std::nullopt;  // stale file of a daemon that has ended
     }
     found.pid = pid;
   }
   return found;
 }
 
-// CUDA's toolkit keeps CUPTI where the loader does not look.
+// The CUDA toolkit installs CUPTI in a folder that the loader does not search.
 std::optional<fs::path> find_cupti_elsewhere() {
   const char* home = std::getenv("CUDA_HOME");
   const fs::path cuda = home != nullptr && *home != '\0' ? home : "/usr/local/cuda";

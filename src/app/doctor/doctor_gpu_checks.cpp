@@ -4,12 +4,12 @@
 #include <fmt/ranges.h>
 
 #include "app/doctor/doctor_checks.hpp"
-#include "app/output/gpu_table.hpp"
+#include "base/text/memory_size.hpp"
 
 namespace carpool::app {
 namespace {
 
-// Numbers of the GPUs for which something holds: "0, 2".
+// Indices of the GPUs for which `holds` is true: "0, 2".
 template <class Holds>
 std::string gpus_where(const std::vector<GpuInfo>& gpus, Holds holds) {
   std::vector<unsigned> found;
@@ -24,16 +24,16 @@ std::string gpus_where(const std::vector<GpuInfo>& gpus, Holds holds) {
 DoctorCheck check_driver(const DoctorFacts& facts) {
   DoctorCheck check = start_check("driver", CheckNeeded::Yes);
   if (facts.nvml_problem.empty()) {
-    check.found = facts.gpus.empty() ? "it answers" : facts.gpus.front().driver;
+    check.found = facts.gpus.empty() ? "responds" : facts.gpus.front().driver;
     return check;
   }
   check.state = CheckState::Missing;
   check.found = facts.nvml_problem;
   check.advice = facts.pci_gpus > 0
-                     ? fmt::format("{} NVIDIA GPU{} on the PCI bus: install the driver for it",
+                     ? fmt::format("{} NVIDIA GPU{} on the PCI bus: install the NVIDIA driver",
                                    facts.pci_gpus,
                                    facts.pci_gpus == 1 ? " is" : "s are")
-                     : "no NVIDIA GPU is on the PCI bus either: run this where there is one";
+                     : "no NVIDIA GPU is on the PCI bus: run Carpool on a machine that has one";
   return check;
 }
 
@@ -44,9 +44,10 @@ DoctorCheck check_nvml(const DoctorFacts& facts) {
     return check;
   }
   check.state = CheckState::Missing;
-  check.found = "the loader finds no libnvidia-ml.so.1";
+  check.found = "the loader does not find libnvidia-ml.so.1";
   check.advice =
-      "it comes with the driver; in a container, start it with the NVIDIA runtime (--gpus all)";
+      "install the driver, which includes it; start a container with the NVIDIA runtime (--gpus "
+      "all)";
   return check;
 }
 
@@ -57,14 +58,14 @@ DoctorCheck check_gpus(const DoctorFacts& facts) {
     check.found = "none visible";
     check.advice =
         facts.nvml_problem.empty()
-            ? "the driver works but shows no GPU: look at `nvidia-smi -L` and at the kernel's log"
+            ? "the driver responds but lists no GPU: check `nvidia-smi -L` and the kernel log"
             : "";
     return check;
   }
   std::vector<std::string> names;
   names.reserve(facts.gpus.size());
   for (const GpuInfo& gpu : facts.gpus) {
-    names.push_back(fmt::format("{}: {}, {} GiB", gpu.index, gpu.name, gib(gpu.memory_bytes)));
+    names.push_back(fmt::format("{}: {}, {}", gpu.index, gpu.name, gib_text(gpu.memory_bytes)));
   }
   check.found = fmt::format("{}", fmt::join(names, "; "));
   return check;
@@ -80,16 +81,17 @@ DoctorCheck check_device_files(const DoctorFacts& facts) {
   }
   if (facts.device_files.empty()) {
     check.state = CheckState::Missing;
-    check.found = "there is no /dev/nvidia*";
+    check.found = "no /dev/nvidia* exists";
     check.advice = facts.pci_gpus > 0
                        ? "load the driver's kernel module (modprobe nvidia; nvidia-smi as root)"
                        : "";
   } else if (!refused.empty()) {
     check.state = CheckState::Degraded;
-    check.found = fmt::format("this user may not open {}", fmt::join(refused, ", "));
-    check.advice = "ask the operator for the group that owns them (ls -l /dev/nvidia*)";
+    check.found = fmt::format("this user cannot open {}", fmt::join(refused, ", "));
+    check.advice =
+        "ask the administrator to add you to the group that owns them (ls -l /dev/nvidia*)";
   } else {
-    check.found = fmt::format("{} of them, all usable", facts.device_files.size());
+    check.found = fmt::format("{} files, all usable", facts.device_files.size());
   }
   return check;
 }
@@ -100,11 +102,11 @@ DoctorCheck check_gpm(const DoctorFacts& facts) {
       gpus_where(facts.gpus, [](const GpuInfo& gpu) { return !gpu.fine_activity; });
   if (!without.empty()) {
     check.state = CheckState::Degraded;
-    check.found = fmt::format("not on GPU {}", without);
+    check.found = fmt::format("not available on GPU {}", without);
     check.advice =
-        "Hopper or newer has them; without them coarser utilisation stands in, marked as such";
+        "they need Hopper or newer; Carpool shows coarser utilisation in their place and marks it";
   } else {
-    check.found = "on every GPU";
+    check.found = "available on every GPU";
   }
   return check;
 }
@@ -116,7 +118,7 @@ DoctorCheck check_mig(const DoctorFacts& facts) {
   if (!with.empty()) {
     check.state = CheckState::Degraded;
     check.found = fmt::format("on for GPU {}", with);
-    check.advice = "Carpool shares whole GPUs: `nvidia-smi -i N -mig 0` as root turns it off";
+    check.advice = "Carpool shares whole GPUs: turn MIG off with `nvidia-smi -i N -mig 0` as root";
   } else {
     check.found = "off";
   }
@@ -132,13 +134,13 @@ DoctorCheck check_compute_mode(const DoctorFacts& facts) {
   const std::string exclusive = in_mode("exclusive-process");
   if (!prohibited.empty()) {
     check.state = CheckState::Missing;
-    check.found = fmt::format("prohibited on GPU {}: nothing may compute there", prohibited);
-    check.advice = "`nvidia-smi -i N -c DEFAULT` as root";
+    check.found = fmt::format("prohibited on GPU {}: no program can run there", prohibited);
+    check.advice = "run `nvidia-smi -i N -c DEFAULT` as root";
   } else if (!exclusive.empty()) {
     check.state = CheckState::Degraded;
     check.found =
-        fmt::format("exclusive-process on GPU {}: only one MPS server gets in", exclusive);
-    check.advice = "sharing by time slices needs `nvidia-smi -i N -c DEFAULT` as root";
+        fmt::format("exclusive-process on GPU {}: only one MPS server can use it", exclusive);
+    check.advice = "time slicing needs the default mode: run `nvidia-smi -i N -c DEFAULT` as root";
   } else {
     check.found = "default";
   }
@@ -149,14 +151,15 @@ DoctorCheck check_counters(const DoctorFacts& facts) {
   DoctorCheck check = start_check("kernel counters");
   if (!facts.counters_for_admin_only) {
     check.state = CheckState::Degraded;
-    check.found = "the driver does not say who may read them";
+    check.found = "the driver does not report who may read them";
+    check.advice = "if kernel profiling is refused, run it as root";
   } else if (*facts.counters_for_admin_only && !facts.admin) {
     check.state = CheckState::Degraded;
-    check.found = "for root alone";
-    check.advice =
-        "profile as root, or have the driver loaded with NVreg_RestrictProfilingToAdminUsers=0";
+    check.found = "only root may read them";
+    check.advice = "profile as root, or load the driver with NVreg_RestrictProfilingToAdminUsers=0";
   } else {
-    check.found = *facts.counters_for_admin_only ? "for root alone, and this is root" : "for all";
+    check.found = *facts.counters_for_admin_only ? "only root may read them, and this user is root"
+                                                 : "all users may read them";
   }
   return check;
 }

@@ -43,9 +43,9 @@ std::string doctor_verdict(const DoctorFacts& facts, const std::vector<DoctorChe
     return "Jobs can share the GPUs of this machine.";
   }
   if (facts.gpus.empty() && facts.pci_gpus == 0) {
-    return "This machine has no NVIDIA GPU, so there is none to share: that is fine for everything "
-           "that needs only measurements. `carpool demo`, predict, recommend, assign and evaluate "
-           "work here, and `carpool top --replay FILE` shows a GPU that was recorded elsewhere.";
+    return "This machine has no NVIDIA GPU to share. Commands that need only measurements work "
+           "here: `carpool demo`, predict, recommend, assign and evaluate. `carpool top --replay "
+           "FILE` shows a GPU that was recorded elsewhere.";
   }
   std::vector<std::string> names;
   for (const DoctorCheck& check : checks) {
@@ -53,7 +53,7 @@ std::string doctor_verdict(const DoctorFacts& facts, const std::vector<DoctorChe
       names.push_back(check.name);
     }
   }
-  return fmt::format("Jobs cannot share the GPUs of this machine yet: see to {} first.",
+  return fmt::format("Jobs cannot share the GPUs of this machine: fix {} first.",
                      fmt::join(names, ", "));
 }
 

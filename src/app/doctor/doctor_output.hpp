@@ -1,4 +1,4 @@
-// Checks of `carpool doctor` for people and for programs.
+// Checks of `carpool doctor` as text and as JSON.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace carpool::app {
 
-// One paragraph: whether GPUs can be shared here, and what can be done where not.
+// One paragraph: whether jobs can share the GPUs of this machine, and what to do if not.
 [[nodiscard]] std::string doctor_verdict(const DoctorFacts& facts,
                                          const std::vector<DoctorCheck>& checks);
 

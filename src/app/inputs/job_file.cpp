@@ -20,7 +20,7 @@ using nlohmann::json;
 namespace {
 
 constexpr std::string_view kDirective = "#CARPOOL";
-constexpr std::size_t kLongestScript = 100'000;  // it travels as one argument
+constexpr std::size_t kLongestScript = 100'000;  // the text is passed as one argument
 
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
@@ -76,11 +76,11 @@ Result<json> from_toml(const toml::node& node) {
   if (const auto real = node.value_exact<double>()) {
     return json(*real);
   }
-  return invalid_input(
-      fmt::format("line {}: dates and times mean nothing in a job", node.source().begin.line));
+  return invalid_input(fmt::format("line {}: a job file cannot hold dates or times of day",
+                                   node.source().begin.line));
 }
 
-// "time" as people write it becomes "time_s".
+// Replaces "time": "2h" by "time_s": 7200.
 Result<void> seconds_from_text(json& job, const char* written, const char* key) {
   const auto found = job.find(written);
   if (found == job.end()) {
@@ -103,7 +103,7 @@ std::optional<std::uint64_t> whole(std::string_view text) {
   return all ? std::optional(value) : std::nullopt;
 }
 
-// How an interpreter takes a program as text; empty: it does not.
+// The command that passes the script as text; empty if the interpreter does not support it.
 std::vector<std::string> run_text(const std::vector<std::string>& interpreter,
                                   const std::string& text,
                                   const std::string& name) {
@@ -150,7 +150,7 @@ Result<std::vector<std::string>> split_words(std::string_view line) {
     }
   }
   if (quote != '\0') {
-    return invalid_input(fmt::format("no closing {} in: {}", quote, line));
+    return invalid_input(fmt::format("missing closing {} in: {}", quote, line));
   }
   if (inside) {
     words.push_back(word);
@@ -200,7 +200,7 @@ Result<json> read_rad(const std::filesystem::path& file) {
   if (lines.size() <= kGpus || command == lines.end() ||
       command - lines.begin() < static_cast<std::ptrdiff_t>(kEnvironment)) {
     return invalid_input(fmt::format(
-        "{}: a CARMA task has a line with its python command (line {}) and its number of GPUs "
+        "{}: not a CARMA task: it must have a python command (line {}) and the number of GPUs "
         "(line {})",
         file.string(),
         kFirstCommand + 1,
@@ -209,8 +209,13 @@ Result<json> read_rad(const std::filesystem::path& file) {
   Result<std::vector<std::string>> argv = split_words(*command);
   const Result<std::vector<std::string>> activate = split_words(lines[kEnvironment]);
   const auto gpus = whole(lines[kGpus]);
-  if (!argv || !activate || !gpus) {
-    return invalid_input(fmt::format("{}: line {} is no number of GPUs", file.string(), kGpus + 1));
+  if (!argv || !activate) {
+    return invalid_input(
+        fmt::format("{}: {}", file.string(), (argv ? activate : argv).error().message));
+  }
+  if (!gpus) {
+    return invalid_input(fmt::format(
+        "{}:{}: \"{}\" is not a number of GPUs", file.string(), kGpus + 1, lines[kGpus]));
   }
   if (activate->size() == 3 && activate->at(0) == "conda" && activate->at(1) == "activate") {
     const std::string& name = activate->back();
@@ -241,7 +246,7 @@ Result<JobScript> read_script(const std::filesystem::path& file) {
   const std::vector<std::string> lines = lines_of(*text);
   for (const std::string& line : lines) {
     if (!line.starts_with('#') && !line.empty()) {
-      break;  // as in Slurm: not after the first command
+      break;  // as in Slurm, options end at the first command
     }
     if (!line.starts_with(kDirective)) {
       continue;

@@ -1,5 +1,5 @@
-// Jobs from files: TOML, scripts with #CARPOOL lines, CARMA's .rad. Read as the user who submits;
-// the server sees the content only.
+// Jobs from files: TOML, scripts with #CARPOOL lines, .rad files of CARMA. The submitting user
+// reads them; the server receives only the content.
 #pragma once
 
 #include <filesystem>
@@ -13,21 +13,21 @@
 
 namespace carpool::app {
 
-// The words of a line, as a shell would split them; only quotes and backslashes mean something.
+// The words of a line, split as by a shell. Only quotes and backslashes have a meaning.
 [[nodiscard]] Result<std::vector<std::string>> split_words(std::string_view line);
 
-// The keys of a job (docs/jobs.md) from a TOML file; `time` and `runtime` as people write times.
+// The keys of a job (docs/jobs.md) from a TOML file; `time` and `runtime` take values such as "2h".
 [[nodiscard]] Result<nlohmann::json> read_job_toml(const std::filesystem::path& file);
 
-// One value a line: comment, environment, command, …, GPUs, memory in MiB.
+// One value per line: comment, environment, command, …, GPUs, memory in MiB.
 [[nodiscard]] Result<nlohmann::json> read_rad(const std::filesystem::path& file);
 
-// A script whose first lines hold `#CARPOOL OPTIONS`.
+// A script that starts with lines `#CARPOOL OPTIONS`.
 struct JobScript {
-  std::vector<std::string> options{};  // of all its lines
-  std::vector<std::string> argv{};     // runs the script as it is now; its arguments follow
+  std::vector<std::string> options{};  // of all #CARPOOL lines
+  std::vector<std::string> argv{};     // runs the script as it is now; append its arguments
 };
-// No options: it is a program like any other.
+// A file without #CARPOOL lines has no options and no argv: it is an ordinary program.
 [[nodiscard]] Result<JobScript> read_script(const std::filesystem::path& file);
 
 }  // namespace carpool::app

@@ -1,4 +1,4 @@
-// The memory of one job by the estimator that comes with the program.
+// The memory estimate of one job by the bundled estimator or one of a file.
 #pragma once
 
 #include <memory>
@@ -12,15 +12,14 @@
 
 namespace carpool::app {
 
-// The bundled estimator, or that of a file, with bounds of this confidence.
+// The estimator of `file`, or the bundled one, with upper bounds of this confidence.
 [[nodiscard]] Result<estimate::CarpoolEstimator> open_estimator(
     const std::optional<std::string>& file, double confidence);
 
-// The job in question; networks that a command names are looked up in the bundled measurements.
-[[nodiscard]] Result<estimate::RequestedJob> ask_with_catalogue(
-    const estimate::EstimateRequest& question);
+// The job of the request. Networks that a command names are looked up in the bundled measurements.
+[[nodiscard]] Result<estimate::RequestedJob> ask_with_catalogue(const estimate::EstimateRequest& question);
 
-// With the basis and the notes of the question.
+// The estimate with the basis and the notes of the request.
 [[nodiscard]] Result<MemoryEstimate> estimate_asked(const estimate::CarpoolEstimator& estimator,
                                                     const estimate::RequestedJob& asked);
 

@@ -1,4 +1,4 @@
-// What the commands that ask a model work with: dataset, model, predictor and goal.
+// The inputs of commands that use a model: dataset, model, predictor and goal.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@
 
 namespace carpool::app {
 
-// Stays where it was made: the predictor refers to dataset and model.
+// Must not be moved: the predictor refers to the dataset and the model.
 struct ModelSession {
   dataset::Dataset dataset;
   std::unique_ptr<model::ThroughputModel> model;
@@ -27,8 +27,8 @@ struct ModelSession {
 
   // Names of the members, in order.
   [[nodiscard]] std::vector<std::string> names(const Group& group) const;
-  // The workloads of the dataset that the model was trained on: those that a listing without names
-  // is about. All of the dataset when it knows none of them.
+  // The workloads of the dataset that the model was trained on, which a listing without names
+  // shows; all workloads of the dataset if the model knows none of them.
   [[nodiscard]] std::vector<std::size_t> trained_workloads() const;
 };
 

@@ -16,10 +16,11 @@ namespace {
 
 using nlohmann::json;
 
-// Back to what ran before a long sweep, but a few at a time, as the server does nothing else then.
+// The pages reach back beyond a long sweep; they are short because the server serves nothing else
+// meanwhile.
 constexpr std::size_t kPage = 500;
 constexpr std::size_t kMostPages = 10;
-// An estimate is possible without: nobody waits long for a server that hangs.
+// The estimate also works without the server: do not wait long for one that hangs.
 constexpr std::chrono::seconds kPatience{5};
 
 constexpr double kLastSecond = 253'402'300'799.0;  // of the year 9999
@@ -61,16 +62,15 @@ bool is_simulated(const json& answer) {
   return answer.contains("mode") && answer.at("mode") == "simulated";
 }
 
-// The number of the oldest job of a page behind which there may be another.
+// The id of the oldest job of a full page, after which there may be another page.
 std::optional<std::int64_t> oldest_of_full(const json& answer) {
   const json& jobs = jobs_of(answer);
   return jobs.size() == kPage && jobs.back().is_object() ? whole_at(jobs.back(), "id")
                                                          : std::nullopt;
 }
 
-// Nothing that ran earlier could tell better.
-bool is_settled(const estimate::SimilarRuns& like,
-                const Result<estimate::PastEstimate>& estimated) {
+// Whether earlier runs cannot improve the estimate.
+bool is_settled(const estimate::SimilarRuns& like, const Result<estimate::PastEstimate>& estimated) {
   return estimated ? estimated->from.front().batch == like.batch
                    : estimated.error().code != ErrorCode::NotFound;
 }
@@ -131,7 +131,8 @@ Result<HistoryAnswer> ask_history(const ServerOptions& server,
     return estimated.map([&](estimate::PastEstimate found) {
       if (is_simulated(*answer)) {
         found.estimate.notes.emplace_back(
-            "the server's GPUs are simulated: its jobs took what they had asked for");
+            "the GPUs of the server are simulated: its jobs used exactly the memory they "
+            "requested");
       }
       return HistoryAnswer{.like = std::move(like), .past = std::move(found)};
     });

@@ -1,4 +1,4 @@
-// What the server remembers of the caller's own jobs, for estimates of their memory.
+// Memory estimates from the caller's earlier jobs, which the server keeps in its history.
 #pragma once
 
 #include <optional>
@@ -13,11 +13,11 @@
 
 namespace carpool::app {
 
-// Of an answer of /v1/history?commands=1. Entries of another shape are passed over: a server of
-// another version is no reason to fail, as estimates go on without it.
+// The jobs in a response of /v1/history?commands=1. Entries of another shape are skipped: estimates
+// also work without a history, so a server of another version is not an error.
 [[nodiscard]] std::vector<estimate::PastCommand> past_commands_from(const nlohmann::json& answer);
 
-// As submit writes where a job runs; empty: here.
+// The folder as `carpool submit` sends it: absolute; the current one if empty.
 [[nodiscard]] std::string job_folder(const std::string& folder);
 
 struct HistoryAnswer {
@@ -25,7 +25,7 @@ struct HistoryAnswer {
   estimate::PastEstimate past{};
 };
 
-// Estimates from the latest jobs. Errors say why not: no server, too few runs, …
+// The estimate from the latest jobs. The error states why there is none: no server, too few runs, …
 [[nodiscard]] Result<HistoryAnswer> ask_history(const ServerOptions& server,
                                                 const estimate::HistoryRequest& question);
 

@@ -17,7 +17,7 @@
 namespace carpool::app {
 namespace {
 
-// Kernels that are not worth a second of Nsight Compute each.
+// Share of the GPU time that is profiled: the rest is not worth a second per kernel.
 constexpr double kShareUnderNcu = 0.995;
 
 void set_ncu_metrics(profile::Metrics metrics, profile::WorkloadProfile& profile) {

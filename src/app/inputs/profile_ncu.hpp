@@ -1,4 +1,4 @@
-// What Nsight Compute measures of a program's kernels, as a part of its profile.
+// Kernel metrics of Nsight Compute as part of a profile.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace carpool::app {
 
-// Runs the program of a finished profile again, under Nsight Compute and for at most so many
-// seconds; its metrics take the place of the stand-ins for them.
+// Runs the program of a finished profile again under Nsight Compute, for at most `most_seconds`.
+// The measured metrics replace their substitutes.
 [[nodiscard]] Result<void> add_ncu_run(const profile::ProfileRequest& request,
                                        double most_seconds,
                                        const profile::ProfileEvents& events,
@@ -22,8 +22,8 @@ struct NcuImport {
   std::size_t launches = 0;
 };
 
-// The profile in `profile_file`, or a new one where there is no such file, with the metrics of an
-// export that somebody made. Writes nothing.
+// The profile in `profile_file`, or a new one if there is no such file, with the metrics of an
+// export of Nsight Compute. Writes no file.
 [[nodiscard]] Result<NcuImport> import_ncu(const std::string& export_file,
                                            const std::string& name,
                                            const std::filesystem::path& profile_file);

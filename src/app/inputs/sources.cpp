@@ -43,7 +43,7 @@ std::vector<std::string> default_tables(const dataset::Dataset& dataset) {
 
 // Beside the program in an installed bundle, or in the source tree it was built in.
 Result<fs::path> bundled_folder(std::string_view name) {
-  std::error_code ignored;  // what cannot be read is not there
+  std::error_code ignored;  // an unreadable folder counts as missing
   const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
   const fs::path folder = program.parent_path();
   for (const char* place : {"../share/carpool/data", "../../../data"}) {
@@ -53,7 +53,7 @@ Result<fs::path> bundled_folder(std::string_view name) {
     }
   }
   return fail(ErrorCode::NotFound,
-              fmt::format("the bundled data {} are not beside {}; name a folder with --data DIR",
+              fmt::format("bundled data \"{}\" not found beside {}: name a folder with --data DIR",
                           name,
                           program.string()));
 }
@@ -81,14 +81,14 @@ Result<model::TrainingSet> gather_training_set(const dataset::Dataset& dataset,
   training.seed = options.seed;
   const auto& names = options.tables.empty() ? default_tables(dataset) : options.tables;
   if (std::set<std::string>(names.begin(), names.end()).size() != names.size()) {
-    return invalid_input("--tables names a table twice: its rows would count twice");
+    return invalid_input("--tables names a table twice: its rows would be counted twice");
   }
   for (const std::string& name : names) {
     auto table = dataset::load_group_table(dataset, name);
     if (!table) {
       return tl::unexpected(table.error());
     }
-    // A table of partitions may hold 100/100 rows of another campaign: they belong to the limits.
+    // Rows of 100/100 in the table of partitions come from the campaign with thread limits.
     const bool partitions = name == kPartitionTable;
     for (dataset::GroupRow& row : table->rows) {
       auto& list = partitions || has_limits(row) ? training.partitions : training.rows;
@@ -102,7 +102,8 @@ Result<model::TrainingSet> gather_training_set(const dataset::Dataset& dataset,
   training.limited_runs = std::move(*limited);
   training.fit_rows = training.rows.size();
   if (training.rows.empty()) {
-    return invalid_input("no training row without thread limits: name a table with --tables");
+    return invalid_input(
+        "no training rows without thread limits: name another table with --tables");
   }
   return training;
 }
@@ -113,7 +114,7 @@ Result<std::unique_ptr<model::ThroughputModel>> obtain_model(const ModelOptions&
                                                              Progress::Show show) {
   if (options.model_file) {
     if (options.model) {
-      return invalid_input("--model-file and --model exclude each other: the file says its kind");
+      return invalid_input("--model-file and --model cannot be combined: the file states its kind");
     }
     return model::load_model(*options.model_file);
   }

@@ -1,4 +1,4 @@
-// What commands work on: the dataset and the model that the options and the configuration name.
+// The dataset and the model that options and configuration name.
 #pragma once
 
 #include <filesystem>
@@ -17,15 +17,15 @@
 
 namespace carpool::app {
 
-// A folder of data/ that comes with the program.
+// A folder of the bundled data/.
 [[nodiscard]] Result<std::filesystem::path> bundled_folder(std::string_view name);
 
-// The dataset of --data, of the configuration, or the bundled one.
+// The dataset of --data, else of the configuration, else the bundled one.
 [[nodiscard]] Result<dataset::Dataset> open_dataset(const std::optional<std::string>& data,
                                                     const Config& config);
 
-// Rows of the named tables; rows under thread limits and runs alone under limits go to their own
-// lists. No names: `pairs`, and `partitions` where there is one.
+// Rows of the named tables. Rows with thread limits and solo runs with limits go to lists of their
+// own. Without names: `pairs`, and `partitions` if there is one.
 [[nodiscard]] Result<model::TrainingSet> gather_training_set(const dataset::Dataset& dataset,
                                                              const ModelOptions& options);
 
@@ -36,7 +36,7 @@ namespace carpool::app {
     const Config& config,
     Progress::Show show);
 
-// Index of a workload by name; an unknown name is an error that suggests the nearest.
+// Index of a workload by name. The error for an unknown name suggests the nearest.
 [[nodiscard]] Result<std::size_t> find_workload(const dataset::Dataset& dataset,
                                                 const std::string& name);
 [[nodiscard]] Result<std::vector<std::size_t>> find_workloads(

@@ -22,7 +22,7 @@ std::string text_of(const json& job, const char* key) {
   return found != job.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-// Whoever reads the job whole will complain of what is no list of words.
+// An argv of another shape is reported later, when the whole job is read.
 std::vector<std::string> words_of(const json& job) {
   std::vector<std::string> words;
   if (const auto found = job.find("argv"); found != job.end() && found->is_array()) {
@@ -40,7 +40,7 @@ std::string spoken(const MemoryEstimate& estimate, const std::string& from) {
                      from);
 }
 
-// Of the server's GPUs the one with most; nothing where it does not tell.
+// Memory of the largest GPU of the server; empty if the server does not respond.
 std::optional<std::int64_t> largest_gpu(const ServerOptions& options) {
   auto client = ServerClient::connect(options);
   const auto answer = client ? client->get("/v1/gpus") : tl::unexpected(client.error());
@@ -53,15 +53,16 @@ std::optional<std::int64_t> largest_gpu(const ServerOptions& options) {
   return most;
 }
 
-// A bound that no GPU can hold would keep the job waiting for ever.
+// A bound that exceeds every GPU would keep the job waiting forever: if the expected peak fits, the
+// job gets a GPU to itself.
 std::string put(json& job, const MemoryEstimate& estimate, const ServerOptions& server) {
   const auto most = largest_gpu(server);
-  const bool alone = most && estimate.upper > *most && estimate.expected <= *most;
-  job["mem"] = alone ? estimate.expected : estimate.upper;
+  const bool exclusive = most && estimate.upper > *most && estimate.expected <= *most;
+  job["mem"] = exclusive ? estimate.expected : estimate.upper;
   std::string said = spoken(estimate, estimate.basis);
-  if (alone) {
+  if (exclusive) {
     job["exclusive"] = true;
-    said += fmt::format("; no GPU has more than {}: it gets one for itself",
+    said += fmt::format("; the largest GPU has {}, so the job gets a GPU to itself",
                         serve::show_bytes(static_cast<std::uint64_t>(*most)));
   }
   return said;
@@ -73,7 +74,7 @@ Result<std::string> put_estimated_memory(json& job, const ServerOptions& server)
   const std::string model = text_of(job, kModelKey);
   const bool wanted = text_of(job, "mem") == "auto";
   if (!model.empty() && !wanted) {
-    return invalid_input("--model is for --mem auto");
+    return invalid_input("--model requires --mem auto");
   }
   job.erase(kModelKey);
   if (!wanted) {
@@ -105,8 +106,8 @@ Result<std::string> put_estimated_memory(json& job, const ServerOptions& server)
           });
   if (!estimate) {
     return fail(estimate.error().code,
-                fmt::format("--mem auto: {}. Else say --mem SIZE, or --model FILE with a file that "
-                            "describes the model; carpool estimate --help tells which",
+                fmt::format("--mem auto: {}. Use --mem SIZE, or --model FILE with a file that "
+                            "describes the model (see `carpool estimate --help`)",
                             estimate.error().message));
   }
   return put(job, *estimate, server);

@@ -1,4 +1,4 @@
-// Memory "auto" of a job that is about to be submitted.
+// Estimates the memory of a job that is submitted with `--mem auto`.
 #pragma once
 
 #include <string>
@@ -10,12 +10,12 @@
 
 namespace carpool::app {
 
-// Of a request: a file that describes the model. For us alone, never sent.
+// Key of a request: a file that describes the model. Removed before the request is sent.
 inline constexpr const char* kModelKey = "model";
 
-// Puts the upper bound of an estimate where the request says "auto": from earlier runs, where this
-// server knows some, else from what describes the model. Made here, as the user, because the server
-// opens no file that a user names. Returns what to tell the user; empty: nothing was estimated.
+// Replaces "auto" in the request by the upper bound of an estimate: from earlier runs if the server
+// knows some, else from the description of the model. Runs in the client, because the server opens
+// no file that a user names. Returns a message for the user; empty if nothing was estimated.
 [[nodiscard]] Result<std::string> put_estimated_memory(nlohmann::json& job,
                                                        const ServerOptions& server);
 

@@ -40,8 +40,8 @@ Result<std::string> workload_name(const std::string& given,
   std::string name = given.empty() ? name_from(command) : given;
   if (!profile::is_profile_name(name)) {
     return invalid_input(
-        fmt::format("\"{}\" is no name of a workload: letters, digits, '.', '_' and '-', at most "
-                    "100 of them; give one with --name",
+        fmt::format("\"{}\" is not a workload name: use at most 100 letters, digits, '.', '_' or "
+                    "'-', and set one with --name",
                     name));
   }
   return name;

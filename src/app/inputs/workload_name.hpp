@@ -1,4 +1,4 @@
-// What a workload is called in its profile.
+// The name of a workload in its profile.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace carpool::app {
 
-// `given`, or where that is empty a name from the command: "train" of `python3 -u train.py`. An
-// error when it will not do as the name of a file.
+// `given`, or if empty a name from the command: "train" of `python3 -u train.py`. Fails if the name
+// cannot be a file name.
 [[nodiscard]] Result<std::string> workload_name(const std::string& given,
                                                 const std::vector<std::string>& command);
 

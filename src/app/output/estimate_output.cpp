@@ -92,7 +92,7 @@ json estimates_to_json(const EstimateListing& listing, bool per_row) {
 }
 
 void print_estimates(const EstimateListing& listing, const Output& output) {
-  output.heading(fmt::format("{}: {} measured jobs, seen as {}, split {}",
+  output.heading(fmt::format("{}: {} measured jobs, described as {}, train/test split {}",
                              listing.file,
                              listing.rows.size(),
                              listing.view,
@@ -108,10 +108,10 @@ void print_estimates(const EstimateListing& listing, const Output& output) {
                               "MAPE [%]",
                               "above context [%]",
                               "under [%]",
-                              "by > 5 % [%]",
-                              "over [GB]",
+                              "under by > 5 % [%]",
+                              "mean over [GB]",
                               "bound covers [%]",
-                              "wastes [%]",
+                              "bound waste [%]",
                               "time [µs]"}) {
     table.add_column(heading, TextTable::Align::Right);
   }
@@ -130,7 +130,8 @@ void print_estimates(const EstimateListing& listing, const Output& output) {
   }
   if (listing.without_model > 0) {
     output.remark(
-        fmt::format("{} rows have no model that could be estimated.\n", listing.without_model));
+        fmt::format("{} rows are left out: they describe no model that can be estimated.\n",
+                    listing.without_model));
   }
 }
 

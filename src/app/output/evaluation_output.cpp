@@ -16,11 +16,11 @@ namespace {
 
 using nlohmann::json;
 
-// Scores that differ by less are a tie: the same rows chosen, summed in another order.
+// Scores that differ by less are a tie: the same rows were chosen and summed in another order.
 constexpr double kTie = 1e-9;
 
 json result_to_json(const evaluate::PolicyResult& result) {
-  const bool scored = result.splits > 0;  // no target had a choice: no score
+  const bool scored = result.splits > 0;  // no score if no target had a choice
   return {{"name", result.name},
           {"group_size", result.group_size},
           {"score_mean", scored ? json(result.score_mean) : json(nullptr)},
@@ -145,7 +145,7 @@ void print_evaluation(const EvaluationListing& listing, const Output& output) {
                               "Spearman",
                               "covered [%]",
                               "width [%]",
-                              "floor broken [%]",
+                              "floor violated [%]",
                               "train [ms]"}) {
     table.add_column(heading, TextTable::Align::Right);
   }
@@ -180,8 +180,8 @@ void print_evaluation(const EvaluationListing& listing, const Output& output) {
   output.print(table.render());
   if (const auto& noise = listing.plan.noise) {
     output.remark(fmt::format(
-        "Noise: of {} groups measured more than once, a member differs by {} % (median; mean {} %) "
-        "from one run to the next.",
+        "Noise: in {} groups measured more than once, a member differs by {} % (median; mean {} %) "
+        "between runs.",
         noise->groups,
         percent(noise->member_median),
         percent(noise->member_mean)));

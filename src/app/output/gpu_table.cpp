@@ -11,6 +11,7 @@
 
 #include "app/cli/output.hpp"
 #include "app/output/text_table.hpp"
+#include "base/text/memory_size.hpp"
 #include "gpu/replay/gpu_json.hpp"
 
 namespace carpool::app {
@@ -24,7 +25,7 @@ constexpr std::size_t kGpuColumns = 13;
 constexpr std::size_t kCommandWidth = 60;
 
 struct ActivityColumn {
-  std::string_view name;  // as stand_ins and JSON have it
+  std::string_view name;  // in JSON and in the list of substitute metrics
   std::string_view words;
   std::optional<double> GpuActivity::* value;
 };
@@ -39,7 +40,7 @@ std::string whole(const std::optional<double>& value) {
   return value ? fmt::format("{:.0f}", *value) : "-";
 }
 
-// A share of one as percent, with a star where a coarser counter stands in.
+// A share from 0 to 1 as percent, with a star where a coarser counter replaces it.
 std::string activity_cell(const GpuReading& gpu, const ActivityColumn& column) {
   if (!gpu.activity) {
     return "-";
@@ -73,24 +74,24 @@ std::vector<std::string> gpu_row(const GpuReading& gpu) {
 
 std::string mig_note(const GpuInfo& info) {
   if (info.mig.empty()) {
-    return "in MIG mode and without a slice: nothing can run on it.";
+    return "MIG mode is on, but there is no MIG instance: no program can run on this GPU.";
   }
-  std::vector<std::string> slices;
-  slices.reserve(info.mig.size());
+  std::vector<std::string> instances;
+  instances.reserve(info.mig.size());
   for (const MigSlice& slice : info.mig) {
-    slices.push_back(fmt::format("{} ({} GiB)", slice.profile, gib(slice.memory_bytes)));
+    instances.push_back(fmt::format("{} ({})", slice.profile, gib_text(slice.memory_bytes)));
   }
-  return fmt::format("cut into MIG slices: {}.", fmt::join(slices, ", "));
+  return fmt::format("divided into MIG instances: {}.", fmt::join(instances, ", "));
 }
 
-// "dram_active: memory utilisation" in words; nothing about a value that the table does not show.
+// The note on "dram_active: memory utilisation"; empty for a value that the table does not show.
 std::string stand_in_note(const std::string& stand_in) {
   const std::size_t colon = std::min(stand_in.find(": "), stand_in.size());
   for (const ActivityColumn& column : kActivityColumns) {
     if (stand_in.substr(0, colon) == column.name) {
       return fmt::format(
-          "* {} stands in for {}: the share of time in which any of it was in use, "
-          "not how much of it.",
+          "* {} replaces {}: the share of time in which it was in use at all, not how much of it "
+          "was in use.",
           stand_in.substr(std::min(colon + 2, stand_in.size())),
           column.words);
     }
@@ -105,7 +106,7 @@ std::vector<std::string> notes_of(const GpuReading& gpu) {
   }
   if (gpu.sample && !gpu.info.fine_activity) {
     notes.emplace_back(
-        "the driver reads no counters of its SMs (GPM): what \"-\" stands for is not known.");
+        "the driver provides no SM counters (GPM) for it; \"-\" marks unknown values.");
   }
   if (gpu.activity) {
     for (const std::string& stand_in : gpu.activity->substitute_metrics) {
@@ -176,11 +177,11 @@ std::string process_table(const std::vector<GpuReading>& gpus, bool colour) {
            entry.name.command.empty() ? "-" : first_columns(entry.name.command, kCommandWidth)});
     }
   }
-  return any ? table.render() : "No process holds memory of a GPU.\n";
+  return any ? table.render() : "No process uses GPU memory.\n";
 }
 
 std::vector<std::string> gpu_footnotes(const std::vector<GpuReading>& gpus) {
-  // Eight GPUs of one kind have one note, not eight.
+  // GPUs with the same note share it.
   std::vector<std::pair<std::string, std::vector<unsigned>>> grouped;
   for (const GpuReading& gpu : gpus) {
     for (const std::string& note : notes_of(gpu)) {

@@ -15,23 +15,24 @@ namespace carpool::app {
 // "139.8" from bytes, in GiB.
 [[nodiscard]] std::string gib(std::uint64_t bytes);
 
-// "power-cap, thermal"; "no" when nothing holds the clocks down.
+// "power-cap, thermal"; "no" if the clocks are not throttled.
 [[nodiscard]] std::string throttle_words(const GpuSample& sample);
 
-// Whether a coarser counter stands in for that value ("dram_active").
+// Whether a coarser counter replaces the value ("dram_active").
 [[nodiscard]] bool stands_in(const GpuActivity& activity, std::string_view value);
 
-// One row a GPU.
+// One row per GPU.
 [[nodiscard]] std::string gpu_table(const std::vector<GpuReading>& gpus, bool colour);
 
-// One row a process and GPU; one sentence where there is none.
+// One row per process and GPU; a sentence if there is no process.
 [[nodiscard]] std::string process_table(const std::vector<GpuReading>& gpus, bool colour);
 
-// What a reader of the table has to know: stand-ins, absent counters, MIG, GPUs that do not answer.
+// Notes under the table: substitute metrics, missing counters, MIG, GPUs that do not respond.
 [[nodiscard]] std::vector<std::string> gpu_footnotes(const std::vector<GpuReading>& gpus);
 
-// An array, one object a GPU: what stays the same, then "sample", "activity" and "processes" as in
-// a recording. Absent values are absent keys; "problem" is there when the GPU does not answer.
+// An array with one object per GPU: its constant properties, then "sample", "activity" and
+// "processes" as in a recording. An unknown value has no key; "problem" is present if the GPU does
+// not respond.
 [[nodiscard]] nlohmann::json gpus_to_json(const std::vector<GpuReading>& gpus);
 
 }  // namespace carpool::app

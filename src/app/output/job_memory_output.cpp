@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/text/memory_size.hpp"
 #include "estimate/readers/job_settings.hpp"
 
 namespace carpool::app {
@@ -34,9 +35,9 @@ std::array<Part, 7> parts_of(const MemoryBreakdown& parts) {
 }
 
 std::string spoken_fit(const FittingBatch& fits) {
-  return fits.largest
-             ? fmt::format("largest batch within {} GiB: {}\n", gib(fits.memory), *fits.largest)
-             : fmt::format("not even one sample fits in {} GiB\n", gib(fits.memory));
+  const std::string memory = gib_text(static_cast<std::uint64_t>(fits.memory));
+  return fits.largest ? fmt::format("largest batch within {}: {}\n", memory, *fits.largest)
+                      : fmt::format("a single sample does not fit in {}\n", memory);
 }
 
 json history_to_json(const std::vector<estimate::SimilarRun>& runs) {
@@ -79,10 +80,10 @@ std::string spoken_setup(const TrainingSetup& setup) {
     text += ", checkpointing";
   }
   if (setup.lora_rank > 0) {
-    text += fmt::format(", LoRA of rank {}", setup.lora_rank);
+    text += fmt::format(", LoRA rank {}", setup.lora_rank);
   }
   if (setup.accumulation > 1) {
-    text += fmt::format(", {} batches a step", setup.accumulation);
+    text += fmt::format(", {} batches per step", setup.accumulation);
   }
   if (setup.gpus > 1) {
     text += fmt::format(", {} GPUs, ZeRO stage {}", setup.gpus, setup.zero_stage);
@@ -93,7 +94,7 @@ std::string spoken_setup(const TrainingSetup& setup) {
 std::string spoken_history(const HistoryAnswer& answer) {
   std::string text = answer.like.batch ? fmt::format("batch {}, ", *answer.like.batch) : "";
   const bool same = answer.past.from.front().batch == answer.like.batch;
-  return text + (same ? "as it ran before" : "from runs at other batch sizes");
+  return text + (same ? "from earlier runs" : "from runs at other batch sizes");
 }
 
 json job_memory_to_json(const JobMemoryListing& listing) {

@@ -1,4 +1,4 @@
-// What is known of one job's memory, for people and as JSON.
+// The memory estimate of one job as a table and as JSON.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace carpool::app {
 
 struct FittingBatch {
   std::int64_t memory = 0;                // bytes
-  std::optional<std::int64_t> largest{};  // absent: not even one sample fits
+  std::optional<std::int64_t> largest{};  // absent: a single sample does not fit
 };
 
 struct JobMemoryListing {
@@ -26,13 +26,13 @@ struct JobMemoryListing {
   const MemoryEstimate& estimate;
   std::vector<MemoryLever> levers{};
   std::optional<FittingBatch> fits{};
-  // Earlier runs that it comes from: these were measured as a whole, so there are no parts.
+  // The earlier runs that the estimate is based on. They were measured as a whole: no breakdown.
   std::vector<estimate::SimilarRun> history{};
 };
 
 // "training, batch 8, bf16, 1024 tokens, AdamW"
 [[nodiscard]] std::string spoken_setup(const TrainingSetup& setup);
-// "batch 8, as it ran before"
+// "batch 8, from earlier runs"
 [[nodiscard]] std::string spoken_history(const HistoryAnswer& answer);
 
 [[nodiscard]] nlohmann::json job_memory_to_json(const JobMemoryListing& listing);

@@ -49,12 +49,12 @@ void print_prediction(const Prediction& prediction, const std::string& unit, con
   TextTable table(output.colour());
   table.add_column("workload", TextTable::Align::Left);
   table.add_column("limit [%]", TextTable::Align::Right);
-  table.add_column(fmt::format("alone, estimated [{}]", unit), TextTable::Align::Right);
+  table.add_column(fmt::format("solo, estimated [{}]", unit), TextTable::Align::Right);
   table.add_column(fmt::format("together [{}]", unit), TextTable::Align::Right);
   table.add_column("90 % interval", TextTable::Align::Right);
   table.add_column("slowdown [x]", TextTable::Align::Right);
   table.add_column("90 % interval", TextTable::Align::Right);
-  table.add_column("own speed [%]", TextTable::Align::Right);
+  table.add_column("solo speed [%]", TextTable::Align::Right);
   for (const MemberPrediction& member : prediction.members) {
     table.add_row({member.workload + (member.extrapolated ? " (!)" : ""),
                    number(member.thread_limit),
@@ -77,7 +77,8 @@ void print_prediction(const Prediction& prediction, const std::string& unit, con
   if (std::any_of(prediction.members.begin(), prediction.members.end(), [](const auto& member) {
         return member.extrapolated;
       })) {
-    output.remark("(!) unlike every workload that the model was trained on: trust it less");
+    output.remark(
+        "(!) unlike every workload in the training data: the prediction is less reliable");
   }
 }
 

@@ -1,4 +1,4 @@
-// Predictions as JSON and as tables for people.
+// Predictions as JSON and as tables.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ namespace carpool::app {
 [[nodiscard]] nlohmann::json prediction_to_json(const Prediction& prediction);
 [[nodiscard]] nlohmann::json interval_to_json(const std::optional<Interval>& interval);
 
-// One line a member, one for the group. `unit` is the dataset's throughput unit.
+// One line per member and one for the group. `unit` is the throughput unit of the dataset.
 void print_prediction(const Prediction& prediction, const std::string& unit, const Output& output);
 
 }  // namespace carpool::app

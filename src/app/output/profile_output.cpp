@@ -39,7 +39,7 @@ nlohmann::json profile_to_json(const profile::WorkloadProfile& profile) {
 
 std::string profile_summary(const profile::WorkloadProfile& profile,
                             const profile::KernelTable& kernels) {
-  std::string out = fmt::format("{}: {:.1f} s of it seen after {:.1f} s of start-up\n",
+  std::string out = fmt::format("{}: profiled for {:.1f} s after {:.1f} s of start-up\n",
                                 profile.workload,
                                 profile.window_seconds,
                                 profile.startup_seconds);
@@ -54,7 +54,7 @@ std::string profile_summary(const profile::WorkloadProfile& profile,
                                               : std::string());
   }
   if (profile.slowdown) {
-    out += fmt::format("  slowdown    {:.1f} % while it was watched\n", 100.0 * *profile.slowdown);
+    out += fmt::format("  slowdown    {:.1f} % by profiling\n", 100.0 * *profile.slowdown);
   }
   if (kernels.launches > 0) {
     out +=
@@ -95,7 +95,7 @@ std::string profiles_table(std::span<const profile::WorkloadProfile> profiles, b
   TextTable table(colour);
   table.add_column("workload", TextTable::Align::Left);
   table.add_column("throughput", TextTable::Align::Right);
-  table.add_column("by", TextTable::Align::Left);
+  table.add_column("source", TextTable::Align::Left);
   for (const char* heading :
        {"busy [%]", "SM [%]", "DRAM [%]", "kernel [us]", "launches/s", "memory [GiB]"}) {
     table.add_column(heading, TextTable::Align::Right);

@@ -1,4 +1,4 @@
-// Profiles as tables and JSON for people and programs.
+// Profiles as tables and JSON.
 #pragma once
 
 #include <span>
@@ -11,21 +11,22 @@
 
 namespace carpool::app {
 
-// The whole profile, as its file has it.
+// The whole profile, as in its file.
 [[nodiscard]] nlohmann::json profile_to_json(const profile::WorkloadProfile& profile);
 
-// What a person wants to know first, a line each.
+// The main figures, one line each.
 [[nodiscard]] std::string profile_summary(const profile::WorkloadProfile& profile,
                                           const profile::KernelTable& kernels);
 
-// The kernels that take most time.
+// The kernels that take the most time.
 [[nodiscard]] std::string kernel_lines(const profile::KernelTable& kernels, bool colour);
 
-// A row a profile.
+// One row per profile.
 [[nodiscard]] std::string profiles_table(std::span<const profile::WorkloadProfile> profiles,
                                          bool colour);
 
-// A row a metric: its value in the first, and the others' with their ratio to it.
+// One row per metric: its value in the first profile, and in the others with the ratio to the
+// first.
 [[nodiscard]] std::string comparison_table(std::span<const profile::WorkloadProfile> profiles,
                                            bool colour);
 

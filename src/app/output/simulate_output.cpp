@@ -145,7 +145,7 @@ std::string validation_table(const std::vector<simulate::ValidationRow>& rows, b
                               "published s",
                               "OOM",
                               "published",
-                              "aim %",
+                              "allowed %",
                               "met"}) {
     table.add_column(heading, TextTable::Align::Right);
   }

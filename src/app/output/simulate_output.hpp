@@ -1,4 +1,4 @@
-// What `carpool simulate` says: tables, JSON, and a page.
+// Results of `carpool simulate` as tables, JSON and a page.
 #pragma once
 
 #include <string>

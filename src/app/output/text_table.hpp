@@ -1,4 +1,4 @@
-// Aligned tables for terminals: numbers right, text left, the unit in the heading.
+// Aligned tables for terminals: numbers right, text left, units in the heading.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +11,11 @@ class TextTable {
  public:
   enum class Align { Left, Right };
 
-  // Colours are used only when the caller says that the output is a terminal.
+  // `colour`: the output is a terminal that shows colours.
   explicit TextTable(bool colour) : colour_(colour) {}
 
   void add_column(std::string heading, Align align);
-  // One cell a column.
+  // One cell per column.
   void add_row(std::vector<std::string> cells, bool highlight = false);
 
   // Every line ends with a newline; no trailing blanks.
@@ -39,9 +39,9 @@ class TextTable {
   std::vector<Row> rows_;
 };
 
-// Columns that a terminal needs for UTF-8 text (one a code point; enough for our own words).
+// Columns that UTF-8 text takes on a terminal, counted as one per code point.
 [[nodiscard]] std::size_t display_width(const std::string& text);
-// The start of UTF-8 text, at most that wide.
+// The start of UTF-8 text, at most `width` columns.
 [[nodiscard]] std::string first_columns(const std::string& text, std::size_t width);
 
 }  // namespace carpool::app

@@ -23,7 +23,7 @@ report::Figure shares(std::span<const profile::WorkloadProfile> profiles) {
   report::GroupedBarChart chart{.category_name = "workload",
                                 .value = {.name = "share", .unit = "%"}};
   static constexpr std::array<std::pair<const char*, const char*>, 4> kShown = {{
-      {"gpu_busy_share", "a kernel runs"},
+      {"gpu_busy_share", "kernel running"},
       {"sm_active", "SMs active"},
       {"sm_occupancy", "warps resident"},
       {"dram_active", "DRAM active"},
@@ -38,8 +38,8 @@ report::Figure shares(std::span<const profile::WorkloadProfile> profiles) {
   for (const profile::WorkloadProfile& profile : profiles) {
     chart.categories.push_back(profile.workload);
   }
-  return {.title = "What each keeps busy",
-          .caption = "Shares of all time in the window; a kernel that runs need not fill the GPU.",
+  return {.title = "GPU use of each workload",
+          .caption = "Shares of the time in the window. A running kernel need not fill the GPU.",
           .content = std::move(chart)};
 }
 
@@ -49,8 +49,8 @@ report::Figure kernel_lengths(std::span<const profile::WorkloadProfile> profiles
     chart.bars.push_back(
         {.label = profile.workload, .value = value_of(profile, "kernel_us_p50", 1.0)});
   }
-  return {.title = "How long kernels are",
-          .caption = "Half of the GPU's time is in kernels shorter than this.",
+  return {.title = "Duration of kernels",
+          .caption = "Half of the GPU time is spent in kernels shorter than this.",
           .content = std::move(chart)};
 }
 
@@ -67,7 +67,9 @@ report::Figure over_time(const profile::WorkloadProfile& profile) {
     dram.values.push_back(shown(point.activity.dram_active));
   }
   chart.series = {std::move(active), std::move(dram)};
-  return {.title = profile.workload, .caption = "Over the window.", .content = std::move(chart)};
+  return {.title = profile.workload,
+          .caption = "Course over the measured window.",
+          .content = std::move(chart)};
 }
 
 }  // namespace
@@ -76,8 +78,8 @@ report::Report profile_report(std::span<const profile::WorkloadProfile> profiles
                               const std::string& command) {
   report::Report report{
       .title = "Profiles",
-      .subtitle = fmt::format("{} workloads, each alone on a GPU", profiles.size())};
-  report::ReportSection together{.heading = "Side by side"};
+      .subtitle = fmt::format("{} workloads, each solo on a GPU", profiles.size())};
+  report::ReportSection together{.heading = "Comparison"};
   together.figures = {shares(profiles), kernel_lengths(profiles)};
   report::ReportSection each{.heading = "Over time"};
   for (const profile::WorkloadProfile& profile : profiles) {

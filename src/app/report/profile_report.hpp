@@ -1,4 +1,4 @@
-// Profiles as a page with charts.
+// Profiles as an HTML report.
 #pragma once
 
 #include <span>

@@ -21,7 +21,7 @@ constexpr int kHeadlineOccurrences = 3;  // the published headline
 constexpr int kFewestOccurrences = 2;
 constexpr int kMostOccurrences = 10;
 
-// The table that the report is about: pairs where there are some.
+// The table that the report is about: pairs if present, else the first.
 std::string main_table(const dataset::Dataset& dataset) {
   const auto tables = dataset::list_group_tables(dataset);
   const bool has_pairs = std::find(tables.begin(), tables.end(), "pairs") != tables.end();
@@ -53,7 +53,7 @@ Result<std::vector<SizeResult>> results_by_size(const ReportRequest& request,
   for (int n_occur = kFewestOccurrences; n_occur <= kMostOccurrences; ++n_occur) {
     const auto plan = plan_for(request.dataset, table, n_occur);
     if (!plan) {
-      break;  // a small table has no test rows left at some size
+      break;  // a small table has no test rows left at this size
     }
     auto results = evaluate::evaluate(
         request.dataset, *plan, policies, options_for(request, /*keep_forecasts=*/false));
@@ -77,14 +77,16 @@ Result<std::unique_ptr<model::ThroughputModel>> train_on_everything(
 
 std::vector<report::Fact> provenance(const ReportRequest& request, const std::string& table) {
   const dataset::DatasetInfo& info = request.dataset.info;
-  const auto or_unknown = [](const std::string& text) { return text.empty() ? "not named" : text; };
+  const auto or_unknown = [](const std::string& text) {
+    return text.empty() ? "not stated" : text;
+  };
   return {{"dataset", request.dataset.folder.filename().string()},
           {"table", table},
           {"GPU", or_unknown(info.gpu)},
           {"driver", or_unknown(info.driver)},
           {"origin", or_unknown(info.provenance)},
           {"carpool", std::string(kVersion)},
-          {"made", utc_timestamp()},
+          {"created", utc_timestamp()},
           {"command", request.command}};
 }
 
@@ -108,7 +110,7 @@ Result<report::Report> build_report(const ReportRequest& request) {
   if (!results) {
     return tl::unexpected(results.error());
   }
-  std::vector<std::string> policies;  // those that this dataset has the metrics for
+  std::vector<std::string> policies;  // whose metrics this dataset has
   for (const evaluate::PolicyResult& result : *results) {
     policies.push_back(result.name);
   }
@@ -122,7 +124,7 @@ Result<report::Report> build_report(const ReportRequest& request) {
   }
   const EvaluationListing listing{.dataset = dataset, .plan = *plan, .results = *results};
   report::Report report;
-  report.title = "Who should share a GPU";
+  report.title = "Which workloads should share a GPU";
   report.subtitle = fmt::format("{}: {} workloads, {} measured groups of {}{}",
                                 dataset.folder.filename().string(),
                                 (*model)->card().workloads.size(),

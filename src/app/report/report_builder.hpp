@@ -1,4 +1,4 @@
-// The report on a dataset: what is evaluated for it, and how it is told.
+// The report on a dataset: evaluates models and rules on it and presents the results.
 #pragma once
 
 #include <functional>
@@ -12,14 +12,14 @@ namespace carpool::app {
 
 struct ReportRequest {
   const dataset::Dataset& dataset;
-  std::string command;  // what the user typed: printed as the way to make the page again
-  std::function<void(const std::string&)> on_progress;  // once a policy and split
+  std::string command;  // as typed by the user: shown as the command that reproduces the page
+  std::function<void(const std::string&)> on_progress;  // once per policy and train/test split
 };
 
-// How many times on_progress will be called, about.
+// Approximate number of calls of on_progress.
 inline constexpr std::size_t kReportSteps = 450;
 
-// Evaluates models and rules on the dataset's main table and fits `share` on all of it.
+// Evaluates models and rules on the main table of the dataset and fits `share` on all of its rows.
 [[nodiscard]] Result<report::Report> build_report(const ReportRequest& request);
 
 }  // namespace carpool::app

@@ -1,4 +1,4 @@
-// Sections of the report that come from a fitted model.
+// Sections of the report on a fitted model.
 #include <cmath>
 #include <map>
 #include <string>
@@ -13,7 +13,7 @@
 namespace carpool::app {
 namespace {
 
-// Measured throughput of each workload beside each other, by profile.
+// Measured throughput of each workload beside each other one, by profile.
 std::map<std::pair<std::size_t, std::size_t>, double> measured_pairs(
     const dataset::GroupTable& table) {
   std::map<std::pair<std::size_t, std::size_t>, double> measured;
@@ -40,12 +40,12 @@ std::vector<std::size_t> trained_profiles(const dataset::Dataset& dataset,
 }
 
 std::string in_words(double over_recorded, double weight, double headroom) {
-  std::string words = weight > 1.5    ? "pushes others aside"
-                      : weight < 0.67 ? "yields to others"
-                                      : "presses as most do";
+  std::string words = weight > 1.5    ? "takes much GPU time from others"
+                      : weight < 0.67 ? "takes little GPU time from others"
+                                      : "takes a typical share of GPU time";
   words += headroom > 1.3 ? ", leaves the GPU idle at times" : ", fills the GPU";
   if (over_recorded < 0.67 || over_recorded > 2.0) {
-    words += "; its recorded speed alone does not fit its speed beside others";
+    words += "; its recorded solo speed does not match its speed beside others";
   }
   return words;
 }
@@ -61,7 +61,7 @@ Result<report::ReportSection> matrix_section(const dataset::Dataset& dataset,
   }
   const auto measured = measured_pairs(table);
   const auto trained = trained_profiles(dataset, model);
-  const auto alone = predictor->solo_speeds();
+  const auto solo = predictor->solo_speeds();
   report::SlowdownMatrix matrix;
   std::vector<Group> groups;
   for (const std::size_t row : trained) {
@@ -76,27 +76,28 @@ Result<report::ReportSection> matrix_section(const dataset::Dataset& dataset,
     const auto found = measured.find({own, groups[i][1].profile});
     matrix.cells.push_back({.workload = i / trained.size(),
                             .beside = i % trained.size(),
-                            .predicted = alone[own] / forecasts[i].members[0].throughput,
+                            .predicted = solo[own] / forecasts[i].members[0].throughput,
                             .measured = found == measured.end() || found->second <= 0.0
                                             ? report::kNoValue
-                                            : alone[own] / found->second});
+                                            : solo[own] / found->second});
   }
   return report::ReportSection{
-      .heading = "Who slows down whom",
-      .paragraphs = {"The model fitted on all measured groups. A slowdown of 2× is half the speed; "
-                     "two saturating jobs that share fairly have 2× each."},
+      .heading = "Slowdown of each pair",
+      .paragraphs =
+          {"The model is fitted on all measured groups. A slowdown of 2× is half the speed; "
+           "two saturating jobs that share fairly slow down by 2× each."},
       .figures = {{.title = "Slowdown beside each other workload",
-                   .caption = "Row: who is slowed down. Column: beside whom. Both relative to the "
-                              "model's speed alone. Stronger colour: slower.",
+                   .caption = "Row: the workload that slows down. Column: the workload beside it. "
+                              "Relative to the solo speed of the model. Stronger colour: slower.",
                    .content = std::move(matrix)}}};
 }
 
 report::ReportSection parameters_section(const dataset::Dataset& dataset,
                                          const model::ThroughputModel& model) {
   report::ReportSection section{
-      .heading = "What the model knows of a workload",
-      .paragraphs = {"Three numbers describe how a workload shares. They are learned from groups, "
-                     "helped by its profile."},
+      .heading = "Model parameters of each workload",
+      .paragraphs = {"Three numbers describe how a workload shares a GPU. They are fitted to "
+                     "measured groups, with its profile as a guide."},
       .figures = {}};
   const auto* share = dynamic_cast<const model::ShareModel*>(&model);
   if (share == nullptr) {
@@ -104,17 +105,18 @@ report::ReportSection parameters_section(const dataset::Dataset& dataset,
   }
   report::ParameterChart chart;
   chart.parameters = {
-      {.value = {.name = "capacity", .unit = "× recorded alone", .decimals = 2},
-       .meaning = "Throughput beside a vanishing partner, over the recorded speed alone. Far from "
-                  "1 the recording is stale.",
+      {.value = {.name = "capacity", .unit = "× recorded solo", .decimals = 2},
+       .meaning = "Throughput beside a partner without load, relative to the recorded solo speed. "
+                  "Far from 1, the recording is stale.",
        .scale = report::Scale::Logarithmic,
        .neutral = 1.0},
       {.value = {.name = "weight", .unit = "× typical", .decimals = 2},
-       .meaning = "How much GPU time its kernels take from a neighbour.",
+       .meaning = "How much GPU time its kernels take from other members of the group.",
        .scale = report::Scale::Logarithmic,
        .neutral = 1.0},
       {.value = {.name = "headroom", .unit = "×", .decimals = 2},
-       .meaning = "How much company it bears before it slows down; above 1 it leaves the GPU idle.",
+       .meaning = "How much load of other members it tolerates before it slows down. Above 1, it "
+                  "leaves the GPU idle at times.",
        .scale = report::Scale::Logarithmic,
        .neutral = 1.0}};
   const auto views = share->explain(dataset.profiles);
@@ -129,7 +131,7 @@ report::ReportSection parameters_section(const dataset::Dataset& dataset,
                           .words = in_words(over, weight, headroom)});
   }
   section.figures.push_back({.title = "Capacity, weight and headroom",
-                             .caption = "Bars grow from 1 on logarithmic scales.",
+                             .caption = "Bars start at 1 on logarithmic scales.",
                              .content = std::move(chart)});
   return section;
 }

@@ -1,4 +1,4 @@
-// Sections of the report that come from evaluation results.
+// Sections of the report on evaluation results.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -63,7 +63,7 @@ report::Figure numbers_table(const EvaluationListing& listing) {
   report::ReportTable table;
   table.columns = {{.heading = "policy", .align = report::Align::Left},
                    {.heading = "score", .unit = "%", .decimals = 2},
-                   {.heading = "worst split", .unit = "%"},
+                   {.heading = "worst train/test split", .unit = "%"},
                    {.heading = "error of the sum", .unit = "%"},
                    {.heading = "error of a member", .unit = "%"},
                    {.heading = "inside the 90 % interval", .unit = "%"},
@@ -79,10 +79,11 @@ report::Figure numbers_table(const EvaluationListing& listing) {
                    result.train_seconds ? 1e3 * *result.train_seconds : report::kNoValue},
          .highlight = result.name == model::kDefaultModel});
   }
-  return {
-      .title = "The same in numbers",
-      .caption = "Means over the splits. Errors are mean absolute percentage errors on test rows.",
-      .content = std::move(table)};
+  return {.title = "The same results as numbers",
+          .caption =
+              "Means over the train/test splits. Errors are mean absolute percentage errors on "
+              "test rows.",
+          .content = std::move(table)};
 }
 
 }  // namespace
@@ -109,11 +110,11 @@ std::vector<report::KeyFigure> key_figures(const EvaluationListing& listing) {
   if (ours->coverage90) {
     figures.push_back({.value = fmt::format("{:.0f} %", 100.0 * *ours->coverage90),
                        .label = "of members inside their 90 % interval",
-                       .detail = "KACE gives none"});
+                       .detail = "KACE gives no interval"});
   }
   figures.push_back({.value = std::to_string(listing.plan.trials.front().training.size()),
-                     .label = "measured groups to learn from",
-                     .detail = fmt::format("{} splits", listing.plan.trials.size())});
+                     .label = "measured groups in the training data",
+                     .detail = fmt::format("{} train/test splits", listing.plan.trials.size())});
   return figures;
 }
 
@@ -143,9 +144,9 @@ report::ReportSection policies_section(const EvaluationListing& listing) {
   return {
       .heading = "Policies against the oracle",
       .paragraphs = {"Every workload chooses a partner among measured groups that the policy has "
-                     "not seen. 100 % is the choice of somebody who knows all measurements.",
+                     "not seen. 100 % is the choice of an oracle that knows all measurements.",
                      listing.plan.description + "."},
-      .figures = {{.title = "How good is what they choose",
+      .figures = {{.title = "Quality of the chosen groups",
                    .caption = "Mean over targets and splits; whiskers span the splits.",
                    .content = std::move(chart)},
                   numbers_table(listing)}};
@@ -170,11 +171,12 @@ report::ReportSection targets_section(const EvaluationListing& listing) {
       }
     }
   }
-  return {.heading = "Target by target",
-          .paragraphs = {"The same choices, for each workload that looks for a partner."},
-          .figures = {{.title = "Score of each target",
-                       .caption = "Mean over the splits in which the target could choose.",
-                       .content = std::move(chart)}}};
+  return {
+      .heading = "Target by target",
+      .paragraphs = {"The same choices, for each workload that chooses a partner (the target)."},
+      .figures = {{.title = "Score of each target",
+                   .caption = "Mean over the splits in which the target could choose.",
+                   .content = std::move(chart)}}};
 }
 
 report::ReportSection sizes_section(const std::vector<SizeResult>& sizes) {
@@ -197,13 +199,12 @@ report::ReportSection sizes_section(const std::vector<SizeResult>& sizes) {
       chart.series.push_back(std::move(series));
     }
   }
-  return {
-      .heading = "How much must be measured",
-      .paragraphs = {"Scores by the number of measured groups in which each workload appears at "
-                     "least."},
-      .figures = {{.title = "Score by training size",
-                   .caption = "Mean over splits; more measured groups to the right.",
-                   .content = std::move(chart)}}};
+  return {.heading = "Score by amount of training data",
+          .paragraphs = {"Each workload appears in at least this number of measured groups in the "
+                         "training data."},
+          .figures = {{.title = "Score by training size",
+                       .caption = "Mean over splits; more measured groups to the right.",
+                       .content = std::move(chart)}}};
 }
 
 report::ReportSection accuracy_section(const EvaluationListing& listing) {
@@ -230,9 +231,11 @@ report::ReportSection accuracy_section(const EvaluationListing& listing) {
       .heading = "Predicted against measured",
       .paragraphs = {fmt::format("Test rows of the first split ({}).",
                                  listing.plan.trials.front().label)},
-      .figures = {{.title = "Throughput of the whole group",
-                   .caption = "On the line the prediction is right; the band is 20 % around it.",
-                   .content = std::move(chart)}}};
+      .figures = {
+          {.title = "Throughput of the whole group",
+           .caption =
+               "On the line, the prediction equals the measurement; the band is 20 % around it.",
+           .content = std::move(chart)}}};
 }
 
 }  // namespace carpool::app

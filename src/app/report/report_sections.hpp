@@ -1,4 +1,4 @@
-// The sections of the report, each from evaluation results or a fitted model to charts.
+// The sections of the report: charts of evaluation results and of a fitted model.
 #pragma once
 
 #include <vector>

@@ -31,15 +31,15 @@ report::BarChart bars(const std::vector<simulate::ComparisonRow>& rows,
 }
 
 report::ReportSection side_by_side(const std::vector<simulate::ComparisonRow>& rows) {
-  report::ReportSection section{.heading = "Side by side"};
+  report::ReportSection section{.heading = "Comparison"};
   section.figures = {
       {.title = "Makespan",
-       .caption = "From the first submission to the last end. Whiskers span all runs.",
+       .caption = "From the first submission to the end of the last job. Whiskers span all runs.",
        .content = bars(rows,
                        {.name = "makespan", .unit = "s", .decimals = 0},
                        [](const simulate::SimulationResult& r) { return r.makespan_s; })},
       {.title = "Mean job completion time",
-       .caption = "From submission to the end.",
+       .caption = "From submission to the end of the job.",
        .content = bars(rows,
                        {.name = "mean JCT", .unit = "s", .decimals = 0},
                        [](const simulate::SimulationResult& r) { return r.mean_jct_s; })},
@@ -49,8 +49,8 @@ report::ReportSection side_by_side(const std::vector<simulate::ComparisonRow>& r
                        {.name = "energy", .unit = "MJ", .decimals = 1},
                        [](const simulate::SimulationResult& r) { return r.energy_mj; })},
       {.title = "Out of memory",
-       .caption = "Attempts that ended for want of GPU memory, by policy, preconditions and where "
-                  "memory is known from.",
+       .caption = "Attempts that ran out of GPU memory, by policy, preconditions and source of the "
+                  "memory estimate.",
        .content = bars(rows,
                        {.name = "out of memory", .unit = "", .decimals = 1},
                        [](const simulate::SimulationResult& r) {
@@ -59,7 +59,7 @@ report::ReportSection side_by_side(const std::vector<simulate::ComparisonRow>& r
   return section;
 }
 
-// Out of memory in each run: with --shuffle, over task orders.
+// Attempts that ran out of memory in each run; with --shuffle, runs differ in the order of jobs.
 report::Figure over_orders(const std::vector<simulate::ComparisonRow>& rows) {
   report::GroupedBarChart chart{.category_name = "order",
                                 .value = {.name = "out of memory", .decimals = 0}};
@@ -74,12 +74,12 @@ report::Figure over_orders(const std::vector<simulate::ComparisonRow>& rows) {
     }
     chart.series.push_back(std::move(series));
   }
-  return {.title = "Out of memory over task orders",
+  return {.title = "Out of memory by order of the jobs",
           .caption = "The same jobs submitted in other orders.",
           .content = std::move(chart)};
 }
 
-// Values of all GPUs together at even times.
+// Means over all GPUs at equal distances in time.
 struct Course {
   std::vector<double> sm_active{};
   std::vector<double> memory_gib{};
@@ -146,9 +146,11 @@ report::ReportSection over_time(const ContestFacts& facts,
       .heading = "Over time",
       .paragraphs = {"Means over all GPUs, in the first run of each policy."}};
   section.figures = {
-      {.title = "Utilisation", .caption = "SM activity of a GPU.", .content = charts[0]},
-      {.title = "Memory", .caption = "In use on a GPU.", .content = charts[1]},
-      {.title = "Power", .caption = "Of a GPU, by its SM activity.", .content = charts[2]}};
+      {.title = "Utilisation", .caption = "SM activity per GPU.", .content = charts[0]},
+      {.title = "Memory", .caption = "Memory in use per GPU.", .content = charts[1]},
+      {.title = "Power",
+       .caption = "Power per GPU, derived from SM activity.",
+       .content = charts[2]}};
   return section;
 }
 
@@ -177,11 +179,12 @@ report::Figure gantt(const ContestFacts& facts,
       }
     }
   }
-  return {.title = row.policy.text,
-          .caption =
-              "Every attempt; colours by the SM activity that a job has alone: below 30 %, "
-              "below 70 %, above.",
-          .content = std::move(chart)};
+  return {
+      .title = row.policy.text,
+      .caption =
+          "Every attempt. Colours show the solo SM activity of the job: below 30 %, below 70 %, "
+          "above.",
+      .content = std::move(chart)};
 }
 
 }  // namespace
@@ -201,17 +204,17 @@ report::Report contest_report(const ContestFacts& facts,
     report.sections.front().figures.push_back(over_orders(rows));
   }
   report.sections.push_back(over_time(facts, rows, constants));
-  // The first run's jobs are those of the trace only in its own order.
+  // If shuffled, the jobs of the first run are not in the order of the trace.
   if (!facts.shuffled) {
-    report::ReportSection who{.heading = "Who ran where"};
+    report::ReportSection schedule{.heading = "Jobs on each GPU"};
     for (const simulate::ComparisonRow& row : rows) {
-      who.figures.push_back(gantt(facts, trace, row));
+      schedule.figures.push_back(gantt(facts, trace, row));
     }
-    report.sections.push_back(std::move(who));
+    report.sections.push_back(std::move(schedule));
   }
   report.provenance = {{.name = "trace", .value = facts.trace},
                        {.name = "cluster", .value = facts.cluster},
-                       {.name = "speeds together", .value = facts.interference},
+                       {.name = "interference", .value = facts.interference},
                        {.name = "version", .value = std::string(kVersion)},
                        {.name = "date", .value = utc_timestamp()}};
   return report;

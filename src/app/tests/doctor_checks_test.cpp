@@ -86,7 +86,7 @@ TEST(Doctor, AGpuWithoutADriverIsToldFromNoGpu) {
   EXPECT_NE(check_of(facts, "driver").advice.find("1 NVIDIA GPU is on the PCI bus"),
             std::string::npos);
   const std::string verdict = doctor_verdict(facts, doctor_checks(facts));
-  EXPECT_NE(verdict.find("see to driver, GPUs first"), std::string::npos) << verdict;
+  EXPECT_NE(verdict.find("fix driver, GPUs first"), std::string::npos) << verdict;
 }
 
 TEST(Doctor, SharingNeedsMps) {
@@ -120,7 +120,7 @@ TEST(Doctor, NamesTheGpusInMigModeAndThoseWithoutCounters) {
   facts.gpus[1].mig_enabled = true;
   facts.gpus[1].fine_activity = false;
   EXPECT_EQ(check_of(facts, "MIG mode").found, "on for GPU 1");
-  EXPECT_EQ(check_of(facts, "SM counters (GPM)").found, "not on GPU 1");
+  EXPECT_EQ(check_of(facts, "SM counters (GPM)").found, "not available on GPU 1");
   EXPECT_TRUE(works(facts));
 }
 
@@ -144,7 +144,7 @@ TEST(Doctor, CountersForRootAloneAreFineForRoot) {
 TEST(Doctor, DeviceFilesOfOthersAreNamed) {
   DoctorFacts facts = healthy();
   facts.device_files[0].usable = false;
-  EXPECT_EQ(check_of(facts, "device files").found, "this user may not open /dev/nvidia0");
+  EXPECT_EQ(check_of(facts, "device files").found, "this user cannot open /dev/nvidia0");
 }
 
 TEST(Doctor, CuptiOutsideTheLoadersWayIsPointedAt) {

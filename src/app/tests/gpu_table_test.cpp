@@ -85,8 +85,8 @@ TEST(GpuTable, AStandInHasAStarAndAFootnoteInWordsOfTheTable) {
   EXPECT_TRUE(contains(gpu_table(gpus, false), " 31* "));
   const std::vector<std::string> notes = gpu_footnotes(gpus);
   ASSERT_EQ(notes.size(), 2U);
-  EXPECT_TRUE(contains(notes[0], "GPU 1: the driver reads no counters")) << notes[0];
-  EXPECT_TRUE(contains(notes[1], "GPU 1: * memory utilisation stands in for DRAM")) << notes[1];
+  EXPECT_TRUE(contains(notes[0], "GPU 1: the driver provides no SM counters")) << notes[0];
+  EXPECT_TRUE(contains(notes[1], "GPU 1: * memory utilisation replaces DRAM")) << notes[1];
 }
 
 TEST(GpuTable, GpusWithTheSameNoteShareIt) {
@@ -111,10 +111,10 @@ TEST(GpuTable, AGpuThatDoesNotAnswerLeavesTheOthersVisible) {
 TEST(GpuTable, MigSlicesAreListed) {
   GpuReading gpu = busy_gpu(0);
   gpu.info.mig_enabled = true;
-  EXPECT_TRUE(contains(gpu_footnotes({gpu}).at(0), "without a slice"));
+  EXPECT_TRUE(contains(gpu_footnotes({gpu}).at(0), "there is no MIG instance"));
   gpu.info.mig = {{"MIG-1", "1g.18gb", 18 * kGib}, {"MIG-2", "2g.35gb", 35 * kGib}};
   EXPECT_EQ(gpu_footnotes({gpu}).at(0),
-            "GPU 0: cut into MIG slices: 1g.18gb (18.0 GiB), 2g.35gb (35.0 GiB).");
+            "GPU 0: divided into MIG instances: 1g.18gb (18 GiB), 2g.35gb (35 GiB).");
 }
 
 TEST(ProcessTable, LongCommandsAreCutAndUnknownOnesAreADash) {
@@ -127,7 +127,7 @@ TEST(ProcessTable, LongCommandsAreCutAndUnknownOnesAreADash) {
 }
 
 TEST(ProcessTable, NobodyThereIsASentence) {
-  EXPECT_EQ(process_table({busy_gpu(0)}, false), "No process holds memory of a GPU.\n");
+  EXPECT_EQ(process_table({busy_gpu(0)}, false), "No process uses GPU memory.\n");
 }
 
 TEST(GpuJson, HasTheWholeCommandAndNoKeyForWhatIsAbsent) {

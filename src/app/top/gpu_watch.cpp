@@ -28,8 +28,8 @@ Result<std::unique_ptr<TelemetrySource>> open_gpus() {
   auto source = gpu::open_nvml();
   if (!source) {
     return fail(source.error().code,
-                fmt::format("{}\n`carpool doctor` checks this machine; `--replay FILE` of carpool "
-                            "gpus and carpool top shows a recording without a GPU.",
+                fmt::format("{}\nRun `carpool doctor` to check this machine. `carpool gpus` and "
+                            "`carpool top` show a recording with --replay FILE.",
                             source.error().message));
   }
   return source;
@@ -45,7 +45,7 @@ Result<GpuWatch> GpuWatch::open(const std::optional<std::string>& replay) {
     return tl::unexpected(std::move(gpus.error()));
   }
   for (const GpuInfo& gpu : *gpus) {
-    // A GPU that refuses says so again when it is read, where its problem can be shown.
+    // A failure is shown when the GPU is read, where it occurs again.
     static_cast<void>((*source)->begin_activity(gpu.index));
   }
   return GpuWatch(std::move(*source), std::move(*gpus), replay.has_value());

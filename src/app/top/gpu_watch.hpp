@@ -1,4 +1,4 @@
-// All GPUs of this machine, or of a recording, read together for commands that show them.
+// Reads all GPUs of this machine, or of a recording, for commands that show them.
 #pragma once
 
 #include <memory>
@@ -15,27 +15,26 @@ namespace carpool::app {
 
 struct NamedProcess {
   GpuProcess process;
-  ProcessName name;  // empty in a recording: its processes are not of this machine
+  ProcessName name;  // empty in a recording, whose processes ran elsewhere
 };
 
 struct GpuReading {
   GpuInfo info;
   std::optional<GpuSample> sample;      // absent: see problem
-  std::optional<GpuActivity> activity;  // absent: no span has ended yet
+  std::optional<GpuActivity> activity;  // absent: no interval has ended yet
   std::vector<NamedProcess> processes;
-  std::string problem;  // why the GPU did not answer; empty: it did
+  std::string problem;  // why the GPU did not respond; empty: it did
 };
 
-// The sensors of this machine's GPUs; where there are none, an error that says what to do.
+// The sensors of the GPUs of this machine. The error states what to do.
 [[nodiscard]] Result<std::unique_ptr<TelemetrySource>> open_gpus();
 
 class GpuWatch {
  public:
-  // Begins every GPU's first span of activity. `replay` names a recording.
+  // Starts the first interval of activity of every GPU. `replay` names a recording.
   [[nodiscard]] static Result<GpuWatch> open(const std::optional<std::string>& replay);
 
-  // One reading a GPU. A GPU that does not answer is in the list, with its problem: the others'
-  // values are still worth seeing.
+  // One reading per GPU. A GPU that does not respond is listed with its problem.
   [[nodiscard]] std::vector<GpuReading> read();
 
  private:

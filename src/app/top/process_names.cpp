@@ -21,7 +21,7 @@ bool is_control(std::string_view character) {
   return first < 0x20 || first == 0x7F || second_set;
 }
 
-// Anybody can name a program so that it moves the cursor of whoever looks at it.
+// Removes control characters: a program name could move the cursor of the terminal.
 std::string printable(std::string_view text) {
   std::string out;
   while (!text.empty()) {

@@ -1,4 +1,4 @@
-// Who a process belongs to and what it runs, as this machine's /proc tells.
+// User and command of a process, from /proc.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,10 @@
 
 namespace carpool::app {
 
-// Empty where it is not known: the process has ended, or lives where we cannot see it.
+// Empty if unknown: the process has ended or is hidden.
 struct ProcessName {
   std::string user;
-  std::string command;  // with its arguments, blanks between; no control characters
+  std::string command;  // with its arguments, separated by blanks; no control characters
 };
 
 [[nodiscard]] ProcessName name_process(std::int64_t pid,

@@ -13,9 +13,9 @@
 namespace carpool::app {
 namespace {
 
-constexpr std::size_t kTwoColumns = 80;  // bars stand in pairs from this width on
+constexpr std::size_t kTwoColumns = 80;  // two bars per line from this width on
 
-// A bar with its name before it and its value behind it.
+// A bar between its name and its value.
 struct Meter {
   std::string name;
   std::optional<double> share;
@@ -25,7 +25,7 @@ struct Meter {
 
 // How GPUs are drawn so that all fit.
 struct Layout {
-  bool blocks = true;  // else one line a GPU
+  bool blocks = true;  // else one line per GPU
   std::size_t graph_rows = 0;
 };
 
@@ -95,7 +95,7 @@ Line title_line(const GpuReading& gpu, const Glyphs& glyphs) {
     line.push_back({fmt::format("   throttled: {}", throttle_words(sample)), Tone::Warning});
   }
   if (gpu.info.mig_enabled) {
-    line.push_back({fmt::format("   MIG: {} slices", gpu.info.mig.size())});
+    line.push_back({fmt::format("   {} MIG instances", gpu.info.mig.size())});
   }
   return line;
 }
@@ -152,7 +152,7 @@ std::size_t block_height(std::size_t graph_rows, std::size_t columns) {
   return 1 + (columns >= kTwoColumns ? 2U : 4U) + graph_rows + 1;
 }
 
-// The tallest graphs with which all GPUs leave room for some processes.
+// The tallest graphs that leave room for some processes.
 Layout choose_layout(std::size_t gpus, bool graphs, std::size_t room, std::size_t columns) {
   for (const std::size_t graph_rows : {4U, 2U, 1U, 0U}) {
     if ((graphs || graph_rows == 0) && gpus * block_height(graph_rows, columns) <= room) {
@@ -170,17 +170,17 @@ std::vector<Line> gpu_lines(const TopModel& model,
                             const Glyphs& glyphs) {
   std::vector<Line> lines;
   const std::size_t count = model.gpus.size();
-  // One value is no history.
+  // A graph needs two values.
   const bool graphs = count > 0 && model.history.front().size() > 1;
   const Layout layout = choose_layout(count, graphs, room, columns);
   for (std::size_t i = 0; i < count; ++i) {
     if (layout.blocks) {
       add_block(lines, model.gpus[i], model.history[i], layout.graph_rows, columns, glyphs);
     } else if (lines.size() + 1 >= room && i + 1 < count) {
-      lines.push_back(
-          {{fmt::format(
-                "    {} {} more GPUs: make the terminal taller", glyphs.ellipsis, count - i),
-            Tone::Faint}});
+      lines.push_back({{fmt::format("    {} {} more GPUs: enlarge the terminal to see them",
+                                    glyphs.ellipsis,
+                                    count - i),
+                        Tone::Faint}});
       break;
     } else {
       lines.push_back(compact_line(model.gpus[i], glyphs));

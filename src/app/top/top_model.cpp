@@ -7,7 +7,7 @@
 namespace carpool::app {
 namespace {
 
-// More than any screen is wide.
+// Wider than any screen.
 constexpr std::size_t kMaxHistory = 1024;
 
 std::size_t count_processes(const TopModel& model) {

@@ -1,4 +1,4 @@
-// What `carpool top` shows, and what a key changes about it. Plain data: no terminal, no GPU.
+// The state of `carpool top` and the effect of keys on it. Plain data: no terminal, no GPU.
 #pragma once
 
 #include <cstddef>
@@ -15,10 +15,10 @@ enum class TopSort { Memory, Sm, Pid };
 
 enum class TopKey { Other, Up, Down, PageUp, PageDown, First, Last, ByMemory, BySm, ByPid, Quit };
 
-// How busy a GPU is: its SMs' own counter, or the coarser utilisation where there is none.
+// How busy a GPU is: the SM counter, or the coarser utilisation if there is none.
 struct Busy {
   std::optional<double> share;  // 0 to 1
-  bool fine = false;            // the SMs' own
+  bool fine = false;            // from the SM counter
 };
 [[nodiscard]] Busy how_busy(const GpuReading& gpu);
 
@@ -30,23 +30,23 @@ struct TopProcess {
 
 struct TopModel {
   std::vector<GpuReading> gpus;
-  std::vector<std::vector<double>> history;  // of how_busy, one list a GPU, oldest first
+  std::vector<std::vector<double>> history;  // of how_busy, one list per GPU, oldest first
   TopSort sort = TopSort::Memory;
-  std::size_t selected = 0;  // a place in sorted_processes()
+  std::size_t selected = 0;  // index into sorted_processes()
   std::string source;        // "recording.jsonl"; empty: this machine
 };
 
-// "memory", "sm" or "pid"; by memory for anything else.
+// "memory", "sm" or "pid"; any other name sorts by memory.
 [[nodiscard]] TopSort sort_named(std::string_view name);
 
-// Takes the place of the readings before, and goes on with their history.
+// Replaces the readings and extends their history.
 void show_reading(TopModel& model, std::vector<GpuReading> gpus);
 
-// False when the key asks to quit. `page` is how many processes the screen shows.
+// False if the key quits. `page` is the number of processes on the screen.
 [[nodiscard]] bool press(TopModel& model, TopKey key, std::size_t page);
 
-// By memory and by how busy the GPU is: the most first. Nobody knows how much of a GPU's SMs one of
-// its processes uses, so those on one GPU go by memory. Ties go by pid and GPU.
+// Sorted by memory or by how busy the GPU is, largest first. The SM use of a single process is not
+// known, so processes on one GPU are sorted by memory. Ties are sorted by pid and GPU.
 [[nodiscard]] std::vector<TopProcess> sorted_processes(const TopModel& model);
 
 }  // namespace carpool::app

@@ -16,7 +16,7 @@ std::string repeated(const std::string& text, std::size_t times) {
   return out;
 }
 
-// NaN and infinities of a broken counter must not reach an index.
+// A broken counter may give NaN or infinity, which must not become an index.
 double bounded(double share) {
   return std::isfinite(share) ? std::clamp(share, 0.0, 1.0) : 0.0;
 }

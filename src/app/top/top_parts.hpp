@@ -1,4 +1,4 @@
-// Lines of a terminal as plain data, and the bars and graphs in them.
+// Lines of a terminal as plain data, with bars and graphs.
 #pragma once
 
 #include <array>
@@ -19,11 +19,11 @@ struct Piece {
 
 using Line = std::vector<Piece>;
 
-// What bars and graphs are drawn with.
+// The characters of bars and graphs.
 struct Glyphs {
   std::string filled;
   std::string empty;
-  std::array<std::string, 9> levels;  // nothing to full
+  std::array<std::string, 9> levels;  // empty to full
   std::string degrees;                // "°C"
   std::string arrows;                 // up and down
   std::string ellipsis;
@@ -31,21 +31,21 @@ struct Glyphs {
 [[nodiscard]] const Glyphs& unicode_glyphs();
 [[nodiscard]] const Glyphs& ascii_glyphs();
 
-// The bar of a share from 0 to 1, in `width` columns; all empty when absent.
+// The bar of a share from 0 to 1, in `width` columns; empty if absent.
 [[nodiscard]] Line bar(std::optional<double> share,
                        std::size_t width,
                        Tone tone,
                        const Glyphs& glyphs);
 
-// The last `width` values (shares from 0 to 1) as columns that are `rows` lines high, the newest at
-// the right end, as lines from the top.
+// The last `width` values (shares from 0 to 1) as columns of `rows` lines, newest at the right.
+// Returns the lines from top to bottom.
 [[nodiscard]] std::vector<std::string> graph(std::span<const double> values,
                                              std::size_t width,
                                              std::size_t rows,
                                              const Glyphs& glyphs);
 
 [[nodiscard]] std::size_t line_width(const Line& line);
-// Cut to that many columns, or filled up to them with blanks.
+// Cut or padded with blanks to `width` columns.
 [[nodiscard]] Line fitted(const Line& line, std::size_t width);
 void append(Line& line, const Line& more);
 

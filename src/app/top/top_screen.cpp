@@ -8,13 +8,13 @@
 #include <unistd.h>
 #include <utility>
 
-// Its macros would take our own names.
+// The macros of curses clash with names of this program.
 #define NCURSES_NOMACROS 1
 #include <curses.h>
 
 namespace carpool::app {
 
-// Ends the library's hold on the terminal.
+// Restores the terminal when destroyed.
 struct TopScreen::State {
   explicit State(SCREEN* made) : screen(made) {}
   State(const State&) = delete;
@@ -117,7 +117,7 @@ TopKey meaning(int key) {
 }  // namespace
 
 bool terminal_speaks_utf8() {
-  // Numbers keep their point: only characters are taken over.
+  // Only characters: numbers keep the decimal point.
   if (std::setlocale(LC_CTYPE, "") == nullptr) {
     return false;
   }
@@ -129,12 +129,12 @@ TopScreen::TopScreen(TopScreen&& other) noexcept = default;
 TopScreen::~TopScreen() = default;
 
 Result<TopScreen> TopScreen::open(bool colour) {
-  // initscr() would end the program when it does not know the terminal.
+  // initscr() would exit if the terminal type is unknown.
   SCREEN* screen = ::newterm(nullptr, stdout, stdin);
   if (screen == nullptr) {
     return fail(ErrorCode::Unsupported,
-                "nothing is known of this kind of terminal: set TERM to its name (xterm, linux, "
-                "…), or print one screen with `carpool top --once`");
+                "unknown terminal type: set TERM to a known one (xterm, linux, …), or print one "
+                "screen with `carpool top --once`");
   }
   auto state = std::make_unique<State>(screen);
   state->coloured = colour && start_colours();
@@ -144,7 +144,7 @@ Result<TopScreen> TopScreen::open(bool colour) {
   ::curs_set(0);
   ::set_escdelay(kEscapeDelayMs);
   ::keypad(stdscr, true);
-  // Terminals that were not asked, or do not do as asked, send arrows the other way.
+  // Some terminals send these codes for arrows although keypad mode is on.
   ::define_key("\033[A", KEY_UP);
   ::define_key("\033[B", KEY_DOWN);
   ::nodelay(stdscr, true);
@@ -166,7 +166,7 @@ void TopScreen::draw(const std::vector<Line>& lines) {
                   attributes(piece.tone),
                   state_->coloured ? colour_pair(piece.tone) : short{0},
                   nullptr);
-      // The last column of the last row cannot be written without an error, which does no harm.
+      // Writing the last column of the last row returns an error, which is harmless.
       ::waddstr(stdscr, piece.text.c_str());
     }
   }
@@ -174,12 +174,12 @@ void TopScreen::draw(const std::vector<Line>& lines) {
 }
 
 TopKey TopScreen::wait_for_key(std::chrono::milliseconds limit) {
-  // Keys that came together with an earlier one wait inside the library.
+  // Keys that arrived together with an earlier one are buffered in the library.
   if (const int key = ::wgetch(stdscr); key != ERR) {
     return meaning(key);
   }
   pollfd input{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
-  // A signal such as that of a resized terminal ends the wait; the library tells about it then.
+  // A signal, such as that of a resized terminal, ends the wait; the library then reports it.
   if (::poll(&input, 1, static_cast<int>(limit.count())) > 0 &&
       (input.revents & (POLLHUP | POLLERR | POLLNVAL)) != 0) {
     return TopKey::Quit;

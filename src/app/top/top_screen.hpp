@@ -1,5 +1,4 @@
-// The terminal under `carpool top`: draws lines, reads keys. Whatever ends its life gives the
-// terminal back as it was.
+// The terminal of `carpool top`: draws lines, reads keys. The destructor restores the terminal.
 #pragma once
 
 #include <chrono>
@@ -13,13 +12,13 @@
 
 namespace carpool::app {
 
-// Takes the locale of the environment for characters; whether it is UTF-8.
+// Sets the character locale from the environment. True if it is UTF-8.
 [[nodiscard]] bool terminal_speaks_utf8();
 
-// Used by one thread; one at a time.
+// For one thread; only one instance at a time.
 class TopScreen {
  public:
-  // Standard input and output must be a terminal. Unsupported when nothing is known of its kind.
+  // Standard input and output must be a terminal. Fails if its type is unknown.
   [[nodiscard]] static Result<TopScreen> open(bool colour);
 
   TopScreen(TopScreen&& other) noexcept;
@@ -29,8 +28,8 @@ class TopScreen {
   [[nodiscard]] TopScreenSize size() const;
   void draw(const std::vector<Line>& lines);
 
-  // The next key, or Other after `limit` and when the terminal changes its size. Quit when there is
-  // no terminal any more.
+  // The next key; Other after `limit` and when the terminal is resized; Quit when the terminal is
+  // gone.
   [[nodiscard]] TopKey wait_for_key(std::chrono::milliseconds limit);
 
  private:

@@ -28,7 +28,7 @@ Line process_line(const TopProcess& process, Tone tone) {
            tone}};
 }
 
-// As many processes as fit, scrolled so that the chosen one is among them.
+// As many processes as fit, scrolled to show the selected one. Returns their number.
 std::size_t add_processes(std::vector<Line>& lines,
                           const TopModel& model,
                           std::size_t room,
@@ -43,7 +43,7 @@ std::size_t add_processes(std::vector<Line>& lines,
                     Tone::Strong}});
   const std::vector<TopProcess> processes = sorted_processes(model);
   if (processes.empty()) {
-    lines.push_back({{"          no process holds memory of a GPU", Tone::Faint}});
+    lines.push_back({{"          no process uses GPU memory", Tone::Faint}});
     return 0;
   }
   const std::size_t shown = print_out ? processes.size() : std::min(room, processes.size());
@@ -80,7 +80,7 @@ Line keys_line(TopSort sort, const Glyphs& glyphs) {
 
 TopView top_view(const TopModel& model, const TopScreenSize& size, const Glyphs& glyphs) {
   const bool print_out = size.rows == 0;
-  // Heading and a blank, the table's own heading, the keys.
+  // Heading, blank line, heading of the table, keys.
   constexpr std::size_t kOthers = 4;
   TopView view;
   view.lines.push_back(heading_line(model));

@@ -1,4 +1,4 @@
-// The screen of `carpool top`: a model in, lines out.
+// The screen of `carpool top`: turns a model into lines.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +11,12 @@ namespace carpool::app {
 
 struct TopScreenSize {
   std::size_t columns = 100;
-  std::size_t rows = 0;  // 0: as many as it takes, nothing chosen and no keys: a print-out
+  std::size_t rows = 0;  // 0: a print-out with as many lines as needed, no selection and no keys
 };
 
 struct TopView {
-  std::vector<Line> lines;  // each exactly as wide as the screen; never more than it has rows
-  std::size_t page = 0;     // processes that it shows
+  std::vector<Line> lines;  // exactly as wide as the screen, at most as many as its rows
+  std::size_t page = 0;     // number of processes shown
 };
 
 [[nodiscard]] TopView top_view(const TopModel& model,

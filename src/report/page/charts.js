@@ -1,10 +1,10 @@
 "use strict";
-// Builds Chart.js configurations from the report's data. Every chart takes its colours from the
+// Builds Chart.js configurations from the data of the report. Every chart takes its colours from the
 // style sheet through `theme`, so that it can be rebuilt when they change.
 
 const carpoolCharts = (() => {
   const THIN_SPACE = "\u202f";
-  const NARROW = 520; // px: a telephone held upright
+  const NARROW = 520; // px: a phone in portrait mode
 
   const number = (value, decimals) => (value === null ? "–" : value.toFixed(decimals));
   const withUnit = (value, quantity) => {
@@ -13,12 +13,12 @@ const carpoolCharts = (() => {
   };
   const axisTitle = (quantity) => quantity.name + (quantity.unit ? ` (${quantity.unit})` : "");
 
-  // Workload names carry their meaning at both ends (model … batch and task): cut the middle.
+  // Workload names differ at both ends (model … batch and task): cut the middle.
   const shorten = (label, most) => {
     const tail = Math.ceil(most * 0.55);
     return label.length <= most ? label : `${label.slice(0, most - tail - 1)}…${label.slice(-tail)}`;
   };
-  // A label beside a bar: one line where there is room, else two, broken at the separator nearest the
+  // A label beside a bar: one line if there is room, else two, broken at the separator nearest the
   // middle.
   function fold(label, width) {
     if (width >= NARROW) return shorten(label, 36);
@@ -33,7 +33,7 @@ const carpoolCharts = (() => {
 
   const fontSize = (width) => (width < NARROW ? 11 : 12);
 
-  // Chart.js puts the legend right on the plot; a little air keeps it off the topmost label.
+  // Chart.js leaves no space between legend and plot.
   Chart.register({
     id: "legendGap",
     beforeInit(chart) {
@@ -96,7 +96,7 @@ const carpoolCharts = (() => {
     });
   }
 
-  // Draws with the state of the canvas restored afterwards.
+  // A plugin that draws and then restores the state of the canvas.
   const drawing = (hook, draw) => ({
     id: hook + draw.name,
     [hook](chart) {
@@ -127,7 +127,7 @@ const carpoolCharts = (() => {
     });
   }
 
-  // In a column of their own at the right: there they can be compared, and nothing crosses them.
+  // Values in a column at the right, where no bar or whisker crosses them.
   function valueLabels(theme, spec) {
     return drawing("afterDatasetsDraw", function valueLabels(chart, ctx) {
       ctx.textBaseline = "middle";
@@ -273,18 +273,18 @@ const carpoolCharts = (() => {
         borderDash: one.highlight ? [] : DASHES[Math.floor(place / theme.series.length) % DASHES.length],
         pointStyle: one.highlight ? "circle" : SHAPES[(place + 1) % SHAPES.length],
         pointRadius: one.highlight ? 4.5 : 3.5,
-        clip: 8, // points on the edge of the plot are whole
+        clip: 8, // do not cut points on the edge of the plot
         order: one.highlight ? 0 : 1,
       };
       return one.highlight && one.spread.length ? [lineSet, ...spreadBand(spec, one, colour)] : [lineSet];
     });
-    const alone = spec.xs.length === 1 ? 1 : 0; // a single x needs an axis of some width
+    const margin = spec.xs.length === 1 ? 1 : 0; // a single x needs an axis of some width
     options.interaction = { mode: "index", intersect: false };
     options.scales = {
       x: axis(theme, axisTitle(spec.x), {
         type: "linear",
-        min: Math.min(...spec.xs) - alone,
-        max: Math.max(...spec.xs) + alone,
+        min: Math.min(...spec.xs) - margin,
+        max: Math.max(...spec.xs) + margin,
         ticks: { callback: (value) => number(value, spec.x.decimals) },
         afterBuildTicks: (scale) => {
           if (spec.xs.length <= 20) scale.ticks = spec.xs.map((value) => ({ value }));
@@ -310,8 +310,8 @@ const carpoolCharts = (() => {
     return { height: width < NARROW ? 460 : 440, config: { type: "line", data: { datasets }, options } };
   }
 
-  // Smallest and largest value of all points, with a little air; the same for both axes, so that
-  // equality is the diagonal.
+  // Smallest and largest value of all points, with a margin; the same for both axes, so that equality
+  // is the diagonal.
   function sharedRange(series) {
     let low = Infinity;
     let high = 0;
@@ -322,8 +322,8 @@ const carpoolCharts = (() => {
       }
     }
     if (high === 0) return [1, 10];
-    const air = Math.max(1.15, Math.sqrt((10 * low) / high)); // at least one power of ten
-    return [low / air, high * air];
+    const margin = Math.max(1.15, Math.sqrt((10 * low) / high)); // at least one power of ten
+    return [low / margin, high * margin];
   }
 
   function equality(theme, spec, [low, high]) {
@@ -351,7 +351,7 @@ const carpoolCharts = (() => {
     });
   }
 
-  // 1, 2 and 5 of each power of ten: enough to read a logarithmic axis by.
+  // Ticks of a logarithmic axis: 1, 2 and 5 of each power of ten.
   function logTicks(scale) {
     const ticks = [];
     for (let power = Math.floor(Math.log10(scale.min)); power <= Math.log10(scale.max); ++power) {

@@ -1,6 +1,6 @@
 "use strict";
-// The matrix of slowdowns. Chart.js has no such type: an invisible scatter of one point a cell
-// gives axes and tooltips, and a plugin paints the cells edge to edge.
+// The matrix of slowdowns. Chart.js has no heat map: an invisible scatter chart with one point per cell
+// gives axes and tooltips, and a plugin paints the cells.
 
 carpoolCharts.matrix = (() => {
   const { axis, baseOptions, drawing, number, shorten, NARROW } = carpoolCharts;
@@ -8,8 +8,7 @@ carpoolCharts.matrix = (() => {
 
   const rgb = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
 
-  // Colour of a slowdown: logarithmic from 1 (no slower) to the largest, so that 2 against 4 looks
-  // like 1 against 2.
+  // Colour of a slowdown: logarithmic from 1 to the largest, so that 2 and 4 differ as 1 and 2.
   function ramp(stops, largest) {
     const colours = stops.map(rgb);
     return (value) => {
@@ -20,7 +19,7 @@ carpoolCharts.matrix = (() => {
     };
   }
 
-  // Black or white, whichever can be read on the colour (relative luminance of WCAG, simplified).
+  // Black or white, whichever is legible on the colour (relative luminance of WCAG, simplified).
   const inkOn = ([r, g, b]) => (0.2126 * r * r + 0.7152 * g * g + 0.0722 * b * b > 0.3 * 255 * 255 ? "#1b2430" : "#ffffff");
 
   function painter(theme, colourOf) {
@@ -38,7 +37,7 @@ carpoolCharts.matrix = (() => {
         const left = x.getPixelForValue(cell.x) - wide / 2;
         const top = y.getPixelForValue(cell.y) - high / 2;
         ctx.fillStyle = `rgb(${colour.join(",")})`;
-        // Without a gap, cells overlap by half a pixel: no seams between them.
+        // Without a gap, cells overlap by half a pixel to hide seams.
         ctx.fillRect(left, top, wide - gap + (gap ? 0 : 0.5), high - gap + (gap ? 0 : 0.5));
         if (wide >= 24) {
           ctx.fillStyle = inkOn(colour);
@@ -78,9 +77,9 @@ carpoolCharts.matrix = (() => {
     const cells = spec.cells.map(([workload, beside, predicted, measured]) => ({
       x: beside, y: workload, predicted, measured, value: shown === "measured" ? measured : predicted,
     }));
-    // One scale for both views: the colours of predicted and measured can be compared.
+    // One scale for both views, so that predicted and measured colours are comparable.
     const all = cells.flatMap((cell) => [cell.predicted, cell.measured]).filter((value) => value !== null);
-    const largest = all.reduce((a, b) => Math.max(a, b), 2); // at least 2: near 1 nothing is alarming
+    const largest = all.reduce((a, b) => Math.max(a, b), 2); // at least 2: values near 1 stay pale
     const options = baseOptions(theme, width);
     const most = width < NARROW ? 20 : 30;
     const count = spec.workloads.length;
@@ -100,13 +99,13 @@ carpoolCharts.matrix = (() => {
       title: ([item]) => (item ? `${spec.workloads[item.raw.y]}\nbeside ${spec.workloads[item.raw.x]}` : ""),
       label: (item) => sentence(item.raw),
     };
-    // Chart.js gives an axis at most half of the chart: with few cells the labels decide the size.
+    // Chart.js gives an axis at most half of the chart, so with few cells the labels set the size.
     const size = Math.max(cell * count + room, 2 * room);
     return {
       height: size,
       minWidth: size,
       maxWidth: size,
-      tools: { shows: SHOWS, shown, low: "1× (as fast as alone)", high: `${number(largest, 1)}× slower` },
+      tools: { shows: SHOWS, shown, low: "1× (solo speed)", high: `${number(largest, 1)}× slower` },
       config: {
         type: "scatter",
         data: { datasets: [{ data: cells, pointRadius: 0, pointHoverRadius: 0, pointHitRadius: cell / 2 }] },

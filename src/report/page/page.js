@@ -1,6 +1,6 @@
 "use strict";
-// Wires the page: draws the charts, redraws them when the colours or the width change, makes tables
-// sortable, and marks in the contents what is on screen.
+// Draws the charts, redraws them when the colours or the width change, makes tables sortable, and
+// marks the current section in the contents.
 
 (() => {
   const specs = JSON.parse(document.getElementById("chart-data").textContent);
@@ -33,8 +33,8 @@
     return made;
   };
 
-  // Buttons and colour key above a heat map. They stand before the chart: inside it, which is one
-  // image to a screen reader, they could not be reached.
+  // Buttons and colour key above a heat map. They are placed before the chart, because a screen reader
+  // treats the chart as one image and could not reach buttons inside it.
   function placeTools(holder, tools, state) {
     const before = holder.previousElementSibling;
     if (before?.classList.contains("chart-tools")) before.remove();
@@ -94,7 +94,7 @@
     const rows = [...body.rows].sort((a, b) => {
       const [left, right] = [text(a), text(b)];
       const [x, y] = [parseFloat(left), parseFloat(right)];
-      // What has no number stays at the end in either direction.
+      // Cells without a number stay at the end in either direction.
       if (heading.dataset.numeric && Number.isNaN(x) !== Number.isNaN(y)) return Number.isNaN(x) ? 1 : -1;
       const order = heading.dataset.numeric && !Number.isNaN(x) ? x - y : left.localeCompare(right, "en");
       return descending ? -order : order;
@@ -140,7 +140,7 @@
   drawAll();
   document.querySelectorAll("table.sortable").forEach(makeSortable);
   followContents();
-  // The charts have just pushed the page down: go again where the address points.
+  // Drawing the charts has moved the content: scroll to the anchor of the address again.
   document.getElementById(location.hash.slice(1))?.scrollIntoView({ behavior: "instant" });
 
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
@@ -155,7 +155,7 @@
     });
   });
 
-  // Paper is white, whatever the screen is.
+  // Print with the light colours.
   const forPrint = (on) => () => {
     document.documentElement.toggleAttribute("data-print", on);
     drawAll();

@@ -27,7 +27,7 @@ inline Report sample_report(const std::string& name) {
       .workloads = {name, "b"},
       .cells = {{.workload = 0, .beside = 1, .predicted = 1.43, .measured = 1.37}}};
   const ParameterChart parameters{
-      .parameters = {{.value = speed, .meaning = "speed alone " + name}},
+      .parameters = {{.value = speed, .meaning = "solo speed " + name}},
       .rows = {{.workload = name, .values = {77.25}, .words = "light " + name}}};
   const ReportTable table{.columns = {{.heading = name, .unit = name, .align = Align::Left},
                                       {.heading = "value", .unit = "%"}},
