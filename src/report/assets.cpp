@@ -29,6 +29,7 @@ CARPOOL_EMBED(template, CARPOOL_PAGE "/template.html")
 CARPOOL_EMBED(style, CARPOOL_PAGE "/page.css")
 CARPOOL_EMBED(page, CARPOOL_PAGE "/page.js")
 CARPOOL_EMBED(charts, CARPOOL_PAGE "/charts.js")
+CARPOOL_EMBED(xy_charts, CARPOOL_PAGE "/xy_charts.js")
 CARPOOL_EMBED(heatmap, CARPOOL_PAGE "/heatmap.js")
 CARPOOL_EMBED(library, CARPOOL_CHART_JS)
 
@@ -45,6 +46,9 @@ std::string_view page_script() {
 }
 std::string_view charts_script() {
   return {carpool_charts_begin, carpool_charts_end};
+}
+std::string_view xy_charts_script() {
+  return {carpool_xy_charts_begin, carpool_xy_charts_end};
 }
 std::string_view heatmap_script() {
   return {carpool_heatmap_begin, carpool_heatmap_end};

@@ -9,6 +9,7 @@ namespace carpool::report {
 [[nodiscard]] std::string_view page_style();
 [[nodiscard]] std::string_view page_script();
 [[nodiscard]] std::string_view charts_script();
+[[nodiscard]] std::string_view xy_charts_script();
 [[nodiscard]] std::string_view heatmap_script();
 [[nodiscard]] std::string_view chart_library();  // Chart.js, minified, with its licence comment
 

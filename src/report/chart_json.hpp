@@ -1,4 +1,4 @@
-// The data of a chart for page/charts.js and page/heatmap.js. A missing number is null.
+// The data of a chart for the scripts of page/. A missing number is null.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

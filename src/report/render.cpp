@@ -32,10 +32,11 @@ std::string content_security_policy() {
     }
     return "'sha256-" + base64_encode(bytes) + "'";
   };
-  return fmt::format("default-src 'none'; img-src data:; style-src {}; script-src {} {} {} {}",
+  return fmt::format("default-src 'none'; img-src data:; style-src {}; script-src {} {} {} {} {}",
                      hash(page_style()),
                      hash(chart_library()),
                      hash(charts_script()),
+                     hash(xy_charts_script()),
                      hash(heatmap_script()),
                      hash(page_script()));
 }
@@ -199,6 +200,7 @@ std::string render_html(const Report& report) {
                         {"data", page.chart_data()},
                         {"chart-library", std::string(chart_library())},
                         {"charts-script", std::string(charts_script())},
+                        {"xy-charts-script", std::string(xy_charts_script())},
                         {"heatmap-script", std::string(heatmap_script())},
                         {"page-script", std::string(page_script())}});
 }

@@ -21,8 +21,12 @@ constexpr std::string_view kHostile =
 
 // The page without the bytes that we embed and do not generate.
 std::string without_assets(std::string html) {
-  for (const std::string_view asset :
-       {chart_library(), charts_script(), heatmap_script(), page_script(), page_style()}) {
+  for (const std::string_view asset : {chart_library(),
+                                       charts_script(),
+                                       xy_charts_script(),
+                                       heatmap_script(),
+                                       page_script(),
+                                       page_style()}) {
     const std::size_t at = html.find(asset);
     EXPECT_NE(at, std::string::npos);
     html.erase(at, asset.size());
@@ -116,7 +120,7 @@ TEST(Render, NothingIsLoadedFromElsewhere) {
   const std::string html = render_html(sample_report("bert"));
   const std::string ours = without_assets(html) + std::string(page_style()) +
                            std::string(page_script()) + std::string(charts_script()) +
-                           std::string(heatmap_script());
+                           std::string(xy_charts_script()) + std::string(heatmap_script());
   for (const std::string_view load : {"http:", "https:", "src=", "url(", "@import", "fetch("}) {
     EXPECT_EQ(count(ours, load), 0U) << load;
   }
@@ -126,7 +130,7 @@ TEST(Render, NothingIsLoadedFromElsewhere) {
 
 TEST(Render, EmbeddedFilesCannotEndTheirElement) {
   for (const std::string_view script :
-       {chart_library(), charts_script(), heatmap_script(), page_script()}) {
+       {chart_library(), charts_script(), xy_charts_script(), heatmap_script(), page_script()}) {
     EXPECT_EQ(count(script, "</script") + count(script, "<!--"), 0U);
   }
   EXPECT_EQ(count(page_style(), "</"), 0U);
