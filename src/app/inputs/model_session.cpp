@@ -48,33 +48,33 @@ std::vector<std::size_t> ModelSession::trained_workloads() const {
   return trained.empty() ? all : trained;
 }
 
-Result<std::unique_ptr<ModelSession>> open_workbench(const ModelOptions& model,
-                                                     const GoalOptions& goal,
-                                                     const Config& config,
-                                                     Progress::Show show) {
-  auto bench = std::make_unique<ModelSession>();
+Result<std::unique_ptr<ModelSession>> open_session(const ModelOptions& model,
+                                                   const GoalOptions& goal,
+                                                   const Config& config,
+                                                   Progress::Show show) {
+  auto session = std::make_unique<ModelSession>();
   auto dataset = open_dataset(model.data, config);
   if (!dataset) {
     return tl::unexpected(dataset.error());
   }
-  bench->dataset = std::move(*dataset);
+  session->dataset = std::move(*dataset);
   auto objective = to_objective(goal, config);
   if (!objective) {
     return tl::unexpected(objective.error());
   }
-  bench->objective = std::move(*objective);
-  bench->memory_gib = goal.memory_gib ? goal.memory_gib : config.memory_gib;
-  auto obtained = obtain_model(model, bench->dataset, config, show);
+  session->objective = std::move(*objective);
+  session->memory_gib = goal.memory_gib ? goal.memory_gib : config.memory_gib;
+  auto obtained = obtain_model(model, session->dataset, config, show);
   if (!obtained) {
     return tl::unexpected(obtained.error());
   }
-  bench->model = std::move(*obtained);
-  auto predictor = predict::Predictor::create(*bench->model, bench->dataset.profiles);
+  session->model = std::move(*obtained);
+  auto predictor = predict::Predictor::create(*session->model, session->dataset.profiles);
   if (!predictor) {
     return tl::unexpected(predictor.error());
   }
-  bench->predictor = std::move(*predictor);
-  return bench;
+  session->predictor = std::move(*predictor);
+  return session;
 }
 
 }  // namespace carpool::app

@@ -32,9 +32,12 @@ struct ModelSession {
   [[nodiscard]] std::vector<std::size_t> trained_workloads() const;
 };
 
-[[nodiscard]] Result<std::unique_ptr<ModelSession>> open_workbench(const ModelOptions& model,
-                                                                   const GoalOptions& goal,
-                                                                   const Config& config,
-                                                                   Progress::Show show);
+[[nodiscard]] Result<std::unique_ptr<ModelSession>> open_session(const ModelOptions& model,
+                                                                 const GoalOptions& goal,
+                                                                 const Config& config,
+                                                                 Progress::Show show);
+
+// Former name, which commands/ still uses.
+inline constexpr auto open_workbench = open_session;
 
 }  // namespace carpool::app

@@ -46,19 +46,19 @@ std::string activity_cell(const GpuReading& gpu, const ActivityColumn& column) {
     return "-";
   }
   const std::string text = percent((*gpu.activity).*column.value, 0);
-  return stands_in(*gpu.activity, column.name) ? text + "*" : text;
+  return is_substituted(*gpu.activity, column.name) ? text + "*" : text;
 }
 
 std::vector<std::string> gpu_row(const GpuReading& gpu) {
   std::vector<std::string> cells{std::to_string(gpu.info.index), gpu.info.name};
   if (!gpu.sample) {
-    cells.push_back(fmt::format("- / {}", gib(gpu.info.memory_bytes)));
+    cells.push_back(fmt::format("- / {}", gib_number(gpu.info.memory_bytes)));
     cells.resize(kGpuColumns, "-");
     return cells;
   }
   const GpuSample& sample = *gpu.sample;
-  cells.push_back(
-      fmt::format("{} / {}", gib(sample.memory_used_bytes), gib(gpu.info.memory_bytes)));
+  cells.push_back(fmt::format(
+      "{} / {}", gib_number(sample.memory_used_bytes), gib_number(gpu.info.memory_bytes)));
   cells.push_back(percent(sample.gpu_utilisation, 0));
   for (const ActivityColumn& column : kActivityColumns) {
     cells.push_back(activity_cell(gpu, column));
@@ -118,18 +118,13 @@ std::vector<std::string> notes_of(const GpuReading& gpu) {
 
 }  // namespace
 
-std::string gib(std::uint64_t bytes) {
-  constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
-  return fmt::format("{:.1f}", static_cast<double>(bytes) / kGib);
-}
-
 std::string throttle_words(const GpuSample& sample) {
   return sample.throttle_reasons.empty()
              ? "no"
              : fmt::format("{}", fmt::join(sample.throttle_reasons, ", "));
 }
 
-bool stands_in(const GpuActivity& activity, std::string_view value) {
+bool is_substituted(const GpuActivity& activity, std::string_view value) {
   const std::string start = fmt::format("{}:", value);
   return std::any_of(activity.substitute_metrics.begin(),
                      activity.substitute_metrics.end(),
@@ -172,7 +167,7 @@ std::string process_table(const std::vector<GpuReading>& gpus, bool colour) {
           {std::to_string(gpu.info.index),
            std::to_string(entry.process.pid),
            entry.name.user.empty() ? "-" : entry.name.user,
-           entry.process.memory_bytes ? gib(*entry.process.memory_bytes) : "-",
+           entry.process.memory_bytes ? gib_number(*entry.process.memory_bytes) : "-",
            entry.process.mps_client ? "yes" : "no",
            entry.name.command.empty() ? "-" : first_columns(entry.name.command, kCommandWidth)});
     }

@@ -1,7 +1,6 @@
 // Readings of GPUs as a table with footnotes, and as JSON.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,14 +11,11 @@
 
 namespace carpool::app {
 
-// "139.8" from bytes, in GiB.
-[[nodiscard]] std::string gib(std::uint64_t bytes);
-
 // "power-cap, thermal"; "no" if the clocks are not throttled.
 [[nodiscard]] std::string throttle_words(const GpuSample& sample);
 
 // Whether a coarser counter replaces the value ("dram_active").
-[[nodiscard]] bool stands_in(const GpuActivity& activity, std::string_view value);
+[[nodiscard]] bool is_substituted(const GpuActivity& activity, std::string_view value);
 
 // One row per GPU.
 [[nodiscard]] std::string gpu_table(const std::vector<GpuReading>& gpus, bool colour);

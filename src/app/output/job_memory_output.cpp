@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "app/output/text_table.hpp"
 #include "base/text/memory_size.hpp"
 #include "estimate/readers/job_settings.hpp"
 
@@ -17,9 +18,9 @@ using nlohmann::json;
 
 constexpr std::size_t kMostLevers = 5;
 
-std::string gib(std::int64_t bytes) {
-  constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
-  return fmt::format("{:.2f}", static_cast<double>(bytes) / kGiB);
+// Two decimals: estimates of small jobs differ by less than 0.1 GiB.
+std::string estimated_gib(std::int64_t bytes) {
+  return gib_number(static_cast<std::uint64_t>(bytes), 2);
 }
 
 using Part = std::pair<const char*, std::int64_t>;
@@ -129,15 +130,15 @@ void print_job_memory(const JobMemoryListing& listing, const Output& output) {
   TextTable table(output.colour());
   table.add_column("GPU memory", TextTable::Align::Left);
   table.add_column("[GiB]", TextTable::Align::Right);
-  table.add_row({"expected peak", gib(estimate.expected)}, /*highlight=*/true);
-  table.add_row(
-      {fmt::format("upper bound, {:g} %", 100.0 * estimate.confidence), gib(estimate.upper)},
-      /*highlight=*/true);
+  table.add_row({"expected peak", estimated_gib(estimate.expected)}, /*highlight=*/true);
+  table.add_row({fmt::format("upper bound, {:g} %", 100.0 * estimate.confidence),
+                 estimated_gib(estimate.upper)},
+                /*highlight=*/true);
   if (listing.history.empty()) {
     for (const auto& [name, bytes] : parts_of(estimate.breakdown)) {
       std::string words = fmt::format("  {}", name);
       std::ranges::replace(words, '_', ' ');
-      table.add_row({std::move(words), gib(bytes)});
+      table.add_row({std::move(words), estimated_gib(bytes)});
     }
   }
   output.print(table.render());
@@ -150,7 +151,7 @@ void print_job_memory(const JobMemoryListing& listing, const Output& output) {
     remarks += fmt::format("{}{}: {} GiB\n",
                            index == 0 ? "to reduce it:\n  " : "  ",
                            listing.levers[index].change,
-                           gib(listing.levers[index].expected));
+                           estimated_gib(listing.levers[index].expected));
   }
   for (std::size_t index = 0; index < estimate.notes.size(); ++index) {
     remarks += fmt::format("{}{}\n", index == 0 ? "notes:\n  " : "  ", estimate.notes[index]);

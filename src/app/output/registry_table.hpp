@@ -1,4 +1,4 @@
-// Lists a table of kinds: every kind of thing has a name and one line, and that is all it needs.
+// Lists a registry (models, rules, policies, …): every entry has a name and a one-line description.
 #pragma once
 
 #include <span>
@@ -12,27 +12,45 @@
 
 namespace carpool::app {
 
-struct ListedKind {
+struct RegistryEntry {
   std::string_view name;
   std::string_view description;
 };
 
-void list_named(std::string_view heading,
-                std::span<const ListedKind> kinds,
-                const Output& output,
-                nlohmann::json& out);
+// Adds the entries to `out` under the heading, and prints them as a table unless the output is
+// JSON.
+void list_registry(std::string_view heading,
+                   std::span<const RegistryEntry> entries,
+                   const Output& output,
+                   nlohmann::json& out);
 
-// Prints the table, or adds it to `out` under its heading where the output is JSON.
-template <class Kind>
+// The same for a registry whose entries hold more than name and description.
+template <class Info>
+void list_registry(std::string_view heading,
+                   std::span<const Info> registry,
+                   const Output& output,
+                   nlohmann::json& out) {
+  std::vector<RegistryEntry> entries;
+  for (const Info& info : registry) {
+    entries.push_back({.name = info.name, .description = info.description});
+  }
+  list_registry(heading, entries, output, out);
+}
+
+// Former names, which commands/ still uses.
+using ListedKind = RegistryEntry;
+inline void list_named(std::string_view heading,
+                       std::span<const RegistryEntry> entries,
+                       const Output& output,
+                       nlohmann::json& out) {
+  list_registry(heading, entries, output, out);
+}
+template <class Info>
 void list_kinds(std::string_view heading,
-                std::span<const Kind> kinds,
+                std::span<const Info> registry,
                 const Output& output,
                 nlohmann::json& out) {
-  std::vector<ListedKind> listed;
-  for (const Kind& kind : kinds) {
-    listed.push_back({.name = kind.name, .description = kind.description});
-  }
-  list_named(heading, listed, output, out);
+  list_registry(heading, registry, output, out);
 }
 
 }  // namespace carpool::app

@@ -83,7 +83,7 @@ std::string signed_percent(double ratio) {
 
 }  // namespace
 
-std::string contest_table(const std::vector<simulate::ComparisonRow>& rows, bool colour) {
+std::string policy_comparison_table(const std::vector<simulate::ComparisonRow>& rows, bool colour) {
   TextTable table(colour);
   table.add_column("policy", TextTable::Align::Left);
   for (const ResultFigure& figure : kFigures) {
@@ -102,7 +102,8 @@ std::string contest_table(const std::vector<simulate::ComparisonRow>& rows, bool
   return table.render();
 }
 
-json contest_json(const ContestFacts& facts, const std::vector<simulate::ComparisonRow>& rows) {
+json policy_comparison_json(const PolicyComparisonFacts& facts,
+                            const std::vector<simulate::ComparisonRow>& rows) {
   json out = {{"trace", facts.trace},
               {"cluster", facts.cluster},
               {"co_run", facts.interference},

@@ -13,8 +13,7 @@
 
 namespace carpool::app {
 
-// What was simulated.
-struct ContestFacts {
+struct PolicyComparisonFacts {
   std::string trace{};
   std::string cluster{};
   std::string interference{};
@@ -25,19 +24,26 @@ struct ContestFacts {
   bool shuffled = false;
 };
 
-[[nodiscard]] std::string contest_table(const std::vector<simulate::ComparisonRow>& rows,
-                                        bool colour);
-[[nodiscard]] nlohmann::json contest_json(const ContestFacts& facts,
-                                          const std::vector<simulate::ComparisonRow>& rows);
+[[nodiscard]] std::string policy_comparison_table(const std::vector<simulate::ComparisonRow>& rows,
+                                                  bool colour);
+[[nodiscard]] nlohmann::json policy_comparison_json(const PolicyComparisonFacts& facts,
+                                                    const std::vector<simulate::ComparisonRow>& rows);
 
 [[nodiscard]] std::string validation_table(const std::vector<simulate::ValidationRow>& rows,
                                            bool colour);
 [[nodiscard]] nlohmann::json validation_json(const std::vector<simulate::ValidationRow>& rows,
                                              std::size_t seeds);
 
-[[nodiscard]] report::Report contest_report(const ContestFacts& facts,
-                                            const simulate::Trace& trace,
-                                            const std::vector<simulate::ComparisonRow>& rows,
-                                            const simulate::SimulationConstants& constants);
+[[nodiscard]] report::Report policy_comparison_report(
+    const PolicyComparisonFacts& facts,
+    const simulate::Trace& trace,
+    const std::vector<simulate::ComparisonRow>& rows,
+    const simulate::SimulationConstants& constants);
+
+// Former names, which commands/ still uses.
+using ContestFacts = PolicyComparisonFacts;
+inline constexpr auto contest_table = policy_comparison_table;
+inline constexpr auto contest_json = policy_comparison_json;
+inline constexpr auto contest_report = policy_comparison_report;
 
 }  // namespace carpool::app

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace carpool::app {
 
 std::size_t display_width(const std::string& text) {
@@ -20,6 +22,11 @@ std::string first_columns(const std::string& text, std::size_t width) {
     }
   }
   return text.substr(0, at);
+}
+
+std::string gib_number(std::uint64_t bytes, int decimals) {
+  constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
+  return fmt::format("{:.{}f}", static_cast<double>(bytes) / kGib, decimals);
 }
 
 void TextTable::add_column(std::string heading, Align align) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -43,5 +44,9 @@ class TextTable {
 [[nodiscard]] std::size_t display_width(const std::string& text);
 // The start of UTF-8 text, at most `width` columns.
 [[nodiscard]] std::string first_columns(const std::string& text, std::size_t width);
+
+// Bytes in GiB with a fixed number of decimals, for columns with [GiB] in the heading: "139.8". In
+// sentences, gib_text (base/text/memory_size.hpp) adds the unit.
+[[nodiscard]] std::string gib_number(std::uint64_t bytes, int decimals = 1);
 
 }  // namespace carpool::app

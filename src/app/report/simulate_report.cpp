@@ -114,7 +114,7 @@ Course course(const simulate::SimulationResult& run,
   return made;
 }
 
-report::ReportSection over_time(const ContestFacts& facts,
+report::ReportSection over_time(const PolicyComparisonFacts& facts,
                                 const std::vector<simulate::ComparisonRow>& rows,
                                 const simulate::SimulationConstants& constants) {
   double until = 0.0;
@@ -154,7 +154,7 @@ report::ReportSection over_time(const ContestFacts& facts,
   return section;
 }
 
-report::Figure gantt(const ContestFacts& facts,
+report::Figure gantt(const PolicyComparisonFacts& facts,
                      const simulate::Trace& trace,
                      const simulate::ComparisonRow& row) {
   report::GanttChart chart{.time = {.name = "time", .unit = "h", .decimals = 1},
@@ -189,10 +189,10 @@ report::Figure gantt(const ContestFacts& facts,
 
 }  // namespace
 
-report::Report contest_report(const ContestFacts& facts,
-                              const simulate::Trace& trace,
-                              const std::vector<simulate::ComparisonRow>& rows,
-                              const simulate::SimulationConstants& constants) {
+report::Report policy_comparison_report(const PolicyComparisonFacts& facts,
+                                        const simulate::Trace& trace,
+                                        const std::vector<simulate::ComparisonRow>& rows,
+                                        const simulate::SimulationConstants& constants) {
   report::Report report{
       .title = fmt::format("{} on {}", facts.trace, facts.cluster),
       .subtitle = fmt::format("{} jobs, simulated under {} policies, {} runs each",

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "app/output/gpu_table.hpp"
+#include "app/output/text_table.hpp"
 
 namespace carpool::app {
 namespace {
@@ -53,14 +54,14 @@ std::array<Meter, 4> meters(const GpuReading& gpu) {
                                static_cast<double>(gpu.info.memory_bytes));
   const auto power = share_of(sample.power_watts, gpu.info.power_limit_watts);
   const auto dram = gpu.activity ? gpu.activity->dram_active : std::nullopt;
-  const bool coarse_dram = gpu.activity && stands_in(*gpu.activity, "dram_active");
+  const bool coarse_dram = gpu.activity && is_substituted(*gpu.activity, "dram_active");
   return {
       Meter{busy.fine ? "SM" : "util", busy.share, percent_value(busy.share), Tone::Busy},
       Meter{"memory",
             memory,
             fmt::format("{} / {} GiB",
-                        gpu.sample ? gib(sample.memory_used_bytes) : "-",
-                        gib(gpu.info.memory_bytes)),
+                        gpu.sample ? gib_number(sample.memory_used_bytes) : "-",
+                        gib_number(gpu.info.memory_bytes)),
             alarm_above(memory, 0.8, 0.95)},
       Meter{coarse_dram ? "DRAM*" : "DRAM", dram, percent_value(dram), Tone::Busy},
       Meter{"power",

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "app/output/gpu_table.hpp"
+#include "app/output/text_table.hpp"
 #include "app/top/top_gpus.hpp"
 
 namespace carpool::app {
@@ -22,7 +22,7 @@ Line process_line(const TopProcess& process, Tone tone) {
                        gpu.pid,
                        name.user.empty() ? "-" : name.user,
                        process.gpu,
-                       gpu.memory_bytes ? gib(*gpu.memory_bytes) : "-",
+                       gpu.memory_bytes ? gib_number(*gpu.memory_bytes) : "-",
                        gpu.mps_client ? "yes" : "no",
                        name.command.empty() ? "-" : name.command),
            tone}};
