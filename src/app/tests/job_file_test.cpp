@@ -1,11 +1,10 @@
 #include "app/inputs/job_file.hpp"
 
-#include <cstdlib>
-#include <fstream>
-
 #include <nlohmann/json.hpp>
 
 #include <gtest/gtest.h>
+
+#include "app/tests/fixtures.hpp"
 
 namespace carpool::app {
 namespace {
@@ -14,25 +13,29 @@ using Words = std::vector<std::string>;
 
 class JobFile : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (std::filesystem::temp_directory_path() / "carpool-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
+  [[nodiscard]] std::filesystem::path write(const char* name, std::string_view text) const {
+    return folder_.write(name, text);
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  std::filesystem::path write(const char* name, std::string_view text) {
-    std::ofstream(folder_ / name) << text;
-    return folder_ / name;
+  // The message without the folder, whose name differs from run to run.
+  template <class T>
+  [[nodiscard]] std::string problem(const Result<T>& read) const {
+    std::string message = read ? "no error" : read.error().message;
+    const std::string folder = folder_.path().string() + "/";
+    for (std::size_t at = message.find(folder); at != std::string::npos;
+         at = message.find(folder)) {
+      message.erase(at, folder.size());
+    }
+    return message;
   }
 
-  std::filesystem::path folder_;
+  TemporaryFolder folder_;
 };
 
 TEST(SplitWords, QuotesAndBackslashesKeepBlanks) {
   EXPECT_EQ(split_words("a  'b c' \"d 'e\" f\\ g ''"), (Words{"a", "b c", "d 'e", "f g", ""}));
   EXPECT_EQ(split_words("  "), Words{});
-  EXPECT_FALSE(split_words("a 'b"));
+  EXPECT_EQ(split_words("a 'b").error().message, "missing closing ' in: a 'b");
+  EXPECT_EQ(split_words("\\'x '\\'"), (Words{"'x", "\\"}));
 }
 
 TEST_F(JobFile, TomlHasTheKeysOfAJob) {
@@ -46,11 +49,26 @@ TEST_F(JobFile, TomlHasTheKeysOfAJob) {
   EXPECT_FALSE(job->contains("time"));
 }
 
+TEST_F(JobFile, TomlMayHoldNestedListsNumbersAndFlags) {
+  const auto job = read_job_toml(
+      write("job.toml", "runtime = 90\nexclusive = true\nshare = 0.5\nlist = [[1, -2], []]\n"));
+  ASSERT_TRUE(job) << job.error().message;
+  EXPECT_EQ(*job,
+            nlohmann::json::parse(
+                R"({"runtime_s": 90.0, "exclusive": true, "share": 0.5, "list": [[1, -2], []]})"));
+}
+
 TEST_F(JobFile, BadTomlNamesFileAndLine) {
-  const auto job = read_job_toml(write("job.toml", "argv = [\n\n"));
-  ASSERT_FALSE(job);
-  EXPECT_NE(job.error().message.find("job.toml:"), std::string::npos) << job.error().message;
-  EXPECT_FALSE(read_job_toml(write("time.toml", "argv = ['x']\ntime = 'soon'\n")));
+  EXPECT_TRUE(problem(read_job_toml(write("job.toml", "mem = '1G'\ngpus = many\nargv = []\n")))
+                  .starts_with("job.toml:2: "));
+  EXPECT_TRUE(problem(read_job_toml(write("twice.toml", "a = 1\nb = 2\na = 3\n")))
+                  .starts_with("twice.toml:3: "));
+  EXPECT_EQ(problem(read_job_toml(write("date.toml", "argv = ['x']\n\nwhen = 2026-11-15\n"))),
+            "date.toml: line 3: a job file cannot hold dates or times of day");
+  EXPECT_TRUE(problem(read_job_toml(write("time.toml", "argv = ['x']\ntime = 'soon'\n")))
+                  .starts_with("time.toml: time: "));
+  EXPECT_NE(problem(read_job_toml(folder_.path() / "absent.toml")).find("absent.toml"),
+            std::string::npos);
 }
 
 TEST_F(JobFile, ACarmaTaskGivesCommandEnvironmentGpusAndMemory) {
@@ -74,10 +92,33 @@ TEST_F(JobFile, ACarmaTaskGivesCommandEnvironmentGpusAndMemory) {
   EXPECT_EQ(job->at("name"), "resnet");
 }
 
+TEST_F(JobFile, ACarmaTaskWithoutAnEnvironmentRunsItsCommandPlain) {
+  const auto job = read_rad(write("net.rad", "c\n\npython main.py\n\n\n\n\n1\n0\n"));
+  ASSERT_TRUE(job) << job.error().message;
+  EXPECT_EQ(job->at("argv"), (Words{"python", "main.py"}));
+  EXPECT_FALSE(job->contains("mem"));  // 0 MiB: unknown
+}
+
+TEST_F(JobFile, ACarmaEnvironmentWithASlashIsAFolder) {
+  const auto job =
+      read_rad(write("net.rad", "c\nconda activate /envs/tf\npython x.py\n\n\n\n\n1\n"));
+  ASSERT_TRUE(job) << job.error().message;
+  EXPECT_EQ(job->at("argv"),
+            (Words{"conda", "run", "--no-capture-output", "-p", "/envs/tf", "python", "x.py"}));
+}
+
 TEST_F(JobFile, AShortOrWrongCarmaTaskIsRefused) {
-  EXPECT_FALSE(read_rad(write("short.rad", "a\nconda activate tf\npython x.py\n")));
-  EXPECT_FALSE(read_rad(write("gpus.rad", "a\nb\npython x.py\n\n\n\n\nmany\n1\n")));
-  EXPECT_FALSE(read_rad(folder_ / "absent.rad"));
+  const std::string expected =
+      ": not a CARMA task: it must have a python command (line 3) and the number of GPUs (line 8)";
+  EXPECT_EQ(problem(read_rad(write("short.rad", "a\nconda activate tf\npython x.py\n"))),
+            "short.rad" + expected);
+  EXPECT_EQ(problem(read_rad(write("other.rad", "1\n2\n3\n4\n5\n6\n7\n8\n9\n"))),
+            "other.rad" + expected);
+  EXPECT_EQ(problem(read_rad(write("gpus.rad", "a\nb\npython x.py\n\n\n\n\nmany\n1\n"))),
+            "gpus.rad:8: \"many\" is not a number of GPUs");
+  EXPECT_EQ(problem(read_rad(write("quote.rad", "a\nb\npython 'x\n\n\n\n\n1\n1\n"))),
+            "quote.rad: missing closing ' in: python 'x");
+  EXPECT_NE(problem(read_rad(folder_.path() / "absent.rad")).find("absent.rad"), std::string::npos);
 }
 
 TEST_F(JobFile, AScriptsLinesAreOptionsUpToItsFirstCommand) {
@@ -93,8 +134,23 @@ TEST_F(JobFile, AScriptsLinesAreOptionsUpToItsFirstCommand) {
   EXPECT_NE(script->argv[3].find("echo hi"), std::string::npos);
 }
 
-TEST_F(JobFile, AScriptWithoutSuchLinesIsAProgramLikeAnyOther) {
-  EXPECT_TRUE(read_script(write("run.sh", "#!/bin/sh\necho #CARPOOL\n"))->options.empty());
+TEST_F(JobFile, AScriptWithoutSuchLinesIsAnOrdinaryProgram) {
+  const auto script = read_script(write("run.sh", "#!/bin/sh\necho #CARPOOL\n"));
+  ASSERT_TRUE(script);
+  EXPECT_TRUE(script->options.empty());
+  EXPECT_TRUE(script->argv.empty());
+}
+
+TEST_F(JobFile, AnInterpreterThatTakesNoTextGetsTheFile) {
+  const auto file = write("run.pl", "#!/usr/bin/perl\n#CARPOOL --gpus 1\n");
+  const auto script = read_script(file);
+  ASSERT_TRUE(script);
+  EXPECT_EQ(script->argv, (Words{"/usr/bin/perl", file.string()}));
+}
+
+TEST_F(JobFile, AScriptWithAnUnclosedQuoteIsRefused) {
+  EXPECT_EQ(problem(read_script(write("run.sh", "#CARPOOL --name 'x\n"))),
+            "run.sh: missing closing ' in:  --name 'x");
 }
 
 }  // namespace

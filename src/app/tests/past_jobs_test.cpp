@@ -1,5 +1,7 @@
 #include "app/inputs/past_jobs.hpp"
 
+#include <filesystem>
+
 #include <nlohmann/json.hpp>
 
 #include <gtest/gtest.h>
@@ -9,7 +11,13 @@ namespace {
 
 using nlohmann::json;
 
-TEST(PastJobs, AreReadFromTheServersHistory) {
+TEST(PastJobs, TheFolderOfAJobIsAbsolute) {
+  EXPECT_EQ(job_folder("/work/../data/./x"), "/data/x");
+  EXPECT_EQ(job_folder(""), std::filesystem::current_path().string() + "/");
+  EXPECT_EQ(job_folder("sub"), (std::filesystem::current_path() / "sub").string());
+}
+
+TEST(PastJobs, AreReadFromTheHistoryOfTheServer) {
   const auto past = past_commands_from(json::parse(R"({"version": 1, "jobs": [
       {"id": 7, "argv": ["a", "b"], "cwd": "/w", "gpu_count": 2, "started_s": 100, "ended_s": 160.5,
        "end": "succeeded", "peak_bytes": 5000000000, "failed_peak_bytes": 3}]})"));
@@ -23,7 +31,7 @@ TEST(PastJobs, AreReadFromTheServersHistory) {
   EXPECT_EQ(past[0].failed_peak_bytes, 3);
 }
 
-TEST(PastJobs, OfAnotherShapeArePassedOver) {
+TEST(PastJobs, EntriesOfAnotherShapeAreSkipped) {
   for (const char* text : {"[]", "3", "{}", R"({"jobs": 3})"}) {
     EXPECT_TRUE(past_commands_from(json::parse(text)).empty()) << text;
   }
@@ -41,7 +49,7 @@ TEST(PastJobs, OfAnotherShapeArePassedOver) {
   EXPECT_EQ(past_commands_from({{"jobs", jobs}}).size(), 1U);
 }
 
-TEST(PastJobs, ImpossibleNumbersAreNone) {
+TEST(PastJobs, ImpossibleNumbersAreIgnored) {
   const auto past = past_commands_from(json::parse(R"({"jobs": [
       {"id": 7, "argv": [], "cwd": "", "gpu_count": 1, "started_s": -1, "ended_s": 1e300,
        "peak_bytes": 0, "failed_peak_bytes": "many"}]})"));

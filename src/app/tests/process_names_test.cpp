@@ -32,29 +32,29 @@ TEST_F(ProcFolder, ArgumentsStandApart) {
   EXPECT_EQ(name_process(17, root_).command, "python train.py");
 }
 
-TEST_F(ProcFolder, WithoutACommandLineTheShortNameStandsIn) {
+TEST_F(ProcFolder, WithoutACommandLineTheShortNameIsUsed) {
   write("cmdline", "");
   write("comm", "kworker\n");
   EXPECT_EQ(name_process(17, root_).command, "kworker");
 }
 
-TEST_F(ProcFolder, EscapeCodesAreTakenOut) {
+TEST_F(ProcFolder, EscapeCodesAreRemoved) {
   write("cmdline", "evil\033[2Jname\x7f");
   EXPECT_EQ(name_process(17, root_).command, "evil [2Jname");
 }
 
-TEST_F(ProcFolder, WhatIsNoTextBecomesQuestionMarks) {
+TEST_F(ProcFolder, BytesThatAreNotTextBecomeQuestionMarks) {
   write("cmdline", "caf\xc3\xa9 \xff \xc2\x9b \xe2\x82");
   EXPECT_EQ(name_process(17, root_).command, "caf\xc3\xa9 ?   ??");
 }
 
-TEST_F(ProcFolder, AProcessThatIsGoneHasNoName) {
+TEST_F(ProcFolder, AnEndedProcessHasNoName) {
   const ProcessName name = name_process(18, root_);
   EXPECT_EQ(name.user, "");
   EXPECT_EQ(name.command, "");
 }
 
-TEST(ProcessNames, OursIsOurs) {
+TEST(ProcessNames, FindsTheNameOfThisProcess) {
   EXPECT_NE(name_process(::getpid()).command.find(program_invocation_short_name),
             std::string::npos);
   EXPECT_NE(name_process(::getpid()).user, "");

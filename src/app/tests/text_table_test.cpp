@@ -1,5 +1,7 @@
 #include "app/output/text_table.hpp"
 
+#include <limits>
+
 #include <gtest/gtest.h>
 
 #include "app/cli/output.hpp"
@@ -24,11 +26,25 @@ TEST(TextTable, WidthCountsCharactersNotBytes) {
   EXPECT_EQ(table.render(), "R²\n 1\n");
 }
 
-TEST(TextTable, ColourOnlyWhenAsked) {
+TEST(TextTable, ColoursMarkTheHeadingAndHighlightedRows) {
   TextTable table(/*colour=*/true);
   table.add_column("x", TextTable::Align::Left);
   table.add_row({"1"}, /*highlight=*/true);
-  EXPECT_NE(table.render().find("\033["), std::string::npos);
+  table.add_row({"2"});
+  EXPECT_EQ(table.render(), "\033[2mx\033[0m\n\033[1;32m1\033[0m\n2\n");
+}
+
+TEST(TextTable, TextIsCutByCharactersNotBytes) {
+  EXPECT_EQ(first_columns("52 °C", 4), "52 °");
+  EXPECT_EQ(first_columns("ab", 5), "ab");
+  EXPECT_EQ(first_columns("ab", 0), "");
+}
+
+TEST(TextTable, GibNumbersHaveFixedDecimalsAndNoUnit) {
+  constexpr std::uint64_t kBytes = (std::uint64_t{12} << 30U) + (std::uint64_t{1} << 28U);
+  EXPECT_EQ(gib_number(kBytes), "12.2");  // 12.25 to even
+  EXPECT_EQ(gib_number(kBytes, 2), "12.25");
+  EXPECT_EQ(gib_number(0), "0.0");
 }
 
 TEST(Output, NumbersKeepThreeDigits) {
@@ -36,6 +52,8 @@ TEST(Output, NumbersKeepThreeDigits) {
   EXPECT_EQ(number(4.267), "4.27");
   EXPECT_EQ(number(98.34), "98.3");
   EXPECT_EQ(number(1204.4), "1204");
+  EXPECT_EQ(number(2.5e9), "2.5e+09");
+  EXPECT_EQ(number(std::numeric_limits<double>::quiet_NaN()), "-");
   EXPECT_EQ(percent(0.97891), "97.9");
   EXPECT_EQ(percent(std::nullopt), "-");
 }

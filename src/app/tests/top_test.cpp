@@ -73,14 +73,21 @@ TEST(TopModel, SortsByMemoryByGpuAndByPid) {
   EXPECT_EQ(pids(model), (std::vector<std::int64_t>{20, 30, 10}));
   EXPECT_TRUE(press(model, TopKey::ByPid, 1));
   EXPECT_EQ(pids(model), (std::vector<std::int64_t>{10, 20, 30}));
+  EXPECT_TRUE(press(model, TopKey::ByMemory, 1));
+  EXPECT_EQ(model.sort, TopSort::Memory);
   EXPECT_EQ(sort_named("sm"), TopSort::Sm);
   EXPECT_EQ(sort_named("pid"), TopSort::Pid);
+  EXPECT_EQ(sort_named("memory"), TopSort::Memory);
 }
 
 TEST(TopModel, KeysMoveWithinTheList) {
   TopModel model = two_gpus();
   EXPECT_TRUE(press(model, TopKey::Up, 1));
   EXPECT_EQ(model.selected, 0U);
+  EXPECT_TRUE(press(model, TopKey::Down, 1));
+  EXPECT_EQ(model.selected, 1U);
+  EXPECT_TRUE(press(model, TopKey::Other, 1));
+  EXPECT_EQ(model.selected, 1U);
   EXPECT_TRUE(press(model, TopKey::Last, 1));
   EXPECT_EQ(model.selected, 2U);
   EXPECT_TRUE(press(model, TopKey::Down, 1));
@@ -94,7 +101,7 @@ TEST(TopModel, KeysMoveWithinTheList) {
   EXPECT_FALSE(press(model, TopKey::Quit, 1));
 }
 
-TEST(TopModel, TheChosenPlaceStaysInAListThatShrinks) {
+TEST(TopModel, TheSelectionStaysInAListThatShrinks) {
   TopModel model = two_gpus();
   EXPECT_TRUE(press(model, TopKey::Last, 1));
   show_reading(model, {gpu(0, 0.5)});
@@ -103,7 +110,7 @@ TEST(TopModel, TheChosenPlaceStaysInAListThatShrinks) {
   EXPECT_EQ(model.selected, 0U);
 }
 
-TEST(TopModel, WithoutCountersOfTheSmsUtilisationStandsIn) {
+TEST(TopModel, WithoutSmCountersUtilisationReplacesThem) {
   GpuReading reading = gpu(0, 0.5);
   EXPECT_TRUE(how_busy(reading).fine);
   reading.activity.reset();
@@ -124,7 +131,7 @@ TEST(TopParts, BarsAreAsLongAsTheirShare) {
   EXPECT_EQ(drawn(std::numeric_limits<double>::quiet_NaN()), "........");
 }
 
-TEST(TopParts, GraphsGrowFromTheGroundTheNewestAtTheRight) {
+TEST(TopParts, GraphsGrowFromTheBottomWithTheNewestAtTheRight) {
   const std::vector<double> values{0.0, 0.5, 1.0, std::numeric_limits<double>::infinity()};
   EXPECT_EQ(graph(values, 6, 2, unicode_glyphs()), (std::vector<std::string>{"    █ ", "   ██ "}));
   EXPECT_EQ(graph(values, 2, 1, unicode_glyphs()), (std::vector<std::string>{"█ "}));
@@ -176,7 +183,7 @@ TEST(TopView, ManyGpusGetALineEachAndTheRestIsCounted) {
   EXPECT_TRUE(holds_text(flat, "PID")) << flat;
 }
 
-TEST(TopView, ScrollsToTheChosenProcess) {
+TEST(TopView, ScrollsToTheSelectedProcess) {
   GpuReading crowded = gpu(0, 0.5);
   for (int i = 0; i < 50; ++i) {
     crowded.processes.push_back(process(100 + i, 1));
@@ -199,7 +206,7 @@ TEST(TopView, ScrollsToTheChosenProcess) {
   EXPECT_EQ(chosen, 2U);  // the row and the blanks behind it
 }
 
-TEST(TopView, ALostGpuSaysSoBesideTheOthers) {
+TEST(TopView, ALostGpuShowsItsProblemBesideTheOthers) {
   GpuReading lost;
   lost.info.index = 1;
   lost.problem = "the GPU is lost";
@@ -210,7 +217,7 @@ TEST(TopView, ALostGpuSaysSoBesideTheOthers) {
   EXPECT_TRUE(holds_text(text, "350 / 700 W")) << text;
 }
 
-TEST(TopView, NoGpuAtAllIsNoProblem) {
+TEST(TopView, AMachineWithoutAGpuHasAScreen) {
   TopModel model;
   show_reading(model, {});
   EXPECT_TRUE(holds_text(text_of(top_view(model, {80, 24}, ascii_glyphs())), "0 GPUs"));

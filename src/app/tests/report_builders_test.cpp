@@ -1,0 +1,100 @@
+// The reports of `carpool profiles` and `carpool simulate`, before they are rendered.
+#include <array>
+#include <cmath>
+#include <variant>
+
+#include <gtest/gtest.h>
+
+#include "app/output/simulate_output.hpp"
+#include "app/report/profile_report.hpp"
+
+namespace carpool::app {
+namespace {
+
+TEST(ProfileReport, SharesAreInPercentAndMissingMetricsHaveNoValue) {
+  profile::WorkloadProfile first;
+  first.workload = "first";
+  first.gpu = "NVIDIA H200";
+  first.metrics = {{"sm_active", 0.25}, {"kernel_us_p50", 40.0}};
+  profile::WorkloadProfile second;
+  second.workload = "second";
+  const report::Report made = profile_report(std::array{first, second}, "carpool profiles p");
+  EXPECT_EQ(made.subtitle, "2 workloads, each solo on a GPU");
+  ASSERT_EQ(made.sections.size(), 1U);  // no timeline
+  ASSERT_EQ(made.sections[0].figures.size(), 2U);
+  const auto& shares = std::get<report::GroupedBarChart>(made.sections[0].figures[0].content);
+  EXPECT_EQ(shares.categories, (std::vector<std::string>{"first", "second"}));
+  ASSERT_EQ(shares.series.size(), 4U);
+  EXPECT_EQ(shares.series[1].name, "SMs active");
+  EXPECT_EQ(shares.series[1].values[0], 25.0);
+  EXPECT_TRUE(std::isnan(shares.series[1].values[1]));
+  const auto& kernels = std::get<report::BarChart>(made.sections[0].figures[1].content);
+  ASSERT_EQ(kernels.bars.size(), 2U);
+  EXPECT_EQ(kernels.bars[0].value, 40.0);
+  EXPECT_TRUE(std::isnan(kernels.bars[1].value));
+}
+
+TEST(ProfileReport, ATimelineAddsASection) {
+  profile::WorkloadProfile profile;
+  profile.workload = "first";
+  profile.timeline.resize(2);
+  profile.timeline[0].seconds = 0.5;
+  profile.timeline[0].activity.sm_active = 0.5;
+  profile.timeline[1].seconds = 1.0;
+  const report::Report made = profile_report(std::array{profile}, "");
+  ASSERT_EQ(made.sections.size(), 2U);
+  const auto& chart = std::get<report::LineChart>(made.sections[1].figures.at(0).content);
+  EXPECT_EQ(chart.xs, (std::vector<double>{0.5, 1.0}));
+  EXPECT_EQ(chart.series.at(0).values[0], 50.0);
+  EXPECT_TRUE(std::isnan(chart.series.at(0).values[1]));
+}
+
+std::vector<simulate::ContestRow> two_policies() {
+  simulate::SimulationResult run;
+  run.makespan_s = 7200.0;
+  run.energy_mj = 3.0;
+  simulate::ContestRow ours;
+  ours.contestant.text = "carpool";
+  ours.runs = {run};
+  simulate::ContestRow other;
+  other.contestant.text = "exclusive";
+  other.contestant.settings.policy = "exclusive";
+  run.makespan_s = 14400.0;
+  other.runs = {run};
+  return {ours, other};
+}
+
+TEST(SimulateReport, ComparesPoliciesAndShowsTheJobsOfEachGpu) {
+  const simulate::Trace trace;
+  const report::Report made = policy_comparison_report(
+      {.trace = "small", .cluster = "1x40GiB", .interference = "pairs", .jobs = 3, .gpus = 1},
+      trace,
+      two_policies(),
+      {});
+  EXPECT_EQ(made.title, "small on 1x40GiB");
+  EXPECT_EQ(made.subtitle, "3 jobs, simulated under 2 policies, 1 runs each");
+  ASSERT_EQ(made.sections.size(), 3U);
+  EXPECT_EQ(made.sections[0].heading, "Comparison");
+  EXPECT_EQ(made.sections[1].heading, "Over time");
+  EXPECT_EQ(made.sections[2].heading, "Jobs on each GPU");
+  const auto& makespan = std::get<report::BarChart>(made.sections[0].figures.at(0).content);
+  ASSERT_EQ(makespan.bars.size(), 2U);
+  EXPECT_EQ(makespan.bars[0].value, 7200.0);
+  EXPECT_EQ(makespan.bars[0].kind, 0U);  // emphasised
+  EXPECT_EQ(makespan.bars[1].value, 14400.0);
+  EXPECT_EQ(makespan.bars[1].kind, 1U);
+  const auto& power = std::get<report::LineChart>(made.sections[1].figures.at(2).content);
+  EXPECT_EQ(power.xs.front(), 0.0);
+  EXPECT_EQ(power.xs.back(), 4.0);  // hours, to the end of the longest run
+}
+
+TEST(SimulateReport, ShuffledRunsHaveNoJobsOfTheTraceButAChartByOrder) {
+  const simulate::Trace trace;
+  const report::Report made =
+      policy_comparison_report({.gpus = 1, .shuffled = true}, trace, two_policies(), {});
+  ASSERT_EQ(made.sections.size(), 2U);
+  EXPECT_EQ(made.sections[0].figures.back().title, "Out of memory by order of the jobs");
+}
+
+}  // namespace
+}  // namespace carpool::app
