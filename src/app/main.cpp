@@ -1,5 +1,5 @@
-// The program: reads the command line and the configuration, runs one command, turns its error into
-// a message and an exit code.
+// The program: reads the command line and the configuration, runs one command, and turns its error
+// into a message and an exit code.
 #include <cstdio>
 #include <exception>
 #include <span>
@@ -24,15 +24,26 @@ int complain(const Error& error) {
   return exit_code(error.code);
 }
 
-int run(int argc, const char* const* argv) {
-  const auto parsed = parse_command_line(argc, argv);
-  if (const int* code = std::get_if<int>(&parsed)) {
-    return *code;
+// Help and version; an error message where the command line has a mistake.
+int print_final(const FinalWords& words) {
+  if (words.exit_code != kExitOk) {
+    fmt::print(stderr, "{}", words.text);
+    return words.exit_code;
   }
-  const auto& invocation = std::get<Invocation>(parsed);
-  const GlobalOptions& global = invocation.global;
+  const Output output({});
+  output.print(words.text);
+  const auto written = output.flush();
+  return written ? kExitOk : complain(written.error());
+}
+
+int run(std::span<const char* const> words) {
+  const auto parsed = parse_command_line(words);
+  if (const auto* final_words = std::get_if<FinalWords>(&parsed)) {
+    return print_final(*final_words);
+  }
+  const auto& [global, command] = std::get<Invocation>(parsed);
   set_log_level(global.verbose ? LogLevel::Debug : global.quiet ? LogLevel::Error : LogLevel::Info);
-  const auto config = load_config(global.config_file);
+  const auto config = command.reads_config ? load_config(global.config_file) : Config();
   if (!config) {
     return complain(config.error());
   }
@@ -41,7 +52,7 @@ int run(int argc, const char* const* argv) {
   const Output output({.json = global.json, .quiet = global.quiet, .colour = colour});
   int code = kExitOk;
   const CommandContext context{.config = *config, .output = output, .exit_code = code};
-  const auto done = run_command(invocation.command, context);
+  const auto done = command.run(context);
   if (!done) {
     return complain(done.error());
   }
@@ -57,12 +68,13 @@ int run(int argc, const char* const* argv) {
 
 int main(int argc, char** argv) {
   try {
-    // Beside every job there is one of these: it reads no settings and depends on nothing.
-    if (argc > 1 && std::string_view(argv[1]) == "guard") {
-      return carpool::run::run_guard_command(
-          std::span(argv, static_cast<std::size_t>(argc)).subspan(2));
+    const std::span words =
+        std::span(argv, static_cast<std::size_t>(argc)).subspan(argc > 0 ? 1 : 0);
+    // The supervisor beside every job: it reads no settings and depends on nothing else.
+    if (!words.empty() && std::string_view(words.front()) == "guard") {
+      return carpool::run::run_guard_command(words.subspan(1));
     }
-    return carpool::app::run(argc, argv);
+    return carpool::app::run(words);
   } catch (const std::exception& problem) {
     std::fprintf(stderr, "carpool: internal error: %s\n", problem.what());
     return carpool::app::kExitFailure;

@@ -1,133 +1,240 @@
 #include "app/cli/command_line.hpp"
 
 #include <algorithm>
-#include <iostream>
-#include <span>
-#include <string_view>
+#include <array>
+#include <memory>
 #include <utility>
-#include <vector>
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include "app/cli/command_tree.hpp"
+#include "app/cli/command_table.hpp"
+#include "app/cli/exit_code.hpp"
+#include "app/version.hpp"
 #include "base/text/names.hpp"
 
 namespace carpool::app {
 namespace {
 
-// `words_behind`: how many words of the command line stand behind the first "--".
-CommandOptions chosen(const CLI::App& app, const ParsedOptions& options, std::size_t words_behind) {
-  if (options.chosen) {
-    return *options.chosen;
+constexpr std::array<std::string_view, 6> kExamples = {
+    "carpool submit --mem 12G --time 2h -- python train.py",
+    "carpool queue",
+    "carpool explain 1",
+    "carpool top",
+    "carpool estimate config.json --batch 8 --fits 40G",
+    "carpool recommend bert-base-cased_batch8-train"};
+
+// Commands come before options; there are no positional arguments.
+class ProgramHelp : public CLI::Formatter {
+ public:
+  std::string make_usage(const CLI::App* /*app*/, std::string name) const override {
+    return fmt::format("Usage: {} [OPTIONS] COMMAND [ARGUMENTS]\n", name);
   }
-  const std::string name = app.get_subcommands().front()->get_name();
-  if (name == "evaluate") {
-    return options.evaluate;
+  std::string make_help(const CLI::App* app,
+                        std::string name,
+                        CLI::AppFormatMode mode) const override {
+    return fmt::format("{}{}{}{}\n{}",
+                       make_description(app),
+                       make_usage(app, std::move(name)),
+                       make_subcommands(app, mode),
+                       make_groups(app, mode),
+                       make_footer(app));
   }
-  if (name == "train") {
-    return options.train;
-  }
-  if (name == "predict") {
-    return options.predict;
-  }
-  if (name == "recommend") {
-    return options.recommend;
-  }
-  if (name == "assign") {
-    return options.assign;
-  }
-  if (name == "report") {
-    return options.report;
-  }
-  if (name == "demo") {
-    return options.demo;
-  }
-  if (name == "dataset") {
-    return options.dataset;
-  }
-  if (name == "gpus") {
-    return options.gpus;
-  }
-  if (name == "doctor") {
-    return options.doctor;
-  }
-  if (name == "top") {
-    return options.top;
-  }
-  if (name == "record") {
-    return options.record;
-  }
-  if (name == "measure") {
-    return options.measure;
-  }
-  if (name == "profile") {
-    return options.profile;
-  }
-  if (name == "profiles") {
-    return options.profiles;
-  }
-  if (name == "estimate") {
-    EstimateOptions estimate = options.estimate;
-    // The library tells no word before "--" from one behind it.
-    EstimateJobOptions& job = estimate.job;
-    job.source.insert(job.source.end(), job.command.begin(), job.command.end());
-    const std::size_t behind = std::min(words_behind, job.source.size());
-    const auto first = job.source.end() - static_cast<std::ptrdiff_t>(behind);
-    job.command.assign(first, job.source.end());
-    job.source.erase(first, job.source.end());
-    return estimate;
-  }
-  if (name == "estimators") {
-    return EstimatorListOptions{};
-  }
-  if (name == "models") {
-    return ListOptions{};
-  }
-  return ManOptions{};
+};
+
+CLI::Option* add_to(CLI::App& app, const Option& option) {
+  return std::visit(
+      [&](auto* target) {
+        if constexpr (std::is_same_v<decltype(target), bool*>) {
+          return app.add_flag(option.name, *target, option.description);
+        } else {
+          return app.add_option(option.name, *target, option.description)->type_name(option.value);
+        }
+      },
+      option.target);
 }
 
-std::vector<std::string_view> command_names(const CLI::App& app) {
+void apply_rules(CLI::Option& added, const OptionRules& rules) {
+  if (!rules.bare_value.empty()) {
+    added.expected(0, 1)->default_str(rules.bare_value);
+  }
+  if (rules.check) {
+    added.check(rules.check);
+  }
+  if (!rules.choices.empty()) {
+    added.check(CLI::IsMember(rules.choices));
+  }
+  if (rules.commas) {
+    added.delimiter(',');
+  }
+  if (rules.repeatable) {
+    added.expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  }
+  if (rules.one_word) {
+    added.expected(1)->allow_extra_args(false);
+  }
+  added.required(rules.required);
+}
+
+void add_options(CLI::App& app, const OptionSet& set) {
+  std::vector<CLI::Option*> added;
+  for (const Option& option : set.all()) {
+    apply_rules(*added.emplace_back(add_to(app, option)), option.rules);
+  }
+  for (std::size_t i = 0; i < added.size(); ++i) {
+    const OptionRules& rules = set.all()[i].rules;
+    if (!rules.needs.empty()) {
+      added[i]->needs(app.get_option(rules.needs));
+    }
+    if (!rules.excludes.empty()) {
+      added[i]->excludes(app.get_option(rules.excludes));
+    }
+  }
+}
+
+// The program as the command-line library holds it.
+struct CommandTree {
+  CLI::App app{std::string(kDescription), "carpool"};
+  GlobalOptions global{};
+  OptionSet global_options{};
+  std::vector<CommandSpec> commands{};  // as the rows of the table
+
+  CommandTree();
+};
+
+CommandTree::CommandTree() {
+  app.set_help_flag("-h,--help", std::string(kHelpFlag));
+  app.set_version_flag(
+      "-V,--version", fmt::format("carpool {}", kVersion), std::string(kVersionFlag));
+  app.get_formatter()->label("Positionals", "Arguments");
+  app.require_subcommand(0, 1);
+  app.fallthrough();
+  add_global_options(global_options, global);
+  add_options(app, global_options);
+  for (const CommandRow& row : command_table()) {
+    const CommandSpec& command = commands.emplace_back(row.make());
+    CLI::App* added = app.add_subcommand(std::string(row.name), std::string(row.line));
+    added->group(std::string(title_of(row.group)));
+    add_options(*added, command.options);
+    added->footer(fmt::format(
+        "Examples:\n  {}\n{}`carpool --help` shows the options that every command takes.",
+        fmt::join(command.examples, "\n  "),
+        command.notes.empty() ? "" : command.notes + "\n"));
+  }
+  app.formatter(std::make_shared<ProgramHelp>());  // of the program alone: commands have theirs
+  app.footer(
+      fmt::format("Examples:\n  {}\nExit codes: {}.\n`carpool help COMMAND` shows the options and "
+                  "examples of a command.",
+                  fmt::join(kExamples, "\n  "),
+                  kExitCodes));
+}
+
+std::vector<std::string_view> command_names() {
   std::vector<std::string_view> names;
-  for (const CLI::App* command : app.get_subcommands({})) {
-    names.push_back(command->get_name());
+  for (const CommandRow& row : command_table()) {
+    names.push_back(row.name);
   }
   return names;
 }
 
+FinalWords complaint(const CLI::App& app, std::string_view problem) {
+  const std::vector<CLI::App*> chosen = app.get_subcommands();
+  const std::string command = chosen.empty() ? "" : " " + chosen.front()->get_name();
+  const std::vector<std::string> unknown = app.remaining();
+  const std::string text = chosen.empty() && !unknown.empty()
+                               ? fmt::format("no command or option \"{}\"{}",
+                                             unknown.front(),
+                                             suggestion(unknown.front(), command_names()))
+                               : std::string(problem);
+  return {.exit_code = kExitUsage,
+          .text = fmt::format("carpool: {}\nTry `carpool{} --help`.\n", text, command)};
+}
+
+// As the library wants them: the first one last.
+std::vector<std::string> reversed(auto&& words) {
+  return {words.rbegin(), words.rend()};
+}
+
 }  // namespace
 
-std::variant<Invocation, int> parse_command_line(int argc, const char* const* argv) {
-  CLI::App app;
-  ParsedOptions options;
-  build_command_tree(app, options);
+void add_global_options(OptionSet& options, GlobalOptions& global) {
+  options.flag("--json", global.json, "Print results as JSON on standard output");
+  options.flag("-q,--quiet", global.quiet, "Print neither progress nor remarks");
+  options.flag("-v,--verbose", global.verbose, "Print more on standard error");
+  options.option("--color",
+                 &global.colour,
+                 "WHEN",
+                 "Colours on standard output (default: auto)",
+                 {.choices = {"auto", "always", "never"}});
+  options.option("--config",
+                 &global.config_file,
+                 "FILE",
+                 "Configuration file (default: ~/.config/carpool/config.toml, "
+                 "/etc/carpool/config.toml)");
+}
+
+std::span<const std::string_view> program_examples() {
+  return kExamples;
+}
+
+std::variant<Invocation, FinalWords> parse_command_line(std::span<const char* const> words) {
+  CommandTree tree;
   try {
-    app.parse(argc, argv);
+    tree.app.parse(reversed(words));
+  } catch (const CLI::CallForHelp&) {
+    return FinalWords{.text = tree.app.help()};
+  } catch (const CLI::CallForVersion& version) {
+    return FinalWords{.text = fmt::format("{}\n", version.what())};
   } catch (const CLI::ParseError& problem) {
-    // Help and version are exceptions of the library too, with exit code 0.
-    if (problem.get_exit_code() == 0) {
-      app.exit(problem);
-      if (!std::cout.flush()) {
-        std::cerr << "carpool: standard output could not be written\n";
-        return kExitFailure;
-      }
-      return kExitOk;
-    }
-    const std::vector<std::string> unknown = app.remaining();
-    if (app.get_subcommands().empty() && !unknown.empty()) {
-      std::cerr << "carpool: no command or option \"" << unknown.front() << "\""
-                << suggestion(unknown.front(), command_names(app)) << "\nTry `carpool --help`.\n";
-      return kExitUsage;
-    }
-    const std::string where =
-        app.get_subcommands().empty() ? "" : " " + app.get_subcommands().front()->get_name();
-    std::cerr << "carpool: " << problem.what() << "\nTry `carpool" << where << " --help`.\n";
-    return kExitUsage;
+    return complaint(tree.app, problem.what());
   }
-  const std::span<const char* const> words(argv, static_cast<std::size_t>(argc));
+  const std::vector<CLI::App*> chosen = tree.app.get_subcommands();
+  if (chosen.empty()) {
+    return complaint(tree.app, "no command given");
+  }
+  const auto row =
+      std::ranges::find(command_table(), chosen.front()->get_name(), &CommandRow::name);
+  CommandSpec& command = tree.commands[static_cast<std::size_t>(row - command_table().begin())];
   const auto separator = std::ranges::find(words, std::string_view("--"));
   const auto behind = std::max<std::ptrdiff_t>(words.end() - separator - 1, 0);
-  return Invocation{.global = options.global,
-                    .command = chosen(app, options, static_cast<std::size_t>(behind))};
+  command.options.move_words_behind(static_cast<std::size_t>(behind));
+  return Invocation{.global = std::move(tree.global), .command = std::move(command)};
+}
+
+Result<void> parse_words(const OptionSet& options, const std::vector<std::string>& words) {
+  CLI::App app;
+  app.set_help_flag();
+  add_options(app, options);
+  try {
+    app.parse(reversed(words));
+  } catch (const CLI::ParseError& problem) {
+    return invalid_input(problem.what());
+  }
+  return {};
+}
+
+Result<void> run_words(const std::vector<std::string>& words, const CommandContext& context) {
+  return find_named(command_table(), "command", words.front())
+      .and_then([&](const CommandRow* row) -> Result<void> {
+        const CommandSpec command = row->make();
+        return parse_words(command.options, {words.begin() + 1, words.end()}).and_then([&] {
+          return command.run(context);
+        });
+      });
+}
+
+Result<std::string> help_text(std::string_view command) {
+  const CommandTree tree;
+  if (command.empty()) {
+    return tree.app.help();
+  }
+  const auto names = command_names();
+  if (std::ranges::find(names, command) == names.end()) {
+    return invalid_input(fmt::format(
+        "no command \"{}\"{}\nTry `carpool --help`.", command, suggestion(command, names)));
+  }
+  return tree.app.get_subcommand(std::string(command))->help("carpool");
 }
 
 }  // namespace carpool::app

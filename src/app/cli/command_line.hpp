@@ -1,18 +1,65 @@
-// argv in, plain options out. The only place that knows the command-line library.
+// argv in, a command that is ready to run out. command_line.cpp alone uses the command-line
+// library.
 #pragma once
 
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <variant>
+#include <vector>
 
-#include "app/cli/exit_code.hpp"
-#include "app/cli/options.hpp"
+#include "app/cli/command.hpp"
+#include "base/result.hpp"
 
 namespace carpool::app {
 
-// What to do, or the exit code after help, version or a complaint have been printed.
-[[nodiscard]] std::variant<Invocation, int> parse_command_line(int argc, const char* const* argv);
+struct GlobalOptions {
+  bool json = false;
+  bool quiet = false;
+  bool verbose = false;
+  std::string colour;  // empty: configuration, else auto
+  std::optional<std::string> config_file;
+};
+void add_global_options(OptionSet& options, GlobalOptions& global);
 
-// The manual page (roff) from the very texts that --help shows.
+struct Invocation {
+  GlobalOptions global;
+  CommandSpec command;
+};
+
+// Text that ends the program: help and version on standard output, else an error message.
+struct FinalWords {
+  int exit_code = 0;
+  std::string text{};
+};
+
+// `words`: the command line without the name of the program.
+[[nodiscard]] std::variant<Invocation, FinalWords> parse_command_line(
+    std::span<const char* const> words);
+
+// Parses words without a command, as of a #CARPOOL line, into the targets of the options.
+[[nodiscard]] Result<void> parse_words(const OptionSet& options,
+                                       const std::vector<std::string>& words);
+
+// Runs one command from within another: its name and its own options.
+[[nodiscard]] Result<void> run_words(const std::vector<std::string>& words,
+                                     const CommandContext& context);
+
+// What --help prints; empty name: of the program.
+[[nodiscard]] Result<std::string> help_text(std::string_view command);
+
+// Texts of the program that its help and its manual page share.
+inline constexpr std::string_view kDescription =
+    "Carpool lets deep-learning jobs share GPUs safely and fast.";
+inline constexpr std::string_view kExitCodes =
+    "0 success, 1 failure, 2 bad usage or bad input, 69 no server, 75 time limit of carpool wait "
+    "reached";
+inline constexpr std::string_view kHelpFlag = "Print this help and exit";
+inline constexpr std::string_view kVersionFlag = "Print the version and exit";
+[[nodiscard]] std::span<const std::string_view> program_examples();
+
+// The manual page (roff), made from the texts of --help.
 [[nodiscard]] std::string manual_page();
 
 }  // namespace carpool::app

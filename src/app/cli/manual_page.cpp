@@ -1,17 +1,15 @@
 #include <string>
-#include <vector>
-
-#include <CLI/CLI.hpp>
+#include <string_view>
 
 #include "app/cli/command_line.hpp"
-#include "app/cli/command_tree.hpp"
+#include "app/cli/command_table.hpp"
 #include "app/version.hpp"
 
 namespace carpool::app {
 namespace {
 
 // Text that roff prints as it stands: no escapes, no requests at the start of a line.
-std::string roff(const std::string& text) {
+std::string roff(std::string_view text) {
   std::string out;
   for (const char c : text) {
     const bool line_start = out.empty() || out.back() == '\n';
@@ -23,44 +21,63 @@ std::string roff(const std::string& text) {
   return out;
 }
 
-std::string option_entries(const CLI::App& app) {
-  std::string out;
-  for (const CLI::Option* option : app.get_options()) {
-    const std::string type = option->get_type_name();
-    const bool positional = option->get_positional();
-    out += ".TP\n.B " + roff(option->get_name(positional, true));
-    if (!type.empty() && !positional && option->get_items_expected_max() > 0) {
-      out += " \\fI" + roff(type) + "\\fR";
-    }
-    out += "\n" + roff(option->get_description()) + "\n";
+std::string entry(std::string_view name, std::string_view value, std::string_view description) {
+  std::string out = ".TP\n.B " + roff(name);
+  if (!value.empty()) {
+    out += " \\fI" + roff(value) + "\\fR";
+  }
+  return out + "\n" + roff(description) + "\n";
+}
+
+std::string option_entries(const OptionSet& options) {
+  std::string out = entry("-h,--help", "", kHelpFlag);
+  for (const Option& option : options.all()) {
+    out += entry(option.name, option.positional() ? "" : option.value, option.description);
   }
   return out;
 }
 
-// The footer holds examples, one a line.
-std::string examples(const CLI::App& app) {
-  std::string out = ".PP\n.nf\n";
-  return out + roff(app.get_footer()) + "\n.fi\n";
+std::string verbatim(std::string_view lines) {
+  return ".PP\n.nf\n" + roff(lines) + ".fi\n";
+}
+
+std::string command_section(const CommandRow& row) {
+  const CommandSpec command = row.make();
+  std::string examples = "Examples:\n";
+  for (const std::string& example : command.examples) {
+    examples += "  " + example + "\n";
+  }
+  std::string out = ".SS carpool " + roff(row.name) + "\n" + roff(row.line) + ".\n";
+  out += option_entries(command.options) + verbatim(examples);
+  return command.notes.empty() ? out : out + ".PP\n" + roff(command.notes) + "\n";
 }
 
 }  // namespace
 
 std::string manual_page() {
-  CLI::App app;
-  ParsedOptions options;
-  build_command_tree(app, options);
   std::string page = ".TH CARPOOL 1 \"\" \"carpool " + std::string(kVersion) + "\"\n";
   page += ".SH NAME\ncarpool \\- lets deep\\-learning jobs share GPUs safely and fast\n";
-  page += ".SH SYNOPSIS\n.B carpool\n[\\fIoptions\\fR] \\fIcommand\\fR [\\fIoptions\\fR]\n";
-  page += ".SH DESCRIPTION\n" + roff(app.get_description()) + "\n";
-  page += ".SH OPTIONS\n" + option_entries(app);
-  page += ".SH COMMANDS\n";
-  for (const CLI::App* command : app.get_subcommands({})) {
-    page += ".SS carpool " + roff(command->get_name()) + "\n";
-    page += roff(command->get_description()) + ".\n";
-    page += option_entries(*command) + examples(*command);
+  page += ".SH SYNOPSIS\n.B carpool\n[\\fIoptions\\fR] \\fIcommand\\fR [\\fIarguments\\fR]\n";
+  page += ".SH DESCRIPTION\n" + roff(kDescription) + "\n";
+  std::string_view group;
+  for (const CommandRow& row : command_table()) {
+    if (title_of(row.group) != group) {
+      group = title_of(row.group);
+      page += ".SH " + roff(group) + "\n";
+    }
+    page += command_section(row);
   }
-  return page + ".SH EXAMPLES\n" + examples(app);
+  GlobalOptions global;
+  OptionSet options;
+  add_global_options(options, global);
+  page += ".SH OPTIONS\nEvery command takes these options.\n" + option_entries(options) +
+          entry("-V,--version", "", kVersionFlag);
+  std::string examples;
+  for (const std::string_view example : program_examples()) {
+    examples += "  " + std::string(example) + "\n";
+  }
+  return page + ".SH EXAMPLES\n" + verbatim(examples) + ".SH EXIT CODES\n" + roff(kExitCodes) +
+         ".\n";
 }
 
 }  // namespace carpool::app

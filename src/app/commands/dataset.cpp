@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "app/cli/command_context.hpp"
+#include "app/cli/command_table.hpp"
 #include "app/inputs/sources.hpp"
 
 namespace carpool::app {
@@ -14,17 +14,26 @@ namespace {
 
 using nlohmann::json;
 
+struct DatasetOptions {
+  std::string folder;
+};
+
+void add_dataset_options(OptionSet& options, DatasetOptions& dataset) {
+  options.positional(
+      "folder", &dataset.folder, "DIR", "Dataset folder (default: the bundled kace-v100)");
+}
+
 struct TableSummary {
   std::string name;
   std::size_t rows = 0;
   std::size_t group_size = 0;
 };
 
-// Reads every table of the folder: a broken one is an error, that is what the command is for.
+// Reads every table of the folder; a broken one is an error.
 Result<std::vector<TableSummary>> summarise_tables(const dataset::Dataset& dataset) {
   std::vector<TableSummary> summaries;
   std::vector<std::string> names = dataset::list_group_tables(dataset);
-  // `pairs` is what commands read by default: it is checked even when it looks like no table.
+  // Commands read `pairs` by default: it is checked even if it does not look like a table.
   const bool listed = std::find(names.begin(), names.end(), "pairs") != names.end();
   if (!listed && std::filesystem::exists(dataset.folder / "pairs.csv")) {
     names.emplace_back("pairs");
@@ -80,8 +89,7 @@ void print_workloads(const dataset::Dataset& dataset, const Output& output) {
   table.add_column("model", TextTable::Align::Left);
   table.add_column("task", TextTable::Align::Left);
   table.add_column("batch", TextTable::Align::Right);
-  table.add_column(fmt::format("alone [{}]", dataset.info.throughput_unit),
-                   TextTable::Align::Right);
+  table.add_column(fmt::format("solo [{}]", dataset.info.throughput_unit), TextTable::Align::Right);
   for (const Profile& profile : dataset.profiles) {
     table.add_row({profile.workload,
                    profile.model,
@@ -102,8 +110,6 @@ void print_tables(const std::vector<TableSummary>& tables, const Output& output)
   }
   output.print(table.render());
 }
-
-}  // namespace
 
 Result<void> run_dataset(const DatasetOptions& options, const CommandContext& context) {
   const Output& output = context.output;
@@ -133,8 +139,14 @@ Result<void> run_dataset(const DatasetOptions& options, const CommandContext& co
   output.print("\n");
   print_tables(*tables, output);
   output.print(
-      fmt::format("\n{} runs alone under a thread limit; every file is sound\n", limited->size()));
+      fmt::format("\n{} solo runs under a thread limit; every file is sound\n", limited->size()));
   return {};
+}
+
+}  // namespace
+
+CommandSpec dataset_command() {
+  return make_command(add_dataset_options, run_dataset, {"carpool dataset my-gpu"});
 }
 
 }  // namespace carpool::app

@@ -2,83 +2,69 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
-#include "app/cli/command_context.hpp"
-#include "app/inputs/sources.hpp"
-#include "app/output/evaluation_output.hpp"
+#include "app/cli/command_line.hpp"
+#include "app/cli/command_table.hpp"
 #include "app/top/gpu_watch.hpp"
-#include "evaluate/evaluation.hpp"
-#include "evaluate/plan.hpp"
 
 namespace carpool::app {
 namespace {
 
-// A workload for which the choice of partner matters: a trainer of medium size.
-constexpr const char* kTarget = "bert-base-cased_batch8-train";
+struct DemoOptions {
+  std::string report = "carpool-report.html";
+};
 
-Result<void> compare(const CommandContext& context) {
-  const auto dataset = open_dataset(std::nullopt, context.config);
-  if (!dataset) {
-    return tl::unexpected(dataset.error());
-  }
-  const auto plan = evaluate::make_plan(*dataset, {});
-  if (!plan) {
-    return tl::unexpected(plan.error());
-  }
-  const auto results =
-      evaluate::evaluate(*dataset, *plan, evaluate::policy_names(/*include_slow=*/false), {});
-  if (!results) {
-    return tl::unexpected(results.error());
-  }
-  print_evaluation({.dataset = *dataset, .plan = *plan, .results = *results}, context.output);
-  return {};
+void add_demo_options(OptionSet& options, DemoOptions& demo) {
+  options.option(
+      "--report", &demo.report, "FILE", "Report to write (default: carpool-report.html)");
 }
 
-// Where there are any; `carpool doctor` is for those who wonder why not.
-Result<void> show_gpus(const CommandContext& context) {
-  if (!open_gpus()) {
-    return {};
-  }
-  context.output.print("\n");
-  context.output.heading("5. What do the GPUs of this machine do?");
-  return run_gpus({}, context);
-}
+struct DemoStep {
+  std::string heading;
+  std::vector<std::string> command;
+};
 
-}  // namespace
+std::vector<DemoStep> demo_steps(const DemoOptions& options) {
+  std::vector<DemoStep> steps = {
+      // A trainer of medium size, for which the choice of partner matters.
+      {"Which partner should a BERT trainer take?",
+       {"recommend", "bert-base-cased_batch8-train", "--top", "5", "--memory", "32"}},
+      {"How fast will two run, and which MPS thread limits are fairest?",
+       {"predict",
+        "albert-base-v2_batch2-train",
+        "whisper-large-v2_batch16-inf",
+        "--objective",
+        "max-min"}},
+      {"How far is that from the best possible choice? (score: % of the oracle)", {"evaluate"}},
+      {"The whole story", {"report", "--output", options.report}}};
+  if (open_gpus()) {
+    steps.push_back({"What do the GPUs of this machine do?", {"gpus"}});
+  }
+  return steps;
+}
 
 Result<void> run_demo(const DemoOptions& options, const CommandContext& context) {
   const Output& output = context.output;
   if (output.json()) {
-    return invalid_input("demo is for people; `carpool evaluate --json` has the figures");
+    return invalid_input("demo prints no JSON; `carpool evaluate --json` has the figures");
   }
-  output.heading("1. Which partner should a BERT trainer take?");
-  RecommendOptions recommend;
-  recommend.target = kTarget;
-  recommend.top = 5;
-  recommend.goal.memory_gib = 32.0;
-  if (auto done = run_recommend(recommend, context); !done) {
-    return done;
+  std::size_t number = 0;
+  for (const DemoStep& step : demo_steps(options)) {
+    if (number > 0) {
+      output.print("\n");
+    }
+    output.heading(fmt::format("{}. {}", ++number, step.heading));
+    if (auto done = run_words(step.command, context); !done) {
+      return done;
+    }
   }
-  output.print("\n");
-  output.heading("2. How fast will two run, and which MPS thread limits are fairest?");
-  PredictOptions predict;
-  predict.workloads = {"albert-base-v2_batch2-train", "whisper-large-v2_batch16-inf"};
-  predict.goal.objective = "max-min";
-  if (auto done = run_predict(predict, context); !done) {
-    return done;
-  }
-  output.print("\n");
-  output.heading("3. How far is that from the best possible choice? (score: % of the oracle)");
-  if (auto done = compare(context); !done) {
-    return done;
-  }
-  output.print("\n");
-  output.heading("4. The whole story");
-  if (auto done = run_report({.data = std::nullopt, .output = options.report}, context); !done) {
-    return done;
-  }
-  return show_gpus(context);
+  return {};
+}
+
+}  // namespace
+
+CommandSpec demo_command() {
+  return make_command(add_demo_options, run_demo, {"carpool demo"});
 }
 
 }  // namespace carpool::app

@@ -4,12 +4,21 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "app/cli/command_context.hpp"
+#include "app/cli/command_table.hpp"
 #include "app/doctor/doctor_checks.hpp"
 #include "app/doctor/doctor_facts.hpp"
 #include "app/doctor/doctor_output.hpp"
 
 namespace carpool::app {
+namespace {
+
+struct DoctorOptions {
+  bool python = false;
+};
+
+void add_doctor_options(OptionSet& options, DoctorOptions& doctor) {
+  options.flag("--python", doctor.python, "Also look for PyTorch, which takes seconds");
+}
 
 Result<void> run_doctor(const DoctorOptions& options, const CommandContext& context) {
   const Output& output = context.output;
@@ -31,6 +40,15 @@ Result<void> run_doctor(const DoctorOptions& options, const CommandContext& cont
     return written;
   }
   return fail(ErrorCode::Unsupported, verdict);
+}
+
+}  // namespace
+
+CommandSpec doctor_command() {
+  return make_command(add_doctor_options,
+                      run_doctor,
+                      {"carpool doctor", "carpool doctor --json"},
+                      "Exit code 1 if something that sharing needs is missing.");
 }
 
 }  // namespace carpool::app

@@ -7,7 +7,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "app/cli/command_context.hpp"
+#include "app/cli/command_table.hpp"
+#include "app/commands/estimate_options.hpp"
 #include "app/inputs/job_memory.hpp"
 #include "app/inputs/sources.hpp"
 #include "app/output/estimate_output.hpp"
@@ -50,12 +51,12 @@ Result<estimate::MeasuredJobs> open_rows(const EstimateOptions& options, const s
 }
 
 struct LearnedConvolutions {
-  std::shared_ptr<const estimate::ConvolutionChoices> choices{};  // null: none were asked for
+  std::shared_ptr<const estimate::ConvolutionChoices> choices{};  // null: none
   std::string file{};
   std::string hash{};
 };
 
-// Those of the file that was named, else the bundled ones.
+// Of --convolutions, else the bundled ones.
 Result<LearnedConvolutions> learn_convolutions(const EstimateOptions& options) {
   std::filesystem::path file = options.convolutions.value_or("");
   if (!options.convolutions) {
@@ -78,7 +79,7 @@ Result<LearnedConvolutions> learn_convolutions(const EstimateOptions& options) {
   return LearnedConvolutions{
       .choices = std::make_shared<const estimate::ConvolutionChoices>(
           estimate::ConvolutionChoices::of(*measured)),
-      // Where the bundled ones lie differs from machine to machine.
+      // The path of the bundled file differs between machines.
       .file = options.convolutions.value_or("memory-collected/convolutions.jsonl.gz"),
       .hash = sha256_hex(*text)};
 }
@@ -101,11 +102,11 @@ void print_results(const estimate::MeasuredJobs& jobs,
   }
 }
 
-// A fitted estimator as it is: nothing is fitted and nothing held out.
+// Evaluates a fitted estimator: no row is used for fitting or held out.
 Result<void> run_evaluation_of_fitted(const EstimateOptions& options,
                                       const CommandContext& context) {
   if (!options.estimators.empty() || options.convolutions) {
-    return invalid_input("--estimator and --convolutions are for estimators that are fitted here");
+    return invalid_input("--estimator and --convolutions do not apply to --model-file");
   }
   const auto estimator = open_estimator(options.job.model_file, options.confidence);
   if (!estimator) {
@@ -202,8 +203,6 @@ Result<void> run_fit(const EstimateOptions& options, const CommandContext& conte
   return {};
 }
 
-}  // namespace
-
 Result<void> run_estimate(const EstimateOptions& options, const CommandContext& context) {
   if (options.per_row && !context.output.json()) {
     return invalid_input("--per-row is for --json");
@@ -225,6 +224,32 @@ Result<void> run_estimate(const EstimateOptions& options, const CommandContext& 
     return invalid_input("--convolutions is for --evaluate and --fit");
   }
   return options.evaluate ? run_evaluation(options, context) : run_estimate_job(options, context);
+}
+
+}  // namespace
+
+CommandSpec estimate_command() {
+  return make_command(
+      add_estimate_options,
+      run_estimate,
+      {"carpool estimate config.json --batch 8 --sequence 1024 --dtype bf16 --fits 40G",
+       "carpool estimate -- python run_clm.py --model_name_or_path gpt2 "
+       "--per_device_train_batch_size 8",
+       "carpool estimate --batch 16 --fits 40G -- python run_clm.py --model_name_or_path gpt2 "
+       "--per_device_train_batch_size 8",
+       "carpool estimate model.onnx --batch 32 --inference --json",
+       "carpool estimate --evaluate data/memory-h200/rows.jsonl.gz",
+       "carpool estimate --evaluate data/memory-h200/rows.jsonl.gz --from config "
+       "--catalogue data/memory-h200/rows.jsonl.gz",
+       "carpool estimate --evaluate data/memory-h200/rows.jsonl.gz --estimator carpool,horus",
+       "carpool estimate --fit data/memory-h200/rows.jsonl.gz -o h200.model.json",
+       "carpool estimate --evaluate data/memory-collected/later.jsonl.gz --model-file "
+       "h200.model.json"},
+      "If your server has run the command before in this folder, the estimate comes from the "
+      "memory "
+      "of those runs, and --batch and --fits from runs at two other batch sizes; otherwise from "
+      "the "
+      "model.");
 }
 
 }  // namespace carpool::app

@@ -6,7 +6,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "app/cli/command_context.hpp"
+#include "app/commands/estimate_options.hpp"
 #include "app/inputs/job_memory.hpp"
 #include "app/inputs/past_jobs.hpp"
 #include "app/output/job_memory_output.hpp"
@@ -28,37 +28,37 @@ Result<void> take(const std::optional<std::string>& text,
 }
 
 Result<estimate::JobSettings> settings_from(const EstimateJobOptions& job) {
-  estimate::JobSettings said{.batch = job.batch,
-                             .sequence = job.sequence,
-                             .accumulation = job.accumulate,
-                             .lora_rank = job.lora_rank,
-                             .decode_tokens = job.new_tokens,
-                             .resolution = job.resolution,
-                             .gpus = job.gpus,
-                             .zero_stage = job.zero_stage};
+  estimate::JobSettings overrides{.batch = job.batch,
+                                  .sequence = job.sequence,
+                                  .accumulation = job.accumulate,
+                                  .lora_rank = job.lora_rank,
+                                  .decode_tokens = job.new_tokens,
+                                  .resolution = job.resolution,
+                                  .gpus = job.gpus,
+                                  .zero_stage = job.zero_stage};
   if (job.train || job.inference) {
-    said.mode = job.inference ? RunMode::Infer : RunMode::Train;
+    overrides.mode = job.inference ? RunMode::Infer : RunMode::Train;
   }
   if (job.checkpointing) {
-    said.checkpointing = true;
+    overrides.checkpointing = true;
   }
   if (job.built_on_gpu) {
-    said.built_on_gpu = true;
+    overrides.built_on_gpu = true;
   }
-  for (const auto& taken : {take(job.dtype, estimate::precision_named, said.precision),
-                            take(job.optimizer, estimate::optimizer_named, said.optimizer),
-                            take(job.task, estimate::task_named, said.task),
-                            take(job.attention, estimate::attention_named, said.attention)}) {
+  for (const auto& taken : {take(job.dtype, estimate::precision_named, overrides.precision),
+                            take(job.optimizer, estimate::optimizer_named, overrides.optimizer),
+                            take(job.task, estimate::task_named, overrides.task),
+                            take(job.attention, estimate::attention_named, overrides.attention)}) {
     if (!taken) {
       return tl::unexpected(taken.error());
     }
   }
-  return said;
+  return overrides;
 }
 
 Result<estimate::EstimateRequest> question_from(const EstimateJobOptions& job) {
   if (job.source.size() > 1) {
-    return invalid_input(fmt::format("one file at a time, not {}; a command goes behind --",
+    return invalid_input(fmt::format("one file at a time, not {}; a command stands behind --",
                                      fmt::join(job.source, " ")));
   }
   estimate::EstimateRequest question{.weights = job.weights, .command = job.command};
@@ -76,7 +76,7 @@ Result<std::int64_t> bytes_from(const std::string& text) {
       [](std::uint64_t bytes) { return static_cast<std::int64_t>(bytes); });
 }
 
-// Sizes that the user names, read before anything is looked up.
+// Sizes that the user states.
 struct NamedSizes {
   std::optional<std::int64_t> context{};
   std::optional<std::int64_t> fits{};
@@ -97,12 +97,12 @@ Result<NamedSizes> sizes_from(const EstimateJobOptions& job) {
   return sizes;
 }
 
-// What earlier runs took says nothing of a job that runs otherwise, or elsewhere, than its command
-// says. Another batch is another matter: runs at several batch sizes tell of it.
-bool is_as_its_command_says(const EstimateJobOptions& job, estimate::JobSettings said) {
-  said.batch.reset();
-  said.gpus.reset();
-  return said == estimate::JobSettings{} && !job.context && !job.model_file;
+// Earlier runs tell nothing about a job with other settings than those of its command. Another
+// batch size is an exception: runs at several batch sizes show its effect.
+bool runs_as_its_command(const EstimateJobOptions& job, estimate::JobSettings overrides) {
+  overrides.batch.reset();
+  overrides.gpus.reset();
+  return overrides == estimate::JobSettings{} && !job.context && !job.model_file;
 }
 
 void print(const JobMemoryListing& listing, const Output& output) {
@@ -126,19 +126,19 @@ Result<HistoryAnswer> history_of(const EstimateJobOptions& job, const estimate::
                       .batch = said.batch});
 }
 
-// True: earlier runs answered, and that is printed. Else `notes` gets what the user should know.
+// True: the estimate of earlier runs is printed. Else `notes` receives what the user should know.
 bool answer_from_history(const EstimateOptions& options,
                          const estimate::JobSettings& said,
                          const NamedSizes& sizes,
                          const Output& output,
                          std::vector<std::string>& notes) {
   const EstimateJobOptions& job = options.job;
-  if (job.no_history || job.command.empty() || !is_as_its_command_says(job, said)) {
+  if (job.no_history || job.command.empty() || !runs_as_its_command(job, said)) {
     return false;
   }
   auto known = history_of(job, said);
   if (!known) {
-    // A command that never ran is nothing special, nor a machine without a server.
+    // No earlier run and no server are ordinary, and need no note.
     const ErrorCode code = known.error().code;
     if (code == ErrorCode::Unsupported || (job.server.socket && code != ErrorCode::NotFound)) {
       notes.push_back(fmt::format("not from history: {}", known.error().message));
@@ -164,8 +164,9 @@ bool answer_from_history(const EstimateOptions& options,
     listing.fits = FittingBatch{.memory = *sizes.fits, .largest = *largest};
   }
   if (options.confidence != estimate.confidence) {
-    estimate.notes.push_back(fmt::format("the bound from earlier runs is always that of {:g} %",
-                                         100.0 * estimate.confidence));
+    estimate.notes.push_back(
+        fmt::format("the bound from earlier runs always has a confidence of {:g} %",
+                    100.0 * estimate.confidence));
   }
   print(listing, output);
   return true;

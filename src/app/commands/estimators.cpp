@@ -1,14 +1,14 @@
 #include <nlohmann/json.hpp>
 
-#include "app/cli/command_context.hpp"
+#include "app/cli/command_table.hpp"
 #include "app/output/registry_table.hpp"
 #include "estimate/judge/row_splits.hpp"
 #include "estimate/registry.hpp"
 
 namespace carpool::app {
+namespace {
 
-Result<void> run_estimators(const EstimatorListOptions& /*options*/,
-                            const CommandContext& context) {
+Result<void> run_estimators(const CommandContext& context) {
   nlohmann::json out;
   list_kinds("estimators", estimate::estimator_kinds(), context.output, out);
   list_kinds("splits", estimate::row_split_kinds(), context.output, out);
@@ -16,6 +16,12 @@ Result<void> run_estimators(const EstimatorListOptions& /*options*/,
     context.output.print_json(out);
   }
   return {};
+}
+
+}  // namespace
+
+CommandSpec estimators_command() {
+  return make_command(run_estimators, {"carpool estimators --json"});
 }
 
 }  // namespace carpool::app

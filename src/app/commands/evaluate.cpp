@@ -9,7 +9,9 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "app/cli/command_context.hpp"
+#include "app/cli/command_table.hpp"
+#include "app/cli/shared_options.hpp"
+#include "app/commands/evaluate_options.hpp"
 #include "app/inputs/sources.hpp"
 #include "app/output/evaluation_output.hpp"
 #include "base/progress/progress.hpp"
@@ -21,7 +23,72 @@
 namespace carpool::app {
 namespace {
 
-// The sets of metrics that the ablation compares, with what people call them.
+void add_protocol_options(OptionSet& options, EvaluateOptions& evaluate) {
+  options.option("--protocol",
+                 &evaluate.protocol,
+                 "NAME",
+                 "pairs-n-occur (default), unseen, triples-ratio, random, leave-one-out, transfer, "
+                 "mps-split");
+  options.option("--table", &evaluate.table, "NAME", "Group table to evaluate on (default: pairs)");
+  options.option("--train-table",
+                 &evaluate.train_table,
+                 "NAME",
+                 "Group table to train on, for the protocol transfer (default: pairs)");
+  options.option(
+      "--n-occur", &evaluate.n_occur, "N", "Number of training occurrences of each workload");
+  options.option("--train-fraction",
+                 &evaluate.train_fraction,
+                 "F",
+                 "Share of the rows to train on, for the protocols random and triples-ratio");
+  options.option("--seeds",
+                 &evaluate.seeds,
+                 "SEEDS",
+                 "Seeds of the train/test splits: 1000-1049, 10,20,30 or a count (default: the "
+                 "published ones)");
+  options.option("--splits", &evaluate.splits_file, "FILE", "File of train/test splits to use");
+  options.option(
+      "--targets",
+      &evaluate.targets,
+      "W,W",
+      "Workloads to score, names or patterns (default: those of the protocol; all: every "
+      "one)",
+      {.commas = true});
+}
+
+void add_evaluate_options(OptionSet& options, EvaluateOptions& evaluate) {
+  add_data(options, evaluate.data);
+  add_protocol_options(options, evaluate);
+  options.option("--models",
+                 &evaluate.models,
+                 "A,B",
+                 "Models and rules to evaluate (default: all but the slow ones; all: every one)",
+                 {.commas = true});
+  options.option(
+      "--objective", &evaluate.objective, "NAME", "throughput (default), normalized or max-min");
+  options.option("--floor",
+                 &evaluate.floor,
+                 "F",
+                 "Floor whose violations are counted (default: 0.7)",
+                 {.check = share_of_one()});
+  options.option("--features",
+                 &evaluate.features,
+                 "SET",
+                 "Metrics to use: default, kernel, system, none, default+xu");
+  options.option("--seed",
+                 &evaluate.seed,
+                 "N",
+                 "Seed of models that draw random numbers (default: 0)",
+                 {.check = whole_number()});
+  options.option("--time-budget",
+                 &evaluate.time_budget_s,
+                 "SECONDS",
+                 "Time that kace-automl may search (default: 60)",
+                 {.check = above_zero()});
+  options.flag("--per-target", evaluate.per_target, "Show the choice and score of each target");
+  options.flag("--ablation", evaluate.ablation, "Compare sets of metrics instead of models");
+}
+
+// Sets of metrics that the ablation compares, and their names in its table.
 constexpr std::array<std::pair<const char*, const char*>, 5> kAblation = {
     {{"default", "all metrics"},
      {"kernel", "kernel metrics only"},
@@ -29,7 +96,7 @@ constexpr std::array<std::pair<const char*, const char*>, 5> kAblation = {
      {"none", "no metric"},
      {"default+xu", "all, and Xu's added"}}};
 
-// An option that the protocol does not look at is a misunderstanding, not a wish to be ignored.
+// An option that the protocol does not use is an error.
 Result<void> check_options(const EvaluateOptions& options, const std::string& protocol) {
   struct Use {
     const char* option;
@@ -46,17 +113,17 @@ Result<void> check_options(const EvaluateOptions& options, const std::string& pr
   for (const Use& use : uses) {
     const auto& known = use.protocols;
     if (use.given && std::find(known.begin(), known.end(), protocol) == known.end()) {
-      return invalid_input(fmt::format("{} means nothing to protocol {}; it is for {}",
+      return invalid_input(fmt::format("protocol {1} does not use {0}, which is for {2}",
                                        use.option,
                                        protocol,
                                        fmt::join(known, ", ")));
     }
   }
-  const bool rows_alone =
+  const bool for_rows =
       !options.table.empty() || !options.targets.empty() || options.per_target || options.ablation;
-  if (protocol == "mps-split" && rows_alone) {
+  if (protocol == "mps-split" && for_rows) {
     return invalid_input(
-        "--table, --targets, --per-target and --ablation mean nothing to protocol mps-split");
+        "protocol mps-split does not use --table, --targets, --per-target and --ablation");
   }
   return {};
 }
@@ -94,7 +161,7 @@ Result<evaluate::PlanRequest> to_request(const EvaluateOptions& options) {
   return request;
 }
 
-bool all_asked(const EvaluateOptions& options) {
+bool all_requested(const EvaluateOptions& options) {
   return options.models == std::vector<std::string>{"all"};
 }
 
@@ -106,7 +173,7 @@ evaluate::EvaluationOptions to_evaluation_options(const EvaluateOptions& options
   out.features = options.features;
   out.seed = options.seed;
   out.time_budget_s = options.time_budget_s;
-  out.skip_unsupported = options.models.empty() || all_asked(options);
+  out.skip_unsupported = options.models.empty() || all_requested(options);
   out.on_progress = [&progress](const std::string& what) { progress.advance(what); };
   return out;
 }
@@ -115,13 +182,13 @@ std::vector<std::string> chosen_policies(const EvaluateOptions& options) {
   if (options.models.empty()) {
     return evaluate::policy_names(/*include_slow=*/false);
   }
-  if (all_asked(options)) {
+  if (all_requested(options)) {
     return evaluate::policy_names(/*include_slow=*/true);
   }
   return options.models;
 }
 
-// The same model with one set of metrics after the other.
+// The same models with each set of metrics.
 Result<std::vector<evaluate::PolicyResult>> run_ablation(const dataset::Dataset& dataset,
                                                          const evaluate::EvaluationPlan& plan,
                                                          const EvaluateOptions& options,
@@ -146,14 +213,12 @@ Result<std::vector<evaluate::PolicyResult>> run_ablation(const dataset::Dataset&
   return results;
 }
 
-}  // namespace
-
 Result<void> run_evaluate(const EvaluateOptions& options, const CommandContext& context) {
   if (auto checked = check_options(options, chosen_protocol(options)); !checked) {
     return checked;
   }
   if (options.protocol == "mps-split") {
-    return run_evaluate_splits(options, context);
+    return run_mps_split(options, context);
   }
   const auto dataset = open_dataset(options.data, context.config);
   if (!dataset) {
@@ -189,6 +254,20 @@ Result<void> run_evaluate(const EvaluateOptions& options, const CommandContext& 
     print_targets(listing, context.output);
   }
   return {};
+}
+
+}  // namespace
+
+CommandSpec evaluate_command() {
+  return make_command(
+      add_evaluate_options,
+      run_evaluate,
+      {"carpool evaluate --n-occur 3",
+       "carpool evaluate --n-occur 3 --seeds 1000-1049 --models share,kace-lr",
+       "carpool evaluate --protocol unseen --table quads --json",
+       "carpool evaluate --protocol transfer --train-table pairs --table triples --models share",
+       "carpool evaluate --protocol mps-split",
+       "carpool evaluate --data my-gpu --protocol random --train-fraction 0.5 --seeds 20"});
 }
 
 }  // namespace carpool::app

@@ -7,7 +7,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "app/cli/command_context.hpp"
+#include "app/cli/command_table.hpp"
+#include "app/cli/shared_options.hpp"
 #include "app/output/gpu_table.hpp"
 #include "app/top/gpu_watch.hpp"
 #include "base/clock.hpp"
@@ -18,12 +19,34 @@ namespace {
 
 using nlohmann::json;
 
-// The first span of activity: twice what the counters need.
+struct GpusOptions {
+  std::optional<double> watch_seconds;  // absent: one reading
+  std::optional<std::size_t> count;     // readings of --watch; absent: until a signal arrives
+  bool processes = false;
+  std::optional<std::string> replay;
+};
+
+void add_gpus_options(OptionSet& options, GpusOptions& gpus) {
+  options.option("--watch",
+                 &gpus.watch_seconds,
+                 "SECONDS",
+                 "Repeat at this interval until Ctrl-C",
+                 {.check = seconds_from(kShortestIntervalSeconds), .bare_value = "2"});
+  options.option("--count",
+                 &gpus.count,
+                 "N",
+                 "Number of readings of --watch",
+                 {.check = whole_number(), .needs = "--watch"});
+  options.flag("--processes", gpus.processes, "List the processes on each GPU");
+  add_replay(options, gpus.replay);
+}
+
+// The first activity span: twice what the counters need.
 constexpr auto kFirstSpan = 2 * kShortestActivitySpan;
 
 std::string screen(const std::vector<GpuReading>& gpus, bool processes, bool colour) {
   if (gpus.empty()) {
-    return "The driver works, but there is no GPU that it can use; `carpool doctor` says more.\n";
+    return "The driver works but finds no usable GPU; `carpool doctor` tells more.\n";
   }
   std::string text = gpu_table(gpus, colour);
   for (const std::string& note : gpu_footnotes(gpus)) {
@@ -45,7 +68,7 @@ void print_once(const std::vector<GpuReading>& gpus,
   }
 }
 
-// On a terminal each reading takes the place of the one before, without a flicker in between.
+// On a terminal each reading replaces the one before without flicker.
 std::string redrawn(const std::string& text) {
   std::string lines;
   for (const char c : text) {
@@ -88,8 +111,6 @@ Result<void> watch(GpuWatch& gpus,
   return {};
 }
 
-}  // namespace
-
 Result<void> run_gpus(const GpusOptions& options, const CommandContext& context) {
   StopSignals signals;
   auto gpus = GpuWatch::open(options.replay);
@@ -104,6 +125,17 @@ Result<void> run_gpus(const GpusOptions& options, const CommandContext& context)
   }
   print_once(gpus->read(), options, context.output);
   return {};
+}
+
+}  // namespace
+
+CommandSpec gpus_command() {
+  return make_command(add_gpus_options,
+                      run_gpus,
+                      {"carpool gpus",
+                       "carpool gpus --processes --json",
+                       "carpool gpus --watch 1 --count 2",
+                       "carpool gpus --replay recording.jsonl"});
 }
 
 }  // namespace carpool::app

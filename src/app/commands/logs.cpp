@@ -4,14 +4,33 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "app/cli/command_context.hpp"
+#include "app/cli/command_table.hpp"
+#include "app/cli/shared_options.hpp"
 #include "app/server/server_client.hpp"
 #include "base/process/stop_signals.hpp"
 
 namespace carpool::app {
 namespace {
 
-// One of a job's outputs, printed as far as it is there.
+struct LogsOptions {
+  ServerOptions server;
+  std::int64_t job = 0;
+  bool follow = false;
+  unsigned attempt = 0;  // 0: the last
+};
+
+void add_logs_options(OptionSet& options, LogsOptions& logs) {
+  options.positional("job", &logs.job, "JOB", "Number of the job", {.required = true});
+  options.flag("-f,--follow", logs.follow, "Print further output until the job has ended");
+  options.option("--attempt",
+                 &logs.attempt,
+                 "N",
+                 "Number of the attempt (default: the last)",
+                 {.check = whole_number()});
+  add_socket(options, logs.server);
+}
+
+// One output of a job, and how much of it has been printed.
 struct Reading {
   const char* stream = "";
   std::FILE* to = nullptr;
@@ -19,7 +38,7 @@ struct Reading {
   bool over = false;
 };
 
-// True: something came.
+// True: there was further output.
 Result<bool> read_on(ServerClient& server,
                      const LogsOptions& options,
                      Reading& reading,
@@ -41,9 +60,6 @@ Result<bool> read_on(ServerClient& server,
   return !part->bytes.empty();
 }
 
-}  // namespace
-
-// The job's standard output goes to ours, its standard error to ours.
 Result<void> run_logs(const LogsOptions& options, const CommandContext& /*context*/) {
   StopSignals signals;
   Result<ServerClient> server = ServerClient::connect(options.server);
@@ -52,7 +68,7 @@ Result<void> run_logs(const LogsOptions& options, const CommandContext& /*contex
   }
   Reading out{.stream = "stdout", .to = stdout};
   Reading err{.stream = "stderr", .to = stderr};
-  constexpr double kWait = 0.5;  // on each in turn, when neither has anything
+  constexpr double kWait = 0.5;  // for standard output, when neither stream had more
   bool came = true;
   while (!signals.came()) {
     const Result<bool> first =
@@ -67,6 +83,16 @@ Result<void> run_logs(const LogsOptions& options, const CommandContext& /*contex
     }
   }
   return {};
+}
+
+}  // namespace
+
+CommandSpec logs_command() {
+  return make_command(add_logs_options,
+                      run_logs,
+                      {"carpool logs 17", "carpool logs -f 17"},
+                      "Standard output of the job goes to standard output, its standard error to "
+                      "standard error.");
 }
 
 }  // namespace carpool::app

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "app/cli/command_context.hpp"
+#include "app/cli/command_table.hpp"
 #include "app/top/gpu_watch.hpp"
 #include "base/files/file.hpp"
 #include "base/process/stop_signals.hpp"
@@ -17,6 +17,33 @@
 namespace carpool::app {
 namespace {
 
+struct MeasureOptions {
+  std::string plan;
+  std::string folder;                   // of the dataset
+  std::optional<double> limit_seconds;  // absent: to the end of the plan
+  bool retry_failed = false;
+  bool dry_run = false;
+};
+
+void add_measure_options(OptionSet& options, MeasureOptions& measure) {
+  options.positional("plan",
+                     &measure.plan,
+                     "PLAN.toml",
+                     "Plan of the measurements (docs/measuring.md)",
+                     {.required = true});
+  options.option("-o,--output",
+                 &measure.folder,
+                 "DIR",
+                 "Dataset folder to write; that of an interrupted run is continued");
+  options.option("--time-limit",
+                 &measure.limit_seconds,
+                 "SECONDS",
+                 "Time after which no measurement starts, so that a run fits a time slot",
+                 {.check = above_zero()});
+  options.flag("--retry-failed", measure.retry_failed, "Repeat measurements that failed before");
+  options.flag("--dry-run", measure.dry_run, "Show what would be measured and exit");
+}
+
 Result<measure::Plan> load_plan(const std::string& path) {
   const auto text = read_file(path);
   if (!text) {
@@ -25,8 +52,7 @@ Result<measure::Plan> load_plan(const std::string& path) {
   return measure::parse_plan(*text, path);
 }
 
-// An empty folder, or one that an earlier run began: tables that somebody else made are not ours to
-// replace.
+// An empty folder or that of an earlier run: files of other origin are not replaced.
 Result<void> take_folder(const std::filesystem::path& folder) {
   std::error_code problem;
   std::filesystem::create_directories(folder, problem);
@@ -36,13 +62,13 @@ Result<void> take_folder(const std::filesystem::path& folder) {
   if (!std::filesystem::exists(folder / measure::kJournalName, problem) &&
       !std::filesystem::is_empty(folder, problem)) {
     return invalid_input(fmt::format(
-        "folder {} holds files that `carpool measure` did not write: name another, or a new one",
+        "folder {} holds files that `carpool measure` did not write: name an empty or a new one",
         folder.string()));
   }
   return {};
 }
 
-// What windows take; starting the workers comes on top and is not known beforehand.
+// Of all windows, without the start of the workers, which is not known beforehand.
 double window_seconds(const measure::Plan& plan, const std::vector<measure::Cell>& cells) {
   return static_cast<double>(cells.size()) * (plan.window.seconds + plan.window.warm_seconds);
 }
@@ -71,7 +97,7 @@ void show_plan(const measure::Plan& plan, const Output& output) {
   table.add_column("mechanism", TextTable::Align::Left);
   table.add_column("workers", TextTable::Align::Right);
   table.add_column("windows", TextTable::Align::Right);
-  table.add_column("of them solo", TextTable::Align::Right);
+  table.add_column("solo", TextTable::Align::Right);
   for (std::size_t i = 0; i < batches.size(); ++i) {
     const auto& cells_here = batches[i].cells;
     table.add_row({std::to_string(i + 1),
@@ -114,20 +140,18 @@ void show_outcome(const measure::CampaignOutcome& outcome,
                            outcome.planned,
                            outcome.failed));
   if (outcome.done < outcome.planned) {
-    output.remark("Run the same command again to go on.");
+    output.remark("Run the same command again to continue.");
   } else {
     output.remark(
-        fmt::format("Judge the models on it: carpool evaluate --data {} --protocol "
+        fmt::format("Evaluate the models on it: carpool evaluate --data {} --protocol "
                     "random --train-fraction 0.5 --seeds 20",
                     options.folder));
   }
   if (outcome.failed > 0) {
     output.remark(
-        fmt::format("{}/failures.csv says why; --retry-failed tries them again.", options.folder));
+        fmt::format("{}/failures.csv tells why; --retry-failed repeats them.", options.folder));
   }
 }
-
-}  // namespace
 
 Result<void> run_measure(const MeasureOptions& options, const CommandContext& context) {
   const auto plan = load_plan(options.plan);
@@ -173,12 +197,22 @@ Result<void> run_measure(const MeasureOptions& options, const CommandContext& co
                                               .retry_failed = options.retry_failed},
                                              **telemetry,
                                              events);
-  progress.reset();  // its line goes before ours
+  progress.reset();  // its line ends before the next output
   if (!outcome) {
     return tl::unexpected(outcome.error());
   }
   show_outcome(*outcome, options, context.output);
   return {};
+}
+
+}  // namespace
+
+CommandSpec measure_command() {
+  return make_command(add_measure_options,
+                      run_measure,
+                      {"carpool measure plan.toml --dry-run",
+                       "carpool measure plan.toml -o measured --time-limit 540"},
+                      "Needs a GPU with NVML and MPS; carpool doctor tells what is missing.");
 }
 
 }  // namespace carpool::app

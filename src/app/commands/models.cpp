@@ -1,6 +1,6 @@
 #include <nlohmann/json.hpp>
 
-#include "app/cli/command_context.hpp"
+#include "app/cli/command_table.hpp"
 #include "app/output/registry_table.hpp"
 #include "evaluate/plan.hpp"
 #include "model/registry.hpp"
@@ -8,8 +8,9 @@
 #include "predict/objective.hpp"
 
 namespace carpool::app {
+namespace {
 
-Result<void> run_models(const ListOptions& /*options*/, const CommandContext& context) {
+Result<void> run_models(const CommandContext& context) {
   nlohmann::json out;
   list_kinds("models", model::model_kinds(), context.output, out);
   list_kinds("rules", model::rules(), context.output, out);
@@ -19,6 +20,12 @@ Result<void> run_models(const ListOptions& /*options*/, const CommandContext& co
     context.output.print_json(out);
   }
   return {};
+}
+
+}  // namespace
+
+CommandSpec models_command() {
+  return make_command(run_models, {"carpool models --json"});
 }
 
 }  // namespace carpool::app

@@ -1,6 +1,6 @@
 #include <nlohmann/json.hpp>
 
-#include "app/cli/command_context.hpp"
+#include "app/cli/command_table.hpp"
 #include "app/output/registry_table.hpp"
 #include "policy/policy_registry.hpp"
 #include "schedule/queue_order.hpp"
@@ -18,9 +18,7 @@ std::vector<ListedKind> listed(std::span<const Info> table) {
   return kinds;
 }
 
-}  // namespace
-
-Result<void> run_policies(const PolicyListOptions& /*options*/, const CommandContext& context) {
+Result<void> run_policies(const CommandContext& context) {
   nlohmann::json out;
   list_named("policies", listed(policy::placement_policies()), context.output, out);
   list_named("orders", listed(schedule::queue_orders()), context.output, out);
@@ -29,6 +27,12 @@ Result<void> run_policies(const PolicyListOptions& /*options*/, const CommandCon
     context.output.print_json(out);
   }
   return {};
+}
+
+}  // namespace
+
+CommandSpec policies_command() {
+  return make_command(run_policies, {"carpool policies --json"});
 }
 
 }  // namespace carpool::app

@@ -7,7 +7,8 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "app/cli/command_context.hpp"
+#include "app/cli/command_table.hpp"
+#include "app/cli/shared_options.hpp"
 #include "app/inputs/model_session.hpp"
 #include "app/inputs/sources.hpp"
 #include "app/output/prediction_output.hpp"
@@ -19,6 +20,28 @@ namespace carpool::app {
 namespace {
 
 using nlohmann::json;
+
+struct PredictOptions {
+  ModelOptions model;
+  GoalOptions goal;
+  std::vector<std::string> workloads;
+  std::vector<double> limits;  // MPS thread limit of each workload; empty: 100 for all
+};
+
+void add_predict_options(OptionSet& options, PredictOptions& predict) {
+  options.positional("workloads",
+                     &predict.workloads,
+                     "W",
+                     "Workloads that would share one GPU",
+                     {.required = true});
+  add_model(options, predict.model);
+  options.option("--limits",
+                 &predict.limits,
+                 "P,P",
+                 "MPS thread limit of each workload in % (default: 100 for all)",
+                 {.commas = true});
+  add_goal(options, predict.goal);
+}
 
 Result<Group> to_group(const PredictOptions& options, const dataset::Dataset& dataset) {
   const auto members = find_workloads(dataset, options.workloads);
@@ -38,12 +61,12 @@ Result<Group> to_group(const PredictOptions& options, const dataset::Dataset& da
 }
 
 Result<void> check_request(const PredictOptions& options,
-                           const ModelSession& bench,
+                           const ModelSession& session,
                            const Group& group) {
-  if (!options.limits.empty() && !bench.predictor->predicts_members()) {
+  if (!options.limits.empty() && !session.predictor->predicts_members()) {
     return fail(ErrorCode::Unsupported,
-                fmt::format("{} knows nothing of thread limits: leave --limits out, or use share",
-                            bench.model->card().kind));
+                fmt::format("{} does not model thread limits: leave --limits out, or use share",
+                            session.model->card().kind));
   }
   if (options.goal.weights.size() > group.size()) {
     return invalid_input(fmt::format(
@@ -52,26 +75,26 @@ Result<void> check_request(const PredictOptions& options,
   return {};
 }
 
-// A recording that differs this much from what the groups say was made with another version of the
-// job, or on another machine.
+// A recorded solo speed that differs by this factor from what the measured groups imply comes from
+// another version of the job or another machine.
 constexpr double kStale = 1.5;
 
 void remark_stale_recordings(const Prediction& prediction,
-                             const ModelSession& bench,
+                             const ModelSession& session,
                              const Output& output) {
   for (const MemberPrediction& member : prediction.members) {
-    const double recorded = bench.dataset.profiles[member.profile].exclusive_throughput;
+    const double recorded = session.dataset.profiles[member.profile].exclusive_throughput;
     if (member.alone > kStale * recorded || recorded > kStale * member.alone) {
       output.remark(
-          fmt::format("{}: {} {} are recorded alone, which does not agree with its measured groups",
+          fmt::format("{}: the recorded solo speed, {} {}, does not agree with the measured groups",
                       member.workload,
                       number(recorded),
-                      bench.dataset.info.throughput_unit));
+                      session.dataset.info.throughput_unit));
     }
   }
 }
 
-// Whether the dataset says anything of thread limits.
+// Whether the dataset holds measurements under thread limits.
 bool limits_measured(const dataset::Dataset& dataset) {
   const auto alone = dataset::load_limited_runs(dataset);
   const auto tables = dataset::list_group_tables(dataset);
@@ -79,21 +102,21 @@ bool limits_measured(const dataset::Dataset& dataset) {
          std::find(tables.begin(), tables.end(), "partitions") != tables.end();
 }
 
-assign::MemoryUse memory_of(const ModelSession& bench, const Group& group) {
+assign::MemoryUse memory_of(const ModelSession& session, const Group& group) {
   std::vector<std::size_t> members;
   for (const GroupMember& member : group) {
     members.push_back(member.profile);
   }
-  return assign::memory_use(bench.dataset.profiles, members);
+  return assign::memory_use(session.dataset.profiles, members);
 }
 
-json memory_to_json(const ModelSession& bench, const assign::MemoryUse& use) {
+json memory_to_json(const ModelSession& session, const assign::MemoryUse& use) {
   return {{"known_gib", use.known_gib},
-          {"capacity_gib", bench.memory_gib ? json(*bench.memory_gib) : json(nullptr)},
-          {"fits", use.fits(bench.memory_gib)}};
+          {"capacity_gib", session.memory_gib ? json(*session.memory_gib) : json(nullptr)},
+          {"fits", use.fits(session.memory_gib)}};
 }
 
-json split_to_json(const predict::PartitionChoice& choice, const predict::Objective& objective) {
+json limits_to_json(const predict::PartitionChoice& choice, const predict::Objective& objective) {
   json limits = json::array();
   for (const GroupMember& member : choice.group) {
     limits.push_back(member.thread_limit);
@@ -106,24 +129,22 @@ json split_to_json(const predict::PartitionChoice& choice, const predict::Object
           {"gain_over_equal", choice.gain_over_equal()}};
 }
 
-void print_split(const predict::PartitionChoice& choice,
-                 const predict::Objective& objective,
-                 const Output& output) {
+void print_limits(const predict::PartitionChoice& choice,
+                  const predict::Objective& objective,
+                  const Output& output) {
   std::vector<double> limits;
   for (const GroupMember& member : choice.group) {
     limits.push_back(member.thread_limit);
   }
   output.print(fmt::format(
-      "\nbest thread limits for {}: {} ({:+.1f} % against 100 each, {:+.1f} % against an equal "
-      "split){}\n",
+      "\nbest thread limits for {}: {} ({:+.1f} % against 100 each, {:+.1f} % against equal "
+      "limits){}\n",
       predict::objective_name(objective.kind),
       fmt::join(limits, " / "),
       choice.gain_over_unlimited() * 100.0,
       choice.gain_over_equal() * 100.0,
-      choice.score.feasible ? "" : "; no split keeps the floor, this one comes nearest"));
+      choice.score.feasible ? "" : "; no limits keep the floor, these come nearest"));
 }
-
-}  // namespace
 
 Result<void> run_predict(const PredictOptions& options, const CommandContext& context) {
   const Output& output = context.output;
@@ -132,55 +153,67 @@ Result<void> run_predict(const PredictOptions& options, const CommandContext& co
   if (!opened) {
     return tl::unexpected(opened.error());
   }
-  const ModelSession& bench = **opened;
-  const auto group = to_group(options, bench.dataset);
+  const ModelSession& session = **opened;
+  const auto group = to_group(options, session.dataset);
   if (!group) {
     return tl::unexpected(group.error());
   }
-  if (auto checked = check_request(options, bench, *group); !checked) {
+  if (auto checked = check_request(options, session, *group); !checked) {
     return checked;
   }
-  const auto prediction = bench.predictor->predict(*group);
+  const auto prediction = session.predictor->predict(*group);
   if (!prediction) {
     return tl::unexpected(prediction.error());
   }
-  // Thread limits are a question for models that know members, and for more than one of them.
-  std::optional<predict::PartitionChoice> split;
-  if (bench.predictor->predicts_members() && group->size() > 1) {
+  // Thread limits concern groups of several members, under a model that predicts each of them.
+  std::optional<predict::PartitionChoice> partition;
+  if (session.predictor->predicts_members() && group->size() > 1) {
     auto chosen = predict::choose_partition(
-        *bench.predictor, *group, bench.objective, predict::usual_partitions(group->size()));
+        *session.predictor, *group, session.objective, predict::usual_partitions(group->size()));
     if (!chosen) {
       return tl::unexpected(chosen.error());
     }
-    split = std::move(*chosen);
+    partition = std::move(*chosen);
   }
-  const std::string& unit = bench.dataset.info.throughput_unit;
-  const assign::MemoryUse memory = memory_of(bench, *group);
+  const std::string& unit = session.dataset.info.throughput_unit;
+  const assign::MemoryUse memory = memory_of(session, *group);
   if (output.json()) {
     json out = prediction_to_json(*prediction);
-    out["model"] = bench.model->card().kind;
+    out["model"] = session.model->card().kind;
     out["throughput_unit"] = unit;
-    out["memory"] = memory_to_json(bench, memory);
-    out["best_split"] = split ? split_to_json(*split, bench.objective) : json(nullptr);
+    out["memory"] = memory_to_json(session, memory);
+    out["best_split"] = partition ? limits_to_json(*partition, session.objective) : json(nullptr);
     output.print_json(out);
     return {};
   }
   print_prediction(*prediction, unit, output);
-  if (bench.memory_gib) {
+  if (session.memory_gib) {
     output.print(
         fmt::format("{}{}\n",
-                    assign::describe_memory(bench.dataset.profiles, memory, *bench.memory_gib),
-                    memory.fits(bench.memory_gib) ? "" : ": does not fit"));
+                    assign::describe_memory(session.dataset.profiles, memory, *session.memory_gib),
+                    memory.fits(session.memory_gib) ? "" : ": does not fit"));
   }
-  remark_stale_recordings(*prediction, bench, output);
-  if (split) {
-    print_split(*split, bench.objective, output);
-    if (!options.model.model_file && !limits_measured(bench.dataset)) {
+  remark_stale_recordings(*prediction, session, output);
+  if (partition) {
+    print_limits(*partition, session.objective, output);
+    if (!options.model.model_file && !limits_measured(session.dataset)) {
       output.remark(
-          "nothing was measured under thread limits here: this rests on a V100's behaviour");
+          "the dataset has no measurement under thread limits: these rest on the behaviour of a "
+          "V100");
     }
   }
   return {};
+}
+
+}  // namespace
+
+CommandSpec predict_command() {
+  return make_command(
+      add_predict_options,
+      run_predict,
+      {"carpool predict bert-base-cased_batch8-inf albert-base-v2_batch8-train",
+       "carpool predict bert-base-cased_batch2-inf vit_h_14_batch2-train --limits 30,70",
+       "carpool predict bert-base-cased_batch2-inf vit_h_14_batch2-train --objective max-min"});
 }
 
 }  // namespace carpool::app

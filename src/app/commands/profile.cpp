@@ -7,7 +7,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "app/cli/command_context.hpp"
+#include "app/cli/command_table.hpp"
+#include "app/commands/profile_options.hpp"
 #include "app/inputs/profile_ncu.hpp"
 #include "app/inputs/workload_name.hpp"
 #include "app/output/profile_output.hpp"
@@ -31,11 +32,11 @@ Result<GpuInfo> find_gpu(TelemetrySource& source, unsigned index) {
       return gpu;
     }
   }
-  return invalid_input(
-      fmt::format("there is no GPU {}; the driver shows {} (carpool gpus)", index, gpus->size()));
+  return invalid_input(fmt::format(
+      "there is no GPU {}; the driver finds {} (see carpool gpus)", index, gpus->size()));
 }
 
-// A folder that cannot be written is told before the program runs, not after.
+// A folder that cannot be written is an error before the program runs, not after.
 Result<void> try_folder(const std::string& folder) {
   std::error_code problem;
   std::filesystem::create_directories(folder, problem);
@@ -66,14 +67,15 @@ profile::ProfileRequest request_for(const ProfileOptions& options,
   return request;
 }
 
-// Who else is on the GPU: what is measured is then not the program alone.
+// With other processes on the GPU the profile is not that of the program solo.
 void warn_of_others(TelemetrySource& telemetry, const GpuInfo& gpu) {
   const auto processes = telemetry.processes(gpu.index);
   if (processes && !processes->empty()) {
-    log_warning(fmt::format("{} other process{} on GPU {}: the profile is not of the program alone",
-                            processes->size(),
-                            processes->size() == 1 ? " is" : "es are",
-                            gpu.index));
+    log_warning(
+        fmt::format("{} other process{} on GPU {}: the profile is not that of the program solo",
+                    processes->size(),
+                    processes->size() == 1 ? " is" : "es are",
+                    gpu.index));
   }
 }
 
@@ -104,7 +106,7 @@ Result<void> write_out(const profile::ProfileResult& result,
   return {};
 }
 
-// An export that somebody made; a profile of that name in the folder gets its metrics.
+// The metrics of an export go into the profile of that name in the folder.
 Result<void> import_command(const ProfileOptions& options,
                             const std::string& name,
                             const CommandContext& context) {
@@ -157,7 +159,7 @@ Result<void> profile_command(const ProfileOptions& options,
       request.program.library = std::move(*library);
     } else {
       no_library = library.error().message;
-      log_warning(fmt::format("{}; the GPU's sensors alone are read", *no_library));
+      log_warning(fmt::format("{}; only the sensors of the GPU are read", *no_library));
     }
   }
   std::optional<Progress> progress;
@@ -174,25 +176,23 @@ Result<void> profile_command(const ProfileOptions& options,
     result->profile.notes.push_back(std::move(*no_library));
   }
   if (options.ncu) {
-    progress->advance("the program's own run");
+    progress->advance("run without Nsight Compute");
     if (auto added = add_ncu_run(request, options.ncu_seconds, events, *result); !added) {
       return added;
     }
   }
-  progress.reset();  // its line goes before ours
+  progress.reset();  // its line ends before the next output
   return write_out(*result, options, context.output);
 }
 
-}  // namespace
-
 Result<void> run_profile(const ProfileOptions& options, const CommandContext& context) {
   if (options.from_ncu.has_value() == !options.command.empty()) {
-    return invalid_input(options.from_ncu
-                             ? "--from-ncu reads an export and runs nothing: leave the command out"
-                             : "profile needs a command: carpool profile -- python3 train.py");
+    return invalid_input(
+        options.from_ncu ? "--from-ncu reads an export and runs no program: leave the command out"
+                         : "no command given: carpool profile -- python3 train.py");
   }
   if (options.from_ncu && options.name.empty()) {
-    return invalid_input("--from-ncu needs --name, the workload that the export is of");
+    return invalid_input("--from-ncu needs --name, the workload of the export");
   }
   const auto name = workload_name(options.name, options.command);
   if (!name) {
@@ -200,6 +200,18 @@ Result<void> run_profile(const ProfileOptions& options, const CommandContext& co
   }
   return options.from_ncu ? import_command(options, *name, context)
                           : profile_command(options, *name, context);
+}
+
+}  // namespace
+
+CommandSpec profile_command() {
+  return make_command(
+      add_profile_options,
+      run_profile,
+      {"carpool profile -- python3 train.py --epochs 3",
+       "carpool profile --name bert --step-regex 'step (\\d+)' -o profiles -- python3 train.py",
+       "carpool profile --no-activity --seconds 1 -- python3 train.py",
+       "carpool profile --name bert --from-ncu bert.csv -o profiles"});
 }
 
 }  // namespace carpool::app

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "app/cli/command_context.hpp"
+#include "app/cli/command_table.hpp"
 #include "app/output/profile_output.hpp"
 #include "app/report/profile_report.hpp"
 #include "base/files/file.hpp"
@@ -16,6 +16,33 @@
 
 namespace carpool::app {
 namespace {
+
+struct ProfilesOptions {
+  std::vector<std::string> paths;  // files and folders; empty: the current folder
+  bool compare = false;
+  std::optional<std::string> plot;     // page to write
+  std::optional<std::string> dataset;  // folder to add the metrics to
+  bool replace = false;
+};
+
+void add_profiles_options(OptionSet& options, ProfilesOptions& profiles) {
+  options.positional("paths",
+                     &profiles.paths,
+                     "PATH",
+                     "Profiles, or folders with profiles (default: the current folder)");
+  options.flag("--compare",
+               profiles.compare,
+               "Show every metric of each profile and its ratio to the first");
+  options.option("--plot", &profiles.plot, "FILE", "HTML page with charts to write");
+  options.option("--to-dataset",
+                 &profiles.dataset,
+                 "DIR",
+                 "Dataset folder whose profiles.csv and dataset.toml receive the metrics");
+  options.flag("--replace",
+               profiles.replace,
+               "With --to-dataset: also replace values that are there",
+               {.needs = "--to-dataset"});
+}
 
 bool is_profile(const std::filesystem::path& path) {
   return path.filename().string().ends_with(profile::kProfileSuffix);
@@ -88,8 +115,6 @@ Result<void> merge(const ProfilesOptions& options,
   return {};
 }
 
-}  // namespace
-
 Result<void> run_profiles(const ProfilesOptions& options, const CommandContext& context) {
   const Output& output = context.output;
   const auto profiles = load_all(options.paths);
@@ -123,6 +148,18 @@ Result<void> run_profiles(const ProfilesOptions& options, const CommandContext& 
   output.print(options.compare ? comparison_table(*profiles, output.colour())
                                : profiles_table(*profiles, output.colour()));
   return {};
+}
+
+}  // namespace
+
+CommandSpec profiles_command() {
+  return make_command(add_profiles_options,
+                      run_profiles,
+                      {"carpool profiles",
+                       "carpool profiles profiles --json",
+                       "carpool profiles --compare job0.profile.json job1.profile.json",
+                       "carpool profiles profiles --plot profiles.html",
+                       "carpool profiles profiles --to-dataset my-gpu"});
 }
 
 }  // namespace carpool::app

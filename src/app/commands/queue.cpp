@@ -4,7 +4,8 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "app/cli/command_context.hpp"
+#include "app/cli/command_table.hpp"
+#include "app/cli/shared_options.hpp"
 #include "app/server/server_client.hpp"
 #include "serve/units.hpp"
 
@@ -12,6 +13,24 @@ namespace carpool::app {
 namespace {
 
 using nlohmann::json;
+
+struct QueueOptions {
+  ServerOptions server;
+  bool all = false;
+  std::optional<std::string> user;
+  std::optional<std::string> state;
+};
+
+void add_queue_options(OptionSet& options, QueueOptions& queue) {
+  options.flag("-a,--all", queue.all, "Show the jobs of all users");
+  options.option("--user", &queue.user, "NAME", "User whose jobs to show");
+  options.option("--state",
+                 &queue.state,
+                 "S,S",
+                 "States to show: queued, held, running, stopping, succeeded, failed, cancelled, "
+                 "active (default), ended");
+  add_socket(options, queue.server);
+}
 
 constexpr std::size_t kLongestReason = 60;
 
@@ -97,8 +116,6 @@ Result<json> fetch(ServerClient& server, const std::string& path) {
   }
 }
 
-}  // namespace
-
 Result<void> run_queue(const QueueOptions& options, const CommandContext& context) {
   Result<ServerClient> server = ServerClient::connect(options.server);
   if (!server) {
@@ -120,11 +137,19 @@ Result<void> run_queue(const QueueOptions& options, const CommandContext& contex
     context.output.print_json({{"version", 1}, {"jobs", *jobs}});
   } else if (jobs->empty()) {
     context.output.remark(
-        "No jobs. `carpool submit -- COMMAND` makes one; --all shows everybody's.");
+        "No jobs. `carpool submit -- COMMAND` submits one; --all shows the jobs of all users.");
   } else {
     context.output.print(job_table(*jobs, context.output.colour()));
   }
   return {};
+}
+
+}  // namespace
+
+CommandSpec queue_command() {
+  return make_command(add_queue_options,
+                      run_queue,
+                      {"carpool queue", "carpool queue --all --state running --json"});
 }
 
 }  // namespace carpool::app

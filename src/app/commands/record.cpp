@@ -7,7 +7,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "app/cli/command_context.hpp"
+#include "app/cli/command_table.hpp"
+#include "app/cli/shared_options.hpp"
 #include "app/top/gpu_watch.hpp"
 #include "base/clock.hpp"
 #include "base/process/stop_signals.hpp"
@@ -16,12 +17,36 @@
 namespace carpool::app {
 namespace {
 
+struct RecordOptions {
+  std::string output;
+  std::optional<double> seconds;  // absent: until a signal arrives
+  double interval_seconds = 0.2;
+};
+
+void add_record_options(OptionSet& options, RecordOptions& record) {
+  options.option("-o,--output",
+                 &record.output,
+                 "FILE",
+                 "File to write, JSON lines; a recording of the same GPUs is continued",
+                 {.required = true});
+  options.option("--seconds",
+                 &record.seconds,
+                 "SECONDS",
+                 "Length of the recording (default: until Ctrl-C)",
+                 {.check = seconds_from(kShortestIntervalSeconds)});
+  options.option("--interval",
+                 &record.interval_seconds,
+                 "SECONDS",
+                 "Time between readings (default: 0.2)",
+                 {.check = seconds_from(kShortestIntervalSeconds)});
+}
+
 struct Recorded {
   std::size_t readings = 0;
   double seconds = 0.0;
 };
 
-// Readings are due at multiples of the interval since the start: their cost adds up to no drift.
+// Readings are due at multiples of the interval since the start, so that their cost adds no drift.
 Result<Recorded> record(gpu::Recorder& recorder,
                         const RecordOptions& options,
                         StopSignals& signals,
@@ -50,8 +75,6 @@ Result<Recorded> record(gpu::Recorder& recorder,
   return done;
 }
 
-}  // namespace
-
 Result<void> run_record(const RecordOptions& options, const CommandContext& context) {
   const Output& output = context.output;
   StopSignals signals;
@@ -65,14 +88,14 @@ Result<void> run_record(const RecordOptions& options, const CommandContext& cont
   }
   if (gpus->empty()) {
     return fail(ErrorCode::Unsupported,
-                "there is no GPU to record: the driver works but shows none; see carpool doctor");
+                "no GPU to record: the driver works but finds none; see carpool doctor");
   }
   auto recorder = gpu::Recorder::open(**source, options.output);
   if (!recorder) {
     return tl::unexpected(recorder.error());
   }
   if (!options.seconds) {
-    output.remark("Recording; Ctrl-C ends it.");
+    output.remark("Recording; press Ctrl-C to stop.");
   }
   const auto done = record(*recorder, options, signals, output);
   if (!done) {
@@ -92,6 +115,15 @@ Result<void> run_record(const RecordOptions& options, const CommandContext& cont
                              options.output));
   }
   return {};
+}
+
+}  // namespace
+
+CommandSpec record_command() {
+  return make_command(add_record_options,
+                      run_record,
+                      {"carpool record --seconds 2 -o busy.jsonl",
+                       "carpool record --seconds 1 --interval 0.1 -o idle.jsonl"});
 }
 
 }  // namespace carpool::app

@@ -1,13 +1,26 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "app/cli/command_context.hpp"
+#include "app/cli/command_table.hpp"
+#include "app/cli/shared_options.hpp"
 #include "app/inputs/sources.hpp"
 #include "app/report/report_builder.hpp"
 #include "base/files/file.hpp"
 #include "base/progress/progress.hpp"
 
 namespace carpool::app {
+namespace {
+
+struct ReportOptions {
+  std::optional<std::string> data;
+  std::string output = "carpool-report.html";
+};
+
+void add_report_options(OptionSet& options, ReportOptions& report) {
+  add_data(options, report.data);
+  options.option(
+      "-o,--output", &report.output, "FILE", "File to write (default: carpool-report.html)");
+}
 
 Result<void> run_report(const ReportOptions& options, const CommandContext& context) {
   const auto dataset = open_dataset(options.data, context.config);
@@ -35,6 +48,14 @@ Result<void> run_report(const ReportOptions& options, const CommandContext& cont
         "{} written ({} kB): open it in a browser\n", options.output, page.size() / 1000));
   }
   return {};
+}
+
+}  // namespace
+
+CommandSpec report_command() {
+  return make_command(add_report_options,
+                      run_report,
+                      {"carpool report", "carpool report --data my-gpu -o my-gpu.html"});
 }
 
 }  // namespace carpool::app

@@ -5,7 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "app/cli/command_context.hpp"
+#include "app/cli/command_table.hpp"
+#include "app/cli/serve_options.hpp"
 #include "app/inputs/sources.hpp"
 #include "app/server/live_gpus.hpp"
 #include "app/server/serve_places.hpp"
@@ -24,9 +25,76 @@
 namespace carpool::app {
 namespace {
 
-// By profiles and measured groups where they are named, else by how busy each keeps a GPU.
-Result<std::unique_ptr<InterferenceModel>> make_co_run(const ServeOptions& options,
-                                                       const CommandContext& context) {
+void add_access_options(OptionSet& options, ServeOptions& serve) {
+  options.flag("--system",
+               serve.system,
+               "Serve all users of this machine, as root: /run/carpool, /var/lib/carpool; a job "
+               "runs as the user who submits it");
+  options.option("--group",
+                 &serve.group,
+                 "GROUP",
+                 "With --system: group whose members may connect (default: carpool)");
+  options.option("--operators",
+                 &serve.operators,
+                 "GROUP",
+                 "Group whose members see and change the jobs of all users, as root does");
+  options.option("--listen",
+                 &serve.listen,
+                 "HOST:PORT",
+                 "TCP address to listen on too; TCP callers must send a token");
+  options.option("--tokens",
+                 &serve.tokens,
+                 "FILE",
+                 "With --listen: file with lines \"TOKEN user\", mode 0600");
+}
+
+void add_scheduling_options(OptionSet& options, ServeOptions& serve) {
+  options.option("--policy",
+                 &serve.policy,
+                 "NAME",
+                 "Placement policy (default: carpool; see carpool policies)");
+  options.option(
+      "--order", &serve.order, "NAME", "Queue order: fifo, shortest, hrrn, fair (default)");
+  options.option("--recovery",
+                 &serve.recovery,
+                 "NAME",
+                 "Rule after an out-of-memory failure: reserve (default), carma, aegis");
+  options.option("--window",
+                 &serve.window,
+                 "NAME",
+                 "Summary of the samples of a GPU (default: mean)",
+                 {.choices = {"mean", "risk"}});
+  options.option("--data",
+                 &serve.data,
+                 "DIR",
+                 "Dataset whose model predicts interference, for jobs by their --workload");
+  options.flag("--no-mps", serve.no_mps, "Share GPUs by time slicing only");
+  options.option("--stop-grace",
+                 &serve.stop_grace_s,
+                 "SECONDS",
+                 "Time between asking a job to stop and killing it (default: 30)",
+                 {.check = seconds_from(0.0)});
+}
+
+void add_serve_options(OptionSet& options, ServeOptions& serve) {
+  add_socket(options, serve.server);
+  options.option("--state", &serve.state, "DIR", "Folder of the queue and the outputs of jobs");
+  add_scheduling_options(options, serve);
+  add_access_options(options, serve);
+  options.option("--simulated",
+                 &serve.simulated,
+                 "GPUS",
+                 "Simulated GPUs, for example 2xA100-40; no job is really run");
+  options.option("--speed",
+                 &serve.speed,
+                 "X",
+                 "Speed of simulated time, as a factor (default: 60)",
+                 {.check = above_zero()});
+}
+
+// Of --data where it is given, else by how busy each job keeps a GPU.
+Result<std::unique_ptr<InterferenceModel>> make_interference(const ServeOptions& options,
+                                                             const CommandContext& context) {
   if (!options.data) {
     return std::make_unique<knowledge::ActivityInterference>();
   }
@@ -45,7 +113,7 @@ Result<std::unique_ptr<InterferenceModel>> make_co_run(const ServeOptions& optio
                -> std::unique_ptr<InterferenceModel> { return made; });
 }
 
-// Until a signal comes or the scheduler cannot go on.
+// Until a signal arrives or the scheduler fails.
 Result<void> stay(Server& server, StopSignals& signals) {
   const auto watchdog = watchdog_interval();
   const std::chrono::nanoseconds interval =
@@ -56,7 +124,7 @@ Result<void> stay(Server& server, StopSignals& signals) {
     if (const auto failure = server.loop().failure()) {
       return tl::unexpected(*failure);
     }
-    // A loop that hangs is not reported alive; one that has nothing to do still turns.
+    // Only a loop that turns is reported alive; an idle one turns too.
     if (const std::uint64_t turns = server.loop().turns(); turns != seen) {
       seen = turns;
       notify_service("WATCHDOG=1");
@@ -74,11 +142,11 @@ Result<void> serve_gpus(const ServeOptions& options,
   if (!gpus) {
     return fail(
         gpus.error().code,
-        fmt::format("{}\n`carpool serve --simulated 2xA100-40` shows the server without one.",
+        fmt::format("{}\n`carpool serve --simulated 2xA100-40` runs the server without a GPU.",
                     gpus.error().message));
   }
   auto executor = run::ProcessExecutor::open({.runs = places.runs(), .mps = places.mps()});
-  auto interference = make_co_run(options, context);
+  auto interference = make_interference(options, context);
   if (!executor || !interference) {
     return tl::unexpected(executor ? interference.error() : executor.error());
   }
@@ -109,11 +177,11 @@ Result<void> serve_gpus(const ServeOptions& options,
   const Result<void> stayed = stay(**server, signals);
   watcher.reset();
   (*server)->stop();
-  log_info("the server has ended; jobs that run go on, and the next server finds them");
+  log_info("server stopped; running jobs continue, and the next server takes them over");
   return stayed;
 }
 
-// A clock that runs faster than the machine's from now on.
+// A clock that starts now and runs faster than that of the machine.
 std::function<double()> fast_clock(double speed) {
   return
       [began_s = epoch_seconds(), speed] { return began_s + (epoch_seconds() - began_s) * speed; };
@@ -124,8 +192,8 @@ Result<void> serve_simulated(const ServeOptions& options,
                              const CommandContext& context,
                              StopSignals& signals) {
   const Result<simulate::ClusterSpec> cluster = simulate::parse_cluster(*options.simulated);
-  auto for_policy = make_co_run(options, context);
-  auto for_jobs = make_co_run(options, context);
+  auto for_policy = make_interference(options, context);
+  auto for_jobs = make_interference(options, context);
   if (!cluster || !for_policy || !for_jobs) {
     return tl::unexpected(cluster ? (for_policy ? for_jobs.error() : for_policy.error())
                                   : cluster.error());
@@ -151,7 +219,7 @@ Result<void> serve_simulated(const ServeOptions& options,
   if (!server) {
     return tl::unexpected(server.error());
   }
-  log_info(fmt::format("{} simulated, {:g} times as fast as real ones; listening on {}",
+  log_info(fmt::format("{} simulated at {:g} times real speed; listening on {}",
                        *options.simulated,
                        options.speed,
                        places.socket.string()));
@@ -159,8 +227,6 @@ Result<void> serve_simulated(const ServeOptions& options,
   (*server)->stop();
   return stayed;
 }
-
-}  // namespace
 
 Result<void> run_serve(const ServeOptions& options, const CommandContext& context) {
   StopSignals signals;  // before any thread
@@ -170,6 +236,18 @@ Result<void> run_serve(const ServeOptions& options, const CommandContext& contex
   }
   return options.simulated ? serve_simulated(options, *places, context, signals)
                            : serve_gpus(options, *places, context, signals);
+}
+
+}  // namespace
+
+CommandSpec serve_command() {
+  return make_command(add_serve_options,
+                      run_serve,
+                      {"carpool serve",
+                       "carpool serve --simulated 2xA100-40 --speed 60",
+                       "carpool serve --system --operators wheel"},
+                      "SIGTERM stops the server and leaves jobs running; the next server takes "
+                      "them over.");
 }
 
 }  // namespace carpool::app

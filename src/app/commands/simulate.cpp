@@ -4,7 +4,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "app/cli/command_context.hpp"
+#include "app/cli/command_table.hpp"
+#include "app/commands/simulate_options.hpp"
 #include "app/inputs/sources.hpp"
 #include "app/output/simulate_output.hpp"
 #include "base/files/file.hpp"
@@ -27,8 +28,8 @@ Result<std::filesystem::path> pair_folder(const SimulateOptions& options) {
   return bundled_folder(kPairFolder);
 }
 
-Result<std::unique_ptr<InterferenceModel>> open_co_run(const SimulateOptions& options,
-                                                       const Config& config) {
+Result<std::unique_ptr<InterferenceModel>> open_interference(const SimulateOptions& options,
+                                                             const Config& config) {
   if (options.interference == "pairs") {
     const auto folder = pair_folder(options);
     if (!folder) {
@@ -89,8 +90,8 @@ Result<std::vector<simulate::ComparedPolicy>> read_contestants(const SimulateOpt
 
 Result<void> generate(const SimulateOptions& options, const CommandContext& context) {
   if (*options.generate != "philly") {
-    return invalid_input(fmt::format("--generate {}: traces in the manner of philly can be made",
-                                     *options.generate));
+    return invalid_input(
+        fmt::format("--generate {}: only traces like philly can be generated", *options.generate));
   }
   if (!options.output) {
     return invalid_input("--generate needs -o FILE, the trace to write");
@@ -161,8 +162,6 @@ Result<void> write_report(const SimulateOptions& options,
   return {};
 }
 
-}  // namespace
-
 Result<void> run_simulate(const SimulateOptions& options, const CommandContext& context) {
   if (options.generate) {
     return generate(options, context);
@@ -171,7 +170,7 @@ Result<void> run_simulate(const SimulateOptions& options, const CommandContext& 
     return validate(options, context);
   }
   if (options.trace.empty()) {
-    return invalid_input("name a TRACE.csv, or use --generate or --validate; see --help");
+    return invalid_input("no trace given: name a TRACE.csv, or use --generate or --validate");
   }
   const auto contestants = read_contestants(options);
   const auto cluster = simulate::parse_cluster(options.cluster);
@@ -180,7 +179,7 @@ Result<void> run_simulate(const SimulateOptions& options, const CommandContext& 
     return tl::unexpected(!contestants ? contestants.error()
                                        : (!cluster ? cluster.error() : trace.error()));
   }
-  const auto interference = open_co_run(options, context.config);
+  const auto interference = open_interference(options, context.config);
   if (!interference) {
     return tl::unexpected(interference.error());
   }
@@ -219,6 +218,18 @@ Result<void> run_simulate(const SimulateOptions& options, const CommandContext& 
     context.output.print(contest_table(*rows, context.output.colour()));
   }
   return options.report ? write_report(options, facts, *trace, *rows, context) : Result<void>();
+}
+
+}  // namespace
+
+CommandSpec simulate_command() {
+  return make_command(
+      add_simulate_options,
+      run_simulate,
+      {"carpool simulate --generate philly --jobs 50 --days 0.2 -o trace.csv",
+       "carpool simulate trace.csv --runtime-error 0.3 --seeds 3 --report simulation.html",
+       "carpool simulate trace.csv --cluster 2x80GiB --policy lug@aegis:none,magm,carpool",
+       "carpool simulate --validate aegis --seeds 3"});
 }
 
 }  // namespace carpool::app

@@ -11,8 +11,9 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "app/cli/command_context.hpp"
-#include "app/cli/command_tree.hpp"
+#include "app/cli/command_table.hpp"
+#include "app/cli/job_settings.hpp"
+#include "app/cli/shared_options.hpp"
 #include "app/inputs/job_file.hpp"
 #include "app/inputs/past_jobs.hpp"
 #include "app/inputs/submit_memory.hpp"
@@ -25,7 +26,27 @@ namespace {
 
 using nlohmann::json;
 
-// Of the session that submits, not of the job.
+struct SubmitOptions {
+  ServerOptions server;
+  std::vector<std::string> command;
+  JobSettings job;
+  bool wait = false;
+  bool parsable = false;
+};
+
+void add_submit_options(OptionSet& options, SubmitOptions& submit) {
+  options.positional("command",
+                     &submit.command,
+                     "COMMAND",
+                     "Program and its arguments behind --, JOB.toml, TASK.rad, or a script with "
+                     "#CARPOOL lines");
+  add_job_settings(options, submit.job);
+  options.flag("--wait", submit.wait, "Wait until the job has ended and return its exit code");
+  options.flag("--parsable", submit.parsable, "Print only the number of the job");
+  add_socket(options, submit.server);
+}
+
+// Variables of the session that submits, not of the job.
 constexpr std::array<std::string_view, 13> kLeftOut = {"_",
                                                        "SHLVL",
                                                        "PWD",
@@ -60,7 +81,7 @@ json current_environment() {
   return env;
 }
 
-// NAME=VALUE, or NAME: as it is here.
+// NAME=VALUE, or NAME for a variable that is set here.
 Result<void> add_variable(json& env, const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals != std::string::npos && equals > 0) {
@@ -90,8 +111,8 @@ Result<void> put_seconds(json& job, const char* key, const std::optional<std::st
   return serve::parse_seconds(*text).map([&](double seconds) { job[key] = seconds; });
 }
 
-// Only what was said: the keys of the options that were given.
-Result<json> request_from(const SubmitOptions& options) {
+// The keys of the options that were given, and no other.
+Result<json> request_from(const JobSettings& options) {
   json job = json::object();
   put(job, "name", options.name);
   put(job, "gpus", options.gpus);
@@ -128,10 +149,10 @@ bool is_file(const std::string& name, std::string_view suffix) {
   return name.ends_with(suffix) && std::filesystem::is_regular_file(name, ignored);
 }
 
-// What the file says that is named in the place of a command; for a plain command, its argv alone.
+// The request of the file that is named in the place of a command; for a plain command, its argv.
 Result<json> request_of_command(const std::vector<std::string>& command) {
   if (command.empty()) {
-    return invalid_input("submit what? A command after --, a job file, or a script");
+    return invalid_input("no command given: name a program behind --, a job file or a script");
   }
   const std::string& first = command.front();
   if (command.size() == 1 && is_file(first, ".toml")) {
@@ -149,8 +170,7 @@ Result<json> request_of_command(const std::vector<std::string>& command) {
       return tl::unexpected(script.error());
     }
     if (!script->options.empty()) {
-      const Result<SubmitOptions> said = parse_submit_words(script->options, first);
-      Result<json> job = said.and_then(request_from);
+      Result<json> job = parse_job_settings(script->options, first).and_then(request_from);
       if (job) {
         script->argv.insert(script->argv.end(), command.begin() + 1, command.end());
         (*job)["argv"] = script->argv;
@@ -161,33 +181,31 @@ Result<json> request_of_command(const std::vector<std::string>& command) {
   return json{{"argv", command}};
 }
 
-// What is said on the command line goes before what the file says.
+// Options of the command line override those of the file.
 Result<json> whole_request(const SubmitOptions& options) {
   Result<json> job = request_of_command(options.command);
-  const Result<json> said = request_from(options);
-  if (!job || !said) {
-    return job ? said : job;
+  const Result<json> overrides = request_from(options.job);
+  if (!job || !overrides) {
+    return job ? overrides : job;
   }
-  json env = options.clean_env ? json::object() : current_environment();
-  for (const json* layer : {std::as_const(job).operator->(), said.operator->()}) {
+  json env = options.job.clean_env ? json::object() : current_environment();
+  for (const json* layer : {std::as_const(job).operator->(), overrides.operator->()}) {
     if (layer->contains("env") && layer->at("env").is_object()) {
       env.update(layer->at("env"));
     }
   }
-  job->update(*said);
+  job->update(*overrides);
   (*job)["env"] = std::move(env);
   (*job)["cwd"] = job_folder(job->value("cwd", ""));
   return job;
 }
 
-std::string spoken(const std::vector<std::int64_t>& ids) {
+std::string submitted_text(const std::vector<std::int64_t>& ids) {
   if (ids.size() == 1) {
     return fmt::format("Submitted job {}", ids.front());
   }
   return fmt::format("Submitted jobs {} to {}", ids.front(), ids.back());
 }
-
-}  // namespace
 
 Result<void> run_submit(const SubmitOptions& options, const CommandContext& context) {
   Result<json> job = whole_request(options);
@@ -212,7 +230,7 @@ Result<void> run_submit(const SubmitOptions& options, const CommandContext& cont
   } else if (options.parsable) {
     context.output.print(fmt::format("{}\n", fmt::join(ids, "\n")));
   } else {
-    context.output.print(fmt::format("{}\n", spoken(ids)));
+    context.output.print(fmt::format("{}\n", submitted_text(ids)));
     if (!estimated->empty()) {
       context.output.print(fmt::format("{}\n", *estimated));
     }
@@ -224,6 +242,19 @@ Result<void> run_submit(const SubmitOptions& options, const CommandContext& cont
     return written;
   }
   return wait_for_jobs(*server, ids, std::nullopt, context);
+}
+
+}  // namespace
+
+CommandSpec submit_command() {
+  return make_command(
+      add_submit_options,
+      run_submit,
+      {"carpool submit -- python train.py --epochs 3",
+       "carpool submit --mem 12G --time 2h --name resnet -- python train.py",
+       "carpool submit --mem auto --model config.json -- python train.py --batch-size 8",
+       "carpool submit --array 0-9 -- ./sweep.sh"},
+      "With --wait the exit code is that of the job, or 128+N if signal N ended it.");
 }
 
 }  // namespace carpool::app

@@ -5,7 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "app/cli/command_context.hpp"
+#include "app/cli/command_table.hpp"
+#include "app/cli/shared_options.hpp"
 #include "app/output/gpu_table.hpp"
 #include "app/top/gpu_watch.hpp"
 #include "app/top/top_model.hpp"
@@ -17,7 +18,30 @@
 namespace carpool::app {
 namespace {
 
-// How long a key or a signal may wait for its answer.
+struct TopOptions {
+  bool once = false;
+  std::string sort = "memory";
+  double interval_seconds = 1.0;
+  std::optional<std::string> replay;
+};
+
+void add_top_options(OptionSet& options, TopOptions& top) {
+  options.flag(
+      "--once", top.once, "Print one screen and exit (default if the output is not a terminal)");
+  options.option("--sort",
+                 &top.sort,
+                 "KEY",
+                 "Order of the processes (default: memory; keys m, s, p change it)",
+                 {.choices = {"memory", "sm", "pid"}});
+  options.option("--interval",
+                 &top.interval_seconds,
+                 "SECONDS",
+                 "Time between readings (default: 1)",
+                 {.check = seconds_from(kShortestIntervalSeconds)});
+  add_replay(options, top.replay);
+}
+
+// Longest time until a key or a signal takes effect.
 constexpr std::chrono::milliseconds kStep{100};
 
 bool on_terminal() {
@@ -55,8 +79,6 @@ Result<void> run_screen(
   return {};
 }
 
-}  // namespace
-
 Result<void> run_top(const TopOptions& options, const CommandContext& context) {
   const Output& output = context.output;
   StopSignals signals;
@@ -83,6 +105,16 @@ Result<void> run_top(const TopOptions& options, const CommandContext& context) {
     output.print(plain_text(line) + "\n");
   }
   return {};
+}
+
+}  // namespace
+
+CommandSpec top_command() {
+  return make_command(add_top_options,
+                      run_top,
+                      {"carpool top",
+                       "carpool top --once --sort pid",
+                       "carpool top --replay recording.jsonl --interval 0.5"});
 }
 
 }  // namespace carpool::app

@@ -3,11 +3,24 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "app/cli/command_context.hpp"
+#include "app/cli/command_table.hpp"
+#include "app/cli/shared_options.hpp"
 #include "app/inputs/sources.hpp"
 #include "model/model_file.hpp"
 
 namespace carpool::app {
+namespace {
+
+struct TrainOptions {
+  ModelOptions model;
+  std::string output;
+};
+
+void add_train_options(OptionSet& options, TrainOptions& train) {
+  add_training(options, train.model);
+  options.option(
+      "-o,--output", &train.output, "FILE", "File to write, NAME.model.json", {.required = true});
+}
 
 Result<void> run_train(const TrainOptions& options, const CommandContext& context) {
   const Output& output = context.output;
@@ -42,9 +55,18 @@ Result<void> run_train(const TrainOptions& options, const CommandContext& contex
       card.training_rows,
       card.workloads.size(),
       card.holdout_mape
-          ? fmt::format("; error of the sum on rows left out: {} %", percent(card.holdout_mape))
+          ? fmt::format("; error of the sum on held-out rows: {} %", percent(card.holdout_mape))
           : ""));
   return {};
+}
+
+}  // namespace
+
+CommandSpec train_command() {
+  return make_command(add_train_options,
+                      run_train,
+                      {"carpool train -o v100.model.json",
+                       "carpool train --data my-gpu --tables pairs,triples -o my-gpu.model.json"});
 }
 
 }  // namespace carpool::app

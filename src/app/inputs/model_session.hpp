@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "app/cli/options.hpp"
+#include "app/cli/shared_options.hpp"
 #include "base/files/config.hpp"
 #include "base/progress/progress.hpp"
 #include "base/result.hpp"

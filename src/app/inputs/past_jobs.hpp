@@ -7,7 +7,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "app/cli/job_options.hpp"
+#include "app/cli/shared_options.hpp"
 #include "base/result.hpp"
 #include "estimate/history/past_commands.hpp"
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "app/cli/options.hpp"
+#include "app/cli/shared_options.hpp"
 #include "base/files/config.hpp"
 #include "base/progress/progress.hpp"
 #include "base/result.hpp"

@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "app/cli/job_options.hpp"
+#include "app/cli/serve_options.hpp"
 #include "base/result.hpp"
 
 namespace carpool::app {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "app/cli/job_options.hpp"
+#include "app/cli/serve_options.hpp"
 #include "app/server/serve_places.hpp"
 #include "base/result.hpp"
 #include "core/interference_model.hpp"

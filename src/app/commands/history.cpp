@@ -1,20 +1,34 @@
-// wait, history, drain.
+#include <cstddef>
 #include <string>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "app/cli/command_context.hpp"
-#include "app/server/job_wait.hpp"
+#include "app/cli/command_table.hpp"
+#include "app/cli/shared_options.hpp"
 #include "app/server/server_client.hpp"
-#include "base/clock.hpp"
-#include "base/process/stop_signals.hpp"
 #include "serve/units.hpp"
 
 namespace carpool::app {
 namespace {
 
 using nlohmann::json;
+
+struct HistoryOptions {
+  ServerOptions server;
+  bool all = false;
+  std::size_t most = 20;
+};
+
+void add_history_options(OptionSet& options, HistoryOptions& history) {
+  options.flag("-a,--all", history.all, "Show the jobs of all users");
+  options.option("-n,--most",
+                 &history.most,
+                 "N",
+                 "Number of jobs to show (default: 20)",
+                 {.check = whole_number()});
+  add_socket(options, history.server);
+}
 
 std::string history_table(const json& jobs, bool colour) {
   TextTable table(colour);
@@ -39,16 +53,6 @@ std::string history_table(const json& jobs, bool colour) {
   return table.render();
 }
 
-}  // namespace
-
-Result<void> run_wait(const WaitOptions& options, const CommandContext& context) {
-  Result<ServerClient> server = ServerClient::connect(options.server);
-  if (!server) {
-    return tl::unexpected(server.error());
-  }
-  return wait_for_jobs(*server, options.jobs, options.limit_s, context);
-}
-
 Result<void> run_history(const HistoryOptions& options, const CommandContext& context) {
   Result<ServerClient> server = ServerClient::connect(options.server);
   if (!server) {
@@ -69,30 +73,11 @@ Result<void> run_history(const HistoryOptions& options, const CommandContext& co
   return {};
 }
 
-Result<void> run_drain(const DrainOptions& options, const CommandContext& context) {
-  StopSignals signals;
-  Result<ServerClient> server = ServerClient::connect(options.server);
-  if (!server) {
-    return tl::unexpected(server.error());
-  }
-  constexpr std::chrono::milliseconds kLookEvery{200};
-  while (true) {
-    const Result<json> answer = server->post("/v1/drain", {{"drain", !options.undo}});
-    if (!answer) {
-      return tl::unexpected(answer.error());
-    }
-    const auto running = answer->value("running", std::size_t{0});
-    if (!options.wait || options.undo || running == 0 || signals.wait_for(kLookEvery)) {
-      if (context.output.json()) {
-        context.output.print_json(*answer);
-      } else {
-        context.output.remark(options.undo
-                                  ? std::string("Jobs are started again.")
-                                  : fmt::format("No further job starts; {} still run.", running));
-      }
-      return {};
-    }
-  }
+}  // namespace
+
+CommandSpec history_command() {
+  return make_command(
+      add_history_options, run_history, {"carpool history -n 50", "carpool history --all --json"});
 }
 
 }  // namespace carpool::app

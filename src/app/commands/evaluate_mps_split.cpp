@@ -1,11 +1,9 @@
-// `carpool evaluate --protocol mps-split`: how near to the best measured MPS split the choice
-// comes.
 #include <string>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "app/cli/command_context.hpp"
+#include "app/commands/evaluate_options.hpp"
 #include "app/inputs/sources.hpp"
 #include "base/progress/progress.hpp"
 #include "evaluate/partition_regret.hpp"
@@ -69,19 +67,19 @@ void print_regrets(const evaluate::PartitionReport& report, const Output& output
   output.print(table.render() + "\n");
   for (const evaluate::PartitionAccuracy& accuracy : report.accuracy) {
     if (accuracy.campaign.empty()) {
-      output.print(
-          fmt::format("mean error of a member's speed: {} % under limits, {} % at 100 each\n",
-                      percent(accuracy.mape_limited),
-                      percent(accuracy.mape_unlimited)));
+      output.print(fmt::format(
+          "mean error of the speed of a member: {} % under thread limits, {} % at 100 each\n",
+          percent(accuracy.mape_limited),
+          percent(accuracy.mape_unlimited)));
     }
   }
 }
 
 }  // namespace
 
-Result<void> run_evaluate_splits(const EvaluateOptions& options, const CommandContext& context) {
+Result<void> run_mps_split(const EvaluateOptions& options, const CommandContext& context) {
   if (options.models.size() > 1) {
-    return invalid_input("protocol mps-split judges one model at a time");
+    return invalid_input("protocol mps-split evaluates one model at a time");
   }
   const auto dataset = open_dataset(options.data, context.config);
   if (!dataset) {

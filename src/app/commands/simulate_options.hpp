@@ -1,4 +1,4 @@
-// What `carpool simulate` can be told.
+// Options of `carpool simulate`.
 #pragma once
 
 #include <cstddef>
@@ -6,6 +6,8 @@
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "app/cli/option_set.hpp"
 
 namespace carpool::app {
 
@@ -29,7 +31,6 @@ struct SimulateOptions {
   double days = 1.0;
   std::optional<std::string> output{};
 };
-
-struct PolicyListOptions {};  // carpool policies
+void add_simulate_options(OptionSet& options, SimulateOptions& simulate);
 
 }  // namespace carpool::app

@@ -1,11 +1,18 @@
-// One job: show, explain, cancel, hold, release, requeue.
+// Commands about single jobs: show, explain, cancel, hold, release, requeue.
+#include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "app/cli/command_context.hpp"
+#include "app/cli/command_table.hpp"
+#include "app/cli/shared_options.hpp"
 #include "app/server/server_client.hpp"
 #include "serve/units.hpp"
 
@@ -31,7 +38,7 @@ std::string attempt_text(const json& attempt) {
                                  fmt::join(attempt.at("gpus").get<std::vector<unsigned>>(), ","),
                                  attempt.value("mechanism", ""));
   if (attempt.contains("predicted_progress")) {
-    text += fmt::format(", predicted {:.0f} % of its speed alone",
+    text += fmt::format(", predicted {:.0f} % of its solo speed",
                         100.0 * attempt.at("predicted_progress").get<double>());
   }
   if (attempt.value("reserved_bytes", std::uint64_t{0}) > 0) {
@@ -82,13 +89,15 @@ std::string percent_at(const json& object, const char* key) {
 }
 
 std::string candidate_text(const json& candidate) {
-  std::string text = fmt::format("  GPU {}: {} of {} unclaimed, {}",
+  std::string text = fmt::format("  GPU {}: {} of {} unclaimed",
                                  candidate.value("gpu", 0),
                                  bytes_at(candidate, "free_bytes"),
-                                 bytes_at(candidate, "memory_bytes"),
-                                 candidate.value("reason", ""));
+                                 bytes_at(candidate, "memory_bytes"));
+  if (const std::string reason = candidate.value("reason", ""); !reason.empty()) {
+    text += fmt::format("; {}", reason);
+  }
   if (candidate.contains("predicted_progress")) {
-    text += fmt::format("; predicted {} of its speed alone, the worst neighbour {}",
+    text += fmt::format("; predicted {} of its solo speed, slowest neighbour {}",
                         percent_at(candidate, "predicted_progress"),
                         percent_at(candidate, "worst_neighbour_progress"));
   }
@@ -109,51 +118,92 @@ std::string explain_text(const json& why) {
     if (placed.contains("predicted_progress")) {
       line(text,
            "predicted",
-           fmt::format("{} of its speed alone", percent_at(placed, "predicted_progress")));
+           fmt::format("{} of its solo speed", percent_at(placed, "predicted_progress")));
     }
   }
   for (const json& candidate : why.at("candidates")) {
     text += candidate_text(candidate);
   }
   for (const json& change : why.at("changes")) {
-    text += fmt::format("  What would start it: {}\n", change.value("text", ""));
+    text += fmt::format("To start it: {}\n", change.value("text", ""));
   }
   return text;
 }
 
-Result<json> ask(ServerClient& server, const std::string& verb, std::int64_t job) {
-  const std::string path = fmt::format("/v1/jobs/{}", job);
-  if (verb == "show") {
-    return server.get(path);
-  }
-  if (verb == "explain") {
-    return server.get(path + "/explain");
-  }
-  return server.post(fmt::format("{}/{}", path, verb), json::object());
+struct JobActionOptions {
+  ServerOptions server;
+  std::vector<std::int64_t> jobs;
+};
+
+using JobAction = std::function<Result<void>(ServerClient&, std::int64_t job, const Output&)>;
+
+// A command that does the same with each of its jobs.
+CommandSpec job_command(JobAction action, std::string example) {
+  auto options = std::make_shared<JobActionOptions>();
+  CommandSpec command{.examples = {std::move(example)}};
+  command.options.positional("jobs", &options->jobs, "JOB", "Numbers of jobs", {.required = true});
+  add_socket(command.options, options->server);
+  command.run = [options, action = std::move(action)](const CommandContext& context) {
+    Result<ServerClient> server = ServerClient::connect(options->server);
+    Result<void> done = server.map([](const ServerClient&) {});
+    for (const std::int64_t job : options->jobs) {
+      if (done) {
+        done = action(*server, job, context.output);
+      }
+    }
+    return done;
+  };
+  return command;
+}
+
+// Prints what the server says about a job; `path` is below that of the job.
+CommandSpec reading(const char* path, std::string (*text)(const json&), std::string example) {
+  return job_command(
+      [path, text](ServerClient& server, std::int64_t job, const Output& output) {
+        return server.get(fmt::format("/v1/jobs/{}{}", job, path)).map([&](const json& answer) {
+          output.json() ? output.print_json(answer) : output.print(text(answer));
+        });
+      },
+      std::move(example));
+}
+
+// Has the server change a job; `doing` is the change as a gerund.
+CommandSpec changing(const char* verb, const char* doing) {
+  return job_command(
+      [verb, doing](ServerClient& server, std::int64_t job, const Output& output) {
+        return server.post(fmt::format("/v1/jobs/{}/{}", job, verb), json::object())
+            .map([&](const json& answer) {
+              output.json() ? output.print_json(answer)
+                            : output.remark(fmt::format("{} job {}.", doing, job));
+            });
+      },
+      fmt::format("carpool {} 17", verb));
 }
 
 }  // namespace
 
-Result<void> run_job_action(const JobActionOptions& options, const CommandContext& context) {
-  Result<ServerClient> server = ServerClient::connect(options.server);
-  if (!server) {
-    return tl::unexpected(server.error());
-  }
-  const bool reads = options.verb == "show" || options.verb == "explain";
-  for (const std::int64_t job : options.jobs) {
-    const Result<json> answer = ask(*server, options.verb, job);
-    if (!answer) {
-      return tl::unexpected(answer.error());
-    }
-    if (context.output.json()) {
-      context.output.print_json(*answer);
-    } else if (reads) {
-      context.output.print(options.verb == "show" ? show_text(*answer) : explain_text(*answer));
-    } else {
-      context.output.remark(fmt::format("Job {}: {} asked for.", job, options.verb));
-    }
-  }
-  return {};
+CommandSpec show_command() {
+  return reading("", show_text, "carpool show 17");
+}
+
+CommandSpec explain_command() {
+  return reading("/explain", explain_text, "carpool explain 17");
+}
+
+CommandSpec cancel_command() {
+  return changing("cancel", "Cancelling");
+}
+
+CommandSpec hold_command() {
+  return changing("hold", "Holding");
+}
+
+CommandSpec release_command() {
+  return changing("release", "Releasing");
+}
+
+CommandSpec requeue_command() {
+  return changing("requeue", "Requeueing");
 }
 
 }  // namespace carpool::app

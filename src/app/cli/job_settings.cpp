@@ -1,0 +1,86 @@
+#include "app/cli/job_settings.hpp"
+
+#include <fmt/format.h>
+
+#include "app/cli/command_line.hpp"
+#include "app/cli/option_set.hpp"
+
+namespace carpool::app {
+namespace {
+
+void add_requests(OptionSet& options, JobSettings& job) {
+  options.option("--gpus",
+                 &job.gpus,
+                 "N",
+                 "Number of GPUs that the job needs at once (default: 1)",
+                 {.check = whole_number()});
+  options.option("--mem",
+                 &job.mem,
+                 "SIZE",
+                 "GPU memory that the job needs on each GPU: 12G, 800M, or auto for an estimate");
+  options.option("--model",
+                 &job.model,
+                 "FILE",
+                 "With --mem auto: file that describes the model, as carpool estimate reads it");
+  options.option("--mem-limit",
+                 &job.mem_limit,
+                 "SIZE",
+                 "Most GPU memory that the job may allocate, where MPS can enforce it");
+  options.option("--time", &job.time, "TIME", "Time limit: 90s, 15m, 2h, 1-00:00:00");
+  options.option("--runtime", &job.runtime, "TIME", "Expected solo run time, for scheduling");
+  options.option("--priority",
+                 &job.priority,
+                 "P",
+                 "Priority: jobs with a higher one start first (default: 0)");
+  options.option(
+      "--class", &job.job_class, "CLASS", "slo, normal or best-effort (default: normal)");
+  options.option("--slo",
+                 &job.slo_ms,
+                 "MS",
+                 "With --class slo: latency that the job must keep",
+                 {.check = above_zero()});
+  options.flag("--exclusive", job.exclusive, "Share the GPUs of this job with no other job");
+  options.option("--after",
+                 &job.after,
+                 "JOB,JOB",
+                 "Jobs that must succeed before this one starts",
+                 {.commas = true});
+  options.option(
+      "--array", &job.array, "LIST", "Submit one job for each index: 0-9, 1,3,5-7, 0-100:10");
+  options.option("--retries",
+                 &job.retries,
+                 "N",
+                 "Number of further attempts after a failure (default: 0)",
+                 {.check = whole_number()});
+}
+
+}  // namespace
+
+void add_job_settings(OptionSet& options, JobSettings& job) {
+  options.option("--name", &job.name, "NAME", "Name in listings (default: the program)");
+  add_requests(options, job);
+  options.option("--workload",
+                 &job.workload,
+                 "NAME",
+                 "Workload of the job in profiles and datasets (default: its command)");
+  options.option("--chdir", &job.folder, "DIR", "Folder to run in (default: the current one)");
+  options.option("--env",
+                 &job.env,
+                 "NAME[=VALUE]",
+                 "Environment variable to set; without a value: as it is set here",
+                 {.repeatable = true});
+  options.flag("--clean-env", job.clean_env, "Pass on only the variables of --env");
+}
+
+Result<JobSettings> parse_job_settings(const std::vector<std::string>& words,
+                                       const std::string& where) {
+  JobSettings job;
+  OptionSet options;
+  add_job_settings(options, job);
+  return parse_words(options, words).map([&] { return job; }).map_error([&](Error error) {
+    error.message = fmt::format("{}: #CARPOOL: {}", where, error.message);
+    return error;
+  });
+}
+
+}  // namespace carpool::app

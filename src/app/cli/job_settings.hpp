@@ -1,0 +1,42 @@
+// What a job may request: on the command line of `carpool submit` and on #CARPOOL lines of a
+// script.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace carpool::app {
+
+class OptionSet;
+
+struct JobSettings {
+  std::optional<std::string> name;
+  std::optional<unsigned> gpus;
+  std::optional<std::string> mem;
+  std::optional<std::string> model;  // file that describes the model, for mem "auto"
+  std::optional<std::string> mem_limit;
+  std::optional<std::string> time;
+  std::optional<std::string> runtime;
+  std::optional<int> priority;
+  std::optional<std::string> job_class;
+  std::optional<double> slo_ms;
+  bool exclusive = false;
+  std::vector<std::int64_t> after;
+  std::optional<std::string> array;
+  std::optional<unsigned> retries;
+  std::optional<std::string> workload;
+  std::optional<std::string> folder;
+  std::vector<std::string> env;
+  bool clean_env = false;
+};
+void add_job_settings(OptionSet& options, JobSettings& job);
+
+// The words of the #CARPOOL lines of a script; `where` begins an error message.
+[[nodiscard]] Result<JobSettings> parse_job_settings(const std::vector<std::string>& words,
+                                                     const std::string& where);
+
+}  // namespace carpool::app

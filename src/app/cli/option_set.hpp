@@ -1,0 +1,96 @@
+// The options of a command as data. Parsing, --help and the manual page are made from them; only
+// command_line.cpp knows the command-line library, whose header is expensive.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace carpool::app {
+
+// Where the value goes. bool: a flag; std::vector: several values.
+using OptionTarget = std::variant<bool*,
+                                  std::string*,
+                                  unsigned*,
+                                  std::size_t*,
+                                  std::int64_t*,
+                                  double*,
+                                  std::optional<std::string>*,
+                                  std::optional<int>*,
+                                  std::optional<unsigned>*,
+                                  std::optional<std::size_t>*,
+                                  std::optional<std::int64_t>*,
+                                  std::optional<double>*,
+                                  std::vector<std::string>*,
+                                  std::vector<std::int64_t>*,
+                                  std::vector<double>*>;
+
+// What is wrong with a value, for the user; empty: nothing.
+using OptionCheck = std::function<std::string(const std::string&)>;
+
+struct OptionRules {
+  OptionCheck check{};
+  std::vector<std::string> choices{};  // the only values allowed; empty: any
+  bool required = false;
+  bool commas = false;       // values of a list are separated by commas
+  bool repeatable = false;   // one value each time the option is given
+  bool one_word = false;     // of a positional list: the first word only
+  std::string bare_value{};  // value when the option is given without one
+  std::string needs{};       // another option, which must be given too
+  std::string excludes{};    // another option, which must not be given
+};
+
+struct Option {
+  std::string name;  // "-o,--output"; of a positional argument: "jobs"
+  OptionTarget target;
+  std::string value;  // what the value is, with its unit: FILE, SECONDS; empty for a flag
+  std::string description;
+  OptionRules rules{};
+
+  [[nodiscard]] bool positional() const { return !name.starts_with('-'); }
+};
+
+class OptionSet {
+ public:
+  void flag(std::string name, bool& target, std::string description, OptionRules rules = {});
+  void option(std::string name,
+              OptionTarget target,
+              std::string value,
+              std::string description,
+              OptionRules rules = {});
+  void positional(std::string name,
+                  OptionTarget target,
+                  std::string value,
+                  std::string description,
+                  OptionRules rules = {});
+  // A program and its arguments: the words behind "--". Those before it belong to `before`, the
+  // list of the positional argument that was added last.
+  void program(std::string name,
+               std::vector<std::string>& before,
+               std::vector<std::string>& target,
+               std::string value,
+               std::string description);
+
+  [[nodiscard]] const std::vector<Option>& all() const { return options_; }
+  // To be called after parsing with the number of words behind the first "--".
+  void move_words_behind(std::size_t count) const;
+
+ private:
+  std::vector<Option> options_;
+  std::vector<std::string>* before_separator_ = nullptr;
+  std::vector<std::string>* behind_separator_ = nullptr;
+};
+
+[[nodiscard]] OptionCheck whole_number();
+[[nodiscard]] OptionCheck share_of_one();
+// Of an upper bound: 0.5 to 0.999.
+[[nodiscard]] OptionCheck confidence_level();
+[[nodiscard]] OptionCheck above_zero();
+// Seconds from `least` to a year.
+[[nodiscard]] OptionCheck seconds_from(double least);
+
+}  // namespace carpool::app

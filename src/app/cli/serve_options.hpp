@@ -1,0 +1,30 @@
+// Settings of a server, as `carpool serve` takes them.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "app/cli/shared_options.hpp"
+
+namespace carpool::app {
+
+struct ServeOptions {
+  ServerOptions server;
+  bool system = false;
+  std::optional<std::string> state;
+  std::optional<std::string> data;  // dataset whose model predicts interference
+  std::string policy = "carpool";
+  std::string order = "fair";
+  std::string recovery = "reserve";
+  std::string window = "mean";
+  bool no_mps = false;
+  std::optional<std::string> listen;
+  std::optional<std::string> tokens;
+  std::optional<std::string> group;
+  std::optional<std::string> operators;
+  double stop_grace_s = 30.0;
+  std::optional<std::string> simulated;  // "2xA100-40"
+  double speed = 60.0;                   // of simulated time
+};
+
+}  // namespace carpool::app

@@ -1,0 +1,95 @@
+#include "app/commands/simulate_options.hpp"
+
+namespace carpool::app {
+namespace {
+
+void add_policy_options(OptionSet& options, SimulateOptions& simulate) {
+  options.option("--policy",
+                 &simulate.policies,
+                 "A,B",
+                 "Policies to compare, each NAME[@PRECONDITIONS][:ESTIMATOR]; see carpool policies "
+                 "(default: exclusive,aegis:gpumemnet,carpool)",
+                 {.commas = true});
+  options.option("--order",
+                 &simulate.order,
+                 "NAME",
+                 "Queue order: fifo, shortest, hrrn or fair (default: fair; fifo for carma, aegis, "
+                 "exclusive)");
+  options.option("--recovery",
+                 &simulate.recovery,
+                 "NAME",
+                 "Rule after an out-of-memory failure: reserve, carma or aegis (default: that of "
+                 "the policy)");
+  options.option(
+      "--estimator",
+      &simulate.estimator,
+      "NAME",
+      "Memory estimates: oracle, none, gpumemnet, horus or faketensor (default: oracle)");
+  options.option("--runtime-error",
+                 &simulate.runtime_error,
+                 "F",
+                 "Relative error of the known run times, for example 0.3 (default: run times are "
+                 "unknown)",
+                 {.check = share_of_one()});
+}
+
+void add_run_options(OptionSet& options, SimulateOptions& simulate) {
+  options.option("--seeds",
+                 &simulate.seeds,
+                 "N",
+                 "Number of runs, each with other start-up times and errors (default: 1)",
+                 {.check = above_zero()});
+  options.option("--shuffle",
+                 &simulate.shuffle,
+                 "N",
+                 "Number of runs, each with the jobs in another order",
+                 {.check = whole_number()});
+  options.option(
+      "--seed", &simulate.seed, "N", "First seed (default: 1)", {.check = whole_number()});
+}
+
+void add_generator_options(OptionSet& options, SimulateOptions& simulate) {
+  options.option(
+      "--generate", &simulate.generate, "KIND", "Trace to generate instead: philly (with -o)");
+  options.option("--jobs",
+                 &simulate.jobs,
+                 "N",
+                 "With --generate: number of jobs (default: 1000)",
+                 {.check = above_zero()});
+  options.option("--days",
+                 &simulate.days,
+                 "DAYS",
+                 "With --generate: time in which the jobs are submitted (default: 1)",
+                 {.check = above_zero()});
+  options.option("-o,--output", &simulate.output, "FILE", "With --generate: trace to write");
+}
+
+}  // namespace
+
+void add_simulate_options(OptionSet& options, SimulateOptions& simulate) {
+  options.positional(
+      "trace", &simulate.trace, "TRACE.csv", "Trace of jobs with their times (docs/simulator.md)");
+  options.option("--cluster",
+                 &simulate.cluster,
+                 "SPEC",
+                 "Simulated GPUs, COUNTxGPU: 4xA100-40, 8x24GiB (default: 4xA100-40)");
+  add_policy_options(options, simulate);
+  add_run_options(options, simulate);
+  options.option("--co-run",
+                 &simulate.interference,
+                 "SOURCE",
+                 "Interference: pairs (the published A100 table), or NAME.model.json with --data "
+                 "(default: pairs)");
+  options.option("--data",
+                 &simulate.data,
+                 "DIR",
+                 "Folder of the pair table, or dataset with the profiles of the model");
+  options.option("--report", &simulate.report, "FILE", "HTML page with charts to write");
+  options.option("--validate",
+                 &simulate.validate,
+                 "NAME",
+                 "Published runs to compare the simulator with: aegis");
+  add_generator_options(options, simulate);
+}
+
+}  // namespace carpool::app

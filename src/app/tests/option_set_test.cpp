@@ -1,0 +1,99 @@
+#include "app/cli/option_set.hpp"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "app/cli/command_line.hpp"
+#include "app/cli/job_settings.hpp"
+
+namespace carpool::app {
+namespace {
+
+using Words = std::vector<std::string>;
+
+TEST(OptionChecks, AcceptAndRefuse) {
+  EXPECT_EQ(whole_number()("18446744073709551615"), "");
+  EXPECT_EQ(whole_number()("18446744073709551616"),
+            "\"18446744073709551616\" is not a whole number");
+  EXPECT_EQ(whole_number()("1.5"), "\"1.5\" is not a whole number");
+  EXPECT_EQ(whole_number()(""), "\"\" is not a whole number");
+  EXPECT_EQ(share_of_one()("1"), "");
+  EXPECT_EQ(share_of_one()("1.01"), "\"1.01\" is not a number from 0 to 1");
+  EXPECT_EQ(share_of_one()("nan"), "\"nan\" is not a number from 0 to 1");
+  EXPECT_EQ(above_zero()("1e-9"), "");
+  EXPECT_EQ(above_zero()("0"), "\"0\" is not a number above 0");
+  EXPECT_EQ(above_zero()("inf"), "\"inf\" is not a number above 0");
+  EXPECT_EQ(above_zero()("2s"), "\"2s\" is not a number above 0");
+  EXPECT_EQ(confidence_level()("0.5"), "");
+  EXPECT_EQ(confidence_level()("1"), "\"1\" is not a number from 0.5 to 0.999");
+  EXPECT_EQ(seconds_from(0.5)("0.5"), "");
+  EXPECT_EQ(seconds_from(0.5)("0.4"), "\"0.4\" is not a number of seconds, at least 0.5");
+  EXPECT_EQ(seconds_from(0.0)("31536001"), "\"31536001\" is not a number of seconds, at least 0");
+}
+
+TEST(OptionSet, MovesTheWordsBehindTheSeparatorToTheProgram) {
+  for (const auto& [behind, first, second] : {std::tuple(0U, Words{"a", "b", "c"}, Words{}),
+                                              std::tuple(2U, Words{"a"}, Words{"b", "c"}),
+                                              std::tuple(9U, Words{}, Words{"a", "b", "c"})}) {
+    Words files = {"a"};
+    Words program = {"b", "c"};
+    OptionSet options;
+    options.positional("files", &files, "FILE", "Files");
+    options.program("command", files, program, "COMMAND", "Program");
+    options.move_words_behind(behind);
+    EXPECT_EQ(files, first);
+    EXPECT_EQ(program, second);
+  }
+}
+
+TEST(OptionSet, LeavesOtherListsAsTheyAre) {
+  Words files = {"a", "b"};
+  OptionSet options;
+  options.positional("files", &files, "FILE", "Files");
+  options.move_words_behind(1);
+  EXPECT_EQ(files, (Words{"a", "b"}));
+}
+
+TEST(JobSettings, ReadTheWordsOfCarpoolLines) {
+  const auto job = parse_job_settings({"--gpus",
+                                       "2",
+                                       "--mem=12G",
+                                       "--exclusive",
+                                       "--after",
+                                       "3,4",
+                                       "--env",
+                                       "A=1",
+                                       "--env",
+                                       "B",
+                                       "--priority",
+                                       "-5"},
+                                      "job.sh");
+  ASSERT_TRUE(job) << job.error().message;
+  EXPECT_EQ(job->gpus, 2U);
+  EXPECT_EQ(job->mem, "12G");
+  EXPECT_TRUE(job->exclusive);
+  EXPECT_EQ(job->after, (std::vector<std::int64_t>{3, 4}));
+  EXPECT_EQ(job->env, (Words{"A=1", "B"}));
+  EXPECT_EQ(job->priority, -5);
+  EXPECT_FALSE(job->time.has_value());
+  EXPECT_FALSE(job->clean_env);
+}
+
+TEST(JobSettings, RefuseWhatIsNotASettingOfAJob) {
+  for (const auto& [words, problem] :
+       {std::pair(Words{"--wait"}, "The following argument was not expected: --wait"),
+        std::pair(Words{"--help"}, "The following argument was not expected: --help"),
+        std::pair(Words{"python"}, "The following argument was not expected: python"),
+        std::pair(Words{"--gpus", "two"}, "--gpus: \"two\" is not a whole number"),
+        std::pair(Words{"--slo", "0"}, "--slo: \"0\" is not a number above 0")}) {
+    const auto job = parse_job_settings(words, "job.sh");
+    ASSERT_FALSE(job);
+    EXPECT_EQ(job.error().code, ErrorCode::InvalidInput);
+    EXPECT_EQ(job.error().message, "job.sh: #CARPOOL: " + std::string(problem));
+  }
+}
+
+}  // namespace
+}  // namespace carpool::app
