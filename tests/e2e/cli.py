@@ -25,7 +25,7 @@ SERVER_COMMANDS = (
     "explain", "drain",
 )
 COMMANDS = (
-    "evaluate", "train", "predict", "recommend", "assign", "report", "demo", "dataset", "models", "man",
+    "evaluate", "train", "predict", "recommend", "assign", "report", "demo", "dataset", "models", "help", "man",
     "gpus", "top", "record", "doctor", "measure", "profile", "profiles", "estimate", "estimators",
     "simulate", "policies",
     *SERVER_COMMANDS,

@@ -138,17 +138,25 @@ std::vector<std::string_view> command_names() {
   return names;
 }
 
-FinalWords complaint(const CLI::App& app, std::string_view problem) {
+FinalWords complaint(const CLI::App& app, const std::string& problem) {
   const std::vector<CLI::App*> chosen = app.get_subcommands();
   const std::string command = chosen.empty() ? "" : " " + chosen.front()->get_name();
-  const std::vector<std::string> unknown = app.remaining();
-  const std::string text = chosen.empty() && !unknown.empty()
-                               ? fmt::format("no command or option \"{}\"{}",
-                                             unknown.front(),
-                                             suggestion(unknown.front(), command_names()))
-                               : std::string(problem);
   return {.exit_code = kExitUsage,
-          .text = fmt::format("carpool: {}\nTry `carpool{} --help`.\n", text, command)};
+          .text = fmt::format("carpool: {}\nTry `carpool{} --help`.\n", problem, command)};
+}
+
+// The first word that is neither a command nor an option nor a value of one.
+std::string unexpected_word(const CLI::App& app) {
+  const std::string word = app.remaining(/*recurse=*/true).front();
+  if (app.get_subcommands().empty()) {
+    return fmt::format("no command or option \"{}\"{}", word, suggestion(word, command_names()));
+  }
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_subcommands().front()->get_options()) {
+    names.push_back(option->get_name());
+  }
+  return fmt::format(
+      "unexpected argument \"{}\"{}", word, suggestion(word, {names.begin(), names.end()}));
 }
 
 // As the library wants them: the first one last.
@@ -186,6 +194,8 @@ std::variant<Invocation, FinalWords> parse_command_line(std::span<const char* co
     return FinalWords{.text = tree.app.help()};
   } catch (const CLI::CallForVersion& version) {
     return FinalWords{.text = fmt::format("{}\n", version.what())};
+  } catch (const CLI::ExtrasError&) {
+    return complaint(tree.app, unexpected_word(tree.app));
   } catch (const CLI::ParseError& problem) {
     return complaint(tree.app, problem.what());
   }
@@ -208,6 +218,8 @@ Result<void> parse_words(const OptionSet& options, const std::vector<std::string
   add_options(app, options);
   try {
     app.parse(reversed(words));
+  } catch (const CLI::ExtrasError&) {
+    return invalid_input(fmt::format("unexpected argument \"{}\"", app.remaining().front()));
   } catch (const CLI::ParseError& problem) {
     return invalid_input(problem.what());
   }

@@ -85,9 +85,12 @@ TEST(CommandLine, RefusesMistakesWithAdvice) {
   expect_refused(
       {"quue"}, "no command or option \"quue\"; did you mean \"queue\"?", "carpool --help");
   expect_refused({"--nope"}, "no command or option \"--nope\"", "carpool --help");
-  expect_refused({"queue", "--nope"},
-                 "The following argument was not expected: --nope",
+  expect_refused({"queue", "--nope"}, "unexpected argument \"--nope\"", "carpool queue --help");
+  expect_refused({"queue", "--usr", "me"},
+                 "unexpected argument \"--usr\"; did you mean \"--user\"?",
                  "carpool queue --help");
+  expect_refused(
+      {"dataset", "one", "two"}, "unexpected argument \"two\"", "carpool dataset --help");
   expect_refused({"show"}, "jobs is required", "carpool show --help");
   expect_refused({"train"}, "--output is required", "carpool train --help");
   expect_refused(

@@ -83,9 +83,9 @@ TEST(JobSettings, ReadTheWordsOfCarpoolLines) {
 
 TEST(JobSettings, RefuseWhatIsNotASettingOfAJob) {
   for (const auto& [words, problem] :
-       {std::pair(Words{"--wait"}, "The following argument was not expected: --wait"),
-        std::pair(Words{"--help"}, "The following argument was not expected: --help"),
-        std::pair(Words{"python"}, "The following argument was not expected: python"),
+       {std::pair(Words{"--wait"}, "unexpected argument \"--wait\""),
+        std::pair(Words{"--help"}, "unexpected argument \"--help\""),
+        std::pair(Words{"python"}, "unexpected argument \"python\""),
         std::pair(Words{"--gpus", "two"}, "--gpus: \"two\" is not a whole number"),
         std::pair(Words{"--slo", "0"}, "--slo: \"0\" is not a number above 0")}) {
     const auto job = parse_job_settings(words, "job.sh");
