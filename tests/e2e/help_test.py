@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Help, version and manual page: complete, true, and with examples that run."""
+"""Help, version and manual page: complete, in order, and with examples that run."""
 
 import re
 import shlex
@@ -8,6 +8,22 @@ import subprocess
 import unittest
 
 import cli
+import server
+
+# As the help and the manual show them.
+GROUPS = {
+    "Jobs": ("submit", "queue", "show", "explain", "logs", "wait", "cancel", "hold", "release", "requeue",
+             "history"),
+    "Server": ("serve", "drain"),
+    "GPUs": ("gpus", "top", "doctor", "record"),
+    "Prediction": ("recommend", "predict", "assign", "estimate", "profile", "profiles"),
+    "Research": ("measure", "dataset", "train", "evaluate", "simulate", "report", "models", "policies",
+                 "estimators", "demo"),
+    "Help": ("help", "man"),
+}
+COMMANDS = [command for group in GROUPS.values() for command in group]
+GLOBAL_OPTIONS = ["-h", "--help", "-V", "--version", "--json", "-q", "--quiet", "-v", "--verbose",
+                  "--color", "--config"]
 
 OPTION = re.compile(r"^ {2}((?:-\w,)?--[\w-]+|-\w)\b", re.MULTILINE)
 EXAMPLE = re.compile(r"^  (carpool .*)$", re.MULTILINE)
@@ -49,37 +65,50 @@ def examples_of(help_text):
 
 
 class Help(cli.CarpoolTest):
-    def test_top_level_help_names_every_command_and_the_exit_codes(self):
-        text = self.succeeds("--help")
-        for command in cli.COMMANDS:
-            self.assertRegex(text, rf"(?m)^  {command} ")
-        self.assertIn("Exit codes: 0", text)
+    def test_of_the_program_shows_groups_then_options_examples_and_exit_codes(self):
+        for words in (("--help",), ("-h",), ("help",)):
+            with self.subTest(words):
+                text = self.succeeds(*words)
+                at = [text.index(f"\n{heading}:\n") for heading in (*GROUPS, "Options", "Examples")]
+                at.append(text.index("\nExit codes: 0 success, 1 failure, 2 bad usage"))
+                self.assertEqual(at, sorted(at))
+                for group, commands in GROUPS.items():
+                    listed = text.partition(f"\n{group}:\n")[2].partition("\n\n")[0]
+                    self.assertEqual(re.findall(r"(?m)^  (\w+) +[A-Z]", listed), list(commands))
+                self.assertEqual(options_of(text), GLOBAL_OPTIONS)
+                self.assertEqual([line.split()[1] for line in examples_of(text)][:4],
+                                 ["submit", "queue", "explain", "top"])
 
-    def test_every_command_has_help_with_examples_of_itself(self):
-        for command in cli.COMMANDS:
-            with self.subTest(command):
-                text = self.succeeds(command, "--help")
-                self.assertEqual(text, self.succeeds(command, "-h"))
-                self.assertIn(f"Usage: carpool {command}", text)
-                found = examples_of(text)
-                self.assertTrue(found)
-                for example in found:
-                    self.assertTrue(example.startswith(f"carpool {command}"), example)
+    def test_of_a_command_has_its_usage_and_examples_of_itself(self):
+        for command in COMMANDS:
+            for words in ((command, "--help"), (command, "-h"), ("help", command)):
+                with self.subTest(words):
+                    text = self.succeeds(*words)
+                    self.assertRegex(text, rf"\A[A-Z][^\n]+[^.]\nUsage: carpool {command} ")
+                    self.assertEqual(options_of(text)[:2], ["-h", "--help"])
+                    found = examples_of(text)
+                    self.assertTrue(found)
+                    for example in found:
+                        self.assertEqual(example.split()[:2], ["carpool", command])
+                    self.assertIn("`carpool --help` shows the options that every command takes.", text)
 
-    def test_help_of_a_command_leads_to_the_options_that_every_command_takes(self):
-        for command in cli.COMMANDS:
-            text = self.succeeds(command, "--help")
-            self.assertTrue("--quiet" in options_of(text) or "carpool --help" in text, text)
+    def test_works_beside_a_broken_configuration(self):
+        self.write(".config/carpool/config.toml", "colour = [")
+        self.refuses("models", says="config.toml")
+        self.assertIn("Usage: carpool submit", self.succeeds("help", "submit"))
+        self.assertIn(".SH NAME", self.succeeds("man"))
 
     def test_version_is_that_of_the_tree(self):
         version = (cli.ROOT / "VERSION").read_text().strip()
-        self.assertEqual(self.succeeds("--version"), f"carpool {version}\n")
+        for option in ("--version", "-V"):
+            self.assertEqual(self.succeeds(option), f"carpool {version}\n")
 
     def test_every_protocol_that_the_help_names_is_known(self):
         known = {entry["name"] for entry in self.prints_json("models")["protocols"]}
-        named = re.search(r"--protocol NAME +(.*)", self.succeeds("evaluate", "--help"))[1]
-        for protocol in re.findall(r"[a-z][a-z-]+", named.replace("(default)", "")):
-            self.assertIn(protocol, known)
+        line = re.search(r"--protocol NAME +(.*)", self.succeeds("evaluate", "--help"))[1]
+        named = set(re.findall(r"[a-z][a-z-]+", line.replace("(default)", "")))
+        self.assertEqual(known - named, {"file"})  # which --splits implies
+        self.assertEqual(named - known, set())
 
 
 class ManualPage(cli.CarpoolTest):
@@ -87,17 +116,20 @@ class ManualPage(cli.CarpoolTest):
         super().setUp()
         self.page = self.succeeds("man")
 
-    def test_every_option_of_the_help_is_in_it(self):
-        parts = self.page.replace("\\-", "-").split("\n.SS carpool ")
-        sections = {part.split()[0]: part for part in parts[1:]}
-        self.assertEqual(sorted(sections), sorted(cli.COMMANDS))
-        for option in options_of(self.succeeds("--help")):
-            self.assertIn(option, parts[0])
-        for command in cli.COMMANDS:
-            options = options_of(self.succeeds(command, "--help"))
-            self.assertIn("--help", options)
-            for option in options:
-                self.assertRegex(sections[command], rf"{option}\b", f"{command} {option}")
+    def test_every_command_and_option_of_the_help_is_in_it(self):
+        parts = re.split(r"\n\.S[HS] ", self.page.replace("\\-", "-"))
+        sections = {part.partition("\n")[0]: part for part in parts}
+        order = [name for group, commands in GROUPS.items()
+                 for name in (group, *(f"carpool {command}" for command in commands))]
+        self.assertEqual(
+            list(sections)[1:],
+            ["NAME", "SYNOPSIS", "DESCRIPTION", *order, "OPTIONS", "EXAMPLES", "EXIT CODES"])
+        for option in GLOBAL_OPTIONS:
+            self.assertRegex(sections["OPTIONS"], rf"(?m)^\.B (\S+,)?{option}\b")
+        for command in COMMANDS:
+            for option in options_of(self.succeeds(command, "--help")):
+                self.assertRegex(
+                    sections[f"carpool {command}"], rf"(?m)^\.B (\S+,)?{option}\b", f"{command} {option}")
 
     def test_groff_has_no_warning(self):
         if not shutil.which("groff"):
@@ -105,7 +137,7 @@ class ManualPage(cli.CarpoolTest):
         done = subprocess.run(["groff", "-man", "-Tutf8", "-ww"], input=self.page, text=True,
                               capture_output=True, check=True)
         self.assertEqual(done.stderr, "")
-        self.assertIn("EXAMPLES", re.sub(".\b", "", done.stdout).upper())
+        self.assertIn("EXIT CODES", re.sub(".\b", "", done.stdout))
 
     def test_man_shows_it(self):
         if not shutil.which("man"):
@@ -120,7 +152,7 @@ class ManualPage(cli.CarpoolTest):
 class Examples(cli.CarpoolTest):
     """Run as written, where a user would: beside my-gpu, a recording, a plan and models, with a GPU."""
 
-    def run_examples_of(self, *command):
+    def write_inputs(self):
         cli.write_dataset(self.folder / "my-gpu", workloads=6)
         cli.write_dataset(self.folder / "my-gpu", workloads=6, table="triples", group_size=3)
         shutil.copy(cli.RECORDING, self.folder / "recording.jsonl")
@@ -135,18 +167,64 @@ class Examples(cli.CarpoolTest):
         for name in ("job0", "job1"):
             for folder in (self.folder, self.folder / "profiles"):
                 cli.write_profile(folder / f"{name}.profile.json", name, threads=1000, sm_active=0.5)
-        machine = {**cli.fake_driver(self.write("driver.txt", "gpus = 2")), **cli.FAKE_MPS}
-        for example in examples_of(self.succeeds(*command, "--help")):
-            words = shlex.split(example.partition("|")[0])[1:]
-            with self.subTest(example):
-                self.assertTrue(self.succeeds(*words, env=machine))
 
-    def test_of_the_program_run(self):
-        self.run_examples_of()
+    def run_examples_of(self, *command):
+        self.write_inputs()
+        machine = {**cli.fake_driver(self.write("driver.txt", "gpus = 2")), **cli.FAKE_MPS}
+        run_examples(self, *command, env=machine)
+
+
+def run_examples(test, *command, **options):
+    found = examples_of(test.succeeds(*command, "--help"))
+    test.assertTrue(found)
+    for example in found:
+        words = shlex.split(example.partition("|")[0])[1:]
+        with test.subTest(example):
+            test.assertTrue(test.succeeds(*words, **options))
 
 
 for name in set(cli.COMMANDS) - set(cli.SERVER_COMMANDS):
     setattr(Examples, f"test_of_{name}_run", lambda self, name=name: self.run_examples_of(name))
+
+
+class ServerExamples(server.ServerTest):
+    """Examples of commands that talk to a server; they name jobs 17 and 18."""
+
+    def setUp(self):
+        super().setUp()
+        self.start()
+
+    def submit_18(self):
+        """One runs on all GPUs until the file `go` is there; the others wait."""
+        self.succeeds("submit", "--array", "1-18", "--exclusive", "--gpus", "2", "--", "sh", "-c",
+                      "echo started; while [ ! -e go ]; do sleep 0.05; done")
+
+    def test_of_the_program_run(self):
+        Examples.write_inputs(self)
+        run_examples(self)
+
+    def test_of_submit_run(self):
+        Examples.write_inputs(self)
+        self.write("sweep.sh", "true")
+        run_examples(self, "submit")
+
+    def test_of_commands_about_waiting_jobs_run(self):
+        self.submit_18()
+        for command in ("queue", "show", "explain", "hold", "release", "cancel"):
+            run_examples(self, command)
+        self.assertEqual(self.await_end(17)["state"], "cancelled")
+
+    def test_of_commands_about_running_and_ended_jobs_run(self):
+        self.submit_18()
+        self.succeeds("cancel", *range(1, 17))
+        self.await_state(17, "running")
+        run_examples(self, "requeue")
+        self.write("go", "")
+        self.await_end(18)
+        self.assertEqual([self.carpool(*words).returncode for words in
+                          (("wait", "17", "18"), ("wait", "--limit", "60", "17"))], [0, 0])
+        for command in ("logs", "history", "drain"):
+            run_examples(self, command)
 
 
 if __name__ == "__main__":
