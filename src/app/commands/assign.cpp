@@ -158,7 +158,7 @@ void print_assignment(const assign::Assignment& assignment,
 
 Result<void> run_assign(const AssignOptions& options, const CommandContext& context) {
   const auto opened =
-      open_workbench(options.model, options.goal, context.config, context.output.progress());
+      open_session(options.model, options.goal, context.config, context.output.progress());
   if (!opened) {
     return tl::unexpected(opened.error());
   }

@@ -10,8 +10,8 @@ namespace {
 
 Result<void> run_estimators(const CommandContext& context) {
   nlohmann::json out;
-  list_kinds("estimators", estimate::estimator_kinds(), context.output, out);
-  list_kinds("splits", estimate::row_split_kinds(), context.output, out);
+  list_registry("estimators", estimate::estimator_kinds(), context.output, out);
+  list_registry("splits", estimate::row_split_kinds(), context.output, out);
   if (context.output.json()) {
     context.output.print_json(out);
   }

@@ -12,10 +12,10 @@ namespace {
 
 Result<void> run_models(const CommandContext& context) {
   nlohmann::json out;
-  list_kinds("models", model::model_kinds(), context.output, out);
-  list_kinds("rules", model::rules(), context.output, out);
-  list_kinds("objectives", predict::objective_kinds(), context.output, out);
-  list_kinds("protocols", evaluate::protocol_kinds(), context.output, out);
+  list_registry("models", model::model_kinds(), context.output, out);
+  list_registry("rules", model::rules(), context.output, out);
+  list_registry("objectives", predict::objective_kinds(), context.output, out);
+  list_registry("protocols", evaluate::protocol_kinds(), context.output, out);
   if (context.output.json()) {
     context.output.print_json(out);
   }

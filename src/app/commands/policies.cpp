@@ -10,8 +10,8 @@ namespace carpool::app {
 namespace {
 
 template <class Info>
-std::vector<ListedKind> listed(std::span<const Info> table) {
-  std::vector<ListedKind> kinds;
+std::vector<RegistryEntry> listed(std::span<const Info> table) {
+  std::vector<RegistryEntry> kinds;
   for (const Info& info : table) {
     kinds.push_back({.name = info.name, .description = info.line});
   }
@@ -20,9 +20,9 @@ std::vector<ListedKind> listed(std::span<const Info> table) {
 
 Result<void> run_policies(const CommandContext& context) {
   nlohmann::json out;
-  list_named("policies", listed(policy::placement_policies()), context.output, out);
-  list_named("orders", listed(schedule::queue_orders()), context.output, out);
-  list_named("recovery", listed(schedule::recovery_rules()), context.output, out);
+  list_registry("policies", listed(policy::placement_policies()), context.output, out);
+  list_registry("orders", listed(schedule::queue_orders()), context.output, out);
+  list_registry("recovery", listed(schedule::recovery_rules()), context.output, out);
   if (context.output.json()) {
     context.output.print_json(out);
   }

@@ -149,7 +149,7 @@ void print_limits(const predict::PartitionChoice& choice,
 Result<void> run_predict(const PredictOptions& options, const CommandContext& context) {
   const Output& output = context.output;
   const auto opened =
-      open_workbench(options.model, options.goal, context.config, context.output.progress());
+      open_session(options.model, options.goal, context.config, context.output.progress());
   if (!opened) {
     return tl::unexpected(opened.error());
   }

@@ -159,7 +159,7 @@ Result<std::optional<assign::GrownGroup>> grow(const ModelSession& session,
 Result<void> run_recommend(const RecommendOptions& options, const CommandContext& context) {
   const Output& output = context.output;
   const auto opened =
-      open_workbench(options.model, options.goal, context.config, context.output.progress());
+      open_session(options.model, options.goal, context.config, context.output.progress());
   if (!opened) {
     return tl::unexpected(opened.error());
   }

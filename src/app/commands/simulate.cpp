@@ -56,7 +56,7 @@ Result<std::unique_ptr<InterferenceModel>> open_interference(const SimulateOptio
       });
 }
 
-Result<std::vector<simulate::ComparedPolicy>> read_contestants(const SimulateOptions& options) {
+Result<std::vector<simulate::ComparedPolicy>> read_policies(const SimulateOptions& options) {
   simulate::ComparisonDefaults defaults{.runtime_error = options.runtime_error};
   const auto memory = simulate::memory_source(options.estimator);
   if (!memory) {
@@ -77,15 +77,15 @@ Result<std::vector<simulate::ComparedPolicy>> read_contestants(const SimulateOpt
     }
     defaults.recovery = *rule;
   }
-  std::vector<simulate::ComparedPolicy> contestants;
+  std::vector<simulate::ComparedPolicy> policies;
   for (const std::string& text : options.policies) {
-    auto contestant = simulate::parse_compared_policy(text, defaults);
-    if (!contestant) {
-      return tl::unexpected(contestant.error());
+    auto policy = simulate::parse_compared_policy(text, defaults);
+    if (!policy) {
+      return tl::unexpected(policy.error());
     }
-    contestants.push_back(std::move(*contestant));
+    policies.push_back(std::move(*policy));
   }
-  return contestants;
+  return policies;
 }
 
 Result<void> generate(const SimulateOptions& options, const CommandContext& context) {
@@ -147,12 +147,12 @@ Result<void> validate(const SimulateOptions& options, const CommandContext& cont
 }
 
 Result<void> write_report(const SimulateOptions& options,
-                          const ContestFacts& facts,
+                          const PolicyComparisonFacts& facts,
                           const simulate::Trace& trace,
                           const std::vector<simulate::ComparisonRow>& rows,
                           const CommandContext& context) {
-  const std::string page =
-      report::render_html(contest_report(facts, trace, rows, simulate::SimulationConstants{}));
+  const std::string page = report::render_html(
+      policy_comparison_report(facts, trace, rows, simulate::SimulationConstants{}));
   if (auto written = write_file(*options.report, page); !written) {
     return written;
   }
@@ -172,32 +172,33 @@ Result<void> run_simulate(const SimulateOptions& options, const CommandContext& 
   if (options.trace.empty()) {
     return invalid_input("no trace given: name a TRACE.csv, or use --generate or --validate");
   }
-  const auto contestants = read_contestants(options);
+  const auto policies = read_policies(options);
   const auto cluster = simulate::parse_cluster(options.cluster);
   const auto trace = simulate::read_trace(options.trace);
-  if (!contestants || !cluster || !trace) {
-    return tl::unexpected(!contestants ? contestants.error()
-                                       : (!cluster ? cluster.error() : trace.error()));
+  if (!policies || !cluster || !trace) {
+    return tl::unexpected(!policies ? policies.error()
+                                    : (!cluster ? cluster.error() : trace.error()));
   }
   const auto interference = open_interference(options, context.config);
   if (!interference) {
     return tl::unexpected(interference.error());
   }
   const std::size_t runs = options.shuffle > 0 ? options.shuffle : options.seeds;
-  const ContestFacts facts{.trace = trace->name,
-                           .cluster = cluster->name,
-                           .interference = options.interference,
-                           .jobs = trace->jobs.size(),
-                           .gpus = cluster->gpus,
-                           .memory_gib = static_cast<double>(cluster->memory_bytes) / kBytesPerGib,
-                           .runs = runs,
-                           .shuffled = options.shuffle > 0};
-  Progress progress("simulate", runs * contestants->size(), context.output.progress());
+  const PolicyComparisonFacts facts{
+      .trace = trace->name,
+      .cluster = cluster->name,
+      .interference = options.interference,
+      .jobs = trace->jobs.size(),
+      .gpus = cluster->gpus,
+      .memory_gib = static_cast<double>(cluster->memory_bytes) / kBytesPerGib,
+      .runs = runs,
+      .shuffled = options.shuffle > 0};
+  Progress progress("simulate", runs * policies->size(), context.output.progress());
   const auto rows =
       simulate::compare_policies(*trace,
                                  *cluster,
                                  **interference,
-                                 *contestants,
+                                 *policies,
                                  {.seed = options.seed,
                                   .seeds = options.seeds,
                                   .shuffles = options.shuffle,
@@ -207,7 +208,7 @@ Result<void> run_simulate(const SimulateOptions& options, const CommandContext& 
     return tl::unexpected(rows.error());
   }
   if (context.output.json()) {
-    context.output.print_json(contest_json(facts, *rows));
+    context.output.print_json(policy_comparison_json(facts, *rows));
   } else {
     context.output.heading(fmt::format("{}: {} jobs on {}, mean of {} run{}",
                                        facts.trace,
@@ -215,7 +216,7 @@ Result<void> run_simulate(const SimulateOptions& options, const CommandContext& 
                                        facts.cluster,
                                        runs,
                                        runs == 1 ? "" : "s"));
-    context.output.print(contest_table(*rows, context.output.colour()));
+    context.output.print(policy_comparison_table(*rows, context.output.colour()));
   }
   return options.report ? write_report(options, facts, *trace, *rows, context) : Result<void>();
 }

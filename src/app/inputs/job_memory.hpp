@@ -17,7 +17,8 @@ namespace carpool::app {
     const std::optional<std::string>& file, double confidence);
 
 // The job of the request. Networks that a command names are looked up in the bundled measurements.
-[[nodiscard]] Result<estimate::RequestedJob> ask_with_catalogue(const estimate::EstimateRequest& question);
+[[nodiscard]] Result<estimate::RequestedJob> ask_with_catalogue(
+    const estimate::EstimateRequest& question);
 
 // The estimate with the basis and the notes of the request.
 [[nodiscard]] Result<MemoryEstimate> estimate_asked(const estimate::CarpoolEstimator& estimator,

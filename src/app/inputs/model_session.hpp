@@ -37,7 +37,4 @@ struct ModelSession {
                                                                  const Config& config,
                                                                  Progress::Show show);
 
-// Former name, which commands/ still uses.
-inline constexpr auto open_workbench = open_session;
-
 }  // namespace carpool::app

@@ -70,7 +70,8 @@ std::optional<std::int64_t> oldest_of_full(const json& answer) {
 }
 
 // Whether earlier runs cannot improve the estimate.
-bool is_settled(const estimate::SimilarRuns& like, const Result<estimate::PastEstimate>& estimated) {
+bool is_settled(const estimate::SimilarRuns& like,
+                const Result<estimate::PastEstimate>& estimated) {
   return estimated ? estimated->from.front().batch == like.batch
                    : estimated.error().code != ErrorCode::NotFound;
 }

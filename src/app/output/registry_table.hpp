@@ -37,20 +37,4 @@ void list_registry(std::string_view heading,
   list_registry(heading, entries, output, out);
 }
 
-// Former names, which commands/ still uses.
-using ListedKind = RegistryEntry;
-inline void list_named(std::string_view heading,
-                       std::span<const RegistryEntry> entries,
-                       const Output& output,
-                       nlohmann::json& out) {
-  list_registry(heading, entries, output, out);
-}
-template <class Info>
-void list_kinds(std::string_view heading,
-                std::span<const Info> registry,
-                const Output& output,
-                nlohmann::json& out) {
-  list_registry(heading, registry, output, out);
-}
-
 }  // namespace carpool::app

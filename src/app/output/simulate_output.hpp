@@ -26,8 +26,8 @@ struct PolicyComparisonFacts {
 
 [[nodiscard]] std::string policy_comparison_table(const std::vector<simulate::ComparisonRow>& rows,
                                                   bool colour);
-[[nodiscard]] nlohmann::json policy_comparison_json(const PolicyComparisonFacts& facts,
-                                                    const std::vector<simulate::ComparisonRow>& rows);
+[[nodiscard]] nlohmann::json policy_comparison_json(
+    const PolicyComparisonFacts& facts, const std::vector<simulate::ComparisonRow>& rows);
 
 [[nodiscard]] std::string validation_table(const std::vector<simulate::ValidationRow>& rows,
                                            bool colour);
@@ -39,11 +39,5 @@ struct PolicyComparisonFacts {
     const simulate::Trace& trace,
     const std::vector<simulate::ComparisonRow>& rows,
     const simulate::SimulationConstants& constants);
-
-// Former names, which commands/ still uses.
-using ContestFacts = PolicyComparisonFacts;
-inline constexpr auto contest_table = policy_comparison_table;
-inline constexpr auto contest_json = policy_comparison_json;
-inline constexpr auto contest_report = policy_comparison_report;
 
 }  // namespace carpool::app

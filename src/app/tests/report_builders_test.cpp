@@ -54,11 +54,11 @@ std::vector<simulate::ContestRow> two_policies() {
   run.makespan_s = 7200.0;
   run.energy_mj = 3.0;
   simulate::ContestRow ours;
-  ours.contestant.text = "carpool";
+  ours.policy.text = "carpool";
   ours.runs = {run};
   simulate::ContestRow other;
-  other.contestant.text = "exclusive";
-  other.contestant.settings.policy = "exclusive";
+  other.policy.text = "exclusive";
+  other.policy.settings.policy = "exclusive";
   run.makespan_s = 14400.0;
   other.runs = {run};
   return {ours, other};

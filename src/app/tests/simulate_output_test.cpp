@@ -30,12 +30,12 @@ std::vector<simulate::ContestRow> one_policy() {
   second.failed_jobs = 1;
   second.recovery_waits_s = {20.0, 60.0};
   simulate::ContestRow row;
-  row.contestant.text = "magm:none";
-  row.contestant.preconditions = "carma";
-  row.contestant.settings.policy = "magm";
-  row.contestant.settings.order = schedule::QueueOrder::Fifo;
-  row.contestant.settings.recovery = schedule::RecoveryRule::Carma;
-  row.contestant.settings.memory = simulate::MemorySource::None;
+  row.policy.text = "magm:none";
+  row.policy.preconditions = "carma";
+  row.policy.settings.policy = "magm";
+  row.policy.settings.order = schedule::QueueOrder::Fifo;
+  row.policy.settings.recovery = schedule::RecoveryRule::Carma;
+  row.policy.settings.memory = simulate::MemorySource::None;
   row.runs = {first, second};
   return {row};
 }

@@ -102,9 +102,9 @@ std::vector<pid_t> processes_with(std::string_view variable, std::string_view va
 std::string process_command(std::int64_t pid, const std::filesystem::path& proc) {
   const std::filesystem::path folder = proc / std::to_string(pid);
   const auto is_blank = [](unsigned char byte) { return byte <= ' ' || byte == 0x7F; };
-  std::string command = read_kernel_file(folder / "cmdline");
+  std::string command = read_proc_file(folder / "cmdline");
   if (std::ranges::all_of(command, is_blank)) {
-    command = read_kernel_file(folder / "comm");
+    command = read_proc_file(folder / "comm");
   }
   command.resize(std::min(command.size(), kMaxCommandBytes));
   return command;
