@@ -11,7 +11,7 @@ RunExit failed_with(std::string_view text) {
   return classify_exit({.code = 1}, "", text);
 }
 
-TEST(FailureClassifier, PyTorchsMessageGivesWhatWasAskedAndHeld) {
+TEST(FailureClassifier, ThePyTorchMessageGivesTheRequestedAndTheHeldMemory) {
   const RunExit exit = failed_with(
       "Traceback (most recent call last):\n  File \"train.py\", line 3, in <module>\n"
       "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB. GPU 0 has a total "
@@ -24,7 +24,7 @@ TEST(FailureClassifier, PyTorchsMessageGivesWhatWasAskedAndHeld) {
   EXPECT_EQ(exit.held_bytes, 2560 * kMiB);
 }
 
-TEST(FailureClassifier, WithoutTheProcesssOwnFigureAllocatedAndReservedAreHeld) {
+TEST(FailureClassifier, WithoutAFigureOfTheProcessAllocatedAndReservedMemoryAreHeld) {
   const RunExit exit = failed_with(
       "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.00 GiB. GPU 1 has a "
       "total capacity of 39.39 GiB. Of the allocated memory 2.00 GiB is allocated by PyTorch, and "
@@ -33,7 +33,7 @@ TEST(FailureClassifier, WithoutTheProcesssOwnFigureAllocatedAndReservedAreHeld) 
   EXPECT_EQ(exit.held_bytes, 2304 * kMiB);
 }
 
-TEST(FailureClassifier, OldPyTorchIsUnderstood) {
+TEST(FailureClassifier, MessagesOfOldPyTorchAreRecognised) {
   const RunExit exit = failed_with(
       "RuntimeError: CUDA out of memory. Tried to allocate 512.00 MiB (GPU 0; 10.76 GiB total "
       "capacity; 9.00 GiB already allocated; 12.00 MiB free; 9.50 GiB reserved in total by "
@@ -43,7 +43,7 @@ TEST(FailureClassifier, OldPyTorchIsUnderstood) {
   EXPECT_EQ(exit.held_bytes, 9728 * kMiB);
 }
 
-TEST(FailureClassifier, JaxTensorFlowCuPyAndPlainCudaAreUnderstood) {
+TEST(FailureClassifier, MessagesOfJaxTensorFlowCuPyAndPlainCudaAreRecognised) {
   const RunExit jax = failed_with(
       "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to "
       "allocate 4294967296 bytes.\n");
@@ -67,7 +67,7 @@ TEST(FailureClassifier, JaxTensorFlowCuPyAndPlainCudaAreUnderstood) {
             RunEnd::OutOfMemory);
 }
 
-TEST(FailureClassifier, APathOrCommandWithOomInItMeansNothing) {
+TEST(FailureClassifier, APathOrCommandWithOomInItDoesNotCount) {
   for (const char* text :
        {"python: can't open file '/data/OOM/train.py': [Errno 2] No such file or directory\n",
         "+ ./run.sh --tag 'CUDA out of memory. Tried to allocate'\nrun.sh: not found\n",
@@ -77,7 +77,7 @@ TEST(FailureClassifier, APathOrCommandWithOomInItMeansNothing) {
   }
 }
 
-TEST(FailureClassifier, AnExceptionThatWasSurvivedIsNotTheCause) {
+TEST(FailureClassifier, AnExceptionThatWasCaughtIsNotTheCause) {
   EXPECT_EQ(failed_with("torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.00 "
                         "GiB.\nretrying with a batch half as large\nTraceback (most recent call "
                         "last):\n  File \"t.py\", line 9\nKeyError: 'loss'\n")
@@ -94,7 +94,7 @@ TEST(FailureClassifier, AnExceptionRaisedFromOutOfMemoryIsOutOfMemory) {
   EXPECT_EQ(exit.wanted_bytes, 1024 * kMiB);
 }
 
-TEST(FailureClassifier, ALauncherThatPassesOnAFailureHidesNothing) {
+TEST(FailureClassifier, TheCauseIsFoundAboveTheErrorOfALauncher) {
   EXPECT_EQ(failed_with("[rank1]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate "
                         "2.00 GiB.\nTraceback (most recent call last):\n  File \"torchrun\"\n"
                         "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: \n")
@@ -102,12 +102,12 @@ TEST(FailureClassifier, ALauncherThatPassesOnAFailureHidesNothing) {
             RunEnd::OutOfMemory);
 }
 
-TEST(FailureClassifier, SuccessIsSuccessWhateverWasPrinted) {
+TEST(FailureClassifier, ASuccessfulJobSucceedsWhateverItPrints) {
   EXPECT_EQ(classify_exit({.code = 0}, "", "RuntimeError: CUDA error: out of memory\n").end,
             RunEnd::Succeeded);
 }
 
-TEST(FailureClassifier, MpsFaultsAndHostMemoryAreToldApart) {
+TEST(FailureClassifier, MpsFaultsAndHostMemoryAreDistinguished) {
   EXPECT_EQ(failed_with("CUDA error: CUDA_ERROR_MPS_RPC_FAILURE\n").end, RunEnd::MpsFault);
   EXPECT_EQ(classify_exit({.code = 1, .mps_fault = true}, "", "unspecified launch failure\n").end,
             RunEnd::MpsFault);
@@ -117,12 +117,12 @@ TEST(FailureClassifier, MpsFaultsAndHostMemoryAreToldApart) {
   EXPECT_EQ(failed_with("MemoryError\n").end, RunEnd::HostOutOfMemory);
 }
 
-TEST(FailureClassifier, WhatNeverRanAndWhatWasStoppedAreSaidSo) {
+TEST(FailureClassifier, AJobThatNeverRanOrWasStoppedIsReportedAsSuch) {
   EXPECT_EQ(classify_exit({.not_started = "no such program"}, "", "").end, RunEnd::NeverStarted);
   EXPECT_EQ(classify_exit({.signal = 15, .stop_asked = true}, "", "").end, RunEnd::Cancelled);
 }
 
-TEST(FailureClassifier, SizesThatAreNoSizesAreLeftOut) {
+TEST(FailureClassifier, InvalidSizesAreIgnored) {
   const RunExit exit = failed_with(
       "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 99999999999999999999.00 GiB. "
       "Of the allocated memory x is allocated by PyTorch\n");
