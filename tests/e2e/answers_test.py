@@ -49,7 +49,7 @@ class Predict(cli.CarpoolTest):
 
     def test_a_floor_that_nothing_keeps_is_said(self):
         told = self.succeeds("predict", *cli.PAIR, "--floor", "0.99")
-        self.assertIn("no split keeps the floor", told)
+        self.assertIn("no limits keep the floor", told)
 
     def test_a_group_that_does_not_fit_the_memory_is_said(self):
         told = self.succeeds("predict", "vit_h_14_batch16-train", "wav2vec2-base-960h_batch16-inf", "--memory", "32")

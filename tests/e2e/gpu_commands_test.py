@@ -73,7 +73,7 @@ class Gpus(GpuTest):
 
     def test_a_driver_without_a_gpu_is_no_failure(self):
         self.set_driver("gpus = 0")
-        self.assertIn("there is no GPU", self.succeeds("gpus", env=self.driver))
+        self.assertIn("finds no usable GPU", self.succeeds("gpus", env=self.driver))
         self.assertEqual(self.prints_json("gpus", env=self.driver), [])
 
     @unittest.skipIf(REAL_DRIVER, "this machine has a driver")

@@ -176,7 +176,7 @@ class Trouble(ProfileTest):
         self.nothing_is_left()
 
     def test_wrong_use(self):
-        self.refuses("profile", says="profile needs a command", env=self.env)
+        self.refuses("profile", says="no command given", env=self.env)
         self.refuses("profile", "--from-ncu", "x.csv", says="--name", env=self.env)
         self.refuses(*self.words(options=("--gpu", "7")), says="there is no GPU 7", env=self.env)
         self.refuses(*self.words(options=("--step-regex", "(")), says="is not a regular expression",

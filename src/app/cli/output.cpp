@@ -12,7 +12,7 @@
 namespace carpool::app {
 namespace {
 
-bool wants_colour(std::string_view choice) {
+bool uses_colour(std::string_view choice) {
   if (choice != "auto") {
     return choice == "always";
   }
@@ -26,7 +26,7 @@ bool wants_colour(std::string_view choice) {
 Output::Output(const OutputOptions& options)
     : json_(options.json),
       quiet_(options.quiet),
-      colour_(!options.json && wants_colour(options.colour)) {}
+      colour_(!options.json && uses_colour(options.colour)) {}
 
 void Output::print(std::string_view text) const {
   std::fwrite(text.data(), 1, text.size(), stdout);
@@ -51,7 +51,7 @@ void Output::print_json_line(const nlohmann::json& value) const {
 }
 
 Result<void> Output::flush() const {
-  // What did not fit the buffer failed earlier and left its mark on the stream.
+  // An earlier write of a full buffer that failed has set the error flag of the stream.
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
     return fail(ErrorCode::Internal, "standard output could not be written");
   }
@@ -68,7 +68,7 @@ std::string number(double value) {
   }
   const double size = std::abs(value);
   if (size >= 1e9) {
-    return fmt::format("{:.3g}", value);  // a column stays one that can be read
+    return fmt::format("{:.3g}", value);  // keeps the column narrow
   }
   const int decimals = size >= 100.0 ? 0 : size >= 10.0 ? 1 : size >= 1.0 ? 2 : 3;
   return fmt::format("{:.{}f}", value, decimals);

@@ -1,4 +1,4 @@
-// Where a command writes: standard output for results, standard error for everything else.
+// Output of a command: results on standard output, everything else on standard error.
 #pragma once
 
 #include <optional>
@@ -32,9 +32,9 @@ class Output {
   void heading(std::string_view text) const;  // a line above a table; bold on a terminal
   void remark(std::string_view text) const;   // explanation on standard output; not with --quiet
   void print_json(const nlohmann::json& value) const;
-  void print_json_line(const nlohmann::json& value) const;  // one of many: no line feed inside
+  void print_json_line(const nlohmann::json& value) const;  // one line of JSON lines
 
-  // What was printed so far has been written; an error on a full disk.
+  // Writes what was printed so far; an error on a full disk.
   [[nodiscard]] Result<void> flush() const;
 
  private:
@@ -45,7 +45,7 @@ class Output {
 
 // "97.9" from 0.979; "-" when absent.
 [[nodiscard]] std::string percent(std::optional<double> ratio, int decimals = 1);
-// Three significant digits, no exponent for the sizes that people see: "4.27", "98.3", "1204".
+// Three significant digits, without an exponent below 1e9: "4.27", "98.3", "1204".
 [[nodiscard]] std::string number(double value);
 
 // A number, or null where there is none.

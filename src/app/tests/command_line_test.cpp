@@ -161,14 +161,5 @@ TEST(CommandLine, KeepsHelpWorkingBesideABrokenConfiguration) {
   EXPECT_TRUE(runs({"queue"})->command.reads_config);
 }
 
-TEST(ExitCode, FollowsFromTheKindOfTheError) {
-  EXPECT_EQ(exit_code(ErrorCode::InvalidInput), 2);
-  EXPECT_EQ(exit_code(ErrorCode::NotFound), 2);
-  EXPECT_EQ(exit_code(ErrorCode::Unavailable), 69);
-  EXPECT_EQ(exit_code(ErrorCode::Corrupt), 1);
-  EXPECT_EQ(exit_code(ErrorCode::Unsupported), 1);
-  EXPECT_EQ(exit_code(ErrorCode::Internal), 1);
-}
-
 }  // namespace
 }  // namespace carpool::app
