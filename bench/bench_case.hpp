@@ -1,4 +1,4 @@
-// What can be asked of the benchmark program.
+// The cases of the benchmark program.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@ namespace carpool {
 struct BenchCase {
   std::string name;
   std::function<double()> run;             // what is timed
-  std::function<nlohmann::json()> answer;  // what it computes, to hold against the Python version
+  std::function<nlohmann::json()> answer;  // what it computes, to compare with Python
 };
 
 // The cases of one kind; they refer to `data`, which must outlive them.

@@ -1,4 +1,4 @@
-// The measurements that all cases work on.
+// The measurements that all cases use.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +13,11 @@
 
 namespace carpool {
 
-// One published division of the pairs.
+// One published train/test split of the pairs.
 struct BenchSplit {
   std::string name;  // "n3": n_occur 3, seed 10
   std::vector<dataset::GroupRow> training;
-  std::size_t fit_rows = 0;  // the first so many of `training`
+  std::size_t fit_rows = 0;  // number of rows of `training`, from its start
   std::vector<dataset::GroupRow> test;
 };
 

@@ -1,4 +1,4 @@
-// Workloads for problems larger than what was measured.
+// Workloads for problems larger than the measured ones.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +10,13 @@
 
 namespace carpool {
 
-// So many draws from `profiles`, with replacement.
+// `count` draws from `profiles`, with replacement.
 [[nodiscard]] std::vector<std::size_t> draw_profiles(std::size_t profiles,
                                                      std::size_t count,
                                                      std::uint32_t seed);
 
-// Each a drawn profile with a name of its own and every number off by about a fifth: new workloads
-// of known models.
+// Each is a drawn profile with its own name and every number changed by about a fifth: new
+// workloads of known models.
 [[nodiscard]] std::vector<Profile> made_up_profiles(std::span<const Profile> profiles,
                                                     std::size_t count,
                                                     std::uint32_t seed);

@@ -1,6 +1,5 @@
-// Answers bench/run: one question a line on standard input, one JSON object a line on standard
-// output. Questions are asked one by one so that these timings and those of the Python version can
-// take turns on the machine.
+// Serves bench/run: one request per line on standard input, one JSON object per line on standard
+// output. Requests come one by one so that these timings and those of the Python version alternate.
 //   list               {"cases": [names]}
 //   answer CASE        what the case computes
 //   time CASE SECONDS  {"cpu_s": ..., "wall_s": ..., "calls": ...} for one call, from a batch of
@@ -54,7 +53,7 @@ json reply(const std::vector<BenchCase>& cases, const std::string& question) {
     const Timing timing = time_calls(found->run, seconds);
     return {{"cpu_s", timing.cpu_s}, {"wall_s", timing.wall_s}, {"calls", timing.calls}};
   }
-  return {{"error", fmt::format("no question '{}'", verb)}};
+  return {{"error", fmt::format("unknown request '{}'", verb)}};
 }
 
 int serve(const std::filesystem::path& folder) {
@@ -75,7 +74,7 @@ int serve(const std::filesystem::path& folder) {
 
 int main(int argc, char** argv) {
   if (argc != 2) {
-    fmt::print(stderr, "usage: carpool_bench DATASET < questions; see ./bench/run\n");
+    fmt::print(stderr, "usage: carpool_bench DATASET < requests; see ./bench/run\n");
     return 2;
   }
   return carpool::serve(argv[1]);

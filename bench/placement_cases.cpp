@@ -34,10 +34,10 @@ const simulate::TraceJob& drawn(const simulate::Trace& trace,
                                 std::uint64_t subject,
                                 std::uint64_t turn) {
   const auto count = static_cast<double>(trace.jobs.size());
-  return trace.jobs[static_cast<std::size_t>(draw_uniform(kSeed, subject, turn) * count)];
+  return trace.jobs[static_cast<std::size_t>(simulate::draw_uniform(kSeed, subject, turn) * count)];
 }
 
-// GPUs with none to three jobs each; every other job of the queue of another run time.
+// GPUs with zero to three jobs each; every second job of the queue has another run time.
 std::shared_ptr<Moment> busy_moment(const std::filesystem::path& folder, const std::string& name) {
   auto moment = std::make_shared<Moment>();
   const simulate::Trace trace = *simulate::read_trace(folder / "aegis_philly60.csv");
@@ -49,16 +49,16 @@ std::shared_ptr<Moment> busy_moment(const std::filesystem::path& folder, const s
   for (unsigned i = 0; i < kGpus; ++i) {
     GpuView& gpu = moment->gpus[i];
     gpu.index = i;
-    gpu.memory_bytes = 40960 * kMebibyte;
+    gpu.memory_bytes = 40960 * simulate::kMebibyte;
     gpu.mps_possible = true;
-    const auto residents = static_cast<std::size_t>(4.0 * draw_uniform(kSeed, i, 0));
+    const auto residents = static_cast<std::size_t>(4.0 * simulate::draw_uniform(kSeed, i, 0));
     for (std::size_t j = 0; j < residents; ++j) {
       const simulate::TraceJob& job = drawn(trace, i, 1 + j);
       if (job.gpus == 1 && job.peak_bytes < gpu.free_bytes()) {
         Resident resident{.job = static_cast<JobId>(10000 + 10 * i + j), .workload = job.workload};
         resident.mechanism = ShareMechanism::Mps;
         resident.reserved_bytes = job.peak_bytes;
-        resident.remaining_s = job.alone_s * draw_uniform(kSeed, i, 100 + j);
+        resident.remaining_s = job.alone_s * simulate::draw_uniform(kSeed, i, 100 + j);
         gpu.residents.push_back(resident);
       }
     }
@@ -68,7 +68,7 @@ std::shared_ptr<Moment> busy_moment(const std::filesystem::path& folder, const s
     QueuedJob queued{.job = static_cast<JobId>(i + 1), .workload = job.workload};
     queued.gpus = job.gpus;
     queued.need_bytes = job.peak_bytes;
-    queued.runtime_s = job.alone_s * (0.7 + 0.6 * draw_uniform(kSeed, i, 201));
+    queued.runtime_s = job.alone_s * (0.7 + 0.6 * simulate::draw_uniform(kSeed, i, 201));
     moment->jobs.push_back(queued);
   }
   for (const QueuedJob& job : moment->jobs) {

@@ -29,7 +29,7 @@ std::vector<Group> groups_of(std::span<const dataset::GroupRow> rows) {
   return groups;
 }
 
-// What the published models are fitted on, before and after standardizing.
+// The training data of the published models, before and after standardizing.
 struct SumProblem {
   Eigen::MatrixXd members;  // features of every profile
   std::vector<Group> groups;
@@ -87,7 +87,7 @@ void add_linear(const BenchData& data, const BenchSplit& split, std::vector<Benc
            }});
 }
 
-// Predicted sums of the test rows, through the whole product.
+// Predicted sums of the test rows, through the whole program.
 json predicted_sums(const BenchData& data, const BenchSplit& split, std::string_view kind) {
   const auto trained = (*model::find_model_kind(kind))->train(data.training_set(split));
   const auto forecaster = (*trained)->bind(data.dataset.profiles);

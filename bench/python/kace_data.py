@@ -14,10 +14,10 @@ def read(path):
 class KaceData:
     """Profiles of all workloads and the measured pairs.
 
-    metrics      (workloads, metrics) the default features without the throughput alone
+    metrics      (workloads, metrics) the default features without the solo throughput
     full         (metrics,) what a share of something cannot exceed; not a number for others
     averaged     (metrics + 1,) which columns a group averages; the others it adds up
-    exclusive    (workloads,) units/s alone
+    exclusive    (workloads,) solo speed, units/s
     batch        (workloads,) samples a step
     family       (workloads,) number of the model and task
     members      (pairs, 2) workloads

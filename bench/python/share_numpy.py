@@ -1,23 +1,21 @@
 """The training of `share` in NumPy: both fits of src/model/share, for one size of groups.
 
-Written to be quick: nothing is computed twice, loops run over blocks, rounds and steps only, slopes
-that are always 0 are not stored, and the linear algebra is LAPACK's for symmetric matrices.
+Written for speed: nothing is computed twice, loops run over blocks, rounds and steps only, slopes
+that are always 0 are not stored, and the linear algebra is that of LAPACK for symmetric matrices.
 
 For member i of a group S, with log capacity c, log weight b and headroom d,
     log T_i(S) = c_i - log(1 + sum over the others j of exp(b_j - b_i - d_i)) + noise
-and alone log E_i = c_i - e_i + noise. What that leaves over of a pair is a Gaussian process over pairs
-of workloads.
+and for solo runs log E_i = c_i - e_i + noise. The residual of a pair is a Gaussian process over pairs of workloads.
 """
 
 import numpy as np
-from scipy.linalg.lapack import dposv, dpotrf, dpotri, dpotrs
+from scipy.linalg.lapack import dposv
+
+from share_similarity import (PSEUDO_OBSERVATIONS, closeness, features_from_both, given_features, inverse,
+                              pair_interactions, similarity_matrices)
 
 NOISE = 0.2
 FREEDOM = 3.0  # of Student's t
-PSEUDO_OBSERVATIONS = 10.0
-REACH, COMPANY_NOISE = 0.5, 0.05
-RATIOS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)  # variance of the process over that of the noise
-FIRST_TRIED = 2
 ROUNDS, LONG_FIT, SHORT_FIT = 12, 100, 3
 NORMAL95, STUDENT95 = 1.6448536269514722, 2.3533634348018264
 
@@ -36,104 +34,27 @@ HIERARCHICAL = [
 FIXED = (3, 2)  # the last effect of the gap is not learned
 
 
-def inverse(matrix):
-    """Of a symmetric positive definite matrix."""
-    factor, _ = dpotrf(matrix.T, lower=1)  # zeros above the diagonal
-    lower, _ = dpotri(factor, lower=1, overwrite_c=1)
-    out = lower + lower.T
-    out.ravel()[:: len(out) + 1] *= 0.5
-    return out
-
-
-def standardised(logs, least):
-    deviation = logs.std(0)
-    return (logs - logs.mean(0)) / np.where(deviation < 1e-9, np.inf, np.maximum(deviation, least))
-
-
-def given_features(metrics, exclusive):
-    return standardised(np.log(np.column_stack([np.maximum(metrics, 0.0), exclusive]) + 1e-3), 0.0)
-
-
-def features_from_both(metrics, full, exclusive):
-    """Shares of a full scale are also looked at from there; what hardly varies stays small."""
-    share = np.isfinite(full)
-    parts = np.where(share, np.minimum(metrics / np.where(share, full, 1.0), 1.0), np.maximum(metrics, 0.0))
-    logs = [np.log(parts + 1e-3), -np.log(1.0 - parts[:, share] + 1e-2), np.log(exclusive + 1e-3)]
-    return standardised(np.column_stack(logs), 0.1)
-
-
-def likeness_matrices(features, batch, family):
-    """One matrix for each way in which workloads can be alike."""
-    size = np.log2(batch)
-    size = (size - size.mean()) / size.std()
-    same = (family[:, None] == family[None, :]).astype(float)
-    sizes = np.outer(size, size)
-    return {
-        "common": np.ones_like(same),
-        "features": features @ features.T * min(1.0, 10.0 / features.shape[1]),
-        "family": same,
-        "batch": sizes,
-        "family_batch": same * sizes,
-        "own": np.eye(len(same)),
-    }
-
-
-def closeness(features):
-    square = (features * features).mean(1)
-    distance = square[:, None] + square[None, :] - 2.0 / features.shape[1] * (features @ features.T)
-    return np.exp(-np.maximum(distance, 0.0) / (2.0 * REACH**2))
-
-
-def company_of_pairs(near, own, other, residual):
-    """What the process says of every pair of workloads, and what remains of each residual when it is
-    predicted from the others."""
-    likeness = near[np.ix_(own, own)] * near[np.ix_(other, other)]
-
-    def tried(ratio):
-        factor, _ = dpotrf((ratio * likeness + np.eye(len(own))).T, lower=1)
-        solved, _ = dpotrs(factor, residual, lower=1)
-        count = len(own) + PSEUDO_OBSERVATIONS
-        variance = (residual @ solved + PSEUDO_OBSERVATIONS * COMPANY_NOISE**2) / count
-        surprise = 0.5 * count * np.log(variance) + np.log(np.diag(factor)).sum()
-        return surprise, ratio, solved, factor
-
-    best = start = tried(RATIOS[FIRST_TRIED])
-    for ratios in (RATIOS[FIRST_TRIED + 1 :], RATIOS[:FIRST_TRIED][::-1]):
-        for ratio in ratios:
-            next_one = tried(ratio)
-            if next_one[0] >= best[0]:
-                break
-            best = next_one
-        if best is not start:
-            break
-    _, ratio, solved, factor = best
-    inverse, _ = dpotri(factor, lower=1)
-    pull = np.zeros_like(near)
-    np.add.at(pull, (own, other), ratio * solved)
-    return near @ pull @ near, solved / np.diag(inverse)
-
-
 class Problem:
     """Residuals, slopes and the descent for one prior and noise.
 
     An observation depends on few unknowns: its slopes are one row of `slopes`, and `unknowns` says
-    on what. Both are padded with slopes of 0 where runs alone have fewer.
+    on what. Both are padded with slopes of 0 where solo runs have fewer.
     """
 
-    def __init__(self, members, level, observed, alone, freedom):
+    def __init__(self, members, level, observed, solo, freedom):
         rows, size = members.shape
         n = len(level)
         partner = np.array([[j for j in range(size) if j != i] for i in range(size)], int)
         self.workloads = n
-        self.blocks = 3 if alone is None else 4
+        self.blocks = 3 if solo is None else 4
         self.own = members.ravel()
         self.others = members[:, partner].reshape(rows * size, size - 1)
         self.runs = len(self.own)
         self.freedom = freedom
         self.measured = observed.ravel() - level[self.own]
         unknowns = np.column_stack([self.own, n + self.own, 2 * n + self.own, n + self.others])
-        if alone is not None:
-            self.measured = np.concatenate([self.measured, alone - level])
+        if solo is not None:
+            self.measured = np.concatenate([self.measured, solo - level])
             ends = np.zeros((n, unknowns.shape[1]), int)
             ends[:, 0] = np.arange(n)
             ends[:, 1] = 3 * n + np.arange(n)
@@ -220,11 +141,11 @@ class Problem:
 class Prior:
     """Covariance of each block as a sum of effects."""
 
-    def __init__(self, effects, likeness):
+    def __init__(self, effects, similarity):
         self.start = [np.array(list(block.values())) ** 2 for block in effects]
         self.variances = [start.copy() for start in self.start]
-        self.matrices = [np.array([likeness[name] for name in block]) for block in effects]
-        self.workloads = len(likeness["own"])
+        self.matrices = [np.array([similarity[name] for name in block]) for block in effects]
+        self.workloads = len(similarity["own"])
         self.inverses = []
 
     def precision(self):
@@ -238,7 +159,7 @@ class Prior:
         return out
 
     def follow_evidence(self, latents, covariance):
-        """One step of MacKay's fixed point. A: likeness, K: covariance of the block, m, S: its
+        """One step of MacKay's fixed point. A: similarity, K: covariance of the block, m, S: its
         posterior; tr A K^-1 and tr A (K^-1 S K^-1) are sums over products of entries."""
         n = self.workloads
         for k, (variances, matrices) in enumerate(zip(self.variances, self.matrices)):
@@ -295,34 +216,34 @@ class ShareModel:
         self.trained, place = np.unique(members, return_inverse=True)
         place = place.reshape(members.shape)
         metrics, exclusive = data.metrics[self.trained], data.exclusive[self.trained]
-        alone = np.log(exclusive)
+        solo = np.log(exclusive)
         observed = np.log(throughput)
         batch, family = data.batch[self.trained], data.family[self.trained]
-        plain = likeness_matrices(given_features(metrics, exclusive), batch, family)
-        given = self.fit_given(place, observed, alone, plain)
+        plain = similarity_matrices(given_features(metrics, exclusive), batch, family)
+        given = self.fit_given(place, observed, solo, plain)
         features = features_from_both(metrics, data.full, exclusive)
-        hierarchical = self.fit_hierarchical(place, observed, alone, likeness_matrices(features, batch, family))
-        n = len(alone)
+        hierarchical = self.fit_hierarchical(place, observed, solo, similarity_matrices(features, batch, family))
+        n = len(solo)
         # Two fits with different assumptions, neither preferred: their parameters are averaged.
         both = 0.5 * (given[: 3 * n] + hierarchical[: 3 * n])
-        self.log_capacity = both[:n] + 0.5 * (alone + alone.mean())
+        self.log_capacity = both[:n] + 0.5 * (solo + solo.mean())
         self.log_weight = both[n : 2 * n]
         self.headroom = both[2 * n :]
-        self.fit_company(place, observed, closeness(features))
+        self.fit_pair_interactions(place, observed, closeness(features))
 
     @staticmethod
-    def fit_given(place, observed, alone, likeness):
-        problem = Problem(place, alone, observed, None, None)
-        precision = Prior(GIVEN, likeness).precision()
-        return problem.minimise(np.zeros(3 * len(alone)), precision, LONG_FIT)[0]
+    def fit_given(place, observed, solo, similarity):
+        problem = Problem(place, solo, observed, None, None)
+        precision = Prior(GIVEN, similarity).precision()
+        return problem.minimise(np.zeros(3 * len(solo)), precision, LONG_FIT)[0]
 
-    def fit_hierarchical(self, place, observed, alone, likeness):
-        n = len(alone)
-        level = alone.mean()
-        problem = Problem(place, np.full(n, level), observed, alone, FREEDOM)
-        prior = Prior(HIERARCHICAL, likeness)
+    def fit_hierarchical(self, place, observed, solo, similarity):
+        n = len(solo)
+        level = solo.mean()
+        problem = Problem(place, np.full(n, level), observed, solo, FREEDOM)
+        prior = Prior(HIERARCHICAL, similarity)
         latents = np.zeros(4 * n)
-        latents[:n] = alone - level
+        latents[:n] = solo - level
         for turn in range(ROUNDS):
             last = turn == ROUNDS - 1
             precision = prior.precision()
@@ -337,16 +258,16 @@ class ShareModel:
         )
         self.grown = left_out - residual[: problem.runs].reshape(left_out.shape)
         self.noise = np.sqrt(problem.variance[0])
-        self.noise_alone = np.sqrt(problem.variance[-1])
+        self.noise_solo = np.sqrt(problem.variance[-1])
         return latents
 
-    def fit_company(self, place, observed, near):
+    def fit_pair_interactions(self, place, observed, near):
         resistance = self.log_weight + self.headroom
         predicted = self.log_capacity[place] - np.log1p(
             np.exp(self.log_weight[place[:, ::-1]] - resistance[place])
         )
         residual = (observed - predicted + self.grown).ravel()
-        self.company, left_out = company_of_pairs(near, place.ravel(), place[:, ::-1].ravel(), residual)
+        self.interaction, left_out = pair_interactions(near, place.ravel(), place[:, ::-1].ravel(), residual)
         self.inflation = inflation(left_out, self.width.ravel())
         measured = np.exp(observed)
         sums = (measured * np.exp(-left_out.reshape(measured.shape))).sum(1)
@@ -364,14 +285,14 @@ class Forecaster:
         self.capacity = np.full(workloads, np.nan)
         self.weight = np.full(workloads, np.nan)
         self.resistance = np.full(workloads, np.nan)
-        self.company = np.full((workloads, workloads), np.nan)
+        self.interaction = np.full((workloads, workloads), np.nan)
         self.capacity[model.trained] = np.exp(model.log_capacity)
         self.weight[model.trained] = np.exp(model.log_weight)
         self.resistance[model.trained] = np.exp(-model.log_weight - model.headroom)
-        self.company[np.ix_(model.trained, model.trained)] = np.exp(model.company)
+        self.interaction[np.ix_(model.trained, model.trained)] = np.exp(model.interaction)
 
     def sums(self, pairs):
         """Units/s of both members together, one value a pair."""
         others = pairs[:, ::-1]
         speeds = self.capacity[pairs] / (1.0 + self.resistance[pairs] * self.weight[others])
-        return (speeds * self.company[pairs, others]).sum(1)
+        return (speeds * self.interaction[pairs, others]).sum(1)
