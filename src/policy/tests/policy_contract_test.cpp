@@ -69,6 +69,7 @@ TEST_P(PolicyContract, PlacesOrDefersEachJobOnce) {
       seen.insert(deferral.job);
       EXPECT_FALSE(deferral.reason.empty());
     }
+    EXPECT_TRUE(cluster.jobs().empty() || !seen.empty()) << "seed " << seed;
     EXPECT_EQ(seen.size(), std::set<JobId>(seen.begin(), seen.end()).size()) << "seed " << seed;
     for (const JobId job : seen) {
       EXPECT_TRUE(job >= 1 && job <= static_cast<JobId>(cluster.jobs().size()));
@@ -80,6 +81,7 @@ TEST_P(PolicyContract, PlacesOrDefersEachJobOnce) {
 }
 
 TEST_P(PolicyContract, NeverPromisesMoreMemoryThanThereIs) {
+  std::size_t used = 0;  // GPUs, in all
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     SnapshotBuilder cluster = random_cluster(seed);
     std::map<unsigned, std::uint64_t> asked;
@@ -93,10 +95,13 @@ TEST_P(PolicyContract, NeverPromisesMoreMemoryThanThereIs) {
     for (const auto& [gpu, bytes] : asked) {
       EXPECT_LE(bytes, cluster.gpus()[gpu].free_bytes()) << "seed " << seed << " GPU " << gpu;
     }
+    used += asked.size();
   }
+  EXPECT_GT(used, 50U);
 }
 
 TEST_P(PolicyContract, AvoidsUnusableGpusAndExclusiveJobs) {
+  std::size_t exclusive = 0;  // GPUs, in all
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     SnapshotBuilder cluster = random_cluster(seed);
     std::map<unsigned, unsigned> newcomers;
@@ -121,10 +126,13 @@ TEST_P(PolicyContract, AvoidsUnusableGpusAndExclusiveJobs) {
     for (const unsigned gpu : taken_alone) {
       EXPECT_EQ(newcomers[gpu], 1) << "seed " << seed;
     }
+    exclusive += taken_alone.size();
   }
+  EXPECT_GT(exclusive, 5U);
 }
 
 TEST_P(PolicyContract, SharesMpsAmongJobsOfOneUserOnly) {
+  std::size_t shared = 0;  // GPUs, in all
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     SnapshotBuilder cluster = random_cluster(seed);
     std::map<unsigned, std::set<std::uint32_t>> users;
@@ -146,7 +154,9 @@ TEST_P(PolicyContract, SharesMpsAmongJobsOfOneUserOnly) {
     for (const unsigned gpu : mps) {
       EXPECT_EQ(users[gpu].size(), 1) << "seed " << seed << " GPU " << gpu;
     }
+    shared += mps.size();
   }
+  EXPECT_EQ(shared > 0, default_settings(GetParam()).use_mps);
 }
 
 TEST_P(PolicyContract, DecidesTheSameTwice) {

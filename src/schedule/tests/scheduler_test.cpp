@@ -91,6 +91,7 @@ TEST(Scheduler, RefusesWhatCanNeverRun) {
   spec = stub_job(10);
   spec.argv.emplace_back(std::string("a\0b", 3));
   EXPECT_EQ(server.submit(spec), 0);
+  EXPECT_NE(server.refusal.find("without zero bytes"), std::string::npos);
   spec = stub_job(10);
   spec.argv.emplace_back("\xff\xfe");
   EXPECT_EQ(server.submit(spec), 0);
@@ -98,6 +99,7 @@ TEST(Scheduler, RefusesWhatCanNeverRun) {
   spec = stub_job(10);
   spec.time_s = 0.0;
   EXPECT_EQ(server.submit(spec), 0);
+  EXPECT_EQ(server.refusal, "time_s: 0 is not above 0");
   EXPECT_TRUE(server.scheduler->jobs().empty());
 }
 
@@ -106,6 +108,7 @@ TEST(Scheduler, OneUserCannotFillTheQueueForEver) {
   EXPECT_NE(server.submit(stub_job(10)), 0);
   EXPECT_NE(server.submit(stub_job(10)), 0);
   EXPECT_EQ(server.submit(stub_job(10)), 0);
+  EXPECT_EQ(server.refusal, "u1000 has 2 jobs that have not ended, the maximum for one user");
   EXPECT_NE(server.submit(stub_job(10), 0.0, 1001), 0);
 }
 
