@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The figures that the project stands on: the published ones reproduced, ours at or above the goal."""
+"""The published figures are reproduced; those of `share` reach their goals."""
 
 import collections
 import csv
