@@ -12,7 +12,7 @@
 #include "learn/forest_search.hpp"
 #include "learn/linear.hpp"
 #include "learn/standardizer.hpp"
-#include "model/published/forest_fit.hpp"
+#include "model/published/published_fits.hpp"
 #include "model/registry.hpp"
 #include "model/share/share_fit.hpp"
 

@@ -10,8 +10,6 @@
 namespace carpool::assign {
 namespace {
 
-constexpr float kAnyProgress = -std::numeric_limits<float>::infinity();
-
 int placed(const std::vector<MemberSet>& groups) {
   return std::accumulate(groups.begin(), groups.end(), 0, [](int sum, MemberSet group) {
     return sum + std::popcount(group);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,6 +21,9 @@ using Member = std::uint32_t;
 
 // The members of each GPU; a member in no group is left over.
 using Grouping = std::vector<std::vector<Member>>;
+
+// A threshold on GroupValue::worst that every group passes.
+inline constexpr float kAnyProgress = -std::numeric_limits<float>::infinity();
 
 struct GroupValue {
   double value = 0.0;  // what a search adds up over GPUs; for max-min the sum of progress

@@ -11,7 +11,6 @@
 namespace carpool::assign {
 namespace {
 
-constexpr float kAnyProgress = -std::numeric_limits<float>::infinity();
 constexpr float kNoPairs = std::numeric_limits<float>::infinity();
 
 std::size_t surplus(std::size_t workloads, std::size_t gpus) {

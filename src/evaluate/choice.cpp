@@ -6,7 +6,6 @@
 #include <span>
 
 #include "evaluate/group_worth.hpp"
-#include "evaluate/measured.hpp"
 #include "evaluate/metrics.hpp"
 #include "evaluate/policies.hpp"
 #include "predict/objective.hpp"

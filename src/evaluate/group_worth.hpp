@@ -12,6 +12,9 @@
 
 namespace carpool::evaluate {
 
+// The measurement as a forecast, so that both are scored by the same code.
+[[nodiscard]] GroupForecast as_measured(const dataset::GroupRow& row);
+
 // Speeds are relative to the recorded exclusive throughput.
 [[nodiscard]] predict::Score score_against_recorded(const dataset::Dataset& dataset,
                                                     const predict::Objective& objective,

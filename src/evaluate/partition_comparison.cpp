@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "evaluate/group_worth.hpp"
-#include "evaluate/measured.hpp"
 
 namespace carpool::evaluate {
 namespace {

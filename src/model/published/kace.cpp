@@ -3,9 +3,8 @@
 
 #include "learn/linear.hpp"
 #include "learn/mlp.hpp"
-#include "model/published/automl_fit.hpp"
-#include "model/published/forest_fit.hpp"
 #include "model/published/published.hpp"
+#include "model/published/published_fits.hpp"
 #include "model/published/sum_model.hpp"
 
 namespace carpool::model {

@@ -1,4 +1,4 @@
-#include "model/published/automl_fit.hpp"
+#include "model/published/published_fits.hpp"
 
 #include <cstddef>
 #include <limits>
@@ -13,6 +13,7 @@
 #include "learn/boosting.hpp"
 #include "learn/cross_validation.hpp"
 #include "learn/forest.hpp"
+#include "learn/forest_search.hpp"
 #include "learn/gaussian_process.hpp"
 #include "learn/linear.hpp"
 #include "learn/mlp.hpp"
@@ -22,6 +23,8 @@ namespace carpool::model {
 namespace {
 
 constexpr std::size_t kFolds = 5;
+constexpr std::uint32_t kPublishedSeed = 42;
+constexpr std::size_t kDraws = 100;
 
 struct NamedFit {
   std::string name;
@@ -103,6 +106,16 @@ Result<std::unique_ptr<learn::Regressor>> fit_leader(const Eigen::MatrixXd& rows
 learn::Fit automl_fit(std::uint64_t seed, double budget_s) {
   return [seed, budget_s](const Eigen::MatrixXd& rows, const Eigen::VectorXd& targets) {
     return fit_leader(rows, targets, static_cast<std::uint32_t>(seed), budget_s);
+  };
+}
+
+learn::Fit published_forest_fit(std::uint64_t seed) {
+  const auto state = static_cast<std::uint32_t>(kPublishedSeed + seed);
+  return [state](const Eigen::MatrixXd& rows, const Eigen::VectorXd& targets) {
+    const auto candidates = learn::draw_settings(learn::published_forest_space(), kDraws, state);
+    const learn::ForestSearch search =
+        learn::search_forest(rows, targets, candidates, kFolds, state);
+    return learn::fit_forest(rows, targets, candidates[search.best], state);
   };
 }
 

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "model/published/forest_fit.hpp"
 #include "model/published/published.hpp"
+#include "model/published/published_fits.hpp"
 #include "model/published/sum_model.hpp"
 
 namespace carpool::model {
@@ -15,16 +15,16 @@ namespace carpool::model {
 namespace {
 
 // In the order of the published tables.
-constexpr std::array<std::string_view, 10> kColumns = {"xu_pcie_read",
-                                                       "xu_pcie_write",
-                                                       "xu_long_kernel_len",
-                                                       "xu_avg_kernel_len",
-                                                       "xu_long_short_ratio",
-                                                       "xu_avg_threads",
-                                                       "sm_busy_pct",
-                                                       "mem_busy_pct",
-                                                       "xu_cpu_pct",
-                                                       "xu_mainmem_pct"};
+constexpr std::array<std::string_view, 10> kXuMetrics = {"xu_pcie_read",
+                                                         "xu_pcie_write",
+                                                         "xu_long_kernel_len",
+                                                         "xu_avg_kernel_len",
+                                                         "xu_long_short_ratio",
+                                                         "xu_avg_threads",
+                                                         "sm_busy_pct",
+                                                         "mem_busy_pct",
+                                                         "xu_cpu_pct",
+                                                         "xu_mainmem_pct"};
 
 }  // namespace
 
@@ -32,7 +32,7 @@ Result<std::unique_ptr<ThroughputModel>> train_xu(const TrainingSet& training) {
   const std::vector<dataset::MetricInfo>& metrics = training.dataset->metrics;
   dataset::FeatureSelection features{.metrics = {}, .exclusive_throughput = false};
   std::string missing;
-  for (const std::string_view column : kColumns) {
+  for (const std::string_view column : kXuMetrics) {
     const auto found = std::find_if(metrics.begin(), metrics.end(), [column](const auto& metric) {
       return metric.name == column;
     });

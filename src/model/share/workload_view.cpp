@@ -17,7 +17,7 @@
 namespace carpool::model {
 namespace {
 
-constexpr double kDegreesOfFreedom = 3.0;  // of the noise of a solo run, as in the fit
+constexpr double kSoloDegreesOfFreedom = 3.0;  // of the noise of a solo run, as in the fit
 constexpr int kReweightings = 50;
 constexpr double kSettled = 1e-8;
 
@@ -68,8 +68,8 @@ SoloUpdate observe_solo(const Eigen::VectorXd& capacity,
     const Eigen::VectorXd residual = solo - out.capacity + out.gap;
     Eigen::MatrixXd total = capacity_spread + gap_spread;
     total.diagonal().array() += variance *
-                                (kDegreesOfFreedom + residual.array().square() / variance) /
-                                (kDegreesOfFreedom + 1.0);
+                                (kSoloDegreesOfFreedom + residual.array().square() / variance) /
+                                (kSoloDegreesOfFreedom + 1.0);
     solver.compute(total);
     const Eigen::VectorXd pull = solver.solve(surprise);
     const Eigen::VectorXd moved = capacity + capacity_spread * pull;
