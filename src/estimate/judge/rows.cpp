@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files/packed_file.hpp"
+#include "base/text/memory_size.hpp"
 #include "estimate/judge/json_lines.hpp"
 #include "estimate/judge/row_json.hpp"
 #include "estimate/machines.hpp"

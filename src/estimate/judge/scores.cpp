@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "base/statistics.hpp"
+#include "base/text/memory_size.hpp"
 #include "estimate/cudnn/convolution_workspace.hpp"
 
 namespace carpool::estimate {

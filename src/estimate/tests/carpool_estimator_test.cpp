@@ -155,8 +155,9 @@ TEST_F(MeasuredH200, TheLargestBatchFitsAndTheNextDoesNot) {
 // 4 bytes per parameter and its gradient, 12 for the two moments and the temporary of Adam.
 TEST_F(MeasuredH200, EachZeroStageReducesTheMemoryByItsShare) {
   // Two tables of 8000 x 256; 4 blocks of 4 x 256² + 3 x 256 x 1024 + 2 x 256; the last norm.
-  constexpr std::int64_t kTable = 8000 * 256;
-  constexpr std::int64_t kParameters = 2 * kTable + 4 * (4 * 65'536 + 3 * 262'144 + 512) + 256;
+  constexpr std::int64_t kTable = 2'048'000;
+  constexpr std::int64_t kBlock = 4 * 65'536 + 3 * 262'144 + 512;
+  constexpr std::int64_t kParameters = 2 * kTable + 4 * kBlock + 256;
   const auto estimator = fitted();
   DescribedJob job = transformer_job("llama", TransformerTask::CausalLm);
   job.setup.batch = 1;

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/text/memory_size.hpp"
+
 namespace carpool::estimate {
 namespace {
 

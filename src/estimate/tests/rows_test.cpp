@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/text/memory_size.hpp"
 #include "estimate/judge/row_splits.hpp"
 
 namespace carpool::estimate {

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/text/memory_size.hpp"
 #include "estimate/cudnn/workspace_plan.hpp"
 
 namespace carpool::estimate {
