@@ -136,6 +136,7 @@ GpuObservation SimulatedExecutor::observation(unsigned index) const {
 std::vector<GpuObservation> SimulatedExecutor::observe_all() {
   catch_up();
   std::vector<GpuObservation> seen;
+  seen.reserve(gpus_.size());
   for (unsigned gpu = 0; gpu < gpus_.size(); ++gpu) {
     seen.push_back(observation(gpu));
   }
