@@ -49,14 +49,14 @@ TEST(ProfileReport, ATimelineAddsASection) {
   EXPECT_TRUE(std::isnan(chart.series.at(0).values[1]));
 }
 
-std::vector<simulate::ContestRow> two_policies() {
+std::vector<simulate::ComparisonRow> two_policies() {
   simulate::SimulationResult run;
   run.makespan_s = 7200.0;
   run.energy_mj = 3.0;
-  simulate::ContestRow ours;
+  simulate::ComparisonRow ours;
   ours.policy.text = "carpool";
   ours.runs = {run};
-  simulate::ContestRow other;
+  simulate::ComparisonRow other;
   other.policy.text = "exclusive";
   other.policy.settings.policy = "exclusive";
   run.makespan_s = 14400.0;

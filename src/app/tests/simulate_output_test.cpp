@@ -13,7 +13,7 @@ using nlohmann::json;
 
 // Two runs: makespans 100 and 300 s (mean 200), 1 and 2 attempts out of memory (mean 1.5), waits
 // after running out of memory of 10, 20 and 60 s (median 20).
-std::vector<simulate::ContestRow> one_policy() {
+std::vector<simulate::ComparisonRow> one_policy() {
   simulate::SimulationResult first;
   first.makespan_s = 100.0;
   first.mean_jct_s = 40.4;
@@ -29,7 +29,7 @@ std::vector<simulate::ContestRow> one_policy() {
   second.out_of_memory = 2;
   second.failed_jobs = 1;
   second.recovery_waits_s = {20.0, 60.0};
-  simulate::ContestRow row;
+  simulate::ComparisonRow row;
   row.policy.text = "magm:none";
   row.policy.preconditions = "carma";
   row.policy.settings.policy = "magm";
