@@ -6,12 +6,10 @@ import re
 import tree
 
 MAX_FILES = 40
-# Set to True once each folder of src/ has its README.md.
-READMES_REQUIRED = False
 PARENT_NAMESPACE = ("base", "core")  # in namespace carpool itself
 WITHOUT_NAMESPACE = {
     "src/gpu/cupti/inject/entry.cpp": "only functions that the driver and NVTX call by their C names",
-    "src/run/tests/guard_program.cpp": "only main()",
+    "src/run/tests/supervisor_program.cpp": "only main()",
 }
 NAMESPACE = re.compile(r"^namespace\s+(carpool[\w:]*)\s*\{", re.MULTILINE)
 
@@ -53,8 +51,7 @@ def wrong_namespaces(root):
 
 def find(root):
     yield from large_folders(root)
-    if READMES_REQUIRED:
-        yield from missing_readmes(root)
+    yield from missing_readmes(root)
     yield from wrong_namespaces(root)
 
 

@@ -50,10 +50,10 @@ REFUSED = {
     "a table by its path": ((*PREDICT, "--tables", "../pairs"), ('"../pairs" is no', "without .csv")),
     "a table that is none": ((*EVALUATE, "--table", "profiles"), ("profiles.csv:1", "w1, w2")),
     "an unknown set of metrics": ((*PREDICT, "--features", "nope"), ("nope", "kernel, system")),
-    "a target that no table has": ((*EVALUATE, "--targets", "nobody"), ("no split with training rows and a target", "--targets")),
+    "a target that no table has": ((*EVALUATE, "--targets", "nobody"), ("no train/test split with training rows and a target", "--targets")),
     "no splits file": ((*EVALUATE, "--protocol", "file"), ("protocol file needs --splits FILE",)),
     "a splits file that is not there": ((*EVALUATE, "--splits", "no.csv"), ("no.csv", "No such file")),
-    "limited rows alone to train on": ((*PREDICT, "--tables", "partitions"), ("no training row without thread limits",)),
+    "limited rows alone to train on": ((*PREDICT, "--tables", "partitions"), ("no training rows without thread limits",)),
     # numbers
     "a limit of nothing": ((*PREDICT, "--limits", "0,100"), ("thread limit 0", FIRST)),
     "a limit above all": ((*PREDICT, "--limits", "50,101"), ("thread limit 101", SECOND)),

@@ -76,7 +76,7 @@ class Jobs(server.ServerTest):
         self.succeeds("cancel", waiting, running)
         self.assertEqual(self.await_end(waiting)["state"], "cancelled")
         self.assertEqual(self.await_end(running)["signal"], signal.SIGTERM)
-        self.refuses("cancel", running, code=2, says=(str(running), "ended already"))
+        self.refuses("cancel", running, code=2, says=(str(running), "already ended"))
 
     def test_a_job_past_its_time_is_ended(self):
         job = self.submit("--mem", "1G", "--time", "1s", "--", "sleep", "600")

@@ -85,14 +85,14 @@ std::string mig_note(const GpuInfo& info) {
 }
 
 // The note on "dram_active: memory utilisation"; empty for a value that the table does not show.
-std::string stand_in_note(const std::string& stand_in) {
-  const std::size_t colon = std::min(stand_in.find(": "), stand_in.size());
+std::string substitute_note(const std::string& substitute) {
+  const std::size_t colon = std::min(substitute.find(": "), substitute.size());
   for (const ActivityColumn& column : kActivityColumns) {
-    if (stand_in.substr(0, colon) == column.name) {
+    if (substitute.substr(0, colon) == column.name) {
       return fmt::format(
           "* {} replaces {}: the share of time in which it was in use at all, not how much of it "
           "was in use.",
-          stand_in.substr(std::min(colon + 2, stand_in.size())),
+          substitute.substr(std::min(colon + 2, substitute.size())),
           column.words);
     }
   }
@@ -109,8 +109,8 @@ std::vector<std::string> notes_of(const GpuReading& gpu) {
         "the driver provides no SM counters (GPM) for it; \"-\" marks unknown values.");
   }
   if (gpu.activity) {
-    for (const std::string& stand_in : gpu.activity->substitute_metrics) {
-      notes.push_back(stand_in_note(stand_in));
+    for (const std::string& substitute : gpu.activity->substitute_metrics) {
+      notes.push_back(substitute_note(substitute));
     }
   }
   return notes;

@@ -47,7 +47,7 @@ class ExecutorContract : public testing::Test {
 
   [[nodiscard]] RunEnd end_of(RunId run) {
     const auto ends = ends_until(run);
-    EXPECT_EQ(ends.size(), 1U) << "ends that nobody waited for";
+    EXPECT_EQ(ends.size(), 1U) << "unexpected ends";
     return ends.empty() ? RunEnd::Lost : ends.back().exit.end;
   }
 

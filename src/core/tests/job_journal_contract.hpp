@@ -58,7 +58,7 @@ class JobJournalContract : public testing::Test {
     return end;
   }
 
-  // Of one workload; empty: the journal leaves it to whoever replays.
+  // Of one workload; empty: the journal leaves it to its reader.
   [[nodiscard]] std::optional<JobHistory> history() {
     auto told = bench_.journal().history();
     EXPECT_TRUE(told);
