@@ -42,10 +42,10 @@ TEST(Caller, MembersOfTheOperatorsGroupAreOperators) {
 }
 
 TEST(Caller, ChangesOnlyItsOwnJobsUnlessItIsAnOperator) {
-  const JobOwner ann{.uid = kAnn.uid, .user = kAnn.user};
-  EXPECT_TRUE(kAnn.may_touch(ann));
-  EXPECT_FALSE(kBob.may_touch(ann));
-  EXPECT_TRUE(kOperator.may_touch(ann));
+  const JobOwner ann{.uid = caller_ann.uid, .user = caller_ann.user};
+  EXPECT_TRUE(caller_ann.may_touch(ann));
+  EXPECT_FALSE(caller_bob.may_touch(ann));
+  EXPECT_TRUE(caller_operator.may_touch(ann));
 }
 
 TEST(Caller, NamesAndNumbersOfUsersAreLookedUp) {

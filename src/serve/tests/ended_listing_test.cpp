@@ -15,35 +15,35 @@ namespace {
 using nlohmann::json;
 
 TEST(EndedQuery, IsAboutTheCallersOwnLatestJobsByDefault) {
-  const auto query = read_ended_query({}, kAnn);
+  const auto query = read_ended_query({}, caller_ann);
   ASSERT_TRUE(query);
-  EXPECT_EQ(query->uid, kAnn.uid);
+  EXPECT_EQ(query->uid, caller_ann.uid);
   EXPECT_EQ(query->before, std::nullopt);
   EXPECT_EQ(query->most, 100U);
   EXPECT_FALSE(query->with_specs);
 }
 
 TEST(EndedQuery, TakesAllUsersPagesAndCommands) {
-  const auto query =
-      read_ended_query({{"all", "1"}, {"before", "17"}, {"limit", "5"}, {"commands", "1"}}, kAnn);
+  const auto query = read_ended_query(
+      {{"all", "1"}, {"before", "17"}, {"limit", "5"}, {"commands", "1"}}, caller_ann);
   ASSERT_TRUE(query);
   EXPECT_EQ(query->uid, std::nullopt);
   EXPECT_EQ(query->before, 17);
   EXPECT_EQ(query->most, 5U);
   EXPECT_TRUE(query->with_specs);
-  EXPECT_EQ(read_ended_query({{"all", "0"}}, kAnn)->uid, kAnn.uid);
+  EXPECT_EQ(read_ended_query({{"all", "0"}}, caller_ann)->uid, caller_ann.uid);
 }
 
 TEST(EndedQuery, LimitsHowManyAreListed) {
-  EXPECT_EQ(read_ended_query({{"limit", "0"}}, kAnn)->most, 1U);
-  EXPECT_EQ(read_ended_query({{"limit", "999999999"}}, kAnn)->most, kMostListed);
-  EXPECT_EQ(read_ended_query({{"limit", "999999999"}, {"commands", "1"}}, kAnn)->most, 1000U);
+  EXPECT_EQ(read_ended_query({{"limit", "0"}}, caller_ann)->most, 1U);
+  EXPECT_EQ(read_ended_query({{"limit", "999999999"}}, caller_ann)->most, kMostListed);
+  EXPECT_EQ(read_ended_query({{"limit", "999999999"}, {"commands", "1"}}, caller_ann)->most, 1000U);
 }
 
 TEST(EndedQuery, RejectsWhatIsNotANumberAndNamesTheKey) {
   for (const char* key : {"before", "limit"}) {
     for (const char* value : {"", "x", "-1", "1.5", "1x", "99999999999999999999999"}) {
-      const auto query = read_ended_query({{key, value}}, kAnn);
+      const auto query = read_ended_query({{key, value}}, caller_ann);
       ASSERT_FALSE(query) << key << "=" << value;
       EXPECT_EQ(query.error().code, ErrorCode::InvalidInput);
       EXPECT_EQ(query.error().message, fmt::format("{}: \"{}\" is not a valid number", key, value));
@@ -53,7 +53,7 @@ TEST(EndedQuery, RejectsWhatIsNotANumberAndNamesTheKey) {
 
 TEST(EndedList, HidesNamesReasonsPeaksAndCommandsOfOtherUsers) {
   const store::EndedJob job{.id = 3,
-                            .owner = {.uid = kAnn.uid, .user = kAnn.user},
+                            .owner = {.uid = caller_ann.uid, .user = caller_ann.user},
                             .name = "secret name",
                             .workload = "train",
                             .submitted_s = 1.0,
@@ -64,10 +64,10 @@ TEST(EndedList, HidesNamesReasonsPeaksAndCommandsOfOtherUsers) {
                             .peak_bytes = 5,
                             .failed_peak_bytes = 6,
                             .spec = JobSpec{.argv = {"secret", "command"}, .cwd = "/secret"}};
-  const json others = list_ended_jobs(std::array{job}, kBob);
+  const json others = list_ended_jobs(std::array{job}, caller_bob);
   EXPECT_EQ(others, json::parse(R"([{"id": 3, "user": "u1000", "submitted_s": 1.0, "started_s": 2.0,
                              "ended_s": 9.0, "end": "failed"}])"));
-  for (const Caller& caller : {kAnn, kOperator}) {
+  for (const Caller& caller : {caller_ann, caller_operator}) {
     const json own = list_ended_jobs(std::array{job}, caller).at(0);
     EXPECT_EQ(own.at("name"), "secret name");
     EXPECT_EQ(own.at("reason"), "secret reason");
@@ -80,8 +80,8 @@ TEST(EndedList, HidesNamesReasonsPeaksAndCommandsOfOtherUsers) {
 }
 
 TEST(EndedList, AJobWithoutANameIsCalledByItsWorkload) {
-  const store::EndedJob job{.owner = {.uid = kAnn.uid}, .workload = "train"};
-  const json view = list_ended_jobs(std::array{job}, kAnn).at(0);
+  const store::EndedJob job{.owner = {.uid = caller_ann.uid}, .workload = "train"};
+  const json view = list_ended_jobs(std::array{job}, caller_ann).at(0);
   EXPECT_EQ(view.at("name"), "train");
   EXPECT_FALSE(view.contains("started_s"));  // it never ran
   EXPECT_FALSE(view.contains("argv"));       // not requested

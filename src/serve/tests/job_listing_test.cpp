@@ -61,13 +61,13 @@ class JobListing : public testing::Test {
     JobSpec secret = schedule::stub_job(1);
     secret.name = "secret";
     secret.env = {{"KEY", "hunter2"}};
-    server_.submit(secret, 0.0, kAnn.uid);
+    server_.submit(secret, 0.0, caller_ann.uid);
     server_.step(0.0);
-    server_.submit(schedule::stub_job(40), 1.0, kAnn.uid);
-    server_.submit(schedule::stub_job(1), 2.0, kAnn.uid);
+    server_.submit(schedule::stub_job(40), 1.0, caller_ann.uid);
+    server_.submit(schedule::stub_job(1), 2.0, caller_ann.uid);
     server_.step(2.0);
     server_.end(3, {.end = RunEnd::Succeeded, .code = 0, .at_s = 3.0}, 3.0);
-    server_.submit(schedule::stub_job(1), 4.0, kBob.uid);
+    server_.submit(schedule::stub_job(1), 4.0, caller_bob.uid);
     EXPECT_TRUE(server_.scheduler->hold(4, 4.0));
     server_.step(4.0);
   }
@@ -86,35 +86,35 @@ class JobListing : public testing::Test {
 };
 
 TEST_F(JobListing, FiltersByUserAndState) {
-  EXPECT_EQ(ids({}, kAnn), (std::vector<JobId>{1, 2, 3}));
-  EXPECT_EQ(ids({}, kBob), (std::vector<JobId>{4}));
-  EXPECT_EQ(ids({{"all", "1"}}, kBob), (std::vector<JobId>{1, 2, 3, 4}));
-  EXPECT_EQ(ids({{"user", "u1000"}, {"state", "active"}}, kBob), (std::vector<JobId>{1, 2}));
-  EXPECT_EQ(ids({{"state", "running"}}, kAnn), (std::vector<JobId>{1}));
-  EXPECT_EQ(ids({{"state", "queued"}}, kAnn), (std::vector<JobId>{2}));
-  EXPECT_EQ(ids({{"state", "ended"}}, kAnn), (std::vector<JobId>{3}));
-  EXPECT_EQ(ids({{"state", "held"}, {"all", "1"}}, kAnn), (std::vector<JobId>{4}));
-  EXPECT_TRUE(ids({{"state", "nonsense"}}, kAnn).empty());
+  EXPECT_EQ(ids({}, caller_ann), (std::vector<JobId>{1, 2, 3}));
+  EXPECT_EQ(ids({}, caller_bob), (std::vector<JobId>{4}));
+  EXPECT_EQ(ids({{"all", "1"}}, caller_bob), (std::vector<JobId>{1, 2, 3, 4}));
+  EXPECT_EQ(ids({{"user", "u1000"}, {"state", "active"}}, caller_bob), (std::vector<JobId>{1, 2}));
+  EXPECT_EQ(ids({{"state", "running"}}, caller_ann), (std::vector<JobId>{1}));
+  EXPECT_EQ(ids({{"state", "queued"}}, caller_ann), (std::vector<JobId>{2}));
+  EXPECT_EQ(ids({{"state", "ended"}}, caller_ann), (std::vector<JobId>{3}));
+  EXPECT_EQ(ids({{"state", "held"}, {"all", "1"}}, caller_ann), (std::vector<JobId>{4}));
+  EXPECT_TRUE(ids({{"state", "nonsense"}}, caller_ann).empty());
 }
 
 TEST_F(JobListing, ComesInPages) {
-  const json first = list({{"limit", "2"}}, kAnn);
+  const json first = list({{"limit", "2"}}, caller_ann);
   EXPECT_EQ(first.at("version"), 1);
   EXPECT_EQ(first.at("jobs").size(), 2U);
   EXPECT_EQ(first.at("next_after"), 2);
-  EXPECT_EQ(ids({{"limit", "2"}, {"after", "2"}}, kAnn), (std::vector<JobId>{3}));
-  EXPECT_FALSE(list({{"limit", "3"}}, kAnn).contains("next_after"));
+  EXPECT_EQ(ids({{"limit", "2"}, {"after", "2"}}, caller_ann), (std::vector<JobId>{3}));
+  EXPECT_FALSE(list({{"limit", "3"}}, caller_ann).contains("next_after"));
 }
 
 TEST_F(JobListing, OtherUsersSeeNeitherNameNorReasonNorCommand) {
-  const json others = list({{"all", "1"}}, kBob).at("jobs").at(0);
+  const json others = list({{"all", "1"}}, caller_bob).at("jobs").at(0);
   EXPECT_EQ(others.at("user"), "u1000");
   EXPECT_EQ(others.at("state"), "running");
   for (const char* hidden : {"name", "reason", "argv", "env", "cwd", "array_index"}) {
     EXPECT_FALSE(others.contains(hidden)) << hidden;
   }
   EXPECT_EQ(others.dump().find("secret"), std::string::npos);
-  for (const Caller& caller : {kAnn, kOperator}) {
+  for (const Caller& caller : {caller_ann, caller_operator}) {
     EXPECT_EQ(list({{"all", "1"}}, caller).at("jobs").at(0).at("name"), "secret");
   }
 }

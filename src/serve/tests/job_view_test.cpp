@@ -26,9 +26,9 @@ TEST_F(JobView, ARunningJobShowsWhereItRunsAndForHowLong) {
   spec.cwd = "/srv/ann";
   spec.env = {{"KEY", "hunter2"}};
   spec.time_s = 60.0;
-  const JobId job = server_.submit(spec, 100.0, kAnn.uid);
+  const JobId job = server_.submit(spec, 100.0, caller_ann.uid);
   server_.step(100.0);
-  const json view = details(job, kAnn, 107.5);
+  const json view = details(job, caller_ann, 107.5);
   EXPECT_EQ(view.at("state"), "running");
   EXPECT_EQ(view.at("code"), "R");
   EXPECT_EQ(view.at("run_s"), 7.5);
@@ -52,9 +52,9 @@ TEST_F(JobView, OtherUsersSeeTheSummaryOnly) {
   JobSpec spec = schedule::stub_job(2);
   spec.argv = {"secret"};
   spec.env = {{"KEY", "hunter2"}};
-  const JobId job = server_.submit(spec, 0.0, kAnn.uid);
+  const JobId job = server_.submit(spec, 0.0, caller_ann.uid);
   server_.step(0.0);
-  const json view = details(job, kBob, 1.0);
+  const json view = details(job, caller_bob, 1.0);
   EXPECT_EQ(view.at("id"), job);
   for (const char* hidden : {"argv", "env", "cwd", "attempts", "name", "workload", "after"}) {
     EXPECT_FALSE(view.contains(hidden)) << hidden;
@@ -64,29 +64,29 @@ TEST_F(JobView, OtherUsersSeeTheSummaryOnly) {
 }
 
 TEST_F(JobView, AnEndedJobShowsItsOutcome) {
-  const JobId failed = server_.submit(schedule::stub_job(1), 0.0, kAnn.uid);
-  const JobId killed = server_.submit(schedule::stub_job(1), 0.0, kAnn.uid);
+  const JobId failed = server_.submit(schedule::stub_job(1), 0.0, caller_ann.uid);
+  const JobId killed = server_.submit(schedule::stub_job(1), 0.0, caller_ann.uid);
   server_.step(0.0);
   server_.end(failed,
               {.end = RunEnd::Failed, .code = 3, .detail = "ValueError: no data", .at_s = 9.0},
               9.0);
   server_.end(killed, {.end = RunEnd::Failed, .signal = 9, .at_s = 9.0}, 9.0);
-  const json view = details(failed, kAnn, 50.0);
+  const json view = details(failed, caller_ann, 50.0);
   EXPECT_EQ(view.at("state"), "failed");
   EXPECT_EQ(view.at("end"), "failed");
   EXPECT_EQ(view.at("exit_code"), 3);
   EXPECT_EQ(view.at("ended_s"), 9.0);
   EXPECT_EQ(view.at("run_s"), 9.0);  // stands still
   EXPECT_EQ(view.at("attempts").at(0).at("detail"), "ValueError: no data");
-  EXPECT_EQ(details(killed, kAnn, 50.0).at("signal"), 9);
-  EXPECT_FALSE(details(killed, kAnn, 50.0).contains("exit_code"));
+  EXPECT_EQ(details(killed, caller_ann, 50.0).at("signal"), 9);
+  EXPECT_FALSE(details(killed, caller_ann, 50.0).contains("exit_code"));
 }
 
 TEST_F(JobView, AWaitingJobShowsWhyItWaits) {
-  server_.submit(schedule::stub_job(40), 0.0, kAnn.uid);
-  const JobId waits = server_.submit(schedule::stub_job(30), 0.0, kAnn.uid);
+  server_.submit(schedule::stub_job(40), 0.0, caller_ann.uid);
+  const JobId waits = server_.submit(schedule::stub_job(30), 0.0, caller_ann.uid);
   server_.step(0.0);
-  const json view = details(waits, kAnn, 1.0);
+  const json view = details(waits, caller_ann, 1.0);
   EXPECT_EQ(view.at("state"), "queued");
   EXPECT_EQ(view.at("run_s"), 0.0);
   EXPECT_EQ(view.at("reason"), server_.scheduler->why_waiting(waits)->reason);
@@ -103,11 +103,11 @@ TEST(GpuViewJson, ShowsMemoryAndJobsAndHidesTheWorkloadOfOthers) {
                     .unusable = "fell off the bus",
                     .pressure = GpuPressure{.sm_active = 0.5},
                     .residents = {{.job = 3,
-                                   .uid = kAnn.uid,
+                                   .uid = caller_ann.uid,
                                    .workload = "secret",
                                    .mechanism = ShareMechanism::Mps,
                                    .reserved_bytes = 4 * kGiB}}};
-  const json own = gpu_view(gpu, kAnn);
+  const json own = gpu_view(gpu, caller_ann);
   EXPECT_EQ(own.at("index"), 1);
   EXPECT_EQ(own.at("free_bytes"), gpu.free_bytes());
   EXPECT_EQ(own.at("foreign"), true);
@@ -116,9 +116,9 @@ TEST(GpuViewJson, ShowsMemoryAndJobsAndHidesTheWorkloadOfOthers) {
   EXPECT_EQ(own.at("jobs").at(0).at("id"), 3);
   EXPECT_EQ(own.at("jobs").at(0).at("mechanism"), "mps");
   EXPECT_EQ(own.at("jobs").at(0).at("workload"), "secret");
-  EXPECT_EQ(gpu_view(gpu, kOperator).at("jobs").at(0).at("workload"), "secret");
-  EXPECT_EQ(gpu_view(gpu, kBob).dump().find("secret"), std::string::npos);
-  const json idle = gpu_view(GpuView{}, kAnn);
+  EXPECT_EQ(gpu_view(gpu, caller_operator).at("jobs").at(0).at("workload"), "secret");
+  EXPECT_EQ(gpu_view(gpu, caller_bob).dump().find("secret"), std::string::npos);
+  const json idle = gpu_view(GpuView{}, caller_ann);
   EXPECT_FALSE(idle.contains("unusable"));
   EXPECT_FALSE(idle.contains("sm_active_ratio"));
   EXPECT_TRUE(idle.at("jobs").empty());

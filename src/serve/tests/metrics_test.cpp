@@ -71,7 +71,7 @@ TEST_F(MetricsPage, IsWellFormed) {
 }
 
 TEST_F(MetricsPage, ShowsJobsAndGpusAsTheyAre) {
-  const JobId job = server_.submit(schedule::stub_job(1), 0.0, kAnn.uid);
+  const JobId job = server_.submit(schedule::stub_job(1), 0.0, caller_ann.uid);
   server_.step(0.0);
   EXPECT_TRUE(server_.scheduler->hold(server_.submit(schedule::stub_job(1)), 0.0));
   server_.scheduler->set_draining(true);

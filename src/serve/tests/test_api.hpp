@@ -17,9 +17,9 @@
 
 namespace carpool::serve {
 
-inline const Caller kAnn{.uid = 1000, .user = "u1000"};
-inline const Caller kBob{.uid = 1001, .user = "u1001"};
-inline const Caller kOperator{.uid = 7, .user = "root", .operates = true};
+inline const Caller caller_ann{.uid = 1000, .user = "u1000"};
+inline const Caller caller_bob{.uid = 1001, .user = "u1001"};
+inline const Caller caller_operator{.uid = 7, .user = "root", .operates = true};
 
 class TestFolder {
  public:
@@ -40,7 +40,7 @@ class TestFolder {
   std::filesystem::path path_;
 };
 
-// Jobs start and end when the test says so; time stands still at `now_s`.
+// Jobs start and end when the test says so; time stands still.
 class TestApi {
  public:
   explicit TestApi(unsigned gpus = 2) : stub_(gpus) {
@@ -52,7 +52,7 @@ class TestApi {
       metrics_.count(event, job->queued_s);
       events_.publish(event, job->owner);
     });
-    auto loop = SchedulerLoop::start(*stub_.scheduler, {.clock = [] { return kNow_s; }});
+    auto loop = SchedulerLoop::start(*stub_.scheduler, {.clock = [] { return kNowSeconds; }});
     EXPECT_TRUE(loop);
     loop_ = std::move(*loop);
     api_ = std::make_unique<JobApi>(ApiParts{
@@ -71,7 +71,7 @@ class TestApi {
         .mode = "gpus"});
   }
 
-  static constexpr double kNow_s = 5000.0;
+  static constexpr double kNowSeconds = 5000.0;
 
   [[nodiscard]] JobApi& api() { return *api_; }
   [[nodiscard]] JobApi* operator->() { return api_.get(); }
