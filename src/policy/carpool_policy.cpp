@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "policy/colocation_forecast.hpp"
-#include "policy/policy_makers.hpp"
+#include "policy/policy_table.hpp"
 #include "policy/queue_pass.hpp"
 
 namespace carpool::policy {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "policy/policy_makers.hpp"
+#include "policy/policy_table.hpp"
 #include "policy/queue_pass.hpp"
 
 namespace carpool::policy {
