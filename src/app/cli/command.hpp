@@ -29,10 +29,10 @@ template <class Options>
                                        std::vector<std::string> examples,
                                        std::string notes = {}) {
   auto values = std::make_shared<Options>();
-  CommandSpec command{
-      .examples = std::move(examples),
-      .notes = std::move(notes),
-      .run = [values, run](const CommandContext& context) { return run(*values, context); }};
+  CommandSpec command;
+  command.examples = std::move(examples);
+  command.notes = std::move(notes);
+  command.run = [values, run](const CommandContext& context) { return run(*values, context); };
   add(command.options, *values);
   return command;
 }
