@@ -1,7 +1,7 @@
 # Several sources at a time: templates that all of them use are instantiated once. Names that two
 # sources of a module keep to themselves must differ then.
 function(carpool_in_batches target)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 16)
   # A source that is included looks like a header, whose classes others might see.
   target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
 endfunction()
@@ -64,6 +64,7 @@ function(carpool_test)
   add_executable(${ARG_NAME} ${ARG_SOURCES})
   target_link_libraries(${ARG_NAME} PRIVATE carpool_warnings ${ARG_LIBRARIES} GTest::gtest_main)
   target_compile_definitions(${ARG_NAME} PRIVATE CARPOOL_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  target_compile_options(${ARG_NAME} PRIVATE ${CARPOOL_TEST_FLAGS})
   if(TARGET carpool_precompiled_test)
     target_precompile_headers(${ARG_NAME} REUSE_FROM carpool_precompiled_test)
     carpool_in_batches(${ARG_NAME})
@@ -73,5 +74,6 @@ function(carpool_test)
     add_custom_target(tests_${ARG_LABEL})
   endif()
   add_dependencies(tests_${ARG_LABEL} ${ARG_NAME})
-  gtest_discover_tests(${ARG_NAME} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 300 ${environment})
+  gtest_discover_tests(${ARG_NAME} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 300 ${environment}
+                       DISCOVERY_TIMEOUT 120)
 endfunction()

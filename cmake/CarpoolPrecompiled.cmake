@@ -15,5 +15,6 @@ if(CARPOOL_TESTS)
   add_executable(carpool_precompiled_test ${CMAKE_BINARY_DIR}/precompiled/main.cpp)
   target_link_libraries(carpool_precompiled_test PRIVATE carpool_warnings nlohmann_json::nlohmann_json
                                                          tl::expected GTest::gtest)
+  target_compile_options(carpool_precompiled_test PRIVATE ${CARPOOL_TEST_FLAGS})
   target_precompile_headers(carpool_precompiled_test PRIVATE ${headers} <gtest/gtest.h>)
 endif()

@@ -12,7 +12,7 @@
 namespace carpool::measure {
 namespace {
 
-constexpr std::chrono::milliseconds kPoll{1};
+constexpr std::chrono::milliseconds kWindowPoll{1};
 constexpr double kNanoseconds = 1e-9;
 constexpr unsigned kCoresInMask = 64;
 
@@ -106,7 +106,7 @@ class CellRun {
             .reason = "too-slow",
             .message = fmt::format("not finished after {} s", plan_.window.longest_seconds)};
       }
-      pause_for(kPoll);
+      pause_for(kWindowPoll);
     }
   }
 

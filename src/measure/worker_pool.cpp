@@ -15,7 +15,7 @@ namespace carpool::measure {
 namespace {
 
 constexpr std::chrono::milliseconds kMpsGrace{15'000};
-constexpr std::chrono::milliseconds kPoll{20};
+constexpr std::chrono::milliseconds kWorkerPoll{20};
 
 bool among(const Member& member, std::span<const Member> members) {
   return std::find(members.begin(), members.end(), member) != members.end();
@@ -206,7 +206,7 @@ void WorkerPool::wait_until_ready(std::span<const Member> members) {
       waiting = false;
     }
     if (waiting) {
-      pause_for(kPoll);
+      pause_for(kWorkerPoll);
     }
   }
   for (const Member& member : members) {

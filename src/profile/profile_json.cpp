@@ -14,7 +14,7 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kFormat = "carpool-profile";
-constexpr std::uint64_t kVersion = 1;
+constexpr std::uint64_t kProfileVersion = 1;
 
 json steps_json(const StepEstimate& steps) {
   return {{"source", steps.source},
@@ -110,8 +110,9 @@ std::vector<TelemetryPoint> read_timeline(gpu::ObjectReader& reader) {
 
 Result<WorkloadProfile> profile_from(const json& in) {
   gpu::ObjectReader reader(in, "profile");
-  if (reader.text("format") != kFormat || reader.count("version") != kVersion) {
-    reader.problem("format", fmt::format("expected \"{}\" of version {}", kFormat, kVersion));
+  if (reader.text("format") != kFormat || reader.count("version") != kProfileVersion) {
+    reader.problem("format",
+                   fmt::format("expected \"{}\" of version {}", kFormat, kProfileVersion));
   }
   WorkloadProfile profile;
   profile.workload = reader.text("workload");
@@ -153,7 +154,7 @@ Result<WorkloadProfile> profile_from(const json& in) {
 
 std::string profile_json(const WorkloadProfile& profile) {
   json out = {{"format", kFormat},
-              {"version", kVersion},
+              {"version", kProfileVersion},
               {"workload", profile.workload},
               {"command", profile.command},
               {"gpu", profile.gpu},

@@ -11,7 +11,7 @@
 namespace carpool::simulate {
 namespace {
 
-constexpr unsigned kMostGpus = 100000;
+constexpr unsigned kMostGpusOfCluster = 100000;
 constexpr std::uint64_t kMibPerGib = 1024;
 
 struct KnownGpu {
@@ -53,11 +53,11 @@ Result<ClusterSpec> parse_cluster(std::string_view text) {
   const char* const end = digits.data() + digits.size();
   const auto [stop, error] = std::from_chars(digits.data(), end, count);
   if (cross == std::string_view::npos || error != std::errc() || stop != end || count == 0 ||
-      count > kMostGpus) {
+      count > kMostGpusOfCluster) {
     return invalid_input(
         fmt::format("cluster \"{}\": expected COUNTxGPU as in 4xA100-40 or 8x24GiB, 1 to {} GPUs",
                     text,
-                    kMostGpus));
+                    kMostGpusOfCluster));
   }
   const auto memory = memory_of(text.substr(cross + 1));
   if (!memory) {

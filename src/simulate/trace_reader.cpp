@@ -11,7 +11,7 @@ namespace carpool::simulate {
 namespace {
 
 constexpr double kSecondsPerMinute = 60.0;
-constexpr std::int64_t kMostGpus = 1024;
+constexpr std::int64_t kMostGpusOfJob = 1024;
 constexpr double kLongest = 1e9;  // seconds; thirty years
 constexpr double kMostMib = 16.0 * 1024.0 * 1024.0;
 
@@ -98,7 +98,7 @@ Result<std::optional<double>> TraceReader::maybe(const dataset::CsvRow& row,
 
 Result<void> TraceReader::read_optional(const dataset::CsvRow& row, TraceJob& job) const {
   if (const auto column = table_.find("gpus"); column && !row.fields[*column].empty()) {
-    const auto gpus = table_.integer(row, *column, "a number of GPUs", 1, kMostGpus);
+    const auto gpus = table_.integer(row, *column, "a number of GPUs", 1, kMostGpusOfJob);
     if (!gpus) {
       return tl::unexpected(gpus.error());
     }

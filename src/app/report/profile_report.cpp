@@ -12,7 +12,7 @@
 namespace carpool::app {
 namespace {
 
-constexpr double kPercent = 100.0;
+constexpr double kInPercent = 100.0;
 
 double value_of(const profile::WorkloadProfile& profile, std::string_view metric, double scale) {
   const auto found = profile.metrics.find(metric);
@@ -31,7 +31,7 @@ report::Figure shares(std::span<const profile::WorkloadProfile> profiles) {
   for (const auto& [metric, name] : kShown) {
     report::Series series{.name = name};
     for (const profile::WorkloadProfile& profile : profiles) {
-      series.values.push_back(value_of(profile, metric, kPercent));
+      series.values.push_back(value_of(profile, metric, kInPercent));
     }
     chart.series.push_back(std::move(series));
   }
@@ -59,7 +59,7 @@ report::Figure over_time(const profile::WorkloadProfile& profile) {
   report::Series active{.name = "SMs active", .highlight = true};
   report::Series dram{.name = "DRAM active"};
   const auto shown = [](const std::optional<double>& value) {
-    return value ? *value * kPercent : report::kNoValue;
+    return value ? *value * kInPercent : report::kNoValue;
   };
   for (const profile::TelemetryPoint& point : profile.timeline) {
     chart.xs.push_back(point.seconds);

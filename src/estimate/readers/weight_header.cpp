@@ -30,21 +30,21 @@ struct TypeSize {
   std::string_view name;
   std::int64_t bytes;
 };
-constexpr auto kTypes = std::to_array<TypeSize>({{"F64", 8},
-                                                 {"I64", 8},
-                                                 {"U64", 8},
-                                                 {"F32", 4},
-                                                 {"I32", 4},
-                                                 {"U32", 4},
-                                                 {"F16", 2},
-                                                 {"BF16", 2},
-                                                 {"I16", 2},
-                                                 {"U16", 2},
-                                                 {"I8", 1},
-                                                 {"U8", 1},
-                                                 {"BOOL", 1},
-                                                 {"F8_E4M3", 1},
-                                                 {"F8_E5M2", 1}});
+constexpr auto kWeightTypes = std::to_array<TypeSize>({{"F64", 8},
+                                                       {"I64", 8},
+                                                       {"U64", 8},
+                                                       {"F32", 4},
+                                                       {"I32", 4},
+                                                       {"U32", 4},
+                                                       {"F16", 2},
+                                                       {"BF16", 2},
+                                                       {"I16", 2},
+                                                       {"U16", 2},
+                                                       {"I8", 1},
+                                                       {"U8", 1},
+                                                       {"BOOL", 1},
+                                                       {"F8_E4M3", 1},
+                                                       {"F8_E5M2", 1}});
 
 Result<std::int64_t> elements_of(const json& shape) {
   if (!shape.is_array()) {
@@ -70,8 +70,8 @@ Result<void> add_tensor(const json& entry, WeightTotals& totals) {
     return invalid_input("\"dtype\" and \"shape\" are expected");
   }
   const auto type = entry.at("dtype").get<std::string>();
-  const auto* const known = std::ranges::find(kTypes, type, &TypeSize::name);
-  if (known == kTypes.end()) {
+  const auto* const known = std::ranges::find(kWeightTypes, type, &TypeSize::name);
+  if (known == kWeightTypes.end()) {
     return invalid_input(fmt::format("type \"{}\" is not known", type));
   }
   const auto elements = elements_of(entry.at("shape"));

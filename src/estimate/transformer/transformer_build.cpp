@@ -6,7 +6,7 @@
 namespace carpool::estimate {
 namespace {
 
-constexpr auto kTypes = std::to_array<TransformerType>({
+constexpr auto kTransformerTypes = std::to_array<TransformerType>({
     {"bert", BlockStyle::PostNorm, true, true, 0, 0, false, 0},
     {"albert", BlockStyle::PostNorm, true, true, 128, 0, true, 0},
     {"roberta", BlockStyle::PostNorm, true, true, 0, 0, false, 0},
@@ -22,14 +22,14 @@ constexpr auto kTypes = std::to_array<TransformerType>({
 }  // namespace
 
 const TransformerType* find_transformer_type(std::string_view name) {
-  const auto* const found = std::ranges::find(kTypes, name, &TransformerType::name);
-  return found == kTypes.end() ? nullptr : found;
+  const auto* const found = std::ranges::find(kTransformerTypes, name, &TransformerType::name);
+  return found == kTransformerTypes.end() ? nullptr : found;
 }
 
 std::vector<std::string_view> transformer_type_names() {
   std::vector<std::string_view> names;
-  names.reserve(kTypes.size());
-  for (const TransformerType& type : kTypes) {
+  names.reserve(kTransformerTypes.size());
+  for (const TransformerType& type : kTransformerTypes) {
     names.push_back(type.name);
   }
   return names;

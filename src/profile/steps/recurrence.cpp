@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kMostPositions = 4096;
 // Kernels that a step launches more often add nothing to rarer ones.
 constexpr std::size_t kMostPerPeriod = 64;
-constexpr std::size_t kFewestPeriods = 3;
+constexpr std::size_t kFewestRecurrences = 3;
 
 // Steps vary a little: a memset of the allocator, launches of two streams that swap places.
 constexpr double kTolerance = 0.05;
@@ -50,7 +50,7 @@ Recurrence after(std::size_t occurrences,
 
 std::vector<Recurrence> recurrences(std::uint32_t id, std::span<const std::uint32_t> positions) {
   positions = positions.first(std::min(positions.size(), kMostPositions));
-  if (positions.size() <= kFewestPeriods) {
+  if (positions.size() <= kFewestRecurrences) {
     return {};
   }
   std::vector<Recurrence> found;
@@ -62,7 +62,7 @@ std::vector<Recurrence> recurrences(std::uint32_t id, std::span<const std::uint3
   if (neighbours.agreement >= kAlike) {
     return found;
   }
-  const std::size_t most = std::min(kMostPerPeriod, (positions.size() - 1) / kFewestPeriods);
+  const std::size_t most = std::min(kMostPerPeriod, (positions.size() - 1) / kFewestRecurrences);
   std::optional<Recurrence> best;
   for (std::size_t occurrences = 2; occurrences <= most; ++occurrences) {
     const Recurrence here = after(occurrences, id, positions, distances);

@@ -16,7 +16,7 @@ namespace carpool::profile {
 namespace {
 
 constexpr char kMagic[8] = "CPSTEP1";
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kStepFileVersion = 1;
 constexpr std::uint64_t kCapacity = 65'536;
 
 constexpr std::size_t kVersionAt = 8;
@@ -66,7 +66,7 @@ Result<StepFile> StepFile::create(const std::filesystem::path& path) {
     return refused(path, "cannot map", code);
   }
   StepFile made(path, memory);
-  made.at<std::uint32_t>(kVersionAt) = kVersion;
+  made.at<std::uint32_t>(kVersionAt) = kStepFileVersion;
   made.at<std::uint32_t>(kCapacityAt) = static_cast<std::uint32_t>(kCapacity);
   made.at<double>(kUnitsAt) = 1.0;
   // Last, so that a workload that sees the magic sees the rest.

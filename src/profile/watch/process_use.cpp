@@ -32,14 +32,14 @@ Stat read_stat(const std::filesystem::path& process) {
   std::istringstream fields(text.substr(end + 1));
   std::string word;
   constexpr int kGroup = 5;  // field numbers of proc(5)
-  constexpr int kUser = 14;
-  constexpr int kSystem = 15;
+  constexpr int kUserTicks = 14;
+  constexpr int kSystemTicks = 15;
   constexpr int kResident = 24;
   for (int field = 3; field <= kResident && fields >> word; ++field) {
     const double value = dataset::parse_number(word).value_or(0.0);
     if (field == kGroup) {
       out.group = static_cast<pid_t>(value);
-    } else if (field == kUser || field == kSystem) {
+    } else if (field == kUserTicks || field == kSystemTicks) {
       out.ticks += value;
     } else if (field == kResident) {
       out.pages = value;
