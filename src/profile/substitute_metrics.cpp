@@ -9,7 +9,7 @@
 namespace carpool::profile {
 namespace {
 
-constexpr double kPercent = 100.0;
+constexpr double kWhole = 100.0;
 
 std::optional<double> find(const Metrics& metrics, std::string_view name) {
   const auto found = metrics.find(name);
@@ -56,21 +56,21 @@ void add_substitute_metrics(WorkloadProfile& profile) {
     if (!best || profile.metrics.contains(metric)) {
       return;
     }
-    profile.metrics[metric] = std::min(kPercent, best->value / std::min(1.0, share->value));
+    profile.metrics[metric] = std::min(kWhole, best->value / std::min(1.0, share->value));
     profile.substitute_metrics[metric] = fmt::format("{} / {}", best->name, share->name);
   };
   const Metrics& counters = profile.counters;
   const Metrics& metrics = profile.metrics;
   const auto dram =
       largest({{counters, "dram__throughput.avg.pct_of_peak_sustained_elapsed", 1.0}});
-  const auto dram_coarse = largest({{metrics, "dram_active", kPercent}});
+  const auto dram_coarse = largest({{metrics, "dram_active", kWhole}});
   fill("sm_throughput_pct",
        largest({{counters, "TriageCompute.sm__throughput.avg.pct_of_peak_sustained_elapsed", 1.0},
                 {counters, "sm__throughput.avg.pct_of_peak_sustained_elapsed", 1.0}}),
-       largest({{metrics, "tensor_active", kPercent},
-                {metrics, "fp64_active", kPercent},
-                {metrics, "fp32_active", kPercent},
-                {metrics, "fp16_active", kPercent}}));
+       largest({{metrics, "tensor_active", kWhole},
+                {metrics, "fp64_active", kWhole},
+                {metrics, "fp32_active", kWhole},
+                {metrics, "fp16_active", kWhole}}));
   fill("dram_throughput_pct", dram, dram_coarse);
   fill("mem_throughput_pct",
        largest(

@@ -10,6 +10,7 @@
 #include "app/output/simulate_output.hpp"
 #include "base/files/file.hpp"
 #include "base/progress/progress.hpp"
+#include "base/text/memory_size.hpp"
 #include "knowledge/model_interference.hpp"
 #include "knowledge/pair_table.hpp"
 #include "model/model_file.hpp"
@@ -18,7 +19,6 @@
 namespace carpool::app {
 namespace {
 
-constexpr double kBytesPerGib = 1024.0 * 1024.0 * 1024.0;
 constexpr std::string_view kPairFolder = "carma-traces";
 
 Result<std::filesystem::path> pair_folder(const SimulateOptions& options) {
@@ -190,7 +190,7 @@ Result<void> run_simulate(const SimulateOptions& options, const CommandContext& 
       .interference = options.interference,
       .jobs = trace->jobs.size(),
       .gpus = cluster->gpus,
-      .memory_gib = static_cast<double>(cluster->memory_bytes) / kBytesPerGib,
+      .memory_gib = static_cast<double>(cluster->memory_bytes) / kBytesPerGiB,
       .runs = runs,
       .shuffled = options.shuffle > 0};
   Progress progress("simulate", runs * policies->size(), context.output.progress());

@@ -6,13 +6,13 @@
 #include "app/output/simulate_output.hpp"
 #include "app/version.hpp"
 #include "base/clock.hpp"
+#include "base/text/memory_size.hpp"
 
 namespace carpool::app {
 namespace {
 
 constexpr std::size_t kPoints = 240;
 constexpr double kSecondsPerHour = 3600.0;
-constexpr double kBytesPerGib = 1024.0 * 1024.0 * 1024.0;
 constexpr double kPercent = 100.0;
 constexpr std::size_t kMostLanes = 32;
 
@@ -100,7 +100,7 @@ Course course(const simulate::SimulationResult& run,
     const double at = until_s * static_cast<double>(i) / static_cast<double>(kPoints - 1);
     for (; next < run.moments.size() && run.moments[next].at_s <= at; ++next) {
       const simulate::ClusterMoment& moment = run.moments[next];
-      const double gib = static_cast<double>(moment.memory_bytes) / kBytesPerGib;
+      const double gib = static_cast<double>(moment.memory_bytes) / kBytesPerGiB;
       all_active += moment.sm_active - active[moment.gpu];
       all_memory += gib - memory[moment.gpu];
       active[moment.gpu] = moment.sm_active;

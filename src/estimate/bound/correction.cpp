@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kTreeRows = 500;  // measured convolutional nets, at least
 constexpr std::size_t kCrossFolds = 5;
-constexpr std::uint32_t kSeed = 1;
+constexpr std::uint32_t kCorrectionSeed = 1;
 constexpr learn::BoostingSettings kTrees = {
     .rounds = 250, .max_depth = 4, .learning_rate = 0.05, .row_share = 0.7, .feature_share = 1.0};
 
@@ -29,7 +29,7 @@ Result<std::shared_ptr<const learn::Regressor>> grow_trees(const KnownRows& rows
         known.facts->features.data(), static_cast<Eigen::Index>(known.facts->features.size()));
     targets(index) = std::log(known.truth() / central_estimate(fit, known.row->job, *known.facts));
   }
-  auto trees = learn::fit_boosted_trees(inputs, targets, kTrees, kSeed);
+  auto trees = learn::fit_boosted_trees(inputs, targets, kTrees, kCorrectionSeed);
   if (!trees) {
     return tl::unexpected(trees.error());
   }

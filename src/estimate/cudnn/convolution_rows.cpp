@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::int64_t kMostExtent = 1'000'000;
+constexpr std::int64_t kMostRowExtent = 1'000'000;
 
 Result<TrainingSetup> setup_of(const json& cfg) {
   TrainingSetup setup{.channels_last = cfg.at("cl").get<int>() != 0};
@@ -32,9 +32,9 @@ Result<TrainingSetup> setup_of(const json& cfg) {
 
 Result<std::int64_t> extent(const json& cfg, const char* key, std::int64_t least) {
   const auto value = cfg.at(key).get<std::int64_t>();
-  if (value < least || value > kMostExtent) {
+  if (value < least || value > kMostRowExtent) {
     return invalid_input(
-        fmt::format("\"{}\" is {}; it must be from {} to {}", key, value, least, kMostExtent));
+        fmt::format("\"{}\" is {}; it must be from {} to {}", key, value, least, kMostRowExtent));
   }
   return value;
 }

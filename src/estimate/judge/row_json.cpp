@@ -17,12 +17,13 @@ using nlohmann::json;
 
 constexpr auto kModes =
     std::to_array<NamedValue<RunMode>>({{"train", RunMode::Train}, {"infer", RunMode::Infer}});
-constexpr auto kPrecisions = std::to_array<NamedValue<Precision>>({{"fp32", Precision::Fp32},
-                                                                   {"bf16", Precision::Bf16},
-                                                                   {"fp16", Precision::Fp16},
-                                                                   {"ampbf16", Precision::AmpBf16},
-                                                                   {"amp16", Precision::AmpFp16}});
-constexpr auto kOptimizers =
+constexpr auto kRowPrecisions =
+    std::to_array<NamedValue<Precision>>({{"fp32", Precision::Fp32},
+                                          {"bf16", Precision::Bf16},
+                                          {"fp16", Precision::Fp16},
+                                          {"ampbf16", Precision::AmpBf16},
+                                          {"amp16", Precision::AmpFp16}});
+constexpr auto kRowOptimizers =
     std::to_array<NamedValue<Optimizer>>({{"sgd", Optimizer::Sgd},
                                           {"sgdm", Optimizer::Momentum},
                                           {"adam", Optimizer::Adam},
@@ -31,9 +32,9 @@ constexpr auto kOptimizers =
                                           {"adamw_single", Optimizer::AdamSingle},
                                           {"rmsprop", Optimizer::RmsProp},
                                           {"adagrad", Optimizer::Adagrad}});
-constexpr auto kAttentions = std::to_array<NamedValue<AttentionKind>>(
+constexpr auto kRowAttentions = std::to_array<NamedValue<AttentionKind>>(
     {{"sdpa", AttentionKind::Sdpa}, {"eager", AttentionKind::Eager}});
-constexpr auto kTasks =
+constexpr auto kRowTasks =
     std::to_array<NamedValue<TransformerTask>>({{"mlm", TransformerTask::MaskedLm},
                                                 {"clm", TransformerTask::CausalLm},
                                                 {"seq", TransformerTask::Classification}});
@@ -84,7 +85,7 @@ CnnShape cnn_from_json(const json& cfg) {
 
 Result<ModelShape> transformer_from_json(const json& cfg) {
   const json& conf = cfg.at("conf");
-  const auto task = find_value(kTasks, "task", cfg.at("task").get<std::string>());
+  const auto task = find_value(kRowTasks, "task", cfg.at("task").get<std::string>());
   if (!task) {
     return tl::unexpected(task.error());
   }
@@ -116,9 +117,9 @@ unsigned bytes_of_type(std::string_view type) {
 
 Result<TrainingSetup> setup_from_json(const json& cfg) {
   const auto mode = find_value(kModes, "mode", cfg.at("mode").get<std::string>());
-  const auto precision = find_value(kPrecisions, "precision", cfg.at("prec").get<std::string>());
-  const auto optimizer = find_value(kOptimizers, "optimizer", cfg.at("opt").get<std::string>());
-  const auto attention = find_value(kAttentions, "attention", cfg.value("attn", "sdpa"));
+  const auto precision = find_value(kRowPrecisions, "precision", cfg.at("prec").get<std::string>());
+  const auto optimizer = find_value(kRowOptimizers, "optimizer", cfg.at("opt").get<std::string>());
+  const auto attention = find_value(kRowAttentions, "attention", cfg.value("attn", "sdpa"));
   for (const Error* error : {mode ? nullptr : &mode.error(),
                              precision ? nullptr : &precision.error(),
                              optimizer ? nullptr : &optimizer.error(),

@@ -34,7 +34,7 @@ constexpr std::string_view kProfiling = "==PROF== Profiling ";
 constexpr std::chrono::milliseconds kLookEvery{100};
 // Time for ncu to write its report after the program has ended.
 constexpr std::chrono::milliseconds kWritingTime{30'000};
-constexpr std::chrono::milliseconds kEndGrace{2'000};
+constexpr std::chrono::milliseconds kNcuEndGrace{2'000};
 
 // Escapes '.' and '$', which occur in symbols, for a regular expression.
 std::string escaped(std::string_view symbol) {
@@ -101,7 +101,7 @@ void end_target(const Log& log, pid_t ncu) {
   for (const pid_t pid : log.processes) {
     if (pid > 1 && pid != ncu && ::getpgid(pid) == ncu) {
       ::kill(pid, SIGTERM);
-      pause_for(kEndGrace);
+      pause_for(kNcuEndGrace);
       if (::getpgid(pid) == ncu) {
         ::kill(pid, SIGKILL);
       }
@@ -137,7 +137,7 @@ Result<std::vector<NcuLaunch>> import_report(const NcuRequest& request) {
     return tl::unexpected(child.error());
   }
   static_cast<void>(child->wait_for(kWritingTime));
-  if (const ExitStatus status = child->end(kEndGrace); !status.ok()) {
+  if (const ExitStatus status = child->end(kNcuEndGrace); !status.ok()) {
     return refused(request, fmt::format("its report cannot be read, {}", status.text()));
   }
   return read_file(table).and_then(
@@ -235,7 +235,7 @@ Result<std::vector<NcuLaunch>> run_ncu(const NcuRequest& request,
       break;
     }
   }
-  const ExitStatus status = child->end(kEndGrace);
+  const ExitStatus status = child->end(kNcuEndGrace);
   log.read();
   std::error_code ignored;
   if (std::filesystem::exists(report_of(request), ignored)) {

@@ -23,7 +23,7 @@ struct ActivityMetric {
   double scale;
 };
 
-constexpr std::array<ActivityMetric, 12> kActivity = {{
+constexpr std::array<ActivityMetric, 12> kActivityMetrics = {{
     {"graphics_active", &GpuActivity::graphics_active, 1.0},
     {"sm_active", &GpuActivity::sm_active, 1.0},
     {"sm_occupancy", &GpuActivity::sm_occupancy, 1.0},
@@ -108,7 +108,7 @@ bool TelemetryTrack::memory_changed() const {
 
 Metrics TelemetryTrack::metrics() const {
   Metrics out;
-  for (const ActivityMetric& metric : kActivity) {
+  for (const ActivityMetric& metric : kActivityMetrics) {
     double sum = 0.0;
     double seconds = 0.0;
     for (const TelemetryPoint& point : points_) {
