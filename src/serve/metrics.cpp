@@ -201,6 +201,11 @@ const std::vector<Metric>& metrics() {
        [](From from, Samples& out) { out.add({}, from.totals.started); }},
       {{"carpool_requeues_total", "counter", {}, "Jobs put back into the queue."},
        [](From from, Samples& out) { out.add({}, from.totals.requeued); }},
+      {{"carpool_refused_placements_total",
+        "counter",
+        {},
+        "Placements of the policy that the scheduler refused."},
+       [](From from, Samples& out) { out.add({}, from.scheduler.refused_placements()); }},
       {{"carpool_ends_total", "counter", {"end"}, "Attempts ended, by outcome."},
        [](From from, Samples& out) {
          for (const auto& [end, count] : from.totals.ends) {
