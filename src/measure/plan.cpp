@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <exception>
 
 #include <fmt/format.h>
-#include <toml++/toml.h>
 
 #include "base/numpy_random.hpp"
 #include "base/text/names.hpp"
-#include "measure/plan_reader.hpp"
+#include "base/text/strict_table.hpp"
 
 namespace carpool::measure {
 namespace {
@@ -40,140 +38,125 @@ bool plain_name(std::string_view name) {
   });
 }
 
-class PlanParser {
- public:
-  PlanParser(const toml::table& root, std::string file) : root_(root), file_(std::move(file)) {}
+Result<Mechanism> parse_mechanism(std::string_view name) {
+  return find_named(std::span<const NamedMechanism>(kMechanisms), "mechanism", name)
+      .map([](const NamedMechanism* found) { return found->mechanism; });
+}
 
-  Result<Plan> parse() {
-    TableReader reader(root_, file_, "");
-    reader.text("name", plan_.name);
-    reader.text("throughput_unit", plan_.throughput_unit);
-    reader.text("provenance", plan_.provenance);
-    reader.integer("gpu", plan_.gpu, 0, 255);
-    reader.integer("seed", plan_.seed, 0, 4'294'967'295);
-    reader.texts("command", plan_.command);
-    reader.texts("streams_command", plan_.streams_command);
-    reader.integer("alone_repeats", plan_.solo_repeats, 1, 100);
-    reader.integer("limited_alone_repeats", plan_.limited_solo_repeats, 1, 100);
-    reader.tables("window", [this](const toml::table& table) { return window(table); });
-    reader.tables("workers", [this](const toml::table& table) { return workers(table); });
-    reader.tables("workload", [this](const toml::table& table) { return workload(table); });
-    reader.tables("groups", [this](const toml::table& table) { return groups(table); });
-    if (auto read = reader.finish(); !read) {
-      return tl::unexpected(read.error());  // a misspelt key would also be reported as missing
+class PlanReader {
+ public:
+  explicit PlanReader(Plan& plan) : plan_(plan) {}
+
+  void read(StrictTable& table) {
+    table.read("name", plan_.name);
+    table.read("throughput_unit", plan_.throughput_unit);
+    table.read("provenance", plan_.provenance);
+    table.read("gpu", plan_.gpu, 0, 255);
+    table.read("seed", plan_.seed, 0, 4'294'967'295);
+    table.read("command", plan_.command);
+    table.read("streams_command", plan_.streams_command);
+    table.read("alone_repeats", plan_.solo_repeats, 1, 100);
+    table.read("limited_alone_repeats", plan_.limited_solo_repeats, 1, 100);
+    table.read_tables("window", [this](StrictTable& inner) { window(inner); });
+    table.read_tables("workers", [this](StrictTable& inner) { workers(inner); });
+    table.read_tables("workload", [this](StrictTable& inner) { workload(inner); });
+    table.read_tables("groups", [this](StrictTable& inner) { groups(inner); });
+    if (!table.finish()) {
+      return;  // a misspelt key would also be reported as missing
     }
     if (!plain_name(plan_.name)) {
-      reader.fail("name", "a plan needs a name of letters, digits, '.', '_' and '-'");
+      table.problem("name", "a plan needs a name of letters, digits, '.', '_' and '-'");
     }
     if (plan_.groups.empty()) {
-      reader.fail("groups", "nothing to measure: add a [[groups]] section");
+      table.problem("groups", "nothing to measure: add a [[groups]] section");
     }
-    if (auto read = reader.finish(); !read) {
-      return tl::unexpected(read.error());
-    }
-    return std::move(plan_);
   }
 
  private:
-  Result<void> window(const toml::table& table) {
-    TableReader reader(table, file_, "[window]");
+  void window(StrictTable& table) {
     Window& window = plan_.window;
-    reader.number("seconds", window.seconds, 0.2, 3600.0);
-    reader.number("warm_seconds", window.warm_seconds, 0.0, 3600.0);
-    reader.integer("warm_steps", window.warm_steps, 1, 100'000);
-    reader.integer("least_steps", window.least_steps, 1, 10'000);
-    reader.number("longest_seconds", window.longest_seconds, 1.0, 36'000.0);
+    table.read("seconds", window.seconds, 0.2, 3600.0);
+    table.read("warm_seconds", window.warm_seconds, 0.0, 3600.0);
+    table.read("warm_steps", window.warm_steps, 1, 100'000);
+    table.read("least_steps", window.least_steps, 1, 10'000);
+    table.read("longest_seconds", window.longest_seconds, 1.0, 36'000.0);
     if (window.longest_seconds < window.seconds + window.warm_seconds) {
-      reader.fail("longest_seconds", "must exceed seconds and warm_seconds together");
+      table.problem("longest_seconds", "must exceed seconds and warm_seconds together");
     }
-    return reader.finish();
   }
 
-  Result<void> workers(const toml::table& table) {
-    TableReader reader(table, file_, "[workers]");
-    reader.integer("resident", plan_.workers.resident, 1, 48);  // clients of one MPS server
-    reader.number("start_seconds", plan_.workers.start_seconds, 1.0, 36'000.0);
-    reader.number("end_seconds", plan_.workers.end_seconds, 0.0, 3600.0);
-    reader.integer("cpus_each", plan_.workers.cpus_each, 0, 64);
-    return reader.finish();
+  void workers(StrictTable& table) {
+    table.read("resident", plan_.workers.resident, 1, 48);  // clients of one MPS server
+    table.read("start_seconds", plan_.workers.start_seconds, 1.0, 36'000.0);
+    table.read("end_seconds", plan_.workers.end_seconds, 0.0, 3600.0);
+    table.read("cpus_each", plan_.workers.cpus_each, 0, 64);
   }
 
-  Result<void> workload(const toml::table& table) {
-    TableReader reader(table, file_, "[[workload]]");
+  void workload(StrictTable& table) {
     PlannedWorkload workload;
-    reader.text("name", workload.name);
-    reader.text("model", workload.model);
-    reader.text("task", workload.task);
-    reader.optional_number("batch", workload.batch, 0.0, 1e9);
-    reader.texts("command", workload.command);
+    table.read("name", workload.name);
+    table.read("model", workload.model);
+    table.read("task", workload.task);
+    table.read("batch", workload.batch, 0.0, 1e9);
+    table.read("command", workload.command);
     if (!plain_name(workload.name)) {
-      reader.fail("name", "a workload needs a name of letters, digits, '.', '_' and '-'");
+      table.problem("name", "a workload needs a name of letters, digits, '.', '_' and '-'");
     } else if (find(workload.name)) {
-      reader.fail("name", fmt::format("workload {} is listed twice", workload.name));
+      table.problem("name", fmt::format("workload {} is listed twice", workload.name));
     } else if (workload.command.empty() && plan_.command.empty()) {
-      reader.fail("command", "no command: give one here or at the top of the plan");
+      table.problem("command", "no command: give one here or at the top of the plan");
     }
     plan_.workloads.push_back(std::move(workload));
-    return reader.finish();
   }
 
-  Result<void> groups(const toml::table& table) {
-    TableReader reader(table, file_, "[[groups]]");
+  void groups(StrictTable& table) {
     PlannedGroups groups;
-    reader.text("table", groups.table);
-    std::string mechanism = "mps";
-    reader.text("mechanism", mechanism);
-    if (const auto found =
-            find_named(std::span<const NamedMechanism>(kMechanisms), "mechanism", mechanism)) {
-      groups.mechanism = (*found)->mechanism;
-    } else {
-      reader.fail("mechanism", found.error().message);
-    }
-    reader.integer("repeats", groups.repeats, 1, 100);
-    reader.number("repeated_share", groups.repeated_share, 0.0, 1.0);
-    reader.number_lists("thread_percentages", groups.thread_percentages, 1.0, 100.0);
-    reader.flags("low_priority", groups.low_priority);
-    choose_members(reader, groups);
-    check(reader, groups);
+    table.read("table", groups.table);
+    table.read_name("mechanism", parse_mechanism, groups.mechanism);
+    table.read("repeats", groups.repeats, 1, 100);
+    table.read("repeated_share", groups.repeated_share, 0.0, 1.0);
+    table.read("thread_percentages", groups.thread_percentages, 1.0, 100.0);
+    table.read("low_priority", groups.low_priority);
+    choose_members(table, groups);
+    check(table, groups);
     plan_.groups.push_back(std::move(groups));
-    return reader.finish();
   }
 
   // members = [[…]], or size with all or count, or copies.
-  void choose_members(TableReader& reader, PlannedGroups& groups) {
+  void choose_members(StrictTable& table, PlannedGroups& groups) {
     std::vector<std::vector<std::string>> named;
     std::size_t size = 0;
     std::size_t count = 0;
     std::vector<std::string> copied;
     std::size_t most_copies = 0;
-    reader.text_lists("members", named);
-    reader.integer("size", size, 1, static_cast<std::int64_t>(kMostMembers));
-    reader.integer("count", count, 1, static_cast<std::int64_t>(kMostGroups));
-    reader.texts("copies_of", copied);
-    reader.integer("copies", most_copies, 1, static_cast<std::int64_t>(kMostMembers));
+    table.read("members", named);
+    table.read("size", size, 1, static_cast<std::int64_t>(kMostMembers));
+    table.read("count", count, 1, static_cast<std::int64_t>(kMostGroups));
+    table.read("copies_of", copied);
+    table.read("copies", most_copies, 1, static_cast<std::int64_t>(kMostMembers));
     for (const auto& names : named) {
       auto& members = groups.members.emplace_back();
       for (const std::string& name : names) {
-        members.push_back(position(reader, "members", name));
+        members.push_back(position(table, "members", name));
       }
     }
     for (const std::string& name : copied) {
       for (std::size_t copies = 1; copies <= most_copies; ++copies) {
-        groups.members.emplace_back(copies, position(reader, "copies_of", name));
+        groups.members.emplace_back(copies, position(table, "copies_of", name));
       }
     }
     const int ways = (named.empty() ? 0 : 1) + (size > 0 ? 1 : 0) + (copied.empty() ? 0 : 1);
     if (ways != 1 || (copied.empty() != (most_copies == 0))) {
-      reader.fail("size", "give members, or size (with count), or copies_of with copies");
+      table.problem("size", "give members, or size (with count), or copies_of with copies");
       return;
     }
     if (size > 0) {
-      combine(reader, size, count, groups);
+      combine(table, size, count, groups);
     }
   }
 
   // All groups of different workloads of that size, or `count` of them drawn by the seed.
-  void combine(TableReader& reader, std::size_t size, std::size_t count, PlannedGroups& groups) {
+  void combine(StrictTable& table, std::size_t size, std::size_t count, PlannedGroups& groups) {
     std::vector<std::vector<std::size_t>> all;
     std::vector<std::size_t> current;
     const auto extend = [&](auto&& self, std::size_t from) -> void {
@@ -191,15 +174,15 @@ class PlanParser {
     };
     extend(extend, 0);
     if (all.size() > kMostGroups) {
-      reader.fail("size", fmt::format("more than {} groups: name members instead", kMostGroups));
+      table.problem("size", fmt::format("more than {} groups: name members instead", kMostGroups));
       return;
     }
     if (all.empty() || count > all.size()) {
-      reader.fail("size",
-                  fmt::format("there are {} groups of {} among {} workloads",
-                              all.size(),
-                              size,
-                              plan_.workloads.size()));
+      table.problem("size",
+                    fmt::format("there are {} groups of {} among {} workloads",
+                                all.size(),
+                                size,
+                                plan_.workloads.size()));
       return;
     }
     const auto order =
@@ -210,46 +193,46 @@ class PlanParser {
   }
 
   // A table becomes a CSV file with as many columns as its groups have members.
-  void check_table(TableReader& reader, const PlannedGroups& groups) const {
+  void check_table(StrictTable& table, const PlannedGroups& groups) const {
     if (groups.table.empty()) {
       return;
     }
     if (!plain_name(groups.table)) {
-      reader.fail("table", "expected a name of letters, digits, '.', '_' and '-'");
+      table.problem("table", "expected a name of letters, digits, '.', '_' and '-'");
     }
     if (std::ranges::count(kTakenTables, groups.table) > 0) {
-      reader.fail("table", fmt::format("{} is the name of another table", groups.table));
+      table.problem("table", fmt::format("{} is the name of another table", groups.table));
     }
     const auto others = std::ranges::find(plan_.groups, groups.table, &PlannedGroups::table);
     const auto& first = others != plan_.groups.end() ? others->members : groups.members;
     for (const auto& members : groups.members) {
       if (members.size() != first.front().size()) {
-        reader.fail("table", "all groups of a table have the same number of members");
+        table.problem("table", "all groups of a table have the same number of members");
       }
     }
   }
 
-  void check(TableReader& reader, const PlannedGroups& groups) const {
-    check_table(reader, groups);
+  void check(StrictTable& table, const PlannedGroups& groups) const {
+    check_table(table, groups);
     for (const auto& members : groups.members) {
       if (members.size() > kMostMembers) {
-        reader.fail("members", fmt::format("at most {} in a group", kMostMembers));
+        table.problem("members", fmt::format("at most {} in a group", kMostMembers));
       }
       for (const auto& percentages : groups.thread_percentages) {
         if (percentages.size() != members.size()) {
-          reader.fail("thread_percentages", "expected one a member");
+          table.problem("thread_percentages", "expected one a member");
         }
       }
       if (!groups.low_priority.empty() && groups.low_priority.size() != members.size()) {
-        reader.fail("low_priority", "expected one a member");
+        table.problem("low_priority", "expected one a member");
       }
     }
     const bool limited = !groups.thread_percentages.empty() || !groups.low_priority.empty();
     if (limited && groups.mechanism != Mechanism::Mps) {
-      reader.fail("mechanism", "thread percentages and priorities need mps");
+      table.problem("mechanism", "thread percentages and priorities need mps");
     }
     if (groups.mechanism == Mechanism::Streams && plan_.streams_command.empty()) {
-      reader.fail("mechanism", "streams needs streams_command at the top of the plan");
+      table.problem("mechanism", "streams needs streams_command at the top of the plan");
     }
   }
 
@@ -260,7 +243,7 @@ class PlanParser {
                : std::optional(static_cast<std::size_t>(found - plan_.workloads.begin()));
   }
 
-  std::size_t position(TableReader& reader, std::string_view key, std::string_view name) const {
+  std::size_t position(StrictTable& table, std::string_view key, std::string_view name) const {
     if (const auto found = find(name)) {
       return *found;
     }
@@ -269,13 +252,11 @@ class PlanParser {
     for (const PlannedWorkload& workload : plan_.workloads) {
       known.push_back(workload.name);
     }
-    reader.fail(key, unknown_name("workload", name, known).message);
+    table.problem(key, unknown_name("workload", name, known).message);
     return 0;
   }
 
-  const toml::table& root_;
-  std::string file_;
-  Plan plan_;
+  Plan& plan_;
 };
 
 }  // namespace
@@ -285,15 +266,11 @@ std::string_view name_of(Mechanism mechanism) {
 }
 
 Result<Plan> parse_plan(std::string_view text, const std::string& file) {
-  try {
-    const toml::table root = toml::parse(text);
-    return PlanParser(root, file).parse();
-  } catch (const toml::parse_error& problem) {
-    return invalid_input(
-        fmt::format("{}:{}: {}", file, problem.source().begin.line, problem.description()));
-  } catch (const std::exception& problem) {
-    return invalid_input(fmt::format("{}: {}", file, problem.what()));
-  }
+  Plan plan;
+  PlanReader reader(plan);
+  return read_toml(text, file, [&reader](StrictTable& table) { reader.read(table); }).map([&plan] {
+    return std::move(plan);
+  });
 }
 
 }  // namespace carpool::measure

@@ -258,7 +258,7 @@ class BeforeAnythingRuns(MeasureTest):
                 ('[[groups]]\nmembers = [["job4", "job7"]]\n', '"job7"'),
                 ('[[groups]]\nsize = 2\nmechanism = "mig"\n', "time-slicing"),
                 ("[[groups]\n", "plan.toml:15: "),
-                ("[[groups]]\nsize = 2\nsise = 3\n", 'plan.toml:17: [[groups]] "sise": unknown')):
+                ("[[groups]]\nsize = 2\nsise = 3\n", 'plan.toml:17: [[groups]] unknown key "sise"')):
             with self.subTest(groups):
                 self.refuses("measure", self.plan(["job4", "job6"], groups), "-o", "data",
                              env=self.env, says=says)

@@ -157,9 +157,13 @@ TEST(Plan, NamesTheLineOfASyntaxError) {
 }
 
 TEST(Plan, AnUnknownKeyIsRefusedWithTheKnownOnes) {
-  expect_problem(fmt::format("{}sede = 3\n", kTop), 3, "\"sede\": unknown key; known: name, ");
-  expect_problem(fmt::format("{}{}[[group]]\nsize = 2\n", kTop, kThree), 9, "\"group\": unknown");
-  expect_problem(fmt::format("{}[window]\nsecond = 3\n", kTop), 4, "[window] \"second\"");
+  expect_problem(fmt::format("{}sede = 3\n", kTop),
+                 3,
+                 "unknown key \"sede\"; did you mean \"seed\"?; known: name, ");
+  expect_problem(
+      fmt::format("{}{}[[group]]\nsize = 2\n", kTop, kThree), 9, "unknown key \"group\"");
+  expect_problem(
+      fmt::format("{}[window]\nsecond = 3\n", kTop), 4, "[window] unknown key \"second\"");
   expect_problem(fmt::format("{}[workers]\nresidents = 3\n", kTop), 4, "resident, start_seconds");
   expect_problem(fmt::format("{}[[workload]]\nname = \"a\"\nbach = 3\n", kTop), 5, "[[workload]]");
   expect_problem(plan_with("size = 2\ntabel = \"x\"\n"), 11, "known: table, mechanism");
