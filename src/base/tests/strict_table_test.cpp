@@ -86,6 +86,8 @@ TEST(StrictTable, RejectsAKeyThatWasNotAskedFor) {
   };
   EXPECT_EQ(problem_of("name = 'a'\nnam = 'b'\n", read),
             "f.toml:2: unknown key \"nam\"; did you mean \"name\"?; known: name, command");
+  EXPECT_EQ(problem_of("\"a\\n\\u001b[31mlonger\" = 1\n", read),
+            "f.toml:1: unknown key \"a  [31mlonger\"; known: name, command");
 }
 
 TEST(StrictTable, ReadsTablesAndSaysInWhichAProblemLies) {
@@ -106,6 +108,21 @@ TEST(StrictTable, ReadsTablesAndSaysInWhichAProblemLies) {
   EXPECT_EQ(problem_of("[[many]]\nvalue = 1\n[[many]]\nother = 1\n", read),
             "f.toml:4: [[many]] unknown key \"other\"; known: value");
   EXPECT_EQ(problem_of("one = 5\n", read), "f.toml:1: one: expected a section");
+}
+
+TEST(StrictTable, NamesATableInsideATableAsTomlDoes) {
+  const auto read = [](StrictTable& table) {
+    table.read_tables("outer", [](StrictTable& outer) {
+      outer.read_tables("inner", [](StrictTable& inner) {
+        bool flag = false;
+        inner.read("flag", flag);
+      });
+    });
+  };
+  EXPECT_EQ(problem_of("[outer]\ninner = { flag = 1 }\n", read),
+            "f.toml:2: [outer.inner] flag: expected true or false");
+  EXPECT_EQ(problem_of("[outer]\n[[outer.inner]]\nflags = true\n", read),
+            "f.toml:3: [[outer.inner]] unknown key \"flags\"; did you mean \"flag\"?; known: flag");
 }
 
 TEST(StrictTable, ListsKeysThatTheFileChooses) {

@@ -33,11 +33,14 @@ const toml::node* StrictTable::take(std::string_view key) {
 }
 
 void StrictTable::problem_at(std::size_t line, std::string_view what) {
-  if (!problem_) {
-    problem_ =
-        Error{ErrorCode::InvalidInput,
-              fmt::format("{}:{}: {}{}{}", file_, line, where_, where_.empty() ? "" : " ", what)};
+  if (problem_) {
+    return;
   }
+  std::string shown = fmt::format("{}{}{}", where_, where_.empty() ? "" : " ", what);
+  // A key in quotes may hold any character; a message is one line.
+  std::ranges::replace_if(
+      shown, [](char byte) { return static_cast<unsigned char>(byte) < 0x20U; }, ' ');
+  problem_ = Error{ErrorCode::InvalidInput, fmt::format("{}:{}: {}", file_, line, shown)};
 }
 
 void StrictTable::wrong_type(const toml::node& node,
@@ -221,14 +224,17 @@ void StrictTable::read_tables(std::string_view key, const std::function<void(Str
   if (node == nullptr) {
     return;
   }
-  const bool many = node->is_array();
+  const std::string path = path_.empty() ? std::string(key) : fmt::format("{}.{}", path_, key);
+  const std::string where =
+      node->is_array() ? fmt::format("[[{}]]", path) : fmt::format("[{}]", path);
   const auto read_one = [&](const toml::node& entry) {
     const toml::table* table = entry.as_table();
     if (table == nullptr) {
       wrong_type(entry, key, "a section");
     } else if (!problem_) {
-      StrictTable inner(
-          *table, file_, many ? fmt::format("[[{}]]", key) : fmt::format("[{}]", key));
+      StrictTable inner(*table, file_);
+      inner.path_ = path;
+      inner.where_ = where;
       read(inner);
       if (const Result<void> done = inner.finish(); !done) {
         problem_ = done.error();
@@ -264,7 +270,7 @@ Result<void> read_toml(std::string_view text,
                        const std::function<void(StrictTable&)>& read) {
   try {
     const toml::table root = toml::parse(text);
-    StrictTable table(root, file, "");
+    StrictTable table(root, file);
     read(table);
     return table.finish();
   } catch (const toml::parse_error& problem) {

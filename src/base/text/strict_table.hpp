@@ -28,9 +28,7 @@ namespace carpool {
 // is. A key that is absent leaves its value as it is.
 class StrictTable {
  public:
-  // `where` names the table in messages: "" for the file itself, "[window]", "[[groups]]".
-  StrictTable(const toml::table& table, std::string file, std::string where)
-      : table_(table), file_(std::move(file)), where_(std::move(where)) {}
+  StrictTable(const toml::table& root, std::string file) : table_(root), file_(std::move(file)) {}
 
   void read(std::string_view key, std::string& value);
   void read(std::string_view key, bool& value);
@@ -78,7 +76,8 @@ class StrictTable {
   }
 
   // The table of that name, or each table of an array of tables. What `read` does not ask for is a
-  // problem of this table.
+  // problem of this table. Messages name it as TOML does: "[window]", "[[groups]]",
+  // "[metrics.heat]".
   void read_tables(std::string_view key, const std::function<void(StrictTable&)>& read);
 
   // For tables whose keys are names that the file chooses.
@@ -106,7 +105,8 @@ class StrictTable {
 
   const toml::table& table_;
   std::string file_;
-  std::string where_;
+  std::string path_;   // "metrics.heat"; empty: the file itself
+  std::string where_;  // the same in brackets
   std::vector<std::string> asked_;
   std::optional<Error> problem_;
 };

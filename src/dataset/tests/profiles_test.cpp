@@ -141,23 +141,27 @@ TEST(Profiles, MissingColumnsAreNamed) {
 TEST(Profiles, SettingsErrorsNameTheirLine) {
   const std::string csv = "workload,exclusive_thr,x\na,1,5\n";
   EXPECT_EQ(profile_error(csv, "gpu = \"A\"\n\ngpus = 2\n"),
-            "d/dataset.toml:3: unknown key \"gpus\"; known: gpu, driver, throughput_unit, "
-            "provenance, [metrics]");
-  EXPECT_EQ(profile_error(csv, "gpu = 3\n"), "d/dataset.toml:1: gpu must be a string in quotes");
+            "d/dataset.toml:3: unknown key \"gpus\"; did you mean \"gpu\"?; known: gpu, driver, "
+            "throughput_unit, provenance, metrics");
+  EXPECT_EQ(profile_error(csv, "gpu = 3\n"), "d/dataset.toml:1: gpu: expected a text in quotes");
   EXPECT_EQ(profile_error(csv, "[metrics]\ny = \"sum\"\n"),
             "d/dataset.toml:2: metric \"y\" is not a column of d/profiles.csv");
   EXPECT_EQ(profile_error(csv, "[metrics]\nexclusive_thr = \"sum\"\n").find("d/dataset.toml:2: "),
             0U);
   EXPECT_EQ(profile_error(csv, "[metrics]\nx = \"max\"\n"),
-            "d/dataset.toml:2: metric \"x\": expected combine = \"sum\" or \"mean\"");
+            "d/dataset.toml:2: [metrics] x: expected \"sum\" or \"mean\"");
+  EXPECT_EQ(profile_error(csv, "[metrics]\nx = { combine = \"max\" }\n"),
+            "d/dataset.toml:2: [metrics.x] combine: expected \"sum\" or \"mean\"");
   EXPECT_EQ(profile_error(csv, "[metrics]\nx = { combine = 1 }\n"),
-            "d/dataset.toml:2: metric \"x\": expected combine = \"sum\" or \"mean\"");
+            "d/dataset.toml:2: [metrics.x] combine: expected a text in quotes");
   EXPECT_EQ(profile_error(csv, "[metrics]\nx = { kind = \"k\" }\n"),
-            "d/dataset.toml:2: unknown key \"kind\"; known: combine, group");
+            "d/dataset.toml:2: [metrics.x] unknown key \"kind\"; known: combine, group");
   EXPECT_EQ(profile_error(csv, "[metrics]\nx = { group = 1 }\n"),
-            "d/dataset.toml:2: metric \"x\": group must be a string");
-  EXPECT_EQ(profile_error(csv, "metrics = 1\n"),
-            "d/dataset.toml:1: metrics must be a section: [metrics]");
+            "d/dataset.toml:2: [metrics.x] group: expected a text in quotes");
+  for (const char* other : {"metrics = 1\n", "metrics = []\n", "[[metrics]]\nx = \"sum\"\n"}) {
+    EXPECT_EQ(profile_error(csv, other),
+              "d/dataset.toml:1: metrics: expected a section, [metrics]");
+  }
   EXPECT_EQ(profile_error(csv, "gpu = \"A\"\ngpu =\n").find("d/dataset.toml:2: "), 0U);
 }
 
