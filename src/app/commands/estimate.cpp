@@ -233,23 +233,21 @@ CommandSpec estimate_command() {
       add_estimate_options,
       run_estimate,
       {"carpool estimate config.json --batch 8 --sequence 1024 --dtype bf16 --fits 40G",
-       "carpool estimate -- python run_clm.py --model_name_or_path gpt2 "
-       "--per_device_train_batch_size 8",
-       "carpool estimate --batch 16 --fits 40G -- python run_clm.py --model_name_or_path gpt2 "
-       "--per_device_train_batch_size 8",
+       ("carpool estimate -- python run_clm.py --model_name_or_path gpt2 "
+        "--per_device_train_batch_size 8"),
+       ("carpool estimate --batch 16 --fits 40G -- python run_clm.py --model_name_or_path gpt2 "
+        "--per_device_train_batch_size 8"),
        "carpool estimate model.onnx --batch 32 --inference --json",
        "carpool estimate --evaluate data/memory-h200/rows.jsonl.gz",
-       "carpool estimate --evaluate data/memory-h200/rows.jsonl.gz --from config "
-       "--catalogue data/memory-h200/rows.jsonl.gz",
+       ("carpool estimate --evaluate data/memory-h200/rows.jsonl.gz --from config "
+        "--catalogue data/memory-h200/rows.jsonl.gz"),
        "carpool estimate --evaluate data/memory-h200/rows.jsonl.gz --estimator carpool,horus",
        "carpool estimate --fit data/memory-h200/rows.jsonl.gz -o h200.model.json",
-       "carpool estimate --evaluate data/memory-collected/later.jsonl.gz --model-file "
-       "h200.model.json"},
+       ("carpool estimate --evaluate data/memory-collected/later.jsonl.gz --model-file "
+        "h200.model.json")},
       "If your server has run the command before in this folder, the estimate comes from the "
-      "memory "
-      "of those runs, and --batch and --fits from runs at two other batch sizes; otherwise from "
-      "the "
-      "model.");
+      "memory of those runs, and --batch and --fits from runs at two other batch sizes; otherwise "
+      "from the model.");
 }
 
 }  // namespace carpool::app
