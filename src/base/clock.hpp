@@ -13,6 +13,9 @@ namespace carpool {
 // Seconds since 1970, UTC. May go back when the system clock is set.
 [[nodiscard]] double epoch_seconds();
 
+// Seconds since the machine started, time in suspend included; the same for every process.
+[[nodiscard]] double boot_seconds();
+
 // Nanoseconds of CLOCK_MONOTONIC: the same for every process of this machine.
 [[nodiscard]] std::int64_t monotonic_ns();
 

@@ -21,6 +21,9 @@ json exit_object(const RunExit& exit) {
   put(out, "detail", exit.detail, std::string());
   put(out, "wanted_bytes", exit.wanted_bytes);
   put(out, "held_bytes", exit.held_bytes);
+  if (exit.scope) {
+    out["scope"] = name_of(*exit.scope);
+  }
   return out;
 }
 
@@ -37,6 +40,7 @@ RunExit exit_from(const json& object, const std::string& where, Result<void>& go
   reader.read("detail", exit.detail);
   reader.read("wanted_bytes", exit.wanted_bytes);
   reader.read("held_bytes", exit.held_bytes);
+  reader.read_name("scope", trouble_scope, exit.scope);
   good = reader.finish();
   return exit;
 }

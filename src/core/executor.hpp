@@ -32,6 +32,9 @@ struct FoundRun {
   RunExit exit{};
 };
 
+// An error says how the attempt ended: it did not begin and will not.
+using Launched = tl::expected<void, RunExit>;
+
 // Called by the thread of the scheduler.
 class Executor {
  public:
@@ -40,8 +43,8 @@ class Executor {
   Executor& operator=(const Executor&) = delete;
   virtual ~Executor() = default;
 
-  // Begins the attempt, whose end is reported later. After an error it did not begin and will not.
-  [[nodiscard]] virtual Result<void> launch(const LaunchSpec& spec) = 0;
+  // Begins the attempt, whose end is reported later.
+  [[nodiscard]] virtual Launched launch(const LaunchSpec& spec) = 0;
   // May be called twice, or for an attempt that has ended.
   virtual void stop(RunId run, StopMode mode) = 0;
   // What happened since the last call, in order. Each end is reported once.

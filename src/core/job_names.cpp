@@ -24,15 +24,21 @@ constexpr std::array<Named<JobState>, 7> kStates = {{{"queued", JobState::Queued
                                                      {"failed", JobState::Failed},
                                                      {"cancelled", JobState::Cancelled}}};
 
-constexpr std::array<Named<RunEnd>, 9> kEnds = {{{"succeeded", RunEnd::Succeeded},
-                                                 {"failed", RunEnd::Failed},
-                                                 {"out-of-memory", RunEnd::OutOfMemory},
-                                                 {"host-out-of-memory", RunEnd::HostOutOfMemory},
-                                                 {"mps-fault", RunEnd::MpsFault},
-                                                 {"time-limit", RunEnd::TimeLimit},
-                                                 {"cancelled", RunEnd::Cancelled},
-                                                 {"never-started", RunEnd::NeverStarted},
-                                                 {"lost", RunEnd::Lost}}};
+constexpr std::array<Named<RunEnd>, 10> kEnds = {{{"succeeded", RunEnd::Succeeded},
+                                                  {"failed", RunEnd::Failed},
+                                                  {"out-of-memory", RunEnd::OutOfMemory},
+                                                  {"host-out-of-memory", RunEnd::HostOutOfMemory},
+                                                  {"mps-fault", RunEnd::MpsFault},
+                                                  {"time-limit", RunEnd::TimeLimit},
+                                                  {"cancelled", RunEnd::Cancelled},
+                                                  {"never-started", RunEnd::NeverStarted},
+                                                  {"machine-trouble", RunEnd::MachineTrouble},
+                                                  {"lost", RunEnd::Lost}}};
+
+constexpr std::array<Named<TroubleScope>, 4> kScopes = {{{"job", TroubleScope::Job},
+                                                         {"user", TroubleScope::User},
+                                                         {"gpus", TroubleScope::Gpus},
+                                                         {"machine", TroubleScope::Machine}}};
 
 constexpr std::array<Named<JobClass>, 3> kClasses = {
     {{"slo", JobClass::Slo}, {"normal", JobClass::Normal}, {"best-effort", JobClass::BestEffort}}};
@@ -72,6 +78,9 @@ std::string_view name_of(JobState state) {
 std::string_view name_of(RunEnd end) {
   return name_in(kEnds, end);
 }
+std::string_view name_of(TroubleScope scope) {
+  return name_in(kScopes, scope);
+}
 std::string_view name_of(JobClass job_class) {
   return name_in(kClasses, job_class);
 }
@@ -84,6 +93,9 @@ std::string_view name_of(Constraint constraint) {
 
 Result<RunEnd> run_end(std::string_view name) {
   return value_in(kEnds, "end", name);
+}
+Result<TroubleScope> trouble_scope(std::string_view name) {
+  return value_in(kScopes, "scope", name);
 }
 Result<JobClass> job_class(std::string_view name) {
   return value_in(kClasses, "class", name);

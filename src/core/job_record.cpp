@@ -134,7 +134,7 @@ bool JobRecord::recovering() const {
   }
   const RunEnd last = attempts.back().exit.end;
   return last == RunEnd::OutOfMemory || last == RunEnd::MpsFault || last == RunEnd::Lost ||
-         last == RunEnd::NeverStarted;
+         last == RunEnd::NeverStarted || last == RunEnd::MachineTrouble;
 }
 
 std::string_view JobRecord::code() const {

@@ -45,8 +45,17 @@ enum class RunEnd {
   MpsFault,  // the MPS server that it shared failed
   TimeLimit,
   Cancelled,
-  NeverStarted,  // no such program, no working folder, …
-  Lost,          // its supervisor was killed, or the machine went down
+  NeverStarted,    // no such program, no working folder, …
+  MachineTrouble,  // the machine kept it from starting, not the job; see TroubleScope
+  Lost,            // its supervisor was killed, or the machine went down
+};
+
+// What trouble of the machine affects: where nothing starts until a pause is over.
+enum class TroubleScope {
+  Job,      // this job: its working folder is on a file system that does not answer, …
+  User,     // jobs of its user: the user cannot be looked up, …
+  Gpus,     // the GPUs of the attempt: their MPS daemon does not start, …
+  Machine,  // every job: no process, descriptor or disk space is left, …
 };
 
 struct RunExit {
@@ -57,7 +66,8 @@ struct RunExit {
   // Out of memory: the allocation that failed and the memory held then, where the message says so.
   std::optional<std::uint64_t> wanted_bytes{};
   std::optional<std::uint64_t> held_bytes{};
-  double at_s = 0.0;  // when, seconds of the scheduler's clock
+  std::optional<TroubleScope> scope{};  // MachineTrouble
+  double at_s = 0.0;                    // when, seconds of the scheduler's clock
 };
 
 }  // namespace carpool

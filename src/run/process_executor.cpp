@@ -67,6 +67,11 @@ struct Watched {
   std::optional<StopMode> stop{};  // requested
 };
 
+tl::unexpected<RunExit> trouble(TroubleScope scope, const Error& error) {
+  return tl::unexpected(
+      RunExit{.end = RunEnd::MachineTrouble, .detail = error.message, .scope = scope});
+}
+
 void signal_supervisor(const gpu::ProcessIdentity& supervisor, StopMode mode) {
   gpu::send_signal(supervisor, mode == StopMode::Ask ? kAskSignal : kKillSignal);
 }
@@ -191,20 +196,20 @@ Result<std::unique_ptr<ProcessExecutor>> ProcessExecutor::open(
   return std::unique_ptr<ProcessExecutor>(new ProcessExecutor(std::move(state)));
 }
 
-Result<void> ProcessExecutor::launch(const LaunchSpec& spec) {
+Launched ProcessExecutor::launch(const LaunchSpec& spec) {
   const RunFolder folder = RunFolder::of(state_->settings.runs, spec.run);
   const auto mps = state_->mps_place(spec);
   if (!mps) {
-    return tl::unexpected(mps.error());
+    return trouble(TroubleScope::Gpus, mps.error());
   }
   const Result<SupervisorOrder> order =
       folder.make().and_then([&] { return make_order(spec, folder.path(), *mps); });
   if (!order) {
-    return tl::unexpected(order.error());
+    return trouble(TroubleScope::Machine, order.error());
   }
   const Result<Descriptor> handed = in_memory(write_order(*order));
   if (!handed) {
-    return tl::unexpected(handed.error());
+    return trouble(TroubleScope::Machine, handed.error());
   }
   const Descriptor nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
   Command supervisor;
@@ -212,7 +217,7 @@ Result<void> ProcessExecutor::launch(const LaunchSpec& spec) {
   const Result<pid_t> starter =
       spawn(supervisor, {.in = handed->get(), .out = nowhere.get(), .err = nowhere.get()});
   if (!starter) {
-    return tl::unexpected(starter.error());
+    return trouble(TroubleScope::Machine, starter.error());
   }
   Watched entry{.run = spec.run, .folder = folder, .starter = *starter};
   state_->watch(entry, *starter);  // cannot fail: the starter is a zombie until waitpid()

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -16,6 +17,8 @@ struct ProcessExecutorSettings {
   std::filesystem::path runs{};            // one folder per attempt
   std::filesystem::path mps{};             // folders of MPS daemons; short, see MpsFolder
   std::string program = "/proc/self/exe";  // has the command `guard`
+  std::string journal{};                   // identity of the journal whose jobs it runs
+  std::function<double()> clock{};         // seconds of the scheduler; empty: epoch_seconds()
 };
 
 // The processes of a running job.
@@ -31,7 +34,7 @@ class ProcessExecutor final : public Executor {
       const ProcessExecutorSettings& settings);
   ~ProcessExecutor() override;
 
-  [[nodiscard]] Result<void> launch(const LaunchSpec& spec) override;
+  [[nodiscard]] Launched launch(const LaunchSpec& spec) override;
   void stop(RunId run, StopMode mode) override;
   [[nodiscard]] std::vector<RunReport> take_reports() override;
   [[nodiscard]] Result<FoundRun> find(const LaunchSpec& spec) override;

@@ -146,6 +146,8 @@ AttemptOutcome attempt_outcome(const JobRecord& job, const OutcomeRules& rules) 
       return JobClosed{.end = exit.end, .reason = detail_or(exit, "exceeded its time limit")};
     case RunEnd::Cancelled:
       return JobClosed{.end = exit.end, .reason = detail_or(exit, "cancelled")};
+    case RunEnd::MachineTrouble:
+      return JobRequeued{.reason = detail_or(exit, "the machine could not start it")};
     case RunEnd::NeverStarted:
       break;
   }

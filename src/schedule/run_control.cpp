@@ -150,8 +150,7 @@ void RunControl::carry_out(const RunOrder& order) {
     return;
   }
   if (const auto launched = executor_.launch(launch_spec(*job->record)); !launched) {
-    end_run(
-        *job, {.end = RunEnd::NeverStarted, .detail = launched.error().message}, events_.now_s());
+    end_run(*job, launched.error(), events_.now_s());
   }
 }
 

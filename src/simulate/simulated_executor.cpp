@@ -13,6 +13,10 @@ constexpr double kLookAgain = 5.0;
 // Seconds of work that are rounding errors: a clock of seconds since 1970 has steps of 2.4e-7.
 constexpr double kNoWork = 1e-6;
 
+tl::unexpected<RunExit> never_started(std::string why) {
+  return tl::unexpected(RunExit{.end = RunEnd::NeverStarted, .detail = std::move(why)});
+}
+
 }  // namespace
 
 SimulatedExecutor::SimulatedExecutor(WorkSource work,
@@ -47,23 +51,20 @@ void SimulatedExecutor::schedule(double at_s, Step step, std::size_t run) {
                 .version = running_[run].version});
 }
 
-Result<void> SimulatedExecutor::launch(const LaunchSpec& spec) {
+Launched SimulatedExecutor::launch(const LaunchSpec& spec) {
   catch_up();
   if (abandoned_.contains(spec.run)) {
-    return fail(
-        ErrorCode::Internal,
-        fmt::format(
-            "attempt {} of job {} was given up before it began", spec.run.attempt, spec.run.job));
+    return never_started(fmt::format(
+        "attempt {} of job {} was given up before it began", spec.run.attempt, spec.run.job));
   }
   for (const unsigned gpu : spec.gpu_indices) {
     if (gpu >= gpus_.size()) {
-      return fail(ErrorCode::NotFound,
-                  fmt::format("GPU {}: {} has {}", gpu, cluster_.name, gpus_.size()));
+      return never_started(fmt::format("GPU {}: {} has {}", gpu, cluster_.name, gpus_.size()));
     }
   }
   auto work = work_(spec);
   if (!work) {
-    return tl::unexpected(work.error());
+    return never_started(work.error().message);
   }
   const std::size_t index = vacant_.empty() ? running_.size() : vacant_.back();
   if (vacant_.empty()) {

@@ -65,7 +65,7 @@ class SimulatedExecutor final : public Executor {
                     const Options& options);
   ~SimulatedExecutor() override;
 
-  [[nodiscard]] Result<void> launch(const LaunchSpec& spec) override;
+  [[nodiscard]] Launched launch(const LaunchSpec& spec) override;
   void stop(RunId run, StopMode mode) override;
   [[nodiscard]] std::vector<RunReport> take_reports() override;
   // Simulated jobs end with their executor: after a restart none is found.

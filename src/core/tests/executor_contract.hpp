@@ -25,7 +25,7 @@ class ExecutorContract : public testing::Test {
  protected:
   void launch(const LaunchSpec& spec) {
     const auto launched = bench_.executor().launch(spec);
-    ASSERT_TRUE(launched) << launched.error().message;
+    ASSERT_TRUE(launched) << launched.error().detail;
   }
 
   // Every end that is reported until `run` has ended.
@@ -126,7 +126,7 @@ TYPED_TEST_P(ExecutorContract, ARunWhoseLaunchFailedNeverBegins) {
   const LaunchSpec refused = this->bench_.short_job({1, 1});
   const auto launched = this->bench_.executor().launch(refused);
   ASSERT_FALSE(launched);
-  EXPECT_FALSE(launched.error().message.empty());
+  EXPECT_FALSE(launched.error().detail.empty());
   this->bench_.restart();
   EXPECT_EQ(this->found(refused).state, FoundRun::State::NeverBegan);
   this->expect_no_more_ends(2);

@@ -28,7 +28,7 @@ class ProcessExecutorTest : public testing::Test {
 
   void start(const LaunchSpec& launch) {
     const auto launched = bench_.executor().launch(launch);
-    ASSERT_TRUE(launched) << launched.error().message;
+    ASSERT_TRUE(launched) << launched.error().detail;
   }
 
   std::optional<RunExit> await_end() { return await(RunReport::Kind::Ended); }

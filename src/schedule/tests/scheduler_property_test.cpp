@@ -57,7 +57,7 @@ std::map<JobId, std::string> digests(const Scheduler& scheduler) {
 // Reports every attempt as still running: a replay with it adds no events.
 class AllRunning final : public Executor {
  public:
-  Result<void> launch(const LaunchSpec& /*spec*/) override { return {}; }
+  Launched launch(const LaunchSpec& /*spec*/) override { return {}; }
   void stop(RunId /*run*/, StopMode /*mode*/) override {}
   std::vector<RunReport> take_reports() override { return {}; }
   Result<FoundRun> find(const LaunchSpec& /*spec*/) override {

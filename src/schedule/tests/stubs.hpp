@@ -25,9 +25,9 @@ using StubJournal = MemoryJournal;
 
 class StubExecutor final : public Executor {
  public:
-  Result<void> launch(const LaunchSpec& spec) override {
+  Launched launch(const LaunchSpec& spec) override {
     if (refuse_launch) {
-      return fail(ErrorCode::NotFound, "no such program");
+      return tl::unexpected(RunExit{.end = RunEnd::NeverStarted, .detail = "no such program"});
     }
     launched_twice = launched_twice || !begun.insert(spec.run).second;
     running.insert_or_assign(spec.run, spec);

@@ -12,7 +12,7 @@ class ServerExecutorTest : public testing::Test {
   void launch(JobId job, const JobSpec& spec, std::vector<unsigned> gpus = {0}) {
     const auto launched =
         executor_->launch({.run = {job, 1}, .job = spec, .gpu_indices = std::move(gpus)});
-    ASSERT_TRUE(launched) << launched.error().message;
+    ASSERT_TRUE(launched) << launched.error().detail;
   }
   [[nodiscard]] std::vector<RunReport> ends() {
     std::vector<RunReport> found = executor_->take_reports();
