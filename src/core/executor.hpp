@@ -15,7 +15,7 @@ enum class StopMode { Ask, Kill };  // SIGTERM, under MPS after draining; SIGKIL
 
 struct RunReport {
   enum class Kind {
-    Running,  // its processes exist; the scheduler acts on ends alone
+    Running,  // its processes exist: the machine could start it
     Ended,
   } kind = Kind::Running;
   RunId run{};

@@ -48,14 +48,15 @@ constexpr std::array<Named<ShareMechanism>, 3> kMechanisms = {
      {"time-slicing", ShareMechanism::TimeSlicing},
      {"mps", ShareMechanism::Mps}}};
 
-constexpr std::array<Named<Constraint>, 7> kConstraints = {
+constexpr std::array<Named<Constraint>, 8> kConstraints = {
     {{"memory", Constraint::Memory},
      {"interference", Constraint::Interference},
      {"exclusive", Constraint::Exclusive},
      {"gpu-count", Constraint::GpuCount},
      {"other-user", Constraint::OtherUser},
      {"order", Constraint::Order},
-     {"no-gpu", Constraint::NoGpu}}};
+     {"no-gpu", Constraint::NoGpu},
+     {"machine", Constraint::Machine}}};
 
 template <class Value, std::size_t Size>
 std::string_view name_in(const std::array<Named<Value>, Size>& table, Value value) {

@@ -23,7 +23,16 @@ struct Placement {
   std::string reason{};
 };
 
-enum class Constraint { Memory, Interference, Exclusive, GpuCount, OtherUser, Order, NoGpu };
+enum class Constraint {
+  Memory,
+  Interference,
+  Exclusive,
+  GpuCount,
+  OtherUser,
+  Order,
+  NoGpu,
+  Machine
+};
 
 struct Deferral {
   JobId job = 0;

@@ -66,8 +66,9 @@ struct RunExit {
   // Out of memory: the allocation that failed and the memory held then, where the message says so.
   std::optional<std::uint64_t> wanted_bytes{};
   std::optional<std::uint64_t> held_bytes{};
-  std::optional<TroubleScope> scope{};  // MachineTrouble
-  double at_s = 0.0;                    // when, seconds of the scheduler's clock
+  // MachineTrouble; and Lost, where the machine went down.
+  std::optional<TroubleScope> scope{};
+  double at_s = 0.0;  // when, seconds of the scheduler's clock
 };
 
 }  // namespace carpool

@@ -51,6 +51,7 @@ RunExit lost(const RunFolder& folder, bool same_boot) {
   return {.end = RunEnd::Lost,
           .detail = same_boot ? "the supervisor was killed, and the job with it"
                               : "the machine went down while the job ran",
+          .scope = same_boot ? std::nullopt : std::optional(TroubleScope::Machine),
           .at_s = epoch_seconds()};
 }
 

@@ -15,6 +15,8 @@ namespace {
 constexpr unsigned kFaultsBeforeAlone = 3;
 // A job that runs alone cannot be a victim: further faults are its own.
 constexpr unsigned kMostFaults = 5;
+// Losses of the supervisor alone: the job may be what makes the kernel kill it.
+constexpr unsigned kMostLosses = 5;
 
 std::string how(const RunExit& exit) {
   if (!exit.signal && !exit.code) {
@@ -113,11 +115,15 @@ AttemptOutcome after_fault(const JobRecord& job, const RunExit& exit) {
                      .exclusive = alone};
 }
 
+// A machine that goes down is not the job's doing, however often it does.
 AttemptOutcome after_loss(const JobRecord& job, const RunExit& exit) {
-  const unsigned losses = job.ends(RunEnd::Lost);
-  const unsigned allowed = std::max(1U, job.spec.retries);
-  const std::string what = fmt::format("lost: {}", detail_or(exit, "the machine went down"));
-  if (losses <= allowed) {
+  const auto losses =
+      static_cast<unsigned>(std::ranges::count_if(job.attempts, [](const JobAttempt& attempt) {
+        return attempt.ended_s && attempt.exit.end == RunEnd::Lost && !attempt.exit.scope;
+      }));
+  const unsigned allowed = std::max(kMostLosses, job.spec.retries);
+  const std::string what = fmt::format("lost: {}", detail_or(exit, "its supervisor was killed"));
+  if (losses <= allowed || exit.scope) {
     return JobRequeued{.reason = what};
   }
   return JobClosed{.end = RunEnd::Lost, .reason = fmt::format("{} ({} times)", what, losses)};

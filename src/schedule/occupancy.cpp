@@ -41,10 +41,12 @@ Occupancy::Occupancy(std::vector<GpuView> gpus,
     : views_(std::move(gpus)),
       paces_(views_.size()),
       last_(views_.size()),
+      closed_(views_.size()),
       interference_(interference),
       peak_stable_s_(peak_stable_s) {
   for (std::size_t i = 0; i < views_.size(); ++i) {
     places_.emplace(views_[i].index, i);
+    closed_[i].observed = views_[i].unusable;
   }
 }
 
@@ -153,12 +155,14 @@ bool Occupancy::observe(const GpuObservation& observation, double now_s) {
   // Policies see free memory: growth within a reservation changes nothing for them.
   const std::uint64_t free_before = view.free_bytes();
   bool changed = moved(view.pressure, observation.pressure) ||
-                 view.foreign != observation.foreign || view.unusable != observation.unusable;
+                 view.foreign != observation.foreign ||
+                 closed_[*place].observed != observation.unusable;
   view.used_bytes = observation.used_bytes;
   view.foreign_bytes = observation.foreign_bytes;
   view.foreign = observation.foreign;
   view.pressure = observation.pressure;
-  view.unusable = observation.unusable;
+  closed_[*place].observed = observation.unusable;
+  update_usable(*place);
   for (const auto& memory : observation.jobs) {
     changed = observe_memory(memory, *place, now_s) || changed;
   }
@@ -240,16 +244,29 @@ void Occupancy::refresh(double now_s) {
   }
 }
 
+void Occupancy::update_usable(std::size_t place) {
+  const Closed& why = closed_[place];
+  views_[place].unusable = !why.observed.empty()  ? why.observed
+                           : !why.trouble.empty() ? why.trouble
+                                                  : why.withheld;
+}
+
 void Occupancy::withhold(unsigned index, const std::string& why) {
-  const auto place = place_of(index);
-  if (place && views_[*place].unusable.empty()) {
-    views_[*place].unusable = why;
+  if (const auto place = place_of(index)) {
+    closed_[*place].withheld = why;
+    update_usable(*place);
   }
 }
 
 void Occupancy::give_back(unsigned index) {
-  if (const auto place = place_of(index)) {
-    views_[*place].unusable.clear();
+  withhold(index, {});
+}
+
+void Occupancy::set_aside(unsigned index, const std::string& why) {
+  const auto place = place_of(index);
+  if (place && closed_[*place].trouble != why) {
+    closed_[*place].trouble = why;
+    update_usable(*place);
   }
 }
 

@@ -43,6 +43,8 @@ class Occupancy {
   // Marks a usable GPU as unusable for the next decision, and undoes that.
   void withhold(unsigned index, const std::string& why);
   void give_back(unsigned index);
+  // Marks a GPU as unusable because of trouble there; empty: it is over.
+  void set_aside(unsigned index, const std::string& why);
 
   [[nodiscard]] std::uint64_t largest_memory() const;
 
@@ -65,6 +67,12 @@ class Occupancy {
 
     void settle(double now_s);
   };
+  // Why a GPU is unusable; the first that is not empty counts.
+  struct Closed {
+    std::string observed{};
+    std::string trouble{};
+    std::string withheld{};
+  };
   // For the availability rule of CARMA.
   struct LastPlaced {
     JobId job = 0;
@@ -73,6 +81,7 @@ class Occupancy {
   };
 
   [[nodiscard]] std::optional<std::size_t> place_of(unsigned index) const;
+  void update_usable(std::size_t place);
   void change_speeds(std::size_t place, double now_s);
   bool observe_memory(const GpuObservation::JobMemory& memory, std::size_t place, double now_s);
   bool settle_reservation(JobId job, Run& run, double now_s);
@@ -81,6 +90,7 @@ class Occupancy {
   std::vector<GpuView> views_;
   std::vector<std::vector<Pace>> paces_;
   std::vector<LastPlaced> last_;
+  std::vector<Closed> closed_;
   std::unordered_map<unsigned, std::size_t> places_;
   std::unordered_map<JobId, Run> runs_;
   const InterferenceModel& interference_;

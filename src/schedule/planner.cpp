@@ -26,6 +26,7 @@ Planner::Planner(const SchedulerSettings& settings,
                  Backlog& backlog,
                  const FairUsage& usage,
                  Occupancy& occupancy,
+                 TroublePauses& pauses,
                  RunControl& runs)
     : settings_(settings),
       policy_(policy),
@@ -34,6 +35,7 @@ Planner::Planner(const SchedulerSettings& settings,
       backlog_(backlog),
       usage_(usage),
       occupancy_(occupancy),
+      pauses_(pauses),
       runs_(runs) {}
 
 void Planner::set_draining(bool draining) {
@@ -49,6 +51,9 @@ std::optional<double> Planner::next_wakeup_s(double now_s) const {
   if (const auto impatient_s = backlog_.line().next_impatient_s(decided_s_)) {
     next = std::min(next.value_or(*impatient_s), *impatient_s);
   }
+  if (const auto pause_s = pauses_.next_s(decided_s_)) {
+    next = std::min(next.value_or(*pause_s), *pause_s);
+  }
   if (backlog_.look() != Look::Nothing) {
     next = std::min(next.value_or(now_s), now_s);
   }
@@ -60,13 +65,18 @@ void Planner::decide(double at_s) {
     return;
   }
   const auto impatient_s = backlog_.line().next_impatient_s(decided_s_);
-  if ((ask_again_s_ && *ask_again_s_ <= at_s) || (impatient_s && *impatient_s <= at_s)) {
+  const auto pause_s = pauses_.next_s(decided_s_);
+  if ((ask_again_s_ && *ask_again_s_ <= at_s) || (impatient_s && *impatient_s <= at_s) ||
+      (pause_s && *pause_s <= at_s)) {
     backlog_.look_at(Look::Everything);
   }
   if (backlog_.look() == Look::Nothing) {
     return;
   }
   decided_s_ = at_s;
+  update_pauses(at_s);
+  held_back_ = false;
+  const std::uint64_t started_before = started_;
   if (backlog_.line().size() > 0) {
     if (backlog_.look() == Look::Newcomers && backlog_.newcomer_count() <= settings_.depth) {
       decide_newcomers(at_s);
@@ -75,12 +85,73 @@ void Planner::decide(double at_s) {
     }
   }
   backlog_.decided();
+  if (held_back_ && started_ != started_before) {
+    // An attempt tries where these jobs were to start: the policy decides again without that place.
+    backlog_.look_at(Look::Everything);
+  }
+}
+
+void Planner::update_pauses(double at_s) {
+  pauses_.tidy(at_s, [&](const TroublePlace& place) {
+    switch (place.scope) {
+      case TroubleScope::Job:
+        return std::as_const(jobs_).live(place.which) != nullptr;
+      case TroubleScope::User:
+        return jobs_.live_jobs_of(static_cast<std::uint32_t>(place.which)) > 0;
+      case TroubleScope::Gpus:
+      case TroubleScope::Machine:
+        break;
+    }
+    return true;
+  });
+  set_gpus_aside(at_s);
+}
+
+void Planner::set_gpus_aside(double at_s) {
+  if (pauses_.empty() && !some_aside_) {
+    return;
+  }
+  some_aside_ = !pauses_.empty();
+  for (const GpuView& view : occupancy_.views()) {
+    occupancy_.set_aside(view.index, pauses_.why_closed({TroubleScope::Gpus, view.index}, at_s));
+  }
+}
+
+std::string Planner::why_closed(const QueuedJob& job,
+                                std::span<const unsigned> gpus,
+                                double at_s) const {
+  if (pauses_.empty()) {
+    return {};
+  }
+  std::string why = pauses_.why_closed(job.job, job.uid, at_s);
+  for (auto gpu = gpus.begin(); why.empty() && gpu != gpus.end(); ++gpu) {
+    why = pauses_.why_closed({TroubleScope::Gpus, *gpu}, at_s);
+    why = why.empty() ? why : fmt::format("GPU {} is {}", *gpu, why);
+  }
+  return why;
 }
 
 WaitingLine::Front Planner::front(std::size_t most, double at_s) {
   const double mean = settings_.order == QueueOrder::Fair ? usage_.mean(at_s) : 0.0;
-  return backlog_.line().front(
-      most, at_s, [&](std::uint32_t uid) { return usage_.weight(uid, at_s, mean); });
+  const auto weight = [&](std::uint32_t uid) { return usage_.weight(uid, at_s, mean); };
+  const bool some_wait = pauses_.any_of(TroubleScope::Job) || pauses_.any_of(TroubleScope::User) ||
+                         pauses_.any_of(TroubleScope::Machine);
+  if (!some_wait) {
+    return backlog_.line().front(most, at_s, weight);
+  }
+  WaitingLine::Front front;
+  if (!pauses_.why_closed({TroubleScope::Machine, 0}, at_s).empty()) {
+    return front;
+  }
+  // Jobs that wait for a pause to end take no place among the first.
+  const WaitingLine::Front all = backlog_.line().front(backlog_.line().size(), at_s, weight);
+  for (std::size_t i = 0; i < all.jobs.size() && front.jobs.size() < most; ++i) {
+    if (!paused(*jobs_.live(all.jobs[i]))) {
+      front.jobs.push_back(all.jobs[i]);
+      front.impatient += i < all.impatient ? 1 : 0;
+    }
+  }
+  return front;
 }
 
 void Planner::decide_all(double at_s) {
@@ -104,7 +175,8 @@ void Planner::decide_newcomers(double at_s) {
   const std::vector<JobId> newcomers = backlog_.newcomers();
   const auto came = [&](JobId job) { return std::ranges::binary_search(newcomers, job); };
   if (!settings_.backfill) {
-    if (came(front(1, at_s).jobs.front())) {
+    const std::vector<JobId> first = front(1, at_s).jobs;
+    if (!first.empty() && came(first.front())) {
       decide_all(at_s);
     }
     return;
@@ -216,6 +288,13 @@ bool Planner::start(const Placement& placement, double at_s) {
                         placement.job));
     return false;
   }
+  // Another job of this decision may be the one that tries after a pause.
+  if (std::string why = why_closed(job->view, placement.gpus, at_s); !why.empty()) {
+    backlog_.defer(
+        {.job = placement.job, .constraint = Constraint::Machine, .reason = std::move(why)});
+    held_back_ = true;
+    return false;
+  }
   if (const auto violation = find_violation(occupancy_.views(), job->view, placement)) {
     const Deferral deferral = refusal(policy_.name(), placement.job, *violation);
     backlog_.defer(deferral);
@@ -223,6 +302,8 @@ bool Planner::start(const Placement& placement, double at_s) {
     return false;
   }
   runs_.start(placement, at_s);
+  ++started_;
+  set_gpus_aside(at_s);
   return true;
 }
 
@@ -232,52 +313,6 @@ void Planner::refused(const std::string& message) {
   if (std::has_single_bit(++refused_placements_)) {
     log_warning(fmt::format("{} ({} refused so far)", message, refused_placements_));
   }
-}
-
-PlacementDecision Planner::what_if(const ClusterSnapshot& cluster) const {
-  PlacementDecision decision = policy_.decide(cluster, interference_);
-  std::erase_if(decision.place, [&](const Placement& placement) {
-    const auto job = std::ranges::find(cluster.queue, placement.job, &QueuedJob::job);
-    if (job == cluster.queue.end()) {
-      return true;
-    }
-    const auto violation = find_violation(cluster.gpus, **job, placement);
-    if (violation) {
-      decision.defer.push_back(refusal(policy_.name(), placement.job, *violation));
-    }
-    return violation.has_value();
-  });
-  return decision;
-}
-
-std::optional<Deferral> Planner::why_waiting(JobId job) const {
-  const LiveJob* found = std::as_const(jobs_).live(job);
-  if (found == nullptr || found->record->running() != nullptr) {
-    return std::nullopt;
-  }
-  const JobRecord& record = *found->record;
-  Deferral deferral{.job = job, .constraint = Constraint::Order};
-  if (record.state == JobState::Held) {
-    deferral.reason = "held until it is released";
-  } else if (found->after > 0) {
-    deferral.reason = "waiting for jobs to succeed:";
-    for (const JobId other : record.spec.after) {
-      const JobRecord* before = jobs_.find(other);
-      if (before != nullptr && !before->over()) {
-        deferral.reason += fmt::format(" {}", other);
-      }
-    }
-  } else if (draining_) {
-    deferral.reason = "the server is draining and starts no job";
-  } else if (const Deferral* last = backlog_.deferral(job)) {
-    return *last;
-  } else {
-    deferral.reason =
-        fmt::format("not yet considered: {} jobs may start, the first {} are considered",
-                    backlog_.line().size(),
-                    settings_.depth);
-  }
-  return deferral;
 }
 
 }  // namespace carpool::schedule

@@ -16,6 +16,7 @@
 #include "schedule/occupancy.hpp"
 #include "schedule/run_control.hpp"
 #include "schedule/scheduler_settings.hpp"
+#include "schedule/trouble_pauses.hpp"
 
 namespace carpool::schedule {
 
@@ -29,6 +30,7 @@ class Planner {
           Backlog& backlog,
           const FairUsage& usage,
           Occupancy& occupancy,
+          TroublePauses& pauses,
           RunControl& runs);
 
   // Starts what may start now. Cheap when nothing changed.
@@ -38,6 +40,8 @@ class Planner {
 
   // Why this job waits, from the last decision; empty when it does not wait.
   [[nodiscard]] std::optional<Deferral> why_waiting(JobId job) const;
+  // The job waits because the machine could not start it, or others like it.
+  [[nodiscard]] bool paused(const LiveJob& job) const;
 
   // What the policy would answer to this snapshot, without what would be refused; changes nothing.
   [[nodiscard]] PlacementDecision what_if(const ClusterSnapshot& cluster) const;
@@ -49,6 +53,13 @@ class Planner {
   [[nodiscard]] bool draining() const { return draining_; }
 
  private:
+  // Brings pauses, and the GPUs that are set aside, up to date.
+  void update_pauses(double at_s);
+  void set_gpus_aside(double at_s);
+  [[nodiscard]] std::string why_closed(const QueuedJob& job,
+                                       std::span<const unsigned> gpus,
+                                       double at_s) const;
+  [[nodiscard]] std::string gpus_aside() const;
   void decide_all(double at_s);
   void decide_newcomers(double at_s);
   [[nodiscard]] std::size_t decide_front(const WaitingLine::Front& front, double at_s);
@@ -67,11 +78,15 @@ class Planner {
   Backlog& backlog_;
   const FairUsage& usage_;
   Occupancy& occupancy_;
+  TroublePauses& pauses_;
   RunControl& runs_;
   bool draining_ = false;
+  bool some_aside_ = false;
+  bool held_back_ = false;  // a placement, because one attempt is to try first
   std::optional<double> ask_again_s_;
   double decided_s_ = -1.0;      // when last
   std::uint64_t questions_ = 0;  // that the policy was asked
+  std::uint64_t started_ = 0;    // attempts
   std::uint64_t refused_placements_ = 0;
 };
 

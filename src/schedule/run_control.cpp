@@ -4,13 +4,29 @@
 #include <utility>
 #include <variant>
 
+#include <fmt/format.h>
+
+#include "base/log.hpp"
+
 namespace carpool::schedule {
+namespace {
+
+constexpr double kFirstLook = 1.0;  // after the executor had no answer
+constexpr double kLongestLook = 30.0;
+
+// The end says that the machine could start the attempt.
+bool could_start(RunEnd end) {
+  return end != RunEnd::Cancelled && end != RunEnd::Lost && end != RunEnd::MachineTrouble;
+}
+
+}  // namespace
 
 RunControl::RunControl(const SchedulerSettings& settings,
                        const JobNeeds& needs,
                        JobTable& jobs,
                        const Occupancy& occupancy,
                        Timers& timers,
+                       TroublePauses& pauses,
                        EventLog& events,
                        Executor& executor)
     : outcome_rules_{.recovery = settings.recovery,
@@ -20,6 +36,7 @@ RunControl::RunControl(const SchedulerSettings& settings,
       jobs_(jobs),
       occupancy_(occupancy),
       timers_(timers),
+      pauses_(pauses),
       events_(events),
       executor_(executor) {}
 
@@ -35,7 +52,9 @@ void RunControl::start(const Placement& placement, double at_s) {
                           .predicted_progress = placement.progress,
                           .reason = placement.reason},
                at_s);
-  orders_.push_back({.kind = RunOrder::Kind::Launch, .run = {placement.job, attempt}});
+  const RunId run{placement.job, attempt};
+  pauses_.started({.run = run, .uid = record.owner.uid, .gpus = placement.gpus}, at_s);
+  orders_.push_back({.kind = RunOrder::Kind::Launch, .run = run});
 }
 
 void RunControl::ask_to_stop(const LiveJob& job, const std::string& by, bool final, double at_s) {
@@ -46,22 +65,45 @@ void RunControl::ask_to_stop(const LiveJob& job, const std::string& by, bool fin
 
 void RunControl::take_reports(double at_s) {
   for (RunReport& report : executor_.take_reports()) {
-    LiveJob* job = jobs_.live(report.run.job);
-    if (report.kind != RunReport::Kind::Ended || job == nullptr) {
-      continue;
-    }
-    const JobAttempt* attempt = job->record->running();
-    if (attempt != nullptr && attempt->start.attempt == report.run.attempt) {
-      end_run(*job, std::move(report.exit), at_s);
-    }
+    take_report(std::move(report), at_s);
+  }
+}
+
+void RunControl::take_report(RunReport report, double at_s) {
+  const LiveJob* job = jobs_.live(report.run.job);
+  const JobAttempt* attempt = job == nullptr ? nullptr : job->record->running();
+  if (attempt == nullptr || attempt->start.attempt != report.run.attempt) {
+    return;
+  }
+  if (report.kind == RunReport::Kind::Ended) {
+    end_run(*job, std::move(report.exit), at_s);
+  } else {
+    pauses_.began(report.run, at_s);
+  }
+}
+
+// Before a request to stop changes how the attempt ended.
+void RunControl::note_trouble(const JobRecord& job, const RunExit& exit, double at_s) {
+  const JobStarted& start = job.attempts.back().start;
+  const AttemptPlaces attempt{
+      .run = {job.id, start.attempt}, .uid = job.owner.uid, .gpus = start.gpus};
+  if (exit.end == RunEnd::MachineTrouble) {
+    pauses_.failed(attempt, exit.scope.value_or(TroubleScope::Job), exit.detail, at_s);
+  } else if (could_start(exit.end)) {
+    pauses_.ended(attempt.run);
+  } else {
+    pauses_.given_up(attempt.run, at_s);
   }
 }
 
 void RunControl::end_run(const LiveJob& job, RunExit exit, double at_s) {
   const JobRecord& record = *job.record;
+  note_trouble(record, exit, at_s);
+  unknown_.erase(record.id);
   // A request to stop takes precedence over what the job's exit says.
   if (!record.stop_by.empty()) {
     exit.end = record.stop_by == kByTimeLimit ? RunEnd::TimeLimit : RunEnd::Cancelled;
+    exit.scope.reset();
   }
   if (exit.at_s == 0.0) {
     exit.at_s = at_s;
@@ -102,15 +144,10 @@ void RunControl::find_again(LiveJob& job, double at_s) {
   const RunId run{record.id, record.running()->start.attempt};
   auto found = executor_.find(launch_spec(record));
   if (!found) {
-    // It may be running: a second attempt beside it would be worse than none.
-    events_.emit(
-        run.job,
-        JobEnded{.attempt = run.attempt,
-                 .exit = {.end = RunEnd::Lost, .detail = found.error().message, .at_s = at_s}},
-        at_s);
-    events_.emit(run.job, JobClosed{.end = RunEnd::Lost, .reason = found.error().message}, at_s);
+    cannot_find(record.id, found.error(), at_s);
     return;
   }
+  unknown_.erase(record.id);
   switch (found->state) {
     case FoundRun::State::Running:
       if (record.state == JobState::Stopping) {
@@ -133,6 +170,40 @@ void RunControl::find_again(LiveJob& job, double at_s) {
                         .exit = {.end = RunEnd::NeverStarted, .detail = why, .at_s = at_s}},
                at_s);
   events_.emit(run.job, JobRequeued{.reason = why}, at_s);
+}
+
+// It may be running: a second attempt beside it would be worse than none.
+void RunControl::cannot_find(JobId job, const Error& error, double at_s) {
+  LookAgain& look = unknown_[job];
+  look.pause_s = look.pause_s == 0.0 ? kFirstLook : std::min(2.0 * look.pause_s, kLongestLook);
+  look.at_s = at_s + look.pause_s;
+  log_warning(
+      fmt::format("job {}: whether it still runs is not known, and its GPUs stay occupied; "
+                  "next look in {:g} s: {}",
+                  job,
+                  look.pause_s,
+                  error.message));
+}
+
+void RunControl::find_unknown(double at_s) {
+  std::vector<JobId> due;
+  for (const auto& [job, look] : unknown_) {
+    if (look.at_s <= at_s) {
+      due.push_back(job);
+    }
+  }
+  std::ranges::sort(due);
+  for (const JobId job : due) {
+    find_again(*jobs_.live(job), at_s);
+  }
+}
+
+std::optional<double> RunControl::next_look_s() const {
+  std::optional<double> next;
+  for (const auto& [job, look] : unknown_) {
+    next = std::min(next.value_or(look.at_s), look.at_s);
+  }
+  return next;
 }
 
 std::vector<RunOrder> RunControl::take_orders() {

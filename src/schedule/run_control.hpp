@@ -2,7 +2,10 @@
 // what follows from an attempt's end.
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "core/executor.hpp"
@@ -13,6 +16,7 @@
 #include "schedule/occupancy.hpp"
 #include "schedule/scheduler_settings.hpp"
 #include "schedule/timers.hpp"
+#include "schedule/trouble_pauses.hpp"
 
 namespace carpool::schedule {
 
@@ -30,6 +34,7 @@ class RunControl {
              JobTable& jobs,
              const Occupancy& occupancy,
              Timers& timers,
+             TroublePauses& pauses,
              EventLog& events,
              Executor& executor);
 
@@ -40,8 +45,13 @@ class RunControl {
   void take_reports(double at_s);
   // Stops jobs that ran past their limit; kills those that do not stop.
   void enforce_time(double at_s);
-  // After a restart: goes on with what the journal says began and not what became of it.
+  // After a restart: goes on with what the journal says began and not what became of it. An attempt
+  // about which the executor has no answer counts as running, and is asked about again.
   void find_again(LiveJob& job, double at_s);
+  void find_unknown(double at_s);
+  [[nodiscard]] std::size_t unknown() const { return unknown_.size(); }
+  // When find_unknown() asks next.
+  [[nodiscard]] std::optional<double> next_look_s() const;
 
   // Orders that were given and not carried out.
   [[nodiscard]] bool has_orders() const { return !orders_.empty(); }
@@ -51,7 +61,10 @@ class RunControl {
 
  private:
   [[nodiscard]] LaunchSpec launch_spec(const JobRecord& job) const;
+  void take_report(RunReport report, double at_s);
   void end_run(const LiveJob& job, RunExit exit, double at_s);
+  void note_trouble(const JobRecord& job, const RunExit& exit, double at_s);
+  void cannot_find(JobId job, const Error& error, double at_s);
   void follow_up(const LiveJob& job, double at_s);
 
   OutcomeRules outcome_rules_;
@@ -59,9 +72,16 @@ class RunControl {
   JobTable& jobs_;
   const Occupancy& occupancy_;
   Timers& timers_;
+  TroublePauses& pauses_;
   EventLog& events_;
   Executor& executor_;
   std::vector<RunOrder> orders_;
+  // Attempts about which the executor had no answer.
+  struct LookAgain {
+    double at_s = 0.0;
+    double pause_s = 0.0;
+  };
+  std::unordered_map<JobId, LookAgain> unknown_;
 };
 
 }  // namespace carpool::schedule

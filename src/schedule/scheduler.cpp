@@ -15,6 +15,7 @@
 #include "schedule/run_control.hpp"
 #include "schedule/submission_check.hpp"
 #include "schedule/timers.hpp"
+#include "schedule/trouble_pauses.hpp"
 
 namespace carpool::schedule {
 
@@ -40,8 +41,8 @@ struct Scheduler::Parts {
                 .usage = usage,
                 .timers = timers},
                chosen.stop_grace_s),
-        runs(settings, needs, jobs, occupancy, timers, events, executor),
-        planner(settings, placement, model, jobs, backlog, usage, occupancy, runs) {}
+        runs(settings, needs, jobs, occupancy, timers, pauses, events, executor),
+        planner(settings, placement, model, jobs, backlog, usage, occupancy, pauses, runs) {}
 
   SchedulerSettings settings;
   const InterferenceModel& interference;
@@ -51,6 +52,7 @@ struct Scheduler::Parts {
   Occupancy occupancy;
   FairUsage usage;
   Timers timers;
+  TroublePauses pauses;
   JobNeeds needs;
   Backlog backlog;
   EventLog events;
@@ -199,6 +201,7 @@ void Scheduler::observe(const GpuObservation& observation, double now_s) {
 void Scheduler::step(double now_s) {
   parts_->events.advance(now_s);
   const double at_s = parts_->events.now_s();
+  parts_->runs.find_unknown(at_s);
   parts_->runs.take_reports(at_s);
   parts_->runs.enforce_time(at_s);
   parts_->planner.decide(at_s);
@@ -206,8 +209,11 @@ void Scheduler::step(double now_s) {
 
 std::optional<double> Scheduler::next_wakeup_s() const {
   std::optional<double> next = parts_->timers.next_s();
-  if (const auto decide_s = parts_->planner.next_wakeup_s(parts_->events.now_s())) {
-    next = std::min(next.value_or(*decide_s), *decide_s);
+  for (const auto& other :
+       {parts_->planner.next_wakeup_s(parts_->events.now_s()), parts_->runs.next_look_s()}) {
+    if (other) {
+      next = std::min(next.value_or(*other), *other);
+    }
   }
   return next;
 }
@@ -257,7 +263,8 @@ std::size_t Scheduler::waiting() const {
 }
 
 bool Scheduler::may_start(JobId job) const {
-  return parts_->backlog.line().contains(job);
+  return parts_->backlog.line().contains(job) &&
+         !parts_->planner.paused(*std::as_const(parts_->jobs).live(job));
 }
 
 std::optional<Deferral> Scheduler::why_waiting(JobId job) const {
@@ -277,6 +284,18 @@ std::optional<QueuedJob> Scheduler::queued(JobId job) const {
 PlacementDecision Scheduler::what_if(std::span<const GpuView> gpus,
                                      std::span<const QueuedJob* const> queue) const {
   return parts_->planner.what_if({.now_s = parts_->events.now_s(), .gpus = gpus, .queue = queue});
+}
+
+double Scheduler::now_s() const {
+  return parts_->events.now_s();
+}
+
+const std::map<TroublePlace, Trouble>& Scheduler::troubles() const {
+  return parts_->pauses.all();
+}
+
+std::size_t Scheduler::unknown_attempts() const {
+  return parts_->runs.unknown();
 }
 
 std::uint64_t Scheduler::refused_placements() const {

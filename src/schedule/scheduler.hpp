@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -20,6 +21,7 @@
 #include "core/job_record.hpp"
 #include "core/placement_policy.hpp"
 #include "schedule/scheduler_settings.hpp"
+#include "schedule/trouble_pauses.hpp"
 
 namespace carpool::schedule {
 
@@ -77,6 +79,12 @@ class Scheduler {
   [[nodiscard]] std::optional<QueuedJob> queued(JobId job) const;
   // Placements of the policy that were refused since the start (placement_guard.hpp).
   [[nodiscard]] std::uint64_t refused_placements() const;
+  // The latest time that it was told, or that is in the journal.
+  [[nodiscard]] double now_s() const;
+  // Where the machine could not start jobs.
+  [[nodiscard]] const std::map<TroublePlace, Trouble>& troubles() const;
+  // Attempts of before a restart about which the executor has no answer yet.
+  [[nodiscard]] std::size_t unknown_attempts() const;
   // What the policy would answer to other GPUs or another queue; changes nothing.
   [[nodiscard]] PlacementDecision what_if(std::span<const GpuView> gpus,
                                           std::span<const QueuedJob* const> queue) const;

@@ -227,7 +227,8 @@ ApiAnswer JobApi::status() {
                     {"mode", parts_.mode},
                     {"draining", scheduler.draining()},
                     {"jobs", count_jobs(scheduler).by_state},
-                    {"gpu_count", scheduler.gpus().size()}};
+                    {"gpu_count", scheduler.gpus().size()},
+                    {"troubles", trouble_list(scheduler)}};
       }));
 }
 

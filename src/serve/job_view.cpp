@@ -1,5 +1,6 @@
 #include "serve/job_view.hpp"
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -222,6 +223,24 @@ json gpu_view(const GpuView& gpu, const Caller& caller) {
     view["jobs"].push_back(job);
   }
   return view;
+}
+
+json trouble_list(const schedule::Scheduler& scheduler) {
+  json list = json::array();
+  for (const auto& [place, trouble] : scheduler.troubles()) {
+    json view = {{"scope", name_of(place.scope)},
+                 {"attempts", trouble.attempts},
+                 {"since_s", trouble.since_s},
+                 {"next_try_s", std::max(trouble.until_s - scheduler.now_s(), 0.0)}};
+    if (place.scope == TroubleScope::Gpus) {
+      view["gpu"] = place.which;
+    }
+    if (place.scope == TroubleScope::Gpus || place.scope == TroubleScope::Machine) {
+      view["reason"] = trouble.why;
+    }
+    list.push_back(std::move(view));
+  }
+  return list;
 }
 
 json explanation_view(const schedule::Explanation& explanation, const JobRecord& job) {

@@ -24,6 +24,8 @@ void add_job_summary(std::string& out,
                                          const Caller& caller,
                                          double now_s);
 [[nodiscard]] nlohmann::json gpu_view(const GpuView& gpu, const Caller& caller);
+// Where the machine could not start jobs. Reasons of single jobs and users are left out.
+[[nodiscard]] nlohmann::json trouble_list(const schedule::Scheduler& scheduler);
 // Why a job runs where it does, or why it waits.
 [[nodiscard]] nlohmann::json explanation_view(const schedule::Explanation& explanation,
                                               const JobRecord& job);

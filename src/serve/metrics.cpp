@@ -13,41 +13,11 @@
 #include <fmt/ranges.h>
 
 #include "core/job_names.hpp"
+#include "serve/histogram.hpp"
 #include "serve/job_listing.hpp"
 
 namespace carpool::serve {
 namespace {
-
-// Counts of values up to bounds, in the form that Prometheus defines.
-class Histogram {
- public:
-  explicit Histogram(std::vector<double> bounds)
-      : bounds_(std::move(bounds)), counts_(bounds_.size() + 1) {}
-
-  void add(double value) {
-    const auto place = std::ranges::lower_bound(bounds_, value) - bounds_.begin();
-    ++counts_[static_cast<std::size_t>(place)];
-    sum_ += value;
-  }
-
-  [[nodiscard]] std::string text(std::string_view name) const {
-    std::string lines;
-    std::uint64_t total = 0;
-    for (std::size_t i = 0; i < bounds_.size(); ++i) {
-      total += counts_[i];
-      lines += fmt::format("{}_bucket{{le=\"{}\"}} {}\n", name, bounds_[i], total);
-    }
-    total += counts_.back();
-    return lines +
-           fmt::format(
-               "{0}_bucket{{le=\"+Inf\"}} {1}\n{0}_sum {2}\n{0}_count {1}\n", name, total, sum_);
-  }
-
- private:
-  std::vector<double> bounds_;
-  std::vector<std::uint64_t> counts_;  // the last one: above all bounds
-  double sum_ = 0.0;
-};
 
 std::string escaped(std::string_view text) {
   std::string safe;
@@ -72,7 +42,8 @@ struct Metrics::Totals {
   std::uint64_t started = 0;
   std::uint64_t requeued = 0;
   std::map<std::string, std::uint64_t> ends{};  // of attempts, by outcome
-  std::map<int, std::uint64_t> requests{};      // by status
+  std::map<TroubleScope, std::uint64_t> troubles{};
+  std::map<int, std::uint64_t> requests{};  // by status
   Histogram wait{{1, 5, 15, 60, 300, 900, 3600, 14400, 86400}};
   Histogram decision{{0.0001, 0.0005, 0.001, 0.005, 0.02, 0.1, 0.5, 2}};
 };
@@ -148,6 +119,21 @@ void read_gpu_memory(const MetricSource& from, Samples& out) {
   });
 }
 
+constexpr std::array kScopes = {
+    TroubleScope::Job, TroubleScope::User, TroubleScope::Gpus, TroubleScope::Machine};
+
+void read_start_pauses(const MetricSource& from, Samples& out) {
+  for (const TroubleScope scope : kScopes) {
+    double left_s = 0.0;
+    for (const auto& [place, trouble] : from.scheduler.troubles()) {
+      if (place.scope == scope) {
+        left_s = std::max(left_s, trouble.until_s - from.scheduler.now_s());
+      }
+    }
+    out.add({name_of(scope)}, left_s);
+  }
+}
+
 struct Metric {
   MetricInfo info;
   void (*read)(const MetricSource& from, Samples& out);
@@ -212,6 +198,26 @@ const std::vector<Metric>& metrics() {
            out.add({end}, count);
          }
        }},
+      {{"carpool_machine_troubles_total",
+        "counter",
+        {"scope"},
+        "Attempts that the machine could not start, by what this affects."},
+       [](From from, Samples& out) {
+         for (const TroubleScope scope : kScopes) {
+           const auto found = from.totals.troubles.find(scope);
+           out.add({name_of(scope)}, found == from.totals.troubles.end() ? 0 : found->second);
+         }
+       }},
+      {{"carpool_start_pause_seconds",
+        "gauge",
+        {"scope"},
+        "Time until jobs start again where the machine could not start them; the longest."},
+       read_start_pauses},
+      {{"carpool_unknown_attempts",
+        "gauge",
+        {},
+        "Attempts of before a restart of which it is not known whether they run."},
+       [](From from, Samples& out) { out.add({}, from.scheduler.unknown_attempts()); }},
       {{"carpool_requests_total", "counter", {"status"}, "HTTP requests answered, by status."},
        [](From from, Samples& out) {
          for (const auto& [status, count] : from.totals.requests) {
@@ -250,6 +256,9 @@ void Metrics::count(const JobEvent& event, double queued_s) {
     ++totals_->requeued;
   } else if (const auto* ended = std::get_if<JobEnded>(&event.what)) {
     ++totals_->ends[std::string(name_of(ended->exit.end))];
+    if (ended->exit.end == RunEnd::MachineTrouble) {
+      ++totals_->troubles[ended->exit.scope.value_or(TroubleScope::Job)];
+    }
   }
 }
 

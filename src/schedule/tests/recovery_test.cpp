@@ -167,16 +167,33 @@ TEST(Recovery, VictimsOfAnMpsFaultAreNotBlamedAndRunAloneAfterTheThird) {
   EXPECT_TRUE(server.record(job).exclusive);
 }
 
-TEST(Recovery, LostJobsStartOnceMore) {
+TEST(Recovery, JobsWhoseSupervisorIsKilledStartAgainFiveTimes) {
   StubServer server;
   const JobId job = server.submit(stub_job(10));
   server.step(0.0);
-  server.end(job, {.end = RunEnd::Lost}, 1.0);
-  EXPECT_TRUE(server.runs(job));
-  server.end(job, {.end = RunEnd::Lost}, 2.0);
+  for (int i = 1; i <= 5; ++i) {
+    server.end(job, {.end = RunEnd::Lost}, i);
+    EXPECT_TRUE(server.runs(job));
+  }
+  server.end(job, {.end = RunEnd::Lost}, 6.0);
   EXPECT_EQ(server.record(job).code(), "F");
   EXPECT_EQ(server.record(job).end, RunEnd::Lost);
-  EXPECT_EQ(server.record(job).reason, "lost: the machine went down (2 times)");
+  EXPECT_EQ(server.record(job).reason, "lost: its supervisor was killed (6 times)");
+}
+
+TEST(Recovery, MachineThatGoesDownOftenFailsNoJob) {
+  StubServer server;
+  const JobId job = server.submit(stub_job(10));
+  server.step(0.0);
+  for (int i = 1; i <= 20; ++i) {
+    server.end(job,
+               {.end = RunEnd::Lost,
+                .detail = "the machine went down while the job ran",
+                .scope = TroubleScope::Machine},
+               i);
+    ASSERT_TRUE(server.runs(job));
+  }
+  EXPECT_EQ(server.attempt(job), 21U);
 }
 
 TEST(Recovery, HostOutOfMemoryIsNotRetriedUnlessRequested) {

@@ -50,16 +50,43 @@ TEST(Restart, AttemptThatNeverBeganIsTakenBackAndAnotherStarts) {
   EXPECT_FALSE(server.executor.launched_twice);
 }
 
-TEST(Restart, JobThatCannotBeFoundIsNotStartedASecondTime) {
+TEST(Restart, JobThatCannotBeFoundKeepsItsGpuAndIsAskedAboutUntilThereIsAnAnswer) {
   StubServer server;
   const JobId job = server.submit(stub_job(30));
   const JobId next = server.submit(stub_job(30));
   server.step(0.0);
   server.executor.unreadable.insert({job, 1});
   server.restart(1.0);
-  EXPECT_EQ(server.record(job).end, RunEnd::Lost);
+  EXPECT_EQ(server.record(job).code(), "R");
+  EXPECT_EQ(server.scheduler->unknown_attempts(), 1U);
   server.step(1.0);
+  EXPECT_EQ(server.scheduler->next_wakeup_s(), 2.0);
+  server.step(2.0);
+  EXPECT_EQ(server.scheduler->next_wakeup_s(), 4.0);
+  EXPECT_FALSE(server.runs(next));
+  server.executor.unreadable.clear();
+  server.executor.running.erase({job, 1});
+  server.executor.exits[{job, 1}] = {.end = RunEnd::Succeeded, .at_s = 3.0};
+  server.step(4.0);
+  EXPECT_EQ(server.record(job).code(), "CD");
+  EXPECT_EQ(server.scheduler->unknown_attempts(), 0U);
   EXPECT_TRUE(server.runs(next));
+  EXPECT_FALSE(server.executor.launched_twice);
+}
+
+TEST(Restart, JobThatIsFoundLateIsStoppedAsWasRequestedMeanwhile) {
+  StubServer server;
+  const JobId job = server.submit(stub_job(30));
+  server.step(0.0);
+  server.executor.unreadable.insert({job, 1});
+  server.restart(1.0);
+  ASSERT_TRUE(server.scheduler->cancel(job, "u1000", 1.5));
+  server.step(1.5);
+  server.executor.unreadable.clear();
+  server.executor.stops.clear();
+  server.step(2.0);
+  ASSERT_EQ(server.executor.stops.size(), 1U);
+  EXPECT_EQ(server.executor.stops.front().second, StopMode::Ask);
 }
 
 TEST(Restart, JobThatWasAskedToStopIsAskedAgain) {

@@ -87,6 +87,7 @@ class RandomLife {
     server_.step(now_);
     RC_ASSERT(server_.flushed.has_value());
     check_room();
+    check_troubles();
     if (turn.kind % 12 == 11) {
       crash(before, turn);
     }
@@ -96,6 +97,7 @@ class RandomLife {
 
   // Releases and ends all jobs: a job that is left then is stuck.
   void finish() {
+    server_.executor.trouble.reset();
     for (int i = 0; i < 1000 && !all_over(); ++i) {
       now_ += 20'000.0;  // longer than any patience
       for (const JobId job : server_.scheduler->jobs()) {
@@ -129,6 +131,10 @@ class RandomLife {
 
  private:
   void act(const Turn& turn) {
+    server_.executor.trouble.reset();
+    if (turn.which % 10 == 9) {
+      server_.executor.trouble = turn.amount % 2 == 0 ? TroubleScope::Machine : TroubleScope::Gpus;
+    }
     switch (turn.kind % 12) {
       case 0:
       case 1:
@@ -206,8 +212,31 @@ class RandomLife {
                            RunEnd::HostOutOfMemory,
                            RunEnd::Lost,
                            RunEnd::Succeeded,
-                           RunEnd::OutOfMemory};
-    server_.executor.end(run, {.end = ends[turn.amount % 8], .at_s = now_});
+                           RunEnd::OutOfMemory,
+                           RunEnd::MachineTrouble};
+    const TroubleScope scopes[] = {
+        TroubleScope::Job, TroubleScope::User, TroubleScope::Gpus, TroubleScope::Machine};
+    RunExit exit{.end = ends[turn.amount % 9], .at_s = now_};
+    if (exit.end == RunEnd::MachineTrouble) {
+      exit.scope = scopes[turn.which % 4];
+    }
+    server_.executor.end(run, exit);
+  }
+
+  // No job ends because of the machine, and its troubles count for nothing.
+  void check_troubles() const {
+    for (const JobId job : server_.scheduler->jobs()) {
+      const JobRecord& record = server_.record(job);
+      RC_ASSERT(record.end != RunEnd::MachineTrouble);
+      RC_ASSERT(record.out_of_memory == record.ends(RunEnd::OutOfMemory));
+      if (record.end == RunEnd::Failed) {
+        RC_ASSERT(record.ends(RunEnd::Failed) + record.ends(RunEnd::HostOutOfMemory) ==
+                  record.spec.retries + 1);
+      }
+      const bool ended_so = !record.attempts.empty() && record.attempts.back().ended_s &&
+                            record.attempts.back().exit.end == RunEnd::MachineTrouble;
+      RC_ASSERT(!ended_so || !record.over() || record.end == RunEnd::Cancelled);
+    }
   }
 
   // Killed after the journal was written: some of the launches that followed did not happen, some

@@ -29,8 +29,17 @@ class StubExecutor final : public Executor {
     if (refuse_launch) {
       return tl::unexpected(RunExit{.end = RunEnd::NeverStarted, .detail = "no such program"});
     }
+    if (trouble && (!only_trouble_on || spec.gpu_indices.front() == *only_trouble_on)) {
+      ++troubled;
+      begun.insert(spec.run);
+      return tl::unexpected(
+          RunExit{.end = RunEnd::MachineTrouble, .detail = "no descriptor left", .scope = trouble});
+    }
     launched_twice = launched_twice || !begun.insert(spec.run).second;
     running.insert_or_assign(spec.run, spec);
+    if (!silent) {
+      reports.push_back({.kind = RunReport::Kind::Running, .run = spec.run});
+    }
     return {};
   }
   void stop(RunId run, StopMode mode) override { stops.emplace_back(run, mode); }
@@ -62,6 +71,10 @@ class StubExecutor final : public Executor {
   std::vector<std::pair<RunId, StopMode>> stops;
   std::vector<RunReport> reports;
   bool refuse_launch = false;
+  std::optional<TroubleScope> trouble{};      // launch() ends like this
+  std::optional<unsigned> only_trouble_on{};  // GPU
+  int troubled = 0;
+  bool silent = false;  // attempts are not reported as running
   bool launched_twice = false;
 };
 

@@ -181,6 +181,39 @@ TEST(JobApi, HistoryComesFromTheJournal) {
   EXPECT_EQ(value_of(test->show(caller_ann, 1)).at("state"), "cancelled");  // no longer in memory
 }
 
+TEST(JobApi, StatusAndGpusTellWhatTheMachineCannotStart) {
+  TestApi test;
+  EXPECT_TRUE(value_of(test->status()).at("troubles").empty());
+  ASSERT_EQ(test->submit(caller_ann, kJob).status, 200);
+  test.settle();
+  test.end(1,
+           {.end = RunEnd::MachineTrouble,
+            .detail = "start MPS on GPU-0: no answer",
+            .scope = TroubleScope::Gpus});
+  const json troubles = value_of(test->status()).at("troubles");
+  ASSERT_EQ(troubles.size(), 1U);
+  EXPECT_EQ(troubles.at(0).at("scope"), "gpus");
+  EXPECT_EQ(troubles.at(0).at("gpu"), 0);
+  EXPECT_EQ(troubles.at(0).at("reason"), "start MPS on GPU-0: no answer");
+  EXPECT_EQ(troubles.at(0).at("next_try_s"), 1.0);
+  const json gpus = value_of(test->gpus(caller_bob)).at("gpus");
+  EXPECT_EQ(gpus.at(0).at("unusable"), "set aside for 1 s: start MPS on GPU-0: no answer");
+  EXPECT_FALSE(gpus.at(1).contains("unusable"));
+}
+
+TEST(JobApi, ReasonsOfAnotherUsersTroubleAreNotShown) {
+  TestApi test;
+  ASSERT_EQ(test->submit(caller_ann, kJob).status, 200);
+  test.settle();
+  test.end(1,
+           {.end = RunEnd::MachineTrouble,
+            .detail = "/home/ann/secret: no answer",
+            .scope = TroubleScope::Job});
+  EXPECT_EQ(test->status().body.find("secret"), std::string::npos);
+  EXPECT_EQ(test->list(caller_bob, {{"all", "1"}}).body.find("secret"), std::string::npos);
+  EXPECT_NE(test->explain(caller_ann, 1).body.find("secret"), std::string::npos);
+}
+
 TEST(JobApi, WithoutASchedulerEverythingIsUnavailable) {
   TestApi test;
   EXPECT_EQ(test->healthy().body, "ok\n");

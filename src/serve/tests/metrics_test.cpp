@@ -127,6 +127,27 @@ TEST_F(MetricsPage, AValueAtABoundBelongsToItsBucket) {
   EXPECT_TRUE(page.contains(R"(carpool_decision_seconds_bucket{le="0.001"} 1)"));
 }
 
+TEST_F(MetricsPage, TellsOfTroubleOfTheMachine) {
+  server_.executor.trouble = TroubleScope::Gpus;
+  server_.submit(schedule::stub_job(1));
+  server_.step(10.0);
+  server_.step(10.25);
+  metrics_.count(
+      metric_event(10.0,
+                   JobEnded{.exit = {.end = RunEnd::MachineTrouble, .scope = TroubleScope::Gpus}}),
+      10.0);
+  const auto page = lines();
+  for (const char* line : {R"(carpool_machine_troubles_total{scope="gpus"} 1)",
+                           R"(carpool_machine_troubles_total{scope="machine"} 0)",
+                           R"(carpool_ends_total{end="machine-trouble"} 1)",
+                           R"(carpool_start_pause_seconds{scope="gpus"} 1)",
+                           R"(carpool_start_pause_seconds{scope="user"} 0)",
+                           R"(carpool_gpu_usable{gpu="0"} 0)",
+                           "carpool_unknown_attempts 0"}) {
+    EXPECT_TRUE(page.contains(line)) << line;
+  }
+}
+
 TEST_F(MetricsPage, EscapesLabels) {
   const std::string page = metrics_.text(*server_.scheduler, "a\"b\\c\nd");
   EXPECT_NE(page.find(R"re(carpool_build_info{version="a\"b\\c\nd"} 1)re"), std::string::npos);

@@ -1,0 +1,78 @@
+// What the planner answers about jobs that wait; nothing here changes anything.
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "schedule/placement_guard.hpp"
+#include "schedule/planner.hpp"
+
+namespace carpool::schedule {
+
+bool Planner::paused(const LiveJob& job) const {
+  return !pauses_.why_closed(job.view.job, job.view.uid, decided_s_).empty();
+}
+
+PlacementDecision Planner::what_if(const ClusterSnapshot& cluster) const {
+  PlacementDecision decision = policy_.decide(cluster, interference_);
+  std::erase_if(decision.place, [&](const Placement& placement) {
+    const auto job = std::ranges::find(cluster.queue, placement.job, &QueuedJob::job);
+    if (job == cluster.queue.end()) {
+      return true;
+    }
+    const auto violation = find_violation(cluster.gpus, **job, placement);
+    if (violation) {
+      decision.defer.push_back(refusal(policy_.name(), placement.job, *violation));
+    }
+    return violation.has_value();
+  });
+  return decision;
+}
+
+// To be added to the reason of a job that waits.
+std::string Planner::gpus_aside() const {
+  std::string words;
+  for (const GpuView& view : occupancy_.views()) {
+    const std::string why = pauses_.why_closed({TroubleScope::Gpus, view.index}, decided_s_);
+    if (!why.empty()) {
+      words += fmt::format("; GPU {} is {}", view.index, why);
+    }
+  }
+  return words;
+}
+
+std::optional<Deferral> Planner::why_waiting(JobId job) const {
+  const LiveJob* found = std::as_const(jobs_).live(job);
+  if (found == nullptr || found->record->running() != nullptr) {
+    return std::nullopt;
+  }
+  const JobRecord& record = *found->record;
+  Deferral deferral{.job = job, .constraint = Constraint::Order};
+  if (record.state == JobState::Held) {
+    deferral.reason = "held until it is released";
+  } else if (found->after > 0) {
+    deferral.reason = "waiting for jobs to succeed:";
+    for (const JobId other : record.spec.after) {
+      const JobRecord* before = jobs_.find(other);
+      if (before != nullptr && !before->over()) {
+        deferral.reason += fmt::format(" {}", other);
+      }
+    }
+  } else if (draining_) {
+    deferral.reason = "the server is draining and starts no job";
+  } else if (paused(*found)) {
+    deferral.constraint = Constraint::Machine;
+    deferral.reason = pauses_.why_closed(job, found->view.uid, decided_s_);
+  } else if (const Deferral* last = backlog_.deferral(job)) {
+    deferral = *last;
+    deferral.reason += gpus_aside();
+  } else {
+    deferral.reason =
+        fmt::format("not yet considered: {} jobs may start, the first {} are considered",
+                    backlog_.line().size(),
+                    settings_.depth);
+  }
+  return deferral;
+}
+
+}  // namespace carpool::schedule
