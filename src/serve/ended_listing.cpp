@@ -14,14 +14,14 @@ using nlohmann::json;
 
 constexpr std::size_t kMostCommands = 1000;  // each takes about 0.1 ms to read
 
-json ended_view(const store::EndedJob& job, const Caller& caller) {
+json ended_view(const store::EndedJob& job, const Caller& caller, const ShownTime& shown) {
   json view = {{"id", job.id},
                {"user", job.owner.user},
-               {"submitted_s", job.submitted_s},
-               {"ended_s", job.ended_s},
+               {"submitted_s", shown(job.submitted_s)},
+               {"ended_s", shown(job.ended_s)},
                {"end", name_of(job.end)}};
   if (job.started_s) {
-    view["started_s"] = *job.started_s;
+    view["started_s"] = shown(*job.started_s);
   }
   if (caller.may_touch(job.owner)) {
     view["name"] = job.name.empty() ? job.workload : job.name;
@@ -60,10 +60,12 @@ Result<store::EndedJobQuery> read_ended_query(const ApiQuery& query, const Calle
   return wanted;
 }
 
-nlohmann::json list_ended_jobs(std::span<const store::EndedJob> jobs, const Caller& caller) {
+nlohmann::json list_ended_jobs(std::span<const store::EndedJob> jobs,
+                               const Caller& caller,
+                               const ShownTime& shown) {
   json list = json::array();
   for (const store::EndedJob& job : jobs) {
-    list.push_back(ended_view(job, caller));
+    list.push_back(ended_view(job, caller, shown));
   }
   return list;
 }

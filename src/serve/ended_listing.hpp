@@ -6,6 +6,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "base/result.hpp"
+#include "base/server_clock.hpp"
 #include "serve/api_query.hpp"
 #include "serve/caller.hpp"
 #include "store/sqlite_journal.hpp"
@@ -18,6 +19,7 @@ namespace carpool::serve {
 
 // Names, reasons and commands of other users' jobs are left out, unless the caller is an operator.
 [[nodiscard]] nlohmann::json list_ended_jobs(std::span<const store::EndedJob> jobs,
-                                             const Caller& caller);
+                                             const Caller& caller,
+                                             const ShownTime& shown = {});
 
 }  // namespace carpool::serve

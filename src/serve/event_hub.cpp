@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
 
 #include <nlohmann/json.hpp>
 
@@ -11,8 +12,12 @@ namespace carpool::serve {
 
 using nlohmann::json;
 
-void EventHub::publish(const JobEvent& event, const JobOwner& owner) {
+void EventHub::publish(const JobEvent& event, const JobOwner& owner, const ShownTime& shown) {
   json data = event_object(event);
+  data["at_s"] = shown(event.at_s);
+  if (const auto* ended = std::get_if<JobEnded>(&event.what)) {
+    data["exit"]["at_s"] = shown(ended->exit.at_s);
+  }
   data.erase("spec");  // command and environment stay with the owner
   data["user"] = owner.user;
   PublishedEvent published{.sequence = event.sequence,

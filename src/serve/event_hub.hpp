@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/server_clock.hpp"
 #include "core/job_event.hpp"
 #include "serve/caller.hpp"
 
@@ -30,7 +31,7 @@ class EventHub {
   static constexpr std::size_t kKept = 4096;
   static constexpr unsigned kMostWatchers = 16;  // per user
 
-  void publish(const JobEvent& event, const JobOwner& owner);
+  void publish(const JobEvent& event, const JobOwner& owner, const ShownTime& shown = {});
 
   // Registers a watcher; false: this user already has kMostWatchers.
   [[nodiscard]] bool enter(std::uint32_t uid);

@@ -75,7 +75,7 @@ ApiAnswer JobApi::list(const Caller& caller, const ApiQuery& query) {
   }
   Result<std::string> text = parts_.loop.ask<std::string>(
       [&](schedule::Scheduler& scheduler, double now_s) -> Result<std::string> {
-        return list_jobs(scheduler, *wanted, caller, now_s);
+        return list_jobs(scheduler, *wanted, caller, now_s, shown());
       });
   return text ? ApiAnswer{.body = std::move(*text)} : error_answer(text.error());
 }
@@ -83,7 +83,7 @@ ApiAnswer JobApi::list(const Caller& caller, const ApiQuery& query) {
 Result<json> JobApi::details(const Caller& caller, JobId job) {
   return parts_.loop.ask<json>([&](schedule::Scheduler& scheduler, double now_s) -> Result<json> {
     return own_job(scheduler, caller, job).map([&](const JobRecord& record) {
-      return job_details(scheduler, record, caller, now_s);
+      return job_details(scheduler, record, caller, now_s, shown());
     });
   });
 }
@@ -195,7 +195,8 @@ ApiAnswer JobApi::history(const Caller& caller, const ApiQuery& query) {
   }
   return json_answer(parts_.loop.ask<json>([&](schedule::Scheduler&, double) -> Result<json> {
     return parts_.journal.ended_jobs(*wanted).map([&](const std::vector<store::EndedJob>& jobs) {
-      return json{{"version", 1}, {"mode", parts_.mode}, {"jobs", list_ended_jobs(jobs, caller)}};
+      return json{
+          {"version", 1}, {"mode", parts_.mode}, {"jobs", list_ended_jobs(jobs, caller, shown())}};
     });
   }));
 }
@@ -228,7 +229,7 @@ ApiAnswer JobApi::status() {
                     {"draining", scheduler.draining()},
                     {"jobs", count_jobs(scheduler).by_state},
                     {"gpu_count", scheduler.gpus().size()},
-                    {"troubles", trouble_list(scheduler)}};
+                    {"troubles", trouble_list(scheduler, shown())}};
       }));
 }
 

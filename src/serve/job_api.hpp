@@ -12,6 +12,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "base/server_clock.hpp"
 #include "serve/api_answer.hpp"
 #include "serve/api_query.hpp"
 #include "serve/caller.hpp"
@@ -32,7 +33,8 @@ struct ApiParts {
   // The output file of an attempt; empty where output is not kept.
   std::function<std::filesystem::path(RunId, LogStream)> log_file{};
   std::string version{};
-  std::string mode{};  // "gpus", "simulated"
+  std::string mode{};                  // "gpus", "simulated"
+  std::function<ShownTime()> shown{};  // empty: times are shown as they are
 };
 
 // Thread-safe.
@@ -66,6 +68,8 @@ class JobApi {
                                           const Caller& caller,
                                           JobId job) const;
   [[nodiscard]] Result<nlohmann::json> details(const Caller& caller, JobId job);
+
+  [[nodiscard]] ShownTime shown() const { return parts_.shown ? parts_.shown() : ShownTime(); }
 
   ApiParts parts_;
 };

@@ -69,7 +69,8 @@ JobCounts count_jobs(const schedule::Scheduler& scheduler) {
 std::string list_jobs(const schedule::Scheduler& scheduler,
                       const ListQuery& wanted,
                       const Caller& caller,
-                      double now_s) {
+                      double now_s,
+                      const ShownTime& shown) {
   std::string text = R"({"version":1,"jobs":[)";
   std::size_t count = 0;
   JobId last = 0;
@@ -83,7 +84,7 @@ std::string list_jobs(const schedule::Scheduler& scheduler,
     more = count == wanted.most;
     if (!more) {
       text += count++ == 0 ? "" : ",";
-      add_job_summary(text, scheduler, *job, caller, now_s);
+      add_job_summary(text, scheduler, *job, caller, now_s, shown);
       last = *id;
     }
   }

@@ -36,6 +36,7 @@ struct JobCounts {
 [[nodiscard]] std::string list_jobs(const schedule::Scheduler& scheduler,
                                     const ListQuery& wanted,
                                     const Caller& caller,
-                                    double now_s);
+                                    double now_s,
+                                    const ShownTime& shown = {});
 
 }  // namespace carpool::serve

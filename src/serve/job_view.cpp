@@ -1,6 +1,7 @@
 #include "serve/job_view.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,16 +23,20 @@ void put(json& object, const char* key, const std::optional<T>& value) {
   }
 }
 
-json attempt_view(const JobAttempt& attempt) {
+std::optional<double> shown_time(const std::optional<double>& at_s, const ShownTime& shown) {
+  return at_s ? std::optional(shown(*at_s)) : std::nullopt;
+}
+
+json attempt_view(const JobAttempt& attempt, const ShownTime& shown) {
   json view = {{"attempt", attempt.start.attempt},
                {"gpus", attempt.start.gpus},
                {"mechanism", name_of(attempt.start.mechanism)},
                {"thread_limit_percent", attempt.start.thread_limit},
                {"reserved_bytes", attempt.start.reserved_bytes},
                {"reason", attempt.start.reason},
-               {"started_s", attempt.started_s}};
+               {"started_s", shown(attempt.started_s)}};
   put(view, "predicted_progress", attempt.start.predicted_progress);
-  put(view, "ended_s", attempt.ended_s);
+  put(view, "ended_s", shown_time(attempt.ended_s, shown));
   put(view, "peak_bytes", attempt.peak_bytes);
   if (attempt.ended_s) {
     view["end"] = name_of(attempt.exit.end);
@@ -116,19 +121,20 @@ void add_job_summary(std::string& out,
                      const schedule::Scheduler& scheduler,
                      const JobRecord& job,
                      const Caller& caller,
-                     double now_s) {
+                     double now_s,
+                     const ShownTime& shown) {
   JsonLine line(out);
   line.add("id", job.id);
   line.add("user", job.owner.user);
   line.add("state", name_of(job.state));
   line.add("code", job.code());
-  line.add("submitted_s", job.submitted_s);
+  line.add("submitted_s", shown(job.submitted_s));
   line.add("run_s", run_seconds(job, now_s));
   line.add("priority", job.spec.priority);
   line.add("class", name_of(job.spec.job_class));
   line.add("gpu_count", job.spec.gpus);
   line.add("mem_bytes", job.reserve_bytes ? job.reserve_bytes : job.spec.mem_bytes);
-  line.add("ended_s", job.ended_s);
+  line.add("ended_s", shown_time(job.ended_s, shown));
   if (const JobAttempt* running = job.running(); running != nullptr) {
     line.add("gpus", running->start.gpus);
     line.add("mechanism", name_of(running->start.mechanism));
@@ -153,9 +159,10 @@ void add_job_summary(std::string& out,
 json job_details(const schedule::Scheduler& scheduler,
                  const JobRecord& job,
                  const Caller& caller,
-                 double now_s) {
+                 double now_s,
+                 const ShownTime& shown) {
   std::string summary;
-  add_job_summary(summary, scheduler, job, caller, now_s);
+  add_job_summary(summary, scheduler, job, caller, now_s, shown);
   json view = json::parse(summary);
   if (!caller.may_touch(job.owner)) {
     return view;
@@ -170,7 +177,7 @@ json job_details(const schedule::Scheduler& scheduler,
   view["workload"] = spec.workload;
   view["mem_auto"] = spec.mem_auto;
   view["out_of_memory_count"] = job.out_of_memory;
-  view["queued_s"] = job.queued_s;
+  view["queued_s"] = shown(job.queued_s);
   put(view, "asked_mem_bytes", spec.mem_bytes);
   put(view, "mem_limit_bytes", spec.mem_limit_bytes);
   put(view, "time_s", spec.time_s);
@@ -182,7 +189,7 @@ json job_details(const schedule::Scheduler& scheduler,
   }
   view["attempts"] = json::array();
   for (const JobAttempt& attempt : job.attempts) {
-    view["attempts"].push_back(attempt_view(attempt));
+    view["attempts"].push_back(attempt_view(attempt, shown));
   }
   // The exit code as a shell would report it.
   if (job.over() && !job.attempts.empty()) {
@@ -225,12 +232,12 @@ json gpu_view(const GpuView& gpu, const Caller& caller) {
   return view;
 }
 
-json trouble_list(const schedule::Scheduler& scheduler) {
+json trouble_list(const schedule::Scheduler& scheduler, const ShownTime& shown) {
   json list = json::array();
   for (const auto& [place, trouble] : scheduler.troubles()) {
     json view = {{"scope", name_of(place.scope)},
                  {"attempts", trouble.attempts},
-                 {"since_s", trouble.since_s},
+                 {"since_s", shown(trouble.since_s)},
                  {"next_try_s", std::max(trouble.until_s - scheduler.now_s(), 0.0)}};
     if (place.scope == TroubleScope::Gpus) {
       view["gpu"] = place.which;

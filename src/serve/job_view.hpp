@@ -6,6 +6,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "base/server_clock.hpp"
 #include "schedule/explain.hpp"
 #include "schedule/scheduler.hpp"
 #include "serve/caller.hpp"
@@ -17,15 +18,18 @@ void add_job_summary(std::string& out,
                      const schedule::Scheduler& scheduler,
                      const JobRecord& job,
                      const Caller& caller,
-                     double now_s);
+                     double now_s,
+                     const ShownTime& shown = {});
 // Everything about a job; only the summary for other users.
 [[nodiscard]] nlohmann::json job_details(const schedule::Scheduler& scheduler,
                                          const JobRecord& job,
                                          const Caller& caller,
-                                         double now_s);
+                                         double now_s,
+                                         const ShownTime& shown = {});
 [[nodiscard]] nlohmann::json gpu_view(const GpuView& gpu, const Caller& caller);
 // Where the machine could not start jobs. Reasons of single jobs and users are left out.
-[[nodiscard]] nlohmann::json trouble_list(const schedule::Scheduler& scheduler);
+[[nodiscard]] nlohmann::json trouble_list(const schedule::Scheduler& scheduler,
+                                          const ShownTime& shown = {});
 // Why a job runs where it does, or why it waits.
 [[nodiscard]] nlohmann::json explanation_view(const schedule::Explanation& explanation,
                                               const JobRecord& job);

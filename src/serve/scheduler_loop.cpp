@@ -12,6 +12,7 @@
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
+#include "base/server_clock.hpp"
 
 namespace carpool::serve {
 
@@ -30,7 +31,7 @@ Result<std::unique_ptr<SchedulerLoop>> SchedulerLoop::start(schedule::Scheduler&
 SchedulerLoop::SchedulerLoop(schedule::Scheduler& scheduler, LoopSettings settings, Descriptor wake)
     : scheduler_(scheduler), settings_(std::move(settings)), wake_(std::move(wake)) {
   if (!settings_.clock) {
-    settings_.clock = epoch_seconds;
+    settings_.clock = [clock = ServerClock::unkept()] { return clock.now_s(); };
   }
 }
 

@@ -26,7 +26,7 @@ struct LoopSettings {
   int wake_descriptor = -1;  // readable when the executor has a report; -1: none
   // How often to turn without an event, for an executor that has no descriptor.
   double look_every_s = 1.0;
-  std::function<double()> clock{};  // seconds since the epoch; empty: the system clock
+  std::function<double()> clock{};  // as ServerClock::now_s(); empty: one of its own
   double speed = 1.0;               // of that clock
   SchedulerWork each_turn{};        // runs before the scheduler decides
   std::function<void(double seconds)> on_decision{};  // duration of each step
@@ -64,7 +64,7 @@ class SchedulerLoop {
   [[nodiscard]] std::optional<Error> failure() const;
   // Number of turns; it stands still when the loop hangs.
   [[nodiscard]] std::uint64_t turns() const { return turns_.load(); }
-  // Seconds since the epoch; never goes back.
+  // Of the clock in the settings; never goes back.
   [[nodiscard]] double now_s();
 
  private:

@@ -95,6 +95,18 @@ Result<JobId> SqliteJournal::last_job() const {
   return database_.number("SELECT coalesce(max(id), 0) FROM jobs");
 }
 
+Result<double> SqliteJournal::last_event_s() const {
+  auto query = database_.prepare(
+      "SELECT json_extract(body, '$.at_s') FROM events WHERE json_valid(body) "
+      "ORDER BY sequence DESC LIMIT 1");
+  double at_s = 0.0;
+  auto read = for_rows(query, [&](const SqlStatement& row) -> Result<void> {
+    at_s = row.real(0);
+    return {};
+  });
+  return read.map([&] { return at_s; });
+}
+
 Result<std::optional<RunEnd>> SqliteJournal::outcome(JobId job) const {
   auto query = database_.prepare("SELECT end FROM jobs WHERE id = ? AND ended_s IS NOT NULL");
   if (query) {

@@ -61,6 +61,8 @@ class SqliteJournal final : public JobJournal {
   [[nodiscard]] Result<void> replay(
       const std::function<void(const JobEvent&)>& each) const override;
   [[nodiscard]] Result<JobId> last_job() const override;
+  // The time of the last event; 0: there is none.
+  [[nodiscard]] Result<double> last_event_s() const;
   [[nodiscard]] Result<std::optional<RunEnd>> outcome(JobId job) const override;
   [[nodiscard]] Result<std::optional<JobHistory>> history() const override;
 

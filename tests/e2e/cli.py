@@ -38,6 +38,7 @@ FAKE_NVML, FAKE_NVML_OLD, FAKE_NVML_NOT = (
 # A CUDA program that needs no GPU, and a fake CUPTI.
 FAKE_CUDA_PROGRAM = os.environ.get("FAKE_CUDA_PROGRAM", "")
 FAKE_CUPTI = {"CARPOOL_CUPTI_LIBRARY": os.environ.get("FAKE_CUPTI", "")}
+FAKE_CLOCK = os.environ.get("FAKE_CLOCK", "")  # for LD_PRELOAD
 FAKE_MPS = {"CARPOOL_MPS_CONTROL": os.environ.get("FAKE_MPS_CONTROL", "")}
 RECORDING = ROOT / "src" / "gpu" / "tests" / "data" / "two_gpus.jsonl"
 

@@ -12,9 +12,9 @@
 #include "app/server/serve_places.hpp"
 #include "app/server/server.hpp"
 #include "app/server/service_notify.hpp"
-#include "base/clock.hpp"
 #include "base/log.hpp"
 #include "base/process/stop_signals.hpp"
+#include "base/server_clock.hpp"
 #include "knowledge/activity_interference.hpp"
 #include "knowledge/model_interference.hpp"
 #include "run/process_executor.hpp"
@@ -145,7 +145,9 @@ Result<void> serve_gpus(const ServeOptions& options,
         fmt::format("{}\n`carpool serve --simulated 2xA100-40` runs the server without a GPU.",
                     gpus.error().message));
   }
-  auto executor = run::ProcessExecutor::open({.runs = places.runs(), .mps = places.mps()});
+  const auto clock = std::make_shared<ServerClock>(ServerClock::kept_in(places.state / "clock"));
+  auto executor = run::ProcessExecutor::open(
+      {.runs = places.runs(), .mps = places.mps(), .clock = [clock] { return clock->now_s(); }});
   auto interference = make_interference(options, context);
   if (!executor || !interference) {
     return tl::unexpected(executor ? interference.error() : executor.error());
@@ -159,6 +161,7 @@ Result<void> serve_gpus(const ServeOptions& options,
                               std::move(*interference),
                               {.executor = **executor,
                                .gpus = gpus->views,
+                               .clock = clock,
                                .loop = {.wake_descriptor = (*executor)->wake_descriptor()},
                                .log_file = log_file,
                                .mode = "gpus"});
@@ -181,12 +184,6 @@ Result<void> serve_gpus(const ServeOptions& options,
   return stayed;
 }
 
-// A clock that starts now and runs faster than that of the machine.
-std::function<double()> fast_clock(double speed) {
-  return
-      [began_s = epoch_seconds(), speed] { return began_s + (epoch_seconds() - began_s) * speed; };
-}
-
 Result<void> serve_simulated(const ServeOptions& options,
                              const ServePlaces& places,
                              const CommandContext& context,
@@ -198,24 +195,24 @@ Result<void> serve_simulated(const ServeOptions& options,
     return tl::unexpected(cluster ? (for_policy ? for_jobs.error() : for_policy.error())
                                   : cluster.error());
   }
-  const std::function<double()> clock = fast_clock(options.speed);
-  const auto executor = simulate::make_server_executor(*cluster, **for_jobs, clock);
+  const auto clock = std::make_shared<ServerClock>(ServerClock::unkept(options.speed));
+  const auto executor =
+      simulate::make_server_executor(*cluster, **for_jobs, [clock] { return clock->now_s(); });
   const auto observe = [&executor](schedule::Scheduler& scheduler, double now_s) {
     for (const GpuObservation& observation : executor->observe_all()) {
       scheduler.observe(observation, now_s);
     }
   };
   constexpr double kLookEvery = 0.1;
-  auto server = Server::start(options,
-                              places,
-                              std::move(*for_policy),
-                              {.executor = *executor,
-                               .gpus = simulate::empty_gpus(*cluster),
-                               .loop = {.look_every_s = kLookEvery,
-                                        .clock = clock,
-                                        .speed = options.speed,
-                                        .each_turn = observe},
-                               .mode = "simulated"});
+  auto server = Server::start(
+      options,
+      places,
+      std::move(*for_policy),
+      {.executor = *executor,
+       .gpus = simulate::empty_gpus(*cluster),
+       .clock = clock,
+       .loop = {.look_every_s = kLookEvery, .speed = options.speed, .each_turn = observe},
+       .mode = "simulated"});
   if (!server) {
     return tl::unexpected(server.error());
   }

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "app/version.hpp"
-#include "base/clock.hpp"
 #include "policy/policy_registry.hpp"
 #include "serve/event_hub.hpp"
 #include "serve/http_server.hpp"
@@ -15,6 +14,7 @@ namespace carpool::app {
 
 // Each uses those before it; destroyed in reverse order.
 struct Server::State {
+  std::shared_ptr<ServerClock> clock;
   std::unique_ptr<InterferenceModel> interference;
   std::unique_ptr<PlacementPolicy> policy;
   std::unique_ptr<store::SqliteJournal> journal;
@@ -29,7 +29,7 @@ struct Server::State {
   void on_event(const JobEvent& event) {
     const JobRecord* job = scheduler->find(event.job);
     metrics.count(event, job == nullptr ? event.at_s : job->queued_s);
-    events.publish(event, job == nullptr ? JobOwner{} : job->owner);
+    events.publish(event, job == nullptr ? JobOwner{} : job->owner, clock->shown());
   }
 };
 
@@ -94,8 +94,14 @@ Result<std::unique_ptr<Server>> Server::start(const ServeOptions& options,
   if (!journal) {
     return tl::unexpected(journal.error());
   }
+  const auto last_event_s = (*journal)->last_event_s();
+  if (!last_event_s) {
+    return tl::unexpected(last_event_s.error());
+  }
+  backend.clock->not_before(*last_event_s);
   auto state = std::make_unique<State>();
   State* parts = state.get();
+  parts->clock = backend.clock;
   parts->interference = std::move(interference);
   parts->policy = std::move(*policy);
   parts->journal = std::move(*journal);
@@ -106,28 +112,29 @@ Result<std::unique_ptr<Server>> Server::start(const ServeOptions& options,
                                                            *parts->journal,
                                                            backend.executor);
   parts->scheduler->on_event([parts](const JobEvent& event) { parts->on_event(event); });
-  Result<void> recovered =
-      parts->scheduler->recover(backend.loop.clock ? backend.loop.clock() : epoch_seconds());
+  Result<void> recovered = parts->scheduler->recover(backend.clock->now_s());
   if (recovered) {
     recovered = parts->scheduler->flush();
   }
   if (!recovered) {
     return tl::unexpected(recovered.error());
   }
+  backend.loop.clock = [clock = backend.clock] { return clock->now_s(); };
   backend.loop.on_decision = [parts](double seconds) { parts->metrics.decision(seconds); };
   auto loop = serve::SchedulerLoop::start(*parts->scheduler, std::move(backend.loop));
   if (!loop) {
     return tl::unexpected(loop.error());
   }
   parts->loop = std::move(*loop);
-  parts->api =
-      std::make_unique<serve::JobApi>(serve::ApiParts{.loop = *parts->loop,
-                                                      .journal = *parts->journal,
-                                                      .events = parts->events,
-                                                      .metrics = parts->metrics,
-                                                      .log_file = std::move(backend.log_file),
-                                                      .version = std::string(kVersion),
-                                                      .mode = std::move(backend.mode)});
+  parts->api = std::make_unique<serve::JobApi>(
+      serve::ApiParts{.loop = *parts->loop,
+                      .journal = *parts->journal,
+                      .events = parts->events,
+                      .metrics = parts->metrics,
+                      .log_file = std::move(backend.log_file),
+                      .version = std::string(kVersion),
+                      .mode = std::move(backend.mode),
+                      .shown = [parts] { return parts->clock->shown(); }});
   auto server = serve::HttpServer::start(*parts->api, *http);
   if (!server) {
     return tl::unexpected(server.error());

@@ -10,6 +10,7 @@
 #include "app/cli/serve_options.hpp"
 #include "app/server/serve_places.hpp"
 #include "base/result.hpp"
+#include "base/server_clock.hpp"
 #include "core/interference_model.hpp"
 #include "schedule/scheduler.hpp"
 #include "serve/job_api.hpp"
@@ -21,7 +22,8 @@ namespace carpool::app {
 struct ServerBackend {
   Executor& executor;
   std::vector<GpuView> gpus{};
-  serve::LoopSettings loop{};
+  std::shared_ptr<ServerClock> clock{};
+  serve::LoopSettings loop{};  // without its clock
   std::function<std::filesystem::path(RunId, serve::LogStream)> log_file{};
   std::string mode{};
 };
