@@ -15,6 +15,9 @@ enum class QueueOrder {
   Fair,      // the default: hrrn with fair shares of users, no starvation (docs/scheduling.md)
 };
 
+// Priorities are between -kMostPriority and kMostPriority.
+inline constexpr int kMostPriority = 1000;
+
 struct QueueOrderInfo {
   QueueOrder order;
   std::string_view name;

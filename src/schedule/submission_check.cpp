@@ -8,6 +8,7 @@
 
 #include "base/text/memory_size.hpp"
 #include "base/text/utf8.hpp"
+#include "schedule/queue_order.hpp"
 
 namespace carpool::schedule {
 namespace {
@@ -16,7 +17,6 @@ constexpr std::size_t kLongestName = 256;
 // The kernel's limit for one argument, and a quarter of its limit for all.
 constexpr std::size_t kLongestWord = std::size_t{128} << 10U;
 constexpr std::size_t kLongestCommand = std::size_t{512} << 10U;
-constexpr int kMostPriority = 1000;
 constexpr unsigned kMostRetries = 100;
 constexpr std::size_t kMostAfter = 1000;
 
@@ -86,7 +86,7 @@ Result<void> check_numbers(const JobSpec& spec) {
   if (spec.quantile && !(*spec.quantile > 0.0 && *spec.quantile < 1.0)) {
     return invalid_input(fmt::format("quantile: {} is not between 0 and 1", *spec.quantile));
   }
-  if (std::abs(spec.priority) > kMostPriority) {
+  if (spec.priority < -kMostPriority || spec.priority > kMostPriority) {
     return invalid_input(fmt::format(
         "priority: {} is not between {} and {}", spec.priority, -kMostPriority, kMostPriority));
   }

@@ -48,7 +48,9 @@ double WaitingLine::mean_runtime_s() const {
 
 WaitingLine::LaneKey WaitingLine::lane_of(const Waiting& job, double runtime_s) const {
   LaneKey key;
-  key.rank = {!job.first, class_rank(job.job_class), -job.priority, !job.recovering};
+  // Journals of older servers have priorities of any size.
+  const int priority = std::clamp(job.priority, -kMostPriority, kMostPriority);
+  key.rank = {!job.first, class_rank(job.job_class), -priority, !job.recovering};
   if (order_ != QueueOrder::Fifo) {
     key.runtime_step = static_cast<int>(std::lround(std::log(runtime_s) / std::log(kLaneWidth)));
   }

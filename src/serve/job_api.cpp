@@ -49,6 +49,9 @@ ApiAnswer JobApi::submit(const Caller& caller, std::string_view body) {
   if (!specs) {
     return error_answer(specs.error());
   }
+  if (const auto allowed = check_user_limits(parts_.limits, caller, *specs); !allowed) {
+    return error_answer(allowed.error());
+  }
   return json_answer(
       parts_.loop.ask<json>([&](schedule::Scheduler& scheduler, double now_s) -> Result<json> {
         std::vector<JobId> ids;

@@ -19,6 +19,7 @@
 #include "serve/event_hub.hpp"
 #include "serve/metrics.hpp"
 #include "serve/scheduler_loop.hpp"
+#include "serve/user_limits.hpp"
 #include "store/sqlite_journal.hpp"
 
 namespace carpool::serve {
@@ -33,7 +34,8 @@ struct ApiParts {
   // The output file of an attempt; empty where output is not kept.
   std::function<std::filesystem::path(RunId, LogStream)> log_file{};
   std::string version{};
-  std::string mode{};                  // "gpus", "simulated"
+  std::string mode{};  // "gpus", "simulated"
+  UserLimits limits{};
   std::function<ShownTime()> shown{};  // empty: times are shown as they are
 };
 

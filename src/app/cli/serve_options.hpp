@@ -22,6 +22,8 @@ struct ServeOptions {
   std::optional<std::string> tokens;
   std::optional<std::string> group;
   std::optional<std::string> operators;
+  std::optional<int> user_priority;  // the highest that users may choose; empty: 0
+  std::optional<std::string> slo_group;
   double stop_grace_s = 30.0;
   std::optional<std::string> simulated;  // "2xA100-40"
   double speed = 60.0;                   // of simulated time

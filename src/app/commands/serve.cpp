@@ -38,6 +38,14 @@ void add_access_options(OptionSet& options, ServeOptions& serve) {
                  &serve.operators,
                  "GROUP",
                  "Group whose members see and change the jobs of all users, as root does");
+  options.option("--user-priority",
+                 &serve.user_priority,
+                 "N",
+                 "Highest priority that users who are not operators may choose (default: 0)");
+  options.option("--slo-group",
+                 &serve.slo_group,
+                 "GROUP",
+                 "Group whose members may submit jobs of class slo, as operators may");
   options.option("--listen",
                  &serve.listen,
                  "HOST:PORT",

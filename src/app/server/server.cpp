@@ -67,6 +67,16 @@ Result<serve::HttpSettings> http_settings(const ServeOptions& options, const Ser
   return settings;
 }
 
+Result<serve::UserLimits> user_limits(const ServeOptions& options) {
+  if (options.slo_group) {
+    if (const auto known = serve::group_id(*options.slo_group); !known) {
+      return tl::unexpected(known.error());
+    }
+  }
+  return serve::UserLimits{.priority = options.user_priority.value_or(0),
+                           .slo_group = options.slo_group};
+}
+
 }  // namespace
 
 Server::Server(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -89,6 +99,10 @@ Result<std::unique_ptr<Server>> Server::start(const ServeOptions& options,
   }
   if (!settings || !http) {
     return tl::unexpected(settings ? http.error() : settings.error());
+  }
+  auto limits = user_limits(options);
+  if (!limits) {
+    return tl::unexpected(limits.error());
   }
   auto journal = store::SqliteJournal::open(places.state, {});
   if (!journal) {
@@ -134,6 +148,7 @@ Result<std::unique_ptr<Server>> Server::start(const ServeOptions& options,
                       .log_file = std::move(backend.log_file),
                       .version = std::string(kVersion),
                       .mode = std::move(backend.mode),
+                      .limits = std::move(*limits),
                       .shown = [parts] { return parts->clock->shown(); }});
   auto server = serve::HttpServer::start(*parts->api, *http);
   if (!server) {

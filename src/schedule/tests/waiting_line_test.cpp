@@ -1,5 +1,7 @@
 #include "schedule/waiting_line.hpp"
 
+#include <limits>
+
 #include <gtest/gtest.h>
 
 #include "schedule/tests/stubs.hpp"
@@ -66,6 +68,16 @@ TEST(WaitingLine, ClassThenPriorityThenRecoveringGoFirst) {
   job.job_class = JobClass::BestEffort;
   line.enter(job);
   EXPECT_EQ(line.front(10, 0.0, all_equal).jobs, (Ids{6, 5, 3, 4, 2, 1}));
+}
+
+TEST(WaitingLine, PriorityOfAnOlderJournalCountsAsTheNearestOfTheRange) {
+  WaitingLine line(QueueOrder::Fifo, {});
+  line.enter({.job = 1, .priority = std::numeric_limits<int>::min()});
+  line.enter({.job = 2, .priority = 0});
+  line.enter({.job = 3, .priority = std::numeric_limits<int>::max()});
+  line.enter({.job = 4, .priority = -1000});
+  EXPECT_EQ(line.front(4, 0.0, [](std::uint32_t) { return 1.0; }).jobs,
+            (std::vector<JobId>{3, 2, 1, 4}));
 }
 
 TEST(WaitingLine, FairPutsTheUserWithLessUsageFirst) {
