@@ -28,11 +28,20 @@ std::string workload_key(const JobSpec& spec) {
   return fmt::format("argv:{}", sha256_hex(joined).substr(0, kDigits));
 }
 
-void JobHistory::learn(const std::string& key, const PastRun& run) {
+const JobHistory::Workload* JobHistory::find(std::uint32_t uid, const std::string& key) const {
+  const auto user = users_.find(uid);
+  if (user == users_.end()) {
+    return nullptr;
+  }
+  const auto workload = user->second.find(key);
+  return workload == user->second.end() ? nullptr : &workload->second;
+}
+
+void JobHistory::learn(std::uint32_t uid, const std::string& key, const PastRun& run) {
   if (!run.peak_bytes && run.end != RunEnd::Succeeded) {
     return;
   }
-  Workload& workload = workloads_[key];
+  Workload& workload = users_[uid][key];
   if (run.peak_bytes) {
     workload.peaks.add(*run.peak_bytes);
   }
@@ -41,23 +50,24 @@ void JobHistory::learn(const std::string& key, const PastRun& run) {
   }
 }
 
-std::optional<std::uint64_t> JobHistory::need_bytes(const std::string& key) const {
-  const auto found = workloads_.find(key);
-  if (found == workloads_.end() || found->second.peaks.size() == 0) {
+std::optional<std::uint64_t> JobHistory::need_bytes(std::uint32_t uid,
+                                                    const std::string& key) const {
+  const Workload* found = find(uid, key);
+  if (found == nullptr || found->peaks.size() == 0) {
     return std::nullopt;
   }
-  const auto& peaks = found->second.peaks;
+  const auto& peaks = found->peaks;
   const auto end = peaks.values.begin() + static_cast<std::ptrdiff_t>(peaks.size());
   const auto highest = static_cast<double>(*std::max_element(peaks.values.begin(), end));
   return static_cast<std::uint64_t>(highest * kRoom);
 }
 
-std::optional<double> JobHistory::runtime_s(const std::string& key) const {
-  const auto found = workloads_.find(key);
-  if (found == workloads_.end() || found->second.runtimes.size() == 0) {
+std::optional<double> JobHistory::runtime_s(std::uint32_t uid, const std::string& key) const {
+  const Workload* found = find(uid, key);
+  if (found == nullptr || found->runtimes.size() == 0) {
     return std::nullopt;
   }
-  auto runtimes = found->second.runtimes;
+  auto runtimes = found->runtimes;
   const auto middle = runtimes.values.begin() + static_cast<std::ptrdiff_t>(runtimes.size() / 2);
   const auto end = runtimes.values.begin() + static_cast<std::ptrdiff_t>(runtimes.size());
   std::nth_element(runtimes.values.begin(), middle, end);

@@ -1,4 +1,5 @@
-// Memory and run time of earlier runs of each workload.
+// Memory and run time of earlier runs of each user's workloads. What one user's jobs took neither
+// shows in nor changes what another user's jobs get.
 #pragma once
 
 #include <array>
@@ -26,12 +27,13 @@ struct PastRun {
 
 class JobHistory {
  public:
-  void learn(const std::string& key, const PastRun& run);
+  void learn(std::uint32_t uid, const std::string& key, const PastRun& run);
 
   // The highest peak of the last runs, with a margin for variation between runs.
-  [[nodiscard]] std::optional<std::uint64_t> need_bytes(const std::string& key) const;
+  [[nodiscard]] std::optional<std::uint64_t> need_bytes(std::uint32_t uid,
+                                                        const std::string& key) const;
   // At solo speed: the median of the last successful runs.
-  [[nodiscard]] std::optional<double> runtime_s(const std::string& key) const;
+  [[nodiscard]] std::optional<double> runtime_s(std::uint32_t uid, const std::string& key) const;
 
  private:
   static constexpr std::size_t kRemembered = 8;
@@ -49,7 +51,9 @@ class JobHistory {
     Last<double> runtimes{};
   };
 
-  std::unordered_map<std::string, Workload> workloads_;
+  [[nodiscard]] const Workload* find(std::uint32_t uid, const std::string& key) const;
+
+  std::unordered_map<std::uint32_t, std::unordered_map<std::string, Workload>> users_;
 };
 
 }  // namespace carpool

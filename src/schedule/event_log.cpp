@@ -92,7 +92,7 @@ void EventLog::ended(LiveJob& job, double at_s) {
   on_.timers.drop(record.id);
   on_.occupancy.remove(record.id, at_s);
   on_.usage.ended(record.owner.uid, charged_speed(attempt.start), attempt.started_s, at_s);
-  on_.needs.learn(job.key,
+  on_.needs.learn(job,
                   {.end = attempt.exit.end,
                    .run_s = *attempt.ended_s - attempt.started_s,
                    .progress = attempt.start.predicted_progress.value_or(1.0),

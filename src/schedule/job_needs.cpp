@@ -29,9 +29,10 @@ void JobNeeds::update(LiveJob& job) const {
   std::optional<std::uint64_t> learned = record.reserve_bytes;
   std::optional<double> runtime = record.spec.runtime_s;
   if (use_history_) {
-    const auto past = need ? std::nullopt : history_.need_bytes(job.key);
+    const std::uint32_t uid = record.owner.uid;
+    const auto past = need ? std::nullopt : history_.need_bytes(uid, job.key);
     learned = past ? std::max(learned.value_or(0), *past) : learned;
-    runtime = runtime ? runtime : history_.runtime_s(job.key);
+    runtime = runtime ? runtime : history_.runtime_s(uid, job.key);
   }
   if (learned) {
     job.needs_all = *learned >= usable_bytes_;
@@ -41,9 +42,9 @@ void JobNeeds::update(LiveJob& job) const {
   job.view.runtime_s = runtime ? runtime : record.spec.time_s;
 }
 
-void JobNeeds::learn(const std::string& key, const PastRun& run) {
+void JobNeeds::learn(const LiveJob& job, const PastRun& run) {
   if (learning_ && use_history_) {
-    history_.learn(key, run);
+    history_.learn(job.record->owner.uid, job.key, run);
     ++version_;
   }
 }

@@ -1,5 +1,5 @@
 // How much memory and time a job is expected to need: from its owner, from earlier runs of its
-// workload, and from its own failures.
+// owner's workload, and from its own failures.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ class JobNeeds {
   // Brings need and run time of the job's view up to date.
   void update(LiveJob& job) const;
 
-  void learn(const std::string& key, const PastRun& run);
+  void learn(const LiveJob& job, const PastRun& run);
   // From now on this is the history; learn() does nothing until resume_learning().
   void replace_history(JobHistory history);
   void resume_learning() { learning_ = true; }

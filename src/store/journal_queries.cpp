@@ -121,8 +121,9 @@ Result<std::optional<RunEnd>> SqliteJournal::outcome(JobId job) const {
 
 Result<std::optional<JobHistory>> SqliteJournal::history() const {
   auto query = database_.prepare(
-      "SELECT workload, end, run_s, progress, peak_bytes FROM ("
-      "  SELECT rowid AS number, * FROM runs ORDER BY rowid DESC LIMIT ?) ORDER BY number");
+      "SELECT last.workload, last.end, run_s, last.progress, peak_bytes, uid FROM ("
+      "  SELECT rowid AS number, * FROM runs ORDER BY rowid DESC LIMIT ?) AS last "
+      "JOIN jobs ON jobs.id = last.job ORDER BY number");
   if (query) {
     query->bind(0, kRunsRemembered);
   }
@@ -130,6 +131,7 @@ Result<std::optional<JobHistory>> SqliteJournal::history() const {
   auto read = for_rows(query, [&](const SqlStatement& row) -> Result<void> {
     return run_end(row.text(1)).map([&](RunEnd end) {
       history.learn(
+          static_cast<std::uint32_t>(row.integer(5)),
           std::string(row.text(0)),
           {.end = end,
            .run_s = row.real(2),

@@ -10,26 +10,52 @@ namespace {
 
 TEST(JobHistory, NeedIsTheHighestOfTheLastPeaksWithRoom) {
   JobHistory history;
-  EXPECT_FALSE(history.need_bytes("w"));
+  EXPECT_FALSE(history.need_bytes(1, "w"));
   for (const std::uint64_t peak : {5000U, 1000U, 2000U}) {
-    history.learn("w", {.end = RunEnd::Failed, .peak_bytes = peak});
+    history.learn(1, "w", {.end = RunEnd::Failed, .peak_bytes = peak});
   }
-  EXPECT_EQ(history.need_bytes("w"), 5250U);
+  EXPECT_EQ(history.need_bytes(1, "w"), 5250U);
   for (int i = 0; i < 8; ++i) {
-    history.learn("w", {.end = RunEnd::Succeeded, .run_s = 1.0, .peak_bytes = 100});
+    history.learn(1, "w", {.end = RunEnd::Succeeded, .run_s = 1.0, .peak_bytes = 100});
   }
-  EXPECT_EQ(history.need_bytes("w"), 105U);
-  EXPECT_FALSE(history.need_bytes("other"));
+  EXPECT_EQ(history.need_bytes(1, "w"), 105U);
+  EXPECT_FALSE(history.need_bytes(1, "other"));
 }
 
 TEST(JobHistory, RunTimeIsTheMedianOfSuccessfulRunsAtSoloSpeed) {
   JobHistory history;
-  history.learn("w", {.end = RunEnd::Failed, .run_s = 1.0, .peak_bytes = 1});
-  EXPECT_FALSE(history.runtime_s("w"));
-  history.learn("w", {.end = RunEnd::Succeeded, .run_s = 200.0, .progress = 0.5});
-  history.learn("w", {.end = RunEnd::Succeeded, .run_s = 120.0});
-  history.learn("w", {.end = RunEnd::Succeeded, .run_s = 5000.0});
-  EXPECT_DOUBLE_EQ(*history.runtime_s("w"), 120.0);
+  history.learn(1, "w", {.end = RunEnd::Failed, .run_s = 1.0, .peak_bytes = 1});
+  EXPECT_FALSE(history.runtime_s(1, "w"));
+  history.learn(1, "w", {.end = RunEnd::Succeeded, .run_s = 200.0, .progress = 0.5});
+  history.learn(1, "w", {.end = RunEnd::Succeeded, .run_s = 120.0});
+  history.learn(1, "w", {.end = RunEnd::Succeeded, .run_s = 5000.0});
+  EXPECT_DOUBLE_EQ(*history.runtime_s(1, "w"), 120.0);
+}
+
+TEST(JobHistory, UsersDoNotLearnFromEachOther) {
+  JobHistory history;
+  history.learn(1, "w", {.end = RunEnd::Succeeded, .run_s = 10.0, .peak_bytes = 1000});
+  history.learn(2, "w", {.end = RunEnd::Succeeded, .run_s = 90.0, .peak_bytes = 9000});
+  EXPECT_EQ(history.need_bytes(1, "w"), 1050U);
+  EXPECT_DOUBLE_EQ(*history.runtime_s(1, "w"), 10.0);
+  EXPECT_FALSE(history.need_bytes(3, "w"));
+  EXPECT_FALSE(history.runtime_s(3, "w"));
+}
+
+TEST(JobHistory, AnotherUsersJobOfTheSameNameChangesNoReservation) {
+  StubServer server;
+  JobSpec spec{.argv = {"train"}, .workload = "resnet"};
+  const JobId first = server.submit(spec, 0.0, 1000);
+  server.step(0.0);
+  server.scheduler->observe(
+      {.gpu = 0, .used_bytes = 10 * kGiB, .jobs = {{.job = first, .bytes = 10 * kGiB}}}, 5.0);
+  server.end(first, {.end = RunEnd::Succeeded}, 20.0);
+  server.scheduler->set_draining(true);
+  EXPECT_TRUE(server.scheduler->queued(server.submit(spec, 21.0, 1000))->need_bytes);
+  EXPECT_FALSE(server.scheduler->queued(server.submit(spec, 21.0, 1001))->need_bytes);
+  EXPECT_FALSE(server.scheduler->queued(server.submit(spec, 21.0, 1001))->runtime_s);
+  server.restart(30.0);
+  EXPECT_FALSE(server.scheduler->queued(server.submit(spec, 31.0, 1001))->need_bytes);
 }
 
 TEST(JobHistory, CommandsDifferByEveryWord) {

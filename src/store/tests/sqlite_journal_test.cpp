@@ -135,8 +135,16 @@ TEST_F(SqliteJournalTest, MemoryAndTimeOfRunsAreKept) {
   }
   const auto history = open(/*replay_ended=*/0)->history();
   ASSERT_TRUE(history && *history);
-  EXPECT_EQ((*history)->need_bytes("w"), 1050U);
-  EXPECT_DOUBLE_EQ(*(*history)->runtime_s("w"), 100.0);
+  EXPECT_EQ((*history)->need_bytes(1000, "w"), 1050U);
+  EXPECT_DOUBLE_EQ(*(*history)->runtime_s(1000, "w"), 100.0);
+}
+
+TEST_F(SqliteJournalTest, TheTimeOfTheLastEventIsKnown) {
+  EXPECT_DOUBLE_EQ(*open()->last_event_s(), 0.0);
+  const auto journal = open();
+  auto life = whole_life(1, 500.0);
+  ASSERT_TRUE(journal->append(life));
+  EXPECT_DOUBLE_EQ(*journal->last_event_s(), 601.0);
 }
 
 TEST_F(SqliteJournalTest, TwoServersNeverShareAFolder) {
