@@ -30,9 +30,9 @@ ENDED = {
 # Jobs that wait: one is held, and the others start after it.
 WAITING = {13: ("held", "held"), 14: ("after-held", "queued"), 15: ("array", "queued"),
            16: ("array", "queued")}
-# Jobs that were running, and how their attempts end. A lost attempt runs once more.
+# Jobs that were running, and how their attempts end. A lost job runs again; the one that lasts is cancelled then.
 RUNNING = {
-    9: ("lost-twice", "failed", ["lost", "lost"]),
+    9: ("lost-twice", "cancelled", ["lost", "lost", "cancelled"]),
     10: ("lost-once", "succeeded", ["lost", "succeeded"]),
     11: ("stopping", "cancelled", ["cancelled"]),
     18: ("ends-meanwhile", "succeeded", ["succeeded"]),
@@ -75,12 +75,14 @@ class OldState(server.ServerTest):
         self.assertEqual(self.carpool("logs", "2").stderr, "broken\n")
 
     def check_running(self, lost_because):
+        again = self.await_job(9, lambda job: len(job["attempts"]) == 3, "to run again")
+        self.assertIn(lost_because, again["attempts"][1]["detail"])
+        self.succeeds("cancel", "9")
         for number, (name, state, ends) in RUNNING.items():
             with self.subTest(job=name):
                 job = self.await_end(number)
                 self.assertEqual((job["name"], job["state"]), (name, state), job)
                 self.assertEqual([attempt["end"] for attempt in job["attempts"]], ends, job)
-        self.assertIn(lost_because, self.job(9)["reason"])
         self.assertEqual(self.succeeds("logs", "10"), "second attempt\n")
         self.assertEqual(self.succeeds("logs", "18"), "late\n")
         self.assertEqual(self.await_end(WAITED_FOR_GPUS)["state"], "succeeded")
