@@ -58,4 +58,9 @@ Result<FolderLock> FolderLock::take(const std::filesystem::path& folder) {
   return FolderLock(std::move(file));
 }
 
+bool FolderLock::is_held(const std::filesystem::path& folder) {
+  const Descriptor file(::open((folder / kName).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  return file.valid() && ::flock(file.get(), LOCK_SH | LOCK_NB) != 0;
+}
+
 }  // namespace carpool::store

@@ -11,6 +11,8 @@ namespace carpool::store {
 class FolderLock {
  public:
   [[nodiscard]] static Result<FolderLock> take(const std::filesystem::path& folder);
+  // Whether a process holds it now.
+  [[nodiscard]] static bool is_held(const std::filesystem::path& folder);
 
  private:
   explicit FolderLock(Descriptor file) : file_(std::move(file)) {}

@@ -1,12 +1,13 @@
 // Queries of the journal.
 #include <algorithm>
+#include <functional>
 #include <utility>
 #include <variant>
 
 #include <fmt/format.h>
 
-#include "core/job_json.hpp"
 #include "core/job_names.hpp"
+#include "store/event_rows.hpp"
 #include "store/sqlite_journal.hpp"
 
 namespace carpool::store {
@@ -22,39 +23,12 @@ std::optional<Number> optional_number(const SqlStatement& row, int column) {
   return row.is_null(column) ? std::nullopt : std::optional(static_cast<Number>(row.real(column)));
 }
 
-// Calls `each` for every row.
-template <class Each>
-Result<void> for_rows(Result<SqlStatement>& statement, const Each& each) {
-  if (!statement) {
-    return tl::unexpected(statement.error());
-  }
-  for (;;) {
-    const auto row = statement->step();
-    if (!row) {
-      return tl::unexpected(row.error());
-    }
-    if (!*row) {
-      return {};
-    }
-    if (Result<void> taken = each(*statement); !taken) {
-      return taken;
-    }
-  }
+Result<void> for_rows(Result<SqlStatement>& statement,
+                      const std::function<Result<void>(const SqlStatement&)>& each) {
+  return statement ? statement->for_rows(each) : tl::unexpected(statement.error());
 }
 
 }  // namespace
-
-Result<JobEvent> SqliteJournal::read_event(std::int64_t sequence, std::string_view body) const {
-  auto event = parse_event(body, fmt::format("{}: event {}", file_.string(), sequence));
-  if (!event) {
-    return fail(ErrorCode::Corrupt,
-                fmt::format("{}. Nothing was changed: restore a copy of the file, or move it away "
-                            "to start with an empty queue",
-                            event.error().message));
-  }
-  event->sequence = sequence;
-  return event;
-}
 
 Result<void> SqliteJournal::replay(const std::function<void(const JobEvent&)>& each) const {
   // First the sequence numbers, which are small, then each event: in order, without holding all of
@@ -76,13 +50,15 @@ Result<void> SqliteJournal::replay(const std::function<void(const JobEvent&)>& e
     return listed;
   }
   std::ranges::sort(sequences);
-  auto body = database_.prepare("SELECT body FROM events WHERE sequence = ?");
+  EventReader reader(database_, file_.string());
+  auto body =
+      database_.prepare("SELECT sequence, body, environment FROM events WHERE sequence = ?");
   for (const std::int64_t sequence : sequences) {
     if (body) {
       body->bind(0, sequence);
     }
     auto read = for_rows(body, [&](const SqlStatement& row) -> Result<void> {
-      return read_event(sequence, row.text(0)).map([&](const JobEvent& event) { each(event); });
+      return reader.read(row).map([&](const JobEvent& event) { each(event); });
     });
     if (!read) {
       return read;
@@ -92,7 +68,7 @@ Result<void> SqliteJournal::replay(const std::function<void(const JobEvent&)>& e
 }
 
 Result<JobId> SqliteJournal::last_job() const {
-  return database_.number("SELECT coalesce(max(id), 0) FROM jobs");
+  return last_job_;
 }
 
 Result<double> SqliteJournal::last_event_s() const {
@@ -183,14 +159,15 @@ Result<std::vector<EndedJob>> SqliteJournal::ended_jobs(const EndedJobQuery& que
 
 Result<void> SqliteJournal::add_specs(std::vector<EndedJob>& jobs) const {
   auto first = database_.prepare(
-      "SELECT sequence, body FROM (SELECT sequence, body FROM events WHERE job = ?1 "
+      "SELECT * FROM (SELECT sequence, body, environment FROM events WHERE job = ?1 "
       "ORDER BY sequence LIMIT 1) WHERE length(body) <= ?2");
+  EventReader reader(database_, file_.string());
   for (EndedJob& job : jobs) {
     if (first) {
       first->bind(0, job.id).bind(1, kLargestSpec);
     }
     auto read = for_rows(first, [&](const SqlStatement& row) -> Result<void> {
-      return read_event(row.integer(0), row.text(1)).map([&](JobEvent&& event) {
+      return reader.read(row).map([&](JobEvent&& event) {
         if (auto* submitted = std::get_if<JobSubmitted>(&event.what)) {
           job.spec = std::move(submitted->spec);
         }
@@ -204,16 +181,16 @@ Result<void> SqliteJournal::add_specs(std::vector<EndedJob>& jobs) const {
 }
 
 Result<std::vector<JobEvent>> SqliteJournal::events_of(JobId job) const {
-  auto rows =
-      database_.prepare("SELECT sequence, body FROM events WHERE job = ? ORDER BY sequence");
+  auto rows = database_.prepare(
+      "SELECT sequence, body, environment FROM events WHERE job = ? ORDER BY "
+      "sequence");
+  EventReader reader(database_, file_.string());
   if (rows) {
     rows->bind(0, job);
   }
   std::vector<JobEvent> events;
   auto read = for_rows(rows, [&](const SqlStatement& row) -> Result<void> {
-    return read_event(row.integer(0), row.text(1)).map([&](JobEvent&& event) {
-      events.push_back(std::move(event));
-    });
+    return reader.read(row).map([&](JobEvent&& event) { events.push_back(std::move(event)); });
   });
   return read.map([&] { return std::move(events); });
 }

@@ -15,8 +15,11 @@ namespace {
 // In the file header: identifies databases of Carpool.
 constexpr std::int64_t kApplicationId = 0x43504c31;
 
+constexpr const char* kMigrationsTable =
+    "CREATE TABLE IF NOT EXISTS migrations(version INTEGER PRIMARY KEY, applied TEXT NOT NULL);";
+
 // Step i migrates a file from version i to i + 1. A released step is never changed: add another.
-constexpr std::array<std::string_view, 1> kMigrations = {
+constexpr std::array<std::string_view, kSchemaVersion> kMigrations = {
     R"(CREATE TABLE events(
          sequence INTEGER PRIMARY KEY,
          job INTEGER NOT NULL,
@@ -46,7 +49,37 @@ constexpr std::array<std::string_view, 1> kMigrations = {
          progress REAL NOT NULL,
          peak_bytes INTEGER,
          PRIMARY KEY(job, attempt));)",
+    // An identity, checksums of rows, environments apart from events, and numbers of events that a
+    // repair could not save.
+    R"(CREATE TABLE journal(identity TEXT NOT NULL);
+       CREATE TABLE environments(
+         digest TEXT PRIMARY KEY,
+         body TEXT NOT NULL,
+         sum INTEGER NOT NULL);
+       CREATE TABLE gaps(
+         first INTEGER PRIMARY KEY,
+         last INTEGER NOT NULL,
+         sum INTEGER NOT NULL);
+       ALTER TABLE events ADD COLUMN environment TEXT;
+       ALTER TABLE events ADD COLUMN sum INTEGER;
+       ALTER TABLE jobs ADD COLUMN sum INTEGER;
+       ALTER TABLE runs ADD COLUMN sum INTEGER;)",
 };
+
+// Statements that follow step `version`; empty: none.
+std::string after_step(std::size_t version, const std::string& identity) {
+  if (version != kVersionOfSums) {
+    return {};
+  }
+  std::string statements = fmt::format("INSERT INTO journal VALUES('{}');", identity);
+  for (const SummedTable& table : kSummedTables) {
+    statements +=
+        fmt::format("UPDATE {0} SET sum = row_sum('{0}', {1});", table.name, table.columns);
+  }
+  return statements;
+}
+
+}  // namespace
 
 Result<void> refuse_others(const SqlDatabase& database, const std::string& file) {
   const auto tables = database.number("SELECT count(*) FROM sqlite_schema");
@@ -59,23 +92,64 @@ Result<void> refuse_others(const SqlDatabase& database, const std::string& file)
   }
   if (*tables > 0 && *application != kApplicationId) {
     return fail(
-        ErrorCode::Corrupt,
+        ErrorCode::Unsupported,
         fmt::format("{}: this is a database of another program; nothing was changed", file));
   }
   return {};
 }
 
-}  // namespace
+Result<std::int64_t> schema_version(const SqlDatabase& database) {
+  const auto known =
+      database.number("SELECT count(*) FROM sqlite_schema WHERE name = 'migrations'");
+  if (!known || *known == 0) {
+    return known;
+  }
+  return database.number("SELECT coalesce(max(version), 0) FROM migrations");
+}
 
-Result<void> migrate(SqlDatabase& database, const std::string& file) {
+Result<std::string> schema_text(const SqlDatabase& database) {
+  return database.text(
+      "SELECT group_concat(line, char(10)) FROM (SELECT type || ' ' || name || ' ' || tbl_name || "
+      "' ' || coalesce(sql, '') AS line FROM sqlite_schema WHERE name NOT LIKE 'sqlite_stat%' "
+      "ORDER BY type, name)");
+}
+
+Result<std::string> expected_schema(std::int64_t version) {
+  auto database = SqlDatabase::open(":memory:");
+  if (!database) {
+    return tl::unexpected(database.error());
+  }
+  auto made = database->execute(kMigrationsTable);
+  for (std::size_t next = 0; made && next < static_cast<std::size_t>(version); ++next) {
+    made = database->execute(std::string(kMigrations.at(next)));
+  }
+  if (!made) {
+    return tl::unexpected(made.error());
+  }
+  return schema_text(*database);
+}
+
+Error newer_version(const std::string& file, std::int64_t version) {
+  return {ErrorCode::Unsupported,
+          fmt::format("{}: written by a newer Carpool (file version {}; this one supports {}). "
+                      "Nothing was changed: use that Carpool, or another folder",
+                      file,
+                      version,
+                      kMigrations.size())};
+}
+
+Result<void> migrate(SqlDatabase& database,
+                     const std::string& file,
+                     const std::string& identity,
+                     std::size_t to_version) {
   if (auto ours = refuse_others(database, file); !ours) {
     return ours;
   }
   auto settled = database.execute(
       fmt::format("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; BEGIN IMMEDIATE;"
-                  "PRAGMA application_id={}; CREATE TABLE IF NOT EXISTS migrations("
-                  "version INTEGER PRIMARY KEY, applied TEXT NOT NULL);",
-                  kApplicationId));
+                  "PRAGMA application_id={}; {}",
+                  kApplicationId,
+                  kMigrationsTable));
   if (!settled) {
     return settled;
   }
@@ -85,17 +159,13 @@ Result<void> migrate(SqlDatabase& database, const std::string& file) {
   }
   if (*version > static_cast<std::int64_t>(kMigrations.size())) {
     (void)database.execute("ROLLBACK");
-    return fail(
-        ErrorCode::Unsupported,
-        fmt::format("{}: written by a newer Carpool (file version {}; this one supports {}). "
-                    "Nothing was changed: use that Carpool, or another folder",
-                    file,
-                    *version,
-                    kMigrations.size()));
+    return tl::unexpected(newer_version(file, *version));
   }
-  for (auto next = static_cast<std::size_t>(*version); next < kMigrations.size(); ++next) {
-    auto step = database.execute(fmt::format("{} INSERT INTO migrations VALUES({}, '{}');",
+  for (auto next = static_cast<std::size_t>(*version); next < to_version; ++next) {
+    database.set_identity(identity);
+    auto step = database.execute(fmt::format("{} {} INSERT INTO migrations VALUES({}, '{}');",
                                              kMigrations.at(next),
+                                             after_step(next + 1, identity),
                                              next + 1,
                                              utc_timestamp()));
     if (!step) {

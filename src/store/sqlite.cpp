@@ -1,13 +1,21 @@
 #include "store/sqlite.hpp"
 
+#include <cerrno>
 #include <sqlite3.h>
 
 #include <fmt/format.h>
+
+#include "store/checksum.hpp"
 
 namespace carpool::store {
 namespace {
 
 constexpr int kBusyMs = 5000;  // while another program reads the file
+
+bool out_of_space(sqlite3* database) {
+  const int number = sqlite3_system_errno(database);
+  return number == ENOSPC || number == EDQUOT;
+}
 
 tl::unexpected<Error> database_error(sqlite3* database, std::string_view what) {
   const char* file = database == nullptr ? nullptr : sqlite3_db_filename(database, "main");
@@ -17,12 +25,44 @@ tl::unexpected<Error> database_error(sqlite3* database, std::string_view what) {
   if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB) {
     return fail(
         ErrorCode::Corrupt,
-        fmt::format("{}: damaged, or not an SQLite database ({}). Nothing was changed: restore a "
-                    "copy, or move it away to start with an empty queue",
+        fmt::format("{}: damaged, or not an SQLite database ({}). `carpool journal check` lists "
+                    "the damage, `carpool journal repair` saves what is readable",
                     where,
                     words));
   }
+  const bool no_space = code == SQLITE_FULL || (code == SQLITE_IOERR && out_of_space(database));
+  if (no_space || code == SQLITE_BUSY) {
+    return fail(ErrorCode::Unavailable,
+                fmt::format("{}: cannot be written: {}",
+                            where,
+                            no_space ? "the disk is full" : "another program holds it"));
+  }
   return fail(ErrorCode::Internal, fmt::format("{}: {}: {}", where, what, words));
+}
+
+void row_sum(sqlite3_context* context, int count, sqlite3_value** values) {
+  const auto text = [&](int index) {
+    const unsigned char* bytes = sqlite3_value_text(values[index]);
+    return std::string_view(reinterpret_cast<const char*>(bytes),
+                            static_cast<std::size_t>(sqlite3_value_bytes(values[index])));
+  };
+  RowSum sum(*static_cast<const std::string*>(sqlite3_user_data(context)), text(0));
+  for (int index = 1; index < count; ++index) {
+    switch (sqlite3_value_type(values[index])) {
+      case SQLITE_INTEGER:
+        sum.add(static_cast<std::int64_t>(sqlite3_value_int64(values[index])));
+        break;
+      case SQLITE_FLOAT:
+        sum.add(sqlite3_value_double(values[index]));
+        break;
+      case SQLITE_NULL:
+        sum.add_null();
+        break;
+      default:
+        sum.add(text(index));
+    }
+  }
+  sqlite3_result_int64(context, sum.value());
 }
 
 }  // namespace
@@ -78,6 +118,22 @@ Result<void> SqlStatement::run() {
   return step().map([](bool /*row*/) {});
 }
 
+Result<void> SqlStatement::for_rows(const std::function<Result<void>(const SqlStatement&)>& each) {
+  for (;;) {
+    const auto row = step();
+    if (!row) {
+      return tl::unexpected(row.error());
+    }
+    if (!*row) {
+      return {};
+    }
+    if (Result<void> taken = each(*this); !taken) {
+      reset();
+      return taken;
+    }
+  }
+}
+
 void SqlStatement::reset() {
   sqlite3_reset(statement_.get());
 }
@@ -102,14 +158,26 @@ std::string_view SqlStatement::text(int column) const {
                                              static_cast<std::size_t>(size));
 }
 
-Result<SqlDatabase> SqlDatabase::open(const std::filesystem::path& path) {
+Result<SqlDatabase> SqlDatabase::open(const std::filesystem::path& path, OpenMode mode) {
   SqlDatabase opened;
   sqlite3* database = nullptr;
-  const int code = sqlite3_open_v2(path.c_str(),
-                                   &database,
-                                   SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
-                                   nullptr);
+  const int access = mode == OpenMode::ReadOnly ? SQLITE_OPEN_READONLY
+                                                : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+  int code = sqlite3_open_v2(path.c_str(), &database, access | SQLITE_OPEN_NOMUTEX, nullptr);
   opened.database_.reset(database);
+  opened.identity_ = std::make_unique<std::string>();
+  if (code == SQLITE_OK) {
+    constexpr int kAnyNumber = -1;  // of arguments
+    code = sqlite3_create_function_v2(database,
+                                      "row_sum",
+                                      kAnyNumber,
+                                      SQLITE_UTF8,
+                                      opened.identity_.get(),
+                                      row_sum,
+                                      nullptr,
+                                      nullptr,
+                                      nullptr);
+  }
   if (code != SQLITE_OK) {
     return fail(ErrorCode::Internal,
                 fmt::format("{}: cannot be opened: {}",
@@ -150,8 +218,36 @@ Result<std::int64_t> SqlDatabase::number(std::string_view query) const {
   return statement->step().map([&](bool row) { return row ? statement->integer(0) : 0; });
 }
 
-std::int64_t SqlDatabase::last_row() const {
-  return sqlite3_last_insert_rowid(database_.get());
+Result<std::string> SqlDatabase::text(std::string_view query) const {
+  auto statement = prepare(query);
+  if (!statement) {
+    return tl::unexpected(statement.error());
+  }
+  return statement->step().map(
+      [&](bool row) { return row ? std::string(statement->text(0)) : std::string(); });
+}
+
+void SqlDatabase::set_identity(std::string_view identity) {
+  *identity_ = identity;
+}
+
+Result<void> SqlDatabase::copy_to(const std::filesystem::path& path) const {
+  auto target = open(path);
+  if (!target) {
+    return tl::unexpected(target.error());
+  }
+  sqlite3_backup* backup =
+      sqlite3_backup_init(target->database_.get(), "main", database_.get(), "main");
+  if (backup == nullptr) {
+    return database_error(target->database_.get(), "a copy cannot be begun");
+  }
+  constexpr int kAllPages = -1;
+  sqlite3_backup_step(backup, kAllPages);
+  if (sqlite3_backup_finish(backup) != SQLITE_OK) {
+    return database_error(target->database_.get(), "a copy failed");
+  }
+  // One file, without a write-ahead log beside it.
+  return target->execute("PRAGMA journal_mode=DELETE");
 }
 
 }  // namespace carpool::store

@@ -1,8 +1,10 @@
-// A thin wrapper around SQLite: one file, prepared statements, errors as values.
+// A thin wrapper around SQLite: one file, prepared statements, errors as values. A statement may
+// use the function row_sum(table, value, …), the checksum of a row (checksum.hpp).
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,6 +35,8 @@ class SqlStatement {
   [[nodiscard]] Result<bool> step();
   // For statements without rows.
   [[nodiscard]] Result<void> run();
+  // Calls `each` for every row, until one returns an error.
+  [[nodiscard]] Result<void> for_rows(const std::function<Result<void>(const SqlStatement&)>& each);
   void reset();
 
   [[nodiscard]] bool is_null(int column) const;
@@ -48,23 +52,33 @@ class SqlStatement {
   std::unique_ptr<sqlite3_stmt, Finalize> statement_;
 };
 
-// One thread at a time.
+enum class OpenMode { Create, ReadOnly };
+
+// One thread at a time. An error of kind Unavailable may pass: the disk is full, or another program
+// holds the file. Corrupt: the file is damaged.
 class SqlDatabase {
  public:
-  // Creates the file if it does not exist.
-  [[nodiscard]] static Result<SqlDatabase> open(const std::filesystem::path& path);
+  // Create: creates the file if it does not exist.
+  [[nodiscard]] static Result<SqlDatabase> open(const std::filesystem::path& path,
+                                                OpenMode mode = OpenMode::Create);
 
   // Statements without rows.
   [[nodiscard]] Result<void> execute(const std::string& statements);
   [[nodiscard]] Result<SqlStatement> prepare(std::string_view statement) const;
   // The first column of the first row; 0 for no row.
   [[nodiscard]] Result<std::int64_t> number(std::string_view query) const;
-  [[nodiscard]] std::int64_t last_row() const;
+  // The same, as text; "" for no row.
+  [[nodiscard]] Result<std::string> text(std::string_view query) const;
+  // The identity that row_sum() includes.
+  void set_identity(std::string_view identity);
+  // A copy of the whole database, as one reader sees it; `path` is a database or does not exist.
+  [[nodiscard]] Result<void> copy_to(const std::filesystem::path& path) const;
 
  private:
   struct Close {
     void operator()(sqlite3* database) const;
   };
+  std::unique_ptr<std::string> identity_;  // row_sum() holds a pointer to it
   std::unique_ptr<sqlite3, Close> database_;
 };
 

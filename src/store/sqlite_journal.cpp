@@ -5,103 +5,123 @@
 #include <variant>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include "core/job_history.hpp"
-#include "core/job_json.hpp"
-#include "core/job_names.hpp"
+#include "base/log.hpp"
+#include "store/journal_check.hpp"
+#include "store/journal_repair.hpp"
+#include "store/private_files.hpp"
 #include "store/schema.hpp"
+#include "store/state_files.hpp"
 
 namespace carpool::store {
 namespace {
 
-constexpr const char* kFileName = "jobs.sqlite";
-
-std::optional<std::int64_t> whole(const std::optional<std::uint64_t>& value) {
-  return value ? std::optional(static_cast<std::int64_t>(*value)) : std::nullopt;
+// A journal that can be used. Damage is repaired where nothing is lost by it: indexes and tables
+// are written anew from the events.
+Result<JournalCheck> usable_journal(const std::filesystem::path& folder) {
+  auto check = check_journal(folder, CheckDepth::Start);
+  if (!check || (check->problems.empty() && !check->missing && !check->refusal)) {
+    return check;
+  }
+  if (check->problems.empty() || check->refusal) {
+    return tl::unexpected(unusable(folder, *check));
+  }
+  const auto repaired = repair_journal(folder, *check, RepairMode::OnlyWithoutLoss);
+  if (!repaired) {
+    return tl::unexpected(repaired.error());
+  }
+  if (!repaired->complete) {
+    return tl::unexpected(unusable(folder, *check));
+  }
+  log_warning(fmt::format(
+      "{} was damaged: {}. It was written anew with all {} events of {} jobs; nothing is lost. The "
+      "damaged file is {}",
+      journal_file(folder).string(),
+      fmt::join(check->problems, "; "),
+      repaired->events,
+      repaired->jobs,
+      repaired->damaged_file.string()));
+  auto again = check_journal(folder, CheckDepth::Start);
+  if (again && !again->problems.empty()) {
+    return tl::unexpected(unusable(folder, *again));
+  }
+  return again;
 }
 
 }  // namespace
 
-struct SqliteJournal::Statements {
-  SqlStatement begin{};
-  SqlStatement commit{};
-  SqlStatement rollback{};
-  SqlStatement event{};
-  SqlStatement submitted{};
-  SqlStatement started{};
-  SqlStatement ended{};
-  SqlStatement closed{};
-
-  [[nodiscard]] Result<void> prepare(const SqlDatabase& database) {
-    const std::pair<SqlStatement*, const char*> all[] = {
-        {&begin, "BEGIN IMMEDIATE"},
-        {&commit, "COMMIT"},
-        {&rollback, "ROLLBACK"},
-        {&event, "INSERT INTO events(job, body) VALUES(?, ?)"},
-        {&submitted,
-         "INSERT INTO jobs(id, uid, user, name, workload, submitted_s) VALUES(?, ?, ?, ?, ?, ?)"},
-        {&started, "UPDATE jobs SET started_s = ?, progress = ? WHERE id = ?"},
-        // The end, as in JobRecord: not before the start, not after the event.
-        {&ended,
-         "INSERT INTO runs(job, attempt, workload, ended_s, end, run_s, progress, peak_bytes) "
-         "SELECT id, ?1, workload, max(started_s, ?2), ?3, max(started_s, ?2) - started_s,"
-         "       coalesce(progress, 1.0), ?4 FROM jobs WHERE id = ?5"},
-        {&closed, "UPDATE jobs SET ended_s = ?, end = ?, reason = ? WHERE id = ?"},
-    };
-    for (const auto& [statement, text] : all) {
-      auto prepared = database.prepare(text);
-      if (!prepared) {
-        return tl::unexpected(prepared.error());
-      }
-      *statement = std::move(*prepared);
-    }
-    return {};
-  }
-};
-
-SqliteJournal::SqliteJournal(std::filesystem::path file, const Options& options, FolderLock lock)
-    : file_(std::move(file)),
+SqliteJournal::SqliteJournal(std::filesystem::path folder, const Options& options, FolderLock lock)
+    : folder_(std::move(folder)),
+      file_(journal_file(folder_)),
       options_(options),
-      lock_(std::move(lock)),
-      statements_(std::make_unique<Statements>()) {}
+      lock_(std::move(lock)) {}
 
 SqliteJournal::~SqliteJournal() = default;
 
 Result<std::unique_ptr<SqliteJournal>> SqliteJournal::open(const std::filesystem::path& folder,
                                                            const Options& options) {
+  if (auto secure = tighten_modes(folder); !secure) {
+    return tl::unexpected(secure.error());
+  }
   auto lock = FolderLock::take(folder);
   if (!lock) {
     return tl::unexpected(lock.error());
   }
-  std::unique_ptr<SqliteJournal> journal(
-      new SqliteJournal(folder / kFileName, options, std::move(*lock)));
-  auto database = SqlDatabase::open(journal->file_);
+  const auto check = usable_journal(folder);
+  if (!check) {
+    return tl::unexpected(check.error());
+  }
+  std::unique_ptr<SqliteJournal> journal(new SqliteJournal(folder, options, std::move(*lock)));
+  return journal->open_database(*check).map([&] { return std::move(journal); });
+}
+
+Result<void> SqliteJournal::open_database(const JournalCheck& check) {
+  if (check.marker_damaged) {
+    log_warning(fmt::format("{} was damaged and is written anew", marker_file(folder_).string()));
+  }
+  // Created before SQLite does, whose files have modes by the umask; the log takes the mode of it.
+  if (auto made = open_private(file_); !made) {
+    return tl::unexpected(made.error());
+  }
+  auto database = SqlDatabase::open(file_);
   if (!database) {
     return tl::unexpected(database.error());
   }
-  journal->database_ = std::move(*database);
-  if (auto ready = migrate(journal->database_, journal->file_.string()); !ready) {
-    return tl::unexpected(ready.error());
+  database_ = std::move(*database);
+  auto ready =
+      migrate(database_, file_.string(), check.marker ? check.marker->identity : new_identity());
+  if (!ready) {
+    return ready;
   }
-  if (auto ready = journal->statements_->prepare(journal->database_); !ready) {
-    return tl::unexpected(ready.error());
+  const auto identity = database_.text("SELECT identity FROM journal");
+  const auto last_event = database_.number(
+      "SELECT max((SELECT coalesce(max(sequence), 0) FROM events),"
+      "           (SELECT coalesce(max(last), 0) FROM gaps))");
+  auto writer = EventWriter::prepare(database_);
+  if (!identity || !last_event || !writer) {
+    return tl::unexpected(!identity     ? identity.error()
+                          : !last_event ? last_event.error()
+                                        : writer.error());
   }
-  return journal;
+  identity_ = *identity;
+  database_.set_identity(identity_);
+  last_event_ = *last_event;
+  last_job_ = std::max({check.last_job, check.marker ? check.marker->job : 0, check.highest_run});
+  writer_ = std::move(*writer);
+  return MarkerFile::create(folder_,
+                            {.identity = identity_, .events = last_event_, .job = last_job_})
+      .map([&](MarkerFile&& made) { marker_ = std::move(made); });
 }
 
 Result<void> SqliteJournal::append(std::span<JobEvent> events) {
   if (events.empty()) {
     return {};
   }
-  Result<void> done = statements_->begin.run();
-  for (auto event = events.begin(); done && event != events.end(); ++event) {
-    done = append_one(*event);
-  }
-  if (done) {
-    done = statements_->commit.run();
-  }
+  Result<void> done = append_all(events);
   if (!done) {
-    (void)statements_->rollback.run();
+    (void)database_.execute("ROLLBACK");
+    writer_->rolled_back();
     for (JobEvent& event : events) {
       event.sequence = 0;
     }
@@ -109,51 +129,29 @@ Result<void> SqliteJournal::append(std::span<JobEvent> events) {
   return done;
 }
 
-Result<void> SqliteJournal::append_one(JobEvent& event) {
-  const std::string body = event_line(event);
-  if (auto written = statements_->event.bind(0, event.job).bind(1, body).run(); !written) {
-    return written;
+Result<void> SqliteJournal::append_all(std::span<JobEvent> events) {
+  std::int64_t sequence = last_event_;
+  JobId job = last_job_;
+  for (JobEvent& event : events) {
+    event.sequence = ++sequence;
+    job = std::max(job, event.job);
   }
-  event.sequence = database_.last_row();
-  return keep_tables(event);
-}
-
-// Tables that answer without a replay: which jobs are active, how others ended, what runs took.
-Result<void> SqliteJournal::keep_tables(const JobEvent& event) {
-  if (const auto* submitted = std::get_if<JobSubmitted>(&event.what)) {
-    const std::string key = workload_key(submitted->spec);
-    return statements_->submitted.bind(0, event.job)
-        .bind(1, static_cast<std::int64_t>(submitted->owner.uid))
-        .bind(2, submitted->owner.user)
-        .bind(3, submitted->spec.name)
-        .bind(4, key)
-        .bind(5, event.at_s)
-        .run();
+  Result<void> done = marker_.before(job);
+  if (done) {
+    done = database_.execute("BEGIN IMMEDIATE");
   }
-  if (const auto* started = std::get_if<JobStarted>(&event.what)) {
-    return statements_->started.bind(0, event.at_s)
-        .bind(1, started->predicted_progress)
-        .bind(2, event.job)
-        .run();
+  for (auto event = events.begin(); done && event != events.end(); ++event) {
+    done = writer_->write(*event);
   }
-  if (const auto* ended = std::get_if<JobEnded>(&event.what)) {
-    const double ended_s =
-        ended->exit.at_s > 0.0 ? std::min(ended->exit.at_s, event.at_s) : event.at_s;
-    return statements_->ended.bind(0, static_cast<std::int64_t>(ended->attempt))
-        .bind(1, ended_s)
-        .bind(2, name_of(ended->exit.end))
-        .bind(3, whole(ended->peak_bytes))
-        .bind(4, event.job)
-        .run();
+  if (done) {
+    done = database_.execute("COMMIT");
   }
-  if (const auto* closed = std::get_if<JobClosed>(&event.what)) {
-    return statements_->closed.bind(0, event.at_s)
-        .bind(1, name_of(closed->end))
-        .bind(2, closed->reason)
-        .bind(3, event.job)
-        .run();
+  if (done) {
+    last_event_ = sequence;
+    last_job_ = job;
+    marker_.after(last_event_, last_job_);
   }
-  return {};
+  return done;
 }
 
 }  // namespace carpool::store

@@ -15,10 +15,14 @@
 
 #include "core/job_journal.hpp"
 #include "core/job_record.hpp"
+#include "store/event_rows.hpp"
 #include "store/folder_lock.hpp"
+#include "store/journal_marker.hpp"
 #include "store/sqlite.hpp"
 
 namespace carpool::store {
+
+struct JournalCheck;
 
 // A line of `carpool history`.
 struct EndedJob {
@@ -51,7 +55,9 @@ class SqliteJournal final : public JobJournal {
     std::size_t replay_ended = 1000;  // number of ended jobs that are replayed, the latest
   };
 
-  // The folder must exist.
+  // The folder must exist. Its modes are tightened, the journal is checked (journal_check.hpp), and
+  // damage that costs nothing is repaired with a warning in the log; else the journal is refused
+  // with what to do.
   [[nodiscard]] static Result<std::unique_ptr<SqliteJournal>> open(
       const std::filesystem::path& folder, const Options& options);
 
@@ -66,6 +72,9 @@ class SqliteJournal final : public JobJournal {
   [[nodiscard]] Result<std::optional<RunEnd>> outcome(JobId job) const override;
   [[nodiscard]] Result<std::optional<JobHistory>> history() const override;
 
+  // 32 hexadecimal digits, the same for the life of the journal.
+  [[nodiscard]] const std::string& identity() const { return identity_; }
+
   // Newest first.
   [[nodiscard]] Result<std::vector<EndedJob>> ended_jobs(const EndedJobQuery& query) const;
   // All events of one job; none: there is no such job.
@@ -74,19 +83,21 @@ class SqliteJournal final : public JobJournal {
   [[nodiscard]] Result<std::optional<JobRecord>> record_of(JobId job) const;
 
  private:
-  struct Statements;
-
-  SqliteJournal(std::filesystem::path file, const Options& options, FolderLock lock);
-  [[nodiscard]] Result<void> append_one(JobEvent& event);
-  [[nodiscard]] Result<void> keep_tables(const JobEvent& event);
-  [[nodiscard]] Result<JobEvent> read_event(std::int64_t sequence, std::string_view body) const;
+  SqliteJournal(std::filesystem::path folder, const Options& options, FolderLock lock);
+  [[nodiscard]] Result<void> open_database(const JournalCheck& check);
+  [[nodiscard]] Result<void> append_all(std::span<JobEvent> events);
   [[nodiscard]] Result<void> add_specs(std::vector<EndedJob>& jobs) const;
 
+  std::filesystem::path folder_;
   std::filesystem::path file_;
   Options options_;
   FolderLock lock_;
+  MarkerFile marker_;
+  std::string identity_;
+  std::int64_t last_event_ = 0;
+  JobId last_job_ = 0;
   SqlDatabase database_;
-  std::unique_ptr<Statements> statements_;
+  std::unique_ptr<EventWriter> writer_;
 };
 
 }  // namespace carpool::store

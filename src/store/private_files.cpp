@@ -1,0 +1,112 @@
+#include "store/private_files.hpp"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <optional>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "base/log.hpp"
+#include "store/state_files.hpp"
+
+namespace carpool::store {
+namespace {
+
+constexpr mode_t kOthers = 077;
+
+struct PrivatePlace {
+  std::filesystem::path path;
+  bool folder = false;
+  struct stat status{};
+};
+
+// Those that exist: the folder first, because the others are safe once it is.
+std::vector<PrivatePlace> existing_places(const std::filesystem::path& state) {
+  std::vector<PrivatePlace> found;
+  const auto look_at = [&](const std::filesystem::path& path, bool folder) {
+    PrivatePlace place{.path = path, .folder = folder};
+    if (::lstat(path.c_str(), &place.status) == 0) {
+      found.push_back(std::move(place));
+    }
+  };
+  look_at(state, /*folder=*/true);
+  look_at(runs_folder(state), /*folder=*/true);
+  look_at(state / "server.lock", /*folder=*/false);
+  look_at(marker_file(state), /*folder=*/false);
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(state, ignored)) {
+    if (entry.path().filename().string().starts_with(kJournalName)) {
+      look_at(entry.path(), /*folder=*/false);
+    }
+  }
+  return found;
+}
+
+bool is_loose(const PrivatePlace& place) {
+  return !S_ISLNK(place.status.st_mode) && (place.status.st_mode & kOthers) != 0;
+}
+
+std::string loose_line(const PrivatePlace& place) {
+  return fmt::format("{} has mode {:04o}; other users may {} it",
+                     place.path.string(),
+                     place.status.st_mode & 07777U,
+                     place.folder ? "enter" : "read");
+}
+
+}  // namespace
+
+std::vector<std::string> loose_modes(const std::filesystem::path& state) {
+  std::vector<std::string> lines;
+  for (const PrivatePlace& place : existing_places(state)) {
+    if (is_loose(place)) {
+      lines.push_back(loose_line(place));
+    }
+  }
+  return lines;
+}
+
+Result<void> tighten_modes(const std::filesystem::path& state) {
+  for (const PrivatePlace& place : existing_places(state)) {
+    const bool right_kind =
+        place.folder ? S_ISDIR(place.status.st_mode) : S_ISREG(place.status.st_mode);
+    if (!right_kind || place.status.st_uid != ::geteuid()) {
+      return invalid_input(fmt::format("{} is not a {} of user {}; move it away",
+                                       place.path.string(),
+                                       place.folder ? "folder" : "regular file",
+                                       ::geteuid()));
+    }
+    if (!is_loose(place)) {
+      continue;
+    }
+    const mode_t wanted = place.folder ? 0700 : 0600;
+    if (::chmod(place.path.c_str(), wanted) != 0) {
+      return fail(ErrorCode::Internal,
+                  fmt::format("{}: its mode cannot be changed to {:04o}: {}",
+                              place.path.string(),
+                              wanted,
+                              last_error()));
+    }
+    log_warning(fmt::format("{}; the mode is now {:04o}", loose_line(place), wanted));
+  }
+  return {};
+}
+
+Result<Descriptor> open_private(const std::filesystem::path& file) {
+  Descriptor opened(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!opened.valid() || ::fchmod(opened.get(), 0600) != 0) {
+    return fail(ErrorCode::Internal,
+                fmt::format("{}: cannot be created: {}", file.string(), last_error()));
+  }
+  return opened;
+}
+
+void sync_folder(const std::filesystem::path& folder) {
+  const Descriptor opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (opened.valid()) {
+    ::fsync(opened.get());
+  }
+}
+
+}  // namespace carpool::store
