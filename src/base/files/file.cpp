@@ -1,7 +1,9 @@
 #include "base/files/file.hpp"
 
 #include <cerrno>
+#include <cstdint>
 #include <fcntl.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
@@ -31,6 +33,24 @@ bool write_all(int fd, std::string_view content) {
     content.remove_prefix(static_cast<std::size_t>(written));
   }
   return true;
+}
+
+// A new file with a name of its own. Unlike mkstemp() this leaves the mode to the umask of the
+// process, which cannot be read without changing it for all threads.
+Descriptor create_beside(const std::filesystem::path& path, std::string& name) {
+  constexpr int kAttempts = 100;
+  for (int i = 0; i < kAttempts; ++i) {
+    std::uint32_t random = 0;
+    if (::getrandom(&random, sizeof random, 0) < 0) {
+      break;
+    }
+    name = fmt::format("{}.{:06x}", path.string(), random & 0xffffffU);
+    const int file = ::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file >= 0 || errno != EEXIST) {
+      return Descriptor(file);
+    }
+  }
+  return {};
 }
 
 }  // namespace
@@ -88,16 +108,13 @@ Result<void> write_file(const std::filesystem::path& named, std::string_view con
                             S_ISDIR(existing.st_mode) ? "a directory" : "not a regular file"));
   }
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-  std::string beside = (folder / (path.filename().string() + ".XXXXXX")).string();
+  std::string beside;
   {
-    const Descriptor file(::mkostemp(beside.data(), O_CLOEXEC));
+    const Descriptor file = create_beside(path, beside);
     if (file.get() < 0) {
       return system_failure("create a file beside", path);
     }
-    const mode_t mask = ::umask(0);
-    ::umask(mask);
-    if (::fchmod(file.get(), 0666 & ~mask) != 0 || !write_all(file.get(), content) ||
-        ::fsync(file.get()) != 0) {
+    if (!write_all(file.get(), content) || ::fsync(file.get()) != 0) {
       auto failure = system_failure("write", path);
       ::unlink(beside.c_str());
       return failure;

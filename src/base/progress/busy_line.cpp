@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <mutex>
 #include <stop_token>
+#include <system_error>
 #include <unistd.h>
 #include <utility>
 
@@ -43,8 +44,11 @@ void tell(const std::stop_token& stop, const std::string& what) {
 
 BusyLine::BusyLine(std::string what, Progress::Show show) {
   if (show == Progress::Show::OnTerminal && isatty(STDERR_FILENO) == 1) {
-    thread_ =
-        std::jthread([words = std::move(what)](const std::stop_token& stop) { tell(stop, words); });
+    try {
+      thread_ = std::jthread(
+          [words = std::move(what)](const std::stop_token& stop) { tell(stop, words); });
+    } catch (const std::system_error&) {  // the work goes on without the line
+    }
   }
 }
 

@@ -1,8 +1,12 @@
 #include "base/files/file.hpp"
 
+#include <atomic>
+#include <fcntl.h>
 #include <filesystem>
 #include <string>
 #include <sys/stat.h>
+#include <thread>
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 
@@ -54,6 +58,40 @@ TEST_F(FileTest, ALinkStaysAndWhatItPointsToIsReplaced) {
   ASSERT_TRUE(write_file(link, "second").has_value());
   EXPECT_TRUE(std::filesystem::is_symlink(link));
   EXPECT_EQ(read_file(target), "second");
+}
+
+TEST_F(FileTest, ANewFileHasTheModeOfTheUmask) {
+  const mode_t before = ::umask(027);
+  ASSERT_TRUE(write_file(folder_ / "new", "x"));
+  ::umask(before);
+  struct stat status = {};
+  ASSERT_EQ(::stat((folder_ / "new").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777U, 0640U);
+}
+
+// Other threads create files, too: they must not see another mask for a moment.
+TEST_F(FileTest, WritingDoesNotTouchTheUmaskOfTheProcess) {
+  const mode_t before = ::umask(077);
+  std::atomic<bool> writing = true;
+  bool exposed = false;
+  {
+    const std::jthread writer([&] {
+      for (int i = 0; i < 300; ++i) {
+        EXPECT_TRUE(write_file(folder_ / "file", "x"));
+      }
+      writing = false;
+    });
+    for (int i = 0; writing; ++i) {
+      const auto name = folder_ / ("seen" + std::to_string(i));
+      const int file = ::open(name.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
+      struct stat status = {};
+      exposed = exposed || ::fstat(file, &status) != 0 || (status.st_mode & 077U) != 0;
+      ::close(file);
+      ::unlink(name.c_str());
+    }
+  }
+  ::umask(before);
+  EXPECT_FALSE(exposed);
 }
 
 TEST_F(FileTest, WritingIntoAMissingFolderFails) {
