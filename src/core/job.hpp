@@ -2,10 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "core/environment.hpp"
 
 namespace carpool {
 
@@ -17,7 +18,7 @@ struct JobSpec {
   std::string name{};
   std::vector<std::string> argv{};  // never a shell string
   std::string cwd{};
-  std::map<std::string, std::string> env{};
+  Environment env{};
   unsigned gpus = 1;
   std::optional<std::uint64_t> mem_bytes{};        // a reservation, on each GPU; empty: not given
   bool mem_auto = false;                           // to be estimated

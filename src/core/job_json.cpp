@@ -37,7 +37,7 @@ json job_object(const JobSpec& spec) {
   json out = {{"argv", spec.argv}};
   put(out, "name", spec.name, usual.name);
   put(out, "cwd", spec.cwd, usual.cwd);
-  put(out, "env", spec.env, usual.env);
+  put(out, "env", spec.env.map(), usual.env.map());
   put(out, "gpus", spec.gpus, usual.gpus);
   if (spec.mem_auto) {
     out["mem"] = "auto";
@@ -69,7 +69,9 @@ Result<JobSpec> job_from(const json& object, const std::string& where) {
   reader.read("argv", spec.argv);
   reader.read("name", spec.name);
   reader.read("cwd", spec.cwd);
-  reader.read("env", spec.env);
+  Environment::Map variables;
+  reader.read("env", variables);
+  spec.env = std::move(variables);
   reader.read("gpus", spec.gpus);
   const json* memory = reader.member("mem");
   spec.mem_auto = memory != nullptr && *memory == "auto";

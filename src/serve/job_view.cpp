@@ -170,7 +170,7 @@ json job_details(const schedule::Scheduler& scheduler,
   const JobSpec& spec = job.spec;
   view["argv"] = spec.argv;
   view["cwd"] = spec.cwd;
-  view["env"] = spec.env;
+  view["env"] = spec.env.map();
   view["exclusive"] = job.exclusive;
   view["after"] = spec.after;
   view["retries"] = spec.retries;

@@ -61,7 +61,7 @@ class ProcessExecutorTest : public testing::Test {
 
 TEST_F(ProcessExecutorTest, AJobRunsInItsFolderWithItsEnvironmentAndItsOutputIsKept) {
   LaunchSpec launch = spec({"sh", "-c", "pwd; echo $CUDA_VISIBLE_DEVICES $CARPOOL_JOB_ID $X >&2"});
-  launch.job.env["X"] = "y";
+  launch.job.env.set("X", "y");
   start(launch);
   const auto exit = await_end();
   ASSERT_TRUE(exit);
