@@ -1,6 +1,9 @@
 #include "observe/gpu_watcher.hpp"
 
+#include <exception>
 #include <utility>
+
+#include "base/log.hpp"
 
 namespace carpool::observe {
 
@@ -24,13 +27,24 @@ GpuWatcher::~GpuWatcher() {
 }
 
 void GpuWatcher::run() {
-  do {
-    Result<RunningJobs> now = ports_.running();
-    if (!now) {
-      return;
+  bool watching = true;
+  while (watching) {
+    try {
+      watching = look();
+    } catch (const std::exception& problem) {  // short of memory: this reading is skipped
+      log_error(problem.what());
     }
-    ports_.post(observer_.read(find_process_owners(now->processes, std::move(now->residents))));
-  } while (wait());
+    watching = watching && wait();
+  }
+}
+
+bool GpuWatcher::look() {
+  Result<RunningJobs> now = ports_.running();
+  if (!now) {
+    return false;
+  }
+  ports_.post(observer_.read(find_process_owners(now->processes, std::move(now->residents))));
+  return true;
 }
 
 bool GpuWatcher::wait() {

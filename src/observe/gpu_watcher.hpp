@@ -31,7 +31,8 @@ struct WatcherPorts {
 
 class GpuWatcher {
  public:
-  // The source outlives the watcher, and only the watcher uses it meanwhile.
+  // The source outlives the watcher, and only the watcher uses it meanwhile. Throws
+  // std::system_error where the system refuses a thread.
   GpuWatcher(TelemetrySource& source,
              std::vector<GpuInfo> gpus,
              const ObserverSettings& settings,
@@ -43,6 +44,8 @@ class GpuWatcher {
 
  private:
   void run();
+  // One reading. False: there is nothing left to watch.
+  [[nodiscard]] bool look();
   // False: the watcher ends.
   [[nodiscard]] bool wait();
 

@@ -180,13 +180,16 @@ Result<void> serve_gpus(const ServeOptions& options,
                                                            ? observe::WindowSummary::Risk
                                                            : observe::WindowSummary::Mean};
   auto watcher = watch_gpus(*gpus, **executor, (*server)->loop(), observing);
+  if (!watcher) {
+    return tl::unexpected(watcher.error());
+  }
   log_info(fmt::format("{} GPUs, policy {}, order {}; listening on {}",
                        gpus->views.size(),
                        options.policy,
                        options.order,
                        places.socket.string()));
   const Result<void> stayed = stay(**server, signals);
-  watcher.reset();
+  watcher->reset();
   (*server)->stop();
   log_info("server stopped; running jobs continue, and the next server takes them over");
   return stayed;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "app/top/gpu_watch.hpp"
+#include "base/process/thread.hpp"
 #include "gpu/mps/mps_daemon.hpp"
 
 namespace carpool::app {
@@ -33,10 +34,10 @@ Result<observe::UsableGpus> find_gpus(bool use_mps) {
   });
 }
 
-std::unique_ptr<observe::GpuWatcher> watch_gpus(observe::UsableGpus& gpus,
-                                                const run::ProcessExecutor& executor,
-                                                serve::SchedulerLoop& loop,
-                                                const observe::ObserverSettings& settings) {
+Result<std::unique_ptr<observe::GpuWatcher>> watch_gpus(observe::UsableGpus& gpus,
+                                                        const run::ProcessExecutor& executor,
+                                                        serve::SchedulerLoop& loop,
+                                                        const observe::ObserverSettings& settings) {
   observe::WatcherPorts ports;
   ports.running = [&executor, &loop] {
     return loop.ask<observe::RunningJobs>([&](schedule::Scheduler& scheduler, double) {
@@ -50,8 +51,12 @@ std::unique_ptr<observe::GpuWatcher> watch_gpus(observe::UsableGpus& gpus,
       }
     });
   };
-  return std::make_unique<observe::GpuWatcher>(
-      *gpus.source, gpus.watched, settings, std::move(ports));
+  try {
+    return std::make_unique<observe::GpuWatcher>(
+        *gpus.source, gpus.watched, settings, std::move(ports));
+  } catch (const std::system_error& problem) {
+    return thread_failure(problem);
+  }
 }
 
 }  // namespace carpool::app

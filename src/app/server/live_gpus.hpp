@@ -15,7 +15,7 @@ namespace carpool::app {
 [[nodiscard]] Result<observe::UsableGpus> find_gpus(bool use_mps);
 
 // Reads the GPUs each second and passes what it sees to the scheduler. All arguments outlive it.
-[[nodiscard]] std::unique_ptr<observe::GpuWatcher> watch_gpus(
+[[nodiscard]] Result<std::unique_ptr<observe::GpuWatcher>> watch_gpus(
     observe::UsableGpus& gpus,
     const run::ProcessExecutor& executor,
     serve::SchedulerLoop& loop,

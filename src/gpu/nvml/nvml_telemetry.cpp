@@ -1,11 +1,13 @@
 #include "gpu/nvml/nvml_telemetry.hpp"
 
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/clock.hpp"
+#include "base/process/thread.hpp"
 #include "gpu/nvml/gpm_span.hpp"
 #include "gpu/nvml/library.hpp"
 #include "gpu/nvml/owner_thread.hpp"
@@ -174,7 +176,12 @@ class NvmlTelemetry final : public TelemetrySource {
 }  // namespace
 
 Result<std::unique_ptr<TelemetrySource>> open_nvml(const std::vector<std::string>& library_names) {
-  auto telemetry = std::make_unique<NvmlTelemetry>();
+  std::unique_ptr<NvmlTelemetry> telemetry;
+  try {
+    telemetry = std::make_unique<NvmlTelemetry>();
+  } catch (const std::system_error& problem) {
+    return thread_failure(problem);
+  }
   if (auto opened = telemetry->open(library_names); !opened) {
     return tl::unexpected(std::move(opened.error()));
   }

@@ -10,6 +10,9 @@ void OwnerThread::run(const std::function<void()>& work) {
   queue_.push_back(&request);
   asked_.notify_one();
   answered_.wait(lock, [&] { return request.done; });
+  if (request.problem) {
+    std::rethrow_exception(request.problem);
+  }
 }
 
 void OwnerThread::serve(const std::stop_token& stop) {
@@ -18,7 +21,11 @@ void OwnerThread::serve(const std::stop_token& stop) {
     Request* request = queue_.front();
     queue_.pop_front();
     lock.unlock();
-    (*request->work)();
+    try {
+      (*request->work)();
+    } catch (...) {
+      request->problem = std::current_exception();
+    }
     lock.lock();
     // The request is on the stack of the caller and is gone once the caller sees this.
     request->done = true;

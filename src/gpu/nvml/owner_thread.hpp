@@ -4,6 +4,7 @@
 
 #include <condition_variable>
 #include <deque>
+#include <exception>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -17,10 +18,10 @@ namespace carpool::gpu {
 // Thread-safe, except that no call may be running at destruction.
 class OwnerThread {
  public:
-  OwnerThread();
+  OwnerThread();  // throws std::system_error where the system refuses a thread
 
   // Runs `work` on the owner thread and returns its result. Must not be called on that thread,
-  // where it would wait for itself.
+  // where it would wait for itself. An exception of `work` is thrown here.
   template <class Work>
   [[nodiscard]] auto call(Work&& work) -> std::invoke_result_t<Work&> {
     std::optional<std::invoke_result_t<Work&>> result;
@@ -31,6 +32,7 @@ class OwnerThread {
  private:
   struct Request {
     const std::function<void()>* work = nullptr;
+    std::exception_ptr problem{};  // thrown by the work
     bool done = false;
   };
 

@@ -1,6 +1,7 @@
 #include "gpu/nvml/owner_thread.hpp"
 
 #include <memory>
+#include <new>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -42,6 +43,12 @@ TEST(OwnerThread, AnswersEveryOneOfManyCallersWithItsOwnResult) {
   }
   EXPECT_EQ(owner.call([&] { return done; }), kThreads * kCalls);
   EXPECT_EQ(wrong, std::vector<int>(kThreads, 0));
+}
+
+TEST(OwnerThread, AnExceptionReachesTheCallerAndTheThreadGoesOn) {
+  OwnerThread owner;
+  EXPECT_THROW((void)owner.call([]() -> int { throw std::bad_alloc(); }), std::bad_alloc);
+  EXPECT_EQ(owner.call([] { return 7; }), 7);
 }
 
 TEST(OwnerThread, HandsResultsOverThatCanOnlyBeMoved) {

@@ -1,6 +1,7 @@
 #include "observe/gpu_watcher.hpp"
 
 #include <future>
+#include <new>
 
 #include <gtest/gtest.h>
 
@@ -55,6 +56,26 @@ TEST_F(GpuWatcherTest, EndsByItselfWithTheScheduler) {
   }
   EXPECT_EQ(asked, 2);
   EXPECT_TRUE(posted);
+}
+
+TEST_F(GpuWatcherTest, AnExceptionCostsOneReadingOnly) {
+  std::promise<void> read;
+  int asked = 0;
+  WatcherPorts ports{.running = [&]() -> Result<RunningJobs> {
+                       if (++asked == 1) {
+                         throw std::bad_alloc();
+                       }
+                       return RunningJobs{};
+                     },
+                     .post =
+                         [&](const std::vector<GpuObservation>&) {
+                           if (asked == 2) {
+                             read.set_value();
+                           }
+                         }};
+  const GpuWatcher watcher(
+      source_, gpu::two_fake_gpus(), {}, std::move(ports), std::chrono::milliseconds(1));
+  read.get_future().wait();
 }
 
 TEST_F(GpuWatcherTest, EndsAtOnceHoweverLongTheInterval) {

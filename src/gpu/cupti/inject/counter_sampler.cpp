@@ -10,13 +10,17 @@ void CounterSampler::start(std::uint32_t device, bool probe, void (*loaded)()) {
   device_ = device;
   probe_ = probe;
   loaded_ = loaded;
-  thread_ = std::thread([this] {
-    try {
-      run();
-    } catch (...) {
-      refuse("out of memory", 0);
-    }
-  });
+  try {
+    thread_ = std::thread([this] {
+      try {
+        run();
+      } catch (...) {
+        refuse("out of memory", 0);
+      }
+    });
+  } catch (...) {  // the program must go on without the counters
+    refuse("no thread", 0);
+  }
 }
 
 void CounterSampler::stop() {
