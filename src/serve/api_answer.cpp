@@ -81,6 +81,13 @@ ApiAnswer error_answer(int status, std::string_view message) {
   return error_body(status, kind_of_status(status), message);
 }
 
+ApiAnswer busy_answer(std::string_view why) {
+  ApiAnswer answer =
+      error_answer(fail(ErrorCode::Unavailable, fmt::format("{}; try again in a moment", why)));
+  answer.headers.emplace("Retry-After", "1");
+  return answer;
+}
+
 Error read_error(int status, std::string_view body) {
   const json answer = json::parse(body, nullptr, /*allow_exceptions=*/false);
   const json error = answer.is_object() ? answer.value("error", json::object()) : json::object();

@@ -9,6 +9,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "base/result.hpp"
+#include "serve/fair_share.hpp"
 
 namespace carpool::serve {
 
@@ -17,6 +18,7 @@ struct ApiAnswer {
   std::string body{};
   std::string type = "application/json";
   std::map<std::string, std::string> headers{};
+  FairShare::Held held{};  // memory of a large answer, until it is sent
 };
 
 // The HTTP status of an error kind. The table is in docs/api.md.
@@ -32,6 +34,9 @@ struct ApiAnswer {
 [[nodiscard]] ApiAnswer error_answer(const tl::unexpected<Error>& error);
 // For a status that the HTTP library chose.
 [[nodiscard]] ApiAnswer error_answer(int status, std::string_view message);
+
+// 503 with Retry-After: what the request needs is in use. `why` is a clause.
+[[nodiscard]] ApiAnswer busy_answer(std::string_view why);
 
 // The error that such an answer carries.
 [[nodiscard]] Error read_error(int status, std::string_view body);

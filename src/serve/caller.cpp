@@ -1,6 +1,8 @@
 #include "serve/caller.hpp"
 
 #include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
 #include <grp.h>
 #include <pwd.h>
 #include <sstream>
@@ -10,13 +12,14 @@
 
 #include <fmt/format.h>
 
-#include "base/files/file.hpp"
+#include "base/process/descriptor.hpp"
 
 namespace carpool::serve {
 namespace {
 
 constexpr std::size_t kEntryBytes = 65536;
 constexpr std::size_t kShortestToken = 16;
+constexpr off_t kLargestTokenFile = off_t{1} << 20U;
 
 struct Account {
   std::string name;
@@ -43,6 +46,41 @@ bool same_secret(const std::string& left, const std::string& right) {
     difference |= static_cast<unsigned char>(left[i]) ^ static_cast<unsigned char>(right[i]);
   }
   return difference == 0U;
+}
+
+// Checked on the opened file: a name could stand for another file in the next moment.
+Result<std::string> read_private_file(const std::filesystem::path& file) {
+  const Descriptor opened(
+      ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
+  if (!opened.valid()) {
+    return errno == ELOOP ? invalid_input(fmt::format("{} is a symbolic link; name the file itself",
+                                                      file.string()))
+                          : fail(errno == ENOENT ? ErrorCode::NotFound : ErrorCode::Internal,
+                                 fmt::format("open {}: {}", file.string(), last_error()));
+  }
+  struct stat status{};
+  if (::fstat(opened.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
+      status.st_size > kLargestTokenFile) {
+    return invalid_input(fmt::format(
+        "{} is not a regular file of at most {} bytes", file.string(), kLargestTokenFile));
+  }
+  if (status.st_uid != 0 && status.st_uid != ::geteuid()) {
+    return invalid_input(fmt::format(
+        "{} belongs to user {}, who could change the tokens; run `chown` on it to make it yours",
+        file.string(),
+        user_name(status.st_uid)));
+  }
+  if ((status.st_mode & 077U) != 0) {
+    return invalid_input(
+        fmt::format("{}: other users may read these tokens; run `chmod 600` on it", file.string()));
+  }
+  std::string text(static_cast<std::size_t>(status.st_size), '\0');
+  const ssize_t got = ::pread(opened.get(), text.data(), text.size(), 0);
+  if (got < 0) {
+    return fail(ErrorCode::Internal, fmt::format("read {}: {}", file.string(), last_error()));
+  }
+  text.resize(static_cast<std::size_t>(got));
+  return text;
 }
 
 }  // namespace
@@ -96,12 +134,7 @@ Caller make_caller(std::uint32_t uid,
 }
 
 Result<TokenTable> read_token_file(const std::filesystem::path& file) {
-  struct stat status{};
-  if (::stat(file.c_str(), &status) == 0 && (status.st_mode & 077U) != 0) {
-    return invalid_input(
-        fmt::format("{}: other users may read these tokens; run `chmod 600` on it", file.string()));
-  }
-  const Result<std::string> text = read_file(file);
+  const Result<std::string> text = read_private_file(file);
   if (!text) {
     return tl::unexpected(text.error());
   }

@@ -34,7 +34,8 @@ struct Caller {
 // Which token belongs to which user.
 using TokenTable = std::map<std::string, std::string>;
 
-// One token and one user per line: "TOKEN user". Only the owner may have access to the file.
+// One token and one user per line: "TOKEN user". The file belongs to root or the user of the
+// server, nobody else may read it, and it is not a link.
 [[nodiscard]] Result<TokenTable> read_token_file(const std::filesystem::path& file);
 
 // The user of an Authorization header "Bearer TOKEN"; empty: an unknown token, or none.

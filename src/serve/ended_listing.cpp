@@ -13,6 +13,8 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kMostCommands = 1000;  // each takes about 0.1 ms to read
+constexpr std::size_t kReadAtOnce = 1000;
+constexpr std::size_t kCommandsAtOnce = 32;  // each has up to 64 KiB
 
 json ended_view(const store::EndedJob& job, const Caller& caller, const ShownTime& shown) {
   json view = {{"id", job.id},
@@ -60,14 +62,37 @@ Result<store::EndedJobQuery> read_ended_query(const ApiQuery& query, const Calle
   return wanted;
 }
 
-nlohmann::json list_ended_jobs(std::span<const store::EndedJob> jobs,
-                               const Caller& caller,
-                               const ShownTime& shown) {
-  json list = json::array();
+void add_ended_jobs(std::string& out,
+                    std::span<const store::EndedJob> jobs,
+                    const Caller& caller,
+                    const ShownTime& shown) {
   for (const store::EndedJob& job : jobs) {
-    list.push_back(ended_view(job, caller, shown));
+    out += out.empty() ? "" : ",";
+    out += ended_view(job, caller, shown).dump(-1, ' ', false, json::error_handler_t::replace);
   }
-  return list;
+}
+
+Result<std::string> list_ended_jobs(const store::SqliteJournal& journal,
+                                    const store::EndedJobQuery& wanted,
+                                    const Caller& caller,
+                                    const ShownTime& shown) {
+  std::string text;
+  std::size_t listed = 0;
+  store::EndedJobQuery part = wanted;
+  while (listed < wanted.most && text.size() < kMostPageBytes) {
+    part.most = std::min(wanted.most - listed, wanted.with_specs ? kCommandsAtOnce : kReadAtOnce);
+    const Result<std::vector<store::EndedJob>> jobs = journal.ended_jobs(part);
+    if (!jobs) {
+      return tl::unexpected(jobs.error());
+    }
+    add_ended_jobs(text, *jobs, caller, shown);
+    listed += jobs->size();
+    if (jobs->size() < part.most) {
+      break;
+    }
+    part.before = jobs->back().id;
+  }
+  return "[" + text + "]";
 }
 
 }  // namespace carpool::serve

@@ -2,8 +2,7 @@
 #pragma once
 
 #include <span>
-
-#include <nlohmann/json_fwd.hpp>
+#include <string>
 
 #include "base/result.hpp"
 #include "base/server_clock.hpp"
@@ -17,9 +16,17 @@ namespace carpool::serve {
 [[nodiscard]] Result<store::EndedJobQuery> read_ended_query(const ApiQuery& query,
                                                             const Caller& caller);
 
-// Names, reasons and commands of other users' jobs are left out, unless the caller is an operator.
-[[nodiscard]] nlohmann::json list_ended_jobs(std::span<const store::EndedJob> jobs,
-                                             const Caller& caller,
-                                             const ShownTime& shown = {});
+// Appends JSON objects, with commas between them. Names, reasons and commands of other users' jobs
+// are left out, unless the caller is an operator.
+void add_ended_jobs(std::string& out,
+                    std::span<const store::EndedJob> jobs,
+                    const Caller& caller,
+                    const ShownTime& shown = {});
+
+// A JSON array that ends early where it has kMostPageBytes.
+[[nodiscard]] Result<std::string> list_ended_jobs(const store::SqliteJournal& journal,
+                                                  const store::EndedJobQuery& wanted,
+                                                  const Caller& caller,
+                                                  const ShownTime& shown = {});
 
 }  // namespace carpool::serve

@@ -61,13 +61,11 @@ std::optional<std::vector<PublishedEvent>> EventHub::after(std::int64_t& sequenc
   }
   std::vector<PublishedEvent> found;
   const auto first = std::ranges::upper_bound(events_, sequence, {}, &PublishedEvent::sequence);
-  for (auto event = first; event != events_.end(); ++event) {
+  for (auto event = first; event != events_.end() && found.size() < kMostAtOnce; ++event) {
     if (caller.operates || event->uid == caller.uid) {
       found.push_back(*event);
     }
-  }
-  if (!events_.empty()) {
-    sequence = std::max(sequence, events_.back().sequence);
+    sequence = event->sequence;
   }
   return found;
 }
@@ -77,10 +75,16 @@ std::int64_t EventHub::last() const {
   return events_.empty() ? 0 : events_.back().sequence;
 }
 
+bool EventHub::pause(std::chrono::milliseconds span) const {
+  std::unique_lock lock(mutex_);
+  return !ended_.wait_for(lock, span, [&] { return closed_; });
+}
+
 void EventHub::close() {
   const std::scoped_lock lock(mutex_);
   closed_ = true;
   news_.notify_all();
+  ended_.notify_all();
 }
 
 }  // namespace carpool::serve

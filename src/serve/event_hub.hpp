@@ -30,6 +30,7 @@ class EventHub {
  public:
   static constexpr std::size_t kKept = 4096;
   static constexpr unsigned kMostWatchers = 16;  // per user
+  static constexpr std::size_t kMostAtOnce = 256;
 
   void publish(const JobEvent& event, const JobOwner& owner, const ShownTime& shown = {});
 
@@ -37,12 +38,15 @@ class EventHub {
   [[nodiscard]] bool enter(std::uint32_t uid);
   void leave(std::uint32_t uid);
 
-  // Events after `sequence` that the caller may see; waits up to `limit` for the first, and
-  // advances `sequence`. No value: the hub is closed.
+  // At most kMostAtOnce events after `sequence` that the caller may see; waits up to `limit` for
+  // the first, and advances `sequence`. No value: the hub is closed.
   [[nodiscard]] std::optional<std::vector<PublishedEvent>> after(std::int64_t& sequence,
                                                                  const Caller& caller,
                                                                  std::chrono::milliseconds limit);
   [[nodiscard]] std::int64_t last() const;
+
+  // Waits that long; false: the hub is closed.
+  [[nodiscard]] bool pause(std::chrono::milliseconds span) const;
 
   // Ends every wait.
   void close();
@@ -50,6 +54,7 @@ class EventHub {
  private:
   mutable std::mutex mutex_;
   std::condition_variable news_;
+  mutable std::condition_variable ended_;
   std::deque<PublishedEvent> events_;
   std::map<std::uint32_t, unsigned> watchers_;
   bool closed_ = false;

@@ -1,167 +1,220 @@
 #include "serve/http_server.hpp"
 
+#include <algorithm>
+#include <array>
+#include <cerrno>
 #include <condition_variable>
+#include <cstring>
+#include <exception>
+#include <fcntl.h>
 #include <map>
 #include <mutex>
+#include <netinet/in.h>
 #include <poll.h>
 #include <set>
+#include <sys/resource.h>
 #include <sys/socket.h>
-#include <thread>
 #include <unistd.h>
 #include <vector>
 
+#include "base/clock.hpp"
+#include "base/log.hpp"
+#include "serve/http/conversation.hpp"
+#include "serve/http/reserve_threads.hpp"
 #include "serve/listening.hpp"
-#include "serve/routes.hpp"
-#include "serve/socket_stream.hpp"
 
 namespace carpool::serve {
 namespace {
 
 constexpr std::size_t kMostConnections = 1024;
-constexpr std::size_t kMostOfOneUser = 256;
-constexpr std::size_t kMostRequestBytes = std::size_t{4} << 20U;
-constexpr int kIdleMs = 10'000;
-constexpr int kTransferMs = 10'000;
-constexpr int kMostRequests = 1000;  // per connection
+constexpr std::size_t kOperatorThreads = 4;
+constexpr std::size_t kSpareDescriptors = 4;
+constexpr std::chrono::seconds kStopGrace{5};  // for answers that are being sent
+constexpr std::chrono::milliseconds kPause{100};
 
-// The library's routing and parsing over connections that are accepted here: this way the peer's
-// credentials are known before the request is read.
-class Router final : public httplib::Server {
- public:
-  explicit Router(int listening) {
-    svr_sock_ = listening;  // without a socket the library stops streaming
-    set_payload_max_length(kMostRequestBytes);
+// At most half of the descriptors, so that jobs can be started whatever clients do.
+std::size_t most_connections() {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) {
+    return kMostConnections;
   }
-  ~Router() override { svr_sock_ = INVALID_SOCKET; }
-  void stop_streaming() { svr_sock_ = INVALID_SOCKET; }
+  return std::clamp<std::size_t>(files.rlim_cur / 2, 8, kMostConnections);
+}
 
-  // False: close the connection.
-  bool answer(SocketStream& stream,
-              bool last,
-              const std::function<void(httplib::Request&)>& arrived) {
-    bool closed = false;
-    return process_request(stream, last, closed, arrived) && !closed;
+// One key for an IPv4 address and for an IPv6 network of 64 bits, which one caller commonly has.
+FairShare::Key key_of(const sockaddr_storage& address) {
+  FairShare::Key key = 0;
+  if (address.ss_family == AF_INET6) {
+    sockaddr_in6 ip{};
+    std::memcpy(&ip, &address, sizeof ip);
+    std::memcpy(&key, &ip.sin6_addr, sizeof key);
+  } else {
+    sockaddr_in ip{};
+    std::memcpy(&ip, &address, sizeof ip);
+    key = ip.sin_addr.s_addr;
   }
-};
+  return key;
+}
+
+Descriptor next_connection(int listener, sockaddr_storage& from) {
+  socklen_t size = sizeof from;
+  auto* address = reinterpret_cast<sockaddr*>(&from);  // the type of the system call
+  return Descriptor(::accept4(listener, address, &size, SOCK_CLOEXEC | SOCK_NONBLOCK));
+}
+
+bool out_of_descriptors() {
+  return errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS;
+}
 
 }  // namespace
 
 struct HttpServer::State {
-  JobApi& api;
-  HttpSettings settings;
+  // An accepted connection that waits for its thread.
+  struct Accepted {
+    Descriptor socket{};
+    std::optional<std::uint32_t> peer{};  // empty: TCP
+    FairShare::Held place{};
+  };
+
+  HttpService service;
   Descriptor unix_listener;
   Descriptor tcp_listener;
-  Router router;
   std::mutex mutex{};
   std::condition_variable fewer{};
   std::set<int> connections{};
-  std::map<std::uint32_t, std::size_t> by_user{};
   bool stopping = false;
+  // Used by the acceptor only.
+  std::vector<Descriptor> spares{};
+  std::map<std::uint32_t, bool> operators{};
   std::thread acceptor{};
+  ReserveThreads reserve{};  // ends first: its threads use the others
 
-  State(JobApi& the_api, HttpSettings how, Descriptor unix_socket, Descriptor tcp_socket)
-      : api(the_api),
-        settings(std::move(how)),
+  State(JobApi& api, const HttpSettings& how, Descriptor unix_socket, Descriptor tcp_socket)
+      : service{.api = api,
+                .settings = how,
+                .router = Router(api, unix_socket.get()),
+                .shares = ConnectionShares(most_connections())},
         unix_listener(std::move(unix_socket)),
-        tcp_listener(std::move(tcp_socket)),
-        router(unix_listener.get()) {
-    add_routes(router, api);
-  }
+        tcp_listener(std::move(tcp_socket)) {}
 
-  // Registers a connection; false: too many.
-  bool enter(int socket, std::uint32_t uid) {
-    const std::scoped_lock lock(mutex);
-    if (stopping || connections.size() >= kMostConnections || by_user[uid] >= kMostOfOneUser) {
-      return false;
+  // Does not throw: the last thing that a thread of a connection does.
+  void talk(Accepted& accepted) noexcept {
+    const int socket = accepted.socket.get();
+    try {
+      Conversation(service, socket, accepted.peer, std::move(accepted.place)).run();
+    } catch (const std::exception& problem) {
+      log_error(problem.what());
     }
-    connections.insert(socket);
-    ++by_user[uid];
-    return true;
-  }
-
-  void leave(int socket, std::uint32_t uid) {
     const std::scoped_lock lock(mutex);
     connections.erase(socket);
-    ::close(socket);  // under the lock: the number must not be reused while it is in the set
-    if (--by_user[uid] == 0) {
-      by_user.erase(uid);
-    }
+    accepted.socket
+        .reset();  // under the lock: the number must not be reused while it is in the set
     fewer.notify_all();
   }
 
-  [[nodiscard]] Caller caller(std::uint32_t uid) const {
-    return make_caller(uid, ::geteuid(), settings.operators);
-  }
-
-  // The user whose token the request carries.
-  [[nodiscard]] std::optional<Caller> by_token(const httplib::Request& request) const {
-    const auto user = user_of_token(settings.tokens, request.get_header_value("Authorization"));
-    const Result<std::uint32_t> uid = user ? user_id(*user) : Result<std::uint32_t>(kNobody);
-    return user && uid ? std::optional(caller(*uid)) : std::nullopt;
-  }
-
-  void talk(int socket, std::optional<std::uint32_t> peer) {
-    SocketStream stream(socket, kTransferMs);
-    Caller who;
-    if (peer) {
-      who = caller(*peer);
+  // Asks for the groups of a user once; a directory service may be slow.
+  [[nodiscard]] bool operates(std::uint32_t uid) {
+    constexpr std::size_t kMostKnown = 4096;
+    if (operators.size() > kMostKnown) {
+      operators.clear();
     }
-    const CurrentCaller current(who);
-    bool known = peer.has_value();
-    const auto arrived = [&](httplib::Request& incoming) {
-      if (peer) {
-        return;
-      }
-      const std::optional<Caller> caller_by_token = by_token(incoming);
-      known = caller_by_token.has_value();
-      who = caller_by_token.value_or(Caller{.uid = kNobody});
-      if (!known) {
-        incoming.method = "GET";
-        incoming.path = kUnauthorizedPath;
-      }
-    };
-    for (int request = 1; stream.wait_readable(kIdleMs); ++request) {
-      const bool goes_on = router.answer(stream, request == kMostRequests, arrived);
-      if (!goes_on || !known) {
-        break;
-      }
+    const auto [found, added] = operators.try_emplace(uid, false);
+    if (added) {
+      found->second = service.caller(uid).operates;
     }
-    leave(socket, peer.value_or(kNobody));
+    return found->second;
   }
 
-  static constexpr std::uint32_t kNobody = ~std::uint32_t{0};
+  [[nodiscard]] FairShare::Held admit(const Accepted& accepted, const sockaddr_storage& from) {
+    if (!accepted.peer) {
+      return service.shares.strangers.hold(key_of(from), 1);
+    }
+    FairShare::Held place = service.shares.users.hold(*accepted.peer, 1);
+    if (!place && operates(*accepted.peer)) {
+      place = service.shares.operators.hold(*accepted.peer, 1);
+    }
+    return place;
+  }
+
+  void turn_away(const Accepted& accepted, std::string_view why) {
+    const ApiAnswer answer = busy_answer(why);
+    service.api.count(answer.status);
+    const std::string text = closing_text(answer);
+    [[maybe_unused]] const ssize_t sent =
+        ::send(accepted.socket.get(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  }
+
+  void start_talking(Accepted accepted) {
+    const bool operator_waits = accepted.peer && operates(*accepted.peer);
+    const auto shared = std::make_shared<Accepted>(std::move(accepted));
+    {
+      const std::scoped_lock lock(mutex);
+      connections.insert(shared->socket.get());
+    }
+    Result<std::thread> thread = start_thread([this, shared] { talk(*shared); });
+    if (thread) {
+      thread->detach();
+      return;
+    }
+    if (operator_waits && reserve.offer([this, shared] { talk(*shared); })) {
+      return;
+    }
+    turn_away(*shared, "the server cannot start a thread for this connection");
+    const std::scoped_lock lock(mutex);
+    connections.erase(shared->socket.get());
+  }
+
+  // With a spare descriptor where there is no other.
+  [[nodiscard]] Descriptor accept_one(int listener, sockaddr_storage& from, bool& last_resort) {
+    Descriptor socket = next_connection(listener, from);
+    last_resort = !socket.valid() && out_of_descriptors();
+    if (last_resort && !spares.empty()) {
+      spares.pop_back();
+      socket = next_connection(listener, from);
+    }
+    return socket;
+  }
 
   void accept_from(int listener, bool local) {
-    const int socket = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
-    if (socket < 0) {
+    while (spares.size() < kSpareDescriptors) {
+      Descriptor spare(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+      if (!spare.valid()) {
+        break;
+      }
+      spares.push_back(std::move(spare));
+    }
+    sockaddr_storage from{};
+    bool last_resort = false;
+    Accepted accepted{.socket = accept_one(listener, from, last_resort)};
+    if (!accepted.socket.valid()) {
+      if (last_resort) {
+        pause_for(kPause);  // the client still waits: without a pause this would be asked at once
+      }
       return;
     }
-    std::optional<std::uint32_t> peer;
     if (local) {
-      const Result<std::uint32_t> uid = peer_of(socket);
+      const Result<std::uint32_t> uid = peer_of(accepted.socket.get());
       if (!uid) {
-        ::close(socket);
         return;
       }
-      peer = *uid;
+      accepted.peer = *uid;
     }
-    if (!enter(socket, peer.value_or(kNobody))) {
-      static constexpr std::string_view kBusy =
-          "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
-      [[maybe_unused]] const ssize_t sent =
-          ::send(socket, kBusy.data(), kBusy.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-      ::close(socket);
+    if (last_resort && !(accepted.peer && operates(*accepted.peer))) {
+      turn_away(accepted, "the server has no file descriptor left");
       return;
     }
-    std::thread([this, socket, peer] { talk(socket, peer); }).detach();
+    accepted.place = admit(accepted, from);
+    if (!accepted.place) {
+      turn_away(accepted, "too many connections are open");
+      return;
+    }
+    start_talking(std::move(accepted));
   }
 
-  void accept_all() {
+  void accept_all() noexcept {
     while (true) {
-      std::vector<pollfd> waiting = {{unix_listener.get(), POLLIN, 0}};
-      if (tcp_listener.valid()) {
-        waiting.push_back({tcp_listener.get(), POLLIN, 0});
-      }
+      std::array<pollfd, 2> waiting = {pollfd{unix_listener.get(), POLLIN, 0},
+                                       pollfd{tcp_listener.get(), POLLIN, 0}};
       constexpr int kLookMs = 200;  // how often to check whether to stop
       ::poll(waiting.data(), waiting.size(), kLookMs);
       {
@@ -171,10 +224,21 @@ struct HttpServer::State {
         }
       }
       for (const pollfd& source : waiting) {
-        if ((source.revents & POLLIN) != 0) {
+        if ((source.revents & POLLIN) == 0) {
+          continue;
+        }
+        try {
           accept_from(source.fd, source.fd == unix_listener.get());
+        } catch (const std::exception&) {  // short of memory: the connection is closed
+          pause_for(kPause);
         }
       }
+    }
+  }
+
+  void shut_down(int how) {
+    for (const int socket : connections) {
+      ::shutdown(socket, how);
     }
   }
 };
@@ -195,10 +259,20 @@ Result<std::unique_ptr<HttpServer>> HttpServer::start(JobApi& api, const HttpSet
   }
   Result<Descriptor> tcp = settings.listen ? listen_on_tcp(*settings.listen) : Descriptor();
   if (!tcp) {
+    ::unlink(settings.socket.c_str());
     return tl::unexpected(tcp.error());
   }
   auto state = std::make_unique<State>(api, settings, std::move(*local), std::move(*tcp));
-  state->acceptor = std::thread([raw = state.get()] { raw->accept_all(); });
+  Result<void> started = state->reserve.start(kOperatorThreads);
+  if (started) {
+    started = start_thread([raw = state.get()] { raw->accept_all(); }).map([&](std::thread thread) {
+      state->acceptor = std::move(thread);
+    });
+  }
+  if (!started) {
+    ::unlink(settings.socket.c_str());
+    return tl::unexpected(started.error());
+  }
   return std::unique_ptr<HttpServer>(new HttpServer(std::move(state)));
 }
 
@@ -211,13 +285,18 @@ void HttpServer::stop() {
     state_->stopping = true;
   }
   state_->acceptor.join();
-  ::unlink(state_->settings.socket.c_str());
-  state_->router.stop_streaming();
-  std::unique_lock lock(state_->mutex);
-  for (const int socket : state_->connections) {
-    ::shutdown(socket, SHUT_RD);  // an answer that is being sent is completed
+  ::unlink(state_->service.settings.socket.c_str());
+  state_->service.router.stop_streaming();
+  {
+    std::unique_lock lock(state_->mutex);
+    const auto ended = [&] { return state_->connections.empty(); };
+    state_->shut_down(SHUT_RD);  // an answer that is being sent is completed
+    if (!state_->fewer.wait_for(lock, kStopGrace, ended)) {
+      state_->shut_down(SHUT_RDWR);  // by a client who does not take it
+      state_->fewer.wait(lock, ended);
+    }
   }
-  state_->fewer.wait(lock, [&] { return state_->connections.empty(); });
+  state_->reserve.stop();
 }
 
 }  // namespace carpool::serve

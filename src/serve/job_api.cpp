@@ -1,6 +1,8 @@
 #include "serve/job_api.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <new>
 #include <utility>
 
 #include <fmt/format.h>
@@ -20,6 +22,31 @@ namespace {
 using nlohmann::json;
 
 constexpr double kMostWait = 60.0;
+constexpr std::size_t kDetailsBytes = std::size_t{2} << 20U;  // of a job with a large environment
+constexpr std::chrono::seconds kPatience{5};                  // for memory that others hold
+
+ApiAnswer memory_in_use() {
+  return busy_answer("the server holds as much as it may for requests and answers");
+}
+
+// For work that changes nothing: short of memory, it fails, and the scheduler goes on.
+template <class T, class Work>
+Result<T> look(SchedulerLoop& loop, const Work& work) {
+  return loop.ask<T>([&](schedule::Scheduler& scheduler, double now_s) -> Result<T> {
+    try {
+      return work(scheduler, now_s);
+    } catch (const std::bad_alloc&) {
+      return fail(ErrorCode::Unavailable, "the server is short of memory; try again in a moment");
+    }
+  });
+}
+
+// Keeps what the answer takes.
+ApiAnswer held_answer(ApiAnswer answer, FairShare::Held held) {
+  held.reduce_to(answer.body.size());
+  answer.held = std::move(held);
+  return answer;
+}
 
 }  // namespace
 
@@ -45,6 +72,11 @@ Result<JobRecord> JobApi::own_job(schedule::Scheduler& scheduler,
 }
 
 ApiAnswer JobApi::submit(const Caller& caller, std::string_view body) {
+  const FairShare::Held held =
+      parsing_.hold(caller.uid, body.size() * kParsedBytesPerByte, kPatience);
+  if (!held) {
+    return memory_in_use();
+  }
   Result<std::vector<JobSpec>> specs = parse_job_request(body);
   if (!specs) {
     return error_answer(specs.error());
@@ -54,6 +86,9 @@ ApiAnswer JobApi::submit(const Caller& caller, std::string_view body) {
   }
   return json_answer(
       parts_.loop.ask<json>([&](schedule::Scheduler& scheduler, double now_s) -> Result<json> {
+        if (const Result<void> fits = queue_memory_.add(scheduler, caller.uid, *specs); !fits) {
+          return tl::unexpected(fits.error());
+        }
         std::vector<JobId> ids;
         for (JobSpec& spec : *specs) {
           const Result<JobId> id =
@@ -76,28 +111,34 @@ ApiAnswer JobApi::list(const Caller& caller, const ApiQuery& query) {
   if (!wanted) {
     return error_answer(wanted.error());
   }
-  Result<std::string> text = parts_.loop.ask<std::string>(
-      [&](schedule::Scheduler& scheduler, double now_s) -> Result<std::string> {
+  FairShare::Held held = memory_.hold(caller.uid, kMostPageBytes, kPatience);
+  if (!held) {
+    return memory_in_use();
+  }
+  Result<std::string> text = look<std::string>(
+      parts_.loop, [&](schedule::Scheduler& scheduler, double now_s) -> Result<std::string> {
         return list_jobs(scheduler, *wanted, caller, now_s, shown());
       });
-  return text ? ApiAnswer{.body = std::move(*text)} : error_answer(text.error());
-}
-
-Result<json> JobApi::details(const Caller& caller, JobId job) {
-  return parts_.loop.ask<json>([&](schedule::Scheduler& scheduler, double now_s) -> Result<json> {
-    return own_job(scheduler, caller, job).map([&](const JobRecord& record) {
-      return job_details(scheduler, record, caller, now_s, shown());
-    });
-  });
+  return text ? held_answer({.body = std::move(*text)}, std::move(held))
+              : error_answer(text.error());
 }
 
 ApiAnswer JobApi::show(const Caller& caller, JobId job) {
-  return json_answer(details(caller, job));
+  FairShare::Held held = memory_.hold(caller.uid, kDetailsBytes, kPatience);
+  if (!held) {
+    return memory_in_use();
+  }
+  const auto details = [&](schedule::Scheduler& scheduler, double now_s) -> Result<json> {
+    return own_job(scheduler, caller, job).map([&](const JobRecord& record) {
+      return job_details(scheduler, record, caller, now_s, shown());
+    });
+  };
+  return held_answer(json_answer(look<json>(parts_.loop, details)), std::move(held));
 }
 
 ApiAnswer JobApi::explain(const Caller& caller, JobId job) {
   return json_answer(
-      parts_.loop.ask<json>([&](schedule::Scheduler& scheduler, double) -> Result<json> {
+      look<json>(parts_.loop, [&](schedule::Scheduler& scheduler, double) -> Result<json> {
         const Result<JobRecord> record = own_job(scheduler, caller, job);
         if (!record) {
           return tl::unexpected(record.error());
@@ -118,15 +159,15 @@ ApiAnswer JobApi::wait(const Caller& caller, JobId job, const ApiQuery& query) {
   const Stopwatch watch;
   std::int64_t seen = parts_.events.last();
   while (true) {
-    Result<json> job_now = details(caller, job);
+    const Result<LogState> now = state_of(caller, job);
     const double left_s = wait_s - watch.seconds();
-    if (!job_now || job_now->contains("ended_s") || left_s <= 0.0) {
-      return json_answer(job_now);
+    if (!now || now->over || left_s <= 0.0) {
+      return now ? show(caller, job) : error_answer(now.error());
     }
     const auto news = parts_.events.after(
         seen, caller, std::chrono::milliseconds(static_cast<std::int64_t>(left_s * 1000.0) + 1));
     if (!news) {
-      return json_answer(job_now);  // the server is stopping
+      return show(caller, job);  // the server is stopping
     }
   }
 }
@@ -154,15 +195,22 @@ ApiAnswer JobApi::logs(const Caller& caller, JobId job, const ApiQuery& query) {
                           .offset = offset->value_or(0),
                           .most = limit->value_or(kUsualLogBytes),
                           .wait_s = std::min(wait_s->value_or(0.0), kMostWait)};
-  const auto state = [&]() -> Result<LogState> {
-    return parts_.loop.ask<LogState>([&](schedule::Scheduler& scheduler, double) {
-      return own_job(scheduler, caller, job).map([](const JobRecord& record) {
-        return LogState{.attempts = static_cast<unsigned>(record.attempts.size()),
-                        .over = record.over()};
-      });
+  return read_log(
+      job,
+      wanted,
+      {.log_file = parts_.log_file,
+       .state = [&] { return state_of(caller, job); },
+       .hold = [&](std::size_t bytes) { return memory_.hold(caller.uid, bytes, kPatience); },
+       .pause = [&](std::chrono::milliseconds span) { return parts_.events.pause(span); }});
+}
+
+Result<LogState> JobApi::state_of(const Caller& caller, JobId job) {
+  return look<LogState>(parts_.loop, [&](schedule::Scheduler& scheduler, double) {
+    return own_job(scheduler, caller, job).map([](const JobRecord& record) {
+      return LogState{.attempts = static_cast<unsigned>(record.attempts.size()),
+                      .over = record.over()};
     });
-  };
-  return read_log(job, wanted, parts_.log_file, state);
+  });
 }
 
 ApiAnswer JobApi::act(const Caller& caller, JobId job, const std::string& verb) {
@@ -182,7 +230,7 @@ ApiAnswer JobApi::act(const Caller& caller, JobId job, const std::string& verb) 
 
 ApiAnswer JobApi::gpus(const Caller& caller) {
   return json_answer(
-      parts_.loop.ask<json>([&](schedule::Scheduler& scheduler, double) -> Result<json> {
+      look<json>(parts_.loop, [&](schedule::Scheduler& scheduler, double) -> Result<json> {
         json gpus = json::array();
         for (const GpuView& gpu : scheduler.gpus()) {
           gpus.push_back(gpu_view(gpu, caller));
@@ -196,19 +244,28 @@ ApiAnswer JobApi::history(const Caller& caller, const ApiQuery& query) {
   if (!wanted) {
     return error_answer(wanted.error());
   }
-  return json_answer(parts_.loop.ask<json>([&](schedule::Scheduler&, double) -> Result<json> {
-    return parts_.journal.ended_jobs(*wanted).map([&](const std::vector<store::EndedJob>& jobs) {
-      return json{
-          {"version", 1}, {"mode", parts_.mode}, {"jobs", list_ended_jobs(jobs, caller, shown())}};
-    });
-  }));
+  FairShare::Held held = memory_.hold(caller.uid, 2 * kMostPageBytes, kPatience);
+  if (!held) {
+    return memory_in_use();
+  }
+  Result<std::string> jobs = look<std::string>(parts_.loop, [&](schedule::Scheduler&, double) {
+    return list_ended_jobs(parts_.journal, *wanted, caller, shown());
+  });
+  if (!jobs) {
+    return error_answer(jobs.error());
+  }
+  return held_answer(
+      {.body =
+           fmt::format(R"({{"jobs":{},"mode":{},"version":1}})", *jobs, json(parts_.mode).dump())},
+      std::move(held));
 }
 
 ApiAnswer JobApi::drain(const Caller& caller, std::string_view body) {
   if (!caller.operates) {
     return error_answer(forbidden("only operators may drain the server"));
   }
-  const json object = json::parse(body, nullptr, /*allow_exceptions=*/false);
+  const json object =
+      is_small_json(body) ? json::parse(body, nullptr, /*allow_exceptions=*/false) : json();
   StrictObject reader(object, "drain request");
   bool draining = false;
   reader.require("drain");
@@ -225,7 +282,7 @@ ApiAnswer JobApi::drain(const Caller& caller, std::string_view body) {
 
 ApiAnswer JobApi::status() {
   return json_answer(
-      parts_.loop.ask<json>([&](schedule::Scheduler& scheduler, double) -> Result<json> {
+      look<json>(parts_.loop, [&](schedule::Scheduler& scheduler, double) -> Result<json> {
         return json{{"version", 1},
                     {"carpool", parts_.version},
                     {"mode", parts_.mode},
@@ -237,8 +294,8 @@ ApiAnswer JobApi::status() {
 }
 
 ApiAnswer JobApi::metrics() {
-  Result<std::string> page = parts_.loop.ask<std::string>(
-      [&](schedule::Scheduler& scheduler, double) -> Result<std::string> {
+  Result<std::string> page = look<std::string>(
+      parts_.loop, [&](schedule::Scheduler& scheduler, double) -> Result<std::string> {
         return parts_.metrics.text(scheduler, parts_.version);
       });
   if (!page) {

@@ -10,14 +10,14 @@
 #include <string_view>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
-
 #include "base/server_clock.hpp"
 #include "serve/api_answer.hpp"
 #include "serve/api_query.hpp"
 #include "serve/caller.hpp"
 #include "serve/event_hub.hpp"
+#include "serve/fair_share.hpp"
 #include "serve/metrics.hpp"
+#include "serve/queue_memory.hpp"
 #include "serve/scheduler_loop.hpp"
 #include "serve/user_limits.hpp"
 #include "store/sqlite_journal.hpp"
@@ -25,6 +25,12 @@
 namespace carpool::serve {
 
 enum class LogStream { Out, Err };
+
+// How far a job has come.
+struct LogState {
+  unsigned attempts = 0;
+  bool over = false;
+};
 
 struct ApiParts {
   SchedulerLoop& loop;
@@ -61,6 +67,8 @@ class JobApi {
   [[nodiscard]] ApiAnswer healthy();
 
   [[nodiscard]] EventHub& events() { return parts_.events; }
+  // Memory for bodies of requests and for answers.
+  [[nodiscard]] FairShare& memory() { return memory_; }
   void count(int status) { parts_.metrics.request(status); }
 
  private:
@@ -69,11 +77,14 @@ class JobApi {
   [[nodiscard]] Result<JobRecord> own_job(schedule::Scheduler& scheduler,
                                           const Caller& caller,
                                           JobId job) const;
-  [[nodiscard]] Result<nlohmann::json> details(const Caller& caller, JobId job);
+  [[nodiscard]] Result<LogState> state_of(const Caller& caller, JobId job);
 
   [[nodiscard]] ShownTime shown() const { return parts_.shown ? parts_.shown() : ShownTime(); }
 
   ApiParts parts_;
+  FairShare memory_{std::size_t{96} << 20U, std::size_t{32} << 20U};
+  FairShare parsing_{std::size_t{64} << 20U, std::size_t{24} << 20U};  // JSON of requests
+  QueueMemory queue_memory_;  // used on the loop's thread only
 };
 
 }  // namespace carpool::serve

@@ -81,7 +81,7 @@ std::string list_jobs(const schedule::Scheduler& scheduler,
     if (job == nullptr || !fits(wanted, *job, caller)) {
       continue;
     }
-    more = count == wanted.most;
+    more = count == wanted.most || text.size() >= kMostPageBytes;
     if (!more) {
       text += count++ == 0 ? "" : ",";
       add_job_summary(text, scheduler, *job, caller, now_s, shown);

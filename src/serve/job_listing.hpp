@@ -14,6 +14,8 @@
 namespace carpool::serve {
 
 inline constexpr std::size_t kMostListed = 20'000;
+// A page ends where it has this many bytes: the name of a job may be long.
+inline constexpr std::size_t kMostPageBytes = std::size_t{8} << 20U;
 
 struct ListQuery {
   std::set<std::string> states{};  // empty: all

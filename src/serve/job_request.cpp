@@ -7,13 +7,49 @@
 #include <nlohmann/json.hpp>
 
 #include "core/job_json.hpp"
+#include "serve/queue_memory.hpp"
 #include "serve/units.hpp"
 
 namespace carpool::serve {
 
+namespace {
+
+constexpr std::size_t kDeepestJson = 32;
+constexpr std::size_t kMostJsonValues = 100'000;
+
+}  // namespace
+
 using nlohmann::json;
 
+bool is_small_json(std::string_view text) {
+  std::size_t depth = 0;
+  std::size_t values = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      i += c == '\\' ? 1 : 0;
+      in_string = c != '"';
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '[' || c == '{') {
+      ++values;
+      if (++depth > kDeepestJson) {
+        return false;
+      }
+    } else if (c == ']' || c == '}') {
+      depth -= depth > 0 ? 1 : 0;
+    } else if (c == ',') {
+      ++values;
+    }
+  }
+  return values <= kMostJsonValues;
+}
+
 Result<std::vector<JobSpec>> parse_job_request(std::string_view text) {
+  if (!is_small_json(text)) {
+    return invalid_input("the JSON has too many values or is nested too deeply");
+  }
   json object = json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (object.is_discarded() || !object.is_object()) {
     return invalid_input("expected one JSON object with the keys of docs/jobs.md");
@@ -27,12 +63,23 @@ Result<std::vector<JobSpec>> parse_job_request(std::string_view text) {
     indices = std::move(*parsed);
     object.erase(array);
   }
-  const Result<JobSpec> spec = job_from(object, "job");
+  Result<JobSpec> spec = job_from(object, "job");
   if (!spec) {
     return tl::unexpected(spec.error());
   }
+  object = nullptr;
   if (indices.empty()) {
-    return std::vector<JobSpec>{*spec};
+    return std::vector<JobSpec>{std::move(*spec)};
+  }
+  // Checked before a copy is made: each job of the array carries the command.
+  const std::size_t bytes = command_bytes(*spec) + environment_bytes(*spec);
+  if (bytes * indices.size() > kMostArrayBytes) {
+    return invalid_input(
+        fmt::format("array: {} jobs with a command and an environment of {} bytes; together they "
+                    "may have {} bytes. Pass the arguments in a file, or submit smaller arrays",
+                    indices.size(),
+                    bytes,
+                    kMostArrayBytes));
   }
   std::vector<JobSpec> jobs(indices.size(), *spec);
   for (std::size_t i = 0; i < jobs.size(); ++i) {

@@ -9,6 +9,15 @@
 
 namespace carpool::serve {
 
+// Memory that the parser takes at most, for each byte of the text.
+inline constexpr std::size_t kParsedBytesPerByte = 6;
+// Commands and environments of the jobs of one array together.
+inline constexpr std::size_t kMostArrayBytes = std::size_t{64} << 20U;
+
+// Whether JSON text of a request can be parsed without harm: its nesting and number of values are
+// limited, because each value takes many times its text.
+[[nodiscard]] bool is_small_json(std::string_view text);
+
 // One job by the keys of docs/jobs.md, or one for each index of an `array` like "0-9".
 [[nodiscard]] Result<std::vector<JobSpec>> parse_job_request(std::string_view text);
 

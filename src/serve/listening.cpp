@@ -1,6 +1,8 @@
 #include "serve/listening.hpp"
 
 #include <cerrno>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <memory>
@@ -8,6 +10,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <system_error>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -39,13 +42,100 @@ const sockaddr* plain(const sockaddr_un& address) {
   return reinterpret_cast<const sockaddr*>(&address);  // the type of the system calls
 }
 
+// Another user who can write to the folder, or to one above it, could put a socket or a link in the
+// place of ours. A sticky folder protects what is in it, but not a name that does not exist yet.
+Result<void> check_folder(const std::filesystem::path& folder) {
+  std::error_code unresolved;
+  const std::filesystem::path real = std::filesystem::canonical(folder, unresolved);
+  if (unresolved) {
+    return not_found(
+        fmt::format("the folder {} of the socket does not exist; create it", folder.string()));
+  }
+  for (std::filesystem::path part = real;; part = part.parent_path()) {
+    struct stat status{};
+    if (::lstat(part.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) {
+      return problem(fmt::format("inspect {}", part.string()));
+    }
+    const bool ours = status.st_uid == 0 || status.st_uid == ::geteuid();
+    const bool shared = (status.st_mode & (S_IWGRP | S_IWOTH)) != 0;
+    const bool sticky = (status.st_mode & S_ISVTX) != 0;
+    if (!ours || (shared && (part == real || !sticky))) {
+      return invalid_input(
+          fmt::format("other users can write to {}{}, and could replace the socket; use a folder "
+                      "that only its owner can write to (mode 755 or 700)",
+                      part.string(),
+                      part == real ? "" : ", above the folder of the socket"));
+    }
+    if (part == part.root_path()) {
+      return {};
+    }
+  }
+}
+
+// Removes the socket of a server that has died.
 Result<void> remove_leftover(const std::filesystem::path& path, const sockaddr_un& address) {
-  const Descriptor probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (::connect(probe.get(), plain(address), sizeof address) == 0) {
+  struct stat status{};
+  if (::lstat(path.c_str(), &status) != 0) {
+    return {};
+  }
+  if (!S_ISSOCK(status.st_mode) || status.st_uid != ::geteuid()) {
+    return conflict(
+        fmt::format("{} exists and is not a socket of this user; remove it, or name "
+                    "another path with --socket",
+                    path.string()));
+  }
+  const Descriptor probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  // EAGAIN: a server listens, and many clients wait for it.
+  if (::connect(probe.get(), plain(address), sizeof address) == 0 || errno == EAGAIN) {
     return conflict(fmt::format("a server already listens on {}", path.string()));
   }
   if (errno == ECONNREFUSED) {
     ::unlink(path.c_str());
+  }
+  return {};
+}
+
+// A folder that only we can enter, removed at the end.
+class PrivateFolder {
+ public:
+  explicit PrivateFolder(const std::filesystem::path& parent)
+      : path_((parent / ".carpool-XXXXXX").string()), made_(::mkdtemp(path_.data()) != nullptr) {
+    if (made_) {
+      opened_ = Descriptor(::open(path_.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    }
+  }
+  PrivateFolder(const PrivateFolder&) = delete;
+  PrivateFolder& operator=(const PrivateFolder&) = delete;
+  ~PrivateFolder() {
+    if (made_) {
+      ::unlink(socket().c_str());
+      ::rmdir(path_.c_str());
+    }
+  }
+  [[nodiscard]] bool valid() const { return opened_.valid(); }
+  // By the descriptor: the path of a socket must be short.
+  [[nodiscard]] std::string socket() const {
+    return fmt::format("/proc/self/fd/{}/socket", opened_.get());
+  }
+
+ private:
+  std::string path_;
+  bool made_;
+  Descriptor opened_;
+};
+
+Result<void> give_to(const std::string& socket, const std::optional<std::string>& group) {
+  if (group) {
+    const Result<std::uint32_t> gid = group_id(*group);
+    if (!gid) {
+      return tl::unexpected(gid.error());
+    }
+    if (::chown(socket.c_str(), static_cast<uid_t>(-1), *gid) != 0) {
+      return problem(fmt::format("change the group of the socket to {}", *group));
+    }
+  }
+  if (::chmod(socket.c_str(), group ? 0660 : 0600) != 0) {
+    return problem("change the mode of the socket");
   }
   return {};
 }
@@ -58,28 +148,33 @@ Result<Descriptor> listen_on_socket(const std::filesystem::path& path,
   if (!address) {
     return tl::unexpected(address.error());
   }
+  const std::filesystem::path parent = path.has_parent_path() ? path.parent_path() : ".";
+  if (const Result<void> safe = check_folder(parent); !safe) {
+    return tl::unexpected(safe.error());
+  }
   if (const Result<void> free = remove_leftover(path, *address); !free) {
     return tl::unexpected(free.error());
   }
-  Descriptor listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  // Created without permissions, so that no caller connects before they are set.
-  const mode_t before = ::umask(0777);
-  const int bound = ::bind(listener.get(), plain(*address), sizeof *address);
-  ::umask(before);
-  if (bound != 0) {
+  // Made where nobody else can reach it, so that no caller connects before group and mode are set.
+  const PrivateFolder folder(parent);
+  if (!folder.valid()) {
+    return problem(fmt::format("create a folder beside {}", path.string()));
+  }
+  const Result<sockaddr_un> hidden = address_of(folder.socket());
+  Descriptor listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!hidden || ::bind(listener.get(), plain(*hidden), sizeof *hidden) != 0) {
     return problem(fmt::format("bind {}", path.string()));
   }
-  if (group) {
-    const Result<std::uint32_t> gid = group_id(*group);
-    if (!gid) {
-      return tl::unexpected(gid.error());
-    }
-    if (::chown(path.c_str(), static_cast<uid_t>(-1), *gid) != 0) {
-      return problem(fmt::format("change the group of {} to {}", path.string(), *group));
-    }
+  if (const Result<void> given = give_to(folder.socket(), group); !given) {
+    return tl::unexpected(given.error());
   }
-  if (::chmod(path.c_str(), group ? 0660 : 0600) != 0 || ::listen(listener.get(), kBacklog) != 0) {
+  if (::listen(listener.get(), kBacklog) != 0) {
     return problem(fmt::format("listen on {}", path.string()));
+  }
+  if (::renameat2(AT_FDCWD, folder.socket().c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) !=
+      0) {
+    return errno == EEXIST ? conflict(fmt::format("another server has just made {}", path.string()))
+                           : problem(fmt::format("make {}", path.string()));
   }
   return listener;
 }
@@ -104,7 +199,7 @@ Result<Descriptor> listen_on_tcp(const std::string& address) {
     return invalid_input(fmt::format("--listen {}: {}", address, ::gai_strerror(code)));
   }
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> kept(found, ::freeaddrinfo);
-  Descriptor listener(::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  Descriptor listener(::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const int yes = 1;
   ::setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   if (::bind(listener.get(), found->ai_addr, found->ai_addrlen) != 0 ||

@@ -10,8 +10,9 @@
 
 namespace carpool::serve {
 
-// A unix socket that only its owner and, where given, members of `group` can connect to. A socket
-// without a server is replaced; Conflict if a server listens on it.
+// A unix socket that only its owner and, where given, members of `group` can connect to, in a
+// folder that other users cannot write to. A socket of this user without a server is replaced;
+// Conflict where a server listens on it, or where something else has the name.
 [[nodiscard]] Result<Descriptor> listen_on_socket(const std::filesystem::path& path,
                                                   const std::optional<std::string>& group);
 // Numeric "HOST:PORT", such as "[::1]:8470".

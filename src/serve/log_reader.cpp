@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -16,8 +17,10 @@ namespace {
 
 constexpr std::chrono::milliseconds kLookEvery{50};
 
+// The job may have replaced the file by anything: a pipe must not be waited for.
 std::string read_part(const std::filesystem::path& file, std::uint64_t offset, std::uint64_t most) {
-  const Descriptor opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  const Descriptor opened(
+      ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
   struct stat status{};
   if (!opened.valid() || ::fstat(opened.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
       static_cast<std::uint64_t>(status.st_size) <= offset) {
@@ -32,17 +35,14 @@ std::string read_part(const std::filesystem::path& file, std::uint64_t offset, s
 
 }  // namespace
 
-ApiAnswer read_log(JobId job,
-                   const LogRequest& wanted,
-                   const std::function<std::filesystem::path(RunId, LogStream)>& log_file,
-                   const std::function<Result<LogState>()>& state) {
-  if (!log_file) {
+ApiAnswer read_log(JobId job, const LogRequest& wanted, const LogPorts& ports) {
+  if (!ports.log_file) {
     return error_answer(not_found("jobs on simulated GPUs have no output"));
   }
   const Stopwatch watch;
   while (true) {
     // Read before the file: the output of a job that has ended is complete.
-    const Result<LogState> now = state();
+    const Result<LogState> now = ports.state();
     if (!now) {
       return error_answer(now.error());
     }
@@ -50,20 +50,25 @@ ApiAnswer read_log(JobId job,
     if (attempt > now->attempts) {
       return error_answer(not_found(fmt::format("job {} has no attempt {}", job, attempt)));
     }
+    FairShare::Held held = ports.hold(std::min(wanted.most, kUsualLogBytes));
+    if (!held) {
+      return busy_answer("the server holds as much as it may for answers");
+    }
     std::string part =
         attempt == 0
             ? std::string()
-            : read_part(log_file({job, attempt}, wanted.stream), wanted.offset, wanted.most);
+            : read_part(ports.log_file({job, attempt}, wanted.stream), wanted.offset, wanted.most);
+    held.reduce_to(part.size());
     const bool over = (now->over || attempt < now->attempts) && part.empty();
-    if (!part.empty() || over || watch.seconds() >= wanted.wait_s) {
+    if (!part.empty() || over || watch.seconds() >= wanted.wait_s || !ports.pause(kLookEvery)) {
       const std::uint64_t next = wanted.offset + part.size();
       return {.body = std::move(part),
               .type = "application/octet-stream",
               .headers = {{"X-Carpool-Attempt", fmt::format("{}", attempt)},
                           {"X-Carpool-Offset", fmt::format("{}", next)},
-                          {"X-Carpool-Over", over ? "1" : "0"}}};
+                          {"X-Carpool-Over", over ? "1" : "0"}},
+              .held = std::move(held)};
     }
-    pause_for(kLookEvery);
   }
 }
 

@@ -1,6 +1,7 @@
 // Reads the output of a job, also while the job writes it.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -19,18 +20,15 @@ struct LogRequest {
   double wait_s = 0.0;  // how long to wait for output when there is none at the offset
 };
 
-// The state of the job in the scheduler.
-struct LogState {
-  unsigned attempts = 0;
-  bool over = false;
+struct LogPorts {
+  std::function<std::filesystem::path(RunId, LogStream)> log_file{};  // empty: nothing is kept
+  std::function<Result<LogState>()> state{};
+  std::function<FairShare::Held(std::size_t)> hold{};           // memory for the answer
+  std::function<bool(std::chrono::milliseconds span)> pause{};  // false: the server stops
 };
 
 // Raw bytes, with the headers X-Carpool-Attempt, X-Carpool-Offset (the next offset) and
 // X-Carpool-Over (1: the output is complete).
-[[nodiscard]] ApiAnswer read_log(
-    JobId job,
-    const LogRequest& wanted,
-    const std::function<std::filesystem::path(RunId, LogStream)>& log_file,
-    const std::function<Result<LogState>()>& state);
+[[nodiscard]] ApiAnswer read_log(JobId job, const LogRequest& wanted, const LogPorts& ports);
 
 }  // namespace carpool::serve

@@ -2,7 +2,9 @@
 
 #include <array>
 #include <charconv>
+#include <exception>
 #include <memory>
+#include <new>
 #include <regex>
 #include <string>
 #include <string_view>
@@ -12,9 +14,9 @@
 namespace carpool::serve {
 namespace {
 
-const Caller*& current() {
-  thread_local const Caller* caller = nullptr;
-  return caller;
+CurrentRequest*& current() {
+  thread_local CurrentRequest* request = nullptr;
+  return request;
 }
 
 constexpr std::chrono::seconds kKeepAlive{15};
@@ -31,13 +33,15 @@ JobId job_of(const httplib::Request& request) {
   return problem == std::errc{} ? id : 0;
 }
 
-void send(JobApi& api, httplib::Response& response, const ApiAnswer& answer) {
+void send(JobApi& api, httplib::Response& response, ApiAnswer answer) {
   api.count(answer.status);
   response.status = answer.status;
   for (const auto& [name, value] : answer.headers) {
     response.set_header(name, value);
   }
-  response.set_content(answer.body, answer.type);
+  response.set_header("Content-Type", answer.type);
+  response.body = std::move(answer.body);
+  CurrentRequest::get().hold(std::move(answer.held));
 }
 
 // One stream of events, until the watcher or the server ends it.
@@ -71,7 +75,7 @@ class Watching {
 };
 
 void watch_events(JobApi& api, const httplib::Request& request, httplib::Response& response) {
-  const Caller& caller = CurrentCaller::get();
+  const Caller& caller = CurrentRequest::get().caller();
   if (!api.events().enter(caller.uid)) {
     send(api,
          response,
@@ -105,8 +109,8 @@ struct Route {
 constexpr std::array kRoutes = {
     Route{"POST",
           "/v1/jobs",
-          [](JobApi& api, const Caller& caller, const httplib::Request& request) {
-            return api.submit(caller, request.body);
+          [](JobApi& api, const Caller& caller, const httplib::Request& /*request*/) {
+            return api.submit(caller, CurrentRequest::get().body());
           }},
     Route{"GET",
           "/v1/jobs",
@@ -157,8 +161,8 @@ constexpr std::array kRoutes = {
           }},
     Route{"POST",
           "/v1/drain",
-          [](JobApi& api, const Caller& caller, const httplib::Request& request) {
-            return api.drain(caller, request.body);
+          [](JobApi& api, const Caller& caller, const httplib::Request& /*request*/) {
+            return api.drain(caller, CurrentRequest::get().body());
           }},
     Route{"GET",
           "/v1/status",
@@ -174,12 +178,6 @@ constexpr std::array kRoutes = {
           "/(healthz|readyz)",
           [](JobApi& api, const Caller& /*caller*/, const httplib::Request& /*request*/) {
             return api.healthy();
-          }},
-    Route{"GET",
-          kUnauthorizedPath,
-          [](JobApi& /*api*/, const Caller& /*caller*/, const httplib::Request& /*request*/) {
-            return error_answer(
-                fail(ErrorCode::Unauthenticated, "send a token: Authorization: Bearer TOKEN"));
           }},
 };
 
@@ -198,10 +196,10 @@ std::string methods_of(const std::string& path) {
 
 // What the library answers by itself has no body: an unknown path, a request that is too large, …
 ApiAnswer unanswered(const httplib::Request& request, int status) {
-  const std::string methods = methods_of(request.path);
   if (status != 404) {
     return error_answer(status, "the request was not accepted; see docs/api.md");
   }
+  const std::string methods = methods_of(request.path);
   if (methods.empty()) {
     return error_answer(
         not_found(fmt::format("there is no path {}; see docs/api.md", request.path)));
@@ -212,17 +210,29 @@ ApiAnswer unanswered(const httplib::Request& request, int status) {
   return answer;
 }
 
-}  // namespace
-
-CurrentCaller::CurrentCaller(const Caller& caller) {
-  current() = &caller;
+// What the library answers when a handler throws.
+ApiAnswer failed_answer(const std::exception_ptr& problem) {
+  try {
+    std::rethrow_exception(problem);
+  } catch (const std::bad_alloc&) {
+    return busy_answer("the server is short of memory");
+  } catch (...) {
+    return error_answer(fail(ErrorCode::Internal, "the server failed on this request"));
+  }
 }
 
-CurrentCaller::~CurrentCaller() {
+}  // namespace
+
+CurrentRequest::CurrentRequest(const Caller& caller, std::string_view body)
+    : caller_(caller), body_(body) {
+  current() = this;
+}
+
+CurrentRequest::~CurrentRequest() {
   current() = nullptr;
 }
 
-const Caller& CurrentCaller::get() {
+CurrentRequest& CurrentRequest::get() {
   return *current();
 }
 
@@ -230,7 +240,7 @@ void add_routes(httplib::Server& server, JobApi& api) {
   for (const Route& route : kRoutes) {
     const auto handler = [&api, answer = route.answer](const httplib::Request& request,
                                                        httplib::Response& response) {
-      send(api, response, answer(api, CurrentCaller::get(), request));
+      send(api, response, answer(api, CurrentRequest::get().caller(), request));
     };
     if (route.method == "GET") {
       server.Get(route.pattern, handler);
@@ -246,13 +256,10 @@ void add_routes(httplib::Server& server, JobApi& api) {
       send(api, response, unanswered(request, response.status));
     }
   });
-  server.set_exception_handler([&api](const httplib::Request& /*request*/,
-                                      httplib::Response& response,
-                                      const std::exception_ptr& /*problem*/) {
-    send(api,
-         response,
-         error_answer(fail(ErrorCode::Internal, "the server failed on this request")));
-  });
+  server.set_exception_handler(
+      [&api](const httplib::Request& /*request*/,
+             httplib::Response& response,
+             const std::exception_ptr& problem) { send(api, response, failed_answer(problem)); });
 }
 
 }  // namespace carpool::serve

@@ -4,6 +4,7 @@
 #include <array>
 #include <cerrno>
 #include <cmath>
+#include <exception>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
+#include "base/process/thread.hpp"
 #include "base/server_clock.hpp"
 
 namespace carpool::serve {
@@ -24,7 +26,11 @@ Result<std::unique_ptr<SchedulerLoop>> SchedulerLoop::start(schedule::Scheduler&
   }
   std::unique_ptr<SchedulerLoop> loop(
       new SchedulerLoop(scheduler, std::move(settings), std::move(wake)));
-  loop->thread_ = std::thread([raw = loop.get()] { raw->run(); });
+  Result<std::thread> thread = start_thread([raw = loop.get()] { raw->run(); });
+  if (!thread) {
+    return tl::unexpected(thread.error());
+  }
+  loop->thread_ = std::move(*thread);
   return loop;
 }
 
@@ -92,7 +98,7 @@ std::optional<Error> SchedulerLoop::failure() const {
 
 void SchedulerLoop::run() {
   while (true) {
-    const Result<void> turned = turn();
+    const Result<void> turned = turn_caught();
     ++turns_;
     const std::scoped_lock lock(mutex_);
     if (!turned) {
@@ -123,6 +129,16 @@ void SchedulerLoop::wait() {
   ::poll(sources.data(), sources.size(), static_cast<int>(std::ceil(seconds * 1000.0)));
   std::uint64_t count = 0;
   [[maybe_unused]] const ssize_t got = ::read(wake_.get(), &count, sizeof count);
+}
+
+// An exception leaves the scheduler in an unknown state: the loop ends, and the next server reads
+// the journal.
+Result<void> SchedulerLoop::turn_caught() {
+  try {
+    return turn();
+  } catch (const std::exception& problem) {
+    return fail(ErrorCode::Internal, fmt::format("the scheduler failed: {}", problem.what()));
+  }
 }
 
 Result<void> SchedulerLoop::turn() {

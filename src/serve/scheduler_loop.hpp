@@ -75,6 +75,7 @@ class SchedulerLoop {
   SchedulerLoop(schedule::Scheduler& scheduler, LoopSettings settings, Descriptor wake);
   void run();
   [[nodiscard]] Result<void> turn();
+  [[nodiscard]] Result<void> turn_caught();
   void wait();
   void wake();
   void answer(const std::vector<Task>& tasks);

@@ -1,33 +1,59 @@
-// A connected socket as a stream of the HTTP library. Included by .cpp files only.
+// A connected socket as a stream of the HTTP library, with limits on the time that a client takes.
+// Included by .cpp files only.
 #pragma once
 
 #include <array>
+#include <functional>
 #include <httplib.h>
 #include <string>
+#include <string_view>
+
+#include "base/clock.hpp"
 
 namespace carpool::serve {
 
 class SocketStream final : public httplib::Stream {
  public:
-  SocketStream(int socket, int timeout_ms) : socket_(socket), timeout_ms_(timeout_ms) {}
+  explicit SocketStream(int socket) : socket_(socket) {}
 
-  [[nodiscard]] bool is_readable() const override;
-  [[nodiscard]] bool is_writable() const override;
-  ssize_t read(char* to, std::size_t size) override;
-  ssize_t write(const char* from, std::size_t size) override;
-  void get_remote_ip_and_port(std::string& ip, int& port) const override;
-  void get_local_ip_and_port(std::string& ip, int& port) const override;
-  [[nodiscard]] socket_t socket() const override { return socket_; }
+  enum class Arrival { Complete, Ended, TooSlow, TooLarge };
 
   // Whether bytes arrive within that time; false also when the peer has closed.
-  [[nodiscard]] bool wait_readable(int timeout_ms) const;
+  [[nodiscard]] bool wait_readable(double seconds) const;
+  // The head of a request without the empty line at its end; counts the time of the request.
+  [[nodiscard]] Arrival read_head(std::string& head, std::size_t most_bytes, double seconds);
+  // Exactly that many bytes, until `seconds` after the head began to be read. `may_hold` is asked
+  // before memory for so many more bytes is taken; TooLarge where it refuses.
+  [[nodiscard]] Arrival read_body(std::string& body,
+                                  std::size_t bytes,
+                                  double seconds,
+                                  const std::function<bool(std::size_t)>& may_hold);
+  // The library reads this text and then the end of the stream. It outlives the answer.
+  void present(std::string_view text) { presented_ = text; }
+  // Sends no more, and takes what the peer still sends for a moment: a socket that is closed with
+  // unread bytes loses the answer.
+  void linger();
+
+  [[nodiscard]] bool is_readable() const override { return !presented_.empty(); }
+  [[nodiscard]] bool is_writable() const override;
+  ssize_t read(char* to, std::size_t size) override;
+  // All of it, or an error: the library does not look at a part.
+  ssize_t write(const char* from, std::size_t size) override;
+  void get_remote_ip_and_port(std::string& /*ip*/, int& /*port*/) const override {}
+  void get_local_ip_and_port(std::string& /*ip*/, int& /*port*/) const override {}
+  [[nodiscard]] socket_t socket() const override { return socket_; }
 
  private:
+  // Appends what has arrived to the buffer; waits until then.
+  [[nodiscard]] Arrival receive(double until_s);
+  [[nodiscard]] bool wait_writable();
+
   int socket_;
-  int timeout_ms_;
-  std::array<char, 8192> buffer_{};
-  std::size_t begin_ = 0;
-  std::size_t end_ = 0;
+  std::string received_;  // not used yet
+  std::string_view presented_;
+  Stopwatch request_;       // since the head began to be read
+  double blocked_s_ = 0.0;  // time that the peer did not take the answer
+  std::size_t sent_ = 0;    // bytes of the answer
 };
 
 }  // namespace carpool::serve

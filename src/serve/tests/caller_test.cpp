@@ -113,5 +113,25 @@ TEST_F(TokenFile, MustBePrivateAndExist) {
   EXPECT_EQ(missing.error().code, ErrorCode::NotFound);
 }
 
+TEST_F(TokenFile, IsAPlainFileOfRootOrTheServerAndNoLink) {
+  const auto file = write("0123456789abcdef root\n");
+  const auto link = folder_.path() / "link";
+  std::filesystem::create_symlink(file, link);
+  const auto linked = read_token_file(link);
+  ASSERT_FALSE(linked);
+  EXPECT_NE(linked.error().message.find("symbolic link"), std::string::npos);
+  const auto pipe = folder_.path() / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_FALSE(read_token_file(pipe));  // and it is not waited for
+  EXPECT_FALSE(read_token_file(folder_.path()));
+  if (::geteuid() != 0) {
+    GTEST_SKIP() << "only root can give a file to another user";
+  }
+  ASSERT_EQ(::chown(file.c_str(), 65534, 65534), 0);
+  const auto foreign = read_token_file(file);
+  ASSERT_FALSE(foreign);
+  EXPECT_NE(foreign.error().message.find("chown"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace carpool::serve

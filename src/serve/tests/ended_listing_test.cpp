@@ -14,6 +14,12 @@ namespace {
 
 using nlohmann::json;
 
+json listed(const store::EndedJob& job, const Caller& caller) {
+  std::string text;
+  add_ended_jobs(text, std::array{job}, caller);
+  return json::parse(text);
+}
+
 TEST(EndedQuery, IsAboutTheCallersOwnLatestJobsByDefault) {
   const auto query = read_ended_query({}, caller_ann);
   ASSERT_TRUE(query);
@@ -64,11 +70,11 @@ TEST(EndedList, HidesNamesReasonsPeaksAndCommandsOfOtherUsers) {
                             .peak_bytes = 5,
                             .failed_peak_bytes = 6,
                             .spec = JobSpec{.argv = {"secret", "command"}, .cwd = "/secret"}};
-  const json others = list_ended_jobs(std::array{job}, caller_bob);
-  EXPECT_EQ(others, json::parse(R"([{"id": 3, "user": "u1000", "submitted_s": 1.0, "started_s": 2.0,
-                             "ended_s": 9.0, "end": "failed"}])"));
+  EXPECT_EQ(listed(job, caller_bob),
+            json::parse(R"({"id": 3, "user": "u1000", "submitted_s": 1.0, "started_s": 2.0,
+                            "ended_s": 9.0, "end": "failed"})"));
   for (const Caller& caller : {caller_ann, caller_operator}) {
-    const json own = list_ended_jobs(std::array{job}, caller).at(0);
+    const json own = listed(job, caller);
     EXPECT_EQ(own.at("name"), "secret name");
     EXPECT_EQ(own.at("reason"), "secret reason");
     EXPECT_EQ(own.at("argv"), json({"secret", "command"}));
@@ -81,7 +87,7 @@ TEST(EndedList, HidesNamesReasonsPeaksAndCommandsOfOtherUsers) {
 
 TEST(EndedList, AJobWithoutANameIsCalledByItsWorkload) {
   const store::EndedJob job{.owner = {.uid = caller_ann.uid}, .workload = "train"};
-  const json view = list_ended_jobs(std::array{job}, caller_ann).at(0);
+  const json view = listed(job, caller_ann);
   EXPECT_EQ(view.at("name"), "train");
   EXPECT_FALSE(view.contains("started_s"));  // it never ran
   EXPECT_FALSE(view.contains("argv"));       // not requested

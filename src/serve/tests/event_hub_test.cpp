@@ -47,9 +47,33 @@ TEST(EventHub, OnlyTheLatestAreKept) {
     hub.publish(event(i, 1), {});
   }
   std::int64_t seen = 0;
-  const auto kept = hub.after(seen, {.operates = true}, kNow);
-  EXPECT_EQ(kept->size(), EventHub::kKept);
-  EXPECT_EQ(kept->front().sequence, 6);
+  const auto first = hub.after(seen, {.operates = true}, kNow);
+  EXPECT_EQ(first->front().sequence, 6);
+  std::size_t count = first->size();
+  for (auto more = hub.after(seen, {.operates = true}, kNow); !more->empty();
+       more = hub.after(seen, {.operates = true}, kNow)) {
+    count += more->size();
+  }
+  EXPECT_EQ(count, EventHub::kKept);
+}
+
+TEST(EventHub, AWatcherWhoMissedManyGetsThemInParts) {
+  EventHub hub;
+  for (std::int64_t i = 1; i <= static_cast<std::int64_t>(EventHub::kMostAtOnce) + 5; ++i) {
+    hub.publish(event(i, 1), {.uid = 1});
+  }
+  std::int64_t seen = 0;
+  const auto part = hub.after(seen, {.uid = 1}, kNow);
+  EXPECT_EQ(part->size(), EventHub::kMostAtOnce);
+  EXPECT_EQ(seen, part->back().sequence);
+  EXPECT_EQ(hub.after(seen, {.uid = 1}, kNow)->size(), 5U);
+}
+
+TEST(EventHub, APauseEndsWhenTheHubIsClosed) {
+  EventHub hub;
+  EXPECT_TRUE(hub.pause(kNow));
+  const std::jthread closing([&] { hub.close(); });
+  EXPECT_FALSE(hub.pause(std::chrono::hours(1)));
 }
 
 TEST(EventHub, AUserHasALimitedNumberOfWatchers) {

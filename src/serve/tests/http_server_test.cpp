@@ -1,85 +1,14 @@
 #include "serve/http_server.hpp"
 
 #include <array>
-#include <cstring>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
-
-#include <nlohmann/json.hpp>
 
 #include <gtest/gtest.h>
 
-#include "base/process/descriptor.hpp"
-#include "serve/listening.hpp"
-#include "serve/tests/test_api.hpp"
+#include "serve/tests/http_client.hpp"
 
 namespace carpool::serve {
 namespace {
-
-using nlohmann::json;
-
-struct HttpAnswer {
-  int status = 0;
-  std::string headers{};
-  std::string body{};
-};
-
-Descriptor connect_to(const std::filesystem::path& path) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  std::strncpy(address.sun_path, path.c_str(), sizeof address.sun_path - 1);
-  Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  EXPECT_EQ(::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address),
-            0);
-  return socket;
-}
-
-std::string read_all(const Descriptor& socket) {
-  std::string text;
-  std::array<char, 4096> part{};
-  for (ssize_t got = 0; (got = ::recv(socket.get(), part.data(), part.size(), 0)) > 0;) {
-    text.append(part.data(), static_cast<std::size_t>(got));
-  }
-  return text;
-}
-
-class HttpServerTest : public testing::Test {
- protected:
-  HttpServerTest() {
-    auto server = HttpServer::start(test_.api(), {.socket = socket_});
-    EXPECT_TRUE(server) << server.error().message;
-    server_ = std::move(*server);
-  }
-  [[nodiscard]] HttpAnswer ask(const std::string& method,
-                               const std::string& path,
-                               const std::string& body = "") const {
-    const Descriptor socket = connect_to(socket_);
-    const std::string request = fmt::format(
-        "{} {} HTTP/1.1\r\nHost: carpool\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{}",
-        method,
-        path,
-        body.size(),
-        body);
-    EXPECT_EQ(::send(socket.get(), request.data(), request.size(), MSG_NOSIGNAL),
-              static_cast<ssize_t>(request.size()));
-    const std::string text = read_all(socket);
-    const std::size_t end = text.find("\r\n\r\n");
-    if (end == std::string::npos) {
-      return {};
-    }
-    return {.status = std::stoi(text.substr(std::strlen("HTTP/1.1 "))),
-            .headers = text.substr(0, end),
-            .body = text.substr(end + 4)};
-  }
-  [[nodiscard]] static json error_of(const HttpAnswer& answer) {
-    return json::parse(answer.body).at("error");
-  }
-
-  TestApi test_;
-  std::filesystem::path socket_ = test_.folder() / "s";
-  std::unique_ptr<HttpServer> server_;
-};
 
 TEST_F(HttpServerTest, EveryPathOfTheApiAnswers) {
   EXPECT_EQ(ask("POST", "/v1/jobs", R"({"argv": ["train"], "mem": "1G"})").body,
@@ -181,28 +110,6 @@ TEST_F(HttpServerTest, TcpNeedsTokens) {
   ASSERT_FALSE(open);
   EXPECT_NE(open.error().message.find("--tokens"), std::string::npos);
   EXPECT_FALSE(std::filesystem::exists(test_.folder() / "other"));
-}
-
-TEST(Listening, ASocketThatADeadServerLeftIsReplaced) {
-  const TestFolder folder;
-  {
-    ASSERT_TRUE(listen_on_socket(folder.path() / "s", std::nullopt));
-  }
-  ASSERT_TRUE(std::filesystem::exists(folder.path() / "s"));
-  EXPECT_TRUE(listen_on_socket(folder.path() / "s", std::nullopt));
-}
-
-TEST(Listening, RejectsBadAddresses) {
-  const auto code = [](const Result<Descriptor>& socket) {
-    return socket ? ErrorCode::Internal : socket.error().code;
-  };
-  EXPECT_EQ(code(listen_on_socket("/tmp/" + std::string(200, 'x'), std::nullopt)),
-            ErrorCode::InvalidInput);
-  EXPECT_EQ(code(listen_on_tcp("8470")), ErrorCode::InvalidInput);
-  EXPECT_EQ(code(listen_on_tcp("localhost:8470")), ErrorCode::InvalidInput);  // not a number
-  EXPECT_EQ(code(listen_on_tcp("127.0.0.1:http")), ErrorCode::InvalidInput);
-  const TestFolder folder;
-  EXPECT_EQ(code(listen_on_socket(folder.path() / "s", "no such group")), ErrorCode::NotFound);
 }
 
 }  // namespace

@@ -37,6 +37,53 @@ TEST(JobRequest, AnArrayHasAtMostTenThousandJobs) {
   EXPECT_NE(more.error().message.find("at most 10000"), std::string::npos) << more.error().message;
 }
 
+TEST(JobRequest, TheJobsOfAnArrayShareTheirEnvironment) {
+  const auto jobs = parse_job_request(R"({"argv": ["true"], "array": "1-3", "env": {"A": "b"}})");
+  ASSERT_TRUE(jobs) << jobs.error().message;
+  EXPECT_EQ(&jobs->front().env.map(), &jobs->back().env.map());
+  EXPECT_EQ(jobs->back().env.at("A"), "b");
+}
+
+TEST(JobRequest, AnArrayIsRejectedBeforeALargeCommandIsCopied) {
+  const std::string large(100'000, 'x');
+  for (const std::string& part : {R"({"argv": ["true"], "env": {"A": ")" + large + "\"}",
+                                  R"({"argv": ["true", ")" + large + "\"]"}) {
+    EXPECT_TRUE(parse_job_request(part + R"(, "array": "1-500"})"));
+    const auto jobs = parse_job_request(part + R"(, "array": "1-10000"})");
+    ASSERT_FALSE(jobs);
+    EXPECT_NE(jobs.error().message.find("array: 10000 jobs"), std::string::npos);
+  }
+}
+
+TEST(JobRequest, JsonThatWouldFillTheMemoryIsNotParsed) {
+  const std::size_t bytes = std::size_t{4} << 20U;
+  std::string values = "[0";
+  while (values.size() < bytes) {
+    values += ",0";
+  }
+  for (const std::string& text : {std::string(bytes, '['), values}) {
+    const auto jobs = parse_job_request(text);
+    ASSERT_FALSE(jobs);
+    EXPECT_NE(jobs.error().message.find("too many values"), std::string::npos);
+  }
+}
+
+TEST(SmallJson, CountsNestingAndValuesOutsideTexts) {
+  EXPECT_TRUE(is_small_json(""));
+  EXPECT_TRUE(is_small_json(std::string(32, '[')));
+  EXPECT_FALSE(is_small_json(std::string(33, '{')));
+  EXPECT_TRUE(is_small_json("\"" + std::string(200, '[') + "\""));
+  EXPECT_TRUE(is_small_json(R"("\"")" + std::string(32, '[')));
+  EXPECT_FALSE(is_small_json(R"("\\")" + std::string(33, '[')));
+  std::string siblings;
+  for (int i = 0; i < 1000; ++i) {
+    siblings += "[]";
+  }
+  EXPECT_TRUE(is_small_json(siblings));
+  EXPECT_TRUE(is_small_json(std::string(100'000, ',')));
+  EXPECT_FALSE(is_small_json(std::string(100'001, ',')));
+}
+
 TEST(JobRequest, RejectsAnythingElseAndSaysWhy) {
   for (const auto& [text, says] :
        {std::pair("", "JSON object"),

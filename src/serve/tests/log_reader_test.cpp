@@ -2,6 +2,7 @@
 
 #include <fstream>
 #include <string>
+#include <sys/stat.h>
 
 #include <gtest/gtest.h>
 
@@ -21,23 +22,26 @@ class LogReader : public testing::Test {
   }
   // The output of job 7.
   ApiAnswer read(const LogRequest& wanted) {
-    return read_log(
-        7,
-        wanted,
-        [this](RunId run, LogStream stream) { return file(run, stream); },
-        [this]() -> Result<LogState> {
-          ++looks_;
-          if (looks_ > 1 && then_) {
-            std::exchange(then_, nullptr)();
-          }
-          return state_;
-        });
+    return read_log(7,
+                    wanted,
+                    {.log_file = [this](RunId run, LogStream stream) { return file(run, stream); },
+                     .state = [this]() -> Result<LogState> {
+                       ++looks_;
+                       if (looks_ > 1 && then_) {
+                         std::exchange(then_, nullptr)();
+                       }
+                       return state_;
+                     },
+                     .hold = [this](std::size_t bytes) { return memory_.hold(1, bytes); },
+                     .pause = [this](std::chrono::milliseconds) { return !stopping_; }});
   }
 
   TestFolder folder_;
   LogState state_{.attempts = 1, .over = false};
   int looks_ = 0;
   std::function<void()> then_;  // happens while the reader waits
+  FairShare memory_{4 * kUsualLogBytes, 2 * kUsualLogBytes};
+  bool stopping_ = false;
 };
 
 TEST_F(LogReader, GivesTheStreamThatWasAskedForAndTheNextOffset) {
@@ -112,6 +116,28 @@ TEST_F(LogReader, AFileThatIsMissingOrNotAPlainFileIsEmpty) {
   EXPECT_EQ(read({.stream = LogStream::Err}).body, "");
 }
 
+TEST_F(LogReader, APipeIsNotWaitedFor) {
+  ASSERT_EQ(::mkfifo((folder_.path() / "7.1.err").c_str(), 0600), 0);
+  EXPECT_EQ(read({.stream = LogStream::Err}).body, "");
+}
+
+TEST_F(LogReader, FollowingEndsWhenTheServerStops) {
+  stopping_ = true;
+  const ApiAnswer answer = read({.wait_s = 600.0});
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(answer.headers.at("X-Carpool-Over"), "0");
+}
+
+TEST_F(LogReader, AnAnswerThatIsNotSentYetHoldsMemory) {
+  write("7.1.out", std::string(kUsualLogBytes, 'x'));
+  const ApiAnswer first = read({});
+  const ApiAnswer second = read({});
+  EXPECT_EQ(second.body.size(), kUsualLogBytes);
+  const ApiAnswer third = read({});
+  EXPECT_EQ(third.status, 503);
+  EXPECT_EQ(third.headers.at("Retry-After"), "1");
+}
+
 TEST_F(LogReader, AJobThatNeverStartedHasNoOutput) {
   state_ = {.attempts = 0, .over = true};
   const ApiAnswer answer = read({});
@@ -127,14 +153,13 @@ TEST_F(LogReader, AnAttemptThatTheJobDoesNotHaveIsNotFound) {
 }
 
 TEST_F(LogReader, ErrorsOfTheJobAndOfSimulatedGpusArePassedOn) {
-  const ApiAnswer missing = read_log(
-      7,
-      {},
-      [](RunId, LogStream) { return std::filesystem::path(); },
-      []() -> Result<LogState> { return not_found("there is no job 7"); });
+  const ApiAnswer missing =
+      read_log(7,
+               {},
+               {.log_file = [](RunId, LogStream) { return std::filesystem::path(); },
+                .state = []() -> Result<LogState> { return not_found("there is no job 7"); }});
   EXPECT_EQ(missing.status, 404);
-  const ApiAnswer simulated =
-      read_log(7, {}, nullptr, [this]() -> Result<LogState> { return state_; });
+  const ApiAnswer simulated = read_log(7, {}, {});
   EXPECT_EQ(simulated.status, 404);
   EXPECT_NE(simulated.body.find("simulated"), std::string::npos);
 }

@@ -98,5 +98,16 @@ TEST_F(SchedulerLoopTest, AJournalThatFailsEndsTheLoopAndNothingIsAcknowledged) 
   EXPECT_FALSE((*loop)->perform([](schedule::Scheduler&, double) {}));
 }
 
+TEST_F(SchedulerLoopTest, AnExceptionEndsTheLoopAndNotTheProcess) {
+  ASSERT_TRUE(scheduler_.recover(0.0));
+  auto loop = SchedulerLoop::start(scheduler_, {});
+  ASSERT_TRUE(loop);
+  const Result<void> failed =
+      (*loop)->perform([](schedule::Scheduler&, double) { throw std::bad_alloc(); });
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code, ErrorCode::Unavailable);
+  ASSERT_TRUE((*loop)->failure());
+}
+
 }  // namespace
 }  // namespace carpool::serve
