@@ -83,6 +83,11 @@ void Daemon::end_server() {
 
 // The first client starts the server. A fault ends when all clients have ended.
 void Daemon::refresh() {
+  if (server_ > 0 && ::waitpid(server_, nullptr, WNOHANG) == server_) {
+    std::ofstream(place_.log / "control.log", std::ios::app)
+        << "Server " << server_ << " exited with status 0\n";
+    server_ = -1;
+  }
   const bool served = !clients().empty();
   if (served && server_ < 0) {
     server_ = ::fork();

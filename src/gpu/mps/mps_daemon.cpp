@@ -82,6 +82,28 @@ Result<ProcessIdentity> start_in(const MpsControl& control, const std::string& g
   return daemon;
 }
 
+// Claims the folder and the daemon in it that a dead process left.
+Result<ProcessIdentity> adopt_in(const MpsControl& control, const std::string& gpu_uuid) {
+  const MpsFolder& folder = control.folder();
+  if (const Result<void> ours = folder.check(); !ours) {
+    return tl::unexpected(ours.error());
+  }
+  const Result<Descriptor> lock = folder.lock();
+  const Result<std::optional<ProcessIdentity>> owner =
+      lock ? folder.owner() : tl::unexpected(lock.error());
+  if (!owner) {
+    return tl::unexpected(owner.error());
+  }
+  const std::optional<ProcessIdentity> daemon = mps_daemon_in(control);
+  const bool orphaned = *owner && !is_alive(**owner) && daemon &&
+                        runs_with(daemon->pid, control.program(), "CUDA_VISIBLE_DEVICES", gpu_uuid);
+  if (!orphaned || !control.ask("get_server_list")) {
+    return not_found(
+        fmt::format("no MPS daemon for GPU {} was left in {}", gpu_uuid, folder.root().string()));
+  }
+  return folder.claim().map([&] { return *daemon; });
+}
+
 }  // namespace
 
 struct MpsDaemon::State {
@@ -104,6 +126,17 @@ MpsDaemon::~MpsDaemon() {
 
 Result<std::unique_ptr<MpsDaemon>> MpsDaemon::start(const std::string& gpu_uuid,
                                                     const std::filesystem::path& folder) {
+  return obtain(gpu_uuid, folder, start_in);
+}
+
+Result<std::unique_ptr<MpsDaemon>> MpsDaemon::adopt(const std::string& gpu_uuid,
+                                                    const std::filesystem::path& folder) {
+  return obtain(gpu_uuid, folder, adopt_in);
+}
+
+Result<std::unique_ptr<MpsDaemon>> MpsDaemon::obtain(const std::string& gpu_uuid,
+                                                     const std::filesystem::path& folder,
+                                                     Obtain* daemon_in) {
   if (const Result<void> checked = check_uuid(gpu_uuid); !checked) {
     return tl::unexpected(checked.error());
   }
@@ -116,7 +149,7 @@ Result<std::unique_ptr<MpsDaemon>> MpsDaemon::start(const std::string& gpu_uuid,
     return tl::unexpected(abilities.error());
   }
   const MpsControl control(abilities->program, *place);
-  const Result<ProcessIdentity> daemon = start_in(control, gpu_uuid);
+  const Result<ProcessIdentity> daemon = daemon_in(control, gpu_uuid);
   if (!daemon) {
     return tl::unexpected(daemon.error());
   }

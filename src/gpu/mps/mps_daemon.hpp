@@ -16,6 +16,9 @@
 
 namespace carpool::gpu {
 
+class MpsControl;
+struct ProcessIdentity;
+
 // Features of the installed control program, from its help text.
 struct MpsAbilities {
   std::filesystem::path program;  // nvidia-cuda-mps-control
@@ -54,6 +57,11 @@ class MpsDaemon {
   [[nodiscard]] static Result<std::unique_ptr<MpsDaemon>> start(
       const std::string& gpu_uuid, const std::filesystem::path& folder);
 
+  // Takes over the daemon for this GPU that a dead owner left in `folder`; its clients go on.
+  // NotFound if there is none that answers.
+  [[nodiscard]] static Result<std::unique_ptr<MpsDaemon>> adopt(
+      const std::string& gpu_uuid, const std::filesystem::path& folder);
+
   MpsDaemon(const MpsDaemon&) = delete;
   MpsDaemon& operator=(const MpsDaemon&) = delete;
   ~MpsDaemon();
@@ -80,9 +88,16 @@ class MpsDaemon {
 
  private:
   struct State;
+  using Obtain = Result<ProcessIdentity>(const MpsControl& control, const std::string& gpu_uuid);
   explicit MpsDaemon(std::unique_ptr<State> state);
+  [[nodiscard]] static Result<std::unique_ptr<MpsDaemon>> obtain(
+      const std::string& gpu_uuid, const std::filesystem::path& folder, Obtain* daemon_in);
   std::unique_ptr<State> state_;
 };
+
+// Ends the daemon in `folder` if its owner process has died, and removes the folder; false if there
+// is no such daemon.
+[[nodiscard]] Result<bool> sweep_dead_daemon(const std::filesystem::path& folder);
 
 // Ends the daemons in sub-folders of `root` whose owner process has died, and removes and returns
 // these folders. Folders of running owners and of other users are not touched.

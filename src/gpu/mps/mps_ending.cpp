@@ -136,7 +136,7 @@ Result<void> take_over(const MpsControl& control) {
     return tl::unexpected(owner.error());
   }
   if (*owner && is_alive(**owner)) {
-    return invalid_input(
+    return conflict(
         fmt::format("{} belongs to process {}, which runs an MPS daemon there; "
                     "name another folder",
                     folder.root().string(),

@@ -19,8 +19,9 @@ namespace carpool::gpu {
 // The process of the pid file if it is the daemon of this folder.
 [[nodiscard]] std::optional<ProcessIdentity> mps_daemon_in(const MpsControl& control);
 
-// Frees the folder of a dead owner and ends its daemon if that still runs. InvalidInput if the
-// owner is alive or another daemon answers there. The caller holds the lock of the folder.
+// Frees the folder of a dead owner and ends its daemon if that still runs. Conflict if the
+// owner is alive, InvalidInput if another daemon answers there. The caller holds the lock of the
+// folder.
 [[nodiscard]] Result<void> take_over(const MpsControl& control);
 
 }  // namespace carpool::gpu

@@ -12,16 +12,20 @@
 namespace carpool::gpu {
 namespace {
 
-// Folders of Carpool in `root` whose owner has died.
+// A folder of Carpool whose owner has died.
+bool is_abandoned(const MpsFolder& folder) {
+  if (!folder.check()) {
+    return false;
+  }
+  const Result<std::optional<ProcessIdentity>> owner = folder.owner();
+  return owner && *owner && !is_alive(**owner);
+}
+
 std::vector<MpsFolder> abandoned(const std::filesystem::path& root, std::error_code& error) {
   std::vector<MpsFolder> found;
   for (const auto& entry : std::filesystem::directory_iterator(root, error)) {
     const Result<MpsFolder> folder = MpsFolder::at(entry.path());
-    if (!folder || !folder->check()) {
-      continue;
-    }
-    const Result<std::optional<ProcessIdentity>> owner = folder->owner();
-    if (owner && *owner && !is_alive(**owner)) {
+    if (folder && is_abandoned(*folder)) {
       found.push_back(*folder);
     }
   }
@@ -29,7 +33,33 @@ std::vector<MpsFolder> abandoned(const std::filesystem::path& root, std::error_c
   return found;
 }
 
+Result<void> sweep(const MpsFolder& folder) {
+  const Result<std::filesystem::path> program = find_mps_program();
+  if (!program) {
+    return tl::unexpected(program.error());
+  }
+  // take_over() checks the owner again, now under the lock.
+  const Result<Descriptor> lock = folder.lock();
+  if (!lock) {
+    return tl::unexpected(lock.error());
+  }
+  return take_over(MpsControl(*program, folder)).map([&] {
+    folder.remove(MpsFolder::Logs::Remove);
+  });
+}
+
 }  // namespace
+
+Result<bool> sweep_dead_daemon(const std::filesystem::path& folder) {
+  const Result<MpsFolder> place = MpsFolder::at(folder);
+  if (!place) {
+    return tl::unexpected(place.error());
+  }
+  if (!is_abandoned(*place)) {
+    return false;
+  }
+  return sweep(*place).map([] { return true; });
+}
 
 Result<std::vector<std::filesystem::path>> sweep_dead_daemons(const std::filesystem::path& root) {
   std::error_code error;
@@ -41,23 +71,11 @@ Result<std::vector<std::filesystem::path>> sweep_dead_daemons(const std::filesys
             "cannot look for left-over MPS daemons in {}: {}", root.string(), error.message()));
   }
   std::vector<std::filesystem::path> swept;
-  if (folders.empty()) {
-    return swept;
-  }
-  const Result<std::filesystem::path> program = find_mps_program();
-  if (!program) {
-    return tl::unexpected(program.error());
-  }
   for (const MpsFolder& folder : folders) {
-    // take_over() checks the owner again, now under the lock.
-    const Result<Descriptor> lock = folder.lock();
-    const Result<void> taken =
-        lock ? take_over(MpsControl(*program, folder)) : tl::unexpected(lock.error());
-    if (!taken) {
-      log_warning(taken.error().message);
+    if (const Result<void> done = sweep(folder); !done) {
+      log_warning(done.error().message);
       continue;
     }
-    folder.remove(MpsFolder::Logs::Remove);
     swept.push_back(folder.root());
   }
   return swept;

@@ -1,6 +1,10 @@
 #include "gpu/mps/process_identity.hpp"
 
+#include <array>
+#include <cerrno>
 #include <charconv>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -55,8 +59,32 @@ std::optional<ProcessIdentity> identify(pid_t pid) {
   return ProcessIdentity{pid, stat->start_ticks};
 }
 
+Liveness liveness_of(const ProcessIdentity& process) {
+  const std::string name = fmt::format("/proc/{}/stat", process.pid);
+  const Descriptor file(::open(name.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.valid()) {
+    return errno == ENOENT || errno == ESRCH ? Liveness::Ended : Liveness::Unknown;
+  }
+  std::array<char, 1024> line{};
+  ssize_t got = 0;
+  do {
+    got = ::read(file.get(), line.data(), line.size());
+  } while (got < 0 && errno == EINTR);
+  if (got <= 0) {
+    return got == 0 || errno == ESRCH ? Liveness::Ended : Liveness::Unknown;
+  }
+  const std::optional<ProcessStat> stat =
+      parse_process_stat(std::string_view(line.data(), static_cast<std::size_t>(got)));
+  if (!stat) {
+    return Liveness::Unknown;
+  }
+  const bool ended =
+      stat->state == 'Z' || stat->state == 'X' || stat->start_ticks != process.start_ticks;
+  return ended ? Liveness::Ended : Liveness::Alive;
+}
+
 bool is_alive(const ProcessIdentity& process) {
-  return identify(process.pid) == process;
+  return liveness_of(process) != Liveness::Ended;
 }
 
 bool runs_with(pid_t pid,
@@ -83,7 +111,7 @@ bool runs_with(pid_t pid,
 bool send_signal(const ProcessIdentity& process, int signal) {
   // Opened before the check: it refers to the same process until the signal.
   const Descriptor handle = open_pidfd(process.pid);
-  return handle.valid() && is_alive(process) && signal_pidfd(handle, signal);
+  return handle.valid() && liveness_of(process) == Liveness::Alive && signal_pidfd(handle, signal);
 }
 
 }  // namespace carpool::gpu

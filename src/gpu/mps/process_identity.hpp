@@ -30,6 +30,14 @@ struct ProcessStat {
 // Nothing if there is no such process or it is a zombie.
 [[nodiscard]] std::optional<ProcessIdentity> identify(pid_t pid);
 
+enum class Liveness {
+  Alive,
+  Ended,
+  Unknown,  // /proc cannot be read now: no descriptor is left, …
+};
+[[nodiscard]] Liveness liveness_of(const ProcessIdentity& process);
+
+// Also where the process cannot be looked at.
 [[nodiscard]] bool is_alive(const ProcessIdentity& process);
 
 // Whether the process runs this program and was started with this variable; false if the kernel

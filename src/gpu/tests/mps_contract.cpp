@@ -97,7 +97,7 @@ TEST_F(MpsContract, AFolderHasOneDaemonAndIsFreeAgainAfterIt) {
     ASSERT_NE(first, nullptr);
     const auto second = MpsDaemon::start(machine_.gpu_uuid, folder_);
     ASSERT_FALSE(second.has_value());
-    EXPECT_EQ(second.error().code, ErrorCode::InvalidInput);
+    EXPECT_EQ(second.error().code, ErrorCode::Conflict);
     EXPECT_NE(second.error().message.find(std::to_string(::getpid())), std::string::npos);
     EXPECT_TRUE(first->alive());
   }
