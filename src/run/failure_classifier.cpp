@@ -40,6 +40,8 @@ constexpr std::array kPhrases = {
     Phrase{"remote procedural call between the MPS server and the MPS client failed",
            RunEnd::MpsFault},
     Phrase{"MPS client has been terminated", RunEnd::MpsFault},
+    Phrase{"MPS client failed to connect to the MPS control daemon", RunEnd::MpsFault},
+    Phrase{"MPS server is not ready to accept new MPS client requests", RunEnd::MpsFault},
     Phrase{"DefaultCPUAllocator: can't allocate memory", RunEnd::HostOutOfMemory},
     Phrase{"std::bad_alloc", RunEnd::HostOutOfMemory},
 };
@@ -186,7 +188,8 @@ RunExit classify_exit(const ExitRecord& exit,
                       std::string_view stderr_tail) {
   RunExit result{.code = exit.code, .signal = exit.signal, .at_s = exit.at_s};
   if (!exit.not_started.empty()) {
-    result.end = RunEnd::NeverStarted;
+    result.end = exit.trouble ? RunEnd::MachineTrouble : RunEnd::NeverStarted;
+    result.scope = exit.trouble;
     result.detail = exit.not_started;
     return result;
   }

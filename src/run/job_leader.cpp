@@ -63,7 +63,8 @@ struct Streams {
   Descriptor err;
 };
 
-[[noreturn]] void give_up(const Descriptor& trouble, const std::string& message) {
+[[noreturn]] void give_up(const Descriptor& trouble, const StartTrouble& why) {
+  const std::string message = write_trouble(why);
   // If this fails, no process is left to report to.
   [[maybe_unused]] const ssize_t written = ::write(trouble.get(), message.data(), message.size());
   ::_exit(kNotStarted);
@@ -81,10 +82,12 @@ struct Streams {
                          ::dup2(streams.out.get(), STDOUT_FILENO) >= 0 &&
                          ::dup2(streams.err.get(), STDERR_FILENO) >= 0;
   if (!connected) {
-    give_up(trouble, fmt::format("connect the output of the job: {}", last_error()));
+    give_up(
+        trouble,
+        {TroubleScope::Machine, fmt::format("connect the output of the job: {}", last_error())});
   }
   if (const auto became = become_job_user(order); !became) {
-    give_up(trouble, became.error().message);
+    give_up(trouble, {TroubleScope::User, became.error().message});
   }
   // After the change of user, which clears this setting.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -101,7 +104,8 @@ struct Streams {
   }
   ::umask(022);
   if (!order.cwd.empty() && ::chdir(order.cwd.c_str()) != 0) {
-    give_up(trouble, fmt::format("enter the working folder {}: {}", order.cwd, last_error()));
+    give_up(trouble,
+            trouble_with_job_files(errno, fmt::format("enter the working folder {}", order.cwd)));
   }
   std::vector<std::string> argv = order.argv;
   std::vector<std::string> variables;
@@ -114,12 +118,12 @@ struct Streams {
   environ = envp.data();  // execvp() searches the PATH of the job
   ::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
   ::execvp(arguments.front(), arguments.data());
-  give_up(trouble, fmt::format("start {}: {}", order.argv.front(), last_error()));
+  give_up(trouble, trouble_with_job_files(errno, fmt::format("start {}", order.argv.front())));
 }
 
 }  // namespace
 
-Result<JobLeader> JobLeader::make(const SupervisorOrder& order) {
+Started<JobLeader> JobLeader::make(const SupervisorOrder& order) {
   Result<Pipe> go = make_pipe();
   Result<Pipe> trouble = make_pipe();
   const RunFolder folder(order.folder);
@@ -130,7 +134,7 @@ Result<JobLeader> JobLeader::make(const SupervisorOrder& order) {
                                out ? nullptr : &out.error(),
                                err ? nullptr : &err.error()}) {
     if (problem != nullptr) {
-      return tl::unexpected(*problem);
+      return machine_trouble(TroubleScope::Machine, problem->message);
     }
   }
   const Streams streams{
@@ -138,7 +142,8 @@ Result<JobLeader> JobLeader::make(const SupervisorOrder& order) {
   const pid_t supervisor = ::getpid();
   const pid_t pid = ::fork();
   if (pid < 0) {
-    return fail(ErrorCode::Internal, fmt::format("start a process for the job: {}", last_error()));
+    return machine_trouble(TroubleScope::Machine,
+                           fmt::format("start a process for the job: {}", last_error()));
   }
   if (pid == 0) {
     go->write.reset();
@@ -147,7 +152,7 @@ Result<JobLeader> JobLeader::make(const SupervisorOrder& order) {
   return JobLeader(pid, std::move(go->write), std::move(trouble->read));
 }
 
-Result<void> JobLeader::let_go() {
+Started<void> JobLeader::let_go() {
   const char byte = 1;
   [[maybe_unused]] const ssize_t written = ::write(go_.get(), &byte, 1);
   go_.reset();
@@ -169,7 +174,7 @@ Result<void> JobLeader::let_go() {
   }
   while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
   }
-  return fail(ErrorCode::NotFound, message);
+  return tl::unexpected(read_trouble(message));
 }
 
 }  // namespace carpool::run

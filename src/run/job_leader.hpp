@@ -5,7 +5,7 @@
 #include <sys/types.h>
 
 #include "base/process/descriptor.hpp"
-#include "base/result.hpp"
+#include "run/start_trouble.hpp"
 #include "run/supervisor_order.hpp"
 
 namespace carpool::run {
@@ -15,19 +15,19 @@ namespace carpool::run {
 class JobLeader {
  public:
   // Creates the process, which waits for let_go().
-  [[nodiscard]] static Result<JobLeader> make(const SupervisorOrder& order);
+  [[nodiscard]] static Started<JobLeader> make(const SupervisorOrder& order);
 
   [[nodiscard]] pid_t pid() const { return pid_; }
 
   // Executes the job's program. On an error the process has ended.
-  [[nodiscard]] Result<void> let_go();
+  [[nodiscard]] Started<void> let_go();
 
  private:
   JobLeader(pid_t pid, Descriptor go, Descriptor trouble)
       : pid_(pid), go_(std::move(go)), trouble_(std::move(trouble)) {}
   pid_t pid_;
   Descriptor go_;
-  Descriptor trouble_;  // carries an error message; closed when the program runs
+  Descriptor trouble_;  // carries write_trouble(); closed when the program runs
 };
 
 }  // namespace carpool::run

@@ -4,48 +4,32 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <fcntl.h>
 #include <functional>
+#include <optional>
+#include <sstream>
+#include <string>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
-#include <system_error>
 #include <unistd.h>
+#include <utility>
 
 #include <fmt/format.h>
 
-#include "base/log.hpp"
 #include "base/process/spawn.hpp"
-#include "base/process/stop_signals.hpp"
 #include "gpu/mps/mps_control.hpp"
 #include "gpu/mps/mps_daemon.hpp"
+#include "gpu/mps/mps_ending.hpp"
+#include "run/mps_keeper.hpp"
+#include "run/run_folder.hpp"
 
 namespace carpool::run {
 namespace {
 
-constexpr std::chrono::seconds kLookEvery{1};
-constexpr std::chrono::seconds kStopGrace{10};
-
-Result<Descriptor> open_lock(const std::filesystem::path& file, int flags) {
-  Descriptor opened(::open(file.c_str(), flags | O_CLOEXEC | O_NOFOLLOW, 0644));
-  if (!opened.valid()) {
-    return fail(ErrorCode::Internal,
-                fmt::format("open {}: {}", file.string(), std::generic_category().message(errno)));
-  }
-  return opened;
-}
-
-Result<Descriptor> locked(const std::filesystem::path& file, int operation) {
-  Result<Descriptor> opened = open_lock(file, O_RDWR | O_CREAT);
-  while (opened && ::flock(opened->get(), operation) != 0) {
-    if (errno != EINTR) {
-      return fail(
-          ErrorCode::Internal,
-          fmt::format("lock {}: {}", file.string(), std::generic_category().message(errno)));
-    }
-  }
-  return opened;
-}
+// A daemon takes up to 30 s to start, after one that takes up to 15 s to stop.
+constexpr std::chrono::seconds kJoinLimit{60};
+constexpr std::size_t kMostLogBytes = std::size_t{1} << 20U;
 
 Result<gpu::MpsControl> control_of(const MpsPlace& place) {
   const Result<std::filesystem::path> program = gpu::find_mps_program();
@@ -59,156 +43,187 @@ Result<gpu::MpsControl> control_of(const MpsPlace& place) {
   return gpu::MpsControl(*program, *folder);
 }
 
-// Runs `work` in a process with the job's rights: a root supervisor does not use a user's pipe
-// itself. Returns the exit code, or -1.
-int as_job_user(const SupervisorOrder& order, const std::function<int()>& work) {
+// What `work` returns in a process with the job's rights: a root supervisor does not use a user's
+// pipe itself. Nothing where no such process can be started.
+std::optional<std::string> as_job_user(const SupervisorOrder& order,
+                                       const std::function<std::string()>& work) {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+    return std::nullopt;
+  }
+  const Descriptor heard(ends[0]);
+  Descriptor said(ends[1]);
   const pid_t pid = ::fork();
   if (pid == 0) {
     if (!become_job_user(order)) {
       ::_exit(1);
     }
     default_signals();
-    ::_exit(work());
+    const std::string words = work();
+    const ssize_t told = ::write(said.get(), words.data(), words.size());
+    ::_exit(told == static_cast<ssize_t>(words.size()) ? 0 : 1);
   }
-  int status = 0;
-  while (pid > 0 && ::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  return pid > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-bool answers(const SupervisorOrder& order) {
-  return as_job_user(order, [&] {
-           const Result<gpu::MpsControl> control = control_of(*order.mps);
-           return control && control->ask("get_server_list") ? 0 : 1;
-         }) == 0;
-}
-
-// Returns when the keeper is ready or has failed. The keeper holds the start lock as well: if this
-// supervisor is killed meanwhile, the next one does not start a second keeper.
-Result<void> start_keeper(const SupervisorOrder& order, const Descriptor& start_lock) {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-    return fail(ErrorCode::Internal, "create a pipe for the keeper of an MPS daemon");
-  }
-  const Descriptor heard(ends[0]);
-  Descriptor said(ends[1]);
-  const pid_t pid = ::fork();
-  if (pid == 0) {
-    default_signals();
-    const bool ready = ::dup2(said.get(), STDOUT_FILENO) >= 0 &&
-                       ::dup2(start_lock.get(), STDIN_FILENO) >= 0 &&
-                       become_job_user(order).has_value();
-    if (ready) {
-      const std::string folder = order.mps->folder.string();
-      const std::string users = order.mps->users.string();
-      ::execl("/proc/self/exe",
-              "carpool",
-              "guard",
-              "--mps",
-              order.mps->gpu_uuid.c_str(),
-              folder.c_str(),
-              users.c_str(),
-              nullptr);
-    }
-    ::_exit(127);
+  if (pid < 0) {
+    return std::nullopt;
   }
   said.reset();
-  std::string answer;
+  std::string words;
   std::array<char, 512> part{};
   ssize_t got = 0;
   while ((got = ::read(heard.get(), part.data(), part.size())) > 0 || (got < 0 && errno == EINTR)) {
-    answer.append(part.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+    words.append(part.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
   }
-  while (pid > 0 && ::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
-  if (answer != "ready") {
-    return fail(ErrorCode::Internal,
-                fmt::format("start MPS on {}: {}",
-                            order.mps->gpu_uuid,
-                            answer.empty() ? "its keeper ended without a message" : answer));
-  }
-  return {};
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? std::optional(words) : std::nullopt;
 }
 
-void tell(std::string_view words) {
-  [[maybe_unused]] const ssize_t written = ::write(STDOUT_FILENO, words.data(), words.size());
+std::filesystem::path log_of(const MpsPlace& place) {
+  return place.folder / "log" / "control.log";
+}
+
+struct DaemonSeen {
+  gpu::ProcessIdentity daemon{};
+  bool kept = false;  // its keeper is alive
+  std::uint64_t log_bytes = 0;
+};
+
+// "PID START KEPT LOG", empty if no daemon answers.
+std::string describe_daemon(const MpsPlace& place) {
+  const Result<gpu::MpsControl> control = control_of(place);
+  if (!control || !control->ask("get_server_list")) {
+    return {};
+  }
+  const std::optional<gpu::ProcessIdentity> daemon = gpu::mps_daemon_in(*control);
+  if (!daemon) {
+    return {};
+  }
+  const auto owner = control->folder().owner();
+  struct stat log{};
+  const bool has_log = ::stat(log_of(place).c_str(), &log) == 0;
+  return fmt::format("{} {} {} {}",
+                     daemon->pid,
+                     daemon->start_ticks,
+                     owner && *owner && gpu::is_alive(**owner) ? 1 : 0,
+                     has_log ? log.st_size : 0);
+}
+
+// Nothing if no daemon answers.
+Started<std::optional<DaemonSeen>> look_for_daemon(const SupervisorOrder& order) {
+  const std::optional<std::string> words =
+      as_job_user(order, [&] { return describe_daemon(*order.mps); });
+  if (!words) {
+    return machine_trouble(
+        TroubleScope::User,
+        fmt::format("no process can be started as user {} to look for the MPS daemon", order.user));
+  }
+  DaemonSeen seen;
+  std::istringstream fields(*words);
+  if (fields >> seen.daemon.pid >> seen.daemon.start_ticks >> seen.kept >> seen.log_bytes) {
+    return seen;
+  }
+  return std::nullopt;
+}
+
+// Keepers of older versions look at another file.
+Descriptor lock_for_old_keeper(const MpsPlace& place) {
+  const std::string file = place.folder.string() + ".users";
+  Descriptor lock(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (lock.valid() && !try_lock(lock, LOCK_SH)) {
+    lock.reset();
+  }
+  return lock;
+}
+
+// The daemon says when a server has ended, whatever the cause.
+bool server_ended_since(const MpsPlace& place, std::uint64_t log_bytes) {
+  struct stat log{};
+  if (::stat(log_of(place).c_str(), &log) != 0) {
+    return false;
+  }
+  const auto size = static_cast<std::uint64_t>(log.st_size);
+  const std::uint64_t grown = size - std::min(size, log_bytes);
+  const std::string text = tail_of(log_of(place), std::min<std::uint64_t>(grown, kMostLogBytes));
+  return text.find(" exited with status ") != std::string::npos;
 }
 
 }  // namespace
 
-Result<Descriptor> join_mps(const SupervisorOrder& order) {
+Started<MpsUse> join_mps(const SupervisorOrder& order, const StopHeard& stop_heard) {
   const MpsPlace& place = *order.mps;
+  const StartWait wait(stop_heard, kJoinLimit);
   // Waits while a keeper without users stops its daemon.
-  Result<Descriptor> need = locked(place.users, LOCK_SH);
+  Started<Descriptor> need = lock_mps(place.users, LOCK_SH, wait);
   if (!need) {
-    return need;
+    return tl::unexpected(need.error());
   }
-  const Result<Descriptor> start_lock =
-      locked(fmt::format("{}.start", place.users.string()), LOCK_EX);
+  const Started<Descriptor> start_lock =
+      lock_mps(fmt::format("{}.start", place.users.string()), LOCK_EX, wait);
   if (!start_lock) {
     return tl::unexpected(start_lock.error());
   }
-  if (answers(order)) {
-    return need;
+  MpsUse use{.lock = std::move(*need), .old_lock = lock_for_old_keeper(place)};
+  Started<std::optional<DaemonSeen>> seen = look_for_daemon(order);
+  if (seen && (!*seen || !(*seen)->kept)) {
+    if (const Started<void> started = start_mps_keeper(order, *start_lock, wait); !started) {
+      return tl::unexpected(started.error());
+    }
+    seen = look_for_daemon(order);
   }
-  if (const Result<void> started = start_keeper(order, *start_lock); !started) {
-    return tl::unexpected(started.error());
+  if (!seen) {
+    return tl::unexpected(seen.error());
   }
-  return need;
+  if (!*seen) {
+    return machine_trouble(TroubleScope::Gpus,
+                           fmt::format("start MPS on {}: its daemon ended at once; see {}",
+                                       place.gpu_uuid,
+                                       log_of(place).string()));
+  }
+  use.daemon = (*seen)->daemon;
+  use.log_bytes = (*seen)->log_bytes;
+  return use;
+}
+
+void leave_mps(const SupervisorOrder& order, MpsUse use) {
+  use.old_lock.reset();
+  if (!use.lock.valid() || !try_lock(use.lock, LOCK_EX)) {
+    return;  // others need the daemon
+  }
+  as_job_user(order, [&] {
+    const Result<bool> swept = gpu::sweep_dead_daemon(order.mps->folder);
+    return std::string(swept ? "" : swept.error().message);
+  });
 }
 
 void drain_mps(const SupervisorOrder& order, const std::vector<pid_t>& processes) {
   as_job_user(order, [&] {
     const Result<gpu::MpsControl> control = control_of(*order.mps);
     const auto clients = control ? control->clients() : Result<std::vector<gpu::MpsClient>>();
-    if (!clients) {
-      return 1;
-    }
-    for (const gpu::MpsClient& client : *clients) {
+    for (const gpu::MpsClient& client : clients.value_or(std::vector<gpu::MpsClient>{})) {
       if (std::ranges::find(processes, client.pid) != processes.end()) {
         // A client that cannot be terminated is killed afterwards all the same.
         static_cast<void>(
             control->ask(fmt::format("terminate_client {} {}", client.server, client.pid)));
       }
     }
-    return 0;
+    return std::string();
   });
 }
 
-bool mps_faulted(const SupervisorOrder& order) {
-  constexpr int kFaulted = 42;
-  return as_job_user(order, [&] {
-           const Result<gpu::MpsControl> control = control_of(*order.mps);
-           const auto servers =
-               control ? control->servers() : Result<std::vector<gpu::MpsServer>>();
-           return servers && std::ranges::any_of(*servers, &gpu::MpsServer::faulted) ? kFaulted : 0;
-         }) == kFaulted;
-}
-
-int run_mps_keeper(const MpsPlace& place) {
-  // To the background first: the daemon belongs to the process that stays.
-  if (const pid_t pid = ::fork(); pid != 0) {
-    return pid < 0 ? 1 : 0;
-  }
-  ::setsid();
-  ::signal(SIGPIPE, SIG_IGN);  // the supervisor may end before the keeper is ready
-  StopSignals signals;
-  Result<Descriptor> users = open_lock(place.users, O_RDONLY);
-  auto daemon = users ? gpu::MpsDaemon::start(place.gpu_uuid, place.folder)
-                      : Result<std::unique_ptr<gpu::MpsDaemon>>(tl::unexpected(users.error()));
-  if (!daemon) {
-    tell(daemon.error().message);
-    return 1;
-  }
-  tell("ready");
-  leave_streams();  // tells the supervisor, and gives up the start lock
-  while (!signals.wait_for(kLookEvery) && (*daemon)->alive()) {
-    if (::flock(users->get(), LOCK_EX | LOCK_NB) == 0) {
-      break;  // no user is left, and a new one waits until the daemon has stopped
+bool mps_failed(const SupervisorOrder& order, const MpsUse& use) {
+  const auto words = as_job_user(order, [&]() -> std::string {
+    const Result<gpu::MpsControl> control = control_of(*order.mps);
+    if (!control) {
+      return "";  // no evidence
     }
-  }
-  const Result<void> stopped = (*daemon)->stop(kStopGrace);
-  return stopped ? 0 : 1;
+    const Result<std::vector<gpu::MpsServer>> servers = control->servers();
+    const bool failed = !servers || gpu::mps_daemon_in(*control) != use.daemon ||
+                        std::ranges::any_of(*servers, &gpu::MpsServer::faulted) ||
+                        server_ended_since(*order.mps, use.log_bytes);
+    return failed ? "failed" : "";
+  });
+  return words == "failed";
 }
 
 }  // namespace carpool::run

@@ -1,31 +1,41 @@
-// The MPS daemon that jobs of one user share on one GPU. A keeper, a process that outlives the
-// server, starts the daemon and stops it when no supervisor needs it any more. A supervisor needs
-// it as long as it holds a shared lock on a file, which the kernel releases however the supervisor
-// ends.
+// What a supervisor does with the MPS daemon that jobs of one user share on one GPU. A keeper
+// (mps_keeper.hpp) starts and stops the daemon. A supervisor needs it as long as it holds a shared
+// lock on a file, which the kernel releases however the supervisor ends.
 #pragma once
 
+#include <cstdint>
 #include <sys/types.h>
 #include <vector>
 
 #include "base/process/descriptor.hpp"
-#include "base/result.hpp"
+#include "gpu/mps/process_identity.hpp"
+#include "run/mps_locks.hpp"
+#include "run/start_trouble.hpp"
 #include "run/supervisor_order.hpp"
 
 namespace carpool::run {
 
-// Starts the keeper where none runs. The daemon runs as long as the result lives. Blocks while the
-// daemon starts.
-[[nodiscard]] Result<Descriptor> join_mps(const SupervisorOrder& order);
+// The daemon runs as long as this lives.
+struct MpsUse {
+  Descriptor lock{};
+  Descriptor old_lock{};          // where a keeper of an older version runs
+  gpu::ProcessIdentity daemon{};  // as it was when the job started
+  std::uint64_t log_bytes = 0;    // of its log at that time
+};
+
+// Starts the keeper where none runs, and waits while the daemon starts. Trouble is the machine's;
+// `stop_heard` ends the wait.
+[[nodiscard]] Started<MpsUse> join_mps(const SupervisorOrder& order, const StopHeard& stop_heard);
+
+// Ends a daemon whose keeper was killed, where this was its last use.
+void leave_mps(const SupervisorOrder& order, MpsUse use);
 
 // Ends the GPU work of these processes: killing a client with work in flight can harm its
 // neighbours.
 void drain_mps(const SupervisorOrder& order, const std::vector<pid_t>& processes);
 
-// Whether a server of the daemon reports a fault.
-[[nodiscard]] bool mps_faulted(const SupervisorOrder& order);
-
-// The keeper, as the user of the jobs. Writes "ready" or an error message to standard output, goes
-// to the background, and returns its exit code when the daemon has ended.
-[[nodiscard]] int run_mps_keeper(const MpsPlace& place);
+// Whether the daemon or its server failed since the job started: it reports a fault, does not
+// answer, or is another process by now.
+[[nodiscard]] bool mps_failed(const SupervisorOrder& order, const MpsUse& use);
 
 }  // namespace carpool::run

@@ -3,64 +3,48 @@
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
-#include <fstream>
-#include <functional>
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "base/files/file.hpp"
+#include "base/log.hpp"
 #include "base/process/descriptor.hpp"
 #include "base/result.hpp"
 
 namespace carpool::run {
 namespace {
 
-using nlohmann::json;
-
 // Empty when there is no such file; Corrupt when Carpool did not write it.
 template <class T>
 Result<std::optional<T>> read_record(const std::filesystem::path& path,
-                                     const std::function<T(const json&)>& parse) {
+                                     Result<T> (*parse)(std::string_view)) {
   const Result<std::string> text = read_file(path);
+  if (!text && text.error().code == ErrorCode::NotFound) {
+    return std::nullopt;
+  }
   if (!text) {
-    return text.error().code == ErrorCode::NotFound ? Result<std::optional<T>>(std::nullopt)
-                                                    : tl::unexpected(text.error());
+    // Not a regular file, or far too long.
+    const bool damaged = text.error().code == ErrorCode::InvalidInput;
+    return fail(damaged ? ErrorCode::Corrupt : text.error().code, text.error().message);
   }
-  try {
-    return std::optional<T>(parse(json::parse(*text)));
-  } catch (const json::exception& problem) {
+  Result<T> record = parse(*text);
+  if (!record) {
+    return fail(record.error().code, fmt::format("{}: {}", path.string(), record.error().message));
+  }
+  return std::optional<T>(std::move(*record));
+}
+
+Result<std::optional<ExitRecord>> read_exit_of(const std::filesystem::path& path,
+                                               std::string_view journal) {
+  Result<std::optional<ExitRecord>> record = read_record<ExitRecord>(path, read_exit);
+  if (record && *record && (*record)->journal != journal) {
     return fail(ErrorCode::Corrupt,
-                fmt::format("{}: not written by Carpool: {}", path.string(), problem.what()));
+                fmt::format("{}: of the journal \"{}\"", path.string(), (*record)->journal));
   }
-}
-
-template <class T>
-std::optional<T> optional_at(const json& object, const char* key) {
-  return object.contains(key) ? std::optional<T>(object.at(key).get<T>()) : std::nullopt;
-}
-
-json to_json(const gpu::ProcessIdentity& process) {
-  return {{"pid", process.pid}, {"start_ticks", process.start_ticks}};
-}
-
-gpu::ProcessIdentity process_from(const json& object) {
-  return {object.at("pid").get<pid_t>(), object.at("start_ticks").get<std::uint64_t>()};
-}
-
-ExitRecord exit_from(const json& object) {
-  ExitRecord exit;
-  exit.code = optional_at<int>(object, "code");
-  exit.signal = optional_at<int>(object, "signal");
-  exit.not_started = object.value("not_started", "");
-  exit.stop_asked = object.value("stop_asked", false);
-  exit.mps_fault = object.value("mps_fault", false);
-  exit.host_memory = object.value("host_memory", false);
-  exit.at_s = object.at("at_s").get<double>();
-  return exit;
+  return record;
 }
 
 }  // namespace
@@ -77,14 +61,15 @@ Result<void> RunFolder::make() const {
 }
 
 Result<bool> RunFolder::claim(const RunClaim& claim) const {
-  json content = {{"abandoned", claim.abandoned}, {"boot", claim.boot}};
-  content.update(to_json(claim.supervisor));
+  const std::filesystem::path target = path_ / "claim";
+  if (::access(target.c_str(), F_OK) == 0) {
+    return false;  // on a full disk, too
+  }
   // Written under another name and then linked: an existing claim is always complete.
   const std::filesystem::path whole = path_ / fmt::format("claim.{}", ::getpid());
-  if (const Result<void> written = write_file(whole, content.dump()); !written) {
+  if (const Result<void> written = write_file(whole, write_claim(claim)); !written) {
     return tl::unexpected(written.error());
   }
-  const std::filesystem::path target = path_ / "claim";
   const int linked = ::link(whole.c_str(), target.c_str());
   const int problem = errno;
   ::unlink(whole.c_str());
@@ -100,44 +85,55 @@ Result<bool> RunFolder::claim(const RunClaim& claim) const {
 }
 
 Result<std::optional<RunClaim>> RunFolder::claimed() const {
-  return read_record<RunClaim>(path_ / "claim", [](const json& object) {
-    return RunClaim{.abandoned = object.at("abandoned").get<bool>(),
-                    .supervisor = process_from(object),
-                    .boot = object.at("boot").get<std::string>()};
-  });
+  return read_record<RunClaim>(path_ / "claim", read_claim);
 }
 
-Result<void> RunFolder::write_leader(const gpu::ProcessIdentity& leader) const {
-  return write_file(path_ / "leader", to_json(leader).dump());
+bool RunFolder::belongs_to(std::string_view journal) const {
+  const Result<std::optional<RunClaim>> claim = claimed();
+  return claim && *claim && is_of(**claim, journal);
+}
+
+Result<void> RunFolder::write_leader(const gpu::ProcessIdentity& leader,
+                                     const std::string& journal) const {
+  return write_file(path_ / "leader", run::write_leader(leader, journal));
 }
 
 Result<std::optional<gpu::ProcessIdentity>> RunFolder::leader() const {
-  return read_record<gpu::ProcessIdentity>(path_ / "leader", process_from);
+  return read_record<gpu::ProcessIdentity>(path_ / "leader", read_leader);
 }
 
 Result<void> RunFolder::write_exit(const ExitRecord& exit) const {
-  json content = {{"stop_asked", exit.stop_asked},
-                  {"mps_fault", exit.mps_fault},
-                  {"host_memory", exit.host_memory},
-                  {"at_s", exit.at_s}};
-  if (exit.code) {
-    content["code"] = *exit.code;
-  }
-  if (exit.signal) {
-    content["signal"] = *exit.signal;
-  }
-  if (!exit.not_started.empty()) {
-    content["not_started"] = exit.not_started;
-  }
-  return write_file(path_ / "exit", content.dump(-1, ' ', false, json::error_handler_t::replace));
+  const std::string text = run::write_exit(exit);
+  return write_file(path_ / "exit.copy", text).and_then([&] {
+    return write_file(path_ / "exit", text);
+  });
 }
 
-Result<std::optional<ExitRecord>> RunFolder::exit() const {
-  return read_record<ExitRecord>(path_ / "exit", exit_from);
+Result<std::optional<ExitRecord>> RunFolder::exit(std::string_view journal) const {
+  Result<std::optional<ExitRecord>> first = read_exit_of(path_ / "exit", journal);
+  if (first && *first) {
+    return first;
+  }
+  Result<std::optional<ExitRecord>> second = read_exit_of(path_ / "exit.copy", journal);
+  if (second && *second) {
+    if (!first) {
+      log_warning(fmt::format("{}; its copy is used", first.error().message));
+    }
+    return second;
+  }
+  // An error that may pass comes first: what cannot be read now may be whole.
+  if (!second && (first || second.error().code != ErrorCode::Corrupt)) {
+    return second;
+  }
+  return first;
+}
+
+bool is_of(const RunClaim& claim, std::string_view journal) {
+  return claim.journal.empty() || claim.journal == journal;
 }
 
 std::string tail_of(const std::filesystem::path& file, std::size_t bytes) {
-  const Descriptor opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  const Descriptor opened(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat status{};
   if (!opened.valid() || ::fstat(opened.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
     return {};

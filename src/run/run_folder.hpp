@@ -3,37 +3,21 @@
 //
 //   claim   the supervisor of the attempt, or "abandoned"; the first process that creates it wins
 //   leader  the first process of the job, recorded before it executes an instruction of the job
-//   exit    how it ended
+//   exit    how it ended; exit.copy is the same, for the case that one of them is damaged
 //   stdout, stderr
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/result.hpp"
 #include "core/run.hpp"
 #include "gpu/mps/process_identity.hpp"
+#include "run/run_records.hpp"
 
 namespace carpool::run {
-
-struct RunClaim {
-  bool abandoned = false;             // the attempt never began, and cannot begin any more
-  gpu::ProcessIdentity supervisor{};  // of an attempt that began
-  std::string boot{};                 // boot_id()
-};
-
-// How the supervisor saw the job end; classify_exit() interprets it.
-struct ExitRecord {
-  std::optional<int> code{};
-  std::optional<int> signal{};
-  std::string not_started{};  // why the program never ran; empty: it ran
-  bool stop_asked = false;    // the server requested it
-  bool mps_fault = false;     // the MPS server of the job reports a fault
-  bool host_memory = false;   // the kernel killed processes for lack of memory meanwhile
-  double at_s = 0.0;          // seconds since the epoch
-};
 
 class RunFolder {
  public:
@@ -52,17 +36,26 @@ class RunFolder {
   [[nodiscard]] Result<bool> claim(const RunClaim& claim) const;
   [[nodiscard]] Result<std::optional<RunClaim>> claimed() const;
 
-  [[nodiscard]] Result<void> write_leader(const gpu::ProcessIdentity& leader) const;
+  // Whether what is here is of an attempt of this journal. False where nobody has claimed it.
+  [[nodiscard]] bool belongs_to(std::string_view journal) const;
+
+  [[nodiscard]] Result<void> write_leader(const gpu::ProcessIdentity& leader,
+                                          const std::string& journal) const;
   [[nodiscard]] Result<std::optional<gpu::ProcessIdentity>> leader() const;
 
   [[nodiscard]] Result<void> write_exit(const ExitRecord& exit) const;
-  [[nodiscard]] Result<std::optional<ExitRecord>> exit() const;
+  // Corrupt: the attempt has ended, and each copy of the record is damaged or of another journal.
+  // Any other error says nothing about the attempt.
+  [[nodiscard]] Result<std::optional<ExitRecord>> exit(std::string_view journal) const;
 
  private:
   std::filesystem::path path_;
 };
 
-// The last `bytes` of a file; empty when there is no such file.
+// Whether a claim is of an attempt of this journal. Claims of older versions name no journal.
+[[nodiscard]] bool is_of(const RunClaim& claim, std::string_view journal);
+
+// The last `bytes` of a file; empty when there is no such regular file.
 [[nodiscard]] std::string tail_of(const std::filesystem::path& file, std::size_t bytes);
 
 }  // namespace carpool::run

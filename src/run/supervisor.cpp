@@ -19,7 +19,9 @@
 #include "base/process/process_table.hpp"
 #include "base/process/spawn.hpp"
 #include "run/job_leader.hpp"
+#include "run/mps_keeper.hpp"
 #include "run/mps_sharing.hpp"
+#include "run/mps_sweeping.hpp"
 #include "run/run_folder.hpp"
 #include "run/supervisor_order.hpp"
 
@@ -29,7 +31,7 @@ namespace {
 static_assert(kAskSignal == SIGTERM && kKillSignal == SIGUSR1);
 
 constexpr std::chrono::seconds kWriteAgain{1};
-constexpr int kWriteTries = 600;  // space may be freed on a full disk
+constexpr std::string_view kBegan = "began";
 
 std::string read_all(int descriptor) {
   std::string text;
@@ -57,66 +59,111 @@ class Supervisor {
       : order_(std::move(order)), folder_(order_.folder), starter_(std::move(starter)) {}
 
   void run() {
+    ::signal(SIGPIPE, SIG_IGN);  // the starter or the first process of the job may be gone
     waited_for_ = supervisor_signals();
     ::pthread_sigmask(SIG_BLOCK, &waited_for_, nullptr);  // before the claim publishes our PID
     const auto self = gpu::identify(::getpid());
-    if (!self) {
+    exit_.boot = boot_id();
+    exit_.journal = order_.journal;
+    if (!self || exit_.boot.empty()) {
+      tell_starter(
+          write_trouble({TroubleScope::Machine, "a supervisor cannot read its entry in /proc"}));
       return;
     }
-    const auto claimed = folder_.claim({.supervisor = *self, .boot = boot_id()});
+    self_ = *self;
+    const auto claimed =
+        folder_.claim({.supervisor = *self, .boot = exit_.boot, .journal = order_.journal});
     if (!claimed || !*claimed) {
-      return;  // another process has claimed the attempt
+      tell_starter(write_trouble(
+          claimed ? StartTrouble{TroubleScope::Job, "another process has claimed the attempt"}
+                  : StartTrouble{TroubleScope::Machine, claimed.error().message}));
+      return;
     }
     const std::uint64_t kills_before = host_memory_kills();
-    if (const Result<void> started = start(); !started) {
-      exit_.not_started = started.error().message;
+    if (const Started<void> started = start(); !started) {
+      if (!exit_.stop_asked) {
+        exit_.not_started = started.error().message;
+        exit_.trouble = started.error().scope;
+      }
     } else {
-      tell_starter();
+      tell_starter(kBegan);
       wait_for_end();
       end_the_rest();
-      exit_.mps_fault = order_.mps && failed() && mps_faulted(order_);
+      exit_.mps_fault = order_.mps && failed() && mps_failed(order_, mps_);
       exit_.host_memory = host_memory_kills() > kills_before;
     }
     exit_.at_s = epoch_seconds();
-    for (int tries = 0; !folder_.write_exit(exit_) && tries < kWriteTries; ++tries) {
-      pause_for(kWriteAgain);
+    exit_.boot_s = boot_seconds();
+    write_exit();
+    tell_starter(kBegan);
+    if (order_.mps) {
+      leave_mps(order_, std::move(mps_));
     }
-    tell_starter();
   }
 
  private:
   [[nodiscard]] bool failed() const { return exit_.code != 0; }
 
-  Result<void> start() {
+  // Without this record a job that has ended would be started again. Space may be freed on a full
+  // disk; a folder that was removed does not come back.
+  void write_exit() const {
+    for (Result<void> written = folder_.write_exit(exit_);
+         !written && written.error().code != ErrorCode::NotFound;
+         written = folder_.write_exit(exit_)) {
+      pause_for(kWriteAgain);
+    }
+  }
+
+  // Whether the server asked to stop while the job had not started yet.
+  bool stop_heard() {
+    const timespec at_once{};
+    sigset_t stops = waited_for_;
+    ::sigdelset(&stops, SIGCHLD);
+    while (::sigtimedwait(&stops, nullptr, &at_once) > 0) {
+      exit_.stop_asked = true;
+    }
+    return exit_.stop_asked;
+  }
+
+  Started<void> start() {
     if (order_.mps) {
-      Result<Descriptor> need = join_mps(order_);
-      if (!need) {
-        return tl::unexpected(need.error());
+      Started<MpsUse> use = join_mps(order_, [this] { return stop_heard(); });
+      if (!use) {
+        return tl::unexpected(use.error());
       }
-      mps_need_ = std::move(*need);
+      mps_ = std::move(*use);
     }
     // Orphaned descendants of the job become children of this process, whatever their session.
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-    Result<JobLeader> leader = JobLeader::make(order_);
+    Started<JobLeader> leader = JobLeader::make(order_);
     if (!leader) {
       return tl::unexpected(leader.error());
     }
     leader_ = leader->pid();
     const auto identity = gpu::identify(leader_);
     if (!identity) {
-      return fail(ErrorCode::Internal, "the first process of the job ended before it began");
-    }
-    if (Result<void> written = folder_.write_leader(*identity); !written) {
       ::kill(leader_, SIGKILL);
-      return written;
+      return machine_trouble(TroubleScope::Machine,
+                             "the first process of the job ended before it began");
+    }
+    if (const Result<void> written = folder_.write_leader(*identity, order_.journal); !written) {
+      ::kill(leader_, SIGKILL);
+      return machine_trouble(TroubleScope::Machine, written.error().message);
+    }
+    // A server that finds the claim damaged takes the attempt for one that never ran.
+    if (const auto claim = folder_.claimed();
+        !claim || !*claim || (*claim)->supervisor != self_ || (*claim)->abandoned) {
+      ::kill(leader_, SIGKILL);
+      return machine_trouble(
+          TroubleScope::Job,
+          claim ? "the claim of the attempt was replaced" : claim.error().message);
     }
     return leader->let_go();
   }
 
-  void tell_starter() {
+  void tell_starter(std::string_view words) {
     if (starter_.valid()) {
-      const char byte = 1;
-      [[maybe_unused]] const ssize_t written = ::write(starter_.get(), &byte, 1);
+      [[maybe_unused]] const ssize_t written = ::write(starter_.get(), words.data(), words.size());
       starter_.reset();
     }
   }
@@ -187,46 +234,61 @@ class Supervisor {
 
   SupervisorOrder order_;
   RunFolder folder_;
-  Descriptor starter_;  // receives a byte when the job runs or its end is on disk
-  Descriptor mps_need_;
+  Descriptor starter_;  // told when the job runs, its end is on disk, or it cannot begin
+  MpsUse mps_;
   sigset_t waited_for_{};
+  gpu::ProcessIdentity self_{};
   pid_t leader_ = 0;
   ExitRecord exit_;
 };
+
+// Tells the server why the attempt cannot begin.
+int refuse(const StartTrouble& trouble) {
+  const std::string words = write_trouble(trouble);
+  [[maybe_unused]] const ssize_t written = ::write(STDOUT_FILENO, words.data(), words.size());
+  return kSupervisorDidNot;
+}
 
 }  // namespace
 
 int run_supervisor() {
   Result<SupervisorOrder> order = read_order(read_all(STDIN_FILENO));
+  if (!order) {
+    return refuse({TroubleScope::Machine, order.error().message});
+  }
   std::array<int, 2> ends{};
-  if (!order || ::pipe2(ends.data(), O_CLOEXEC) != 0) {
-    return kSupervisorDidNot;
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+    return refuse({TroubleScope::Machine, fmt::format("create a pipe: {}", last_error())});
   }
   Descriptor begun(ends[0]);
   Descriptor starter(ends[1]);
   const pid_t pid = ::fork();
   if (pid < 0) {
-    return kSupervisorDidNot;
+    return refuse({TroubleScope::Machine, fmt::format("start a supervisor: {}", last_error())});
   }
   if (pid == 0) {
     begun.reset();
     ::setsid();
     leave_streams();
-    if (::chdir("/") != 0) {
-      return kSupervisorDidNot;
-    }
     Supervisor(std::move(*order), std::move(starter)).run();
     return kSupervisorBegan;
   }
   starter.reset();
-  return read_all(begun.get()).empty() ? kSupervisorDidNot : kSupervisorBegan;
+  const std::string words = read_all(begun.get());
+  if (words == kBegan) {
+    return kSupervisorBegan;
+  }
+  // Without words the supervisor was killed; nothing is known about the attempt then.
+  return words.empty() ? kSupervisorDidNot : refuse(read_trouble(words));
 }
 
 int run_guard_command(std::span<char* const> arguments) {
-  constexpr std::size_t kKeeperArguments = 4;
-  if (arguments.size() == kKeeperArguments && std::string_view(arguments[0]) == "--mps") {
-    return run_mps_keeper(
-        {.gpu_uuid = arguments[1], .folder = arguments[2], .users = arguments[3]});
+  const std::string_view role = arguments.empty() ? std::string_view{} : arguments[0];
+  if (arguments.size() == 3 && role == "--mps") {
+    return run_mps_keeper(arguments[1], arguments[2]);
+  }
+  if (arguments.size() == 2 && role == "--sweep-mps") {
+    return sweep_mps(arguments[1]);
   }
   return arguments.empty() ? run_supervisor() : kSupervisorDidNot;
 }

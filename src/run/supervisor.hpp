@@ -12,7 +12,8 @@ inline constexpr int kAskSignal = 15;   // SIGTERM: passed on to the job's proce
 inline constexpr int kKillSignal = 10;  // SIGUSR1: the job's processes are killed
 
 // Exit codes of the starter, the process that forks the supervisor. The supervisor itself is waited
-// for by init.
+// for by init. A starter that knows why the attempt cannot begin writes it to standard output, as
+// write_trouble() does.
 inline constexpr int kSupervisorBegan = 0;
 inline constexpr int kSupervisorDidNot = 1;
 
@@ -20,8 +21,9 @@ inline constexpr int kSupervisorDidNot = 1;
 // cannot begin, and in the supervisor when the job has ended; both return to main() and exit.
 [[nodiscard]] int run_supervisor();
 
-// The hidden command `carpool guard`: without arguments a supervisor, with "--mps GPU FOLDER USERS"
-// the keeper of an MPS daemon. Returns the exit code.
+// The hidden command `carpool guard`: without arguments a supervisor, with "--mps GPU FOLDER" the
+// keeper of an MPS daemon, with "--sweep-mps FOLDER" it ends daemons that are left. Returns the
+// exit code.
 [[nodiscard]] int run_guard_command(std::span<char* const> arguments);
 
 }  // namespace carpool::run

@@ -88,11 +88,13 @@ void change(std::map<std::string, std::string>& env,
 std::string write_order(const SupervisorOrder& order) {
   json object = {{"folder", order.folder.string()},
                  {"run", order.run},
+                 {"journal", order.journal},
                  {"argv", order.argv},
                  {"cwd", order.cwd},
                  {"env", order.env},
                  {"gid", order.gid},
-                 {"user", order.user}};
+                 {"user", order.user},
+                 {"home", order.home}};
   if (order.become_uid) {
     object["become_uid"] = *order.become_uid;
   }
@@ -110,11 +112,13 @@ Result<SupervisorOrder> read_order(std::string_view text) {
     const json object = json::parse(text);
     SupervisorOrder order{.folder = object.at("folder").get<std::string>(),
                           .run = object.at("run").get<std::string>(),
+                          .journal = object.at("journal").get<std::string>(),
                           .argv = object.at("argv").get<std::vector<std::string>>(),
                           .cwd = object.at("cwd").get<std::string>(),
                           .env = object.at("env").get<std::map<std::string, std::string>>(),
                           .gid = object.at("gid").get<std::uint32_t>(),
-                          .user = object.at("user").get<std::string>()};
+                          .user = object.at("user").get<std::string>(),
+                          .home = object.at("home").get<std::string>()};
     if (object.contains("become_uid")) {
       order.become_uid = object.at("become_uid").get<std::uint32_t>();
     }
@@ -134,14 +138,15 @@ Result<SupervisorOrder> read_order(std::string_view text) {
   }
 }
 
-Result<SupervisorOrder> make_order(const LaunchSpec& spec,
-                                   const std::filesystem::path& folder,
-                                   const std::optional<MpsPlace>& mps) {
+Started<SupervisorOrder> make_order(const LaunchSpec& spec,
+                                    const std::filesystem::path& folder,
+                                    const std::optional<MpsPlace>& mps) {
   const bool root = ::geteuid() == 0;
   const uid_t runs_as = root ? spec.owner.uid : ::geteuid();
   const Result<Account> account = account_of(runs_as);
   if (!account && root) {
-    return tl::unexpected(account.error());  // the groups are unknown
+    // The groups are unknown. A directory service that does not answer says "no such user", too.
+    return machine_trouble(TroubleScope::User, account.error().message);
   }
   SupervisorOrder order{.folder = folder,
                         .run = fmt::format("{}.{}", spec.run.job, spec.run.attempt),
@@ -150,16 +155,19 @@ Result<SupervisorOrder> make_order(const LaunchSpec& spec,
                         .mps = mps};
   order.env = environment_of(
       spec, folder, account ? std::optional<Account>(*account) : std::optional<Account>());
+  if (account) {
+    order.user = account->name;
+    order.home = account->home;
+  }
   if (root && runs_as != 0) {
     order.become_uid = runs_as;
     order.gid = account->gid;
-    order.user = account->name;
   }
   change(order.env, gpu::mps_environment({}, {}));
   if (mps) {
     const Result<gpu::MpsFolder> place = gpu::MpsFolder::at(mps->folder);
     if (!place) {
-      return tl::unexpected(place.error());
+      return machine_trouble(TroubleScope::Gpus, place.error().message);
     }
     const gpu::MpsClientLimits limits{
         .thread_percentage = spec.thread_limit < kAllThreads

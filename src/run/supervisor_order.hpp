@@ -11,6 +11,7 @@
 
 #include "base/result.hpp"
 #include "core/run.hpp"
+#include "run/start_trouble.hpp"
 
 namespace carpool::run {
 
@@ -18,18 +19,21 @@ namespace carpool::run {
 struct MpsPlace {
   std::string gpu_uuid{};
   std::filesystem::path folder{};  // of the daemon
-  std::filesystem::path users{};   // locked by each supervisor that needs the daemon
+  std::filesystem::path users{};   // locked by each supervisor that needs the daemon; in a folder
+                                   // that only the user of the server can enter
 };
 
 struct SupervisorOrder {
   std::filesystem::path folder{};  // of the attempt
   std::string run{};               // "17.1"
+  std::string journal{};           // identity of the journal that the attempt belongs to
   std::vector<std::string> argv{};
   std::string cwd{};
   std::map<std::string, std::string> env{};   // the complete environment
   std::optional<std::uint32_t> become_uid{};  // set by a root server: the user of the job
   std::uint32_t gid = 0;
   std::string user{};
+  std::string home{};
   std::optional<MpsPlace> mps{};
 };
 
@@ -41,9 +45,9 @@ inline constexpr std::string_view kRunVariable = "CARPOOL_RUN_FOLDER";
 
 // The order for this launch: environment of user and job, GPUs by UUID, MPS limits. Reads only the
 // password table. `mps` is set when the mechanism is Mps.
-[[nodiscard]] Result<SupervisorOrder> make_order(const LaunchSpec& spec,
-                                                 const std::filesystem::path& folder,
-                                                 const std::optional<MpsPlace>& mps);
+[[nodiscard]] Started<SupervisorOrder> make_order(const LaunchSpec& spec,
+                                                  const std::filesystem::path& folder,
+                                                  const std::optional<MpsPlace>& mps);
 
 // Changes this process to the user of the job for good, where the order names one.
 [[nodiscard]] Result<void> become_job_user(const SupervisorOrder& order);

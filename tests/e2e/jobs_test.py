@@ -225,17 +225,31 @@ class Restart(server.ServerTest):
     def test_a_killed_supervisor_takes_its_job_with_it_and_the_job_runs_again(self):
         self.start()
         job = self.submit("--mem", "1G", "--", "sh", "-c",
-                          "[ $CARPOOL_ATTEMPT = 2 ] && exit 0; sleep 600")
-        self.await_state(job, "running")
+                          "[ $CARPOOL_ATTEMPT = 2 ] && exit 0; touch began; sleep 600")
+        server.until((self.folder / "began").exists, "its first instruction")
         supervisor = server.until(lambda: self.claims().get(f"{job}.1"), "its supervisor")
         os.kill(supervisor, signal.SIGKILL)
         ended = self.await_end(job)
         self.assertEqual([a["end"] for a in ended["attempts"]], ["lost", "succeeded"])
 
 
-class SlowMps(server.ServerTest):
+class Mps(server.ServerTest):
+    # A control program with settings of its own: nothing of the server's environment reaches it.
+    CONTROL = ""
+
+    def setUp(self):
+        super().setUp()
+        self.control = self.write("nvidia-cuda-mps-control",
+                                  f'#!/bin/sh\n{self.CONTROL.format(folder=self.folder)}\n'
+                                  f'exec {os.environ["FAKE_MPS_CONTROL"]} "$@"\n')
+        self.control.chmod(0o755)
+
     def surroundings(self, **more):
-        return super().surroundings(FAKE_MPS_START_MS="700", **more)
+        return super().surroundings(CARPOOL_MPS_CONTROL=str(self.control), **more)
+
+
+class SlowMps(Mps):
+    CONTROL = "export FAKE_MPS_START_MS=700"
 
     def test_a_supervisor_killed_while_its_mps_daemon_starts_leaves_the_daemon_to_the_next(self):
         self.start()
@@ -243,7 +257,7 @@ class SlowMps(server.ServerTest):
         supervisor = server.until(lambda: self.claims().get(f"{job}.1"), "its supervisor")
         os.kill(supervisor, signal.SIGKILL)
         ended = self.await_end(job)
-        self.assertEqual([a["end"] for a in ended["attempts"]], ["lost", "succeeded"], ended)
+        self.assertEqual([a["end"] for a in ended["attempts"]], ["machine-trouble", "succeeded"], ended)
         self.assertIn("/mps/", self.carpool("logs", job).stdout)
 
 

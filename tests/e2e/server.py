@@ -157,15 +157,18 @@ class ServerTest(cli.CarpoolTest):
             self.server.kill()
             self.server.wait()
         own = str(self.state)
+        supervisors = set(self.claims().values())
         for process in pathlib.Path("/proc").iterdir():
             if not process.name.isdigit() or int(process.name) == os.getpid():
                 continue
             with contextlib.suppress(OSError):
                 arguments = (process / "cmdline").read_bytes()
                 variables = (process / "environ").read_bytes()
-                marked = (f"HOME={self.folder}\0".encode() in variables
-                          and (b"CARPOOL_RUN_ID=" in variables or b"\0guard\0" in arguments))
+                marked = f"HOME={self.folder}\0".encode() in variables and b"CARPOOL_RUN_ID=" in variables
+                # A supervisor has nothing of the server's environment.
+                marked |= b"\0guard\0" in arguments and int(process.name) in supervisors
                 # An MPS daemon survives a supervisor that is killed.
                 daemon = f"CUDA_MPS_PIPE_DIRECTORY={self.folder}/".encode() in variables
-                if marked or daemon or own.encode() in arguments:
+                keeper = b"\0--mps\0" in arguments and f"\0{self.folder}/".encode() in arguments
+                if marked or daemon or keeper or own.encode() in arguments:
                     os.kill(int(process.name), signal.SIGKILL)

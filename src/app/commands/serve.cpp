@@ -154,14 +154,18 @@ Result<void> serve_gpus(const ServeOptions& options,
                     gpus.error().message));
   }
   const auto clock = std::make_shared<ServerClock>(ServerClock::kept_in(places.state / "clock"));
-  auto executor = run::ProcessExecutor::open(
-      {.runs = places.runs(), .mps = places.mps(), .clock = [clock] { return clock->now_s(); }});
+  const run::ProcessExecutorSettings running{
+      .runs = places.runs(), .mps = places.mps(), .clock = [clock] { return clock->now_s(); }};
+  auto executor = run::ProcessExecutor::open(running);
   auto interference = make_interference(options, context);
   if (!executor || !interference) {
     return tl::unexpected(executor ? interference.error() : executor.error());
   }
-  const auto log_file = [runs = places.runs()](RunId run, serve::LogStream stream) {
-    const run::RunFolder folder = run::RunFolder::of(runs, run);
+  const auto log_file = [running](RunId run, serve::LogStream stream) {
+    const run::RunFolder folder = run::RunFolder::of(running.runs, run);
+    if (!folder.belongs_to(running.journal)) {
+      return std::filesystem::path{};
+    }
     return stream == serve::LogStream::Out ? folder.stdout_file() : folder.stderr_file();
   };
   auto server = Server::start(options,

@@ -6,7 +6,9 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <memory>
+#include <optional>
 #include <poll.h>
 #include <string>
 #include <system_error>
@@ -28,6 +30,7 @@ namespace carpool::run {
 class ProcessBench {
  public:
   static constexpr int kPatienceMs = 20'000;
+  static constexpr int kShortWhileMs = 500;
   static constexpr bool kOutlivesServer = true;
 
   ProcessBench() {
@@ -48,8 +51,46 @@ class ProcessBench {
   }
 
   // As a server that was killed and started again: only the folders are left.
-  void restart() { open(CARPOOL_SUPERVISOR_PROGRAM); }
-  void refuse_launches() { open((root_ / "no-such-program").string()); }
+  void restart() { open(settings()); }
+  void refuse_launches() { open_with((root_ / "no-such-program").string()); }
+  void open_with(const std::string& program) {
+    ProcessExecutorSettings changed = settings();
+    changed.program = program;
+    open(changed);
+  }
+  [[nodiscard]] ProcessExecutorSettings settings() const {
+    return {.runs = root_ / "runs",
+            .mps = root_ / "mps",
+            .program = CARPOOL_SUPERVISOR_PROGRAM,
+            .journal = "journal-of-the-bench",
+            .clock = {}};
+  }
+  void open(const ProcessExecutorSettings& settings) {
+    auto opened = ProcessExecutor::open(settings);
+    ASSERT_TRUE(opened) << opened.error().message;
+    executor_ = std::move(*opened);
+  }
+
+  // A shell script in the folder of the bench.
+  [[nodiscard]] std::string script(const std::string& name, const std::string& lines) const {
+    const std::filesystem::path file = root_ / name;
+    std::ofstream(file) << "#!/bin/sh\n" << lines << "\n";
+    std::filesystem::permissions(file, std::filesystem::perms{0755});
+    return file.string();
+  }
+
+  // How the attempt ended; nothing: no end is reported in time.
+  [[nodiscard]] std::optional<RunExit> end_of(RunId run, int patience_ms = kPatienceMs) {
+    const Stopwatch watch;
+    do {
+      for (const RunReport& report : executor_->take_reports()) {
+        if (report.kind == RunReport::Kind::Ended && report.run == run) {
+          return report.exit;
+        }
+      }
+    } while (watch.seconds() * 1000.0 < patience_ms && wait(patience_ms));
+    return std::nullopt;
+  }
 
   [[nodiscard]] ProcessExecutor& executor() { return *executor_; }
   [[nodiscard]] const std::filesystem::path& root() const { return root_; }
@@ -70,9 +111,9 @@ class ProcessBench {
   }
 
   // Until take_reports() has something to do.
-  [[nodiscard]] bool wait() const {
+  [[nodiscard]] bool wait(int patience_ms = kPatienceMs) const {
     pollfd waiting{executor_->wake_descriptor(), POLLIN, 0};
-    return ::poll(&waiting, 1, kPatienceMs) > 0;
+    return ::poll(&waiting, 1, patience_ms) > 0;
   }
   void await_begin(RunId run) const { await_file(root_ / begun_file(run)); }
   void await_end(RunId run) const {
@@ -96,12 +137,6 @@ class ProcessBench {
  private:
   [[nodiscard]] static std::string begun_file(RunId run) {
     return fmt::format("begun-{}.{}", run.job, run.attempt);
-  }
-  void open(const std::string& program) {
-    auto opened =
-        ProcessExecutor::open({.runs = root_ / "runs", .mps = root_ / "mps", .program = program});
-    ASSERT_TRUE(opened) << opened.error().message;
-    executor_ = std::move(*opened);
   }
 
   std::filesystem::path root_;

@@ -148,10 +148,10 @@ TEST_F(ProcessExecutorTest, AJobThatWasFoundNotToHaveBegunNeverBegins) {
   const auto found = bench_.executor().find(launch);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->state, FoundRun::State::NeverBegan);
-  start(launch);  // as a supervisor that was delayed
-  const auto exit = await_end();
-  ASSERT_TRUE(exit);
-  EXPECT_EQ(exit->end, RunEnd::NeverStarted);
+  const auto launched = bench_.executor().launch(launch);  // as a supervisor that was delayed
+  ASSERT_FALSE(launched);
+  EXPECT_EQ(launched.error().end, RunEnd::MachineTrouble);
+  EXPECT_EQ(launched.error().scope, TroubleScope::Job);
   EXPECT_FALSE(std::filesystem::exists(root_ / "began"));
 }
 
@@ -159,8 +159,7 @@ TEST_F(ProcessExecutorTest, AnAttemptBeginsOnce) {
   const LaunchSpec launch = spec({"sh", "-c", "echo begun >> log"});
   start(launch);
   ASSERT_TRUE(await_end());
-  start(launch);
-  ASSERT_TRUE(await_end());
+  EXPECT_FALSE(bench_.executor().launch(launch));
   EXPECT_EQ(read_file(root_ / "log"), "begun\n");
 }
 
@@ -220,17 +219,6 @@ TEST_F(ProcessExecutorTest, UnderMpsAStoppedClientIsDrainedAndTheDaemonEndsWithI
   }
   ProcessBench::await([&] { return !std::filesystem::exists(pipe); });
   EXPECT_FALSE(std::filesystem::exists(pipe)) << "the MPS daemon outlives its last job";
-}
-
-TEST_F(ProcessExecutorTest, WithoutAnMpsProgramTheJobNeverStarts) {
-  ::setenv("CARPOOL_MPS_CONTROL", "/no/such/program", 1);
-  LaunchSpec launch = spec({"true"});
-  launch.mechanism = ShareMechanism::Mps;
-  start(launch);
-  const auto exit = await_end();
-  ASSERT_TRUE(exit);
-  EXPECT_EQ(exit->end, RunEnd::NeverStarted);
-  EXPECT_NE(exit->detail.find("MPS"), std::string::npos) << exit->detail;
 }
 
 }  // namespace

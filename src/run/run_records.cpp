@@ -1,0 +1,146 @@
+#include "run/run_records.hpp"
+
+#include <cstdint>
+#include <sys/types.h>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/text/digest.hpp"
+#include "core/job_names.hpp"
+
+namespace carpool::run {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kDigest = "digest";
+
+std::string text_of(const json& object) {
+  return object.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+template <class T, class Parse>
+Result<T> parsed(std::string_view text, const Parse& parse) {
+  try {
+    return parse(json::parse(text));
+  } catch (const json::exception& problem) {
+    return fail(ErrorCode::Corrupt, fmt::format("not written by Carpool: {}", problem.what()));
+  }
+}
+
+template <class T>
+std::optional<T> optional_at(const json& object, const char* key) {
+  return object.contains(key) ? std::optional<T>(object.at(key).get<T>()) : std::nullopt;
+}
+
+void put_process(json& object, const gpu::ProcessIdentity& process) {
+  object["pid"] = process.pid;
+  object["start_ticks"] = process.start_ticks;
+}
+
+gpu::ProcessIdentity process_from(const json& object) {
+  return {object.at("pid").get<pid_t>(), object.at("start_ticks").get<std::uint64_t>()};
+}
+
+Result<ExitRecord> exit_from(const json& object) {
+  ExitRecord exit;
+  exit.code = optional_at<int>(object, "code");
+  exit.signal = optional_at<int>(object, "signal");
+  exit.not_started = object.value("not_started", "");
+  if (const auto scope = optional_at<std::string>(object, "trouble")) {
+    const Result<TroubleScope> trouble = trouble_scope(*scope);
+    if (!trouble) {
+      return fail(ErrorCode::Corrupt, trouble.error().message);
+    }
+    exit.trouble = *trouble;
+  }
+  exit.stop_asked = object.value("stop_asked", false);
+  exit.mps_fault = object.value("mps_fault", false);
+  exit.host_memory = object.value("host_memory", false);
+  exit.at_s = object.at("at_s").get<double>();
+  exit.boot_s = optional_at<double>(object, "boot_s");
+  exit.boot = object.value("boot", "");
+  exit.journal = object.value("journal", "");
+  return exit;
+}
+
+}  // namespace
+
+std::string write_claim(const RunClaim& claim) {
+  json object = {{"abandoned", claim.abandoned}, {"boot", claim.boot}};
+  put_process(object, claim.supervisor);
+  if (!claim.journal.empty()) {
+    object["journal"] = claim.journal;
+  }
+  return text_of(object);
+}
+
+Result<RunClaim> read_claim(std::string_view text) {
+  return parsed<RunClaim>(text, [](const json& object) {
+    return RunClaim{.abandoned = object.at("abandoned").get<bool>(),
+                    .supervisor = process_from(object),
+                    .boot = object.at("boot").get<std::string>(),
+                    .journal = object.value("journal", "")};
+  });
+}
+
+std::string write_leader(const gpu::ProcessIdentity& leader, const std::string& journal) {
+  json object;
+  put_process(object, leader);
+  if (!journal.empty()) {
+    object["journal"] = journal;
+  }
+  return text_of(object);
+}
+
+Result<gpu::ProcessIdentity> read_leader(std::string_view text) {
+  return parsed<gpu::ProcessIdentity>(text, process_from);
+}
+
+std::string write_exit(const ExitRecord& exit) {
+  json object = {{"stop_asked", exit.stop_asked},
+                 {"mps_fault", exit.mps_fault},
+                 {"host_memory", exit.host_memory},
+                 {"at_s", exit.at_s}};
+  if (exit.code) {
+    object["code"] = *exit.code;
+  }
+  if (exit.signal) {
+    object["signal"] = *exit.signal;
+  }
+  if (exit.trouble) {
+    object["trouble"] = name_of(*exit.trouble);
+  }
+  if (exit.boot_s) {
+    object["boot_s"] = *exit.boot_s;
+  }
+  for (const auto& [key, value] :
+       {std::pair<const char*, const std::string&>("not_started", exit.not_started),
+        std::pair<const char*, const std::string&>("boot", exit.boot),
+        std::pair<const char*, const std::string&>("journal", exit.journal)}) {
+    if (!value.empty()) {
+      object[key] = value;
+    }
+  }
+  object[kDigest] = sha256_hex(text_of(object));
+  return text_of(object);
+}
+
+Result<ExitRecord> read_exit(std::string_view text) {
+  return parsed<Result<ExitRecord>>(
+             text,
+             [](json object) -> Result<ExitRecord> {
+               // Older versions wrote no digest.
+               if (const auto digest = optional_at<std::string>(object, kDigest)) {
+                 object.erase(kDigest);
+                 if (sha256_hex(text_of(object)) != *digest) {
+                   return fail(ErrorCode::Corrupt, "altered: its digest does not fit");
+                 }
+               }
+               return exit_from(object);
+             })
+      .and_then([](Result<ExitRecord> exit) { return exit; });
+}
+
+}  // namespace carpool::run

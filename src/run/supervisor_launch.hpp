@@ -1,0 +1,35 @@
+// Starts the process that forks a supervisor.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <sys/types.h>
+
+#include "base/process/descriptor.hpp"
+#include "core/run.hpp"
+#include "run/process_executor.hpp"
+#include "run/run_folder.hpp"
+#include "run/start_trouble.hpp"
+
+namespace carpool::run {
+
+// Creates it, with mode 0700, and its parents.
+[[nodiscard]] Result<void> make_private_folder(const std::filesystem::path& path);
+
+struct Starter {
+  pid_t pid = 0;
+  Descriptor words{};  // its standard output, in memory
+};
+
+// The starter's environment is a minimal one: that of the server may hold secrets.
+[[nodiscard]] Started<Starter> start_supervisor(const ProcessExecutorSettings& settings,
+                                                const LaunchSpec& spec,
+                                                const RunFolder& folder);
+
+// Why the starter says that the attempt cannot begin; nothing: it does not say.
+[[nodiscard]] std::optional<StartTrouble> told_by(const Starter& starter);
+
+// Starts to end MPS daemons that nobody keeps and nobody uses.
+void sweep_mps_daemons(const ProcessExecutorSettings& settings);
+
+}  // namespace carpool::run
