@@ -2,6 +2,7 @@
 
 import contextlib
 import http.client
+import json
 import os
 import signal
 import socket
@@ -62,20 +63,21 @@ def ask_by_token(target, path):
 
 
 def poll(target, by_token, until_s):
-    """The slowest answer in seconds and the number of failures, as text."""
-    slowest, failures, count = 0.0, 0, 0
+    """The slowest answer in seconds, the number of failures and the first of them, as JSON."""
+    slowest, failures, count, first = 0.0, 0, 0, ""
     while time.monotonic() < until_s:
         path = "/v1/status" if count % 2 else "/healthz"
         began = time.monotonic()
         try:
             status = ask_by_token(target, path) if by_token else target.instance.request("GET", path, timeout=10)[0]
-            failures += status != 200
-        except (OSError, http.client.HTTPException):
-            failures += 1
+            problem = "" if status == 200 else f"status {status}"
+        except (OSError, http.client.HTTPException) as error:
+            problem = repr(error)
+        failures, first = failures + bool(problem), first or problem
         slowest = max(slowest, time.monotonic() - began)
         count += 1
         time.sleep(0.05)
-    return f"{slowest} {failures} {count}"
+    return json.dumps([slowest, failures, first])
 
 
 def pollers(target, end):
@@ -140,14 +142,14 @@ def one(kind, places, seed, seconds, answer_s, stop_s, bomb_mib):
         answers = []
         for _, reader in heard:
             with open(reader, "rb") as pipe:
-                words = pipe.read().split()
-            answers.append((float(words[0]), int(words[1])))
+                answers.append(json.loads(pipe.read()))
         *local, by_token = answers
-        slowest, failures = max(seconds for seconds, _ in local), sum(count for _, count in local)
+        slowest, failures = max(answer[0] for answer in local), sum(answer[1] for answer in local)
+        words = [text for text in (trouble, *(f"not answered: {answer[2]}" for answer in local if answer[2])) if text]
         stopped = None if trouble else stops_in(instance, stop_s)
         met = not trouble and peak <= MEMORY_MB and slowest <= answer_s and failures == 0 and stopped is not None
         return {"kind": kind, "peak_mb": round(peak, 1), "slowest_answer_s": round(slowest, 3), "failed_answers": failures,
-                "slowest_by_token_s": round(by_token[0], 3), "failed_by_token": by_token[1], "stopped_s": stopped, "server_died": int(bool(trouble)), "met": met, "words": [trouble] if trouble else []}
+                "slowest_by_token_s": round(by_token[0], 3), "failed_by_token": by_token[1], "stopped_s": stopped, "server_died": int(bool(trouble)), "met": met, "words": words}
     except (Died, OSError) as problem:
         return {"kind": kind, "peak_mb": None, "slowest_answer_s": None, "failed_answers": 1, "stopped_s": None,
                 "server_died": 1, "met": False, "words": [str(problem)[-400:]]}

@@ -44,9 +44,17 @@ class UnixConnection(http.client.HTTPConnection):
         self.path = str(path)
 
     def connect(self):
+        """Waits while the backlog is full, as a program with a blocking socket does."""
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.sock.settimeout(self.timeout)
-        self.sock.connect(self.path)
+        end = time.monotonic() + self.timeout
+        while True:
+            try:
+                return self.sock.connect(self.path)
+            except BlockingIOError:
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.002)
 
 
 def until(condition, patience, pause=0.02):

@@ -102,7 +102,7 @@ class Killer:
         stopping = self.chance.random() < 0.25
         if kind.startswith("server"):
             return self.stop_server() if stopping else self.kill_server(kind == "server-recovering")
-        if self.chance.random() < 0.02:
+        if self.chance.random() < 0.05:
             return self.stop_and_cancel()
         victims = [v for v in self.processes.find(kind)
                    if v.pid not in self.for_ever and (stopping or self.allowed(v))]
