@@ -48,10 +48,10 @@ void fill(SqliteJournal& journal, JobId first, JobId last) {
         events = {submitted_event(job, at_s)};
     }
     auto& spec = std::get<JobSubmitted>(events.front().what).spec;
-    spec.env["PATH"] = fmt::format("/bin:{}", job / 10);
+    spec.env.set("PATH", fmt::format("/bin:{}", job / 10));
     if (job % 15 == 0) {
       spec.argv.emplace_back(9000, static_cast<char>('a' + job % 26));
-      spec.env["LARGE"] = std::string(7000, 'x');
+      spec.env.set("LARGE", std::string(7000, 'x'));
     }
     const auto appended = journal.append(events);
     ASSERT_TRUE(appended) << appended.error().message;
