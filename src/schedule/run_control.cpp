@@ -90,7 +90,7 @@ void RunControl::note_trouble(const JobRecord& job, const RunExit& exit, double 
   if (exit.end == RunEnd::MachineTrouble) {
     pauses_.failed(attempt, exit.scope.value_or(TroubleScope::Job), exit.detail, at_s);
   } else if (could_start(exit.end)) {
-    pauses_.ended(attempt.run);
+    pauses_.ended(attempt.run, at_s);
   } else {
     pauses_.given_up(attempt.run, at_s);
   }

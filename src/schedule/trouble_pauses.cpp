@@ -18,6 +18,8 @@ constexpr double kLongestLastingPause = 60.0;
 constexpr double kRunsFor = 0.5;
 // A trial that neither runs nor ends: another attempt tries.
 constexpr double kLongestTrial = 60.0;
+// Trouble that comes back within this time is the same.
+constexpr double kRemembered = 60.0;
 
 std::vector<TroublePlace> places_of(const AttemptPlaces& attempt, TroubleScope scope) {
   switch (scope) {
@@ -103,7 +105,9 @@ void TroublePauses::failed(const AttemptPlaces& attempt,
     ++trouble.attempts;
     if (first) {
       trouble.since_s = now_s;
-      pause_again(trouble, kFirstPause, now_s);
+      const auto past = past_.find(place);
+      trouble.pause_s = past == past_.end() ? kFirstPause / 2.0 : past->second.pause_s;
+      pause_again(trouble, longer(trouble, now_s), now_s);
     } else if (trouble.trial == attempt.run || now_s >= trouble.until_s) {
       pause_again(trouble, longer(trouble, now_s), now_s);
     }  // else it had started before the pause
@@ -125,8 +129,20 @@ void TroublePauses::began(RunId run, double now_s) {
   }
 }
 
-void TroublePauses::ended(RunId run) {
-  std::erase_if(troubles_, [&](const auto& entry) { return entry.second.trial == run; });
+template <class Over>
+void TroublePauses::forget(double now_s, const Over& over) {
+  for (auto entry = troubles_.begin(); entry != troubles_.end();) {
+    if (over(entry->second)) {
+      past_.insert_or_assign(entry->first, Past{.pause_s = entry->second.pause_s, .over_s = now_s});
+      entry = troubles_.erase(entry);
+    } else {
+      ++entry;
+    }
+  }
+}
+
+void TroublePauses::ended(RunId run, double now_s) {
+  forget(now_s, [&](const Trouble& trouble) { return trouble.trial == run; });
 }
 
 void TroublePauses::given_up(RunId run, double now_s) {
@@ -139,9 +155,10 @@ void TroublePauses::given_up(RunId run, double now_s) {
 }
 
 void TroublePauses::tidy(double now_s, const std::function<bool(const TroublePlace&)>& concerns) {
-  std::erase_if(troubles_, [&](const auto& entry) {
-    return (entry.second.over && now_s >= entry.second.until_s) || !concerns(entry.first);
-  });
+  forget(now_s, [&](const Trouble& trouble) { return trouble.over && now_s >= trouble.until_s; });
+  std::erase_if(troubles_, [&](const auto& entry) { return !concerns(entry.first); });
+  std::erase_if(past_,
+                [&](const auto& entry) { return now_s > entry.second.over_s + kRemembered; });
   for (auto& [place, trouble] : troubles_) {
     if (trouble.trial.job != 0 && !trouble.over && now_s >= trouble.trial_s + kLongestTrial) {
       trouble.trial = {};

@@ -56,11 +56,11 @@ class TroublePauses {
   // Its processes run.
   void began(RunId run, double now_s);
   // It ended by itself, or because of what the job is: the machine could start it.
-  void ended(RunId run);
+  void ended(RunId run, double now_s);
   // It ended before it could show whether the machine can start it.
   void given_up(RunId run, double now_s);
 
-  // Forgets what is over and trials that say nothing, and what `concerns` says nobody waits for.
+  // Forgets what is over and trials that say nothing, and what no job waits for, by `concerns`.
   void tidy(double now_s, const std::function<bool(const TroublePlace&)>& concerns);
 
   // Why nothing may start there now; empty: an attempt may.
@@ -72,7 +72,16 @@ class TroublePauses {
   [[nodiscard]] std::optional<double> next_s(double after_s) const;
 
  private:
+  // What was over a moment ago: trouble that comes and goes has growing pauses, too.
+  struct Past {
+    double pause_s = 0.0;
+    double over_s = 0.0;
+  };
+  template <class Over>
+  void forget(double now_s, const Over& over);
+
   std::map<TroublePlace, Trouble> troubles_;
+  std::map<TroublePlace, Past> past_;
 };
 
 }  // namespace carpool::schedule

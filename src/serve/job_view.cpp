@@ -45,6 +45,9 @@ json attempt_view(const JobAttempt& attempt, const ShownTime& shown) {
     put(view, "signal", attempt.exit.signal);
     put(view, "wanted_bytes", attempt.exit.wanted_bytes);
     put(view, "held_bytes", attempt.exit.held_bytes);
+    if (attempt.exit.scope) {
+      view["scope"] = name_of(*attempt.exit.scope);
+    }
   }
   return view;
 }

@@ -80,6 +80,22 @@ TYPED_TEST_P(ExecutorContract, AnEndIsReportedOnce) {
   this->expect_no_more_ends(2);
 }
 
+// The scheduler waits for it after trouble of the machine.
+TYPED_TEST_P(ExecutorContract, ARunThatLastsIsReportedAsRunning) {
+  const RunId run{1, 1};
+  this->launch(this->bench_.lasting_job(run));
+  bool running = false;
+  do {
+    for (const RunReport& report : this->bench_.executor().take_reports()) {
+      EXPECT_EQ(report.kind, RunReport::Kind::Running);
+      running = running || report.run == run;
+    }
+  } while (!running && this->bench_.wait());
+  EXPECT_TRUE(running);
+  this->bench_.executor().stop(run, StopMode::Kill);
+  EXPECT_EQ(this->end_of(run), RunEnd::Cancelled);
+}
+
 TYPED_TEST_P(ExecutorContract, AStoppedRunIsCancelledOnceHoweverOftenItIsStopped) {
   const RunId run{1, 1};
   this->launch(this->bench_.lasting_job(run));
@@ -175,6 +191,7 @@ TYPED_TEST_P(ExecutorContract, ARestartFindsTheEndThatNobodyHasSeen) {
 
 REGISTER_TYPED_TEST_SUITE_P(ExecutorContract,
                             AnEndIsReportedOnce,
+                            ARunThatLastsIsReportedAsRunning,
                             AStoppedRunIsCancelledOnceHoweverOftenItIsStopped,
                             ARunThatHasNotBegunYetCanBeStopped,
                             StoppingAnEndedOrUnknownRunDoesNothing,

@@ -164,6 +164,17 @@ TEST_F(MachineTrouble, OfAJobLetsAllOthersStart) {
   EXPECT_TRUE(server_.runs(job));
 }
 
+TEST_F(MachineTrouble, ThatComesAndGoesHasGrowingPausesToo) {
+  server_.executor.most_running = 3;  // a limit of the machine
+  submit_many(200);
+  while (now_ < 60.0) {
+    run_until(now_ + 1.0);
+    // One job ends each second, so that one attempt succeeds.
+    server_.executor.end(server_.executor.running.begin()->first, {.end = RunEnd::Succeeded});
+  }
+  EXPECT_LE(server_.executor.troubled, 100);
+}
+
 TEST_F(MachineTrouble, PausesGrowToAMinuteWhereItLasts) {
   server_.executor.trouble = TroubleScope::Machine;
   server_.submit(stub_job(10));

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -28,6 +30,11 @@ class StubExecutor final : public Executor {
   Launched launch(const LaunchSpec& spec) override {
     if (refuse_launch) {
       return tl::unexpected(RunExit{.end = RunEnd::NeverStarted, .detail = "no such program"});
+    }
+    if (running.size() >= most_running) {
+      ++troubled;
+      begun.insert(spec.run);
+      return tl::unexpected(RunExit{.end = RunEnd::MachineTrouble, .scope = TroubleScope::Machine});
     }
     if (trouble && (!only_trouble_on || spec.gpu_indices.front() == *only_trouble_on)) {
       ++troubled;
@@ -71,8 +78,9 @@ class StubExecutor final : public Executor {
   std::vector<std::pair<RunId, StopMode>> stops;
   std::vector<RunReport> reports;
   bool refuse_launch = false;
-  std::optional<TroubleScope> trouble{};      // launch() ends like this
-  std::optional<unsigned> only_trouble_on{};  // GPU
+  std::optional<TroubleScope> trouble{};                               // launch() ends like this
+  std::optional<unsigned> only_trouble_on{};                           // GPU
+  std::size_t most_running = std::numeric_limits<std::size_t>::max();  // more is trouble
   int troubled = 0;
   bool silent = false;  // attempts are not reported as running
   bool launched_twice = false;

@@ -207,7 +207,7 @@ TEST(JobApi, ReasonsOfAnotherUsersTroubleAreNotShown) {
   test.settle();
   test.end(1,
            {.end = RunEnd::MachineTrouble,
-            .detail = "/home/ann/secret: no answer",
+            .detail = "/data/secret: no answer",
             .scope = TroubleScope::Job});
   EXPECT_EQ(test->status().body.find("secret"), std::string::npos);
   EXPECT_EQ(test->list(caller_bob, {{"all", "1"}}).body.find("secret"), std::string::npos);
