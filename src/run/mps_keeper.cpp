@@ -153,7 +153,7 @@ Started<void> start_mps_keeper(const SupervisorOrder& order,
   said.reset();
   const Started<std::string> answer = hear(heard, wait);
   if (!answer) {
-    // The keeper ends by itself when its daemon has started and nobody needs it.
+    // The keeper ends by itself when its daemon has started and no job needs it.
     return tl::unexpected(answer.error());
   }
   while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {

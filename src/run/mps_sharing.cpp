@@ -17,6 +17,7 @@
 
 #include <fmt/format.h>
 
+#include "base/clock.hpp"
 #include "base/process/spawn.hpp"
 #include "gpu/mps/mps_control.hpp"
 #include "gpu/mps/mps_daemon.hpp"
@@ -29,6 +30,8 @@ namespace {
 
 // A daemon takes up to 30 s to start, after one that takes up to 15 s to stop.
 constexpr std::chrono::seconds kJoinLimit{60};
+constexpr std::chrono::milliseconds kAskAgain{250};
+constexpr int kMostAsks = 40;
 constexpr std::size_t kMostLogBytes = std::size_t{1} << 20U;
 
 Result<gpu::MpsControl> control_of(const MpsPlace& place) {
@@ -44,12 +47,13 @@ Result<gpu::MpsControl> control_of(const MpsPlace& place) {
 }
 
 // What `work` returns in a process with the job's rights: a root supervisor does not use a user's
-// pipe itself. Nothing where no such process can be started.
-std::optional<std::string> as_job_user(const SupervisorOrder& order,
-                                       const std::function<std::string()>& work) {
+// pipe itself.
+Started<std::string> as_job_user(const SupervisorOrder& order,
+                                 const std::function<std::string()>& work) {
+  constexpr std::string_view kWhat = "ask the MPS daemon";
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-    return std::nullopt;
+    return machine_trouble(TroubleScope::Machine, fmt::format("{}: {}", kWhat, last_error()));
   }
   const Descriptor heard(ends[0]);
   Descriptor said(ends[1]);
@@ -64,7 +68,7 @@ std::optional<std::string> as_job_user(const SupervisorOrder& order,
     ::_exit(told == static_cast<ssize_t>(words.size()) ? 0 : 1);
   }
   if (pid < 0) {
-    return std::nullopt;
+    return machine_trouble(TroubleScope::Machine, fmt::format("{}: {}", kWhat, last_error()));
   }
   said.reset();
   std::string words;
@@ -76,7 +80,12 @@ std::optional<std::string> as_job_user(const SupervisorOrder& order,
   int status = 0;
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? std::optional(words) : std::nullopt;
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+    return machine_trouble(
+        TroubleScope::User,
+        fmt::format("{}: no process can be started as user {}", kWhat, order.user));
+  }
+  return words;
 }
 
 std::filesystem::path log_of(const MpsPlace& place) {
@@ -111,12 +120,10 @@ std::string describe_daemon(const MpsPlace& place) {
 
 // Nothing if no daemon answers.
 Started<std::optional<DaemonSeen>> look_for_daemon(const SupervisorOrder& order) {
-  const std::optional<std::string> words =
+  const Started<std::string> words =
       as_job_user(order, [&] { return describe_daemon(*order.mps); });
   if (!words) {
-    return machine_trouble(
-        TroubleScope::User,
-        fmt::format("no process can be started as user {} to look for the MPS daemon", order.user));
+    return tl::unexpected(words.error());
   }
   DaemonSeen seen;
   std::istringstream fields(*words);
@@ -190,14 +197,16 @@ void leave_mps(const SupervisorOrder& order, MpsUse use) {
   if (!use.lock.valid() || !try_lock(use.lock, LOCK_EX)) {
     return;  // others need the daemon
   }
-  as_job_user(order, [&] {
+  // A daemon that is left is swept by the next server.
+  static_cast<void>(as_job_user(order, [&] {
     const Result<bool> swept = gpu::sweep_dead_daemon(order.mps->folder);
     return std::string(swept ? "" : swept.error().message);
-  });
+  }));
 }
 
 void drain_mps(const SupervisorOrder& order, const std::vector<pid_t>& processes) {
-  as_job_user(order, [&] {
+  // Without draining the processes are killed all the same.
+  static_cast<void>(as_job_user(order, [&] {
     const Result<gpu::MpsControl> control = control_of(*order.mps);
     const auto clients = control ? control->clients() : Result<std::vector<gpu::MpsClient>>();
     for (const gpu::MpsClient& client : clients.value_or(std::vector<gpu::MpsClient>{})) {
@@ -208,11 +217,11 @@ void drain_mps(const SupervisorOrder& order, const std::vector<pid_t>& processes
       }
     }
     return std::string();
-  });
+  }));
 }
 
 bool mps_failed(const SupervisorOrder& order, const MpsUse& use) {
-  const auto words = as_job_user(order, [&]() -> std::string {
+  const auto look = [&]() -> std::string {
     const Result<gpu::MpsControl> control = control_of(*order.mps);
     if (!control) {
       return "";  // no evidence
@@ -222,8 +231,14 @@ bool mps_failed(const SupervisorOrder& order, const MpsUse& use) {
                         std::ranges::any_of(*servers, &gpu::MpsServer::faulted) ||
                         server_ended_since(*order.mps, use.log_bytes);
     return failed ? "failed" : "";
-  });
-  return words == "failed";
+  };
+  // A machine without processes or descriptors says nothing about MPS.
+  Started<std::string> words = as_job_user(order, look);
+  for (int tries = 1; !words && tries < kMostAsks; ++tries) {
+    pause_for(kAskAgain);
+    words = as_job_user(order, look);
+  }
+  return words && *words == "failed";
 }
 
 }  // namespace carpool::run

@@ -1,4 +1,4 @@
-// Ends MPS daemons that nobody keeps and nobody uses.
+// Ends MPS daemons that have neither a keeper nor a user.
 #pragma once
 
 #include <filesystem>

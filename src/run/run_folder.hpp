@@ -36,7 +36,7 @@ class RunFolder {
   [[nodiscard]] Result<bool> claim(const RunClaim& claim) const;
   [[nodiscard]] Result<std::optional<RunClaim>> claimed() const;
 
-  // Whether what is here is of an attempt of this journal. False where nobody has claimed it.
+  // Whether what is here is of an attempt of this journal. False where no process has claimed it.
   [[nodiscard]] bool belongs_to(std::string_view journal) const;
 
   [[nodiscard]] Result<void> write_leader(const gpu::ProcessIdentity& leader,

@@ -1,7 +1,10 @@
 #include "run/run_records.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <sys/types.h>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -15,6 +18,10 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kDigest = "digest";
+
+// Of an exit that an older version wrote: without a digest.
+constexpr std::array<std::string_view, 7> kOldKeys = {
+    "at_s", "code", "host_memory", "mps_fault", "not_started", "signal", "stop_asked"};
 
 std::string text_of(const json& object) {
   return object.dump(-1, ' ', false, json::error_handler_t::replace);
@@ -63,6 +70,12 @@ Result<ExitRecord> exit_from(const json& object) {
   exit.boot = object.value("boot", "");
   exit.journal = object.value("journal", "");
   return exit;
+}
+
+bool is_of_older_version(const json& object) {
+  return std::ranges::all_of(object.items(), [](const auto& item) {
+    return std::ranges::find(kOldKeys, item.key()) != kOldKeys.end();
+  });
 }
 
 }  // namespace
@@ -128,19 +141,20 @@ std::string write_exit(const ExitRecord& exit) {
 }
 
 Result<ExitRecord> read_exit(std::string_view text) {
-  return parsed<Result<ExitRecord>>(
-             text,
-             [](json object) -> Result<ExitRecord> {
-               // Older versions wrote no digest.
-               if (const auto digest = optional_at<std::string>(object, kDigest)) {
-                 object.erase(kDigest);
-                 if (sha256_hex(text_of(object)) != *digest) {
-                   return fail(ErrorCode::Corrupt, "altered: its digest does not fit");
-                 }
-               }
-               return exit_from(object);
-             })
-      .and_then([](Result<ExitRecord> exit) { return exit; });
+  const auto checked = [](json object) -> Result<ExitRecord> {
+    const auto digest = optional_at<std::string>(object, kDigest);
+    if (!digest && !is_of_older_version(object)) {
+      return fail(ErrorCode::Corrupt, "altered: it has no digest");
+    }
+    object.erase(kDigest);
+    if (digest && sha256_hex(text_of(object)) != *digest) {
+      return fail(ErrorCode::Corrupt, "altered: its digest does not fit");
+    }
+    return exit_from(object);
+  };
+  return parsed<Result<ExitRecord>>(text, checked).and_then([](Result<ExitRecord> exit) {
+    return exit;
+  });
 }
 
 }  // namespace carpool::run

@@ -29,7 +29,7 @@ struct Starter {
 // Why the starter says that the attempt cannot begin; nothing: it does not say.
 [[nodiscard]] std::optional<StartTrouble> told_by(const Starter& starter);
 
-// Starts to end MPS daemons that nobody keeps and nobody uses.
+// Starts to end MPS daemons that have neither a keeper nor a user.
 void sweep_mps_daemons(const ProcessExecutorSettings& settings);
 
 }  // namespace carpool::run

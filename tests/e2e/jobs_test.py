@@ -233,22 +233,7 @@ class Restart(server.ServerTest):
         self.assertEqual([a["end"] for a in ended["attempts"]], ["lost", "succeeded"])
 
 
-class Mps(server.ServerTest):
-    # A control program with settings of its own: nothing of the server's environment reaches it.
-    CONTROL = ""
-
-    def setUp(self):
-        super().setUp()
-        self.control = self.write("nvidia-cuda-mps-control",
-                                  f'#!/bin/sh\n{self.CONTROL.format(folder=self.folder)}\n'
-                                  f'exec {os.environ["FAKE_MPS_CONTROL"]} "$@"\n')
-        self.control.chmod(0o755)
-
-    def surroundings(self, **more):
-        return super().surroundings(CARPOOL_MPS_CONTROL=str(self.control), **more)
-
-
-class SlowMps(Mps):
+class SlowMps(server.MpsTest):
     CONTROL = "export FAKE_MPS_START_MS=700"
 
     def test_a_supervisor_killed_while_its_mps_daemon_starts_leaves_the_daemon_to_the_next(self):

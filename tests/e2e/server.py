@@ -172,3 +172,19 @@ class ServerTest(cli.CarpoolTest):
                 keeper = b"\0--mps\0" in arguments and f"\0{self.folder}/".encode() in arguments
                 if marked or daemon or keeper or own.encode() in arguments:
                     os.kill(int(process.name), signal.SIGKILL)
+
+
+class MpsTest(ServerTest):
+    """A control program with settings of its own: nothing of the server's environment reaches it."""
+
+    CONTROL = ""
+
+    def setUp(self):
+        super().setUp()
+        self.control = self.write("nvidia-cuda-mps-control",
+                                  f'#!/bin/sh\n{self.CONTROL.format(folder=self.folder)}\n'
+                                  f'exec {os.environ["FAKE_MPS_CONTROL"]} "$@"\n')
+        self.control.chmod(0o755)
+
+    def surroundings(self, **more):
+        return super().surroundings(CARPOOL_MPS_CONTROL=str(self.control), **more)

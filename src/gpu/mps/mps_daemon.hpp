@@ -96,7 +96,7 @@ class MpsDaemon {
 };
 
 // Ends the daemon in `folder` if its owner process has died, and removes the folder; false if there
-// is no such daemon.
+// is not such a daemon.
 [[nodiscard]] Result<bool> sweep_dead_daemon(const std::filesystem::path& folder);
 
 // Ends the daemons in sub-folders of `root` whose owner process has died, and removes and returns

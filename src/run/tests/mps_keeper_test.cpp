@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <fcntl.h>
 #include <fstream>
+#include <functional>
 #include <optional>
 #include <string>
 #include <sys/file.h>
@@ -170,6 +171,74 @@ TEST_F(MpsKeeper, NoOtherUserCanHoldALock) {
   ASSERT_EQ(::stat(users_file().parent_path().c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777U, 0700U);
   EXPECT_EQ(status.st_uid, ::geteuid());
+}
+
+// A root server with a job of another user.
+class MpsOfAnotherUser : public MpsKeeper {
+ protected:
+  static constexpr uid_t kNobody = 65534;
+
+  void SetUp() override {
+    MpsKeeper::SetUp();
+    if (::geteuid() != 0) {
+      GTEST_SKIP() << "only root starts jobs of other users";
+    }
+    std::filesystem::permissions(root_, std::filesystem::perms{0711});
+    if (as_nobody([] { return ::access(CARPOOL_FAKE_MPS_CONTROL, X_OK) == 0; }) != 0) {
+      GTEST_SKIP() << "other users cannot reach the build folder";
+    }
+    LaunchSpec launch = bench_.spec({"sleep", "600"}, {1, 1});
+    launch.owner.uid = kNobody;
+    launch.mechanism = ShareMechanism::Mps;
+    ASSERT_TRUE(bench_.executor().launch(launch));
+    ProcessBench::await_file(bench_.folder({1, 1}).path() / "leader");
+  }
+
+  // 0: the condition holds for that user.
+  static int as_nobody(const std::function<bool()>& condition) {
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+      const bool became = ::setresgid(kNobody, kNobody, kNobody) == 0 &&
+                          ::setresuid(kNobody, kNobody, kNobody) == 0;
+      ::_exit(!became ? 2 : condition() ? 0 : 1);
+    }
+    int status = 0;
+    ::waitpid(pid, &status, 0);
+    return WEXITSTATUS(status);
+  }
+
+  [[nodiscard]] gpu::MpsFolder place() const {
+    return *gpu::MpsFolder::at(root_ / "mps" / "0-65534");
+  }
+};
+
+TEST_F(MpsOfAnotherUser, KeeperAndDaemonRunAsThatUserAndItsLocksAreOutOfReach) {
+  const auto owner = place().owner();
+  ASSERT_TRUE(owner && *owner);
+  struct stat status{};
+  ASSERT_EQ(::stat(("/proc/" + std::to_string((*owner)->pid)).c_str(), &status), 0);
+  EXPECT_EQ(status.st_uid, kNobody);
+  for (const char* lock : {"0-65534.users", "0-65534.users.start"}) {
+    const std::filesystem::path file = root_ / "mps" / "locks" / lock;
+    ASSERT_TRUE(std::filesystem::exists(file));
+    EXPECT_EQ(as_nobody([&] { return ::open(file.c_str(), O_RDONLY) < 0; }), 0);
+  }
+  bench_.executor().stop({1, 1}, StopMode::Kill);
+  ASSERT_TRUE(bench_.end_of({1, 1}));
+  ProcessBench::await([&] { return !gpu::is_alive(**owner); });
+  EXPECT_FALSE(gpu::is_alive(**owner)) << "the keeper sees that no user is left";
+}
+
+TEST_F(MpsOfAnotherUser, ADaemonThatIsLeftIsSwept) {
+  const auto owner = place().owner();
+  const auto pid = place().daemon_pid();
+  const auto left = pid ? gpu::identify(*pid) : std::nullopt;
+  const auto claim = bench_.folder({1, 1}).claimed();
+  ASSERT_TRUE(owner && *owner && left && claim && *claim);
+  kill_and_await(**owner);
+  kill_and_await((*claim)->supervisor);
+  bench_.restart();
+  expect_gone(*left);
 }
 
 TEST_F(MpsKeeper, AStartThatWaitsForALockHearsThatItIsStopped) {
