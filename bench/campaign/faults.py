@@ -10,7 +10,7 @@ import time
 
 # Kinds of process, with how often each is chosen.
 KINDS = {"server": 4, "server-recovering": 2, "starter": 2, "supervisor-unclaimed": 3, "supervisor": 4,
-         "keeper": 2, "mps-daemon": 2, "leader": 4, "child": 3}
+         "reaper": 2, "keeper": 2, "mps-daemon": 2, "leader": 4, "child": 3}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,13 +31,23 @@ def arguments(pid):
         return []
 
 
+def stat(pid):
+    """The fields of /proc/PID/stat from the state on; empty for a process that has ended."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return []
+
+
 def start_ticks(pid):
     """Start of a process in ticks after boot; None for one that has ended or is a zombie."""
-    try:
-        fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return None
-    return None if fields[0] in "ZX" else int(fields[19])
+    fields = stat(pid)
+    return int(fields[19]) if fields and fields[0] not in "ZX" else None
+
+
+def parent(pid):
+    fields = stat(pid)
+    return int(fields[1]) if fields else 0
 
 
 def children(pid):
@@ -99,15 +109,30 @@ class Processes:
         return [Victim("supervisor", claim["pid"], run) for run, claim in self.read_claims().items()
                 if not claim["abandoned"] and start_ticks(claim["pid"]) == claim["start_ticks"]]
 
+    def unclaimed_below(self, starter):
+        """A supervisor is a child of its starter, or of the reaper between them."""
+        for child in children(starter):
+            if not self.run_of(child):
+                below = children(child)
+                yield from below if below else [child]
+
+    def reapers(self):
+        """Processes that inherit what a killed supervisor leaves; there are none where jobs have cgroups."""
+        starters = set(self.starters())
+        for victim in self.supervisors():
+            above = parent(victim.pid)
+            if above not in starters and is_supervisor(above):
+                yield Victim("reaper", above, victim.run)
+
     def fleeting(self, kind, seconds):
         """Starters and supervisors before their claim live for some milliseconds: looks until one is seen."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
-            starters = self.starters()
+            found = self.starters()
             if kind == "supervisor-unclaimed":
-                starters = [child for starter in starters for child in children(starter)]
-            if starters:
-                return [Victim(kind, pid) for pid in starters]
+                found = [pid for starter in found for pid in self.unclaimed_below(starter)]
+            if found:
+                return [Victim(kind, pid) for pid in found]
             time.sleep(0.001)
         return []
 
@@ -135,6 +160,8 @@ class Processes:
             return self.fleeting(kind, 0.25)
         if kind == "supervisor":
             return self.supervisors()
+        if kind == "reaper":
+            return list(self.reapers())
         if kind == "leader":
             return [Victim(kind, pid, victim.run) for victim in self.supervisors()
                     if (pid := self.leader(victim.run))]
@@ -146,15 +173,10 @@ class Processes:
             return False
         end = time.monotonic() + patience
         while time.monotonic() < end:
-            with contextlib.suppress(OSError):
-                state = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-                if state in "Tt":
-                    return True
-                if state in "ZX":
-                    return False
-                time.sleep(0.001)
-                continue
-            return False
+            state = (stat(pid) or "X")[0]
+            if state in "TtZX":
+                return state in "Tt"
+            time.sleep(0.001)
         return False
 
     def kill_child(self, pid):
@@ -169,7 +191,7 @@ class Processes:
         """Kills a supervisor only if it has not claimed its attempt. Whether it was killed."""
         if not is_supervisor(pid) or not self.stopped(pid):
             return False
-        unclaimed = not self.run_of(pid)
+        unclaimed = not self.run_of(pid) and not self.run_of(parent(pid)) and not children(pid)
         send(pid, signal.SIGKILL if unclaimed else signal.SIGCONT)
         return unclaimed
 

@@ -169,5 +169,6 @@ def run(settings, progress):
     worst = {name: max((row[name] for row in rows if row[name] is not None), default=None) for name in ("peak_mb", "slowest_answer_s")}
     return {"kinds": len(rows), "seconds_each": settings.hostile_seconds, **worst, "failed_answers": sum(r["failed_answers"] for r in rows),
             "server_died": sum(row["server_died"] for row in rows), "never_stopped": sum(row["stopped_s"] is None for row in rows),
+            "failed_by_token": sum(row.get("failed_by_token", 0) for row in rows),
             "targets": {"peak_mb": MEMORY_MB, "slowest_answer_s": settings.answer_s, "failed_answers": 0, "server_died": 0,
                         "never_stopped": 0}, "met": all(row["met"] for row in rows), "rows": rows}
