@@ -14,20 +14,21 @@
 #include "app/cli/output.hpp"
 #include "base/files/config.hpp"
 #include "base/log.hpp"
+#include "base/text/printable.hpp"
 #include "run/supervisor.hpp"
 
 namespace carpool::app {
 namespace {
 
 int complain(const Error& error) {
-  fmt::print(stderr, "carpool: {}\n", error.message);
+  print_message(error.message);
   return exit_code(error.code);
 }
 
 // Help and version; an error message where the command line has a mistake.
 int print_final(const FinalWords& words) {
   if (words.exit_code != kExitOk) {
-    fmt::print(stderr, "{}", words.text);
+    fmt::print(stderr, "{}", printable_lines(words.text));
     return words.exit_code;
   }
   const Output output({});
@@ -76,7 +77,7 @@ int main(int argc, char** argv) {
     }
     return carpool::app::run(words);
   } catch (const std::exception& problem) {
-    std::fprintf(stderr, "carpool: internal error: %s\n", problem.what());
+    carpool::app::print_message(fmt::format("internal error: {}", problem.what()));
     return carpool::app::kExitFailure;
   }
 }

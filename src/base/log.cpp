@@ -5,6 +5,8 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include "base/text/printable.hpp"
+
 namespace carpool {
 namespace {
 
@@ -41,7 +43,7 @@ void set_log_level(LogLevel level) {
 }
 
 void log_message(LogLevel level, std::string_view message) {
-  logger().log(to_spdlog(level), message);
+  logger().log(to_spdlog(level), printable(message));
 }
 
 }  // namespace carpool

@@ -1,4 +1,5 @@
-// Log messages on standard error. Hides spdlog, so that it is compiled once.
+// Log messages on standard error, each of one line: text of a user in it can forge neither a
+// further message nor a command of the terminal. Hides spdlog, so that it is compiled once.
 #pragma once
 
 #include <string>

@@ -1,5 +1,7 @@
 #include "app/cli/output.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -8,6 +10,8 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
+#include "base/text/printable.hpp"
 
 namespace carpool::app {
 namespace {
@@ -21,6 +25,29 @@ bool uses_colour(std::string_view choice) {
   return isatty(STDOUT_FILENO) == 1 && (no_colour == nullptr || *no_colour == '\0');
 }
 
+void write(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+// Faint headings, bold, green, yellow, red, and their end. Text from outside may contain them too:
+// they do no harm.
+constexpr std::array<std::string_view, 7> kStyles = {
+    "\033[0m", "\033[1m", "\033[2m", "\033[1;32m", "\033[32m", "\033[33m", "\033[31m"};
+
+std::string with_styles(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const auto* style = std::ranges::find_if(
+        kStyles, [&](std::string_view known) { return text.starts_with(known); });
+    const std::size_t bytes =
+        style != kStyles.end() ? style->size() : std::min(text.find('\033', 1), text.size());
+    const std::string_view piece = text.substr(0, bytes);
+    out += style != kStyles.end() ? std::string(piece) : printable_lines(piece);
+    text.remove_prefix(bytes);
+  }
+  return out;
+}
+
 }  // namespace
 
 Output::Output(const OutputOptions& options)
@@ -29,7 +56,22 @@ Output::Output(const OutputOptions& options)
       colour_(!options.json && uses_colour(options.colour)) {}
 
 void Output::print(std::string_view text) const {
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  write(colour_ ? with_styles(text) : printable_lines(text));
+}
+
+void Output::clear_screen() const {
+  write("\033[2J");
+}
+
+void Output::redraw(std::string_view text) const {
+  write("\033[H");
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    print(text.substr(0, end));
+    write("\033[K\n");
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  write("\033[J");
 }
 
 void Output::heading(std::string_view text) const {
@@ -43,11 +85,12 @@ void Output::remark(std::string_view text) const {
 }
 
 void Output::print_json(const nlohmann::json& value) const {
-  print(value.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  write(printable_json(value.dump(2, ' ', false, nlohmann::json::error_handler_t::replace)) + "\n");
 }
 
 void Output::print_json_line(const nlohmann::json& value) const {
-  print(value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+  write(printable_json(value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)) +
+        "\n");
 }
 
 Result<void> Output::flush() const {
@@ -56,6 +99,10 @@ Result<void> Output::flush() const {
     return fail(ErrorCode::Internal, "standard output could not be written");
   }
   return {};
+}
+
+void print_message(std::string_view message) {
+  fmt::print(stderr, "carpool: {}\n", printable_lines(message));
 }
 
 std::string percent(std::optional<double> ratio, int decimals) {

@@ -1,4 +1,6 @@
-// Output of a command: results on standard output, everything else on standard error.
+// Output of a command: results on standard output, everything else on standard error. Text of jobs
+// and users passes through here to a terminal, so whatever is not Carpool's own style, a line feed
+// or a tab is shown as an escape (base/text/printable.hpp).
 #pragma once
 
 #include <optional>
@@ -31,6 +33,8 @@ class Output {
   void print(std::string_view text) const;    // results
   void heading(std::string_view text) const;  // a line above a table; bold on a terminal
   void remark(std::string_view text) const;   // explanation on standard output; not with --quiet
+  void clear_screen() const;                  // of a terminal
+  void redraw(std::string_view text) const;   // the screen of a terminal from its top
   void print_json(const nlohmann::json& value) const;
   void print_json_line(const nlohmann::json& value) const;  // one line of JSON lines
 
@@ -42,6 +46,9 @@ class Output {
   bool quiet_;
   bool colour_;
 };
+
+// A message on standard error: "carpool: ...".
+void print_message(std::string_view message);
 
 // "97.9" from 0.979; "-" when absent.
 [[nodiscard]] std::string percent(std::optional<double> ratio, int decimals = 1);

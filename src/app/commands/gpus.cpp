@@ -68,15 +68,6 @@ void print_once(const std::vector<GpuReading>& gpus,
   }
 }
 
-// On a terminal each reading replaces the one before without flicker.
-std::string redrawn(const std::string& text) {
-  std::string lines;
-  for (const char c : text) {
-    lines += c == '\n' ? "\033[K\n" : std::string(1, c);
-  }
-  return fmt::format("\033[H{}\033[J", lines);
-}
-
 void print_again(const std::vector<GpuReading>& gpus,
                  const GpusOptions& options,
                  const Output& output) {
@@ -87,7 +78,7 @@ void print_again(const std::vector<GpuReading>& gpus,
   }
   const std::string text =
       fmt::format("{}\n{}\n", now, screen(gpus, options.processes, output.colour()));
-  output.print(isatty(STDOUT_FILENO) == 1 ? redrawn(text) : text);
+  isatty(STDOUT_FILENO) == 1 ? output.redraw(text) : output.print(text);
 }
 
 Result<void> watch(GpuWatch& gpus,
@@ -96,7 +87,7 @@ Result<void> watch(GpuWatch& gpus,
                    const Output& output) {
   const std::chrono::duration<double> interval(options.watch_seconds.value_or(0.0));
   if (isatty(STDOUT_FILENO) == 1 && !output.json()) {
-    output.print("\033[2J");
+    output.clear_screen();
   }
   for (std::size_t shown = 0; !options.count || shown < *options.count; ++shown) {
     if (shown > 0 &&

@@ -14,6 +14,7 @@
 #include "app/cli/command_table.hpp"
 #include "app/cli/shared_options.hpp"
 #include "app/server/server_client.hpp"
+#include "base/text/printable.hpp"
 #include "serve/units.hpp"
 
 namespace carpool::app {
@@ -23,7 +24,7 @@ using nlohmann::json;
 
 void line(std::string& text, std::string_view name, std::string_view value) {
   if (!value.empty()) {
-    text += fmt::format("{:<12} {}\n", name, value);
+    text += fmt::format("{:<12} {}\n", name, printable(value));
   }
 }
 
@@ -53,7 +54,7 @@ std::string attempt_text(const json& attempt) {
                         serve::show_seconds(attempt.at("ended_s").get<double>() -
                                             attempt.at("started_s").get<double>()));
     if (const std::string detail = attempt.value("detail", ""); !detail.empty()) {
-      text += fmt::format("\n             {}", detail);
+      text += fmt::format("\n             {}", printable(detail));
     }
   }
   return text + "\n";
@@ -94,7 +95,7 @@ std::string candidate_text(const json& candidate) {
                                  bytes_at(candidate, "free_bytes"),
                                  bytes_at(candidate, "memory_bytes"));
   if (const std::string reason = candidate.value("reason", ""); !reason.empty()) {
-    text += fmt::format("; {}", reason);
+    text += fmt::format("; {}", printable(reason));
   }
   if (candidate.contains("predicted_progress")) {
     text += fmt::format("; predicted {} of its solo speed, slowest neighbour {}",
@@ -105,7 +106,7 @@ std::string candidate_text(const json& candidate) {
 }
 
 std::string explain_text(const json& why) {
-  std::string text = fmt::format("{}\n", why.value("summary", ""));
+  std::string text = fmt::format("{}\n", printable(why.value("summary", "")));
   line(text, "constraint", why.value("constraint", ""));
   if (why.contains("placed")) {
     const json& placed = why.at("placed");
@@ -125,7 +126,7 @@ std::string explain_text(const json& why) {
     text += candidate_text(candidate);
   }
   for (const json& change : why.at("changes")) {
-    text += fmt::format("To start it: {}\n", change.value("text", ""));
+    text += fmt::format("To start it: {}\n", printable(change.value("text", "")));
   }
   return text;
 }

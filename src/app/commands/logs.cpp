@@ -1,11 +1,13 @@
 #include <cstdio>
 #include <string>
+#include <unistd.h>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "app/cli/command_table.hpp"
 #include "app/cli/shared_options.hpp"
+#include "app/output/terminal_filter.hpp"
 #include "app/server/server_client.hpp"
 #include "base/process/stop_signals.hpp"
 
@@ -16,6 +18,7 @@ struct LogsOptions {
   ServerOptions server;
   std::int64_t job = 0;
   bool follow = false;
+  bool raw = false;
   unsigned attempt = 0;  // 0: the last
 };
 
@@ -27,6 +30,10 @@ void add_logs_options(OptionSet& options, LogsOptions& logs) {
                  "N",
                  "Number of the attempt (default: the last)",
                  {.check = whole_number()});
+  options.flag("--raw",
+               logs.raw,
+               "Write all bytes as they are to a terminal too; without it, a terminal gets colours "
+               "but no other control sequences");
   add_socket(options, logs.server);
 }
 
@@ -36,7 +43,14 @@ struct Reading {
   std::FILE* to = nullptr;
   std::uint64_t offset = 0;
   bool over = false;
+  bool filtered = false;
+  TerminalFilter filter{};
 };
+
+void write(const Reading& reading, const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), reading.to);
+  std::fflush(reading.to);
+}
 
 // True: there was further output.
 Result<bool> read_on(ServerClient& server,
@@ -53,11 +67,16 @@ Result<bool> read_on(ServerClient& server,
   if (!part) {
     return tl::unexpected(part.error());
   }
-  std::fwrite(part->bytes.data(), 1, part->bytes.size(), reading.to);
-  std::fflush(reading.to);
+  write(reading, reading.filtered ? reading.filter.pass(part->bytes) : part->bytes);
   reading.offset = part->next;
   reading.over = part->over;
   return !part->bytes.empty();
+}
+
+// To a terminal the output goes without the sequences that could change more than its own look: who
+// reads the output of a job need not trust its owner.
+bool is_filtered(const LogsOptions& options, int descriptor) {
+  return !options.raw && isatty(descriptor) == 1;
 }
 
 Result<void> run_logs(const LogsOptions& options, const CommandContext& /*context*/) {
@@ -66,8 +85,8 @@ Result<void> run_logs(const LogsOptions& options, const CommandContext& /*contex
   if (!server) {
     return tl::unexpected(server.error());
   }
-  Reading out{.stream = "stdout", .to = stdout};
-  Reading err{.stream = "stderr", .to = stderr};
+  Reading out{.stream = "stdout", .to = stdout, .filtered = is_filtered(options, STDOUT_FILENO)};
+  Reading err{.stream = "stderr", .to = stderr, .filtered = is_filtered(options, STDERR_FILENO)};
   constexpr double kWait = 0.5;  // for standard output, when neither stream had more
   bool came = true;
   while (!signals.came()) {
@@ -82,6 +101,8 @@ Result<void> run_logs(const LogsOptions& options, const CommandContext& /*contex
       break;
     }
   }
+  write(out, out.filter.finish());
+  write(err, err.filter.finish());
   return {};
 }
 

@@ -14,6 +14,7 @@
 #include "app/top/top_view.hpp"
 #include "base/clock.hpp"
 #include "base/process/stop_signals.hpp"
+#include "base/text/printable.hpp"
 
 namespace carpool::app {
 namespace {
@@ -102,7 +103,7 @@ Result<void> run_top(const TopOptions& options, const CommandContext& context) {
   }
   const Glyphs& glyphs = terminal_speaks_utf8() ? unicode_glyphs() : ascii_glyphs();
   for (const Line& line : top_view(model, print_out_size(), glyphs).lines) {
-    output.print(plain_text(line) + "\n");
+    output.print(printable(plain_text(line)) + "\n");
   }
   return {};
 }

@@ -7,6 +7,8 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "base/text/printable.hpp"
+
 namespace carpool::app {
 namespace {
 
@@ -71,9 +73,10 @@ std::string render_checks(const std::vector<DoctorCheck>& checks, bool colour) {
                     colour ? fmt::format("{}{}\033[0m", state_colour(check.state), state) : state,
                     check.name,
                     name_width,
-                    check.found);
+                    printable(check.found));
     if (!check.advice.empty()) {
-      text += fmt::format("{:{}}{}\n", "", kStateWidth + 2 + name_width + 2, check.advice);
+      text +=
+          fmt::format("{:{}}{}\n", "", kStateWidth + 2 + name_width + 2, printable(check.advice));
     }
   }
   return text;

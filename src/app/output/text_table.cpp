@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "base/text/printable.hpp"
+
 namespace carpool::app {
 
 std::size_t display_width(const std::string& text) {
@@ -35,6 +37,9 @@ void TextTable::add_column(std::string heading, Align align) {
 
 void TextTable::add_row(std::vector<std::string> cells, bool highlight) {
   cells.resize(columns_.size());
+  for (std::string& cell : cells) {
+    cell = printable(cell);
+  }
   rows_.push_back({std::move(cells), highlight});
 }
 

@@ -16,7 +16,7 @@ class TextTable {
   explicit TextTable(bool colour) : colour_(colour) {}
 
   void add_column(std::string heading, Align align);
-  // One cell per column.
+  // One cell per column. A cell is shown in one line, without what a terminal acts upon.
   void add_row(std::vector<std::string> cells, bool highlight = false);
 
   // Every line ends with a newline; no trailing blanks.

@@ -72,11 +72,8 @@ Result<void> wait_for_jobs(ServerClient& server,
                                       {"exit_code", shell_code(job)},
                                       {"reason", job.value("reason", "")}});
     } else if (job.value("state", "") != "succeeded") {
-      fmt::print(stderr,
-                 "carpool: job {} {}: {}\n",
-                 id,
-                 job.value("state", "ended"),
-                 job.value("reason", ""));
+      print_message(
+          fmt::format("job {} {}: {}", id, job.value("state", "ended"), job.value("reason", "")));
     }
   }
   return {};

@@ -38,14 +38,14 @@ TEST_F(ProcFolder, WithoutACommandLineTheShortNameIsUsed) {
   EXPECT_EQ(name_process(17, root_).command, "kworker");
 }
 
-TEST_F(ProcFolder, EscapeCodesAreRemoved) {
+TEST_F(ProcFolder, EscapeCodesAreShown) {
   write("cmdline", "evil\033[2Jname\x7f");
-  EXPECT_EQ(name_process(17, root_).command, "evil [2Jname");
+  EXPECT_EQ(name_process(17, root_).command, "evil\\x1b[2Jname\\x7f");
 }
 
-TEST_F(ProcFolder, BytesThatAreNotTextBecomeQuestionMarks) {
+TEST_F(ProcFolder, BytesThatAreNotTextAreShown) {
   write("cmdline", "caf\xc3\xa9 \xff \xc2\x9b \xe2\x82");
-  EXPECT_EQ(name_process(17, root_).command, "caf\xc3\xa9 ?   ??");
+  EXPECT_EQ(name_process(17, root_).command, "caf\xc3\xa9 \\xff \\u009b \\xe2\\x82");
 }
 
 TEST_F(ProcFolder, AnEndedProcessHasNoName) {

@@ -10,7 +10,7 @@ namespace carpool::app {
 // Empty if unknown: the process has ended or is hidden.
 struct ProcessName {
   std::string user;
-  std::string command;  // with its arguments, separated by blanks; no control characters
+  std::string command;  // with its arguments, separated by blanks; printable
 };
 
 [[nodiscard]] ProcessName name_process(std::int64_t pid,

@@ -12,6 +12,8 @@
 #define NCURSES_NOMACROS 1
 #include <curses.h>
 
+#include "base/text/printable.hpp"
+
 namespace carpool::app {
 
 // Restores the terminal when destroyed.
@@ -167,7 +169,7 @@ void TopScreen::draw(const std::vector<Line>& lines) {
                   state_->coloured ? colour_pair(piece.tone) : short{0},
                   nullptr);
       // Writing the last column of the last row returns an error, which is harmless.
-      ::waddstr(stdscr, piece.text.c_str());
+      ::waddstr(stdscr, printable(piece.text).c_str());
     }
   }
   ::wrefresh(stdscr);

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "base/text/printable.hpp"
+
 namespace carpool {
 namespace {
 
@@ -41,14 +43,14 @@ void Progress::advance(const std::string& detail) {
              total_,
              seconds,
              left,
-             detail);
+             printable(detail));
   std::fflush(stderr);
   drawn_ = true;
 }
 
 void Progress::note(const std::string& what) {
   if (visible_) {
-    fmt::print(stderr, "\r\033[K{}  {}/{}  {}", what_, done_, total_, what);
+    fmt::print(stderr, "\r\033[K{}  {}/{}  {}", what_, done_, total_, printable(what));
     std::fflush(stderr);
     drawn_ = true;
   }
