@@ -55,7 +55,19 @@ CLI::Option* add_to(CLI::App& app, const Option& option) {
       option.target);
 }
 
-void apply_rules(CLI::Option& added, const OptionRules& rules) {
+bool is_list(const OptionTarget& target) {
+  return std::holds_alternative<std::vector<std::string>*>(target) ||
+         std::holds_alternative<std::vector<std::int64_t>*>(target) ||
+         std::holds_alternative<std::vector<double>*>(target);
+}
+
+void apply_rules(CLI::Option& added, const Option& option) {
+  const OptionRules& rules = option.rules;
+  // Without this, a list takes every word up to the next option.
+  if (is_list(option.target) && !option.positional()) {
+    added.expected(1)->allow_extra_args(false)->multi_option_policy(
+        CLI::MultiOptionPolicy::TakeAll);
+  }
   if (!rules.bare_value.empty()) {
     added.expected(0, 1)->default_str(rules.bare_value);
   }
@@ -68,9 +80,6 @@ void apply_rules(CLI::Option& added, const OptionRules& rules) {
   if (rules.commas) {
     added.delimiter(',');
   }
-  if (rules.repeatable) {
-    added.expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  }
   if (rules.one_word) {
     added.expected(1)->allow_extra_args(false);
   }
@@ -80,7 +89,7 @@ void apply_rules(CLI::Option& added, const OptionRules& rules) {
 void add_options(CLI::App& app, const OptionSet& set) {
   std::vector<CLI::Option*> added;
   for (const Option& option : set.all()) {
-    apply_rules(*added.emplace_back(add_to(app, option)), option.rules);
+    apply_rules(*added.emplace_back(add_to(app, option)), option);
   }
   for (std::size_t i = 0; i < added.size(); ++i) {
     const OptionRules& rules = set.all()[i].rules;
@@ -101,6 +110,12 @@ struct CommandTree {
   std::vector<CommandSpec> commands{};  // as the rows of the table
 
   CommandTree();
+
+  // Null without such a command.
+  [[nodiscard]] CommandSpec* command_named(std::string_view name);
+  // The number of words that are not of a program which the command runs: the library does not
+  // tell the two apart.
+  [[nodiscard]] std::size_t own_words(std::span<const char* const> words);
 };
 
 CommandTree::CommandTree() {
@@ -128,6 +143,23 @@ CommandTree::CommandTree() {
                   "examples of a command.",
                   fmt::join(kExamples, "\n  "),
                   kExitCodes));
+}
+
+CommandSpec* CommandTree::command_named(std::string_view name) {
+  const auto row = std::ranges::find(command_table(), name, &CommandRow::name);
+  return row == command_table().end()
+             ? nullptr
+             : &commands[static_cast<std::size_t>(row - command_table().begin())];
+}
+
+std::size_t CommandTree::own_words(std::span<const char* const> words) {
+  const std::array<const OptionSet*, 1> sets = {&global_options};
+  const std::size_t place = option_words(words, sets);
+  const CommandSpec* command = place < words.size() ? command_named(words[place]) : nullptr;
+  if (command == nullptr) {
+    return words.size();
+  }
+  return place + 1 + command->options.own_words(words.subspan(place + 1), global_options);
 }
 
 std::vector<std::string_view> command_names() {
@@ -188,8 +220,9 @@ std::span<const std::string_view> program_examples() {
 
 std::variant<Invocation, FinalWords> parse_command_line(std::span<const char* const> words) {
   CommandTree tree;
+  const std::size_t own = tree.own_words(words);
   try {
-    tree.app.parse(reversed(words));
+    tree.app.parse(reversed(words.first(own)));
   } catch (const CLI::CallForHelp&) {
     return FinalWords{.text = tree.app.help()};
   } catch (const CLI::CallForVersion& version) {
@@ -203,12 +236,8 @@ std::variant<Invocation, FinalWords> parse_command_line(std::span<const char* co
   if (chosen.empty()) {
     return complaint(tree.app, "no command given");
   }
-  const auto row =
-      std::ranges::find(command_table(), chosen.front()->get_name(), &CommandRow::name);
-  CommandSpec& command = tree.commands[static_cast<std::size_t>(row - command_table().begin())];
-  const auto separator = std::ranges::find(words, std::string_view("--"));
-  const auto behind = std::max<std::ptrdiff_t>(words.end() - separator - 1, 0);
-  command.options.move_words_behind(static_cast<std::size_t>(behind));
+  CommandSpec& command = *tree.command_named(chosen.front()->get_name());
+  command.options.put_program(words.subspan(own));
   return Invocation{.global = std::move(tree.global), .command = std::move(command)};
 }
 

@@ -67,8 +67,7 @@ void add_job_settings(OptionSet& options, JobSettings& job) {
   options.option("--env",
                  &job.env,
                  "NAME[=VALUE]",
-                 "Environment variable to set; without a value: as it is set here",
-                 {.repeatable = true});
+                 "Environment variable to set; without a value: as it is set here");
   options.flag("--clean-env", job.clean_env, "Pass on only the variables of --env");
 }
 

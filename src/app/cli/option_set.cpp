@@ -1,9 +1,11 @@
 #include "app/cli/option_set.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -29,6 +31,45 @@ OptionCheck number_where(std::function<bool(double)> holds, std::string expected
     const std::optional<double> value = finite_number(text);
     return unless(value && holds(*value), text, expected);
   };
+}
+
+bool is_option(std::string_view word) {
+  return word.size() > 1 && word.front() == '-';
+}
+
+bool has_name(const Option& option, std::string_view name) {
+  std::string_view names = option.name;  // "-o,--output"
+  while (!names.empty()) {
+    const std::size_t comma = std::min(names.find(','), names.size());
+    if (names.substr(0, comma) == name) {
+      return true;
+    }
+    names.remove_prefix(std::min(comma + 1, names.size()));
+  }
+  return false;
+}
+
+bool takes_value(std::span<const OptionSet* const> sets, std::string_view name) {
+  return std::ranges::any_of(sets, [&](const OptionSet* set) {
+    return std::ranges::any_of(set->all(), [&](const Option& option) {
+      return has_name(option, name) && !std::holds_alternative<bool*>(option.target);
+    });
+  });
+}
+
+// Whether the value of an option is the word behind it: not in "--mem=1G" and "-n5". In "-qn 5" it
+// belongs to the last letter.
+bool takes_next_word(std::span<const OptionSet* const> sets, std::string_view word) {
+  if (word.starts_with("--")) {
+    return takes_value(sets, word);
+  }
+  for (std::size_t at = 1; at < word.size(); ++at) {
+    const std::array<char, 2> letter = {'-', word[at]};
+    if (takes_value(sets, {letter.data(), letter.size()})) {
+      return at + 1 == word.size();
+    }
+  }
+  return false;
 }
 
 }  // namespace
@@ -62,25 +103,55 @@ void OptionSet::positional(std::string name,
 }
 
 void OptionSet::program(std::string name,
-                        std::vector<std::string>& before,
                         std::vector<std::string>& target,
                         std::string value,
                         std::string description) {
   positional(std::move(name), &target, std::move(value), std::move(description));
-  before_separator_ = &before;
-  behind_separator_ = &target;
+  program_ = &target;
 }
 
-// The library does not tell a word before "--" from one behind it.
-void OptionSet::move_words_behind(std::size_t count) const {
-  if (behind_separator_ == nullptr) {
+void OptionSet::program_behind(std::vector<std::string>& before,
+                               std::string name,
+                               std::vector<std::string>& target,
+                               std::string value,
+                               std::string description) {
+  program(std::move(name), target, std::move(value), std::move(description));
+  before_ = &before;
+}
+
+std::size_t OptionSet::own_words(std::span<const char* const> words,
+                                 const OptionSet& global) const {
+  if (program_ == nullptr) {
+    return words.size();
+  }
+  const auto separator = std::ranges::find(words, std::string_view("--"));
+  const auto before = static_cast<std::size_t>(separator - words.begin());
+  const std::array<const OptionSet*, 2> sets = {this, &global};
+  return before_ != nullptr ? before : option_words(words.first(before), sets);
+}
+
+void OptionSet::put_program(std::span<const char* const> words) const {
+  if (program_ == nullptr) {
     return;
   }
-  std::vector<std::string> words = *before_separator_;
-  words.insert(words.end(), behind_separator_->begin(), behind_separator_->end());
-  const auto first = words.end() - static_cast<std::ptrdiff_t>(std::min(count, words.size()));
-  before_separator_->assign(words.begin(), first);
-  behind_separator_->assign(first, words.end());
+  // The library gives words before "--" to this argument, when that before it is full.
+  if (before_ != nullptr) {
+    before_->insert(before_->end(), program_->begin(), program_->end());
+  }
+  const bool separated = !words.empty() && std::string_view(words.front()) == "--";
+  const std::span<const char* const> own = words.subspan(separated ? 1 : 0);
+  program_->assign(own.begin(), own.end());
+}
+
+std::size_t option_words(std::span<const char* const> words,
+                         std::span<const OptionSet* const> sets) {
+  std::size_t at = 0;
+  while (at < words.size() && is_option(words[at])) {
+    const std::string_view word = words[at];
+    const bool value_follows = takes_next_word(sets, word);
+    at += value_follows ? 2 : 1;
+  }
+  return std::min(at, words.size());
 }
 
 // The command-line library wraps a negative count and saturates a huge one; both are mistakes.

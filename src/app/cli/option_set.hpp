@@ -6,13 +6,15 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
 
 namespace carpool::app {
 
-// Where the value goes. bool: a flag; std::vector: several values.
+// Where the value goes. bool: a flag; std::vector: several values, of an option one each time it is
+// given.
 using OptionTarget = std::variant<bool*,
                                   std::string*,
                                   unsigned*,
@@ -36,8 +38,7 @@ struct OptionRules {
   OptionCheck check{};
   std::vector<std::string> choices{};  // the only values allowed; empty: any
   bool required = false;
-  bool commas = false;       // values of a list are separated by commas
-  bool repeatable = false;   // one value each time the option is given
+  bool commas = false;       // a value of a list may be several, separated by commas
   bool one_word = false;     // of a positional list: the first word only
   std::string bare_value{};  // value when the option is given without one
   std::string needs{};       // another option, which must be given too
@@ -67,23 +68,38 @@ class OptionSet {
                   std::string value,
                   std::string description,
                   OptionRules rules = {});
-  // A program and its arguments: the words behind "--". Those before it belong to `before`, the
-  // list of the positional argument that was added last.
+  // A program and its arguments: everything behind the first "--", or from the first word that is
+  // neither an option nor the value of one. These words are the program's, even where they look
+  // like options of Carpool.
   void program(std::string name,
-               std::vector<std::string>& before,
                std::vector<std::string>& target,
                std::string value,
                std::string description);
+  // The same, but only behind "--". Words before it belong to `before`, the list of the positional
+  // argument that was added last.
+  void program_behind(std::vector<std::string>& before,
+                      std::string name,
+                      std::vector<std::string>& target,
+                      std::string value,
+                      std::string description);
 
   [[nodiscard]] const std::vector<Option>& all() const { return options_; }
-  // To be called after parsing with the number of words behind the first "--".
-  void move_words_behind(std::size_t count) const;
+  // How many of `words`, the arguments of a command, are Carpool's; the others are the program's.
+  // `global`: options that every command takes.
+  [[nodiscard]] std::size_t own_words(std::span<const char* const> words,
+                                      const OptionSet& global) const;
+  // To be called after the own words are parsed, with the others.
+  void put_program(std::span<const char* const> words) const;
 
  private:
   std::vector<Option> options_;
-  std::vector<std::string>* before_separator_ = nullptr;
-  std::vector<std::string>* behind_separator_ = nullptr;
+  std::vector<std::string>* program_ = nullptr;
+  std::vector<std::string>* before_ = nullptr;  // the program is only behind "--"
 };
+
+// How many of `words` come before the first one that is neither an option nor the value of one.
+[[nodiscard]] std::size_t option_words(std::span<const char* const> words,
+                                       std::span<const OptionSet* const> sets);
 
 [[nodiscard]] OptionCheck whole_number();
 [[nodiscard]] OptionCheck share_of_one();

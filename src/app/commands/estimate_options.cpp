@@ -39,8 +39,8 @@ void add_job_options(OptionSet& options, EstimateJobOptions& job) {
                      "Description of the model: config.json or its folder, a trace or row, an ONNX "
                      "file, a layer summary",
                      {.one_word = true});
-  options.program(
-      "command", job.source, job.command, "-- COMMAND", "Program and its arguments, behind --");
+  options.program_behind(
+      job.source, "command", job.command, "-- COMMAND", "Program and its arguments, behind --");
   options.option("--weights",
                  &job.weights,
                  "FILE",

@@ -63,8 +63,10 @@ void add_source_options(OptionSet& options, ProfileOptions& profile) {
 }  // namespace
 
 void add_profile_options(OptionSet& options, ProfileOptions& profile) {
-  options.positional(
-      "command", &profile.command, "COMMAND", "Program and its arguments, behind --");
+  options.program("command",
+                  profile.command,
+                  "COMMAND",
+                  "Program and its arguments, behind --; options of carpool come before it");
   options.option(
       "--name", &profile.name, "NAME", "Name of the workload (default: from the command)");
   options.option("-o,--output",

@@ -35,11 +35,11 @@ struct SubmitOptions {
 };
 
 void add_submit_options(OptionSet& options, SubmitOptions& submit) {
-  options.positional("command",
-                     &submit.command,
-                     "COMMAND",
-                     "Program and its arguments behind --, JOB.toml, TASK.rad, or a script with "
-                     "#CARPOOL lines");
+  options.program("command",
+                  submit.command,
+                  "COMMAND",
+                  "Program and its arguments behind --, JOB.toml, TASK.rad, or a script with "
+                  "#CARPOOL lines; options of carpool come before it");
   add_job_settings(options, submit.job);
   options.flag("--wait", submit.wait, "Wait until the job has ended and return its exit code");
   options.flag("--parsable", submit.parsable, "Print only the number of the job");
@@ -155,11 +155,13 @@ Result<json> request_of_command(const std::vector<std::string>& command) {
     return invalid_input("no command given: name a program behind --, a job file or a script");
   }
   const std::string& first = command.front();
-  if (command.size() == 1 && is_file(first, ".toml")) {
-    return read_job_toml(first);
-  }
-  if (command.size() == 1 && is_file(first, ".rad")) {
-    return read_rad(first);
+  const bool toml = is_file(first, ".toml");
+  if (toml || is_file(first, ".rad")) {
+    if (command.size() > 1) {
+      return invalid_input(fmt::format(
+          "{} takes no arguments: put \"{}\" before it, or remove it", first, command[1]));
+    }
+    return toml ? read_job_toml(first) : read_rad(first);
   }
   std::error_code ignored;
   const bool may_be_script = first.find('/') != std::string::npos || is_file(first, ".sh");

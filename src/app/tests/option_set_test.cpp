@@ -33,29 +33,6 @@ TEST(OptionChecks, AcceptAndRefuse) {
   EXPECT_EQ(seconds_from(0.0)("31536001"), "\"31536001\" is not a number of seconds, at least 0");
 }
 
-TEST(OptionSet, MovesTheWordsBehindTheSeparatorToTheProgram) {
-  for (const auto& [behind, first, second] : {std::tuple(0U, Words{"a", "b", "c"}, Words{}),
-                                              std::tuple(2U, Words{"a"}, Words{"b", "c"}),
-                                              std::tuple(9U, Words{}, Words{"a", "b", "c"})}) {
-    Words files = {"a"};
-    Words program = {"b", "c"};
-    OptionSet options;
-    options.positional("files", &files, "FILE", "Files");
-    options.program("command", files, program, "COMMAND", "Program");
-    options.move_words_behind(behind);
-    EXPECT_EQ(files, first);
-    EXPECT_EQ(program, second);
-  }
-}
-
-TEST(OptionSet, LeavesOtherListsAsTheyAre) {
-  Words files = {"a", "b"};
-  OptionSet options;
-  options.positional("files", &files, "FILE", "Files");
-  options.move_words_behind(1);
-  EXPECT_EQ(files, (Words{"a", "b"}));
-}
-
 TEST(JobSettings, ReadTheWordsOfCarpoolLines) {
   const auto job = parse_job_settings({"--gpus",
                                        "2",
