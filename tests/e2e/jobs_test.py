@@ -218,8 +218,9 @@ class Restart(server.ServerTest):
 
     def test_a_second_server_in_the_same_folder_is_a_conflict(self):
         self.start()
+        others = self.write("nvml2", "gpus = 1\nmemory_used = 0\nprocesses =\n")  # other GPUs
         self.refuses("serve", "--state", self.state, "--socket", self.folder / "other", code=2,
-                     says=(str(self.state), "another server", str(self.server.pid)))
+                     env={"CARPOOL_FAKE_NVML": str(others)}, says=(str(self.state), "another server", str(self.server.pid)))
         self.assertTrue(self.answers())
 
     def test_a_killed_supervisor_takes_its_job_with_it_and_the_job_runs_again(self):

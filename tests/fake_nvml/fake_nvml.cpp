@@ -150,7 +150,8 @@ Return nvmlDeviceGetUUID(Device device, char* out, unsigned room) {
   if (const Return code = told(settings, "nvmlDeviceGetUUID"); code != kSuccess) {
     return code;
   }
-  const std::string number = std::to_string(device->gpu);
+  // Servers lock GPUs by this name, so the GPUs of tests that run at once have different ones.
+  const std::string number = Settings::machine() + "-" + std::to_string(device->gpu);
   if (device->slice >= 0) {
     return put("MIG-fake-" + number + "-" + std::to_string(device->slice), out, room);
   }

@@ -20,6 +20,8 @@ class Settings {
  public:
   // The settings of the file, or none: each value has a default where it is used.
   [[nodiscard]] static Settings current();
+  // Digits that differ by the name of the file.
+  [[nodiscard]] static std::string machine();
 
   [[nodiscard]] std::string text(const std::string& key, const std::string& fallback) const;
   [[nodiscard]] unsigned long long number(const std::string& key,

@@ -8,6 +8,7 @@
 #include "app/cli/command_table.hpp"
 #include "app/cli/serve_options.hpp"
 #include "app/inputs/sources.hpp"
+#include "app/server/gpu_lock.hpp"
 #include "app/server/live_gpus.hpp"
 #include "app/server/serve_places.hpp"
 #include "app/server/server.hpp"
@@ -121,8 +122,9 @@ Result<std::unique_ptr<InterferenceModel>> make_interference(const ServeOptions&
                -> std::unique_ptr<InterferenceModel> { return made; });
 }
 
-// Until a signal arrives or the scheduler fails.
-Result<void> stay(Server& server, StopSignals& signals) {
+// Until a signal arrives, the scheduler fails or a GPU is lost to another server. `locks`: none of
+// simulated GPUs.
+Result<void> stay(Server& server, StopSignals& signals, const GpuLocks* locks) {
   const auto watchdog = watchdog_interval();
   const std::chrono::nanoseconds interval =
       watchdog ? std::chrono::nanoseconds(*watchdog) / 3 : std::chrono::nanoseconds(1'000'000'000);
@@ -131,6 +133,9 @@ Result<void> stay(Server& server, StopSignals& signals) {
   while (!signals.wait_for(interval)) {
     if (const auto failure = server.loop().failure()) {
       return tl::unexpected(*failure);
+    }
+    if (const Result<void> kept = locks == nullptr ? Result<void>() : locks->keep(); !kept) {
+      return kept;
     }
     // Only a loop that turns is reported alive; an idle one turns too.
     if (const std::uint64_t turns = server.loop().turns(); turns != seen) {
@@ -152,6 +157,11 @@ Result<void> serve_gpus(const ServeOptions& options,
         gpus.error().code,
         fmt::format("{}\n`carpool serve --simulated 2xA100-40` runs the server without a GPU.",
                     gpus.error().message));
+  }
+  const Result<GpuLocks> locks =
+      GpuLocks::take(gpus->views, {.system = options.system, .socket = places.socket});
+  if (!locks) {
+    return tl::unexpected(locks.error());
   }
   const auto clock = std::make_shared<ServerClock>(ServerClock::kept_in(places.state / "clock"));
   const run::ProcessExecutorSettings running{
@@ -187,12 +197,13 @@ Result<void> serve_gpus(const ServeOptions& options,
   if (!watcher) {
     return tl::unexpected(watcher.error());
   }
-  log_info(fmt::format("{} GPUs, policy {}, order {}; listening on {}",
+  log_info(fmt::format("{} GPU{}, policy {}, order {}; listening on {}",
                        gpus->views.size(),
+                       gpus->views.size() == 1 ? "" : "s",
                        options.policy,
                        options.order,
                        places.socket.string()));
-  const Result<void> stayed = stay(**server, signals);
+  const Result<void> stayed = stay(**server, signals, &*locks);
   watcher->reset();
   (*server)->stop();
   log_info("server stopped; running jobs continue, and the next server takes them over");
@@ -235,7 +246,7 @@ Result<void> serve_simulated(const ServeOptions& options,
                        *options.simulated,
                        options.speed,
                        places.socket.string()));
-  const Result<void> stayed = stay(**server, signals);
+  const Result<void> stayed = stay(**server, signals, nullptr);
   (*server)->stop();
   return stayed;
 }

@@ -158,6 +158,9 @@ std::vector<DoctorCheck> doctor_checks(const DoctorFacts& facts) {
   checks.push_back(check_mps(facts));
   checks.push_back(check_foreign_mps(facts));
   checks.push_back(check_runtime_folder(facts));
+  for (DoctorCheck& check : doctor_server_checks(facts.servers)) {
+    checks.push_back(std::move(check));
+  }
   checks.push_back(check_limits(facts));
   checks.push_back(check_cupti(facts));
   checks.push_back(check_ncu(facts));

@@ -168,6 +168,7 @@ DoctorFacts gather_doctor_facts(bool python) {
   facts.open_files = soft_limit(RLIMIT_NOFILE);
   facts.locked_bytes = soft_limit(RLIMIT_MEMLOCK);
   look_at_runtime_folder(facts);
+  facts.servers = look_at_servers(facts.gpus);
   return facts;
 }
 

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "app/doctor/doctor_server.hpp"
 #include "base/result.hpp"
 #include "core/gpu.hpp"
 #include "gpu/mps/mps_daemon.hpp"
@@ -49,6 +50,7 @@ struct DoctorFacts {
   std::uint64_t locked_bytes = 0;
   std::filesystem::path runtime_folder;  // for pipes and logs
   std::optional<std::uint64_t> runtime_free_bytes;
+  ServerFacts servers;
 };
 
 // Takes a second or two; with `python` several more.

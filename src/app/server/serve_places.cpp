@@ -12,7 +12,6 @@
 #include "base/files/runtime_folder.hpp"
 
 namespace carpool::app {
-namespace {
 
 Result<std::filesystem::path> personal_state() {
   if (const char* xdg = std::getenv("XDG_STATE_HOME"); xdg != nullptr && *xdg == '/') {
@@ -25,6 +24,8 @@ Result<std::filesystem::path> personal_state() {
   }
   return std::filesystem::path(home) / ".local" / "state" / "carpool";
 }
+
+namespace {
 
 Result<void> make_private_folder(const std::filesystem::path& folder, mode_t mode) {
   std::error_code error;
@@ -50,7 +51,7 @@ Result<ServePlaces> make_places(const ServeOptions& options) {
       return invalid_input(
           "--system needs root; without --system the server runs for its own user only");
     }
-    places.state = options.state.value_or("/var/lib/carpool");
+    places.state = options.state.value_or(kSystemState);
     places.socket = options.server.socket.value_or(kSystemSocket);
     places.runtime = places.socket.parent_path();
   } else {

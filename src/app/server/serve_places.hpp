@@ -16,6 +16,10 @@ struct ServePlaces {
   [[nodiscard]] std::filesystem::path mps() const { return runtime / "mps"; }
 };
 
+inline constexpr const char* kSystemState = "/var/lib/carpool";
+// The default of a personal server.
+[[nodiscard]] Result<std::filesystem::path> personal_state();
+
 // Creates missing folders; InvalidInput where one belongs to another user.
 [[nodiscard]] Result<ServePlaces> make_places(const ServeOptions& options);
 

@@ -11,7 +11,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "app/server/socket_access.hpp"
+#include "base/clock.hpp"
 #include "base/files/runtime_folder.hpp"
+#include "base/log.hpp"
 #include "serve/api_answer.hpp"
 
 namespace carpool::app {
@@ -56,6 +59,27 @@ struct ServerClient::State {
     }
     return tl::unexpected(serve::read_error(result->status, result->body));
   }
+
+  // Asks again while the server has no room for the request, which it then has not begun.
+  template <class Send>
+  [[nodiscard]] Result<httplib::Response> ask(const Send& send) const {
+    constexpr int kTries = 5;
+    httplib::Result result = send();
+    for (int again = 1; again < kTries && is_full(result); ++again) {
+      if (again == 1) {
+        log_info("the server has no room for this request now; trying again");
+      }
+      pause_for(kFullPause);
+      result = send();
+    }
+    return checked(result);
+  }
+
+  [[nodiscard]] static bool is_full(const httplib::Result& result) {
+    constexpr int kServiceUnavailable = 503;
+    return result && result->status == kServiceUnavailable && result->has_header("Retry-After");
+  }
+  static constexpr std::chrono::seconds kFullPause{1};
 };
 
 std::filesystem::path personal_socket() {
@@ -88,6 +112,9 @@ Result<ServerClient> ServerClient::connect(const ServerOptions& options,
                                            std::chrono::seconds patience) {
   ServerClient client(std::make_unique<State>(server_socket(options), patience));
   std::error_code ignored;
+  if (const auto problem = access_problem(client.state_->socket)) {
+    return tl::unexpected(*problem);
+  }
   if (!std::filesystem::exists(client.state_->socket, ignored)) {
     return client.state_->no_server();
   }
@@ -115,7 +142,7 @@ Result<json> parsed(const httplib::Response& response) {
 }  // namespace
 
 Result<json> ServerClient::get(const std::string& path) {
-  return state_->checked(state_->http.Get(path)).and_then(parsed);
+  return state_->ask([&] { return state_->http.Get(path); }).and_then(parsed);
 }
 
 Result<json> ServerClient::post(const std::string& path, const json& body) {
@@ -125,11 +152,12 @@ Result<json> ServerClient::post(const std::string& path, const json& body) {
   } catch (const json::exception&) {
     return invalid_input("arguments and environment of a job must be UTF-8 text");
   }
-  return state_->checked(state_->http.Post(path, text, "application/json")).and_then(parsed);
+  return state_->ask([&] { return state_->http.Post(path, text, "application/json"); })
+      .and_then(parsed);
 }
 
 Result<LogPart> ServerClient::get_log(const std::string& path) {
-  return state_->checked(state_->http.Get(path)).map([](httplib::Response response) {
+  return state_->ask([&] { return state_->http.Get(path); }).map([](httplib::Response response) {
     LogPart part;
     const std::string next = response.get_header_value("X-Carpool-Offset");
     std::from_chars(next.data(), next.data() + next.size(), part.next);
