@@ -65,11 +65,14 @@ Result<void> put_in_place(const std::filesystem::path& state, RepairReport& repo
                 fmt::format("link {} to {}: {}", file.string(), damaged.string(), last_error()));
   }
   const std::filesystem::path log = wal_of(file);
+  std::error_code ignored;
+  std::filesystem::remove(std::filesystem::path(file) += "-shm", ignored);
+  if (std::filesystem::file_size(log, ignored) == 0) {
+    std::filesystem::remove(log, ignored);
+  }
   if (std::rename(log.c_str(), wal_of(damaged).c_str()) != 0 && errno != ENOENT) {
     return fail(ErrorCode::Internal, fmt::format("rename {}: {}", log.string(), last_error()));
   }
-  std::error_code ignored;
-  std::filesystem::remove(std::filesystem::path(file) += "-shm", ignored);
   sync_folder(state);
   if (std::rename(new_file(state).c_str(), file.c_str()) != 0) {
     return fail(ErrorCode::Internal, fmt::format("replace {}: {}", file.string(), last_error()));

@@ -14,7 +14,7 @@ import server
 GROUPS = {
     "Jobs": ("submit", "queue", "show", "explain", "logs", "wait", "cancel", "hold", "release", "requeue",
              "history"),
-    "Server": ("serve", "drain"),
+    "Server": ("serve", "drain", "journal"),
     "GPUs": ("gpus", "top", "doctor", "record"),
     "Prediction": ("recommend", "predict", "assign", "estimate", "profile", "profiles"),
     "Research": ("measure", "dataset", "train", "evaluate", "simulate", "report", "models", "policies",
@@ -225,6 +225,9 @@ class ServerExamples(server.ServerTest):
                           (("wait", "17", "18"), ("wait", "--limit", "60", "17"))], [0, 0])
         for command in ("logs", "history", "drain"):
             run_examples(self, command)
+        self.stop_server()
+        self.state.rename(self.folder / "carpool")
+        run_examples(self, "journal", env={"XDG_STATE_HOME": str(self.folder)})
 
 
 if __name__ == "__main__":

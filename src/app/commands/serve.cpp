@@ -1,6 +1,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <fmt/format.h>
@@ -13,6 +14,7 @@
 #include "app/server/serve_places.hpp"
 #include "app/server/server.hpp"
 #include "app/server/service_notify.hpp"
+#include "base/clock.hpp"
 #include "base/log.hpp"
 #include "base/process/stop_signals.hpp"
 #include "base/server_clock.hpp"
@@ -22,6 +24,8 @@
 #include "run/run_folder.hpp"
 #include "simulate/cluster_spec.hpp"
 #include "simulate/server_executor.hpp"
+#include "store/journal_backup.hpp"
+#include "store/sqlite_journal.hpp"
 
 namespace carpool::app {
 namespace {
@@ -122,9 +126,21 @@ Result<std::unique_ptr<InterferenceModel>> make_interference(const ServeOptions&
                -> std::unique_ptr<InterferenceModel> { return made; });
 }
 
-// Until a signal arrives, the scheduler fails or a GPU is lost to another server. `locks`: none of
-// simulated GPUs.
-Result<void> stay(Server& server, StopSignals& signals, const GpuLocks* locks) {
+// A failure costs no job: the journal itself is in order.
+void keep_backup(const ServePlaces& places) {
+  if (const auto written = store::back_up(places.state); !written) {
+    log_warning(fmt::format("the backup of the journal failed: {}", written.error().message));
+  }
+}
+
+// Until a signal arrives, the scheduler fails or a GPU is lost to another server. Backs the journal
+// up at the start and daily. `locks`: none of simulated GPUs.
+Result<void> stay(Server& server,
+                  const ServePlaces& places,
+                  StopSignals& signals,
+                  const GpuLocks* locks) {
+  constexpr double kDay = 86'400.0;
+  std::optional<Stopwatch> since_backup;
   const auto watchdog = watchdog_interval();
   const std::chrono::nanoseconds interval =
       watchdog ? std::chrono::nanoseconds(*watchdog) / 3 : std::chrono::nanoseconds(1'000'000'000);
@@ -136,6 +152,10 @@ Result<void> stay(Server& server, StopSignals& signals, const GpuLocks* locks) {
     }
     if (const Result<void> kept = locks == nullptr ? Result<void>() : locks->keep(); !kept) {
       return kept;
+    }
+    if (!since_backup || since_backup->seconds() > kDay) {
+      keep_backup(places);
+      since_backup.emplace();
     }
     // Only a loop that turns is reported alive; an idle one turns too.
     if (const std::uint64_t turns = server.loop().turns(); turns != seen) {
@@ -163,9 +183,15 @@ Result<void> serve_gpus(const ServeOptions& options,
   if (!locks) {
     return tl::unexpected(locks.error());
   }
+  auto journal = store::SqliteJournal::open(places.state, {});
+  if (!journal) {
+    return tl::unexpected(journal.error());
+  }
   const auto clock = std::make_shared<ServerClock>(ServerClock::kept_in(places.state / "clock"));
-  const run::ProcessExecutorSettings running{
-      .runs = places.runs(), .mps = places.mps(), .clock = [clock] { return clock->now_s(); }};
+  const run::ProcessExecutorSettings running{.runs = places.runs(),
+                                             .mps = places.mps(),
+                                             .journal = (*journal)->identity(),
+                                             .clock = [clock] { return clock->now_s(); }};
   auto executor = run::ProcessExecutor::open(running);
   auto interference = make_interference(options, context);
   if (!executor || !interference) {
@@ -186,7 +212,8 @@ Result<void> serve_gpus(const ServeOptions& options,
                                .clock = clock,
                                .loop = {.wake_descriptor = (*executor)->wake_descriptor()},
                                .log_file = log_file,
-                               .mode = "gpus"});
+                               .mode = "gpus",
+                               .journal = std::move(*journal)});
   if (!server) {
     return tl::unexpected(server.error());
   }
@@ -203,9 +230,10 @@ Result<void> serve_gpus(const ServeOptions& options,
                        options.policy,
                        options.order,
                        places.socket.string()));
-  const Result<void> stayed = stay(**server, signals, &*locks);
+  const Result<void> stayed = stay(**server, places, signals, &*locks);
   watcher->reset();
   (*server)->stop();
+  keep_backup(places);
   log_info("server stopped; running jobs continue, and the next server takes them over");
   return stayed;
 }
@@ -220,6 +248,10 @@ Result<void> serve_simulated(const ServeOptions& options,
   if (!cluster || !for_policy || !for_jobs) {
     return tl::unexpected(cluster ? (for_policy ? for_jobs.error() : for_policy.error())
                                   : cluster.error());
+  }
+  auto journal = store::SqliteJournal::open(places.state, {});
+  if (!journal) {
+    return tl::unexpected(journal.error());
   }
   const auto clock = std::make_shared<ServerClock>(ServerClock::unkept(options.speed));
   const auto executor =
@@ -238,7 +270,8 @@ Result<void> serve_simulated(const ServeOptions& options,
        .gpus = simulate::empty_gpus(*cluster),
        .clock = clock,
        .loop = {.look_every_s = kLookEvery, .speed = options.speed, .each_turn = observe},
-       .mode = "simulated"});
+       .mode = "simulated",
+       .journal = std::move(*journal)});
   if (!server) {
     return tl::unexpected(server.error());
   }
@@ -246,8 +279,9 @@ Result<void> serve_simulated(const ServeOptions& options,
                        *options.simulated,
                        options.speed,
                        places.socket.string()));
-  const Result<void> stayed = stay(**server, signals, nullptr);
+  const Result<void> stayed = stay(**server, places, signals, nullptr);
   (*server)->stop();
+  keep_backup(places);
   return stayed;
 }
 

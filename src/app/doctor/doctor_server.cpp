@@ -119,14 +119,11 @@ ServerFacts look_at_servers(const std::vector<GpuInfo>& gpus) {
   if (const auto problem = access_problem(facts.socket)) {
     facts.no_access = problem->message;
   }
-  std::vector<fs::path> states = {kSystemState};
-  if (const Result<fs::path> own = personal_state()) {
-    states.push_back(*own);
-  }
-  for (const fs::path& state : states) {
-    if (fs::is_directory(state, ignored)) {
-      facts.states.push_back(state);
-      const std::vector<LoosePath> loose = loose_paths(state);
+  for (const bool system : {true, false}) {
+    const Result<fs::path> state = state_folder(system, {});
+    if (state && fs::is_directory(*state, ignored)) {
+      facts.states.push_back(*state);
+      const std::vector<LoosePath> loose = loose_paths(*state);
       facts.loose.insert(facts.loose.end(), loose.begin(), loose.end());
     }
   }

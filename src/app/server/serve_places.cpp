@@ -12,6 +12,7 @@
 #include "base/files/runtime_folder.hpp"
 
 namespace carpool::app {
+namespace {
 
 Result<std::filesystem::path> personal_state() {
   if (const char* xdg = std::getenv("XDG_STATE_HOME"); xdg != nullptr && *xdg == '/') {
@@ -24,8 +25,6 @@ Result<std::filesystem::path> personal_state() {
   }
   return std::filesystem::path(home) / ".local" / "state" / "carpool";
 }
-
-namespace {
 
 Result<void> make_private_folder(const std::filesystem::path& folder, mode_t mode) {
   std::error_code error;
@@ -44,6 +43,14 @@ Result<void> make_private_folder(const std::filesystem::path& folder, mode_t mod
 
 }  // namespace
 
+Result<std::filesystem::path> state_folder(bool system, const std::optional<std::string>& named) {
+  std::error_code ignored;
+  if (named) {
+    return std::filesystem::absolute(*named, ignored);
+  }
+  return system ? Result<std::filesystem::path>("/var/lib/carpool") : personal_state();
+}
+
 Result<ServePlaces> make_places(const ServeOptions& options) {
   ServePlaces places;
   if (options.system) {
@@ -51,24 +58,20 @@ Result<ServePlaces> make_places(const ServeOptions& options) {
       return invalid_input(
           "--system needs root; without --system the server runs for its own user only");
     }
-    places.state = options.state.value_or(kSystemState);
     places.socket = options.server.socket.value_or(kSystemSocket);
     places.runtime = places.socket.parent_path();
   } else {
-    const Result<std::filesystem::path> state =
-        options.state ? Result<std::filesystem::path>(*options.state) : personal_state();
-    if (!state) {
-      return tl::unexpected(state.error());
-    }
-    places.state = *state;
     places.runtime = runtime_folder();
     places.socket = server_socket({.socket = options.server.socket});
     if (places.socket == kSystemSocket) {
       places.socket = personal_socket();
     }
   }
-  std::error_code ignored;
-  places.state = std::filesystem::absolute(places.state, ignored);
+  const auto state = state_folder(options.system, options.state);
+  if (!state) {
+    return tl::unexpected(state.error());
+  }
+  places.state = *state;
   constexpr mode_t kOwn = 0700;
   constexpr mode_t kPassable = 0711;  // to the socket
   Result<void> made = make_private_folder(places.state, kOwn);

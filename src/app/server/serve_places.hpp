@@ -2,6 +2,8 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
+#include <string>
 
 #include "app/cli/serve_options.hpp"
 #include "base/result.hpp"
@@ -9,16 +11,16 @@
 namespace carpool::app {
 
 struct ServePlaces {
-  std::filesystem::path state{};    // mode 0700
+  std::filesystem::path state{};    // mode 0700: SqliteJournal::open() tightens an existing one
   std::filesystem::path runtime{};  // of MPS daemons
   std::filesystem::path socket{};
   [[nodiscard]] std::filesystem::path runs() const { return state / "runs"; }
   [[nodiscard]] std::filesystem::path mps() const { return runtime / "mps"; }
 };
 
-inline constexpr const char* kSystemState = "/var/lib/carpool";
-// The default of a personal server.
-[[nodiscard]] Result<std::filesystem::path> personal_state();
+// The folder of the queue: the named one, else that of the system server or of this user.
+[[nodiscard]] Result<std::filesystem::path> state_folder(bool system,
+                                                         const std::optional<std::string>& named);
 
 // Creates missing folders; InvalidInput where one belongs to another user.
 [[nodiscard]] Result<ServePlaces> make_places(const ServeOptions& options);

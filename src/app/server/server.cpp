@@ -8,7 +8,6 @@
 #include "serve/event_hub.hpp"
 #include "serve/http_server.hpp"
 #include "serve/metrics.hpp"
-#include "store/sqlite_journal.hpp"
 
 namespace carpool::app {
 
@@ -104,11 +103,7 @@ Result<std::unique_ptr<Server>> Server::start(const ServeOptions& options,
   if (!limits) {
     return tl::unexpected(limits.error());
   }
-  auto journal = store::SqliteJournal::open(places.state, {});
-  if (!journal) {
-    return tl::unexpected(journal.error());
-  }
-  const auto last_event_s = (*journal)->last_event_s();
+  const auto last_event_s = backend.journal->last_event_s();
   if (!last_event_s) {
     return tl::unexpected(last_event_s.error());
   }
@@ -118,7 +113,7 @@ Result<std::unique_ptr<Server>> Server::start(const ServeOptions& options,
   parts->clock = backend.clock;
   parts->interference = std::move(interference);
   parts->policy = std::move(*policy);
-  parts->journal = std::move(*journal);
+  parts->journal = std::move(backend.journal);
   parts->scheduler = std::make_unique<schedule::Scheduler>(*settings,
                                                            std::move(backend.gpus),
                                                            *parts->policy,

@@ -15,6 +15,7 @@
 #include "schedule/scheduler.hpp"
 #include "serve/job_api.hpp"
 #include "serve/scheduler_loop.hpp"
+#include "store/sqlite_journal.hpp"
 
 namespace carpool::app {
 
@@ -26,6 +27,7 @@ struct ServerBackend {
   serve::LoopSettings loop{};  // without its clock
   std::function<std::filesystem::path(RunId, serve::LogStream)> log_file{};
   std::string mode{};
+  std::unique_ptr<store::SqliteJournal> journal{};
 };
 
 class Server {

@@ -50,7 +50,7 @@ TEST(CommandTable, HoldsTheCommandsOfEachGroupInTheOrderOfTheHelp) {
                    "release",
                    "requeue",
                    "history"}));
-  EXPECT_EQ(names_of(CommandGroup::Server), (Names{"serve", "drain"}));
+  EXPECT_EQ(names_of(CommandGroup::Server), (Names{"serve", "drain", "journal"}));
   EXPECT_EQ(names_of(CommandGroup::Gpus), (Names{"gpus", "top", "doctor", "record"}));
   EXPECT_EQ(names_of(CommandGroup::Prediction),
             (Names{"recommend", "predict", "assign", "estimate", "profile", "profiles"}));
@@ -74,7 +74,7 @@ TEST(CommandTable, NamesNoCommandTwice) {
   for (const CommandRow& row : command_table()) {
     EXPECT_TRUE(names.insert(row.name).second) << row.name;
   }
-  EXPECT_EQ(names.size(), 35);
+  EXPECT_EQ(names.size(), 36);
 }
 
 TEST(CommandTable, DescribesEachCommandInOneLine) {
