@@ -14,6 +14,7 @@
 #include "base/clock.hpp"
 #include "base/log.hpp"
 #include "base/process/process_table.hpp"
+#include "run/claim_recovery.hpp"
 #include "run/run_ending.hpp"
 #include "run/supervisor.hpp"
 
@@ -157,9 +158,12 @@ AttemptWatch::Step AttemptWatch::decide(Watched& entry) {
     return report_end(entry, exit_of(*told, settings_.clock()));
   }
   // If the attempt is not claimed yet, this claim keeps any supervisor from beginning it.
-  const Result<std::optional<RunClaim>> claim =
+  Result<std::optional<RunClaim>> claim =
       entry.folder.claim({.abandoned = true, .boot = boot_, .journal = settings_.journal})
           .and_then([&](bool) { return entry.folder.claimed(); });
+  if (!claim && claim.error().code == ErrorCode::Corrupt) {
+    claim = recovered_claim(entry.folder, settings_.journal, boot_);
+  }
   if (!claim || !*claim) {
     entry.held_up = claim ? "its claim is gone" : claim.error().message;
     return Step::Again;

@@ -37,7 +37,7 @@ constexpr int kNoKeeper = 127;
 // A login's, not that of the server: the daemon belongs to the user, who can read it.
 std::vector<std::string> keeper_environment(const SupervisorOrder& order) {
   std::vector<std::string> variables;
-  for (const char* name : {"PATH", "CARPOOL_MPS_CONTROL"}) {
+  for (const char* name : {"PATH", "LD_LIBRARY_PATH", "CARPOOL_MPS_CONTROL"}) {
     if (const char* value = std::getenv(name); value != nullptr) {
       variables.push_back(fmt::format("{}={}", name, value));
     }

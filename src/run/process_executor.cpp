@@ -1,6 +1,5 @@
 #include "run/process_executor.hpp"
 
-#include <algorithm>
 #include <optional>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,10 +8,9 @@
 #include <fmt/format.h>
 
 #include "base/clock.hpp"
-#include "base/log.hpp"
-#include "base/process/process_table.hpp"
 #include "base/result.hpp"
 #include "run/attempt_watch.hpp"
+#include "run/claim_recovery.hpp"
 #include "run/mps_sweeping.hpp"
 #include "run/run_folder.hpp"
 #include "run/supervisor_launch.hpp"
@@ -41,30 +39,6 @@ Started<void> check_unused(const RunFolder& folder, const std::string& journal) 
   return machine_trouble(
       TroubleScope::Job,
       fmt::format("{} already holds an attempt; move it away", folder.path().string()));
-}
-
-// For an attempt whose claim was damaged or removed: the first process of a job is a child of its
-// supervisor. A supervisor whose claim is damaged does not start its job.
-Result<RunClaim> claim_by_leader(const RunFolder& folder,
-                                 const std::string& journal,
-                                 const std::string& boot) {
-  RunClaim claim{.boot = boot, .journal = journal};
-  const auto leader = folder.leader();
-  if (!leader && leader.error().code != ErrorCode::Corrupt) {
-    return tl::unexpected(leader.error());
-  }
-  if (!leader || !*leader || !gpu::is_alive(**leader)) {
-    return claim;
-  }
-  const std::vector<ProcessEntry> processes = list_processes();
-  const auto found = std::ranges::find(processes, (*leader)->pid, &ProcessEntry::pid);
-  const auto supervisor = found == processes.end() ? std::nullopt : gpu::identify(found->parent);
-  if (!supervisor) {
-    return fail(ErrorCode::Internal,
-                fmt::format("the supervisor of {} cannot be found now", folder.path().string()));
-  }
-  claim.supervisor = *supervisor;
-  return claim;
 }
 
 }  // namespace
@@ -142,8 +116,7 @@ Result<FoundRun> ProcessExecutor::find(const LaunchSpec& spec) {
   const bool removed = *abandoned && (folder.exit(journal).value_or(ExitRecord{}) ||
                                       folder.leader().value_or(gpu::ProcessIdentity{}));
   if (!claim || removed) {
-    log_warning(fmt::format("the claim of {} was damaged or removed", folder.path().string()));
-    claim = claim_by_leader(folder, journal, boot);
+    claim = recovered_claim(folder, journal, boot);
     if (!claim) {
       return tl::unexpected(claim.error());
     }

@@ -44,9 +44,11 @@ Result<Descriptor> file_in_memory(const std::string& text) {
   return file;
 }
 
-// Removes every variable of the server but those that a supervisor needs to find programs.
+// Removes every variable of the server but those that a supervisor needs to find programs and
+// their libraries.
 std::map<std::string, std::string> without_environment() {
-  constexpr std::array<std::string_view, 2> kKept = {"PATH", "CARPOOL_MPS_CONTROL"};
+  constexpr std::array<std::string_view, 3> kKept = {
+      "PATH", "LD_LIBRARY_PATH", "CARPOOL_MPS_CONTROL"};
   std::map<std::string, std::string> changes;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string_view text(*entry);
