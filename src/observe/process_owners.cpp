@@ -24,8 +24,8 @@ ProcessOwners find_process_owners(std::span<const JobProcesses> running,
   }
   std::map<std::int64_t, JobId> jobs;
   for (const JobProcesses& job : running) {
-    for (const pid_t pid : job_processes(processes, job.supervisor, job.session)) {
-      jobs[pid] = job.job;
+    for (const ProcessEntry& process : job_processes(processes, job.supervisor, job.session)) {
+      jobs[process.pid] = job.job;
     }
   }
   auto owner = [jobs = std::move(jobs), visible = std::move(visible)](std::int64_t pid) {

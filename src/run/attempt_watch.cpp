@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
@@ -25,6 +26,7 @@ constexpr long kLookAgainNs = 250'000'000;
 
 void signal_supervisor(const gpu::ProcessIdentity& supervisor, StopMode mode) {
   gpu::send_signal(supervisor, mode == StopMode::Ask ? kAskSignal : kKillSignal);
+  gpu::send_signal(supervisor, SIGCONT);  // one that was stopped would not act on the signal
 }
 
 }  // namespace
@@ -129,6 +131,9 @@ void AttemptWatch::stop(RunId run, StopMode mode) {
   }
   Watched& entry = found->second;
   entry.stop = mode;
+  if (mode == StopMode::Kill) {
+    entry.kill_watch.begin();
+  }
   if (entry.stage >= Stage::Following) {
     signal_supervisor(entry.claim.supervisor, mode);
   } else if (const auto claim = entry.folder.claimed(); claim && *claim && !(*claim)->abandoned) {
@@ -264,6 +269,7 @@ std::vector<RunReport> AttemptWatch::take_reports() {
     again = false;
     for (auto entry = watched_.begin(); entry != watched_.end();) {
       Watched& run = entry->second;
+      run.kill_watch.look(run.folder);
       const bool ended =
           run.handle.valid() && std::ranges::find(over, run.handle.get()) != over.end();
       const bool due = ended || !run.handle.valid();

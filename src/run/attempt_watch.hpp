@@ -12,6 +12,7 @@
 #include "base/process/descriptor.hpp"
 #include "core/executor.hpp"
 #include "gpu/mps/process_identity.hpp"
+#include "run/attempt_kill.hpp"
 #include "run/process_executor.hpp"
 #include "run/run_folder.hpp"
 #include "run/supervisor_launch.hpp"
@@ -51,7 +52,8 @@ class AttemptWatch {
     RunClaim claim{};                // of its supervisor, from Following on
     Descriptor handle{};             // pidfd of the starter, then of the supervisor
     std::optional<StopMode> stop{};  // requested
-    std::string held_up{};           // why a stage is not completed; it is tried again
+    KillWatch kill_watch{};
+    std::string held_up{};  // why a stage is not completed; it is tried again
   };
   enum class Step {
     Next,   // to the next stage

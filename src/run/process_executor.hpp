@@ -19,6 +19,7 @@ struct ProcessExecutorSettings {
   std::string program = "/proc/self/exe";  // has the command `guard`
   std::string journal{};                   // identity of the journal whose jobs it runs
   std::function<double()> clock{};         // seconds of the scheduler; empty: epoch_seconds()
+  std::filesystem::path cgroups{};  // from divide_own_cgroup(); empty: attempts have no cgroups
 };
 
 // The processes of a running job.

@@ -1,49 +1,15 @@
 #include "run/run_ending.hpp"
 
-#include <chrono>
-#include <csignal>
-#include <string>
-#include <vector>
-
 #include <fmt/format.h>
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
 #include "base/process/process_table.hpp"
+#include "run/attempt_kill.hpp"
 #include "run/failure_classifier.hpp"
-#include "run/supervisor_order.hpp"
 
 namespace carpool::run {
 namespace {
-
-constexpr std::chrono::milliseconds kLookAgain{2};
-constexpr int kLooks = 250;  // half a second for killed processes to disappear
-
-// Returns when no process of the attempt is left: another attempt may follow at once. False: the
-// processes of this machine cannot be listed now.
-bool end_leftovers(const RunFolder& folder) {
-  const auto leader = folder.leader();
-  const pid_t session = leader && *leader ? (*leader)->pid : 0;
-  for (int look = 0; look < kLooks; ++look) {
-    const std::vector<ProcessEntry> processes = list_processes();
-    if (processes.empty()) {
-      return false;
-    }
-    std::vector<pid_t> left = processes_with(kRunVariable, folder.path().string());
-    for (const pid_t pid : job_processes(processes, -1, session)) {
-      left.push_back(pid);
-    }
-    if (left.empty()) {
-      return true;
-    }
-    for (const pid_t pid : left) {
-      ::kill(pid, SIGKILL);
-    }
-    pause_for(kLookAgain);
-  }
-  log_warning(fmt::format("processes of {} still exist after SIGKILL", folder.path().string()));
-  return true;
-}
 
 // The clock of the machine may have been set since the job ended; the time since boot was not.
 double end_time(const ExitRecord& record, const std::function<double()>& clock) {

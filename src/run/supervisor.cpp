@@ -5,23 +5,28 @@
 #include <chrono>
 #include <csignal>
 #include <fcntl.h>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "base/clock.hpp"
+#include "base/process/cgroup.hpp"
 #include "base/process/descriptor.hpp"
 #include "base/process/process_table.hpp"
 #include "base/process/spawn.hpp"
+#include "run/job_cgroup.hpp"
 #include "run/job_leader.hpp"
 #include "run/mps_keeper.hpp"
 #include "run/mps_sharing.hpp"
 #include "run/mps_sweeping.hpp"
+#include "run/orphan_reaper.hpp"
 #include "run/run_folder.hpp"
 #include "run/supervisor_order.hpp"
 
@@ -55,8 +60,11 @@ sigset_t supervisor_signals() {
 // One attempt, from the claim to the exit file.
 class Supervisor {
  public:
-  Supervisor(SupervisorOrder order, Descriptor starter)
-      : order_(std::move(order)), folder_(order_.folder), starter_(std::move(starter)) {}
+  Supervisor(SupervisorOrder order, Descriptor starter, std::optional<OrphanReaper> reaper)
+      : order_(std::move(order)),
+        folder_(order_.folder),
+        starter_(std::move(starter)),
+        reaper_(std::move(reaper)) {}
 
   void run() {
     ::signal(SIGPIPE, SIG_IGN);  // the starter or the first process of the job may be gone
@@ -90,7 +98,7 @@ class Supervisor {
       wait_for_end();
       end_the_rest();
       exit_.mps_fault = order_.mps && failed() && mps_failed(order_, mps_);
-      exit_.host_memory = host_memory_kills() > kills_before;
+      exit_.host_memory = memory_kills_ ? *memory_kills_ > 0 : host_memory_kills() > kills_before;
     }
     exit_.at_s = epoch_seconds();
     exit_.boot_s = boot_seconds();
@@ -135,6 +143,9 @@ class Supervisor {
     }
     // Orphaned descendants of the job become children of this process, whatever their session.
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+    if (reaper_) {
+      reaper_->begin();
+    }
     Started<JobLeader> leader = JobLeader::make(order_);
     if (!leader) {
       return tl::unexpected(leader.error());
@@ -146,6 +157,7 @@ class Supervisor {
       return machine_trouble(TroubleScope::Machine,
                              "the first process of the job ended before it began");
     }
+    enter_cgroup_of_job();
     if (const Result<void> written = folder_.write_leader(*identity, order_.journal); !written) {
       ::kill(leader_, SIGKILL);
       return machine_trouble(TroubleScope::Machine, written.error().message);
@@ -161,6 +173,17 @@ class Supervisor {
     return leader->let_go();
   }
 
+  // A job without a cgroup still runs: its processes are found as descendants.
+  void enter_cgroup_of_job() {
+    if (order_.cgroup.empty()) {
+      return;
+    }
+    const Result<void> entered = make_job_cgroup(folder_, order_.cgroup).and_then([&] {
+      return enter_cgroup(order_.cgroup, leader_);
+    });
+    in_cgroup_ = entered.has_value();
+  }
+
   void tell_starter(std::string_view words) {
     if (starter_.valid()) {
       [[maybe_unused]] const ssize_t written = ::write(starter_.get(), words.data(), words.size());
@@ -168,13 +191,31 @@ class Supervisor {
     }
   }
 
-  [[nodiscard]] std::vector<pid_t> processes() const {
-    return job_processes(list_processes(), ::getpid(), leader_);
+  // Descendants only: after the end of the leader its session may be that of another user.
+  [[nodiscard]] std::vector<ProcessEntry> processes() const {
+    return job_processes(list_processes(), ::getpid(), 0);
+  }
+
+  [[nodiscard]] bool is_anything_left() const {
+    return (in_cgroup_ && is_populated(order_.cgroup)) || !processes().empty();
+  }
+
+  void kill_all() const {
+    if (in_cgroup_) {
+      kill_cgroup(order_.cgroup);
+    }
+    for (const ProcessEntry& process : processes()) {
+      kill_process(process);
+    }
   }
 
   void drain() {
     if (order_.mps) {
-      drain_mps(order_, processes());
+      std::vector<pid_t> numbers;
+      for (const ProcessEntry& process : processes()) {
+        numbers.push_back(process.pid);
+      }
+      drain_mps(order_, numbers);
     }
   }
 
@@ -184,9 +225,7 @@ class Supervisor {
       if (signal == kKillSignal) {
         exit_.stop_asked = true;
         drain();
-        for (const pid_t pid : processes()) {
-          ::kill(pid, SIGKILL);
-        }
+        kill_all();
       } else if (signal > 0 && signal != SIGCHLD) {
         exit_.stop_asked = true;
         drain();
@@ -217,28 +256,31 @@ class Supervisor {
 
   // A job ends with its first process: the rest is killed and keeps no GPU.
   void end_the_rest() {
-    std::vector<pid_t> left = processes();
-    if (!left.empty()) {
+    if (is_anything_left()) {
       drain();
     }
-    while (!left.empty()) {
-      for (const pid_t pid : left) {
-        ::kill(pid, SIGKILL);
-      }
+    while (is_anything_left()) {
+      kill_all();
       pause_for(std::chrono::milliseconds(2));
       while (::waitpid(-1, nullptr, WNOHANG) > 0) {
       }
-      left = processes();
+    }
+    if (in_cgroup_) {
+      memory_kills_ = cgroup_memory_kills(order_.cgroup);
+      remove_cgroup(order_.cgroup);
     }
   }
 
   SupervisorOrder order_;
   RunFolder folder_;
   Descriptor starter_;  // told when the job runs, its end is on disk, or it cannot begin
+  std::optional<OrphanReaper> reaper_;
   MpsUse mps_;
   sigset_t waited_for_{};
   gpu::ProcessIdentity self_{};
   pid_t leader_ = 0;
+  bool in_cgroup_ = false;
+  std::optional<std::uint64_t> memory_kills_{};  // of this job, where the kernel counts them
   ExitRecord exit_;
 };
 
@@ -270,7 +312,14 @@ int run_supervisor() {
     begun.reset();
     ::setsid();
     leave_streams();
-    Supervisor(std::move(*order), std::move(starter)).run();
+    std::optional<OrphanReaper> reaper;
+    if (order->cgroup.empty()) {
+      reaper = OrphanReaper::above_this_process(RunFolder(order->folder), starter);
+      ::setsid();
+    } else {
+      leave_server_cgroup(order->cgroup);
+    }
+    Supervisor(std::move(*order), std::move(starter), std::move(reaper)).run();
     return kSupervisorBegan;
   }
   starter.reset();

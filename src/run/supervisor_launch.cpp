@@ -18,6 +18,7 @@
 
 #include "base/log.hpp"
 #include "base/process/spawn.hpp"
+#include "run/job_cgroup.hpp"
 #include "run/mps_sweeping.hpp"
 #include "run/supervisor_order.hpp"
 
@@ -102,6 +103,9 @@ Started<SupervisorOrder> order_for(const ProcessExecutorSettings& settings,
   }
   return make_order(spec, folder.path(), *mps).map([&](SupervisorOrder order) {
     order.journal = settings.journal;
+    if (!settings.cgroups.empty()) {
+      order.cgroup = job_cgroup_path(settings.cgroups, settings.runs, settings.journal, spec.run);
+    }
     return order;
   });
 }

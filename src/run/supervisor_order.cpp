@@ -103,6 +103,9 @@ std::string write_order(const SupervisorOrder& order) {
                      {"folder", order.mps->folder.string()},
                      {"users", order.mps->users.string()}};
   }
+  if (!order.cgroup.empty()) {
+    object["cgroup"] = order.cgroup.string();
+  }
   // JSON holds text only; arguments and variables that are not UTF-8 are refused at submission.
   return object.dump(-1, ' ', false, json::error_handler_t::replace);
 }
@@ -128,6 +131,7 @@ Result<SupervisorOrder> read_order(std::string_view text) {
                            .folder = mps.at("folder").get<std::string>(),
                            .users = mps.at("users").get<std::string>()};
     }
+    order.cgroup = object.value("cgroup", "");
     if (order.argv.empty()) {
       return invalid_input("the order of a supervisor needs a command");
     }

@@ -35,6 +35,7 @@ struct SupervisorOrder {
   std::string user{};
   std::string home{};
   std::optional<MpsPlace> mps{};
+  std::filesystem::path cgroup{};  // of the attempt; empty: none
 };
 
 [[nodiscard]] std::string write_order(const SupervisorOrder& order);

@@ -8,6 +8,7 @@ import http.client
 import json
 import os
 import pathlib
+import pwd
 import signal
 import socket
 import subprocess
@@ -172,6 +173,46 @@ class ServerTest(cli.CarpoolTest):
                 keeper = b"\0--mps\0" in arguments and f"\0{self.folder}/".encode() in arguments
                 if marked or daemon or keeper or own.encode() in arguments:
                     os.kill(int(process.name), signal.SIGKILL)
+        for record in (self.state / "runs").glob("*/cgroup"):
+            with contextlib.suppress(OSError):
+                self.end_cgroup(pathlib.Path(record.read_text()))
+
+    @staticmethod
+    def end_cgroup(cgroup):
+        """Kills what a test left in the cgroup of an attempt, and removes it."""
+        if not cgroup.exists():
+            return
+        (cgroup / "cgroup.kill").write_text("1")
+        until(lambda: "populated 0" in (cgroup / "cgroup.events").read_text(), f"{cgroup} to empty")
+        cgroup.rmdir()
+
+
+def nobody():
+    return pwd.getpwnam("nobody").pw_uid
+
+
+class SystemServerTest(ServerTest):
+    """A server for all users, started by root, and one of its users."""
+
+    def setUp(self):
+        super().setUp()
+        os.chmod(self.folder, 0o755)
+        self.mine = self.folder / "mine"
+        self.mine.mkdir()
+        os.chmod(self.mine, 0o777)
+        os.chmod(self.runtime, 0o711)
+        self.start("--system", "--group", "nogroup", "--socket", str(self.socket))
+
+    def as_nobody(self, *arguments, before=lambda: None):
+        def change():
+            before()
+            os.setgroups([])
+            os.setgid(pwd.getpwnam("nobody").pw_gid)
+            os.setuid(nobody())
+        return subprocess.run(
+            [cli.PROGRAM, *map(str, arguments)], cwd=self.mine, text=True, capture_output=True,
+            timeout=cli.TIMEOUT_S, check=False, preexec_fn=change, stdin=subprocess.DEVNULL,
+            env=cli.environment(self.mine, **self.surroundings()))
 
 
 class MpsTest(ServerTest):

@@ -8,16 +8,10 @@ import re
 import shlex
 import socket
 import stat
-import subprocess
 import unittest
 
 import cli
 import server
-
-
-def nobody():
-    """The number of an unprivileged user, where tests run as root."""
-    return pwd.getpwnam("nobody").pw_uid
 
 
 class Api(server.ServerTest):
@@ -177,31 +171,12 @@ class NoServer(server.ServerTest):
 
 
 @unittest.skipUnless(os.geteuid() == 0, "other users need root")
-class OtherUsers(server.ServerTest):
+class OtherUsers(server.SystemServerTest):
     """A server for all users: a job runs as its owner, and other users do not see its command."""
-
-    def setUp(self):
-        super().setUp()
-        os.chmod(self.folder, 0o755)
-        self.mine = self.folder / "mine"
-        self.mine.mkdir()
-        os.chmod(self.mine, 0o777)
-        os.chmod(self.runtime, 0o711)
-        self.start("--system", "--group", "nogroup", "--socket", str(self.socket))
-
-    def as_nobody(self, *arguments):
-        def change():
-            os.setgroups([])
-            os.setgid(pwd.getpwnam("nobody").pw_gid)
-            os.setuid(nobody())
-        return subprocess.run(
-            [cli.PROGRAM, *map(str, arguments)], cwd=self.mine, text=True, capture_output=True,
-            timeout=cli.TIMEOUT_S, check=False, preexec_fn=change, stdin=subprocess.DEVNULL,
-            env=cli.environment(self.mine, **self.surroundings()))
 
     def get_as_nobody(self, path):
         os.setegid(pwd.getpwnam("nobody").pw_gid)
-        os.seteuid(nobody())
+        os.seteuid(server.nobody())
         try:
             return self.get(path)
         finally:
@@ -211,8 +186,8 @@ class OtherUsers(server.ServerTest):
     def test_a_job_runs_as_its_owner_in_its_owners_folder(self):
         done = self.as_nobody("submit", "--wait", "--mem", "1G", "--", "sh", "-c", "id -u; touch made")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(self.as_nobody("logs", "1").stdout, f"{nobody()}\n")
-        self.assertEqual((self.mine / "made").stat().st_uid, nobody())
+        self.assertEqual(self.as_nobody("logs", "1").stdout, f"{server.nobody()}\n")
+        self.assertEqual((self.mine / "made").stat().st_uid, server.nobody())
 
     def test_a_job_cannot_enter_a_folder_that_its_owner_cannot(self):
         self.folder.joinpath("private").mkdir(mode=0o700)

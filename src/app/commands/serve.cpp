@@ -20,6 +20,7 @@
 #include "base/server_clock.hpp"
 #include "knowledge/activity_interference.hpp"
 #include "knowledge/model_interference.hpp"
+#include "run/job_cgroup.hpp"
 #include "run/process_executor.hpp"
 #include "run/run_folder.hpp"
 #include "simulate/cluster_spec.hpp"
@@ -191,7 +192,8 @@ Result<void> serve_gpus(const ServeOptions& options,
   const run::ProcessExecutorSettings running{.runs = places.runs(),
                                              .mps = places.mps(),
                                              .journal = (*journal)->identity(),
-                                             .clock = [clock] { return clock->now_s(); }};
+                                             .clock = [clock] { return clock->now_s(); },
+                                             .cgroups = run::job_cgroups()};
   auto executor = run::ProcessExecutor::open(running);
   auto interference = make_interference(options, context);
   if (!executor || !interference) {

@@ -33,7 +33,8 @@ class ProcessBench {
   static constexpr int kShortWhileMs = 500;
   static constexpr bool kOutlivesServer = true;
 
-  ProcessBench() {
+  // `cgroups`: where attempts get a cgroup; empty: they have none.
+  explicit ProcessBench(std::filesystem::path cgroups = {}) : cgroups_(std::move(cgroups)) {
     std::string name = (std::filesystem::temp_directory_path() / "cp-XXXXXX").string();
     EXPECT_NE(::mkdtemp(name.data()), nullptr);
     root_ = name;
@@ -63,7 +64,8 @@ class ProcessBench {
             .mps = root_ / "mps",
             .program = CARPOOL_SUPERVISOR_PROGRAM,
             .journal = "journal-of-the-bench",
-            .clock = {}};
+            .clock = {},
+            .cgroups = cgroups_};
   }
   void open(const ProcessExecutorSettings& settings) {
     auto opened = ProcessExecutor::open(settings);
@@ -139,6 +141,7 @@ class ProcessBench {
     return fmt::format("begun-{}.{}", run.job, run.attempt);
   }
 
+  std::filesystem::path cgroups_;
   std::filesystem::path root_;
   std::unique_ptr<ProcessExecutor> executor_;
 };
