@@ -6,9 +6,11 @@
 #include <cstdlib>
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <linux/keyctl.h>
 #include <string_view>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <system_error>
 #include <unistd.h>
@@ -38,11 +40,24 @@ Result<Pipe> make_pipe() {
   return Pipe{Descriptor(ends[0]), Descriptor(ends[1])};
 }
 
-Result<Descriptor> open_output(const std::filesystem::path& file) {
-  Descriptor opened(
-      ::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!opened.valid()) {
+// The file belongs to the user of the job, who may open it again as /dev/stdout or /dev/stderr. The
+// folder does not, so the user cannot put another file in its place.
+Result<Descriptor> open_output(const SupervisorOrder& order, const std::filesystem::path& file) {
+  // A FIFO would let the supervisor wait for a reader.
+  Descriptor opened(::open(
+      file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
+  struct stat status{};
+  if (!opened.valid() || ::fstat(opened.get(), &status) != 0) {
     return fail(ErrorCode::Internal, fmt::format("open {}: {}", file.string(), last_error()));
+  }
+  if (!S_ISREG(status.st_mode)) {
+    return fail(ErrorCode::Internal, fmt::format("{} is not a regular file", file.string()));
+  }
+  const int flags = ::fcntl(opened.get(), F_GETFL);
+  if (flags < 0 || ::fcntl(opened.get(), F_SETFL, flags & ~O_NONBLOCK) != 0 ||
+      (order.become_uid && ::fchown(opened.get(), *order.become_uid, order.gid) != 0)) {
+    return fail(ErrorCode::Internal,
+                fmt::format("prepare {} for the job: {}", file.string(), last_error()));
   }
   return opened;
 }
@@ -70,6 +85,19 @@ struct Streams {
   ::_exit(kNotStarted);
 }
 
+// What the service gives the server, and a login does not give a user.
+void drop_settings_of_the_server(const SupervisorOrder& order) {
+  // The server may be protected from the kernel's choice when memory runs out; its jobs are not.
+  const Descriptor score(::open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC));
+  char sign = 0;
+  if (score.valid() && ::read(score.get(), &sign, 1) == 1 && sign == '-') {
+    [[maybe_unused]] const ssize_t written = ::pwrite(score.get(), "0", 1, 0);
+  }
+  if (order.become_uid) {
+    ::syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr);  // not that of root
+  }
+}
+
 // Runs in the new process until exec().
 [[noreturn]] void become_job(const SupervisorOrder& order,
                              const Streams& streams,
@@ -86,6 +114,7 @@ struct Streams {
         trouble,
         {TroubleScope::Machine, fmt::format("connect the output of the job: {}", last_error())});
   }
+  drop_settings_of_the_server(order);
   if (const auto became = become_job_user(order); !became) {
     give_up(trouble, {TroubleScope::User, became.error().message});
   }
@@ -127,8 +156,8 @@ Started<JobLeader> JobLeader::make(const SupervisorOrder& order) {
   Result<Pipe> go = make_pipe();
   Result<Pipe> trouble = make_pipe();
   const RunFolder folder(order.folder);
-  Result<Descriptor> out = open_output(folder.stdout_file());
-  Result<Descriptor> err = open_output(folder.stderr_file());
+  Result<Descriptor> out = open_output(order, folder.stdout_file());
+  Result<Descriptor> err = open_output(order, folder.stderr_file());
   for (const Error* problem : {go ? nullptr : &go.error(),
                                trouble ? nullptr : &trouble.error(),
                                out ? nullptr : &out.error(),
