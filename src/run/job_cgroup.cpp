@@ -53,7 +53,7 @@ Division division_of(const std::filesystem::path& own) {
   if (own.filename() == kServer && ::access((parent / "cgroup.procs").c_str(), W_OK) == 0) {
     return {.base = parent, .may_limit = true};  // DelegateSubgroup=server, or divided before
   }
-  // The root of the hierarchy, which has no such file, is shared with everybody.
+  // The root of the hierarchy, which has no such file, is shared with all users.
   std::error_code ignored;
   if (!std::filesystem::exists(own / "cgroup.events", ignored)) {
     return {.base = own / "carpool", .may_limit = true, .below_the_root = true};
@@ -63,7 +63,7 @@ Division division_of(const std::filesystem::path& own) {
   return {.base = own, .may_limit = own.extension() != ".service"};
 }
 
-// A kernel or a manager that withholds a controller is no error: its limits are not set.
+// Where the kernel or a manager withholds a controller, its limits are not set.
 void set_limits(const Division& division) {
   const std::filesystem::path jobs = division.base / kJobs;
   for (const char* controller : {"+pids", "+memory"}) {

@@ -4,6 +4,7 @@
 //   claim   the supervisor of the attempt, or "abandoned"; the first process that creates it wins
 //   leader  the first process of the job, recorded before it executes an instruction of the job
 //   exit    how it ended; exit.copy is the same, for the case that one of them is damaged
+//   cgroup  of its processes, see job_cgroup.hpp; reaper: see orphan_reaper.hpp
 //   stdout, stderr
 #pragma once
 

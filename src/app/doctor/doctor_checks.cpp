@@ -162,6 +162,7 @@ std::vector<DoctorCheck> doctor_checks(const DoctorFacts& facts) {
     checks.push_back(std::move(check));
   }
   checks.push_back(check_limits(facts));
+  checks.push_back(check_cgroups(facts));
   checks.push_back(check_cupti(facts));
   checks.push_back(check_ncu(facts));
   if (facts.python) {

@@ -26,6 +26,8 @@ struct DoctorCheck {
 // The checks of the driver and its GPUs.
 [[nodiscard]] std::vector<DoctorCheck> doctor_gpu_checks(const DoctorFacts& facts);
 
+[[nodiscard]] DoctorCheck check_cgroups(const DoctorFacts& facts);
+
 enum class CheckNeeded { No, Yes };
 [[nodiscard]] DoctorCheck start_check(std::string name, CheckNeeded needed = CheckNeeded::No);
 

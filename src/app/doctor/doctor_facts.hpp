@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "app/doctor/doctor_cgroups.hpp"
 #include "app/doctor/doctor_server.hpp"
 #include "base/result.hpp"
 #include "core/gpu.hpp"
@@ -51,6 +52,7 @@ struct DoctorFacts {
   std::filesystem::path runtime_folder;  // for pipes and logs
   std::optional<std::uint64_t> runtime_free_bytes;
   ServerFacts servers;
+  CgroupFacts cgroups;
 };
 
 // Takes a second or two; with `python` several more.

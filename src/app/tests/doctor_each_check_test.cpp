@@ -280,5 +280,31 @@ TEST(DoctorPyTorch, IsCheckedOnRequestOnly) {
   EXPECT_TRUE(can_share_with(facts));
 }
 
+TEST(DoctorCgroups, AreDividedWithLimitsOrSaidNotToBe) {
+  DoctorFacts facts = healthy();
+  expect_check(facts,
+               "cgroups",
+               CheckState::Ok,
+               "each job of the server (process 17) has one, with limits",
+               "");
+  facts.cgroups.use.limits_memory = false;
+  DoctorCheck check = check_of(facts, "cgroups");
+  EXPECT_EQ(check.state, CheckState::Degraded);
+  EXPECT_TRUE(check.found.ends_with("without limits on host memory")) << check.found;
+  EXPECT_NE(check.advice.find("DelegateSubgroup=server"), std::string::npos);
+  facts.cgroups.use = {};
+  check = check_of(facts, "cgroups");
+  EXPECT_EQ(check.state, CheckState::Degraded);
+  EXPECT_EQ(check.found, "the server (process 17) may not divide its cgroup");
+  EXPECT_NE(check.advice.find("Delegate=pids memory"), std::string::npos);
+  facts.cgroups.server.reset();
+  expect_check(facts, "cgroups", CheckState::Ok, "version 2; no server is running", "");
+  facts.cgroups = {};
+  check = check_of(facts, "cgroups");
+  EXPECT_EQ(check.state, CheckState::Degraded);
+  EXPECT_EQ(check.found, "version 2 is not mounted");
+  EXPECT_TRUE(can_share_with(facts));
+}
+
 }  // namespace
 }  // namespace carpool::app

@@ -36,6 +36,9 @@ inline DoctorFacts healthy() {
   facts.locked_bytes = ~std::uint64_t{0};
   facts.runtime_folder = "/run/user/1000/carpool";
   facts.runtime_free_bytes = std::uint64_t{1} << 30U;
+  facts.cgroups = {.mounted = true,
+                   .server = 17,
+                   .use = {.divided = true, .limits_processes = true, .limits_memory = true}};
   return facts;
 }
 
