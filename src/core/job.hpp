@@ -14,6 +14,13 @@ using JobId = std::int64_t;  // from 1, never used again
 
 enum class JobClass { Slo, Normal, BestEffort };
 
+// Of a process, as setrlimit() sets it.
+struct ResourceLimit {
+  static constexpr std::uint64_t kUnlimited = ~std::uint64_t{0};
+  std::uint64_t soft = kUnlimited;
+  std::uint64_t hard = kUnlimited;
+};
+
 struct JobSpec {
   std::string name{};
   std::vector<std::string> argv{};  // never a shell string
@@ -36,6 +43,8 @@ struct JobSpec {
   std::string progress{};  // how its steps are found: "step-file", a regular expression; stored,
                            // not used yet
   unsigned retries = 0;    // after an ordinary failure; out of memory has its own rules
+  std::optional<unsigned> umask{};                // of the process that submitted it
+  std::map<std::string, ResourceLimit> limits{};  // of that process, by name: resource_limits.hpp
 };
 
 struct JobOwner {

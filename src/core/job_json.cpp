@@ -9,6 +9,7 @@
 #include "base/text/strict_object.hpp"
 #include "core/job_names.hpp"
 #include "core/json_put.hpp"
+#include "core/resource_limits.hpp"
 
 namespace carpool {
 namespace {
@@ -28,6 +29,16 @@ void read_memory(StrictObject& reader, const char* key, std::optional<std::uint6
     return;
   }
   reader.read(key, bytes);
+}
+
+void read_limits(StrictObject& reader, JobSpec& spec) {
+  std::map<std::string, std::string> texts;
+  reader.read("limits", texts);
+  if (auto limits = parse_limits(texts)) {
+    spec.limits = std::move(*limits);
+  } else {
+    reader.problem("limits", limits.error().message);
+  }
 }
 
 }  // namespace
@@ -59,6 +70,10 @@ json job_object(const JobSpec& spec) {
   put(out, "workload", spec.workload, usual.workload);
   put(out, "progress", spec.progress, usual.progress);
   put(out, "retries", spec.retries, usual.retries);
+  if (spec.umask) {
+    out["umask"] = umask_text(*spec.umask);
+  }
+  put(out, "limits", limit_texts(spec.limits), {});
   return out;
 }
 
@@ -91,6 +106,8 @@ Result<JobSpec> job_from(const json& object, const std::string& where) {
   reader.read("workload", spec.workload);
   reader.read("progress", spec.progress);
   reader.read("retries", spec.retries);
+  reader.read_name("umask", parse_umask, spec.umask);
+  read_limits(reader, spec);
   return reader.finish().map([&] { return std::move(spec); });
 }
 

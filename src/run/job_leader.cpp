@@ -1,5 +1,6 @@
 #include "run/job_leader.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -9,6 +10,7 @@
 #include <linux/keyctl.h>
 #include <string_view>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -20,6 +22,7 @@
 
 #include "base/process/spawn.hpp"
 #include "base/result.hpp"
+#include "core/resource_limits.hpp"
 #include "run/run_folder.hpp"
 
 namespace carpool::run {
@@ -98,6 +101,21 @@ void drop_settings_of_the_server(const SupervisorOrder& order) {
   }
 }
 
+// Never above what the server has. A limit that cannot be set stays that of the server.
+void take_limits(const SupervisorOrder& order) {
+  for (const ResourceName& known : resource_names()) {
+    const auto wanted = order.limits.find(std::string(known.name));
+    const auto resource = static_cast<__rlimit_resource_t>(known.resource);
+    rlimit limit{};
+    if (wanted == order.limits.end() || ::getrlimit(resource, &limit) != 0) {
+      continue;
+    }
+    limit.rlim_max = std::min<rlim_t>(wanted->second.hard, limit.rlim_max);
+    limit.rlim_cur = std::min<rlim_t>(wanted->second.soft, limit.rlim_max);
+    ::setrlimit(resource, &limit);
+  }
+}
+
 // Runs in the new process until exec().
 [[noreturn]] void become_job(const SupervisorOrder& order,
                              const Streams& streams,
@@ -131,7 +149,8 @@ void drop_settings_of_the_server(const SupervisorOrder& order) {
   if (got != 1) {
     ::_exit(kNotStarted);  // the supervisor has ended
   }
-  ::umask(022);
+  ::umask(static_cast<mode_t>(order.umask));
+  take_limits(order);
   if (!order.cwd.empty() && ::chdir(order.cwd.c_str()) != 0) {
     give_up(trouble,
             trouble_with_job_files(errno, fmt::format("enter the working folder {}", order.cwd)));

@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "core/resource_limits.hpp"
 #include "gpu/mps/mps_environment.hpp"
 #include "gpu/mps/mps_folder.hpp"
 
@@ -18,6 +19,9 @@ namespace carpool::run {
 namespace {
 
 using nlohmann::json;
+
+// Of a login. That of the server is raised for the server.
+constexpr ResourceLimit kUsualOpenFiles{.soft = 1024, .hard = 524288};
 
 struct Account {
   std::string name;
@@ -106,6 +110,8 @@ std::string write_order(const SupervisorOrder& order) {
   if (!order.cgroup.empty()) {
     object["cgroup"] = order.cgroup.string();
   }
+  object["umask"] = order.umask;
+  object["limits"] = limit_texts(order.limits);
   // JSON holds text only; arguments and variables that are not UTF-8 are refused at submission.
   return object.dump(-1, ' ', false, json::error_handler_t::replace);
 }
@@ -132,6 +138,12 @@ Result<SupervisorOrder> read_order(std::string_view text) {
                            .users = mps.at("users").get<std::string>()};
     }
     order.cgroup = object.value("cgroup", "");
+    order.umask = object.value("umask", order.umask);
+    const auto limits = parse_limits(object.value("limits", std::map<std::string, std::string>{}));
+    if (!limits) {
+      return tl::unexpected(limits.error());
+    }
+    order.limits = *limits;
     if (order.argv.empty()) {
       return invalid_input("the order of a supervisor needs a command");
     }
@@ -156,7 +168,10 @@ Started<SupervisorOrder> make_order(const LaunchSpec& spec,
                         .run = fmt::format("{}.{}", spec.run.job, spec.run.attempt),
                         .argv = spec.job.argv,
                         .cwd = spec.job.cwd,
-                        .mps = mps};
+                        .mps = mps,
+                        .limits = spec.job.limits};
+  order.umask = spec.job.umask.value_or(order.umask);
+  order.limits.try_emplace("nofile", kUsualOpenFiles);
   order.env = environment_of(
       spec, folder, account ? std::optional<Account>(*account) : std::optional<Account>());
   if (account) {

@@ -36,6 +36,8 @@ struct SupervisorOrder {
   std::string home{};
   std::optional<MpsPlace> mps{};
   std::filesystem::path cgroup{};  // of the attempt; empty: none
+  unsigned umask = 022;
+  std::map<std::string, ResourceLimit> limits{};
 };
 
 [[nodiscard]] std::string write_order(const SupervisorOrder& order);

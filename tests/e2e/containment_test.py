@@ -4,6 +4,7 @@
 import contextlib
 import os
 import pathlib
+import resource
 import signal
 import stat
 import subprocess
@@ -121,6 +122,36 @@ class FilesOfAUser(server.SystemServerTest):
         for place in (run, run / "claim", run / "leader", run / "exit"):
             self.assertEqual(place.stat().st_uid, 0)
         self.assertEqual(stat.S_IMODE(run.stat().st_mode), 0o700)
+
+    def test_a_job_has_the_umask_and_the_limits_of_its_submission(self):
+        def restrict():
+            os.umask(0o027)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (321, 654))
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 4096))
+        done = self.as_nobody("submit", "--wait", "--mem", "1G", "--", "sh", "-c",
+                              "umask; ulimit -Sn; ulimit -Hn; ulimit -Sc", before=restrict)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.as_nobody("logs", "1").stdout, "0027\n321\n654\n0\n")
+
+    def test_a_job_of_another_client_has_those_of_a_login(self):
+        hard = resource.prlimit(self.server.pid, resource.RLIMIT_NOFILE)[1]
+        job = {"argv": ["sh", "-c", "umask; ulimit -Sn; ulimit -Hn"], "cwd": str(self.mine), "mem": "1G"}
+        status, body = self.request("POST", "/v1/jobs", job)
+        self.assertEqual(status, 200, body)
+        self.assertEqual(self.await_end(1)["state"], "succeeded")
+        self.assertEqual((self.state / "runs" / "1.1" / "stdout").read_text(),
+                         f"0022\n{min(1024, hard)}\n{min(524288, hard)}\n")
+        status, body = self.request("POST", "/v1/jobs", {**job, "limits": {"nofile": "2:1"}})
+        self.assertEqual(status, 400, body)
+        self.assertIn(b"SOFT:HARD", body)
+
+    def test_a_limit_of_the_server_is_the_most_that_a_job_can_have(self):
+        hard = resource.prlimit(self.server.pid, resource.RLIMIT_NOFILE)[1]
+        job = {"argv": ["sh", "-c", "ulimit -Hn"], "cwd": str(self.mine), "mem": "1G",
+               "limits": {"nofile": "5:unlimited"}}
+        self.assertEqual(self.request("POST", "/v1/jobs", job)[0], 200)
+        self.assertEqual(self.await_end(1)["state"], "succeeded")
+        self.assertEqual((self.state / "runs" / "1.1" / "stdout").read_text(), f"{hard}\n")
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@
 #include "app/inputs/submit_memory.hpp"
 #include "app/server/job_wait.hpp"
 #include "app/server/server_client.hpp"
+#include "core/resource_limits.hpp"
 #include "serve/units.hpp"
 
 namespace carpool::app {
@@ -183,6 +184,18 @@ Result<json> request_of_command(const std::vector<std::string>& command) {
   return json{{"argv", command}};
 }
 
+// The job runs as if it were started from here. A file may set either differently.
+void put_surroundings(json& job) {
+  if (const auto mask = own_umask(); mask && !job.contains("umask")) {
+    job["umask"] = umask_text(*mask);
+  }
+  json limits = limit_texts(own_limits());
+  if (const auto given = job.find("limits"); given != job.end() && given->is_object()) {
+    limits.update(*given);
+  }
+  job["limits"] = std::move(limits);
+}
+
 // Options of the command line override those of the file.
 Result<json> whole_request(const SubmitOptions& options) {
   Result<json> job = request_of_command(options.command);
@@ -199,6 +212,7 @@ Result<json> whole_request(const SubmitOptions& options) {
   job->update(*overrides);
   (*job)["env"] = std::move(env);
   (*job)["cwd"] = job_folder(job->value("cwd", ""));
+  put_surroundings(*job);
   return job;
 }
 

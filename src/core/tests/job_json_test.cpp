@@ -20,7 +20,8 @@ TEST(JobJson, EveryKeyComesBack) {
   const char* text = R"({"name":"n","argv":["a","b c"],"cwd":"/data","env":{"A":"1"},"gpus":2,
     "mem":1024,"mem_limit":"2K","time_s":60,"runtime_s":1.5,"priority":-3,"class":"best-effort",
     "slo_ms":20,"quantile":0.99,"exclusive":true,"after":[3,4],"array":7,"workload":"w",
-    "progress":"step-file","retries":2})";
+    "progress":"step-file","retries":2,"umask":"0027",
+    "limits":{"core":"0:unlimited","nofile":"1024:4096"}})";
   const auto job = job_from(json::parse(text), "job");
   ASSERT_TRUE(job) << job.error().message;
   EXPECT_EQ(job->argv, (std::vector<std::string>{"a", "b c"}));
@@ -52,6 +53,12 @@ TEST(JobJson, RefusesWithTheKeyAndWhatWasExpected) {
   EXPECT_NE(problem(R"({"argv":["a"],"class":"norml"})").find("normal"), std::string::npos);
   EXPECT_NE(problem(R"({"argv":["a"],"mem":"12 apples"})").find("12G"), std::string::npos);
   EXPECT_NE(problem(R"({"argv":["a"],"tim_s":3})").find("time_s"), std::string::npos);
+  EXPECT_EQ(problem(R"({"argv":["a"],"umask":"999"})"),
+            "job: umask: \"999\" is not an octal mask from 000 to 777");
+  EXPECT_NE(problem(R"({"argv":["a"],"umask":18})"), "");
+  EXPECT_NE(problem(R"({"argv":["a"],"limits":{"nofile":1024}})"), "");
+  EXPECT_NE(problem(R"({"argv":["a"],"limits":{"nofile":"9:1"}})").find("limits: nofile:"),
+            std::string::npos);
 }
 
 TEST(JobJson, SizesAreReadAsPeopleWriteThem) {
