@@ -4,6 +4,7 @@
 #include <chrono>
 #include <csignal>
 #include <set>
+#include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
 #include <vector>
@@ -35,6 +36,10 @@ struct AttemptMarks {
   std::optional<gpu::ProcessIdentity> leader{};
   std::string folder{};
   std::vector<std::filesystem::path> outputs{};
+  std::optional<uid_t> user{};  // of the job, to whom the outputs belong
+
+  // A process can be handed a descriptor by another user.
+  [[nodiscard]] bool has_user(pid_t pid) const { return user && process_user(pid) == user; }
 };
 
 AttemptMarks marks_of(const RunFolder& folder) {
@@ -48,6 +53,10 @@ AttemptMarks marks_of(const RunFolder& folder) {
   for (const std::filesystem::path& file : {folder.stdout_file(), folder.stderr_file()}) {
     std::error_code error;
     if (std::filesystem::path real = std::filesystem::canonical(file, error); !error) {
+      struct stat status{};
+      if (::lstat(real.c_str(), &status) == 0) {
+        marks.user = status.st_uid;
+      }
       marks.outputs.push_back(std::move(real));
     }
   }
@@ -70,7 +79,7 @@ std::vector<ProcessEntry> processes_of(const AttemptMarks& marks) {
     if (supervises) {
       add(process.pid, 0);
     } else if (leads || was_started_with(process.pid, kRunVariable, marks.folder) ||
-               writes_to(process.pid, marks.outputs)) {
+               (marks.has_user(process.pid) && writes_to(process.pid, marks.outputs))) {
       known.insert(process.pid);
       add(process.pid, leads ? process.pid : 0);
     }

@@ -9,8 +9,10 @@ namespace carpool::run {
 
 // Kills what belongs to the attempt at this moment, but not its supervisor. With a cgroup: its
 // processes. Without: descendants of the supervisor and of the job's first process, as long as
-// PID and start time are those recorded; processes started with the variable of the attempt, or
-// that write to its output; and descendants of those. A PID that was reused is never killed.
+// PID and start time are those recorded; processes that were started with the variable of the
+// attempt; processes of the job's user that write to its output; and descendants of those. A
+// process is never killed because of its PID alone, nor one of another user that was handed the
+// output.
 void kill_attempt(const RunFolder& folder);
 
 // Returns when no process of the attempt is left, because another attempt may follow at once.

@@ -63,15 +63,16 @@ Division division_of(const std::filesystem::path& own) {
   return {.base = own, .may_limit = own.extension() != ".service"};
 }
 
+}  // namespace
+
 // Where the kernel or a manager withholds a controller, its limits are not set.
-void set_limits(const Division& division) {
-  const std::filesystem::path jobs = division.base / kJobs;
+void limit_all_jobs(const std::filesystem::path& base, bool below_root) {
+  const std::filesystem::path jobs = base / kJobs;
   for (const char* controller : {"+pids", "+memory"}) {
-    if (division.below_the_root) {
-      static_cast<void>(
-          set_cgroup(division.base.parent_path(), "cgroup.subtree_control", controller));
+    if (below_root) {
+      static_cast<void>(set_cgroup(base.parent_path(), "cgroup.subtree_control", controller));
     }
-    static_cast<void>(set_cgroup(division.base, "cgroup.subtree_control", controller));
+    static_cast<void>(set_cgroup(base, "cgroup.subtree_control", controller));
     static_cast<void>(set_cgroup(jobs, "cgroup.subtree_control", controller));
   }
   const std::uint64_t processes = most_processes();
@@ -83,8 +84,6 @@ void set_limits(const Division& division) {
     static_cast<void>(set_cgroup(jobs, "memory.max", fmt::format("{}", memory - kept)));
   }
 }
-
-}  // namespace
 
 Result<std::filesystem::path> divide_own_cgroup() {
   const auto own = cgroup_of(::getpid());
@@ -104,7 +103,7 @@ Result<std::filesystem::path> divide_own_cgroup() {
     return tl::unexpected(moved.error());
   }
   if (division.may_limit) {
-    set_limits(division);
+    limit_all_jobs(division.base, division.below_the_root);
   }
   return division.base / kJobs;
 }

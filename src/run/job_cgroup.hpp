@@ -24,6 +24,10 @@ namespace carpool::run {
 // The same for a server that goes on without: empty, and logged, where it fails.
 [[nodiscard]] std::filesystem::path job_cgroups();
 
+// The limits of all jobs together, in the parts of this cgroup; `below_root`: the root of the
+// hierarchy is above it.
+void limit_all_jobs(const std::filesystem::path& base, bool below_root);
+
 // How a running server uses cgroups, as another process sees it.
 struct CgroupUse {
   bool divided = false;  // its jobs have cgroups

@@ -120,10 +120,14 @@ bool await_orphan_reaper(const RunFolder& folder, std::chrono::milliseconds limi
   const Descriptor held(
       ::open((folder.path() / "reaper").c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
   const Stopwatch watch;
+  bool continued = false;
   while (held.valid()) {
     struct flock lock = whole_file();
     if (::fcntl(held.get(), F_GETLK, &lock) != 0 || lock.l_type == F_UNLCK) {
       return true;
+    }
+    if (!std::exchange(continued, true) && lock.l_pid > 1) {
+      ::kill(lock.l_pid, SIGCONT);  // it may have been stopped
     }
     if (watch.seconds() > std::chrono::duration<double>(limit).count()) {
       return false;

@@ -93,6 +93,9 @@ class Supervisor {
         exit_.not_started = started.error().message;
         exit_.trouble = started.error().scope;
       }
+      if (leader_ != 0) {
+        end_the_rest();
+      }
     } else {
       tell_starter(kBegan);
       wait_for_end();

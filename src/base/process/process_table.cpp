@@ -135,6 +135,19 @@ bool was_started_with(pid_t pid, std::string_view variable, std::string_view val
   return false;
 }
 
+std::optional<uid_t> process_user(pid_t pid) {
+  std::istringstream lines(read_proc(fmt::format("{}/status", pid)));
+  std::string line;
+  while (std::getline(lines, line)) {
+    constexpr std::string_view kKey = "Uid:";
+    uid_t user = 0;
+    if (line.starts_with(kKey) && std::istringstream(line.substr(kKey.size())) >> user) {
+      return user;
+    }
+  }
+  return std::nullopt;
+}
+
 bool writes_to(pid_t pid, const std::vector<std::filesystem::path>& files) {
   std::error_code error;
   const std::filesystem::path folder = fmt::format("/proc/{}/fd", pid);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <sys/types.h>
@@ -35,6 +36,9 @@ bool kill_process(const ProcessEntry& process);
 // reading their environment.
 [[nodiscard]] std::vector<pid_t> processes_with(std::string_view variable, std::string_view value);
 [[nodiscard]] bool was_started_with(pid_t pid, std::string_view variable, std::string_view value);
+
+// The real user; nothing when the process has ended.
+[[nodiscard]] std::optional<uid_t> process_user(pid_t pid);
 
 // Whether the process has one of the files open for writing, as far as the kernel permits looking.
 // The paths are free of links.

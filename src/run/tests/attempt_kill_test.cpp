@@ -7,6 +7,7 @@
 #include <string>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -15,39 +16,16 @@
 #include "base/clock.hpp"
 #include "base/files/file.hpp"
 #include "base/process/cgroup.hpp"
+#include "base/process/process_table.hpp"
 #include "run/job_cgroup.hpp"
 #include "run/run_ending.hpp"
 #include "run/tests/process_bench.hpp"
+#include "run/tests/scratch_cgroup.hpp"
 
 namespace carpool::run {
 namespace {
 
 constexpr RunId kRun{1, 1};
-
-// A cgroup of this test, divided as that of a server is. Empty where this user may not make one.
-class ScratchCgroup {
- public:
-  ScratchCgroup() {
-    const auto own = cgroup_of(::getpid());
-    base_ = own.value_or("/no/cgroup") / fmt::format("carpool-kill-test-{}", ::getpid());
-    usable_ = own && make_cgroup(base_) && make_cgroup(base_ / "jobs") &&
-              make_cgroup(base_ / "supervisors");
-  }
-  ScratchCgroup(const ScratchCgroup&) = delete;
-  ScratchCgroup& operator=(const ScratchCgroup&) = delete;
-  ~ScratchCgroup() {
-    if (usable_) {
-      EXPECT_TRUE(end_cgroup(base_, std::chrono::seconds(20)));
-    }
-  }
-  [[nodiscard]] std::filesystem::path jobs() const {
-    return usable_ ? base_ / "jobs" : std::filesystem::path();
-  }
-
- private:
-  std::filesystem::path base_;
-  bool usable_ = false;
-};
 
 // With and without cgroups.
 class AttemptKill : public testing::TestWithParam<bool> {
@@ -269,14 +247,40 @@ TEST(EndLeftovers, ADamagedRecordNamesNoOtherCgroup) {
   EXPECT_TRUE(recorded_cgroup(folder));
 }
 
-TEST(JobCgroup, NamesDifferBetweenServersAndAttempts) {
-  const std::filesystem::path jobs = "/sys/fs/cgroup/jobs";
-  const auto name = job_cgroup_path(jobs, "/a/runs", "journal", {17, 2});
-  EXPECT_EQ(name.parent_path(), jobs);
-  EXPECT_TRUE(name.filename().string().ends_with("-17.2"));
-  EXPECT_EQ(name, job_cgroup_path(jobs, "/a/runs", "journal", {17, 2}));
-  EXPECT_NE(name, job_cgroup_path(jobs, "/b/runs", "journal", {17, 2}));
-  EXPECT_NE(name, job_cgroup_path(jobs, "/a/runs", "other", {17, 2}));
+TEST(EndLeftovers, AProcessOfAnotherUserThatWasHandedTheOutputSurvives) {
+  constexpr uid_t kNobody = 65534;
+  if (::geteuid() != 0) {
+    GTEST_SKIP() << "other users need root";
+  }
+  const ProcessBench bench;
+  const RunFolder folder = bench.folder(kRun);
+  ASSERT_TRUE(folder.make());
+  ASSERT_TRUE(write_file(folder.stdout_file(), ""));
+  ASSERT_EQ(::chown(folder.stdout_file().c_str(), kNobody, kNobody), 0);
+  std::vector<gpu::ProcessIdentity> holders;
+  for (const bool other : {true, false}) {
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+      const int held = ::open(folder.stdout_file().c_str(), O_WRONLY | O_APPEND);
+      if (held < 0 || (!other && ::setresuid(kNobody, kNobody, kNobody) != 0)) {
+        ::_exit(1);
+      }
+      ::pause();
+      ::_exit(0);
+    }
+    ProcessBench::await([&] {
+      return writes_to(pid, {std::filesystem::canonical(folder.stdout_file())}) &&
+             process_user(pid) == (other ? 0 : kNobody);
+    });
+    holders.push_back(gpu::identify(pid).value_or(gpu::ProcessIdentity{}));
+  }
+  end_leftovers(folder);
+  EXPECT_TRUE(gpu::is_alive(holders[0]));
+  EXPECT_FALSE(gpu::is_alive(holders[1]));
+  ::kill(holders[0].pid, SIGKILL);
+  for (const gpu::ProcessIdentity& holder : holders) {
+    ::waitpid(holder.pid, nullptr, 0);
+  }
 }
 
 }  // namespace
