@@ -196,6 +196,16 @@ TEST_P(AttemptKill, ACgroupIsRemovedWithItsAttempt) {
   EXPECT_FALSE(cgroup && std::filesystem::exists(*cgroup));
 }
 
+TEST_P(AttemptKill, AJobThatCannotStartLeavesNoCgroup) {
+  ASSERT_TRUE(bench_->executor().launch(bench_->spec({"/no/such/program"}, kRun)));
+  const auto exit = await(RunReport::Kind::Ended);
+  ASSERT_TRUE(exit);
+  EXPECT_EQ(exit->end, RunEnd::NeverStarted);
+  const auto cgroup = recorded_cgroup(bench_->folder(kRun));
+  EXPECT_EQ(cgroup.has_value(), GetParam());
+  EXPECT_FALSE(cgroup && std::filesystem::exists(*cgroup));
+}
+
 TEST(EndLeftovers, AProcessWithAReusedPidSurvives) {
   const ProcessBench bench;
   const RunFolder folder = bench.folder(kRun);
