@@ -42,6 +42,14 @@ class TroubleAtStart : public testing::Test {
     EXPECT_GT(exit.at_s, 0.0);
   }
 
+  // Between the claim and the first process of a job is half a second.
+  void use_slow_mps() const {
+    const std::string control = bench_.script(
+        "nvidia-cuda-mps-control",
+        fmt::format("FAKE_MPS_START_MS=500 exec {} \"$@\"", CARPOOL_FAKE_MPS_CONTROL));
+    ::setenv("CARPOOL_MPS_CONTROL", control.c_str(), 1);
+  }
+
   void expect_success(JobId job) {
     const RunExit exit = outcome(bench_.short_job({job, 1}));
     EXPECT_EQ(exit.end, RunEnd::Succeeded) << exit.detail;
@@ -157,6 +165,37 @@ TEST_F(TroubleAtStart, OnAFullDiskAJobIsNeitherFailedNorBegunLater) {
   expect_success(4);
 }
 
+TEST_F(TroubleAtStart, AJobThatEndsOnAFullDiskIsReportedWhenThereIsSpaceAgain) {
+  const SmallDisk disk(root_ / "runs");
+  if (!disk.mounted()) {
+    GTEST_SKIP() << "needs the right to mount";
+  }
+  ASSERT_TRUE(bench_.executor().launch(bench_.spec(
+      {"sh", "-c", "touch began; while [ ! -e go ]; do sleep 0.01; done; exit 4"}, {1, 1})));
+  ProcessBench::await_file(root_ / "began");
+  disk.fill();
+  std::ofstream(root_ / "go").put('x');
+  EXPECT_FALSE(bench_.end_of({1, 1}, ProcessBench::kShortWhileMs));
+  disk.free();
+  const auto exit = bench_.end_of({1, 1});
+  ASSERT_TRUE(exit);
+  EXPECT_EQ(exit->code, 4) << exit->detail;
+}
+
+TEST_F(TroubleAtStart, AnAttemptWhoseClaimIsDamagedDoesNotBegin) {
+  LaunchSpec launch = bench_.spec({"touch", "began"}, {1, 1});
+  launch.mechanism = ShareMechanism::Mps;
+  use_slow_mps();
+  ASSERT_TRUE(bench_.executor().launch(launch));
+  const std::filesystem::path claim = bench_.folder({1, 1}).path() / "claim";
+  ProcessBench::await_file(claim);
+  std::ofstream(claim, std::ios::trunc) << "garbage";
+  const auto exit = bench_.end_of({1, 1});
+  ASSERT_TRUE(exit);
+  EXPECT_EQ(exit->end, RunEnd::MachineTrouble) << exit->detail;
+  EXPECT_FALSE(std::filesystem::exists(root_ / "began"));
+}
+
 TEST_F(TroubleAtStart, ASupervisorThatIsKilledBeforeItsClaimCostsTheJobNothing) {
   bench_.open_with(bench_.script("killed", "kill -9 $$"));
   expect_trouble(bench_.short_job({1, 1}), TroubleScope::Job, "the supervisor was killed");
@@ -177,10 +216,7 @@ TEST_F(TroubleAtStart, ASupervisorThatIsKilledBeforeTheFirstProcessOfItsJobCosts
 }
 
 TEST_F(TroubleAtStart, AStarterThatIsKilledCostsTheJobNothing) {
-  const std::string control =
-      bench_.script("nvidia-cuda-mps-control",
-                    fmt::format("FAKE_MPS_START_MS=500 exec {} \"$@\"", CARPOOL_FAKE_MPS_CONTROL));
-  ::setenv("CARPOOL_MPS_CONTROL", control.c_str(), 1);
+  use_slow_mps();
   LaunchSpec launch = bench_.short_job({1, 1});
   launch.mechanism = ShareMechanism::Mps;
   ASSERT_TRUE(bench_.executor().launch(launch));
