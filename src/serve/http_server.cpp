@@ -29,6 +29,7 @@ namespace {
 constexpr std::size_t kMostConnections = 1024;
 constexpr std::size_t kOperatorThreads = 4;
 constexpr std::size_t kSpareDescriptors = 4;
+constexpr int kMostAtOnce = 64;
 constexpr std::chrono::seconds kStopGrace{5};  // for answers that are being sent
 constexpr std::chrono::milliseconds kPause{100};
 
@@ -175,7 +176,8 @@ struct HttpServer::State {
     return socket;
   }
 
-  void accept_from(int listener, bool local) {
+  // False: nobody waits, or nobody can be accepted now.
+  bool accept_from(int listener, bool local) {
     while (spares.size() < kSpareDescriptors) {
       Descriptor spare(::open("/dev/null", O_RDONLY | O_CLOEXEC));
       if (!spare.valid()) {
@@ -190,25 +192,26 @@ struct HttpServer::State {
       if (last_resort) {
         pause_for(kPause);  // the client still waits: without a pause this would be asked at once
       }
-      return;
+      return false;
     }
     if (local) {
       const Result<std::uint32_t> uid = peer_of(accepted.socket.get());
       if (!uid) {
-        return;
+        return true;
       }
       accepted.peer = *uid;
     }
     if (last_resort && !(accepted.peer && operates(*accepted.peer))) {
       turn_away(accepted, "the server has no file descriptor left");
-      return;
+      return true;
     }
     accepted.place = admit(accepted, from);
     if (!accepted.place) {
       turn_away(accepted, "too many connections are open");
-      return;
+      return true;
     }
     start_talking(std::move(accepted));
+    return true;
   }
 
   void accept_all() noexcept {
@@ -228,7 +231,11 @@ struct HttpServer::State {
           continue;
         }
         try {
-          accept_from(source.fd, source.fd == unix_listener.get());
+          // Bounded, so that neither listener keeps the other waiting.
+          for (int i = 0;
+               i < kMostAtOnce && accept_from(source.fd, source.fd == unix_listener.get());
+               ++i) {
+          }
         } catch (const std::exception&) {  // short of memory: the connection is closed
           pause_for(kPause);
         }

@@ -20,7 +20,7 @@
 namespace carpool::serve {
 namespace {
 
-constexpr int kBacklog = 512;
+constexpr int kBacklog = 4096;  // at most net.core.somaxconn
 
 tl::unexpected<Error> problem(const std::string& what) {
   return fail(ErrorCode::Internal, fmt::format("{}: {}", what, last_error()));

@@ -41,7 +41,8 @@ class SocketStream final : public httplib::Stream {
   ssize_t write(const char* from, std::size_t size) override;
   void get_remote_ip_and_port(std::string& /*ip*/, int& /*port*/) const override {}
   void get_local_ip_and_port(std::string& /*ip*/, int& /*port*/) const override {}
-  [[nodiscard]] socket_t socket() const override { return socket_; }
+  // The library refuses numbers above FD_SETSIZE, and has no other use for it.
+  [[nodiscard]] socket_t socket() const override { return INVALID_SOCKET; }
 
  private:
   // Appends what has arrived to the buffer; waits until then.
