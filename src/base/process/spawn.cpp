@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <string_view>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <system_error>
@@ -200,9 +201,14 @@ Result<std::filesystem::path> find_program(const std::string& name) {
 }
 
 void leave_streams() {
-  const Descriptor nowhere(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  Descriptor nowhere(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  if (!nowhere.valid()) {
+    nowhere = Descriptor(::memfd_create("nowhere", MFD_CLOEXEC));
+  }
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    ::dup2(nowhere.get(), stream);
+    if (::dup2(nowhere.get(), stream) < 0) {
+      ::close(stream);  // a stream that stays open keeps its reader waiting, and its lock held
+    }
   }
 }
 

@@ -22,7 +22,8 @@ struct StandardStreams {
 // An empty signal mask and default handling: for a child, between fork and exec.
 void default_signals();
 
-// 0, 1 and 2 become /dev/null: for a process that goes to the background.
+// 0, 1 and 2 lead nowhere from now on, also where /dev/null cannot be opened: for a process that
+// goes to the background.
 void leave_streams();
 
 }  // namespace carpool

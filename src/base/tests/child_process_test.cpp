@@ -1,10 +1,13 @@
 #include "base/process/child_process.hpp"
 
+#include <array>
 #include <csignal>
 #include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
+#include <poll.h>
 #include <string>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,6 +16,7 @@
 #include "base/clock.hpp"
 #include "base/files/file.hpp"
 #include "base/process/descriptor.hpp"
+#include "base/process/spawn.hpp"
 
 namespace carpool {
 namespace {
@@ -213,6 +217,34 @@ TEST_F(ChildProcessTest, NoDescriptorAndNoIgnoredSignalIsInherited) {
   ASSERT_TRUE(result.has_value());
   // 3 is the folder that ls reads.
   EXPECT_EQ(result->out, "0\n1\n2\n3\nSigIgn:\t0000000000000000\n");
+}
+
+// A keeper of an MPS daemon tells its supervisor by the end of a stream that it is ready.
+TEST_F(ChildProcessTest, StreamsAreLeftWhereNothingCanBeOpened) {
+  std::array<int, 2> said{};
+  std::array<int, 2> over{};
+  ASSERT_EQ(::pipe(said.data()), 0);
+  ASSERT_EQ(::pipe(over.data()), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::dup2(over[0], STDIN_FILENO);
+    ::dup2(said[1], STDOUT_FILENO);
+    const int kept = ::dup2(over[0], 10);
+    ::close_range(3, 9, 0);
+    ::close_range(11, ~0U, 0);
+    const rlimit none{.rlim_cur = 0, .rlim_max = 0};
+    ::setrlimit(RLIMIT_NOFILE, &none);
+    leave_streams();
+    char byte = 0;
+    ::_exit(::read(kept, &byte, 1) == 0 ? 0 : 1);
+  }
+  const Descriptor heard(said[0]);
+  ::close(said[1]);
+  ::close(over[0]);
+  pollfd end{.fd = heard.get(), .events = POLLIN, .revents = 0};
+  EXPECT_EQ(::poll(&end, 1, static_cast<int>(kLong.count())), 1);
+  ::close(over[1]);
+  ::waitpid(child, nullptr, 0);
 }
 
 TEST_F(ChildProcessTest, StartingManyLeavesNoDescriptorBehind) {
