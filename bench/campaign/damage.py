@@ -2,6 +2,7 @@
 a file; what `carpool journal repair` cannot bring back it says. Anything else is a silent loss."""
 
 import collections
+import json
 import pathlib
 import random
 import re
@@ -101,20 +102,24 @@ def refused_with_words(instance):
     return instance.server.returncode > 0 and re.search(r"jobs\.sqlite|/runs/|/state\b", instance.said())
 
 
-def repair(instance, program):
-    """What `carpool journal repair` says; empty where there is no such command."""
+def repair(instance):
+    """What `carpool journal repair` reports; None where there is no such command."""
+    program = instance.places.program
     if subprocess.run([program, "journal", "--help"], check=False, capture_output=True).returncode != 0:
         return None
-    done = subprocess.run([program, "journal", "repair", "--state", instance.state], check=False, capture_output=True,
+    done = subprocess.run([program, "journal", "repair", "--json", "--state", instance.state], check=False, capture_output=True,
                           text=True, env=instance.environment(), timeout=60, stdin=subprocess.DEVNULL)
-    return done.stdout + done.stderr
+    try:
+        return json.loads(done.stdout)
+    except ValueError:
+        return {"said": done.stdout + done.stderr}
 
 
-def told(numbers, words):
-    """Whether a repair said that these jobs are not what they were: each number, or how many things were lost."""
-    return all(re.search(rf"\b{number}\b", words) for number in numbers) or \
-        re.search(r"\b[1-9]\d* (job|event|row|page)s?\b[^.]*\b(lost|missing|damaged|unreadable|dropped)\b", words) or \
-        re.search(r"\b(lost|missing|damaged|unreadable|dropped)\b[^.]*\b[1-9]\d*\b", words)
+def told(missing, changed, report):
+    """Whether a repair reported every job that is not there any more, and lost events where jobs are not as they were."""
+    every = all(any(first <= number <= last for first, last in report.get("lost_jobs", [])) for number in missing)
+    explained = report.get("lost_events") or set(changed) <= set(report.get("incomplete_jobs", []))
+    return every and (not changed or bool(explained))
 
 
 def examine(instance, truth, excused):
@@ -131,16 +136,18 @@ def examine(instance, truth, excused):
         return "crashed", f"signal {-instance.server.returncode}"
     if not refused_with_words(instance):
         return "no-words", instance.said(300)
-    said = repair(instance, instance.places.program)
-    if said is None:
+    report = repair(instance)
+    if report is None:
         return "refused", instance.said(300)
     if not start(instance):
-        return ("refused", said[-300:]) if refused_with_words(instance) else ("no-words", instance.said(300))
+        return ("refused", str(report)[:300]) if refused_with_words(instance) else ("no-words", instance.said(300))
     missing, changed = differences(truth, views(instance, truth), excused)
-    wrong = [*missing, *(number for number, _ in changed)]
-    if not wrong:
+    numbers = [number for number, _ in changed]
+    if not missing and not changed:
         return "repaired", ""
-    return ("repaired with losses told", said[-300:]) if told(wrong, said) else ("silent-loss", f"after the repair, jobs {wrong[:10]}: {said[-200:]}")
+    if told(missing, numbers, report):
+        return "repaired with losses told", ""
+    return "silent-loss", f"after the repair jobs {missing[:10]} are missing, {numbers[:10]} changed: {str(report)[:200]}"
 
 
 def some(places, seed, numbers, base, truths, meanwhile):

@@ -101,10 +101,13 @@ class Damage(unittest.TestCase):
             self.assertNotEqual(damage.differences(self.TRUTH, now), ([], []))
 
     def test_a_repair_tells_what_it_could_not_bring_back(self):
-        self.assertTrue(damage.told([4, 7], "lost: jobs 4 and 7"))
-        self.assertTrue(damage.told([4, 7], "2 jobs are lost"))
-        self.assertFalse(damage.told([4, 7], "repaired jobs.sqlite"))
-        self.assertFalse(damage.told([4, 7], "repaired; job 4 was checked"))
+        report = {"lost_jobs": [[4, 7]], "lost_events": [[10, 12]], "incomplete_jobs": []}
+        self.assertTrue(damage.told([4, 7], [], report))
+        self.assertTrue(damage.told([5], [9], report))
+        self.assertFalse(damage.told([4, 8], [], report))
+        self.assertFalse(damage.told([], [9], {**report, "lost_events": []}))
+        self.assertTrue(damage.told([], [9], {**report, "lost_events": [], "incomplete_jobs": [9]}))
+        self.assertFalse(damage.told([4], [], {"said": "repaired"}))
 
     def test_every_wound_changes_a_file(self):
         for kind, (wound, log) in wounds.JOURNAL.items():
