@@ -118,20 +118,29 @@ class Clients:
                 elif known.ends != "cancelled":
                     self.cancel(known.job)
 
+    def active(self):
+        """Numbers of jobs that have not ended."""
+        found, after = set(), 0
+        while after is not None:
+            page = self.instance.get(f"/v1/queue?all=1&limit=1000&after={after}")
+            found |= {job["id"] for job in page["jobs"]}
+            after = page.get("next_after")
+        return found
+
     def look(self):
-        """Forgets jobs that have ended."""
-        listed = self.instance.get("/v1/queue?all=1&limit=10000")["jobs"]
-        active = {job["id"] for job in listed}
+        """Forgets jobs that have ended. One that was acknowledged after the listing is not in it."""
         with self.lock:
-            self.open = {number for number in self.open if number in active} | \
-                {number for number in self.open if number > max(active, default=0)}
+            known = set(self.open)
+        active = self.active()
+        with self.lock:
+            self.open -= known - active
 
     def finish(self, patience):
         """Cancels what would run for a long time and waits until every job has ended, within bounds."""
         end = time.monotonic() + patience
         while time.monotonic() < end:
             try:
-                waiting = [n for n in sorted(self.expected) if (self.view(n) or {"state": ENDED[0]})["state"] not in ENDED]
+                waiting = sorted(self.active() & set(self.expected))
                 if not waiting:
                     return
                 for number in waiting:
@@ -144,15 +153,21 @@ class Clients:
                 pass
             time.sleep(0.25)
 
-    def view(self, number):
-        """The job as the server shows it, from its history where it is no longer in memory."""
-        if (job := self.instance.job(number)) is not None:
-            return job
-        for ended in self.instance.get("/v1/history?all=1&limit=100000")["jobs"]:
-            if ended["id"] == number:
-                state = ended["end"] if ended["end"] in ENDED else "failed"
-                return {**ended, "state": state, "exit_code": self.expected[number].code}
-        return None
+    def views(self):
+        """Every acknowledged job as the server shows it, from its history where it is no longer in memory."""
+        views = {number: self.instance.job(number) for number in self.expected}
+        missing, before = {number for number, view in views.items() if view is None}, ""
+        while missing:
+            page = self.instance.get(f"/v1/history?all=1&limit=1000{before}")["jobs"]
+            if not page:
+                break
+            for ended in page:
+                if ended["id"] in missing:
+                    state = ended["end"] if ended["end"] in ENDED else "failed"
+                    views[ended["id"]] = {**ended, "state": state, "exit_code": self.expected[ended["id"]].code}
+            missing -= {ended["id"] for ended in page}
+            before = f"&before={page[-1]['id']}"
+        return views
 
     def reported(self):
         """(job, attempt) whose supervisor recorded that it exited with 0."""

@@ -4,6 +4,7 @@ import contextlib
 import http.client
 import json
 import os
+import pwd
 import signal
 import socket
 import subprocess
@@ -33,7 +34,7 @@ class Target:
         self.instance, self.port = Instance(places, seed, gpus=1), free_port()
         self.many = not namespace.possible()
         tokens = self.instance.folder / "tokens"
-        tokens.write_text(f"{TOKEN} root\n" if ROOT else f"{TOKEN} {os.getlogin()}\n")
+        tokens.write_text(f"{TOKEN} {pwd.getpwuid(os.geteuid()).pw_name}\n")
         os.chmod(tokens, 0o600)
         self.instance.options = ["--listen", f"127.0.0.1:{self.port}", "--tokens", str(tokens)]
         if self.many:

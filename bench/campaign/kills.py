@@ -148,8 +148,7 @@ def one(places, seed, kills, patience, tell=lambda count: None):
         if instance.server.poll() is not None:
             killer.restart()
         staff.finish(patience)
-        views = {number: staff.view(number) for number in staff.expected}
-        verdict = ledger.judge(ledger.read(instance.ledger), staff.expected, views, staff.reported())
+        verdict = ledger.judge(ledger.read(instance.ledger), staff.expected, staff.views(), staff.reported())
         counts = verdict.counts()
         left = 0 if counts["stuck"] else int(left_running(instance))
         return {"kills": sum(killer.done.values()), "by_kind": dict(killer.done), "acknowledged": len(staff.expected),
