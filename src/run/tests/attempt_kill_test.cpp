@@ -284,7 +284,7 @@ TEST(EndLeftovers, AProcessOfAnotherUserThatWasHandedTheOutputSurvives) {
     });
     holders.push_back(gpu::identify(pid).value_or(gpu::ProcessIdentity{}));
   }
-  end_leftovers(folder);
+  EXPECT_TRUE(end_leftovers(folder));
   EXPECT_TRUE(gpu::is_alive(holders[0]));
   EXPECT_FALSE(gpu::is_alive(holders[1]));
   ::kill(holders[0].pid, SIGKILL);
