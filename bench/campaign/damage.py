@@ -169,7 +169,7 @@ def some(places, seed, numbers, base, truths, meanwhile):
                 shutil.copytree(base / which, instance.state)
                 words = wound(instance.state, chance)
             outcome, why = examine(instance, truths[which], excused)
-            instance.kill()
+            instance.end_processes()
             rows.append((kind, outcome, f"{number}: {kind}: {words}: {outcome}: {why[:300]}"))
         return rows
     finally:

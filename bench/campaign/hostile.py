@@ -148,7 +148,9 @@ def one(kind, places, seed, seconds, answer_s, stop_s, bomb_mib):
         slowest, failures = max(answer[0] for answer in local), sum(answer[1] for answer in local)
         words = [text for text in (trouble, *(f"not answered: {answer[2]}" for answer in local if answer[2])) if text]
         stopped = None if trouble else stops_in(instance, stop_s)
-        met = not trouble and peak <= MEMORY_MB and slowest <= answer_s and failures == 0 and stopped is not None
+        # With one user only, attackers and bystanders have the same share.
+        answered = not target.many or slowest <= answer_s and failures == 0
+        met = not trouble and peak <= MEMORY_MB and answered and stopped is not None
         return {"kind": kind, "peak_mb": round(peak, 1), "slowest_answer_s": round(slowest, 3), "failed_answers": failures,
                 "slowest_by_token_s": round(by_token[0], 3), "failed_by_token": by_token[1], "stopped_s": stopped, "server_died": int(bool(trouble)), "met": met, "words": words}
     except (Died, OSError) as problem:

@@ -204,7 +204,8 @@ class Instance:
                     found.append(int(entry))
         return found
 
-    def close(self):
+    def end_processes(self):
+        """Kills the server, supervisors, jobs and MPS daemons of this instance."""
         if self.server is not None and self.server.poll() is None:
             self.server.kill()
         for _ in range(5):  # a process may fork while it is looked for
@@ -218,6 +219,9 @@ class Instance:
         if self.server is not None:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.server.wait(10)
+
+    def close(self):
+        self.end_processes()
         unmount_below(self.folder)
         shutil.rmtree(self.folder, ignore_errors=True)
 

@@ -23,6 +23,7 @@ class Settings:
     kills: int
     trouble_kinds: tuple
     trouble_seconds: float
+    resume_s: float      # the longest time until work goes on
     queued: int          # jobs that wait when a trouble begins
     hostile_kinds: tuple
     hostile_seconds: float
@@ -36,8 +37,8 @@ class Settings:
 
 
 # The short form of ./test: a minute on two loaded cores. Answers are slow there for reasons of the machine.
-QUICK = {"kills": 40, "trouble_seconds": 3.0, "queued": 24, "hostile_seconds": 2.5, "answer_s": 5.0, "stop_s": 15.0, "bomb_mib": 512, "damages": 20}
-LONG = {"kills": 2000, "trouble_seconds": 60.0, "queued": 200, "hostile_seconds": 10.0, "answer_s": 1.0, "stop_s": 15.0, "bomb_mib": 3072, "damages": 300}
+QUICK = {"kills": 40, "trouble_seconds": 3.0, "resume_s": 20.0, "queued": 24, "hostile_seconds": 2.5, "answer_s": 5.0, "stop_s": 15.0, "bomb_mib": 512, "damages": 20}
+LONG = {"kills": 2000, "trouble_seconds": 60.0, "resume_s": 10.0, "queued": 200, "hostile_seconds": 10.0, "answer_s": 1.0, "stop_s": 15.0, "bomb_mib": 3072, "damages": 300}
 QUICK_TROUBLES = ("mps-dies", "disk-full", "supervisors-killed")
 QUICK_HOSTILE = ("gzip-bomb", "environment-array", "drips", "never-reading")
 
