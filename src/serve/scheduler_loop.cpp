@@ -57,15 +57,18 @@ void SchedulerLoop::wake() {
 }
 
 Result<void> SchedulerLoop::perform(SchedulerWork work) {
-  bool done = false;
+  std::optional<Result<void>> given;
   std::unique_lock lock(mutex_);
-  if (!ended_) {
-    tasks_.push_back({std::move(work), &done});
-    wake();
-    answered_.wait(lock, [&] { return done || ended_; });
+  if (stalled_) {
+    return tl::unexpected(*stalled_);
   }
-  if (done) {
-    return {};
+  if (!ended_) {
+    tasks_.push_back({std::move(work), &given});
+    wake();
+    answered_.wait(lock, [&] { return given || ended_; });
+  }
+  if (given) {
+    return *given;
   }
   return fail(ErrorCode::Unavailable,
               failure_ ? fmt::format("the scheduler has stopped: {}", failure_->message)
@@ -74,7 +77,7 @@ Result<void> SchedulerLoop::perform(SchedulerWork work) {
 
 void SchedulerLoop::post(SchedulerWork work) {
   const std::scoped_lock lock(mutex_);
-  if (!ended_) {
+  if (!ended_ && !stalled_) {
     tasks_.push_back({std::move(work), nullptr});
     wake();
   }
@@ -94,6 +97,11 @@ void SchedulerLoop::stop() {
 std::optional<Error> SchedulerLoop::failure() const {
   const std::scoped_lock lock(mutex_);
   return failure_;
+}
+
+std::optional<Error> SchedulerLoop::stalled() const {
+  const std::scoped_lock lock(mutex_);
+  return stalled_;
 }
 
 void SchedulerLoop::run() {
@@ -151,11 +159,11 @@ Result<void> SchedulerLoop::turn() {
   for (const Task& task : tasks) {
     task.work(scheduler_, now_s());
   }
-  if (Result<void> durable = scheduler_.flush(); !durable) {
+  if (Result<void> durable = flush(); !durable) {
     return durable;
   }
   // Before jobs are placed and started: that takes longer, and no caller waits for it.
-  answer(tasks);
+  answer(tasks, {});
   if (settings_.each_turn) {
     settings_.each_turn(scheduler_, now_s());
   }
@@ -165,14 +173,53 @@ Result<void> SchedulerLoop::turn() {
     settings_.on_decision(watch.seconds());
   }
   next_s_ = scheduler_.next_wakeup_s();
-  return scheduler_.flush();
+  return flush();
 }
 
-void SchedulerLoop::answer(const std::vector<Task>& tasks) {
+// A full disk is waited out: what the scheduler decided stays pending, those who wait for it are
+// answered when it is durable, and all others are refused meanwhile.
+Result<void> SchedulerLoop::flush() {
+  Result<void> durable = scheduler_.flush();
+  while (!durable && durable.error().code == ErrorCode::Unavailable &&
+         pause_before_retry(durable.error())) {
+    durable = scheduler_.flush();
+  }
+  const std::scoped_lock lock(mutex_);
+  if (durable && stalled_) {
+    log_info("the journal can be written again");
+    stalled_.reset();
+  }
+  return durable;
+}
+
+// False: the loop is to end.
+bool SchedulerLoop::pause_before_retry(const Error& trouble) {
+  std::vector<Task> refused;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!stalled_) {
+      log_error(fmt::format("{}; no request is accepted until it can", trouble.message));
+      stalled_ = Error{ErrorCode::Unavailable,
+                       fmt::format("{}. Running jobs continue; try again later", trouble.message)};
+    }
+    refused.swap(tasks_);
+  }
+  answer(refused, tl::unexpected(*stalled_));
+  ++turns_;
+  constexpr int kPauseMs = 1000;
+  pollfd source{wake_.get(), POLLIN, 0};
+  ::poll(&source, 1, kPauseMs);
+  std::uint64_t count = 0;
+  [[maybe_unused]] const ssize_t got = ::read(wake_.get(), &count, sizeof count);
+  const std::scoped_lock lock(mutex_);
+  return !ending_;
+}
+
+void SchedulerLoop::answer(const std::vector<Task>& tasks, const Result<void>& answer) {
   const std::scoped_lock lock(mutex_);
   for (const Task& task : tasks) {
-    if (task.done != nullptr) {
-      *task.done = true;
+    if (task.answer != nullptr) {
+      *task.answer = answer;
     }
   }
   answered_.notify_all();

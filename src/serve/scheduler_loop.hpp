@@ -41,7 +41,8 @@ class SchedulerLoop {
   SchedulerLoop& operator=(const SchedulerLoop&) = delete;
   ~SchedulerLoop();
 
-  // The work is done and durable when it returns. Unavailable: the loop has ended.
+  // The work is done and durable when it returns. Unavailable: the loop has ended, or the journal
+  // cannot be written for now; then the work was not done.
   [[nodiscard]] Result<void> perform(SchedulerWork work);
 
   // The same, for work with a result.
@@ -62,6 +63,8 @@ class SchedulerLoop {
   void stop();
   // Why the loop ended by itself; empty: it did not.
   [[nodiscard]] std::optional<Error> failure() const;
+  // Why the journal cannot be written at the moment; empty: it can.
+  [[nodiscard]] std::optional<Error> stalled() const;
   // Number of turns; it stands still when the loop hangs.
   [[nodiscard]] std::uint64_t turns() const { return turns_.load(); }
   // Of the clock in the settings; never goes back.
@@ -70,15 +73,17 @@ class SchedulerLoop {
  private:
   struct Task {
     SchedulerWork work;
-    bool* done = nullptr;  // null: no thread waits
+    std::optional<Result<void>>* answer = nullptr;  // null: no thread waits
   };
   SchedulerLoop(schedule::Scheduler& scheduler, LoopSettings settings, Descriptor wake);
   void run();
   [[nodiscard]] Result<void> turn();
   [[nodiscard]] Result<void> turn_caught();
+  [[nodiscard]] Result<void> flush();
+  [[nodiscard]] bool pause_before_retry(const Error& trouble);
   void wait();
   void wake();
-  void answer(const std::vector<Task>& tasks);
+  void answer(const std::vector<Task>& tasks, const Result<void>& answer);
 
   schedule::Scheduler& scheduler_;
   LoopSettings settings_;
@@ -87,6 +92,7 @@ class SchedulerLoop {
   std::condition_variable answered_;
   std::vector<Task> tasks_;
   std::optional<Error> failure_;
+  std::optional<Error> stalled_;  // why the journal cannot be written at the moment
   bool ending_ = false;
   bool ended_ = false;
   double latest_s_ = 0.0;

@@ -3,8 +3,10 @@
 
 import contextlib
 import sqlite3
+import subprocess
 import unittest
 
+import cli
 import server
 
 
@@ -105,6 +107,43 @@ class Journal(server.ServerTest):
         self.assertIn("has mode 0755", (self.folder / "server.log").read_text())
         for file in self.state.glob("j*"):
             self.assertEqual(file.stat().st_mode & 0o077, 0, file)
+
+    def mount_small_disk(self):
+        self.state.mkdir(mode=0o700)
+        done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m,mode=700", "tmpfs", self.state],
+                              capture_output=True, check=False)
+        if done.returncode != 0:
+            self.skipTest("a disk of 1 MB cannot be mounted")
+        self.addCleanup(subprocess.run, ["umount", "-l", self.state], check=True)
+
+    def fill_disk(self):
+        with open(self.state / "filler", "wb", buffering=0) as filler, contextlib.suppress(OSError):
+            while True:
+                filler.write(bytes(4096))
+
+    def test_a_full_disk_refuses_submissions_until_there_is_space(self):
+        self.mount_small_disk()
+        self.start()
+        self.succeeds("drain")
+        first = self.submit("--mem", "1G", "--", "true")
+        self.fill_disk()
+        submit = [cli.PROGRAM, "submit", "--parsable", "--mem", "1G", "--", "true", "x" * 20000]
+        waiting = subprocess.Popen(  # its events do not fit; it is answered when they do
+            submit, env=cli.environment(self.folder, **self.surroundings()), cwd=self.folder, text=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+        self.addCleanup(waiting.kill)
+        server.until(lambda: self.request("GET", "/healthz")[0] == 503, "the disk to be full")
+        self.assertIn(b"the disk is full", self.request("GET", "/healthz")[1])
+        refused = self.carpool("submit", "--mem", "1G", "--", "true")
+        self.assertNotEqual(refused.returncode, 0)
+        self.assertIn("the disk is full", refused.stderr)
+        self.assertIsNone(self.server.poll(), "the server goes on")
+        (self.state / "filler").unlink()
+        self.assertEqual(int(waiting.communicate(timeout=server.PATIENCE_S)[0]), first + 1)
+        self.assertEqual(self.submit("--mem", "1G", "--", "true"), first + 2)
+        self.kill_server()
+        self.start()
+        self.assertEqual(len(self.get("/v1/queue")["jobs"]) + len(self.get("/v1/history")["jobs"]), 3)
 
 
 if __name__ == "__main__":

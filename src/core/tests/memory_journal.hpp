@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <functional>
 #include <set>
 #include <span>
@@ -16,6 +17,9 @@ namespace carpool {
 class MemoryJournal final : public JobJournal {
  public:
   Result<void> append(std::span<JobEvent> added) override {
+    if (full) {
+      return fail(ErrorCode::Unavailable, "cannot be written: the disk is full");
+    }
     if (failing) {
       return fail(ErrorCode::Internal, "the disk is full");
     }
@@ -47,6 +51,7 @@ class MemoryJournal final : public JobJournal {
   std::vector<JobEvent> events;
   int appends = 0;
   bool failing = false;
+  std::atomic<bool> full = false;  // for a while
 
  private:
   std::set<JobId> submitted_;

@@ -109,5 +109,54 @@ TEST_F(SchedulerLoopTest, AnExceptionEndsTheLoopAndNotTheProcess) {
   ASSERT_TRUE((*loop)->failure());
 }
 
+TEST_F(SchedulerLoopTest, AFullDiskIsWaitedOutAndNothingIsAcknowledgedMeanwhile) {
+  ASSERT_TRUE(scheduler_.recover(0.0));
+  auto loop = SchedulerLoop::start(scheduler_, {});
+  ASSERT_TRUE(loop);
+  journal_.full = true;
+  const auto submit = [&] {
+    return (*loop)->ask<JobId>([&](schedule::Scheduler& scheduler, double now_s) {
+      return scheduler.submit(spec(), {.uid = 1, .user = "ann"}, now_s);
+    });
+  };
+  std::atomic<bool> answered = false;
+  std::thread waiting([&] {
+    EXPECT_EQ(submit().value_or(0), 1);
+    answered = true;
+  });
+  while (!(*loop)->stalled()) {
+    std::this_thread::yield();
+  }
+  const auto refused = submit();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::Unavailable);
+  EXPECT_NE(refused.error().message.find("the disk is full"), std::string::npos);
+  EXPECT_FALSE(answered);
+  EXPECT_FALSE((*loop)->failure());
+  journal_.full = false;
+  waiting.join();
+  EXPECT_FALSE((*loop)->stalled());
+  EXPECT_EQ(submit().value_or(0), 2) << "the refused request left nothing behind";
+  (*loop)->stop();
+}
+
+TEST_F(SchedulerLoopTest, AFullDiskDoesNotKeepTheLoopFromStopping) {
+  ASSERT_TRUE(scheduler_.recover(0.0));
+  auto loop = SchedulerLoop::start(scheduler_, {});
+  ASSERT_TRUE(loop);
+  journal_.full = true;
+  std::thread waiting([&] {
+    const auto id = (*loop)->ask<JobId>([&](schedule::Scheduler& scheduler, double now_s) {
+      return scheduler.submit(spec(), {.uid = 1, .user = "ann"}, now_s);
+    });
+    EXPECT_FALSE(id) << "it is not durable";
+  });
+  while (!(*loop)->stalled()) {
+    std::this_thread::yield();
+  }
+  (*loop)->stop();
+  waiting.join();
+}
+
 }  // namespace
 }  // namespace carpool::serve

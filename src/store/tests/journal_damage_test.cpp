@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "base/clock.hpp"
 #include "base/files/file.hpp"
 #include "base/log.hpp"
 #include "store/journal_check.hpp"
@@ -286,6 +287,37 @@ TEST_F(JournalDamageTest, NothingIsLostWithoutAWord) {
       repaired_,
       lost_,
       events_);
+}
+
+// CARPOOL_JOBS=100000 measures what the check at the start of a server costs.
+TEST(JournalCheck, ReadsEveryRowOfAJournal) {
+  const auto jobs = static_cast<JobId>(setting("CARPOOL_JOBS", 500));
+  const StateFolder state;
+  auto journal = opened(state.path());
+  std::vector<JobEvent> events;
+  for (JobId job = 1; job <= jobs; ++job) {
+    for (JobEvent& event : whole_life(job, static_cast<double>(job))) {
+      events.push_back(std::move(event));
+    }
+    auto& spec = std::get<JobSubmitted>(events.at(events.size() - 4).what).spec;
+    spec.argv = {"python3", "train.py", fmt::format("--seed={}", job)};
+    spec.env["PATH"] = fmt::format("/bin:/usr/bin:{}", job / 100);
+  }
+  ASSERT_TRUE(journal->append(events));
+  journal.reset();
+  for (const auto depth : {CheckDepth::Start, CheckDepth::Full}) {
+    const Stopwatch watch;
+    const auto check = check_journal(state.path(), depth);
+    ASSERT_TRUE(check) << check.error().message;
+    EXPECT_TRUE(check->problems.empty()) << check->problems.front();
+    EXPECT_EQ(check->jobs, jobs);
+    EXPECT_EQ(check->events, 4 * jobs);
+    fmt::print("{} jobs, {} MB: {} in {:.2f} s\n",
+               jobs,
+               std::filesystem::file_size(journal_file(state.path())) / 1'000'000,
+               depth == CheckDepth::Start ? "check at the start" : "check of every event",
+               watch.seconds());
+  }
 }
 
 }  // namespace
