@@ -27,7 +27,11 @@ class Trouble:
 
     def __init__(self, places, seed):
         self.instance = Instance(places, seed, gpus=1 if places.real_gpu else 4, options=self.options, uid=self.uid)
-        self.prepare()
+        try:
+            self.prepare()
+        except Skipped:
+            self.instance.close()
+            raise
 
     def prepare(self):
         pass
