@@ -301,7 +301,7 @@ TEST(JournalCheck, ReadsEveryRowOfAJournal) {
     }
     auto& spec = std::get<JobSubmitted>(events.at(events.size() - 4).what).spec;
     spec.argv = {"python3", "train.py", fmt::format("--seed={}", job)};
-    spec.env["PATH"] = fmt::format("/bin:/usr/bin:{}", job / 100);
+    spec.env.set("PATH", fmt::format("/bin:/usr/bin:{}", job / 100));
   }
   ASSERT_TRUE(journal->append(events));
   journal.reset();
