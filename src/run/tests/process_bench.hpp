@@ -43,11 +43,14 @@ class ProcessBench {
   ProcessBench(const ProcessBench&) = delete;
   ProcessBench& operator=(const ProcessBench&) = delete;
   ~ProcessBench() {
-    for (const RunningJob& job : executor_->running()) {
-      ::kill(job.supervisor, SIGKILL);
-    }
     executor_.reset();
     std::error_code ignored;
+    for (const auto& entry : std::filesystem::directory_iterator(root_ / "runs", ignored)) {
+      const auto claim = RunFolder(entry.path()).claimed();
+      if (claim && *claim && !(*claim)->abandoned) {
+        gpu::send_signal((*claim)->supervisor, SIGKILL);
+      }
+    }
     std::filesystem::remove_all(root_, ignored);
   }
 
