@@ -49,9 +49,19 @@ const sockaddr* generic(const AbstractName& name) {
   return reinterpret_cast<const sockaddr*>(&name.address);  // as the system calls want it
 }
 
+constexpr int kMostCallers = 4096;  // that wait to be answered
+
+// Each caller only wants to know who holds the name. Callers that come faster than they are
+// answered do not keep the server here.
+void answer_callers(const Descriptor& name) {
+  bool more = name.valid();
+  for (int answered = 0; more && answered < kMostCallers; ++answered) {
+    more = Descriptor(::accept4(name.get(), nullptr, nullptr, SOCK_CLOEXEC)).valid();
+  }
+}
+
 // A socket with the name of the GPU; not valid: another process has it.
 Result<Descriptor> bind_name(const std::string& uuid) {
-  constexpr int kWaiting = 4096;  // callers that keep() has not answered yet
   const Result<AbstractName> name = name_of_gpu(uuid);
   if (!name) {
     return tl::unexpected(name.error());
@@ -61,7 +71,7 @@ Result<Descriptor> bind_name(const std::string& uuid) {
       errno == EADDRINUSE) {
     return Descriptor();
   }
-  if (!socket.valid() || ::listen(socket.get(), kWaiting) != 0) {
+  if (!socket.valid() || ::listen(socket.get(), kMostCallers) != 0) {
     return fail(ErrorCode::Internal, fmt::format("lock GPU {}: {}", uuid, last_error()));
   }
   return socket;
@@ -200,10 +210,7 @@ Result<void> GpuLocks::bind_all() {
 
 Result<void> GpuLocks::keep() const {
   for (const Lock& lock : locks_) {
-    // Each caller only wants to know who holds the name.
-    while (lock.name.valid() &&
-           Descriptor(::accept4(lock.name.get(), nullptr, nullptr, SOCK_CLOEXEC)).valid()) {
-    }
+    answer_callers(lock.name);
     const auto claim = settings_.system ? std::nullopt : read_claim(lock.uuid, settings_.claims);
     if (claim) {
       return taken(lock.index, lock.uuid, holder_of_claim(*claim));

@@ -58,5 +58,13 @@ TEST(Output, NumbersKeepThreeDigits) {
   EXPECT_EQ(percent(std::nullopt), "-");
 }
 
+TEST(TextTable, ShowsTextFromOutsideInOneLine) {
+  TextTable table(/*colour=*/false);
+  table.add_column("name", TextTable::Align::Left);
+  table.add_column("n", TextTable::Align::Right);
+  table.add_row({"a\nb\033[2J", "1"});
+  EXPECT_EQ(table.render(), "name         n\na\\nb\\x1b[2J  1\n");
+}
+
 }  // namespace
 }  // namespace carpool::app
