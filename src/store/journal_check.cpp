@@ -170,6 +170,9 @@ Result<void> examine_file(const std::filesystem::path& state,
   if (!database) {
     return tl::unexpected(database.error());
   }
+  // A large cache, because rows are looked up in indexes one by one; one transaction, because a
+  // server may write meanwhile. If it cannot begin, neither can the queries below.
+  (void)database->execute("PRAGMA cache_size = -131072; BEGIN");
   if (const auto ours = refuse_others(*database, file.string()); !ours) {
     // Where a journal is known to belong here, it is one whose header is damaged.
     if (ours.error().code == ErrorCode::Unsupported && !check.marker) {

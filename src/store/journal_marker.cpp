@@ -52,7 +52,7 @@ Result<std::optional<JournalMarker>> read_marker(const std::filesystem::path& st
   std::array<char, kIdentityDigits + 1> identity{};
   long long events = 0;
   long long job = 0;
-  const int read = std::sscanf(text->c_str(),  // NOLINT(cert-err34-c): compared as a whole below
+  const int read = std::sscanf(text->c_str(),  // and compared as a whole below
                                "carpool-journal 1\nidentity %32[0-9a-f]\nevents %lld\njob %lld\n",
                                identity.data(),
                                &events,

@@ -163,8 +163,11 @@ RowValues values_of(const RowHead& row, std::string_view payload) {
     const std::uint64_t type = row.types.at(column);
     const std::string_view bytes = payload.substr(at, bytes_of_type(type));
     at += bytes.size();
-    (is_text(type) ? void(values.text.at(column) = bytes)
-                   : void(values.whole.at(column) = whole_value(type, bytes)));
+    if (is_text(type)) {
+      values.text.at(column) = bytes;
+    } else {
+      values.whole.at(column) = whole_value(type, bytes);
+    }
   }
   return values;
 }

@@ -10,8 +10,8 @@
 
 namespace carpool {
 
-// A file that is truncated while it is mapped ends the program (SIGBUS): for commands that read
-// files of their own user, not for the server.
+// A file that is truncated while it is mapped ends the program (SIGBUS): for files that
+// only the user of the program writes, not for those of the callers of a server.
 class MappedFile {
  public:
   [[nodiscard]] static Result<MappedFile> open(const std::filesystem::path& path);

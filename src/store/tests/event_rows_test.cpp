@@ -4,6 +4,7 @@
 
 #include "store/checksum.hpp"
 #include "store/journal_check.hpp"
+#include "store/journal_repair.hpp"
 #include "store/schema.hpp"
 #include "store/state_files.hpp"
 #include "store/tests/state_copy.hpp"
@@ -86,22 +87,38 @@ TEST(EventRows, AnEnvironmentOfAFailedAppendIsNotTakenForStored) {
 }
 
 // As servers before checksums wrote it.
-TEST(EventRows, AJournalOfTheFirstVersionIsMigratedWithAllItsJobs) {
+void write_first_version(const std::filesystem::path& state) {
+  auto database = SqlDatabase::open(journal_file(state));
+  ASSERT_TRUE(migrate(*database, "file", new_identity(), 1));
+  for (const JobEvent& event : array_with_environment(1, 3, "value")) {
+    auto row = database->prepare("INSERT INTO events(job, body) VALUES(?, ?)");
+    const std::string body = event_line(event);
+    ASSERT_TRUE(row->bind(0, event.job).bind(1, body).run());
+    ASSERT_TRUE(database->execute(
+        fmt::format("INSERT INTO jobs(id, uid, user, name, workload, submitted_s) "
+                    "VALUES({}, 1000, 'u', 'n', 'w', 1.0)",
+                    event.job)));
+  }
+}
+
+TEST(EventRows, ADamagedJournalOfTheFirstVersionIsRefusedAndCanBeRepaired) {
   const StateFolder state;
-  auto events = array_with_environment(1, 3, "value");
+  write_first_version(state.path());
   {
     auto database = SqlDatabase::open(journal_file(state.path()));
-    ASSERT_TRUE(migrate(*database, "file", new_identity(), 1));
-    for (const JobEvent& event : events) {
-      auto row = database->prepare("INSERT INTO events(job, body) VALUES(?, ?)");
-      const std::string body = event_line(event);
-      ASSERT_TRUE(row->bind(0, event.job).bind(1, body).run());
-      ASSERT_TRUE(database->execute(
-          fmt::format("INSERT INTO jobs(id, uid, user, name, workload, submitted_s) "
-                      "VALUES({}, 1000, 'u', 'n', 'w', 1.0)",
-                      event.job)));
-    }
+    ASSERT_TRUE(database->execute("DELETE FROM jobs WHERE id = 2"));
   }
+  EXPECT_NE(refusal_of(state.path()).find("its list of jobs does not fit"), std::string::npos);
+  const auto check = check_journal(state.path(), CheckDepth::Full);
+  const auto report = repair_journal(state.path(), *check, RepairMode::SaveWhatIsLeft);
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(report->jobs, 3);
+  EXPECT_EQ(opened(state.path())->record_of(2)->value().spec.env.at("LARGE"), "value");
+}
+
+TEST(EventRows, AJournalOfTheFirstVersionIsMigratedWithAllItsJobs) {
+  const StateFolder state;
+  write_first_version(state.path());
   auto journal = opened(state.path());
   ASSERT_NE(journal, nullptr);
   EXPECT_EQ(journal->identity().size(), 32U);

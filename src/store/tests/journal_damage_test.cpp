@@ -71,9 +71,13 @@ void change(const std::filesystem::path& file, const std::function<void(std::str
   ASSERT_TRUE(write_file(file, *bytes));
 }
 
+void flip_bit(std::string& bytes, std::size_t at, std::mt19937_64& random) {
+  bytes[at] = static_cast<char>(static_cast<unsigned char>(bytes[at]) ^ (1U << (random() % 8)));
+}
+
 void flip(std::string& bytes, std::mt19937_64& random, std::size_t count) {
   for (std::size_t i = 0; i < count && !bytes.empty(); ++i) {
-    bytes[random() % bytes.size()] ^= static_cast<char>(1U << (random() % 8));
+    flip_bit(bytes, random() % bytes.size(), random);
   }
 }
 
@@ -117,14 +121,14 @@ std::vector<Damage> damages(const std::filesystem::path& older) {
   const auto index_bytes = [](std::string& bytes, std::mt19937_64& random) {
     const std::size_t page = index_page(bytes, random);
     for (int i = 0; i < 8; ++i) {
-      bytes[page + random() % kPage] ^= static_cast<char>(1U << (random() % 8));
+      flip_bit(bytes, page + random() % kPage, random);
     }
   };
   const auto zero_index = [](std::string& bytes, std::mt19937_64& random) {
     bytes.replace(index_page(bytes, random), kPage, kPage, '\0');
   };
   const auto header = [](std::string& bytes, std::mt19937_64& random) {
-    bytes[random() % 100] ^= static_cast<char>(1U << (random() % 8));
+    flip_bit(bytes, random() % 100, random);
   };
   const auto garbage = [](std::string& bytes, std::mt19937_64& random) {
     const std::size_t page = some_page(bytes, random);
@@ -138,7 +142,7 @@ std::vector<Damage> damages(const std::filesystem::path& older) {
     bytes.replace(page, kPage, *before, page, kPage);
   };
   const auto log_header = [](std::string& bytes, std::mt19937_64& random) {
-    bytes[random() % 32] ^= static_cast<char>(1U << (random() % 8));
+    flip_bit(bytes, random() % 32, random);
   };
   const auto without = [](std::string_view name) {
     return [name](const std::filesystem::path& state, std::mt19937_64& /*random*/) {
@@ -182,7 +186,6 @@ class JournalDamageTest : public testing::Test {
     killed_.copy_from(made_.path());
     journal.reset();
     closed_.copy_from(made_.path());
-    // A log only of the first transactions: the same pages again.
     ASSERT_GT(std::filesystem::file_size(killed_.path() / "jobs.sqlite-wal"), 50 * kPage);
   }
   void TearDown() override { set_log_level(LogLevel::Info); }
