@@ -2,8 +2,10 @@
 # sources of a module keep to themselves must differ then.
 function(carpool_in_batches target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 16)
-  # A source that is included looks like a header, whose classes others might see.
-  target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # A source that is included looks like a header, whose classes others might see.
+    target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
+  endif()
 endfunction()
 
 # carpool_module(NAME name [USES modules…] [LIBRARIES public…] [PRIVATE_LIBRARIES …] [TEST_USES modules…]

@@ -5,9 +5,11 @@
 #include <utility>
 
 // Compiles a function also for wider vectors; the variant is chosen when the program is loaded, and
-// sums may differ in the last bits. Not under sanitizers, which start after that choice. Functions
-// that such a function calls must be inlined to be wide too.
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+// sums may differ in the last bits. Not under sanitizers, which start after that choice, and not
+// with clang, which leaves out templates that only such a function uses. Functions that such a
+// function calls must be inlined to be wide too.
+#if defined(__x86_64__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
+    !defined(__SANITIZE_THREAD__)
 #define CARPOOL_WIDE __attribute__((target_clones("arch=x86-64-v3", "default")))
 #else
 #define CARPOOL_WIDE
