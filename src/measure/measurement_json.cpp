@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/text/json_integer.hpp"
 #include "gpu/replay/gpu_json.hpp"
 
 namespace carpool::measure {
@@ -51,7 +52,7 @@ MemberResult member_from(const json& object, bool failed) {
   if (!failed) {
     out.throughput = object.at("thr").get<double>();
     out.steps.steps_per_second = object.at("steps_per_second").get<double>();
-    out.steps.steps = object.at("steps").get<std::uint64_t>();
+    out.steps.steps = integer_from<std::uint64_t>(object.at("steps"));
     out.steps.p50 = object.at("p50").get<double>();
     out.steps.p95 = object.at("p95").get<double>();
     out.steps.p99 = object.at("p99").get<double>();
@@ -96,7 +97,7 @@ Measurement measurement_from(const json& object) {
   out.key = object.at("key").get<std::string>();
   out.table = object.at("table").get<std::string>();
   out.mechanism = object.at("mechanism").get<std::string>();
-  out.repeat = object.at("repeat").get<std::size_t>();
+  out.repeat = integer_from<std::size_t>(object.at("repeat"));
   out.at = object.at("at").get<std::string>();
   out.seconds = object.at("seconds").get<double>();
   out.spent_seconds = object.at("spent_seconds").get<double>();

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files/file.hpp"
+#include "base/text/json_integer.hpp"
 #include "learn/model_envelope.hpp"
 #include "model/registry.hpp"
 
@@ -36,8 +37,8 @@ ModelCard card_from_json(const std::string& kind, const json& in) {
                  .throughput_unit = in.at("throughput_unit").get<std::string>(),
                  .features = in.at("features").get<std::vector<std::string>>(),
                  .workloads = in.at("workloads").get<std::vector<std::string>>(),
-                 .training_rows = in.at("training_rows").get<std::size_t>(),
-                 .seed = in.at("seed").get<std::uint64_t>(),
+                 .training_rows = integer_from<std::size_t>(in.at("training_rows")),
+                 .seed = integer_from<std::uint64_t>(in.at("seed")),
                  .holdout_mape = std::nullopt,
                  .date = in.at("date").get<std::string>()};
   if (const json& error = in.at("holdout_mape"); !error.is_null()) {
@@ -51,7 +52,7 @@ Result<std::unique_ptr<ThroughputModel>> from_envelope(const json& envelope,
   const auto kind_name = envelope.at("kind").get<std::string>();
   const auto kind = find_model_kind(kind_name);
   if (!kind) {
-    return tl::unexpected(kind.error());
+    return fail(kind.error().code, fmt::format("{}: {}", name, kind.error().message));
   }
   return (*kind)
       ->load(card_from_json(kind_name, envelope.at("card")), envelope.at("params"))

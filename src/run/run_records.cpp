@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <concepts>
 #include <cstdint>
 #include <sys/types.h>
 #include <utility>
@@ -9,7 +10,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/text/digest.hpp"
 #include "core/job_names.hpp"
 
 namespace carpool::run {
@@ -38,7 +38,14 @@ Result<T> parsed(std::string_view text, const Parse& parse) {
 
 template <class T>
 std::optional<T> optional_at(const json& object, const char* key) {
-  return object.contains(key) ? std::optional<T>(object.at(key).get<T>()) : std::nullopt;
+  if (!object.contains(key)) {
+    return std::nullopt;
+  }
+  if constexpr (std::integral<T>) {
+    return integer_from<T>(object.at(key));
+  } else {
+    return object.at(key).get<T>();
+  }
 }
 
 void put_process(json& object, const gpu::ProcessIdentity& process) {
@@ -47,7 +54,8 @@ void put_process(json& object, const gpu::ProcessIdentity& process) {
 }
 
 gpu::ProcessIdentity process_from(const json& object) {
-  return {object.at("pid").get<pid_t>(), object.at("start_ticks").get<std::uint64_t>()};
+  return {integer_from<pid_t>(object.at("pid")),
+          integer_from<std::uint64_t>(object.at("start_ticks"))};
 }
 
 Result<ExitRecord> exit_from(const json& object) {

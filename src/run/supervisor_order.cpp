@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "base/text/json_integer.hpp"
 #include "core/resource_limits.hpp"
 #include "gpu/mps/mps_environment.hpp"
 #include "gpu/mps/mps_folder.hpp"
@@ -125,11 +126,11 @@ Result<SupervisorOrder> read_order(std::string_view text) {
                           .argv = object.at("argv").get<std::vector<std::string>>(),
                           .cwd = object.at("cwd").get<std::string>(),
                           .env = object.at("env").get<std::map<std::string, std::string>>(),
-                          .gid = object.at("gid").get<std::uint32_t>(),
+                          .gid = integer_from<std::uint32_t>(object.at("gid")),
                           .user = object.at("user").get<std::string>(),
                           .home = object.at("home").get<std::string>()};
     if (object.contains("become_uid")) {
-      order.become_uid = object.at("become_uid").get<std::uint32_t>();
+      order.become_uid = integer_from<std::uint32_t>(object.at("become_uid"));
     }
     if (object.contains("mps")) {
       const json& mps = object.at("mps");
@@ -138,7 +139,9 @@ Result<SupervisorOrder> read_order(std::string_view text) {
                            .users = mps.at("users").get<std::string>()};
     }
     order.cgroup = object.value("cgroup", "");
-    order.umask = object.value("umask", order.umask);
+    if (object.contains("umask")) {
+      order.umask = integer_from<decltype(order.umask)>(object.at("umask"));
+    }
     const auto limits = parse_limits(object.value("limits", std::map<std::string, std::string>{}));
     if (!limits) {
       return tl::unexpected(limits.error());

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/text/json_integer.hpp"
 #include "base/text/memory_size.hpp"
 #include "learn/stored.hpp"
 
@@ -85,13 +86,13 @@ Result<ChoiceTree> tree_from_text(const json& stored) {
   for (const json& entry : json::parse(stored.get<std::string>())) {
     if (entry.size() == 3) {
       nodes.push_back({.threshold = entry.at(1).get<double>(),
-                       .input = entry.at(0).get<std::int32_t>(),
-                       .skip = entry.at(2).get<std::int32_t>()});
+                       .input = integer_from<std::int32_t>(entry.at(0)),
+                       .skip = integer_from<std::int32_t>(entry.at(2))});
     } else {
-      nodes.push_back({.choice = {.expected = entry.at(0).get<std::uint8_t>(),
-                                  .larger = {.answer = entry.at(1).get<std::uint8_t>(),
+      nodes.push_back({.choice = {.expected = integer_from<std::uint8_t>(entry.at(0)),
+                                  .larger = {.answer = integer_from<std::uint8_t>(entry.at(1)),
                                              .share = entry.at(2).get<double>()},
-                                  .smaller = {.answer = entry.at(3).get<std::uint8_t>(),
+                                  .smaller = {.answer = integer_from<std::uint8_t>(entry.at(3)),
                                               .share = entry.at(4).get<double>()}}});
     }
   }

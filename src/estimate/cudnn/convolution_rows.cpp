@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/text/json_integer.hpp"
 #include "base/text/memory_size.hpp"
 #include "estimate/cudnn/convolution_choices.hpp"
 #include "estimate/judge/json_lines.hpp"
@@ -15,8 +16,8 @@ using nlohmann::json;
 constexpr std::int64_t kMostRowExtent = 1'000'000;
 
 Result<TrainingSetup> setup_of(const json& cfg) {
-  TrainingSetup setup{.channels_last = cfg.at("cl").get<int>() != 0};
-  setup.autotune = cfg.at("bench").get<int>() != 0;
+  TrainingSetup setup{.channels_last = integer_from<int>(cfg.at("cl")) != 0};
+  setup.autotune = integer_from<int>(cfg.at("bench")) != 0;
   const auto precision = cfg.at("prec").get<std::string>();
   if (precision == "bf16" || precision == "fp16") {
     setup.precision = precision == "bf16" ? Precision::Bf16 : Precision::Fp16;
@@ -31,7 +32,7 @@ Result<TrainingSetup> setup_of(const json& cfg) {
 }
 
 Result<std::int64_t> extent(const json& cfg, const char* key, std::int64_t least) {
-  const auto value = cfg.at(key).get<std::int64_t>();
+  const auto value = integer_from<std::int64_t>(cfg.at(key));
   if (value < least || value > kMostRowExtent) {
     return invalid_input(
         fmt::format("\"{}\" is {}; it must be from {} to {}", key, value, least, kMostRowExtent));
@@ -83,7 +84,7 @@ Result<std::vector<MeasuredConvolution>> parse_convolutions(std::string_view tex
                                                             std::string_view name) {
   std::vector<MeasuredConvolution> all;
   const auto take = [&](const json& row, std::size_t /*number*/) -> Result<void> {
-    if (row.at("ok").get<int>() == 0) {
+    if (integer_from<int>(row.at("ok")) == 0) {
       return {};  // it ran out of memory
     }
     auto one = read_one(row);

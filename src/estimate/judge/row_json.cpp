@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/text/json_integer.hpp"
 #include "estimate/named_values.hpp"
 #include "estimate/replay/checked_sizes.hpp"
 
@@ -41,27 +42,28 @@ constexpr auto kRowTasks =
 
 bool flag(const json& cfg, const char* key) {
   const auto found = cfg.find(key);
-  return found != cfg.end() && (found->is_boolean() ? found->get<bool>() : found->get<int>() != 0);
+  return found != cfg.end() &&
+         (found->is_boolean() ? found->get<bool>() : integer_from<int>(*found) != 0);
 }
 
 std::int64_t whole(const json& cfg, const char* key, std::int64_t otherwise) {
-  return cfg.contains(key) ? cfg.at(key).get<std::int64_t>() : otherwise;
+  return cfg.contains(key) ? integer_from<std::int64_t>(cfg.at(key)) : otherwise;
 }
 
 // The first of several keys that configurations use for one number; 0: none.
 std::int64_t first_of(const json& conf, std::initializer_list<const char*> keys) {
   for (const char* key : keys) {
     if (conf.contains(key)) {
-      return conf.at(key).get<std::int64_t>();
+      return integer_from<std::int64_t>(conf.at(key));
     }
   }
   return 0;
 }
 
 MlpShape mlp_from_json(const json& cfg) {
-  return {.inputs = cfg.at("inp").get<std::int64_t>(),
+  return {.inputs = integer_from<std::int64_t>(cfg.at("inp")),
           .widths = cfg.at("widths").get<std::vector<std::int64_t>>(),
-          .classes = cfg.at("classes").get<std::int64_t>(),
+          .classes = integer_from<std::int64_t>(cfg.at("classes")),
           .activation = cfg.at("act").get<std::string>(),
           .batch_norm = flag(cfg, "bn"),
           .dropout = flag(cfg, "drop"),
@@ -69,16 +71,16 @@ MlpShape mlp_from_json(const json& cfg) {
 }
 
 CnnShape cnn_from_json(const json& cfg) {
-  CnnShape shape{.channels = cfg.at("ch").get<std::int64_t>(),
-                 .resolution = cfg.at("res").get<std::int64_t>(),
-                 .kernel = cfg.at("k").get<std::int64_t>(),
-                 .classes = cfg.at("classes").get<std::int64_t>(),
+  CnnShape shape{.channels = integer_from<std::int64_t>(cfg.at("ch")),
+                 .resolution = integer_from<std::int64_t>(cfg.at("res")),
+                 .kernel = integer_from<std::int64_t>(cfg.at("k")),
+                 .classes = integer_from<std::int64_t>(cfg.at("classes")),
                  .activation = cfg.at("act").get<std::string>(),
                  .batch_norm = flag(cfg, "bn"),
                  .in_place = flag(cfg, "inplace")};
   for (const json& pair : cfg.at("convs")) {
-    shape.convolutions.push_back(
-        {.filters = pair.at(0).get<std::int64_t>(), .stride = pair.at(1).get<std::int64_t>()});
+    shape.convolutions.push_back({.filters = integer_from<std::int64_t>(pair.at(0)),
+                                  .stride = integer_from<std::int64_t>(pair.at(1))});
   }
   return shape;
 }
@@ -97,7 +99,7 @@ Result<ModelShape> transformer_from_json(const json& cfg) {
       .heads = first_of(conf, {"num_attention_heads", "n_heads", "n_head"}),
       .key_value_heads = first_of(conf, {"num_key_value_heads"}),
       .feed_forward = first_of(conf, {"intermediate_size", "hidden_dim", "ffn_dim"}),
-      .vocabulary = conf.at("vocab_size").get<std::int64_t>(),
+      .vocabulary = integer_from<std::int64_t>(conf.at("vocab_size")),
       .positions = first_of(conf, {"max_position_embeddings", "n_positions"}),
       .extra_saved_hidden = whole(cfg, "extra_saved_hidden", 0)};
   if (conf.contains("tie_word_embeddings")) {
@@ -131,7 +133,7 @@ Result<TrainingSetup> setup_from_json(const json& cfg) {
   return TrainingSetup{.mode = *mode,
                        .precision = *precision,
                        .optimizer = *optimizer,
-                       .batch = cfg.at("batch").get<std::int64_t>(),
+                       .batch = integer_from<std::int64_t>(cfg.at("batch")),
                        .sequence = whole(cfg, "seq", 0),
                        .accumulation = whole(cfg, "accum", 1),
                        .checkpointing = flag(cfg, "ckpt"),
@@ -161,8 +163,8 @@ Result<ModelShape> shape_from_json(const json& cfg) {
     return transformer_from_json(cfg);
   }
   if (family == "totals") {
-    return ModelTotals{.parameters = cfg.at("params").get<std::int64_t>(),
-                       .activation_bytes = cfg.at("activation_bytes").get<std::int64_t>()};
+    return ModelTotals{.parameters = integer_from<std::int64_t>(cfg.at("params")),
+                       .activation_bytes = integer_from<std::int64_t>(cfg.at("activation_bytes"))};
   }
   return fail(ErrorCode::Unsupported,
               fmt::format("jobs of family \"{}\" are described by layers only", family));
@@ -175,11 +177,11 @@ Result<LayerList> layers_from_json(const json& row, Precision precision) {
   }
   const json& totals = row.at("static");
   const std::int64_t side = whole(cfg, "res", 1);
-  LayerList list{.batch = cfg.at("batch").get<std::int64_t>(),
-                 .parameters = totals.at("params").get<std::int64_t>(),
-                 .buffers = totals.at("buffers").get<std::int64_t>(),
+  LayerList list{.batch = integer_from<std::int64_t>(cfg.at("batch")),
+                 .parameters = integer_from<std::int64_t>(totals.at("params")),
+                 .buffers = integer_from<std::int64_t>(totals.at("buffers")),
                  .input_elements = cfg.contains("inp")
-                                       ? cfg.at("inp").get<std::int64_t>()
+                                       ? integer_from<std::int64_t>(cfg.at("inp"))
                                        : times(whole(cfg, "ch", 3), times(side, side)),
                  .precision = precision,
                  .hidden_norms = flag(cfg, "hidden_norms") || cfg.at("fam") == "timm"};
@@ -188,7 +190,7 @@ Result<LayerList> layers_from_json(const json& row, Precision precision) {
     list.layers.push_back({.type = line.at(0).get<std::string>(),
                            .shape = line.at(1).get<std::vector<std::int64_t>>(),
                            .element_bytes = bytes_of_type(line.at(2).get<std::string>()),
-                           .parameters = line.at(3).get<std::int64_t>()});
+                           .parameters = integer_from<std::int64_t>(line.at(3))});
   }
   if (list.layers.empty()) {
     return fail(ErrorCode::Unsupported, "the row has no layers");

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files/packed_file.hpp"
+#include "base/text/json_integer.hpp"
 #include "base/text/memory_size.hpp"
 #include "estimate/judge/json_lines.hpp"
 #include "estimate/judge/row_json.hpp"
@@ -79,7 +80,7 @@ Result<ModelShape> shape_of(const json& row,
 
 Result<void> read_truth(const json& row, MeasuredJob& out) {
   const json& peak = row.at("peak");
-  out.finished = row.at("ok").get<int>() != 0;
+  out.finished = integer_from<int>(row.at("ok")) != 0;
   out.peak_has_context = peak.contains("total");
   const auto bytes = bytes_from_mib(peak.at(out.peak_has_context ? "total" : "reserved"));
   if (!bytes) {
