@@ -10,12 +10,18 @@ namespace {
 
 constexpr double kNanoseconds = 1e-9;
 
+// From one time to a later one. A workload may report times so far apart that only an unsigned
+// difference holds them.
+double span_ns(std::int64_t from, std::int64_t to) {
+  return static_cast<double>(static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(from));
+}
+
 // Steps done at an instant, with the fraction of the current one. `ends` holds a time at or before
 // it and one after it.
 double progress_at(std::span<const std::int64_t> ends, std::int64_t instant) {
   const auto next = std::upper_bound(ends.begin(), ends.end(), instant);
   const auto last = std::prev(next);
-  const double part = static_cast<double>(instant - *last) / static_cast<double>(*next - *last);
+  const double part = span_ns(*last, instant) / span_ns(*last, *next);
   return static_cast<double>(std::distance(ends.begin(), last)) + part;
 }
 
@@ -29,13 +35,13 @@ std::optional<StepTimes> steps_within(std::span<const std::int64_t> ends,
     return std::nullopt;
   }
   StepTimes out;
-  out.steps_per_second = (progress_at(ends, to) - progress_at(ends, from)) /
-                         (static_cast<double>(to - from) * kNanoseconds);
+  out.steps_per_second =
+      (progress_at(ends, to) - progress_at(ends, from)) / (span_ns(from, to) * kNanoseconds);
   std::vector<double> spans;
   for (std::size_t i = 1; i < ends.size(); ++i) {
     if (ends[i] > from && ends[i] <= to) {
       ++out.steps;
-      spans.push_back(static_cast<double>(ends[i] - ends[i - 1]) * kNanoseconds);
+      spans.push_back(span_ns(ends[i - 1], ends[i]) * kNanoseconds);
     }
   }
   if (spans.empty()) {  // one step longer than the window

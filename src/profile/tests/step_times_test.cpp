@@ -1,5 +1,6 @@
 #include "profile/steps/step_times.hpp"
 
+#include <limits>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -68,6 +69,16 @@ TEST(Window, SaysNothingWhereAnEdgeIsNotCovered) {
 
 TEST(Window, SaysNothingWhereTimesGoBackwards) {
   EXPECT_FALSE(steps_within(at_seconds({0.0, 2.0, 1.0, 4.0}), 0, 3 * kSecond).has_value());
+}
+
+// The workload writes them, and may write anything.
+TEST(Window, TimesThatAreAsFarApartAsIntegersCanBeGiveFiniteSpeeds) {
+  const std::vector<std::int64_t> ends = {
+      std::numeric_limits<std::int64_t>::min(), kSecond, std::numeric_limits<std::int64_t>::max()};
+  const auto steps = steps_within(ends, kSecond / 2, 2 * kSecond);
+  ASSERT_TRUE(steps.has_value());
+  EXPECT_GE(steps->steps_per_second, 0.0);
+  EXPECT_LT(steps->steps_per_second, 1e-6);
 }
 
 }  // namespace
