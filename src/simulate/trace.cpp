@@ -67,6 +67,22 @@ void sort_by_submission(Trace& trace) {
   trace.jobs = std::move(sorted);
 }
 
+namespace {
+
+// As a field of a table: in quotes where it holds what parts fields or rows.
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) {
+    return text;
+  }
+  std::string quoted = "\"";
+  for (const char c : text) {
+    quoted += c == '"' ? "\"\"" : std::string(1, c);
+  }
+  return quoted + '"';
+}
+
+}  // namespace
+
 std::string trace_csv(const Trace& trace) {
   std::string text =
       "submit_s,workload,gpus,solo_s,peak_mem_mib,early_mem_mib,smact,smocc,drama,"
@@ -77,7 +93,7 @@ std::string trace_csv(const Trace& trace) {
   for (const TraceJob& job : trace.jobs) {
     text += fmt::format("{:.1f},{},{},{:.1f},{},{},{:.4f},{:.4f},{:.4f},{},{},{},{}\n",
                         job.submit_s,
-                        job.workload,
+                        csv_field(job.workload),
                         job.gpus,
                         job.solo_s,
                         job.peak_bytes / kMebibyte,

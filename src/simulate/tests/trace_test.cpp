@@ -78,6 +78,14 @@ TEST(TraceFile, IsReadAsItWasWritten) {
   }
 }
 
+TEST(TraceFile, KeepsNamesThatHoldCommasQuotesAndLineEnds) {
+  Trace trace;
+  trace.jobs.push_back({.workload = "a,\"b\"\nc", .solo_s = 1.0, .peak_bytes = kMebibyte});
+  const auto again = read(trace_csv(trace));
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(again->jobs.at(0).workload, trace.jobs.at(0).workload);
+}
+
 TEST(Shuffling, KeepsTimesAndJobsAndChangesTheirOrder) {
   const auto trace = read_trace(trace_folder / "trace60.csv").value();
   const Trace other = shuffled(trace, 7);
