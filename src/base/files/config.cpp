@@ -37,6 +37,12 @@ Result<Config> parse_config(std::string_view text, std::string_view name) {
         colour && *colour != "auto" && *colour != "always" && *colour != "never") {
       table.problem("color", fmt::format("\"{}\" is not auto, always or never", *colour));
     }
+    if (const auto& floor = config.floor; floor && !(*floor >= 0.0 && *floor <= 1.0)) {
+      table.problem("floor", fmt::format("{} is not from 0 to 1", *floor));
+    }
+    if (const auto& memory = config.memory_gib; memory && !(*memory > 0.0)) {
+      table.problem("memory_gib", fmt::format("{} is not above 0", *memory));
+    }
   });
   if (!done) {
     return tl::unexpected(done.error());

@@ -47,6 +47,15 @@ TEST(Config, ColourIsOneOfThree) {
   EXPECT_EQ(config.error().message, "c.toml:2: color: \"pink\" is not auto, always or never");
 }
 
+TEST(Config, NumbersAreWithinTheirBounds) {
+  for (const char* text :
+       {"floor = 1.5\n", "floor = -0.1\n", "memory_gib = 0\n", "memory_gib = -40\n"}) {
+    EXPECT_FALSE(parse_config(text, "c.toml")) << text;
+  }
+  const auto config = parse_config("floor = 1.5\n", "c.toml");
+  EXPECT_EQ(config.error().message, "c.toml:1: floor: 1.5 is not from 0 to 1");
+}
+
 TEST(Config, NamedFileMustExist) {
   const auto config = load_config(std::filesystem::path("/nonexistent/carpool.toml"));
   ASSERT_FALSE(config.has_value());
