@@ -155,8 +155,24 @@ class PlanReader {
     }
   }
 
+  // How many groups of that size there are; some number above kMostGroups where there are more.
+  [[nodiscard]] static std::size_t combinations(std::size_t workloads, std::size_t size) {
+    if (size > workloads) {
+      return 0;
+    }
+    std::size_t count = 1;
+    for (std::size_t i = 0; i < std::min(size, workloads - size) && count <= kMostGroups; ++i) {
+      count = count * (workloads - i) / (i + 1);
+    }
+    return count;
+  }
+
   // All groups of different workloads of that size, or `count` of them drawn by the seed.
   void combine(StrictTable& table, std::size_t size, std::size_t count, PlannedGroups& groups) {
+    if (combinations(plan_.workloads.size(), size) > kMostGroups) {
+      table.problem("size", fmt::format("more than {} groups: name members instead", kMostGroups));
+      return;
+    }
     std::vector<std::vector<std::size_t>> all;
     std::vector<std::size_t> current;
     const auto extend = [&](auto&& self, std::size_t from) -> void {
@@ -165,18 +181,13 @@ class PlanReader {
         return;
       }
       const std::size_t wanted = size - current.size();
-      for (std::size_t i = from; i + wanted <= plan_.workloads.size() && all.size() <= kMostGroups;
-           ++i) {
+      for (std::size_t i = from; i + wanted <= plan_.workloads.size(); ++i) {
         current.push_back(i);
         self(self, i + 1);
         current.pop_back();
       }
     };
     extend(extend, 0);
-    if (all.size() > kMostGroups) {
-      table.problem("size", fmt::format("more than {} groups: name members instead", kMostGroups));
-      return;
-    }
     if (all.empty() || count > all.size()) {
       table.problem("size",
                     fmt::format("there are {} groups of {} among {} workloads",
