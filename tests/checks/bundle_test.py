@@ -11,6 +11,9 @@ import sys
 import tempfile
 import unittest
 
+sys.dont_write_bytecode = True
+import hardening  # noqa: E402
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BUNDLE = ROOT / "scripts" / "bundle.sh"
 
@@ -50,7 +53,11 @@ class Bundle(unittest.TestCase):
         exported = output("nm", "-D", "--defined-only", library).split()[2::3]
         self.assertEqual(exported, ["InitializeInjection", "InitializeInjectionNvtx2"])
         for line in output("ldd", library, env={}).splitlines():
-            self.assertRegex(line.split()[0], r"linux-vdso|/lib64/ld-linux|libc\.so|libm\.so")
+            self.assertRegex(line.split()[0], r"linux-vdso|/lib64/ld-linux|lib(c|m|dl|pthread)\.so")
+
+    def test_has_no_executable_stack(self):
+        for file in [*self.bundle.glob("bin/*"), *self.bundle.glob("lib/*")]:
+            self.assertFalse(hardening.has_executable_stack(file), file)
 
     def test_has_licences_and_measurements(self):
         for name in (

@@ -2,6 +2,7 @@
 """Each check fails on a small tree that breaks its rule."""
 
 import pathlib
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -10,6 +11,7 @@ sys.dont_write_bytecode = True
 import dependencies_documented  # noqa: E402
 import docs_links  # noqa: E402
 import folders  # noqa: E402
+import hardening  # noqa: E402
 import include_arrows  # noqa: E402
 import link_graph  # noqa: E402
 import source_rules  # noqa: E402
@@ -223,6 +225,47 @@ build bin/carpool_model_test: CXX_EXECUTABLE_LINKER b.o
 
     def test_finds_a_missing_program(self):
         self.assertEqual(len(self.found("", programs=("run", "store"))), 1)
+
+
+class Hardening(CheckTest):
+    SOURCE = r"""
+        #include <cstdio>
+        #include <cstring>
+        #include <vector>
+        extern "C" __attribute__((visibility("default"))) int InitializeInjection(char* to, const char* from) {
+          char text[64];
+          std::strcpy(text, from);
+          return std::snprintf(to, 64, "%s", text) + std::vector<int>(3)[static_cast<unsigned>(*from)];
+        }
+        void (*volatile landing)() = nullptr;
+        """
+    LANDINGS = "".join(f"void f{i}() {{ landing = f{i}; }}\n" for i in range(120))
+    FLAGS = ["-O1", "-fPIC", "-fstack-protector-strong", "-fcf-protection", "-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=3",
+             "-D_GLIBCXX_ASSERTIONS", "-Wl,-z,relro,-z,now,-z,noexecstack"]
+
+    def found(self, name, *flags):
+        shared = ["-shared"] if ".so" in name else []
+        main = "" if shared else "int main(int n, char** v) { return InitializeInjection(v[0], v[n]); }"
+        self.write("it.cpp", self.SOURCE + self.LANDINGS + main)
+        built = self.root / name
+        subprocess.run(["g++", "-w", *flags, *shared, "-o", built, self.root / "it.cpp"], check=True)
+        return " ".join(hardening.problems_of(built))
+
+    def test_passes_a_hardened_program(self):
+        self.assertEqual(self.found("it", *self.FLAGS, "-pie"), "")
+
+    def test_finds_what_a_program_lacks(self):
+        found = self.found("it", "-O1", "-no-pie", "-fno-stack-protector", "-fcf-protection=none", "-U_FORTIFY_SOURCE",
+                           "-Wl,-z,lazy,-z,execstack")
+        for lack in ("RELRO", "executable", "stack protector", "checked C", "endbr64", "position-", "assertions"):
+            self.assertIn(lack, found)
+
+    def test_finds_a_library_that_needs_more_than_the_oldest_glibc(self):
+        self.SOURCE = "#include <sys/stat.h>\n" + self.SOURCE + "int size(int f) { struct stat s; return fstat(f, &s); }"
+        found = self.found("libit.so", *self.FLAGS)
+        self.assertIn("fstat needs GLIBC_2.33", found)
+        self.assertIn("link the C++ runtime statically", found)
+        self.assertIn("is visible to the programs", found)
 
 
 class DocsLinks(CheckTest):
