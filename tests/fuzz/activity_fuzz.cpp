@@ -1,21 +1,13 @@
 // Any bytes as an activity file: the reader returns a sorted trace with valid references, or an
 // error with a message.
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
 #include <string_view>
 
 #include "gpu/cupti/activity_reader.hpp"
+#include "targets.hpp"
 
-namespace carpool {
+namespace carpool::fuzz {
 namespace {
-
-void require(bool condition) {
-  if (!condition) {
-    std::abort();
-  }
-}
 
 template <class Entries>
 void require_sorted(const Entries& entries) {
@@ -24,7 +16,9 @@ void require_sorted(const Entries& entries) {
   }));
 }
 
-void feed(std::string_view bytes) {
+}  // namespace
+
+void feed_activity(std::string_view bytes) {
   const auto trace = gpu::parse_activity(bytes, "activity.1.bin");
   if (!trace) {
     require(trace.error().message.find("activity.1.bin") != std::string::npos);
@@ -46,11 +40,4 @@ void feed(std::string_view bytes) {
   require(trace->complete == trace->end.has_value());
 }
 
-}  // namespace
-}  // namespace carpool
-
-// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer looks for this name
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  carpool::feed({reinterpret_cast<const char*>(data), size});
-  return 0;
-}
+}  // namespace carpool::fuzz

@@ -1,27 +1,14 @@
 // Any bytes as a file of a dataset folder: each parser returns a valid value or an error, and the
 // same result twice. The first byte selects the file: t dataset.toml, p profiles, g group table, m
 // limit curves, s splits.
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
 #include <string_view>
 
 #include "dataset/features.hpp"
 #include "dataset/parse.hpp"
+#include "targets.hpp"
 
-namespace carpool {
+namespace carpool::fuzz {
 namespace {
-
-void require(bool condition) {
-  if (!condition) {
-    std::abort();
-  }
-}
-
-template <class T>
-void require_message(const Result<T>& result) {
-  require(result.has_value() || !result.error().message.empty());
-}
 
 const dataset::Dataset& known_dataset() {
   static const dataset::Dataset dataset = *dataset::parse_profiles(
@@ -103,33 +90,31 @@ void feed_splits(std::string_view text) {
 }
 
 }  // namespace
-}  // namespace carpool
 
-// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer looks for this name
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  if (size == 0) {
-    return 0;
+void feed_dataset(std::string_view bytes) {
+  if (bytes.empty()) {
+    return;
   }
-  const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
-  switch (data[0]) {
+  const std::string_view text = bytes.substr(1);
+  switch (bytes.front()) {
     case 't':
-      carpool::feed_toml(text);
+      feed_toml(text);
       break;
     case 'p':
-      carpool::feed_profiles(text);
+      feed_profiles(text);
       break;
     case 'g':
-      carpool::feed_group_table(text);
+      feed_group_table(text);
       break;
     case 'm':
-      carpool::require_message(carpool::dataset::parse_limited_runs(
-          text, "exclusive_mps.csv", carpool::known_dataset()));
+      require_message(dataset::parse_limited_runs(text, "exclusive_mps.csv", known_dataset()));
       break;
     case 's':
-      carpool::feed_splits(text);
+      feed_splits(text);
       break;
     default:
       break;
   }
-  return 0;
 }
+
+}  // namespace carpool::fuzz

@@ -1,8 +1,5 @@
 // Any bytes as measured jobs or as a fitted memory estimator: a valid value, or an error with a
 // message. The first byte selects: j jobs as layers, c jobs as configurations, e estimator.
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -10,32 +7,27 @@
 #include "estimate/bound/estimator_file.hpp"
 #include "estimate/judge/rows.hpp"
 #include "estimate/replay/replay.hpp"
+#include "targets.hpp"
 
-namespace carpool {
+namespace carpool::fuzz {
 namespace {
 
 // Larger ones would only be slow to replay.
 constexpr std::size_t kMostRows = 20;
-constexpr std::size_t kMostLayers = 2000;
-constexpr std::int64_t kMostBlocks = 50;
+constexpr std::size_t kMostRowLayers = 2000;
+constexpr std::int64_t kMostRowBlocks = 50;
 
-void require(bool condition) {
-  if (!condition) {
-    std::abort();
-  }
-}
-
-bool small(const DescribedJob& job) {
+bool is_small_row(const DescribedJob& job) {
   if (const auto* list = std::get_if<LayerList>(&job.model.shape)) {
-    return list->layers.size() <= kMostLayers;
+    return list->layers.size() <= kMostRowLayers;
   }
   if (const auto* shape = std::get_if<TransformerShape>(&job.model.shape)) {
-    return shape->layers <= kMostBlocks;
+    return shape->layers <= kMostRowBlocks;
   }
   return true;
 }
 
-void feed_jobs(std::string_view text, estimate::RowView view) {
+void feed_measured(std::string_view text, estimate::RowView view) {
   const auto jobs = estimate::parse_measured_jobs(text, "rows", view, {});
   if (!jobs) {
     require(jobs.error().message.starts_with("rows:"));
@@ -43,7 +35,7 @@ void feed_jobs(std::string_view text, estimate::RowView view) {
   }
   for (std::size_t index = 0; index < jobs->rows.size() && index < kMostRows; ++index) {
     const DescribedJob& job = jobs->rows[index].job;
-    if (!small(job)) {
+    if (!is_small_row(job)) {
       continue;
     }
     const auto replay = estimate::replay_job(job, {});
@@ -57,26 +49,25 @@ void feed_jobs(std::string_view text, estimate::RowView view) {
 }
 
 }  // namespace
-}  // namespace carpool
 
-// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer looks for this name
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  if (size == 0) {
-    return 0;
+void feed_estimate(std::string_view bytes) {
+  if (bytes.empty()) {
+    return;
   }
-  const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
-  switch (data[0]) {
+  const std::string_view text = bytes.substr(1);
+  switch (bytes.front()) {
     case 'j':
-      carpool::feed_jobs(text, carpool::estimate::RowView::Layers);
+      feed_measured(text, estimate::RowView::Layers);
       break;
     case 'c':
-      carpool::feed_jobs(text, carpool::estimate::RowView::Config);
+      feed_measured(text, estimate::RowView::Config);
       break;
     case 'e':
-      static_cast<void>(carpool::estimate::parse_estimator(text, "estimator"));
+      static_cast<void>(estimate::parse_estimator(text, "estimator"));
       break;
     default:
       break;
   }
-  return 0;
 }
+
+}  // namespace carpool::fuzz

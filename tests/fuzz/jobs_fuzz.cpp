@@ -1,8 +1,5 @@
 // Any bytes as an event of the journal or as a job of the API: a value that is the same when
 // written and read again, or an error with a message. The first byte selects: e event, j job.
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
@@ -10,15 +7,10 @@
 
 #include "core/job_json.hpp"
 #include "core/job_record.hpp"
+#include "targets.hpp"
 
-namespace carpool {
+namespace carpool::fuzz {
 namespace {
-
-void require(bool condition) {
-  if (!condition) {
-    std::abort();
-  }
-}
 
 void feed_event(std::string_view text) {
   const auto event = parse_event(text, "event");
@@ -48,22 +40,17 @@ void feed_job(std::string_view text) {
   require(again.has_value() && job_object(*again) == once);
 }
 
-void feed(std::string_view input) {
-  if (input.empty()) {
+}  // namespace
+
+void feed_jobs(std::string_view bytes) {
+  if (bytes.empty()) {
     return;
   }
-  if (input.front() == 'e') {
-    feed_event(input.substr(1));
-  } else if (input.front() == 'j') {
-    feed_job(input.substr(1));
+  if (bytes.front() == 'e') {
+    feed_event(bytes.substr(1));
+  } else if (bytes.front() == 'j') {
+    feed_job(bytes.substr(1));
   }
 }
 
-}  // namespace
-}  // namespace carpool
-
-// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer looks for this name
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  carpool::feed({reinterpret_cast<const char*>(data), size});
-  return 0;
-}
+}  // namespace carpool::fuzz

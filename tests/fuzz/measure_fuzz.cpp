@@ -1,8 +1,5 @@
 // Any bytes as a plan or as a journal of measurements: a valid value, or an error with a
 // message. The first byte selects: p plan, j journal.
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
 #include <set>
 #include <string>
 #include <string_view>
@@ -10,18 +7,13 @@
 #include "measure/cells.hpp"
 #include "measure/journal.hpp"
 #include "measure/tables.hpp"
+#include "targets.hpp"
 
-namespace carpool {
+namespace carpool::fuzz {
 namespace {
 
 // Larger plans would only be slow to expand.
 constexpr std::size_t kMostGroups = 2000;
-
-void require(bool condition) {
-  if (!condition) {
-    std::abort();
-  }
-}
 
 void feed_plan(std::string_view text) {
   const auto plan = measure::parse_plan(text, "plan.toml");
@@ -62,18 +54,17 @@ void feed_journal(std::string_view text) {
 }
 
 }  // namespace
-}  // namespace carpool
 
-// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer looks for this name
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  if (size == 0) {
-    return 0;
+void feed_measure(std::string_view bytes) {
+  if (bytes.empty()) {
+    return;
   }
-  const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
-  if (data[0] == 'p') {
-    carpool::feed_plan(text);
-  } else if (data[0] == 'j') {
-    carpool::feed_journal(text);
+  const std::string_view text = bytes.substr(1);
+  if (bytes.front() == 'p') {
+    feed_plan(text);
+  } else if (bytes.front() == 'j') {
+    feed_journal(text);
   }
-  return 0;
 }
+
+}  // namespace carpool::fuzz

@@ -2,9 +2,6 @@
 // replayed, or an error that names the file. The first byte selects the reader: c config.json,
 // s safetensors, o ONNX, t layer summary, r row or trace, f the words of a command, one per line.
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,19 +16,14 @@
 #include "estimate/readers/row_file.hpp"
 #include "estimate/readers/weight_header.hpp"
 #include "estimate/replay/replay.hpp"
+#include "targets.hpp"
 
-namespace carpool {
+namespace carpool::fuzz {
 namespace {
 
 // Larger ones would only be slow to replay.
 constexpr std::size_t kMostLayers = 500;
 constexpr std::int64_t kMostBlocks = 20;
-
-void require(bool condition) {
-  if (!condition) {
-    std::abort();
-  }
-}
 
 bool small(const DescribedJob& job) {
   if (const auto* list = std::get_if<LayerList>(&job.model.shape)) {
@@ -77,12 +69,7 @@ void feed_weights(std::string_view text) {
 }
 
 void feed_words(std::string_view text) {
-  std::vector<std::string> words;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    words.emplace_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
+  const std::vector<std::string> words = lines_of(text);
   const estimate::CommandFacts facts = estimate::read_command(words);
   require(facts.read.size() <= words.size());
   feed_model(
@@ -92,9 +79,14 @@ void feed_words(std::string_view text) {
       facts.settings);
 }
 
-// The first letter selects the reader of the rest.
-void feed(char kind, std::string_view text) {
-  switch (kind) {
+}  // namespace
+
+void feed_model_files(std::string_view bytes) {
+  if (bytes.empty()) {
+    return;
+  }
+  const std::string_view text = bytes.substr(1);
+  switch (bytes.front()) {
     case 'c':
       feed_model(estimate::parse_config_json(text, "file"), {});
       break;
@@ -118,14 +110,4 @@ void feed(char kind, std::string_view text) {
   }
 }
 
-}  // namespace
-}  // namespace carpool
-
-// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer looks for this name
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  if (size > 0) {
-    const std::string_view text(reinterpret_cast<const char*>(data), size);
-    carpool::feed(text.front(), text.substr(1));
-  }
-  return 0;
-}
+}  // namespace carpool::fuzz

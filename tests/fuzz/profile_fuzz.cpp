@@ -1,22 +1,14 @@
 // Any bytes as an export of Nsight Compute and as a profile: a profile of finite
 // numbers that is the same when written and read again, or an error with a message.
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
 #include <string_view>
 
 #include "profile/ncu/ncu_csv.hpp"
 #include "profile/workload_profile.hpp"
+#include "targets.hpp"
 
-namespace carpool {
+namespace carpool::fuzz {
 namespace {
-
-void require(bool condition) {
-  if (!condition) {
-    std::abort();
-  }
-}
 
 void feed_export(std::string_view text) {
   const auto launches = profile::parse_ncu_csv(text, "a.csv");
@@ -27,7 +19,7 @@ void feed_export(std::string_view text) {
   (void)profile::ncu_metrics(*launches, nullptr);
 }
 
-void feed_profile(std::string_view text) {
+void feed_profile_json(std::string_view text) {
   const auto profile = profile::parse_profile(text, "a.json");
   if (!profile) {
     require(profile.error().message.find("a.json") != std::string::npos);
@@ -42,12 +34,10 @@ void feed_profile(std::string_view text) {
 }
 
 }  // namespace
-}  // namespace carpool
 
-// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer looks for this name
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const std::string_view text(reinterpret_cast<const char*>(data), size);
-  carpool::feed_export(text);
-  carpool::feed_profile(text);
-  return 0;
+void feed_profile(std::string_view bytes) {
+  feed_export(bytes);
+  feed_profile_json(bytes);
 }
+
+}  // namespace carpool::fuzz

@@ -1,21 +1,13 @@
 // Any bytes as a telemetry recording: the parser returns a recording that can be replayed and
 // is the same when written and read again, or an error with a message.
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
 #include "gpu/replay/replay_telemetry.hpp"
+#include "targets.hpp"
 
-namespace carpool {
+namespace carpool::fuzz {
 namespace {
-
-void require(bool condition) {
-  if (!condition) {
-    std::abort();
-  }
-}
 
 std::string written(const gpu::TelemetryRecording& recording) {
   std::string text = gpu::recording_header(recording.recorded, recording.gpus);
@@ -25,7 +17,9 @@ std::string written(const gpu::TelemetryRecording& recording) {
   return text;
 }
 
-void feed(std::string_view text) {
+}  // namespace
+
+void feed_telemetry(std::string_view text) {
   auto recording = gpu::parse_recording(text, "r.jsonl");
   if (!recording) {
     require(!recording.error().message.empty());
@@ -47,11 +41,4 @@ void feed(std::string_view text) {
   require(!replay.sample(gpus).has_value());
 }
 
-}  // namespace
-}  // namespace carpool
-
-// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer looks for this name
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  carpool::feed({reinterpret_cast<const char*>(data), size});
-  return 0;
-}
+}  // namespace carpool::fuzz

@@ -1,0 +1,1 @@
+secho hello
