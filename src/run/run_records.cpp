@@ -10,6 +10,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/text/digest.hpp"
+#include "base/text/json_integer.hpp"
 #include "core/job_names.hpp"
 
 namespace carpool::run {
