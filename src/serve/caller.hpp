@@ -35,7 +35,7 @@ struct Caller {
 using TokenTable = std::map<std::string, std::string>;
 
 // One token and one user per line: "TOKEN user". The file belongs to root or the user of the
-// server, nobody else may read it, and it is not a link.
+// server, no other user may read it, and it is not a link.
 [[nodiscard]] Result<TokenTable> read_token_file(const std::filesystem::path& file);
 
 // The user of an Authorization header "Bearer TOKEN"; empty: an unknown token, or none.

@@ -1,4 +1,4 @@
-// Divides a stock (connections, bytes) among users, so that nobody can take it from the others.
+// Divides a stock (connections, bytes) among users, so that none can take it from the others.
 #pragma once
 
 #include <algorithm>

@@ -176,7 +176,7 @@ struct HttpServer::State {
     return socket;
   }
 
-  // False: nobody waits, or nobody can be accepted now.
+  // False: no client waits, or none can be accepted now.
   bool accept_from(int listener, bool local) {
     while (spares.size() < kSpareDescriptors) {
       Descriptor spare(::open("/dev/null", O_RDONLY | O_CLOEXEC));

@@ -43,7 +43,8 @@ const sockaddr* plain(const sockaddr_un& address) {
 }
 
 // Another user who can write to the folder, or to one above it, could put a socket or a link in the
-// place of ours. A sticky folder protects what is in it, but not a name that does not exist yet.
+// place of this one. A sticky folder protects what is in it, but not a name that does not exist
+// yet.
 Result<void> check_folder(const std::filesystem::path& folder) {
   std::error_code unresolved;
   const std::filesystem::path real = std::filesystem::canonical(folder, unresolved);
@@ -155,7 +156,8 @@ Result<Descriptor> listen_on_socket(const std::filesystem::path& path,
   if (const Result<void> free = remove_leftover(path, *address); !free) {
     return tl::unexpected(free.error());
   }
-  // Made where nobody else can reach it, so that no caller connects before group and mode are set.
+  // Made where no other user can reach it, so that no caller connects before group and mode are
+  // set.
   const PrivateFolder folder(parent);
   if (!folder.valid()) {
     return problem(fmt::format("create a folder beside {}", path.string()));

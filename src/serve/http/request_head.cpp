@@ -41,7 +41,7 @@ tl::unexpected<Refusal> refuse(int status, std::string message) {
   return tl::unexpected(Refusal{status, std::move(message)});
 }
 
-// Takes the first line off; the line break is CR LF only, so that nobody reads the head
+// Takes the first line off; the line break is CR LF only, so that no program reads the head
 // differently.
 std::optional<std::string_view> next_line(std::string_view& rest) {
   const std::size_t end = rest.find("\r\n");

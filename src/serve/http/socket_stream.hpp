@@ -23,7 +23,7 @@ class SocketStream final : public httplib::Stream {
   // The head of a request without the empty line at its end; counts the time of the request.
   [[nodiscard]] Arrival read_head(std::string& head, std::size_t most_bytes, double seconds);
   // Exactly that many bytes, until `seconds` after the head began to be read. `may_hold` is asked
-  // before memory for so many more bytes is taken; TooLarge where it refuses.
+  // before memory for more bytes is taken; TooLarge where it refuses.
   [[nodiscard]] Arrival read_body(std::string& body,
                                   std::size_t bytes,
                                   double seconds,

@@ -3,6 +3,8 @@
 #include <future>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "base/clock.hpp"
 #include "serve/tests/http_client.hpp"
 

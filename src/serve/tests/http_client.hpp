@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include <gtest/gtest.h>
 
@@ -81,9 +81,7 @@ class HttpServerTest : public testing::Test {
         ::send(socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
     return answer_of(read_all(socket));
   }
-  [[nodiscard]] static nlohmann::json error_of(const HttpAnswer& answer) {
-    return nlohmann::json::parse(answer.body).at("error");
-  }
+  [[nodiscard]] static nlohmann::json error_of(const HttpAnswer& answer);
 
   TestApi test_;
   std::filesystem::path socket_ = test_.folder() / "s";

@@ -3,11 +3,18 @@
 #include <array>
 #include <sys/stat.h>
 
+#include <nlohmann/json.hpp>
+
 #include <gtest/gtest.h>
 
 #include "serve/tests/http_client.hpp"
 
 namespace carpool::serve {
+
+nlohmann::json HttpServerTest::error_of(const HttpAnswer& answer) {
+  return nlohmann::json::parse(answer.body).at("error");
+}
+
 namespace {
 
 TEST_F(HttpServerTest, EveryPathOfTheApiAnswers) {
