@@ -114,7 +114,8 @@ Result<std::string> EventWriter::keep(const Environment& environment) {
   if (!last_digest_.empty() && environment == last_) {
     return last_digest_;
   }
-  const std::string body = json(environment).dump(-1, ' ', false, json::error_handler_t::replace);
+  const std::string body =
+      json(environment.map()).dump(-1, ' ', false, json::error_handler_t::replace);
   std::string digest = environment_digest(body);
   auto known = statements_->find_environment.bind(0, digest).step();
   statements_->find_environment.reset();
@@ -212,7 +213,7 @@ Result<Environment> EventReader::environment(std::string_view digest) {
     return fail(ErrorCode::Corrupt,
                 fmt::format("{}: environment {} is missing or damaged", file_, digest));
   }
-  last_ = object.get<Environment>();
+  last_ = object.get<Environment::Map>();
   last_digest_ = digest;
   return last_;
 }

@@ -3,17 +3,15 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 
+#include "core/environment.hpp"
 #include "core/job_event.hpp"
 #include "store/sqlite.hpp"
 
 namespace carpool::store {
-
-using Environment = std::map<std::string, std::string>;
 
 class EventWriter {
  public:

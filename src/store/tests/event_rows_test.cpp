@@ -70,6 +70,10 @@ TEST(EventRows, AnArrayStoresItsEnvironmentOnce) {
   for (std::size_t i = 0; i < replayed->size(); ++i) {
     EXPECT_EQ(event_line(replayed->at(i)), event_line(events[i])) << i;
   }
+  const auto variables = [&](std::size_t i) {
+    return &std::get<JobSubmitted>(replayed->at(i).what).spec.env.map();
+  };
+  EXPECT_EQ(variables(0), variables(999)) << "in memory, too";
   EXPECT_EQ(journal->record_of(500)->value().spec.env.at("A"), "b");
 }
 
