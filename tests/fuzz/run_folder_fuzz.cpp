@@ -1,29 +1,47 @@
-// Any bytes as a file of an attempt's folder: a record that is the same when written and read
-// again, or an error that names the file. The first byte selects: c claim, l leader, e exit.
+// Any bytes as a record of an attempt: a value that is the same when written and read again, or an
+// error. The first byte selects: c claim, l leader, e exit, t trouble at the start, p name of the
+// folder of an MPS daemon, g recorded cgroup.
 #include <string>
 #include <string_view>
-#include <unistd.h>
 
 #include "run/failure_classifier.hpp"
+#include "run/job_cgroup.hpp"
+#include "run/mps_sweeping.hpp"
 #include "run/run_folder.hpp"
+#include "run/run_records.hpp"
+#include "run/start_trouble.hpp"
 #include "targets.hpp"
 
 namespace carpool::fuzz {
 namespace {
 
-template <class T>
-void require_named(const Result<T>& record, std::string_view file) {
-  require(record.has_value() || record.error().message.find(file) != std::string::npos);
+void feed_claim(std::string_view text) {
+  const Result<run::RunClaim> claim = run::read_claim(text);
+  require_message(claim);
+  if (claim) {
+    const std::string written = run::write_claim(*claim);
+    const Result<run::RunClaim> again = run::read_claim(written);
+    require(again.has_value() && run::write_claim(*again) == written);
+  }
 }
 
-void feed_exit(const run::RunFolder& folder, std::string_view text) {
-  (void)scratch_file("exit", text);
-  const auto exit = folder.exit();
-  require_named(exit, "exit");
-  if (exit && *exit) {
-    (void)run::classify_exit(**exit, "", "");
-    require(folder.write_exit(**exit).has_value());
-    require(folder.exit().has_value());
+void feed_leader(std::string_view text) {
+  const auto leader = run::read_leader(text);
+  require_message(leader);
+  if (leader) {
+    const auto again = run::read_leader(run::write_leader(*leader, "journal"));
+    require(again.has_value() && *again == *leader);
+  }
+}
+
+void feed_exit(std::string_view text) {
+  const Result<run::ExitRecord> exit = run::read_exit(text);
+  require_message(exit);
+  if (exit) {
+    (void)run::classify_exit(*exit, "", "");
+    const std::string written = run::write_exit(*exit);
+    const Result<run::ExitRecord> again = run::read_exit(written);
+    require(again.has_value() && run::write_exit(*again) == written);
   }
 }
 
@@ -33,22 +51,28 @@ void feed_run_folder(std::string_view bytes) {
   if (bytes.empty()) {
     return;
   }
-  const run::RunFolder folder(scratch_folder());
   const std::string_view text = bytes.substr(1);
   switch (bytes.front()) {
     case 'c':
-      (void)scratch_file("claim", text);
-      require_named(folder.claimed(), "claim");
-      break;
+      return feed_claim(text);
     case 'l':
-      (void)scratch_file("leader", text);
-      require_named(folder.leader(), "leader");
-      break;
+      return feed_leader(text);
     case 'e':
-      feed_exit(folder, text);
-      break;
+      return feed_exit(text);
+    case 't':
+      require(!run::write_trouble(run::read_trouble(text)).empty());
+      return;
+    case 'p':
+      if (const auto name = run::read_place_name(text)) {
+        require(run::read_place_name(run::write_place_name(*name)).has_value());
+      }
+      return;
+    case 'g':
+      (void)scratch_file("cgroup", text);
+      (void)run::recorded_cgroup(run::RunFolder(scratch_folder()));
+      return;
     default:
-      break;
+      return;
   }
 }
 

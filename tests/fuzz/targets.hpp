@@ -24,6 +24,7 @@
   ROW(packed_file)                \
   ROW(profile)                    \
   ROW(queries)                    \
+  ROW(request_head)               \
   ROW(run_folder)                 \
   ROW(saved_model)                \
   ROW(settings)                   \
