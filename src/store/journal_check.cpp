@@ -162,8 +162,8 @@ Result<void> examine_file(const std::filesystem::path& state,
     if (!images) {
       return tl::unexpected(images.error());
     }
-    if (!images->log_damage().empty()) {
-      check.problems.push_back(images->log_damage());
+    if (!images->damage().empty()) {
+      check.problems.push_back(images->damage());
     }
   }
   auto database = SqlDatabase::open(file, OpenMode::ReadOnly);

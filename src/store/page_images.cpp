@@ -40,6 +40,13 @@ std::size_t page_bytes_of(std::string_view file) {
   return bytes == 0 ? kUsualPageBytes : bytes;
 }
 
+// Versions of the format that are needed to write and to read the file.
+bool has_known_format(std::string_view file) {
+  constexpr std::size_t kAt = 18;
+  const auto known = [](char version) { return version == 1 || version == 2; };
+  return file.size() < kAt + 2 || (known(file[kAt]) && known(file[kAt + 1]));
+}
+
 struct LogSum {
   std::uint32_t first = 0;
   std::uint32_t second = 0;
@@ -134,6 +141,9 @@ Result<PageImages> PageImages::read(const std::filesystem::path& file) {
     images.images_.push_back(bytes.substr(at, images.page_bytes_));
   }
   images.file_pages_ = images.images_.size();
+  if (!has_known_format(bytes)) {
+    images.damage_ = "the header of the file is damaged";
+  }
   images.read_log();
   return images;
 }
@@ -150,12 +160,12 @@ void PageImages::read_log() {
   const auto commits_after = std::count_if(
       first_bad, frames.end(), [](const LogFrame& frame) { return frame.intact && frame.commit; });
   if (!header.intact && !header.salts.empty() && big_endian(header.salts, 0) != 0) {
-    log_damage_ = "the header of the write-ahead log is damaged";
+    damage_ = "the header of the write-ahead log is damaged";
   } else if (header.intact && commits_after > 1) {
     // One commit behind a bad frame may be a transaction that a power failure tore, and which was
     // not acknowledged. Each was on disk before the next began: two show damage.
-    log_damage_ = fmt::format("frame {} of the write-ahead log is damaged",
-                              std::distance(frames.begin(), first_bad) + 1);
+    damage_ = fmt::format("frame {} of the write-ahead log is damaged",
+                          std::distance(frames.begin(), first_bad) + 1);
   }
   std::size_t committed = 0;
   for (std::size_t i = 0; i < frames.size(); ++i) {

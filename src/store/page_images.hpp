@@ -29,8 +29,9 @@ class PageImages {
   [[nodiscard]] const std::vector<std::string_view>& all() const { return images_; }
   // Versions of one page, the latest first.
   [[nodiscard]] std::vector<std::string_view> versions(std::uint32_t page) const;
-  // Acknowledged transactions that SQLite would not see; empty: none.
-  [[nodiscard]] const std::string& log_damage() const { return log_damage_; }
+  // Damage that SQLite does not report: it leaves out acknowledged transactions, or opens the file
+  // for reading only. Empty: none.
+  [[nodiscard]] const std::string& damage() const { return damage_; }
 
  private:
   PageImages() = default;
@@ -42,7 +43,7 @@ class PageImages {
   std::size_t file_pages_ = 0;
   std::vector<std::string_view> images_;
   std::multimap<std::uint32_t, std::string_view> frames_;
-  std::string log_damage_;
+  std::string damage_;
 };
 
 }  // namespace carpool::store

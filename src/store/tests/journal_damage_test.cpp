@@ -292,6 +292,16 @@ TEST_F(JournalDamageTest, NothingIsLostWithoutAWord) {
       events_);
 }
 
+// SQLite opens such a file, but for reading only.
+TEST_F(JournalDamageTest, AHeaderThatForbidsWritingIsRepaired) {
+  change(closed_.path() / "jobs.sqlite", [](std::string& bytes) { bytes[18] = 66; });
+  const auto journal = opened(closed_.path());
+  ASSERT_NE(journal, nullptr);
+  EXPECT_TRUE(differences(*journal).empty());
+  std::vector<JobEvent> more = {submitted_event(kJobs + 1, 0.0)};
+  EXPECT_TRUE(journal->append(more));
+}
+
 // CARPOOL_JOBS=100000 measures what the check at the start of a server costs.
 TEST(JournalCheck, ReadsEveryRowOfAJournal) {
   const auto jobs = static_cast<JobId>(setting("CARPOOL_JOBS", 500));
