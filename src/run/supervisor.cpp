@@ -12,12 +12,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
 #include "base/clock.hpp"
-#include "base/process/cgroup.hpp"
 #include "base/process/descriptor.hpp"
 #include "base/process/process_table.hpp"
 #include "base/process/spawn.hpp"
@@ -28,6 +26,7 @@
 #include "run/mps_sweeping.hpp"
 #include "run/orphan_reaper.hpp"
 #include "run/run_folder.hpp"
+#include "run/supervised_processes.hpp"
 #include "run/supervisor_order.hpp"
 
 namespace carpool::run {
@@ -64,7 +63,8 @@ class Supervisor {
       : order_(std::move(order)),
         folder_(order_.folder),
         starter_(std::move(starter)),
-        reaper_(std::move(reaper)) {}
+        reaper_(std::move(reaper)),
+        processes_(order_.cgroup) {}
 
   void run() {
     ::signal(SIGPIPE, SIG_IGN);  // the starter or the first process of the job may be gone
@@ -101,7 +101,8 @@ class Supervisor {
       wait_for_end();
       end_the_rest();
       exit_.mps_fault = order_.mps && failed() && mps_failed(order_, mps_);
-      exit_.host_memory = memory_kills_ ? *memory_kills_ > 0 : host_memory_kills() > kills_before;
+      const auto of_job = processes_.memory_kills();
+      exit_.host_memory = of_job ? *of_job > 0 : host_memory_kills() > kills_before;
     }
     exit_.at_s = epoch_seconds();
     exit_.boot_s = boot_seconds();
@@ -160,7 +161,7 @@ class Supervisor {
       return machine_trouble(TroubleScope::Machine,
                              "the first process of the job ended before it began");
     }
-    enter_cgroup_of_job();
+    processes_.enter_cgroup(folder_, leader_);
     if (const Result<void> written = folder_.write_leader(*identity, order_.journal); !written) {
       ::kill(leader_, SIGKILL);
       return machine_trouble(TroubleScope::Machine, written.error().message);
@@ -176,17 +177,6 @@ class Supervisor {
     return leader->let_go();
   }
 
-  // A job without a cgroup still runs: its processes are found as descendants.
-  void enter_cgroup_of_job() {
-    if (order_.cgroup.empty()) {
-      return;
-    }
-    const Result<void> entered = make_job_cgroup(folder_, order_.cgroup).and_then([&] {
-      return enter_cgroup(order_.cgroup, leader_);
-    });
-    in_cgroup_ = entered.has_value();
-  }
-
   void tell_starter(std::string_view words) {
     if (starter_.valid()) {
       [[maybe_unused]] const ssize_t written = ::write(starter_.get(), words.data(), words.size());
@@ -194,31 +184,9 @@ class Supervisor {
     }
   }
 
-  // Descendants only: after the end of the leader its session may be that of another user.
-  [[nodiscard]] std::vector<ProcessEntry> processes() const {
-    return job_processes(list_processes(), ::getpid(), 0);
-  }
-
-  [[nodiscard]] bool is_anything_left() const {
-    return (in_cgroup_ && is_populated(order_.cgroup)) || !processes().empty();
-  }
-
-  void kill_all() const {
-    if (in_cgroup_) {
-      kill_cgroup(order_.cgroup);
-    }
-    for (const ProcessEntry& process : processes()) {
-      kill_process(process);
-    }
-  }
-
   void drain() {
     if (order_.mps) {
-      std::vector<pid_t> numbers;
-      for (const ProcessEntry& process : processes()) {
-        numbers.push_back(process.pid);
-      }
-      drain_mps(order_, numbers);
+      drain_mps(order_, processes_.numbers());
     }
   }
 
@@ -228,7 +196,7 @@ class Supervisor {
       if (signal == kKillSignal) {
         exit_.stop_asked = true;
         drain();
-        kill_all();
+        processes_.kill();
       } else if (signal > 0 && signal != SIGCHLD) {
         exit_.stop_asked = true;
         drain();
@@ -259,31 +227,21 @@ class Supervisor {
 
   // A job ends with its first process: the rest is killed and keeps no GPU.
   void end_the_rest() {
-    if (is_anything_left()) {
+    if (processes_.any_left()) {
       drain();
     }
-    while (is_anything_left()) {
-      kill_all();
-      pause_for(std::chrono::milliseconds(2));
-      while (::waitpid(-1, nullptr, WNOHANG) > 0) {
-      }
-    }
-    if (in_cgroup_) {
-      memory_kills_ = cgroup_memory_kills(order_.cgroup);
-      remove_cgroup(order_.cgroup);
-    }
+    processes_.end();
   }
 
   SupervisorOrder order_;
   RunFolder folder_;
   Descriptor starter_;  // told when the job runs, its end is on disk, or it cannot begin
   std::optional<OrphanReaper> reaper_;
+  SupervisedProcesses processes_;
   MpsUse mps_;
   sigset_t waited_for_{};
   gpu::ProcessIdentity self_{};
   pid_t leader_ = 0;
-  bool in_cgroup_ = false;
-  std::optional<std::uint64_t> memory_kills_{};  // of this job, where the kernel counts them
   ExitRecord exit_;
 };
 

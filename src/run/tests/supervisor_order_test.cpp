@@ -6,7 +6,7 @@ namespace carpool::run {
 namespace {
 
 std::string order_with(const std::string& more) {
-  return R"({"folder": "/r/1.1", "run": "1.1", "argv": ["a"], "cwd": "/", "env": {}, "user": "u", )" +
+  return R"({"folder": "/r/1.1", "run": "1.1", "argv": ["a"], "cwd": "/", "env": {}, "user": "u", "home": "/", "journal": "j", )" +
          more + "}";
 }
 
