@@ -57,7 +57,9 @@ const std::filesystem::path& scratch_folder() {
 
 std::filesystem::path scratch_file(std::string_view name, std::string_view content) {
   std::filesystem::path path = scratch_folder() / name;
-  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  ::unlink(
+      path.c_str());  // a new file: to truncate the old one makes file systems write it to disk
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   require(file >= 0);
   require(::write(file, content.data(), content.size()) == static_cast<ssize_t>(content.size()));
   ::close(file);
