@@ -32,6 +32,9 @@ class ServerUnderTest {
     server_ = std::move(*server);
     std::strncpy(address_.sun_path, path.c_str(), sizeof address_.sun_path - 1);
   }
+  ServerUnderTest(const ServerUnderTest&) = delete;
+  ServerUnderTest& operator=(const ServerUnderTest&) = delete;
+  ~ServerUnderTest() { test_.events().close(); }  // ends requests that wait, as `serve` does
 
   [[nodiscard]] std::string answer(std::string_view request, int wait_ms) const {
     const Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
