@@ -1,5 +1,6 @@
 #include "core/resource_limits.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <sys/resource.h>
@@ -49,10 +50,9 @@ std::span<const ResourceName> resource_names() {
 }
 
 Result<ResourceLimit> parse_resource_limit(std::string_view text) {
-  const std::size_t colon = text.find(':');
+  const std::size_t colon = std::min(text.find(':'), text.size());
   const auto soft = parse_value(text.substr(0, colon));
-  const auto hard =
-      colon == std::string_view::npos ? std::nullopt : parse_value(text.substr(colon + 1));
+  const auto hard = parse_value(text.substr(std::min(colon + 1, text.size())));
   if (!soft || !hard || *soft > *hard) {
     return invalid_input(fmt::format(
         "\"{}\" is not SOFT:HARD, for example 1024:4096 or 0:unlimited, SOFT not above HARD",

@@ -14,6 +14,7 @@ import folders  # noqa: E402
 import hardening  # noqa: E402
 import include_arrows  # noqa: E402
 import link_graph  # noqa: E402
+import promised_tests  # noqa: E402
 import source_rules  # noqa: E402
 import words  # noqa: E402
 
@@ -296,6 +297,27 @@ class DependenciesDocumented(CheckTest):
             "packages.txt:4: shellcheck has no row under [test]",
             "dependencies.md:3: shellcheck is not under [build]",
         )
+
+
+class PromisedTests(CheckTest):
+    def page(self, *names):
+        self.write("docs/security.md", "| promise | test |\n|---|---|\n" +
+                   "".join(f"| A promise | {name} |\n" for name in names))
+        self.write("src/run/tests/it_test.cpp", "TEST(Suite, Holds) {}\n")
+        self.write("tests/e2e/it_test.py", "class Topic:\n    def test_holds(self):\n        pass\n")
+        self.write("bench/campaign/run", "")
+
+    def test_passes_suites_tests_and_benchmarks(self):
+        self.page("`Suite`", "`Suite.Holds`", "e2e `Topic`", "`it_test.test_holds`", "`bench/campaign`")
+        self.assert_finds(promised_tests)
+
+    def test_finds_a_test_that_does_not_exist(self):
+        self.page("`Suite.Gone`", "`Suite`, e2e `Gone`")
+        self.assert_finds(promised_tests, "no test Suite.Gone", "no test Gone")
+
+    def test_finds_a_page_without_promises(self):
+        self.page()
+        self.assert_finds(promised_tests, "no promise names a test")
 
 
 if __name__ == "__main__":
