@@ -37,8 +37,9 @@ class Explainer {
   void changes(Explanation& out) const {
     const auto gpus = scheduler_.gpus();
     if (ask(gpus, job_).starts) {
-      out.changes.push_back({.kind = StartingChange::Kind::Order,
-                             .words = "raise its priority: there is room for it now"});
+      out.changes.push_back(
+          {.kind = StartingChange::Kind::Order,
+           .words = "submit it with a higher priority: there is room for it now"});
       return;
     }
     less_memory(out);

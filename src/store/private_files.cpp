@@ -3,8 +3,10 @@
 #include <cerrno>
 #include <fcntl.h>
 #include <optional>
+#include <string>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -56,16 +58,6 @@ std::string loose_line(const PrivatePlace& place) {
 }
 
 }  // namespace
-
-std::vector<std::string> loose_modes(const std::filesystem::path& state) {
-  std::vector<std::string> lines;
-  for (const PrivatePlace& place : existing_places(state)) {
-    if (is_loose(place)) {
-      lines.push_back(loose_line(place));
-    }
-  }
-  return lines;
-}
 
 Result<void> tighten_modes(const std::filesystem::path& state) {
   for (const PrivatePlace& place : existing_places(state)) {

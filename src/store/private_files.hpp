@@ -2,20 +2,15 @@
 #pragma once
 
 #include <filesystem>
-#include <string>
-#include <vector>
 
 #include "base/process/descriptor.hpp"
 #include "base/result.hpp"
 
 namespace carpool::store {
 
-// What a user other than the owner may read or enter: the folder, the journal and the files beside
-// it, runs/. One line each; empty: nothing, or the folder does not exist.
-[[nodiscard]] std::vector<std::string> loose_modes(const std::filesystem::path& state);
-
-// Takes these permissions away, with a warning in the log for each. InvalidInput: one of them is a
-// link, of the wrong kind, or belongs to another user.
+// Takes permissions of other users away: from the folder, the journal and the files beside it,
+// runs/. A warning in the log for each. InvalidInput: one of them is a link, of the wrong kind, or
+// belongs to another user.
 [[nodiscard]] Result<void> tighten_modes(const std::filesystem::path& state);
 
 // A new or existing regular file of mode 0600, whatever the umask; links are refused.
