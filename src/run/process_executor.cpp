@@ -11,7 +11,7 @@
 #include "base/result.hpp"
 #include "run/attempt_watch.hpp"
 #include "run/claim_recovery.hpp"
-#include "run/mps_sweeping.hpp"
+#include "run/mps/mps_sweeping.hpp"
 #include "run/run_folder.hpp"
 #include "run/supervisor_launch.hpp"
 

@@ -19,7 +19,7 @@
 #include "base/log.hpp"
 #include "base/process/spawn.hpp"
 #include "run/job_cgroup.hpp"
-#include "run/mps_sweeping.hpp"
+#include "run/mps/mps_sweeping.hpp"
 #include "run/supervisor_order.hpp"
 
 namespace carpool::run {

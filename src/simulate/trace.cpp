@@ -90,12 +90,16 @@ std::string trace_csv(const Trace& trace) {
   const auto mib = [](const std::optional<std::uint64_t>& bytes) {
     return bytes ? fmt::format("{}", *bytes / kMebibyte) : std::string();
   };
+  // Tenths of a second, and never 0, which is not a run time.
+  const auto run_time = [](double seconds) {
+    return seconds < 1.0 ? fmt::format("{:g}", seconds) : fmt::format("{:.1f}", seconds);
+  };
   for (const TraceJob& job : trace.jobs) {
-    text += fmt::format("{:.1f},{},{},{:.1f},{},{},{:.4f},{:.4f},{:.4f},{},{},{},{}\n",
+    text += fmt::format("{:.1f},{},{},{},{},{},{:.4f},{:.4f},{:.4f},{},{},{},{}\n",
                         job.submit_s,
                         csv_field(job.workload),
                         job.gpus,
-                        job.solo_s,
+                        run_time(job.solo_s),
                         job.peak_bytes / kMebibyte,
                         job.early_bytes / kMebibyte,
                         job.sm_active,

@@ -6,7 +6,7 @@
 
 #include "run/failure_classifier.hpp"
 #include "run/job_cgroup.hpp"
-#include "run/mps_sweeping.hpp"
+#include "run/mps/mps_sweeping.hpp"
 #include "run/run_folder.hpp"
 #include "run/run_records.hpp"
 #include "run/start_trouble.hpp"

@@ -46,6 +46,14 @@ bool flag(const json& cfg, const char* key) {
          (found->is_boolean() ? found->get<bool>() : integer_from<int>(*found) != 0);
 }
 
+std::vector<std::int64_t> whole_list(const json& list) {
+  std::vector<std::int64_t> numbers;
+  for (const json& number : list.get_ref<const json::array_t&>()) {
+    numbers.push_back(integer_from<std::int64_t>(number));
+  }
+  return numbers;
+}
+
 std::int64_t whole(const json& cfg, const char* key, std::int64_t otherwise) {
   return cfg.contains(key) ? integer_from<std::int64_t>(cfg.at(key)) : otherwise;
 }
@@ -62,7 +70,7 @@ std::int64_t first_of(const json& conf, std::initializer_list<const char*> keys)
 
 MlpShape mlp_from_json(const json& cfg) {
   return {.inputs = integer_from<std::int64_t>(cfg.at("inp")),
-          .widths = cfg.at("widths").get<std::vector<std::int64_t>>(),
+          .widths = whole_list(cfg.at("widths")),
           .classes = integer_from<std::int64_t>(cfg.at("classes")),
           .activation = cfg.at("act").get<std::string>(),
           .batch_norm = flag(cfg, "bn"),
@@ -130,25 +138,26 @@ Result<TrainingSetup> setup_from_json(const json& cfg) {
       return tl::unexpected(*error);
     }
   }
-  return TrainingSetup{.mode = *mode,
-                       .precision = *precision,
-                       .optimizer = *optimizer,
-                       .batch = integer_from<std::int64_t>(cfg.at("batch")),
-                       .sequence = whole(cfg, "seq", 0),
-                       .accumulation = whole(cfg, "accum", 1),
-                       .checkpointing = flag(cfg, "ckpt"),
-                       .lora_rank = whole(cfg, "lora", 0),
-                       .attention = *attention,
-                       .tf32 = !cfg.contains("tf32") || flag(cfg, "tf32"),  // PyTorch's default
-                       .channels_last = flag(cfg, "cl"),
-                       .autotune = flag(cfg, "bench"),
-                       .decode_tokens = whole(cfg, "decode", 0),
-                       .gpus = cfg.value("gpus", 1U),
-                       .zero_stage = cfg.value("zero", 0U),
-                       .fresh_inputs = flag(cfg, "fresh_inputs"),
-                       .keeps_output = flag(cfg, "keeps_output"),
-                       .summary_pass = flag(cfg, "summary_pass"),
-                       .samples = whole(cfg, "samples", 0)};
+  return TrainingSetup{
+      .mode = *mode,
+      .precision = *precision,
+      .optimizer = *optimizer,
+      .batch = integer_from<std::int64_t>(cfg.at("batch")),
+      .sequence = whole(cfg, "seq", 0),
+      .accumulation = whole(cfg, "accum", 1),
+      .checkpointing = flag(cfg, "ckpt"),
+      .lora_rank = whole(cfg, "lora", 0),
+      .attention = *attention,
+      .tf32 = !cfg.contains("tf32") || flag(cfg, "tf32"),  // PyTorch's default
+      .channels_last = flag(cfg, "cl"),
+      .autotune = flag(cfg, "bench"),
+      .decode_tokens = whole(cfg, "decode", 0),
+      .gpus = cfg.contains("gpus") ? integer_from<unsigned>(cfg.at("gpus")) : 1U,
+      .zero_stage = cfg.contains("zero") ? integer_from<unsigned>(cfg.at("zero")) : 0U,
+      .fresh_inputs = flag(cfg, "fresh_inputs"),
+      .keeps_output = flag(cfg, "keeps_output"),
+      .summary_pass = flag(cfg, "summary_pass"),
+      .samples = whole(cfg, "samples", 0)};
 }
 
 Result<ModelShape> shape_from_json(const json& cfg) {
@@ -188,7 +197,7 @@ Result<LayerList> layers_from_json(const json& row, Precision precision) {
   list.hidden_norms = list.hidden_norms && list.buffers > 0;
   for (const json& line : row.at("layers")) {
     list.layers.push_back({.type = line.at(0).get<std::string>(),
-                           .shape = line.at(1).get<std::vector<std::int64_t>>(),
+                           .shape = whole_list(line.at(1)),
                            .element_bytes = bytes_of_type(line.at(2).get<std::string>()),
                            .parameters = integer_from<std::int64_t>(line.at(3))});
   }

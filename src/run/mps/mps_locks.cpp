@@ -1,4 +1,4 @@
-#include "run/mps_locks.hpp"
+#include "run/mps/mps_locks.hpp"
 
 #include <cerrno>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "run/mps_sharing.hpp"
+#include "run/mps/mps_sharing.hpp"
 
 #include <algorithm>
 #include <array>
@@ -22,7 +22,7 @@
 #include "gpu/mps/mps_control.hpp"
 #include "gpu/mps/mps_daemon.hpp"
 #include "gpu/mps/mps_ending.hpp"
-#include "run/mps_keeper.hpp"
+#include "run/mps/mps_keeper.hpp"
 #include "run/run_folder.hpp"
 
 namespace carpool::run {

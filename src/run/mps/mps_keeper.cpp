@@ -1,4 +1,4 @@
-#include "run/mps_keeper.hpp"
+#include "run/mps/mps_keeper.hpp"
 
 #include <array>
 #include <cerrno>

@@ -1,4 +1,4 @@
-#include "run/mps_sweeping.hpp"
+#include "run/mps/mps_sweeping.hpp"
 
 #include <array>
 #include <cerrno>
@@ -17,7 +17,7 @@
 #include "base/process/descriptor.hpp"
 #include "base/process/spawn.hpp"
 #include "gpu/mps/mps_daemon.hpp"
-#include "run/mps_locks.hpp"
+#include "run/mps/mps_locks.hpp"
 
 namespace carpool::run {
 namespace {

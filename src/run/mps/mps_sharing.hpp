@@ -9,7 +9,7 @@
 
 #include "base/process/descriptor.hpp"
 #include "gpu/mps/process_identity.hpp"
-#include "run/mps_locks.hpp"
+#include "run/mps/mps_locks.hpp"
 #include "run/start_trouble.hpp"
 #include "run/supervisor_order.hpp"
 

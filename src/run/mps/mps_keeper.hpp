@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/process/descriptor.hpp"
-#include "run/mps_locks.hpp"
+#include "run/mps/mps_locks.hpp"
 #include "run/start_trouble.hpp"
 #include "run/supervisor_order.hpp"
 
