@@ -40,8 +40,8 @@ class Environment {
 
  private:
   static const Map& none() {
-    static const Map kNone;
-    return kNone;
+    static const Map none_set;
+    return none_set;
   }
 
   std::shared_ptr<const Map> shared_;  // null: empty

@@ -23,8 +23,8 @@ void kill_attempt(const RunFolder& folder);
 // disconnecting the job from MPS. One that was stopped, or does nothing, is helped.
 class KillWatch {
  public:
-  static constexpr double kPatience_s = 5.0;
-  explicit KillWatch(double patience_s = kPatience_s) : patience_s_(patience_s) {}
+  static constexpr double kPatienceS = 5.0;
+  explicit KillWatch(double patience_s = kPatienceS) : patience_s_(patience_s) {}
   void begin();
   // To be called every second or so while the supervisor exists.
   void look(const RunFolder& folder);

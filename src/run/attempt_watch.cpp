@@ -250,6 +250,7 @@ std::vector<int> AttemptWatch::readable() const {
   std::vector<int> found;
   std::array<epoll_event, 64> events{};
   const int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), 0);
+  found.reserve(static_cast<std::size_t>(std::max(count, 0)));
   for (int i = 0; i < count; ++i) {
     found.push_back(events[static_cast<std::size_t>(i)].data.fd);
   }

@@ -102,7 +102,9 @@ class FairShare {
   void give_back(Key key, std::size_t amount) {
     const std::scoped_lock lock(mutex_);
     free_ += amount;
-    if (const auto found = held_.find(key); (found->second -= amount) == 0) {
+    const auto found = held_.find(key);
+    found->second -= amount;
+    if (found->second == 0) {
       held_.erase(found);
     }
     more_.notify_all();

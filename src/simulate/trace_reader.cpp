@@ -49,7 +49,8 @@ Result<TraceJob> TraceReader::read(const dataset::CsvRow& row) const {
     return table_.reject(row, workload_, "is empty; expected the name of a workload");
   }
   const auto submit = within(row, submit_, 0.0, kLongest, "seconds, 0 or more");
-  const auto time = within(row, time_, 1e-3, kLongest, "a run time above 0");
+  const auto time = within(
+      row, time_, 1e-3, minutes_ ? kLongest / kSecondsPerMinute : kLongest, "a run time above 0");
   const auto peak = within(row, peak_, 1.0, kMostMib, "MiB, 1 or more");
   for (const auto* number : {&submit, &time, &peak}) {
     if (!*number) {

@@ -28,6 +28,7 @@ class GpuLockTest : public testing::Test {
  protected:
   [[nodiscard]] Result<GpuLocks> take(const std::vector<std::string>& names, bool system) const {
     std::vector<GpuView> gpus;
+    gpus.reserve(names.size());
     for (const std::string& name : names) {
       gpus.push_back({.index = static_cast<unsigned>(gpus.size()), .uuid = uuid(name)});
     }

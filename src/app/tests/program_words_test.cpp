@@ -16,13 +16,13 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-const std::array<Words, 7> kPrograms = {{{"echo", "--time", "5s"},
-                                         {"python", "train.py", "--mem=1G", "-n", "5"},
-                                         {"true"},
-                                         {"sh", "-c", "exit 0", "--", "--json"},
-                                         {"env", "A=B", "--help", "--version"},
-                                         {"3,4", "5", "--after", "6"},
-                                         {"prog", "", " ", "--no-such-option", "-q"}}};
+const std::array<Words, 7> all_programs = {{{"echo", "--time", "5s"},
+                                            {"python", "train.py", "--mem=1G", "-n", "5"},
+                                            {"true"},
+                                            {"sh", "-c", "exit 0", "--", "--json"},
+                                            {"env", "A=B", "--help", "--version"},
+                                            {"3,4", "5", "--after", "6"},
+                                            {"prog", "", " ", "--no-such-option", "-q"}}};
 
 struct Parsed {
   Words program{};
@@ -86,7 +86,7 @@ void try_every_option(const std::string& command, const OptionSet& options) {
       }
       Words before = {command};
       before.insert(before.end(), spelling.begin(), spelling.end());
-      for (const Words& program : kPrograms) {
+      for (const Words& program : all_programs) {
         expect_verbatim(before, program, /*separated=*/true);
         expect_verbatim(before, program, /*separated=*/false);
       }
@@ -108,7 +108,7 @@ TEST(ProgramWords, ArriveVerbatimBehindEveryOption) {
 }
 
 TEST(ProgramWords, ArriveVerbatimBehindSeveralOptions) {
-  for (const Words& program : kPrograms) {
+  for (const Words& program : all_programs) {
     for (const bool separated : {true, false}) {
       expect_verbatim({"submit", "--env", "A=B"}, program, separated);
       expect_verbatim(

@@ -5,18 +5,18 @@
 namespace carpool::app {
 namespace {
 
-const SocketFacts kOutsider{
+const SocketFacts outsider{
     .socket = "/run/carpool/carpool.sock", .user = "alice", .owner = "root", .group = "carpool"};
 
 TEST(SocketAccess, TellsANonMemberWhatToAskFor) {
-  EXPECT_EQ(no_access_text(kOutsider),
+  EXPECT_EQ(no_access_text(outsider),
             "user alice is not a member of the group carpool, which may use the server on "
             "/run/carpool/carpool.sock: ask an administrator to run `usermod -aG carpool alice`, "
             "then log in again");
 }
 
 TEST(SocketAccess, TellsANewMemberToLogInAgain) {
-  SocketFacts facts = kOutsider;
+  SocketFacts facts = outsider;
   facts.member = true;
   EXPECT_EQ(no_access_text(facts),
             "user alice is a member of the group carpool, which may use the server on "
@@ -25,7 +25,7 @@ TEST(SocketAccess, TellsANewMemberToLogInAgain) {
 }
 
 TEST(SocketAccess, TellsWhomAPersonalServerServes) {
-  SocketFacts facts = kOutsider;
+  SocketFacts facts = outsider;
   facts.group.clear();
   facts.owner = "bob";
   EXPECT_EQ(no_access_text(facts),

@@ -47,7 +47,8 @@ BusyLine::BusyLine(std::string what, Progress::Show show) {
     try {
       thread_ = std::jthread(
           [words = std::move(what)](const std::stop_token& stop) { tell(stop, words); });
-    } catch (const std::system_error&) {  // the work goes on without the line
+    } catch (const std::system_error&) {
+      thread_ = {};  // the work goes on without the line
     }
   }
 }

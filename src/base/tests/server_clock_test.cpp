@@ -15,7 +15,7 @@ namespace {
 constexpr double kHour = 3600.0;
 
 class ServerClockTest : public testing::Test {
- protected:
+ public:
   ServerClockTest() {
     std::string name = (std::filesystem::temp_directory_path() / "carpool-clock-XXXXXX").string();
     EXPECT_NE(::mkdtemp(name.data()), nullptr);

@@ -69,7 +69,9 @@ std::vector<std::string> keeper_environment(const SupervisorOrder& order) {
       "carpool", "guard", "--mps", order.mps->gpu_uuid, order.mps->folder.string()};
   std::vector<std::string> variables = keeper_environment(order);
   std::vector<char*> argv;
+  argv.reserve(arguments.size() + 1);
   std::vector<char*> envp;
+  envp.reserve(variables.size() + 1);
   for (std::string& text : arguments) {
     argv.push_back(text.data());
   }

@@ -67,7 +67,7 @@ std::string write_place_name(const MpsPlaceName& name) {
 std::optional<MpsPlaceName> read_place_name(std::string_view text) {
   MpsPlaceName name;
   const char* const end = text.data() + text.size();
-  const auto [dash, gpu_error] = std::from_chars(text.data(), end, name.gpu);
+  const auto [dash, gpu_error] = std::from_chars(text.data(), text.data() + text.size(), name.gpu);
   if (gpu_error != std::errc{} || dash == end || *dash != '-') {
     return std::nullopt;
   }
