@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/result.hpp"
+#include "base/server_clock.hpp"
 #include "schedule/scheduler.hpp"
 #include "serve/api_query.hpp"
 #include "serve/caller.hpp"

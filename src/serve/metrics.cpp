@@ -134,6 +134,33 @@ void read_start_pauses(const MetricSource& from, Samples& out) {
   }
 }
 
+void read_gpu_jobs(const MetricSource& from, Samples& out) {
+  for_each_gpu(from, [&](const GpuView& gpu, const std::string& index) {
+    out.add({index}, gpu.residents.size());
+  });
+}
+
+void read_gpu_usable(const MetricSource& from, Samples& out) {
+  for_each_gpu(from, [&](const GpuView& gpu, const std::string& index) {
+    out.add({index}, gpu.unusable.empty() ? 1 : 0);
+  });
+}
+
+void read_gpu_sm_active(const MetricSource& from, Samples& out) {
+  for_each_gpu(from, [&](const GpuView& gpu, const std::string& index) {
+    if (gpu.pressure) {
+      out.add({index}, gpu.pressure->sm_active);
+    }
+  });
+}
+
+void read_troubles(const MetricSource& from, Samples& out) {
+  for (const TroubleScope scope : kScopes) {
+    const auto found = from.totals.troubles.find(scope);
+    out.add({name_of(scope)}, found == from.totals.troubles.end() ? 0 : found->second);
+  }
+}
+
 struct Metric {
   MetricInfo info;
   void (*read)(const MetricSource& from, Samples& out);
@@ -158,29 +185,13 @@ const std::vector<Metric>& metrics() {
         {"gpu", "uuid", "kind"},
         "Memory of a GPU: total, used, foreign, unclaimed."},
        read_gpu_memory},
-      {{"carpool_gpu_jobs", "gauge", {"gpu"}, "Jobs on a GPU."},
-       [](From from, Samples& out) {
-         for_each_gpu(from, [&](const GpuView& gpu, const std::string& index) {
-           out.add({index}, gpu.residents.size());
-         });
-       }},
-      {{"carpool_gpu_usable", "gauge", {"gpu"}, "1 where jobs may be placed."},
-       [](From from, Samples& out) {
-         for_each_gpu(from, [&](const GpuView& gpu, const std::string& index) {
-           out.add({index}, gpu.unusable.empty() ? 1 : 0);
-         });
-       }},
+      {{"carpool_gpu_jobs", "gauge", {"gpu"}, "Jobs on a GPU."}, read_gpu_jobs},
+      {{"carpool_gpu_usable", "gauge", {"gpu"}, "1 where jobs may be placed."}, read_gpu_usable},
       {{"carpool_gpu_sm_active_ratio",
         "gauge",
         {"gpu"},
         "Fraction of the SMs that were active in the last window."},
-       [](From from, Samples& out) {
-         for_each_gpu(from, [&](const GpuView& gpu, const std::string& index) {
-           if (gpu.pressure) {
-             out.add({index}, gpu.pressure->sm_active);
-           }
-         });
-       }},
+       read_gpu_sm_active},
       {{"carpool_submissions_total", "counter", {}, "Jobs accepted since the server started."},
        [](From from, Samples& out) { out.add({}, from.totals.submitted); }},
       {{"carpool_starts_total", "counter", {}, "Attempts started."},
@@ -202,12 +213,7 @@ const std::vector<Metric>& metrics() {
         "counter",
         {"scope"},
         "Attempts that the machine could not start, by what this affects."},
-       [](From from, Samples& out) {
-         for (const TroubleScope scope : kScopes) {
-           const auto found = from.totals.troubles.find(scope);
-           out.add({name_of(scope)}, found == from.totals.troubles.end() ? 0 : found->second);
-         }
-       }},
+       read_troubles},
       {{"carpool_start_pause_seconds",
         "gauge",
         {"scope"},
