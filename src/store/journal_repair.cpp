@@ -163,6 +163,7 @@ Result<RepairReport> repair_journal(const std::filesystem::path& state,
 
 std::string ranges_text(const std::vector<NumberRange>& ranges) {
   std::vector<std::string> texts;
+  texts.reserve(ranges.size());
   for (const NumberRange& range : ranges) {
     texts.push_back(range.first == range.last ? std::to_string(range.first)
                                               : fmt::format("{} to {}", range.first, range.last));

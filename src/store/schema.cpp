@@ -99,8 +99,7 @@ Result<void> refuse_others(const SqlDatabase& database, const std::string& file)
 }
 
 Result<std::int64_t> schema_version(const SqlDatabase& database) {
-  const auto known =
-      database.number("SELECT count(*) FROM sqlite_schema WHERE name = 'migrations'");
+  auto known = database.number("SELECT count(*) FROM sqlite_schema WHERE name = 'migrations'");
   if (!known || *known == 0) {
     return known;
   }

@@ -111,8 +111,10 @@ TEST_F(HostileRequest, AClientThatTakesNoAnswerDoesNotKeepTheServerFromStopping)
 
 TEST_F(HostileRequest, OneUserCannotTakeAllConnections) {
   // The user of the test is the one of the server and has the places of operators besides.
+  constexpr std::size_t kClients = 400;
   std::vector<Descriptor> clients;
-  for (int i = 0; i < 400; ++i) {
+  clients.reserve(kClients);
+  while (clients.size() < kClients) {
     clients.push_back(connect_to(socket_));
   }
   const HttpAnswer refused = answer_to("");

@@ -36,7 +36,7 @@ TEST(JobApi, AJobIsSubmittedStartedAndShown) {
   EXPECT_EQ(job.at("submitted_s"), TestApi::kNowSeconds);
   EXPECT_EQ(value_of(test->list(caller_ann, {})).at("jobs").size(), 1U);
   EXPECT_EQ(value_of(test->gpus(caller_ann)).at("gpus").at(0).at("jobs").at(0).at("id"), 1);
-  EXPECT_EQ(value_of(test->explain(caller_ann, 1)).at("placed").at("gpus"), json({0}));
+  EXPECT_EQ(value_of(test->explain(caller_ann, 1)).at("placed").at("gpus"), json::array({0}));
   const json status = value_of(test->status());
   EXPECT_EQ(status.at("carpool"), "1.2.3");
   EXPECT_EQ(status.at("mode"), "gpus");
