@@ -10,6 +10,7 @@
 
 #include "base/files/proc_file.hpp"
 #include "base/process/descriptor.hpp"
+#include "base/process/process_table.hpp"
 
 namespace carpool::gpu {
 namespace {
@@ -96,16 +97,7 @@ bool runs_with(pid_t pid,
   if (!stat || stat->name != program.filename().string().substr(0, kNameLength)) {
     return false;
   }
-  const std::string wanted = fmt::format("{}={}", variable, value);
-  const std::string environment = read_proc(pid, "environ");
-  for (std::string_view rest = environment; !rest.empty();) {
-    const std::size_t end = rest.find('\0');
-    if (rest.substr(0, end) == wanted) {
-      return true;
-    }
-    rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
-  }
-  return false;
+  return was_started_with(pid, variable, value);
 }
 
 bool send_signal(const ProcessIdentity& process, int signal) {
