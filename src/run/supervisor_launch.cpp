@@ -79,16 +79,9 @@ Result<std::optional<MpsPlace>> make_mps_place(const std::filesystem::path& mps,
   MpsPlace place{
       .gpu_uuid = spec.gpu_uuids.front(), .folder = mps / name, .users = mps_users_file(mps, name)};
   // A root server creates it for the user, who has no permission to.
-  for (const std::filesystem::path& folder : {mps_lock_folder(mps), place.folder}) {
-    if (const Result<void> made = make_private_folder(folder); !made) {
-      return tl::unexpected(made.error());
-    }
-  }
-  if (::geteuid() == 0 && ::lchown(place.folder.c_str(), uid, static_cast<gid_t>(-1)) != 0) {
-    return fail(ErrorCode::Internal,
-                fmt::format("give {} to user {}: {}", place.folder.string(), uid, last_error()));
-  }
-  return place;
+  return make_private_folder(mps_lock_folder(mps))
+      .and_then([&] { return make_daemon_folder(place.folder, uid); })
+      .map([&] { return std::optional(place); });
 }
 
 Started<SupervisorOrder> order_for(const ProcessExecutorSettings& settings,
@@ -117,6 +110,17 @@ Result<void> make_private_folder(const std::filesystem::path& path) {
   std::filesystem::create_directories(path.parent_path(), error);
   if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
     return fail(ErrorCode::Internal, fmt::format("make {}: {}", path.string(), last_error()));
+  }
+  return {};
+}
+
+Result<void> make_daemon_folder(const std::filesystem::path& folder, uid_t uid) {
+  if (Result<void> made = make_private_folder(folder); !made) {
+    return made;
+  }
+  if (::geteuid() == 0 && ::lchown(folder.c_str(), uid, static_cast<gid_t>(-1)) != 0) {
+    return fail(ErrorCode::Internal,
+                fmt::format("give {} to user {}: {}", folder.string(), uid, last_error()));
   }
   return {};
 }

@@ -15,6 +15,8 @@ namespace carpool::run {
 
 // Creates it, with mode 0700, and its parents.
 [[nodiscard]] Result<void> make_private_folder(const std::filesystem::path& path);
+// The folder of an MPS daemon, which belongs to the user of its jobs.
+[[nodiscard]] Result<void> make_daemon_folder(const std::filesystem::path& folder, uid_t uid);
 
 struct Starter {
   pid_t pid = 0;

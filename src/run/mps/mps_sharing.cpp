@@ -24,6 +24,7 @@
 #include "gpu/mps/mps_ending.hpp"
 #include "run/mps/mps_keeper.hpp"
 #include "run/run_folder.hpp"
+#include "run/supervisor_launch.hpp"
 
 namespace carpool::run {
 namespace {
@@ -169,6 +170,12 @@ Started<MpsUse> join_mps(const SupervisorOrder& order, const StopHeard& stop_hea
       lock_mps(fmt::format("{}.start", place.users.string()), LOCK_EX, wait);
   if (!start_lock) {
     return tl::unexpected(start_lock.error());
+  }
+  // Whoever held the lock before may have removed the folder with a dead daemon.
+  if (const Result<void> made =
+          make_daemon_folder(place.folder, order.become_uid.value_or(::geteuid()));
+      !made) {
+    return machine_trouble(TroubleScope::Gpus, made.error().message);
   }
   MpsUse use{.lock = std::move(*need), .old_lock = lock_for_old_keeper(place)};
   Started<std::optional<DaemonSeen>> seen = look_for_daemon(order);
