@@ -171,7 +171,7 @@ Started<MpsUse> join_mps(const SupervisorOrder& order, const StopHeard& stop_hea
   if (!start_lock) {
     return tl::unexpected(start_lock.error());
   }
-  // Whoever held the lock before may have removed the folder with a dead daemon.
+  // The process that held the lock before may have removed the folder with a dead daemon.
   if (const Result<void> made =
           make_daemon_folder(place.folder, order.become_uid.value_or(::geteuid()));
       !made) {
