@@ -23,6 +23,12 @@ inline constexpr std::size_t kMostMpsClients = 48;
 // A time that is not known.
 inline constexpr double kNoTime = std::numeric_limits<double>::infinity();
 
+enum class ResidentPhase {
+  Starting,   // its processes run; none was seen on the GPU
+  Computing,  // seen on the GPU
+  Paused,
+};
+
 // A job on a GPU.
 struct Resident {
   JobId job = 0;
@@ -35,7 +41,13 @@ struct Resident {
   bool several_gpus = false;
   std::uint64_t reserved_bytes = 0;  // until its own peak is known, then the peak
   std::uint64_t used_bytes = 0;      // now, as far as it is known
+  std::uint64_t cap_bytes = 0;       // that is enforced; 0: none
   double started_s = 0.0;
+  ResidentPhase phase = ResidentPhase::Computing;
+  double phase_since_s = 0.0;
+  PauseCause paused_for = PauseCause::Turn;  // Paused
+  unsigned pauses = 0;                       // so far
+  double computed_s = 0.0;              // time since it was first seen on the GPU, without pauses
   std::optional<double> remaining_s{};  // at solo speed
 };
 
@@ -69,6 +81,16 @@ struct GpuView {
   [[nodiscard]] double empty_after_s() const;
 };
 
+// Where the memory need of a job comes from.
+enum class NeedBasis {
+  Unknown,
+  Told,       // by its owner
+  Estimated,  // from its description
+  Seen,       // the peak of runs that did not finish
+  Finished,   // the peak of runs that did
+  Failure,    // it ran out of memory
+};
+
 struct QueuedJob {
   JobId job = 0;
   std::uint32_t uid = 0;
@@ -78,7 +100,8 @@ struct QueuedJob {
   unsigned gpus = 1;
   bool exclusive = false;
   std::optional<std::uint64_t> need_bytes{};  // upper bound on each GPU; empty: unknown
-  std::optional<double> runtime_s{};          // at solo speed; empty: unknown
+  NeedBasis need_basis = NeedBasis::Unknown;
+  std::optional<double> runtime_s{};  // at solo speed; empty: unknown
   double waited_s = 0.0;
   unsigned failures = 0;  // out-of-memory ends so far
 };

@@ -21,6 +21,7 @@ json exit_object(const RunExit& exit) {
   put(out, "detail", exit.detail, std::string());
   put(out, "wanted_bytes", exit.wanted_bytes);
   put(out, "held_bytes", exit.held_bytes);
+  put(out, "culprit", exit.culprit, false);
   if (exit.scope) {
     out["scope"] = name_of(*exit.scope);
   }
@@ -40,6 +41,7 @@ RunExit exit_from(const json& object, const std::string& where, Result<void>& go
   reader.read("detail", exit.detail);
   reader.read("wanted_bytes", exit.wanted_bytes);
   reader.read("held_bytes", exit.held_bytes);
+  reader.read("culprit", exit.culprit);
   reader.read_name("scope", trouble_scope, exit.scope);
   good = reader.finish();
   return exit;
@@ -63,9 +65,19 @@ struct Writer {
     out["mechanism"] = name_of(event.mechanism);
     put(out, "thread_limit", event.thread_limit, kAllThreads);
     out["reserved_bytes"] = event.reserved_bytes;
+    put(out, "cap_bytes", event.cap_bytes);
     put(out, "predicted_progress", event.predicted_progress);
     put(out, "reason", event.reason, std::string());
     return "started";
+  }
+  const char* operator()(const JobPaused& event) const {
+    out["cause"] = name_of(event.cause);
+    put(out, "reason", event.reason, std::string());
+    return "paused";
+  }
+  const char* operator()(const JobResumed& event) const {
+    put(out, "reason", event.reason, std::string());
+    return "resumed";
   }
   const char* operator()(const JobStopAsked& event) const {
     out["by"] = event.by;
@@ -115,7 +127,22 @@ JobStarted started_from(StrictObject& reader) {
   reader.read_name("mechanism", share_mechanism, event.mechanism);
   reader.read("thread_limit", event.thread_limit);
   reader.read("reserved_bytes", event.reserved_bytes);
+  reader.read("cap_bytes", event.cap_bytes);
   reader.read("predicted_progress", event.predicted_progress);
+  reader.read("reason", event.reason);
+  return event;
+}
+
+JobPaused paused_from(StrictObject& reader) {
+  JobPaused event;
+  reader.require("cause");
+  reader.read_name("cause", pause_cause, event.cause);
+  reader.read("reason", event.reason);
+  return event;
+}
+
+JobResumed resumed_from(StrictObject& reader) {
+  JobResumed event;
   reader.read("reason", event.reason);
   return event;
 }
@@ -170,6 +197,10 @@ bool read_kind(const std::string& kind,
     event.what = JobReleased{};
   } else if (kind == "started") {
     event.what = started_from(reader);
+  } else if (kind == "paused") {
+    event.what = paused_from(reader);
+  } else if (kind == "resumed") {
+    event.what = resumed_from(reader);
   } else if (kind == "stop-asked") {
     event.what = stop_from(reader);
   } else if (kind == "ended") {

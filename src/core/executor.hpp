@@ -47,6 +47,10 @@ class Executor {
   [[nodiscard]] virtual Launched launch(const LaunchSpec& spec) = 0;
   // May be called twice, or for an attempt that has ended.
   virtual void stop(RunId run, StopMode mode) = 0;
+  // All processes of the attempt stand still, and go on. Both may be called twice, for an attempt
+  // that has ended, or for one that stop() ends anyway.
+  virtual void pause(RunId run) = 0;
+  virtual void resume(RunId run) = 0;
   // What happened since the last call, in order. Each end is reported once.
   [[nodiscard]] virtual std::vector<RunReport> take_reports() = 0;
   // After a restart, for each attempt that began and has no end in the journal. A running one is

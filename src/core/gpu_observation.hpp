@@ -11,18 +11,35 @@
 
 namespace carpool {
 
+// How the progress of a job is measured. Rates of different sources cannot be compared.
+enum class ProgressSource {
+  Steps,     // carpool.step()
+  Output,    // lines of its output that match JobSpec::progress
+  Launches,  // kernel launches, counted while the profiler's library listens
+};
+
+// Mean speed of a job over a time that has just ended.
+struct MeasuredRate {
+  double per_s = 0.0;  // steps, lines or launches
+  double over_s = 0.0;
+  ProgressSource source = ProgressSource::Steps;
+};
+
 struct GpuObservation {
   unsigned gpu = 0;
   std::uint64_t used_bytes = 0;
   std::uint64_t foreign_bytes = 0;
   bool foreign = false;
   std::string unusable{};
-  std::optional<GpuPressure> pressure{};
-  struct JobMemory {
+  std::optional<GpuPressure> pressure{};  // of the last window
+  std::optional<GpuPressure> latest{};    // of the last sample
+  struct JobSeen {
     JobId job = 0;
     std::uint64_t bytes = 0;
+    unsigned processes = 1;              // that use this GPU
+    std::optional<MeasuredRate> rate{};  // empty: nothing new was measured
   };
-  std::vector<JobMemory> jobs{};  // Carpool's jobs seen on this GPU
+  std::vector<JobSeen> jobs{};  // Carpool's jobs seen on this GPU
 };
 
 }  // namespace carpool

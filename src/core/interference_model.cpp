@@ -41,4 +41,17 @@ std::unique_ptr<BoundInterference> InterferenceModel::bind(
   return std::make_unique<RememberedInterference>(*this, workloads);
 }
 
+std::vector<ProgressForecast> InterferenceModel::forecast(
+    std::span<const InterferenceMember> group) const {
+  std::vector<ProgressForecast> made;
+  for (const double share : progress(group)) {
+    made.push_back({.progress = share, .basis = ProgressForecast::Basis::Members});
+  }
+  return made;
+}
+
+std::optional<WorkloadBelief> InterferenceModel::belief(const std::string& /*workload*/) const {
+  return std::nullopt;
+}
+
 }  // namespace carpool

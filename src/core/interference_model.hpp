@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/forecast.hpp"
 #include "core/group.hpp"
 
 namespace carpool {
@@ -18,6 +19,27 @@ inline constexpr double kUnknownActivity = 0.7;
 struct InterferenceMember {
   std::string workload{};  // unknown ones get a conservative answer
   double thread_limit = kAllThreads;
+};
+
+// Progress of a member of a group, and how sure that is.
+struct ProgressForecast {
+  double progress = 1.0;  // share of its solo speed
+  Interval interval90{.low = 0.0, .high = 1.0};
+  enum class Basis {
+    Assumed,   // what is usual of workloads that were never seen
+    Members,   // what is known of the members
+    Measured,  // this very group ran before
+  } basis = Basis::Assumed;
+};
+
+// What is known of one workload, for people.
+struct WorkloadBelief {
+  double sm_active = kUnknownActivity;  // solo, 0 to 1
+  Interval sm_active90{.low = 0.0, .high = 1.0};
+  double assumed_sm_active = kUnknownActivity;  // before anything was measured
+  double measured_s = 0.0;                      // time for which it was watched; 0: never
+  bool alone = false;                           // part of that time without neighbours
+  std::optional<double> solo_rate{};            // units of its progress a second
 };
 
 // A model bound to given workloads, which are named by index: for inner loops. For one thread.
@@ -47,6 +69,12 @@ class InterferenceModel {
   // SM activity solo, 0 to 1; empty: unknown.
   [[nodiscard]] virtual std::optional<double> sm_active(const std::string& workload) const = 0;
   [[nodiscard]] virtual bool knows(const std::string& workload) const = 0;
+
+  // As progress(), with intervals. A model without intervals answers 0 to 1.
+  [[nodiscard]] virtual std::vector<ProgressForecast> forecast(
+      std::span<const InterferenceMember> group) const;
+  // Empty: the model keeps no beliefs, or never saw the workload.
+  [[nodiscard]] virtual std::optional<WorkloadBelief> belief(const std::string& workload) const;
 
   // Whether a thread limit changes the answer.
   [[nodiscard]] virtual bool knows_limits() const { return false; }

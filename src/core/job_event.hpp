@@ -25,9 +25,18 @@ struct JobStarted {
   std::vector<unsigned> gpus{};
   ShareMechanism mechanism = ShareMechanism::None;
   double thread_limit = kAllThreads;
-  std::uint64_t reserved_bytes = 0;  // on each of its GPUs
+  std::uint64_t reserved_bytes = 0;          // on each of its GPUs
+  std::optional<std::uint64_t> cap_bytes{};  // enforced; empty: none
   std::optional<double> predicted_progress{};
   std::string reason{};  // why there, for `explain`
+};
+// All its processes stand still; its memory stays.
+struct JobPaused {
+  PauseCause cause = PauseCause::Turn;
+  std::string reason{};
+};
+struct JobResumed {
+  std::string reason{};
 };
 struct JobStopAsked {
   std::string by{};   // user, "time limit", …
@@ -58,6 +67,8 @@ struct JobEvent {
                JobHeld,
                JobReleased,
                JobStarted,
+               JobPaused,
+               JobResumed,
                JobStopAsked,
                JobEnded,
                JobRequeued,

@@ -1,11 +1,6 @@
 #include "core/job_history.hpp"
 
 #include <algorithm>
-#include <string_view>
-
-#include <fmt/format.h>
-
-#include "base/text/digest.hpp"
 
 namespace carpool {
 namespace {
@@ -15,18 +10,6 @@ namespace {
 constexpr double kRoom = 1.05;
 
 }  // namespace
-
-std::string workload_key(const JobSpec& spec) {
-  if (!spec.workload.empty()) {
-    return spec.workload;
-  }
-  std::string joined;
-  for (const std::string& word : spec.argv) {
-    joined += fmt::format("{}:{}", word.size(), word);  // different lists give different texts
-  }
-  constexpr std::size_t kDigits = 16;
-  return fmt::format("argv:{}", sha256_hex(joined).substr(0, kDigits));
-}
 
 const JobHistory::Workload* JobHistory::find(std::uint32_t uid, const std::string& key) const {
   const auto user = users_.find(uid);

@@ -9,13 +9,9 @@
 #include <string>
 #include <unordered_map>
 
-#include "core/job.hpp"
 #include "core/run.hpp"
 
 namespace carpool {
-
-// The name of a job's workload, else a digest of its argv.
-[[nodiscard]] std::string workload_key(const JobSpec& spec);
 
 // One attempt that ended.
 struct PastRun {

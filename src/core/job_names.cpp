@@ -24,9 +24,10 @@ constexpr std::array<Named<JobState>, 7> kStates = {{{"queued", JobState::Queued
                                                      {"failed", JobState::Failed},
                                                      {"cancelled", JobState::Cancelled}}};
 
-constexpr std::array<Named<RunEnd>, 10> kEnds = {{{"succeeded", RunEnd::Succeeded},
+constexpr std::array<Named<RunEnd>, 11> kEnds = {{{"succeeded", RunEnd::Succeeded},
                                                   {"failed", RunEnd::Failed},
                                                   {"out-of-memory", RunEnd::OutOfMemory},
+                                                  {"over-cap", RunEnd::OverCap},
                                                   {"host-out-of-memory", RunEnd::HostOutOfMemory},
                                                   {"mps-fault", RunEnd::MpsFault},
                                                   {"time-limit", RunEnd::TimeLimit},
@@ -39,6 +40,11 @@ constexpr std::array<Named<TroubleScope>, 4> kScopes = {{{"job", TroubleScope::J
                                                          {"user", TroubleScope::User},
                                                          {"gpus", TroubleScope::Gpus},
                                                          {"machine", TroubleScope::Machine}}};
+
+constexpr std::array<Named<PauseCause>, 3> kPauseCauses = {
+    {{"turn", PauseCause::Turn},
+     {"interference", PauseCause::Interference},
+     {"memory", PauseCause::Memory}}};
 
 constexpr std::array<Named<JobClass>, 3> kClasses = {
     {{"slo", JobClass::Slo}, {"normal", JobClass::Normal}, {"best-effort", JobClass::BestEffort}}};
@@ -82,6 +88,9 @@ std::string_view name_of(RunEnd end) {
 std::string_view name_of(TroubleScope scope) {
   return name_in(kScopes, scope);
 }
+std::string_view name_of(PauseCause cause) {
+  return name_in(kPauseCauses, cause);
+}
 std::string_view name_of(JobClass job_class) {
   return name_in(kClasses, job_class);
 }
@@ -97,6 +106,9 @@ Result<RunEnd> run_end(std::string_view name) {
 }
 Result<TroubleScope> trouble_scope(std::string_view name) {
   return value_in(kScopes, "scope", name);
+}
+Result<PauseCause> pause_cause(std::string_view name) {
+  return value_in(kPauseCauses, "cause", name);
 }
 Result<JobClass> job_class(std::string_view name) {
   return value_in(kClasses, "class", name);

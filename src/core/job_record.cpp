@@ -44,6 +44,25 @@ class Change {
     return move(JobState::Queued, JobState::Running, "started");
   }
 
+  std::string operator()(const JobPaused& event) {
+    if (job_.running() == nullptr || job_.attempts.back().pause) {
+      return "paused while it does not run";
+    }
+    JobAttempt& attempt = job_.attempts.back();
+    attempt.pause = event;
+    attempt.pause_began_s = at_s_;
+    ++attempt.pauses;
+    return {};
+  }
+
+  std::string operator()(const JobResumed& /*event*/) {
+    if (job_.running() == nullptr || !job_.attempts.back().pause) {
+      return "resumed while it is not paused";
+    }
+    end_pause(at_s_);
+    return {};
+  }
+
   std::string operator()(const JobStopAsked& event) {
     if (job_.running() == nullptr) {
       return "asked to stop while it does not run";
@@ -62,6 +81,7 @@ class Change {
     // It may have ended a while before the server noticed.
     const double ended = event.exit.at_s > 0.0 ? event.exit.at_s : at_s_;
     attempt.ended_s = std::max(attempt.started_s, std::min(ended, at_s_));
+    end_pause(*attempt.ended_s);
     attempt.exit = event.exit;
     attempt.peak_bytes = event.peak_bytes;
     job_.state = JobState::Stopping;
@@ -103,6 +123,14 @@ class Change {
   }
 
  private:
+  void end_pause(double at_s) {
+    JobAttempt& attempt = job_.attempts.back();
+    if (attempt.pause) {
+      attempt.paused_s += std::max(at_s - attempt.pause_began_s, 0.0);
+      attempt.pause.reset();
+    }
+  }
+
   std::string move(JobState from, JobState to, std::string_view what) {
     if (job_.state != from) {
       return fmt::format("{} in state {}", what, job_.code());
@@ -117,6 +145,11 @@ class Change {
 };
 
 }  // namespace
+
+double JobAttempt::ran_s(double now_s) const {
+  const double until_s = ended_s.value_or(pause ? pause_began_s : now_s);
+  return std::max(until_s - started_s - paused_s, 0.0);
+}
 
 const JobAttempt* JobRecord::running() const {
   return attempts.empty() || attempts.back().ended_s ? nullptr : &attempts.back();
@@ -133,8 +166,8 @@ bool JobRecord::recovering() const {
     return false;
   }
   const RunEnd last = attempts.back().exit.end;
-  return last == RunEnd::OutOfMemory || last == RunEnd::MpsFault || last == RunEnd::Lost ||
-         last == RunEnd::NeverStarted || last == RunEnd::MachineTrouble;
+  return last == RunEnd::OutOfMemory || last == RunEnd::OverCap || last == RunEnd::MpsFault ||
+         last == RunEnd::Lost || last == RunEnd::NeverStarted || last == RunEnd::MachineTrouble;
 }
 
 std::string_view JobRecord::code() const {

@@ -22,6 +22,13 @@ struct JobAttempt {
   std::optional<double> ended_s{};
   RunExit exit{};
   std::optional<std::uint64_t> peak_bytes{};
+  std::optional<JobPaused> pause{};  // it stands still
+  double pause_began_s = 0.0;
+  double paused_s = 0.0;  // the pauses that are over
+  unsigned pauses = 0;
+
+  // Time on its GPUs without pauses, until now or its end.
+  [[nodiscard]] double ran_s(double now_s) const;
 };
 
 struct JobRecord {

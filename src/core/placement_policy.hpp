@@ -19,7 +19,8 @@ struct Placement {
   ShareMechanism mechanism = ShareMechanism::None;
   double thread_limit = kAllThreads;
   std::uint64_t reserve_bytes = 0;
-  std::optional<double> progress{};  // predicted share of its solo speed
+  std::optional<std::uint64_t> cap_bytes{};  // to enforce; empty: none
+  std::optional<double> progress{};          // predicted share of its solo speed
   std::string reason{};
 };
 
@@ -40,9 +41,23 @@ struct Deferral {
   std::string reason{};  // "GPU 1 has 30 GiB free; the job needs 82 GiB"
 };
 
+// Residents that are to stand still, or to go on. The scheduler refuses to pause a job of class
+// slo, on several GPUs, or that is being stopped.
+struct Pause {
+  JobId job = 0;
+  PauseCause cause = PauseCause::Turn;
+  std::string reason{};
+};
+struct Resume {
+  JobId job = 0;
+  std::string reason{};
+};
+
 struct PlacementDecision {
   std::vector<Placement> place{};
-  std::vector<Deferral> defer{};        // of jobs that were considered
+  std::vector<Deferral> defer{};  // of jobs that were considered
+  std::vector<Pause> pause{};
+  std::vector<Resume> resume{};
   std::optional<double> ask_again_s{};  // seconds from now, when time alone may change the answer
 };
 

@@ -34,13 +34,22 @@ struct LaunchSpec {
   ShareMechanism mechanism = ShareMechanism::None;
   double thread_limit = kAllThreads;  // MPS only
   bool low_priority = false;          // MPS client priority
+  // Of each process, where a mechanism can enforce it: the job's own limit and the scheduler's cap.
   std::optional<std::uint64_t> memory_limit_bytes{};
+};
+
+// Why a running job stands still.
+enum class PauseCause {
+  Turn,          // others compute on its GPU; it goes on when one of them ends
+  Interference,  // the group runs slower than without it
+  Memory,        // it grows, and the memory of its GPU is nearly used up
 };
 
 enum class RunEnd {
   Succeeded,
   Failed,       // exit status, signal
   OutOfMemory,  // of the GPU
+  OverCap,      // of the memory that the scheduler allowed it: not a failure of the job
   HostOutOfMemory,
   MpsFault,  // the MPS server that it shared failed
   TimeLimit,
@@ -68,7 +77,8 @@ struct RunExit {
   std::optional<std::uint64_t> held_bytes{};
   // MachineTrouble; and Lost, where the machine went down.
   std::optional<TroubleScope> scope{};
-  double at_s = 0.0;  // when, seconds of the scheduler's clock
+  bool culprit = false;  // MpsFault: this job caused it
+  double at_s = 0.0;     // when, seconds of the scheduler's clock
 };
 
 }  // namespace carpool

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/workload_identity.hpp"
+
 namespace carpool::knowledge {
 
 std::vector<double> ActivityInterference::progress(
@@ -15,7 +17,7 @@ std::vector<double> ActivityInterference::progress(
 }
 
 std::optional<double> ActivityInterference::sm_active(const std::string& workload) const {
-  const auto found = sm_active_.find(workload);
+  const auto found = sm_active_.find(std::string(workload_name(workload)));
   return found == sm_active_.end() ? std::nullopt : std::optional(found->second);
 }
 

@@ -20,7 +20,7 @@ class ActivityInterference final : public InterferenceModel {
       std::span<const InterferenceMember> group) const override;
   [[nodiscard]] std::optional<double> sm_active(const std::string& workload) const override;
   [[nodiscard]] bool knows(const std::string& workload) const override {
-    return sm_active_.contains(workload);
+    return sm_active(workload).has_value();
   }
 
  private:

@@ -81,7 +81,7 @@ std::vector<double> ModelInterference::progress(std::span<const InterferenceMemb
   }
   Group group;
   for (const InterferenceMember& member : members) {
-    const auto found = by_name_.find(member.workload);
+    const auto found = by_name_.find(workload_name(member.workload));
     if (found == by_name_.end()) {
       return by_activity_->progress(members);
     }

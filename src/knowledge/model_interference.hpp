@@ -10,6 +10,7 @@
 #include "base/result.hpp"
 #include "core/interference_model.hpp"
 #include "core/profile.hpp"
+#include "core/workload_identity.hpp"
 #include "knowledge/activity_interference.hpp"
 #include "model/throughput_model.hpp"
 #include "predict/predictor.hpp"
@@ -26,7 +27,7 @@ class ModelInterference final : public InterferenceModel {
       std::span<const InterferenceMember> group) const override;
   [[nodiscard]] std::optional<double> sm_active(const std::string& workload) const override;
   [[nodiscard]] bool knows(const std::string& workload) const override {
-    return by_name_.contains(workload);
+    return by_name_.contains(workload_name(workload));
   }
   [[nodiscard]] bool knows_limits() const override { return knows_limits_; }
 
@@ -36,7 +37,7 @@ class ModelInterference final : public InterferenceModel {
 
   std::shared_ptr<const model::ThroughputModel> model_;
   std::vector<Profile> profiles_;
-  std::map<std::string, std::size_t> by_name_;
+  std::map<std::string, std::size_t, std::less<>> by_name_;
   std::unique_ptr<predict::Predictor> predictor_;
   std::unique_ptr<ActivityInterference> by_activity_;
   bool knows_limits_ = false;

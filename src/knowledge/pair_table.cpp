@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/workload_identity.hpp"
 #include "knowledge/activity_interference.hpp"
 #include "knowledge/pair_table_reader.hpp"
 
@@ -106,7 +107,7 @@ Result<std::unique_ptr<PairTable>> PairTable::load(const std::filesystem::path& 
 }
 
 PairTable::Workload PairTable::find(const std::string& name) const {
-  const auto found = workloads_.find(name);
+  const auto found = workloads_.find(workload_name(name));
   if (found != workloads_.end()) {
     return found->second;
   }
@@ -139,12 +140,12 @@ std::vector<double> PairTable::progress(std::span<const InterferenceMember> grou
 }
 
 std::optional<double> PairTable::sm_active(const std::string& workload) const {
-  const auto found = workloads_.find(workload);
+  const auto found = workloads_.find(workload_name(workload));
   return found == workloads_.end() ? std::nullopt : std::optional(found->second.sm_active);
 }
 
 bool PairTable::knows(const std::string& workload) const {
-  return workloads_.contains(workload);
+  return workloads_.contains(workload_name(workload));
 }
 
 std::unique_ptr<BoundInterference> PairTable::bind(std::span<const std::string> workloads) const {

@@ -7,7 +7,7 @@ namespace carpool::observe {
 namespace {
 
 void add_memory(GpuObservation& seen, JobId job, std::uint64_t bytes) {
-  const auto known = std::ranges::find(seen.jobs, job, &GpuObservation::JobMemory::job);
+  const auto known = std::ranges::find(seen.jobs, job, &GpuObservation::JobSeen::job);
   if (known != seen.jobs.end()) {
     known->bytes += bytes;
   } else {

@@ -47,6 +47,13 @@ struct ProcessExecutor::State {
   ProcessExecutorSettings settings;
   AttemptWatch watch;
 
+  void signal(RunId run, int number) const {
+    for (const RunningJob& job : watch.running()) {
+      if (job.run == run && job.session > 1) {
+        ::kill(-job.session, number);
+      }
+    }
+  }
   [[nodiscard]] double now_s() const { return settings.clock ? settings.clock() : epoch_seconds(); }
 };
 
@@ -89,6 +96,14 @@ Launched ProcessExecutor::launch(const LaunchSpec& spec) {
 
 void ProcessExecutor::stop(RunId run, StopMode mode) {
   state_->watch.stop(run, mode);
+}
+
+void ProcessExecutor::pause(RunId run) {
+  state_->signal(run, SIGSTOP);
+}
+
+void ProcessExecutor::resume(RunId run) {
+  state_->signal(run, SIGCONT);
 }
 
 std::vector<RunReport> ProcessExecutor::take_reports() {

@@ -37,6 +37,8 @@ class ProcessExecutor final : public Executor {
 
   [[nodiscard]] Launched launch(const LaunchSpec& spec) override;
   void stop(RunId run, StopMode mode) override;
+  void pause(RunId run) override;
+  void resume(RunId run) override;
   [[nodiscard]] std::vector<RunReport> take_reports() override;
   [[nodiscard]] Result<FoundRun> find(const LaunchSpec& spec) override;
 

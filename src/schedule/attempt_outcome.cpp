@@ -102,13 +102,26 @@ AttemptOutcome after_out_of_memory(const JobRecord& job, const OutcomeRules& rul
       .exclusive = next >= rules.gpu_bytes};
 }
 
+// The cap was the scheduler's guess: the job goes back to its place, with a larger one.
+AttemptOutcome after_cap(const JobRecord& job, const OutcomeRules& rules) {
+  const JobAttempt& last = job.attempts.back();
+  const std::uint64_t next = next_cap(last.exit, *last.start.cap_bytes, rules.gpu_bytes);
+  return JobRequeued{
+      .reason = fmt::format("it needs more than the {} that it was allowed; the next "
+                            "attempt may use {}",
+                            gib_text(*last.start.cap_bytes),
+                            gib_text(next)),
+      .reserve_bytes = next,
+      .exclusive = next >= rules.gpu_bytes};
+}
+
 AttemptOutcome after_fault(const JobRecord& job, const RunExit& exit) {
   const unsigned faults = job.ends(RunEnd::MpsFault);
   if (faults >= kMostFaults) {
     return JobClosed{.end = RunEnd::MpsFault,
                      .reason = fmt::format("its MPS server failed {} times", faults)};
   }
-  const bool alone = faults >= kFaultsBeforeAlone;
+  const bool alone = exit.culprit || faults >= kFaultsBeforeAlone;
   return JobRequeued{.reason = fmt::format("{}{}",
                                            detail_or(exit, "its MPS server failed"),
                                            alone ? "; the next attempt runs alone" : ""),
@@ -144,6 +157,8 @@ AttemptOutcome attempt_outcome(const JobRecord& job, const OutcomeRules& rules) 
       return after_failure(job, exit);
     case RunEnd::OutOfMemory:
       return after_out_of_memory(job, rules);
+    case RunEnd::OverCap:
+      return after_cap(job, rules);
     case RunEnd::MpsFault:
       return after_fault(job, exit);
     case RunEnd::Lost:

@@ -48,6 +48,10 @@ Result<void> EventLog::apply(const JobEvent& event) {
     on_.backlog.enter(job, now_s_);
   } else if (std::holds_alternative<JobStarted>(event.what)) {
     started(job, event.at_s);
+  } else if (const auto* pause = std::get_if<JobPaused>(&event.what)) {
+    paused(job, *pause, event.at_s);
+  } else if (std::holds_alternative<JobResumed>(event.what)) {
+    resumed(job, event.at_s);
   } else if (std::holds_alternative<JobStopAsked>(event.what)) {
     on_.timers.set_kill(event.job, event.at_s + stop_grace_s_);
   } else if (std::holds_alternative<JobEnded>(event.what)) {
@@ -75,13 +79,36 @@ void EventLog::started(LiveJob& job, double at_s) {
                      .exclusive = record.exclusive || start.mechanism == ShareMechanism::None,
                      .several_gpus = start.gpus.size() > 1,
                      .reserved_bytes = start.reserved_bytes,
-                     .started_s = at_s},
+                     .cap_bytes = start.cap_bytes.value_or(0),
+                     .started_s = at_s,
+                     .phase = ResidentPhase::Starting,
+                     .phase_since_s = at_s},
                     start.gpus,
                     job.view.runtime_s,
                     at_s);
   on_.usage.began(record.owner.uid, charged_speed(start), at_s);
   if (record.spec.time_s) {
     on_.timers.set_limit(record.id, at_s + *record.spec.time_s);
+  }
+  on_.backlog.look_at(Look::Everything);
+}
+
+// The time limit of a job stands still with it.
+void EventLog::paused(LiveJob& job, const JobPaused& pause, double at_s) {
+  const JobRecord& record = *job.record;
+  on_.occupancy.pause(record.id, pause.cause, at_s);
+  if (record.spec.time_s && record.state == JobState::Running) {
+    on_.timers.drop(record.id);
+  }
+  on_.backlog.look_at(Look::Everything);
+}
+
+void EventLog::resumed(LiveJob& job, double at_s) {
+  const JobRecord& record = *job.record;
+  on_.occupancy.resume(record.id, at_s);
+  if (record.spec.time_s && record.state == JobState::Running) {
+    on_.timers.set_limit(record.id,
+                         at_s + *record.spec.time_s - record.attempts.back().ran_s(at_s));
   }
   on_.backlog.look_at(Look::Everything);
 }
@@ -94,7 +121,7 @@ void EventLog::ended(LiveJob& job, double at_s) {
   on_.usage.ended(record.owner.uid, charged_speed(attempt.start), attempt.started_s, at_s);
   on_.needs.learn(job,
                   {.end = attempt.exit.end,
-                   .run_s = *attempt.ended_s - attempt.started_s,
+                   .run_s = attempt.ran_s(at_s),
                    .progress = attempt.start.predicted_progress.value_or(1.0),
                    .peak_bytes = attempt.peak_bytes});
   on_.backlog.look_at(Look::Everything);

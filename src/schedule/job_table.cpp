@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "core/job_history.hpp"
+#include "core/workload_identity.hpp"
 
 namespace carpool::schedule {
 
@@ -107,7 +107,7 @@ Result<LiveJob*> JobTable::add(JobRecord& record) {
   job.eligible_s = record.submitted_s;
   job.view.job = record.id;
   job.view.uid = record.owner.uid;
-  job.view.workload = job.key;
+  job.view.workload = scoped_workload(record.owner.uid, job.key);
   job.view.job_class = record.spec.job_class;
   job.view.priority = record.spec.priority;
   job.view.gpus = record.spec.gpus;

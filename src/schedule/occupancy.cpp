@@ -121,6 +121,49 @@ std::optional<std::uint64_t> Occupancy::peak_bytes(JobId job) const {
                                                      : std::optional(found->second.peak_bytes);
 }
 
+void Occupancy::set_phase(JobId job, ResidentPhase phase, double now_s) {
+  const auto found = runs_.find(job);
+  if (found == runs_.end()) {
+    return;
+  }
+  Run& run = found->second;
+  if (run.computing) {
+    run.computed_s += std::max(now_s - run.computing_since_s, 0.0);
+  }
+  run.computing = phase == ResidentPhase::Computing;
+  run.computing_since_s = now_s;
+  for (const std::size_t place : run.places) {
+    for (Resident& resident : views_[place].residents) {
+      if (resident.job == job) {
+        resident.phase = phase;
+        resident.phase_since_s = now_s;
+      }
+    }
+    change_speeds(place, now_s);
+  }
+}
+
+void Occupancy::pause(JobId job, PauseCause cause, double now_s) {
+  set_phase(job, ResidentPhase::Paused, now_s);
+  const auto found = runs_.find(job);
+  for (const std::size_t place :
+       found == runs_.end() ? std::vector<std::size_t>() : found->second.places) {
+    for (Resident& resident : views_[place].residents) {
+      if (resident.job == job) {
+        resident.paused_for = cause;
+        ++resident.pauses;
+      }
+    }
+  }
+}
+
+void Occupancy::resume(JobId job, double now_s) {
+  const auto found = runs_.find(job);
+  if (found != runs_.end()) {
+    set_phase(job, found->second.seen ? ResidentPhase::Computing : ResidentPhase::Starting, now_s);
+  }
+}
+
 void Occupancy::Pace::settle(double now_s) {
   done_s += speed * std::max(now_s - since_s, 0.0);
   since_s = std::max(since_s, now_s);
@@ -131,14 +174,20 @@ void Occupancy::Pace::settle(double now_s) {
 void Occupancy::change_speeds(std::size_t place, double now_s) {
   stale_ = true;
   const auto& residents = views_[place].residents;
-  std::vector<double> speeds(residents.size(), 1.0);
-  if (residents.size() > 1) {
-    std::vector<InterferenceMember> group;
-    group.reserve(residents.size());
-    for (const Resident& resident : residents) {
-      group.push_back({.workload = resident.workload, .thread_limit = resident.thread_limit});
+  std::vector<double> speeds(residents.size(), 0.0);  // of those that start or stand still
+  std::vector<InterferenceMember> group;
+  std::vector<std::size_t> computing;
+  for (std::size_t i = 0; i < residents.size(); ++i) {
+    if (residents[i].phase == ResidentPhase::Computing) {
+      group.push_back(
+          {.workload = residents[i].workload, .thread_limit = residents[i].thread_limit});
+      computing.push_back(i);
     }
-    speeds = interference_.progress(group);
+  }
+  const std::vector<double> together =
+      group.size() > 1 ? interference_.progress(group) : std::vector<double>(group.size(), 1.0);
+  for (std::size_t i = 0; i < computing.size(); ++i) {
+    speeds[computing[i]] = together[i];
   }
   for (std::size_t i = 0; i < residents.size(); ++i) {
     paces_[place][i].settle(now_s);
@@ -169,7 +218,7 @@ bool Occupancy::observe(const GpuObservation& observation, double now_s) {
   return changed || moved(free_before, view.free_bytes(), view.memory_bytes);
 }
 
-bool Occupancy::observe_memory(const GpuObservation::JobMemory& memory,
+bool Occupancy::observe_memory(const GpuObservation::JobSeen& memory,
                                std::size_t place,
                                double now_s) {
   auto& residents = views_[place].residents;
@@ -185,7 +234,13 @@ bool Occupancy::observe_memory(const GpuObservation::JobMemory& memory,
     changed = true;
   }
   Run& run = runs_.at(memory.job);
-  run.seen = run.seen || memory.bytes > 0;
+  if (!run.seen && memory.bytes > 0) {
+    run.seen = true;
+    changed = true;
+    if (resident->phase == ResidentPhase::Starting) {
+      set_phase(memory.job, ResidentPhase::Computing, now_s);
+    }
+  }
   if (static_cast<double>(memory.bytes) > static_cast<double>(run.peak_bytes) * kPeakGrowth) {
     run.peak_grew_s = now_s;
   }
@@ -233,6 +288,11 @@ void Occupancy::refresh(double now_s) {
   stale_ = false;
   for (std::size_t place = 0; place < views_.size(); ++place) {
     refresh_placed(place, now_s);
+    for (Resident& resident : views_[place].residents) {
+      const Run& run = runs_.at(resident.job);
+      resident.computed_s =
+          run.computed_s + (run.computing ? std::max(now_s - run.computing_since_s, 0.0) : 0.0);
+    }
     for (std::size_t i = 0; i < paces_[place].size(); ++i) {
       Pace& pace = paces_[place][i];
       if (pace.runtime_s >= 0.0) {

@@ -29,6 +29,8 @@ class Occupancy {
            std::optional<double> runtime_s,
            double now_s);
   void remove(JobId job, double now_s);
+  void pause(JobId job, PauseCause cause, double now_s);
+  void resume(JobId job, double now_s);
   // The highest use so far, on one GPU; empty: never observed.
   [[nodiscard]] std::optional<std::uint64_t> peak_bytes(JobId job) const;
 
@@ -55,6 +57,9 @@ class Occupancy {
     std::uint64_t peak_bytes = 0;
     double peak_grew_s = 0.0;
     bool seen = false;
+    double computed_s = 0.0;         // until computing_since_s
+    double computing_since_s = 0.0;  // while it computes
+    bool computing = false;
     bool peak_known = false;
   };
   // Progress of a resident; in the order of `residents`, since all are updated before every
@@ -83,8 +88,9 @@ class Occupancy {
   [[nodiscard]] std::optional<std::size_t> place_of(unsigned index) const;
   void update_usable(std::size_t place);
   void change_speeds(std::size_t place, double now_s);
-  bool observe_memory(const GpuObservation::JobMemory& memory, std::size_t place, double now_s);
+  bool observe_memory(const GpuObservation::JobSeen& memory, std::size_t place, double now_s);
   bool settle_reservation(JobId job, Run& run, double now_s);
+  void set_phase(JobId job, ResidentPhase phase, double now_s);
   void refresh_placed(std::size_t place, double now_s);
 
   std::vector<GpuView> views_;

@@ -17,6 +17,12 @@ namespace {
 // The queue is looked at again while at least one in this many of the jobs looked at started.
 constexpr std::size_t kWorthAnotherLook = 4;
 
+bool may_pause(const JobRecord& job) {
+  const JobAttempt* attempt = job.running();
+  return attempt != nullptr && job.state == JobState::Running && !attempt->pause &&
+         job.spec.job_class != JobClass::Slo && attempt->start.gpus.size() == 1;
+}
+
 }  // namespace
 
 Planner::Planner(const SchedulerSettings& settings,
@@ -273,11 +279,33 @@ std::size_t Planner::ask_policy(std::span<const JobId> jobs, double at_s) {
     const double then = at_s + std::max(*decision.ask_again_s, 0.0);
     ask_again_s_ = std::min(ask_again_s_.value_or(then), then);
   }
+  follow_pauses(decision, at_s);
   for (const Deferral& deferral : decision.defer) {
     backlog_.defer(deferral);
   }
   return static_cast<std::size_t>(std::ranges::count_if(
       decision.place, [&](const Placement& placement) { return start(placement, at_s); }));
+}
+
+// First who stands still, then who goes on: never more compute than the policy wants.
+void Planner::follow_pauses(const PlacementDecision& decision, double at_s) {
+  for (const Pause& pause : decision.pause) {
+    const LiveJob* job = jobs_.live(pause.job);
+    if (job != nullptr && may_pause(*job->record)) {
+      runs_.pause(*job, pause.cause, pause.reason, at_s);
+    } else {
+      refused(fmt::format("policy \"{}\" paused job {}, which may not be paused: refused",
+                          policy_.name(),
+                          pause.job));
+    }
+  }
+  for (const Resume& resume : decision.resume) {
+    const LiveJob* job = jobs_.live(resume.job);
+    const JobAttempt* attempt = job == nullptr ? nullptr : job->record->running();
+    if (attempt != nullptr && attempt->pause && attempt->pause->cause != PauseCause::Memory) {
+      runs_.resume(*job, resume.reason, at_s);
+    }
+  }
 }
 
 bool Planner::start(const Placement& placement, double at_s) {

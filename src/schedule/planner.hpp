@@ -67,6 +67,7 @@ class Planner {
   [[nodiscard]] std::size_t ask_policy(std::span<const JobId> jobs, double at_s);
   [[nodiscard]] std::size_t ask_beside_reserved(std::span<const JobId> jobs, double at_s);
   [[nodiscard]] FrontReservation reservation_for(const LiveJob& job, double at_s) const;
+  void follow_pauses(const PlacementDecision& decision, double at_s);
   // False: refused.
   [[nodiscard]] bool start(const Placement& placement, double at_s);
   void refused(const std::string& message);

@@ -57,6 +57,11 @@ std::uint64_t next_reservation(const RunExit& exit,
   return std::min(std::max(next, kGiB), gpu_bytes);
 }
 
+std::uint64_t next_cap(const RunExit& exit, std::uint64_t cap_bytes, std::uint64_t gpu_bytes) {
+  const std::uint64_t wanted = exit.held_bytes.value_or(0) + exit.wanted_bytes.value_or(0);
+  return std::min(std::max(scaled(wanted, kRoom), 2 * cap_bytes), gpu_bytes);
+}
+
 std::uint64_t next_floor(unsigned failures, std::uint64_t floor_bytes, std::uint64_t gpu_bytes) {
   const std::size_t step = std::clamp<std::size_t>(failures, 1, kAegisFloors.size()) - 1;
   const std::uint64_t target = scaled(gpu_bytes, kAegisFloors.at(step));

@@ -34,6 +34,11 @@ struct RecoveryRuleInfo {
                                              std::optional<std::uint64_t> peak_bytes,
                                              std::uint64_t gpu_bytes);
 
+// The cap of the next attempt of a job that needed more than its cap.
+[[nodiscard]] std::uint64_t next_cap(const RunExit& exit,
+                                     std::uint64_t cap_bytes,
+                                     std::uint64_t gpu_bytes);
+
 // The memory floor of the next attempt under Aegis, after this many out-of-memory failures.
 [[nodiscard]] std::uint64_t next_floor(unsigned failures,
                                        std::uint64_t floor_bytes,

@@ -19,6 +19,11 @@ bool could_start(RunEnd end) {
   return end != RunEnd::Cancelled && end != RunEnd::Lost && end != RunEnd::MachineTrouble;
 }
 
+std::optional<std::uint64_t> least(std::optional<std::uint64_t> own,
+                                   std::optional<std::uint64_t> cap) {
+  return own && cap ? std::min(*own, *cap) : (own ? own : cap);
+}
+
 }  // namespace
 
 RunControl::RunControl(const SchedulerSettings& settings,
@@ -49,6 +54,7 @@ void RunControl::start(const Placement& placement, double at_s) {
                           .mechanism = placement.mechanism,
                           .thread_limit = placement.thread_limit,
                           .reserved_bytes = placement.reserve_bytes,
+                          .cap_bytes = placement.cap_bytes,
                           .predicted_progress = placement.progress,
                           .reason = placement.reason},
                at_s);
@@ -59,8 +65,27 @@ void RunControl::start(const Placement& placement, double at_s) {
 
 void RunControl::ask_to_stop(const LiveJob& job, const std::string& by, bool final, double at_s) {
   const RunId run{job.record->id, job.record->running()->start.attempt};
+  // A process that stands still does not see the request.
+  if (job.record->running()->pause) {
+    resume(job, "it is asked to stop", at_s);
+  }
   events_.emit(run.job, JobStopAsked{.by = by, .final = final}, at_s);
   orders_.push_back({.kind = RunOrder::Kind::Ask, .run = run});
+}
+
+void RunControl::pause(const LiveJob& job,
+                       PauseCause cause,
+                       const std::string& reason,
+                       double at_s) {
+  const RunId run{job.record->id, job.record->running()->start.attempt};
+  events_.emit(run.job, JobPaused{.cause = cause, .reason = reason}, at_s);
+  orders_.push_back({.kind = RunOrder::Kind::Pause, .run = run});
+}
+
+void RunControl::resume(const LiveJob& job, const std::string& reason, double at_s) {
+  const RunId run{job.record->id, job.record->running()->start.attempt};
+  events_.emit(run.job, JobResumed{.reason = reason}, at_s);
+  orders_.push_back({.kind = RunOrder::Kind::Resume, .run = run});
 }
 
 void RunControl::take_reports(double at_s) {
@@ -104,6 +129,9 @@ void RunControl::end_run(const LiveJob& job, RunExit exit, double at_s) {
   if (!record.stop_by.empty()) {
     exit.end = record.stop_by == kByTimeLimit ? RunEnd::TimeLimit : RunEnd::Cancelled;
     exit.scope.reset();
+  }
+  if (exit.end == RunEnd::OutOfMemory && record.running()->start.cap_bytes) {
+    exit.end = RunEnd::OverCap;
   }
   if (exit.at_s == 0.0) {
     exit.at_s = at_s;
@@ -152,6 +180,9 @@ void RunControl::find_again(LiveJob& job, double at_s) {
     case FoundRun::State::Running:
       if (record.state == JobState::Stopping) {
         orders_.push_back({.kind = RunOrder::Kind::Ask, .run = run});
+      } else if (record.running()->pause) {
+        // Whether the order was carried out before the server ended is not known.
+        orders_.push_back({.kind = RunOrder::Kind::Pause, .run = run});
       }
       return;
     case FoundRun::State::Ended:
@@ -216,9 +247,21 @@ void RunControl::carry_out(const RunOrder& order) {
   if (attempt == nullptr || attempt->start.attempt != order.run.attempt) {
     return;  // the attempt ended before
   }
-  if (order.kind != RunOrder::Kind::Launch) {
-    executor_.stop(order.run, order.kind == RunOrder::Kind::Ask ? StopMode::Ask : StopMode::Kill);
-    return;
+  switch (order.kind) {
+    case RunOrder::Kind::Launch:
+      break;
+    case RunOrder::Kind::Ask:
+      executor_.stop(order.run, StopMode::Ask);
+      return;
+    case RunOrder::Kind::Kill:
+      executor_.stop(order.run, StopMode::Kill);
+      return;
+    case RunOrder::Kind::Pause:
+      executor_.pause(order.run);
+      return;
+    case RunOrder::Kind::Resume:
+      executor_.resume(order.run);
+      return;
   }
   if (const auto launched = executor_.launch(launch_spec(*job->record)); !launched) {
     end_run(*job, launched.error(), events_.now_s());
@@ -235,7 +278,7 @@ LaunchSpec RunControl::launch_spec(const JobRecord& job) const {
                   .mechanism = start.mechanism,
                   .thread_limit = start.thread_limit,
                   .low_priority = mps && job.spec.job_class == JobClass::BestEffort,
-                  .memory_limit_bytes = job.spec.mem_limit_bytes};
+                  .memory_limit_bytes = least(job.spec.mem_limit_bytes, start.cap_bytes)};
   for (const unsigned gpu : start.gpus) {
     const GpuView* view = occupancy_.find(gpu);
     spec.gpu_uuids.push_back(view == nullptr ? std::string() : view->uuid);

@@ -22,7 +22,7 @@ namespace carpool::schedule {
 
 // For the executor.
 struct RunOrder {
-  enum class Kind { Launch, Ask, Kill } kind = Kind::Launch;
+  enum class Kind { Launch, Ask, Kill, Pause, Resume } kind = Kind::Launch;
   RunId run{};
 };
 
@@ -42,6 +42,9 @@ class RunControl {
   void start(const Placement& placement, double at_s);
   // The job is running.
   void ask_to_stop(const LiveJob& job, const std::string& by, bool final, double at_s);
+  // The job is running and not paused; it is paused.
+  void pause(const LiveJob& job, PauseCause cause, const std::string& reason, double at_s);
+  void resume(const LiveJob& job, const std::string& reason, double at_s);
   void take_reports(double at_s);
   // Stops jobs that ran past their limit; kills those that do not stop.
   void enforce_time(double at_s);

@@ -26,9 +26,11 @@ struct Scheduler::Parts {
         const PlacementPolicy& placement,
         const InterferenceModel& model,
         JobJournal& kept_in,
-        Executor& executor)
+        Executor& executor,
+        Learner* taught)
       : settings(chosen),
         interference(model),
+        learner(taught),
         journal(kept_in),
         jobs(kept_in, chosen.keep_ended),
         occupancy(std::move(gpus), model, chosen.peak_stable_s),
@@ -46,6 +48,7 @@ struct Scheduler::Parts {
 
   SchedulerSettings settings;
   const InterferenceModel& interference;
+  Learner* learner;
   JobJournal& journal;
   std::function<void(const JobEvent&)> listener;
   JobTable jobs;
@@ -65,9 +68,10 @@ Scheduler::Scheduler(const SchedulerSettings& settings,
                      const PlacementPolicy& policy,
                      const InterferenceModel& interference,
                      JobJournal& journal,
-                     Executor& executor)
+                     Executor& executor,
+                     Learner* learner)
     : parts_(std::make_unique<Parts>(
-          settings, std::move(gpus), policy, interference, journal, executor)) {}
+          settings, std::move(gpus), policy, interference, journal, executor, learner)) {}
 
 Scheduler::~Scheduler() = default;
 

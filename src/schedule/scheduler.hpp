@@ -19,6 +19,7 @@
 #include "core/job_event.hpp"
 #include "core/job_journal.hpp"
 #include "core/job_record.hpp"
+#include "core/learner.hpp"
 #include "core/placement_policy.hpp"
 #include "schedule/scheduler_settings.hpp"
 #include "schedule/trouble_pauses.hpp"
@@ -34,7 +35,8 @@ class Scheduler {
             const PlacementPolicy& policy,
             const InterferenceModel& interference,
             JobJournal& journal,
-            Executor& executor);
+            Executor& executor,
+            Learner* learner = nullptr);  // null: none
   ~Scheduler();
 
   // Replays the journal and asks the executor what became of attempts that were running.

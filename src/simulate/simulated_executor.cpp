@@ -105,6 +105,37 @@ void SimulatedExecutor::stop(RunId run, StopMode /*mode*/) {
   }
 }
 
+void SimulatedExecutor::pause(RunId run) {
+  catch_up();
+  const auto found = by_job_.find(run.job);
+  if (found == by_job_.end() || running_[found->second].id != run) {
+    return;
+  }
+  Running& paused = running_[found->second];
+  if (!paused.active) {
+    return;
+  }
+  settle(paused);
+  paused.active = false;
+  paused.speed = 0.0;
+  regroup(paused.gpus);
+}
+
+void SimulatedExecutor::resume(RunId run) {
+  catch_up();
+  const auto found = by_job_.find(run.job);
+  if (found == by_job_.end() || running_[found->second].id != run) {
+    return;
+  }
+  Running& resumed = running_[found->second];
+  if (resumed.active || resumed.memory_bytes == 0) {
+    return;
+  }
+  resumed.active = true;
+  resumed.since_s = now_s_;
+  regroup(resumed.gpus);
+}
+
 std::vector<RunReport> SimulatedExecutor::take_reports() {
   catch_up();
   return std::exchange(reports_, {});

@@ -67,6 +67,8 @@ class SimulatedExecutor final : public Executor {
 
   [[nodiscard]] Launched launch(const LaunchSpec& spec) override;
   void stop(RunId run, StopMode mode) override;
+  void pause(RunId run) override;
+  void resume(RunId run) override;
   [[nodiscard]] std::vector<RunReport> take_reports() override;
   // Simulated jobs end with their executor: after a restart none is found.
   [[nodiscard]] Result<FoundRun> find(const LaunchSpec& spec) override;

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "core/job_history.hpp"
+#include "core/workload_identity.hpp"
 
 namespace carpool::simulate {
 

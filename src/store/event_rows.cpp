@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text/digest.hpp"
-#include "core/job_history.hpp"
 #include "core/job_json.hpp"
 #include "core/job_names.hpp"
+#include "core/workload_identity.hpp"
 
 namespace carpool::store {
 namespace {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "core/job_history.hpp"
+#include "core/workload_identity.hpp"
 #include "schedule/fair_usage.hpp"
 #include "schedule/tests/stubs.hpp"
 

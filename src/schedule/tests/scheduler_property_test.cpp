@@ -59,6 +59,8 @@ class AllRunning final : public Executor {
  public:
   Launched launch(const LaunchSpec& /*spec*/) override { return {}; }
   void stop(RunId /*run*/, StopMode /*mode*/) override {}
+  void pause(RunId /*run*/) override {}
+  void resume(RunId /*run*/) override {}
   std::vector<RunReport> take_reports() override { return {}; }
   Result<FoundRun> find(const LaunchSpec& /*spec*/) override {
     return FoundRun{.state = FoundRun::State::Running};

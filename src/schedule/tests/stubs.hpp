@@ -50,6 +50,8 @@ class StubExecutor final : public Executor {
     return {};
   }
   void stop(RunId run, StopMode mode) override { stops.emplace_back(run, mode); }
+  void pause(RunId run) override { paused.insert(run); }
+  void resume(RunId run) override { paused.erase(run); }
   std::vector<RunReport> take_reports() override { return std::exchange(reports, {}); }
   Result<FoundRun> find(const LaunchSpec& spec) override {
     if (unreadable.contains(spec.run)) {
@@ -74,6 +76,7 @@ class StubExecutor final : public Executor {
   std::map<RunId, LaunchSpec> running;
   std::map<RunId, RunExit> exits;
   std::set<RunId> begun;
+  std::set<RunId> paused;
   std::set<RunId> unreadable;
   std::vector<std::pair<RunId, StopMode>> stops;
   std::vector<RunReport> reports;

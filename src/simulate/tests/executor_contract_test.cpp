@@ -33,7 +33,7 @@ class SimulatedBench {
   void await_begin(RunId run) {
     const auto holds_memory = [&] {
       const auto jobs = executor_->observe_all().front().jobs;
-      return std::ranges::find(jobs, run.job, &GpuObservation::JobMemory::job) != jobs.end();
+      return std::ranges::find(jobs, run.job, &GpuObservation::JobSeen::job) != jobs.end();
     };
     while (!holds_memory()) {
       ASSERT_TRUE(wait()) << "job " << run.job << " never begins";

@@ -1,0 +1,21 @@
+// The names of workloads.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/job.hpp"
+
+namespace carpool {
+
+// The name of a job's workload, else a digest of its argv.
+[[nodiscard]] std::string workload_key(const JobSpec& spec);
+
+// The workload of one user, as schedulers, policies and models name it: what the jobs of one user
+// teach does not change what is believed of another's.
+[[nodiscard]] std::string scoped_workload(std::uint32_t uid, std::string_view workload);
+// The name without the user; the same where there is none.
+[[nodiscard]] std::string_view workload_name(std::string_view scoped);
+
+}  // namespace carpool
