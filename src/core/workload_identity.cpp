@@ -1,5 +1,7 @@
 #include "core/workload_identity.hpp"
 
+#include <charconv>
+
 #include <fmt/format.h>
 
 #include "base/text/digest.hpp"
@@ -25,6 +27,15 @@ std::string workload_key(const JobSpec& spec) {
 
 std::string scoped_workload(std::uint32_t uid, std::string_view workload) {
   return fmt::format("{}{}/{}", kScope, uid, workload);
+}
+
+std::optional<std::uint32_t> workload_uid(std::string_view scoped) {
+  std::uint32_t uid = 0;
+  const std::string_view rest = scoped.starts_with(kScope) ? scoped.substr(kScope.size()) : "";
+  const auto [end, problem] = std::from_chars(rest.data(), rest.data() + rest.size(), uid);
+  return problem == std::errc{} && end != rest.data() + rest.size() && *end == '/'
+             ? std::optional(uid)
+             : std::nullopt;
 }
 
 std::string_view workload_name(std::string_view scoped) {

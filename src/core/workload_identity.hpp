@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,5 +18,7 @@ namespace carpool {
 [[nodiscard]] std::string scoped_workload(std::uint32_t uid, std::string_view workload);
 // The name without the user; the same where there is none.
 [[nodiscard]] std::string_view workload_name(std::string_view scoped);
+// Empty where the name has no user.
+[[nodiscard]] std::optional<std::uint32_t> workload_uid(std::string_view scoped);
 
 }  // namespace carpool

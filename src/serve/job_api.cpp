@@ -2,19 +2,18 @@
 
 #include <algorithm>
 #include <chrono>
-#include <new>
 #include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/clock.hpp"
-#include "base/text/strict_object.hpp"
 #include "serve/ended_listing.hpp"
 #include "serve/job_listing.hpp"
 #include "serve/job_request.hpp"
 #include "serve/job_view.hpp"
 #include "serve/log_reader.hpp"
+#include "serve/scheduler_look.hpp"
 
 namespace carpool::serve {
 namespace {
@@ -27,18 +26,6 @@ constexpr std::chrono::seconds kPatience{5};                  // for memory that
 
 ApiAnswer memory_in_use() {
   return busy_answer("the server holds as much as it may for requests and answers");
-}
-
-// For work that changes nothing: short of memory, it fails, and the scheduler goes on.
-template <class T, class Work>
-Result<T> look(SchedulerLoop& loop, const Work& work) {
-  return loop.ask<T>([&](schedule::Scheduler& scheduler, double now_s) -> Result<T> {
-    try {
-      return work(scheduler, now_s);
-    } catch (const std::bad_alloc&) {
-      return fail(ErrorCode::Unavailable, "the server is short of memory; try again in a moment");
-    }
-  });
 }
 
 // Keeps what the answer takes.
@@ -228,17 +215,6 @@ ApiAnswer JobApi::act(const Caller& caller, JobId job, const std::string& verb) 
       }));
 }
 
-ApiAnswer JobApi::gpus(const Caller& caller) {
-  return json_answer(
-      look<json>(parts_.loop, [&](schedule::Scheduler& scheduler, double) -> Result<json> {
-        json gpus = json::array();
-        for (const GpuView& gpu : scheduler.gpus()) {
-          gpus.push_back(gpu_view(gpu, caller));
-        }
-        return json{{"version", 1}, {"gpus", std::move(gpus)}};
-      }));
-}
-
 ApiAnswer JobApi::history(const Caller& caller, const ApiQuery& query) {
   const Result<store::EndedJobQuery> wanted = read_ended_query(query, caller);
   if (!wanted) {
@@ -258,55 +234,6 @@ ApiAnswer JobApi::history(const Caller& caller, const ApiQuery& query) {
       {.body =
            fmt::format(R"({{"jobs":{},"mode":{},"version":1}})", *jobs, json(parts_.mode).dump())},
       std::move(held));
-}
-
-ApiAnswer JobApi::drain(const Caller& caller, std::string_view body) {
-  if (!caller.operates) {
-    return error_answer(forbidden("only operators may drain the server"));
-  }
-  const json object =
-      is_small_json(body) ? json::parse(body, nullptr, /*allow_exceptions=*/false) : json();
-  StrictObject reader(object, "drain request");
-  bool draining = false;
-  reader.require("drain");
-  reader.read("drain", draining);
-  if (const Result<void> read = reader.finish(); !read) {
-    return error_answer(read.error());
-  }
-  return json_answer(
-      parts_.loop.ask<json>([&](schedule::Scheduler& scheduler, double) -> Result<json> {
-        scheduler.set_draining(draining);
-        return json{{"draining", draining}, {"running", count_jobs(scheduler).on_gpus}};
-      }));
-}
-
-ApiAnswer JobApi::status() {
-  return json_answer(
-      look<json>(parts_.loop, [&](schedule::Scheduler& scheduler, double) -> Result<json> {
-        return json{{"version", 1},
-                    {"carpool", parts_.version},
-                    {"mode", parts_.mode},
-                    {"draining", scheduler.draining()},
-                    {"jobs", count_jobs(scheduler).by_state},
-                    {"gpu_count", scheduler.gpus().size()},
-                    {"troubles", trouble_list(scheduler, shown())}};
-      }));
-}
-
-ApiAnswer JobApi::metrics() {
-  Result<std::string> page = look<std::string>(
-      parts_.loop, [&](schedule::Scheduler& scheduler, double) -> Result<std::string> {
-        return parts_.metrics.text(scheduler, parts_.version);
-      });
-  if (!page) {
-    return error_answer(page.error());
-  }
-  return {.body = std::move(*page), .type = "text/plain; version=0.0.4; charset=utf-8"};
-}
-
-ApiAnswer JobApi::healthy() {
-  const Result<void> alive = parts_.loop.perform([](schedule::Scheduler&, double) {});
-  return alive ? ApiAnswer{.body = "ok\n", .type = "text/plain"} : error_answer(alive.error());
 }
 
 }  // namespace carpool::serve

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "base/server_clock.hpp"
 #include "serve/api_answer.hpp"
 #include "serve/api_query.hpp"
@@ -43,6 +45,8 @@ struct ApiParts {
   std::string mode{};  // "gpus", "simulated"
   UserLimits limits{};
   std::function<ShownTime()> shown{};  // empty: times are shown as they are
+  // What was learned of the workloads of a user, or of all users; used on the loop's thread only.
+  std::function<nlohmann::json(std::optional<std::uint32_t> uid)> knowledge{};
 };
 
 // Thread-safe.
@@ -61,6 +65,7 @@ class JobApi {
   [[nodiscard]] ApiAnswer act(const Caller& caller, JobId job, const std::string& verb);
   [[nodiscard]] ApiAnswer gpus(const Caller& caller);
   [[nodiscard]] ApiAnswer history(const Caller& caller, const ApiQuery& query);
+  [[nodiscard]] ApiAnswer knowledge(const Caller& caller, const ApiQuery& query);
   [[nodiscard]] ApiAnswer drain(const Caller& caller, std::string_view body);
   [[nodiscard]] ApiAnswer status();
   [[nodiscard]] ApiAnswer metrics();

@@ -159,6 +159,11 @@ constexpr std::array kRoutes = {
           [](JobApi& api, const Caller& caller, const httplib::Request& request) {
             return api.history(caller, query_of(request));
           }},
+    Route{"GET",
+          "/v1/knowledge",
+          [](JobApi& api, const Caller& caller, const httplib::Request& request) {
+            return api.knowledge(caller, query_of(request));
+          }},
     Route{"POST",
           "/v1/drain",
           [](JobApi& api, const Caller& caller, const httplib::Request& /*request*/) {

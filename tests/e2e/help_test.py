@@ -13,7 +13,7 @@ import server
 # As the help and the manual show them.
 GROUPS = {
     "Jobs": ("submit", "queue", "show", "explain", "logs", "wait", "cancel", "hold", "release", "requeue",
-             "history"),
+             "history", "knowledge"),
     "Server": ("serve", "drain", "journal"),
     "GPUs": ("gpus", "top", "doctor", "record"),
     "Prediction": ("recommend", "predict", "assign", "estimate", "profile", "profiles"),
@@ -223,7 +223,7 @@ class ServerExamples(server.ServerTest):
         self.await_end(18)
         self.assertEqual([self.carpool(*words).returncode for words in
                           (("wait", "17", "18"), ("wait", "--limit", "60", "17"))], [0, 0])
-        for command in ("logs", "history", "drain"):
+        for command in ("logs", "history", "knowledge", "drain"):
             run_examples(self, command)
         self.stop_server()
         self.state.rename(self.folder / "carpool")

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "base/process/descriptor.hpp"
-#include "serve/http_server.hpp"
+#include "serve/http/http_server.hpp"
 #include "serve/tests/test_api.hpp"
 #include "targets.hpp"
 

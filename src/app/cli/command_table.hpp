@@ -20,6 +20,7 @@
   ROW(release,    Jobs,       "Let a held job start")                                             \
   ROW(requeue,    Jobs,       "Stop a running job and put it back into the queue")                \
   ROW(history,    Jobs,       "List ended jobs, the latest first")                                \
+  ROW(knowledge,  Jobs,       "Show what the server has learned of workloads, and how sure it is") \
   ROW(serve,      Server,     "Run the server, which shares the GPUs among jobs")                 \
   ROW(drain,      Server,     "Start no further job; running jobs continue (operators only)")     \
   ROW(journal,    Server,     "Check, repair or copy the journal, which holds queue and history")   \

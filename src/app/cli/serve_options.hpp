@@ -29,4 +29,6 @@ struct ServeOptions {
   double speed = 60.0;                   // of simulated time
 };
 
+void add_serve_options(OptionSet& options, ServeOptions& serve);
+
 }  // namespace carpool::app

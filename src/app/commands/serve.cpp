@@ -13,6 +13,7 @@
 #include "app/server/live_gpus.hpp"
 #include "app/server/serve_places.hpp"
 #include "app/server/server.hpp"
+#include "app/server/server_knowledge.hpp"
 #include "app/server/service_notify.hpp"
 #include "base/clock.hpp"
 #include "base/log.hpp"
@@ -31,86 +32,11 @@
 namespace carpool::app {
 namespace {
 
-void add_access_options(OptionSet& options, ServeOptions& serve) {
-  options.flag("--system",
-               serve.system,
-               "Serve all users of this machine, as root: /run/carpool, /var/lib/carpool; a job "
-               "runs as the user who submits it");
-  options.option("--group",
-                 &serve.group,
-                 "GROUP",
-                 "With --system: group whose members may connect (default: carpool)");
-  options.option("--operators",
-                 &serve.operators,
-                 "GROUP",
-                 "Group whose members see and change the jobs of all users, as root does");
-  options.option("--user-priority",
-                 &serve.user_priority,
-                 "N",
-                 "Highest priority that users who are not operators may choose (default: 0)");
-  options.option("--slo-group",
-                 &serve.slo_group,
-                 "GROUP",
-                 "Group whose members may submit jobs of class slo, as operators may");
-  options.option("--listen",
-                 &serve.listen,
-                 "HOST:PORT",
-                 "TCP address to listen on too; TCP callers must send a token");
-  options.option("--tokens",
-                 &serve.tokens,
-                 "FILE",
-                 "With --listen: file with lines \"TOKEN user\", mode 0600");
-}
-
-void add_scheduling_options(OptionSet& options, ServeOptions& serve) {
-  options.option("--policy",
-                 &serve.policy,
-                 "NAME",
-                 "Placement policy (default: carpool; see carpool policies)");
-  options.option(
-      "--order", &serve.order, "NAME", "Queue order: fifo, shortest, hrrn, fair (default)");
-  options.option("--recovery",
-                 &serve.recovery,
-                 "NAME",
-                 "Rule after an out-of-memory failure: reserve (default), carma, aegis");
-  options.option("--window",
-                 &serve.window,
-                 "NAME",
-                 "Summary of the samples of a GPU (default: mean)",
-                 {.choices = {"mean", "risk"}});
-  options.option("--data",
-                 &serve.data,
-                 "DIR",
-                 "Dataset whose model predicts interference, for jobs by their --workload");
-  options.flag("--no-mps", serve.no_mps, "Share GPUs by time slicing only");
-  options.option("--stop-grace",
-                 &serve.stop_grace_s,
-                 "SECONDS",
-                 "Time between asking a job to stop and killing it (default: 30)",
-                 {.check = seconds_from(0.0)});
-}
-
-void add_serve_options(OptionSet& options, ServeOptions& serve) {
-  add_socket(options, serve.server);
-  options.option("--state", &serve.state, "DIR", "Folder of the queue and the outputs of jobs");
-  add_scheduling_options(options, serve);
-  add_access_options(options, serve);
-  options.option("--simulated",
-                 &serve.simulated,
-                 "GPUS",
-                 "Simulated GPUs, for example 2xA100-40; no job is really run");
-  options.option("--speed",
-                 &serve.speed,
-                 "X",
-                 "Speed of simulated time, as a factor (default: 60)",
-                 {.check = above_zero()});
-}
-
-// Of --data where it is given, else by how busy each job keeps a GPU.
-Result<std::unique_ptr<InterferenceModel>> make_interference(const ServeOptions& options,
-                                                             const CommandContext& context) {
+// The model of --data knows workloads by their profile; null without --data.
+Result<std::unique_ptr<InterferenceModel>> profiled_workloads(const ServeOptions& options,
+                                                              const CommandContext& context) {
   if (!options.data) {
-    return std::make_unique<knowledge::ActivityInterference>();
+    return std::unique_ptr<InterferenceModel>();
   }
   const Result<dataset::Dataset> dataset = open_dataset(options.data, context.config);
   if (!dataset) {
@@ -127,6 +53,13 @@ Result<std::unique_ptr<InterferenceModel>> make_interference(const ServeOptions&
                -> std::unique_ptr<InterferenceModel> { return made; });
 }
 
+// Beliefs of another GPU or driver are less sure.
+std::string driver_of(const observe::UsableGpus& gpus) {
+  return gpus.watched.empty()
+             ? std::string()
+             : fmt::format("{}, driver {}", gpus.watched.front().name, gpus.watched.front().driver);
+}
+
 // A failure costs no job: the journal itself is in order.
 void keep_backup(const ServePlaces& places) {
   if (const auto written = store::back_up(places.state); !written) {
@@ -141,7 +74,9 @@ Result<void> stay(Server& server,
                   StopSignals& signals,
                   const GpuLocks* locks) {
   constexpr double kDay = 86'400.0;
+  constexpr double kMinute = 60.0;
   std::optional<Stopwatch> since_backup;
+  Stopwatch since_saved;
   const auto watchdog = watchdog_interval();
   const std::chrono::nanoseconds interval =
       watchdog ? std::chrono::nanoseconds(*watchdog) / 3 : std::chrono::nanoseconds(1'000'000'000);
@@ -157,6 +92,10 @@ Result<void> stay(Server& server,
     if (!since_backup || since_backup->seconds() > kDay) {
       keep_backup(places);
       since_backup.emplace();
+    }
+    if (since_saved.seconds() > kMinute) {
+      save_beliefs(server.beliefs(), places.state);
+      since_saved = Stopwatch();
     }
     // Only a loop that turns is reported alive; an idle one turns too.
     if (const std::uint64_t turns = server.loop().turns(); turns != seen) {
@@ -195,9 +134,9 @@ Result<void> serve_gpus(const ServeOptions& options,
                                              .clock = [clock] { return clock->now_s(); },
                                              .cgroups = run::job_cgroups()};
   auto executor = run::ProcessExecutor::open(running);
-  auto interference = make_interference(options, context);
-  if (!executor || !interference) {
-    return tl::unexpected(executor ? interference.error() : executor.error());
+  auto profiled = profiled_workloads(options, context);
+  if (!executor || !profiled) {
+    return tl::unexpected(executor ? profiled.error() : executor.error());
   }
   const auto log_file = [running](RunId run, serve::LogStream stream) {
     const run::RunFolder folder = run::RunFolder::of(running.runs, run);
@@ -206,16 +145,17 @@ Result<void> serve_gpus(const ServeOptions& options,
     }
     return stream == serve::LogStream::Out ? folder.stdout_file() : folder.stderr_file();
   };
-  auto server = Server::start(options,
-                              places,
-                              std::move(*interference),
-                              {.executor = **executor,
-                               .gpus = gpus->views,
-                               .clock = clock,
-                               .loop = {.wake_descriptor = (*executor)->wake_descriptor()},
-                               .log_file = log_file,
-                               .mode = "gpus",
-                               .journal = std::move(*journal)});
+  auto server =
+      Server::start(options,
+                    places,
+                    open_beliefs(places.state, {.driver = driver_of(*gpus)}, std::move(*profiled)),
+                    {.executor = **executor,
+                     .gpus = gpus->views,
+                     .clock = clock,
+                     .loop = {.wake_descriptor = (*executor)->wake_descriptor()},
+                     .log_file = log_file,
+                     .mode = "gpus",
+                     .journal = std::move(*journal)});
   if (!server) {
     return tl::unexpected(server.error());
   }
@@ -235,6 +175,7 @@ Result<void> serve_gpus(const ServeOptions& options,
   const Result<void> stayed = stay(**server, places, signals, &*locks);
   watcher->reset();
   (*server)->stop();
+  save_beliefs((*server)->beliefs(), places.state);
   keep_backup(places);
   log_info("server stopped; running jobs continue, and the next server takes them over");
   return stayed;
@@ -245,11 +186,14 @@ Result<void> serve_simulated(const ServeOptions& options,
                              const CommandContext& context,
                              StopSignals& signals) {
   const Result<simulate::ClusterSpec> cluster = simulate::parse_cluster(*options.simulated);
-  auto for_policy = make_interference(options, context);
-  auto for_jobs = make_interference(options, context);
-  if (!cluster || !for_policy || !for_jobs) {
-    return tl::unexpected(cluster ? (for_policy ? for_jobs.error() : for_policy.error())
+  auto profiled = profiled_workloads(options, context);
+  auto truth = profiled_workloads(options, context);
+  if (!cluster || !profiled || !truth) {
+    return tl::unexpected(cluster ? (profiled ? truth.error() : profiled.error())
                                   : cluster.error());
+  }
+  if (!*truth) {
+    *truth = std::make_unique<knowledge::ActivityInterference>();
   }
   auto journal = store::SqliteJournal::open(places.state, {});
   if (!journal) {
@@ -257,7 +201,7 @@ Result<void> serve_simulated(const ServeOptions& options,
   }
   const auto clock = std::make_shared<ServerClock>(ServerClock::unkept(options.speed));
   const auto executor =
-      simulate::make_server_executor(*cluster, **for_jobs, [clock] { return clock->now_s(); });
+      simulate::make_server_executor(*cluster, **truth, [clock] { return clock->now_s(); });
   const auto observe = [&executor](schedule::Scheduler& scheduler, double now_s) {
     for (const GpuObservation& observation : executor->observe_all()) {
       scheduler.observe(observation, now_s);
@@ -267,7 +211,7 @@ Result<void> serve_simulated(const ServeOptions& options,
   auto server = Server::start(
       options,
       places,
-      std::move(*for_policy),
+      open_beliefs(places.state, {.driver = "simulated"}, std::move(*profiled)),
       {.executor = *executor,
        .gpus = simulate::empty_gpus(*cluster),
        .clock = clock,
@@ -283,6 +227,7 @@ Result<void> serve_simulated(const ServeOptions& options,
                        places.socket.string()));
   const Result<void> stayed = stay(**server, places, signals, nullptr);
   (*server)->stop();
+  save_beliefs((*server)->beliefs(), places.state);
   keep_backup(places);
   return stayed;
 }

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
+#include "app/server/server_knowledge.hpp"
 #include "app/version.hpp"
 #include "policy/policy_registry.hpp"
 #include "serve/event_hub.hpp"
-#include "serve/http_server.hpp"
+#include "serve/http/http_server.hpp"
 #include "serve/metrics.hpp"
 
 namespace carpool::app {
@@ -14,7 +17,7 @@ namespace carpool::app {
 // Each uses those before it; destroyed in reverse order.
 struct Server::State {
   std::shared_ptr<ServerClock> clock;
-  std::unique_ptr<InterferenceModel> interference;
+  std::unique_ptr<knowledge::Beliefs> beliefs;
   std::unique_ptr<PlacementPolicy> policy;
   std::unique_ptr<store::SqliteJournal> journal;
   std::unique_ptr<schedule::Scheduler> scheduler;
@@ -86,7 +89,7 @@ Server::~Server() {
 
 Result<std::unique_ptr<Server>> Server::start(const ServeOptions& options,
                                               const ServePlaces& places,
-                                              std::unique_ptr<InterferenceModel> interference,
+                                              std::unique_ptr<knowledge::Beliefs> beliefs,
                                               ServerBackend backend) {
   policy::PolicySettings policy_settings = policy::default_settings(options.policy);
   policy_settings.use_mps = policy_settings.use_mps && !options.no_mps;
@@ -111,15 +114,16 @@ Result<std::unique_ptr<Server>> Server::start(const ServeOptions& options,
   auto state = std::make_unique<State>();
   State* parts = state.get();
   parts->clock = backend.clock;
-  parts->interference = std::move(interference);
+  parts->beliefs = std::move(beliefs);
   parts->policy = std::move(*policy);
   parts->journal = std::move(backend.journal);
   parts->scheduler = std::make_unique<schedule::Scheduler>(*settings,
                                                            std::move(backend.gpus),
                                                            *parts->policy,
-                                                           *parts->interference,
+                                                           *parts->beliefs,
                                                            *parts->journal,
-                                                           backend.executor);
+                                                           backend.executor,
+                                                           parts->beliefs.get());
   parts->scheduler->on_event([parts](const JobEvent& event) { parts->on_event(event); });
   Result<void> recovered = parts->scheduler->recover(backend.clock->now_s());
   if (recovered) {
@@ -144,7 +148,11 @@ Result<std::unique_ptr<Server>> Server::start(const ServeOptions& options,
                       .version = std::string(kVersion),
                       .mode = std::move(backend.mode),
                       .limits = std::move(*limits),
-                      .shown = [parts] { return parts->clock->shown(); }});
+                      .shown = [parts] { return parts->clock->shown(); },
+                      .knowledge =
+                          [parts](std::optional<std::uint32_t> uid) {
+                            return beliefs_object(*parts->beliefs, uid, parts->clock->shown());
+                          }});
   auto server = serve::HttpServer::start(*parts->api, *http);
   if (!server) {
     return tl::unexpected(server.error());
@@ -155,6 +163,10 @@ Result<std::unique_ptr<Server>> Server::start(const ServeOptions& options,
 
 serve::SchedulerLoop& Server::loop() {
   return *state_->loop;
+}
+
+const knowledge::Beliefs& Server::beliefs() const {
+  return *state_->beliefs;
 }
 
 void Server::stop() {

@@ -11,7 +11,7 @@
 #include "app/server/serve_places.hpp"
 #include "base/result.hpp"
 #include "base/server_clock.hpp"
-#include "core/interference_model.hpp"
+#include "knowledge/beliefs.hpp"
 #include "schedule/scheduler.hpp"
 #include "serve/job_api.hpp"
 #include "serve/scheduler_loop.hpp"
@@ -36,13 +36,15 @@ class Server {
   [[nodiscard]] static Result<std::unique_ptr<Server>> start(
       const ServeOptions& options,
       const ServePlaces& places,
-      std::unique_ptr<InterferenceModel> interference,
+      std::unique_ptr<knowledge::Beliefs> beliefs,
       ServerBackend backend);
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
   ~Server();
 
   [[nodiscard]] serve::SchedulerLoop& loop();
+  // What it has learned; changes while the server runs.
+  [[nodiscard]] const knowledge::Beliefs& beliefs() const;
   // Ends all requests, then the scheduler. Running jobs continue.
   void stop();
 

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "base/process/descriptor.hpp"
-#include "serve/listening.hpp"
+#include "serve/http/listening.hpp"
 #include "serve/tests/test_api.hpp"
 
 namespace carpool::serve {

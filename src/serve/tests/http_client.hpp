@@ -14,7 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "base/process/descriptor.hpp"
-#include "serve/http_server.hpp"
+#include "serve/http/http_server.hpp"
 #include "serve/tests/test_api.hpp"
 
 namespace carpool::serve {

@@ -1,4 +1,4 @@
-#include "serve/http_server.hpp"
+#include "serve/http/http_server.hpp"
 
 #include <array>
 #include <sys/stat.h>

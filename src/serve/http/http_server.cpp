@@ -1,4 +1,4 @@
-#include "serve/http_server.hpp"
+#include "serve/http/http_server.hpp"
 
 #include <algorithm>
 #include <array>
@@ -21,7 +21,7 @@
 #include "base/log.hpp"
 #include "serve/http/conversation.hpp"
 #include "serve/http/reserve_threads.hpp"
-#include "serve/listening.hpp"
+#include "serve/http/listening.hpp"
 
 namespace carpool::serve {
 namespace {

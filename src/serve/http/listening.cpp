@@ -1,4 +1,4 @@
-#include "serve/listening.hpp"
+#include "serve/http/listening.hpp"
 
 #include <cerrno>
 #include <cstdio>

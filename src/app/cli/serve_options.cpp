@@ -1,0 +1,85 @@
+#include "app/cli/serve_options.hpp"
+
+#include "app/cli/option_set.hpp"
+
+namespace carpool::app {
+namespace {
+
+void add_access_options(OptionSet& options, ServeOptions& serve) {
+  options.flag("--system",
+               serve.system,
+               "Serve all users of this machine, as root: /run/carpool, /var/lib/carpool; a job "
+               "runs as the user who submits it");
+  options.option("--group",
+                 &serve.group,
+                 "GROUP",
+                 "With --system: group whose members may connect (default: carpool)");
+  options.option("--operators",
+                 &serve.operators,
+                 "GROUP",
+                 "Group whose members see and change the jobs of all users, as root does");
+  options.option("--user-priority",
+                 &serve.user_priority,
+                 "N",
+                 "Highest priority that users who are not operators may choose (default: 0)");
+  options.option("--slo-group",
+                 &serve.slo_group,
+                 "GROUP",
+                 "Group whose members may submit jobs of class slo, as operators may");
+  options.option("--listen",
+                 &serve.listen,
+                 "HOST:PORT",
+                 "TCP address to listen on too; TCP callers must send a token");
+  options.option("--tokens",
+                 &serve.tokens,
+                 "FILE",
+                 "With --listen: file with lines \"TOKEN user\", mode 0600");
+}
+
+void add_scheduling_options(OptionSet& options, ServeOptions& serve) {
+  options.option("--policy",
+                 &serve.policy,
+                 "NAME",
+                 "Placement policy (default: carpool; see carpool policies)");
+  options.option(
+      "--order", &serve.order, "NAME", "Queue order: fifo, shortest, hrrn, fair (default)");
+  options.option("--recovery",
+                 &serve.recovery,
+                 "NAME",
+                 "Rule after an out-of-memory failure: reserve (default), carma, aegis");
+  options.option("--window",
+                 &serve.window,
+                 "NAME",
+                 "Summary of the samples of a GPU (default: mean)",
+                 {.choices = {"mean", "risk"}});
+  options.option("--data",
+                 &serve.data,
+                 "DIR",
+                 "Dataset whose model predicts interference, for jobs by their --workload");
+  options.flag("--no-mps", serve.no_mps, "Share GPUs by time slicing only");
+  options.option("--stop-grace",
+                 &serve.stop_grace_s,
+                 "SECONDS",
+                 "Time between asking a job to stop and killing it (default: 30)",
+                 {.check = seconds_from(0.0)});
+}
+
+}  // namespace
+
+void add_serve_options(OptionSet& options, ServeOptions& serve) {
+  add_socket(options, serve.server);
+  options.option("--state", &serve.state, "DIR", "Folder of the queue and the outputs of jobs");
+  add_scheduling_options(options, serve);
+  add_access_options(options, serve);
+  options.option("--simulated",
+                 &serve.simulated,
+                 "GPUS",
+                 "Simulated GPUs, for example 2xA100-40; no job is really run");
+  options.option("--speed",
+                 &serve.speed,
+                 "X",
+                 "Speed of simulated time, as a factor (default: 60)",
+                 {.check = above_zero()});
+}
+
+}  // namespace carpool::app
