@@ -87,9 +87,7 @@ Result<std::unique_ptr<PairTable>> PairTable::load(const std::filesystem::path& 
     table->measured_[cost.slowed * files->measured.size() + cost.by] = cost.cost;
   }
   for (const auto& known : files->workloads) {
-    Workload workload{.sm_active = known.sm_active,
-                      .pressure = table->effects_.pressure_by_activity(known.sm_active),
-                      .sensitivity = table->effects_.usual_sensitivity};
+    Workload workload = table->unmeasured(known.sm_active);
     if (const auto kin = files->kin_of(known)) {
       // Another batch size of a measured model: its effects, scaled by the activity and by the mean
       // slowdown over all pairs.
@@ -111,10 +109,17 @@ PairTable::Workload PairTable::find(const std::string& name) const {
   if (found != workloads_.end()) {
     return found->second;
   }
-  constexpr double kActivity = kUnknownActivity;
-  return {.sm_active = kActivity,
-          .pressure = effects_.pressure_by_activity(kActivity),
+  return unmeasured(kUnknownActivity);
+}
+
+PairTable::Workload PairTable::unmeasured(double sm_active) const {
+  return {.sm_active = sm_active,
+          .pressure = effects_.pressure_by_activity(sm_active),
           .sensitivity = effects_.usual_sensitivity};
+}
+
+void PairTable::add_unmeasured(const std::string& workload, double sm_active) {
+  workloads_.try_emplace(std::string(workload_name(workload)), unmeasured(sm_active));
 }
 
 double PairTable::cost(const Workload& slowed, const Workload& by) const {

@@ -23,6 +23,9 @@ class PairTable final : public InterferenceModel {
   [[nodiscard]] static Result<std::unique_ptr<PairTable>> load(const std::filesystem::path& folder,
                                                                double contention);
 
+  // A workload that the table does not have, by its solo SM activity; does nothing for others.
+  void add_unmeasured(const std::string& workload, double sm_active);
+
   [[nodiscard]] std::vector<double> progress(
       std::span<const InterferenceMember> group) const override;
   [[nodiscard]] std::optional<double> sm_active(const std::string& workload) const override;
@@ -48,6 +51,7 @@ class PairTable final : public InterferenceModel {
 
  private:
   PairTable() = default;
+  [[nodiscard]] Workload unmeasured(double sm_active) const;
 
   std::map<std::string, Workload, std::less<>> workloads_;
   PairEffects effects_;

@@ -15,9 +15,8 @@ bool strict_queue(const policy::PolicySettings& settings) {
   return !settings.backfill;
 }
 
-schedule::QueueOrder usual_order(std::string_view policy, const policy::PolicySettings& settings) {
-  return strict_queue(settings) || policy == "exclusive" ? schedule::QueueOrder::Fifo
-                                                         : schedule::QueueOrder::Fair;
+schedule::QueueOrder usual_order(const policy::PolicySettings& settings) {
+  return strict_queue(settings) ? schedule::QueueOrder::Fifo : schedule::QueueOrder::Fair;
 }
 
 schedule::RecoveryRule usual_recovery(std::string_view preconditions) {
@@ -31,8 +30,10 @@ schedule::RecoveryRule usual_recovery(std::string_view preconditions) {
 
 Result<ComparedPolicy> parse_compared_policy(std::string_view text,
                                              const ComparisonDefaults& defaults) {
-  const std::size_t colon = text.find(':');
-  const std::string_view name = text.substr(0, colon);
+  const std::size_t slash = text.find('/');
+  const std::string_view way = text.substr(0, slash);
+  const std::size_t colon = way.find(':');
+  const std::string_view name = way.substr(0, colon);
   const std::size_t at = name.find('@');
   const std::string_view policy = name.substr(0, at);
   const std::string_view preconditions =
@@ -48,15 +49,24 @@ Result<ComparedPolicy> parse_compared_policy(std::string_view text,
   }
   settings.memory = defaults.memory;
   if (colon != std::string_view::npos) {
-    const auto source = memory_source(text.substr(colon + 1));
+    const auto source = memory_source(way.substr(colon + 1));
     if (!source) {
       return tl::unexpected(source.error());
     }
     settings.memory = *source;
   }
-  settings.order = defaults.order.value_or(usual_order(policy, settings.policy_settings));
+  settings.order = defaults.order.value_or(usual_order(settings.policy_settings));
+  if (slash != std::string_view::npos) {
+    const auto order = schedule::queue_order(text.substr(slash + 1));
+    if (!order) {
+      return tl::unexpected(order.error());
+    }
+    settings.order = *order;
+  }
   settings.recovery = defaults.recovery.value_or(usual_recovery(preconditions));
   settings.use_history = !strict_queue(settings.policy_settings);  // they keep no history
+  settings.belief = defaults.belief;
+  settings.rates = defaults.rates;
   settings.runtime_error = defaults.runtime_error;
   settings.constants = defaults.constants;
   return made;
@@ -90,31 +100,32 @@ std::optional<double> ComparisonRow::recovery_median_s() const {
 Result<std::vector<ComparisonRow>> compare_policies(
     const Trace& trace,
     const ClusterSpec& cluster,
-    const InterferenceModel& interference,
+    const InterferenceModel& truth,
     const std::vector<ComparedPolicy>& policies,
     const ComparisonSettings& settings,
     const std::function<void(const std::string&)>& progress) {
-  const std::size_t runs = settings.shuffles > 0 ? settings.shuffles : settings.seeds;
   std::vector<ComparisonRow> rows;
   for (const ComparedPolicy& policy : policies) {
     ComparisonRow row{.policy = policy};
-    for (std::size_t i = 0; i < runs; ++i) {
+    for (std::size_t i = 0; i < settings.runs(); ++i) {
       SimulationSettings one = policy.settings;
-      one.seed = settings.seed + i;
+      one.seed = settings.seed_of(i);
       one.keep_moments = settings.keep_moments && i == 0;
       auto result = settings.shuffles > 0
-                        ? simulate(shuffled(trace, one.seed), cluster, interference, one)
-                        : simulate(trace, cluster, interference, one);
+                        ? simulate(shuffled(trace, settings.order_of(i)), cluster, truth, one)
+                        : simulate(trace, cluster, truth, one);
       if (!result) {
         return tl::unexpected(
             Error{result.error().code, fmt::format("{}: {}", policy.text, result.error().message)});
       }
       if (i > 0) {
-        result->jobs.clear();
         result->runs.clear();
       }
+      if (i > 0 && !settings.keep_jobs) {
+        result->jobs.clear();
+      }
       row.runs.push_back(std::move(*result));
-      progress(fmt::format("{}, {} of {}", policy.text, i + 1, runs));
+      progress(fmt::format("{}, {} of {}", policy.text, i + 1, settings.runs()));
     }
     rows.push_back(std::move(row));
   }

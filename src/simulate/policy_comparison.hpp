@@ -13,20 +13,23 @@
 
 namespace carpool::simulate {
 
-// Written NAME[@PRECONDITIONS][:ESTIMATOR], as in lug@aegis:none: the policy, the policy whose
-// settings it takes (default: its own), and the source of memory needs.
+// Written NAME[@PRECONDITIONS][:ESTIMATOR][/ORDER], as in lug@aegis:none or exclusive/fifo: the
+// policy, the policy whose settings it takes (default: its own), the source of memory needs, and
+// the order of the queue.
 struct ComparedPolicy {
   std::string text{};
   std::string preconditions{};
   SimulationSettings settings{};
 };
 
-// For policies that do not state it themselves.
+// For policies that do not state it themselves: the same for all.
 struct ComparisonDefaults {
-  // Empty: fifo for exclusive and for policies published with a strict queue, fair for others.
+  // Empty: fifo for policies published with a strict queue, fair for others.
   std::optional<schedule::QueueOrder> order{};
   std::optional<schedule::RecoveryRule> recovery{};  // empty: that of the preconditions, or reserve
-  MemorySource memory = MemorySource::Oracle;
+  MemorySource memory = MemorySource::None;
+  BeliefKind belief = BeliefKind::Learned;
+  double rates = 1.0;
   std::optional<double> runtime_error{};
   SimulationConstants constants{};
 };
@@ -45,26 +48,37 @@ struct Spread {
 struct ComparisonRow {
   ComparedPolicy policy{};
   std::vector<SimulationResult>
-      runs{};  // in the order of seeds; only the first keeps its lists of jobs and runs
+      runs{};  // only the first keeps its attempts; and its jobs, unless all keep them
   [[nodiscard]] Spread of(const std::function<double(const SimulationResult&)>& value) const;
-  // Of the waits after out-of-memory failures, in all runs.
+  // Of the waits after attempts that ran out of memory or reached their cap, in all runs.
   [[nodiscard]] std::optional<double> recovery_median_s() const;
 };
 
 struct ComparisonSettings {
   std::uint64_t seed = 0;
-  std::size_t seeds = 1;      // runs, each with its own seed
-  std::size_t shuffles = 0;   // above 0: runs, each with another order of jobs
+  std::size_t seeds = 1;      // runs of each order, each with its own seed
+  std::size_t shuffles = 0;   // orders of the jobs; 0: that of the trace
   bool keep_moments = false;  // of the first run
+  bool keep_jobs = false;     // of every run
+
+  [[nodiscard]] std::size_t orders() const { return shuffles > 0 ? shuffles : 1; }
+  [[nodiscard]] std::size_t runs() const { return orders() * seeds; }
+  // Of a run, and of the order of its jobs.
+  [[nodiscard]] std::uint64_t seed_of(std::size_t run) const { return seed + run; }
+  [[nodiscard]] std::uint64_t order_of(std::size_t run) const { return seed + run % orders(); }
 };
 
 // Calls `progress` after each run.
 [[nodiscard]] Result<std::vector<ComparisonRow>> compare_policies(
     const Trace& trace,
     const ClusterSpec& cluster,
-    const InterferenceModel& interference,
+    const InterferenceModel& truth,
     const std::vector<ComparedPolicy>& policies,
     const ComparisonSettings& settings,
     const std::function<void(const std::string&)>& progress);
+
+// A table of every job in every run; needs keep_jobs.
+[[nodiscard]] std::string job_outcomes_csv(const std::vector<ComparisonRow>& rows,
+                                           const ComparisonSettings& settings);
 
 }  // namespace carpool::simulate

@@ -12,6 +12,9 @@ namespace carpool::simulate {
 class PressureWindow {
  public:
   void change(double at_s, const GpuPressure& now);
+  [[nodiscard]] GpuPressure now() const {
+    return changes_.empty() ? GpuPressure{} : changes_.back().pressure;
+  }
   [[nodiscard]] GpuPressure summary(const SimulationConstants& constants, double now_s) const;
 
  private:

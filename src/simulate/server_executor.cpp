@@ -20,14 +20,14 @@ SimulationConstants immediate_constants() {
 }  // namespace
 
 std::unique_ptr<SimulatedExecutor> make_server_executor(const ClusterSpec& cluster,
-                                                        const InterferenceModel& interference,
+                                                        const InterferenceModel& truth,
                                                         SimulatedExecutor::Clock clock) {
   ClusterSpec unlimited = cluster;
   unlimited.memory_bytes = std::numeric_limits<std::uint64_t>::max();
   return std::make_unique<SimulatedExecutor>(
-      work_of_specs(interference),
+      work_of_specs(truth),
       unlimited,
-      interference,
+      truth,
       std::move(clock),
       SimulatedExecutor::Options{
           .constants = immediate_constants(), .thread_limits = true, .keep_runs = false});

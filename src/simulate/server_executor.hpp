@@ -10,11 +10,11 @@
 
 namespace carpool::simulate {
 
-// Jobs start at once, hold all of their memory from the start, and never run out of it; thread
-// limits count. Observations show the activity of now. `interference` outlives the executor.
+// Jobs start at once and hold all of their memory from the start. A job ends at its cap; the memory
+// of the GPUs has no end. Thread limits count. Observations show the activity of now, exactly as
+// pressure and with noise as the last sample, and measured rates. `truth` outlives the executor and
+// is not what the server believes.
 [[nodiscard]] std::unique_ptr<SimulatedExecutor> make_server_executor(
-    const ClusterSpec& cluster,
-    const InterferenceModel& interference,
-    SimulatedExecutor::Clock clock);
+    const ClusterSpec& cluster, const InterferenceModel& truth, SimulatedExecutor::Clock clock);
 
 }  // namespace carpool::simulate

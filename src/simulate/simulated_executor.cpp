@@ -9,7 +9,7 @@ namespace carpool::simulate {
 namespace {
 
 // How often a window of counters is observed while it fills.
-constexpr double kLookAgain = 5.0;
+constexpr double kWindowStep = 5.0;
 // Seconds of work that are rounding errors: a clock of seconds since 1970 has steps of 2.4e-7.
 constexpr double kNoWork = 1e-6;
 
@@ -21,15 +21,15 @@ tl::unexpected<RunExit> never_started(std::string why) {
 
 SimulatedExecutor::SimulatedExecutor(WorkSource work,
                                      const ClusterSpec& cluster,
-                                     const InterferenceModel& interference,
+                                     const InterferenceModel& truth,
                                      Clock clock,
                                      const Options& options)
     : work_(std::move(work)),
       cluster_(cluster),
-      model_(interference),
+      truth_(truth),
       clock_(std::move(clock)),
       options_(options),
-      interference_(interference.bind({})),
+      interference_(truth.bind({})),
       gpus_(cluster.gpus) {}
 
 SimulatedExecutor::~SimulatedExecutor() = default;
@@ -49,6 +49,17 @@ void SimulatedExecutor::schedule(double at_s, Step step, std::size_t run) {
                 .step = step,
                 .run = run,
                 .version = running_[run].version});
+}
+
+void SimulatedExecutor::schedule_due(double after_s, Step step, std::size_t run) {
+  running_[run].due.push_back({.step = step, .at_s = now_s_ + after_s});
+  schedule(now_s_ + after_s, step, run);
+}
+
+SimulatedExecutor::Running* SimulatedExecutor::find_run(RunId run) {
+  const auto found = by_job_.find(run.job);
+  return found == by_job_.end() || running_[found->second].id != run ? nullptr
+                                                                     : &running_[found->second];
 }
 
 Launched SimulatedExecutor::launch(const LaunchSpec& spec) {
@@ -83,6 +94,9 @@ Launched SimulatedExecutor::launch(const LaunchSpec& spec) {
                      .gpus = spec.gpu_indices,
                      .since_s = now_s_,
                      .version = version};
+  if (spec.mechanism == ShareMechanism::Mps) {
+    running_[index].cap_bytes = spec.memory_limit_bytes;  // nothing else enforces it
+  }
   if (options_.keep_runs) {
     history_.push_back(
         {.job = job, .attempt = spec.run.attempt, .gpus = spec.gpu_indices, .started_s = now_s_});
@@ -93,47 +107,15 @@ Launched SimulatedExecutor::launch(const LaunchSpec& spec) {
     gpus_[gpu].speeds.push_back(0.0);
   }
   const double delay = start_delay_s(options_.constants, options_.seed, job, spec.run.attempt);
-  schedule(now_s_ + delay, Step::Begin, index);
+  schedule_due(delay, Step::Begin, index);
   return {};
 }
 
 void SimulatedExecutor::stop(RunId run, StopMode /*mode*/) {
   catch_up();
-  const auto found = by_job_.find(run.job);
-  if (found != by_job_.end() && running_[found->second].id == run) {
-    finish(found->second, {.end = RunEnd::Cancelled, .at_s = now_s_});
+  if (find_run(run) != nullptr) {
+    finish(by_job_.at(run.job), {.end = RunEnd::Cancelled, .at_s = now_s_}, RunEnd::Cancelled);
   }
-}
-
-void SimulatedExecutor::pause(RunId run) {
-  catch_up();
-  const auto found = by_job_.find(run.job);
-  if (found == by_job_.end() || running_[found->second].id != run) {
-    return;
-  }
-  Running& paused = running_[found->second];
-  if (!paused.active) {
-    return;
-  }
-  settle(paused);
-  paused.active = false;
-  paused.speed = 0.0;
-  regroup(paused.gpus);
-}
-
-void SimulatedExecutor::resume(RunId run) {
-  catch_up();
-  const auto found = by_job_.find(run.job);
-  if (found == by_job_.end() || running_[found->second].id != run) {
-    return;
-  }
-  Running& resumed = running_[found->second];
-  if (resumed.active || resumed.memory_bytes == 0) {
-    return;
-  }
-  resumed.active = true;
-  resumed.since_s = now_s_;
-  regroup(resumed.gpus);
 }
 
 std::vector<RunReport> SimulatedExecutor::take_reports() {
@@ -142,8 +124,7 @@ std::vector<RunReport> SimulatedExecutor::take_reports() {
 }
 
 Result<FoundRun> SimulatedExecutor::find(const LaunchSpec& spec) {
-  const auto found = by_job_.find(spec.run.job);
-  if (found != by_job_.end() && running_[found->second].id == spec.run) {
+  if (find_run(spec.run) != nullptr) {
     return FoundRun{.state = FoundRun::State::Running};
   }
   abandoned_.insert(spec.run);
@@ -155,10 +136,13 @@ std::optional<double> SimulatedExecutor::next_s() const {
   if (!events_.empty()) {
     next = events_.top().at_s;
   }
+  if (!looks_.empty()) {
+    next = std::min(next.value_or(looks_.top().at_s), looks_.top().at_s);
+  }
   if (options_.watch_pressure) {
     for (const unsigned gpu : changed_) {
       if (gpus_[gpu].unsettled_until_s > now_s_) {
-        next = std::min(next.value_or(now_s_ + kLookAgain), now_s_ + kLookAgain);
+        next = std::min(next.value_or(now_s_ + kWindowStep), now_s_ + kWindowStep);
         break;
       }
     }
@@ -177,71 +161,80 @@ void SimulatedExecutor::catch_up() {
     }
   }
   now_s_ = std::max(now_s_, now_s);
+  while (!looks_.empty() && (looks_.top().at_s <= now_s_ || gone_by(looks_.top()))) {
+    const Look due = looks_.top();
+    looks_.pop();
+    look(due);
+  }
 }
 
 void SimulatedExecutor::handle(const Event& event) {
-  const SimulatedWork& work = running_[event.run].work;
+  Running& run = running_[event.run];
+  std::erase_if(run.due, [&](const Due& due) { return due.step == event.step; });
   switch (event.step) {
     case Step::Begin:
       begin(event.run);
       break;
     case Step::Grow:
-      grow(event.run, work.early_bytes);
+      grow(event.run, run.work.early_bytes);
       break;
     case Step::LateGrowth:
-      grow(event.run, work.peak_bytes);
+      grow(event.run, run.work.peak_bytes);
       break;
-    case Step::LookAgain:
-      std::ranges::for_each(running_[event.run].gpus, [this](unsigned gpu) { mark(gpu); });
-      break;
-    case Step::Finish: {
-      Running& run = running_[event.run];
+    case Step::Finish:
       settle(run);
-      if (run.done_s + kNoWork >= work.solo_s) {
-        finish(event.run, {.end = RunEnd::Succeeded, .code = 0, .at_s = now_s_});
+      if (run.done_s + kNoWork >= run.work.solo_s) {
+        finish(event.run, {.end = RunEnd::Succeeded, .code = 0, .at_s = now_s_}, RunEnd::Succeeded);
       }
       break;
-    }
   }
 }
 
 void SimulatedExecutor::begin(std::size_t index) {
   Running& run = running_[index];
   const SimulatedWork& work = run.work;
-  run.active = true;
+  run.begun = true;
   run.since_s = now_s_;
   reports_.push_back({.kind = RunReport::Kind::Running, .run = run.id});
   grow(index, work.early_bytes / 2);
   if (run.over) {
     return;
   }
-  schedule(now_s_ + options_.constants.growth_s, Step::Grow, index);
-  const bool late = work.peak_bytes > work.early_bytes;
-  if (late) {
-    schedule(now_s_ + options_.constants.late_growth_s, Step::LateGrowth, index);
+  schedule_due(options_.constants.growth_s, Step::Grow, index);
+  if (work.peak_bytes > work.early_bytes) {
+    schedule_due(options_.constants.late_growth_s, Step::LateGrowth, index);
   }
-  const double grown = late ? options_.constants.late_growth_s : options_.constants.growth_s;
-  schedule(now_s_ + grown + options_.look_again_s, Step::LookAgain, index);
   regroup(run.gpus);
+}
+
+// Why a run cannot have so much more memory. A cap counts all that a process holds, its context
+// included; the driver's own memory belongs to no process.
+std::optional<RunEnd> SimulatedExecutor::refusal(const Running& run, std::uint64_t more) const {
+  if (run.cap_bytes && run.memory_bytes + more > *run.cap_bytes) {
+    return RunEnd::OverCap;
+  }
+  const std::uint64_t capacity =
+      cluster_.memory_bytes - std::min(cluster_.memory_bytes, options_.constants.driver_bytes);
+  const bool fits = std::ranges::all_of(
+      run.gpus, [&](unsigned gpu) { return gpus_[gpu].memory_bytes + more <= capacity; });
+  return fits ? std::nullopt : std::optional(RunEnd::OutOfMemory);
 }
 
 // A run that requests more than is left ends, whichever run holds the rest.
 void SimulatedExecutor::grow(std::size_t index, std::uint64_t bytes) {
   Running& run = running_[index];
   const std::uint64_t more = bytes - std::min(bytes, run.memory_bytes);
-  const std::uint64_t capacity =
-      cluster_.memory_bytes - std::min(cluster_.memory_bytes, options_.constants.driver_bytes);
-  for (const unsigned gpu : run.gpus) {
-    if (gpus_[gpu].memory_bytes + more > capacity) {
-      finish(index,
-             {.end = RunEnd::OutOfMemory,
-              .code = 1,
-              .detail = fmt::format("out of memory: tried to allocate {} MiB", more / kMebibyte),
-              .wanted_bytes = more,
-              .held_bytes = run.memory_bytes,
-              .at_s = now_s_});
-      return;
-    }
+  if (const auto refused = refusal(run, more)) {
+    // A program cannot tell its cap from the end of the GPU.
+    finish(index,
+           {.end = RunEnd::OutOfMemory,
+            .code = 1,
+            .detail = fmt::format("out of memory: tried to allocate {} MiB", more / kMebibyte),
+            .wanted_bytes = more,
+            .held_bytes = run.memory_bytes,
+            .at_s = now_s_},
+           *refused);
+    return;
   }
   run.memory_bytes += more;
   for (const unsigned gpu : run.gpus) {
@@ -250,13 +243,15 @@ void SimulatedExecutor::grow(std::size_t index, std::uint64_t bytes) {
   }
 }
 
-void SimulatedExecutor::finish(std::size_t index, RunExit exit) {
+void SimulatedExecutor::finish(std::size_t index, RunExit exit, RunEnd truth) {
   Running& run = running_[index];
   run.over = true;
   ++run.version;
   if (options_.keep_runs) {
-    history_[run.history].ended_s = now_s_;
-    history_[run.history].end = exit.end;
+    SimulatedRun& kept = history_[run.history];
+    kept.ended_s = now_s_;
+    kept.end = truth;
+    kept.paused_s += run.paused ? now_s_ - run.paused_at_s : 0.0;
   }
   reports_.push_back({.kind = RunReport::Kind::Ended, .run = run.id, .exit = std::move(exit)});
   for (const unsigned gpu : run.gpus) {

@@ -1,6 +1,7 @@
-// Jobs on simulated GPUs: they start up, grow, slow each other down, run out of memory and end by
-// an injected clock. What a job does comes from a WorkSource: the trace of `carpool simulate`, or
-// the job specs of `carpool serve --simulated`.
+// Jobs on simulated GPUs: they start up, grow, slow each other down, stand still, run out of memory
+// and end by an injected clock. What a job does comes from a WorkSource: the trace of `carpool
+// simulate`, or the job specs of `carpool serve --simulated`. This is the truth: schedulers and
+// policies see what take_observations() shows of it.
 #pragma once
 
 #include <cstddef>
@@ -31,8 +32,10 @@ struct SimulatedRun {
   unsigned attempt = 0;
   std::vector<unsigned> gpus{};
   double started_s = 0.0;
-  double ended_s = -1.0;  // below 0: not yet
-  RunEnd end = RunEnd::Succeeded;
+  double ended_s = -1.0;           // below 0: not yet
+  RunEnd end = RunEnd::Succeeded;  // OverCap and OutOfMemory are told apart
+  unsigned pauses = 0;
+  double paused_s = 0.0;
 };
 
 // The state of one GPU after a change.
@@ -47,20 +50,20 @@ class SimulatedExecutor final : public Executor {
  public:
   struct Options {
     SimulationConstants constants{};
-    std::uint64_t seed = 0;       // of start-up times
-    bool watch_pressure = true;   // false: observations have no pressure
-    bool thread_limits = false;   // false: the interference model is asked without them
-    bool keep_runs = true;        // for runs()
-    bool keep_moments = false;    // for charts
-    double look_again_s = 305.0;  // after a job stopped growing, its memory is observed once more
+    std::uint64_t seed = 0;      // of start-up times and noise
+    bool watch_pressure = true;  // false: observations have no pressure
+    double rates = 1.0;          // share of the jobs whose progress is measured
+    bool thread_limits = false;  // false: the interference model is asked without them
+    bool keep_runs = true;       // for runs()
+    bool keep_moments = false;   // for charts
   };
   // Seconds; never goes back. Whatever is due happens when the executor is called next.
   using Clock = std::function<double()>;
 
-  // `interference` outlives the executor.
+  // `truth` outlives the executor.
   SimulatedExecutor(WorkSource work,
                     const ClusterSpec& cluster,
-                    const InterferenceModel& interference,
+                    const InterferenceModel& truth,
                     Clock clock,
                     const Options& options);
   ~SimulatedExecutor() override;
@@ -75,7 +78,8 @@ class SimulatedExecutor final : public Executor {
 
   // When something happens next; empty: never.
   [[nodiscard]] std::optional<double> next_s() const;
-  // GPUs that changed since the last call.
+  // GPUs that changed since the last call, or that are looked at again: often after a change of
+  // their jobs or memory, then ever more rarely. Only looks show samples and rates.
   [[nodiscard]] std::vector<GpuObservation> take_observations();
   [[nodiscard]] std::vector<GpuObservation> observe_all();
 
@@ -86,7 +90,7 @@ class SimulatedExecutor final : public Executor {
   [[nodiscard]] double busy_gpu_seconds() const;
 
  private:
-  enum class Step { Begin, Grow, LateGrowth, LookAgain, Finish };
+  enum class Step { Begin, Grow, LateGrowth, Finish };
   struct Event {
     double at_s = 0.0;
     std::uint64_t order = 0;
@@ -97,6 +101,20 @@ class SimulatedExecutor final : public Executor {
       return at_s != other.at_s ? at_s > other.at_s : order > other.order;
     }
   };
+  // A GPU is looked at.
+  struct Look {
+    double at_s = 0.0;
+    unsigned gpu = 0;
+    std::uint32_t version = 0;
+    bool operator>(const Look& other) const {
+      return at_s != other.at_s ? at_s > other.at_s : gpu > other.gpu;
+    }
+  };
+  // A step that stands still while the run does.
+  struct Due {
+    Step step = Step::Begin;
+    double at_s = 0.0;  // while it is paused: time left
+  };
   // An attempt that has not ended.
   struct Running {
     RunId id{};
@@ -105,13 +123,21 @@ class SimulatedExecutor final : public Executor {
     double thread_limit = kAllThreads;
     std::size_t history = 0;
     std::vector<unsigned> gpus{};
-    bool active = false;
-    double done_s = 0.0;  // of its solo run time
+    std::optional<std::uint64_t> cap_bytes{};  // on each GPU
+    bool begun = false;
+    bool paused = false;
+    double paused_at_s = 0.0;
+    std::vector<Due> due{};  // besides Finish
+    double done_s = 0.0;     // of its solo run time
     double speed = 0.0;
     double since_s = 0.0;
+    double paced_s = 0.0;  // last change of its speed, or last measurement of its progress
+    std::uint64_t measured = 0;
     std::uint64_t memory_bytes = 0;
     std::uint32_t version = 0;
     bool over = false;
+
+    [[nodiscard]] bool computes() const { return begun && !paused; }
   };
   struct Gpu {
     std::vector<std::size_t> residents{};  // of running_
@@ -121,6 +147,10 @@ class SimulatedExecutor final : public Executor {
     double since_s = 0.0;
     double busy_s = 0.0;
     bool changed = false;
+    bool looked_at = false;
+    std::size_t looks = 0;  // since the last change
+    std::uint32_t look_version = 0;
+    std::uint64_t samples = 0;
     double unsettled_until_s = -1.0;
     PressureWindow window{};
   };
@@ -128,21 +158,34 @@ class SimulatedExecutor final : public Executor {
   void catch_up();
   [[nodiscard]] std::uint32_t number_of(const std::string& workload);
   [[nodiscard]] std::vector<double> speeds_of(std::span<const std::size_t> group);
+  [[nodiscard]] Running* find_run(RunId run);
   void schedule(double at_s, Step step, std::size_t run);
+  void schedule_due(double after_s, Step step, std::size_t run);
   void handle(const Event& event);
   void begin(std::size_t run);
   void grow(std::size_t run, std::uint64_t bytes);
-  void finish(std::size_t run, RunExit exit);
+  [[nodiscard]] std::optional<RunEnd> refusal(const Running& run, std::uint64_t more) const;
+  // `truth`: how it really ended, where the exit cannot say so.
+  void finish(std::size_t run, RunExit exit, RunEnd truth);
   void settle(Running& run);
   void regroup(std::span<const unsigned> gpus);
   void account(Gpu& gpu);
   void show_activity(unsigned index);
   void mark(unsigned index);
-  [[nodiscard]] GpuObservation observation(unsigned index) const;
+  void keep_moment(unsigned index);
+  void look_again(unsigned index);
+  // Whether something has changed since it was planned.
+  [[nodiscard]] bool gone_by(const Look& due) const {
+    return gpus_[due.gpu].look_version != due.version;
+  }
+  void look(const Look& due);
+  [[nodiscard]] GpuObservation observation(unsigned index, bool with_sample);
+  [[nodiscard]] GpuPressure sample(unsigned index);
+  [[nodiscard]] std::optional<MeasuredRate> measure(Running& run);
 
   WorkSource work_;
   ClusterSpec cluster_;
-  const InterferenceModel& model_;
+  const InterferenceModel& truth_;
   Clock clock_;
   Options options_;
   std::unique_ptr<BoundInterference> interference_;
@@ -153,6 +196,7 @@ class SimulatedExecutor final : public Executor {
   std::unordered_map<JobId, std::size_t> by_job_;
   std::set<RunId> abandoned_;  // found never to have begun
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+  std::priority_queue<Look, std::vector<Look>, std::greater<>> looks_;
   std::uint64_t order_ = 0;
   double now_s_ = 0.0;
   std::vector<RunReport> reports_;

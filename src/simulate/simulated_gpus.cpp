@@ -1,4 +1,4 @@
-// The GPUs of the simulated executor: how fast their jobs run, and what observers see.
+// The GPUs of the simulated executor: how fast their jobs run.
 #include <algorithm>
 #include <utility>
 
@@ -22,7 +22,7 @@ std::vector<double> SimulatedExecutor::speeds_of(std::span<const std::size_t> gr
       members.push_back({.workload = running_[member].work.workload,
                          .thread_limit = running_[member].thread_limit});
     }
-    return model_.progress(members);
+    return truth_.progress(members);
   }
   std::vector<std::uint32_t> workloads;
   for (const std::size_t member : group) {
@@ -42,7 +42,7 @@ void SimulatedExecutor::regroup(std::span<const unsigned> gpus) {
     std::vector<std::size_t> group;
     std::vector<std::size_t> places;
     for (std::size_t i = 0; i < gpu.residents.size(); ++i) {
-      if (running_[gpu.residents[i]].active) {
+      if (running_[gpu.residents[i]].computes()) {
         group.push_back(gpu.residents[i]);
         places.push_back(i);
       }
@@ -65,6 +65,7 @@ void SimulatedExecutor::regroup(std::span<const unsigned> gpus) {
     settle(run);
     if (speed != run.speed || run.done_s == 0.0) {
       run.speed = std::max(speed, kLeastSpeed);
+      run.paced_s = now_s_;
       shown.insert(shown.end(), run.gpus.begin(), run.gpus.end());
       const double left = std::max(run.work.solo_s - run.done_s, 0.0);
       schedule(now_s_ + left / run.speed, Step::Finish, index);
@@ -89,7 +90,7 @@ void SimulatedExecutor::show_activity(unsigned index) {
   GpuPressure pressure;
   for (const std::size_t resident : gpu.residents) {
     const Running& run = running_[resident];
-    const double speed = run.active ? run.speed : 0.0;
+    const double speed = run.computes() ? run.speed : 0.0;
     pressure.sm_active += speed * run.work.sm_active;
     pressure.sm_occupancy += speed * run.work.sm_occupancy;
     pressure.dram_active += speed * run.work.dram_active;
@@ -102,61 +103,6 @@ void SimulatedExecutor::show_activity(unsigned index) {
                      .dram_active = std::min(constants.counter_dram * pressure.dram_active, 1.0)});
   gpu.unsettled_until_s = now_s_ + constants.window_s;
   mark(index);
-}
-
-void SimulatedExecutor::mark(unsigned index) {
-  Gpu& gpu = gpus_[index];
-  if (!gpu.changed) {
-    gpu.changed = true;
-    changed_.push_back(index);
-  }
-  if (options_.keep_moments) {
-    moments_.push_back({.at_s = now_s_,
-                        .gpu = index,
-                        .sm_active = gpu.sm_active,
-                        .memory_bytes = gpu.memory_bytes});
-  }
-}
-
-GpuObservation SimulatedExecutor::observation(unsigned index) const {
-  const Gpu& gpu = gpus_[index];
-  GpuObservation seen{.gpu = index, .used_bytes = gpu.memory_bytes};
-  if (options_.watch_pressure) {
-    seen.pressure = gpu.window.summary(options_.constants, now_s_);
-  }
-  for (const std::size_t resident : gpu.residents) {
-    const Running& run = running_[resident];
-    if (run.memory_bytes > 0) {
-      seen.jobs.push_back({.job = run.id.job, .bytes = run.memory_bytes});
-    }
-  }
-  return seen;
-}
-
-std::vector<GpuObservation> SimulatedExecutor::observe_all() {
-  catch_up();
-  std::vector<GpuObservation> seen;
-  seen.reserve(gpus_.size());
-  for (unsigned gpu = 0; gpu < gpus_.size(); ++gpu) {
-    seen.push_back(observation(gpu));
-  }
-  return seen;
-}
-
-std::vector<GpuObservation> SimulatedExecutor::take_observations() {
-  catch_up();
-  std::vector<GpuObservation> seen;
-  std::vector<unsigned> again;
-  for (const unsigned gpu : changed_) {
-    seen.push_back(observation(gpu));
-    if (options_.watch_pressure && gpus_[gpu].unsettled_until_s > now_s_) {
-      again.push_back(gpu);
-    } else {
-      gpus_[gpu].changed = false;
-    }
-  }
-  changed_ = std::move(again);
-  return seen;
 }
 
 double SimulatedExecutor::busy_gpu_seconds() const {

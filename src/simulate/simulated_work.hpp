@@ -27,15 +27,15 @@ struct SimulatedWork {
 // An error: the launch fails.
 using WorkSource = std::function<Result<SimulatedWork>(const LaunchSpec& spec)>;
 
-// Job ids are those of a scheduler that received the trace's jobs in order: the first is 1. The
-// trace outlives the source.
-[[nodiscard]] WorkSource work_of_trace(const Trace& trace);
+// Job ids are those of a scheduler that received the trace's jobs in order: the first is 1. A job
+// whose SM activity is not in the trace has that of the truth. Trace and truth outlive the source.
+[[nodiscard]] WorkSource work_of_trace(const Trace& trace, const InterferenceModel& truth);
 
 // A job does what its spec says; where the spec says nothing, it runs for kUnstatedSeconds and
-// takes kUnstatedBytes. The model, which gives the SM activity, outlives the source.
+// takes kUnstatedBytes. The truth, which gives the SM activity, outlives the source.
 inline constexpr double kUnstatedSeconds = 300.0;
 inline constexpr std::uint64_t kUnstatedBytes = std::uint64_t{4} << 30U;
 inline constexpr double kUnstatedActivity = 0.5;
-[[nodiscard]] WorkSource work_of_specs(const InterferenceModel& interference);
+[[nodiscard]] WorkSource work_of_specs(const InterferenceModel& truth);
 
 }  // namespace carpool::simulate

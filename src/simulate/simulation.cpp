@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -16,8 +17,8 @@ struct NamedSource {
   std::string_view name;
   MemorySource source;
 };
-constexpr std::array kSources = {NamedSource{"oracle", MemorySource::Oracle},
-                                 NamedSource{"none", MemorySource::None},
+constexpr std::array kSources = {NamedSource{"none", MemorySource::None},
+                                 NamedSource{"told", MemorySource::Told},
                                  NamedSource{"gpumemnet", MemorySource::GpuMemNet},
                                  NamedSource{"horus", MemorySource::Horus},
                                  NamedSource{"faketensor", MemorySource::FakeTensor}};
@@ -48,7 +49,7 @@ std::optional<std::uint64_t> stated_memory(const TraceJob& job, MemorySource sou
   switch (source) {
     case MemorySource::None:
       return std::nullopt;
-    case MemorySource::Oracle:
+    case MemorySource::Told:
       return job.peak_bytes;
     case MemorySource::Horus:
       return job.horus_bytes;
@@ -92,6 +93,11 @@ schedule::SchedulerSettings scheduler_settings(const SimulationSettings& setting
   return made;
 }
 
+// Every attempt of such a job runs out of memory.
+bool fits_no_gpu(const TraceJob& job, const ClusterSpec& cluster, const SimulationConstants& of) {
+  return job.peak_bytes + of.driver_bytes > cluster.memory_bytes;
+}
+
 // The event loop around the scheduler.
 class Replay {
  public:
@@ -109,6 +115,9 @@ class Replay {
         clock_s_(clock_s) {
     scheduler_.on_event([this](const JobEvent& event) {
       closed_ += std::holds_alternative<JobClosed>(event.what) ? 1 : 0;
+      if (std::holds_alternative<JobRequeued>(event.what) && would_fail_again(event.job)) {
+        hopeless_.push_back(event.job);
+      }
     });
   }
 
@@ -152,7 +161,22 @@ class Replay {
       scheduler_.observe(seen, now);
     }
     scheduler_.step(now);
+    if (auto flushed = scheduler_.flush(); !flushed || hopeless_.empty()) {
+      return flushed;
+    }
+    for (const JobId job : std::exchange(hopeless_, {})) {
+      if (auto given_up = scheduler_.cancel(job, "the simulator", now); !given_up) {
+        return given_up;
+      }
+    }
     return scheduler_.flush();
+  }
+
+  // The published recovery rules never give up. Ours sees that a job fails with a whole GPU.
+  [[nodiscard]] bool would_fail_again(JobId job) const {
+    return settings_.recovery != schedule::RecoveryRule::Reserve &&
+           fits_no_gpu(
+               trace_.jobs[static_cast<std::size_t>(job) - 1], cluster_, settings_.constants);
   }
 
   [[nodiscard]] std::optional<double> next_s() const {
@@ -180,7 +204,11 @@ class Replay {
       }
     }
     return fail(ErrorCode::Internal,
-                fmt::format("{}: the simulation cannot continue", trace_.name));
+                fmt::format("{}: {} of {} jobs never end on {}: they stand still",
+                            trace_.name,
+                            trace_.jobs.size() - closed_,
+                            trace_.jobs.size(),
+                            cluster_.name));
   }
 
   const Trace& trace_;
@@ -191,6 +219,7 @@ class Replay {
   double& clock_s_;  // of the executor
   std::size_t next_job_ = 0;
   std::size_t closed_ = 0;
+  std::vector<JobId> hopeless_;
 };
 
 }  // namespace
@@ -213,37 +242,53 @@ bool looks_at_pressure(std::string_view policy, const policy::PolicySettings& se
   return settings.sm_active_limit || policy == "lug" || policy == "mug";
 }
 
-Result<SimulationResult> simulate(const Trace& trace,
-                                  const ClusterSpec& cluster,
-                                  const InterferenceModel& interference,
-                                  const SimulationSettings& settings,
-                                  const std::function<void(std::size_t, std::size_t)>& progress) {
+Result<SimulationResult> simulate_with(
+    const Belief& belief,
+    const Trace& trace,
+    const ClusterSpec& cluster,
+    const InterferenceModel& truth,
+    const SimulationSettings& settings,
+    const std::function<void(std::size_t, std::size_t)>& progress) {
   const auto policy = policy::make_placement_policy(settings.policy, settings.policy_settings);
   if (!policy) {
     return tl::unexpected(policy.error());
   }
+  const Trace possible = with_enough_gpus(trace, cluster);
   double clock_s = 0.0;
   SimulatedExecutor executor(
-      work_of_trace(trace),
+      work_of_trace(possible, truth),
       cluster,
-      interference,
+      truth,
       [&clock_s] { return clock_s; },
       {.constants = settings.constants,
        .seed = settings.seed,
        .watch_pressure = looks_at_pressure(settings.policy, settings.policy_settings),
+       .rates = settings.rates,
        .keep_moments = settings.keep_moments});
   NullJournal journal;
   schedule::Scheduler scheduler(scheduler_settings(settings, trace.jobs.size()),
                                 empty_gpus(cluster),
                                 **policy,
-                                interference,
+                                *belief.model,
                                 journal,
-                                executor);
-  if (auto done = Replay(trace, cluster, settings, scheduler, executor, clock_s).run(progress);
-      !done) {
-    return tl::unexpected(done.error());
+                                executor,
+                                belief.learner);
+  if (!possible.jobs.empty()) {
+    if (auto done = Replay(possible, cluster, settings, scheduler, executor, clock_s).run(progress);
+        !done) {
+      return tl::unexpected(done.error());
+    }
   }
   return summarise(trace, cluster, executor);
+}
+
+Result<SimulationResult> simulate(const Trace& trace,
+                                  const ClusterSpec& cluster,
+                                  const InterferenceModel& truth,
+                                  const SimulationSettings& settings,
+                                  const std::function<void(std::size_t, std::size_t)>& progress) {
+  return simulate_with(
+      make_belief(settings.belief, truth), trace, cluster, truth, settings, progress);
 }
 
 }  // namespace carpool::simulate

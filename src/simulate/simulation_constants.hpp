@@ -30,6 +30,9 @@ struct SimulationConstants {
   double counter_dram = 1.10;
   double window_s = 30.0;  // 0: the counters of now
   double sample_s = 1.0;
+  // Standard deviations, relative, of one sample of the counters and of one measured rate.
+  double activity_noise = 0.05;
+  double rate_noise = 0.03;
 };
 
 // Of one attempt; equal seeds give equal delays.

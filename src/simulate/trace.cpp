@@ -7,6 +7,7 @@
 
 #include "base/files/file.hpp"
 #include "dataset/csv.hpp"
+#include "simulate/csv_field.hpp"
 #include "simulate/draws.hpp"
 #include "simulate/trace_estimates.hpp"
 #include "simulate/trace_reader.hpp"
@@ -67,9 +68,6 @@ void sort_by_submission(Trace& trace) {
   trace.jobs = std::move(sorted);
 }
 
-namespace {
-
-// As a field of a table: in quotes where it holds what parts fields or rows.
 std::string csv_field(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) {
     return text;
@@ -80,8 +78,6 @@ std::string csv_field(const std::string& text) {
   }
   return quoted + '"';
 }
-
-}  // namespace
 
 std::string trace_csv(const Trace& trace) {
   std::string text =

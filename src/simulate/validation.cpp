@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "dataset/csv.hpp"
-#include "knowledge/pair_table.hpp"
+#include "simulate/truth.hpp"
 
 namespace carpool::simulate {
 namespace {
@@ -24,7 +24,7 @@ constexpr std::array kRows = {
     Published{"rr", "estimator-free", "round-robin@aegis:none"},
     Published{"lug", "estimator-free", "lug@aegis:none"},
     Published{"magm", "estimator-free", "magm@aegis:none"},
-    Published{"magm", "peakmem", "magm@aegis:oracle"},
+    Published{"magm", "peakmem", "magm@aegis:told"},
     Published{"magm", "horus", "magm@aegis:horus"},
     Published{"magm", "faketensor", "magm@aegis:faketensor"},
     Published{"magm", "gpumemnet", "magm@aegis:gpumemnet"},
@@ -52,6 +52,7 @@ Result<ValidationRow> published_row(const dataset::CsvTable& table, const Publis
     }
     for (const auto& [name, value] : {std::pair("makespan_s", &row.published_makespan_s),
                                       std::pair("mean_jct_s", &row.published_jct_s),
+                                      std::pair("p95_jct_s", &row.published_p95_s),
                                       std::pair("mean_exec_s", &row.published_execution_s),
                                       std::pair("failed_attempts", &row.published_out_of_memory)}) {
       const auto column = table.require(name);
@@ -71,17 +72,42 @@ Result<ValidationRow> published_row(const dataset::CsvTable& table, const Publis
       "{}: no row for A100-40, philly60, {}, {}", table.file, wanted.policy, wanted.estimator));
 }
 
-}  // namespace
-
-bool ValidationRow::met() const {
-  return std::abs(makespan_difference()) <= allowed && std::abs(jct_difference()) <= allowed;
+Result<std::vector<ComparisonRow>> run_ways(const Trace& trace,
+                                            std::string_view cluster,
+                                            const InterferenceModel& truth,
+                                            const std::vector<std::string>& ways,
+                                            const ComparisonSettings& settings,
+                                            const std::function<void(const std::string&)>& each) {
+  std::vector<ComparedPolicy> policies;
+  for (const std::string& way : ways) {
+    auto policy = parse_compared_policy(way, {});
+    if (!policy) {
+      return tl::unexpected(policy.error());
+    }
+    policies.push_back(std::move(*policy));
+  }
+  const auto gpus = parse_cluster(cluster);
+  if (!gpus) {
+    return tl::unexpected(gpus.error());
+  }
+  return compare_policies(trace, *gpus, truth, policies, settings, each);
 }
 
-Result<std::vector<ValidationRow>> validate_aegis(
-    const std::filesystem::path& folder,
-    std::uint64_t seed,
-    std::size_t seeds,
-    const std::function<void(const std::string&)>& progress) {
+void fill_in(const ComparisonRow& ours, ValidationRow& row) {
+  row.makespan_s = ours.of([](const SimulationResult& r) { return r.makespan_s; });
+  row.jct_s = ours.of([](const SimulationResult& r) { return r.mean_jct_s; });
+  row.p95_s = ours.of([](const SimulationResult& r) { return r.p95_jct_s; });
+  row.execution_s = ours.of([](const SimulationResult& r) { return r.mean_execution_s; });
+  row.out_of_memory =
+      ours.of([](const SimulationResult& r) { return static_cast<double>(r.out_of_memory); });
+  row.energy_mj = ours.of([](const SimulationResult& r) { return r.energy_mj; });
+  row.recovery_s = ours.recovery_median_s();
+}
+
+Result<Validation> validate_philly(const std::filesystem::path& folder,
+                                   double contention,
+                                   const ComparisonSettings& settings,
+                                   const std::function<void(const std::string&)>& progress) {
   const auto results = dataset::read_csv(folder / "aegis_results.csv");
   if (!results) {
     return tl::unexpected(results.error());
@@ -90,36 +116,62 @@ Result<std::vector<ValidationRow>> validate_aegis(
   if (!trace) {
     return tl::unexpected(trace.error());
   }
-  const auto pairs = knowledge::PairTable::load(folder, kTraceContention);
-  if (!pairs) {
-    return tl::unexpected(pairs.error());
+  const auto truth = make_truth({.contention = contention}, folder, *trace);
+  if (!truth) {
+    return tl::unexpected(truth.error());
   }
-  const auto cluster = parse_cluster("3xA100-40");
-  if (!cluster) {
-    return tl::unexpected(cluster.error());
-  }
-  std::vector<ValidationRow> rows;
+  Validation made{.contention = contention};
+  std::vector<std::string> ways;
   for (const Published& wanted : kRows) {
     auto row = published_row(*results, wanted);
-    const auto policy = parse_compared_policy(wanted.ours, {});
-    if (!row || !policy) {
-      return tl::unexpected(row ? policy.error() : row.error());
+    if (!row) {
+      return tl::unexpected(row.error());
     }
-    const auto run = compare_policies(
-        *trace, *cluster, **pairs, {*policy}, {.seed = seed, .seeds = seeds}, progress);
-    if (!run) {
-      return tl::unexpected(run.error());
-    }
-    const ComparisonRow& ours = run->front();
-    row->makespan_s = ours.of([](const SimulationResult& r) { return r.makespan_s; });
-    row->jct_s = ours.of([](const SimulationResult& r) { return r.mean_jct_s; });
-    row->execution_s = ours.of([](const SimulationResult& r) { return r.mean_execution_s; });
-    row->out_of_memory =
-        ours.of([](const SimulationResult& r) { return static_cast<double>(r.out_of_memory); });
-    row->energy_mj = ours.of([](const SimulationResult& r) { return r.energy_mj; });
-    rows.push_back(std::move(*row));
+    made.rows.push_back(std::move(*row));
+    ways.emplace_back(wanted.ours);
   }
-  return rows;
+  const auto runs = run_ways(*trace, "3xA100-40", **truth, ways, settings, progress);
+  if (!runs) {
+    return tl::unexpected(runs.error());
+  }
+  for (std::size_t i = 0; i < runs->size(); ++i) {
+    fill_in((*runs)[i], made.rows[i]);
+  }
+  return made;
+}
+
+}  // namespace
+
+bool ValidationRow::met() const {
+  return std::abs(makespan_difference()) <= allowed && std::abs(jct_difference()) <= allowed;
+}
+
+Result<Validation> validate_aegis(const std::filesystem::path& folder,
+                                  double contention,
+                                  std::uint64_t seed,
+                                  std::size_t seeds,
+                                  const std::function<void(const std::string&)>& progress) {
+  const ComparisonSettings settings{.seed = seed, .seeds = seeds};
+  auto made = validate_philly(folder, contention, settings, progress);
+  if (!made) {
+    return made;
+  }
+  const auto carma = read_trace(folder / "trace60.csv");
+  if (!carma) {
+    return tl::unexpected(carma.error());
+  }
+  const auto truth = make_truth({.contention = contention}, folder, *carma);
+  if (!truth) {
+    return tl::unexpected(truth.error());
+  }
+  const auto runs = run_ways(
+      *carma, "4xA100-40", **truth, {"exclusive/fifo", "carma:gpumemnet"}, settings, progress);
+  if (!runs) {
+    return tl::unexpected(runs.error());
+  }
+  const auto makespan = [](const SimulationResult& r) { return r.makespan_s; };
+  made->carma_ratio = (*runs)[1].of(makespan).mean / (*runs)[0].of(makespan).mean;
+  return made;
 }
 
 }  // namespace carpool::simulate

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """carpool simulate and carpool policies: the same twice, true to what was published, strict with traces."""
 
+import csv
 import shutil
 import unittest
 
@@ -20,18 +21,21 @@ BAD = {
     "no jobs": (HEADER, ("trace.csv", "has no jobs")),
     "nothing": ("", ("trace.csv",)),
     "garbage": (b"\xff\xfe\0\1" * 100, ("trace.csv",)),
-    "more GPUs than there are": ("submit_s,workload,solo_s,peak_mem_mib,gpus\n1,a,2,3,9\n", ("job 1, a", "9", "4")),
 }
 WORDS = {
     ("--policy", "magn"): ("magn", "magm"),
     ("--policy", "magm@nobody"): ("nobody",),
-    ("--policy", "magm:guess"): ("guess", "oracle"),
+    ("--policy", "magm:guess"): ("guess", "told"),
     ("--cluster", "4xB999"): ("B999", "A100-40"),
     ("--cluster", "A100-40"): ("COUNTxGPU",),
     ("--order", "random"): ("random", "fifo"),
     ("--recovery", "none"): ("none", "reserve"),
     ("--estimator", "guess"): ("guess", "gpumemnet"),
-    ("--co-run", "nowhere.model.json"): ("nowhere.model.json",),
+    ("--policy", "magm/random"): ("random", "fifo"),
+    ("--truth", "nowhere.model.json"): ("nowhere.model.json",),
+    ("--truth", "pairs*many"): ("pairs*many", "pairs*1.4"),
+    ("--belief", "known"): ("known", "learned"),
+    ("--rates", "2"): ("--rates",),
     ("--runtime-error", "2"): ("--runtime-error",),
 }
 
@@ -45,7 +49,7 @@ class Simulate(cli.CarpoolTest):
         arguments = ("simulate", "trace_t1.csv", "--runtime-error", "0.3", "--seeds", "2")
         one, two = self.prints_json(*arguments), self.prints_json(*arguments)
         self.assertEqual(one, two)
-        self.assertEqual([row["policy"] for row in one["rows"]], ["exclusive", "aegis:gpumemnet", "carpool"])
+        self.assertEqual([row["policy"] for row in one["rows"]], ["exclusive", "magm:told", "carpool"])
         for row in one["rows"]:
             self.assertLessEqual(row["makespan_s"]["least"], row["makespan_s"]["most"])
             self.assertEqual(row["failed_jobs"]["most"], 0)
@@ -56,9 +60,9 @@ class Simulate(cli.CarpoolTest):
 
     def test_ours_beats_the_published_way_on_traces_of_carma(self):
         rows = {row["policy"]: row for row in self.prints_json(
-            "simulate", "trace_t1.csv", "--policy", "aegis:gpumemnet,carpool", "--runtime-error", "0.3",
-            "--seeds", "5")["rows"]}
-        ours, theirs = rows["carpool"], rows["aegis:gpumemnet"]
+            "simulate", "trace_t1.csv", "--policy", "aegis:gpumemnet,carpool:told", "--belief", "truth",
+            "--runtime-error", "0.3", "--seeds", "5")["rows"]}
+        ours, theirs = rows["carpool:told"], rows["aegis:gpumemnet"]
         self.assertLess(ours["makespan_s"]["mean"], theirs["makespan_s"]["mean"])
         self.assertLess(ours["mean_jct_s"]["mean"], 0.75 * theirs["mean_jct_s"]["mean"])
         self.assertLess(ours["energy_mj"]["mean"], theirs["energy_mj"]["mean"])
@@ -70,6 +74,33 @@ class Simulate(cli.CarpoolTest):
         self.assertEqual(sum(row["fitted_on"] for row in answer["rows"]), 1)
         for row in answer["rows"]:
             self.assertTrue(row["met"], row)
+        self.assertEqual([one["contention"] for one in answer["factors"]], [1.4, 1.9, 3.0])
+        ratios = [one["carma_ratio"] for one in answer["factors"]]
+        self.assertEqual(ratios, sorted(ratios))
+        self.assertEqual(answer["rows"], answer["factors"][1]["rows"])
+
+    def test_writes_every_job_of_every_run(self):
+        self.write("mine.csv", "submit_s,workload,solo_s,peak_mem_mib,gpus,smact\n0,a,100,2000,1,0.5\n1,b,50,2000,9,0.5\n")
+        answer = self.prints_json("simulate", "mine.csv", "--cluster", "2x40GiB", "--policy", "exclusive,carpool",
+                                  "--seeds", "2", "--shuffle", "2", "--per-job", "jobs.csv")
+        self.assertEqual(answer["runs"], 4)
+        for row in answer["rows"]:
+            self.assertEqual(row["failed_jobs"], {"mean": 1.0, "least": 1.0, "most": 1.0})  # no cluster of 9 GPUs
+        with open(self.folder / "jobs.csv", encoding="utf-8") as table:
+            jobs = list(csv.DictReader(table))
+        self.assertEqual(len(jobs), 2 * 4 * 2)
+        for job in jobs:
+            self.assertEqual((job["succeeded"], job["ends"]), ("yes", "succeeded") if job["workload"] == "a" else ("no", ""))
+
+    def test_policies_get_the_truth_only_when_asked(self):
+        arguments = ("simulate", "trace_t1.csv", "--policy", "kace:told")
+        known = self.prints_json(*arguments, "--belief", "truth")["rows"][0]
+        blind = self.prints_json(*arguments, "--belief", "blind")["rows"][0]
+        self.assertNotEqual(known["makespan_s"], blind["makespan_s"])
+        self.assertEqual(blind, self.prints_json(*arguments, "--belief", "blind", "--rates", "0")["rows"][0])
+        mild = self.prints_json("simulate", "trace_t1.csv", "--policy", "aegis:none", "--truth", "pairs*1.4")["rows"][0]
+        harsh = self.prints_json("simulate", "trace_t1.csv", "--policy", "aegis:none", "--truth", "pairs*3")["rows"][0]
+        self.assertLess(mild["mean_jct_s"]["mean"], harsh["mean_jct_s"]["mean"])
 
     def test_writes_a_page_that_needs_nothing_else(self):
         self.succeeds("simulate", "trace_t1.csv", "--policy", "carpool", "--report", "page.html")
@@ -92,8 +123,8 @@ class Simulate(cli.CarpoolTest):
         names = cli.write_part_of_bundled(self.folder / "part")
         self.succeeds("train", "--data", "part", "-o", "part.model.json")
         self.write("mine.csv", HEADER + "".join(f"{10 * i},{name},300,4000\n" for i, name in enumerate(names)))
-        answer = self.prints_json("simulate", "mine.csv", "--co-run", "part.model.json", "--data", "part",
-                                  "--cluster", "1x40GiB", "--policy", "exclusive,kace")
+        answer = self.prints_json("simulate", "mine.csv", "--truth", "part.model.json", "--belief", "truth", "--data", "part",
+                                  "--cluster", "1x40GiB", "--policy", "exclusive,kace:told")
         alone, shared = answer["rows"]
         self.assertLess(shared["mean_wait_s"]["mean"], alone["mean_wait_s"]["mean"])
 

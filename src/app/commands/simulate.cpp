@@ -1,3 +1,4 @@
+#include <array>
 #include <filesystem>
 #include <memory>
 
@@ -12,14 +13,16 @@
 #include "base/progress/progress.hpp"
 #include "base/text/memory_size.hpp"
 #include "knowledge/model_interference.hpp"
-#include "knowledge/pair_table.hpp"
 #include "model/model_file.hpp"
 #include "simulate/generator.hpp"
+#include "simulate/truth.hpp"
 
 namespace carpool::app {
 namespace {
 
 constexpr std::string_view kPairFolder = "carma-traces";
+// Contention factors that the published runs do not rule out.
+constexpr std::array kFactors = {1.4, simulate::kTraceContention, 3.0};
 
 Result<std::filesystem::path> pair_folder(const SimulateOptions& options) {
   if (options.data) {
@@ -28,23 +31,14 @@ Result<std::filesystem::path> pair_folder(const SimulateOptions& options) {
   return bundled_folder(kPairFolder);
 }
 
-Result<std::unique_ptr<InterferenceModel>> open_interference(const SimulateOptions& options,
-                                                             const Config& config) {
-  if (options.interference == "pairs") {
-    const auto folder = pair_folder(options);
-    if (!folder) {
-      return tl::unexpected(folder.error());
-    }
-    return knowledge::PairTable::load(*folder, simulate::kTraceContention)
-        .map([](std::unique_ptr<knowledge::PairTable> table) {
-          return std::unique_ptr<InterferenceModel>(std::move(table));
-        });
-  }
+Result<std::unique_ptr<InterferenceModel>> open_model(const std::string& file,
+                                                      const SimulateOptions& options,
+                                                      const Config& config) {
   auto dataset = open_dataset(options.data, config);
   if (!dataset) {
     return tl::unexpected(dataset.error());
   }
-  auto model = model::load_model(options.interference);
+  auto model = model::load_model(file);
   if (!model) {
     return tl::unexpected(model.error());
   }
@@ -56,13 +50,33 @@ Result<std::unique_ptr<InterferenceModel>> open_interference(const SimulateOptio
       });
 }
 
+Result<std::unique_ptr<InterferenceModel>> open_truth(const SimulateOptions& options,
+                                                      const simulate::Trace& trace,
+                                                      const Config& config) {
+  const auto spec = simulate::parse_truth(options.truth);
+  if (!spec) {
+    return tl::unexpected(spec.error());
+  }
+  if (spec->kind == simulate::TruthSpec::Kind::Model) {
+    return open_model(spec->model, options, config);
+  }
+  const auto folder = pair_folder(options);
+  if (!folder) {
+    return tl::unexpected(folder.error());
+  }
+  return simulate::make_truth(*spec, *folder, trace);
+}
+
 Result<std::vector<simulate::ComparedPolicy>> read_policies(const SimulateOptions& options) {
-  simulate::ComparisonDefaults defaults{.runtime_error = options.runtime_error};
+  simulate::ComparisonDefaults defaults{.rates = options.rates,
+                                        .runtime_error = options.runtime_error};
   const auto memory = simulate::memory_source(options.estimator);
-  if (!memory) {
-    return tl::unexpected(memory.error());
+  const auto belief = simulate::belief_kind(options.belief);
+  if (!memory || !belief) {
+    return tl::unexpected(memory ? belief.error() : memory.error());
   }
   defaults.memory = *memory;
+  defaults.belief = *belief;
   if (options.order) {
     const auto order = schedule::queue_order(*options.order);
     if (!order) {
@@ -125,24 +139,41 @@ Result<void> validate(const SimulateOptions& options, const CommandContext& cont
   if (!folder) {
     return tl::unexpected(folder.error());
   }
-  constexpr std::size_t kRows = 8;
-  Progress progress("validate", kRows * options.seeds, context.output.progress());
-  const auto rows =
-      simulate::validate_aegis(*folder, options.seed, options.seeds, [&](const std::string& what) {
-        progress.advance(what);
-      });
-  if (!rows) {
-    return tl::unexpected(rows.error());
+  Progress progress("validate",
+                    kFactors.size() * simulate::kValidationRuns * options.seeds,
+                    context.output.progress());
+  std::vector<simulate::Validation> made;
+  for (const double factor : kFactors) {
+    auto one = simulate::validate_aegis(
+        *folder, factor, options.seed, options.seeds, [&](const std::string& what) {
+          progress.advance(what);
+        });
+    if (!one) {
+      return tl::unexpected(one.error());
+    }
+    made.push_back(std::move(*one));
   }
   if (context.output.json()) {
-    context.output.print_json(validation_json(*rows, options.seeds));
+    context.output.print_json(validation_json(made, options.seeds));
     return {};
   }
   context.output.heading(fmt::format(
-      "Simulated against measured: AEGIS, philly60 on 3 A100-40, mean of {} runs", options.seeds));
-  context.output.print(validation_table(*rows, context.output.colour()));
+      "Simulated against measured: AEGIS, philly60 on 3 A100-40, mean of {} runs, factor {}",
+      options.seeds,
+      simulate::kTraceContention));
+  for (const simulate::Validation& one : made) {
+    if (one.contention == simulate::kTraceContention) {
+      context.output.print(validation_table(one.rows, context.output.colour()));
+    }
+  }
+  context.output.heading("By contention factor");
+  context.output.print(contention_table(made, context.output.colour()));
   context.output.remark(
-      "One constant, the cost of sharing, is fitted on the makespan of the row marked so.\n");
+      fmt::format("The factor {} is fitted on the makespan of the row marked so. Rank correlations "
+                  "are over the "
+                  "{} rows that share GPUs.\n",
+                  simulate::kTraceContention,
+                  made.front().rows.size() - 1));
   return {};
 }
 
@@ -179,44 +210,52 @@ Result<void> run_simulate(const SimulateOptions& options, const CommandContext& 
     return tl::unexpected(!policies ? policies.error()
                                     : (!cluster ? cluster.error() : trace.error()));
   }
-  const auto interference = open_interference(options, context.config);
-  if (!interference) {
-    return tl::unexpected(interference.error());
+  const auto truth = open_truth(options, *trace, context.config);
+  if (!truth) {
+    return tl::unexpected(truth.error());
   }
-  const std::size_t runs = options.shuffle > 0 ? options.shuffle : options.seeds;
+  const simulate::ComparisonSettings settings{.seed = options.seed,
+                                              .seeds = options.seeds,
+                                              .shuffles = options.shuffle,
+                                              .keep_moments = options.report.has_value(),
+                                              .keep_jobs = options.per_job.has_value()};
+  const std::size_t runs = settings.runs();
   const PolicyComparisonFacts facts{
       .trace = trace->name,
       .cluster = cluster->name,
-      .interference = options.interference,
+      .truth = options.truth,
+      .belief = options.belief,
       .jobs = trace->jobs.size(),
       .gpus = cluster->gpus,
       .memory_gib = static_cast<double>(cluster->memory_bytes) / kBytesPerGiB,
       .runs = runs,
       .shuffled = options.shuffle > 0};
   Progress progress("simulate", runs * policies->size(), context.output.progress());
-  const auto rows =
-      simulate::compare_policies(*trace,
-                                 *cluster,
-                                 **interference,
-                                 *policies,
-                                 {.seed = options.seed,
-                                  .seeds = options.seeds,
-                                  .shuffles = options.shuffle,
-                                  .keep_moments = options.report.has_value()},
-                                 [&](const std::string& what) { progress.advance(what); });
+  const auto rows = simulate::compare_policies(
+      *trace, *cluster, **truth, *policies, settings, [&](const std::string& what) {
+        progress.advance(what);
+      });
   if (!rows) {
     return tl::unexpected(rows.error());
   }
   if (context.output.json()) {
     context.output.print_json(policy_comparison_json(facts, *rows));
   } else {
-    context.output.heading(fmt::format("{}: {} jobs on {}, mean of {} run{}",
+    context.output.heading(fmt::format("{}: {} jobs on {}, truth {}, belief {}, mean of {} run{}",
                                        facts.trace,
                                        facts.jobs,
                                        facts.cluster,
+                                       facts.truth,
+                                       facts.belief,
                                        runs,
                                        runs == 1 ? "" : "s"));
     context.output.print(policy_comparison_table(*rows, context.output.colour()));
+  }
+  if (options.per_job) {
+    const std::string table = simulate::job_outcomes_csv(*rows, settings);
+    if (auto written = write_file(*options.per_job, table); !written) {
+      return written;
+    }
   }
   return options.report ? write_report(options, facts, *trace, *rows, context) : Result<void>();
 }
@@ -229,7 +268,7 @@ CommandSpec simulate_command() {
       run_simulate,
       {"carpool simulate --generate philly --jobs 50 --days 0.2 -o trace.csv",
        "carpool simulate trace.csv --runtime-error 0.3 --seeds 3 --report simulation.html",
-       "carpool simulate trace.csv --cluster 2x80GiB --policy lug@aegis:none,magm,carpool",
+       "carpool simulate trace.csv --cluster 2x80GiB --policy lug@aegis,magm:told,carpool",
        "carpool simulate --validate aegis --seeds 3"});
 }
 

@@ -7,14 +7,14 @@ void add_policy_options(OptionSet& options, SimulateOptions& simulate) {
   options.option("--policy",
                  &simulate.policies,
                  "A,B",
-                 "Policies to compare, each NAME[@PRECONDITIONS][:ESTIMATOR]; see carpool policies "
-                 "(default: exclusive,aegis:gpumemnet,carpool)",
+                 "Policies to compare, each NAME[@PRECONDITIONS][:ESTIMATOR][/ORDER]; see carpool "
+                 "policies (default: exclusive,magm:told,carpool)",
                  {.commas = true});
-  options.option("--order",
-                 &simulate.order,
-                 "NAME",
-                 "Queue order: fifo, shortest, hrrn or fair (default: fair; fifo for carma, aegis, "
-                 "exclusive)");
+  options.option(
+      "--order",
+      &simulate.order,
+      "NAME",
+      "Queue order: fifo, shortest, hrrn or fair (default: fair; fifo for carma and aegis)");
   options.option("--recovery",
                  &simulate.recovery,
                  "NAME",
@@ -24,7 +24,18 @@ void add_policy_options(OptionSet& options, SimulateOptions& simulate) {
       "--estimator",
       &simulate.estimator,
       "NAME",
-      "Memory estimates: oracle, none, gpumemnet, horus or faketensor (default: oracle)");
+      "Memory of a job before it runs: none, told (its true peak), gpumemnet, horus or faketensor "
+      "(default: none)");
+  options.option("--belief",
+                 &simulate.belief,
+                 "NAME",
+                 "What policies know of interference: learned (from what they observe), truth or "
+                 "blind (default: learned)");
+  options.option("--rates",
+                 &simulate.rates,
+                 "SHARE",
+                 "Share of the jobs whose progress is measured (default: 1)",
+                 {.check = share_of_one()});
   options.option("--runtime-error",
                  &simulate.runtime_error,
                  "F",
@@ -37,12 +48,12 @@ void add_run_options(OptionSet& options, SimulateOptions& simulate) {
   options.option("--seeds",
                  &simulate.seeds,
                  "N",
-                 "Number of runs, each with other start-up times and errors (default: 1)",
+                 "Number of runs, each with other start-up times, noise and errors (default: 1)",
                  {.check = above_zero()});
   options.option("--shuffle",
                  &simulate.shuffle,
                  "N",
-                 "Number of runs, each with the jobs in another order",
+                 "Number of other orders of the jobs; each is run with every seed",
                  {.check = whole_number()});
   options.option(
       "--seed", &simulate.seed, "N", "First seed (default: 1)", {.check = whole_number()});
@@ -75,16 +86,18 @@ void add_simulate_options(OptionSet& options, SimulateOptions& simulate) {
                  "Simulated GPUs, COUNTxGPU: 4xA100-40, 8x24GiB (default: 4xA100-40)");
   add_policy_options(options, simulate);
   add_run_options(options, simulate);
-  options.option("--co-run",
-                 &simulate.interference,
-                 "SOURCE",
-                 "Interference: pairs (the published A100 table), or NAME.model.json with --data "
-                 "(default: pairs)");
+  options.option(
+      "--truth",
+      &simulate.truth,
+      "SOURCE",
+      "How fast jobs really run together: pairs (the published A100 table), pairs*FACTOR, "
+      "activity, or NAME.model.json with --data (default: pairs*1.9)");
   options.option("--data",
                  &simulate.data,
                  "DIR",
                  "Folder of the pair table, or dataset with the profiles of the model");
   options.option("--report", &simulate.report, "FILE", "HTML page with charts to write");
+  options.option("--per-job", &simulate.per_job, "FILE", "CSV table of all jobs to write");
   options.option("--validate",
                  &simulate.validate,
                  "NAME",

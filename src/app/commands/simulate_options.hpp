@@ -14,17 +14,20 @@ namespace carpool::app {
 struct SimulateOptions {
   std::string trace{};
   std::string cluster = "4xA100-40";
-  std::vector<std::string> policies = {"exclusive", "aegis:gpumemnet", "carpool"};
+  std::vector<std::string> policies = {"exclusive", "magm:told", "carpool"};
   std::optional<std::string> order{};
   std::optional<std::string> recovery{};
-  std::string estimator = "oracle";
+  std::string estimator = "none";
+  std::string belief = "learned";
+  std::string truth = "pairs";
+  double rates = 1.0;
   std::optional<double> runtime_error{};
   std::size_t shuffle = 0;
   std::uint64_t seed = 1;
   std::size_t seeds = 1;
-  std::string interference = "pairs";  // or a model file
   std::optional<std::string> data{};
   std::optional<std::string> report{};
+  std::optional<std::string> per_job{};
   std::optional<std::string> validate{};
   std::optional<std::string> generate{};
   std::size_t jobs = 1000;

@@ -15,7 +15,7 @@ using nlohmann::json;
 struct ResultFigure {
   std::string_view heading;
   std::string_view key;
-  int decimals;
+  int decimals;  // of the mean
   double (*value)(const simulate::SimulationResult&);
 };
 
@@ -41,10 +41,24 @@ constexpr std::array kFigures = {
                  2,
                  [](const simulate::SimulationResult& r) { return r.inflation; }},
     ResultFigure{
+        "failed",
+        "failed_jobs",
+        1,
+        [](const simulate::SimulationResult& r) { return static_cast<double>(r.failed_jobs); }},
+    ResultFigure{
         "OOM",
         "out_of_memory",
         1,
         [](const simulate::SimulationResult& r) { return static_cast<double>(r.out_of_memory); }},
+    ResultFigure{
+        "over cap",
+        "over_cap",
+        1,
+        [](const simulate::SimulationResult& r) { return static_cast<double>(r.over_cap); }},
+    ResultFigure{"pauses",
+                 "pauses",
+                 1,
+                 [](const simulate::SimulationResult& r) { return static_cast<double>(r.pauses); }},
     ResultFigure{"energy MJ",
                  "energy_mj",
                  2,
@@ -77,8 +91,13 @@ json spread_json(const simulate::Spread& spread) {
   return {{"mean", spread.mean}, {"least", spread.least}, {"most", spread.most}};
 }
 
-std::string signed_percent(double ratio) {
-  return fmt::format("{:+.1f}", 100.0 * ratio);
+// The mean, and the range where there are several runs and room for it.
+std::string figure_text(const ResultFigure& figure, const simulate::ComparisonRow& row) {
+  const simulate::Spread spread = row.of(figure.value);
+  const std::string mean = fmt::format("{:.{}f}", spread.mean, figure.decimals);
+  const bool with_range =
+      row.runs.size() > 1 && (figure.key == "makespan_s" || figure.key == "mean_jct_s");
+  return with_range ? fmt::format("{} ({:.0f}-{:.0f})", mean, spread.least, spread.most) : mean;
 }
 
 }  // namespace
@@ -86,14 +105,19 @@ std::string signed_percent(double ratio) {
 std::string policy_comparison_table(const std::vector<simulate::ComparisonRow>& rows, bool colour) {
   TextTable table(colour);
   table.add_column("policy", TextTable::Align::Left);
+  table.add_column("memory", TextTable::Align::Left);
+  table.add_column("order", TextTable::Align::Left);
   for (const ResultFigure& figure : kFigures) {
     table.add_column(std::string(figure.heading), TextTable::Align::Right);
   }
   table.add_column("recovery s", TextTable::Align::Right);
   for (const simulate::ComparisonRow& row : rows) {
-    std::vector<std::string> cells = {row.policy.text};
+    std::vector<std::string> cells = {
+        row.policy.text,
+        std::string(simulate::memory_source_name(row.policy.settings.memory)),
+        std::string(order_name(row.policy.settings.order))};
     for (const ResultFigure& figure : kFigures) {
-      cells.push_back(fmt::format("{:.{}f}", row.of(figure.value).mean, figure.decimals));
+      cells.push_back(figure_text(figure, row));
     }
     const auto recovery = row.recovery_median_s();
     cells.push_back(recovery ? fmt::format("{:.0f}", *recovery) : "-");
@@ -106,7 +130,8 @@ json policy_comparison_json(const PolicyComparisonFacts& facts,
                             const std::vector<simulate::ComparisonRow>& rows) {
   json out = {{"trace", facts.trace},
               {"cluster", facts.cluster},
-              {"co_run", facts.interference},
+              {"truth", facts.truth},
+              {"belief", facts.belief},
               {"jobs", facts.jobs},
               {"runs", facts.runs},
               {"shuffled", facts.shuffled},
@@ -124,73 +149,7 @@ json policy_comparison_json(const PolicyComparisonFacts& facts,
     }
     const auto recovery = row.recovery_median_s();
     one["recovery_wait_median_s"] = recovery ? json(*recovery) : json();
-    one["failed_jobs"] = spread_json(row.of(
-        [](const simulate::SimulationResult& r) { return static_cast<double>(r.failed_jobs); }));
     out["rows"].push_back(std::move(one));
-  }
-  return out;
-}
-
-std::string validation_table(const std::vector<simulate::ValidationRow>& rows, bool colour) {
-  TextTable table(colour);
-  for (const char* heading : {"policy", "estimator"}) {
-    table.add_column(heading, TextTable::Align::Left);
-  }
-  for (const char* heading : {"makespan s",
-                              "published s",
-                              "diff %",
-                              "mean JCT s",
-                              "published s",
-                              "diff %",
-                              "execution s",
-                              "published s",
-                              "OOM",
-                              "published",
-                              "allowed %",
-                              "met"}) {
-    table.add_column(heading, TextTable::Align::Right);
-  }
-  for (const simulate::ValidationRow& row : rows) {
-    table.add_row({row.policy,
-                   row.fitted ? fmt::format("{} (fitted)", row.estimator) : row.estimator,
-                   fmt::format("{:.0f}", row.makespan_s.mean),
-                   fmt::format("{:.0f}", row.published_makespan_s),
-                   signed_percent(row.makespan_difference()),
-                   fmt::format("{:.0f}", row.jct_s.mean),
-                   fmt::format("{:.0f}", row.published_jct_s),
-                   signed_percent(row.jct_difference()),
-                   fmt::format("{:.0f}", row.execution_s.mean),
-                   fmt::format("{:.0f}", row.published_execution_s),
-                   fmt::format("{:.1f}", row.out_of_memory.mean),
-                   fmt::format("{:.0f}", row.published_out_of_memory),
-                   fmt::format("{:.0f}", 100.0 * row.allowed),
-                   row.met() ? "yes" : "NO"});
-  }
-  return table.render();
-}
-
-json validation_json(const std::vector<simulate::ValidationRow>& rows, std::size_t seeds) {
-  json out = {
-      {"against", "AEGIS, philly60 on 3xA100-40"}, {"runs", seeds}, {"rows", json::array()}};
-  for (const simulate::ValidationRow& row : rows) {
-    out["rows"].push_back({{"policy", row.policy},
-                           {"estimator", row.estimator},
-                           {"fitted_on", row.fitted},
-                           {"allowed_difference", row.allowed},
-                           {"met", row.met()},
-                           {"makespan_s", spread_json(row.makespan_s)},
-                           {"published_makespan_s", row.published_makespan_s},
-                           {"makespan_difference", row.makespan_difference()},
-                           {"mean_jct_s", spread_json(row.jct_s)},
-                           {"published_mean_jct_s", row.published_jct_s},
-                           {"mean_jct_difference", row.jct_difference()},
-                           {"mean_execution_s", spread_json(row.execution_s)},
-                           {"published_mean_execution_s", row.published_execution_s},
-                           {"out_of_memory", spread_json(row.out_of_memory)},
-                           {"published_out_of_memory", row.published_out_of_memory},
-                           {"energy_mj", spread_json(row.energy_mj)},
-                           {"published_energy_mj",
-                            row.published_energy_mj ? json(*row.published_energy_mj) : json()}});
   }
   return out;
 }

@@ -16,7 +16,8 @@ namespace carpool::app {
 struct PolicyComparisonFacts {
   std::string trace{};
   std::string cluster{};
-  std::string interference{};
+  std::string truth{};
+  std::string belief{};
   std::size_t jobs = 0;
   unsigned gpus = 0;
   double memory_gib = 0.0;
@@ -31,7 +32,10 @@ struct PolicyComparisonFacts {
 
 [[nodiscard]] std::string validation_table(const std::vector<simulate::ValidationRow>& rows,
                                            bool colour);
-[[nodiscard]] nlohmann::json validation_json(const std::vector<simulate::ValidationRow>& rows,
+[[nodiscard]] std::string contention_table(const std::vector<simulate::Validation>& factors,
+                                           bool colour);
+// The rows are those of the factor that simulations use.
+[[nodiscard]] nlohmann::json validation_json(const std::vector<simulate::Validation>& factors,
                                              std::size_t seeds);
 
 [[nodiscard]] report::Report policy_comparison_report(

@@ -214,7 +214,8 @@ report::Report policy_comparison_report(const PolicyComparisonFacts& facts,
   }
   report.provenance = {{.name = "trace", .value = facts.trace},
                        {.name = "cluster", .value = facts.cluster},
-                       {.name = "interference", .value = facts.interference},
+                       {.name = "truth", .value = facts.truth},
+                       {.name = "belief", .value = facts.belief},
                        {.name = "version", .value = std::string(kVersion)},
                        {.name = "date", .value = utc_timestamp()}};
   return report;

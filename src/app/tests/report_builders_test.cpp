@@ -67,7 +67,7 @@ std::vector<simulate::ComparisonRow> two_policies() {
 TEST(SimulateReport, ComparesPoliciesAndShowsTheJobsOfEachGpu) {
   const simulate::Trace trace;
   const report::Report made = policy_comparison_report(
-      {.trace = "small", .cluster = "1x40GiB", .interference = "pairs", .jobs = 3, .gpus = 1},
+      {.trace = "small", .cluster = "1x40GiB", .truth = "pairs", .jobs = 3, .gpus = 1},
       trace,
       two_policies(),
       {});

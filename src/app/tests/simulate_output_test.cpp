@@ -21,6 +21,8 @@ std::vector<simulate::ComparisonRow> one_policy() {
   first.mean_wait_s = 5.0;
   first.inflation = 1.25;
   first.out_of_memory = 1;
+  first.over_cap = 2;
+  first.pauses = 3;
   first.energy_mj = 1.5;
   first.mean_sm_active = 0.5;
   first.recovery_waits_s = {10.0};
@@ -42,9 +44,17 @@ std::vector<simulate::ComparisonRow> one_policy() {
 
 TEST(SimulateOutput, FiguresOfAPolicyAreMeansOverItsRuns) {
   EXPECT_EQ(with_bars(policy_comparison_table(one_policy(), /*colour=*/false)),
-            "policy | makespan s | mean JCT s | p95 JCT s | mean wait s | execution x | OOM | "
-            "energy MJ | SMACT | recovery s\n"
-            "magm:none | 200 | 40 | 90 | 5 | 1.25 | 1.5 | 1.50 | 0.500 | 20\n");
+            "policy | memory | order | makespan s | mean JCT s | p95 JCT s | mean wait s | "
+            "execution x | failed | OOM | over cap | pauses | energy MJ | SMACT | recovery s\n"
+            "magm:none | none | fifo | 200 (100-300) | 40 (40-40) | 90 | 5 | 1.25 | 0.5 | 1.5 | "
+            "2.0 | 3.0 | 1.50 | 0.500 | 20\n");
+}
+
+TEST(SimulateOutput, OneRunHasNoRange) {
+  auto rows = one_policy();
+  rows[0].runs.resize(1);
+  EXPECT_NE(with_bars(policy_comparison_table(rows, false)).find("| fifo | 100 | 40 | 90 |"),
+            std::string::npos);
 }
 
 TEST(SimulateOutput, WithoutAnAttemptOutOfMemoryRecoveryIsADash) {
@@ -60,14 +70,16 @@ TEST(SimulateOutput, WithoutAnAttemptOutOfMemoryRecoveryIsADash) {
 TEST(SimulateOutput, JsonHasTheSpreadOfEveryFigure) {
   const json out = policy_comparison_json({.trace = "philly60",
                                            .cluster = "3xA100-40",
-                                           .interference = "pairs",
+                                           .truth = "pairs",
+                                           .belief = "learned",
                                            .jobs = 60,
                                            .runs = 2,
                                            .shuffled = true},
                                           one_policy());
   EXPECT_EQ(out.at("trace"), "philly60");
   EXPECT_EQ(out.at("cluster"), "3xA100-40");
-  EXPECT_EQ(out.at("co_run"), "pairs");
+  EXPECT_EQ(out.at("truth"), "pairs");
+  EXPECT_EQ(out.at("belief"), "learned");
   EXPECT_EQ(out.at("jobs"), 60);
   EXPECT_EQ(out.at("runs"), 2);
   EXPECT_EQ(out.at("shuffled"), true);
@@ -80,6 +92,7 @@ TEST(SimulateOutput, JsonHasTheSpreadOfEveryFigure) {
   EXPECT_EQ(row.at("runtime_error"), nullptr);
   EXPECT_EQ(row.at("makespan_s"), json::parse(R"({"mean": 200.0, "least": 100.0, "most": 300.0})"));
   EXPECT_EQ(row.at("failed_jobs"), json::parse(R"({"mean": 0.5, "least": 0.0, "most": 1.0})"));
+  EXPECT_EQ(row.at("over_cap").at("mean"), 2.0);
   EXPECT_EQ(row.at("recovery_wait_median_s"), 20.0);
 }
 
@@ -91,10 +104,12 @@ simulate::ValidationRow validation_row() {
   row.allowed = 0.15;
   row.published_makespan_s = 100.0;
   row.published_jct_s = 50.0;
+  row.published_p95_s = 80.0;
   row.published_execution_s = 30.0;
   row.published_out_of_memory = 3.0;
   row.makespan_s = {.mean = 110.0, .least = 105.0, .most = 115.0};
   row.jct_s = {.mean = 40.0};
+  row.p95_s = {.mean = 60.0};
   row.execution_s = {.mean = 31.0};
   row.out_of_memory = {.mean = 2.5};
   return row;
@@ -104,16 +119,33 @@ TEST(SimulateOutput, AValidationRowIsMetIfBothDifferencesAreAllowed) {
   simulate::ValidationRow good = validation_row();
   good.jct_s.mean = 50.0;
   good.fitted = true;
-  EXPECT_EQ(with_bars(validation_table({validation_row(), good}, /*colour=*/false)),
-            "policy | estimator | makespan s | published s | diff % | mean JCT s | published s | "
-            "diff % | execution s | published s | OOM | published | allowed % | met\n"
-            "LUG | Horus | 110 | 100 | +10.0 | 40 | 50 | -20.0 | 31 | 30 | 2.5 | 3 | 15 | NO\n"
-            "LUG | Horus (fitted) | 110 | 100 | +10.0 | 50 | 50 | +0.0 | 31 | 30 | 2.5 | 3 | 15 | "
-            "yes\n");
+  EXPECT_EQ(
+      with_bars(validation_table({validation_row(), good}, /*colour=*/false)),
+      "policy | estimator | makespan s | published s | diff % | mean JCT s | published s | "
+      "diff % | p95 JCT s | published s | diff % | OOM | published | recovery s | "
+      "allowed % | met\n"
+      "LUG | Horus | 110 | 100 | +10.0 | 40 | 50 | -20.0 | 60 | 80 | -25.0 | 2.5 | 3 | - | 15 "
+      "| NO\n"
+      "LUG | Horus (fitted) | 110 | 100 | +10.0 | 50 | 50 | +0.0 | 60 | 80 | -25.0 | 2.5 | 3 "
+      "| - | 15 | yes\n");
+}
+
+TEST(SimulateOutput, AContentionFactorIsJudgedByDifferencesAndRanks) {
+  simulate::ValidationRow other = validation_row();
+  other.published_makespan_s = 200.0;
+  other.makespan_s.mean = 220.0;
+  other.recovery_s = 25.0;
+  const std::vector<simulate::Validation> factors = {
+      {.contention = 1.4, .rows = {validation_row(), other}, .carma_ratio = 0.75}};
+  EXPECT_EQ(
+      with_bars(contention_table(factors, /*colour=*/false)),
+      "factor | makespan diff % | rank | mean JCT diff % | rank | p95 JCT diff % | rank | OOM "
+      "| published | recovery s | CARMA ratio | published\n"
+      "1.4 | 10.0 | 1.00 | 20.0 | - | 25.0 | - | 5.0 | 6 | 25 | 0.750 | 0.702\n");
 }
 
 TEST(SimulateOutput, ValidationJsonHasNullForEnergyThatWasNotPublished) {
-  const json out = validation_json({validation_row()}, 5);
+  const json out = validation_json({{.contention = 1.9, .rows = {validation_row()}}}, 5);
   EXPECT_EQ(out.at("runs"), 5);
   const json& row = out.at("rows").at(0);
   EXPECT_EQ(row.at("met"), false);

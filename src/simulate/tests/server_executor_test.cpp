@@ -70,5 +70,29 @@ TEST_F(ServerExecutorTest, NoJobRunsOutOfMemory) {
   EXPECT_EQ(reports[1].exit.end, RunEnd::Succeeded);
 }
 
+TEST_F(ServerExecutorTest, AJobEndsAtItsCap) {
+  LaunchSpec spec{.run = {1, 1}, .job = {.argv = {"train"}}, .gpu_indices = {0}};
+  spec.mechanism = ShareMechanism::Mps;
+  spec.memory_limit_bytes = kTestGib;
+  ASSERT_TRUE(executor_->launch(spec).has_value());
+  now_s_ += 1.0;
+  const auto reports = ends();
+  ASSERT_EQ(reports.size(), 1U);
+  EXPECT_EQ(reports[0].exit.end, RunEnd::OutOfMemory);
+  EXPECT_EQ(*reports[0].exit.held_bytes + *reports[0].exit.wanted_bytes, 2 * kTestGib);
+}
+
+TEST_F(ServerExecutorTest, ObservationsHoldWhatALearnerNeeds) {
+  launch(1, {.argv = {"train"}, .runtime_s = 100.0, .workload = "middle"});
+  now_s_ += 5.0;
+  const GpuObservation seen = executor_->observe_all()[0];
+  ASSERT_TRUE(seen.latest.has_value());
+  EXPECT_NEAR(seen.latest->sm_active, 0.5, 0.15);
+  ASSERT_TRUE(seen.jobs.at(0).rate.has_value());
+  EXPECT_GT(seen.jobs.at(0).rate->per_s, 0.0);
+  now_s_ += 0.5;
+  EXPECT_FALSE(executor_->observe_all()[0].jobs.at(0).rate.has_value());  // nothing new
+}
+
 }  // namespace
 }  // namespace carpool::simulate

@@ -15,7 +15,11 @@ class SimulatedExecutorTest : public testing::Test {
   }
   SimulatedExecutor& executor() {
     made_ = std::make_unique<SimulatedExecutor>(
-        work_of_trace(trace_), cluster_, test_speeds(), [this] { return now_s_; }, options_);
+        work_of_trace(trace_, test_speeds()),
+        cluster_,
+        test_speeds(),
+        [this] { return now_s_; },
+        options_);
     return *made_;
   }
   static LaunchSpec spec(JobId job, unsigned attempt = 1) {

@@ -66,10 +66,10 @@ TEST(Simulation, RunsAJobAgainThatRanOutOfMemory) {
   const SimulationResult result = run(trace, test_cluster(1), settings);
   EXPECT_GE(result.out_of_memory, 1);
   EXPECT_EQ(result.failed_jobs, 0);
-  EXPECT_GE(result.jobs[1].attempts, 2);
+  EXPECT_GE(result.jobs[1].ends.size(), 2);
   EXPECT_EQ(result.recovery_waits_s.size(), result.out_of_memory);
   EXPECT_GT(result.lost_s, 0.0);
-  settings.memory = MemorySource::Oracle;
+  settings.memory = MemorySource::Told;
   EXPECT_EQ(run(trace, test_cluster(1), settings).out_of_memory, 0);
 }
 
@@ -128,24 +128,49 @@ TEST(Simulation, ChargesEnergyForIdleTimeAndForActivity) {
   EXPECT_NEAR(result.mean_sm_active, 0.25, 1e-6);
 }
 
-TEST(Simulation, NamesTheJobThatNeverFits) {
-  const Trace trace{.name = "huge", .jobs = {test_job(0, 10, 1, "middle", 4)}};
-  const auto result = simulate(trace, test_cluster(2), test_speeds(), test_settings("carpool"));
-  ASSERT_FALSE(result.has_value());
-  EXPECT_EQ(result.error().code, ErrorCode::InvalidInput);
-  EXPECT_NE(result.error().message.find("huge: job 1, middle: "), std::string::npos)
-      << result.error().message;
+TEST(Simulation, AJobForWhichTheClusterHasTooFewGpusFailsAndTheOthersRun) {
+  const Trace trace{.name = "huge",
+                    .jobs = {test_job(0, 10, 1, "middle", 4), test_job(0, 100), test_job(5, 50)}};
+  const SimulationResult result = run(trace, test_cluster(2), test_settings("exclusive"));
+  EXPECT_EQ(result.failed_jobs, 1);
+  EXPECT_FALSE(result.jobs[0].succeeded);
+  EXPECT_TRUE(result.jobs[0].ends.empty());
+  EXPECT_TRUE(result.jobs[1].succeeded);
+  EXPECT_NEAR(result.mean_jct_s, 75.0, 1e-3);  // of those that finished
+  EXPECT_EQ(result.runs[0].job, 1);
+}
+
+TEST(Simulation, AJobThatNoGpuCanHoldFailsOnce) {
+  const Trace trace{.name = "huge", .jobs = {test_job(0, 100, 50), test_job(0, 100, 5)}};
+  for (const char* policy : {"exclusive", "carma", "aegis", "magm", "carpool"}) {
+    for (const MemorySource memory : {MemorySource::None, MemorySource::Told}) {
+      SimulationSettings settings = test_settings(policy);
+      settings.memory = memory;
+      settings.recovery = std::string_view(policy) == "carma"   ? schedule::RecoveryRule::Carma
+                          : std::string_view(policy) == "aegis" ? schedule::RecoveryRule::Aegis
+                                                                : schedule::RecoveryRule::Reserve;
+      const SimulationResult result = run(trace, test_cluster(1), settings);
+      EXPECT_EQ(result.failed_jobs, 1) << policy;
+      EXPECT_FALSE(result.jobs[0].succeeded) << policy;
+      EXPECT_LE(result.jobs[0].ends.size(), 5) << policy;
+      EXPECT_TRUE(result.jobs[1].succeeded) << policy;
+    }
+  }
 }
 
 // The figures that AEGIS measured on real GPUs.
 TEST(Validation, AgreesWithPublishedRuns) {
-  const auto rows = validate_aegis(simulation_folder, 1, 5, [](const std::string&) {});
-  ASSERT_TRUE(rows.has_value()) << rows.error().message;
-  ASSERT_EQ(rows->size(), 8);
-  for (const ValidationRow& row : *rows) {
+  const auto made =
+      validate_aegis(simulation_folder, kTraceContention, 1, 5, [](const std::string&) {});
+  ASSERT_TRUE(made.has_value()) << made.error().message;
+  ASSERT_EQ(made->rows.size(), 8);
+  for (const ValidationRow& row : made->rows) {
     EXPECT_LE(std::abs(row.makespan_difference()), row.allowed) << row.policy << row.estimator;
     EXPECT_LE(std::abs(row.jct_difference()), row.allowed) << row.policy << row.estimator;
+    EXPECT_GT(row.published_p95_s, 0.0);
   }
+  EXPECT_GT(made->carma_ratio, 0.6);
+  EXPECT_LT(made->carma_ratio, 1.0);
 }
 
 }  // namespace

@@ -43,6 +43,7 @@ inline SimulationSettings test_settings(const std::string& policy) {
                               .policy_settings = policy::default_settings(policy)};
   settings.constants = plain_constants();
   settings.order = schedule::QueueOrder::Fifo;
+  settings.memory = MemorySource::Told;
   return settings;
 }
 
