@@ -1,0 +1,146 @@
+#include "knowledge/activity_learning.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "knowledge/interference_law.hpp"
+
+namespace carpool::knowledge {
+namespace {
+
+constexpr double kSettledSeconds = 1.5;  // of a group: the sample before covers the old one
+constexpr double kSetUpSeconds = 2.0;    // of a job: warm-up, compilation
+constexpr double kWarmSeconds = 6.0;     // until then a sample counts less
+constexpr double kSampleSeconds = 3.0;   // samples closer than this repeat each other
+constexpr double kSampleDeviation = 0.06;
+constexpr double kRelativeDeviation = 0.08;
+constexpr double kSumDeviation = 0.05;    // of the sum over members: 0.035 on data/h200
+constexpr double kDriftPerSecond = 1e-6;  // variance: phases of a job differ
+constexpr double kSmallestActivity = 0.005;
+// A sum never tells a member's own activity better than this.
+constexpr double kSumFloor = 0.07;
+constexpr double kSaturated = 0.97;
+
+// How much the sample counts: 1 for one every kSampleSeconds.
+double weight_of(const LiveGroup& group, const GroupSeen& seen) {
+  double youngest_s = seen.unchanged_s;
+  for (const GroupSeen::Member& member : seen.computing) {
+    youngest_s = std::min(youngest_s, member.computed_s);
+  }
+  const double passed_s = std::min(seen.at_s - group.sampled_at_s, 1.0 + kSampleSeconds);
+  const bool usable = seen.unchanged_s >= kSettledSeconds && youngest_s >= kSetUpSeconds;
+  if (!usable || !(passed_s > 0.0)) {
+    return 0.0;
+  }
+  const double since_s = std::isfinite(group.sampled_at_s) ? passed_s : 1.0;
+  const double early = youngest_s < kWarmSeconds ? 1.0 / 3.0 : 1.0;
+  return std::min(since_s / kSampleSeconds, 1.0) * early;
+}
+
+void learn_solo(BeliefStore& store, std::uint32_t slot, double sample, double weight, double dt_s) {
+  WorkloadState& workload = store.workloads()[slot];
+  Believed& activity = workload.activity;
+  activity.variance += kDriftPerSecond * dt_s;
+  const double noise = (squared(kSampleDeviation) + squared(kRelativeDeviation * sample)) / weight;
+  correct(activity, 1.0, sample - activity.mean, activity.variance + noise);
+  workload.alone = true;
+}
+
+// The members' shares of the counter, and the change of their sum by each activity.
+struct CounterSum {
+  double sum = 0.0;
+  std::vector<double> slopes{};
+};
+
+CounterSum expected(const BeliefStore& store, const LiveGroup& group) {
+  std::vector<LawMember> members;
+  for (const LiveMember& member : group.members) {
+    members.push_back(store.workloads()[member.slot].member);
+  }
+  std::vector<const LawMember*> view;
+  for (const LawMember& member : members) {
+    view.push_back(&member);
+  }
+  std::vector<double> progress(members.size());
+  const auto sum = [&] {
+    law_progress(store, view, group.prior, progress);
+    double made = 0.0;
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      made += members[i].activity * progress[i];
+    }
+    return made;
+  };
+  constexpr double kStep = 1e-3;
+  CounterSum made{.sum = sum()};
+  for (LawMember& member : members) {
+    const LawMember before = member;
+    member.activity += kStep;
+    member.push *= squared(member.activity / before.activity);
+    made.slopes.push_back((sum() - made.sum) / kStep);
+    member = before;
+  }
+  return made;
+}
+
+void learn_sum(BeliefStore& store, const LiveGroup& group, double sample, double weight) {
+  const CounterSum counter = expected(store, group);
+  const double difference = sample - counter.sum;
+  if (sample >= kSaturated && difference < 0.0) {
+    return;  // the counter cannot read more
+  }
+  // Near its end the counter hides differences.
+  const double near_end = 1.0 + 10.0 * std::max(sample - 0.9, 0.0) / 0.1;
+  const double noise = (squared(kSampleDeviation) + squared(kSumDeviation)) * near_end / weight;
+  std::vector<Believed> usable;  // the part of each variance that a sum can take away
+  double spread = noise;
+  for (std::size_t i = 0; i < group.members.size(); ++i) {
+    Believed part = store.workloads()[group.members[i].slot].activity;
+    part.variance = std::max(part.variance - squared(kSumFloor), 0.0);
+    spread += squared(counter.slopes[i]) * part.variance;
+    usable.push_back(part);
+  }
+  const double limited = std::clamp(difference, -3.0 * std::sqrt(spread), 3.0 * std::sqrt(spread));
+  for (std::size_t i = 0; i < group.members.size(); ++i) {
+    Believed& activity = store.workloads()[group.members[i].slot].activity;
+    const Believed before = usable[i];
+    correct(usable[i], counter.slopes[i], limited, spread);
+    activity.mean += usable[i].mean - before.mean;
+    activity.variance = std::max(activity.variance - (before.variance - usable[i].variance),
+                                 squared(kSumFloor) * 1e-3);
+  }
+}
+
+}  // namespace
+
+void learn_activity(BeliefStore& store, LiveGroup& group, const GroupSeen& seen) {
+  constexpr double kMostSample = 1.02;  // counters round
+  if (!seen.sm_active || !(*seen.sm_active >= 0.0 && *seen.sm_active <= kMostSample)) {
+    return;
+  }
+  const double weight = weight_of(group, seen);
+  if (weight <= 0.0) {
+    return;
+  }
+  const double passed_s = std::isfinite(group.sampled_at_s)
+                              ? std::min(seen.at_s - group.sampled_at_s, kSampleSeconds)
+                              : 1.0;
+  group.sampled_at_s = seen.at_s;
+  for (const LiveMember& member : group.members) {
+    make_current(store.workloads()[member.slot].activity, squared(kActivityDeviation), seen.at_s);
+  }
+  const double sample = std::min(*seen.sm_active, 1.0);
+  if (group.members.size() == 1) {
+    learn_solo(store, group.members.front().slot, sample, weight, passed_s);
+  } else {
+    learn_sum(store, group, sample, weight);
+  }
+  for (const LiveMember& member : group.members) {
+    WorkloadState& workload = store.workloads()[member.slot];
+    workload.activity.mean = std::clamp(workload.activity.mean, kSmallestActivity, 1.0);
+    workload.measured_s += passed_s;
+    store.refresh(member.slot);
+  }
+}
+
+}  // namespace carpool::knowledge

@@ -1,0 +1,86 @@
+#include "knowledge/belief_rows.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+#include "knowledge/group_forecast.hpp"
+
+namespace carpool::knowledge {
+namespace {
+
+struct MeasuredNeighbour {
+  double at_s = 0.0;
+  std::uint32_t slot = kNone;
+};
+using Neighbours = std::map<std::uint32_t, std::vector<MeasuredNeighbour>>;
+
+Neighbours measured_pairs(const BeliefStore& store) {
+  Neighbours made;
+  for (const UserBelief& user : store.users()) {
+    for (const auto& [key, entry] : user.groups.entries()) {
+      if (key.size() != 2) {
+        continue;
+      }
+      for (const GroupMemory::Speed& speed : entry.speeds) {
+        const std::uint32_t other = speed.workload == key.front() ? key.back() : key.front();
+        made[speed.workload].push_back({.at_s = entry.at_s, .slot = other});
+      }
+    }
+  }
+  return made;
+}
+
+Beliefs::Beside beside(const BeliefStore& store, const WorkloadState& one, std::uint32_t other) {
+  const std::array group = {&one.member, &store.workloads()[other].member};
+  const std::array named = {InterferenceMember{.workload = one.name},
+                            InterferenceMember{.workload = store.workloads()[other].name}};
+  return {.workload = store.workloads()[other].name,
+          .forecast = group_forecast(store, group, prior_progress(store, named), true).front()};
+}
+
+}  // namespace
+
+WorkloadBelief belief_of(const BeliefStore& store, const WorkloadState& workload) {
+  const double wide = kDeviations90 * std::sqrt(store.activity_variance(workload));
+  WorkloadBelief made{.sm_active = workload.activity.mean,
+                      .sm_active90 = {.low = std::max(workload.activity.mean - wide, 0.0),
+                                      .high = std::min(workload.activity.mean + wide, 1.0)},
+                      .assumed_sm_active = workload.assumed_activity,
+                      .measured_s = workload.measured_s,
+                      .alone = workload.alone};
+  for (const auto& solo : workload.solo) {
+    if (solo) {
+      made.solo_rate = std::exp(solo->log_rate.mean);
+      break;  // in the order of ProgressSource: steps first
+    }
+  }
+  return made;
+}
+
+std::vector<Beliefs::Row> belief_rows(const BeliefStore& store) {
+  constexpr std::size_t kMostNeighbours = 16;
+  Neighbours neighbours = measured_pairs(store);
+  std::vector<Beliefs::Row> rows;
+  for (const WorkloadState& workload : store.workloads()) {
+    Beliefs::Row row{.workload = workload.name,
+                     .belief = belief_of(store, workload),
+                     .runtime_s = workload.runtime_s,
+                     .startup_s = workload.startup_s,
+                     .peak_bytes = workload.peak_bytes,
+                     .seen_at_s = workload.seen_at_s,
+                     .runs = workload.runs};
+    auto& near = neighbours[workload.member.slot];
+    std::ranges::stable_sort(near, std::ranges::greater{}, &MeasuredNeighbour::at_s);
+    near.resize(std::min(near.size(), kMostNeighbours));
+    for (const MeasuredNeighbour& neighbour : near) {
+      row.beside.push_back(beside(store, workload, neighbour.slot));
+    }
+    rows.push_back(std::move(row));
+  }
+  std::ranges::sort(rows, {}, &Beliefs::Row::workload);
+  return rows;
+}
+
+}  // namespace carpool::knowledge

@@ -1,0 +1,242 @@
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/text/strict_object.hpp"
+#include "knowledge/beliefs_json.hpp"
+
+namespace carpool::knowledge {
+namespace {
+
+using nlohmann::json;
+
+// Reads lists of numbers; the first problem is kept.
+class NumberReader {
+ public:
+  explicit NumberReader(std::string where) : where_(std::move(where)) {}
+
+  void problem(std::string_view what) {
+    if (problem_.empty()) {
+      problem_ = fmt::format("{}: {}", where_, what);
+    }
+  }
+
+  void believed(const json* list, Believed& number, std::size_t length = 3, std::size_t from = 0) {
+    if (list == nullptr) {
+      problem("a number is missing");
+      return;
+    }
+    if (!list->is_array() || list->size() != length) {
+      problem("not a list of the expected length");
+      return;
+    }
+    for (std::size_t i = from; i < from + 3; ++i) {
+      if (!(*list)[i].is_number()) {
+        problem("not a number");
+        return;
+      }
+    }
+    number = {.mean = (*list)[from].get<double>(),
+              .variance = (*list)[from + 1].get<double>(),
+              .at_s = (*list)[from + 2].get<double>()};
+    constexpr double kMostMean = 100.0;
+    constexpr double kMostVariance = 100.0;
+    if (!(std::abs(number.mean) <= kMostMean && number.variance > 0.0 &&
+          number.variance <= kMostVariance && std::isfinite(number.at_s))) {
+      problem("a number is out of range");
+    }
+  }
+
+  // The number of the workload that stands at this place of the list of the user.
+  std::uint32_t workload(const json& place, std::span<const std::uint32_t> slots) {
+    if (!place.is_number_unsigned() || place.get<std::uint64_t>() >= slots.size()) {
+      problem("names a workload that is not listed");
+      return kNone;
+    }
+    return slots[place.get<std::size_t>()];
+  }
+
+  [[nodiscard]] Result<void> finish() const {
+    return problem_.empty() ? Result<void>() : fail(ErrorCode::Corrupt, problem_);
+  }
+
+ private:
+  std::string where_;
+  std::string problem_;
+};
+
+bool in_range(const WorkloadState& workload) {
+  const auto positive = [](const std::optional<double>& value) {
+    return !value || (*value > 0.0 && std::isfinite(*value));
+  };
+  const auto share = [](double value) { return value > 0.0 && value <= 1.0; };
+  return share(workload.activity.mean) && share(workload.assumed_activity) &&
+         workload.measured_s >= 0.0 && std::isfinite(workload.measured_s) &&
+         std::isfinite(workload.seen_at_s) && positive(workload.runtime_s) &&
+         positive(workload.startup_s);
+}
+
+Result<void> read_workload(const json& content,
+                           std::uint32_t user,
+                           BeliefStore& store,
+                           std::vector<std::uint32_t>& slots) {
+  StrictObject object(content, "workload");
+  std::string name;
+  object.require("name");
+  object.read("name", name);
+  if (name.empty() || store.find_user(name) != user || store.find(name) != kNone) {
+    return fail(ErrorCode::Corrupt,
+                fmt::format("workload \"{}\": empty, twice or of another user", name));
+  }
+  slots.push_back(store.find_or_add(name, 0.0));
+  WorkloadState& workload = store.workloads()[slots.back()];
+  NumberReader numbers(fmt::format("workload \"{}\"", name));
+  numbers.believed(object.member("activity"), workload.activity);
+  numbers.believed(object.member("sensitivity"), workload.log_sensitivity);
+  numbers.believed(object.member("pressure"), workload.log_pressure);
+  for (std::size_t source = 0; source < kProgressSources; ++source) {
+    if (const json* rate = object.member(kSourceKeys.at(source))) {
+      auto& solo = workload.solo.at(source).emplace();
+      numbers.believed(rate, solo.log_rate, 4);
+      solo.alone = rate->is_array() && rate->size() == 4 && rate->back().is_boolean() &&
+                   rate->back().get<bool>();
+    }
+  }
+  object.read("assumed_activity", workload.assumed_activity);
+  object.read("measured_s", workload.measured_s);
+  object.read("alone", workload.alone);
+  object.read("runtime_s", workload.runtime_s);
+  object.read("startup_s", workload.startup_s);
+  object.read("peak_bytes", workload.peak_bytes);
+  object.read("runs", workload.runs);
+  object.read("seen_at_s", workload.seen_at_s);
+  if (!in_range(workload)) {
+    numbers.problem("a number is out of range");
+  }
+  if (auto finished = object.finish(); !finished) {
+    return finished;
+  }
+  store.refresh(slots.back());
+  return numbers.finish();
+}
+
+Result<void> read_pairs(const json& pairs,
+                        std::span<const std::uint32_t> slots,
+                        BeliefStore& store) {
+  NumberReader numbers("pairs");
+  for (const json& pair : pairs) {
+    Believed factor;
+    numbers.believed(&pair, factor, 5, 2);
+    if (auto read = numbers.finish(); !read) {
+      return read;
+    }
+    const std::uint32_t slowed = numbers.workload(pair[0], slots);
+    const std::uint32_t by = numbers.workload(pair[1], slots);
+    if (slowed != kNone && by != kNone) {
+      store.add_pair(slowed, by, factor.at_s) = factor;
+    }
+  }
+  return numbers.finish();
+}
+
+Result<void> read_group(const json& content,
+                        std::span<const std::uint32_t> slots,
+                        GroupMemory& groups) {
+  StrictObject object(content, "group");
+  NumberReader numbers("group");
+  GroupMemory::Key key;
+  GroupMemory::Entry entry;
+  object.read("at_s", entry.at_s);
+  const json* members = object.member("members");
+  const json* speeds = object.member("speeds");
+  if (auto finished = object.finish(); !finished) {
+    return finished;
+  }
+  if (members == nullptr || speeds == nullptr || !members->is_array() || !speeds->is_array()) {
+    return fail(ErrorCode::Corrupt, "group: members or speeds: not a list");
+  }
+  for (const json& member : *members) {
+    key.push_back(numbers.workload(member, slots));
+  }
+  for (const json& speed : *speeds) {
+    GroupMemory::Speed read;
+    numbers.believed(&speed, read.log_rate, 5, 2);
+    if (auto good = numbers.finish(); !good) {
+      return good;
+    }
+    read.workload = numbers.workload(speed[0], slots);
+    if (!speed[1].is_number_unsigned() || speed[1].get<std::uint64_t>() >= kProgressSources ||
+        std::ranges::count(key, read.workload) == 0) {
+      numbers.problem("a speed of an unknown kind or workload");
+    } else {
+      read.source = static_cast<ProgressSource>(speed[1].get<unsigned>());
+    }
+    entry.speeds.push_back(read);
+  }
+  if (key.size() < 2 || !std::ranges::is_sorted(key) || !std::isfinite(entry.at_s)) {
+    numbers.problem("members are not in order, or fewer than two");
+  }
+  if (auto good = numbers.finish(); !good) {
+    return good;
+  }
+  groups.put(std::move(key), std::move(entry));
+  return {};
+}
+
+}  // namespace
+
+Result<void> read_user(const json& content, BeliefStore& store) {
+  StrictObject object(content, "user");
+  NumberReader numbers("user");
+  std::string scope;
+  Coverage coverage;
+  Believed contention;
+  Believed tilt;
+  object.require("scope");
+  object.read("scope", scope);
+  numbers.believed(object.member("contention"), contention);
+  numbers.believed(object.member("tilt"), tilt);
+  object.read("inside", coverage.inside);
+  object.read("predictions", coverage.all);
+  std::array<const json*, 3> lists = {
+      object.member("workloads"), object.member("pairs"), object.member("groups")};
+  for (const json* list : lists) {
+    if (list == nullptr || !list->is_array()) {
+      numbers.problem("workloads, pairs or groups: not a list");
+    }
+  }
+  if (coverage.inside > coverage.all || store.find_user(scope) != kNone) {
+    numbers.problem("listed twice, or more predictions right than made");
+  }
+  if (auto finished = object.finish(); !finished) {
+    return finished;
+  }
+  if (auto good = numbers.finish(); !good) {
+    return good;
+  }
+  const std::uint32_t index = store.add_user(scope);
+  std::vector<std::uint32_t> slots;
+  for (const json& workload : *lists[0]) {
+    if (auto read = read_workload(workload, index, store, slots); !read) {
+      return read;
+    }
+  }
+  if (auto read = read_pairs(*lists[1], slots, store); !read) {
+    return read;
+  }
+  UserBelief& user = store.users()[index];
+  user.log_contention = contention;
+  user.tilt = tilt;
+  user.coverage = coverage;
+  for (const json& group : *lists[2]) {
+    if (auto read = read_group(group, slots, user.groups); !read) {
+      return read;
+    }
+  }
+  return {};
+}
+
+}  // namespace carpool::knowledge

@@ -1,0 +1,48 @@
+// The law of interference: how fast the members of a group run by what is believed of each.
+//
+//   progress_i = 1 / (1 + g(n) * sum over the others j of c_ij)
+//   c_ij = K * a_j^2 * exp(h * t_i * t_j * clamp(a_j - a_i, +-0.5)) * s_i * p_j * m_ij
+//
+// a: solo SM activity; t: trust in it; K: contention; h: tilt, because the kernels of a less active
+// member wait for those of a more active one; s, p: sensitivity and pressure of a workload; m:
+// factor of the pair; g(n): what groups cost beyond the sum of their pairs. A member never seen has
+// s = p = m = 1 and t = 0. Where the prior model knows all members, it gives the sum of costs, and
+// the law the weights of s, p and m.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "knowledge/belief_store.hpp"
+
+namespace carpool::knowledge {
+
+using LawGroup = std::span<const LawMember* const>;
+
+// Cost that `by` adds to `slowed`, without the factor of the pair: K to p above.
+[[nodiscard]] double law_cost(const UserBelief& user, const LawMember& slowed, const LawMember& by);
+// Change of ln(cost) by h.
+[[nodiscard]] double tilt_slope(const LawMember& slowed, const LawMember& by);
+[[nodiscard]] double group_factor(std::size_t members);
+// Variance of ln(cost) of a member of a group beyond what its pairs tell.
+[[nodiscard]] double group_variance(std::size_t members);
+
+// Progress of each member. `prior`: what the prior model says of the group; empty: it does not know
+// all members.
+void law_progress(const BeliefStore& store,
+                  LawGroup group,
+                  std::span<const double> prior,
+                  std::span<double> out);
+
+// The costs of one member, for intervals and learning.
+struct MemberCosts {
+  double total = 0.0;            // 1/progress - 1
+  std::vector<double> shares{};  // of the others in the total, by position; sum 1
+  bool by_prior = false;         // the sum comes from the prior model
+};
+[[nodiscard]] MemberCosts member_costs(const BeliefStore& store,
+                                       LawGroup group,
+                                       std::size_t member,
+                                       std::span<const double> prior);
+
+}  // namespace carpool::knowledge

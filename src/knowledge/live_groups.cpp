@@ -1,0 +1,51 @@
+#include "knowledge/live_groups.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "knowledge/group_forecast.hpp"
+
+namespace carpool::knowledge {
+
+std::vector<double> prior_progress(const BeliefStore& store,
+                                   std::span<const InterferenceMember> group) {
+  const InterferenceModel* prior = store.prior();
+  if (prior == nullptr || group.size() < 2 ||
+      !std::ranges::all_of(
+          group, [&](const InterferenceMember& member) { return prior->knows(member.workload); })) {
+    return {};
+  }
+  std::vector<double> told = prior->progress(group);
+  const bool usable = told.size() == group.size() &&
+                      std::ranges::all_of(told, [](double share) { return std::isfinite(share); });
+  return usable ? told : std::vector<double>{};
+}
+
+LiveGroup& LiveGroups::follow(const BeliefStore& store,
+                              const GroupSeen& seen,
+                              std::span<const std::uint32_t> slots) {
+  LiveGroup& group = groups_[seen.gpu];
+  const bool same =
+      group.epoch == store.epoch() &&
+      std::ranges::equal(
+          group.members, seen.computing, {}, &LiveMember::job, &GroupSeen::Member::job);
+  if (same) {
+    return group;
+  }
+  group = {.epoch = store.epoch()};
+  std::vector<const LawMember*> law;
+  std::vector<InterferenceMember> named;
+  for (const std::uint32_t slot : slots) {
+    law.push_back(&store.workloads()[slot].member);
+    named.push_back({.workload = store.workloads()[slot].name});
+  }
+  group.prior = prior_progress(store, named);
+  const auto forecasts = group_forecast(store, law, group.prior, true);
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    group.members.push_back(
+        {.job = seen.computing[i].job, .slot = slots[i], .predicted90 = forecasts[i].interval90});
+  }
+  return group;
+}
+
+}  // namespace carpool::knowledge
