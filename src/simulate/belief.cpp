@@ -4,7 +4,7 @@
 #include <span>
 
 #include "base/text/names.hpp"
-#include "knowledge/activity_interference.hpp"
+#include "knowledge/beliefs.hpp"
 
 namespace carpool::simulate {
 namespace {
@@ -37,9 +37,10 @@ Belief make_belief(BeliefKind kind, const InterferenceModel& truth) {
   if (kind == BeliefKind::Truth) {
     return {.model = &truth};
   }
-  auto blind = std::make_unique<knowledge::ActivityInterference>();
-  const InterferenceModel* model = blind.get();
-  return {.own = std::move(blind), .model = model};
+  auto beliefs = std::make_unique<knowledge::Beliefs>();
+  Learner* const learner = kind == BeliefKind::Learned ? beliefs.get() : nullptr;
+  const InterferenceModel* const model = beliefs.get();
+  return {.own = std::move(beliefs), .model = model, .learner = learner};
 }
 
 }  // namespace carpool::simulate
