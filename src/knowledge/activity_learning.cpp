@@ -22,27 +22,31 @@ constexpr double kSmallestActivity = 0.005;
 constexpr double kSumFloor = 0.07;
 constexpr double kSaturated = 0.97;
 
-// How much the sample counts: 1 for one every kSampleSeconds.
-double weight_of(const LiveGroup& group, const GroupSeen& seen) {
+// What a sample is worth.
+struct SampleWorth {
+  double weight = 0.0;    // 1: as much as the first one of a group that has settled; 0: none
+  double passed_s = 0.0;  // since the sample before, or since the group came together
+};
+
+SampleWorth worth_of(const LiveGroup& group, const GroupSeen& seen) {
   double youngest_s = seen.unchanged_s;
   for (const GroupSeen::Member& member : seen.computing) {
     youngest_s = std::min(youngest_s, member.computed_s);
   }
-  const double passed_s = std::min(seen.at_s - group.sampled_at_s, 1.0 + kSampleSeconds);
-  const bool usable = seen.unchanged_s >= kSettledSeconds && youngest_s >= kSetUpSeconds;
-  if (!usable || !(passed_s > 0.0)) {
-    return 0.0;
+  const double passed_s = std::min(seen.at_s - group.sampled_at_s, seen.unchanged_s);
+  if (seen.unchanged_s < kSettledSeconds || youngest_s < kSetUpSeconds || !(passed_s > 0.0)) {
+    return {};
   }
-  const double since_s = std::isfinite(group.sampled_at_s) ? passed_s : 1.0;
   const double early = youngest_s < kWarmSeconds ? 1.0 / 3.0 : 1.0;
-  return std::min(since_s / kSampleSeconds, 1.0) * early;
+  return {.weight = std::min(passed_s / kSampleSeconds, 1.0) * early, .passed_s = passed_s};
 }
 
-void learn_solo(BeliefStore& store, std::uint32_t slot, double sample, double weight, double dt_s) {
+void learn_solo(BeliefStore& store, std::uint32_t slot, double sample, SampleWorth worth) {
   WorkloadState& workload = store.workloads()[slot];
   Believed& activity = workload.activity;
-  activity.variance += kDriftPerSecond * dt_s;
-  const double noise = (squared(kSampleDeviation) + squared(kRelativeDeviation * sample)) / weight;
+  activity.variance += kDriftPerSecond * std::min(worth.passed_s, kSampleSeconds);
+  const double noise =
+      (squared(kSampleDeviation) + squared(kRelativeDeviation * sample)) / worth.weight;
   correct(activity, 1.0, sample - activity.mean, activity.variance + noise);
   workload.alone = true;
 }
@@ -118,27 +122,24 @@ void learn_activity(BeliefStore& store, LiveGroup& group, const GroupSeen& seen)
   if (!seen.sm_active || !(*seen.sm_active >= 0.0 && *seen.sm_active <= kMostSample)) {
     return;
   }
-  const double weight = weight_of(group, seen);
-  if (weight <= 0.0) {
+  const SampleWorth worth = worth_of(group, seen);
+  if (worth.weight <= 0.0) {
     return;
   }
-  const double passed_s = std::isfinite(group.sampled_at_s)
-                              ? std::min(seen.at_s - group.sampled_at_s, kSampleSeconds)
-                              : 1.0;
   group.sampled_at_s = seen.at_s;
   for (const LiveMember& member : group.members) {
     make_current(store.workloads()[member.slot].activity, squared(kActivityDeviation), seen.at_s);
   }
   const double sample = std::min(*seen.sm_active, 1.0);
   if (group.members.size() == 1) {
-    learn_solo(store, group.members.front().slot, sample, weight, passed_s);
+    learn_solo(store, group.members.front().slot, sample, worth);
   } else {
-    learn_sum(store, group, sample, weight);
+    learn_sum(store, group, sample, worth.weight);
   }
   for (const LiveMember& member : group.members) {
     WorkloadState& workload = store.workloads()[member.slot];
     workload.activity.mean = std::clamp(workload.activity.mean, kSmallestActivity, 1.0);
-    workload.measured_s += passed_s;
+    workload.measured_s += worth.passed_s;
     store.refresh(member.slot);
   }
 }

@@ -15,7 +15,7 @@ std::string_view scope_of(std::string_view workload) {
 }
 
 double trust_of(double variance) {
-  return std::clamp(1.0 - std::sqrt(variance) / kActivityDeviation, 0.0, 1.0);
+  return std::clamp(1.0 - variance / squared(kActivityDeviation), 0.0, 1.0);
 }
 
 }  // namespace

@@ -33,6 +33,9 @@ struct UserBelief {
   Believed log_contention{};  // ln K
   Believed tilt{};
   Coverage coverage{};
+  // Factors of the widths of 90 % intervals, which follow how often these were right.
+  double law_width = 1.0;
+  double measured_width = 1.0;
   GroupMemory groups{};
   std::size_t workloads = 0;
   std::size_t pairs = 0;

@@ -191,25 +191,25 @@ Result<void> read_group(const json& content,
 Result<void> read_user(const json& content, BeliefStore& store) {
   StrictObject object(content, "user");
   NumberReader numbers("user");
-  std::string scope;
-  Coverage coverage;
-  Believed contention;
-  Believed tilt;
+  UserBelief read;
   object.require("scope");
-  object.read("scope", scope);
-  numbers.believed(object.member("contention"), contention);
-  numbers.believed(object.member("tilt"), tilt);
-  object.read("inside", coverage.inside);
-  object.read("predictions", coverage.all);
-  std::array<const json*, 3> lists = {
+  object.read("scope", read.scope);
+  numbers.believed(object.member("contention"), read.log_contention);
+  numbers.believed(object.member("tilt"), read.tilt);
+  object.read("inside", read.coverage.inside);
+  object.read("predictions", read.coverage.all);
+  object.read("law_width", read.law_width);
+  object.read("measured_width", read.measured_width);
+  const std::array lists = {
       object.member("workloads"), object.member("pairs"), object.member("groups")};
-  for (const json* list : lists) {
-    if (list == nullptr || !list->is_array()) {
-      numbers.problem("workloads, pairs or groups: not a list");
-    }
+  const auto width = [](double value) { return value > 0.1 && value < 10.0; };
+  if (std::ranges::any_of(lists,
+                          [](const json* list) { return list == nullptr || !list->is_array(); })) {
+    numbers.problem("workloads, pairs or groups: not a list");
   }
-  if (coverage.inside > coverage.all || store.find_user(scope) != kNone) {
-    numbers.problem("listed twice, or more predictions right than made");
+  if (read.coverage.inside > read.coverage.all || !width(read.law_width) ||
+      !width(read.measured_width) || store.find_user(read.scope) != kNone) {
+    numbers.problem("listed twice, or a number is out of range");
   }
   if (auto finished = object.finish(); !finished) {
     return finished;
@@ -217,23 +217,20 @@ Result<void> read_user(const json& content, BeliefStore& store) {
   if (auto good = numbers.finish(); !good) {
     return good;
   }
-  const std::uint32_t index = store.add_user(scope);
+  const std::uint32_t index = store.add_user(read.scope);
+  store.users()[index] = std::move(read);
   std::vector<std::uint32_t> slots;
   for (const json& workload : *lists[0]) {
-    if (auto read = read_workload(workload, index, store, slots); !read) {
-      return read;
+    if (auto good = read_workload(workload, index, store, slots); !good) {
+      return good;
     }
   }
-  if (auto read = read_pairs(*lists[1], slots, store); !read) {
-    return read;
+  if (auto good = read_pairs(*lists[1], slots, store); !good) {
+    return good;
   }
-  UserBelief& user = store.users()[index];
-  user.log_contention = contention;
-  user.tilt = tilt;
-  user.coverage = coverage;
   for (const json& group : *lists[2]) {
-    if (auto read = read_group(group, slots, user.groups); !read) {
-      return read;
+    if (auto good = read_group(group, slots, store.users()[index].groups); !good) {
+      return good;
     }
   }
   return {};

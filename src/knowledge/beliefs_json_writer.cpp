@@ -78,6 +78,8 @@ json user_list(const BeliefStore& store) {
                     {"tilt", list_of(user.tilt)},
                     {"inside", user.coverage.inside},
                     {"predictions", user.coverage.all},
+                    {"law_width", user.law_width},
+                    {"measured_width", user.measured_width},
                     {"workloads", std::move(workloads[index])},
                     {"pairs", std::move(pairs[index])},
                     {"groups", std::move(groups)}});

@@ -52,9 +52,9 @@ std::optional<Believed> measured_progress(const BeliefStore& store,
                               aged_variance(solo->log_rate, squared(kSoloRateDeviation), now_s)};
 }
 
-Interval around(double progress, double low, double high, double floor) {
+Interval around(double progress, double low, double high, double width, double floor) {
   // Measuring adds to the deviation of the true progress.
-  const double noise = squared(kDeviations90 * kRateDeviation);
+  const double noise = squared(width * kDeviations90 * kRateDeviation);
   const double down = std::sqrt(squared(std::log(progress / low)) + noise);
   const double up = std::sqrt(squared(std::log(high / progress)) + noise);
   return {.low = std::max(progress * std::exp(-down), 0.5 * floor),
@@ -66,12 +66,13 @@ ProgressForecast by_law(const BeliefStore& store,
                         std::size_t member,
                         const MemberCosts& costs) {
   const double floor = store.settings().floor;
+  const double width = store.user(group[member]->user).law_width;
   const double wide =
-      std::exp(kDeviations90 * std::sqrt(cost_variance(store, group, member, costs)));
+      std::exp(width * kDeviations90 * std::sqrt(cost_variance(store, group, member, costs)));
   const auto progress = [&](double cost) { return std::clamp(1.0 / (1.0 + cost), floor, 1.0); };
   ProgressForecast made{.progress = progress(costs.total)};
-  made.interval90 =
-      around(made.progress, progress(costs.total * wide), progress(costs.total / wide), floor);
+  made.interval90 = around(
+      made.progress, progress(costs.total * wide), progress(costs.total / wide), width, floor);
   const bool seen = std::ranges::any_of(group, [&](const LawMember* one) {
     return one->profiled || (one->slot != kNone && store.workloads()[one->slot].measured_s > 0.0);
   });
@@ -217,9 +218,10 @@ std::vector<ProgressForecast> group_forecast(const BeliefStore& store,
     }
     const double floor = store.settings().floor;
     const double progress = std::max(std::exp(measured->mean), floor);
-    const double wide = std::exp(kDeviations90 * std::sqrt(measured->variance));
+    const double width = store.user(group[i]->user).measured_width;
+    const double wide = std::exp(width * kDeviations90 * std::sqrt(measured->variance));
     made[i] = {.progress = progress,
-               .interval90 = around(progress, progress / wide, progress * wide, floor),
+               .interval90 = around(progress, progress / wide, progress * wide, width, floor),
                .basis = ProgressForecast::Basis::Measured};
   }
   return made;

@@ -43,7 +43,7 @@ LiveGroup& LiveGroups::follow(const BeliefStore& store,
   const auto forecasts = group_forecast(store, law, group.prior, true);
   for (std::size_t i = 0; i < slots.size(); ++i) {
     group.members.push_back(
-        {.job = seen.computing[i].job, .slot = slots[i], .predicted90 = forecasts[i].interval90});
+        {.job = seen.computing[i].job, .slot = slots[i], .predicted = forecasts[i]});
   }
   return group;
 }

@@ -18,7 +18,7 @@ namespace carpool::knowledge {
 struct LiveMember {
   JobId job = 0;
   std::uint32_t slot = kNone;
-  Interval predicted90{};  // progress, before anything was measured of this group
+  ProgressForecast predicted{};  // before anything was measured of this group
   double rated_at_s = -std::numeric_limits<double>::infinity();
   unsigned rates = 0;   // used since the group came together
   bool scored = false;  // the prediction was compared
