@@ -115,6 +115,10 @@ class BeliefStore {
   bool make_room();
   [[nodiscard]] std::uint64_t epoch() const { return epoch_; }
 
+  // Differs whenever what the law says may differ.
+  [[nodiscard]] std::uint64_t version() const { return version_; }
+  void changed() { ++version_; }
+
   // Time of the last event.
   [[nodiscard]] double now_s() const { return now_s_; }
   void set_now(double at_s) { now_s_ = std::max(now_s_, at_s); }
@@ -136,6 +140,7 @@ class BeliefStore {
   UserBelief usual_ = new_user({});
   Pairs pairs_;
   std::uint64_t epoch_ = 0;
+  std::uint64_t version_ = 0;
   double now_s_ = 0.0;
 };
 

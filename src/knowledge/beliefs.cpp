@@ -158,6 +158,7 @@ void Beliefs::saw(const GroupSeen& seen) {
     workload.seen_at_s = std::max(workload.seen_at_s, seen.at_s);
   }
   store_.make_room();
+  store_.changed();
   std::vector<std::uint32_t> slots;
   for (const GroupSeen::Member& member : seen.computing) {
     slots.push_back(store_.find(member.workload));
@@ -177,6 +178,7 @@ void Beliefs::ended(const RunSeen& run) {
   }
   const std::unique_lock lock(mutex_);
   learn_run(store_, run);
+  store_.changed();
 }
 
 std::vector<Beliefs::Row> Beliefs::rows() const {

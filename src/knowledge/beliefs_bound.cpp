@@ -1,6 +1,7 @@
 #include "knowledge/beliefs_bound.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <mutex>
 
@@ -23,9 +24,6 @@ BoundBeliefs::BoundBeliefs(const BeliefStore& store,
   for (const std::string& workload : workloads) {
     named_.push_back({.workload = workload});
     resolve(named_.back());
-    if (named_.back().slot == kNone) {
-      unseen_.emplace(workload, static_cast<std::uint32_t>(named_.size() - 1));
-    }
   }
 }
 
@@ -44,9 +42,19 @@ void BoundBeliefs::add(const std::string& workload) {
   catch_up();
   named_.push_back({.workload = workload});
   resolve(named_.back());
-  if (named_.back().slot == kNone) {
+  if (unseen_listed_ && named_.back().slot == kNone) {
     unseen_.emplace(workload, static_cast<std::uint32_t>(named_.size() - 1));
   }
+}
+
+void BoundBeliefs::list_unseen() {
+  unseen_.clear();
+  for (std::uint32_t index = 0; index < named_.size(); ++index) {
+    if (named_[index].slot == kNone) {
+      unseen_.emplace(named_[index].workload, index);
+    }
+  }
+  unseen_listed_ = true;
 }
 
 void BoundBeliefs::catch_up() {
@@ -55,14 +63,12 @@ void BoundBeliefs::catch_up() {
     return;
   }
   if (store_.epoch() != epoch_) {
-    unseen_.clear();
-    for (std::uint32_t index = 0; index < named_.size(); ++index) {
-      resolve(named_[index]);
-      if (named_[index].slot == kNone) {
-        unseen_.emplace(named_[index].workload, index);
-      }
-    }
+    std::ranges::for_each(named_, [this](Named& named) { resolve(named); });
+    unseen_listed_ = false;
   } else {
+    if (!unseen_listed_) {
+      list_unseen();
+    }
     for (std::size_t slot = workloads_; slot < seen.size(); ++slot) {
       const auto [first, last] = unseen_.equal_range(seen[slot].name);
       std::for_each(first, last, [&](const auto& unseen) {
@@ -79,6 +85,37 @@ void BoundBeliefs::catch_up() {
   epoch_ = store_.epoch();
   workloads_ = seen.size();
   users_ = store_.users().size();
+}
+
+double BoundBeliefs::cost(std::uint32_t slowed, std::uint32_t by) {
+  if (costs_.empty() || costs_version_ != store_.version()) {
+    constexpr unsigned kMostBits = 14;
+    const auto width = static_cast<unsigned>(std::bit_width(named_.size()));
+    cost_bits_ = std::min(2 * width + 1, kMostBits);
+    costs_.assign(std::size_t{1} << cost_bits_, {});
+    costs_version_ = store_.version();
+  }
+  const auto member = [this](std::uint32_t index) -> const LawMember& {
+    const Named& named = named_[index];
+    return named.slot == kNone ? named.assumed : store_.workloads()[named.slot].member;
+  };
+  const std::uint64_t pair = (std::uint64_t{slowed} << 32U) | by;
+  constexpr std::uint64_t kSpread = 0x9E37'79B9'7F4A'7C15;
+  KnownCost& known = costs_[(pair * kSpread) >> (64U - cost_bits_)];
+  if (known.pair != pair) {
+    known = {.pair = pair, .cost = law_cost(store_, member(slowed), member(by))};
+  }
+  return known.cost;
+}
+
+void BoundBeliefs::law(std::span<const std::uint32_t> group, std::span<double> out) {
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    double sum = 0.0;
+    for (std::size_t j = 0; j < group.size(); ++j) {
+      sum += j == i ? 0.0 : cost(group[i], group[j]);
+    }
+    out[i] = law_share(store_, group.size(), sum);
+  }
 }
 
 void BoundBeliefs::progress(std::span<const std::uint32_t> group, std::span<double> out) {
@@ -99,7 +136,11 @@ void BoundBeliefs::progress(std::span<const std::uint32_t> group, std::span<doub
       told_.clear();
     }
   }
-  law_progress(store_, group_, told_, out);
+  if (told_.empty()) {
+    law(group, out);
+  } else {
+    law_progress(store_, group_, told_, out);
+  }
   remembered_progress(store_, group_, key_, out);
 }
 

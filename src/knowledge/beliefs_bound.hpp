@@ -32,15 +32,28 @@ class BoundBeliefs final : public BoundInterference {
   void resolve(Named& named) const;
   // Takes over workloads that were seen since.
   void catch_up();
+  void list_unseen();
+  [[nodiscard]] double cost(std::uint32_t slowed, std::uint32_t by);
+  void law(std::span<const std::uint32_t> group, std::span<double> out);
 
   const BeliefStore& store_;
   std::shared_mutex& mutex_;
   std::unique_ptr<BoundInterference> prior_;
   std::vector<Named> named_;
-  std::unordered_multimap<std::string, std::uint32_t> unseen_;  // to the index
+  // Indices of workloads never seen; listed when the first new one is seen.
+  std::unordered_multimap<std::string, std::uint32_t> unseen_;
+  bool unseen_listed_ = false;
   std::uint64_t epoch_ = 0;
   std::size_t workloads_ = 0;  // of the store, when last looked at
   std::size_t users_ = 0;
+  // Costs of pairs by a part of their indices: policies ask for the same pairs many times.
+  struct KnownCost {
+    std::uint64_t pair = ~std::uint64_t{0};
+    double cost = 0.0;
+  };
+  std::vector<KnownCost> costs_;
+  unsigned cost_bits_ = 0;
+  std::uint64_t costs_version_ = 0;
   std::vector<const LawMember*> group_;
   std::vector<double> told_;
   std::vector<std::uint32_t> key_;

@@ -8,25 +8,18 @@ namespace {
 
 constexpr double kMostDifference = 0.5;  // of activities: data/h200 has none beyond
 
-// Cost by the law and the learned factor of the pair of members at two positions.
-struct PairCostParts {
-  double plain = 0.0;   // without s, p, m
-  double factor = 1.0;  // s * p * m
-};
-
-double pair_factor(const BeliefStore& store, const LawMember& slowed, const LawMember& by) {
-  if (!slowed.paired || by.slot == kNone) {
-    return 1.0;
-  }
-  const Believed* factor = store.pair(slowed.slot, by.slot);
-  return factor == nullptr ? 1.0 : std::exp(factor->mean);
+// ln of K and tilt.
+double log_contention(const BeliefStore& store, const LawMember& slowed, const LawMember& by) {
+  const UserBelief& user = store.user(slowed.user);
+  return user.log_contention.mean + user.tilt.mean * tilt_slope(slowed, by);
 }
 
-PairCostParts parts(const BeliefStore& store, const LawMember& slowed, const LawMember& by) {
-  const double full = law_cost(store.user(slowed.user), slowed, by);
-  const double pressure = by.push / squared(by.activity);
-  const double learned = slowed.sensitivity * pressure;
-  return {.plain = full / learned, .factor = learned * pair_factor(store, slowed, by)};
+double log_pair_factor(const BeliefStore& store, const LawMember& slowed, const LawMember& by) {
+  if (!slowed.paired || by.slot == kNone) {
+    return 0.0;
+  }
+  const Believed* factor = store.pair(slowed.slot, by.slot);
+  return factor == nullptr ? 0.0 : factor->mean;
 }
 
 }  // namespace
@@ -36,9 +29,14 @@ double tilt_slope(const LawMember& slowed, const LawMember& by) {
          std::clamp(by.activity - slowed.activity, -kMostDifference, kMostDifference);
 }
 
-double law_cost(const UserBelief& user, const LawMember& slowed, const LawMember& by) {
-  const double exponent = user.log_contention.mean + user.tilt.mean * tilt_slope(slowed, by);
-  return std::exp(exponent) * by.push * slowed.sensitivity;
+double law_cost(const BeliefStore& store, const LawMember& slowed, const LawMember& by) {
+  return std::exp(log_contention(store, slowed, by) + log_pair_factor(store, slowed, by)) *
+         by.push * slowed.sensitivity;
+}
+
+double law_share(const BeliefStore& store, std::size_t members, double cost) {
+  return members < 2 ? 1.0
+                     : std::max(1.0 / (1.0 + group_factor(members) * cost), store.settings().floor);
 }
 
 double group_factor(std::size_t members) {
@@ -60,28 +58,17 @@ void law_progress(const BeliefStore& store,
                   LawGroup group,
                   std::span<const double> prior,
                   std::span<double> out) {
-  const double floor = store.settings().floor;
-  if (group.size() < 2) {
-    std::ranges::fill(out, 1.0);
-    return;
-  }
-  if (!prior.empty()) {
-    for (std::size_t i = 0; i < group.size(); ++i) {
-      out[i] = std::clamp(1.0 / (1.0 + member_costs(store, group, i, prior).total), floor, 1.0);
-    }
-    return;
-  }
-  const double larger = group_factor(group.size());
   for (std::size_t i = 0; i < group.size(); ++i) {
-    const LawMember& slowed = *group[i];
-    const UserBelief& user = store.user(slowed.user);
+    if (!prior.empty()) {
+      const double cost = member_costs(store, group, i, prior).total;
+      out[i] = std::clamp(1.0 / (1.0 + cost), store.settings().floor, 1.0);
+      continue;
+    }
     double cost = 0.0;
     for (std::size_t j = 0; j < group.size(); ++j) {
-      if (j != i) {
-        cost += law_cost(user, slowed, *group[j]) * pair_factor(store, slowed, *group[j]);
-      }
+      cost += j == i ? 0.0 : law_cost(store, *group[i], *group[j]);
     }
-    out[i] = std::max(1.0 / (1.0 + larger * cost), floor);
+    out[i] = law_share(store, group.size(), cost);
   }
 }
 
@@ -90,13 +77,13 @@ MemberCosts member_costs(const BeliefStore& store,
                          std::size_t member,
                          std::span<const double> prior) {
   MemberCosts made{.shares = std::vector<double>(group.size(), 0.0), .by_prior = !prior.empty()};
-  double plain = 0.0;
+  double plain = 0.0;  // without s, p and m
   double sum = 0.0;
   for (std::size_t j = 0; j < group.size(); ++j) {
     if (j != member) {
-      const PairCostParts pair = parts(store, *group[member], *group[j]);
-      made.shares[j] = pair.plain * pair.factor;
-      plain += pair.plain;
+      made.shares[j] = law_cost(store, *group[member], *group[j]);
+      plain +=
+          std::exp(log_contention(store, *group[member], *group[j])) * squared(group[j]->activity);
       sum += made.shares[j];
     }
   }

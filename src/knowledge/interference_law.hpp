@@ -19,8 +19,12 @@ namespace carpool::knowledge {
 
 using LawGroup = std::span<const LawMember* const>;
 
-// Cost that `by` adds to `slowed`, without the factor of the pair: K to p above.
-[[nodiscard]] double law_cost(const UserBelief& user, const LawMember& slowed, const LawMember& by);
+// c_ij above.
+[[nodiscard]] double law_cost(const BeliefStore& store,
+                              const LawMember& slowed,
+                              const LawMember& by);
+// Progress of a member by the sum of its c_ij.
+[[nodiscard]] double law_share(const BeliefStore& store, std::size_t members, double cost);
 // Change of ln(cost) by h.
 [[nodiscard]] double tilt_slope(const LawMember& slowed, const LawMember& by);
 [[nodiscard]] double group_factor(std::size_t members);

@@ -1,5 +1,9 @@
 // What holds of beliefs whatever was seen.
 #include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <limits>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -121,7 +125,9 @@ RC_GTEST_PROP(BeliefsProperty, TheOrderOfMembersDoesNotMatter, ()) {
 }
 
 RC_GTEST_PROP(BeliefsProperty, AFileKeepsEverything, ()) {
-  const std::string file = testing::TempDir() + "beliefs_property.json";
+  std::string folder = (std::filesystem::temp_directory_path() / "carpool-XXXXXX").string();
+  RC_ASSERT(::mkdtemp(folder.data()) != nullptr);
+  const std::filesystem::path file = std::filesystem::path(folder) / "beliefs.json";
   Beliefs beliefs;
   double now_s = 0.0;
   teach(beliefs, 1, now_s, *rc::gen::inRange(0, 8));
@@ -137,7 +143,7 @@ RC_GTEST_PROP(BeliefsProperty, AFileKeepsEverything, ()) {
     const auto group = any_group(2, 5);
     RC_ASSERT((*opened)->progress(group) == beliefs.progress(group));
   }
-  std::filesystem::remove(file);
+  std::filesystem::remove_all(folder);
 }
 
 RC_GTEST_PROP(BeliefsProperty, OtherUsersChangeNothing, ()) {
