@@ -1,31 +1,16 @@
 #include <algorithm>
-#include <array>
 
 #include <fmt/format.h>
 
+#include "base/text/memory_size.hpp"
+#include "policy/carpool_constants.hpp"
 #include "policy/colocation_forecast.hpp"
+#include "policy/group_turns.hpp"
 #include "policy/policy_table.hpp"
 #include "policy/queue_pass.hpp"
 
 namespace carpool::policy {
 namespace {
-
-// Least progress of a job with a latency target.
-constexpr double kSloFloor = 0.8;
-// A new job with which all members keep this share hardly slows them.
-constexpr double kUnnoticed = 0.93;
-// Weight of waiting jobs: they stand for jobs that are still to come.
-constexpr double kBehindWeight = 4.0;
-constexpr double kLeastShare = 0.01;
-// Of many GPUs at most this many are evaluated for one job: the least busy ones where it fits.
-constexpr std::size_t kMostAsked = 64;
-constexpr std::size_t kNotKnown = ~std::size_t{0};
-// MPS thread limits to try for a new job; running jobs keep theirs.
-constexpr std::array kLimits = {80.0, 60.0, 40.0, 20.0};
-
-// Work that a shared GPU gets done, relative to an unshared one, to estimate when the queue is
-// empty.
-constexpr double kSharedSpeed = 1.3;
 
 // Seconds until all running and waiting jobs are done; kNoTime if some are not seen or a run time
 // is not known.
@@ -47,11 +32,15 @@ double all_done_s(const ClusterSnapshot& cluster, const PolicySettings& settings
 
 class CarpoolChooser final : public Chooser {
  public:
-  CarpoolChooser(const ClusterSnapshot& cluster, QueuePass& pass, const InterferenceModel& model)
+  CarpoolChooser(const ClusterSnapshot& cluster,
+                 QueuePass& pass,
+                 const InterferenceModel& model,
+                 GroupSpeeds& speeds)
       : model_(model),
-        forecasts_(pass.state(), model),
+        forecasts_(pass.state(), speeds),
         likely_(pass.state().open()),
-        all_done_s_(all_done_s(cluster, pass.settings())) {
+        all_done_s_(all_done_s(cluster, pass.settings())),
+        one_gpu_(std::ranges::count_if(pass.state().slots(), &Slot::usable) == 1) {
     if (likely_.size() > kMostAsked) {
       least_busy_first(pass.state());
     }
@@ -64,36 +53,40 @@ class CarpoolChooser final : public Chooser {
 
   Chosen choose(const PendingJob& job, const QueuePass& pass) override {
     const auto empty = empty_slot(job, pass);
-    SlotChoice alone{.slots = {empty.value_or(0)}, .progress = 1.0, .reason = "on an empty GPU"};
-    // Where empty GPUs are scarce, one is left for a job that needs it.
-    if (empty && pass.behind() <= pass.state().empty_slots()) {
-      return alone;
+    const bool scarce = pass.behind() > pass.state().empty_slots();
+    if (empty && !scarce) {
+      return alone(job, pass, *empty);
     }
     const Best best = look(job, pass);
+    // Where empty GPUs are scarce, one is left for a job that needs it.
     if (best.unnoticed) {
-      return join(job, pass, *best.unnoticed, "hardly slows the running jobs");
+      return join(job, pass, *best.unnoticed);
     }
     if (empty) {
-      return alone;
+      return alone(job, pass, *empty);
     }
-    if (!best.gaining) {
-      return tl::unexpected(pass.refuse(job));
+    if (best.gaining) {
+      return join(job, pass, *best.gaining);
     }
-    if (const auto empty_s = better_to_wait(job, pass, *best.gaining)) {
-      return tl::unexpected(Refusal{
-          .constraint = Constraint::Interference,
-          .reason = fmt::format("waiting for a GPU that should be empty in {:.0f} s; sharing until "
-                                "then would slow running jobs for little gain",
-                                *empty_s),
-          .by_run_time = true});
+    if (best.bearable && pass.turn_has_come(job)) {
+      return join(job, pass, *best.bearable);
     }
-    return join(job, pass, *best.gaining, "best predicted progress of all jobs");
+    if (best.ahead) {
+      return start_ahead(job, pass, *best.ahead);
+    }
+    return tl::unexpected(pass.refuse(job));
   }
 
  private:
   struct Best {
-    std::optional<std::size_t> unnoticed{};
-    std::optional<std::size_t> gaining{};
+    std::optional<std::size_t> unnoticed{};  // hardly slows the members
+    std::optional<std::size_t> gaining{};    // the sum of progress grows most
+    std::optional<std::size_t> bearable{};   // everybody keeps the floor
+    std::optional<std::size_t> ahead{};      // may start up there, and wait for its turn
+    double kept = kUnnoticed;
+    double gain = 0.0;
+    double worst = 0.0;
+    std::size_t members = kMostMpsClients;  // of `ahead`
   };
 
   static std::optional<std::size_t> empty_slot(const PendingJob& job, const QueuePass& pass) {
@@ -103,7 +96,7 @@ class CarpoolChooser final : public Chooser {
     const auto& open = pass.state().open();
     const auto found = std::ranges::find_if(open, [&](std::size_t i) {
       const Slot& slot = pass.state().slots()[i];
-      return pass.state().free_for_one(job, slot) && pass.open(job, slot) &&
+      return slot.empty() && pass.state().claim(job, slot) && pass.open(job, slot) &&
              !pass.held_against(job, slot, 1.0);
     });
     return found == open.end() ? std::nullopt : std::optional(*found);
@@ -116,11 +109,11 @@ class CarpoolChooser final : public Chooser {
     busy.reserve(likely_.size());
     for (const std::size_t slot : likely_) {
       double sum = 0.0;
-      for (const std::uint32_t workload : state.group(state.slots()[slot])) {
+      for (const ActiveMember& member : state.group(state.slots()[slot])) {
         for (std::size_t next = activity.size(); next < state.workloads().size(); ++next) {
           activity.push_back(model_.sm_active(state.workloads()[next]).value_or(kUnknownActivity));
         }
-        sum += activity[workload];
+        sum += activity[member.workload];
       }
       busy.emplace_back(sum, slot);
     }
@@ -131,106 +124,113 @@ class CarpoolChooser final : public Chooser {
   // Among GPUs that run something.
   Best look(const PendingJob& job, const QueuePass& pass) {
     const auto& slots = pass.state().slots();
-    const PolicySettings& settings = pass.settings();
-    const bool slo = job.job->job_class == JobClass::Slo;
     Best best;
-    double kept = kUnnoticed;
-    double gain = settings.least_gain;
+    best.gain = pass.settings().least_gain;
     std::size_t asked = 0;
     for (const std::size_t i : likely_) {
       const Slot& slot = slots[i];
-      if (!job.need_known || slot.empty() || !pass.state().fits(job, slot) ||
-          !pass.open(job, slot)) {
+      if (slot.empty() || !pass.open(job, slot) || !pass.state().claim(job, slot)) {
         continue;
       }
       if (++asked > kMostAsked) {
         break;
       }
-      const ColocationForecast& forecast = forecasts_.of(job.workload, i);
-      if (forecast.worst < settings.floor || forecast.worst_slo < kSloFloor ||
-          (slo && forecast.own < kSloFloor) || pass.held_against(job, slot, forecast.own)) {
-        continue;
-      }
-      const double least = std::min(forecast.kept, forecast.own);
-      if (least >= kept) {
-        kept = least;
-        best.unnoticed = i;
-      }
-      if (forecast.gain >= gain) {
-        gain = forecast.gain;
-        best.gaining = i;
+      const ColocationForecast forecast = forecasts_.of(job.workload, i);
+      if (!pass.held_against(job, slot, forecast.own)) {
+        compare(job, pass, i, forecast, best);
       }
     }
     return best;
   }
 
-  // When the first GPU that is not reserved is empty, at the speeds that are predicted now.
-  double next_empty_s(const QueuePass& pass) {
-    if (empty_known_at_ == pass.changes()) {
-      return next_empty_s_;
+  void compare(const PendingJob& job,
+               const QueuePass& pass,
+               std::size_t i,
+               const ColocationForecast& forecast,
+               Best& best) {
+    const bool slo = job.job->job_class == JobClass::Slo;
+    const bool bearable = forecast.worst >= pass.settings().floor &&
+                          forecast.worst_slo >= kSloFloor && (!slo || forecast.own >= kSloFloor);
+    const double least = std::min(forecast.kept, forecast.own);
+    if (bearable && least >= best.kept) {
+      best.kept = least;
+      best.unnoticed = i;
     }
-    const auto& slots = pass.state().slots();
-    double soonest = kNoTime;
-    for (std::size_t i = 0; i < slots.size(); ++i) {
-      if (!slots[i].usable() || slots[i].held || slots[i].empty_after_s() >= soonest) {
-        continue;
+    if (bearable && forecast.gain >= best.gain) {
+      best.gain = forecast.gain;
+      best.gaining = i;
+    }
+    if (bearable && forecast.worst > best.worst) {
+      best.worst = forecast.worst;
+      best.bearable = i;
+    }
+    // It computes for a moment until it is paused: too long for a neighbour with a latency target.
+    if (!best.gaining && !slo && forecast.worst_slo >= kSloFloor && pass.settings().take_turns) {
+      const std::size_t members = pass.state().slots()[i].members();
+      if (members < best.members && may_start_ahead(pass, i)) {
+        best.members = members;
+        best.ahead = i;
       }
-      const auto& shares = forecasts_.shares_at(i);
-      const double slowest =
-          shares.empty() ? 1.0 : std::max(*std::ranges::min_element(shares), kLeastShare);
-      soonest = std::min(soonest, slots[i].empty_after_s() / slowest);
     }
-    empty_known_at_ = pass.changes();
-    next_empty_s_ = soonest;
-    return soonest;
   }
 
-  // Compares, in seconds of waiting of all jobs, joining now at reduced speed with waiting for the
-  // next empty GPU. Jobs behind in the queue gain from all work that gets done meanwhile.
-  std::optional<double> better_to_wait(const PendingJob& job,
-                                       const QueuePass& pass,
-                                       std::size_t index) {
-    const auto& slots = pass.state().slots();
-    const double empty_s = job.job->runtime_s ? next_empty_s(pass) : kNoTime;
-    if (empty_s == kNoTime) {
-      return std::nullopt;
+  // Start-up needs no GPU time. The job is bound to this GPU from then on.
+  bool may_start_ahead(const QueuePass& pass, std::size_t i) {
+    const Slot& slot = pass.state().slots()[i];
+    const bool soon =
+        one_gpu_ || std::ranges::any_of(slot.view->residents, [](const Resident& resident) {
+          return resident.phase == ResidentPhase::Computing &&
+                 resident.remaining_s.value_or(kNoTime) <= kEndsSoonS;
+        });
+    if (!soon) {
+      return false;
     }
-    const ColocationForecast forecast = forecasts_.of(job.workload, index);
-    const Slot& slot = slots[index];
-    // They share until the first of them ends; the rest is assumed to run at solo speed.
-    double first_s = kNoTime;
-    for (const Resident& resident : slot.view->residents) {
-      first_s = std::min(first_s, resident.remaining_s.value_or(kNoTime));
+    const std::size_t useful =
+        forecasts_.useful_members(i, pass.settings().turn_gain, pass.settings().floor);
+    return slot.members() < kMembersPerUseful * useful + kSpareAhead;
+  }
+
+  static std::string memory_text(const PendingJob& job, const QueuePass& pass, const Slot& slot) {
+    const auto claim = pass.state().claim(job, slot);
+    if (job.need_known || !claim || !pass.settings().use_caps) {
+      return "";
     }
-    const double runtime = *job.job->runtime_s;
-    const double shared_s = std::min(runtime / forecast.own, first_s / forecast.kept);
-    const double joined_s = shared_s + std::max(runtime - forecast.own * shared_s, 0.0);
-    const double others_lose = (forecast.own - forecast.gain) * shared_s;
-    const double behind = kBehindWeight * static_cast<double>(pass.behind()) /
-                          (kSharedSpeed * static_cast<double>(slots.size()));
-    const bool wait =
-        empty_s + runtime < joined_s + others_lose - behind * forecast.gain * shared_s;
-    return wait ? std::optional(empty_s) : std::nullopt;
+    return claim->cap_bytes
+               ? fmt::format("; memory need unknown, capped at {}", gib_text(*claim->cap_bytes))
+               : fmt::format("; memory need unknown, {} reserved", gib_text(claim->reserve_bytes));
+  }
+
+  static SlotChoice alone(const PendingJob& job, const QueuePass& pass, std::size_t index) {
+    return {.slots = {index},
+            .progress = 1.0,
+            .reason = "on an empty GPU" + memory_text(job, pass, pass.state().slots()[index])};
   }
 
   // With the thread limit that serves all members best, where the model knows limits.
-  SlotChoice join(const PendingJob& job,
-                  const QueuePass& pass,
-                  std::size_t index,
-                  const char* why) {
+  SlotChoice join(const PendingJob& job, const QueuePass& pass, std::size_t index) {
     const Slot& slot = pass.state().slots()[index];
-    const ColocationForecast forecast = forecasts_.of(job.workload, index);
-    SlotChoice choice{.slots = {index}, .progress = forecast.own};
+    SlotChoice choice{.slots = {index}, .progress = forecasts_.of(job.workload, index).own};
     if (model_.knows_limits() && pass.state().mechanism(job, slot) == ShareMechanism::Mps) {
       choose_thread_limit(job, pass, slot, choice);
     }
-    choice.reason =
-        fmt::format("shares GPU {} with {} others: {}; runs at {:.0f} % of its solo speed",
-                    slot.view->index,
-                    slot.members(),
-                    why,
-                    100.0 * *choice.progress);
+    choice.reason = fmt::format("shares GPU {} with {} {}: predicted {:.0f} % of its solo speed{}",
+                                slot.view->index,
+                                slot.members(),
+                                slot.members() == 1 ? "other" : "others",
+                                100.0 * *choice.progress,
+                                memory_text(job, pass, slot));
     return choice;
+  }
+
+  SlotChoice start_ahead(const PendingJob& job, const QueuePass& pass, std::size_t index) {
+    const Slot& slot = pass.state().slots()[index];
+    return {.slots = {index},
+            .progress = forecasts_.of(job.workload, index).own,
+            .reason = fmt::format("starts up beside {} {} and waits for its turn on GPU {}{}",
+                                  slot.members(),
+                                  slot.members() == 1 ? "other" : "others",
+                                  slot.view->index,
+                                  memory_text(job, pass, slot))};
   }
 
   void choose_thread_limit(const PendingJob& job,
@@ -239,8 +239,11 @@ class CarpoolChooser final : public Chooser {
                            SlotChoice& choice) const {
     std::vector<InterferenceMember> members;
     members.reserve(slot.members() + 1);
-    for (const Resident& resident : slot.view->residents) {
-      members.push_back({.workload = resident.workload, .thread_limit = resident.thread_limit});
+    for (std::size_t i = 0; i < slot.view->residents.size(); ++i) {
+      const Resident& resident = slot.view->residents[i];
+      if (!slot.still[i]) {
+        members.push_back({.workload = resident.workload, .thread_limit = resident.thread_limit});
+      }
     }
     for (const PendingJob& added : slot.added) {
       members.push_back({.workload = added.job->workload, .thread_limit = added.thread_limit});
@@ -261,15 +264,14 @@ class CarpoolChooser final : public Chooser {
       }
     };
     consider(kAllThreads);
-    std::ranges::for_each(kLimits, consider);
+    std::ranges::for_each(kThreadLimits, consider);
   }
 
   const InterferenceModel& model_;
   ColocationForecasts forecasts_;
   std::vector<std::size_t> likely_;  // GPUs in the order of evaluation
   double all_done_s_;
-  std::size_t empty_known_at_ = kNotKnown;  // QueuePass::changes() when next_empty_s_ was found
-  double next_empty_s_ = kNoTime;
+  bool one_gpu_;  // that is usable
 };
 
 class CarpoolPolicy final : public PlacementPolicy {
@@ -281,8 +283,20 @@ class CarpoolPolicy final : public PlacementPolicy {
   [[nodiscard]] PlacementDecision decide(const ClusterSnapshot& cluster,
                                          const InterferenceModel& interference) const override {
     QueuePass pass(cluster, settings_);
-    CarpoolChooser chooser(cluster, pass, interference);
-    return pass.run(chooser);
+    GroupSpeeds speeds(pass.state(), interference);
+    PlacementDecision turns;
+    if (settings_.take_turns) {
+      decide_turns(cluster, settings_, pass.state(), speeds, turns);
+    }
+    CarpoolChooser chooser(cluster, pass, interference, speeds);
+    PlacementDecision decision = pass.run(chooser);
+    decision.pause = std::move(turns.pause);
+    decision.resume = std::move(turns.resume);
+    if (turns.ask_again_s) {
+      decision.ask_again_s =
+          std::min(decision.ask_again_s.value_or(*turns.ask_again_s), *turns.ask_again_s);
+    }
+    return decision;
   }
 
  private:

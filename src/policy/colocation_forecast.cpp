@@ -4,33 +4,20 @@
 
 namespace carpool::policy {
 
-ColocationForecasts::ColocationForecasts(PlacementState& state, const InterferenceModel& model)
-    : state_(state),
-      bound_(model.bind(state.workloads())),
-      bound_names_(state.workloads().size()),
-      rows_(state.workloads().size()),
-      now_(state.slots().size()) {}
-
-const ColocationForecasts::Now& ColocationForecasts::at(std::size_t slot) {
+ColocationForecasts::Now& ColocationForecasts::at(std::size_t slot) {
   const Slot& now = state_.slots()[slot];
   Now& known = now_[slot];
   if (known.members != now.members()) {
     known.members = now.members();
     known.group = state_.group(now);
-    for (; bound_names_ < state_.workloads().size(); ++bound_names_) {
-      bound_->add(state_.workloads()[bound_names_]);
-    }
-    known.shares.assign(known.group.size(), 1.0);
-    bound_->progress(known.group, known.shares);
+    known.progress = speeds_.of(known.group);
   }
   return known;
 }
 
-const std::vector<double>& ColocationForecasts::shares_at(std::size_t slot) {
-  return at(slot).shares;
-}
-
 const ColocationForecast& ColocationForecasts::of(std::uint32_t workload, std::size_t slot) {
+  // Workloads of residents may have been added since.
+  rows_.resize(std::max(rows_.size(), state_.workloads().size()));
   auto& row = rows_[workload];
   row.resize(state_.slots().size());
   Known& known = row[slot];
@@ -41,30 +28,43 @@ const ColocationForecast& ColocationForecasts::of(std::uint32_t workload, std::s
   return known.forecast;
 }
 
+std::size_t ColocationForecasts::useful_members(std::size_t slot, double least_gain, double floor) {
+  Now& now = at(slot);
+  if (now.useful_of == now.members) {
+    return now.useful;
+  }
+  now.useful_of = now.members;
+  now.useful = 0;
+  std::vector<ActiveMember> kept;
+  double sum = 0.0;
+  for (const ActiveMember& member : now.group) {
+    kept.push_back(member);
+    const GroupProgress with = speeds_.of(kept);
+    if (kept.size() == 1 || (with.sum >= sum + least_gain && with.keeps(floor))) {
+      sum = with.sum;
+      ++now.useful;
+    } else {
+      kept.pop_back();
+    }
+  }
+  return now.useful;
+}
+
 ColocationForecast ColocationForecasts::predict(std::uint32_t workload, std::size_t slot) {
-  const Slot& now = state_.slots()[slot];
-  if (now.empty()) {
+  const Now& before = at(slot);
+  if (before.group.empty()) {
     return {};
   }
-  const Now& before = at(slot);
   group_ = before.group;
-  group_.push_back(workload);
-  shares_.assign(group_.size(), 1.0);
-  bound_->progress(group_, shares_);
-  ColocationForecast forecast{
-      .own = shares_.back(), .worst = shares_.back(), .gain = shares_.back()};
-  for (std::size_t i = 0; i < before.shares.size(); ++i) {
-    forecast.worst = std::min(forecast.worst, shares_[i]);
-    forecast.kept =
-        std::min(forecast.kept, before.shares[i] > 0.0 ? shares_[i] / before.shares[i] : 1.0);
-    forecast.gain += shares_[i] - before.shares[i];
-    const std::size_t residents = now.view->residents.size();
-    const bool slo = i < residents ? now.view->residents[i].job_class == JobClass::Slo
-                                   : i - residents < now.added.size() &&
-                                         now.added[i - residents].job->job_class == JobClass::Slo;
-    if (slo) {
-      forecast.worst_slo = std::min(forecast.worst_slo, shares_[i]);
-    }
+  group_.push_back({.workload = workload});
+  const GroupProgress with = speeds_.of(group_);
+  ColocationForecast forecast{.own = with.shares.back(),
+                              .worst = with.worst,
+                              .worst_slo = with.worst_slo,
+                              .gain = with.sum - before.progress.sum};
+  for (std::size_t i = 0; i < before.group.size(); ++i) {
+    const double share = before.progress.shares[i];
+    forecast.kept = std::min(forecast.kept, share > 0.0 ? with.shares[i] / share : 1.0);
   }
   return forecast;
 }

@@ -4,10 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
-#include "core/interference_model.hpp"
+#include "policy/group_speeds.hpp"
 #include "policy/placement_state.hpp"
 
 namespace carpool::policy {
@@ -22,11 +21,14 @@ struct ColocationForecast {
 
 class ColocationForecasts {
  public:
-  ColocationForecasts(PlacementState& state, const InterferenceModel& model);
+  // Both outlive it. Members are paused and resumed before the first question.
+  ColocationForecasts(PlacementState& state, GroupSpeeds& speeds)
+      : state_(state), speeds_(speeds), now_(state.slots().size()) {}
 
   [[nodiscard]] const ColocationForecast& of(std::uint32_t workload, std::size_t slot);
-  // Progress of each present member, in the order of PlacementState::group.
-  [[nodiscard]] const std::vector<double>& shares_at(std::size_t slot);
+  // How many members compute usefully: each adds `least_gain` to the sum of those before it, and
+  // all keep `floor`.
+  [[nodiscard]] std::size_t useful_members(std::size_t slot, double least_gain, double floor);
 
  private:
   static constexpr std::size_t kNever = ~std::size_t{0};
@@ -35,22 +37,21 @@ class ColocationForecasts {
     std::size_t members = kNever;  // of the slot when it was made
   };
   struct Now {
-    std::vector<std::uint32_t> group{};
-    std::vector<double> shares{};
+    std::vector<ActiveMember> group{};
+    GroupProgress progress{};
     std::size_t members = kNever;
+    std::size_t useful = 0;
+    std::size_t useful_of = kNever;  // members of the slot when it was counted
   };
 
-  [[nodiscard]] const Now& at(std::size_t slot);
-
+  [[nodiscard]] Now& at(std::size_t slot);
   [[nodiscard]] ColocationForecast predict(std::uint32_t workload, std::size_t slot);
 
   PlacementState& state_;
-  std::unique_ptr<BoundInterference> bound_;
-  std::size_t bound_names_ = 0;
+  GroupSpeeds& speeds_;
   std::vector<std::vector<Known>> rows_;  // by workload and slot; filled on demand
   std::vector<Now> now_;
-  std::vector<std::uint32_t> group_;
-  std::vector<double> shares_;
+  std::vector<ActiveMember> group_;
 };
 
 }  // namespace carpool::policy

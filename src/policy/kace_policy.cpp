@@ -9,16 +9,15 @@ namespace {
 
 class KaceChooser final : public Chooser {
  public:
-  KaceChooser(PlacementState& state, const InterferenceModel& model) : forecasts_(state, model) {}
+  KaceChooser(PlacementState& state, const InterferenceModel& model)
+      : speeds_(state, model), forecasts_(state, speeds_) {}
 
   Chosen choose(const PendingJob& job, const QueuePass& pass) override {
     const auto& slots = pass.state().slots();
     std::optional<std::size_t> best;
     double best_gain = 0.0;
     for (const std::size_t i : pass.state().open()) {
-      const bool room = slots[i].empty() ? pass.state().free_for_one(job, slots[i])
-                                         : job.need_known && pass.state().fits(job, slots[i]);
-      if (!room || !pass.open(job, slots[i])) {
+      if (!pass.open(job, slots[i]) || !pass.state().claim(job, slots[i])) {
         continue;
       }
       const ColocationForecast& forecast = forecasts_.of(job.workload, i);
@@ -38,6 +37,7 @@ class KaceChooser final : public Chooser {
   }
 
  private:
+  GroupSpeeds speeds_;
   ColocationForecasts forecasts_;
 };
 

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 
+#include "policy/carpool_constants.hpp"
+
 namespace carpool::policy {
 namespace {
 
-// Times are sums of seconds: a time this near counts as reached.
-constexpr double kMoment = 1e-3;
+bool may_share(const QueuedJob& job) {
+  return job.gpus == 1 && !job.exclusive;
+}
 
 }  // namespace
 
@@ -55,8 +58,10 @@ PlacementState::PlacementState(const ClusterSnapshot& cluster, const PolicySetti
     } else if (settings.memory_floor_bytes) {
       candidate.need_bytes = *settings.memory_floor_bytes;
     }
+    unknown_left_ += !candidate.need_known && may_share(job) ? 1 : 0;
     queue_.push_back(candidate);
   }
+  lone_ = cluster.queue.size() == 1 && cluster.queue.front()->waited_s >= kBurstS;
 }
 
 std::uint32_t PlacementState::number_of(const std::string& workload) {
@@ -68,24 +73,29 @@ std::uint32_t PlacementState::number_of(const std::string& workload) {
   return found->second;
 }
 
-std::vector<std::uint32_t> PlacementState::group(const Slot& slot) {
-  std::vector<std::uint32_t> group;
+std::vector<ActiveMember> PlacementState::group(const Slot& slot) {
+  std::vector<ActiveMember> group;
   group.reserve(slot.members() + 1);
-  for (const Resident& resident : slot.view->residents) {
-    group.push_back(number_of(resident.workload));
+  for (std::size_t i = 0; i < slot.view->residents.size(); ++i) {
+    const Resident& resident = slot.view->residents[i];
+    if (!slot.still[i]) {
+      group.push_back({number_of(resident.workload), resident.job_class == JobClass::Slo});
+    }
   }
   for (const PendingJob& job : slot.added) {
-    group.push_back(job.workload);
+    group.push_back({job.workload, job.job->job_class == JobClass::Slo});
   }
   if (slot.view->foreign) {
-    group.push_back(number_of(""));
+    group.push_back({.workload = number_of("")});
   }
   return group;
 }
 
 void PlacementState::add_slot(const GpuView& view) {
   Slot slot{.view = &view, .free_bytes = view.free_bytes()};
+  slot.still.reserve(view.residents.size());
   for (const Resident& resident : view.residents) {
+    slot.still.push_back(resident.phase == ResidentPhase::Paused);
     slot.one_user = slot.one_user && resident.uid == view.residents.front().uid;
     slot.closed = slot.closed || resident.exclusive || resident.mechanism == ShareMechanism::None ||
                   (resident.several_gpus && !settings_.share_several);
@@ -98,6 +108,7 @@ void PlacementState::add_slot(const GpuView& view) {
       next_settled_s_ = std::min(next_settled_s_.value_or(left), left);
     }
   }
+  usable_ += slot.usable() ? 1 : 0;
   empty_ += slot.usable() && slot.empty() ? 1 : 0;
   if (has_room(slot)) {
     open_.push_back(slots_.size());
@@ -128,6 +139,61 @@ bool PlacementState::free_for_one(const PendingJob& job, const Slot& slot) const
   return slot.usable() && slot.empty() && !slot.closed && slot.settled && slot.free_bytes >= need;
 }
 
+std::uint64_t PlacementState::least_claim(const Slot& slot) {
+  return slot.view->memory_bytes / kLeastClaimParts;
+}
+
+void PlacementState::considered(const PendingJob& job) {
+  unknown_left_ -= !job.need_known && may_share(*job.job) ? 1 : 0;
+}
+
+std::optional<MemoryClaim> PlacementState::claim(const PendingJob& job, const Slot& slot) const {
+  if (slot.empty() ? !free_for_one(job, slot) : !fits(job, slot)) {
+    return std::nullopt;
+  }
+  if (!job.need_known && settings_.use_caps) {
+    return claim_unknown(job, slot);
+  }
+  if (!job.need_known && !slot.empty()) {
+    return settings_.memory_floor_bytes ? std::optional(MemoryClaim{}) : std::nullopt;
+  }
+  MemoryClaim claim;
+  if (settings_.reserve) {
+    claim.reserve_bytes = job.job->need_bytes.value_or(slot.view->memory_bytes);
+  }
+  if (settings_.use_caps && mechanism(job, slot) == ShareMechanism::Mps) {
+    claim.cap_bytes = claim.reserve_bytes;
+  }
+  return claim;
+}
+
+std::optional<MemoryClaim> PlacementState::claim_unknown(const PendingJob& job,
+                                                         const Slot& slot) const {
+  const std::uint64_t free =
+      slot.free_bytes - std::min(slot.free_bytes, settings_.memory_margin_bytes);
+  switch (mechanism(job, slot)) {
+    case ShareMechanism::None:
+      return MemoryClaim{.reserve_bytes = slot.view->memory_bytes};
+    case ShareMechanism::TimeSlicing:
+      // Nothing keeps it from taking all.
+      if (slot.empty()) {
+        return MemoryClaim{.reserve_bytes = slot.view->memory_bytes};
+      }
+      return free >= slot.view->memory_bytes / 2 ? std::optional(MemoryClaim{.reserve_bytes = free})
+                                                 : std::nullopt;
+    case ShareMechanism::Mps:
+      break;
+  }
+  const std::uint64_t least = least_claim(slot);
+  if (free < least) {
+    return std::nullopt;
+  }
+  const std::uint64_t jobs = (unknown_left_ + usable_ - 1) / std::max<std::size_t>(usable_, 1);
+  std::uint64_t part = std::max(free / std::max(jobs, kLeastParts), std::min(free / 2, kUsualNeed));
+  part = lone_ ? free : std::max(part, least);
+  return MemoryClaim{.reserve_bytes = part, .cap_bytes = part};
+}
+
 bool PlacementState::precondition(const Slot& slot) const {
   if (!slot.settled || (settings_.settle_s > 0.0 && !slot.added.empty())) {
     return false;
@@ -144,13 +210,17 @@ bool PlacementState::precondition(const Slot& slot) const {
          !over(pressure.dram_active, settings_.dram_active_limit);
 }
 
-void PlacementState::put(PendingJob job, Slot& slot, ShareMechanism mechanism) {
+void PlacementState::put(PendingJob job,
+                         Slot& slot,
+                         ShareMechanism mechanism,
+                         const MemoryClaim& claim) {
   empty_ -= slot.empty() ? 1 : 0;
   const bool no_member = slot.view->residents.empty() && slot.added.empty();
   slot.one_user = no_member || (slot.one_user && slot.uid == job.job->uid);
   slot.uid = job.job->uid;
-  // A job whose need is unknown may take all.
-  slot.free_bytes -= std::min(slot.free_bytes, job.need_known ? job.need_bytes : slot.free_bytes);
+  // Without a cap, a job whose need is unknown may take all.
+  const std::uint64_t known = job.need_known ? job.need_bytes : slot.free_bytes;
+  slot.free_bytes -= std::min(slot.free_bytes, claim.cap_bytes.value_or(known));
   slot.closed = slot.closed || mechanism == ShareMechanism::None;
   slot.added.push_back(job);
 }

@@ -13,6 +13,9 @@
 
 namespace carpool::policy {
 
+// Times are sums of seconds: a time this near counts as reached.
+inline constexpr double kMoment = 1e-3;
+
 // A job of the queue, with its workload as a number.
 struct PendingJob {
   const QueuedJob* job = nullptr;
@@ -22,9 +25,22 @@ struct PendingJob {
   double thread_limit = kAllThreads;  // once it is placed
 };
 
+// A member of the group that computes, or is about to, on a GPU.
+struct ActiveMember {
+  std::uint32_t workload = 0;
+  bool slo = false;  // has a latency target
+};
+
+// Memory for a job on one GPU.
+struct MemoryClaim {
+  std::uint64_t reserve_bytes = 0;
+  std::optional<std::uint64_t> cap_bytes{};
+};
+
 struct Slot {
   const GpuView* view = nullptr;
   std::uint64_t free_bytes = 0;
+  std::vector<bool> still{};        // by resident: paused, once this decision is carried out
   std::vector<PendingJob> added{};  // by this decision
   std::uint32_t uid = 0;            // of all members, if one_user
   bool one_user = true;
@@ -60,10 +76,11 @@ class PlacementState {
   // observation.
   [[nodiscard]] std::optional<double> next_settled_s() const { return next_settled_s_; }
 
-  // Names by number: those of the queue, then those that group() added.
+  // Names by number: those of the queue, then those that number_of() added.
   [[nodiscard]] const std::vector<std::string>& workloads() const { return workloads_; }
-  // The workloads on a GPU: residents, added jobs, foreign processes as one unknown workload.
-  [[nodiscard]] std::vector<std::uint32_t> group(const Slot& slot);
+  [[nodiscard]] std::uint32_t number_of(const std::string& workload);
+  // Residents that are not paused, added jobs, foreign processes as one unknown workload.
+  [[nodiscard]] std::vector<ActiveMember> group(const Slot& slot);
 
   // How a job would share this GPU.
   [[nodiscard]] ShareMechanism mechanism(const PendingJob& job, const Slot& slot) const;
@@ -75,15 +92,22 @@ class PlacementState {
   [[nodiscard]] bool fits(const PendingJob& job, const Slot& slot) const {
     return slot.free_bytes >= job.need_bytes;
   }
+  // What the job would reserve here, alone or beside the members; empty: it does not fit.
+  [[nodiscard]] std::optional<MemoryClaim> claim(const PendingJob& job, const Slot& slot) const;
+  // The least memory with which a job of unknown need starts beside others.
+  [[nodiscard]] static std::uint64_t least_claim(const Slot& slot);
+  // Another job of the queue was placed or refused.
+  void considered(const PendingJob& job);
   // Empty, usable and large enough for this job.
   [[nodiscard]] bool free_for_one(const PendingJob& job, const Slot& slot) const;
   // CARMA's preconditions: settled, below the limits of pressure.
   [[nodiscard]] bool precondition(const Slot& slot) const;
 
-  void put(PendingJob job, Slot& slot, ShareMechanism mechanism);
+  void put(PendingJob job, Slot& slot, ShareMechanism mechanism, const MemoryClaim& claim);
 
  private:
-  [[nodiscard]] std::uint32_t number_of(const std::string& workload);
+  [[nodiscard]] std::optional<MemoryClaim> claim_unknown(const PendingJob& job,
+                                                         const Slot& slot) const;
   void add_slot(const GpuView& view);
 
   const PolicySettings& settings_;
@@ -94,6 +118,9 @@ class PlacementState {
   std::vector<std::size_t> open_;
   std::vector<PendingJob> queue_;
   std::size_t empty_ = 0;
+  std::size_t usable_ = 0;
+  std::size_t unknown_left_ = 0;  // jobs of unknown need that were not yet considered
+  bool lone_ = false;             // the queue has one job, and no burst of jobs comes with it
   std::optional<double> next_settled_s_;
 };
 

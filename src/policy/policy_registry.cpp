@@ -65,6 +65,18 @@ PolicySettings predicting_settings() {
   return settings;
 }
 
+PolicySettings carpool_settings() {
+  PolicySettings settings = sharing_settings();
+  settings.max_per_gpu = kMostMpsClients;  // predictions and memory limit the groups
+  settings.use_caps = true;
+  settings.reserve_unknown = false;  // patience of the scheduler bounds the wait
+  settings.floor = 0.2;
+  settings.least_gain = 0.10;
+  settings.take_turns = true;
+  settings.refused_turn_s = 1800.0;
+  return settings;
+}
+
 std::span<const PolicyInfo> placement_policies() {
   return kInfos;
 }

@@ -25,11 +25,23 @@ struct PolicySettings {
   bool use_mps = true;
   bool backfill = true;        // jobs behind one that must wait may start
   std::size_t depth = 200;     // jobs of the queue that are considered
-  double floor = 0.3;          // least predicted progress of any member
-  double least_gain = 0.03;    // least increase of the sum of progress by a new job
   bool empty_first = false;    // the first empty GPU by index before any choice
   bool reserve = true;         // memory is reserved for a job until its own peak is known
   bool share_several = false;  // jobs on several GPUs may have neighbours, without MPS
+  // GPUs are reserved for the first job that lacks room also where it is not known when they are
+  // free.
+  bool reserve_unknown = true;
+  // A job under MPS gets its reservation as a cap, and may join others where its need is unknown.
+  bool use_caps = false;
+
+  // Of policies that predict (docs/placement.md).
+  double floor = 0.3;          // least predicted progress of any member
+  double least_gain = 0.03;    // least increase of the sum of progress by a new job
+  bool take_turns = false;     // members are paused and resumed
+  double turn_gain = 0.05;     // least increase of the sum by a member that is to compute
+  double max_pause_s = 600.0;  // longest pause
+  // Waiting time after which a job may join though the sum of progress does not grow; empty: never.
+  std::optional<double> refused_turn_s{};
 };
 
 struct PolicyInfo {

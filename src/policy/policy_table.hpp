@@ -35,6 +35,7 @@ enum class GpuRule {
 [[nodiscard]] PolicySettings sharing_settings();
 [[nodiscard]] PolicySettings exclusive_settings();
 [[nodiscard]] PolicySettings predicting_settings();
+[[nodiscard]] PolicySettings carpool_settings();
 [[nodiscard]] PolicySettings carma_settings();
 [[nodiscard]] PolicySettings aegis_settings();
 
@@ -58,8 +59,8 @@ std::unique_ptr<PlacementPolicy> make_own(std::string_view /*name*/,
 
 // clang-format off: one row per policy
 inline constexpr std::array kPolicies = {
-    PolicyRow{"carpool", "default: fits by upper bound and reservation, best predicted progress of all jobs",
-              predicting_settings, make_own<make_carpool_policy>},
+    PolicyRow{"carpool", "default: shares under caps of memory, best predicted progress of all jobs, in turns",
+              carpool_settings, make_own<make_carpool_policy>},
     PolicyRow{"kace", "best predicted sum of normalised speeds",
               predicting_settings, make_own<make_kace_policy>},
     PolicyRow{"exclusive", "an empty GPU only", exclusive_settings, make_rule<GpuRule::Exclusive>},

@@ -17,6 +17,20 @@ bool needs_empty_gpus(const PendingJob& job, const PolicySettings& settings) {
   return job.job->exclusive || (job.job->gpus > 1 && !settings.share_several);
 }
 
+Refusal refuse_unknown(const PendingJob& job, const Slot& roomiest, const PlacementState& state) {
+  if (state.mechanism(job, roomiest) != ShareMechanism::Mps ||
+      roomiest.free_bytes >= PlacementState::least_claim(roomiest)) {
+    return {.constraint = Constraint::Memory,
+            .reason = "memory need unknown; waiting for an empty GPU"};
+  }
+  return {.constraint = Constraint::Memory,
+          .reason = fmt::format(
+              "GPU {} has {} free; a job whose memory need is unknown starts with at least {}",
+              roomiest.view->index,
+              gib_text(roomiest.free_bytes),
+              gib_text(PlacementState::least_claim(roomiest)))};
+}
+
 }  // namespace
 
 bool QueuePass::held_against(const PendingJob& job, const Slot& slot, double progress) const {
@@ -27,13 +41,14 @@ bool QueuePass::held_against(const PendingJob& job, const Slot& slot, double pro
          *job.job->runtime_s / std::max(progress, 0.01) > held_until_s_;
 }
 
-QueuePass::Kind QueuePass::kind_of(const PendingJob& job, bool by_run_time) {
+QueuePass::Kind QueuePass::kind_of(const PendingJob& job, bool by_run_time) const {
   const double runtime = job.job->runtime_s.value_or(0.0);
   return {job.workload,
           job.need_known ? job.need_bytes : ~std::uint64_t{0},
           job.job->uid,
           job.job->gpus,
           job.job->exclusive,
+          turn_has_come(job),
           static_cast<int>(job.job->job_class),
           by_run_time && runtime > 0.0
               ? static_cast<int>(std::lround(std::log(runtime) / std::log(kAlike)))
@@ -88,9 +103,8 @@ Refusal QueuePass::refuse(const PendingJob& job) const {
   if (roomiest == nullptr) {
     return {.constraint = Constraint::NoGpu, .reason = "all GPUs are full or not usable"};
   }
-  if (!job.need_known && !settings_.memory_floor_bytes) {
-    return {.constraint = Constraint::Memory,
-            .reason = "memory need unknown; waiting for an empty GPU"};
+  if (!job.need_known && !settings_.memory_floor_bytes && !state_.claim(job, *roomiest)) {
+    return refuse_unknown(job, *roomiest, state_);
   }
   if (!state_.fits(job, *roomiest)) {
     return {.constraint = Constraint::Memory,
@@ -122,10 +136,10 @@ void QueuePass::place(const PendingJob& job,
     Slot& slot = state_.slots()[index];
     placement.gpus.push_back(slot.view->index);
     placement.mechanism = state_.mechanism(job, slot);
-    if (settings_.reserve) {
-      placement.reserve_bytes = job.job->need_bytes.value_or(slot.view->memory_bytes);
-    }
-    state_.put(job, slot, placement.mechanism);
+    const MemoryClaim claim = state_.claim(job, slot).value_or(MemoryClaim{});
+    placement.reserve_bytes = claim.reserve_bytes;
+    placement.cap_bytes = claim.cap_bytes;
+    state_.put(job, slot, placement.mechanism, claim);
     slot.added.back().thread_limit = choice.thread_limit;
   }
   ++changes_;
@@ -141,18 +155,20 @@ void QueuePass::hold_for(const PendingJob& job, Constraint constraint) {
   if (held_for_ || !waits_for_room || !settings_.backfill) {
     return;
   }
-  const bool empty = needs_empty_gpus(job, settings_) || !job.need_known;
+  const bool empty = needs_empty_gpus(job, settings_) || (!job.need_known && !settings_.use_caps);
   std::vector<std::pair<double, std::size_t>> fit;
   for (std::size_t i = 0; i < state_.slots().size(); ++i) {
     const Slot& slot = state_.slots()[i];
     const std::uint64_t foreign = std::min(slot.view->memory_bytes, slot.view->foreign_bytes);
     if (slot.usable() && slot.view->memory_bytes - foreign >= job.job->need_bytes.value_or(0) &&
         !(slot.view->foreign && needs_empty_gpus(job, settings_))) {
-      fit.emplace_back(empty ? slot.empty_after_s() : slot.fits_after_s(job.need_bytes), i);
+      const std::uint64_t need =
+          job.need_known ? job.need_bytes : PlacementState::least_claim(slot);
+      fit.emplace_back(empty ? slot.empty_after_s() : slot.fits_after_s(need), i);
     }
   }
   const auto soonest = soonest_free(std::move(fit), job.job->gpus);
-  if (!soonest) {
+  if (!soonest || (soonest->after_s == kNoTime && !settings_.reserve_unknown)) {
     return;
   }
   ++changes_;
@@ -160,6 +176,13 @@ void QueuePass::hold_for(const PendingJob& job, Constraint constraint) {
   held_until_s_ = soonest->after_s;
   for (const std::size_t index : soonest->gpus) {
     state_.slots()[index].held = true;
+  }
+}
+
+void QueuePass::ask_when_turn_comes(const PendingJob& job, PlacementDecision& decision) const {
+  if (settings_.refused_turn_s && !turn_has_come(job)) {
+    const double left = *settings_.refused_turn_s - job.job->waited_s;
+    decision.ask_again_s = std::min(decision.ask_again_s.value_or(left), left);
   }
 }
 
@@ -174,6 +197,25 @@ std::vector<std::size_t> QueuePass::order(const Chooser& chooser) const {
   return positions;
 }
 
+std::optional<Refusal> QueuePass::place_or_refuse(const PendingJob& job,
+                                                  Chooser& chooser,
+                                                  PlacementDecision& decision) {
+  if (const Refusal* before = refused_before(job)) {
+    return *before;
+  }
+  Chosen chosen = consider(job, chooser);
+  if (chosen) {
+    place(job, *chosen, decision);
+    return std::nullopt;
+  }
+  hold_for(job, chosen.error().constraint);
+  refused_.insert_or_assign(kind_of(job, true), chosen.error());
+  if (!chosen.error().by_run_time) {
+    refused_.insert_or_assign(kind_of(job, false), chosen.error());
+  }
+  return std::move(chosen.error());
+}
+
 PlacementDecision QueuePass::run(Chooser& chooser) {
   PlacementDecision decision;
   decision.ask_again_s = state_.next_settled_s();
@@ -181,22 +223,16 @@ PlacementDecision QueuePass::run(Chooser& chooser) {
   for (const std::size_t position : order(chooser)) {
     const PendingJob& job = state_.queue()[position];
     --behind_;
-    Refusal refusal;
-    if (const Refusal* before = refused_before(job)) {
-      refusal = *before;
-    } else if (Chosen chosen = consider(job, chooser)) {
-      place(job, *chosen, decision);
+    const auto refusal = place_or_refuse(job, chooser, decision);
+    state_.considered(job);
+    if (!refusal) {
       continue;
-    } else {
-      refusal = std::move(chosen.error());
-      hold_for(job, refusal.constraint);
-      refused_.insert_or_assign(kind_of(job, true), refusal);
-      if (!refusal.by_run_time) {
-        refused_.insert_or_assign(kind_of(job, false), refusal);
-      }
     }
     decision.defer.push_back(
-        {.job = job.job->job, .constraint = refusal.constraint, .reason = refusal.reason});
+        {.job = job.job->job, .constraint = refusal->constraint, .reason = refusal->reason});
+    if (refusal->constraint == Constraint::Interference) {
+      ask_when_turn_comes(job, decision);
+    }
     if (!settings_.backfill) {
       break;
     }

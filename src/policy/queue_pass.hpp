@@ -67,6 +67,10 @@ class QueuePass {
   [[nodiscard]] bool open(const PendingJob& job, const Slot& slot) const {
     return state_.has_room(slot) && state_.users_agree(job, slot);
   }
+  // It has waited so long that it may join though the sum of progress does not grow.
+  [[nodiscard]] bool turn_has_come(const PendingJob& job) const {
+    return settings_.refused_turn_s && job.job->waited_s + kMoment >= *settings_.refused_turn_s;
+  }
   // A reserved GPU takes only jobs that end before it is needed.
   [[nodiscard]] bool held_against(const PendingJob& job, const Slot& slot, double progress) const;
 
@@ -75,15 +79,20 @@ class QueuePass {
 
  private:
   // Jobs with equal kinds get equal answers: what refused one refuses all that follow.
-  using Kind = std::tuple<std::uint32_t, std::uint64_t, std::uint32_t, unsigned, bool, int, int>;
+  using Kind =
+      std::tuple<std::uint32_t, std::uint64_t, std::uint32_t, unsigned, bool, bool, int, int>;
 
-  [[nodiscard]] static Kind kind_of(const PendingJob& job, bool by_run_time);
+  [[nodiscard]] Kind kind_of(const PendingJob& job, bool by_run_time) const;
   [[nodiscard]] const Refusal* refused_before(const PendingJob& job) const;
   [[nodiscard]] Chosen alone(const PendingJob& job) const;
   [[nodiscard]] Chosen consider(const PendingJob& job, Chooser& chooser) const;
   [[nodiscard]] std::vector<std::size_t> order(const Chooser& chooser) const;
+  [[nodiscard]] std::optional<Refusal> place_or_refuse(const PendingJob& job,
+                                                       Chooser& chooser,
+                                                       PlacementDecision& decision);
   void place(const PendingJob& job, const SlotChoice& choice, PlacementDecision& decision);
   void hold_for(const PendingJob& job, Constraint constraint);
+  void ask_when_turn_comes(const PendingJob& job, PlacementDecision& decision) const;
 
   const PolicySettings& settings_;
   PlacementState state_;

@@ -56,13 +56,10 @@ class RuleChooser final : public Chooser {
   static std::vector<std::size_t> passing(const PendingJob& job, const QueuePass& pass) {
     std::vector<std::size_t> found;
     const auto& slots = pass.state().slots();
-    const bool blind = !job.need_known && !pass.settings().memory_floor_bytes;
     for (const std::size_t i : pass.state().open()) {
       const Slot& slot = slots[i];
-      const bool room = slot.empty() ? pass.state().free_for_one(job, slot)
-                                     : !blind && pass.state().fits(job, slot);
-      if (room && pass.open(job, slot) && pass.state().precondition(slot) &&
-          !pass.held_against(job, slot, 1.0)) {
+      if (pass.open(job, slot) && pass.state().claim(job, slot) &&
+          pass.state().precondition(slot) && !pass.held_against(job, slot, 1.0)) {
         found.push_back(i);
       }
     }

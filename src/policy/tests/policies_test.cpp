@@ -118,39 +118,14 @@ TEST(Carpool, PutsALightJobBesideAHeavyOneAndNotTwoHeavyOnes) {
   SnapshotBuilder::resident(cluster.gpu(), "heavy", 5);
   cluster.job("heavy", 5);
   cluster.job("light", 5);
-  const PlacementDecision decision = decide("carpool", cluster);
+  PolicySettings settings = default_settings("carpool");
+  settings.take_turns = false;
+  const PlacementDecision decision = decide("carpool", cluster, settings);
   ASSERT_EQ(decision.place.size(), 1);
   EXPECT_EQ(decision.place[0].job, 2);
   ASSERT_TRUE(decision.place[0].progress.has_value());
   EXPECT_NEAR(*decision.place[0].progress, 1.0 / 1.1, 1e-9);
   EXPECT_EQ(decision.defer.at(0).constraint, Constraint::Interference);
-}
-
-TEST(Carpool, ReservesTheNeedOfAJobAndAWholeGpuWhereItIsUnknown) {
-  SnapshotBuilder cluster;
-  cluster.gpu();
-  cluster.gpu();
-  cluster.job("light", 5);
-  cluster.job("light", std::nullopt);
-  const PlacementDecision decision = decide("carpool", cluster);
-  ASSERT_EQ(decision.place.size(), 2);
-  EXPECT_EQ(decision.place[0].reserve_bytes, 5 * kTestGiB);
-  EXPECT_EQ(decision.place[1].reserve_bytes, 40 * kTestGiB);
-  EXPECT_EQ(decision.place[1].mechanism, ShareMechanism::Mps);
-}
-
-TEST(Carpool, WaitsForAGpuThatIsEmptySoonRatherThanSlowOthersDown) {
-  SnapshotBuilder cluster;
-  Resident& lasting = SnapshotBuilder::resident(cluster.gpu(), "middle", 5);
-  lasting.remaining_s = 10000.0;
-  Resident& ending = SnapshotBuilder::resident(cluster.gpu(), "heavy", 5);
-  ending.remaining_s = 20.0;
-  cluster.job("heavy", 5).runtime_s = 5000.0;
-  const PlacementDecision decision = decide("carpool", cluster);
-  ASSERT_TRUE(decision.place.empty());
-  EXPECT_NE(decision.defer.at(0).reason.find("empty in 20 s"), std::string::npos);
-  cluster.gpus()[1].residents[0].remaining_s = 50000.0;
-  EXPECT_EQ(decide("carpool", cluster).place.size(), 1);
 }
 
 TEST(Carpool, ConsidersTheJobFirstThatWouldBeTheLastToEnd) {
