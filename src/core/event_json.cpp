@@ -82,12 +82,16 @@ struct Writer {
   const char* operator()(const JobStopAsked& event) const {
     out["by"] = event.by;
     out["final"] = event.final;
+    put(out, "reserve_bytes", event.reserve_bytes);
+    put(out, "reason", event.reason, std::string());
     return "stop-asked";
   }
   const char* operator()(const JobEnded& event) const {
     out["attempt"] = event.attempt;
     out["exit"] = exit_object(event.exit);
     put(out, "peak_bytes", event.peak_bytes);
+    put(out, "progress", event.progress);
+    put(out, "processes", event.processes, 1U);
     return "ended";
   }
   const char* operator()(const JobRequeued& event) const {
@@ -156,6 +160,8 @@ JobEnded ended_from(StrictObject& reader, const std::string& where, Result<void>
     event.exit = exit_from(*exit, fmt::format("{}: exit", where), inner);
   }
   reader.read("peak_bytes", event.peak_bytes);
+  reader.read("progress", event.progress);
+  reader.read("processes", event.processes);
   return event;
 }
 
@@ -164,6 +170,8 @@ JobStopAsked stop_from(StrictObject& reader) {
   reader.require("by");
   reader.read("by", event.by);
   reader.read("final", event.final);
+  reader.read("reserve_bytes", event.reserve_bytes);
+  reader.read("reason", event.reason);
   return event;
 }
 

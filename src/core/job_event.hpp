@@ -41,11 +41,17 @@ struct JobResumed {
 struct JobStopAsked {
   std::string by{};   // user, "time limit", …
   bool final = true;  // the job is cancelled; else it goes back into the queue
+  // It goes back because it needs more memory than was kept for it: what to keep next time, and
+  // why.
+  std::optional<std::uint64_t> reserve_bytes{};
+  std::string reason{};
 };
 struct JobEnded {
   unsigned attempt = 0;
   RunExit exit{};
   std::optional<std::uint64_t> peak_bytes{};  // on one GPU, measured
+  std::optional<double> progress{};           // believed mean share of its solo speed
+  unsigned processes = 1;                     // most at once on one GPU
 };
 // Back into the queue: after out-of-memory, a fault of others, `requeue`, a retry.
 struct JobRequeued {

@@ -70,6 +70,8 @@ class Change {
     job_.state = JobState::Stopping;
     job_.stop_final = job_.stop_final || event.final;
     job_.stop_by = event.by;
+    job_.stop_reserve_bytes = event.reserve_bytes;
+    job_.stop_reason = event.reason;
     return {};
   }
 
@@ -84,6 +86,8 @@ class Change {
     end_pause(*attempt.ended_s);
     attempt.exit = event.exit;
     attempt.peak_bytes = event.peak_bytes;
+    attempt.progress = event.progress;
+    attempt.processes = event.processes;
     job_.state = JobState::Stopping;
     job_.out_of_memory += event.exit.end == RunEnd::OutOfMemory ? 1U : 0U;
     return {};
@@ -102,6 +106,8 @@ class Change {
     }
     job_.stop_final = false;
     job_.stop_by.clear();
+    job_.stop_reserve_bytes.reset();
+    job_.stop_reason.clear();
     return {};
   }
 
@@ -161,6 +167,14 @@ unsigned JobRecord::ends(RunEnd which) const {
   }));
 }
 
+unsigned JobRecord::processes() const {
+  unsigned most = 1;
+  for (const JobAttempt& attempt : attempts) {
+    most = std::max(most, attempt.processes);
+  }
+  return most;
+}
+
 bool JobRecord::recovering() const {
   if (attempts.empty() || !attempts.back().ended_s) {
     return false;
@@ -177,7 +191,7 @@ std::string_view JobRecord::code() const {
     case JobState::Held:
       return "H";
     case JobState::Running:
-      return "R";
+      return running() != nullptr && attempts.back().pause ? "S" : "R";
     case JobState::Stopping:
       return "CG";
     case JobState::Succeeded:

@@ -22,6 +22,8 @@ struct JobAttempt {
   std::optional<double> ended_s{};
   RunExit exit{};
   std::optional<std::uint64_t> peak_bytes{};
+  std::optional<double> progress{};  // believed mean share of its solo speed
+  unsigned processes = 1;            // most at once on one GPU
   std::optional<JobPaused> pause{};  // it stands still
   double pause_began_s = 0.0;
   double paused_s = 0.0;  // the pauses that are over
@@ -47,21 +49,29 @@ struct JobRecord {
   std::vector<JobAttempt> attempts{};
   bool stop_final = false;  // Stopping: it will be Cancelled, else Queued
   std::string stop_by{};    // who requested it; empty: not requested
+  // With kByMemory: what its next attempt reserves, and why.
+  std::optional<std::uint64_t> stop_reserve_bytes{};
+  std::string stop_reason{};
 
   // The attempt that began and has not ended; null: none.
   [[nodiscard]] const JobAttempt* running() const;
   // The number of attempts that ended like this.
   [[nodiscard]] unsigned ends(RunEnd end) const;
+  // The most processes at once on one GPU in earlier attempts, at least 1.
+  [[nodiscard]] unsigned processes() const;
   // In the queue again after an end that was not the job's own failure.
   [[nodiscard]] bool recovering() const;
 
-  // The code users know from Slurm: PD R CG CD F OOM TO CA, and "H" for held.
+  // The code users know from Slurm: PD R S CG CD F OOM TO CA, and "H" for held.
   [[nodiscard]] std::string_view code() const;
   [[nodiscard]] bool over() const { return ended_s.has_value(); }
 };
 
 // JobStopAsked::by of a job that exceeded its time limit.
 inline constexpr std::string_view kByTimeLimit = "time limit";
+
+// JobStopAsked::by of a job that goes back into the queue for more memory.
+inline constexpr std::string_view kByMemory = "memory";
 
 // Applies one event; an event that does not fit the job's state is a Corrupt error.
 [[nodiscard]] Result<void> apply(JobRecord& job, const JobEvent& event);

@@ -85,18 +85,33 @@ void EventLog::started(LiveJob& job, double at_s) {
                      .phase_since_s = at_s},
                     start.gpus,
                     job.view.runtime_s,
-                    at_s);
-  on_.usage.began(record.owner.uid, charged_speed(start), at_s);
+                    at_s,
+                    record.processes());
+  charge(job, at_s);
   if (record.spec.time_s) {
     on_.timers.set_limit(record.id, at_s + *record.spec.time_s);
   }
   on_.backlog.look_at(Look::Everything);
 }
 
+void EventLog::charge(LiveJob& job, double at_s) {
+  on_.usage.began(job.record->owner.uid, charged_speed(job.record->attempts.back().start), at_s);
+  job.charged_since_s = at_s;
+}
+
+// A job that stands still costs its owner nothing.
+void EventLog::stop_charging(LiveJob& job, double at_s) {
+  if (const auto since_s = std::exchange(job.charged_since_s, std::nullopt)) {
+    on_.usage.ended(
+        job.record->owner.uid, charged_speed(job.record->attempts.back().start), *since_s, at_s);
+  }
+}
+
 // The time limit of a job stands still with it.
 void EventLog::paused(LiveJob& job, const JobPaused& pause, double at_s) {
   const JobRecord& record = *job.record;
   on_.occupancy.pause(record.id, pause.cause, at_s);
+  stop_charging(job, at_s);
   if (record.spec.time_s && record.state == JobState::Running) {
     on_.timers.drop(record.id);
   }
@@ -106,6 +121,7 @@ void EventLog::paused(LiveJob& job, const JobPaused& pause, double at_s) {
 void EventLog::resumed(LiveJob& job, double at_s) {
   const JobRecord& record = *job.record;
   on_.occupancy.resume(record.id, at_s);
+  charge(job, at_s);
   if (record.spec.time_s && record.state == JobState::Running) {
     on_.timers.set_limit(record.id,
                          at_s + *record.spec.time_s - record.attempts.back().ran_s(at_s));
@@ -118,12 +134,13 @@ void EventLog::ended(LiveJob& job, double at_s) {
   const JobAttempt& attempt = record.attempts.back();
   on_.timers.drop(record.id);
   on_.occupancy.remove(record.id, at_s);
-  on_.usage.ended(record.owner.uid, charged_speed(attempt.start), attempt.started_s, at_s);
-  on_.needs.learn(job,
-                  {.end = attempt.exit.end,
-                   .run_s = attempt.ran_s(at_s),
-                   .progress = attempt.start.predicted_progress.value_or(1.0),
-                   .peak_bytes = attempt.peak_bytes});
+  stop_charging(job, at_s);
+  on_.needs.learn(
+      job,
+      {.end = attempt.exit.end,
+       .run_s = attempt.ran_s(at_s),
+       .progress = attempt.progress.value_or(attempt.start.predicted_progress.value_or(1.0)),
+       .peak_bytes = attempt.peak_bytes});
   on_.backlog.look_at(Look::Everything);
 }
 

@@ -50,6 +50,8 @@ class EventLog {
 
  private:
   void started(LiveJob& job, double at_s);
+  void charge(LiveJob& job, double at_s);
+  void stop_charging(LiveJob& job, double at_s);
   void paused(LiveJob& job, const JobPaused& pause, double at_s);
   void resumed(LiveJob& job, double at_s);
   void ended(LiveJob& job, double at_s);

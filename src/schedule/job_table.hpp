@@ -26,6 +26,7 @@ struct LiveJob {
   std::string key{};      // workload_key()
   std::size_t after = 0;  // jobs that it still waits for
   double eligible_s = 0.0;
+  std::optional<double> charged_since_s{};  // its running attempt, to its owner; empty: it is not
   std::uint64_t offered = 0;  // number of the last question to the policy that it was part of
   // What JobNeeds made the need in `view` from.
   std::uint64_t history_seen = 0;

@@ -17,12 +17,6 @@ namespace {
 // The queue is looked at again while at least one in this many of the jobs looked at started.
 constexpr std::size_t kWorthAnotherLook = 4;
 
-bool may_pause(const JobRecord& job) {
-  const JobAttempt* attempt = job.running();
-  return attempt != nullptr && job.state == JobState::Running && !attempt->pause &&
-         job.spec.job_class != JobClass::Slo && attempt->start.gpus.size() == 1;
-}
-
 }  // namespace
 
 Planner::Planner(const SchedulerSettings& settings,
@@ -33,7 +27,8 @@ Planner::Planner(const SchedulerSettings& settings,
                  const FairUsage& usage,
                  Occupancy& occupancy,
                  TroublePauses& pauses,
-                 RunControl& runs)
+                 RunControl& runs,
+                 bool learns)
     : settings_(settings),
       policy_(policy),
       interference_(interference),
@@ -42,99 +37,44 @@ Planner::Planner(const SchedulerSettings& settings,
       usage_(usage),
       occupancy_(occupancy),
       pauses_(pauses),
-      runs_(runs) {}
+      runs_(runs),
+      learns_(learns),
+      looks_(occupancy.views().size()) {}
 
 void Planner::set_draining(bool draining) {
   draining_ = draining;
   backlog_.look_at(Look::Everything);
 }
 
-std::optional<double> Planner::next_wakeup_s(double now_s) const {
-  if (draining_ || backlog_.line().size() == 0) {
-    return std::nullopt;
-  }
-  std::optional<double> next = ask_again_s_;
-  if (const auto impatient_s = backlog_.line().next_impatient_s(decided_s_)) {
-    next = std::min(next.value_or(*impatient_s), *impatient_s);
-  }
-  if (const auto pause_s = pauses_.next_s(decided_s_)) {
-    next = std::min(next.value_or(*pause_s), *pause_s);
-  }
-  if (backlog_.look() != Look::Nothing) {
-    next = std::min(next.value_or(now_s), now_s);
-  }
-  return next;
-}
-
 void Planner::decide(double at_s) {
-  if (draining_) {
-    return;
-  }
-  const auto impatient_s = backlog_.line().next_impatient_s(decided_s_);
-  const auto pause_s = pauses_.next_s(decided_s_);
-  if ((ask_again_s_ && *ask_again_s_ <= at_s) || (impatient_s && *impatient_s <= at_s) ||
-      (pause_s && *pause_s <= at_s)) {
-    backlog_.look_at(Look::Everything);
-  }
+  note_groups(at_s);
+  look_if_due(at_s);
   if (backlog_.look() == Look::Nothing) {
     return;
   }
   decided_s_ = at_s;
-  update_pauses(at_s);
   held_back_ = false;
   const std::uint64_t started_before = started_;
-  if (backlog_.line().size() > 0) {
-    if (backlog_.look() == Look::Newcomers && backlog_.newcomer_count() <= settings_.depth) {
+  const std::uint64_t asked_before = questions_;
+  const bool newcomers_only = backlog_.look() == Look::Newcomers;
+  if (some_may_start()) {
+    update_pauses(at_s);
+    if (newcomers_only && backlog_.newcomer_count() <= settings_.depth) {
       decide_newcomers(at_s);
     } else {
       decide_all(at_s);
     }
   }
+  if (!newcomers_only && questions_ == asked_before) {
+    ask_about_groups(at_s);
+  }
+  end_pauses(at_s);
   backlog_.decided();
   if (held_back_ && started_ != started_before) {
     // An attempt tries where these jobs were to start: the policy decides again without that place.
     backlog_.look_at(Look::Everything);
   }
-}
-
-void Planner::update_pauses(double at_s) {
-  pauses_.tidy(at_s, [&](const TroublePlace& place) {
-    switch (place.scope) {
-      case TroubleScope::Job:
-        return std::as_const(jobs_).live(place.which) != nullptr;
-      case TroubleScope::User:
-        return jobs_.live_jobs_of(static_cast<std::uint32_t>(place.which)) > 0;
-      case TroubleScope::Gpus:
-      case TroubleScope::Machine:
-        break;
-    }
-    return true;
-  });
-  set_gpus_aside(at_s);
-}
-
-void Planner::set_gpus_aside(double at_s) {
-  if (pauses_.empty() && !some_aside_) {
-    return;
-  }
-  some_aside_ = !pauses_.empty();
-  for (const GpuView& view : occupancy_.views()) {
-    occupancy_.set_aside(view.index, pauses_.why_closed({TroubleScope::Gpus, view.index}, at_s));
-  }
-}
-
-std::string Planner::why_closed(const QueuedJob& job,
-                                std::span<const unsigned> gpus,
-                                double at_s) const {
-  if (pauses_.empty()) {
-    return {};
-  }
-  std::string why = pauses_.why_closed(job.job, job.uid, at_s);
-  for (auto gpu = gpus.begin(); why.empty() && gpu != gpus.end(); ++gpu) {
-    why = pauses_.why_closed({TroubleScope::Gpus, *gpu}, at_s);
-    why = why.empty() ? why : fmt::format("GPU {} is {}", *gpu, why);
-  }
-  return why;
+  note_groups(at_s);
 }
 
 WaitingLine::Front Planner::front(std::size_t most, double at_s) {
@@ -260,6 +200,10 @@ std::size_t Planner::ask_beside_reserved(std::span<const JobId> jobs, double at_
 }
 
 std::size_t Planner::ask_policy(std::span<const JobId> jobs, double at_s) {
+  return jobs.empty() ? 0 : put_question(jobs, at_s);
+}
+
+std::size_t Planner::put_question(std::span<const JobId> jobs, double at_s) {
   ++questions_;
   std::vector<const QueuedJob*> queue;
   queue.reserve(jobs.size());
@@ -268,9 +212,6 @@ std::size_t Planner::ask_policy(std::span<const JobId> jobs, double at_s) {
     backlog_.update_view(job, at_s);
     job.offered = questions_;
     queue.push_back(&job.view);
-  }
-  if (queue.empty()) {
-    return 0;
   }
   occupancy_.refresh(at_s);
   const PlacementDecision decision =
@@ -285,27 +226,6 @@ std::size_t Planner::ask_policy(std::span<const JobId> jobs, double at_s) {
   }
   return static_cast<std::size_t>(std::ranges::count_if(
       decision.place, [&](const Placement& placement) { return start(placement, at_s); }));
-}
-
-// First who stands still, then who goes on: never more compute than the policy wants.
-void Planner::follow_pauses(const PlacementDecision& decision, double at_s) {
-  for (const Pause& pause : decision.pause) {
-    const LiveJob* job = jobs_.live(pause.job);
-    if (job != nullptr && may_pause(*job->record)) {
-      runs_.pause(*job, pause.cause, pause.reason, at_s);
-    } else {
-      refused(fmt::format("policy \"{}\" paused job {}, which may not be paused: refused",
-                          policy_.name(),
-                          pause.job));
-    }
-  }
-  for (const Resume& resume : decision.resume) {
-    const LiveJob* job = jobs_.live(resume.job);
-    const JobAttempt* attempt = job == nullptr ? nullptr : job->record->running();
-    if (attempt != nullptr && attempt->pause && attempt->pause->cause != PauseCause::Memory) {
-      runs_.resume(*job, resume.reason, at_s);
-    }
-  }
 }
 
 bool Planner::start(const Placement& placement, double at_s) {

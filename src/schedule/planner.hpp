@@ -1,5 +1,5 @@
-// Decides which jobs start: asks the policy, and reserves GPUs for a job at the front that has
-// waited too long.
+// Decides which jobs start, stand still and go on: asks the policy, and reserves GPUs for a job at
+// the front that has waited too long.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +12,7 @@
 #include "core/placement_policy.hpp"
 #include "schedule/backlog.hpp"
 #include "schedule/fair_usage.hpp"
+#include "schedule/group_looks.hpp"
 #include "schedule/job_table.hpp"
 #include "schedule/occupancy.hpp"
 #include "schedule/run_control.hpp"
@@ -31,9 +32,10 @@ class Planner {
           const FairUsage& usage,
           Occupancy& occupancy,
           TroublePauses& pauses,
-          RunControl& runs);
+          RunControl& runs,
+          bool learns);  // the model learns from running jobs
 
-  // Starts what may start now. Cheap when nothing changed.
+  // Starts what may start now, and lets jobs stand still or go on. Cheap when nothing changed.
   void decide(double at_s);
   // When decide() may have an answer though nothing happened; empty: never.
   [[nodiscard]] std::optional<double> next_wakeup_s(double now_s) const;
@@ -67,7 +69,14 @@ class Planner {
   [[nodiscard]] std::size_t ask_policy(std::span<const JobId> jobs, double at_s);
   [[nodiscard]] std::size_t ask_beside_reserved(std::span<const JobId> jobs, double at_s);
   [[nodiscard]] FrontReservation reservation_for(const LiveJob& job, double at_s) const;
+  [[nodiscard]] std::size_t put_question(std::span<const JobId> jobs, double at_s);
+  [[nodiscard]] bool some_may_start() const { return !draining_ && backlog_.line().size() > 0; }
+  // Running jobs: what the policy wants to stand still or go on.
+  void note_groups(double at_s);
+  void look_if_due(double at_s);
+  void ask_about_groups(double at_s);
   void follow_pauses(const PlacementDecision& decision, double at_s);
+  void end_pauses(double at_s);
   // False: refused.
   [[nodiscard]] bool start(const Placement& placement, double at_s);
   void refused(const std::string& message);
@@ -81,6 +90,10 @@ class Planner {
   Occupancy& occupancy_;
   TroublePauses& pauses_;
   RunControl& runs_;
+  bool learns_;
+  GroupLooks looks_;
+  std::uint64_t group_changes_seen_ = 0;
+  std::optional<double> pause_ends_s_;  // when a pause reaches its longest time
   bool draining_ = false;
   bool some_aside_ = false;
   bool held_back_ = false;  // a placement, because one attempt is to try first

@@ -57,6 +57,16 @@ std::uint64_t next_reservation(const RunExit& exit,
   return std::min(std::max(next, kGiB), gpu_bytes);
 }
 
+bool reached_limit(const RunExit& exit,
+                   std::uint64_t limit_bytes,
+                   std::optional<std::uint64_t> peak_bytes) {
+  // CUDA's own memory counts towards a limit, and messages leave some of it out.
+  const std::uint64_t slack = std::min(kGiB, limit_bytes / 4);
+  const bool sizes = exit.held_bytes && exit.wanted_bytes;
+  return (sizes ? *exit.held_bytes + *exit.wanted_bytes : peak_bytes.value_or(0)) + slack >
+         limit_bytes;
+}
+
 std::uint64_t next_cap(const RunExit& exit, std::uint64_t cap_bytes, std::uint64_t gpu_bytes) {
   const std::uint64_t wanted = exit.held_bytes.value_or(0) + exit.wanted_bytes.value_or(0);
   return std::min(std::max(scaled(wanted, kRoom), 2 * cap_bytes), gpu_bytes);

@@ -34,6 +34,12 @@ struct RecoveryRuleInfo {
                                              std::optional<std::uint64_t> peak_bytes,
                                              std::uint64_t gpu_bytes);
 
+// Whether an attempt that ran out of memory came up against a limit of its process: by the sizes in
+// its message, else by its peak.
+[[nodiscard]] bool reached_limit(const RunExit& exit,
+                                 std::uint64_t limit_bytes,
+                                 std::optional<std::uint64_t> peak_bytes);
+
 // The cap of the next attempt of a job that needed more than its cap.
 [[nodiscard]] std::uint64_t next_cap(const RunExit& exit,
                                      std::uint64_t cap_bytes,

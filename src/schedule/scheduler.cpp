@@ -5,63 +5,10 @@
 
 #include <fmt/format.h>
 
-#include "schedule/backlog.hpp"
-#include "schedule/event_log.hpp"
-#include "schedule/fair_usage.hpp"
-#include "schedule/job_needs.hpp"
-#include "schedule/job_table.hpp"
-#include "schedule/occupancy.hpp"
-#include "schedule/planner.hpp"
-#include "schedule/run_control.hpp"
+#include "schedule/scheduler_parts.hpp"
 #include "schedule/submission_check.hpp"
-#include "schedule/timers.hpp"
-#include "schedule/trouble_pauses.hpp"
 
 namespace carpool::schedule {
-
-// Each part uses only those above it.
-struct Scheduler::Parts {
-  Parts(const SchedulerSettings& chosen,
-        std::vector<GpuView> gpus,
-        const PlacementPolicy& placement,
-        const InterferenceModel& model,
-        JobJournal& kept_in,
-        Executor& executor,
-        Learner* taught)
-      : settings(chosen),
-        interference(model),
-        learner(taught),
-        journal(kept_in),
-        jobs(kept_in, chosen.keep_ended),
-        occupancy(std::move(gpus), model, chosen.peak_stable_s),
-        needs(occupancy.largest_memory(), chosen.use_history),
-        backlog(settings, needs),
-        events({.jobs = jobs,
-                .needs = needs,
-                .backlog = backlog,
-                .occupancy = occupancy,
-                .usage = usage,
-                .timers = timers},
-               chosen.stop_grace_s),
-        runs(settings, needs, jobs, occupancy, timers, pauses, events, executor),
-        planner(settings, placement, model, jobs, backlog, usage, occupancy, pauses, runs) {}
-
-  SchedulerSettings settings;
-  const InterferenceModel& interference;
-  Learner* learner;
-  JobJournal& journal;
-  std::function<void(const JobEvent&)> listener;
-  JobTable jobs;
-  Occupancy occupancy;
-  FairUsage usage;
-  Timers timers;
-  TroublePauses pauses;
-  JobNeeds needs;
-  Backlog backlog;
-  EventLog events;
-  RunControl runs;
-  Planner planner;
-};
 
 Scheduler::Scheduler(const SchedulerSettings& settings,
                      std::vector<GpuView> gpus,
@@ -100,6 +47,7 @@ Result<void> Scheduler::recover(double now_s) {
   }
   parts_->jobs.raise_last_job(*highest);
   parts_->events.advance(now_s);
+  parts_->occupancy.forget_starts();
   const double at_s = parts_->events.now_s();
   for (const JobId job : parts_->jobs.begun()) {
     parts_->runs.find_again(*parts_->jobs.live(job), at_s);
@@ -200,6 +148,40 @@ void Scheduler::observe(const GpuObservation& observation, double now_s) {
   if (parts_->occupancy.observe(observation, now_s)) {
     parts_->backlog.look_at(Look::Everything);
   }
+  parts_->watch_lent_memory(observation.gpu, now_s);
+  if (parts_->learner != nullptr) {
+    const GroupSeen seen = parts_->occupancy.group_seen(observation, now_s);
+    if (!seen.computing.empty()) {
+      parts_->learner->saw(seen);
+    }
+  }
+}
+
+void Scheduler::Parts::watch_lent_memory(unsigned index, double now_s) {
+  const GpuView* gpu = occupancy.find(index);
+  if (gpu == nullptr || gpu->residents.empty()) {
+    return;
+  }
+  events.advance(now_s);
+  const double at_s = events.now_s();
+  for (const LentMemory::Order& order : lent.observe(*gpu, occupancy.exceeded(*gpu), at_s)) {
+    const LiveJob& job = *jobs.live(order.job);
+    if (job.record->state != JobState::Running) {
+      continue;
+    }
+    switch (order.kind) {
+      case LentMemory::Order::Kind::Pause:
+        runs.pause(job, PauseCause::Memory, order.reason, at_s);
+        break;
+      case LentMemory::Order::Kind::Resume:
+        occupancy.raise_reservation(order.job, order.reserve_bytes, at_s);
+        runs.resume(job, order.reason, at_s);
+        break;
+      case LentMemory::Order::Kind::Requeue:
+        runs.send_back_for_memory(job, order.reserve_bytes, order.reason, at_s);
+        break;
+    }
+  }
 }
 
 void Scheduler::step(double now_s) {
@@ -247,67 +229,6 @@ Result<void> Scheduler::flush() {
 
 void Scheduler::on_event(std::function<void(const JobEvent&)> listener) {
   parts_->listener = std::move(listener);
-}
-
-const JobRecord* Scheduler::find(JobId job) const {
-  return parts_->jobs.find(job);
-}
-
-std::vector<JobId> Scheduler::jobs() const {
-  return parts_->jobs.ids();
-}
-
-std::span<const GpuView> Scheduler::gpus() const {
-  parts_->occupancy.refresh(parts_->events.now_s());
-  return parts_->occupancy.views();
-}
-
-std::size_t Scheduler::waiting() const {
-  return parts_->backlog.line().size();
-}
-
-bool Scheduler::may_start(JobId job) const {
-  return parts_->backlog.line().contains(job) &&
-         !parts_->planner.paused(*std::as_const(parts_->jobs).live(job));
-}
-
-std::optional<Deferral> Scheduler::why_waiting(JobId job) const {
-  return parts_->planner.why_waiting(job);
-}
-
-std::optional<QueuedJob> Scheduler::queued(JobId job) const {
-  const LiveJob* found = parts_->jobs.live(job);
-  if (found == nullptr || found->record->running() != nullptr) {
-    return std::nullopt;
-  }
-  LiveJob copy = *found;
-  parts_->backlog.update_view(copy, parts_->events.now_s());
-  return copy.view;
-}
-
-PlacementDecision Scheduler::what_if(std::span<const GpuView> gpus,
-                                     std::span<const QueuedJob* const> queue) const {
-  return parts_->planner.what_if({.now_s = parts_->events.now_s(), .gpus = gpus, .queue = queue});
-}
-
-double Scheduler::now_s() const {
-  return parts_->events.now_s();
-}
-
-const std::map<TroublePlace, Trouble>& Scheduler::troubles() const {
-  return parts_->pauses.all();
-}
-
-std::size_t Scheduler::unknown_attempts() const {
-  return parts_->runs.unknown();
-}
-
-std::uint64_t Scheduler::refused_placements() const {
-  return parts_->planner.refused_placements();
-}
-
-const InterferenceModel& Scheduler::interference() const {
-  return parts_->interference;
 }
 
 }  // namespace carpool::schedule

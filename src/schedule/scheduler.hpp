@@ -81,6 +81,8 @@ class Scheduler {
   [[nodiscard]] std::optional<QueuedJob> queued(JobId job) const;
   // Placements of the policy that were refused since the start (placement_guard.hpp).
   [[nodiscard]] std::uint64_t refused_placements() const;
+  // Attempts that ran out of memory below their cap, because their GPU was full.
+  [[nodiscard]] std::uint64_t full_gpu_ends() const;
   // The latest time that it was told, or that is in the journal.
   [[nodiscard]] double now_s() const;
   // Where the machine could not start jobs.

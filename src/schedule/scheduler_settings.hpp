@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <limits>
 
+#include "schedule/job_reservation.hpp"
+#include "schedule/lent_memory.hpp"
 #include "schedule/queue_order.hpp"
 #include "schedule/recovery.hpp"
 #include "schedule/waiting_line.hpp"
@@ -16,11 +18,13 @@ struct SchedulerSettings {
   unsigned max_out_of_memory = 5;  // out-of-memory failures of one job before it is given up
   double stop_grace_s = 30.0;      // between the request to stop and the kill
   unsigned max_queued_per_user = 100000;
-  PatienceRules patience{};      // of the order Fair
-  bool use_history = true;       // for memory needs and run times that the owner did not give
-  double peak_stable_s = 300.0;  // a peak that did not grow for this long is the job's own
-  std::size_t depth = 200;       // jobs of the queue that the policy sees at once
-  bool backfill = true;          // as PolicySettings::backfill: what the policy will do
+  PatienceRules patience{};  // of the order Fair
+  bool use_history = true;   // for memory needs and run times that the owner did not give
+  ReservationRules reservation{};
+  LentMemoryRules lent_memory{};
+  double longest_pause_s = 3600.0;  // of a job that the policy paused
+  std::size_t depth = 200;          // jobs of the queue that the policy sees at once
+  bool backfill = true;             // as PolicySettings::backfill: what the policy will do
   std::size_t keep_ended = std::numeric_limits<std::size_t>::max();  // records of ended jobs
 };
 

@@ -84,7 +84,8 @@ std::vector<JobEvent> one_of_each() {
                               .reserved_bytes = 1U << 30U,
                               .predicted_progress = 0.75,
                               .reason = "most room"};
-  events[4].what = JobStopAsked{.by = "u", .final = false};
+  events[4].what =
+      JobStopAsked{.by = "memory", .final = false, .reserve_bytes = 7, .reason = "it grew"};
   events[5].what = JobEnded{.attempt = 2,
                             .exit = {.end = RunEnd::OutOfMemory,
                                      .code = 1,
@@ -92,7 +93,9 @@ std::vector<JobEvent> one_of_each() {
                                      .wanted_bytes = 20,
                                      .held_bytes = 10,
                                      .at_s = 12.0},
-                            .peak_bytes = 11};
+                            .peak_bytes = 11,
+                            .progress = 0.5,
+                            .processes = 2};
   events[6].what = JobRequeued{.reason = "r", .reserve_bytes = 5, .exclusive = true};
   events[7].what = JobClosed{.end = RunEnd::TimeLimit, .reason = "too long"};
   return events;

@@ -14,7 +14,7 @@ GpuObservation seen(JobId job, std::uint64_t gib) {
 class OccupancyTest : public ::testing::Test {
  protected:
   StubInterference interference_;
-  Occupancy gpus_{stub_gpus(2), interference_, /*peak_stable_s=*/100.0};
+  Occupancy gpus_{stub_gpus(2), interference_, {.least_s = 100.0, .of_growing = 0.0, .slow_s = 100.0}};
 
   void add(JobId job, std::uint64_t gib, double now_s, double runtime_s = 1000.0) {
     const unsigned gpu = 0;
@@ -39,7 +39,7 @@ TEST_F(OccupancyTest, ReservationHoldsUntilThePeakIsKnown) {
   EXPECT_TRUE(gpus_.observe(seen(1, 9), 150.0));
   EXPECT_EQ(resident().reserved_bytes,
             static_cast<std::uint64_t>(10.5 * static_cast<double>(kGiB)));
-  EXPECT_EQ(gpus_.peak_bytes(1), 10 * kGiB);
+  EXPECT_EQ(gpus_.watched(1, 150.0)->peak_bytes, 10 * kGiB);
 }
 
 TEST_F(OccupancyTest, PeakAboveTheReservationRaisesItAtOnceEvenLate) {
@@ -63,7 +63,7 @@ TEST_F(OccupancyTest, MemoryOfAnEndedJobIsFreeBeforeTheNextObservation) {
   gpus_.observe(seen(1, 12), 1.0);
   gpus_.remove(1, 2.0);
   EXPECT_EQ(gpus_.views()[0].used_bytes, 0U);
-  EXPECT_FALSE(gpus_.peak_bytes(1));
+  EXPECT_FALSE(gpus_.watched(1, 0.0));
 }
 
 TEST_F(OccupancyTest, RemainingTimeCountsTheSlowdownBesideOthers) {

@@ -19,21 +19,17 @@ bool could_start(RunEnd end) {
   return end != RunEnd::Cancelled && end != RunEnd::Lost && end != RunEnd::MachineTrouble;
 }
 
-std::optional<std::uint64_t> least(std::optional<std::uint64_t> own,
-                                   std::optional<std::uint64_t> cap) {
-  return own && cap ? std::min(*own, *cap) : (own ? own : cap);
-}
-
 }  // namespace
 
 RunControl::RunControl(const SchedulerSettings& settings,
                        const JobNeeds& needs,
                        JobTable& jobs,
-                       const Occupancy& occupancy,
+                       Occupancy& occupancy,
                        Timers& timers,
                        TroublePauses& pauses,
                        EventLog& events,
-                       Executor& executor)
+                       Executor& executor,
+                       Learner* learner)
     : outcome_rules_{.recovery = settings.recovery,
                      .max_out_of_memory = settings.max_out_of_memory,
                      .gpu_bytes = needs.usable_bytes()},
@@ -43,7 +39,8 @@ RunControl::RunControl(const SchedulerSettings& settings,
       timers_(timers),
       pauses_(pauses),
       events_(events),
-      executor_(executor) {}
+      executor_(executor),
+      learner_(learner) {}
 
 void RunControl::start(const Placement& placement, double at_s) {
   const JobRecord& record = *jobs_.live(placement.job)->record;
@@ -88,6 +85,20 @@ void RunControl::resume(const LiveJob& job, const std::string& reason, double at
   orders_.push_back({.kind = RunOrder::Kind::Resume, .run = run});
 }
 
+void RunControl::send_back_for_memory(const LiveJob& job,
+                                      std::uint64_t reserve_bytes,
+                                      const std::string& reason,
+                                      double at_s) {
+  const RunId run{job.record->id, job.record->running()->start.attempt};
+  events_.emit(run.job,
+               JobStopAsked{.by = std::string(kByMemory),
+                            .final = false,
+                            .reserve_bytes = reserve_bytes,
+                            .reason = reason},
+               at_s);
+  orders_.push_back({.kind = RunOrder::Kind::Kill, .run = run});
+}
+
 void RunControl::take_reports(double at_s) {
   for (RunReport& report : executor_.take_reports()) {
     take_report(std::move(report), at_s);
@@ -123,23 +134,29 @@ void RunControl::note_trouble(const JobRecord& job, const RunExit& exit, double 
 
 void RunControl::end_run(const LiveJob& job, RunExit exit, double at_s) {
   const JobRecord& record = *job.record;
+  const WatchedRun watched = occupancy_.watched(record.id, at_s).value_or(WatchedRun());
   note_trouble(record, exit, at_s);
   unknown_.erase(record.id);
   // A request to stop takes precedence over what the job's exit says.
-  if (!record.stop_by.empty()) {
+  if (record.stop_by == kByMemory) {
+    exit.end = exit.end == RunEnd::Succeeded ? exit.end : RunEnd::OverCap;
+    exit.scope.reset();
+  } else if (!record.stop_by.empty()) {
     exit.end = record.stop_by == kByTimeLimit ? RunEnd::TimeLimit : RunEnd::Cancelled;
     exit.scope.reset();
   }
-  if (exit.end == RunEnd::OutOfMemory && record.running()->start.cap_bytes) {
-    exit.end = RunEnd::OverCap;
-  }
+  judge_memory(record, exit, watched);
+  judge_fault(record, exit, at_s);
   if (exit.at_s == 0.0) {
     exit.at_s = at_s;
   }
+  teach(job, exit, watched);
   events_.emit(record.id,
                JobEnded{.attempt = record.running()->start.attempt,
                         .exit = std::move(exit),
-                        .peak_bytes = occupancy_.peak_bytes(record.id)},
+                        .peak_bytes = watched.peak_bytes,
+                        .progress = watched.progress,
+                        .processes = watched.processes},
                at_s);
   follow_up(job, at_s);
 }
@@ -178,12 +195,7 @@ void RunControl::find_again(LiveJob& job, double at_s) {
   unknown_.erase(record.id);
   switch (found->state) {
     case FoundRun::State::Running:
-      if (record.state == JobState::Stopping) {
-        orders_.push_back({.kind = RunOrder::Kind::Ask, .run = run});
-      } else if (record.running()->pause) {
-        // Whether the order was carried out before the server ended is not known.
-        orders_.push_back({.kind = RunOrder::Kind::Pause, .run = run});
-      }
+      order_again(record, run);
       return;
     case FoundRun::State::Ended:
       end_run(job, std::move(found->exit), at_s);
@@ -201,6 +213,20 @@ void RunControl::find_again(LiveJob& job, double at_s) {
                         .exit = {.end = RunEnd::NeverStarted, .detail = why, .at_s = at_s}},
                at_s);
   events_.emit(run.job, JobRequeued{.reason = why}, at_s);
+}
+
+// Whether the last orders were carried out before the server ended is not known.
+void RunControl::order_again(const JobRecord& job, const RunId& run) {
+  const JobAttempt& attempt = *job.running();
+  if (attempt.pause) {
+    orders_.push_back({.kind = RunOrder::Kind::Pause, .run = run});
+  } else if (attempt.pauses > 0) {
+    orders_.push_back({.kind = RunOrder::Kind::Resume, .run = run});
+  }
+  if (job.state == JobState::Stopping) {
+    const bool kill = job.stop_by == kByMemory;
+    orders_.push_back({.kind = kill ? RunOrder::Kind::Kill : RunOrder::Kind::Ask, .run = run});
+  }
 }
 
 // It may be running: a second attempt beside it would be worse than none.
@@ -278,7 +304,12 @@ LaunchSpec RunControl::launch_spec(const JobRecord& job) const {
                   .mechanism = start.mechanism,
                   .thread_limit = start.thread_limit,
                   .low_priority = mps && job.spec.job_class == JobClass::BestEffort,
-                  .memory_limit_bytes = least(job.spec.mem_limit_bytes, start.cap_bytes)};
+                  .memory_limit_bytes = job.spec.mem_limit_bytes};
+  if (start.cap_bytes) {
+    // Each process has a limit of its own.
+    const std::uint64_t cap = *start.cap_bytes / job.processes();
+    spec.memory_limit_bytes = std::min(spec.memory_limit_bytes.value_or(cap), cap);
+  }
   for (const unsigned gpu : start.gpus) {
     const GpuView* view = occupancy_.find(gpu);
     spec.gpu_uuids.push_back(view == nullptr ? std::string() : view->uuid);

@@ -17,6 +17,10 @@ struct OutcomeRules {
   std::uint64_t gpu_bytes = 0;  // of the largest GPU that it could run on
 };
 
+// A job that was stopped by its cap this often gets a whole GPU next, and runs out of memory as any
+// other does after that.
+inline constexpr unsigned kMostOverCap = 8;
+
 using AttemptOutcome = std::variant<JobClosed, JobRequeued>;
 
 // For a job whose last attempt has ended, with no decision made yet.

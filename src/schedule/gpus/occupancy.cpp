@@ -10,40 +10,21 @@ namespace carpool::schedule {
 namespace {
 
 constexpr double kNever = 1e18;
-// Growth below this is noise of a caching allocator, not a new peak.
-constexpr double kPeakGrowth = 1.01;
-constexpr double kRoomAbovePeak = 1.05;
-// Smaller changes do not change a decision.
-constexpr double kMemoryStep = 0.01;  // of the GPU
-constexpr double kPressureStep = 0.02;
 // Remaining time of a job past its expected run time, as a share of the time so far.
 constexpr double kStillToGo = 0.1;
-
-bool moved(const std::optional<GpuPressure>& before, const std::optional<GpuPressure>& after) {
-  if (!before || !after) {
-    return before.has_value() != after.has_value();
-  }
-  return std::abs(before->sm_active - after->sm_active) > kPressureStep ||
-         std::abs(before->sm_occupancy - after->sm_occupancy) > kPressureStep ||
-         std::abs(before->dram_active - after->dram_active) > kPressureStep;
-}
-
-bool moved(std::uint64_t before, std::uint64_t after, std::uint64_t of) {
-  const double difference = std::abs(static_cast<double>(before) - static_cast<double>(after));
-  return difference > kMemoryStep * static_cast<double>(of);
-}
 
 }  // namespace
 
 Occupancy::Occupancy(std::vector<GpuView> gpus,
                      const InterferenceModel& interference,
-                     double peak_stable_s)
+                     const ReservationRules& reservation)
     : views_(std::move(gpus)),
       paces_(views_.size()),
+      groups_(views_.size()),
       last_(views_.size()),
       closed_(views_.size()),
       interference_(interference),
-      peak_stable_s_(peak_stable_s) {
+      reservation_(reservation) {
   for (std::size_t i = 0; i < views_.size(); ++i) {
     places_.emplace(views_[i].index, i);
     closed_[i].observed = views_[i].unusable;
@@ -71,11 +52,18 @@ std::uint64_t Occupancy::largest_memory() const {
 void Occupancy::add(const Resident& resident,
                     std::span<const unsigned> gpus,
                     std::optional<double> runtime_s,
-                    double now_s) {
-  Run run{.reserved_bytes = resident.reserved_bytes, .peak_grew_s = now_s};
+                    double now_s,
+                    unsigned processes) {
+  Run run{.process_bytes = resident.cap_bytes / std::max(processes, 1U),
+          .phase = resident.phase,
+          .phase_since_s = now_s};
   for (const unsigned index : gpus) {
     // A GPU that the journal names may no longer be in the machine.
     if (const auto place = place_of(index)) {
+      if (run.places.empty()) {
+        run.reservation =
+            JobReservation(reservation_, resident.reserved_bytes, views_[*place].memory_bytes);
+      }
       run.places.push_back(*place);
       views_[*place].residents.push_back(resident);
       Resident& added = views_[*place].residents.back();
@@ -115,23 +103,16 @@ void Occupancy::remove(JobId job, double now_s) {
   }
 }
 
-std::optional<std::uint64_t> Occupancy::peak_bytes(JobId job) const {
-  const auto found = runs_.find(job);
-  return found == runs_.end() || !found->second.seen ? std::nullopt
-                                                     : std::optional(found->second.peak_bytes);
-}
-
 void Occupancy::set_phase(JobId job, ResidentPhase phase, double now_s) {
   const auto found = runs_.find(job);
   if (found == runs_.end()) {
     return;
   }
   Run& run = found->second;
-  if (run.computing) {
-    run.computed_s += std::max(now_s - run.computing_since_s, 0.0);
-  }
-  run.computing = phase == ResidentPhase::Computing;
-  run.computing_since_s = now_s;
+  run.starting_s = run.in_phase_s(ResidentPhase::Starting, run.starting_s, now_s);
+  run.computed_s = run.all_computed_s(now_s);
+  run.phase = phase;
+  run.phase_since_s = now_s;
   for (const std::size_t place : run.places) {
     for (Resident& resident : views_[place].residents) {
       if (resident.job == job) {
@@ -164,111 +145,60 @@ void Occupancy::resume(JobId job, double now_s) {
   }
 }
 
+double Occupancy::Run::in_phase_s(ResidentPhase which, double before_s, double now_s) const {
+  return before_s + (phase == which ? std::max(now_s - phase_since_s, 0.0) : 0.0);
+}
+
+double Occupancy::Pace::all_done_s(double now_s) const {
+  return done_s + speed * std::max(now_s - since_s, 0.0);
+}
+
 void Occupancy::Pace::settle(double now_s) {
-  done_s += speed * std::max(now_s - since_s, 0.0);
+  done_s = all_done_s(now_s);
   since_s = std::max(since_s, now_s);
 }
 
 // After a change of the group on a GPU: work so far counts at the old speed, from now on at the
-// new.
+// new. A job that starts slows nobody down, and nobody slows it down.
 void Occupancy::change_speeds(std::size_t place, double now_s) {
   stale_ = true;
   const auto& residents = views_[place].residents;
-  std::vector<double> speeds(residents.size(), 0.0);  // of those that start or stand still
   std::vector<InterferenceMember> group;
-  std::vector<std::size_t> computing;
-  for (std::size_t i = 0; i < residents.size(); ++i) {
-    if (residents[i].phase == ResidentPhase::Computing) {
-      group.push_back(
-          {.workload = residents[i].workload, .thread_limit = residents[i].thread_limit});
-      computing.push_back(i);
+  std::vector<JobId> computing;
+  for (const Resident& resident : residents) {
+    if (resident.phase == ResidentPhase::Computing) {
+      group.push_back({.workload = resident.workload, .thread_limit = resident.thread_limit});
+      computing.push_back(resident.job);
     }
   }
   const std::vector<double> together =
       group.size() > 1 ? interference_.progress(group) : std::vector<double>(group.size(), 1.0);
-  for (std::size_t i = 0; i < computing.size(); ++i) {
-    speeds[computing[i]] = together[i];
-  }
+  auto speed = together.begin();
   for (std::size_t i = 0; i < residents.size(); ++i) {
     paces_[place][i].settle(now_s);
-    paces_[place][i].speed = speeds.at(i);
+    paces_[place][i].speed = residents[i].phase == ResidentPhase::Computing  ? *speed++
+                             : residents[i].phase == ResidentPhase::Starting ? 1.0
+                                                                             : 0.0;
+  }
+  if (computing != groups_[place].computing) {
+    groups_[place] = {.computing = std::move(computing), .since_s = now_s};
+    ++group_changes_;
   }
 }
 
-bool Occupancy::observe(const GpuObservation& observation, double now_s) {
-  const auto place = place_of(observation.gpu);
-  if (!place) {
-    return false;
-  }
-  GpuView& view = views_[*place];
-  // Policies see free memory: growth within a reservation changes nothing for them.
-  const std::uint64_t free_before = view.free_bytes();
-  bool changed = moved(view.pressure, observation.pressure) ||
-                 view.foreign != observation.foreign ||
-                 closed_[*place].observed != observation.unusable;
-  view.used_bytes = observation.used_bytes;
-  view.foreign_bytes = observation.foreign_bytes;
-  view.foreign = observation.foreign;
-  view.pressure = observation.pressure;
-  closed_[*place].observed = observation.unusable;
-  update_usable(*place);
-  for (const auto& memory : observation.jobs) {
-    changed = observe_memory(memory, *place, now_s) || changed;
-  }
-  return changed || moved(free_before, view.free_bytes(), view.memory_bytes);
-}
-
-bool Occupancy::observe_memory(const GpuObservation::JobSeen& memory,
-                               std::size_t place,
-                               double now_s) {
-  auto& residents = views_[place].residents;
-  const auto resident = std::ranges::find(residents, memory.job, &Resident::job);
-  if (resident == residents.end()) {
-    return false;
-  }
-  resident->used_bytes = memory.bytes;
-  bool changed = false;
-  if (last_[place].job == memory.job && !last_[place].seen_s && memory.bytes > 0) {
-    last_[place].seen_s = now_s;
-    stale_ = true;
-    changed = true;
-  }
-  Run& run = runs_.at(memory.job);
-  if (!run.seen && memory.bytes > 0) {
-    run.seen = true;
-    changed = true;
-    if (resident->phase == ResidentPhase::Starting) {
-      set_phase(memory.job, ResidentPhase::Computing, now_s);
+void Occupancy::update_speeds(double now_s) {
+  for (std::size_t place = 0; place < views_.size(); ++place) {
+    if (groups_[place].computing.size() > 1) {
+      change_speeds(place, now_s);
     }
   }
-  if (static_cast<double>(memory.bytes) > static_cast<double>(run.peak_bytes) * kPeakGrowth) {
-    run.peak_grew_s = now_s;
-  }
-  run.peak_bytes = std::max(run.peak_bytes, memory.bytes);
-  return settle_reservation(memory.job, run, now_s) || changed;
 }
 
-bool Occupancy::settle_reservation(JobId job, Run& run, double now_s) {
-  if (run.reserved_bytes == 0) {
-    return false;
-  }
-  run.peak_known = run.peak_known || (run.seen && now_s - run.peak_grew_s >= peak_stable_s_);
-  const auto roomy =
-      static_cast<std::uint64_t>(static_cast<double>(run.peak_bytes) * kRoomAbovePeak);
-  const std::uint64_t promised =
-      run.peak_known ? std::min(run.reserved_bytes, roomy) : run.reserved_bytes;
-  const std::uint64_t reserved = std::max(promised, run.peak_bytes);
-  bool changed = false;
-  for (const std::size_t place : run.places) {
-    GpuView& view = views_[place];
-    for (Resident& resident : view.residents) {
-      if (resident.job == job) {
-        changed = changed || moved(resident.reserved_bytes, reserved, view.memory_bytes);
-        resident.reserved_bytes = std::min(reserved, view.memory_bytes);
-      }
-    }
-  }
-  return changed;
+bool Occupancy::has_groups() const {
+  return std::ranges::any_of(views_, [](const GpuView& view) {
+    return view.residents.size() > 1 ||
+           (!view.residents.empty() && view.residents.front().phase == ResidentPhase::Paused);
+  });
 }
 
 void Occupancy::refresh_placed(std::size_t place, double now_s) {
@@ -289,9 +219,7 @@ void Occupancy::refresh(double now_s) {
   for (std::size_t place = 0; place < views_.size(); ++place) {
     refresh_placed(place, now_s);
     for (Resident& resident : views_[place].residents) {
-      const Run& run = runs_.at(resident.job);
-      resident.computed_s =
-          run.computed_s + (run.computing ? std::max(now_s - run.computing_since_s, 0.0) : 0.0);
+      resident.computed_s = runs_.at(resident.job).all_computed_s(now_s);
     }
     for (std::size_t i = 0; i < paces_[place].size(); ++i) {
       Pace& pace = paces_[place][i];

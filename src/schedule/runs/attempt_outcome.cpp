@@ -11,10 +11,8 @@
 namespace carpool::schedule {
 namespace {
 
-// After this many faults of MPS servers a job runs without neighbours.
+// After this many faults of MPS servers a job runs without neighbours, suspected or not.
 constexpr unsigned kFaultsBeforeAlone = 3;
-// A job that runs alone cannot be a victim: further faults are its own.
-constexpr unsigned kMostFaults = 5;
 // Losses of the supervisor alone: the job may be what makes the kernel kill it.
 constexpr unsigned kMostLosses = 5;
 
@@ -32,7 +30,23 @@ std::string detail_or(const RunExit& exit, const char* words) {
   return exit.detail.empty() ? std::string(words) : exit.detail;
 }
 
-AttemptOutcome after_stop(const JobRecord& job, const RunExit& exit) {
+// It goes back to its place for more memory than was kept for it.
+AttemptOutcome after_memory_stop(const JobRecord& job, const OutcomeRules& rules) {
+  const bool often = job.ends(RunEnd::OverCap) >= kMostOverCap;
+  const std::uint64_t next =
+      often ? rules.gpu_bytes
+            : std::min(job.stop_reserve_bytes.value_or(rules.gpu_bytes), rules.gpu_bytes);
+  return JobRequeued{
+      .reason = fmt::format("{}; the next attempt reserves {}", job.stop_reason, gib_text(next)),
+      .reserve_bytes = next,
+      .exclusive = next >= rules.gpu_bytes};
+}
+
+AttemptOutcome after_stop(const JobRecord& job, const RunExit& exit, const OutcomeRules& rules) {
+  if (job.stop_by == kByMemory) {
+    return exit.end == RunEnd::Succeeded ? AttemptOutcome(JobClosed{})
+                                         : after_memory_stop(job, rules);
+  }
   if (!job.stop_final) {
     return JobRequeued{.reason = fmt::format("requeued by {}", job.stop_by)};
   }
@@ -64,10 +78,23 @@ std::string memory_words(const JobAttempt& attempt) {
                                                          gib_text(attempt.start.reserved_bytes));
 }
 
+bool had_whole_gpu(const JobAttempt& attempt, std::uint64_t gpu_bytes) {
+  const bool alone = attempt.start.mechanism == ShareMechanism::None;
+  const std::uint64_t cap = attempt.start.cap_bytes.value_or(0);
+  return (alone && attempt.start.reserved_bytes >= gpu_bytes) ||
+         (cap >= gpu_bytes && reached_limit(attempt.exit, cap, attempt.peak_bytes));
+}
+
 AttemptOutcome after_out_of_memory(const JobRecord& job, const OutcomeRules& rules) {
   const JobAttempt& last = job.attempts.back();
-  const bool alone = last.start.mechanism == ShareMechanism::None;
-  if (alone && last.start.reserved_bytes >= rules.gpu_bytes && rules.gpu_bytes > 0) {
+  const bool mps = last.start.mechanism == ShareMechanism::Mps;
+  if (mps && job.spec.mem_limit_bytes &&
+      reached_limit(last.exit, *job.spec.mem_limit_bytes, last.peak_bytes)) {
+    return JobClosed{.end = RunEnd::OutOfMemory,
+                     .reason = fmt::format("out of GPU memory at its own limit of {}",
+                                           gib_text(*job.spec.mem_limit_bytes))};
+  }
+  if (rules.gpu_bytes > 0 && had_whole_gpu(last, rules.gpu_bytes)) {
     return JobClosed{.end = RunEnd::OutOfMemory,
                      .reason = fmt::format("out of GPU memory with a whole GPU ({})",
                                            gib_text(rules.gpu_bytes))};
@@ -105,7 +132,9 @@ AttemptOutcome after_out_of_memory(const JobRecord& job, const OutcomeRules& rul
 // The cap was the scheduler's guess: the job goes back to its place, with a larger one.
 AttemptOutcome after_cap(const JobRecord& job, const OutcomeRules& rules) {
   const JobAttempt& last = job.attempts.back();
-  const std::uint64_t next = next_cap(last.exit, *last.start.cap_bytes, rules.gpu_bytes);
+  const bool often = job.ends(RunEnd::OverCap) >= kMostOverCap;
+  const std::uint64_t next =
+      often ? rules.gpu_bytes : next_cap(last.exit, *last.start.cap_bytes, rules.gpu_bytes);
   return JobRequeued{
       .reason = fmt::format("it needs more than the {} that it was allowed; the next "
                             "attempt may use {}",
@@ -115,17 +144,22 @@ AttemptOutcome after_cap(const JobRecord& job, const OutcomeRules& rules) {
       .exclusive = next >= rules.gpu_bytes};
 }
 
+// The suspect of a fault runs alone next. What it does there is its own.
 AttemptOutcome after_fault(const JobRecord& job, const RunExit& exit) {
-  const unsigned faults = job.ends(RunEnd::MpsFault);
-  if (faults >= kMostFaults) {
-    return JobClosed{.end = RunEnd::MpsFault,
-                     .reason = fmt::format("its MPS server failed {} times", faults)};
+  if (job.exclusive || job.attempts.back().start.mechanism == ShareMechanism::None) {
+    return JobClosed{
+        .end = RunEnd::MpsFault,
+        .reason = fmt::format("{}, while it ran alone", detail_or(exit, "its MPS server failed"))};
   }
-  const bool alone = exit.culprit || faults >= kFaultsBeforeAlone;
-  return JobRequeued{.reason = fmt::format("{}{}",
-                                           detail_or(exit, "its MPS server failed"),
-                                           alone ? "; the next attempt runs alone" : ""),
-                     .exclusive = alone};
+  const bool alone = exit.culprit || job.ends(RunEnd::MpsFault) >= kFaultsBeforeAlone;
+  return JobRequeued{
+      .reason = fmt::format("{}{}{}",
+                            detail_or(exit, "its MPS server failed"),
+                            exit.culprit ? "; of the jobs there it had computed for the shortest "
+                                           "time, and is suspected"
+                                         : "",
+                            alone ? "; the next attempt runs alone" : ""),
+      .exclusive = alone};
 }
 
 // A machine that goes down is not the job's doing, however often it does.
@@ -147,7 +181,7 @@ AttemptOutcome after_loss(const JobRecord& job, const RunExit& exit) {
 AttemptOutcome attempt_outcome(const JobRecord& job, const OutcomeRules& rules) {
   const RunExit& exit = job.attempts.back().exit;
   if (!job.stop_by.empty()) {
-    return after_stop(job, exit);
+    return after_stop(job, exit, rules);
   }
   switch (exit.end) {
     case RunEnd::Succeeded:

@@ -1,0 +1,147 @@
+// Which jobs run on which GPU, the memory that each uses and reserves, and its remaining time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/result.hpp"
+#include "core/cluster_snapshot.hpp"
+#include "core/gpu_observation.hpp"
+#include "core/interference_model.hpp"
+#include "core/learner.hpp"
+#include "schedule/job_reservation.hpp"
+
+namespace carpool::schedule {
+
+// What was seen of a running attempt.
+struct WatchedRun {
+  std::optional<std::uint64_t> peak_bytes{};  // on one GPU; empty: never seen there
+  std::optional<double> starting_s{};         // until it was seen; empty: not known
+  double progress = 1.0;                      // believed mean share of its solo speed
+  unsigned processes = 1;                     // most at once on one GPU
+};
+
+class Occupancy {
+ public:
+  Occupancy(std::vector<GpuView> gpus,
+            const InterferenceModel& interference,
+            const ReservationRules& reservation);
+
+  // GPUs are named by GpuView::index. A reservation is at most the memory of the GPU. The cap of a
+  // job is divided among as many processes as are expected.
+  void add(const Resident& resident,
+           std::span<const unsigned> gpus,
+           std::optional<double> runtime_s,
+           double now_s,
+           unsigned processes = 1);
+  void remove(JobId job, double now_s);
+  void pause(JobId job, PauseCause cause, double now_s);
+  void resume(JobId job, double now_s);
+  // The job may need this much from now on.
+  void raise_reservation(JobId job, std::uint64_t bytes, double now_s);
+  // Empty: the job does not run.
+  [[nodiscard]] std::optional<WatchedRun> watched(JobId job, double now_s) const;
+  // The jobs on a GPU that took more than was kept for them, and how much that was.
+  [[nodiscard]] std::unordered_map<JobId, std::uint64_t> exceeded(const GpuView& gpu) const;
+  // Attempts of before a restart: when each was first seen on its GPU is not known.
+  void forget_starts();
+
+  // Returns whether a decision may turn out differently now.
+  bool observe(const GpuObservation& observation, double now_s);
+  // The jobs that compute on a GPU, after observe().
+  [[nodiscard]] GroupSeen group_seen(const GpuObservation& observation, double now_s) const;
+  // Grows whenever another set of jobs computes on a GPU.
+  [[nodiscard]] std::uint64_t group_changes() const { return group_changes_; }
+  // Some GPU has several jobs, or one that stands still.
+  [[nodiscard]] bool has_groups() const;
+
+  // Updates what depends on the time.
+  void refresh(double now_s);
+  // Asks the model again how fast the jobs of each group are: it may have learned.
+  void update_speeds(double now_s);
+  [[nodiscard]] std::span<const GpuView> views() const { return views_; }
+  [[nodiscard]] const GpuView* find(unsigned index) const;
+
+  // Marks a usable GPU as unusable for the next decision, and undoes that.
+  void withhold(unsigned index, const std::string& why);
+  void give_back(unsigned index);
+  // Marks a GPU as unusable because of trouble there; empty: it is over.
+  void set_aside(unsigned index, const std::string& why);
+
+  [[nodiscard]] std::uint64_t largest_memory() const;
+
+ private:
+  struct Run {
+    std::vector<std::size_t> places{};  // of views_
+    JobReservation reservation{};
+    std::uint64_t process_bytes = 0;  // cap of one process; 0: none
+    unsigned processes = 1;           // most at once on one GPU
+    bool seen = false;
+    bool start_known = true;
+    ResidentPhase phase = ResidentPhase::Starting;
+    double phase_since_s = 0.0;
+    double starting_s = 0.0;  // until phase_since_s, as the next
+    double computed_s = 0.0;
+
+    [[nodiscard]] double in_phase_s(ResidentPhase which, double before_s, double now_s) const;
+    [[nodiscard]] double all_computed_s(double now_s) const {
+      return in_phase_s(ResidentPhase::Computing, computed_s, now_s);
+    }
+  };
+  // Progress of a resident; in the order of `residents`, since all are updated before every
+  // decision.
+  struct Pace {
+    double runtime_s = 0.0;  // below 0: unknown
+    double done_s = 0.0;     // of runtime_s
+    double speed = 1.0;
+    double since_s = 0.0;  // of speed
+
+    void settle(double now_s);
+    [[nodiscard]] double all_done_s(double now_s) const;
+  };
+  // The jobs that compute on a GPU.
+  struct Group {
+    std::vector<JobId> computing{};
+    double since_s = 0.0;
+  };
+  // Why a GPU is unusable; the first that is not empty counts.
+  struct Closed {
+    std::string observed{};
+    std::string trouble{};
+    std::string withheld{};
+  };
+  // For the availability rule of CARMA.
+  struct LastPlaced {
+    JobId job = 0;
+    double placed_s = 0.0;
+    std::optional<double> seen_s{};
+  };
+
+  [[nodiscard]] std::optional<std::size_t> place_of(unsigned index) const;
+  void update_usable(std::size_t place);
+  void change_speeds(std::size_t place, double now_s);
+  bool observe_job(const GpuObservation::JobSeen& seen, std::size_t place, double now_s);
+  bool show_reservation(JobId job, const Run& run);
+  void set_phase(JobId job, ResidentPhase phase, double now_s);
+  void refresh_placed(std::size_t place, double now_s);
+
+  std::vector<GpuView> views_;
+  std::vector<std::vector<Pace>> paces_;
+  std::vector<Group> groups_;
+  std::vector<LastPlaced> last_;
+  std::vector<Closed> closed_;
+  std::unordered_map<unsigned, std::size_t> places_;
+  std::unordered_map<JobId, Run> runs_;
+  const InterferenceModel& interference_;
+  ReservationRules reservation_;
+  std::uint64_t group_changes_ = 0;
+  double refreshed_s_ = 0.0;
+  bool stale_ = true;  // more than the time changed since refreshed_s_
+};
+
+}  // namespace carpool::schedule
