@@ -11,10 +11,10 @@
 #include "core/job_event.hpp"
 #include "schedule/backlog.hpp"
 #include "schedule/fair_usage.hpp"
+#include "schedule/gpus/occupancy.hpp"
 #include "schedule/job_needs.hpp"
 #include "schedule/job_table.hpp"
-#include "schedule/occupancy.hpp"
-#include "schedule/timers.hpp"
+#include "schedule/runs/timers.hpp"
 
 namespace carpool::schedule {
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/text/memory_size.hpp"
+#include "schedule/belief_words.hpp"
 
 namespace carpool::schedule {
 namespace {
@@ -14,6 +15,17 @@ namespace {
 constexpr std::uint64_t kStep = std::uint64_t{1} << 30U;
 // At most this many GPUs are listed.
 constexpr std::size_t kMostCandidates = 64;
+
+// The jobs that do not stand still.
+std::vector<InterferenceMember> members_of(const GpuView& gpu) {
+  std::vector<InterferenceMember> group;
+  for (const Resident& resident : gpu.residents) {
+    if (resident.phase != ResidentPhase::Paused) {
+      group.push_back({.workload = resident.workload, .thread_limit = resident.thread_limit});
+    }
+  }
+  return group;
+}
 
 // The policy's answer to a queue of one job.
 struct Answer {
@@ -70,16 +82,17 @@ class Explainer {
   [[nodiscard]] CandidateGpu candidate(const GpuView& gpu) const {
     CandidateGpu out{
         .gpu = gpu.index, .memory_bytes = gpu.memory_bytes, .free_bytes = gpu.free_bytes()};
-    std::vector<InterferenceMember> group;
     for (const Resident& resident : gpu.residents) {
       out.residents.push_back(resident.job);
-      group.push_back({.workload = resident.workload, .thread_limit = resident.thread_limit});
     }
+    std::vector<InterferenceMember> group = members_of(gpu);
     group.push_back({.workload = job_.workload});
     if (group.size() > 1) {
-      const auto progress = scheduler_.interference().progress(group);
-      out.job_progress = progress.back();
-      out.worst_neighbour = *std::min_element(progress.begin(), progress.end() - 1);
+      const auto forecasts = scheduler_.interference().forecast(group);
+      out.forecast = forecasts.back();
+      for (std::size_t i = 0; i + 1 < forecasts.size(); ++i) {
+        out.worst_neighbour = std::min(out.worst_neighbour.value_or(1.0), forecasts[i].progress);
+      }
     }
     QueuedJob one = job_;
     one.gpus = 1;  // whether this GPU could be one of them
@@ -166,6 +179,31 @@ class Explainer {
   const QueuedJob& job_;
 };
 
+// What is believed of a job, and of the group that it is part of.
+void believed(const Scheduler& scheduler, const JobRecord& record, Explanation& out) {
+  const Resident* resident = nullptr;
+  for (const GpuView& gpu : scheduler.gpus()) {
+    const auto found = std::ranges::find(gpu.residents, record.id, &Resident::job);
+    if (found == gpu.residents.end()) {
+      continue;
+    }
+    resident = &*found;
+    const std::vector<InterferenceMember> group = members_of(gpu);
+    if (found->phase != ResidentPhase::Paused && group.size() > 1) {
+      const auto before = std::count_if(gpu.residents.begin(), found, [](const Resident& other) {
+        return other.phase != ResidentPhase::Paused;
+      });
+      out.progress = scheduler.interference().forecast(group).at(static_cast<std::size_t>(before));
+    }
+    break;
+  }
+  if (const auto view = scheduler.last_view(record.id)) {
+    out.memory = memory_words(*view, record.running(), resident);
+    out.activity = activity_words(scheduler.interference(), view->workload);
+    out.belief = scheduler.interference().belief(view->workload);
+  }
+}
+
 std::string summary_of(const Explanation& explanation, const JobRecord& record) {
   if (explanation.binding) {
     return fmt::format("Job {} is waiting: {}", record.id, explanation.binding->reason);
@@ -175,6 +213,9 @@ std::string summary_of(const Explanation& explanation, const JobRecord& record) 
                                 : record.state == JobState::Cancelled ? "was cancelled"
                                 : record.state == JobState::Stopping  ? "is stopping"
                                                                       : "is running";
+  if (record.state == JobState::Running && record.running()->pause) {
+    return fmt::format("Job {} is paused: {}", record.id, record.running()->pause->reason);
+  }
   const bool why = record.over() && !record.reason.empty();
   return fmt::format("Job {} {}{}{}", record.id, what, why ? ": " : "", why ? record.reason : "");
 }
@@ -196,6 +237,9 @@ Result<Explanation> explain(const Scheduler& scheduler, JobId job) {
     if (scheduler.may_start(job)) {
       explainer.changes(out);
     }
+  }
+  if (!record->over()) {
+    believed(scheduler, *record, out);
   }
   out.summary = summary_of(out, *record);
   return out;

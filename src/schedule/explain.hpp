@@ -17,10 +17,10 @@ struct CandidateGpu {
   std::uint64_t memory_bytes = 0;
   std::uint64_t free_bytes = 0;
   std::vector<JobId> residents{};
-  bool takes_it = false;                 // by the policy, if the job were the only one in the queue
-  std::optional<double> job_progress{};  // predicted, beside the residents
-  std::optional<double> worst_neighbour{};  // predicted, of the slowest resident
-  std::string reason{};                     // why it takes the job, or does not
+  bool takes_it = false;  // by the policy, if the job were the only one in the queue
+  std::optional<ProgressForecast> forecast{};  // of the job, beside the residents
+  std::optional<double> worst_neighbour{};     // predicted, of the slowest resident
+  std::string reason{};                        // why it takes the job, or does not
 };
 
 // A change that would let the job start.
@@ -40,6 +40,11 @@ struct Explanation {
   std::vector<CandidateGpu> candidates{};
   std::vector<StartingChange> changes{};  // the cheapest first; each is sufficient
   std::optional<JobStarted> placed{};     // where it runs or ran last, with the reason
+  // What is believed of it and from what, in words; empty for a job that has ended.
+  std::string activity{};
+  std::string memory{};
+  std::optional<WorkloadBelief> belief{};
+  std::optional<ProgressForecast> progress{};  // of a job that computes, beside its group
 };
 
 // Does not change the scheduler. Calls the policy about once for each GPU and change.

@@ -48,6 +48,13 @@ Found check_job(const QueuedJob& job, const Placement& placement) {
                                  gib_text(placement.reserve_bytes),
                                  gib_text(*job.need_bytes))};
   }
+  if (placement.cap_bytes &&
+      (*placement.cap_bytes == 0 || *placement.cap_bytes > placement.reserve_bytes)) {
+    return Violation{Constraint::Memory,
+                     fmt::format("allowed it {} and reserved {}",
+                                 gib_text(*placement.cap_bytes),
+                                 gib_text(placement.reserve_bytes))};
+  }
   return std::nullopt;
 }
 

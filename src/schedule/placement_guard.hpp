@@ -21,7 +21,7 @@ struct Violation {
 // GPUs: as many as requested, existing, usable, all different.
 // Memory: the need and the reservation fit into what is free on each GPU. A reservation is at least
 // the need, or 0: a policy that reserves nothing (CARMA, AEGIS) over-reserves nothing. A job of
-// unknown need may reserve a whole GPU that runs no other job.
+// unknown need may reserve a whole GPU that runs no other job. A cap is at most the reservation.
 // Exclusive jobs, and all without a sharing mechanism, run alone.
 // MPS: one user, at most kMostMpsClients jobs, only jobs on one GPU, only where it is possible.
 // Thread limit and predicted progress are numbers in range.

@@ -12,12 +12,12 @@
 #include "core/placement_policy.hpp"
 #include "schedule/backlog.hpp"
 #include "schedule/fair_usage.hpp"
+#include "schedule/gpus/occupancy.hpp"
 #include "schedule/group_looks.hpp"
 #include "schedule/job_table.hpp"
-#include "schedule/occupancy.hpp"
-#include "schedule/run_control.hpp"
+#include "schedule/runs/run_control.hpp"
+#include "schedule/runs/trouble_pauses.hpp"
 #include "schedule/scheduler_settings.hpp"
-#include "schedule/trouble_pauses.hpp"
 
 namespace carpool::schedule {
 

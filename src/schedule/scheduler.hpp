@@ -21,8 +21,8 @@
 #include "core/job_record.hpp"
 #include "core/learner.hpp"
 #include "core/placement_policy.hpp"
+#include "schedule/runs/trouble_pauses.hpp"
 #include "schedule/scheduler_settings.hpp"
-#include "schedule/trouble_pauses.hpp"
 
 namespace carpool::schedule {
 
@@ -79,6 +79,8 @@ class Scheduler {
 
   // As the policy would see this job now; empty: it does not wait.
   [[nodiscard]] std::optional<QueuedJob> queued(JobId job) const;
+  // As the policy saw it last, whether it waits or runs; empty: it has ended.
+  [[nodiscard]] std::optional<QueuedJob> last_view(JobId job) const;
   // Placements of the policy that were refused since the start (placement_guard.hpp).
   [[nodiscard]] std::uint64_t refused_placements() const;
   // Attempts that ran out of memory below their cap, because their GPU was full.

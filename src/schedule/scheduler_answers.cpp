@@ -41,6 +41,11 @@ std::optional<QueuedJob> Scheduler::queued(JobId job) const {
   return copy.view;
 }
 
+std::optional<QueuedJob> Scheduler::last_view(JobId job) const {
+  const LiveJob* found = std::as_const(parts_->jobs).live(job);
+  return found == nullptr ? std::nullopt : std::optional(found->view);
+}
+
 PlacementDecision Scheduler::what_if(std::span<const GpuView> gpus,
                                      std::span<const QueuedJob* const> queue) const {
   return parts_->planner.what_if({.now_s = parts_->events.now_s(), .gpus = gpus, .queue = queue});

@@ -8,15 +8,15 @@
 #include "schedule/backlog.hpp"
 #include "schedule/event_log.hpp"
 #include "schedule/fair_usage.hpp"
+#include "schedule/gpus/lent_memory.hpp"
+#include "schedule/gpus/occupancy.hpp"
 #include "schedule/job_needs.hpp"
 #include "schedule/job_table.hpp"
-#include "schedule/lent_memory.hpp"
-#include "schedule/occupancy.hpp"
 #include "schedule/planner.hpp"
-#include "schedule/run_control.hpp"
+#include "schedule/runs/run_control.hpp"
+#include "schedule/runs/timers.hpp"
+#include "schedule/runs/trouble_pauses.hpp"
 #include "schedule/scheduler.hpp"
-#include "schedule/timers.hpp"
-#include "schedule/trouble_pauses.hpp"
 
 namespace carpool::schedule {
 

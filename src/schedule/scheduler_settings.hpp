@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <limits>
 
-#include "schedule/job_reservation.hpp"
-#include "schedule/lent_memory.hpp"
+#include "schedule/gpus/job_reservation.hpp"
+#include "schedule/gpus/lent_memory.hpp"
 #include "schedule/queue_order.hpp"
 #include "schedule/recovery.hpp"
 #include "schedule/waiting_line.hpp"

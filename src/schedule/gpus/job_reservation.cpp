@@ -1,4 +1,4 @@
-#include "schedule/job_reservation.hpp"
+#include "schedule/gpus/job_reservation.hpp"
 
 #include <algorithm>
 

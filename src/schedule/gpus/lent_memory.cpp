@@ -1,4 +1,4 @@
-#include "schedule/lent_memory.hpp"
+#include "schedule/gpus/lent_memory.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "schedule/mps_faults.hpp"
+#include "schedule/gpus/mps_faults.hpp"
 
 #include <algorithm>
 #include <tuple>

@@ -1,4 +1,4 @@
-#include "schedule/occupancy.hpp"
+#include "schedule/gpus/occupancy.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -14,7 +14,7 @@
 #include "core/gpu_observation.hpp"
 #include "core/interference_model.hpp"
 #include "core/learner.hpp"
-#include "schedule/job_reservation.hpp"
+#include "schedule/gpus/job_reservation.hpp"
 
 namespace carpool::schedule {
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <utility>
 
-#include "schedule/occupancy.hpp"
+#include "schedule/gpus/occupancy.hpp"
 
 namespace carpool::schedule {
 namespace {

@@ -1,4 +1,4 @@
-#include "schedule/attempt_outcome.hpp"
+#include "schedule/runs/attempt_outcome.hpp"
 
 #include <algorithm>
 #include <string>

@@ -1,4 +1,4 @@
-#include "schedule/run_control.hpp"
+#include "schedule/runs/run_control.hpp"
 
 #include <algorithm>
 #include <utility>

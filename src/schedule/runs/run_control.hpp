@@ -12,14 +12,14 @@
 #include "core/executor.hpp"
 #include "core/learner.hpp"
 #include "core/placement_policy.hpp"
-#include "schedule/attempt_outcome.hpp"
 #include "schedule/event_log.hpp"
+#include "schedule/gpus/mps_faults.hpp"
+#include "schedule/gpus/occupancy.hpp"
 #include "schedule/job_table.hpp"
-#include "schedule/mps_faults.hpp"
-#include "schedule/occupancy.hpp"
+#include "schedule/runs/attempt_outcome.hpp"
+#include "schedule/runs/timers.hpp"
+#include "schedule/runs/trouble_pauses.hpp"
 #include "schedule/scheduler_settings.hpp"
-#include "schedule/timers.hpp"
-#include "schedule/trouble_pauses.hpp"
 
 namespace carpool::schedule {
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "schedule/recovery.hpp"
-#include "schedule/run_control.hpp"
+#include "schedule/runs/run_control.hpp"
 
 namespace carpool::schedule {
 namespace {

@@ -1,4 +1,4 @@
-#include "schedule/timers.hpp"
+#include "schedule/runs/timers.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "schedule/trouble_pauses.hpp"
+#include "schedule/runs/trouble_pauses.hpp"
 
 #include <algorithm>
 #include <limits>

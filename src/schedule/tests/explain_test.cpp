@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "schedule/belief_words.hpp"
 #include "schedule/tests/stubs.hpp"
 
 namespace carpool::schedule {
@@ -25,7 +26,7 @@ TEST(Explain, SaysHowMuchLessMemoryWouldDo) {
   EXPECT_EQ(why->changes.front().words, "request 2 GiB less memory: 28 GiB instead of 30 GiB");
   ASSERT_EQ(why->candidates.size(), 1U);
   EXPECT_FALSE(why->candidates[0].takes_it);
-  EXPECT_DOUBLE_EQ(*why->candidates[0].job_progress, 0.5);
+  EXPECT_DOUBLE_EQ(why->candidates[0].forecast->progress, 0.5);
   EXPECT_EQ(why->summary, "Job 2 is waiting: no room for 30 GiB");
 }
 
@@ -80,6 +81,72 @@ TEST(Explain, SaysTheStateOnce) {
   EXPECT_EQ(explain(*server.scheduler, runs)->summary, "Job 1 failed: exit status 3");
   ASSERT_TRUE(server.scheduler->cancel(held, "ann", 2.0));
   EXPECT_EQ(explain(*server.scheduler, held)->summary, "Job 2 was cancelled: cancelled by ann");
+}
+
+// Has seen one workload for nine seconds.
+class BelievingInterference final : public InterferenceModel {
+ public:
+  [[nodiscard]] std::vector<double> progress(
+      std::span<const InterferenceMember> group) const override {
+    return std::vector<double>(group.size(), 0.78);
+  }
+  [[nodiscard]] std::optional<double> sm_active(const std::string& /*workload*/) const override {
+    return 0.6;
+  }
+  [[nodiscard]] bool knows(const std::string& /*workload*/) const override { return true; }
+  [[nodiscard]] std::optional<WorkloadBelief> belief(const std::string& workload) const override {
+    if (workload != "seen") {
+      return std::nullopt;
+    }
+    return WorkloadBelief{.sm_active = 0.22,
+                          .sm_active90 = {.low = 0.18, .high = 0.26},
+                          .assumed_sm_active = 0.35,
+                          .measured_s = 9.0,
+                          .alone = true,
+                          .solo_rate = 3.0};
+  }
+};
+
+TEST(BeliefWords, SayWhatWasAssumedAndWhatWasMeasured) {
+  const BelievingInterference model;
+  EXPECT_EQ(activity_words(model, "seen"),
+            "assumed 35 % of a GPU until seen; measured 22 % (18 to 26 %) after 9 s");
+  EXPECT_EQ(activity_words(model, "other"), "uses 60 % of a GPU by the model");
+  const StubInterference none;
+  EXPECT_EQ(activity_words(none, "other"), "how much of a GPU it uses is not known");
+}
+
+TEST(BeliefWords, SayWhereAMemoryNeedComesFrom) {
+  const JobAttempt attempt{.start = {.cap_bytes = 34 * kGiB}};
+  const Resident resident{.reserved_bytes = 4 * kGiB, .used_bytes = 3 * kGiB, .computed_s = 8.0};
+  QueuedJob job;
+  EXPECT_EQ(memory_words(job, &attempt, &resident),
+            "memory unknown; capped at 34 GiB; measured 3 GiB after 8 s; 4 GiB are reserved for "
+            "it now");
+  job.need_bytes = 10 * kGiB;
+  job.need_basis = NeedBasis::Finished;
+  EXPECT_EQ(memory_words(job, nullptr, nullptr), "10 GiB by finished runs");
+}
+
+TEST(BeliefWords, SayHowSureAPredictionIs) {
+  EXPECT_EQ(forecast_words({.progress = 0.78,
+                            .interval90 = {.low = 0.65, .high = 0.9},
+                            .basis = ProgressForecast::Basis::Measured}),
+            "78 % of its solo speed (65 to 90 %), this group was measured");
+  EXPECT_EQ(forecast_words({.progress = 0.5}),
+            "50 % of its solo speed, assumed: it was not seen yet");
+}
+
+TEST(Explain, TellsWhatIsBelievedOfARunningJobAndItsGroup) {
+  StubServer server;
+  const JobId first = server.submit(stub_job(10));
+  const JobId second = server.submit(stub_job(10));
+  server.step(0.0);
+  server.see({{first, 4}, {second, 5}}, 1.0);
+  const auto why = explain(*server.scheduler, second);
+  EXPECT_DOUBLE_EQ(why->progress->progress, 0.5);
+  EXPECT_EQ(why->memory, "needs 10 GiB; measured 5 GiB after 0 s; 10 GiB are reserved for it now");
+  EXPECT_EQ(why->activity, "how much of a GPU it uses is not known");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "schedule/occupancy.hpp"
+#include "schedule/gpus/occupancy.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,8 @@ GpuObservation seen(JobId job, std::uint64_t gib) {
 class OccupancyTest : public ::testing::Test {
  protected:
   StubInterference interference_;
-  Occupancy gpus_{stub_gpus(2), interference_, {.least_s = 100.0, .of_growing = 0.0, .slow_s = 100.0}};
+  Occupancy gpus_{
+      stub_gpus(2), interference_, {.least_s = 100.0, .of_growing = 0.0, .slow_s = 100.0}};
 
   void add(JobId job, std::uint64_t gib, double now_s, double runtime_s = 1000.0) {
     const unsigned gpu = 0;
@@ -38,7 +39,7 @@ TEST_F(OccupancyTest, ReservationHoldsUntilThePeakIsKnown) {
   EXPECT_EQ(resident().reserved_bytes, 20 * kGiB);
   EXPECT_TRUE(gpus_.observe(seen(1, 9), 150.0));
   EXPECT_EQ(resident().reserved_bytes,
-            static_cast<std::uint64_t>(10.5 * static_cast<double>(kGiB)));
+            11 * kGiB + kGiB / 4);  // 10 GiB x 1.10 + 256 MiB
   EXPECT_EQ(gpus_.watched(1, 150.0)->peak_bytes, 10 * kGiB);
 }
 

@@ -118,7 +118,7 @@ class HostileLife {
       : crowded_(seed % 4 == 0),
         dice_(seed),
         policy_(dice_, 2 + seed % 30),
-        scheduler_({.peak_stable_s = 50.0, .depth = 12},
+        scheduler_({.reservation = {.most_s = 50.0}, .depth = 12},
                    gpus(),
                    policy_,
                    interference_,

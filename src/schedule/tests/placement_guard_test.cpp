@@ -78,6 +78,14 @@ TEST_F(PlacementGuard, ReservationCoversTheNeedOrIsNone) {
   EXPECT_EQ(violation(), "placed it on GPU 1, which lacks 1 GiB");
 }
 
+TEST_F(PlacementGuard, CapIsAtMostTheReservation) {
+  placement_.reserve_bytes = 10 * kGiB;
+  placement_.cap_bytes = 10 * kGiB;
+  EXPECT_EQ(violation(), "");
+  placement_.cap_bytes = 12 * kGiB;
+  EXPECT_EQ(violation(), "allowed it 12 GiB and reserved 10 GiB");
+}
+
 TEST_F(PlacementGuard, JobOfUnknownNeedMayReserveAnEmptyGpuOrNothing) {
   job_.need_bytes.reset();
   placement_.reserve_bytes = 40 * kGiB;

@@ -154,19 +154,6 @@ TEST(Recovery, RuleOfAegisRaisesTheFloor) {
   EXPECT_FALSE(server.record(job).exclusive);
 }
 
-TEST(Recovery, VictimsOfAnMpsFaultAreNotBlamedAndRunAloneAfterTheThird) {
-  StubServer server;
-  const JobId job = server.submit(stub_job(10));
-  server.step(0.0);
-  for (int i = 1; i <= 3; ++i) {
-    ASSERT_TRUE(server.runs(job));
-    EXPECT_FALSE(server.record(job).exclusive);
-    server.end(job, {.end = RunEnd::MpsFault}, i);
-  }
-  EXPECT_TRUE(server.runs(job));
-  EXPECT_TRUE(server.record(job).exclusive);
-}
-
 TEST(Recovery, JobsWhoseSupervisorIsKilledStartAgainFiveTimes) {
   StubServer server;
   const JobId job = server.submit(stub_job(10));

@@ -21,6 +21,7 @@ namespace carpool::schedule {
 namespace {
 
 constexpr unsigned kGpus = 3;
+constexpr unsigned kTurns = 14;  // kinds
 
 // All of a record that a user can see.
 std::string digest(const JobRecord& job) {
@@ -36,12 +37,16 @@ std::string digest(const JobRecord& job) {
                                  job.out_of_memory,
                                  job.stop_by);
   for (const JobAttempt& attempt : job.attempts) {
-    text += fmt::format(" [{} {} {} {} {}]",
+    text += fmt::format(" [{} {} {} {} {} {} {} {} {}]",
                         attempt.start.attempt,
                         fmt::join(attempt.start.gpus, "+"),
                         attempt.started_s,
                         attempt.ended_s.value_or(-1.0),
-                        name_of(attempt.exit.end));
+                        name_of(attempt.exit.end),
+                        attempt.pauses,
+                        attempt.paused_s,
+                        attempt.pause ? attempt.pause_began_s : -1.0,
+                        attempt.processes);
   }
   return text;
 }
@@ -90,11 +95,12 @@ class RandomLife {
     RC_ASSERT(server_.flushed.has_value());
     check_room();
     check_troubles();
-    if (turn.kind % 12 == 11) {
+    if (turn.kind % kTurns == 11) {
       crash(before, turn);
     }
     seen_.emplace_back(server_.journal.events.size(), digests(*server_.scheduler));
     check_runs();
+    check_pauses();
   }
 
   // Releases and ends all jobs: a job that is left then is stuck.
@@ -137,7 +143,7 @@ class RandomLife {
     if (turn.which % 10 == 9) {
       server_.executor.trouble = turn.amount % 2 == 0 ? TroubleScope::Machine : TroubleScope::Gpus;
     }
-    switch (turn.kind % 12) {
+    switch (turn.kind % kTurns) {
       case 0:
       case 1:
       case 2:
@@ -160,6 +166,14 @@ class RandomLife {
         return;
       case 8:
         now_ += 40.0;  // past grace, time limits
+        return;
+      case 12:
+        server_.policy.pause = {{.job = some_job(turn), .cause = PauseCause::Interference}};
+        observe(turn);
+        return;
+      case 13:
+        server_.policy.resume = {{.job = some_job(turn)}};
+        observe(turn);
         return;
       default:
         end_one(turn);
@@ -193,7 +207,8 @@ class RandomLife {
     const GpuView& view = server_.scheduler->gpus()[turn.which % kGpus];
     GpuObservation observation{.gpu = view.index};
     for (const Resident& resident : view.residents) {
-      const std::uint64_t bytes = resident.reserved_bytes / (1 + turn.amount % 3);
+      // At times more than is reserved.
+      const std::uint64_t bytes = resident.reserved_bytes * 4 / (3 + turn.amount % 9);
       observation.jobs.push_back({.job = resident.job, .bytes = bytes});
       observation.used_bytes += bytes;
     }
@@ -272,6 +287,17 @@ class RandomLife {
     }
   }
 
+  // Who stands still is what the record says.
+  void check_pauses() const {
+    for (const auto& [run, spec] : server_.executor.running) {
+      const JobRecord& record = server_.record(run.job);
+      const bool paused = record.running()->pause.has_value();
+      RC_ASSERT(server_.executor.paused.contains(run) == paused);
+      RC_ASSERT(!paused || (record.spec.job_class != JobClass::Slo &&
+                            record.running()->start.gpus.size() == 1));
+    }
+  }
+
   void check_runs() const {
     RC_ASSERT(!server_.executor.launched_twice);
     for (const GpuView& gpu : server_.scheduler->gpus()) {
@@ -303,7 +329,7 @@ template <>
 struct Arbitrary<carpool::schedule::Turn> {
   static Gen<carpool::schedule::Turn> arbitrary() {
     return gen::build<carpool::schedule::Turn>(
-        gen::set(&carpool::schedule::Turn::kind, gen::inRange(0U, 12U)),
+        gen::set(&carpool::schedule::Turn::kind, gen::inRange(0U, carpool::schedule::kTurns)),
         gen::set(&carpool::schedule::Turn::which, gen::inRange(0U, 840U)),
         gen::set(&carpool::schedule::Turn::amount, gen::inRange(0U, 840U)));
   }

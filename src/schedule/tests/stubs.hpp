@@ -118,10 +118,23 @@ class StubPolicy final : public PlacementPolicy {
     for (const QueuedJob* job : cluster.queue) {
       place(*job, rooms, decision);
     }
+    for (Placement& placement : decision.place) {
+      if (caps && placement.mechanism == ShareMechanism::Mps) {
+        placement.cap_bytes = placement.reserve_bytes;
+      }
+    }
+    decision.pause = std::exchange(pause, {});
+    decision.resume = std::exchange(resume, {});
+    decision.ask_again_s = std::exchange(ask_again_s, std::nullopt);
     return decision;
   }
 
   mutable int calls = 0;
+  bool caps = false;  // reservations are enforced
+  // Part of the next answer.
+  mutable std::vector<Pause> pause{};
+  mutable std::vector<Resume> resume{};
+  mutable std::optional<double> ask_again_s{};
 
  private:
   struct Room {
@@ -201,6 +214,15 @@ inline JobSpec stub_job(std::uint64_t gib, double runtime_s = 100.0) {
   return spec;
 }
 
+class StubLearner final : public Learner {
+ public:
+  void saw(const GroupSeen& seen) override { groups.push_back(seen); }
+  void ended(const RunSeen& run) override { runs.push_back(run); }
+
+  std::vector<GroupSeen> groups{};
+  std::vector<RunSeen> runs{};
+};
+
 // A scheduler with all of these.
 struct StubServer {
   explicit StubServer(unsigned gpus = 1, const SchedulerSettings& chosen = {})
@@ -211,7 +233,7 @@ struct StubServer {
   // As after `kill -9`: only journal and executor are left.
   void restart(double now_s = 0.0) {
     scheduler = std::make_unique<Scheduler>(
-        settings, stub_gpus(count), policy, interference, journal, executor);
+        settings, stub_gpus(count), policy, interference, journal, executor, &learner);
     recovered = scheduler->recover(now_s);
     flushed = scheduler->flush();
   }
@@ -224,6 +246,29 @@ struct StubServer {
   void step(double now_s) {
     scheduler->step(now_s);
     flushed = scheduler->flush();
+  }
+  // Jobs on a GPU and their memory, in GiB.
+  void see(const std::map<JobId, std::uint64_t>& used_gib, double now_s, unsigned gpu = 0) {
+    GpuObservation observation{.gpu = gpu};
+    for (const auto& [job, gib] : used_gib) {
+      observation.jobs.push_back({.job = job, .bytes = gib * kGiB});
+      observation.used_bytes += gib * kGiB;
+    }
+    scheduler->observe(observation, now_s);
+    step(now_s);
+  }
+  void pause(JobId job, double now_s, PauseCause cause = PauseCause::Turn) {
+    policy.pause = {{.job = job, .cause = cause, .reason = "others compute"}};
+    scheduler->set_draining(scheduler->draining());  // asks the policy
+    step(now_s);
+  }
+  void resume(JobId job, double now_s) {
+    policy.resume = {{.job = job, .reason = "there is room"}};
+    scheduler->set_draining(scheduler->draining());
+    step(now_s);
+  }
+  [[nodiscard]] bool paused(JobId job) const {
+    return executor.paused.contains({job, attempt(job)});
   }
   void end(JobId job, RunExit exit, double now_s) {
     executor.end({job, attempt(job)}, std::move(exit));
@@ -243,6 +288,7 @@ struct StubServer {
   StubExecutor executor;
   StubPolicy policy;
   StubInterference interference;
+  StubLearner learner;
   std::unique_ptr<Scheduler> scheduler;
   Result<void> recovered;
   Result<void> flushed;
