@@ -6,9 +6,11 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "core/job_names.hpp"
+#include "core/workload_identity.hpp"
 #include "serve/json_line.hpp"
 
 namespace carpool::serve {
@@ -35,6 +37,17 @@ json attempt_view(const JobAttempt& attempt, const ShownTime& shown) {
                {"reserved_bytes", attempt.start.reserved_bytes},
                {"reason", attempt.start.reason},
                {"started_s", shown(attempt.started_s)}};
+  put(view, "cap_bytes", attempt.start.cap_bytes);
+  if (attempt.pauses > 0) {
+    view["pauses"] = attempt.pauses;
+    view["paused_s"] = attempt.paused_s;
+  }
+  if (attempt.pause) {
+    view["paused_since_s"] = shown(attempt.pause_began_s);
+    view["pause_cause"] = name_of(attempt.pause->cause);
+    view["pause_reason"] = attempt.pause->reason;
+  }
+  put(view, "progress", attempt.progress);
   put(view, "predicted_progress", attempt.start.predicted_progress);
   put(view, "ended_s", shown_time(attempt.ended_s, shown));
   put(view, "peak_bytes", attempt.peak_bytes);
@@ -52,13 +65,13 @@ json attempt_view(const JobAttempt& attempt, const ShownTime& shown) {
   return view;
 }
 
-// Run time so far of the running attempt, or of the last one.
+// Run time so far of the running attempt, or of the last one; without pauses.
 double run_seconds(const JobRecord& job, double now_s) {
   if (job.attempts.empty()) {
     return 0.0;
   }
   const JobAttempt& last = job.attempts.back();
-  return last.ended_s.value_or(now_s) - last.started_s;
+  return last.ran_s(now_s);
 }
 
 const Resident* resident_of(const schedule::Scheduler& scheduler, JobId job) {
@@ -77,45 +90,11 @@ std::string reason_of(const schedule::Scheduler& scheduler, const JobRecord& job
     if (auto why = scheduler.why_waiting(job.id)) {
       return std::move(why->reason);
     }
+    if (job.running() != nullptr && job.running()->pause) {
+      return fmt::format("paused: {}", job.running()->pause->reason);
+    }
   }
   return job.reason;
-}
-
-json candidate_view(const schedule::CandidateGpu& candidate) {
-  json view = {{"gpu", candidate.gpu},
-               {"memory_bytes", candidate.memory_bytes},
-               {"free_bytes", candidate.free_bytes},
-               {"jobs", candidate.residents},
-               {"possible", candidate.takes_it},
-               {"reason", candidate.reason}};
-  put(view, "predicted_progress", candidate.job_progress);
-  put(view, "worst_neighbour_progress", candidate.worst_neighbour);
-  return view;
-}
-
-std::string_view change_name(schedule::StartingChange::Kind kind) {
-  switch (kind) {
-    case schedule::StartingChange::Kind::Order:
-      return "order";
-    case schedule::StartingChange::Kind::LessMemory:
-      return "mem";
-    case schedule::StartingChange::Kind::NotExclusive:
-      return "exclusive";
-    case schedule::StartingChange::Kind::FewerGpus:
-      return "gpus";
-    case schedule::StartingChange::Kind::Wait:
-      break;
-  }
-  return "wait";
-}
-
-json change_view(const schedule::StartingChange& change) {
-  json view = {{"change", change_name(change.kind)}, {"text", change.words}};
-  put(view, "mem_bytes", change.need_bytes);
-  put(view, "gpus", change.gpus);
-  put(view, "wait_s", change.wait_s);
-  put(view, "until_job", change.until_ends);
-  return view;
 }
 
 }  // namespace
@@ -143,8 +122,13 @@ void add_job_summary(std::string& out,
     line.add("mechanism", name_of(running->start.mechanism));
     line.add("thread_limit_percent", running->start.thread_limit);
     line.add("predicted_progress", running->start.predicted_progress);
+    if (running->pause) {
+      line.add("paused_since_s", shown(running->pause_began_s));
+      line.add("pause_cause", name_of(running->pause->cause));
+    }
     if (const Resident* resident = resident_of(scheduler, job.id); resident != nullptr) {
       line.add("used_bytes", resident->used_bytes);
+      line.add("reserved_bytes", resident->reserved_bytes);
     }
   }
   if (caller.may_touch(job.owner)) {
@@ -226,9 +210,10 @@ json gpu_view(const GpuView& gpu, const Caller& caller) {
                 {"mechanism", name_of(resident.mechanism)},
                 {"thread_limit_percent", resident.thread_limit},
                 {"reserved_bytes", resident.reserved_bytes},
-                {"used_bytes", resident.used_bytes}};
+                {"used_bytes", resident.used_bytes},
+                {"paused", resident.phase == ResidentPhase::Paused}};
     if (caller.operates || resident.uid == caller.uid) {
-      job["workload"] = resident.workload;
+      job["workload"] = workload_name(resident.workload);
     }
     view["jobs"].push_back(job);
   }
@@ -251,35 +236,6 @@ json trouble_list(const schedule::Scheduler& scheduler, const ShownTime& shown) 
     list.push_back(std::move(view));
   }
   return list;
-}
-
-json explanation_view(const schedule::Explanation& explanation, const JobRecord& job) {
-  json view = {{"id", job.id},
-               {"state", name_of(job.state)},
-               {"code", job.code()},
-               {"summary", explanation.summary},
-               {"candidates", json::array()},
-               {"changes", json::array()}};
-  if (explanation.binding) {
-    view["constraint"] = name_of(explanation.binding->constraint);
-    view["reason"] = explanation.binding->reason;
-  }
-  for (const schedule::CandidateGpu& candidate : explanation.candidates) {
-    view["candidates"].push_back(candidate_view(candidate));
-  }
-  for (const schedule::StartingChange& change : explanation.changes) {
-    view["changes"].push_back(change_view(change));
-  }
-  if (explanation.placed) {
-    json placed = {{"gpus", explanation.placed->gpus},
-                   {"mechanism", name_of(explanation.placed->mechanism)},
-                   {"thread_limit_percent", explanation.placed->thread_limit},
-                   {"reserved_bytes", explanation.placed->reserved_bytes},
-                   {"reason", explanation.placed->reason}};
-    put(placed, "predicted_progress", explanation.placed->predicted_progress);
-    view["placed"] = placed;
-  }
-  return view;
 }
 
 }  // namespace carpool::serve

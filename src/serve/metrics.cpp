@@ -43,6 +43,7 @@ struct Metrics::Totals {
   std::uint64_t requeued = 0;
   std::map<std::string, std::uint64_t> ends{};  // of attempts, by outcome
   std::map<TroubleScope, std::uint64_t> troubles{};
+  std::map<PauseCause, std::uint64_t> pauses{};
   std::map<int, std::uint64_t> requests{};  // by status
   Histogram wait{{1, 5, 15, 60, 300, 900, 3600, 14400, 86400}};
   Histogram decision{{0.0001, 0.0005, 0.001, 0.005, 0.02, 0.1, 0.5, 2}};
@@ -134,9 +135,13 @@ void read_start_pauses(const MetricSource& from, Samples& out) {
   }
 }
 
+// Jobs of each GPU, or those that are paused.
+template <bool kPausedOnly>
 void read_gpu_jobs(const MetricSource& from, Samples& out) {
   for_each_gpu(from, [&](const GpuView& gpu, const std::string& index) {
-    out.add({index}, gpu.residents.size());
+    out.add({index}, std::ranges::count_if(gpu.residents, [](const Resident& resident) {
+              return !kPausedOnly || resident.phase == ResidentPhase::Paused;
+            }));
   });
 }
 
@@ -158,6 +163,13 @@ void read_troubles(const MetricSource& from, Samples& out) {
   for (const TroubleScope scope : kScopes) {
     const auto found = from.totals.troubles.find(scope);
     out.add({name_of(scope)}, found == from.totals.troubles.end() ? 0 : found->second);
+  }
+}
+
+void read_pauses(const MetricSource& from, Samples& out) {
+  for (const PauseCause cause : {PauseCause::Turn, PauseCause::Interference, PauseCause::Memory}) {
+    const auto found = from.totals.pauses.find(cause);
+    out.add({name_of(cause)}, found == from.totals.pauses.end() ? 0 : found->second);
   }
 }
 
@@ -185,7 +197,7 @@ const std::vector<Metric>& metrics() {
         {"gpu", "uuid", "kind"},
         "Memory of a GPU: total, used, foreign, unclaimed."},
        read_gpu_memory},
-      {{"carpool_gpu_jobs", "gauge", {"gpu"}, "Jobs on a GPU."}, read_gpu_jobs},
+      {{"carpool_gpu_jobs", "gauge", {"gpu"}, "Jobs on a GPU."}, read_gpu_jobs<false>},
       {{"carpool_gpu_usable", "gauge", {"gpu"}, "1 where jobs may be placed."}, read_gpu_usable},
       {{"carpool_gpu_sm_active_ratio",
         "gauge",
@@ -209,6 +221,14 @@ const std::vector<Metric>& metrics() {
            out.add({end}, count);
          }
        }},
+      {{"carpool_full_gpu_ends_total",
+        "counter",
+        {},
+        "Attempts that ran out of memory below their cap, because their GPU was full."},
+       [](From from, Samples& out) { out.add({}, from.scheduler.full_gpu_ends()); }},
+      {{"carpool_pauses_total", "counter", {"cause"}, "Jobs paused, by cause."}, read_pauses},
+      {{"carpool_paused_jobs", "gauge", {"gpu"}, "Jobs on a GPU that are paused now."},
+       read_gpu_jobs<true>},
       {{"carpool_machine_troubles_total",
         "counter",
         {"scope"},
@@ -260,6 +280,8 @@ void Metrics::count(const JobEvent& event, double queued_s) {
     totals_->wait.add(std::max(0.0, event.at_s - queued_s));
   } else if (std::holds_alternative<JobRequeued>(event.what)) {
     ++totals_->requeued;
+  } else if (const auto* paused = std::get_if<JobPaused>(&event.what)) {
+    ++totals_->pauses[paused->cause];
   } else if (const auto* ended = std::get_if<JobEnded>(&event.what)) {
     ++totals_->ends[std::string(name_of(ended->exit.end))];
     if (ended->exit.end == RunEnd::MachineTrouble) {

@@ -98,8 +98,8 @@ std::string candidate_text(const json& candidate) {
     text += fmt::format("; {}", printable(reason));
   }
   if (candidate.contains("predicted_progress")) {
-    text += fmt::format("; predicted {} of its solo speed, slowest neighbour {}",
-                        percent_at(candidate, "predicted_progress"),
+    text += fmt::format("; predicted {}; slowest neighbour {}",
+                        candidate.at("prediction").value("text", ""),
                         percent_at(candidate, "worst_neighbour_progress"));
   }
   return text + "\n";
@@ -120,6 +120,14 @@ std::string explain_text(const json& why) {
       line(text,
            "predicted",
            fmt::format("{} of its solo speed", percent_at(placed, "predicted_progress")));
+    }
+  }
+  if (why.contains("belief")) {
+    const json& belief = why.at("belief");
+    line(text, "activity", belief.value("activity", ""));
+    line(text, "memory", belief.value("memory", ""));
+    if (belief.contains("prediction")) {
+      line(text, "speed now", belief.at("prediction").value("text", ""));
     }
   }
   for (const json& candidate : why.at("candidates")) {

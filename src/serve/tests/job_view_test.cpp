@@ -1,5 +1,6 @@
 #include "serve/job_view.hpp"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <gtest/gtest.h>
@@ -46,6 +47,28 @@ TEST_F(JobView, ARunningJobShowsWhereItRunsAndForHowLong) {
   EXPECT_FALSE(view.at("attempts").at(0).contains("end"));
   EXPECT_FALSE(view.contains("ended_s"));
   EXPECT_FALSE(view.contains("exit_code"));
+}
+
+TEST_F(JobView, APausedJobShowsSinceWhenAndWhy) {
+  const JobId first = server_.submit(schedule::stub_job(2), 0.0, caller_ann.uid);
+  const JobId job = server_.submit(schedule::stub_job(2), 0.0, caller_ann.uid);
+  server_.step(0.0);
+  server_.see({{first, 1}, {job, 1}}, 1.0);
+  server_.pause(job, 10.0, PauseCause::Interference);
+  const json view = details(job, caller_ann, 30.0);
+  EXPECT_EQ(view.at("state"), "running");
+  EXPECT_EQ(view.at("code"), "S");
+  EXPECT_EQ(view.at("run_s"), 10.0);
+  EXPECT_EQ(view.at("paused_since_s"), 10.0);
+  EXPECT_EQ(view.at("pause_cause"), "interference");
+  EXPECT_EQ(view.at("reason"), "paused: others compute");
+  EXPECT_EQ(view.at("attempts").at(0).at("pause_reason"), "others compute");
+  EXPECT_EQ(view.at("attempts").at(0).at("pauses"), 1);
+  const json why =
+      explanation_view(*schedule::explain(*server_.scheduler, job), server_.record(job));
+  EXPECT_EQ(why.at("summary"), fmt::format("Job {} is paused: others compute", job));
+  EXPECT_EQ(why.at("belief").at("memory"),
+            "needs 2 GiB; measured 1 GiB after 9 s; 2 GiB are reserved for it now");
 }
 
 TEST_F(JobView, OtherUsersSeeTheSummaryOnly) {
@@ -135,7 +158,9 @@ TEST(ExplanationJson, HasTheConstraintTheCandidatesAndTheChanges) {
                       .free_bytes = 10,
                       .residents = {3},
                       .takes_it = false,
-                      .job_progress = 0.5,
+                      .forecast = ProgressForecast{.progress = 0.5,
+                                                   .interval90 = {.low = 0.2, .high = 0.75},
+                                                   .basis = ProgressForecast::Basis::Members},
                       .reason = "too little memory"}},
       .changes = {{.kind = Change::Kind::LessMemory, .words = "less", .need_bytes = 10},
                   {.kind = Change::Kind::Order, .words = "raise its priority"},
@@ -152,7 +177,9 @@ TEST(ExplanationJson, HasTheConstraintTheCandidatesAndTheChanges) {
   EXPECT_EQ(view.at("candidates"),
             json::parse(R"([{"gpu": 1, "memory_bytes": 40, "free_bytes": 10, "jobs": [3],
                              "possible": false, "reason": "too little memory",
-                             "predicted_progress": 0.5}])"));
+                             "predicted_progress": 0.5,
+                             "prediction": {"progress": 0.5, "low": 0.2, "high": 0.75,
+                                            "text": "50 % of its solo speed (20 to 75 %), from what is known of the jobs"}}])"));
   EXPECT_EQ(view.at("changes"), json::parse(R"([{"change": "mem", "text": "less", "mem_bytes": 10},
                             {"change": "order", "text": "raise its priority"},
                             {"change": "exclusive", "text": "share"},

@@ -120,6 +120,24 @@ TEST_F(MetricsPage, CountsWhatHappens) {
   }
 }
 
+TEST_F(MetricsPage, TellsOfPausesAndCaps) {
+  const JobId first = server_.submit(schedule::stub_job(1));
+  const JobId job = server_.submit(schedule::stub_job(1));
+  server_.step(0.0);
+  server_.see({{first, 1}, {job, 1}}, 1.0);
+  server_.pause(job, 2.0);
+  metrics_.count(metric_event(2.0, JobPaused{.cause = PauseCause::Memory}), 0.0);
+  metrics_.count(metric_event(3.0, JobEnded{.exit = {.end = RunEnd::OverCap}}), 0.0);
+  const auto page = lines();
+  for (const char* line : {R"(carpool_pauses_total{cause="memory"} 1)",
+                           R"(carpool_pauses_total{cause="turn"} 0)",
+                           R"(carpool_paused_jobs{gpu="0"} 1)",
+                           R"(carpool_ends_total{end="over-cap"} 1)",
+                           "carpool_full_gpu_ends_total 0"}) {
+    EXPECT_TRUE(page.contains(line)) << line;
+  }
+}
+
 TEST_F(MetricsPage, AValueAtABoundBelongsToItsBucket) {
   metrics_.decision(0.001);
   const auto page = lines();

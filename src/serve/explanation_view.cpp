@@ -1,0 +1,121 @@
+// Why a job waits, or runs where it does, as JSON.
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "core/job_names.hpp"
+#include "schedule/belief_words.hpp"
+#include "serve/job_view.hpp"
+
+namespace carpool::serve {
+namespace {
+
+using nlohmann::json;
+
+template <class T>
+void put_known(json& object, const char* key, const std::optional<T>& value) {
+  if (value) {
+    object[key] = *value;
+  }
+}
+
+json forecast_view(const ProgressForecast& forecast) {
+  return {{"progress", forecast.progress},
+          {"low", forecast.interval90.low},
+          {"high", forecast.interval90.high},
+          {"text", schedule::forecast_words(forecast)}};
+}
+
+json candidate_view(const schedule::CandidateGpu& candidate) {
+  json view = {{"gpu", candidate.gpu},
+               {"memory_bytes", candidate.memory_bytes},
+               {"free_bytes", candidate.free_bytes},
+               {"jobs", candidate.residents},
+               {"possible", candidate.takes_it},
+               {"reason", candidate.reason}};
+  if (candidate.forecast) {
+    view["predicted_progress"] = candidate.forecast->progress;
+    view["prediction"] = forecast_view(*candidate.forecast);
+  }
+  put_known(view, "worst_neighbour_progress", candidate.worst_neighbour);
+  return view;
+}
+
+void add_belief(json& view, const schedule::Explanation& explanation) {
+  if (explanation.activity.empty()) {
+    return;
+  }
+  json belief = {{"activity", explanation.activity}, {"memory", explanation.memory}};
+  if (explanation.belief) {
+    belief["sm_active_ratio"] = explanation.belief->sm_active;
+    belief["sm_active_low"] = explanation.belief->sm_active90.low;
+    belief["sm_active_high"] = explanation.belief->sm_active90.high;
+    belief["measured_s"] = explanation.belief->measured_s;
+    put_known(belief, "solo_rate", explanation.belief->solo_rate);
+  }
+  if (explanation.progress) {
+    belief["prediction"] = forecast_view(*explanation.progress);
+  }
+  view["belief"] = std::move(belief);
+}
+
+std::string_view change_name(schedule::StartingChange::Kind kind) {
+  switch (kind) {
+    case schedule::StartingChange::Kind::Order:
+      return "order";
+    case schedule::StartingChange::Kind::LessMemory:
+      return "mem";
+    case schedule::StartingChange::Kind::NotExclusive:
+      return "exclusive";
+    case schedule::StartingChange::Kind::FewerGpus:
+      return "gpus";
+    case schedule::StartingChange::Kind::Wait:
+      break;
+  }
+  return "wait";
+}
+
+json change_view(const schedule::StartingChange& change) {
+  json view = {{"change", change_name(change.kind)}, {"text", change.words}};
+  put_known(view, "mem_bytes", change.need_bytes);
+  put_known(view, "gpus", change.gpus);
+  put_known(view, "wait_s", change.wait_s);
+  put_known(view, "until_job", change.until_ends);
+  return view;
+}
+
+}  // namespace
+
+json explanation_view(const schedule::Explanation& explanation, const JobRecord& job) {
+  json view = {{"id", job.id},
+               {"state", name_of(job.state)},
+               {"code", job.code()},
+               {"summary", explanation.summary},
+               {"candidates", json::array()},
+               {"changes", json::array()}};
+  if (explanation.binding) {
+    view["constraint"] = name_of(explanation.binding->constraint);
+    view["reason"] = explanation.binding->reason;
+  }
+  for (const schedule::CandidateGpu& candidate : explanation.candidates) {
+    view["candidates"].push_back(candidate_view(candidate));
+  }
+  for (const schedule::StartingChange& change : explanation.changes) {
+    view["changes"].push_back(change_view(change));
+  }
+  if (explanation.placed) {
+    json placed = {{"gpus", explanation.placed->gpus},
+                   {"mechanism", name_of(explanation.placed->mechanism)},
+                   {"thread_limit_percent", explanation.placed->thread_limit},
+                   {"reserved_bytes", explanation.placed->reserved_bytes},
+                   {"reason", explanation.placed->reason}};
+    put_known(placed, "predicted_progress", explanation.placed->predicted_progress);
+    view["placed"] = placed;
+  }
+  add_belief(view, explanation);
+  return view;
+}
+
+}  // namespace carpool::serve
