@@ -13,6 +13,8 @@ constexpr double kWindowStep = 5.0;
 // Seconds of work that are rounding errors: a clock of seconds since 1970 has steps of 2.4e-7.
 constexpr double kNoWork = 1e-6;
 
+constexpr unsigned kGrowthSteps = 5;
+
 tl::unexpected<RunExit> never_started(std::string why) {
   return tl::unexpected(RunExit{.end = RunEnd::NeverStarted, .detail = std::move(why)});
 }
@@ -176,10 +178,8 @@ void SimulatedExecutor::handle(const Event& event) {
       begin(event.run);
       break;
     case Step::Grow:
-      grow(event.run, run.work.early_bytes);
-      break;
     case Step::LateGrowth:
-      grow(event.run, run.work.peak_bytes);
+      grow_on(event.run, event.step);
       break;
     case Step::Finish:
       settle(run);
@@ -200,11 +200,29 @@ void SimulatedExecutor::begin(std::size_t index) {
   if (run.over) {
     return;
   }
-  schedule_due(options_.constants.growth_s, Step::Grow, index);
+  schedule_due(options_.constants.growth_s / kGrowthSteps, Step::Grow, index);
   if (work.peak_bytes > work.early_bytes) {
     schedule_due(options_.constants.late_growth_s, Step::LateGrowth, index);
   }
   regroup(run.gpus);
+}
+
+// Memory grows in equal steps: to the early peak, later to the peak.
+void SimulatedExecutor::grow_on(std::size_t index, Step step) {
+  Running& run = running_[index];
+  const bool late = step == Step::LateGrowth;
+  const std::uint64_t from = late ? run.work.early_bytes : run.work.early_bytes / 2;
+  const std::uint64_t to = late ? run.work.peak_bytes : run.work.early_bytes;
+  ++run.growths;
+  grow(index, run.growths < kGrowthSteps ? from + (to - from) / kGrowthSteps * run.growths : to);
+  if (run.over) {
+    return;
+  }
+  if (run.growths < kGrowthSteps) {
+    schedule_due(options_.constants.growth_s / kGrowthSteps, step, index);
+  } else {
+    run.growths = 0;
+  }
 }
 
 // Why a run cannot have so much more memory. A cap counts all that a process holds, its context
@@ -239,7 +257,7 @@ void SimulatedExecutor::grow(std::size_t index, std::uint64_t bytes) {
   run.memory_bytes += more;
   for (const unsigned gpu : run.gpus) {
     gpus_[gpu].memory_bytes += more;
-    mark(gpu);
+    mark(gpu, false);
   }
 }
 

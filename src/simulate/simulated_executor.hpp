@@ -134,6 +134,7 @@ class SimulatedExecutor final : public Executor {
     double paced_s = 0.0;  // last change of its speed, or last measurement of its progress
     std::uint64_t measured = 0;
     std::uint64_t memory_bytes = 0;
+    unsigned growths = 0;  // steps of the growth that goes on
     std::uint32_t version = 0;
     bool over = false;
 
@@ -163,6 +164,7 @@ class SimulatedExecutor final : public Executor {
   void schedule_due(double after_s, Step step, std::size_t run);
   void handle(const Event& event);
   void begin(std::size_t run);
+  void grow_on(std::size_t run, Step step);
   void grow(std::size_t run, std::uint64_t bytes);
   [[nodiscard]] std::optional<RunEnd> refusal(const Running& run, std::uint64_t more) const;
   // `truth`: how it really ended, where the exit cannot say so.
@@ -171,7 +173,8 @@ class SimulatedExecutor final : public Executor {
   void regroup(std::span<const unsigned> gpus);
   void account(Gpu& gpu);
   void show_activity(unsigned index);
-  void mark(unsigned index);
+  // The group of the GPU has changed, or only its memory.
+  void mark(unsigned index, bool group_changed = true);
   void keep_moment(unsigned index);
   void look_again(unsigned index);
   // Whether something has changed since it was planned.

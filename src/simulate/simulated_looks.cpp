@@ -12,7 +12,10 @@ namespace {
 
 // Seconds from a change of a GPU to the looks at it; the last step repeats. A look each second
 // would show the same again: speeds are constant between changes.
-constexpr std::array kLookAfter = {3.0, 5.0, 10.0, 20.0, 40.0, 80.0, 160.0, 320.0, 920.0};
+constexpr std::array kLookAfter = {
+    3.0, 5.0, 10.0, 15.0, 20.0, 30.0, 40.0, 60.0, 90.0, 150.0, 300.0, 600.0, 1200.0};
+// After so many looks the next is far away, and growth starts them anew.
+constexpr std::size_t kCloseLooks = 3;
 // Progress is counted in short windows.
 constexpr double kShortestCount = 2.0;
 constexpr double kLongestCount = 3.0;
@@ -41,15 +44,17 @@ void SimulatedExecutor::keep_moment(unsigned index) {
   }
 }
 
-void SimulatedExecutor::mark(unsigned index) {
+void SimulatedExecutor::mark(unsigned index, bool group_changed) {
   Gpu& gpu = gpus_[index];
   if (!gpu.changed) {
     gpu.changed = true;
     changed_.push_back(index);
   }
-  gpu.looks = 0;
-  ++gpu.look_version;
-  look_again(index);
+  if (group_changed || gpu.looks > kCloseLooks) {
+    gpu.looks = 0;
+    ++gpu.look_version;
+    look_again(index);
+  }
   keep_moment(index);
 }
 

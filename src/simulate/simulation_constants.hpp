@@ -17,8 +17,8 @@ struct SimulationConstants {
   double start_median_s = 8.2;
   double start_p95_s = 20.6;
   double start_longest_s = 55.0;
-  // Then memory grows: half at once, the early peak after growth_s, a later peak after
-  // late_growth_s.
+  // Then memory grows: half at once, to the early peak within growth_s; after late_growth_s to a
+  // later peak, within growth_s again.
   double growth_s = 10.0;
   double late_growth_s = 200.0;
   std::uint64_t driver_bytes = 424 * kMebibyte;  // of each GPU, not usable

@@ -60,7 +60,8 @@ TEST_F(SimulatedExecutorTest, ReportsWhatAJobHeldAndRequestedWhenItRanOutOfMemor
   const auto& last = reports.back();
   EXPECT_EQ(last.run.job, 2);
   EXPECT_EQ(last.exit.end, RunEnd::OutOfMemory);
-  EXPECT_EQ(*last.exit.held_bytes + *last.exit.wanted_bytes, 35 * kTestGib);
+  EXPECT_LE(10 * kTestGib + *last.exit.held_bytes, 40 * kTestGib);
+  EXPECT_GT(10 * kTestGib + *last.exit.held_bytes + *last.exit.wanted_bytes, 40 * kTestGib);
 }
 
 TEST_F(SimulatedExecutorTest, ShowsMemoryAsItGrows) {

@@ -6,7 +6,8 @@
 namespace carpool::simulate {
 namespace {
 
-// Jobs of 100 s with 10 GiB that start after 20 s and grow 10 s later.
+// Jobs of 100 s that start after 20 s and grow for 10 s. The first holds 4 GiB, and 10 GiB after 40
+// s and another 10 s.
 class SimulatedPausesTest : public testing::Test {
  protected:
   SimulatedPausesTest() {
@@ -75,12 +76,15 @@ TEST_F(SimulatedPausesTest, StartUpStandsStill) {
 TEST_F(SimulatedPausesTest, GrowthStandsStillAndWorkIsConserved) {
   launch(1);
   pause_at(25, 1);  // 5 s after its first work
-  EXPECT_EQ(used_at(500), 2 * kTestGib);
+  const std::uint64_t used = used_at(26);
+  EXPECT_GT(used, 2 * kTestGib);
+  EXPECT_EQ(used_at(500), used);
   resume_at(500, 1);
-  EXPECT_EQ(used_at(504), 2 * kTestGib);
+  EXPECT_LT(used_at(504), 4 * kTestGib);
   EXPECT_EQ(used_at(506), 4 * kTestGib);
   EXPECT_EQ(used_at(534), 4 * kTestGib);
-  EXPECT_EQ(used_at(536), 10 * kTestGib);
+  EXPECT_LT(used_at(538), 10 * kTestGib);
+  EXPECT_EQ(used_at(546), 10 * kTestGib);
   const auto exits = exits_until(2000);
   ASSERT_EQ(exits.size(), 1);
   EXPECT_EQ(exits[0].end, RunEnd::Succeeded);
@@ -147,7 +151,7 @@ TEST_F(SimulatedPausesTest, ARunEndsAtItsCapAlthoughTheGpuHasRoom) {
   ASSERT_EQ(exits.size(), 1);
   EXPECT_EQ(exits[0].end, RunEnd::OutOfMemory);  // all that a program can say
   EXPECT_EQ(*exits[0].held_bytes, 4 * kTestGib);
-  EXPECT_EQ(*exits[0].wanted_bytes, 6 * kTestGib);
+  EXPECT_NEAR(static_cast<double>(*exits[0].wanted_bytes), 1.2 * kTestGib, 1.0);
   EXPECT_EQ(executor_->runs()[0].end, RunEnd::OverCap);
 }
 
