@@ -22,6 +22,7 @@
 namespace carpool::run {
 namespace {
 
+constexpr double kInheritedPauseS = 1.0;
 constexpr long kLookAgainNs = 250'000'000;
 
 void signal_supervisor(const gpu::ProcessIdentity& supervisor, StopMode mode) {
@@ -109,6 +110,9 @@ Result<FoundRun> AttemptWatch::add_found(RunId run,
   const gpu::Liveness seen = is_this_boot(claim) ? watch_supervisor(entry) : gpu::Liveness::Ended;
   switch (seen) {
     case gpu::Liveness::Alive:
+      if (const auto paused = folder.pause(); !paused || *paused) {
+        entry.inherited_pause_s = boot_seconds() + kInheritedPauseS;
+      }
       watched_.insert_or_assign(run, std::move(entry));
       return FoundRun{.state = FoundRun::State::Running};
     case gpu::Liveness::Unknown:
@@ -131,6 +135,7 @@ void AttemptWatch::stop(RunId run, StopMode mode) {
   }
   Watched& entry = found->second;
   entry.stop = mode;
+  resume(entry);
   if (mode == StopMode::Kill) {
     entry.kill_watch.begin();
   }
@@ -271,6 +276,9 @@ std::vector<RunReport> AttemptWatch::take_reports() {
     for (auto entry = watched_.begin(); entry != watched_.end();) {
       Watched& run = entry->second;
       run.kill_watch.look(run.folder);
+      if (run.inherited_pause_s && boot_seconds() > *run.inherited_pause_s) {
+        resume(run);
+      }
       const bool ended =
           run.handle.valid() && std::ranges::find(over, run.handle.get()) != over.end();
       const bool due = ended || !run.handle.valid();

@@ -33,6 +33,9 @@ class AttemptWatch {
                                            const RunFolder& folder,
                                            const RunClaim& claim);
   void stop(RunId run, StopMode mode);
+  void pause(RunId run);
+  void resume(RunId run);
+  void resume_all();
   [[nodiscard]] std::vector<RunReport> take_reports();
   [[nodiscard]] std::vector<RunningJob> running() const;
 
@@ -53,6 +56,9 @@ class AttemptWatch {
     Descriptor handle{};             // pidfd of the starter, then of the supervisor
     std::optional<StopMode> stop{};  // requested
     KillWatch kill_watch{};
+    // When a pause that an earlier server asked for ends, unless this one asks again; in
+    // boot_seconds().
+    std::optional<double> inherited_pause_s{};
     std::string held_up{};  // why a stage is not completed; it is tried again
   };
   enum class Step {
@@ -70,6 +76,7 @@ class AttemptWatch {
   [[nodiscard]] bool is_this_boot(const RunClaim& claim) const;
   [[nodiscard]] Result<RunExit> conclusion(const RunFolder& folder, const RunClaim& claim) const;
 
+  static void resume(Watched& entry);
   Step report_end(const Watched& entry, RunExit exit);
   Step await_starter(Watched& entry) const;
   Step decide(Watched& entry);

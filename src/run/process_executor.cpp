@@ -46,14 +46,6 @@ Started<void> check_unused(const RunFolder& folder, const std::string& journal) 
 struct ProcessExecutor::State {
   ProcessExecutorSettings settings;
   AttemptWatch watch;
-
-  void signal(RunId run, int number) const {
-    for (const RunningJob& job : watch.running()) {
-      if (job.run == run && job.session > 1) {
-        ::kill(-job.session, number);
-      }
-    }
-  }
   [[nodiscard]] double now_s() const { return settings.clock ? settings.clock() : epoch_seconds(); }
 };
 
@@ -99,11 +91,15 @@ void ProcessExecutor::stop(RunId run, StopMode mode) {
 }
 
 void ProcessExecutor::pause(RunId run) {
-  state_->signal(run, SIGSTOP);
+  state_->watch.pause(run);
 }
 
 void ProcessExecutor::resume(RunId run) {
-  state_->signal(run, SIGCONT);
+  state_->watch.resume(run);
+}
+
+void ProcessExecutor::resume_all() {
+  state_->watch.resume_all();
 }
 
 std::vector<RunReport> ProcessExecutor::take_reports() {

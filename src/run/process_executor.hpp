@@ -42,6 +42,9 @@ class ProcessExecutor final : public Executor {
   [[nodiscard]] std::vector<RunReport> take_reports() override;
   [[nodiscard]] Result<FoundRun> find(const LaunchSpec& spec) override;
 
+  // For a server that ends: no job stands still until the next one. That one pauses them again.
+  void resume_all();
+
   // Readable when take_reports() has something to do.
   [[nodiscard]] int wake_descriptor() const;
   [[nodiscard]] std::vector<RunningJob> running() const;

@@ -102,6 +102,23 @@ Result<std::optional<gpu::ProcessIdentity>> RunFolder::leader() const {
   return read_record<gpu::ProcessIdentity>(path_ / "leader", read_leader);
 }
 
+Result<void> RunFolder::write_pause(const gpu::ProcessIdentity& server,
+                                    const std::string& journal) const {
+  return write_file(path_ / "pause", run::write_leader(server, journal));
+}
+
+Result<std::optional<gpu::ProcessIdentity>> RunFolder::pause() const {
+  return read_record<gpu::ProcessIdentity>(path_ / "pause", read_leader);
+}
+
+Result<void> RunFolder::remove_pause() const {
+  const std::filesystem::path file = path_ / "pause";
+  if (::unlink(file.c_str()) != 0 && errno != ENOENT) {
+    return fail(ErrorCode::Internal, fmt::format("remove {}: {}", file.string(), last_error()));
+  }
+  return {};
+}
+
 Result<void> RunFolder::write_exit(const ExitRecord& exit) const {
   const std::string text = run::write_exit(exit);
   return write_file(path_ / "exit.copy", text).and_then([&] {

@@ -4,6 +4,7 @@
 //   claim   the supervisor of the attempt, or "abandoned"; the first process that creates it wins
 //   leader  the first process of the job, recorded before it executes an instruction of the job
 //   exit    how it ended; exit.copy is the same, for the case that one of them is damaged
+//   pause   the server that wants the job to stand still; no such file: it runs
 //   cgroup  of its processes, see job_cgroup.hpp; reaper: see orphan_reaper.hpp
 //   stdout, stderr
 #pragma once
@@ -43,6 +44,13 @@ class RunFolder {
   [[nodiscard]] Result<void> write_leader(const gpu::ProcessIdentity& leader,
                                           const std::string& journal) const;
   [[nodiscard]] Result<std::optional<gpu::ProcessIdentity>> leader() const;
+
+  // The server asks for a pause by the file and says so with a signal, see JobPause.
+  [[nodiscard]] Result<void> write_pause(const gpu::ProcessIdentity& server,
+                                         const std::string& journal) const;
+  // Empty: the job is to run. Corrupt: it is to stand still, and the server is not known.
+  [[nodiscard]] Result<std::optional<gpu::ProcessIdentity>> pause() const;
+  [[nodiscard]] Result<void> remove_pause() const;
 
   [[nodiscard]] Result<void> write_exit(const ExitRecord& exit) const;
   // Corrupt: the attempt has ended, and each copy of the record is damaged or of another journal.

@@ -1,6 +1,8 @@
 #include "run/supervised_processes.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,6 +15,8 @@ namespace carpool::run {
 namespace {
 
 constexpr std::chrono::milliseconds kKillAgain{2};
+constexpr std::chrono::milliseconds kStopAgain{1};
+constexpr std::chrono::milliseconds kStopLimit{250};  // the supervisor has other things to do
 
 // Descendants only: after the end of the leader its session may be that of another user.
 std::vector<ProcessEntry> descendants(const std::vector<ProcessEntry>& processes) {
@@ -54,6 +58,53 @@ void SupervisedProcesses::kill() const {
   for (const ProcessEntry& process : descendants(list_processes())) {
     kill_process(process);
   }
+}
+
+// A process may fork until it stands still, while the others are looked at: two looks in a row
+// must find none that moves.
+bool SupervisedProcesses::stop_one_by_one() {
+  constexpr int kLooks = 2;
+  const Stopwatch watch;
+  int still = 0;
+  while (still < kLooks && watch.seconds() < std::chrono::duration<double>(kStopLimit).count()) {
+    const std::vector<ProcessEntry> processes = list_processes();
+    bool moves = processes.empty();  // they cannot be listed now
+    for (const ProcessEntry& process : descendants(processes)) {
+      if (process.state == 'T' || process.state == 't') {
+        continue;
+      }
+      const gpu::ProcessIdentity identity{process.pid, process.start_ticks};
+      const bool signalled = std::ranges::find(stopped_, identity) != stopped_.end();
+      if (signalled && process.state == 'D') {
+        continue;  // it waits for a disk, or after vfork() for its child, and stops then
+      }
+      if (!signalled) {
+        stopped_.push_back(identity);
+      }
+      moves = gpu::send_signal(identity, SIGSTOP) || moves;
+    }
+    still = moves ? 0 : still + 1;
+    if (moves) {
+      pause_for(kStopAgain);
+    }
+  }
+  return still == kLooks;
+}
+
+bool SupervisedProcesses::hold() {
+  const bool frozen = in_cgroup_ && freeze_cgroup(cgroup_, kStopLimit);
+  return frozen || stop_one_by_one();
+}
+
+void SupervisedProcesses::release() {
+  if (in_cgroup_) {
+    thaw_cgroup(cgroup_);
+  }
+  // The youngest first: a parent that waits for stopped children finds none.
+  for (auto process = stopped_.rbegin(); process != stopped_.rend(); ++process) {
+    gpu::send_signal(*process, SIGCONT);
+  }
+  stopped_.clear();
 }
 
 void SupervisedProcesses::end() {

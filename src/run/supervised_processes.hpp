@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "gpu/mps/process_identity.hpp"
 #include "run/run_folder.hpp"
 
 namespace carpool::run {
@@ -27,6 +28,11 @@ class SupervisedProcesses {
   // True also when the processes of this machine cannot be listed now.
   [[nodiscard]] bool any_left() const;
   void kill() const;
+  // All stand still: by the freezer of the cgroup, which the job does not notice, else by SIGSTOP.
+  // False: one still moves; call it again.
+  [[nodiscard]] bool hold();
+  // They go on, whoever stopped the cgroup. Processes that had stopped before hold() stay so.
+  void release();
   // Kills until none is left, reaps them, and removes the cgroup.
   void end();
   // Of this job, for lack of host memory; empty: the kernel does not count them by job.
@@ -34,7 +40,10 @@ class SupervisedProcesses {
 
  private:
   std::filesystem::path cgroup_;
+  [[nodiscard]] bool stop_one_by_one();
+
   bool in_cgroup_ = false;
+  std::vector<gpu::ProcessIdentity> stopped_{};  // by SIGSTOP of this process
   std::optional<std::uint64_t> memory_kills_{};
 };
 

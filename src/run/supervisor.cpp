@@ -21,9 +21,8 @@
 #include "base/process/spawn.hpp"
 #include "run/job_cgroup.hpp"
 #include "run/job_leader.hpp"
-#include "run/mps/mps_keeper.hpp"
+#include "run/job_pause.hpp"
 #include "run/mps/mps_sharing.hpp"
-#include "run/mps/mps_sweeping.hpp"
 #include "run/orphan_reaper.hpp"
 #include "run/run_folder.hpp"
 #include "run/supervised_processes.hpp"
@@ -32,9 +31,10 @@
 namespace carpool::run {
 namespace {
 
-static_assert(kAskSignal == SIGTERM && kKillSignal == SIGUSR1);
+static_assert(kAskSignal == SIGTERM && kKillSignal == SIGUSR1 && kLookSignal == SIGCONT);
 
 constexpr std::chrono::seconds kWriteAgain{1};
+constexpr std::chrono::seconds kLookAtPause{1};
 constexpr std::string_view kBegan = "began";
 
 std::string read_all(int descriptor) {
@@ -50,7 +50,7 @@ std::string read_all(int descriptor) {
 sigset_t supervisor_signals() {
   sigset_t set;
   ::sigemptyset(&set);
-  for (const int signal : {kAskSignal, kKillSignal, SIGCHLD, SIGINT, SIGHUP}) {
+  for (const int signal : {kAskSignal, kKillSignal, kLookSignal, SIGCHLD, SIGINT, SIGHUP}) {
     ::sigaddset(&set, signal);
   }
   return set;
@@ -64,7 +64,8 @@ class Supervisor {
         folder_(order_.folder),
         starter_(std::move(starter)),
         reaper_(std::move(reaper)),
-        processes_(order_.cgroup) {}
+        processes_(order_.cgroup),
+        pause_(folder_, processes_) {}
 
   void run() {
     ::signal(SIGPIPE, SIG_IGN);  // the starter or the first process of the job may be gone
@@ -131,6 +132,7 @@ class Supervisor {
     const timespec at_once{};
     sigset_t stops = waited_for_;
     ::sigdelset(&stops, SIGCHLD);
+    ::sigdelset(&stops, kLookSignal);
     while (::sigtimedwait(&stops, nullptr, &at_once) > 0) {
       exit_.stop_asked = true;
     }
@@ -190,18 +192,36 @@ class Supervisor {
     }
   }
 
+  void stop_job(bool kill) {
+    exit_.stop_asked = true;
+    pause_.end();  // a client that stands still does not drain, nor does it handle SIGTERM
+    drain();
+    if (kill) {
+      processes_.kill();
+    } else {
+      ::kill(-leader_, SIGTERM);
+      ::kill(-leader_, SIGCONT);  // one that stopped itself would not handle SIGTERM
+    }
+  }
+
+  // 0: nothing came in time.
+  int next_signal() {
+    if (!pause_.held()) {
+      return ::sigwaitinfo(&waited_for_, nullptr);
+    }
+    const timespec limit{.tv_sec = kLookAtPause.count(), .tv_nsec = 0};
+    const int signal = ::sigtimedwait(&waited_for_, nullptr, &limit);
+    return signal < 0 && errno == EAGAIN ? 0 : signal;
+  }
+
   void wait_for_end() {
+    pause_.look();  // the signal may have come before the job began
     while (!reap()) {
-      const int signal = ::sigwaitinfo(&waited_for_, nullptr);
-      if (signal == kKillSignal) {
-        exit_.stop_asked = true;
-        drain();
-        processes_.kill();
+      const int signal = next_signal();
+      if (signal == kLookSignal || signal == 0) {
+        pause_.look();
       } else if (signal > 0 && signal != SIGCHLD) {
-        exit_.stop_asked = true;
-        drain();
-        ::kill(-leader_, SIGTERM);
-        ::kill(-leader_, SIGCONT);  // a stopped process would not handle SIGTERM
+        stop_job(signal == kKillSignal);
       }
     }
   }
@@ -227,6 +247,7 @@ class Supervisor {
 
   // A job ends with its first process: the rest is killed and keeps no GPU.
   void end_the_rest() {
+    pause_.end();
     if (processes_.any_left()) {
       drain();
     }
@@ -238,6 +259,7 @@ class Supervisor {
   Descriptor starter_;  // told when the job runs, its end is on disk, or it cannot begin
   std::optional<OrphanReaper> reaper_;
   SupervisedProcesses processes_;
+  JobPause pause_;
   MpsUse mps_;
   sigset_t waited_for_{};
   gpu::ProcessIdentity self_{};
@@ -290,17 +312,6 @@ int run_supervisor() {
   }
   // Without words the supervisor was killed; nothing is known about the attempt then.
   return words.empty() ? kSupervisorDidNot : refuse(read_trouble(words));
-}
-
-int run_guard_command(std::span<char* const> arguments) {
-  const std::string_view role = arguments.empty() ? std::string_view{} : arguments[0];
-  if (arguments.size() == 3 && role == "--mps") {
-    return run_mps_keeper(arguments[1], arguments[2]);
-  }
-  if (arguments.size() == 2 && role == "--sweep-mps") {
-    return sweep_mps(arguments[1]);
-  }
-  return arguments.empty() ? run_supervisor() : kSupervisorDidNot;
 }
 
 }  // namespace carpool::run

@@ -10,6 +10,9 @@ namespace carpool::run {
 // Signals that make a supervisor end its job.
 inline constexpr int kAskSignal = 15;   // SIGTERM: passed on to the job's processes
 inline constexpr int kKillSignal = 10;  // SIGUSR1: the job's processes are killed
+// SIGCONT: the run folder says whether the job is to stand still. Supervisors of older versions,
+// which do not know it, ignore it.
+inline constexpr int kLookSignal = 18;
 
 // Exit codes of the starter, the process that forks the supervisor. The supervisor itself is waited
 // for by init. A starter that knows why the attempt cannot begin writes it to standard output, as

@@ -176,6 +176,7 @@ Result<void> serve_gpus(const ServeOptions& options,
   watcher->reset();
   (*server)->stop();
   save_beliefs((*server)->beliefs(), places.state);
+  (*executor)->resume_all();
   keep_backup(places);
   log_info("server stopped; running jobs continue, and the next server takes them over");
   return stayed;

@@ -167,6 +167,25 @@ bool is_populated(const std::filesystem::path& cgroup) {
   return number_of(cgroup / "cgroup.events", "populated").value_or(0) != 0;
 }
 
+Result<void> freeze_cgroup(const std::filesystem::path& cgroup, std::chrono::milliseconds limit) {
+  if (Result<void> ordered = set_cgroup(cgroup, "cgroup.freeze", "1"); !ordered) {
+    return ordered;
+  }
+  const Stopwatch watch;
+  while (!is_frozen(cgroup) && watch.seconds() < std::chrono::duration<double>(limit).count()) {
+    pause_for(kLookAgain);
+  }
+  return {};
+}
+
+void thaw_cgroup(const std::filesystem::path& cgroup) {
+  static_cast<void>(set_cgroup(cgroup, "cgroup.freeze", "0"));
+}
+
+bool is_frozen(const std::filesystem::path& cgroup) {
+  return number_of(cgroup / "cgroup.events", "frozen").value_or(0) != 0;
+}
+
 void kill_cgroup(const std::filesystem::path& cgroup) {
   if (!set_cgroup(cgroup, "cgroup.kill", "1")) {
     kill_one_by_one(cgroup);

@@ -49,6 +49,18 @@ struct CgroupMount {
 // Whether a process is in it or below it. False when there is no such cgroup.
 [[nodiscard]] bool is_populated(const std::filesystem::path& cgroup);
 
+// Stops every process in it and below it, including those that are created later. Returns when all
+// stand still, or after `limit`: one that waits for a disk stops when that answers. Unavailable
+// before Linux 5.2.
+[[nodiscard]] Result<void> freeze_cgroup(const std::filesystem::path& cgroup,
+                                         std::chrono::milliseconds limit);
+
+// Lets them go on; for one that is not frozen, too.
+void thaw_cgroup(const std::filesystem::path& cgroup);
+
+// Whether every process in it and below it stands still.
+[[nodiscard]] bool is_frozen(const std::filesystem::path& cgroup);
+
 // Kills every process in it and below it, including those that are being created. Before Linux 5.14
 // those that exist at the moment.
 void kill_cgroup(const std::filesystem::path& cgroup);
