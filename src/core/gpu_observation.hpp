@@ -36,7 +36,7 @@ struct GpuObservation {
   struct JobSeen {
     JobId job = 0;
     std::uint64_t bytes = 0;
-    unsigned processes = 1;              // that use this GPU
+    unsigned processes = 1;              // here; 0: hidden ones, whose bytes are not known
     std::optional<MeasuredRate> rate{};  // empty: nothing new was measured
   };
   std::vector<JobSeen> jobs{};  // Carpool's jobs seen on this GPU

@@ -6,12 +6,26 @@
 namespace carpool::observe {
 namespace {
 
-void add_memory(GpuObservation& seen, JobId job, std::uint64_t bytes) {
+void add_memory(GpuObservation& seen, JobId job, std::uint64_t bytes, unsigned processes = 1) {
   const auto known = std::ranges::find(seen.jobs, job, &GpuObservation::JobSeen::job);
   if (known != seen.jobs.end()) {
     known->bytes += bytes;
+    known->processes += processes;
   } else {
-    seen.jobs.push_back({job, bytes});
+    seen.jobs.push_back({.job = job, .bytes = bytes, .processes = processes});
+  }
+}
+
+// Which of the jobs they belong to is not known, nor what each job holds. As many jobs that were
+// not seen as there are hidden processes are reported as there, in the order of their start.
+void add_hidden(GpuObservation& seen, const std::vector<JobId>& residents, unsigned processes) {
+  for (const JobId job : residents) {
+    const bool known =
+        std::ranges::find(seen.jobs, job, &GpuObservation::JobSeen::job) != seen.jobs.end();
+    if (!known && processes > 0) {
+      --processes;
+      seen.jobs.push_back({.job = job, .bytes = 0, .processes = 0});
+    }
   }
 }
 
@@ -56,7 +70,8 @@ GpuObservation GpuObserver::read_one(std::size_t place, const ProcessOwners& own
   }
   seen.used_bytes = sample->memory_used_bytes;
   if (const auto activity = source_.activity(gpu); activity && *activity) {
-    windows_[place].add(pressure_of(**activity, *sample));
+    seen.latest = pressure_of(**activity, *sample);
+    windows_[place].add(*seen.latest, (*activity)->span_seconds);
   }
   seen.pressure = windows_[place].pressure();
   if (const Result<void> read = add_processes(place, owners, seen); !read) {
@@ -73,7 +88,7 @@ Result<void> GpuObserver::add_processes(std::size_t place,
     return tl::unexpected(processes.error());
   }
   std::uint64_t hidden_bytes = 0;
-  bool hidden = false;
+  unsigned hidden = 0;
   for (const GpuProcess& process : *processes) {
     const std::uint64_t bytes = process.memory_bytes.value_or(0);
     const ProcessOwner owner = owners.owner(process.pid);
@@ -86,21 +101,26 @@ Result<void> GpuObserver::add_processes(std::size_t place,
         seen.foreign_bytes += bytes;
         break;
       case ProcessOwner::Kind::Unknown:
-        hidden = true;
+        ++hidden;
         hidden_bytes += bytes;
         break;
       case ProcessOwner::Kind::MpsServer:
         break;
     }
   }
-  // Hidden processes are foreign, or those of a job if a job runs on this GPU (in a container, the
-  // driver reports PIDs of another namespace). With several jobs there, the owner is unknown.
+  // Hidden processes are foreign, or those of a job if a job runs on this GPU: in a container, the
+  // driver reports PIDs of another namespace.
   const auto residents = owners.residents.find(static_cast<unsigned>(place));
-  if (hidden && residents == owners.residents.end()) {
+  if (hidden == 0) {
+    return {};
+  }
+  if (residents == owners.residents.end() || residents->second.empty()) {
     seen.foreign = true;
     seen.foreign_bytes += hidden_bytes;
-  } else if (hidden && residents->second.size() == 1) {
-    add_memory(seen, residents->second.front(), hidden_bytes);
+  } else if (residents->second.size() == 1) {
+    add_memory(seen, residents->second.front(), hidden_bytes, hidden);
+  } else {
+    add_hidden(seen, residents->second, hidden);
   }
   return {};
 }

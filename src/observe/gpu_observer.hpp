@@ -14,7 +14,7 @@
 namespace carpool::observe {
 
 struct ObserverSettings {
-  std::size_t window_samples = 30;  // one per reading
+  std::size_t window_samples = 30;  // of a second each
   WindowSummary summary = WindowSummary::Mean;
 };
 

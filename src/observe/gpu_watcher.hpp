@@ -1,4 +1,5 @@
-// Reads the GPUs at regular intervals on a thread of its own.
+// Reads the GPUs on a thread of its own: at regular intervals, and more often while something
+// happens.
 #pragma once
 
 #include <chrono>
@@ -6,9 +7,11 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "base/result.hpp"
 #include "core/gpu_observation.hpp"
 #include "core/telemetry_source.hpp"
@@ -21,6 +24,9 @@ namespace carpool::observe {
 struct RunningJobs {
   std::vector<JobProcesses> processes{};
   std::map<unsigned, std::vector<JobId>> residents{};  // as ProcessOwners::residents
+  // A job starts, or began or ceased to compute a moment ago. A change of the residents counts
+  // without it.
+  bool lively = false;
 };
 
 // Both are called by the watcher's thread.
@@ -28,6 +34,16 @@ struct WatcherPorts {
   std::function<Result<RunningJobs>()> running{};  // an error: there is nothing left to watch
   std::function<void(std::vector<GpuObservation>)> post{};
 };
+
+struct WatcherIntervals {
+  std::chrono::milliseconds usual{1000};
+  std::chrono::milliseconds lively{250};
+};
+
+// Whether a reading tells the scheduler something that the one before did not. Memory and pressure
+// change a little all the time.
+[[nodiscard]] bool is_news(const std::vector<GpuObservation>& before,
+                           const std::vector<GpuObservation>& now);
 
 class GpuWatcher {
  public:
@@ -37,7 +53,7 @@ class GpuWatcher {
              std::vector<GpuInfo> gpus,
              const ObserverSettings& settings,
              WatcherPorts ports,
-             std::chrono::milliseconds interval = std::chrono::seconds(1));
+             WatcherIntervals intervals = {});
   GpuWatcher(const GpuWatcher&) = delete;
   GpuWatcher& operator=(const GpuWatcher&) = delete;
   ~GpuWatcher();
@@ -51,7 +67,12 @@ class GpuWatcher {
 
   GpuObserver observer_;
   WatcherPorts ports_;
-  std::chrono::milliseconds interval_;
+  WatcherIntervals intervals_;
+  bool lively_ = false;
+  std::map<unsigned, std::vector<JobId>> residents_;
+  std::optional<Stopwatch> since_change_;  // of the residents
+  std::vector<GpuObservation> posted_;
+  std::optional<Stopwatch> since_post_;
   std::mutex mutex_;
   std::condition_variable changed_;
   bool ending_ = false;

@@ -24,7 +24,8 @@ struct ProcessOwner {
 
 struct ProcessOwners {
   std::function<ProcessOwner(std::int64_t pid)> owner{};
-  // Jobs on each GPU, by the scheduler's index: hidden processes may be theirs.
+  // Jobs on each GPU, by the scheduler's index, in the order of their start: hidden processes may
+  // be theirs.
   std::map<unsigned, std::vector<JobId>> residents{};
 };
 
@@ -35,7 +36,7 @@ struct JobProcesses {
   pid_t session = 0;
 };
 
-// From the process table of now.
+// From the process table of the time when a process is asked for first.
 [[nodiscard]] ProcessOwners find_process_owners(std::span<const JobProcesses> running,
                                                 std::map<unsigned, std::vector<JobId>> residents);
 

@@ -1,6 +1,8 @@
 #include "observe/window.hpp"
 
+#include <array>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "core/window_score.hpp"
@@ -15,8 +17,22 @@ double summarise(std::span<const double> values, WindowSummary how) {
                               static_cast<double>(values.size());
 }
 
-void SampleWindow::add(const GpuPressure& sample) {
-  last_.push_back(sample);
+void SampleWindow::add(const GpuPressure& sample, double span_s) {
+  constexpr double kSampleS = 0.9;  // readings come a little early
+  constexpr std::array kMembers = {
+      &GpuPressure::sm_active, &GpuPressure::sm_occupancy, &GpuPressure::dram_active};
+  for (double GpuPressure::* member : kMembers) {
+    sum_.*member += sample.*member * span_s;
+  }
+  sum_s_ += span_s;
+  if (sum_s_ < kSampleS) {
+    return;
+  }
+  for (double GpuPressure::* member : kMembers) {
+    sum_.*member /= sum_s_;
+  }
+  last_.push_back(std::exchange(sum_, {}));
+  sum_s_ = 0.0;
   if (last_.size() > samples_) {
     last_.pop_front();
   }

@@ -21,7 +21,8 @@ class SampleWindow {
  public:
   SampleWindow(std::size_t samples, WindowSummary how) : samples_(samples), how_(how) {}
 
-  void add(const GpuPressure& sample);
+  // What happened in the last `span_s`. Short spans are joined to samples of a second.
+  void add(const GpuPressure& sample, double span_s);
   // Empty until there are enough samples.
   [[nodiscard]] std::optional<GpuPressure> pressure() const;
 
@@ -29,6 +30,8 @@ class SampleWindow {
   std::size_t samples_;
   WindowSummary how_;
   std::deque<GpuPressure> last_;
+  GpuPressure sum_{};  // of what is not yet a sample, weighted by time
+  double sum_s_ = 0.0;
 };
 
 }  // namespace carpool::observe

@@ -293,12 +293,18 @@ std::vector<RunReport> AttemptWatch::take_reports() {
   return std::exchange(reports_, {});
 }
 
-std::vector<RunningJob> AttemptWatch::running() const {
+std::vector<RunningJob> AttemptWatch::running() {
   std::vector<RunningJob> found;
-  for (const auto& [run, entry] : watched_) {
-    const auto leader = entry.folder.leader();
-    if (entry.stage >= Stage::Following && leader && *leader) {
-      found.push_back({run, entry.claim.supervisor.pid, (*leader)->pid});
+  for (auto& [run, entry] : watched_) {
+    if (entry.stage < Stage::Following) {
+      continue;
+    }
+    if (entry.session == 0) {
+      const auto leader = entry.folder.leader();
+      entry.session = leader && *leader ? (*leader)->pid : 0;
+    }
+    if (entry.session != 0) {
+      found.push_back({run, entry.claim.supervisor.pid, entry.session});
     }
   }
   return found;

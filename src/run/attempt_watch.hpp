@@ -37,7 +37,7 @@ class AttemptWatch {
   void resume(RunId run);
   void resume_all();
   [[nodiscard]] std::vector<RunReport> take_reports();
-  [[nodiscard]] std::vector<RunningJob> running() const;
+  [[nodiscard]] std::vector<RunningJob> running();
 
  private:
   enum class Stage {
@@ -53,6 +53,7 @@ class AttemptWatch {
     Stage stage = Stage::Starting;
     Starter starter{};
     RunClaim claim{};                // of its supervisor, from Following on
+    pid_t session = 0;               // of the job's processes; 0: not read yet
     Descriptor handle{};             // pidfd of the starter, then of the supervisor
     std::optional<StopMode> stop{};  // requested
     KillWatch kill_watch{};

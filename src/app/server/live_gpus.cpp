@@ -10,9 +10,18 @@
 namespace carpool::app {
 namespace {
 
+// Its neighbours, memory and activity are about to change, or have just changed.
+bool is_lively(const Resident& resident, double now_s) {
+  constexpr double kAfterChangeS = 15.0;
+  constexpr double kStartS = 120.0;  // some jobs never use their GPU
+  return now_s - resident.phase_since_s <
+         (resident.phase == ResidentPhase::Starting ? kStartS : kAfterChangeS);
+}
+
 // On the thread of the scheduler.
 observe::RunningJobs running_jobs(const run::ProcessExecutor& executor,
-                                  const schedule::Scheduler& scheduler) {
+                                  const schedule::Scheduler& scheduler,
+                                  double now_s) {
   observe::RunningJobs jobs;
   for (const run::RunningJob& job : executor.running()) {
     jobs.processes.push_back(
@@ -21,6 +30,7 @@ observe::RunningJobs running_jobs(const run::ProcessExecutor& executor,
   for (const GpuView& gpu : scheduler.gpus()) {
     for (const Resident& resident : gpu.residents) {
       jobs.residents[gpu.index].push_back(resident.job);
+      jobs.lively = jobs.lively || is_lively(resident, now_s);
     }
   }
   return jobs;
@@ -40,8 +50,8 @@ Result<std::unique_ptr<observe::GpuWatcher>> watch_gpus(observe::UsableGpus& gpu
                                                         const observe::ObserverSettings& settings) {
   observe::WatcherPorts ports;
   ports.running = [&executor, &loop] {
-    return loop.ask<observe::RunningJobs>([&](schedule::Scheduler& scheduler, double) {
-      return Result<observe::RunningJobs>(running_jobs(executor, scheduler));
+    return loop.ask<observe::RunningJobs>([&](schedule::Scheduler& scheduler, double now_s) {
+      return Result<observe::RunningJobs>(running_jobs(executor, scheduler, now_s));
     });
   };
   ports.post = [&loop](std::vector<GpuObservation> seen) {

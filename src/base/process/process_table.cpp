@@ -37,8 +37,21 @@ std::vector<pid_t> process_numbers() {
   return numbers;
 }
 
-// Nothing when the process has ended.
-std::optional<ProcessEntry> read_process(pid_t pid) {
+bool is_open_for_writing(pid_t pid, const std::string& descriptor) {
+  std::istringstream lines(read_proc(fmt::format("{}/fdinfo/{}", pid, descriptor)));
+  std::string name;
+  while (lines >> name) {
+    unsigned flags = 0;
+    if (name == "flags:" && lines >> std::oct >> flags) {
+      return (flags & O_ACCMODE) != O_RDONLY;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+std::optional<ProcessEntry> find_process(pid_t pid) {
   constexpr int kBetween = 15;  // fields between the session, field 6, and the start, field 22
   const std::string stat = read_proc(fmt::format("{}/stat", pid));
   // The name is in brackets and may hold anything.
@@ -56,24 +69,10 @@ std::optional<ProcessEntry> read_process(pid_t pid) {
   return fields >> entry.start_ticks ? std::optional(entry) : std::nullopt;
 }
 
-bool is_open_for_writing(pid_t pid, const std::string& descriptor) {
-  std::istringstream lines(read_proc(fmt::format("{}/fdinfo/{}", pid, descriptor)));
-  std::string name;
-  while (lines >> name) {
-    unsigned flags = 0;
-    if (name == "flags:" && lines >> std::oct >> flags) {
-      return (flags & O_ACCMODE) != O_RDONLY;
-    }
-  }
-  return false;
-}
-
-}  // namespace
-
 std::vector<ProcessEntry> list_processes() {
   std::vector<ProcessEntry> found;
   for (const pid_t pid : process_numbers()) {
-    if (const std::optional<ProcessEntry> entry = read_process(pid)) {
+    if (const std::optional<ProcessEntry> entry = find_process(pid)) {
       found.push_back(*entry);
     }
   }
@@ -111,7 +110,7 @@ std::vector<ProcessEntry> job_processes(const std::vector<ProcessEntry>& process
 bool kill_process(const ProcessEntry& process) {
   // Opened before the check: it refers to the same process until the signal.
   const Descriptor handle = open_pidfd(process.pid);
-  const std::optional<ProcessEntry> now = read_process(process.pid);
+  const std::optional<ProcessEntry> now = find_process(process.pid);
   return handle.valid() && now && now->start_ticks == process.start_ticks &&
          signal_pidfd(handle, SIGKILL);
 }

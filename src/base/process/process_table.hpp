@@ -23,6 +23,9 @@ struct ProcessEntry {
 // Every process that this user can see.
 [[nodiscard]] std::vector<ProcessEntry> list_processes();
 
+// Nothing when there is none, or none that this user can see.
+[[nodiscard]] std::optional<ProcessEntry> find_process(pid_t pid);
+
 // Processes that descend from `ancestor`, without `ancestor`, or belong to the session; no zombies.
 // Session 0: only descendants.
 [[nodiscard]] std::vector<ProcessEntry> job_processes(const std::vector<ProcessEntry>& processes,

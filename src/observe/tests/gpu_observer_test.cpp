@@ -40,6 +40,7 @@ TEST_F(GpuObserverTest, MemoryIsAssignedToJobsAndForeignProcessesAreSeen) {
   ASSERT_EQ(seen[0].jobs.size(), 1U);
   EXPECT_EQ(seen[0].jobs[0].job, 7);
   EXPECT_EQ(seen[0].jobs[0].bytes, 150U);
+  EXPECT_EQ(seen[0].jobs[0].processes, 2U);
   EXPECT_TRUE(seen[0].foreign);
   EXPECT_EQ(seen[0].foreign_bytes, 400U);
 }
@@ -61,6 +62,24 @@ TEST_F(GpuObserverTest, AHiddenProcessIsForeignUnlessAJobRunsThere) {
   EXPECT_EQ(seen[1].jobs[0].bytes, 5U);
 }
 
+// The scheduler knows that they compute; their memory stays unknown.
+TEST_F(GpuObserverTest, HiddenProcessesOfSeveralJobsAreThoseOfJobsThatWereNotSeen) {
+  source_.set_processes(0,
+                        {{.pid = 10, .memory_bytes = 100},
+                         {.pid = 98, .memory_bytes = 50},
+                         {.pid = 99, .memory_bytes = 5}});
+  const auto seen = observer_.read({.owner = owner_of, .residents = {{0, {7, 8, 9, 6}}}});
+  EXPECT_FALSE(seen[0].foreign);
+  ASSERT_EQ(seen[0].jobs.size(), 3U);
+  EXPECT_EQ(seen[0].jobs[0].job, 7);
+  EXPECT_EQ(seen[0].jobs[0].bytes, 100U);
+  for (std::size_t i : {1U, 2U}) {
+    EXPECT_EQ(seen[0].jobs[i].job, static_cast<JobId>(7 + i));
+    EXPECT_EQ(seen[0].jobs[i].bytes, 0U);
+    EXPECT_EQ(seen[0].jobs[i].processes, 0U);
+  }
+}
+
 TEST_F(GpuObserverTest, AGpuThatCannotBeReadIsUnusableWithTheReason) {
   source_.break_gpu(1, {ErrorCode::Internal, "fell off the bus"});
   const auto seen = observer_.read({.owner = owner_of});
@@ -75,6 +94,23 @@ TEST_F(GpuObserverTest, PressureComesWithAFullWindow) {
   ASSERT_TRUE(seen[0].pressure);
   EXPECT_DOUBLE_EQ(seen[0].pressure->sm_active, 0.5);
   EXPECT_DOUBLE_EQ(seen[0].pressure->dram_active, 0.25);
+}
+
+TEST_F(GpuObserverTest, ShortReadingsAreReportedAndJoinedToSecondsInTheWindow) {
+  for (const double active : {0.2, 0.4, 0.6}) {
+    source_.set_activity(0, {.sm_active = active});
+    source_.advance(std::chrono::milliseconds(250));
+    const auto seen = observer_.read({.owner = owner_of});
+    ASSERT_TRUE(seen[0].latest);
+    EXPECT_DOUBLE_EQ(seen[0].latest->sm_active, active);
+    EXPECT_FALSE(seen[0].pressure);
+  }
+  source_.set_activity(0, {.sm_active = 0.8});
+  source_.advance(std::chrono::milliseconds(250));
+  const auto seen = observer_.read({.owner = owner_of});
+  ASSERT_TRUE(seen[0].pressure);
+  EXPECT_DOUBLE_EQ(seen[0].pressure->sm_active, 0.5);
+  EXPECT_FALSE(observer_.read({.owner = owner_of})[0].latest) << "nothing was measured since";
 }
 
 }  // namespace

@@ -11,12 +11,12 @@ namespace {
 
 TEST(SampleWindow, IsEmptyBeforeItIsFullAndDropsTheOldestSample) {
   SampleWindow window(2, WindowSummary::Mean);
-  window.add({.sm_active = 1.0});
+  window.add({.sm_active = 1.0}, 1.0);
   EXPECT_FALSE(window.pressure());
-  window.add({.sm_active = 0.0, .dram_active = 0.4});
+  window.add({.sm_active = 0.0, .dram_active = 0.4}, 1.0);
   ASSERT_TRUE(window.pressure());
   EXPECT_DOUBLE_EQ(window.pressure()->sm_active, 0.5);
-  window.add({.sm_active = 0.0, .dram_active = 0.2});
+  window.add({.sm_active = 0.0, .dram_active = 0.2}, 1.0);
   EXPECT_DOUBLE_EQ(window.pressure()->sm_active, 0.0);
   EXPECT_DOUBLE_EQ(window.pressure()->dram_active, 0.3);
 }
