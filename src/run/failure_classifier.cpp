@@ -46,6 +46,29 @@ constexpr std::array kPhrases = {
     Phrase{"std::bad_alloc", RunEnd::HostOutOfMemory},
 };
 
+// After these errors a CUDA context is of no use: the error of one MPS client, or of all of them.
+constexpr std::array<std::string_view, 20> kContextLost = {
+    "an illegal memory access was encountered",
+    "unspecified launch failure",
+    "device-side assert triggered",
+    "an illegal instruction was encountered",
+    "misaligned address",
+    "operation not supported on global/shared address space",
+    "invalid program counter",
+    "hardware stack error",
+    "CUDA_ERROR_ILLEGAL_ADDRESS",
+    "CUDA_ERROR_LAUNCH_FAILED",
+    "CUDA_ERROR_ASSERT",
+    "CUDA_ERROR_ILLEGAL_INSTRUCTION",
+    "CUDA_ERROR_MISALIGNED_ADDRESS",
+    "CUDA_ERROR_INVALID_ADDRESS_SPACE",
+    "CUDA_ERROR_INVALID_PC",
+    "CUDA_ERROR_HARDWARE_STACK_ERROR",
+    "cudaErrorIllegalAddress",
+    "cudaErrorLaunchFailure",
+    "CUBLAS_STATUS_EXECUTION_FAILED",
+    "CUDNN_STATUS_EXECUTION_FAILED"};
+
 // These report that another process failed: the cause stands above them.
 constexpr std::array<std::string_view, 3> kMessengers = {
     "ChildFailedError", "CalledProcessError", "ProcessRaisedException"};
@@ -167,6 +190,21 @@ std::optional<Evidence> evidence(std::string_view text) {
   return std::nullopt;
 }
 
+// The last line that says that the context was lost; empty: none.
+std::string_view context_lost(std::string_view text) {
+  const std::vector<std::string_view> lines = lines_of(text);
+  const std::size_t first = lines.size() > kLastLines ? lines.size() - kLastLines : 0;
+  for (std::size_t i = lines.size(); i-- > first;) {
+    const std::string_view line = without_prefix(lines[i]);
+    if (std::ranges::any_of(kContextLost, [&](std::string_view phrase) {
+          return line.find(phrase) != line.npos;
+        })) {
+      return line;
+    }
+  }
+  return {};
+}
+
 std::string shortened(std::string_view line) {
   return std::string(line.substr(0, kDetailBytes));
 }
@@ -179,6 +217,17 @@ std::string last_line(std::string_view text) {
     }
   }
   return {};
+}
+
+// What the job says where other clients of its MPS server had a fatal error of the GPU, too.
+std::string_view lost_context(const ExitRecord& exit,
+                              std::string_view stdout_tail,
+                              std::string_view stderr_tail) {
+  if (!exit.gpu_fault) {
+    return {};
+  }
+  const std::string_view said = context_lost(stderr_tail);
+  return said.empty() ? context_lost(stdout_tail) : said;
 }
 
 }  // namespace
@@ -216,7 +265,13 @@ RunExit classify_exit(const ExitRecord& exit,
     }
   } else if (exit.mps_fault) {
     result.end = RunEnd::MpsFault;
-    result.detail = "the MPS server of the job failed";
+    result.detail = exit.gpu_fault ? "a fatal GPU error of one client ended all clients of the MPS "
+                                     "server of the job"
+                                   : "the MPS server of the job failed";
+  } else if (const std::string_view line = lost_context(exit, stdout_tail, stderr_tail);
+             !line.empty()) {
+    result.end = RunEnd::MpsFault;
+    result.detail = shortened(line);
   } else if (killed && exit.host_memory) {
     result.end = RunEnd::HostOutOfMemory;
     result.detail = "killed while the machine was out of memory";

@@ -74,6 +74,7 @@ Result<ExitRecord> exit_from(const json& object) {
   }
   exit.stop_asked = object.value("stop_asked", false);
   exit.mps_fault = object.value("mps_fault", false);
+  exit.gpu_fault = object.value("gpu_fault", false);
   exit.host_memory = object.value("host_memory", false);
   exit.at_s = object.at("at_s").get<double>();
   exit.boot_s = optional_at<double>(object, "boot_s");
@@ -126,6 +127,9 @@ std::string write_exit(const ExitRecord& exit) {
                  {"mps_fault", exit.mps_fault},
                  {"host_memory", exit.host_memory},
                  {"at_s", exit.at_s}};
+  if (exit.gpu_fault) {
+    object["gpu_fault"] = true;
+  }
   if (exit.code) {
     object["code"] = *exit.code;
   }

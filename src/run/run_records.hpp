@@ -27,6 +27,7 @@ struct ExitRecord {
   std::optional<TroubleScope> trouble{};  // it never ran because of the machine
   bool stop_asked = false;                // the server requested it
   bool mps_fault = false;                 // the MPS server of the job failed
+  bool gpu_fault = false;                 // clients of its MPS server had a fatal error of the GPU
   bool host_memory = false;        // the kernel killed processes for lack of memory meanwhile
   double at_s = 0.0;               // seconds since the epoch
   std::optional<double> boot_s{};  // boot_seconds() at that time

@@ -27,11 +27,10 @@
 #include "run/run_folder.hpp"
 #include "run/supervised_processes.hpp"
 #include "run/supervisor_order.hpp"
+#include "run/supervisor_signals.hpp"
 
 namespace carpool::run {
 namespace {
-
-static_assert(kAskSignal == SIGTERM && kKillSignal == SIGUSR1 && kLookSignal == SIGCONT);
 
 constexpr std::chrono::seconds kWriteAgain{1};
 constexpr std::chrono::seconds kLookAtPause{1};
@@ -47,15 +46,6 @@ std::string read_all(int descriptor) {
   return text;
 }
 
-sigset_t supervisor_signals() {
-  sigset_t set;
-  ::sigemptyset(&set);
-  for (const int signal : {kAskSignal, kKillSignal, kLookSignal, SIGCHLD, SIGINT, SIGHUP}) {
-    ::sigaddset(&set, signal);
-  }
-  return set;
-}
-
 // One attempt, from the claim to the exit file.
 class Supervisor {
  public:
@@ -65,12 +55,12 @@ class Supervisor {
         starter_(std::move(starter)),
         reaper_(std::move(reaper)),
         processes_(order_.cgroup),
-        pause_(folder_, processes_) {}
+        pause_(folder_, processes_),
+        fault_watch_(order_) {}
 
   void run() {
     ::signal(SIGPIPE, SIG_IGN);  // the starter or the first process of the job may be gone
-    waited_for_ = supervisor_signals();
-    ::pthread_sigmask(SIG_BLOCK, &waited_for_, nullptr);  // before the claim publishes our PID
+    signals_.block();            // before the claim publishes our PID
     const auto self = gpu::identify(::getpid());
     exit_.boot = boot_id();
     exit_.journal = order_.journal;
@@ -101,7 +91,7 @@ class Supervisor {
       tell_starter(kBegan);
       wait_for_end();
       end_the_rest();
-      exit_.mps_fault = order_.mps && failed() && mps_failed(order_, mps_);
+      judge();
       const auto of_job = processes_.memory_kills();
       exit_.host_memory = of_job ? *of_job > 0 : host_memory_kills() > kills_before;
     }
@@ -129,13 +119,7 @@ class Supervisor {
 
   // Whether the server asked to stop while the job had not started yet.
   bool stop_heard() {
-    const timespec at_once{};
-    sigset_t stops = waited_for_;
-    ::sigdelset(&stops, SIGCHLD);
-    ::sigdelset(&stops, kLookSignal);
-    while (::sigtimedwait(&stops, nullptr, &at_once) > 0) {
-      exit_.stop_asked = true;
-    }
+    exit_.stop_asked = signals_.stop_heard() || exit_.stop_asked;
     return exit_.stop_asked;
   }
 
@@ -204,26 +188,38 @@ class Supervisor {
     }
   }
 
-  // 0: nothing came in time.
-  int next_signal() {
-    if (!pause_.held()) {
-      return ::sigwaitinfo(&waited_for_, nullptr);
+  void look_at_pause() {
+    const bool before = pause_.held();
+    pause_.look();
+    if (!order_.mps || !pause_.held()) {
+      return;
     }
-    const timespec limit{.tv_sec = kLookAtPause.count(), .tv_nsec = 0};
-    const int signal = ::sigtimedwait(&waited_for_, nullptr, &limit);
-    return signal < 0 && errno == EAGAIN ? 0 : signal;
+    if (!before) {
+      fault_watch_.begin();
+    } else if (fault_watch_.gpu_failed()) {
+      pause_.end();
+    }
   }
 
   void wait_for_end() {
-    pause_.look();  // the signal may have come before the job began
+    look_at_pause();  // the signal may have come before the job began
     while (!reap()) {
-      const int signal = next_signal();
+      const int signal = pause_.held() ? signals_.next_within(kLookAtPause) : signals_.next();
       if (signal == kLookSignal || signal == 0) {
-        pause_.look();
+        look_at_pause();
       } else if (signal > 0 && signal != SIGCHLD) {
         stop_job(signal == kKillSignal);
       }
     }
+  }
+
+  void judge() {
+    if (!order_.mps || !failed()) {
+      return;
+    }
+    const MpsVerdict verdict = judge_mps(order_, mps_.daemon, mps_.logs, leader_);
+    exit_.mps_fault = verdict == MpsVerdict::Failed || verdict == MpsVerdict::GpuFaultOfJob;
+    exit_.gpu_fault = verdict == MpsVerdict::SharedGpuFault || verdict == MpsVerdict::GpuFaultOfJob;
   }
 
   // Whether the first process of the job has ended. Reaps its orphans, too.
@@ -260,8 +256,9 @@ class Supervisor {
   std::optional<OrphanReaper> reaper_;
   SupervisedProcesses processes_;
   JobPause pause_;
+  MpsFaultWatch fault_watch_;
   MpsUse mps_;
-  sigset_t waited_for_{};
+  SupervisorSignals signals_;
   gpu::ProcessIdentity self_{};
   pid_t leader_ = 0;
   ExitRecord exit_;

@@ -52,6 +52,7 @@ class Daemon {
   std::string known_answer(const std::string& command, std::istringstream& words);
   [[nodiscard]] std::string client_list() const;
   std::string terminate(int server, int client);
+  void write_fatal_error() const;
   void end_server();
   void refresh();
 
@@ -113,12 +114,44 @@ std::string Daemon::client_list() const {
   return list;
 }
 
+// As driver 580 on an H200: one client is named as the first, and all as the cause.
+void Daemon::write_fatal_error() const {
+  std::ofstream log(place_.log / "server.log", std::ios::app);
+  const std::string stamp = "[2026-11-16 14:01:02.345 Other " + std::to_string(server_) + "] ";
+  const std::set<int> pids = clients();
+  if (!pids.empty()) {
+    log << stamp << "Client {PID: " << *pids.begin()
+        << ", Context: 1} encountered a fatal GPU error.\n";
+  }
+  log << stamp << "Server is handling a fatal GPU error.\n";
+  for (const int pid : pids) {
+    log << stamp << "All clients belonging to error trigging process " << pid
+        << " will be torn down\n";
+  }
+  log << stamp << "The following client process have a sticky error set:\n";
+  for (const int pid : pids) {
+    log << stamp << pid << "\n";
+  }
+}
+
+// 'T' in /proc/PID/stat: the real daemon waits for such a client.
+bool is_stopped(int pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  const std::size_t close = text.rfind(')');
+  return close != std::string::npos && close + 2 < text.size() && text[close + 2] == 'T';
+}
+
 std::string Daemon::terminate(int server, int client) {
   if (server != server_) {
     return not_found(server) + "Server " + std::to_string(server) + " not found!\n1\n";
   }
   if (!clients().contains(client)) {
     return "Invalid process " + std::to_string(client) + "!\n1\n";
+  }
+  if (is_stopped(client)) {
+    std::ofstream(place_.pipe / ("drained_still." + std::to_string(client))).put('x');
   }
   std::filesystem::remove(place_.pipe / ("client." + std::to_string(client)));
   return "0\n";
@@ -141,6 +174,10 @@ std::string Daemon::known_answer(const std::string& command, std::istringstream&
     words >> first;
     const bool fault = std::filesystem::exists(place_.pipe / "fault");
     return first != server_ ? not_found(first) : fault ? "FAULT\n" : "ACTIVE\n";
+  }
+  if (command == "fatal_gpu_error") {
+    write_fatal_error();
+    return "";
   }
   if (command == "terminate_client" && !fake_is_old()) {
     words >> first >> second;

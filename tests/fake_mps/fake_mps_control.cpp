@@ -3,9 +3,10 @@
 //   client.PID     a file in the pipe folder: the process is a client of the server
 //   fault          a file in the pipe folder: the server is in the state FAULT while it has clients
 //   hang           a file in the pipe folder: the daemon accepts and never answers
-//   FAKE_MPS_GPUS  the only UUID of the driver
-//   FAKE_MPS_OLD   set: an old driver with fewer commands
-//   FAKE_MPS_START_MS  how long a daemon takes to start
+//   fatal_gpu_error  a command: the log of the server says that all clients failed
+//   drained_still.PID  a file in the pipe folder, made where a client that was stopped is
+//   terminated FAKE_MPS_GPUS  the only UUID of the driver FAKE_MPS_OLD   set: an old driver with
+//   fewer commands FAKE_MPS_START_MS  how long a daemon takes to start
 #include <array>
 #include <cstdlib>
 #include <fcntl.h>

@@ -49,6 +49,38 @@ std::optional<pid_t> pid_of(std::string_view text) {
   return pid && *pid > 1 ? pid : std::nullopt;
 }
 
+// "[2026-11-16 14:01:02.345 Server  1400] text"
+std::string_view without_stamp(std::string_view line) {
+  const std::size_t end = line.starts_with('[') ? line.find(']') : line.npos;
+  return end == line.npos ? line : trimmed(line.substr(end + 1));
+}
+
+// The digits after `key`; empty: none.
+std::string_view number_after(std::string_view text, std::string_view key) {
+  const std::size_t found = text.find(key);
+  if (found == text.npos) {
+    return {};
+  }
+  text = trimmed(text.substr(found + key.size()));
+  return text.substr(0, text.find_first_not_of("0123456789"));
+}
+
+// Of a text that anybody may have written: as many as MPS can serve, several times.
+void add_pid(std::set<pid_t>& pids, std::string_view number) {
+  constexpr std::size_t kMost = 1024;
+  if (const auto pid = pid_of(number); pid && pids.size() < kMost) {
+    pids.insert(*pid);
+  }
+}
+
+void add_pids(std::set<pid_t>& pids, std::string_view numbers) {
+  while (!numbers.empty()) {
+    const std::size_t end = numbers.find_first_of(", ");
+    add_pid(pids, numbers.substr(0, end));
+    numbers.remove_prefix(end == numbers.npos ? numbers.size() : end + 1);
+  }
+}
+
 // An answer for a message: its first line, shortened, without control characters.
 std::string quoted(std::string_view answer) {
   constexpr std::size_t kMost = 120;
@@ -114,6 +146,34 @@ Result<void> parse_mps_termination(std::string_view answer) {
   }
   return fail(ErrorCode::Internal,
               fmt::format("the MPS control program answered {}", quoted(answer)));
+}
+
+MpsFatalErrors parse_mps_fatal_errors(std::string_view log) {
+  MpsFatalErrors found;
+  bool listing = false;
+  for (const std::string_view line : lines_of(log)) {
+    const std::string_view text = without_stamp(line);
+    const bool list_begins = text.find("have a sticky error set") != text.npos;
+    const bool fatal = text.find("fatal GPU error") != text.npos;
+    const bool torn_down = text.find("will be torn down") != text.npos;
+    // The list of process numbers follows, one per line.
+    const bool listed = listing && text.find_first_not_of("0123456789, ") == text.npos;
+    listing = list_begins || listed;
+    found.any = found.any || fatal || list_begins;
+    if (fatal) {
+      add_pid(found.clients, number_after(text, "PID:"));
+    }
+    if (torn_down) {
+      add_pid(found.clients, number_after(text, " process "));
+    }
+    if (list_begins) {
+      add_pids(found.clients, text.substr(text.rfind(':') + 1));  // npos + 1 is 0: no numbers
+    }
+    if (listed) {
+      add_pids(found.clients, text);
+    }
+  }
+  return found;
 }
 
 std::optional<pid_t> parse_mps_pid_file(std::string_view content) {

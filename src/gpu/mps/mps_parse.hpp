@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string_view>
 #include <sys/types.h>
 #include <vector>
@@ -23,6 +24,14 @@ namespace carpool::gpu {
 
 // Answer of terminate_client: messages, then 0 or an error number.
 [[nodiscard]] Result<void> parse_mps_termination(std::string_view answer);
+
+// Fatal errors of the GPU (illegal addresses, …) that the log of an MPS server reports. All clients
+// of the server fail then; which of them caused it is not told.
+struct MpsFatalErrors {
+  bool any = false;
+  std::set<pid_t> clients{};  // that it names
+};
+[[nodiscard]] MpsFatalErrors parse_mps_fatal_errors(std::string_view log);
 
 // Content of the pid file; nothing unless it is one number above 1.
 [[nodiscard]] std::optional<pid_t> parse_mps_pid_file(std::string_view content);

@@ -36,6 +36,37 @@ TEST(MpsParse, AnAnswerInAMessageIsCutAndHarmless) {
   EXPECT_EQ(pids.error().message.find('\x1b'), std::string::npos);
 }
 
+TEST(MpsParse, FatalErrorsOfTheGpuNameEveryClient) {
+  const MpsFatalErrors errors = parse_mps_fatal_errors(
+      "[2026-11-16 14:01:02.345 Other  1400] Client {PID: 1489, Context: 1} encountered a fatal "
+      "GPU "
+      "error.\n"
+      "[2026-11-16 14:01:02.346 Other  1400] Server is handling a fatal GPU error.\n"
+      "[2026-11-16 14:01:02.346 Other  1400] All clients belonging to error trigging process 1490 "
+      "will be torn down\n"
+      "[2026-11-16 14:01:02.346 Other  1400] The following client process have a sticky error "
+      "set:\n"
+      "[2026-11-16 14:01:02.346 Other  1400] 1491\n1492\n"
+      "[2026-11-16 14:01:02.347 Other  1400] New client 1493 connected\n1494\n");
+  EXPECT_TRUE(errors.any);
+  EXPECT_EQ(errors.clients, (std::set<pid_t>{1489, 1490, 1491, 1492}));
+}
+
+TEST(MpsParse, ALogWithoutFatalErrorsHasNone) {
+  for (const char* log : {"",
+                          "[2026-11-16 14:01:02.345 Other  1400] Client 1489 disconnected\n1490\n",
+                          "All clients will be torn down\n"}) {
+    EXPECT_FALSE(parse_mps_fatal_errors(log).any) << log;
+    EXPECT_TRUE(parse_mps_fatal_errors(log).clients.empty()) << log;
+  }
+  std::string many =
+      "Server is handling a fatal GPU error. The client processes have a sticky error set:\n";
+  for (int pid = 2; pid < 5000; ++pid) {
+    many += std::to_string(pid) + "\n";
+  }
+  EXPECT_EQ(parse_mps_fatal_errors(many).clients.size(), 1024U);
+}
+
 TEST(MpsParse, OnlyTheWordFaultIsAFault) {
   EXPECT_TRUE(parse_mps_fault("FAULT\n"));
   for (const char* other :
@@ -122,6 +153,7 @@ TEST(MpsParse, NoBytesWhateverHurt) {
       EXPECT_TRUE(std::ranges::all_of(*pids, [](pid_t pid) { return pid > 1; }));
     }
     static_cast<void>(parse_mps_fault(text));
+    static_cast<void>(parse_mps_fatal_errors(text));
     static_cast<void>(parse_mps_termination(text));
     static_cast<void>(parse_mps_abilities(text, text));
     static_cast<void>(parse_mps_pid_file(text));

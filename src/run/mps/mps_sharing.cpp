@@ -22,6 +22,8 @@
 #include "gpu/mps/mps_control.hpp"
 #include "gpu/mps/mps_daemon.hpp"
 #include "gpu/mps/mps_ending.hpp"
+#include "run/mps/mps_access.hpp"
+#include "run/mps/mps_fault.hpp"
 #include "run/mps/mps_keeper.hpp"
 #include "run/run_folder.hpp"
 #include "run/supervisor_launch.hpp"
@@ -31,75 +33,14 @@ namespace {
 
 // A daemon takes up to 30 s to start, after one that takes up to 15 s to stop.
 constexpr std::chrono::seconds kJoinLimit{60};
-constexpr std::chrono::milliseconds kAskAgain{250};
-constexpr int kMostAsks = 40;
-constexpr std::size_t kMostLogBytes = std::size_t{1} << 20U;
-
-Result<gpu::MpsControl> control_of(const MpsPlace& place) {
-  const Result<std::filesystem::path> program = gpu::find_mps_program();
-  if (!program) {
-    return tl::unexpected(program.error());
-  }
-  const Result<gpu::MpsFolder> folder = gpu::MpsFolder::at(place.folder);
-  if (!folder) {
-    return tl::unexpected(folder.error());
-  }
-  return gpu::MpsControl(*program, *folder);
-}
-
-// What `work` returns in a process with the job's rights: a root supervisor does not use a user's
-// pipe itself.
-Started<std::string> as_job_user(const SupervisorOrder& order,
-                                 const std::function<std::string()>& work) {
-  constexpr std::string_view kWhat = "ask the MPS daemon";
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-    return machine_trouble(TroubleScope::Machine, fmt::format("{}: {}", kWhat, last_error()));
-  }
-  const Descriptor heard(ends[0]);
-  Descriptor said(ends[1]);
-  const pid_t pid = ::fork();
-  if (pid == 0) {
-    if (!become_job_user(order)) {
-      ::_exit(1);
-    }
-    default_signals();
-    const std::string words = work();
-    const ssize_t told = ::write(said.get(), words.data(), words.size());
-    ::_exit(told == static_cast<ssize_t>(words.size()) ? 0 : 1);
-  }
-  if (pid < 0) {
-    return machine_trouble(TroubleScope::Machine, fmt::format("{}: {}", kWhat, last_error()));
-  }
-  said.reset();
-  std::string words;
-  std::array<char, 512> part{};
-  ssize_t got = 0;
-  while ((got = ::read(heard.get(), part.data(), part.size())) > 0 || (got < 0 && errno == EINTR)) {
-    words.append(part.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
-  }
-  int status = 0;
-  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    return machine_trouble(
-        TroubleScope::User,
-        fmt::format("{}: no process can be started as user {}", kWhat, order.user));
-  }
-  return words;
-}
-
-std::filesystem::path log_of(const MpsPlace& place) {
-  return place.folder / "log" / "control.log";
-}
 
 struct DaemonSeen {
   gpu::ProcessIdentity daemon{};
   bool kept = false;  // its keeper is alive
-  std::uint64_t log_bytes = 0;
+  MpsLogs logs{};
 };
 
-// "PID START KEPT LOG", empty if no daemon answers.
+// "PID START KEPT LOG LOG", empty if no daemon answers.
 std::string describe_daemon(const MpsPlace& place) {
   const Result<gpu::MpsControl> control = control_of(place);
   if (!control || !control->ask("get_server_list")) {
@@ -110,13 +51,13 @@ std::string describe_daemon(const MpsPlace& place) {
     return {};
   }
   const auto owner = control->folder().owner();
-  struct stat log{};
-  const bool has_log = ::stat(log_of(place).c_str(), &log) == 0;
-  return fmt::format("{} {} {} {}",
+  const MpsLogs logs = mps_logs(place);
+  return fmt::format("{} {} {} {} {}",
                      daemon->pid,
                      daemon->start_ticks,
                      owner && *owner && gpu::is_alive(**owner) ? 1 : 0,
-                     has_log ? log.st_size : 0);
+                     logs.control_bytes,
+                     logs.server_bytes);
 }
 
 // Nothing if no daemon answers.
@@ -128,7 +69,8 @@ Started<std::optional<DaemonSeen>> look_for_daemon(const SupervisorOrder& order)
   }
   DaemonSeen seen;
   std::istringstream fields(*words);
-  if (fields >> seen.daemon.pid >> seen.daemon.start_ticks >> seen.kept >> seen.log_bytes) {
+  if (fields >> seen.daemon.pid >> seen.daemon.start_ticks >> seen.kept >>
+      seen.logs.control_bytes >> seen.logs.server_bytes) {
     return seen;
   }
   return std::nullopt;
@@ -142,18 +84,6 @@ Descriptor lock_for_old_keeper(const MpsPlace& place) {
     lock.reset();
   }
   return lock;
-}
-
-// The daemon says when a server has ended, whatever the cause.
-bool server_ended_since(const MpsPlace& place, std::uint64_t log_bytes) {
-  struct stat log{};
-  if (::stat(log_of(place).c_str(), &log) != 0) {
-    return false;
-  }
-  const auto size = static_cast<std::uint64_t>(log.st_size);
-  const std::uint64_t grown = size - std::min(size, log_bytes);
-  const std::string text = tail_of(log_of(place), std::min<std::uint64_t>(grown, kMostLogBytes));
-  return text.find(" exited with status ") != std::string::npos;
 }
 
 }  // namespace
@@ -192,10 +122,10 @@ Started<MpsUse> join_mps(const SupervisorOrder& order, const StopHeard& stop_hea
     return machine_trouble(TroubleScope::Gpus,
                            fmt::format("start MPS on {}: its daemon ended at once; see {}",
                                        place.gpu_uuid,
-                                       log_of(place).string()));
+                                       control_log(place).string()));
   }
   use.daemon = (*seen)->daemon;
-  use.log_bytes = (*seen)->log_bytes;
+  use.logs = (*seen)->logs;
   return use;
 }
 
@@ -225,27 +155,6 @@ void drain_mps(const SupervisorOrder& order, const std::vector<pid_t>& processes
     }
     return std::string();
   }));
-}
-
-bool mps_failed(const SupervisorOrder& order, const MpsUse& use) {
-  const auto look = [&]() -> std::string {
-    const Result<gpu::MpsControl> control = control_of(*order.mps);
-    if (!control) {
-      return "";  // no evidence
-    }
-    const Result<std::vector<gpu::MpsServer>> servers = control->servers();
-    const bool failed = !servers || gpu::mps_daemon_in(*control) != use.daemon ||
-                        std::ranges::any_of(*servers, &gpu::MpsServer::faulted) ||
-                        server_ended_since(*order.mps, use.log_bytes);
-    return failed ? "failed" : "";
-  };
-  // A machine without processes or descriptors says nothing about MPS.
-  Started<std::string> words = as_job_user(order, look);
-  for (int tries = 1; !words && tries < kMostAsks; ++tries) {
-    pause_for(kAskAgain);
-    words = as_job_user(order, look);
-  }
-  return words && *words == "failed";
 }
 
 }  // namespace carpool::run

@@ -3,12 +3,12 @@
 // lock on a file, which the kernel releases however the supervisor ends.
 #pragma once
 
-#include <cstdint>
 #include <sys/types.h>
 #include <vector>
 
 #include "base/process/descriptor.hpp"
 #include "gpu/mps/process_identity.hpp"
+#include "run/mps/mps_fault.hpp"
 #include "run/mps/mps_locks.hpp"
 #include "run/start_trouble.hpp"
 #include "run/supervisor_order.hpp"
@@ -20,7 +20,7 @@ struct MpsUse {
   Descriptor lock{};
   Descriptor old_lock{};          // where a keeper of an older version runs
   gpu::ProcessIdentity daemon{};  // as it was when the job started
-  std::uint64_t log_bytes = 0;    // of its log at that time
+  MpsLogs logs{};                 // at that time
 };
 
 // Starts the keeper where none runs, and waits while the daemon starts. Trouble is the machine's;
@@ -33,9 +33,5 @@ void leave_mps(const SupervisorOrder& order, MpsUse use);
 // Ends the GPU work of these processes: killing a client with work in flight can harm its
 // neighbours.
 void drain_mps(const SupervisorOrder& order, const std::vector<pid_t>& processes);
-
-// Whether the daemon or its server failed since the job started: it reports a fault, does not
-// answer, or is another process by now.
-[[nodiscard]] bool mps_failed(const SupervisorOrder& order, const MpsUse& use);
 
 }  // namespace carpool::run

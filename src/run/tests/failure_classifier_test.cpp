@@ -131,5 +131,33 @@ TEST(FailureClassifier, InvalidSizesAreIgnored) {
   EXPECT_FALSE(exit.held_bytes);
 }
 
+// All clients of an MPS server fail with the error of one.
+TEST(FailureClassifier, ALostContextIsAFaultOfMpsWhereOtherClientsLostTheirs) {
+  for (const char* words :
+       {"torch.AcceleratorError: CUDA error: an illegal memory access was encountered\nCUDA kernel "
+        "errors might be asynchronously reported at some other API call\n",
+        "RuntimeError: CUDA error: device-side assert triggered\n",
+        "E cuda_driver.cc:1] CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access\n",
+        "terminate called after throwing an instance of 'c10::Error'\n  what():  CUDA error: "
+        "unspecified launch failure\n"}) {
+    EXPECT_EQ(classify_exit({.code = 1, .gpu_fault = true}, "", words).end, RunEnd::MpsFault)
+        << words;
+    EXPECT_EQ(classify_exit({.code = 1, .gpu_fault = true}, words, "").end, RunEnd::MpsFault)
+        << words;
+    EXPECT_EQ(classify_exit({.code = 1}, "", words).end, RunEnd::Failed) << words;
+  }
+  EXPECT_EQ(classify_exit({.code = 1, .gpu_fault = true}, "", "ValueError: no data\n").end,
+            RunEnd::Failed)
+      << "it was no client at that time";
+  EXPECT_EQ(classify_exit({.code = 1, .mps_fault = true, .gpu_fault = true}, "", "").end,
+            RunEnd::MpsFault);
+  EXPECT_EQ(classify_exit({.code = 1, .gpu_fault = true},
+                          "",
+                          "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 "
+                          "MiB.\n")
+                .end,
+            RunEnd::OutOfMemory);
+}
+
 }  // namespace
 }  // namespace carpool::run

@@ -16,6 +16,7 @@ ExitRecord sample_exit() {
           .not_started = "no disk \xFF",
           .trouble = TroubleScope::User,
           .stop_asked = true,
+          .gpu_fault = true,
           .at_s = 1700000000.25,
           .boot_s = 12.125,
           .boot = "boot",
@@ -29,6 +30,7 @@ TEST(RunRecords, AnExitSurvivesWritingAndReading) {
   EXPECT_FALSE(read->signal);
   EXPECT_EQ(read->trouble, TroubleScope::User);
   EXPECT_TRUE(read->stop_asked);
+  EXPECT_TRUE(read->gpu_fault);
   EXPECT_EQ(read->at_s, 1700000000.25);
   EXPECT_EQ(read->boot_s, 12.125);
   EXPECT_EQ(read->boot, "boot");
