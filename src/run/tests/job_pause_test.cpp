@@ -118,7 +118,6 @@ TEST_P(JobPauseTest, EveryProcessStandsStillAndGoesOn) {
       EXPECT_EQ(size_of(names_[i]), sizes[i]) << names_[i];
     }
     bench_->executor().resume(kPaused);
-    bench_->executor().resume(kPaused);
     for (const std::string& name : names_) {
       await_growth(name);
     }
@@ -230,7 +229,6 @@ TEST_P(JobPauseTest, APauseThatTheNextServerDoesNotAskForEnds) {
   EXPECT_GT(size_of("daemon"), size);
 }
 
-// A job that freezes itself, or was frozen by its user, is resumed like any other.
 TEST_P(JobPauseTest, ResumeAndAskEndAPauseOfTheCgroupThatNobodyAskedFor) {
   if (!GetParam()) {
     GTEST_SKIP() << "for cgroups";
@@ -239,7 +237,6 @@ TEST_P(JobPauseTest, ResumeAndAskEndAPauseOfTheCgroupThatNobodyAskedFor) {
   const auto cgroup = recorded_cgroup(bench_->folder(kPaused));
   ASSERT_TRUE(cgroup);
   ASSERT_TRUE(freeze_cgroup(*cgroup, std::chrono::seconds(20)));
-  ASSERT_TRUE(is_frozen(*cgroup));
   bench_->executor().resume(kPaused);
   await_growth("leader");
   ASSERT_TRUE(freeze_cgroup(*cgroup, std::chrono::seconds(20)));
