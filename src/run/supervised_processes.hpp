@@ -31,7 +31,8 @@ class SupervisedProcesses {
   // All stand still: by the freezer of the cgroup, which the job does not notice, else by SIGSTOP.
   // False: one still moves; call it again.
   [[nodiscard]] bool hold();
-  // They go on, whoever stopped the cgroup. Processes that had stopped before hold() stay so.
+  // They go on, also where another process froze the cgroup. Processes that had stopped before
+  // hold() stay so.
   void release();
   // Kills until none is left, reaps them, and removes the cgroup.
   void end();
