@@ -10,7 +10,9 @@
 
 namespace carpool {
 
-// The name of a job's workload, else a digest of its argv.
+// The name of a job's workload, else its program and arguments without what varies from run to run
+// (docs/jobs.md): "train.py --model resnet50 --batch-size 64 @p.3fa2c1". One line of UTF-8, at most
+// 120 bytes if it is derived.
 [[nodiscard]] std::string workload_key(const JobSpec& spec);
 
 // The workload of one user, as schedulers, policies and models name it: what the jobs of one user

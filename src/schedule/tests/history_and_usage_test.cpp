@@ -59,11 +59,6 @@ TEST(JobHistory, AnotherUsersJobOfTheSameNameChangesNoReservation) {
   EXPECT_FALSE(server.scheduler->queued(server.submit(spec, 31.0, 1001))->need_bytes);
 }
 
-TEST(JobHistory, CommandsDifferByEveryWord) {
-  EXPECT_EQ(workload_key({.argv = {"a"}, .workload = "known"}), "known");
-  EXPECT_NE(workload_key({.argv = {"a", "b"}}), workload_key({.argv = {"ab"}}));
-  EXPECT_EQ(workload_key({.argv = {"a", "b"}}), workload_key({.argv = {"a", "b"}}));
-}
 
 TEST(FairUsage, CountsWhatRunsAndForgetsByHalfEveryHalfDay) {
   FairUsage usage;
