@@ -15,7 +15,7 @@ namespace carpool::policy {
 // Free memory is divided by the number of such jobs, and by at least this: more jobs may be about
 // to be submitted.
 inline constexpr std::uint64_t kLeastParts = 4;
-// A usual need: up to half of what is free, nobody gets less than this.
+// A usual need: no job gets less than this, up to half of what is free.
 inline constexpr auto kUsualNeed = static_cast<std::uint64_t>(12 * kGiB);
 // A GPU with less free memory than its size divided by this takes no such job.
 inline constexpr std::uint64_t kLeastClaimParts = 20;

@@ -81,7 +81,7 @@ class CarpoolChooser final : public Chooser {
   struct Best {
     std::optional<std::size_t> unnoticed{};  // hardly slows the members
     std::optional<std::size_t> gaining{};    // the sum of progress grows most
-    std::optional<std::size_t> bearable{};   // everybody keeps the floor
+    std::optional<std::size_t> bearable{};   // all members keep the floor
     std::optional<std::size_t> ahead{};      // may start up there, and wait for its turn
     double kept = kUnnoticed;
     double gain = 0.0;

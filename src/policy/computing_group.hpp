@@ -27,7 +27,7 @@ class ComputingGroup {
   // How many are below their floor in what progress(without) answered; foreign ones do not count.
   [[nodiscard]] std::size_t below_floor(const GroupProgress& progress,
                                         std::size_t without = kNobody) const;
-  // Adds the resident if the sum of progress grows by this much and everybody keeps the floor, or
+  // Adds the resident if the sum of progress grows by this much and all members keep the floor, or
   // if no other computes.
   [[nodiscard]] bool join(std::size_t resident, double least_gain);
 

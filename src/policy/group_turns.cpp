@@ -259,7 +259,7 @@ class GpuTurns {
   double changed_s_ = kNoTime;  // since the group changed
 };
 
-// Nothing to decide: nobody stands still, and at most one computes.
+// Nothing to decide: no member stands still, and at most one computes.
 bool at_rest(const GpuView& view) {
   std::size_t computing = 0;
   for (const Resident& resident : view.residents) {

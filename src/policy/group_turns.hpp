@@ -1,5 +1,5 @@
 // Who computes and who stands still on each GPU: members are paused and resumed so that the sum of
-// predicted progress is large and everybody keeps the floor (docs/placement.md, "Turns").
+// predicted progress is large and all members keep the floor (docs/placement.md, "Turns").
 #pragma once
 
 #include "policy/group_speeds.hpp"

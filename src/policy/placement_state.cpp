@@ -161,7 +161,8 @@ std::optional<MemoryClaim> PlacementState::claim(const PendingJob& job, const Sl
   if (settings_.reserve) {
     claim.reserve_bytes = job.job->need_bytes.value_or(slot.view->memory_bytes);
   }
-  if (settings_.use_caps && mechanism(job, slot) == ShareMechanism::Mps) {
+  if (settings_.use_caps && claim.reserve_bytes > 0 &&
+      mechanism(job, slot) == ShareMechanism::Mps) {
     claim.cap_bytes = claim.reserve_bytes;
   }
   return claim;

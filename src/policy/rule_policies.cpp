@@ -58,7 +58,8 @@ class RuleChooser final : public Chooser {
     const auto& slots = pass.state().slots();
     for (const std::size_t i : pass.state().open()) {
       const Slot& slot = slots[i];
-      if (pass.open(job, slot) && pass.state().claim(job, slot) &&
+      const bool fits = slot.empty() || pass.state().fits(job, slot);
+      if (fits && pass.open(job, slot) && pass.state().claim(job, slot) &&
           pass.state().precondition(slot) && !pass.held_against(job, slot, 1.0)) {
         found.push_back(i);
       }

@@ -42,6 +42,11 @@ SnapshotBuilder random_cluster(std::uint64_t seed) {
       resident.exclusive = pick(6) == 0;
       resident.mechanism = resident.exclusive ? ShareMechanism::None : ShareMechanism::Mps;
       resident.remaining_s = static_cast<double>(10 * pick(500));
+      resident.phase = static_cast<ResidentPhase>(pick(2));
+      resident.paused_for = static_cast<PauseCause>(pick(2));
+      resident.phase_since_s = static_cast<double>(pick(1000));
+      resident.job_class = pick(4) == 0 ? JobClass::Slo : JobClass::Normal;
+      resident.several_gpus = pick(9) == 0;
     }
   }
   for (std::uint64_t i = 0; i < pick(30); ++i) {
@@ -98,6 +103,56 @@ TEST_P(PolicyContract, NeverPromisesMoreMemoryThanThereIs) {
     used += asked.size();
   }
   EXPECT_GT(used, 50U);
+}
+
+TEST_P(PolicyContract, ReservesAndCapsNoMoreThanIsFree) {
+  std::size_t capped = 0;  // jobs, in all
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    SnapshotBuilder cluster = random_cluster(seed);
+    std::map<unsigned, std::uint64_t> reserved;
+    for (const Placement& placement : decide(cluster).place) {
+      if (placement.cap_bytes) {
+        ++capped;
+        EXPECT_EQ(placement.mechanism, ShareMechanism::Mps) << "seed " << seed;
+        EXPECT_EQ(*placement.cap_bytes, placement.reserve_bytes) << "seed " << seed;
+        EXPECT_GT(*placement.cap_bytes, 0) << "seed " << seed;
+        reserved[placement.gpus.at(0)] += placement.reserve_bytes;
+      }
+    }
+    for (const auto& [gpu, bytes] : reserved) {
+      EXPECT_LE(bytes, cluster.gpus()[gpu].free_bytes()) << "seed " << seed << " GPU " << gpu;
+    }
+  }
+  EXPECT_EQ(capped > 0, default_settings(GetParam()).use_caps);
+}
+
+TEST_P(PolicyContract, PausesAndResumesOnlyWhoMayBe) {
+  std::size_t changed = 0;  // residents, in all
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    SnapshotBuilder cluster = random_cluster(seed);
+    const PlacementDecision decision = decide(cluster);
+    std::map<JobId, const Resident*> residents;
+    for (const GpuView& gpu : cluster.gpus()) {
+      for (const Resident& resident : gpu.residents) {
+        residents[resident.job] = &resident;
+      }
+    }
+    for (const Pause& pause : decision.pause) {
+      const Resident& resident = *residents.at(pause.job);
+      EXPECT_EQ(resident.phase, ResidentPhase::Computing) << "seed " << seed;
+      EXPECT_NE(resident.job_class, JobClass::Slo) << "seed " << seed;
+      EXPECT_FALSE(resident.several_gpus) << "seed " << seed;
+      EXPECT_NE(pause.cause, PauseCause::Memory) << "seed " << seed;
+      EXPECT_FALSE(pause.reason.empty());
+    }
+    for (const Resume& resume : decision.resume) {
+      const Resident& resident = *residents.at(resume.job);
+      EXPECT_EQ(resident.phase, ResidentPhase::Paused) << "seed " << seed;
+      EXPECT_NE(resident.paused_for, PauseCause::Memory) << "seed " << seed;
+    }
+    changed += decision.pause.size() + decision.resume.size();
+  }
+  EXPECT_EQ(changed > 0, default_settings(GetParam()).take_turns);
 }
 
 TEST_P(PolicyContract, AvoidsUnusableGpusAndExclusiveJobs) {

@@ -154,7 +154,7 @@ TEST(Turns, AtMostOnePauseForInterferenceAMinute) {
   LawSpeeds speeds;
   TurnWorld world = ten_computing(speeds);
   world.advance(20.0);
-  learn(speeds, 1.0);  // 1 / (1 + 9 * 1.5): everybody is below the floor
+  learn(speeds, 1.0);  // 1 / (1 + 9 * 1.5): all members are below the floor
   EXPECT_EQ(world.act().pause.size(), 1);
   world.advance(59.0);
   EXPECT_TRUE(world.act().pause.empty());

@@ -1,4 +1,4 @@
-// Jobs whose memory need nobody stated: caps, reservations, and who waits.
+// Jobs whose memory need is unknown: caps, reservations, and who waits.
 #include <gtest/gtest.h>
 
 #include "policy/policy_registry.hpp"
