@@ -51,6 +51,10 @@ inline constexpr std::size_t kSpareAhead = 2;
 // to a GPU that becomes free earlier. About the time of a start-up.
 inline constexpr double kEndsSoonS = 20.0;
 
+// A job that was not seen on a GPU for this long after its start does not count as starting up any
+// more: it may prepare data, or never use the GPU.
+inline constexpr double kStartUpS = 30.0;
+
 // A new job with which all members keep this share hardly slows them.
 inline constexpr double kUnnoticed = 0.93;
 // Of many GPUs at most this many are evaluated for one job: the least busy ones where it fits.

@@ -57,6 +57,13 @@ class CarpoolChooser final : public Chooser {
     if (empty && !scarce) {
       return alone(job, pass, *empty);
     }
+    if (!empty && pass.state().all_start()) {
+      return tl::unexpected(
+          Refusal{.constraint = Constraint::Machine,
+                  .reason = fmt::format("{} jobs start up, as many as the processors of this "
+                                        "machine start without delay",
+                                        pass.state().starting())});
+    }
     const Best best = look(job, pass);
     // Where empty GPUs are scarce, one is left for a job that needs it.
     if (best.unnoticed) {

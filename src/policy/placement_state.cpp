@@ -42,7 +42,8 @@ double Slot::fits_after_s(std::uint64_t need_bytes) const {
 PlacementState::PlacementState(const ClusterSnapshot& cluster, const PolicySettings& settings)
     : settings_(settings),
       most_(settings.use_mps ? std::min<std::size_t>(settings.max_per_gpu, kMostMpsClients)
-                             : settings.max_per_gpu) {
+                             : settings.max_per_gpu),
+      now_s_(cluster.now_s) {
   slots_.reserve(cluster.gpus.size());
   for (const GpuView& view : cluster.gpus) {
     add_slot(view);
@@ -96,6 +97,12 @@ void PlacementState::add_slot(const GpuView& view) {
   slot.still.reserve(view.residents.size());
   for (const Resident& resident : view.residents) {
     slot.still.push_back(resident.phase == ResidentPhase::Paused);
+    const double left_s = resident.phase_since_s + kStartUpS - now_s_;
+    if (resident.phase == ResidentPhase::Starting && left_s > kMoment) {
+      ++starting_;
+      first_started_s_ = std::min(first_started_s_, kStartUpS);
+      first_started_s_ = std::min(first_started_s_, left_s);
+    }
     slot.one_user = slot.one_user && resident.uid == view.residents.front().uid;
     slot.closed = slot.closed || resident.exclusive || resident.mechanism == ShareMechanism::None ||
                   (resident.several_gpus && !settings_.share_several);
@@ -216,6 +223,7 @@ void PlacementState::put(PendingJob job,
                          ShareMechanism mechanism,
                          const MemoryClaim& claim) {
   empty_ -= slot.empty() ? 1 : 0;
+  ++starting_;
   const bool no_member = slot.view->residents.empty() && slot.added.empty();
   slot.one_user = no_member || (slot.one_user && slot.uid == job.job->uid);
   slot.uid = job.job->uid;

@@ -72,6 +72,14 @@ class PlacementState {
   [[nodiscard]] const std::vector<std::size_t>& open() const { return open_; }
   [[nodiscard]] const std::vector<PendingJob>& queue() const { return queue_; }
   [[nodiscard]] std::size_t empty_slots() const { return empty_; }
+  // Jobs that start up, on all GPUs, with those that this decision added.
+  [[nodiscard]] std::size_t starting() const { return starting_; }
+  // As many start up as the settings allow.
+  [[nodiscard]] bool all_start() const {
+    return settings_.max_starting > 0 && starting_ >= settings_.max_starting;
+  }
+  // Seconds until the first of them does not count any more in any case.
+  [[nodiscard]] double first_started_s() const { return first_started_s_; }
   // Seconds until the first unsettled GPU is settled; empty: there is none, or it depends on an
   // observation.
   [[nodiscard]] std::optional<double> next_settled_s() const { return next_settled_s_; }
@@ -118,6 +126,9 @@ class PlacementState {
   std::vector<std::size_t> open_;
   std::vector<PendingJob> queue_;
   std::size_t empty_ = 0;
+  std::size_t starting_ = 0;
+  double first_started_s_ = kNoTime;
+  double now_s_ = 0.0;
   std::size_t usable_ = 0;
   std::size_t unknown_left_ = 0;  // jobs of unknown need that were not yet considered
   bool lone_ = false;             // the queue has one job, and no burst of jobs comes with it

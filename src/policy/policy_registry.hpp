@@ -40,6 +40,9 @@ struct PolicySettings {
   bool take_turns = false;     // members are paused and resumed
   double turn_gain = 0.05;     // least increase of the sum by a member that is to compute
   double max_pause_s = 600.0;  // longest pause
+  // Jobs that start up at the same time, on all GPUs together; 0: no limit. Imports and set-up keep
+  // the processors busy: more of them at once end later, and none earlier.
+  std::size_t max_starting = 0;
   // Waiting time after which a job may join though the sum of progress does not grow; empty: never.
   std::optional<double> refused_turn_s{};
 };

@@ -237,6 +237,10 @@ PlacementDecision QueuePass::run(Chooser& chooser) {
       break;
     }
   }
+  if (state_.all_start() && !decision.defer.empty()) {
+    const double left_s = state_.first_started_s();
+    decision.ask_again_s = std::min(decision.ask_again_s.value_or(left_s), left_s);
+  }
   return decision;
 }
 

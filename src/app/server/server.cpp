@@ -1,6 +1,7 @@
 #include "app/server/server.hpp"
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -69,6 +70,12 @@ Result<serve::HttpSettings> http_settings(const ServeOptions& options, const Ser
   return settings;
 }
 
+// Set-up of a program keeps about three processors busy.
+std::size_t most_starting() {
+  constexpr unsigned kProcessorsEach = 3;
+  return std::max(std::thread::hardware_concurrency() / kProcessorsEach, 2U);
+}
+
 Result<serve::UserLimits> user_limits(const ServeOptions& options) {
   if (options.slo_group) {
     if (const auto known = serve::group_id(*options.slo_group); !known) {
@@ -93,6 +100,9 @@ Result<std::unique_ptr<Server>> Server::start(const ServeOptions& options,
                                               ServerBackend backend) {
   policy::PolicySettings policy_settings = policy::default_settings(options.policy);
   policy_settings.use_mps = policy_settings.use_mps && !options.no_mps;
+  if (policy_settings.take_turns) {
+    policy_settings.max_starting = most_starting();
+  }
   auto policy = policy::make_placement_policy(options.policy, policy_settings);
   const auto settings = scheduler_settings(options, policy_settings);
   const auto http = http_settings(options, places);

@@ -46,6 +46,29 @@ TEST(UnknownMemory, TenJobsStartTogetherOnAnEmptyGpuOf140GiB) {
             "capped at 14 GiB");
 }
 
+// Start-ups share the processors of the machine.
+TEST(UnknownMemory, OnlySoManyStartUpAtTheSameTime) {
+  SnapshotBuilder cluster;
+  GpuView& gpu = cluster.gpu(140);
+  for (int i = 0; i < 6; ++i) {
+    cluster.job("job" + std::to_string(i), std::nullopt);
+  }
+  PolicySettings settings = default_settings("carpool");
+  settings.max_starting = 4;
+  PlacementDecision decision = decided(cluster, settings);
+  ASSERT_EQ(decision.place.size(), 4);
+  ASSERT_EQ(decision.defer.size(), 2);
+  EXPECT_EQ(decision.defer[0].constraint, Constraint::Machine);
+  EXPECT_TRUE(decision.ask_again_s.has_value());
+  // One that was seen on the GPU, or not for long, does not count.
+  for (int i = 0; i < 3; ++i) {
+    Resident& started = SnapshotBuilder::resident(gpu, "job" + std::to_string(i), 1);
+    started.phase = i == 0 ? ResidentPhase::Computing : ResidentPhase::Starting;
+    started.phase_since_s = i == 1 ? -100.0 : 0.0;
+  }
+  EXPECT_EQ(decided(cluster, settings).place.size(), 3);
+}
+
 // Jobs that are submitted one by one are decided about one by one.
 TEST(UnknownMemory, JobsThatComeOneByOneLeaveRoomForTheNext) {
   SnapshotBuilder cluster;
