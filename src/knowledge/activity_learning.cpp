@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "knowledge/group_forecast.hpp"
 #include "knowledge/interference_law.hpp"
 
 namespace carpool::knowledge {
@@ -55,7 +56,20 @@ void learn_solo(BeliefStore& store, std::uint32_t slot, double sample, SampleWor
 struct CounterSum {
   double sum = 0.0;
   std::vector<double> slopes{};
+  double variance = 0.0;  // because progress is not known, without activities
 };
+
+// The errors of the members' progress have common causes: their deviations add up.
+double progress_variance(const BeliefStore& store, const LiveGroup& group, LawGroup law) {
+  double deviation = 0.0;
+  for (std::size_t i = 0; i < law.size(); ++i) {
+    const MemberCosts costs = member_costs(store, law, i, group.prior);
+    const double known = activity_cost_variance(store, law, i, costs);
+    deviation += law[i]->activity * costs.total / squared(1.0 + costs.total) *
+                 std::sqrt(cost_variance(store, law, i, costs) - known);
+  }
+  return squared(deviation);
+}
 
 CounterSum expected(const BeliefStore& store, const LiveGroup& group) {
   std::vector<LawMember> members;
@@ -76,7 +90,7 @@ CounterSum expected(const BeliefStore& store, const LiveGroup& group) {
     return made;
   };
   constexpr double kStep = 1e-3;
-  CounterSum made{.sum = sum()};
+  CounterSum made{.sum = sum(), .variance = progress_variance(store, group, view)};
   for (LawMember& member : members) {
     const LawMember before = member;
     member.activity += kStep;
@@ -85,6 +99,23 @@ CounterSum expected(const BeliefStore& store, const LiveGroup& group) {
     member = before;
   }
   return made;
+}
+
+// What is left of the members' variances once their sum is known: it does not tell one from
+// another.
+std::vector<double> sum_floors(const LiveGroup& group, const CounterSum& counter) {
+  const std::vector<double>& slopes = counter.slopes;
+  double total = counter.variance;
+  for (std::size_t i = 0; i < slopes.size(); ++i) {
+    total += squared(slopes[i]) * group.members[i].activity_variance;
+  }
+  std::vector<double> floors;
+  for (std::size_t i = 0; i < slopes.size(); ++i) {
+    const double before = group.members[i].activity_variance;
+    const double told = total > 0.0 ? squared(slopes[i]) * before / total : 0.0;
+    floors.push_back(std::max(before * (1.0 - told), squared(kSumFloor)));
+  }
+  return floors;
 }
 
 void learn_sum(BeliefStore& store, const LiveGroup& group, double sample, double weight) {
@@ -96,11 +127,12 @@ void learn_sum(BeliefStore& store, const LiveGroup& group, double sample, double
   // Near its end the counter hides differences.
   const double near_end = 1.0 + 10.0 * std::max(sample - 0.9, 0.0) / 0.1;
   const double noise = (squared(kSampleDeviation) + squared(kSumDeviation)) * near_end / weight;
-  std::vector<Believed> usable;  // the part of each variance that a sum can take away
+  std::vector<Believed> usable;  // the part of each variance that the sum can take away
   double spread = noise;
+  const std::vector<double> floors = sum_floors(group, counter);
   for (std::size_t i = 0; i < group.members.size(); ++i) {
     Believed part = store.workloads()[group.members[i].slot].activity;
-    part.variance = std::max(part.variance - squared(kSumFloor), 0.0);
+    part.variance = std::max(part.variance - floors[i], 0.0);
     spread += squared(counter.slopes[i]) * part.variance;
     usable.push_back(part);
   }
@@ -110,8 +142,7 @@ void learn_sum(BeliefStore& store, const LiveGroup& group, double sample, double
     const Believed before = usable[i];
     correct(usable[i], counter.slopes[i], limited, spread);
     activity.mean += usable[i].mean - before.mean;
-    activity.variance = std::max(activity.variance - (before.variance - usable[i].variance),
-                                 squared(kSumFloor) * 1e-3);
+    activity.variance -= before.variance - usable[i].variance;
   }
 }
 

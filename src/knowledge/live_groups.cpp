@@ -43,7 +43,10 @@ LiveGroup& LiveGroups::follow(const BeliefStore& store,
   const auto forecasts = group_forecast(store, law, group.prior, true);
   for (std::size_t i = 0; i < slots.size(); ++i) {
     group.members.push_back(
-        {.job = seen.computing[i].job, .slot = slots[i], .predicted = forecasts[i]});
+        {.job = seen.computing[i].job,
+         .slot = slots[i],
+         .predicted = forecasts[i],
+         .activity_variance = store.activity_variance(store.workloads()[slots[i]])});
   }
   return group;
 }

@@ -18,7 +18,8 @@ namespace carpool::knowledge {
 struct LiveMember {
   JobId job = 0;
   std::uint32_t slot = kNone;
-  ProgressForecast predicted{};  // before anything was measured of this group
+  ProgressForecast predicted{};    // before anything was measured of this group
+  double activity_variance = 0.0;  // when the group came together
   double rated_at_s = -std::numeric_limits<double>::infinity();
   unsigned rates = 0;   // used since the group came together
   bool scored = false;  // the prediction was compared
