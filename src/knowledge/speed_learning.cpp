@@ -10,7 +10,7 @@
 namespace carpool::knowledge {
 namespace {
 
-constexpr double kSetUpSpan = 1.0;       // seconds of a job that no speed may cover
+constexpr double kSetUpSpan = 1.0;       // seconds of each member that no speed may cover
 constexpr double kShortestWindow = 0.2;  // seconds
 constexpr double kSpeedDeviation = 0.03;
 constexpr double kUsualWindow = 2.0;  // seconds; shorter ones are noisier
@@ -24,12 +24,15 @@ bool usable(const GroupSeen& seen, const GroupSeen::Member& member, const LiveMe
   if (!member.rate) {
     return false;
   }
+  // A neighbour that sets up does not slow others yet.
+  const double youngest_s =
+      std::ranges::min_element(seen.computing, {}, &GroupSeen::Member::computed_s)->computed_s;
   const MeasuredRate& rate = *member.rate;
   constexpr double kMostRate = 1e12;
   const auto source = static_cast<std::size_t>(rate.source);
   return rate.per_s > 0.0 && rate.per_s < kMostRate && source < kProgressSources &&
          rate.over_s >= kShortestWindow && rate.over_s <= seen.unchanged_s &&
-         member.computed_s - rate.over_s >= kSetUpSpan &&
+         youngest_s - rate.over_s >= kSetUpSpan &&
          // Windows that overlap repeat each other.
          seen.at_s - live.rated_at_s >= 0.99 * rate.over_s;
 }

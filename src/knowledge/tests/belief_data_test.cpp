@@ -138,8 +138,15 @@ double share(const Coverage& coverage) {
   return static_cast<double>(coverage.inside) / static_cast<double>(coverage.all);
 }
 
+void record(const Outcome& outcome) {
+  testing::Test::RecordProperty("first_error", std::to_string(outcome.first_error));
+  testing::Test::RecordProperty("last_error", std::to_string(outcome.last_error));
+  testing::Test::RecordProperty("covered", std::to_string(share(outcome.coverage)));
+}
+
 TEST(BeliefData, PairsToFoursOfAnH200) {
   const Outcome outcome = replay_all(load("h200", {"pairs", "triples", "quads"}));
+  record(outcome);
   EXPECT_LT(outcome.first_error, 0.32);
   EXPECT_LT(outcome.last_error, 0.11);
   EXPECT_GT(outcome.coverage.all, 7'000U);
@@ -150,6 +157,7 @@ TEST(BeliefData, PairsToFoursOfAnH200) {
 TEST(BeliefData, GroupsOfFiveToTwelveOfAnH200) {
   const Outcome outcome =
       replay_all(load("h200-groups", {"fives", "sixes", "sevens", "eights", "tens", "twelves"}));
+  record(outcome);
   EXPECT_LT(outcome.first_error, 0.40);
   EXPECT_LT(outcome.last_error, 0.12);
   EXPECT_GT(outcome.coverage.all, 3'000U);

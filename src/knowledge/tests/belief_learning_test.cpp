@@ -58,6 +58,10 @@ TEST(BeliefLearning, PredictsBetterWithEveryChangeOfAGroup) {
     }
     late += error_of(beliefs, truth) / kSeeds;
   }
+  RecordProperty("blind", std::to_string(blind));
+  RecordProperty("active", std::to_string(active));
+  RecordProperty("early", std::to_string(early));
+  RecordProperty("late", std::to_string(late));
   EXPECT_GT(blind, 0.25);
   EXPECT_LT(active, 0.12);
   EXPECT_LT(early, 0.05);
@@ -87,6 +91,8 @@ TEST(BeliefLearning, NeedsNoSoloRuns) {
     }
     late += error_of(beliefs, truth) / kSeeds;
   }
+  RecordProperty("counters", std::to_string(counters));
+  RecordProperty("late", std::to_string(late));
   EXPECT_LT(counters, 0.7 * blind);
   EXPECT_LT(activity_error, 0.18);
   EXPECT_LT(late, 0.45 * blind);
@@ -108,6 +114,7 @@ TEST(BeliefLearning, IntervalsCoverNineTenths) {
     sum.all += beliefs.coverage().all;
   }
   const double covered = static_cast<double>(sum.inside) / static_cast<double>(sum.all);
+  RecordProperty("covered", std::to_string(covered));
   EXPECT_GT(sum.all, 4000U);
   EXPECT_GE(covered, 0.85);
   EXPECT_LE(covered, 0.95);

@@ -159,6 +159,23 @@ TEST(Beliefs, IgnoreSpeedsOverATimeInWhichTheGroupChanged) {
   EXPECT_EQ(beliefs.progress(pair), before);
 }
 
+TEST(Beliefs, IgnoreSpeedsWhileANeighbourSetsUp) {
+  Beliefs beliefs;
+  GroupSeen seen{.at_s = 100.0,
+                 .computing = {{.job = 1,
+                                .workload = mine("a"),
+                                .computed_s = 60.0,
+                                .rate = MeasuredRate{.per_s = 5.0, .over_s = 2.0}},
+                               {.job = 2, .workload = mine("b"), .computed_s = 2.5}},
+                 .unchanged_s = 50.0};
+  beliefs.saw(seen);
+  EXPECT_FALSE(beliefs.belief(mine("a"))->solo_rate);
+  seen.at_s = 101.0;
+  seen.computing[1].computed_s = 3.5;
+  beliefs.saw(seen);
+  EXPECT_TRUE(beliefs.belief(mine("a"))->solo_rate);
+}
+
 TEST(Beliefs, LearnNothingFromJobsOfSeveralUsersOrForeignProcesses) {
   Beliefs beliefs;
   const std::string other = scoped_workload(2000, "b");
