@@ -3,32 +3,91 @@
 #include <algorithm>
 
 namespace carpool::schedule {
+namespace {
+
+// Jobs get another place if they are expected to take this many times longer or shorter.
+constexpr double kOtherTime = 1.1;
+
+}  // namespace
 
 void Backlog::enter(LiveJob& job, double now_s) {
   const JobRecord& record = *job.record;
   if (record.state != JobState::Queued || job.after > 0) {
     return;
   }
-  const bool alone =
-      recovery_ == RecoveryRule::Carma && record.exclusive && record.out_of_memory > 0;
-  if (alone) {
+  if (recovery_ == RecoveryRule::Carma && record.exclusive && record.out_of_memory > 0) {
     alone_first_.insert(record.id);
   }
   update_view(job, now_s);
+  put_in_line(job);
+  same_work_[job.view.workload].insert(record.id);
+  if (!job.view.runtime_s) {
+    guessed_[record.owner.uid].insert(record.id);
+  }
+  newcomers_.push_back(record.id);
+  look_at(record.attempts.empty() ? Look::Newcomers : Look::Everything);
+}
+
+void Backlog::put_in_line(LiveJob& job) {
+  const JobRecord& record = *job.record;
   line_.enter({.job = record.id,
                .uid = record.owner.uid,
                .job_class = record.spec.job_class,
                .priority = record.spec.priority,
                .recovering = record.recovering(),
-               .first = alone,
+               .first = alone_first_.contains(record.id),
                .gpus = record.spec.gpus,
                .since_s = job.eligible_s,
-               .runtime_s = job.view.runtime_s});
-  newcomers_.push_back(record.id);
-  look_at(record.attempts.empty() ? Look::Newcomers : Look::Everything);
+               .expected_s = job.expected_s});
+  placed_.insert_or_assign(record.id, Placed{.job = &job, .expected_s = job.expected_s});
+}
+
+void Backlog::learned(const LiveJob& ended) {
+  const auto guessed = guessed_.find(ended.view.uid);
+  if (const auto same = same_work_.find(ended.view.workload); same != same_work_.end()) {
+    place_again(same->second);
+    for (const JobId job : same->second) {
+      if (guessed != guessed_.end() && placed_.at(job).job->view.runtime_s) {
+        guessed->second.erase(job);
+      }
+    }
+  }
+  if (guessed != guessed_.end()) {
+    place_again(guessed->second);
+  }
+}
+
+// What is expected of one of them is expected of all; small changes do not matter.
+void Backlog::place_again(const std::set<JobId>& jobs) {
+  for (const JobId id : jobs) {
+    Placed& placed = placed_.at(id);
+    needs_.update(*placed.job);
+    const double ratio = placed.job->expected_s / std::max(placed.expected_s, 1.0);
+    const bool same = ratio < kOtherTime && ratio > 1.0 / kOtherTime;
+    const JobSpec& spec = placed.job->record->spec;
+    if (same && !spec.runtime_s && !spec.time_s) {
+      return;
+    }
+    if (same) {
+      continue;  // its owner says how long it takes; that of the others may be learned
+    }
+    line_.leave(id);
+    put_in_line(*placed.job);
+  }
 }
 
 void Backlog::leave(JobId job) {
+  if (const auto placed = placed_.find(job); placed != placed_.end()) {
+    const QueuedJob& view = placed->second.job->view;
+    if (const auto same = same_work_.find(view.workload);
+        same != same_work_.end() && same->second.erase(job) > 0 && same->second.empty()) {
+      same_work_.erase(same);
+    }
+    if (const auto guessed = guessed_.find(view.uid); guessed != guessed_.end()) {
+      guessed->second.erase(job);
+    }
+    placed_.erase(placed);
+  }
   line_.leave(job);
   deferrals_.erase(job);
   const bool shared_again = alone_first_.erase(job) > 0;

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <set>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -40,6 +42,10 @@ class Backlog {
   void enter(LiveJob& job, double now_s);
   void leave(JobId job);
 
+  // After an attempt of this job, which taught how long its workload takes: jobs that wait and are
+  // expected to take another time than before get another place.
+  void learned(const LiveJob& ended);
+
   [[nodiscard]] WaitingLine& line() { return line_; }
   [[nodiscard]] const WaitingLine& line() const { return line_; }
   // Brings the job's view, which the policy sees, up to date.
@@ -62,9 +68,19 @@ class Backlog {
   [[nodiscard]] const Deferral* deferral(JobId job) const;
 
  private:
+  void put_in_line(LiveJob& job);
+  void place_again(const std::set<JobId>& jobs);
+
   RecoveryRule recovery_;
   const JobNeeds& needs_;
   WaitingLine line_;
+  struct Placed {
+    LiveJob* job = nullptr;
+    double expected_s = 0.0;  // run time that its place follows
+  };
+  std::unordered_map<JobId, Placed> placed_;                    // all that are in line_
+  std::unordered_map<std::string, std::set<JobId>> same_work_;  // by workload
+  std::unordered_map<std::uint32_t, std::set<JobId>> guessed_;  // by user: run time not known
   std::set<JobId> alone_first_;  // wait for a whole GPU under the recovery rule of CARMA
   Look look_ = Look::Nothing;
   std::vector<JobId> newcomers_;

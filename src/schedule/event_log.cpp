@@ -141,6 +141,7 @@ void EventLog::ended(LiveJob& job, double at_s) {
        .run_s = attempt.ran_s(at_s),
        .progress = attempt.progress.value_or(attempt.start.predicted_progress.value_or(1.0)),
        .peak_bytes = attempt.peak_bytes});
+  on_.backlog.learned(job);
   on_.backlog.look_at(Look::Everything);
 }
 

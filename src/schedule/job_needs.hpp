@@ -20,15 +20,18 @@ class JobNeeds {
   // The memory of the largest GPU that a job can hope for.
   [[nodiscard]] std::uint64_t usable_bytes() const { return usable_bytes_; }
 
-  // Brings need and run time of the job's view up to date.
+  // Brings need and run time of the job up to date.
   void update(LiveJob& job) const;
 
-  void learn(const LiveJob& job, const PastRun& run);
+  void learn(const LiveJob& job, PastRun run);
   // From now on this is the history; learn() does nothing until resume_learning().
   void replace_history(JobHistory history);
   void resume_learning() { learning_ = true; }
 
  private:
+  void update_memory(LiveJob& job) const;
+  void update_time(LiveJob& job) const;
+
   bool use_history_;
   std::uint64_t usable_bytes_;
   JobHistory history_;

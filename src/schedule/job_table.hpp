@@ -27,7 +27,9 @@ struct LiveJob {
   std::size_t after = 0;  // jobs that it still waits for
   double eligible_s = 0.0;
   std::optional<double> charged_since_s{};  // its running attempt, to its owner; empty: it is not
-  std::uint64_t offered = 0;  // number of the last question to the policy that it was part of
+  std::uint64_t offered = 0;   // number of the last question to the policy that it was part of
+  double expected_s = 0.0;     // run time that its place in the queue follows; may be a guess
+  double longest_s = kNoTime;  // that it runs, even at half its speed; kNoTime: not known
   // What JobNeeds made the need in `view` from.
   std::uint64_t history_seen = 0;
   std::optional<std::uint64_t> reserve_seen{};

@@ -85,19 +85,16 @@ WaitingLine::Front Planner::front(std::size_t most, double at_s) {
   if (!some_wait) {
     return backlog_.line().front(most, at_s, weight);
   }
-  WaitingLine::Front front;
   if (!pauses_.why_closed({TroubleScope::Machine, 0}, at_s).empty()) {
-    return front;
+    return {};
   }
   // Jobs that wait for a pause to end take no place among the first.
-  const WaitingLine::Front all = backlog_.line().front(backlog_.line().size(), at_s, weight);
-  for (std::size_t i = 0; i < all.jobs.size() && front.jobs.size() < most; ++i) {
-    if (!paused(*jobs_.live(all.jobs[i]))) {
-      front.jobs.push_back(all.jobs[i]);
-      front.impatient += i < all.impatient ? 1 : 0;
-    }
+  WaitingLine::Front all = backlog_.line().front(backlog_.line().size(), at_s, weight);
+  for (std::vector<JobId>* jobs : {&all.jobs, &all.impatient}) {
+    std::erase_if(*jobs, [&](JobId job) { return paused(*jobs_.live(job)); });
   }
-  return front;
+  all.jobs.resize(std::min(all.jobs.size(), most));
+  return all;
 }
 
 void Planner::decide_all(double at_s) {
@@ -107,10 +104,10 @@ void Planner::decide_all(double at_s) {
   std::size_t looked = 0;
   bool more = true;
   do {
-    const auto jobs = front(settings_.depth, at_s);
+    auto jobs = front(settings_.depth, at_s);
     looked = jobs.jobs.size();
     more = backlog_.line().size() > looked;
-    placed = decide_front(jobs, at_s);
+    placed = decide_front(std::move(jobs), at_s);
   } while (more && placed > 0 && placed * kWorthAnotherLook >= looked);
 }
 
@@ -132,20 +129,25 @@ void Planner::decide_newcomers(double at_s) {
   (void)ask_beside_reserved(jobs, at_s);
 }
 
-// Impatient jobs come first, one by one. The first of them that cannot start gets GPUs reserved;
-// all jobs behind it share the others.
-std::size_t Planner::decide_front(const WaitingLine::Front& looked, double at_s) {
+// If it is the turn of impatient jobs, the first of them that can start does, and the first that
+// cannot gets GPUs reserved; all other jobs share the rest.
+std::size_t Planner::decide_front(WaitingLine::Front looked, double at_s) {
   backlog_.reserve({});
   std::size_t placed = 0;
-  std::size_t next = 0;
-  for (; next < looked.impatient && backlog_.reservation().job == 0; ++next) {
-    const std::size_t started = ask_policy(std::span(looked.jobs).subspan(next, 1), at_s);
-    placed += started;
-    if (started == 0) {
-      backlog_.reserve(reservation_for(*jobs_.live(looked.jobs[next]), at_s));
+  for (const JobId job : looked.impatient) {
+    placed = ask_policy(std::span(&job, 1), at_s);
+    if (placed == 0) {
+      backlog_.reserve(reservation_for(*jobs_.live(job), at_s));
+    }
+    if (placed > 0) {
+      backlog_.line().took_turn();
+    }
+    if (placed > 0 || backlog_.reservation().job != 0) {
+      std::erase(looked.jobs, job);
+      break;
     }
   }
-  return placed + ask_beside_reserved(std::span(looked.jobs).subspan(next), at_s);
+  return placed + ask_beside_reserved(looked.jobs, at_s);
 }
 
 // The GPUs that are expected to be empty soonest: every policy puts a job on empty GPUs. (A policy
@@ -191,8 +193,8 @@ std::size_t Planner::ask_beside_reserved(std::span<const JobId> jobs, double at_
   std::vector<JobId> brief;
   for (const JobId id : jobs) {
     const LiveJob* job = jobs_.live(id);
-    if (backlog_.line().contains(id) && job->view.runtime_s &&
-        at_s + 2.0 * *job->view.runtime_s <= reserved.until_s && reserved.until_s < kNoTime) {
+    if (backlog_.line().contains(id) && at_s + job->longest_s <= reserved.until_s &&
+        reserved.until_s < kNoTime) {
       brief.push_back(id);
     }
   }
@@ -249,6 +251,7 @@ bool Planner::start(const Placement& placement, double at_s) {
     refused(fmt::format("job {}: {}", placement.job, deferral.reason));
     return false;
   }
+  backlog_.line().started();
   runs_.start(placement, at_s);
   ++started_;
   set_gpus_aside(at_s);

@@ -64,7 +64,7 @@ class Planner {
   [[nodiscard]] std::string gpus_aside() const;
   void decide_all(double at_s);
   void decide_newcomers(double at_s);
-  [[nodiscard]] std::size_t decide_front(const WaitingLine::Front& front, double at_s);
+  [[nodiscard]] std::size_t decide_front(WaitingLine::Front looked, double at_s);
   [[nodiscard]] WaitingLine::Front front(std::size_t most, double at_s);
   [[nodiscard]] std::size_t ask_policy(std::span<const JobId> jobs, double at_s);
   [[nodiscard]] std::size_t ask_beside_reserved(std::span<const JobId> jobs, double at_s);

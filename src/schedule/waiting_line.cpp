@@ -2,17 +2,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace carpool::schedule {
 namespace {
 
-constexpr double kUnknownRuntime = 3600.0;  // while none is known
 constexpr double kLaneWidth = 1.02;
 constexpr double kShortestRun = 1.0;
 // A line this many times longer than the requested front is sorted once for several calls, for at
 // most kSortedFor seconds.
 constexpr std::size_t kLongLine = 4;
 constexpr double kSortedFor = 20.0;
+// Impatient jobs that are tried in one turn: some may fit on no GPU, now or ever.
+constexpr std::size_t kMostTried = 16;
 
 int class_rank(JobClass job_class) {
   switch (job_class) {
@@ -42,10 +44,6 @@ struct WaitingLine::Head {
   }
 };
 
-double WaitingLine::mean_runtime_s() const {
-  return runtimes_ == 0 ? kUnknownRuntime : runtime_sum_ / static_cast<double>(runtimes_);
-}
-
 WaitingLine::LaneKey WaitingLine::lane_of(const Waiting& job, double runtime_s) const {
   LaneKey key;
   // Journals of older servers have priorities of any size.
@@ -74,20 +72,12 @@ double WaitingLine::key_of(const Waiting& job, double runtime_s) const {
 }
 
 double WaitingLine::impatient_at(const Waiting& job, double runtime_s) const {
-  double wait = std::max(patience_.wait_s, patience_.wait_runs * runtime_s);
-  if (job.gpus > 1) {
-    wait =
-        std::min(wait, std::max(patience_.several_wait_s, patience_.several_wait_runs * runtime_s));
-  }
+  const double wait = std::max(patience_.wait_s, patience_.wait_runs * runtime_s);
   return job.since_s + wait;
 }
 
 void WaitingLine::enter(const Waiting& job) {
-  if (job.runtime_s) {
-    runtime_sum_ += *job.runtime_s;
-    ++runtimes_;
-  }
-  const double runtime = std::max(job.runtime_s.value_or(mean_runtime_s()), kShortestRun);
+  const double runtime = std::max(job.expected_s, kShortestRun);
   Place place{.lane = lanes_.try_emplace(lane_of(job, runtime)).first,
               .key = key_of(job, runtime),
               .runtime_s = runtime,
@@ -169,9 +159,7 @@ void WaitingLine::add_rank(Lanes::const_iterator first,
   while (!heads.empty() && jobs.size() < most) {
     std::pop_heap(heads.begin(), heads.end());
     Head& head = heads.back();
-    if (places_.at(head.job).impatient_s > now_s) {
-      jobs.push_back(head.job);
-    }
+    jobs.push_back(head.job);
     if (++head.at == head.end) {
       heads.pop_back();
       continue;
@@ -198,24 +186,15 @@ std::vector<JobId> WaitingLine::sorted(std::size_t most, double now_s, const Use
 
 WaitingLine::Front WaitingLine::front(std::size_t most, double now_s, const UserWeight& weight) {
   Front front;
-  front.jobs.reserve(std::min(most, places_.size()));
-  for (auto at = patience_ends_.begin();
-       at != patience_ends_.end() && at->first <= now_s && front.jobs.size() < most;
+  for (auto at = patience_ends_.begin(); others_left_ == 0 && at != patience_ends_.end() &&
+                                         at->first <= now_s && front.impatient.size() < kMostTried;
        ++at) {
-    front.jobs.push_back(at->second);
+    front.impatient.push_back(at->second);
   }
-  front.impatient = front.jobs.size();
-  const std::size_t wanted = most - front.jobs.size();
-  if (wanted == 0) {
-    return front;
-  }
-  std::erase_if(sorted_, [&](JobId job) {
-    const auto place = places_.find(job);
-    return place == places_.end() || place->second.impatient_s <= now_s;
-  });
-  if (sorted_.size() < wanted || now_s - sorted_s_ > kSortedFor) {
+  std::erase_if(sorted_, [&](JobId job) { return !places_.contains(job); });
+  if (sorted_.size() < most || now_s - sorted_s_ > kSortedFor) {
     const bool is_long = places_.size() > kLongLine * most;
-    sorted_ = sorted(is_long ? 2 * most : wanted, now_s, weight);
+    sorted_ = sorted(is_long ? 2 * most : most, now_s, weight);
     sorted_s_ = now_s;
     if (!sorted_.empty()) {
       const Place& last = places_.at(sorted_.back());
@@ -223,13 +202,12 @@ WaitingLine::Front WaitingLine::front(std::size_t most, double now_s, const User
       last_score_ = score(last, now_s, weight(last.lane->first.uid));
     }
     if (!is_long) {
-      front.jobs.insert(front.jobs.end(), sorted_.begin(), sorted_.end());
-      sorted_.clear();
+      front.jobs = std::exchange(sorted_, {});
       return front;
     }
   }
-  const auto end = sorted_.begin() + static_cast<std::ptrdiff_t>(std::min(wanted, sorted_.size()));
-  front.jobs.insert(front.jobs.end(), sorted_.begin(), end);
+  const auto end = sorted_.begin() + static_cast<std::ptrdiff_t>(std::min(most, sorted_.size()));
+  front.jobs.assign(sorted_.begin(), end);
   return front;
 }
 

@@ -20,10 +20,11 @@ namespace carpool::schedule {
 
 // In the order Fair: how long a job waits until it goes before all others.
 struct PatienceRules {
-  double wait_s = 4.0 * 3600.0;    // at least this long
-  double wait_runs = 10.0;         // and at least this many times its run time
-  double several_wait_s = 900.0;   // the same for a job on several GPUs, which other
-  double several_wait_runs = 1.0;  // jobs pass more easily
+  double wait_s = 4.0 * 3600.0;  // at least this long
+  double wait_runs = 5.0;        // and at least this many times its run time
+  // Jobs that start between two impatient ones: where more work comes than the machine can do, all
+  // jobs become impatient, and their order still matters.
+  unsigned others = 3;
 };
 
 // What the order depends on; does not change while the job waits.
@@ -36,7 +37,7 @@ struct Waiting {
   bool first = false;       // goes before all jobs
   unsigned gpus = 1;
   double since_s = 0.0;
-  std::optional<double> runtime_s{};
+  double expected_s = 0.0;  // run time
 };
 
 // Entering and leaving cost O(log n); the first k cost O(k log k) plus one step per lane. A lane
@@ -54,19 +55,23 @@ class WaitingLine {
   [[nodiscard]] bool contains(JobId job) const { return places_.contains(job); }
   [[nodiscard]] std::size_t size() const { return places_.size(); }
 
-  // The first `most` jobs, impatient ones first. In a line that is many times longer, the order may
-  // be some seconds old; jobs that entered since are in their place.
+  // In a line that is many times longer than `most`, the order may be some seconds old; jobs that
+  // entered since are in their place.
   struct Front {
-    std::vector<JobId> jobs{};
-    std::size_t impatient = 0;
+    std::vector<JobId> jobs{};  // the first `most`, in their order
+    // One of these goes before all others, the first that can; each of them is in the line too.
+    // Empty unless it is the turn of impatient jobs: after one of them started,
+    // PatienceRules::others other jobs start before the next one does.
+    std::vector<JobId> impatient{};
   };
   [[nodiscard]] Front front(std::size_t most, double now_s, const UserWeight& weight);
 
+  // A job of the line starts; took_turn(): as an impatient one, before all others.
+  void started() { others_left_ -= others_left_ > 0 ? 1 : 0; }
+  void took_turn() { others_left_ = patience_.others; }
+
   // When the next job becomes impatient, after now_s.
   [[nodiscard]] std::optional<double> next_impatient_s(double now_s) const;
-
-  // Jobs whose run time is unknown count with the mean of the jobs that entered.
-  [[nodiscard]] double mean_runtime_s() const;
 
  private:
   // Ranks are served one after the other.
@@ -92,7 +97,6 @@ class WaitingLine {
   [[nodiscard]] double key_of(const Waiting& job, double runtime_s) const;
   [[nodiscard]] double impatient_at(const Waiting& job, double runtime_s) const;
   [[nodiscard]] double score(const Place& place, double now_s, double weight) const;
-  // The first jobs that are not impatient.
   [[nodiscard]] std::vector<JobId> sorted(std::size_t most, double now_s, const UserWeight& weight);
   void add_rank(Lanes::const_iterator first,
                 Lanes::const_iterator last,
@@ -108,8 +112,7 @@ class WaitingLine {
   Lanes lanes_;
   std::unordered_map<JobId, Place> places_;
   std::set<std::pair<double, JobId>> patience_ends_;
-  double runtime_sum_ = 0.0;
-  std::size_t runtimes_ = 0;
+  unsigned others_left_ = 0;  // jobs to start before it is the turn of an impatient one
 
   // The last sorting of a long line, as far as it is still valid.
   std::vector<JobId> sorted_;

@@ -168,10 +168,10 @@ TYPED_TEST_P(JobJournalContract, HistoryHoldsEveryAttemptThatEndedOrIsLeftToRepl
   this->append_copy(whole_life(2, 1000.0));
   this->bench_.reopen();
   if (const auto history = this->history()) {
-    EXPECT_EQ(history->need_bytes(1000, "w"), 1050U);  // the peak and 5 % more
+    EXPECT_EQ(history->need(1000, "w")->peak_bytes, 1000U);
     EXPECT_DOUBLE_EQ(history->runtime_s(1000, "w").value_or(0.0), 100.0);
-    EXPECT_FALSE(history->need_bytes(1000, "another"));
-    EXPECT_FALSE(history->need_bytes(1001, "w")) << "of another user";
+    EXPECT_FALSE(history->need(1000, "another"));
+    EXPECT_FALSE(history->need(1001, "w")) << "of another user";
   } else {
     const auto ends = [](const JobEvent& event) {
       return std::holds_alternative<JobEnded>(event.what);

@@ -39,6 +39,11 @@ TEST(JobJson, WhatIsNotSaidIsNotWritten) {
   ASSERT_TRUE(job);
   EXPECT_EQ(job_object(*job).dump(), R"({"argv":["a"]})");
   EXPECT_TRUE(job_from(json::parse(R"({"argv":["a"],"mem":"auto"})"), "job")->mem_auto);
+  const JobSpec estimated{.argv = {"a"}, .mem_bytes = 5, .mem_auto = true};
+  const auto again = job_from(job_object(estimated), "job");
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(again->mem_bytes, 5U);
+  EXPECT_TRUE(again->mem_auto);
 }
 
 TEST(JobJson, RefusesWithTheKeyAndWhatWasExpected) {

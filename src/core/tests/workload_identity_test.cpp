@@ -8,7 +8,7 @@ namespace carpool {
 namespace {
 
 // Splits at blanks; a word of the form <…> holds blanks.
-JobSpec spec_of(const std::string& line, const std::string& cwd = "/home/a/p") {
+JobSpec spec_of(const std::string& line, const std::string& cwd = "/srv/a/p") {
   JobSpec spec{.cwd = cwd};
   std::istringstream stream(line);
   std::string word;
@@ -25,7 +25,7 @@ JobSpec spec_of(const std::string& line, const std::string& cwd = "/home/a/p") {
   return spec;
 }
 
-std::string key(const std::string& line, const std::string& cwd = "/home/a/p") {
+std::string key(const std::string& line, const std::string& cwd = "/srv/a/p") {
   return workload_key(spec_of(line, cwd));
 }
 
@@ -34,7 +34,7 @@ std::string without_folder(const std::string& text) {
 }
 
 TEST(WorkloadIdentity, NamesTheProgramAndWhatDecidesItsWork) {
-  EXPECT_EQ(without_folder(key("python3 -u /home/a/p/train.py --model resnet50 --batch-size 64 "
+  EXPECT_EQ(without_folder(key("python3 -u /srv/a/p/train.py --model resnet50 --batch-size 64 "
                                "--seed 7 --output runs/2026-11-16/exp3 --run-id 9f3c")),
             "train.py --model resnet50 --batch-size 64");
   EXPECT_TRUE(key("python train.py").starts_with("train.py @p.")) << key("python train.py");
@@ -52,13 +52,13 @@ TEST(WorkloadIdentity, RunsOfTheSameWorkAreOneWorkload) {
   const Pair same[] = {
       {"python train.py --seed 1", "python train.py --seed 2"},
       {"python train.py --seed=1", "python3.11 -u train.py"},
-      {"python train.py", "/opt/conda/bin/python -X dev /home/a/p/train.py"},
+      {"python train.py", "/opt/conda/bin/python -X dev /srv/a/p/train.py"},
       {"python train.py --lr 0.1", "python train.py --lr 0.01 --weight-decay 1e-4"},
       {"python train.py --output_dir runs/1", "python train.py --output_dir=/data/out/17"},
       {"python train.py -o out/a", "python train.py -o out/b"},
       {"python train.py --batch-size=64", "python train.py --batch-size 64"},
       {"python main.py trainer.seed=3 model=gpt", "python main.py trainer.seed=4 model=gpt"},
-      {"python main.py hydra.run.dir=/tmp/1 model=gpt", "python main.py model=gpt"},
+      {"python main.py hydra.run.dir=/var/tmp/1 model=gpt", "python main.py model=gpt"},
       {"python train.py --wandb-name a --wandb_project p", "python train.py --wandb-name b"},
       {"python train.py --tag 2026-11-16", "python train.py --tag 2026-11-17"},
       {"python train.py --log runs/20261116-123000", "python train.py --log runs/20261117-090100"},
@@ -77,14 +77,14 @@ TEST(WorkloadIdentity, RunsOfTheSameWorkAreOneWorkload) {
       {"/usr/bin/env SEED=3 python train.py", "/usr/bin/env SEED=4 python train.py"},
       {"nice -n 5 timeout 3h python train.py", "nohup python train.py"},
       {"conda run --no-capture-output -n torch python train.py", "python train.py"},
-      {"bash -c <cd /home/a/p && python train.py --seed 3>",
+      {"bash -c <cd /srv/a/p && python train.py --seed 3>",
        "bash -lc <source env.sh; python train.py --seed 4 > log.txt 2>&1>"},
       {"bash ./run.sh --seed 3", "bash ./run.sh --seed 4"},
       {"python -c <import torch>", "python3 -u -c <import torch>"},
       {"python train.py --data /data/imagenet", "python train.py --data /mnt/nfs/imagenet"},
-      {"python train.py --data /tmp/tmpa8x01k2_/x.bin",
-       "python train.py --data /tmp/tmpzz91kq3b/x.bin"},
-      {"python /tmp/tmpab12cd34.py --bs 1", "python /tmp/tmpzz12cd99.py --bs 1"},
+      {"python train.py --data /var/tmp/tmpa8x01k2_/x.bin",
+       "python train.py --data /var/tmp/tmpzz91kq3b/x.bin"},
+      {"python /var/tmp/tmpab12cd34.py --bs 1", "python /var/tmp/tmpzz12cd99.py --bs 1"},
       {"python /scratch/run_17/train.py", "python /scratch/run_18/train.py"},
   };
   for (const Pair& pair : same) {
@@ -103,8 +103,8 @@ TEST(WorkloadIdentity, DifferentWorkIsTwoWorkloads) {
       {"python train.py --output-dim 512", "python train.py --output-dim 256"},
       {"python train.py --steps 10000000", "python train.py --steps 20000000"},
       {"python train.py", "python eval.py"},
-      {"python /home/a/p/train.py", "python /home/a/q/train.py"},
-      {"python /home/a/proj1/train.py", "python /home/a/proj2/train.py"},
+      {"python /srv/a/p/train.py", "python /srv/a/q/train.py"},
+      {"python /srv/a/proj1/train.py", "python /srv/a/proj2/train.py"},
       {"python -m pkg.train", "python -m pkg.eval"},
       {"python -c <import torch>", "python -c <import jax>"},
       {"python train.py --config a.yaml", "python train.py --config b.yaml"},
@@ -122,11 +122,11 @@ TEST(WorkloadIdentity, DifferentWorkIsTwoWorkloads) {
 }
 
 TEST(WorkloadIdentity, TheFolderOfARelativeScriptIsTheWorkingFolder) {
-  EXPECT_EQ(key("python train.py", "/home/a/p"), key("python /home/a/p/train.py", "/tmp"));
-  EXPECT_EQ(key("python src/../train.py", "/home/a/p"), key("python train.py", "/home/a/p/"));
-  EXPECT_NE(key("python train.py", "/home/a/p"), key("python train.py", "/home/a/q"));
-  EXPECT_EQ(key("python -m pkg.train", "/home/a/runs/2026-11-16/code"),
-            key("python -m pkg.train", "/home/a/runs/2026-11-17/code"));
+  EXPECT_EQ(key("python train.py", "/srv/a/p"), key("python /srv/a/p/train.py", "/srv"));
+  EXPECT_EQ(key("python src/../train.py", "/srv/a/p"), key("python train.py", "/srv/a/p/"));
+  EXPECT_NE(key("python train.py", "/srv/a/p"), key("python train.py", "/srv/a/q"));
+  EXPECT_EQ(key("python -m pkg.train", "/srv/a/runs/2026-11-16/code"),
+            key("python -m pkg.train", "/srv/a/runs/2026-11-17/code"));
 }
 
 TEST(WorkloadIdentity, ACopiedScriptIsTheSameAtEverySubmission) {

@@ -64,7 +64,7 @@ TEST(UnknownMemory, OnlySoManyStartUpAtTheSameTime) {
   for (int i = 0; i < 3; ++i) {
     Resident& started = SnapshotBuilder::resident(gpu, "job" + std::to_string(i), 1);
     started.phase = i == 0 ? ResidentPhase::Computing : ResidentPhase::Starting;
-    started.phase_since_s = i == 1 ? -100.0 : 0.0;
+    started.phase_since_s = i == 1 ? 900.0 : 995.0;
   }
   EXPECT_EQ(decided(cluster, settings).place.size(), 3);
 }

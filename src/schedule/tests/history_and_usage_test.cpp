@@ -2,30 +2,60 @@
 #include <gtest/gtest.h>
 
 #include "core/job_history.hpp"
-#include "core/workload_identity.hpp"
 #include "schedule/fair_usage.hpp"
 #include "schedule/tests/stubs.hpp"
 
 namespace carpool::schedule {
 namespace {
 
-TEST(JobHistory, NeedIsTheHighestOfTheLastPeaksWithRoom) {
+constexpr std::uint64_t kMargin = std::uint64_t{256} << 20U;
+
+PastRun succeeded(double run_s, std::uint64_t peak_bytes) {
+  return {.end = RunEnd::Succeeded, .run_s = run_s, .peak_bytes = peak_bytes};
+}
+
+TEST(JobHistory, NeedIsTheHighestPeakOfTheLastFinishedRunsWithRoom) {
   JobHistory history;
-  EXPECT_FALSE(history.need_bytes(1, "w"));
-  for (const std::uint64_t peak : {5000U, 1000U, 2000U}) {
-    history.learn(1, "w", {.end = RunEnd::Failed, .peak_bytes = peak});
-  }
-  EXPECT_EQ(history.need_bytes(1, "w"), 5250U);
+  EXPECT_FALSE(history.need(1, "w"));
+  history.learn(1, "w", succeeded(1.0, 2000));
+  history.learn(1, "w", succeeded(1.0, 5000));
+  EXPECT_EQ(history.need(1, "w")->bytes, 5150U + kMargin);
+  EXPECT_TRUE(history.need(1, "w")->finished);
   for (int i = 0; i < 8; ++i) {
-    history.learn(1, "w", {.end = RunEnd::Succeeded, .run_s = 1.0, .peak_bytes = 100});
+    history.learn(1, "w", succeeded(1.0, 100));
   }
-  EXPECT_EQ(history.need_bytes(1, "w"), 105U);
-  EXPECT_FALSE(history.need_bytes(1, "other"));
+  EXPECT_EQ(history.need(1, "w")->bytes, 103U + kMargin);
+  EXPECT_FALSE(history.need(1, "other"));
+}
+
+TEST(JobHistory, ARunThatDidNotFinishTellsWhatWasSeen) {
+  JobHistory history;
+  history.learn(1, "w", {.end = RunEnd::Failed, .run_s = 5.0, .peak_bytes = 1000});
+  EXPECT_FALSE(history.need(1, "w")) << "it may have failed before it used the GPU";
+  history.learn(1, "w", {.end = RunEnd::Cancelled, .run_s = 100.0, .peak_bytes = 1000});
+  EXPECT_EQ(history.need(1, "w")->bytes, 1100U + kMargin);
+  EXPECT_FALSE(history.need(1, "w")->finished);
+  history.learn(1, "w", succeeded(100.0, 900));
+  EXPECT_FALSE(history.need(1, "w")->finished) << "the other run used more";
+  for (int i = 0; i < 8; ++i) {
+    history.learn(1, "w", succeeded(100.0, 900));
+  }
+  EXPECT_TRUE(history.need(1, "w")->finished) << "the other run is long ago";
+}
+
+TEST(JobHistory, ThePeakOfARunThatHadTooLittleIsOnlyALowerBound) {
+  JobHistory history;
+  history.learn(1, "w", {.end = RunEnd::OverCap, .run_s = 2.0, .peak_bytes = 1000});
+  EXPECT_EQ(history.need(1, "w")->bytes, 2000U + kMargin);
+  EXPECT_FALSE(history.need(1, "w")->finished);
+  history.learn(1, "w", succeeded(2.0, 1500));
+  EXPECT_EQ(history.need(1, "w")->bytes, 1545U + kMargin);
+  EXPECT_TRUE(history.need(1, "w")->finished);
 }
 
 TEST(JobHistory, RunTimeIsTheMedianOfSuccessfulRunsAtSoloSpeed) {
   JobHistory history;
-  history.learn(1, "w", {.end = RunEnd::Failed, .run_s = 1.0, .peak_bytes = 1});
+  history.learn(1, "w", {.end = RunEnd::Failed, .run_s = 100.0, .peak_bytes = 1});
   EXPECT_FALSE(history.runtime_s(1, "w"));
   history.learn(1, "w", {.end = RunEnd::Succeeded, .run_s = 200.0, .progress = 0.5});
   history.learn(1, "w", {.end = RunEnd::Succeeded, .run_s = 120.0});
@@ -33,13 +63,28 @@ TEST(JobHistory, RunTimeIsTheMedianOfSuccessfulRunsAtSoloSpeed) {
   EXPECT_DOUBLE_EQ(*history.runtime_s(1, "w"), 120.0);
 }
 
+TEST(JobHistory, AnUnknownWorkloadUsuallyTakesWhatFirstRunsOfItsUserTook) {
+  JobHistory history;
+  EXPECT_FALSE(history.usual_runtime_s(1));
+  history.learn(1, "a", succeeded(100.0, 1));
+  for (int i = 0; i < 5; ++i) {
+    history.learn(1, "a", succeeded(900.0, 1));  // known by now: says nothing of unknown ones
+  }
+  history.learn(1, "b", succeeded(300.0, 1));
+  history.learn(1, "c", succeeded(200.0, 1));
+  EXPECT_DOUBLE_EQ(*history.usual_runtime_s(1), 200.0);
+  EXPECT_DOUBLE_EQ(*history.usual_runtime_s(2), 200.0) << "of all users";
+  history.learn(2, "a", succeeded(10.0, 1));
+  EXPECT_DOUBLE_EQ(*history.usual_runtime_s(2), 10.0);
+}
+
 TEST(JobHistory, UsersDoNotLearnFromEachOther) {
   JobHistory history;
-  history.learn(1, "w", {.end = RunEnd::Succeeded, .run_s = 10.0, .peak_bytes = 1000});
-  history.learn(2, "w", {.end = RunEnd::Succeeded, .run_s = 90.0, .peak_bytes = 9000});
-  EXPECT_EQ(history.need_bytes(1, "w"), 1050U);
+  history.learn(1, "w", succeeded(10.0, 1000));
+  history.learn(2, "w", succeeded(90.0, 9000));
+  EXPECT_EQ(history.need(1, "w")->peak_bytes, 1000U);
   EXPECT_DOUBLE_EQ(*history.runtime_s(1, "w"), 10.0);
-  EXPECT_FALSE(history.need_bytes(3, "w"));
+  EXPECT_FALSE(history.need(3, "w"));
   EXPECT_FALSE(history.runtime_s(3, "w"));
 }
 
@@ -58,7 +103,6 @@ TEST(JobHistory, AnotherUsersJobOfTheSameNameChangesNoReservation) {
   server.restart(30.0);
   EXPECT_FALSE(server.scheduler->queued(server.submit(spec, 31.0, 1001))->need_bytes);
 }
-
 
 TEST(FairUsage, CountsWhatRunsAndForgetsByHalfEveryHalfDay) {
   FairUsage usage;

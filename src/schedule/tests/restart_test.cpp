@@ -143,7 +143,8 @@ TEST(Restart, MemoryAndRunTimeOfEarlierRunsAreUsed) {
   const JobId again = server.submit(spec, 202.0);
   const auto queued = server.scheduler->queued(again);
   ASSERT_TRUE(queued);
-  EXPECT_EQ(queued->need_bytes, static_cast<std::uint64_t>(10.5 * static_cast<double>(kGiB)));
+  EXPECT_EQ(queued->need_bytes,
+            static_cast<std::uint64_t>(10.3 * static_cast<double>(kGiB)) + kGiB / 4);
   EXPECT_DOUBLE_EQ(*queued->runtime_s, 200.0);
   spec.argv = {"python", "other.py"};
   EXPECT_FALSE(server.scheduler->queued(server.submit(spec, 203.0))->need_bytes);

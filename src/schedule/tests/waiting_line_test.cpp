@@ -16,7 +16,7 @@ double all_equal(std::uint32_t /*uid*/) {
 }
 
 Waiting waiting(JobId job, double since_s, double runtime_s) {
-  return {.job = job, .uid = 1, .since_s = since_s, .runtime_s = runtime_s};
+  return {.job = job, .uid = 1, .since_s = since_s, .expected_s = runtime_s};
 }
 
 TEST(WaitingLine, FifoGoesBySubmission) {
@@ -30,13 +30,12 @@ TEST(WaitingLine, FifoGoesBySubmission) {
   EXPECT_EQ(line.front(10, 10.0, all_equal).jobs, (Ids{1, 3}));
 }
 
-TEST(WaitingLine, ShortestGoesByRunTimeAndUnknownOnesByTheMean) {
+TEST(WaitingLine, ShortestGoesByRunTime) {
   WaitingLine line(QueueOrder::Shortest, {});
   line.enter(waiting(1, 0.0, 100.0));
   line.enter(waiting(2, 0.0, 300.0));
-  line.enter({.job = 3, .since_s = 0.0});
   line.enter(waiting(4, 0.0, 100.5));
-  EXPECT_EQ(line.front(10, 10.0, all_equal).jobs, (Ids{1, 4, 3, 2}));
+  EXPECT_EQ(line.front(10, 10.0, all_equal).jobs, (Ids{1, 4, 2}));
 }
 
 TEST(WaitingLine, HrrnLetsWaitingMakeUpForLength) {
@@ -92,29 +91,33 @@ TEST(WaitingLine, FairPutsTheUserWithLessUsageFirst) {
   EXPECT_EQ(line.front(10, 50.0, all_equal).jobs, (Ids{1, 2}));
 }
 
-TEST(WaitingLine, ImpatientJobsGoBeforeEveryPriority) {
-  WaitingLine line(QueueOrder::Fair, {.wait_s = 1000.0, .wait_runs = 2.0});
+TEST(WaitingLine, ImpatientJobsGoInTurnWithOthersWhateverTheirPriority) {
+  WaitingLine line(QueueOrder::Fair, {.wait_s = 1000.0, .wait_runs = 2.0, .others = 2});
   Waiting low = waiting(1, 0.0, 700.0);
   low.job_class = JobClass::BestEffort;
   line.enter(low);
   Waiting high = waiting(2, 1300.0, 10.0);
   high.priority = 100;
   line.enter(high);
-  EXPECT_EQ(line.front(10, 1399.0, all_equal).jobs, (Ids{2, 1}));
+  EXPECT_EQ(line.front(10, 1399.0, all_equal).impatient, Ids{});
   EXPECT_EQ(line.next_impatient_s(1399.0), 1400.0);
-  const auto front = line.front(10, 1400.0, all_equal);
-  EXPECT_EQ(front.jobs, (Ids{1, 2}));
-  EXPECT_EQ(front.impatient, 1U);
+  EXPECT_EQ(line.front(10, 1400.0, all_equal).jobs, (Ids{2, 1}));
+  EXPECT_EQ(line.front(10, 1400.0, all_equal).impatient, Ids{1});
+  line.took_turn();
+  line.started();
+  EXPECT_EQ(line.front(10, 1500.0, all_equal).impatient, Ids{});
+  line.started();
+  EXPECT_EQ(line.front(10, 1500.0, all_equal).impatient, Ids{1});
 }
 
-TEST(WaitingLine, JobsOnSeveralGpusBecomeImpatientSooner) {
+TEST(WaitingLine, PatienceIsLongAgainstTheRunTimeAndTheSameForEveryNumberOfGpus) {
   WaitingLine line(QueueOrder::Fair, {});
   Waiting wide = waiting(1, 0.0, 100.0);
   wide.gpus = 2;
   line.enter(wide);
-  line.enter(waiting(2, 0.0, 100.0));
-  EXPECT_EQ(line.next_impatient_s(0.0), 900.0);
-  EXPECT_EQ(line.next_impatient_s(900.0), 4 * 3600.0);
+  EXPECT_EQ(line.next_impatient_s(0.0), 4 * 3600.0);
+  line.enter(waiting(2, 0.0, 3600.0));
+  EXPECT_EQ(line.next_impatient_s(4 * 3600.0), 5 * 3600.0);
 }
 
 TEST(WaitingLine, LongLineHasTheSameOrderAsAFreshOne) {
@@ -162,7 +165,7 @@ TEST(WaitingLine, LongLineIsSortedAnewAfterAWhile) {
 // The documented bound: the job starts at the latest when the jobs that were on the reserved GPUs
 // as it became impatient have ended, however many shorter jobs of higher priority come.
 TEST(WaitingLine, NoJobStarvesBehindAStreamOfSmallerJobs) {
-  StubServer server(2, {.patience = {.wait_s = 1000.0, .wait_runs = 1.0, .several_wait_s = 500.0}});
+  StubServer server(2, {.patience = {.wait_s = 500.0, .wait_runs = 1.0}});
   JobSpec wide = stub_job(30, 100.0);
   wide.gpus = 2;
   server.submit(stub_job(30, 90.0));
@@ -202,7 +205,7 @@ TEST(WaitingLine, NoGpuIsReservedForAJobThatFitsOnNone) {
 }
 
 TEST(WaitingLine, ShortJobsUseReservedGpusUntilTheyAreNeeded) {
-  StubServer server(2, {.patience = {.several_wait_s = 10.0, .several_wait_runs = 0.1}});
+  StubServer server(2, {.patience = {.wait_s = 10.0, .wait_runs = 0.1}});
   server.submit(stub_job(40, 1000.0));
   server.step(0.0);
   JobSpec wide = stub_job(40, 50.0);
@@ -218,8 +221,67 @@ TEST(WaitingLine, ShortJobsUseReservedGpusUntilTheyAreNeeded) {
   EXPECT_TRUE(server.runs(brief));
 }
 
+TEST(WaitingLine, ATimeLimitLetsAJobUseReservedGpus) {
+  StubServer server(2, {.patience = {.wait_s = 10.0, .wait_runs = 0.1}});
+  server.submit(stub_job(40, 1000.0));
+  server.step(0.0);
+  JobSpec wide = stub_job(40, 50.0);
+  wide.gpus = 2;
+  server.submit(wide, 1.0);
+  server.step(20.0);
+  JobSpec limited = stub_job(40);
+  limited.time_s = 900.0;
+  const JobId in_time = server.submit(limited, 21.0);
+  limited.time_s = 1900.0;
+  const JobId too_long = server.submit(limited, 21.0);
+  server.step(21.0);
+  EXPECT_TRUE(server.runs(in_time));
+  EXPECT_FALSE(server.runs(too_long));
+}
+
+TEST(WaitingLine, AnImpatientJobThatFitsNowhereDoesNotKeepTheNextOneWaiting) {
+  StubServer server(2, {.patience = {.wait_s = 10.0, .wait_runs = 0.1}});
+  server.scheduler->observe({.gpu = 0, .used_bytes = kGiB, .foreign_bytes = kGiB}, 0.0);
+  server.scheduler->observe({.gpu = 1, .used_bytes = kGiB, .foreign_bytes = kGiB}, 0.0);
+  const JobId impossible = server.submit(stub_job(40, 1.0));
+  server.submit(stub_job(30, 1000.0));
+  server.step(0.0);
+  JobSpec wide = stub_job(30, 50.0);
+  wide.gpus = 2;
+  const JobId second = server.submit(wide, 1.0);
+  server.step(30.0);
+  const JobId lasting = server.submit(stub_job(30, 5000.0), 31.0);
+  server.step(31.0);
+  EXPECT_FALSE(server.runs(impossible));
+  EXPECT_FALSE(server.runs(second));
+  EXPECT_FALSE(server.runs(lasting)) << "GPU 1 is reserved for the second";
+}
+
+// A job that needed more than its cap waits from its submission on, not from its return.
+TEST(WaitingLine, AJobThatReachedItsCapKeepsItsPlace) {
+  StubServer server(1, {.order = QueueOrder::Fifo});
+  const JobId first = server.submit(stub_job(40, 100.0), 0.0);
+  server.step(0.0);
+  server.submit(stub_job(40, 100.0), 1.0);
+  server.end(first, {.end = RunEnd::OutOfMemory, .wanted_bytes = kGiB, .held_bytes = kGiB}, 50.0);
+  EXPECT_TRUE(server.runs(first));
+}
+
+TEST(WaitingLine, WhatARunTeachesMovesTheJobsThatWait) {
+  StubServer server(1, {.order = QueueOrder::Shortest});
+  JobSpec quick{.argv = {"quick"}, .mem_bytes = 30 * kGiB, .workload = "quick"};
+  JobSpec slow{.argv = {"slow"}, .mem_bytes = 30 * kGiB, .runtime_s = 600.0, .workload = "slow"};
+  const JobId first = server.submit(quick, 0.0);
+  server.step(0.0);
+  const JobId told = server.submit(slow, 1.0);
+  const JobId second = server.submit(quick, 2.0);  // 2,400 s while nothing is known
+  server.end(first, {.end = RunEnd::Succeeded}, 60.0);
+  EXPECT_TRUE(server.runs(second));
+  EXPECT_FALSE(server.runs(told));
+}
+
 TEST(WaitingLine, ReservationEndsWithItsJob) {
-  StubServer server(2, {.patience = {.several_wait_s = 10.0, .several_wait_runs = 0.1}});
+  StubServer server(2, {.patience = {.wait_s = 10.0, .wait_runs = 0.1}});
   server.submit(stub_job(40, 1000.0));
   server.step(0.0);
   JobSpec wide = stub_job(40, 50.0);

@@ -134,7 +134,7 @@ TEST_F(SqliteJournalTest, MemoryAndTimeOfRunsAreKept) {
   }
   const auto history = open(/*replay_ended=*/0)->history();
   ASSERT_TRUE(history && *history);
-  EXPECT_EQ((*history)->need_bytes(1000, "w"), 1050U);
+  EXPECT_EQ((*history)->need(1000, "w")->peak_bytes, 1000U);
   EXPECT_DOUBLE_EQ(*(*history)->runtime_s(1000, "w"), 100.0);
 }
 
