@@ -50,10 +50,11 @@ json job_object(const JobSpec& spec) {
   put(out, "cwd", spec.cwd, usual.cwd);
   put(out, "env", spec.env.map(), usual.env.map());
   put(out, "gpus", spec.gpus, usual.gpus);
-  if (spec.mem_auto) {
+  if (spec.mem_auto && !spec.mem_bytes) {
     out["mem"] = "auto";
   } else {
     put(out, "mem", spec.mem_bytes);
+    put(out, "mem_auto", spec.mem_auto, usual.mem_auto);
   }
   put(out, "mem_limit", spec.mem_limit_bytes);
   put(out, "time_s", spec.time_s);
@@ -89,8 +90,10 @@ Result<JobSpec> job_from(const json& object, const std::string& where) {
   spec.env = std::move(variables);
   reader.read("gpus", spec.gpus);
   const json* memory = reader.member("mem");
-  spec.mem_auto = memory != nullptr && *memory == "auto";
-  if (!spec.mem_auto) {
+  reader.read("mem_auto", spec.mem_auto);
+  if (memory != nullptr && *memory == "auto") {
+    spec.mem_auto = true;
+  } else {
     read_memory(reader, "mem", spec.mem_bytes);
   }
   read_memory(reader, "mem_limit", spec.mem_limit_bytes);

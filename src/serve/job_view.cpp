@@ -161,7 +161,7 @@ json job_details(const schedule::Scheduler& scheduler,
   view["exclusive"] = job.exclusive;
   view["after"] = spec.after;
   view["retries"] = spec.retries;
-  view["workload"] = spec.workload;
+  view["workload"] = workload_key(spec);
   view["mem_auto"] = spec.mem_auto;
   view["out_of_memory_count"] = job.out_of_memory;
   view["queued_s"] = shown(job.queued_s);

@@ -53,7 +53,12 @@ class Jobs(server.ServerTest):
         self.assertGreater(self.prints_json("show", "2")["asked_mem_bytes"], 2**30)
         self.assertIn("--mem SIZE", self.refuses("submit", "--mem", "auto", "--", "python", "train.py", code=1))
         self.refuses("submit", "--mem", "auto", "--model", "none.json", "--", "true", says=("none.json", "No such file"))
-        self.refuses("submit", "--model", "config.json", "--", "true", says="--mem auto")
+        self.refuses("submit", "--mem", "1G", "--model", "config.json", "--", "true", says="--mem auto")
+        self.succeeds("submit", *command)
+        shown = self.prints_json("show", "3")
+        self.assertEqual((shown["asked_mem_bytes"], shown["mem_auto"]), (bound, True))
+        self.succeeds("submit", "--mem", "none", *command)
+        self.assertNotIn("asked_mem_bytes", {key for key, value in self.prints_json("show", "4").items() if value})
 
     def test_a_job_whose_bound_no_gpu_can_hold_runs_exclusively(self):
         largest = max(gpu["memory_bytes"] for gpu in self.get("/v1/gpus")["gpus"])

@@ -14,14 +14,17 @@ void add_requests(OptionSet& options, JobSettings& job) {
                  "N",
                  "Number of GPUs that the job needs at once (default: 1)",
                  {.check = whole_number()});
-  options.option("--mem",
-                 &job.mem,
-                 "SIZE",
-                 "GPU memory that the job needs on each GPU: 12G, 800M, or auto for an estimate");
-  options.option("--model",
-                 &job.model,
-                 "FILE",
-                 "With --mem auto: file that describes the model, as carpool estimate reads it");
+  options.option(
+      "--mem",
+      &job.mem,
+      "SIZE",
+      "GPU memory that the job needs on each GPU: 12G, 800M, auto for an estimate, or none "
+      "(default: an estimate where the command names a known model)");
+  options.option(
+      "--model",
+      &job.model,
+      "FILE",
+      "File that describes the model, as carpool estimate reads it, for an estimate of --mem");
   options.option("--mem-limit",
                  &job.mem_limit,
                  "SIZE",

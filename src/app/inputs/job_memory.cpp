@@ -1,16 +1,34 @@
 #include "app/inputs/job_memory.hpp"
 
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
 #include <utility>
 
 #include "app/inputs/sources.hpp"
 #include "base/files/packed_file.hpp"
 #include "estimate/bound/estimator_file.hpp"
+#include "estimate/readers/command_flags.hpp"
 
 namespace carpool::app {
 namespace {
 
-// Layers of the image models that were measured, by name.
-Result<estimate::LayerCatalogue> bundled_catalogue() {
+// The lines of JSON that have this text.
+std::string lines_with(std::string_view lines, std::string_view text) {
+  std::string found;
+  while (!lines.empty()) {
+    const std::string_view line = lines.substr(0, lines.find('\n'));
+    if (line.find(text) != std::string_view::npos) {
+      found.append(line).push_back('\n');
+    }
+    lines.remove_prefix(std::min(line.size() + 1, lines.size()));
+  }
+  return found;
+}
+
+// Layers of the image models that were measured, by name: of all, or of `only` this one, which
+// takes a tenth of the time.
+Result<estimate::LayerCatalogue> bundled_catalogue(std::string_view only) {
   estimate::LayerCatalogue all;
   for (const std::string_view name : {"memory-collected", "memory-h200"}) {
     const auto folder = bundled_folder(name);
@@ -22,7 +40,7 @@ Result<estimate::LayerCatalogue> bundled_catalogue() {
     if (!text) {
       return tl::unexpected(text.error());
     }
-    auto catalogue = estimate::parse_catalogue(*text, file.string());
+    auto catalogue = estimate::parse_catalogue(lines_with(*text, only), file.string());
     if (!catalogue) {
       return catalogue;
     }
@@ -55,7 +73,19 @@ Result<estimate::CarpoolEstimator> open_estimator(const std::optional<std::strin
 }
 
 Result<estimate::RequestedJob> ask_with_catalogue(const estimate::EstimateRequest& question) {
-  return estimate::resolve_request(question, bundled_catalogue);
+  return estimate::resolve_request(question, [] { return bundled_catalogue(""); });
+}
+
+Result<estimate::RequestedJob> ask_where_sure(const estimate::EstimateRequest& question) {
+  const estimate::CommandFacts facts = estimate::read_command(question.command);
+  std::error_code ignored;
+  if (!facts.model || (!facts.settings.batch && !facts.hugging_face_trainer) ||
+      std::filesystem::exists(*facts.model, ignored)) {
+    return fail(ErrorCode::Unsupported, "the command does not name a known model and a batch size");
+  }
+  const std::string& model = *facts.model;
+  const std::string name = model.substr(model.rfind('/') + 1);
+  return estimate::resolve_request(question, [&] { return bundled_catalogue(name); });
 }
 
 Result<MemoryEstimate> estimate_asked(const estimate::CarpoolEstimator& estimator,

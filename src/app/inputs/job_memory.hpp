@@ -20,6 +20,11 @@ namespace carpool::app {
 [[nodiscard]] Result<estimate::RequestedJob> ask_with_catalogue(
     const estimate::EstimateRequest& question);
 
+// The same where no estimate was asked for: at once, and only where the command
+// names a model that is known, and a batch size. No file is read that the command names.
+[[nodiscard]] Result<estimate::RequestedJob> ask_where_sure(
+    const estimate::EstimateRequest& question);
+
 // The estimate with the basis and the notes of the request.
 [[nodiscard]] Result<MemoryEstimate> estimate_asked(const estimate::CarpoolEstimator& estimator,
                                                     const estimate::RequestedJob& asked);

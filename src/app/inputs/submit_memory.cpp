@@ -53,12 +53,18 @@ std::optional<std::int64_t> largest_gpu(const ServerOptions& options) {
   return most;
 }
 
+// The server knows then that earlier runs say more.
+void put_bound(json& job, std::int64_t bytes) {
+  job["mem"] = bytes;
+  job["mem_auto"] = true;
+}
+
 // A bound that exceeds every GPU would keep the job waiting forever: if the expected peak fits, the
 // job gets a GPU to itself.
 std::string put(json& job, const MemoryEstimate& estimate, const ServerOptions& server) {
   const auto most = largest_gpu(server);
   const bool exclusive = most && estimate.upper > *most && estimate.expected <= *most;
-  job["mem"] = exclusive ? estimate.expected : estimate.upper;
+  put_bound(job, exclusive ? estimate.expected : estimate.upper);
   std::string said = spoken(estimate, estimate.basis);
   if (exclusive) {
     job["exclusive"] = true;
@@ -68,18 +74,7 @@ std::string put(json& job, const MemoryEstimate& estimate, const ServerOptions& 
   return said;
 }
 
-}  // namespace
-
-Result<std::string> put_estimated_memory(json& job, const ServerOptions& server) {
-  const std::string model = text_of(job, kModelKey);
-  const bool wanted = text_of(job, "mem") == "auto";
-  if (!model.empty() && !wanted) {
-    return invalid_input("--model requires --mem auto");
-  }
-  job.erase(kModelKey);
-  if (!wanted) {
-    return std::string();
-  }
+estimate::EstimateRequest question_of(const json& job, const std::string& model) {
   estimate::EstimateRequest question{.command = words_of(job)};
   if (!model.empty()) {
     question.source = model;
@@ -87,23 +82,48 @@ Result<std::string> put_estimated_memory(json& job, const ServerOptions& server)
   if (const auto gpus = job.find("gpus"); gpus != job.end() && gpus->is_number_integer()) {
     question.overrides.gpus = gpus->get<std::int64_t>();
   }
+  return question;
+}
+
+Result<MemoryEstimate> estimate_of(const Result<estimate::RequestedJob>& asked) {
+  return open_estimator(std::nullopt, estimate::kDefaultConfidence)
+      .and_then([&](const estimate::CarpoolEstimator& estimator) {
+        return asked.and_then(
+            [&](const estimate::RequestedJob& job) { return estimate_asked(estimator, job); });
+      });
+}
+
+// No estimate was asked for: without a sure one the job has none, and the server goes by earlier
+// runs of the workload, or learns.
+std::string put_where_sure(json& job, const ServerOptions& server) {
+  const auto asked = ask_where_sure(question_of(job, ""));
+  if (!asked) {
+    return {};
+  }
+  const auto estimate = estimate_of(asked);
+  const auto most = estimate ? largest_gpu(server) : std::nullopt;
+  if (!estimate || (most && estimate->upper > *most)) {
+    return {};
+  }
+  put_bound(job, estimate->upper);
+  return spoken(*estimate, estimate->basis);
+}
+
+Result<std::string> put_asked_for(json& job,
+                                  const std::string& model,
+                                  const ServerOptions& server) {
+  const estimate::EstimateRequest question = question_of(job, model);
   const estimate::HistoryRequest earlier{.argv = question.command,
                                          .folder = text_of(job, "cwd"),
                                          .gpus = question.overrides.gpus.value_or(1)};
   if (const auto known = ask_history(server, earlier)) {
-    job["mem"] = known->past.estimate.upper;
+    put_bound(job, known->past.estimate.upper);
     return spoken(
         known->past.estimate,
         fmt::format(
             "{}: {}", known->past.estimate.basis, estimate::job_list_text(known->past.from)));
   }
-  const auto estimate =
-      open_estimator(std::nullopt, estimate::kDefaultConfidence)
-          .and_then([&](const estimate::CarpoolEstimator& estimator) {
-            return ask_with_catalogue(question).and_then([&](const estimate::RequestedJob& asked) {
-              return estimate_asked(estimator, asked);
-            });
-          });
+  const auto estimate = estimate_of(ask_with_catalogue(question));
   if (!estimate) {
     return fail(estimate.error().code,
                 fmt::format("--mem auto: {}. Use --mem SIZE, or --model FILE with a file that "
@@ -111,6 +131,27 @@ Result<std::string> put_estimated_memory(json& job, const ServerOptions& server)
                             estimate.error().message));
   }
   return put(job, *estimate, server);
+}
+
+}  // namespace
+
+Result<std::string> put_estimated_memory(json& job, const ServerOptions& server) {
+  const std::string model = text_of(job, kModelKey);
+  const std::string memory = text_of(job, "mem");
+  const bool told = job.contains("mem") && memory != "auto";
+  if (!model.empty() && told) {
+    return invalid_input("--model requires --mem auto");
+  }
+  job.erase(kModelKey);
+  if (memory == "none") {
+    job.erase("mem");
+    return std::string();
+  }
+  if (told) {
+    return std::string();
+  }
+  return memory == "auto" || !model.empty() ? put_asked_for(job, model, server)
+                                            : put_where_sure(job, server);
 }
 
 }  // namespace carpool::app

@@ -13,9 +13,12 @@ namespace carpool::app {
 // Key of a request: a file that describes the model. Removed before the request is sent.
 inline constexpr const char* kModelKey = "model";
 
-// Replaces "auto" in the request by the upper bound of an estimate: from earlier runs if the server
-// knows some, else from the description of the model. Runs in the client, because the server opens
-// no file that a user names. Returns a message for the user; empty if nothing was estimated.
+// Puts the upper bound of an estimate into the request, where its memory is not given. For "auto":
+// from earlier runs if the server knows some, else from the description of the model; an error if
+// neither says anything. Without "mem": only from flags of the command that name a known model, at
+// once, and never an error. With "none" there is no estimate. Runs in the client, because the
+// server opens no file that a user names. Returns a message for the user; empty if nothing was
+// estimated.
 [[nodiscard]] Result<std::string> put_estimated_memory(nlohmann::json& job,
                                                        const ServerOptions& server);
 

@@ -33,7 +33,44 @@ TEST_F(SubmitMemory, AModelFileNeedsMemoryAuto) {
   json job = {{"argv", {"python", "train.py"}}, {"mem", "12G"}, {kModelKey, "config.json"}};
   EXPECT_EQ(estimate(job).error().message, "--model requires --mem auto");
   job.erase("mem");
-  EXPECT_EQ(estimate(job).error().message, "--model requires --mem auto");
+  EXPECT_NE(estimate(job).error().message.find("config.json"), std::string::npos)
+      << "it asks for an estimate";
+}
+
+TEST_F(SubmitMemory, ACommandThatNamesAKnownModelAndItsBatchIsEstimatedUnasked) {
+  for (const json& argv :
+       {json{
+            "python", "t.py", "--model_name_or_path", "gpt2", "--per_device_train_batch_size", "4"},
+        json{"python", "main.py", "-a", "resnet18", "-b", "32"}}) {
+    json job = {{"argv", argv}};
+    const auto told = estimate(job);
+    ASSERT_TRUE(told) << told.error().message;
+    EXPECT_TRUE(told->starts_with("Estimated ")) << *told;
+    EXPECT_TRUE(job.at("mem").is_number_integer()) << job;
+    EXPECT_EQ(job.at("mem_auto"), true);
+    json asked = {{"argv", argv}, {"mem", "auto"}};
+    ASSERT_TRUE(estimate(asked));
+    EXPECT_EQ(asked, job) << "the same as with --mem auto";
+    json none = {{"argv", argv}, {"mem", "none"}};
+    EXPECT_EQ(estimate(none), "");
+    EXPECT_FALSE(none.contains("mem"));
+  }
+}
+
+TEST_F(SubmitMemory, NothingIsEstimatedUnaskedWhereTheCommandSaysTooLittle) {
+  const auto file = folder_.write("gpt2.json", R"({"model_type": "gpt2"})");
+  for (const json& argv :
+       {json{"python", "train.py"},
+        json{"python", "train.py", "--model", "resnet18"},
+        json{"python", "train.py", "--batch-size", "8"},
+        json{"python", "train.py", "--model", "mynet", "--batch-size", "8"},
+        json{"python", "train.py", "--model", file.string(), "--batch-size", "8"},
+        json::array()}) {
+    json job = {{"argv", argv}};
+    const json before = job;
+    EXPECT_EQ(estimate(job), "") << argv;
+    EXPECT_EQ(job, before);
+  }
 }
 
 TEST_F(SubmitMemory, AutoBecomesTheUpperBoundOfTheEstimate) {
