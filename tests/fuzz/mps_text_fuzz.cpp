@@ -23,6 +23,8 @@ void feed_mps_text(std::string_view bytes) {
   } else {
     require(!pids.error().message.empty());
   }
+  const auto errors = gpu::parse_mps_fatal_errors(bytes);
+  require(std::ranges::all_of(errors.clients, [](pid_t client) { return client > 1; }));
   const auto pid = gpu::parse_mps_pid_file(bytes);
   require(!pid || *pid > 1);
   const auto owner = gpu::parse_owner(bytes);

@@ -137,6 +137,31 @@ TYPED_TEST_P(ExecutorContract, AStopReachesOnlyItsOwnRun) {
   EXPECT_EQ(this->end_of(other), RunEnd::Cancelled);
 }
 
+TYPED_TEST_P(ExecutorContract, APausedRunIsStoppedLikeAnyOther) {
+  const RunId run{1, 1};
+  this->launch(this->bench_.lasting_job(run));
+  this->bench_.await_begin(run);
+  this->bench_.executor().pause(run);
+  this->bench_.executor().pause(run);
+  this->bench_.executor().stop(run, StopMode::Ask);
+  this->bench_.executor().pause(run);
+  EXPECT_EQ(this->end_of(run), RunEnd::Cancelled);
+}
+
+TYPED_TEST_P(ExecutorContract, APausedRunGoesOnAndEndsWell) {
+  const RunId run{1, 1};
+  this->launch(this->bench_.short_job(run));
+  this->bench_.executor().pause(run);
+  this->bench_.executor().resume(run);
+  this->bench_.executor().resume(run);
+  EXPECT_EQ(this->end_of(run), RunEnd::Succeeded);
+  this->bench_.executor().pause(run);
+  this->bench_.executor().resume(run);
+  this->bench_.executor().pause({2, 7});
+  this->bench_.executor().resume({2, 7});
+  this->expect_no_more_ends(2);
+}
+
 TYPED_TEST_P(ExecutorContract, ARunWhoseLaunchFailedNeverBegins) {
   this->bench_.refuse_launches();
   const LaunchSpec refused = this->bench_.short_job({1, 1});
@@ -196,6 +221,8 @@ REGISTER_TYPED_TEST_SUITE_P(ExecutorContract,
                             ARunThatHasNotBegunYetCanBeStopped,
                             StoppingAnEndedOrUnknownRunDoesNothing,
                             AStopReachesOnlyItsOwnRun,
+                            APausedRunIsStoppedLikeAnyOther,
+                            APausedRunGoesOnAndEndsWell,
                             ARunWhoseLaunchFailedNeverBegins,
                             ARunThatWasFoundNotToHaveBegunNeverBegins,
                             ARestartFindsWhatIsLeftOfARunningJob,
