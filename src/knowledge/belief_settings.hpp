@@ -21,7 +21,7 @@ struct BeliefSettings {
 // Standard deviations before anything was measured. Those of costs are of their logarithm.
 inline constexpr double kActivityDeviation = 0.25;
 inline constexpr double kProfiledActivityDeviation = 0.05;  // the prior model knows the workload
-inline constexpr double kContentionDeviation = 0.35;
+inline constexpr double kContentionDeviation = 0.30;
 inline constexpr double kTiltDeviation = 1.0;
 inline constexpr double kWorkloadDeviation = 0.40;  // of sensitivity and of pressure
 inline constexpr double kPairDeviation = 0.25;

@@ -162,8 +162,8 @@ void score(BeliefStore& store,
   ++user.coverage.all;
   user.coverage.inside += inside ? 1 : 0;
   // Misses widen nine times as much as hits narrow: balanced at 90 %.
-  constexpr double kStep = 0.15;
-  constexpr double kNarrowest = 0.4;
+  constexpr double kStep = 0.2;
+  constexpr double kNarrowest = 0.25;
   constexpr double kWidest = 3.0;
   double& width = live.predicted.basis == ProgressForecast::Basis::Measured ? user.measured_width
                                                                             : user.law_width;
