@@ -24,8 +24,9 @@ inline constexpr std::uint64_t kLeastClaimParts = 20;
 inline constexpr double kBurstS = 5.0;
 
 // A member that has computed for less than this may be paused until its turn: it has done little,
-// and the activity of a workload that was never seen is learned in about this time.
-inline constexpr double kFreshS = 10.0;
+// and the activity of a workload that was never seen is learned within this time. A window that
+// ends before that lets all new jobs compute at once.
+inline constexpr double kFreshS = 20.0;
 // After a change of the group, measurements and beliefs need this long until they tell of it.
 inline constexpr double kSettleS = 10.0;
 // Between two pauses for interference on one GPU, and from such a pause to its end: the effect of

@@ -38,7 +38,7 @@ struct PolicySettings {
   double floor = 0.3;          // least predicted progress of any member
   double least_gain = 0.03;    // least increase of the sum of progress by a new job
   bool take_turns = false;     // members are paused and resumed
-  double turn_gain = 0.05;     // least increase of the sum by a member that is to compute
+  double turn_gain = 0.03;     // least increase of the sum by a member that is to compute
   double max_pause_s = 600.0;  // longest pause
   // Jobs that start up at the same time, on all GPUs together; 0: no limit. Imports and set-up keep
   // the processors busy: more of them at once end later, and none earlier.
