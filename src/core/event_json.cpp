@@ -92,6 +92,7 @@ struct Writer {
     put(out, "peak_bytes", event.peak_bytes);
     put(out, "progress", event.progress);
     put(out, "processes", event.processes, 1U);
+    put(out, "paused_s", event.paused_s, 0.0);
     return "ended";
   }
   const char* operator()(const JobRequeued& event) const {
@@ -162,6 +163,7 @@ JobEnded ended_from(StrictObject& reader, const std::string& where, Result<void>
   reader.read("peak_bytes", event.peak_bytes);
   reader.read("progress", event.progress);
   reader.read("processes", event.processes);
+  reader.read("paused_s", event.paused_s);
   return event;
 }
 

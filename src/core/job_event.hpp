@@ -52,6 +52,7 @@ struct JobEnded {
   std::optional<std::uint64_t> peak_bytes{};  // on one GPU, measured
   std::optional<double> progress{};           // believed mean share of its solo speed
   unsigned processes = 1;                     // most at once on one GPU
+  double paused_s = 0.0;                      // of the time since its start
 };
 // Back into the queue: after out-of-memory, a fault of others, `requeue`, a retry.
 struct JobRequeued {

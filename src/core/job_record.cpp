@@ -152,6 +152,10 @@ class Change {
 
 }  // namespace
 
+double JobAttempt::paused_until(double now_s) const {
+  return paused_s + (pause ? std::max(now_s - pause_began_s, 0.0) : 0.0);
+}
+
 double JobAttempt::ran_s(double now_s) const {
   const double until_s = ended_s.value_or(pause ? pause_began_s : now_s);
   return std::max(until_s - started_s - paused_s, 0.0);

@@ -29,6 +29,8 @@ struct JobAttempt {
   double paused_s = 0.0;  // the pauses that are over
   unsigned pauses = 0;
 
+  // Time for which it stood still, until now or its end.
+  [[nodiscard]] double paused_until(double now_s) const;
   // Time on its GPUs without pauses, until now or its end.
   [[nodiscard]] double ran_s(double now_s) const;
 };
@@ -70,8 +72,8 @@ struct JobRecord {
 // JobStopAsked::by of a job that exceeded its time limit.
 inline constexpr std::string_view kByTimeLimit = "time limit";
 
-// JobStopAsked::by of a job that goes back into the queue for more memory.
-inline constexpr std::string_view kByMemory = "memory";
+// JobStopAsked::by of a job that goes back into the queue for more memory. No user has this name.
+inline constexpr std::string_view kByMemory = "lack of memory";
 
 // Applies one event; an event that does not fit the job's state is a Corrupt error.
 [[nodiscard]] Result<void> apply(JobRecord& job, const JobEvent& event);

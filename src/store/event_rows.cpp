@@ -53,8 +53,8 @@ struct EventWriter::Statements {
          "INSERT INTO runs(job, attempt, workload, ended_s, end, run_s, progress, peak_bytes, sum) "
          "SELECT *, row_sum('runs', id, attempt, workload, at_s, end, run_s, progress, peak) FROM ("
          "SELECT id, ?1 AS attempt, workload, max(started_s, ?2) AS at_s, ?3 AS end,"
-         "       max(started_s, ?2) - started_s AS run_s, coalesce(progress, 1.0) AS progress,"
-         "       ?4 AS peak FROM jobs WHERE id = ?5)"},
+         "       max(max(started_s, ?2) - started_s - ?5, 0.0) AS run_s,"
+         "       coalesce(?6, progress, 1.0) AS progress, ?4 AS peak FROM jobs WHERE id = ?7)"},
         {&closed,
          "UPDATE jobs SET ended_s = ?1, end = ?2, reason = ?3, sum = row_sum('jobs', id, uid, "
          "user, name, workload, submitted_s, started_s, progress, ?1, ?2, ?3) WHERE id = ?4"},
@@ -156,7 +156,9 @@ Result<void> EventWriter::write_tables(const JobEvent& event) {
         .bind(1, ended_s)
         .bind(2, name_of(ended->exit.end))
         .bind(3, whole(ended->peak_bytes))
-        .bind(4, event.job)
+        .bind(4, ended->paused_s)
+        .bind(5, ended->progress)
+        .bind(6, event.job)
         .run();
   }
   if (const auto* closed = std::get_if<JobClosed>(&event.what)) {

@@ -100,7 +100,8 @@ std::vector<JobEvent> one_of_each() {
                                      .at_s = 12.0},
                             .peak_bytes = 11,
                             .progress = 0.5,
-                            .processes = 2};
+                            .processes = 2,
+                            .paused_s = 1.5};
   events[6].what = JobRequeued{.reason = "r", .reserve_bytes = 5, .exclusive = true};
   events[7].what = JobClosed{.end = RunEnd::TimeLimit, .reason = "too long"};
   return events;

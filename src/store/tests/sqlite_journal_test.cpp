@@ -17,6 +17,7 @@
 #include "base/files/file.hpp"
 #include "base/process/child_process.hpp"
 #include "core/tests/job_events.hpp"
+#include "core/workload_identity.hpp"
 
 namespace carpool::store {
 namespace {
@@ -90,6 +91,27 @@ TEST_F(SqliteJournalTest, HistoryListsEndedJobsNewestFirst) {
   EXPECT_DOUBLE_EQ(*all->front().started_s, 3001.0);
   EXPECT_EQ(journal->ended_jobs({.before = 3})->front().id, 2);
   EXPECT_TRUE(journal->ended_jobs({.uid = 5})->empty());
+}
+
+TEST_F(SqliteJournalTest, HistoryHasRunTimesWithoutPausesAndTheBelievedProgress) {
+  const auto journal = open();
+  std::vector<JobEvent> life = {
+      submitted_event(1, 0.0),
+      job_event(1, 1.0, JobStarted{.attempt = 1, .gpus = {0}, .predicted_progress = 0.9}),
+      job_event(1, 5.0, JobPaused{}),
+      job_event(1, 10.0, JobResumed{}),
+      job_event(
+          1,
+          21.0,
+          JobEnded{
+              .attempt = 1, .exit = {.end = RunEnd::Succeeded}, .progress = 0.5, .paused_s = 5.0}),
+      job_event(1, 21.0, JobClosed{})};
+  ASSERT_TRUE(journal->append(life));
+  const auto history = journal->history();
+  ASSERT_TRUE(history);
+  const JobOwner owner = std::get<JobSubmitted>(life.front().what).owner;
+  const std::string key = workload_key(std::get<JobSubmitted>(life.front().what).spec);
+  EXPECT_DOUBLE_EQ(*(*history)->runtime_s(owner.uid, key), 7.5);  // 15 s at half its solo speed
 }
 
 TEST_F(SqliteJournalTest, HistoryGivesPeaksByEndOfAttemptsAndCommandsOnDemand) {
