@@ -65,7 +65,7 @@ void Planner::look_if_due(double at_s) {
   }
 }
 
-// Nobody waits, or nobody may start: running jobs may still have to stand still or go on.
+// No job waits, or none may start: running jobs may still have to stand still or go on.
 void Planner::ask_about_groups(double at_s) {
   ask_again_s_.reset();
   if (occupancy_.has_groups()) {

@@ -17,7 +17,7 @@ Scheduler::Scheduler(const SchedulerSettings& settings,
                      JobJournal& journal,
                      Executor& executor,
                      Learner* learner)
-    : parts_(std::make_unique<Parts>(
+    : parts_(std::make_unique<SchedulerParts>(
           settings, std::move(gpus), policy, interference, journal, executor, learner)) {}
 
 Scheduler::~Scheduler() = default;
@@ -157,7 +157,7 @@ void Scheduler::observe(const GpuObservation& observation, double now_s) {
   }
 }
 
-void Scheduler::Parts::watch_lent_memory(unsigned index, double now_s) {
+void SchedulerParts::watch_lent_memory(unsigned index, double now_s) {
   const GpuView* gpu = occupancy.find(index);
   if (gpu == nullptr || gpu->residents.empty()) {
     return;

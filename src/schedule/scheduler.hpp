@@ -26,6 +26,8 @@
 
 namespace carpool::schedule {
 
+struct SchedulerParts;
+
 // For one thread at a time. Changes are queued as events until flush().
 class Scheduler {
  public:
@@ -97,8 +99,7 @@ class Scheduler {
   [[nodiscard]] const InterferenceModel& interference() const;
 
  private:
-  struct Parts;
-  std::unique_ptr<Parts> parts_;
+  std::unique_ptr<SchedulerParts> parts_;
 };
 
 }  // namespace carpool::schedule

@@ -21,14 +21,14 @@
 namespace carpool::schedule {
 
 // Each part uses only those above it.
-struct Scheduler::Parts {
-  Parts(const SchedulerSettings& chosen,
-        std::vector<GpuView> gpus,
-        const PlacementPolicy& placement,
-        const InterferenceModel& model,
-        JobJournal& kept_in,
-        Executor& executor,
-        Learner* taught)
+struct SchedulerParts {
+  SchedulerParts(const SchedulerSettings& chosen,
+                 std::vector<GpuView> gpus,
+                 const PlacementPolicy& placement,
+                 const InterferenceModel& model,
+                 JobJournal& kept_in,
+                 Executor& executor,
+                 Learner* taught)
       : settings(chosen),
         interference(model),
         learner(taught),

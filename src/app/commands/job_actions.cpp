@@ -98,7 +98,7 @@ std::string candidate_text(const json& candidate) {
   if (const std::string reason = candidate.value("reason", ""); !reason.empty()) {
     text += fmt::format("; {}", printable(reason));
   }
-  if (candidate.contains("predicted_progress")) {
+  if (candidate.contains("prediction")) {
     text += fmt::format("; predicted {}; slowest neighbour {}",
                         candidate.at("prediction").value("text", ""),
                         percent_at(candidate, "worst_neighbour_progress"));

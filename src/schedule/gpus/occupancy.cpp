@@ -159,7 +159,7 @@ void Occupancy::Pace::settle(double now_s) {
 }
 
 // After a change of the group on a GPU: work so far counts at the old speed, from now on at the
-// new. A job that starts slows nobody down, and nobody slows it down.
+// new. A job that starts slows no other down, and runs at its own speed.
 void Occupancy::change_speeds(std::size_t place, double now_s) {
   stale_ = true;
   const auto& residents = views_[place].residents;

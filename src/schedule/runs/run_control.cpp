@@ -14,11 +14,6 @@ namespace {
 constexpr double kFirstLook = 1.0;  // after the executor had no answer
 constexpr double kLongestLook = 30.0;
 
-// The end says that the machine could start the attempt.
-bool could_start(RunEnd end) {
-  return end != RunEnd::Cancelled && end != RunEnd::Lost && end != RunEnd::MachineTrouble;
-}
-
 }  // namespace
 
 RunControl::RunControl(const SchedulerSettings& settings,
@@ -118,20 +113,6 @@ void RunControl::take_report(RunReport report, double at_s) {
   }
 }
 
-// Before a request to stop changes how the attempt ended.
-void RunControl::note_trouble(const JobRecord& job, const RunExit& exit, double at_s) {
-  const JobStarted& start = job.attempts.back().start;
-  const AttemptPlaces attempt{
-      .run = {job.id, start.attempt}, .uid = job.owner.uid, .gpus = start.gpus};
-  if (exit.end == RunEnd::MachineTrouble) {
-    pauses_.failed(attempt, exit.scope.value_or(TroubleScope::Job), exit.detail, at_s);
-  } else if (could_start(exit.end)) {
-    pauses_.ended(attempt.run, at_s);
-  } else {
-    pauses_.given_up(attempt.run, at_s);
-  }
-}
-
 void RunControl::end_run(const LiveJob& job, RunExit exit, double at_s) {
   const JobRecord& record = *job.record;
   const WatchedRun watched = occupancy_.watched(record.id, at_s).value_or(WatchedRun());
@@ -151,12 +132,14 @@ void RunControl::end_run(const LiveJob& job, RunExit exit, double at_s) {
     exit.at_s = at_s;
   }
   teach(job, exit, watched);
+  const double paused_s = record.running()->paused_until(exit.at_s);
   events_.emit(record.id,
                JobEnded{.attempt = record.running()->start.attempt,
                         .exit = std::move(exit),
                         .peak_bytes = watched.peak_bytes,
                         .progress = watched.progress,
-                        .processes = watched.processes},
+                        .processes = watched.processes,
+                        .paused_s = paused_s},
                at_s);
   follow_up(job, at_s);
 }

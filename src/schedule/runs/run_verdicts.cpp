@@ -10,7 +10,26 @@ namespace {
 // Fragments, and what was taken since the last observation.
 constexpr std::uint64_t kSpare = std::uint64_t{512} << 20U;
 
+// The end says that the machine could start the attempt.
+bool could_start(RunEnd end) {
+  return end != RunEnd::Cancelled && end != RunEnd::Lost && end != RunEnd::MachineTrouble;
+}
+
 }  // namespace
+
+// Before a request to stop changes how the attempt ended.
+void RunControl::note_trouble(const JobRecord& job, const RunExit& exit, double at_s) {
+  const JobStarted& start = job.attempts.back().start;
+  const AttemptPlaces attempt{
+      .run = {job.id, start.attempt}, .uid = job.owner.uid, .gpus = start.gpus};
+  if (exit.end == RunEnd::MachineTrouble) {
+    pauses_.failed(attempt, exit.scope.value_or(TroubleScope::Job), exit.detail, at_s);
+  } else if (could_start(exit.end)) {
+    pauses_.ended(attempt.run, at_s);
+  } else {
+    pauses_.given_up(attempt.run, at_s);
+  }
+}
 
 // The cap of an attempt was the scheduler's choice: reaching it is not a failure of the job. The
 // owner's own limit is not a cap; and a job that had all there is has no more to get.

@@ -132,7 +132,7 @@ TEST_F(LentMemoryTest, NewestGoesFirstAndSloAndSeveralGpusNever) {
       return;
     }
   }
-  FAIL() << "nobody was paused";
+  FAIL() << "no job was paused";
 }
 
 TEST_F(LentMemoryTest, PausedJobGoesOnWhenThereIsRoom) {
