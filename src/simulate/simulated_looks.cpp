@@ -14,7 +14,7 @@ namespace {
 // would show the same again: speeds are constant between changes.
 constexpr std::array kLookAfter = {
     3.0, 5.0, 10.0, 15.0, 20.0, 30.0, 40.0, 60.0, 90.0, 150.0, 300.0, 600.0, 1200.0};
-// After so many looks the next is far away, and growth starts them anew.
+// After this number of looks the next is far away, and growth starts them anew.
 constexpr std::size_t kCloseLooks = 3;
 // Progress is counted in short windows.
 constexpr double kShortestCount = 2.0;
