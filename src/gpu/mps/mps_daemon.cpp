@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdint>
+#include <unistd.h>
 #include <utility>
 
 #include <fmt/format.h>
@@ -193,7 +194,13 @@ Result<void> MpsDaemon::stop(std::chrono::milliseconds grace) {
     return {};
   }
   Result<void> ended = end_mps_daemon(state_->control, state_->daemon, grace);
-  state_->control.folder().remove(ended ? MpsFolder::Logs::Remove : MpsFolder::Logs::Keep);
+  // The folder may belong to the next daemon by now.
+  const MpsFolder& folder = state_->control.folder();
+  const Result<Descriptor> lock = folder.lock();
+  const Result<std::optional<ProcessIdentity>> owner = folder.owner();
+  if (lock && owner && *owner == identify(::getpid())) {
+    folder.remove(ended ? MpsFolder::Logs::Remove : MpsFolder::Logs::Keep);
+  }
   return ended;
 }
 

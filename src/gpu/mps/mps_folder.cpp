@@ -126,13 +126,19 @@ Result<void> MpsFolder::check() const {
 
 Result<Descriptor> MpsFolder::lock() const {
   Descriptor folder(::open(root_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!folder.valid()) {
+  if (!folder.valid() && errno != ENOENT) {
     return refused("open", root_, errno);
   }
-  while (::flock(folder.get(), LOCK_EX) != 0) {
+  while (folder.valid() && ::flock(folder.get(), LOCK_EX) != 0) {
     if (errno != EINTR) {
       return refused("lock", root_, errno);
     }
+  }
+  struct stat locked = {};
+  struct stat now = {};
+  if (!folder.valid() || ::fstat(folder.get(), &locked) != 0 || ::lstat(root_.c_str(), &now) != 0 ||
+      locked.st_ino != now.st_ino || locked.st_dev != now.st_dev) {
+    return conflict(fmt::format("{} was removed by its owner; try again", root_.string()));
   }
   return folder;
 }

@@ -27,7 +27,8 @@ class MpsFolder {
   // InvalidInput if it is not a folder, belongs to another user, or holds other files.
   [[nodiscard]] Result<void> check() const;
 
-  // Excludes other processes from the folder until the descriptor is closed.
+  // Excludes other processes from the folder until the descriptor is closed. Conflict if the folder
+  // was removed meanwhile.
   [[nodiscard]] Result<Descriptor> lock() const;
 
   // The process that started the daemon; nothing without an owner file, InvalidInput if that is

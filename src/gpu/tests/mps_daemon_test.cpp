@@ -12,6 +12,7 @@
 #include "base/clock.hpp"
 #include "base/files/file.hpp"
 #include "base/process/child_process.hpp"
+#include "gpu/mps/mps_folder.hpp"
 #include "gpu/mps/process_identity.hpp"
 #include "gpu/tests/mps_contract.hpp"
 
@@ -170,6 +171,23 @@ TEST_F(MpsDaemonTest, ADaemonThatDiedIsNoticedAndStoppingItIsFine) {
   EXPECT_EQ(servers.error().code, ErrorCode::NotFound);
   EXPECT_TRUE(daemon->stop(1s).has_value());
   EXPECT_FALSE(std::filesystem::exists(folder_));
+}
+
+// The next keeper has claimed the folder while this one noticed that its daemon is dead.
+TEST_F(MpsDaemonTest, AFolderThatHasAnotherOwnerIsLeftToIt) {
+  const auto daemon = started();
+  ASSERT_NE(daemon, nullptr);
+  ASSERT_TRUE(write_file(folder_ / "carpool-owner", "1 1\n").has_value());
+  EXPECT_TRUE(daemon->stop(1s).has_value());
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "carpool-owner"));
+}
+
+TEST_F(MpsDaemonTest, AFolderThatIsRemovedMeanwhileCanBeMadeAgain) {
+  const auto folder = MpsFolder::at(folder_);
+  ASSERT_TRUE(folder.has_value());
+  const auto lock = folder->lock();
+  ASSERT_FALSE(lock.has_value());
+  EXPECT_EQ(lock.error().code, ErrorCode::Conflict) << "a keeper tries again";
 }
 
 TEST_F(MpsDaemonTest, SweepingEndsLeftoversAndNothingElse) {
