@@ -26,14 +26,20 @@ struct PlainJob {
   }
 };
 
+// Nearly as much as the GPUs can do: a job that needs all of them is passed again and again.
 std::vector<PlainJob> any_jobs() {
-  std::vector<PlainJob> jobs(*rc::gen::inRange<std::size_t>(1, 60));
+  constexpr std::size_t kJobs = 150;
+  const auto waits = *rc::gen::container<std::vector<double>>(
+      kJobs, rc::gen::element(0.0, 10.0, 10.0, 20.0, 20.0));
+  const auto runs =
+      *rc::gen::container<std::vector<double>>(kJobs, rc::gen::element(10.0, 20.0, 40.0));
+  const auto gpus = *rc::gen::container<std::vector<unsigned>>(
+      kJobs, rc::gen::element(1U, 1U, 1U, 1U, 1U, 1U, 1U, 1U, 2U, 3U));
+  std::vector<PlainJob> jobs;
   double now = 0.0;
-  for (PlainJob& job : jobs) {
-    now += *rc::gen::inRange(0, 60);
-    job = {.submit_s = now,
-           .run_s = *rc::gen::element(10.0, 40.0, 100.0, 400.0),
-           .gpus = *rc::gen::inRange(1U, 4U)};
+  for (std::size_t i = 0; i < kJobs; ++i) {
+    now += waits[i];
+    jobs.push_back({.submit_s = now, .run_s = runs[i], .gpus = gpus[i]});
   }
   return jobs;
 }
