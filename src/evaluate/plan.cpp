@@ -23,6 +23,8 @@ constexpr std::array kProtocols = {
     ProtocolKind{"random", "a random --train-fraction of the rows trains"},
     ProtocolKind{"leave-one-out", "as unseen, by rule, on any table"},
     ProtocolKind{"transfer", "trained on all of --train-table, tested on all of --table"},
+    ProtocolKind{"larger-groups",
+                 "trained on small groups, tested on the larger ones of --test-data"},
     ProtocolKind{"file", "the splits of --splits FILE"},
     ProtocolKind{"mps-split", "the choice of the MPS partition of a group"},
 };
@@ -179,6 +181,10 @@ Result<void> check_request(const PlanRequest& request) {
   if (request.protocol == "mps-split") {
     return fail(ErrorCode::Unsupported,
                 "protocol mps-split has no train/test split of rows; use judge_partitions()");
+  }
+  if (request.protocol == "larger-groups") {
+    return fail(ErrorCode::Unsupported,
+                "protocol larger-groups has two datasets; use judge_larger_groups()");
   }
   if (request.n_occur && (*request.n_occur < 1 || *request.n_occur > 1'000'000)) {
     return invalid_input(

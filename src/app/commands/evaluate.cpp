@@ -28,12 +28,23 @@ void add_protocol_options(OptionSet& options, EvaluateOptions& evaluate) {
                  &evaluate.protocol,
                  "NAME",
                  "pairs-n-occur (default), unseen, triples-ratio, random, leave-one-out, transfer, "
-                 "mps-split");
+                 "larger-groups, mps-split");
   options.option("--table", &evaluate.table, "NAME", "Group table to evaluate on (default: pairs)");
-  options.option("--train-table",
-                 &evaluate.train_table,
-                 "NAME",
-                 "Group table to train on, for the protocol transfer (default: pairs)");
+  options.option(
+      "--train-table",
+      &evaluate.train_table,
+      "NAME",
+      "Group table to train on, for the protocols transfer and larger-groups, which takes "
+      "several: pairs,quads (default: pairs)");
+  options.option("--test-data",
+                 &evaluate.test_data,
+                 "DIR",
+                 "Folder of the groups to predict, for the protocol larger-groups (default: that "
+                 "of --data)");
+  options.flag("--unseen-members",
+               evaluate.unseen_members,
+               "Predict each group by a model trained without its members, for the protocol "
+               "larger-groups");
   options.option(
       "--n-occur", &evaluate.n_occur, "N", "Number of training occurrences of each workload");
   options.option("--train-fraction",
@@ -109,6 +120,8 @@ Result<void> check_options(const EvaluateOptions& options, const std::string& pr
           options.train_fraction.has_value(),
           {"random", "triples-ratio", "file"}},
       Use{"--seeds", !options.seeds.empty(), {"pairs-n-occur", "random", "mps-split"}},
+      Use{"--test-data", options.test_data.has_value(), {"larger-groups"}},
+      Use{"--unseen-members", options.unseen_members, {"larger-groups"}},
       Use{"--splits", !options.splits_file.empty(), {"file"}}};
   for (const Use& use : uses) {
     const auto& known = use.protocols;
@@ -124,6 +137,11 @@ Result<void> check_options(const EvaluateOptions& options, const std::string& pr
   if (protocol == "mps-split" && for_rows) {
     return invalid_input(
         "protocol mps-split does not use --table, --targets, --per-target and --ablation");
+  }
+  if (protocol == "larger-groups" &&
+      (!options.targets.empty() || options.per_target || options.ablation)) {
+    return invalid_input(
+        "protocol larger-groups does not use --targets, --per-target and --ablation");
   }
   return {};
 }
@@ -220,6 +238,9 @@ Result<void> run_evaluate(const EvaluateOptions& options, const CommandContext& 
   if (options.protocol == "mps-split") {
     return run_mps_split(options, context);
   }
+  if (options.protocol == "larger-groups") {
+    return run_larger_groups(options, context);
+  }
   const auto dataset = open_dataset(options.data, context.config);
   if (!dataset) {
     return tl::unexpected(dataset.error());
@@ -266,6 +287,7 @@ CommandSpec evaluate_command() {
        "carpool evaluate --n-occur 3 --seeds 1000-1049 --models share,kace-lr",
        "carpool evaluate --protocol unseen --table quads --json",
        "carpool evaluate --protocol transfer --train-table pairs --table triples --models share",
+       "carpool evaluate --data data/h200 --protocol larger-groups --test-data data/h200-groups",
        "carpool evaluate --protocol mps-split",
        "carpool evaluate --data my-gpu --protocol random --train-fraction 0.5 --seeds 20"});
 }

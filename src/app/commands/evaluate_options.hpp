@@ -1,4 +1,4 @@
-// Options of `carpool evaluate`, and its part for thread limits.
+// Options of `carpool evaluate`, and its parts for thread limits and for larger groups.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,8 @@ struct EvaluateOptions {
   std::string protocol;  // empty: pairs-n-occur, or file with --splits
   std::string table;     // empty: that of the protocol
   std::string train_table = "pairs";
+  std::optional<std::string> test_data;  // protocol larger-groups
+  bool unseen_members = false;           // protocol larger-groups
   std::optional<int> n_occur;
   std::optional<double> train_fraction;
   std::string seeds;
@@ -33,5 +35,9 @@ struct EvaluateOptions {
 // Protocol mps-split: how near the chosen MPS partition comes to the best measured one.
 [[nodiscard]] Result<void> run_mps_split(const EvaluateOptions& options,
                                          const CommandContext& context);
+
+// Protocol larger-groups: trained on the small groups of one folder, tested on those of another.
+[[nodiscard]] Result<void> run_larger_groups(const EvaluateOptions& options,
+                                             const CommandContext& context);
 
 }  // namespace carpool::app
