@@ -73,8 +73,11 @@ PriorPrecision prior_precision(std::span<const Effect> effects,
   return out;
 }
 
-EvidenceUpdate::EvidenceUpdate(std::span<const Eigen::MatrixXd> similarity, double starting_noise)
-    : start_(starting_variances(hierarchical_effects())),
+EvidenceUpdate::EvidenceUpdate(std::span<const Effect> effects,
+                               std::span<const Eigen::MatrixXd> similarity,
+                               double starting_noise)
+    : effects_(effects),
+      start_(starting_variances(effects)),
       similarity_(similarity),
       starting_noise_(starting_noise) {}
 
@@ -84,7 +87,6 @@ void EvidenceUpdate::move(const Linearised& here,
                           const Eigen::MatrixXd& covariance,
                           std::vector<double>& variances,
                           LatentProblem& problem) const {
-  const auto effects = hierarchical_effects();
   const auto workloads = static_cast<Eigen::Index>(problem.workloads);
   // a = v (K^-1 m)' A (K^-1 m), gamma = v (tr K^-1 A - tr S K^-1 A K^-1); at the optimum of the
   // evidence a = gamma. A: similarity, K: covariance of the block, m, S: its posterior. With
@@ -98,11 +100,11 @@ void EvidenceUpdate::move(const Linearised& here,
     settled.emplace_back(inverse -
                          inverse * covariance.block(from, from, workloads, workloads) * inverse);
   }
-  for (std::size_t k = 0; k < effects.size(); ++k) {
-    if (!effects[k].learned || similarity_[k].isZero()) {
+  for (std::size_t k = 0; k < effects_.size(); ++k) {
+    if (!effects_[k].learned || similarity_[k].isZero()) {
       continue;
     }
-    const auto block = static_cast<std::size_t>(effects[k].block);
+    const auto block = static_cast<std::size_t>(effects_[k].block);
     const double used = variances[k] * whitened[block].dot(similarity_[k] * whitened[block]);
     const double determined = variances[k] * similarity_[k].cwiseProduct(settled[block]).sum();
     variances[k] *=

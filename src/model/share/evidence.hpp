@@ -33,11 +33,13 @@ struct PriorPrecision {
 
 class EvidenceUpdate {
  public:
-  // `similarity` of hierarchical_effects(); must outlive it.
-  EvidenceUpdate(std::span<const Eigen::MatrixXd> similarity, double starting_noise);
+  // `similarity` of `effects`; both must outlive it.
+  EvidenceUpdate(std::span<const Effect> effects,
+                 std::span<const Eigen::MatrixXd> similarity,
+                 double starting_noise);
 
-  // One step at a fitted point: moves the variances of hierarchical_effects() and the two noise
-  // scales of `problem`.
+  // One step at a fitted point: moves the variances of the effects and the two noise scales of
+  // `problem`.
   void move(const Linearised& here,
             const PriorPrecision& prior,
             const Eigen::VectorXd& latents,
@@ -46,6 +48,7 @@ class EvidenceUpdate {
             LatentProblem& problem) const;
 
  private:
+  std::span<const Effect> effects_;
   std::vector<double> start_;
   std::span<const Eigen::MatrixXd> similarity_;  // of each effect
   double starting_noise_;

@@ -13,40 +13,6 @@ namespace {
 // Relative decrease of the cost at which the fit stops, as published with the model.
 constexpr double kConverged = 1e-6;
 
-// Sum of -log density over residuals of one scale, without constants. For Student's t it takes the
-// logarithm of products, since logarithms dominate the time.
-double loss(const LatentProblem& problem, std::span<const double> residuals, double scale) {
-  const double nu = problem.degrees_of_freedom;
-  const double variance = scale * scale;
-  if (std::isinf(nu)) {
-    double squares = 0.0;
-    for (const double residual : residuals) {
-      squares += residual * residual;
-    }
-    return 0.5 * squares / variance;
-  }
-  constexpr double kNearOverflow = 1e150;
-  double logarithm = 0.0;
-  double product = 1.0;
-  for (const double residual : residuals) {
-    const double factor = 1.0 + residual * residual / (nu * variance);
-    if (!(product * factor < kNearOverflow)) {
-      logarithm += std::log(product);
-      product = 1.0;
-    }
-    product *= factor;
-  }
-  return 0.5 * (nu + 1.0) * (logarithm + std::log(product));
-}
-
-// Derivative of the loss divided by the residual.
-double loss_weight(const LatentProblem& problem, double residual, double scale) {
-  const double variance = scale * scale;
-  const double nu = problem.degrees_of_freedom;
-  return std::isinf(nu) ? 1.0 / variance
-                        : (nu + 1.0) / (nu + residual * residual / variance) / variance;
-}
-
 Eigen::Index at(std::size_t block, std::size_t workload, const LatentProblem& problem) {
   return static_cast<Eigen::Index>(block * problem.workloads + workload);
 }
@@ -112,13 +78,13 @@ void linearise_at(const LatentProblem& problem, const Evaluated& here, Linearise
   std::span<const double> terms = here.terms;
   for (std::size_t k = 0; k < runs; ++k) {
     const MemberRun& run = problem.runs[k];
-    out.weight.push_back(loss_weight(problem, here.residual[k], problem.noise));
+    out.weight.push_back(residual_weight(problem, here.residual[k], problem.noise));
     add_run_slopes(problem, run, terms, here.crowding[k], out.all_slopes);
     out.ends.push_back(out.all_slopes.size());
     terms = terms.subspan(run.others.size());
   }
   for (std::size_t i = 0; i < static_cast<std::size_t>(problem.log_solo.size()); ++i) {
-    out.weight.push_back(loss_weight(problem, here.residual[runs + i], problem.noise_solo));
+    out.weight.push_back(residual_weight(problem, here.residual[runs + i], problem.noise_solo));
     out.all_slopes.push_back({at(0, i, problem), 1.0});
     out.all_slopes.push_back({at(3, i, problem), -1.0});
     out.ends.push_back(out.all_slopes.size());
@@ -158,8 +124,8 @@ class LatentCost final : public learn::LeastSquaresProblem {
     const std::span<const double> residuals = last_.residual;
     const std::size_t runs = problem_.runs.size();
     return 0.5 * latents.dot(precision_.selfadjointView<Eigen::Lower>() * latents) +
-           loss(problem_, residuals.first(runs), problem_.noise) +
-           loss(problem_, residuals.subspan(runs), problem_.noise_solo);
+           residual_loss(problem_, residuals.first(runs), problem_.noise) +
+           residual_loss(problem_, residuals.subspan(runs), problem_.noise_solo);
   }
 
   void linearise(const Eigen::VectorXd& latents) override {
@@ -187,6 +153,40 @@ class LatentCost final : public learn::LeastSquaresProblem {
 };
 
 }  // namespace
+
+// For Student's t it takes the logarithm of products, since logarithms dominate the time.
+double residual_loss(const LatentProblem& problem,
+                     std::span<const double> residuals,
+                     double scale) {
+  const double nu = problem.degrees_of_freedom;
+  const double variance = scale * scale;
+  if (std::isinf(nu)) {
+    double squares = 0.0;
+    for (const double residual : residuals) {
+      squares += residual * residual;
+    }
+    return 0.5 * squares / variance;
+  }
+  constexpr double kNearOverflow = 1e150;
+  double logarithm = 0.0;
+  double product = 1.0;
+  for (const double residual : residuals) {
+    const double factor = 1.0 + residual * residual / (nu * variance);
+    if (!(product * factor < kNearOverflow)) {
+      logarithm += std::log(product);
+      product = 1.0;
+    }
+    product *= factor;
+  }
+  return 0.5 * (nu + 1.0) * (logarithm + std::log(product));
+}
+
+double residual_weight(const LatentProblem& problem, double residual, double scale) {
+  const double variance = scale * scale;
+  const double nu = problem.degrees_of_freedom;
+  return std::isinf(nu) ? 1.0 / variance
+                        : (nu + 1.0) / (nu + residual * residual / variance) / variance;
+}
 
 std::vector<MemberRun> to_member_runs(std::span<const dataset::GroupRow> rows,
                                       std::span<const std::size_t> position) {

@@ -52,6 +52,14 @@ struct LatentProblem {
   }
 };
 
+// Sum of -log density over residuals of one scale, without constants.
+[[nodiscard]] double residual_loss(const LatentProblem& problem,
+                                   std::span<const double> residuals,
+                                   double scale);
+
+// Derivative of the loss of one residual, divided by the residual.
+[[nodiscard]] double residual_weight(const LatentProblem& problem, double residual, double scale);
+
 // One derivative of one observation.
 struct Slope {
   Eigen::Index unknown = 0;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <Eigen/Cholesky>
+
 namespace carpool::model {
 namespace {
 
@@ -61,6 +63,22 @@ Eigen::MatrixXd block_covariance(const ShareDesign& design,
     }
   }
   return covariance;
+}
+
+Conditional condition_block(const ShareDesign& design,
+                            std::span<const Effect> effects,
+                            std::span<const double> variances,
+                            Block block,
+                            const ShareDesign::Coordinates& trained,
+                            const ShareDesign::Coordinates& newcomers) {
+  const auto between = [&](const auto& left, const auto& right) {
+    return block_covariance(design, effects, variances, block, left, right);
+  };
+  const Eigen::MatrixXd cross = between(newcomers, trained);
+  Conditional out;
+  out.loading = between(trained, trained).llt().solve(cross.transpose()).transpose();
+  out.spread = between(newcomers, newcomers) - out.loading * cross.transpose();
+  return out;
 }
 
 std::vector<double> starting_variances(std::span<const Effect> effects) {

@@ -37,6 +37,18 @@ struct Effect {
                                                const ShareDesign::Coordinates& left,
                                                const ShareDesign::Coordinates& right);
 
+// Given the latents t of trained workloads, a block of new ones is normal with mean loading * t.
+struct Conditional {
+  Eigen::MatrixXd loading;
+  Eigen::MatrixXd spread;
+};
+[[nodiscard]] Conditional condition_block(const ShareDesign& design,
+                                          std::span<const Effect> effects,
+                                          std::span<const double> variances,
+                                          Block block,
+                                          const ShareDesign::Coordinates& trained,
+                                          const ShareDesign::Coordinates& newcomers);
+
 [[nodiscard]] std::vector<double> starting_variances(std::span<const Effect> effects);
 
 }  // namespace carpool::model

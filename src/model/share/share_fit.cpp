@@ -80,7 +80,7 @@ LeftOut fit_hierarchical(const ShareDesign& design,
   fit.hierarchical = Eigen::VectorXd::Zero(problem.unknowns());
   fit.hierarchical.head(workloads) = log_solo.array() - fit.level;
   const auto similarity = similarity_matrices(design, hierarchical_effects(), places);
-  const EvidenceUpdate update(similarity, kNoise);
+  const EvidenceUpdate update(hierarchical_effects(), similarity, kNoise);
   LeftOut left_out;
   for (int round = 0; round < kRounds; ++round) {
     const bool last = round == kRounds - 1;
@@ -119,6 +119,15 @@ ShareParameters trained_parameters(const ShareFit& fit, std::size_t position) {
           .headroom = mean_of(Block::Headroom)};
 }
 
+double trained_log_solo(const ShareFit& fit, std::size_t position) {
+  const auto workloads = static_cast<Eigen::Index>(fit.trained.size());
+  const auto latent = [&](Block block) {
+    return fit.hierarchical(static_cast<Eigen::Index>(block) * workloads +
+                            static_cast<Eigen::Index>(position));
+  };
+  return fit.level + latent(Block::Capacity) - latent(Block::Gap);
+}
+
 ShareFit fit_share(std::span<const Profile> profiles,
                    std::span<const dataset::GroupRow> rows,
                    const dataset::FeatureSelection& selection) {
@@ -154,6 +163,11 @@ ShareFit fit_share(std::span<const Profile> profiles,
   fit.pair_interaction = std::move(interaction.pull);
   fit.inflation = judged.inflation;
   fit.holdout_error = judged.error_of_sum;
+  Eigen::VectorXd fitted_solo(static_cast<Eigen::Index>(fit.trained.size()));
+  for (std::size_t i = 0; i < fit.trained.size(); ++i) {
+    fitted_solo(static_cast<Eigen::Index>(i)) = trained_log_solo(fit, i);
+  }
+  fit.turns = fit_turns(design, places, runs, fitted_solo);
   return fit;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "dataset/dataset.hpp"
 #include "dataset/features.hpp"
 #include "model/share/latent_fit.hpp"
+#include "model/share/turn_fit.hpp"
 #include "model/share_parameters.hpp"
 
 namespace carpool::model {
@@ -30,7 +32,12 @@ struct ShareFit {
   double noise_solo = 0.0;              // scale of a solo run, log units
   double inflation = 1.0;               // factor on interval widths, from leave-one-out
   double holdout_error = 0.0;           // relative error of the sum of a row, from leave-one-out
+  // For groups of three and more; absent in files of versions that predicted them by weights.
+  std::optional<TurnFit> turns;
 };
+
+// Log of the solo speed of a trained workload as fitted, units/s: a stale recording counts little.
+[[nodiscard]] double trained_log_solo(const ShareFit& fit, std::size_t position);
 
 // Two fits with different assumptions, neither preferred: the parameters of a trained workload are
 // averaged.

@@ -2,45 +2,21 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
-
-#include "model/share/leave_one_out.hpp"
 
 namespace carpool::model {
 namespace {
 
-// Log discrepancy of a group that is e times larger than any trained on (equal to the given noise).
-constexpr double kSizeDiscrepancy = 0.2;
-
-// The sum of correlated log-normal throughputs as one log-normal (Fenton and Wilkinson).
-Interval interval_of_sum(const GroupForecast& forecast, const Eigen::MatrixXd& covariance) {
-  double first = 0.0;
-  double second = 0.0;
-  std::vector<double> means;
-  for (std::size_t i = 0; i < forecast.members.size(); ++i) {
-    const auto at = static_cast<Eigen::Index>(i);
-    means.push_back(forecast.members[i].throughput * std::exp(covariance(at, at) / 2.0));
-    first += means.back();
-  }
-  for (std::size_t i = 0; i < means.size(); ++i) {
-    for (std::size_t j = 0; j < means.size(); ++j) {
-      second += means[i] * means[j] *
-                std::exp(covariance(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)));
-    }
-  }
-  const double variance = std::log(second / (first * first));
-  const double centre = std::log(first) - variance / 2.0;
-  const double half = kNormal95 * std::sqrt(std::max(variance, 0.0));
-  return {std::exp(centre - half), std::exp(centre + half)};
-}
+// The most by which the forecast of a pair moves the pressing of its members.
+constexpr double kMostAnchored = 2.0;
 
 }  // namespace
 
 ShareForecaster::ShareForecaster(ProfileViews views,
+                                 std::optional<TurnViews> turns,
                                  std::span<const LimitParameters> limits,
                                  IntervalSettings intervals)
-    : views_(std::move(views)), intervals_(std::move(intervals)) {
+    : views_(std::move(views)), turns_(std::move(turns)), intervals_(std::move(intervals)) {
   for (std::size_t i = 0; i < views_.views().size(); ++i) {
     const ShareParameters& share = views_.views()[i].share;
     speeds_.push_back({.capacity = std::exp(share.log_capacity),
@@ -49,7 +25,18 @@ ShareForecaster::ShareForecaster(ProfileViews views,
                        .solo = std::exp(log_solo(share, limits[i]))});
     traits_.push_back(limit_traits(share, limits[i]));
   }
-  pair_factors_ = views_.pair_interaction().array().exp();
+  pair_speeds_ = views_.pair_interaction().array().exp();
+  for (std::size_t i = 0; i < speeds_.size(); ++i) {
+    for (std::size_t j = 0; j < speeds_.size(); ++j) {
+      const double factor =
+          pair_speeds_(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j));
+      pair_speeds_(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)) =
+          weighted_speed(i, speeds_[i].weight + speeds_[j].weight) * factor;
+    }
+  }
+  if (turns_) {
+    anchor_turns();
+  }
 }
 
 std::vector<GroupForecast> ShareForecaster::forecast(std::span<const Group> candidates,
@@ -69,49 +56,104 @@ std::vector<double> ShareForecaster::preferences(std::span<const Group> candidat
   std::vector<double> out;
   out.reserve(candidates.size());
   for (const Group& group : candidates) {
-    if (!unlimited(group)) {
+    const Crowd crowd = crowd_of(group);
+    if (crowd.limited) {
       out.push_back(point(group).preference);
       continue;
     }
-    const double weight = weight_of(group);
     double sum = 0.0;
     for (std::size_t i = 0; i < group.size(); ++i) {
-      sum += unlimited_speed(group, i, weight);
+      sum += speed_of(group, i, crowd);
     }
     out.push_back(sum);
   }
   return out;
 }
 
-double ShareForecaster::weight_of(const Group& group) const {
-  double weight = 0.0;
+ShareForecaster::Crowd ShareForecaster::crowd_of(const Group& group) const {
+  Crowd crowd{.limited = !unlimited(group)};
+  crowd.in_turns = turns_ && group.size() > 2 && !crowd.limited;
   for (const GroupMember& member : group) {
-    weight += speeds_[member.profile].weight;
+    crowd.weight += speeds_[member.profile].weight;
   }
-  return weight;
+  return crowd;
 }
 
-double ShareForecaster::unlimited_speed(const Group& group,
-                                        std::size_t member,
-                                        double group_weight) const {
-  const Speed& own = speeds_[group[member].profile];
+double ShareForecaster::weighted_speed(std::size_t profile, double group_weight) const {
+  const Speed& own = speeds_[profile];
+  return own.capacity / (1.0 + own.resistance * (group_weight - own.weight));
+}
+
+double ShareForecaster::speed_of(const Group& group, std::size_t member, const Crowd& crowd) const {
+  const std::size_t profile = group[member].profile;
   if (group.size() == 1) {
-    return own.solo;
+    return speeds_[profile].solo;
   }
-  return own.capacity / (1.0 + own.resistance * (group_weight - own.weight)) *
-         interaction_factor(group, member, group_weight);
+  if (crowd.limited) {  // the factors of thread limits were fitted to plain shares
+    return weighted_speed(profile, crowd.weight);
+  }
+  if (group.size() == 2) {
+    return pair_speeds_(static_cast<Eigen::Index>(profile),
+                        static_cast<Eigen::Index>(group[1 - member].profile));
+  }
+  return crowd.in_turns ? speed_in_turns(group, member)
+                        : weighted_speed(profile, crowd.weight) *
+                              interaction_factor(group, member, crowd.weight);
+}
+
+// The pressing of every pair such that the turn law agrees with the forecast of the pair, which
+// knows their interaction. It stays positive, so that a further member never speeds others up.
+void ShareForecaster::anchor_turns() {
+  const auto size = static_cast<Eigen::Index>(speeds_.size());
+  pressing_.resize(size, size);
+  for (std::size_t i = 0; i < speeds_.size(); ++i) {
+    for (std::size_t j = 0; j < speeds_.size(); ++j) {
+      const Turn& other = turns_->turn(j);
+      const double in_turns =
+          turns_->speed(i) *
+          progress(turns_->turn(i), {.pressing = other.pressing, .open = other.open});
+      const auto row = static_cast<Eigen::Index>(i);
+      const auto column = static_cast<Eigen::Index>(j);
+      pressing_(row, column) =
+          other.pressing *
+          std::clamp(in_turns / pair_speeds_(row, column), 1.0 / kMostAnchored, kMostAnchored);
+    }
+  }
+}
+
+double ShareForecaster::pressing_on(std::size_t profile, std::size_t other) const {
+  return pressing_(static_cast<Eigen::Index>(profile), static_cast<Eigen::Index>(other));
+}
+
+OtherTurns ShareForecaster::others_of(const Group& group, std::size_t member) const {
+  OtherTurns others;
+  for (std::size_t j = 0; j < group.size(); ++j) {
+    if (j != member) {
+      others.pressing += pressing_on(group[member].profile, group[j].profile);
+      others.open *= turns_->turn(group[j].profile).open;
+    }
+  }
+  return others;
+}
+
+// No faster than beside any one of the others, where the two laws differ.
+double ShareForecaster::speed_in_turns(const Group& group, std::size_t member) const {
+  const std::size_t profile = group[member].profile;
+  double speed = turns_->speed(profile) * progress(turns_->turn(profile), others_of(group, member));
+  for (std::size_t j = 0; j < group.size(); ++j) {
+    if (j != member) {
+      speed = std::min(speed,
+                       pair_speeds_(static_cast<Eigen::Index>(profile),
+                                    static_cast<Eigen::Index>(group[j].profile)));
+    }
+  }
+  return speed;
 }
 
 double ShareForecaster::interaction_factor(const Group& group,
                                            std::size_t member,
                                            double group_weight) const {
-  if (!unlimited(group)) {
-    return 1.0;  // the factors of thread limits were fitted without pair interactions
-  }
   const auto own = static_cast<Eigen::Index>(group[member].profile);
-  if (group.size() == 2) {
-    return pair_factors_(own, static_cast<Eigen::Index>(group[1 - member].profile));
-  }
   double log_factor = 0.0;
   for (std::size_t j = 0; j < group.size(); ++j) {
     if (j != member) {
@@ -126,15 +168,15 @@ double ShareForecaster::interaction_factor(const Group& group,
 GroupForecast ShareForecaster::point(const Group& group) const {
   GroupForecast out;
   out.members.resize(group.size());
-  const double weight = weight_of(group);
+  const Crowd crowd = crowd_of(group);
   double sum = 0.0;
   for (std::size_t i = 0; i < group.size(); ++i) {
     MemberForecast& member = out.members[i];
-    member.throughput = unlimited_speed(group, i, weight);
+    member.throughput = speed_of(group, i, crowd);
     member.extrapolated = views_.views()[group[i].profile].outside;
     sum += member.throughput;
   }
-  if (!unlimited(group)) {
+  if (crowd.limited) {
     std::vector<double> factors(group.size());
     log_limit_factors(traits_, group, factors);
     sum = 0.0;
@@ -146,70 +188,6 @@ GroupForecast ShareForecaster::point(const Group& group) const {
   out.sum = sum;
   out.preference = sum;
   return out;
-}
-
-double ShareForecaster::size_gap(std::size_t size) const {
-  const auto partners = [](std::size_t members) {
-    return std::max(static_cast<double>(members) - 1.0, 0.5);
-  };
-  double gap = std::numeric_limits<double>::infinity();
-  for (const std::size_t trained : intervals_.sizes) {
-    gap = std::min(gap, std::abs(std::log(partners(size) / partners(trained))));
-  }
-  return size == 1 || !std::isfinite(gap) ? 0.0 : gap;
-}
-
-// Covariance of the members' log throughput: posterior of the parameters, noise of a measurement,
-// widened to cover the training rows left out, and a discrepancy for sizes never trained on.
-Eigen::MatrixXd ShareForecaster::log_covariance(const Group& group) const {
-  const std::size_t size = group.size();
-  const double weight = weight_of(group);
-  // Slopes of member i's log throughput on the parameters of member j.
-  const auto slopes = [&](std::size_t i, std::size_t j) -> Eigen::RowVector3d {
-    const Speed& own = speeds_[group[i].profile];
-    const double crowd = own.resistance * (weight - own.weight);
-    if (i == j) {
-      const double pressed = crowd / (1.0 + crowd);
-      return {1.0, pressed, pressed};
-    }
-    return {0.0, -own.resistance * speeds_[group[j].profile].weight / (1.0 + crowd), 0.0};
-  };
-  Eigen::MatrixXd out =
-      Eigen::MatrixXd::Zero(static_cast<Eigen::Index>(size), static_cast<Eigen::Index>(size));
-  for (std::size_t a = 0; a < size; ++a) {
-    for (std::size_t b = 0; b < size; ++b) {
-      const Eigen::Matrix3d between = views_.covariance(group[a].profile, group[b].profile);
-      for (std::size_t i = 0; i < size; ++i) {
-        for (std::size_t j = 0; j < size; ++j) {
-          out(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)) +=
-              slopes(i, a).dot(between * slopes(j, b).transpose());
-        }
-      }
-    }
-  }
-  const double noise =
-      kStudent95 / kNormal95 * (size == 1 ? intervals_.noise_solo : intervals_.noise);
-  out.diagonal().array() += noise * noise;
-  const bool all_trained = std::all_of(group.begin(), group.end(), [&](const GroupMember& member) {
-    return views_.views()[member.profile].trained;
-  });
-  const double inflation = all_trained ? intervals_.inflation : std::max(1.0, intervals_.inflation);
-  out *= inflation * inflation;
-  const double gap = kSizeDiscrepancy * size_gap(size);
-  out.array() += gap * gap / 2.0;  // half of it common to all members
-  out.diagonal().array() += gap * gap / 2.0;
-  return out;
-}
-
-void ShareForecaster::add_intervals(const Group& group, GroupForecast& forecast) const {
-  const Eigen::MatrixXd covariance = log_covariance(group);
-  for (std::size_t i = 0; i < group.size(); ++i) {
-    const auto at = static_cast<Eigen::Index>(i);
-    const double factor = std::exp(kNormal95 * std::sqrt(covariance(at, at)));
-    MemberForecast& member = forecast.members[i];
-    member.interval90 = Interval{member.throughput / factor, member.throughput * factor};
-  }
-  forecast.sum_interval90 = interval_of_sum(forecast, covariance);
 }
 
 }  // namespace carpool::model

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "model/limits/limit_factor.hpp"
+#include "model/share/turn_views.hpp"
 #include "model/share/workload_view.hpp"
 #include "model/throughput_model.hpp"
 
@@ -21,8 +23,10 @@ struct IntervalSettings {
 
 class ShareForecaster final : public Forecaster {
  public:
-  // One entry of `limits` per profile.
+  // One entry of `limits` per profile. Without `turns`, groups of three and more are predicted by
+  // weights, as pairs are.
   ShareForecaster(ProfileViews views,
+                  std::optional<TurnViews> turns,
                   std::span<const LimitParameters> limits,
                   IntervalSettings intervals);
 
@@ -41,11 +45,21 @@ class ShareForecaster final : public Forecaster {
     double solo = 0.0;        // solo speed, units/s
   };
 
-  [[nodiscard]] double weight_of(const Group& group) const;
-  // Of one member of a group whose weights add up to `group_weight`.
-  [[nodiscard]] double unlimited_speed(const Group& group,
-                                       std::size_t member,
-                                       double group_weight) const;
+  // A whole group, added up.
+  struct Crowd {
+    double weight = 0.0;
+    bool limited = false;   // by thread limits
+    bool in_turns = false;  // predicted by the turn law
+  };
+  [[nodiscard]] Crowd crowd_of(const Group& group) const;
+  // Of one member, before the factors of thread limits.
+  [[nodiscard]] double speed_of(const Group& group, std::size_t member, const Crowd& crowd) const;
+  [[nodiscard]] double weighted_speed(std::size_t profile, double group_weight) const;
+  [[nodiscard]] double speed_in_turns(const Group& group, std::size_t member) const;
+  // Seen by one member.
+  [[nodiscard]] OtherTurns others_of(const Group& group, std::size_t member) const;
+  [[nodiscard]] double pressing_on(std::size_t profile, std::size_t other) const;
+  void anchor_turns();
   // Factor on its speed from pair interactions with the other members.
   [[nodiscard]] double interaction_factor(const Group& group,
                                           std::size_t member,
@@ -53,11 +67,18 @@ class ShareForecaster final : public Forecaster {
   [[nodiscard]] GroupForecast point(const Group& group) const;
   void add_intervals(const Group& group, GroupForecast& forecast) const;
   [[nodiscard]] Eigen::MatrixXd log_covariance(const Group& group) const;
+  // Their posterior parts.
+  [[nodiscard]] Eigen::MatrixXd weighted_covariance(const Group& group, const Crowd& crowd) const;
+  [[nodiscard]] Eigen::MatrixXd covariance_in_turns(const Group& group) const;
+  // Of a group size that was not trained on, log units.
+  [[nodiscard]] double discrepancy(std::size_t size, const Crowd& crowd) const;
   [[nodiscard]] double size_gap(std::size_t size) const;
 
   ProfileViews views_;
+  std::optional<TurnViews> turns_;
   std::vector<Speed> speeds_;
-  Eigen::MatrixXd pair_factors_;  // exp of the pair interactions: most requests are for pairs
+  Eigen::MatrixXd pair_speeds_;  // of one profile (row) beside another: most requests are for pairs
+  Eigen::MatrixXd pressing_;     // of another profile (column) on one (row), under the turn law
   std::vector<LimitTraits> traits_;
   IntervalSettings intervals_;
 };

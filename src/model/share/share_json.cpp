@@ -1,5 +1,6 @@
 // `share` in a model file: the trained profiles, the two fits, the posterior covariance and the
-// pair interactions (key "company") as base64 of little-endian doubles, and the thread limits.
+// pair interactions (key "company") as base64 of little-endian doubles, the turns of larger groups
+// (key "turns", absent in files of earlier versions), and the thread limits.
 #include <cmath>
 #include <cstring>
 #include <utility>
@@ -94,6 +95,39 @@ Result<void> check(const ShareFit& fit) {
   return {};
 }
 
+json turns_to_json(const TurnFit& turns) {
+  return {{"latents", vector_to_json(turns.latents)},
+          {"variances", turns.variances},
+          {"covariance", matrix_to_text(turns.covariance)},
+          {"noise", turns.noise},
+          {"inflation", turns.inflation}};
+}
+
+Result<TurnFit> turns_from_json(const json& in, Eigen::Index workloads) {
+  const Eigen::Index unknowns = static_cast<Eigen::Index>(kBlocks) * workloads;
+  auto covariance = matrix_from_json(in, "covariance", unknowns);
+  if (!covariance) {
+    return tl::unexpected(covariance.error());
+  }
+  TurnFit turns{.latents = vector_from_json(in.at("latents")),
+                .variances = in.at("variances").get<std::vector<double>>(),
+                .covariance = std::move(*covariance),
+                .noise = in.at("noise").get<double>(),
+                .inflation = in.at("inflation").get<double>()};
+  bool values = turns.latents.size() == unknowns && turns.latents.allFinite() &&
+                turns.covariance.allFinite() && turns.variances.size() == turn_effects().size();
+  for (const double variance : turns.variances) {
+    values = values && std::isfinite(variance) && variance > 0.0;
+  }
+  for (const double positive : {turns.noise, turns.inflation}) {
+    values = values && std::isfinite(positive) && positive > 0.0;
+  }
+  if (!values) {
+    return fail(ErrorCode::Corrupt, "model file: the turns of share are missing or out of range");
+  }
+  return turns;
+}
+
 ShareFit fit_from_json(const json& params) {
   ShareFit fit;
   for (const json& profile : params.at("profiles")) {
@@ -132,6 +166,9 @@ json ShareModel::params() const {
               {"holdout_error", fit_.holdout_error},
               {"limited", limited_},
               {"limits", limits_.to_json()}};
+  if (fit_.turns) {
+    out["turns"] = turns_to_json(*fit_.turns);
+  }
   for (const Profile& profile : fit_.trained) {
     out["profiles"].push_back(profile_to_json(profile));
   }
@@ -154,6 +191,13 @@ Result<std::unique_ptr<ThroughputModel>> load_share(ModelCard card, const json& 
     fit.pair_interaction = std::move(*interaction);
     if (auto checked = check(fit); !checked) {
       return tl::unexpected(checked.error());
+    }
+    if (params.contains("turns")) {
+      auto turns = turns_from_json(params.at("turns"), workloads);
+      if (!turns) {
+        return tl::unexpected(turns.error());
+      }
+      fit.turns = std::move(*turns);
     }
     auto limited = params.at("limited").get<std::vector<std::string>>();
     auto limits = ThreadLimitModel::from_json(params.at("limits"), limited.size());

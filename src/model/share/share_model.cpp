@@ -1,6 +1,7 @@
 #include "model/share/share_model.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -50,7 +51,12 @@ Result<std::unique_ptr<Forecaster>> ShareModel::bind(std::span<const Profile> pr
       limits.back().sharing_gain = view.share.log_capacity - view.log_solo;
     }
   }
+  std::optional<TurnViews> turns;
+  if (fit_.turns) {
+    turns.emplace(fit_, profiles, views.views());
+  }
   return std::make_unique<ShareForecaster>(std::move(views),
+                                           std::move(turns),
                                            limits,
                                            IntervalSettings{.noise = fit_.noise,
                                                             .noise_solo = fit_.noise_solo,

@@ -21,28 +21,6 @@ constexpr double kSoloDegreesOfFreedom = 3.0;  // of the noise of a solo run, as
 constexpr int kReweightings = 50;
 constexpr double kSettled = 1e-8;
 
-// Given the trained latents t, a block of the new workloads is normal with mean loading * t.
-struct Conditional {
-  Eigen::MatrixXd loading;
-  Eigen::MatrixXd spread;
-};
-
-Conditional condition(const ShareDesign& design,
-                      std::span<const Effect> effects,
-                      std::span<const double> variances,
-                      Block block,
-                      const ShareDesign::Coordinates& trained,
-                      const ShareDesign::Coordinates& newcomers) {
-  const auto between = [&](const auto& left, const auto& right) {
-    return block_covariance(design, effects, variances, block, left, right);
-  };
-  const Eigen::MatrixXd cross = between(newcomers, trained);
-  Conditional out;
-  out.loading = between(trained, trained).llt().solve(cross.transpose()).transpose();
-  out.spread = between(newcomers, newcomers) - out.loading * cross.transpose();
-  return out;
-}
-
 Eigen::VectorXd block_of(const Eigen::VectorXd& latents, Block block, Eigen::Index workloads) {
   return latents.segment(static_cast<Eigen::Index>(block) * workloads, workloads);
 }
@@ -121,11 +99,8 @@ ProfileViews::ProfileViews(const ShareFit& fit, std::span<const Profile> profile
 void ProfileViews::view_trained(const ShareFit& fit, std::size_t profile, std::size_t position) {
   const auto workloads = static_cast<Eigen::Index>(fit.trained.size());
   const auto place = static_cast<Eigen::Index>(position);
-  const auto latent = [&](Block block) {
-    return fit.hierarchical(static_cast<Eigen::Index>(block) * workloads + place);
-  };
   views_[profile] = {.share = trained_parameters(fit, position),
-                     .log_solo = fit.level + latent(Block::Capacity) - latent(Block::Gap),
+                     .log_solo = trained_log_solo(fit, position),
                      .trained = true,
                      .outside = false};
   for (Eigen::Index block = 0; block < 3; ++block) {
@@ -148,12 +123,12 @@ void ProfileViews::view_family(const ShareFit& fit, const ShareDesign& design, F
   std::vector<Conditional> blocks;
   std::vector<Eigen::VectorXd> means;
   for (std::size_t block = 0; block < kBlocks; ++block) {
-    blocks.push_back(condition(design,
-                               hierarchical_effects(),
-                               fit.variances,
-                               static_cast<Block>(block),
-                               trained,
-                               newcomers));
+    blocks.push_back(condition_block(design,
+                                     hierarchical_effects(),
+                                     fit.variances,
+                                     static_cast<Block>(block),
+                                     trained,
+                                     newcomers));
     means.emplace_back(blocks.back().loading *
                        block_of(fit.hierarchical, static_cast<Block>(block), workloads));
   }
