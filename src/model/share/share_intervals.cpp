@@ -14,7 +14,7 @@ namespace {
 constexpr double kSizeDiscrepancy = 0.2;
 // Under the turn law: of any size never trained on, and of one that is e times larger.
 constexpr double kNewSizeDiscrepancy = 0.1;
-constexpr double kTurnSizeDiscrepancy = 0.1;
+constexpr double kTurnSizeDiscrepancy = 0.12;
 
 // Covariance of the members' log throughput from that of their parameters. slopes(i, a): of member
 // i on the parameters of member a; between(a, b): covariance of the parameters of two members.
