@@ -111,6 +111,10 @@ REFUSED = {
     # combinations that are not allowed
     "an option of another protocol": (
         (*EVALUATE, "--train-fraction", "0.5"), ("protocol pairs-n-occur does not use --train-fraction",)),
+    "test data of another protocol": (
+        (*EVALUATE, "--test-data", cli.DATA), ("protocol pairs-n-occur does not use --test-data", "larger-groups")),
+    "a target for larger groups": (
+        (*EVALUATE, "--protocol", "larger-groups", "--per-target"), ("protocol larger-groups does not use --targets",)),
     "a table for thread limits": (
         (*EVALUATE, "--protocol", "mps-split", "--table", "pairs"), ("protocol mps-split does not use --table",)),
     "model and model file": (

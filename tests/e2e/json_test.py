@@ -64,6 +64,14 @@ class Evaluate(cli.CarpoolTest):
             self.assertGreaterEqual(result["regret_median"], 0.0)
             self.assertLessEqual(result["regret_median"], result["regret_p90"])
 
+    def test_of_larger_groups_has_one_result_a_table(self):
+        told = self.prints_json("evaluate", "--protocol", "larger-groups", "--table", "triples,quads_batch4")
+        self.assertEqual((told["protocol"], told["train_tables"]), ("larger-groups", ["pairs"]))
+        self.assertEqual([(r["table"], r["group_size"]) for r in told["results"]], [("triples", 3), ("quads_batch4", 4)])
+        for result in told["results"]:
+            self.assertLess(result["median_member"], result["mape_member"])
+            self.assertGreater(result["coverage90"], 0.8)
+
     def test_has_null_where_a_policy_predicts_nothing(self):
         results = {r["name"]: r for r in self.prints_json("evaluate")["results"]}
         for name in RULES:

@@ -66,6 +66,19 @@ TEST(LargerGroups, AModelTrainedWithoutTheMembersKnowsLess) {
   EXPECT_GT(*unseen[0].width90, *seen[0].width90);
 }
 
+// By weights alone: 18, 27, 29, 36 and 39 %.
+TEST(LargerGroups, ShareTrainedOnPairsPredictsGroupsOfFiveToTen) {
+  const std::vector<double> most = {0.12, 0.145, 0.165, 0.205, 0.235};
+  const auto results =
+      judge({.model = "share", .test_tables = {"fives", "sixes", "sevens", "eights", "tens"}});
+  ASSERT_EQ(results.size(), most.size());
+  for (std::size_t i = 0; i < most.size(); ++i) {
+    EXPECT_LE(*results[i].mape_member, most[i]) << results[i].table;
+    EXPECT_GE(*results[i].coverage90, 0.85) << results[i].table;
+    EXPECT_LE(*results[i].coverage90, 0.95) << results[i].table;
+  }
+}
+
 TEST(LargerGroups, AnUnknownTableIsAnError) {
   const auto results = judge_larger_groups(
       bundled("h200"), bundled("h200-groups"), {.model = "share", .test_tables = {"thirteens"}});

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 namespace carpool::model {
@@ -121,33 +122,21 @@ void ShareForecaster::anchor_turns() {
   }
 }
 
-double ShareForecaster::pressing_on(std::size_t profile, std::size_t other) const {
-  return pressing_(static_cast<Eigen::Index>(profile), static_cast<Eigen::Index>(other));
-}
-
-OtherTurns ShareForecaster::others_of(const Group& group, std::size_t member) const {
-  OtherTurns others;
-  for (std::size_t j = 0; j < group.size(); ++j) {
-    if (j != member) {
-      others.pressing += pressing_on(group[member].profile, group[j].profile);
-      others.open *= turns_->turn(group[j].profile).open;
-    }
-  }
-  return others;
-}
-
 // No faster than beside any one of the others, where the two laws differ.
 double ShareForecaster::speed_in_turns(const Group& group, std::size_t member) const {
   const std::size_t profile = group[member].profile;
-  double speed = turns_->speed(profile) * progress(turns_->turn(profile), others_of(group, member));
+  const auto own = static_cast<Eigen::Index>(profile);
+  OtherTurns others;
+  double slowest_pair = std::numeric_limits<double>::infinity();
   for (std::size_t j = 0; j < group.size(); ++j) {
     if (j != member) {
-      speed = std::min(speed,
-                       pair_speeds_(static_cast<Eigen::Index>(profile),
-                                    static_cast<Eigen::Index>(group[j].profile)));
+      const auto other = static_cast<Eigen::Index>(group[j].profile);
+      others.pressing += pressing_(own, other);
+      others.open *= turns_->turn(group[j].profile).open;
+      slowest_pair = std::min(slowest_pair, pair_speeds_(own, other));
     }
   }
-  return speed;
+  return std::min(turns_->speed(profile) * progress(turns_->turn(profile), others), slowest_pair);
 }
 
 double ShareForecaster::interaction_factor(const Group& group,

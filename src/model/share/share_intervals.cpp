@@ -86,6 +86,21 @@ double ShareForecaster::discrepancy(std::size_t size, const Crowd& crowd) const 
   return gap > 0.0 ? std::hypot(kNewSizeDiscrepancy, kTurnSizeDiscrepancy * gap) : 0.0;
 }
 
+double ShareForecaster::pressing_on(std::size_t profile, std::size_t other) const {
+  return pressing_(static_cast<Eigen::Index>(profile), static_cast<Eigen::Index>(other));
+}
+
+OtherTurns ShareForecaster::others_of(const Group& group, std::size_t member) const {
+  OtherTurns others;
+  for (std::size_t j = 0; j < group.size(); ++j) {
+    if (j != member) {
+      others.pressing += pressing_on(group[member].profile, group[j].profile);
+      others.open *= turns_->turn(group[j].profile).open;
+    }
+  }
+  return others;
+}
+
 Eigen::MatrixXd ShareForecaster::weighted_covariance(const Group& group, const Crowd& crowd) const {
   // Slopes of member i's log throughput on the parameters of member j.
   const auto slopes = [&](std::size_t i, std::size_t j) -> Eigen::RowVector3d {

@@ -15,7 +15,7 @@
 namespace carpool::model {
 
 // What the four blocks of latents are in this law.
-inline constexpr Block kTurnCost = Block::Capacity;  // log of the speed in company / solo speed
+inline constexpr Block kTurnCost = Block::Capacity;  // log of the speed beside others / solo speed
 inline constexpr Block kTurnLength = Block::Weight;  // log of the length of a turn
 inline constexpr Block kTurnOpen = Block::Headroom;  // logit of the open share
 inline constexpr Block kTurnSlip = Block::Gap;       // logit of the slip

@@ -10,7 +10,7 @@ namespace carpool::model {
 // One member in the eyes of the turn law.
 struct Turn {
   double length = 1.0;    // l: solo time of one turn, in a unit common to all workloads
-  double pressing = 1.0;  // w = l (1 - a): the part of it in which nobody else gets in
+  double pressing = 1.0;  // w = l (1 - a): the part of it in which no other gets in
   double open = 0.0;      // a: share of its time in which others get in, between 0 and 1
   double slip = 0.0;      // k: how much of the open time of others it can use, between 0 and 1
 };

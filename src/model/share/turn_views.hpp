@@ -26,7 +26,7 @@ class TurnViews {
 
   [[nodiscard]] const Turn& turn(std::size_t profile) const { return turns_[profile]; }
 
-  // Speed in company on a GPU that is otherwise idle, units/s.
+  // Speed beside others that leave the GPU idle, units/s.
   [[nodiscard]] double speed(std::size_t profile) const { return speeds_[profile]; }
 
   // Posterior covariance of (cost, length, open, slip) between two profiles.

@@ -42,7 +42,7 @@ TEST(TurnLaw, AMemberOfNoGroupLosesNothingAndEveryFurtherMemberSlows) {
   }
 }
 
-// Where nobody leaves room, each round runs one turn of every member.
+// Where no member leaves room, each round runs one turn of every member.
 TEST(TurnLaw, AFullGpuIsSharedByTheLengthOfTurns) {
   const Turn small = turn_of(std::log(1.0), -100.0, 0.0);
   const Turn large = turn_of(std::log(9.0), -100.0, 0.0);
