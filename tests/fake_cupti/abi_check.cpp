@@ -92,6 +92,19 @@ SAME_VALUE(ours::kDeviceSharedPerSm, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_M
 SAME_VALUE(ours::kDeviceThreadsPerSm, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
 SAME_VALUE(ours::kDeviceSmCount, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
 
+SAME_VALUE(ours::kDriverApi, CUPTI_CB_DOMAIN_DRIVER_API);
+SAME_VALUE(ours::kLaunchCalls[0], CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel);
+SAME_VALUE(ours::kLaunchCalls[1], CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz);
+SAME_VALUE(ours::kLaunchCalls[2], CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel);
+SAME_VALUE(ours::kLaunchCalls[3], CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz);
+SAME_VALUE(ours::kLaunchCalls[4], CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernelMultiDevice);
+SAME_VALUE(ours::kLaunchCalls[5], CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch);
+SAME_VALUE(ours::kLaunchCalls[6], CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz);
+SAME_VALUE(ours::kLaunchCalls[7], CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx);
+SAME_VALUE(ours::kLaunchCalls[8], CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz);
+SAME_VALUE(ours::kCallEntered, CUPTI_API_ENTER);
+SAME_OFFSET(CallbackData, site, CUpti_CallbackData, callbackSite);
+
 SAME_VALUE(ours::kProfilerPmSampling, CUPTI_PROFILER_TYPE_PM_SAMPLING);
 SAME_VALUE(ours::kApiPmSampling, CUPTI_PROFILER_PM_SAMPLING);
 SAME_VALUE(ours::kLevelSupported, CUPTI_PROFILER_CONFIGURATION_SUPPORTED);

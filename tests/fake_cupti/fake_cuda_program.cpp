@@ -9,6 +9,8 @@
 //   --nvtx NAME        each step is a range of this name
 //   --calls-step       reports each step through CARPOOL_STEP_FILE, if set
 //   --prints           prints "step N" at the end of each step
+//   --subscribe N      subscribes to CUPTI at the end of step N, as a profiler of the program does;
+//                      exit status 9 if it is refused
 //   --fork             forks a child that launches and exits normally
 //   --child            starts this program again, with two steps, and waits for it
 //   --crash N          dies of SIGSEGV at the end of step N
@@ -165,6 +167,9 @@ class Program {
     if (options_.contains("prints")) {
       std::printf("step %ld\n", step);
       std::fflush(stdout);
+    }
+    if (number(options_, "subscribe", 0) == step && !fake::subscribe()) {
+      std::exit(9);
     }
     if (number(options_, "crash", 0) == step) {
       std::signal(SIGSEGV, SIG_DFL);

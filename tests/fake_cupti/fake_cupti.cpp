@@ -29,6 +29,8 @@ struct State {
   std::size_t size = 0;
   std::size_t used = 0;
   std::size_t dropped = 0;
+  Callback callback = nullptr;  // of the subscriber; null: none
+  std::set<std::uint32_t> calls;
 };
 
 State& state() {
@@ -102,6 +104,21 @@ void fake_cupti_deliver(const void* record, std::size_t size) {
   now.used += size;
 }
 
+void fake_cupti_call_launch() {
+  State& now = state();
+  Callback callback = nullptr;
+  {
+    const std::lock_guard lock(now.mutex);
+    callback = now.calls.contains(kLaunchCalls.front()) ? now.callback : nullptr;
+  }
+  for (const std::uint32_t site : {kCallEntered, kCallEntered + 1}) {
+    const CallbackData data{.site = site};
+    if (callback != nullptr) {
+      callback(nullptr, kDriverApi, kLaunchCalls.front(), &data);
+    }
+  }
+}
+
 Code cuptiGetVersion(std::uint32_t* version) {
   *version = static_cast<std::uint32_t>(setting("FAKE_CUPTI_VERSION", 130000));
   return kSuccess;
@@ -117,7 +134,39 @@ Code cuptiSubscribe(Subscriber* subscriber, Callback callback, void* /*user*/) {
   if (subscriber == nullptr || callback == nullptr) {
     return kInvalidParameter;
   }
-  return setting("FAKE_CUPTI_SUBSCRIBED", 0) != 0 ? kMultipleSubscribers : kSuccess;
+  const std::lock_guard lock(state().mutex);
+  if (setting("FAKE_CUPTI_SUBSCRIBED", 0) != 0 || state().callback != nullptr) {
+    return kMultipleSubscribers;
+  }
+  state().callback = callback;
+  *subscriber = reinterpret_cast<Subscriber>(&state());
+  return kSuccess;
+}
+
+Code cuptiUnsubscribe(Subscriber subscriber) {
+  const std::lock_guard lock(state().mutex);
+  if (subscriber != reinterpret_cast<Subscriber>(&state()) || state().callback == nullptr) {
+    return kInvalidParameter;
+  }
+  state().callback = nullptr;
+  state().calls.clear();
+  return kSuccess;
+}
+
+Code cuptiEnableCallback(std::uint32_t on,
+                         Subscriber subscriber,
+                         std::uint32_t domain,
+                         std::uint32_t call) {
+  const std::lock_guard lock(state().mutex);
+  if (subscriber != reinterpret_cast<Subscriber>(&state()) || domain != kDriverApi) {
+    return kInvalidParameter;
+  }
+  if (on != 0) {
+    state().calls.insert(call);
+  } else {
+    state().calls.erase(call);
+  }
+  return kSuccess;
 }
 
 Code cuptiActivityRegisterCallbacks(BufferRequested requested, BufferCompleted completed) {

@@ -12,6 +12,10 @@ namespace carpool::fake_cupti {
 
 // The name of the function in the library: takes one record in CUPTI's layout, with times of
 // carpool::monotonic_ns().
+// As a call of the driver that launches a kernel: calls the subscriber, on entry and on exit.
+inline constexpr const char* kCallLaunch = "fake_cupti_call_launch";
+using CallLaunch = void (*)();
+
 inline constexpr const char* kDeliver = "fake_cupti_deliver";
 using Deliver = void (*)(const void* record, std::size_t size);
 

@@ -14,13 +14,13 @@
 namespace carpool::fake_cupti {
 namespace {
 
-// The CUPTI that the injected library has loaded, under either name.
-Deliver find_deliver() {
+// A function of the CUPTI that the injected library has loaded, under either name; null: none yet.
+void* cupti_function(const char* function) {
   const char* named = std::getenv("CARPOOL_CUPTI_LIBRARY");
   for (const char* name : {named, "libcupti.so.13", "libcupti.so.12"}) {
     void* handle = name != nullptr ? ::dlopen(name, RTLD_NOW | RTLD_NOLOAD) : nullptr;
     if (handle != nullptr) {
-      return reinterpret_cast<Deliver>(::dlsym(handle, kDeliver));
+      return ::dlsym(handle, function);
     }
   }
   return nullptr;
@@ -28,9 +28,20 @@ Deliver find_deliver() {
 
 template <class Record>
 void deliver(const Record& record) {
-  static const Deliver function = find_deliver();
+  static const auto function = reinterpret_cast<Deliver>(cupti_function(kDeliver));
   if (function != nullptr) {
     function(&record, sizeof(record));
+  }
+}
+
+// A library that is loaded later is called from then on.
+void call_launch() {
+  static CallLaunch function = nullptr;
+  if (function == nullptr) {
+    function = reinterpret_cast<CallLaunch>(cupti_function(kCallLaunch));
+  }
+  if (function != nullptr) {
+    function();
   }
 }
 
@@ -96,6 +107,7 @@ bool fake_cu_init() {
 }
 
 void launch(const gpu::cupti::KernelRecord& record) {
+  call_launch();
   deliver(record);
 }
 
@@ -105,6 +117,14 @@ void copy(const gpu::cupti::MemcpyRecord& record) {
 
 void set_memory(const gpu::cupti::MemsetRecord& record) {
   deliver(record);
+}
+
+bool subscribe() {
+  using Subscribe = gpu::cupti::Code (*)(gpu::cupti::Subscriber*, gpu::cupti::Callback, void*);
+  const auto function = reinterpret_cast<Subscribe>(cupti_function("cuptiSubscribe"));
+  gpu::cupti::Subscriber subscriber = nullptr;
+  const auto nothing = [](void*, std::uint32_t, std::uint32_t, const void*) {};
+  return function != nullptr && function(&subscriber, nothing, nullptr) == gpu::cupti::kSuccess;
 }
 
 void push_range(const char* name) {

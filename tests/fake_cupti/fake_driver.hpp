@@ -14,6 +14,9 @@ void launch(const gpu::cupti::KernelRecord& record);
 void copy(const gpu::cupti::MemcpyRecord& record);
 void set_memory(const gpu::cupti::MemsetRecord& record);
 
+// Subscribes to the CUPTI that is loaded, for good. False: it refused, or there is none.
+bool subscribe();
+
 // NVTX ranges, through the tool of NVTX_INJECTION64_PATH if there is one.
 void push_range(const char* name);
 void pop_range();

@@ -131,6 +131,25 @@ using Timestamp = std::uint64_t (*)();
 using Subscriber = struct OpaqueSubscriber*;
 using Callback = void (*)(void* user, std::uint32_t domain, std::uint32_t id, const void* data);
 
+// CUpti_CallbackDomain, CUpti_driver_api_trace_cbid: the calls of the driver that launch work.
+inline constexpr std::uint32_t kDriverApi = 1;
+inline constexpr std::array<std::uint32_t, 9> kLaunchCalls{
+    307,   // cuLaunchKernel
+    442,   // cuLaunchKernel_ptsz
+    477,   // cuLaunchCooperativeKernel
+    478,   // cuLaunchCooperativeKernel_ptsz
+    480,   // cuLaunchCooperativeKernelMultiDevice
+    514,   // cuGraphLaunch
+    515,   // cuGraphLaunch_ptsz
+    652,   // cuLaunchKernelEx
+    653};  // cuLaunchKernelEx_ptsz
+
+// The first member of CUpti_CallbackData.
+struct CallbackData {
+  std::uint32_t site = 0;  // CUpti_ApiCallbackSite
+};
+inline constexpr std::uint32_t kCallEntered = 0;
+
 // CUdevice_attribute
 inline constexpr int kDeviceWarpSize = 10;
 inline constexpr int kDeviceSmCount = 16;

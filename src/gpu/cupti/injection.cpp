@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "gpu/cupti/window_format.hpp"
+
 namespace carpool::gpu {
 
 std::map<std::string, std::string> injection_environment(const std::filesystem::path& library,
@@ -27,6 +29,16 @@ std::map<std::string, std::string> injection_environment(const std::filesystem::
     environment["CARPOOL_CUPTI_LIBRARY"] = options.cupti_library.string();
   }
   return environment;
+}
+
+std::map<std::string, std::string> window_environment(
+    const std::filesystem::path& library,
+    const std::filesystem::path& file,
+    const std::map<std::string, std::string>& of_job) {
+  if (of_job.contains("CUDA_INJECTION64_PATH") || of_job.contains("NVTX_INJECTION64_PATH")) {
+    return {};
+  }
+  return {{"CUDA_INJECTION64_PATH", library.string()}, {window_format::kVariable, file.string()}};
 }
 
 Result<std::filesystem::path> find_profile_library() {

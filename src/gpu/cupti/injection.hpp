@@ -30,6 +30,13 @@ struct InjectionOptions {
     const std::filesystem::path& folder,
     const InjectionOptions& options);
 
+// Environment of a job whose launches the server counts in windows (window_file.hpp). Empty where
+// the job's own environment names a library to inject: there is room for one.
+[[nodiscard]] std::map<std::string, std::string> window_environment(
+    const std::filesystem::path& library,
+    const std::filesystem::path& file,
+    const std::map<std::string, std::string>& of_job);
+
 // The library of this program: ../lib/libcarpool_profile.so relative to its file, in the build tree
 // and in a bundle. NotFound, with the expected path, if it is missing.
 [[nodiscard]] Result<std::filesystem::path> find_profile_library();

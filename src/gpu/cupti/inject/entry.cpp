@@ -2,12 +2,20 @@
 // (CUDA_INJECTION64_PATH), NVTX the second at its first use (NVTX_INJECTION64_PATH).
 #include "gpu/cupti/inject/nvtx_ranges.hpp"
 #include "gpu/cupti/inject/recorder.hpp"
+#include "gpu/cupti/inject/settings.hpp"
+#include "gpu/cupti/inject/window_follower.hpp"
 
 // NOLINTBEGIN(readability-identifier-naming): the vendor looks for these names
 extern "C" [[gnu::visibility("default")]] int InitializeInjection() {
   try {
-    carpool::gpu::inject::Recorder::instance().start();
-    carpool::gpu::inject::Recorder::end_at_exit();
+    namespace inject = carpool::gpu::inject;
+    // A program that is profiled inside of a job is not counted as well.
+    if (const auto watched = inject::watched_from_environment(); watched.has_value()) {
+      inject::WindowFollower::instance().start(watched->file, watched->cupti_library);
+    } else {
+      inject::Recorder::instance().start();
+      inject::Recorder::end_at_exit();
+    }
   } catch (...) {  // NOLINT(bugprone-empty-catch): the program goes on without us
   }
   return 1;

@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "gpu/cupti/window_format.hpp"
+
 namespace carpool::gpu::inject {
 namespace {
 
@@ -39,6 +41,14 @@ std::optional<Settings> settings_from_environment() {
   settings.max_launches = number("CARPOOL_PROFILE_MAX_LAUNCHES", settings.max_launches);
   settings.cupti_library = variable("CARPOOL_CUPTI_LIBRARY");
   return settings;
+}
+
+std::optional<Watched> watched_from_environment() {
+  const std::string_view file = variable(window_format::kVariable);
+  if (file.empty() || !variable("CARPOOL_PROFILE_DIR").empty()) {
+    return std::nullopt;
+  }
+  return Watched{std::string(file), std::string(variable("CARPOOL_CUPTI_LIBRARY"))};
 }
 
 std::string nvtx_range_from_environment() {

@@ -20,6 +20,14 @@ struct Settings {
 // Nothing without CARPOOL_PROFILE_DIR: the library is then inactive.
 [[nodiscard]] std::optional<Settings> settings_from_environment();
 
+// Of a job that the server watches. Nothing without CARPOOL_WINDOW_FILE, and in a program that is
+// profiled.
+struct Watched {
+  std::string file;
+  std::string cupti_library;
+};
+[[nodiscard]] std::optional<Watched> watched_from_environment();
+
 // The name of the NVTX ranges to record, "*" for all; empty: none.
 [[nodiscard]] std::string nvtx_range_from_environment();
 

@@ -99,6 +99,8 @@ std::string bind(void* handle, CuptiFunctions& functions) {
   Binder binder(handle);
   binder.essential(functions.version, "cuptiGetVersion");
   binder.essential(functions.subscribe, "cuptiSubscribe");
+  binder.essential(functions.unsubscribe, "cuptiUnsubscribe");
+  binder.essential(functions.enable_callback, "cuptiEnableCallback");
   binder.essential(functions.register_callbacks, "cuptiActivityRegisterCallbacks");
   binder.essential(functions.enable, "cuptiActivityEnable");
   binder.essential(functions.disable, "cuptiActivityDisable");

@@ -15,6 +15,11 @@ struct CuptiFunctions {
   cupti::Code (*version)(std::uint32_t*) = nullptr;
   cupti::Code (*result_string)(cupti::Code, const char**) = nullptr;
   cupti::Code (*subscribe)(cupti::Subscriber*, cupti::Callback, void*) = nullptr;
+  cupti::Code (*unsubscribe)(cupti::Subscriber) = nullptr;
+  cupti::Code (*enable_callback)(std::uint32_t,
+                                 cupti::Subscriber,
+                                 std::uint32_t,
+                                 std::uint32_t) = nullptr;
   cupti::Code (*register_callbacks)(cupti::BufferRequested, cupti::BufferCompleted) = nullptr;
   cupti::Code (*enable)(cupti::Kind) = nullptr;
   cupti::Code (*disable)(cupti::Kind) = nullptr;

@@ -1,0 +1,198 @@
+#include "gpu/cupti/inject/window_follower.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <pthread.h>
+#include <sys/prctl.h>
+#include <thread>
+
+#include "base/clock.hpp"
+#include "gpu/cupti/inject/launch_count.hpp"
+
+namespace carpool::gpu::inject {
+namespace {
+
+namespace format = window_format;
+
+constexpr std::chrono::milliseconds kLookEvery{250};
+constexpr std::chrono::seconds kExitPatience{1};
+constexpr std::int64_t kLongestWaitNs = 2'000'000'000;
+constexpr std::int64_t kLongestExtension = 3;  // times the length of the window
+
+LaunchCount& launch_count() {
+  static auto* const count = new LaunchCount;
+  return *count;
+}
+
+void on_call(void* /*user*/, std::uint32_t /*domain*/, std::uint32_t /*id*/, const void* data) {
+  if (static_cast<const cupti::CallbackData*>(data)->site == cupti::kCallEntered) {
+    launch_count().launch(monotonic_ns());
+  }
+}
+
+void in_forked_child() {
+  WindowFollower::instance().in_child();
+}
+
+// Subscribed while it exists.
+class Subscription {
+ public:
+  explicit Subscription(const CuptiFunctions& functions) : functions_(functions) {
+    code_ = functions_.subscribe(&subscriber_, &on_call, nullptr);
+  }
+  Subscription(const Subscription&) = delete;
+  Subscription& operator=(const Subscription&) = delete;
+  ~Subscription() {
+    if (code_ == cupti::kSuccess) {
+      listen(false);
+      (void)functions_.unsubscribe(subscriber_);
+    }
+  }
+
+  [[nodiscard]] cupti::Code code() const { return code_; }
+  // A call that this driver does not have cannot be made, either.
+  void listen(bool on) {
+    for (const std::uint32_t call : cupti::kLaunchCalls) {
+      (void)functions_.enable_callback(on ? 1U : 0U, subscriber_, cupti::kDriverApi, call);
+    }
+  }
+
+ private:
+  const CuptiFunctions& functions_;
+  cupti::Subscriber subscriber_ = nullptr;
+  cupti::Code code_ = cupti::kSuccess;
+};
+
+}  // namespace
+
+WindowFollower& WindowFollower::instance() {
+  static auto* const follower = new WindowFollower;
+  return *follower;
+}
+
+void WindowFollower::start(const std::string& file, const std::string& cupti_library) {
+  if (started_ || !view_.open(file)) {
+    return;
+  }
+  started_ = true;
+  cupti_library_ = cupti_library;
+  seen_ = view_.order().number;
+  (void)launch_count();
+  (void)::pthread_atfork(nullptr, nullptr, &in_forked_child);
+  end_at_exit();
+  // Signals are left to the program's own threads.
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  alive_ = true;
+  try {
+    std::thread([this] { run(); }).detach();
+  } catch (...) {
+    alive_ = false;
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void WindowFollower::end_at_exit() {
+  (void)std::atexit([] {
+    try {
+      instance().at_exit();
+    } catch (...) {  // NOLINT(bugprone-empty-catch): the program exits as it would without us
+    }
+  });
+}
+
+bool WindowFollower::sleep_for(std::chrono::nanoseconds time) {
+  std::unique_lock lock(mutex_);
+  changed_.wait_for(lock, time, [this] { return exiting_; });
+  return !exiting_;
+}
+
+void WindowFollower::run() {
+  try {
+    ::prctl(PR_SET_NAME, "carpool-window");
+    while (sleep_for(kLookEvery)) {
+      if (const WindowView::Order order = view_.order(); order.number != seen_) {
+        seen_ = order.number;
+        count(order);
+      }
+    }
+  } catch (...) {  // NOLINT(bugprone-empty-catch): out of memory; nothing is counted any more
+  }
+  const std::lock_guard lock(mutex_);
+  in_window_ = false;
+  alive_ = false;
+  changed_.notify_all();
+}
+
+void WindowFollower::count(const WindowView::Order& order) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (exiting_) {
+      return;
+    }
+    in_window_ = true;
+  }
+  view_.answer(order.number, {.state = format::State::Open});
+  view_.answer(order.number, counted(order));
+  const std::lock_guard lock(mutex_);
+  in_window_ = false;
+  changed_.notify_all();
+}
+
+WindowView::Answer WindowFollower::counted(const WindowView::Order& order) {
+  if (!load_cupti()) {
+    return {.state = format::State::NoCupti};
+  }
+  Subscription subscription(cupti_.functions);
+  if (subscription.code() != cupti::kSuccess) {
+    return {.state = subscription.code() == cupti::kMultipleSubscribers ? format::State::Busy
+                                                                        : format::State::Refused,
+            .code = subscription.code()};
+  }
+  const std::int64_t wait = order.start_ns - monotonic_ns();
+  if (wait > 0 && !sleep_for(std::chrono::nanoseconds(std::min(wait, kLongestWaitNs)))) {
+    return {.state = format::State::Spoiled};
+  }
+  LaunchCount& launches = launch_count();
+  subscription.listen(true);
+  const std::int64_t from = monotonic_ns();
+  launches.begin(from);
+  const std::int64_t length = std::int64_t{order.length_ms} * 1'000'000;
+  bool stays = sleep_for(std::chrono::nanoseconds(length));
+  const std::int64_t latest = from + length * (1 + kLongestExtension);
+  while (stays && monotonic_ns() < latest && launches.is_coarse(monotonic_ns())) {
+    stays = sleep_for(std::chrono::nanoseconds(length / 8));
+  }
+  const std::int64_t to = monotonic_ns();
+  const LaunchCount::Counted counted = launches.until(to);
+  // Far longer than ordered: the process was stopped, or got no processor.
+  const bool whole = stays && to < latest + length;
+  return {.state = whole ? format::State::Done : format::State::Spoiled,
+          .launches = counted.launches,
+          .over_ns = counted.over_ns};
+}
+
+bool WindowFollower::load_cupti() {
+  if (cupti_.handle == nullptr) {
+    cupti_ = find_cupti(cupti_library_);
+    if (cupti_.handle != nullptr) {
+      end_at_exit();
+    }
+  }
+  return cupti_.handle != nullptr;
+}
+
+void WindowFollower::at_exit() {
+  if (!alive_) {
+    return;
+  }
+  std::unique_lock lock(mutex_);
+  exiting_ = true;
+  changed_.notify_all();
+  changed_.wait_for(lock, kExitPatience, [this] { return !in_window_; });
+}
+
+}  // namespace carpool::gpu::inject

@@ -1,0 +1,51 @@
+// Runs the library in a process of a job that the server watches: sleeps, and counts launches while
+// a window is open. CUPTI is loaded with the first window, and nobody is subscribed to it between
+// two windows, so that the program's own profiler works.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <string>
+
+#include "gpu/cupti/inject/vendor_library.hpp"
+#include "gpu/cupti/inject/window_view.hpp"
+
+namespace carpool::gpu::inject {
+
+class WindowFollower {
+ public:
+  // The instance of this process; never destroyed, as its thread runs until the process ends.
+  [[nodiscard]] static WindowFollower& instance();
+
+  // Called inside cuInit. A second call does nothing; a failure leaves the program as it is.
+  void start(const std::string& file, const std::string& cupti_library);
+  // In a child of fork(), which has no such thread.
+  void in_child() { alive_ = false; }
+
+ private:
+  void run();
+  void count(const WindowView::Order& order);
+  [[nodiscard]] WindowView::Answer counted(const WindowView::Order& order);
+  [[nodiscard]] bool load_cupti();
+  // Before CUPTI's own exit handlers, which run in reverse order of registration.
+  static void end_at_exit();
+  void at_exit();
+  // False: the program exits.
+  bool sleep_for(std::chrono::nanoseconds time);
+
+  std::string cupti_library_;
+  Cupti cupti_;
+  WindowView view_;
+  std::uint32_t seen_ = 0;  // one that is under way at the start began without this process
+  bool started_ = false;
+  std::atomic<bool> alive_ = false;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool exiting_ = false;
+  bool in_window_ = false;
+};
+
+}  // namespace carpool::gpu::inject

@@ -1,0 +1,211 @@
+// libcarpool_profile.so in a job of the server: counts launches in windows, and does nothing else.
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "base/files/file.hpp"
+#include "base/process/child_process.hpp"
+#include "gpu/cupti/injection.hpp"
+#include "gpu/cupti/window_file.hpp"
+#include "injected_library_fixture.hpp"
+
+namespace carpool {
+namespace {
+
+using gpu::WindowAnswers;
+using gpu::WindowFile;
+using gpu::window_format::State;
+
+class LaunchWindow : public InjectedLibrary {
+ protected:
+  void SetUp() override {
+    InjectedLibrary::SetUp();
+    auto made = WindowFile::create(path(), std::nullopt);
+    ASSERT_TRUE(made.has_value()) << made.error().message;
+    file_.emplace(std::move(*made));
+  }
+
+  [[nodiscard]] std::filesystem::path path() const { return folder_ / "window"; }
+
+  Command watched(const std::vector<std::string>& arguments, const Environment& more = {}) {
+    Command command;
+    command.argv = {FAKE_CUDA_PROGRAM};
+    command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
+    command.environment = gpu::window_environment(PROFILE_LIBRARY, path(), {});
+    command.environment["CARPOOL_CUPTI_LIBRARY"] = FAKE_CUPTI;
+    for (const auto& [name, value] : more) {
+      command.environment[name] = value;
+    }
+    return command;
+  }
+
+  ChildProcess begin(const std::vector<std::string>& arguments, const Environment& more = {}) {
+    auto child = ChildProcess::start(watched(arguments, more), {});
+    EXPECT_TRUE(child.has_value());
+    // The library is there: windows that are ordered from now on are its own.
+    EXPECT_TRUE(comes_true([&] {
+      return maps_of(child->pid()).find("carpool_profile") != npos && threads_of(child->pid()) == 2;
+    }));
+    return std::move(*child);
+  }
+
+  static constexpr auto npos = std::string::npos;
+
+  static std::string maps_of(pid_t pid) {
+    std::ifstream file("/proc/" + std::to_string(pid) + "/maps");
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+  static std::size_t threads_of(pid_t pid) {
+    std::size_t count = 0;
+    std::error_code ignored;
+    for ([[maybe_unused]] const auto& thread :
+         std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/task", ignored)) {
+      ++count;
+    }
+    return count;
+  }
+
+  std::uint32_t order(unsigned length_ms) {
+    return file_->order(length_ms, monotonic_ns()).value_or(0);
+  }
+
+  WindowAnswers answers(std::uint32_t window) {
+    return file_->answers(window).value_or(WindowAnswers{});
+  }
+
+  // Waits until the only process has answered.
+  WindowAnswers answered(unsigned length_ms) {
+    const std::uint32_t window = order(length_ms);
+    EXPECT_TRUE(comes_true([&] {
+      const WindowAnswers now = answers(window);
+      return now.done + now.spoiled != 0 || now.refusal.has_value();
+    }));
+    return answers(window);
+  }
+
+  std::optional<WindowFile> file_;
+};
+
+TEST_F(LaunchWindow, CountsLaunchesAndLoadsCuptiOnlyThen) {
+  ChildProcess child = begin({"--steps", "0", "--kernels", "10", "--step-ms", "5"});
+  EXPECT_EQ(maps_of(child.pid()).find("libcupti"), npos);
+  for (int i = 0; i < 2; ++i) {
+    const WindowAnswers counted = answered(200);
+    EXPECT_EQ(counted.done, 1U);
+    EXPECT_GT(counted.over_s, 0.09);
+    EXPECT_GT(counted.launches, 20U);
+    EXPECT_EQ(counted.launches % 10, 0U);  // whole steps
+    EXPECT_NEAR(counted.per_s, static_cast<double>(counted.launches) / counted.over_s, 1.0);
+  }
+  EXPECT_NE(maps_of(child.pid()).find("libcupti"), npos);
+  child.end(std::chrono::seconds(5));
+}
+
+TEST_F(LaunchWindow, LeavesCuptiToTheProgramsOwnProfiler) {
+  const auto at_step = std::to_string(400);
+  ChildProcess child = begin({"--steps", "0", "--step-ms", "5", "--subscribe", at_step});
+  EXPECT_EQ(answered(100).done, 1U);
+  // From step 400 on the program is subscribed; it would have ended if it had been refused.
+  ASSERT_TRUE(comes_true([&] { return answered(20).refusal == State::Busy; }));
+  EXPECT_FALSE(child.poll().has_value());
+  child.end(std::chrono::seconds(5));
+}
+
+TEST_F(LaunchWindow, SaysWhyNothingIsCounted) {
+  {
+    ChildProcess child = begin({"--steps", "0"}, {{"FAKE_CUPTI_SUBSCRIBED", "1"}});
+    const WindowAnswers busy = answered(50);
+    EXPECT_EQ(busy.refusal, State::Busy);
+    EXPECT_EQ(busy.code, 39);
+    EXPECT_EQ(busy.done, 0U);
+    child.end(std::chrono::seconds(5));
+  }
+  for (const Environment& more : {Environment{{"CARPOOL_CUPTI_LIBRARY", FAKE_CUPTI_BROKEN}},
+                                  Environment{{"CARPOOL_CUPTI_LIBRARY", "/nowhere/libcupti.so.13"}},
+                                  Environment{{"FAKE_CUPTI_VERSION", "18"}}}) {
+    ChildProcess child = begin({"--steps", "0"}, more);
+    EXPECT_EQ(answered(50).refusal, State::NoCupti);
+    child.end(std::chrono::seconds(5));
+  }
+}
+
+TEST_F(LaunchWindow, DoesNotDelayTheEndOfTheProgram) {
+  ChildProcess child = begin({"--steps", "400", "--step-ms", "5", "--exit", "3"});
+  const std::uint32_t window = order(10'000);
+  ASSERT_TRUE(comes_true([&] { return answers(window).open == 1; }));
+  std::optional<ExitStatus> end;
+  ASSERT_TRUE(comes_true([&] { return (end = child.poll()).has_value(); }));
+  EXPECT_EQ(end->code, 3);
+  EXPECT_EQ(answers(window).spoiled, 1U);
+}
+
+TEST_F(LaunchWindow, AStoppedProcessSpoilsItsWindow) {
+  ChildProcess child = begin({"--steps", "0"});
+  const std::uint32_t window = order(100);
+  ASSERT_TRUE(comes_true([&] { return answers(window).open == 1; }));
+  ::kill(child.pid(), SIGSTOP);
+  pause_for(std::chrono::milliseconds(900));
+  ::kill(child.pid(), SIGCONT);
+  ASSERT_TRUE(comes_true([&] { return answers(window).open == 0; }));
+  EXPECT_EQ(answers(window).spoiled, 1U);
+  EXPECT_EQ(answered(100).done, 1U);  // the next one is whole
+  child.end(std::chrono::seconds(5));
+}
+
+TEST_F(LaunchWindow, ProgramsThatForkOrUseNoGpuAreUnharmed) {
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"--steps", "2", "--fork"},
+        {"--steps", "2", "--child"},
+        {"--steps", "1", "--no-gpu"},
+        {"--steps", "0", "--crash", "1"}}) {
+    const auto done = run_command(watched(arguments), "", kPatience);
+    ASSERT_TRUE(done.has_value());
+    EXPECT_EQ(done->err, "");
+    const bool crashes = arguments.back() == "1" && arguments.size() == 4;
+    EXPECT_EQ(done->status.signal.value_or(0), crashes ? SIGSEGV : 0);
+  }
+}
+
+TEST_F(LaunchWindow, AFileThatIsGoneOrForeignLeavesTheLibraryInert) {
+  ASSERT_TRUE(write_file(folder_ / "other", std::string(8192, 'x')).has_value());
+  for (const char* name : {"missing", "other"}) {
+    const Environment elsewhere{{"CARPOOL_WINDOW_FILE", folder_ / name}};
+    const auto done = run_command(watched({"--steps", "2"}, elsewhere), "", kPatience);
+    ASSERT_TRUE(done.has_value());
+    EXPECT_TRUE(done->status.ok());
+    EXPECT_EQ(done->err, "");
+  }
+}
+
+TEST_F(LaunchWindow, AUserWhoCutsTheFileDoesNotHarmTheServer) {
+  std::filesystem::resize_file(path(), 10);
+  EXPECT_FALSE(file_->answers(1).has_value());
+  EXPECT_FALSE(file_->order(100, 0).has_value());
+  std::filesystem::remove(path());
+  std::filesystem::create_symlink(folder_ / "other", path());
+  EXPECT_FALSE(WindowFile::open(path()).has_value());
+}
+
+TEST_F(LaunchWindow, AProgramThatIsProfiledIsNotCounted) {
+  Command command = watched({"--steps", "2", "--kernels", "4"});
+  for (const auto& [name, value] : gpu::injection_environment(PROFILE_LIBRARY, folder_, options_)) {
+    command.environment[name] = value;
+  }
+  ASSERT_TRUE(run_command(command, "", kPatience).has_value());
+  const auto all = traces();
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(all[0].launches.size(), 8U);
+}
+
+TEST(WindowEnvironment, LeavesTheLibraryThatAJobNamesInItsPlace) {
+  EXPECT_EQ(gpu::window_environment("l", "f", {}).at("CUDA_INJECTION64_PATH"), "l");
+  EXPECT_TRUE(gpu::window_environment("l", "f", {{"CUDA_INJECTION64_PATH", "x"}}).empty());
+  EXPECT_TRUE(gpu::window_environment("l", "f", {{"NVTX_INJECTION64_PATH", "x"}}).empty());
+}
+
+}  // namespace
+}  // namespace carpool
