@@ -1,6 +1,7 @@
 // How a fake CUDA program passes its activity to the fake CUPTI; the rest of the fake is declared
 // in src/gpu/cupti/abi.hpp. The environment configures it:
 //   FAKE_CUPTI_SUBSCRIBED   another tool is subscribed
+//   FAKE_CUPTI_DEAF         number of first subscriptions that no call reaches
 //   FAKE_CUPTI_VERSION      result of cuptiGetVersion (130000)
 //   FAKE_CUPTI_REFUSE       error code of cuptiActivityEnable
 //   FAKE_CUPTI_NO_COUNTERS  error code of cuptiPmSamplingEnable

@@ -133,6 +133,20 @@ TEST_F(LaunchWindow, SaysWhyNothingIsCounted) {
   }
 }
 
+TEST_F(LaunchWindow, SubscribesAgainWhereNoCallArrives) {
+  ChildProcess child = begin({"--steps", "0"}, {{"FAKE_CUPTI_DEAF", "2"}});
+  EXPECT_GT(answered(150).launches, 0U);
+  child.end(std::chrono::seconds(5));
+}
+
+TEST_F(LaunchWindow, AProgramThatLaunchesNothingIsCountedAsThat) {
+  ChildProcess child = begin({"--steps", "0"}, {{"FAKE_CUPTI_DEAF", "100"}});
+  const WindowAnswers nothing = answered(150);
+  EXPECT_EQ(nothing.done, 1U);
+  EXPECT_EQ(nothing.launches, 0U);
+  child.end(std::chrono::seconds(5));
+}
+
 TEST_F(LaunchWindow, DoesNotDelayTheEndOfTheProgram) {
   ChildProcess child = begin({"--steps", "400", "--step-ms", "5", "--exit", "3"});
   const std::uint32_t window = order(10'000);

@@ -12,23 +12,16 @@
 
 #include <fmt/format.h>
 
+#include "core/step_file_format.hpp"
+
 namespace carpool::profile {
+
+using namespace step_file_format;
+
 namespace {
 
-constexpr char kMagic[8] = "CPSTEP1";
-constexpr std::uint32_t kStepFileVersion = 1;
 constexpr std::uint64_t kCapacity = 65'536;
-
-constexpr std::size_t kVersionAt = 8;
-constexpr std::size_t kCapacityAt = 12;
-constexpr std::size_t kStepsAt = 16;
-constexpr std::size_t kStateAt = 24;
-constexpr std::size_t kOrderAt = 28;
-constexpr std::size_t kUnitsAt = 32;
-constexpr std::size_t kPidAt = 40;
-constexpr std::size_t kCoresAt = 48;
-constexpr std::size_t kRingAt = 64;
-constexpr std::size_t kBytes = kRingAt + kCapacity * sizeof(std::uint64_t);
+constexpr std::size_t kBytes = bytes_of(kCapacity);
 
 tl::unexpected<Error> refused(const std::filesystem::path& path, const char* what, int code) {
   return fail(
@@ -66,7 +59,7 @@ Result<StepFile> StepFile::create(const std::filesystem::path& path) {
     return refused(path, "cannot map", code);
   }
   StepFile made(path, memory);
-  made.at<std::uint32_t>(kVersionAt) = kStepFileVersion;
+  made.at<std::uint32_t>(kVersionAt) = kVersion;
   made.at<std::uint32_t>(kCapacityAt) = static_cast<std::uint32_t>(kCapacity);
   made.at<double>(kUnitsAt) = 1.0;
   // Last, so that a workload that sees the magic sees the rest.

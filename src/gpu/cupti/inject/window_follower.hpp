@@ -29,6 +29,10 @@ class WindowFollower {
   void run();
   void count(const WindowView::Order& order);
   [[nodiscard]] WindowView::Answer counted(const WindowView::Order& order);
+  class Subscription;
+  [[nodiscard]] WindowView::Answer listened(Subscription& subscription,
+                                            std::int64_t start_ns,
+                                            std::int64_t length);
   [[nodiscard]] bool load_cupti();
   // Before CUPTI's own exit handlers, which run in reverse order of registration.
   static void end_at_exit();
@@ -41,6 +45,7 @@ class WindowFollower {
   WindowView view_;
   std::uint32_t seen_ = 0;  // one that is under way at the start began without this process
   bool started_ = false;
+  bool stood_still_ = false;  // slept far too long: the process was stopped, or got no processor
   std::atomic<bool> alive_ = false;
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -1,0 +1,197 @@
+#include "observe/progress_watch.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace carpool::observe {
+namespace {
+
+constexpr double kProgressNanosecond = 1e-9;
+// Time for all processes to learn of the order, which they look for every quarter of a second.
+constexpr std::int64_t kLeadNs = 400'000'000;
+constexpr double kAnswerPatience = 15.0;
+constexpr std::uint64_t kFewestLaunches = 20;
+
+std::string refusal_text(gpu::window_format::State refusal, std::int32_t code) {
+  switch (refusal) {
+    case gpu::window_format::State::Busy:
+      return "another profiler uses CUPTI in its process";
+    case gpu::window_format::State::NoCupti:
+      return "no CUPTI of CUDA 12 or 13 was found for its process";
+    default:
+      return fmt::format("CUPTI refused with code {}", code);
+  }
+}
+
+std::vector<ComputingGroup> computing(std::span<const WatchedJob> jobs,
+                                      std::span<const GpuObservation> seen) {
+  std::vector<ComputingGroup> groups;
+  for (const GpuObservation& gpu : seen) {
+    ComputingGroup group{.gpu = gpu.gpu};
+    for (const GpuObservation::JobSeen& job : gpu.jobs) {
+      const auto watched = std::ranges::find(jobs, job.job, &WatchedJob::job);
+      if (watched != jobs.end() && !watched->paused) {
+        group.jobs.push_back(job.job);
+      }
+    }
+    groups.push_back(std::move(group));
+  }
+  return groups;
+}
+
+}  // namespace
+
+struct ProgressWatch::Job {
+  struct Counter {
+    ProgressCounter port;
+    ProgressRate rate;
+  };
+  struct Window {
+    std::uint32_t number = 0;
+    double ordered_s = 0.0;
+  };
+
+  JobId job = 0;
+  unsigned attempt = 0;
+  std::vector<Counter> counters;
+  std::size_t trusted = 0;  // place of the first counter that counts; their number: none does
+  std::optional<gpu::WindowFile> file;
+  std::optional<Window> open;
+  double changed_s = 0.0;
+  bool told = false;
+};
+
+ProgressWatch::ProgressWatch(ProgressSettings settings)
+    : settings_(std::move(settings)), schedule_(settings_.times) {}
+
+ProgressWatch::~ProgressWatch() = default;
+
+ProgressWatch::Job& ProgressWatch::follow(const WatchedJob& job) {
+  std::unique_ptr<Job>& place = jobs_[job.job];
+  if (place && place->attempt == job.attempt) {
+    return *place;
+  }
+  place = std::make_unique<Job>();
+  place->job = job.job;
+  place->attempt = job.attempt;
+  if (job.counters) {
+    for (ProgressCounter& counter : job.counters()) {
+      const ProgressSource source = counter.source;
+      place->counters.push_back({std::move(counter), ProgressRate(source)});
+    }
+  }
+  place->trusted = place->counters.size();
+  if (!job.window_file.empty()) {
+    Result<gpu::WindowFile> file = gpu::WindowFile::open(job.window_file);
+    if (file) {
+      place->file.emplace(std::move(*file));
+    } else {
+      tell_once(*place, file.error().message);
+    }
+  }
+  return *place;
+}
+
+void ProgressWatch::tell_once(Job& job, const std::string& why) {
+  if (!std::exchange(job.told, true) && settings_.tell) {
+    settings_.tell(job.job, why);
+  }
+}
+
+// Sources are not mixed: once a counter counts, those behind it are not used.
+std::optional<MeasuredRate> ProgressWatch::rate_of(Job& job, double now_s) {
+  std::optional<MeasuredRate> rate;
+  for (std::size_t place = 0; place < job.counters.size() && place <= job.trusted; ++place) {
+    Job::Counter& counter = job.counters[place];
+    if (const std::optional<CountSeen> seen = counter.port.read(now_s)) {
+      job.trusted = place;
+      rate = counter.rate.add(*seen);
+      break;
+    }
+  }
+  const std::optional<MeasuredRate> launches = counted(job, now_s);
+  return job.trusted < job.counters.size() ? rate : launches;
+}
+
+// The answer to a window, if its group has not changed since.
+std::optional<MeasuredRate> ProgressWatch::counted(Job& job, double now_s) {
+  if (!job.open) {
+    return std::nullopt;
+  }
+  const Result<gpu::WindowAnswers> answers = job.file->answers(job.open->number);
+  if (!answers) {
+    tell_once(job, answers.error().message);
+    job.open.reset();
+    return std::nullopt;
+  }
+  const bool waits =
+      answers->open != 0 || (answers->done == 0 && answers->spoiled == 0 && !answers->refusal);
+  if (waits && now_s - job.open->ordered_s < kAnswerPatience) {
+    return std::nullopt;
+  }
+  const bool same_group = job.changed_s <= job.open->ordered_s;
+  job.open.reset();
+  if (answers->refusal) {
+    tell_once(job, refusal_text(*answers->refusal, answers->code));
+  }
+  if (!same_group || answers->spoiled != 0 || answers->open != 0 || answers->refusal ||
+      answers->launches < kFewestLaunches) {
+    return std::nullopt;
+  }
+  return MeasuredRate{
+      .per_s = answers->per_s, .over_s = answers->over_s, .source = ProgressSource::Launches};
+}
+
+void ProgressWatch::open_windows(std::int64_t now_ns, const std::set<JobId>& due) {
+  for (const JobId id : due) {
+    const auto found = jobs_.find(id);
+    if (found == jobs_.end() || !found->second->file ||
+        found->second->trusted < found->second->counters.size()) {
+      continue;
+    }
+    Job& job = *found->second;
+    const Result<std::uint32_t> ordered = job.file->order(settings_.window_ms, now_ns + kLeadNs);
+    if (ordered) {
+      job.open = {.number = *ordered,
+                  .ordered_s = static_cast<double>(now_ns) * kProgressNanosecond};
+    } else {
+      tell_once(job, ordered.error().message);
+    }
+  }
+}
+
+void ProgressWatch::update(std::int64_t now_ns,
+                           std::span<const WatchedJob> jobs,
+                           std::vector<GpuObservation>& seen) {
+  const double now_s = static_cast<double>(now_ns) * kProgressNanosecond;
+  std::erase_if(jobs_, [&](const auto& entry) {
+    return std::ranges::find(jobs, entry.first, &WatchedJob::job) == jobs.end();
+  });
+  const std::set<JobId> due = schedule_.due(now_s, computing(jobs, seen));
+  std::map<JobId, MeasuredRate> rates;
+  for (const WatchedJob& watched : jobs) {
+    Job& job = follow(watched);
+    if (const auto changed = schedule_.changed_s(watched.job);
+        changed && *changed != job.changed_s) {
+      job.changed_s = *changed;
+      for (Job::Counter& counter : job.counters) {
+        counter.rate.restart(now_s);
+      }
+    }
+    if (const auto rate = rate_of(job, now_s)) {
+      rates[watched.job] = *rate;
+    }
+  }
+  open_windows(now_ns, due);
+  for (GpuObservation& gpu : seen) {
+    for (GpuObservation::JobSeen& job : gpu.jobs) {
+      if (const auto rate = rates.find(job.job); rate != rates.end()) {
+        job.rate = rate->second;
+      }
+    }
+  }
+}
+
+}  // namespace carpool::observe
