@@ -8,7 +8,7 @@ Little-endian, created by the watcher, mapped by both sides. Each field has one 
     12      u32      capacity C of the ring, a power of two
     16      u64      steps done; written by the worker after the slot of the ring
     24      u32      state, written by the worker: 0 starting, 1 held, 2 running, 3 ended
-    28      u32      order, written by the watcher: 0 hold, 1 run, 2 end
+    28      u32      order, written by the watcher: 0 hold, 1 run, 2 end, 3 count only
     32      f64      units per step (samples, tokens), written by the worker
     40      u64      process id of the worker
     48      u64      cores 0 to 63 to run on, a bit each, written by the watcher; 0: any
@@ -26,7 +26,7 @@ VERSION = 1
 HEADER_BYTES = 64
 
 STARTING, HELD, RUNNING, ENDED = range(4)
-HOLD, RUN, END = range(3)
+HOLD, RUN, END, COUNT = range(4)
 
 # Indices in the views of 4 and 8 bytes.
 _STATE, _ORDER = 24 // 4, 28 // 4

@@ -3,8 +3,9 @@
 import atexit
 import os
 
+from carpool.counter import Counter
 from carpool.recorder import Recorder
-from carpool.step_file import StepFile
+from carpool.step_file import COUNT, StepFile
 
 FILE_VARIABLE = "CARPOOL_STEP_FILE"
 DEPTH_VARIABLE = "CARPOOL_STEP_DEPTH"
@@ -28,7 +29,13 @@ def depth_override():
 
 
 def open_recorder(files, slot):
-    recorder = Recorder(StepFile(files[slot]), watcher=_WATCHER, fixed_depth=depth_override())
+    try:
+        file = StepFile(files[slot])
+    except (FileNotFoundError, PermissionError):
+        return Counter(None)  # The file is not visible here, for example in a container.
+    if file.order == COUNT:
+        return Counter(file)
+    recorder = Recorder(file, watcher=_WATCHER, fixed_depth=depth_override())
     # A program that ends by itself publishes its last steps and its end.
     atexit.register(recorder.close)
     return recorder

@@ -18,8 +18,8 @@ inline constexpr std::string_view kStepFileProgress = "step-file";
 
 class ProgressPattern {
  public:
-  // InvalidInput where it is no regular expression (ECMAScript), is long, or has counted repetition
-  // or back-references: the server matches it, so its cost must be bounded.
+  // InvalidInput where it is not a regular expression (ECMAScript), is long, or has counted
+  // repetition or back-references: the server matches it, so its cost must be bounded.
   [[nodiscard]] static Result<ProgressPattern> make(const std::string& expression);
 
   ProgressPattern(ProgressPattern&&) noexcept;

@@ -21,20 +21,21 @@ inline constexpr std::size_t kPidAt = 40;
 inline constexpr std::size_t kCoresAt = 48;
 inline constexpr std::size_t kRingAt = 64;
 
-inline constexpr std::uint32_t kOrderRun = 1;
+// Steps are counted, and nothing is ordered: the job never waits and ends as it wants.
+inline constexpr std::uint32_t kOrderCount = 3;
 
 [[nodiscard]] constexpr std::size_t bytes_of(std::uint64_t capacity) {
   return kRingAt + capacity * sizeof(std::uint64_t);
 }
 
-// A file without steps, with the order to run. The capacity is a power of two.
-[[nodiscard]] inline std::string running_file(std::uint32_t capacity) {
+// A file without steps that only counts. The capacity is a power of two.
+[[nodiscard]] inline std::string counting_file(std::uint32_t capacity) {
   std::string bytes(bytes_of(capacity), '\0');
   const double units = 1.0;
   std::memcpy(bytes.data(), kMagic, sizeof kMagic);
   std::memcpy(bytes.data() + kVersionAt, &kVersion, sizeof kVersion);
   std::memcpy(bytes.data() + kCapacityAt, &capacity, sizeof capacity);
-  std::memcpy(bytes.data() + kOrderAt, &kOrderRun, sizeof kOrderRun);
+  std::memcpy(bytes.data() + kOrderAt, &kOrderCount, sizeof kOrderCount);
   std::memcpy(bytes.data() + kUnitsAt, &units, sizeof units);
   return bytes;
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/executor.hpp"
+#include "run/progress_files.hpp"
 
 namespace carpool::run {
 
@@ -20,6 +21,7 @@ struct ProcessExecutorSettings {
   std::string journal{};                   // identity of the journal whose jobs it runs
   std::function<double()> clock{};         // seconds of the scheduler; empty: epoch_seconds()
   std::filesystem::path cgroups{};  // from divide_own_cgroup(); empty: attempts have no cgroups
+  ProgressPlace progress{};
 };
 
 // The processes of a running job.

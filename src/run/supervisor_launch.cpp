@@ -84,6 +84,20 @@ Result<std::optional<MpsPlace>> make_mps_place(const std::filesystem::path& mps,
       .map([&] { return std::optional(place); });
 }
 
+// A job that cannot be measured runs like any other.
+void add_progress(const ProcessExecutorSettings& settings,
+                  const LaunchSpec& spec,
+                  SupervisorOrder& order) {
+  auto variables = ProgressFiles::of(settings.progress.folder, spec.run)
+                       .make(settings.progress, spec, order.env);
+  if (variables) {
+    order.env.merge(*variables);
+  } else {
+    log_warning(fmt::format(
+        "the progress of job {} is not measured: {}", spec.run.job, variables.error().message));
+  }
+}
+
 Started<SupervisorOrder> order_for(const ProcessExecutorSettings& settings,
                                    const LaunchSpec& spec,
                                    const RunFolder& folder) {
@@ -96,6 +110,7 @@ Started<SupervisorOrder> order_for(const ProcessExecutorSettings& settings,
   }
   return make_order(spec, folder.path(), *mps).map([&](SupervisorOrder order) {
     order.journal = settings.journal;
+    add_progress(settings, spec, order);
     if (!settings.cgroups.empty()) {
       order.cgroup = job_cgroup_path(settings.cgroups, settings.runs, settings.journal, spec.run);
     }

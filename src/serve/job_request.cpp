@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/job_json.hpp"
+#include "core/progress_pattern.hpp"
 #include "serve/queue_memory.hpp"
 #include "serve/units.hpp"
 
@@ -66,6 +67,11 @@ Result<std::vector<JobSpec>> parse_job_request(std::string_view text) {
   Result<JobSpec> spec = job_from(object, "job");
   if (!spec) {
     return tl::unexpected(spec.error());
+  }
+  if (is_progress_pattern(spec->progress)) {
+    if (const auto pattern = ProgressPattern::make(spec->progress); !pattern) {
+      return tl::unexpected(pattern.error());
+    }
   }
   object = nullptr;
   if (indices.empty()) {

@@ -1,5 +1,6 @@
 // The worker's side of a step file, for workloads in C++; python/carpool/step_file.py describes the
-// layout. Without the environment variable CARPOOL_STEP_FILE there is no watcher, and it does nothing.
+// layout. Without the environment variable CARPOOL_STEP_FILE there is no watcher, and it does
+// nothing.
 #pragma once
 
 #include <atomic>
@@ -84,7 +85,7 @@ class StepFile {
   // False: end the program.
   template <class Drain>
   [[nodiscard]] bool obey(Drain drain) {
-    if (!watched()) {
+    if (!watched() || order() == Order::Count) {
       return true;
     }
     if (running_ && order() == Order::Run) {
@@ -112,7 +113,7 @@ class StepFile {
 
  private:
   enum class State : std::uint32_t { Starting, Held, Running, Ended };
-  enum class Order : std::uint32_t { Hold, Run, End };
+  enum class Order : std::uint32_t { Hold, Run, End, Count };
   struct Layout {
     char magic[8];
     std::uint32_t version;

@@ -66,6 +66,11 @@ void add_job_settings(OptionSet& options, JobSettings& job) {
                  &job.workload,
                  "NAME",
                  "Workload of the job in profiles and datasets (default: its command)");
+  options.option("--progress",
+                 &job.progress,
+                 "REGEX",
+                 "Lines of the output that mark progress; \"none\": the job is not measured "
+                 "(default: carpool.step(), else its kernel launches)");
   options.option("--chdir", &job.folder, "DIR", "Folder to run in (default: the current one)");
   options.option("--env",
                  &job.env,

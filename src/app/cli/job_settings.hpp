@@ -29,6 +29,7 @@ struct JobSettings {
   std::optional<std::string> array;
   std::optional<unsigned> retries;
   std::optional<std::string> workload;
+  std::optional<std::string> progress;
   std::optional<std::string> folder;
   std::vector<std::string> env;
   bool clean_env = false;

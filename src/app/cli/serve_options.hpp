@@ -18,6 +18,7 @@ struct ServeOptions {
   std::string recovery = "reserve";
   std::string window = "mean";
   bool no_mps = false;
+  bool no_profile_windows = false;  // launches of jobs are not counted
   std::optional<std::string> listen;
   std::optional<std::string> tokens;
   std::optional<std::string> group;

@@ -11,6 +11,7 @@
 #include "app/inputs/sources.hpp"
 #include "app/server/gpu_lock.hpp"
 #include "app/server/live_gpus.hpp"
+#include "app/server/live_progress.hpp"
 #include "app/server/serve_places.hpp"
 #include "app/server/server.hpp"
 #include "app/server/server_knowledge.hpp"
@@ -128,11 +129,12 @@ Result<void> serve_gpus(const ServeOptions& options,
     return tl::unexpected(journal.error());
   }
   const auto clock = std::make_shared<ServerClock>(ServerClock::kept_in(places.state / "clock"));
-  const run::ProcessExecutorSettings running{.runs = places.runs(),
-                                             .mps = places.mps(),
-                                             .journal = (*journal)->identity(),
-                                             .clock = [clock] { return clock->now_s(); },
-                                             .cgroups = run::job_cgroups()};
+  run::ProcessExecutorSettings running{.runs = places.runs(),
+                                       .mps = places.mps(),
+                                       .journal = (*journal)->identity(),
+                                       .clock = [clock] { return clock->now_s(); },
+                                       .cgroups = run::job_cgroups()};
+  running.progress = progress_place(places.progress(running.journal), !options.no_profile_windows);
   auto executor = run::ProcessExecutor::open(running);
   auto profiled = profiled_workloads(options, context);
   if (!executor || !profiled) {
@@ -162,7 +164,8 @@ Result<void> serve_gpus(const ServeOptions& options,
   const observe::ObserverSettings observing{.summary = options.window == "risk"
                                                            ? observe::WindowSummary::Risk
                                                            : observe::WindowSummary::Mean};
-  auto watcher = watch_gpus(*gpus, **executor, (*server)->loop(), observing);
+  auto watcher = watch_gpus(
+      *gpus, **executor, (*server)->loop(), {.observing = observing, .running = running});
   if (!watcher) {
     return tl::unexpected(watcher.error());
   }

@@ -126,6 +126,7 @@ Result<json> request_from(const JobSettings& options) {
   put(job, "array", options.array);
   put(job, "retries", options.retries);
   put(job, "workload", options.workload);
+  put(job, "progress", options.progress);
   put(job, "cwd", options.folder);
   if (options.exclusive) {
     job["exclusive"] = true;

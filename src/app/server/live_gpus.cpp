@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/server/live_progress.hpp"
 #include "app/top/gpu_watch.hpp"
 #include "base/process/thread.hpp"
 #include "gpu/mps/mps_daemon.hpp"
@@ -47,14 +48,25 @@ Result<observe::UsableGpus> find_gpus(bool use_mps) {
 Result<std::unique_ptr<observe::GpuWatcher>> watch_gpus(observe::UsableGpus& gpus,
                                                         const run::ProcessExecutor& executor,
                                                         serve::SchedulerLoop& loop,
-                                                        const observe::ObserverSettings& settings) {
+                                                        const WatchSettings& settings) {
+  // Both ports are called by the thread of the watcher.
+  const auto progress =
+      std::make_shared<LiveProgress>(settings.running.progress.folder, settings.running.runs);
   observe::WatcherPorts ports;
-  ports.running = [&executor, &loop] {
-    return loop.ask<observe::RunningJobs>([&](schedule::Scheduler& scheduler, double now_s) {
-      return Result<observe::RunningJobs>(running_jobs(executor, scheduler, now_s));
-    });
+  ports.running = [&executor, &loop, progress] {
+    std::vector<ProgressJob> jobs;
+    auto running =
+        loop.ask<observe::RunningJobs>([&](schedule::Scheduler& scheduler, double now_s) {
+          jobs = jobs_in_progress(executor, scheduler);
+          return Result<observe::RunningJobs>(running_jobs(executor, scheduler, now_s));
+        });
+    if (running) {
+      progress->follow(jobs);
+    }
+    return running;
   };
-  ports.post = [&loop](std::vector<GpuObservation> seen) {
+  ports.post = [&loop, progress](std::vector<GpuObservation> seen) {
+    progress->measure(seen);
     loop.post([seen = std::move(seen)](schedule::Scheduler& scheduler, double now_s) {
       for (const GpuObservation& observation : seen) {
         scheduler.observe(observation, now_s);
@@ -63,7 +75,7 @@ Result<std::unique_ptr<observe::GpuWatcher>> watch_gpus(observe::UsableGpus& gpu
   };
   try {
     return std::make_unique<observe::GpuWatcher>(
-        *gpus.source, gpus.watched, settings, std::move(ports));
+        *gpus.source, gpus.watched, settings.observing, std::move(ports));
   } catch (const std::system_error& problem) {
     return thread_failure(problem);
   }

@@ -14,11 +14,17 @@ namespace carpool::app {
 // NotFound where there is no GPU that jobs can use.
 [[nodiscard]] Result<observe::UsableGpus> find_gpus(bool use_mps);
 
-// Reads the GPUs each second and passes what it sees to the scheduler. All arguments outlive it.
+struct WatchSettings {
+  observe::ObserverSettings observing{};
+  run::ProcessExecutorSettings running{};  // of the executor
+};
+
+// Reads the GPUs each second and passes what it sees to the scheduler, with the progress of its
+// jobs. All arguments outlive it.
 [[nodiscard]] Result<std::unique_ptr<observe::GpuWatcher>> watch_gpus(
     observe::UsableGpus& gpus,
     const run::ProcessExecutor& executor,
     serve::SchedulerLoop& loop,
-    const observe::ObserverSettings& settings);
+    const WatchSettings& settings);
 
 }  // namespace carpool::app

@@ -16,6 +16,10 @@ struct ServePlaces {
   std::filesystem::path socket{};
   [[nodiscard]] std::filesystem::path runs() const { return state / "runs"; }
   [[nodiscard]] std::filesystem::path mps() const { return runtime / "mps"; }
+  // Of the jobs of one journal: run numbers of different servers may be equal.
+  [[nodiscard]] std::filesystem::path progress(const std::string& journal) const {
+    return runtime / "progress" / journal;
+  }
 };
 
 // The folder of the queue: the named one, else that of the system server or of this user.

@@ -110,7 +110,7 @@ void WindowFollower::end_at_exit() {
   });
 }
 
-bool WindowFollower::sleep_for(std::chrono::nanoseconds time) {
+bool WindowFollower::rest(std::chrono::nanoseconds time) {
   const std::int64_t until = monotonic_ns() + time.count();
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, time, [this] { return exiting_; });
@@ -121,7 +121,7 @@ bool WindowFollower::sleep_for(std::chrono::nanoseconds time) {
 void WindowFollower::run() {
   try {
     ::prctl(PR_SET_NAME, "carpool-window");
-    while (sleep_for(kLookEvery)) {
+    while (rest(kLookEvery)) {
       if (const WindowView::Order order = view_.order(); order.number != seen_) {
         seen_ = order.number;
         count(order);
@@ -184,7 +184,7 @@ WindowView::Answer WindowFollower::listened(Subscription& subscription,
                                             std::int64_t start_ns,
                                             std::int64_t length) {
   const std::int64_t wait = start_ns - monotonic_ns();
-  if (wait > 0 && !sleep_for(std::chrono::nanoseconds(std::min(wait, kLongestWaitNs)))) {
+  if (wait > 0 && !rest(std::chrono::nanoseconds(std::min(wait, kLongestWaitNs)))) {
     return {.state = format::State::Spoiled};
   }
   LaunchCount& launches = launch_count();
@@ -194,14 +194,14 @@ WindowView::Answer WindowFollower::listened(Subscription& subscription,
   }
   const std::int64_t from = monotonic_ns();
   launches.begin(from);
-  bool stays = sleep_for(std::chrono::nanoseconds(length / 3));
+  bool stays = rest(std::chrono::nanoseconds(length / 3));
   if (stays && launches.until(monotonic_ns()).launches == 0) {
     return {.over_ns = monotonic_ns() - from};
   }
-  stays = stays && sleep_for(std::chrono::nanoseconds(length - length / 3));
+  stays = stays && rest(std::chrono::nanoseconds(length - length / 3));
   const std::int64_t latest = from + length * (1 + kLongestExtension);
   while (stays && monotonic_ns() < latest && launches.is_coarse(monotonic_ns())) {
-    stays = sleep_for(std::chrono::nanoseconds(length / 8));
+    stays = rest(std::chrono::nanoseconds(length / 8));
   }
   const LaunchCount::Counted counted = launches.until(monotonic_ns());
   return {.state = stays ? format::State::Done : format::State::Spoiled,

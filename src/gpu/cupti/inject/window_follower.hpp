@@ -1,5 +1,5 @@
 // Runs the library in a process of a job that the server watches: sleeps, and counts launches while
-// a window is open. CUPTI is loaded with the first window, and nobody is subscribed to it between
+// a window is open. CUPTI is loaded with the first window, and nothing is subscribed to it between
 // two windows, so that the program's own profiler works.
 #pragma once
 
@@ -38,7 +38,7 @@ class WindowFollower {
   static void end_at_exit();
   void at_exit();
   // False: the program exits.
-  bool sleep_for(std::chrono::nanoseconds time);
+  bool rest(std::chrono::nanoseconds time);
 
   std::string cupti_library_;
   Cupti cupti_;

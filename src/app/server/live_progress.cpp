@@ -1,0 +1,141 @@
+#include "app/server/live_progress.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <sys/stat.h>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/clock.hpp"
+#include "base/log.hpp"
+#include "core/progress_pattern.hpp"
+#include "gpu/cupti/injection.hpp"
+#include "observe/output_count.hpp"
+#include "observe/step_count.hpp"
+#include "run/progress_files.hpp"
+#include "run/run_folder.hpp"
+
+namespace carpool::app {
+namespace {
+
+std::vector<observe::ProgressCounter> counters_of(const ProgressJob& job,
+                                                  const run::ProgressFiles& files,
+                                                  const run::RunFolder& folder) {
+  std::vector<observe::ProgressCounter> counters;
+  if (auto steps = observe::StepCount::open(files.step_file())) {
+    auto shared = std::make_shared<observe::StepCount>(std::move(*steps));
+    counters.push_back(
+        {ProgressSource::Steps, [shared](double now_s) { return shared->read(now_s); }});
+  }
+  if (is_progress_pattern(job.progress)) {
+    if (auto pattern = ProgressPattern::make(job.progress)) {
+      auto shared = std::make_shared<observe::OutputCount>(
+          std::move(*pattern),
+          std::vector<std::filesystem::path>{folder.stdout_file(), folder.stderr_file()});
+      counters.push_back(
+          {ProgressSource::Output, [shared](double now_s) { return shared->read(now_s); }});
+    }
+  }
+  return counters;
+}
+
+bool is_paused(const schedule::Scheduler& scheduler, JobId job) {
+  return std::ranges::any_of(scheduler.gpus(), [job](const GpuView& gpu) {
+    return std::ranges::any_of(gpu.residents, [job](const Resident& resident) {
+      return resident.job == job && resident.phase == ResidentPhase::Paused;
+    });
+  });
+}
+
+observe::ProgressSettings watch_settings() {
+  observe::ProgressSettings settings;
+  settings.tell = [](JobId job, const std::string& why) {
+    log_info(fmt::format("the launches of job {} are not counted: {}", job, why));
+  };
+  return settings;
+}
+
+}  // namespace
+
+run::ProgressPlace progress_place(std::filesystem::path folder, bool count_launches) {
+  run::ProgressPlace place{.folder = std::move(folder)};
+  if (!count_launches) {
+    return place;
+  }
+  if (auto library = gpu::find_profile_library()) {
+    place.library = std::move(*library);
+  } else {
+    log_warning(fmt::format("the launches of jobs are not counted: {}", library.error().message));
+  }
+  return place;
+}
+
+std::vector<ProgressJob> jobs_in_progress(const run::ProcessExecutor& executor,
+                                          const schedule::Scheduler& scheduler) {
+  std::vector<ProgressJob> jobs;
+  for (const run::RunningJob& running : executor.running()) {
+    const JobRecord* record = scheduler.find(running.run.job);
+    jobs.push_back({.run = running.run,
+                    .progress = record != nullptr ? record->spec.progress : std::string(),
+                    .paused = is_paused(scheduler, running.run.job)});
+  }
+  return jobs;
+}
+
+LiveProgress::LiveProgress(std::filesystem::path place, std::filesystem::path runs)
+    : place_(std::move(place)), runs_(std::move(runs)), watch_(watch_settings()) {
+  if (place_.empty()) {
+    return;
+  }
+  // Of a previous server. New ones may be of attempts that are about to run.
+  constexpr double kNew = 60.0;  // seconds
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(place_, ignored)) {
+    struct stat status{};
+    if (::lstat(entry.path().c_str(), &status) == 0 &&
+        static_cast<double>(status.st_mtime) < epoch_seconds() - kNew) {
+      folders_.insert(entry.path().filename().string());
+    }
+  }
+}
+
+void LiveProgress::follow(const std::vector<ProgressJob>& jobs) {
+  if (place_.empty()) {
+    return;
+  }
+  std::set<std::string> running;
+  jobs_.clear();
+  for (const ProgressJob& job : jobs) {
+    running.insert(fmt::format("{}.{}", job.run.job, job.run.attempt));
+    if (job.progress == kNoProgress) {
+      continue;
+    }
+    const run::ProgressFiles files = run::ProgressFiles::of(place_, job.run);
+    const run::RunFolder folder = run::RunFolder::of(runs_, job.run);
+    std::error_code ignored;
+    jobs_.push_back({.job = job.run.job,
+                     .attempt = job.run.attempt,
+                     .paused = job.paused,
+                     .window_file = std::filesystem::exists(files.window_file(), ignored)
+                                        ? files.window_file()
+                                        : std::filesystem::path(),
+                     .counters = [job, files, folder] { return counters_of(job, files, folder); }});
+  }
+  for (const std::string& name : folders_) {
+    if (!running.contains(name)) {
+      std::error_code ignored;
+      std::filesystem::remove_all(place_ / name, ignored);
+    }
+  }
+  folders_ = std::move(running);
+}
+
+void LiveProgress::measure(std::vector<GpuObservation>& seen) {
+  if (!place_.empty()) {
+    watch_.update(monotonic_ns(), jobs_, seen);
+  }
+}
+
+}  // namespace carpool::app
