@@ -40,8 +40,8 @@ struct JobSpec {
   std::vector<JobId> after{};        // starts when all of these have succeeded
   std::optional<int> array_index{};
   std::string workload{};  // its name in profiles and history; empty: derived from argv
-  std::string progress{};  // how its steps are found: "step-file", a regular expression; stored,
-                           // not used yet
+  std::string progress{};  // "none", "step-file", or a regular expression for lines of its output;
+                           // empty: by its steps, else by its launches
   unsigned retries = 0;    // after an ordinary failure; out of memory has its own rules
   std::optional<unsigned> umask{};                // of the process that submitted it
   std::map<std::string, ResourceLimit> limits{};  // of that process, by name: resource_limits.hpp

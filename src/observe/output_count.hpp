@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/progress_pattern.hpp"
+#include "base/text/progress_pattern.hpp"
 #include "observe/progress_rate.hpp"
 
 namespace carpool::observe {

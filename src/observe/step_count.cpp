@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "core/step_file_format.hpp"
+#include "base/files/step_file_format.hpp"
 
 namespace carpool::observe {
 namespace {

@@ -9,9 +9,9 @@
 
 #include <fmt/format.h>
 
+#include "base/files/step_file_format.hpp"
 #include "base/process/descriptor.hpp"
-#include "core/progress_pattern.hpp"
-#include "core/step_file_format.hpp"
+#include "base/text/progress_pattern.hpp"
 #include "gpu/cupti/injection.hpp"
 #include "gpu/cupti/window_file.hpp"
 

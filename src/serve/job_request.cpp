@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/text/progress_pattern.hpp"
 #include "core/job_json.hpp"
-#include "core/progress_pattern.hpp"
 #include "serve/queue_memory.hpp"
 #include "serve/units.hpp"
 

@@ -10,7 +10,7 @@
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
-#include "core/progress_pattern.hpp"
+#include "base/text/progress_pattern.hpp"
 #include "gpu/cupti/injection.hpp"
 #include "observe/output_count.hpp"
 #include "observe/step_count.hpp"

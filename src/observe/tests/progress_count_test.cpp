@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "base/files/file.hpp"
-#include "core/step_file_format.hpp"
+#include "base/files/step_file_format.hpp"
 #include "observe/output_count.hpp"
 #include "observe/step_count.hpp"
 

@@ -12,7 +12,7 @@
 
 #include <fmt/format.h>
 
-#include "core/step_file_format.hpp"
+#include "base/files/step_file_format.hpp"
 
 namespace carpool::profile {
 

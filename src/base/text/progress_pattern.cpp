@@ -1,4 +1,4 @@
-#include "core/progress_pattern.hpp"
+#include "base/text/progress_pattern.hpp"
 
 #include <regex>
 #include <utility>
