@@ -109,12 +109,18 @@ double BoundBeliefs::cost(std::uint32_t slowed, std::uint32_t by) {
 }
 
 void BoundBeliefs::law(std::span<const std::uint32_t> group, std::span<double> out) {
+  double load = 0.0;
   for (std::size_t i = 0; i < group.size(); ++i) {
     double sum = 0.0;
     for (std::size_t j = 0; j < group.size(); ++j) {
       sum += j == i ? 0.0 : cost(group[i], group[j]);
     }
     out[i] = law_share(store_, group.size(), sum);
+    load += group_[i]->activity * out[i];
+  }
+  const double factor = capacity_factor(load);
+  for (double& share : out) {
+    share = std::max(share * factor, store_.settings().floor);
   }
 }
 

@@ -70,6 +70,17 @@ void law_progress(const BeliefStore& store,
     }
     out[i] = law_share(store, group.size(), cost);
   }
+  if (!prior.empty()) {
+    return;
+  }
+  double load = 0.0;
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    load += group[i]->activity * out[i];
+  }
+  const double factor = capacity_factor(load);
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    out[i] = std::max(out[i] * factor, store.settings().floor);
+  }
 }
 
 MemberCosts member_costs(const BeliefStore& store,
@@ -91,7 +102,9 @@ MemberCosts member_costs(const BeliefStore& store,
     share /= sum > 0.0 ? sum : 1.0;
   }
   if (prior.empty()) {
-    made.total = group_factor(group.size()) * sum;
+    std::vector<double> progress(group.size());
+    law_progress(store, group, prior, progress);
+    made.total = 1.0 / progress[member] - 1.0;
   } else {
     constexpr double kLeast = 1e-3;
     const double told = std::max(1.0 / std::clamp(prior[member], kLeast, 1.0) - 1.0, kLeast);

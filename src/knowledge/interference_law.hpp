@@ -8,6 +8,9 @@
 // factor of the pair; g(n): what groups cost beyond the sum of their pairs. A member never seen has
 // s = p = m = 1 and t = 0. Where the prior model knows all members, it gives the sum of costs, and
 // the law the weights of s, p and m.
+//
+// SM activity is conserved: where the sum of a_i * progress_i exceeds kSmCapacity, all members slow
+// down in proportion.
 #pragma once
 
 #include <span>
@@ -18,6 +21,14 @@
 namespace carpool::knowledge {
 
 using LawGroup = std::span<const LawMember* const>;
+
+// In groups of 3 to 12 of data/h200 and data/h200-groups the sum is at most 1.12; in groups of
+// copies, whose small kernels share SMs, 1.2 to 1.3.
+inline constexpr double kSmCapacity = 1.1;
+// The factor by which members slow down beyond the law; `load`: the sum of a_i * progress_i.
+[[nodiscard]] inline double capacity_factor(double load) {
+  return load > kSmCapacity ? kSmCapacity / load : 1.0;
+}
 
 // c_ij above.
 [[nodiscard]] double law_cost(const BeliefStore& store,

@@ -55,6 +55,9 @@ inline constexpr double kEndsSoonS = 20.0;
 // A job that was not seen on a GPU for this long after its start does not count as starting up any
 // more: it may prepare data, or never use the GPU.
 inline constexpr double kStartUpS = 30.0;
+// After it is first seen on a GPU a job still sets up for about this long: it moves the model
+// there, loads libraries, makes its optimizer. A job is not paused before.
+inline constexpr double kSetUpS = 4.0;
 
 // A new job with which all members keep this share hardly slows them.
 inline constexpr double kUnnoticed = 0.93;

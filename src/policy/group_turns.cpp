@@ -54,6 +54,10 @@ class GpuTurns {
   [[nodiscard]] bool movable(std::size_t at) const {
     return resident(at).job_class != JobClass::Slo && !resident(at).several_gpus;
   }
+  [[nodiscard]] bool sets_up(std::size_t at) const {
+    return resident(at).phase == ResidentPhase::Computing && resident(at).pauses == 0 &&
+           age_s(at) + kMoment < kSetUpS;
+  }
   // After a resume it computes for a while in any case.
   [[nodiscard]] bool may_pause(std::size_t at) const {
     return movable(at) && !overdue(at) &&
@@ -71,7 +75,9 @@ class GpuTurns {
         continue;
       }
       changed_s_ = std::min(changed_s_, age_s(at));
-      if (one.phase == ResidentPhase::Paused) {
+      if (movable(at) && sets_up(at)) {
+        set_up_s_ = std::min(set_up_s_, kSetUpS - age_s(at));
+      } else if (one.phase == ResidentPhase::Paused) {
         // The scheduler ends pauses for memory.
         if (one.paused_for != PauseCause::Memory) {
           waiting_.push_back(at);
@@ -241,6 +247,9 @@ class GpuTurns {
                                                                    : 0.0);
       }
     }
+    if (set_up_s_ < kSetUpS) {
+      ask_in(set_up_s_ + kMoment);
+    }
     if (changed_s_ < kWatchedS && computing_.size() > 1) {
       ask_in((std::floor(now_s_ / kLookAgainS) + 1.0) * kLookAgainS - now_s_);
     }
@@ -257,6 +266,7 @@ class GpuTurns {
   std::vector<std::size_t> fresh_;
   std::vector<std::size_t> waiting_;
   double changed_s_ = kNoTime;  // since the group changed
+  double set_up_s_ = kNoTime;   // until the first member has set up
 };
 
 // Nothing to decide: no member stands still, and at most one computes.

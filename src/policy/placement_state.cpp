@@ -97,8 +97,10 @@ void PlacementState::add_slot(const GpuView& view) {
   slot.still.reserve(view.residents.size());
   for (const Resident& resident : view.residents) {
     slot.still.push_back(resident.phase == ResidentPhase::Paused);
-    const double left_s = resident.phase_since_s + kStartUpS - now_s_;
-    if (resident.phase == ResidentPhase::Starting && left_s > kMoment) {
+    const bool seen = resident.phase == ResidentPhase::Computing && resident.pauses == 0;
+    const double left_s =
+        seen ? kSetUpS - resident.computed_s : resident.phase_since_s + kStartUpS - now_s_;
+    if ((seen || resident.phase == ResidentPhase::Starting) && left_s > kMoment) {
       ++starting_;
       first_started_s_ = std::min(first_started_s_, kStartUpS);
       first_started_s_ = std::min(first_started_s_, left_s);
