@@ -15,7 +15,7 @@
 #include "base/files/config.hpp"
 #include "base/log.hpp"
 #include "base/text/printable.hpp"
-#include "run/supervisor.hpp"
+#include "run/supervisor/supervisor.hpp"
 
 namespace carpool::app {
 namespace {

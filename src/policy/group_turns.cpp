@@ -247,7 +247,7 @@ class GpuTurns {
                                                                    : 0.0);
       }
     }
-    if (set_up_s_ < kSetUpS) {
+    if (set_up_s_ < kNoTime) {
       ask_in(set_up_s_ + kMoment);
     }
     if (changed_s_ < kWatchedS && computing_.size() > 1) {

@@ -18,7 +18,7 @@
 #include "base/process/process_table.hpp"
 #include "run/job_cgroup.hpp"
 #include "run/orphan_reaper.hpp"
-#include "run/supervisor_order.hpp"
+#include "run/supervisor/supervisor_order.hpp"
 
 namespace carpool::run {
 namespace {

@@ -17,7 +17,7 @@
 #include "base/process/process_table.hpp"
 #include "run/claim_recovery.hpp"
 #include "run/run_ending.hpp"
-#include "run/supervisor.hpp"
+#include "run/supervisor/supervisor.hpp"
 
 namespace carpool::run {
 namespace {

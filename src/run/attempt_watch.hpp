@@ -15,7 +15,7 @@
 #include "run/attempt_kill.hpp"
 #include "run/process_executor.hpp"
 #include "run/run_folder.hpp"
-#include "run/supervisor_launch.hpp"
+#include "run/supervisor/supervisor_launch.hpp"
 
 namespace carpool::run {
 

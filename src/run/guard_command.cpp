@@ -2,7 +2,7 @@
 
 #include "run/mps/mps_keeper.hpp"
 #include "run/mps/mps_sweeping.hpp"
-#include "run/supervisor.hpp"
+#include "run/supervisor/supervisor.hpp"
 
 namespace carpool::run {
 

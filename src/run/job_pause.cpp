@@ -4,7 +4,7 @@
 
 #include "base/clock.hpp"
 #include "gpu/mps/process_identity.hpp"
-#include "run/supervisor.hpp"
+#include "run/supervisor/supervisor.hpp"
 
 namespace carpool::run {
 namespace {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "run/run_folder.hpp"
-#include "run/supervised_processes.hpp"
+#include "run/supervisor/supervised_processes.hpp"
 
 namespace carpool::run {
 

@@ -13,7 +13,7 @@
 #include "run/claim_recovery.hpp"
 #include "run/mps/mps_sweeping.hpp"
 #include "run/run_folder.hpp"
-#include "run/supervisor_launch.hpp"
+#include "run/supervisor/supervisor_launch.hpp"
 
 namespace carpool::run {
 namespace {

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <csignal>
 
-#include "run/supervisor.hpp"
+#include "run/supervisor/supervisor.hpp"
 
 namespace carpool::run {
 

@@ -113,7 +113,7 @@ class Jobs(server.ServerTest):
         self.assertEqual(sorted(p.name for p in self.folder.glob("index.*")),
                          ["index.3", "index.4", "index.5"])
 
-    def test_out_of_memory_is_tried_again_at_once_with_what_the_message_asks_for(self):
+    def test_a_job_over_its_cap_is_tried_again_at_once_with_what_the_message_asks_for(self):
         script = self.write("train.sh", f"""
             if [ "$CARPOOL_ATTEMPT" = 1 ]; then echo '{PYTORCH}' >&2; exit 1; fi
             echo trained
@@ -122,7 +122,7 @@ class Jobs(server.ServerTest):
         other = self.submit("--mem", "1G", "--", "true")
         ended = self.await_end(job)
         self.assertEqual(ended["state"], "succeeded")
-        self.assertEqual([a["end"] for a in ended["attempts"]], ["out-of-memory", "succeeded"])
+        self.assertEqual([a["end"] for a in ended["attempts"]], ["over-cap", "succeeded"])
         self.assertGreaterEqual(ended["attempts"][1]["reserved_bytes"], 8 << 30)
         self.assertLess(ended["attempts"][1]["reserved_bytes"], 16 << 30)
         self.assertEqual(self.await_end(other)["state"], "succeeded")

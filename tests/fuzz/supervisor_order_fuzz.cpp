@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "run/supervisor_order.hpp"
+#include "run/supervisor/supervisor_order.hpp"
 #include "targets.hpp"
 
 namespace carpool::fuzz {

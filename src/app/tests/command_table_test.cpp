@@ -49,7 +49,8 @@ TEST(CommandTable, HoldsTheCommandsOfEachGroupInTheOrderOfTheHelp) {
                    "hold",
                    "release",
                    "requeue",
-                   "history"}));
+                   "history",
+                   "knowledge"}));
   EXPECT_EQ(names_of(CommandGroup::Server), (Names{"serve", "drain", "journal"}));
   EXPECT_EQ(names_of(CommandGroup::Gpus), (Names{"gpus", "top", "doctor", "record"}));
   EXPECT_EQ(names_of(CommandGroup::Prediction),
@@ -74,7 +75,7 @@ TEST(CommandTable, NamesNoCommandTwice) {
   for (const CommandRow& row : command_table()) {
     EXPECT_TRUE(names.insert(row.name).second) << row.name;
   }
-  EXPECT_EQ(names.size(), 36);
+  EXPECT_EQ(names.size(), 37);
 }
 
 TEST(CommandTable, DescribesEachCommandInOneLine) {

@@ -42,6 +42,23 @@ TEST(Beliefs, AssumeThatAnUnseenWorkloadUsesAThirdOfTheGpu) {
   EXPECT_DOUBLE_EQ(beliefs.assumed_sm_active(mine("a")), 0.35);
 }
 
+// Unseen workloads count 0.35 each: more than three times the work of one is never expected.
+TEST(Beliefs, ExpectNoMoreWorkThanTheGpuCanDo) {
+  const Beliefs beliefs;
+  double before = 0.0;
+  for (std::size_t members = 2; members <= 12; ++members) {
+    const std::vector<InterferenceMember> group(members, {.workload = "uid:1/unseen"});
+    double sum = 0.0;
+    for (const double share : beliefs.progress(group)) {
+      sum += share;
+    }
+    EXPECT_LE(sum, 1.1 / 0.35 + 1e-9);
+    EXPECT_GE(sum, before - 1e-9);
+    before = sum;
+  }
+  EXPECT_NEAR(before, 1.1 / 0.35, 1e-6);
+}
+
 TEST(Beliefs, LearnTheActivityOfAWorkloadThatRunsSolo) {
   Beliefs beliefs;
   watch(beliefs, {.workloads = {mine("a")}, .for_s = 5.0, .sm_active = always(0.8)});

@@ -43,6 +43,7 @@ TEST(Turns, WhatIsLearnedPausesTheNewestUntilOneEnds) {
   LawSpeeds speeds;
   TurnWorld world = ten_computing(speeds);
   learn(speeds, 0.6);
+  world.advance(4.0);
   const PlacementDecision decision = world.act();
   EXPECT_EQ(world.in(ResidentPhase::Paused), (Jobs{7, 8, 9, 10}));
   for (const Pause& pause : decision.pause) {
@@ -55,7 +56,7 @@ TEST(Turns, WhatIsLearnedPausesTheNewestUntilOneEnds) {
   EXPECT_EQ(world.in(ResidentPhase::Computing), (Jobs{1, 3, 4, 5, 6, 7}));
 }
 
-TEST(Turns, AJobThatAppearsInAFullGroupIsPausedAtOnce) {
+TEST(Turns, AJobThatAppearsInAFullGroupIsPausedOnceItHasSetUp) {
   LawSpeeds speeds;
   learn(speeds, 1.0);
   TurnWorld world(speeds);
@@ -65,6 +66,9 @@ TEST(Turns, AJobThatAppearsInAFullGroupIsPausedAtOnce) {
   world.resident(0, 2, workload_of(2)).phase = ResidentPhase::Starting;
   EXPECT_TRUE(world.act().pause.empty());
   world.appear(2);
+  EXPECT_TRUE(world.act().pause.empty());
+  EXPECT_LE(*world.act().ask_again_s, 4.1);
+  world.advance(4.0);
   const PlacementDecision decision = world.act();
   ASSERT_EQ(decision.pause.size(), 1);
   EXPECT_EQ(decision.pause[0].job, 2);
@@ -93,6 +97,7 @@ TEST(Turns, JobsStartAheadOfTheirTurnWhileNotTooManyWait) {
   for (JobId job = 1; job <= 4; ++job) {
     world.appear(job);
   }
+  world.advance(4.0);
   EXPECT_EQ(world.act().pause.size(), 3);
   EXPECT_TRUE(world.act().place.empty());
   world.end(1);
@@ -170,6 +175,7 @@ TEST(Turns, NobodyIsPausedLongerThanTheBound) {
   world.resident(0, 1, workload_of(1));
   world.advance(100.0);
   world.resident(0, 2, workload_of(2));
+  world.advance(4.0);
   EXPECT_EQ(world.act().pause.size(), 1);
   world.advance(599.0);
   const PlacementDecision before = world.act();

@@ -66,6 +66,8 @@ TEST(UnknownMemory, OnlySoManyStartUpAtTheSameTime) {
     started.phase = i == 0 ? ResidentPhase::Computing : ResidentPhase::Starting;
     started.phase_since_s = i == 1 ? 900.0 : 995.0;
   }
+  EXPECT_EQ(decided(cluster, settings).place.size(), 2);  // job0 still sets up
+  gpu.residents[0].computed_s = 5.0;
   EXPECT_EQ(decided(cluster, settings).place.size(), 3);
 }
 

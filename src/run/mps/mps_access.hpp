@@ -8,7 +8,7 @@
 #include "base/result.hpp"
 #include "gpu/mps/mps_control.hpp"
 #include "run/start_trouble.hpp"
-#include "run/supervisor_order.hpp"
+#include "run/supervisor/supervisor_order.hpp"
 
 namespace carpool::run {
 

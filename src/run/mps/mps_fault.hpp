@@ -6,7 +6,7 @@
 #include <sys/types.h>
 
 #include "gpu/mps/process_identity.hpp"
-#include "run/supervisor_order.hpp"
+#include "run/supervisor/supervisor_order.hpp"
 
 namespace carpool::run {
 

@@ -7,7 +7,7 @@
 #include "base/process/descriptor.hpp"
 #include "run/mps/mps_locks.hpp"
 #include "run/start_trouble.hpp"
-#include "run/supervisor_order.hpp"
+#include "run/supervisor/supervisor_order.hpp"
 
 namespace carpool::run {
 

@@ -26,7 +26,7 @@
 #include "run/mps/mps_fault.hpp"
 #include "run/mps/mps_keeper.hpp"
 #include "run/run_folder.hpp"
-#include "run/supervisor_launch.hpp"
+#include "run/supervisor/supervisor_launch.hpp"
 
 namespace carpool::run {
 namespace {

@@ -13,7 +13,7 @@
 #include "base/process/child_process.hpp"
 #include "base/process/process_table.hpp"
 #include "run/run_folder.hpp"
-#include "run/supervisor_order.hpp"
+#include "run/supervisor/supervisor_order.hpp"
 #include "run/tests/process_bench.hpp"
 
 namespace carpool::run {

@@ -1,7 +1,7 @@
 // A program with only the hidden command of supervisors.
 #include <span>
 
-#include "run/supervisor.hpp"
+#include "run/supervisor/supervisor.hpp"
 
 int main(int argc, char** argv) {
   return carpool::run::run_guard_command(

@@ -64,6 +64,7 @@ void JobReservation::raise(std::uint64_t bytes, double computed_s) {
   most_ = std::max(most_, bytes);
   kept_ = std::max(bytes, peak_);
   settled_ = false;
+  exceeded_ = 0;  // it has what it took
   grew_s_ = computed_s;
 }
 

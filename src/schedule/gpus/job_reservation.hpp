@@ -12,7 +12,7 @@ struct ReservationRules {
   double least_s = 5.0;
   double of_growing = 1.5;
   // The least time of a job that holds no more than a CUDA context: it may not have begun yet.
-  double context_s = 10.0;
+  double context_s = 30.0;
   std::uint64_t context_bytes = std::uint64_t{768} << 20U;
   // The least time of a job above half of its GPU, or whose peak grew late more than twice.
   double slow_s = 30.0;

@@ -74,16 +74,19 @@ class LentMemory::Look {
     return room;
   }
 
+  // What growing jobs may take before they are seen again: no more than their caps.
   [[nodiscard]] std::uint64_t guard() const {
-    double per_s = 0.0;
+    std::uint64_t growth = 0;
     for (const Resident* resident : active_) {
       if (exceeded_.contains(resident->job)) {
-        per_s += growths_.at(resident->job).steepest_per_s();
+        const auto soon = static_cast<std::uint64_t>(growths_.at(resident->job).steepest_per_s() *
+                                                     rules_.ahead_s);
+        growth += resident->cap_bytes == 0
+                      ? soon
+                      : std::min(soon, less(resident->cap_bytes, resident->used_bytes));
       }
     }
-    return std::max({rules_.guard_bytes,
-                     times(gpu_.memory_bytes, rules_.guard_share),
-                     static_cast<std::uint64_t>(per_s * rules_.ahead_s)});
+    return std::max({rules_.guard_bytes, times(gpu_.memory_bytes, rules_.guard_share), growth});
   }
 
   [[nodiscard]] bool may_pause(const Resident& resident) const {

@@ -145,7 +145,7 @@ TEST(Explain, TellsWhatIsBelievedOfARunningJobAndItsGroup) {
   server.see({{first, 4}, {second, 5}}, 1.0);
   const auto why = explain(*server.scheduler, second);
   EXPECT_DOUBLE_EQ(why->progress->progress, 0.5);
-  EXPECT_EQ(why->memory, "needs 10 GiB; measured 5 GiB after 0 s; 10 GiB are reserved for it now");
+  EXPECT_EQ(why->memory, "told 10 GiB; measured 5 GiB after 0 s; 10 GiB are reserved for it now");
   EXPECT_EQ(why->activity, "how much of a GPU it uses is not known");
 }
 

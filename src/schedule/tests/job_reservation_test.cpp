@@ -55,11 +55,11 @@ TEST_F(JobReservationTest, JobAboveHalfOfItsGpuShrinksAfterThirtySeconds) {
 }
 
 TEST_F(JobReservationTest, CudaContextAloneIsNotTakenForThePeak) {
-  for (int second = 0; second < 10; ++second) {
+  for (int second = 0; second < 30; ++second) {
     job_.saw(kOneGiB / 2, second);
     EXPECT_EQ(job_.bytes(), 40 * kOneGiB);
   }
-  job_.saw(kOneGiB / 2, 10.0);
+  job_.saw(kOneGiB / 2, 30.0);
   EXPECT_LT(job_.bytes(), 2 * kOneGiB);
 }
 
@@ -83,10 +83,13 @@ TEST_F(JobReservationTest, GrowthWithinTheMarginExceedsNothing) {
 
 TEST_F(JobReservationTest, RaisedReservationHoldsUntilThePeakIsKnownAgain) {
   ASSERT_DOUBLE_EQ(shrinks_after(job_, 4, 0.0, 40), 5.0);
+  job_.saw(10 * kOneGiB, 6.0);
+  ASSERT_GT(job_.exceeded_bytes(), 0U);
   job_.raise(60 * kOneGiB, 6.0);
-  job_.saw(4 * kOneGiB, 7.0);
+  EXPECT_EQ(job_.exceeded_bytes(), 0U);
+  job_.saw(10 * kOneGiB, 7.0);
   EXPECT_EQ(job_.bytes(), 60 * kOneGiB);
-  EXPECT_DOUBLE_EQ(shrinks_after(job_, 4, 8.0, 60), 15.0);
+  EXPECT_DOUBLE_EQ(shrinks_after(job_, 10, 8.0, 60), 24.0);
 }
 
 }  // namespace

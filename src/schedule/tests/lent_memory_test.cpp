@@ -97,6 +97,18 @@ TEST_F(LentMemoryTest, JobThatGrowsWithinItsReservationDoesNot) {
   }
 }
 
+// A job cannot take more than its cap, however fast it grows.
+TEST_F(LentMemoryTest, JobThatGrowsFastIsLeftAloneWhereItsCapHasRoom) {
+  add(1, 2, 10);
+  add(2, 1, 2).cap_bytes = 14 * kGiB;
+  (void)look();
+  grow(2, 10 * kGiB);
+  EXPECT_TRUE(look().empty());
+  of(2).cap_bytes = 0;
+  grow(2, kGiB / 8);
+  EXPECT_EQ(look().at(0).kind, Kind::Pause);
+}
+
 TEST_F(LentMemoryTest, ReservationsOfOthersAreNotLentAway) {
   add(1, 4, 4);
   add(2, 1, 30).phase = ResidentPhase::Starting;

@@ -7,9 +7,9 @@
 #include <string>
 
 #include "serve/fair_share.hpp"
+#include "serve/http/http_server.hpp"
 #include "serve/http/request_head.hpp"
 #include "serve/http/socket_stream.hpp"
-#include "serve/http/http_server.hpp"
 #include "serve/job_api.hpp"
 
 namespace carpool::serve {

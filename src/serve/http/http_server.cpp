@@ -20,8 +20,8 @@
 #include "base/clock.hpp"
 #include "base/log.hpp"
 #include "serve/http/conversation.hpp"
-#include "serve/http/reserve_threads.hpp"
 #include "serve/http/listening.hpp"
+#include "serve/http/reserve_threads.hpp"
 
 namespace carpool::serve {
 namespace {

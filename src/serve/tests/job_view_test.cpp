@@ -68,7 +68,7 @@ TEST_F(JobView, APausedJobShowsSinceWhenAndWhy) {
       explanation_view(*schedule::explain(*server_.scheduler, job), server_.record(job));
   EXPECT_EQ(why.at("summary"), fmt::format("Job {} is paused: others compute", job));
   EXPECT_EQ(why.at("belief").at("memory"),
-            "needs 2 GiB; measured 1 GiB after 9 s; 2 GiB are reserved for it now");
+            "told 2 GiB; measured 1 GiB after 9 s; 2 GiB are reserved for it now");
 }
 
 TEST_F(JobView, OtherUsersSeeTheSummaryOnly) {

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/command_table.hpp"
-#include "app/commands/estimate_options.hpp"
+#include "app/commands/estimate/estimate_options.hpp"
 #include "app/inputs/job_memory.hpp"
 #include "app/inputs/sources.hpp"
 #include "app/output/estimate_output.hpp"

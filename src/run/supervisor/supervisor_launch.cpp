@@ -1,4 +1,4 @@
-#include "run/supervisor_launch.hpp"
+#include "run/supervisor/supervisor_launch.hpp"
 
 #include <algorithm>
 #include <array>
@@ -20,7 +20,7 @@
 #include "base/process/spawn.hpp"
 #include "run/job_cgroup.hpp"
 #include "run/mps/mps_sweeping.hpp"
-#include "run/supervisor_order.hpp"
+#include "run/supervisor/supervisor_order.hpp"
 
 namespace carpool::run {
 namespace {

@@ -1,4 +1,4 @@
-#include "run/supervisor.hpp"
+#include "run/supervisor/supervisor.hpp"
 
 #include <array>
 #include <cerrno>
@@ -25,8 +25,8 @@
 #include "run/mps/mps_sharing.hpp"
 #include "run/orphan_reaper.hpp"
 #include "run/run_folder.hpp"
-#include "run/supervised_processes.hpp"
-#include "run/supervisor_order.hpp"
+#include "run/supervisor/supervised_processes.hpp"
+#include "run/supervisor/supervisor_order.hpp"
 #include "run/supervisor_signals.hpp"
 
 namespace carpool::run {

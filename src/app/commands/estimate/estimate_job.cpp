@@ -6,7 +6,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "app/commands/estimate_options.hpp"
+#include "app/commands/estimate/estimate_options.hpp"
 #include "app/inputs/job_memory.hpp"
 #include "app/inputs/past_jobs.hpp"
 #include "app/output/job_memory_output.hpp"

@@ -1,4 +1,4 @@
-#include "run/supervised_processes.hpp"
+#include "run/supervisor/supervised_processes.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -1,4 +1,4 @@
-#include "run/supervisor_order.hpp"
+#include "run/supervisor/supervisor_order.hpp"
 
 #include <array>
 #include <cerrno>

@@ -1,4 +1,4 @@
-#include "app/commands/estimate_options.hpp"
+#include "app/commands/estimate/estimate_options.hpp"
 
 namespace carpool::app {
 namespace {
