@@ -36,7 +36,7 @@ inline constexpr double kBetweenPausesS = 60.0;
 inline constexpr double kAfterResumeS = 60.0;
 // The sum of progress without a member must be larger by this factor before it is paused:
 // predictions are not exact.
-inline constexpr double kWorseBy = 1.03;
+inline constexpr double kWorseBy = 1.15;
 // A group whose sum of progress is below this would do more one job at a time.
 inline constexpr double kTakingTurns = 0.97;
 // After a change of a group beliefs move for kWatchedS: the group is looked at again at multiples
