@@ -42,6 +42,7 @@ struct Resident {
   std::uint64_t reserved_bytes = 0;  // until its own peak is known, then the peak
   std::uint64_t used_bytes = 0;      // now, as far as it is known
   std::uint64_t cap_bytes = 0;       // that is enforced; 0: none
+  bool need_known = true;            // the reservation at its start was no guess
   double started_s = 0.0;
   ResidentPhase phase = ResidentPhase::Computing;
   double phase_since_s = 0.0;
@@ -110,6 +111,7 @@ struct ClusterSnapshot {
   double now_s = 0.0;
   std::span<const GpuView> gpus{};
   std::span<const QueuedJob* const> queue{};  // jobs that may start now, in their order
+  std::optional<double> processors_idle{};    // of the machine, 0 to 1; empty: unknown
 };
 
 // GPUs to reserve for the first job in line.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "knowledge/group_forecast.hpp"
@@ -22,6 +23,13 @@ constexpr double kSmallestActivity = 0.005;
 // A sum never tells a member's own activity better than this.
 constexpr double kSumFloor = 0.07;
 constexpr double kSaturated = 0.97;
+// A program may set up for this long after it appears on the GPU; meanwhile a group does less than
+// its members would.
+constexpr double kLongestSetUp = 15.0;
+// A job that runs alone and uses less than this has not begun to compute, or hardly uses the GPU:
+// the latter is believed only after a while.
+constexpr double kIdle = 0.05;
+constexpr double kLongestIdle = 45.0;
 
 // What a sample is worth.
 struct SampleWorth {
@@ -29,11 +37,17 @@ struct SampleWorth {
   double passed_s = 0.0;  // since the sample before, or since the group came together
 };
 
-SampleWorth worth_of(const LiveGroup& group, const GroupSeen& seen) {
-  double youngest_s = seen.unchanged_s;
+// Time for which the newest member has been on the GPU.
+double youngest(const GroupSeen& seen) {
+  double youngest_s = std::numeric_limits<double>::infinity();
   for (const GroupSeen::Member& member : seen.computing) {
     youngest_s = std::min(youngest_s, member.computed_s);
   }
+  return youngest_s;
+}
+
+SampleWorth worth_of(const LiveGroup& group, const GroupSeen& seen) {
+  const double youngest_s = std::min(youngest(seen), seen.unchanged_s);
   const double passed_s = std::min(seen.at_s - group.sampled_at_s, seen.unchanged_s);
   if (seen.unchanged_s < kSettledSeconds || youngest_s < kSetUpSeconds || !(passed_s > 0.0)) {
     return {};
@@ -118,9 +132,13 @@ std::vector<double> sum_floors(const LiveGroup& group, const CounterSum& counter
   return floors;
 }
 
-void learn_sum(BeliefStore& store, const LiveGroup& group, double sample, double weight) {
+void learn_sum(
+    BeliefStore& store, const LiveGroup& group, double sample, double weight, bool sets_up) {
   const CounterSum counter = expected(store, group);
   const double difference = sample - counter.sum;
+  if (sets_up && difference < 0.0) {
+    return;
+  }
   if (sample >= kSaturated && difference < 0.0) {
     return;  // the counter cannot read more
   }
@@ -154,18 +172,20 @@ void learn_activity(BeliefStore& store, LiveGroup& group, const GroupSeen& seen)
     return;
   }
   const SampleWorth worth = worth_of(group, seen);
-  if (worth.weight <= 0.0) {
+  const double sample = std::min(*seen.sm_active, 1.0);
+  const double youngest_s = youngest(seen);
+  const bool idle = group.members.size() == 1 && sample < kIdle && youngest_s < kLongestIdle;
+  if (worth.weight <= 0.0 || idle) {
     return;
   }
   group.sampled_at_s = seen.at_s;
   for (const LiveMember& member : group.members) {
     make_current(store.workloads()[member.slot].activity, squared(kActivityDeviation), seen.at_s);
   }
-  const double sample = std::min(*seen.sm_active, 1.0);
   if (group.members.size() == 1) {
     learn_solo(store, group.members.front().slot, sample, worth);
   } else {
-    learn_sum(store, group, sample, worth.weight);
+    learn_sum(store, group, sample, worth.weight, youngest_s < kLongestSetUp);
   }
   for (const LiveMember& member : group.members) {
     WorkloadState& workload = store.workloads()[member.slot];

@@ -20,8 +20,10 @@ inline constexpr auto kUsualNeed = static_cast<std::uint64_t>(12 * kGiB);
 // A GPU with less free memory than its size divided by this takes no such job.
 inline constexpr std::uint64_t kLeastClaimParts = 20;
 // Jobs are often submitted in bursts. One that has waited this long as the only one is not the
-// first of a burst, and gets all that is free.
+// first of a burst, and gets all that is free but for the GPU's size divided by kLentParts: others
+// may grow.
 inline constexpr double kBurstS = 5.0;
+inline constexpr std::uint64_t kLentParts = 10;
 
 // A member that has computed for less than this may be paused until its turn: it has done little,
 // and the activity of a workload that was never seen is learned within this time. A window that
@@ -55,6 +57,12 @@ inline constexpr double kEndsSoonS = 20.0;
 // A job that was not seen on a GPU for this long after its start does not count as starting up any
 // more: it may prepare data, or never use the GPU.
 inline constexpr double kStartUpS = 30.0;
+// Further jobs start one by one, this far apart, while the processors are idle for at least this
+// share of the time: some start-ups wait for disks and networks. At most kMostStarting times as
+// many as the settings say.
+inline constexpr double kStartApartS = 1.0;
+inline constexpr double kIdleEnough = 0.2;
+inline constexpr std::size_t kMostStarting = 4;
 // After it is first seen on a GPU a job still sets up for about this long: it moves the model
 // there, loads libraries, makes its optimizer. A job is not paused before.
 inline constexpr double kSetUpS = 4.0;

@@ -43,6 +43,7 @@ PlacementState::PlacementState(const ClusterSnapshot& cluster, const PolicySetti
     : settings_(settings),
       most_(settings.use_mps ? std::min<std::size_t>(settings.max_per_gpu, kMostMpsClients)
                              : settings.max_per_gpu),
+      processors_idle_(cluster.processors_idle.value_or(0.0) >= kIdleEnough),
       now_s_(cluster.now_s) {
   slots_.reserve(cluster.gpus.size());
   for (const GpuView& view : cluster.gpus) {
@@ -102,8 +103,8 @@ void PlacementState::add_slot(const GpuView& view) {
         seen ? kSetUpS - resident.computed_s : resident.phase_since_s + kStartUpS - now_s_;
     if ((seen || resident.phase == ResidentPhase::Starting) && left_s > kMoment) {
       ++starting_;
-      first_started_s_ = std::min(first_started_s_, kStartUpS);
       first_started_s_ = std::min(first_started_s_, left_s);
+      last_start_s_ = std::min(last_start_s_, now_s_ - resident.started_s);
     }
     slot.one_user = slot.one_user && resident.uid == view.residents.front().uid;
     slot.closed = slot.closed || resident.exclusive || resident.mechanism == ShareMechanism::None ||
@@ -146,6 +147,14 @@ bool PlacementState::free_for_one(const PendingJob& job, const Slot& slot) const
   // The margin is for neighbours, and there are none.
   const std::uint64_t need = job.job->need_bytes.value_or(0);
   return slot.usable() && slot.empty() && !slot.closed && slot.settled && slot.free_bytes >= need;
+}
+
+bool PlacementState::all_start() const {
+  if (settings_.max_starting == 0 || starting_ < settings_.max_starting) {
+    return false;
+  }
+  return !processors_idle_ || last_start_s_ + kMoment < kStartApartS ||
+         starting_ >= kMostStarting * settings_.max_starting;
 }
 
 std::uint64_t PlacementState::least_claim(const Slot& slot) {
@@ -200,7 +209,8 @@ std::optional<MemoryClaim> PlacementState::claim_unknown(const PendingJob& job,
   }
   const std::uint64_t jobs = (unknown_left_ + usable_ - 1) / std::max<std::size_t>(usable_, 1);
   std::uint64_t part = std::max(free / std::max(jobs, kLeastParts), std::min(free / 2, kUsualNeed));
-  part = lone_ ? free : std::max(part, least);
+  const std::uint64_t lent = slot.empty() ? 0 : slot.view->memory_bytes / kLentParts;
+  part = std::max(lone_ ? free - std::min(free, lent) : part, least);
   return MemoryClaim{.reserve_bytes = part, .cap_bytes = part};
 }
 
@@ -226,6 +236,8 @@ void PlacementState::put(PendingJob job,
                          const MemoryClaim& claim) {
   empty_ -= slot.empty() ? 1 : 0;
   ++starting_;
+  first_started_s_ = std::min(first_started_s_, kStartUpS);
+  last_start_s_ = 0.0;
   const bool no_member = slot.view->residents.empty() && slot.added.empty();
   slot.one_user = no_member || (slot.one_user && slot.uid == job.job->uid);
   slot.uid = job.job->uid;

@@ -75,10 +75,8 @@ class PlacementState {
   // Jobs that start up, on all GPUs, with those that this decision added.
   [[nodiscard]] std::size_t starting() const { return starting_; }
   // As many start up as the settings allow.
-  [[nodiscard]] bool all_start() const {
-    return settings_.max_starting > 0 && starting_ >= settings_.max_starting;
-  }
-  // Seconds until the first of them does not count any more in any case.
+  [[nodiscard]] bool all_start() const;
+  // Seconds until that may change though nothing happens.
   [[nodiscard]] double first_started_s() const { return first_started_s_; }
   // Seconds until the first unsettled GPU is settled; empty: there is none, or it depends on an
   // observation.
@@ -128,6 +126,8 @@ class PlacementState {
   std::size_t empty_ = 0;
   std::size_t starting_ = 0;
   double first_started_s_ = kNoTime;
+  double last_start_s_ = kNoTime;  // since the last of them started
+  bool processors_idle_ = false;
   double now_s_ = 0.0;
   std::size_t usable_ = 0;
   std::size_t unknown_left_ = 0;  // jobs of unknown need that were not yet considered

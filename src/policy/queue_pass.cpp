@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/text/memory_size.hpp"
+#include "policy/carpool_constants.hpp"
 
 namespace carpool::policy {
 namespace {
@@ -238,7 +239,8 @@ PlacementDecision QueuePass::run(Chooser& chooser) {
     }
   }
   if (state_.all_start() && !decision.defer.empty()) {
-    const double left_s = state_.first_started_s();
+    // Whether processors are idle is looked at from time to time.
+    const double left_s = std::min(state_.first_started_s(), kStartApartS);
     decision.ask_again_s = std::min(decision.ask_again_s.value_or(left_s), left_s);
   }
   return decision;

@@ -80,6 +80,7 @@ void EventLog::started(LiveJob& job, double at_s) {
                      .several_gpus = start.gpus.size() > 1,
                      .reserved_bytes = start.reserved_bytes,
                      .cap_bytes = start.cap_bytes.value_or(0),
+                     .need_known = job.view.need_basis != NeedBasis::Unknown,
                      .started_s = at_s,
                      .phase = ResidentPhase::Starting,
                      .phase_since_s = at_s},

@@ -216,8 +216,11 @@ std::size_t Planner::put_question(std::span<const JobId> jobs, double at_s) {
     queue.push_back(&job.view);
   }
   occupancy_.refresh(at_s);
-  const PlacementDecision decision =
-      policy_.decide({.now_s = at_s, .gpus = occupancy_.views(), .queue = queue}, interference_);
+  const PlacementDecision decision = policy_.decide({.now_s = at_s,
+                                                     .gpus = occupancy_.views(),
+                                                     .queue = queue,
+                                                     .processors_idle = processors_idle_},
+                                                    interference_);
   if (decision.ask_again_s && std::isfinite(*decision.ask_again_s)) {
     const double then = at_s + std::max(*decision.ask_again_s, 0.0);
     ask_again_s_ = std::min(ask_again_s_.value_or(then), then);

@@ -52,6 +52,7 @@ class Planner {
   [[nodiscard]] std::uint64_t refused_placements() const { return refused_placements_; }
 
   void set_draining(bool draining);
+  void set_processors_idle(double idle) { processors_idle_ = idle; }
   [[nodiscard]] bool draining() const { return draining_; }
 
  private:
@@ -95,6 +96,7 @@ class Planner {
   std::uint64_t group_changes_seen_ = 0;
   std::optional<double> pause_ends_s_;  // when a pause reaches its longest time
   bool draining_ = false;
+  std::optional<double> processors_idle_;
   bool some_aside_ = false;
   bool held_back_ = false;  // a placement, because one attempt is to try first
   std::optional<double> ask_again_s_;

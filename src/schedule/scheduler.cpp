@@ -157,6 +157,10 @@ void Scheduler::observe(const GpuObservation& observation, double now_s) {
   }
 }
 
+void Scheduler::observe_processors(double idle) {
+  parts_->planner.set_processors_idle(idle);
+}
+
 void SchedulerParts::watch_lent_memory(unsigned index, double now_s) {
   const GpuView* gpu = occupancy.find(index);
   if (gpu == nullptr || gpu->residents.empty()) {

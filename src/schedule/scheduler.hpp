@@ -57,6 +57,8 @@ class Scheduler {
   [[nodiscard]] bool draining() const;
 
   void observe(const GpuObservation& observation, double now_s);
+  // Share of the time in which the processors of the machine had nothing to do, 0 to 1.
+  void observe_processors(double idle);
   // Takes the executor's reports, enforces time limits, starts jobs. Cheap when nothing changed.
   void step(double now_s);
   // When step() should be called at the latest; empty: when something happens.

@@ -7,6 +7,7 @@
 #include "app/top/gpu_watch.hpp"
 #include "base/process/thread.hpp"
 #include "gpu/mps/mps_daemon.hpp"
+#include "observe/processor_load.hpp"
 
 namespace carpool::app {
 namespace {
@@ -65,9 +66,14 @@ Result<std::unique_ptr<observe::GpuWatcher>> watch_gpus(observe::UsableGpus& gpu
     }
     return running;
   };
-  ports.post = [&loop, progress](std::vector<GpuObservation> seen) {
+  const auto processors = std::make_shared<observe::ProcessorLoad>();
+  ports.post = [&loop, progress, processors](std::vector<GpuObservation> seen) {
     progress->measure(seen);
-    loop.post([seen = std::move(seen)](schedule::Scheduler& scheduler, double now_s) {
+    const std::optional<double> idle = processors->idle();
+    loop.post([seen = std::move(seen), idle](schedule::Scheduler& scheduler, double now_s) {
+      if (idle) {
+        scheduler.observe_processors(*idle);
+      }
       for (const GpuObservation& observation : seen) {
         scheduler.observe(observation, now_s);
       }

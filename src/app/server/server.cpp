@@ -70,9 +70,10 @@ Result<serve::HttpSettings> http_settings(const ServeOptions& options, const Ser
   return settings;
 }
 
-// Imports and set-up of a PyTorch program keep about two and a half processors busy.
+// Imports and set-up of a program keep at most three processors busy.
 std::size_t most_starting() {
-  return std::max(2 * std::thread::hardware_concurrency() / 5, 2U);
+  constexpr unsigned kProcessorsEach = 3;
+  return std::max(std::thread::hardware_concurrency() / kProcessorsEach, 2U);
 }
 
 Result<serve::UserLimits> user_limits(const ServeOptions& options) {

@@ -97,6 +97,23 @@ TEST(Beliefs, IgnoreSamplesDuringSetUpAndSoonAfterAChange) {
   EXPECT_GT(beliefs.belief(mine("a"))->sm_active, 0.5);
 }
 
+// A program that appears on the GPU may load a model for a while before it computes.
+TEST(Beliefs, DoNotTakeSetUpForALightWorkload) {
+  Beliefs beliefs;
+  watch(beliefs, {.workloads = {mine("a")}, .for_s = 14.0, .sm_active = always(0.01)});
+  EXPECT_DOUBLE_EQ(beliefs.belief(mine("a"))->sm_active, 0.35);
+  watch(beliefs,
+        {.workloads = {mine("a"), mine("b")},
+         .from_s = 100.0,
+         .for_s = 14.0,
+         .sm_active = always(0.05)});
+  EXPECT_DOUBLE_EQ(beliefs.belief(mine("a"))->sm_active, 0.35);
+  // After a while it is what it seems.
+  watch(beliefs,
+        {.workloads = {mine("a")}, .from_s = 200.0, .for_s = 90.0, .sm_active = always(0.01)});
+  EXPECT_LT(beliefs.belief(mine("a"))->sm_active, 0.1);
+}
+
 TEST(Beliefs, LearnTheActivityOfMembersFromTheirSum) {
   Beliefs beliefs;
   double now_s = watch(beliefs, {.workloads = {mine("small")}, .sm_active = always(0.1)});

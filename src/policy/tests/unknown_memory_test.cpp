@@ -71,6 +71,30 @@ TEST(UnknownMemory, OnlySoManyStartUpAtTheSameTime) {
   EXPECT_EQ(decided(cluster, settings).place.size(), 3);
 }
 
+// Some start-ups wait for a disk.
+TEST(UnknownMemory, FurtherJobsStartOneByOneWhileProcessorsAreIdle) {
+  SnapshotBuilder cluster;
+  GpuView& gpu = cluster.gpu(140);
+  for (int i = 0; i < 3; ++i) {
+    cluster.job("job" + std::to_string(i), std::nullopt);
+  }
+  Resident& starting = SnapshotBuilder::resident(gpu, "first", 1);
+  starting.phase = ResidentPhase::Starting;
+  starting.phase_since_s = starting.started_s = 998.0;
+  PolicySettings settings = default_settings("carpool");
+  settings.max_starting = 1;
+  const auto policy = make_placement_policy("carpool", settings);
+  const LawSpeeds speeds;
+  ClusterSnapshot snapshot = cluster.snapshot();
+  EXPECT_TRUE((*policy)->decide(snapshot, speeds).place.empty());
+  snapshot.processors_idle = 0.1;
+  EXPECT_TRUE((*policy)->decide(snapshot, speeds).place.empty());
+  snapshot.processors_idle = 0.5;
+  const PlacementDecision decision = (*policy)->decide(snapshot, speeds);
+  EXPECT_EQ(decision.place.size(), 1);
+  EXPECT_LE(decision.ask_again_s.value(), 1.0);
+}
+
 // Jobs that are submitted one by one are decided about one by one.
 TEST(UnknownMemory, JobsThatComeOneByOneLeaveRoomForTheNext) {
   SnapshotBuilder cluster;
@@ -91,13 +115,14 @@ TEST(UnknownMemory, JobsThatComeOneByOneLeaveRoomForTheNext) {
   EXPECT_EQ(caps, (std::vector<std::uint64_t>{35, 27, 20, 15, 12, 12, 11, 7}));
 }
 
-TEST(UnknownMemory, AJobThatWaitsAsTheOnlyOneGetsAllThatIsFree) {
+// A tenth of the GPU stays for others, which may grow.
+TEST(UnknownMemory, AJobThatWaitsAsTheOnlyOneGetsWhatIsFree) {
   SnapshotBuilder cluster;
   SnapshotBuilder::resident(cluster.gpu(40), "other", 10);
   cluster.job("job", std::nullopt).waited_s = 30.0;
   PlacementDecision decision = decided(cluster);
   ASSERT_EQ(decision.place.size(), 1);
-  EXPECT_EQ(gib_up(*decision.place[0].cap_bytes), 30);
+  EXPECT_EQ(gib_up(*decision.place[0].cap_bytes), 26);
   // Others wait too.
   cluster.job("other", std::nullopt).waited_s = 30.0;
   decision = decided(cluster);

@@ -16,6 +16,9 @@ constexpr double kLeastApart = 0.5;
 constexpr std::uint64_t kLeastHeadroom = std::uint64_t{512} << 20U;
 // What a job that has to start again gets, as a multiple of what it held.
 constexpr double kNextTime = 1.5;
+// Of a reservation that was a guess only this part counts against others: the job is watched too,
+// and most need far less.
+constexpr std::uint64_t kGuessed = 4;
 
 std::uint64_t less(std::uint64_t from, std::uint64_t amount) {
   return from - std::min(from, amount);
@@ -68,7 +71,8 @@ class LentMemory::Look {
     std::uint64_t room = less(gpu_.memory_bytes, gpu_.used_bytes);
     for (const Resident& resident : gpu_.residents) {
       if (resident.job != job && !exceeded_.contains(resident.job)) {
-        room = less(room, less(resident.reserved_bytes, resident.used_bytes));
+        const std::uint64_t claim = less(resident.reserved_bytes, resident.used_bytes);
+        room = less(room, resident.need_known ? claim : claim / kGuessed);
       }
     }
     return room;

@@ -109,6 +109,18 @@ TEST_F(LentMemoryTest, JobThatGrowsFastIsLeftAloneWhereItsCapHasRoom) {
   EXPECT_EQ(look().at(0).kind, Kind::Pause);
 }
 
+// A guess that nobody has begun to use keeps no other job from growing.
+TEST_F(LentMemoryTest, OnlyAPartOfAGuessCountsAgainstOthers) {
+  add(1, 0, 24).need_known = false;
+  add(2, 4, 5).cap_bytes = 17 * kGiB;
+  (void)look();
+  grow(2, 12 * kGiB);
+  EXPECT_TRUE(look().empty());
+  of(1).need_known = true;
+  grow(2, kGiB / 8);
+  EXPECT_EQ(look().at(0).kind, Kind::Pause);
+}
+
 TEST_F(LentMemoryTest, ReservationsOfOthersAreNotLentAway) {
   add(1, 4, 4);
   add(2, 1, 30).phase = ResidentPhase::Starting;
