@@ -73,7 +73,7 @@ class InterferenceModel {
   // As progress(), with intervals. A model without intervals answers 0 to 1.
   [[nodiscard]] virtual std::vector<ProgressForecast> forecast(
       std::span<const InterferenceMember> group) const;
-  // Empty: the model keeps no beliefs, or never saw the workload.
+  // Empty: the model keeps no beliefs.
   [[nodiscard]] virtual std::optional<WorkloadBelief> belief(const std::string& workload) const;
 
   // Whether a thread limit changes the answer.

@@ -125,8 +125,11 @@ std::optional<double> Beliefs::sm_active(const std::string& workload) const {
 
 std::optional<WorkloadBelief> Beliefs::belief(const std::string& workload) const {
   const std::shared_lock lock(mutex_);
-  const std::uint32_t slot = store_.find(workload);
-  return slot == kNone ? std::nullopt : std::optional(belief_of(store_, store_.workloads()[slot]));
+  if (const std::uint32_t slot = store_.find(workload); slot != kNone) {
+    return belief_of(store_, store_.workloads()[slot]);
+  }
+  const double assumed = store_.assumed(workload).activity;
+  return WorkloadBelief{.sm_active = assumed, .assumed_sm_active = assumed};
 }
 
 bool Beliefs::knows(const std::string& workload) const {

@@ -38,7 +38,8 @@ TEST(Beliefs, AssumeThatAnUnseenWorkloadUsesAThirdOfTheGpu) {
   EXPECT_GT(forecast.interval90.high, 0.95);
   EXPECT_FALSE(beliefs.knows(mine("a")));
   EXPECT_FALSE(beliefs.sm_active(mine("a")));
-  EXPECT_FALSE(beliefs.belief(mine("a")));
+  EXPECT_DOUBLE_EQ(beliefs.belief(mine("a"))->assumed_sm_active, 0.35);
+  EXPECT_EQ(beliefs.belief(mine("a"))->measured_s, 0.0);
   EXPECT_DOUBLE_EQ(beliefs.assumed_sm_active(mine("a")), 0.35);
 }
 
