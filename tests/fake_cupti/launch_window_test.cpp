@@ -159,14 +159,16 @@ TEST_F(LaunchWindow, DoesNotDelayTheEndOfTheProgram) {
 
 TEST_F(LaunchWindow, AStoppedProcessSpoilsItsWindow) {
   ChildProcess child = begin({"--steps", "0"});
-  const std::uint32_t window = order(100);
+  const std::uint32_t window = order(1000);
   ASSERT_TRUE(comes_true([&] { return answers(window).open == 1; }));
+  pause_for(std::chrono::milliseconds(200));  // until it listens: before, it would begin later
   ::kill(child.pid(), SIGSTOP);
-  pause_for(std::chrono::milliseconds(900));
+  pause_for(std::chrono::milliseconds(1900));
   ::kill(child.pid(), SIGCONT);
   ASSERT_TRUE(comes_true([&] { return answers(window).open == 0; }));
   EXPECT_EQ(answers(window).spoiled, 1U);
-  EXPECT_EQ(answered(100).done, 1U);  // the next one is whole
+  // One of the next is whole: a busy machine may spoil some.
+  EXPECT_TRUE(comes_true([&] { return answered(100).done == 1U; }));
   child.end(std::chrono::seconds(5));
 }
 

@@ -109,7 +109,7 @@ TEST_F(LentMemoryTest, JobThatGrowsFastIsLeftAloneWhereItsCapHasRoom) {
   EXPECT_EQ(look().at(0).kind, Kind::Pause);
 }
 
-// A guess that nobody has begun to use keeps no other job from growing.
+// A guess that no job has begun to use keeps no other job from growing.
 TEST_F(LentMemoryTest, OnlyAPartOfAGuessCountsAgainstOthers) {
   add(1, 0, 24).need_known = false;
   add(2, 4, 5).cap_bytes = 17 * kGiB;
