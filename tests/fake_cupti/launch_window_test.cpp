@@ -47,12 +47,12 @@ class LaunchWindow : public InjectedLibrary {
     EXPECT_TRUE(child.has_value());
     // The library is there: windows that are ordered from now on are its own.
     EXPECT_TRUE(comes_true([&] {
-      return maps_of(child->pid()).find("carpool_profile") != npos && threads_of(child->pid()) == 2;
+      return maps_of(child->pid()).find("carpool_profile") != kNpos && threads_of(child->pid()) == 2;
     }));
     return std::move(*child);
   }
 
-  static constexpr auto npos = std::string::npos;
+  static constexpr auto kNpos = std::string::npos;
 
   static std::string maps_of(pid_t pid) {
     std::ifstream file("/proc/" + std::to_string(pid) + "/maps");
@@ -92,7 +92,7 @@ class LaunchWindow : public InjectedLibrary {
 
 TEST_F(LaunchWindow, CountsLaunchesAndLoadsCuptiOnlyThen) {
   ChildProcess child = begin({"--steps", "0", "--kernels", "10", "--step-ms", "5"});
-  EXPECT_EQ(maps_of(child.pid()).find("libcupti"), npos);
+  EXPECT_EQ(maps_of(child.pid()).find("libcupti"), kNpos);
   for (int i = 0; i < 2; ++i) {
     const WindowAnswers counted = answered(200);
     EXPECT_EQ(counted.done, 1U);
@@ -101,7 +101,7 @@ TEST_F(LaunchWindow, CountsLaunchesAndLoadsCuptiOnlyThen) {
     EXPECT_EQ(counted.launches % 10, 0U);  // whole steps
     EXPECT_NEAR(counted.per_s, static_cast<double>(counted.launches) / counted.over_s, 1.0);
   }
-  EXPECT_NE(maps_of(child.pid()).find("libcupti"), npos);
+  EXPECT_NE(maps_of(child.pid()).find("libcupti"), kNpos);
   child.end(std::chrono::seconds(5));
 }
 

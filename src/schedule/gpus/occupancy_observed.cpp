@@ -65,6 +65,14 @@ bool Occupancy::observe_job(const GpuObservation::JobSeen& seen, std::size_t pla
     changed = true;
   }
   Run& run = runs_.at(seen.job);
+  if (seen.processes == 0) {
+    // It computes, and its memory cannot be told from that of others: the reservation stays.
+    if (run.phase == ResidentPhase::Starting) {
+      set_phase(seen.job, ResidentPhase::Computing, now_s);
+      changed = true;
+    }
+    return changed;
+  }
   if (!run.seen && seen.bytes > 0) {
     run.seen = true;
     changed = true;

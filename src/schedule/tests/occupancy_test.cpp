@@ -52,6 +52,22 @@ TEST_F(OccupancyTest, PeakAboveTheReservationRaisesItAtOnceEvenLate) {
   EXPECT_EQ(resident().reserved_bytes, 20 * kGiB);
 }
 
+// In a container the driver hides whose processes are on the GPU.
+TEST_F(OccupancyTest, JobWhoseMemoryIsHiddenComputesAndKeepsItsReservation) {
+  const unsigned gpu = 0;
+  gpus_.add({.job = 1, .reserved_bytes = 20 * kGiB, .phase = ResidentPhase::Starting},
+            {&gpu, 1},
+            1000.0,
+            0.0);
+  const GpuObservation hidden{
+      .gpu = 0, .used_bytes = 3 * kGiB, .jobs = {{.job = 1, .processes = 0}}};
+  EXPECT_TRUE(gpus_.observe(hidden, 10.0));
+  EXPECT_EQ(resident().phase, ResidentPhase::Computing);
+  gpus_.observe(hidden, 1000.0);
+  EXPECT_EQ(resident().reserved_bytes, 20 * kGiB);
+  EXPECT_FALSE(gpus_.watched(1, 1000.0)->peak_bytes.has_value());
+}
+
 TEST_F(OccupancyTest, NoReservationStaysNone) {
   add(1, 0, 0.0);
   gpus_.observe(seen(1, 12), 1.0);
