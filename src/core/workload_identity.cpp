@@ -36,7 +36,7 @@ bool names_relative_files(const ProgramWords& words) {
 
 // The folder that decides what the words mean; empty: none does.
 std::string deciding_folder(const ProgramWords& words, const std::string& cwd) {
-  const std::string here = words.folder.empty() ? cwd : joined_path(cwd, words.folder);
+  std::string here = words.folder.empty() ? cwd : joined_path(cwd, words.folder);
   switch (words.kind) {
     case ProgramWords::Kind::Script: {
       const std::string path = joined_path(here, words.program);
@@ -103,7 +103,7 @@ std::string workload_key(const JobSpec& spec) {
   if (!spec.workload.empty()) {
     return spec.workload;
   }
-  const std::string text = command_text(spec);
+  std::string text = command_text(spec);
   if (text.size() <= kLongest) {
     return text;
   }

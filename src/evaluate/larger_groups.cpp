@@ -83,8 +83,8 @@ Result<std::vector<dataset::GroupTable>> load_tests(const dataset::Dataset& trai
                     tested.folder.string(),
                     largest_trained));
   }
-  std::stable_sort(tables.begin(), tables.end(), [](const auto& left, const auto& right) {
-    return left.group_size < right.group_size;
+  std::ranges::sort(tables, {}, [](const dataset::GroupTable& table) {
+    return std::pair(table.group_size, std::string_view(table.name));
   });
   return tables;
 }

@@ -87,10 +87,12 @@ double progress_variance(const BeliefStore& store, const LiveGroup& group, LawGr
 
 CounterSum expected(const BeliefStore& store, const LiveGroup& group) {
   std::vector<LawMember> members;
+  members.reserve(group.members.size());
   for (const LiveMember& member : group.members) {
     members.push_back(store.workloads()[member.slot].member);
   }
   std::vector<const LawMember*> view;
+  view.reserve(members.size());
   for (const LawMember& member : members) {
     view.push_back(&member);
   }

@@ -72,7 +72,9 @@ std::vector<Beliefs::Row> belief_rows(const BeliefStore& store) {
                      .seen_at_s = workload.seen_at_s,
                      .runs = workload.runs};
     auto& near = neighbours[workload.member.slot];
-    std::ranges::stable_sort(near, std::ranges::greater{}, &MeasuredNeighbour::at_s);
+    std::ranges::sort(near, {}, [](const MeasuredNeighbour& neighbour) {
+      return std::pair(-neighbour.at_s, neighbour.slot);
+    });
     near.resize(std::min(near.size(), kMostNeighbours));
     for (const MeasuredNeighbour& neighbour : near) {
       row.beside.push_back(beside(store, workload, neighbour.slot));

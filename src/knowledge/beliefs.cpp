@@ -74,13 +74,13 @@ bool teaches(const GroupSeen& seen) {
 
 }  // namespace
 
-Beliefs::Beliefs(BeliefSettings settings, std::unique_ptr<InterferenceModel> prior)
-    : prior_(std::move(prior)), store_(std::move(settings), prior_.get()) {}
+Beliefs::Beliefs(const BeliefSettings& settings, std::unique_ptr<InterferenceModel> prior)
+    : prior_(std::move(prior)), store_(settings, prior_.get()) {}
 
 Result<std::unique_ptr<Beliefs>> Beliefs::open(const std::filesystem::path& file,
-                                               BeliefSettings settings,
+                                               const BeliefSettings& settings,
                                                std::unique_ptr<InterferenceModel> prior) {
-  auto made = std::make_unique<Beliefs>(std::move(settings), std::move(prior));
+  auto made = std::make_unique<Beliefs>(settings, std::move(prior));
   if (auto read = read_beliefs(file, made->store_); !read) {
     return tl::unexpected(read.error());
   }

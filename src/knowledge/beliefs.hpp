@@ -25,14 +25,14 @@ namespace carpool::knowledge {
 class Beliefs final : public InterferenceModel, public Learner {
  public:
   // `prior`: a model that knows workloads by their profile; may be null.
-  explicit Beliefs(BeliefSettings settings = {},
+  explicit Beliefs(const BeliefSettings& settings = {},
                    std::unique_ptr<InterferenceModel> prior = nullptr);
 
   // Beliefs that save() wrote. A file that does not exist gives empty ones; a damaged one is an
   // error of kind Corrupt, and the caller may move it away.
   [[nodiscard]] static Result<std::unique_ptr<Beliefs>> open(
       const std::filesystem::path& file,
-      BeliefSettings settings,
+      const BeliefSettings& settings,
       std::unique_ptr<InterferenceModel> prior = nullptr);
   // Replaces the file as a whole or not at all.
   [[nodiscard]] Result<void> save(const std::filesystem::path& file) const;

@@ -93,19 +93,23 @@ std::vector<ActiveMember> PlacementState::group(const Slot& slot) {
   return group;
 }
 
+void PlacementState::count_start(const Resident& resident) {
+  const bool seen = resident.phase == ResidentPhase::Computing && resident.pauses == 0;
+  const double left_s =
+      seen ? kSetUpS - resident.computed_s : resident.phase_since_s + kStartUpS - now_s_;
+  if ((seen || resident.phase == ResidentPhase::Starting) && left_s > kMoment) {
+    ++starting_;
+    first_started_s_ = std::min(first_started_s_, left_s);
+    last_start_s_ = std::min(last_start_s_, now_s_ - resident.started_s);
+  }
+}
+
 void PlacementState::add_slot(const GpuView& view) {
   Slot slot{.view = &view, .free_bytes = view.free_bytes()};
   slot.still.reserve(view.residents.size());
   for (const Resident& resident : view.residents) {
     slot.still.push_back(resident.phase == ResidentPhase::Paused);
-    const bool seen = resident.phase == ResidentPhase::Computing && resident.pauses == 0;
-    const double left_s =
-        seen ? kSetUpS - resident.computed_s : resident.phase_since_s + kStartUpS - now_s_;
-    if ((seen || resident.phase == ResidentPhase::Starting) && left_s > kMoment) {
-      ++starting_;
-      first_started_s_ = std::min(first_started_s_, left_s);
-      last_start_s_ = std::min(last_start_s_, now_s_ - resident.started_s);
-    }
+    count_start(resident);
     slot.one_user = slot.one_user && resident.uid == view.residents.front().uid;
     slot.closed = slot.closed || resident.exclusive || resident.mechanism == ShareMechanism::None ||
                   (resident.several_gpus && !settings_.share_several);

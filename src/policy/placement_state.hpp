@@ -114,6 +114,7 @@ class PlacementState {
  private:
   [[nodiscard]] std::optional<MemoryClaim> claim_unknown(const PendingJob& job,
                                                          const Slot& slot) const;
+  void count_start(const Resident& resident);
   void add_slot(const GpuView& view);
 
   const PolicySettings& settings_;

@@ -21,7 +21,7 @@ double per_second(const LaunchCount& count, std::int64_t now_ns) {
 void steps(LaunchCount& count, std::int64_t first, std::int64_t period, std::int64_t until) {
   constexpr int kLaunches = 100;
   for (std::int64_t at = first; at < until; at += period) {
-    for (int i = 0; i < kLaunches && at + i * 1000 < until; ++i) {
+    for (std::int64_t i = 0; i < kLaunches && at + i * 1000 < until; ++i) {
       count.launch(at + i * 1000);
     }
   }

@@ -47,7 +47,8 @@ class LaunchWindow : public InjectedLibrary {
     EXPECT_TRUE(child.has_value());
     // The library is there: windows that are ordered from now on are its own.
     EXPECT_TRUE(comes_true([&] {
-      return maps_of(child->pid()).find("carpool_profile") != kNpos && threads_of(child->pid()) == 2;
+      return maps_of(child->pid()).find("carpool_profile") != kNpos &&
+             threads_of(child->pid()) == 2;
     }));
     return std::move(*child);
   }

@@ -66,14 +66,17 @@ std::size_t uuid_length(std::string_view text) {
   constexpr std::array<std::size_t, 5> kParts = {8, 4, 4, 4, 12};
   std::size_t at = 0;
   for (std::size_t part = 0; part < kParts.size(); ++part) {
-    if (part > 0 && (at >= text.size() || text[at++] != '-')) {
-      return 0;
-    }
-    for (std::size_t digit = 0; digit < kParts[part]; ++digit) {
-      if (at >= text.size() || !is_hex(text[at++])) {
+    if (part > 0) {
+      if (at >= text.size() || text[at] != '-') {
         return 0;
       }
+      ++at;
     }
+    const std::string_view digits = text.substr(std::min(at, text.size()), kParts[part]);
+    if (digits.size() < kParts[part] || !std::ranges::all_of(digits, is_hex)) {
+      return 0;
+    }
+    at += digits.size();
   }
   return at;
 }

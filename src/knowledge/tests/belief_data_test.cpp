@@ -77,6 +77,7 @@ class Replay {
   // Of ln(progress), mean square.
   [[nodiscard]] double error(const Beliefs& beliefs, const MeasuredGroup& group) const {
     std::vector<InterferenceMember> named;
+    named.reserve(group.members.size());
     for (const std::size_t member : group.members) {
       named.push_back({.workload = mine(gpu_.dataset.profiles[member].workload)});
     }

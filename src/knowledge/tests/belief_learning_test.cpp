@@ -22,6 +22,7 @@ double error_of(const Beliefs& beliefs, SyntheticTruth& truth) {
   for (int n = 0; n < 40; ++n) {
     const auto group = truth.any_group(2, 4);
     std::vector<InterferenceMember> named;
+    named.reserve(group.size());
     for (const std::size_t workload : group) {
       named.push_back({.workload = SyntheticTruth::name(workload)});
     }

@@ -23,6 +23,7 @@ std::string any_workload(unsigned users) {
 std::vector<InterferenceMember> any_group(unsigned users, std::size_t most) {
   std::vector<InterferenceMember> group;
   const auto size = *rc::gen::inRange<std::size_t>(1, most + 1);
+  group.reserve(size);
   for (std::size_t i = 0; i < size; ++i) {
     group.push_back({.workload = any_workload(users)});
   }

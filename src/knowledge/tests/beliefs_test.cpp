@@ -16,6 +16,7 @@ using Basis = ProgressForecast::Basis;
 
 std::vector<InterferenceMember> group_of(const std::vector<std::string>& workloads) {
   std::vector<InterferenceMember> made;
+  made.reserve(workloads.size());
   for (const std::string& workload : workloads) {
     made.push_back({.workload = workload});
   }

@@ -44,6 +44,7 @@ void expect_same(const Beliefs& beliefs, BoundInterference& bound, SyntheticTrut
 
 std::vector<std::string> names(std::size_t count) {
   std::vector<std::string> made;
+  made.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
     made.push_back(SyntheticTruth::name(i));
   }

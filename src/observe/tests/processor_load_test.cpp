@@ -10,7 +10,7 @@ namespace {
 class ProcessorLoadTest : public ::testing::Test {
  protected:
   void write(const std::string& text) { std::ofstream(file_) << text; }
-  ~ProcessorLoadTest() override { std::filesystem::remove(file_); }
+  void TearDown() override { std::filesystem::remove(file_); }
 
   std::filesystem::path file_ =
       std::filesystem::path(::testing::TempDir()) /

@@ -21,7 +21,7 @@ class ProgressCountTest : public testing::Test {
     EXPECT_NE(::mkdtemp(name.data()), nullptr);
     folder_ = name;
   }
-  ~ProgressCountTest() override { std::filesystem::remove_all(folder_); }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
 
   void print(const std::string& text) {
     std::ofstream(folder_ / "stdout", std::ios::app | std::ios::binary) << text;

@@ -24,7 +24,7 @@ class ProgressWatchTest : public testing::Test {
       jobs_.push_back({.job = job, .attempt = 1, .window_file = file_of(job)});
     }
   }
-  ~ProgressWatchTest() override { std::filesystem::remove_all(folder_); }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
 
   [[nodiscard]] std::filesystem::path file_of(JobId job) const {
     return folder_ / std::to_string(job);

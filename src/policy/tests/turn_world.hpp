@@ -53,8 +53,9 @@ class TurnWorld {
     return queued_.back();
   }
 
-  PlacementDecision decide() const {
+  [[nodiscard]] PlacementDecision decide() const {
     std::vector<const QueuedJob*> queue;
+    queue.reserve(queued_.size());
     for (const QueuedJob& job : queued_) {
       queue.push_back(&job);
     }

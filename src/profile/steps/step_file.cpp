@@ -16,12 +16,12 @@
 
 namespace carpool::profile {
 
-using namespace step_file_format;
+namespace format = step_file_format;
 
 namespace {
 
 constexpr std::uint64_t kCapacity = 65'536;
-constexpr std::size_t kBytes = bytes_of(kCapacity);
+constexpr std::size_t kBytes = format::bytes_of(kCapacity);
 
 tl::unexpected<Error> refused(const std::filesystem::path& path, const char* what, int code) {
   return fail(
@@ -59,39 +59,39 @@ Result<StepFile> StepFile::create(const std::filesystem::path& path) {
     return refused(path, "cannot map", code);
   }
   StepFile made(path, memory);
-  made.at<std::uint32_t>(kVersionAt) = kVersion;
-  made.at<std::uint32_t>(kCapacityAt) = static_cast<std::uint32_t>(kCapacity);
-  made.at<double>(kUnitsAt) = 1.0;
+  made.at<std::uint32_t>(format::kVersionAt) = format::kVersion;
+  made.at<std::uint32_t>(format::kCapacityAt) = static_cast<std::uint32_t>(kCapacity);
+  made.at<double>(format::kUnitsAt) = 1.0;
   // Last, so that a workload that sees the magic sees the rest.
   std::atomic_thread_fence(std::memory_order_release);
-  std::memcpy(memory, kMagic, sizeof kMagic);
+  std::memcpy(memory, format::kMagic, sizeof format::kMagic);
   return made;
 }
 
 void StepFile::give(StepOrder order) {
-  std::atomic_ref(at<std::uint32_t>(kOrderAt)).store(static_cast<std::uint32_t>(order));
+  std::atomic_ref(at<std::uint32_t>(format::kOrderAt)).store(static_cast<std::uint32_t>(order));
 }
 
 void StepFile::set_cores(std::uint64_t mask) {
-  std::atomic_ref(at<std::uint64_t>(kCoresAt)).store(mask);
+  std::atomic_ref(at<std::uint64_t>(format::kCoresAt)).store(mask);
 }
 
 StepState StepFile::state() const {
-  const std::uint32_t state = std::atomic_ref(at<std::uint32_t>(kStateAt)).load();
+  const std::uint32_t state = std::atomic_ref(at<std::uint32_t>(format::kStateAt)).load();
   return state <= 3 ? static_cast<StepState>(state) : StepState::Ended;
 }
 
 std::uint64_t StepFile::steps() const {
-  return std::atomic_ref(at<std::uint64_t>(kStepsAt)).load();
+  return std::atomic_ref(at<std::uint64_t>(format::kStepsAt)).load();
 }
 
 double StepFile::units_per_step() const {
-  const double units = std::atomic_ref(at<double>(kUnitsAt)).load();
+  const double units = std::atomic_ref(at<double>(format::kUnitsAt)).load();
   return std::isfinite(units) && units > 0.0 ? units : 1.0;
 }
 
 std::optional<std::int64_t> StepFile::pid() const {
-  const std::uint64_t pid = std::atomic_ref(at<std::uint64_t>(kPidAt)).load();
+  const std::uint64_t pid = std::atomic_ref(at<std::uint64_t>(format::kPidAt)).load();
   return pid == 0 ? std::nullopt : std::optional(static_cast<std::int64_t>(pid));
 }
 
@@ -102,7 +102,7 @@ std::optional<std::vector<std::int64_t>> StepFile::ends(std::uint64_t first,
     return std::nullopt;
   }
   for (std::uint64_t step = first; step <= last; ++step) {
-    const std::size_t slot = kRingAt + (step % kCapacity) * sizeof(std::uint64_t);
+    const std::size_t slot = format::kRingAt + (step % kCapacity) * sizeof(std::uint64_t);
     out.push_back(static_cast<std::int64_t>(std::atomic_ref(at<std::uint64_t>(slot)).load()));
   }
   // Checked after reading: the workload may have overwritten the ring meanwhile.

@@ -110,6 +110,7 @@ TEST_P(JobPauseTest, EveryProcessStandsStillAndGoesOn) {
     pause_and_await();
     bench_->executor().pause(kPaused);
     std::vector<std::size_t> sizes;
+    sizes.reserve(names_.size());
     for (const std::string& name : names_) {
       sizes.push_back(size_of(name));
     }

@@ -18,7 +18,7 @@ class ProgressFilesTest : public testing::Test {
     spec_.run = {17, 2};
     spec_.owner.uid = ::geteuid() == 0 ? 4711 : ::geteuid();
   }
-  ~ProgressFilesTest() override { std::filesystem::remove_all(root_); }
+  void TearDown() override { std::filesystem::remove_all(root_); }
 
   std::map<std::string, std::string> made(const std::map<std::string, std::string>& env = {}) {
     const auto variables = files().make(place_, spec_, env);

@@ -34,7 +34,7 @@ TEST_F(JobView, ARunningJobShowsWhereItRunsAndForHowLong) {
   EXPECT_EQ(view.at("code"), "R");
   EXPECT_EQ(view.at("run_s"), 7.5);
   EXPECT_EQ(view.at("submitted_s"), 100.0);
-  EXPECT_EQ(view.at("gpus"), json({0}));
+  EXPECT_EQ(view.at("gpus"), json::array({0}));
   EXPECT_EQ(view.at("mechanism"), "mps");
   EXPECT_EQ(view.at("mem_bytes"), 2 * kGiB);
   EXPECT_EQ(view.at("asked_mem_bytes"), 2 * kGiB);
