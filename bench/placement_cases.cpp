@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "bench_case.hpp"
-#include "knowledge/pair_table.hpp"
+#include "knowledge/pairs/pair_table.hpp"
 #include "policy/policy_registry.hpp"
 #include "simulate/draws.hpp"
-#include "simulate/trace.hpp"
+#include "simulate/trace/trace.hpp"
 
 namespace carpool {
 namespace {

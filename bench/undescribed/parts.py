@@ -66,7 +66,7 @@ def calibrate(chosen):
 
 
 def pair(chosen):
-    """A trainer runs; a heavy neighbour arrives. Seconds from the neighbour's first kernel to relief, and the pauses in ten minutes."""
+    """A light job runs; a heavy neighbour arrives. The steps and states of both, second by second for 100 s."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="pair-"))
     server = ways.Server(chosen.program, folder)
     jobs = [{"kind": "decode", "size": 1, "steps": 10**9, "more": ["--seconds", 170]},
@@ -115,7 +115,7 @@ def liars(chosen):
 
 
 def cost(chosen):
-    """One job of a minute with and without the server, alternating: steps a second."""
+    """One job of half a minute with and without the server, alternating: steps a second."""
     seconds, rates = 30, {"plain": [], "carpool": []}
     for _ in range(3):
         said = solo("cifar", 2, "--seconds", seconds)

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/text/names.hpp"
-#include "simulate/trace.hpp"
+#include "simulate/trace/trace.hpp"
 
 namespace carpool::simulate {
 namespace {

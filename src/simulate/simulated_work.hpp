@@ -8,7 +8,7 @@
 #include "base/result.hpp"
 #include "core/interference_model.hpp"
 #include "core/run.hpp"
-#include "simulate/trace.hpp"
+#include "simulate/trace/trace.hpp"
 
 namespace carpool::simulate {
 

@@ -17,7 +17,7 @@
 #include "simulate/cluster_spec.hpp"
 #include "simulate/simulated_executor.hpp"
 #include "simulate/simulation_constants.hpp"
-#include "simulate/trace.hpp"
+#include "simulate/trace/trace.hpp"
 
 namespace carpool::simulate {
 

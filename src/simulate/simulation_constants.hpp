@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "simulate/trace.hpp"
+#include "simulate/trace/trace.hpp"
 
 namespace carpool::simulate {
 

@@ -8,7 +8,7 @@
 
 #include "dataset/csv.hpp"
 #include "knowledge/activity_interference.hpp"
-#include "knowledge/pair_table.hpp"
+#include "knowledge/pairs/pair_table.hpp"
 
 namespace carpool::simulate {
 namespace {

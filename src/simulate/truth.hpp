@@ -9,7 +9,7 @@
 #include "base/result.hpp"
 #include "core/interference_model.hpp"
 #include "simulate/simulation_constants.hpp"
-#include "simulate/trace.hpp"
+#include "simulate/trace/trace.hpp"
 
 namespace carpool::simulate {
 

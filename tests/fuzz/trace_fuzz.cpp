@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "simulate/trace.hpp"
+#include "simulate/trace/trace.hpp"
 #include "targets.hpp"
 
 namespace carpool::fuzz {

@@ -14,7 +14,7 @@
 #include "base/text/memory_size.hpp"
 #include "knowledge/model_interference.hpp"
 #include "model/model_file.hpp"
-#include "simulate/generator.hpp"
+#include "simulate/trace/generator.hpp"
 #include "simulate/truth.hpp"
 
 namespace carpool::app {

@@ -1,4 +1,4 @@
-#include "knowledge/pair_table.hpp"
+#include "knowledge/pairs/pair_table.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "simulate/generator.hpp"
+#include "simulate/trace/generator.hpp"
 
 #include <gtest/gtest.h>
 

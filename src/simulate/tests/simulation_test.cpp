@@ -4,9 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include "knowledge/pair_table.hpp"
-#include "simulate/generator.hpp"
+#include "knowledge/pairs/pair_table.hpp"
 #include "simulate/tests/small_cluster.hpp"
+#include "simulate/trace/generator.hpp"
 #include "simulate/validation.hpp"
 
 namespace carpool::simulate {

@@ -1,4 +1,4 @@
-#include "simulate/trace.hpp"
+#include "simulate/trace/trace.hpp"
 
 #include <set>
 

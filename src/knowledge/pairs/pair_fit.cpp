@@ -1,4 +1,4 @@
-#include "knowledge/pair_fit.hpp"
+#include "knowledge/pairs/pair_fit.hpp"
 
 #include <algorithm>
 #include <cmath>

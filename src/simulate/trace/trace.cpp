@@ -1,4 +1,4 @@
-#include "simulate/trace.hpp"
+#include "simulate/trace/trace.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -9,8 +9,8 @@
 #include "dataset/csv.hpp"
 #include "simulate/csv_field.hpp"
 #include "simulate/draws.hpp"
-#include "simulate/trace_estimates.hpp"
-#include "simulate/trace_reader.hpp"
+#include "simulate/trace/trace_estimates.hpp"
+#include "simulate/trace/trace_reader.hpp"
 
 namespace carpool::simulate {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "knowledge/pair_fit.hpp"
+#include "knowledge/pairs/pair_fit.hpp"
 
 namespace carpool::knowledge {
 

@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "base/result.hpp"
-#include "simulate/trace.hpp"
+#include "simulate/trace/trace.hpp"
 
 namespace carpool::simulate {
 

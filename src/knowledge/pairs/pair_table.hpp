@@ -11,7 +11,7 @@
 
 #include "base/result.hpp"
 #include "core/interference_model.hpp"
-#include "knowledge/pair_fit.hpp"
+#include "knowledge/pairs/pair_fit.hpp"
 
 namespace carpool::knowledge {
 

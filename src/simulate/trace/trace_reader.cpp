@@ -1,4 +1,4 @@
-#include "simulate/trace_reader.hpp"
+#include "simulate/trace/trace_reader.hpp"
 
 #include <algorithm>
 #include <cstdint>

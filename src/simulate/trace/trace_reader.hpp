@@ -8,7 +8,7 @@
 
 #include "base/result.hpp"
 #include "dataset/csv.hpp"
-#include "simulate/trace.hpp"
+#include "simulate/trace/trace.hpp"
 
 namespace carpool::simulate {
 

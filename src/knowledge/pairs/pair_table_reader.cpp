@@ -1,4 +1,4 @@
-#include "knowledge/pair_table_reader.hpp"
+#include "knowledge/pairs/pair_table_reader.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "dataset/csv.hpp"
-#include "knowledge/pair_table.hpp"
+#include "knowledge/pairs/pair_table.hpp"
 
 namespace carpool::knowledge {
 namespace {

@@ -1,4 +1,4 @@
-#include "simulate/generator.hpp"
+#include "simulate/trace/generator.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "knowledge/pair_table.hpp"
+#include "knowledge/pairs/pair_table.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 
 #include "core/workload_identity.hpp"
 #include "knowledge/activity_interference.hpp"
-#include "knowledge/pair_table_reader.hpp"
+#include "knowledge/pairs/pair_table_reader.hpp"
 
 namespace carpool::knowledge {
 namespace {

@@ -1,4 +1,4 @@
-#include "simulate/trace_estimates.hpp"
+#include "simulate/trace/trace_estimates.hpp"
 
 #include <algorithm>
 #include <cstdint>
