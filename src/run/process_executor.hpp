@@ -22,6 +22,8 @@ struct ProcessExecutorSettings {
   std::function<double()> clock{};         // seconds of the scheduler; empty: epoch_seconds()
   std::filesystem::path cgroups{};  // from divide_own_cgroup(); empty: attempts have no cgroups
   ProgressPlace progress{};
+  // OMP_NUM_THREADS of a job that shares a GPU and does not set it; 0: the variable is left alone.
+  unsigned openmp_threads = 0;
 };
 
 // The processes of a running job.

@@ -60,6 +60,11 @@ void add_scheduling_options(OptionSet& options, ServeOptions& serve) {
   options.flag("--no-profile-windows",
                serve.no_profile_windows,
                "Do not count the kernel launches of jobs (docs/jobs.md, progress)");
+  options.option("--openmp-threads",
+                 &serve.openmp_threads,
+                 "N",
+                 "OMP_NUM_THREADS of jobs that share a GPU; 0: untouched (docs/placement.md)",
+                 {.check = whole_number()});
   options.option("--stop-grace",
                  &serve.stop_grace_s,
                  "SECONDS",

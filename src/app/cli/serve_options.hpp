@@ -18,7 +18,8 @@ struct ServeOptions {
   std::string recovery = "reserve";
   std::string window = "mean";
   bool no_mps = false;
-  bool no_profile_windows = false;  // launches of jobs are not counted
+  bool no_profile_windows = false;         // launches of jobs are not counted
+  std::optional<unsigned> openmp_threads;  // of a job that shares a GPU; 0: left alone
   std::optional<std::string> listen;
   std::optional<std::string> tokens;
   std::optional<std::string> group;

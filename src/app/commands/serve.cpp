@@ -12,6 +12,7 @@
 #include "app/server/gpu_lock.hpp"
 #include "app/server/live_gpus.hpp"
 #include "app/server/live_progress.hpp"
+#include "app/server/processor_shares.hpp"
 #include "app/server/serve_places.hpp"
 #include "app/server/server.hpp"
 #include "app/server/server_knowledge.hpp"
@@ -22,6 +23,7 @@
 #include "base/server_clock.hpp"
 #include "knowledge/activity_interference.hpp"
 #include "knowledge/model_interference.hpp"
+#include "policy/policy_registry.hpp"
 #include "run/job_cgroup.hpp"
 #include "run/process_executor.hpp"
 #include "run/run_folder.hpp"
@@ -135,6 +137,10 @@ Result<void> serve_gpus(const ServeOptions& options,
                                        .clock = [clock] { return clock->now_s(); },
                                        .cgroups = run::job_cgroups()};
   running.progress = progress_place(places.progress(running.journal), !options.no_profile_windows);
+  running.openmp_threads =
+      options.openmp_threads.value_or(policy::default_settings(options.policy).take_turns
+                                          ? openmp_threads(usable_processors(), gpus->views.size())
+                                          : 0);
   auto executor = run::ProcessExecutor::open(running);
   auto profiled = profiled_workloads(options, context);
   if (!executor || !profiled) {

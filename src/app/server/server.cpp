@@ -1,11 +1,11 @@
 #include "app/server/server.hpp"
 
 #include <algorithm>
-#include <thread>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
+#include "app/server/processor_shares.hpp"
 #include "app/server/server_knowledge.hpp"
 #include "app/version.hpp"
 #include "policy/policy_registry.hpp"
@@ -70,12 +70,6 @@ Result<serve::HttpSettings> http_settings(const ServeOptions& options, const Ser
   return settings;
 }
 
-// Imports and set-up of a program keep at most three processors busy.
-std::size_t most_starting() {
-  constexpr unsigned kProcessorsEach = 3;
-  return std::max(std::thread::hardware_concurrency() / kProcessorsEach, 2U);
-}
-
 Result<serve::UserLimits> user_limits(const ServeOptions& options) {
   if (options.slo_group) {
     if (const auto known = serve::group_id(*options.slo_group); !known) {
@@ -101,7 +95,7 @@ Result<std::unique_ptr<Server>> Server::start(const ServeOptions& options,
   policy::PolicySettings policy_settings = policy::default_settings(options.policy);
   policy_settings.use_mps = policy_settings.use_mps && !options.no_mps;
   if (policy_settings.take_turns) {
-    policy_settings.max_starting = most_starting();
+    policy_settings.max_starting = most_starting(usable_processors());
   }
   auto policy = policy::make_placement_policy(options.policy, policy_settings);
   const auto settings = scheduler_settings(options, policy_settings);

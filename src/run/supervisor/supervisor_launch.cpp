@@ -98,6 +98,13 @@ void add_progress(const ProcessExecutorSettings& settings,
   }
 }
 
+// By default OpenMP runs a thread for each processor, in every job that shares the machine.
+void limit_openmp_threads(unsigned threads, const LaunchSpec& spec, SupervisorOrder& order) {
+  if (threads > 0 && spec.mechanism != ShareMechanism::None) {
+    order.env.try_emplace("OMP_NUM_THREADS", fmt::format("{}", threads));
+  }
+}
+
 Started<SupervisorOrder> order_for(const ProcessExecutorSettings& settings,
                                    const LaunchSpec& spec,
                                    const RunFolder& folder) {
@@ -111,6 +118,7 @@ Started<SupervisorOrder> order_for(const ProcessExecutorSettings& settings,
   return make_order(spec, folder.path(), *mps).map([&](SupervisorOrder order) {
     order.journal = settings.journal;
     add_progress(settings, spec, order);
+    limit_openmp_threads(settings.openmp_threads, spec, order);
     if (!settings.cgroups.empty()) {
       order.cgroup = job_cgroup_path(settings.cgroups, settings.runs, settings.journal, spec.run);
     }

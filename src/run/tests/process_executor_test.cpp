@@ -71,6 +71,25 @@ TEST_F(ProcessExecutorTest, AJobRunsInItsFolderWithItsEnvironmentAndItsOutputIsK
   EXPECT_EQ(read_file(folder().stderr_file()), "GPU-00000000-0000-0000-0000-000000000001 1 y\n");
 }
 
+TEST_F(ProcessExecutorTest, AJobThatSharesAGpuGetsItsShareOfOpenMpThreads) {
+  ProcessExecutorSettings settings = bench_.settings();
+  settings.openmp_threads = 4;
+  bench_.open(settings);
+  const std::vector<std::string> tell = {"sh", "-c", "echo ${OMP_NUM_THREADS-unset}"};
+  LaunchSpec shared = spec(tell, 1);
+  shared.mechanism = ShareMechanism::TimeSlicing;
+  LaunchSpec told = spec(tell, 2);
+  told.mechanism = ShareMechanism::TimeSlicing;
+  told.job.env.set("OMP_NUM_THREADS", "9");
+  for (const LaunchSpec& launch : {shared, told, spec(tell, 3)}) {
+    start(launch);
+    ASSERT_TRUE(await_end());
+  }
+  EXPECT_EQ(read_file(bench_.folder({1, 1}).stdout_file()), "4\n");
+  EXPECT_EQ(read_file(bench_.folder({2, 1}).stdout_file()), "9\n") << "the job's own";
+  EXPECT_EQ(read_file(bench_.folder({3, 1}).stdout_file()), "unset\n") << "it has the GPU alone";
+}
+
 TEST_F(ProcessExecutorTest, ExitCodeSignalAndLastLineAreReported) {
   start(spec({"sh", "-c", "echo broken >&2; exit 3"}));
   auto exit = await_end();
