@@ -129,10 +129,13 @@ void WindowFollower::run() {
     }
   } catch (...) {  // NOLINT(bugprone-empty-catch): out of memory; nothing is counted any more
   }
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   in_window_ = false;
-  alive_ = false;
+  alive_ = exiting_;
   changed_.notify_all();
+  // CUPTI keeps data of each thread that called it. Its cleanup, when this thread ends, would race
+  // with that of the library at the exit of the process.
+  changed_.wait(lock, [this] { return !exiting_; });
 }
 
 void WindowFollower::count(const WindowView::Order& order) {
