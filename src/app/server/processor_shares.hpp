@@ -1,7 +1,6 @@
 // How jobs share the processors of the machine: how many start at once, and the OpenMP threads of
-// each. Python programs keep the processors busy while they start, and OpenMP runs a thread for
-// each processor that waits by spinning: ten programs that start at once on 16 processors need 20 s
-// with that default and 10 s with 4 threads each (docs/placement.md, "Start-up").
+// each. By default OpenMP runs a thread for each processor, and its threads wait by spinning:
+// programs that start at once keep each other from starting (docs/placement.md, "Start-up").
 #pragma once
 
 #include <cstddef>
