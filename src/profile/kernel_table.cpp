@@ -60,7 +60,7 @@ KernelTable kernel_table(std::span<const gpu::ActivityTrace> traces, const TimeW
         table.rows.push_back({.name = demangled(kernel.name),
                               .symbol = kernel.name,
                               .facts = kernel.facts,
-                              .occupancy = occupancy_of(kernel.facts, device_of(trace))});
+                              .occupancy = gpu::occupancy_of(kernel.facts, device_of(trace))});
       }
       row_of.push_back(row->second);
     }

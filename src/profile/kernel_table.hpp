@@ -8,7 +8,7 @@
 
 #include "base/result.hpp"
 #include "gpu/cupti/activity_reader.hpp"
-#include "profile/occupancy.hpp"
+#include "gpu/cupti/kernel_occupancy.hpp"
 #include "profile/steps/time_window.hpp"
 
 namespace carpool::profile {
@@ -20,7 +20,7 @@ struct KernelRow {
   std::uint64_t count = 0;
   double seconds = 0.0;  // of all its launches
   double share = 0.0;    // of the total kernel time
-  KernelOccupancy occupancy{};
+  gpu::KernelOccupancy occupancy{};
 };
 
 struct KernelTable {

@@ -1,5 +1,5 @@
 // The rate of launches in a window.
-#include "gpu/cupti/inject/launch_count.hpp"
+#include "gpu/cupti/inject/window/launch_count.hpp"
 
 #include <cstdint>
 

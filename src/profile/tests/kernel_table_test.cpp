@@ -10,6 +10,8 @@
 namespace carpool::profile {
 namespace {
 
+using gpu::occupancy_of;
+
 // 100 ms: a kernel of 30 ms, ten of 1 ms that overlap it half, one that begins before the window.
 class KernelTableTest : public testing::Test {
  protected:
@@ -142,7 +144,7 @@ TEST(OccupancyTest, ADeviceThatTellsNoLimitsGivesNone) {
   gpu::activity_format::Kernel kernel;
   kernel.grid = {3, 2, 1};
   kernel.block = {32, 1, 1};
-  const KernelOccupancy occupancy = occupancy_of(kernel, {});
+  const gpu::KernelOccupancy occupancy = occupancy_of(kernel, {});
   EXPECT_EQ(occupancy.blocks, 6U);
   EXPECT_EQ(occupancy.blocks_per_sm, 0.0);
 }

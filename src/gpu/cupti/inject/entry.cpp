@@ -3,7 +3,7 @@
 #include "gpu/cupti/inject/nvtx_ranges.hpp"
 #include "gpu/cupti/inject/recorder.hpp"
 #include "gpu/cupti/inject/settings.hpp"
-#include "gpu/cupti/inject/window_follower.hpp"
+#include "gpu/cupti/inject/window/window_follower.hpp"
 
 // NOLINTBEGIN(readability-identifier-naming): the vendor looks for these names
 extern "C" [[gnu::visibility("default")]] int InitializeInjection() {

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "gpu/cupti/inject/vendor_library.hpp"
-#include "gpu/cupti/inject/window_view.hpp"
+#include "gpu/cupti/inject/window/window_view.hpp"
 
 namespace carpool::gpu::inject {
 

@@ -1,4 +1,4 @@
-#include "gpu/cupti/inject/window_follower.hpp"
+#include "gpu/cupti/inject/window/window_follower.hpp"
 
 #include <algorithm>
 #include <csignal>
@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "base/clock.hpp"
-#include "gpu/cupti/inject/launch_count.hpp"
+#include "gpu/cupti/inject/window/launch_count.hpp"
 
 namespace carpool::gpu::inject {
 namespace {

@@ -1,4 +1,4 @@
-#include "gpu/cupti/inject/launch_count.hpp"
+#include "gpu/cupti/inject/window/launch_count.hpp"
 
 #include <algorithm>
 

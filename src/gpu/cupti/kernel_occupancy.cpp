@@ -1,11 +1,11 @@
-#include "profile/occupancy.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 
-namespace carpool::profile {
+#include "gpu/cupti/kernel_occupancy.hpp"
+
+namespace carpool::gpu {
 namespace {
 
 // Allocation granularities, unchanged since compute capability 3.0.
@@ -31,8 +31,8 @@ std::uint64_t volume(const std::array<std::uint32_t, 3>& extent) {
 
 }  // namespace
 
-KernelOccupancy occupancy_of(const gpu::activity_format::Kernel& kernel,
-                             const gpu::activity_format::Device& device) {
+KernelOccupancy occupancy_of(const activity_format::Kernel& kernel,
+                             const activity_format::Device& device) {
   const std::uint64_t warp = device.warp_size == 0 ? kWarp : device.warp_size;
   const std::uint64_t warps = rounded_up(volume(kernel.block), warp) / warp;
   KernelOccupancy out;
@@ -61,4 +61,4 @@ KernelOccupancy occupancy_of(const gpu::activity_format::Kernel& kernel,
   return out;
 }
 
-}  // namespace carpool::profile
+}  // namespace carpool::gpu

@@ -1,4 +1,4 @@
-#include "gpu/cupti/inject/window_view.hpp"
+#include "gpu/cupti/inject/window/window_view.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -5,7 +5,7 @@
 
 #include "gpu/cupti/activity_format.hpp"
 
-namespace carpool::profile {
+namespace carpool::gpu {
 
 struct KernelOccupancy {
   std::uint64_t blocks = 0;    // of the grid
@@ -19,7 +19,7 @@ struct KernelOccupancy {
   double sms = 0.0;  // SMs needed to hold all blocks at once, at most all SMs
 };
 
-[[nodiscard]] KernelOccupancy occupancy_of(const gpu::activity_format::Kernel& kernel,
-                                           const gpu::activity_format::Device& device);
+[[nodiscard]] KernelOccupancy occupancy_of(const activity_format::Kernel& kernel,
+                                           const activity_format::Device& device);
 
-}  // namespace carpool::profile
+}  // namespace carpool::gpu
