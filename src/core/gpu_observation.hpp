@@ -25,6 +25,19 @@ struct MeasuredRate {
   ProgressSource source = ProgressSource::Steps;
 };
 
+// The kernels of a job over a few seconds, by the profiler's library in its processes.
+struct KernelWindow {
+  double over_s = 0.0;
+  std::uint64_t kernels = 0;
+  double busy = 0.0;    // share of the time in which at least one kernel ran
+  double active = 0.0;  // mean share of the SMs that held a block of them, 0 to 1
+  double fill = 0.0;    // the same while kernels ran, weighted by kernel time
+  double warps = 0.0;   // resident warps over those that the GPU holds, weighted likewise
+  double mean_us = 0.0;
+  double p90_us = 0.0;
+  double launches_per_s = 0.0;  // by the program; a graph counts as one
+};
+
 struct GpuObservation {
   unsigned gpu = 0;
   std::uint64_t used_bytes = 0;
@@ -38,6 +51,7 @@ struct GpuObservation {
     std::uint64_t bytes = 0;
     unsigned processes = 1;              // here; 0: hidden ones, whose bytes are not known
     std::optional<MeasuredRate> rate{};  // empty: nothing new was measured
+    std::optional<KernelWindow> window{};
   };
   std::vector<JobSeen> jobs{};  // Carpool's jobs seen on this GPU
 };

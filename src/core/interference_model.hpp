@@ -34,9 +34,17 @@ struct ProgressForecast {
 
 // What is known of one workload, for people.
 struct WorkloadBelief {
+  // By its kernels in a window of a few seconds.
+  struct Window {
+    double sm_active = 0.0;  // solo, 0 to 1
+    double over_s = 0.0;
+    bool alone = false;  // no other job computed on the GPU meanwhile
+    bool operator==(const Window&) const = default;
+  };
   double sm_active = kUnknownActivity;  // solo, 0 to 1
   Interval sm_active90{.low = 0.0, .high = 1.0};
   double assumed_sm_active = kUnknownActivity;  // before anything was measured
+  std::optional<Window> window{};               // empty: its kernels were not recorded
   double measured_s = 0.0;                      // time for which it was watched; 0: never
   bool alone = false;                           // part of that time without neighbours
   std::optional<double> solo_rate{};            // units of its progress a second

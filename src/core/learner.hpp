@@ -25,6 +25,7 @@ struct GroupSeen {
     bool several_gpus = false;
     double computed_s = 0.0;  // since it was first seen on the GPU, without pauses
     std::optional<MeasuredRate> rate{};
+    std::optional<KernelWindow> window{};
   };
   std::vector<Member> computing{};    // neither starting nor paused
   double unchanged_s = 0.0;           // time for which exactly these computed

@@ -27,7 +27,7 @@ bool moved(const std::optional<GpuPressure>& before, const std::optional<GpuPres
 bool is_news(const GpuObservation& before, const GpuObservation& now) {
   const auto same = [](const GpuObservation::JobSeen& one, const GpuObservation::JobSeen& other) {
     return one.job == other.job && one.processes == other.processes && !other.rate &&
-           !moved(one.bytes, other.bytes);
+           !other.window && !moved(one.bytes, other.bytes);
   };
   return before.foreign != now.foreign || before.unusable != now.unusable ||
          moved(before.used_bytes, now.used_bytes) ||

@@ -71,6 +71,7 @@ static_assert(set_agrees<CUpti_ActivityMemset3>());
 static_assert(set_agrees<CUpti_ActivityMemset4>());
 
 SAME_VALUE(ours::kMaxLimitReached, CUPTI_ERROR_MAX_LIMIT_REACHED);
+SAME_VALUE(ours::kNotCompatible, CUPTI_ERROR_NOT_COMPATIBLE);
 SAME_VALUE(ours::kInvalidKind, CUPTI_ERROR_INVALID_KIND);
 SAME_VALUE(ours::kNotSupported, CUPTI_ERROR_NOT_SUPPORTED);
 SAME_VALUE(ours::kInsufficientPrivileges, CUPTI_ERROR_INSUFFICIENT_PRIVILEGES);

@@ -5,13 +5,18 @@
 //   --step-ms X        length of a step (5)
 //   --startup N        launches of kernels named warmup_… before the first step, over 10 ms
 //   --graph            the kernels are nodes of a graph
+//   --blind-graph      so, and CUPTI gives no records of them
+//   --grid N           blocks of each kernel, instead of a size that differs by kernel
 //   --untimed N        launches whose times CUPTI does not know
 //   --nvtx NAME        each step is a range of this name
 //   --calls-step       reports each step through CARPOOL_STEP_FILE, if set
 //   --prints           prints "step N" at the end of each step
 //   --subscribe N      subscribes to CUPTI at the end of step N, as a profiler of the program does;
 //                      exit status 9 if it is refused
+//   --profile PATH     records kernels with CUPTI as torch.profiler does, once this file exists;
+//                      exit status 9 if it is refused; creates PATH.records when it has 100 records
 //   --fork             forks a child that launches and exits normally
+//   --fork-at N        so, at the end of step N
 //   --child            starts this program again, with two steps, and waits for it
 //   --crash N          dies of SIGSEGV at the end of step N
 //   --exit N           exit status (0)
@@ -20,6 +25,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <set>
@@ -82,6 +88,16 @@ void wait_until(std::int64_t at) {
 const char* lasting(std::string text) {
   static auto* const texts = new std::set<std::string>;
   return texts->insert(std::move(text)).first->c_str();
+}
+
+// A child without exec, in which CUDA is not usable; it must not be recorded.
+void fork_child() {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    fake::launch(kernel("in_the_child", 0, carpool::monotonic_ns(), 1000));
+    std::exit(0);
+  }
+  ::waitpid(child, nullptr, 0);
 }
 
 class Program {
@@ -151,13 +167,23 @@ class Program {
     set.start = static_cast<std::uint64_t>(now_ + 600);
     set.end = set.start + 100;
     fake::set_memory(set);
+    if (options_.contains("graph") || options_.contains("blind-graph")) {
+      fake::launch_graph();
+    }
     // Four fifths of the step are busy, the last fifth is a gap.
     const std::int64_t length = step_ns_ * 4 / 5 / kernels_;
     for (long i = 0; i < kernels_; ++i) {
       const char* name = names_[static_cast<std::size_t>(i)];
       cupti::KernelRecord record = kernel(name, i, now_ + i * length, length - length / 10);
+      if (const long blocks = number(options_, "grid", 0); blocks != 0) {
+        record.grid = {static_cast<std::int32_t>(blocks), 1, 1};
+      }
       record.graph_node = options_.contains("graph") ? static_cast<std::uint64_t>(i + 1) : 0;
-      fake::launch(record);
+      if (options_.contains("graph")) {
+        fake::graph_kernel(record);
+      } else if (!options_.contains("blind-graph")) {
+        fake::launch(record);
+      }
     }
     now_ += step_ns_;
     wait_until(now_);
@@ -171,29 +197,38 @@ class Program {
     if (number(options_, "subscribe", 0) == step && !fake::subscribe()) {
       std::exit(9);
     }
+    if (const auto path = options_.find("profile"); path != options_.end()) {
+      profile(path->second);
+    }
+    if (number(options_, "fork-at", 0) == step) {
+      fork_child();
+    }
     if (number(options_, "crash", 0) == step) {
       std::signal(SIGSEGV, SIG_DFL);
       std::raise(SIGSEGV);
     }
   }
 
+  void profile(const std::string& path) {
+    if (!profiles_ && ::access(path.c_str(), F_OK) == 0) {
+      profiles_ = true;
+      if (!fake::profile()) {
+        std::exit(9);
+      }
+    }
+    if (profiles_ && fake::profiled_kernels() >= 100) {
+      std::ofstream(path + ".records") << "";
+    }
+  }
+
   Options options_;
+  bool profiles_ = false;
   long kernels_;
   std::int64_t step_ns_;
   std::int64_t now_ = 0;
   std::vector<const char*> names_;
   std::unique_ptr<carpool::StepFile> steps_;
 };
-
-// A child without exec, in which CUDA is not usable; it must not be recorded.
-void fork_child() {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    fake::launch(kernel("in_the_child", 0, carpool::monotonic_ns(), 1000));
-    std::exit(0);
-  }
-  ::waitpid(child, nullptr, 0);
-}
 
 void start_child(const char* program) {
   const pid_t child = ::fork();

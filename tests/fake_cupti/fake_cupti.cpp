@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <mutex>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -57,11 +59,29 @@ std::size_t record_size(Kind kind) {
   }
 }
 
+// A line for each call that changes the state of CUPTI.
+void note(const std::string& line) {
+  if (const char* path = std::getenv("FAKE_CUPTI_LOG"); path != nullptr) {
+    std::ofstream(path, std::ios::app) << line << '\n';
+  }
+}
+
+// The site of the call in whose callback this thread is.
+const char*& current_site() {
+  static thread_local const char* site = "outside";
+  return site;
+}
+
 void give_back(State& now) {
   if (now.buffer != nullptr) {
     now.completed(nullptr, 0, std::exchange(now.buffer, nullptr), now.size, now.used);
     now.used = 0;
   }
+}
+
+bool still_subscribed(Callback callback) {
+  const std::lock_guard lock(state().mutex);
+  return state().callback == callback;
 }
 
 // CUPTI's own clock, unless the library has set another.
@@ -105,17 +125,19 @@ void fake_cupti_deliver(const void* record, std::size_t size) {
   now.used += size;
 }
 
-void fake_cupti_call_launch() {
+void fake_cupti_call_launch(std::uint32_t call) {
   State& now = state();
   Callback callback = nullptr;
   {
     const std::lock_guard lock(now.mutex);
-    callback = now.calls.contains(kLaunchCalls.front()) ? now.callback : nullptr;
+    callback = now.calls.contains(call) ? now.callback : nullptr;
   }
   for (const std::uint32_t site : {kCallEntered, kCallEntered + 1}) {
     const CallbackData data{.site = site};
-    if (callback != nullptr) {
-      callback(nullptr, kDriverApi, kLaunchCalls.front(), &data);
+    if (callback != nullptr && still_subscribed(callback)) {
+      current_site() = site == kCallEntered ? "entry" : "exit";
+      callback(nullptr, kDriverApi, call, &data);
+      current_site() = "outside";
     }
   }
 }
@@ -139,6 +161,7 @@ Code cuptiSubscribe(Subscriber* subscriber, Callback callback, void* /*user*/) {
   if (setting("FAKE_CUPTI_SUBSCRIBED", 0) != 0 || state().callback != nullptr) {
     return kMultipleSubscribers;
   }
+  note("subscribe");
   state().callback = callback;
   ++state().subscriptions;
   *subscriber = reinterpret_cast<Subscriber>(&state());
@@ -150,8 +173,23 @@ Code cuptiUnsubscribe(Subscriber subscriber) {
   if (subscriber != reinterpret_cast<Subscriber>(&state()) || state().callback == nullptr) {
     return kInvalidParameter;
   }
+  note("unsubscribe");
   state().callback = nullptr;
   state().calls.clear();
+  return kSuccess;
+}
+
+Code cuptiFinalize() {
+  const std::lock_guard lock(state().mutex);
+  note(std::string("finalize at ") + current_site());
+  State& now = state();
+  now.callback = nullptr;
+  now.calls.clear();
+  now.enabled.clear();
+  now.requested = nullptr;
+  now.completed = nullptr;
+  now.buffer = nullptr;
+  now.used = 0;
   return kSuccess;
 }
 
@@ -172,6 +210,8 @@ Code cuptiEnableCallback(std::uint32_t on,
 }
 
 Code cuptiActivityRegisterCallbacks(BufferRequested requested, BufferCompleted completed) {
+  const std::lock_guard lock(state().mutex);
+  note("register callbacks");
   state().requested = requested;
   state().completed = completed;
   return kSuccess;
@@ -181,6 +221,7 @@ Code cuptiActivityEnable(Kind kind) {
   const int refusal = setting("FAKE_CUPTI_REFUSE", kSuccess);
   if (refusal == kSuccess) {
     const std::lock_guard lock(state().mutex);
+    note("enable " + std::to_string(kind));
     state().enabled.insert(kind);
   }
   return refusal;
@@ -188,6 +229,7 @@ Code cuptiActivityEnable(Kind kind) {
 
 Code cuptiActivityDisable(Kind kind) {
   const std::lock_guard lock(state().mutex);
+  note("disable " + std::to_string(kind));
   state().enabled.erase(kind);
   return kSuccess;
 }
@@ -222,11 +264,13 @@ Code cuptiActivityFlushAll(std::uint32_t) {
 #endif
 
 Code cuptiActivitySetAttribute(std::uint32_t, std::size_t* size, void* value) {
+  note("attribute");
   return size != nullptr && value != nullptr ? kSuccess : kInvalidParameter;
 }
 
 #ifndef FAKE_CUPTI_OLD
 Code cuptiActivityRegisterTimestampCallback(Timestamp clock) {
+  note("clock");
   state().clock = clock;
   return kSuccess;
 }

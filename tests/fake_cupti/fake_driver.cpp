@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
 #include <string_view>
+#include <vector>
 
 #include "fake_cupti.hpp"
 #include "gpu/cupti/nvtx_abi.hpp"
@@ -26,23 +28,49 @@ void* cupti_function(const char* function) {
   return nullptr;
 }
 
+// A library that is loaded later is called from then on.
+template <class Function>
+Function loaded(Function& function, const char* name) {
+  if (function == nullptr) {
+    function = reinterpret_cast<Function>(cupti_function(name));
+  }
+  return function;
+}
+
 template <class Record>
 void deliver(const Record& record) {
-  static const auto function = reinterpret_cast<Deliver>(cupti_function(kDeliver));
-  if (function != nullptr) {
+  static Deliver function = nullptr;
+  if (loaded(function, kDeliver) != nullptr) {
     function(&record, sizeof(record));
   }
 }
 
-// A library that is loaded later is called from then on.
-void call_launch() {
+void call_launch(std::uint32_t call) {
   static CallLaunch function = nullptr;
-  if (function == nullptr) {
-    function = reinterpret_cast<CallLaunch>(cupti_function(kCallLaunch));
+  if (loaded(function, kCallLaunch) != nullptr) {
+    function(call);
   }
-  if (function != nullptr) {
-    function();
-  }
+}
+
+// The records that profile() asked for.
+struct Profiled {
+  std::atomic<std::size_t> kernels{0};
+  std::vector<std::uint8_t> buffer = std::vector<std::uint8_t>(std::size_t{1} << 20U);
+};
+
+Profiled& profiled() {
+  static auto* const made = new Profiled;
+  return *made;
+}
+
+void request_buffer(std::uint8_t** buffer, std::size_t* size, std::size_t* records) {
+  *buffer = profiled().buffer.data();
+  *size = profiled().buffer.size();
+  *records = 0;
+}
+
+void buffer_done(void*, std::uint32_t, std::uint8_t*, std::size_t, std::size_t valid) {
+  profiled().kernels += valid / sizeof(gpu::cupti::KernelRecord);
 }
 
 // The slots of NVTX's two modules, which a tool may fill.
@@ -107,7 +135,15 @@ bool fake_cu_init() {
 }
 
 void launch(const gpu::cupti::KernelRecord& record) {
-  call_launch();
+  call_launch(gpu::cupti::kLaunchCalls.front());
+  deliver(record);
+}
+
+void launch_graph() {
+  call_launch(gpu::cupti::kGraphLaunch);
+}
+
+void graph_kernel(const gpu::cupti::KernelRecord& record) {
   deliver(record);
 }
 
@@ -125,6 +161,23 @@ bool subscribe() {
   gpu::cupti::Subscriber subscriber = nullptr;
   const auto nothing = [](void*, std::uint32_t, std::uint32_t, const void*) {};
   return function != nullptr && function(&subscriber, nothing, nullptr) == gpu::cupti::kSuccess;
+}
+
+bool profile() {
+  using Register = gpu::cupti::Code (*)(gpu::cupti::BufferRequested, gpu::cupti::BufferCompleted);
+  using Enable = gpu::cupti::Code (*)(gpu::cupti::Kind);
+  const auto add = reinterpret_cast<Register>(cupti_function("cuptiActivityRegisterCallbacks"));
+  const auto enable = reinterpret_cast<Enable>(cupti_function("cuptiActivityEnable"));
+  return subscribe() && add(&request_buffer, &buffer_done) == gpu::cupti::kSuccess &&
+         enable(gpu::cupti::kKindConcurrentKernel) == gpu::cupti::kSuccess;
+}
+
+std::size_t profiled_kernels() {
+  using Flush = gpu::cupti::Code (*)(std::uint32_t);
+  if (const auto flush = reinterpret_cast<Flush>(cupti_function("cuptiActivityFlushAll"))) {
+    (void)flush(gpu::cupti::kFlushForced);
+  }
+  return profiled().kernels;
 }
 
 void push_range(const char* name) {

@@ -20,7 +20,7 @@ namespace carpool {
 
 using gpu::activity_format::NoteKind;
 using gpu::activity_format::Order;
-using Environment = std::map<std::string, std::string>;
+using Variables = std::map<std::string, std::string>;
 
 inline constexpr std::chrono::seconds kPatience{60};
 
@@ -35,7 +35,7 @@ class InjectedLibrary : public testing::Test {
 
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
-  Command command(const std::vector<std::string>& arguments, const Environment& more = {}) {
+  Command command(const std::vector<std::string>& arguments, const Variables& more = {}) {
     Command command;
     command.argv = {FAKE_CUDA_PROGRAM};
     command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
@@ -46,7 +46,7 @@ class InjectedLibrary : public testing::Test {
     return command;
   }
 
-  ExitStatus run(const std::vector<std::string>& arguments, const Environment& more = {}) {
+  ExitStatus run(const std::vector<std::string>& arguments, const Variables& more = {}) {
     const auto done = run_command(command(arguments, more), "", kPatience);
     EXPECT_TRUE(done.has_value()) << done.error().message;
     if (!done) {
@@ -72,7 +72,7 @@ class InjectedLibrary : public testing::Test {
 
   // The one file of a program that ended with status 0.
   gpu::ActivityTrace recorded(const std::vector<std::string>& arguments,
-                              const Environment& more = {}) {
+                              const Variables& more = {}) {
     EXPECT_TRUE(run(arguments, more).ok());
     auto all = traces();
     EXPECT_EQ(all.size(), 1U);

@@ -14,6 +14,7 @@ using Code = int;  // CUptiResult, CUresult
 inline constexpr Code kSuccess = 0;
 inline constexpr Code kInvalidParameter = 1;
 inline constexpr Code kMaxLimitReached = 12;
+inline constexpr Code kNotCompatible = 14;
 inline constexpr Code kInvalidKind = 21;
 inline constexpr Code kNotSupported = 27;
 inline constexpr Code kInsufficientPrivileges = 35;
@@ -133,16 +134,22 @@ using Callback = void (*)(void* user, std::uint32_t domain, std::uint32_t id, co
 
 // CUpti_CallbackDomain, CUpti_driver_api_trace_cbid: the calls of the driver that launch work.
 inline constexpr std::uint32_t kDriverApi = 1;
+inline constexpr std::uint32_t kGraphLaunch = 514;
+inline constexpr std::uint32_t kGraphLaunchPerThread = 515;
 inline constexpr std::array<std::uint32_t, 9> kLaunchCalls{
-    307,   // cuLaunchKernel
-    442,   // cuLaunchKernel_ptsz
-    477,   // cuLaunchCooperativeKernel
-    478,   // cuLaunchCooperativeKernel_ptsz
-    480,   // cuLaunchCooperativeKernelMultiDevice
-    514,   // cuGraphLaunch
-    515,   // cuGraphLaunch_ptsz
-    652,   // cuLaunchKernelEx
-    653};  // cuLaunchKernelEx_ptsz
+    307,  // cuLaunchKernel
+    442,  // cuLaunchKernel_ptsz
+    477,  // cuLaunchCooperativeKernel
+    478,  // cuLaunchCooperativeKernel_ptsz
+    480,  // cuLaunchCooperativeKernelMultiDevice
+    kGraphLaunch,
+    kGraphLaunchPerThread,  // cuGraphLaunch_ptsz
+    652,                    // cuLaunchKernelEx
+    653};                   // cuLaunchKernelEx_ptsz
+
+[[nodiscard]] constexpr bool is_graph_launch(std::uint32_t call) {
+  return call == kGraphLaunch || call == kGraphLaunchPerThread;
+}
 
 // The first member of CUpti_CallbackData.
 struct CallbackData {

@@ -1,9 +1,9 @@
+#include "gpu/cupti/kernel_occupancy.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
-
-#include "gpu/cupti/kernel_occupancy.hpp"
 
 namespace carpool::gpu {
 namespace {
@@ -58,6 +58,9 @@ KernelOccupancy occupancy_of(const activity_format::Kernel& kernel,
   out.waves = grid / whole_gpu;
   out.resident = out.theoretical * out.waves / std::ceil(out.waves);
   out.sms = std::min<double>(device.sm_count, std::ceil(grid / out.blocks_per_sm));
+  const double full_waves = std::floor(out.waves);
+  const double in_last_wave = std::min(1.0, (grid - full_waves * whole_gpu) / device.sm_count);
+  out.sm_share = (full_waves + in_last_wave) / std::ceil(out.waves);
   return out;
 }
 

@@ -17,6 +17,9 @@ struct KernelOccupancy {
   // wave.
   double resident = 0.0;
   double sms = 0.0;  // SMs needed to hold all blocks at once, at most all SMs
+  // SMs that hold at least one block, averaged over the kernel's time if all blocks take equally
+  // long: the GPU spreads the blocks of a wave over as many SMs as it can. 0 to 1.
+  double sm_share = 0.0;
 };
 
 [[nodiscard]] KernelOccupancy occupancy_of(const activity_format::Kernel& kernel,

@@ -31,8 +31,10 @@ struct PlainSlot {
   std::int32_t code = 0;
   std::uint64_t launches = 0;
   std::int64_t over_ns = 0;
+  window_format::Kernels kernels{};
 };
-static_assert(offsetof(window_format::Slot, over_ns) == offsetof(PlainSlot, over_ns));
+static_assert(sizeof(window_format::Slot) == sizeof(PlainSlot) &&
+              offsetof(window_format::Slot, kernels) == offsetof(PlainSlot, kernels));
 
 PlainSlot slot_in(const Bytes& bytes, std::size_t place) {
   PlainSlot slot;
@@ -51,6 +53,32 @@ Result<Bytes> read_block(int file) {
   return bytes;
 }
 
+// A sum over processes for what adds up, and means weighted by kernel time.
+void add_kernels(WindowAnswers& answers, const PlainSlot& slot, double over_s) {
+  constexpr double kMillionth = 1e-6;
+  constexpr double kMicrosecond = 1e-3;  // of a nanosecond
+  constexpr std::uint32_t kWhole = 1'000'000;
+  const window_format::Kernels& seen = slot.kernels;
+  if (seen.count == 0 || seen.fill == 0 ||
+      std::max({seen.busy, seen.active, seen.fill, seen.warps}) > kWhole) {
+    return;
+  }
+  KernelWindow& sum = answers.kernels ? *answers.kernels : answers.kernels.emplace();
+  const double count = static_cast<double>(seen.count);
+  const double before = static_cast<double>(sum.kernels) * sum.mean_us;
+  const double time_us = count * kMicrosecond * seen.mean_ns;
+  const double weight = before + time_us > 0.0 ? time_us / (before + time_us) : 0.0;
+  sum.fill += weight * (kMillionth * seen.fill - sum.fill);
+  sum.warps += weight * (kMillionth * seen.warps - sum.warps);
+  sum.mean_us = (before + time_us) / (static_cast<double>(sum.kernels) + count);
+  sum.p90_us = std::max(sum.p90_us, kMicrosecond * seen.p90_ns);
+  sum.kernels += seen.count;
+  sum.busy = std::min(sum.busy + kMillionth * seen.busy, 1.0);
+  sum.active = std::min(sum.active + kMillionth * seen.active, 1.0);
+  sum.launches_per_s += static_cast<double>(slot.launches) / over_s;
+  sum.over_s = std::max(sum.over_s, over_s);
+}
+
 void add_answer(WindowAnswers& answers, const PlainSlot& slot) {
   constexpr double kNanosecond = 1e-9;
   constexpr std::uint64_t kMost = std::uint64_t{1} << 40U;
@@ -65,6 +93,7 @@ void add_answer(WindowAnswers& answers, const PlainSlot& slot) {
         answers.launches += slot.launches;
         answers.per_s += static_cast<double>(slot.launches) / over_s;
         answers.over_s = std::max(answers.over_s, over_s);
+        add_kernels(answers, slot, over_s);
       }
       break;
     case window_format::State::Spoiled:
@@ -73,6 +102,7 @@ void add_answer(WindowAnswers& answers, const PlainSlot& slot) {
     case window_format::State::Busy:
     case window_format::State::NoCupti:
     case window_format::State::Refused:
+    case window_format::State::Unseen:
       if (!answers.refusal) {
         answers.refusal = static_cast<window_format::State>(slot.state);
         answers.code = slot.code;
@@ -117,18 +147,22 @@ Result<WindowFile> WindowFile::open(const std::filesystem::path& path) {
   return WindowFile(std::move(file));
 }
 
-Result<std::uint32_t> WindowFile::order(std::uint32_t length_ms, std::int64_t start_ns) {
+Result<std::uint32_t> WindowFile::order(std::uint32_t length_ms,
+                                        std::int64_t start_ns,
+                                        window_format::Kind kind) {
   constexpr std::size_t kAt = offsetof(window_format::Block, order);
   static_assert(offsetof(window_format::Order, length_ms) == 4 &&
-                offsetof(window_format::Order, start_ns) == 8);
+                offsetof(window_format::Order, start_ns) == 8 &&
+                offsetof(window_format::Order, kind) == 16);
   std::uint32_t number = 0;
   if (::pread(file_.get(), &number, sizeof(number), kAt) != sizeof(number)) {
     return fail(ErrorCode::Corrupt, "a window file is shorter than its format");
   }
   ++number;
-  std::array<std::byte, 12> rest{};
+  std::array<std::byte, 16> rest{};
   std::memcpy(rest.data(), &length_ms, sizeof(length_ms));
   std::memcpy(rest.data() + sizeof(length_ms), &start_ns, sizeof(start_ns));
+  std::memcpy(rest.data() + sizeof(length_ms) + sizeof(start_ns), &kind, sizeof(kind));
   // The number last: a process that sees it sees the rest.
   if (::pwrite(file_.get(), rest.data(), rest.size(), kAt + 4) !=
           static_cast<ssize_t>(rest.size()) ||

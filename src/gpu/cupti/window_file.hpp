@@ -8,6 +8,7 @@
 
 #include "base/process/descriptor.hpp"
 #include "base/result.hpp"
+#include "core/gpu_observation.hpp"
 #include "gpu/cupti/window_format.hpp"
 
 namespace carpool::gpu {
@@ -20,7 +21,8 @@ struct WindowAnswers {
   double per_s = 0.0;    // launches of all that are done
   double over_s = 0.0;   // the longest time in which one of them counted
   std::uint64_t launches = 0;
-  // The first refusal of a process that cannot count: Busy, NoCupti or Refused.
+  std::optional<KernelWindow> kernels{};  // of all that are done, where kernels were recorded
+  // The first refusal of a process that cannot count: Busy, NoCupti, Refused or Unseen.
   std::optional<window_format::State> refusal{};
   std::int32_t code = 0;  // of CUPTI
 };
@@ -35,7 +37,10 @@ class WindowFile {
   [[nodiscard]] static Result<WindowFile> open(const std::filesystem::path& path);
 
   // Returns the number of the window. All processes of the job follow within a quarter of a second.
-  [[nodiscard]] Result<std::uint32_t> order(std::uint32_t length_ms, std::int64_t start_ns);
+  [[nodiscard]] Result<std::uint32_t> order(
+      std::uint32_t length_ms,
+      std::int64_t start_ns,
+      window_format::Kind kind = window_format::Kind::Launches);
   [[nodiscard]] Result<WindowAnswers> answers(std::uint32_t window) const;
 
  private:

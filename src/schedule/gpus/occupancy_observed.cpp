@@ -170,12 +170,16 @@ GroupSeen Occupancy::group_seen(const GpuObservation& observation, double now_s)
     }
     const auto seen =
         std::ranges::find(observation.jobs, resident.job, &GpuObservation::JobSeen::job);
-    out.computing.push_back({.job = resident.job,
+    GroupSeen::Member member{.job = resident.job,
                              .workload = resident.workload,
                              .thread_limit = resident.thread_limit,
                              .several_gpus = resident.several_gpus,
-                             .computed_s = runs_.at(resident.job).all_computed_s(now_s),
-                             .rate = seen == observation.jobs.end() ? std::nullopt : seen->rate});
+                             .computed_s = runs_.at(resident.job).all_computed_s(now_s)};
+    if (seen != observation.jobs.end()) {
+      member.rate = seen->rate;
+      member.window = seen->window;
+    }
+    out.computing.push_back(std::move(member));
   }
   return out;
 }

@@ -19,8 +19,7 @@ std::uint8_t* BufferPool::lend() {
   if (!free_.empty()) {
     buffer = free_.back();
     free_.pop_back();
-  } else if (made_ < kMaxBuffers) {
-    // Never freed: CUPTI may use it until the process ends.
+  } else if (made_ < max_buffers_) {
     buffer = static_cast<std::uint8_t*>(std::aligned_alloc(kAlignment, kBufferBytes));
     if (buffer != nullptr) {
       std::memset(buffer, 0, kBufferBytes);
@@ -59,6 +58,15 @@ void BufferPool::recycle(std::uint8_t* buffer) {
   std::memset(buffer, 0, kBufferBytes);
   const std::lock_guard lock(mutex_);
   free_.push_back(buffer);
+}
+
+void BufferPool::release() {
+  const std::lock_guard lock(mutex_);
+  for (std::uint8_t* const buffer : free_) {
+    std::free(buffer);
+  }
+  made_ -= free_.size();
+  free_.clear();
 }
 
 bool BufferPool::in_use() const {

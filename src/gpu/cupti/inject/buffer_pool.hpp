@@ -14,6 +14,8 @@ class BufferPool {
   static constexpr std::size_t kBufferBytes = std::size_t{256} << 10U;
   static constexpr std::size_t kMaxBuffers = 256;
 
+  explicit BufferPool(std::size_t max_buffers = kMaxBuffers) : max_buffers_(max_buffers) {}
+
   struct Full {
     std::uint8_t* buffer = nullptr;
     std::size_t valid = 0;
@@ -31,6 +33,10 @@ class BufferPool {
   // Makes a taken buffer available again.
   void recycle(std::uint8_t* buffer);
 
+  // Frees the buffers that CUPTI does not hold. The rest is never freed: it may use them until the
+  // process ends.
+  void release();
+
   // CUPTI has requested a buffer, so the program uses a GPU.
   [[nodiscard]] bool in_use() const;
   [[nodiscard]] std::size_t lent() const;
@@ -40,6 +46,7 @@ class BufferPool {
   std::condition_variable changed_;
   std::vector<std::uint8_t*> free_;
   std::vector<Full> full_;
+  std::size_t max_buffers_;
   std::size_t made_ = 0;
   std::size_t lent_ = 0;
   bool woken_ = false;

@@ -19,16 +19,18 @@ F driver(const char* name) {
   return reinterpret_cast<F>(driver_function(name));
 }
 
-}  // namespace
-
-void write_device(int ordinal, RecordFile& file) {
-  activity_format::Device device;
-  device.ordinal = static_cast<std::uint32_t>(ordinal);
+int device_handle(int ordinal) {
   int handle = ordinal;
   const auto get = driver<cupti::Code (*)(int*, int)>("cuDeviceGet");
-  if (get != nullptr && get(&handle, ordinal) != cupti::kSuccess) {
-    handle = ordinal;
-  }
+  return get != nullptr && get(&handle, ordinal) == cupti::kSuccess ? handle : ordinal;
+}
+
+}  // namespace
+
+activity_format::Device device_facts(int ordinal) {
+  activity_format::Device device;
+  device.ordinal = static_cast<std::uint32_t>(ordinal);
+  const int handle = device_handle(ordinal);
   const auto attribute = driver<cupti::Code (*)(int*, int, int)>("cuDeviceGetAttribute");
   const auto ask = [&](int which) {
     int value = 0;
@@ -55,12 +57,17 @@ void write_device(int ordinal, RecordFile& file) {
   if (uuid != nullptr && uuid(&id, handle) == cupti::kSuccess) {
     device.uuid = id.bytes;
   }
+  return device;
+}
+
+void write_device(int ordinal, RecordFile& file) {
+  const int handle = device_handle(ordinal);
   std::array<char, 128> name{};
   const auto get_name = driver<cupti::Code (*)(char*, int, int)>("cuDeviceGetName");
   if (get_name != nullptr) {
     (void)get_name(name.data(), static_cast<int>(name.size()) - 1, handle);
   }
-  file.device(device, {name.data(), ::strnlen(name.data(), name.size())});
+  file.device(device_facts(ordinal), {name.data(), ::strnlen(name.data(), name.size())});
 }
 
 }  // namespace carpool::gpu::inject

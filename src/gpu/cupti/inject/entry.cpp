@@ -11,7 +11,7 @@ extern "C" [[gnu::visibility("default")]] int InitializeInjection() {
     namespace inject = carpool::gpu::inject;
     // A program that is profiled inside of a job is not counted as well.
     if (const auto watched = inject::watched_from_environment(); watched.has_value()) {
-      inject::WindowFollower::instance().start(watched->file, watched->cupti_library);
+      inject::WindowFollower::instance().start(*watched);
     } else {
       inject::Recorder::instance().start();
       inject::Recorder::end_at_exit();

@@ -48,7 +48,9 @@ std::optional<Watched> watched_from_environment() {
   if (file.empty() || !variable("CARPOOL_PROFILE_DIR").empty()) {
     return std::nullopt;
   }
-  return Watched{std::string(file), std::string(variable("CARPOOL_CUPTI_LIBRARY"))};
+  return Watched{.file = std::string(file),
+                 .cupti_library = std::string(variable("CARPOOL_CUPTI_LIBRARY")),
+                 .detach = number("CARPOOL_WINDOW_DETACH", 1) != 0};
 }
 
 std::string nvtx_range_from_environment() {

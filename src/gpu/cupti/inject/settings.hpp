@@ -25,6 +25,7 @@ struct Settings {
 struct Watched {
   std::string file;
   std::string cupti_library;
+  bool detach = true;  // CUPTI, after a window with kernels
 };
 [[nodiscard]] std::optional<Watched> watched_from_environment();
 

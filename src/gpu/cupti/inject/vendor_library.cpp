@@ -111,6 +111,7 @@ std::string bind(void* handle, CuptiFunctions& functions) {
   binder.optional(functions.result_string, "cuptiGetResultString");
   binder.optional(functions.set_attribute, "cuptiActivitySetAttribute");
   binder.optional(functions.register_timestamp, "cuptiActivityRegisterTimestampCallback");
+  binder.optional(functions.finalize, "cuptiFinalize");
   return binder.missing();
 }
 

@@ -29,6 +29,7 @@ struct CuptiFunctions {
   cupti::Code (*set_attribute)(std::uint32_t, std::size_t*, void*) = nullptr;
   cupti::Code (*register_timestamp)(cupti::Timestamp) = nullptr;
   cupti::Code (*timestamp)(std::uint64_t*) = nullptr;
+  cupti::Code (*finalize)() = nullptr;
 };
 
 struct Cupti {

@@ -12,12 +12,14 @@ constexpr std::size_t kEnoughPeriods = 4;  // bursts; one less lies between the 
 
 void LaunchCount::begin(std::int64_t now_ns) {
   launches_ = 0;
+  graphs_ = 0;
   noted_ = 0;
   last_ns_ = now_ns;
   from_ns_ = now_ns;
 }
 
-void LaunchCount::launch(std::int64_t now_ns) {
+void LaunchCount::launch(std::int64_t now_ns, bool graph) {
+  graphs_.fetch_add(graph ? 1 : 0, std::memory_order_relaxed);
   const std::int64_t gap = now_ns - last_ns_.exchange(now_ns, std::memory_order_relaxed);
   const std::uint64_t before = launches_.fetch_add(1, std::memory_order_relaxed);
   if (gap < kShortestGapNs) {
@@ -48,8 +50,13 @@ LaunchCount::Periods LaunchCount::periods(std::int64_t now_ns) const {
     if (at < from_ns_ || at > now_ns || gap < longest / 2) {
       continue;
     }
-    found.first = found.bursts == 0 ? &burst : found.first;
-    found.last = &burst;
+    // Of two threads the one that launched first may be noted last.
+    const bool earliest =
+        found.first == nullptr || at < found.first->at_ns.load(std::memory_order_relaxed);
+    const bool latest =
+        found.last == nullptr || at > found.last->at_ns.load(std::memory_order_relaxed);
+    found.first = earliest ? &burst : found.first;
+    found.last = latest ? &burst : found.last;
     ++found.bursts;
   }
   return found;
@@ -61,7 +68,9 @@ LaunchCount::Counted LaunchCount::until(std::int64_t now_ns) const {
       found.bursts >= 2 ? found.last->at_ns.load() - found.first->at_ns.load() : 0;
   // Bursts in one part of the window say nothing of the rest.
   if (between > (now_ns - from_ns_) / 2 && noted_.load(std::memory_order_relaxed) <= kMostBursts) {
-    return {.launches = found.last->before.load() - found.first->before.load(), .over_ns = between};
+    const std::uint64_t first = found.first->before.load();
+    const std::uint64_t last = found.last->before.load();
+    return {.launches = last - std::min(first, last), .over_ns = between};
   }
   return {.launches = launches_.load(std::memory_order_relaxed), .over_ns = now_ns - from_ns_};
 }

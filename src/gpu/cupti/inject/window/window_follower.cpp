@@ -8,7 +8,6 @@
 #include <thread>
 
 #include "base/clock.hpp"
-#include "gpu/cupti/inject/window/launch_count.hpp"
 
 namespace carpool::gpu::inject {
 namespace {
@@ -19,72 +18,31 @@ constexpr std::chrono::milliseconds kLookEvery{250};
 constexpr std::chrono::seconds kExitPatience{1};
 constexpr std::int64_t kLongestWaitNs = 2'000'000'000;
 constexpr std::int64_t kLongestExtension = 3;  // times the length of the window
-constexpr int kMostAttempts = 3;
 constexpr std::int64_t kOverslept = 400'000'000;
-
-LaunchCount& launch_count() {
-  static auto* const count = new LaunchCount;
-  return *count;
-}
-
-void on_call(void* /*user*/, std::uint32_t /*domain*/, std::uint32_t /*id*/, const void* data) {
-  if (static_cast<const cupti::CallbackData*>(data)->site == cupti::kCallEntered) {
-    launch_count().launch(monotonic_ns());
-  }
-}
-
 void in_forked_child() {
   WindowFollower::instance().in_child();
 }
 
 }  // namespace
 
-// Subscribed while it exists.
-class WindowFollower::Subscription {
- public:
-  explicit Subscription(const CuptiFunctions& functions) : functions_(functions) {
-    code_ = functions_.subscribe(&subscriber_, &on_call, nullptr);
-  }
-  Subscription(const Subscription&) = delete;
-  Subscription& operator=(const Subscription&) = delete;
-  ~Subscription() {
-    if (code_ == cupti::kSuccess) {
-      (void)listen(false);
-      (void)functions_.unsubscribe(subscriber_);
-    }
-  }
-
-  [[nodiscard]] cupti::Code code() const { return code_; }
-  // A call that this driver does not have cannot be made, either: only the first one counts.
-  cupti::Code listen(bool on) {
-    cupti::Code first = cupti::kSuccess;
-    for (const std::uint32_t call : cupti::kLaunchCalls) {
-      const cupti::Code code =
-          functions_.enable_callback(on ? 1U : 0U, subscriber_, cupti::kDriverApi, call);
-      first = call == cupti::kLaunchCalls.front() ? code : first;
-    }
-    return first;
-  }
-
- private:
-  const CuptiFunctions& functions_;
-  cupti::Subscriber subscriber_ = nullptr;
-  cupti::Code code_ = cupti::kSuccess;
-};
-
 WindowFollower& WindowFollower::instance() {
   static auto* const follower = new WindowFollower;
   return *follower;
 }
 
-void WindowFollower::start(const std::string& file, const std::string& cupti_library) {
-  if (started_ || !view_.open(file)) {
+void WindowFollower::in_child() {
+  alive_ = false;
+  KernelTrace::forget();
+}
+
+void WindowFollower::start(const Watched& watched) {
+  if (started_ || !view_.open(watched.file)) {
     return;
   }
   started_ = true;
-  cupti_library_ = cupti_library;
+  watched_ = watched;
   seen_ = view_.order().number;
-  (void)launch_count();
+  (void)launch_count();  // made here, not in a call of the program
   (void)::pthread_atfork(nullptr, nullptr, &in_forked_child);
   end_at_exit();
   // Signals are left to the program's own threads.
@@ -147,63 +105,83 @@ void WindowFollower::count(const WindowView::Order& order) {
     in_window_ = true;
   }
   view_.answer(order.number, {.state = format::State::Open});
-  view_.answer(order.number, counted(order));
+  view_.answer(order.number, answer_to(order));
   const std::lock_guard lock(mutex_);
   in_window_ = false;
   changed_.notify_all();
 }
 
-WindowView::Answer WindowFollower::counted(const WindowView::Order& order) {
+WindowView::Answer WindowFollower::answer_to(const WindowView::Order& order) {
   if (!load_cupti()) {
     return {.state = format::State::NoCupti};
   }
-  const std::int64_t length = std::int64_t{order.length_ms} * 1'000'000;
   stood_still_ = false;
-  WindowView::Answer answer;
-  for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
-    Subscription subscription(cupti_.functions);
-    if (subscription.code() != cupti::kSuccess) {
-      return {.state = subscription.code() == cupti::kMultipleSubscribers ? format::State::Busy
-                                                                          : format::State::Refused,
-              .code = subscription.code()};
-    }
-    answer = listened(subscription, order.start_ns, length);
-    if (answer.state != format::State::None) {
-      break;
-    }
-  }
-  if (answer.state == format::State::None) {
-    answer.state = format::State::Done;
-  }
+  WindowView::Answer answer = order.kind == format::Kind::Kernels ? traced(order) : counted(order);
   if (stood_still_) {
     answer.state = format::State::Spoiled;
   }
   return answer;
 }
 
-// State None: nothing was launched in the first part of the window. It was seen on an H200 that a
-// subscription delivers no calls while the program launches.
-WindowView::Answer WindowFollower::listened(Subscription& subscription,
-                                            std::int64_t start_ns,
-                                            std::int64_t length) {
+WindowView::Answer WindowFollower::refused(cupti::Code code) {
+  const bool other = code == cupti::kMultipleSubscribers || code == cupti::kNotCompatible;
+  return {.state = other ? format::State::Busy : format::State::Refused, .code = code};
+}
+
+bool WindowFollower::await_start(std::int64_t start_ns) {
   const std::int64_t wait = start_ns - monotonic_ns();
-  if (wait > 0 && !rest(std::chrono::nanoseconds(std::min(wait, kLongestWaitNs)))) {
-    return {.state = format::State::Spoiled};
+  return wait <= 0 || rest(std::chrono::nanoseconds(std::min(wait, kLongestWaitNs)));
+}
+
+WindowView::Answer WindowFollower::counted(const WindowView::Order& order) {
+  const std::int64_t length = std::int64_t{order.length_ms} * 1'000'000;
+  std::int64_t latest = 0;
+  // Patience with a subscription that delivers no call: short at first, because it may be deaf,
+  // then longer, because the program may launch seldom.
+  for (const std::int64_t patience : {length / 3, length, length * (1 + kLongestExtension)}) {
+    Subscription subscription(cupti_.functions);
+    if (subscription.code() != cupti::kSuccess) {
+      return refused(subscription.code());
+    }
+    if (!await_start(order.start_ns)) {
+      return {.state = format::State::Spoiled};
+    }
+    const std::int64_t now = monotonic_ns();
+    latest = latest != 0 ? latest : now + length * (1 + kLongestExtension);
+    const WindowView::Answer answer =
+        listened(subscription, length, std::min(now + patience, latest), latest);
+    if (answer.state != format::State::None || monotonic_ns() >= latest) {
+      return {.state = answer.state == format::State::None ? format::State::Done : answer.state,
+              .code = answer.code,
+              .launches = answer.launches,
+              .over_ns = answer.over_ns};
+    }
   }
+  return {.state = format::State::Done, .over_ns = length};
+}
+
+// State None: nothing was launched until `first_ns`. It was seen on an H200 that a subscription
+// delivers no calls while the program launches.
+WindowView::Answer WindowFollower::listened(Subscription& subscription,
+                                            std::int64_t length,
+                                            std::int64_t first_ns,
+                                            std::int64_t latest_ns) {
   LaunchCount& launches = launch_count();
-  const cupti::Code code = subscription.listen(true);
-  if (code != cupti::kSuccess) {
-    return {.state = format::State::Refused, .code = code};
-  }
   const std::int64_t from = monotonic_ns();
   launches.begin(from);
+  if (const cupti::Code code = subscription.listen(); code != cupti::kSuccess) {
+    return refused(code);
+  }
   bool stays = rest(std::chrono::nanoseconds(length / 3));
+  while (stays && launches.until(monotonic_ns()).launches == 0 && monotonic_ns() < first_ns) {
+    stays = rest(std::chrono::nanoseconds(length / 8));
+  }
   if (stays && launches.until(monotonic_ns()).launches == 0) {
     return {.over_ns = monotonic_ns() - from};
   }
-  stays = stays && rest(std::chrono::nanoseconds(length - length / 3));
-  const std::int64_t latest = from + length * (1 + kLongestExtension);
-  while (stays && monotonic_ns() < latest && launches.is_coarse(monotonic_ns())) {
+  const std::int64_t left = from + length - monotonic_ns();
+  stays = stays && (left <= 0 || rest(std::chrono::nanoseconds(left)));
+  while (stays && monotonic_ns() < latest_ns && launches.is_coarse(monotonic_ns())) {
     stays = rest(std::chrono::nanoseconds(length / 8));
   }
   const LaunchCount::Counted counted = launches.until(monotonic_ns());
@@ -214,7 +192,7 @@ WindowView::Answer WindowFollower::listened(Subscription& subscription,
 
 bool WindowFollower::load_cupti() {
   if (cupti_.handle == nullptr) {
-    cupti_ = find_cupti(cupti_library_);
+    cupti_ = find_cupti(watched_.cupti_library);
     if (cupti_.handle != nullptr) {
       end_at_exit();
     }

@@ -1,6 +1,6 @@
-// Runs the library in a process of a job that the server watches: sleeps, and counts launches while
-// a window is open. CUPTI is loaded with the first window, and nothing is subscribed to it between
-// two windows, so that the program's own profiler works.
+// Runs the library in a process of a job that the server watches: sleeps, and counts launches or
+// records kernels while a window is open. CUPTI is loaded with the first window, and nothing is
+// subscribed to it between two windows, so that the program's own profiler works.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,10 @@
 #include <mutex>
 #include <string>
 
+#include "gpu/cupti/inject/settings.hpp"
 #include "gpu/cupti/inject/vendor_library.hpp"
+#include "gpu/cupti/inject/window/kernel_trace.hpp"
+#include "gpu/cupti/inject/window/subscription.hpp"
 #include "gpu/cupti/inject/window/window_view.hpp"
 
 namespace carpool::gpu::inject {
@@ -21,18 +24,26 @@ class WindowFollower {
   [[nodiscard]] static WindowFollower& instance();
 
   // Called inside cuInit. A second call does nothing; a failure leaves the program as it is.
-  void start(const std::string& file, const std::string& cupti_library);
+  void start(const Watched& watched);
   // In a child of fork(), which has no such thread.
-  void in_child() { alive_ = false; }
+  void in_child();
 
  private:
   void run();
   void count(const WindowView::Order& order);
+  [[nodiscard]] WindowView::Answer answer_to(const WindowView::Order& order);
   [[nodiscard]] WindowView::Answer counted(const WindowView::Order& order);
-  class Subscription;
   [[nodiscard]] WindowView::Answer listened(Subscription& subscription,
-                                            std::int64_t start_ns,
-                                            std::int64_t length);
+                                            std::int64_t length,
+                                            std::int64_t first_ns,
+                                            std::int64_t latest_ns);
+  [[nodiscard]] WindowView::Answer traced(const WindowView::Order& order);
+  [[nodiscard]] WindowView::Answer recorded(std::int64_t length);
+  [[nodiscard]] bool collect(KernelTrace& trace, std::int64_t length);
+  void detach(Subscription& subscription);
+  // Busy where the code says that another tool uses CUPTI.
+  [[nodiscard]] static WindowView::Answer refused(cupti::Code code);
+  [[nodiscard]] bool await_start(std::int64_t start_ns);
   [[nodiscard]] bool load_cupti();
   // Before CUPTI's own exit handlers, which run in reverse order of registration.
   static void end_at_exit();
@@ -40,11 +51,12 @@ class WindowFollower {
   // False: the program exits.
   bool rest(std::chrono::nanoseconds time);
 
-  std::string cupti_library_;
+  Watched watched_;
   Cupti cupti_;
   WindowView view_;
   std::uint32_t seen_ = 0;  // one that is under way at the start began without this process
   bool started_ = false;
+  LaunchCount::Counted counted_{};  // in the last window with kernels
   bool stood_still_ = false;  // slept far too long: the process was stopped, or got no processor
   std::atomic<bool> alive_ = false;
   std::mutex mutex_;

@@ -1,6 +1,7 @@
 #include "gpu/cupti/inject/window/window_view.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <fcntl.h>
@@ -40,7 +41,8 @@ WindowView::Order WindowView::order() const {
   const std::uint32_t number = block_->order.number.load(std::memory_order_acquire);
   return {.number = number,
           .length_ms = std::min(block_->order.length_ms, format::kLongestMs),
-          .start_ns = block_->order.start_ns};
+          .start_ns = block_->order.start_ns,
+          .kind = static_cast<format::Kind>(block_->order.kind)};
 }
 
 // A free slot, else that of a process that has ended without leaving.
@@ -65,11 +67,14 @@ void WindowView::answer(std::uint32_t window, const Answer& answer) {
   if (slot_ == nullptr) {
     return;
   }
-  slot_->state.store(static_cast<std::uint32_t>(format::State::None), std::memory_order_release);
+  slot_->state.store(static_cast<std::uint32_t>(format::State::None), std::memory_order_relaxed);
+  // No part of the new answer is seen beside the old state.
+  std::atomic_thread_fence(std::memory_order_release);
   slot_->window = window;
   slot_->code = answer.code;
   slot_->launches = answer.launches;
   slot_->over_ns = answer.over_ns;
+  slot_->kernels = answer.kernels;
   slot_->state.store(static_cast<std::uint32_t>(answer.state), std::memory_order_release);
 }
 

@@ -18,6 +18,7 @@ class WindowView {
     std::uint32_t number = 0;
     std::uint32_t length_ms = 0;
     std::int64_t start_ns = 0;
+    window_format::Kind kind = window_format::Kind::Launches;
   };
   [[nodiscard]] Order order() const;
 
@@ -26,6 +27,7 @@ class WindowView {
     std::int32_t code = 0;
     std::uint64_t launches = 0;
     std::int64_t over_ns = 0;
+    window_format::Kernels kernels{};
   };
   void answer(std::uint32_t window, const Answer& answer);
   // Frees the slot of this process.
