@@ -50,6 +50,11 @@ WorkloadBelief belief_of(const BeliefStore& store, const WorkloadState& workload
                       .assumed_sm_active = workload.assumed_activity,
                       .measured_s = workload.measured_s,
                       .alone = workload.alone};
+  if (workload.window) {
+    made.window = {.sm_active = workload.window->activity.mean,
+                   .over_s = workload.window->over_s,
+                   .alone = workload.window->alone};
+  }
   for (const auto& solo : workload.solo) {
     if (solo) {
       made.solo_rate = std::exp(solo->log_rate.mean);

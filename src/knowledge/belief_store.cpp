@@ -209,6 +209,7 @@ void BeliefStore::weaken(double weight) {
   for (std::uint32_t slot = 0; slot < workloads_.size(); ++slot) {
     WorkloadState& workload = workloads_[slot];
     weaken_one(workload.activity, kActivityDeviation);
+    workload.window.reset();  // its kernels are recorded again
     weaken_one(workload.log_sensitivity, kWorkloadDeviation);
     weaken_one(workload.log_pressure, kWorkloadDeviation);
     for (auto& solo : workload.solo) {

@@ -59,10 +59,19 @@ struct SoloRate {
   bool operator==(const SoloRate&) const = default;
 };
 
+// What the kernels of a workload told, once.
+struct WindowSeen {
+  Believed activity{};  // solo
+  double over_s = 0.0;
+  bool alone = false;  // no other job computed on the GPU meanwhile
+  bool operator==(const WindowSeen&) const = default;
+};
+
 struct WorkloadState {
   std::string name{};
   Believed activity{};
   double assumed_activity = 0.0;  // before anything was measured
+  std::optional<WindowSeen> window{};
   double measured_s = 0.0;
   bool alone = false;
   Believed log_sensitivity{};

@@ -13,6 +13,7 @@
 #include "knowledge/group_forecast.hpp"
 #include "knowledge/run_learning.hpp"
 #include "knowledge/speed_learning.hpp"
+#include "knowledge/window_learning.hpp"
 
 namespace carpool::knowledge {
 namespace {
@@ -117,7 +118,8 @@ std::vector<ProgressForecast> Beliefs::forecast(std::span<const InterferenceMemb
 std::optional<double> Beliefs::sm_active(const std::string& workload) const {
   const std::shared_lock lock(mutex_);
   const std::uint32_t slot = store_.find(workload);
-  if (slot != kNone && store_.workloads()[slot].measured_s > 0.0) {
+  if (slot != kNone &&
+      (store_.workloads()[slot].measured_s > 0.0 || store_.workloads()[slot].window)) {
     return store_.workloads()[slot].activity.mean;
   }
   return prior_ == nullptr ? std::nullopt : prior_->sm_active(workload);
@@ -171,6 +173,7 @@ void Beliefs::saw(const GroupSeen& seen) {
     }
   }
   LiveGroup& group = live_.follow(store_, seen, slots);
+  learn_windows(store_, group, seen);
   learn_activity(store_, group, seen);
   learn_speeds(store_, group, seen);
 }

@@ -79,6 +79,24 @@ bool in_range(const WorkloadState& workload) {
          positive(workload.startup_s);
 }
 
+void read_window(const json& content, NumberReader& numbers, WindowSeen& window) {
+  constexpr std::size_t kOver = 3;
+  constexpr std::size_t kAlone = 4;
+  numbers.believed(&content, window.activity, 5);
+  if (!content.is_array() || content.size() != 5 || !content[kOver].is_number() ||
+      !content[kAlone].is_boolean()) {
+    numbers.problem("kernel_window: not a window");
+    return;
+  }
+  window.over_s = content[kOver].get<double>();
+  window.alone = content[kAlone].get<bool>();
+  constexpr double kLongest = 3600.0;
+  if (!(window.over_s > 0.0 && window.over_s <= kLongest && window.activity.mean > 0.0 &&
+        window.activity.mean <= 1.0)) {
+    numbers.problem("kernel_window: a number is out of range");
+  }
+}
+
 Result<void> read_workload(const json& content,
                            std::uint32_t user,
                            BeliefStore& store,
@@ -104,6 +122,9 @@ Result<void> read_workload(const json& content,
       solo.alone = rate->is_array() && rate->size() == 4 && rate->back().is_boolean() &&
                    rate->back().get<bool>();
     }
+  }
+  if (const json* window = object.member("kernel_window")) {
+    read_window(*window, numbers, workload.window.emplace());
   }
   object.read("assumed_activity", workload.assumed_activity);
   object.read("measured_s", workload.measured_s);

@@ -22,6 +22,12 @@ json workload_json(const WorkloadState& workload) {
                {"sensitivity", list_of(workload.log_sensitivity)},
                {"pressure", list_of(workload.log_pressure)},
                {"seen_at_s", workload.seen_at_s}};
+  if (workload.window) {
+    json window = list_of(workload.window->activity);
+    window.push_back(workload.window->over_s);
+    window.push_back(workload.window->alone);
+    made["kernel_window"] = std::move(window);
+  }
   put(made, "measured_s", workload.measured_s, 0.0);
   put(made, "alone", workload.alone, false);
   for (std::size_t source = 0; source < kProgressSources; ++source) {

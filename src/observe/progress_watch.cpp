@@ -3,27 +3,13 @@
 #include <algorithm>
 #include <utility>
 
-#include <fmt/format.h>
+#include "observe/progress_job.hpp"
 
 namespace carpool::observe {
 namespace {
 
-constexpr double kProgressNanosecond = 1e-9;
-// Time for all processes to learn of the order, which they look for every quarter of a second.
-constexpr std::int64_t kLeadNs = 400'000'000;
 constexpr double kAnswerPatience = 15.0;
 constexpr std::uint64_t kFewestLaunches = 20;
-
-std::string refusal_text(gpu::window_format::State refusal, std::int32_t code) {
-  switch (refusal) {
-    case gpu::window_format::State::Busy:
-      return "another profiler uses CUPTI in its process";
-    case gpu::window_format::State::NoCupti:
-      return "no CUPTI of CUDA 12 or 13 was found for its process";
-    default:
-      return fmt::format("CUPTI refused with code {}", code);
-  }
-}
 
 std::vector<ComputingGroup> computing(std::span<const WatchedJob> jobs,
                                       std::span<const GpuObservation> seen) {
@@ -42,26 +28,6 @@ std::vector<ComputingGroup> computing(std::span<const WatchedJob> jobs,
 }
 
 }  // namespace
-
-struct ProgressWatch::Job {
-  struct Counter {
-    ProgressCounter port;
-    ProgressRate rate;
-  };
-  struct Window {
-    std::uint32_t number = 0;
-    double ordered_s = 0.0;
-  };
-
-  JobId job = 0;
-  unsigned attempt = 0;
-  std::vector<Counter> counters;
-  std::size_t trusted = 0;  // place of the first counter that counts; their number: none does
-  std::optional<gpu::WindowFile> file;
-  std::optional<Window> open;
-  double changed_s = 0.0;
-  bool told = false;
-};
 
 ProgressWatch::ProgressWatch(ProgressSettings settings)
     : settings_(std::move(settings)), schedule_(settings_.times) {}
@@ -126,9 +92,7 @@ std::optional<MeasuredRate> ProgressWatch::counted(Job& job, double now_s) {
     job.open.reset();
     return std::nullopt;
   }
-  const bool waits =
-      answers->open != 0 || (answers->done == 0 && answers->spoiled == 0 && !answers->refusal);
-  if (waits && now_s - job.open->ordered_s < kAnswerPatience) {
+  if (is_awaited(*answers) && now_s - job.open->ordered_s < kAnswerPatience) {
     return std::nullopt;
   }
   const bool same_group = job.changed_s <= job.open->ordered_s;
@@ -140,24 +104,28 @@ std::optional<MeasuredRate> ProgressWatch::counted(Job& job, double now_s) {
       answers->launches < kFewestLaunches) {
     return std::nullopt;
   }
+  job.launches_per_s = answers->per_s;
   return MeasuredRate{
       .per_s = answers->per_s, .over_s = answers->over_s, .source = ProgressSource::Launches};
 }
 
+void ProgressWatch::open_window(std::int64_t now_ns, Job& job) {
+  const Result<std::uint32_t> ordered = job.file->order(settings_.window_ms, now_ns + kLeadNs);
+  if (ordered) {
+    job.open = {.number = *ordered, .ordered_s = seconds_of(now_ns)};
+  } else {
+    tell_once(job, ordered.error().message);
+  }
+}
+
+// A job whose kernels are recorded is counted afterwards.
 void ProgressWatch::open_windows(std::int64_t now_ns, const std::set<JobId>& due) {
-  for (const JobId id : due) {
-    const auto found = jobs_.find(id);
-    if (found == jobs_.end() || !found->second->file ||
-        found->second->trusted < found->second->counters.size()) {
-      continue;
-    }
-    Job& job = *found->second;
-    const Result<std::uint32_t> ordered = job.file->order(settings_.window_ms, now_ns + kLeadNs);
-    if (ordered) {
-      job.open = {.number = *ordered,
-                  .ordered_s = static_cast<double>(now_ns) * kProgressNanosecond};
-    } else {
-      tell_once(job, ordered.error().message);
+  for (auto& [id, job] : jobs_) {
+    const bool counts = job->file && job->trusted >= job->counters.size();
+    job->owed = counts && (job->owed || due.contains(id));
+    if (job->owed && !job->kernels.open) {
+      job->owed = false;
+      open_window(now_ns, *job);
     }
   }
 }
@@ -165,17 +133,19 @@ void ProgressWatch::open_windows(std::int64_t now_ns, const std::set<JobId>& due
 void ProgressWatch::update(std::int64_t now_ns,
                            std::span<const WatchedJob> jobs,
                            std::vector<GpuObservation>& seen) {
-  const double now_s = static_cast<double>(now_ns) * kProgressNanosecond;
+  const double now_s = seconds_of(now_ns);
   std::erase_if(jobs_, [&](const auto& entry) {
     return std::ranges::find(jobs, entry.first, &WatchedJob::job) == jobs.end();
   });
   const std::set<JobId> due = schedule_.due(now_s, computing(jobs, seen));
   std::map<JobId, MeasuredRate> rates;
+  std::map<JobId, KernelWindow> kernels;
   for (const WatchedJob& watched : jobs) {
     Job& job = follow(watched);
     if (const auto changed = schedule_.changed_s(watched.job);
         changed && *changed != job.changed_s) {
       job.changed_s = *changed;
+      job.launches_per_s.reset();
       for (Job::Counter& counter : job.counters) {
         counter.rate.restart(now_s);
       }
@@ -183,12 +153,19 @@ void ProgressWatch::update(std::int64_t now_ns,
     if (const auto rate = rate_of(job, now_s)) {
       rates[watched.job] = *rate;
     }
+    if (const auto recorded = recorded_kernels(job, now_s)) {
+      kernels[watched.job] = *recorded;
+    }
   }
   open_windows(now_ns, due);
+  open_kernel_windows(now_ns, jobs, seen);
   for (GpuObservation& gpu : seen) {
     for (GpuObservation::JobSeen& job : gpu.jobs) {
       if (const auto rate = rates.find(job.job); rate != rates.end()) {
         job.rate = rate->second;
+      }
+      if (const auto recorded = kernels.find(job.job); recorded != kernels.end()) {
+        job.window = recorded->second;
       }
     }
   }

@@ -1,5 +1,5 @@
 // Measures the progress of running jobs: by what they report, else by their launches, counted in
-// windows.
+// windows. Has the kernels of each workload recorded once.
 #pragma once
 
 #include <cstdint>
@@ -32,6 +32,7 @@ struct WatchedJob {
   bool paused = false;
   std::filesystem::path window_file{};                       // empty: its launches are not counted
   std::function<std::vector<ProgressCounter>()> counters{};  // the most trusted first
+  bool wants_kernels = false;                                // what they are is not known yet
 };
 
 struct ProgressSettings {
@@ -39,6 +40,8 @@ struct ProgressSettings {
   std::uint32_t window_ms = 1500;
   // Says once for each job why its launches are not counted.
   std::function<void(JobId, const std::string&)> tell{};
+  // Says why its kernels are not recorded.
+  std::function<void(JobId, const std::string&)> tell_kernels{};
 };
 
 // Used by one thread.
@@ -49,7 +52,8 @@ class ProgressWatch {
   ProgressWatch(const ProgressWatch&) = delete;
   ProgressWatch& operator=(const ProgressWatch&) = delete;
 
-  // With each reading of the GPUs: adds new rates to it and opens windows that are due.
+  // With each reading of the GPUs: adds to it what is newly measured, and opens windows that are
+  // due.
   void update(std::int64_t now_ns,
               std::span<const WatchedJob> jobs,
               std::vector<GpuObservation>& seen);
@@ -59,7 +63,14 @@ class ProgressWatch {
   [[nodiscard]] Job& follow(const WatchedJob& job);
   [[nodiscard]] std::optional<MeasuredRate> rate_of(Job& job, double now_s);
   [[nodiscard]] std::optional<MeasuredRate> counted(Job& job, double now_s);
+  void open_window(std::int64_t now_ns, Job& job);
   void open_windows(std::int64_t now_ns, const std::set<JobId>& due);
+  [[nodiscard]] static bool is_kernel_window_due(const Job& job, double now_s);
+  void open_kernel_windows(std::int64_t now_ns,
+                           std::span<const WatchedJob> jobs,
+                           std::span<const GpuObservation> seen);
+  void order_kernels(std::int64_t now_ns, Job& job);
+  [[nodiscard]] std::optional<KernelWindow> recorded_kernels(Job& job, double now_s);
   void tell_once(Job& job, const std::string& why);
 
   ProgressSettings settings_;

@@ -45,6 +45,12 @@ std::string activity_words(const InterferenceModel& model, const std::string& wo
   if (const auto belief = model.belief(workload)) {
     std::string words =
         fmt::format("assumed {:.0f} % of a GPU until seen", kPercent * belief->assumed_sm_active);
+    if (belief->window) {
+      words += fmt::format("; kernel window of {:.0f} s{}: {:.0f} %",
+                           belief->window->over_s,
+                           belief->window->alone ? "" : " beside other jobs",
+                           kPercent * belief->window->sm_active);
+    }
     if (belief->measured_s > 0.0) {
       words += fmt::format("; measured {:.0f} %", kPercent * belief->sm_active);
       words += says_something(belief->sm_active90)

@@ -53,6 +53,9 @@ void add_belief(json& view, const schedule::Explanation& explanation) {
     belief["sm_active_low"] = explanation.belief->sm_active90.low;
     belief["sm_active_high"] = explanation.belief->sm_active90.high;
     belief["measured_s"] = explanation.belief->measured_s;
+    if (explanation.belief->window) {
+      belief["kernel_window_sm_active"] = explanation.belief->window->sm_active;
+    }
     put_known(belief, "solo_rate", explanation.belief->solo_rate);
   }
   if (explanation.progress) {

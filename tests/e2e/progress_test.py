@@ -20,9 +20,11 @@ class ProgressTest(server.ServerTest):
         found = list(self.runtime.glob(f"**/progress/*/{number}.1"))
         return found[0] if found else None
 
-    def run_job(self, *command):
-        (variable,) = (f"{name}={value}" for name, value in cli.FAKE_CUPTI.items())
-        number = self.submit("--mem", "1G", "--env", variable, "--", *command)
+    def run_job(self, *command, **variables):
+        options = []
+        for name, value in {**cli.FAKE_CUPTI, **variables}.items():
+            options += ["--env", f"{name}={value}"]
+        number = self.submit("--mem", "1G", *options, "--", *command)
         self.await_state(number, "running")
         return number
 
@@ -51,6 +53,25 @@ class ProgressTest(server.ServerTest):
         self.succeeds("cancel", str(number))
         self.await_end(number)
         server.until(lambda: self.files(number) is None, "the files to be removed")
+
+    def test_kernels_are_recorded_once_and_become_what_is_believed(self):
+        self.start()
+        number = self.run_job(cli.FAKE_CUDA_PROGRAM, "--steps", "0", "--grid", "33",
+                              FAKE_CUPTI_VERSION="130001")
+        self.put_on_gpu(number)
+
+        def recorded():
+            rows = json.loads(self.succeeds("knowledge", "--json").stdout)["workloads"]
+            return rows and rows[0].get("kernel_window")
+
+        window = server.until(recorded, "the kernels of the workload")
+        # A quarter of the SMs, for nine tenths of four fifths of the time.
+        self.assertAlmostEqual(window["sm_active"], 0.18, delta=0.05)
+        self.assertTrue(window["alone"])
+        self.assertIn("kernel window of 3 s", self.succeeds("explain", str(number)).stdout)
+        self.assertRegex(self.succeeds("knowledge").stdout, r"KERNELS")
+        self.succeeds("cancel", str(number))
+        self.await_end(number)
 
     def test_steps_are_counted_and_hold_no_job(self):
         self.start("--no-profile-windows")

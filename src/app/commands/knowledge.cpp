@@ -30,7 +30,9 @@ std::string percent(const json& row, const char* key) {
 
 std::string activity_text(const json& row) {
   if (row.value("measured_s", 0.0) <= 0.0) {
-    return fmt::format("{} % assumed", percent(row, "sm_active"));
+    return fmt::format("{} % {}",
+                       percent(row, "sm_active"),
+                       row.contains("kernel_window") ? "by kernels" : "assumed");
   }
   return fmt::format("{} % ({}–{})",
                      percent(row, "sm_active"),
@@ -38,10 +40,17 @@ std::string activity_text(const json& row) {
                      percent(row, "sm_active_high"));
 }
 
+std::string window_text(const json& row) {
+  return row.contains("kernel_window")
+             ? fmt::format("{} %", percent(row.at("kernel_window"), "sm_active"))
+             : "-";
+}
+
 std::string knowledge_table(const json& rows, bool colour) {
   TextTable table(colour);
   table.add_column("WORKLOAD", TextTable::Align::Left);
   table.add_column("SM ACTIVE", TextTable::Align::Left);
+  table.add_column("KERNELS", TextTable::Align::Right);
   table.add_column("WATCHED", TextTable::Align::Right);
   table.add_column("PEAK", TextTable::Align::Right);
   table.add_column("RUN TIME", TextTable::Align::Right);
@@ -50,6 +59,7 @@ std::string knowledge_table(const json& rows, bool colour) {
     table.add_row(
         {first_columns(row.value("workload", ""), 60),
          activity_text(row),
+         window_text(row),
          serve::show_seconds(row.value("measured_s", 0.0)),
          row.contains("peak_bytes") ? gib_text(row.at("peak_bytes").get<std::uint64_t>()) : "-",
          row.contains("runtime_s") ? serve::show_seconds(row.value("runtime_s", 0.0)) : "-",

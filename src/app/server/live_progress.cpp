@@ -41,18 +41,30 @@ std::vector<observe::ProgressCounter> counters_of(const ProgressJob& job,
   return counters;
 }
 
-bool is_paused(const schedule::Scheduler& scheduler, JobId job) {
-  return std::ranges::any_of(scheduler.gpus(), [job](const GpuView& gpu) {
-    return std::ranges::any_of(gpu.residents, [job](const Resident& resident) {
-      return resident.job == job && resident.phase == ResidentPhase::Paused;
-    });
-  });
+// Null while it is on no GPU.
+const Resident* resident_of(const schedule::Scheduler& scheduler, JobId job) {
+  for (const GpuView& gpu : scheduler.gpus()) {
+    const auto found = std::ranges::find(gpu.residents, job, &Resident::job);
+    if (found != gpu.residents.end()) {
+      return &*found;
+    }
+  }
+  return nullptr;
+}
+
+// Kernels are recorded once for each workload. Those of several GPUs are not told apart.
+bool wants_kernels(const schedule::Scheduler& scheduler, const Resident& resident) {
+  const auto belief = scheduler.interference().belief(resident.workload);
+  return !resident.several_gpus && belief && !belief->window;
 }
 
 observe::ProgressSettings watch_settings() {
   observe::ProgressSettings settings;
   settings.tell = [](JobId job, const std::string& why) {
     log_info(fmt::format("the launches of job {} are not counted: {}", job, why));
+  };
+  settings.tell_kernels = [](JobId job, const std::string& why) {
+    log_info(fmt::format("the kernels of job {} are not recorded: {}", job, why));
   };
   return settings;
 }
@@ -77,9 +89,11 @@ std::vector<ProgressJob> jobs_in_progress(const run::ProcessExecutor& executor,
   std::vector<ProgressJob> jobs;
   for (const run::RunningJob& running : executor.running()) {
     const JobRecord* record = scheduler.find(running.run.job);
+    const Resident* resident = resident_of(scheduler, running.run.job);
     jobs.push_back({.run = running.run,
                     .progress = record != nullptr ? record->spec.progress : std::string(),
-                    .paused = is_paused(scheduler, running.run.job)});
+                    .paused = resident != nullptr && resident->phase == ResidentPhase::Paused,
+                    .wants_kernels = resident != nullptr && wants_kernels(scheduler, *resident)});
   }
   return jobs;
 }
@@ -121,7 +135,8 @@ void LiveProgress::follow(const std::vector<ProgressJob>& jobs) {
                      .window_file = std::filesystem::exists(files.window_file(), ignored)
                                         ? files.window_file()
                                         : std::filesystem::path(),
-                     .counters = [job, files, folder] { return counters_of(job, files, folder); }});
+                     .counters = [job, files, folder] { return counters_of(job, files, folder); },
+                     .wants_kernels = job.wants_kernels});
   }
   for (const std::string& name : folders_) {
     if (!running.contains(name)) {

@@ -22,6 +22,7 @@ struct ProgressJob {
   RunId run{};
   std::string progress{};  // JobSpec::progress
   bool paused = false;
+  bool wants_kernels = false;  // they are to be recorded
 };
 
 // On the thread of the scheduler.

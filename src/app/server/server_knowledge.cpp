@@ -31,6 +31,11 @@ json row_object(const knowledge::Beliefs::Row& row, const ShownTime& shown) {
     }
   };
   put("uid", workload_uid(row.workload));
+  if (row.belief.window) {
+    out["kernel_window"] = {{"sm_active", row.belief.window->sm_active},
+                            {"over_s", row.belief.window->over_s},
+                            {"alone", row.belief.window->alone}};
+  }
   put("solo_rate", row.belief.solo_rate);
   put("runtime_s", row.runtime_s);
   put("startup_s", row.startup_s);

@@ -95,22 +95,32 @@ class BelievingInterference final : public InterferenceModel {
   }
   [[nodiscard]] bool knows(const std::string& /*workload*/) const override { return true; }
   [[nodiscard]] std::optional<WorkloadBelief> belief(const std::string& workload) const override {
+    if (workload == "beside others") {
+      return WorkloadBelief{.sm_active = 0.3,
+                            .assumed_sm_active = 0.35,
+                            .window = WorkloadBelief::Window{.sm_active = 0.3, .over_s = 3.0}};
+    }
     if (workload != "seen") {
       return std::nullopt;
     }
-    return WorkloadBelief{.sm_active = 0.22,
-                          .sm_active90 = {.low = 0.18, .high = 0.26},
-                          .assumed_sm_active = 0.35,
-                          .measured_s = 9.0,
-                          .alone = true,
-                          .solo_rate = 3.0};
+    return WorkloadBelief{
+        .sm_active = 0.22,
+        .sm_active90 = {.low = 0.18, .high = 0.26},
+        .assumed_sm_active = 0.35,
+        .window = WorkloadBelief::Window{.sm_active = 0.2, .over_s = 3.0, .alone = true},
+        .measured_s = 9.0,
+        .alone = true,
+        .solo_rate = 3.0};
   }
 };
 
 TEST(BeliefWords, SayWhatWasAssumedAndWhatWasMeasured) {
   const BelievingInterference model;
   EXPECT_EQ(activity_words(model, "seen"),
-            "assumed 35 % of a GPU until seen; measured 22 % (18 to 26 %) after 9 s");
+            "assumed 35 % of a GPU until seen; kernel window of 3 s: 20 %; measured 22 % (18 to "
+            "26 %) after 9 s");
+  EXPECT_EQ(activity_words(model, "beside others"),
+            "assumed 35 % of a GPU until seen; kernel window of 3 s beside other jobs: 30 %");
   EXPECT_EQ(activity_words(model, "other"), "uses 60 % of a GPU by the model");
   const StubInterference none;
   EXPECT_EQ(activity_words(none, "other"), "how much of a GPU it uses is not known");
