@@ -15,7 +15,7 @@ namespace carpool::observe {
 // Time for all processes to learn of an order, which they look for every quarter of a second.
 inline constexpr std::int64_t kLeadNs = 400'000'000;
 
-struct ProgressWatch::Job {
+struct JobProgress {
   struct Counter {
     ProgressCounter port;
     ProgressRate rate;

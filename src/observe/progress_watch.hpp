@@ -44,6 +44,8 @@ struct ProgressSettings {
   std::function<void(JobId, const std::string&)> tell_kernels{};
 };
 
+struct JobProgress;  // progress_job.hpp
+
 // Used by one thread.
 class ProgressWatch {
  public:
@@ -59,7 +61,7 @@ class ProgressWatch {
               std::vector<GpuObservation>& seen);
 
  private:
-  struct Job;
+  using Job = JobProgress;
   [[nodiscard]] Job& follow(const WatchedJob& job);
   [[nodiscard]] std::optional<MeasuredRate> rate_of(Job& job, double now_s);
   [[nodiscard]] std::optional<MeasuredRate> counted(Job& job, double now_s);

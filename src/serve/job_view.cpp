@@ -11,6 +11,7 @@
 
 #include "core/job_names.hpp"
 #include "core/workload_identity.hpp"
+#include "schedule/belief_words.hpp"
 #include "serve/json_line.hpp"
 
 namespace carpool::serve {
@@ -162,6 +163,9 @@ json job_details(const schedule::Scheduler& scheduler,
   view["after"] = spec.after;
   view["retries"] = spec.retries;
   view["workload"] = workload_key(spec);
+  if (const auto queued = scheduler.last_view(job.id)) {
+    view["activity"] = schedule::activity_words(scheduler.interference(), queued->workload);
+  }
   view["mem_auto"] = spec.mem_auto;
   view["out_of_memory_count"] = job.out_of_memory;
   view["queued_s"] = shown(job.queued_s);

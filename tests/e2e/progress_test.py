@@ -61,15 +61,16 @@ class ProgressTest(server.ServerTest):
         self.put_on_gpu(number)
 
         def recorded():
-            rows = json.loads(self.succeeds("knowledge", "--json").stdout)["workloads"]
+            rows = json.loads(self.succeeds("knowledge", "--json"))["workloads"]
             return rows and rows[0].get("kernel_window")
 
         window = server.until(recorded, "the kernels of the workload")
         # A quarter of the SMs, for nine tenths of four fifths of the time.
         self.assertAlmostEqual(window["sm_active"], 0.18, delta=0.05)
         self.assertTrue(window["alone"])
-        self.assertIn("kernel window of 3 s", self.succeeds("explain", str(number)).stdout)
-        self.assertRegex(self.succeeds("knowledge").stdout, r"KERNELS")
+        self.assertIn("kernel window of 3 s", self.succeeds("explain", str(number)))
+        self.assertIn("kernel window of 3 s", self.succeeds("show", str(number)))
+        self.assertRegex(self.succeeds("knowledge"), r"KERNELS")
         self.succeeds("cancel", str(number))
         self.await_end(number)
 

@@ -71,6 +71,7 @@ std::string show_text(const json& job) {
        "command",
        fmt::format("{}", fmt::join(job.at("argv").get<std::vector<std::string>>(), " ")));
   line(text, "workload", job.value("workload", ""));
+  line(text, "activity", job.value("activity", ""));
   line(text, "folder", job.value("cwd", ""));
   line(text, "GPUs", fmt::format("{}", job.value("gpu_count", 1)));
   line(text, "memory", bytes_at(job, "mem_bytes"));

@@ -34,6 +34,7 @@ TEST(JobApi, AJobIsSubmittedStartedAndShown) {
   EXPECT_EQ(job.at("state"), "running");
   EXPECT_EQ(job.at("user"), caller_ann.user);
   EXPECT_EQ(job.at("submitted_s"), TestApi::kNowSeconds);
+  EXPECT_EQ(job.at("activity"), value_of(test->explain(caller_ann, 1)).at("belief").at("activity"));
   EXPECT_EQ(value_of(test->list(caller_ann, {})).at("jobs").size(), 1U);
   EXPECT_EQ(value_of(test->gpus(caller_ann)).at("gpus").at(0).at("jobs").at(0).at("id"), 1);
   EXPECT_EQ(value_of(test->explain(caller_ann, 1)).at("placed").at("gpus"), json::array({0}));

@@ -149,7 +149,7 @@ void KernelTrace::finish() {
 }
 
 KernelTrace::Traced KernelTrace::traced() const {
-  constexpr std::uint64_t kOf = 50;  // one of so many may be missing
+  constexpr std::uint64_t kOf = 50;  // one in 50 may be missing
   const std::uint64_t window_ns = ended_ > began_ ? ended_ - began_ : 0;
   // Kernels that had not ended are known to be missing, and are no loss.
   const std::uint64_t missing = dropped_ + (complete_ ? summary_->untimed() : 0);

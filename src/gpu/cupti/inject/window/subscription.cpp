@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <thread>
 
 #include "base/clock.hpp"
 
@@ -95,7 +94,7 @@ void Subscription::give_up_detaching() {
   Detach wanted = Detach::Wanted;
   (void)state.detach.compare_exchange_strong(wanted, Detach::No);
   while (state.detach.load() == Detach::Begun) {
-    std::this_thread::sleep_for(kLook);
+    pause_for(kLook);
   }
 }
 
