@@ -1,7 +1,7 @@
 #include "gpu/cupti/inject/window/kernel_summary.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <bit>
 #include <limits>
 
 #include "gpu/cupti/kernel_occupancy.hpp"
@@ -11,8 +11,9 @@ namespace {
 
 constexpr std::uint64_t kCellNs = 20'000;
 constexpr std::size_t kMostCells = 800'000;  // 16 s, 6.4 MB
-constexpr double kShortestNs = 256.0;
-constexpr double kBinsPerOctave = 4.0;
+// Durations fall into four bins between two powers of two, from 256 ns on.
+constexpr std::uint64_t kShortestNs = 256;
+constexpr unsigned kShortestBits = 9;
 
 std::uint32_t at_least_zero(std::int32_t value) {
   return static_cast<std::uint32_t>(std::max(value, 0));
@@ -32,7 +33,7 @@ activity_format::Kernel facts_of(const cupti::KernelRecord& record) {
 
 std::uint32_t millionths(double share) {
   constexpr double kMillion = 1e6;
-  return static_cast<std::uint32_t>(std::lround(std::clamp(share, 0.0, 1.0) * kMillion));
+  return static_cast<std::uint32_t>(std::clamp(share, 0.0, 1.0) * kMillion + 0.5);
 }
 
 std::uint32_t whole_ns(double time) {
@@ -40,9 +41,17 @@ std::uint32_t whole_ns(double time) {
   return static_cast<std::uint32_t>(std::clamp(time, 0.0, kMost));
 }
 
-std::size_t bin_of(double duration_ns, std::size_t bins) {
-  const double octaves = std::log2(std::max(duration_ns, kShortestNs) / kShortestNs);
-  return std::min(static_cast<std::size_t>(octaves * kBinsPerOctave), bins - 1);
+std::size_t bin_of(std::uint64_t duration_ns, std::size_t bins) {
+  const std::uint64_t duration = std::max(duration_ns, kShortestNs);
+  const auto bits = static_cast<unsigned>(std::bit_width(duration));
+  const std::uint64_t quarter = (duration >> (bits - 3U)) & 3U;
+  return std::min<std::size_t>((bits - kShortestBits) * 4U + quarter, bins - 1);
+}
+
+// Its middle.
+double duration_of(std::size_t bin) {
+  const auto octave = static_cast<double>(kShortestNs << (bin / 4U));
+  return octave * (1.0 + (static_cast<double>(bin % 4U) + 0.5) / 4.0);
 }
 
 }  // namespace
@@ -56,7 +65,7 @@ void KernelSummary::add(const cupti::KernelRecord& record, const activity_format
   const auto duration = static_cast<double>(record.end - record.start);
   ++kernels_;
   graph_kernels_ += record.graph_node != 0 ? 1U : 0U;
-  ++durations_[bin_of(duration, kDurations)];
+  ++durations_[bin_of(record.end - record.start, kDurations)];
   first_ns_ = std::min(first_ns_, record.start);
   last_ns_ = std::max(last_ns_, record.end);
   time_ns_ += duration;
@@ -116,7 +125,7 @@ double KernelSummary::p90_ns() const {
       break;
     }
   }
-  return kShortestNs * std::exp2((static_cast<double>(bin) + 0.5) / kBinsPerOctave);
+  return duration_of(bin);
 }
 
 }  // namespace carpool::gpu::inject

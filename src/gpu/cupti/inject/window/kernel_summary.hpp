@@ -33,7 +33,7 @@ class KernelSummary {
     float busy = 0.0F;    // kernel time over the length of the cell
     float active = 0.0F;  // the same, each kernel by its share of the SMs
   };
-  static constexpr std::size_t kDurations = 96;  // by powers of 2^(1/4)
+  static constexpr std::size_t kDurations = 96;  // bins
 
   void spread(std::uint64_t begin, std::uint64_t end, double sm_share);
   [[nodiscard]] double p90_ns() const;
