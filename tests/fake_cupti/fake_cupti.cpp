@@ -110,7 +110,7 @@ void fake_cupti_deliver(const void* record, std::size_t size) {
   if (now.buffer != nullptr && now.size - now.used < size) {
     give_back(now);
   }
-  if (now.buffer == nullptr) {
+  if (now.buffer == nullptr && now.requested != nullptr) {
     std::size_t most = 0;
     now.requested(&now.buffer, &now.size, &most);
   }

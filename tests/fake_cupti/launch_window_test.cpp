@@ -74,7 +74,7 @@ TEST_F(LaunchWindow, SubscribesAgainWhereNoCallArrives) {
 TEST_F(LaunchWindow, CountsAProgramThatLaunchesSeldom) {
   ChildProcess child = begin({"--steps", "0", "--step-ms", "700"});
   for (int i = 0; i < 4; ++i) {
-    WindowAnswers counted = answered(300);
+    const WindowAnswers counted = answered(300);
     if (counted.spoiled == 0) {  // by a busy machine
       EXPECT_GT(counted.launches, 0U);
     }

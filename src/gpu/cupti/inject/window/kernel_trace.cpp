@@ -23,17 +23,21 @@ BufferPool& window_pool() {
   return *pool;
 }
 
-// Whether CUPTI gets buffers. Read before the lock of the pool, which a child of fork() may find
-// taken.
-std::atomic<bool>& lends() {
-  static std::atomic<bool> open = false;
-  return open;
+// Read before the lock of the pool, which a child of fork() may find taken.
+struct Lending {
+  std::atomic<bool> open = false;    // CUPTI gets buffers
+  std::atomic<bool> forked = false;  // this is a child: it neither gets nor returns any
+};
+
+Lending& lending() {
+  static Lending made;
+  return made;
 }
 
 void on_window_buffer_requested(std::uint8_t** buffer, std::size_t* size, std::size_t* records) {
   *buffer = nullptr;
   try {
-    *buffer = lends() ? window_pool().lend() : nullptr;
+    *buffer = lending().open ? window_pool().lend() : nullptr;
   } catch (...) {  // NOLINT(bugprone-empty-catch): no buffer, and CUPTI counts what it drops
   }
   *size = *buffer != nullptr ? BufferPool::kBufferBytes : 0;
@@ -46,10 +50,17 @@ void on_window_buffer_completed(void* /*context*/,
                                 std::size_t /*size*/,
                                 std::size_t valid) {
   try {
-    if (buffer != nullptr && lends()) {
+    if (buffer != nullptr && !lending().forked) {
       window_pool().complete(buffer, valid);
     }
   } catch (...) {  // NOLINT(bugprone-empty-catch): out of memory; the buffer is lost
+  }
+}
+
+// Buffers that CUPTI returned late are of no use.
+void recycle_all(BufferPool& pool) {
+  for (const BufferPool::Full& full : pool.take()) {
+    pool.recycle(full.buffer);
   }
 }
 
@@ -63,31 +74,31 @@ bool can_trace_kernels(const Cupti& cupti) {
 
 KernelTrace::~KernelTrace() {
   disable();
-  lends() = false;
-  for (const BufferPool::Full& full : window_pool().take()) {
-    window_pool().recycle(full.buffer);
-  }
+  lending().open = false;
+  recycle_all(window_pool());
   window_pool().release();
 }
 
 void KernelTrace::forget() {
-  lends() = false;
+  lending().open = false;
+  lending().forked = true;
 }
 
+// Enabled before the buffers are registered, as in NVIDIA's samples: where it is refused because of
+// another tool, the buffers of that tool stay.
 cupti::Code KernelTrace::begin() {
-  if (const cupti::Code code =
-          functions_.register_callbacks(&on_window_buffer_requested, &on_window_buffer_completed);
-      code != cupti::kSuccess) {
-    return code;
-  }
-  lends() = true;
+  recycle_all(window_pool());
   if (const cupti::Code code = functions_.timestamp(&began_); code != cupti::kSuccess) {
     return code;
   }
-  const cupti::Code code = functions_.enable(cupti::kKindConcurrentKernel);
-  enabled_ = code == cupti::kSuccess;
   summary_.emplace(began_);
-  return code;
+  lending().open = true;
+  if (const cupti::Code code = functions_.enable(cupti::kKindConcurrentKernel);
+      code != cupti::kSuccess) {
+    return code;
+  }
+  enabled_ = true;
+  return functions_.register_callbacks(&on_window_buffer_requested, &on_window_buffer_completed);
 }
 
 void KernelTrace::take() {
