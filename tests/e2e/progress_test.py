@@ -55,7 +55,7 @@ class ProgressTest(server.ServerTest):
         server.until(lambda: self.files(number) is None, "the files to be removed")
 
     def test_kernels_are_recorded_once_and_become_what_is_believed(self):
-        self.start()
+        self.start("--kernel-windows")
         number = self.run_job(cli.FAKE_CUDA_PROGRAM, "--steps", "0", "--grid", "33",
                               FAKE_CUPTI_VERSION="130001")
         self.put_on_gpu(number)

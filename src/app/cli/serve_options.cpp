@@ -57,10 +57,12 @@ void add_scheduling_options(OptionSet& options, ServeOptions& serve) {
                  "DIR",
                  "Dataset whose model predicts interference, for jobs by their --workload");
   options.flag("--no-mps", serve.no_mps, "Share GPUs by time slicing only");
-  options.flag(
-      "--no-profile-windows",
-      serve.no_profile_windows,
-      "Neither count the kernel launches of jobs nor record kernels (docs/jobs.md, progress)");
+  options.flag("--no-profile-windows",
+               serve.no_profile_windows,
+               "Do not count the kernel launches of jobs (docs/jobs.md, progress)");
+  options.flag("--kernel-windows",
+               serve.kernel_windows,
+               "Record the kernels of each workload once, for 3 s (docs/knowledge.md)");
   options.option("--openmp-threads",
                  &serve.openmp_threads,
                  "N",

@@ -171,7 +171,10 @@ Result<void> serve_gpus(const ServeOptions& options,
                                                            ? observe::WindowSummary::Risk
                                                            : observe::WindowSummary::Mean};
   auto watcher = watch_gpus(
-      *gpus, **executor, (*server)->loop(), {.observing = observing, .running = running});
+      *gpus,
+      **executor,
+      (*server)->loop(),
+      {.observing = observing, .running = running, .record_kernels = options.kernel_windows});
   if (!watcher) {
     return tl::unexpected(watcher.error());
   }

@@ -51,8 +51,8 @@ Result<std::unique_ptr<observe::GpuWatcher>> watch_gpus(observe::UsableGpus& gpu
                                                         serve::SchedulerLoop& loop,
                                                         const WatchSettings& settings) {
   // Both ports are called by the thread of the watcher.
-  const auto progress =
-      std::make_shared<LiveProgress>(settings.running.progress.folder, settings.running.runs);
+  const auto progress = std::make_shared<LiveProgress>(
+      settings.running.progress.folder, settings.running.runs, settings.record_kernels);
   observe::WatcherPorts ports;
   ports.running = [&executor, &loop, progress] {
     std::vector<ProgressJob> jobs;

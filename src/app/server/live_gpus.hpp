@@ -17,6 +17,7 @@ namespace carpool::app {
 struct WatchSettings {
   observe::ObserverSettings observing{};
   run::ProcessExecutorSettings running{};  // of the executor
+  bool record_kernels = false;             // once for each workload
 };
 
 // Reads the GPUs each second and passes what it sees to the scheduler, with the progress of its

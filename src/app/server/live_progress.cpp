@@ -98,8 +98,13 @@ std::vector<ProgressJob> jobs_in_progress(const run::ProcessExecutor& executor,
   return jobs;
 }
 
-LiveProgress::LiveProgress(std::filesystem::path place, std::filesystem::path runs)
-    : place_(std::move(place)), runs_(std::move(runs)), watch_(watch_settings()) {
+LiveProgress::LiveProgress(std::filesystem::path place,
+                           std::filesystem::path runs,
+                           bool record_kernels)
+    : place_(std::move(place)),
+      runs_(std::move(runs)),
+      record_kernels_(record_kernels),
+      watch_(watch_settings()) {
   if (place_.empty()) {
     return;
   }
@@ -136,7 +141,7 @@ void LiveProgress::follow(const std::vector<ProgressJob>& jobs) {
                                         ? files.window_file()
                                         : std::filesystem::path(),
                      .counters = [job, files, folder] { return counters_of(job, files, folder); },
-                     .wants_kernels = job.wants_kernels});
+                     .wants_kernels = record_kernels_ && job.wants_kernels});
   }
   for (const std::string& name : folders_) {
     if (!running.contains(name)) {

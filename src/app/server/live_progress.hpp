@@ -33,7 +33,7 @@ struct ProgressJob {
 class LiveProgress {
  public:
   // The folders of ProcessExecutorSettings; an empty `place`: nothing is measured.
-  LiveProgress(std::filesystem::path place, std::filesystem::path runs);
+  LiveProgress(std::filesystem::path place, std::filesystem::path runs, bool record_kernels);
 
   void follow(const std::vector<ProgressJob>& jobs);
   // Adds the rates of the jobs that follow() was told last.
@@ -42,6 +42,7 @@ class LiveProgress {
  private:
   std::filesystem::path place_;
   std::filesystem::path runs_;
+  bool record_kernels_;
   std::set<std::string> folders_;  // names, of attempts that ran before
   std::vector<observe::WatchedJob> jobs_;
   observe::ProgressWatch watch_;
