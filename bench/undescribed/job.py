@@ -1,9 +1,13 @@
 """An ordinary PyTorch program that knows nothing of Carpool: sets up, computes a number of steps, prints, ends.
 
-Usage: job.py KIND [--size N] [--steps N | --seconds S] [--seed N] [--hold GIB] [--grow GIB@STEP]
+Usage: job.py KIND [--size N] [--steps N | --seconds S] [--seed N] [--hold GIB] [--grow GIB@STEP] [--fault KIND@STEP]
+
+`long` launches kernels of tens of milliseconds on all multiprocessors, one behind the other; `tiny` launches kernels of microseconds. Side by side
+under MPS the kernels of `tiny` wait for those of `long`.
 """
 
 import argparse
+import ctypes
 import importlib
 import sys
 import time
@@ -60,6 +64,34 @@ class Recurrent(nn.Module):
         return self.head(self.layers(x)[0][:, -1])
 
 
+class Products(nn.Module):
+    """Products of large matrices, each one kernel. The CPU waits for each step, so that few launches wait in the queue."""
+
+    def __init__(self, width):
+        super().__init__()
+        self.register_buffer("matrix", torch.full((width, width), 1e-3))
+
+    def forward(self, x):
+        if not x.is_cuda:
+            return x
+        out = self.matrix
+        for _ in range(4):
+            out = torch.mm(out, self.matrix)
+        torch.cuda.synchronize()
+        return out[:1]
+
+
+class Additions(nn.Module):
+    """Small kernels, one behind the other."""
+
+    def forward(self, x):
+        for _ in range(20):
+            x = x + 1.0
+        if x.is_cuda:
+            torch.cuda.synchronize()
+        return x
+
+
 def convolutions(width, depth, classes=100):
     return nn.Sequential(nn.Conv2d(3, width, 3, stride=2, padding=1), nn.ReLU(), *[Residual(width) for _ in range(depth)],
                          nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(width, classes))
@@ -84,7 +116,24 @@ KINDS = {
     "pixels": lambda n: (nn.Sequential(nn.Conv2d(3, 64, 3, padding=1), *[Residual(64) for _ in range(6)], nn.Conv2d(64, 3, 1)),
                          torch.randn(2 * n, 3, 256, 256), False, None),
     "decode": lambda n: (Decoder(8, 512), torch.randint(8192, (n, 64)), False, torch.float16),
+    "long": lambda n: (Products(1024 * n), torch.zeros(4, 4), False, None),
+    "tiny": lambda n: (Additions(), torch.zeros(64 * n, 64), False, None),
 }
+SAY_EVERY_S = 0.5
+# Stores to address 0, where nothing is mapped.
+ILLEGAL_STORE = b""".version 7.0
+.target sm_80
+.address_size 64
+.visible .entry illegal_store()
+{
+    .reg .b32 %value;
+    .reg .b64 %address;
+    mov.u64 %address, 0;
+    mov.u32 %value, 1;
+    st.global.u32 [%address], %value;
+    ret;
+}
+"""
 
 
 def options():
@@ -96,11 +145,43 @@ def options():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--hold", type=float, default=0.0, metavar="GIB", help="memory to hold besides the model's")
     parser.add_argument("--grow", metavar="GIB@STEP", help="memory to take at this step")
+    parser.add_argument("--fault", metavar="KIND@STEP", help="fatal error at this step: store (illegal address) or assert (index out of range)")
     return parser.parse_args()
 
 
 def loss_of(out):
     return out.float().square().mean()
+
+
+def illegal_store():
+    """Launches ILLEGAL_STORE in the context that PyTorch made current."""
+    driver = ctypes.CDLL("libcuda.so.1")
+    module, function = ctypes.c_void_p(), ctypes.c_void_p()
+    done = [driver.cuModuleLoadData(ctypes.byref(module), ILLEGAL_STORE)]
+    done.append(driver.cuModuleGetFunction(ctypes.byref(function), module, b"illegal_store"))
+    done.append(driver.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, None, None, None))
+    if any(done):
+        sys.exit(f"the planted fault could not be launched: codes {done}")
+
+
+def index_out_of_range():
+    table = torch.zeros(16, device="cuda")
+    table[torch.full((4,), 1 << 20, device="cuda")].sum()
+
+
+FAULTS = {"store": illegal_store, "assert": index_out_of_range}
+
+
+def planted_fault(name):
+    print(f"planted fault at {time.time():.3f}", flush=True)
+    FAULTS[name]()
+    torch.cuda.synchronize()
+    sys.exit("the planted fault had no effect")
+
+
+def number_at_step(text, kind):
+    value, step = text.split("@") if text else (None, -1)
+    return value and kind(value), int(step)
 
 
 def main():
@@ -116,13 +197,18 @@ def main():
         model(batch[:1])  # lazy layers
     dataset = [batch] + [batch.clone() for _ in range(3)]
     held = torch.empty(int(chosen.hold * GIB), dtype=torch.uint8, device="cuda")
-    grow_gib, grow_at = (float(word) for word in chosen.grow.split("@")) if chosen.grow else (0.0, -1)
+    grow_gib, grow_at = number_at_step(chosen.grow, float)
+    fault, fault_at = number_at_step(chosen.fault, str)
     model.cuda().train(training)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4) if training else None
-    ready = time.monotonic()
+    ready = said = time.monotonic()
     steps = 0
+    print(f"{chosen.kind}: first step at {time.time():.3f}", flush=True)
     while steps != chosen.steps and not (chosen.seconds and time.monotonic() - ready > chosen.seconds):
+        if steps == fault_at:
+            planted_fault(fault)
         if steps == grow_at:
+            print(f"{chosen.kind}: grows by {grow_gib} GiB at {time.time():.3f}", flush=True)
             held = [held, torch.empty(int(grow_gib * GIB), dtype=torch.uint8, device="cuda")]
         inputs = dataset[steps % len(dataset)].cuda(non_blocking=True)
         with torch.autocast("cuda", dtype=kind, enabled=kind is not None), torch.set_grad_enabled(training):
@@ -132,8 +218,10 @@ def main():
             loss.backward()
             optimizer.step()
         steps += 1
-        if steps % 50 == 0:
-            print(f"{chosen.kind}: {steps} steps, {loss.item():.4f}", flush=True)
+        if time.monotonic() - said > SAY_EVERY_S:
+            value = loss.item()  # waits for the step
+            said = time.monotonic()
+            print(f"{chosen.kind}: {steps} steps at {time.time():.3f}, {value:.4f}", flush=True)
     torch.cuda.synchronize()
     ended = time.monotonic()
     print(f"{chosen.kind} {chosen.size}: {steps} steps in {ended - ready:.2f} s after {ready - began:.2f} s of start-up", flush=True)

@@ -10,7 +10,8 @@ import sys
 import tempfile
 import time
 
-JOB = str(pathlib.Path(__file__).resolve().parent / "job.py")
+# Another program with the same options and output may stand in for it where there is no GPU.
+JOB = os.environ.get("UNDESCRIBED_JOB", str(pathlib.Path(__file__).resolve().parent / "job.py"))
 ENDED = ("succeeded", "failed", "cancelled")
 PATIENCE_S = 900
 
@@ -79,18 +80,20 @@ class Server:
         return done.stdout
 
     def show(self, number):
-        return json.loads(self.carpool("show", number, "--json"))
+        shown = json.loads(self.carpool("show", number, "--json"))
+        shown.pop("env", None)  # belongs into no result
+        return shown
 
     def submit(self, job, words=()):
         return int(self.carpool("submit", "--parsable", *words, "--", *argv(job)))
 
-    def run(self, jobs, told):
-        """Submits all, waits until all have ended. `told`: with --mem."""
+    def run(self, jobs, told, limit_s=PATIENCE_S):
+        """Submits all, waits until all have ended, at most `limit_s`. `told`: with --mem."""
         began = time.time()
         numbers = []
         for job in jobs:
             numbers.append(self.submit(job, ["--mem", f"{job['told_mib']}M"] if told else []))
-        self.wait(numbers)
+        self.wait(numbers, limit_s)
         rows = []
         for number in numbers:
             shown = self.show(number)
@@ -99,15 +102,23 @@ class Server:
                          "attempts": shown["attempts"], "said": last_line_of(self.log(number))})
         return rows
 
-    def wait(self, numbers):
-        subprocess.run([self.program, "wait", "--limit", str(PATIENCE_S), *map(str, numbers)], env=self.environment,
-                       capture_output=True)
+    def wait(self, numbers, limit_s=PATIENCE_S):
+        subprocess.run([self.program, "wait", "--limit", str(round(limit_s)), *map(str, numbers)], env=self.environment, capture_output=True)
+
+    def active(self):
+        return [row["id"] for row in json.loads(self.carpool("queue", "--json"))["jobs"]]
 
     def log(self, number):
         return subprocess.run([self.program, "logs", str(number)], env=self.environment, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True).stdout
 
     def stop(self):
+        """Ends the jobs that still run: they would outlive the server."""
+        left = self.active()
+        for number in left:
+            subprocess.run([self.program, "cancel", str(number)], env=self.environment, capture_output=True)
+        if left:
+            self.wait(left, 60)
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(60)
 
