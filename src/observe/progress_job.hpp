@@ -40,6 +40,7 @@ struct JobProgress {
   std::optional<Window> open;  // in which launches are counted
   bool owed = false;           // such a window is due, and waits for the one of the kernels
   std::optional<double> launches_per_s;  // by the last such window since its group changed
+  double most_per_s = 0.0;               // launches that were counted
   Kernels kernels;
   double changed_s = 0.0;
   bool told = false;

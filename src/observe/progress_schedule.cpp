@@ -1,6 +1,7 @@
 #include "observe/progress_schedule.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace carpool::observe {
 
@@ -10,9 +11,9 @@ void ProgressSchedule::follow(double now_s, const ComputingGroup& group) {
   if (jobs == gpu.jobs) {
     return;
   }
-  const bool newcomer = std::ranges::any_of(jobs, [&](JobId job) { return !known_.contains(job); });
+  gpu.newcomer = std::ranges::any_of(jobs, [&](JobId job) { return !known_.contains(job); });
   gpu.changed_s = now_s;
-  gpu.next_s = now_s + (newcomer ? times_.after_newcomer_s : times_.after_change_s);
+  gpu.next_s = now_s + (gpu.newcomer ? times_.after_newcomer_s : times_.after_change_s);
   gpu.jobs = std::move(jobs);
 }
 
@@ -47,7 +48,7 @@ std::set<JobId> ProgressSchedule::due(double now_s, std::span<const ComputingGro
   for (auto& [index, gpu] : gpus_) {
     if (may_open(now_s, gpu)) {
       opened.insert(gpu.jobs.begin(), gpu.jobs.end());
-      gpu.next_s = now_s + times_.at_rest_s;
+      gpu.next_s = now_s + (std::exchange(gpu.newcomer, false) ? times_.again_s : times_.at_rest_s);
     }
   }
   for (const JobId job : opened) {

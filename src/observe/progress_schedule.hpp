@@ -15,6 +15,7 @@ namespace carpool::observe {
 
 struct WindowTimes {
   double after_newcomer_s = 5.0;  // a job that begins to compute warms up first
+  double again_s = 10.0;          // after that window: the newcomer may still have set up then
   double after_change_s = 3.0;    // a job ended, paused or went on
   double at_rest_s = 60.0;
   double least_between_s = 5.0;  // windows of one job
@@ -40,7 +41,8 @@ class ProgressSchedule {
   struct Gpu {
     std::set<JobId> jobs{};
     double changed_s = 0.0;
-    double next_s = 0.0;  // window
+    double next_s = 0.0;    // window
+    bool newcomer = false;  // since the last window
   };
   void follow(double now_s, const ComputingGroup& group);
   void forget(double now_s, std::span<const ComputingGroup> groups);

@@ -10,6 +10,8 @@ namespace {
 
 constexpr double kAnswerPatience = 15.0;
 constexpr std::uint64_t kFewestLaunches = 20;
+// A job that launched this many times as often before is starved: few launches say so.
+constexpr double kStarved = 10.0;
 
 std::vector<ComputingGroup> computing(std::span<const WatchedJob> jobs,
                                       std::span<const GpuObservation> seen) {
@@ -25,6 +27,13 @@ std::vector<ComputingGroup> computing(std::span<const WatchedJob> jobs,
     groups.push_back(std::move(group));
   }
   return groups;
+}
+
+// Whether they tell a rate.
+bool enough(const JobProgress& job, const gpu::WindowAnswers& answers) {
+  return answers.launches >= kFewestLaunches ||
+         (answers.launches > 0 &&
+          job.most_per_s * answers.over_s >= kStarved * static_cast<double>(kFewestLaunches));
 }
 
 }  // namespace
@@ -101,10 +110,11 @@ std::optional<MeasuredRate> ProgressWatch::counted(Job& job, double now_s) {
     tell_once(job, refusal_text(*answers->refusal, answers->code));
   }
   if (!same_group || answers->spoiled != 0 || answers->open != 0 || answers->refusal ||
-      answers->launches < kFewestLaunches) {
+      !enough(job, *answers)) {
     return std::nullopt;
   }
   job.launches_per_s = answers->per_s;
+  job.most_per_s = std::max(job.most_per_s, answers->per_s);
   return MeasuredRate{
       .per_s = answers->per_s, .over_s = answers->over_s, .source = ProgressSource::Launches};
 }

@@ -28,11 +28,11 @@ class Clock {
   double now_s_ = 100.0;
 };
 
-TEST(ProgressSchedule, OpensAWindowFiveSecondsAfterAJobBeginsAndThenEveryMinute) {
+TEST(ProgressSchedule, OpensAWindowFiveSecondsAfterAJobBeginsTenSecondsLaterAndThenEveryMinute) {
   Clock clock;
   clock.run(3, {});
   clock.run(130, {{0, {7}}});
-  const std::map<double, Jobs> expected{{108.0, {7}}, {168.0, {7}}, {228.0, {7}}};
+  const std::map<double, Jobs> expected{{108.0, {7}}, {118.0, {7}}, {178.0, {7}}};
   EXPECT_EQ(clock.opened, expected);
 }
 
@@ -41,7 +41,8 @@ TEST(ProgressSchedule, CountsAllMembersOfAGpuTogetherAfterEachChange) {
   clock.run(20, {{0, {7}}});
   clock.run(20, {{0, {7, 8}}});  // a newcomer
   clock.run(20, {{0, {8}}});     // one ended
-  const std::map<double, Jobs> expected{{105.0, {7}}, {125.0, {7, 8}}, {143.0, {8}}};
+  const std::map<double, Jobs> expected{
+      {105.0, {7}}, {115.0, {7}}, {125.0, {7, 8}}, {135.0, {7, 8}}, {143.0, {8}}};
   EXPECT_EQ(clock.opened, expected);
 }
 
@@ -51,7 +52,7 @@ TEST(ProgressSchedule, WaitsUntilAGroupStandsStill) {
   clock.run(2, {{0, {7, 8}}});
   clock.run(2, {{0, {7}}});
   clock.run(10, {{0, {7, 8}}});
-  const std::map<double, Jobs> expected{{105.0, {7}}, {129.0, {7, 8}}};
+  const std::map<double, Jobs> expected{{105.0, {7}}, {115.0, {7}}, {129.0, {7, 8}}};
   EXPECT_EQ(clock.opened, expected);
 }
 
@@ -67,7 +68,7 @@ TEST(ProgressSchedule, GpusDoNotDisturbEachOther) {
   Clock clock;
   clock.run(20, {{0, {7}}, {1, {}}});
   clock.run(10, {{0, {7}}, {1, {8}}});
-  const std::map<double, Jobs> expected{{105.0, {7}}, {125.0, {8}}};
+  const std::map<double, Jobs> expected{{105.0, {7}}, {115.0, {7}}, {125.0, {8}}};
   EXPECT_EQ(clock.opened, expected);
 }
 

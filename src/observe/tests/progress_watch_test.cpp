@@ -50,6 +50,20 @@ TEST_F(ProgressWatchTest, RefusedSpoiledAndNearlyEmptyWindowsGiveNoRate) {
   EXPECT_EQ(told_.size(), 1U);
 }
 
+TEST_F(ProgressWatchTest, AJobThatLaunchedOftenAndHardlyDoesIsMeasured) {
+  (void)look_for(6, {7});
+  answer(7, format::State::Done, 4000);
+  EXPECT_DOUBLE_EQ(look({7}).at(7).per_s, 2000.0);
+  (void)look_for(6, {7, 8});
+  EXPECT_EQ(ordered(7), 2U);
+  answer(7, format::State::Done, 3);
+  answer(8, format::State::Done, 3);  // how often it launches is not known
+  const auto rates = look({7, 8});
+  EXPECT_FALSE(rates.contains(8));
+  ASSERT_TRUE(rates.contains(7));
+  EXPECT_DOUBLE_EQ(rates.at(7).per_s, 1.5);
+}
+
 TEST_F(ProgressWatchTest, AJobThatReportsStepsIsNotCountedByItsLaunches) {
   double steps = 0.0;
   jobs_[0].counters = [&] {
