@@ -66,6 +66,7 @@ struct Writer {
     put(out, "thread_limit", event.thread_limit, kAllThreads);
     out["reserved_bytes"] = event.reserved_bytes;
     put(out, "cap_bytes", event.cap_bytes);
+    put(out, "processes", event.processes, 1U);
     put(out, "predicted_progress", event.predicted_progress);
     put(out, "reason", event.reason, std::string());
     return "started";
@@ -133,6 +134,7 @@ JobStarted started_from(StrictObject& reader) {
   reader.read("thread_limit", event.thread_limit);
   reader.read("reserved_bytes", event.reserved_bytes);
   reader.read("cap_bytes", event.cap_bytes);
+  reader.read("processes", event.processes);
   reader.read("predicted_progress", event.predicted_progress);
   reader.read("reason", event.reason);
   return event;

@@ -48,6 +48,7 @@ struct WorkloadBelief {
   double measured_s = 0.0;                      // time for which it was watched; 0: never
   bool alone = false;                           // part of that time without neighbours
   std::optional<double> solo_rate{};            // units of its progress a second
+  unsigned processes = 1;                       // at once on one GPU, in its last run
 };
 
 // A model bound to given workloads, which are named by index: for inner loops. For one thread.

@@ -27,6 +27,7 @@ struct JobStarted {
   double thread_limit = kAllThreads;
   std::uint64_t reserved_bytes = 0;          // on each of its GPUs
   std::optional<std::uint64_t> cap_bytes{};  // enforced; empty: none
+  unsigned processes = 1;                    // that the cap is divided among
   std::optional<double> predicted_progress{};
   std::string reason{};  // why there, for `explain`
 };

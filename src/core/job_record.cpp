@@ -179,6 +179,15 @@ unsigned JobRecord::processes() const {
   return most;
 }
 
+// Older versions divided by what earlier attempts showed, and did not write it down.
+unsigned JobRecord::cap_processes() const {
+  unsigned most = attempts.empty() ? 1 : attempts.back().start.processes;
+  for (std::size_t i = 0; i + 1 < attempts.size(); ++i) {
+    most = std::max(most, attempts[i].processes);
+  }
+  return most;
+}
+
 bool JobRecord::recovering() const {
   if (attempts.empty() || !attempts.back().ended_s) {
     return false;

@@ -61,6 +61,8 @@ struct JobRecord {
   [[nodiscard]] unsigned ends(RunEnd end) const;
   // The most processes at once on one GPU in earlier attempts, at least 1.
   [[nodiscard]] unsigned processes() const;
+  // The processes that the cap of the last attempt is divided among.
+  [[nodiscard]] unsigned cap_processes() const;
   // In the queue again after an end that was not the job's own failure.
   [[nodiscard]] bool recovering() const;
 

@@ -49,7 +49,8 @@ WorkloadBelief belief_of(const BeliefStore& store, const WorkloadState& workload
                                       .high = std::min(workload.activity.mean + wide, 1.0)},
                       .assumed_sm_active = workload.assumed_activity,
                       .measured_s = workload.measured_s,
-                      .alone = workload.alone};
+                      .alone = workload.alone,
+                      .processes = workload.processes};
   if (workload.window) {
     made.window = {.sm_active = workload.window->activity.mean,
                    .over_s = workload.window->over_s,

@@ -80,7 +80,8 @@ struct WorkloadState {
   std::optional<double> runtime_s{};                             // at solo speed
   std::optional<double> startup_s{};
   std::optional<std::uint64_t> peak_bytes{};
-  std::size_t runs = 0;  // that succeeded
+  unsigned processes = 1;  // most at once on one GPU, in the last run
+  std::size_t runs = 0;    // that succeeded
   double seen_at_s = 0.0;
   LawMember member{};  // follows from the above: refresh()
 };

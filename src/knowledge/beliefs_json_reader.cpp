@@ -76,7 +76,7 @@ bool in_range(const WorkloadState& workload) {
   return share(workload.activity.mean) && share(workload.assumed_activity) &&
          workload.measured_s >= 0.0 && std::isfinite(workload.measured_s) &&
          std::isfinite(workload.seen_at_s) && positive(workload.runtime_s) &&
-         positive(workload.startup_s);
+         positive(workload.startup_s) && workload.processes > 0;
 }
 
 void read_window(const json& content, NumberReader& numbers, WindowSeen& window) {
@@ -132,6 +132,7 @@ Result<void> read_workload(const json& content,
   object.read("runtime_s", workload.runtime_s);
   object.read("startup_s", workload.startup_s);
   object.read("peak_bytes", workload.peak_bytes);
+  object.read("processes", workload.processes);
   object.read("runs", workload.runs);
   object.read("seen_at_s", workload.seen_at_s);
   if (!in_range(workload)) {

@@ -40,6 +40,7 @@ json workload_json(const WorkloadState& workload) {
   put(made, "runtime_s", workload.runtime_s);
   put(made, "startup_s", workload.startup_s);
   put(made, "peak_bytes", workload.peak_bytes);
+  put(made, "processes", workload.processes, 1U);
   put(made, "runs", workload.runs, std::size_t{0});
   return made;
 }

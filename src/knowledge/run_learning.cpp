@@ -6,6 +6,7 @@ namespace carpool::knowledge {
 namespace {
 
 constexpr double kMostSeconds = 1e9;
+constexpr unsigned kMostProcesses = 1024;
 constexpr std::uint64_t kMostPeakBytes = std::uint64_t{1} << 50U;
 
 bool plausible_time(double seconds) {
@@ -38,6 +39,7 @@ void learn_run(BeliefStore& store, const RunSeen& run) {
   }
   if (peaked) {
     workload.peak_bytes = std::max(workload.peak_bytes.value_or(0), *run.peak_bytes);
+    workload.processes = std::clamp(run.processes, 1U, kMostProcesses);
   }
   if (started) {
     average(workload.startup_s, *run.starting_s, workload.runs);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/text/memory_size.hpp"
+#include "schedule/gpus/process_cap.hpp"
 
 namespace carpool::schedule {
 namespace {
@@ -75,6 +76,11 @@ std::string memory_words(const QueuedJob& job,
   std::string words = need_words(job);
   if (running != nullptr && running->start.cap_bytes) {
     words += fmt::format("; capped at {}", gib_text(*running->start.cap_bytes));
+    if (const unsigned processes = running->start.processes; processes > 1) {
+      words += fmt::format(", {} for each of {} processes",
+                           gib_text(process_cap(*running->start.cap_bytes, processes)),
+                           processes);
+    }
   }
   if (resident == nullptr) {
     return words;

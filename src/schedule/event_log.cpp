@@ -87,7 +87,7 @@ void EventLog::started(LiveJob& job, double at_s) {
                     start.gpus,
                     job.view.runtime_s,
                     at_s,
-                    record.processes());
+                    record.cap_processes());
   charge(job, at_s);
   if (record.spec.time_s) {
     on_.timers.set_limit(record.id, at_s + *record.spec.time_s);

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text/memory_size.hpp"
 #include "schedule/scheduler_parts.hpp"
 #include "schedule/submission_check.hpp"
 
@@ -161,6 +162,25 @@ void Scheduler::observe_processors(double idle) {
   parts_->planner.set_processors_idle(idle);
 }
 
+// MPS refuses no allocation of these: each process is within its own limit.
+void SchedulerParts::send_back_over_cap(const GpuView& gpu, double at_s) {
+  for (const Occupancy::OverCap& over : occupancy.over_cap(gpu)) {
+    const LiveJob& job = *jobs.live(over.job);
+    if (job.record->state == JobState::Running) {
+      runs.send_back_for_memory(
+          job,
+          std::max(2 * over.cap_bytes, over.used_bytes + over.used_bytes / 2),
+          fmt::format("its {} processes on GPU {} took {} together, more than the {} that it may "
+                      "use, and no more is free",
+                      over.processes,
+                      gpu.index,
+                      gib_text(over.used_bytes),
+                      gib_text(over.cap_bytes)),
+          at_s);
+    }
+  }
+}
+
 void SchedulerParts::watch_lent_memory(unsigned index, double now_s) {
   const GpuView* gpu = occupancy.find(index);
   if (gpu == nullptr || gpu->residents.empty()) {
@@ -168,6 +188,7 @@ void SchedulerParts::watch_lent_memory(unsigned index, double now_s) {
   }
   events.advance(now_s);
   const double at_s = events.now_s();
+  send_back_over_cap(*gpu, at_s);
   for (const LentMemory::Order& order : lent.observe(*gpu, occupancy.exceeded(*gpu), at_s)) {
     const LiveJob& job = *jobs.live(order.job);
     if (job.record->state != JobState::Running) {

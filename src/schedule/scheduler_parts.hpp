@@ -59,6 +59,7 @@ struct SchedulerParts {
 
   // After an observation of this GPU.
   void watch_lent_memory(unsigned index, double now_s);
+  void send_back_over_cap(const GpuView& gpu, double at_s);
 
   SchedulerSettings settings;
   const InterferenceModel& interference;

@@ -12,6 +12,7 @@
 #include "core/job_names.hpp"
 #include "core/workload_identity.hpp"
 #include "schedule/belief_words.hpp"
+#include "schedule/gpus/process_cap.hpp"
 #include "serve/json_line.hpp"
 
 namespace carpool::serve {
@@ -39,6 +40,14 @@ json attempt_view(const JobAttempt& attempt, const ShownTime& shown) {
                {"reason", attempt.start.reason},
                {"started_s", shown(attempt.started_s)}};
   put(view, "cap_bytes", attempt.start.cap_bytes);
+  if (attempt.start.cap_bytes && attempt.start.processes > 1) {
+    view["cap_processes"] = attempt.start.processes;
+    view["process_cap_bytes"] =
+        schedule::process_cap(*attempt.start.cap_bytes, attempt.start.processes);
+  }
+  if (attempt.processes > 1) {
+    view["processes"] = attempt.processes;
+  }
   if (attempt.pauses > 0) {
     view["pauses"] = attempt.pauses;
     view["paused_s"] = attempt.paused_s;

@@ -45,6 +45,11 @@ std::string attempt_text(const json& attempt) {
   if (attempt.value("reserved_bytes", std::uint64_t{0}) > 0) {
     text += fmt::format(", {} reserved", bytes_at(attempt, "reserved_bytes"));
   }
+  if (attempt.contains("cap_processes")) {
+    text += fmt::format(", at most {} for each of {} processes",
+                        bytes_at(attempt, "process_cap_bytes"),
+                        attempt.value("cap_processes", 1U));
+  }
   if (attempt.contains("peak_bytes")) {
     text += fmt::format(", peak {}", bytes_at(attempt, "peak_bytes"));
   }

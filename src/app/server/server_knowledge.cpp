@@ -40,6 +40,9 @@ json row_object(const knowledge::Beliefs::Row& row, const ShownTime& shown) {
   put("runtime_s", row.runtime_s);
   put("startup_s", row.startup_s);
   put("peak_bytes", row.peak_bytes);
+  if (row.belief.processes > 1) {
+    out["processes"] = row.belief.processes;
+  }
   json beside = json::array();
   for (const auto& other : row.beside) {
     beside.push_back({{"workload", std::string(workload_name(other.workload))},

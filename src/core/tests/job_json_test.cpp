@@ -87,6 +87,8 @@ std::vector<JobEvent> one_of_each() {
                               .mechanism = ShareMechanism::Mps,
                               .thread_limit = 40.0,
                               .reserved_bytes = 1U << 30U,
+                              .cap_bytes = 1U << 30U,
+                              .processes = 3,
                               .predicted_progress = 0.75,
                               .reason = "most room"};
   events[4].what =

@@ -33,7 +33,8 @@ class BeliefsFile : public testing::Test {
     for (int change = 0; change < 6; ++change) {
       now_s = truth.run(beliefs, truth.any_group(2, 3), now_s, 20.0);
     }
-    beliefs.ended({.at_s = now_s, .workload = mine("w1"), .ran_s = 33.3, .peak_bytes = 5});
+    beliefs.ended(
+        {.at_s = now_s, .workload = mine("w1"), .ran_s = 33.3, .peak_bytes = 5, .processes = 3});
   }
   static std::vector<ProgressForecast> pair(const Beliefs& beliefs, const std::string& second) {
     const std::vector<InterferenceMember> group = {{.workload = mine("w0")},
@@ -78,6 +79,7 @@ TEST_F(BeliefsFile, KeepsEverythingToTheLastBit) {
     EXPECT_EQ(after.at(1).interval90.low, before.at(1).interval90.low);
     EXPECT_EQ(after.at(0).basis, before.at(0).basis);
   }
+  EXPECT_EQ((*opened)->belief(mine("w1"))->processes, 3U);
   EXPECT_EQ((*opened)->coverage(), beliefs.coverage());
   EXPECT_GT(beliefs.coverage().all, 0U);
 }

@@ -298,6 +298,18 @@ TEST(Beliefs, ShowRunTimesAndPeaks) {
   EXPECT_DOUBLE_EQ(rows[0].seen_at_s, 6.0);
 }
 
+TEST(Beliefs, TellTheProcessesOfTheLastRunThatWasSeen) {
+  Beliefs beliefs;
+  EXPECT_EQ(beliefs.belief(mine("a"))->processes, 1U);
+  beliefs.ended(
+      {.at_s = 5.0, .workload = mine("a"), .ran_s = 9.0, .peak_bytes = 7, .processes = 4});
+  beliefs.ended({.at_s = 6.0, .workload = mine("a"), .ran_s = 9.0});  // never seen on a GPU
+  EXPECT_EQ(beliefs.belief(mine("a"))->processes, 4U);
+  beliefs.ended(
+      {.at_s = 7.0, .workload = mine("a"), .ran_s = 9.0, .peak_bytes = 7, .processes = 2});
+  EXPECT_EQ(beliefs.belief(mine("a"))->processes, 2U);
+}
+
 TEST(Beliefs, ForgetTheLeastRecentlySeenWorkloads) {
   Beliefs beliefs({.most_workloads = 30, .most_workloads_per_user = 20});
   for (unsigned i = 0; i < 50; ++i) {

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "schedule/gpus/process_cap.hpp"
+
 namespace carpool::schedule {
 namespace {
 
@@ -49,12 +51,18 @@ std::uint64_t Occupancy::largest_memory() const {
   return largest;
 }
 
+unsigned Occupancy::expected_processes(const std::string& workload) const {
+  const auto belief = interference_.belief(workload);
+  return belief ? belief->processes : 1;
+}
+
 void Occupancy::add(const Resident& resident,
                     std::span<const unsigned> gpus,
                     std::optional<double> runtime_s,
                     double now_s,
                     unsigned processes) {
-  Run run{.process_bytes = resident.cap_bytes / std::max(processes, 1U),
+  Run run{.process_bytes = process_cap(resident.cap_bytes, processes),
+          .divided = std::max(processes, 1U),
           .phase = resident.phase,
           .phase_since_s = now_s};
   for (const unsigned index : gpus) {

@@ -32,6 +32,9 @@ class Occupancy {
             const InterferenceModel& interference,
             const ReservationRules& reservation);
 
+  // Processes at once on one GPU that earlier runs of the workload lead to expect.
+  [[nodiscard]] unsigned expected_processes(const std::string& workload) const;
+
   // GPUs are named by GpuView::index. A reservation is at most the memory of the GPU. The cap of a
   // job is divided among as many processes as are expected.
   void add(const Resident& resident,
@@ -48,6 +51,15 @@ class Occupancy {
   [[nodiscard]] std::optional<WatchedRun> watched(JobId job, double now_s) const;
   // The jobs on a GPU that took more than was kept for them, and how much that was.
   [[nodiscard]] std::unordered_map<JobId, std::uint64_t> exceeded(const GpuView& gpu) const;
+  // Jobs on a GPU with more processes than their cap is divided among, which together took more
+  // than the cap and more than others leave: no limit of MPS stops them.
+  struct OverCap {
+    JobId job = 0;
+    unsigned processes = 1;
+    std::uint64_t used_bytes = 0;
+    std::uint64_t cap_bytes = 0;
+  };
+  [[nodiscard]] std::vector<OverCap> over_cap(const GpuView& gpu) const;
   // Attempts of before a restart: when each was first seen on its GPU is not known.
   void forget_starts();
 
@@ -80,6 +92,7 @@ class Occupancy {
     std::vector<std::size_t> places{};  // of views_
     JobReservation reservation{};
     std::uint64_t process_bytes = 0;  // cap of one process; 0: none
+    unsigned divided = 1;             // processes among which the cap is divided
     unsigned processes = 1;           // most at once on one GPU
     bool seen = false;
     bool start_known = true;

@@ -148,6 +148,27 @@ std::unordered_map<JobId, std::uint64_t> Occupancy::exceeded(const GpuView& gpu)
   return out;
 }
 
+std::vector<Occupancy::OverCap> Occupancy::over_cap(const GpuView& gpu) const {
+  std::uint64_t claimed = gpu.foreign_bytes;
+  for (const Resident& resident : gpu.residents) {
+    claimed += std::max(resident.reserved_bytes, resident.used_bytes);
+  }
+  std::vector<OverCap> out;
+  for (const Resident& resident : gpu.residents) {
+    const Run& run = runs_.at(resident.job);
+    const std::uint64_t others = claimed - std::max(resident.reserved_bytes, resident.used_bytes);
+    if (run.processes > run.divided && resident.cap_bytes > 0 &&
+        resident.used_bytes > resident.cap_bytes &&
+        resident.used_bytes + others > gpu.memory_bytes) {
+      out.push_back({.job = resident.job,
+                     .processes = run.processes,
+                     .used_bytes = resident.used_bytes,
+                     .cap_bytes = resident.cap_bytes});
+    }
+  }
+  return out;
+}
+
 void Occupancy::forget_starts() {
   for (auto& [job, run] : runs_) {
     run.start_known = false;

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/log.hpp"
+#include "schedule/gpus/process_cap.hpp"
 
 namespace carpool::schedule {
 namespace {
@@ -38,8 +39,13 @@ RunControl::RunControl(const SchedulerSettings& settings,
       learner_(learner) {}
 
 void RunControl::start(const Placement& placement, double at_s) {
-  const JobRecord& record = *jobs_.live(placement.job)->record;
+  const LiveJob& job = *jobs_.live(placement.job);
+  const JobRecord& record = *job.record;
   const auto attempt = static_cast<unsigned>(record.attempts.size()) + 1;
+  const unsigned processes =
+      placement.cap_bytes
+          ? std::max(record.processes(), occupancy_.expected_processes(job.view.workload))
+          : 1;
   events_.emit(placement.job,
                JobStarted{.attempt = attempt,
                           .gpus = placement.gpus,
@@ -47,6 +53,7 @@ void RunControl::start(const Placement& placement, double at_s) {
                           .thread_limit = placement.thread_limit,
                           .reserved_bytes = placement.reserve_bytes,
                           .cap_bytes = placement.cap_bytes,
+                          .processes = processes,
                           .predicted_progress = placement.progress,
                           .reason = placement.reason},
                at_s);
@@ -289,8 +296,7 @@ LaunchSpec RunControl::launch_spec(const JobRecord& job) const {
                   .low_priority = mps && job.spec.job_class == JobClass::BestEffort,
                   .memory_limit_bytes = job.spec.mem_limit_bytes};
   if (start.cap_bytes) {
-    // Each process has a limit of its own.
-    const std::uint64_t cap = *start.cap_bytes / job.processes();
+    const std::uint64_t cap = process_cap(*start.cap_bytes, job.cap_processes());
     spec.memory_limit_bytes = std::min(spec.memory_limit_bytes.value_or(cap), cap);
   }
   for (const unsigned gpu : start.gpus) {

@@ -1,6 +1,7 @@
 // What the end of an attempt means, seen beside the others on its GPU.
 #include <algorithm>
 
+#include "schedule/gpus/process_cap.hpp"
 #include "schedule/recovery.hpp"
 #include "schedule/runs/run_control.hpp"
 
@@ -38,7 +39,7 @@ void RunControl::judge_memory(const JobRecord& job, RunExit& exit, const Watched
   if (exit.end != RunEnd::OutOfMemory || !start.cap_bytes) {
     return;
   }
-  const std::uint64_t limit = *start.cap_bytes / job.processes();
+  const std::uint64_t limit = process_cap(*start.cap_bytes, job.cap_processes());
   if (job.spec.mem_limit_bytes && *job.spec.mem_limit_bytes <= limit) {
     return;
   }

@@ -1,6 +1,7 @@
 // Caps, several processes, memory that was lent, and faults of MPS servers, in the life of a job.
 #include <gtest/gtest.h>
 
+#include "schedule/gpus/process_cap.hpp"
 #include "schedule/tests/stubs.hpp"
 
 namespace carpool::schedule {
@@ -28,6 +29,12 @@ class CapsTest : public ::testing::Test {
         return attempt->exit.end;
       }
     }
+  }
+  void see_processes(JobId job, std::uint64_t gib, unsigned processes, double now_s) {
+    GpuObservation seen{.gpu = 0, .used_bytes = gib * kGiB};
+    seen.jobs = {{.job = job, .bytes = gib * kGiB, .processes = processes}};
+    server_.scheduler->observe(seen, now_s);
+    server_.step(now_s);
   }
   [[nodiscard]] std::uint64_t limit(JobId job) const {
     return *server_.executor.running.at({job, server_.attempt(job)}).memory_limit_bytes;
@@ -129,6 +136,58 @@ TEST_F(CapsTest, EachProcessOfAJobGetsItsPartOfTheCap) {
   const std::uint64_t cap = *server_.record(job).attempts.back().start.cap_bytes;
   EXPECT_EQ(limit(job), cap / 2);
   EXPECT_EQ(server_.learner.runs.back().processes, 2U);
+}
+
+TEST_F(CapsTest, CapOfANewJobIsDividedAmongTheProcessesOfEarlierRuns) {
+  server_.interference.processes = 3;
+  const JobId job = start(12);
+  EXPECT_EQ(limit(job), 4 * kGiB);
+  EXPECT_EQ(server_.record(job).attempts.back().start.processes, 3U);
+  see_processes(job, 9, 3, 1.0);
+  EXPECT_EQ(server_.scheduler->gpus()[0].residents[0].reserved_bytes, 12 * kGiB);
+  server_.interference.processes = 1;  // what is learned meanwhile does not change what runs
+  server_.restart(2.0);
+  see_processes(job, 9, 3, 2.5);
+  server_.end(job, no_memory(3, 1), 3.0);
+  EXPECT_EQ(last_end(job), RunEnd::OverCap);
+  ASSERT_TRUE(server_.runs(job));
+  EXPECT_EQ(limit(job), 8 * kGiB);  // twice the cap; three processes were seen
+}
+
+TEST_F(CapsTest, NoProcessGetsLessThanACudaContextNeeds) {
+  server_.interference.processes = 8;
+  const JobId job = start(4);
+  EXPECT_EQ(limit(job), kLeastProcessCap);
+  const JobId small = start(1);
+  EXPECT_EQ(limit(small), 1 * kGiB);  // never more than the cap of all
+}
+
+TEST_F(CapsTest, FurtherProcessThatTakesMoreThanOthersLeaveEndsTheAttempt) {
+  const JobId job = start(10);
+  const JobId other = start(20);
+  ASSERT_TRUE(server_.runs(other));
+  see_processes(job, 10, 2, 1.0);
+  EXPECT_TRUE(server_.executor.stops.empty());  // within the cap of the job
+  see_processes(job, 21, 2, 2.0);
+  ASSERT_EQ(server_.executor.stops.size(), 1U);
+  server_.end(job, {.end = RunEnd::Failed, .signal = 9}, 3.0);
+  EXPECT_EQ(last_end(job), RunEnd::OverCap);
+  EXPECT_EQ(server_.record(job).out_of_memory, 0U);
+  EXPECT_EQ(server_.record(job).reason,
+            "its 2 processes on GPU 0 took 21 GiB together, more than the 10 GiB that it may use, "
+            "and no more is free; the next attempt reserves 31.5 GiB");
+  EXPECT_FALSE(server_.runs(job));
+  server_.end(other, {.end = RunEnd::Succeeded}, 4.0);
+  ASSERT_TRUE(server_.runs(job));
+  EXPECT_EQ(server_.record(job).attempts.back().start.processes, 2U);
+  EXPECT_EQ(limit(job), *server_.record(job).attempts.back().start.cap_bytes / 2);
+}
+
+TEST_F(CapsTest, FurtherProcessMayUseWhatIsFree) {
+  const JobId job = start(10);
+  see_processes(job, 18, 2, 1.0);
+  EXPECT_TRUE(server_.executor.stops.empty());
+  EXPECT_TRUE(server_.runs(job));
 }
 
 // Reservations shrink, others are let in, and the first grows again.

@@ -133,6 +133,9 @@ TEST(BeliefWords, SayWhereAMemoryNeedComesFrom) {
   EXPECT_EQ(memory_words(job, &attempt, &resident),
             "memory unknown; capped at 34 GiB; measured 3 GiB after 8 s; 4 GiB are reserved for "
             "it now");
+  const JobAttempt divided{.start = {.cap_bytes = 34 * kGiB, .processes = 4}};
+  EXPECT_EQ(memory_words(job, &divided, nullptr),
+            "memory unknown; capped at 34 GiB, 8.5 GiB for each of 4 processes");
   job.need_bytes = 10 * kGiB;
   job.need_basis = NeedBasis::Finished;
   EXPECT_EQ(memory_words(job, nullptr, nullptr), "10 GiB by finished runs");

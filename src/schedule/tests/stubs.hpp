@@ -99,6 +99,11 @@ class StubInterference final : public InterferenceModel {
     return std::nullopt;
   }
   [[nodiscard]] bool knows(const std::string& /*workload*/) const override { return true; }
+  [[nodiscard]] std::optional<WorkloadBelief> belief(
+      const std::string& /*workload*/) const override {
+    return processes > 1 ? std::optional(WorkloadBelief{.processes = processes}) : std::nullopt;
+  }
+  unsigned processes = 1;  // that every workload is known to have
 };
 
 // The first GPUs by index with enough free memory. Exclusive jobs, jobs on several GPUs and jobs of

@@ -45,8 +45,20 @@ TEST_F(JobView, ARunningJobShowsWhereItRunsAndForHowLong) {
   EXPECT_EQ(view.at("attempts").size(), 1U);
   EXPECT_EQ(view.at("attempts").at(0).at("started_s"), 100.0);
   EXPECT_FALSE(view.at("attempts").at(0).contains("end"));
+  EXPECT_FALSE(view.at("attempts").at(0).contains("cap_processes"));
   EXPECT_FALSE(view.contains("ended_s"));
   EXPECT_FALSE(view.contains("exit_code"));
+}
+
+TEST_F(JobView, CapThatIsDividedIsTold) {
+  server_.policy.caps = true;
+  server_.interference.processes = 2;
+  const JobId job = server_.submit(schedule::stub_job(8), 100.0, caller_ann.uid);
+  server_.step(100.0);
+  const json attempt = details(job, caller_ann, 101.0).at("attempts").at(0);
+  EXPECT_EQ(attempt.at("cap_bytes"), 8 * kGiB);
+  EXPECT_EQ(attempt.at("cap_processes"), 2);
+  EXPECT_EQ(attempt.at("process_cap_bytes"), 4 * kGiB);
 }
 
 TEST_F(JobView, APausedJobShowsSinceWhenAndWhy) {
