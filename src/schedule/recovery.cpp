@@ -67,8 +67,12 @@ bool reached_limit(const RunExit& exit,
          limit_bytes;
 }
 
-std::uint64_t next_cap(const RunExit& exit, std::uint64_t cap_bytes, std::uint64_t gpu_bytes) {
-  const std::uint64_t wanted = exit.held_bytes.value_or(0) + exit.wanted_bytes.value_or(0);
+std::uint64_t next_cap(const RunExit& exit,
+                       std::uint64_t cap_bytes,
+                       std::uint64_t gpu_bytes,
+                       unsigned processes) {
+  const std::uint64_t wanted =
+      (exit.held_bytes.value_or(0) + exit.wanted_bytes.value_or(0)) * processes;
   return std::min(std::max(scaled(wanted, kRoom), 2 * cap_bytes), gpu_bytes);
 }
 

@@ -40,10 +40,12 @@ struct RecoveryRuleInfo {
                                  std::uint64_t limit_bytes,
                                  std::optional<std::uint64_t> peak_bytes);
 
-// The cap of the next attempt of a job that needed more than its cap.
+// The cap of the next attempt of a job that needed more than its cap. The message tells what one
+// process wanted; the cap is divided among all.
 [[nodiscard]] std::uint64_t next_cap(const RunExit& exit,
                                      std::uint64_t cap_bytes,
-                                     std::uint64_t gpu_bytes);
+                                     std::uint64_t gpu_bytes,
+                                     unsigned processes = 1);
 
 // The memory floor of the next attempt under Aegis, after this many out-of-memory failures.
 [[nodiscard]] std::uint64_t next_floor(unsigned failures,

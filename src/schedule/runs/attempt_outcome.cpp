@@ -133,8 +133,11 @@ AttemptOutcome after_out_of_memory(const JobRecord& job, const OutcomeRules& rul
 AttemptOutcome after_cap(const JobRecord& job, const OutcomeRules& rules) {
   const JobAttempt& last = job.attempts.back();
   const bool often = job.ends(RunEnd::OverCap) >= kMostOverCap;
-  const std::uint64_t next =
-      often ? rules.gpu_bytes : next_cap(last.exit, *last.start.cap_bytes, rules.gpu_bytes);
+  const std::uint64_t next = often ? rules.gpu_bytes
+                                   : next_cap(last.exit,
+                                              *last.start.cap_bytes,
+                                              rules.gpu_bytes,
+                                              std::max(job.processes(), job.cap_processes()));
   return JobRequeued{
       .reason = fmt::format("it needs more than the {} that it was allowed; the next "
                             "attempt may use {}",

@@ -154,6 +154,17 @@ TEST_F(CapsTest, CapOfANewJobIsDividedAmongTheProcessesOfEarlierRuns) {
   EXPECT_EQ(limit(job), 8 * kGiB);  // twice the cap; three processes were seen
 }
 
+TEST_F(CapsTest, NextCapGivesEachProcessWhatOneWanted) {
+  server_.interference.processes = 2;
+  const JobId job = start(4);
+  EXPECT_EQ(limit(job), 2 * kGiB);
+  see_processes(job, 3, 2, 1.0);
+  server_.end(job, no_memory(1, 9), 2.0);
+  EXPECT_EQ(last_end(job), RunEnd::OverCap);
+  ASSERT_TRUE(server_.runs(job));
+  EXPECT_EQ(limit(job), 11 * kGiB);
+}
+
 TEST_F(CapsTest, NoProcessGetsLessThanACudaContextNeeds) {
   server_.interference.processes = 8;
   const JobId job = start(4);
