@@ -1,7 +1,8 @@
 """Stands in for job.py where there is no GPU (UNDESCRIBED_JOB=…/stand_in.py): the same options and lines, no PyTorch.
 
 It sleeps instead of computing, and shows itself and its memory in UNDESCRIBED_FAKE_NVML, the settings file of the fake driver (tests/fake_nvml).
-UNDESCRIBED_SPEED divides its times.
+While `long` takes steps, those of `tiny` last fifty times as long. UNDESCRIBED_SPEED divides its times. Without launches to count, it reports its
+steps by carpool.step().
 """
 
 import argparse
@@ -13,10 +14,14 @@ import re
 import sys
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "python"))
+import carpool  # noqa: E402
+
 GIB = 2**30
 CONTEXT = GIB
 SPEED = float(os.environ.get("UNDESCRIBED_SPEED", "1"))
 STEP_S = 0.01
+STARVED = 50
 
 
 def options():
@@ -73,6 +78,18 @@ def take(before, more):
     return before + more
 
 
+def step(kind):
+    """One step; `long` leaves a mark that `tiny` looks for."""
+    mark = pathlib.Path(os.environ.get("UNDESCRIBED_FAKE_NVML", "") + ".long")
+    if kind == "long":
+        mark.touch()
+    starved = False
+    with contextlib.suppress(OSError):
+        starved = kind == "tiny" and time.time() - mark.stat().st_mtime < 0.5
+    time.sleep(STEP_S * (STARVED if starved else 1) / SPEED)
+    carpool.step()
+
+
 def main():
     chosen = options()
     began = time.monotonic()
@@ -88,7 +105,7 @@ def main():
             sys.exit("Traceback (most recent call last):\nRuntimeError: CUDA error: an illegal memory access was encountered")
         if steps == int(grow_at):
             held = take(held, round(float(grow_gib) * GIB))
-        time.sleep(STEP_S / SPEED)
+        step(chosen.kind)
         steps += 1
         if time.monotonic() - said > 0.5:
             said = time.monotonic()

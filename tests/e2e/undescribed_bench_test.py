@@ -14,14 +14,15 @@ GPU_BYTES = 139 << 30
 
 
 class UndescribedBench(server.ServerTest):
-    def run_parts(self, *options):
-        self.write("nvml", f"gpus = 1\nmemory_total = {GPU_BYTES}\nmemory_used = 0\nprocesses =\n")
+    def run_parts(self, *options, speed=20):
+        # gpm.2: SM activity in percent.
+        self.write("nvml", f"gpus = 1\nmemory_total = {GPU_BYTES}\nmemory_used = 0\ngpm.2 = 15\nprocesses =\n")
         out = self.folder / "result.json"
         done = subprocess.run(
             [sys.executable, BENCH / "run", "--program", cli.PROGRAM, "--out", out, *options], cwd=self.folder, capture_output=True, text=True,
             timeout=cli.TIMEOUT_S, check=False,
             env=cli.environment(self.folder, **self.surroundings(
-                UNDESCRIBED_JOB=str(BENCH / "stand_in.py"), UNDESCRIBED_FAKE_NVML=str(self.settings), UNDESCRIBED_SPEED="20",
+                UNDESCRIBED_JOB=str(BENCH / "stand_in.py"), UNDESCRIBED_FAKE_NVML=str(self.settings), UNDESCRIBED_SPEED=str(speed),
                 TMPDIR=str(self.folder), PYTHONDONTWRITEBYTECODE="1")))
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         return json.loads(out.read_text())
@@ -30,6 +31,13 @@ class UndescribedBench(server.ServerTest):
         found = self.run_parts("--parts", "liars", "--liars", "10")["liars"]
         self.assertEqual((found["jobs"], found["lost"], found["neighbours_out_of_memory"]), (10, 0, 0), found)
         self.assertEqual(found["over_cap"], {"honest": 0, "liar": 2, "grows": 0}, found)
+
+    def test_a_bad_pair_is_relieved_by_pausing_the_newcomer(self):
+        found = self.run_parts("--parts", "pair", "--watch", "2", speed=1)["pair"]
+        self.assertEqual((found["paused"], found["pauses"], found["resumes"]), ("newcomer", 1, 0), found)
+        self.assertGreater(found["relief_s"], 0.0)
+        self.assertLess(found["progress"]["before"]["tiny"], 0.5)
+        self.assertNotIn("env", found["shown"][0])
 
     def test_pauses_break_no_job(self):
         found = self.run_parts("--parts", "pauses", "--pauses", "4")["pauses"]
