@@ -1,5 +1,6 @@
 """How long ten jobs need until their first step when they start at once, by the OpenMP threads of each."""
 
+import json
 import os
 import re
 import statistics
@@ -22,7 +23,8 @@ def at_once(jobs, environment):
             "processor_s": after.children_user - before.children_user + after.children_system - before.children_system}
 
 
-def starts(chosen, jobs):
+def starts(chosen):
+    jobs = json.loads(chosen.jobs.read_text())["jobs"]
     rows = []
     threads = max(1, (os.cpu_count() or 1) // 4)
     with ways.PlainMps() as environment:
