@@ -30,6 +30,7 @@ MAY_USE = {
     "simulate": ["knowledge", "policy", "schedule"],
     "run": ["gpu"],
     "observe": ["gpu"],
+    "interpose": [],
     "serve": ["schedule", "store"],
     "evaluate": ["assign"],
     "report": ["core"],
@@ -37,6 +38,8 @@ MAY_USE = {
 }
 # Additional folders for tests.
 TESTS_MAY_USE = {"policy": ["knowledge"]}
+# Libraries that are not named after their folder.
+FOLDER_OF_TARGET = {"cuda": "interpose", "interpose_state": "interpose"}
 VENDOR_FOLDERS = ("gpu", "interpose")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
@@ -96,7 +99,7 @@ def cmake_arrows(text):
     for match in LINKED.finditer(text):
         linked = match[1].split(None, 1)[1]  # behind the target itself
         arrows.update(re.findall(r"\bcarpool_(\w+)", linked))
-    return arrows - {"warnings"}
+    return {FOLDER_OF_TARGET.get(it, it) for it in arrows} - {"warnings"}
 
 
 def table_findings(root, folders):
