@@ -1,0 +1,33 @@
+// The library is loaded into programs on machines older than the one it is built on: down to glibc
+// 2.28. The linker passes references to newer symbols to the functions here (--wrap, see
+// CMakeLists.txt), which use the oldest version of the symbol. tests/checks/hardening.py fails on a
+// symbol that is still too new.
+#include <dlfcn.h>
+#include <pthread.h>
+
+namespace carpool::interpose {
+
+// NOLINTBEGIN: names, linkage and types are those of glibc and its linker
+
+#if defined(__x86_64__)
+#define OLDEST "GLIBC_2.2.5"
+#else
+#define OLDEST "GLIBC_2.17"
+#endif
+
+// OLD(result, name, parameters, arguments): __wrap_name() calls the oldest version of name.
+#define OLD(RESULT, NAME, PARAMETERS, ARGUMENTS)      \
+  extern "C" RESULT old_##NAME PARAMETERS;            \
+  __asm__(".symver old_" #NAME "," #NAME "@" OLDEST); \
+  extern "C" RESULT __wrap_##NAME PARAMETERS;         \
+  extern "C" RESULT __wrap_##NAME PARAMETERS {        \
+    return old_##NAME ARGUMENTS;                      \
+  }
+
+OLD(void*, dlopen, (const char* name, int how), (name, how))
+OLD(void*, dlsym, (void* library, const char* name), (library, name))
+OLD(int, dladdr, (const void* address, Dl_info* info), (address, info))
+
+// NOLINTEND
+
+}  // namespace carpool::interpose

@@ -1,0 +1,20 @@
+// The functions that take the place of the driver's. Each passes its arguments to the real function
+// of the same name.
+#pragma once
+
+#include "interpose/library/symbols.hpp"
+
+namespace carpool::interpose {
+
+// NOLINTBEGIN: names and types are NVIDIA's
+extern "C" {
+#define DRIVER_CALL(NAME, TYPES) __attribute__((visibility("default"))) Status NAME TYPES;
+#include "interpose/library/driver_calls.inc"
+#undef DRIVER_CALL
+}
+// NOLINTEND
+
+// Calls the real function of a wrapper: REAL(cuMemFree_v2, pointer).
+#define REAL(NAME, ...) call_real<decltype(NAME)>(Symbol::NAME __VA_OPT__(, ) __VA_ARGS__)
+
+}  // namespace carpool::interpose
