@@ -54,11 +54,19 @@ class MemoryGuard {
   [[nodiscard]] MemoryView view();
 
  private:
-  [[nodiscard]] Verdict ask(std::uint64_t bytes);
-  [[nodiscard]] Verdict ask_again(std::uint64_t bytes);
+  struct Answer {
+    Verdict verdict = Verdict::Admitted;
+    bool conflict = false;         // it would fit but for requests of others that are undecided
+    bool lower_slot_asks = false;  // then that one goes first
+  };
+  [[nodiscard]] Answer look(std::uint64_t bytes);
+  [[nodiscard]] Answer ask(std::uint64_t bytes);
+  [[nodiscard]] Answer ask_until_decided(std::uint64_t bytes);
+  void settle(std::uint64_t bytes);
+  void withdraw(std::uint64_t bytes);
 
   Client& client_;
-  std::atomic<bool> asking_again_{false};
+  std::atomic<bool> deciding_{false};  // one thread of the process at a time
 };
 
 }  // namespace carpool::interpose

@@ -23,8 +23,8 @@ struct ClientId {
 };
 
 struct Membership {
-  std::string_view name;  // cut at 63 bytes
-  std::uint64_t job = 0;  // all processes of a job have one number; 0: the process is on its own
+  std::string_view name{};  // cut at 63 bytes
+  std::uint64_t job = 0;    // all processes of a job have one number; 0: the process is on its own
   JobClass job_class = JobClass::BestEffort;
   // For a job that the shared state does not know yet; else the values there apply.
   std::uint64_t limit_bytes = kUnlimited;
@@ -50,12 +50,13 @@ class Client {
   // Gives the slot and its charge back; idempotent.
   void leave();
 
-  // In the child after a fork: the slot stays the parent's. The descriptor stays open, because the
-  // driver's descriptors do too: GPU memory of the parent is free only when the child has ended.
+  // In the child after a fork: the slot stays the parent's. The child's copy of the mapping keeps
+  // the slot taken, as its copies of the driver's descriptors keep the parent's GPU memory.
   void forget_in_child();
 
   [[nodiscard]] bool joined() const { return joined_.load(std::memory_order_relaxed); }
-  [[nodiscard]] ClientId id() const { return id_; }
+  // Not valid while not joined.
+  [[nodiscard]] ClientId id() const { return joined() ? id_ : ClientId{}; }
 
   // Number of bytes of the GPU, from the driver. Kept if the shared state knows it already.
   void tell_total_memory(std::uint64_t bytes);
@@ -82,17 +83,28 @@ class Client {
   [[nodiscard]] SharedState* shared() const { return joined() ? file_.state() : nullptr; }
   [[nodiscard]] const StateFile& file() const { return file_; }
 
+  // The ring to write launches to (log_launch() in kernel_log.hpp, with slot().log_head); null
+  // while none is wanted.
+  [[nodiscard]] KernelLogRing* log();
+
+  // Whether the slot is still this client's. It is even if the program closes the descriptor,
+  // because the mapping keeps the lock; a damaged file may tell otherwise.
+  [[nodiscard]] bool owns_slot();
+
   // Frees the slots of clients that have ended, with their charge; the number of them. Called
   // by join() and before an allocation is refused.
   std::uint32_t reclaim_dead();
 
  private:
   [[nodiscard]] StateError take_slot(const Membership& membership);
+  void prepare_log();
+  void detach();
 
   StateFile file_;
   std::atomic<ClientSlot*> slot_{&unshared_slot};
   std::atomic<bool> joined_{false};
-  std::atomic<bool> sweeping_{false};
+  enum class Log : std::uint8_t { None, InPreparation, Ready };
+  std::atomic<Log> log_state_{Log::None};
   ClientId id_;
 };
 

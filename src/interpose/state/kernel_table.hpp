@@ -26,7 +26,7 @@ enum class KernelSource : std::uint64_t { Sampled = 0, Profile = 1 };
 
 struct KernelEstimate {
   float mean_ns = 0;
-  float deviation_ns = 0;
+  float deviation_ns = 0;   // mean distance from the mean, as TCP keeps it for round trips
   std::uint32_t count = 0;  // samples; 0: unknown
   KernelSource source = KernelSource::Sampled;
 };

@@ -46,6 +46,8 @@ struct alignas(kPage) GpuBlock {
   SharedWord foreign_bytes;                  // of processes that have no slot here
   alignas(kLine) SharedWord live_slots_low;  // bit per client slot
   SharedWord live_slots_high;
+  SharedWord live_jobs_low;  // bit per job entry
+  SharedWord live_jobs_high;
   SharedWord moves;  // transfers between slots; a sum over slots that saw one is repeated
   SharedWord log_wanted;
   // For the gate: one word that waiting processes watch, requests by slot.
@@ -130,6 +132,16 @@ struct SharedState {
   alignas(kPage) std::array<KernelEntry, kKernelEntries> kernels;
   std::array<KernelLogRing, kClientSlots> logs;  // sparse: only rings that are used take memory
 };
+
+[[nodiscard]] constexpr std::uint64_t slot_offset(std::uint32_t slot) {
+  return offsetof(SharedState, clients) + std::uint64_t{slot} * sizeof(ClientSlot);
+}
+[[nodiscard]] constexpr std::uint64_t job_offset(std::uint32_t index) {
+  return offsetof(SharedState, jobs) + std::uint64_t{index} * sizeof(JobEntry);
+}
+[[nodiscard]] constexpr std::uint64_t log_offset(std::uint32_t slot) {
+  return offsetof(SharedState, logs) + std::uint64_t{slot} * sizeof(KernelLogRing);
+}
 
 // Bytes that locks are taken on lie behind the content, where no data is.
 inline constexpr std::uint64_t kTableLockByte = sizeof(SharedState);

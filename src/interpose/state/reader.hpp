@@ -20,6 +20,8 @@ struct ClientReport {
   pid_t pid = 0;  // in its own PID namespace
   std::uint64_t pid_namespace = 0;
   std::uint64_t start_ticks = 0;
+  // The process has ended, but a process that it forked still holds its GPU memory.
+  bool orphaned = false;
   std::string name;
   std::uint64_t job = 0;
   JobClass job_class = JobClass::BestEffort;
@@ -42,6 +44,7 @@ struct JobReport {
   std::uint64_t guarantee_bytes = 0;
   std::uint64_t used_bytes = 0;
   std::uint32_t clients = 0;
+  bool kept = false;  // entered by set_limits(); stays until remove_job()
 };
 
 struct StateReport {
@@ -79,11 +82,25 @@ class StateReader {
   [[nodiscard]] StateError set_gpu_memory(std::uint64_t total, std::uint64_t headroom);
   [[nodiscard]] StateError set_foreign(std::uint64_t bytes);
 
-  // Whether clients write kernel logs; they cost about 20 ns a launch.
+  // Whether clients write kernel logs.
   [[nodiscard]] StateError want_log(bool wanted);
+  // Launches of a client since the last call with this follower; none if the client has gone.
+  [[nodiscard]] std::vector<LaunchRecord> follow(ClientId client, LogFollower& follower);
+
+  // A copy of what is known of kernels.
+  [[nodiscard]] std::vector<std::byte> save_kernels() const;
 
  private:
+  [[nodiscard]] bool get(std::uint64_t offset, void* into, std::size_t count) const;
+  [[nodiscard]] StateError put(std::uint64_t offset, std::uint64_t value) const;
+
   StateFile file_;
 };
+
+// Removes a state file that open() refuses, if no process has a lock on it: after an update of
+// Carpool, for example. Busy if one has.
+[[nodiscard]] StateError remove_unused_state(std::string_view folder,
+                                             std::string_view gpu_uuid,
+                                             uid_t owner);
 
 }  // namespace carpool::interpose

@@ -14,7 +14,7 @@ namespace carpool::interpose {
 // Why there is no shared state. The program goes on without it.
 enum class StateError : std::uint8_t {
   None,
-  NoFolder,     // it does not exist and cannot be made
+  Absent,       // it does not exist, or it cannot be made
   Foreign,      // folder or file of another user, or others may write it
   NotAFile,     // a link, a device, …
   Corrupt,      // not a state file, or a damaged one
@@ -27,22 +27,12 @@ enum class StateError : std::uint8_t {
 };
 [[nodiscard]] const char* describe(StateError error);
 
-inline constexpr std::size_t kMostPath = 4096;
-using PathBuffer = std::array<char, kMostPath>;
-
-// CARPOOL_STATE_DIR, which the server and `carpool run` set; else $XDG_RUNTIME_DIR/carpool/state
-// or, where that cannot be written, /tmp/carpool-UID/state. False if the path is too long.
-[[nodiscard]] bool default_state_folder(PathBuffer& path);
-
-// gpu-UUID.state in the folder. False if the path is too long or the UUID is not one.
-[[nodiscard]] bool state_path(std::string_view folder, std::string_view gpu_uuid, PathBuffer& path);
-
 // An open state file. Move-only; the descriptor carries the locks of its owner.
 class StateFile {
  public:
   enum class Missing { Make, Refuse };
 
-  StateFile() = default;
+  constexpr StateFile() = default;
   StateFile(StateFile&& other) noexcept;
   StateFile& operator=(StateFile&& other) noexcept;
   StateFile(const StateFile&) = delete;
@@ -61,32 +51,28 @@ class StateFile {
   [[nodiscard]] int descriptor() const { return descriptor_; }
   [[nodiscard]] SharedState* state() const { return state_; }
 
-  // Exclusive lock of one byte, owned by this open file: the kernel frees it when the last process
-  // that has the descriptor ends. False if another has it.
+  // Exclusive lock of one byte, owned by this open file: the kernel frees it when no process has
+  // the descriptor or the mapping any more. False if another has it.
   [[nodiscard]] bool try_lock(std::uint64_t byte) const;
   void unlock(std::uint64_t byte) const;
-  // Waits at most about 200 ms.
-  [[nodiscard]] bool lock_tables() const;
-  void unlock_tables() const { unlock(kTableLockByte); }
+
+  // The pages of a client's log; false if the kernel has no memory for them.
+  [[nodiscard]] bool reserve_log(std::uint32_t slot) const;
+
+  // Whether the descriptor is still that of the file: programs close descriptors at random.
+  [[nodiscard]] bool is_open() const;
 
   void close();
+  // The mapping stays for threads that still count.
+  void close_descriptor();
 
  private:
-  [[nodiscard]] StateError open_folder(const char* folder,
-                                       uid_t owner,
-                                       Missing missing,
-                                       int& opened);
-  [[nodiscard]] StateError initialise(std::string_view gpu_uuid, uid_t owner) const;
-  [[nodiscard]] StateError check(std::string_view gpu_uuid, uid_t owner) const;
+  [[nodiscard]] StateError open_in(
+      int folder, const char* name, std::string_view gpu_uuid, uid_t owner, Missing missing);
 
   int descriptor_ = -1;
+  std::uint64_t inode_ = 0;  // to recognise a descriptor that the program has closed and used again
   SharedState* state_ = nullptr;
 };
-
-// Tells whether the bytes are a header of this layout for this GPU and user.
-[[nodiscard]] StateError check_header(const StateHeader& header,
-                                      std::uint64_t file_bytes,
-                                      std::string_view gpu_uuid,
-                                      uid_t owner);
 
 }  // namespace carpool::interpose

@@ -1,0 +1,262 @@
+#include "interpose/state/reader.hpp"
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <memory>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "interpose/guard/checked_word.hpp"
+#include "interpose/guard/owned_amount.hpp"
+#include "interpose/state/kernel_table.hpp"
+#include "interpose/state/process_facts.hpp"
+#include "interpose/state/state_folder.hpp"
+#include "interpose/state/tables.hpp"
+
+namespace carpool::interpose {
+namespace {
+
+struct Freed {
+  void operator()(void* memory) const { std::free(memory); }
+};
+template <class T>
+using PageCopy = std::unique_ptr<T, Freed>;
+
+// Room for the bytes of a T, or of its beginning.
+template <class T>
+PageCopy<T> room_for(std::size_t bytes) {
+  const std::size_t pages = (bytes + kPage - 1) / kPage;
+  return PageCopy<T>(static_cast<T*>(std::aligned_alloc(kPage, pages * kPage)));
+}
+
+bool is_orphaned(const ClientReport& client) {
+  return client.pid_namespace == own_pid_namespace() &&
+         start_ticks_of(client.pid) != client.start_ticks;
+}
+
+ClientReport report_of(const ClientSlot& slot, std::uint32_t index) {
+  const ClientCounters& counters = slot.counters;
+  ClientReport report;
+  report.id = {.slot = index, .generation = static_cast<std::uint16_t>(slot.generation.load())};
+  report.pid = static_cast<pid_t>(slot.pid.load());
+  report.pid_namespace = slot.pid_namespace.load();
+  report.start_ticks = slot.start_ticks.load();
+  report.orphaned = is_orphaned(report);
+  report.name.assign(slot.name.data(), ::strnlen(slot.name.data(), slot.name.size()));
+  report.job = slot.job.load();
+  report.job_class = static_cast<JobClass>(slot.job_class.load() & 1U);
+  report.launches = counters.launches.load();
+  report.graph_launches = counters.graph_launches.load();
+  report.graph_nodes = counters.graph_nodes.load();
+  report.copies = counters.copies.load();
+  report.copied_bytes = counters.copied_bytes.load();
+  report.allocations = counters.allocations.load();
+  report.refusals = counters.refusals.load();
+  report.last_call_ns = counters.last_call_ns.load();
+  report.used_bytes = amount_of(slot.memory.used.load());
+  report.peak_bytes = slot.memory.peak.load();
+  return report;
+}
+
+JobReport report_of(const JobEntry& entry) {
+  return {.job = entry.job.load(),
+          .job_class = static_cast<JobClass>(entry.job_class.load() & 1U),
+          .limit_bytes = bytes_of(entry.limit_bytes.load(), kUnlimited),
+          .guarantee_bytes = bytes_of(entry.guarantee_bytes.load(), 0),
+          .kept = entry.kept.load() != 0};
+}
+
+void add_reports(const SharedState& state, StateReport& report) {
+  const LiveSlots live{.low = state.gpu.live_slots_low.load(),
+                       .high = state.gpu.live_slots_high.load()};
+  for (const JobEntry& entry : state.jobs) {
+    if (entry.job.load() != 0) {
+      report.jobs.push_back(report_of(entry));
+    }
+  }
+  for (std::uint32_t slot = 0; slot < kClientSlots; ++slot) {
+    if (!live.has(slot)) {
+      continue;
+    }
+    const ClientReport& client =
+        report.clients.emplace_back(report_of(state.clients.at(slot), slot));
+    report.used_bytes += client.used_bytes;
+    for (JobReport& job : report.jobs) {
+      if (job.job == client.job) {
+        job.used_bytes += client.used_bytes;
+        ++job.clients;
+      }
+    }
+  }
+}
+
+constexpr std::uint64_t in_gpu(std::size_t member) {
+  return offsetof(SharedState, gpu) + member;
+}
+
+}  // namespace
+
+StateError StateReader::open(std::string_view folder,
+                             std::string_view gpu_uuid,
+                             uid_t owner,
+                             StateFile::Missing missing) {
+  return file_.open(folder, gpu_uuid, owner, missing);
+}
+
+bool StateReader::get(std::uint64_t offset, void* into, std::size_t count) const {
+  return ::pread(file_.descriptor(), into, count, static_cast<off_t>(offset)) ==
+         static_cast<ssize_t>(count);
+}
+
+StateError StateReader::put(std::uint64_t offset, std::uint64_t value) const {
+  return ::pwrite(file_.descriptor(), &value, sizeof value, static_cast<off_t>(offset)) ==
+                 sizeof value
+             ? StateError::None
+             : StateError::System;
+}
+
+StateError StateReader::read(StateReport& report) {
+  report = {};
+  {
+    // A stopped process may hold the lock; what is there can be told without it.
+    Tables tables;
+    if (tables.lock(file_) == StateError::None) {
+      tables.reclaim_dead();
+    }
+  }
+  constexpr std::size_t kBytes = offsetof(SharedState, kernels);
+  const auto state = room_for<SharedState>(kBytes);
+  if (state == nullptr || !get(0, state.get(), kBytes)) {
+    return StateError::Corrupt;
+  }
+  report.total_bytes = bytes_of(state->gpu.total_bytes.load(), 0);
+  report.headroom_bytes = bytes_of(state->gpu.headroom_bytes.load(), 0);
+  report.foreign_bytes = bytes_of(state->gpu.foreign_bytes.load(), 0);
+  add_reports(*state, report);
+  return StateError::None;
+}
+
+StateError StateReader::set_limits(std::uint64_t job, const JobLimits& limits) {
+  Tables tables;
+  if (const StateError error = tables.lock(file_); error != StateError::None) {
+    return error;
+  }
+  const JobTerms terms{.job = job,
+                       .job_class = limits.job_class,
+                       .limit_bytes = limits.limit_bytes,
+                       .guarantee_bytes = limits.guarantee_bytes,
+                       .kept = true};
+  std::uint32_t index = tables.find_job(job);
+  if (index == kJobSlots) {
+    return tables.add_job(terms, index);
+  }
+  tables.set_terms(index, terms);
+  return StateError::None;
+}
+
+StateError StateReader::remove_job(std::uint64_t job) {
+  Tables tables;
+  if (const StateError error = tables.lock(file_); error != StateError::None) {
+    return error;
+  }
+  const std::uint32_t index = tables.find_job(job);
+  if (index < kJobSlots) {
+    // Processes that outlive the job keep its limit until the last of them has ended.
+    tables.release_job(index);
+    tables.reclaim_dead();
+    tables.drop_unused_jobs();
+  }
+  return StateError::None;
+}
+
+StateError StateReader::set_gpu_memory(std::uint64_t total, std::uint64_t headroom) {
+  const StateError error = put(in_gpu(offsetof(GpuBlock, total_bytes)), checked_word(total));
+  return error != StateError::None
+             ? error
+             : put(in_gpu(offsetof(GpuBlock, headroom_bytes)), checked_word(headroom));
+}
+
+StateError StateReader::set_foreign(std::uint64_t bytes) {
+  return put(in_gpu(offsetof(GpuBlock, foreign_bytes)), checked_word(bytes));
+}
+
+StateError StateReader::want_log(bool wanted) {
+  return put(in_gpu(offsetof(GpuBlock, log_wanted)), wanted ? 1 : 0);
+}
+
+std::vector<LaunchRecord> StateReader::follow(ClientId client, LogFollower& follower) {
+  std::vector<LaunchRecord> records;
+  if (!client.valid()) {
+    return records;
+  }
+  const std::uint64_t slot = slot_offset(client.slot);
+  std::uint64_t head = 0;
+  std::uint64_t generation = 0;
+  const auto ring = room_for<KernelLogRing>(sizeof(KernelLogRing));
+  const auto later = room_for<KernelLogRing>(sizeof(KernelLogRing));
+  if (ring == nullptr || later == nullptr ||
+      !get(slot + offsetof(ClientSlot, log_head), &head, sizeof head) ||
+      !get(log_offset(client.slot), ring.get(), sizeof(KernelLogRing)) ||
+      !get(log_offset(client.slot), later.get(), sizeof(KernelLogRing)) ||
+      !get(slot + offsetof(ClientSlot, generation), &generation, sizeof generation) ||
+      static_cast<std::uint16_t>(generation) != client.generation) {
+    return records;
+  }
+  // A record that changed while it was copied has another number in the second copy.
+  for (std::uint32_t index = 0; index < kLogRecords; ++index) {
+    SharedWord& sequence = ring->records.at(index).sequence;
+    if (sequence.load() != later->records.at(index).sequence.load()) {
+      sequence.store(0);
+    }
+  }
+  records.resize(kLogRecords);
+  const SharedWord end(head);
+  records.resize(follower.read(end, *ring, records));
+  return records;
+}
+
+std::vector<std::byte> StateReader::save_kernels() const {
+  constexpr std::size_t kBytes = sizeof(SharedState::kernels);
+  const auto entries = room_for<KernelEntry>(kBytes);
+  if (entries == nullptr || !get(offsetof(SharedState, kernels), entries.get(), kBytes)) {
+    return {};
+  }
+  const KernelTable table({entries.get(), kKernelEntries});
+  std::vector<std::byte> file(table.file_bytes());
+  file.resize(table.save(file));
+  return file;
+}
+
+StateError remove_unused_state(std::string_view folder, std::string_view gpu_uuid, uid_t owner) {
+  PathBuffer path{};
+  StateFileName name{};
+  if (!state_folder(folder, path) || !state_file_name(gpu_uuid, name)) {
+    return StateError::Absent;
+  }
+  const int opened = ::open(path.data(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  const int file =
+      opened < 0 ? -1 : ::openat(opened, name.data(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  StateError error = StateError::Absent;
+  struct stat found{};
+  if (file >= 0 && ::fstat(file, &found) == 0) {
+    struct flock any{};  // all bytes
+    any.l_type = F_WRLCK;
+    const bool ours = S_ISREG(found.st_mode) && found.st_uid == owner;
+    const bool unused = ::fcntl(file, F_OFD_SETLK, &any) == 0;
+    error = !ours                                     ? StateError::Foreign
+            : !unused                                 ? StateError::Busy
+            : ::unlinkat(opened, name.data(), 0) == 0 ? StateError::None
+                                                      : StateError::System;
+  }
+  for (const int descriptor : {file, opened}) {
+    if (descriptor >= 0) {
+      ::close(descriptor);
+    }
+  }
+  return error;
+}
+
+}  // namespace carpool::interpose

@@ -1,0 +1,196 @@
+#include <csignal>
+
+#include <gtest/gtest.h>
+
+#include "interpose/guard/admission.hpp"
+#include "interpose/guard/checked_word.hpp"
+#include "interpose/guard/memory_guard.hpp"
+#include "interpose/tests/state_folder_fixture.hpp"
+
+namespace carpool::interpose {
+namespace {
+
+class StateGuardTest : public testing::Test {
+ protected:
+  // A client and its guard.
+  struct Member {
+    Client client;
+    MemoryGuard guard{client};
+  };
+  void join(Member& member, const Membership& membership) const {
+    ASSERT_EQ(folder_.join(member.client, membership), StateError::None);
+  }
+  void set_gpu(std::uint64_t total, std::uint64_t headroom) const {
+    ASSERT_EQ(folder_.reader().set_gpu_memory(total, headroom), StateError::None);
+  }
+  StateFolder folder_;
+};
+
+TEST_F(StateGuardTest, JobsLimitHoldsForAllItsProcessesTogether) {
+  Member first;
+  Member second;
+  Member other;
+  join(first, {.job = 1, .limit_bytes = 10 * kMiB});
+  join(second, {.job = 1, .limit_bytes = 99 * kMiB});  // the first one's terms apply
+  join(other, {.job = 2});
+  EXPECT_EQ(first.guard.charge(6 * kMiB), Verdict::Admitted);
+  EXPECT_EQ(other.guard.charge(100 * kMiB), Verdict::Admitted);
+  EXPECT_EQ(second.guard.charge(5 * kMiB), Verdict::OverLimit);
+  EXPECT_EQ(second.guard.charge(4 * kMiB), Verdict::Admitted);
+  EXPECT_EQ(second.guard.view().job_used, 10 * kMiB);
+  EXPECT_EQ(second.guard.view().available, 0U);
+  EXPECT_EQ(first.guard.release(6 * kMiB), 6 * kMiB);
+  EXPECT_EQ(second.guard.view().available, 6 * kMiB);
+  const StateReport report = folder_.report();
+  EXPECT_EQ(report.clients[1].allocations, 1U);
+  EXPECT_EQ(report.clients[1].refusals, 1U);
+  EXPECT_EQ(report.clients[0].peak_bytes, 6 * kMiB);
+  EXPECT_EQ(report.jobs[0].used_bytes, 4 * kMiB);
+  EXPECT_EQ(report.jobs[0].clients, 2U);
+}
+
+TEST_F(StateGuardTest, LimitChangesWhileTheJobRuns) {
+  StateReader server = folder_.reader();
+  ASSERT_EQ(server.set_limits(1, {.limit_bytes = 10 * kMiB}), StateError::None);
+  Member member;
+  join(member, {.job = 1});
+  EXPECT_EQ(member.guard.charge(8 * kMiB), Verdict::Admitted);
+  ASSERT_EQ(server.set_limits(1, {.limit_bytes = 4 * kMiB}), StateError::None);
+  EXPECT_EQ(member.guard.charge(1), Verdict::OverLimit);
+  EXPECT_EQ(member.guard.view().available, 0U);
+  EXPECT_EQ(member.guard.release(5 * kMiB), 5 * kMiB);
+  EXPECT_EQ(member.guard.charge(kMiB), Verdict::Admitted);
+  ASSERT_EQ(server.set_limits(1, {.limit_bytes = 20 * kMiB}), StateError::None);
+  EXPECT_EQ(member.guard.charge(16 * kMiB), Verdict::Admitted);
+  // The entry of the server stays without clients, and ends when it is told.
+  member.client.leave();
+  EXPECT_EQ(folder_.report().jobs.size(), 1U);
+  ASSERT_EQ(server.remove_job(1), StateError::None);
+  EXPECT_TRUE(folder_.report().jobs.empty());
+}
+
+TEST_F(StateGuardTest, BestEffortLeavesWhatIsGuaranteed) {
+  set_gpu(100 * kMiB, 10 * kMiB);
+  StateReader server = folder_.reader();
+  // The job has not started yet: all of its guarantee is unfilled.
+  ASSERT_EQ(server.set_limits(1, {.job_class = JobClass::Slo, .guarantee_bytes = 40 * kMiB}),
+            StateError::None);
+  Member filler;
+  join(filler, {.job = 2});
+  EXPECT_EQ(filler.guard.view().available, 50 * kMiB);
+  EXPECT_EQ(filler.guard.charge(51 * kMiB), Verdict::KeptForGuarantees);
+  EXPECT_EQ(filler.guard.charge(50 * kMiB), Verdict::Admitted);
+  EXPECT_EQ(filler.guard.charge(41 * kMiB), Verdict::OverTotal);
+  Member promised;
+  join(promised, {.job = 1, .job_class = JobClass::Slo});
+  EXPECT_EQ(promised.guard.charge(30 * kMiB), Verdict::Admitted);
+  EXPECT_EQ(filler.guard.charge(1), Verdict::KeptForGuarantees);
+  EXPECT_EQ(promised.guard.charge(10 * kMiB), Verdict::Admitted);
+  EXPECT_EQ(promised.guard.charge(1), Verdict::OverTotal);
+  // Beyond its guarantee a job of class SLO takes what is free.
+  EXPECT_EQ(filler.guard.release(5 * kMiB), 5 * kMiB);
+  EXPECT_EQ(promised.guard.view().available, 5 * kMiB);
+  EXPECT_EQ(promised.guard.charge(5 * kMiB), Verdict::Admitted);
+}
+
+TEST_F(StateGuardTest, BestEffortJobGetsItsOwnGuarantee) {
+  set_gpu(100 * kMiB, 0);
+  Member promised;
+  Member grown;
+  join(promised, {.job = 1, .guarantee_bytes = 30 * kMiB});
+  join(grown, {.job = 2, .job_class = JobClass::Slo, .guarantee_bytes = 60 * kMiB});
+  EXPECT_EQ(promised.guard.view().available, 40 * kMiB);
+  EXPECT_EQ(promised.guard.charge(41 * kMiB), Verdict::KeptForGuarantees);
+  EXPECT_EQ(promised.guard.charge(30 * kMiB), Verdict::Admitted);
+}
+
+TEST_F(StateGuardTest, ForeignMemoryCounts) {
+  set_gpu(100 * kMiB, 0);
+  ASSERT_EQ(folder_.reader().set_foreign(95 * kMiB), StateError::None);
+  Member member;
+  join(member, {});
+  EXPECT_EQ(member.guard.charge(6 * kMiB), Verdict::OverTotal);
+  EXPECT_EQ(member.guard.charge(5 * kMiB), Verdict::Admitted);
+}
+
+TEST_F(StateGuardTest, TotalOfTheDriverIsKept) {
+  Member member;
+  join(member, {});
+  member.client.tell_total_memory(100 * kMiB);
+  member.client.tell_total_memory(1);
+  EXPECT_EQ(member.guard.view().gpu_total, 100 * kMiB);
+}
+
+TEST_F(StateGuardTest, ReleaseNeverTakesMoreThanIsThere) {
+  Member member;
+  Member other;
+  join(member, {});
+  join(other, {});
+  EXPECT_EQ(member.guard.charge(3 * kMiB), Verdict::Admitted);
+  EXPECT_EQ(member.guard.release(5 * kMiB), 3 * kMiB);
+  EXPECT_EQ(member.guard.release(1), 0U);
+  EXPECT_EQ(folder_.report().used_bytes, 0U);
+  // By another process, also after the owner has gone and its slot has a new one.
+  EXPECT_EQ(member.guard.charge(2 * kMiB), Verdict::Admitted);
+  const ClientId owner = member.client.id();
+  EXPECT_EQ(other.guard.release_of(owner, kMiB), kMiB);
+  member.client.leave();
+  EXPECT_EQ(other.guard.release_of(owner, kMiB), 0U);
+  Member next;
+  join(next, {});
+  ASSERT_EQ(next.client.id().slot, owner.slot);
+  EXPECT_EQ(next.guard.charge(kMiB), Verdict::Admitted);
+  EXPECT_EQ(other.guard.release_of(owner, kMiB), 0U);
+  EXPECT_EQ(folder_.report().used_bytes, kMiB);
+}
+
+TEST_F(StateGuardTest, ImportedMemoryPassesToTheImporter) {
+  Member exporter;
+  Member importer;
+  join(exporter, {.job = 1});
+  join(importer, {.job = 2});
+  EXPECT_EQ(exporter.guard.charge(5 * kMiB), Verdict::Admitted);
+  const ClientId from = exporter.client.id();
+  importer.guard.take_over(from, 2 * kMiB);
+  StateReport report = folder_.report();
+  EXPECT_EQ(report.clients[0].used_bytes, 3 * kMiB);
+  EXPECT_EQ(report.clients[1].used_bytes, 2 * kMiB);
+  exporter.client.leave();
+  // The memory is there although its exporter is not.
+  importer.guard.take_over(from, kMiB);
+  importer.guard.take_over(importer.client.id(), kMiB);
+  EXPECT_EQ(folder_.report().used_bytes, 3 * kMiB);
+}
+
+TEST_F(StateGuardTest, RequestBeyondAllMeasureIsRefusedAndCountsNothing) {
+  Member member;
+  join(member, {});
+  EXPECT_EQ(member.guard.charge(~std::uint64_t{0}), Verdict::OverTotal);
+  EXPECT_EQ(member.guard.charge(std::uint64_t{1} << 47U), Verdict::OverTotal);
+  EXPECT_EQ(folder_.report().used_bytes, 0U);
+}
+
+TEST_F(StateGuardTest, RequestOfAKilledProcessDoesNotBlockOthers) {
+  Member member;
+  join(member, {.job = 1, .limit_bytes = 10 * kMiB});
+  const pid_t child = start_process([&] {
+    Client client;
+    const bool joined = folder_.join(client, {.job = 1}) == StateError::None;
+    client.slot().memory.asking.fetch_add(8 * kMiB);  // killed while it asks
+    return joined ? ::raise(SIGKILL) : 1;
+  });
+  status_of(child);
+  EXPECT_EQ(member.guard.charge(10 * kMiB), Verdict::Admitted);
+}
+
+TEST(CheckedWord, DamageIsSeen) {
+  for (const std::uint64_t bytes : {std::uint64_t{0}, kMiB, 80000 * kMiB, kUnlimited}) {
+    EXPECT_EQ(bytes_of(checked_word(bytes), 1), bytes);
+    EXPECT_EQ(bytes_of(checked_word(bytes) ^ 0x100U, 1), 1U);
+  }
+  EXPECT_FALSE(is_checked(0));
+  EXPECT_EQ(bytes_of(checked_word(~std::uint64_t{0}), 1), kUnlimited);
+}
+
+}  // namespace
+}  // namespace carpool::interpose
