@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes a relocatable folder of a built carpool: bin, lib with the profiler library and all shared
-# libraries except glibc, the bundled measurements, licences.
+# Makes a relocatable folder of a built carpool: bin, lib with the libraries that go into users'
+# programs and all shared libraries except glibc, the bundled measurements, licences.
 #   scripts/bundle.sh BINARY DIR     create or replace DIR
 #   scripts/bundle.sh --check DIR    fail if DIR exists and is not a bundle
 set -euo pipefail
@@ -52,31 +52,39 @@ copy_licence() {
   fi
 }
 
-# The library that "carpool profile" injects; it needs only glibc.
-profile_library_of() {
-  local library
-  library="$(dirname "$1")/../lib/libcarpool_profile.so"
-  [[ -e $library ]] || fail "there is no $library; build everything first"
-  echo "$library"
+# Libraries that go into users' programs; they need only glibc.
+readonly injected=(libcarpool_profile.so libcarpool_cuda.so)
+
+copy_injected() {
+  local binary="$1" stage="$2" name library
+  for name in "${injected[@]}"; do
+    library="$(dirname "$binary")/../lib/$name"
+    [[ -e $library ]] || fail "there is no $library; build everything first"
+    cp "$library" "$stage/lib/"
+  done
+  # For programs that open the driver as "libcuda.so".
+  mkdir "$stage/lib/cuda"
+  ln -s ../libcarpool_cuda.so "$stage/lib/cuda/libcuda.so"
+  ln -s ../libcarpool_cuda.so "$stage/lib/cuda/libcuda.so.1"
 }
 
 fill() {
   local binary="$1" stage="$2" libraries name path page dataset
   mkdir -p "$stage"/{bin,lib,share/carpool/data,share/doc/carpool/libraries}
   cp "$binary" "$stage/bin/carpool"
-  cp "$(profile_library_of "$binary")" "$stage/lib/"
+  copy_injected "$binary" "$stage"
   libraries=$(libraries_of "$binary")
   while read -r name path; do
     cp -L "$path" "$stage/lib/$name"
     copy_licence "$path" "$stage/share/doc/carpool/libraries"
   done <<<"$libraries"
-  chmod u+w "$stage"/bin/* "$stage"/lib/*
+  chmod u+w "$stage"/bin/* "$stage"/lib/*.so*
   # Strip first: strip can damage a file that patchelf has changed.
   strip "$stage/bin/carpool"
-  strip --strip-unneeded "$stage"/lib/*
+  strip --strip-unneeded "$stage"/lib/*.so*
   # shellcheck disable=SC2016  # $ORIGIN is for the loader
   patchelf --set-rpath '$ORIGIN/../lib' "$stage/bin/carpool"
-  for path in "$stage"/lib/*; do
+  for path in "$stage"/lib/*.so*; do
     # shellcheck disable=SC2016
     patchelf --set-rpath '$ORIGIN' "$path"
   done

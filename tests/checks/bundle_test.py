@@ -55,8 +55,17 @@ class Bundle(unittest.TestCase):
         for line in output("ldd", library, env={}).splitlines():
             self.assertRegex(line.split()[0], r"linux-vdso|/lib64/ld-linux|lib(c|m|dl|pthread)\.so")
 
+    def test_has_the_library_in_front_of_the_driver_which_needs_only_glibc(self):
+        library = self.bundle / "lib" / "libcarpool_cuda.so"
+        exported = set(output("nm", "-D", "--defined-only", library).split()[2::3])
+        self.assertEqual(exported, hardening.driver_symbols())
+        for line in output("ldd", library, env={}).splitlines():
+            self.assertRegex(line.split()[0], r"linux-vdso|/lib64/ld-linux|lib(c|dl|pthread)\.so")
+        for name in ("libcuda.so", "libcuda.so.1"):
+            self.assertTrue((self.bundle / "lib" / "cuda" / name).samefile(library))
+
     def test_has_no_executable_stack(self):
-        for file in [*self.bundle.glob("bin/*"), *self.bundle.glob("lib/*")]:
+        for file in [*self.bundle.glob("bin/*"), *self.bundle.glob("lib/*.so*")]:
             self.assertFalse(hardening.has_executable_stack(file), file)
 
     def test_has_licences_and_measurements(self):

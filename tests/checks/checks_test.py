@@ -10,6 +10,7 @@ import unittest
 sys.dont_write_bytecode = True
 import dependencies_documented  # noqa: E402
 import docs_links  # noqa: E402
+import driver_symbols  # noqa: E402
 import folders  # noqa: E402
 import hardening  # noqa: E402
 import include_arrows  # noqa: E402
@@ -267,6 +268,34 @@ class Hardening(CheckTest):
         self.assertIn("fstat needs GLIBC_2.33", found)
         self.assertIn("link the C++ runtime statically", found)
         self.assertIn("is visible to the programs", found)
+
+
+    def test_finds_what_a_library_in_front_of_the_driver_lacks(self):
+        self.SOURCE += "int number();\nint global = number();"
+        found = self.found("libcarpool_cuda.so", *self.FLAGS)
+        self.assertIn("cuInit is missing", found)
+        self.assertIn("SONAME", found)
+        self.assertIn("unload", found)
+        self.assertIn("constructors", found)
+
+
+class DriverSymbols(CheckTest):
+    def write_lists(self, symbols):
+        self.write("src/interpose/library/driver_symbols.inc",
+                   "".join(f"DRIVER_SYMBOL({name})\n" for name in symbols))
+        self.write("src/interpose/library/driver_calls.inc", "DRIVER_CALL(cuInit, (unsigned))\n")
+        self.write("src/interpose/library/copy_calls.inc", "")
+
+    def test_finds_names_in_disorder_and_wrappers_without_a_name(self):
+        self.write_lists(["cuMemFree_v2", "cuMemAlloc_v2"])
+        found = " ".join(self.messages(driver_symbols))
+        self.assertIn("not sorted", found)
+        self.assertIn("cuInit is not in the list", found)
+
+    def test_passes_lists_that_agree(self):
+        self.write_lists(["cuInit"])
+        found = [it for it in self.messages(driver_symbols) if "toolkit" not in it]
+        self.assertEqual(found, [])
 
 
 class DocsLinks(CheckTest):

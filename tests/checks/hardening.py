@@ -3,7 +3,7 @@
 
 Every file: full RELRO, no executable stack, stack protector, endbr64. A program: PIE, checked C functions,
 library assertions. A library, which is loaded into other programs: nothing newer than glibc 2.28, no C++
-runtime from outside, no symbols but its entry points.
+runtime from outside, no symbols but its entry points, no constructors in a library that takes the driver's place.
 """
 
 import pathlib
@@ -12,7 +12,8 @@ import subprocess
 import sys
 
 OLDEST_GLIBC = (2, 28)
-ENTRY_POINTS = {"InitializeInjection", "InitializeInjectionNvtx2"}
+DRIVER_SYMBOLS = pathlib.Path(__file__).resolve().parents[2] / "src/interpose/library/driver_symbols.inc"
+POINTER = 8
 ENDBR64 = b"\xf3\x0f\x1e\xfa"
 FEWEST_LANDINGS = 100  # a handful comes from the start-up code of the compiler
 
@@ -63,14 +64,42 @@ def program_problems(file, symbols):
         yield "no library assertions: compile with -D_GLIBCXX_ASSERTIONS"
 
 
+def driver_symbols():
+    """The names that libcarpool_cuda.so has in common with the driver."""
+    return set(re.findall(r"^DRIVER_SYMBOL\((\w+)\)", DRIVER_SYMBOLS.read_text(), re.MULTILINE))
+
+
+def entry_points(file):
+    """All names that programs may see."""
+    if file.name == "libcarpool_cuda.so":
+        return driver_symbols()
+    return {"InitializeInjection", "InitializeInjectionNvtx2"}
+
+
+def driver_problems(file, symbols):
+    for name in sorted(driver_symbols() - {it for it, _, defined in symbols if defined}):
+        yield f"{name} is missing: programs that use it would not start"
+    dynamic = readelf(file, "--dynamic")
+    if "[libcuda.so.1]" not in dynamic:
+        yield "its SONAME is not libcuda.so.1: programs would load the driver beside it"
+    if "NODELETE" not in dynamic:
+        yield "programs can unload it: link with -z nodelete"
+    constructors = re.search(r"INIT_ARRAYSZ\)\s+(\d+)", dynamic)
+    if constructors and int(constructors.group(1)) > POINTER:  # the compiler's own
+        yield "it has constructors: use constinit"
+
+
 def library_problems(file, symbols):
+    allowed = entry_points(file)
+    if file.name == "libcarpool_cuda.so":
+        yield from driver_problems(file, symbols)
     for name, version, defined in symbols:
         numbers = re.fullmatch(r"GLIBC_(\d+)\.(\d+)(\.\d+)?", version)
         if not defined and numbers and tuple(map(int, numbers.group(1, 2))) > OLDEST_GLIBC:
             yield f"{name} needs {version}; programs with glibc 2.28 must be able to load it"
         elif not defined and re.match(r"GLIBCXX|CXXABI|GCC_|GLIBC_PRIVATE", version):
             yield f"{name} needs {version}: link the C++ runtime statically"
-        elif defined and name not in ENTRY_POINTS:
+        elif defined and name not in allowed:
             yield f"{name} is visible to the programs that load it"
 
 

@@ -1,6 +1,6 @@
 // Declarations of the CUDA driver interface that libcarpool_cuda.so wraps or calls, so that
-// NVIDIA's headers are not needed to build. Layouts and numbers are NVIDIA's; tests/fake_cuda/
-// shim_abi_check.cpp compares them where the headers are installed.
+// NVIDIA's headers are not needed to build. Layouts and numbers are NVIDIA's; tests/shim/abi_check.cpp
+// compares them where the headers are installed.
 #pragma once
 
 #include <array>
@@ -137,6 +137,7 @@ struct OldArrayShape3D {
 // CUgraphNodeType
 inline constexpr int kKernelNode = 0;
 inline constexpr int kChildGraphNode = 4;
+inline constexpr int kAllocationNode = 10;
 
 // CUdriverProcAddress_flags
 inline constexpr std::uint64_t kPerThreadFunctions = 2;

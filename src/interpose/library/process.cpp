@@ -4,6 +4,10 @@
 #include <pthread.h>
 #include <string_view>
 
+#include "interpose/library/allocations.hpp"
+#include "interpose/library/captures.hpp"
+#include "interpose/library/devices.hpp"
+
 namespace carpool::interpose {
 
 constinit std::atomic<bool> process_active{false};    // NOLINT

@@ -55,6 +55,10 @@ class RouteTable {
 #define DRIVER_CALL(NAME, TYPES) {Symbol::NAME, reinterpret_cast<void*>(&NAME)},
 #include "interpose/library/driver_calls.inc"
 #undef DRIVER_CALL
+#define DRIVER_COPY(NAME, PARAMETERS, ARGUMENTS, COUNT) \
+  {Symbol::NAME, reinterpret_cast<void*>(&NAME)},
+#include "interpose/library/copy_calls.inc"
+#undef DRIVER_COPY
     };
     static_assert(sizeof wrapped / sizeof wrapped[0] < kRoutes / 2);
     for (const WrappedCall& call : wrapped) {

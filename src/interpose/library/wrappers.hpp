@@ -11,6 +11,10 @@ extern "C" {
 #define DRIVER_CALL(NAME, TYPES) __attribute__((visibility("default"))) Status NAME TYPES;
 #include "interpose/library/driver_calls.inc"
 #undef DRIVER_CALL
+#define DRIVER_COPY(NAME, PARAMETERS, ARGUMENTS, COUNT) \
+  __attribute__((visibility("default"))) Status NAME PARAMETERS;
+#include "interpose/library/copy_calls.inc"
+#undef DRIVER_COPY
 }
 // NOLINTEND
 

@@ -1,0 +1,103 @@
+// Wrappers of the functions by which streams enter and leave a capture. They pass every call on and
+// only follow it.
+#include "interpose/library/captures.hpp"
+#include "interpose/library/process.hpp"
+#include "interpose/library/wrappers.hpp"
+
+namespace carpool::interpose {
+
+// NOLINTBEGIN(readability-identifier-naming)
+
+#define CAPTURE_BEGIN(NAME, TWIN, PARAMETERS, ...)         \
+  Status NAME PARAMETERS {                                 \
+    const Call call;                                       \
+    if (!call.counts()) {                                  \
+      return REAL(NAME, __VA_ARGS__);                      \
+    }                                                      \
+    capture_begins();                                      \
+    const Status status = REAL(NAME, __VA_ARGS__);         \
+    capture_began(stream_key(stream, Twin::TWIN), status); \
+    return status;                                         \
+  }
+
+CAPTURE_BEGIN(cuStreamBeginCapture, Legacy, (Handle stream), stream)
+CAPTURE_BEGIN(cuStreamBeginCapture_ptsz, PerThread, (Handle stream), stream)
+CAPTURE_BEGIN(cuStreamBeginCapture_v2, Legacy, (Handle stream, int mode), stream, mode)
+CAPTURE_BEGIN(cuStreamBeginCapture_v2_ptsz, PerThread, (Handle stream, int mode), stream, mode)
+
+#define CAPTURE_TO_GRAPH(NAME, TWIN)         \
+  CAPTURE_BEGIN(NAME,                        \
+                TWIN,                        \
+                (Handle stream,              \
+                 Handle graph,               \
+                 const Handle* dependencies, \
+                 const void* edges,          \
+                 std::size_t count,          \
+                 int mode),                  \
+                stream,                      \
+                graph,                       \
+                dependencies,                \
+                edges,                       \
+                count,                       \
+                mode)
+CAPTURE_TO_GRAPH(cuStreamBeginCaptureToGraph, Legacy)
+CAPTURE_TO_GRAPH(cuStreamBeginCaptureToGraph_ptsz, PerThread)
+
+// AFTER(name, parameters, what follows a call of the program, arguments…)
+#define AFTER(NAME, PARAMETERS, FOLLOW, ...)       \
+  Status NAME PARAMETERS {                         \
+    const Call call;                               \
+    const Status status = REAL(NAME, __VA_ARGS__); \
+    if (call.counts()) {                           \
+      FOLLOW;                                      \
+    }                                              \
+    return status;                                 \
+  }
+
+#define CAPTURE_END(NAME, TWIN)                                \
+  AFTER(NAME,                                                  \
+        (Handle stream, Handle * graph),                       \
+        capture_ended(stream_key(stream, Twin::TWIN), status), \
+        stream,                                                \
+        graph)
+CAPTURE_END(cuStreamEndCapture, Legacy)
+CAPTURE_END(cuStreamEndCapture_ptsz, PerThread)
+
+AFTER(cuStreamDestroy, (Handle stream), stream_destroyed(stream_key(stream, Twin::Legacy)), stream)
+AFTER(cuStreamDestroy_v2,
+      (Handle stream),
+      stream_destroyed(stream_key(stream, Twin::Legacy)),
+      stream)
+
+#define EVENT_RECORD(NAME, TWIN)                               \
+  AFTER(NAME,                                                  \
+        (Handle event, Handle stream),                         \
+        event_recorded(event, stream_key(stream, Twin::TWIN)), \
+        event,                                                 \
+        stream)
+EVENT_RECORD(cuEventRecord, Legacy)
+EVENT_RECORD(cuEventRecord_ptsz, PerThread)
+
+#define EVENT_RECORD_FLAGS(NAME, TWIN)                         \
+  AFTER(NAME,                                                  \
+        (Handle event, Handle stream, unsigned flags),         \
+        event_recorded(event, stream_key(stream, Twin::TWIN)), \
+        event,                                                 \
+        stream,                                                \
+        flags)
+EVENT_RECORD_FLAGS(cuEventRecordWithFlags, Legacy)
+EVENT_RECORD_FLAGS(cuEventRecordWithFlags_ptsz, PerThread)
+
+#define EVENT_WAIT(NAME, TWIN)                                \
+  AFTER(NAME,                                                 \
+        (Handle stream, Handle event, unsigned flags),        \
+        event_awaited(event, stream_key(stream, Twin::TWIN)), \
+        stream,                                               \
+        event,                                                \
+        flags)
+EVENT_WAIT(cuStreamWaitEvent, Legacy)
+EVENT_WAIT(cuStreamWaitEvent_ptsz, PerThread)
+
+// NOLINTEND(readability-identifier-naming)
+
+}  // namespace carpool::interpose

@@ -1,0 +1,165 @@
+#include "interpose/library/captures.hpp"
+
+#include <array>
+
+#include "interpose/library/spin_lock.hpp"
+
+namespace carpool::interpose {
+
+constinit thread_local char thread_mark = 0;       // NOLINT
+constinit std::atomic<std::uint32_t> captures{0};  // NOLINT
+
+namespace {
+
+constexpr Status kWrongThread = 908;  // the capture goes on
+
+// Which capture a stream or an event belongs to: 0 for a free place.
+struct Member {
+  std::uintptr_t handle = 0;
+  std::uint64_t capture = 0;
+  bool origin = false;  // the capture ends where it began
+};
+
+class Members {
+ public:
+  constexpr Members() = default;
+
+  // 0 if it is part of none.
+  [[nodiscard]] std::uint64_t capture_of(std::uintptr_t handle) const {
+    for (const Member& member : members_) {
+      if (member.capture != 0 && member.handle == handle) {
+        return member.capture;
+      }
+    }
+    return 0;
+  }
+
+  [[nodiscard]] bool is_origin(std::uintptr_t handle) const {
+    for (const Member& member : members_) {
+      if (member.capture != 0 && member.handle == handle && member.origin) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // Overwrites an old member when all places are taken: what is forgotten counts as not captured.
+  void add(const Member& added) {
+    remove(added.handle);
+    for (Member& member : members_) {
+      if (member.capture == 0) {
+        member = added;
+        return;
+      }
+    }
+    members_[next_++ % members_.size()] = added;
+  }
+
+  void remove(std::uintptr_t handle) {
+    for (Member& member : members_) {
+      if (member.handle == handle) {
+        member = {};
+      }
+    }
+  }
+
+  void remove_capture(std::uint64_t capture) {
+    for (Member& member : members_) {
+      if (member.capture == capture) {
+        member = {};
+      }
+    }
+  }
+
+  void clear() { members_ = {}; }
+
+ private:
+  std::array<Member, 256> members_{};
+  std::size_t next_ = 0;
+};
+
+// Taken only while a capture begins or is alive.
+constinit SpinLock members_lock;           // NOLINT
+constinit Members captured_streams;        // NOLINT
+constinit Members captured_events;         // NOLINT
+constinit std::uint64_t last_capture = 0;  // NOLINT
+
+void end_of(StreamKey stream) {
+  const std::uint64_t capture = captured_streams.capture_of(stream);
+  captured_streams.remove_capture(capture);
+  captured_events.remove_capture(capture);
+  captures.fetch_sub(1, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+bool is_captured_slow(StreamKey stream) {
+  const SpinLock::Holder held(members_lock);
+  return stream != kNoStream && captured_streams.capture_of(stream) != 0;
+}
+
+void capture_begins() {
+  captures.fetch_add(1, std::memory_order_relaxed);
+}
+
+void capture_began(StreamKey stream, Status status) {
+  if (status != kSuccess) {
+    captures.fetch_sub(1, std::memory_order_relaxed);
+    return;
+  }
+  const SpinLock::Holder held(members_lock);
+  captured_streams.add({.handle = stream, .capture = ++last_capture, .origin = true});
+}
+
+void capture_ended(StreamKey stream, Status status) {
+  const SpinLock::Holder held(members_lock);
+  if (status != kWrongThread && captured_streams.is_origin(stream)) {
+    end_of(stream);
+  }
+}
+
+void stream_destroyed(StreamKey stream) {
+  if (!capture_alive()) {
+    return;
+  }
+  const SpinLock::Holder held(members_lock);
+  if (captured_streams.is_origin(stream)) {
+    end_of(stream);
+  } else {
+    captured_streams.remove(stream);
+  }
+}
+
+void event_recorded(Handle event, StreamKey stream) {
+  if (!capture_alive()) {
+    return;
+  }
+  const SpinLock::Holder held(members_lock);
+  const auto handle = reinterpret_cast<std::uintptr_t>(event);
+  const std::uint64_t capture = captured_streams.capture_of(stream);
+  if (capture == 0) {
+    captured_events.remove(handle);
+  } else {
+    captured_events.add({.handle = handle, .capture = capture});
+  }
+}
+
+void event_awaited(Handle event, StreamKey stream) {
+  if (!capture_alive()) {
+    return;
+  }
+  const SpinLock::Holder held(members_lock);
+  const std::uint64_t capture = captured_events.capture_of(reinterpret_cast<std::uintptr_t>(event));
+  if (capture != 0 && captured_streams.capture_of(stream) == 0) {
+    captured_streams.add({.handle = stream, .capture = capture});
+  }
+}
+
+void forget_captures() {
+  members_lock.reset();
+  captured_streams.clear();
+  captured_events.clear();
+  captures.store(0, std::memory_order_relaxed);
+}
+
+}  // namespace carpool::interpose

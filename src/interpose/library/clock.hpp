@@ -1,0 +1,24 @@
+// When the program last called the driver.
+#pragma once
+
+#include <cstdint>
+#include <ctime>
+
+namespace carpool::interpose {
+
+// Of the monotonic clock, exact to a few milliseconds: a tenth of the cost of the exact time.
+[[nodiscard]] inline std::uint64_t coarse_now_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  constexpr std::uint64_t kSecond = 1'000'000'000;
+  return static_cast<std::uint64_t>(now.tv_sec) * kSecond + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+[[nodiscard]] inline std::uint64_t exact_now_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  constexpr std::uint64_t kSecond = 1'000'000'000;
+  return static_cast<std::uint64_t>(now.tv_sec) * kSecond + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+}  // namespace carpool::interpose

@@ -1,0 +1,100 @@
+// Wrappers of the functions that make, change and destroy contexts: they decide which GPU the other
+// calls of a thread concern. A GPU joins the shared state with its first context.
+#include "interpose/library/charge.hpp"
+#include "interpose/library/process.hpp"
+#include "interpose/library/wrappers.hpp"
+
+namespace carpool::interpose {
+
+namespace {
+
+// Memory ends with its context.
+void give_back_all(std::uint64_t context, int device) {
+  for (;;) {
+    const Allocation taken = allocations.take_of(context, static_cast<std::int16_t>(device));
+    if (taken.kind == AllocationKind::None) {
+      return;
+    }
+    give_back(taken);
+  }
+}
+
+void context_made(int device, Status status) {
+  context_changed();
+  if (status == kSuccess) {
+    static_cast<void>(device_of(device));
+  }
+}
+
+}  // namespace
+
+// NOLINTBEGIN(readability-identifier-naming)
+
+// CONTEXT_CALL(name, parameters, what follows a call of the program, arguments…)
+#define CONTEXT_CALL(NAME, PARAMETERS, FOLLOW, ...) \
+  Status NAME PARAMETERS {                          \
+    const Call call;                                \
+    const Status status = REAL(NAME, __VA_ARGS__);  \
+    if (call.counts()) {                            \
+      FOLLOW;                                       \
+    }                                               \
+    return status;                                  \
+  }
+
+CONTEXT_CALL(cuCtxSetCurrent, (Handle context), context_changed(), context)
+CONTEXT_CALL(cuCtxPushCurrent, (Handle context), context_changed(), context)
+CONTEXT_CALL(cuCtxPushCurrent_v2, (Handle context), context_changed(), context)
+CONTEXT_CALL(cuCtxPopCurrent, (Handle * context), context_changed(), context)
+CONTEXT_CALL(cuCtxPopCurrent_v2, (Handle * context), context_changed(), context)
+CONTEXT_CALL(cuCtxCreate,
+             (Handle * context, unsigned flags, int device),
+             context_made(device, status),
+             context,
+             flags,
+             device)
+CONTEXT_CALL(cuCtxCreate_v2,
+             (Handle * context, unsigned flags, int device),
+             context_made(device, status),
+             context,
+             flags,
+             device)
+CONTEXT_CALL(cuCtxCreate_v3,
+             (Handle * context, void* affinity, int count, unsigned flags, int device),
+             context_made(device, status),
+             context,
+             affinity,
+             count,
+             flags,
+             device)
+CONTEXT_CALL(cuCtxCreate_v4,
+             (Handle * context, void* parameters, unsigned flags, int device),
+             context_made(device, status),
+             context,
+             parameters,
+             flags,
+             device)
+CONTEXT_CALL(cuDevicePrimaryCtxRetain,
+             (Handle * context, int device),
+             context_made(device, status),
+             context,
+             device)
+
+#define CONTEXT_DESTROY(NAME)                                                                    \
+  CONTEXT_CALL(                                                                                  \
+      NAME, (Handle context), context_changed(); if (status == kSuccess && context != nullptr) { \
+        give_back_all(reinterpret_cast<std::uintptr_t>(context), 0);                             \
+      },                                                                                         \
+                                                 context)
+CONTEXT_DESTROY(cuCtxDestroy)
+CONTEXT_DESTROY(cuCtxDestroy_v2)
+
+#define PRIMARY_RESET(NAME)                  \
+  CONTEXT_CALL(                              \
+      NAME, (int device), context_changed(); \
+      if (status == kSuccess) { give_back_all(0, device); }, device)
+PRIMARY_RESET(cuDevicePrimaryCtxReset)
+PRIMARY_RESET(cuDevicePrimaryCtxReset_v2)
+
+// NOLINTEND(readability-identifier-naming)
+
+}  // namespace carpool::interpose

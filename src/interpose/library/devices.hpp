@@ -1,0 +1,41 @@
+// The GPUs that the process uses: its client of the shared state and its memory guard for each.
+#pragma once
+
+#include <cstdint>
+
+#include "interpose/guard/memory_guard.hpp"
+#include "interpose/library/driver_abi.hpp"
+#include "interpose/state/client.hpp"
+
+namespace carpool::interpose {
+
+struct Device {
+  explicit Device(int number) : ordinal(number) {}
+
+  Client client;
+  MemoryGuard guard{client};
+  int ordinal;
+};
+
+extern constinit thread_local Device* thread_device;  // NOLINT: null: not known
+
+[[nodiscard]] Device& find_thread_device();
+
+// That of the current context of the thread. Where that cannot be asked, because a capture is
+// alive, another GPU that the process uses.
+[[nodiscard]] inline Device& current_device() {
+  return thread_device != nullptr ? *thread_device : find_thread_device();
+}
+
+// The thread has another context now.
+inline void context_changed() {
+  thread_device = nullptr;
+}
+
+// By the driver's number. Joins the shared state when it is called for a GPU for the first time.
+[[nodiscard]] Device& device_of(int ordinal);
+
+// In the child after a fork.
+void forget_devices();
+
+}  // namespace carpool::interpose

@@ -1,0 +1,22 @@
+// What an executable graph costs: kernels are counted and memory is charged when it is made.
+#pragma once
+
+#include <cstdint>
+
+#include "interpose/library/driver_abi.hpp"
+
+namespace carpool::interpose {
+
+struct GraphContent {
+  std::uint64_t kernels = 0;
+  std::uint64_t allocated_bytes = 0;  // of its allocation nodes
+};
+
+// Walks the nodes, child graphs included. Bodies of conditional nodes are left out: how often they
+// run is not known.
+[[nodiscard]] GraphContent content_of(Handle graph);
+
+// Of an executable graph; 0 if it is not known.
+[[nodiscard]] std::uint64_t kernels_of_graph(Handle executable);
+
+}  // namespace carpool::interpose

@@ -1,0 +1,36 @@
+// A lock for a few instructions at a time, away from the path of launches. It needs no start-up and
+// a child process can take it after a fork.
+#pragma once
+
+#include <atomic>
+#include <sched.h>
+
+namespace carpool::interpose {
+
+class SpinLock {
+ public:
+  constexpr SpinLock() = default;
+
+  class Holder {
+   public:
+    explicit Holder(SpinLock& lock) : lock_(lock) {
+      while (lock_.taken_.exchange(true, std::memory_order_acquire)) {
+        ::sched_yield();
+      }
+    }
+    ~Holder() { lock_.taken_.store(false, std::memory_order_release); }
+    Holder(const Holder&) = delete;
+    Holder& operator=(const Holder&) = delete;
+
+   private:
+    SpinLock& lock_;
+  };
+
+  // In the child after a fork: the thread that held it is not there.
+  void reset() { taken_.store(false, std::memory_order_relaxed); }
+
+ private:
+  std::atomic<bool> taken_{false};
+};
+
+}  // namespace carpool::interpose

@@ -1,0 +1,76 @@
+// libcarpool_cuda.so in a program: what it counts, and that the program does not notice it.
+#include "shim_fixture.hpp"
+
+namespace carpool::shim_test {
+namespace {
+
+class ShimDoors : public Shim, public testing::WithParamInterface<const char*> {};
+
+TEST_P(ShimDoors, SeesEveryLaunchOnTheLegacyAndThePerThreadStream) {
+  const Values seen = run({GetParam(), "launches", "7"});
+  EXPECT_EQ(seen.at("failures"), 0U);
+  EXPECT_EQ(seen.at("driver_kernel_launches"), 42U);
+  EXPECT_EQ(seen.at("launches"), 42U);
+  EXPECT_EQ(seen.at("clients"), 1U);
+}
+
+TEST_P(ShimDoors, SeesCopiesAndFills) {
+  const Values seen = run({GetParam(), "copies"});
+  EXPECT_EQ(seen.at("failures"), 0U);
+  EXPECT_EQ(seen.at("copies"), seen.at("driver_copies") + seen.at("driver_sets"));
+  EXPECT_EQ(seen.at("copied_bytes"), 1234U);
+  EXPECT_EQ(seen.at("copied_bytes"), seen.at("driver_copy_bytes") + seen.at("driver_set_bytes"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Doors, ShimDoors, testing::Values("link", "symbol", "lookup"));
+
+TEST_F(Shim, CountsNothingWhenItIsOff) {
+  const Values seen = run({"lookup", "launches", "3"}, {{"CARPOOL_SHIM", "off"}});
+  EXPECT_EQ(seen.at("failures"), 0U);
+  EXPECT_EQ(seen.at("driver_kernel_launches"), 18U);
+  EXPECT_FALSE(seen.contains("launches"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "state"));
+}
+
+TEST_F(Shim, CreatesNothingInAProgramThatDoesNotUseCuda) {
+  const Values seen = run({"symbol", "start"}, {{"CARPOOL_REAL_LIBCUDA", "/nowhere/libcuda.so.1"}});
+  EXPECT_EQ(seen.at("init"), 100U);  // no device, as without a driver
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "state"));
+}
+
+TEST_F(Shim, RefusesToTakeItselfForTheDriver) {
+  const Values seen = run({"symbol", "start"}, {{"CARPOOL_REAL_LIBCUDA", SHIM_LIBRARY}});
+  EXPECT_EQ(seen.at("init"), 100U);
+}
+
+TEST_F(Shim, FindsTheDriverAsTheLoaderWould) {
+  const Values seen = run({"symbol", "launches", "1"},
+                          {{"CARPOOL_REAL_LIBCUDA", ""},
+                           {"LD_LIBRARY_PATH", std::filesystem::path(FAKE_CUDA).parent_path()}});
+  EXPECT_EQ(seen.at("failures"), 0U);
+  EXPECT_EQ(seen.at("launches"), 6U);
+}
+
+TEST_F(Shim, PassesCallsOnWhenThereIsNoSharedState) {
+  std::ofstream(folder_ / "file") << "not a folder";
+  const Values seen =
+      run({"lookup", "launches", "3"}, {{"CARPOOL_STATE_DIR", (folder_ / "file").string()}});
+  EXPECT_EQ(seen.at("failures"), 0U);
+  EXPECT_EQ(seen.at("driver_kernel_launches"), 18U);
+}
+
+TEST_F(Shim, ChildOfAForkDoesNotCountForItsParent) {
+  const Values seen = run({"symbol", "fork", "5"});
+  EXPECT_EQ(seen.at("failures"), 0U);
+  EXPECT_EQ(seen.at("launches"), 60U);
+  EXPECT_EQ(seen.at("allocations"), 0U);
+  EXPECT_EQ(seen.at("clients"), 1U);
+}
+
+TEST_F(Shim, PassesTheErrorsOfTheDriverOn) {
+  settings("fail.cuInit = 999");
+  EXPECT_EQ(run({"symbol", "start"}).at("init"), 999U);
+}
+
+}  // namespace
+}  // namespace carpool::shim_test
