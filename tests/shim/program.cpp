@@ -1,8 +1,11 @@
 // A CUDA program in a few commands, without NVIDIA's headers: shim_program DOOR COMMAND [NUMBER].
 // It prints what it saw and what the library in front of the driver counted, one "name=value" a
 // line.
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdio>
+#include <fcntl.h>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -76,6 +79,8 @@ struct Program {
 void report() {
   const char* const folder = std::getenv("CARPOOL_STATE_DIR");
   std::error_code problem;
+  std::uint64_t joined = 0;
+  std::uint64_t used = 0;
   for (const auto& file : std::filesystem::directory_iterator(folder, problem)) {
     interpose::StateReader reader;
     interpose::StateReport state;
@@ -87,6 +92,8 @@ void report() {
     }
     for (const interpose::ClientReport& client : state.clients) {
       if (client.pid == ::getpid()) {
+        ++joined;
+        used += client.used_bytes;
         print("launches", client.launches);
         print("graph_launches", client.graph_launches);
         print("graph_nodes", client.graph_nodes);
@@ -94,11 +101,14 @@ void report() {
         print("copied_bytes", client.copied_bytes);
         print("allocations", client.allocations);
         print("refusals", client.refusals);
-        print("used_bytes", client.used_bytes);
         print("peak_bytes", client.peak_bytes);
       }
     }
     print("clients", state.clients.size());
+  }
+  if (joined != 0) {
+    print("gpus", joined);
+    print("used_bytes", used);
   }
 }
 
@@ -121,6 +131,8 @@ void report_of_driver() {
                              "allocated_bytes"}) {
       print((std::string("driver_") + name).c_str(), count(name));
     }
+    auto* const total = reinterpret_cast<Ask*>(::dlsym(driver, "fake_cuda_total"));
+    print("driver_refused", total("refused_allocations"));
   }
 }
 
@@ -225,6 +237,25 @@ int run_fill(const Program& program, int megabytes) {
     failures += cuda("cuMemFree_v2", piece) != 0 ? 1 : 0;
   }
   return failures;
+}
+
+// Takes and frees all that it gets, again and again.
+int run_race(const Program& program, int rounds) {
+  const DriverDoor& cuda = program.cuda;
+  std::uint64_t most = 0;
+  for (int round = 0; round < rounds; ++round) {
+    std::vector<DevicePointer> pieces;
+    DevicePointer piece = 0;
+    while (pieces.size() < 1000 && cuda("cuMemAlloc_v2", &piece, kMegabyte) == 0) {
+      pieces.push_back(piece);
+    }
+    most = std::max(most, std::uint64_t{pieces.size()});
+    for (const DevicePointer each : pieces) {
+      static_cast<void>(cuda("cuMemFree_v2", each));
+    }
+  }
+  print("most", most);
+  return 0;
 }
 
 // Free memory that the driver reports, before and after an allocation of each family.
@@ -366,6 +397,55 @@ int run_absent(Program& program, int /*count*/) {
   return 0;
 }
 
+// The same program again, in a new process.
+int run_exec(Program& program, int count) {
+  int failures = run_launches(program, count);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const int nowhere = ::open("/dev/null", O_WRONLY);
+    ::dup2(nowhere, STDOUT_FILENO);
+    ::execl("/proc/self/exe", "shim_program", "lookup", "launches", "1", nullptr);
+    ::_exit(1);
+  }
+  int status = -1;
+  failures += ::waitpid(child, &status, 0) == child && status == 0 ? 0 : 1;
+  return failures;
+}
+
+// One allocation on each GPU, through contexts that are pushed and popped.
+int run_gpus(Program& program, int gpus) {
+  const DriverDoor& cuda = program.cuda;
+  int failures = 0;
+  for (int device = 0; device < gpus; ++device) {
+    Handle context = nullptr;
+    Handle popped = nullptr;
+    DevicePointer memory = 0;
+    failures += cuda("cuDevicePrimaryCtxRetain", &context, device) != 0 ? 1 : 0;
+    failures += cuda("cuCtxPushCurrent_v2", context) != 0 ? 1 : 0;
+    failures += cuda("cuMemAlloc_v2", &memory, kMegabyte << device) != 0 ? 1 : 0;
+    failures += cuda("cuCtxPopCurrent_v2", &popped) != 0 ? 1 : 0;
+  }
+  return failures + (program.launch("cuLaunchKernel", nullptr) != 0 ? 1 : 0);
+}
+
+// A library of NVIDIA's, and a function of it that makes it look for the driver.
+int load_library(const char* path, const char* function) {
+  void* const library = ::dlopen(path, RTLD_NOW);
+  void* const found = library == nullptr ? nullptr : ::dlsym(library, function);
+  if (found == nullptr) {
+    return 4;
+  }
+  std::array<std::uint64_t, 8> result{};
+  print("returned",
+        static_cast<std::uint64_t>(reinterpret_cast<int (*)(void*)>(found)(result.data())));
+  void* const driver = ::dlopen(std::getenv("CARPOOL_REAL_LIBCUDA"), RTLD_NOW | RTLD_NOLOAD);
+  auto* const calls = reinterpret_cast<std::uint64_t (*)(const char*)>(
+      driver == nullptr ? nullptr : ::dlsym(driver, "fake_cuda_calls"));
+  print("lookups", calls == nullptr ? 0 : calls("cuGetProcAddress_v2"));
+  print("inits", calls == nullptr ? 0 : calls("cuInit"));
+  return 0;
+}
+
 int run_nothing(Program& /*program*/, int /*count*/) {
   return 0;
 }
@@ -381,11 +461,17 @@ int main(int argc, char** argv) {
       {"copies", [](Program& program, int count) { return run_copies(program, count); }},
       {"fill", [](Program& program, int count) { return run_fill(program, count); }},
       {"families", [](Program& program, int count) { return run_families(program, count); }},
+      {"race", [](Program& program, int count) { return run_race(program, count); }},
       {"fork", run_fork},
+      {"exec", run_exec},
+      {"gpus", run_gpus},
       {"routes", run_routes},
       {"absent", run_absent},
       {"start", run_nothing},
   };
+  if (argc == 5 && std::string(argv[2]) == "load") {
+    return load_library(argv[3], argv[4]);
+  }
   if (argc < 3 || !commands.contains(argv[2])) {
     return 2;
   }

@@ -1,4 +1,7 @@
 // The quota in a program that knows nothing of it.
+#include <array>
+#include <thread>
+
 #include "shim_fixture.hpp"
 
 namespace carpool::shim_test {
@@ -31,6 +34,29 @@ TEST_F(Shim, TellsTheDriversNumbersWithoutAQuota) {
   EXPECT_EQ(seen.at("pieces"), 6U);
   EXPECT_EQ(seen.at("refused_with"), kOutOfMemory);
   EXPECT_EQ(seen.at("used_bytes"), 0U);
+}
+
+// The driver would refuse if the processes together exceeded the quota: it has no more than that.
+TEST_F(Shim, RacingProcessesOfAJobNeverExceedItsQuotaTogether) {
+  settings("memory = 40");
+  const Environment job{{"CARPOOL_SHIM_JOB", "12"},
+                        {"CARPOOL_SHIM_LIMIT", std::to_string(40 * kMegabyte)}};
+  std::vector<std::thread> processes;
+  std::array<Values, 8> seen;
+  for (Values& values : seen) {
+    processes.emplace_back([&] { values = run({"lookup", "race", "20"}, job); });
+  }
+  for (std::thread& process : processes) {
+    process.join();
+  }
+  std::uint64_t refusals = 0;
+  for (const Values& values : seen) {
+    refusals += values.at("refusals");
+  }
+  EXPECT_GE(refusals, 8U * 20U);
+  const Values last = run({"lookup", "race", "1"}, job);
+  EXPECT_EQ(last.at("most"), 40U);  // the charge of the others has gone with them
+  EXPECT_EQ(last.at("driver_refused"), 0U);
 }
 
 }  // namespace

@@ -67,6 +67,20 @@ TEST_F(Shim, ChildOfAForkDoesNotCountForItsParent) {
   EXPECT_EQ(seen.at("clients"), 1U);
 }
 
+TEST_F(Shim, GoesOnInAProgramThatThisProgramStarts) {
+  const Values seen = run({"symbol", "exec", "5"});
+  EXPECT_EQ(seen.at("failures"), 0U);
+  EXPECT_EQ(seen.at("launches"), 30U);
+}
+
+TEST_F(Shim, CountsForTheGpuOfTheCurrentContext) {
+  settings("gpus = 3");
+  const Values seen = run({"symbol", "gpus", "3"});
+  EXPECT_EQ(seen.at("failures"), 0U);
+  EXPECT_EQ(seen.at("gpus"), 3U);
+  EXPECT_EQ(seen.at("used_bytes"), 7U << 20U);
+}
+
 TEST_F(Shim, PassesTheErrorsOfTheDriverOn) {
   settings("fail.cuInit = 999");
   EXPECT_EQ(run({"symbol", "start"}).at("init"), 999U);

@@ -23,5 +23,36 @@ TEST_F(Shim, ReportsAsAbsentWhatTheDriverLacks) {
   EXPECT_EQ(seen.at("symbol_status"), 1U);  // not found
 }
 
+// NVIDIA's libraries look for the driver each by itself, with a CUDA runtime of their own. They
+// stop where they want private tables of a real driver.
+struct VendorLibrary {
+  const char* file;
+  const char* function;
+};
+
+class ShimVendor : public Shim, public testing::WithParamInterface<VendorLibrary> {};
+
+TEST_P(ShimVendor, AsksTheLibraryInFrontOfTheDriver) {
+  const std::filesystem::path library =
+      std::filesystem::path("/usr/local/cuda/lib64") / GetParam().file;
+  if (!std::filesystem::exists(library)) {
+    GTEST_SKIP() << library << " is not installed";
+  }
+  const Values seen = run({"symbol", "load", library.string(), GetParam().function});
+  EXPECT_GT(seen.at("lookups"), 400U);
+  EXPECT_GE(seen.at("inits"), 1U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Vendor,
+                         ShimVendor,
+                         testing::Values(VendorLibrary{"libcudart.so.13", "cudaGetDeviceCount"},
+                                         VendorLibrary{"libcublasLt.so.13", "cublasLtCreate"},
+                                         VendorLibrary{"libcublas.so.13", "cublasCreate_v2"},
+                                         VendorLibrary{"libcudnn.so.9", "cudnnCreate"}),
+                         [](const auto& each) {
+                           const std::string file = each.param.file;
+                           return file.substr(0, file.find('.'));
+                         });
+
 }  // namespace
 }  // namespace carpool::shim_test
