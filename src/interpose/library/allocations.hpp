@@ -9,7 +9,16 @@
 
 namespace carpool::interpose {
 
-enum class AllocationKind : std::uint8_t { None, Erased, Pointer, Memory, Mapping, Array, Graph };
+enum class AllocationKind : std::uint8_t {
+  None,
+  Erased,
+  Pointer,
+  PoolPointer,  // part of what the pool has reserved, which is charged
+  Memory,
+  Mapping,
+  Array,
+  Graph,
+};
 
 struct Allocation {
   AllocationKind kind = AllocationKind::None;
@@ -17,7 +26,7 @@ struct Allocation {
   std::uint32_t references = 1;
   std::uint64_t key = 0;    // pointer or handle
   std::uint64_t bytes = 0;  // charged; of a mapping: its length
-  std::uint64_t owner = 0;  // context; of a mapping: the handle that is mapped
+  std::uint64_t owner = 0;  // context; of a mapping: the handle that is mapped; the pool
 };
 
 // From any thread. Grows by memory of its own, without the program's heap.

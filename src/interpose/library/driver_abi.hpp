@@ -1,6 +1,6 @@
 // Declarations of the CUDA driver interface that libcarpool_cuda.so wraps or calls, so that
-// NVIDIA's headers are not needed to build. Layouts and numbers are NVIDIA's; tests/shim/abi_check.cpp
-// compares them where the headers are installed.
+// NVIDIA's headers are not needed to build. Layouts and numbers are NVIDIA's;
+// tests/shim/abi_check.cpp compares them where the headers are installed.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
-// Wrappers of the functions that allocate by pointer: plain, pitched, managed and stream-ordered.
-#include "interpose/library/captures.hpp"
+// Wrappers of the functions that allocate by pointer: plain, pitched and managed.
 #include "interpose/library/charge.hpp"
+#include "interpose/library/pools.hpp"
 #include "interpose/library/process.hpp"
 #include "interpose/library/wrappers.hpp"
 
@@ -22,33 +22,27 @@ Status allocate_pointer(Pointer* pointer, std::uint64_t bytes, const AskDriver& 
   });
 }
 
-template <class AskDriver>
-Status free_pointer(std::uint64_t pointer, const AskDriver& ask_driver) {
-  return free_allocation(AllocationKind::Pointer, pointer, ask_driver);
-}
-
 }  // namespace
 
 // NOLINTBEGIN(readability-identifier-naming)
 
 // ALLOCATE(name, parameters, bytes, whether the call is charged, arguments…); `pointer` is the
 // result.
-#define ALLOCATE(NAME, PARAMETERS, BYTES, CHARGED, ...)              \
+#define ALLOCATE(NAME, PARAMETERS, BYTES, ...)                       \
   Status NAME PARAMETERS {                                           \
     const Call call;                                                 \
     const auto ask_driver = [&] { return REAL(NAME, __VA_ARGS__); }; \
-    if (!call.counts() || pointer == nullptr || !(CHARGED)) {        \
+    if (!call.counts() || pointer == nullptr) {                      \
       return ask_driver();                                           \
     }                                                                \
     return allocate_pointer(pointer, BYTES, ask_driver);             \
   }
 
-ALLOCATE(cuMemAlloc, (OldDevicePointer * pointer, unsigned bytes), bytes, true, pointer, bytes)
-ALLOCATE(cuMemAlloc_v2, (DevicePointer * pointer, std::size_t bytes), bytes, true, pointer, bytes)
+ALLOCATE(cuMemAlloc, (OldDevicePointer * pointer, unsigned bytes), bytes, pointer, bytes)
+ALLOCATE(cuMemAlloc_v2, (DevicePointer * pointer, std::size_t bytes), bytes, pointer, bytes)
 ALLOCATE(cuMemAllocManaged,
          (DevicePointer * pointer, std::size_t bytes, unsigned flags),
          bytes,
-         true,
          pointer,
          bytes,
          flags)
@@ -59,7 +53,6 @@ ALLOCATE(cuMemAllocPitch,
           unsigned height,
           unsigned element),
          pitched_bytes(width, height),
-         true,
          pointer,
          pitch,
          width,
@@ -72,36 +65,11 @@ ALLOCATE(cuMemAllocPitch_v2,
           std::size_t height,
           unsigned element),
          pitched_bytes(width, height),
-         true,
          pointer,
          pitch,
          width,
          height,
          element)
-
-// In a captured stream an allocation is a node: it is charged when the graph is made executable.
-#define ALLOCATE_ASYNC(NAME, TWIN)                                      \
-  ALLOCATE(NAME,                                                        \
-           (DevicePointer * pointer, std::size_t bytes, Handle stream), \
-           bytes,                                                       \
-           !is_captured(stream_key(stream, Twin::TWIN)),                \
-           pointer,                                                     \
-           bytes,                                                       \
-           stream)
-ALLOCATE_ASYNC(cuMemAllocAsync, Legacy)
-ALLOCATE_ASYNC(cuMemAllocAsync_ptsz, PerThread)
-
-#define ALLOCATE_FROM_POOL(NAME, TWIN)                                               \
-  ALLOCATE(NAME,                                                                     \
-           (DevicePointer * pointer, std::size_t bytes, Handle pool, Handle stream), \
-           bytes,                                                                    \
-           !is_captured(stream_key(stream, Twin::TWIN)),                             \
-           pointer,                                                                  \
-           bytes,                                                                    \
-           pool,                                                                     \
-           stream)
-ALLOCATE_FROM_POOL(cuMemAllocFromPoolAsync, Legacy)
-ALLOCATE_FROM_POOL(cuMemAllocFromPoolAsync_ptsz, PerThread)
 
 Status cuMemFree(OldDevicePointer pointer) {
   const Call call;
@@ -114,17 +82,6 @@ Status cuMemFree_v2(DevicePointer pointer) {
   const auto ask_driver = [&] { return REAL(cuMemFree_v2, pointer); };
   return call.counts() ? free_pointer(pointer, ask_driver) : ask_driver();
 }
-
-#define FREE_ASYNC(NAME, TWIN)                                           \
-  Status NAME(DevicePointer pointer, Handle stream) {                    \
-    const Call call;                                                     \
-    const auto ask_driver = [&] { return REAL(NAME, pointer, stream); }; \
-    return call.counts() && !is_captured(stream_key(stream, Twin::TWIN)) \
-               ? free_pointer(pointer, ask_driver)                       \
-               : ask_driver();                                           \
-  }
-FREE_ASYNC(cuMemFreeAsync, Legacy)
-FREE_ASYNC(cuMemFreeAsync_ptsz, PerThread)
 
 // NOLINTEND(readability-identifier-naming)
 

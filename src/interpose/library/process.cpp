@@ -7,6 +7,7 @@
 #include "interpose/library/allocations.hpp"
 #include "interpose/library/captures.hpp"
 #include "interpose/library/devices.hpp"
+#include "interpose/library/pools.hpp"
 
 namespace carpool::interpose {
 

@@ -1,6 +1,7 @@
 // Wrappers of the functions that tell how much memory there is: a program that has a quota sees the
 // quota, and sizes its caches and batches by it.
 #include "interpose/library/devices.hpp"
+#include "interpose/library/pools.hpp"
 #include "interpose/library/process.hpp"
 #include "interpose/library/wrappers.hpp"
 
@@ -19,16 +20,18 @@ void lower_to(Size* size, std::uint64_t most) {
 
 // NOLINTBEGIN(readability-identifier-naming)
 
-#define MEMORY_INFO(NAME, SIZE)                              \
-  Status NAME(SIZE* free, SIZE* total) {                     \
-    const Call call;                                         \
-    const Status status = REAL(NAME, free, total);           \
-    if (call.counts() && status == kSuccess) {               \
-      const MemoryView view = current_device().guard.view(); \
-      lower_to(free, view.available);                        \
-      lower_to(total, view.job_limit);                       \
-    }                                                        \
-    return status;                                           \
+#define MEMORY_INFO(NAME, SIZE)                    \
+  Status NAME(SIZE* free, SIZE* total) {           \
+    const Call call;                               \
+    const Status status = REAL(NAME, free, total); \
+    if (call.counts() && status == kSuccess) {     \
+      Device& device = current_device();           \
+      settle_pools(device);                        \
+      const MemoryView view = device.guard.view(); \
+      lower_to(free, view.available);              \
+      lower_to(total, view.job_limit);             \
+    }                                              \
+    return status;                                 \
   }
 MEMORY_INFO(cuMemGetInfo, unsigned)
 MEMORY_INFO(cuMemGetInfo_v2, std::size_t)
