@@ -1,5 +1,6 @@
 // Contexts, with all the ways to make one.
 #include "../driver/define.hpp"
+#include "../driver/graph.hpp"
 
 namespace fake_cuda {
 namespace {
@@ -91,6 +92,10 @@ Result synchronize(Context* context) {
   Guard guard = driver.lock();
   if (context == nullptr || !driver.knows(context)) {
     return kInvalidContext;
+  }
+  if (const Result result = Captures::get().forbid_for_context(driver, *context);
+      result != kSuccess) {
+    return result;
   }
   driver.counts().add(Count::synchronizations);
   driver.wait_for(guard, driver.ends_of(*context));

@@ -1,6 +1,6 @@
 // Events.
 #include "../driver/define.hpp"
-#include "../driver/submit.hpp"
+#include "../driver/graph.hpp"
 
 namespace fake_cuda {
 namespace {
@@ -35,6 +35,9 @@ Result query(Event* event) {
   if (!driver.knows(event)) {
     return kInvalidHandle;
   }
+  if (const Result result = Captures::get().forbid_for_event(driver, *event); result != kSuccess) {
+    return result;
+  }
   driver.poll(guard);
   return event->point.reached() ? kSuccess : kNotReady;
 }
@@ -44,6 +47,9 @@ Result synchronize_event(Event* event) {
   Guard guard = driver.lock();
   if (!driver.knows(event)) {
     return kInvalidHandle;
+  }
+  if (const Result result = Captures::get().forbid_for_event(driver, *event); result != kSuccess) {
+    return result;
   }
   driver.counts().add(Count::synchronizations);
   const Point point = event->point;

@@ -1,6 +1,6 @@
 // Streams: making them, waiting for them, and values that they write and wait for.
 #include "../driver/define.hpp"
-#include "../driver/submit.hpp"
+#include "../driver/graph.hpp"
 
 namespace fake_cuda {
 namespace {
@@ -32,6 +32,10 @@ Result with_stream(Stream* handle, Default meaning, const Use& use) {
 
 Result query_stream(Stream* handle, Default meaning) {
   return with_stream(handle, meaning, [](Driver& driver, Guard& guard, Stream& stream) {
+    if (const Result result = Captures::get().forbid_for_stream(driver, stream);
+        result != kSuccess) {
+      return result;
+    }
     driver.poll(guard);
     return stream.queue.empty() ? kSuccess : kNotReady;
   });
@@ -39,6 +43,10 @@ Result query_stream(Stream* handle, Default meaning) {
 
 Result synchronize_stream(Stream* handle, Default meaning) {
   return with_stream(handle, meaning, [](Driver& driver, Guard& guard, Stream& stream) {
+    if (const Result result = Captures::get().forbid_for_stream(driver, stream);
+        result != kSuccess) {
+      return result;
+    }
     driver.counts().add(Count::synchronizations);
     std::vector<Point> points{stream.end()};
     if (stream.legacy) {
@@ -88,6 +96,9 @@ Result id_of_stream(Stream* handle, Default meaning, unsigned long long* id) {
 
 Result destroy(Stream* stream) {
   const Guard guard = Driver::get().lock();
+  if (Driver::get().knows(stream)) {
+    Captures::get().leave(Driver::get(), *stream);
+  }
   return Driver::get().destroy_stream(stream);
 }
 

@@ -1,6 +1,8 @@
 // What tasks do.
+#include <algorithm>
 #include <cstring>
 
+#include "graph.hpp"
 #include "memory.hpp"
 #include "submit.hpp"
 
@@ -221,10 +223,6 @@ Operation operation_of(Driver& driver, Stream& stream, const Task& task, bool in
   return std::visit(Maker(driver, stream, in_graph), task);
 }
 
-void enqueue_task(Driver& driver, Guard& guard, Stream& stream, const Task& task, bool in_graph) {
-  driver.enqueue(guard, stream, operation_of(driver, stream, task, in_graph));
-}
-
 Result submit(Stream* handle, Default meaning, Task task, Wait wait) {
   Driver& driver = Driver::get();
   Guard guard = driver.lock();
@@ -235,7 +233,11 @@ Result submit(Stream* handle, Default meaning, Task task, Wait wait) {
   if (auto* kernel = std::get_if<KernelTask>(&task); kernel != nullptr && kernel->priority == 0) {
     kernel->priority = stream->priority;
   }
-  enqueue_task(driver, guard, *stream, task, false);
+  Result result = kSuccess;
+  if (Captures::get().intercept(driver, *stream, task, wait, result)) {
+    return result;
+  }
+  driver.enqueue(guard, *stream, operation_of(driver, *stream, task, false));
   if (wait == Wait::Yes) {
     driver.wait_for(guard, stream->end());
   }

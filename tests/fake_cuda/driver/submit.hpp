@@ -19,7 +19,4 @@ void copy_bytes(const Copy3D& copy);
 // A copy of one row, between addresses of any kind.
 [[nodiscard]] Copy3D plain_copy(DevicePtr target, DevicePtr source, std::size_t bytes);
 
-// Lays out graph nodes one after another in the stream.
-void enqueue_task(Driver& driver, Guard& guard, Stream& stream, const Task& task, bool in_graph);
-
 }  // namespace fake_cuda

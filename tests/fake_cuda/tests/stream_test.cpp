@@ -8,24 +8,11 @@
 
 #include "../abi/functions.hpp"
 #include "../control.hpp"
+#include "calls.hpp"
 #include "machine.hpp"
 
 namespace fake_cuda {
 namespace {
-
-Function* kernel(const char* name) {
-  static Module* module = nullptr;
-  if (module == nullptr) {
-    EXPECT_EQ(cuModuleLoadData(&module, ""), kSuccess);
-  }
-  Function* function = nullptr;
-  EXPECT_EQ(cuModuleGetFunction(&function, module, name), kSuccess);
-  return function;
-}
-
-Result launch(Function* function, Stream* stream, unsigned blocks = 132) {
-  return cuLaunchKernel(function, blocks, 1, 1, 32, 1, 1, 0, stream, nullptr, nullptr);
-}
 
 float time_of(const std::function<void()>& part) {
   Event* from = nullptr;
