@@ -59,5 +59,23 @@ TEST_F(Shim, RacingProcessesOfAJobNeverExceedItsQuotaTogether) {
   EXPECT_EQ(last.at("driver_refused"), 0U);
 }
 
+TEST_F(Shim, ChargesEveryFamilyOfAllocationsUntilItIsFreed) {
+  const Values seen =
+      run({"lookup", "families"}, {{"CARPOOL_SHIM_LIMIT", std::to_string(1000 * kMegabyte)}});
+  EXPECT_EQ(seen.at("failures"), 0U);
+  for (const char* family : {"managed", "pitched", "stream_ordered", "array", "physical"}) {
+    EXPECT_EQ(seen.at(family), 8 * kMegabyte) << family;
+  }
+  // Released by its owner, but still mapped.
+  EXPECT_EQ(seen.at("physical_mapped"), 8 * kMegabyte);
+  EXPECT_EQ(seen.at("physical_gone"), 0U);
+  if (seen.contains("host")) {
+    EXPECT_EQ(seen.at("host"), 0U);
+  }
+  EXPECT_EQ(seen.at("at_end"), 0U);
+  EXPECT_NE(seen.at("foreign_free"), 0U);
+  EXPECT_EQ(seen.at("used_bytes"), 0U);
+}
+
 }  // namespace
 }  // namespace carpool::shim_test

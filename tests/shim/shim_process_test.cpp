@@ -22,6 +22,18 @@ TEST_P(ShimDoors, SeesCopiesAndFills) {
   EXPECT_EQ(seen.at("copied_bytes"), seen.at("driver_copy_bytes") + seen.at("driver_set_bytes"));
 }
 
+TEST_P(ShimDoors, CountsKernelsOfAGraphWhenItRunsAndLeavesItsCaptureAlone) {
+  const Values seen = run({GetParam(), "graphs", "10"});
+  EXPECT_EQ(seen.at("failures"), 0U);
+  EXPECT_EQ(seen.at("driver_capture_violations"), 0U);
+  EXPECT_EQ(seen.at("graph_launches"), 10U);
+  EXPECT_EQ(seen.at("graph_nodes"), 50U);
+  EXPECT_EQ(seen.at("driver_graph_kernel_nodes"), 50U);
+  // One beside the capture, two after it.
+  EXPECT_EQ(seen.at("driver_kernel_launches"), 3U);
+  EXPECT_EQ(seen.at("launches"), 3U);
+}
+
 INSTANTIATE_TEST_SUITE_P(Doors, ShimDoors, testing::Values("link", "symbol", "lookup"));
 
 TEST_F(Shim, CountsNothingWhenItIsOff) {
