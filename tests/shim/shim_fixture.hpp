@@ -8,11 +8,13 @@
 #include <map>
 #include <sstream>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "base/process/child_process.hpp"
+#include "interpose/state/reader.hpp"
 
 namespace carpool::shim_test {
 
@@ -71,6 +73,16 @@ class Shim : public testing::Test {
       }
     }
     return values;
+  }
+
+  // Clients that start from now on write their launches to the log.
+  void want_log() {
+    for (const auto& file : std::filesystem::directory_iterator(folder_ / "state")) {
+      interpose::StateReader reader;
+      ASSERT_EQ(reader.open((folder_ / "state").string(), file.path().stem().string(), ::geteuid()),
+                interpose::StateError::None);
+      ASSERT_EQ(reader.want_log(true), interpose::StateError::None);
+    }
   }
 
   std::filesystem::path folder_;

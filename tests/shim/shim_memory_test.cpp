@@ -77,5 +77,33 @@ TEST_F(Shim, ChargesEveryFamilyOfAllocationsUntilItIsFreed) {
   EXPECT_EQ(seen.at("used_bytes"), 0U);
 }
 
+TEST_F(Shim, ChargesTheMemoryOfAGraphWhenItIsMadeExecutable) {
+  const Environment quota{{"CARPOOL_SHIM_LIMIT", std::to_string(10 * kMegabyte)}};
+  const Values seen = run({"lookup", "graph-memory", "8"}, quota);
+  EXPECT_EQ(seen.at("failures"), 0U);
+  EXPECT_EQ(seen.at("captured"), 0U);
+  EXPECT_EQ(seen.at("made"), 0U);
+  EXPECT_EQ(seen.at("executable"), 8 * kMegabyte);
+  EXPECT_EQ(seen.at("used_bytes"), 0U);
+  EXPECT_EQ(run({"lookup", "graph-memory", "12"}, quota).at("made"), kOutOfMemory);
+}
+
+TEST_F(Shim, ChargesWhatAPoolKeeps) {
+  const Values seen =
+      run({"lookup", "pool", "8"}, {{"CARPOOL_SHIM_LIMIT", std::to_string(12 * kMegabyte)}});
+  EXPECT_EQ(seen.at("failures"), 0U);
+  EXPECT_EQ(seen.at("kept"), 8 * kMegabyte);
+  EXPECT_EQ(seen.at("beside_it"), kOutOfMemory);
+  EXPECT_EQ(seen.at("trimmed"), 0U);
+  EXPECT_EQ(seen.at("used_bytes"), 0U);
+}
+
+TEST_F(Shim, GivesBackTheMemoryOfAContextThatIsDestroyed) {
+  const Values seen = run({"symbol", "contexts", "3"});
+  EXPECT_EQ(seen.at("failures"), 0U);
+  EXPECT_EQ(seen.at("allocations"), 4U);
+  EXPECT_EQ(seen.at("used_bytes"), 0U);
+}
+
 }  // namespace
 }  // namespace carpool::shim_test

@@ -22,19 +22,52 @@ TEST_P(ShimDoors, SeesCopiesAndFills) {
   EXPECT_EQ(seen.at("copied_bytes"), seen.at("driver_copy_bytes") + seen.at("driver_set_bytes"));
 }
 
-TEST_P(ShimDoors, CountsKernelsOfAGraphWhenItRunsAndLeavesItsCaptureAlone) {
-  const Values seen = run({GetParam(), "graphs", "10"});
-  EXPECT_EQ(seen.at("failures"), 0U);
-  EXPECT_EQ(seen.at("driver_capture_violations"), 0U);
-  EXPECT_EQ(seen.at("graph_launches"), 10U);
-  EXPECT_EQ(seen.at("graph_nodes"), 50U);
-  EXPECT_EQ(seen.at("driver_graph_kernel_nodes"), 50U);
-  // One beside the capture, two after it.
-  EXPECT_EQ(seen.at("driver_kernel_launches"), 3U);
-  EXPECT_EQ(seen.at("launches"), 3U);
+INSTANTIATE_TEST_SUITE_P(Doors, ShimDoors, testing::Values("link", "symbol", "lookup"));
+
+class ShimCaptures : public Shim, public testing::WithParamInterface<const char*> {
+ protected:
+  // One kernel runs beside the capture, two after it; five are in the graph.
+  static void check(const Values& seen) {
+    EXPECT_EQ(seen.at("failures"), 0U);
+    EXPECT_EQ(seen.at("driver_capture_violations"), 0U);
+    EXPECT_EQ(seen.at("graph_launches"), 10U);
+    EXPECT_EQ(seen.at("graph_nodes"), 50U);
+    EXPECT_EQ(seen.at("driver_graph_kernel_nodes"), 50U);
+    EXPECT_EQ(seen.at("driver_kernel_launches"), 3U);
+    EXPECT_EQ(seen.at("launches"), 3U);
+  }
+};
+
+TEST_P(ShimCaptures, CountsKernelsOfAGraphWhenItRuns) {
+  check(run({"lookup", std::string("graphs-") + GetParam(), "10"}));
 }
 
-INSTANTIATE_TEST_SUITE_P(Doors, ShimDoors, testing::Values("link", "symbol", "lookup"));
+TEST_P(ShimCaptures, AsksTheDriverForNoNamesWhileACaptureIsAlive) {
+  run({"lookup", "start"});
+  want_log();
+  const Values seen = run({"lookup", std::string("graphs-") + GetParam(), "10"});
+  check(seen);
+  // The launch beside the capture has no name yet; the first one after it asks for it.
+  EXPECT_EQ(seen.at("logged"), 3U);
+  EXPECT_EQ(seen.at("logged_by_name"), 2U);
+  EXPECT_EQ(seen.at("driver_name_queries"), 1U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, ShimCaptures, testing::Values("global", "thread", "relaxed"));
+
+TEST_F(Shim, CountsLaunchesOfManyThreads) {
+  const Values seen = run({"lookup", "threads", "100"});
+  EXPECT_EQ(seen.at("failures"), 0U);
+  EXPECT_EQ(seen.at("launches"), 2400U);
+}
+
+TEST_F(Shim, LogsLaunchesWhenALogIsWanted) {
+  EXPECT_EQ(run({"lookup", "launches", "10"}).at("logged"), 0U);
+  want_log();
+  const Values seen = run({"lookup", "launches", "10"});
+  EXPECT_EQ(seen.at("logged"), 60U);
+  EXPECT_EQ(seen.at("logged_by_name"), 60U);
+}
 
 TEST_F(Shim, CountsNothingWhenItIsOff) {
   const Values seen = run({"lookup", "launches", "3"}, {{"CARPOOL_SHIM", "off"}});

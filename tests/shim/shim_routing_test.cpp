@@ -6,8 +6,8 @@ namespace {
 
 TEST_F(Shim, AnswersEveryLookUpWithItsOwnFunctionOfTheSameNameVersionAndTwin) {
   const Values seen = run({"symbol", "routes"});
-  EXPECT_GT(seen.at("asked"), 150U);
-  EXPECT_GT(seen.at("wrapped"), 80U);
+  EXPECT_GT(seen.at("asked"), 250U);
+  EXPECT_GT(seen.at("wrapped"), 120U);
   EXPECT_EQ(seen.at("wrong"), 0U);
 }
 
@@ -21,6 +21,7 @@ TEST_F(Shim, ReportsAsAbsentWhatTheDriverLacks) {
   const Values seen = run({"symbol", "absent"});
   EXPECT_EQ(seen.at("found"), 0U);
   EXPECT_EQ(seen.at("symbol_status"), 1U);  // not found
+  EXPECT_EQ(seen.at("called"), 801U);       // not supported: the fake driver has no textures
 }
 
 // NVIDIA's libraries look for the driver each by itself, with a CUDA runtime of their own. They

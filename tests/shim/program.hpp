@@ -1,0 +1,78 @@
+// A CUDA program in a few commands, without NVIDIA's headers. It uses the driver through one of the
+// doors, and prints what it saw, one "name=value" a line.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <string>
+
+#include "driver_door.hpp"
+#include "interpose/library/driver_abi.hpp"
+
+namespace carpool::shim_test {
+
+using interpose::DevicePointer;
+using interpose::Handle;
+
+inline constexpr std::size_t kMegabyte = std::size_t{1} << 20U;
+
+inline void print(const char* name, std::uint64_t value) {
+  std::printf("%s=%llu\n", name, static_cast<unsigned long long>(value));
+}
+
+struct Program {
+  explicit Program(const char* door) : cuda(door) {}
+
+  DriverDoor cuda;
+  int device = 0;
+  Handle context = nullptr;
+  Handle module = nullptr;
+  Handle kernel = nullptr;
+
+  // False if the program cannot use CUDA.
+  bool start() {
+    const int initialised = cuda("cuInit", 0U);
+    print("init", static_cast<std::uint64_t>(initialised));
+    return initialised == 0 && cuda("cuDeviceGet", &device, 0) == 0 &&
+           cuda("cuDevicePrimaryCtxRetain", &context, device) == 0 &&
+           cuda("cuCtxSetCurrent", context) == 0 &&
+           cuda("cuModuleLoadData", &module, static_cast<const void*>("kernels")) == 0 &&
+           cuda("cuModuleGetFunction", &kernel, module, "spin_0us") == 0;
+  }
+
+  int launch(const std::string& name, Handle stream) {
+    return cuda(name, kernel, 4U, 1U, 1U, 32U, 1U, 1U, 0U, stream, nothing(), nothing());
+  }
+
+  int launch_ex(const std::string& name, Handle stream) {
+    const interpose::LaunchConfig config{.grid = {4, 1, 1},
+                                         .block = {32, 1, 1},
+                                         .shared_bytes = 0,
+                                         .stream = stream,
+                                         .attributes = nullptr,
+                                         .attribute_count = 0};
+    return cuda(name, &config, kernel, nothing(), nothing());
+  }
+
+  int launch_cooperative(const std::string& name, Handle stream) {
+    return cuda(name, kernel, 4U, 1U, 1U, 32U, 1U, 1U, 0U, stream, nothing());
+  }
+
+  static void** nothing() { return nullptr; }
+};
+
+// The commands. Each returns how many calls of the driver failed.
+int run_fill(Program& program, int megabytes);
+int run_race(Program& program, int rounds);
+int run_families(Program& program, int count);
+int run_graph_memory(Program& program, int megabytes);
+int run_pool(Program& program, int megabytes);
+int run_contexts(Program& program, int count);
+int run_routes(Program& program, int count);
+int run_absent(Program& program, int count);
+
+// A library of NVIDIA's, and a function of it that makes it look for the driver. Returns the exit
+// code.
+int load_library(const char* path, const char* function);
+
+}  // namespace carpool::shim_test
