@@ -14,6 +14,7 @@ LIST = "src/interpose/library/driver_symbols.inc"
 WRAPPED = ("src/interpose/library/driver_calls.inc", "src/interpose/library/copy_calls.inc")
 TOOLKITS = (pathlib.Path("/usr/local/cuda"), pathlib.Path("/opt/cuda"))
 KNOWN_VERSION = 13000
+GRAPHICS = ("cudaGL.h", "cudaEGL.h", "cudaVDPAU.h", "cudaProfiler.h")
 
 
 def listed(path):
@@ -26,6 +27,15 @@ def stub_names(library):
     return {name for *_, name in map(str.split, lines) if re.match(r"cu[A-Z]", name)}
 
 
+def header_names(folder):
+    """The functions of the headers whose names the stub lacks: drivers have them."""
+    for name in GRAPHICS:
+        header = folder / name
+        if header.exists():
+            # Those with WGL are of Windows.
+            yield from re.findall(r"\bCUresult CUDAAPI (cu(?!WGL)\w+)\s*\(", header.read_text(encoding="utf-8"))
+
+
 def toolkit_names(toolkits=TOOLKITS):
     """The names of the first toolkit whose version the list knows."""
     for toolkit in toolkits:
@@ -33,7 +43,7 @@ def toolkit_names(toolkits=TOOLKITS):
         if header.exists() and stub.exists():
             version = re.search(r"#define CUDA_VERSION (\d+)", header.read_text(encoding="utf-8"))
             if version and int(version[1]) <= KNOWN_VERSION:
-                return stub_names(stub)
+                return stub_names(stub) | set(header_names(header.parent))
     return set()
 
 

@@ -1,5 +1,7 @@
 #include "interpose/library/kernel_names.hpp"
 
+#include <atomic>
+
 #include "interpose/library/captures.hpp"
 #include "interpose/library/fixed_table.hpp"
 #include "interpose/library/symbols.hpp"
@@ -9,7 +11,8 @@ namespace carpool::interpose {
 
 namespace {
 
-constinit FixedTable<16384> known_kernels;  // NOLINT: shared by all threads
+constinit FixedTable<16384> known_kernels;         // NOLINT: shared by all threads
+constinit std::atomic<bool> knows_kernels{false};  // NOLINT: most programs need no names
 
 }  // namespace
 
@@ -29,6 +32,7 @@ std::uint64_t kernel_name_hash(Handle function) {
   const std::uint64_t hash = name == nullptr ? 0 : hash_name(name);
   if (hash != 0) {
     known_kernels.set(key, hash);
+    knows_kernels.store(true, std::memory_order_relaxed);
   }
   return hash;
 }
