@@ -22,5 +22,6 @@ struct BenchCase {
 [[nodiscard]] std::vector<BenchCase> choice_cases(const BenchData& data);
 [[nodiscard]] std::vector<BenchCase> assignment_cases(const BenchData& data);
 [[nodiscard]] std::vector<BenchCase> placement_cases(const BenchData& data);
+[[nodiscard]] std::vector<BenchCase> shim_cases();
 
 }  // namespace carpool

@@ -23,7 +23,8 @@ using nlohmann::json;
 
 std::vector<BenchCase> all_cases(const BenchData& data) {
   std::vector<BenchCase> cases = training_cases(data);
-  for (auto more : {choice_cases(data), assignment_cases(data), placement_cases(data)}) {
+  for (auto more :
+       {choice_cases(data), assignment_cases(data), placement_cases(data), shim_cases()}) {
     std::ranges::move(more, std::back_inserter(cases));
   }
   return cases;

@@ -28,6 +28,7 @@
   ROW(run_folder)                 \
   ROW(saved_model)                \
   ROW(settings)                   \
+  ROW(shim_state)                 \
   ROW(steps)                      \
   ROW(supervisor_order)           \
   ROW(telemetry)                  \

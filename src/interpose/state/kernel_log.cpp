@@ -7,12 +7,11 @@ enum class Found { Record, NotYet, Overwritten };
 
 Found read_record(const LogRecord& from, std::uint64_t number, LaunchRecord& into) {
   const std::uint64_t before = from.sequence.load(std::memory_order_acquire);
-  into.key = from.key.load(std::memory_order_relaxed);
-  into.time_ns = from.time_ns.load(std::memory_order_relaxed);
-  const std::uint64_t packed = from.duration_and_stream.load(std::memory_order_relaxed);
+  into.key = from.key.load(std::memory_order_acquire);
+  into.time_ns = from.time_ns.load(std::memory_order_acquire);
+  const std::uint64_t packed = from.duration_and_stream.load(std::memory_order_acquire);
   into.duration_ns = static_cast<std::uint32_t>(packed >> 32U);
   into.stream = static_cast<std::uint32_t>(packed);
-  std::atomic_thread_fence(std::memory_order_acquire);
   const std::uint64_t after = from.sequence.load(std::memory_order_relaxed);
   if (before == number + 1 && after == before) {
     return Found::Record;

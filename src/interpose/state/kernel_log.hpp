@@ -20,12 +20,12 @@ struct LaunchRecord {
 inline void log_launch(SharedWord& head, KernelLogRing& ring, const LaunchRecord& record) {
   const std::uint64_t number = head.fetch_add(1, std::memory_order_relaxed);
   LogRecord& to = ring.records[number % kLogRecords];
+  // Each store after the first is seen only by readers that see the first.
   to.sequence.store(0, std::memory_order_relaxed);
-  std::atomic_thread_fence(std::memory_order_release);
-  to.key.store(record.key, std::memory_order_relaxed);
-  to.time_ns.store(record.time_ns, std::memory_order_relaxed);
+  to.key.store(record.key, std::memory_order_release);
+  to.time_ns.store(record.time_ns, std::memory_order_release);
   to.duration_and_stream.store(std::uint64_t{record.duration_ns} << 32U | record.stream,
-                               std::memory_order_relaxed);
+                               std::memory_order_release);
   to.sequence.store(number + 1, std::memory_order_release);
 }
 

@@ -6,8 +6,8 @@
 
 namespace carpool::interpose {
 
-// When a process started, since boot: field 22 of /proc/PID/stat; PID 0 is this process. 0 if there
-// is no such process.
+// When a process started, since boot: field 22 of /proc/PID/stat; PID 0 is this process. 0 if the
+// process does not exist.
 [[nodiscard]] std::uint64_t start_ticks_of(pid_t pid);
 
 // Tells apart equal PIDs of containers; 0 if unknown.
