@@ -25,12 +25,15 @@ struct Freed {
 template <class T>
 using PageCopy = std::unique_ptr<T, Freed>;
 
-// Room for the bytes of a T, or of its beginning.
 template <class T>
-PageCopy<T> room_for(std::size_t bytes) {
-  const std::size_t pages = (bytes + kPage - 1) / kPage;
+PageCopy<T> room_for() {
+  const std::size_t pages = (sizeof(T) + kPage - 1) / kPage;
   return PageCopy<T>(static_cast<T*>(std::aligned_alloc(kPage, pages * kPage)));
 }
+
+using Jobs = decltype(SharedState::jobs);
+using Clients = decltype(SharedState::clients);
+using Kernels = decltype(SharedState::kernels);
 
 bool is_orphaned(const ClientReport& client) {
   return client.pid_namespace == own_pid_namespace() &&
@@ -69,10 +72,11 @@ JobReport report_of(const JobEntry& entry) {
           .kept = entry.kept.load() != 0};
 }
 
-void add_reports(const SharedState& state, StateReport& report) {
-  const LiveSlots live{.low = state.gpu.live_slots_low.load(),
-                       .high = state.gpu.live_slots_high.load()};
-  for (const JobEntry& entry : state.jobs) {
+void add_reports(const LiveSlots& live,
+                 const Jobs& jobs,
+                 const Clients& clients,
+                 StateReport& report) {
+  for (const JobEntry& entry : jobs) {
     if (entry.job.load() != 0) {
       report.jobs.push_back(report_of(entry));
     }
@@ -81,8 +85,7 @@ void add_reports(const SharedState& state, StateReport& report) {
     if (!live.has(slot)) {
       continue;
     }
-    const ClientReport& client =
-        report.clients.emplace_back(report_of(state.clients.at(slot), slot));
+    const ClientReport& client = report.clients.emplace_back(report_of(clients.at(slot), slot));
     report.used_bytes += client.used_bytes;
     for (JobReport& job : report.jobs) {
       if (job.job == client.job) {
@@ -127,15 +130,20 @@ StateError StateReader::read(StateReport& report) {
       tables.reclaim_dead();
     }
   }
-  constexpr std::size_t kBytes = offsetof(SharedState, kernels);
-  const auto state = room_for<SharedState>(kBytes);
-  if (state == nullptr || !get(0, state.get(), kBytes)) {
+  const auto gpu = room_for<GpuBlock>();
+  const auto jobs = room_for<Jobs>();
+  const auto clients = room_for<Clients>();
+  if (gpu == nullptr || jobs == nullptr || clients == nullptr ||
+      !get(offsetof(SharedState, gpu), gpu.get(), sizeof(GpuBlock)) ||
+      !get(offsetof(SharedState, jobs), jobs.get(), sizeof(Jobs)) ||
+      !get(offsetof(SharedState, clients), clients.get(), sizeof(Clients))) {
     return StateError::Corrupt;
   }
-  report.total_bytes = bytes_of(state->gpu.total_bytes.load(), 0);
-  report.headroom_bytes = bytes_of(state->gpu.headroom_bytes.load(), 0);
-  report.foreign_bytes = bytes_of(state->gpu.foreign_bytes.load(), 0);
-  add_reports(*state, report);
+  report.total_bytes = bytes_of(gpu->total_bytes.load(), 0);
+  report.headroom_bytes = bytes_of(gpu->headroom_bytes.load(), 0);
+  report.foreign_bytes = bytes_of(gpu->foreign_bytes.load(), 0);
+  const LiveSlots live{.low = gpu->live_slots_low.load(), .high = gpu->live_slots_high.load()};
+  add_reports(live, *jobs, *clients, report);
   return StateError::None;
 }
 
@@ -195,8 +203,8 @@ std::vector<LaunchRecord> StateReader::follow(ClientId client, LogFollower& foll
   const std::uint64_t slot = slot_offset(client.slot);
   std::uint64_t head = 0;
   std::uint64_t generation = 0;
-  const auto ring = room_for<KernelLogRing>(sizeof(KernelLogRing));
-  const auto later = room_for<KernelLogRing>(sizeof(KernelLogRing));
+  const auto ring = room_for<KernelLogRing>();
+  const auto later = room_for<KernelLogRing>();
   if (ring == nullptr || later == nullptr ||
       !get(slot + offsetof(ClientSlot, log_head), &head, sizeof head) ||
       !get(log_offset(client.slot), ring.get(), sizeof(KernelLogRing)) ||
@@ -219,12 +227,11 @@ std::vector<LaunchRecord> StateReader::follow(ClientId client, LogFollower& foll
 }
 
 std::vector<std::byte> StateReader::save_kernels() const {
-  constexpr std::size_t kBytes = sizeof(SharedState::kernels);
-  const auto entries = room_for<KernelEntry>(kBytes);
-  if (entries == nullptr || !get(offsetof(SharedState, kernels), entries.get(), kBytes)) {
+  const auto entries = room_for<Kernels>();
+  if (entries == nullptr || !get(offsetof(SharedState, kernels), entries.get(), sizeof(Kernels))) {
     return {};
   }
-  const KernelTable table({entries.get(), kKernelEntries});
+  const KernelTable table(*entries);
   std::vector<std::byte> file(table.file_bytes());
   file.resize(table.save(file));
   return file;
