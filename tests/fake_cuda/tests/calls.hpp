@@ -31,6 +31,15 @@ inline Stream* new_stream(unsigned flags = kNonBlocking) {
   return stream;
 }
 
+inline constexpr std::size_t kMiB = 1 << 20;
+
+// What cuMemGetInfo calls free.
+inline std::size_t free_bytes() {
+  std::size_t free = 0;
+  EXPECT_EQ(cuMemGetInfo_v2(&free, nullptr), kSuccess);
+  return free;
+}
+
 inline Event* new_event() {
   Event* event = nullptr;
   EXPECT_EQ(cuEventCreate(&event, 0), kSuccess);

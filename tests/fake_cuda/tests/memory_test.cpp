@@ -9,16 +9,6 @@
 namespace fake_cuda {
 namespace {
 
-constexpr std::size_t kMiB = 1 << 20;
-
-std::size_t free_bytes() {
-  std::size_t free = 0;
-  std::size_t total = 0;
-  EXPECT_EQ(cuMemGetInfo_v2(&free, &total), kSuccess);
-  EXPECT_EQ(total, 16 * kMiB);
-  return free;
-}
-
 AllocationProperties on(int location) {
   AllocationProperties properties{};
   properties.type = 1;
