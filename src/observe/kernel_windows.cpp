@@ -17,11 +17,23 @@ constexpr double kRetrySeconds = 60.0;
 constexpr unsigned kMostTries = 3;
 constexpr std::uint64_t kFewestKernels = 20;
 // Launches a second in the window over those counted before: beyond, the job is in another phase.
-constexpr double kSteadyFactor = 1.6;
+// Recording slows a program of very short kernels.
+constexpr double kSteadyFactor = 2.0;
 
 bool is_steady(const KernelWindow& window, const std::optional<double>& before) {
   return !before || (window.launches_per_s <= *before * kSteadyFactor &&
                      *before <= window.launches_per_s * kSteadyFactor);
+}
+
+// Kernel time of a launch, at the rate at which the program launches when it is not recorded.
+KernelWindow at_usual_rate(KernelWindow window, const std::optional<double>& before) {
+  if (before) {
+    const double factor = *before / window.launches_per_s;
+    window.busy = std::min(window.busy * factor, 1.0);
+    window.active = std::min(window.active * factor, 1.0);
+    window.launches_per_s = *before;
+  }
+  return window;
 }
 
 }  // namespace
@@ -111,7 +123,7 @@ std::optional<KernelWindow> ProgressWatch::recorded_kernels(Job& job, double now
     return std::nullopt;
   }
   job.kernels.settled = true;
-  return answers->kernels;
+  return at_usual_rate(*answers->kernels, job.launches_per_s);
 }
 
 }  // namespace carpool::observe
