@@ -28,7 +28,8 @@ def one_fault(chosen, kind):
     neighbours = [server.submit({"kind": name, "size": size, "steps": 10**9, "more": ["--seconds", NEIGHBOUR_S]}) for name, size in NEIGHBOURS]
     for number in neighbours:
         watching.await_first_step(server, number)
-    culprit = server.submit({"kind": "tiny", "size": 1, "steps": 10**9, "more": ["--seconds", 60, "--fault", f"{kind}@2000"]})
+    # Within seconds: it must not have been paused by then, and its neighbours must still run.
+    culprit = server.submit({"kind": "mlp", "size": 1, "steps": 10**9, "more": ["--seconds", 60, "--fault", f"{kind}@60"]})
     server.wait([culprit, *neighbours], FAULT_LIMIT_S)
     shown = {number: server.show(number) for number in (culprit, *neighbours)}
     logs = {number: server.log(number)[-600:] for number in shown}
@@ -125,6 +126,7 @@ def pauses(chosen):
     result = {"how": "the pause file of the attempt and a signal to its supervisor, as the server writes them; the moments are random, not the policy's",
               "pauses": len(counted), "in_start_up": in_start_up, "jobs": len(numbers), "jobs_that_failed_or_restarted": len(bad),
               "most_of_one_job": max((sum(row["job"] == number for row in counted) for number in numbers), default=0),
-              "ends": [[attempt.get("end") for attempt in one["attempts"]] for one in shown], "failed": [{"job": one["id"], "reason": one.get("reason"), "attempts": attempts_of(one)} for one in bad], "rows": pauser.rows}
+              "ends": [[attempt.get("end") for attempt in one["attempts"]] for one in shown],
+              "failed": [{"job": one["id"], "reason": one.get("reason"), "attempts": attempts_of(one)} for one in bad], "rows": pauser.rows}
     print(f"pauses: {len(counted)} ({in_start_up} in start-up) of {len(numbers)} jobs, {len(bad)} failed or restarted", flush=True)
     return result
