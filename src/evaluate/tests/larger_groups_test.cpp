@@ -66,17 +66,32 @@ TEST(LargerGroups, AModelTrainedWithoutTheMembersKnowsLess) {
   EXPECT_GT(*unseen[0].width90, *seen[0].width90);
 }
 
-// By weights alone: 18, 27, 29, 36 and 39 %.
-TEST(LargerGroups, ShareTrainedOnPairsPredictsGroupsOfFiveToTen) {
-  const std::vector<double> most = {0.12, 0.145, 0.165, 0.205, 0.235};
-  const auto results =
-      judge({.model = "share", .test_tables = {"fives", "sixes", "sevens", "eights", "tens"}});
+// The errors of groups of 5, 6, 7, 8 and 10 are at most `most`; the intervals of all together cover
+// 85 to 95 % of the members.
+void expect_within(const std::vector<std::string>& trained, const std::vector<double>& most) {
+  const auto results = judge({.model = "share",
+                              .train_tables = trained,
+                              .test_tables = {"fives", "sixes", "sevens", "eights", "tens"}});
   ASSERT_EQ(results.size(), most.size());
+  double covered = 0.0;
+  double members = 0.0;
   for (std::size_t i = 0; i < most.size(); ++i) {
     EXPECT_LE(*results[i].mape_member, most[i]) << results[i].table;
     EXPECT_GE(*results[i].coverage90, 0.85) << results[i].table;
-    EXPECT_LE(*results[i].coverage90, 0.95) << results[i].table;
+    covered += *results[i].coverage90 * static_cast<double>(results[i].members);
+    members += static_cast<double>(results[i].members);
   }
+  EXPECT_LE(covered / members, 0.95);
+}
+
+// By weights alone: 18, 27, 29, 36 and 39 %.
+TEST(LargerGroups, ShareTrainedOnPairsPredictsGroupsOfFiveToTen) {
+  expect_within({"pairs"}, {0.09, 0.095, 0.095, 0.12, 0.125});
+}
+
+// By weights alone: 16, 24, 27, 33 and 36 %.
+TEST(LargerGroups, ShareTrainedOnPairsAndQuadsPredictsGroupsOfFiveToTen) {
+  expect_within({"pairs", "quads"}, {0.05, 0.055, 0.06, 0.07, 0.075});
 }
 
 TEST(LargerGroups, AnUnknownTableIsAnError) {

@@ -12,8 +12,7 @@
 namespace carpool::model {
 namespace {
 
-// With fewer residuals a quantile is meaningless; beyond these factors the model is wrong.
-constexpr std::size_t kFewest = 20;
+// Beyond these factors the model is wrong.
 constexpr double kLeastInflation = 0.5;
 constexpr double kMostInflation = 2.0;
 constexpr double kCovered = 0.9;  // share of the rows left out that intervals must cover
@@ -93,7 +92,7 @@ LeaveOneOut judge_left_out(std::span<const MemberRun> runs, const LeftOut& left_
   }
   LeaveOneOut out;
   out.error_of_sum = rows > 0.0 ? relative_errors / rows : 0.0;
-  if (standardised.size() >= kFewest) {
+  if (standardised.size() >= kFewestLeftOut) {
     std::ranges::sort(standardised);
     const double needed = standardised[conformal_index(standardised.size(), kCovered)];
     out.inflation = std::clamp(needed, kLeastInflation, kMostInflation);

@@ -1,6 +1,7 @@
 // Leave-one-out predictions of the training rows, from the leverage of each row, without refitting.
 #pragma once
 
+#include <cstddef>
 #include <span>
 
 #include <Eigen/Core>
@@ -28,6 +29,9 @@ struct LeaveOneOut {
   double inflation = 1.0;     // interval widths times this cover 90 % of the rows left out
   double error_of_sum = 0.0;  // mean relative error of the sum of a row
 };
+
+// With fewer residuals a quantile is meaningless: the factor stays 1.
+inline constexpr std::size_t kFewestLeftOut = 20;
 
 [[nodiscard]] LeaveOneOut judge_left_out(std::span<const MemberRun> runs, const LeftOut& left_out);
 

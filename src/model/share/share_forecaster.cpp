@@ -8,7 +8,7 @@
 namespace carpool::model {
 namespace {
 
-// The most by which the forecast of a pair moves the pressing of its members.
+// The most by which the forecast of a pair moves the wait of its members.
 constexpr double kMostAnchored = 2.0;
 
 }  // namespace
@@ -102,22 +102,21 @@ double ShareForecaster::speed_of(const Group& group, std::size_t member, const C
                               interaction_factor(group, member, crowd.weight);
 }
 
-// The pressing of every pair such that the turn law agrees with the forecast of the pair, which
-// knows their interaction. It stays positive, so that a further member never speeds others up.
+// The wait of every pair, moved towards the forecast of the pair, which knows their interaction.
+// Where larger groups were trained on, it is not moved: weights cannot fit both sizes, so that the
+// forecast of a pair is a compromise, and the turns were fitted to what is predicted.
 void ShareForecaster::anchor_turns() {
-  const auto size = static_cast<Eigen::Index>(speeds_.size());
-  pressing_.resize(size, size);
+  const bool only_pairs = intervals_.sizes == std::vector<std::size_t>{2};
+  waits_.reserve(speeds_.size() * speeds_.size());
   for (std::size_t i = 0; i < speeds_.size(); ++i) {
     for (std::size_t j = 0; j < speeds_.size(); ++j) {
-      const Turn& other = turns_->turn(j);
+      const PairWait wait = pair_wait(turns_->turn(i), turns_->turn(j));
       const double in_turns =
-          turns_->speed(i) *
-          progress(turns_->turn(i), {.pressing = other.pressing, .open = other.open});
-      const auto row = static_cast<Eigen::Index>(i);
-      const auto column = static_cast<Eigen::Index>(j);
-      pressing_(row, column) =
-          other.pressing *
-          std::clamp(in_turns / pair_speeds_(row, column), 1.0 / kMostAnchored, kMostAnchored);
+          turns_->speed(i) / (1.0 + relative_wait(wait, turns_->turn(i).length, 1.0));
+      const double in_pair =
+          pair_speeds_(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j));
+      const double moved = std::clamp(in_turns / in_pair, 1.0 / kMostAnchored, kMostAnchored);
+      waits_.push_back({.wait = wait, .anchor = only_pairs ? moved : 1.0});
     }
   }
 }
@@ -125,18 +124,24 @@ void ShareForecaster::anchor_turns() {
 // No faster than beside any one of the others, where the two laws differ.
 double ShareForecaster::speed_in_turns(const Group& group, std::size_t member) const {
   const std::size_t profile = group[member].profile;
-  const auto own = static_cast<Eigen::Index>(profile);
-  OtherTurns others;
+  double room = 1.0;
+  for (std::size_t j = 0; j < group.size(); ++j) {
+    room *= j != member ? turns_->turn(group[j].profile).fade : 1.0;
+  }
+  const double length = turns_->turn(profile).length;
+  double waits = 0.0;
   double slowest_pair = std::numeric_limits<double>::infinity();
   for (std::size_t j = 0; j < group.size(); ++j) {
     if (j != member) {
-      const auto other = static_cast<Eigen::Index>(group[j].profile);
-      others.pressing += pressing_(own, other);
-      others.open *= turns_->turn(group[j].profile).open;
-      slowest_pair = std::min(slowest_pair, pair_speeds_(own, other));
+      const std::size_t other = group[j].profile;
+      const AnchoredWait& on = wait_for(profile, other);
+      waits += on.anchor * relative_wait(on.wait, length, room / turns_->turn(other).fade);
+      slowest_pair = std::min(
+          slowest_pair,
+          pair_speeds_(static_cast<Eigen::Index>(profile), static_cast<Eigen::Index>(other)));
     }
   }
-  return std::min(turns_->speed(profile) * progress(turns_->turn(profile), others), slowest_pair);
+  return std::min(turns_->speed(profile) / (1.0 + waits), slowest_pair);
 }
 
 double ShareForecaster::interaction_factor(const Group& group,

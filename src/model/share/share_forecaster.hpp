@@ -56,9 +56,14 @@ class ShareForecaster final : public Forecaster {
   [[nodiscard]] double speed_of(const Group& group, std::size_t member, const Crowd& crowd) const;
   [[nodiscard]] double weighted_speed(std::size_t profile, double group_weight) const;
   [[nodiscard]] double speed_in_turns(const Group& group, std::size_t member) const;
-  // Seen by one member.
-  [[nodiscard]] OtherTurns others_of(const Group& group, std::size_t member) const;
-  [[nodiscard]] double pressing_on(std::size_t profile, std::size_t other) const;
+  // The wait of one profile for another under the turn law.
+  struct AnchoredWait {
+    PairWait wait;
+    double anchor = 1.0;  // factor on it, from the forecast of the pair
+  };
+  [[nodiscard]] const AnchoredWait& wait_for(std::size_t profile, std::size_t other) const {
+    return waits_[profile * speeds_.size() + other];
+  }
   void anchor_turns();
   // Factor on its speed from pair interactions with the other members.
   [[nodiscard]] double interaction_factor(const Group& group,
@@ -78,7 +83,7 @@ class ShareForecaster final : public Forecaster {
   std::optional<TurnViews> turns_;
   std::vector<Speed> speeds_;
   Eigen::MatrixXd pair_speeds_;  // of one profile (row) beside another: most requests are for pairs
-  Eigen::MatrixXd pressing_;     // of another profile (column) on one (row), under the turn law
+  std::vector<AnchoredWait> waits_;  // profile after profile
   std::vector<LimitTraits> traits_;
   IntervalSettings intervals_;
 };

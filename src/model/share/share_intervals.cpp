@@ -12,9 +12,10 @@ namespace {
 
 // Log discrepancy of a group that is e times larger than any trained on (equal to the given noise).
 constexpr double kSizeDiscrepancy = 0.2;
-// Under the turn law: of any size never trained on, and of one that is e times larger.
-constexpr double kNewSizeDiscrepancy = 0.1;
-constexpr double kTurnSizeDiscrepancy = 0.12;
+// Under the turn law, in units of the noise of its fit, which tells how well the law holds for this
+// GPU: of any size never trained on, and of one that is e times larger.
+constexpr double kNewSizeDiscrepancy = 1.5;
+constexpr double kTurnSizeDiscrepancy = 2.0;
 
 // Covariance of the members' log throughput from that of their parameters. slopes(i, a): of member
 // i on the parameters of member a; between(a, b): covariance of the parameters of two members.
@@ -83,22 +84,8 @@ double ShareForecaster::discrepancy(std::size_t size, const Crowd& crowd) const 
   if (!crowd.in_turns) {
     return kSizeDiscrepancy * gap;
   }
-  return gap > 0.0 ? std::hypot(kNewSizeDiscrepancy, kTurnSizeDiscrepancy * gap) : 0.0;
-}
-
-double ShareForecaster::pressing_on(std::size_t profile, std::size_t other) const {
-  return pressing_(static_cast<Eigen::Index>(profile), static_cast<Eigen::Index>(other));
-}
-
-OtherTurns ShareForecaster::others_of(const Group& group, std::size_t member) const {
-  OtherTurns others;
-  for (std::size_t j = 0; j < group.size(); ++j) {
-    if (j != member) {
-      others.pressing += pressing_on(group[member].profile, group[j].profile);
-      others.open *= turns_->turn(group[j].profile).open;
-    }
-  }
-  return others;
+  return gap > 0.0 ? turns_->noise() * std::hypot(kNewSizeDiscrepancy, kTurnSizeDiscrepancy * gap)
+                   : 0.0;
 }
 
 Eigen::MatrixXd ShareForecaster::weighted_covariance(const Group& group, const Crowd& crowd) const {
@@ -118,19 +105,28 @@ Eigen::MatrixXd ShareForecaster::weighted_covariance(const Group& group, const C
 }
 
 Eigen::MatrixXd ShareForecaster::covariance_in_turns(const Group& group) const {
-  const auto slopes = [&](std::size_t i, std::size_t j) -> Eigen::RowVector4d {
-    const Turn& own = turns_->turn(group[i].profile);
-    const OtherTurns others = others_of(group, i);
-    if (i == j) {
-      const OwnTurnSlopes slope = own_slopes(own, others);
-      return {1.0, slope.length, 0.0, slope.slip};
+  std::vector<ProgressSlopes> slopes;
+  slopes.reserve(group.size());
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    std::vector<Turn> others;
+    std::vector<double> anchors;
+    for (std::size_t j = 0; j < group.size(); ++j) {
+      if (j != i) {
+        others.push_back(turns_->turn(group[j].profile));
+        anchors.push_back(wait_for(group[i].profile, group[j].profile).anchor);
+      }
     }
-    Turn other = turns_->turn(group[j].profile);
-    other.pressing = pressing_on(group[i].profile, group[j].profile);
-    const OtherTurnSlopes slope = slopes_on(other, own, others);
-    return {0.0, slope.length, slope.open, 0.0};
+    slopes.push_back(progress_slopes(turns_->turn(group[i].profile), others, anchors));
+  }
+  const auto slopes_on = [&](std::size_t i, std::size_t j) -> Eigen::RowVector4d {
+    if (i == j) {
+      const TurnSlopes& own = slopes[i].own;
+      return {1.0, own.length, own.open, own.slip};
+    }
+    const TurnSlopes& other = slopes[i].others[j < i ? j : j - 1];
+    return {0.0, other.length, other.open, other.slip};
   };
-  return propagate<4>(group.size(), slopes, [&](std::size_t a, std::size_t b) {
+  return propagate<4>(group.size(), slopes_on, [&](std::size_t a, std::size_t b) {
     return turns_->covariance(group[a].profile, group[b].profile);
   });
 }

@@ -1,6 +1,7 @@
 // `share` in a model file: the trained profiles, the two fits, the posterior covariance and the
 // pair interactions (key "company") as base64 of little-endian doubles, the turns of larger groups
-// (key "turns", absent in files of earlier versions), and the thread limits.
+// (key "rounds"), and the thread limits. Files of earlier versions have no "rounds"; what they may
+// have under "turns" belongs to another law and is not read.
 #include <cmath>
 #include <cstring>
 #include <utility>
@@ -167,7 +168,7 @@ json ShareModel::params() const {
               {"limited", limited_},
               {"limits", limits_.to_json()}};
   if (fit_.turns) {
-    out["turns"] = turns_to_json(*fit_.turns);
+    out["rounds"] = turns_to_json(*fit_.turns);
   }
   for (const Profile& profile : fit_.trained) {
     out["profiles"].push_back(profile_to_json(profile));
@@ -192,8 +193,8 @@ Result<std::unique_ptr<ThroughputModel>> load_share(ModelCard card, const json& 
     if (auto checked = check(fit); !checked) {
       return tl::unexpected(checked.error());
     }
-    if (params.contains("turns")) {
-      auto turns = turns_from_json(params.at("turns"), workloads);
+    if (params.contains("rounds")) {
+      auto turns = turns_from_json(params.at("rounds"), workloads);
       if (!turns) {
         return tl::unexpected(turns.error());
       }

@@ -13,10 +13,8 @@
 namespace carpool::model {
 namespace {
 
-// Logits of a usual workload: others get in for a quarter of its time, and it can use half of the
-// open time of others. The fit hardly depends on them.
+// Logit of a usual workload: others get in for a quarter of its time. The fit hardly depends on it.
 constexpr double kUsualOpen = -1.0;
-constexpr double kUsualSlip = 0.0;
 
 constexpr double kTurnNoise = 0.1;             // start, log units
 constexpr double kTurnDegreesOfFreedom = 4.0;  // some pairs do not follow the law
@@ -58,11 +56,11 @@ std::vector<Turn> turns_at(const LatentProblem& problem, const Eigen::VectorXd& 
   return turns;
 }
 
-OtherTurns others_of(const MemberRun& run, const std::vector<Turn>& turns) {
-  OtherTurns others;
+std::vector<Turn> others_of(const MemberRun& run, const std::vector<Turn>& turns) {
+  std::vector<Turn> others;
+  others.reserve(run.others.size());
   for (const std::size_t other : run.others) {
-    others.pressing += turns[other].pressing;
-    others.open *= turns[other].open;
+    others.push_back(turns[other]);
   }
   return others;
 }
@@ -113,6 +111,25 @@ class TurnCost final : public learn::LeastSquaresProblem {
   Eigen::VectorXd descent_;
 };
 
+// Factor on interval widths. Where groups of three and more were trained on, by them: they are what
+// the law predicts, and it fits pairs better.
+double inflation_of(const std::vector<MemberRun>& runs, const LeftOut& left_out) {
+  std::vector<MemberRun> larger;
+  std::vector<Eigen::Index> positions;
+  for (std::size_t k = 0; k < runs.size(); ++k) {
+    if (runs[k].others.size() > 1) {
+      larger.push_back(runs[k]);
+      positions.push_back(static_cast<Eigen::Index>(k));
+    }
+  }
+  if (larger.size() < kFewestLeftOut) {
+    return judge_left_out(runs, left_out).inflation;
+  }
+  const LeftOut of_larger{.residual = left_out.residual(positions),
+                          .width = left_out.width(positions)};
+  return judge_left_out(larger, of_larger).inflation;
+}
+
 }  // namespace
 
 std::span<const Effect> turn_effects() {
@@ -120,7 +137,7 @@ std::span<const Effect> turn_effects() {
 }
 
 Turn turn_from_latents(double length, double open, double slip) {
-  return turn_of(length, kUsualOpen + open, kUsualSlip + slip);
+  return turn_of(length, kUsualOpen + open, slip);
 }
 
 Linearised linearise_turns(const LatentProblem& problem, const Eigen::VectorXd& latents) {
@@ -129,19 +146,19 @@ Linearised linearise_turns(const LatentProblem& problem, const Eigen::VectorXd& 
   out.residual = turn_residuals(problem, latents);
   for (std::size_t k = 0; k < problem.runs.size(); ++k) {
     const MemberRun& run = problem.runs[k];
-    const OtherTurns others = others_of(run, turns);
-    const Turn& own = turns[run.own];
-    const OwnTurnSlopes own_side = own_slopes(own, others);
-    const auto slope = [&](Block block, std::size_t workload, double value) {
-      out.all_slopes.push_back({latent_at(block, workload, problem.workloads), value});
+    const ProgressSlopes slopes = progress_slopes(turns[run.own], others_of(run, turns));
+    const auto add = [&](std::size_t workload, const TurnSlopes& of) {
+      const auto slope = [&](Block block, double value) {
+        out.all_slopes.push_back({latent_at(block, workload, problem.workloads), value});
+      };
+      slope(kTurnLength, of.length);
+      slope(kTurnOpen, of.open);
+      slope(kTurnSlip, of.slip);
     };
-    slope(kTurnCost, run.own, 1.0);
-    slope(kTurnLength, run.own, own_side.length);
-    slope(kTurnSlip, run.own, own_side.slip);
-    for (const std::size_t other : run.others) {
-      const OtherTurnSlopes other_side = slopes_on(turns[other], own, others);
-      slope(kTurnLength, other, other_side.length);
-      slope(kTurnOpen, other, other_side.open);
+    out.all_slopes.push_back({latent_at(kTurnCost, run.own, problem.workloads), 1.0});
+    add(run.own, slopes.own);
+    for (std::size_t j = 0; j < run.others.size(); ++j) {
+      add(run.others[j], slopes.others[j]);
     }
     out.weight.push_back(residual_weight(problem, out.residual[k], problem.noise));
     out.ends.push_back(out.all_slopes.size());
@@ -177,7 +194,7 @@ TurnFit fit_turns(const ShareDesign& design,
     fit.covariance = learn::SmallCholesky(curvature(here, prior.precision)).inverse();
     if (last) {
       const LeftOut left_out = leave_one_row_out(problem, here, fit.covariance, problem.noise);
-      fit.inflation = judge_left_out(runs, left_out).inflation;
+      fit.inflation = inflation_of(runs, left_out);
     } else {
       update.move(here, prior, fit.latents, fit.covariance, fit.variances, problem);
     }

@@ -18,7 +18,7 @@ namespace carpool::model {
 inline constexpr Block kTurnCost = Block::Capacity;  // log of the speed beside others / solo speed
 inline constexpr Block kTurnLength = Block::Weight;  // log of the length of a turn
 inline constexpr Block kTurnOpen = Block::Headroom;  // logit of the open share
-inline constexpr Block kTurnSlip = Block::Gap;       // logit of the slip
+inline constexpr Block kTurnSlip = Block::Gap;       // log of the slip
 
 // The prior of the latents, around zero (docs/model.md, table 3).
 [[nodiscard]] std::span<const Effect> turn_effects();
@@ -31,7 +31,7 @@ struct TurnFit {
   double inflation = 1.0;         // factor on interval widths, from leave-one-out
 };
 
-// One workload's turn, from its open and slip latents, whose zero is the usual workload.
+// One workload's turn, from its latents; a usual workload has zeros.
 [[nodiscard]] Turn turn_from_latents(double length, double open, double slip);
 
 // `log_solo`: log of the solo speed of each trained workload, units/s.

@@ -19,23 +19,14 @@
 namespace carpool::model {
 namespace {
 
-OtherTurns together(const std::vector<Turn>& turns) {
-  OtherTurns others;
-  for (const Turn& turn : turns) {
-    others.pressing += turn.pressing;
-    others.open *= turn.open;
-  }
-  return others;
-}
-
 TEST(TurnLaw, AMemberOfNoGroupLosesNothingAndEveryFurtherMemberSlows) {
   const Turn own = turn_of(-0.5, 0.3, 0.2);
   std::vector<Turn> others;
-  double before = progress(own, together(others));
+  double before = progress(own, others);
   EXPECT_DOUBLE_EQ(before, 1.0);
   for (int n = 0; n < 12; ++n) {
     others.push_back(turn_of(0.3 * n - 2.0, 1.0 - 0.2 * n, 0.0));
-    const double now = progress(own, together(others));
+    const double now = progress(own, others);
     EXPECT_LT(now, before);
     EXPECT_GT(now, 0.0);
     before = now;
@@ -46,19 +37,54 @@ TEST(TurnLaw, AMemberOfNoGroupLosesNothingAndEveryFurtherMemberSlows) {
 TEST(TurnLaw, AFullGpuIsSharedByTheLengthOfTurns) {
   const Turn small = turn_of(std::log(1.0), -100.0, 0.0);
   const Turn large = turn_of(std::log(9.0), -100.0, 0.0);
-  EXPECT_NEAR(progress(small, together({large})), 0.1, 1e-5);
-  EXPECT_NEAR(progress(large, together({small})), 0.9, 1e-5);
-  EXPECT_NEAR(progress(small, together({large, large, large})), 1.0 / 28.0, 1e-5);
+  EXPECT_NEAR(progress(small, std::vector{large}), 0.1, 1e-4);
+  EXPECT_NEAR(progress(large, std::vector{small}), 0.9, 1e-4);
+  EXPECT_NEAR(progress(small, std::vector{large, large, large}), 1.0 / 28.0, 1e-4);
 }
 
-// A small member slips into the room that one partner leaves; a second partner takes that room.
+// A small member runs several kernels in the room that one partner leaves; further partners take
+// that room.
 TEST(TurnLaw, RoomThatOnePartnerLeavesIsTakenByTheNext) {
-  const Turn small = turn_of(std::log(0.02), 0.0, 3.0);
-  const Turn heavy = turn_of(0.0, -1.5, 0.0);
-  const double one = progress(small, together({heavy}));
-  const double two = progress(small, together({heavy, heavy}));
+  const Turn small = turn_of(std::log(0.02), 0.0, 1.0);
+  const Turn heavy = turn_of(0.0, -2.5, 1.0);
+  const double one = progress(small, std::vector{heavy});
+  const double two = progress(small, std::vector{heavy, heavy});
+  const double six = progress(small, std::vector<Turn>(6, heavy));
   EXPECT_GT(one, 0.15);
-  EXPECT_LT(two, 0.4 * one);  // the sum of two pressures alone would give one half
+  EXPECT_LT(two, 0.36 * one);       // the sum of two waits alone would give a little more than half
+  EXPECT_LT(six, 0.3 * one / 6.0);  // all that is left are turns
+  EXPECT_GT(six, 0.02 / (6.0 * 1.0));
+}
+
+// What a small member runs in the open time of a large one delays it: more than one small kernel a
+// turn, unless others take the room.
+TEST(TurnLaw, SlippedKernelsDelayWhoLeavesTheRoom) {
+  const Turn large = turn_of(0.0, -2.0, 0.0);
+  const Turn eager = turn_of(std::log(0.02), -2.0, 1.0);
+  const Turn modest = turn_of(std::log(0.02), -2.0, -2.0);
+  EXPECT_LT(progress(large, std::vector{eager}), 0.9 * progress(large, std::vector{modest}));
+}
+
+TEST(TurnLaw, WeightedSlopesAgreeWithFiniteDifferences) {
+  const std::vector<double> latents = {-1.0, 0.4, 0.3, 0.5, -0.8, -0.4, 0.2, -2.0, 1.0};
+  const std::vector<double> weights = {0.7, 1.6};
+  const auto turn = [](const std::vector<double>& at, std::size_t member) {
+    return turn_of(at[3 * member], at[3 * member + 1], at[3 * member + 2]);
+  };
+  const auto log_progress = [&](const std::vector<double>& at) {
+    return std::log(progress(turn(at, 0), std::vector{turn(at, 1), turn(at, 2)}, weights));
+  };
+  const ProgressSlopes slopes =
+      progress_slopes(turn(latents, 0), std::vector{turn(latents, 1), turn(latents, 2)}, weights);
+  const std::vector<TurnSlopes> of = {slopes.own, slopes.others[0], slopes.others[1]};
+  constexpr double kStep = 1e-6;
+  for (std::size_t k = 0; k < latents.size(); ++k) {
+    std::vector<double> moved = latents;
+    moved[k] += kStep;
+    const TurnSlopes& member = of[k / 3];
+    const std::array<double, 3> slope = {member.length, member.open, member.slip};
+    EXPECT_NEAR(slope.at(k % 3), (log_progress(moved) - log_progress(latents)) / kStep, 1e-5);
+  }
 }
 
 TEST(TurnFit, SlopesAgreeWithFiniteDifferences) {
@@ -121,7 +147,7 @@ class SyntheticTurns : public ::testing::Test {
       }
       out.members.push_back({.profile = member});
       out.throughput.push_back(dataset_.profiles[member].exclusive_throughput *
-                               progress(turns_[member], together(others)));
+                               progress(turns_[member], others));
     }
     return out;
   }
@@ -143,7 +169,7 @@ class SyntheticTurns : public ::testing::Test {
 TEST_F(SyntheticTurns, PairsAreEnoughToPredictLargerGroups) {
   const auto model = value_or_throw(train_share(training_));
   nlohmann::json without_turns = model->params();
-  without_turns.erase("turns");
+  without_turns.erase("rounds");
   const auto by_weights = value_or_throw(load_share(model->card(), without_turns));
   const auto forecaster = value_or_throw(model->bind(dataset_.profiles));
   const auto weights = value_or_throw(by_weights->bind(dataset_.profiles));
@@ -185,15 +211,21 @@ class TurnForecasts : public ::testing::Test {
   }
 };
 
-TEST_F(TurnForecasts, AFurtherMemberNeverSpeedsTheOthersUp) {
+// A further member takes room that another used against the first, so the law does not exclude a
+// small gain.
+TEST_F(TurnForecasts, AFurtherMemberHardlyEverSpeedsTheOthersUp) {
   const auto forecaster = value_or_throw(trained().bind(kace_data().dataset.profiles));
+  std::size_t compared = 0;
+  std::size_t faster = 0;
   for (std::size_t first = 0; first < 60; ++first) {
     std::vector<double> before;
     for (std::size_t count = 1; count <= 12; ++count) {
       const std::vector<Group> groups = {group_of(first, count)};
       const auto out = forecaster->forecast(groups, ForecastDetail::PointOnly);
       for (std::size_t i = 0; count > 2 && i < before.size(); ++i) {
-        EXPECT_LE(out[0].members[i].throughput, before[i] * (1.0 + 1e-12));
+        EXPECT_LE(out[0].members[i].throughput, before[i] * 1.05);
+        ++compared;
+        faster += out[0].members[i].throughput > before[i] * (1.0 + 1e-12) ? 1U : 0U;
       }
       before.clear();
       for (const MemberForecast& member : out[0].members) {
@@ -201,6 +233,22 @@ TEST_F(TurnForecasts, AFurtherMemberNeverSpeedsTheOthersUp) {
         before.push_back(member.throughput);
       }
       EXPECT_NEAR(forecaster->preferences(groups)[0], *out[0].sum, 1e-9 * *out[0].sum);
+    }
+  }
+  EXPECT_LT(static_cast<double>(faster), 0.02 * static_cast<double>(compared));
+}
+
+TEST_F(TurnForecasts, NoMemberIsFasterThanBesideAnyOneOfTheOthers) {
+  const auto forecaster = value_or_throw(trained().bind(kace_data().dataset.profiles));
+  for (std::size_t first = 0; first < 20; ++first) {
+    const Group group = group_of(first, 7);
+    std::vector<Group> groups = {group};
+    for (std::size_t other = 1; other < group.size(); ++other) {
+      groups.push_back({group[0], group[other]});
+    }
+    const auto out = forecaster->forecast(groups, ForecastDetail::PointOnly);
+    for (std::size_t pair = 1; pair < groups.size(); ++pair) {
+      EXPECT_LE(out[0].members[0].throughput, out[pair].members[0].throughput * (1.0 + 1e-12));
     }
   }
 }
@@ -232,11 +280,13 @@ TEST_F(TurnForecasts, IntervalsWidenWithTheSizeOfAGroup) {
   EXPECT_LT(width(1), width(2));
 }
 
-// A file written before the turn law has no turns: larger groups are predicted by weights.
+// A file of an earlier version has no turns, or those of another law, under another key: larger
+// groups are predicted by weights.
 TEST_F(TurnForecasts, AModelFileWithoutTurnsStillLoads) {
   const nlohmann::json whole = trained().params();
   nlohmann::json earlier = whole;
-  earlier.erase("turns");
+  earlier.erase("rounds");
+  earlier["turns"] = whole.at("rounds");
   const auto now = value_or_throw(load_share(trained().card(), whole));
   const auto old = value_or_throw(load_share(trained().card(), earlier));
   const std::vector<Group> groups = {group_of(3, 2), group_of(3, 6)};
@@ -248,7 +298,7 @@ TEST_F(TurnForecasts, AModelFileWithoutTurnsStillLoads) {
   EXPECT_DOUBLE_EQ(*by_turns[0].sum, *by_weights[0].sum);
   EXPECT_NE(*by_turns[1].sum, *by_weights[1].sum);
   nlohmann::json damaged = whole;
-  damaged["turns"]["latents"].erase(0);
+  damaged["rounds"]["latents"].erase(0);
   EXPECT_FALSE(load_share(trained().card(), damaged).has_value());
 }
 
