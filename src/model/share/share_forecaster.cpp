@@ -103,8 +103,9 @@ double ShareForecaster::speed_of(const Group& group, std::size_t member, const C
 }
 
 // The wait of every pair, moved towards the forecast of the pair, which knows their interaction.
-// Where larger groups were trained on, it is not moved: weights cannot fit both sizes, so that the
-// forecast of a pair is a compromise, and the turns were fitted to what is predicted.
+// Where larger groups were trained on, that of trained workloads is not moved: weights cannot fit
+// both sizes, so that the forecast of a pair is a compromise, and the turns were fitted to what is
+// predicted.
 void ShareForecaster::anchor_turns() {
   const bool only_pairs = intervals_.sizes == std::vector<std::size_t>{2};
   waits_.reserve(speeds_.size() * speeds_.size());
@@ -116,7 +117,8 @@ void ShareForecaster::anchor_turns() {
       const double in_pair =
           pair_speeds_(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j));
       const double moved = std::clamp(in_turns / in_pair, 1.0 / kMostAnchored, kMostAnchored);
-      waits_.push_back({.wait = wait, .anchor = only_pairs ? moved : 1.0});
+      const bool both_trained = views_.views()[i].trained && views_.views()[j].trained;
+      waits_.push_back({.wait = wait, .anchor = only_pairs || !both_trained ? moved : 1.0});
     }
   }
 }

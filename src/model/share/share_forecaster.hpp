@@ -76,7 +76,7 @@ class ShareForecaster final : public Forecaster {
   [[nodiscard]] Eigen::MatrixXd weighted_covariance(const Group& group, const Crowd& crowd) const;
   [[nodiscard]] Eigen::MatrixXd covariance_in_turns(const Group& group) const;
   // Of a group size that was not trained on, log units.
-  [[nodiscard]] double discrepancy(std::size_t size, const Crowd& crowd) const;
+  [[nodiscard]] double discrepancy(std::size_t size, const Crowd& crowd, bool all_trained) const;
   [[nodiscard]] double size_gap(std::size_t size) const;
 
   ProfileViews views_;

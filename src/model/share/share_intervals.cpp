@@ -79,13 +79,15 @@ double ShareForecaster::size_gap(std::size_t size) const {
   return size == 1 || !std::isfinite(gap) ? 0.0 : gap;
 }
 
-double ShareForecaster::discrepancy(std::size_t size, const Crowd& crowd) const {
+double ShareForecaster::discrepancy(std::size_t size, const Crowd& crowd, bool all_trained) const {
   const double gap = size_gap(size);
-  if (!crowd.in_turns) {
+  if (!crowd.in_turns || gap == 0.0) {
     return kSizeDiscrepancy * gap;
   }
-  return gap > 0.0 ? turns_->noise() * std::hypot(kNewSizeDiscrepancy, kTurnSizeDiscrepancy * gap)
-                   : 0.0;
+  const double in_turns =
+      turns_->noise() * std::hypot(kNewSizeDiscrepancy, kTurnSizeDiscrepancy * gap);
+  // The noise of the fit tells nothing of workloads that it does not know.
+  return all_trained ? in_turns : std::max(in_turns, kSizeDiscrepancy * gap);
 }
 
 Eigen::MatrixXd ShareForecaster::weighted_covariance(const Group& group, const Crowd& crowd) const {
@@ -147,7 +149,7 @@ Eigen::MatrixXd ShareForecaster::log_covariance(const Group& group) const {
   const double learned = crowd.in_turns ? turns_->inflation() : intervals_.inflation;
   const double inflation = all_trained ? learned : std::max(1.0, learned);
   out *= inflation * inflation;
-  const double gap = discrepancy(size, crowd);
+  const double gap = discrepancy(size, crowd, all_trained);
   out.array() += gap * gap / 2.0;  // half of it common to all members
   out.diagonal().array() += gap * gap / 2.0;
   return out;

@@ -87,6 +87,35 @@ TEST(LargerGroups, IntervalsCoverTheGroupsTrainedOn) {
   EXPECT_LT(quads.covered, 0.98);
 }
 
+// With a workload that was not trained on, the interval of a new size is at least as wide as under
+// weights.
+TEST(LargerGroups, ANewWorkloadWidensTheIntervalsOfAll) {
+  TrainingSet training;
+  training.dataset = &h200().dataset;
+  for (const dataset::GroupRow& row : h200().rows({"pairs"})) {
+    if (!row.contains(0)) {
+      training.rows.push_back(row);
+    }
+  }
+  training.fit_rows = training.rows.size();
+  const auto model = value_or_throw(train_share(training));
+  const auto forecaster = value_or_throw(model->bind(h200().dataset.profiles));
+  Group known;
+  for (std::size_t profile = 1; profile <= 8; ++profile) {
+    known.push_back({.profile = profile});
+  }
+  Group with_new = known;
+  with_new[7].profile = 0;
+  const std::vector<Group> groups = {known, with_new};
+  const auto out = forecaster->forecast(groups, ForecastDetail::WithIntervals);
+  const auto log_width = [&](std::size_t group) {
+    const Interval& interval = *out[group].members[0].interval90;
+    return std::log(interval.high / interval.low);
+  };
+  EXPECT_GT(log_width(1), 1.3 * log_width(0));
+  EXPECT_GT(log_width(1), 2.0 * 1.64 * 0.2 * std::log(7.0));
+}
+
 // The length of a turn, learned from the speeds of pairs, is the solo time per kernel launch, which
 // only the profiler sees.
 TEST(LargerGroups, TheLengthOfATurnFollowsTheTimePerLaunch) {
