@@ -79,10 +79,8 @@ std::string memory_words(const JobAttempt& attempt) {
 }
 
 bool had_whole_gpu(const JobAttempt& attempt, std::uint64_t gpu_bytes) {
-  const bool alone = attempt.start.mechanism == ShareMechanism::None;
-  const std::uint64_t cap = attempt.start.cap_bytes.value_or(0);
-  return (alone && attempt.start.reserved_bytes >= gpu_bytes) ||
-         (cap >= gpu_bytes && reached_limit(attempt.exit, cap, attempt.peak_bytes));
+  return attempt.start.mechanism == ShareMechanism::None &&
+         attempt.start.reserved_bytes >= gpu_bytes;
 }
 
 AttemptOutcome after_out_of_memory(const JobRecord& job, const OutcomeRules& rules) {

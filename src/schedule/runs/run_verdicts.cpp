@@ -33,7 +33,8 @@ void RunControl::note_trouble(const JobRecord& job, const RunExit& exit, double 
 }
 
 // The cap of an attempt was the scheduler's choice: reaching it is not a failure of the job. The
-// owner's own limit is not a cap; and a job that had all there is has no more to get.
+// owner's own limit is not a cap. Even the largest cap leaves out what the driver and other
+// contexts need: a job that reaches it may end well alone, without a cap.
 void RunControl::judge_memory(const JobRecord& job, RunExit& exit, const WatchedRun& watched) {
   const JobStarted& start = job.running()->start;
   if (exit.end != RunEnd::OutOfMemory || !start.cap_bytes) {
@@ -47,7 +48,7 @@ void RunControl::judge_memory(const JobRecord& job, RunExit& exit, const Watched
     ++full_gpu_ends_;
     return;
   }
-  if (*start.cap_bytes < outcome_rules_.gpu_bytes && job.ends(RunEnd::OverCap) <= kMostOverCap) {
+  if (job.ends(RunEnd::OverCap) <= kMostOverCap) {
     exit.end = RunEnd::OverCap;
   }
 }

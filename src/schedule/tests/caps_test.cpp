@@ -92,6 +92,19 @@ TEST_F(CapsTest, JobThatAlwaysNeedsMoreFailsOnceItHadTheWholeGpu) {
   EXPECT_LE(server_.attempt(job), 6U);  // 4, 8, 16, 32, all
 }
 
+// 37 GiB of 40 are the most that a job beside others may use.
+TEST_F(CapsTest, JobThatReachesTheLargestCapRunsAloneWithoutOne) {
+  const JobId job = start(37);
+  EXPECT_EQ(limit(job), 37 * kGiB);
+  server_.end(job, no_memory(36, 2), 10.0);
+  EXPECT_EQ(last_end(job), RunEnd::OverCap);
+  ASSERT_TRUE(server_.runs(job));
+  EXPECT_EQ(server_.record(job).attempts.back().start.mechanism, ShareMechanism::None);
+  EXPECT_FALSE(server_.record(job).attempts.back().start.cap_bytes.has_value());
+  server_.end(job, {.end = RunEnd::Succeeded}, 20.0);
+  EXPECT_EQ(server_.record(job).state, JobState::Succeeded);
+}
+
 TEST_F(CapsTest, CapThatIsReachedManyTimesBecomesTheWholeGpu) {
   const JobId job = start(4);
   int ends = 0;
