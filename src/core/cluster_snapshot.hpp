@@ -34,6 +34,9 @@ struct Resident {
   JobId job = 0;
   std::uint32_t uid = 0;
   std::string workload{};
+  // Equal where the workloads of residents of one snapshot are equal; 0: not numbered. Policies
+  // look at many residents and compare no names.
+  std::uint32_t workload_number = 0;
   JobClass job_class = JobClass::Normal;
   ShareMechanism mechanism = ShareMechanism::None;
   double thread_limit = kAllThreads;
@@ -112,6 +115,9 @@ struct ClusterSnapshot {
   std::span<const GpuView> gpus{};
   std::span<const QueuedJob* const> queue{};  // jobs that may start now, in their order
   std::optional<double> processors_idle{};    // of the machine, 0 to 1; empty: unknown
+  // Places in `gpus`, ascending: only there residents may be paused and resumed; empty: on all
+  // GPUs. On the others nothing changed since the policy was last asked about them.
+  std::optional<std::span<const std::size_t>> turns_at{};
 };
 
 // GPUs to reserve for the first job in line.

@@ -2,6 +2,7 @@
 // earlier calls.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -53,12 +54,20 @@ struct Resume {
   std::string reason{};
 };
 
+// When time alone may change who computes on a GPU.
+struct TurnQuestion {
+  std::size_t place = 0;  // in ClusterSnapshot::gpus
+  double after_s = 0.0;   // seconds from now
+};
+
 struct PlacementDecision {
   std::vector<Placement> place{};
   std::vector<Deferral> defer{};  // of jobs that were considered
   std::vector<Pause> pause{};
   std::vector<Resume> resume{};
   std::optional<double> ask_again_s{};  // seconds from now, when time alone may change the answer
+  // The part of ask_again_s that is due to single GPUs of ClusterSnapshot::turns_at.
+  std::vector<TurnQuestion> turns_again{};
 };
 
 class PlacementPolicy {

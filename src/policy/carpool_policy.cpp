@@ -6,6 +6,7 @@
 #include "policy/carpool_constants.hpp"
 #include "policy/colocation_forecast.hpp"
 #include "policy/group_turns.hpp"
+#include "policy/likely_gpus.hpp"
 #include "policy/policy_table.hpp"
 #include "policy/queue_pass.hpp"
 
@@ -15,6 +16,10 @@ namespace {
 // Seconds until all running and waiting jobs are done; kNoTime if some are not seen or a run time
 // is not known.
 double all_done_s(const ClusterSnapshot& cluster, const PolicySettings& settings) {
+  const auto unknown = [](const QueuedJob* job) { return !job->runtime_s; };
+  if (cluster.queue.size() > settings.depth || std::ranges::any_of(cluster.queue, unknown)) {
+    return kNoTime;
+  }
   double work = 0.0;
   double gpus = 0.0;
   for (const GpuView& gpu : cluster.gpus) {
@@ -22,12 +27,14 @@ double all_done_s(const ClusterSnapshot& cluster, const PolicySettings& settings
     for (const Resident& resident : gpu.residents) {
       work += resident.remaining_s.value_or(kNoTime);
     }
+    if (work == kNoTime) {
+      return kNoTime;
+    }
   }
   for (const QueuedJob* job : cluster.queue) {
-    work += job->runtime_s.value_or(kNoTime) * static_cast<double>(job->gpus);
+    work += *job->runtime_s * static_cast<double>(job->gpus);
   }
-  return cluster.queue.size() <= settings.depth && gpus > 0.0 ? work / (gpus * kSharedSpeed)
-                                                              : kNoTime;
+  return gpus > 0.0 ? work / (gpus * kSharedSpeed) : kNoTime;
 }
 
 class CarpoolChooser final : public Chooser {
@@ -38,13 +45,9 @@ class CarpoolChooser final : public Chooser {
                  GroupSpeeds& speeds)
       : model_(model),
         forecasts_(pass.state(), speeds),
-        likely_(pass.state().open()),
+        likely_(pass.state(), pass.settings(), model),
         all_done_s_(all_done_s(cluster, pass.settings())),
-        one_gpu_(std::ranges::count_if(pass.state().slots(), &Slot::usable) == 1) {
-    if (likely_.size() > kMostAsked) {
-      least_busy_first(pass.state());
-    }
-  }
+        one_gpu_(pass.state().usable() == 1) {}
 
   // A job that takes as long as all others together would be the last to end.
   [[nodiscard]] bool urgent(const PendingJob& job) const override {
@@ -109,32 +112,13 @@ class CarpoolChooser final : public Chooser {
     return found == open.end() ? std::nullopt : std::optional(*found);
   }
 
-  // By the sum of the SM activity that the members have solo.
-  void least_busy_first(PlacementState& state) {
-    std::vector<double> activity;
-    std::vector<std::pair<double, std::size_t>> busy;
-    busy.reserve(likely_.size());
-    for (const std::size_t slot : likely_) {
-      double sum = 0.0;
-      for (const ActiveMember& member : state.group(state.slots()[slot])) {
-        for (std::size_t next = activity.size(); next < state.workloads().size(); ++next) {
-          activity.push_back(model_.sm_active(state.workloads()[next]).value_or(kUnknownActivity));
-        }
-        sum += activity[member.workload];
-      }
-      busy.emplace_back(sum, slot);
-    }
-    std::ranges::sort(busy);
-    std::ranges::transform(busy, likely_.begin(), &std::pair<double, std::size_t>::second);
-  }
-
   // Among GPUs that run something.
   Best look(const PendingJob& job, const QueuePass& pass) {
     const auto& slots = pass.state().slots();
     Best best;
     best.gain = pass.settings().least_gain;
     std::size_t asked = 0;
-    for (const std::size_t i : likely_) {
+    for (const std::size_t i : likely_.gpus()) {
       const Slot& slot = slots[i];
       if (slot.empty() || !pass.open(job, slot) || !pass.state().claim(job, slot)) {
         continue;
@@ -248,7 +232,7 @@ class CarpoolChooser final : public Chooser {
     members.reserve(slot.members() + 1);
     for (std::size_t i = 0; i < slot.view->residents.size(); ++i) {
       const Resident& resident = slot.view->residents[i];
-      if (!slot.still[i]) {
+      if (!slot.stands_still(i)) {
         members.push_back({.workload = resident.workload, .thread_limit = resident.thread_limit});
       }
     }
@@ -276,7 +260,7 @@ class CarpoolChooser final : public Chooser {
 
   const InterferenceModel& model_;
   ColocationForecasts forecasts_;
-  std::vector<std::size_t> likely_;  // GPUs in the order of evaluation
+  LikelyGpus likely_;
   double all_done_s_;
   bool one_gpu_;  // that is usable
 };
@@ -299,6 +283,7 @@ class CarpoolPolicy final : public PlacementPolicy {
     PlacementDecision decision = pass.run(chooser);
     decision.pause = std::move(turns.pause);
     decision.resume = std::move(turns.resume);
+    decision.turns_again = std::move(turns.turns_again);
     if (turns.ask_again_s) {
       decision.ask_again_s =
           std::min(decision.ask_again_s.value_or(*turns.ask_again_s), *turns.ask_again_s);

@@ -4,9 +4,18 @@
 
 namespace carpool::policy {
 
+std::uint32_t ColocationForecasts::number_of(std::size_t slot) {
+  std::uint32_t& number = numbers_[slot];
+  if (number == kNotYet) {
+    number = static_cast<std::uint32_t>(now_.size());
+    now_.emplace_back();
+  }
+  return number;
+}
+
 ColocationForecasts::Now& ColocationForecasts::at(std::size_t slot) {
   const Slot& now = state_.slots()[slot];
-  Now& known = now_[slot];
+  Now& known = now_[number_of(slot)];
   if (known.members != now.members()) {
     known.members = now.members();
     known.group = state_.group(now);
@@ -19,8 +28,11 @@ const ColocationForecast& ColocationForecasts::of(std::uint32_t workload, std::s
   // Workloads of residents may have been added since.
   rows_.resize(std::max(rows_.size(), state_.workloads().size()));
   auto& row = rows_[workload];
-  row.resize(state_.slots().size());
-  Known& known = row[slot];
+  const std::uint32_t number = number_of(slot);
+  if (number >= row.size()) {
+    row.resize(now_.size());
+  }
+  Known& known = row[number];
   const std::size_t members = state_.slots()[slot].members();
   if (known.members != members) {
     known = {.forecast = predict(workload, slot), .members = members};

@@ -23,7 +23,7 @@ class ColocationForecasts {
  public:
   // Both outlive it. Members are paused and resumed before the first question.
   ColocationForecasts(PlacementState& state, GroupSpeeds& speeds)
-      : state_(state), speeds_(speeds), now_(state.slots().size()) {}
+      : state_(state), speeds_(speeds), numbers_(state.slots().size(), kNotYet) {}
 
   [[nodiscard]] const ColocationForecast& of(std::uint32_t workload, std::size_t slot);
   // How many members compute usefully: each adds `least_gain` to the sum of those before it, and
@@ -49,8 +49,13 @@ class ColocationForecasts {
 
   PlacementState& state_;
   GroupSpeeds& speeds_;
-  std::vector<std::vector<Known>> rows_;  // by workload and slot; filled on demand
-  std::vector<Now> now_;
+  static constexpr std::uint32_t kNotYet = ~std::uint32_t{0};
+  // Of many slots few are asked about: these are numbered in the order of the first question.
+  [[nodiscard]] std::uint32_t number_of(std::size_t slot);
+
+  std::vector<std::uint32_t> numbers_;    // by slot
+  std::vector<std::vector<Known>> rows_;  // by workload and number; filled on demand
+  std::vector<Now> now_;                  // by number
   std::vector<ActiveMember> group_;
 };
 

@@ -9,7 +9,7 @@ ComputingGroup::ComputingGroup(PlacementState& state,
     : speeds_(speeds), floor_(floor) {
   members_.reserve(slot.view->residents.size());
   for (const Resident& resident : slot.view->residents) {
-    members_.push_back({state.number_of(resident.workload), resident.job_class == JobClass::Slo});
+    members_.push_back({state.number_of(resident), resident.job_class == JobClass::Slo});
   }
   if (slot.view->foreign) {
     foreign_ = ActiveMember{.workload = state.number_of("")};

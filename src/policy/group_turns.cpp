@@ -18,15 +18,16 @@ class GpuTurns {
   GpuTurns(const PolicySettings& settings,
            double now_s,
            PlacementState& state,
-           Slot& slot,
+           std::size_t place,
            GroupSpeeds& speeds,
            PlacementDecision& decision)
       : settings_(settings),
         now_s_(now_s),
-        slot_(slot),
+        place_(place),
+        slot_(state.slots()[place]),
         decision_(decision),
         changes_before_(decision.pause.size() + decision.resume.size()),
-        group_(state, slot, speeds, settings.floor),
+        group_(state, slot_, speeds, settings.floor),
         computing_(group_.residents()) {}
 
   void decide() {
@@ -112,13 +113,13 @@ class GpuTurns {
   }
 
   void pause(std::size_t at, PauseCause cause, std::string reason) {
-    slot_.still[at] = true;
+    slot_.let_stand_still(at, true);
     decision_.pause.push_back(
         {.job = resident(at).job, .cause = cause, .reason = std::move(reason)});
   }
 
   void resume(std::size_t at, std::string reason) {
-    slot_.still[at] = false;
+    slot_.let_stand_still(at, false);
     decision_.resume.push_back({.job = resident(at).job, .reason = std::move(reason)});
   }
 
@@ -227,21 +228,21 @@ class GpuTurns {
 
   void ask_in(double left_s) {
     if (left_s > kMoment) {
-      decision_.ask_again_s = std::min(decision_.ask_again_s.value_or(left_s), left_s);
+      again_s_ = std::min(again_s_, left_s);
     }
   }
 
   void ask_again() {
     for (std::size_t at = 0; at < slot_.view->residents.size(); ++at) {
       const Resident& one = resident(at);
-      if (one.phase == ResidentPhase::Computing && slot_.still[at]) {
+      if (one.phase == ResidentPhase::Computing && slot_.stands_still(at)) {
         ask_in(settings_.max_pause_s);
       } else if (one.phase == ResidentPhase::Computing && one.pauses > 0 && computing_.size() > 1) {
         ask_in(kAfterResumeS - age_s(at));
       }
     }
     for (const std::size_t at : waiting_) {
-      if (slot_.still[at]) {
+      if (slot_.stands_still(at)) {
         ask_in(settings_.max_pause_s - age_s(at));
         ask_in(resident(at).paused_for == PauseCause::Interference ? kBetweenPausesS - age_s(at)
                                                                    : 0.0);
@@ -253,10 +254,15 @@ class GpuTurns {
     if (changed_s_ < kWatchedS && computing_.size() > 1) {
       ask_in((std::floor(now_s_ / kLookAgainS) + 1.0) * kLookAgainS - now_s_);
     }
+    if (again_s_ < kNoTime) {
+      decision_.ask_again_s = std::min(decision_.ask_again_s.value_or(again_s_), again_s_);
+      decision_.turns_again.push_back({.place = place_, .after_s = again_s_});
+    }
   }
 
   const PolicySettings& settings_;
   double now_s_;
+  std::size_t place_;
   Slot& slot_;
   PlacementDecision& decision_;
   std::size_t changes_before_;
@@ -267,6 +273,7 @@ class GpuTurns {
   std::vector<std::size_t> waiting_;
   double changed_s_ = kNoTime;  // since the group changed
   double set_up_s_ = kNoTime;   // until the first member has set up
+  double again_s_ = kNoTime;    // until time alone may change the answer
 };
 
 // Nothing to decide: no member stands still, and at most one computes.
@@ -288,10 +295,17 @@ void decide_turns(const ClusterSnapshot& cluster,
                   PlacementState& state,
                   GroupSpeeds& speeds,
                   PlacementDecision& decision) {
-  for (Slot& slot : state.slots()) {
-    if (!at_rest(*slot.view)) {
-      GpuTurns(settings, cluster.now_s, state, slot, speeds, decision).decide();
+  const auto decide_at = [&](std::size_t place) {
+    if (!at_rest(cluster.gpus[place])) {
+      GpuTurns(settings, cluster.now_s, state, place, speeds, decision).decide();
     }
+  };
+  if (cluster.turns_at) {
+    std::ranges::for_each(*cluster.turns_at, decide_at);
+    return;
+  }
+  for (std::size_t place = 0; place < cluster.gpus.size(); ++place) {
+    decide_at(place);
   }
 }
 

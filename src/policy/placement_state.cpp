@@ -13,6 +13,15 @@ bool may_share(const QueuedJob& job) {
 
 }  // namespace
 
+void Slot::let_stand_still(std::size_t resident, bool paused) {
+  if (still.empty()) {
+    for (const Resident& one : view->residents) {
+      still.push_back(one.phase == ResidentPhase::Paused);
+    }
+  }
+  still[resident] = paused;
+}
+
 double Slot::empty_after_s() const {
   double after = view->empty_after_s();
   for (const PendingJob& job : added) {
@@ -75,13 +84,29 @@ std::uint32_t PlacementState::number_of(const std::string& workload) {
   return found->second;
 }
 
+// By name once a decision, then by number.
+std::uint32_t PlacementState::number_of(const Resident& resident) {
+  constexpr std::uint32_t kNotYet = ~std::uint32_t{0};
+  if (resident.workload_number == 0) {
+    return number_of(resident.workload);
+  }
+  if (resident.workload_number >= resident_numbers_.size()) {
+    resident_numbers_.resize(resident.workload_number + std::size_t{1}, kNotYet);
+  }
+  std::uint32_t& number = resident_numbers_[resident.workload_number];
+  if (number == kNotYet) {
+    number = number_of(resident.workload);
+  }
+  return number;
+}
+
 std::vector<ActiveMember> PlacementState::group(const Slot& slot) {
   std::vector<ActiveMember> group;
   group.reserve(slot.members() + 1);
   for (std::size_t i = 0; i < slot.view->residents.size(); ++i) {
     const Resident& resident = slot.view->residents[i];
-    if (!slot.still[i]) {
-      group.push_back({number_of(resident.workload), resident.job_class == JobClass::Slo});
+    if (!slot.stands_still(i)) {
+      group.push_back({number_of(resident), resident.job_class == JobClass::Slo});
     }
   }
   for (const PendingJob& job : slot.added) {
@@ -106,9 +131,7 @@ void PlacementState::count_start(const Resident& resident) {
 
 void PlacementState::add_slot(const GpuView& view) {
   Slot slot{.view = &view, .free_bytes = view.free_bytes()};
-  slot.still.reserve(view.residents.size());
   for (const Resident& resident : view.residents) {
-    slot.still.push_back(resident.phase == ResidentPhase::Paused);
     count_start(resident);
     slot.one_user = slot.one_user && resident.uid == view.residents.front().uid;
     slot.closed = slot.closed || resident.exclusive || resident.mechanism == ShareMechanism::None ||

@@ -40,7 +40,8 @@ struct MemoryClaim {
 struct Slot {
   const GpuView* view = nullptr;
   std::uint64_t free_bytes = 0;
-  std::vector<bool> still{};        // by resident: paused, once this decision is carried out
+  // By resident: paused, once this decision is carried out. Empty: as the view says.
+  std::vector<bool> still{};
   std::vector<PendingJob> added{};  // by this decision
   std::uint32_t uid = 0;            // of all members, if one_user
   bool one_user = true;
@@ -53,6 +54,11 @@ struct Slot {
     return view->residents.size() + added.size() + (view->foreign ? 1 : 0);
   }
   [[nodiscard]] bool empty() const { return members() == 0; }
+  [[nodiscard]] bool stands_still(std::size_t resident) const {
+    return still.empty() ? view->residents[resident].phase == ResidentPhase::Paused
+                         : still[resident];
+  }
+  void let_stand_still(std::size_t resident, bool paused);
   [[nodiscard]] bool usable() const { return view->unusable.empty(); }
   [[nodiscard]] double pressure() const { return view->pressure ? view->pressure->sm_active : 0.0; }
   // As GpuView::empty_after_s(), with the jobs that this decision added.
@@ -72,6 +78,7 @@ class PlacementState {
   [[nodiscard]] const std::vector<std::size_t>& open() const { return open_; }
   [[nodiscard]] const std::vector<PendingJob>& queue() const { return queue_; }
   [[nodiscard]] std::size_t empty_slots() const { return empty_; }
+  [[nodiscard]] std::size_t usable() const { return usable_; }
   // Jobs that start up, on all GPUs, with those that this decision added.
   [[nodiscard]] std::size_t starting() const { return starting_; }
   // As many start up as the settings allow.
@@ -85,6 +92,7 @@ class PlacementState {
   // Names by number: those of the queue, then those that number_of() added.
   [[nodiscard]] const std::vector<std::string>& workloads() const { return workloads_; }
   [[nodiscard]] std::uint32_t number_of(const std::string& workload);
+  [[nodiscard]] std::uint32_t number_of(const Resident& resident);
   // Residents that are not paused, added jobs, foreign processes as one unknown workload.
   [[nodiscard]] std::vector<ActiveMember> group(const Slot& slot);
 
@@ -121,6 +129,7 @@ class PlacementState {
   std::size_t most_;
   std::unordered_map<std::string, std::uint32_t> numbers_;
   std::vector<std::string> workloads_;
+  std::vector<std::uint32_t> resident_numbers_;  // by Resident::workload_number
   std::vector<Slot> slots_;
   std::vector<std::size_t> open_;
   std::vector<PendingJob> queue_;

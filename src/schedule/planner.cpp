@@ -39,7 +39,8 @@ Planner::Planner(const SchedulerSettings& settings,
       pauses_(pauses),
       runs_(runs),
       learns_(learns),
-      looks_(occupancy.views().size()) {}
+      looks_(occupancy.views().size()),
+      turns_(occupancy.views().size()) {}
 
 void Planner::set_draining(bool draining) {
   draining_ = draining;
@@ -216,11 +217,18 @@ std::size_t Planner::put_question(std::span<const JobId> jobs, double at_s) {
     queue.push_back(&job.view);
   }
   occupancy_.refresh(at_s);
+  turns_.changed(occupancy_.take_changed());
   const PlacementDecision decision = policy_.decide({.now_s = at_s,
                                                      .gpus = occupancy_.views(),
                                                      .queue = queue,
-                                                     .processors_idle = processors_idle_},
+                                                     .processors_idle = processors_idle_,
+                                                     .turns_at = turns_.take(at_s)},
                                                     interference_);
+  for (const TurnQuestion& again : decision.turns_again) {
+    if (again.place < occupancy_.views().size() && std::isfinite(again.after_s)) {
+      turns_.ask_again(again.place, at_s + std::max(again.after_s, 0.0));
+    }
+  }
   if (decision.ask_again_s && std::isfinite(*decision.ask_again_s)) {
     const double then = at_s + std::max(*decision.ask_again_s, 0.0);
     ask_again_s_ = std::min(ask_again_s_.value_or(then), then);

@@ -18,6 +18,7 @@
 #include "schedule/runs/run_control.hpp"
 #include "schedule/runs/trouble_pauses.hpp"
 #include "schedule/scheduler_settings.hpp"
+#include "schedule/turn_looks.hpp"
 
 namespace carpool::schedule {
 
@@ -93,6 +94,7 @@ class Planner {
   RunControl& runs_;
   bool learns_;
   GroupLooks looks_;
+  TurnLooks turns_;
   std::uint64_t group_changes_seen_ = 0;
   std::optional<double> pause_ends_s_;  // when a pause reaches its longest time
   bool draining_ = false;

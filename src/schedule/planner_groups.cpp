@@ -30,6 +30,7 @@ bool paused_by_policy(const Resident& resident) {
 
 std::optional<double> Planner::next_wakeup_s(double now_s) const {
   std::optional<double> next = ask_again_s_;
+  take_earlier(next, turns_.next_s());
   take_earlier(next, looks_.next_s());
   take_earlier(next, pause_ends_s_);
   if (some_may_start()) {
@@ -51,7 +52,7 @@ void Planner::note_groups(double at_s) {
 
 void Planner::look_if_due(double at_s) {
   const auto due = [&](const std::optional<double>& when) { return when && *when <= at_s; };
-  bool look = due(ask_again_s_) || due(pause_ends_s_);
+  bool look = due(ask_again_s_) || due(turns_.next_s()) || due(pause_ends_s_);
   if (looks_.take_due(at_s)) {
     occupancy_.update_speeds(at_s);
     look = true;
@@ -70,6 +71,8 @@ void Planner::ask_about_groups(double at_s) {
   ask_again_s_.reset();
   if (occupancy_.has_groups()) {
     (void)put_question({}, at_s);
+  } else {
+    turns_.forget_times();
   }
 }
 

@@ -154,6 +154,7 @@ void Scheduler::observe(const GpuObservation& observation, double now_s) {
     const GroupSeen seen = parts_->occupancy.group_seen(observation, now_s);
     if (!seen.computing.empty()) {
       parts_->learner->saw(seen);
+      parts_->occupancy.learned_of(observation.gpu);
     }
   }
 }

@@ -62,6 +62,31 @@ SnapshotBuilder random_cluster(std::uint64_t seed) {
   return cluster;
 }
 
+TEST_P(PolicyContract, NumbersOfWorkloadsChangeNoDecision) {
+  const std::map<std::string, std::uint32_t> numbers = {
+      {"light", 7}, {"middle", 1}, {"heavy", 3}, {"never seen", 2}};
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    SnapshotBuilder named = random_cluster(seed);
+    SnapshotBuilder numbered = named;
+    for (GpuView& gpu : numbered.gpus()) {
+      for (Resident& resident : gpu.residents) {
+        resident.workload_number = numbers.at(resident.workload);
+      }
+    }
+    const PlacementDecision one = decide(named);
+    const PlacementDecision other = decide(numbered);
+    ASSERT_EQ(one.place.size(), other.place.size()) << seed;
+    for (std::size_t i = 0; i < one.place.size(); ++i) {
+      EXPECT_EQ(one.place[i].job, other.place[i].job) << seed;
+      EXPECT_EQ(one.place[i].gpus, other.place[i].gpus) << seed;
+      EXPECT_EQ(one.place[i].progress, other.place[i].progress) << seed;
+    }
+    EXPECT_EQ(one.pause.size(), other.pause.size()) << seed;
+    EXPECT_EQ(one.resume.size(), other.resume.size()) << seed;
+    EXPECT_EQ(one.ask_again_s, other.ask_again_s) << seed;
+  }
+}
+
 TEST_P(PolicyContract, PlacesOrDefersEachJobOnce) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     SnapshotBuilder cluster = random_cluster(seed);

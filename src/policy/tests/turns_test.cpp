@@ -56,6 +56,34 @@ TEST(Turns, WhatIsLearnedPausesTheNewestUntilOneEnds) {
   EXPECT_EQ(world.in(ResidentPhase::Computing), (Jobs{1, 3, 4, 5, 6, 7}));
 }
 
+TEST(Turns, AreDecidedOnlyOnTheGpusThatAreNamed) {
+  LawSpeeds speeds;
+  learn(speeds, 1.0);
+  SnapshotBuilder cluster;
+  for (int gpu = 0; gpu < 3; ++gpu) {
+    GpuView& view = cluster.gpu(140);
+    for (JobId job = 1; job <= 3; ++job) {
+      Resident& resident = SnapshotBuilder::resident(view, workload_of(job), 1);
+      resident.phase_since_s = 990.0 + static_cast<double>(job);
+      resident.computed_s = 1000.0 - resident.phase_since_s;
+    }
+  }
+  const auto policy = *make_placement_policy("carpool", default_settings("carpool"));
+  ClusterSnapshot snapshot = cluster.snapshot();
+  const PlacementDecision all = policy->decide(snapshot, speeds);
+  EXPECT_EQ(all.pause.size(), 6U);
+  ASSERT_EQ(all.turns_again.size(), 3U);
+  const std::vector<std::size_t> second = {1};
+  snapshot.turns_at = second;
+  const PlacementDecision one = policy->decide(snapshot, speeds);
+  ASSERT_EQ(one.pause.size(), 2U);
+  EXPECT_EQ(one.pause[0].job, all.pause[2].job);
+  ASSERT_EQ(one.turns_again.size(), 1U);
+  EXPECT_EQ(one.turns_again[0].place, 1U);
+  EXPECT_EQ(one.turns_again[0].after_s, all.turns_again[1].after_s);
+  EXPECT_EQ(one.ask_again_s, one.turns_again[0].after_s);
+}
+
 TEST(Turns, AJobThatAppearsInAFullGroupIsPausedOnceItHasSetUp) {
   LawSpeeds speeds;
   learn(speeds, 1.0);

@@ -25,6 +25,7 @@ Occupancy::Occupancy(std::vector<GpuView> gpus,
       groups_(views_.size()),
       last_(views_.size()),
       closed_(views_.size()),
+      is_changed_(views_.size(), false),
       interference_(interference),
       reservation_(reservation) {
   for (std::size_t i = 0; i < views_.size(); ++i) {
@@ -75,6 +76,8 @@ void Occupancy::add(const Resident& resident,
       run.places.push_back(*place);
       views_[*place].residents.push_back(resident);
       Resident& added = views_[*place].residents.back();
+      added.phase_since_s = now_s;
+      added.workload_number = numbers_.take(resident.workload);
       added.remaining_s = runtime_s;
       added.reserved_bytes = std::min(added.reserved_bytes, views_[*place].memory_bytes);
       paces_[*place].push_back({.runtime_s = runtime_s.value_or(-1.0), .since_s = now_s});
@@ -84,7 +87,7 @@ void Occupancy::add(const Resident& resident,
   const auto places = run.places;
   runs_.insert_or_assign(resident.job, std::move(run));
   for (const std::size_t place : places) {
-    change_speeds(place, now_s);
+    change_group(place, now_s);
   }
 }
 
@@ -102,12 +105,13 @@ void Occupancy::remove(JobId job, double now_s) {
       // The next observation gives the exact value.
       view.used_bytes -= std::min(view.used_bytes, left->used_bytes);
       paces_[place].erase(paces_[place].begin() + (left - view.residents.begin()));
+      numbers_.give_back(left->workload);
       view.residents.erase(left);
     }
     if (last_[place].job == job) {
       last_[place].job = 0;
     }
-    change_speeds(place, now_s);
+    change_group(place, now_s);
   }
 }
 
@@ -122,13 +126,15 @@ void Occupancy::set_phase(JobId job, ResidentPhase phase, double now_s) {
   run.phase = phase;
   run.phase_since_s = now_s;
   for (const std::size_t place : run.places) {
-    for (Resident& resident : views_[place].residents) {
-      if (resident.job == job) {
-        resident.phase = phase;
-        resident.phase_since_s = now_s;
+    auto& residents = views_[place].residents;
+    for (std::size_t i = 0; i < residents.size(); ++i) {
+      if (residents[i].job == job) {
+        residents[i].phase = phase;
+        residents[i].phase_since_s = now_s;
+        paces_[place][i].computed_s = run.computed_s;
       }
     }
-    change_speeds(place, now_s);
+    change_group(place, now_s);
   }
 }
 
@@ -164,6 +170,31 @@ double Occupancy::Pace::all_done_s(double now_s) const {
 void Occupancy::Pace::settle(double now_s) {
   done_s = all_done_s(now_s);
   since_s = std::max(since_s, now_s);
+}
+
+void Occupancy::mark_changed(std::size_t place) {
+  if (!is_changed_[place]) {
+    is_changed_[place] = true;
+    changed_.push_back(place);
+  }
+}
+
+std::vector<std::size_t> Occupancy::take_changed() {
+  for (const std::size_t place : changed_) {
+    is_changed_[place] = false;
+  }
+  return std::exchange(changed_, {});
+}
+
+void Occupancy::learned_of(unsigned index) {
+  if (const auto place = place_of(index)) {
+    mark_changed(*place);
+  }
+}
+
+void Occupancy::change_group(std::size_t place, double now_s) {
+  mark_changed(place);
+  change_speeds(place, now_s);
 }
 
 // After a change of the group on a GPU: work so far counts at the old speed, from now on at the
@@ -226,14 +257,15 @@ void Occupancy::refresh(double now_s) {
   stale_ = false;
   for (std::size_t place = 0; place < views_.size(); ++place) {
     refresh_placed(place, now_s);
-    for (Resident& resident : views_[place].residents) {
-      resident.computed_s = runs_.at(resident.job).all_computed_s(now_s);
-    }
     for (std::size_t i = 0; i < paces_[place].size(); ++i) {
+      Resident& resident = views_[place].residents[i];
       Pace& pace = paces_[place][i];
+      const bool computes = resident.phase == ResidentPhase::Computing;
+      resident.computed_s =
+          pace.computed_s + (computes ? std::max(now_s - resident.phase_since_s, 0.0) : 0.0);
       if (pace.runtime_s >= 0.0) {
         pace.settle(now_s);
-        views_[place].residents[i].remaining_s =
+        resident.remaining_s =
             pace.done_s < pace.runtime_s ? pace.runtime_s - pace.done_s : kStillToGo * pace.done_s;
       }
     }

@@ -15,6 +15,7 @@
 #include "core/interference_model.hpp"
 #include "core/learner.hpp"
 #include "schedule/gpus/job_reservation.hpp"
+#include "schedule/gpus/workload_numbers.hpp"
 
 namespace carpool::schedule {
 
@@ -69,6 +70,10 @@ class Occupancy {
   [[nodiscard]] GroupSeen group_seen(const GpuObservation& observation, double now_s) const;
   // Grows whenever another set of jobs computes on a GPU.
   [[nodiscard]] std::uint64_t group_changes() const { return group_changes_; }
+  // Places in views() where other jobs compute or stand still than at the last call, or of whose
+  // jobs something was learned.
+  [[nodiscard]] std::vector<std::size_t> take_changed();
+  void learned_of(unsigned index);
   // Some GPU has several jobs, or one that stands still.
   [[nodiscard]] bool has_groups() const;
 
@@ -109,8 +114,9 @@ class Occupancy {
   // Progress of a resident; in the order of `residents`, since all are updated before every
   // decision.
   struct Pace {
-    double runtime_s = 0.0;  // below 0: unknown
-    double done_s = 0.0;     // of runtime_s
+    double computed_s = 0.0;  // before its present phase
+    double runtime_s = 0.0;   // below 0: unknown
+    double done_s = 0.0;      // of runtime_s
     double speed = 1.0;
     double since_s = 0.0;  // of speed
 
@@ -137,7 +143,9 @@ class Occupancy {
 
   [[nodiscard]] std::optional<std::size_t> place_of(unsigned index) const;
   void update_usable(std::size_t place);
+  void change_group(std::size_t place, double now_s);
   void change_speeds(std::size_t place, double now_s);
+  void mark_changed(std::size_t place);
   bool observe_job(const GpuObservation::JobSeen& seen, std::size_t place, double now_s);
   bool show_reservation(JobId job, const Run& run);
   void set_phase(JobId job, ResidentPhase phase, double now_s);
@@ -150,6 +158,9 @@ class Occupancy {
   std::vector<Closed> closed_;
   std::unordered_map<unsigned, std::size_t> places_;
   std::unordered_map<JobId, Run> runs_;
+  WorkloadNumbers numbers_;
+  std::vector<std::size_t> changed_;  // for take_changed()
+  std::vector<bool> is_changed_;
   const InterferenceModel& interference_;
   ReservationRules reservation_;
   std::uint64_t group_changes_ = 0;

@@ -39,6 +39,9 @@ bool Occupancy::observe(const GpuObservation& observation, double now_s) {
   bool changed = moved(view.pressure, observation.pressure) ||
                  view.foreign != observation.foreign ||
                  closed_[*place].observed != observation.unusable;
+  if (view.foreign != observation.foreign) {
+    mark_changed(*place);
+  }
   view.used_bytes = observation.used_bytes;
   view.foreign_bytes = observation.foreign_bytes;
   view.foreign = observation.foreign;

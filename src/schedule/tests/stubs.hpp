@@ -131,6 +131,13 @@ class StubPolicy final : public PlacementPolicy {
     decision.pause = std::exchange(pause, {});
     decision.resume = std::exchange(resume, {});
     decision.ask_again_s = std::exchange(ask_again_s, std::nullopt);
+    const auto named = cluster.turns_at.value_or(std::span<const std::size_t>());
+    turns_at.assign(named.begin(), named.end());
+    for (const TurnQuestion& question : turns_again) {
+      if (std::ranges::binary_search(turns_at, question.place)) {
+        decision.turns_again.push_back(question);
+      }
+    }
     return decision;
   }
 
@@ -140,6 +147,8 @@ class StubPolicy final : public PlacementPolicy {
   mutable std::vector<Pause> pause{};
   mutable std::vector<Resume> resume{};
   mutable std::optional<double> ask_again_s{};
+  std::vector<TurnQuestion> turns_again{};      // of each answer about these GPUs
+  mutable std::vector<std::size_t> turns_at{};  // of the last question
 
  private:
   struct Room {
