@@ -14,7 +14,7 @@ namespace carpool::schedule {
 
 class TurnLooks {
  public:
-  // So many GPUs, or fewer, are all looked at in every decision.
+  // Of a machine with at most this many GPUs all are looked at in every decision.
   static constexpr std::size_t kInRotation = 16;
 
   explicit TurnLooks(std::size_t gpus) : due_(gpus, false), again_s_(gpus) {}

@@ -73,7 +73,7 @@ TEST(WorkloadNumbers, NamesInUseHaveNumbersOfTheirOwn) {
   EXPECT_EQ(numbers.take("c"), second);  // numbers stay small
 }
 
-// Two jobs on each of 40 GPUs, seen there; nobody waits.
+// Two jobs on each of 40 GPUs, seen there; no job waits.
 TEST(TurnLooks, SchedulerAsksAboutGpusThatChangedOrWhoseTimeHasCome) {
   constexpr unsigned kGpus = 40;
   StubServer server(kGpus);
