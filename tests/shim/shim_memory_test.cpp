@@ -59,6 +59,15 @@ TEST_F(Shim, RacingProcessesOfAJobNeverExceedItsQuotaTogether) {
   EXPECT_EQ(last.at("driver_refused"), 0U);
 }
 
+TEST_F(Shim, GivesBackWhatTheDriverRefuses) {
+  settings("fail.cuMemAlloc_v2 = 2");
+  const Values seen = run({"lookup", "fill", "10"});
+  EXPECT_EQ(seen.at("pieces"), 0U);
+  EXPECT_EQ(seen.at("refused_with"), kOutOfMemory);
+  EXPECT_EQ(seen.at("used_bytes"), 0U);
+  EXPECT_EQ(seen.at("peak_bytes"), 10 * kMegabyte);
+}
+
 TEST_F(Shim, ChargesEveryFamilyOfAllocationsUntilItIsFreed) {
   const Values seen =
       run({"lookup", "families"}, {{"CARPOOL_SHIM_LIMIT", std::to_string(1000 * kMegabyte)}});
