@@ -47,6 +47,16 @@ FAKE_CUDA_EXPORT std::uint64_t fake_cuda_calls(const char* function) {
                                                     found - fake_cuda::kFunctions.begin()));
 }
 
+FAKE_CUDA_EXPORT std::uint64_t fake_cuda_device_used(int gpu) {
+  fake_cuda::SharedDevice& device = Driver::get().device();
+  device.sweep();
+  return device.file().gpus.at(static_cast<std::size_t>(gpu)).used_bytes;
+}
+
+FAKE_CUDA_EXPORT std::uint64_t fake_cuda_device_peak(int gpu) {
+  return Driver::get().device().file().gpus.at(static_cast<std::size_t>(gpu)).peak_bytes;
+}
+
 FAKE_CUDA_EXPORT void fake_cuda_pass_time(std::int64_t ns) {
   Driver::get().pass_time(ns);
 }

@@ -12,6 +12,9 @@ std::uint64_t fake_cuda_total(const char* name);
 // How often this process called an exported function, for example cuLaunchKernel_ptsz; ~0 if there
 // is no such function.
 std::uint64_t fake_cuda_calls(const char* function);
+// Bytes of a device that all processes hold now, and the most that they ever held together.
+std::uint64_t fake_cuda_device_used(int gpu);
+std::uint64_t fake_cuda_device_peak(int gpu);
 // Virtual clock: lets this much time pass.
 void fake_cuda_pass_time(std::int64_t ns);
 // Nanoseconds on the device's clock.

@@ -66,6 +66,8 @@ class Driver {
 
   // Appends to the stream and starts what can start.
   void enqueue(Guard& guard, Stream& stream, Operation operation);
+  // Whether no stream has anything to do.
+  [[nodiscard]] bool idle() const { return busy_.empty(); }
   // Works until the point is reached.
   void wait_for(Guard& guard, const Point& point);
   void wait_for(Guard& guard, const std::vector<Point>& points);
@@ -90,7 +92,6 @@ class Driver {
   void complete(Stream& stream, std::int64_t when);
   bool run_host_function(Guard& guard);
   [[nodiscard]] bool waits_for_value() const;
-  [[nodiscard]] bool idle() const;
 
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -21,10 +21,6 @@ constexpr std::int64_t kValuePoll = 100'000;
 
 }  // namespace
 
-bool Driver::idle() const {
-  return busy_.empty();
-}
-
 bool Driver::waits_for_value() const {
   return std::ranges::any_of(
       busy_, [](const Stream* stream) { return stream->queue.front().ready != nullptr; });
