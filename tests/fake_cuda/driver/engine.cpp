@@ -205,11 +205,12 @@ void Driver::thread_main() {
   while (true) {
     const std::uint32_t seen = word.load(std::memory_order_acquire);
     Guard guard = lock();
-    const auto next = idle() ? std::nullopt : device_.run();
-    pump();
+    poll(guard);
     if (run_host_function(guard)) {
       continue;
     }
+    // After what has just started.
+    const auto next = idle() ? std::nullopt : device_.run();
     std::int64_t span = next ? std::min(*next - device_.now(), kLongestWait) : kLongestWait;
     if (waits_for_value()) {
       span = std::min(span, kValuePoll);

@@ -161,6 +161,21 @@ TEST(Streams, HandleZeroOfTheTwinsIsAStreamOfTheThread) {
   }));
 }
 
+// The driver's thread looks for the dead every 20 ms; a kernel that follows another one must not wait
+// for that.
+TEST(Streams, KernelsFollowEachOtherAtOnce) {
+  EXPECT_TRUE(Machine().run([] {
+    use_device();
+    const float milliseconds = time_of([] {
+      for (int each = 0; each < 200; ++each) {
+        EXPECT_EQ(launch(kernel("spin_10us"), nullptr), kSuccess);
+      }
+    });
+    EXPECT_GE(milliseconds, 2.0F);
+    EXPECT_LT(milliseconds, 2000.0F);
+  }));
+}
+
 TEST(Streams, AForkedChildHasNoDriver) {
   EXPECT_TRUE(Machine().run([] {
     use_device();
