@@ -62,5 +62,5 @@ FAKE_CUDA_EXPORT void fake_cuda_pass_time(std::int64_t ns) {
 }
 
 FAKE_CUDA_EXPORT std::int64_t fake_cuda_now() {
-  return Driver::get().device().now();
+  return Driver::get().device().clock_ns();
 }

@@ -169,7 +169,7 @@ void SharedDevice::forget_after_fork() {
   }
 }
 
-std::int64_t SharedDevice::now() const {
+std::int64_t SharedDevice::clock_ns() const {
   return file_->virtual_clock ? file_->virtual_now : carpool::monotonic_ns();
 }
 
@@ -179,7 +179,7 @@ DeviceModel SharedDevice::model(int gpu) {
 
 void SharedDevice::advance_all() {
   for (int gpu = 0; gpu < kMaxGpus; ++gpu) {
-    model(gpu).advance(now());
+    model(gpu).advance(clock_ns());
   }
 }
 
@@ -193,6 +193,12 @@ void SharedDevice::wake_owners() {
       }
     }
   }
+}
+
+bool SharedDevice::has_finished(const Gpu& gpu) const {
+  return std::ranges::any_of(gpu.works, [this](const Work& work) {
+    return work.state == WorkState::Done && work.client == number_;
+  });
 }
 
 bool SharedDevice::allocate(int gpu, std::uint64_t bytes) {
@@ -228,7 +234,7 @@ std::optional<int> SharedDevice::submit(int gpu, WorkRequest request) {
   // MPS maps all priorities of a client of lower priority below those of the others.
   request.priority += client().mps_priority * 100;
   DeviceModel device = model(gpu);
-  device.advance(now());
+  device.advance(clock_ns());
   return device.submit(request);
 }
 
@@ -249,6 +255,9 @@ std::optional<std::int64_t> SharedDevice::run() {
   wake_owners();
   std::optional<std::int64_t> next;
   for (int gpu = 0; gpu < kMaxGpus; ++gpu) {
+    if (has_finished(file_->gpus.at(static_cast<std::size_t>(gpu)))) {
+      return clock_ns();
+    }
     if (const auto event = model(gpu).next_event(); event && (!next || *event < *next)) {
       next = event;
     }

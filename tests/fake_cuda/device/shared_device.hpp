@@ -33,7 +33,7 @@ class SharedDevice {
   [[nodiscard]] std::uint64_t total(Count count);
 
   // Nanoseconds on the device's clock.
-  [[nodiscard]] std::int64_t now() const;
+  [[nodiscard]] std::int64_t clock_ns() const;
 
   // False: the device has not as much.
   bool allocate(int gpu, std::uint64_t bytes);
@@ -43,7 +43,8 @@ class SharedDevice {
   std::optional<int> submit(int gpu, WorkRequest request);
   // When the work ended; it is forgotten then. None: it still runs.
   std::optional<std::int64_t> collect(int gpu, int work);
-  // Lets the devices run until now, and says when the next thing happens.
+  // Lets the devices run until now, and says when the next thing happens: now, if a work of this
+  // process has ended and was not collected.
   std::optional<std::int64_t> run();
   // Virtual clock: to this time.
   void set_time(std::int64_t time);
@@ -56,6 +57,7 @@ class SharedDevice {
   [[nodiscard]] DeviceModel model(int gpu);
   void advance_all();
   void wake_owners();
+  [[nodiscard]] bool has_finished(const Gpu& gpu) const;
   void retire(std::size_t number);
   void sweep_locked();
   [[nodiscard]] bool alive(std::size_t number) const;

@@ -47,7 +47,7 @@ bool Driver::start(Stream& stream, Operation& operation) {
   for (const Point& point : operation.after) {
     when = std::max(when, point.stream ? point.stream->finished_at : 0);
   }
-  complete(stream, when == 0 ? device_.now() : when);
+  complete(stream, when == 0 ? device_.clock_ns() : when);
   return true;
 }
 
@@ -78,7 +78,7 @@ bool Driver::pump_stream(Stream& stream) {
       }
       complete(stream, *end);
     } else if (head.host_done) {
-      complete(stream, device_.now());
+      complete(stream, device_.clock_ns());
     } else if (head.handed_over || !start(stream, head)) {
       break;
     }
@@ -178,7 +178,7 @@ void Driver::wait_for(Guard& guard, const Point& point) {
 
 void Driver::pass_time(std::int64_t ns) {
   Guard guard = lock();
-  const std::int64_t until = device_.now() + ns;
+  const std::int64_t until = device_.clock_ns() + ns;
   for (auto next = device_.run(); next && *next <= until; next = device_.run()) {
     device_.set_time(*next);
     pump();
@@ -211,7 +211,7 @@ void Driver::thread_main() {
     }
     // After what has just started.
     const auto next = idle() ? std::nullopt : device_.run();
-    std::int64_t span = next ? std::min(*next - device_.now(), kLongestWait) : kLongestWait;
+    std::int64_t span = next ? std::min(*next - device_.clock_ns(), kLongestWait) : kLongestWait;
     if (waits_for_value()) {
       span = std::min(span, kValuePoll);
     }

@@ -161,8 +161,8 @@ TEST(Streams, HandleZeroOfTheTwinsIsAStreamOfTheThread) {
   }));
 }
 
-// The driver's thread looks for the dead every 20 ms; a kernel that follows another one must not wait
-// for that.
+// The driver's thread looks for the dead every 20 ms; a kernel that follows another one must not
+// wait for that.
 TEST(Streams, KernelsFollowEachOtherAtOnce) {
   EXPECT_TRUE(Machine().run([] {
     use_device();
