@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <fcntl.h>
@@ -195,6 +196,40 @@ int run_threads(Program& program, int count) {
   return failures[0] + failures[1] + failures[2] + failures[3];
 }
 
+// Children that are made while other threads are inside the library: a lock that such a thread
+// holds has no owner in the child.
+int run_busy_fork(Program& program, int children) {
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 2; ++i) {
+    threads.emplace_back([&program, &stop] {
+      static_cast<void>(program.cuda("cuCtxSetCurrent", program.context));
+      while (!stop.load()) {
+        DevicePointer pointer = 0;
+        static_cast<void>(program.cuda("cuMemAlloc_v2", &pointer, kMegabyte));
+        static_cast<void>(program.cuda("cuMemFree_v2", pointer));
+      }
+    });
+  }
+  int failures = 0;
+  for (int i = 0; i < children; ++i) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      DevicePointer pointer = 0;
+      static_cast<void>(program.cuda("cuMemAlloc_v2", &pointer, kMegabyte));
+      static_cast<void>(program.launch("cuLaunchKernel", nullptr));
+      ::_exit(0);
+    }
+    int status = -1;
+    failures += ::waitpid(child, &status, 0) == child && status == 0 ? 0 : 1;
+  }
+  stop.store(true);
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  return failures;
+}
+
 // The same program again, in a new process.
 int run_exec(Program& program, int count) {
   int failures = run_launches(program, count);
@@ -226,6 +261,16 @@ int run_gpus(Program& program, int gpus) {
   return failures + (program.launch("cuLaunchKernel", nullptr) != 0 ? 1 : 0);
 }
 
+// A library whose constructor uses CUDA, before main().
+struct EarlyUser {
+  EarlyUser() {
+    if (std::getenv("SHIM_TEST_EARLY") != nullptr) {
+      print("early_init", static_cast<std::uint64_t>(DriverDoor("lookup")("cuInit", 0U)));
+    }
+  }
+};
+const EarlyUser early_user;
+
 int run_nothing(Program& /*program*/, int /*count*/) {
   return 0;
 }
@@ -249,6 +294,7 @@ int main(int argc, char** argv) {
       {"families", run_families},
       {"race", run_race},
       {"fork", run_fork},
+      {"busy-fork", run_busy_fork},
       {"exec", run_exec},
       {"gpus", run_gpus},
       {"routes", run_routes},

@@ -112,6 +112,19 @@ TEST_F(Shim, ChildOfAForkDoesNotCountForItsParent) {
   EXPECT_EQ(seen.at("clients"), 1U);
 }
 
+TEST_F(Shim, ChildOfAForkDoesNotWaitForThreadsThatItDoesNotHave) {
+  const Values seen = run({"symbol", "busy-fork", "50"});
+  EXPECT_EQ(seen.at("failures"), 0U);
+  EXPECT_EQ(seen.at("used_bytes"), 0U);
+}
+
+TEST_F(Shim, WorksBeforeMainBegins) {
+  const Values seen = run({"lookup", "launches", "2"}, {{"SHIM_TEST_EARLY", "1"}});
+  EXPECT_EQ(seen.at("early_init"), 0U);
+  EXPECT_EQ(seen.at("failures"), 0U);
+  EXPECT_EQ(seen.at("launches"), 12U);
+}
+
 TEST_F(Shim, GoesOnInAProgramThatThisProgramStarts) {
   const Values seen = run({"symbol", "exec", "5"});
   EXPECT_EQ(seen.at("failures"), 0U);

@@ -39,7 +39,9 @@ TEST_P(ShimVendor, AsksTheLibraryInFrontOfTheDriver) {
   if (!std::filesystem::exists(library)) {
     GTEST_SKIP() << library << " is not installed";
   }
-  const Values seen = run({"symbol", "load", library.string(), GetParam().function});
+  // What NVIDIA's libraries leave behind is not ours to find.
+  const Values seen = run({"symbol", "load", library.string(), GetParam().function},
+                          {{"ASAN_OPTIONS", "verify_asan_link_order=0:detect_leaks=0"}});
   EXPECT_GT(seen.at("lookups"), 400U);
   EXPECT_GE(seen.at("inits"), 1U);
 }
