@@ -50,7 +50,7 @@ class Shim : public testing::Test {
   // What the program printed. It says nothing on standard error and ends with status 0.
   Values run(const std::vector<std::string>& arguments, const Environment& more = {}) {
     Command command;
-    command.argv = {SHIM_PROGRAM};
+    command.argv = {program_};
     command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
     command.environment = environment();
     for (const auto& [name, value] : more) {
@@ -86,6 +86,7 @@ class Shim : public testing::Test {
   }
 
   std::filesystem::path folder_;
+  std::string program_ = SHIM_PROGRAM;
 };
 
 }  // namespace carpool::shim_test

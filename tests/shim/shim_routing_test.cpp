@@ -46,6 +46,17 @@ TEST_P(ShimVendor, AsksTheLibraryInFrontOfTheDriver) {
   EXPECT_GE(seen.at("inits"), 1U);
 }
 
+TEST_F(Shim, StandsInFrontOfARuntimeInsideTheProgram) {
+#ifdef SHIM_STATIC_RUNTIME
+  program_ = SHIM_STATIC_RUNTIME;
+  const Values seen = run({}, {{"ASAN_OPTIONS", "verify_asan_link_order=0:detect_leaks=0"}});
+  EXPECT_GT(seen.at("lookups"), 400U);
+  EXPECT_GE(seen.at("inits"), 1U);
+#else
+  GTEST_SKIP() << "NVIDIA's static runtime is not installed";
+#endif
+}
+
 INSTANTIATE_TEST_SUITE_P(Vendor,
                          ShimVendor,
                          testing::Values(VendorLibrary{"libcudart.so.13", "cudaGetDeviceCount"},
