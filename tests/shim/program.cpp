@@ -122,7 +122,7 @@ int run_copies(const Program& program, int /*count*/) {
 
 // Three kernels in a stream, two in another that joins and leaves the capture by events. Meanwhile
 // `outside` kernels run in a third stream.
-int run_graphs(Program& program, int count, int mode) {
+int run_graphs(Program& program, int count, int mode, bool other_capture = false) {
   const DriverDoor& cuda = program.cuda;
   constexpr unsigned kNonBlocking = 1;
   constexpr unsigned kNoFlags = 0;
@@ -152,7 +152,14 @@ int run_graphs(Program& program, int count, int mode) {
   expect(program.launch("cuLaunchKernel", origin));
   expect(program.launch_ex("cuLaunchKernelEx", origin));
   expect(cuda("cuStreamEndCapture", origin, &graph));
+  if (other_capture) {
+    expect(cuda("cuStreamBeginCapture_v2", side, mode));
+  }
   expect(cuda("cuGraphInstantiateWithFlags", &executable, graph, 0ULL));
+  if (other_capture) {
+    Handle other = nullptr;
+    expect(cuda("cuStreamEndCapture", side, &other));
+  }
   for (int i = 0; i < count; ++i) {
     expect(cuda("cuGraphLaunch", executable, origin));
   }
@@ -285,6 +292,8 @@ int main(int argc, char** argv) {
       {"graphs-global", [](Program& program, int count) { return run_graphs(program, count, 0); }},
       {"graphs-thread", [](Program& program, int count) { return run_graphs(program, count, 1); }},
       {"graphs-relaxed", [](Program& program, int count) { return run_graphs(program, count, 2); }},
+      {"graphs-beside-another",
+       [](Program& program, int count) { return run_graphs(program, count, 2, true); }},
       {"graph-memory", run_graph_memory},
       {"pool", run_pool},
       {"contexts", run_contexts},

@@ -53,7 +53,10 @@ TEST_P(ShimCaptures, AsksTheDriverForNoNamesWhileACaptureIsAlive) {
   EXPECT_EQ(seen.at("driver_name_queries"), 1U);
 }
 
-INSTANTIATE_TEST_SUITE_P(Modes, ShimCaptures, testing::Values("global", "thread", "relaxed"));
+// "beside-another": the graph is made executable while another stream is captured.
+INSTANTIATE_TEST_SUITE_P(Modes,
+                         ShimCaptures,
+                         testing::Values("global", "thread", "relaxed", "beside-another"));
 
 TEST_F(Shim, CountsLaunchesOfManyThreads) {
   const Values seen = run({"lookup", "threads", "100"});

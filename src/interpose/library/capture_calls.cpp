@@ -1,6 +1,7 @@
 // Wrappers of the functions by which streams enter and leave a capture. They pass every call on and
 // only follow it.
 #include "interpose/library/captures.hpp"
+#include "interpose/library/graphs.hpp"
 #include "interpose/library/process.hpp"
 #include "interpose/library/wrappers.hpp"
 
@@ -54,12 +55,14 @@ CAPTURE_TO_GRAPH(cuStreamBeginCaptureToGraph_ptsz, PerThread)
     return status;                                 \
   }
 
-#define CAPTURE_END(NAME, TWIN)                                \
-  AFTER(NAME,                                                  \
-        (Handle stream, Handle * graph),                       \
-        capture_ended(stream_key(stream, Twin::TWIN), status), \
-        stream,                                                \
-        graph)
+#define CAPTURE_END(NAME, TWIN)                                                            \
+  AFTER(                                                                                   \
+      NAME,                                                                                \
+      (Handle stream, Handle * graph),                                                     \
+      const std::uint64_t kernels = capture_ended(stream_key(stream, Twin::TWIN), status); \
+      if (status == kSuccess && graph != nullptr) { graph_captured(*graph, kernels); },    \
+      stream,                                                                              \
+      graph)
 CAPTURE_END(cuStreamEndCapture, Legacy)
 CAPTURE_END(cuStreamEndCapture_ptsz, PerThread)
 

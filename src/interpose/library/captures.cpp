@@ -17,7 +17,8 @@ constexpr Status kWrongThread = 908;  // the capture goes on
 struct Member {
   std::uintptr_t handle = 0;
   std::uint64_t capture = 0;
-  bool origin = false;  // the capture ends where it began
+  bool origin = false;        // the capture ends where it began
+  std::uint64_t kernels = 0;  // of the capture; kept at its origin
 };
 
 class Members {
@@ -34,13 +35,22 @@ class Members {
     return 0;
   }
 
-  [[nodiscard]] bool is_origin(std::uintptr_t handle) const {
-    for (const Member& member : members_) {
-      if (member.capture != 0 && member.handle == handle && member.origin) {
-        return true;
+  void add_kernels(std::uint64_t capture, std::uint64_t kernels) {
+    for (Member& member : members_) {
+      if (member.capture == capture && member.origin) {
+        member.kernels += kernels;
       }
     }
-    return false;
+  }
+
+  // Null if no capture began there.
+  [[nodiscard]] const Member* origin_of_capture(std::uintptr_t handle) const {
+    for (const Member& member : members_) {
+      if (member.capture != 0 && member.handle == handle && member.origin) {
+        return &member;
+      }
+    }
+    return nullptr;
   }
 
   // Overwrites an old member when all places are taken: what is forgotten counts as not captured.
@@ -84,11 +94,18 @@ constinit Members captured_streams;        // NOLINT
 constinit Members captured_events;         // NOLINT
 constinit std::uint64_t last_capture = 0;  // NOLINT
 
-void end_of(StreamKey stream) {
-  const std::uint64_t capture = captured_streams.capture_of(stream);
+// With the lock held. The kernels of the capture that began in the stream; 0 if none did.
+std::uint64_t end_of(StreamKey stream) {
+  const Member* const origin = captured_streams.origin_of_capture(stream);
+  if (origin == nullptr) {
+    return 0;
+  }
+  const std::uint64_t kernels = origin->kernels;
+  const std::uint64_t capture = origin->capture;
   captured_streams.remove_capture(capture);
   captured_events.remove_capture(capture);
   captures.fetch_sub(1, std::memory_order_relaxed);
+  return kernels;
 }
 
 }  // namespace
@@ -96,6 +113,15 @@ void end_of(StreamKey stream) {
 bool is_captured_slow(StreamKey stream) {
   const SpinLock::Holder held(members_lock);
   return stream != kNoStream && captured_streams.capture_of(stream) != 0;
+}
+
+bool add_to_capture_slow(StreamKey stream, std::uint64_t kernels) {
+  const SpinLock::Holder held(members_lock);
+  const std::uint64_t capture = captured_streams.capture_of(stream);
+  if (capture != 0) {
+    captured_streams.add_kernels(capture, kernels);
+  }
+  return capture != 0;
 }
 
 void capture_begins() {
@@ -111,11 +137,9 @@ void capture_began(StreamKey stream, Status status) {
   captured_streams.add({.handle = stream, .capture = ++last_capture, .origin = true});
 }
 
-void capture_ended(StreamKey stream, Status status) {
+std::uint64_t capture_ended(StreamKey stream, Status status) {
   const SpinLock::Holder held(members_lock);
-  if (status != kWrongThread && captured_streams.is_origin(stream)) {
-    end_of(stream);
-  }
+  return status == kWrongThread ? 0 : end_of(stream);
 }
 
 void stream_destroyed(StreamKey stream) {
@@ -123,11 +147,8 @@ void stream_destroyed(StreamKey stream) {
     return;
   }
   const SpinLock::Holder held(members_lock);
-  if (captured_streams.is_origin(stream)) {
-    end_of(stream);
-  } else {
-    captured_streams.remove(stream);
-  }
+  static_cast<void>(end_of(stream));
+  captured_streams.remove(stream);
 }
 
 void event_recorded(Handle event, StreamKey stream) {

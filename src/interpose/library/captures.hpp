@@ -38,11 +38,17 @@ extern constinit std::atomic<std::uint32_t> captures;  // NOLINT: that are alive
   return capture_alive() && is_captured_slow(stream);
 }
 
+// The same, for work that has kernels, which are counted for the capture.
+[[nodiscard]] bool add_to_capture_slow(StreamKey stream, std::uint64_t kernels);
+[[nodiscard]] inline bool add_to_capture(StreamKey stream, std::uint64_t kernels) {
+  return capture_alive() && add_to_capture_slow(stream, kernels);
+}
+
 // Before the driver is asked to begin, and after it has answered.
 void capture_begins();
 void capture_began(StreamKey stream, Status status);
-// After the driver was asked to end; a graph that was made has the kernels that were seen.
-void capture_ended(StreamKey stream, Status status);
+// After the driver was asked to end. Returns the kernels that the capture has seen.
+std::uint64_t capture_ended(StreamKey stream, Status status);
 void stream_destroyed(StreamKey stream);
 
 // An event was recorded in the stream, or the stream waits for it.

@@ -14,8 +14,9 @@ namespace {
 
 constexpr int kMostDepth = 16;  // of graphs within graphs
 
-// Kernels of executable graphs, plus one.
-constinit FixedTable<8192> graph_kernels;  // NOLINT: shared by all threads
+// Kernels of executable graphs and of captured ones, plus one.
+constinit FixedTable<8192> graph_kernels;     // NOLINT: shared by all threads
+constinit FixedTable<1024> captured_kernels;  // NOLINT
 
 class NodeList {
  public:
@@ -108,10 +109,19 @@ Status instantiate(Handle* executable, Handle graph, const AskDriver& ask_driver
 
 GraphContent content_of(Handle graph) {
   GraphContent content;
-  if (graph != nullptr && !capture_alive()) {
+  if (capture_alive()) {
+    const std::uint64_t found = captured_kernels.find(key_of(graph));
+    content.kernels = found == 0 ? 0 : found - 1;
+  } else if (graph != nullptr) {
     add_content(graph, 0, content);
   }
   return content;
+}
+
+void graph_captured(Handle graph, std::uint64_t kernels) {
+  if (graph != nullptr) {
+    captured_kernels.set(key_of(graph), kernels + 1);
+  }
 }
 
 std::uint64_t kernels_of_graph(Handle executable) {

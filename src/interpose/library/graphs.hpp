@@ -13,8 +13,11 @@ struct GraphContent {
 };
 
 // Walks the nodes, child graphs included. Bodies of conditional nodes are left out: how often they
-// run is not known.
+// run is not known. While a capture is alive, only what graph_captured() told is known.
 [[nodiscard]] GraphContent content_of(Handle graph);
+
+// A capture has ended in this graph, after so many kernels.
+void graph_captured(Handle graph, std::uint64_t kernels);
 
 // Of an executable graph; 0 if it is not known.
 [[nodiscard]] std::uint64_t kernels_of_graph(Handle executable);

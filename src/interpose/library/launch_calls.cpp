@@ -28,7 +28,7 @@ namespace {
 }
 
 inline void launched(Handle function, const LaunchShape& shape, StreamKey stream) {
-  if (is_captured(stream)) {
+  if (add_to_capture(stream, 1)) {
     return;  // counted when the graph is launched
   }
   Client& client = current_device().client;
@@ -40,8 +40,9 @@ inline void launched(Handle function, const LaunchShape& shape, StreamKey stream
 }
 
 inline void graph_launched(Handle graph, StreamKey stream) {
-  if (!is_captured(stream)) {
-    current_device().client.count_graph_launch(kernels_of_graph(graph), coarse_now_ns());
+  const std::uint64_t kernels = kernels_of_graph(graph);
+  if (!add_to_capture(stream, kernels)) {
+    current_device().client.count_graph_launch(kernels, coarse_now_ns());
   }
 }
 
