@@ -16,7 +16,7 @@ struct GraphContent {
 // run is not known. While a capture is alive, only what graph_captured() told is known.
 [[nodiscard]] GraphContent content_of(Handle graph);
 
-// A capture has ended in this graph, after so many kernels.
+// A capture that has seen these kernels has ended in this graph.
 void graph_captured(Handle graph, std::uint64_t kernels);
 
 // Of an executable graph; 0 if it is not known.
