@@ -40,7 +40,6 @@ inline constexpr Result kInvalidHandle = 400;
 inline constexpr Result kIllegalState = 401;
 inline constexpr Result kNotFound = 500;
 inline constexpr Result kNotReady = 600;
-inline constexpr Result kContextIsDestroyed = 709;
 inline constexpr Result kAlreadyRegistered = 712;
 inline constexpr Result kNotRegistered = 713;
 inline constexpr Result kCooperativeTooLarge = 720;
@@ -144,6 +143,15 @@ struct KernelNodeParams {
   void** extra;
   Kernel* kernel;
   Context* context;
+};
+
+struct MultiLaunch {
+  Function* function;
+  unsigned grid_x, grid_y, grid_z;
+  unsigned block_x, block_y, block_z;
+  unsigned shared_bytes;
+  Stream* stream;
+  void** parameters;
 };
 
 struct Copy2D {

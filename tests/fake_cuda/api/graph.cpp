@@ -193,8 +193,7 @@ Result add_allocation(
     const Guard guard = Driver::get().lock();
     params->address = Heap::get().map_host(params->bytes, MemoryKind::Graph);
   }
-  return params->address == 0 ? kOutOfMemory
-                              : add(node, graph, after, count, AllocTask{*params, nullptr});
+  return params->address == 0 ? kOutOfMemory : add(node, graph, after, count, AllocTask{*params});
 }
 
 Result get_allocation(Node* node, AllocNodeParams* params) {

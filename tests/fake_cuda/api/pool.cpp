@@ -112,7 +112,6 @@ Result allocate(
   }
   Result result = kSuccess;
   AllocTask task;
-  task.pool = from;
   task.parameters.bytes = bytes;
   if (stream->capture) {
     // The graph owns it: the device is asked when the graph is launched.

@@ -86,7 +86,6 @@ Kernel* Code::kernel(Library* library, const std::string& name) {
     place->library = library;
     place->name = name;
     place->function = function_locked(library->module, name);
-    place->function->kernel = place.get();
     kernels_.insert(place.get());
   }
   return place.get();

@@ -13,9 +13,9 @@ namespace fake_cuda {
 
 struct Function {
   Module* module = nullptr;
-  Kernel* kernel = nullptr;  // the same code as part of a library
   std::string name;
   std::int64_t ns = 0;
+  std::array<unsigned, 3> block{1, 1, 1};  // of cuFuncSetBlockShape
   bool loaded = false;
 };
 
@@ -71,7 +71,6 @@ struct ValueTask {
 
 struct AllocTask {
   AllocNodeParams parameters{};
-  Pool* pool = nullptr;
 };
 
 struct FreeTask {

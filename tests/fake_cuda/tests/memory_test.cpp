@@ -48,6 +48,26 @@ TEST(Memory, EveryFamilyIsRefusedWhenTheDeviceIsFull) {
   }));
 }
 
+TEST(Memory, ArraysHoldWhatIsCopied) {
+  EXPECT_TRUE(Machine().run([] {
+    use_device();
+    const ArrayDescriptor row{16, 0, 0x01, 1};
+    Array* first = nullptr;
+    Array* second = nullptr;
+    ASSERT_EQ(cuArrayCreate_v2(&first, &row), kSuccess);
+    ASSERT_EQ(cuArrayCreate_v2(&second, &row), kSuccess);
+    const char text[] = "multiprocessors";
+    EXPECT_EQ(cuMemcpyHtoA_v2(first, 0, text, sizeof text), kSuccess);
+    EXPECT_EQ(cuMemcpyAtoA_v2(second, 0, first, 5, 11), kSuccess);
+    char back[11] = {};
+    EXPECT_EQ(cuMemcpyAtoH_v2(back, second, 0, sizeof back), kSuccess);
+    EXPECT_STREQ(back, "processors");
+    EXPECT_EQ(fake_cuda_count("copy_bytes"), 16 + 11 + 11);
+    EXPECT_EQ(cuArrayDestroy(first), kSuccess);
+    EXPECT_EQ(cuArrayDestroy(second), kSuccess);
+  }));
+}
+
 TEST(Memory, ManagedMemoryMayBeMissing) {
   EXPECT_TRUE(Machine("managed = 0").run([] {
     use_device();
