@@ -204,6 +204,10 @@ Result<void> MpsDaemon::stop(std::chrono::milliseconds grace) {
   return ended;
 }
 
+void MpsDaemon::leave_running() {
+  state_->stopped = true;
+}
+
 bool MpsDaemon::alive() {
   return is_alive(state_->daemon);
 }

@@ -82,6 +82,9 @@ class MpsDaemon {
   // them. After `grace` the daemon is killed. The logs are kept if it does not end normally.
   [[nodiscard]] Result<void> stop(std::chrono::milliseconds grace);
 
+  // The daemon runs on when this object and the process end; another process may adopt it then.
+  void leave_running();
+
   [[nodiscard]] bool alive();
   [[nodiscard]] const std::filesystem::path& pipe_folder() const;
   [[nodiscard]] const std::filesystem::path& log_folder() const;
