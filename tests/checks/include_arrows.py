@@ -34,7 +34,7 @@ MAY_USE = {
     "serve": ["schedule", "store"],
     "evaluate": ["assign"],
     "report": ["core"],
-    "app": ["estimate", "evaluate", "measure", "observe", "report", "run", "serve", "simulate"],
+    "app": ["estimate", "evaluate", "interpose", "measure", "observe", "report", "run", "serve", "simulate"],
 }
 # Additional folders for tests.
 TESTS_MAY_USE = {"policy": ["knowledge"]}

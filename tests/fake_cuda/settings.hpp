@@ -3,6 +3,7 @@
 // its default, and processes do not share the device.
 //
 //   gpus = 1                   number of devices, at most 4
+//   machine = 64250            the first two bytes of the devices' UUIDs
 //   version = 13000            the driver's version; newer functions are not found
 //   missing = cuFoo cuBar_v2   functions that the driver does not have
 //   fail.cuFoo = 999           the code that this function returns

@@ -34,6 +34,9 @@ Result name_device(char* name, int size, int device) {
 
 Result identify(Uuid* uuid, int device) {
   std::memset(uuid, 0xFA, sizeof *uuid);
+  const std::uint64_t machine = Driver::get().settings().number("machine", 0xFAFA);
+  uuid->bytes.at(0) = static_cast<char>(machine >> 8U);
+  uuid->bytes.at(1) = static_cast<char>(machine);
   uuid->bytes.back() = static_cast<char>(device);
   return known(device) ? kSuccess : kInvalidDevice;
 }
