@@ -26,7 +26,7 @@ SERVER_COMMANDS = (
 )
 COMMANDS = (
     "evaluate", "train", "predict", "recommend", "assign", "report", "demo", "dataset", "models", "help", "man",
-    "gpus", "top", "record", "doctor", "measure", "profile", "profiles", "estimate", "estimators",
+    "gpus", "top", "record", "doctor", "measure", "profile", "profiles", "run", "estimate", "estimators",
     "simulate", "policies",
     *SERVER_COMMANDS,
 )
@@ -38,6 +38,8 @@ FAKE_NVML, FAKE_NVML_OLD, FAKE_NVML_NOT = (
 # A CUDA program that needs no GPU, and a fake CUPTI.
 FAKE_CUDA_PROGRAM = os.environ.get("FAKE_CUDA_PROGRAM", "")
 FAKE_CUPTI = {"CARPOOL_CUPTI_LIBRARY": os.environ.get("FAKE_CUPTI", "")}
+# A fake libcuda.so.1, and a program that uses it and prints what the library in front of it counted.
+FAKE_CUDA, SHIM_PROGRAM = (os.environ.get(name, "") for name in ("FAKE_CUDA", "SHIM_PROGRAM"))
 FAKE_CLOCK = os.environ.get("FAKE_CLOCK", "")  # for LD_PRELOAD
 FAKE_MPS = {"CARPOOL_MPS_CONTROL": os.environ.get("FAKE_MPS_CONTROL", "")}
 RECORDING = ROOT / "src" / "gpu" / "tests" / "data" / "two_gpus.jsonl"

@@ -15,7 +15,7 @@ GROUPS = {
     "Jobs": ("submit", "queue", "show", "explain", "logs", "wait", "cancel", "hold", "release", "requeue",
              "history", "knowledge"),
     "Server": ("serve", "drain", "journal"),
-    "GPUs": ("gpus", "top", "doctor", "record"),
+    "GPUs": ("run", "gpus", "top", "doctor", "record"),
     "Prediction": ("recommend", "predict", "assign", "estimate", "profile", "profiles"),
     "Research": ("measure", "dataset", "train", "evaluate", "simulate", "report", "models", "policies",
                  "estimators", "demo"),
@@ -160,6 +160,7 @@ class Examples(cli.CarpoolTest):
             (self.folder / "data").symlink_to(cli.ROOT / "data")
         self.write("plan.toml", PLAN)
         self.write("train.py", TRAIN)
+        self.write("serve.py", "print('ready')")
         self.write("bert.csv", cli.NCU_EXPORT)
         models = cli.ROOT / "tests" / "fuzz" / "corpus" / "model_files"
         self.write("config.json", (models / "config_llama").read_bytes()[1:])
@@ -171,6 +172,7 @@ class Examples(cli.CarpoolTest):
     def run_examples_of(self, *command):
         self.write_inputs()
         machine = {**cli.fake_driver(self.write("driver.txt", "gpus = 2")), **cli.FAKE_MPS}
+        machine["LD_LIBRARY_PATH"] += f":{cli.FAKE_CUDA}"
         run_examples(self, *command, env=machine)
 
 

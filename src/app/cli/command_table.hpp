@@ -24,6 +24,7 @@
   ROW(serve,      Server,     "Run the server, which shares the GPUs among jobs")                 \
   ROW(drain,      Server,     "Start no further job; running jobs continue (operators only)")     \
   ROW(journal,    Server,     "Check, repair or copy the journal, which holds queue and history")   \
+  ROW(run,        Gpus,       "Run a program with a memory limit, beside others on one GPU")       \
   ROW(gpus,       Gpus,       "Show memory, SM activity, power and clocks of each GPU")           \
   ROW(top,        Gpus,       "Watch GPUs and their processes in the terminal")                   \
   ROW(doctor,     Gpus,       "Check whether jobs can share the GPUs of this machine")            \

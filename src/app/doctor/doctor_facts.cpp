@@ -106,7 +106,7 @@ PythonFacts look_at_python() {
   const char* program =
       "import torch; print(torch.__version__ + ', CUDA ' + "
       "('usable' if torch.cuda.is_available() else 'not usable'))";
-  const auto done = run_command(
+  const auto done = carpool::run_command(
       Command{.argv = {"python3", "-c", program}, .environment = {}, .working_folder = {}},
       "",
       kPythonLimit);

@@ -52,7 +52,7 @@ TEST(CommandTable, HoldsTheCommandsOfEachGroupInTheOrderOfTheHelp) {
                    "history",
                    "knowledge"}));
   EXPECT_EQ(names_of(CommandGroup::Server), (Names{"serve", "drain", "journal"}));
-  EXPECT_EQ(names_of(CommandGroup::Gpus), (Names{"gpus", "top", "doctor", "record"}));
+  EXPECT_EQ(names_of(CommandGroup::Gpus), (Names{"run", "gpus", "top", "doctor", "record"}));
   EXPECT_EQ(names_of(CommandGroup::Prediction),
             (Names{"recommend", "predict", "assign", "estimate", "profile", "profiles"}));
   EXPECT_EQ(names_of(CommandGroup::Research),
@@ -75,7 +75,7 @@ TEST(CommandTable, NamesNoCommandTwice) {
   for (const CommandRow& row : command_table()) {
     EXPECT_TRUE(names.insert(row.name).second) << row.name;
   }
-  EXPECT_EQ(names.size(), 37);
+  EXPECT_EQ(names.size(), 38);
 }
 
 TEST(CommandTable, DescribesEachCommandInOneLine) {

@@ -1,0 +1,32 @@
+// The environment of a program that runs with the library in front of the driver.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "base/result.hpp"
+
+namespace carpool::app {
+
+// lib/libcarpool_cuda.so beside the folder of this program.
+[[nodiscard]] Result<std::filesystem::path> find_shim_library();
+
+struct ShimSettings {
+  std::filesystem::path library;
+  std::string real_libcuda;
+  std::filesystem::path state_folder;
+  std::string name;
+  std::uint64_t job = 0;
+  std::optional<std::uint64_t> limit_bytes{};
+  std::optional<std::uint64_t> guarantee_bytes{};
+};
+
+// `preload` and `library_path` are LD_PRELOAD and LD_LIBRARY_PATH of this process.
+[[nodiscard]] std::map<std::string, std::string> shim_environment(const ShimSettings& settings,
+                                                                  const std::string& preload,
+                                                                  const std::string& library_path);
+
+}  // namespace carpool::app

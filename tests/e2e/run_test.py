@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""run over a fake driver, a fake MPS and a CUDA program without a GPU."""
+
+import os
+import signal
+import subprocess
+import sys
+import unittest
+
+import cli
+
+MIB = 2**20
+# Of the fake libcuda.so.1, and of no other test that runs now: locks of GPUs are those of the machine.
+MACHINE = os.getpid() % 0xFFFF
+UUID = f"GPU-{MACHINE:04x}fafa-fafa-fafa-fafa-fafafafafa00"
+
+
+class RunTest(cli.CarpoolTest):
+    def setUp(self):
+        super().setUp()
+        self.runtime = self.folder / "run"
+        self.runtime.mkdir(mode=0o700)
+        nvml = self.write("driver.txt", f"name = Fake H200\nuuid = {UUID}\nmemory_total = {1024 * MIB}\n")
+        cuda = self.write("cuda.txt", f"memory = 1024\nmachine = {MACHINE}\n")
+        self.env = {
+            "LD_LIBRARY_PATH": f"{cli.FAKE_NVML}:{cli.FAKE_CUDA}", "CARPOOL_FAKE_NVML": str(nvml),
+            "CARPOOL_FAKE_CUDA": str(cuda), "XDG_RUNTIME_DIR": str(self.runtime), **cli.FAKE_MPS}
+
+    def run_program(self, *options, program=("lookup", "fill", "10"), code=0):
+        """What the CUDA program printed."""
+        done = self.carpool("run", *options, "--", cli.SHIM_PROGRAM, *program, env=self.env)
+        self.assertEqual(done.returncode, code, done.stderr)
+        self.assertEqual(done.stderr, "")
+        return dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
+
+    def start(self, *options, script):
+        """A run whose program is a Python script that reads standard input."""
+        run = subprocess.Popen(
+            [cli.PROGRAM, "run", *options, "--", sys.executable, "-c", script], cwd=self.folder, text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            env=cli.environment(self.folder, **self.env))
+        self.addCleanup(self.end, run)
+        return run
+
+    @staticmethod
+    def end(run):
+        run.kill()
+        run.communicate()
+
+    def mps_folders(self):
+        return [path for path in (self.runtime / "carpool").glob("run-*") if path.is_dir()]
+
+    def test_a_limit_holds(self):
+        seen = self.run_program("--mem", "100M", "--mps", "off")
+        self.assertEqual(seen["refused_with"], "2")  # out of memory
+        self.assertLessEqual(int(seen["pieces"]), 10)
+        self.assertGreaterEqual(int(seen["pieces"]), 9)
+        self.assertLessEqual(int(seen["peak_bytes"]), 100 * MIB)
+        self.assertLessEqual(int(seen["total"]), 100 * MIB)
+
+    def test_without_a_limit_the_gpu_is_the_limit(self):
+        self.assertGreater(int(self.run_program("--mps", "off")["pieces"]), 90)
+
+    def test_a_guarantee_is_left_by_others(self):
+        promised = self.start("--mem-guarantee", "600M", "--mps", "off", script="print('on', flush=True); input()")
+        self.assertEqual(promised.stdout.readline(), "on\n")
+        seen = self.run_program("--mps", "off")
+        self.assertLessEqual(int(seen["pieces"]), 42)
+        self.assertGreaterEqual(int(seen["pieces"]), 40)
+        self.refuses("run", "--mem-guarantee", "500M", "--mps", "off", "--", "true", env=self.env,
+                     says=("0.6 GiB", "cannot be guaranteed"))
+        promised.communicate("\n", timeout=60)
+        self.assertGreater(int(self.run_program("--mps", "off")["pieces"]), 90)
+
+    def test_the_exit_code_and_the_streams_are_the_programs(self):
+        done = self.carpool("run", "--mps", "off", "--", sys.executable, "-c",
+                            "import sys; print(sys.stdin.read()); sys.exit(7)", env=self.env, stdin=None,
+                            input="hello")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (7, "hello\n", ""))
+        killed = self.carpool("run", "--mps", "off", "--", "sh", "-c", "kill -9 $$", env=self.env)
+        self.assertEqual(killed.returncode, 128 + 9)
+        self.refuses("run", "--mps", "off", "--", "no-such-program", env=self.env, says="no-such-program")
+
+    def test_signals_reach_the_program(self):
+        script = ("import signal, sys; signal.signal(signal.SIGTERM, lambda *_: sys.exit(33)); "
+                  "print('on', flush=True); signal.pause()")
+        run = self.start("--mps", "off", script=script)
+        self.assertEqual(run.stdout.readline(), "on\n")
+        run.send_signal(signal.SIGTERM)
+        run.communicate(timeout=60)
+        self.assertEqual(run.returncode, 33)
+
+    def test_a_server_of_the_gpu_is_respected(self):
+        run = self.start("--mps", "off", script="print('on', flush=True); input()")
+        self.assertEqual(run.stdout.readline(), "on\n")
+        self.refuses("serve", "--socket", self.folder / "s", "--state", self.folder / "state", env=self.env,
+                     says=("is managed by", str(run.pid)))
+        run.communicate("\n", timeout=60)
+
+    def test_one_mps_daemon_for_all_and_gone_with_the_last(self):
+        script = "import os; print(os.environ['CUDA_MPS_PIPE_DIRECTORY'], flush=True); input()"
+        first = self.start("--mps", "on", script=script)
+        pipe = first.stdout.readline()
+        second = self.start("--mps", "on", script=script)
+        self.assertEqual(second.stdout.readline(), pipe)
+        self.assertEqual(len(self.mps_folders()), 1)
+        first.communicate("\n", timeout=60)  # the starter of the daemon
+        third = self.start("--mps", "on", script=script)
+        self.assertEqual(third.stdout.readline(), pipe)
+        for run in (second, third):
+            _, problems = run.communicate("\n", timeout=60)
+            self.assertEqual((run.returncode, problems), (0, ""))
+        self.assertEqual(self.mps_folders(), [])
+
+    def test_bad_options_are_explained(self):
+        self.refuses("run", "--mps", "off", env=self.env, says="no program")
+        self.refuses("run", "--mem", "lots", "--", "true", env=self.env, says="--mem")
+        self.refuses("run", "--mem", "1G", "--mem-guarantee", "2G", "--", "true", env=self.env,
+                     says="--mem-guarantee 2G is more than --mem 1G")
+        self.refuses("run", "--gpu", "5", "--", "true", env=self.env, says="there is no GPU 5")
+
+    def test_without_a_driver_it_says_what_to_do(self):
+        env = {**self.env, "LD_LIBRARY_PATH": cli.FAKE_NVML}
+        if os.path.exists("/proc/driver/nvidia/version"):
+            self.skipTest("this machine has a driver")
+        self.refuses("run", "--", "true", env=env, says=("libcuda.so.1", "install NVIDIA's driver"), code=1)
+
+
+if __name__ == "__main__":
+    unittest.main()
