@@ -1,3 +1,4 @@
+#include <cstdlib>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -128,6 +129,45 @@ TEST(Contention, KernelsOfTwoProcessesShareTheDevice) {
   }));
   end.give();
   EXPECT_TRUE(Machine::ended_well(first));
+}
+
+TEST(Contention, AProcessTakesItsThreadLimitFromMps) {
+  const Machine machine("clock = virtual");
+  EXPECT_TRUE(machine.run([] {
+    ASSERT_EQ(::setenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "50", 1), 0);
+    use_device();
+    const std::int64_t before = fake_cuda_now();
+    EXPECT_EQ(launch(kernel("spin_2ms"), nullptr), kSuccess);
+    EXPECT_EQ(cuStreamSynchronize(nullptr), kSuccess);
+    EXPECT_EQ(fake_cuda_now() - before, 4'000'000);
+  }));
+}
+
+// Ten waves of 0.2 ms are under way: an equal shares the second one, a client of lower priority
+// waits for the last.
+TEST(Contention, AProcessTakesItsPriorityFromMps) {
+  for (const bool lower : {false, true}) {
+    const Machine machine("clock = virtual");
+    const Signal launched;
+    const Signal end;
+    const pid_t first = machine.start([&] {
+      use_device();
+      EXPECT_EQ(launch(kernel("spin_2ms"), nullptr, 1320), kSuccess);
+      launched.give();
+      end.wait();
+    });
+    launched.wait();
+    EXPECT_TRUE(machine.run([&] {
+      ASSERT_EQ(::setenv("CUDA_MPS_CLIENT_PRIORITY", lower ? "1" : "0", 1), 0);
+      use_device();
+      const std::int64_t before = fake_cuda_now();
+      EXPECT_EQ(launch(kernel("spin_1ms"), nullptr, 66), kSuccess);
+      EXPECT_EQ(cuStreamSynchronize(nullptr), kSuccess);
+      EXPECT_EQ(fake_cuda_now() - before, lower ? 3'000'000 : 1'200'000);
+    }));
+    end.give();
+    EXPECT_TRUE(Machine::ended_well(first));
+  }
 }
 
 TEST(Contention, CountsSurviveTheProcess) {
