@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "interpose/library/allocations.hpp"
+#include "interpose/library/memory/allocations.hpp"
 #include "interpose/library/driver_path.hpp"
 #include "interpose/library/fixed_table.hpp"
 

@@ -3,8 +3,8 @@
 #include <sys/mman.h>
 
 #include "interpose/library/captures.hpp"
-#include "interpose/library/charge.hpp"
 #include "interpose/library/fixed_table.hpp"
+#include "interpose/library/memory/charge.hpp"
 #include "interpose/library/process.hpp"
 #include "interpose/library/wrappers.hpp"
 

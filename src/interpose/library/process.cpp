@@ -4,10 +4,10 @@
 #include <pthread.h>
 #include <string_view>
 
-#include "interpose/library/allocations.hpp"
 #include "interpose/library/captures.hpp"
 #include "interpose/library/devices.hpp"
-#include "interpose/library/pools.hpp"
+#include "interpose/library/memory/allocations.hpp"
+#include "interpose/library/memory/pools.hpp"
 
 namespace carpool::interpose {
 

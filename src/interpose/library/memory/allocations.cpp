@@ -1,4 +1,4 @@
-#include "interpose/library/allocations.hpp"
+#include "interpose/library/memory/allocations.hpp"
 
 #include <sys/mman.h>
 

@@ -1,7 +1,7 @@
 // Wrappers of the functions that tell how much memory there is: a program that has a quota sees the
 // quota, and sizes its caches and batches by it.
 #include "interpose/library/devices.hpp"
-#include "interpose/library/pools.hpp"
+#include "interpose/library/memory/pools.hpp"
 #include "interpose/library/process.hpp"
 #include "interpose/library/wrappers.hpp"
 

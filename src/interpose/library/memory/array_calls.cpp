@@ -1,5 +1,5 @@
 // Wrappers of the functions that make and destroy arrays.
-#include "interpose/library/charge.hpp"
+#include "interpose/library/memory/charge.hpp"
 #include "interpose/library/process.hpp"
 #include "interpose/library/wrappers.hpp"
 

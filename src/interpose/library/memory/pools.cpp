@@ -1,4 +1,4 @@
-#include "interpose/library/pools.hpp"
+#include "interpose/library/memory/pools.hpp"
 
 #include <array>
 

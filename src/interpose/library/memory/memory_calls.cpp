@@ -1,6 +1,6 @@
 // Wrappers of the functions that allocate by pointer: plain, pitched and managed.
-#include "interpose/library/charge.hpp"
-#include "interpose/library/pools.hpp"
+#include "interpose/library/memory/charge.hpp"
+#include "interpose/library/memory/pools.hpp"
 #include "interpose/library/process.hpp"
 #include "interpose/library/wrappers.hpp"
 

@@ -1,6 +1,6 @@
 // Wrappers of virtual memory management: physical memory is charged to its GPU from its creation
 // until its last handle is released and its last mapping has ended.
-#include "interpose/library/charge.hpp"
+#include "interpose/library/memory/charge.hpp"
 #include "interpose/library/process.hpp"
 #include "interpose/library/wrappers.hpp"
 

@@ -1,4 +1,4 @@
-#include "interpose/library/charge.hpp"
+#include "interpose/library/memory/charge.hpp"
 
 #include "interpose/library/captures.hpp"
 #include "interpose/library/symbols.hpp"

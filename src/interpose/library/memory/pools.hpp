@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "interpose/library/charge.hpp"
+#include "interpose/library/memory/charge.hpp"
 
 namespace carpool::interpose {
 

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "interpose/library/allocations.hpp"
 #include "interpose/library/devices.hpp"
+#include "interpose/library/memory/allocations.hpp"
 
 namespace carpool::interpose {
 
