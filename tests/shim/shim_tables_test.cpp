@@ -5,9 +5,9 @@
 
 #include <gtest/gtest.h>
 
-#include "interpose/library/memory/allocations.hpp"
 #include "interpose/library/driver_path.hpp"
 #include "interpose/library/fixed_table.hpp"
+#include "interpose/library/memory/allocations.hpp"
 
 namespace carpool::interpose {
 namespace {

@@ -48,7 +48,8 @@ StateError Client::join(std::string_view folder,
 
 StateError Client::take_slot(const Membership& membership) {
   Tables tables;
-  if (const StateError error = tables.lock(file_); error != StateError::None) {
+  if (const StateError error = tables.lock(file_, Tables::kJoinPatienceMs);
+      error != StateError::None) {
     return error;
   }
   tables.reclaim_dead();

@@ -109,7 +109,8 @@ StateError prepare_content(const StateFile& file,
       return StateError::Absent;
     }
     Tables tables;
-    if (const StateError error = tables.lock(file); error != StateError::None) {
+    if (const StateError error = tables.lock(file, Tables::kJoinPatienceMs);
+        error != StateError::None) {
       return error;
     }
     if (!read_header(file.descriptor(), seen)) {

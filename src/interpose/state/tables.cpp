@@ -13,8 +13,6 @@
 namespace carpool::interpose {
 namespace {
 
-constexpr int kLockAttempts = 200;  // about 1 ms each
-
 constexpr std::uint64_t gpu_word(std::size_t member) {
   return offsetof(SharedState, gpu) + member;
 }
@@ -65,14 +63,14 @@ Tables::~Tables() {
   }
 }
 
-StateError Tables::lock(const StateFile& file) {
+StateError Tables::lock(const StateFile& file, int patience_ms) {
   std::array<char, 48> path{};
   std::snprintf(path.data(), path.size(), "/proc/self/fd/%d", file.descriptor());
   descriptor_ = ::open(path.data(), O_RDWR | O_CLOEXEC);
   if (descriptor_ < 0) {
     return StateError::System;
   }
-  for (int attempt = 0; attempt < kLockAttempts; ++attempt) {
+  for (int attempt = 0; attempt < patience_ms; ++attempt) {
     if (try_lock_byte(descriptor_, kTableLockByte)) {
       return StateError::None;
     }

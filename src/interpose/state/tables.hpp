@@ -37,9 +37,12 @@ class Tables {
   Tables& operator=(const Tables&) = delete;
   ~Tables();  // gives the lock back
 
-  // Waits at most about 200 ms; Busy then. Opens the file once more, so that threads of one
-  // process exclude each other too.
-  [[nodiscard]] StateError lock(const StateFile& file);
+  // Busy after so many milliseconds. Opens the file once more, so that threads of one process
+  // exclude each other too.
+  static constexpr int kPatienceMs = 200;
+  // A client that does not join runs without a quota: it waits where the machine is overloaded.
+  static constexpr int kJoinPatienceMs = 3000;
+  [[nodiscard]] StateError lock(const StateFile& file, int patience_ms = kPatienceMs);
 
   [[nodiscard]] LiveSlots live_slots() const;
 

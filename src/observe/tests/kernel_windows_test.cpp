@@ -72,7 +72,7 @@ TEST_F(KernelWindowsTest, AreNotOpenedForAWorkloadWhoseKernelsAreKnown) {
   (void)look_for(6, {7});
   answer(7, State::Done, 2000);
   (void)look_for(50, {7});
-  EXPECT_EQ(ordered(7), 1U);
+  EXPECT_EQ(ordered_kind(7), Kind::Launches);
 }
 
 TEST_F(KernelWindowsTest, AreOpenedForOneJobOfAGpuAtATime) {
