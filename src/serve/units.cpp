@@ -57,12 +57,12 @@ std::optional<double> by_units(std::string_view text) {
   double total = 0.0;
   while (!text.empty()) {
     const std::optional<double> value = leading(text);
-    const double unit = text.empty() ? 1.0 : seconds_in(text.front());
+    const double unit = text.empty() ? 0.0 : seconds_in(text.front());
     if (!value || unit == 0.0) {
       return std::nullopt;
     }
     total += *value * unit;
-    text.remove_prefix(text.empty() ? 0 : 1);
+    text.remove_prefix(1);
   }
   return total;
 }
@@ -99,6 +99,10 @@ std::optional<double> by_colons(std::string_view text) {
 }  // namespace
 
 Result<double> parse_seconds(std::string_view text) {
+  if (const auto bare = number<double>(text); bare && *bare > 0.0 && *bare <= kMostSeconds) {
+    return invalid_input(fmt::format(
+        "{0} what? write {0}h for {0} hours, {0}m for {0} minutes or {0}s for {0} seconds", text));
+  }
   const bool colons = text.find(':') != std::string_view::npos;
   const std::optional<double> seconds = colons ? by_colons(text) : by_units(text);
   if (!seconds || text.empty() || *seconds <= 0.0 || *seconds > kMostSeconds) {

@@ -10,7 +10,8 @@
 
 namespace carpool::serve {
 
-// Seconds from "90", "30s", "15m", "2h", "1d", "1h30m", "1:30:00", "2-00:00:00".
+// Seconds from "30s", "15m", "2h", "1d", "1h30m", "1:30:00", "2-00:00:00". A number
+// without a unit is an error: 2 may be meant as hours.
 [[nodiscard]] Result<double> parse_seconds(std::string_view text);
 // "0-9", "1,3,5-7", "0-100:10"; at most 10,000.
 [[nodiscard]] Result<std::vector<int>> parse_array(std::string_view text);

@@ -37,6 +37,10 @@ Result<std::uint64_t> memory_of(std::string_view name) {
       return gib * kMibPerGib * kMebibyte;
     }
   }
+  if (!name.empty() && name.find_first_not_of("0123456789.") == std::string_view::npos) {
+    return invalid_input(
+        fmt::format("{0} what? write {0}GiB for GPUs with {0} GiB, as in 4x{0}GiB", name));
+  }
   const auto found = find_named(std::span<const KnownGpu>(kGpus), "GPU", name);
   if (!found) {
     return tl::unexpected(found.error());

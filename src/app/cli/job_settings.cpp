@@ -19,7 +19,8 @@ void add_requests(OptionSet& options, JobSettings& job) {
       &job.mem,
       "SIZE",
       "GPU memory that the job needs on each GPU: 12G, 800M, auto for an estimate, or none "
-      "(default: an estimate where the command names a known model)");
+      "(default: an estimate where the command names a known model)",
+      {.check = memory_size({"auto", "none"})});
   options.option(
       "--model",
       &job.model,
@@ -28,9 +29,18 @@ void add_requests(OptionSet& options, JobSettings& job) {
   options.option("--mem-limit",
                  &job.mem_limit,
                  "SIZE",
-                 "Most GPU memory that the job may allocate, where MPS can enforce it");
-  options.option("--time", &job.time, "TIME", "Time limit: 90s, 15m, 2h, 1-00:00:00");
-  options.option("--runtime", &job.runtime, "TIME", "Expected solo run time, for scheduling");
+                 "Most GPU memory that the job may allocate, where MPS can enforce it",
+                 {.check = memory_size()});
+  options.option("--time",
+                 &job.time,
+                 "TIME",
+                 "Time limit: 90s, 15m, 2h, 1-00:00:00",
+                 {.check = time_with_unit()});
+  options.option("--runtime",
+                 &job.runtime,
+                 "TIME",
+                 "Expected solo run time, for scheduling",
+                 {.check = time_with_unit()});
   options.option("--priority",
                  &job.priority,
                  "P",

@@ -11,6 +11,9 @@
 
 #include <fmt/format.h>
 
+#include "base/text/memory_size.hpp"
+#include "serve/units.hpp"
+
 namespace carpool::app {
 namespace {
 
@@ -184,6 +187,21 @@ OptionCheck seconds_from(double least) {
   constexpr double kYear = 365.0 * 24.0 * 3600.0;
   return number_where([least](double value) { return value >= least && value <= kYear; },
                       fmt::format("a number of seconds, at least {}", least));
+}
+
+OptionCheck memory_size(std::vector<std::string> words) {
+  return [words = std::move(words)](const std::string& text) {
+    const bool word = std::ranges::find(words, text) != words.end();
+    const auto size = parse_memory_size(text);
+    return word || size ? std::string() : size.error().message;
+  };
+}
+
+OptionCheck time_with_unit() {
+  return [](const std::string& text) {
+    const auto seconds = serve::parse_seconds(text);
+    return seconds ? std::string() : seconds.error().message;
+  };
 }
 
 }  // namespace carpool::app

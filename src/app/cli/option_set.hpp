@@ -108,5 +108,9 @@ class OptionSet {
 [[nodiscard]] OptionCheck above_zero();
 // Seconds from `least` to a year.
 [[nodiscard]] OptionCheck seconds_from(double least);
+// A memory size with its unit (base/text/memory_size.hpp), or one of `words`.
+[[nodiscard]] OptionCheck memory_size(std::vector<std::string> words = {});
+// A time with its unit (serve/units.hpp).
+[[nodiscard]] OptionCheck time_with_unit();
 
 }  // namespace carpool::app

@@ -11,6 +11,7 @@
 #include <toml++/toml.h>
 
 #include "base/files/file.hpp"
+#include "base/text/memory_size.hpp"
 #include "serve/units.hpp"
 
 namespace carpool::app {
@@ -80,6 +81,27 @@ Result<json> from_toml(const toml::node& node) {
                                    node.source().begin.line));
 }
 
+constexpr const char* kQuotes = ", in quotes";  // TOML has no other text
+
+// Bytes are for JSON: in a file that a person writes, mem = 12 is a mistake.
+Result<void> require_units(const json& job) {
+  for (const char* key : {"mem", "mem_limit"}) {
+    const auto found = job.find(key);
+    if (found == job.end()) {
+      continue;
+    }
+    const bool text = found->is_string();
+    if (text && (*found == "auto" || *found == "none")) {
+      continue;
+    }
+    if (const auto size = parse_memory_size(text ? found->get<std::string>() : found->dump());
+        !size) {
+      return invalid_input(fmt::format("{}: {}{}", key, size.error().message, text ? "" : kQuotes));
+    }
+  }
+  return {};
+}
+
 // Replaces "time": "2h" by "time_s": 7200.
 Result<void> seconds_from_text(json& job, const char* written, const char* key) {
   const auto found = job.find(written);
@@ -89,7 +111,8 @@ Result<void> seconds_from_text(json& job, const char* written, const char* key) 
   const Result<double> seconds =
       serve::parse_seconds(found->is_string() ? found->get<std::string>() : found->dump());
   if (!seconds) {
-    return invalid_input(fmt::format("{}: {}", written, seconds.error().message));
+    return invalid_input(fmt::format(
+        "{}: {}{}", written, seconds.error().message, found->is_string() ? "" : kQuotes));
   }
   job.erase(found);
   job[key] = *seconds;
@@ -165,6 +188,11 @@ Result<json> read_job_toml(const std::filesystem::path& file) {
   }
   try {
     Result<json> job = from_table(toml::parse(*text, file.string()));
+    if (job) {
+      if (const Result<void> units = require_units(*job); !units) {
+        job = tl::unexpected(units.error());
+      }
+    }
     for (const auto& [written, key] :
          {std::pair("time", "time_s"), std::pair("runtime", "runtime_s")}) {
       if (job) {

@@ -51,11 +51,29 @@ TEST_F(JobFile, TomlHasTheKeysOfAJob) {
 
 TEST_F(JobFile, TomlMayHoldNestedListsNumbersAndFlags) {
   const auto job = read_job_toml(
-      write("job.toml", "runtime = 90\nexclusive = true\nshare = 0.5\nlist = [[1, -2], []]\n"));
+      write("job.toml", "runtime = '90s'\nexclusive = true\nshare = 0.5\nlist = [[1, -2], []]\n"));
   ASSERT_TRUE(job) << job.error().message;
   EXPECT_EQ(*job,
             nlohmann::json::parse(
                 R"({"runtime_s": 90.0, "exclusive": true, "share": 0.5, "list": [[1, -2], []]})"));
+}
+
+TEST_F(JobFile, TomlNamesTheUnitOfMemoryAndTime) {
+  for (const auto& [line, message] :
+       {std::pair("mem = 12", "mem: 12 what? write 12G for 12 GiB or 12M for 12 MiB, in quotes"),
+        std::pair("mem = '12'", "mem: 12 what? write 12G for 12 GiB or 12M for 12 MiB"),
+        std::pair("mem_limit = 20",
+                  "mem_limit: 20 what? write 20G for 20 GiB or 20M for 20 MiB, in quotes"),
+        std::pair("time = 2",
+                  "time: 2 what? write 2h for 2 hours, 2m for 2 minutes or 2s for 2 seconds, in "
+                  "quotes"),
+        std::pair("runtime = '2'",
+                  "runtime: 2 what? write 2h for 2 hours, 2m for 2 minutes or 2s for 2 seconds")}) {
+    EXPECT_EQ(problem(read_job_toml(write("job.toml", line))), std::string("job.toml: ") + message);
+  }
+  const auto job = read_job_toml(write("job.toml", "mem = 'none'\ntime_s = 90\nslo_ms = 5\n"));
+  ASSERT_TRUE(job) << job.error().message;
+  EXPECT_EQ(job->at("time_s"), 90);
 }
 
 TEST_F(JobFile, BadTomlNamesFileAndLine) {

@@ -33,6 +33,16 @@ TEST(OptionChecks, AcceptAndRefuse) {
   EXPECT_EQ(seconds_from(0.0)("31536001"), "\"31536001\" is not a number of seconds, at least 0");
 }
 
+TEST(Checks, SizesAndTimesNeedAUnit) {
+  EXPECT_EQ(memory_size()("12G"), "");
+  EXPECT_EQ(memory_size()("12"), "12 what? write 12G for 12 GiB or 12M for 12 MiB");
+  EXPECT_EQ(memory_size({"auto"})("auto"), "");
+  EXPECT_EQ(memory_size()("auto"), "\"auto\" is not a memory size; write 12G or 512M");
+  EXPECT_EQ(time_with_unit()("1:30:00"), "");
+  EXPECT_EQ(time_with_unit()("2"),
+            "2 what? write 2h for 2 hours, 2m for 2 minutes or 2s for 2 seconds");
+}
+
 TEST(JobSettings, ReadTheWordsOfCarpoolLines) {
   const auto job = parse_job_settings({"--gpus",
                                        "2",
@@ -64,6 +74,7 @@ TEST(JobSettings, RefuseWhatIsNotASettingOfAJob) {
         std::pair(Words{"--help"}, "unexpected argument \"--help\""),
         std::pair(Words{"python"}, "unexpected argument \"python\""),
         std::pair(Words{"--gpus", "two"}, "--gpus: \"two\" is not a whole number"),
+        std::pair(Words{"--mem", "12"}, "--mem: 12 what? write 12G for 12 GiB or 12M for 12 MiB"),
         std::pair(Words{"--slo", "0"}, "--slo: \"0\" is not a number above 0")}) {
     const auto job = parse_job_settings(words, "job.sh");
     ASSERT_FALSE(job);

@@ -56,7 +56,10 @@ std::vector<Words> spellings(const Option& option) {
   if (std::holds_alternative<bool*>(option.target)) {
     return {{name}};
   }
-  const std::string value = option.rules.choices.empty() ? "3" : option.rules.choices.front();
+  const std::string value = !option.rules.choices.empty() ? option.rules.choices.front()
+                            : option.value == "SIZE"      ? "3G"
+                            : option.value == "TIME"      ? "3h"
+                                                          : "3";
   return {{name, value}, {name + "=" + value}, {name, value, name, value}};
 }
 

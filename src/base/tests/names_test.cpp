@@ -42,16 +42,22 @@ TEST(MemorySize, UnitsArePowersOf1024) {
   EXPECT_EQ(parse_memory_size("1.5g"), std::uint64_t{3} << 29U);
   EXPECT_EQ(parse_memory_size("512M"), std::uint64_t{512} << 20U);
   EXPECT_EQ(parse_memory_size("1TB"), std::uint64_t{1} << 40U);
-  EXPECT_EQ(parse_memory_size("4096"), 4096U);
+  EXPECT_EQ(parse_memory_size("4096B"), 4096U);
+}
+
+TEST(MemorySize, ABareNumberIsAskedForItsUnit) {
+  EXPECT_EQ(parse_memory_size("12").error().message,
+            "12 what? write 12G for 12 GiB or 12M for 12 MiB");
+  EXPECT_EQ(parse_memory_size("1.5").error().message,
+            "1.5 what? write 1.5G for 1.5 GiB or 1.5M for 1.5 MiB");
 }
 
 TEST(MemorySize, AnythingElseIsAnError) {
   for (const char* text : {"", "G", "12Q", "-1G", "0", "nan", "inf", "1e30", "1 G B", "12Gi"}) {
     const auto size = parse_memory_size(text);
     ASSERT_FALSE(size) << text;
-    EXPECT_EQ(
-        size.error().message,
-        std::string("\"") + text + "\" is not a memory size; write 12G, 512M or a number of bytes");
+    EXPECT_EQ(size.error().message,
+              std::string("\"") + text + "\" is not a memory size; write 12G or 512M");
   }
 }
 

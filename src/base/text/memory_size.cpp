@@ -19,7 +19,7 @@ double factor_of(std::string unit) {
   for (char& c : unit) {
     c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   }
-  if (unit.empty() || unit == "B") {
+  if (unit == "B") {
     return 1.0;
   }
   const std::size_t power = kUnits.find(unit.front());
@@ -39,10 +39,13 @@ Result<std::uint64_t> parse_memory_size(std::string_view text) {
   while (!unit.empty() && unit.front() == ' ') {
     unit.remove_prefix(1);
   }
-  const double bytes = problem == std::errc() ? number * factor_of(std::string(unit)) : 0.0;
+  if (problem == std::errc() && unit.empty() && number > 0.0 && number <= kMost) {
+    return invalid_input(fmt::format("{0} what? write {0}G for {0} GiB or {0}M for {0} MiB", text));
+  }
+  const double bytes =
+      problem == std::errc() && !unit.empty() ? number * factor_of(std::string(unit)) : 0.0;
   if (!(bytes >= 1.0 && bytes <= kMost)) {
-    return invalid_input(
-        fmt::format("\"{}\" is not a memory size; write 12G, 512M or a number of bytes", text));
+    return invalid_input(fmt::format("\"{}\" is not a memory size; write 12G or 512M", text));
   }
   return static_cast<std::uint64_t>(bytes);
 }

@@ -71,7 +71,7 @@ TEST(JobJson, SizesAreReadAsPeopleWriteThem) {
   EXPECT_EQ(*parse_memory_size("12 GiB"), std::uint64_t{12} << 30U);
   EXPECT_EQ(*parse_memory_size("1.5g"), std::uint64_t{3} << 29U);
   EXPECT_EQ(*parse_memory_size("512MB"), std::uint64_t{512} << 20U);
-  EXPECT_EQ(*parse_memory_size("4096"), 4096U);
+  EXPECT_EQ(*parse_memory_size("4096B"), 4096U);
   for (const char* wrong : {"", "G", "12X", "-1G", "0", "nan", "1e99T", "12Gi b"}) {
     EXPECT_FALSE(parse_memory_size(wrong)) << wrong;
   }

@@ -6,7 +6,6 @@ namespace carpool::serve {
 namespace {
 
 TEST(ParseSeconds, TakesUnitsAndColons) {
-  EXPECT_EQ(parse_seconds("90"), 90.0);
   EXPECT_EQ(parse_seconds("30s"), 30.0);
   EXPECT_EQ(parse_seconds("1.5h"), 5400.0);
   EXPECT_EQ(parse_seconds("1h30m"), 5400.0);
@@ -14,6 +13,13 @@ TEST(ParseSeconds, TakesUnitsAndColons) {
   EXPECT_EQ(parse_seconds("1:30:00"), 5400.0);
   EXPECT_EQ(parse_seconds("05:00"), 300.0);
   EXPECT_EQ(parse_seconds("1-00:00:01"), 86401.0);
+}
+
+TEST(ParseSeconds, AsksForTheUnitOfABareNumber) {
+  EXPECT_EQ(parse_seconds("2").error().message,
+            "2 what? write 2h for 2 hours, 2m for 2 minutes or 2s for 2 seconds");
+  EXPECT_FALSE(parse_seconds("1.5"));
+  EXPECT_FALSE(parse_seconds("1h30"));
 }
 
 TEST(ParseSeconds, RejectsAnythingElse) {

@@ -62,9 +62,13 @@ void add_job_options(OptionSet& options, EstimateJobOptions& job) {
   options.option("--context",
                  &job.context,
                  "SIZE",
-                 "Memory of a process on your GPU before any tensor (default: 610M, an H200)");
-  options.option(
-      "--fits", &job.fits, "SIZE", "GPU memory for which to find the largest batch that fits");
+                 "Memory of a process on your GPU before any tensor (default: 610M, an H200)",
+                 {.check = memory_size()});
+  options.option("--fits",
+                 &job.fits,
+                 "SIZE",
+                 "GPU memory for which to find the largest batch that fits",
+                 {.check = memory_size()});
   options.option(
       "--model-file",
       &job.model_file,
