@@ -42,8 +42,9 @@ Planner::Planner(const SchedulerSettings& settings,
       looks_(occupancy.views().size()),
       turns_(occupancy.views().size()) {}
 
-void Planner::set_draining(bool draining) {
+void Planner::set_draining(bool draining, std::string since) {
   draining_ = draining;
+  drained_since_ = std::move(since);
   backlog_.look_at(Look::Everything);
 }
 

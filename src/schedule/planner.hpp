@@ -52,9 +52,11 @@ class Planner {
   // asked about.
   [[nodiscard]] std::uint64_t refused_placements() const { return refused_placements_; }
 
-  void set_draining(bool draining);
+  // `since`: for people, when and by whom.
+  void set_draining(bool draining, std::string since);
   void set_processors_idle(double idle) { processors_idle_ = idle; }
   [[nodiscard]] bool draining() const { return draining_; }
+  [[nodiscard]] std::string drain_words() const;
 
  private:
   // Brings pauses, and the GPUs that are set aside, up to date.
@@ -98,6 +100,7 @@ class Planner {
   std::uint64_t group_changes_seen_ = 0;
   std::optional<double> pause_ends_s_;  // when a pause reaches its longest time
   bool draining_ = false;
+  std::string drained_since_;
   std::optional<double> processors_idle_;
   bool some_aside_ = false;
   bool held_back_ = false;  // a placement, because one attempt is to try first

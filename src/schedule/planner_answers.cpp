@@ -41,6 +41,17 @@ std::string Planner::gpus_aside() const {
   return words;
 }
 
+std::string Planner::drain_words() const {
+  if (!draining_) {
+    return {};
+  }
+  return fmt::format(
+      "the server starts no further job{}{}; an operator ends that with `carpool "
+      "drain --undo`",
+      drained_since_.empty() ? "" : " since ",
+      drained_since_);
+}
+
 std::optional<Deferral> Planner::why_waiting(JobId job) const {
   const LiveJob* found = std::as_const(jobs_).live(job);
   if (found == nullptr || found->record->running() != nullptr) {
@@ -59,7 +70,7 @@ std::optional<Deferral> Planner::why_waiting(JobId job) const {
       }
     }
   } else if (draining_) {
-    deferral.reason = "the server is draining and starts no job";
+    deferral.reason = drain_words();
   } else if (paused(*found)) {
     deferral.constraint = Constraint::Machine;
     deferral.reason = pauses_.why_closed(job, found->view.uid, decided_s_);

@@ -137,8 +137,12 @@ Result<void> Scheduler::requeue(JobId job, double now_s) {
   return {};
 }
 
-void Scheduler::set_draining(bool draining) {
-  parts_->planner.set_draining(draining);
+void Scheduler::set_draining(bool draining, std::string since) {
+  parts_->planner.set_draining(draining, std::move(since));
+}
+
+std::string Scheduler::drain_words() const {
+  return parts_->planner.drain_words();
 }
 
 bool Scheduler::draining() const {

@@ -52,9 +52,11 @@ class Scheduler {
   // Stops a running job and puts it back into the queue.
   [[nodiscard]] Result<void> requeue(JobId job, double now_s);
 
-  // While draining no job starts; running jobs continue.
-  void set_draining(bool draining);
+  // While draining no job starts; running jobs continue. `since`: for people, when and by whom.
+  void set_draining(bool draining, std::string since = {});
   [[nodiscard]] bool draining() const;
+  // Why no job starts and what ends that; empty: not draining.
+  [[nodiscard]] std::string drain_words() const;
 
   void observe(const GpuObservation& observation, double now_s);
   // Share of the time in which the processors of the machine had nothing to do, 0 to 1.

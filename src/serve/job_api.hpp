@@ -45,6 +45,9 @@ struct ApiParts {
   std::string mode{};  // "gpus", "simulated"
   UserLimits limits{};
   std::function<ShownTime()> shown{};  // empty: times are shown as they are
+  // Makes a drain by this user durable and returns since when it is, for people; no user: makes its
+  // end durable. Empty: a drain ends with the server.
+  std::function<Result<std::string>(std::optional<std::string> by)> keep_drain{};
   // What was learned of the workloads of a user, or of all users; used on the loop's thread only.
   std::function<nlohmann::json(std::optional<std::uint32_t> uid)> knowledge{};
 };

@@ -47,11 +47,18 @@ ApiAnswer JobApi::drain(const Caller& caller, std::string_view body) {
   if (const Result<void> read = reader.finish(); !read) {
     return error_answer(read.error());
   }
-  return json_answer(
-      parts_.loop.ask<json>([&](schedule::Scheduler& scheduler, double) -> Result<json> {
-        scheduler.set_draining(draining);
-        return json{{"draining", draining}, {"running", count_jobs(scheduler).on_gpus}};
-      }));
+  return json_answer(parts_.loop.ask<json>([&](schedule::Scheduler& scheduler,
+                                               double) -> Result<json> {
+    if (draining != scheduler.draining()) {  // `carpool drain --wait` asks repeatedly
+      const auto by = draining ? std::optional(caller.user) : std::nullopt;
+      const Result<std::string> since = parts_.keep_drain ? parts_.keep_drain(by) : std::string();
+      if (!since) {
+        return tl::unexpected(since.error());
+      }
+      scheduler.set_draining(draining, *since);
+    }
+    return json{{"draining", draining}, {"running", count_jobs(scheduler).on_gpus}};
+  }));
 }
 
 ApiAnswer JobApi::status() {
@@ -61,6 +68,7 @@ ApiAnswer JobApi::status() {
                     {"carpool", parts_.version},
                     {"mode", parts_.mode},
                     {"draining", scheduler.draining()},
+                    {"notice", scheduler.drain_words()},
                     {"jobs", count_jobs(scheduler).by_state},
                     {"gpu_count", scheduler.gpus().size()},
                     {"troubles", trouble_list(scheduler, shown())}};

@@ -30,7 +30,9 @@ std::string drained_text(std::size_t running) {
   const std::string rest = running == 0   ? "No job is running."
                            : running == 1 ? "1 job is still running."
                                           : fmt::format("{} jobs are still running.", running);
-  return fmt::format("No further job starts. {}", rest);
+  return fmt::format(
+      "No further job starts, also after a restart of the server, until `carpool drain --undo`. {}",
+      rest);
 }
 
 Result<void> run_drain(const DrainOptions& options, const CommandContext& context) {

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "app/server/drain_file.hpp"
 #include "app/server/processor_shares.hpp"
 #include "app/server/server_knowledge.hpp"
 #include "app/version.hpp"
+#include "base/log.hpp"
 #include "policy/policy_registry.hpp"
 #include "serve/event_hub.hpp"
 #include "serve/http/http_server.hpp"
@@ -71,9 +74,10 @@ Result<serve::HttpSettings> http_settings(const ServeOptions& options, const Ser
 }
 
 Result<serve::UserLimits> user_limits(const ServeOptions& options) {
-  if (options.slo_group) {
-    if (const auto known = serve::group_id(*options.slo_group); !known) {
-      return tl::unexpected(known.error());
+  for (const auto& [option, group] : {std::pair("--slo-group", &options.slo_group),
+                                      std::pair("--operators", &options.operators)}) {
+    if (const auto known = *group ? serve::group_id(**group) : Result<std::uint32_t>(0); !known) {
+      return invalid_input(fmt::format("{}: {}", option, known.error().message));
     }
   }
   return serve::UserLimits{.priority = options.user_priority.value_or(0),
@@ -128,6 +132,11 @@ Result<std::unique_ptr<Server>> Server::start(const ServeOptions& options,
                                                            *parts->journal,
                                                            backend.executor,
                                                            parts->beliefs.get());
+  const DrainFile drain(places.state);
+  if (const auto since = drain.read()) {
+    parts->scheduler->set_draining(true, *since);
+    log_warning(parts->scheduler->drain_words());
+  }
   parts->scheduler->on_event([parts](const JobEvent& event) { parts->on_event(event); });
   Result<void> recovered = parts->scheduler->recover(backend.clock->now_s());
   if (recovered) {
@@ -143,20 +152,24 @@ Result<std::unique_ptr<Server>> Server::start(const ServeOptions& options,
     return tl::unexpected(loop.error());
   }
   parts->loop = std::move(*loop);
-  parts->api = std::make_unique<serve::JobApi>(
-      serve::ApiParts{.loop = *parts->loop,
-                      .journal = *parts->journal,
-                      .events = parts->events,
-                      .metrics = parts->metrics,
-                      .log_file = std::move(backend.log_file),
-                      .version = std::string(kVersion),
-                      .mode = std::move(backend.mode),
-                      .limits = std::move(*limits),
-                      .shown = [parts] { return parts->clock->shown(); },
-                      .knowledge =
-                          [parts](std::optional<std::uint32_t> uid) {
-                            return beliefs_object(*parts->beliefs, uid, parts->clock->shown());
-                          }});
+  parts->api = std::make_unique<serve::JobApi>(serve::ApiParts{
+      .loop = *parts->loop,
+      .journal = *parts->journal,
+      .events = parts->events,
+      .metrics = parts->metrics,
+      .log_file = std::move(backend.log_file),
+      .version = std::string(kVersion),
+      .mode = std::move(backend.mode),
+      .limits = std::move(*limits),
+      .shown = [parts] { return parts->clock->shown(); },
+      .keep_drain =
+          [drain](const std::optional<std::string>& by) {
+            return by ? drain.set(*by) : drain.clear().map([] { return std::string(); });
+          },
+      .knowledge =
+          [parts](std::optional<std::uint32_t> uid) {
+            return beliefs_object(*parts->beliefs, uid, parts->clock->shown());
+          }});
   auto server = serve::HttpServer::start(*parts->api, *http);
   if (!server) {
     return tl::unexpected(server.error());

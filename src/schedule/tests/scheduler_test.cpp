@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "schedule/explain.hpp"
 #include "schedule/tests/stubs.hpp"
 
 namespace carpool::schedule {
@@ -217,12 +218,16 @@ TEST(Scheduler, DrainingStartsNothingNew) {
   StubServer server;
   const JobId running = server.submit(stub_job(10));
   server.step(0.0);
-  server.scheduler->set_draining(true);
+  server.scheduler->set_draining(true, "2026-11-16T18:00:00Z, by ann");
   const JobId waiting = server.submit(stub_job(10), 1.0);
   server.step(1.0);
   EXPECT_TRUE(server.runs(running));
   EXPECT_FALSE(server.runs(waiting));
-  EXPECT_NE(server.scheduler->why_waiting(waiting)->reason.find("drain"), std::string::npos);
+  EXPECT_EQ(server.scheduler->why_waiting(waiting)->reason,
+            "the server starts no further job since 2026-11-16T18:00:00Z, by ann; an operator ends "
+            "that with `carpool drain --undo`");
+  const auto why = explain(*server.scheduler, waiting);
+  EXPECT_TRUE(why->changes.empty());  // no other request would start
   server.scheduler->set_draining(false);
   server.step(2.0);
   EXPECT_TRUE(server.runs(waiting));
