@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "base/text/names.hpp"
 #include "core/job_names.hpp"
 #include "serve/job_view.hpp"
 
@@ -20,6 +22,37 @@ bool fits(const ListQuery& wanted, const JobRecord& job, const Caller& caller) {
 
 }  // namespace
 
+Result<std::set<std::string>> state_set(std::string_view words) {
+  static const std::vector<std::string_view> kKnown = {"queued",
+                                                       "held",
+                                                       "running",
+                                                       "stopping",
+                                                       "succeeded",
+                                                       "failed",
+                                                       "cancelled",
+                                                       "active",
+                                                       "ended"};
+  std::set<std::string> states;
+  bool more = true;
+  while (more) {
+    const std::size_t comma = words.find(',');
+    const std::string_view state = words.substr(0, comma);
+    more = comma != std::string_view::npos;
+    words.remove_prefix(more ? comma + 1 : words.size());
+    if (std::ranges::find(kKnown, state) == kKnown.end()) {
+      return invalid_input(unknown_name("state", state, kKnown).message);
+    }
+    if (state == "active") {
+      states.insert({"queued", "held", "running", "stopping"});
+    } else if (state == "ended") {
+      states.insert({"succeeded", "failed", "cancelled"});
+    } else {
+      states.emplace(state);
+    }
+  }
+  return states;
+}
+
 Result<ListQuery> read_list_query(const ApiQuery& query) {
   ListQuery wanted;
   const auto after = number_of<JobId>(query, "after");
@@ -31,24 +64,14 @@ Result<ListQuery> read_list_query(const ApiQuery& query) {
   wanted.most = std::clamp<std::size_t>(most->value_or(wanted.most), 1, kMostListed);
   wanted.user = text_of(query, "user");
   wanted.all_users = flag_of(query, "all") || wanted.user.has_value();
-  std::string_view states;
   const auto given = text_of(query, "state");
-  if (given) {
-    states = *given;
+  if (!given) {
+    return wanted;
   }
-  while (!states.empty()) {
-    const std::size_t comma = states.find(',');
-    const std::string_view state = states.substr(0, comma);
-    states.remove_prefix(comma == std::string_view::npos ? states.size() : comma + 1);
-    if (state == "active") {
-      wanted.states.insert({"queued", "held", "running", "stopping"});
-    } else if (state == "ended") {
-      wanted.states.insert({"succeeded", "failed", "cancelled"});
-    } else {
-      wanted.states.emplace(state);
-    }
-  }
-  return wanted;
+  return state_set(*given).map([&](std::set<std::string> states) {
+    wanted.states = std::move(states);
+    return wanted;
+  });
 }
 
 JobCounts count_jobs(const schedule::Scheduler& scheduler) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "base/result.hpp"
 #include "base/server_clock.hpp"
@@ -26,6 +27,8 @@ struct ListQuery {
   std::size_t most = 1000;
 };
 
+// The states of "queued,running", "active", "ended"; an unknown word is an error.
+[[nodiscard]] Result<std::set<std::string>> state_set(std::string_view words);
 [[nodiscard]] Result<ListQuery> read_list_query(const ApiQuery& query);
 
 // Jobs that have not ended.

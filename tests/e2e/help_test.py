@@ -207,7 +207,7 @@ class ServerExamples(server.ServerTest):
 
     def test_of_submit_run(self):
         Examples.write_inputs(self)
-        self.write("sweep.sh", "true")
+        self.write("sweep.sh", "true").chmod(0o755)
         run_examples(self, "submit")
 
     def test_of_commands_about_waiting_jobs_run(self):

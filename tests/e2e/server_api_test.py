@@ -128,6 +128,7 @@ class Examples(server.ServerTest):
         self.start()
         self.write("config.json", '{"model_type": "bert", "hidden_size": 768, "num_hidden_layers": 12, '
                                   '"num_attention_heads": 12, "intermediate_size": 3072, "vocab_size": 30522}')
+        self.write("sweep.sh", "true").chmod(0o755)
         self.succeeds("drain")
         self.succeeds("submit", "--array", "1-20", "--mem", "1G", "--", "true")
         for command in ("submit", "queue", "history", "show", "explain", "logs", "hold", "release", "cancel"):

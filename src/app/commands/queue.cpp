@@ -7,6 +7,7 @@
 #include "app/cli/command_table.hpp"
 #include "app/cli/shared_options.hpp"
 #include "app/server/server_client.hpp"
+#include "serve/job_listing.hpp"
 #include "serve/units.hpp"
 
 namespace carpool::app {
@@ -28,7 +29,11 @@ void add_queue_options(OptionSet& options, QueueOptions& queue) {
                  &queue.state,
                  "S,S",
                  "States to show: queued, held, running, stopping, succeeded, failed, cancelled, "
-                 "active (default), ended");
+                 "active (default), ended",
+                 {.check = [](const std::string& words) {
+                   const auto states = serve::state_set(words);
+                   return states ? std::string() : states.error().message;
+                 }});
   add_socket(options, queue.server);
 }
 
@@ -132,6 +137,10 @@ Result<void> run_queue(const QueueOptions& options, const CommandContext& contex
   const Result<json> jobs = fetch(*server, path);
   if (!jobs) {
     return tl::unexpected(jobs.error());
+  }
+  const Result<json> status = server->get("/v1/status");
+  if (const std::string notice = status ? status->value("notice", "") : ""; !notice.empty()) {
+    context.output.remark(fmt::format("Note: {}.", notice));
   }
   if (context.output.json()) {
     context.output.print_json({{"version", 1}, {"jobs", *jobs}});

@@ -16,6 +16,7 @@
 #include "app/cli/shared_options.hpp"
 #include "app/inputs/job_file.hpp"
 #include "app/inputs/past_jobs.hpp"
+#include "app/inputs/program_check.hpp"
 #include "app/inputs/submit_memory.hpp"
 #include "app/server/job_wait.hpp"
 #include "app/server/server_client.hpp"
@@ -152,7 +153,8 @@ bool is_file(const std::string& name, std::string_view suffix) {
 }
 
 // The request of the file that is named in the place of a command; for a plain command, its argv.
-Result<json> request_of_command(const std::vector<std::string>& command) {
+Result<json> request_of_command(const std::vector<std::string>& command,
+                                const std::string& folder) {
   if (command.empty()) {
     return invalid_input("no command given: name a program behind --, a job file or a script");
   }
@@ -182,7 +184,7 @@ Result<json> request_of_command(const std::vector<std::string>& command) {
       return job;
     }
   }
-  return json{{"argv", command}};
+  return check_program(first, folder).map([&] { return json{{"argv", command}}; });
 }
 
 // The job runs as if it were started from here. A file may set either differently.
@@ -199,7 +201,8 @@ void put_surroundings(json& job) {
 
 // Options of the command line override those of the file.
 Result<json> whole_request(const SubmitOptions& options) {
-  Result<json> job = request_of_command(options.command);
+  Result<json> job =
+      request_of_command(options.command, job_folder(options.job.folder.value_or("")));
   const Result<json> overrides = request_from(options.job);
   if (!job || !overrides) {
     return job ? overrides : job;
@@ -214,6 +217,10 @@ Result<json> whole_request(const SubmitOptions& options) {
   (*job)["env"] = std::move(env);
   (*job)["cwd"] = job_folder(job->value("cwd", ""));
   put_surroundings(*job);
+  if (job->contains("slo_ms") && job->value("class", json()) != "slo") {
+    return invalid_input(
+        "--slo is the latency target of a job of class slo: add --class slo, or leave --slo out");
+  }
   return job;
 }
 

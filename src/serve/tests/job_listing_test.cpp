@@ -127,5 +127,16 @@ TEST_F(JobListing, CountsJobsThatHaveNotEnded) {
   EXPECT_EQ(counts.on_gpus, 1U);
 }
 
+TEST(StateSet, AnUnknownStateIsAnErrorThatListsTheKnownOnes) {
+  EXPECT_EQ(state_set("queued,active")->size(), 4U);
+  EXPECT_EQ(state_set("ended")->size(), 3U);
+  EXPECT_EQ(state_set("runing").error().message,
+            "unknown state \"runing\"; did you mean \"running\"?; known: queued, held, running, "
+            "stopping, succeeded, failed, cancelled, active, ended");
+  EXPECT_EQ(state_set("runing").error().code, ErrorCode::InvalidInput);
+  EXPECT_FALSE(state_set("queued,"));
+  EXPECT_FALSE(read_list_query({{"state", "gone"}}));
+}
+
 }  // namespace
 }  // namespace carpool::serve
