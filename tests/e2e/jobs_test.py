@@ -191,7 +191,46 @@ class Jobs(server.ServerTest):
         self.assertEqual(self.await_end(job)["state"], "succeeded")
 
 
+    def test_json_of_a_command_is_one_document(self):
+        first = self.submit("--mem", "1G", "--", "sh", "-c", "echo out; echo err >&2")
+        second = self.submit("--mem", "1G", "--", "true")
+        self.assertEqual([job["exit_code"] for job in self.prints_json("wait", first, second)], [0, 0])
+        self.assertEqual(self.prints_json("wait", first)["state"], "succeeded")
+        self.assertEqual(self.prints_json("show", first)["id"], first)
+        self.assertEqual([job["id"] for job in self.prints_json("show", first, second)], [first, second])
+        self.assertEqual(len(self.prints_json("explain", first, second)), 2)
+        self.assertEqual(self.prints_json("logs", first), {"id": first, "stdout": "out\n", "stderr": "err\n"})
+        told = cli.strict_json(self.succeeds("submit", "--json", "--wait", "--array", "0-1", "--mem", "1G", "--", "true"))
+        self.assertEqual([job["state"] for job in told["jobs"]], ["succeeded"] * 2)
+        self.assertEqual(told["ids"], [job["id"] for job in told["jobs"]])
+        held = [self.submit("--gpus", "2", "--mem", "1G", "--after", self.submit("--mem", "1G", "--", "sleep", "600"),
+                            "--", "true") for _ in range(2)]
+        self.assertEqual([job["done"] for job in self.prints_json("hold", *held)], ["hold"] * 2)
+        done = self.carpool("cancel", "--json", held[0], 9999, held[1])
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertEqual([job["id"] for job in cli.strict_json(done.stdout)], held[:1])
+
+
 class Restart(server.ServerTest):
+    def test_a_drain_survives_a_restart_and_a_kill(self):
+        self.start()
+        self.succeeds("drain")
+        job = self.submit("--mem", "1G", "--", "true")
+        for end in (self.kill_server, self.stop_server):
+            end()
+            self.start()
+            self.assertTrue(self.get("/v1/status")["draining"])
+            words = "starts no further job since 20"
+            self.assertIn(words, self.succeeds("queue"))
+            self.assertIn(words, self.succeeds("explain", job))
+            self.assertIn("carpool drain --undo", self.succeeds("explain", job))
+            self.assertEqual(self.job(job)["state"], "queued")
+        self.succeeds("drain", "--undo")
+        self.assertEqual(self.await_end(job)["state"], "succeeded")
+        self.kill_server()
+        self.start()
+        self.assertFalse(self.get("/v1/status")["draining"])
+
     def test_jobs_survive_a_server_that_is_stopped_and_one_that_is_killed(self):
         self.start()
         script = "echo $CARPOOL_ATTEMPT >> ran; while [ ! -e go ]; do sleep 0.05; done; exit 3"

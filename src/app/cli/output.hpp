@@ -3,6 +3,7 @@
 // or a tab is shown as an escape (base/text/printable.hpp).
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string_view>
 
@@ -36,6 +37,8 @@ class Output {
   void clear_screen() const;                  // of a terminal
   void redraw(std::string_view text) const;   // the screen of a terminal from its top
   void print_json(const nlohmann::json& value) const;
+  // With --json, what was found of `asked` things: the value of one, else an array.
+  void print_json_of(const nlohmann::json& values, std::size_t asked) const;
   void print_json_line(const nlohmann::json& value) const;  // one line of JSON lines
 
   // Writes what was printed so far; an error on a full disk.

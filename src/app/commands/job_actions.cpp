@@ -151,7 +151,8 @@ struct JobActionOptions {
   std::vector<std::int64_t> jobs;
 };
 
-using JobAction = std::function<Result<void>(ServerClient&, std::int64_t job, const Output&)>;
+// Asks the server; says what people see, and returns the answer.
+using JobAction = std::function<Result<json>(ServerClient&, std::int64_t job, const Output&)>;
 
 // A command that does the same with each of its jobs.
 CommandSpec job_command(JobAction action, std::string example) {
@@ -162,11 +163,15 @@ CommandSpec job_command(JobAction action, std::string example) {
   command.run = [options, action = std::move(action)](const CommandContext& context) {
     Result<ServerClient> server = ServerClient::connect(options->server);
     Result<void> done = server.map([](const ServerClient&) {});
+    json answers = json::array();
     for (const std::int64_t job : options->jobs) {
       if (done) {
-        done = action(*server, job, context.output);
+        done = action(*server, job, context.output).map([&](json answer) {
+          answers.push_back(std::move(answer));
+        });
       }
     }
+    context.output.print_json_of(answers, options->jobs.size());
     return done;
   };
   return command;
@@ -176,9 +181,11 @@ CommandSpec job_command(JobAction action, std::string example) {
 CommandSpec reading(const char* path, std::string (*text)(const json&), std::string example) {
   return job_command(
       [path, text](ServerClient& server, std::int64_t job, const Output& output) {
-        return server.get(fmt::format("/v1/jobs/{}{}", job, path)).map([&](const json& answer) {
-          output.json() ? output.print_json(answer) : output.print(text(answer));
-        });
+        Result<json> answer = server.get(fmt::format("/v1/jobs/{}{}", job, path));
+        if (answer && !output.json()) {
+          output.print(text(*answer));
+        }
+        return answer;
       },
       std::move(example));
 }
@@ -187,11 +194,11 @@ CommandSpec reading(const char* path, std::string (*text)(const json&), std::str
 CommandSpec changing(const char* verb, const char* doing) {
   return job_command(
       [verb, doing](ServerClient& server, std::int64_t job, const Output& output) {
-        return server.post(fmt::format("/v1/jobs/{}/{}", job, verb), json::object())
-            .map([&](const json& answer) {
-              output.json() ? output.print_json(answer)
-                            : output.remark(fmt::format("{} job {}.", doing, job));
-            });
+        Result<json> answer = server.post(fmt::format("/v1/jobs/{}/{}", job, verb), json::object());
+        if (answer) {
+          output.remark(fmt::format("{} job {}.", doing, job));
+        }
+        return answer;
       },
       fmt::format("carpool {} 17", verb));
 }

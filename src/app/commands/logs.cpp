@@ -41,6 +41,7 @@ void add_logs_options(OptionSet& options, LogsOptions& logs) {
 struct Reading {
   const char* stream = "";
   std::FILE* to = nullptr;
+  std::string* into = nullptr;  // collects the output instead
   std::uint64_t offset = 0;
   bool over = false;
   bool filtered = false;
@@ -48,6 +49,10 @@ struct Reading {
 };
 
 void write(const Reading& reading, const std::string& text) {
+  if (reading.into != nullptr) {
+    *reading.into += text;
+    return;
+  }
   std::fwrite(text.data(), 1, text.size(), reading.to);
   std::fflush(reading.to);
 }
@@ -79,7 +84,12 @@ bool is_filtered(const LogsOptions& options, int descriptor) {
   return !options.raw && isatty(descriptor) == 1;
 }
 
-Result<void> run_logs(const LogsOptions& options, const CommandContext& /*context*/) {
+Result<void> run_logs(const LogsOptions& options, const CommandContext& context) {
+  if (context.output.json() && options.follow) {
+    return invalid_input(
+        "--json prints one document, and --follow never has a whole one; give one "
+        "of them");
+  }
   StopSignals signals;
   Result<ServerClient> server = ServerClient::connect(options.server);
   if (!server) {
@@ -87,6 +97,12 @@ Result<void> run_logs(const LogsOptions& options, const CommandContext& /*contex
   }
   Reading out{.stream = "stdout", .to = stdout, .filtered = is_filtered(options, STDOUT_FILENO)};
   Reading err{.stream = "stderr", .to = stderr, .filtered = is_filtered(options, STDERR_FILENO)};
+  std::string collected_out;
+  std::string collected_err;
+  if (context.output.json()) {
+    out = {.stream = "stdout", .into = &collected_out};
+    err = {.stream = "stderr", .into = &collected_err};
+  }
   constexpr double kWait = 0.5;  // for standard output, when neither stream had more
   bool came = true;
   while (!signals.came()) {
@@ -103,6 +119,10 @@ Result<void> run_logs(const LogsOptions& options, const CommandContext& /*contex
   }
   write(out, out.filter.finish());
   write(err, err.filter.finish());
+  if (context.output.json()) {
+    context.output.print_json(
+        {{"id", options.job}, {"stdout", collected_out}, {"stderr", collected_err}});
+  }
   return {};
 }
 

@@ -250,7 +250,9 @@ Result<void> run_submit(const SubmitOptions& options, const CommandContext& cont
   }
   const auto ids = accepted->at("ids").get<std::vector<std::int64_t>>();
   if (context.output.json()) {
-    context.output.print_json_line(*accepted);
+    if (!options.wait) {
+      context.output.print_json(*accepted);
+    }
   } else if (options.parsable) {
     context.output.print(fmt::format("{}\n", fmt::join(ids, "\n")));
   } else {
@@ -265,7 +267,13 @@ Result<void> run_submit(const SubmitOptions& options, const CommandContext& cont
   if (const Result<void> written = context.output.flush(); !written) {
     return written;
   }
-  return wait_for_jobs(*server, ids, std::nullopt, context);
+  return wait_for_jobs(*server, ids, std::nullopt, context).map([&](json waited) {
+    if (context.output.json()) {
+      json document = *accepted;
+      document["jobs"] = std::move(waited);
+      context.output.print_json(document);
+    }
+  });
 }
 
 }  // namespace

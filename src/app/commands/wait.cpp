@@ -2,6 +2,8 @@
 #include <optional>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "app/cli/command_table.hpp"
 #include "app/cli/shared_options.hpp"
 #include "app/server/job_wait.hpp"
@@ -31,7 +33,10 @@ Result<void> run_wait(const WaitOptions& options, const CommandContext& context)
   if (!server) {
     return tl::unexpected(server.error());
   }
-  return wait_for_jobs(*server, options.jobs, options.limit_s, context);
+  return wait_for_jobs(*server, options.jobs, options.limit_s, context)
+      .map([&](const nlohmann::json& waited) {
+        context.output.print_json_of(waited, options.jobs.size());
+      });
 }
 
 }  // namespace

@@ -45,11 +45,12 @@ int shell_code(const json& job) {
   return code == 0 ? kExitFailure : code;  // cancelled after it had succeeded
 }
 
-Result<void> wait_for_jobs(ServerClient& server,
+Result<json> wait_for_jobs(ServerClient& server,
                            const std::vector<std::int64_t>& jobs,
                            std::optional<double> limit_s,
                            const CommandContext& context) {
   const Stopwatch watch;
+  json waited = json::array();
   for (const std::int64_t id : jobs) {
     json job;
     while (!job.contains("ended_s")) {
@@ -61,22 +62,22 @@ Result<void> wait_for_jobs(ServerClient& server,
       job = std::move(*now);
       if (!job.contains("ended_s") && limit_s && watch.seconds() >= *limit_s) {
         context.exit_code = kExitNotYet;
-        return {};
+        waited.push_back({{"id", id}, {"state", job.value("state", "")}});
+        return waited;
       }
     }
     context.exit_code = std::max(context.exit_code, shell_code(job));
-    if (context.output.json()) {
-      context.output.print_json_line({{"id", id},
-                                      {"state", job.value("state", "")},
-                                      {"end", job.value("end", "")},
-                                      {"exit_code", shell_code(job)},
-                                      {"reason", job.value("reason", "")}});
-    } else if (job.value("state", "") != "succeeded") {
+    waited.push_back({{"id", id},
+                      {"state", job.value("state", "")},
+                      {"end", job.value("end", "")},
+                      {"exit_code", shell_code(job)},
+                      {"reason", job.value("reason", "")}});
+    if (!context.output.json() && job.value("state", "") != "succeeded") {
       print_message(
           fmt::format("job {} {}: {}", id, job.value("state", "ended"), job.value("reason", "")));
     }
   }
-  return {};
+  return waited;
 }
 
 }  // namespace carpool::app
