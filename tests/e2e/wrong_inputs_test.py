@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""Mistakes that people make: each is refused with exit code 2, nothing on standard output, the name of what is wrong,
+and what to do.
+
+A row is the command line, then every text that the message must contain: first what is wrong, last what to do.
+"""
+
+import unittest
+
+import cli
+import server
+
+UNIT_OF_MEMORY = "write 12G for 12 GiB or 12M for 12 MiB"
+UNIT_OF_TIME = "write 2h for 2 hours, 2m for 2 minutes or 2s for 2 seconds"
+RUN = ("--", "true")
+
+WITHOUT_SERVER = (
+    # Units
+    (("submit", "--mem", "12", *RUN), "--mem: 12 what?", UNIT_OF_MEMORY),
+    (("submit", "--mem=12", *RUN), "--mem: 12 what?", UNIT_OF_MEMORY),
+    (("submit", "--mem", "1.5", *RUN), "--mem: 1.5 what?", "write 1.5G"),
+    (("submit", "--mem-limit", "12", *RUN), "--mem-limit: 12 what?", UNIT_OF_MEMORY),
+    (("submit", "--mem", "12Q", *RUN), '--mem: "12Q"', "write 12G or 512M"),
+    (("submit", "--mem", "-4G", *RUN), '--mem: "-4G"', "write 12G or 512M"),
+    (("submit", "--mem", "lots", *RUN), '--mem: "lots"', "write 12G or 512M"),
+    (("submit", "--mem-limit", "auto", *RUN), '--mem-limit: "auto"', "write 12G or 512M"),
+    (("submit", "--time", "2", *RUN), "--time: 2 what?", UNIT_OF_TIME),
+    (("submit", "--runtime", "2", *RUN), "--runtime: 2 what?", UNIT_OF_TIME),
+    (("submit", "--time", "1h30", *RUN), '--time: "1h30"', "write 90s, 15m, 2h, 1d or 1:30:00"),
+    (("submit", "--time", "soon", *RUN), '--time: "soon"', "write 90s"),
+    (("submit", "--time", "-5m", *RUN), '--time: "-5m"', "write 90s"),
+    (("submit", "--time", "0s", *RUN), '--time: "0s"', "write 90s"),
+    (("submit", "mem.toml"), "mem.toml: mem: 12 what?", UNIT_OF_MEMORY, "in quotes"),
+    (("submit", "time.toml"), "time.toml: time: 2 what?", UNIT_OF_TIME, "in quotes"),
+    (("submit", "./mem.sh"), "./mem.sh: #CARPOOL: --mem: 12 what?", UNIT_OF_MEMORY),
+    (("estimate", "config.json", "--fits", "40"), "--fits: 40 what?", "write 40G for 40 GiB"),
+    (("estimate", "config.json", "--context", "600"), "--context: 600 what?", "600M for 600 MiB"),
+    (("simulate", "trace.csv", "--cluster", "4x40"), "40 what?", "write 40GiB", "4x40GiB"),
+    (("serve", "--stop-grace", "1m"), '--stop-grace: "1m"', "a number of seconds"),
+    (("wait", "--limit", "1h", "1"), '--limit: "1h"', "a number of seconds"),
+    # What is submitted
+    (("submit",), "no command given", "name a program behind --"),
+    (("submit", "missing.toml"), "missing.toml: no such file", "correct its name"),
+    (("submit", "missing.rad"), "missing.rad: no such file", "correct its name"),
+    (("submit", "--", "missing.py"), "missing.py: no such file", "correct its name"),
+    (("submit", "train.py"), "train.py is not executable", "carpool submit -- python train.py"),
+    (("submit", "./train.py", "--epochs", "3"), "./train.py is not executable", "python ./train.py"),
+    (("submit", "plain.sh"), "plain.sh is not executable", "carpool submit -- bash plain.sh"),
+    (("submit", "--", "own"), "own is not in a folder of PATH", "./own"),
+    (("submit", "folder/"), "folder/ is a folder", "name the program"),
+    (("submit", "good.toml", "--epochs"), "good.toml takes no arguments", '"--epochs"', "remove it"),
+    (("submit", "broken.toml"), "broken.toml:1:"),
+    (("submit", "./unknown.sh"), "./unknown.sh: #CARPOOL:", "--partition"),
+    (("submit", "--env", "NOT_SET_ANYWHERE", *RUN), "--env NOT_SET_ANYWHERE", "expected NAME=VALUE"),
+    (("submit", "--mem", "1G", "--model", "config.json", *RUN), "--model", "requires --mem auto"),
+    (("submit", "--mem", "auto", "--model", "none.json", *RUN), "none.json", "--mem SIZE"),
+    # Numbers and words of options
+    (("submit", "--gpus", "two", *RUN), '--gpus: "two"', "a whole number"),
+    (("submit", "--gpus", "-1", *RUN), '--gpus: "-1"', "a whole number"),
+    (("submit", "--retries", "1.5", *RUN), '--retries: "1.5"', "a whole number"),
+    (("submit", "--priority", "high", *RUN), "--priority", "high"),
+    (("submit", "--slo", "0", *RUN), '--slo: "0"', "a number above 0"),
+    (("submit", "--slo", "5", *RUN), "--slo", "add --class slo"),
+    (("submit", "--after", "first", *RUN), "--after", "first"),
+    (("submit", "--memory", "12G", *RUN), "--memory", "--mem"),
+    (("queue", "--state", "runing"), '--state: unknown state "runing"', 'did you mean "running"?'),
+    (("queue", "--state", "queued,,held"), '--state: unknown state ""', "known: queued, held"),
+    (("queue", "--colour", "always"), "--colour", "carpool queue --help"),
+    (("show", "seventeen"), "seventeen"),
+    (("show",), "jobs is required", "carpool show --help"),
+    (("cancel", "1.5"), "1.5"),
+    (("logs", "1", "--attempt", "-1"), '--attempt: "-1"', "a whole number"),
+    (("logs", "--json", "--follow", "1"), "--follow", "give one of them"),
+    (("history", "-n", "many"), '--most: "many"', "a whole number"),
+    (("frobnicate",), "frobnicate", "carpool --help"),
+    (("qeue",), "qeue", "queue"),
+    (("--color", "sometimes", "queue"), "sometimes", "auto"),
+    (("serve", "--simulated", "many"), 'cluster "many"', "4xA100-40"),
+    (("serve", "--simulated", "2xA200"), '"A200"', "known: A100-40"),
+    (("serve", "--simulated", "2xA100-40", "--policy", "carpol"), '"carpol"', "known:"),
+    (("serve", "--simulated", "2xA100-40", "--order", "lifo"), '"lifo"', "known:"),
+    (("serve", "--simulated", "2xA100-40", "--recovery", "hope"), '"hope"', "known:"),
+    (("serve", "--simulated", "2xA100-40", "--speed", "0"), '--speed: "0"', "above 0"),
+    (("serve", "--simulated", "2xA100-40", "--operators", "no-such-group"), "--operators",
+     'no group "no-such-group"', "groupadd"),
+    (("serve", "--simulated", "2xA100-40", "--slo-group", "no-such-group"), "--slo-group",
+     'no group "no-such-group"', "groupadd"),
+    (("serve", "--simulated", "2xA100-40", "--listen", "127.0.0.1:1", "--tokens", "absent"), "absent"),
+    (("serve", "--window", "median"), "--window", "mean"),
+    # Files and names of the other commands
+    (("simulate", "absent.csv"), "absent.csv", "No such file"),
+    (("simulate",), "trace", "--generate"),
+    (("simulate", "trace.csv", "--seeds", "0"), '--seeds: "0"', "above 0"),
+    (("simulate", "trace.csv", "--rates", "2"), '--rates: "2"', "a number from 0 to 1"),
+    (("estimate", "absent.json"), "absent.json", "No such file"),
+    (("estimate", "config.json", "--dtype", "fp12"), "fp12", "bf16"),
+    (("predict", "job0", "job99", "--data", "small"), "job99", "did you mean"),
+    (("recommend", "no-such-workload"), "no-such-workload"),
+    (("recommend", "job0", "--data", "absent"), "absent"),
+    (("train", "--model", "shere", "-o", "x.model.json"), '"shere"', 'did you mean "share"?'),
+    (("evaluate", "--protocol", "guess"), '"guess"', "known:"),
+    (("dataset", "absent"), "absent"),
+    (("report", "--data", "absent", "-o", "x.html"), "absent"),
+    (("measure", "absent.toml"), "absent.toml", "No such file"),
+    (("gpus", "--watch", "often"), '--watch: "often"', "a number of seconds"),
+    (("gpus", "--replay", "absent.jsonl"), "absent.jsonl"),
+    (("record", "--seconds", "-1", "-o", "x.jsonl"), '--seconds: "-1"', "a number of seconds"),
+    (("help", "frobnicate"), "frobnicate"),
+    (("journal", "chek"), "chek", "check"),
+)
+
+WITH_SERVER = (
+    (("show", "99"), "no job 99"),
+    (("explain", "99"), "no job 99"),
+    (("cancel", "99"), "no job 99"),
+    (("logs", "99"), "no job 99"),
+    (("wait", "99"), "no job 99"),
+    (("submit", "--gpus", "99", "--mem", "1G", *RUN), "gpus", "99"),
+    (("submit", "--gpus", "0", "--mem", "1G", *RUN), "gpus"),
+    (("submit", "--mem", "999T", *RUN), "mem"),
+    (("submit", "--class", "urgent", "--mem", "1G", *RUN), '"urgent"', "normal"),
+    (("submit", "--array", "9-1", "--mem", "1G", *RUN), '"9-1"', "write 0-9"),
+    (("submit", "--array", "a-z", "--mem", "1G", *RUN), '"a-z"', "write 0-9"),
+    (("submit", "--priority", "5000", "--mem", "1G", *RUN), "priority"),
+    (("submit", "--after", "99", "--mem", "1G", *RUN), "99"),
+    (("submit", "--progress", "(", "--mem", "1G", *RUN), "progress"),
+    (("submit", "key.toml"), "prioritty", "priority"),
+)
+
+
+def write_files(test):
+    test.write("mem.toml", 'argv = ["true"]\nmem = 12\n')
+    test.write("time.toml", 'argv = ["true"]\ntime = 2\n')
+    test.write("good.toml", 'argv = ["true"]\n')
+    test.write("key.toml", 'argv = ["true"]\nmem = "1G"\nprioritty = 1\n')
+    test.write("broken.toml", "argv = [\n")
+    test.write("mem.sh", "#!/bin/sh\n#CARPOOL --mem 12\ntrue\n")
+    test.write("unknown.sh", "#!/bin/sh\n#CARPOOL --partition gpu\ntrue\n")
+    test.write("plain.sh", "true\n")
+    test.write("train.py", "print()\n")
+    test.write("own", "#!/bin/sh\n").chmod(0o755)
+    test.write("config.json", '{"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12, '
+                              '"vocab_size": 50257, "n_positions": 1024}')
+    test.write("trace.csv", "")
+    (test.folder / "folder").mkdir()
+    cli.write_dataset(test.folder / "small")
+
+
+class WrongInputs(cli.CarpoolTest):
+    def test_are_refused_with_what_to_do(self):
+        write_files(self)
+        for arguments, *says in WITHOUT_SERVER:
+            with self.subTest(" ".join(arguments)):
+                self.refuses(*arguments, says=says)
+
+    def test_are_at_least_sixty(self):
+        self.assertGreaterEqual(len({row[0] for row in WITHOUT_SERVER + WITH_SERVER}), 60)
+
+
+class WrongInputsOfAServer(server.ServerTest):
+    def test_are_refused_with_what_to_do(self):
+        write_files(self)
+        self.start()
+        for arguments, *says in WITH_SERVER:
+            with self.subTest(" ".join(arguments)):
+                self.refuses(*arguments, says=says)
+
+
+if __name__ == "__main__":
+    unittest.main()
