@@ -26,7 +26,7 @@ class Simulated(server.ServerTest):
         self.start("--simulated", "2xA100-40", "--speed", "600")
 
     def ran(self, size, *command, options=()):
-        job = self.submit("--mem", size, "--runtime", "300", *options, "--", *command)
+        job = self.submit("--mem", size, "--runtime", "300s", *options, "--", *command)
         ended = self.await_end(job)
         self.assertEqual(ended["attempts"][-1].get("peak_bytes", 0), int(size[:-1]) * GIB, ended)
         return job
