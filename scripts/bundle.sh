@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Makes a relocatable folder of a built carpool: bin, lib with the libraries that go into users'
-# programs and all shared libraries except glibc, the bundled measurements, licences.
+# programs and all shared libraries except glibc, the bundled measurements and traces, the Python
+# package, units, licences.
 #   scripts/bundle.sh BINARY DIR     create or replace DIR
 #   scripts/bundle.sh --check DIR    fail if DIR exists and is not a bundle
 set -euo pipefail
@@ -8,7 +9,7 @@ shopt -s inherit_errexit
 
 readonly max_bytes=40000000
 readonly marker=share/carpool/bundle.txt # marks a folder as a bundle
-readonly datasets=(kace-v100 memory-collected memory-estimator memory-h200)
+readonly datasets=(carma-traces kace-v100 memory-collected memory-estimator memory-h200 traces)
 # The loader and the libraries of glibc must be those of the machine that runs the bundle.
 readonly glibc='^(linux-vdso|ld-linux.*|lib(c|m|mvec|dl|pthread|rt|resolv|util|anl|nsl|BrokenLocale|thread_db|nss_.*))\.so'
 
@@ -91,6 +92,9 @@ fill() {
   for dataset in "${datasets[@]}"; do
     cp -R "$root/data/$dataset" "$stage/share/carpool/data/"
   done
+  install -d "$stage/share/carpool/python/carpool"
+  install -m 644 "$root"/python/carpool/*.py "$stage/share/carpool/python/carpool/"
+  install -D -m 644 -t "$stage/share/carpool/units" "$root"/packaging/*.service
   cp "$root/LICENSE" "$stage/share/doc/carpool/"
   page=$(find "$root/docs" "$(dirname "$binary")/.." -name carpool.1 -print -quit)
   if [[ -n $page ]]; then

@@ -73,6 +73,8 @@ class Bundle(unittest.TestCase):
             "share/doc/carpool/LICENSE", "share/doc/carpool/libraries/libxgboost0.txt",
             "share/carpool/data/kace-v100/profiles.csv",
             "share/carpool/data/memory-estimator/h200.model.json",
+            "share/carpool/data/carma-traces/trace60.csv", "share/carpool/data/traces/measured.json",
+            "share/carpool/python/carpool/__init__.py", "share/carpool/units/carpool.service",
         ):
             self.assertTrue((self.bundle / name).is_file(), name)
 

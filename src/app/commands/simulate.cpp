@@ -268,7 +268,8 @@ CommandSpec simulate_command() {
       run_simulate,
       {"carpool simulate --generate philly --jobs 50 --days 0.2 -o trace.csv",
        "carpool simulate trace.csv --runtime-error 0.3 --seeds 3 --report simulation.html",
-       "carpool simulate trace.csv --cluster 2x80GiB --policy lug@aegis,magm:told,carpool",
+       "carpool simulate trace.csv --cluster 2xA100-40 --seeds 3 --policy "
+       "lug@aegis,magm:told,carpool",
        "carpool simulate --validate aegis --seeds 3"});
 }
 

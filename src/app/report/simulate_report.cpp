@@ -107,9 +107,11 @@ Course course(const simulate::SimulationResult& run,
       memory[moment.gpu] = gib;
     }
     const double count = static_cast<double>(gpus);
-    made.sm_active.push_back(kPercent * all_active / count);
-    made.memory_gib.push_back(all_memory / count);
-    made.watts.push_back(simulate::watts(constants, all_active / count));
+    // Sums of differences end at -1e-16, and an axis would begin at -10 %.
+    const double mean_active = std::max(all_active / count, 0.0);
+    made.sm_active.push_back(kPercent * mean_active);
+    made.memory_gib.push_back(std::max(all_memory / count, 0.0));
+    made.watts.push_back(simulate::watts(constants, mean_active));
   }
   return made;
 }

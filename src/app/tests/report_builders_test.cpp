@@ -88,6 +88,21 @@ TEST(SimulateReport, ComparesPoliciesAndShowsTheJobsOfEachGpu) {
   EXPECT_EQ(power.xs.back(), 4.0);  // hours, to the end of the longest run
 }
 
+// 0.7 + 0.1 - 0.7 - 0.1 is -3e-17, and an axis that holds it begins at -10 %.
+TEST(SimulateReport, IdleGpusHaveNoActivityBelowZero) {
+  auto rows = two_policies();
+  rows.front().runs.front().moments = {{.at_s = 0.0, .gpu = 0, .sm_active = 0.7},
+                                       {.at_s = 0.0, .gpu = 1, .sm_active = 0.1},
+                                       {.at_s = 60.0, .gpu = 0, .sm_active = 0.0},
+                                       {.at_s = 60.0, .gpu = 1, .sm_active = 0.0}};
+  const report::Report made = policy_comparison_report({.gpus = 2}, {}, rows, {});
+  const auto& active = std::get<report::LineChart>(made.sections[1].figures.at(0).content);
+  for (const double value : active.series.front().values) {
+    EXPECT_GE(value, 0.0);
+  }
+  EXPECT_DOUBLE_EQ(active.series.front().values.front(), 40.0);
+}
+
 TEST(SimulateReport, ShuffledRunsHaveNoJobsOfTheTraceButAChartByOrder) {
   const simulate::Trace trace;
   const report::Report made =

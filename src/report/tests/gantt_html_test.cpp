@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "report/assets.hpp"
+
 namespace carpool::report {
 namespace {
 
@@ -36,6 +38,16 @@ TEST(GanttHtml, PutsBarsThatOverlapBelowEachOther) {
   const std::string after = gantt_html(chart, "jobs");
   EXPECT_NE(overlapping.find("y=\"19.0\""), std::string::npos);
   EXPECT_EQ(after.find("y=\"19.0\""), std::string::npos);
+}
+
+// A rule for every drawing would make each key of the legend as large as the page is wide.
+TEST(GanttHtml, TheStyleStretchesTheChartAndNotTheKeysOfTheLegend) {
+  const std::string html = gantt_html(two_lanes(), "jobs");
+  EXPECT_EQ(count(html, "<div class=\"scroll gantt\"><svg"), 1);
+  EXPECT_EQ(count(html, "<svg width=\"14\" height=\"14\""), 2);
+  const std::string style(page_style());
+  EXPECT_NE(style.find(".scroll.gantt > svg {"), std::string::npos);
+  EXPECT_EQ(style.find("\n.gantt svg"), std::string::npos);
 }
 
 }  // namespace
