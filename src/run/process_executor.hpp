@@ -1,6 +1,7 @@
 // Runs jobs as processes of this machine, each beside a supervisor.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -24,6 +25,7 @@ struct ProcessExecutorSettings {
   ProgressPlace progress{};
   // OMP_NUM_THREADS of a job that shares a GPU and does not set it; 0: the variable is left alone.
   unsigned openmp_threads = 0;
+  std::uint64_t output_limit_bytes = 0;  // disk space of each output of a job; 0: no limit
 };
 
 // The processes of a running job.

@@ -29,10 +29,6 @@ bool SupervisorSignals::stop_heard() const {
   return heard;
 }
 
-int SupervisorSignals::next() const {
-  return ::sigwaitinfo(&taken_, nullptr);
-}
-
 int SupervisorSignals::next_within(std::chrono::seconds limit) const {
   const timespec wait{.tv_sec = limit.count(), .tv_nsec = 0};
   const int signal = ::sigtimedwait(&taken_, nullptr, &wait);

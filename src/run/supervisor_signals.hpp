@@ -14,9 +14,7 @@ class SupervisorSignals {
   void block() const;
   // Takes those that ask to stop the job; false: there was none.
   [[nodiscard]] bool stop_heard() const;
-  // Waits. Negative: another handler ran.
-  [[nodiscard]] int next() const;
-  // 0: none came in time.
+  // Waits. 0: none came in time; negative: another handler ran.
   [[nodiscard]] int next_within(std::chrono::seconds limit) const;
 
  private:

@@ -234,7 +234,7 @@ Result<Explanation> explain(const Scheduler& scheduler, JobId job) {
   if (const auto queued = scheduler.queued(job)) {
     const Explainer explainer(scheduler, *queued);
     explainer.candidates(out);
-    if (scheduler.may_start(job) && !scheduler.draining()) {
+    if (scheduler.may_start(job) && scheduler.why_no_starts().empty()) {
       explainer.changes(out);
     }
   }

@@ -48,6 +48,11 @@ void Planner::set_draining(bool draining, std::string since) {
   backlog_.look_at(Look::Everything);
 }
 
+void Planner::set_closed(std::string why) {
+  closed_ = std::move(why);
+  backlog_.look_at(Look::Everything);
+}
+
 void Planner::decide(double at_s) {
   note_groups(at_s);
   look_if_due(at_s);

@@ -56,7 +56,10 @@ class Planner {
   void set_draining(bool draining, std::string since);
   void set_processors_idle(double idle) { processors_idle_ = idle; }
   [[nodiscard]] bool draining() const { return draining_; }
-  [[nodiscard]] std::string drain_words() const;
+  // Why no job starts; empty: jobs start.
+  [[nodiscard]] std::string why_no_starts() const;
+  // A trouble of the machine that lets no job start until it is over; empty: it is.
+  void set_closed(std::string why);
 
  private:
   // Brings pauses, and the GPUs that are set aside, up to date.
@@ -74,7 +77,9 @@ class Planner {
   [[nodiscard]] std::size_t ask_beside_reserved(std::span<const JobId> jobs, double at_s);
   [[nodiscard]] FrontReservation reservation_for(const LiveJob& job, double at_s) const;
   [[nodiscard]] std::size_t put_question(std::span<const JobId> jobs, double at_s);
-  [[nodiscard]] bool some_may_start() const { return !draining_ && backlog_.line().size() > 0; }
+  [[nodiscard]] bool some_may_start() const {
+    return !draining_ && closed_.empty() && backlog_.line().size() > 0;
+  }
   // Running jobs: what the policy wants to stand still or go on.
   void note_groups(double at_s);
   void look_if_due(double at_s);
@@ -101,6 +106,7 @@ class Planner {
   std::optional<double> pause_ends_s_;  // when a pause reaches its longest time
   bool draining_ = false;
   std::string drained_since_;
+  std::string closed_;
   std::optional<double> processors_idle_;
   bool some_aside_ = false;
   bool held_back_ = false;  // a placement, because one attempt is to try first

@@ -41,9 +41,9 @@ std::string Planner::gpus_aside() const {
   return words;
 }
 
-std::string Planner::drain_words() const {
+std::string Planner::why_no_starts() const {
   if (!draining_) {
-    return {};
+    return closed_;
   }
   return fmt::format(
       "the server starts no further job{}{}; an operator ends that with `carpool "
@@ -69,8 +69,9 @@ std::optional<Deferral> Planner::why_waiting(JobId job) const {
         deferral.reason += fmt::format(" {}", other);
       }
     }
-  } else if (draining_) {
-    deferral.reason = drain_words();
+  } else if (std::string why = why_no_starts(); !why.empty()) {
+    deferral.constraint = draining_ ? Constraint::Order : Constraint::Machine;
+    deferral.reason = std::move(why);
   } else if (paused(*found)) {
     deferral.constraint = Constraint::Machine;
     deferral.reason = pauses_.why_closed(job, found->view.uid, decided_s_);

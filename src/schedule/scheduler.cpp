@@ -141,8 +141,12 @@ void Scheduler::set_draining(bool draining, std::string since) {
   parts_->planner.set_draining(draining, std::move(since));
 }
 
-std::string Scheduler::drain_words() const {
-  return parts_->planner.drain_words();
+void Scheduler::set_closed(std::string why) {
+  parts_->planner.set_closed(std::move(why));
+}
+
+std::string Scheduler::why_no_starts() const {
+  return parts_->planner.why_no_starts();
 }
 
 bool Scheduler::draining() const {

@@ -55,8 +55,10 @@ class Scheduler {
   // While draining no job starts; running jobs continue. `since`: for people, when and by whom.
   void set_draining(bool draining, std::string since = {});
   [[nodiscard]] bool draining() const;
-  // Why no job starts and what ends that; empty: not draining.
-  [[nodiscard]] std::string drain_words() const;
+  // A trouble of the machine that lets no job start until it is over; empty: it is.
+  void set_closed(std::string why);
+  // Why no job starts and what to do; empty: jobs start.
+  [[nodiscard]] std::string why_no_starts() const;
 
   void observe(const GpuObservation& observation, double now_s);
   // Share of the time in which the processors of the machine had nothing to do, 0 to 1.

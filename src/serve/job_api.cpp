@@ -117,7 +117,14 @@ ApiAnswer JobApi::show(const Caller& caller, JobId job) {
   }
   const auto details = [&](schedule::Scheduler& scheduler, double now_s) -> Result<json> {
     return own_job(scheduler, caller, job).map([&](const JobRecord& record) {
-      return job_details(scheduler, record, caller, now_s, shown());
+      json view = job_details(scheduler, record, caller, now_s, shown());
+      const RunId last{job, static_cast<unsigned>(record.attempts.size())};
+      if (parts_.log_file && last.attempt > 0 &&
+          (is_cut(parts_.log_file(last, LogStream::Out)) ||
+           is_cut(parts_.log_file(last, LogStream::Err)))) {
+        view["output_cut"] = true;
+      }
+      return view;
     });
   };
   return held_answer(json_answer(look<json>(parts_.loop, details)), std::move(held));

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,22 @@ struct LogState {
   bool over = false;
 };
 
+// Which outputs of ended jobs to remove: the older ones, and the oldest until no more than this is
+// kept.
+struct PruneRequest {
+  std::optional<double> older_than_s{};
+  std::optional<std::uint64_t> keep_bytes{};
+  bool dry_run = false;                // only says what it would remove
+  std::optional<std::uint32_t> uid{};  // only of this user
+  std::set<JobId> not_ended{};         // jobs whose outputs stay
+  JobId last_job = 0;                  // outputs of later jobs stay, too
+};
+struct PruneReport {
+  std::vector<RunId> removed{};
+  std::uint64_t bytes = 0;
+  std::uint64_t kept_bytes = 0;  // of ended jobs
+};
+
 struct ApiParts {
   SchedulerLoop& loop;
   store::SqliteJournal& journal;  // used on the loop's thread only
@@ -48,6 +65,7 @@ struct ApiParts {
   // Makes a drain by this user durable and returns since when it is, for people; no user: makes its
   // end durable. Empty: a drain ends with the server.
   std::function<Result<std::string>(std::optional<std::string> by)> keep_drain{};
+  std::function<PruneReport(const PruneRequest&)> prune{};  // empty: outputs are not kept
   // What was learned of the workloads of a user, or of all users; used on the loop's thread only.
   std::function<nlohmann::json(std::optional<std::uint32_t> uid)> knowledge{};
 };
@@ -70,6 +88,9 @@ class JobApi {
   [[nodiscard]] ApiAnswer history(const Caller& caller, const ApiQuery& query);
   [[nodiscard]] ApiAnswer knowledge(const Caller& caller, const ApiQuery& query);
   [[nodiscard]] ApiAnswer drain(const Caller& caller, std::string_view body);
+  [[nodiscard]] ApiAnswer prune(const Caller& caller, std::string_view body);
+  // Fills in which jobs have ended.
+  [[nodiscard]] Result<PruneReport> prune_outputs(PruneRequest wanted);
   [[nodiscard]] ApiAnswer status();
   [[nodiscard]] ApiAnswer metrics();
   [[nodiscard]] ApiAnswer healthy();

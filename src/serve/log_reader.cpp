@@ -17,23 +17,41 @@ namespace {
 
 constexpr std::chrono::milliseconds kLookEvery{50};
 
+struct OutputPart {
+  std::string bytes{};
+  std::uint64_t from = 0;  // at or behind the offset that was asked for
+};
+
 // The job may have replaced the file by anything: a pipe must not be waited for.
-std::string read_part(const std::filesystem::path& file, std::uint64_t offset, std::uint64_t most) {
-  const Descriptor opened(
+Descriptor open_output(const std::filesystem::path& file) {
+  return Descriptor(
       ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY));
+}
+
+// Skips the part that was dropped because the output passed its limit.
+OutputPart read_part(const std::filesystem::path& file, std::uint64_t offset, std::uint64_t most) {
+  const Descriptor opened = open_output(file);
   struct stat status{};
   if (!opened.valid() || ::fstat(opened.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
       static_cast<std::uint64_t>(status.st_size) <= offset) {
-    return {};
+    return {.from = offset};
+  }
+  if (const off_t data = ::lseek(opened.get(), static_cast<off_t>(offset), SEEK_DATA); data > 0) {
+    offset = static_cast<std::uint64_t>(data);
   }
   const std::uint64_t left = static_cast<std::uint64_t>(status.st_size) - offset;
   std::string part(static_cast<std::size_t>(std::min({left, most, kUsualLogBytes})), '\0');
   const ssize_t got = ::pread(opened.get(), part.data(), part.size(), static_cast<off_t>(offset));
   part.resize(got < 0 ? 0 : static_cast<std::size_t>(got));
-  return part;
+  return {.bytes = std::move(part), .from = offset};
 }
 
 }  // namespace
+
+bool is_cut(const std::filesystem::path& file) {
+  const Descriptor opened = open_output(file);
+  return opened.valid() && ::lseek(opened.get(), 0, SEEK_DATA) > 0;
+}
 
 ApiAnswer read_log(JobId job, const LogRequest& wanted, const LogPorts& ports) {
   if (!ports.log_file) {
@@ -54,15 +72,16 @@ ApiAnswer read_log(JobId job, const LogRequest& wanted, const LogPorts& ports) {
     if (!held) {
       return busy_answer("the server holds as much as it may for answers");
     }
-    std::string part =
+    OutputPart part =
         attempt == 0
-            ? std::string()
+            ? OutputPart{.from = wanted.offset}
             : read_part(ports.log_file({job, attempt}, wanted.stream), wanted.offset, wanted.most);
-    held.reduce_to(part.size());
-    const bool over = (now->over || attempt < now->attempts) && part.empty();
-    if (!part.empty() || over || watch.seconds() >= wanted.wait_s || !ports.pause(kLookEvery)) {
-      const std::uint64_t next = wanted.offset + part.size();
-      return {.body = std::move(part),
+    held.reduce_to(part.bytes.size());
+    const bool over = (now->over || attempt < now->attempts) && part.bytes.empty();
+    if (!part.bytes.empty() || over || watch.seconds() >= wanted.wait_s ||
+        !ports.pause(kLookEvery)) {
+      const std::uint64_t next = part.from + part.bytes.size();
+      return {.body = std::move(part.bytes),
               .type = "application/octet-stream",
               .headers = {{"X-Carpool-Attempt", fmt::format("{}", attempt)},
                           {"X-Carpool-Offset", fmt::format("{}", next)},

@@ -27,6 +27,9 @@ struct LogPorts {
   std::function<bool(std::chrono::milliseconds span)> pause{};  // false: the server stops
 };
 
+// Whether the beginning of an output was dropped because it passed its limit.
+[[nodiscard]] bool is_cut(const std::filesystem::path& file);
+
 // Raw bytes, with the headers X-Carpool-Attempt, X-Carpool-Offset (the next offset) and
 // X-Carpool-Over (1: the output is complete).
 [[nodiscard]] ApiAnswer read_log(JobId job, const LogRequest& wanted, const LogPorts& ports);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <initializer_list>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -15,27 +14,9 @@
 #include "core/job_names.hpp"
 #include "serve/histogram.hpp"
 #include "serve/job_listing.hpp"
+#include "serve/metric_samples.hpp"
 
 namespace carpool::serve {
-namespace {
-
-std::string escaped(std::string_view text) {
-  std::string safe;
-  for (const char c : text) {
-    if (c == '\\' || c == '"') {
-      safe += '\\';
-    }
-    if (c == '\n') {
-      safe += "\\n";
-    } else {
-      safe += c;
-    }
-  }
-  return safe;
-}
-
-}  // namespace
-
 struct Metrics::Totals {
   mutable std::mutex mutex{};
   std::uint64_t submitted = 0;
@@ -45,6 +26,9 @@ struct Metrics::Totals {
   std::map<TroubleScope, std::uint64_t> troubles{};
   std::map<PauseCause, std::uint64_t> pauses{};
   std::map<int, std::uint64_t> requests{};  // by status
+  std::uint64_t disk_total_bytes = 0;
+  std::uint64_t disk_free_bytes = 0;
+  bool disk_full = false;
   Histogram wait{{1, 5, 15, 60, 300, 900, 3600, 14400, 86400}};
   Histogram decision{{0.0001, 0.0005, 0.001, 0.005, 0.02, 0.1, 0.5, 2}};
 };
@@ -57,29 +41,6 @@ struct MetricSource {
 };
 
 namespace {
-
-// The lines of one metric.
-class Samples {
- public:
-  explicit Samples(const MetricInfo& metric) : metric_(metric) {}
-
-  template <class Number>
-  void add(std::initializer_list<std::string_view> label_values, Number value) {
-    std::string labels;
-    auto name = metric_.labels.begin();
-    for (const std::string_view label : label_values) {
-      labels += fmt::format("{}{}=\"{}\"", labels.empty() ? "" : ",", *name++, escaped(label));
-    }
-    text_ += labels.empty() ? fmt::format("{} {}\n", metric_.name, value)
-                            : fmt::format("{}{{{}}} {}\n", metric_.name, labels, value);
-  }
-  void add(const Histogram& histogram) { text_ += histogram.text(metric_.name); }
-  [[nodiscard]] const std::string& text() const { return text_; }
-
- private:
-  const MetricInfo& metric_;
-  std::string text_;
-};
 
 template <class Read>
 void for_each_gpu(const MetricSource& from, Read read) {
@@ -244,6 +205,16 @@ const std::vector<Metric>& metrics() {
         {},
         "Attempts of before a restart of which it is not known whether they run."},
        [](From from, Samples& out) { out.add({}, from.scheduler.unknown_attempts()); }},
+      {{"carpool_state_disk_bytes", "gauge", {"kind"}, "Disk of the state folder: total, free."},
+       [](From from, Samples& out) {
+         out.add({"total"}, from.totals.disk_total_bytes);
+         out.add({"free"}, from.totals.disk_free_bytes);
+       }},
+      {{"carpool_state_disk_full",
+        "gauge",
+        {},
+        "1 while no job starts because the disk of the state folder is full."},
+       [](From from, Samples& out) { out.add({}, from.totals.disk_full ? 1 : 0); }},
       {{"carpool_requests_total", "counter", {"status"}, "HTTP requests answered, by status."},
        [](From from, Samples& out) {
          for (const auto& [status, count] : from.totals.requests) {
@@ -293,6 +264,13 @@ void Metrics::count(const JobEvent& event, double queued_s) {
 void Metrics::decision(double seconds) {
   const std::scoped_lock lock(totals_->mutex);
   totals_->decision.add(seconds);
+}
+
+void Metrics::disk(std::uint64_t total_bytes, std::uint64_t free_bytes, bool full) {
+  const std::scoped_lock lock(totals_->mutex);
+  totals_->disk_total_bytes = total_bytes;
+  totals_->disk_free_bytes = free_bytes;
+  totals_->disk_full = full;
 }
 
 void Metrics::request(int status) {

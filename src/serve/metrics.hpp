@@ -1,6 +1,7 @@
 // The page that Prometheus scrapes. Every metric is one row of the table in metrics.cpp.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -33,6 +34,8 @@ class Metrics {
   void count(const JobEvent& event, double queued_s);
   void decision(double seconds);
   void request(int status);
+  // Of the disk of the state folder. `full`: no job starts.
+  void disk(std::uint64_t total_bytes, std::uint64_t free_bytes, bool full);
 
   // The whole page. Called on the thread that owns the scheduler.
   [[nodiscard]] std::string text(const schedule::Scheduler& scheduler,

@@ -169,6 +169,11 @@ constexpr std::array kRoutes = {
           [](JobApi& api, const Caller& caller, const httplib::Request& /*request*/) {
             return api.drain(caller, CurrentRequest::get().body());
           }},
+    Route{"POST",
+          "/v1/prune",
+          [](JobApi& api, const Caller& caller, const httplib::Request& /*request*/) {
+            return api.prune(caller, CurrentRequest::get().body());
+          }},
     Route{"GET",
           "/v1/status",
           [](JobApi& api, const Caller& /*caller*/, const httplib::Request& /*request*/) {

@@ -61,6 +61,59 @@ ApiAnswer JobApi::drain(const Caller& caller, std::string_view body) {
   }));
 }
 
+Result<PruneReport> JobApi::prune_outputs(PruneRequest wanted) {
+  if (!parts_.prune) {
+    return PruneReport{};
+  }
+  const Result<void> seen =
+      look<bool>(parts_.loop, [&](schedule::Scheduler& scheduler, double) -> Result<bool> {
+        for (const JobId id : scheduler.jobs()) {
+          if (const JobRecord* job = scheduler.find(id); job != nullptr && !job->over()) {
+            wanted.not_ended.insert(id);
+          }
+        }
+        return parts_.journal.last_job().map([&](JobId last) {
+          wanted.last_job = last;
+          return true;
+        });
+      }).map([](bool) {});
+  // Not on the loop's thread: removing many files takes long.
+  return seen.map([&] { return parts_.prune(wanted); });
+}
+
+ApiAnswer JobApi::prune(const Caller& caller, std::string_view body) {
+  const json object =
+      is_small_json(body) ? json::parse(body, nullptr, /*allow_exceptions=*/false) : json();
+  PruneRequest wanted;
+  StrictObject reader(object, "prune request");
+  reader.read("older_than_s", wanted.older_than_s);
+  reader.read("keep_bytes", wanted.keep_bytes);
+  reader.read("dry_run", wanted.dry_run);
+  if (const Result<void> read = reader.finish(); !read) {
+    return error_answer(read.error());
+  }
+  if (!wanted.older_than_s && !wanted.keep_bytes) {
+    return error_answer(invalid_input("prune request: needs older_than_s or keep_bytes"));
+  }
+  if (!caller.operates) {
+    wanted.uid = caller.uid;
+  }
+  return json_answer(prune_outputs(wanted).map([&](const PruneReport& report) {
+    constexpr std::size_t kMostNamed = 1000;
+    json removed = json::array();
+    for (const RunId& run : report.removed) {
+      if (removed.size() < kMostNamed) {
+        removed.push_back({{"id", run.job}, {"attempt", run.attempt}});
+      }
+    }
+    return json{{"dry_run", wanted.dry_run},
+                {"attempts", report.removed.size()},
+                {"bytes", report.bytes},
+                {"kept_bytes", report.kept_bytes},
+                {"removed", std::move(removed)}};
+  }));
+}
+
 ApiAnswer JobApi::status() {
   return json_answer(
       look<json>(parts_.loop, [&](schedule::Scheduler& scheduler, double) -> Result<json> {
@@ -68,7 +121,7 @@ ApiAnswer JobApi::status() {
                     {"carpool", parts_.version},
                     {"mode", parts_.mode},
                     {"draining", scheduler.draining()},
-                    {"notice", scheduler.drain_words()},
+                    {"notice", scheduler.why_no_starts()},
                     {"jobs", count_jobs(scheduler).by_state},
                     {"gpu_count", scheduler.gpus().size()},
                     {"troubles", trouble_list(scheduler, shown())}};

@@ -14,7 +14,7 @@ import server
 GROUPS = {
     "Jobs": ("submit", "queue", "show", "explain", "logs", "wait", "cancel", "hold", "release", "requeue",
              "history", "knowledge"),
-    "Server": ("serve", "drain", "journal"),
+    "Server": ("serve", "drain", "prune", "journal"),
     "GPUs": ("run", "gpus", "top", "doctor", "record"),
     "Prediction": ("recommend", "predict", "assign", "estimate", "profile", "profiles"),
     "Research": ("measure", "dataset", "train", "evaluate", "simulate", "report", "models", "policies",

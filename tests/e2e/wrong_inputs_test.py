@@ -87,6 +87,11 @@ WITHOUT_SERVER = (
      'no group "no-such-group"', "groupadd"),
     (("serve", "--simulated", "2xA100-40", "--listen", "127.0.0.1:1", "--tokens", "absent"), "absent"),
     (("serve", "--window", "median"), "--window", "mean"),
+    (("serve", "--output-limit", "1"), "--output-limit: 1 what?", "write 1G for 1 GiB"),
+    (("serve", "--keep-outputs", "30"), "--keep-outputs: 30 what?", "30h for 30 hours"),
+    (("prune",), "nothing says what to remove", "give --older-than 30d, or --keep 20G"),
+    (("prune", "--older-than", "30"), "--older-than: 30 what?", "30h for 30 hours"),
+    (("prune", "--keep", "20"), "--keep: 20 what?", "write 20G for 20 GiB"),
     # Files and names of the other commands
     (("simulate", "absent.csv"), "absent.csv", "No such file"),
     (("simulate",), "trace", "--generate"),

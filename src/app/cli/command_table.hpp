@@ -23,6 +23,7 @@
   ROW(knowledge,  Jobs,       "Show what the server has learned of workloads, and how sure it is") \
   ROW(serve,      Server,     "Run the server, which shares the GPUs among jobs")                 \
   ROW(drain,      Server,     "Start no further job; running jobs continue (operators only)")     \
+  ROW(prune,      Server,     "Remove outputs of ended jobs, by age or by size")                  \
   ROW(journal,    Server,     "Check, repair or copy the journal, which holds queue and history")   \
   ROW(run,        Gpus,       "Run a program with a memory limit, beside others on one GPU")       \
   ROW(gpus,       Gpus,       "Show memory, SM activity, power and clocks of each GPU")           \

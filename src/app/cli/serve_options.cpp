@@ -80,6 +80,17 @@ void add_scheduling_options(OptionSet& options, ServeOptions& serve) {
 void add_serve_options(OptionSet& options, ServeOptions& serve) {
   add_socket(options, serve.server);
   options.option("--state", &serve.state, "DIR", "Folder of the queue and the outputs of jobs");
+  options.option("--output-limit",
+                 &serve.output_limit,
+                 "SIZE",
+                 "Disk space of each output of a job, of which then only the latest part is kept; "
+                 "none: no limit (default: 1G)",
+                 {.check = memory_size({"none"})});
+  options.option("--keep-outputs",
+                 &serve.keep_outputs,
+                 "TIME",
+                 "Age at which outputs of ended jobs are removed: 30d (default: never)",
+                 {.check = time_with_unit()});
   add_scheduling_options(options, serve);
   add_access_options(options, serve);
   options.option("--simulated",

@@ -28,8 +28,10 @@ struct ServeOptions {
   std::optional<int> user_priority;  // the highest that users may choose; empty: 0
   std::optional<std::string> slo_group;
   double stop_grace_s = 30.0;
-  std::optional<std::string> simulated;  // "2xA100-40"
-  double speed = 60.0;                   // of simulated time
+  std::string output_limit = "1G";          // of each output of a job, or "none"
+  std::optional<std::string> keep_outputs;  // age at which outputs are removed; empty: never
+  std::optional<std::string> simulated;     // "2xA100-40"
+  double speed = 60.0;                      // of simulated time
 };
 
 void add_serve_options(OptionSet& options, ServeOptions& serve);

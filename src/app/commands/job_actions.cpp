@@ -85,6 +85,9 @@ std::string show_text(const json& job) {
   }
   line(text, "class", job.value("class", ""));
   line(text, "priority", fmt::format("{}", job.value("priority", 0)));
+  if (job.value("output_cut", false)) {
+    line(text, "output", "passed its limit; only its latest part is kept");
+  }
   for (const json& attempt : job.at("attempts")) {
     text += attempt_text(attempt);
   }

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -12,6 +13,7 @@
 #include "app/server/gpu_lock.hpp"
 #include "app/server/live_gpus.hpp"
 #include "app/server/live_progress.hpp"
+#include "app/server/output_pruning.hpp"
 #include "app/server/processor_shares.hpp"
 #include "app/server/serve_places.hpp"
 #include "app/server/server.hpp"
@@ -21,12 +23,14 @@
 #include "base/log.hpp"
 #include "base/process/stop_signals.hpp"
 #include "base/server_clock.hpp"
+#include "base/text/memory_size.hpp"
 #include "knowledge/activity_interference.hpp"
 #include "knowledge/model_interference.hpp"
 #include "policy/policy_registry.hpp"
 #include "run/job_cgroup.hpp"
 #include "run/process_executor.hpp"
 #include "run/run_folder.hpp"
+#include "serve/units.hpp"
 #include "simulate/cluster_spec.hpp"
 #include "simulate/server_executor.hpp"
 #include "store/journal_backup.hpp"
@@ -70,9 +74,32 @@ void keep_backup(const ServePlaces& places) {
   }
 }
 
+// Removes outputs that are old enough.
+class OutputKeeping {
+ public:
+  explicit OutputKeeping(const ServeOptions& options) {
+    if (options.keep_outputs) {
+      // The option was checked where it was read.
+      age_s_ = serve::parse_seconds(*options.keep_outputs).value();
+    }
+  }
+  void look(Server& server) {
+    constexpr double kHour = 3600.0;
+    if (age_s_ && (!since_pruned_ || since_pruned_->seconds() > kHour)) {
+      server.prune({.older_than_s = age_s_});
+      since_pruned_.emplace();
+    }
+  }
+
+ private:
+  std::optional<double> age_s_;
+  std::optional<Stopwatch> since_pruned_;
+};
+
 // Until a signal arrives, the scheduler fails or a GPU is lost to another server. Backs the journal
 // up at the start and daily. `locks`: none of simulated GPUs.
 Result<void> stay(Server& server,
+                  const ServeOptions& options,
                   const ServePlaces& places,
                   StopSignals& signals,
                   const GpuLocks* locks) {
@@ -81,9 +108,11 @@ Result<void> stay(Server& server,
   std::optional<Stopwatch> since_backup;
   Stopwatch since_saved;
   const auto watchdog = watchdog_interval();
+  constexpr std::chrono::nanoseconds kSecond = std::chrono::seconds(1);  // a disk fills quickly
   const std::chrono::nanoseconds interval =
-      watchdog ? std::chrono::nanoseconds(*watchdog) / 3 : std::chrono::nanoseconds(1'000'000'000);
+      watchdog ? std::min(std::chrono::nanoseconds(*watchdog) / 3, kSecond) : kSecond;
   std::uint64_t seen = 0;
+  OutputKeeping outputs(options);
   notify_service("READY=1");
   while (!signals.wait_for(interval)) {
     if (const auto failure = server.loop().failure()) {
@@ -92,6 +121,8 @@ Result<void> stay(Server& server,
     if (const Result<void> kept = locks == nullptr ? Result<void>() : locks->keep(); !kept) {
       return kept;
     }
+    server.look_at_disk();
+    outputs.look(server);
     if (!since_backup || since_backup->seconds() > kDay) {
       keep_backup(places);
       since_backup.emplace();
@@ -108,6 +139,27 @@ Result<void> stay(Server& server,
   }
   notify_service("STOPPING=1");
   return {};
+}
+
+run::ProcessExecutorSettings running_settings(const ServeOptions& options,
+                                              const ServePlaces& places,
+                                              const std::shared_ptr<ServerClock>& clock,
+                                              const std::string& journal,
+                                              std::size_t gpus) {
+  run::ProcessExecutorSettings running{.runs = places.runs(),
+                                       .mps = places.mps(),
+                                       .journal = journal,
+                                       .clock = [clock] { return clock->now_s(); },
+                                       .cgroups = run::job_cgroups()};
+  running.progress = progress_place(places.progress(journal), !options.no_profile_windows);
+  running.openmp_threads =
+      options.openmp_threads.value_or(policy::default_settings(options.policy).take_turns
+                                          ? openmp_threads(usable_processors(), gpus)
+                                          : 0);
+  if (options.output_limit != "none") {
+    running.output_limit_bytes = parse_memory_size(options.output_limit).value_or(0);
+  }
+  return running;
 }
 
 Result<void> serve_gpus(const ServeOptions& options,
@@ -131,16 +183,8 @@ Result<void> serve_gpus(const ServeOptions& options,
     return tl::unexpected(journal.error());
   }
   const auto clock = std::make_shared<ServerClock>(ServerClock::kept_in(places.state / "clock"));
-  run::ProcessExecutorSettings running{.runs = places.runs(),
-                                       .mps = places.mps(),
-                                       .journal = (*journal)->identity(),
-                                       .clock = [clock] { return clock->now_s(); },
-                                       .cgroups = run::job_cgroups()};
-  running.progress = progress_place(places.progress(running.journal), !options.no_profile_windows);
-  running.openmp_threads =
-      options.openmp_threads.value_or(policy::default_settings(options.policy).take_turns
-                                          ? openmp_threads(usable_processors(), gpus->views.size())
-                                          : 0);
+  const run::ProcessExecutorSettings running =
+      running_settings(options, places, clock, (*journal)->identity(), gpus->views.size());
   auto executor = run::ProcessExecutor::open(running);
   auto profiled = profiled_workloads(options, context);
   if (!executor || !profiled) {
@@ -153,17 +197,21 @@ Result<void> serve_gpus(const ServeOptions& options,
     }
     return stream == serve::LogStream::Out ? folder.stdout_file() : folder.stderr_file();
   };
-  auto server =
-      Server::start(options,
-                    places,
-                    open_beliefs(places.state, {.driver = driver_of(*gpus)}, std::move(*profiled)),
-                    {.executor = **executor,
-                     .gpus = gpus->views,
-                     .clock = clock,
-                     .loop = {.wake_descriptor = (*executor)->wake_descriptor()},
-                     .log_file = log_file,
-                     .mode = "gpus",
-                     .journal = std::move(*journal)});
+  auto server = Server::start(
+      options,
+      places,
+      open_beliefs(places.state, {.driver = driver_of(*gpus)}, std::move(*profiled)),
+      {.executor = **executor,
+       .gpus = gpus->views,
+       .clock = clock,
+       .loop = {.wake_descriptor = (*executor)->wake_descriptor()},
+       .log_file = log_file,
+       .prune =
+           [running](const serve::PruneRequest& wanted) {
+             return prune_outputs(running.runs, running.journal, wanted, epoch_seconds());
+           },
+       .mode = "gpus",
+       .journal = std::move(*journal)});
   if (!server) {
     return tl::unexpected(server.error());
   }
@@ -184,7 +232,7 @@ Result<void> serve_gpus(const ServeOptions& options,
                        options.policy,
                        options.order,
                        places.socket.string()));
-  const Result<void> stayed = stay(**server, places, signals, &*locks);
+  const Result<void> stayed = stay(**server, options, places, signals, &*locks);
   watcher->reset();
   (*server)->stop();
   save_beliefs((*server)->beliefs(), places.state);
@@ -238,7 +286,7 @@ Result<void> serve_simulated(const ServeOptions& options,
                        *options.simulated,
                        options.speed,
                        places.socket.string()));
-  const Result<void> stayed = stay(**server, places, signals, nullptr);
+  const Result<void> stayed = stay(**server, options, places, signals, nullptr);
   (*server)->stop();
   save_beliefs((*server)->beliefs(), places.state);
   keep_backup(places);

@@ -9,6 +9,7 @@
 #include "app/server/drain_file.hpp"
 #include "app/server/processor_shares.hpp"
 #include "app/server/server_knowledge.hpp"
+#include "app/server/state_disk.hpp"
 #include "app/version.hpp"
 #include "base/log.hpp"
 #include "policy/policy_registry.hpp"
@@ -27,9 +28,26 @@ struct Server::State {
   std::unique_ptr<schedule::Scheduler> scheduler;
   serve::EventHub events;
   serve::Metrics metrics;
+  std::unique_ptr<StateDisk> disk;
   std::unique_ptr<serve::SchedulerLoop> loop;
   std::unique_ptr<serve::JobApi> api;
   std::unique_ptr<serve::HttpServer> http;
+
+  // No job starts where the server was drained, or where the disk is full.
+  void keep_closed(const DrainFile& drain, const std::filesystem::path& folder) {
+    if (const auto since = drain.read()) {
+      scheduler->set_draining(true, *since);
+      log_warning(scheduler->why_no_starts());
+    }
+    disk = std::make_unique<StateDisk>(folder);
+    look_at_disk();
+    scheduler->set_closed(disk->why_closed());
+  }
+
+  void look_at_disk() {
+    disk->look();
+    metrics.disk(disk->space().total_bytes, disk->space().free_bytes, !disk->why_closed().empty());
+  }
 
   // Runs on the scheduler's thread for every durable event.
   void on_event(const JobEvent& event) {
@@ -40,6 +58,15 @@ struct Server::State {
 };
 
 namespace {
+
+policy::PolicySettings settings_of_policy(const ServeOptions& options) {
+  policy::PolicySettings settings = policy::default_settings(options.policy);
+  settings.use_mps = settings.use_mps && !options.no_mps;
+  if (settings.take_turns) {
+    settings.max_starting = most_starting(usable_processors());
+  }
+  return settings;
+}
 
 Result<schedule::SchedulerSettings> scheduler_settings(const ServeOptions& options,
                                                        const policy::PolicySettings& policy) {
@@ -96,11 +123,7 @@ Result<std::unique_ptr<Server>> Server::start(const ServeOptions& options,
                                               const ServePlaces& places,
                                               std::unique_ptr<knowledge::Beliefs> beliefs,
                                               ServerBackend backend) {
-  policy::PolicySettings policy_settings = policy::default_settings(options.policy);
-  policy_settings.use_mps = policy_settings.use_mps && !options.no_mps;
-  if (policy_settings.take_turns) {
-    policy_settings.max_starting = most_starting(usable_processors());
-  }
+  const policy::PolicySettings policy_settings = settings_of_policy(options);
   auto policy = policy::make_placement_policy(options.policy, policy_settings);
   const auto settings = scheduler_settings(options, policy_settings);
   const auto http = http_settings(options, places);
@@ -133,10 +156,7 @@ Result<std::unique_ptr<Server>> Server::start(const ServeOptions& options,
                                                            backend.executor,
                                                            parts->beliefs.get());
   const DrainFile drain(places.state);
-  if (const auto since = drain.read()) {
-    parts->scheduler->set_draining(true, *since);
-    log_warning(parts->scheduler->drain_words());
-  }
+  parts->keep_closed(drain, places.state);
   parts->scheduler->on_event([parts](const JobEvent& event) { parts->on_event(event); });
   Result<void> recovered = parts->scheduler->recover(backend.clock->now_s());
   if (recovered) {
@@ -166,6 +186,7 @@ Result<std::unique_ptr<Server>> Server::start(const ServeOptions& options,
           [drain](const std::optional<std::string>& by) {
             return by ? drain.set(*by) : drain.clear().map([] { return std::string(); });
           },
+      .prune = std::move(backend.prune),
       .knowledge =
           [parts](std::optional<std::uint32_t> uid) {
             return beliefs_object(*parts->beliefs, uid, parts->clock->shown());
@@ -184,6 +205,28 @@ serve::SchedulerLoop& Server::loop() {
 
 const knowledge::Beliefs& Server::beliefs() const {
   return *state_->beliefs;
+}
+
+void Server::prune(const serve::PruneRequest& wanted) {
+  const auto report = state_->api->prune_outputs(wanted);
+  if (!report) {
+    log_warning(fmt::format("old outputs stay: {}", report.error().message));
+  } else if (!report->removed.empty()) {
+    log_info(fmt::format("removed the outputs of {} ended attempts, {} MiB",
+                         report->removed.size(),
+                         report->bytes >> 20U));
+  }
+}
+
+void Server::look_at_disk() {
+  StateDisk& disk = *state_->disk;
+  const std::string before = disk.why_closed();
+  state_->look_at_disk();
+  if (disk.why_closed() != before) {
+    state_->loop->post([why = disk.why_closed()](schedule::Scheduler& scheduler, double) {
+      scheduler.set_closed(why);
+    });
+  }
 }
 
 void Server::stop() {

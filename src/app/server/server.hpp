@@ -26,6 +26,7 @@ struct ServerBackend {
   std::shared_ptr<ServerClock> clock{};
   serve::LoopSettings loop{};  // without its clock
   std::function<std::filesystem::path(RunId, serve::LogStream)> log_file{};
+  std::function<serve::PruneReport(const serve::PruneRequest&)> prune{};
   std::string mode{};
   std::unique_ptr<store::SqliteJournal> journal{};
 };
@@ -45,6 +46,10 @@ class Server {
   [[nodiscard]] serve::SchedulerLoop& loop();
   // What it has learned; changes while the server runs.
   [[nodiscard]] const knowledge::Beliefs& beliefs() const;
+  // Removes outputs of ended jobs; failures are logged.
+  void prune(const serve::PruneRequest& wanted);
+  // Looks at the disk of the state folder, about once a second: while it is full no job starts.
+  void look_at_disk();
   // Ends all requests, then the scheduler. Running jobs continue.
   void stop();
 

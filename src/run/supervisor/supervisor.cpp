@@ -25,6 +25,7 @@
 #include "run/mps/mps_sharing.hpp"
 #include "run/orphan_reaper.hpp"
 #include "run/run_folder.hpp"
+#include "run/supervisor/output_cap.hpp"
 #include "run/supervisor/supervised_processes.hpp"
 #include "run/supervisor/supervisor_order.hpp"
 #include "run/supervisor_signals.hpp"
@@ -33,7 +34,7 @@ namespace carpool::run {
 namespace {
 
 constexpr std::chrono::seconds kWriteAgain{1};
-constexpr std::chrono::seconds kLookAtPause{1};
+constexpr std::chrono::seconds kLookEvery{1};
 constexpr std::string_view kBegan = "began";
 
 std::string read_all(int descriptor) {
@@ -56,7 +57,8 @@ class Supervisor {
         reaper_(std::move(reaper)),
         processes_(order_.cgroup),
         pause_(folder_, processes_),
-        fault_watch_(order_) {}
+        fault_watch_(order_),
+        outputs_(folder_, order_.output_limit_bytes) {}
 
   void run() {
     ::signal(SIGPIPE, SIG_IGN);  // the starter or the first process of the job may be gone
@@ -91,6 +93,7 @@ class Supervisor {
       tell_starter(kBegan);
       wait_for_end();
       end_the_rest();
+      outputs_.look();
       judge();
       const auto of_job = processes_.memory_kills();
       exit_.host_memory = of_job ? *of_job > 0 : host_memory_kills() > kills_before;
@@ -204,8 +207,9 @@ class Supervisor {
   void wait_for_end() {
     look_at_pause();  // the signal may have come before the job began
     while (!reap()) {
-      const int signal = pause_.held() ? signals_.next_within(kLookAtPause) : signals_.next();
-      if (signal == kLookSignal || signal == 0) {
+      const int signal = signals_.next_within(kLookEvery);
+      outputs_.look();
+      if (signal == kLookSignal || (signal == 0 && pause_.held())) {
         look_at_pause();
       } else if (signal > 0 && signal != SIGCHLD) {
         stop_job(signal == kKillSignal);
@@ -257,6 +261,7 @@ class Supervisor {
   SupervisedProcesses processes_;
   JobPause pause_;
   MpsFaultWatch fault_watch_;
+  OutputCap outputs_;
   MpsUse mps_;
   SupervisorSignals signals_;
   gpu::ProcessIdentity self_{};

@@ -117,6 +117,7 @@ Started<SupervisorOrder> order_for(const ProcessExecutorSettings& settings,
   }
   return make_order(spec, folder.path(), *mps).map([&](SupervisorOrder order) {
     order.journal = settings.journal;
+    order.output_limit_bytes = settings.output_limit_bytes;
     add_progress(settings, spec, order);
     limit_openmp_threads(settings.openmp_threads, spec, order);
     if (!settings.cgroups.empty()) {

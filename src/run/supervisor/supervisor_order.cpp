@@ -112,6 +112,7 @@ std::string write_order(const SupervisorOrder& order) {
     object["cgroup"] = order.cgroup.string();
   }
   object["umask"] = order.umask;
+  object["output_limit_bytes"] = order.output_limit_bytes;
   object["limits"] = limit_texts(order.limits);
   // JSON holds text only; arguments and variables that are not UTF-8 are refused at submission.
   return object.dump(-1, ' ', false, json::error_handler_t::replace);
@@ -141,6 +142,9 @@ Result<SupervisorOrder> read_order(std::string_view text) {
     order.cgroup = object.value("cgroup", "");
     if (object.contains("umask")) {
       order.umask = integer_from<decltype(order.umask)>(object.at("umask"));
+    }
+    if (object.contains("output_limit_bytes")) {
+      order.output_limit_bytes = integer_from<std::uint64_t>(object.at("output_limit_bytes"));
     }
     const auto limits = parse_limits(object.value("limits", std::map<std::string, std::string>{}));
     if (!limits) {

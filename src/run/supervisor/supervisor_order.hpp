@@ -37,6 +37,7 @@ struct SupervisorOrder {
   std::optional<MpsPlace> mps{};
   std::filesystem::path cgroup{};  // of the attempt; empty: none
   unsigned umask = 022;
+  std::uint64_t output_limit_bytes = 0;  // of each output; 0: none
   std::map<std::string, ResourceLimit> limits{};
 };
 

@@ -90,6 +90,23 @@ TEST_F(ProcessExecutorTest, AJobThatSharesAGpuGetsItsShareOfOpenMpThreads) {
   EXPECT_EQ(read_file(bench_.folder({3, 1}).stdout_file()), "unset\n") << "it has the GPU alone";
 }
 
+TEST_F(ProcessExecutorTest, AnOutputHoldsNoMoreThanItsLimit) {
+  ProcessExecutorSettings settings = bench_.settings();
+  settings.output_limit_bytes = std::uint64_t{1} << 20U;
+  bench_.open(settings);
+  start(spec(
+      {"sh", "-c", "head -c 4000000 /dev/zero | tr '\\0' x; echo; echo the end; echo few >&2"}));
+  ASSERT_TRUE(await_end());
+  struct stat status{};
+  ASSERT_EQ(::stat(folder().stdout_file().c_str(), &status), 0);
+  EXPECT_LE(status.st_blocks * 512, 1 << 20U);
+  EXPECT_GT(status.st_size, 4'000'000) << "offsets stay as they were";
+  const std::string tail = tail_of(folder().stdout_file(), 1000);
+  EXPECT_NE(tail.find("the end\n"), std::string::npos) << tail;
+  EXPECT_NE(tail.find("carpool: this output passed its limit of 1 MiB"), std::string::npos) << tail;
+  EXPECT_EQ(read_file(folder().stderr_file()), "few\n");
+}
+
 TEST_F(ProcessExecutorTest, ExitCodeSignalAndLastLineAreReported) {
   start(spec({"sh", "-c", "echo broken >&2; exit 3"}));
   auto exit = await_end();

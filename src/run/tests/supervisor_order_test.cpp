@@ -13,16 +13,16 @@ std::string order_with(const std::string& more) {
 }
 
 TEST(SupervisorOrder, IsReadAsItWasWritten) {
-  const SupervisorOrder order{
-      .folder = "/r/17.1",
-      .run = "17.1",
-      .argv = {"python", "a b.py"},
-      .cwd = "/data/ann",
-      .env = {{"A", "B"}},
-      .become_uid = 4294967294U,
-      .gid = 100,
-      .user = "ann",
-      .mps = MpsPlace{.gpu_uuid = "GPU-1", .folder = "/m", .users = "/m/u"}};
+  const SupervisorOrder order{.folder = "/r/17.1",
+                              .run = "17.1",
+                              .argv = {"python", "a b.py"},
+                              .cwd = "/data/ann",
+                              .env = {{"A", "B"}},
+                              .become_uid = 4294967294U,
+                              .gid = 100,
+                              .user = "ann",
+                              .mps = MpsPlace{.gpu_uuid = "GPU-1", .folder = "/m", .users = "/m/u"},
+                              .output_limit_bytes = 1U << 30U};
   const auto again = read_order(write_order(order));
   ASSERT_TRUE(again) << again.error().message;
   EXPECT_EQ(write_order(*again), write_order(order));

@@ -214,6 +214,19 @@ TEST(Scheduler, JobAfterAFailedOneIsClosedWithTheReasonAndSoAreJobsAfterIt) {
   EXPECT_EQ(server.record(late).state, JobState::Cancelled);
 }
 
+TEST(Scheduler, AClosedMachineStartsNothingNew) {
+  StubServer server;
+  server.scheduler->set_closed("the disk is full");
+  const JobId waiting = server.submit(stub_job(10));
+  server.step(0.0);
+  EXPECT_FALSE(server.runs(waiting));
+  EXPECT_EQ(server.scheduler->why_waiting(waiting)->reason, "the disk is full");
+  EXPECT_EQ(server.scheduler->why_waiting(waiting)->constraint, Constraint::Machine);
+  server.scheduler->set_closed("");
+  server.step(1.0);
+  EXPECT_TRUE(server.runs(waiting));
+}
+
 TEST(Scheduler, DrainingStartsNothingNew) {
   StubServer server;
   const JobId running = server.submit(stub_job(10));
