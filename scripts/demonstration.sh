@@ -58,7 +58,7 @@ gpt2-medium 31G 600
 mobilenet 4G 150
 dlrm 18G 300
 JOBS
-  "$carpool" submit --quiet --parsable --name two-gpus --gpus 2 --mem 20G --runtime 240 -- ./two-gpus \
+  "$carpool" submit --quiet --parsable --name two-gpus --gpus 2 --mem 20G --runtime 240s -- ./two-gpus \
     >/dev/null
 }
 

@@ -94,7 +94,7 @@ class Simulated(server.ServerTest):
 
     def test_a_long_sweep_does_not_hide_what_ran_before(self):
         job = self.ran("12G", *TRAIN, "32")
-        self.succeeds("submit", "--array", "0-699", "--mem", "1G", "--runtime", "1", "--", "python", "sweep.py")
+        self.succeeds("submit", "--array", "0-699", "--mem", "1G", "--runtime", "1s", "--", "python", "sweep.py")
         server.until(lambda: not self.get("/v1/queue")["jobs"], "the sweep to end")
         self.assertEqual([run["job"] for run in self.estimate("--", *TRAIN, "32")["history"]], [job])
 
@@ -108,7 +108,7 @@ class Simulated(server.ServerTest):
 
     def test_a_run_that_was_cancelled_is_a_lower_bound(self):
         self.ran("4G", *TRAIN, "32")
-        job = self.submit("--mem", "9G", "--runtime", "1000000", "--", *TRAIN, "32")
+        job = self.submit("--mem", "9G", "--runtime", "1000000s", "--", *TRAIN, "32")
         server.until(lambda: self.job(job).get("used_bytes"), "its memory to be seen")
         self.succeeds("cancel", job)
         self.assertEqual(self.await_end(job)["attempts"][-1]["peak_bytes"], 9 * GIB)

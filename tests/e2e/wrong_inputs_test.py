@@ -11,7 +11,7 @@ import cli
 import server
 
 UNIT_OF_MEMORY = "write 12G for 12 GiB or 12M for 12 MiB"
-UNIT_OF_TIME = "write 2h for 2 hours, 2m for 2 minutes or 2s for 2 seconds"
+UNIT_OF_TIME = "write 2h for hours, 2m for minutes or 2s for seconds"
 RUN = ("--", "true")
 
 WITHOUT_SERVER = (
@@ -88,9 +88,9 @@ WITHOUT_SERVER = (
     (("serve", "--simulated", "2xA100-40", "--listen", "127.0.0.1:1", "--tokens", "absent"), "absent"),
     (("serve", "--window", "median"), "--window", "mean"),
     (("serve", "--output-limit", "1"), "--output-limit: 1 what?", "write 1G for 1 GiB"),
-    (("serve", "--keep-outputs", "30"), "--keep-outputs: 30 what?", "30h for 30 hours"),
+    (("serve", "--keep-outputs", "30"), "--keep-outputs: 30 what?", "30h for hours"),
     (("prune",), "nothing says what to remove", "give --older-than 30d, or --keep 20G"),
-    (("prune", "--older-than", "30"), "--older-than: 30 what?", "30h for 30 hours"),
+    (("prune", "--older-than", "30"), "--older-than: 30 what?", "30h for hours"),
     (("prune", "--keep", "20"), "--keep: 20 what?", "write 20G for 20 GiB"),
     # Files and names of the other commands
     (("simulate", "absent.csv"), "absent.csv", "No such file"),

@@ -39,8 +39,7 @@ TEST(Checks, SizesAndTimesNeedAUnit) {
   EXPECT_EQ(memory_size({"auto"})("auto"), "");
   EXPECT_EQ(memory_size()("auto"), "\"auto\" is not a memory size; write 12G or 512M");
   EXPECT_EQ(time_with_unit()("1:30:00"), "");
-  EXPECT_EQ(time_with_unit()("2"),
-            "2 what? write 2h for 2 hours, 2m for 2 minutes or 2s for 2 seconds");
+  EXPECT_EQ(time_with_unit()("2"), "2 what? write 2h for hours, 2m for minutes or 2s for seconds");
 }
 
 TEST(JobSettings, ReadTheWordsOfCarpoolLines) {

@@ -17,7 +17,7 @@ TEST(ParseSeconds, TakesUnitsAndColons) {
 
 TEST(ParseSeconds, AsksForTheUnitOfABareNumber) {
   EXPECT_EQ(parse_seconds("2").error().message,
-            "2 what? write 2h for 2 hours, 2m for 2 minutes or 2s for 2 seconds");
+            "2 what? write 2h for hours, 2m for minutes or 2s for seconds");
   EXPECT_FALSE(parse_seconds("1.5"));
   EXPECT_FALSE(parse_seconds("1h30"));
 }
