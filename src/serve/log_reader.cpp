@@ -68,16 +68,24 @@ ApiAnswer read_log(JobId job, const LogRequest& wanted, const LogPorts& ports) {
     if (attempt > now->attempts) {
       return error_answer(not_found(fmt::format("job {} has no attempt {}", job, attempt)));
     }
+    const bool complete = now->over || attempt < now->attempts;
+    const std::filesystem::path file =
+        attempt == 0 ? std::filesystem::path() : ports.log_file({job, attempt}, wanted.stream);
+    if (attempt > 0 && complete && file.empty()) {
+      return error_answer(not_found(
+          fmt::format("there is no output of attempt {} of job {}: the attempt never began, or its "
+                      "output was removed (carpool prune)",
+                      attempt,
+                      job)));
+    }
     FairShare::Held held = ports.hold(std::min(wanted.most, kUsualLogBytes));
     if (!held) {
       return busy_answer("the server holds as much as it may for answers");
     }
-    OutputPart part =
-        attempt == 0
-            ? OutputPart{.from = wanted.offset}
-            : read_part(ports.log_file({job, attempt}, wanted.stream), wanted.offset, wanted.most);
+    OutputPart part = attempt == 0 ? OutputPart{.from = wanted.offset}
+                                   : read_part(file, wanted.offset, wanted.most);
     held.reduce_to(part.bytes.size());
-    const bool over = (now->over || attempt < now->attempts) && part.bytes.empty();
+    const bool over = complete && part.bytes.empty();
     if (!part.bytes.empty() || over || watch.seconds() >= wanted.wait_s ||
         !ports.pause(kLookEvery)) {
       const std::uint64_t next = part.from + part.bytes.size();

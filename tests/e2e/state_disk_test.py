@@ -37,6 +37,7 @@ class Outputs(server.ServerTest):
         self.assertTrue(folder.exists())
         self.assertEqual(self.prints_json("prune", "--older-than", "1h")["removed"], [{"id": ended, "attempt": 1}])
         self.assertFalse(folder.exists())
+        self.refuses("logs", ended, says="its output was removed (carpool prune)")
         self.succeeds("prune", "--keep", "1K")
         self.assertTrue((self.state / "runs" / f"{running}.1").exists())
         self.assertEqual(self.job(ended)["state"], "succeeded")
