@@ -13,7 +13,7 @@ void add_requests(OptionSet& options, JobSettings& job) {
                  &job.gpus,
                  "N",
                  "Number of GPUs that the job needs at once (default: 1)",
-                 {.check = whole_number()});
+                 {.check = whole_number(1)});
   options.option(
       "--mem",
       &job.mem,

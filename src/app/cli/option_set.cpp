@@ -158,12 +158,15 @@ std::size_t option_words(std::span<const char* const> words,
 }
 
 // The command-line library wraps a negative count and saturates a huge one; both are mistakes.
-OptionCheck whole_number() {
-  return [](const std::string& text) {
+OptionCheck whole_number(std::uint64_t least) {
+  return [least](const std::string& text) {
     std::uint64_t value = 0;
     const char* end = text.data() + text.size();
     const auto [stopped, code] = std::from_chars(text.data(), end, value);
-    return unless(code == std::errc() && stopped == end, text, "a whole number");
+    return unless(
+        code == std::errc() && stopped == end && value >= least,
+        text,
+        least == 0 ? "a whole number" : fmt::format("a whole number, at least {}", least));
   };
 }
 

@@ -101,7 +101,7 @@ class OptionSet {
 [[nodiscard]] std::size_t option_words(std::span<const char* const> words,
                                        std::span<const OptionSet* const> sets);
 
-[[nodiscard]] OptionCheck whole_number();
+[[nodiscard]] OptionCheck whole_number(std::uint64_t least = 0);
 [[nodiscard]] OptionCheck share_of_one();
 // Of an upper bound: 0.5 to 0.999.
 [[nodiscard]] OptionCheck confidence_level();

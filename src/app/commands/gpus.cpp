@@ -36,7 +36,7 @@ void add_gpus_options(OptionSet& options, GpusOptions& gpus) {
                  &gpus.count,
                  "N",
                  "Number of readings of --watch",
-                 {.check = whole_number(), .needs = "--watch"});
+                 {.check = whole_number(1), .needs = "--watch"});
   options.flag("--processes", gpus.processes, "List the processes on each GPU");
   add_replay(options, gpus.replay);
 }

@@ -26,7 +26,7 @@ void add_history_options(OptionSet& options, HistoryOptions& history) {
                  &history.most,
                  "N",
                  "Number of jobs to show (default: 20)",
-                 {.check = whole_number()});
+                 {.check = whole_number(1)});
   add_socket(options, history.server);
 }
 

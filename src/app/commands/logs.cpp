@@ -29,7 +29,7 @@ void add_logs_options(OptionSet& options, LogsOptions& logs) {
                  &logs.attempt,
                  "N",
                  "Number of the attempt (default: the last)",
-                 {.check = whole_number()});
+                 {.check = whole_number(1)});
   options.flag("--raw",
                logs.raw,
                "Write all bytes as they are to a terminal too; without it, a terminal gets colours "

@@ -7,6 +7,7 @@
 #include "app/cli/command_table.hpp"
 #include "app/cli/shared_options.hpp"
 #include "app/server/server_client.hpp"
+#include "serve/caller.hpp"
 #include "serve/job_listing.hpp"
 #include "serve/units.hpp"
 
@@ -137,6 +138,14 @@ Result<void> run_queue(const QueueOptions& options, const CommandContext& contex
   const Result<json> jobs = fetch(*server, path);
   if (!jobs) {
     return tl::unexpected(jobs.error());
+  }
+  // A user who has jobs may have been removed from the machine since.
+  if (jobs->empty() && options.user) {
+    if (const auto known = serve::user_id(*options.user); !known) {
+      return fail(known.error().code,
+                  fmt::format("--user: {}; `carpool queue --all` shows the jobs of all users",
+                              known.error().message));
+    }
   }
   const Result<json> status = server->get("/v1/status");
   if (const std::string notice = status ? status->value("notice", "") : ""; !notice.empty()) {

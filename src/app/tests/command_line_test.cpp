@@ -93,8 +93,9 @@ TEST(CommandLine, RefusesMistakesWithAdvice) {
       {"dataset", "one", "two"}, "unexpected argument \"two\"", "carpool dataset --help");
   expect_refused({"show"}, "jobs is required", "carpool show --help");
   expect_refused({"train"}, "--output is required", "carpool train --help");
-  expect_refused(
-      {"history", "-n", "-1"}, "--most: \"-1\" is not a whole number", "carpool history --help");
+  expect_refused({"history", "-n", "-1"},
+                 "--most: \"-1\" is not a whole number, at least 1",
+                 "carpool history --help");
   expect_refused({"predict", "a", "--floor", "2"},
                  "--floor: \"2\" is not a number from 0 to 1",
                  "carpool predict --help");

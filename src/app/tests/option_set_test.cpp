@@ -17,6 +17,8 @@ TEST(OptionChecks, AcceptAndRefuse) {
   EXPECT_EQ(whole_number()("18446744073709551615"), "");
   EXPECT_EQ(whole_number()("18446744073709551616"),
             "\"18446744073709551616\" is not a whole number");
+  EXPECT_EQ(whole_number(1)("1"), "");
+  EXPECT_EQ(whole_number(1)("0"), "\"0\" is not a whole number, at least 1");
   EXPECT_EQ(whole_number()("1.5"), "\"1.5\" is not a whole number");
   EXPECT_EQ(whole_number()(""), "\"\" is not a whole number");
   EXPECT_EQ(share_of_one()("1"), "");
@@ -72,7 +74,7 @@ TEST(JobSettings, RefuseWhatIsNotASettingOfAJob) {
        {std::pair(Words{"--wait"}, "unexpected argument \"--wait\""),
         std::pair(Words{"--help"}, "unexpected argument \"--help\""),
         std::pair(Words{"python"}, "unexpected argument \"python\""),
-        std::pair(Words{"--gpus", "two"}, "--gpus: \"two\" is not a whole number"),
+        std::pair(Words{"--gpus", "two"}, "--gpus: \"two\" is not a whole number, at least 1"),
         std::pair(Words{"--mem", "12"}, "--mem: 12 what? write 12G for 12 GiB or 12M for 12 MiB"),
         std::pair(Words{"--slo", "0"}, "--slo: \"0\" is not a number above 0")}) {
     const auto job = parse_job_settings(words, "job.sh");
