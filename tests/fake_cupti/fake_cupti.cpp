@@ -3,6 +3,8 @@
 #include "fake_cupti.hpp"
 
 #include <array>
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -10,6 +12,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -70,6 +73,34 @@ void note(const std::string& line) {
 const char*& current_site() {
   static thread_local const char* site = "outside";
   return site;
+}
+
+// With FAKE_CUPTI_EXIT_MS the cleanup of a thread that subscribed takes that long, as does that of
+// the library at the exit of the process; the one during the other ends the process.
+std::atomic<bool>& torn_down() {
+  static std::atomic<bool> down{false};
+  return down;
+}
+
+void take_exit_time() {
+  std::this_thread::sleep_for(std::chrono::milliseconds(setting("FAKE_CUPTI_EXIT_MS", 0)));
+}
+
+struct ThreadData {
+  ThreadData() = default;
+  ThreadData(const ThreadData&) = delete;
+  ThreadData& operator=(const ThreadData&) = delete;
+  ~ThreadData() {
+    take_exit_time();
+    if (torn_down()) {
+      std::abort();
+    }
+  }
+};
+
+[[gnu::destructor]] void tear_down() {
+  torn_down() = true;
+  take_exit_time();
 }
 
 void give_back(State& now) {
@@ -162,6 +193,8 @@ Code cuptiSubscribe(Subscriber* subscriber, Callback callback, void* /*user*/) {
     return kMultipleSubscribers;
   }
   note("subscribe");
+  static thread_local ThreadData kept;
+  (void)kept;
   state().callback = callback;
   ++state().subscriptions;
   *subscriber = reinterpret_cast<Subscriber>(&state());

@@ -46,6 +46,15 @@ TEST_F(LaunchWindow, LeavesCuptiToTheProgramsOwnProfiler) {
   child.end(std::chrono::seconds(5));
 }
 
+// CUPTI keeps data of each thread that called it, and must not release it while it is torn down.
+TEST_F(LaunchWindow, TheThreadOfTheLibraryDoesNotEndWhileTheProcessExits) {
+  ChildProcess child = begin({"--steps", "200", "--step-ms", "5"}, {{"FAKE_CUPTI_EXIT_MS", "300"}});
+  EXPECT_EQ(answered(50).done, 1U);
+  std::optional<ExitStatus> end;
+  ASSERT_TRUE(comes_true([&] { return (end = child.poll()).has_value(); }));
+  EXPECT_EQ(end->code, 0);
+}
+
 TEST_F(LaunchWindow, SaysWhyNothingIsCounted) {
   {
     ChildProcess child = begin({"--steps", "0"}, {{"FAKE_CUPTI_SUBSCRIBED", "1"}});

@@ -34,6 +34,7 @@ std::vector<std::string> environment_with(const std::map<std::string, std::strin
 
 std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   std::vector<char*> words;
+  words.reserve(texts.size() + 1);
   for (std::string& text : texts) {
     words.push_back(text.data());
   }
