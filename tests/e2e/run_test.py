@@ -2,6 +2,7 @@
 """run over a fake driver, a fake MPS and a CUDA program without a GPU."""
 
 import os
+import pathlib
 import signal
 import subprocess
 import sys
@@ -13,6 +14,26 @@ MIB = 2**20
 # Of the fake libcuda.so.1, and of no other test that runs now: locks of GPUs are those of the machine.
 MACHINE = os.getpid() % 0xFFFF
 UUID = f"GPU-{MACHINE:04x}fafa-fafa-fafa-fafa-fafafafafa00"
+
+# Launches kernels until its standard input has a line.
+CUDA_SCRIPT = """
+import ctypes, select, sys
+cuda = ctypes.CDLL("libcuda.so.1")
+def call(name, *arguments):
+    assert getattr(cuda, name)(*arguments) == 0, name
+context, module, kernel = (ctypes.c_void_p() for _ in range(3))
+call("cuInit", 0)
+call("cuDevicePrimaryCtxRetain", ctypes.byref(context), 0)
+call("cuCtxSetCurrent", context)
+call("cuModuleLoadData", ctypes.byref(module), b"kernels")
+call("cuModuleGetFunction", ctypes.byref(kernel), module, b"spin_0us")
+told = False
+while not select.select([sys.stdin], [], [], 0.001)[0]:
+    call("cuLaunchKernel", kernel, 1, 1, 1, 32, 1, 1, 0, None, None, None)
+    if not told:
+        print("on", flush=True)
+        told = True
+"""
 
 
 class RunTest(cli.CarpoolTest):
@@ -111,6 +132,22 @@ class RunTest(cli.CarpoolTest):
             _, problems = run.communicate("\n", timeout=60)
             self.assertEqual((run.returncode, problems), (0, ""))
         self.assertEqual(self.mps_folders(), [])
+
+    def test_top_and_gpus_show_the_client(self):
+        run = self.start("--mem", "100M", "--mps", "off", script=CUDA_SCRIPT)
+        self.assertEqual(run.stdout.readline(), "on\n")
+        for command in ("gpus", "top"):
+            (client,) = self.prints_json(command, env=self.env)[0]["clients"]
+            self.assertEqual(client["name"], pathlib.Path(sys.executable).name)
+            self.assertGreater(client["launches"], 0)
+            self.assertGreater(client["launches_per_second"], 0)
+            self.assertEqual(client["memory_limit_bytes"], 100 * MIB)
+            self.assertFalse(client["orphaned"])
+        screen = self.succeeds("top", "--once", env=self.env)
+        self.assertRegex(screen, rf"(?m)^ +{client['pid']} +\S+ +0 +run +\d+ +\d+ +\d+ +\d\.\d / 0\.1 +0$")
+        run.communicate("\n", timeout=60)
+        self.assertEqual(self.prints_json("gpus", env=self.env)[0]["clients"], [])
+        self.assertNotIn("CLIENT", self.succeeds("top", "--once", env=self.env))
 
     def test_bad_options_are_explained(self):
         self.refuses("run", "--mps", "off", env=self.env, says="no program")

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "app/launch/shim_environment.hpp"
 #include "base/files/runtime_folder.hpp"
 #include "base/log.hpp"
 #include "base/text/memory_size.hpp"
@@ -16,13 +17,9 @@
 namespace carpool::app {
 namespace {
 
-// How a run calls its own slot, which programs of users do not.
-constexpr const char* kSlotName = "carpool run";
-
 // Apart from the numbers that servers give, and from those of other containers.
 std::uint64_t job_number() {
-  constexpr std::uint64_t kRuns = std::uint64_t{1} << 40U;
-  return kRuns | (interpose::own_pid_namespace() & 0xffU) << 32U |
+  return kFirstRunJob | (interpose::own_pid_namespace() & 0xffU) << 32U |
          static_cast<std::uint64_t>(::getpid());
 }
 
@@ -111,7 +108,7 @@ Result<void> GpuShare::enter_state(const ShareRequest& request) {
         gib_text(guarantee)));
   }
   const interpose::Membership membership{
-      .name = kSlotName,
+      .name = kRunSlotName,
       .job = job_,
       .limit_bytes = request.limit_bytes.value_or(interpose::kUnlimited),
       .guarantee_bytes = guarantee};
@@ -130,14 +127,14 @@ Result<void> GpuShare::enter_state(const ShareRequest& request) {
 bool GpuShare::run_is(pid_t pid) const {
   const interpose::StateReport report = read_state(state_folder_, gpu_.uuid);
   return std::ranges::any_of(report.clients, [&](const interpose::ClientReport& client) {
-    return client.name == kSlotName && client.pid == pid && !client.orphaned;
+    return client.name == kRunSlotName && client.pid == pid && !client.orphaned;
   });
 }
 
 bool GpuShare::others_remain() const {
   const interpose::StateReport report = read_state(state_folder_, gpu_.uuid);
   return std::ranges::any_of(report.clients, [](const interpose::ClientReport& client) {
-    return client.name == kSlotName && client.pid != ::getpid();
+    return client.name == kRunSlotName && client.pid != ::getpid();
   });
 }
 

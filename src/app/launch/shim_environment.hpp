@@ -6,10 +6,16 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/result.hpp"
 
 namespace carpool::app {
+
+// How a run calls its own slot of the shared state, which programs of users do not.
+inline constexpr std::string_view kRunSlotName = "carpool run";
+// Numbers of jobs of `carpool run` begin here, above those that servers give.
+inline constexpr std::uint64_t kFirstRunJob = std::uint64_t{1} << 40U;
 
 // lib/libcarpool_cuda.so beside the folder of this program.
 [[nodiscard]] Result<std::filesystem::path> find_shim_library();

@@ -12,6 +12,7 @@
 #include "app/cli/output.hpp"
 #include "app/output/text_table.hpp"
 #include "base/text/memory_size.hpp"
+#include "base/text/printable.hpp"
 #include "gpu/replay/gpu_json.hpp"
 
 namespace carpool::app {
@@ -116,6 +117,33 @@ std::vector<std::string> notes_of(const GpuReading& gpu) {
   return notes;
 }
 
+json client_to_json(const ShimClient& client) {
+  const interpose::ClientReport& seen = client.seen;
+  json out{{"pid", seen.pid},
+           {"name", printable(seen.name)},
+           {"job", seen.job},
+           {"class", seen.job_class == interpose::JobClass::Slo ? "slo" : "best-effort"},
+           {"orphaned", seen.orphaned},
+           {"launches", seen.launches},
+           {"graph_launches", seen.graph_launches},
+           {"graph_kernels", seen.graph_nodes},
+           {"copies", seen.copies},
+           {"copied_bytes", seen.copied_bytes},
+           {"allocations", seen.allocations},
+           {"refused_allocations", seen.refusals},
+           {"memory_bytes", seen.used_bytes},
+           {"peak_memory_bytes", seen.peak_bytes}};
+  if (client.limit_bytes) {
+    out["memory_limit_bytes"] = *client.limit_bytes;
+  }
+  if (client.rates) {
+    out["launches_per_second"] = client.rates->launches;
+    out["graph_launches_per_second"] = client.rates->graph_launches;
+    out["copies_per_second"] = client.rates->copies;
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string throttle_words(const GpuSample& sample) {
@@ -215,6 +243,10 @@ json gpus_to_json(const std::vector<GpuReading>& gpus) {
         process["command"] = named.name.command;
       }
       entry["processes"].push_back(std::move(process));
+    }
+    entry["clients"] = json::array();
+    for (const ShimClient& client : gpu.clients) {
+      entry["clients"].push_back(client_to_json(client));
     }
     if (!gpu.problem.empty()) {
       entry["problem"] = gpu.problem;

@@ -27,8 +27,8 @@ namespace carpool::app {
 [[nodiscard]] std::vector<std::string> gpu_footnotes(const std::vector<GpuReading>& gpus);
 
 // An array with one object per GPU: its constant properties, then "sample", "activity" and
-// "processes" as in a recording. An unknown value has no key; "problem" is present if the GPU does
-// not respond.
+// "processes" as in a recording, and "clients" of the library in front of the driver. An unknown
+// value has no key; "problem" is present if the GPU does not respond.
 [[nodiscard]] nlohmann::json gpus_to_json(const std::vector<GpuReading>& gpus);
 
 }  // namespace carpool::app

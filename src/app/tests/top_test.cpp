@@ -157,6 +157,72 @@ TEST(TopView, APrintOutHasBarsValuesAndAllProcesses) {
   EXPECT_FALSE(holds_text(text, "q quit")) << text;
 }
 
+ShimClient client(pid_t pid, std::uint64_t gib) {
+  ShimClient added;
+  added.seen.pid = pid;
+  added.seen.name = "trainer";
+  added.seen.job = 7;
+  added.seen.used_bytes = gib * kGiB;
+  return added;
+}
+
+TEST(TopView, ShowsTheClientsOfTheLibrary) {
+  GpuReading reading = gpu(0, 0.5);
+  reading.clients = {client(50, 1), client(40, 2)};
+  reading.clients[0].limit_bytes = 3 * kGiB;
+  reading.clients[0].rates = {.launches = 1234.4, .graph_launches = 5.0, .copies = 0.0};
+  reading.clients[0].seen.refusals = 2;
+  reading.clients[1].seen.orphaned = true;
+  TopModel model;
+  show_reading(model, {reading});
+  const std::string text = text_of(top_view(model, {.columns = 110}, ascii_glyphs()));
+  EXPECT_TRUE(holds_text(
+      text,
+      "     PID  CLIENT        GPU     JOB   LAUNCH/S   GRAPH/S   COPY/S  MEM/LIMIT [GiB]  "
+      "REFUSED\n"
+      "      40  trainer         0       7          -         -        -          2.0 / -        0"
+      "  orphaned\n"
+      "      50  trainer         0       7       1234         5        0        1.0 / 3.0        2"
+      "\n\n"))
+      << text;
+}
+
+TEST(TopView, ClientsLeaveRoomForTheRest) {
+  GpuReading crowded = gpu(0, 0.5);
+  crowded.processes = {process(30, 1)};
+  for (int i = 0; i < 50; ++i) {
+    crowded.clients.push_back(client(100 + i, 1));
+  }
+  TopModel model;
+  show_reading(model, {crowded});
+  for (std::size_t rows = 1; rows < 60; ++rows) {
+    const TopView view = top_view(model, {100, rows}, unicode_glyphs());
+    ASSERT_EQ(view.lines.size(), rows);
+    if (rows >= 8) {
+      EXPECT_TRUE(holds_text(text_of(view), "python train.py")) << rows << "\n" << text_of(view);
+    }
+  }
+  EXPECT_TRUE(holds_text(text_of(top_view(model, {100, 40}, ascii_glyphs())), "41 more clients"));
+}
+
+TEST(ShimClients, RatesAreDifferencesByTime) {
+  interpose::ClientReport before;
+  before.launches = 100;
+  interpose::ClientReport now = before;
+  now.launches = 300;
+  now.copies = 1;
+  EXPECT_DOUBLE_EQ(rates_between(before, now, 2.0).launches, 100.0);
+  EXPECT_DOUBLE_EQ(rates_between(before, now, 2.0).copies, 0.5);
+  EXPECT_DOUBLE_EQ(rates_between(now, before, 2.0).launches, 0.0);
+  EXPECT_DOUBLE_EQ(rates_between(before, now, 0.0).launches, 0.0);
+}
+
+TEST(ShimClients, JobsAreCalledByTheirOrigin) {
+  EXPECT_EQ(job_label(7), "7");
+  EXPECT_EQ(job_label((std::uint64_t{1} << 40U) + 7), "run");
+  EXPECT_EQ(job_label((std::uint64_t{1} << 63U) + 7), "-");
+}
+
 TEST(TopView, FillsTheScreenExactlyWhateverItsSize) {
   TopModel model = two_gpus();
   for (int i = 0; i < 40; ++i) {

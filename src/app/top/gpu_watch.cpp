@@ -48,7 +48,17 @@ Result<GpuWatch> GpuWatch::open(const std::optional<std::string>& replay) {
     // A failure is shown when the GPU is read, where it occurs again.
     static_cast<void>((*source)->begin_activity(gpu.index));
   }
-  return GpuWatch(std::move(*source), std::move(*gpus), replay.has_value());
+  GpuWatch watch(std::move(*source), std::move(*gpus), replay.has_value());
+  watch.start_clients();
+  return watch;
+}
+
+void GpuWatch::start_clients() {
+  for (const GpuInfo& gpu : gpus_) {
+    if (!recorded_) {
+      static_cast<void>(shim_.read(gpu.uuid));
+    }
+  }
 }
 
 std::vector<GpuReading> GpuWatch::read() {
@@ -63,6 +73,9 @@ std::vector<GpuReading> GpuWatch::read() {
 GpuReading GpuWatch::read_one(const GpuInfo& info) {
   GpuReading reading;
   reading.info = info;
+  if (!recorded_) {
+    reading.clients = shim_.read(info.uuid);
+  }
   auto sample = source_->sample(info.index);
   if (!sample) {
     reading.problem = sample.error().message;

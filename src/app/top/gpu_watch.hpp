@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/top/process_names.hpp"
+#include "app/top/shim_clients.hpp"
 #include "base/result.hpp"
 #include "core/gpu.hpp"
 #include "core/telemetry_source.hpp"
@@ -23,7 +24,8 @@ struct GpuReading {
   std::optional<GpuSample> sample;      // absent: see problem
   std::optional<GpuActivity> activity;  // absent: no interval has ended yet
   std::vector<NamedProcess> processes;
-  std::string problem;  // why the GPU did not respond; empty: it did
+  std::vector<ShimClient> clients;  // of this user; none in a recording
+  std::string problem;              // why the GPU did not respond; empty: it did
 };
 
 // The sensors of the GPUs of this machine. The error states what to do.
@@ -31,7 +33,8 @@ struct GpuReading {
 
 class GpuWatch {
  public:
-  // Starts the first interval of activity of every GPU. `replay` names a recording.
+  // Starts the first interval of activity of every GPU and of its clients. `replay` names a
+  // recording.
   [[nodiscard]] static Result<GpuWatch> open(const std::optional<std::string>& replay);
 
   // One reading per GPU. A GPU that does not respond is listed with its problem.
@@ -41,10 +44,12 @@ class GpuWatch {
   GpuWatch(std::unique_ptr<TelemetrySource> source, std::vector<GpuInfo> gpus, bool recorded)
       : source_(std::move(source)), gpus_(std::move(gpus)), recorded_(recorded) {}
 
+  void start_clients();
   [[nodiscard]] GpuReading read_one(const GpuInfo& info);
 
   std::unique_ptr<TelemetrySource> source_;
   std::vector<GpuInfo> gpus_;
+  ShimWatch shim_;
   bool recorded_;
 };
 

@@ -8,12 +8,15 @@
 #include <fmt/format.h>
 
 #include "app/output/text_table.hpp"
+#include "app/top/top_clients.hpp"
 #include "app/top/top_gpus.hpp"
 
 namespace carpool::app {
 namespace {
 
 constexpr std::size_t kLeastProcesses = 3;
+// Below this height, clients would leave too little for the rest.
+constexpr std::size_t kRowsForClients = 16;
 
 Line process_line(const TopProcess& process, Tone tone) {
   const GpuProcess& gpu = process.entry.process;
@@ -68,6 +71,12 @@ Line heading_line(const TopModel& model) {
   return line;
 }
 
+std::size_t most_clients(const TopScreenSize& size) {
+  return size.rows == 0                ? std::numeric_limits<std::size_t>::max()
+         : size.rows < kRowsForClients ? 0
+                                       : size.rows / 4;
+}
+
 Line keys_line(TopSort sort, const Glyphs& glyphs) {
   const auto tone = [&](TopSort key) { return sort == key ? Tone::Strong : Tone::Faint; };
   return {{fmt::format(" q quit   {} move   sort:", glyphs.arrows), Tone::Faint},
@@ -85,12 +94,14 @@ TopView top_view(const TopModel& model, const TopScreenSize& size, const Glyphs&
   TopView view;
   view.lines.push_back(heading_line(model));
   view.lines.push_back({});
-  const std::size_t needed = kOthers + kLeastProcesses;
+  const std::vector<Line> clients = client_lines(model, most_clients(size), glyphs);
+  const std::size_t needed = kOthers + kLeastProcesses + clients.size();
   const std::size_t room = print_out ? std::numeric_limits<std::size_t>::max()
                                      : std::max(size.rows, needed + 1) - needed;
   for (Line& line : gpu_lines(model, size.columns, room, glyphs)) {
     view.lines.push_back(std::move(line));
   }
+  view.lines.insert(view.lines.end(), clients.begin(), clients.end());
   const std::size_t used = view.lines.size() + 2;
   view.page = add_processes(view.lines, model, size.rows > used ? size.rows - used : 0, print_out);
   if (!print_out) {
