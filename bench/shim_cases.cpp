@@ -32,7 +32,7 @@ struct SharedGpu {
     interpose::StateReader reader;
     joined = reader.open(folder, kGpu, ::geteuid(), interpose::StateFile::Missing::Make) ==
                  interpose::StateError::None &&
-             reader.want_log(true) == interpose::StateError::None;
+             reader.want(interpose::kWantLog) == interpose::StateError::None;
     for (std::size_t index = 0; index < clients.size(); ++index) {
       joined =
           clients.at(index).join(folder, kGpu, {.job = index + 1}) == interpose::StateError::None &&

@@ -34,7 +34,7 @@ void want_log() {
     interpose::StateReader reader;
     if (reader.open(folder, file.path().stem().string(), ::geteuid()) ==
         interpose::StateError::None) {
-      static_cast<void>(reader.want_log(true));
+      static_cast<void>(reader.want(interpose::kWantLog));
     }
   }
 }

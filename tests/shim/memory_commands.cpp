@@ -202,4 +202,15 @@ int run_contexts(Program& program, int count) {
   return failures;
 }
 
+// What a program asks of GPUs that it does not use.
+int run_total_memory(Program& program, int gpus) {
+  int failures = 0;
+  for (int device = 0; device < gpus; ++device) {
+    std::size_t total = 0;
+    failures += program.cuda("cuDeviceTotalMem_v2", &total, device) != 0 ? 1 : 0;
+    print(("total_" + std::to_string(device)).c_str(), total);
+  }
+  return failures;
+}
+
 }  // namespace carpool::shim_test

@@ -81,6 +81,7 @@ void report_of_driver() {
                              "sets",
                              "set_bytes",
                              "capture_violations",
+                             "event_records",
                              "allocated_bytes"}) {
       print((std::string("driver_") + name).c_str(), count(name));
     }
@@ -297,6 +298,10 @@ int main(int argc, char** argv) {
       {"graph-memory", run_graph_memory},
       {"pool", run_pool},
       {"contexts", run_contexts},
+      {"total-memory", run_total_memory},
+      {"timed", run_timed},
+      {"timed-captures", run_timed_captures},
+      {"timed-fork", run_timed_fork},
       {"threads", run_threads},
       {"copies", [](Program& program, int count) { return run_copies(program, count); }},
       {"fill", run_fill},
@@ -308,6 +313,7 @@ int main(int argc, char** argv) {
       {"gpus", run_gpus},
       {"routes", run_routes},
       {"absent", run_absent},
+      {"old-driver", run_old_driver},
       {"start", run_nothing},
   };
   if (argc == 5 && std::string(argv[2]) == "load") {

@@ -68,7 +68,12 @@ int run_families(Program& program, int count);
 int run_graph_memory(Program& program, int megabytes);
 int run_pool(Program& program, int megabytes);
 int run_contexts(Program& program, int count);
+int run_total_memory(Program& program, int gpus);
+int run_timed(Program& program, int count);
+int run_timed_captures(Program& program, int count);
+int run_timed_fork(Program& program, int count);
 int run_routes(Program& program, int count);
+int run_old_driver(Program& program, int count);
 int run_absent(Program& program, int count);
 
 // A library of NVIDIA's, and a function of it that makes it look for the driver. Returns the exit

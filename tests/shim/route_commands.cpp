@@ -65,6 +65,30 @@ int run_routes(Program& program, int /*count*/) {
   return 0;
 }
 
+// As a runtime of CUDA 12 asks a driver that has only the first version of the look-up.
+int run_old_driver(Program& program, int /*count*/) {
+  constexpr int kDriver = 11080;
+  const auto ask = [&program](const char* name, int version, int& status) {
+    void* found = nullptr;
+    Dl_info info{};
+    status = -1;
+    const int result =
+        program.cuda("cuGetProcAddress_v2", name, &found, version, std::uint64_t{0}, &status);
+    return result != 0                   ? std::string("error")
+           : found == nullptr            ? std::string("none")
+           : ::dladdr(found, &info) != 0 ? std::string(info.dli_sname)
+                                         : std::string("unknown");
+  };
+  int status = 0;
+  print("launch", ask("cuLaunchKernel", kDriver, status) == "cuLaunchKernel" ? 1 : 0);
+  print("launch_status", static_cast<std::uint64_t>(status));
+  print("memory", ask("cuMemAlloc", kDriver, status) == "cuMemAlloc_v2" ? 1 : 0);
+  print("newer", ask("cuGraphInstantiateWithParams", kDriver, status) == "none" ? 1 : 0);
+  print("newer_status", static_cast<std::uint64_t>(status));
+  print("old_door", ask("cuGetProcAddress", kDriver, status) == "cuGetProcAddress" ? 1 : 0);
+  return program.launch("cuLaunchKernel", nullptr);
+}
+
 int run_absent(Program& program, int /*count*/) {
   void* found = nullptr;
   int status = -1;

@@ -81,7 +81,7 @@ class Shim : public testing::Test {
       interpose::StateReader reader;
       ASSERT_EQ(reader.open((folder_ / "state").string(), file.path().stem().string(), ::geteuid()),
                 interpose::StateError::None);
-      ASSERT_EQ(reader.want_log(true), interpose::StateError::None);
+      ASSERT_EQ(reader.want(interpose::kWantLog), interpose::StateError::None);
     }
   }
 

@@ -114,5 +114,16 @@ TEST_F(Shim, GivesBackTheMemoryOfAContextThatIsDestroyed) {
   EXPECT_EQ(seen.at("used_bytes"), 0U);
 }
 
+TEST_F(Shim, TellsTheLimitOfAGpuWithoutJoiningItsState) {
+  settings("gpus = 3");
+  const Values seen =
+      run({"lookup", "total-memory", "3"}, {{"CARPOOL_SHIM_LIMIT", std::to_string(5U << 20U)}});
+  EXPECT_EQ(seen.at("failures"), 0U);
+  for (const char* name : {"total_0", "total_1", "total_2"}) {
+    EXPECT_EQ(seen.at(name), 5U << 20U) << name;
+  }
+  EXPECT_EQ(seen.at("gpus"), 1U);  // that of the program's context
+}
+
 }  // namespace
 }  // namespace carpool::shim_test

@@ -24,6 +24,20 @@ TEST_F(Shim, ReportsAsAbsentWhatTheDriverLacks) {
   EXPECT_EQ(seen.at("called"), 801U);       // not supported: the fake driver has no textures
 }
 
+TEST_F(Shim, AnswersForADriverThatHasOnlyTheFirstVersionOfTheLookUp) {
+  settings("version = 11080");
+  const Values seen =
+      run({"symbol", "old-driver"}, {{"CARPOOL_REAL_LIBCUDA", FAKE_CUDA_BEFORE_12}});
+  EXPECT_EQ(seen.at("failures"), 0U);
+  EXPECT_EQ(seen.at("launch"), 1U);
+  EXPECT_EQ(seen.at("launch_status"), 0U);
+  EXPECT_EQ(seen.at("memory"), 1U);
+  EXPECT_EQ(seen.at("newer"), 1U);
+  EXPECT_EQ(seen.at("newer_status"), 1U);  // not found
+  EXPECT_EQ(seen.at("old_door"), 1U);
+  EXPECT_EQ(seen.at("launches"), 1U);
+}
+
 // NVIDIA's libraries look for the driver each by itself, with a CUDA runtime of their own. They
 // stop where they want private tables of a real driver.
 struct VendorLibrary {

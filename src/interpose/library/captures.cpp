@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "interpose/library/kernel_timing.hpp"
 #include "interpose/library/spin_lock.hpp"
 
 namespace carpool::interpose {
@@ -125,7 +126,8 @@ bool add_to_capture_slow(StreamKey stream, std::uint64_t kernels) {
 }
 
 void capture_begins() {
-  captures.fetch_add(1, std::memory_order_relaxed);
+  captures.fetch_add(1, std::memory_order_seq_cst);
+  wait_for_timing();
 }
 
 void capture_began(StreamKey stream, Status status) {

@@ -1,5 +1,6 @@
 // Wrappers of the functions that make, change and destroy contexts: they decide which GPU the other
 // calls of a thread concern. A GPU joins the shared state with its first context.
+#include "interpose/library/kernel_timing.hpp"
 #include "interpose/library/memory/charge.hpp"
 #include "interpose/library/process.hpp"
 #include "interpose/library/wrappers.hpp"
@@ -16,6 +17,12 @@ void give_back_all(std::uint64_t context, int device) {
       return;
     }
     give_back(taken);
+  }
+}
+
+void context_destroyed(Handle context) {
+  if (context != nullptr) {
+    give_back_all(reinterpret_cast<std::uintptr_t>(context), 0);
   }
 }
 
@@ -79,21 +86,35 @@ CONTEXT_CALL(cuDevicePrimaryCtxRetain,
              context,
              device)
 
-#define CONTEXT_DESTROY(NAME)                                                                    \
-  CONTEXT_CALL(                                                                                  \
-      NAME, (Handle context), context_changed(); if (status == kSuccess && context != nullptr) { \
-        give_back_all(reinterpret_cast<std::uintptr_t>(context), 0);                             \
-      },                                                                                         \
-                                                 context)
+// CONTEXT_END(name, parameter, context or null, GPU, what follows success)
+#define CONTEXT_END(NAME, PARAMETER, CONTEXT, DEVICE, FOLLOW) \
+  Status NAME(PARAMETER) {                                    \
+    const Call call;                                          \
+    if (call.counts()) {                                      \
+      forget_timing(CONTEXT, DEVICE);                         \
+    }                                                         \
+    const Status status = REAL(NAME, which);                  \
+    if (call.counts()) {                                      \
+      context_changed();                                      \
+      if (status == kSuccess) {                               \
+        FOLLOW;                                               \
+      }                                                       \
+    }                                                         \
+    return status;                                            \
+  }
+
+#define CONTEXT_DESTROY(NAME) CONTEXT_END(NAME, Handle which, which, -1, context_destroyed(which))
 CONTEXT_DESTROY(cuCtxDestroy)
 CONTEXT_DESTROY(cuCtxDestroy_v2)
 
-#define PRIMARY_RESET(NAME)                  \
-  CONTEXT_CALL(                              \
-      NAME, (int device), context_changed(); \
-      if (status == kSuccess) { give_back_all(0, device); }, device)
+#define PRIMARY_RESET(NAME) CONTEXT_END(NAME, int which, nullptr, which, give_back_all(0, which))
 PRIMARY_RESET(cuDevicePrimaryCtxReset)
 PRIMARY_RESET(cuDevicePrimaryCtxReset_v2)
+
+// The context may live on for other users of it.
+#define PRIMARY_RELEASE(NAME) CONTEXT_END(NAME, int which, nullptr, which, )
+PRIMARY_RELEASE(cuDevicePrimaryCtxRelease)
+PRIMARY_RELEASE(cuDevicePrimaryCtxRelease_v2)
 
 // NOLINTEND(readability-identifier-naming)
 

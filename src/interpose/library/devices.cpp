@@ -116,6 +116,15 @@ Device& device_of(int ordinal) {
   return device != nullptr ? *device : make_device(known);
 }
 
+std::uint64_t job_limit_of(int ordinal) {
+  Device* const device =
+      ordinal >= 0 && ordinal < kMostDevices
+          ? device_places[static_cast<std::size_t>(ordinal)].device.load(std::memory_order_acquire)
+          : nullptr;
+  return device != nullptr ? device->guard.view().job_limit
+                           : number_setting("CARPOOL_SHIM_LIMIT", kUnlimited);
+}
+
 Device& find_thread_device() {
   int ordinal = kUnknownDevice;
   if (!capture_alive() && call_real<Status(int*)>(Symbol::cuCtxGetDevice, &ordinal) == kSuccess) {

@@ -35,6 +35,10 @@ inline void context_changed() {
 // By the driver's number. Joins the shared state when it is called for a GPU for the first time.
 [[nodiscard]] Device& device_of(int ordinal);
 
+// What the job may use of a GPU, as far as that is known without joining the shared state: programs
+// ask GPUs for their memory that they never use.
+[[nodiscard]] std::uint64_t job_limit_of(int ordinal);
+
 // In the child after a fork.
 void forget_devices();
 

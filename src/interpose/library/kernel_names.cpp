@@ -37,6 +37,10 @@ std::uint64_t kernel_name_hash(Handle function) {
   return hash;
 }
 
+bool kernel_name_known(Handle function) {
+  return known_kernels.find(reinterpret_cast<std::uintptr_t>(function)) != 0;
+}
+
 void forget_kernel_names() {
   known_kernels.clear();
 }

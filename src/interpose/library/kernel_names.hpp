@@ -11,6 +11,9 @@ namespace carpool::interpose {
 // the first time, unless a capture is alive.
 [[nodiscard]] std::uint64_t kernel_name_hash(Handle function);
 
+// Whether kernel_name_hash() has seen the handle before.
+[[nodiscard]] bool kernel_name_known(Handle function);
+
 // A module or library was unloaded: its handles may come to mean other kernels.
 void forget_kernel_names();
 

@@ -90,20 +90,52 @@ class RouteTable {
 
 constinit RouteTable routes;  // NOLINT: shared by all threads
 
+bool driver_has_status() {
+  enum class Has : std::uint8_t { Unknown, Yes, No };
+  static constinit std::atomic<Has> known{Has::Unknown};
+  Has has = known.load(std::memory_order_relaxed);
+  if (has == Has::Unknown) {
+    // Without any driver, the call tells so.
+    has = real_has(Symbol::cuGetProcAddress_v2) || !real_has(Symbol::cuGetProcAddress) ? Has::Yes
+                                                                                       : Has::No;
+    known.store(has, std::memory_order_relaxed);
+  }
+  return has == Has::Yes;
+}
+
 // The driver has answered `function`; what the program gets.
 void replace_by_wrapper(const char* name, int version, void** function) {
   if (function == nullptr || *function == nullptr || name == nullptr || *name == '\0' ||
       !shim_wanted()) {
     return;
   }
-  if (void* const wrapper = routes.wrapper_of(*function)) {
-    *function = wrapper;
-  } else if (std::strcmp(name, "cuGetProcAddress") == 0) {
-    // Programs must not get past the wrappers, even if the driver hides this function's address.
+  if (std::strcmp(name, "cuGetProcAddress") == 0) {
+    // Programs must not get past the wrappers, even if the driver hides this function's address,
+    // and must not get the first version where they expect the second, even if the driver has none.
     constexpr int kFirstWithStatus = 12000;
     *function = version < kFirstWithStatus ? reinterpret_cast<void*>(&cuGetProcAddress)
                                            : reinterpret_cast<void*>(&cuGetProcAddress_v2);
+  } else if (void* const wrapper = routes.wrapper_of(*function)) {
+    *function = wrapper;
   }
+}
+
+// The answer of a driver before CUDA 12, which has no cuGetProcAddress_v2, in the form of that.
+Status look_up_by_v1(
+    const char* name, void** function, int version, std::uint64_t flags, int* answer) {
+  constexpr int kFound = 0;
+  constexpr int kSymbolNotFound = 1;
+  const Status status = REAL(cuGetProcAddress, name, function, version, flags);
+  if (status != kSuccess && status != kNotFound) {
+    return status;
+  }
+  if (answer != nullptr) {
+    *answer = status == kSuccess ? kFound : kSymbolNotFound;
+  }
+  if (function != nullptr && status == kNotFound) {
+    *function = nullptr;
+  }
+  return kSuccess;
 }
 
 }  // namespace
@@ -129,7 +161,9 @@ Status cuGetProcAddress(const char* name, void** function, int version, std::uin
 
 Status cuGetProcAddress_v2(
     const char* name, void** function, int version, std::uint64_t flags, int* answer) {
-  const Status status = REAL(cuGetProcAddress_v2, name, function, version, flags, answer);
+  const Status status = driver_has_status()
+                            ? REAL(cuGetProcAddress_v2, name, function, version, flags, answer)
+                            : look_up_by_v1(name, function, version, flags, answer);
   if (status == kSuccess) {
     replace_by_wrapper(name, version, function);
   }

@@ -26,6 +26,26 @@ class SpinLock {
     SpinLock& lock_;
   };
 
+  // For work that can as well be left undone.
+  class Attempt {
+   public:
+    explicit Attempt(SpinLock& lock)
+        : lock_(lock), held_(!lock.taken_.exchange(true, std::memory_order_acquire)) {}
+    ~Attempt() {
+      if (held_) {
+        lock_.taken_.store(false, std::memory_order_release);
+      }
+    }
+    Attempt(const Attempt&) = delete;
+    Attempt& operator=(const Attempt&) = delete;
+
+    [[nodiscard]] bool held() const { return held_; }
+
+   private:
+    SpinLock& lock_;
+    bool held_;
+  };
+
   // In the child after a fork: the thread that held it is not there.
   void reset() { taken_.store(false, std::memory_order_relaxed); }
 

@@ -78,6 +78,7 @@ StateError Client::take_slot(const Membership& membership) {
   ClientSlot& own = file_.state()->clients[slot];
   describe_process(own, membership, job);
   own.job_index.store(index);
+  job_index_ = index;
   own.joined.store(1);
   tables.set_live(slot, true);
   log_state_.store(Log::None);
@@ -125,8 +126,7 @@ void Client::tell_total_memory(std::uint64_t bytes) {
 }
 
 KernelLogRing* Client::log() {
-  const SharedState* state = shared();
-  if (state == nullptr || state->gpu.log_wanted.load(std::memory_order_relaxed) == 0) {
+  if ((wanted() & kWantLog) == 0) {
     return nullptr;
   }
   if (log_state_.load(std::memory_order_acquire) == Log::None) {

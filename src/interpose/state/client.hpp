@@ -83,8 +83,16 @@ class Client {
   [[nodiscard]] SharedState* shared() const { return joined() ? file_.state() : nullptr; }
   [[nodiscard]] const StateFile& file() const { return file_; }
 
+  // What readers of the state want of this client beside counting: bits of Wish.
+  [[nodiscard]] std::uint64_t wanted() const {
+    const SharedState* const state = shared();
+    return state == nullptr ? std::uint64_t{kWantNothing}
+                            : state->gpu.wanted.load(std::memory_order_relaxed) |
+                                  state->jobs[job_index_].wanted.load(std::memory_order_relaxed);
+  }
+
   // The ring to write launches to (log_launch() in kernel_log.hpp, with slot().log_head); null
-  // while none is wanted.
+  // while none is wanted or there is no memory for it.
   [[nodiscard]] KernelLogRing* log();
 
   // Whether the slot is still this client's. It is even if the program closes the descriptor,
@@ -106,6 +114,7 @@ class Client {
   enum class Log : std::uint8_t { None, InPreparation, Ready };
   std::atomic<Log> log_state_{Log::None};
   ClientId id_;
+  std::uint32_t job_index_ = 0;
 };
 
 }  // namespace carpool::interpose

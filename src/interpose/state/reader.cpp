@@ -191,8 +191,18 @@ StateError StateReader::set_foreign(std::uint64_t bytes) {
   return put(in_gpu(offsetof(GpuBlock, foreign_bytes)), checked_word(bytes));
 }
 
-StateError StateReader::want_log(bool wanted) {
-  return put(in_gpu(offsetof(GpuBlock, log_wanted)), wanted ? 1 : 0);
+StateError StateReader::want(std::uint64_t wanted) {
+  return put(in_gpu(offsetof(GpuBlock, wanted)), wanted);
+}
+
+StateError StateReader::want_of_job(std::uint64_t job, std::uint64_t wanted) {
+  Tables tables;
+  if (const StateError error = tables.lock(file_); error != StateError::None) {
+    return error;
+  }
+  const std::uint32_t index = tables.find_job(job);
+  return index == kJobSlots ? StateError::Absent
+                            : put(job_offset(index) + offsetof(JobEntry, wanted), wanted);
 }
 
 std::vector<LaunchRecord> StateReader::follow(ClientId client, LogFollower& follower) {

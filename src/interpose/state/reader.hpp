@@ -82,8 +82,10 @@ class StateReader {
   [[nodiscard]] StateError set_gpu_memory(std::uint64_t total, std::uint64_t headroom);
   [[nodiscard]] StateError set_foreign(std::uint64_t bytes);
 
-  // Whether clients write kernel logs.
-  [[nodiscard]] StateError want_log(bool wanted);
+  // What clients do beside counting: bits of Wish, for all clients of the GPU.
+  [[nodiscard]] StateError want(std::uint64_t wanted);
+  // The same for the clients of one job, until it ends. Absent if the job is not known.
+  [[nodiscard]] StateError want_of_job(std::uint64_t job, std::uint64_t wanted);
   // Launches of a client since the last call with this follower; none if the client has gone.
   [[nodiscard]] std::vector<LaunchRecord> follow(ClientId client, LogFollower& follower);
 

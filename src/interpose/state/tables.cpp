@@ -157,6 +157,7 @@ StateError Tables::add_job(const JobTerms& terms, std::uint32_t& index) {
   for (index = 0; index < kJobSlots; ++index) {
     if (word(job_offset(index) + offsetof(JobEntry, job)) == 0) {
       set_terms(index, terms);
+      set_word(job_offset(index) + offsetof(JobEntry, wanted), kWantNothing);
       set_word(job_offset(index) + offsetof(JobEntry, job), terms.job);
       const BitPlace bit = job_bit(index);
       set_word(bit.offset, word(bit.offset) | bit.mask);

@@ -133,7 +133,7 @@ TEST(StateLog, ReaderFollowsAClient) {
   Client client;
   ASSERT_EQ(folder.join(client), StateError::None);
   EXPECT_EQ(client.log(), nullptr);
-  ASSERT_EQ(reader.want_log(true), StateError::None);
+  ASSERT_EQ(reader.want(kWantLog), StateError::None);
   KernelLogRing* ring = client.log();
   ASSERT_NE(ring, nullptr);
   LogFollower follower;

@@ -36,14 +36,14 @@ void lower_to(Size* size, std::uint64_t most) {
 MEMORY_INFO(cuMemGetInfo, unsigned)
 MEMORY_INFO(cuMemGetInfo_v2, std::size_t)
 
-#define TOTAL_MEMORY(NAME, SIZE)                                 \
-  Status NAME(SIZE* total, int device) {                         \
-    const Call call;                                             \
-    const Status status = REAL(NAME, total, device);             \
-    if (call.counts() && status == kSuccess) {                   \
-      lower_to(total, device_of(device).guard.view().job_limit); \
-    }                                                            \
-    return status;                                               \
+#define TOTAL_MEMORY(NAME, SIZE)                     \
+  Status NAME(SIZE* total, int device) {             \
+    const Call call;                                 \
+    const Status status = REAL(NAME, total, device); \
+    if (call.counts() && status == kSuccess) {       \
+      lower_to(total, job_limit_of(device));         \
+    }                                                \
+    return status;                                   \
   }
 TOTAL_MEMORY(cuDeviceTotalMem, unsigned)
 TOTAL_MEMORY(cuDeviceTotalMem_v2, std::size_t)

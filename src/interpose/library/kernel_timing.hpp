@@ -1,0 +1,41 @@
+// Learns durations of kernels: now and then, a launch is put between two timing events, which are
+// read at a later launch. Nothing waits. While a capture is alive, nothing is measured and the
+// driver is not called.
+#pragma once
+
+#include <cstdint>
+
+#include "interpose/library/captures.hpp"
+#include "interpose/library/devices.hpp"
+#include "interpose/state/kernel_table.hpp"
+
+namespace carpool::interpose {
+
+// A launch that is about to be sent to the driver.
+struct TimedLaunch {
+  Handle function = nullptr;
+  LaunchShape shape{};
+  Handle stream = nullptr;
+  Twin twin = Twin::Legacy;
+};
+
+// Names the pair of events around a launch.
+using TimingPair = std::uint32_t;
+inline constexpr TimingPair kNotTimed = 0;
+
+// Before the launch. Reads what has been measured, and decides whether this launch is measured: at
+// most one of 16 of a thread, at most 200 a second in the process, and never the first launch of a
+// kernel, which the driver may load then.
+[[nodiscard]] TimingPair timing_begins(Client& client,
+                                       const TimedLaunch& launch,
+                                       std::uint64_t coarse_ns);
+// After it.
+void timing_ends(TimingPair pair, const TimedLaunch& launch, Status status);
+
+// Before a context ends, with which its events would end. `context` 0: the primary one of the GPU.
+void forget_timing(Handle context, int device);
+
+// The driver is about to begin a capture: returns when no call of this part is under way.
+void wait_for_timing();
+
+}  // namespace carpool::interpose
