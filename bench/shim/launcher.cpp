@@ -1,5 +1,6 @@
-// shim_launcher LAUNCHES ROUNDS THREADS LOG: prints the nanoseconds of processor time of one
-// launch, a line per round. LOG is 1 to have every launch written to the log of the shared state.
+// shim_launcher LAUNCHES ROUNDS THREADS WANTED: prints the nanoseconds of processor time of one
+// launch, a line per round. WANTED is 1 to have every launch written to the log of the shared
+// state, 2 to have durations measured.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -27,14 +28,14 @@ using Launch = int(void*,
                    void**,
                    void**);
 
-void want_log() {
+void want(std::uint64_t wanted) {
   namespace interpose = carpool::interpose;
   const char* const folder = std::getenv("CARPOOL_STATE_DIR");
   for (const auto& file : std::filesystem::directory_iterator(folder)) {
     interpose::StateReader reader;
     if (reader.open(folder, file.path().stem().string(), ::geteuid()) ==
         interpose::StateError::None) {
-      static_cast<void>(reader.want(interpose::kWantLog));
+      static_cast<void>(reader.want(wanted));
     }
   }
 }
@@ -86,7 +87,7 @@ int main(int argc, char** argv) {
   reinterpret_cast<int (*)(const char*, void**, int, std::uint64_t, int*)>(
       find("cuGetProcAddress_v2"))("cuLaunchKernel", &launch, 13000, 0, &status);
   if (std::atoi(argv[4]) != 0) {
-    want_log();
+    want(static_cast<std::uint64_t>(std::atoi(argv[4])));
   }
   for (int round = 0; round < std::atoi(argv[2]); ++round) {
     std::printf(

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """run over a fake driver, a fake MPS and a CUDA program without a GPU."""
 
+import csv
 import os
 import pathlib
+import select
 import signal
 import subprocess
 import sys
@@ -148,6 +150,36 @@ class RunTest(cli.CarpoolTest):
         run.communicate("\n", timeout=60)
         self.assertEqual(self.prints_json("gpus", env=self.env)[0]["clients"], [])
         self.assertNotIn("CLIENT", self.succeeds("top", "--once", env=self.env))
+
+    def test_programs_that_open_libcuda_so_are_seen(self):
+        run = self.start("--mps", "off", script=CUDA_SCRIPT.replace("libcuda.so.1", "libcuda.so"))
+        self.assertEqual(run.stdout.readline(), "on\n")
+        (client,) = self.prints_json("gpus", env=self.env)[0]["clients"]
+        self.assertGreater(client["launches"], 0)
+        run.communicate("\n", timeout=60)
+
+    def test_a_run_that_is_killed_ends_its_program(self):
+        run = self.start("--mps", "off", script="import os; print(os.getpid(), flush=True); input()")
+        program = os.pidfd_open(int(run.stdout.readline()))
+        self.addCleanup(os.close, program)
+        run.kill()
+        self.assertTrue(select.select([program], [], [], 60)[0], "the program goes on")
+
+    def test_a_kernel_log_has_every_launch(self):
+        log = self.folder / "launches.csv"
+        seen = self.run_program("--mps", "off", "--learn-kernels", "--kernel-log", log,
+                                program=("lookup", "launches", "100"))
+        with log.open(newline="") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual(len(rows), int(seen["launches"]))
+        self.assertEqual(len({row["pid"] for row in rows}), 1)
+        self.assertEqual({len(row["kernel"]) for row in rows}, {16})
+        self.assertEqual(len({row["stream"] for row in rows}), 2)  # the legacy one, that of the thread
+        times = [int(row["time_ns"]) for row in rows]
+        self.assertEqual(times, sorted(times))
+        self.assertEqual(self.run_program("--mps", "off", program=("lookup", "launches", "1"))["logged"], "0")
+        self.refuses("run", "--kernel-log", "/nowhere/log", "--mps", "off", "--", "true", env=self.env,
+                     says="--kernel-log /nowhere/log")
 
     def test_bad_options_are_explained(self):
         self.refuses("run", "--mps", "off", env=self.env, says="no program")

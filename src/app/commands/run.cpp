@@ -1,6 +1,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <unistd.h>
@@ -12,15 +13,18 @@
 #include "app/cli/command_table.hpp"
 #include "app/launch/foreground_program.hpp"
 #include "app/launch/gpu_share.hpp"
+#include "app/launch/kernel_log_file.hpp"
 #include "app/launch/shim_environment.hpp"
 #include "app/top/gpu_watch.hpp"
+#include "base/clock.hpp"
+#include "base/log.hpp"
 #include "base/text/memory_size.hpp"
-#include "interpose/launch/real_libcuda.hpp"
 
 namespace carpool::app {
 namespace {
 
 constexpr std::chrono::milliseconds kKeepEvery{1000};
+constexpr std::chrono::milliseconds kLogEvery{10};
 
 struct RunOptions {
   std::vector<std::string> command;
@@ -28,6 +32,8 @@ struct RunOptions {
   std::optional<std::string> mem_guarantee;
   std::string mps = "auto";
   unsigned gpu = 0;
+  std::optional<std::string> kernel_log;
+  bool learn_kernels = false;
 };
 
 std::string memory_problem(const std::string& text) {
@@ -62,6 +68,13 @@ void add_options_of_run(OptionSet& options, RunOptions& run) {
                  "I",
                  "Index of the GPU, as in carpool gpus (default: 0)",
                  {.check = whole_number()});
+  options.option("--kernel-log",
+                 &run.kernel_log,
+                 "FILE",
+                 "Write time, process, stream and kernel of every launch to this CSV file");
+  options.flag("--learn-kernels",
+               run.learn_kernels,
+               "Measure some launches, so that the durations of kernels become known");
 }
 
 std::optional<std::uint64_t> given_bytes(const std::optional<std::string>& text) {
@@ -91,14 +104,6 @@ std::string variable(const char* name) {
   return value == nullptr ? std::string() : std::string(value);
 }
 
-// A program that runs with the library starts another one: the loader would name the library.
-std::optional<std::string> driver_path(const std::filesystem::path& library) {
-  if (variable("LD_PRELOAD").find(library.filename().string()) != std::string::npos) {
-    return variable("CARPOOL_REAL_LIBCUDA");
-  }
-  return interpose::find_real_libcuda();
-}
-
 Result<ShareRequest> share_request(const RunOptions& options) {
   if (options.command.empty()) {
     return invalid_input("no program; give it behind --: carpool run -- python train.py");
@@ -119,13 +124,65 @@ Result<ShareRequest> share_request(const RunOptions& options) {
   });
 }
 
+// What the programs of the run do beside counting. Null without --kernel-log.
+Result<std::unique_ptr<KernelLogFile>> start_log(const RunOptions& options,
+                                                 const GpuShare& share,
+                                                 const std::string& gpu_uuid) {
+  std::uint64_t wanted =
+      options.learn_kernels ? interpose::kWantDurations : interpose::kWantNothing;
+  wanted |= options.kernel_log ? interpose::kWantLog : interpose::kWantNothing;
+  if (wanted == 0) {
+    return nullptr;
+  }
+  interpose::StateReader state;
+  interpose::StateError error = state.open(share.state_folder().string(), gpu_uuid, ::geteuid());
+  if (error == interpose::StateError::None) {
+    error = state.want_of_job(share.job(), wanted);
+  }
+  if (error != interpose::StateError::None) {
+    return conflict(
+        fmt::format("{}: {}", share.state_folder().string(), interpose::describe(error)));
+  }
+  return options.kernel_log
+             ? KernelLogFile::create(*options.kernel_log, std::move(state), share.job())
+             : nullptr;
+}
+
+int wait_for_end(ForegroundProgram& program, GpuShare& share, KernelLogFile* log) {
+  Stopwatch since_kept;
+  for (;;) {
+    const std::optional<int> code = program.wait_for(log != nullptr ? kLogEvery : kKeepEvery);
+    if (code) {
+      return *code;
+    }
+    if (log != nullptr) {
+      log->collect();
+    }
+    if (log == nullptr ||
+        std::chrono::duration<double>(kKeepEvery).count() <= since_kept.seconds()) {
+      share.keep();
+      since_kept = Stopwatch();
+    }
+  }
+}
+
+Result<void> end_of_log(KernelLogFile& log) {
+  const Result<void> written = log.finish();
+  if (log.missed() > 0) {
+    log_warning(fmt::format(
+        "{} launches are not in the kernel log: they came faster than it could be written",
+        log.missed()));
+  }
+  return written;
+}
+
 Result<void> run_run(const RunOptions& options, const CommandContext& context) {
   ForegroundProgram program;  // first, because telemetry starts a thread
   const auto library = find_shim_library();
   if (!library) {
     return tl::unexpected(library.error());
   }
-  const std::optional<std::string> driver = driver_path(*library);
+  const std::optional<std::string> driver = find_driver(*library);
   const Result<ShareRequest> request = share_request(options);
   if (!request) {
     return tl::unexpected(request.error());
@@ -138,6 +195,10 @@ Result<void> run_run(const RunOptions& options, const CommandContext& context) {
   const auto share = GpuShare::take(*request);
   if (!share) {
     return tl::unexpected(share.error());
+  }
+  auto log = start_log(options, **share, request->gpu.uuid);
+  if (!log) {
+    return tl::unexpected(log.error());
   }
   std::map<std::string, std::string> environment = (*share)->environment();
   environment.merge(
@@ -153,13 +214,8 @@ Result<void> run_run(const RunOptions& options, const CommandContext& context) {
   if (const Result<void> started = program.start(options.command, environment); !started) {
     return started;
   }
-  std::optional<int> code;
-  while (!code) {
-    code = program.wait_for(kKeepEvery);
-    (*share)->keep();
-  }
-  context.exit_code = *code;
-  return {};
+  context.exit_code = wait_for_end(program, **share, log->get());
+  return *log ? end_of_log(**log) : Result<void>();
 }
 
 }  // namespace
@@ -169,7 +225,8 @@ CommandSpec run_command() {
                       run_run,
                       {"carpool run --mem 40G -- python3 serve.py",
                        "carpool run --mem-guarantee 20G --mps on -- python3 serve.py",
-                       "carpool run --mps off --gpu 0 -- python3 serve.py"});
+                       "carpool run --mps off --gpu 0 -- python3 serve.py",
+                       "carpool run --kernel-log launches.csv -- python3 serve.py"});
 }
 
 }  // namespace carpool::app

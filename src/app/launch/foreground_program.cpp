@@ -3,13 +3,16 @@
 #include <array>
 #include <cerrno>
 #include <ctime>
-#include <spawn.h>
+#include <fcntl.h>
 #include <string_view>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <system_error>
 #include <unistd.h>
 
 #include <fmt/format.h>
+
+#include "base/process/descriptor.hpp"
 
 namespace carpool::app {
 namespace {
@@ -42,6 +45,23 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   return words;
 }
 
+// In the child, where other threads have left locks behind: system calls only.
+[[noreturn]] void become(const std::vector<char*>& arguments,
+                         const std::vector<char*>& environment,
+                         const sigset_t& signals,
+                         pid_t parent,
+                         int problems) {
+  // A run that is killed cannot end its program, and nobody else would.
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() == parent) {
+    ::sigprocmask(SIG_SETMASK, &signals, nullptr);
+    ::execvpe(arguments.front(), arguments.data(), environment.data());
+  }
+  const int problem = errno;
+  [[maybe_unused]] const ssize_t told = ::write(problems, &problem, sizeof problem);
+  ::_exit(127);
+}
+
 }  // namespace
 
 ForegroundProgram::ForegroundProgram() {
@@ -65,17 +85,25 @@ Result<void> ForegroundProgram::start(const std::vector<std::string>& command,
                                       const std::map<std::string, std::string>& changes) {
   std::vector<std::string> words = command;
   std::vector<std::string> environment = environment_with(changes);
-  posix_spawnattr_t attributes;
-  ::posix_spawnattr_init(&attributes);
-  ::posix_spawnattr_setsigmask(&attributes, &before_);
-  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-  const int problem = ::posix_spawnp(&pid_,
-                                     words.front().c_str(),
-                                     nullptr,
-                                     &attributes,
-                                     pointers_to(words).data(),
-                                     pointers_to(environment).data());
-  ::posix_spawnattr_destroy(&attributes);
+  const std::vector<char*> arguments = pointers_to(words);
+  const std::vector<char*> variables = pointers_to(environment);
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+    return fail(ErrorCode::Internal, fmt::format("pipe: {}", last_error()));
+  }
+  const Descriptor from(ends[0]);
+  Descriptor to(ends[1]);
+  const pid_t parent = ::getpid();
+  pid_ = ::fork();
+  if (pid_ == 0) {
+    become(arguments, variables, before_, parent, to.get());
+  }
+  int problem = pid_ < 0 ? errno : 0;
+  to = Descriptor();
+  // The program's descriptor is closed when it starts.
+  if (pid_ > 0 && ::read(from.get(), &problem, sizeof problem) == sizeof problem) {
+    ::waitpid(pid_, nullptr, 0);
+  }
   if (problem != 0) {
     pid_ = -1;
     const auto code = problem == ENOENT ? ErrorCode::NotFound : ErrorCode::InvalidInput;

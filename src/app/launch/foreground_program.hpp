@@ -1,5 +1,5 @@
 // A program that takes the place of `carpool` on the terminal: it has its standard streams, its
-// process group, and the signals that arrive here.
+// process group, and the signals that arrive here. It is killed if this process is killed.
 #pragma once
 
 #include <chrono>

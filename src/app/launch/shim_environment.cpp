@@ -1,8 +1,11 @@
 #include "app/launch/shim_environment.hpp"
 
+#include <cstdlib>
 #include <system_error>
 
 #include <fmt/format.h>
+
+#include "interpose/launch/real_libcuda.hpp"
 
 namespace carpool::app {
 namespace {
@@ -29,6 +32,17 @@ Result<std::filesystem::path> find_shim_library() {
                     library.string()));
   }
   return library;
+}
+
+std::optional<std::string> find_driver(const std::filesystem::path& library) {
+  const char* const preload = std::getenv("LD_PRELOAD");
+  const char* const known = std::getenv("CARPOOL_REAL_LIBCUDA");
+  // In a program that runs with the library, the loader would name the library.
+  if (preload != nullptr && known != nullptr &&
+      std::string_view(preload).find(library.filename().string()) != std::string_view::npos) {
+    return known;
+  }
+  return interpose::find_real_libcuda();
 }
 
 std::map<std::string, std::string> shim_environment(const ShimSettings& settings,

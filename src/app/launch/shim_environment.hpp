@@ -20,6 +20,9 @@ inline constexpr std::uint64_t kFirstRunJob = std::uint64_t{1} << 40U;
 // lib/libcarpool_cuda.so beside the folder of this program.
 [[nodiscard]] Result<std::filesystem::path> find_shim_library();
 
+// The real libcuda.so.1 of this machine; nothing if there is none.
+[[nodiscard]] std::optional<std::string> find_driver(const std::filesystem::path& library);
+
 struct ShimSettings {
   std::filesystem::path library;
   std::string real_libcuda;

@@ -121,9 +121,9 @@ StateError StateReader::put(std::uint64_t offset, std::uint64_t value) const {
              : StateError::System;
 }
 
-StateError StateReader::read(StateReport& report) {
+StateError StateReader::read(StateReport& report, Dead dead) {
   report = {};
-  {
+  if (dead == Dead::Free) {
     // A stopped process may hold the lock; what is there can be told without it.
     Tables tables;
     if (tables.lock(file_) == StateError::None) {

@@ -70,8 +70,9 @@ class StateReader {
                                 uid_t owner,
                                 StateFile::Missing missing = StateFile::Missing::Refuse);
 
-  // Frees the slots of dead clients first.
-  [[nodiscard]] StateError read(StateReport& report);
+  // Frees the slots of dead clients first, or keeps them for a reader of their logs.
+  enum class Dead { Free, Keep };
+  [[nodiscard]] StateError read(StateReport& report, Dead dead = Dead::Free);
 
   // Effective at once, also below what the job uses: then it gets no more until it has freed
   // enough. A new job is entered.
