@@ -15,6 +15,7 @@
 #include "base/files/config.hpp"
 #include "base/log.hpp"
 #include "base/text/printable.hpp"
+#include "interpose/launch/coverage.hpp"
 #include "run/supervisor/supervisor.hpp"
 
 namespace carpool::app {
@@ -74,6 +75,10 @@ int main(int argc, char** argv) {
     // The supervisor beside every job: it reads no settings and depends on nothing else.
     if (!words.empty() && std::string_view(words.front()) == "guard") {
       return carpool::run::run_guard_command(words.subspan(1));
+    }
+    // What `carpool doctor` starts with the library in front of the driver.
+    if (words.size() == 2 && std::string_view(words.front()) == "check-shim") {
+      return carpool::interpose::print_coverage(words.back());
     }
     return carpool::app::run(words);
   } catch (const std::exception& problem) {

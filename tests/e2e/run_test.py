@@ -38,6 +38,10 @@ while not select.select([sys.stdin], [], [], 0.001)[0]:
 """
 
 
+def strict_checks(text):
+    return cli.strict_json(text)["checks"]
+
+
 class RunTest(cli.CarpoolTest):
     def setUp(self):
         super().setUp()
@@ -180,6 +184,25 @@ class RunTest(cli.CarpoolTest):
         self.assertEqual(self.run_program("--mps", "off", program=("lookup", "launches", "1"))["logged"], "0")
         self.refuses("run", "--kernel-log", "/nowhere/log", "--mps", "off", "--", "true", env=self.env,
                      says="--kernel-log /nowhere/log")
+
+    def doctor(self):
+        checks = strict_checks(self.carpool("doctor", "--json", env=self.env).stdout)
+        return {check["name"]: check for check in checks}
+
+    def test_doctor_checks_the_library(self):
+        checks = self.doctor()
+        self.assertEqual(checks["library of carpool run"]["state"], "ok", checks)
+        self.assertRegex(checks["CUDA calls seen"]["found"], r"^all \d{3,} look-ups of CUDA 13\.0$")
+        self.assertEqual(checks["shared state"]["state"], "ok")
+        self.assertFalse((self.runtime / "carpool" / "state").exists())
+
+    def test_doctor_warns_of_an_old_driver_and_of_a_state_that_others_could_open(self):
+        self.write("cuda.txt", f"version = 11080\nmachine = {MACHINE}\n")
+        self.run_program("--mps", "off")
+        (self.runtime / "carpool" / "state").chmod(0o777)
+        checks = self.doctor()
+        self.assertEqual(checks["CUDA calls seen"]["found"], "the driver is of CUDA 11.8")
+        self.assertEqual(checks["shared state"]["state"], "degraded")
 
     def test_bad_options_are_explained(self):
         self.refuses("run", "--mps", "off", env=self.env, says="no program")

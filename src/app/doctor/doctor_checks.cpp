@@ -161,6 +161,9 @@ std::vector<DoctorCheck> doctor_checks(const DoctorFacts& facts) {
   for (DoctorCheck& check : doctor_server_checks(facts.servers)) {
     checks.push_back(std::move(check));
   }
+  for (DoctorCheck& check : doctor_shim_checks(facts.shim)) {
+    checks.push_back(std::move(check));
+  }
   checks.push_back(check_limits(facts));
   checks.push_back(check_cgroups(facts));
   checks.push_back(check_cupti(facts));

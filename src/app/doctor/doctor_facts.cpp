@@ -169,6 +169,7 @@ DoctorFacts gather_doctor_facts(bool python) {
   facts.locked_bytes = soft_limit(RLIMIT_MEMLOCK);
   look_at_runtime_folder(facts);
   facts.servers = look_at_servers(facts.gpus);
+  facts.shim = look_at_shim(facts.gpus);
   facts.cgroups = look_at_cgroups();
   return facts;
 }

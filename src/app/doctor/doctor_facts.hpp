@@ -10,6 +10,7 @@
 
 #include "app/doctor/doctor_cgroups.hpp"
 #include "app/doctor/doctor_server.hpp"
+#include "app/doctor/doctor_shim.hpp"
 #include "base/result.hpp"
 #include "core/gpu.hpp"
 #include "gpu/mps/mps_daemon.hpp"
@@ -52,6 +53,7 @@ struct DoctorFacts {
   std::filesystem::path runtime_folder;  // for pipes and logs
   std::optional<std::uint64_t> runtime_free_bytes;
   ServerFacts servers;
+  ShimFacts shim;
   CgroupFacts cgroups;
 };
 

@@ -18,7 +18,7 @@ bool works(const DoctorFacts& facts) {
 }
 
 TEST(Doctor, AHealthyMachineIsOkThroughoutAndNeedsNoAdvice) {
-  ASSERT_EQ(doctor_checks(healthy()).size(), 18U);
+  ASSERT_EQ(doctor_checks(healthy()).size(), 21U);
   for (const DoctorCheck& check : doctor_checks(healthy())) {
     EXPECT_EQ(check.state, CheckState::Ok) << check.name;
     EXPECT_EQ(check.advice, "") << check.name;

@@ -36,6 +36,13 @@ inline DoctorFacts healthy() {
   facts.locked_bytes = ~std::uint64_t{0};
   facts.runtime_folder = "/run/user/1000/carpool";
   facts.runtime_free_bytes = std::uint64_t{1} << 30U;
+  facts.shim = {.library = "/opt/carpool/lib/libcarpool_cuda.so",
+                .driver = "/usr/lib/libcuda.so.580",
+                .coverage = {.opened = "/opt/carpool/lib/libcarpool_cuda.so",
+                             .driver_version = 13000,
+                             .asked = 8000,
+                             .missed = {}},
+                .state_folder = "/run/user/1000/carpool/state"};
   facts.cgroups = {.mounted = true,
                    .server = 17,
                    .use = {.divided = true, .limits_processes = true, .limits_memory = true}};
