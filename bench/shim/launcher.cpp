@@ -1,6 +1,9 @@
 // shim_launcher LAUNCHES ROUNDS THREADS WANTED: prints the nanoseconds of processor time of one
 // launch, a line per round. WANTED is 1 to have every launch written to the log of the shared
-// state, 2 to have durations measured.
+// state, 2 to have durations measured, 5 to have the log also read every 10 ms, as `carpool run`
+// does.
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -37,6 +40,27 @@ void want(std::uint64_t wanted) {
         interpose::StateError::None) {
       static_cast<void>(reader.want(wanted));
     }
+  }
+}
+
+// Until all launches are made.
+void read_logs(const std::atomic<bool>& done) {
+  namespace interpose = carpool::interpose;
+  constexpr std::chrono::milliseconds kEvery{10};
+  const char* const folder = std::getenv("CARPOOL_STATE_DIR");
+  const auto file = *std::filesystem::directory_iterator(folder);
+  interpose::StateReader reader;
+  interpose::StateReport report;
+  interpose::LogFollower follower;
+  if (reader.open(folder, file.path().stem().string(), ::geteuid()) !=
+      interpose::StateError::None) {
+    return;
+  }
+  while (!done.load()) {
+    if (reader.read(report) == interpose::StateError::None && !report.clients.empty()) {
+      static_cast<void>(reader.follow(report.clients.front().id, follower));
+    }
+    std::this_thread::sleep_for(kEvery);
   }
 }
 
@@ -86,14 +110,25 @@ int main(int argc, char** argv) {
   reinterpret_cast<int (*)(void*)>(find("cuCtxSetCurrent"))(context);
   reinterpret_cast<int (*)(const char*, void**, int, std::uint64_t, int*)>(
       find("cuGetProcAddress_v2"))("cuLaunchKernel", &launch, 13000, 0, &status);
-  if (std::atoi(argv[4]) != 0) {
-    want(static_cast<std::uint64_t>(std::atoi(argv[4])));
+  const int wanted = std::atoi(argv[4]);
+  constexpr int kRead = 4;
+  if (wanted != 0) {
+    want(static_cast<std::uint64_t>(wanted & ~kRead));
+  }
+  std::atomic<bool> done{false};
+  std::thread reader;
+  if ((wanted & kRead) != 0) {
+    reader = std::thread([&done] { read_logs(done); });
   }
   for (int round = 0; round < std::atoi(argv[2]); ++round) {
     std::printf(
         "%.3f\n",
         time_threads(reinterpret_cast<Launch*>(launch), std::atol(argv[1]), std::atoi(argv[3])));
     std::fflush(stdout);
+  }
+  done.store(true);
+  if (reader.joinable()) {
+    reader.join();
   }
   return 0;
 }

@@ -1,6 +1,5 @@
 // Commands of the program whose kernels have a duration.
 #include <atomic>
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -9,6 +8,7 @@
 #include <thread>
 #include <unistd.h>
 
+#include "base/clock.hpp"
 #include "interpose/state/kernel_table.hpp"
 #include "interpose/state/reader.hpp"
 #include "program.hpp"
@@ -16,7 +16,7 @@
 namespace carpool::shim_test {
 namespace {
 
-constexpr std::chrono::seconds kLongest{40};
+constexpr double kLongestSeconds = 40.0;
 constexpr unsigned kEnoughSamples = 5;
 constexpr int kLaunchesAtOnce = 20;
 
@@ -52,9 +52,8 @@ interpose::KernelEstimate learned(const interpose::StateReader& reader) {
 // Launches until enough durations are known.
 int launch_until_learned(Program& program, const interpose::StateReader& reader) {
   int failures = 0;
-  const auto began = std::chrono::steady_clock::now();
-  while (learned(reader).count < kEnoughSamples &&
-         std::chrono::steady_clock::now() - began < kLongest) {
+  const Stopwatch watch;
+  while (learned(reader).count < kEnoughSamples && watch.seconds() < kLongestSeconds) {
     for (int i = 0; i < kLaunchesAtOnce; ++i) {
       failures += program.launch("cuLaunchKernel", nullptr) != 0 ? 1 : 0;
     }
@@ -117,9 +116,8 @@ int run_timed_captures(Program& program, int /*count*/) {
   failures += program.cuda("cuStreamCreate", &beside, 1U) != 0 ? 1 : 0;
   std::thread capturing(
       [&program, &stop, &other_failures] { other_failures = capture_until(program, stop); });
-  const auto began = std::chrono::steady_clock::now();
-  while (learned(reader).count < kEnoughSamples &&
-         std::chrono::steady_clock::now() - began < kLongest) {
+  const Stopwatch watch;
+  while (learned(reader).count < kEnoughSamples && watch.seconds() < kLongestSeconds) {
     for (int i = 0; i < kLaunchesAtOnce; ++i) {
       failures += program.launch("cuLaunchKernel", beside) != 0 ? 1 : 0;
     }

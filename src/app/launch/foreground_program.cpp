@@ -51,7 +51,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
                          const sigset_t& signals,
                          pid_t parent,
                          int problems) {
-  // A run that is killed cannot end its program, and nobody else would.
+  // A run that is killed cannot end its program; the kernel does.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() == parent) {
     ::sigprocmask(SIG_SETMASK, &signals, nullptr);
