@@ -1,0 +1,152 @@
+"""The part probes: what the mechanisms of sharing cost on this GPU, without the library. Letters name the questions."""
+
+import contextlib
+import json
+import pathlib
+import statistics
+import subprocess
+import sys
+
+import harness
+
+HERE = pathlib.Path(__file__).resolve().parent / "probes"
+sys.path.insert(0, str(harness.ROOT / "bench" / "undescribed"))
+import ways  # noqa: E402
+
+LIMIT_S = 60.0
+ARRIVALS = 300
+ASKS = {
+    "a": "nanoseconds of processor time of a call",
+    "b": "microseconds of the GPU that a write-value or an event behind a kernel adds",
+    "c": "microseconds until another process sees a write-value in shared memory",
+    "d": "microseconds of a kernel of 10 us and high priority beside another process under MPS",
+    "e": "the same without MPS",
+    "f": "by which calls BERT and VGG launch",
+    "g": "whether this MPS has static partitions of multiprocessors",
+    "h": "throughput with a bound of the work in flight, of that without",
+}
+# Name: MPS, environment of the other process.
+NEIGHBOURS = {
+    "default": (True, {}),
+    "other has low priority": (True, {"CUDA_MPS_CLIENT_PRIORITY": "1"}),
+    "other has 90 % of the threads": (True, {"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE": "90"}),
+    "time slicing": (False, {}),
+}
+
+
+def build(bench):
+    """The program and its PTX, built once. An error that says what went wrong."""
+    program, ptx = bench.folder / "probes", bench.folder / "kernels.ptx"
+    if program.exists() and ptx.exists():
+        return program, ptx
+    for words in (["-ptx", "-arch=sm_90", "-o", ptx, HERE / "kernels.cu"],
+                  ["-std=c++20", "-O2", "-cudart", "none", "-o", program, *sorted(HERE.glob("*.cpp")), "-lcuda", "-lpthread"]):
+        problem = harness.nvcc(*words)
+        if problem:
+            raise RuntimeError(problem)
+    return program, ptx
+
+
+def ask(bench, way, *words, limit_s=LIMIT_S, env=None):
+    """The answer of the program, or {"error": …}."""
+    program, ptx = build(bench)
+    done = bench.run(way, [program, ptx, *words], limit_s, env=env)
+    if done["code"] != 0:
+        return {"error": f"exit code {done['code']}: {done['err'][-300:]}"}
+    return json.loads(done["out"].splitlines()[-1])
+
+
+def launch_cost(bench, budget, pairs):
+    """Nanoseconds that the library adds to cuLaunchKernel, in a program that does nothing else."""
+    found = []
+    for turn in range(pairs):
+        if not budget.allows(5.0):
+            break
+        order = ("off", "on") if turn % 2 == 0 else ("on", "off")
+        seen = {way: ask(bench, way, "launches") for way in order}
+        if any("error" in answer for answer in seen.values()):
+            return {"error": str(seen), "pairs": found}
+        found.append((seen["off"]["ns"], seen["on"]["ns"]))
+    if not found:
+        return {"pairs": []}
+    return {"pairs": found, "without_ns": statistics.median(off for off, _ in found),
+            "added_ns": statistics.median(on - off for off, on in found)}
+
+
+def beside(bench, kind, env, more):
+    """What a short kernel sees beside the other process; the other one ends with its standard input."""
+    program, ptx = build(bench)
+    other = bench.start("off", [program, ptx, "best-effort", kind], env={**env, **more}, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                        stderr=subprocess.STDOUT)
+    try:
+        if other.stdout.readline() != "ready\n":
+            return {"error": f"the other process: {other.stdout.read()[-300:]}"}
+        found = ask(bench, "off", "arrivals", str(ARRIVALS), limit_s=20.0, env=env)
+        said, _ = other.communicate("", timeout=20)
+        return {**found, "other": json.loads(said.splitlines()[-1])}
+    except (subprocess.TimeoutExpired, IndexError, ValueError) as problem:
+        return {"error": str(problem)}
+    finally:
+        harness.end(other)
+
+
+def waits(bench, budget, mps):
+    """Probe d (with MPS) or e (without)."""
+    found = {"alone": ask(bench, "off", "arrivals", str(ARRIVALS))}
+    with ways.PlainMps() if mps else contextlib.nullcontext({}) as started:
+        env = {key: started[key] for key in ("CUDA_MPS_PIPE_DIRECTORY", "CUDA_MPS_LOG_DIRECTORY") if mps}
+        for name, (shared, more) in NEIGHBOURS.items():
+            for kind in ("persistent", "waves"):
+                if shared is mps and budget.allows(8.0):
+                    found[f"{kind}, {name}"] = beside(bench, kind, env, more)
+    return found
+
+
+def histogram(bench, budget):
+    """Calls that launch, by name, of each model and mode: as CUPTI sees them."""
+    found = {}
+    for mode in ("eager", "graph", "compiled"):
+        for model in ("bert", "vgg"):
+            if not budget.allows(20.0):
+                return found
+            resident = bench.residents.get("off-1", "off")
+            answer = resident.ask("coverage", min(120.0, budget.left()), model=model, mode=mode, steps=2)
+            found[f"{model} {mode}"] = answer.get("cupti", answer)
+    return found
+
+
+def partitions():
+    said = harness.said_by("nvidia-cuda-mps-control", "-h")
+    return {"help": said[:2000], "has_static_partitions": "-S" in said} if said else {"error": "nvidia-cuda-mps-control says nothing"}
+
+
+def probes(bench, chosen, budget):
+    build(bench)
+    answers = {
+        **{letter: lambda letter=letter: ask(bench, "off", letter) for letter in "abch"},
+        "d": lambda: waits(bench, budget, True),
+        "e": lambda: waits(bench, budget, False),
+        "f": lambda: histogram(bench, budget),
+        "g": partitions,
+    }
+    rows = []
+    for letter in "abcghedf":
+        if chosen.only and letter not in chosen.only.split(","):
+            continue
+        if not budget.allows(5.0):
+            break
+        try:
+            seen = answers[letter]()
+        except (OSError, RuntimeError, subprocess.SubprocessError) as problem:
+            seen = {"error": str(problem)}
+        rows.append({"probe": letter, "asks": ASKS[letter], "seen": seen})
+        print(f"probe {letter}: {json.dumps(seen)[:160]}", flush=True)
+    table = [line for row in sorted(rows, key=lambda row: row["probe"]) for line in lines_of(row)]
+    return {"rows": rows, "met": bool(rows) and not any("error" in row["seen"] for row in rows), "table": table}
+
+
+def lines_of(row):
+    def text(value):
+        return f"{value:.3g}" if isinstance(value, float) else str(value)[:110]
+    seen = {key: value for key, value in row["seen"].items() if key != "help"}
+    return [f"{row['probe']}: {row['asks']}", *(f"   {key}: {text(value)}" for key, value in seen.items())]
