@@ -106,7 +106,7 @@ class ShimBench(cli.CarpoolTest):
         self.assertEqual(seen["f"]["vgg eager"]["calls"], {"cuLaunchKernel": 60})
 
     def test_a_part_stops_at_its_budget_and_keeps_what_it_has(self):
-        found = self.parts("--parts", "outputs,coverage", "--budget", "outputs=1", "--models", "bert", "--modes", "eager", code=(1,))
+        found = self.parts("--parts", "outputs,coverage", "--budget", "outputs=6", "--models", "bert", "--modes", "eager", code=(1,))
         self.assertEqual((found["outputs"]["complete"], found["outputs"]["rows"]), (False, []))
         self.assertTrue(found["coverage"]["met"])
 

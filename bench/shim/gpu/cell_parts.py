@@ -10,11 +10,13 @@ def cells_of(chosen):
     return [(model, mode) for mode in chosen.modes.split(",") for model in chosen.models.split(",")]
 
 
-def both(residents, budget, cell, **arguments):
+def both(bench, residents, budget, cell, **arguments):
     """The answers of several processes that compute at the same time."""
     for resident in residents:
         resident.send(cell, **arguments)
-    return [resident.answer(min(CELL_LIMIT_S, budget.left())) for resident in residents]
+    answers = [resident.answer(min(CELL_LIMIT_S, budget.left())) for resident in residents]
+    bench.residents.drop_failed(residents, answers)
+    return answers
 
 
 def share(part, whole):
@@ -48,9 +50,9 @@ def coverage(bench, chosen, budget):
             break
         pair = [bench.residents.get("off-1", "off"), bench.residents.get("on-1", "on")]
         if mode == "compiled":  # the second one finds what the first one compiled
-            without, beside = (both([one], budget, "coverage", model=model, mode=mode, steps=COVERAGE_STEPS)[0] for one in pair)
+            without, beside = (both(bench, [one], budget, "coverage", model=model, mode=mode, steps=COVERAGE_STEPS)[0] for one in pair)
         else:
-            without, beside = both(pair, budget, "coverage", model=model, mode=mode, steps=COVERAGE_STEPS)
+            without, beside = both(bench, pair, budget, "coverage", model=model, mode=mode, steps=COVERAGE_STEPS)
         rows.append(coverage_row(model, mode, without, beside))
         print(f"coverage {model} {mode}: {rows[-1].get('percent', rows[-1].get('problem'))}", flush=True)
     met = bool(rows) and all(row.get("percent") == 100.0 and row.get("percent_same_run") == 100.0 for row in rows)
@@ -90,11 +92,11 @@ def outputs(bench, chosen, budget):
         if not budget.allows(LEAST_S):
             break
         arguments = {"model": model, "mode": mode, "steps": OUTPUT_STEPS}
-        first = both([bench.residents.get("off-1", "off")], budget, "outputs", **arguments)[0]
+        first = both(bench, [bench.residents.get("off-1", "off")], budget, "outputs", **arguments)[0]
         if not budget.allows(LEAST_S / 2):
             break
         others = [bench.residents.get("off-2", "off"), bench.residents.get("on-1", "on")]
-        second, beside = both(others, budget, "outputs", **arguments)
+        second, beside = both(bench, others, budget, "outputs", **arguments)
         rows.append(output_row(model, mode, first, second, beside))
         print(f"outputs {model} {mode}: {verdict(rows[-1])}", flush=True)
     met = bool(rows) and all(row.get("repeatable") and row.get("identical") for row in rows)

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 import residents
@@ -63,18 +64,24 @@ class Bench:
     def run(self, way, argv, limit_s, **options):
         """Exit code (None: time was up), outputs and seconds of a program."""
         began = time.monotonic()
-        process = self.start(way, argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
-        try:
-            out, err = process.communicate(timeout=limit_s)
-            code = process.returncode
-        except subprocess.TimeoutExpired:
-            code = None
+        # Files: a process that the program leaves behind would keep a pipe open.
+        with tempfile.TemporaryFile("w+", errors="replace") as out, tempfile.TemporaryFile("w+", errors="replace") as err:
+            process = self.start(way, argv, stdin=subprocess.DEVNULL, stdout=out, stderr=err, **options)
+            try:
+                code = process.wait(limit_s)
+            except subprocess.TimeoutExpired:
+                code = None
             end(process)
-            out, err = process.communicate()
-        return {"code": code, "out": out, "err": err, "seconds": round(time.monotonic() - began, 2)}
+            seconds = round(time.monotonic() - began, 2)
+            return {"code": code, "out": text_of(out), "err": text_of(err), "seconds": seconds}
 
     def close(self):
         self.residents.close()
+
+
+def text_of(file):
+    file.seek(0)
+    return file.read()
 
 
 def end(process):

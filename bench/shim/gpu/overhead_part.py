@@ -34,7 +34,7 @@ def timed_pair(two, loop, chosen, budget, turn):
 
 def start_two(bench, number):
     """Others have ended: only these two have the GPU."""
-    bench.residents.drop()
+    bench.residents.close()
     two = {way: bench.residents.get(f"{way}-loop-{number}", way) for way in ("off", "on")}
     for way in two:
         two[way].send("pin", cores=CORES)
@@ -47,7 +47,7 @@ def recording(two, chosen, budget):
     """Nanoseconds a launch that each way to record launches adds, in turn with the plain loop."""
     rows = {"kernel log": [], "torch.profiler, with the library": [], "torch.profiler": []}
     ways = {"kernel log": ("on", "logged"), "torch.profiler, with the library": ("on", "profiled"), "torch.profiler": ("off", "profiled")}
-    for _ in range(3):
+    for _ in range(2):
         for name, (way, cell) in ways.items():
             if not budget.allows(3 * chosen.seconds + 1):
                 break
@@ -77,8 +77,16 @@ def overhead(bench, chosen, budget):
         if turn == 0:
             recorded = recording(two, chosen, budget)
     rows = [ratio_row(name, values) for name, values in pairs.items() if values]
-    driver = probes_part.launch_cost(bench, budget, chosen.pairs)
+    driver = launch_cost(bench, chosen, budget)
     return judged(rows, recorded, driver, problems)
+
+
+def launch_cost(bench, chosen, budget):
+    bench.residents.close()
+    try:
+        return probes_part.launch_cost(bench, budget, chosen.pairs)
+    except RuntimeError as problem:
+        return {"error": str(problem), "pairs": []}
 
 
 def judged(rows, recorded, driver, problems):

@@ -122,6 +122,7 @@ def partitions():
 
 def probes(bench, chosen, budget):
     build(bench)
+    bench.residents.close()
     answers = {
         **{letter: lambda letter=letter: ask(bench, "off", letter) for letter in "abch"},
         "d": lambda: waits(bench, budget, True),

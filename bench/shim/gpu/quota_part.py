@@ -51,7 +51,7 @@ def bytes_of(text):
 def quota(bench, chosen, budget):
     limit = bytes_of(chosen.mem)
     rows = []
-    bench.residents.drop()
+    bench.residents.close()
     # All start at once: each has a quota of its own.
     residents = {name: bench.residents.get(f"quota-{number}", "on", mps=mps, mem=chosen.mem, env=env)
                  for number, (name, (mps, env)) in enumerate(WAYS.items())}
@@ -63,7 +63,7 @@ def quota(bench, chosen, budget):
             arguments = {} if cell == "told" else {"gib": limit / GIB}
             rows.append(judge(name, cell, resident.ask(cell, min(LIMIT_S, budget.left()), **arguments), limit))
             print(f"quota {name}, {cell}: {'met' if rows[-1]['met'] else 'NOT MET'}", flush=True)
-    bench.residents.drop()
+    bench.residents.close()
     table = [f"{row['way']:22} {row['cell']:9} " + (row["found"]["error"][:100] if "error" in row["found"] else
              ", ".join(f"{name} {'yes' if good else 'NO'}" for name, good in row["checks"].items())) for row in rows]
     return {"rows": rows, "limit_bytes": limit, "met": bool(rows) and all(row["met"] for row in rows), "table": table}

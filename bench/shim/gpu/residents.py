@@ -11,7 +11,6 @@ import harness
 
 RESIDENT = pathlib.Path(__file__).resolve().parent / "resident.py"
 MARK = "@@"
-START_LIMIT_S = 120
 
 
 class Resident:
@@ -85,10 +84,14 @@ class Pool:
         return resident
 
     def drop(self, *names):
-        for name in names or list(self.known):
+        for name in names:
             resident = self.known.pop(name, None)
             if resident is not None:
                 resident.close()
 
+    def drop_failed(self, residents, answers):
+        """An error of CUDA can stay in a process; the next cell gets a new one."""
+        self.drop(*(resident.name for resident, answer in zip(residents, answers) if "error" in answer and resident.name in self.known))
+
     def close(self):
-        self.drop()
+        self.drop(*list(self.known))
