@@ -14,7 +14,7 @@ class Model(torch.nn.Module):
         pass
 
     def forward(self, **_):
-        return types.SimpleNamespace(logits=torch.Anything())
+        return types.SimpleNamespace(logits=torch.Anything(), last_hidden_state=torch.Anything())
 
 
 class Trainer:
@@ -26,4 +26,4 @@ class Trainer:
 
 
 BertConfig = GPT2Config = TrainingArguments = config
-BertForMaskedLM = BertForSequenceClassification = GPT2LMHeadModel = Model
+BertModel = BertForMaskedLM = BertForSequenceClassification = GPT2LMHeadModel = Model

@@ -1,0 +1,47 @@
+"""Cells without PyTorch, for tests of the flow: a service whose requests wait for a step of the trainer that runs beside it."""
+
+import os
+import pathlib
+import time
+
+from latency import poisson
+
+STEP_S = 0.01
+
+
+def lane():
+    """A file that exists while a trainer runs."""
+    return pathlib.Path(os.environ["SLO_FAKE_FOLDER"]) / "trains"
+
+
+def busy(service):
+    return {"seconds": 0.01 if service else 0.0}
+
+
+def serve(service, rate, seconds, seed, warm_up=0.0):
+    start = time.monotonic()
+    time.sleep(seconds)
+    wait = STEP_S if lane().exists() else 0.0
+    moments = poisson(rate, seconds, seed)
+    return {"latencies": [0.005 + wait for _ in moments], "window": [start, start + seconds], "service": service, "warm_up": warm_up}
+
+
+def prepare(trainer):
+    return {"trainer": trainer}
+
+
+def train(trainer, seconds, stop=""):
+    lane().touch()
+    end, moments = time.monotonic() + seconds, []
+    while time.monotonic() < end and not os.path.exists(stop):
+        time.sleep(STEP_S)
+        moments.append(time.monotonic())
+    lane().unlink()
+    return {"moments": moments, "trainer": trainer}
+
+
+def pin(first, count):
+    return {"cores": [first, count]}
+
+
+CELLS = {"pin": pin, "busy": busy, "serve": serve, "prepare": prepare, "train": train}

@@ -1,0 +1,52 @@
+"""Arrivals, and what is told about latencies."""
+
+import random
+
+RESAMPLES = 200
+MULTIPLES = (1.5, 2.0, 3.0)
+
+
+def poisson(rate, seconds, seed):
+    """Moments of requests, in seconds from the start."""
+    draw, moments, now = random.Random(seed), [], 0.0
+    while (now := now + draw.expovariate(rate)) < seconds:
+        moments.append(now)
+    return moments
+
+
+def quantile(values, share):
+    """The smallest value that at least this share of the values does not exceed."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, max(0, int(share * len(ordered) + 0.999999) - 1))]
+
+
+def interval(values, share, seed=0):
+    """A 95 % bootstrap interval of a quantile."""
+    draw = random.Random(seed)
+    found = sorted(quantile(draw.choices(values, k=len(values)), share) for _ in range(RESAMPLES))
+    return found[int(0.025 * RESAMPLES)], found[int(0.975 * RESAMPLES)]
+
+
+def summary(latencies, alone_p99=None):
+    """Milliseconds, and the share of requests within multiples of the p99 without a neighbour."""
+    if not latencies:
+        return {"requests": 0}
+    found = {"requests": len(latencies), "p50_ms": 1e3 * quantile(latencies, 0.5), "p95_ms": 1e3 * quantile(latencies, 0.95),
+             "p99_ms": 1e3 * quantile(latencies, 0.99), "max_ms": 1e3 * max(latencies),
+             "p99_interval_ms": [1e3 * edge for edge in interval(latencies, 0.99)]}
+    if alone_p99 is not None:
+        found["p99_of_alone"] = found["p99_ms"] / alone_p99
+        found["attainment"] = {str(times): sum(1e3 * value <= times * alone_p99 for value in latencies) / len(latencies)
+                               for times in MULTIPLES}
+    return found
+
+
+def speed(moments, window):
+    """Steps a second between the two moments of the window."""
+    first, last = window
+    return sum(first <= moment < last for moment in moments) / (last - first)
+
+
+def harvest(share, busy):
+    """Training speed relative to what turn-taking without loss leaves."""
+    return share / (1.0 - busy) if busy < 1.0 else None

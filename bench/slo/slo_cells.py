@@ -1,0 +1,146 @@
+"""What runs inside the processes of bench/slo/run, with PyTorch: a service that answers requests, and trainers.
+
+Moments are those of the monotonic clock, which all processes of a machine share.
+"""
+
+import collections
+import gc
+import os
+import time
+
+import torch
+from latency import poisson
+from torch import nn
+
+SPIN_S = 0.0005  # a sleep may end that late
+WARM_UP = 10
+built = {}
+
+
+def bert(large, batch, kind):
+    from transformers import BertConfig, BertModel
+    sizes = {"hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16, "intermediate_size": 4096} if large else {}
+    with torch.device("cuda"):
+        model = BertModel(BertConfig(**sizes)).to(kind).eval()
+    return (lambda tokens: model(input_ids=tokens).last_hidden_state[:, 0]), torch.randint(30_000, (batch, 128)).pin_memory()
+
+
+def encoder_decoder(batch):
+    with torch.device("cuda"):
+        model = nn.Transformer(512, 8, 6, 6, 2048, batch_first=True).to(torch.bfloat16).eval()
+        words = nn.Embedding(30_000, 512).to(torch.bfloat16)
+    return (lambda tokens: model(words(tokens), words(tokens[:, :64]))[:, -1]), torch.randint(30_000, (batch, 128)).pin_memory()
+
+
+SERVICES = {
+    "bert-large": lambda: bert(True, 8, torch.bfloat16),
+    "bert-base": lambda: bert(False, 1, torch.float32),
+    "encoder-decoder": lambda: encoder_decoder(16),
+}
+
+
+class Rnnlm(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed, self.layers, self.head = nn.Embedding(10_000, 1500), nn.LSTM(1500, 1500, 2), nn.Linear(1500, 10_000)
+
+    def forward(self, words):
+        return self.head(self.layers(self.embed(words))[0]).flatten(0, 1)
+
+
+def vision(name, batch):
+    import torchvision
+    return getattr(torchvision.models, name)(weights=None), torch.randn(batch, 3, 224, 224), torch.randint(1000, (batch,))
+
+
+TRAINERS = {
+    "rnnlm": lambda: (Rnnlm(), torch.randint(10_000, (35, 20)), torch.randint(10_000, (700,))),
+    "vgg16": lambda: vision("vgg16", 32),
+    "vit-b": lambda: vision("vit_b_16", 64),
+}
+
+
+def once(kind, name, make):
+    """The one that was asked for last stays."""
+    if built.get("name") != (kind, name):
+        built.clear()
+        gc.collect()
+        torch.cuda.empty_cache()
+        torch.manual_seed(0)
+        built.update(name=(kind, name), made=make())
+    return built["made"]
+
+
+def pin(first, count):
+    """Processors from `first` on, those that there are."""
+    here = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, here & set(range(first, first + count)) or here)
+    return {"cores": sorted(os.sched_getaffinity(0))}
+
+
+@torch.inference_mode()
+def request(answer, tokens):
+    return answer(tokens.cuda(non_blocking=True)).float().cpu()
+
+
+def busy(service):
+    """Seconds of the GPU for a request, without a neighbour."""
+    answer, tokens = once("service", service, SERVICES[service])
+    began, ended = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    for number in range(4 * WARM_UP):
+        if number == WARM_UP:
+            torch.cuda.synchronize()
+            began.record()
+        with torch.inference_mode():
+            answer(tokens.cuda(non_blocking=True))
+    ended.record()
+    torch.cuda.synchronize()
+    return {"seconds": began.elapsed_time(ended) / 1e3 / (3 * WARM_UP)}
+
+
+def serve(service, rate, seconds, seed, warm_up=2.0):
+    """Latencies from the scheduled arrivals, and the window in which requests were counted."""
+    answer, tokens = once("service", service, SERVICES[service])
+    for _ in range(WARM_UP):
+        request(answer, tokens)
+    latencies, start = [], time.monotonic()
+    for moment in poisson(rate, warm_up + seconds, seed):
+        while (wait := start + moment - time.monotonic()) > 0:
+            if wait > 2 * SPIN_S:
+                time.sleep(wait - SPIN_S)
+        request(answer, tokens)
+        if moment >= warm_up:
+            latencies.append(time.monotonic() - start - moment)
+    return {"latencies": latencies, "window": [start + warm_up, start + warm_up + seconds]}
+
+
+def prepare(trainer):
+    """Builds a trainer and makes a few steps."""
+    train(trainer, 0.5)
+    return {}
+
+
+def train(trainer, seconds, stop=""):
+    """Moments at which steps had ended, until the file `stop` exists; the host is at most two steps ahead."""
+    model, inputs, goals, optimizer = once("trainer", trainer, lambda: on_gpu(*TRAINERS[trainer]()))
+    end, moments, waiting = time.monotonic() + seconds, [], collections.deque()
+    while time.monotonic() < end and not os.path.exists(stop):
+        optimizer.zero_grad(set_to_none=True)
+        nn.functional.cross_entropy(model(inputs), goals).backward()
+        optimizer.step()
+        event = torch.cuda.Event()
+        event.record()
+        waiting.append(event)
+        if len(waiting) > 2:
+            waiting.popleft().synchronize()
+            moments.append(time.monotonic())
+    torch.cuda.synchronize()
+    return {"moments": moments}
+
+
+def on_gpu(model, inputs, goals):
+    model = model.cuda().train()
+    return model, inputs.cuda(), goals.cuda(), torch.optim.SGD(model.parameters(), lr=1e-4, momentum=0.9)
+
+
+CELLS = {"pin": pin, "busy": busy, "serve": serve, "prepare": prepare, "train": train}

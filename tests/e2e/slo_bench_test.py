@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""bench/slo/run without a GPU: its flow with cells that need no PyTorch, its cells with a torch that computes nothing."""
+
+import importlib
+import json
+import pathlib
+import py_compile
+import subprocess
+import sys
+import unittest
+
+import cli
+
+BENCH = cli.ROOT / "bench" / "slo"
+STUBS = pathlib.Path(__file__).resolve().parent / "data" / "stub_modules"
+RESIDENT = cli.ROOT / "bench" / "shim" / "gpu" / "resident.py"
+
+
+class SloBench(cli.CarpoolTest):
+    def run_bench(self, *options, code=0):
+        out = self.folder / "result.json"
+        done = subprocess.run(
+            [sys.executable, BENCH / "run", "--out", out, *options], cwd=self.folder, capture_output=True, text=True,
+            timeout=cli.TIMEOUT_S, check=False,
+            env=cli.environment(self.folder, ON_GPU_CELLS=str(BENCH / "fake_cells.py"), SLO_FAKE_FOLDER=str(self.folder),
+                                TMPDIR=str(self.folder), PYTHONDONTWRITEBYTECODE="1"))
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return json.loads(out.read_text())["blocks"] if out.exists() else []
+
+    def test_latency_and_speed_are_those_of_the_same_window(self):
+        found, = self.run_bench("--ways", "slicing", "--cells", "bert-base@60/s", "--trainers", "rnnlm", "--seconds", "1", "--warm-up", "0")
+        row, = found["rows"]
+        self.assertEqual((found["busy"], row["requests"], found["attempt"]), (0.6, found["alone"]["requests"], 1))
+        self.assertAlmostEqual(row["p99_of_alone"], 3.0)  # 15 ms beside a trainer, 5 ms alone
+        self.assertEqual(row["attainment"], {"1.5": 0.0, "2.0": 0.0, "3.0": 1.0})
+        self.assertGreater(row["training"], 0.0)
+        self.assertAlmostEqual(row["harvest"], row["training"] / 0.4)
+
+    def test_no_cell_is_begun_without_time(self):
+        self.assertEqual(self.run_bench("--ways", "slicing", "--cells", "bert-base@0.2", "--total", "5", code=1), [])
+
+    def test_cells_for_pytorch_answer(self):
+        requests = [{"cell": "pin", "first": 0, "count": 1}]
+        for service in ("bert-large", "bert-base", "encoder-decoder"):
+            requests += [{"cell": "busy", "service": service}, {"cell": "serve", "service": service, "rate": 100, "seconds": 0.05, "seed": 1, "warm_up": 0.01}]
+        for trainer in ("rnnlm", "vgg16", "vit-b"):
+            requests += [{"cell": "prepare", "trainer": trainer}, {"cell": "train", "trainer": trainer, "seconds": 0.02}]
+        done = subprocess.run([sys.executable, RESIDENT], input="".join(json.dumps(request) + "\n" for request in requests), text=True,
+                              capture_output=True, check=False, timeout=cli.TIMEOUT_S,
+                              env=cli.environment(self.folder, ON_GPU_CELLS=str(BENCH / "slo_cells.py"), PYTHONPATH=str(STUBS),
+                                                  PYTHONDONTWRITEBYTECODE="1"))
+        lines = done.stdout.splitlines()
+        self.assertEqual(len(lines), len(requests), done.stderr)
+        for request, line in zip(requests, lines):
+            self.assertNotIn('"error"', line, f"{request}: {done.stderr}")
+
+    def test_figures_of_latencies(self):
+        sys.path.insert(0, str(BENCH))
+        latency = importlib.import_module("latency")
+        values = [float(number) for number in range(1, 101)]
+        self.assertEqual([latency.quantile(values, share) for share in (0.5, 0.99, 1.0)], [50.0, 99.0, 100.0])
+        low, high = latency.interval(values, 0.5)
+        self.assertLess(low, 50.0)
+        self.assertGreater(high, 50.0)
+        self.assertEqual(latency.speed([0.5, 1.0, 1.5, 2.0], (1.0, 2.0)), 2.0)
+        moments = latency.poisson(100.0, 50.0, 1)
+        self.assertEqual(moments, latency.poisson(100.0, 50.0, 1))
+        self.assertAlmostEqual(len(moments) / 50.0, 100.0, delta=5.0)
+        for source in BENCH.glob("*.py"):
+            py_compile.compile(str(source), cfile=str(self.folder / "compiled"), doraise=True)
+
+
+if __name__ == "__main__":
+    unittest.main()
