@@ -95,6 +95,16 @@ class ShimBench(cli.CarpoolTest):
         self.assertEqual([row["verdict"] for row in found["rows"]], ["runs"] * 3)
         self.assertEqual(found["rows"][0]["launches"], 25)
 
+    def test_a_program_that_the_library_does_not_see_is_found(self):
+        part = part_module("programs_part")
+        done = {"code": 0, "seconds": 1.0, "err": "", "answer": {"ok": "eager", "launches": None}}
+        self.assertEqual(part.compare("eager", done, done)["verdict"], "runs, NOT COUNTED")
+        seen = {**done, "err": "warning 7\n", "answer": {"ok": "eager", "launches": 3}}
+        row = part.compare("eager", {**done, "err": "warning 5\n"}, {**seen, "err": "warning 7\nother\n"})
+        self.assertEqual((row["verdict"], row["new_on_stderr"]), ("runs", ["other"]))
+        self.assertEqual(part.compare("eager", done, {**seen, "code": 1})["verdict"], "FAILS")
+        self.assertEqual(part.compare("eager", done, {**seen, "code": None})["verdict"], "HANGS")
+
     @unittest.skipUnless(NVCC, "there is no nvcc")
     def test_probes_answer(self):
         rows = self.parts("--parts", "probes", "--only", "a,b,c,e,f,h", "--budget", "probes=100")["probes"]["rows"]

@@ -1,5 +1,6 @@
 """What all parts share: the two ways to start a program, time limits, facts about the machine."""
 
+import ctypes
 import datetime
 import os
 import pathlib
@@ -105,6 +106,16 @@ def nvcc(*words):
     except (OSError, subprocess.TimeoutExpired) as problem:
         return f"nvcc: {problem}"
     return None if done.returncode == 0 else f"nvcc: {done.stderr[-800:]}"
+
+
+def driver_file():
+    """The path of the driver that the loader finds, or its bare name."""
+    try:
+        ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return "libcuda.so.1"
+    with open("/proc/self/maps", encoding="utf-8") as maps:
+        return next((line.split()[-1] for line in maps if "libcuda.so" in line), "libcuda.so.1")
 
 
 def said_by(*words):
