@@ -36,8 +36,8 @@ PROGRAMS = {
     "torch.cuda.graph": torch_program("graph"),
     "make_graphed_callables": torch_program("graphed-callables"),
     "Trainer": framework_program("trainer", "torch", "transformers", "accelerate"),
-    "DDP, one NCCL rank": torch_program("ddp-nccl"),
-    "DDP, two gloo ranks": dataclasses.replace(torch_program("ddp-gloo"), counted=False),
+    "DDP by NCCL": torch_program("ddp-nccl"),
+    "DDP by gloo": dataclasses.replace(torch_program("ddp-gloo"), counted=False),
     "serving with graphs": framework_program("serving", "torch"),
     "static CUDA runtime": Program("static_runtime.cu"),
     "libcuda.so by dlopen": Program("driver.py", ("launch",)),
@@ -45,7 +45,7 @@ PROGRAMS = {
     "JAX": framework_program("jax", "jax"),
     "CuPy": framework_program("cupy", "cupy"),
     "torch.profiler": torch_program("profiler"),
-    "DataLoader, fork": torch_program("data-loader"),
+    "DataLoader by fork": torch_program("data-loader"),
     "spawn": torch_program("spawn"),
     "exec": Program("driver.py", ("exec",)),
     "fork and subprocess": Program("driver.py", ("children",), counted=False),
@@ -115,6 +115,7 @@ def programs(bench, chosen, budget):
     """First all without the library, which fills the caches of compilers, then all with it."""
     problems = compile_cuda(bench.folder)
     wanted = [name for name in PROGRAMS if not chosen.only or name in chosen.only.split(",")]
+    bench.residents.close()
     ready = [name for name in wanted if missing(PROGRAMS[name], problems) is None]
     found = {}
     for way in ("off", "on"):

@@ -117,7 +117,7 @@ def cupy_program(_):
     raw = cupy.RawKernel('extern "C" __global__ void twice(float* x, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; '
                          "if (i < n) x[i] *= 2; }", "twice")
     out = square(values)
-    raw((16,), (256,), (out, 4096))
+    raw((16,), (256,), (out, cupy.int32(4096)))
     product = cupy.ones((512, 512), dtype=cupy.float32) @ cupy.ones((512, 512), dtype=cupy.float32)
     need(float(out[3]) == 18.0 and float(product[0, 0]) == 512.0, f"CuPy computes {float(out[3])} and {float(product[0, 0])}")
     ok("cupy")
