@@ -83,8 +83,8 @@ def beside(bench, kind, env, more):
     try:
         if other.stdout.readline() != "ready\n":
             return {"error": f"the other process: {other.stdout.read()[-300:]}"}
-        found = ask(bench, "off", "arrivals", str(ARRIVALS), limit_s=20.0, env=env)
-        said, _ = other.communicate("", timeout=20)
+        found = ask(bench, "off", "arrivals", str(ARRIVALS), env=env)
+        said, _ = other.communicate("", timeout=LIMIT_S)
         return {**found, "other": json.loads(said.splitlines()[-1])}
     except (subprocess.TimeoutExpired, IndexError, ValueError) as problem:
         return {"error": str(problem)}
