@@ -25,7 +25,7 @@ SERVER_COMMANDS = (
     "explain", "drain", "prune", "journal", "knowledge",
 )
 COMMANDS = (
-    "evaluate", "train", "predict", "recommend", "assign", "report", "demo", "dataset", "models", "help", "man",
+    "evaluate", "train", "predict", "recommend", "assign", "report", "demo", "dataset", "models", "help", "man", "completion",
     "gpus", "top", "record", "doctor", "measure", "profile", "profiles", "run", "estimate", "estimators",
     "simulate", "policies",
     *SERVER_COMMANDS,

@@ -19,7 +19,7 @@ GROUPS = {
     "Prediction": ("recommend", "predict", "assign", "estimate", "profile", "profiles"),
     "Research": ("measure", "dataset", "train", "evaluate", "simulate", "report", "models", "policies",
                  "estimators", "demo"),
-    "Help": ("help", "man"),
+    "Help": ("help", "man", "completion"),
 }
 COMMANDS = [command for group in GROUPS.values() for command in group]
 GLOBAL_OPTIONS = ["-h", "--help", "-V", "--version", "--json", "-q", "--quiet", "-v", "--verbose",
@@ -111,33 +111,62 @@ class Help(cli.CarpoolTest):
         self.assertEqual(named - known, set())
 
 
-class ManualPage(cli.CarpoolTest):
+def sections_of(page):
+    parts = re.split(r"\n\.S[HS] ", page.replace("\\-", "-"))
+    return {part.partition("\n")[0]: part for part in parts}
+
+
+class ManualPages(cli.CarpoolTest):
     def setUp(self):
         super().setUp()
         self.page = self.succeeds("man")
+        self.succeeds("man", "--write", ".")
 
-    def test_every_command_and_option_of_the_help_is_in_it(self):
-        parts = re.split(r"\n\.S[HS] ", self.page.replace("\\-", "-"))
-        sections = {part.partition("\n")[0]: part for part in parts}
-        order = [name for group, commands in GROUPS.items()
-                 for name in (group, *(f"carpool {command}" for command in commands))]
+    def test_that_of_the_program_lists_all_commands(self):
+        sections = sections_of(self.page)
         self.assertEqual(
             list(sections)[1:],
-            ["NAME", "SYNOPSIS", "DESCRIPTION", *order, "OPTIONS", "EXAMPLES", "EXIT CODES"])
+            ["NAME", "SYNOPSIS", "DESCRIPTION", "COMMANDS", *GROUPS, "OPTIONS", "EXIT STATUS", "ENVIRONMENT",
+             "FILES", "EXAMPLES"])
         for option in GLOBAL_OPTIONS:
             self.assertRegex(sections["OPTIONS"], rf"(?m)^\.B (\S+,)?{option}\b")
+        for group, commands in GROUPS.items():
+            self.assertEqual(re.findall(r"(?m)^\.B carpool-(\w+)\(1\)$", sections[group]), list(commands))
+        self.assertEqual((self.folder / "carpool.1").read_text(), self.page)
+
+    def test_that_of_a_command_has_every_option_of_its_help(self):
         for command in COMMANDS:
+            page = (self.folder / f"carpool-{command}.1").read_text()
+            self.assertEqual(self.succeeds("man", command), page)
+            sections = sections_of(page)
+            for name in ("NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXIT STATUS", "ENVIRONMENT", "FILES",
+                         "EXAMPLES", "SEE ALSO"):
+                self.assertIn(name, sections, command)
             for option in options_of(self.succeeds(command, "--help")):
-                self.assertRegex(
-                    sections[f"carpool {command}"], rf"(?m)^\.B (\S+,)?{option}\b", f"{command} {option}")
+                self.assertRegex(sections["OPTIONS"], rf"(?m)^\.B (\S+,)?{option}\b", f"{command} {option}")
+
+    def test_that_of_a_command_has_the_statuses_variables_and_files_of_the_command(self):
+        for command, name, text, there in (
+                ("wait", "EXIT STATUS", "75", True), ("queue", "EXIT STATUS", "75", False),
+                ("queue", "EXIT STATUS", "69", True), ("models", "EXIT STATUS", "69", False),
+                ("run", "EXIT STATUS", "exit code of the program", True),
+                ("submit", "ENVIRONMENT", "CARPOOL_JOB_ID", True), ("queue", "ENVIRONMENT", "CARPOOL_SOCKET", True),
+                ("models", "ENVIRONMENT", "CARPOOL_SOCKET", False), ("serve", "FILES", "/var/lib/carpool", True),
+                ("queue", "FILES", "/var/lib/carpool", False), ("models", "FILES", "/etc/carpool/config.toml", True)):
+            with self.subTest((command, name, text)):
+                section = sections_of((self.folder / f"carpool-{command}.1").read_text())[name]
+                (self.assertIn if there else self.assertNotIn)(text, section)
+
+    def test_of_an_unknown_command_is_refused(self):
+        self.refuses("man", "sumbit", says="submit")
 
     def test_groff_has_no_warning(self):
         if not shutil.which("groff"):
             self.skipTest("groff is not installed")
-        done = subprocess.run(["groff", "-man", "-Tutf8", "-ww"], input=self.page, text=True,
-                              capture_output=True, check=True)
-        self.assertEqual(done.stderr, "")
-        self.assertIn("EXIT CODES", re.sub(".\b", "", done.stdout))
+        for page in self.folder.glob("*.1"):
+            done = subprocess.run(["groff", "-man", "-Tutf8", "-ww", page], text=True, capture_output=True, check=True)
+            self.assertEqual(done.stderr, "", page)
+            self.assertIn("EXIT STATUS", re.sub(".\b", "", done.stdout))
 
     def test_man_shows_it(self):
         if not shutil.which("man"):
@@ -146,7 +175,7 @@ class ManualPage(cli.CarpoolTest):
             ["man", "-l", "-"], input=self.page, text=True, capture_output=True, check=False,
             env=cli.environment(self.folder, MANWIDTH="80", MAN_KEEP_FORMATTING="", PAGER="cat"))
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertIn("carpool evaluate", done.stdout)
+        self.assertIn("carpool-evaluate(1)", done.stdout)
 
 
 class Examples(cli.CarpoolTest):

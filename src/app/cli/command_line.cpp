@@ -11,6 +11,7 @@
 
 #include "app/cli/command_table.hpp"
 #include "app/cli/exit_code.hpp"
+#include "app/cli/manual_facts.hpp"
 #include "app/version.hpp"
 #include "base/text/names.hpp"
 
@@ -142,7 +143,7 @@ CommandTree::CommandTree() {
       fmt::format("Examples:\n  {}\nExit codes: {}.\n`carpool help COMMAND` shows the options and "
                   "examples of a command.",
                   fmt::join(kExamples, "\n  "),
-                  kExitCodes));
+                  exit_statuses_text()));
 }
 
 CommandSpec* CommandTree::command_named(std::string_view name) {

@@ -49,17 +49,11 @@ struct FinalWords {
 // What --help prints; empty name: of the program.
 [[nodiscard]] Result<std::string> help_text(std::string_view command);
 
-// Texts of the program that its help and its manual page share.
+// Texts of the program that its help and its manual pages share.
 inline constexpr std::string_view kDescription =
     "Carpool lets deep-learning jobs share GPUs safely and fast.";
-inline constexpr std::string_view kExitCodes =
-    "0 success, 1 failure, 2 bad usage or bad input, 69 no server, 75 time limit of carpool wait "
-    "reached";
 inline constexpr std::string_view kHelpFlag = "Print this help and exit";
 inline constexpr std::string_view kVersionFlag = "Print the version and exit";
 [[nodiscard]] std::span<const std::string_view> program_examples();
-
-// The manual page (roff), made from the texts of --help.
-[[nodiscard]] std::string manual_page();
 
 }  // namespace carpool::app

@@ -47,7 +47,8 @@
   ROW(estimators, Research,   "List memory estimators and train/test splits")                     \
   ROW(demo,       Research,   "Recommend, predict, evaluate and report on the bundled data")      \
   ROW(help,       Help,       "Show the help of the program or of a command")                     \
-  ROW(man,        Help,       "Print the manual page")
+  ROW(man,        Help,       "Print a manual page")                                              \
+  ROW(completion, Help,       "Print the script that completes command lines in a shell")
 // clang-format on
 
 namespace carpool::app {

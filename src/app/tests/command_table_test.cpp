@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "app/cli/command_line.hpp"
+#include "app/cli/manual_page.hpp"
 
 namespace carpool::app {
 namespace {
@@ -66,7 +67,7 @@ TEST(CommandTable, HoldsTheCommandsOfEachGroupInTheOrderOfTheHelp) {
                    "policies",
                    "estimators",
                    "demo"}));
-  EXPECT_EQ(names_of(CommandGroup::Help), (Names{"help", "man"}));
+  EXPECT_EQ(names_of(CommandGroup::Help), (Names{"help", "man", "completion"}));
   EXPECT_TRUE(std::ranges::is_sorted(command_table(), {}, &CommandRow::group));
 }
 
@@ -75,7 +76,7 @@ TEST(CommandTable, NamesNoCommandTwice) {
   for (const CommandRow& row : command_table()) {
     EXPECT_TRUE(names.insert(row.name).second) << row.name;
   }
-  EXPECT_EQ(names.size(), 39U);
+  EXPECT_EQ(names.size(), 40U);
 }
 
 TEST(CommandTable, DescribesEachCommandInOneLine) {
@@ -145,7 +146,7 @@ TEST(CommandTable, ListsEveryOptionInTheHelpAndTheManual) {
     for (const std::string& example : command.examples) {
       EXPECT_NE(help->find("\n  " + example + "\n"), std::string::npos) << example;
     }
-    EXPECT_NE(manual.find("\n.SS carpool " + std::string(row.name) + "\n"), std::string::npos);
+    EXPECT_NE(manual.find("\n.B carpool\\-" + std::string(row.name) + "(1)\n"), std::string::npos);
   }
 }
 
@@ -168,16 +169,19 @@ TEST(CommandTable, ShowsGroupsBeforeOptionsExamplesAndExitCodes) {
   }
   const std::string manual = manual_page();
   last = 0;
-  for (const char* heading : {"Jobs",
-                              "Server",
-                              "GPUs",
-                              "Prediction",
-                              "Research",
-                              "Help",
-                              "OPTIONS",
-                              "EXAMPLES",
-                              "EXIT CODES"}) {
-    const std::size_t at = manual.find("\n.SH " + std::string(heading) + "\n");
+  for (const char* heading : {"SH COMMANDS",
+                              "SS Jobs",
+                              "SS Server",
+                              "SS GPUs",
+                              "SS Prediction",
+                              "SS Research",
+                              "SS Help",
+                              "SH OPTIONS",
+                              "SH EXIT STATUS",
+                              "SH ENVIRONMENT",
+                              "SH FILES",
+                              "SH EXAMPLES"}) {
+    const std::size_t at = manual.find("\n." + std::string(heading) + "\n");
     ASSERT_NE(at, std::string::npos) << heading;
     EXPECT_GT(at, last) << heading;
     last = at;
