@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Makes a relocatable folder of a built carpool: bin, lib with the libraries that go into users'
-# programs and all shared libraries except glibc, the bundled measurements and traces, the Python
-# package, units, licences.
+# Makes a relocatable folder of a built carpool: what `cmake --install` installs, all shared
+# libraries except glibc, and their licences.
 #   scripts/bundle.sh BINARY DIR     create or replace DIR
 #   scripts/bundle.sh --check DIR    fail if DIR exists and is not a bundle
 set -euo pipefail
@@ -9,7 +8,7 @@ shopt -s inherit_errexit
 
 readonly max_bytes=40000000
 readonly marker=share/carpool/bundle.txt # marks a folder as a bundle
-readonly datasets=(carma-traces kace-v100 memory-collected memory-estimator memory-h200 traces)
+readonly usual_place=/opt/carpool # which the units of a bundle name
 # The loader and the libraries of glibc must be those of the machine that runs the bundle.
 readonly glibc='^(linux-vdso|ld-linux.*|lib(c|m|mvec|dl|pthread|rt|resolv|util|anl|nsl|BrokenLocale|thread_db|nss_.*))\.so'
 
@@ -53,35 +52,20 @@ copy_licence() {
   fi
 }
 
-# Libraries that go into users' programs; they need only glibc.
-readonly injected=(libcarpool_profile.so libcarpool_cuda.so)
-
-copy_injected() {
-  local binary="$1" stage="$2" name library
-  for name in "${injected[@]}"; do
-    library="$(dirname "$binary")/../lib/$name"
-    [[ -e $library ]] || fail "there is no $library; build everything first"
-    cp "$library" "$stage/lib/"
-  done
-  # For programs that open the driver as "libcuda.so".
-  mkdir "$stage/lib/cuda"
-  ln -s ../libcarpool_cuda.so "$stage/lib/cuda/libcuda.so"
-  ln -s ../libcarpool_cuda.so "$stage/lib/cuda/libcuda.so.1"
-}
-
 fill() {
-  local binary="$1" stage="$2" libraries name path page dataset
-  mkdir -p "$stage"/{bin,lib,share/carpool/data,share/doc/carpool/libraries}
-  cp "$binary" "$stage/bin/carpool"
-  copy_injected "$binary" "$stage"
+  local binary="$1" stage="$2" libraries name path build
+  build=$(dirname "$(dirname "$binary")")
+  cmake --install "$build" --prefix "$stage" --strip >/dev/null ||
+    fail "cannot install from $build; build everything first"
+  sed -i "s|$stage/|$usual_place/|" "$stage"/lib/systemd/*/carpool.service
+  mkdir -p "$stage/share/doc/carpool/libraries"
   libraries=$(libraries_of "$binary")
   while read -r name path; do
     cp -L "$path" "$stage/lib/$name"
     copy_licence "$path" "$stage/share/doc/carpool/libraries"
   done <<<"$libraries"
-  chmod u+w "$stage"/bin/* "$stage"/lib/*.so*
+  chmod u+w "$stage"/lib/*.so*
   # Strip first: strip can damage a file that patchelf has changed.
-  strip "$stage/bin/carpool"
   strip --strip-unneeded "$stage"/lib/*.so*
   # shellcheck disable=SC2016  # $ORIGIN is for the loader
   patchelf --set-rpath '$ORIGIN/../lib' "$stage/bin/carpool"
@@ -89,17 +73,6 @@ fill() {
     # shellcheck disable=SC2016
     patchelf --set-rpath '$ORIGIN' "$path"
   done
-  for dataset in "${datasets[@]}"; do
-    cp -R "$root/data/$dataset" "$stage/share/carpool/data/"
-  done
-  install -d "$stage/share/carpool/python/carpool"
-  install -m 644 "$root"/python/carpool/*.py "$stage/share/carpool/python/carpool/"
-  install -D -m 644 -t "$stage/share/carpool/units" "$root"/packaging/*.service
-  cp "$root/LICENSE" "$stage/share/doc/carpool/"
-  page=$(find "$root/docs" "$(dirname "$binary")/.." -name carpool.1 -print -quit)
-  if [[ -n $page ]]; then
-    install -D -m 644 "$page" "$stage/share/man/man1/carpool.1"
-  fi
   echo "carpool $(<"$root/VERSION")" >"$stage/$marker"
 }
 

@@ -10,7 +10,7 @@ usage() {
 Usage: scripts/packages.sh list SECTION...      print the packages of these sections
        scripts/packages.sh missing SECTION...   print those that are not installed
        scripts/packages.sh ensure SECTION...    install those that are not installed
-Sections: build, bundle, test, bench, fuzz (see scripts/packages.txt).
+Sections: build, bundle, package, test, install, bench, fuzz (see scripts/packages.txt).
 As a user other than root, ensure installs nothing: it says what to ask for, and exits with 2.
 TEXT
 }

@@ -49,23 +49,23 @@ class Bundle(unittest.TestCase):
             self.assertIn(f"=> {self.bundle}/", line.replace("/bin/../", "/"))
 
     def test_has_the_profilers_library_which_needs_only_glibc(self):
-        library = self.bundle / "lib" / "libcarpool_profile.so"
+        library = self.bundle / "lib" / "carpool" / "libcarpool_profile.so"
         exported = output("nm", "-D", "--defined-only", library).split()[2::3]
         self.assertEqual(exported, ["InitializeInjection", "InitializeInjectionNvtx2"])
         for line in output("ldd", library, env={}).splitlines():
             self.assertRegex(line.split()[0], r"linux-vdso|/lib64/ld-linux|lib(c|m|dl|pthread)\.so")
 
     def test_has_the_library_in_front_of_the_driver_which_needs_only_glibc(self):
-        library = self.bundle / "lib" / "libcarpool_cuda.so"
+        library = self.bundle / "lib" / "carpool" / "libcarpool_cuda.so"
         exported = set(output("nm", "-D", "--defined-only", library).split()[2::3])
         self.assertEqual(exported, hardening.driver_symbols())
         for line in output("ldd", library, env={}).splitlines():
             self.assertRegex(line.split()[0], r"linux-vdso|/lib64/ld-linux|lib(c|dl|pthread)\.so")
         for name in ("libcuda.so", "libcuda.so.1"):
-            self.assertTrue((self.bundle / "lib" / "cuda" / name).samefile(library))
+            self.assertTrue((self.bundle / "lib" / "carpool" / "cuda" / name).samefile(library))
 
     def test_has_no_executable_stack(self):
-        for file in [*self.bundle.glob("bin/*"), *self.bundle.glob("lib/*.so*")]:
+        for file in [*self.bundle.glob("bin/*"), *self.bundle.rglob("lib/**/*.so*")]:
             self.assertFalse(hardening.has_executable_stack(file), file)
 
     def test_has_licences_and_measurements(self):
@@ -74,9 +74,16 @@ class Bundle(unittest.TestCase):
             "share/carpool/data/kace-v100/profiles.csv",
             "share/carpool/data/memory-estimator/h200.model.json",
             "share/carpool/data/carma-traces/trace60.csv", "share/carpool/data/traces/measured.json",
-            "share/carpool/python/carpool/__init__.py", "share/carpool/units/carpool.service",
+            "lib/python3/dist-packages/carpool/__init__.py",
+            "share/man/man1/carpool.1", "share/man/man1/carpool-submit.1",
+            "share/bash-completion/completions/carpool", "lib/sysusers.d/carpool.conf",
         ):
             self.assertTrue((self.bundle / name).is_file(), name)
+
+    def test_has_units_that_name_the_usual_place(self):
+        for kind in ("system", "user"):
+            unit = (self.bundle / "lib" / "systemd" / kind / "carpool.service").read_text()
+            self.assertIn("ExecStart=/opt/carpool/bin/carpool serve", unit)
 
     def test_leaves_nothing_beside_it(self):
         self.assertEqual([path.name for path in self.bundle.parent.iterdir()], ["moved here"])

@@ -63,7 +63,7 @@ class Scripts(unittest.TestCase):
     def test_help_names_every_option(self):
         start = self.run_script(ROOT / "start", "--help")
         self.assertEqual((start.returncode, start.stderr), (0, ""))
-        for option in ("--build-only", "--bundle DIR", "-- ARGUMENTS"):
+        for option in ("--build-only", "--bundle DIR", "--package DIR", "-- ARGUMENTS"):
             self.assertIn(option, start.stdout)
         test = self.run_script(ROOT / "test", "--help")
         self.assertEqual((test.returncode, test.stderr), (0, ""))
@@ -72,7 +72,7 @@ class Scripts(unittest.TestCase):
 
     def test_wrong_usage_ends_with_2_and_the_usage(self):
         for command in (
-            ("start", "--fast"), ("start", "demo"), ("start", "--bundle"),
+            ("start", "--fast"), ("start", "demo"), ("start", "--bundle"), ("start", "--package"),
             ("start", "--bundle", "x", "--build-only"), ("start", "--build-only", "--", "demo"),
             ("test", "--fast"), ("test", "--all", "x"), ("scripts/packages.sh", "remove", "build"),
         ):

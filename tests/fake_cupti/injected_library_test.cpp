@@ -164,7 +164,7 @@ TEST(Injection, LibraryIsLookedForBesideTheProgram) {
     EXPECT_EQ(found->filename(), "libcarpool_profile.so");
   } else {
     EXPECT_EQ(found.error().code, ErrorCode::NotFound);
-    EXPECT_NE(found.error().message.find("lib/libcarpool_profile.so"), std::string::npos);
+    EXPECT_NE(found.error().message.find("lib/carpool/libcarpool_profile.so"), std::string::npos);
   }
 }
 

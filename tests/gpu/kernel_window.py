@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The window in which kernels are recorded, on a real GPU with PyTorch; about 50 s.
 
-    tests/gpu/kernel_window.py --library build/ci/lib/libcarpool_profile.so [--out FILE.json]
+    tests/gpu/kernel_window.py --library build/ci/lib/carpool/libcarpool_profile.so [--out FILE.json]
 
 Plays the server: orders windows through a window file (src/gpu/cupti/window_format.hpp), and checks that
 - a loop of large matrix products has an activity above 0.8, a loop of tiny kernels one below 0.2;

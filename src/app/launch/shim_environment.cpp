@@ -24,7 +24,7 @@ Result<std::filesystem::path> find_shim_library() {
   std::error_code problem;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", problem);
   std::filesystem::path library =
-      program.parent_path().parent_path() / "lib" / "libcarpool_cuda.so";
+      program.parent_path().parent_path() / "lib" / "carpool" / "libcarpool_cuda.so";
   if (problem || !std::filesystem::is_regular_file(library, problem)) {
     return not_found(
         fmt::format("the library {} is missing: build it (./start --build-only), or copy the "

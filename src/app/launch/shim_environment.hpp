@@ -17,7 +17,7 @@ inline constexpr std::string_view kRunSlotName = "carpool run";
 // Numbers of jobs of `carpool run` begin here, above those that servers give.
 inline constexpr std::uint64_t kFirstRunJob = std::uint64_t{1} << 40U;
 
-// lib/libcarpool_cuda.so beside the folder of this program.
+// lib/carpool/libcarpool_cuda.so beside the folder of this program.
 [[nodiscard]] Result<std::filesystem::path> find_shim_library();
 
 // The real libcuda.so.1 of this machine; nothing if there is none.

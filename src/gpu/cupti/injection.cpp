@@ -50,7 +50,7 @@ Result<std::filesystem::path> find_profile_library() {
                             problem.message()));
   }
   std::filesystem::path library =
-      program.parent_path().parent_path() / "lib" / "libcarpool_profile.so";
+      program.parent_path().parent_path() / "lib" / "carpool" / "libcarpool_profile.so";
   if (!std::filesystem::is_regular_file(library, problem)) {
     return fail(
         ErrorCode::NotFound,

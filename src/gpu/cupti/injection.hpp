@@ -37,8 +37,8 @@ struct InjectionOptions {
     const std::filesystem::path& file,
     const std::map<std::string, std::string>& of_job);
 
-// The library of this program: ../lib/libcarpool_profile.so relative to its file, in the build tree
-// and in a bundle. NotFound, with the expected path, if it is missing.
+// The library of this program: ../lib/carpool/libcarpool_profile.so relative to its file, in the
+// build tree and where it is installed. NotFound, with the expected path, if it is missing.
 [[nodiscard]] Result<std::filesystem::path> find_profile_library();
 
 }  // namespace carpool::gpu
