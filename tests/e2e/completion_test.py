@@ -3,7 +3,11 @@
 
 import os
 import pathlib
+import pty
+import re
+import select
 import shutil
+import signal
 import subprocess
 import unittest
 
@@ -16,11 +20,9 @@ COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
 _carpool
 printf '%s\\n' "${COMPREPLY[@]}"
 """
-# zsh offers completions to a terminal only: it sees them as insertions and lists.
-ZSH_DRIVER = """
-autoload -Uz compinit && compinit -u -D
-source "$1"
-[[ $_comps[carpool] == _carpool ]] && print loaded
+# zsh completes on a terminal only: ^X prints the line as it is after a tab, and empties it.
+ZSH_SETUP = """PS1= PROMPT_EOL_MARK=; autoload -Uz compinit; compinit -u -D; source {script}; \
+show() {{ zle -I; print -r -- "[[$BUFFER]]"; BUFFER= }}; zle -N show; bindkey '^X' show; print rea''dy
 """
 
 
@@ -104,11 +106,39 @@ class Fish(CompletionTest):
 
 
 class Zsh(CompletionTest):
+    def read_until(self, mark):
+        seen = ""
+        while mark not in seen:
+            self.assertTrue(select.select([self.terminal], [], [], server.PATIENCE_S)[0], seen)
+            seen += os.read(self.terminal, 65536).decode(errors="replace")
+        return seen
+
+    def completed(self, line):
+        """The line after a tab."""
+        os.write(self.terminal, line.encode() + b"\t\x18")
+        return re.search(r"\[\[(.*)\]\]\r?\n", self.read_until("]]\r\n"))[1]
+
     @shell("zsh")
-    def test_the_script_loads(self):
+    def test_commands_options_values_and_files(self):
         script = self.script("zsh")
         self.run_shell("zsh", "-n", script)
-        self.assertEqual(self.run_shell("zsh", "-f", "-c", ZSH_DRIVER, "zsh", script), ["loaded"])
+        self.write("data/profiles.csv", "")
+        child, self.terminal = pty.fork()
+        if child == 0:
+            os.chdir(self.folder)
+            os.execvpe("zsh", ["zsh", "-f", "-i"], {**self.environment(), "TERM": "dumb", "ZDOTDIR": str(self.folder)})
+        self.addCleanup(os.waitpid, child, 0)
+        self.addCleanup(os.kill, child, signal.SIGKILL)
+        self.addCleanup(os.close, self.terminal)
+        os.write(self.terminal, ZSH_SETUP.format(script=script).encode())
+        self.read_until("ready\r")
+        for line, expected in (("carpool sub", "carpool submit "), ("carpool --color al", "carpool --color always "),
+                               ("carpool --color never sub", "carpool --color never submit "),
+                               ("carpool queue --us", "carpool queue --user="),
+                               ("carpool journal re", "carpool journal repair "),
+                               ("carpool help sub", "carpool help submit "),
+                               ("carpool dataset da", "carpool dataset data/")):
+            self.assertEqual(self.completed(line), expected)
 
 
 if __name__ == "__main__":
