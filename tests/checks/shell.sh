@@ -7,6 +7,7 @@ mapfile -t scripts < <(
   echo start
   echo test
   echo .ci/run
+  printf "%s\n" packaging/debian/{postinst,prerm,postrm}
   find scripts tests bench workloads -name '*.sh' | sort
 )
 status=0

@@ -64,7 +64,7 @@ DoctorCheck check_cgroups(const DoctorFacts& facts) {
     check.found = fmt::format("the server (process {}) may not divide its cgroup", *cgroups.server);
     check.advice =
         "its jobs are ended process by process and have no limits on processes and host memory; "
-        "start it as a systemd unit with Delegate=pids memory, see packaging/";
+        "start it by its systemd unit, which has Delegate=pids memory (docs/install.md)";
   } else if (!use.limits_processes || !use.limits_memory) {
     check.state = CheckState::Degraded;
     check.found = fmt::format("each job of the server (process {}) has one, without limits on {}",
@@ -74,7 +74,7 @@ DoctorCheck check_cgroups(const DoctorFacts& facts) {
                                                      : "processes and host memory");
     check.advice =
         "limits need cgroup version 2 alone, systemd 254 or newer, and the lines Delegate=pids "
-        "memory and DelegateSubgroup=server in the unit, see packaging/";
+        "memory and DelegateSubgroup=server in the unit (docs/install.md)";
   } else {
     check.found =
         fmt::format("each job of the server (process {}) has one, with limits", *cgroups.server);
