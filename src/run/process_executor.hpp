@@ -15,6 +15,8 @@
 
 namespace carpool::run {
 
+using Variables = std::map<std::string, std::string>;
+
 struct ProcessExecutorSettings {
   std::filesystem::path runs{};            // one folder per attempt
   std::filesystem::path mps{};             // folders of MPS daemons; short, see MpsFolder
@@ -26,6 +28,9 @@ struct ProcessExecutorSettings {
   // OMP_NUM_THREADS of a job that shares a GPU and does not set it; 0: the variable is left alone.
   unsigned openmp_threads = 0;
   std::uint64_t output_limit_bytes = 0;  // disk space of each output of a job; 0: no limit
+  // Asked before each start, with the environment of the job: variables by which it runs with the
+  // library in front of the driver. None: it runs without it.
+  std::function<Variables(const LaunchSpec&, const Variables&)> shim{};
 };
 
 // The processes of a running job.

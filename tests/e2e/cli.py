@@ -40,6 +40,7 @@ FAKE_CUDA_PROGRAM = os.environ.get("FAKE_CUDA_PROGRAM", "")
 FAKE_CUPTI = {"CARPOOL_CUPTI_LIBRARY": os.environ.get("FAKE_CUPTI", "")}
 # A fake libcuda.so.1, and a program that uses it and prints what the library in front of it counted.
 FAKE_CUDA, SHIM_PROGRAM = (os.environ.get(name, "") for name in ("FAKE_CUDA", "SHIM_PROGRAM"))
+CUDA_CLIENT = os.environ.get("CUDA_CLIENT", "")
 FAKE_CLOCK = os.environ.get("FAKE_CLOCK", "")  # for LD_PRELOAD
 FAKE_MPS = {"CARPOOL_MPS_CONTROL": os.environ.get("FAKE_MPS_CONTROL", "")}
 RECORDING = ROOT / "src" / "gpu" / "tests" / "data" / "two_gpus.jsonl"

@@ -182,15 +182,13 @@ Result<void> run_run(const RunOptions& options, const CommandContext& context) {
   if (!library) {
     return tl::unexpected(library.error());
   }
-  const std::optional<std::string> driver = find_driver(*library);
+  const Result<std::string> driver = find_driver(*library);
   const Result<ShareRequest> request = share_request(options);
   if (!request) {
     return tl::unexpected(request.error());
   }
   if (!driver) {
-    return fail(ErrorCode::Unsupported,
-                "the loader finds no libcuda.so.1: install NVIDIA's driver, or name its folder in "
-                "LD_LIBRARY_PATH");
+    return tl::unexpected(driver.error());
   }
   const auto share = GpuShare::take(*request);
   if (!share) {

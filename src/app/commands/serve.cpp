@@ -19,6 +19,8 @@
 #include "app/server/server.hpp"
 #include "app/server/server_knowledge.hpp"
 #include "app/server/service_notify.hpp"
+#include "app/server/shim_jobs.hpp"
+#include "app/server/shim_place.hpp"
 #include "base/clock.hpp"
 #include "base/log.hpp"
 #include "base/process/stop_signals.hpp"
@@ -162,10 +164,23 @@ run::ProcessExecutorSettings running_settings(const ServeOptions& options,
   return running;
 }
 
+// Before any thread.
+Result<std::optional<ShimPlace>> wanted_shim(const ServeOptions& options,
+                                             const ServePlaces& places) {
+  if (!options.shim) {
+    return std::nullopt;
+  }
+  return find_shim(options, places).map([](ShimPlace place) { return std::optional(place); });
+}
+
 Result<void> serve_gpus(const ServeOptions& options,
                         const ServePlaces& places,
                         const CommandContext& context,
                         StopSignals& signals) {
+  const Result<std::optional<ShimPlace>> shim_place = wanted_shim(options, places);
+  if (!shim_place) {
+    return tl::unexpected(shim_place.error());
+  }
   Result<observe::UsableGpus> gpus = find_gpus(!options.no_mps);
   if (!gpus) {
     return fail(
@@ -183,8 +198,15 @@ Result<void> serve_gpus(const ServeOptions& options,
     return tl::unexpected(journal.error());
   }
   const auto clock = std::make_shared<ServerClock>(ServerClock::kept_in(places.state / "clock"));
-  const run::ProcessExecutorSettings running =
+  run::ProcessExecutorSettings running =
       running_settings(options, places, clock, (*journal)->identity(), gpus->views.size());
+  std::shared_ptr<ShimJobs> shim;
+  if (*shim_place) {
+    shim = std::make_shared<ShimJobs>(**shim_place, gpus->views);
+    running.shim = [shim](const LaunchSpec& spec, const run::Variables& env) {
+      return shim->start(spec, env);
+    };
+  }
   auto executor = run::ProcessExecutor::open(running);
   auto profiled = profiled_workloads(options, context);
   if (!executor || !profiled) {

@@ -157,7 +157,9 @@ ShimFacts look_at_shim(const std::vector<GpuInfo>& gpus) {
     return facts;
   }
   facts.library = *library;
-  facts.driver = find_driver(*library);
+  if (const Result<std::string> driver = find_driver(*library)) {
+    facts.driver = *driver;
+  }
   if (facts.driver) {
     try_library(facts);
   }

@@ -14,6 +14,11 @@ std::string in_front(const std::string& path, const std::string& others) {
   return others.empty() ? path : fmt::format("{}:{}", path, others);
 }
 
+std::string environment_variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? std::string() : std::string(value);
+}
+
 std::string number_text(const std::optional<std::uint64_t>& number) {
   return number ? std::to_string(*number) : "";
 }
@@ -34,15 +39,18 @@ Result<std::filesystem::path> find_shim_library() {
   return library;
 }
 
-std::optional<std::string> find_driver(const std::filesystem::path& library) {
-  const char* const preload = std::getenv("LD_PRELOAD");
-  const char* const known = std::getenv("CARPOOL_REAL_LIBCUDA");
-  // In a program that runs with the library, the loader would name the library.
-  if (preload != nullptr && known != nullptr &&
-      std::string_view(preload).find(library.filename().string()) != std::string_view::npos) {
-    return known;
+// A program that runs with the library starts another one: the loader would name the library.
+Result<std::string> find_driver(const std::filesystem::path& library) {
+  const std::string preloaded = environment_variable("LD_PRELOAD");
+  const bool is_preloaded = preloaded.find(library.filename().string()) != std::string::npos;
+  const std::string driver = is_preloaded ? environment_variable("CARPOOL_REAL_LIBCUDA")
+                                          : interpose::find_real_libcuda().value_or(std::string());
+  if (driver.empty()) {
+    return fail(ErrorCode::Unsupported,
+                "the loader finds no libcuda.so.1: install NVIDIA's driver, or name its folder in "
+                "LD_LIBRARY_PATH");
   }
-  return interpose::find_real_libcuda();
+  return driver;
 }
 
 std::map<std::string, std::string> shim_environment(const ShimSettings& settings,
@@ -55,6 +63,7 @@ std::map<std::string, std::string> shim_environment(const ShimSettings& settings
           {"CARPOOL_REAL_LIBCUDA", settings.real_libcuda},
           {"CARPOOL_STATE_DIR", settings.state_folder.string()},
           {"CARPOOL_SHIM_NAME", settings.name},
+          {"CARPOOL_SHIM_CLASS", settings.slo ? "slo" : "best-effort"},
           {"CARPOOL_SHIM_JOB", std::to_string(settings.job)},
           {"CARPOOL_SHIM_LIMIT", number_text(settings.limit_bytes)},
           {"CARPOOL_SHIM_GUARANTEE", number_text(settings.guarantee_bytes)}};

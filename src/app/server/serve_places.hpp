@@ -16,6 +16,8 @@ struct ServePlaces {
   std::filesystem::path socket{};
   [[nodiscard]] std::filesystem::path runs() const { return state / "runs"; }
   [[nodiscard]] std::filesystem::path mps() const { return runtime / "mps"; }
+  // Of the state that the processes of each user share (docs/shim-state.md).
+  [[nodiscard]] std::filesystem::path shim() const { return runtime / "shim"; }
   // Of the jobs of one journal: run numbers of different servers may be equal.
   [[nodiscard]] std::filesystem::path progress(const std::string& journal) const {
     return runtime / "progress" / journal;

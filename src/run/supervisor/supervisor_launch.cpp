@@ -84,12 +84,32 @@ Result<std::optional<MpsPlace>> make_mps_place(const std::filesystem::path& mps,
       .map([&] { return std::optional(place); });
 }
 
-// A job that cannot be measured runs like any other.
+// Whether it runs with the library in front of the driver.
+bool add_shim(const ProcessExecutorSettings& settings,
+              const LaunchSpec& spec,
+              SupervisorOrder& order) {
+  const Variables variables = settings.shim ? settings.shim(spec, order.env) : Variables{};
+  for (const auto& [name, value] : variables) {
+    if (value.empty()) {
+      order.env.erase(name);
+    } else {
+      order.env[name] = value;
+    }
+  }
+  return !variables.empty();
+}
+
+// A job that cannot be measured runs like any other. The profiler's library and the one in front of
+// the driver, which counts launches too, are never in one process.
 void add_progress(const ProcessExecutorSettings& settings,
                   const LaunchSpec& spec,
+                  bool shim,
                   SupervisorOrder& order) {
-  auto variables = ProgressFiles::of(settings.progress.folder, spec.run)
-                       .make(settings.progress, spec, order.env);
+  ProgressPlace place = settings.progress;
+  if (shim) {
+    place.library.clear();
+  }
+  auto variables = ProgressFiles::of(place.folder, spec.run).make(place, spec, order.env);
   if (variables) {
     order.env.merge(*variables);
   } else {
@@ -118,7 +138,8 @@ Started<SupervisorOrder> order_for(const ProcessExecutorSettings& settings,
   return make_order(spec, folder.path(), *mps).map([&](SupervisorOrder order) {
     order.journal = settings.journal;
     order.output_limit_bytes = settings.output_limit_bytes;
-    add_progress(settings, spec, order);
+    const bool shim = add_shim(settings, spec, order);
+    add_progress(settings, spec, shim, order);
     limit_openmp_threads(settings.openmp_threads, spec, order);
     if (!settings.cgroups.empty()) {
       order.cgroup = job_cgroup_path(settings.cgroups, settings.runs, settings.journal, spec.run);

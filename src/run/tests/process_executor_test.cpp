@@ -107,6 +107,29 @@ TEST_F(ProcessExecutorTest, AnOutputHoldsNoMoreThanItsLimit) {
   EXPECT_EQ(read_file(folder().stderr_file()), "few\n");
 }
 
+TEST_F(ProcessExecutorTest, TheLibraryInFrontOfTheDriverReplacesTheProfilers) {
+  ProcessExecutorSettings settings = bench_.settings();
+  settings.progress = {.folder = root_ / "progress" / "journal", .library = "/no/profiler.so"};
+  settings.shim = [](const LaunchSpec& launch, const Variables& env) {
+    return launch.mechanism == ShareMechanism::None
+               ? Variables{}
+               : Variables{{"SHIM", "before " + env.at("THEIRS")}, {"THEIRS", ""}};
+  };
+  bench_.open(settings);
+  const std::vector<std::string> tell = {
+      "sh", "-c", "echo ${SHIM-unset}, ${THEIRS-unset}, ${CUDA_INJECTION64_PATH-unset}"};
+  LaunchSpec shared = spec(tell, 1);
+  shared.mechanism = ShareMechanism::TimeSlicing;
+  LaunchSpec alone = spec(tell, 2);
+  for (LaunchSpec* launch : {&shared, &alone}) {
+    launch->job.env.set("THEIRS", "theirs");
+    start(*launch);
+    ASSERT_TRUE(await_end());
+  }
+  EXPECT_EQ(read_file(bench_.folder({1, 1}).stdout_file()), "before theirs, unset, unset\n");
+  EXPECT_EQ(read_file(bench_.folder({2, 1}).stdout_file()), "unset, theirs, /no/profiler.so\n");
+}
+
 TEST_F(ProcessExecutorTest, ExitCodeSignalAndLastLineAreReported) {
   start(spec({"sh", "-c", "echo broken >&2; exit 3"}));
   auto exit = await_end();

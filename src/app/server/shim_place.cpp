@@ -1,0 +1,89 @@
+#include "app/server/shim_place.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <string_view>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "app/launch/shim_environment.hpp"
+#include "interpose/state/state_folder.hpp"
+
+namespace carpool::app {
+namespace {
+
+// File names of libraries that take the place of the driver: a driver of another kind, HAMi,
+// nvshare, XSched, Tally.
+constexpr std::array<std::string_view, 6> kOtherShims = {
+    "libcuda.so", "libvgpu", "libnvshare", "libshimcuda", "libhalcuda", "libtally"};
+
+bool preloads_another(std::string_view preload) {
+  constexpr std::string_view kSeparators = ": ";
+  while (!preload.empty()) {
+    const std::size_t end = std::min(preload.find_first_of(kSeparators), preload.size());
+    const std::string_view entry = preload.substr(0, end);
+    const std::string_view name = entry.substr(entry.rfind('/') + 1);
+    if (std::ranges::any_of(kOtherShims,
+                            [&](std::string_view other) { return name.starts_with(other); })) {
+      return true;
+    }
+    preload.remove_prefix(std::min(end + 1, preload.size()));
+  }
+  return false;
+}
+
+// Users pass through it to their own folder, and cannot list it.
+Result<void> make_users_folder(const std::filesystem::path& folder) {
+  constexpr mode_t kPassable = 0711;
+  if ((::mkdir(folder.c_str(), kPassable) != 0 && errno != EEXIST) ||
+      ::chmod(folder.c_str(), kPassable) != 0) {
+    return fail(ErrorCode::Internal, fmt::format("make {}: {}", folder.string(), last_error()));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::filesystem::path ShimPlace::state_of(uid_t uid) const {
+  if (!folder.empty()) {
+    return folder / std::to_string(uid);
+  }
+  interpose::PathBuffer path{};
+  return interpose::default_state_folder(path) ? std::filesystem::path(path.data())
+                                               : std::filesystem::path();
+}
+
+Result<ShimPlace> find_shim(const ServeOptions& options, const ServePlaces& places) {
+  const Result<std::filesystem::path> library = find_shim_library();
+  if (!library) {
+    return tl::unexpected(library.error());
+  }
+  const Result<std::string> driver = find_driver(*library);
+  if (!driver) {
+    return tl::unexpected(driver.error());
+  }
+  ShimPlace place{.library = *library, .driver = *driver};
+  if (options.system) {
+    place.folder = places.shim();
+    if (const Result<void> made = make_users_folder(place.folder); !made) {
+      return tl::unexpected(made.error());
+    }
+  }
+  return place;
+}
+
+bool accepts_shim(const std::map<std::string, std::string>& env) {
+  const auto wanted = env.find("CARPOOL_SHIM");
+  const auto preload = env.find("LD_PRELOAD");
+  return (wanted == env.end() || wanted->second != "off") &&
+         (preload == env.end() || !preloads_another(preload->second));
+}
+
+uid_t user_of(const JobOwner& owner) {
+  return ::geteuid() == 0 ? owner.uid : ::geteuid();
+}
+
+}  // namespace carpool::app

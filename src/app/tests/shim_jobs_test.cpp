@@ -1,0 +1,118 @@
+#include "app/server/shim_jobs.hpp"
+
+#include <cstdlib>
+#include <filesystem>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+namespace carpool::app {
+namespace {
+
+constexpr const char* kUuid = "GPU-0000aaaa-0000-0000-0000-000000000000";
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20U;
+
+class ShimJobsTest : public testing::Test {
+ protected:
+  ShimJobsTest() {
+    std::string name = (std::filesystem::temp_directory_path() / "cs-XXXXXX").string();
+    EXPECT_NE(::mkdtemp(name.data()), nullptr);
+    root_ = name;
+    place_ = {.library = "/o/lib/libcarpool_cuda.so", .driver = "/d/libcuda.so.1", .folder = root_};
+    spec_.run = {17, 1};
+    spec_.job.argv = {"/bin/train"};
+    spec_.owner.uid = ::geteuid();
+    spec_.gpu_uuids = {kUuid};
+    spec_.mechanism = ShareMechanism::TimeSlicing;
+    spec_.memory_limit_bytes = 100 * kMiB;
+    gpu_.uuid = kUuid;
+    gpu_.memory_bytes = 1024 * kMiB;
+  }
+  void TearDown() override { std::filesystem::remove_all(root_); }
+
+  run::Variables started(const run::Variables& env = {}) {
+    return ShimJobs(place_, {gpu_}).start(spec_, env);
+  }
+  interpose::StateReport state() {
+    interpose::StateReader reader;
+    interpose::StateReport report;
+    EXPECT_EQ(reader.open(place_.state_of(::geteuid()).string(), kUuid, ::geteuid()),
+              interpose::StateError::None);
+    EXPECT_EQ(reader.read(report), interpose::StateError::None);
+    return report;
+  }
+
+  std::filesystem::path root_;
+  ShimPlace place_;
+  LaunchSpec spec_;
+  GpuView gpu_;
+};
+
+TEST_F(ShimJobsTest, AJobThatSharesStartsWithTheLibraryInFrontOfItsOwn) {
+  spec_.job.job_class = JobClass::Slo;
+  const run::Variables variables =
+      started({{"LD_PRELOAD", "/their/lib.so"}, {"LD_LIBRARY_PATH", "/their"}});
+  const run::Variables expected{
+      {"LD_PRELOAD", "/o/lib/libcarpool_cuda.so:/their/lib.so"},
+      {"LD_LIBRARY_PATH", "/o/lib/cuda:/their"},
+      {"CARPOOL_REAL_LIBCUDA", "/d/libcuda.so.1"},
+      {"CARPOOL_STATE_DIR", (root_ / std::to_string(::geteuid())).string()},
+      {"CARPOOL_SHIM_NAME", "train"},
+      {"CARPOOL_SHIM_CLASS", "slo"},
+      {"CARPOOL_SHIM_JOB", "17"},
+      {"CARPOOL_SHIM_LIMIT", std::to_string(100 * kMiB)},
+      {"CARPOOL_SHIM_GUARANTEE", ""}};
+  EXPECT_EQ(variables, expected);
+}
+
+TEST_F(ShimJobsTest, TheStateBelongsToItsUserAndKnowsTheJob) {
+  ASSERT_FALSE(started().empty());
+  struct stat folder{};
+  ASSERT_EQ(::stat(place_.state_of(::geteuid()).c_str(), &folder), 0);
+  EXPECT_EQ(folder.st_mode & 0777U, 0700U);
+  EXPECT_EQ(folder.st_uid, ::geteuid());
+  const interpose::StateReport report = state();
+  EXPECT_EQ(report.total_bytes, gpu_.memory_bytes);
+  ASSERT_EQ(report.jobs.size(), 1U);
+  EXPECT_EQ(report.jobs[0].job, 17U);
+  EXPECT_EQ(report.jobs[0].limit_bytes, 100 * kMiB);
+  EXPECT_TRUE(report.jobs[0].kept);
+}
+
+TEST_F(ShimJobsTest, TheStateOfAnotherUserBelongsToThatUser) {
+  if (::geteuid() != 0) {
+    GTEST_SKIP() << "only root starts jobs of other users";
+  }
+  spec_.owner.uid = 4711;
+  ASSERT_FALSE(started().empty());
+  const std::filesystem::path folder = place_.state_of(4711);
+  for (const auto& path : {folder, folder / (std::string(kUuid) + ".state")}) {
+    struct stat found{};
+    ASSERT_EQ(::stat(path.c_str(), &found), 0) << path;
+    EXPECT_EQ(found.st_uid, 4711U);
+    EXPECT_EQ(found.st_mode & 0077U, 0U);
+  }
+}
+
+TEST_F(ShimJobsTest, AJobThatDoesNotShareOrIsNotToIsLeftAlone) {
+  EXPECT_TRUE(started({{"CARPOOL_SHIM", "off"}}).empty());
+  EXPECT_TRUE(started({{"LD_PRELOAD", "/a.so /opt/hami/libvgpu.so"}}).empty());
+  EXPECT_TRUE(started({{"LD_PRELOAD", "libcuda.so.1:/b.so"}}).empty());
+  spec_.mechanism = ShareMechanism::None;
+  EXPECT_TRUE(started().empty());
+  EXPECT_TRUE(std::filesystem::is_empty(root_));
+}
+
+TEST_F(ShimJobsTest, LibrariesOfOtherKindsAreNotInTheWay) {
+  EXPECT_TRUE(accepts_shim({{"LD_PRELOAD", "/usr/lib/libjemalloc.so:/opt/libcudart.so"}}));
+  EXPECT_TRUE(accepts_shim({{"CARPOOL_SHIM", ""}}));
+}
+
+TEST_F(ShimJobsTest, WithoutAStateTheJobRunsWithoutTheLibrary) {
+  place_.folder = "/proc/no-such-folder";
+  EXPECT_TRUE(started().empty());
+}
+
+}  // namespace
+}  // namespace carpool::app
