@@ -3,8 +3,9 @@
 namespace carpool::observe {
 namespace {
 
-constexpr double kShortest = 4.0;   // seconds
-constexpr double kFewest = 3.0;     // steps
+constexpr double kShortest = 4.0;  // seconds
+constexpr double kFewest = 3.0;    // steps
+constexpr double kFewestOfLaunches = 20.0;
 constexpr double kPatience = 20.0;  // seconds, after which one step is enough
 
 }  // namespace
@@ -24,7 +25,8 @@ std::optional<MeasuredRate> ProgressRate::add(const CountSeen& seen) {
   }
   const double over_s = seen.at_s - first_->at_s;
   const double more = seen.count - first_->count;
-  const bool enough = more >= kFewest || (over_s >= kPatience && more > 0.0);
+  const double fewest = source_ == ProgressSource::Launches ? kFewestOfLaunches : kFewest;
+  const bool enough = more >= fewest || (over_s >= kPatience && more > 0.0);
   if (over_s < kShortest || !enough) {
     return std::nullopt;
   }

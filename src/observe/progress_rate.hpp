@@ -1,4 +1,4 @@
-// The rate of a count that grows: steps of a job, or lines of its output.
+// The rate of a count that grows: steps of a job, lines of its output, or its launches.
 #pragma once
 
 #include <optional>

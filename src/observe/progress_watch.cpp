@@ -157,7 +157,9 @@ void ProgressWatch::update(std::int64_t now_ns,
       job.changed_s = *changed;
       job.launches_per_s.reset();
       for (Job::Counter& counter : job.counters) {
-        counter.rate.restart(now_s);
+        // The launches of a job that sets up are not those of its work.
+        const bool launches = counter.port.source == ProgressSource::Launches;
+        counter.rate.restart(launches ? now_s + settings_.times.after_newcomer_s : now_s);
       }
     }
     if (const auto rate = rate_of(job, now_s)) {

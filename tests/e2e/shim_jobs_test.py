@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Jobs of a server with the library in front of the driver: over a fake driver, a fake NVML and a fake MPS."""
 
+import json
 import os
 import unittest
 
@@ -95,6 +96,24 @@ class StartTest(ShimTest):
             self.skipTest("this machine has a driver")
         self.refuses("serve", "--shim", "--state", self.state, env={"LD_LIBRARY_PATH": cli.FAKE_NVML},
                      says=("libcuda.so.1", "install NVIDIA's driver"), code=1)
+
+
+class ProgressTest(ShimTest):
+    def test_launches_are_a_rate_without_a_window(self):
+        self.start("--shim")
+        number = self.run_client("loop", "--mib", 16, "--kernel", "spin_1000us")
+        leader = self.state / "runs" / f"{number}.1" / "leader"
+        server.until(leader.exists, "the first process of the job")
+        self.on_gpu(json.loads(leader.read_text())["pid"])
+
+        def rate():
+            rows = json.loads(self.succeeds("knowledge", "--json"))["workloads"]
+            return rows and rows[0].get("solo_rate")
+
+        self.assertGreater(server.until(rate, "the speed of the workload"), 1)
+        self.assertFalse(list(self.runtime.glob(f"**/progress/*/{number}.1/window")))
+        self.succeeds("cancel", str(number))
+        self.await_end(number)
 
 
 if __name__ == "__main__":

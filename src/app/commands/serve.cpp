@@ -240,11 +240,14 @@ Result<void> serve_gpus(const ServeOptions& options,
   const observe::ObserverSettings observing{.summary = options.window == "risk"
                                                            ? observe::WindowSummary::Risk
                                                            : observe::WindowSummary::Mean};
-  auto watcher = watch_gpus(
-      *gpus,
-      **executor,
-      (*server)->loop(),
-      {.observing = observing, .running = running, .record_kernels = options.kernel_windows});
+  auto watcher =
+      watch_gpus(*gpus,
+                 **executor,
+                 (*server)->loop(),
+                 {.observing = observing,
+                  .running = running,
+                  .record_kernels = options.kernel_windows,
+                  .shim = *shim_place ? std::make_shared<ShimWatch>(**shim_place) : nullptr});
   if (!watcher) {
     return tl::unexpected(watcher.error());
   }

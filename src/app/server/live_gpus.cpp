@@ -51,17 +51,24 @@ Result<std::unique_ptr<observe::GpuWatcher>> watch_gpus(observe::UsableGpus& gpu
                                                         serve::SchedulerLoop& loop,
                                                         const WatchSettings& settings) {
   // Both ports are called by the thread of the watcher.
-  const auto progress = std::make_shared<LiveProgress>(
-      settings.running.progress.folder, settings.running.runs, settings.record_kernels);
+  const auto progress = std::make_shared<LiveProgress>(settings.running.progress.folder,
+                                                       settings.running.runs,
+                                                       settings.record_kernels,
+                                                       settings.shim);
   observe::WatcherPorts ports;
-  ports.running = [&executor, &loop, progress] {
+  ports.running = [&executor, &loop, progress, shim = settings.shim] {
     std::vector<ProgressJob> jobs;
+    std::vector<ShimTarget> shared;
     auto running =
         loop.ask<observe::RunningJobs>([&](schedule::Scheduler& scheduler, double now_s) {
           jobs = jobs_in_progress(executor, scheduler);
+          shared = shim ? shim_targets(scheduler) : std::vector<ShimTarget>();
           return Result<observe::RunningJobs>(running_jobs(executor, scheduler, now_s));
         });
     if (running) {
+      if (shim) {
+        shim->look(shared);
+      }
       progress->follow(jobs);
     }
     return running;

@@ -20,9 +20,19 @@
 namespace carpool::app {
 namespace {
 
+// Nothing of a job that runs without the library.
+std::optional<observe::CountSeen> launches_seen(const ShimWatch& shim, JobId job, double now_s) {
+  const std::optional<std::uint64_t> launches = shim.launches(job);
+  if (!launches) {
+    return std::nullopt;
+  }
+  return observe::CountSeen{.count = static_cast<double>(*launches), .at_s = now_s};
+}
+
 std::vector<observe::ProgressCounter> counters_of(const ProgressJob& job,
                                                   const run::ProgressFiles& files,
-                                                  const run::RunFolder& folder) {
+                                                  const run::RunFolder& folder,
+                                                  const std::shared_ptr<const ShimWatch>& shim) {
   std::vector<observe::ProgressCounter> counters;
   if (auto steps = observe::StepCount::open(files.step_file())) {
     auto shared = std::make_shared<observe::StepCount>(std::move(*steps));
@@ -37,6 +47,11 @@ std::vector<observe::ProgressCounter> counters_of(const ProgressJob& job,
       counters.push_back(
           {ProgressSource::Output, [shared](double now_s) { return shared->read(now_s); }});
     }
+  }
+  if (shim) {
+    counters.push_back({ProgressSource::Launches, [shim, id = job.run.job](double now_s) {
+                          return launches_seen(*shim, id, now_s);
+                        }});
   }
   return counters;
 }
@@ -100,10 +115,12 @@ std::vector<ProgressJob> jobs_in_progress(const run::ProcessExecutor& executor,
 
 LiveProgress::LiveProgress(std::filesystem::path place,
                            std::filesystem::path runs,
-                           bool record_kernels)
+                           bool record_kernels,
+                           std::shared_ptr<const ShimWatch> shim)
     : place_(std::move(place)),
       runs_(std::move(runs)),
       record_kernels_(record_kernels),
+      shim_(std::move(shim)),
       watch_(watch_settings()) {
   if (place_.empty()) {
     return;
@@ -134,14 +151,16 @@ void LiveProgress::follow(const std::vector<ProgressJob>& jobs) {
     const run::ProgressFiles files = run::ProgressFiles::of(place_, job.run);
     const run::RunFolder folder = run::RunFolder::of(runs_, job.run);
     std::error_code ignored;
-    jobs_.push_back({.job = job.run.job,
-                     .attempt = job.run.attempt,
-                     .paused = job.paused,
-                     .window_file = std::filesystem::exists(files.window_file(), ignored)
-                                        ? files.window_file()
-                                        : std::filesystem::path(),
-                     .counters = [job, files, folder] { return counters_of(job, files, folder); },
-                     .wants_kernels = record_kernels_ && job.wants_kernels});
+    jobs_.push_back(
+        {.job = job.run.job,
+         .attempt = job.run.attempt,
+         .paused = job.paused,
+         .window_file = std::filesystem::exists(files.window_file(), ignored)
+                            ? files.window_file()
+                            : std::filesystem::path(),
+         .counters =
+             [job, files, folder, shim = shim_] { return counters_of(job, files, folder, shim); },
+         .wants_kernels = record_kernels_ && job.wants_kernels});
   }
   for (const std::string& name : folders_) {
     if (!running.contains(name)) {

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "app/server/shim_watch.hpp"
 #include "core/gpu_observation.hpp"
 #include "observe/progress_watch.hpp"
 #include "run/process_executor.hpp"
@@ -32,8 +34,12 @@ struct ProgressJob {
 // Used by one thread. Also removes the files of attempts that have ended.
 class LiveProgress {
  public:
-  // The folders of ProcessExecutorSettings; an empty `place`: nothing is measured.
-  LiveProgress(std::filesystem::path place, std::filesystem::path runs, bool record_kernels);
+  // The folders of ProcessExecutorSettings; an empty `place`: nothing is measured. `shim` counts
+  // launches of jobs that run with the library in front of the driver; null: none does.
+  LiveProgress(std::filesystem::path place,
+               std::filesystem::path runs,
+               bool record_kernels,
+               std::shared_ptr<const ShimWatch> shim = nullptr);
 
   void follow(const std::vector<ProgressJob>& jobs);
   // Adds the rates of the jobs that follow() was told last.
@@ -43,6 +49,7 @@ class LiveProgress {
   std::filesystem::path place_;
   std::filesystem::path runs_;
   bool record_kernels_;
+  std::shared_ptr<const ShimWatch> shim_;
   std::set<std::string> folders_;  // names, of attempts that ran before
   std::vector<observe::WatchedJob> jobs_;
   observe::ProgressWatch watch_;

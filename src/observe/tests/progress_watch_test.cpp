@@ -81,6 +81,22 @@ TEST_F(ProgressWatchTest, AJobThatReportsStepsIsNotCountedByItsLaunches) {
   EXPECT_EQ(ordered(8), 1U);
 }
 
+TEST_F(ProgressWatchTest, LaunchesThatTheJobsLibraryCountsNeedNoWindow) {
+  double launches = 0.0;
+  jobs_[0].window_file.clear();
+  jobs_[0].counters = [&] {
+    return std::vector<ProgressCounter>{
+        {ProgressSource::Launches, [&](double now_s) -> std::optional<CountSeen> {
+           launches += now_s < 1003.0 ? 5000.0 : 100.0;  // it sets up
+           return CountSeen{.count = launches, .at_s = now_s};
+         }}};
+  };
+  const auto rates = look_for(14, {7});
+  ASSERT_TRUE(rates.contains(7));
+  EXPECT_EQ(rates.at(7).source, ProgressSource::Launches);
+  EXPECT_NEAR(rates.at(7).per_s, 100.0, 1e-6);
+}
+
 TEST_F(ProgressWatchTest, APausedJobDoesNotCompute) {
   jobs_[0].paused = true;
   (void)look_for(10, {7, 8});
@@ -106,6 +122,15 @@ TEST(ProgressRate, SpansNoChangeOfTheGroup) {
   ASSERT_TRUE(measured);
   EXPECT_DOUBLE_EQ(measured->per_s, 2.0);
   EXPECT_DOUBLE_EQ(measured->over_s, 5.0);
+}
+
+TEST(ProgressRate, FewLaunchesTellNoRate) {
+  ProgressRate rate(ProgressSource::Launches);
+  EXPECT_FALSE(rate.add({.count = 100.0, .at_s = 0.0}));
+  EXPECT_FALSE(rate.add({.count = 110.0, .at_s = 5.0}));
+  const auto measured = rate.add({.count = 120.0, .at_s = 10.0});
+  ASSERT_TRUE(measured);
+  EXPECT_DOUBLE_EQ(measured->per_s, 2.0);
 }
 
 TEST(ProgressRate, WaitsForSlowSteps) {
