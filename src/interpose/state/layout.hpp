@@ -13,7 +13,7 @@ using SharedWord = std::atomic<std::uint64_t>;
 static_assert(SharedWord::is_always_lock_free && sizeof(SharedWord) == 8);
 
 inline constexpr std::uint64_t kLayoutMagic = 0x314c4f4f50524143;  // "CARPOOL1"
-inline constexpr std::uint32_t kLayoutVersion = 1;
+inline constexpr std::uint32_t kLayoutVersion = 2;
 inline constexpr std::uint32_t kClientSlots = 128;
 inline constexpr std::uint32_t kJobSlots = 128;
 inline constexpr std::uint32_t kKernelEntries = 16384;  // a power of two
@@ -68,8 +68,9 @@ struct alignas(kLine) JobEntry {
   SharedWord limit_bytes;      // checked word
   SharedWord guarantee_bytes;  // checked word
   SharedWord job_class;
-  SharedWord kept;    // 1: the server removes it; 0: it ends with the last client of the job
-  SharedWord wanted;  // of the clients of the job, see Wish
+  SharedWord refusals;  // of clients that have ended
+  SharedWord kept;      // 1: the server removes it; 0: it ends with the last client of the job
+  SharedWord wanted;    // of the clients of the job, see Wish
 };
 
 // One line, so that a launch dirties one line only.

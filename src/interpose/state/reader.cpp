@@ -69,6 +69,7 @@ JobReport report_of(const JobEntry& entry) {
           .job_class = static_cast<JobClass>(entry.job_class.load() & 1U),
           .limit_bytes = bytes_of(entry.limit_bytes.load(), kUnlimited),
           .guarantee_bytes = bytes_of(entry.guarantee_bytes.load(), 0),
+          .refusals = entry.refusals.load(),
           .kept = entry.kept.load() != 0};
 }
 
@@ -90,6 +91,7 @@ void add_reports(const LiveSlots& live,
     for (JobReport& job : report.jobs) {
       if (job.job == client.job) {
         job.used_bytes += client.used_bytes;
+        job.refusals += client.refusals;
         ++job.clients;
       }
     }

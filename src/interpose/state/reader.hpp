@@ -43,6 +43,7 @@ struct JobReport {
   std::uint64_t limit_bytes = kUnlimited;
   std::uint64_t guarantee_bytes = 0;
   std::uint64_t used_bytes = 0;
+  std::uint64_t refusals = 0;  // of all its processes, those that have ended too
   std::uint32_t clients = 0;
   bool kept = false;  // entered by set_limits(); stays until remove_job()
 };

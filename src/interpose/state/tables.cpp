@@ -110,8 +110,24 @@ void Tables::set_live(std::uint32_t slot, bool live) {
   set_word(bit.offset, live ? seen | bit.mask : seen & ~bit.mask);
 }
 
+void Tables::keep_refusals(std::uint32_t slot) {
+  const std::uint64_t base = slot_offset(slot);
+  const std::uint64_t index = word(base + offsetof(ClientSlot, job_index));
+  const std::uint64_t refusals =
+      word(base + offsetof(ClientSlot, counters) + offsetof(ClientCounters, refusals));
+  if (index >= kJobSlots || refusals == 0) {
+    return;
+  }
+  const std::uint64_t job = job_offset(static_cast<std::uint32_t>(index));
+  if (word(job + offsetof(JobEntry, job)) == word(base + offsetof(ClientSlot, job))) {
+    const std::uint64_t place = job + offsetof(JobEntry, refusals);
+    set_word(place, word(place) + refusals);
+  }
+}
+
 std::uint16_t Tables::renew_slot(std::uint32_t slot) {
   const std::uint64_t base = slot_offset(slot);
+  keep_refusals(slot);
   const std::uint64_t generation = word(base + offsetof(ClientSlot, generation)) + 1;
   const auto tag = static_cast<std::uint16_t>(generation);
   set_word(base + offsetof(ClientSlot, joined), 0);
@@ -158,6 +174,7 @@ StateError Tables::add_job(const JobTerms& terms, std::uint32_t& index) {
     if (word(job_offset(index) + offsetof(JobEntry, job)) == 0) {
       set_terms(index, terms);
       set_word(job_offset(index) + offsetof(JobEntry, wanted), kWantNothing);
+      set_word(job_offset(index) + offsetof(JobEntry, refusals), 0);
       set_word(job_offset(index) + offsetof(JobEntry, job), terms.job);
       const BitPlace bit = job_bit(index);
       set_word(bit.offset, word(bit.offset) | bit.mask);

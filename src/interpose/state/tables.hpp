@@ -60,7 +60,8 @@ class Tables {
   // Of entries that end with their clients.
   void drop_unused_jobs();
 
-  // The slot becomes empty and gets a new owner's generation, which is returned.
+  // The slot becomes empty, its refusals are added to those of its job, and it gets a new owner's
+  // generation, which is returned.
   std::uint16_t renew_slot(std::uint32_t slot);
   void set_live(std::uint32_t slot, bool live);
 
@@ -69,6 +70,8 @@ class Tables {
   void write(std::uint64_t offset, const void* bytes, std::size_t count);
 
  private:
+  void keep_refusals(std::uint32_t slot);
+
   int descriptor_ = -1;
 };
 

@@ -192,5 +192,23 @@ TEST(CheckedWord, DamageIsSeen) {
   EXPECT_EQ(bytes_of(checked_word(~std::uint64_t{0}), 1), kUnlimited);
 }
 
+TEST(StateGuard, RefusalsOfEndedProcessesStayWithTheirJob) {
+  const StateFolder folder;
+  StateReader state = folder.reader();
+  ASSERT_EQ(state.set_limits(7, {.limit_bytes = 10 * kMiB}), StateError::None);
+  for (std::uint64_t round = 1; round <= 2; ++round) {
+    Client client;
+    ASSERT_EQ(folder.join(client, {.job = 7}), StateError::None);
+    MemoryGuard guard(client);
+    EXPECT_EQ(guard.charge(20 * kMiB), Verdict::OverLimit);
+    EXPECT_EQ(folder.report().jobs.at(0).refusals, round);
+    client.leave();
+    EXPECT_EQ(folder.report().jobs.at(0).refusals, round);
+  }
+  ASSERT_EQ(state.remove_job(7), StateError::None);
+  ASSERT_EQ(state.set_limits(7, {}), StateError::None);
+  EXPECT_EQ(folder.report().jobs.at(0).refusals, 0U);
+}
+
 }  // namespace
 }  // namespace carpool::interpose
