@@ -206,8 +206,7 @@ std::optional<MemoryClaim> PlacementState::claim(const PendingJob& job, const Sl
   if (settings_.reserve) {
     claim.reserve_bytes = job.job->need_bytes.value_or(slot.view->memory_bytes);
   }
-  if (settings_.use_caps && claim.reserve_bytes > 0 &&
-      mechanism(job, slot) == ShareMechanism::Mps) {
+  if (settings_.use_caps && claim.reserve_bytes > 0 && has_caps(mechanism(job, slot))) {
     claim.cap_bytes = claim.reserve_bytes;
   }
   return claim;
@@ -221,6 +220,9 @@ std::optional<MemoryClaim> PlacementState::claim_unknown(const PendingJob& job,
     case ShareMechanism::None:
       return MemoryClaim{.reserve_bytes = slot.view->memory_bytes};
     case ShareMechanism::TimeSlicing:
+      if (has_caps(ShareMechanism::TimeSlicing)) {
+        break;
+      }
       // Nothing keeps it from taking all.
       if (slot.empty()) {
         return MemoryClaim{.reserve_bytes = slot.view->memory_bytes};

@@ -98,6 +98,11 @@ class PlacementState {
 
   // How a job would share this GPU.
   [[nodiscard]] ShareMechanism mechanism(const PendingJob& job, const Slot& slot) const;
+  // Whether something enforces the cap of a job that shares in this way.
+  [[nodiscard]] bool has_caps(ShareMechanism mechanism) const {
+    return mechanism == ShareMechanism::Mps ||
+           (mechanism == ShareMechanism::TimeSlicing && settings_.caps_without_mps);
+  }
   // Whether the job's owner may share with the owners of the members.
   [[nodiscard]] bool users_agree(const PendingJob& job, const Slot& slot) const;
   [[nodiscard]] bool has_room(const Slot& slot) const {

@@ -33,6 +33,7 @@ struct PolicySettings {
   bool reserve_unknown = true;
   // A job under MPS gets its reservation as a cap, and may join others where its need is unknown.
   bool use_caps = false;
+  bool caps_without_mps = false;  // caps are enforced there too, by the library of docs/shim.md
 
   // Of policies that predict (docs/placement.md).
   double floor = 0.3;          // least predicted progress of any member

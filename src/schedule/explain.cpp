@@ -199,6 +199,9 @@ void believed(const Scheduler& scheduler, const JobRecord& record, Explanation& 
   }
   if (const auto view = scheduler.last_view(record.id)) {
     out.memory = memory_words(*view, record.running(), resident);
+    if (const std::string how = scheduler.cap_escape(record.id); !how.empty()) {
+      out.memory += fmt::format("; its cap is not enforced: {}", how);
+    }
     out.activity = activity_words(scheduler.interference(), view->workload);
     out.belief = scheduler.interference().belief(view->workload);
   }

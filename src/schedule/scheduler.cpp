@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/log.hpp"
 #include "base/text/memory_size.hpp"
 #include "schedule/scheduler_parts.hpp"
 #include "schedule/submission_check.hpp"
@@ -165,6 +166,21 @@ void Scheduler::observe(const GpuObservation& observation, double now_s) {
       parts_->occupancy.learned_of(observation.gpu);
     }
   }
+}
+
+void Scheduler::cap_escaped(JobId job, const std::string& how) {
+  std::erase_if(parts_->escapes, [&](const auto& entry) {
+    const LiveJob* live = parts_->jobs.live(entry.first.job);
+    return live == nullptr || live->record->running() == nullptr;
+  });
+  const LiveJob* live = parts_->jobs.live(job);
+  const JobAttempt* running = live == nullptr ? nullptr : live->record->running();
+  if (running == nullptr ||
+      !parts_->escapes.try_emplace({job, running->start.attempt}, how).second) {
+    return;
+  }
+  parts_->occupancy.lose_cap(job);
+  log_warning(fmt::format("job {}: its cap is not enforced: {}", job, how));
 }
 
 void Scheduler::observe_processors(double idle) {

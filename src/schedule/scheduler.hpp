@@ -61,6 +61,10 @@ class Scheduler {
   [[nodiscard]] std::string why_no_starts() const;
 
   void observe(const GpuObservation& observation, double now_s);
+  // Processes of a running job escape what enforces its cap; how, in words. Told once.
+  void cap_escaped(JobId job, const std::string& how);
+  // How they do; empty: they do not.
+  [[nodiscard]] std::string cap_escape(JobId job) const;
   // Share of the time in which the processors of the machine had nothing to do, 0 to 1.
   void observe_processors(double idle);
   // Takes the executor's reports, enforces time limits, starts jobs. Cheap when nothing changed.

@@ -18,6 +18,14 @@ std::span<const GpuView> Scheduler::gpus() const {
   return parts_->occupancy.views();
 }
 
+std::string Scheduler::cap_escape(JobId job) const {
+  const JobRecord* record = find(job);
+  const JobAttempt* running = record == nullptr ? nullptr : record->running();
+  const auto found = running == nullptr ? parts_->escapes.end()
+                                        : parts_->escapes.find({job, running->start.attempt});
+  return found == parts_->escapes.end() ? std::string() : found->second;
+}
+
 std::size_t Scheduler::waiting() const {
   return parts_->backlog.line().size();
 }

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -67,6 +69,7 @@ struct SchedulerParts {
   JobJournal& journal;
   std::function<void(const JobEvent&)> listener;
   JobTable jobs;
+  std::map<RunId, std::string> escapes;  // from their cap
   Occupancy occupancy;
   FairUsage usage;
   Timers timers;

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <limits>
 
+#include "core/job.hpp"
 #include "schedule/gpus/job_reservation.hpp"
 #include "schedule/gpus/lent_memory.hpp"
 #include "schedule/queue_order.hpp"
@@ -22,6 +24,9 @@ struct SchedulerSettings {
   bool use_history = true;   // for memory needs and run times that the owner did not give
   ReservationRules reservation{};
   LentMemoryRules lent_memory{};
+  // Whether a job runs with the library that limits the memory of all its processes together, with
+  // and without MPS (docs/shim.md). Empty: none does.
+  std::function<bool(const JobSpec&)> guarded{};
   double longest_pause_s = 3600.0;  // of a job that the policy paused
   std::size_t depth = 200;          // jobs of the queue that the policy sees at once
   bool backfill = true;             // as PolicySettings::backfill: what the policy will do

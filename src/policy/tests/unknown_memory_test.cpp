@@ -222,5 +222,21 @@ TEST(UnknownMemory, RulePoliciesUseCapsWhereTheyAreSet) {
   }
 }
 
+TEST(UnknownMemory, WithoutMpsItIsCappedWhereTheLibraryEnforcesCaps) {
+  SnapshotBuilder cluster;
+  GpuView& gpu = cluster.gpu(40);
+  gpu.mps_possible = false;
+  SnapshotBuilder::resident(gpu, "other", 25).mechanism = ShareMechanism::TimeSlicing;
+  cluster.job("job", std::nullopt);
+  PolicySettings settings = default_settings("carpool");
+  settings.caps_without_mps = true;
+  const PlacementDecision decision =
+      (*make_placement_policy("carpool", settings))->decide(cluster.snapshot(), LawSpeeds());
+  ASSERT_EQ(decision.place.size(), 1);
+  EXPECT_EQ(decision.place[0].mechanism, ShareMechanism::TimeSlicing);
+  ASSERT_TRUE(decision.place[0].cap_bytes.has_value());
+  EXPECT_LE(*decision.place[0].cap_bytes, 15 * kTestGiB);
+}
+
 }  // namespace
 }  // namespace carpool::policy

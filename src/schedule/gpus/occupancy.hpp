@@ -48,6 +48,8 @@ class Occupancy {
   void resume(JobId job, double now_s);
   // The job may need this much from now on.
   void raise_reservation(JobId job, std::uint64_t bytes, double now_s);
+  // Nothing limits the memory of the job from now on: its reservation follows what is measured.
+  void lose_cap(JobId job);
   // Empty: the job does not run.
   [[nodiscard]] std::optional<WatchedRun> watched(JobId job, double now_s) const;
   // The jobs on a GPU that took more than was kept for them, and how much that was.

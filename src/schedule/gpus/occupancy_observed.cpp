@@ -172,6 +172,20 @@ std::vector<Occupancy::OverCap> Occupancy::over_cap(const GpuView& gpu) const {
   return out;
 }
 
+void Occupancy::lose_cap(JobId job) {
+  const auto found = runs_.find(job);
+  if (found == runs_.end()) {
+    return;
+  }
+  found->second.process_bytes = 0;
+  for (const std::size_t place : found->second.places) {
+    const auto resident = std::ranges::find(views_[place].residents, job, &Resident::job);
+    if (resident != views_[place].residents.end()) {
+      resident->cap_bytes = 0;
+    }
+  }
+}
+
 void Occupancy::forget_starts() {
   for (auto& [job, run] : runs_) {
     run.start_known = false;

@@ -29,6 +29,7 @@ RunControl::RunControl(const SchedulerSettings& settings,
     : outcome_rules_{.recovery = settings.recovery,
                      .max_out_of_memory = settings.max_out_of_memory,
                      .gpu_bytes = needs.usable_bytes()},
+      guarded_(settings.guarded),
       stop_grace_s_(settings.stop_grace_s),
       jobs_(jobs),
       occupancy_(occupancy),
@@ -42,8 +43,12 @@ void RunControl::start(const Placement& placement, double at_s) {
   const LiveJob& job = *jobs_.live(placement.job);
   const JobRecord& record = *job.record;
   const auto attempt = static_cast<unsigned>(record.attempts.size()) + 1;
+  const bool guarded = is_guarded(record);
+  // MPS limits each process; the library limits all of them together.
+  const std::optional<std::uint64_t> cap =
+      guarded || placement.mechanism == ShareMechanism::Mps ? placement.cap_bytes : std::nullopt;
   const unsigned processes =
-      placement.cap_bytes
+      cap && !guarded
           ? std::max(record.processes(), occupancy_.expected_processes(job.view.workload))
           : 1;
   events_.emit(placement.job,
@@ -52,7 +57,7 @@ void RunControl::start(const Placement& placement, double at_s) {
                           .mechanism = placement.mechanism,
                           .thread_limit = placement.thread_limit,
                           .reserved_bytes = placement.reserve_bytes,
-                          .cap_bytes = placement.cap_bytes,
+                          .cap_bytes = cap,
                           .processes = processes,
                           .predicted_progress = placement.progress,
                           .reason = placement.reason},

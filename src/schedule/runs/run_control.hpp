@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -78,6 +79,9 @@ class RunControl {
  private:
   [[nodiscard]] LaunchSpec launch_spec(const JobRecord& job) const;
   void take_report(RunReport report, double at_s);
+  [[nodiscard]] bool is_guarded(const JobRecord& job) const {
+    return guarded_ && guarded_(job.spec);
+  }
   void judge_memory(const JobRecord& job, RunExit& exit, const WatchedRun& watched);
   [[nodiscard]] bool room_left(const JobStarted& start, const RunExit& exit) const;
   void judge_fault(const JobRecord& job, RunExit& exit, double at_s);
@@ -89,6 +93,7 @@ class RunControl {
   void follow_up(const LiveJob& job, double at_s);
 
   OutcomeRules outcome_rules_;
+  std::function<bool(const JobSpec&)> guarded_;
   double stop_grace_s_;
   JobTable& jobs_;
   Occupancy& occupancy_;

@@ -37,6 +37,11 @@ void RunControl::note_trouble(const JobRecord& job, const RunExit& exit, double 
 // contexts need: a job that reaches it may end well alone, without a cap.
 void RunControl::judge_memory(const JobRecord& job, RunExit& exit, const WatchedRun& watched) {
   const JobStarted& start = job.running()->start;
+  // The executor knows of a refusal by the library in front of the driver.
+  const bool refused = exit.end == RunEnd::OverCap;
+  if (refused) {
+    exit.end = RunEnd::OutOfMemory;
+  }
   if (exit.end != RunEnd::OutOfMemory || !start.cap_bytes) {
     return;
   }
@@ -44,7 +49,7 @@ void RunControl::judge_memory(const JobRecord& job, RunExit& exit, const Watched
   if (job.spec.mem_limit_bytes && *job.spec.mem_limit_bytes <= limit) {
     return;
   }
-  if (!reached_limit(exit, limit, watched.peak_bytes) && !room_left(start, exit)) {
+  if (!refused && !reached_limit(exit, limit, watched.peak_bytes) && !room_left(start, exit)) {
     ++full_gpu_ends_;
     return;
   }
