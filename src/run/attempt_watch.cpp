@@ -89,9 +89,16 @@ bool AttemptWatch::is_this_boot(const RunClaim& claim) const {
   return claim.boot == boot_ || claim.boot.empty() || boot_.empty();
 }
 
-Result<RunExit> AttemptWatch::conclusion(const RunFolder& folder, const RunClaim& claim) const {
-  return conclude({.folder = folder, .journal = claim.journal, .same_boot = is_this_boot(claim)},
-                  settings_.clock);
+// A job that was refused memory says that the GPU is full, and cannot know better.
+Result<RunExit> AttemptWatch::conclusion(RunId run,
+                                         const RunFolder& folder,
+                                         const RunClaim& claim) const {
+  const EndedRun ended{folder, claim.journal, is_this_boot(claim)};
+  return conclude(ended, settings_.clock).map([&](RunExit exit) {
+    const bool refused = exit.end == RunEnd::OutOfMemory && settings_.refused;
+    exit.end = refused && settings_.refused(run) ? RunEnd::OverCap : exit.end;
+    return exit;
+  });
 }
 
 void AttemptWatch::add_started(RunId run, const RunFolder& folder, Starter starter) {
@@ -123,7 +130,7 @@ Result<FoundRun> AttemptWatch::add_found(RunId run,
     case gpu::Liveness::Ended:
       break;
   }
-  return conclusion(folder, claim).map([](RunExit exit) {
+  return conclusion(run, folder, claim).map([](RunExit exit) {
     return FoundRun{.state = FoundRun::State::Ended, .exit = std::move(exit)};
   });
 }
@@ -209,7 +216,7 @@ AttemptWatch::Step AttemptWatch::follow(Watched& entry) {
 
 AttemptWatch::Step AttemptWatch::end(Watched& entry) {
   entry.handle.reset();
-  Result<RunExit> exit = conclusion(entry.folder, entry.claim);
+  Result<RunExit> exit = conclusion(entry.run, entry.folder, entry.claim);
   if (!exit) {
     entry.held_up = exit.error().message;
     return Step::Again;

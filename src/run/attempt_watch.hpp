@@ -75,7 +75,9 @@ class AttemptWatch {
   gpu::Liveness watch_process(Watched& entry, pid_t pid) const;
   gpu::Liveness watch_supervisor(Watched& entry) const;
   [[nodiscard]] bool is_this_boot(const RunClaim& claim) const;
-  [[nodiscard]] Result<RunExit> conclusion(const RunFolder& folder, const RunClaim& claim) const;
+  [[nodiscard]] Result<RunExit> conclusion(RunId run,
+                                           const RunFolder& folder,
+                                           const RunClaim& claim) const;
 
   static void resume(Watched& entry);
   Step report_end(const Watched& entry, RunExit exit);

@@ -95,6 +95,9 @@ void ProcessExecutor::pause(RunId run) {
 }
 
 void ProcessExecutor::resume(RunId run) {
+  if (state_->settings.before_resume) {
+    state_->settings.before_resume(run);
+  }
   state_->watch.resume(run);
 }
 

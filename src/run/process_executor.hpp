@@ -31,6 +31,10 @@ struct ProcessExecutorSettings {
   // Asked before each start, with the environment of the job: variables by which it runs with the
   // library in front of the driver. None: it runs without it.
   std::function<Variables(const LaunchSpec&, const Variables&)> shim{};
+  // Called before an attempt goes on after a pause.
+  std::function<void(RunId)> before_resume{};
+  // Whether that library has refused memory to the attempt, which has ended.
+  std::function<bool(RunId)> refused{};
 };
 
 // The processes of a running job.

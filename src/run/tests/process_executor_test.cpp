@@ -130,6 +130,43 @@ TEST_F(ProcessExecutorTest, TheLibraryInFrontOfTheDriverReplacesTheProfilers) {
   EXPECT_EQ(read_file(bench_.folder({2, 1}).stdout_file()), "unset, theirs, /no/profiler.so\n");
 }
 
+TEST_F(ProcessExecutorTest, IsAskedForRoomBeforeAnAttemptGoesOn) {
+  ProcessExecutorSettings settings = bench_.settings();
+  bool stood_still = false;
+  settings.before_resume = [&](RunId run) {
+    const auto pause = bench_.folder(run).pause();
+    stood_still = pause && pause->has_value();
+  };
+  bench_.open(settings);
+  start(spec({"sleep", "600"}));
+  await_running();
+  bench_.executor().pause({1, 1});
+  EXPECT_FALSE(stood_still);
+  bench_.executor().resume({1, 1});
+  EXPECT_TRUE(stood_still);
+  bench_.executor().stop({1, 1}, StopMode::Kill);
+  EXPECT_TRUE(await_end());
+}
+
+TEST_F(ProcessExecutorTest, OutOfMemoryAfterARefusalIsOverTheCap) {
+  ProcessExecutorSettings settings = bench_.settings();
+  settings.refused = [](RunId run) { return run.job == 1; };
+  bench_.open(settings);
+  const std::string message =
+      "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.00 GiB.";
+  for (const JobId job : {1, 2}) {
+    start(spec({"sh", "-c", "echo '" + message + "' >&2; exit 1"}, job));
+    const auto exit = await_end();
+    ASSERT_TRUE(exit);
+    EXPECT_EQ(exit->end, job == 1 ? RunEnd::OverCap : RunEnd::OutOfMemory);
+    EXPECT_EQ(exit->detail, message);
+  }
+  start(bench_.spec({"sh", "-c", "exit 1"}, {1, 2}));
+  const auto other = await_end();
+  ASSERT_TRUE(other);
+  EXPECT_EQ(other->end, RunEnd::Failed) << "it did not run out of memory";
+}
+
 TEST_F(ProcessExecutorTest, ExitCodeSignalAndLastLineAreReported) {
   start(spec({"sh", "-c", "echo broken >&2; exit 3"}));
   auto exit = await_end();
