@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 
+#include "knowledge/beliefs_json.hpp"
 #include "knowledge/group_forecast.hpp"
 
 namespace carpool::knowledge {
@@ -40,6 +41,14 @@ Beliefs::Beside beside(const BeliefStore& store, const WorkloadState& one, std::
           .forecast = group_forecast(store, group, prior_progress(store, named), true).front()};
 }
 
+// As belief_of() chooses.
+std::string solo_unit_of(const WorkloadState& workload) {
+  const auto known = std::ranges::find_if(workload.solo, [](const auto& solo) { return !!solo; });
+  return known == workload.solo.end()
+             ? std::string()
+             : kSourceKeys.at(static_cast<std::size_t>(known - workload.solo.begin()));
+}
+
 }  // namespace
 
 WorkloadBelief belief_of(const BeliefStore& store, const WorkloadState& workload) {
@@ -72,6 +81,7 @@ std::vector<Beliefs::Row> belief_rows(const BeliefStore& store) {
   for (const WorkloadState& workload : store.workloads()) {
     Beliefs::Row row{.workload = workload.name,
                      .belief = belief_of(store, workload),
+                     .solo_unit = solo_unit_of(workload),
                      .runtime_s = workload.runtime_s,
                      .startup_s = workload.startup_s,
                      .peak_bytes = workload.peak_bytes,

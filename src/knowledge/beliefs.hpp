@@ -61,6 +61,7 @@ class Beliefs final : public InterferenceModel, public Learner {
   struct Row {
     std::string workload{};
     WorkloadBelief belief{};
+    std::string solo_unit{};            // of WorkloadBelief::solo_rate: steps, output, launches
     std::optional<double> runtime_s{};  // mean of the runs that succeeded, at solo speed
     std::optional<double> startup_s{};  // until it is seen on a GPU
     std::optional<std::uint64_t> peak_bytes{};

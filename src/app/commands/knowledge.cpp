@@ -46,11 +46,19 @@ std::string window_text(const json& row) {
              : "-";
 }
 
+std::string speed_text(const json& row) {
+  return row.contains("solo_rate")
+             ? fmt::format(
+                   "{:.3g} {}/s", row.value("solo_rate", 0.0), row.value("solo_rate_unit", ""))
+             : "-";
+}
+
 std::string knowledge_table(const json& rows, bool colour) {
   TextTable table(colour);
   table.add_column("WORKLOAD", TextTable::Align::Left);
   table.add_column("SM ACTIVE", TextTable::Align::Left);
   table.add_column("KERNELS", TextTable::Align::Right);
+  table.add_column("SOLO SPEED", TextTable::Align::Right);
   table.add_column("WATCHED", TextTable::Align::Right);
   table.add_column("PEAK", TextTable::Align::Right);
   table.add_column("RUN TIME", TextTable::Align::Right);
@@ -60,6 +68,7 @@ std::string knowledge_table(const json& rows, bool colour) {
         {first_columns(row.value("workload", ""), 60),
          activity_text(row),
          window_text(row),
+         speed_text(row),
          serve::show_seconds(row.value("measured_s", 0.0)),
          row.contains("peak_bytes") ? gib_text(row.at("peak_bytes").get<std::uint64_t>()) : "-",
          row.contains("runtime_s") ? serve::show_seconds(row.value("runtime_s", 0.0)) : "-",

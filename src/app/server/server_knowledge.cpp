@@ -37,6 +37,9 @@ json row_object(const knowledge::Beliefs::Row& row, const ShownTime& shown) {
                             {"alone", row.belief.window->alone}};
   }
   put("solo_rate", row.belief.solo_rate);
+  if (row.belief.solo_rate) {
+    out["solo_rate_unit"] = row.solo_unit;
+  }
   put("runtime_s", row.runtime_s);
   put("startup_s", row.startup_s);
   put("peak_bytes", row.peak_bytes);
