@@ -175,6 +175,9 @@ json job_details(const schedule::Scheduler& scheduler,
   if (const auto queued = scheduler.last_view(job.id)) {
     view["activity"] = schedule::activity_words(scheduler.interference(), queued->workload);
   }
+  if (const std::string escape = scheduler.cap_escape(job.id); !escape.empty()) {
+    view["cap_escape"] = escape;
+  }
   view["mem_auto"] = spec.mem_auto;
   view["out_of_memory_count"] = job.out_of_memory;
   view["queued_s"] = shown(job.queued_s);

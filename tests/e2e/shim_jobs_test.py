@@ -3,6 +3,7 @@
 
 import json
 import os
+import struct
 import unittest
 
 import cli
@@ -12,6 +13,8 @@ MIB = 2**20
 GIB = 2**30
 MACHINE = os.getpid() % 0xFFFF
 UUID = f"GPU-{MACHINE:04x}fafa-fafa-fafa-fafa-fafafafafa00"
+# Of src/interpose/state/layout.hpp: where the entries of jobs are, and which bits of a word are bytes.
+JOBS_AT, BYTES = 2 * 4096, 2**48 - 1
 # Tells its variables and goes on as a program of the fake driver.
 TELL = 'env > env.$CARPOOL_JOB_ID.new; mv env.$CARPOOL_JOB_ID.new env.$CARPOOL_JOB_ID; exec "$@"'
 
@@ -108,12 +111,127 @@ class ProgressTest(ShimTest):
 
         def rate():
             rows = json.loads(self.succeeds("knowledge", "--json"))["workloads"]
-            return rows and rows[0].get("solo_rate")
+            return rows and rows[0].get("solo_rate") and rows[0]
 
-        self.assertGreater(server.until(rate, "the speed of the workload"), 1)
+        row = server.until(rate, "the speed of the workload")
+        self.assertGreater(row["solo_rate"], 1)
+        self.assertEqual(row["solo_rate_unit"], "launches")
+        self.assertRegex(self.succeeds("knowledge"), r"launches/s")
         self.assertFalse(list(self.runtime.glob(f"**/progress/*/{number}.1/window")))
         self.succeeds("cancel", str(number))
         self.await_end(number)
+
+
+class LimitsTest(ShimTest):
+    """A job that holds memory, and asks for more when it is told to."""
+
+    def run_on_gpu(self, *arguments, options=("--mem", "8G")):
+        number = self.run_client(*arguments, options=options)
+        leader = self.state / "runs" / f"{number}.1" / "leader"
+        server.until(leader.exists, "the first process of the job")
+        return number, json.loads(leader.read_text())["pid"]
+
+    def limit_of(self, number):
+        """As another program of the user sees it."""
+        folder = self.variables_of(number)["CARPOOL_STATE_DIR"]
+        with open(f"{folder}/{UUID}.state", "rb") as file:
+            file.seek(JOBS_AT)
+            for _ in range(128):
+                job, limit, guarantee = struct.unpack("<QQQ40x", file.read(64))
+                if job == number:
+                    return limit & BYTES, guarantee & BYTES
+        return None
+
+    def test_the_limit_follows_the_reservation(self):
+        self.start("--shim")
+        number, pid = self.run_on_gpu("loop", "--mib", 16, options=("--mem", "8G"))
+        cap = self.job(number)["attempts"][0]["cap_bytes"]
+        self.assertEqual(self.limit_of(number)[0], cap)
+        self.on_gpu(pid)
+        # The reservation shrinks to the peak of 1 GiB with some room; nobody else wants the rest.
+        server.until(lambda: self.limit_of(number)[1] < 2 * GIB, "the reservation to shrink")
+        self.assertEqual(self.limit_of(number)[0], cap)
+        # Another job is let into the room.
+        other = self.run_client("loop", options=("--mem", "60G"), LD_LIBRARY_PATH=cli.FAKE_CUDA, CARPOOL_SHIM="off")
+        self.await_state(other, "running")
+        server.until(lambda: self.limit_of(number)[0] < cap, "the limit to shrink")
+        self.assertGreaterEqual(self.limit_of(number)[0], GIB)
+        self.succeeds("cancel", str(other))
+        server.until(lambda: self.limit_of(number)[0] == cap, "the limit to grow")
+        self.succeeds("cancel", str(number))
+        self.await_end(number)
+        server.until(lambda: self.limit_of(number) is None, "its entry to be removed")
+
+    def test_a_server_that_restarts_goes_on(self):
+        self.start("--shim")
+        number, pid = self.run_on_gpu("loop", "--mib", 16)
+        self.on_gpu(pid)
+        self.kill_server()
+        self.start("--shim")
+        server.until(lambda: self.limit_of(number)[1] < 2 * GIB, "the reservation to shrink")
+        self.succeeds("cancel", str(number))
+        self.await_end(number)
+
+    def test_without_mps_the_cap_holds_too(self):
+        self.start("--shim", "--no-mps")
+        number = self.run_client("allocate", "--mib", 16, options=("--mem", "1G"))
+        attempt = self.await_end(number)["attempts"][0]
+        self.assertEqual(attempt["mechanism"], "time-slicing")
+        self.assertLessEqual(int(self.output_of(number)["allocated"]), attempt["cap_bytes"])
+        self.assertNotIn("CUDA_MPS_PIPE_DIRECTORY", self.variables_of(number))
+
+    def test_a_refusal_is_over_the_cap_and_the_next_attempt_has_more(self):
+        self.start("--shim")
+        script = (f"{cli.CUDA_CLIENT} allocate --mib 64 | grep result=0 || "
+                  "{ echo 'torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 64.00 MiB.' >&2; exit 1; }")
+        number = self.submit("--mem", "1G", "--env", f"CARPOOL_FAKE_CUDA={self.cuda}", "--", "sh", "-c", script)
+        job = self.await_job(number, lambda job: len(job["attempts"]) > 1, "to have a second attempt")
+        self.assertEqual(job["attempts"][0]["end"], "over-cap", job["attempts"][0])
+        self.assertGreater(job["attempts"][1]["reserved_bytes"], job["attempts"][0]["reserved_bytes"])
+        self.succeeds("cancel", str(number))
+
+    def test_a_process_without_the_library_is_told(self):
+        self.start("--shim")
+        script = f"env -u LD_PRELOAD sleep 600 & echo $! > pid; exec {cli.CUDA_CLIENT} loop"
+        number = self.submit("--mem", "8G", "--env", f"CARPOOL_FAKE_CUDA={self.cuda}", "--", "sh", "-c", script)
+        leader = self.state / "runs" / f"{number}.1" / "leader"
+        server.until(lambda: leader.exists() and (self.folder / "pid").exists(), "the processes of the job")
+        self.on_gpu(json.loads(leader.read_text())["pid"], int((self.folder / "pid").read_text()))
+        server.until(lambda: "not enforced" in self.succeeds("explain", str(number)), "the escape to be told")
+        self.assertIn("not enforced", self.succeeds("show", str(number)))
+        log = (self.folder / "server.log").read_text()
+        self.assertEqual(log.count("its cap is not enforced"), 1, log)
+        self.succeeds("cancel", str(number))
+        self.await_end(number)
+
+
+@unittest.skipUnless(os.geteuid() == 0, "a system server needs root")
+class SystemTest(server.SystemServerTest):
+    GPUS = 1
+
+    def setUp(self):
+        self.uuid = f"uuid = {UUID}\n"
+        super().setUp()
+
+    def surroundings(self, **more):
+        return super().surroundings(**{"LD_LIBRARY_PATH": f"{cli.FAKE_NVML}:{cli.FAKE_CUDA}", **more})
+
+    def start(self, *options):
+        self.write("nvml", f"gpus = 1\n{self.uuid}memory_total = {64 * GIB}\nmemory_used = 0\nprocesses =\n")
+        return super().start("--shim", *options)
+
+    def test_the_state_is_made_for_the_user_of_the_job(self):
+        cuda = self.mine / "cuda.txt"  # its device is made beside it
+        cuda.write_text(f"memory = {64 * 1024}\nmachine = {MACHINE}\n")
+        done = self.as_nobody("submit", "--parsable", "--mem", "1G", "--env", f"CARPOOL_FAKE_CUDA={cuda}", "--",
+                              "sh", "-c", f"echo state=$CARPOOL_STATE_DIR; {cli.CUDA_CLIENT} allocate --mib 16")
+        number = int(done.stdout)
+        attempt = self.await_end(number)["attempts"][0]
+        seen = dict(line.split("=", 1) for line in self.succeeds("logs", str(number)).splitlines() if "=" in line)
+        self.assertLessEqual(int(seen["allocated"]), attempt["cap_bytes"], seen)
+        for path in (seen["state"], f'{seen["state"]}/{UUID}.state'):
+            found = os.stat(path)
+            self.assertEqual((found.st_uid, found.st_mode & 0o77), (server.nobody(), 0), path)
 
 
 if __name__ == "__main__":

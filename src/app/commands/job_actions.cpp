@@ -80,6 +80,9 @@ std::string show_text(const json& job) {
   line(text, "folder", job.value("cwd", ""));
   line(text, "GPUs", fmt::format("{}", job.value("gpu_count", 1)));
   line(text, "memory", bytes_at(job, "mem_bytes"));
+  if (const std::string escape = job.value("cap_escape", ""); !escape.empty()) {
+    line(text, "cap", fmt::format("not enforced: {}", escape));
+  }
   if (job.contains("time_s")) {
     line(text, "time limit", serve::show_seconds(job.at("time_s").get<double>()));
   }

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -143,26 +144,11 @@ Result<void> stay(Server& server,
   return {};
 }
 
-run::ProcessExecutorSettings running_settings(const ServeOptions& options,
-                                              const ServePlaces& places,
-                                              const std::shared_ptr<ServerClock>& clock,
-                                              const std::string& journal,
-                                              std::size_t gpus) {
-  run::ProcessExecutorSettings running{.runs = places.runs(),
-                                       .mps = places.mps(),
-                                       .journal = journal,
-                                       .clock = [clock] { return clock->now_s(); },
-                                       .cgroups = run::job_cgroups()};
-  running.progress = progress_place(places.progress(journal), !options.no_profile_windows);
-  running.openmp_threads =
-      options.openmp_threads.value_or(policy::default_settings(options.policy).take_turns
-                                          ? openmp_threads(usable_processors(), gpus)
-                                          : 0);
-  if (options.output_limit != "none") {
-    running.output_limit_bytes = parse_memory_size(options.output_limit).value_or(0);
-  }
-  return running;
-}
+// For jobs that run with the library in front of the driver; null without --shim.
+struct ShimParts {
+  std::shared_ptr<ShimJobs> jobs{};
+  std::shared_ptr<ShimWatch> watch{};
+};
 
 // Before any thread.
 Result<std::optional<ShimPlace>> wanted_shim(const ServeOptions& options,
@@ -171,6 +157,39 @@ Result<std::optional<ShimPlace>> wanted_shim(const ServeOptions& options,
     return std::nullopt;
   }
   return find_shim(options, places).map([](ShimPlace place) { return std::optional(place); });
+}
+
+ShimParts shim_parts(const std::optional<ShimPlace>& place, const std::vector<GpuView>& gpus) {
+  return place ? ShimParts{.jobs = std::make_shared<ShimJobs>(*place, gpus),
+                           .watch = std::make_shared<ShimWatch>(*place)}
+               : ShimParts{};
+}
+
+run::ProcessExecutorSettings executor_settings(const ServeOptions& options,
+                                               const ServePlaces& places,
+                                               const std::string& journal,
+                                               std::size_t gpus,
+                                               const std::shared_ptr<ShimJobs>& shim) {
+  run::ProcessExecutorSettings running{.runs = places.runs(),
+                                       .mps = places.mps(),
+                                       .journal = journal,
+                                       .cgroups = run::job_cgroups()};
+  running.progress = progress_place(places.progress(running.journal), !options.no_profile_windows);
+  running.openmp_threads =
+      options.openmp_threads.value_or(policy::default_settings(options.policy).take_turns
+                                          ? openmp_threads(usable_processors(), gpus)
+                                          : 0);
+  if (options.output_limit != "none") {
+    running.output_limit_bytes = parse_memory_size(options.output_limit).value_or(0);
+  }
+  if (shim) {
+    running.shim = [shim](const LaunchSpec& spec, const run::Variables& env) {
+      return shim->start(spec, env);
+    };
+    running.before_resume = [shim](RunId) { shim->update(); };
+    running.refused = [shim](RunId run) { return shim->refused(run); };
+  }
+  return running;
 }
 
 Result<void> serve_gpus(const ServeOptions& options,
@@ -198,15 +217,10 @@ Result<void> serve_gpus(const ServeOptions& options,
     return tl::unexpected(journal.error());
   }
   const auto clock = std::make_shared<ServerClock>(ServerClock::kept_in(places.state / "clock"));
+  const ShimParts shim = shim_parts(*shim_place, gpus->views);
   run::ProcessExecutorSettings running =
-      running_settings(options, places, clock, (*journal)->identity(), gpus->views.size());
-  std::shared_ptr<ShimJobs> shim;
-  if (*shim_place) {
-    shim = std::make_shared<ShimJobs>(**shim_place, gpus->views);
-    running.shim = [shim](const LaunchSpec& spec, const run::Variables& env) {
-      return shim->start(spec, env);
-    };
-  }
+      executor_settings(options, places, (*journal)->identity(), gpus->views.size(), shim.jobs);
+  running.clock = [clock] { return clock->now_s(); };
   auto executor = run::ProcessExecutor::open(running);
   auto profiled = profiled_workloads(options, context);
   if (!executor || !profiled) {
@@ -240,14 +254,14 @@ Result<void> serve_gpus(const ServeOptions& options,
   const observe::ObserverSettings observing{.summary = options.window == "risk"
                                                            ? observe::WindowSummary::Risk
                                                            : observe::WindowSummary::Mean};
-  auto watcher =
-      watch_gpus(*gpus,
-                 **executor,
-                 (*server)->loop(),
-                 {.observing = observing,
-                  .running = running,
-                  .record_kernels = options.kernel_windows,
-                  .shim = *shim_place ? std::make_shared<ShimWatch>(**shim_place) : nullptr});
+  auto watcher = watch_gpus(*gpus,
+                            **executor,
+                            (*server)->loop(),
+                            {.observing = observing,
+                             .running = running,
+                             .record_kernels = options.kernel_windows,
+                             .shim = shim.watch,
+                             .shim_jobs = shim.jobs});
   if (!watcher) {
     return tl::unexpected(watcher.error());
   }

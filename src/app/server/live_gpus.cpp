@@ -12,6 +12,10 @@
 namespace carpool::app {
 namespace {
 
+constexpr const char* kEscape =
+    "a process of it uses the GPU without the library in front of the driver (it is setuid, linked "
+    "statically, or started with a cleared environment); what NVML measures is reserved for it";
+
 // Its neighbours, memory and activity are about to change, or have just changed.
 bool is_lively(const Resident& resident, double now_s) {
   constexpr double kAfterChangeS = 15.0;
@@ -56,13 +60,16 @@ Result<std::unique_ptr<observe::GpuWatcher>> watch_gpus(observe::UsableGpus& gpu
                                                        settings.record_kernels,
                                                        settings.shim);
   observe::WatcherPorts ports;
-  ports.running = [&executor, &loop, progress, shim = settings.shim] {
+  ports.running = [&executor, &loop, progress, shim = settings.shim, kept = settings.shim_jobs] {
     std::vector<ProgressJob> jobs;
     std::vector<ShimTarget> shared;
     auto running =
         loop.ask<observe::RunningJobs>([&](schedule::Scheduler& scheduler, double now_s) {
           jobs = jobs_in_progress(executor, scheduler);
-          shared = shim ? shim_targets(scheduler) : std::vector<ShimTarget>();
+          if (shim && kept) {
+            shared = shim_targets(scheduler);
+            kept->follow(scheduler);
+          }
           return Result<observe::RunningJobs>(running_jobs(executor, scheduler, now_s));
         });
     if (running) {
@@ -74,15 +81,24 @@ Result<std::unique_ptr<observe::GpuWatcher>> watch_gpus(observe::UsableGpus& gpu
     return running;
   };
   const auto processors = std::make_shared<observe::ProcessorLoad>();
-  ports.post = [&loop, progress, processors](std::vector<GpuObservation> seen) {
+  ports.post = [&loop, progress, processors, shim = settings.shim, jobs = settings.shim_jobs](
+                   std::vector<GpuObservation> seen) {
     progress->measure(seen);
+    const std::vector<JobId> escaped = shim ? shim->escaped(seen) : std::vector<JobId>();
     const std::optional<double> idle = processors->idle();
-    loop.post([seen = std::move(seen), idle](schedule::Scheduler& scheduler, double now_s) {
+    loop.post([seen = std::move(seen), idle, escaped, jobs](schedule::Scheduler& scheduler,
+                                                            double now_s) {
       if (idle) {
         scheduler.observe_processors(*idle);
       }
       for (const GpuObservation& observation : seen) {
         scheduler.observe(observation, now_s);
+      }
+      for (const JobId job : escaped) {
+        scheduler.cap_escaped(job, kEscape);
+      }
+      if (jobs) {
+        jobs->update();
       }
     });
   };

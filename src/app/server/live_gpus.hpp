@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "app/server/shim_jobs.hpp"
 #include "app/server/shim_watch.hpp"
 #include "base/result.hpp"
 #include "observe/gpu_watcher.hpp"
@@ -19,7 +20,9 @@ struct WatchSettings {
   observe::ObserverSettings observing{};
   run::ProcessExecutorSettings running{};  // of the executor
   bool record_kernels = false;             // once for each workload
-  std::shared_ptr<ShimWatch> shim{};       // null: no job runs with the library of docs/shim.md
+  // Null: no job runs with the library of docs/shim.md.
+  std::shared_ptr<ShimWatch> shim{};
+  std::shared_ptr<ShimJobs> shim_jobs{};
 };
 
 // Reads the GPUs each second and passes what it sees to the scheduler, with the progress of its

@@ -9,6 +9,7 @@
 #include "app/server/drain_file.hpp"
 #include "app/server/processor_shares.hpp"
 #include "app/server/server_knowledge.hpp"
+#include "app/server/shim_place.hpp"
 #include "app/server/state_disk.hpp"
 #include "app/version.hpp"
 #include "base/log.hpp"
@@ -62,10 +63,15 @@ namespace {
 policy::PolicySettings settings_of_policy(const ServeOptions& options) {
   policy::PolicySettings settings = policy::default_settings(options.policy);
   settings.use_mps = settings.use_mps && !options.no_mps;
+  settings.caps_without_mps = options.shim && !options.simulated;
   if (settings.take_turns) {
     settings.max_starting = most_starting(usable_processors());
   }
   return settings;
+}
+
+bool runs_with_shim(const JobSpec& job) {
+  return accepts_shim(job.env.map());
 }
 
 Result<schedule::SchedulerSettings> scheduler_settings(const ServeOptions& options,
@@ -79,6 +85,9 @@ Result<schedule::SchedulerSettings> scheduler_settings(const ServeOptions& optio
   return schedule::SchedulerSettings{.order = *order,
                                      .recovery = *recovery,
                                      .stop_grace_s = options.stop_grace_s,
+                                     .guarded = options.shim && !options.simulated
+                                                    ? runs_with_shim
+                                                    : std::function<bool(const JobSpec&)>(),
                                      .depth = policy.depth,
                                      .backfill = policy.backfill,
                                      .keep_ended = kEndedInMemory};

@@ -39,6 +39,9 @@ std::vector<ShimTarget> shim_targets(const schedule::Scheduler& scheduler) {
 
 void ShimWatch::look(const std::vector<ShimTarget>& targets) {
   seen_.clear();
+  std::erase_if(strange_, [&](const auto& entry) {
+    return std::ranges::find(targets, entry.first.first, &ShimTarget::job) == targets.end();
+  });
   std::map<std::pair<uid_t, std::string>, interpose::StateReport> reports;
   for (const ShimTarget& target : targets) {
     const auto [place, is_new] = reports.try_emplace({target.uid, target.uuid});
@@ -58,6 +61,24 @@ void ShimWatch::look(const std::vector<ShimTarget>& targets) {
       }
     }
   }
+}
+
+std::vector<JobId> ShimWatch::escaped(const std::vector<GpuObservation>& seen) {
+  // A process that has just begun, or ended, is not yet, or still, known to one of the two.
+  constexpr unsigned kLooks = 3;
+  std::vector<JobId> out;
+  for (const GpuObservation& gpu : seen) {
+    for (const GpuObservation::JobSeen& job : gpu.jobs) {
+      const std::pair<JobId, unsigned> key{job.job, gpu.gpu};
+      const auto known = seen_.find(key);
+      if (known == seen_.end() || job.processes <= known->second.clients) {
+        strange_.erase(key);
+      } else if (++strange_[key] >= kLooks) {
+        out.push_back(job.job);
+      }
+    }
+  }
+  return out;
 }
 
 std::optional<std::uint64_t> ShimWatch::launches(JobId job) const {

@@ -36,6 +36,9 @@ class ShimWatch {
   // the library, or no process of it uses a GPU.
   [[nodiscard]] std::optional<std::uint64_t> launches(JobId job) const;
 
+  // Jobs of which a GPU had more processes than clients of the state at several looks in a row.
+  [[nodiscard]] std::vector<JobId> escaped(const std::vector<GpuObservation>& seen);
+
  private:
   struct Seen {
     std::uint64_t launches = 0;
@@ -44,6 +47,7 @@ class ShimWatch {
 
   ShimPlace place_;
   std::map<std::pair<JobId, unsigned>, Seen> seen_;  // by job and GPU; those that have an entry
+  std::map<std::pair<JobId, unsigned>, unsigned> strange_;  // looks in a row
 };
 
 }  // namespace carpool::app

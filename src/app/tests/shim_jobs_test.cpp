@@ -7,6 +7,9 @@
 
 #include <gtest/gtest.h>
 
+#include "app/server/shim_watch.hpp"
+#include "interpose/guard/memory_guard.hpp"
+
 namespace carpool::app {
 namespace {
 
@@ -112,6 +115,70 @@ TEST_F(ShimJobsTest, LibrariesOfOtherKindsAreNotInTheWay) {
 TEST_F(ShimJobsTest, WithoutAStateTheJobRunsWithoutTheLibrary) {
   place_.folder = "/proc/no-such-folder";
   EXPECT_TRUE(started().empty());
+}
+
+TEST(ShimLimits, AreTheReservationAndTheRoomThatNoJobClaims) {
+  GpuView gpu;
+  gpu.memory_bytes = 1000 * kMiB;
+  gpu.residents = {{.job = 1, .reserved_bytes = 300 * kMiB, .cap_bytes = 500 * kMiB},
+                   {.job = 2, .reserved_bytes = 200 * kMiB}};
+  const auto limits = [&](std::optional<std::uint64_t> owner = std::nullopt) {
+    return shim_limits(gpu, gpu.residents[0], owner);
+  };
+  EXPECT_EQ(limits().limit_bytes, 500 * kMiB);  // its cap
+  EXPECT_EQ(limits().guarantee_bytes, 300 * kMiB);
+  gpu.residents[1].reserved_bytes = 600 * kMiB;  // another job was let in
+  EXPECT_EQ(limits().limit_bytes, 400 * kMiB);
+  gpu.residents[0].reserved_bytes = 400 * kMiB;  // it was granted more
+  EXPECT_EQ(limits().limit_bytes, 400 * kMiB);
+  EXPECT_EQ(limits().guarantee_bytes, 400 * kMiB);
+  EXPECT_EQ(limits(100 * kMiB).limit_bytes, 100 * kMiB);
+  EXPECT_EQ(shim_limits(gpu, gpu.residents[1], std::nullopt).limit_bytes, interpose::kUnlimited);
+}
+
+GpuObservation with_processes(JobId job, unsigned processes) {
+  GpuObservation seen{.gpu = 0};
+  seen.jobs = {{.job = job, .processes = processes}};
+  return seen;
+}
+
+TEST_F(ShimJobsTest, AProcessWithoutASlotIsAnEscapeAfterSeveralLooks) {
+  ASSERT_FALSE(started().empty());
+  interpose::Client client;
+  ASSERT_EQ(client.join(place_.state_of(::geteuid()).string(), kUuid, {.job = 17}),
+            interpose::StateError::None);
+  ShimWatch watch(place_);
+  const std::vector<ShimTarget> targets{
+      {.job = 17, .uid = ::geteuid(), .uuid = kUuid},
+      {.job = 18, .uid = ::geteuid(), .uuid = kUuid}};  // without the library
+  for (unsigned look = 1; look <= 3; ++look) {
+    watch.look(targets);
+    EXPECT_TRUE(watch.escaped({with_processes(17, 1), with_processes(18, 1)}).empty());
+  }
+  for (unsigned look = 1; look <= 3; ++look) {
+    watch.look(targets);
+    EXPECT_EQ(watch.escaped({with_processes(17, 2)}).size(), look < 3 ? 0U : 1U);
+  }
+  client.count_launch(1);
+  watch.look(targets);
+  EXPECT_EQ(watch.launches(17), 1U);
+  EXPECT_FALSE(watch.launches(18));
+}
+
+TEST_F(ShimJobsTest, ARefusalOfThisAttemptIsKnownAfterItsEnd) {
+  ShimJobs jobs(place_, {gpu_});
+  for (unsigned attempt = 1; attempt <= 2; ++attempt) {
+    spec_.run.attempt = attempt;
+    ASSERT_FALSE(jobs.start(spec_, {}).empty());
+    EXPECT_FALSE(jobs.refused(spec_.run));
+    interpose::Client client;
+    ASSERT_EQ(client.join(place_.state_of(::geteuid()).string(), kUuid, {.job = 17}),
+              interpose::StateError::None);
+    interpose::MemoryGuard guard(client);
+    EXPECT_NE(guard.charge(200 * kMiB), interpose::Verdict::Admitted);
+    client.leave();
+    EXPECT_TRUE(jobs.refused(spec_.run));
+  }
 }
 
 }  // namespace
