@@ -192,7 +192,7 @@ class LimitsTest(ShimTest):
 
     def test_a_process_without_the_library_is_told(self):
         self.start("--shim")
-        script = f"env -u LD_PRELOAD sleep 600 & echo $! > pid; exec {cli.CUDA_CLIENT} loop"
+        script = f"env -u LD_PRELOAD sleep 600 & echo $! > pid.new; mv pid.new pid; exec {cli.CUDA_CLIENT} loop"
         number = self.submit("--mem", "8G", "--env", f"CARPOOL_FAKE_CUDA={self.cuda}", "--", "sh", "-c", script)
         leader = self.state / "runs" / f"{number}.1" / "leader"
         server.until(lambda: leader.exists() and (self.folder / "pid").exists(), "the processes of the job")
