@@ -74,7 +74,10 @@ __attribute__((visibility("default"))) int on_gpu_counters(int pid, std::uint64_
 // Whether launches are logged from now on.
 __attribute__((visibility("default"))) int on_gpu_want_log(int wanted) {
   return each_state([&](interpose::StateReader& reader) {
-    return reader.want_log(wanted != 0) == interpose::StateError::None ? 1 : 0;
+    return reader.want(wanted != 0 ? interpose::kWantLog : interpose::kWantNothing) ==
+                   interpose::StateError::None
+               ? 1
+               : 0;
   });
 }
 }

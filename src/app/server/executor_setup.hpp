@@ -1,0 +1,37 @@
+// How `carpool serve` sets up what starts its jobs.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/cli/serve_options.hpp"
+#include "app/server/serve_places.hpp"
+#include "app/server/shim_jobs.hpp"
+#include "app/server/shim_place.hpp"
+#include "run/process_executor.hpp"
+
+namespace carpool::app {
+
+// For jobs that run with the library in front of the driver; null without --shim.
+struct ShimParts {
+  std::shared_ptr<ShimJobs> jobs{};
+
+  // To be called before this program has threads. Nothing: without --shim.
+  [[nodiscard]] Result<std::optional<ShimPlace>> wanted_shim(const ServeOptions& options,
+                                                             const ServePlaces& places);
+
+  [[nodiscard]] ShimParts shim_parts(const std::optional<ShimPlace>& place,
+                                     const std::vector<GpuView>& gpus);
+
+  // All but the clock. `gpus`: how many share the processors of the machine.
+  [[nodiscard]] run::ProcessExecutorSettings executor_settings(
+      const ServeOptions& options,
+      const ServePlaces& places,
+      const std::string& journal,
+      std::size_t gpus,
+      const std::shared_ptr<ShimJobs>& shim);
+
+}  // namespace carpool::app
