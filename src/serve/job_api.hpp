@@ -19,7 +19,7 @@
 #include "serve/caller.hpp"
 #include "serve/event_hub.hpp"
 #include "serve/fair_share.hpp"
-#include "serve/metrics.hpp"
+#include "serve/metrics/metrics.hpp"
 #include "serve/queue_memory.hpp"
 #include "serve/scheduler_loop.hpp"
 #include "serve/user_limits.hpp"

@@ -16,7 +16,7 @@
 #include "policy/policy_registry.hpp"
 #include "serve/event_hub.hpp"
 #include "serve/http/http_server.hpp"
-#include "serve/metrics.hpp"
+#include "serve/metrics/metrics.hpp"
 
 namespace carpool::app {
 

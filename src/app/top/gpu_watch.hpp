@@ -49,7 +49,7 @@ class GpuWatch {
 
   std::unique_ptr<TelemetrySource> source_;
   std::vector<GpuInfo> gpus_;
-  ShimWatch shim_;
+  ShimClientWatch shim_;
   bool recorded_;
 };
 

@@ -48,7 +48,7 @@ ClientRates rates_between(const ClientReport& before, const ClientReport& now, d
           .copies = rate(&ClientReport::copies)};
 }
 
-std::vector<ShimClient> ShimWatch::read(const std::string& gpu_uuid) {
+std::vector<ShimClient> ShimClientWatch::read(const std::string& gpu_uuid) {
   StateReport report = read_own_state(gpu_uuid);
   std::erase_if(report.clients,
                 [](const ClientReport& client) { return client.name == kRunSlotName; });

@@ -33,7 +33,7 @@ struct ShimClient {
                                         const interpose::ClientReport& now,
                                         double seconds);
 
-class ShimWatch {
+class ShimClientWatch {
  public:
   // The clients of a GPU, without `carpool run` itself. None if the state cannot be read.
   [[nodiscard]] std::vector<ShimClient> read(const std::string& gpu_uuid);

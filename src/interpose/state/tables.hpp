@@ -37,7 +37,7 @@ class Tables {
   Tables& operator=(const Tables&) = delete;
   ~Tables();  // gives the lock back
 
-  // Busy after so many milliseconds. Opens the file once more, so that threads of one process
+  // Busy after `patience_ms`. Opens the file once more, so that threads of one process
   // exclude each other too.
   static constexpr int kPatienceMs = 200;
   // A client that does not join runs without a quota: it waits where the machine is overloaded.

@@ -1,4 +1,4 @@
-#include "serve/metrics.hpp"
+#include "serve/metrics/metrics.hpp"
 
 #include <fstream>
 #include <iterator>

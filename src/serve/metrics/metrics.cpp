@@ -1,4 +1,4 @@
-#include "serve/metrics.hpp"
+#include "serve/metrics/metrics.hpp"
 
 #include <algorithm>
 #include <array>
@@ -12,9 +12,9 @@
 #include <fmt/ranges.h>
 
 #include "core/job_names.hpp"
-#include "serve/histogram.hpp"
 #include "serve/job_listing.hpp"
-#include "serve/metric_samples.hpp"
+#include "serve/metrics/histogram.hpp"
+#include "serve/metrics/metric_samples.hpp"
 
 namespace carpool::serve {
 struct Metrics::Totals {

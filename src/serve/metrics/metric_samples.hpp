@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "serve/histogram.hpp"
-#include "serve/metrics.hpp"
+#include "serve/metrics/histogram.hpp"
+#include "serve/metrics/metrics.hpp"
 
 namespace carpool::serve {
 
