@@ -11,6 +11,7 @@
 #include "app/server/serve_places.hpp"
 #include "app/server/shim_jobs.hpp"
 #include "app/server/shim_place.hpp"
+#include "app/server/shim_watch.hpp"
 #include "run/process_executor.hpp"
 
 namespace carpool::app {
@@ -18,20 +19,21 @@ namespace carpool::app {
 // For jobs that run with the library in front of the driver; null without --shim.
 struct ShimParts {
   std::shared_ptr<ShimJobs> jobs{};
+  std::shared_ptr<ShimWatch> watch{};
+};
 
-  // To be called before this program has threads. Nothing: without --shim.
-  [[nodiscard]] Result<std::optional<ShimPlace>> wanted_shim(const ServeOptions& options,
-                                                             const ServePlaces& places);
+// To be called before this program has threads. Nothing: without --shim.
+[[nodiscard]] Result<std::optional<ShimPlace>> wanted_shim(const ServeOptions& options,
+                                                           const ServePlaces& places);
 
-  [[nodiscard]] ShimParts shim_parts(const std::optional<ShimPlace>& place,
-                                     const std::vector<GpuView>& gpus);
+[[nodiscard]] ShimParts shim_parts(const std::optional<ShimPlace>& place,
+                                   const std::vector<GpuView>& gpus);
 
-  // All but the clock. `gpus`: how many share the processors of the machine.
-  [[nodiscard]] run::ProcessExecutorSettings executor_settings(
-      const ServeOptions& options,
-      const ServePlaces& places,
-      const std::string& journal,
-      std::size_t gpus,
-      const std::shared_ptr<ShimJobs>& shim);
+// All but the clock. `gpus`: how many share the processors of the machine.
+[[nodiscard]] run::ProcessExecutorSettings executor_settings(const ServeOptions& options,
+                                                             const ServePlaces& places,
+                                                             const std::string& journal,
+                                                             std::size_t gpus,
+                                                             const std::shared_ptr<ShimJobs>& shim);
 
 }  // namespace carpool::app
