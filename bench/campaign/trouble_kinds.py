@@ -112,7 +112,7 @@ class DiskFull(Trouble):
         if not ROOT:
             raise Skipped("a file system of its own needs root")
         self.instance.state.mkdir(mode=0o700)
-        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m,mode=700", "tmpfs", self.instance.state],
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256m,mode=700", "tmpfs", self.instance.state],
                           check=False, stderr=subprocess.DEVNULL).returncode != 0:
             raise Skipped("no tmpfs can be mounted")
         self.filler = self.instance.state / "filler"
