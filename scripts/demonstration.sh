@@ -42,21 +42,21 @@ start_server() {
   exit 1
 }
 
-# Nine jobs, most of which can share. Only names, memory and run times (simulated seconds) matter.
+# Nine jobs, most of which can share. Only names, memory and run times (simulated) matter.
 submit_queue() {
   local name memory runtime
   while read -r name memory runtime; do
     "$carpool" submit --quiet --parsable --name "$name" --workload "$name" --mem "$memory" \
       --runtime "$runtime" -- "./$name" >/dev/null
   done <<'JOBS'
-resnet50 9G 300
-bert-base 14G 420
-vit-small 6G 240
-mnist 2G 90
-unet 11G 360
-gpt2-medium 31G 600
-mobilenet 4G 150
-dlrm 18G 300
+resnet50 9G 300s
+bert-base 14G 420s
+vit-small 6G 240s
+mnist 2G 90s
+unet 11G 360s
+gpt2-medium 31G 600s
+mobilenet 4G 150s
+dlrm 18G 300s
 JOBS
   "$carpool" submit --quiet --parsable --name two-gpus --gpus 2 --mem 20G --runtime 240s -- ./two-gpus \
     >/dev/null
