@@ -139,6 +139,26 @@ Result<void> stay(Server& server,
   return {};
 }
 
+// Empty: the attempt is of another journal.
+std::filesystem::path output_of(const run::ProcessExecutorSettings& running,
+                                RunId run,
+                                serve::LogStream stream) {
+  const run::RunFolder folder = run::RunFolder::of(running.runs, run);
+  if (!folder.belongs_to(running.journal)) {
+    return {};
+  }
+  return stream == serve::LogStream::Out ? folder.stdout_file() : folder.stderr_file();
+}
+
+void say_ready(std::size_t gpus, const ServeOptions& options, const ServePlaces& places) {
+  log_info(fmt::format("{} GPU{}, policy {}, order {}; listening on {}",
+                       gpus,
+                       gpus == 1 ? "" : "s",
+                       options.policy,
+                       options.order,
+                       places.socket.string()));
+}
+
 Result<void> serve_gpus(const ServeOptions& options,
                         const ServePlaces& places,
                         const CommandContext& context,
@@ -173,13 +193,6 @@ Result<void> serve_gpus(const ServeOptions& options,
   if (!executor || !profiled) {
     return tl::unexpected(executor ? profiled.error() : executor.error());
   }
-  const auto log_file = [running](RunId run, serve::LogStream stream) {
-    const run::RunFolder folder = run::RunFolder::of(running.runs, run);
-    if (!folder.belongs_to(running.journal)) {
-      return std::filesystem::path{};
-    }
-    return stream == serve::LogStream::Out ? folder.stdout_file() : folder.stderr_file();
-  };
   auto server = Server::start(
       options,
       places,
@@ -188,7 +201,8 @@ Result<void> serve_gpus(const ServeOptions& options,
        .gpus = gpus->views,
        .clock = clock,
        .loop = {.wake_descriptor = (*executor)->wake_descriptor()},
-       .log_file = log_file,
+       .log_file = [running](RunId run,
+                             serve::LogStream stream) { return output_of(running, run, stream); },
        .prune =
            [running](const serve::PruneRequest& wanted) {
              return prune_outputs(running.runs, running.journal, wanted, epoch_seconds());
@@ -212,12 +226,7 @@ Result<void> serve_gpus(const ServeOptions& options,
   if (!watcher) {
     return tl::unexpected(watcher.error());
   }
-  log_info(fmt::format("{} GPU{}, policy {}, order {}; listening on {}",
-                       gpus->views.size(),
-                       gpus->views.size() == 1 ? "" : "s",
-                       options.policy,
-                       options.order,
-                       places.socket.string()));
+  say_ready(gpus->views.size(), options, places);
   const Result<void> stayed = stay(**server, options, places, signals, &*locks);
   watcher->reset();
   (*server)->stop();

@@ -83,7 +83,7 @@ class Client {
   [[nodiscard]] SharedState* shared() const { return joined() ? file_.state() : nullptr; }
   [[nodiscard]] const StateFile& file() const { return file_; }
 
-  // What readers of the state want of this client beside counting: bits of Wish.
+  // What readers of the state want of this client beside counting: kWantLog, kWantDurations.
   [[nodiscard]] std::uint64_t wanted() const {
     const SharedState* const state = shared();
     return state == nullptr ? std::uint64_t{kWantNothing}

@@ -29,11 +29,9 @@ inline constexpr std::uint64_t kUnlimited = kMostBytes;
 enum class JobClass : std::uint32_t { BestEffort = 0, Slo = 1 };
 
 // What clients do beside counting: bits of a word.
-enum Wish : std::uint64_t {  // NOLINT(performance-enum-size)
-  kWantNothing = 0,
-  kWantLog = 1,        // write each launch to the kernel log
-  kWantDurations = 2,  // measure some launches for the kernel table
-};
+inline constexpr std::uint64_t kWantNothing = 0;
+inline constexpr std::uint64_t kWantLog = 1;        // write each launch to the kernel log
+inline constexpr std::uint64_t kWantDurations = 2;  // measure some launches for the kernel table
 
 // First page. `ready` is written last: a file without it was left half made.
 struct alignas(kPage) StateHeader {
@@ -56,7 +54,7 @@ struct alignas(kPage) GpuBlock {
   SharedWord live_jobs_low;  // bit per job entry
   SharedWord live_jobs_high;
   SharedWord moves;   // transfers between slots; a sum over slots that saw one is repeated
-  SharedWord wanted;  // of all clients, see Wish
+  SharedWord wanted;  // of all clients, see kWantLog
   // For the gate: one word that waiting processes watch, requests by slot.
   alignas(kLine) SharedWord gate_epoch;
   std::array<SharedWord, 2> active_requests;
@@ -70,7 +68,7 @@ struct alignas(kLine) JobEntry {
   SharedWord job_class;
   SharedWord refusals;  // of clients that have ended
   SharedWord kept;      // 1: the server removes it; 0: it ends with the last client of the job
-  SharedWord wanted;    // of the clients of the job, see Wish
+  SharedWord wanted;    // of the clients of the job, see kWantLog
 };
 
 // One line, so that a launch dirties one line only.

@@ -84,7 +84,7 @@ class StateReader {
   [[nodiscard]] StateError set_gpu_memory(std::uint64_t total, std::uint64_t headroom);
   [[nodiscard]] StateError set_foreign(std::uint64_t bytes);
 
-  // What clients do beside counting: bits of Wish, for all clients of the GPU.
+  // What clients do beside counting: kWantLog, kWantDurations, for all clients of the GPU.
   [[nodiscard]] StateError want(std::uint64_t wanted);
   // The same for the clients of one job, until it ends. Absent if the job is not known.
   [[nodiscard]] StateError want_of_job(std::uint64_t job, std::uint64_t wanted);
