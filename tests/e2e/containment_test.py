@@ -19,12 +19,6 @@ DAEMON = "(env -i setsid sh -c 'echo $$ > escaped; exec sleep 600' > /dev/null 2
 IS_DEAD = "p=$(cat escaped); [ ! -e /proc/$p ] || grep -q '^State:.Z' /proc/$p/status"
 
 
-def is_alive(pid):
-    with contextlib.suppress(OSError):
-        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    return False
-
-
 class Containment(server.ServerTest):
     def setUp(self):
         super().setUp()
@@ -58,7 +52,7 @@ class Containment(server.ServerTest):
         job = self.submit("--mem", "1G", "--", "sh", "-c", DAEMON + "; while [ ! -s escaped ]; do :; done")
         daemon = self.escaped()
         self.assertEqual(self.await_end(job)["state"], "succeeded")
-        self.assertFalse(is_alive(daemon))
+        self.assertTrue(server.has_ended(daemon))
 
     def test_a_job_whose_supervisor_is_stopped_can_be_cancelled(self):
         job = self.submit("--mem", "1G", "--", "sleep", "600")
@@ -67,7 +61,7 @@ class Containment(server.ServerTest):
         os.kill(supervisor, signal.SIGSTOP)
         self.succeeds("cancel", job)
         self.assertEqual(self.await_end(job)["state"], "cancelled")
-        self.assertFalse(is_alive(supervisor))
+        self.assertTrue(server.has_ended(supervisor))
 
     def test_a_process_that_has_the_pid_of_a_lost_job_survives(self):
         job = self.submit("--mem", "1G", "--", "sleep", "600")
@@ -80,7 +74,7 @@ class Containment(server.ServerTest):
             record = server.json.loads(leader.read_text())
             leader.write_text(server.json.dumps({**record, "pid": innocent.pid}))
             os.kill(self.supervisor(), signal.SIGKILL)
-            server.until(lambda: not is_alive(self.supervisor()), "its end")
+            server.until(lambda: server.has_ended(self.supervisor()), "its end")
             self.start()
             server.until(lambda: len(self.claims()) == 2, "the job to begin again")
             self.assertIsNone(innocent.poll(), "a process of somebody else was killed")

@@ -123,13 +123,13 @@ class OnGpus(server.ServerTest):
         (self.folder / "go").unlink(missing_ok=True)
         job = self.submit("--mem", "20G", *job_options, "--", "sh", "train.sh", "-b", "4")
         pid = server.until(lambda: (p := self.folder / "pid").exists() and p.read_text().strip(), "it to run")
-        self.settings.write_text(f"gpus = 2\nmemory_used = 0\nprocesses =\ngpu0.processes = {pid}:{size}\n"
-                                 f"gpu1.processes = {pid}:{size}\n")
+        self.change_gpus(f"gpus = 2\nmemory_used = 0\nprocesses =\ngpu0.processes = {pid}:{size}\n"
+                         f"gpu1.processes = {pid}:{size}\n")
         server.until(lambda: self.job(job).get("used_bytes") == size, "its memory to be seen")
         self.write("script", script)
         self.write("go", "")
         ended = self.await_end(job)
-        self.settings.write_text("gpus = 2\nmemory_used = 0\nprocesses =\n")
+        self.change_gpus("gpus = 2\nmemory_used = 0\nprocesses =\n")
         (self.folder / "pid").unlink()
         return ended
 

@@ -2,7 +2,6 @@
 """The life of jobs under a real server: submitted, run, watched, stopped, recovered."""
 
 import os
-import pathlib
 import signal
 import subprocess
 import unittest
@@ -177,8 +176,8 @@ class Jobs(server.ServerTest):
         stranger = subprocess.Popen(["sleep", "600"])
         self.addCleanup(stranger.wait)
         self.addCleanup(stranger.kill)
-        self.settings.write_text(f"gpus = 2\nmemory_used = 0\nprocesses =\n"
-                                 f"gpu1.processes = {stranger.pid}:1073741824\n")
+        self.change_gpus(f"gpus = 2\nmemory_used = 0\nprocesses =\n"
+                         f"gpu1.processes = {stranger.pid}:1073741824\n")
         gpus = server.until(lambda: (g := self.get("/v1/gpus")["gpus"])[1]["foreign"] and g, "it")
         self.assertEqual(gpus[1]["foreign_bytes"], 1 << 30)
         self.assertFalse(gpus[0]["foreign"])
@@ -189,7 +188,6 @@ class Jobs(server.ServerTest):
         self.assertEqual(self.job(job)["state"], "queued")
         self.succeeds("drain", "--undo")
         self.assertEqual(self.await_end(job)["state"], "succeeded")
-
 
     def test_json_of_a_command_is_one_document(self):
         first = self.submit("--mem", "1G", "--", "sh", "-c", "echo out; echo err >&2")
@@ -242,8 +240,7 @@ class Restart(server.ServerTest):
         self.kill_server()
         self.write("go", "")
         supervisor = self.claims()[f"{job}.1"]
-        server.until(lambda: not pathlib.Path(f"/proc/{supervisor}").exists()
-                     or "Z" in pathlib.Path(f"/proc/{supervisor}/stat").read_text().split()[2], "its end")
+        server.until(lambda: server.has_ended(supervisor), "its end")
         self.start()
         ended = self.await_end(job)
         self.assertEqual((ended["state"], ended["exit_code"]), ("failed", 3))
@@ -279,13 +276,15 @@ class Restart(server.ServerTest):
 
 
 class SlowMps(server.MpsTest):
-    CONTROL = "export FAKE_MPS_START_MS=700"
+    CONTROL = ('if [ "$1" = -d ]; then touch {folder}/starting; '
+               'while [ ! -e {folder}/go ]; do sleep 0.05; done; fi')
 
     def test_a_supervisor_killed_while_its_mps_daemon_starts_leaves_the_daemon_to_the_next(self):
         self.start()
         job = self.submit("--mem", "1G", "--", "sh", "-c", "echo $CUDA_MPS_PIPE_DIRECTORY")
-        supervisor = server.until(lambda: self.claims().get(f"{job}.1"), "its supervisor")
-        os.kill(supervisor, signal.SIGKILL)
+        server.until((self.folder / "starting").exists, "the start of its MPS daemon")
+        os.kill(self.claims()[f"{job}.1"], signal.SIGKILL)
+        self.write("go", "")
         ended = self.await_end(job)
         self.assertEqual([a["end"] for a in ended["attempts"]], ["machine-trouble", "succeeded"], ended)
         self.assertIn("/mps/", self.carpool("logs", job).stdout)

@@ -68,8 +68,7 @@ class MpsTrouble(server.MpsTest):
                 os.kill(int(process.name), signal.SIGKILL)
         self.start("--no-mps")
         for pid in daemons:
-            server.until(lambda pid=pid: not pathlib.Path(f"/proc/{pid}").exists()
-                         or "Z" in pathlib.Path(f"/proc/{pid}/stat").read_text().split()[2], "its end")
+            server.until(lambda pid=pid: server.has_ended(pid), "its end")
         for job in jobs:
             self.assertEqual([a["end"] for a in self.await_end(job)["attempts"]], ["lost", "succeeded"])
 

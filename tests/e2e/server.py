@@ -43,6 +43,14 @@ def until(condition, what, patience=PATIENCE_S):
         time.sleep(0.02)
 
 
+def has_ended(pid):
+    """Whether a process that need not be a child is gone or a zombie."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:  # also where the process ends while its file is read
+        return True
+
+
 class ServerTest(cli.CarpoolTest):
     GPUS = 2
 
@@ -55,6 +63,10 @@ class ServerTest(cli.CarpoolTest):
         self.socket = self.runtime / "s"
         self.server = None
         self.addCleanup(self.end_everything)
+
+    def change_gpus(self, text):
+        """Gives the fake driver new settings at once: it never reads half of them."""
+        self.write("nvml.new", text).replace(self.settings)
 
     def surroundings(self, **more):
         return {**cli.fake_driver(self.settings), **cli.FAKE_MPS, "CARPOOL_SOCKET": str(self.socket),

@@ -167,7 +167,7 @@ class NoServer(server.ServerTest):
             self.refuses(*command, code=69, says="carpool serve")
 
     def test_without_a_gpu_it_says_what_to_do(self):
-        self.settings.write_text("gpus = 0\n")
+        self.change_gpus("gpus = 0\n")
         self.refuses("serve", "--state", self.state, says="--simulated")
 
 
