@@ -39,7 +39,8 @@ struct JobSpec {
   bool exclusive = false;            // does not share its GPUs
   std::vector<JobId> after{};        // starts when all of these have succeeded
   std::optional<int> array_index{};
-  std::string workload{};  // its name in profiles and history; empty: derived from argv
+  std::optional<JobId> array_job{};  // the first job of its array; empty: it is that itself
+  std::string workload{};            // its name in profiles and history; empty: derived from argv
   std::string progress{};  // "none", "step-file", or a regular expression for lines of its output;
                            // empty: by its steps, else by its launches
   unsigned retries = 0;    // after an ordinary failure; out of memory has its own rules

@@ -68,6 +68,7 @@ json job_object(const JobSpec& spec) {
   put(out, "exclusive", spec.exclusive, usual.exclusive);
   put(out, "after", spec.after, usual.after);
   put(out, "array", spec.array_index);
+  put(out, "array_job", spec.array_job);
   put(out, "workload", spec.workload, usual.workload);
   put(out, "progress", spec.progress, usual.progress);
   put(out, "retries", spec.retries, usual.retries);
@@ -106,6 +107,7 @@ Result<JobSpec> job_from(const json& object, const std::string& where) {
   reader.read("exclusive", spec.exclusive);
   reader.read("after", spec.after);
   reader.read("array", spec.array_index);
+  reader.read("array_job", spec.array_job);
   reader.read("workload", spec.workload);
   reader.read("progress", spec.progress);
   reader.read("retries", spec.retries);

@@ -188,6 +188,10 @@ unsigned JobRecord::cap_processes() const {
   return most;
 }
 
+std::optional<JobId> JobRecord::array_job() const {
+  return spec.array_index ? std::optional(spec.array_job.value_or(id)) : std::nullopt;
+}
+
 bool JobRecord::recovering() const {
   if (attempts.empty() || !attempts.back().ended_s) {
     return false;

@@ -63,6 +63,8 @@ struct JobRecord {
   [[nodiscard]] unsigned processes() const;
   // The processes that the cap of the last attempt is divided among.
   [[nodiscard]] unsigned cap_processes() const;
+  // The first job of its array, also of that job itself; empty: it is in no array.
+  [[nodiscard]] std::optional<JobId> array_job() const;
   // In the queue again after an end that was not the job's own failure.
   [[nodiscard]] bool recovering() const;
 

@@ -78,6 +78,9 @@ ApiAnswer JobApi::submit(const Caller& caller, std::string_view body) {
         }
         std::vector<JobId> ids;
         for (JobSpec& spec : *specs) {
+          if (!ids.empty()) {
+            spec.array_job = ids.front();
+          }
           const Result<JobId> id =
               scheduler.submit(std::move(spec), {.uid = caller.uid, .user = caller.user}, now_s);
           if (!id) {

@@ -14,10 +14,37 @@
 namespace carpool::serve {
 namespace {
 
+// The first job of the array that this one is in; 0: it is in none.
+JobId whole_array(const schedule::Scheduler& scheduler, JobId job) {
+  const JobRecord* record = scheduler.find(job);
+  return record == nullptr ? job : record->array_job().value_or(0);
+}
+
+// `wanted.array` is the first job of an array.
 bool fits(const ListQuery& wanted, const JobRecord& job, const Caller& caller) {
-  return (wanted.states.empty() || wanted.states.contains(std::string(name_of(job.state)))) &&
+  return (!wanted.array || (job.array_job() == wanted.array && caller.may_touch(job.owner))) &&
+         (wanted.states.empty() || wanted.states.contains(std::string(name_of(job.state)))) &&
          (wanted.all_users || job.owner.uid == caller.uid) &&
          (!wanted.user || job.owner.user == *wanted.user);
+}
+
+std::vector<JobId> listed_jobs(const schedule::Scheduler& scheduler,
+                               const ListQuery& wanted,
+                               const Caller& caller) {
+  std::vector<JobId> ids = scheduler.jobs();
+  ids.erase(ids.begin(), std::ranges::upper_bound(ids, wanted.after));
+  // From the latest on, so that only as many as are wanted are looked at.
+  std::size_t left = wanted.last.value_or(ids.size());
+  std::vector<JobId> found;
+  for (auto id = ids.rbegin(); id != ids.rend() && left > 0; ++id) {
+    const JobRecord* job = scheduler.find(*id);
+    if (job != nullptr && fits(wanted, *job, caller)) {
+      found.push_back(*id);
+      --left;
+    }
+  }
+  std::ranges::reverse(found);
+  return found;
 }
 
 }  // namespace
@@ -57,13 +84,22 @@ Result<ListQuery> read_list_query(const ApiQuery& query) {
   ListQuery wanted;
   const auto after = number_of<JobId>(query, "after");
   const auto most = number_of<std::size_t>(query, "limit");
-  if (!after || !most) {
-    return tl::unexpected(after ? most.error() : after.error());
+  const auto last = number_of<std::size_t>(query, "last");
+  const auto array = number_of<JobId>(query, "array");
+  for (const Error* problem : {after ? nullptr : &after.error(),
+                               most ? nullptr : &most.error(),
+                               last ? nullptr : &last.error(),
+                               array ? nullptr : &array.error()}) {
+    if (problem != nullptr) {
+      return tl::unexpected(*problem);
+    }
   }
+  wanted.last = *last;
+  wanted.array = *array;
   wanted.after = after->value_or(0);
   wanted.most = std::clamp<std::size_t>(most->value_or(wanted.most), 1, kMostListed);
   wanted.user = text_of(query, "user");
-  wanted.all_users = flag_of(query, "all") || wanted.user.has_value();
+  wanted.all_users = flag_of(query, "all") || wanted.user || wanted.array;
   const auto given = text_of(query, "state");
   if (!given) {
     return wanted;
@@ -90,7 +126,7 @@ JobCounts count_jobs(const schedule::Scheduler& scheduler) {
 }
 
 std::string list_jobs(const schedule::Scheduler& scheduler,
-                      const ListQuery& wanted,
+                      ListQuery wanted,
                       const Caller& caller,
                       double now_s,
                       const ShownTime& shown) {
@@ -98,18 +134,17 @@ std::string list_jobs(const schedule::Scheduler& scheduler,
   std::size_t count = 0;
   JobId last = 0;
   bool more = false;
-  const std::vector<JobId> ids = scheduler.jobs();
-  for (auto id = std::ranges::upper_bound(ids, wanted.after); id != ids.end() && !more; ++id) {
-    const JobRecord* job = scheduler.find(*id);
-    if (job == nullptr || !fits(wanted, *job, caller)) {
-      continue;
-    }
+  if (wanted.array) {
+    wanted.array = whole_array(scheduler, *wanted.array);
+  }
+  for (const JobId id : listed_jobs(scheduler, wanted, caller)) {
     more = count == wanted.most || text.size() >= kMostPageBytes;
-    if (!more) {
-      text += count++ == 0 ? "" : ",";
-      add_job_summary(text, scheduler, *job, caller, now_s, shown);
-      last = *id;
+    if (more) {
+      break;
     }
+    text += count++ == 0 ? "" : ",";
+    add_job_summary(text, scheduler, *scheduler.find(id), caller, now_s, shown);
+    last = id;
   }
   text += more ? fmt::format(R"(],"next_after":{}}})", last) : "]}";
   return text;

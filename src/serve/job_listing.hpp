@@ -23,8 +23,10 @@ struct ListQuery {
   std::set<std::string> states{};  // empty: all
   std::optional<std::string> user{};
   bool all_users = false;
+  std::optional<JobId> array{};  // only the array of this job
   JobId after = 0;
   std::size_t most = 1000;
+  std::optional<std::size_t> last{};  // only so many, the latest
 };
 
 // The states of "queued,running", "active", "ended"; an unknown word is an error.
@@ -40,7 +42,7 @@ struct JobCounts {
 
 // JSON text; ten thousand jobs take a few milliseconds.
 [[nodiscard]] std::string list_jobs(const schedule::Scheduler& scheduler,
-                                    const ListQuery& wanted,
+                                    ListQuery wanted,
                                     const Caller& caller,
                                     double now_s,
                                     const ShownTime& shown = {});

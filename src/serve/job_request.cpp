@@ -55,6 +55,9 @@ Result<std::vector<JobSpec>> parse_job_request(std::string_view text) {
   if (object.is_discarded() || !object.is_object()) {
     return invalid_input("expected one JSON object with the keys of docs/jobs.md");
   }
+  if (object.contains("array_job")) {
+    return invalid_input("job: \"array_job\" is given by the server; remove it");
+  }
   std::vector<int> indices;
   if (const auto array = object.find("array"); array != object.end() && array->is_string()) {
     Result<std::vector<int>> parsed = parse_array(array->get<std::string>());

@@ -149,6 +149,7 @@ void add_job_summary(std::string& out,
       line.add("reason", reason);
     }
     line.add("array_index", job.spec.array_index);
+    line.add("array_job", job.array_job());
   }
   line.close();
 }

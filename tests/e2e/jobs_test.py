@@ -206,7 +206,7 @@ class Jobs(server.ServerTest):
         self.assertEqual([job["done"] for job in self.prints_json("hold", *held)], ["hold"] * 2)
         done = self.carpool("cancel", "--json", held[0], 9999, held[1])
         self.assertEqual(done.returncode, 2, done.stderr)
-        self.assertEqual([job["id"] for job in cli.strict_json(done.stdout)], held[:1])
+        self.assertEqual([job["id"] for job in cli.strict_json(done.stdout)], held)
 
 
 class Restart(server.ServerTest):

@@ -13,4 +13,7 @@ struct CommandContext {
   int& exit_code;  // of a command that succeeded; 0 unless the command sets another
 };
 
+// Of a command that goes on: prints the error; the exit code becomes the largest so far.
+void note_problem(const Error& problem, const CommandContext& context);
+
 }  // namespace carpool::app

@@ -1,238 +1,179 @@
-// Commands about single jobs: show, explain, cancel, hold, release, requeue.
+// Commands about jobs: show, explain, cancel, hold, release, requeue.
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "app/cli/command_table.hpp"
 #include "app/cli/shared_options.hpp"
+#include "app/inputs/job_selection.hpp"
+#include "app/output/job_text.hpp"
 #include "app/server/server_client.hpp"
-#include "base/text/printable.hpp"
-#include "serve/units.hpp"
 
 namespace carpool::app {
 namespace {
 
 using nlohmann::json;
 
-void line(std::string& text, std::string_view name, std::string_view value) {
-  if (!value.empty()) {
-    text += fmt::format("{:<12} {}\n", name, printable(value));
-  }
-}
-
-std::string bytes_at(const json& object, const char* key) {
-  return object.contains(key) ? serve::show_bytes(object.at(key).get<std::uint64_t>())
-                              : std::string();
-}
-
-std::string attempt_text(const json& attempt) {
-  std::string text = fmt::format("attempt {:<4} GPU {}, {}",
-                                 attempt.value("attempt", 0),
-                                 fmt::join(attempt.at("gpus").get<std::vector<unsigned>>(), ","),
-                                 attempt.value("mechanism", ""));
-  if (attempt.contains("predicted_progress")) {
-    text += fmt::format(", predicted {:.0f} % of its solo speed",
-                        100.0 * attempt.at("predicted_progress").get<double>());
-  }
-  if (attempt.value("reserved_bytes", std::uint64_t{0}) > 0) {
-    text += fmt::format(", {} reserved", bytes_at(attempt, "reserved_bytes"));
-  }
-  if (attempt.contains("cap_processes")) {
-    text += fmt::format(", at most {} for each of {} processes",
-                        bytes_at(attempt, "process_cap_bytes"),
-                        attempt.value("cap_processes", 1U));
-  }
-  if (attempt.contains("peak_bytes")) {
-    text += fmt::format(", peak {}", bytes_at(attempt, "peak_bytes"));
-  }
-  if (attempt.contains("ended_s")) {
-    text += fmt::format(", {} after {}",
-                        attempt.value("end", ""),
-                        serve::show_seconds(attempt.at("ended_s").get<double>() -
-                                            attempt.at("started_s").get<double>()));
-    if (const std::string detail = attempt.value("detail", ""); !detail.empty()) {
-      text += fmt::format("\n             {}", printable(detail));
-    }
-  }
-  return text + "\n";
-}
-
-std::string show_text(const json& job) {
-  std::string text;
-  line(text, "job", fmt::format("{}", job.at("id").get<std::int64_t>()));
-  line(text, "name", job.value("name", ""));
-  line(text, "user", job.value("user", ""));
-  line(text, "state", fmt::format("{} ({})", job.value("state", ""), job.value("code", "")));
-  line(text, "reason", job.value("reason", ""));
-  line(text,
-       "command",
-       fmt::format("{}", fmt::join(job.at("argv").get<std::vector<std::string>>(), " ")));
-  line(text, "workload", job.value("workload", ""));
-  line(text, "activity", job.value("activity", ""));
-  line(text, "folder", job.value("cwd", ""));
-  line(text, "GPUs", fmt::format("{}", job.value("gpu_count", 1)));
-  line(text, "memory", bytes_at(job, "mem_bytes"));
-  if (const std::string escape = job.value("cap_escape", ""); !escape.empty()) {
-    line(text, "cap", fmt::format("not enforced: {}", escape));
-  }
-  if (job.contains("time_s")) {
-    line(text, "time limit", serve::show_seconds(job.at("time_s").get<double>()));
-  }
-  line(text, "class", job.value("class", ""));
-  line(text, "priority", fmt::format("{}", job.value("priority", 0)));
-  if (job.value("output_cut", false)) {
-    line(text, "output", "passed its limit; only its latest part is kept");
-  }
-  for (const json& attempt : job.at("attempts")) {
-    text += attempt_text(attempt);
-  }
-  return text;
-}
-
-std::string percent_at(const json& object, const char* key) {
-  return object.contains(key) ? fmt::format("{:.0f} %", 100.0 * object.at(key).get<double>())
-                              : std::string("unknown");
-}
-
-std::string candidate_text(const json& candidate) {
-  std::string text = fmt::format("  GPU {}: {} of {} unclaimed",
-                                 candidate.value("gpu", 0),
-                                 bytes_at(candidate, "free_bytes"),
-                                 bytes_at(candidate, "memory_bytes"));
-  if (const std::string reason = candidate.value("reason", ""); !reason.empty()) {
-    text += fmt::format("; {}", printable(reason));
-  }
-  if (candidate.contains("prediction")) {
-    text += fmt::format("; predicted {}; slowest neighbour {}",
-                        candidate.at("prediction").value("text", ""),
-                        percent_at(candidate, "worst_neighbour_progress"));
-  }
-  return text + "\n";
-}
-
-std::string explain_text(const json& why) {
-  std::string text = fmt::format("{}\n", printable(why.value("summary", "")));
-  line(text, "constraint", why.value("constraint", ""));
-  if (why.contains("placed")) {
-    const json& placed = why.at("placed");
-    line(text,
-         "placed",
-         fmt::format("GPU {}, {}: {}",
-                     fmt::join(placed.at("gpus").get<std::vector<unsigned>>(), ","),
-                     placed.value("mechanism", ""),
-                     placed.value("reason", "")));
-    if (placed.contains("predicted_progress")) {
-      line(text,
-           "predicted",
-           fmt::format("{} of its solo speed", percent_at(placed, "predicted_progress")));
-    }
-  }
-  if (why.contains("belief")) {
-    const json& belief = why.at("belief");
-    line(text, "activity", belief.value("activity", ""));
-    line(text, "memory", belief.value("memory", ""));
-    if (belief.contains("prediction")) {
-      line(text, "speed now", belief.at("prediction").value("text", ""));
-    }
-  }
-  for (const json& candidate : why.at("candidates")) {
-    text += candidate_text(candidate);
-  }
-  for (const json& change : why.at("changes")) {
-    text += fmt::format("To start it: {}\n", printable(change.value("text", "")));
-  }
-  return text;
-}
-
 struct JobActionOptions {
   ServerOptions server;
-  std::vector<std::int64_t> jobs;
+  JobSelection jobs;
 };
 
-// Asks the server; says what people see, and returns the answer.
-using JobAction = std::function<Result<json>(ServerClient&, std::int64_t job, const Output&)>;
+// What a command does with each of its jobs.
+struct JobAction {
+  // Asks the server.
+  std::function<Result<json>(ServerClient&, std::int64_t job)> ask;
+  // What people see of the answers, in their order.
+  std::function<std::string(const json& answers, const std::vector<std::int64_t>& jobs)> text;
+  const char* states = "active";              // of the jobs that --name and --all-mine mean
+  const char* which = "that have not ended";  // the same, for the help
+  bool remarks = false;                       // the text says only what was done
+};
 
-// A command that does the same with each of its jobs.
-CommandSpec job_command(JobAction action, std::string example) {
-  auto options = std::make_shared<JobActionOptions>();
-  CommandSpec command{.examples = {std::move(example)}};
-  command.options.positional("jobs", &options->jobs, "JOB", "Numbers of jobs", {.required = true});
-  add_socket(command.options, options->server);
-  command.run = [options, action = std::move(action)](const CommandContext& context) {
-    Result<ServerClient> server = ServerClient::connect(options->server);
-    Result<void> done = server.map([](const ServerClient&) {});
-    json answers = json::array();
-    for (const std::int64_t job : options->jobs) {
-      if (done) {
-        done = action(*server, job, context.output).map([&](json answer) {
-          answers.push_back(std::move(answer));
-        });
+// An error of one job does not keep the others from being dealt with, unless the server is gone.
+Result<void> act_on(const JobAction& action,
+                    const JobActionOptions& options,
+                    const CommandContext& context) {
+  const Result<JobChoice> choice = read_job_selection(options.jobs);
+  if (!choice) {
+    return tl::unexpected(choice.error());
+  }
+  Result<ServerClient> server = ServerClient::connect(options.server);
+  if (!server) {
+    return tl::unexpected(server.error());
+  }
+  const Result<SelectedJobs> selected = select_jobs(*server, *choice, action.states);
+  if (!selected) {
+    return tl::unexpected(selected.error());
+  }
+  json answers = json::array();
+  std::vector<std::int64_t> answered;
+  std::vector<Error> problems = selected->problems;
+  for (const std::int64_t job : selected->ids) {
+    Result<json> answer = action.ask(*server, job);
+    if (answer) {
+      answers.push_back(std::move(*answer));
+      answered.push_back(job);
+    } else {
+      problems.push_back(std::move(answer.error()));
+      if (problems.back().code == ErrorCode::Unavailable) {
+        break;
       }
     }
-    context.output.print_json_of(answers, options->jobs.size());
-    return done;
+  }
+  if (context.output.json()) {
+    context.output.print_json_of(answers, choice->single() ? 1 : 2);
+  } else if (!answered.empty()) {
+    const std::string text = action.text(answers, answered);
+    action.remarks ? context.output.remark(text) : context.output.print(text);
+  } else if (problems.empty()) {
+    context.output.remark(fmt::format("You have no jobs {}.", action.which));
+  }
+  for (const Error& problem : problems) {
+    note_problem(problem, context);
+  }
+  return {};
+}
+
+CommandSpec job_command(JobAction action, std::vector<std::string> examples) {
+  auto options = std::make_shared<JobActionOptions>();
+  CommandSpec command{.examples = std::move(examples)};
+  add_job_selection(command.options, options->jobs, action.which);
+  add_socket(command.options, options->server);
+  command.run = [options, action = std::move(action)](const CommandContext& context) {
+    return act_on(action, *options, context);
   };
   return command;
 }
 
-// Prints what the server says about a job; `path` is below that of the job.
-CommandSpec reading(const char* path, std::string (*text)(const json&), std::string example) {
-  return job_command(
-      [path, text](ServerClient& server, std::int64_t job, const Output& output) {
-        Result<json> answer = server.get(fmt::format("/v1/jobs/{}{}", job, path));
-        if (answer && !output.json()) {
-          output.print(text(*answer));
-        }
-        return answer;
-      },
-      std::move(example));
+// Prints what the server says about jobs; `path` is below that of a job.
+CommandSpec reading(const char* path,
+                    std::string (*text)(const json&),
+                    std::vector<std::string> examples) {
+  return job_command({.ask =
+                          [path](ServerClient& server, std::int64_t job) {
+                            return server.get(fmt::format("/v1/jobs/{}{}", job, path));
+                          },
+                      .text =
+                          [text](const json& answers, const std::vector<std::int64_t>& /*jobs*/) {
+                            std::string all;
+                            for (const json& answer : answers) {
+                              all += all.empty() ? "" : "\n";
+                              all += text(answer);
+                            }
+                            return all;
+                          }},
+                     std::move(examples));
 }
 
-// Has the server change a job; `doing` is the change as a gerund.
-CommandSpec changing(const char* verb, const char* doing) {
+// Has the server change jobs; `doing` is the change as a gerund.
+CommandSpec changing(const char* verb,
+                     const char* doing,
+                     const char* states,
+                     const char* which,
+                     std::vector<std::string> examples) {
   return job_command(
-      [verb, doing](ServerClient& server, std::int64_t job, const Output& output) {
-        Result<json> answer = server.post(fmt::format("/v1/jobs/{}/{}", job, verb), json::object());
-        if (answer) {
-          output.remark(fmt::format("{} job {}.", doing, job));
-        }
-        return answer;
-      },
-      fmt::format("carpool {} 17", verb));
+      {.ask =
+           [verb](ServerClient& server, std::int64_t job) {
+             return server.post(fmt::format("/v1/jobs/{}/{}", job, verb), json::object());
+           },
+       .text =
+           [doing](const json& /*answers*/, const std::vector<std::int64_t>& jobs) {
+             return fmt::format(
+                 "{} job{} {}.", doing, jobs.size() == 1 ? "" : "s", ranges_text(jobs));
+           },
+       .states = states,
+       .which = which,
+       .remarks = true},
+      std::move(examples));
 }
 
 }  // namespace
 
 CommandSpec show_command() {
-  return reading("", show_text, "carpool show 17");
+  return reading("", show_text, {"carpool show 17", "carpool show @"});
 }
 
 CommandSpec explain_command() {
-  return reading("/explain", explain_text, "carpool explain 17");
+  return reading("/explain", explain_text, {"carpool explain 17", "carpool explain --all-mine"});
 }
 
 CommandSpec cancel_command() {
-  return changing("cancel", "Cancelling");
+  return changing("cancel",
+                  "Cancelling",
+                  "active",
+                  "that have not ended",
+                  {"carpool cancel 17", "carpool cancel 3-12", "carpool cancel --all-mine"});
 }
 
 CommandSpec hold_command() {
-  return changing("hold", "Holding");
+  return changing("hold",
+                  "Holding",
+                  "queued",
+                  "that wait",
+                  {"carpool hold 17", "carpool hold 3-12", "carpool hold --all-mine"});
 }
 
 CommandSpec release_command() {
-  return changing("release", "Releasing");
+  return changing("release",
+                  "Releasing",
+                  "held",
+                  "that are held",
+                  {"carpool release 17", "carpool release 3-12", "carpool release --all-mine"});
 }
 
 CommandSpec requeue_command() {
-  return changing("requeue", "Requeueing");
+  return changing("requeue",
+                  "Requeueing",
+                  "running",
+                  "that run",
+                  {"carpool requeue 17", "carpool requeue --all-mine"});
 }
 
 }  // namespace carpool::app

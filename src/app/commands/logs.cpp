@@ -1,12 +1,16 @@
+#include <cstdint>
 #include <cstdio>
 #include <string>
 #include <unistd.h>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "app/cli/command_table.hpp"
 #include "app/cli/shared_options.hpp"
+#include "app/inputs/job_selection.hpp"
 #include "app/output/terminal_filter.hpp"
 #include "app/server/server_client.hpp"
 #include "base/process/stop_signals.hpp"
@@ -14,16 +18,18 @@
 namespace carpool::app {
 namespace {
 
+using nlohmann::json;
+
 struct LogsOptions {
   ServerOptions server;
-  std::int64_t job = 0;
+  JobSelection jobs;
   bool follow = false;
   bool raw = false;
   unsigned attempt = 0;  // 0: the last
 };
 
 void add_logs_options(OptionSet& options, LogsOptions& logs) {
-  options.positional("job", &logs.job, "JOB", "Number of the job", {.required = true});
+  add_job_selection(options, logs.jobs, "that run");
   options.flag("-f,--follow", logs.follow, "Print further output until the job has ended");
   options.option("--attempt",
                  &logs.attempt,
@@ -59,12 +65,13 @@ void write(const Reading& reading, const std::string& text) {
 
 // True: there was further output.
 Result<bool> read_on(ServerClient& server,
+                     std::int64_t job,
                      const LogsOptions& options,
                      Reading& reading,
                      double wait_s) {
   const Result<LogPart> part =
       server.get_log(fmt::format("/v1/jobs/{}/logs?stream={}&offset={}&attempt={}&wait_s={:.2f}",
-                                 options.job,
+                                 job,
                                  reading.stream,
                                  reading.offset,
                                  options.attempt,
@@ -84,17 +91,12 @@ bool is_filtered(const LogsOptions& options, int descriptor) {
   return !options.raw && isatty(descriptor) == 1;
 }
 
-Result<void> run_logs(const LogsOptions& options, const CommandContext& context) {
-  if (context.output.json() && options.follow) {
-    return invalid_input(
-        "--json prints one document, and --follow never has a whole one; give one "
-        "of them");
-  }
+// With --json the answer has the output, else it is printed.
+Result<json> print_log(ServerClient& server,
+                       std::int64_t job,
+                       const LogsOptions& options,
+                       const CommandContext& context) {
   StopSignals signals;
-  Result<ServerClient> server = ServerClient::connect(options.server);
-  if (!server) {
-    return tl::unexpected(server.error());
-  }
   Reading out{.stream = "stdout", .to = stdout, .filtered = is_filtered(options, STDOUT_FILENO)};
   Reading err{.stream = "stderr", .to = stderr, .filtered = is_filtered(options, STDERR_FILENO)};
   std::string collected_out;
@@ -107,8 +109,8 @@ Result<void> run_logs(const LogsOptions& options, const CommandContext& context)
   bool came = true;
   while (!signals.came()) {
     const Result<bool> first =
-        read_on(*server, options, out, options.follow && !came ? kWait : 0.0);
-    const Result<bool> second = first ? read_on(*server, options, err, 0.0) : first;
+        read_on(server, job, options, out, options.follow && !came ? kWait : 0.0);
+    const Result<bool> second = first ? read_on(server, job, options, err, 0.0) : first;
     if (!second) {
       return tl::unexpected(second.error());
     }
@@ -119,9 +121,47 @@ Result<void> run_logs(const LogsOptions& options, const CommandContext& context)
   }
   write(out, out.filter.finish());
   write(err, err.filter.finish());
-  if (context.output.json()) {
-    context.output.print_json(
-        {{"id", options.job}, {"stdout", collected_out}, {"stderr", collected_err}});
+  return json{{"id", job}, {"stdout", collected_out}, {"stderr", collected_err}};
+}
+
+Result<void> run_logs(const LogsOptions& options, const CommandContext& context) {
+  if (context.output.json() && options.follow) {
+    return invalid_input(
+        "--json prints one document, and --follow never has a whole one; give one "
+        "of them");
+  }
+  const Result<JobChoice> choice = read_job_selection(options.jobs);
+  if (!choice) {
+    return tl::unexpected(choice.error());
+  }
+  if (options.follow && !choice->single()) {
+    return invalid_input("--follow prints the output of one job; name one");
+  }
+  Result<ServerClient> server = ServerClient::connect(options.server);
+  if (!server) {
+    return tl::unexpected(server.error());
+  }
+  const Result<SelectedJobs> selected = select_jobs(*server, *choice, "running,stopping");
+  if (!selected) {
+    return tl::unexpected(selected.error());
+  }
+  std::vector<Error> problems = selected->problems;
+  json logs = json::array();
+  for (const std::int64_t job : selected->ids) {
+    if (!choice->single() && !context.output.json()) {
+      context.output.heading(fmt::format("==> job {} <==", job));
+    }
+    Result<json> log =
+        context.output.flush().and_then([&] { return print_log(*server, job, options, context); });
+    if (log) {
+      logs.push_back(std::move(*log));
+    } else {
+      problems.push_back(std::move(log.error()));
+    }
+  }
+  context.output.print_json_of(logs, choice->single() ? 1 : 2);
+  for (const Error& problem : problems) {
+    note_problem(problem, context);
   }
   return {};
 }
@@ -131,7 +171,7 @@ Result<void> run_logs(const LogsOptions& options, const CommandContext& context)
 CommandSpec logs_command() {
   return make_command(add_logs_options,
                       run_logs,
-                      {"carpool logs 17", "carpool logs -f 17"},
+                      {"carpool logs 17", "carpool logs -f @", "carpool logs 17 18"},
                       "Standard output of the job goes to standard output, its standard error to "
                       "standard error.");
 }

@@ -103,39 +103,17 @@ std::string job_table(const json& jobs, bool colour) {
   return table.render();
 }
 
-// All pages.
-Result<json> fetch(ServerClient& server, const std::string& path) {
-  json jobs = json::array();
-  std::string after;
-  while (true) {
-    Result<json> page = server.get(fmt::format("{}{}", path, after));
-    if (!page) {
-      return page;
-    }
-    for (const json& job : page->at("jobs")) {
-      jobs.push_back(job);
-    }
-    if (!page->contains("next_after")) {
-      return jobs;
-    }
-    after = fmt::format("&after={}", page->at("next_after").get<std::int64_t>());
-  }
-}
-
 Result<void> run_queue(const QueueOptions& options, const CommandContext& context) {
   Result<ServerClient> server = ServerClient::connect(options.server);
   if (!server) {
     return tl::unexpected(server.error());
   }
-  constexpr std::size_t kPage = 10'000;
-  std::string path = fmt::format("/v1/jobs?limit={}&state={}{}",
-                                 kPage,
-                                 options.state.value_or("active"),
-                                 options.all ? "&all=1" : "");
+  std::string query = fmt::format(
+      "state={}{}", options.state.value_or("active"), options.all ? "&all=1" : "");
   if (options.user) {
-    path += fmt::format("&user={}", *options.user);
+    query += fmt::format("&user={}", *options.user);
   }
-  const Result<json> jobs = fetch(*server, path);
+  const Result<json> jobs = server->list_jobs(query);
   if (!jobs) {
     return tl::unexpected(jobs.error());
   }

@@ -267,13 +267,13 @@ Result<void> run_submit(const SubmitOptions& options, const CommandContext& cont
   if (const Result<void> written = context.output.flush(); !written) {
     return written;
   }
-  return wait_for_jobs(*server, ids, std::nullopt, context).map([&](json waited) {
-    if (context.output.json()) {
-      json document = *accepted;
-      document["jobs"] = std::move(waited);
-      context.output.print_json(document);
-    }
-  });
+  json waited = wait_for_jobs(*server, ids, std::nullopt, context);
+  if (context.output.json()) {
+    json document = *accepted;
+    document["jobs"] = std::move(waited);
+    context.output.print_json(document);
+  }
+  return {};
 }
 
 }  // namespace

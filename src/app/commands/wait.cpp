@@ -1,11 +1,10 @@
-#include <cstdint>
 #include <optional>
-#include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include "app/cli/command_table.hpp"
 #include "app/cli/shared_options.hpp"
+#include "app/inputs/job_selection.hpp"
 #include "app/server/job_wait.hpp"
 #include "app/server/server_client.hpp"
 
@@ -14,12 +13,12 @@ namespace {
 
 struct WaitOptions {
   ServerOptions server;
-  std::vector<std::int64_t> jobs;
+  JobSelection jobs;
   std::optional<double> limit_s;
 };
 
 void add_wait_options(OptionSet& options, WaitOptions& wait) {
-  options.positional("jobs", &wait.jobs, "JOB", "Numbers of jobs", {.required = true});
+  add_job_selection(options, wait.jobs, "that have not ended");
   options.option("--limit",
                  &wait.limit_s,
                  "SECONDS",
@@ -29,21 +28,33 @@ void add_wait_options(OptionSet& options, WaitOptions& wait) {
 }
 
 Result<void> run_wait(const WaitOptions& options, const CommandContext& context) {
+  const Result<JobChoice> choice = read_job_selection(options.jobs);
+  if (!choice) {
+    return tl::unexpected(choice.error());
+  }
   Result<ServerClient> server = ServerClient::connect(options.server);
   if (!server) {
     return tl::unexpected(server.error());
   }
-  return wait_for_jobs(*server, options.jobs, options.limit_s, context)
-      .map([&](const nlohmann::json& waited) {
-        context.output.print_json_of(waited, options.jobs.size());
-      });
+  const Result<SelectedJobs> selected = select_jobs(*server, *choice, "active");
+  if (!selected) {
+    return tl::unexpected(selected.error());
+  }
+  for (const Error& problem : selected->problems) {
+    note_problem(problem, context);
+  }
+  const nlohmann::json waited = wait_for_jobs(*server, selected->ids, options.limit_s, context);
+  context.output.print_json_of(waited, choice->single() ? 1 : 2);
+  return {};
 }
 
 }  // namespace
 
 CommandSpec wait_command() {
   return make_command(
-      add_wait_options, run_wait, {"carpool wait 17 18", "carpool wait --limit 60 17"});
+      add_wait_options,
+      run_wait,
+      {"carpool wait 17 18", "carpool wait --limit 60 '17[]'", "carpool wait --all-mine"});
 }
 
 }  // namespace carpool::app

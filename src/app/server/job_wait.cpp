@@ -45,10 +45,10 @@ int shell_code(const json& job) {
   return code == 0 ? kExitFailure : code;  // cancelled after it had succeeded
 }
 
-Result<json> wait_for_jobs(ServerClient& server,
-                           const std::vector<std::int64_t>& jobs,
-                           std::optional<double> limit_s,
-                           const CommandContext& context) {
+json wait_for_jobs(ServerClient& server,
+                   const std::vector<std::int64_t>& jobs,
+                   std::optional<double> limit_s,
+                   const CommandContext& context) {
   const Stopwatch watch;
   json waited = json::array();
   for (const std::int64_t id : jobs) {
@@ -57,7 +57,12 @@ Result<json> wait_for_jobs(ServerClient& server,
       const double left = limit_s ? std::max(0.0, *limit_s - watch.seconds()) : kOneRequest;
       Result<json> now = ask(server, id, std::min(left, kOneRequest), watch);
       if (!now) {
-        return tl::unexpected(now.error());
+        note_problem(now.error(), context);
+        if (now.error().code == ErrorCode::Unavailable) {
+          return waited;
+        }
+        job = nullptr;
+        break;
       }
       job = std::move(*now);
       if (!job.contains("ended_s") && limit_s && watch.seconds() >= *limit_s) {
@@ -65,6 +70,9 @@ Result<json> wait_for_jobs(ServerClient& server,
         waited.push_back({{"id", id}, {"state", job.value("state", "")}});
         return waited;
       }
+    }
+    if (job.is_null()) {
+      continue;
     }
     context.exit_code = std::max(context.exit_code, shell_code(job));
     waited.push_back({{"id", id},

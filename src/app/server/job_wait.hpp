@@ -15,11 +15,12 @@ namespace carpool::app {
 // The exit code of an ended job: its own, 128 + N after signal N, 1 when it never ran.
 [[nodiscard]] int shell_code(const nlohmann::json& job);
 
-// Waits until all have ended, says which did not succeed, and returns how each ended. The exit code
-// of the program becomes the largest of theirs, or 75 when the time limit is reached first.
-[[nodiscard]] Result<nlohmann::json> wait_for_jobs(ServerClient& server,
-                                                   const std::vector<std::int64_t>& jobs,
-                                                   std::optional<double> limit_s,
-                                                   const CommandContext& context);
+// Waits until all have ended, says which did not succeed or do not exist, and returns how each
+// ended. The exit code of the program becomes the largest of theirs, or 75 when the time limit is
+// reached first.
+[[nodiscard]] nlohmann::json wait_for_jobs(ServerClient& server,
+                                           const std::vector<std::int64_t>& jobs,
+                                           std::optional<double> limit_s,
+                                           const CommandContext& context);
 
 }  // namespace carpool::app

@@ -156,6 +156,25 @@ Result<json> ServerClient::post(const std::string& path, const json& body) {
       .and_then(parsed);
 }
 
+Result<nlohmann::json> ServerClient::list_jobs(const std::string& query) {
+  constexpr std::size_t kPage = 10'000;
+  json jobs = json::array();
+  std::string after;
+  while (true) {
+    Result<json> page = get(fmt::format("/v1/jobs?limit={}&{}{}", kPage, query, after));
+    if (!page) {
+      return page;
+    }
+    for (json& job : page->at("jobs")) {
+      jobs.push_back(std::move(job));
+    }
+    if (!page->contains("next_after")) {
+      return jobs;
+    }
+    after = fmt::format("&after={}", page->at("next_after").get<std::int64_t>());
+  }
+}
+
 Result<LogPart> ServerClient::get_log(const std::string& path) {
   return state_->ask([&] { return state_->http.Get(path); }).map([](httplib::Response response) {
     LogPart part;

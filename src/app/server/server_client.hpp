@@ -43,6 +43,8 @@ class ServerClient {
   // An error of the server keeps its kind and message.
   [[nodiscard]] Result<nlohmann::json> get(const std::string& path);
   [[nodiscard]] Result<nlohmann::json> post(const std::string& path, const nlohmann::json& body);
+  // The jobs that /v1/jobs lists for this query, of all pages.
+  [[nodiscard]] Result<nlohmann::json> list_jobs(const std::string& query);
   [[nodiscard]] Result<LogPart> get_log(const std::string& path);
 
  private:

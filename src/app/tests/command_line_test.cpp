@@ -91,7 +91,7 @@ TEST(CommandLine, RefusesMistakesWithAdvice) {
                  "carpool queue --help");
   expect_refused(
       {"dataset", "one", "two"}, "unexpected argument \"two\"", "carpool dataset --help");
-  expect_refused({"show"}, "jobs is required", "carpool show --help");
+  expect_refused({"recommend"}, "target is required", "carpool recommend --help");
   expect_refused({"train"}, "--output is required", "carpool train --help");
   expect_refused({"history", "-n", "-1"},
                  "--most: \"-1\" is not a whole number, at least 1",

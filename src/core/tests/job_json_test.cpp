@@ -19,7 +19,7 @@ std::string problem(const char* text) {
 TEST(JobJson, EveryKeyComesBack) {
   const char* text = R"({"name":"n","argv":["a","b c"],"cwd":"/data","env":{"A":"1"},"gpus":2,
     "mem":1024,"mem_limit":"2K","time_s":60,"runtime_s":1.5,"priority":-3,"class":"best-effort",
-    "slo_ms":20,"quantile":0.99,"exclusive":true,"after":[3,4],"array":7,"workload":"w",
+    "slo_ms":20,"quantile":0.99,"exclusive":true,"after":[3,4],"array":7,"array_job":5,"workload":"w",
     "progress":"step-file","retries":2,"umask":"0027",
     "limits":{"core":"0:unlimited","nofile":"1024:4096"}})";
   const auto job = job_from(json::parse(text), "job");

@@ -44,7 +44,7 @@ TEST(ListQuery, AUserMeansThatOthersAreListed) {
 TEST(ListQuery, LimitsTheNumberOfJobsAndRejectsWhatIsNotANumber) {
   EXPECT_EQ(read_list_query({{"limit", "0"}})->most, 1U);
   EXPECT_EQ(read_list_query({{"limit", "999999"}})->most, kMostListed);
-  for (const char* key : {"after", "limit"}) {
+  for (const char* key : {"after", "limit", "last", "array"}) {
     for (const char* value : {"", "x", "-1", "1 "}) {
       const auto query = read_list_query({{key, value}});
       ASSERT_FALSE(query) << key << "=" << value;
@@ -94,7 +94,7 @@ TEST_F(JobListing, FiltersByUserAndState) {
   EXPECT_EQ(ids({{"state", "queued"}}, caller_ann), (std::vector<JobId>{2}));
   EXPECT_EQ(ids({{"state", "ended"}}, caller_ann), (std::vector<JobId>{3}));
   EXPECT_EQ(ids({{"state", "held"}, {"all", "1"}}, caller_ann), (std::vector<JobId>{4}));
-  EXPECT_TRUE(ids({{"state", "nonsense"}}, caller_ann).empty());
+  EXPECT_FALSE(read_list_query({{"state", "nonsense"}}));
 }
 
 TEST_F(JobListing, ComesInPages) {
@@ -106,11 +106,29 @@ TEST_F(JobListing, ComesInPages) {
   EXPECT_FALSE(list({{"limit", "3"}}, caller_ann).contains("next_after"));
 }
 
+TEST_F(JobListing, HasTheLatestJobsOrOneArray) {
+  EXPECT_EQ(ids({{"last", "1"}}, caller_ann), (std::vector<JobId>{3}));
+  EXPECT_EQ(ids({{"last", "2"}, {"state", "active"}}, caller_ann), (std::vector<JobId>{1, 2}));
+  JobSpec member = schedule::stub_job(1);
+  for (const int index : {0, 1}) {
+    member.array_index = index;
+    member.array_job = index == 0 ? std::nullopt : std::optional<JobId>(5);
+    server_.submit(member, 5.0, caller_ann.uid);
+  }
+  for (const char* any : {"5", "6"}) {
+    EXPECT_EQ(ids({{"array", any}}, caller_ann), (std::vector<JobId>{5, 6}));
+    EXPECT_EQ(ids({{"array", any}}, caller_operator), (std::vector<JobId>{5, 6}));
+    EXPECT_TRUE(ids({{"array", any}}, caller_bob).empty());
+  }
+  EXPECT_TRUE(ids({{"array", "1"}}, caller_ann).empty());
+  EXPECT_EQ(list({{"array", "6"}}, caller_ann).at("jobs").at(1).at("array_job"), 5);
+}
+
 TEST_F(JobListing, OtherUsersSeeNeitherNameNorReasonNorCommand) {
   const json others = list({{"all", "1"}}, caller_bob).at("jobs").at(0);
   EXPECT_EQ(others.at("user"), "u1000");
   EXPECT_EQ(others.at("state"), "running");
-  for (const char* hidden : {"name", "reason", "argv", "env", "cwd", "array_index"}) {
+  for (const char* hidden : {"name", "reason", "argv", "env", "cwd", "array_index", "array_job"}) {
     EXPECT_FALSE(others.contains(hidden)) << hidden;
   }
   EXPECT_EQ(others.dump().find("secret"), std::string::npos);

@@ -93,6 +93,7 @@ TEST(JobRequest, RejectsAnythingElseAndSaysWhy) {
         std::pair(R"({"argv": "x"})", "argv: expected a list of texts"),
         std::pair(R"({"argv": ["x"], "colour": 1})", "unknown key \"colour\""),
         std::pair(R"({"argv": ["x"], "array": "9-1"})", "\"9-1\" is not a list of array indices"),
+        std::pair(R"({"argv": ["x"], "array_job": 1})", "\"array_job\" is given by the server"),
         std::pair(R"({"argv": ["x"], "gpus": -1})", "gpus: expected a whole number")}) {
     const auto jobs = parse_job_request(text);
     ASSERT_FALSE(jobs) << text;

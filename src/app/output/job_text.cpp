@@ -1,0 +1,151 @@
+#include "app/output/job_text.hpp"
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "base/text/printable.hpp"
+#include "serve/units.hpp"
+
+namespace carpool::app {
+namespace {
+
+using nlohmann::json;
+
+void line(std::string& text, std::string_view name, std::string_view value) {
+  if (!value.empty()) {
+    text += fmt::format("{:<12} {}\n", name, printable(value));
+  }
+}
+
+std::string bytes_at(const json& object, const char* key) {
+  return object.contains(key) ? serve::show_bytes(object.at(key).get<std::uint64_t>())
+                              : std::string();
+}
+
+std::string attempt_text(const json& attempt) {
+  std::string text = fmt::format("attempt {:<4} GPU {}, {}",
+                                 attempt.value("attempt", 0),
+                                 fmt::join(attempt.at("gpus").get<std::vector<unsigned>>(), ","),
+                                 attempt.value("mechanism", ""));
+  if (attempt.contains("predicted_progress")) {
+    text += fmt::format(", predicted {:.0f} % of its solo speed",
+                        100.0 * attempt.at("predicted_progress").get<double>());
+  }
+  if (attempt.value("reserved_bytes", std::uint64_t{0}) > 0) {
+    text += fmt::format(", {} reserved", bytes_at(attempt, "reserved_bytes"));
+  }
+  if (attempt.contains("cap_processes")) {
+    text += fmt::format(", at most {} for each of {} processes",
+                        bytes_at(attempt, "process_cap_bytes"),
+                        attempt.value("cap_processes", 1U));
+  }
+  if (attempt.contains("peak_bytes")) {
+    text += fmt::format(", peak {}", bytes_at(attempt, "peak_bytes"));
+  }
+  if (attempt.contains("ended_s")) {
+    text += fmt::format(", {} after {}",
+                        attempt.value("end", ""),
+                        serve::show_seconds(attempt.at("ended_s").get<double>() -
+                                            attempt.at("started_s").get<double>()));
+    if (const std::string detail = attempt.value("detail", ""); !detail.empty()) {
+      text += fmt::format("\n             {}", printable(detail));
+    }
+  }
+  return text + "\n";
+}
+
+std::string percent_at(const json& object, const char* key) {
+  return object.contains(key) ? fmt::format("{:.0f} %", 100.0 * object.at(key).get<double>())
+                              : std::string("unknown");
+}
+
+std::string candidate_text(const json& candidate) {
+  std::string text = fmt::format("  GPU {}: {} of {} unclaimed",
+                                 candidate.value("gpu", 0),
+                                 bytes_at(candidate, "free_bytes"),
+                                 bytes_at(candidate, "memory_bytes"));
+  if (const std::string reason = candidate.value("reason", ""); !reason.empty()) {
+    text += fmt::format("; {}", printable(reason));
+  }
+  if (candidate.contains("prediction")) {
+    text += fmt::format("; predicted {}; slowest neighbour {}",
+                        candidate.at("prediction").value("text", ""),
+                        percent_at(candidate, "worst_neighbour_progress"));
+  }
+  return text + "\n";
+}
+
+}  // namespace
+
+std::string show_text(const nlohmann::json& job) {
+  std::string text;
+  line(text, "job", fmt::format("{}", job.at("id").get<std::int64_t>()));
+  line(text, "name", job.value("name", ""));
+  line(text, "user", job.value("user", ""));
+  line(text, "state", fmt::format("{} ({})", job.value("state", ""), job.value("code", "")));
+  line(text, "reason", job.value("reason", ""));
+  line(text,
+       "command",
+       fmt::format("{}", fmt::join(job.at("argv").get<std::vector<std::string>>(), " ")));
+  line(text, "workload", job.value("workload", ""));
+  line(text, "activity", job.value("activity", ""));
+  line(text, "folder", job.value("cwd", ""));
+  line(text, "GPUs", fmt::format("{}", job.value("gpu_count", 1)));
+  line(text, "memory", bytes_at(job, "mem_bytes"));
+  if (const std::string escape = job.value("cap_escape", ""); !escape.empty()) {
+    line(text, "cap", fmt::format("not enforced: {}", escape));
+  }
+  if (job.contains("time_s")) {
+    line(text, "time limit", serve::show_seconds(job.at("time_s").get<double>()));
+  }
+  line(text, "class", job.value("class", ""));
+  line(text, "priority", fmt::format("{}", job.value("priority", 0)));
+  if (job.value("output_cut", false)) {
+    line(text, "output", "passed its limit; only its latest part is kept");
+  }
+  for (const json& attempt : job.at("attempts")) {
+    text += attempt_text(attempt);
+  }
+  return text;
+}
+
+std::string explain_text(const json& why) {
+  std::string text = fmt::format("{}\n", printable(why.value("summary", "")));
+  line(text, "constraint", why.value("constraint", ""));
+  if (why.contains("placed")) {
+    const json& placed = why.at("placed");
+    line(text,
+         "placed",
+         fmt::format("GPU {}, {}: {}",
+                     fmt::join(placed.at("gpus").get<std::vector<unsigned>>(), ","),
+                     placed.value("mechanism", ""),
+                     placed.value("reason", "")));
+    if (placed.contains("predicted_progress")) {
+      line(text,
+           "predicted",
+           fmt::format("{} of its solo speed", percent_at(placed, "predicted_progress")));
+    }
+  }
+  if (why.contains("belief")) {
+    const json& belief = why.at("belief");
+    line(text, "activity", belief.value("activity", ""));
+    line(text, "memory", belief.value("memory", ""));
+    if (belief.contains("prediction")) {
+      line(text, "speed now", belief.at("prediction").value("text", ""));
+    }
+  }
+  for (const json& candidate : why.at("candidates")) {
+    text += candidate_text(candidate);
+  }
+  for (const json& change : why.at("changes")) {
+    text += fmt::format("To start it: {}\n", printable(change.value("text", "")));
+  }
+  return text;
+}
+
+}  // namespace carpool::app
