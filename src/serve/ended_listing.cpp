@@ -16,6 +16,17 @@ constexpr std::size_t kMostCommands = 1000;  // each takes about 0.1 ms to read
 constexpr std::size_t kReadAtOnce = 1000;
 constexpr std::size_t kCommandsAtOnce = 32;  // each has up to 64 KiB
 
+// Where it ran last and how that attempt ended.
+void add_last_attempt(json& view, const JobAttempt& last) {
+  view["gpus"] = last.start.gpus;
+  if (last.exit.code) {
+    view["exit_code"] = *last.exit.code;
+  }
+  if (last.exit.signal) {
+    view["signal"] = *last.exit.signal;
+  }
+}
+
 json ended_view(const store::EndedJob& job, const Caller& caller, const ShownTime& shown) {
   json view = {{"id", job.id},
                {"user", job.owner.user},
@@ -33,6 +44,9 @@ json ended_view(const store::EndedJob& job, const Caller& caller, const ShownTim
     }
     if (job.failed_peak_bytes) {
       view["failed_peak_bytes"] = *job.failed_peak_bytes;
+    }
+    if (job.last_attempt) {
+      add_last_attempt(view, *job.last_attempt);
     }
     if (job.spec) {
       view["argv"] = job.spec->argv;
@@ -52,10 +66,13 @@ Result<store::EndedJobQuery> read_ended_query(const ApiQuery& query, const Calle
     return tl::unexpected(before ? most.error() : before.error());
   }
   const bool commands = flag_of(query, "commands");
-  store::EndedJobQuery wanted{.before = *before,
-                              .most = std::clamp<std::size_t>(
-                                  most->value_or(100), 1, commands ? kMostCommands : kMostListed),
-                              .with_specs = commands};
+  const bool attempts = flag_of(query, "attempts");
+  store::EndedJobQuery wanted{
+      .before = *before,
+      .most = std::clamp<std::size_t>(
+          most->value_or(100), 1, commands || attempts ? kMostCommands : kMostListed),
+      .with_specs = commands,
+      .with_attempts = attempts};
   if (!flag_of(query, "all")) {
     wanted.uid = caller.uid;
   }
@@ -80,7 +97,8 @@ Result<std::string> list_ended_jobs(const store::SqliteJournal& journal,
   std::size_t listed = 0;
   store::EndedJobQuery part = wanted;
   while (listed < wanted.most && text.size() < kMostPageBytes) {
-    part.most = std::min(wanted.most - listed, wanted.with_specs ? kCommandsAtOnce : kReadAtOnce);
+    part.most = std::min(wanted.most - listed,
+                         wanted.with_specs || wanted.with_attempts ? kCommandsAtOnce : kReadAtOnce);
     const Result<std::vector<store::EndedJob>> jobs = journal.ended_jobs(part);
     if (!jobs) {
       return tl::unexpected(jobs.error());

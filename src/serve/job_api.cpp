@@ -121,11 +121,15 @@ ApiAnswer JobApi::show(const Caller& caller, JobId job) {
   const auto details = [&](schedule::Scheduler& scheduler, double now_s) -> Result<json> {
     return own_job(scheduler, caller, job).map([&](const JobRecord& record) {
       json view = job_details(scheduler, record, caller, now_s, shown());
-      const RunId last{job, static_cast<unsigned>(record.attempts.size())};
-      if (parts_.log_file && last.attempt > 0 &&
-          (is_cut(parts_.log_file(last, LogStream::Out)) ||
-           is_cut(parts_.log_file(last, LogStream::Err)))) {
-        view["output_cut"] = true;
+      const RunId last{.job = job, .attempt = static_cast<unsigned>(record.attempts.size())};
+      if (parts_.log_file && last.attempt > 0) {
+        const std::filesystem::path out = parts_.log_file(last, LogStream::Out);
+        const std::filesystem::path err = parts_.log_file(last, LogStream::Err);
+        view["stdout_file"] = out.string();
+        view["stderr_file"] = err.string();
+        if (is_cut(out) || is_cut(err)) {
+          view["output_cut"] = true;
+        }
       }
       return view;
     });

@@ -6,7 +6,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/text/printable.hpp"
 #include "base/text/progress_pattern.hpp"
+#include "core/identity/program_words.hpp"
 #include "core/job_json.hpp"
 #include "serve/queue_memory.hpp"
 #include "serve/units.hpp"
@@ -47,6 +49,19 @@ bool is_small_json(std::string_view text) {
   return values <= kMostJsonValues;
 }
 
+std::string default_name(const std::vector<std::string>& argv) {
+  if (argv.empty()) {
+    return {};
+  }
+  const identity::ProgramWords words = identity::find_program(argv);
+  const bool code = words.kind == identity::ProgramWords::Kind::Code;
+  const std::string_view program = code ? argv.front() : words.program;
+  const std::string name(program.substr(program.rfind('/') + 1));
+  constexpr std::size_t kLongest = 64;
+  const bool plain = name.size() <= kLongest && printable(name) == name;
+  return plain ? name : std::string();
+}
+
 Result<std::vector<JobSpec>> parse_job_request(std::string_view text) {
   if (!is_small_json(text)) {
     return invalid_input("the JSON has too many values or is nested too deeply");
@@ -75,6 +90,9 @@ Result<std::vector<JobSpec>> parse_job_request(std::string_view text) {
     if (const auto pattern = ProgressPattern::make(spec->progress); !pattern) {
       return tl::unexpected(pattern.error());
     }
+  }
+  if (spec->name.empty()) {
+    spec->name = default_name(spec->argv);
   }
   object = nullptr;
   if (indices.empty()) {

@@ -1,6 +1,7 @@
 // A submission: JSON in, jobs out.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -17,6 +18,9 @@ inline constexpr std::size_t kMostArrayBytes = std::size_t{64} << 20U;
 // Whether JSON text of a request can be parsed without harm: its nesting and number of values are
 // limited, because each value takes many times its text.
 [[nodiscard]] bool is_small_json(std::string_view text);
+
+// The name of a job that has none: its script or program, "train.py" of "python -u p/train.py".
+[[nodiscard]] std::string default_name(const std::vector<std::string>& argv);
 
 // One job by the keys of docs/jobs.md, or one for each index of an `array` like "0-9".
 [[nodiscard]] Result<std::vector<JobSpec>> parse_job_request(std::string_view text);

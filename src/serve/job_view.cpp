@@ -13,6 +13,7 @@
 #include "core/workload_identity.hpp"
 #include "schedule/belief_words.hpp"
 #include "schedule/gpus/process_cap.hpp"
+#include "serve/job_reason.hpp"
 #include "serve/json_line.hpp"
 
 namespace carpool::serve {
@@ -95,18 +96,6 @@ const Resident* resident_of(const schedule::Scheduler& scheduler, JobId job) {
   return nullptr;
 }
 
-std::string reason_of(const schedule::Scheduler& scheduler, const JobRecord& job) {
-  if (!job.over()) {
-    if (auto why = scheduler.why_waiting(job.id)) {
-      return std::move(why->reason);
-    }
-    if (job.running() != nullptr && job.running()->pause) {
-      return fmt::format("paused: {}", job.running()->pause->reason);
-    }
-  }
-  return job.reason;
-}
-
 }  // namespace
 
 void add_job_summary(std::string& out,
@@ -145,8 +134,12 @@ void add_job_summary(std::string& out,
     line.add(
         "name",
         job.spec.name.empty() && !job.spec.argv.empty() ? job.spec.argv.front() : job.spec.name);
-    if (const std::string reason = reason_of(scheduler, job); !reason.empty()) {
-      line.add("reason", reason);
+    const JobReason why = reason_of(scheduler, job);
+    if (!why.sentence.empty()) {
+      line.add("reason", why.sentence);
+    }
+    if (!why.word.empty()) {
+      line.add("reason_word", why.word);
     }
     line.add("array_index", job.spec.array_index);
     line.add("array_job", job.array_job());

@@ -4,9 +4,11 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <ctime>
 #include <optional>
 #include <set>
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 namespace carpool::serve {
@@ -174,6 +176,15 @@ std::string show_seconds(double seconds) {
     return fmt::format("{}:{:02}:{:02}", hours, minutes, whole % 60);
   }
   return fmt::format("{}:{:02}", minutes, whole % 60);
+}
+
+std::string show_time(double since_1970_s) {
+  const auto whole = static_cast<std::time_t>(since_1970_s);
+  std::tm local{};
+  if (::localtime_r(&whole, &local) == nullptr) {
+    return fmt::format("{:.0f}", since_1970_s);
+  }
+  return fmt::format("{:%Y-%m-%d %H:%M:%S}", local);
 }
 
 }  // namespace carpool::serve

@@ -18,5 +18,6 @@ namespace carpool::serve {
 
 [[nodiscard]] std::string show_bytes(std::uint64_t bytes);  // "12.0G"
 [[nodiscard]] std::string show_seconds(double seconds);     // "1-02:03:04", "2:03:04", "0:07"
+[[nodiscard]] std::string show_time(double since_1970_s);   // "2026-11-16 19:30:07", local time
 
 }  // namespace carpool::serve

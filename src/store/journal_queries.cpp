@@ -154,6 +154,15 @@ Result<std::vector<EndedJob>> SqliteJournal::ended_jobs(const EndedJobQuery& que
   if (read && query.with_specs) {
     read = add_specs(jobs);
   }
+  for (EndedJob& job : jobs) {
+    if (read && query.with_attempts && job.started_s) {
+      read = record_of(job.id).map([&](std::optional<JobRecord> record) {
+        if (record && !record->attempts.empty()) {
+          job.last_attempt = std::move(record->attempts.back());
+        }
+      });
+    }
+  }
   return read.map([&] { return std::move(jobs); });
 }
 

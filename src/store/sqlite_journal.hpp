@@ -39,13 +39,15 @@ struct EndedJob {
   std::optional<std::uint64_t> peak_bytes{};
   std::optional<std::uint64_t> failed_peak_bytes{};
   std::optional<JobSpec> spec{};  // with EndedJobQuery::with_specs, except for very large ones
+  std::optional<JobAttempt> last_attempt{};  // with EndedJobQuery::with_attempts, if it ever ran
 };
 
 struct EndedJobQuery {
   std::optional<std::uint32_t> uid{};  // only this user
   std::optional<JobId> before{};       // only jobs with a lower id
   std::size_t most = 100;
-  bool with_specs = false;  // reads and parses the first event of each job
+  bool with_specs = false;     // reads and parses the first event of each job
+  bool with_attempts = false;  // reads and parses all events of each job
 };
 
 // One thread at a time. Holds the lock of its folder.

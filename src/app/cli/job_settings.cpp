@@ -70,7 +70,7 @@ void add_requests(OptionSet& options, JobSettings& job) {
 }  // namespace
 
 void add_job_settings(OptionSet& options, JobSettings& job) {
-  options.option("--name", &job.name, "NAME", "Name in listings (default: the program)");
+  options.option("--name", &job.name, "NAME", "Name in listings (default: the script or program)");
   add_requests(options, job);
   options.option("--workload",
                  &job.workload,

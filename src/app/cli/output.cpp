@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -125,6 +126,12 @@ std::string number(double value) {
   }
   const int decimals = size >= 100.0 ? 0 : size >= 10.0 ? 1 : size >= 1.0 ? 2 : 3;
   return fmt::format("{:.{}f}", value, decimals);
+}
+
+std::optional<std::size_t> terminal_columns() {
+  winsize size{};
+  const bool known = ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return known ? std::optional<std::size_t>(size.ws_col) : std::nullopt;
 }
 
 nlohmann::json or_null(std::optional<double> value) {

@@ -58,6 +58,9 @@ void print_message(std::string_view message);
 // Three significant digits, without an exponent below 1e9: "4.27", "98.3", "1204".
 [[nodiscard]] std::string number(double value);
 
+// The columns of the terminal that standard output is; empty: it is none.
+[[nodiscard]] std::optional<std::size_t> terminal_columns();
+
 // A number, or null where there is none.
 [[nodiscard]] nlohmann::json or_null(std::optional<double> value);
 

@@ -180,6 +180,9 @@ Result<json> request_of_command(const std::vector<std::string>& command,
       if (job) {
         script->argv.insert(script->argv.end(), command.begin() + 1, command.end());
         (*job)["argv"] = script->argv;
+        if (!job->contains("name")) {
+          (*job)["name"] = std::filesystem::path(first).filename().string();
+        }
       }
       return job;
     }

@@ -1,6 +1,5 @@
 #include <chrono>
 #include <string>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
@@ -50,11 +49,8 @@ bool on_terminal() {
 }
 
 TopScreenSize print_out_size() {
-  winsize size{};
   TopScreenSize print_out;
-  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
-    print_out.columns = size.ws_col;
-  }
+  print_out.columns = terminal_columns().value_or(print_out.columns);
   return print_out;
 }
 

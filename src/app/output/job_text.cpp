@@ -27,6 +27,12 @@ std::string bytes_at(const json& object, const char* key) {
                               : std::string();
 }
 
+void time_line(std::string& text, std::string_view name, const json& object, const char* key) {
+  if (object.contains(key)) {
+    line(text, name, serve::show_time(object.at(key).get<double>()));
+  }
+}
+
 std::string attempt_text(const json& attempt) {
   std::string text = fmt::format("attempt {:<4} GPU {}, {}",
                                  attempt.value("attempt", 0),
@@ -85,6 +91,13 @@ std::string candidate_text(const json& candidate) {
 std::string show_text(const nlohmann::json& job) {
   std::string text;
   line(text, "job", fmt::format("{}", job.at("id").get<std::int64_t>()));
+  if (job.contains("array_index")) {
+    line(text,
+         "array",
+         fmt::format("index {} of array {}[]",
+                     job.at("array_index").get<int>(),
+                     job.value("array_job", std::int64_t{0})));
+  }
   line(text, "name", job.value("name", ""));
   line(text, "user", job.value("user", ""));
   line(text, "state", fmt::format("{} ({})", job.value("state", ""), job.value("code", "")));
@@ -105,8 +118,15 @@ std::string show_text(const nlohmann::json& job) {
   }
   line(text, "class", job.value("class", ""));
   line(text, "priority", fmt::format("{}", job.value("priority", 0)));
+  time_line(text, "submitted", job, "submitted_s");
+  if (!job.at("attempts").empty()) {
+    time_line(text, "started", job.at("attempts").back(), "started_s");
+  }
+  time_line(text, "ended", job, "ended_s");
+  line(text, "output", job.value("stdout_file", ""));
+  line(text, "errors", job.value("stderr_file", ""));
   if (job.value("output_cut", false)) {
-    line(text, "output", "passed its limit; only its latest part is kept");
+    line(text, "", "the output passed its limit; only its latest part is kept");
   }
   for (const json& attempt : job.at("attempts")) {
     text += attempt_text(attempt);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,17 +16,20 @@ class TextTable {
   // `colour`: the output is a terminal that shows colours.
   explicit TextTable(bool colour) : colour_(colour) {}
 
-  void add_column(std::string heading, Align align);
+  // `shrinks`: its cells are cut where the table is wider than the terminal.
+  void add_column(std::string heading, Align align, bool shrinks = false);
   // One cell per column. A cell is shown in one line, without what a terminal acts upon.
   void add_row(std::vector<std::string> cells, bool highlight = false);
 
-  // Every line ends with a newline; no trailing blanks.
-  [[nodiscard]] std::string render() const;
+  // Every line ends with a newline; no trailing blanks. `most`: columns of the terminal; lines are
+  // longer only where all columns that shrink are as narrow as they can be.
+  [[nodiscard]] std::string render(std::optional<std::size_t> most = std::nullopt) const;
 
  private:
   struct Column {
     std::string heading;
     Align align;
+    bool shrinks;
   };
   struct Row {
     std::vector<std::string> cells;
@@ -34,6 +38,7 @@ class TextTable {
 
   [[nodiscard]] std::string render_line(const std::vector<std::string>& cells,
                                         const std::vector<std::size_t>& widths) const;
+  [[nodiscard]] std::vector<std::size_t> widths(std::optional<std::size_t> most) const;
 
   bool colour_;
   std::vector<Column> columns_;

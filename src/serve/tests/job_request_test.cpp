@@ -84,6 +84,17 @@ TEST(SmallJson, CountsNestingAndValuesOutsideTexts) {
   EXPECT_FALSE(is_small_json(std::string(100'001, ',')));
 }
 
+TEST(JobRequest, AJobWithoutANameIsNamedByItsScript) {
+  EXPECT_EQ(default_name({"python3", "-u", "p/train.py", "--epochs", "3"}), "train.py");
+  EXPECT_EQ(default_name({"/usr/bin/sleep", "600"}), "sleep");
+  EXPECT_EQ(default_name({"python", "-m", "pkg.train"}), "pkg.train");
+  EXPECT_EQ(default_name({"bash", "-c", "for i in 1 2; do echo $i; done; date"}), "bash");
+  EXPECT_EQ(default_name({"./" + std::string(100, 'x')}), "");
+  EXPECT_EQ(parse_job_request(R"({"argv": ["python", "train.py"]})")->front().name, "train.py");
+  EXPECT_EQ(parse_job_request(R"({"argv": ["python", "train.py"], "name": "mine"})")->front().name,
+            "mine");
+}
+
 TEST(JobRequest, RejectsAnythingElseAndSaysWhy) {
   for (const auto& [text, says] :
        {std::pair("", "JSON object"),

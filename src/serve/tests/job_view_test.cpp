@@ -50,6 +50,27 @@ TEST_F(JobView, ARunningJobShowsWhereItRunsAndForHowLong) {
   EXPECT_FALSE(view.contains("exit_code"));
 }
 
+TEST_F(JobView, AWaitingJobHasItsReasonInOneWord) {
+  const JobId running = server_.submit(schedule::stub_job(1), 100.0, caller_ann.uid);
+  server_.step(100.0);
+  EXPECT_FALSE(details(running, caller_ann, 101.0).contains("reason_word"));
+  JobSpec dependent = schedule::stub_job(1);
+  dependent.after = {running};
+  const JobId second = server_.submit(dependent, 101.0, caller_ann.uid);
+  const JobId large = server_.submit(schedule::stub_job(40), 101.0, caller_ann.uid);
+  const JobId held = server_.submit(schedule::stub_job(40), 101.0, caller_ann.uid);
+  ASSERT_TRUE(server_.scheduler->hold(held, 101.0));
+  server_.step(101.0);
+  const auto word = [&](JobId job) { return details(job, caller_ann, 102.0).at("reason_word"); };
+  EXPECT_EQ(word(second), "Dependency");
+  EXPECT_EQ(word(held), "Held");
+  EXPECT_EQ(word(large), "Memory");
+  server_.scheduler->set_draining(true, "today");
+  server_.step(102.0);
+  EXPECT_EQ(word(large), "Drained");
+  EXPECT_EQ(word(second), "Dependency");
+}
+
 TEST_F(JobView, CapThatIsDividedIsTold) {
   server_.policy.caps = true;
   server_.interference.processes = 2;
