@@ -26,7 +26,7 @@ struct ListQuery {
   std::optional<JobId> array{};  // only the array of this job
   JobId after = 0;
   std::size_t most = 1000;
-  std::optional<std::size_t> last{};  // only so many, the latest
+  std::optional<std::size_t> last{};  // number of jobs: only the latest
 };
 
 // The states of "queued,running", "active", "ended"; an unknown word is an error.
