@@ -59,6 +59,16 @@ struct Writer {
   }
   const char* operator()(const JobHeld& /*event*/) const { return "held"; }
   const char* operator()(const JobReleased& /*event*/) const { return "released"; }
+  const char* operator()(const JobUpdated& event) const {
+    out["by"] = event.by;
+    put(out, "time_s", event.time_s);
+    put(out, "mem_bytes", event.mem_bytes);
+    put(out, "priority", event.priority);
+    if (event.job_class) {
+      out["class"] = name_of(*event.job_class);
+    }
+    return "updated";
+  }
   const char* operator()(const JobStarted& event) const {
     out["attempt"] = event.attempt;
     out["gpus"] = event.gpus;
@@ -122,6 +132,17 @@ JobSubmitted submitted_from(StrictObject& reader, const std::string& where, Resu
   }
   reader.read("uid", event.owner.uid);
   reader.read("user", event.owner.user);
+  return event;
+}
+
+JobUpdated updated_from(StrictObject& reader) {
+  JobUpdated event;
+  reader.require("by");
+  reader.read("by", event.by);
+  reader.read("time_s", event.time_s);
+  reader.read("mem_bytes", event.mem_bytes);
+  reader.read("priority", event.priority);
+  reader.read_name("class", job_class, event.job_class);
   return event;
 }
 
@@ -207,6 +228,8 @@ bool read_kind(const std::string& kind,
     event.what = JobHeld{};
   } else if (kind == "released") {
     event.what = JobReleased{};
+  } else if (kind == "updated") {
+    event.what = updated_from(reader);
   } else if (kind == "started") {
     event.what = started_from(reader);
   } else if (kind == "paused") {

@@ -34,10 +34,12 @@ struct JobSpec {
   std::optional<double> runtime_s{};  // expected run time at solo speed; empty: unknown
   int priority = 0;                   // higher goes first
   JobClass job_class = JobClass::Normal;
-  std::optional<double> slo_ms{};    // stored, not used yet
-  std::optional<double> quantile{};  // stored, not used yet
-  bool exclusive = false;            // does not share its GPUs
-  std::vector<JobId> after{};        // starts when all of these have succeeded
+  std::optional<double> slo_ms{};     // stored, not used yet
+  std::optional<double> quantile{};   // stored, not used yet
+  bool exclusive = false;             // does not share its GPUs
+  std::vector<JobId> after{};         // starts when all of these have succeeded,
+  std::vector<JobId> after_any{};     // all of these have ended,
+  std::vector<JobId> after_not_ok{};  // and all of these have ended without success
   std::optional<int> array_index{};
   std::optional<JobId> array_job{};  // the first job of its array; empty: it is that itself
   std::string workload{};            // its name in profiles and history; empty: derived from argv

@@ -19,6 +19,15 @@ struct JobSubmitted {
 };
 struct JobHeld {};
 struct JobReleased {};
+// Its owner or an operator changed what it requests; empty: as before. Of a running job only the
+// time limit changes.
+struct JobUpdated {
+  std::string by{};
+  std::optional<double> time_s{};
+  std::optional<std::uint64_t> mem_bytes{};
+  std::optional<int> priority{};
+  std::optional<JobClass> job_class{};
+};
 // Decided: the attempt may begin at any moment.
 struct JobStarted {
   unsigned attempt = 0;
@@ -74,6 +83,7 @@ struct JobEvent {
   std::variant<JobSubmitted,
                JobHeld,
                JobReleased,
+               JobUpdated,
                JobStarted,
                JobPaused,
                JobResumed,

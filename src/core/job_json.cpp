@@ -67,6 +67,8 @@ json job_object(const JobSpec& spec) {
   put(out, "quantile", spec.quantile);
   put(out, "exclusive", spec.exclusive, usual.exclusive);
   put(out, "after", spec.after, usual.after);
+  put(out, "after_any", spec.after_any, usual.after_any);
+  put(out, "after_not_ok", spec.after_not_ok, usual.after_not_ok);
   put(out, "array", spec.array_index);
   put(out, "array_job", spec.array_job);
   put(out, "workload", spec.workload, usual.workload);
@@ -106,6 +108,8 @@ Result<JobSpec> job_from(const json& object, const std::string& where) {
   reader.read("quantile", spec.quantile);
   reader.read("exclusive", spec.exclusive);
   reader.read("after", spec.after);
+  reader.read("after_any", spec.after_any);
+  reader.read("after_not_ok", spec.after_not_ok);
   reader.read("array", spec.array_index);
   reader.read("array_job", spec.array_job);
   reader.read("workload", spec.workload);

@@ -35,6 +35,19 @@ class Change {
     return move(JobState::Held, JobState::Queued, "released");
   }
 
+  std::string operator()(const JobUpdated& event) {
+    const bool waits = job_.state == JobState::Queued || job_.state == JobState::Held;
+    if (!waits && (event.mem_bytes || event.priority || event.job_class)) {
+      return "its request changed while it runs";
+    }
+    job_.spec.time_s = event.time_s ? event.time_s : job_.spec.time_s;
+    job_.spec.mem_bytes = event.mem_bytes ? event.mem_bytes : job_.spec.mem_bytes;
+    job_.spec.mem_auto = job_.spec.mem_auto && !event.mem_bytes;
+    job_.spec.priority = event.priority.value_or(job_.spec.priority);
+    job_.spec.job_class = event.job_class.value_or(job_.spec.job_class);
+    return {};
+  }
+
   std::string operator()(const JobStarted& event) {
     if (event.attempt != job_.attempts.size() + 1) {
       return fmt::format("attempt {} started after {}", event.attempt, job_.attempts.size());

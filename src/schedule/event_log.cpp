@@ -46,6 +46,8 @@ Result<void> EventLog::apply(const JobEvent& event) {
   } else if (std::holds_alternative<JobReleased>(event.what)) {
     job.eligible_s = event.at_s;
     on_.backlog.enter(job, now_s_);
+  } else if (const auto* update = std::get_if<JobUpdated>(&event.what)) {
+    updated(job, *update, event.at_s);
   } else if (std::holds_alternative<JobStarted>(event.what)) {
     started(job, event.at_s);
   } else if (const auto* pause = std::get_if<JobPaused>(&event.what)) {
@@ -64,6 +66,22 @@ Result<void> EventLog::apply(const JobEvent& event) {
     closed(event.job, close->end, event.at_s);
   }
   return {};
+}
+
+void EventLog::updated(LiveJob& job, const JobUpdated& update, double at_s) {
+  const JobRecord& record = *job.record;
+  job.view.job_class = record.spec.job_class;
+  job.view.priority = record.spec.priority;
+  job.forget_needs();
+  if (on_.backlog.line().contains(record.id)) {
+    on_.backlog.leave(record.id);
+    on_.backlog.enter(job, now_s_);
+  }
+  if (update.time_s && record.state == JobState::Running && !record.running()->pause) {
+    on_.timers.drop(record.id);
+    on_.timers.set_limit(record.id, at_s + *update.time_s - record.running()->ran_s(at_s));
+  }
+  on_.backlog.look_at(Look::Everything);
 }
 
 void EventLog::started(LiveJob& job, double at_s) {
@@ -159,7 +177,10 @@ void EventLog::close_doomed(double at_s) {
       emit(doomed->job,
            JobClosed{
                .end = RunEnd::Cancelled,
-               .reason = fmt::format("job {}, which it waits for, did not succeed", doomed->cause)},
+               .reason =
+                   doomed->succeeded
+                       ? fmt::format("job {}, whose failure it waits for, succeeded", doomed->cause)
+                       : fmt::format("job {}, which it waits for, did not succeed", doomed->cause)},
            at_s);
     }
   }

@@ -49,6 +49,7 @@ class EventLog {
   [[nodiscard]] const std::optional<Error>& broken() const { return broken_; }
 
  private:
+  void updated(LiveJob& job, const JobUpdated& update, double at_s);
   void started(LiveJob& job, double at_s);
   void charge(LiveJob& job, double at_s);
   void stop_charging(LiveJob& job, double at_s);

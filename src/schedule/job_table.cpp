@@ -10,6 +10,27 @@
 
 namespace carpool::schedule {
 
+namespace {
+
+bool holds(AfterRule rule, RunEnd end) {
+  const bool succeeded = end == RunEnd::Succeeded;
+  return rule == AfterRule::Ends || succeeded == (rule == AfterRule::Succeeds);
+}
+
+std::set<std::pair<JobId, AfterRule>> rules_of(const JobSpec& spec) {
+  std::set<std::pair<JobId, AfterRule>> rules;
+  for (const auto& [jobs, rule] : {std::pair(&spec.after, AfterRule::Succeeds),
+                                   std::pair(&spec.after_any, AfterRule::Ends),
+                                   std::pair(&spec.after_not_ok, AfterRule::Fails)}) {
+    for (const JobId other : *jobs) {
+      rules.emplace(other, rule);
+    }
+  }
+  return rules;
+}
+
+}  // namespace
+
 LiveJob* JobTable::live(JobId job) {
   const auto found = live_.find(job);
   return found == live_.end() ? nullptr : &found->second;
@@ -111,17 +132,17 @@ Result<LiveJob*> JobTable::add(JobRecord& record) {
   job.view.job_class = record.spec.job_class;
   job.view.priority = record.spec.priority;
   job.view.gpus = record.spec.gpus;
-  const std::set<JobId> after(record.spec.after.begin(), record.spec.after.end());
-  for (const JobId other : after) {
+  for (const auto& [other, rule] : rules_of(record.spec)) {
     const auto end = outcome(other);
     if (!end) {
       return tl::unexpected(end.error());
     }
     if (!*end) {
-      dependants_[other].push_back(record.id);
+      dependants_[other].emplace_back(record.id, rule);
       ++job.after;
-    } else if (**end != RunEnd::Succeeded) {
-      doomed_.push_back({.job = record.id, .cause = other});
+    } else if (!holds(rule, **end)) {
+      doomed_.push_back(
+          {.job = record.id, .cause = other, .succeeded = **end == RunEnd::Succeeded});
       ++job.after;
     }
   }
@@ -145,13 +166,13 @@ std::vector<LiveJob*> JobTable::close(JobId job, RunEnd end, double at_s) {
   if (waiting == dependants_.end()) {
     return freed;
   }
-  for (const JobId other : waiting->second) {
+  for (const auto& [other, rule] : waiting->second) {
     LiveJob* dependant = live(other);
     if (dependant == nullptr) {
       continue;
     }
-    if (end != RunEnd::Succeeded) {
-      doomed_.push_back({.job = other, .cause = job});
+    if (!holds(rule, end)) {
+      doomed_.push_back({.job = other, .cause = job, .succeeded = end == RunEnd::Succeeded});
     } else if (--dependant->after == 0) {
       dependant->eligible_s = at_s;
       freed.push_back(dependant);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -34,7 +35,13 @@ struct LiveJob {
   std::uint64_t history_seen = 0;
   std::optional<std::uint64_t> reserve_seen{};
   bool needs_all = false;
+
+  // What its owner requests has changed.
+  void forget_needs() { history_seen = std::numeric_limits<std::uint64_t>::max(); }
 };
+
+// What a job waits for another one to do.
+enum class AfterRule { Succeeds, Ends, Fails };
 
 // Only EventLog changes it, by the events of jobs.
 class JobTable {
@@ -63,10 +70,11 @@ class JobTable {
   // After the JobClosed of a live job. The answer: jobs that waited for it and need wait no longer.
   [[nodiscard]] std::vector<LiveJob*> close(JobId job, RunEnd end, double at_s);
 
-  // A job that waits for another one, which did not succeed.
+  // A job that waits for another one, which ended otherwise.
   struct Doomed {
     JobId job = 0;
     JobId cause = 0;
+    bool succeeded = false;  // the other one
   };
   [[nodiscard]] std::optional<Doomed> take_doomed();
 
@@ -80,7 +88,7 @@ class JobTable {
   std::map<JobId, JobRecord> records_;
   std::unordered_map<JobId, LiveJob> live_;
   std::deque<JobId> ended_;  // in that order, of those in records_
-  std::unordered_map<JobId, std::vector<JobId>> dependants_;
+  std::unordered_map<JobId, std::vector<std::pair<JobId, AfterRule>>> dependants_;
   std::vector<Doomed> doomed_;
   std::unordered_map<std::uint32_t, std::size_t> live_of_user_;
   JobId last_job_ = 0;

@@ -8,6 +8,27 @@
 #include "schedule/planner.hpp"
 
 namespace carpool::schedule {
+namespace {
+
+// "waiting for jobs to succeed: 3 4; to end: 5"
+std::string dependency_words(const JobSpec& spec, const JobTable& jobs) {
+  std::string words;
+  for (const auto& [others, what] : {std::pair(&spec.after, "to succeed"),
+                                     std::pair(&spec.after_any, "to end"),
+                                     std::pair(&spec.after_not_ok, "to fail")}) {
+    std::string ids;
+    for (const JobId other : *others) {
+      const JobRecord* before = jobs.find(other);
+      ids += before != nullptr && !before->over() ? fmt::format(" {}", other) : "";
+    }
+    if (!ids.empty()) {
+      words += fmt::format("{} {}:{}", words.empty() ? "waiting for jobs" : ";", what, ids);
+    }
+  }
+  return words;
+}
+
+}  // namespace
 
 bool Planner::paused(const LiveJob& job) const {
   return !pauses_.why_closed(job.view.job, job.view.uid, decided_s_).empty();
@@ -62,13 +83,7 @@ std::optional<Deferral> Planner::why_waiting(JobId job) const {
   if (record.state == JobState::Held) {
     deferral.reason = "held until it is released";
   } else if (found->after > 0) {
-    deferral.reason = "waiting for jobs to succeed:";
-    for (const JobId other : record.spec.after) {
-      const JobRecord* before = jobs_.find(other);
-      if (before != nullptr && !before->over()) {
-        deferral.reason += fmt::format(" {}", other);
-      }
-    }
+    deferral.reason = dependency_words(record.spec, jobs_);
   } else if (std::string why = why_no_starts(); !why.empty()) {
     deferral.constraint = draining_ ? Constraint::Order : Constraint::Machine;
     deferral.reason = std::move(why);

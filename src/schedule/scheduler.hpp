@@ -49,6 +49,8 @@ class Scheduler {
   [[nodiscard]] Result<void> cancel(JobId job, const std::string& by, double now_s);
   [[nodiscard]] Result<void> hold(JobId job, double now_s);
   [[nodiscard]] Result<void> release(JobId job, double now_s);
+  // Changes what a waiting job requests, or the time limit of a running one. `change.by`: who asks.
+  [[nodiscard]] Result<void> update(JobId job, JobUpdated change, double now_s);
   // Stops a running job and puts it back into the queue.
   [[nodiscard]] Result<void> requeue(JobId job, double now_s);
 

@@ -93,9 +93,9 @@ Result<void> check_numbers(const JobSpec& spec) {
   if (spec.retries > kMostRetries) {
     return invalid_input(fmt::format("retries: {} is more than {}", spec.retries, kMostRetries));
   }
-  if (spec.after.size() > kMostAfter) {
-    return invalid_input(
-        fmt::format("after: {} jobs are more than {}", spec.after.size(), kMostAfter));
+  const std::size_t after = spec.after.size() + spec.after_any.size() + spec.after_not_ok.size();
+  if (after > kMostAfter) {
+    return invalid_input(fmt::format("after: {} jobs are more than {}", after, kMostAfter));
   }
   return {};
 }
@@ -125,9 +125,11 @@ Result<void> check_submission(const JobSpec& spec,
                     large,
                     gpus.size()));
   }
-  for (const JobId other : spec.after) {
-    if (!jobs.knows(other)) {
-      return invalid_input(fmt::format("after: there is no job {}", other));
+  for (const std::vector<JobId>* after : {&spec.after, &spec.after_any, &spec.after_not_ok}) {
+    for (const JobId other : *after) {
+      if (!jobs.knows(other)) {
+        return invalid_input(fmt::format("after: there is no job {}", other));
+      }
     }
   }
   return {};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -58,7 +59,7 @@ Result<JobRecord> JobApi::own_job(schedule::Scheduler& scheduler,
   return std::move(**record);
 }
 
-ApiAnswer JobApi::submit(const Caller& caller, std::string_view body) {
+ApiAnswer JobApi::submit(const Caller& caller, std::string_view body, const ApiQuery& query) {
   const FairShare::Held held =
       parsing_.hold(caller.uid, body.size() * kParsedBytesPerByte, kPatience);
   if (!held) {
@@ -71,6 +72,7 @@ ApiAnswer JobApi::submit(const Caller& caller, std::string_view body) {
   if (const auto allowed = check_user_limits(parts_.limits, caller, *specs); !allowed) {
     return error_answer(allowed.error());
   }
+  const bool hold = flag_of(query, "hold");
   return json_answer(
       parts_.loop.ask<json>([&](schedule::Scheduler& scheduler, double now_s) -> Result<json> {
         if (const Result<void> fits = queue_memory_.add(scheduler, caller.uid, *specs); !fits) {
@@ -91,6 +93,11 @@ ApiAnswer JobApi::submit(const Caller& caller, std::string_view body) {
             return tl::unexpected(id.error());
           }
           ids.push_back(*id);
+          if (hold) {
+            // In the same transaction of the journal: no crash leaves a job that may start. A job
+            // that can never start is closed already.
+            static_cast<void>(scheduler.hold(*id, now_s));
+          }
         }
         return json{{"version", 1}, {"ids", ids}};
       }));
@@ -226,6 +233,28 @@ ApiAnswer JobApi::act(const Caller& caller, JobId job, const std::string& verb) 
                                   : verb == "release" ? scheduler.release(job, now_s)
                                                       : scheduler.requeue(job, now_s);
         return done.map([&] { return json{{"id", job}, {"done", verb}}; });
+      }));
+}
+
+ApiAnswer JobApi::update(const Caller& caller, JobId job, std::string_view body) {
+  const Result<JobUpdated> change = parse_update_request(body, caller.user);
+  if (!change) {
+    return error_answer(change.error());
+  }
+  const JobSpec wanted{.priority = change->priority.value_or(std::numeric_limits<int>::min()),
+                       .job_class = change->job_class.value_or(JobClass::Normal)};
+  if (const auto allowed = check_user_limits(parts_.limits, caller, {&wanted, 1}); !allowed) {
+    return error_answer(allowed.error());
+  }
+  return json_answer(
+      parts_.loop.ask<json>([&](schedule::Scheduler& scheduler, double now_s) -> Result<json> {
+        const Result<JobRecord> record = own_job(scheduler, caller, job);
+        if (!record) {
+          return tl::unexpected(record.error());
+        }
+        return scheduler.update(job, *change, now_s).map([&] {
+          return json{{"id", job}, {"done", "update"}};
+        });
       }));
 }
 

@@ -75,7 +75,10 @@ class JobApi {
  public:
   explicit JobApi(ApiParts parts) : parts_(std::move(parts)) {}
 
-  [[nodiscard]] ApiAnswer submit(const Caller& caller, std::string_view body);
+  // "hold" in the query: the jobs wait until they are released.
+  [[nodiscard]] ApiAnswer submit(const Caller& caller,
+                                 std::string_view body,
+                                 const ApiQuery& query = {});
   [[nodiscard]] ApiAnswer list(const Caller& caller, const ApiQuery& query);
   [[nodiscard]] ApiAnswer show(const Caller& caller, JobId job);
   [[nodiscard]] ApiAnswer explain(const Caller& caller, JobId job);
@@ -84,6 +87,8 @@ class JobApi {
   [[nodiscard]] ApiAnswer logs(const Caller& caller, JobId job, const ApiQuery& query);
   // cancel, hold, release, requeue
   [[nodiscard]] ApiAnswer act(const Caller& caller, JobId job, const std::string& verb);
+  // Changes what a job requests: time_s, mem, priority, class.
+  [[nodiscard]] ApiAnswer update(const Caller& caller, JobId job, std::string_view body);
   [[nodiscard]] ApiAnswer gpus(const Caller& caller);
   [[nodiscard]] ApiAnswer history(const Caller& caller, const ApiQuery& query);
   [[nodiscard]] ApiAnswer knowledge(const Caller& caller, const ApiQuery& query);

@@ -115,4 +115,34 @@ Result<std::vector<JobSpec>> parse_job_request(std::string_view text) {
   return jobs;
 }
 
+Result<JobUpdated> parse_update_request(std::string_view text, const std::string& by) {
+  json object =
+      is_small_json(text) ? json::parse(text, nullptr, /*allow_exceptions=*/false) : json();
+  if (!object.is_object() || object.empty()) {
+    return invalid_input("expected one JSON object with time_s, mem, priority or class");
+  }
+  for (const auto& [key, value] : object.items()) {
+    if (key != "time_s" && key != "mem" && key != "priority" && key != "class") {
+      return invalid_input(
+          fmt::format("\"{}\" cannot change; time_s, mem, priority and class can", key));
+    }
+    if (value.is_null() || (key == "mem" && value == "auto")) {
+      return invalid_input(fmt::format("{}: a value is needed", key));
+    }
+  }
+  // Read by the rules of a submission.
+  json whole = object;
+  whole["argv"] = json::array({"update"});
+  return job_from(whole, "update").map([&](const JobSpec& spec) {
+    JobUpdated change{.by = by, .time_s = spec.time_s, .mem_bytes = spec.mem_bytes};
+    if (object.contains("priority")) {
+      change.priority = spec.priority;
+    }
+    if (object.contains("class")) {
+      change.job_class = spec.job_class;
+    }
+    return change;
+  });
+}
+
 }  // namespace carpool::serve

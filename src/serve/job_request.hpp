@@ -7,6 +7,7 @@
 
 #include "base/result.hpp"
 #include "core/job.hpp"
+#include "core/job_event.hpp"
 
 namespace carpool::serve {
 
@@ -24,5 +25,8 @@ inline constexpr std::size_t kMostArrayBytes = std::size_t{64} << 20U;
 
 // One job by the keys of docs/jobs.md, or one for each index of an `array` like "0-9".
 [[nodiscard]] Result<std::vector<JobSpec>> parse_job_request(std::string_view text);
+
+// A change of a job: at least one of time_s, mem, priority and class, as in a submission.
+[[nodiscard]] Result<JobUpdated> parse_update_request(std::string_view text, const std::string& by);
 
 }  // namespace carpool::serve

@@ -164,6 +164,8 @@ json job_details(const schedule::Scheduler& scheduler,
   view["env"] = spec.env.map();
   view["exclusive"] = job.exclusive;
   view["after"] = spec.after;
+  view["after_any"] = spec.after_any;
+  view["after_not_ok"] = spec.after_not_ok;
   view["retries"] = spec.retries;
   view["workload"] = workload_key(spec);
   if (const auto queued = scheduler.last_view(job.id)) {

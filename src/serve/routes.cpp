@@ -109,8 +109,8 @@ struct Route {
 constexpr std::array kRoutes = {
     Route{"POST",
           "/v1/jobs",
-          [](JobApi& api, const Caller& caller, const httplib::Request& /*request*/) {
-            return api.submit(caller, CurrentRequest::get().body());
+          [](JobApi& api, const Caller& caller, const httplib::Request& request) {
+            return api.submit(caller, CurrentRequest::get().body(), query_of(request));
           }},
     Route{"GET",
           "/v1/jobs",
@@ -148,6 +148,11 @@ constexpr std::array kRoutes = {
           R"(/v1/jobs/(\d+)/(cancel|hold|release|requeue))",
           [](JobApi& api, const Caller& caller, const httplib::Request& request) {
             return api.act(caller, job_of(request), request.matches[2]);
+          }},
+    Route{"POST",
+          R"(/v1/jobs/(\d+)/update)",
+          [](JobApi& api, const Caller& caller, const httplib::Request& request) {
+            return api.update(caller, job_of(request), CurrentRequest::get().body());
           }},
     Route{"GET",
           "/v1/gpus",

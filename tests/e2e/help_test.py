@@ -12,7 +12,7 @@ import server
 
 # As the help and the manual show them.
 GROUPS = {
-    "Jobs": ("submit", "queue", "show", "explain", "logs", "wait", "cancel", "hold", "release", "requeue",
+    "Jobs": ("submit", "queue", "show", "explain", "logs", "wait", "cancel", "hold", "release", "requeue", "update",
              "history", "knowledge"),
     "Server": ("serve", "drain", "prune", "journal"),
     "GPUs": ("run", "gpus", "top", "doctor", "record"),
@@ -241,7 +241,7 @@ class ServerExamples(server.ServerTest):
 
     def test_of_commands_about_waiting_jobs_run(self):
         self.submit_18()
-        for command in ("queue", "show", "explain", "hold", "release", "cancel"):
+        for command in ("queue", "show", "explain", "update", "hold", "release", "cancel"):
             run_examples(self, command)
         self.assertEqual(self.await_end(17)["state"], "cancelled")
 

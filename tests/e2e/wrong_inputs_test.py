@@ -50,6 +50,7 @@ WITHOUT_SERVER = (
     (("submit", "folder/"), "folder/ is a folder", "name the program"),
     (("submit", "good.toml", "--epochs"), "good.toml takes no arguments", '"--epochs"', "remove it"),
     (("submit", "broken.toml"), "broken.toml:1:"),
+    (("submit", "hold.toml"), "hold: expected true or false"),
     (("submit", "./unknown.sh"), "./unknown.sh: #CARPOOL:", "--partition"),
     (("submit", "--env", "NOT_SET_ANYWHERE", *RUN), "--env NOT_SET_ANYWHERE", "expected NAME=VALUE"),
     (("submit", "--mem", "1G", "--model", "config.json", *RUN), "--model", "requires --mem auto"),
@@ -69,6 +70,8 @@ WITHOUT_SERVER = (
     (("show", "seventeen"), '"seventeen" names no job', "write 3, 3-12"),
     (("show",), "no job given", "--name GLOB"),
     (("cancel", "1.5"), '"1.5" names no job', "@ for the last"),
+    (("update", "3"), "nothing to change", "give --time"),
+    (("update", "3", "--mem", "12"), "--mem: 12 what?", UNIT_OF_MEMORY),
     (("cancel", "12-3"), '"12-3" names no job', "write 3, 3-12"),
     (("hold", "17_[a]"), '"17_[a]" names no job', "17_[0-9]"),
     (("cancel", "3", "--all-mine"), '"3" beside --all-mine', "give one of them"),
@@ -148,6 +151,7 @@ WITH_SERVER = (
 def write_files(test):
     test.write("mem.toml", 'argv = ["true"]\nmem = 12\n')
     test.write("time.toml", 'argv = ["true"]\ntime = 2\n')
+    test.write("hold.toml", 'argv = ["true"]\nmem = "1G"\nhold = "yes"\n')
     test.write("good.toml", 'argv = ["true"]\n')
     test.write("key.toml", 'argv = ["true"]\nmem = "1G"\nprioritty = 1\n')
     test.write("broken.toml", "argv = [\n")

@@ -58,6 +58,17 @@ void add_requests(OptionSet& options, JobSettings& job) {
                  "JOB,JOB",
                  "Jobs that must succeed before this one starts",
                  {.commas = true});
+  options.option("--after-any",
+                 &job.after_any,
+                 "JOB,JOB",
+                 "Jobs that must end before this one starts, with or without success",
+                 {.commas = true});
+  options.option("--after-not-ok",
+                 &job.after_not_ok,
+                 "JOB,JOB",
+                 "Jobs that must end without success before this one starts",
+                 {.commas = true});
+  options.flag("--hold", job.hold, "Do not start the job until carpool release");
   options.option(
       "--array", &job.array, "LIST", "Submit one job for each index: 0-9, 1,3,5-7, 0-100:10");
   options.option("--retries",

@@ -26,6 +26,9 @@ struct JobSettings {
   std::optional<double> slo_ms;
   bool exclusive = false;
   std::vector<std::int64_t> after;
+  std::vector<std::int64_t> after_any;
+  std::vector<std::int64_t> after_not_ok;
+  bool hold = false;
   std::optional<std::string> array;
   std::optional<unsigned> retries;
   std::optional<std::string> workload;

@@ -13,6 +13,7 @@
 #include "app/cli/shared_options.hpp"
 #include "app/inputs/job_selection.hpp"
 #include "app/output/job_text.hpp"
+#include "app/server/job_action.hpp"
 #include "app/server/server_client.hpp"
 
 namespace carpool::app {
@@ -25,18 +26,6 @@ struct JobActionOptions {
   JobSelection jobs;
 };
 
-// What a command does with each of its jobs.
-struct JobAction {
-  // Asks the server.
-  std::function<Result<json>(ServerClient&, std::int64_t job)> ask;
-  // What people see of the answers, in their order.
-  std::function<std::string(const json& answers, const std::vector<std::int64_t>& jobs)> text;
-  const char* states = "active";              // of the jobs that --name and --all-mine mean
-  const char* which = "that have not ended";  // the same, for the help
-  bool remarks = false;                       // the text says only what was done
-};
-
-// An error of one job does not keep the others from being dealt with, unless the server is gone.
 Result<void> act_on(const JobAction& action,
                     const JobActionOptions& options,
                     const CommandContext& context) {
@@ -48,37 +37,7 @@ Result<void> act_on(const JobAction& action,
   if (!server) {
     return tl::unexpected(server.error());
   }
-  const Result<SelectedJobs> selected = select_jobs(*server, *choice, action.states);
-  if (!selected) {
-    return tl::unexpected(selected.error());
-  }
-  json answers = json::array();
-  std::vector<std::int64_t> answered;
-  std::vector<Error> problems = selected->problems;
-  for (const std::int64_t job : selected->ids) {
-    Result<json> answer = action.ask(*server, job);
-    if (answer) {
-      answers.push_back(std::move(*answer));
-      answered.push_back(job);
-    } else {
-      problems.push_back(std::move(answer.error()));
-      if (problems.back().code == ErrorCode::Unavailable) {
-        break;
-      }
-    }
-  }
-  if (context.output.json()) {
-    context.output.print_json_of(answers, choice->single() ? 1 : 2);
-  } else if (!answered.empty()) {
-    const std::string text = action.text(answers, answered);
-    action.remarks ? context.output.remark(text) : context.output.print(text);
-  } else if (problems.empty()) {
-    context.output.remark(fmt::format("You have no jobs {}.", action.which));
-  }
-  for (const Error& problem : problems) {
-    note_problem(problem, context);
-  }
-  return {};
+  return act_on_jobs(*server, *choice, action, context);
 }
 
 CommandSpec job_command(JobAction action, std::vector<std::string> examples) {
@@ -118,20 +77,19 @@ CommandSpec changing(const char* verb,
                      const char* states,
                      const char* which,
                      std::vector<std::string> examples) {
-  return job_command(
-      {.ask =
-           [verb](ServerClient& server, std::int64_t job) {
-             return server.post(fmt::format("/v1/jobs/{}/{}", job, verb), json::object());
-           },
-       .text =
-           [doing](const json& /*answers*/, const std::vector<std::int64_t>& jobs) {
-             return fmt::format(
-                 "{} job{} {}.", doing, jobs.size() == 1 ? "" : "s", ranges_text(jobs));
-           },
-       .states = states,
-       .which = which,
-       .remarks = true},
-      std::move(examples));
+  return job_command({.ask =
+                          [verb](ServerClient& server, std::int64_t job) {
+                            return server.post(fmt::format("/v1/jobs/{}/{}", job, verb),
+                                               json::object());
+                          },
+                      .text =
+                          [doing](const json& /*answers*/, const std::vector<std::int64_t>& jobs) {
+                            return fmt::format("{} {}.", doing, jobs_text(jobs));
+                          },
+                      .states = states,
+                      .which = which,
+                      .remarks = true},
+                     std::move(examples));
 }
 
 }  // namespace

@@ -1,10 +1,6 @@
-#include <algorithm>
-#include <array>
-#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <string_view>
-#include <unistd.h>
 #include <utility>
 
 #include <fmt/format.h>
@@ -14,6 +10,7 @@
 #include "app/cli/command_table.hpp"
 #include "app/cli/job_settings.hpp"
 #include "app/cli/shared_options.hpp"
+#include "app/inputs/job_environment.hpp"
 #include "app/inputs/job_file.hpp"
 #include "app/inputs/past_jobs.hpp"
 #include "app/inputs/program_check.hpp"
@@ -48,56 +45,8 @@ void add_submit_options(OptionSet& options, SubmitOptions& submit) {
   add_socket(options, submit.server);
 }
 
-// Variables of the session that submits, not of the job.
-constexpr std::array<std::string_view, 13> kLeftOut = {"_",
-                                                       "SHLVL",
-                                                       "PWD",
-                                                       "OLDPWD",
-                                                       "TERM",
-                                                       "LS_COLORS",
-                                                       "DISPLAY",
-                                                       "XAUTHORITY",
-                                                       "WINDOWID",
-                                                       "COLUMNS",
-                                                       "LINES",
-                                                       "HISTFILE",
-                                                       "STY"};
-constexpr std::array<std::string_view, 8> kLeftOutKinds = {
-    "SSH_", "DBUS_", "XDG_", "TMUX", "CUDA_VISIBLE_", "CUDA_MPS_", "CARPOOL_", "BASH_FUNC_"};
-
-bool is_left_out(std::string_view name) {
-  return std::ranges::find(kLeftOut, name) != kLeftOut.end() ||
-         std::ranges::any_of(kLeftOutKinds,
-                             [&](std::string_view kind) { return name.starts_with(kind); });
-}
-
-json current_environment() {
-  json env = json::object();
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    const std::string_view text(*entry);
-    const std::size_t equals = text.find('=');
-    if (equals != std::string_view::npos && !is_left_out(text.substr(0, equals))) {
-      env[std::string(text.substr(0, equals))] = text.substr(equals + 1);
-    }
-  }
-  return env;
-}
-
-// NAME=VALUE, or NAME for a variable that is set here.
-Result<void> add_variable(json& env, const std::string& text) {
-  const std::size_t equals = text.find('=');
-  if (equals != std::string::npos && equals > 0) {
-    env[text.substr(0, equals)] = text.substr(equals + 1);
-    return {};
-  }
-  const char* value = equals == std::string::npos ? std::getenv(text.c_str()) : nullptr;
-  if (value == nullptr) {
-    return invalid_input(
-        fmt::format("--env {}: expected NAME=VALUE, or the name of a variable that is set", text));
-  }
-  env[text] = value;
-  return {};
-}
+// Of a request here; the server has it in the address.
+constexpr const char* kHoldKey = "hold";
 
 template <class T>
 void put(json& job, const char* key, const std::optional<T>& value) {
@@ -132,8 +81,15 @@ Result<json> request_from(const JobSettings& options) {
   if (options.exclusive) {
     job["exclusive"] = true;
   }
-  if (!options.after.empty()) {
-    job["after"] = options.after;
+  for (const auto& [key, jobs] : {std::pair("after", &options.after),
+                                  std::pair("after_any", &options.after_any),
+                                  std::pair("after_not_ok", &options.after_not_ok)}) {
+    if (!jobs->empty()) {
+      job[key] = *jobs;
+    }
+  }
+  if (options.hold) {
+    job[kHoldKey] = true;
   }
   Result<void> read = put_seconds(job, "time_s", options.time);
   if (read) {
@@ -150,6 +106,19 @@ Result<json> request_from(const JobSettings& options) {
 bool is_file(const std::string& name, std::string_view suffix) {
   std::error_code ignored;
   return name.ends_with(suffix) && std::filesystem::is_regular_file(name, ignored);
+}
+
+// The request of a script with #CARPOOL lines, and the arguments behind its name.
+Result<json> request_of_script(JobScript script, const std::vector<std::string>& command) {
+  Result<json> job = parse_job_settings(script.options, command.front()).and_then(request_from);
+  if (job) {
+    script.argv.insert(script.argv.end(), command.begin() + 1, command.end());
+    (*job)["argv"] = script.argv;
+    if (!job->contains("name")) {
+      (*job)["name"] = std::filesystem::path(command.front()).filename().string();
+    }
+  }
+  return job;
 }
 
 // The request of the file that is named in the place of a command; for a plain command, its argv.
@@ -176,15 +145,7 @@ Result<json> request_of_command(const std::vector<std::string>& command,
       return tl::unexpected(script.error());
     }
     if (!script->options.empty()) {
-      Result<json> job = parse_job_settings(script->options, first).and_then(request_from);
-      if (job) {
-        script->argv.insert(script->argv.end(), command.begin() + 1, command.end());
-        (*job)["argv"] = script->argv;
-        if (!job->contains("name")) {
-          (*job)["name"] = std::filesystem::path(first).filename().string();
-        }
-      }
-      return job;
+      return request_of_script(std::move(*script), command);
     }
   }
   return check_program(first, folder).map([&] { return json{{"argv", command}}; });
@@ -234,10 +195,22 @@ std::string submitted_text(const std::vector<std::int64_t>& ids) {
   return fmt::format("Submitted jobs {} to {}", ids.front(), ids.back());
 }
 
+// Takes the key out of the request.
+Result<bool> take_hold(json& job) {
+  const json hold = job.value(kHoldKey, json(false));
+  job.erase(kHoldKey);
+  return hold.is_boolean() ? Result<bool>(hold.get<bool>())
+                           : invalid_input("hold: expected true or false");
+}
+
 Result<void> run_submit(const SubmitOptions& options, const CommandContext& context) {
   Result<json> job = whole_request(options);
   if (!job) {
     return tl::unexpected(job.error());
+  }
+  const Result<bool> hold = take_hold(*job);
+  if (!hold) {
+    return tl::unexpected(hold.error());
   }
   const Result<std::string> estimated = put_estimated_memory(*job, options.server);
   if (!estimated) {
@@ -247,7 +220,7 @@ Result<void> run_submit(const SubmitOptions& options, const CommandContext& cont
   if (!server) {
     return tl::unexpected(server.error());
   }
-  const Result<json> accepted = server->post("/v1/jobs", *job);
+  const Result<json> accepted = server->post(*hold ? "/v1/jobs?hold=1" : "/v1/jobs", *job);
   if (!accepted) {
     return tl::unexpected(accepted.error());
   }

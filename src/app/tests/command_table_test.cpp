@@ -50,6 +50,7 @@ TEST(CommandTable, HoldsTheCommandsOfEachGroupInTheOrderOfTheHelp) {
                    "hold",
                    "release",
                    "requeue",
+                   "update",
                    "history",
                    "knowledge"}));
   EXPECT_EQ(names_of(CommandGroup::Server), (Names{"serve", "drain", "prune", "journal"}));
@@ -76,7 +77,7 @@ TEST(CommandTable, NamesNoCommandTwice) {
   for (const CommandRow& row : command_table()) {
     EXPECT_TRUE(names.insert(row.name).second) << row.name;
   }
-  EXPECT_EQ(names.size(), 40U);
+  EXPECT_EQ(names.size(), 41U);
 }
 
 TEST(CommandTable, DescribesEachCommandInOneLine) {

@@ -56,6 +56,32 @@ TEST(JobApi, ABadSubmissionIsRejectedAndAnArrayAsAWhole) {
   EXPECT_TRUE(value_of(test->list(caller_ann, {{"state", "active"}})).at("jobs").empty());
 }
 
+TEST(JobApi, AHeldSubmissionWaitsAndIsChanged) {
+  TestApi test;
+  value_of(test->submit(caller_ann, kJob, {{"hold", "1"}}));
+  test.settle();
+  EXPECT_EQ(value_of(test->show(caller_ann, 1)).at("state"), "held");
+  const char* change = R"({"time_s": 60, "mem": "2G", "priority": -5, "class": "best-effort"})";
+  EXPECT_EQ(value_of(test->update(caller_ann, 1, change)).at("done"), "update");
+  const json job = value_of(test->show(caller_ann, 1));
+  EXPECT_EQ(job.at("time_s"), 60.0);
+  EXPECT_EQ(job.at("asked_mem_bytes"), std::uint64_t{2} << 30U);
+  EXPECT_EQ(job.at("priority"), -5);
+  EXPECT_EQ(job.at("class"), "best-effort");
+  EXPECT_EQ(refusal(test->update(caller_bob, 1, change)).first, 403);
+  EXPECT_EQ(refusal(test->update(caller_ann, 1, R"({"priority": 5})")).first, 403);
+  EXPECT_EQ(refusal(test->update(caller_ann, 1, R"({"class": "slo"})")).first, 403);
+  EXPECT_EQ(value_of(test->update(caller_operator, 1, R"({"priority": 5})")).at("id"), 1);
+  for (const char* wrong : {"",
+                            "{}",
+                            R"({"argv": ["x"]})",
+                            R"({"mem": "auto"})",
+                            R"({"time_s": null})",
+                            R"({"class": "fast"})"}) {
+    EXPECT_EQ(refusal(test->update(caller_ann, 1, wrong)).first, 400) << wrong;
+  }
+}
+
 TEST(JobApi, OtherUsersMayNeitherSeeNorChangeAJob) {
   TestApi test;
   value_of(test->submit(caller_ann, kJob));

@@ -1,0 +1,53 @@
+#include "app/server/job_action.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace carpool::app {
+
+using nlohmann::json;
+
+Result<void> act_on_jobs(ServerClient& server,
+                         const JobChoice& choice,
+                         const JobAction& action,
+                         const CommandContext& context) {
+  const Result<SelectedJobs> selected = select_jobs(server, choice, action.states);
+  if (!selected) {
+    return tl::unexpected(selected.error());
+  }
+  json answers = json::array();
+  std::vector<std::int64_t> answered;
+  std::vector<Error> problems = selected->problems;
+  for (const std::int64_t job : selected->ids) {
+    Result<json> answer = action.ask(server, job);
+    if (answer) {
+      answers.push_back(std::move(*answer));
+      answered.push_back(job);
+      continue;
+    }
+    problems.push_back(std::move(answer.error()));
+    if (problems.back().code == ErrorCode::Unavailable) {
+      break;
+    }
+  }
+  if (context.output.json()) {
+    context.output.print_json_of(answers, choice.single() ? 1 : 2);
+  } else if (!answered.empty()) {
+    const std::string text = action.text(answers, answered);
+    action.remarks ? context.output.remark(text) : context.output.print(text);
+  } else if (problems.empty()) {
+    context.output.remark(fmt::format("You have no jobs {}.", action.which));
+  }
+  for (const Error& problem : problems) {
+    note_problem(problem, context);
+  }
+  return {};
+}
+
+std::string jobs_text(const std::vector<std::int64_t>& jobs) {
+  return fmt::format("job{} {}", jobs.size() == 1 ? "" : "s", ranges_text(jobs));
+}
+
+}  // namespace carpool::app
