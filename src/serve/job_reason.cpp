@@ -47,7 +47,7 @@ std::string_view waiting_word(const schedule::Scheduler& scheduler,
   if (job.state == JobState::Held) {
     return "Held";
   }
-  if (scheduler.draining() && why.reason == scheduler.drain_words()) {
+  if (scheduler.draining() && why.reason == scheduler.why_no_starts()) {
     return "Drained";
   }
   const bool in_line = why.constraint != Constraint::Order || scheduler.may_start(job.id);
