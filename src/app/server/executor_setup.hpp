@@ -9,9 +9,9 @@
 
 #include "app/cli/serve_options.hpp"
 #include "app/server/serve_places.hpp"
-#include "app/server/shim_jobs.hpp"
-#include "app/server/shim_place.hpp"
-#include "app/server/shim_watch.hpp"
+#include "app/server/shim/shim_jobs.hpp"
+#include "app/server/shim/shim_place.hpp"
+#include "app/server/shim/shim_watch.hpp"
 #include "run/process_executor.hpp"
 
 namespace carpool::app {

@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "app/server/shim_jobs.hpp"
-#include "app/server/shim_watch.hpp"
+#include "app/server/shim/shim_jobs.hpp"
+#include "app/server/shim/shim_watch.hpp"
 #include "base/result.hpp"
 #include "observe/gpu_watcher.hpp"
 #include "observe/usable_gpus.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "app/server/shim_watch.hpp"
+#include "app/server/shim/shim_watch.hpp"
 #include "core/gpu_observation.hpp"
 #include "observe/progress_watch.hpp"
 #include "run/process_executor.hpp"

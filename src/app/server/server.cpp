@@ -9,7 +9,7 @@
 #include "app/server/drain_file.hpp"
 #include "app/server/processor_shares.hpp"
 #include "app/server/server_knowledge.hpp"
-#include "app/server/shim_place.hpp"
+#include "app/server/shim/shim_place.hpp"
 #include "app/server/state_disk.hpp"
 #include "app/version.hpp"
 #include "base/log.hpp"

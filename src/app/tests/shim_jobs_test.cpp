@@ -1,4 +1,4 @@
-#include "app/server/shim_jobs.hpp"
+#include "app/server/shim/shim_jobs.hpp"
 
 #include <cstdlib>
 #include <filesystem>
@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "app/server/shim_watch.hpp"
+#include "app/server/shim/shim_watch.hpp"
 #include "interpose/guard/memory_guard.hpp"
 
 namespace carpool::app {

@@ -1,4 +1,4 @@
-#include "app/server/shim_jobs.hpp"
+#include "app/server/shim/shim_jobs.hpp"
 
 #include <algorithm>
 #include <filesystem>

@@ -1,4 +1,4 @@
-#include "app/server/shim_place.hpp"
+#include "app/server/shim/shim_place.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "app/server/shim_watch.hpp"
+#include "app/server/shim/shim_watch.hpp"
 
 #include <algorithm>
 

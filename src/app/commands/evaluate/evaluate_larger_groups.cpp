@@ -7,7 +7,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "app/commands/evaluate_options.hpp"
+#include "app/commands/evaluate/evaluate_options.hpp"
 #include "app/inputs/sources.hpp"
 #include "base/progress/progress.hpp"
 #include "evaluate/larger_groups.hpp"

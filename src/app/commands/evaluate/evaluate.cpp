@@ -11,7 +11,7 @@
 
 #include "app/cli/command_table.hpp"
 #include "app/cli/shared_options.hpp"
-#include "app/commands/evaluate_options.hpp"
+#include "app/commands/evaluate/evaluate_options.hpp"
 #include "app/inputs/sources.hpp"
 #include "app/output/evaluation_output.hpp"
 #include "base/progress/progress.hpp"

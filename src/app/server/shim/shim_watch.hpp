@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "app/server/shim_place.hpp"
+#include "app/server/shim/shim_place.hpp"
 #include "schedule/scheduler.hpp"
 
 namespace carpool::app {

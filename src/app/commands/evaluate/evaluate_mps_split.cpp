@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "app/commands/evaluate_options.hpp"
+#include "app/commands/evaluate/evaluate_options.hpp"
 #include "app/inputs/sources.hpp"
 #include "base/progress/progress.hpp"
 #include "evaluate/partition_regret.hpp"
