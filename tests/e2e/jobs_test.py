@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The life of jobs under a real server: submitted, run, watched, stopped, recovered."""
 
+import bisect
 import os
 import signal
 import subprocess
@@ -61,11 +62,15 @@ class Jobs(server.ServerTest):
 
     def test_a_job_whose_bound_no_gpu_can_hold_runs_exclusively(self):
         largest = max(gpu["memory_bytes"] for gpu in self.get("/v1/gpus")["gpus"])
-        for batch in range(1, 10_000):
-            command = ("--", "echo", "--model_name_or_path", "gpt2", "--per_device_train_batch_size", str(batch))
-            said = cli.strict_json(self.succeeds("estimate", "--json", *command))
-            if said["upper_bytes"] > largest:
-                break
+
+        def command_of(batch):
+            return ("--", "echo", "--model_name_or_path", "gpt2", "--per_device_train_batch_size", str(batch))
+
+        def estimate(batch):
+            return cli.strict_json(self.succeeds("estimate", "--json", *command_of(batch)))
+
+        batch = bisect.bisect(range(1_000), largest, lo=1, key=lambda batch: estimate(batch)["upper_bytes"])
+        command, said = command_of(batch), estimate(batch)
         self.assertGreater(said["upper_bytes"], largest)
         self.assertLess(said["expected_bytes"], largest)
         self.assertIn("the job gets a GPU to itself", self.succeeds("submit", "--mem", "auto", *command))

@@ -28,8 +28,9 @@ Result<JobWord> not_a_job(std::string_view text) {
 
 std::optional<std::int64_t> job_number(std::string_view text) {
   std::int64_t number = 0;
-  const char* end = text.data() + text.size();
-  const auto [stopped, problem] = std::from_chars(text.data(), end, number);
+  const char* begin = text.data();
+  const char* end = begin + text.size();
+  const auto [stopped, problem] = std::from_chars(begin, end, number);
   return problem == std::errc() && stopped == end && number > 0 ? std::optional(number)
                                                                 : std::nullopt;
 }

@@ -43,8 +43,8 @@ Result<std::filesystem::path> find_shim_library() {
 Result<std::string> find_driver(const std::filesystem::path& library) {
   const std::string preloaded = environment_variable("LD_PRELOAD");
   const bool is_preloaded = preloaded.find(library.filename().string()) != std::string::npos;
-  const std::string driver = is_preloaded ? environment_variable("CARPOOL_REAL_LIBCUDA")
-                                          : interpose::find_real_libcuda().value_or(std::string());
+  std::string driver = is_preloaded ? environment_variable("CARPOOL_REAL_LIBCUDA")
+                                    : interpose::find_real_libcuda().value_or(std::string());
   if (driver.empty()) {
     return fail(ErrorCode::Unsupported,
                 "the loader finds no libcuda.so.1: install NVIDIA's driver, or name its folder in "

@@ -98,6 +98,7 @@ std::vector<std::size_t> TextTable::widths(std::optional<std::size_t> most) cons
 std::string TextTable::render(std::optional<std::size_t> most) const {
   const std::vector<std::size_t> fitted = widths(most);
   std::vector<std::string> headings;
+  headings.reserve(columns_.size());
   for (const Column& column : columns_) {
     headings.push_back(column.heading);
   }

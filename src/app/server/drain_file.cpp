@@ -23,8 +23,8 @@ std::optional<std::string> DrainFile::read() const {
 }
 
 Result<std::string> DrainFile::set(const std::string& by) const {
-  const std::string text = fmt::format("{}, by {}", utc_timestamp(), by);
-  return write_file(file_, text + "\n").map([&] { return text; });
+  std::string text = fmt::format("{}, by {}", utc_timestamp(), by);
+  return write_file(file_, text + "\n").map([&] { return std::move(text); });
 }
 
 // An end that a crash of the machine undoes costs one more `carpool drain --undo`, and no job.

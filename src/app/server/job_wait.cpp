@@ -31,6 +31,20 @@ Result<json> ask(ServerClient& server, std::int64_t job, double wait_s, const St
   }
 }
 
+// The job when it has ended, or as it is when the limit has passed.
+Result<json> wait_for_job(ServerClient& server,
+                          std::int64_t id,
+                          std::optional<double> limit_s,
+                          const Stopwatch& watch) {
+  while (true) {
+    const double left = limit_s ? std::max(0.0, *limit_s - watch.seconds()) : kOneRequest;
+    Result<json> job = ask(server, id, std::min(left, kOneRequest), watch);
+    if (!job || job->contains("ended_s") || (limit_s && watch.seconds() >= *limit_s)) {
+      return job;
+    }
+  }
+}
+
 }  // namespace
 
 int shell_code(const json& job) {
@@ -52,27 +66,19 @@ json wait_for_jobs(ServerClient& server,
   const Stopwatch watch;
   json waited = json::array();
   for (const std::int64_t id : jobs) {
-    json job;
-    while (!job.contains("ended_s")) {
-      const double left = limit_s ? std::max(0.0, *limit_s - watch.seconds()) : kOneRequest;
-      Result<json> now = ask(server, id, std::min(left, kOneRequest), watch);
-      if (!now) {
-        note_problem(now.error(), context);
-        if (now.error().code == ErrorCode::Unavailable) {
-          return waited;
-        }
-        job = nullptr;
-        break;
-      }
-      job = std::move(*now);
-      if (!job.contains("ended_s") && limit_s && watch.seconds() >= *limit_s) {
-        context.exit_code = kExitNotYet;
-        waited.push_back({{"id", id}, {"state", job.value("state", "")}});
+    const Result<json> found = wait_for_job(server, id, limit_s, watch);
+    if (!found) {
+      note_problem(found.error(), context);
+      if (found.error().code == ErrorCode::Unavailable) {
         return waited;
       }
-    }
-    if (job.is_null()) {
       continue;
+    }
+    const json& job = *found;
+    if (!job.contains("ended_s")) {
+      context.exit_code = kExitNotYet;
+      waited.push_back({{"id", id}, {"state", job.value("state", "")}});
+      return waited;
     }
     context.exit_code = std::max(context.exit_code, shell_code(job));
     waited.push_back({{"id", id},

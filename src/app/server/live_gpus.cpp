@@ -42,25 +42,12 @@ observe::RunningJobs running_jobs(const run::ProcessExecutor& executor,
   return jobs;
 }
 
-}  // namespace
-
-Result<observe::UsableGpus> find_gpus(bool use_mps) {
-  return open_gpus().and_then([&](std::unique_ptr<TelemetrySource> source) {
-    return observe::find_usable_gpus(std::move(source), use_mps && gpu::probe_mps().has_value());
-  });
-}
-
-Result<std::unique_ptr<observe::GpuWatcher>> watch_gpus(observe::UsableGpus& gpus,
-                                                        const run::ProcessExecutor& executor,
-                                                        serve::SchedulerLoop& loop,
-                                                        const WatchSettings& settings) {
-  // Both ports are called by the thread of the watcher.
-  const auto progress = std::make_shared<LiveProgress>(settings.running.progress.folder,
-                                                       settings.running.runs,
-                                                       settings.record_kernels,
-                                                       settings.shim);
-  observe::WatcherPorts ports;
-  ports.running = [&executor, &loop, progress, shim = settings.shim, kept = settings.shim_jobs] {
+// What runs now, for the watcher; jobs with the library are looked at on the way.
+auto running_port(const run::ProcessExecutor& executor,
+                  serve::SchedulerLoop& loop,
+                  const std::shared_ptr<LiveProgress>& progress,
+                  const WatchSettings& settings) {
+  return [&executor, &loop, progress, shim = settings.shim, kept = settings.shim_jobs] {
     std::vector<ProgressJob> jobs;
     std::vector<ShimTarget> shared;
     auto running =
@@ -80,9 +67,15 @@ Result<std::unique_ptr<observe::GpuWatcher>> watch_gpus(observe::UsableGpus& gpu
     }
     return running;
   };
+}
+
+// Hands what the watcher saw to the scheduler.
+auto post_port(serve::SchedulerLoop& loop,
+               const std::shared_ptr<LiveProgress>& progress,
+               const WatchSettings& settings) {
   const auto processors = std::make_shared<observe::ProcessorLoad>();
-  ports.post = [&loop, progress, processors, shim = settings.shim, jobs = settings.shim_jobs](
-                   std::vector<GpuObservation> seen) {
+  return [&loop, progress, processors, shim = settings.shim, jobs = settings.shim_jobs](
+             std::vector<GpuObservation> seen) {
     progress->measure(seen);
     const std::vector<JobId> escaped = shim ? shim->escaped(seen) : std::vector<JobId>();
     const std::optional<double> idle = processors->idle();
@@ -102,6 +95,28 @@ Result<std::unique_ptr<observe::GpuWatcher>> watch_gpus(observe::UsableGpus& gpu
       }
     });
   };
+}
+
+}  // namespace
+
+Result<observe::UsableGpus> find_gpus(bool use_mps) {
+  return open_gpus().and_then([&](std::unique_ptr<TelemetrySource> source) {
+    return observe::find_usable_gpus(std::move(source), use_mps && gpu::probe_mps().has_value());
+  });
+}
+
+Result<std::unique_ptr<observe::GpuWatcher>> watch_gpus(observe::UsableGpus& gpus,
+                                                        const run::ProcessExecutor& executor,
+                                                        serve::SchedulerLoop& loop,
+                                                        const WatchSettings& settings) {
+  // Both ports are called by the thread of the watcher.
+  const auto progress = std::make_shared<LiveProgress>(settings.running.progress.folder,
+                                                       settings.running.runs,
+                                                       settings.record_kernels,
+                                                       settings.shim);
+  observe::WatcherPorts ports;
+  ports.running = running_port(executor, loop, progress, settings);
+  ports.post = post_port(loop, progress, settings);
   try {
     return std::make_unique<observe::GpuWatcher>(
         *gpus.source, gpus.watched, settings.observing, std::move(ports));

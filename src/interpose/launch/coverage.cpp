@@ -119,7 +119,8 @@ int print_coverage(const char* driver) {
   void* const library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   const link_map* opened = nullptr;
   void* const real = ::dlopen(driver, RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr || real == nullptr || ::dlinfo(library, RTLD_DI_LINKMAP, &opened) != 0) {
+  if (library == nullptr || real == nullptr ||
+      ::dlinfo(library, RTLD_DI_LINKMAP, static_cast<void*>(&opened)) != 0) {
     std::printf("%s\n", ::dlerror());
     return 1;
   }

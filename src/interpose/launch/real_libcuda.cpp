@@ -22,7 +22,7 @@ constexpr int kLimitMs = 10'000;  // for drivers on slow disks
 [[noreturn]] void tell_path(int to) {
   const link_map* library = nullptr;
   void* const driver = ::dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
-  if (driver != nullptr && ::dlinfo(driver, RTLD_DI_LINKMAP, &library) == 0) {
+  if (driver != nullptr && ::dlinfo(driver, RTLD_DI_LINKMAP, static_cast<void*>(&library)) == 0) {
     std::array<char, PATH_MAX> path{};
     if (::realpath(library->l_name, path.data()) != nullptr) {
       [[maybe_unused]] const ssize_t told = ::write(to, path.data(), std::strlen(path.data()));

@@ -46,8 +46,8 @@ FileId identify(const char* path) {
 
 bool is_this_library(const FileId& file) {
   Dl_info info{};
-  static const char kMark = 0;
-  if (::dladdr(&kMark, &info) == 0 || info.dli_fname == nullptr) {
+  static const char mark = 0;
+  if (::dladdr(&mark, &info) == 0 || info.dli_fname == nullptr) {
     return false;
   }
   const FileId own = identify(info.dli_fname);

@@ -27,7 +27,7 @@ class NodeList {
   }
   ~NodeList() {
     if (nodes_ != nullptr) {
-      ::munmap(nodes_, bytes_);
+      ::munmap(static_cast<void*>(nodes_), bytes_);
     }
   }
   NodeList(const NodeList&) = delete;

@@ -50,8 +50,8 @@ class RouteTable {
 
   // Threads may fill at the same time: all of them write the same.
   void fill() {
+    // NOLINTBEGIN(bugprone-macro-parentheses,cppcoreguidelines-avoid-c-arrays,modernize-avoid-c-arrays)
     static const WrappedCall wrapped[] = {
-    // NOLINT
 #define DRIVER_CALL(NAME, TYPES) {Symbol::NAME, reinterpret_cast<void*>(&NAME)},
 #include "interpose/library/driver_calls.inc"
 #undef DRIVER_CALL
@@ -60,6 +60,7 @@ class RouteTable {
 #include "interpose/library/copy_calls.inc"
 #undef DRIVER_COPY
     };
+    // NOLINTEND(bugprone-macro-parentheses,cppcoreguidelines-avoid-c-arrays,modernize-avoid-c-arrays)
     static_assert(sizeof wrapped / sizeof wrapped[0] < kRoutes / 2);
     for (const WrappedCall& call : wrapped) {
       void* const function = find_real(call.symbol);

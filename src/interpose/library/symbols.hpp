@@ -9,6 +9,7 @@
 
 namespace carpool::interpose {
 
+// NOLINTBEGIN(readability-identifier-naming,bugprone-macro-parentheses): names of the driver
 enum class Symbol : std::uint32_t {
 #define DRIVER_SYMBOL(NAME) NAME,
 #include "interpose/library/driver_symbols.inc"
@@ -20,6 +21,7 @@ inline constexpr std::size_t kSymbols = 0
 #include "interpose/library/driver_symbols.inc"
 #undef DRIVER_SYMBOL
     ;
+// NOLINTEND(readability-identifier-naming,bugprone-macro-parentheses)
 
 // Address of each function of the real driver, or of code that finds it and goes on there.
 extern "C" void* carpool_driver_slots[];  // NOLINT

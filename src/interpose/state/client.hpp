@@ -32,7 +32,8 @@ struct Membership {
 };
 
 // What clients that have not joined write to.
-extern ClientSlot unshared_slot;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables,bugprone-dynamic-static-initializers)
+extern ClientSlot unshared_slot;
 
 class Client {
  public:

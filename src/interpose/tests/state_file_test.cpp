@@ -14,7 +14,7 @@ namespace {
 
 class StateFileTest : public testing::Test {
  protected:
-  StateError open(StateFile::Missing missing = StateFile::Missing::Make) const {
+  [[nodiscard]] StateError open(StateFile::Missing missing = StateFile::Missing::Make) const {
     StateFile file;
     return file.open(folder_.path(), kTestGpu, ::geteuid(), missing);
   }
@@ -125,8 +125,10 @@ TEST_F(StateFileTest, FinishesAFileThatWasLeftHalfMade) {
 }
 
 TEST_F(StateFileTest, IsMadeOnceByRacingProcesses) {
+  constexpr int kRacers = 8;
   std::vector<pid_t> children;
-  for (int index = 0; index < 8; ++index) {
+  children.reserve(kRacers);
+  for (int index = 0; index < kRacers; ++index) {
     children.push_back(start_process([&] {
       Client client;
       return folder_.join(client) == StateError::None && client.id().valid() ? 0 : 1;

@@ -130,17 +130,18 @@ TEST(StateGuardProperty, AnswersAreThoseOfTheModel) {
 }
 
 TEST(StateGuardProperty, AnyBytesAreATableOrAreRefused) {
-  EXPECT_TRUE(rc::check("any bytes behind a valid head", [](std::vector<std::uint8_t> bytes) {
-    std::array<KernelEntry, 64> entries{};
-    KernelTable table(entries);
-    table.learn(3, 100);
-    std::vector<std::byte> file(table.file_bytes());
-    RC_ASSERT(table.save(file) == file.size());
-    for (const std::uint8_t byte : bytes) {
-      file.push_back(std::byte{byte});
-    }
-    RC_ASSERT(table.load(file) == bytes.empty());
-  }));
+  EXPECT_TRUE(
+      rc::check("any bytes behind a valid head", [](const std::vector<std::uint8_t>& bytes) {
+        std::array<KernelEntry, 64> entries{};
+        KernelTable table(entries);
+        table.learn(3, 100);
+        std::vector<std::byte> file(table.file_bytes());
+        RC_ASSERT(table.save(file) == file.size());
+        for (const std::uint8_t byte : bytes) {
+          file.push_back(std::byte{byte});
+        }
+        RC_ASSERT(table.load(file) == bytes.empty());
+      }));
 }
 
 }  // namespace

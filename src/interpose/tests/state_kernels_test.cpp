@@ -65,7 +65,7 @@ TEST_F(StateKernelsTest, FullNeighbourhoodRefusesAndKeepsTheRest) {
   std::array<KernelEntry, 64> few{};
   KernelTable small(few);
   int kept = 0;
-  for (std::uint64_t key = 1; key <= 64 * 40; key += 64) {
+  for (std::uint64_t key = 1; key <= 64ULL * 40; key += 64) {
     kept += small.learn(key, key) ? 1 : 0;
   }
   EXPECT_EQ(kept, 32);
@@ -109,6 +109,7 @@ TEST_F(StateKernelsTest, DamagedFileIsRefusedAsAWhole) {
 
 TEST_F(StateKernelsTest, ThreadsLearnIntoOneTable) {
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int index = 0; index < 4; ++index) {
     threads.emplace_back([&] {
       for (std::uint64_t sample = 0; sample < 2000; ++sample) {
@@ -141,7 +142,10 @@ TEST(StateLog, ReaderFollowsAClient) {
   for (std::uint32_t index = 0; index < 100; ++index) {
     log_launch(client.slot().log_head,
                *ring,
-               {.key = index + 1, .time_ns = 10 * index, .duration_ns = index, .stream = 3});
+               {.key = index + 1,
+                .time_ns = std::uint64_t{10} * index,
+                .duration_ns = index,
+                .stream = 3});
   }
   const std::vector<LaunchRecord> seen = reader.follow(client.id(), follower);
   ASSERT_EQ(seen.size(), 100U);
@@ -172,6 +176,7 @@ TEST(StateLog, TornRecordsAreNotRead) {
   SharedWord head{0};
   std::atomic<bool> stop{false};
   std::vector<std::thread> writers;
+  writers.reserve(2);
   for (int index = 0; index < 2; ++index) {
     writers.emplace_back([&] {
       for (std::uint64_t number = 0; number < 200000; ++number) {

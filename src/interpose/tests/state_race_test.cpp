@@ -92,6 +92,7 @@ TEST(StateRace, SixteenProcessesNeverExceedAQuota) {
   const StateFolder folder;
   const SharedGrants grants;
   std::vector<pid_t> children;
+  children.reserve(kProcesses);
   for (std::size_t index = 0; index < kProcesses; ++index) {
     children.push_back(start_process([&] { return race(folder, *grants, index, 3000); }));
   }
@@ -109,6 +110,7 @@ TEST(StateRace, QuotaIsFilledToTheLastByte) {
   const SharedGrants grants;
   auto* const full = &grants->refused;
   std::vector<pid_t> children;
+  children.reserve(kProcesses);
   ASSERT_EQ(folder.reader().set_limits(1, {.limit_bytes = kQuota}), StateError::None);
   for (std::size_t index = 0; index < kProcesses; ++index) {
     children.push_back(start_process([&, index] {
@@ -187,6 +189,7 @@ TEST(StateRace, ThreadsOfAProcessShareTheQuota) {
   MemoryGuard guard(client);
   std::atomic<std::uint64_t> granted{0};
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int index = 0; index < 4; ++index) {
     threads.emplace_back([&] {
       for (int step = 0; step < 500; ++step) {

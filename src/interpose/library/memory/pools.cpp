@@ -182,6 +182,7 @@ void settle_pools(Device& device) {
 }
 
 void freed_to_pool(const Allocation& freed) {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the table keeps handles as numbers
   settle_pool(reinterpret_cast<Handle>(freed.owner), freed.bytes);
 }
 

@@ -18,7 +18,7 @@ void lower_to(Size* size, std::uint64_t most) {
 
 }  // namespace
 
-// NOLINTBEGIN(readability-identifier-naming)
+// NOLINTBEGIN(readability-identifier-naming,bugprone-macro-parentheses)
 
 #define MEMORY_INFO(NAME, SIZE)                    \
   Status NAME(SIZE* free, SIZE* total) {           \
@@ -48,6 +48,6 @@ MEMORY_INFO(cuMemGetInfo_v2, std::size_t)
 TOTAL_MEMORY(cuDeviceTotalMem, unsigned)
 TOTAL_MEMORY(cuDeviceTotalMem_v2, std::size_t)
 
-// NOLINTEND(readability-identifier-naming)
+// NOLINTEND(readability-identifier-naming,bugprone-macro-parentheses)
 
 }  // namespace carpool::interpose

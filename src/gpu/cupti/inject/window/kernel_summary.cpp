@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <limits>
 
 #include "gpu/cupti/kernel_occupancy.hpp"
@@ -33,7 +34,7 @@ activity_format::Kernel facts_of(const cupti::KernelRecord& record) {
 
 std::uint32_t millionths(double share) {
   constexpr double kMillion = 1e6;
-  return static_cast<std::uint32_t>(std::clamp(share, 0.0, 1.0) * kMillion + 0.5);
+  return static_cast<std::uint32_t>(std::lround(std::clamp(share, 0.0, 1.0) * kMillion));
 }
 
 std::uint32_t whole_ns(double time) {
@@ -45,7 +46,7 @@ std::size_t bin_of(std::uint64_t duration_ns, std::size_t bins) {
   const std::uint64_t duration = std::max(duration_ns, kShortestNs);
   const auto bits = static_cast<unsigned>(std::bit_width(duration));
   const std::uint64_t quarter = (duration >> (bits - 3U)) & 3U;
-  return std::min<std::size_t>((bits - kShortestBits) * 4U + quarter, bins - 1);
+  return std::min<std::size_t>(std::uint64_t{bits - kShortestBits} * 4U + quarter, bins - 1);
 }
 
 // Its middle.
