@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <sys/types.h>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
@@ -51,6 +52,13 @@ struct PruneReport {
   std::uint64_t kept_bytes = 0;  // of ended jobs
 };
 
+// Processes of a job descend from its supervisor or are in its session.
+struct JobPids {
+  JobId job = 0;
+  pid_t supervisor = 0;
+  pid_t session = 0;
+};
+
 struct ApiParts {
   SchedulerLoop& loop;
   store::SqliteJournal& journal;  // used on the loop's thread only
@@ -60,6 +68,8 @@ struct ApiParts {
   std::function<std::filesystem::path(RunId, LogStream)> log_file{};
   std::string version{};
   std::string mode{};  // "gpus", "simulated"
+  std::string policy{};
+  double started_s = 0.0;
   UserLimits limits{};
   std::function<ShownTime()> shown{};  // empty: times are shown as they are
   // Makes a drain by this user durable and returns since when it is, for people; no user: makes its
@@ -68,6 +78,8 @@ struct ApiParts {
   std::function<PruneReport(const PruneRequest&)> prune{};  // empty: outputs are not kept
   // What was learned of the workloads of a user, or of all users; used on the loop's thread only.
   std::function<nlohmann::json(std::optional<std::uint32_t> uid)> knowledge{};
+  // Of the jobs that run; used on the loop's thread only. Empty: they have no processes.
+  std::function<std::vector<JobPids>()> pids{};
 };
 
 // Thread-safe.
@@ -91,6 +103,8 @@ class JobApi {
   [[nodiscard]] ApiAnswer update(const Caller& caller, JobId job, std::string_view body);
   [[nodiscard]] ApiAnswer gpus(const Caller& caller);
   [[nodiscard]] ApiAnswer history(const Caller& caller, const ApiQuery& query);
+  // GPU time and memory by user or by job, from the time `since_s` of the query on.
+  [[nodiscard]] ApiAnswer usage(const Caller& caller, const ApiQuery& query);
   [[nodiscard]] ApiAnswer knowledge(const Caller& caller, const ApiQuery& query);
   [[nodiscard]] ApiAnswer drain(const Caller& caller, std::string_view body);
   [[nodiscard]] ApiAnswer prune(const Caller& caller, std::string_view body);

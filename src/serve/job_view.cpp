@@ -98,6 +98,10 @@ const Resident* resident_of(const schedule::Scheduler& scheduler, JobId job) {
 
 }  // namespace
 
+const std::string& shown_name(const JobRecord& job) {
+  return job.spec.name.empty() && !job.spec.argv.empty() ? job.spec.argv.front() : job.spec.name;
+}
+
 void add_job_summary(std::string& out,
                      const schedule::Scheduler& scheduler,
                      const JobRecord& job,
@@ -131,9 +135,7 @@ void add_job_summary(std::string& out,
     }
   }
   if (caller.may_touch(job.owner)) {
-    line.add(
-        "name",
-        job.spec.name.empty() && !job.spec.argv.empty() ? job.spec.argv.front() : job.spec.name);
+    line.add("name", shown_name(job));
     const JobReason why = reason_of(scheduler, job);
     if (!why.sentence.empty()) {
       line.add("reason", why.sentence);

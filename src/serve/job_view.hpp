@@ -13,6 +13,8 @@
 
 namespace carpool::serve {
 
+// Its name, or its program where its owner gave none.
+[[nodiscard]] const std::string& shown_name(const JobRecord& job);
 // One line of a listing, as JSON text appended to `out`.
 void add_job_summary(std::string& out,
                      const schedule::Scheduler& scheduler,

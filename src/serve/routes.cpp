@@ -165,6 +165,11 @@ constexpr std::array kRoutes = {
             return api.history(caller, query_of(request));
           }},
     Route{"GET",
+          "/v1/usage",
+          [](JobApi& api, const Caller& caller, const httplib::Request& request) {
+            return api.usage(caller, query_of(request));
+          }},
+    Route{"GET",
           "/v1/knowledge",
           [](JobApi& api, const Caller& caller, const httplib::Request& request) {
             return api.knowledge(caller, query_of(request));

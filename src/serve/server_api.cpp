@@ -1,5 +1,7 @@
 // The operations of the API that concern the server and not one job.
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -14,14 +16,44 @@ namespace carpool::serve {
 
 using nlohmann::json;
 
+namespace {
+
+// Name, run time and processes of the jobs on a GPU.
+void add_job_facts(json& jobs,
+                   const schedule::Scheduler& scheduler,
+                   const std::vector<JobPids>& pids,
+                   const Caller& caller,
+                   double now_s) {
+  for (json& view : jobs) {
+    const JobRecord* job = scheduler.find(view.at("id").get<JobId>());
+    if (job == nullptr) {
+      continue;
+    }
+    if (const JobAttempt* running = job->running(); running != nullptr) {
+      view["run_s"] = running->ran_s(now_s);
+    }
+    if (caller.may_touch(job->owner)) {
+      view["name"] = shown_name(*job);
+    }
+    if (const auto known = std::ranges::find(pids, job->id, &JobPids::job); known != pids.end()) {
+      view["supervisor_pid"] = known->supervisor;
+      view["session"] = known->session;
+    }
+  }
+}
+
+}  // namespace
+
 ApiAnswer JobApi::gpus(const Caller& caller) {
   return json_answer(
-      look<json>(parts_.loop, [&](schedule::Scheduler& scheduler, double) -> Result<json> {
+      look<json>(parts_.loop, [&](schedule::Scheduler& scheduler, double now_s) -> Result<json> {
+        const std::vector<JobPids> pids = parts_.pids ? parts_.pids() : std::vector<JobPids>();
         json gpus = json::array();
         for (const GpuView& gpu : scheduler.gpus()) {
           gpus.push_back(gpu_view(gpu, caller));
+          add_job_facts(gpus.back().at("jobs"), scheduler, pids, caller, now_s);
         }
-        return json{{"version", 1}, {"gpus", std::move(gpus)}};
+        return json{{"version", 1}, {"mode", parts_.mode}, {"gpus", std::move(gpus)}};
       }));
 }
 
@@ -116,10 +148,13 @@ ApiAnswer JobApi::prune(const Caller& caller, std::string_view body) {
 
 ApiAnswer JobApi::status() {
   return json_answer(
-      look<json>(parts_.loop, [&](schedule::Scheduler& scheduler, double) -> Result<json> {
+      look<json>(parts_.loop, [&](schedule::Scheduler& scheduler, double now_s) -> Result<json> {
         return json{{"version", 1},
                     {"carpool", parts_.version},
                     {"mode", parts_.mode},
+                    {"policy", parts_.policy},
+                    {"started_s", shown()(parts_.started_s)},
+                    {"now_s", shown()(now_s)},
                     {"draining", scheduler.draining()},
                     {"notice", scheduler.why_no_starts()},
                     {"jobs", count_jobs(scheduler).by_state},

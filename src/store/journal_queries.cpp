@@ -166,6 +166,22 @@ Result<std::vector<EndedJob>> SqliteJournal::ended_jobs(const EndedJobQuery& que
   return read.map([&] { return std::move(jobs); });
 }
 
+Result<std::vector<EndedPlace>> SqliteJournal::ended_after(const EndedPlace& place,
+                                                           std::size_t most) const {
+  auto rows = database_.prepare(
+      "SELECT ended_s, id FROM jobs WHERE ended_s IS NOT NULL AND (ended_s, id) > (?1, ?2) "
+      "ORDER BY ended_s, id LIMIT ?3");
+  if (rows) {
+    rows->bind(0, place.ended_s).bind(1, place.id).bind(2, static_cast<std::int64_t>(most));
+  }
+  std::vector<EndedPlace> found;
+  auto read = for_rows(rows, [&](const SqlStatement& row) -> Result<void> {
+    found.push_back({.ended_s = row.real(0), .id = row.integer(1)});
+    return {};
+  });
+  return read.map([&] { return std::move(found); });
+}
+
 Result<void> SqliteJournal::add_specs(std::vector<EndedJob>& jobs) const {
   auto first = database_.prepare(
       "SELECT * FROM (SELECT sequence, body, environment FROM events WHERE job = ?1 "

@@ -50,6 +50,12 @@ struct EndedJobQuery {
   bool with_attempts = false;  // reads and parses all events of each job
 };
 
+// A place in the order in which jobs ended.
+struct EndedPlace {
+  double ended_s = 0.0;
+  JobId id = 0;
+};
+
 // One thread at a time. Holds the lock of its folder.
 class SqliteJournal final : public JobJournal {
  public:
@@ -79,6 +85,9 @@ class SqliteJournal final : public JobJournal {
 
   // Newest first.
   [[nodiscard]] Result<std::vector<EndedJob>> ended_jobs(const EndedJobQuery& query) const;
+  // The jobs behind this place, the earliest end first. Takes as long as the answer is.
+  [[nodiscard]] Result<std::vector<EndedPlace>> ended_after(const EndedPlace& place,
+                                                            std::size_t most) const;
   // All events of one job; none: there is no such job.
   [[nodiscard]] Result<std::vector<JobEvent>> events_of(JobId job) const;
   // The state after these events.

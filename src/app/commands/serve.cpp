@@ -208,6 +208,7 @@ Result<void> serve_gpus(const ServeOptions& options,
              return prune_outputs(running.runs, running.journal, wanted, epoch_seconds());
            },
        .mode = "gpus",
+       .pids = [&executor = **executor] { return job_pids(executor); },
        .journal = std::move(*journal)});
   if (!server) {
     return tl::unexpected(server.error());

@@ -105,6 +105,14 @@ Result<observe::UsableGpus> find_gpus(bool use_mps) {
   });
 }
 
+std::vector<serve::JobPids> job_pids(const run::ProcessExecutor& executor) {
+  std::vector<serve::JobPids> pids;
+  for (const run::RunningJob& job : executor.running()) {
+    pids.push_back({.job = job.run.job, .supervisor = job.supervisor, .session = job.session});
+  }
+  return pids;
+}
+
 Result<std::unique_ptr<observe::GpuWatcher>> watch_gpus(observe::UsableGpus& gpus,
                                                         const run::ProcessExecutor& executor,
                                                         serve::SchedulerLoop& loop,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "app/server/shim/shim_jobs.hpp"
 #include "app/server/shim/shim_watch.hpp"
@@ -9,12 +10,16 @@
 #include "observe/gpu_watcher.hpp"
 #include "observe/usable_gpus.hpp"
 #include "run/process_executor.hpp"
+#include "serve/job_api.hpp"
 #include "serve/scheduler_loop.hpp"
 
 namespace carpool::app {
 
 // NotFound where there is no GPU that jobs can use.
 [[nodiscard]] Result<observe::UsableGpus> find_gpus(bool use_mps);
+
+// On the thread of the scheduler.
+[[nodiscard]] std::vector<serve::JobPids> job_pids(const run::ProcessExecutor& executor);
 
 struct WatchSettings {
   observe::ObserverSettings observing{};

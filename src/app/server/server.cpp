@@ -189,6 +189,8 @@ Result<std::unique_ptr<Server>> Server::start(const ServeOptions& options,
       .log_file = std::move(backend.log_file),
       .version = std::string(kVersion),
       .mode = std::move(backend.mode),
+      .policy = options.policy,
+      .started_s = backend.clock->now_s(),
       .limits = std::move(*limits),
       .shown = [parts] { return parts->clock->shown(); },
       .keep_drain =
@@ -199,7 +201,8 @@ Result<std::unique_ptr<Server>> Server::start(const ServeOptions& options,
       .knowledge =
           [parts](std::optional<std::uint32_t> uid) {
             return beliefs_object(*parts->beliefs, uid, parts->clock->shown());
-          }});
+          },
+      .pids = std::move(backend.pids)});
   auto server = serve::HttpServer::start(*parts->api, *http);
   if (!server) {
     return tl::unexpected(server.error());

@@ -28,6 +28,7 @@ struct ServerBackend {
   std::function<std::filesystem::path(RunId, serve::LogStream)> log_file{};
   std::function<serve::PruneReport(const serve::PruneRequest&)> prune{};
   std::string mode{};
+  std::function<std::vector<serve::JobPids>()> pids{};  // as ApiParts::pids
   std::unique_ptr<store::SqliteJournal> journal{};
 };
 

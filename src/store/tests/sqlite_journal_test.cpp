@@ -93,6 +93,23 @@ TEST_F(SqliteJournalTest, HistoryListsEndedJobsNewestFirst) {
   EXPECT_TRUE(journal->ended_jobs({.uid = 5})->empty());
 }
 
+TEST_F(SqliteJournalTest, JobsAreFoundInTheOrderOfTheirEnds) {
+  const auto journal = open();
+  for (const JobId job : {1, 2, 3}) {  // the first one ends last
+    auto life = whole_life(job, job == 1 ? 9000.0 : static_cast<double>(job) * 1000.0);
+    ASSERT_TRUE(journal->append(life));
+  }
+  const auto all = journal->ended_after({}, 10);
+  ASSERT_TRUE(all) << all.error().message;
+  ASSERT_EQ(all->size(), 3U);
+  EXPECT_EQ(all->at(0).id, 2);
+  EXPECT_EQ(all->at(2).id, 1);
+  EXPECT_EQ(journal->ended_after({}, 1)->front().id, 2);
+  EXPECT_EQ(journal->ended_after(all->at(1), 10)->front().id, 1);
+  EXPECT_EQ(journal->ended_after({.ended_s = all->at(1).ended_s}, 10)->front().id, 3);
+  EXPECT_TRUE(journal->ended_after(all->at(2), 10)->empty());
+}
+
 TEST_F(SqliteJournalTest, HistoryHasRunTimesWithoutPausesAndTheBelievedProgress) {
   const auto journal = open();
   std::vector<JobEvent> life = {
