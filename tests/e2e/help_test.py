@@ -13,8 +13,8 @@ import server
 # As the help and the manual show them.
 GROUPS = {
     "Jobs": ("submit", "queue", "show", "explain", "logs", "wait", "cancel", "hold", "release", "requeue", "update",
-             "history", "knowledge"),
-    "Server": ("serve", "drain", "prune", "journal"),
+             "history", "usage", "knowledge"),
+    "Server": ("serve", "status", "drain", "prune", "journal"),
     "GPUs": ("run", "gpus", "top", "doctor", "record"),
     "Prediction": ("recommend", "predict", "assign", "estimate", "profile", "profiles"),
     "Research": ("measure", "dataset", "train", "evaluate", "simulate", "report", "models", "policies",
@@ -241,7 +241,7 @@ class ServerExamples(server.ServerTest):
 
     def test_of_commands_about_waiting_jobs_run(self):
         self.submit_18()
-        for command in ("queue", "show", "explain", "update", "hold", "release", "cancel"):
+        for command in ("status", "queue", "show", "explain", "update", "hold", "release", "cancel"):
             run_examples(self, command)
         self.assertEqual(self.await_end(17)["state"], "cancelled")
 
@@ -254,7 +254,7 @@ class ServerExamples(server.ServerTest):
         self.await_end(18)
         self.assertEqual([self.carpool(*words).returncode for words in
                           (("wait", "17", "18"), ("wait", "--limit", "60", "17"))], [0, 0])
-        for command in ("logs", "history", "knowledge", "drain"):
+        for command in ("logs", "history", "usage", "knowledge", "drain"):
             run_examples(self, command)
         self.stop_server()
         self.state.rename(self.folder / "carpool")

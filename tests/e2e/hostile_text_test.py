@@ -22,7 +22,7 @@ OWN_STYLES = re.compile(r"\033\[(0|1|2|1;32|31|32|33)m")
 FORBIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufffd]")
 READING = (("queue",), ("queue", "--all"), ("queue", "--state", "ended"), ("queue", "--state", "active"),
            ("show", "1"), ("show", "2"), ("show", "3"), ("explain", "1"), ("explain", "2"), ("explain", "3"),
-           ("history",), ("history", "--all"), ("wait", "1"), ("hold", "3"), ("release", "3"))
+           ("history",), ("history", "--all"), ("status",), ("usage", "--by", "job"), ("wait", "1"), ("hold", "3"), ("release", "3"))
 
 
 class HostileText(server.ServerTest):

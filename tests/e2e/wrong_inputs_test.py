@@ -37,6 +37,9 @@ WITHOUT_SERVER = (
     (("estimate", "config.json", "--context", "600"), "--context: 600 what?", "600M for 600 MiB"),
     (("simulate", "trace.csv", "--cluster", "4x40"), "40 what?", "write 40GiB", "4x40GiB"),
     (("serve", "--stop-grace", "1m"), '--stop-grace: "1m"', "a number of seconds"),
+    (("usage", "--since", "7"), '--since: "7"', "write 7d"),
+    (("usage", "--since", "2999-01-01"), '--since: "2999-01-01" is in the future'),
+    (("usage", "--by", "gpu"), "--by", "user"),
     (("wait", "--limit", "1h", "1"), '--limit: "1h"', "a number of seconds"),
     # What is submitted
     (("submit",), "no command given", "name a program behind --"),

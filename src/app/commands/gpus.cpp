@@ -10,7 +10,7 @@
 #include "app/cli/command_table.hpp"
 #include "app/cli/shared_options.hpp"
 #include "app/output/gpu_table.hpp"
-#include "app/top/gpu_watch.hpp"
+#include "app/top/served_gpus.hpp"
 #include "base/clock.hpp"
 #include "base/process/stop_signals.hpp"
 
@@ -24,6 +24,7 @@ struct GpusOptions {
   std::optional<std::size_t> count;     // readings of --watch; absent: until a signal arrives
   bool processes = false;
   std::optional<std::string> replay;
+  ServerOptions server;
 };
 
 void add_gpus_options(OptionSet& options, GpusOptions& gpus) {
@@ -39,6 +40,7 @@ void add_gpus_options(OptionSet& options, GpusOptions& gpus) {
                  {.check = whole_number(1), .needs = "--watch"});
   options.flag("--processes", gpus.processes, "List the processes on each GPU");
   add_replay(options, gpus.replay);
+  add_socket(options, gpus.server);
 }
 
 // The first activity span: twice what the counters need.
@@ -48,7 +50,7 @@ std::string screen(const std::vector<GpuReading>& gpus, bool processes, bool col
   if (gpus.empty()) {
     return "The driver works but finds no usable GPU; `carpool doctor` tells more.\n";
   }
-  std::string text = gpu_table(gpus, colour);
+  std::string text = gpu_table(gpus, colour, terminal_columns());
   for (const std::string& note : gpu_footnotes(gpus)) {
     text += fmt::format("{}\n", note);
   }
@@ -81,7 +83,7 @@ void print_again(const std::vector<GpuReading>& gpus,
   isatty(STDOUT_FILENO) == 1 ? output.redraw(text) : output.print(text);
 }
 
-Result<void> watch(GpuWatch& gpus,
+Result<void> watch(ServedGpus& gpus,
                    const GpusOptions& options,
                    StopSignals& signals,
                    const Output& output) {
@@ -104,7 +106,7 @@ Result<void> watch(GpuWatch& gpus,
 
 Result<void> run_gpus(const GpusOptions& options, const CommandContext& context) {
   StopSignals signals;
-  auto gpus = GpuWatch::open(options.replay);
+  auto gpus = ServedGpus::open(options.replay, options.server);
   if (!gpus) {
     return tl::unexpected(gpus.error());
   }
@@ -126,7 +128,9 @@ CommandSpec gpus_command() {
                       {"carpool gpus",
                        "carpool gpus --processes --json",
                        "carpool gpus --watch 1 --count 2",
-                       "carpool gpus --replay recording.jsonl"});
+                       "carpool gpus --replay recording.jsonl"},
+                      "Where a server answers, the jobs on each GPU are shown; simulated GPUs are "
+                      "those of the server.");
 }
 
 }  // namespace carpool::app

@@ -1,13 +1,15 @@
 #include <chrono>
 #include <string>
 #include <unistd.h>
+#include <utility>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "app/cli/command_table.hpp"
 #include "app/cli/shared_options.hpp"
 #include "app/output/gpu_table.hpp"
-#include "app/top/gpu_watch.hpp"
+#include "app/top/served_gpus.hpp"
 #include "app/top/top_model.hpp"
 #include "app/top/top_screen.hpp"
 #include "app/top/top_view.hpp"
@@ -23,6 +25,7 @@ struct TopOptions {
   std::string sort = "memory";
   double interval_seconds = 1.0;
   std::optional<std::string> replay;
+  ServerOptions server;
 };
 
 void add_top_options(OptionSet& options, TopOptions& top) {
@@ -31,14 +34,15 @@ void add_top_options(OptionSet& options, TopOptions& top) {
   options.option("--sort",
                  &top.sort,
                  "KEY",
-                 "Order of the processes (default: memory; keys m, s, p change it)",
-                 {.choices = {"memory", "sm", "pid"}});
+                 "Order of the processes (default: memory; keys m, s, p, j change it)",
+                 {.choices = {"memory", "sm", "pid", "job"}});
   options.option("--interval",
                  &top.interval_seconds,
                  "SECONDS",
                  "Time between readings (default: 1)",
                  {.check = seconds_from(kShortestIntervalSeconds)});
   add_replay(options, top.replay);
+  add_socket(options, top.server);
 }
 
 // Longest time until a key or a signal takes effect.
@@ -54,8 +58,18 @@ TopScreenSize print_out_size() {
   return print_out;
 }
 
-Result<void> run_screen(
-    GpuWatch& gpus, TopModel& model, const TopOptions& options, StopSignals& signals, bool colour) {
+// What the user confirmed. A refusal of the server is shown.
+void cancel_confirmed(ServedGpus& gpus, TopModel& model) {
+  const JobId job = *std::exchange(model.to_cancel, std::nullopt);
+  const Result<void> done = gpus.cancel(job);
+  model.notice = done ? fmt::format("Job {} is cancelled", job) : done.error().message;
+}
+
+Result<void> run_screen(ServedGpus& gpus,
+                        TopModel& model,
+                        const TopOptions& options,
+                        StopSignals& signals,
+                        bool colour) {
   const Glyphs& glyphs = terminal_speaks_utf8() ? unicode_glyphs() : ascii_glyphs();
   auto screen = TopScreen::open(colour);
   if (!screen) {
@@ -72,6 +86,9 @@ Result<void> run_screen(
     const TopView view = top_view(model, screen->size(), glyphs);
     screen->draw(view.lines);
     going = press(model, screen->wait_for_key(kStep), view.page);
+    if (model.to_cancel) {
+      cancel_confirmed(gpus, model);
+    }
   }
   return {};
 }
@@ -79,7 +96,7 @@ Result<void> run_screen(
 Result<void> run_top(const TopOptions& options, const CommandContext& context) {
   const Output& output = context.output;
   StopSignals signals;
-  auto gpus = GpuWatch::open(options.replay);
+  auto gpus = ServedGpus::open(options.replay, options.server);
   if (!gpus) {
     return tl::unexpected(gpus.error());
   }
@@ -107,11 +124,15 @@ Result<void> run_top(const TopOptions& options, const CommandContext& context) {
 }  // namespace
 
 CommandSpec top_command() {
-  return make_command(add_top_options,
-                      run_top,
-                      {"carpool top",
-                       "carpool top --once --sort pid",
-                       "carpool top --replay recording.jsonl --interval 0.5"});
+  return make_command(
+      add_top_options,
+      run_top,
+      {"carpool top",
+       "carpool top --once --sort pid",
+       "carpool top --replay recording.jsonl --interval 0.5"},
+      "Where a server answers, its jobs are shown with their processes: / filters by "
+      "user, command, pid or job, Enter shows a row in detail, k cancels its job "
+      "after a question. Simulated GPUs are those of the server.");
 }
 
 }  // namespace carpool::app

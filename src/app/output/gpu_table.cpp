@@ -73,6 +73,25 @@ std::vector<std::string> gpu_row(const GpuReading& gpu) {
   return cells;
 }
 
+bool has_jobs(const std::vector<GpuReading>& gpus) {
+  return std::ranges::any_of(gpus,
+                             [](const GpuReading& gpu) { return gpu.jobs && !gpu.jobs->empty(); });
+}
+
+json job_to_json(const GpuJob& job) {
+  json out{{"id", job.id},
+           {"user", job.user},
+           {"mechanism", job.mechanism},
+           {"used_bytes", job.used_bytes},
+           {"reserved_bytes", job.reserved_bytes},
+           {"run_s", job.run_s},
+           {"paused", job.paused}};
+  if (!job.name.empty()) {
+    out["name"] = job.name;
+  }
+  return out;
+}
+
 std::string mig_note(const GpuInfo& info) {
   if (info.mig.empty()) {
     return "MIG mode is on, but there is no MIG instance: no program can run on this GPU.";
@@ -159,7 +178,23 @@ bool is_substituted(const GpuActivity& activity, std::string_view value) {
                      [&](const auto& text) { return text.starts_with(start); });
 }
 
-std::string gpu_table(const std::vector<GpuReading>& gpus, bool colour) {
+std::string jobs_text(const std::vector<GpuJob>& jobs) {
+  std::string text;
+  for (const GpuJob& job : jobs) {
+    text += fmt::format("{}{}{}{} ({}{})",
+                        text.empty() ? "" : ", ",
+                        job.id,
+                        job.name.empty() ? "" : " ",
+                        job.name,
+                        job.user,
+                        job.paused ? ", paused" : "");
+  }
+  return text;
+}
+
+std::string gpu_table(const std::vector<GpuReading>& gpus,
+                      bool colour,
+                      std::optional<std::size_t> columns) {
   TextTable table(colour);
   table.add_column("GPU", kRight);
   table.add_column("name", kLeft);
@@ -173,10 +208,18 @@ std::string gpu_table(const std::vector<GpuReading>& gpus, bool colour) {
   table.add_column("SM [MHz]", kRight);
   table.add_column("throttled", kLeft);
   table.add_column("procs", kRight);
-  for (const GpuReading& gpu : gpus) {
-    table.add_row(gpu_row(gpu));
+  const bool jobs = has_jobs(gpus);
+  if (jobs) {
+    table.add_column("jobs", kLeft, true);
   }
-  return table.render();
+  for (const GpuReading& gpu : gpus) {
+    std::vector<std::string> cells = gpu_row(gpu);
+    if (jobs) {
+      cells.push_back(jobs_text(gpu.jobs.value_or(std::vector<GpuJob>())));
+    }
+    table.add_row(std::move(cells));
+  }
+  return table.render(columns);
 }
 
 std::string process_table(const std::vector<GpuReading>& gpus, bool colour) {
@@ -186,18 +229,27 @@ std::string process_table(const std::vector<GpuReading>& gpus, bool colour) {
   table.add_column("user", kLeft);
   table.add_column("memory [GiB]", kRight);
   table.add_column("MPS", kLeft);
+  const bool jobs = has_jobs(gpus);
+  if (jobs) {
+    table.add_column("job", kRight);
+  }
   table.add_column("command", kLeft);
   bool any = false;
   for (const GpuReading& gpu : gpus) {
     for (const NamedProcess& entry : gpu.processes) {
       any = true;
-      table.add_row(
-          {std::to_string(gpu.info.index),
-           std::to_string(entry.process.pid),
-           entry.name.user.empty() ? "-" : entry.name.user,
-           entry.process.memory_bytes ? gib_number(*entry.process.memory_bytes) : "-",
-           entry.process.mps_client ? "yes" : "no",
-           entry.name.command.empty() ? "-" : first_columns(entry.name.command, kCommandWidth)});
+      std::vector<std::string> cells{
+          std::to_string(gpu.info.index),
+          std::to_string(entry.process.pid),
+          entry.name.user.empty() ? "-" : entry.name.user,
+          entry.process.memory_bytes ? gib_number(*entry.process.memory_bytes) : "-",
+          entry.process.mps_client ? "yes" : "no"};
+      if (jobs) {
+        cells.push_back(entry.job ? std::to_string(*entry.job) : "-");
+      }
+      cells.push_back(
+          entry.name.command.empty() ? "-" : first_columns(entry.name.command, kCommandWidth));
+      table.add_row(std::move(cells));
     }
   }
   return any ? table.render() : "No process uses GPU memory.\n";
@@ -242,11 +294,20 @@ json gpus_to_json(const std::vector<GpuReading>& gpus) {
         process["user"] = named.name.user;
         process["command"] = named.name.command;
       }
+      if (named.job) {
+        process["job"] = *named.job;
+      }
       entry["processes"].push_back(std::move(process));
     }
     entry["clients"] = json::array();
     for (const ShimClient& client : gpu.clients) {
       entry["clients"].push_back(client_to_json(client));
+    }
+    if (gpu.jobs) {
+      entry["jobs"] = json::array();
+      for (const GpuJob& job : *gpu.jobs) {
+        entry["jobs"].push_back(job_to_json(job));
+      }
     }
     if (!gpu.problem.empty()) {
       entry["problem"] = gpu.problem;

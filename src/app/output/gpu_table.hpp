@@ -1,6 +1,8 @@
 // Readings of GPUs as a table with footnotes, and as JSON.
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,8 +19,14 @@ namespace carpool::app {
 // Whether a coarser counter replaces the value ("dram_active").
 [[nodiscard]] bool is_substituted(const GpuActivity& activity, std::string_view value);
 
-// One row per GPU.
-[[nodiscard]] std::string gpu_table(const std::vector<GpuReading>& gpus, bool colour);
+// "7 train.py (ada), 9 (bob, paused)".
+[[nodiscard]] std::string jobs_text(const std::vector<GpuJob>& jobs);
+
+// One row per GPU, with its jobs where there are any. `columns`: of the terminal; empty: no cell is
+// cut.
+[[nodiscard]] std::string gpu_table(const std::vector<GpuReading>& gpus,
+                                    bool colour,
+                                    std::optional<std::size_t> columns = std::nullopt);
 
 // One row per process and GPU; a sentence if there is no process.
 [[nodiscard]] std::string process_table(const std::vector<GpuReading>& gpus, bool colour);
@@ -27,8 +35,8 @@ namespace carpool::app {
 [[nodiscard]] std::vector<std::string> gpu_footnotes(const std::vector<GpuReading>& gpus);
 
 // An array with one object per GPU: its constant properties, then "sample", "activity" and
-// "processes" as in a recording, and "clients" of the library in front of the driver. An unknown
-// value has no key; "problem" is present if the GPU does not respond.
+// "processes" as in a recording, "jobs" of the server, and "clients" of the library in front of the
+// driver. An unknown value has no key; "problem" is present if the GPU does not respond.
 [[nodiscard]] nlohmann::json gpus_to_json(const std::vector<GpuReading>& gpus);
 
 }  // namespace carpool::app

@@ -104,7 +104,7 @@ TEST(CommandLine, RefusesMistakesWithAdvice) {
                  "--train excludes --inference",
                  "carpool estimate --help");
   expect_refused(
-      {"top", "--sort", "name"}, "--sort: name not in {memory,sm,pid}", "carpool top --help");
+      {"top", "--sort", "name"}, "--sort: name not in {memory,sm,pid,job}", "carpool top --help");
 }
 
 TEST(CommandLine, TakesGlobalOptionsBeforeAndAfterTheCommand) {

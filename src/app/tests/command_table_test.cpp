@@ -52,8 +52,10 @@ TEST(CommandTable, HoldsTheCommandsOfEachGroupInTheOrderOfTheHelp) {
                    "requeue",
                    "update",
                    "history",
+                   "usage",
                    "knowledge"}));
-  EXPECT_EQ(names_of(CommandGroup::Server), (Names{"serve", "drain", "prune", "journal"}));
+  EXPECT_EQ(names_of(CommandGroup::Server),
+            (Names{"serve", "status", "drain", "prune", "journal"}));
   EXPECT_EQ(names_of(CommandGroup::Gpus), (Names{"run", "gpus", "top", "doctor", "record"}));
   EXPECT_EQ(names_of(CommandGroup::Prediction),
             (Names{"recommend", "predict", "assign", "estimate", "profile", "profiles"}));
@@ -77,7 +79,7 @@ TEST(CommandTable, NamesNoCommandTwice) {
   for (const CommandRow& row : command_table()) {
     EXPECT_TRUE(names.insert(row.name).second) << row.name;
   }
-  EXPECT_EQ(names.size(), 41U);
+  EXPECT_EQ(names.size(), 43U);
 }
 
 TEST(CommandTable, DescribesEachCommandInOneLine) {

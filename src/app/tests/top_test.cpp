@@ -4,76 +4,19 @@
 
 #include <gtest/gtest.h>
 
-#include "app/top/top_model.hpp"
-#include "app/top/top_parts.hpp"
-#include "app/top/top_view.hpp"
+#include "app/tests/top_fixtures.hpp"
 
 namespace carpool::app {
 namespace {
 
-constexpr std::uint64_t kGiB = std::uint64_t{1} << 30U;
-
-GpuReading gpu(unsigned index, double sm_active) {
-  GpuReading reading;
-  reading.info.index = index;
-  reading.info.name = "NVIDIA H200";
-  reading.info.memory_bytes = 100 * kGiB;
-  reading.info.power_limit_watts = 700.0;
-  GpuSample& sample = reading.sample.emplace();
-  sample.memory_used_bytes = 25 * kGiB;
-  sample.gpu_utilisation = 0.9;
-  sample.power_watts = 350.0;
-  reading.activity.emplace().sm_active = sm_active;
-  return reading;
-}
-
-NamedProcess process(std::int64_t pid, std::uint64_t gib) {
-  NamedProcess named;
-  named.process.pid = pid;
-  named.process.memory_bytes = gib * kGiB;
-  named.name = {.user = "ada", .command = "python train.py"};
-  return named;
-}
-
-// GPU 0 is busier, GPU 1 has the larger processes.
-TopModel two_gpus() {
-  GpuReading first = gpu(0, 0.8);
-  first.processes = {process(30, 1), process(20, 2)};
-  GpuReading second = gpu(1, 0.1);
-  second.processes = {process(10, 4)};
-  TopModel model;
-  show_reading(model, {first, second});
-  return model;
-}
-
-std::vector<std::int64_t> pids(const TopModel& model) {
-  std::vector<std::int64_t> found;
-  for (const TopProcess& entry : sorted_processes(model)) {
-    found.push_back(entry.entry.process.pid);
-  }
-  return found;
-}
-
-std::string text_of(const TopView& view) {
-  std::string text;
-  for (const Line& line : view.lines) {
-    text += plain_text(line) + "\n";
-  }
-  return text;
-}
-
-bool holds_text(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 TEST(TopModel, SortsByMemoryByGpuAndByPid) {
-  TopModel model = two_gpus();
-  EXPECT_EQ(pids(model), (std::vector<std::int64_t>{10, 20, 30}));
-  EXPECT_TRUE(press(model, TopKey::BySm, 1));
-  EXPECT_EQ(pids(model), (std::vector<std::int64_t>{20, 30, 10}));
-  EXPECT_TRUE(press(model, TopKey::ByPid, 1));
-  EXPECT_EQ(pids(model), (std::vector<std::int64_t>{10, 20, 30}));
-  EXPECT_TRUE(press(model, TopKey::ByMemory, 1));
+  TopModel model = two_top_gpus();
+  EXPECT_EQ(top_pids(model), (std::vector<std::int64_t>{10, 20, 30}));
+  EXPECT_TRUE(press(model, {TopKey::BySm}, 1));
+  EXPECT_EQ(top_pids(model), (std::vector<std::int64_t>{20, 30, 10}));
+  EXPECT_TRUE(press(model, {TopKey::ByPid}, 1));
+  EXPECT_EQ(top_pids(model), (std::vector<std::int64_t>{10, 20, 30}));
+  EXPECT_TRUE(press(model, {TopKey::ByMemory}, 1));
   EXPECT_EQ(model.sort, TopSort::Memory);
   EXPECT_EQ(sort_named("sm"), TopSort::Sm);
   EXPECT_EQ(sort_named("pid"), TopSort::Pid);
@@ -81,37 +24,37 @@ TEST(TopModel, SortsByMemoryByGpuAndByPid) {
 }
 
 TEST(TopModel, KeysMoveWithinTheList) {
-  TopModel model = two_gpus();
-  EXPECT_TRUE(press(model, TopKey::Up, 1));
+  TopModel model = two_top_gpus();
+  EXPECT_TRUE(press(model, {TopKey::Up}, 1));
   EXPECT_EQ(model.selected, 0U);
-  EXPECT_TRUE(press(model, TopKey::Down, 1));
+  EXPECT_TRUE(press(model, {TopKey::Down}, 1));
   EXPECT_EQ(model.selected, 1U);
-  EXPECT_TRUE(press(model, TopKey::Other, 1));
+  EXPECT_TRUE(press(model, {TopKey::Other}, 1));
   EXPECT_EQ(model.selected, 1U);
-  EXPECT_TRUE(press(model, TopKey::Last, 1));
+  EXPECT_TRUE(press(model, {TopKey::Last}, 1));
   EXPECT_EQ(model.selected, 2U);
-  EXPECT_TRUE(press(model, TopKey::Down, 1));
+  EXPECT_TRUE(press(model, {TopKey::Down}, 1));
   EXPECT_EQ(model.selected, 2U);
-  EXPECT_TRUE(press(model, TopKey::PageUp, 2));
+  EXPECT_TRUE(press(model, {TopKey::PageUp}, 2));
   EXPECT_EQ(model.selected, 0U);
-  EXPECT_TRUE(press(model, TopKey::PageDown, 100));
+  EXPECT_TRUE(press(model, {TopKey::PageDown}, 100));
   EXPECT_EQ(model.selected, 2U);
-  EXPECT_TRUE(press(model, TopKey::First, 1));
+  EXPECT_TRUE(press(model, {TopKey::First}, 1));
   EXPECT_EQ(model.selected, 0U);
-  EXPECT_FALSE(press(model, TopKey::Quit, 1));
+  EXPECT_FALSE(press(model, {TopKey::Quit}, 1));
 }
 
 TEST(TopModel, TheSelectionStaysInAListThatShrinks) {
-  TopModel model = two_gpus();
-  EXPECT_TRUE(press(model, TopKey::Last, 1));
-  show_reading(model, {gpu(0, 0.5)});
+  TopModel model = two_top_gpus();
+  EXPECT_TRUE(press(model, {TopKey::Last}, 1));
+  show_reading(model, {top_gpu(0, 0.5)});
   EXPECT_EQ(model.selected, 0U);
-  EXPECT_TRUE(press(model, TopKey::Down, 1));
+  EXPECT_TRUE(press(model, {TopKey::Down}, 1));
   EXPECT_EQ(model.selected, 0U);
 }
 
 TEST(TopModel, WithoutSmCountersUtilisationReplacesThem) {
-  GpuReading reading = gpu(0, 0.5);
+  GpuReading reading = top_gpu(0, 0.5);
   EXPECT_TRUE(how_busy(reading).fine);
   reading.activity.reset();
   EXPECT_FALSE(how_busy(reading).fine);
@@ -147,14 +90,14 @@ TEST(TopParts, LinesAreCutAndFilledByCharactersNotBytes) {
 }
 
 TEST(TopView, APrintOutHasBarsValuesAndAllProcesses) {
-  const std::string text = text_of(top_view(two_gpus(), {.columns = 100}, ascii_glyphs()));
-  EXPECT_TRUE(holds_text(text, "carpool top  2 GPUs"));
-  EXPECT_TRUE(holds_text(text, " 80 %")) << text;
-  EXPECT_TRUE(holds_text(text, "25.0 / 100.0 GiB")) << text;
-  EXPECT_TRUE(holds_text(text, "350 / 700 W")) << text;
-  EXPECT_TRUE(holds_text(text, "      10  ada             1         4.0  no   python train.py\n"))
+  const std::string text = top_text(top_view(two_top_gpus(), {.columns = 100}, ascii_glyphs()));
+  EXPECT_TRUE(top_holds(text, "carpool top  2 GPUs"));
+  EXPECT_TRUE(top_holds(text, " 80 %")) << text;
+  EXPECT_TRUE(top_holds(text, "25.0 / 100.0 GiB")) << text;
+  EXPECT_TRUE(top_holds(text, "350 / 700 W")) << text;
+  EXPECT_TRUE(top_holds(text, "      10  ada             1         4.0  no   python train.py\n"))
       << text;
-  EXPECT_FALSE(holds_text(text, "q quit")) << text;
+  EXPECT_FALSE(top_holds(text, "q quit")) << text;
 }
 
 ShimClient client(pid_t pid, std::uint64_t gib) {
@@ -162,21 +105,21 @@ ShimClient client(pid_t pid, std::uint64_t gib) {
   added.seen.pid = pid;
   added.seen.name = "trainer";
   added.seen.job = 7;
-  added.seen.used_bytes = gib * kGiB;
+  added.seen.used_bytes = gib * kTopGiB;
   return added;
 }
 
 TEST(TopView, ShowsTheClientsOfTheLibrary) {
-  GpuReading reading = gpu(0, 0.5);
+  GpuReading reading = top_gpu(0, 0.5);
   reading.clients = {client(50, 1), client(40, 2)};
-  reading.clients[0].limit_bytes = 3 * kGiB;
+  reading.clients[0].limit_bytes = 3 * kTopGiB;
   reading.clients[0].rates = {.launches = 1234.4, .graph_launches = 5.0, .copies = 0.0};
   reading.clients[0].seen.refusals = 2;
   reading.clients[1].seen.orphaned = true;
   TopModel model;
   show_reading(model, {reading});
-  const std::string text = text_of(top_view(model, {.columns = 110}, ascii_glyphs()));
-  EXPECT_TRUE(holds_text(
+  const std::string text = top_text(top_view(model, {.columns = 110}, ascii_glyphs()));
+  EXPECT_TRUE(top_holds(
       text,
       "     PID  CLIENT        GPU     JOB   LAUNCH/S   GRAPH/S   COPY/S  MEM/LIMIT [GiB]  "
       "REFUSED\n"
@@ -188,8 +131,8 @@ TEST(TopView, ShowsTheClientsOfTheLibrary) {
 }
 
 TEST(TopView, ClientsLeaveRoomForTheRest) {
-  GpuReading crowded = gpu(0, 0.5);
-  crowded.processes = {process(30, 1)};
+  GpuReading crowded = top_gpu(0, 0.5);
+  crowded.processes = {top_process(30, 1)};
   for (int i = 0; i < 50; ++i) {
     crowded.clients.push_back(client(100 + i, 1));
   }
@@ -199,10 +142,10 @@ TEST(TopView, ClientsLeaveRoomForTheRest) {
     const TopView view = top_view(model, {100, rows}, unicode_glyphs());
     ASSERT_EQ(view.lines.size(), rows);
     if (rows >= 8) {
-      EXPECT_TRUE(holds_text(text_of(view), "python train.py")) << rows << "\n" << text_of(view);
+      EXPECT_TRUE(top_holds(top_text(view), "python train.py")) << rows << "\n" << top_text(view);
     }
   }
-  EXPECT_TRUE(holds_text(text_of(top_view(model, {100, 40}, ascii_glyphs())), "41 more clients"));
+  EXPECT_TRUE(top_holds(top_text(top_view(model, {100, 40}, ascii_glyphs())), "41 more clients"));
 }
 
 TEST(ShimClients, RatesAreDifferencesByTime) {
@@ -224,7 +167,7 @@ TEST(ShimClients, JobsAreCalledByTheirOrigin) {
 }
 
 TEST(TopView, FillsTheScreenExactlyWhateverItsSize) {
-  TopModel model = two_gpus();
+  TopModel model = two_top_gpus();
   for (int i = 0; i < 40; ++i) {
     show_reading(model, std::vector<GpuReading>(model.gpus));
   }
@@ -241,26 +184,26 @@ TEST(TopView, FillsTheScreenExactlyWhateverItsSize) {
 
 TEST(TopView, ManyGpusGetALineEachAndTheRestIsCounted) {
   TopModel model;
-  show_reading(model, std::vector<GpuReading>(16, gpu(0, 0.5)));
-  const std::string tall = text_of(top_view(model, {100, 40}, ascii_glyphs()));
-  EXPECT_FALSE(holds_text(tall, "more GPUs")) << tall;
-  const std::string flat = text_of(top_view(model, {100, 15}, ascii_glyphs()));
-  EXPECT_TRUE(holds_text(flat, "9 more GPUs")) << flat;
-  EXPECT_TRUE(holds_text(flat, "PID")) << flat;
+  show_reading(model, std::vector<GpuReading>(16, top_gpu(0, 0.5)));
+  const std::string tall = top_text(top_view(model, {100, 40}, ascii_glyphs()));
+  EXPECT_FALSE(top_holds(tall, "more GPUs")) << tall;
+  const std::string flat = top_text(top_view(model, {100, 15}, ascii_glyphs()));
+  EXPECT_TRUE(top_holds(flat, "9 more GPUs")) << flat;
+  EXPECT_TRUE(top_holds(flat, "PID")) << flat;
 }
 
 TEST(TopView, ScrollsToTheSelectedProcess) {
-  GpuReading crowded = gpu(0, 0.5);
+  GpuReading crowded = top_gpu(0, 0.5);
   for (int i = 0; i < 50; ++i) {
-    crowded.processes.push_back(process(100 + i, 1));
+    crowded.processes.push_back(top_process(100 + i, 1));
   }
   TopModel model;
   model.sort = TopSort::Pid;
   show_reading(model, {crowded});
-  EXPECT_TRUE(press(model, TopKey::Last, 1));
+  EXPECT_TRUE(press(model, {TopKey::Last}, 1));
   const TopView view = top_view(model, {100, 24}, ascii_glyphs());
-  EXPECT_TRUE(holds_text(text_of(view), "     149  ada"));
-  EXPECT_FALSE(holds_text(text_of(view), "     100  ada"));
+  EXPECT_TRUE(top_holds(top_text(view), "     149  ada"));
+  EXPECT_FALSE(top_holds(top_text(view), "     100  ada"));
   EXPECT_GT(view.page, 3U);
   EXPECT_LT(view.page, 50U);
   std::size_t chosen = 0;
@@ -277,16 +220,16 @@ TEST(TopView, ALostGpuShowsItsProblemBesideTheOthers) {
   lost.info.index = 1;
   lost.problem = "the GPU is lost";
   TopModel model;
-  show_reading(model, {gpu(0, 0.5), lost});
-  const std::string text = text_of(top_view(model, {100, 40}, ascii_glyphs()));
-  EXPECT_TRUE(holds_text(text, "the GPU is lost")) << text;
-  EXPECT_TRUE(holds_text(text, "350 / 700 W")) << text;
+  show_reading(model, {top_gpu(0, 0.5), lost});
+  const std::string text = top_text(top_view(model, {100, 40}, ascii_glyphs()));
+  EXPECT_TRUE(top_holds(text, "the GPU is lost")) << text;
+  EXPECT_TRUE(top_holds(text, "350 / 700 W")) << text;
 }
 
 TEST(TopView, AMachineWithoutAGpuHasAScreen) {
   TopModel model;
   show_reading(model, {});
-  EXPECT_TRUE(holds_text(text_of(top_view(model, {80, 24}, ascii_glyphs())), "0 GPUs"));
+  EXPECT_TRUE(top_holds(top_text(top_view(model, {80, 24}, ascii_glyphs())), "0 GPUs"));
 }
 
 }  // namespace

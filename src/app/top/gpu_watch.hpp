@@ -4,19 +4,36 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <sys/types.h>
 #include <vector>
 
 #include "app/top/process_names.hpp"
 #include "app/top/shim_clients.hpp"
 #include "base/result.hpp"
 #include "core/gpu.hpp"
+#include "core/job.hpp"
 #include "core/telemetry_source.hpp"
 
 namespace carpool::app {
 
 struct NamedProcess {
   GpuProcess process;
-  ProcessName name;  // empty in a recording, whose processes ran elsewhere
+  ProcessName name;            // empty in a recording, whose processes ran elsewhere
+  std::optional<JobId> job{};  // of the server that it belongs to
+};
+
+// A job of the server on a GPU.
+struct GpuJob {
+  JobId id = 0;
+  std::string user{};
+  std::string name{};  // empty: it is another user's
+  std::string mechanism{};
+  double run_s = 0.0;
+  std::uint64_t used_bytes = 0;
+  std::uint64_t reserved_bytes = 0;
+  bool paused = false;
+  pid_t supervisor = 0;  // 0: it has no processes
+  pid_t session = 0;
 };
 
 struct GpuReading {
@@ -25,7 +42,9 @@ struct GpuReading {
   std::optional<GpuActivity> activity;  // absent: no interval has ended yet
   std::vector<NamedProcess> processes;
   std::vector<ShimClient> clients;  // of this user; none in a recording
-  std::string problem;              // why the GPU did not respond; empty: it did
+  // Jobs of the server; absent: no server answers that has this GPU.
+  std::optional<std::vector<GpuJob>> jobs{};
+  std::string problem;  // why the GPU did not respond; empty: it did
 };
 
 // The sensors of the GPUs of this machine. The error states what to do.

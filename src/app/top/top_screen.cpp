@@ -86,13 +86,14 @@ short colour_pair(Tone tone) {
   return 0;
 }
 
+constexpr int kEscapeKey = 27;
+constexpr int kDeleteKey = 127;  // what most terminals send for backspace
+
 TopKey meaning(int key) {
   switch (key) {
     case KEY_UP:
-    case 'k':
       return TopKey::Up;
     case KEY_DOWN:
-    case 'j':
       return TopKey::Down;
     case KEY_PPAGE:
       return TopKey::PageUp;
@@ -108,12 +109,33 @@ TopKey meaning(int key) {
       return TopKey::BySm;
     case 'p':
       return TopKey::ByPid;
+    case 'j':
+      return TopKey::ByJob;
+    case '/':
+      return TopKey::Filter;
+    case 'k':
+      return TopKey::Cancel;
+    case '\n':
+    case '\r':
+    case KEY_ENTER:
+      return TopKey::Enter;
+    case kEscapeKey:
+      return TopKey::Escape;
+    case KEY_BACKSPACE:
+    case '\b':
+    case kDeleteKey:
+      return TopKey::Erase;
     case 'q':
     case 'Q':
       return TopKey::Quit;
     default:
       return TopKey::Other;
   }
+}
+
+TopInput input_of(int key) {
+  const bool types = key >= ' ' && key < kDeleteKey;
+  return {.key = meaning(key), .character = types ? static_cast<char>(key) : '\0'};
 }
 
 }  // namespace
@@ -175,19 +197,19 @@ void TopScreen::draw(const std::vector<Line>& lines) {
   ::wrefresh(stdscr);
 }
 
-TopKey TopScreen::wait_for_key(std::chrono::milliseconds limit) {
+TopInput TopScreen::wait_for_key(std::chrono::milliseconds limit) {
   // Keys that arrived together with an earlier one are buffered in the library.
   if (const int key = ::wgetch(stdscr); key != ERR) {
-    return meaning(key);
+    return input_of(key);
   }
   pollfd input{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
   // A signal, such as that of a resized terminal, ends the wait; the library then reports it.
   if (::poll(&input, 1, static_cast<int>(limit.count())) > 0 &&
       (input.revents & (POLLHUP | POLLERR | POLLNVAL)) != 0) {
-    return TopKey::Quit;
+    return {.key = TopKey::Quit};
   }
   const int key = ::wgetch(stdscr);
-  return key == ERR ? TopKey::Other : meaning(key);
+  return key == ERR ? TopInput{} : input_of(key);
 }
 
 }  // namespace carpool::app

@@ -30,7 +30,7 @@ class TopScreen {
 
   // The next key; Other after `limit` and when the terminal is resized; Quit when the terminal is
   // gone.
-  [[nodiscard]] TopKey wait_for_key(std::chrono::milliseconds limit);
+  [[nodiscard]] TopInput wait_for_key(std::chrono::milliseconds limit);
 
  private:
   struct State;

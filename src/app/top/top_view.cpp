@@ -9,6 +9,7 @@
 
 #include "app/output/text_table.hpp"
 #include "app/top/top_clients.hpp"
+#include "app/top/top_detail.hpp"
 #include "app/top/top_gpus.hpp"
 
 namespace carpool::app {
@@ -18,13 +19,19 @@ constexpr std::size_t kLeastProcesses = 3;
 // Below this height, clients would leave too little for the rest.
 constexpr std::size_t kRowsForClients = 16;
 
-Line process_line(const TopProcess& process, Tone tone) {
+// "     7  ", a column that is there where the server has jobs.
+std::string job_cell(bool jobs, const std::string& text) {
+  return jobs ? fmt::format("{:>6}  ", text) : "";
+}
+
+Line process_line(const TopProcess& process, bool jobs, Tone tone) {
   const GpuProcess& gpu = process.entry.process;
   const ProcessName& name = process.entry.name;
-  return {{fmt::format("{:>8}  {:<12.12}  {:>3}  {:>10}  {:<3}  {}",
-                       gpu.pid,
+  return {{fmt::format("{:>8}  {:<12.12}  {:>3}  {}{:>10}  {:<3}  {}",
+                       gpu.pid == 0 ? "-" : std::to_string(gpu.pid),
                        name.user.empty() ? "-" : name.user,
                        process.gpu,
+                       job_cell(jobs, process.job ? std::to_string(process.job->id) : "-"),
                        gpu.memory_bytes ? gib_number(*gpu.memory_bytes) : "-",
                        gpu.mps_client ? "yes" : "no",
                        name.command.empty() ? "-" : name.command),
@@ -36,24 +43,29 @@ std::size_t add_processes(std::vector<Line>& lines,
                           const TopModel& model,
                           std::size_t room,
                           bool print_out) {
-  lines.push_back({{fmt::format("{:>8}  {:<12}  {:>3}  {:>10}  {:<3}  {}",
+  const bool jobs = std::ranges::any_of(
+      model.gpus, [](const GpuReading& gpu) { return gpu.jobs && !gpu.jobs->empty(); });
+  lines.push_back({{fmt::format("{:>8}  {:<12}  {:>3}  {}{:>10}  {:<3}  {}",
                                 "PID",
                                 "USER",
                                 "GPU",
+                                job_cell(jobs, "JOB"),
                                 "MEM [GiB]",
                                 "MPS",
                                 "COMMAND"),
                     Tone::Strong}});
   const std::vector<TopProcess> processes = sorted_processes(model);
   if (processes.empty()) {
-    lines.push_back({{"          no process uses GPU memory", Tone::Faint}});
+    lines.push_back({{model.filter.empty() ? "          no process uses GPU memory"
+                                           : "          nothing matches the filter",
+                      Tone::Faint}});
     return 0;
   }
   const std::size_t shown = print_out ? processes.size() : std::min(room, processes.size());
   const std::size_t first = model.selected < shown ? 0 : model.selected + 1 - shown;
   for (std::size_t i = first; i < std::min(first + shown, processes.size()); ++i) {
     const bool chosen = !print_out && i == model.selected;
-    lines.push_back(process_line(processes[i], chosen ? Tone::Chosen : Tone::Plain));
+    lines.push_back(process_line(processes[i], jobs, chosen ? Tone::Chosen : Tone::Plain));
   }
   return shown;
 }
@@ -67,6 +79,9 @@ Line heading_line(const TopModel& model) {
   Line line{{text, Tone::Strong}};
   if (!model.source.empty()) {
     line.push_back({fmt::format("  replay of {}", model.source), Tone::Warning});
+  }
+  if (!model.filter.empty() && !model.typing) {
+    line.push_back({fmt::format("  filter /{}", model.filter), Tone::Warning});
   }
   return line;
 }
@@ -82,31 +97,65 @@ Line keys_line(TopSort sort, const Glyphs& glyphs) {
   return {{fmt::format(" q quit   {} move   sort:", glyphs.arrows), Tone::Faint},
           {" m memory", tone(TopSort::Memory)},
           {" s SM of the GPU", tone(TopSort::Sm)},
-          {" p pid", tone(TopSort::Pid)}};
+          {" p pid", tone(TopSort::Pid)},
+          {" j job", tone(TopSort::Job)},
+          {"   / filter   Enter detail   k cancel", Tone::Faint}};
 }
 
-}  // namespace
+// A question, the filter as it is typed, a message, or the keys.
+Line last_line(const TopModel& model, const Glyphs& glyphs) {
+  if (model.asking) {
+    const GpuJob& job = *model.asking;
+    return {{fmt::format(" Cancel job {}{}{} of {}? y: yes, any other key: no",
+                         job.id,
+                         job.name.empty() ? "" : " ",
+                         job.name,
+                         job.user),
+             Tone::Alarm}};
+  }
+  if (model.typing) {
+    return {{fmt::format(" /{}_   Enter: keep, Escape: show all", model.filter), Tone::Strong}};
+  }
+  return model.notice.empty() ? keys_line(model.sort, glyphs)
+                              : Line{{" " + model.notice, Tone::Warning}};
+}
 
-TopView top_view(const TopModel& model, const TopScreenSize& size, const Glyphs& glyphs) {
+// Bars, clients and processes. Returns how many processes are shown.
+std::size_t add_overview(std::vector<Line>& lines,
+                         const TopModel& model,
+                         const TopScreenSize& size,
+                         const Glyphs& glyphs) {
   const bool print_out = size.rows == 0;
   // Heading, blank line, heading of the table, keys.
   constexpr std::size_t kOthers = 4;
-  TopView view;
-  view.lines.push_back(heading_line(model));
-  view.lines.push_back({});
   const std::vector<Line> clients = client_lines(model, most_clients(size), glyphs);
   const std::size_t needed = kOthers + kLeastProcesses + clients.size();
   const std::size_t room = print_out ? std::numeric_limits<std::size_t>::max()
                                      : std::max(size.rows, needed + 1) - needed;
   for (Line& line : gpu_lines(model, size.columns, room, glyphs)) {
-    view.lines.push_back(std::move(line));
+    lines.push_back(std::move(line));
   }
-  view.lines.insert(view.lines.end(), clients.begin(), clients.end());
-  const std::size_t used = view.lines.size() + 2;
-  view.page = add_processes(view.lines, model, size.rows > used ? size.rows - used : 0, print_out);
-  if (!print_out) {
+  lines.insert(lines.end(), clients.begin(), clients.end());
+  const std::size_t used = lines.size() + 2;
+  return add_processes(lines, model, size.rows > used ? size.rows - used : 0, print_out);
+}
+
+}  // namespace
+
+TopView top_view(const TopModel& model, const TopScreenSize& size, const Glyphs& glyphs) {
+  TopView view;
+  view.lines.push_back(heading_line(model));
+  view.lines.push_back({});
+  if (model.detail) {
+    for (Line& line : detail_lines(model, size.columns, size.rows, glyphs)) {
+      view.lines.push_back(std::move(line));
+    }
+  } else {
+    view.page = add_overview(view.lines, model, size, glyphs);
+  }
+  if (size.rows != 0) {
     view.lines.resize(size.rows - 1);
-    view.lines.push_back(keys_line(model.sort, glyphs));
+    view.lines.push_back(last_line(model, glyphs));
   }
   for (Line& line : view.lines) {
     line = fitted(line, size.columns);
