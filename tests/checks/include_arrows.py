@@ -39,7 +39,7 @@ MAY_USE = {
 # Additional folders for tests.
 TESTS_MAY_USE = {"policy": ["knowledge"]}
 # Libraries that are not named after their folder.
-FOLDER_OF_TARGET = {"cuda": "interpose", "interpose_state": "interpose"}
+FOLDER_OF_TARGET = {"cuda": "interpose", "interpose_state": "interpose", "interpose_gate": "interpose"}
 VENDOR_FOLDERS = ("gpu", "interpose")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')

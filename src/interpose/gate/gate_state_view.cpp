@@ -1,0 +1,112 @@
+// What the gate shows to its policy.
+#include <algorithm>
+
+#include "interpose/gate/gate.hpp"
+
+namespace carpool::interpose::gate {
+namespace {
+
+// Bounds of the work in flight between requests: 2 % of the SLO, or one long kernel if that is at
+// most a tenth of the SLO.
+constexpr Nanoseconds kPartOfSlo = 50;
+constexpr Nanoseconds kLongKernelPartOfSlo = 10;
+constexpr Nanoseconds kLeastIdle = 100 * kMicrosecond;
+constexpr Nanoseconds kMostIdle = kMillisecond;
+// With all of the room that the outer loop can give.
+constexpr Nanoseconds kMostActive = 200 * kMicrosecond;
+
+[[nodiscard]] bool shares_best_effort(const GateClient& client) {
+  return client.present && client.terms.job_class == JobClass::BestEffort;
+}
+
+}  // namespace
+
+Budget Gate::budget() const {
+  Nanoseconds tightest = kNever;
+  std::uint32_t room = 1000;
+  Nanoseconds time_only_until = 0;
+  for (const GateClient& client : used()) {
+    if (client.present && client.terms.job_class == JobClass::Slo) {
+      tightest = std::min(tightest, client.terms.slo_ns);
+      room = std::min(room, client.tail.room_permille());
+      time_only_until = std::max(time_only_until, client.tail.time_only_until());
+    }
+  }
+  const Nanoseconds usual = std::clamp(tightest / kPartOfSlo, kLeastIdle, kMostIdle);
+  const Nanoseconds one_long = std::min(belief_.of_long(), tightest / kLongKernelPartOfSlo);
+  const Nanoseconds full = std::max(usual, one_long);
+  return {.idle_ns = std::max(kLeastIdle, full / 2000 * (1000 + Nanoseconds{room})),
+          .active_ns = kMostActive / 1000 * Nanoseconds{room},
+          .active_sms = device_.sms * room / 2000,
+          .time_only_until = time_only_until};
+}
+
+void Gate::add_best_effort(GateView& view, const GateClient& client, Nanoseconds now) const {
+  if (client.commands == 0 || now >= client.due + kInFlightLease) {
+    return;
+  }
+  view.best_effort.in_flight_ns += client.in_flight_ns;
+  view.best_effort.confined_ns += client.confined_ns;
+  view.best_effort.commands += client.commands;
+  view.best_effort.sms = static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(device_.sms, view.best_effort.sms + client.sms));
+}
+
+void Gate::add_slo(GateView& view, const GateClient& client, bool caller, Nanoseconds now) const {
+  SloView& slo = view.slo;
+  slo.tightest_slo =
+      slo.present ? std::min(slo.tightest_slo, client.terms.slo_ns) : client.terms.slo_ns;
+  slo.present = true;
+  const RequestPhase phase = client.detector.phase(now);
+  slo.phase = std::max(slo.phase, phase);
+  slo.idle_at = std::max(slo.idle_at, client.detector.idle_at(now));
+  if (phase == RequestPhase::Idle) {
+    const Nanoseconds next = client.book.next_arrival();
+    slo.next_arrival = next >= now ? std::min(slo.next_arrival, next) : slo.next_arrival;
+    return;
+  }
+  slo.commands += client.commands;
+  slo.sms = static_cast<std::uint32_t>(std::min<std::uint64_t>(device_.sms, slo.sms + client.sms));
+  slo.bottleneck = client.commands > 0 ? client.bottleneck : slo.bottleneck;
+  const Nanoseconds slack = client.book.slack(now);
+  if (!caller && client.book.active() && slack < slo.least_slack) {
+    slo.least_slack = slack;
+    slo.slo_of_least = client.terms.slo_ns;
+  }
+}
+
+Nanoseconds Gate::turn_lag(const GateClient& caller, Nanoseconds now) const {
+  Nanoseconds least = caller.start_tag;
+  for (const GateClient& other : used()) {
+    if (shares_best_effort(other) && other.waiting && now - other.last_asked < kWaiterLease) {
+      least = std::min(least, other.start_tag);
+    }
+  }
+  return caller.start_tag - least;
+}
+
+GateView Gate::view(const Work& work, Nanoseconds now) const {
+  const GateClient& caller = clients_[work.client];
+  GateView view;
+  view.device = device_;
+  view.budget = budget();
+  view.slo.idle_at = now;
+  for (const GateClient& client : used()) {
+    if (shares_best_effort(client)) {
+      add_best_effort(view, client, now);
+    } else if (client.present) {
+      add_slo(view, client, &client == &caller, now);
+    }
+  }
+  view.best_effort.since_drained_ns = view.best_effort.commands > 0 ? since_drained_ns_ : 0;
+  view.caller = {.client = work.client,
+                 .job_class = caller.terms.job_class,
+                 .held_for = caller.waiting ? now - caller.asked_since : 0,
+                 .turn_lag = shares_best_effort(caller) ? turn_lag(caller, now) : 0,
+                 .slack = caller.book.active() ? caller.book.slack(now) : kNever,
+                 .slo_ns = caller.terms.slo_ns,
+                 .commands_in_flight = caller.commands};
+  return view;
+}
+
+}  // namespace carpool::interpose::gate

@@ -1,0 +1,158 @@
+// The policies of Carpool itself: spacetime and time; and MPS priorities.
+#include <algorithm>
+
+#include "interpose/gate/policies/policies.hpp"
+
+namespace carpool::interpose::gate {
+namespace {
+
+// Shares of the SLO.
+constexpr Nanoseconds kShortSlackPermille = 300;   // below: no sharing in space
+constexpr Nanoseconds kUrgentSlackPermille = 100;  // below: other SLO clients make way
+constexpr Nanoseconds kAmpleSlackPermille = 500;   // above: an SLO client can make way
+// A kernel longer than this part of the SLO would spoil a request that comes while it runs.
+constexpr Nanoseconds kLongPartOfSlo = 4;
+// Green contexts of compute capability 9.0 have at least 8 SMs.
+constexpr std::uint32_t kLeastSms = 8;
+
+[[nodiscard]] bool slack_below(Nanoseconds slack, Nanoseconds slo_ns, Nanoseconds permille) {
+  return slack < slo_ns / 1000 * permille;
+}
+
+// Among SLO clients: one with ample slack makes way for one that is about to miss its deadline.
+[[nodiscard]] Decision decide_slo(const GateView& view, Nanoseconds now) {
+  const CallerView& caller = view.caller;
+  const bool other_urgent =
+      view.slo.least_slack != kNever &&
+      slack_below(view.slo.least_slack, view.slo.slo_of_least, kUrgentSlackPermille);
+  const Nanoseconds ample = caller.slo_ns / 1000 * kAmpleSlackPermille;
+  if (!other_urgent || caller.slack == kNever || caller.slack <= ample) {
+    return admit();
+  }
+  return hold(HoldReason::TighterRequest, now, now + (caller.slack - ample));
+}
+
+[[nodiscard]] Decision hold_while_active(const GateView& view, HoldReason reason, Nanoseconds now) {
+  return hold(reason, now, view.slo.idle_at);
+}
+
+// Heavy work runs on a part of the SMs, one kernel at a time, if launches can be confined; else it
+// is held. A graph or a cooperative launch cannot be confined.
+[[nodiscard]] Decision decide_heavy(const GateView& view,
+                                    const Work& work,
+                                    HoldReason otherwise,
+                                    Nanoseconds now) {
+  const std::uint32_t sms = view.budget.active_sms / kLeastSms * kLeastSms;
+  const bool possible = view.device.mps && view.device.sm_limits && sms > 0 && work.known &&
+                        work.kind == WorkKind::Kernel && now >= view.budget.time_only_until;
+  if (!possible) {
+    return hold_while_active(view, otherwise, now);
+  }
+  if (view.best_effort.confined_ns > 0) {
+    return hold(HoldReason::InFlightBound, now);
+  }
+  Decision confined = admit();
+  confined.sms = sms;
+  confined.low_priority = true;
+  return confined;
+}
+
+// No request is active.
+[[nodiscard]] Decision decide_between_requests(const GateView& view,
+                                               const Work& work,
+                                               Nanoseconds now) {
+  const Nanoseconds until_arrival =
+      view.slo.next_arrival == kNever ? kNever : view.slo.next_arrival - now;
+  const Nanoseconds in_flight = view.best_effort.in_flight_ns;
+  const bool ends_before = view.slo.next_arrival != kNever && until_arrival > work.bound_ns;
+  if (work.known && work.bound_ns > view.slo.tightest_slo / kLongPartOfSlo && !ends_before) {
+    return decide_heavy(view, work, HoldReason::LongForSlo, now);
+  }
+  if (until_arrival >= 0 && until_arrival <= view.budget.idle_ns &&
+      in_flight + work.bound_ns > std::max(until_arrival, view.budget.active_ns)) {
+    return hold(HoldReason::ArrivalExpected, now, view.slo.next_arrival + kMicrosecond);
+  }
+  return fits(in_flight, work.bound_ns, view.budget.idle_ns) ? admit()
+                                                             : hold(HoldReason::InFlightBound, now);
+}
+
+[[nodiscard]] Decision decide_beside_request(const GateView& view,
+                                             const Work& work,
+                                             Nanoseconds now) {
+  if (!view.device.mps) {
+    return hold_while_active(
+        view,
+        view.slo.phase == RequestPhase::Quiet ? HoldReason::QuietTime : HoldReason::RequestActive,
+        now);
+  }
+  if (now < view.budget.time_only_until) {
+    return hold_while_active(view, HoldReason::TailOverSlo, now);
+  }
+  if (slack_below(view.slo.least_slack, view.slo.slo_of_least, kShortSlackPermille)) {
+    return hold_while_active(view, HoldReason::SlackShort, now);
+  }
+  if (!is_light(work, view.device.sms)) {
+    return decide_heavy(view, work, HoldReason::HeavyBesideRequest, now);
+  }
+  if (view.best_effort.in_flight_ns + work.bound_ns > view.budget.active_ns) {
+    return hold(HoldReason::InFlightBound, now, view.slo.idle_at);
+  }
+  Decision light = admit();
+  light.low_priority = true;
+  return light;
+}
+
+[[nodiscard]] Decision decide_best_effort(const GateView& view, const Work& work, Nanoseconds now) {
+  if (view.caller.turn_lag > view.budget.idle_ns) {
+    return hold(HoldReason::OtherClientsTurn, now);
+  }
+  Decision answer = view.slo.phase == RequestPhase::Idle ? decide_between_requests(view, work, now)
+                                                         : decide_beside_request(view, work, now);
+  if (answer.admitted) {
+    return answer;
+  }
+  // The minimum share. In flight stays within the bound: nothing else is.
+  const Nanoseconds left = longest_hold(work) - view.caller.held_for;
+  if (left <= 0 && view.best_effort.in_flight_ns == 0 && view.best_effort.confined_ns == 0) {
+    Decision share = admit();
+    share.by_minimum_share = true;
+    share.low_priority = true;
+    return share;
+  }
+  if (left > 0) {
+    answer.until = std::max(now + kMicrosecond, std::min(answer.until, now + left));
+  }
+  return answer;
+}
+
+}  // namespace
+
+Decision decide_spacetime(const GateView& view,
+                          const PolicyMemory& /*memory*/,
+                          const Work& work,
+                          Nanoseconds now) {
+  if (view.caller.job_class == JobClass::Slo) {
+    return decide_slo(view, now);
+  }
+  return view.slo.present ? decide_best_effort(view, work, now) : admit();
+}
+
+Decision decide_time(const GateView& view,
+                     const PolicyMemory& memory,
+                     const Work& work,
+                     Nanoseconds now) {
+  GateView in_time = view;
+  in_time.device.mps = false;
+  return decide_spacetime(in_time, memory, work, now);
+}
+
+Decision decide_priority(const GateView& view,
+                         const PolicyMemory& /*memory*/,
+                         const Work& /*work*/,
+                         Nanoseconds /*now*/) {
+  Decision answer = admit();
+  answer.low_priority = view.caller.job_class == JobClass::BestEffort;
+  return answer;
+}
+
+}  // namespace carpool::interpose::gate

@@ -1,0 +1,63 @@
+#include "interpose/gate/policy.hpp"
+
+#include "interpose/gate/policies/policies.hpp"
+
+namespace carpool::interpose::gate {
+namespace {
+
+constexpr std::array<Policy, 10> kPolicies{{
+    {.name = "spacetime",
+     .summary = "light kernels beside a request, heavy ones in turns or on part of the SMs",
+     .minimum_share = true,
+     .decide = decide_spacetime},
+    {.name = "time",
+     .summary = "best-effort work only while no request is active",
+     .minimum_share = true,
+     .decide = decide_time},
+    {.name = "priority",
+     .summary = "everything is launched, best-effort work at the lowest priority",
+     .needs_mps = true,
+     .decide = decide_priority},
+    {.name = "orion",
+     .summary = "kernels with another bottleneck beside the SLO job's, within free SMs",
+     .needs_mps = true,
+     .decide = decide_orion},
+    {.name = "reef-n",
+     .summary = "at most 2 best-effort commands in flight, none while the SLO job has work",
+     .decide = decide_reef_n},
+    {.name = "tgs",
+     .summary = "limits the rate of best-effort blocks so that the SLO job's rate stays",
+     .decide = decide_tgs,
+     .observe = observe_tgs},
+    {.name = "xsched-lv1",
+     .summary = "at most 16 best-effort commands in flight, none while the SLO job has work",
+     .decide = decide_xsched_lv1},
+    {.name = "hami",
+     .summary = "a bucket of tokens for each client, refilled by its measured use",
+     .decide = decide_hami,
+     .observe = observe_hami},
+    {.name = "antman",
+     .summary = "best-effort work in the idle slots between requests",
+     .decide = decide_antman},
+    {.name = "salus",
+     .summary = "one client's iteration at a time, the SLO job next",
+     .decide = decide_salus,
+     .observe = observe_salus},
+}};
+
+}  // namespace
+
+std::span<const Policy> policies() {
+  return kPolicies;
+}
+
+const Policy* find_policy(std::string_view name) {
+  for (const Policy& policy : kPolicies) {
+    if (policy.name == name) {
+      return &policy;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace carpool::interpose::gate
