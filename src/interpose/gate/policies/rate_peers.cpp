@@ -26,8 +26,8 @@ constexpr Nanoseconds kLongestIteration = kSecond;
 // One step of the rate control: by how much the SLO clients' rate is below the largest seen.
 void control_rate(RateMemory& rate) {
   rate.most_slo_blocks = std::max(rate.most_slo_blocks, rate.slo_blocks);
-  const std::uint64_t most = std::max<std::uint64_t>(1, rate.most_slo_blocks);
-  const std::uint64_t missing_permille = (most - std::min(most, rate.slo_blocks)) * 1000 / most;
+  const std::uint64_t most = rate.most_slo_blocks;
+  const std::uint64_t missing_permille = most == 0 ? 0 : (most - rate.slo_blocks) * 1000 / most;
   rate.bad_windows = missing_permille >= 120 ? rate.bad_windows + 1 : 0;
   if (rate.bad_windows >= kTgsBadWindows) {
     rate.most_slo_blocks = rate.most_slo_blocks * 8 / 10;

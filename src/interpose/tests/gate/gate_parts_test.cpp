@@ -143,8 +143,8 @@ TEST(GateSlack, ExpectsTheNextRequestOnlyIfArrivalsAreRegular) {
   RequestBook regular;
   RequestBook irregular;
   for (int i = 0; i < 40; ++i) {
-    regular.began(i * 10 * kMillisecond, kNever);
-    irregular.began((i + (i % 2 == 0 ? 0 : 3)) * 10 * kMillisecond + i, kNever);
+    regular.began(kMillisecond * 10 * i, kNever);
+    irregular.began(kMillisecond * 10 * (i + (i % 2 == 0 ? 0 : 3)), kNever);
   }
   const Nanoseconds due = 400 * kMillisecond;
   EXPECT_LE(regular.next_arrival(), due);

@@ -81,7 +81,7 @@ std::vector<TracedScenario> traced_scenarios() {
       // Slots are estimated from regular arrivals.
       scenario.clients[0].arrivals.clear();
       for (int i = 1; i <= 24; ++i) {
-        scenario.clients[0].arrivals.push_back(i * 2 * kMillisecond);
+        scenario.clients[0].arrivals.push_back(kMillisecond * 2 * i);
       }
       scenario.trace_from = 43900 * kMicrosecond;
       scenario.end = 48 * kMillisecond;

@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <deque>
 #include <memory>
+#include <string>
+#include <utility>
 
 #include "interpose/tests/gate/simulated_device.hpp"
 
