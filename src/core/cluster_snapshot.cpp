@@ -1,6 +1,10 @@
 #include "core/cluster_snapshot.hpp"
 
 #include <algorithm>
+#include <cctype>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace carpool {
 
@@ -20,6 +24,25 @@ double GpuView::empty_after_s() const {
     after = std::max(after, resident.remaining_s.value_or(kNoTime));
   }
   return after;
+}
+
+bool passes(const GpuFilter& filter, const GpuView& gpu) {
+  const auto same = [](unsigned char a, unsigned char b) {
+    return std::tolower(a) == std::tolower(b);
+  };
+  const bool listed = filter.indices.empty() ||
+                      std::ranges::find(filter.indices, gpu.index) != filter.indices.end();
+  return listed &&
+         (filter.type.empty() || !std::ranges::search(gpu.name, filter.type, same).empty());
+}
+
+std::string filter_words(const GpuFilter& filter) {
+  const std::string indices = fmt::format("{}", fmt::join(filter.indices, " or "));
+  if (filter.type.empty()) {
+    return fmt::format("GPU {}", indices);
+  }
+  return indices.empty() ? fmt::format("{} GPUs", filter.type)
+                         : fmt::format("{} GPUs with index {}", filter.type, indices);
 }
 
 std::optional<SoonestFree> soonest_free(std::vector<std::pair<double, std::size_t>> gpus,

@@ -65,6 +65,7 @@ struct GpuPressure {
 struct GpuView {
   unsigned index = 0;
   std::string uuid{};
+  std::string name{};  // "NVIDIA H200"; empty: not known
   std::uint64_t memory_bytes = 0;
   std::uint64_t used_bytes = 0;     // by all processes, now
   std::uint64_t foreign_bytes = 0;  // by processes that Carpool did not start
@@ -85,6 +86,10 @@ struct GpuView {
   [[nodiscard]] double empty_after_s() const;
 };
 
+[[nodiscard]] bool passes(const GpuFilter& filter, const GpuView& gpu);
+// "GPU 0 or 1", "H200 GPUs", "H200 GPUs with index 0 or 1"; not of a filter that takes all.
+[[nodiscard]] std::string filter_words(const GpuFilter& filter);
+
 // Where the memory need of a job comes from.
 enum class NeedBasis {
   Unknown,
@@ -102,6 +107,7 @@ struct QueuedJob {
   JobClass job_class = JobClass::Normal;
   int priority = 0;
   unsigned gpus = 1;
+  GpuFilter gpu_filter{};
   bool exclusive = false;
   std::optional<std::uint64_t> need_bytes{};  // upper bound on each GPU; empty: unknown
   NeedBasis need_basis = NeedBasis::Unknown;

@@ -67,6 +67,7 @@ struct Writer {
     if (event.job_class) {
       out["class"] = name_of(*event.job_class);
     }
+    put(out, "begin_s", event.begin_s);
     return "updated";
   }
   const char* operator()(const JobStarted& event) const {
@@ -143,6 +144,7 @@ JobUpdated updated_from(StrictObject& reader) {
   reader.read("mem_bytes", event.mem_bytes);
   reader.read("priority", event.priority);
   reader.read_name("class", job_class, event.job_class);
+  reader.read("begin_s", event.begin_s);
   return event;
 }
 

@@ -21,12 +21,22 @@ struct ResourceLimit {
   std::uint64_t hard = kUnlimited;
 };
 
+// The GPUs that a job may run on.
+struct GpuFilter {
+  std::vector<unsigned> indices{};  // empty: any
+  std::string type{};               // part of the GPU's name, in any case; empty: any
+
+  [[nodiscard]] bool takes_all() const { return indices.empty() && type.empty(); }
+  auto operator<=>(const GpuFilter&) const = default;
+};
+
 struct JobSpec {
   std::string name{};
   std::vector<std::string> argv{};  // never a shell string
   std::string cwd{};
   Environment env{};
   unsigned gpus = 1;
+  GpuFilter gpu_filter{};
   std::optional<std::uint64_t> mem_bytes{};        // a reservation, on each GPU; empty: not given
   bool mem_auto = false;                           // to be estimated
   std::optional<std::uint64_t> mem_limit_bytes{};  // enforced where a mechanism can
@@ -40,9 +50,11 @@ struct JobSpec {
   std::vector<JobId> after{};         // starts when all of these have succeeded,
   std::vector<JobId> after_any{};     // all of these have ended,
   std::vector<JobId> after_not_ok{};  // and all of these have ended without success
+  std::optional<double> begin_s{};    // does not start before, by the clock of the server
   std::optional<int> array_index{};
-  std::optional<JobId> array_job{};  // the first job of its array; empty: it is that itself
-  std::string workload{};            // its name in profiles and history; empty: derived from argv
+  std::optional<JobId> array_job{};       // the first job of its array; empty: it is that itself
+  std::optional<unsigned> array_limit{};  // jobs of the array that run at once, at most
+  std::string workload{};  // its name in profiles and history; empty: derived from argv
   std::string progress{};  // "none", "step-file", or a regular expression for lines of its output;
                            // empty: by its steps, else by its launches
   unsigned retries = 0;    // after an ordinary failure; out of memory has its own rules

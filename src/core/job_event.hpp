@@ -27,6 +27,7 @@ struct JobUpdated {
   std::optional<std::uint64_t> mem_bytes{};
   std::optional<int> priority{};
   std::optional<JobClass> job_class{};
+  std::optional<double> begin_s{};
 };
 // Decided: the attempt may begin at any moment.
 struct JobStarted {

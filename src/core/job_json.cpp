@@ -31,6 +31,20 @@ void read_memory(StrictObject& reader, const char* key, std::optional<std::uint6
   reader.read(key, bytes);
 }
 
+// Indices of GPUs: a list, or one number.
+void read_gpu(StrictObject& reader, std::vector<unsigned>& indices) {
+  const json* given = reader.member("gpu");
+  if (given != nullptr && given->is_number()) {
+    std::optional<unsigned> one;
+    reader.read("gpu", one);
+    if (one) {
+      indices = {*one};
+    }
+    return;
+  }
+  reader.read("gpu", indices);
+}
+
 void read_limits(StrictObject& reader, JobSpec& spec) {
   std::map<std::string, std::string> texts;
   reader.read("limits", texts);
@@ -50,6 +64,8 @@ json job_object(const JobSpec& spec) {
   put(out, "cwd", spec.cwd, usual.cwd);
   put(out, "env", spec.env.map(), usual.env.map());
   put(out, "gpus", spec.gpus, usual.gpus);
+  put(out, "gpu", spec.gpu_filter.indices, usual.gpu_filter.indices);
+  put(out, "gpu_type", spec.gpu_filter.type, usual.gpu_filter.type);
   if (spec.mem_auto && !spec.mem_bytes) {
     out["mem"] = "auto";
   } else {
@@ -69,8 +85,10 @@ json job_object(const JobSpec& spec) {
   put(out, "after", spec.after, usual.after);
   put(out, "after_any", spec.after_any, usual.after_any);
   put(out, "after_not_ok", spec.after_not_ok, usual.after_not_ok);
+  put(out, "begin_s", spec.begin_s);
   put(out, "array", spec.array_index);
   put(out, "array_job", spec.array_job);
+  put(out, "array_limit", spec.array_limit);
   put(out, "workload", spec.workload, usual.workload);
   put(out, "progress", spec.progress, usual.progress);
   put(out, "retries", spec.retries, usual.retries);
@@ -92,6 +110,8 @@ Result<JobSpec> job_from(const json& object, const std::string& where) {
   reader.read("env", variables);
   spec.env = std::move(variables);
   reader.read("gpus", spec.gpus);
+  read_gpu(reader, spec.gpu_filter.indices);
+  reader.read("gpu_type", spec.gpu_filter.type);
   const json* memory = reader.member("mem");
   reader.read("mem_auto", spec.mem_auto);
   if (memory != nullptr && *memory == "auto") {
@@ -110,8 +130,10 @@ Result<JobSpec> job_from(const json& object, const std::string& where) {
   reader.read("after", spec.after);
   reader.read("after_any", spec.after_any);
   reader.read("after_not_ok", spec.after_not_ok);
+  reader.read("begin_s", spec.begin_s);
   reader.read("array", spec.array_index);
   reader.read("array_job", spec.array_job);
+  reader.read("array_limit", spec.array_limit);
   reader.read("workload", spec.workload);
   reader.read("progress", spec.progress);
   reader.read("retries", spec.retries);

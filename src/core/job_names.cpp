@@ -54,7 +54,7 @@ constexpr std::array<Named<ShareMechanism>, 3> kMechanisms = {
      {"time-slicing", ShareMechanism::TimeSlicing},
      {"mps", ShareMechanism::Mps}}};
 
-constexpr std::array<Named<Constraint>, 8> kConstraints = {
+constexpr std::array<Named<Constraint>, 10> kConstraints = {
     {{"memory", Constraint::Memory},
      {"interference", Constraint::Interference},
      {"exclusive", Constraint::Exclusive},
@@ -62,7 +62,9 @@ constexpr std::array<Named<Constraint>, 8> kConstraints = {
      {"other-user", Constraint::OtherUser},
      {"order", Constraint::Order},
      {"no-gpu", Constraint::NoGpu},
-     {"machine", Constraint::Machine}}};
+     {"machine", Constraint::Machine},
+     {"begin", Constraint::Begin},
+     {"array-limit", Constraint::ArrayLimit}}};
 
 template <class Value, std::size_t Size>
 std::string_view name_in(const std::array<Named<Value>, Size>& table, Value value) {

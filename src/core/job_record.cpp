@@ -37,7 +37,7 @@ class Change {
 
   std::string operator()(const JobUpdated& event) {
     const bool waits = job_.state == JobState::Queued || job_.state == JobState::Held;
-    if (!waits && (event.mem_bytes || event.priority || event.job_class)) {
+    if (!waits && (event.mem_bytes || event.priority || event.job_class || event.begin_s)) {
       return "its request changed while it runs";
     }
     job_.spec.time_s = event.time_s ? event.time_s : job_.spec.time_s;
@@ -45,6 +45,7 @@ class Change {
     job_.spec.mem_auto = job_.spec.mem_auto && !event.mem_bytes;
     job_.spec.priority = event.priority.value_or(job_.spec.priority);
     job_.spec.job_class = event.job_class.value_or(job_.spec.job_class);
+    job_.spec.begin_s = event.begin_s ? event.begin_s : job_.spec.begin_s;
     return {};
   }
 

@@ -33,7 +33,9 @@ enum class Constraint {
   OtherUser,
   Order,
   NoGpu,
-  Machine
+  Machine,
+  Begin,      // its time has not come
+  ArrayLimit  // enough jobs of its array run
 };
 
 struct Deferral {

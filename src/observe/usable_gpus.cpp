@@ -14,13 +14,15 @@ Result<UsableGpus> find_usable_gpus(std::unique_ptr<TelemetrySource> source, boo
   for (const GpuInfo& gpu : *gpus) {
     if (!gpu.mig_enabled) {
       found.views.push_back({.uuid = gpu.uuid,
+                             .name = gpu.name,
                              .memory_bytes = gpu.memory_bytes,
                              .mps_possible = mps && gpu.compute_mode != "prohibited"});
       found.watched.push_back(gpu);
       continue;
     }
     for (const MigSlice& slice : gpu.mig) {
-      instances.push_back({.uuid = slice.uuid, .memory_bytes = slice.memory_bytes});
+      instances.push_back(
+          {.uuid = slice.uuid, .name = gpu.name, .memory_bytes = slice.memory_bytes});
     }
   }
   found.views.insert(found.views.end(), instances.begin(), instances.end());

@@ -62,7 +62,8 @@ PlacementState::PlacementState(const ClusterSnapshot& cluster, const PolicySetti
   queue_.reserve(looked);
   for (std::size_t i = 0; i < looked; ++i) {
     const QueuedJob& job = *cluster.queue[i];
-    PendingJob candidate{.job = &job, .workload = number_of(job.workload)};
+    PendingJob candidate{
+        .job = &job, .workload = number_of(job.workload), .filter = number_of(job.gpu_filter)};
     candidate.need_known = job.need_bytes.has_value();
     if (candidate.need_known) {
       candidate.need_bytes = *job.need_bytes + settings.memory_margin_bytes;
@@ -82,6 +83,14 @@ std::uint32_t PlacementState::number_of(const std::string& workload) {
     workloads_.push_back(workload);
   }
   return found->second;
+}
+
+std::uint32_t PlacementState::number_of(const GpuFilter& filter) {
+  if (filter.takes_all()) {
+    return 0;
+  }
+  return filters_.try_emplace(filter, static_cast<std::uint32_t>(filters_.size() + 1))
+      .first->second;
 }
 
 // By name once a decision, then by number.
@@ -173,7 +182,8 @@ bool PlacementState::users_agree(const PendingJob& job, const Slot& slot) const 
 bool PlacementState::free_for_one(const PendingJob& job, const Slot& slot) const {
   // The margin is for neighbours, and there are none.
   const std::uint64_t need = job.job->need_bytes.value_or(0);
-  return slot.usable() && slot.empty() && !slot.closed && slot.settled && slot.free_bytes >= need;
+  return slot.usable() && slot.empty() && !slot.closed && slot.settled && slot.free_bytes >= need &&
+         wanted(job, slot);
 }
 
 bool PlacementState::all_start() const {
@@ -193,7 +203,7 @@ void PlacementState::considered(const PendingJob& job) {
 }
 
 std::optional<MemoryClaim> PlacementState::claim(const PendingJob& job, const Slot& slot) const {
-  if (slot.empty() ? !free_for_one(job, slot) : !fits(job, slot)) {
+  if (slot.empty() ? !free_for_one(job, slot) : !fits(job, slot) || !wanted(job, slot)) {
     return std::nullopt;
   }
   if (!job.need_known && settings_.use_caps) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -20,6 +21,7 @@ inline constexpr double kMoment = 1e-3;
 struct PendingJob {
   const QueuedJob* job = nullptr;
   std::uint32_t workload = 0;
+  std::uint32_t filter = 0;      // equal where the filters of GPUs are; 0: takes all
   std::uint64_t need_bytes = 0;  // with the margin
   bool need_known = false;
   double thread_limit = kAllThreads;  // once it is placed
@@ -117,7 +119,11 @@ class PlacementState {
   [[nodiscard]] static std::uint64_t least_claim(const Slot& slot);
   // Another job of the queue was placed or refused.
   void considered(const PendingJob& job);
-  // Empty, usable and large enough for this job.
+  // Whether the job may run on this GPU at all.
+  [[nodiscard]] static bool wanted(const PendingJob& job, const Slot& slot) {
+    return job.filter == 0 || passes(job.job->gpu_filter, *slot.view);
+  }
+  // Empty, usable and large enough for this job, which may run there.
   [[nodiscard]] bool free_for_one(const PendingJob& job, const Slot& slot) const;
   // CARMA's preconditions: settled, below the limits of pressure.
   [[nodiscard]] bool precondition(const Slot& slot) const;
@@ -129,11 +135,13 @@ class PlacementState {
                                                          const Slot& slot) const;
   void count_start(const Resident& resident);
   void add_slot(const GpuView& view);
+  [[nodiscard]] std::uint32_t number_of(const GpuFilter& filter);
 
   const PolicySettings& settings_;
   std::size_t most_;
   std::unordered_map<std::string, std::uint32_t> numbers_;
   std::vector<std::string> workloads_;
+  std::map<GpuFilter, std::uint32_t> filters_;
   std::vector<std::uint32_t> resident_numbers_;  // by Resident::workload_number
   std::vector<Slot> slots_;
   std::vector<std::size_t> open_;

@@ -45,6 +45,7 @@ bool QueuePass::held_against(const PendingJob& job, const Slot& slot, double pro
 QueuePass::Kind QueuePass::kind_of(const PendingJob& job, bool by_run_time) const {
   const double runtime = job.job->runtime_s.value_or(0.0);
   return {job.workload,
+          job.filter,
           job.need_known ? job.need_bytes : ~std::uint64_t{0},
           job.job->uid,
           job.job->gpus,
@@ -84,8 +85,12 @@ Chosen QueuePass::alone(const PendingJob& job) const {
   const Constraint constraint = job.job->gpus > 1 ? Constraint::GpuCount : Constraint::Exclusive;
   return tl::unexpected(Refusal{
       .constraint = constraint,
-      .reason = fmt::format(
-          "{} of {} GPUs that the job needs are empty", choice.slots.size(), job.job->gpus)});
+      .reason = fmt::format("{} of {} GPUs that the job needs are empty{}",
+                            choice.slots.size(),
+                            job.job->gpus,
+                            job.filter == 0 ? ""
+                                            : fmt::format("; it runs on {} only",
+                                                          filter_words(job.job->gpu_filter)))});
 }
 
 Refusal QueuePass::refuse(const PendingJob& job) const {
@@ -93,7 +98,7 @@ Refusal QueuePass::refuse(const PendingJob& job) const {
   bool others = false;
   for (const std::size_t i : state_.open()) {
     const Slot& slot = state_.slots()[i];
-    if (!state_.has_room(slot)) {
+    if (!state_.has_room(slot) || !PlacementState::wanted(job, slot)) {
       continue;
     }
     others = others || !state_.users_agree(job, slot);
@@ -102,7 +107,10 @@ Refusal QueuePass::refuse(const PendingJob& job) const {
     }
   }
   if (roomiest == nullptr) {
-    return {.constraint = Constraint::NoGpu, .reason = "all GPUs are full or not usable"};
+    return {.constraint = Constraint::NoGpu,
+            .reason = job.filter == 0 ? "all GPUs are full or not usable"
+                                      : fmt::format("the job runs on {} only: full or not usable",
+                                                    filter_words(job.job->gpu_filter))};
   }
   if (!job.need_known && !settings_.memory_floor_bytes && !state_.claim(job, *roomiest)) {
     return refuse_unknown(job, *roomiest, state_);
@@ -161,7 +169,8 @@ void QueuePass::hold_for(const PendingJob& job, Constraint constraint) {
   for (std::size_t i = 0; i < state_.slots().size(); ++i) {
     const Slot& slot = state_.slots()[i];
     const std::uint64_t foreign = std::min(slot.view->memory_bytes, slot.view->foreign_bytes);
-    if (slot.usable() && slot.view->memory_bytes - foreign >= job.job->need_bytes.value_or(0) &&
+    if (slot.usable() && PlacementState::wanted(job, slot) &&
+        slot.view->memory_bytes - foreign >= job.job->need_bytes.value_or(0) &&
         !(slot.view->foreign && needs_empty_gpus(job, settings_))) {
       const std::uint64_t need =
           job.need_known ? job.need_bytes : PlacementState::least_claim(slot);

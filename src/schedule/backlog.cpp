@@ -1,6 +1,7 @@
 #include "schedule/backlog.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace carpool::schedule {
 namespace {
@@ -15,6 +16,9 @@ void Backlog::enter(LiveJob& job, double now_s) {
   if (record.state != JobState::Queued || job.after > 0) {
     return;
   }
+  if (!pass_aside(job, now_s)) {
+    return;
+  }
   if (recovery_ == RecoveryRule::Carma && record.exclusive && record.out_of_memory > 0) {
     alone_first_.insert(record.id);
   }
@@ -26,6 +30,85 @@ void Backlog::enter(LiveJob& job, double now_s) {
   }
   newcomers_.push_back(record.id);
   look_at(record.attempts.empty() ? Look::Newcomers : Look::Everything);
+}
+
+bool Backlog::pass_aside(LiveJob& job, double now_s) {
+  const JobRecord& record = *job.record;
+  if (const auto begin_s = record.spec.begin_s; begin_s && *begin_s > now_s) {
+    later_.insert_or_assign(record.id, Later{.job = &job, .begin_s = *begin_s});
+    begins_.emplace(*begin_s, record.id);
+    return false;
+  }
+  // It did not wait before the time that its owner chose.
+  job.eligible_s = std::max(job.eligible_s, record.spec.begin_s.value_or(job.eligible_s));
+  const auto first = record.array_job();
+  if (!record.spec.array_limit || !first) {
+    return true;
+  }
+  LimitedArray& array = arrays_[*first];
+  const bool passes =
+      array.inside.contains(record.id) || array.inside.size() < *record.spec.array_limit;
+  if (passes) {
+    array.inside.insert(record.id);
+  } else {
+    array.aside.emplace(record.id, &job);
+  }
+  return passes;
+}
+
+void Backlog::leave_aside(const LiveJob& job) {
+  const JobRecord& record = *job.record;
+  if (const auto later = later_.find(record.id); later != later_.end()) {
+    begins_.erase({later->second.begin_s, record.id});
+    later_.erase(later);
+  }
+  const auto array = arrays_.find(record.array_job().value_or(0));
+  if (array == arrays_.end()) {
+    return;
+  }
+  array->second.aside.erase(record.id);
+  if (record.running() != nullptr) {
+    array->second.inside.insert(record.id);
+    return;
+  }
+  array->second.inside.erase(record.id);
+  arrays_left_.insert(array->first);
+}
+
+void Backlog::enter_due(double now_s) {
+  while (!begins_.empty() && begins_.begin()->first <= now_s) {
+    const JobId id = begins_.begin()->second;
+    begins_.erase(begins_.begin());
+    enter(*later_.extract(id).mapped().job, now_s);
+  }
+  for (const JobId first : std::exchange(arrays_left_, {})) {
+    LimitedArray& array = arrays_.at(first);
+    while (!array.aside.empty() &&
+           array.inside.size() < *array.aside.begin()->second->record->spec.array_limit) {
+      enter(*array.aside.extract(array.aside.begin()).mapped(), now_s);
+    }
+    if (array.inside.empty() && array.aside.empty()) {
+      arrays_.erase(first);
+    }
+  }
+}
+
+std::optional<double> Backlog::next_begin_s() const {
+  return begins_.empty() ? std::nullopt : std::optional(begins_.begin()->first);
+}
+
+std::optional<double> Backlog::begins_s(JobId job) const {
+  const auto found = later_.find(job);
+  return found == later_.end() ? std::nullopt : std::optional(found->second.begin_s);
+}
+
+bool Backlog::array_is_full(const LiveJob& job) const {
+  const auto array = arrays_.find(job.record->array_job().value_or(0));
+  return array != arrays_.end() && array->second.aside.contains(job.record->id);
+}
+
+bool Backlog::contains(const LiveJob& job) const {
+  return line_.contains(job.record->id) || later_.contains(job.record->id) || array_is_full(job);
 }
 
 void Backlog::put_in_line(LiveJob& job) {
@@ -76,7 +159,9 @@ void Backlog::place_again(const std::set<JobId>& jobs) {
   }
 }
 
-void Backlog::leave(JobId job) {
+void Backlog::leave(const LiveJob& left) {
+  leave_aside(left);
+  const JobId job = left.record->id;
   if (const auto placed = placed_.find(job); placed != placed_.end()) {
     const QueuedJob& view = placed->second.job->view;
     if (const auto same = same_work_.find(view.workload);

@@ -4,10 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/placement_policy.hpp"
@@ -38,9 +40,21 @@ class Backlog {
   Backlog(const SchedulerSettings& settings, const JobNeeds& needs)
       : recovery_(settings.recovery), needs_(needs), line_(settings.order, settings.patience) {}
 
-  // Does nothing for a job that may not start: held, or waiting for other jobs.
+  // Does nothing for a job that may not start: held, or waiting for other jobs. A job whose time
+  // has not come, or whose array runs enough jobs, waits aside.
   void enter(LiveJob& job, double now_s);
-  void leave(JobId job);
+  // The job starts, ends or is held.
+  void leave(const LiveJob& job);
+  // Whether the job is in line or waits aside.
+  [[nodiscard]] bool contains(const LiveJob& job) const;
+  // Jobs that wait aside enter the line when they may.
+  void enter_due(double now_s);
+  // When the next of them may by its time; empty: none waits for that.
+  [[nodiscard]] std::optional<double> next_begin_s() const;
+  // When this job, which waits for its time, may; empty: it does not.
+  [[nodiscard]] std::optional<double> begins_s(JobId job) const;
+  // The job waits because enough jobs of its array are in line or run.
+  [[nodiscard]] bool array_is_full(const LiveJob& job) const;
 
   // After an attempt of this job, which taught how long its workload takes: jobs that wait and are
   // expected to take another time than before get another place.
@@ -68,6 +82,9 @@ class Backlog {
   [[nodiscard]] const Deferral* deferral(JobId job) const;
 
  private:
+  // False: the job waits aside.
+  [[nodiscard]] bool pass_aside(LiveJob& job, double now_s);
+  void leave_aside(const LiveJob& job);
   void put_in_line(LiveJob& job);
   void place_again(const std::set<JobId>& jobs);
 
@@ -81,7 +98,19 @@ class Backlog {
   std::unordered_map<JobId, Placed> placed_;                    // all that are in line_
   std::unordered_map<std::string, std::set<JobId>> same_work_;  // by workload
   std::unordered_map<std::uint32_t, std::set<JobId>> guessed_;  // by user: run time not known
-  std::set<JobId> alone_first_;  // wait for a whole GPU under the recovery rule of CARMA
+  struct Later {
+    LiveJob* job = nullptr;
+    double begin_s = 0.0;
+  };
+  std::unordered_map<JobId, Later> later_;     // wait for their time
+  std::set<std::pair<double, JobId>> begins_;  // the same, by that time
+  struct LimitedArray {
+    std::set<JobId> inside{};           // in line or running
+    std::map<JobId, LiveJob*> aside{};  // the others that may start
+  };
+  std::map<JobId, LimitedArray> arrays_;  // with a limit, by their first job
+  std::set<JobId> arrays_left_;           // by a job since enter_due()
+  std::set<JobId> alone_first_;           // wait for a whole GPU under the recovery rule of CARMA
   Look look_ = Look::Nothing;
   std::vector<JobId> newcomers_;
   FrontReservation reservation_;

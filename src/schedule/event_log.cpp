@@ -42,7 +42,7 @@ Result<void> EventLog::apply(const JobEvent& event) {
     on_.usage.came(submitted->owner.uid);
     on_.backlog.enter(job, now_s_);
   } else if (std::holds_alternative<JobHeld>(event.what)) {
-    on_.backlog.leave(event.job);
+    on_.backlog.leave(job);
   } else if (std::holds_alternative<JobReleased>(event.what)) {
     job.eligible_s = event.at_s;
     on_.backlog.enter(job, now_s_);
@@ -73,8 +73,8 @@ void EventLog::updated(LiveJob& job, const JobUpdated& update, double at_s) {
   job.view.job_class = record.spec.job_class;
   job.view.priority = record.spec.priority;
   job.forget_needs();
-  if (on_.backlog.line().contains(record.id)) {
-    on_.backlog.leave(record.id);
+  if (on_.backlog.contains(job)) {
+    on_.backlog.leave(job);
     on_.backlog.enter(job, now_s_);
   }
   if (update.time_s && record.state == JobState::Running && !record.running()->pause) {
@@ -87,7 +87,7 @@ void EventLog::updated(LiveJob& job, const JobUpdated& update, double at_s) {
 void EventLog::started(LiveJob& job, double at_s) {
   const JobRecord& record = *job.record;
   const JobStarted& start = record.attempts.back().start;
-  on_.backlog.leave(record.id);
+  on_.backlog.leave(job);
   on_.occupancy.add({.job = record.id,
                      .uid = record.owner.uid,
                      .workload = job.view.workload,
@@ -165,7 +165,7 @@ void EventLog::ended(LiveJob& job, double at_s) {
 }
 
 void EventLog::closed(JobId job, RunEnd end, double at_s) {
-  on_.backlog.leave(job);
+  on_.backlog.leave(*on_.jobs.live(job));
   for (LiveJob* freed : on_.jobs.close(job, end, at_s)) {
     on_.backlog.enter(*freed, now_s_);
   }

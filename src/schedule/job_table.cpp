@@ -132,6 +132,7 @@ Result<LiveJob*> JobTable::add(JobRecord& record) {
   job.view.job_class = record.spec.job_class;
   job.view.priority = record.spec.priority;
   job.view.gpus = record.spec.gpus;
+  job.view.gpu_filter = record.spec.gpu_filter;
   for (const auto& [other, rule] : rules_of(record.spec)) {
     const auto end = outcome(other);
     if (!end) {

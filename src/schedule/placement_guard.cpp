@@ -137,6 +137,12 @@ std::optional<Violation> find_violation(std::span<const GpuView> gpus,
           Constraint::NoGpu,
           fmt::format("placed it on GPU {}, which is not usable ({})", index, gpu->unusable)};
     }
+    if (!passes(job.gpu_filter, *gpu)) {
+      return Violation{
+          Constraint::NoGpu,
+          fmt::format(
+              "placed it on GPU {}, but it runs on {} only", index, filter_words(job.gpu_filter))};
+    }
     const auto others = std::span(placement.gpus).subspan(i + 1);
     if (std::ranges::find(others, index) != others.end()) {
       return Violation{Constraint::GpuCount, fmt::format("placed it twice on GPU {}", index)};

@@ -18,7 +18,7 @@ struct Violation {
 
 // The first rule that the placement of this job on these GPUs would break; empty: none.
 //
-// GPUs: as many as requested, existing, usable, all different.
+// GPUs: as many as requested, existing, usable, all different, and such as the job may run on.
 // Memory: the need and the reservation fit into what is free on each GPU. A reservation is at least
 // the need, or 0: a policy that reserves nothing (CARMA, AEGIS) over-reserves nothing. A job of
 // unknown need may reserve a whole GPU that runs no other job. A cap is at most the reservation.

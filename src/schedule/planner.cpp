@@ -54,6 +54,7 @@ void Planner::set_closed(std::string why) {
 }
 
 void Planner::decide(double at_s) {
+  backlog_.enter_due(at_s);
   note_groups(at_s);
   look_if_due(at_s);
   if (backlog_.look() == Look::Nothing) {
@@ -165,7 +166,7 @@ FrontReservation Planner::reservation_for(const LiveJob& job, double at_s) const
   const auto views = occupancy_.views();
   std::vector<std::pair<double, std::size_t>> fit;
   for (std::size_t i = 0; i < views.size(); ++i) {
-    if (views[i].unusable.empty() && !views[i].foreign &&
+    if (views[i].unusable.empty() && !views[i].foreign && passes(job.view.gpu_filter, views[i]) &&
         views[i].memory_bytes >= job.view.need_bytes.value_or(0)) {
       fit.emplace_back(views[i].empty_after_s(), i);
     }

@@ -84,6 +84,16 @@ std::optional<Deferral> Planner::why_waiting(JobId job) const {
     deferral.reason = "held until it is released";
   } else if (found->after > 0) {
     deferral.reason = dependency_words(record.spec, jobs_);
+  } else if (const auto begin_s = backlog_.begins_s(job)) {
+    deferral.constraint = Constraint::Begin;
+    deferral.reason = fmt::format(
+        "it starts at {} at the earliest, as its owner asked",
+        settings_.time_text ? settings_.time_text(*begin_s) : fmt::format("{:.0f} s", *begin_s));
+  } else if (backlog_.array_is_full(*found)) {
+    deferral.constraint = Constraint::ArrayLimit;
+    deferral.reason = fmt::format("at most {} jobs of array {}[] run at once; others go first",
+                                  *record.spec.array_limit,
+                                  *record.array_job());
   } else if (std::string why = why_no_starts(); !why.empty()) {
     deferral.constraint = draining_ ? Constraint::Order : Constraint::Machine;
     deferral.reason = std::move(why);

@@ -33,6 +33,7 @@ std::optional<double> Planner::next_wakeup_s(double now_s) const {
   take_earlier(next, turns_.next_s());
   take_earlier(next, looks_.next_s());
   take_earlier(next, pause_ends_s_);
+  take_earlier(next, backlog_.next_begin_s());
   if (some_may_start()) {
     take_earlier(next, backlog_.line().next_impatient_s(decided_s_));
     take_earlier(next, pauses_.next_s(decided_s_));

@@ -60,12 +60,12 @@ Result<void> Scheduler::update(JobId job, JobUpdated change, double now_s) {
   }
   const JobRecord& record = *(*found)->record;
   const bool waits = record.state == JobState::Queued || record.state == JobState::Held;
-  if (!waits && (change.mem_bytes || change.priority || change.job_class)) {
-    return conflict(
-        fmt::format("job {} is running: only its time limit can change; `carpool requeue {}` puts "
-                    "it back into the queue, where its memory, priority and class can change too",
-                    job,
-                    job));
+  if (!waits && (change.mem_bytes || change.priority || change.job_class || change.begin_s)) {
+    return conflict(fmt::format(
+        "job {} is running: only its time limit can change; `carpool requeue {}` puts "
+        "it back into the queue, where its memory, priority, class and begin can change too",
+        job,
+        job));
   }
   parts_->events.advance(now_s);
   const double ran_s = waits ? 0.0 : record.attempts.back().ran_s(parts_->events.now_s());

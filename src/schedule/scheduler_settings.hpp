@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <limits>
+#include <string>
 
 #include "core/job.hpp"
 #include "schedule/gpus/job_reservation.hpp"
@@ -27,6 +28,8 @@ struct SchedulerSettings {
   // Whether a job runs with the library that limits the memory of all its processes together, with
   // and without MPS (docs/shim.md). Empty: none does.
   std::function<bool(const JobSpec&)> guarded{};
+  // How people read a time of the scheduler's clock. Empty: as a number of seconds.
+  std::function<std::string(double)> time_text{};
   double longest_pause_s = 3600.0;  // of a job that the policy paused
   std::size_t depth = 200;          // jobs of the queue that the policy sees at once
   bool backfill = true;             // as PolicySettings::backfill: what the policy will do

@@ -62,7 +62,8 @@ Result<void> check_command(const JobSpec& spec) {
 Result<void> check_words(const JobSpec& spec) {
   for (const auto& [key, text] : {std::pair("name", &spec.name),
                                   std::pair("workload", &spec.workload),
-                                  std::pair("progress", &spec.progress)}) {
+                                  std::pair("progress", &spec.progress),
+                                  std::pair("gpu_type", &spec.gpu_filter.type)}) {
     if (text->size() > kLongestName || has_control(*text) || !is_utf8(*text)) {
       return invalid_input(fmt::format(
           "{}: at most {} bytes of UTF-8 without control characters", key, kLongestName));
@@ -86,6 +87,13 @@ Result<void> check_numbers(const JobSpec& spec) {
   if (spec.quantile && !(*spec.quantile > 0.0 && *spec.quantile < 1.0)) {
     return invalid_input(fmt::format("quantile: {} is not between 0 and 1", *spec.quantile));
   }
+  if (spec.begin_s && !std::isfinite(*spec.begin_s)) {
+    return invalid_input("begin_s: not a time");
+  }
+  if (spec.array_limit && (*spec.array_limit == 0 || !spec.array_index)) {
+    return invalid_input(
+        "array_limit: at least 1, and only with an array; write the array as \"0-99%4\"");
+  }
   if (spec.priority < -kMostPriority || spec.priority > kMostPriority) {
     return invalid_input(fmt::format(
         "priority: {} is not between {} and {}", spec.priority, -kMostPriority, kMostPriority));
@@ -100,6 +108,66 @@ Result<void> check_numbers(const JobSpec& spec) {
   return {};
 }
 
+// "0 NVIDIA H200, 1 NVIDIA H200"
+std::string gpu_list(std::span<const GpuView> gpus) {
+  constexpr std::size_t kMostListed = 16;
+  std::string list;
+  for (const GpuView& gpu : gpus.first(std::min(gpus.size(), kMostListed))) {
+    list += fmt::format(
+        "{}{}{}{}", list.empty() ? "" : ", ", gpu.index, gpu.name.empty() ? "" : " ", gpu.name);
+  }
+  return gpus.size() > kMostListed ? fmt::format("{} and {} more", list, gpus.size() - kMostListed)
+                                   : list;
+}
+
+Result<void> check_gpu_filter(const GpuFilter& filter, std::span<const GpuView> gpus) {
+  for (const unsigned index : filter.indices) {
+    if (std::ranges::find(gpus, index, &GpuView::index) == gpus.end()) {
+      return invalid_input(
+          fmt::format("gpu: there is no GPU {}; this server has {}", index, gpu_list(gpus)));
+    }
+  }
+  if (std::ranges::none_of(gpus, [&](const GpuView& gpu) { return passes(filter, gpu); })) {
+    return invalid_input(fmt::format(
+        "gpu_type: there are no {}; this server has {}", filter_words(filter), gpu_list(gpus)));
+  }
+  return {};
+}
+
+// As many GPUs, of that size, as the job needs.
+Result<void> check_gpus(const JobSpec& spec, std::span<const GpuView> gpus) {
+  if (spec.gpus == 0 || spec.gpus > gpus.size()) {
+    return invalid_input(fmt::format(
+        "gpus: {} requested; 1 to {} are possible on this server", spec.gpus, gpus.size()));
+  }
+  if (const auto exist = check_gpu_filter(spec.gpu_filter, gpus); !exist) {
+    return exist;
+  }
+  const std::uint64_t memory = spec.mem_bytes.value_or(0);
+  std::size_t wanted = 0;
+  std::size_t large = 0;
+  for (const GpuView& gpu : gpus) {
+    const bool passed = passes(spec.gpu_filter, gpu);
+    wanted += passed ? 1 : 0;
+    large += passed && gpu.memory_bytes >= memory ? 1 : 0;
+  }
+  if (spec.gpus > wanted) {
+    return invalid_input(fmt::format("gpus: {} requested on {} only; this server has {}",
+                                     spec.gpus,
+                                     filter_words(spec.gpu_filter),
+                                     gpu_list(gpus)));
+  }
+  if (spec.gpus > large) {
+    return invalid_input(
+        fmt::format("mem: {} requested on each of {}; {} of {} GPUs are that large",
+                    gib_text(memory),
+                    spec.gpus,
+                    large,
+                    wanted));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<void> check_submission(const JobSpec& spec,
@@ -110,20 +178,8 @@ Result<void> check_submission(const JobSpec& spec,
       return checked;
     }
   }
-  const std::uint64_t memory = spec.mem_bytes.value_or(0);
-  const auto large = static_cast<std::size_t>(std::ranges::count_if(
-      gpus, [&](const GpuView& view) { return view.memory_bytes >= memory; }));
-  if (spec.gpus == 0 || spec.gpus > gpus.size()) {
-    return invalid_input(fmt::format(
-        "gpus: {} requested; 1 to {} are possible on this server", spec.gpus, gpus.size()));
-  }
-  if (spec.gpus > large) {
-    return invalid_input(
-        fmt::format("mem: {} requested on each of {}; {} of {} GPUs are that large",
-                    gib_text(memory),
-                    spec.gpus,
-                    large,
-                    gpus.size()));
+  if (auto checked = check_gpus(spec, gpus); !checked) {
+    return checked;
   }
   for (const std::vector<JobId>* after : {&spec.after, &spec.after_any, &spec.after_not_ok}) {
     for (const JobId other : *after) {

@@ -38,6 +38,14 @@ ApiAnswer held_answer(ApiAnswer answer, FairShare::Held held) {
 
 }  // namespace
 
+double JobApi::wall_clock_s() const {
+  return shown()(parts_.loop.now_s());
+}
+
+std::optional<double> JobApi::scheduler_time(const std::optional<double>& wall_s) const {
+  return wall_s ? std::optional(*wall_s - shown().shift_s) : std::nullopt;
+}
+
 Result<JobRecord> JobApi::own_job(schedule::Scheduler& scheduler,
                                   const Caller& caller,
                                   JobId job) const {
@@ -65,9 +73,12 @@ ApiAnswer JobApi::submit(const Caller& caller, std::string_view body, const ApiQ
   if (!held) {
     return memory_in_use();
   }
-  Result<std::vector<JobSpec>> specs = parse_job_request(body);
+  Result<std::vector<JobSpec>> specs = parse_job_request(body, wall_clock_s());
   if (!specs) {
     return error_answer(specs.error());
+  }
+  for (JobSpec& spec : *specs) {
+    spec.begin_s = scheduler_time(spec.begin_s);
   }
   if (const auto allowed = check_user_limits(parts_.limits, caller, *specs); !allowed) {
     return error_answer(allowed.error());
@@ -237,10 +248,11 @@ ApiAnswer JobApi::act(const Caller& caller, JobId job, const std::string& verb) 
 }
 
 ApiAnswer JobApi::update(const Caller& caller, JobId job, std::string_view body) {
-  const Result<JobUpdated> change = parse_update_request(body, caller.user);
+  Result<JobUpdated> change = parse_update_request(body, caller.user, wall_clock_s());
   if (!change) {
     return error_answer(change.error());
   }
+  change->begin_s = scheduler_time(change->begin_s);
   const JobSpec wanted{.priority = change->priority.value_or(std::numeric_limits<int>::min()),
                        .job_class = change->job_class.value_or(JobClass::Normal)};
   if (const auto allowed = check_user_limits(parts_.limits, caller, {&wanted, 1}); !allowed) {

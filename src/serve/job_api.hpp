@@ -127,6 +127,9 @@ class JobApi {
                                           JobId job) const;
   [[nodiscard]] Result<LogState> state_of(const Caller& caller, JobId job);
 
+  // The present as people see it, and a time of theirs by the scheduler's clock.
+  [[nodiscard]] double wall_clock_s() const;
+  [[nodiscard]] std::optional<double> scheduler_time(const std::optional<double>& wall_s) const;
   [[nodiscard]] ShownTime shown() const { return parts_.shown ? parts_.shown() : ShownTime(); }
 
   ApiParts parts_;

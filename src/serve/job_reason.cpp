@@ -23,6 +23,10 @@ std::string_view word_of(Constraint constraint) {
       return "NoGPU";
     case Constraint::Machine:
       return "Machine";
+    case Constraint::Begin:
+      return "Begin";
+    case Constraint::ArrayLimit:
+      return "ArrayLimit";
     case Constraint::Order:
       break;
   }

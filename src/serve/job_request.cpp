@@ -1,5 +1,7 @@
 #include "serve/job_request.hpp"
 
+#include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
 
@@ -20,9 +22,47 @@ namespace {
 constexpr std::size_t kDeepestJson = 32;
 constexpr std::size_t kMostJsonValues = 100'000;
 
-}  // namespace
-
 using nlohmann::json;
+
+// Replaces "begin": "now+2h" by "begin_s".
+Result<void> read_begin(json& object, double now_s) {
+  const auto begin = object.find("begin");
+  if (begin == object.end()) {
+    return {};
+  }
+  if (!begin->is_string() || object.contains("begin_s")) {
+    return invalid_input(
+        "begin: expected a text like \"now+2h\" or \"2026-11-17T08:00\", and no begin_s beside it");
+  }
+  const Result<double> begin_s = parse_begin(begin->get<std::string>(), now_s);
+  if (!begin_s) {
+    return invalid_input(fmt::format("begin: {}", begin_s.error().message));
+  }
+  object.erase(begin);
+  object["begin_s"] = *begin_s;
+  return {};
+}
+
+// Takes the array "0-99%4" out of the request; empty: it has none.
+Result<std::vector<int>> take_array(json& object) {
+  const auto array = object.find("array");
+  if (array == object.end() || !array->is_string()) {
+    return std::vector<int>();
+  }
+  const std::string text = array->get<std::string>();
+  object.erase(array);
+  std::string_view list = text;
+  const auto limit = take_array_limit(list);
+  if (!limit) {
+    return invalid_input(fmt::format("array: {}", limit.error().message));
+  }
+  if (*limit) {
+    object["array_limit"] = **limit;
+  }
+  return parse_array(list);
+}
+
+}  // namespace
 
 bool is_small_json(std::string_view text) {
   std::size_t depth = 0;
@@ -62,7 +102,7 @@ std::string default_name(const std::vector<std::string>& argv) {
   return plain ? name : std::string();
 }
 
-Result<std::vector<JobSpec>> parse_job_request(std::string_view text) {
+Result<std::vector<JobSpec>> parse_job_request(std::string_view text, double now_s) {
   if (!is_small_json(text)) {
     return invalid_input("the JSON has too many values or is nested too deeply");
   }
@@ -73,14 +113,12 @@ Result<std::vector<JobSpec>> parse_job_request(std::string_view text) {
   if (object.contains("array_job")) {
     return invalid_input("job: \"array_job\" is given by the server; remove it");
   }
-  std::vector<int> indices;
-  if (const auto array = object.find("array"); array != object.end() && array->is_string()) {
-    Result<std::vector<int>> parsed = parse_array(array->get<std::string>());
-    if (!parsed) {
-      return tl::unexpected(parsed.error());
-    }
-    indices = std::move(*parsed);
-    object.erase(array);
+  const Result<std::vector<int>> indices = take_array(object);
+  if (!indices) {
+    return tl::unexpected(indices.error());
+  }
+  if (const Result<void> read = read_begin(object, now_s); !read) {
+    return tl::unexpected(read.error());
   }
   Result<JobSpec> spec = job_from(object, "job");
   if (!spec) {
@@ -95,40 +133,47 @@ Result<std::vector<JobSpec>> parse_job_request(std::string_view text) {
     spec->name = default_name(spec->argv);
   }
   object = nullptr;
-  if (indices.empty()) {
+  if (indices->empty()) {
     return std::vector<JobSpec>{std::move(*spec)};
   }
   // Checked before a copy is made: each job of the array carries the command.
   const std::size_t bytes = command_bytes(*spec) + environment_bytes(*spec);
-  if (bytes * indices.size() > kMostArrayBytes) {
+  if (bytes * indices->size() > kMostArrayBytes) {
     return invalid_input(
         fmt::format("array: {} jobs with a command and an environment of {} bytes; together they "
                     "may have {} bytes. Pass the arguments in a file, or submit smaller arrays",
-                    indices.size(),
+                    indices->size(),
                     bytes,
                     kMostArrayBytes));
   }
-  std::vector<JobSpec> jobs(indices.size(), *spec);
+  std::vector<JobSpec> jobs(indices->size(), *spec);
   for (std::size_t i = 0; i < jobs.size(); ++i) {
-    jobs[i].array_index = indices[i];
+    jobs[i].array_index = (*indices)[i];
   }
   return jobs;
 }
 
-Result<JobUpdated> parse_update_request(std::string_view text, const std::string& by) {
+Result<JobUpdated> parse_update_request(std::string_view text,
+                                        const std::string& by,
+                                        double now_s) {
   json object =
       is_small_json(text) ? json::parse(text, nullptr, /*allow_exceptions=*/false) : json();
   if (!object.is_object() || object.empty()) {
-    return invalid_input("expected one JSON object with time_s, mem, priority or class");
+    return invalid_input("expected one JSON object with time_s, mem, priority, class or begin");
   }
   for (const auto& [key, value] : object.items()) {
-    if (key != "time_s" && key != "mem" && key != "priority" && key != "class") {
+    constexpr std::array<std::string_view, 6> kChangeable = {
+        "time_s", "mem", "priority", "class", "begin", "begin_s"};
+    if (std::ranges::find(kChangeable, key) == kChangeable.end()) {
       return invalid_input(
-          fmt::format("\"{}\" cannot change; time_s, mem, priority and class can", key));
+          fmt::format("\"{}\" cannot change; time_s, mem, priority, class and begin can", key));
     }
     if (value.is_null() || (key == "mem" && value == "auto")) {
       return invalid_input(fmt::format("{}: a value is needed", key));
     }
+  }
+  if (const Result<void> read = read_begin(object, now_s); !read) {
+    return tl::unexpected(read.error());
   }
   // Read by the rules of a submission.
   json whole = object;
@@ -141,6 +186,7 @@ Result<JobUpdated> parse_update_request(std::string_view text, const std::string
     if (object.contains("class")) {
       change.job_class = spec.job_class;
     }
+    change.begin_s = spec.begin_s;
     return change;
   });
 }

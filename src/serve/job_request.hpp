@@ -24,9 +24,12 @@ inline constexpr std::size_t kMostArrayBytes = std::size_t{64} << 20U;
 [[nodiscard]] std::string default_name(const std::vector<std::string>& argv);
 
 // One job by the keys of docs/jobs.md, or one for each index of an `array` like "0-9".
-[[nodiscard]] Result<std::vector<JobSpec>> parse_job_request(std::string_view text);
+// `now_s`: the wall clock, for `begin`; JobSpec::begin_s is by the wall clock too.
+[[nodiscard]] Result<std::vector<JobSpec>> parse_job_request(std::string_view text, double now_s);
 
-// A change of a job: at least one of time_s, mem, priority and class, as in a submission.
-[[nodiscard]] Result<JobUpdated> parse_update_request(std::string_view text, const std::string& by);
+// A change of a job: at least one of time_s, mem, priority, class and begin, as in a submission.
+[[nodiscard]] Result<JobUpdated> parse_update_request(std::string_view text,
+                                                      const std::string& by,
+                                                      double now_s);
 
 }  // namespace carpool::serve

@@ -183,6 +183,13 @@ json job_details(const schedule::Scheduler& scheduler,
   put(view, "mem_limit_bytes", spec.mem_limit_bytes);
   put(view, "time_s", spec.time_s);
   put(view, "runtime_s", spec.runtime_s);
+  put(view, "begin_s", shown_time(spec.begin_s, shown));
+  put(view, "array_limit", spec.array_limit);
+  if (!spec.gpu_filter.takes_all()) {
+    view["gpu_filter"] = {{"gpu", spec.gpu_filter.indices},
+                          {"gpu_type", spec.gpu_filter.type},
+                          {"text", filter_words(spec.gpu_filter)}};
+  }
   put(view, "slo_ms", spec.slo_ms);
   put(view, "quantile", spec.quantile);
   if (job.end) {
@@ -203,6 +210,7 @@ json job_details(const schedule::Scheduler& scheduler,
 json gpu_view(const GpuView& gpu, const Caller& caller) {
   json view = {{"index", gpu.index},
                {"uuid", gpu.uuid},
+               {"name", gpu.name},
                {"memory_bytes", gpu.memory_bytes},
                {"used_bytes", gpu.used_bytes},
                {"free_bytes", gpu.free_bytes()},

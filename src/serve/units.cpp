@@ -98,6 +98,49 @@ std::optional<double> by_colons(std::string_view text) {
   }
 }
 
+std::optional<std::tm> read_tm(const std::string& text, const char* form, const std::tm& usual) {
+  std::tm read = usual;
+  const char* end = ::strptime(text.c_str(), form, &read);
+  return end != nullptr && *end == '\0' ? std::optional(read) : std::nullopt;
+}
+
+// The time that it names; a day that does not exist, as February 30, names none.
+std::optional<double> seconds_of(std::tm when, bool utc) {
+  const int day = when.tm_mday;
+  const std::time_t seconds = utc ? ::timegm(&when) : std::mktime(&when);
+  return when.tm_mday == day ? std::optional(static_cast<double>(seconds)) : std::nullopt;
+}
+
+// "22:00", "2026-11-17", "2026-11-17T08:00".
+std::optional<double> by_calendar(const std::string& text, double now_s) {
+  const auto now = static_cast<std::time_t>(now_s);
+  std::tm today{};
+  if (::localtime_r(&now, &today) == nullptr) {
+    return std::nullopt;
+  }
+  today.tm_hour = today.tm_min = today.tm_sec = 0;
+  today.tm_isdst = -1;
+  for (const char* form : {"%H:%M", "%H:%M:%S"}) {
+    if (auto when = read_tm(text, form, today)) {
+      const auto begin_s = seconds_of(*when, false);
+      if (begin_s && *begin_s > now_s) {
+        return begin_s;
+      }
+      ++when->tm_mday;
+      return static_cast<double>(std::mktime(&*when));
+    }
+  }
+  for (const char* form : {"%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"}) {
+    if (const auto when = read_tm(text, form, today)) {
+      return seconds_of(*when, false);
+    }
+    if (const auto when = read_tm(text, fmt::format("{}Z", form).c_str(), today)) {
+      return seconds_of(*when, true);
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Result<double> parse_seconds(std::string_view text) {
@@ -150,6 +193,55 @@ Result<std::vector<int>> parse_array(std::string_view text) {
     return refuse();
   }
   return std::vector<int>(indices.begin(), indices.end());
+}
+
+Result<std::optional<unsigned>> take_array_limit(std::string_view& text) {
+  const std::size_t percent = text.find('%');
+  if (percent == std::string_view::npos) {
+    return std::optional<unsigned>();
+  }
+  const std::string_view count = text.substr(percent + 1);
+  const auto limit = number<unsigned>(count);
+  if (!limit || *limit == 0) {
+    return invalid_input(fmt::format(
+        "\"{}\" is not a number of jobs that run at once, at least 1; write 0-99%4", count));
+  }
+  text = text.substr(0, percent);
+  return std::optional(*limit);
+}
+
+Result<double> parse_begin(std::string_view text, double now_s) {
+  constexpr std::string_view kNow = "now";
+  if (text == kNow) {
+    return now_s;
+  }
+  if (text.starts_with("now+")) {
+    return parse_seconds(text.substr(kNow.size() + 1)).map([&](double seconds) {
+      return now_s + seconds;
+    });
+  }
+  if (const auto begin_s = by_calendar(std::string(text), now_s)) {
+    if (*begin_s <= now_s || *begin_s > now_s + kMostSeconds) {
+      return invalid_input(fmt::format("{} {}",
+                                       show_time(*begin_s),
+                                       *begin_s <= now_s ? "has passed; write now to start at once"
+                                                         : "is more than ten years ahead"));
+    }
+    return *begin_s;
+  }
+  if (text.find(':') == std::string_view::npos && parse_seconds(text)) {
+    return invalid_input(fmt::format("\"{0}\" is not a time to begin at; write now+{0}", text));
+  }
+  return invalid_input(fmt::format(
+      "\"{}\" is not a time; write now+2h, 22:00, 2026-11-17 or 2026-11-17T08:00", text));
+}
+
+Result<std::string> begin_in_utc(const std::string& text, double now_s) {
+  return parse_begin(text, now_s).map([&](double begin_s) {
+    return text.starts_with("now") ? text
+                                   : fmt::format("{:%Y-%m-%dT%H:%M:%SZ}",
+                                                 fmt::gmtime(static_cast<std::time_t>(begin_s)));
+  });
 }
 
 std::string show_bytes(std::uint64_t bytes) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,15 @@ namespace carpool::serve {
 [[nodiscard]] Result<double> parse_seconds(std::string_view text);
 // "0-9", "1,3,5-7", "0-100:10"; at most 10,000.
 [[nodiscard]] Result<std::vector<int>> parse_array(std::string_view text);
+// Takes "%4", how many jobs of an array may run at once, off the end of "0-99%4"; empty: all may.
+[[nodiscard]] Result<std::optional<unsigned>> take_array_limit(std::string_view& text);
+
+// Seconds since 1970 from "now", "now+2h", "22:00" (today, or tomorrow where that has passed),
+// "2026-11-17", "2026-11-17T08:00" and "2026-11-17T07:00:00Z"; without Z by the local clock.
+// `now_s`: the present. A date that has passed is an error.
+[[nodiscard]] Result<double> parse_begin(std::string_view text, double now_s);
+// The same time for a reader in another time zone; "now+2h" stays.
+[[nodiscard]] Result<std::string> begin_in_utc(const std::string& text, double now_s);
 
 [[nodiscard]] std::string show_bytes(std::uint64_t bytes);  // "12.0G"
 [[nodiscard]] std::string show_seconds(double seconds);     // "1-02:03:04", "2:03:04", "0:07"

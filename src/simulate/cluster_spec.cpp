@@ -75,6 +75,7 @@ std::vector<GpuView> empty_gpus(const ClusterSpec& spec) {
   for (unsigned i = 0; i < spec.gpus; ++i) {
     gpus[i].index = i;
     gpus[i].uuid = fmt::format("simulated-{}", i);
+    gpus[i].name = spec.name.substr(spec.name.find('x') + 1);
     gpus[i].memory_bytes = spec.memory_bytes;
     gpus[i].mps_possible = true;
   }

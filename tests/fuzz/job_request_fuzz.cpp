@@ -10,7 +10,7 @@
 namespace carpool::fuzz {
 
 void feed_job_request(std::string_view bytes) {
-  const auto jobs = serve::parse_job_request(bytes);
+  const auto jobs = serve::parse_job_request(bytes, 1.7e9);
   if (!jobs) {
     require(!jobs.error().message.empty());
     return;

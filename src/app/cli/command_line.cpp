@@ -75,6 +75,9 @@ void apply_rules(CLI::Option& added, const Option& option) {
   if (rules.check) {
     added.check(rules.check);
   }
+  if (const OptionCheck range = number_for(option.target)) {
+    added.check(range);
+  }
   if (!rules.choices.empty()) {
     added.check(CLI::IsMember(rules.choices));
   }

@@ -8,12 +8,51 @@
 namespace carpool::app {
 namespace {
 
+void add_starting_rules(OptionSet& options, JobSettings& job) {
+  options.option("--after",
+                 &job.after,
+                 "JOB,JOB",
+                 "Jobs that must succeed before this one starts",
+                 {.commas = true});
+  options.option("--after-any",
+                 &job.after_any,
+                 "JOB,JOB",
+                 "Jobs that must end before this one starts, with or without success",
+                 {.commas = true});
+  options.option("--after-not-ok",
+                 &job.after_not_ok,
+                 "JOB,JOB",
+                 "Jobs that must end without success before this one starts",
+                 {.commas = true});
+  options.flag("--hold", job.hold, "Do not start the job until carpool release");
+  options.option("--begin",
+                 &job.begin,
+                 "WHEN",
+                 "Do not start the job before: now+2h, 22:00, 2026-11-17T08:00",
+                 {.check = begin_time()});
+  options.option(
+      "--array",
+      &job.array,
+      "LIST",
+      "Submit one job for each index: 0-9, 1,3,5-7, 0-100:10; with %4 behind it, at most "
+      "4 of them run at once");
+}
+
 void add_requests(OptionSet& options, JobSettings& job) {
   options.option("--gpus",
                  &job.gpus,
                  "N",
                  "Number of GPUs that the job needs at once (default: 1)",
                  {.check = whole_number(1)});
+  options.option("--gpu",
+                 &job.gpu,
+                 "INDEX,INDEX",
+                 "GPUs that the job may run on, by index (default: all)",
+                 {.check = number_for(static_cast<unsigned*>(nullptr)), .commas = true});
+  options.option("--gpu-type",
+                 &job.gpu_type,
+                 "NAME",
+                 "GPUs that the job may run on, by a part of their name, in any case: H200");
   options.option(
       "--mem",
       &job.mem,
@@ -53,24 +92,7 @@ void add_requests(OptionSet& options, JobSettings& job) {
                  "With --class slo: latency that the job must keep",
                  {.check = above_zero()});
   options.flag("--exclusive", job.exclusive, "Share the GPUs of this job with no other job");
-  options.option("--after",
-                 &job.after,
-                 "JOB,JOB",
-                 "Jobs that must succeed before this one starts",
-                 {.commas = true});
-  options.option("--after-any",
-                 &job.after_any,
-                 "JOB,JOB",
-                 "Jobs that must end before this one starts, with or without success",
-                 {.commas = true});
-  options.option("--after-not-ok",
-                 &job.after_not_ok,
-                 "JOB,JOB",
-                 "Jobs that must end without success before this one starts",
-                 {.commas = true});
-  options.flag("--hold", job.hold, "Do not start the job until carpool release");
-  options.option(
-      "--array", &job.array, "LIST", "Submit one job for each index: 0-9, 1,3,5-7, 0-100:10");
+  add_starting_rules(options, job);
   options.option("--retries",
                  &job.retries,
                  "N",

@@ -16,6 +16,8 @@ class OptionSet;
 struct JobSettings {
   std::optional<std::string> name;
   std::optional<unsigned> gpus;
+  std::vector<std::int64_t> gpu;  // indices
+  std::optional<std::string> gpu_type;
   std::optional<std::string> mem;
   std::optional<std::string> model;  // file that describes the model, for mem "auto"
   std::optional<std::string> mem_limit;
@@ -29,6 +31,7 @@ struct JobSettings {
   std::vector<std::int64_t> after_any;
   std::vector<std::int64_t> after_not_ok;
   bool hold = false;
+  std::optional<std::string> begin;
   std::optional<std::string> array;
   std::optional<unsigned> retries;
   std::optional<std::string> workload;

@@ -5,12 +5,14 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "base/clock.hpp"
 #include "base/text/memory_size.hpp"
 #include "serve/units.hpp"
 
@@ -34,6 +36,22 @@ OptionCheck number_where(std::function<bool(double)> holds, std::string expected
     const std::optional<double> value = finite_number(text);
     return unless(value && holds(*value), text, expected);
   };
+}
+
+// Why a text is not a number of this kind; the library only says that it could not convert it.
+template <class Number>
+std::string not_a(const std::string& text) {
+  Number value{};
+  const char* end = text.data() + text.size();
+  const auto [stopped, code] = std::from_chars(text.data(), end, value);
+  if (code == std::errc::result_out_of_range) {
+    return fmt::format("{} is not between {} and {}",
+                       text,
+                       std::numeric_limits<Number>::min(),
+                       std::numeric_limits<Number>::max());
+  }
+  return code == std::errc() && stopped == end ? std::string()
+                                               : fmt::format("\"{}\" is not a whole number", text);
 }
 
 bool is_option(std::string_view word) {
@@ -205,6 +223,29 @@ OptionCheck time_with_unit() {
     const auto seconds = serve::parse_seconds(text);
     return seconds ? std::string() : seconds.error().message;
   };
+}
+
+OptionCheck begin_time() {
+  return [](const std::string& text) {
+    const auto begin = serve::parse_begin(text, epoch_seconds());
+    return begin ? std::string() : begin.error().message;
+  };
+}
+
+OptionCheck number_for(const OptionTarget& target) {
+  if (std::holds_alternative<unsigned*>(target) ||
+      std::holds_alternative<std::optional<unsigned>*>(target)) {
+    return not_a<unsigned>;
+  }
+  if (std::holds_alternative<std::optional<int>*>(target)) {
+    return not_a<int>;
+  }
+  if (std::holds_alternative<std::int64_t*>(target) ||
+      std::holds_alternative<std::optional<std::int64_t>*>(target) ||
+      std::holds_alternative<std::vector<std::int64_t>*>(target)) {
+    return not_a<std::int64_t>;
+  }
+  return {};
 }
 
 }  // namespace carpool::app

@@ -112,5 +112,9 @@ class OptionSet {
 [[nodiscard]] OptionCheck memory_size(std::vector<std::string> words = {});
 // A time with its unit (serve/units.hpp).
 [[nodiscard]] OptionCheck time_with_unit();
+// A whole number that the target can hold; empty: it takes no whole number.
+[[nodiscard]] OptionCheck number_for(const OptionTarget& target);
+// A time to begin at (serve/units.hpp).
+[[nodiscard]] OptionCheck begin_time();
 
 }  // namespace carpool::app

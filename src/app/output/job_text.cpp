@@ -92,11 +92,15 @@ std::string show_text(const nlohmann::json& job) {
   std::string text;
   line(text, "job", fmt::format("{}", job.at("id").get<std::int64_t>()));
   if (job.contains("array_index")) {
-    line(text,
-         "array",
-         fmt::format("index {} of array {}[]",
-                     job.at("array_index").get<int>(),
-                     job.value("array_job", std::int64_t{0})));
+    line(
+        text,
+        "array",
+        fmt::format("index {} of array {}[]{}",
+                    job.at("array_index").get<int>(),
+                    job.value("array_job", std::int64_t{0}),
+                    job.contains("array_limit")
+                        ? fmt::format(", at most {} at once", job.at("array_limit").get<unsigned>())
+                        : std::string()));
   }
   line(text, "name", job.value("name", ""));
   line(text, "user", job.value("user", ""));
@@ -108,7 +112,13 @@ std::string show_text(const nlohmann::json& job) {
   line(text, "workload", job.value("workload", ""));
   line(text, "activity", job.value("activity", ""));
   line(text, "folder", job.value("cwd", ""));
-  line(text, "GPUs", fmt::format("{}", job.value("gpu_count", 1)));
+  line(text,
+       "GPUs",
+       fmt::format("{}{}",
+                   job.value("gpu_count", 1),
+                   job.contains("gpu_filter")
+                       ? fmt::format(", on {} only", job.at("gpu_filter").value("text", ""))
+                       : std::string()));
   line(text, "memory", bytes_at(job, "mem_bytes"));
   if (const std::string escape = job.value("cap_escape", ""); !escape.empty()) {
     line(text, "cap", fmt::format("not enforced: {}", escape));
@@ -119,6 +129,7 @@ std::string show_text(const nlohmann::json& job) {
   line(text, "class", job.value("class", ""));
   line(text, "priority", fmt::format("{}", job.value("priority", 0)));
   time_line(text, "submitted", job, "submitted_s");
+  time_line(text, "begins", job, "begin_s");
   if (!job.at("attempts").empty()) {
     time_line(text, "started", job.at("attempts").back(), "started_s");
   }

@@ -17,6 +17,7 @@
 #include "serve/event_hub.hpp"
 #include "serve/http/http_server.hpp"
 #include "serve/metrics/metrics.hpp"
+#include "serve/units.hpp"
 
 namespace carpool::app {
 
@@ -134,7 +135,7 @@ Result<std::unique_ptr<Server>> Server::start(const ServeOptions& options,
                                               ServerBackend backend) {
   const policy::PolicySettings policy_settings = settings_of_policy(options);
   auto policy = policy::make_placement_policy(options.policy, policy_settings);
-  const auto settings = scheduler_settings(options, policy_settings);
+  auto settings = scheduler_settings(options, policy_settings);
   const auto http = http_settings(options, places);
   if (!policy) {
     return tl::unexpected(policy.error());
@@ -142,6 +143,9 @@ Result<std::unique_ptr<Server>> Server::start(const ServeOptions& options,
   if (!settings || !http) {
     return tl::unexpected(settings ? http.error() : settings.error());
   }
+  settings->time_text = [clock = backend.clock](double at_s) {
+    return serve::show_time(clock->shown()(at_s));
+  };
   auto limits = user_limits(options);
   if (!limits) {
     return tl::unexpected(limits.error());

@@ -59,6 +59,7 @@ std::vector<Words> spellings(const Option& option) {
   const std::string value = !option.rules.choices.empty() ? option.rules.choices.front()
                             : option.value == "SIZE"      ? "3G"
                             : option.value == "TIME"      ? "3h"
+                            : option.value == "WHEN"      ? "now+3h"
                                                           : "3";
   return {{name, value}, {name + "=" + value}, {name, value, name, value}};
 }

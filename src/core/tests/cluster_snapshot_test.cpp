@@ -23,5 +23,18 @@ TEST(SoonestFree, TakesTheFirstGpusAndOfEqualsTheFirstByNumber) {
   EXPECT_FALSE(soonest_free({{1.0, 0}}, 0));
 }
 
+TEST(GpuFilter, TakesIndicesAndPartsOfNamesInAnyCase) {
+  const GpuView gpu{.index = 1, .name = "NVIDIA H200"};
+  EXPECT_TRUE(passes({}, gpu));
+  EXPECT_TRUE(passes({.indices = {0, 1}}, gpu));
+  EXPECT_FALSE(passes({.indices = {0}}, gpu));
+  EXPECT_TRUE(passes({.type = "h200"}, gpu));
+  EXPECT_FALSE(passes({.type = "A100"}, gpu));
+  EXPECT_FALSE(passes({.indices = {0}, .type = "h200"}, gpu));
+  EXPECT_EQ(filter_words({.indices = {0, 1}}), "GPU 0 or 1");
+  EXPECT_EQ(filter_words({.type = "H200"}), "H200 GPUs");
+  EXPECT_EQ(filter_words({.indices = {3}, .type = "H200"}), "H200 GPUs with index 3");
+}
+
 }  // namespace
 }  // namespace carpool

@@ -17,9 +17,11 @@ std::string problem(const char* text) {
 }
 
 TEST(JobJson, EveryKeyComesBack) {
-  const char* text = R"({"name":"n","argv":["a","b c"],"cwd":"/data","env":{"A":"1"},"gpus":2,
+  const char* text =
+      R"({"name":"n","argv":["a","b c"],"cwd":"/data","env":{"A":"1"},"gpus":2,"gpu":[0,1],"gpu_type":"H200",
     "mem":1024,"mem_limit":"2K","time_s":60,"runtime_s":1.5,"priority":-3,"class":"best-effort",
-    "slo_ms":20,"quantile":0.99,"exclusive":true,"after":[3,4],"after_any":[5],"after_not_ok":[6],"array":7,"array_job":5,"workload":"w",
+    "slo_ms":20,"quantile":0.99,"exclusive":true,"after":[3,4],"after_any":[5],"after_not_ok":[6],"begin_s":9.5,
+    "array":7,"array_job":5,"array_limit":4,"workload":"w",
     "progress":"step-file","retries":2,"umask":"0027",
     "limits":{"core":"0:unlimited","nofile":"1024:4096"}})";
   const auto job = job_from(json::parse(text), "job");
@@ -106,8 +108,12 @@ std::vector<JobEvent> one_of_each() {
                             .paused_s = 1.5};
   events[6].what = JobRequeued{.reason = "r", .reserve_bytes = 5, .exclusive = true};
   events[7].what = JobClosed{.end = RunEnd::TimeLimit, .reason = "too long"};
-  events[8].what = JobUpdated{
-      .by = "u", .time_s = 3.0, .mem_bytes = 5, .priority = -1, .job_class = JobClass::BestEffort};
+  events[8].what = JobUpdated{.by = "u",
+                              .time_s = 3.0,
+                              .mem_bytes = 5,
+                              .priority = -1,
+                              .job_class = JobClass::BestEffort,
+                              .begin_s = 8.0};
   return events;
 }
 

@@ -285,6 +285,27 @@ std::vector<std::string> names() {
   return all;
 }
 
+TEST_P(PolicyContract, PlacesAJobOnGpusThatItsFilterTakes) {
+  SnapshotBuilder cluster;
+  for (int i = 0; i < 3; ++i) {
+    cluster.gpu().name = i == 2 ? "NVIDIA H200" : "NVIDIA A100";
+  }
+  cluster.job("light", 5).gpu_filter.indices = {1};
+  cluster.job("light", 5).gpu_filter.type = "h200";
+  cluster.job("light", 5).gpu_filter = {.indices = {1}, .type = "H200"};
+  const PlacementDecision decision = decide(cluster);
+  ASSERT_GE(decision.place.size(), 1U);
+  for (const Placement& placement : decision.place) {
+    EXPECT_EQ(placement.gpus, std::vector<unsigned>{placement.job == 1 ? 1U : 2U});
+    EXPECT_NE(placement.job, 3);
+  }
+  for (const Deferral& deferral : decision.defer) {
+    if (deferral.job == 3) {
+      EXPECT_FALSE(deferral.reason.empty());
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(AllPolicies,
                          PolicyContract,
                          testing::ValuesIn(names()),

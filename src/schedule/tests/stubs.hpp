@@ -152,6 +152,7 @@ class StubPolicy final : public PlacementPolicy {
 
  private:
   struct Room {
+    const GpuView* view = nullptr;
     unsigned gpu = 0;
     std::uint64_t memory = 0;
     std::uint64_t left = 0;
@@ -161,7 +162,8 @@ class StubPolicy final : public PlacementPolicy {
   };
 
   [[nodiscard]] static Room room_of(const GpuView& gpu) {
-    Room room{.gpu = gpu.index,
+    Room room{.view = &gpu,
+              .gpu = gpu.index,
               .memory = gpu.memory_bytes,
               .empty = gpu.residents.empty(),
               .closed = !gpu.unusable.empty()};
@@ -180,7 +182,8 @@ class StubPolicy final : public PlacementPolicy {
     const std::uint64_t need = job.need_bytes.value_or(0);
     std::vector<Room*> chosen;
     for (Room& room : rooms) {
-      if (chosen.size() < job.gpus && !room.closed && (room.empty || !alone) && room.left >= need) {
+      if (chosen.size() < job.gpus && !room.closed && (room.empty || !alone) && room.left >= need &&
+          passes(job.gpu_filter, *room.view)) {
         chosen.push_back(&room);
       }
     }
@@ -213,6 +216,7 @@ inline std::vector<GpuView> stub_gpus(unsigned count, std::uint64_t memory = 40 
   for (unsigned i = 0; i < count; ++i) {
     gpus.push_back({.index = i,
                     .uuid = fmt::format("GPU-{}", i),
+                    .name = i % 2 == 0 ? "NVIDIA A100-SXM4-40GB" : "NVIDIA H200",
                     .memory_bytes = memory,
                     .mps_possible = true});
   }

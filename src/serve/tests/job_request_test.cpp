@@ -8,8 +8,14 @@
 namespace carpool::serve {
 namespace {
 
+constexpr double kSubmitted = 1.8e9;
+
+Result<std::vector<JobSpec>> jobs_of(std::string_view text) {
+  return parse_job_request(text, kSubmitted);
+}
+
 TEST(JobRequest, OneObjectIsOneJob) {
-  const auto jobs = parse_job_request(R"({"argv": ["python", "t.py"], "gpus": 2, "mem": "1G"})");
+  const auto jobs = jobs_of(R"({"argv": ["python", "t.py"], "gpus": 2, "mem": "1G"})");
   ASSERT_TRUE(jobs) << jobs.error().message;
   ASSERT_EQ(jobs->size(), 1U);
   EXPECT_EQ(jobs->front().argv, (std::vector<std::string>{"python", "t.py"}));
@@ -19,7 +25,7 @@ TEST(JobRequest, OneObjectIsOneJob) {
 }
 
 TEST(JobRequest, AnArrayBecomesOneJobForEachIndex) {
-  const auto jobs = parse_job_request(R"({"argv": ["true"], "array": "2-4", "mem": "1G"})");
+  const auto jobs = jobs_of(R"({"argv": ["true"], "array": "2-4", "mem": "1G"})");
   ASSERT_TRUE(jobs) << jobs.error().message;
   ASSERT_EQ(jobs->size(), 3U);
   for (std::size_t i = 0; i < jobs->size(); ++i) {
@@ -29,16 +35,16 @@ TEST(JobRequest, AnArrayBecomesOneJobForEachIndex) {
 }
 
 TEST(JobRequest, AnArrayHasAtMostTenThousandJobs) {
-  const auto most = parse_job_request(R"({"argv": ["true"], "array": "1-10000"})");
+  const auto most = jobs_of(R"({"argv": ["true"], "array": "1-10000"})");
   ASSERT_TRUE(most) << most.error().message;
   EXPECT_EQ(most->size(), 10'000U);
-  const auto more = parse_job_request(R"({"argv": ["true"], "array": "0-10000"})");
+  const auto more = jobs_of(R"({"argv": ["true"], "array": "0-10000"})");
   ASSERT_FALSE(more);
   EXPECT_NE(more.error().message.find("at most 10000"), std::string::npos) << more.error().message;
 }
 
 TEST(JobRequest, TheJobsOfAnArrayShareTheirEnvironment) {
-  const auto jobs = parse_job_request(R"({"argv": ["true"], "array": "1-3", "env": {"A": "b"}})");
+  const auto jobs = jobs_of(R"({"argv": ["true"], "array": "1-3", "env": {"A": "b"}})");
   ASSERT_TRUE(jobs) << jobs.error().message;
   EXPECT_EQ(&jobs->front().env.map(), &jobs->back().env.map());
   EXPECT_EQ(jobs->back().env.at("A"), "b");
@@ -48,8 +54,8 @@ TEST(JobRequest, AnArrayIsRejectedBeforeALargeCommandIsCopied) {
   const std::string large(100'000, 'x');
   for (const std::string& part : {R"({"argv": ["true"], "env": {"A": ")" + large + "\"}",
                                   R"({"argv": ["true", ")" + large + "\"]"}) {
-    EXPECT_TRUE(parse_job_request(part + R"(, "array": "1-500"})"));
-    const auto jobs = parse_job_request(part + R"(, "array": "1-10000"})");
+    EXPECT_TRUE(jobs_of(part + R"(, "array": "1-500"})"));
+    const auto jobs = jobs_of(part + R"(, "array": "1-10000"})");
     ASSERT_FALSE(jobs);
     EXPECT_NE(jobs.error().message.find("array: 10000 jobs"), std::string::npos);
   }
@@ -62,7 +68,7 @@ TEST(JobRequest, JsonThatWouldFillTheMemoryIsNotParsed) {
     values += ",0";
   }
   for (const std::string& text : {std::string(bytes, '['), values}) {
-    const auto jobs = parse_job_request(text);
+    const auto jobs = jobs_of(text);
     ASSERT_FALSE(jobs);
     EXPECT_NE(jobs.error().message.find("too many values"), std::string::npos);
   }
@@ -90,9 +96,8 @@ TEST(JobRequest, AJobWithoutANameIsNamedByItsScript) {
   EXPECT_EQ(default_name({"python", "-m", "pkg.train"}), "pkg.train");
   EXPECT_EQ(default_name({"bash", "-c", "for i in 1 2; do echo $i; done; date"}), "bash");
   EXPECT_EQ(default_name({"./" + std::string(100, 'x')}), "");
-  EXPECT_EQ(parse_job_request(R"({"argv": ["python", "train.py"]})")->front().name, "train.py");
-  EXPECT_EQ(parse_job_request(R"({"argv": ["python", "train.py"], "name": "mine"})")->front().name,
-            "mine");
+  EXPECT_EQ(jobs_of(R"({"argv": ["python", "train.py"]})")->front().name, "train.py");
+  EXPECT_EQ(jobs_of(R"({"argv": ["python", "train.py"], "name": "mine"})")->front().name, "mine");
 }
 
 TEST(JobRequest, RejectsAnythingElseAndSaysWhy) {
@@ -106,11 +111,44 @@ TEST(JobRequest, RejectsAnythingElseAndSaysWhy) {
         std::pair(R"({"argv": ["x"], "array": "9-1"})", "\"9-1\" is not a list of array indices"),
         std::pair(R"({"argv": ["x"], "array_job": 1})", "\"array_job\" is given by the server"),
         std::pair(R"({"argv": ["x"], "gpus": -1})", "gpus: expected a whole number")}) {
-    const auto jobs = parse_job_request(text);
+    const auto jobs = jobs_of(text);
     ASSERT_FALSE(jobs) << text;
     EXPECT_EQ(jobs.error().code, ErrorCode::InvalidInput);
     EXPECT_NE(jobs.error().message.find(says), std::string::npos) << jobs.error().message;
   }
+}
+
+TEST(JobRequest, AnArrayMaySayHowManyOfItsJobsRunAtOnce) {
+  const auto jobs = jobs_of(R"({"argv": ["true"], "array": "0-9%4"})");
+  ASSERT_TRUE(jobs) << jobs.error().message;
+  ASSERT_EQ(jobs->size(), 10U);
+  EXPECT_EQ(jobs->back().array_limit, 4U);
+  EXPECT_EQ(jobs_of(R"({"argv": ["true"], "array": "0-9"})")->back().array_limit, std::nullopt);
+  for (const char* text : {R"({"argv": ["true"], "array": "0-9%0"})",
+                           R"({"argv": ["true"], "array": "0-9%"})",
+                           R"({"argv": ["true"], "array": "0-9%x"})"}) {
+    const auto refused = jobs_of(text);
+    ASSERT_FALSE(refused) << text;
+    EXPECT_NE(refused.error().message.find("0-99%4"), std::string::npos);
+  }
+}
+
+TEST(JobRequest, ReadsWhenAJobMayBegin) {
+  EXPECT_EQ(jobs_of(R"({"argv": ["true"], "begin": "now+2h"})")->front().begin_s,
+            kSubmitted + 7200.0);
+  EXPECT_EQ(jobs_of(R"({"argv": ["true"], "begin_s": 5})")->front().begin_s, 5.0);
+  EXPECT_FALSE(jobs_of(R"({"argv": ["true"], "begin": "now+2h", "begin_s": 5})"));
+  EXPECT_FALSE(jobs_of(R"({"argv": ["true"], "begin": 5})"));
+  EXPECT_EQ(parse_update_request(R"({"begin": "now"})", "u", kSubmitted)->begin_s, kSubmitted);
+  EXPECT_EQ(parse_update_request(R"({"priority": 1})", "u", kSubmitted)->begin_s, std::nullopt);
+}
+
+TEST(JobRequest, ReadsTheGpusThatAJobMayRunOn) {
+  using Indices = std::vector<unsigned>;
+  EXPECT_EQ(jobs_of(R"({"argv": ["true"], "gpu": 1})")->front().gpu_filter.indices, Indices{1});
+  const auto jobs = jobs_of(R"({"argv": ["true"], "gpu": [0, 1], "gpu_type": "h200"})");
+  EXPECT_EQ(jobs->front().gpu_filter.indices, (Indices{0, 1}));
+  EXPECT_EQ(jobs->front().gpu_filter.type, "h200");
 }
 
 }  // namespace

@@ -57,5 +57,46 @@ TEST(ShowBytes, UsesPowersOf1024) {
   EXPECT_EQ(show_bytes(std::uint64_t{5} << 50U), "5120.0T");
 }
 
+TEST(Begin, IsATimeFromNowOrOfTheCalendar) {
+  constexpr double kAsked = 1'800'000'000.0;  // 2027-01-15 08:00:00 UTC
+  EXPECT_EQ(parse_begin("now", kAsked), kAsked);
+  EXPECT_EQ(parse_begin("now+1h30m", kAsked), kAsked + 5400.0);
+  EXPECT_EQ(parse_begin("2027-01-15T09:00Z", kAsked), kAsked + 3600.0);
+  EXPECT_EQ(parse_begin("2027-01-15T08:00:07Z", kAsked), kAsked + 7.0);
+  EXPECT_EQ(parse_begin("2027-01-17Z", kAsked), kAsked + 40.0 * 3600.0);
+  for (const char* text : {"00:00", "07:30", "22:00", "22:00:30"}) {
+    const auto begin_s = parse_begin(text, kAsked);
+    ASSERT_TRUE(begin_s) << text;
+    EXPECT_GT(*begin_s, kAsked);
+    EXPECT_LE(*begin_s, kAsked + 25.0 * 3600.0);
+    EXPECT_EQ(show_time(*begin_s).substr(11, 5), std::string(text).substr(0, 5));
+  }
+  EXPECT_EQ(show_time(*parse_begin("2027-03-01T08:15", kAsked)), "2027-03-01 08:15:00");
+}
+
+TEST(Begin, IsRefusedWithWhatToWrite) {
+  constexpr double kAsked = 1'800'000'000.0;
+  for (const auto& [text, says] : {std::pair("2h", "write now+2h"),
+                                   std::pair("now+2", "2 what?"),
+                                   std::pair("2", "now+2h"),
+                                   std::pair("", "22:00"),
+                                   std::pair("tomorrow", "22:00"),
+                                   std::pair("25:00", "22:00"),
+                                   std::pair("2027-02-30", "22:00"),
+                                   std::pair("2026-01-01", "has passed"),
+                                   std::pair("2926-01-01", "ten years")}) {
+    const auto begin_s = parse_begin(text, kAsked);
+    ASSERT_FALSE(begin_s) << text;
+    EXPECT_NE(begin_s.error().message.find(says), std::string::npos) << begin_s.error().message;
+  }
+}
+
+TEST(Begin, KeepsItsMeaningInAnotherTimeZone) {
+  constexpr double kAsked = 1'800'000'000.0;
+  EXPECT_EQ(begin_in_utc("now+2h", kAsked), "now+2h");
+  EXPECT_EQ(begin_in_utc("2027-01-15T09:00Z", kAsked), "2027-01-15T09:00:00Z");
+  EXPECT_EQ(*parse_begin(*begin_in_utc("22:00", kAsked), kAsked), *parse_begin("22:00", kAsked));
+}
+
 }  // namespace
 }  // namespace carpool::serve

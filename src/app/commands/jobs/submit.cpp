@@ -17,6 +17,7 @@
 #include "app/inputs/submit_memory.hpp"
 #include "app/server/job_wait.hpp"
 #include "app/server/server_client.hpp"
+#include "base/clock.hpp"
 #include "core/resource_limits.hpp"
 #include "serve/units.hpp"
 
@@ -67,6 +68,8 @@ Result<json> request_from(const JobSettings& options) {
   json job = json::object();
   put(job, "name", options.name);
   put(job, "gpus", options.gpus);
+  put(job, "gpu_type", options.gpu_type);
+  put(job, "begin", options.begin);
   put(job, "mem", options.mem);
   put(job, kModelKey, options.model);
   put(job, "mem_limit", options.mem_limit);
@@ -83,7 +86,8 @@ Result<json> request_from(const JobSettings& options) {
   }
   for (const auto& [key, jobs] : {std::pair("after", &options.after),
                                   std::pair("after_any", &options.after_any),
-                                  std::pair("after_not_ok", &options.after_not_ok)}) {
+                                  std::pair("after_not_ok", &options.after_not_ok),
+                                  std::pair("gpu", &options.gpu)}) {
     if (!jobs->empty()) {
       job[key] = *jobs;
     }
@@ -163,6 +167,18 @@ void put_surroundings(json& job) {
   job["limits"] = std::move(limits);
 }
 
+// The server may be in another time zone.
+Result<void> put_begin(json& job) {
+  if (!job.contains("begin") || !job.at("begin").is_string()) {
+    return {};
+  }
+  return serve::begin_in_utc(job.at("begin").get<std::string>(), epoch_seconds())
+      .map([&](const std::string& begin) { job["begin"] = begin; })
+      .map_error([](const Error& error) {
+        return Error{error.code, fmt::format("begin: {}", error.message)};
+      });
+}
+
 // Options of the command line override those of the file.
 Result<json> whole_request(const SubmitOptions& options) {
   Result<json> job =
@@ -181,6 +197,9 @@ Result<json> whole_request(const SubmitOptions& options) {
   (*job)["env"] = std::move(env);
   (*job)["cwd"] = job_folder(job->value("cwd", ""));
   put_surroundings(*job);
+  if (const Result<void> put = put_begin(*job); !put) {
+    return tl::unexpected(put.error());
+  }
   if (job->contains("slo_ms") && job->value("class", json()) != "slo") {
     return invalid_input(
         "--slo is the latency target of a job of class slo: add --class slo, or leave --slo out");
@@ -261,7 +280,8 @@ CommandSpec submit_command() {
       {"carpool submit -- python train.py --epochs 3",
        "carpool submit --mem 12G --time 2h --name resnet -- python train.py",
        "carpool submit --mem auto --model config.json -- python train.py --batch-size 8",
-       "carpool submit --array 0-9 -- ./sweep.sh"},
+       "carpool submit --array 0-99%4 -- ./sweep.sh",
+       "carpool submit --begin 22:00 --gpu-type H200 -- python train.py"},
       "With --wait the exit code is that of the job, or 128+N if signal N ended it.");
 }
 

@@ -11,6 +11,7 @@
 #include "app/inputs/job_selection.hpp"
 #include "app/server/job_action.hpp"
 #include "app/server/server_client.hpp"
+#include "base/clock.hpp"
 #include "serve/units.hpp"
 
 namespace carpool::app {
@@ -25,6 +26,7 @@ struct UpdateOptions {
   std::optional<std::string> mem;
   std::optional<int> priority;
   std::optional<std::string> job_class;
+  std::optional<std::string> begin;
 };
 
 void add_update_options(OptionSet& options, UpdateOptions& update) {
@@ -41,6 +43,11 @@ void add_update_options(OptionSet& options, UpdateOptions& update) {
                  {.check = memory_size()});
   options.option("--priority", &update.priority, "P", "Jobs with a higher priority start first");
   options.option("--class", &update.job_class, "CLASS", "slo, normal or best-effort");
+  options.option("--begin",
+                 &update.begin,
+                 "WHEN",
+                 "Do not start the job before: now, now+2h, 22:00, 2026-11-17T08:00",
+                 {.check = begin_time()});
   add_socket(options, update.server);
 }
 
@@ -62,8 +69,15 @@ Result<json> change_of(const UpdateOptions& options) {
   if (options.job_class) {
     change["class"] = *options.job_class;
   }
+  if (options.begin) {
+    const Result<std::string> begin = serve::begin_in_utc(*options.begin, epoch_seconds());
+    if (!begin) {
+      return tl::unexpected(begin.error());
+    }
+    change["begin"] = *begin;
+  }
   if (change.empty()) {
-    return invalid_input("nothing to change: give --time, --mem, --priority or --class");
+    return invalid_input("nothing to change: give --time, --mem, --priority, --class or --begin");
   }
   return change;
 }
@@ -99,7 +113,7 @@ CommandSpec update_command() {
       add_update_options,
       run_update,
       {"carpool update --time 4h 17", "carpool update --mem 20G --priority -10 3-12"},
-      "Memory, priority and class of a running job cannot change.");
+      "Of a running job only the time limit can change.");
 }
 
 }  // namespace carpool::app
