@@ -66,7 +66,7 @@ class Steer(server.ServerTest):
         self.succeeds("cancel", 1)
         self.await_state(3, "running")
         self.assertEqual(self.job(4)["reason_word"], "ArrayLimit")
-        self.succeeds("cancel", "1[]")
+        self.succeeds("cancel", "2-4")
         for job in range(1, 5):
             self.assertEqual(self.await_end(job)["state"], "cancelled")
 
