@@ -8,6 +8,7 @@
 
 #include "base/result.hpp"
 #include "core/gpu.hpp"
+#include "core/gpu_reading.hpp"
 
 namespace carpool {
 
@@ -39,6 +40,14 @@ class TelemetrySource {
   [[nodiscard]] virtual Result<void> begin_activity(unsigned gpu) = 0;
 
   [[nodiscard]] virtual Result<std::vector<GpuProcess>> processes(unsigned gpu) = 0;
+
+  // Errors and what limits the clocks. A source that has none of it reports nothing.
+  [[nodiscard]] virtual Result<GpuHealth> health(unsigned /*gpu*/) { return GpuHealth{}; }
+
+  // Of processes that computed since the previous call; empty where it is not reported.
+  [[nodiscard]] virtual Result<std::vector<ProcessActivity>> process_activity(unsigned /*gpu*/) {
+    return std::vector<ProcessActivity>();
+  }
 };
 
 }  // namespace carpool

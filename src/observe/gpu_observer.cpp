@@ -44,7 +44,8 @@ GpuObserver::GpuObserver(TelemetrySource& source,
                          const ObserverSettings& settings)
     : source_(source),
       gpus_(std::move(gpus)),
-      windows_(gpus_.size(), SampleWindow(settings.window_samples, settings.summary)) {
+      windows_(gpus_.size(), SampleWindow(settings.window_samples, settings.summary)),
+      sensors_(source_, gpus_) {
   for (const GpuInfo& gpu : gpus_) {
     // A GPU that fails here fails again, with its reason, when it is read.
     static_cast<void>(source_.begin_activity(gpu.index));
@@ -54,6 +55,7 @@ GpuObserver::GpuObserver(TelemetrySource& source,
 std::vector<GpuObservation> GpuObserver::read(const ProcessOwners& owners) {
   std::vector<GpuObservation> seen;
   seen.reserve(gpus_.size());
+  sensors_.begin();
   for (std::size_t place = 0; place < gpus_.size(); ++place) {
     seen.push_back(read_one(place, owners));
   }
@@ -66,13 +68,16 @@ GpuObservation GpuObserver::read_one(std::size_t place, const ProcessOwners& own
   const Result<GpuSample> sample = source_.sample(gpu);
   if (!sample) {
     seen.unusable = sample.error().message;
+    sensors_.lose(place);
     return seen;
   }
   seen.used_bytes = sample->memory_used_bytes;
-  if (const auto activity = source_.activity(gpu); activity && *activity) {
-    seen.latest = pressure_of(**activity, *sample);
-    windows_[place].add(*seen.latest, (*activity)->span_seconds);
+  const auto activity = source_.activity(gpu).value_or(std::nullopt);
+  if (activity) {
+    seen.latest = pressure_of(*activity, *sample);
+    windows_[place].add(*seen.latest, activity->span_seconds);
   }
+  sensors_.add(place, *sample, activity, owners);
   seen.pressure = windows_[place].pressure();
   if (const Result<void> read = add_processes(place, owners, seen); !read) {
     seen.unusable = read.error().message;

@@ -8,6 +8,7 @@
 #include "core/gpu.hpp"
 #include "core/gpu_observation.hpp"
 #include "core/telemetry_source.hpp"
+#include "observe/gpu_sensors.hpp"
 #include "observe/process_owners.hpp"
 #include "observe/window.hpp"
 
@@ -27,6 +28,9 @@ class GpuObserver {
   // One reading of every GPU; a GPU that cannot be read is unusable, with the reason.
   [[nodiscard]] std::vector<GpuObservation> read(const ProcessOwners& owners);
 
+  // All that the last reading told of the GPUs that could be read.
+  [[nodiscard]] std::vector<GpuReading> readings() const { return sensors_.latest(); }
+
  private:
   [[nodiscard]] GpuObservation read_one(std::size_t place, const ProcessOwners& owners);
   [[nodiscard]] Result<void> add_processes(std::size_t place,
@@ -36,6 +40,7 @@ class GpuObserver {
   TelemetrySource& source_;
   std::vector<GpuInfo> gpus_;
   std::vector<SampleWindow> windows_;
+  GpuSensors sensors_;
 };
 
 }  // namespace carpool::observe

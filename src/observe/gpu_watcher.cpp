@@ -87,6 +87,9 @@ bool GpuWatcher::look() {
   lively_ = now->lively || (since_change_ && since_change_->seconds() < kAfterChangeS);
   std::vector<GpuObservation> seen =
       observer_.read(find_process_owners(now->processes, std::move(now->residents)));
+  if (ports_.readings) {
+    ports_.readings(observer_.readings());
+  }
   constexpr double kEarly = 0.9;  // a reading may come a little before its time
   const double due_s = kEarly * std::chrono::duration<double>(intervals_.usual).count();
   if (!since_post_ || since_post_->seconds() >= due_s || is_news(posted_, seen)) {

@@ -29,10 +29,11 @@ struct RunningJobs {
   bool lively = false;
 };
 
-// Both are called by the watcher's thread.
+// All are called by the watcher's thread.
 struct WatcherPorts {
   std::function<Result<RunningJobs>()> running{};  // an error: there is nothing left to watch
   std::function<void(std::vector<GpuObservation>)> post{};
+  std::function<void(std::vector<GpuReading>)> readings{};  // may be empty
 };
 
 struct WatcherIntervals {

@@ -7,24 +7,22 @@
 #include <string>
 #include <vector>
 
+#include "device.hpp"
 #include "gpu/nvml/abi.hpp"
 #include "settings.hpp"
 
 using namespace carpool::gpu::nvml;  // NOLINT(google-build-using-namespace): the layouts are its
+using fake_nvml::kMostGpus;
+using fake_nvml::kMostSlices;
 using fake_nvml::Settings;
+using fake_nvml::told;
+using fake_nvml::value;
 
-struct carpool::gpu::nvml::OpaqueDevice {
-  unsigned gpu = 0;
-  int slice = -1;  // of MIG; -1: the whole GPU
-};
 struct carpool::gpu::nvml::OpaqueGpmSample {
   unsigned gpu = 0;
 };
 
 namespace {
-
-constexpr unsigned kMostGpus = 16;
-constexpr unsigned kMostSlices = 7;
 
 // NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): a driver has a state
 std::atomic<int> g_users{0};
@@ -32,32 +30,11 @@ std::atomic<unsigned long long> g_energy_calls{0};
 OpaqueDevice g_devices[kMostGpus][kMostSlices + 1];
 // NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
-// The configured code of this function, or an error if the library was not started.
-Return told(const Settings& settings, const char* function) {
-  const auto code = static_cast<Return>(settings.number(std::string("fail.") + function, kSuccess));
-  return code == kSuccess && g_users.load() == 0 ? kUninitialized : code;
-}
-
 Return put(const std::string& text, char* out, unsigned room) {
   if (text.size() + 1 > room) {
     return kInsufficientSize;
   }
   std::memcpy(out, text.c_str(), text.size() + 1);
-  return kSuccess;
-}
-
-// Sets `out` to the configured or default value.
-template <class T>
-Return value(const char* function,
-             const OpaqueDevice* device,
-             const char* key,
-             unsigned long long fallback,
-             T* out) {
-  const Settings settings = Settings::current();
-  if (const Return code = told(settings, function); code != kSuccess) {
-    return code;
-  }
-  *out = static_cast<T>(settings.number_of(device->gpu, key, fallback));
   return kSuccess;
 }
 
@@ -92,6 +69,15 @@ unsigned long long total_memory(const Settings& settings, const OpaqueDevice* de
 }
 
 }  // namespace
+
+Return fake_nvml::told(const Settings& settings, const char* function) {
+  const auto code = static_cast<Return>(settings.number(std::string("fail.") + function, kSuccess));
+  return code == kSuccess && g_users.load() == 0 ? kUninitialized : code;
+}
+
+Device fake_nvml::whole_gpu(unsigned gpu) {
+  return &g_devices[gpu][kMostSlices];
+}
 
 // NOLINTBEGIN(readability-identifier-naming,misc-use-internal-linkage): the vendor's names
 extern "C" {

@@ -182,6 +182,52 @@ TEST_F(NvmlTelemetryTest, LeavesOutASensorThatIsNotSupported) {
   EXPECT_TRUE(sample->temperature_celsius.has_value());
 }
 
+TEST_F(NvmlTelemetryTest, CountsErrorsAndNamesWhatLimitsTheClocks) {
+  set_driver("ecc_corrected = 3\ngpu1.ecc_uncorrected = 1\nclock_reasons = 0x44\n");
+  const auto source = opened();
+  const auto first = source->health(1);
+  ASSERT_TRUE(first.has_value()) << first.error().message;
+  EXPECT_EQ(first->ecc_corrected, 3U);
+  EXPECT_EQ(first->ecc_uncorrected, 1U);
+  EXPECT_EQ(first->xid_errors, 0U);
+  EXPECT_EQ(first->last_xid, std::nullopt);
+  EXPECT_EQ(first->throttle_reasons, (std::vector<std::string>{"power-cap", "thermal"}));
+  set_driver("gpu1.xids = 31 79\n");
+  const auto later = source->health(1);
+  ASSERT_TRUE(later.has_value()) << later.error().message;
+  EXPECT_EQ(later->xid_errors, 2U);
+  EXPECT_EQ(later->last_xid, 79U);
+  EXPECT_EQ(source->health(1)->xid_errors, 2U);  // each is counted once
+  EXPECT_EQ(source->health(0)->xid_errors, 0U);
+}
+
+TEST_F(NvmlTelemetryTest, LeavesOutErrorsThatTheDriverDoesNotReport) {
+  set_driver(
+      "fail.nvmlDeviceGetTotalEccErrors = 3\nfail.nvmlDeviceRegisterEvents = 3\n"
+      "fail.nvmlDeviceGetCurrentClocksEventReasons = 3\n"
+      "fail.nvmlDeviceGetProcessUtilization = 3\n");
+  const auto source = opened();
+  const auto health = source->health(0);
+  ASSERT_TRUE(health.has_value()) << health.error().message;
+  EXPECT_EQ(health->ecc_corrected, std::nullopt);
+  EXPECT_EQ(health->ecc_uncorrected, std::nullopt);
+  EXPECT_EQ(health->xid_errors, std::nullopt);
+  EXPECT_EQ(health->throttle_reasons, std::nullopt);
+  EXPECT_TRUE(source->process_activity(0).value().empty());
+}
+
+TEST_F(NvmlTelemetryTest, ReadsTheActivityOfProcesses) {
+  const auto source = opened();
+  EXPECT_TRUE(source->process_activity(0).value().empty());
+  set_driver("sm_of = 10:35 11:101\n");
+  const auto processes = source->process_activity(0);
+  ASSERT_TRUE(processes.has_value()) << processes.error().message;
+  ASSERT_EQ(processes->size(), 2U);
+  EXPECT_EQ((*processes)[0].pid, 10);
+  EXPECT_DOUBLE_EQ((*processes)[0].sm_active, 0.35);
+  EXPECT_DOUBLE_EQ((*processes)[1].sm_active, 1.0);
+}
+
 TEST_F(NvmlTelemetryTest, SaysThatAGpuWasLostWhileItRan) {
   set_driver("");
   const auto source = opened();

@@ -7,6 +7,7 @@
 //   power_mw, energy_mj, sm_clock, memory_clock, temperature, clock_reasons, compute_mode,
 //   gpm (0, 1), gpm.ID (value of metric ID, "-": not supported), mig (profiles, separated by
 //   blanks), processes, mps_processes (PID:BYTES, separated by blanks; BYTES "-": unknown)
+//   ecc_corrected, ecc_uncorrected, xids (numbers), sm_of (PID:PERCENT)
 //   fail.FUNCTION                            the code that this function returns
 #pragma once
 

@@ -33,6 +33,16 @@ void FakeTelemetry::set_processes(unsigned gpu, std::vector<GpuProcess> processe
   gpus_.at(gpu).processes = std::move(processes);
 }
 
+void FakeTelemetry::set_health(unsigned gpu, GpuHealth health) {
+  const std::lock_guard lock(mutex_);
+  gpus_.at(gpu).health = std::move(health);
+}
+
+void FakeTelemetry::set_process_activity(unsigned gpu, std::vector<ProcessActivity> processes) {
+  const std::lock_guard lock(mutex_);
+  gpus_.at(gpu).process_activity = std::move(processes);
+}
+
 void FakeTelemetry::break_gpu(unsigned gpu, Error error) {
   const std::lock_guard lock(mutex_);
   gpus_.at(gpu).broken = std::move(error);
@@ -113,6 +123,16 @@ Result<void> FakeTelemetry::begin_activity(unsigned gpu) {
 Result<std::vector<GpuProcess>> FakeTelemetry::processes(unsigned gpu) {
   const std::lock_guard lock(mutex_);
   return find(gpu).map([](const Gpu* found) { return found->processes; });
+}
+
+Result<GpuHealth> FakeTelemetry::health(unsigned gpu) {
+  const std::lock_guard lock(mutex_);
+  return find(gpu).map([](const Gpu* found) { return found->health; });
+}
+
+Result<std::vector<ProcessActivity>> FakeTelemetry::process_activity(unsigned gpu) {
+  const std::lock_guard lock(mutex_);
+  return find(gpu).map([](const Gpu* found) { return found->process_activity; });
 }
 
 std::vector<GpuInfo> two_fake_gpus() {

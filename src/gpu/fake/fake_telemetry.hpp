@@ -22,6 +22,9 @@ class FakeTelemetry final : public TelemetrySource {
   void set_activity(unsigned gpu, GpuActivity activity);
   void set_processes(unsigned gpu, std::vector<GpuProcess> processes);
 
+  void set_health(unsigned gpu, GpuHealth health);
+  void set_process_activity(unsigned gpu, std::vector<ProcessActivity> processes);
+
   // Each call about this GPU fails with `error` until heal().
   void break_gpu(unsigned gpu, Error error);
   void heal(unsigned gpu);
@@ -34,6 +37,8 @@ class FakeTelemetry final : public TelemetrySource {
   [[nodiscard]] Result<std::optional<GpuActivity>> activity(unsigned gpu) override;
   [[nodiscard]] Result<void> begin_activity(unsigned gpu) override;
   [[nodiscard]] Result<std::vector<GpuProcess>> processes(unsigned gpu) override;
+  [[nodiscard]] Result<GpuHealth> health(unsigned gpu) override;
+  [[nodiscard]] Result<std::vector<ProcessActivity>> process_activity(unsigned gpu) override;
 
  private:
   struct Gpu {
@@ -42,6 +47,8 @@ class FakeTelemetry final : public TelemetrySource {
     std::optional<double> joules{};
     GpuActivity activity{};
     std::vector<GpuProcess> processes{};
+    GpuHealth health{};
+    std::vector<ProcessActivity> process_activity{};
     std::optional<std::chrono::nanoseconds> span_began{};
     std::optional<Error> broken{};
   };

@@ -11,6 +11,7 @@ namespace carpool::gpu::nvml {
 
 using Device = struct OpaqueDevice*;
 using GpmSample = struct OpaqueGpmSample*;
+using EventSet = struct OpaqueEventSet*;
 
 using Return = unsigned;  // nvmlReturn_t
 inline constexpr Return kSuccess = 0;
@@ -21,6 +22,7 @@ inline constexpr Return kNoPermission = 4;
 inline constexpr Return kNotFound = 6;
 inline constexpr Return kInsufficientSize = 7;
 inline constexpr Return kDriverNotLoaded = 9;
+inline constexpr Return kTimeout = 10;
 inline constexpr Return kFunctionNotFound = 13;
 inline constexpr Return kGpuIsLost = 15;
 inline constexpr Return kResetRequired = 16;
@@ -94,6 +96,30 @@ inline constexpr unsigned long long kReasonSoftwareThermal = 0x20;
 inline constexpr unsigned long long kReasonHardwareThermal = 0x40;
 inline constexpr unsigned long long kReasonPowerBrake = 0x80;
 inline constexpr unsigned long long kReasonDisplayClock = 0x100;
+
+inline constexpr unsigned kEccCorrected = 0;
+inline constexpr unsigned kEccUncorrected = 1;
+inline constexpr unsigned kEccSinceDriverLoad = 0;  // "volatile" counters
+
+inline constexpr unsigned long long kEventXid = 0x8;
+struct EventData {
+  Device device = nullptr;
+  unsigned long long type = 0;
+  unsigned long long data = 0;  // the number of the XID
+  unsigned gpu_instance = 0;
+  unsigned compute_instance = 0;
+};
+static_assert(sizeof(EventData) == 32);
+
+struct ProcessUtilization {
+  unsigned pid = 0;
+  unsigned long long time_stamp = 0;  // microseconds since 1970
+  unsigned sm = 0;                    // percent
+  unsigned memory = 0;
+  unsigned encoder = 0;
+  unsigned decoder = 0;
+};
+static_assert(sizeof(ProcessUtilization) == 32);
 
 inline constexpr unsigned kGpmVersion = 1;
 struct GpmSupport {

@@ -74,6 +74,12 @@ void bind_sensors(Binder& binder, Functions& f) {
   binder.optional(
       f.mps_processes,
       {"nvmlDeviceGetMPSComputeRunningProcesses_v3", "nvmlDeviceGetMPSComputeRunningProcesses_v2"});
+  binder.optional(f.process_utilization, {"nvmlDeviceGetProcessUtilization"});
+  binder.optional(f.ecc_errors, {"nvmlDeviceGetTotalEccErrors"});
+  binder.optional(f.event_set_create, {"nvmlEventSetCreate"});
+  binder.optional(f.event_set_free, {"nvmlEventSetFree"});
+  binder.optional(f.register_events, {"nvmlDeviceRegisterEvents"});
+  binder.optional(f.event_set_wait, {"nvmlEventSetWait_v2"});
   binder.optional(f.gpm_support, {"nvmlGpmQueryDeviceSupport"});
   binder.optional(f.gpm_alloc, {"nvmlGpmSampleAlloc"});
   binder.optional(f.gpm_free, {"nvmlGpmSampleFree"});

@@ -43,6 +43,17 @@ struct Functions {
   Return (*compute_processes)(Device, unsigned*, ProcessInfo*) = nullptr;
   Return (*mps_processes)(Device, unsigned*, ProcessInfo*) = nullptr;
 
+  Return (*process_utilization)(Device,
+                                ProcessUtilization*,
+                                unsigned*,
+                                unsigned long long) = nullptr;
+
+  Return (*ecc_errors)(Device, unsigned, unsigned, unsigned long long*) = nullptr;
+  Return (*event_set_create)(EventSet*) = nullptr;
+  Return (*event_set_free)(EventSet) = nullptr;
+  Return (*register_events)(Device, unsigned long long, EventSet) = nullptr;
+  Return (*event_set_wait)(EventSet, EventData*, unsigned) = nullptr;
+
   Return (*gpm_support)(Device, GpmSupport*) = nullptr;
   Return (*gpm_alloc)(GpmSample*) = nullptr;
   Return (*gpm_free)(GpmSample) = nullptr;

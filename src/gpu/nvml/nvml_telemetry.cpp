@@ -12,6 +12,7 @@
 #include "gpu/nvml/library.hpp"
 #include "gpu/nvml/owner_thread.hpp"
 #include "gpu/nvml/read_device.hpp"
+#include "gpu/nvml/read_health.hpp"
 #include "gpu/nvml/read_processes.hpp"
 
 namespace carpool::gpu {
@@ -44,7 +45,7 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
   ~Session() {
-    gpus_.clear();  // frees their samples while the library runs
+    gpus_.clear();  // frees their samples and events while the library runs
     library_.call().shutdown();
   }
 
@@ -76,10 +77,25 @@ class Session {
     });
   }
 
+  [[nodiscard]] Result<GpuHealth> health(unsigned index) {
+    return device(index).and_then([&](const DeviceRef& gpu) {
+      std::optional<nvml::XidEvents>& xids = gpus_[index].xids;
+      return nvml::read_health(gpu, xids ? *xids : xids.emplace(gpu));
+    });
+  }
+
+  [[nodiscard]] Result<std::vector<ProcessActivity>> process_activity(unsigned index) {
+    return device(index).and_then([&](const DeviceRef& gpu) {
+      return nvml::read_process_activity(gpu, gpus_[index].processes_seen_us);
+    });
+  }
+
  private:
   struct Gpu {
     DeviceRef device;
     std::optional<GpmSpan> span;
+    std::optional<nvml::XidEvents> xids;
+    unsigned long long processes_seen_us = 0;  // time of the last reading of their activity
   };
 
   explicit Session(nvml::Library library) : library_(std::move(library)) {}
@@ -166,6 +182,14 @@ class NvmlTelemetry final : public TelemetrySource {
 
   [[nodiscard]] Result<std::vector<GpuProcess>> processes(unsigned gpu) override {
     return owner_.call([&] { return session_->device(gpu).and_then(nvml::read_processes); });
+  }
+
+  [[nodiscard]] Result<GpuHealth> health(unsigned gpu) override {
+    return owner_.call([&] { return session_->health(gpu); });
+  }
+
+  [[nodiscard]] Result<std::vector<ProcessActivity>> process_activity(unsigned gpu) override {
+    return owner_.call([&] { return session_->process_activity(gpu); });
   }
 
  private:

@@ -103,6 +103,8 @@ Result<std::vector<MigSlice>> read_mig(const DeviceRef& gpu) {
   return parent.finish(std::move(slices));
 }
 
+}  // namespace
+
 std::vector<std::string> reason_names(unsigned long long bits) {
   struct Reason {
     unsigned long long bit;
@@ -126,8 +128,6 @@ std::vector<std::string> reason_names(unsigned long long bits) {
   }
   return names;
 }
-
-}  // namespace
 
 Result<GpuInfo> read_info(const DeviceRef& gpu) {
   const Functions& call = gpu.library->call();

@@ -10,6 +10,9 @@ namespace carpool::gpu::nvml {
 
 [[nodiscard]] Result<GpuSample> read_sample(const DeviceRef& gpu);
 
+// Names of the bits of the clock event reasons (kThrottleReasons of core/gpu_reading.hpp).
+[[nodiscard]] std::vector<std::string> reason_names(unsigned long long bits);
+
 [[nodiscard]] Result<std::optional<GpuEnergy>> read_energy(const DeviceRef& gpu);
 
 // Where graphics_active or dram_active is absent, takes it from the coarse utilisation and lists it

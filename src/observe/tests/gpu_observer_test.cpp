@@ -45,6 +45,25 @@ TEST_F(GpuObserverTest, MemoryIsAssignedToJobsAndForeignProcessesAreSeen) {
   EXPECT_EQ(seen[0].foreign_bytes, 400U);
 }
 
+TEST_F(GpuObserverTest, TellsAllSensorsOfTheGpusThatItCouldRead) {
+  source_.set_sample(0, {.power_watts = 300.0});
+  source_.set_energy(0, 17.0);
+  source_.set_health(0, {.ecc_corrected = 2});
+  source_.set_process_activity(0, {{10, 0.25}, {11, 0.5}, {20, 0.125}, {30, 0.125}});
+  source_.break_gpu(1, {ErrorCode::Internal, "lost"});
+  static_cast<void>(observer_.read({.owner = owner_of}));
+  const auto readings = observer_.readings();
+  ASSERT_EQ(readings.size(), 1U);
+  EXPECT_EQ(readings[0].info.uuid, "GPU-fake-0");
+  EXPECT_EQ(readings[0].sample.power_watts, 300.0);
+  EXPECT_EQ(readings[0].energy->joules, 17.0);
+  EXPECT_EQ(readings[0].health.ecc_corrected, 2U);
+  EXPECT_EQ(readings[0].health.xid_errors, std::nullopt);
+  ASSERT_EQ(readings[0].jobs.size(), 1U);  // neither foreign processes nor the MPS server
+  EXPECT_EQ(readings[0].jobs[0].job, 7);
+  EXPECT_DOUBLE_EQ(readings[0].jobs[0].sm_active, 0.75);
+}
+
 TEST_F(GpuObserverTest, AnMpsServerIsNotForeign) {
   source_.set_processes(1, {{.pid = 20, .memory_bytes = 5}});
   EXPECT_FALSE(observer_.read({.owner = owner_of})[1].foreign);
