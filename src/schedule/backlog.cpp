@@ -209,7 +209,16 @@ void Backlog::decided() {
 void Backlog::defer(const Deferral& deferral) {
   if (line_.contains(deferral.job)) {
     deferrals_.insert_or_assign(deferral.job, deferral);
+    ++deferrals_made_[deferral.constraint];
   }
+}
+
+std::map<Constraint, std::uint64_t> Backlog::deferred_now() const {
+  std::map<Constraint, std::uint64_t> jobs;
+  for (const auto& [job, deferral] : deferrals_) {
+    ++jobs[deferral.constraint];
+  }
+  return jobs;
 }
 
 const Deferral* Backlog::deferral(JobId job) const {

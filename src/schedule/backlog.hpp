@@ -80,6 +80,11 @@ class Backlog {
   // Ignored for a job that does not wait.
   void defer(const Deferral& deferral);
   [[nodiscard]] const Deferral* deferral(JobId job) const;
+  // Since the start, and of the jobs that wait now.
+  [[nodiscard]] const std::map<Constraint, std::uint64_t>& deferrals_made() const {
+    return deferrals_made_;
+  }
+  [[nodiscard]] std::map<Constraint, std::uint64_t> deferred_now() const;
 
  private:
   // False: the job waits aside.
@@ -115,6 +120,7 @@ class Backlog {
   std::vector<JobId> newcomers_;
   FrontReservation reservation_;
   std::unordered_map<JobId, Deferral> deferrals_;
+  std::map<Constraint, std::uint64_t> deferrals_made_;
 };
 
 }  // namespace carpool::schedule

@@ -97,6 +97,11 @@ class Scheduler {
   [[nodiscard]] std::optional<QueuedJob> last_view(JobId job) const;
   // Placements of the policy that were refused since the start (placement_guard.hpp).
   [[nodiscard]] std::uint64_t refused_placements() const;
+  // Decisions since the start that a job waits, by what it waits for; a job that waits is counted
+  // at each decision about it.
+  [[nodiscard]] const std::map<Constraint, std::uint64_t>& deferrals_made() const;
+  // Waiting jobs that the last decision was about, by what they wait for.
+  [[nodiscard]] std::map<Constraint, std::uint64_t> deferred_now() const;
   // Attempts that ran out of memory below their cap, because their GPU was full.
   [[nodiscard]] std::uint64_t full_gpu_ends() const;
   // The latest time that it was told, or that is in the journal.

@@ -79,6 +79,14 @@ std::uint64_t Scheduler::refused_placements() const {
   return parts_->planner.refused_placements();
 }
 
+const std::map<Constraint, std::uint64_t>& Scheduler::deferrals_made() const {
+  return parts_->backlog.deferrals_made();
+}
+
+std::map<Constraint, std::uint64_t> Scheduler::deferred_now() const {
+  return parts_->backlog.deferred_now();
+}
+
 const InterferenceModel& Scheduler::interference() const {
   return parts_->interference;
 }

@@ -111,7 +111,7 @@ class JobApi {
   // Fills in which jobs have ended.
   [[nodiscard]] Result<PruneReport> prune_outputs(PruneRequest wanted);
   [[nodiscard]] ApiAnswer status();
-  [[nodiscard]] ApiAnswer metrics();
+  [[nodiscard]] ApiAnswer metrics(const Caller& caller);
   [[nodiscard]] ApiAnswer healthy();
 
   [[nodiscard]] EventHub& events() { return parts_.events; }

@@ -191,8 +191,8 @@ constexpr std::array kRoutes = {
           }},
     Route{"GET",
           "/metrics",
-          [](JobApi& api, const Caller& /*caller*/, const httplib::Request& /*request*/) {
-            return api.metrics();
+          [](JobApi& api, const Caller& caller, const httplib::Request& /*request*/) {
+            return api.metrics(caller);
           }},
     Route{"GET",
           "/(healthz|readyz)",

@@ -163,10 +163,10 @@ ApiAnswer JobApi::status() {
       }));
 }
 
-ApiAnswer JobApi::metrics() {
+ApiAnswer JobApi::metrics(const Caller& caller) {
   Result<std::string> page = look<std::string>(
       parts_.loop, [&](schedule::Scheduler& scheduler, double) -> Result<std::string> {
-        return parts_.metrics.text(scheduler, parts_.version);
+        return parts_.metrics.text(scheduler, parts_.version, caller);
       });
   if (!page) {
     return error_answer(page.error());

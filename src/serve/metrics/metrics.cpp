@@ -5,49 +5,21 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <set>
+#include <span>
 #include <utility>
 #include <variant>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "core/job_names.hpp"
 #include "serve/job_listing.hpp"
 #include "serve/metrics/histogram.hpp"
 #include "serve/metrics/metric_samples.hpp"
+#include "serve/metrics/metric_source.hpp"
 
 namespace carpool::serve {
-struct Metrics::Totals {
-  mutable std::mutex mutex{};
-  std::uint64_t submitted = 0;
-  std::uint64_t started = 0;
-  std::uint64_t requeued = 0;
-  std::map<std::string, std::uint64_t> ends{};  // of attempts, by outcome
-  std::map<TroubleScope, std::uint64_t> troubles{};
-  std::map<PauseCause, std::uint64_t> pauses{};
-  std::map<int, std::uint64_t> requests{};  // by status
-  std::uint64_t disk_total_bytes = 0;
-  std::uint64_t disk_free_bytes = 0;
-  bool disk_full = false;
-  Histogram wait{{1, 5, 15, 60, 300, 900, 3600, 14400, 86400}};
-  Histogram decision{{0.0001, 0.0005, 0.001, 0.005, 0.02, 0.1, 0.5, 2}};
-};
-
-// What a metric is read from.
-struct MetricSource {
-  const schedule::Scheduler& scheduler;
-  const Metrics::Totals& totals;
-  std::string_view version;
-};
-
 namespace {
-
-template <class Read>
-void for_each_gpu(const MetricSource& from, Read read) {
-  for (const GpuView& gpu : from.scheduler.gpus()) {
-    read(gpu, fmt::format("{}", gpu.index));
-  }
-}
 
 void read_jobs(const MetricSource& from, Samples& out) {
   for (const auto& [state, count] : count_jobs(from.scheduler).by_state) {
@@ -55,32 +27,14 @@ void read_jobs(const MetricSource& from, Samples& out) {
   }
 }
 
-void read_job_info(const MetricSource& from, Samples& out) {
-  for (const JobId id : from.scheduler.jobs()) {
-    const JobRecord* job = from.scheduler.find(id);
-    const JobAttempt* running = job == nullptr ? nullptr : job->running();
-    if (running != nullptr) {
-      out.add({fmt::format("{}", id),
-               job->owner.user,
-               name_of(job->spec.job_class),
-               name_of(running->start.mechanism),
-               fmt::format("{}", fmt::join(running->start.gpus, ","))},
-              1);
-    }
-  }
-}
-
-void read_gpu_memory(const MetricSource& from, Samples& out) {
-  for_each_gpu(from, [&](const GpuView& gpu, const std::string& index) {
-    for (const auto& [kind, bytes] : {std::pair("total", gpu.memory_bytes),
-                                      std::pair("used", gpu.used_bytes),
-                                      std::pair("foreign", gpu.foreign_bytes),
-                                      std::pair("unclaimed", gpu.free_bytes())}) {
-      out.add({index, gpu.uuid, kind}, bytes);
-    }
-  });
-}
-
+constexpr std::array kConstraints = {Constraint::Memory,
+                                     Constraint::Interference,
+                                     Constraint::Exclusive,
+                                     Constraint::GpuCount,
+                                     Constraint::OtherUser,
+                                     Constraint::Order,
+                                     Constraint::NoGpu,
+                                     Constraint::Machine};
 constexpr std::array kScopes = {
     TroubleScope::Job, TroubleScope::User, TroubleScope::Gpus, TroubleScope::Machine};
 
@@ -94,30 +48,6 @@ void read_start_pauses(const MetricSource& from, Samples& out) {
     }
     out.add({name_of(scope)}, left_s);
   }
-}
-
-// Jobs of each GPU, or those that are paused.
-template <bool kPausedOnly>
-void read_gpu_jobs(const MetricSource& from, Samples& out) {
-  for_each_gpu(from, [&](const GpuView& gpu, const std::string& index) {
-    out.add({index}, std::ranges::count_if(gpu.residents, [](const Resident& resident) {
-              return !kPausedOnly || resident.phase == ResidentPhase::Paused;
-            }));
-  });
-}
-
-void read_gpu_usable(const MetricSource& from, Samples& out) {
-  for_each_gpu(from, [&](const GpuView& gpu, const std::string& index) {
-    out.add({index}, gpu.unusable.empty() ? 1 : 0);
-  });
-}
-
-void read_gpu_sm_active(const MetricSource& from, Samples& out) {
-  for_each_gpu(from, [&](const GpuView& gpu, const std::string& index) {
-    if (gpu.pressure) {
-      out.add({index}, gpu.pressure->sm_active);
-    }
-  });
 }
 
 void read_troubles(const MetricSource& from, Samples& out) {
@@ -134,37 +64,37 @@ void read_pauses(const MetricSource& from, Samples& out) {
   }
 }
 
-struct Metric {
-  MetricInfo info;
-  void (*read)(const MetricSource& from, Samples& out);
-};
+void read_decisions(const MetricSource& from, Samples& out) {
+  out.add({"started", "none"}, from.totals.started);
+  for (const Constraint constraint : kConstraints) {
+    const auto found = from.scheduler.deferrals_made().find(constraint);
+    out.add({"deferred", name_of(constraint)},
+            found == from.scheduler.deferrals_made().end() ? 0 : found->second);
+  }
+}
 
-// The table. A new metric is one row here, and its row in docs/api.md.
-const std::vector<Metric>& metrics() {
+void read_waiting(const MetricSource& from, Samples& out) {
+  const auto waiting = from.scheduler.deferred_now();
+  for (const Constraint constraint : kConstraints) {
+    const auto found = waiting.find(constraint);
+    out.add({name_of(constraint)}, found == waiting.end() ? 0 : found->second);
+  }
+}
+
+// Metrics of the server and its queue.
+std::vector<Metric> server_metrics() {
   using From = const MetricSource&;
-  static const std::vector<Metric> table = {
+  return {
       {{"carpool_build_info", "gauge", {"version"}, "Always 1; the label is the version."},
        [](From from, Samples& out) { out.add({from.version}, 1); }},
       {{"carpool_draining", "gauge", {}, "1 while the server starts no jobs."},
        [](From from, Samples& out) { out.add({}, from.scheduler.draining() ? 1 : 0); }},
       {{"carpool_jobs", "gauge", {"state"}, "Jobs that have not ended, by state."}, read_jobs},
-      {{"carpool_job_info",
+      {{"carpool_waiting_jobs",
         "gauge",
-        {"job", "user", "class", "share", "gpu"},
-        "1 for each job on a GPU, to join with other metrics."},
-       read_job_info},
-      {{"carpool_gpu_memory_bytes",
-        "gauge",
-        {"gpu", "uuid", "kind"},
-        "Memory of a GPU: total, used, foreign, unclaimed."},
-       read_gpu_memory},
-      {{"carpool_gpu_jobs", "gauge", {"gpu"}, "Jobs on a GPU."}, read_gpu_jobs<false>},
-      {{"carpool_gpu_usable", "gauge", {"gpu"}, "1 where jobs may be placed."}, read_gpu_usable},
-      {{"carpool_gpu_sm_active_ratio",
-        "gauge",
-        {"gpu"},
-        "Fraction of the SMs that were active in the last window."},
-       read_gpu_sm_active},
+        {"constraint"},
+        "Waiting jobs that the last decision was about, by what they wait for."},
+       read_waiting},
       {{"carpool_submissions_total", "counter", {}, "Jobs accepted since the server started."},
        [](From from, Samples& out) { out.add({}, from.totals.submitted); }},
       {{"carpool_starts_total", "counter", {}, "Attempts started."},
@@ -176,6 +106,12 @@ const std::vector<Metric>& metrics() {
         {},
         "Placements of the policy that the scheduler refused."},
        [](From from, Samples& out) { out.add({}, from.scheduler.refused_placements()); }},
+      {{"carpool_decisions_total",
+        "counter",
+        {"outcome", "constraint"},
+        "Decisions about a waiting job: started, or deferred by a constraint; a job that waits is "
+        "counted at each decision."},
+       read_decisions},
       {{"carpool_ends_total", "counter", {"end"}, "Attempts ended, by outcome."},
        [](From from, Samples& out) {
          for (const auto& [end, count] : from.totals.ends) {
@@ -188,8 +124,6 @@ const std::vector<Metric>& metrics() {
         "Attempts that ran out of memory below their cap, because their GPU was full."},
        [](From from, Samples& out) { out.add({}, from.scheduler.full_gpu_ends()); }},
       {{"carpool_pauses_total", "counter", {"cause"}, "Jobs paused, by cause."}, read_pauses},
-      {{"carpool_paused_jobs", "gauge", {"gpu"}, "Jobs on a GPU that are paused now."},
-       read_gpu_jobs<true>},
       {{"carpool_machine_troubles_total",
         "counter",
         {"scope"},
@@ -226,20 +160,72 @@ const std::vector<Metric>& metrics() {
       {{"carpool_decision_seconds", "histogram", {}, "Duration of one scheduling decision."},
        [](From from, Samples& out) { out.add(from.totals.decision); }},
   };
+}
+
+// The tables. A new metric is one row in one of them, and its row in docs/metrics.md.
+const std::vector<Metric>& metrics() {
+  static const std::vector<Metric> table = [] {
+    std::vector<Metric> all = server_metrics();
+    for (const auto& part : {gpu_metrics(), job_metrics()}) {
+      all.insert(all.end(), part.begin(), part.end());
+    }
+    return all;
+  }();
   return table;
 }
 
-}  // namespace
-
-std::vector<MetricInfo> metric_list() {
+std::vector<MetricInfo> infos(const std::vector<Metric>& table) {
   std::vector<MetricInfo> list;
-  for (const Metric& metric : metrics()) {
+  for (const Metric& metric : table) {
     list.push_back(metric.info);
   }
   return list;
 }
 
-Metrics::Metrics() : totals_(std::make_unique<Totals>()) {}
+// The oldest of the jobs on GPUs have series of their own: those of a job stay until it ends.
+void choose_jobs(MetricSource& from) {
+  std::set<JobId> on_gpus;
+  for (const GpuView& gpu : from.scheduler.gpus()) {
+    for (const Resident& resident : gpu.residents) {
+      on_gpus.insert(resident.job);
+    }
+  }
+  from.jobs.assign(on_gpus.begin(), on_gpus.end());
+  from.jobs_left_out = from.jobs.size() - std::min(from.jobs.size(), kMostJobSeries);
+  from.jobs.resize(from.jobs.size() - from.jobs_left_out);
+}
+
+// Readings that are older say nothing about the GPUs: the driver hangs.
+std::span<const GpuReading> fresh_readings(const MetricTotals& totals) {
+  constexpr double kOldS = 30.0;
+  return totals.since_readings && totals.since_readings->seconds() < kOldS
+             ? std::span(totals.readings)
+             : std::span<const GpuReading>();
+}
+
+void add_page(std::string& page, const std::vector<Metric>& table, const MetricSource& from) {
+  for (const Metric& metric : table) {
+    Samples samples(metric.info);
+    metric.read(from, samples);
+    page += fmt::format("# HELP {0} {1}\n# TYPE {0} {2}\n{3}",
+                        metric.info.name,
+                        metric.info.help,
+                        metric.info.type,
+                        samples.text());
+  }
+}
+
+}  // namespace
+
+std::vector<MetricInfo> metric_list() {
+  return infos(metrics());
+}
+
+std::vector<MetricInfo> dcgm_metric_list() {
+  return infos(dcgm_metrics());
+}
+
+Metrics::Metrics() : totals_(std::make_unique<MetricTotals>()) {}
 Metrics::~Metrics() = default;
 
 void Metrics::count(const JobEvent& event, double queued_s) {
@@ -278,18 +264,31 @@ void Metrics::request(int status) {
   ++totals_->requests[status];
 }
 
-std::string Metrics::text(const schedule::Scheduler& scheduler, std::string_view version) const {
+void Metrics::gpus(std::vector<GpuReading> readings) {
   const std::scoped_lock lock(totals_->mutex);
-  const MetricSource from{.scheduler = scheduler, .totals = *totals_, .version = version};
+  totals_->readings = std::move(readings);
+  totals_->since_readings.emplace();
+}
+
+void Metrics::use_dcgm_names(std::string host) {
+  const std::scoped_lock lock(totals_->mutex);
+  totals_->dcgm_host = std::move(host);
+}
+
+std::string Metrics::text(const schedule::Scheduler& scheduler,
+                          std::string_view version,
+                          const Caller& caller) const {
+  const std::scoped_lock lock(totals_->mutex);
+  MetricSource from{.scheduler = scheduler,
+                    .totals = *totals_,
+                    .version = version,
+                    .caller = caller,
+                    .gpus = fresh_readings(*totals_)};
+  choose_jobs(from);
   std::string page;
-  for (const Metric& metric : metrics()) {
-    Samples samples(metric.info);
-    metric.read(from, samples);
-    page += fmt::format("# HELP {0} {1}\n# TYPE {0} {2}\n{3}",
-                        metric.info.name,
-                        metric.info.help,
-                        metric.info.type,
-                        samples.text());
+  add_page(page, metrics(), from);
+  if (totals_->dcgm_host) {
+    add_page(page, dcgm_metrics(), from);
   }
   return page;
 }

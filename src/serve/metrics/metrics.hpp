@@ -1,4 +1,4 @@
-// The page that Prometheus scrapes. Every metric is one row of the table in metrics.cpp.
+// The page that Prometheus scrapes. Every metric is one row of the table of this folder.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,14 @@
 #include <string_view>
 #include <vector>
 
+#include "core/gpu_reading.hpp"
 #include "core/job_event.hpp"
 #include "schedule/scheduler.hpp"
+#include "serve/caller.hpp"
 
 namespace carpool::serve {
 
-// What the page says about one metric; docs/api.md lists the same.
+// What the page says about one metric; docs/metrics.md lists the same.
 struct MetricInfo {
   std::string_view name;
   std::string_view type;  // gauge, counter, histogram
@@ -21,6 +23,13 @@ struct MetricInfo {
   std::string_view help;
 };
 [[nodiscard]] std::vector<MetricInfo> metric_list();
+// Of use_dcgm_names().
+[[nodiscard]] std::vector<MetricInfo> dcgm_metric_list();
+
+// Jobs on GPUs that have series of their own.
+inline constexpr std::size_t kMostJobSeries = 200;
+
+struct MetricTotals;
 
 // Totals since the server started. Thread-safe.
 class Metrics {
@@ -37,14 +46,19 @@ class Metrics {
   // Of the disk of the state folder. `full`: no job starts.
   void disk(std::uint64_t total_bytes, std::uint64_t free_bytes, bool full);
 
-  // The whole page. Called on the thread that owns the scheduler.
+  // The latest readings of the GPUs.
+  void gpus(std::vector<GpuReading> readings);
+  // The page has the values of the GPUs also under the names of dcgm-exporter, from this host.
+  void use_dcgm_names(std::string host);
+
+  // The whole page, with the names of those jobs that the caller may see. Called on the thread that
+  // owns the scheduler.
   [[nodiscard]] std::string text(const schedule::Scheduler& scheduler,
-                                 std::string_view version) const;
+                                 std::string_view version,
+                                 const Caller& caller) const;
 
  private:
-  struct Totals;
-  friend struct MetricSource;
-  std::unique_ptr<Totals> totals_;
+  std::unique_ptr<MetricTotals> totals_;
 };
 
 }  // namespace carpool::serve
