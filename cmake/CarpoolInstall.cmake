@@ -21,6 +21,10 @@ install(DIRECTORY ${CMAKE_BINARY_DIR}/share/man ${CMAKE_BINARY_DIR}/share/bash-c
                   ${CMAKE_BINARY_DIR}/share/zsh ${CMAKE_BINARY_DIR}/share/fish DESTINATION share)
 install(FILES LICENSE README.md DESTINATION share/doc/carpool)
 
+# Prometheus and Grafana read these where they are, or from a copy (docs/metrics.md).
+install(FILES packaging/monitoring/prometheus-alerts.yml packaging/monitoring/grafana-dashboard.json
+        DESTINATION share/carpool/monitoring)
+
 install(FILES packaging/carpool.sysusers DESTINATION lib/sysusers.d RENAME carpool.conf)
 install(FILES packaging/carpool.tmpfiles DESTINATION lib/tmpfiles.d RENAME carpool.conf)
 

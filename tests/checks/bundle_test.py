@@ -74,6 +74,7 @@ class Bundle(unittest.TestCase):
             "share/carpool/data/kace-v100/profiles.csv",
             "share/carpool/data/memory-estimator/h200.model.json",
             "share/carpool/data/carma-traces/trace60.csv", "share/carpool/data/traces/measured.json",
+            "share/carpool/monitoring/prometheus-alerts.yml", "share/carpool/monitoring/grafana-dashboard.json",
             "lib/python3/dist-packages/carpool/__init__.py",
             "share/man/man1/carpool.1", "share/man/man1/carpool-submit.1",
             "share/bash-completion/completions/carpool", "lib/sysusers.d/carpool.conf",

@@ -22,7 +22,8 @@ PARTS = (
     "share/zsh/vendor-completions/_carpool", "share/fish/vendor_completions.d/carpool.fish",
     "share/carpool/data/kace-v100/pairs.csv", "share/carpool/data/carma-traces/aegis_pairs_a100.csv",
     "share/carpool/data/memory-collected/rows.jsonl.gz", "share/carpool/data/memory-estimator/h200.model.json",
-    "share/carpool/data/memory-h200/rows.jsonl.gz",
+    "share/carpool/data/memory-h200/rows.jsonl.gz", "share/carpool/monitoring/prometheus-alerts.yml",
+    "share/carpool/monitoring/grafana-dashboard.json",
 )
 
 

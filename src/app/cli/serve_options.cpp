@@ -97,6 +97,16 @@ void add_serve_options(OptionSet& options, ServeOptions& serve) {
                  {.check = time_with_unit()});
   add_scheduling_options(options, serve);
   add_access_options(options, serve);
+  options.flag("--dcgm-names",
+               serve.dcgm_names,
+               "Metrics of GPUs also under the names of dcgm-exporter (docs/metrics.md)",
+               {.excludes = "--simulated"});
+  options.option("--dcgm-job-map",
+                 &serve.dcgm_job_map,
+                 "DIR",
+                 "Folder in which to keep, for dcgm-exporter --hpc-job-mapping-dir, which jobs are "
+                 "on each GPU",
+                 {.excludes = "--simulated"});
   options.option("--simulated",
                  &serve.simulated,
                  "GPUS",

@@ -31,6 +31,8 @@ struct ServeOptions {
   double stop_grace_s = 30.0;
   std::string output_limit = "1G";          // of each output of a job, or "none"
   std::optional<std::string> keep_outputs;  // age at which outputs are removed; empty: never
+  bool dcgm_names = false;                  // metrics also under DCGM's names
+  std::optional<std::string> dcgm_job_map;  // folder
   std::optional<std::string> simulated;     // "2xA100-40"
   double speed = 60.0;                      // of simulated time
 };

@@ -180,8 +180,9 @@ Result<void> serve_gpus(const ServeOptions& options,
     return tl::unexpected(locks.error());
   }
   auto journal = store::SqliteJournal::open(places.state, {});
-  if (!journal) {
-    return tl::unexpected(journal.error());
+  auto job_map = open_job_map(options.dcgm_job_map, gpus->watched);
+  if (!journal || !job_map) {
+    return tl::unexpected(journal ? job_map.error() : journal.error());
   }
   const auto clock = std::make_shared<ServerClock>(ServerClock::kept_in(places.state / "clock"));
   const ShimParts shim = shim_parts(*shim_place, gpus->views);
@@ -216,14 +217,17 @@ Result<void> serve_gpus(const ServeOptions& options,
   const observe::ObserverSettings observing{.summary = options.window == "risk"
                                                            ? observe::WindowSummary::Risk
                                                            : observe::WindowSummary::Mean};
-  auto watcher = watch_gpus(*gpus,
-                            **executor,
-                            (*server)->loop(),
-                            {.observing = observing,
-                             .running = running,
-                             .record_kernels = options.kernel_windows,
-                             .shim = shim.watch,
-                             .shim_jobs = shim.jobs});
+  auto watcher = watch_gpus(
+      *gpus,
+      **executor,
+      (*server)->loop(),
+      {.observing = observing,
+       .running = running,
+       .record_kernels = options.kernel_windows,
+       .shim = shim.watch,
+       .shim_jobs = shim.jobs,
+       .job_map = std::move(*job_map),
+       .readings = [&server](auto seen) { (*server)->metrics().gpus(std::move(seen)); }});
   if (!watcher) {
     return tl::unexpected(watcher.error());
   }

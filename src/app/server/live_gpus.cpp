@@ -47,7 +47,12 @@ auto running_port(const run::ProcessExecutor& executor,
                   serve::SchedulerLoop& loop,
                   const std::shared_ptr<LiveProgress>& progress,
                   const WatchSettings& settings) {
-  return [&executor, &loop, progress, shim = settings.shim, kept = settings.shim_jobs] {
+  return [&executor,
+          &loop,
+          progress,
+          shim = settings.shim,
+          kept = settings.shim_jobs,
+          job_map = settings.job_map] {
     std::vector<ProgressJob> jobs;
     std::vector<ShimTarget> shared;
     auto running =
@@ -64,6 +69,9 @@ auto running_port(const run::ProcessExecutor& executor,
         shim->look(shared);
       }
       progress->follow(jobs);
+      if (job_map) {
+        job_map->follow(running->residents);
+      }
     }
     return running;
   };
@@ -123,6 +131,7 @@ Result<std::unique_ptr<observe::GpuWatcher>> watch_gpus(observe::UsableGpus& gpu
                                                        settings.record_kernels,
                                                        settings.shim);
   observe::WatcherPorts ports;
+  ports.readings = settings.readings;
   ports.running = running_port(executor, loop, progress, settings);
   ports.post = post_port(loop, progress, settings);
   try {

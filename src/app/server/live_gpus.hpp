@@ -1,9 +1,11 @@
 // Connects the GPUs of this machine with the scheduler of `carpool serve`.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
+#include "app/server/dcgm_job_map.hpp"
 #include "app/server/shim/shim_jobs.hpp"
 #include "app/server/shim/shim_watch.hpp"
 #include "base/result.hpp"
@@ -28,6 +30,9 @@ struct WatchSettings {
   // Null: no job runs with the library of docs/shim.md.
   std::shared_ptr<ShimWatch> shim{};
   std::shared_ptr<ShimJobs> shim_jobs{};
+  std::shared_ptr<DcgmJobMap> job_map{};  // null: none
+  // Takes all that is read of the GPUs.
+  std::function<void(std::vector<carpool::GpuReading>)> readings{};
 };
 
 // Reads the GPUs each second and passes what it sees to the scheduler, with the progress of its

@@ -1,8 +1,11 @@
 #include "app/server/server.hpp"
 
 #include <algorithm>
+#include <array>
+#include <unistd.h>
 #include <utility>
 
+#include <climits>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -121,6 +124,11 @@ Result<serve::UserLimits> user_limits(const ServeOptions& options) {
                            .slo_group = options.slo_group};
 }
 
+std::string host_name() {
+  std::array<char, HOST_NAME_MAX + 1> name{};
+  return ::gethostname(name.data(), HOST_NAME_MAX) == 0 ? name.data() : std::string();
+}
+
 }  // namespace
 
 Server::Server(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -158,6 +166,9 @@ Result<std::unique_ptr<Server>> Server::start(const ServeOptions& options,
   auto state = std::make_unique<State>();
   State* parts = state.get();
   parts->clock = backend.clock;
+  if (options.dcgm_names) {
+    parts->metrics.use_dcgm_names(host_name());
+  }
   parts->beliefs = std::move(beliefs);
   parts->policy = std::move(*policy);
   parts->journal = std::move(backend.journal);
@@ -217,6 +228,10 @@ Result<std::unique_ptr<Server>> Server::start(const ServeOptions& options,
 
 serve::SchedulerLoop& Server::loop() {
   return *state_->loop;
+}
+
+serve::Metrics& Server::metrics() {
+  return state_->metrics;
 }
 
 const knowledge::Beliefs& Server::beliefs() const {

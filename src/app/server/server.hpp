@@ -45,6 +45,7 @@ class Server {
   ~Server();
 
   [[nodiscard]] serve::SchedulerLoop& loop();
+  [[nodiscard]] serve::Metrics& metrics();
   // What it has learned; changes while the server runs.
   [[nodiscard]] const knowledge::Beliefs& beliefs() const;
   // Removes outputs of ended jobs; failures are logged.
