@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/exit_code.hpp"
-#include "base/clock.hpp"
 
 namespace carpool::app {
 namespace {
@@ -15,20 +14,11 @@ namespace {
 using nlohmann::json;
 
 constexpr double kOneRequest = 30.0;
-constexpr std::chrono::seconds kAskAgain{1};
 
-// A server that restarts loses no job, so the wait continues.
-Result<json> ask(ServerClient& server, std::int64_t job, double wait_s, const Stopwatch& watch) {
-  constexpr double kPatience = 30.0;
-  const double since = watch.seconds();
-  while (true) {
-    Result<json> now = server.get(fmt::format("/v1/jobs/{}/wait?wait_s={:.3f}", job, wait_s));
-    const bool gone = !now && now.error().code == ErrorCode::Unavailable;
-    if (!gone || watch.seconds() - since > kPatience) {
-      return now;
-    }
-    pause_for(kAskAgain);
-  }
+Result<json> ask(ServerClient& server, std::int64_t job, double wait_s) {
+  return ask_through_restart(
+      [&] { return server.get(fmt::format("/v1/jobs/{}/wait?wait_s={:.3f}", job, wait_s)); },
+      [](std::chrono::seconds span) { pause_for(span); });
 }
 
 // The job when it has ended, or as it is when the limit has passed.
@@ -38,7 +28,7 @@ Result<json> wait_for_job(ServerClient& server,
                           const Stopwatch& watch) {
   while (true) {
     const double left = limit_s ? std::max(0.0, *limit_s - watch.seconds()) : kOneRequest;
-    Result<json> job = ask(server, id, std::min(left, kOneRequest), watch);
+    Result<json> job = ask(server, id, std::min(left, kOneRequest));
     if (!job || job->contains("ended_s") || (limit_s && watch.seconds() >= *limit_s)) {
       return job;
     }

@@ -12,7 +12,7 @@
 namespace carpool::app {
 namespace {
 
-constexpr const char* kEscape =
+constexpr const char* kHowItEscapes =
     "a process of it uses the GPU without the library in front of the driver (it is setuid, linked "
     "statically, or started with a cleared environment); what NVML measures is reserved for it";
 
@@ -96,7 +96,7 @@ auto post_port(serve::SchedulerLoop& loop,
         scheduler.observe(observation, now_s);
       }
       for (const JobId job : escaped) {
-        scheduler.cap_escaped(job, kEscape);
+        scheduler.cap_escaped(job, kHowItEscapes);
       }
       if (jobs) {
         jobs->update();

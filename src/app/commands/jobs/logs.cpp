@@ -11,7 +11,7 @@
 #include "app/cli/command_table.hpp"
 #include "app/cli/shared_options.hpp"
 #include "app/inputs/job_selection.hpp"
-#include "app/output/terminal_filter.hpp"
+#include "app/server/job_output.hpp"
 #include "app/server/server_client.hpp"
 #include "base/process/stop_signals.hpp"
 
@@ -43,48 +43,6 @@ void add_logs_options(OptionSet& options, LogsOptions& logs) {
   add_socket(options, logs.server);
 }
 
-// One output of a job, and how much of it has been printed.
-struct Reading {
-  const char* stream = "";
-  std::FILE* to = nullptr;
-  std::string* into = nullptr;  // collects the output instead
-  std::uint64_t offset = 0;
-  bool over = false;
-  bool filtered = false;
-  TerminalFilter filter{};
-};
-
-void write(const Reading& reading, const std::string& text) {
-  if (reading.into != nullptr) {
-    *reading.into += text;
-    return;
-  }
-  std::fwrite(text.data(), 1, text.size(), reading.to);
-  std::fflush(reading.to);
-}
-
-// True: there was further output.
-Result<bool> read_on(ServerClient& server,
-                     std::int64_t job,
-                     const LogsOptions& options,
-                     Reading& reading,
-                     double wait_s) {
-  const Result<LogPart> part =
-      server.get_log(fmt::format("/v1/jobs/{}/logs?stream={}&offset={}&attempt={}&wait_s={:.2f}",
-                                 job,
-                                 reading.stream,
-                                 reading.offset,
-                                 options.attempt,
-                                 wait_s));
-  if (!part) {
-    return tl::unexpected(part.error());
-  }
-  write(reading, reading.filtered ? reading.filter.pass(part->bytes) : part->bytes);
-  reading.offset = part->next;
-  reading.over = part->over;
-  return !part->bytes.empty();
-}
-
 // To a terminal the output goes without the sequences that could change more than its own look: who
 // reads the output of a job need not trust its owner.
 bool is_filtered(const LogsOptions& options, int descriptor) {
@@ -97,30 +55,30 @@ Result<json> print_log(ServerClient& server,
                        const LogsOptions& options,
                        const CommandContext& context) {
   StopSignals signals;
-  Reading out{.stream = "stdout", .to = stdout, .filtered = is_filtered(options, STDOUT_FILENO)};
-  Reading err{.stream = "stderr", .to = stderr, .filtered = is_filtered(options, STDERR_FILENO)};
   std::string collected_out;
   std::string collected_err;
-  if (context.output.json()) {
-    out = {.stream = "stdout", .into = &collected_out};
-    err = {.stream = "stderr", .into = &collected_err};
-  }
+  const bool collect = context.output.json();
+  JobOutput output(job,
+                   options.attempt,
+                   {.to = stdout,
+                    .into = collect ? &collected_out : nullptr,
+                    .filtered = !collect && is_filtered(options, STDOUT_FILENO)},
+                   {.to = stderr,
+                    .into = collect ? &collected_err : nullptr,
+                    .filtered = !collect && is_filtered(options, STDERR_FILENO)});
   constexpr double kWait = 0.5;  // for standard output, when neither stream had more
   bool came = true;
   while (!signals.came()) {
-    const Result<bool> first =
-        read_on(server, job, options, out, options.follow && !came ? kWait : 0.0);
-    const Result<bool> second = first ? read_on(server, job, options, err, 0.0) : first;
-    if (!second) {
-      return tl::unexpected(second.error());
+    const Result<bool> further = output.read(server, options.follow && !came ? kWait : 0.0);
+    if (!further) {
+      return tl::unexpected(further.error());
     }
-    came = *first || *second;
-    if (!came && (!options.follow || (out.over && err.over))) {
+    came = *further;
+    if (!came && (!options.follow || output.over())) {
       break;
     }
   }
-  write(out, out.filter.finish());
-  write(err, err.filter.finish());
+  output.finish();
   return json{{"id", job}, {"stdout", collected_out}, {"stderr", collected_err}};
 }
 
