@@ -12,6 +12,7 @@
 #include "app/cli/command_line.hpp"
 #include "app/cli/exit_code.hpp"
 #include "app/cli/output.hpp"
+#include "app/launch/pty_relay.hpp"
 #include "base/files/config.hpp"
 #include "base/log.hpp"
 #include "base/text/printable.hpp"
@@ -75,6 +76,10 @@ int main(int argc, char** argv) {
     // The supervisor beside every job: it reads no settings and depends on nothing else.
     if (!words.empty() && std::string_view(words.front()) == "guard") {
       return carpool::run::run_guard_command(words.subspan(1));
+    }
+    // The first process of a job of `carpool run --pty`.
+    if (!words.empty() && std::string_view(words.front()) == "relay") {
+      return carpool::app::run_relay_command(words.subspan(1));
     }
     // What `carpool doctor` starts with the library in front of the driver.
     if (words.size() == 2 && std::string_view(words.front()) == "check-shim") {

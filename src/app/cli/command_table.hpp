@@ -28,7 +28,7 @@
   ROW(drain,      Server,     "Start no further job; running jobs continue (operators only)")     \
   ROW(prune,      Server,     "Remove outputs of ended jobs, by age or by size")                  \
   ROW(journal,    Server,     "Check, repair or copy the journal, which holds queue and history")   \
-  ROW(run,        Gpus,       "Run a program with a memory limit, beside others on one GPU")       \
+  ROW(run,        Gpus,       "Run a program now: as a job of the server, or on a GPU without one") \
   ROW(gpus,       Gpus,       "Show memory, SM activity, power and clocks of each GPU")           \
   ROW(top,        Gpus,       "Watch GPUs and their processes in the terminal")                   \
   ROW(doctor,     Gpus,       "Check whether jobs can share the GPUs of this machine")            \

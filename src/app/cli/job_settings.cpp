@@ -8,7 +8,7 @@
 namespace carpool::app {
 namespace {
 
-void add_starting_rules(OptionSet& options, JobSettings& job) {
+void add_dependencies(OptionSet& options, JobSettings& job) {
   options.option("--after",
                  &job.after,
                  "JOB,JOB",
@@ -24,18 +24,6 @@ void add_starting_rules(OptionSet& options, JobSettings& job) {
                  "JOB,JOB",
                  "Jobs that must end without success before this one starts",
                  {.commas = true});
-  options.flag("--hold", job.hold, "Do not start the job until carpool release");
-  options.option("--begin",
-                 &job.begin,
-                 "WHEN",
-                 "Do not start the job before: now+2h, 22:00, 2026-11-17T08:00",
-                 {.check = begin_time()});
-  options.option(
-      "--array",
-      &job.array,
-      "LIST",
-      "Submit one job for each index: 0-9, 1,3,5-7, 0-100:10; with %4 behind it, at most "
-      "4 of them run at once");
 }
 
 void add_requests(OptionSet& options, JobSettings& job) {
@@ -44,15 +32,6 @@ void add_requests(OptionSet& options, JobSettings& job) {
                  "N",
                  "Number of GPUs that the job needs at once (default: 1)",
                  {.check = whole_number(1)});
-  options.option("--gpu",
-                 &job.gpu,
-                 "INDEX,INDEX",
-                 "GPUs that the job may run on, by index (default: all)",
-                 {.check = number_for(static_cast<unsigned*>(nullptr)), .commas = true});
-  options.option("--gpu-type",
-                 &job.gpu_type,
-                 "NAME",
-                 "GPUs that the job may run on, by a part of their name, in any case: H200");
   options.option(
       "--mem",
       &job.mem,
@@ -92,17 +71,12 @@ void add_requests(OptionSet& options, JobSettings& job) {
                  "With --class slo: latency that the job must keep",
                  {.check = above_zero()});
   options.flag("--exclusive", job.exclusive, "Share the GPUs of this job with no other job");
-  add_starting_rules(options, job);
-  options.option("--retries",
-                 &job.retries,
-                 "N",
-                 "Number of further attempts after a failure (default: 0)",
-                 {.check = whole_number()});
+  add_dependencies(options, job);
 }
 
 }  // namespace
 
-void add_job_settings(OptionSet& options, JobSettings& job) {
+void add_run_settings(OptionSet& options, JobSettings& job) {
   options.option("--name", &job.name, "NAME", "Name in listings (default: the script or program)");
   add_requests(options, job);
   options.option("--workload",
@@ -120,6 +94,36 @@ void add_job_settings(OptionSet& options, JobSettings& job) {
                  "NAME[=VALUE]",
                  "Environment variable to set; without a value: as it is set here");
   options.flag("--clean-env", job.clean_env, "Pass on only the variables of --env");
+}
+
+void add_job_settings(OptionSet& options, JobSettings& job) {
+  add_run_settings(options, job);
+  options.option("--gpu",
+                 &job.gpu,
+                 "INDEX,INDEX",
+                 "GPUs that the job may run on, by index (default: all)",
+                 {.check = number_for(static_cast<unsigned*>(nullptr)), .commas = true});
+  options.option("--gpu-type",
+                 &job.gpu_type,
+                 "NAME",
+                 "GPUs that the job may run on, by a part of their name, in any case: H200");
+  options.flag("--hold", job.hold, "Do not start the job until carpool release");
+  options.option("--begin",
+                 &job.begin,
+                 "WHEN",
+                 "Do not start the job before: now+2h, 22:00, 2026-11-17T08:00",
+                 {.check = begin_time()});
+  options.option(
+      "--array",
+      &job.array,
+      "LIST",
+      "Submit one job for each index: 0-9, 1,3,5-7, 0-100:10; with %4 behind it, at most "
+      "4 of them run at once");
+  options.option("--retries",
+                 &job.retries,
+                 "N",
+                 "Number of further attempts after a failure (default: 0)",
+                 {.check = whole_number()});
 }
 
 Result<JobSettings> parse_job_settings(const std::vector<std::string>& words,

@@ -1,5 +1,5 @@
-// What a job may request: on the command line of `carpool submit` and on #CARPOOL lines of a
-// script.
+// What a job may request: on the command line of `carpool submit` and `carpool run`, and on
+// #CARPOOL lines of a script.
 #pragma once
 
 #include <cstdint>
@@ -41,6 +41,8 @@ struct JobSettings {
   bool clean_env = false;
 };
 void add_job_settings(OptionSet& options, JobSettings& job);
+// Those of one job that its owner watches: without --hold, --array and --retries.
+void add_run_settings(OptionSet& options, JobSettings& job);
 
 // The words of the #CARPOOL lines of a script; `where` begins an error message.
 [[nodiscard]] Result<JobSettings> parse_job_settings(const std::vector<std::string>& words,

@@ -1,62 +1,58 @@
-#include <chrono>
-#include <cstdlib>
+#include <algorithm>
 #include <filesystem>
-#include <memory>
+#include <map>
 #include <optional>
 #include <string>
-#include <unistd.h>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include "app/cli/command_table.hpp"
-#include "app/launch/foreground_program.hpp"
-#include "app/launch/gpu_share.hpp"
-#include "app/launch/kernel_log_file.hpp"
-#include "app/launch/shim_environment.hpp"
-#include "app/top/gpu_watch.hpp"
-#include "base/clock.hpp"
-#include "base/log.hpp"
+#include "app/cli/job_settings.hpp"
+#include "app/cli/shared_options.hpp"
+#include "app/inputs/job_request.hpp"
+#include "app/launch/local_run.hpp"
+#include "app/launch/server_run.hpp"
 #include "base/text/memory_size.hpp"
 
 namespace carpool::app {
 namespace {
 
-constexpr std::chrono::milliseconds kKeepEvery{1000};
-constexpr std::chrono::milliseconds kLogEvery{10};
-
 struct RunOptions {
   std::vector<std::string> command;
-  std::optional<std::string> mem;
+  JobSettings job;
+  ServerOptions server;
+  bool pty = false;
+  bool no_server = false;
+  // Without a server
   std::optional<std::string> mem_guarantee;
-  std::string mps = "auto";
-  unsigned gpu = 0;
+  std::optional<std::string> mps;
+  std::optional<unsigned> gpu;
   std::optional<std::string> kernel_log;
   bool learn_kernels = false;
 };
-
-std::string memory_problem(const std::string& text) {
-  const auto parsed = parse_memory_size(text);
-  return parsed ? std::string() : parsed.error().message;
-}
 
 void add_options_of_run(OptionSet& options, RunOptions& run) {
   options.program("command",
                   run.command,
                   "COMMAND",
                   "Program and its arguments, behind --; options of carpool come before it");
-  options.option("--mem",
-                 &run.mem,
-                 "SIZE",
-                 "GPU memory that all processes of the program may use together, such as 40G; "
-                 "beyond it, allocations fail (default: what the GPU has)",
-                 {.check = memory_problem});
+  add_run_settings(options, run.job);
+  options.flag("--pty", run.pty, "Connect the job to this terminal: for a shell or a notebook");
+  add_socket(options, run.server);
+  options.flag("--no-server",
+               run.no_server,
+               "Run the program without a server, under the lock of the GPU; the options below, "
+               "--mem and --name apply",
+               {.excludes = "--socket"});
   options.option("--mem-guarantee",
                  &run.mem_guarantee,
                  "SIZE",
                  "GPU memory that other programs leave to this one (default: none)",
-                 {.check = memory_problem});
+                 {.check = memory_size()});
   options.option("--mps",
                  &run.mps,
                  "WHEN",
@@ -77,154 +73,129 @@ void add_options_of_run(OptionSet& options, RunOptions& run) {
                "Measure some launches, so that the durations of kernels become known");
 }
 
-std::optional<std::uint64_t> given_bytes(const std::optional<std::string>& text) {
-  return text ? std::optional(parse_memory_size(*text).value_or(0)) : std::nullopt;
-}
-
-Result<GpuInfo> choose_gpu(unsigned index) {
-  const auto telemetry = open_gpus();
-  if (!telemetry) {
-    return tl::unexpected(telemetry.error());
+// The options that are given and for a job of a server only.
+Result<std::vector<std::string>> job_options(const JobSettings& job, bool pty) {
+  static const std::map<std::string, std::string> kOtherNames = {
+      {"time_s", "time"}, {"runtime_s", "runtime"}, {"slo_ms", "slo"}, {"cwd", "chdir"}};
+  const Result<nlohmann::json> given = given_settings(job);
+  if (!given) {
+    return tl::unexpected(given.error());
   }
-  const auto gpus = (*telemetry)->list_gpus();
-  if (!gpus) {
-    return tl::unexpected(gpus.error());
-  }
-  for (const GpuInfo& gpu : *gpus) {
-    if (gpu.index == index) {
-      return gpu;
+  std::vector<std::string> names;
+  for (const auto& [key, value] : given->items()) {
+    const auto other = kOtherNames.find(key);
+    std::string name = other == kOtherNames.end() ? key : other->second;
+    std::ranges::replace(name, '_', '-');
+    if (name != "mem" && name != "name") {
+      names.push_back(fmt::format("--{}", name));
     }
   }
-  return invalid_input(fmt::format(
-      "there is no GPU {}; the driver finds {} (see carpool gpus)", index, gpus->size()));
+  if (job.clean_env) {
+    names.emplace_back("--clean-env");
+  }
+  if (pty) {
+    names.emplace_back("--pty");
+  }
+  return names;
 }
 
-std::string variable(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? std::string() : std::string(value);
+// The options that are given and for a program without a server only.
+std::vector<std::string> local_options(const RunOptions& run) {
+  std::vector<std::string> names;
+  for (const auto& [name, given] : {std::pair("--mem-guarantee", run.mem_guarantee.has_value()),
+                                    std::pair("--mps", run.mps.has_value()),
+                                    std::pair("--gpu", run.gpu.has_value()),
+                                    std::pair("--kernel-log", run.kernel_log.has_value()),
+                                    std::pair("--learn-kernels", run.learn_kernels)}) {
+    if (given) {
+      names.emplace_back(name);
+    }
+  }
+  return names;
 }
 
-Result<ShareRequest> share_request(const RunOptions& options) {
-  if (options.command.empty()) {
-    return invalid_input("no program; give it behind --: carpool run -- python train.py");
+Result<void> check_local(const RunOptions& options) {
+  const Result<std::vector<std::string>> names = job_options(options.job, options.pty);
+  if (!names) {
+    return tl::unexpected(names.error());
   }
-  ShareRequest request;
-  request.limit_bytes = given_bytes(options.mem);
-  request.guarantee_bytes = given_bytes(options.mem_guarantee);
-  request.mps = options.mps == "on"    ? MpsWish::On
-                : options.mps == "off" ? MpsWish::Off
-                                       : MpsWish::Auto;
-  if (request.limit_bytes && request.guarantee_bytes.value_or(0) > *request.limit_bytes) {
-    return invalid_input(fmt::format(
-        "--mem-guarantee {} is more than --mem {}", *options.mem_guarantee, *options.mem));
+  if (!names->empty()) {
+    return invalid_input(
+        fmt::format("{} {} a job of a server, and {}: start one with `carpool serve`, or leave {} "
+                    "out",
+                    fmt::join(*names, ", "),
+                    names->size() == 1 ? "is for" : "are for",
+                    options.no_server ? "--no-server uses none" : "none answers",
+                    names->size() == 1 ? "it" : "them"));
   }
-  return choose_gpu(options.gpu).map([&](GpuInfo gpu) {
-    request.gpu = std::move(gpu);
-    return request;
+  if (options.job.mem && !parse_memory_size(*options.job.mem)) {
+    return invalid_input(fmt::format("--mem {} is for a job of a server; write a size such as 40G",
+                                     *options.job.mem));
+  }
+  return {};
+}
+
+Result<void> run_without_server(const RunOptions& options, const CommandContext& context) {
+  return check_local(options).and_then([&] {
+    const std::filesystem::path program = options.command.front();
+    return run_locally({.command = options.command,
+                        .name = options.job.name.value_or(program.filename().string()),
+                        .mem = options.job.mem,
+                        .mem_guarantee = options.mem_guarantee,
+                        .mps = options.mps.value_or("auto"),
+                        .gpu = options.gpu.value_or(0),
+                        .kernel_log = options.kernel_log,
+                        .learn_kernels = options.learn_kernels},
+                       context);
   });
 }
 
-// What the programs of the run do beside counting. Null without --kernel-log.
-Result<std::unique_ptr<KernelLogFile>> start_log(const RunOptions& options,
-                                                 const GpuShare& share,
-                                                 const std::string& gpu_uuid) {
-  std::uint64_t wanted =
-      options.learn_kernels ? interpose::kWantDurations : interpose::kWantNothing;
-  wanted |= options.kernel_log ? interpose::kWantLog : interpose::kWantNothing;
-  if (wanted == 0) {
-    return nullptr;
-  }
-  interpose::StateReader state;
-  interpose::StateError error = state.open(share.state_folder().string(), gpu_uuid, ::geteuid());
-  if (error == interpose::StateError::None) {
-    error = state.want_of_job(share.job(), wanted);
-  }
-  if (error != interpose::StateError::None) {
-    return conflict(
-        fmt::format("{}: {}", share.state_folder().string(), interpose::describe(error)));
-  }
-  return options.kernel_log
-             ? KernelLogFile::create(*options.kernel_log, std::move(state), share.job())
-             : nullptr;
-}
-
-int wait_for_end(ForegroundProgram& program, GpuShare& share, KernelLogFile* log) {
-  Stopwatch since_kept;
-  for (;;) {
-    const std::optional<int> code = program.wait_for(log != nullptr ? kLogEvery : kKeepEvery);
-    if (code) {
-      return *code;
-    }
-    if (log != nullptr) {
-      log->collect();
-    }
-    if (log == nullptr ||
-        std::chrono::duration<double>(kKeepEvery).count() <= since_kept.seconds()) {
-      share.keep();
-      since_kept = Stopwatch();
-    }
-  }
-}
-
-Result<void> end_of_log(KernelLogFile& log) {
-  const Result<void> written = log.finish();
-  if (log.missed() > 0) {
-    log_warning(fmt::format(
-        "{} launches are not in the kernel log: they came faster than it could be written",
-        log.missed()));
-  }
-  return written;
-}
-
 Result<void> run_run(const RunOptions& options, const CommandContext& context) {
-  ForegroundProgram program;  // first, because telemetry starts a thread
-  const auto library = find_shim_library();
-  if (!library) {
-    return tl::unexpected(library.error());
+  if (options.command.empty()) {
+    return invalid_input("no program; give it behind --: carpool run -- python train.py");
   }
-  const Result<std::string> driver = find_driver(*library);
-  const Result<ShareRequest> request = share_request(options);
-  if (!request) {
-    return tl::unexpected(request.error());
+  if (options.no_server) {
+    return run_without_server(options, context);
   }
-  if (!driver) {
-    return tl::unexpected(driver.error());
+  Result<std::optional<ServerClient>> server = answering_server(options.server);
+  if (!server) {
+    return tl::unexpected(server.error());
   }
-  const auto share = GpuShare::take(*request);
-  if (!share) {
-    return tl::unexpected(share.error());
+  if (!*server) {
+    return run_without_server(options, context);
   }
-  auto log = start_log(options, **share, request->gpu.uuid);
-  if (!log) {
-    return tl::unexpected(log.error());
+  if (const auto names = local_options(options); !names.empty()) {
+    return invalid_input(fmt::format(
+        "{} {} a program without a server, and one answers on {}: leave {} out, or add --no-server "
+        "for a GPU that it does not manage",
+        fmt::join(names, ", "),
+        names.size() == 1 ? "is for" : "are for",
+        server_socket(options.server).string(),
+        names.size() == 1 ? "it" : "them"));
   }
-  std::map<std::string, std::string> environment = (*share)->environment();
-  environment.merge(
-      shim_environment({.library = *library,
-                        .real_libcuda = *driver,
-                        .state_folder = (*share)->state_folder(),
-                        .name = std::filesystem::path(options.command.front()).filename().string(),
-                        .job = (*share)->job(),
-                        .limit_bytes = request->limit_bytes,
-                        .guarantee_bytes = request->guarantee_bytes},
-                       variable("LD_PRELOAD"),
-                       variable("LD_LIBRARY_PATH")));
-  if (const Result<void> started = program.start(options.command, environment); !started) {
-    return started;
-  }
-  context.exit_code = wait_for_end(program, **share, log->get());
-  return *log ? end_of_log(**log) : Result<void>();
+  return run_as_job(**server,
+                    {.server = options.server,
+                     .command = options.command,
+                     .job = options.job,
+                     .pty = options.pty},
+                    context);
 }
 
 }  // namespace
 
 CommandSpec run_command() {
-  return make_command(add_options_of_run,
-                      run_run,
-                      {"carpool run --mem 40G -- python3 serve.py",
-                       "carpool run --mem-guarantee 20G --mps on -- python3 serve.py",
-                       "carpool run --mps off --gpu 0 -- python3 serve.py",
-                       "carpool run --kernel-log launches.csv -- python3 serve.py"});
+  return make_command(
+      add_options_of_run,
+      run_run,
+      {"carpool run --mem 40G -- python3 serve.py",
+       "carpool run --mem-guarantee 20G --mps on -- python3 serve.py",
+       "carpool run --mps off --gpu 0 -- python3 serve.py",
+       "carpool run --kernel-log launches.csv -- python3 serve.py"},
+      "Where a server answers, the program is a job of it: the command waits in the "
+      "queue, prints the output and returns the exit code of the job, or 128+N if "
+      "signal N ended it. Ctrl-C cancels the job. Standard input reaches it only "
+      "with --pty, as in carpool run --pty --mem 8G -- bash. Without a server --mem "
+      "is a limit, beyond which allocations fail.");
 }
 
 }  // namespace carpool::app

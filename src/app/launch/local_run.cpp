@@ -1,0 +1,164 @@
+#include "app/launch/local_run.hpp"
+
+#include <chrono>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <unistd.h>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "app/launch/foreground_program.hpp"
+#include "app/launch/gpu_share.hpp"
+#include "app/launch/kernel_log_file.hpp"
+#include "app/launch/shim_environment.hpp"
+#include "app/top/gpu_watch.hpp"
+#include "base/clock.hpp"
+#include "base/log.hpp"
+#include "base/text/memory_size.hpp"
+
+namespace carpool::app {
+namespace {
+
+constexpr std::chrono::milliseconds kKeepEvery{1000};
+constexpr std::chrono::milliseconds kLogEvery{10};
+
+std::optional<std::uint64_t> given_bytes(const std::optional<std::string>& text) {
+  return text ? std::optional(parse_memory_size(*text).value_or(0)) : std::nullopt;
+}
+
+Result<GpuInfo> choose_gpu(unsigned index) {
+  const auto telemetry = open_gpus();
+  if (!telemetry) {
+    return tl::unexpected(telemetry.error());
+  }
+  const auto gpus = (*telemetry)->list_gpus();
+  if (!gpus) {
+    return tl::unexpected(gpus.error());
+  }
+  for (const GpuInfo& gpu : *gpus) {
+    if (gpu.index == index) {
+      return gpu;
+    }
+  }
+  return invalid_input(fmt::format(
+      "there is no GPU {}; the driver finds {} (see carpool gpus)", index, gpus->size()));
+}
+
+std::string variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? std::string() : std::string(value);
+}
+
+Result<ShareRequest> share_request(const LocalRun& options) {
+  ShareRequest request;
+  request.limit_bytes = given_bytes(options.mem);
+  request.guarantee_bytes = given_bytes(options.mem_guarantee);
+  request.mps = options.mps == "on"    ? MpsWish::On
+                : options.mps == "off" ? MpsWish::Off
+                                       : MpsWish::Auto;
+  if (request.limit_bytes && request.guarantee_bytes.value_or(0) > *request.limit_bytes) {
+    return invalid_input(fmt::format(
+        "--mem-guarantee {} is more than --mem {}", *options.mem_guarantee, *options.mem));
+  }
+  return choose_gpu(options.gpu).map([&](GpuInfo gpu) {
+    request.gpu = std::move(gpu);
+    return request;
+  });
+}
+
+// What the programs of the run do beside counting. Null without --kernel-log.
+Result<std::unique_ptr<KernelLogFile>> start_log(const LocalRun& options,
+                                                 const GpuShare& share,
+                                                 const std::string& gpu_uuid) {
+  std::uint64_t wanted =
+      options.learn_kernels ? interpose::kWantDurations : interpose::kWantNothing;
+  wanted |= options.kernel_log ? interpose::kWantLog : interpose::kWantNothing;
+  if (wanted == 0) {
+    return nullptr;
+  }
+  interpose::StateReader state;
+  interpose::StateError error = state.open(share.state_folder().string(), gpu_uuid, ::geteuid());
+  if (error == interpose::StateError::None) {
+    error = state.want_of_job(share.job(), wanted);
+  }
+  if (error != interpose::StateError::None) {
+    return conflict(
+        fmt::format("{}: {}", share.state_folder().string(), interpose::describe(error)));
+  }
+  return options.kernel_log
+             ? KernelLogFile::create(*options.kernel_log, std::move(state), share.job())
+             : nullptr;
+}
+
+int wait_for_end(ForegroundProgram& program, GpuShare& share, KernelLogFile* log) {
+  Stopwatch since_kept;
+  for (;;) {
+    const std::optional<int> code = program.wait_for(log != nullptr ? kLogEvery : kKeepEvery);
+    if (code) {
+      return *code;
+    }
+    if (log != nullptr) {
+      log->collect();
+    }
+    if (log == nullptr ||
+        std::chrono::duration<double>(kKeepEvery).count() <= since_kept.seconds()) {
+      share.keep();
+      since_kept = Stopwatch();
+    }
+  }
+}
+
+Result<void> end_of_log(KernelLogFile& log) {
+  const Result<void> written = log.finish();
+  if (log.missed() > 0) {
+    log_warning(fmt::format(
+        "{} launches are not in the kernel log: they came faster than it could be written",
+        log.missed()));
+  }
+  return written;
+}
+
+}  // namespace
+
+Result<void> run_locally(const LocalRun& options, const CommandContext& context) {
+  ForegroundProgram program;  // first, because telemetry starts a thread
+  const auto library = find_shim_library();
+  if (!library) {
+    return tl::unexpected(library.error());
+  }
+  const Result<std::string> driver = find_driver(*library);
+  const Result<ShareRequest> request = share_request(options);
+  if (!request) {
+    return tl::unexpected(request.error());
+  }
+  if (!driver) {
+    return tl::unexpected(driver.error());
+  }
+  const auto share = GpuShare::take(*request);
+  if (!share) {
+    return tl::unexpected(share.error());
+  }
+  auto log = start_log(options, **share, request->gpu.uuid);
+  if (!log) {
+    return tl::unexpected(log.error());
+  }
+  std::map<std::string, std::string> environment = (*share)->environment();
+  environment.merge(shim_environment({.library = *library,
+                                      .real_libcuda = *driver,
+                                      .state_folder = (*share)->state_folder(),
+                                      .name = options.name,
+                                      .job = (*share)->job(),
+                                      .limit_bytes = request->limit_bytes,
+                                      .guarantee_bytes = request->guarantee_bytes},
+                                     variable("LD_PRELOAD"),
+                                     variable("LD_LIBRARY_PATH")));
+  if (const Result<void> started = program.start(options.command, environment); !started) {
+    return started;
+  }
+  context.exit_code = wait_for_end(program, **share, log->get());
+  return *log ? end_of_log(**log) : Result<void>();
+}
+
+}  // namespace carpool::app
