@@ -191,11 +191,11 @@ CommandSpec run_command() {
        "carpool run --mem-guarantee 20G --mps on -- python3 serve.py",
        "carpool run --mps off --gpu 0 -- python3 serve.py",
        "carpool run --kernel-log launches.csv -- python3 serve.py"},
-      "Where a server answers, the program is a job of it: the command waits in the "
-      "queue, prints the output and returns the exit code of the job, or 128+N if "
-      "signal N ended it. Ctrl-C cancels the job. Standard input reaches it only "
-      "with --pty, as in carpool run --pty --mem 8G -- bash. Without a server --mem "
-      "is a limit, beyond which allocations fail.");
+      "Where a server answers, the program is a job of it, as with submit: the command waits in\n"
+      "the queue, prints the output and returns the exit code of the job, or 128+N if signal N\n"
+      "ended it. Ctrl-C cancels the job. Standard input reaches it only with --pty, as\n"
+      "in carpool run --pty --mem 8G -- bash. Without a server --mem is a limit, beyond which\n"
+      "allocations fail.");
 }
 
 }  // namespace carpool::app

@@ -96,7 +96,7 @@ void JobKeeper::keep(std::int64_t job) const {
   [[maybe_unused]] const ssize_t written = ::write(orders_.get(), &job, sizeof job);
 }
 
-void JobKeeper::release() {
+void JobKeeper::release() const {
   keep(kReleased);
 }
 

@@ -22,7 +22,7 @@ class JobKeeper {
 
   void keep(std::int64_t job) const;
   // The job has ended, or goes on by itself.
-  void release();
+  void release() const;
 
  private:
   JobKeeper(pid_t pid, Descriptor orders) : pid_(pid), orders_(std::move(orders)) {}

@@ -60,10 +60,7 @@ void set_nonblocking(int descriptor) {
 class Relay {
  public:
   Relay(Descriptor client, Descriptor master, pid_t program)
-      : client_(std::move(client)),
-        master_(std::move(master)),
-        ended_(open_pidfd(program)),
-        program_(program) {
+      : client_(std::move(client)), master_(std::move(master)), ended_(open_pidfd(program)) {
     set_nonblocking(client_.get());
     set_nonblocking(master_.get());
   }
@@ -95,11 +92,10 @@ class Relay {
     }
   }
 
-  [[nodiscard]] pid_t program() const { return program_; }
   // What was read before the program was started.
-  [[nodiscard]] bool take(PtyFrameReader frames) {
+  void take(PtyFrameReader frames) {
     frames_ = std::move(frames);
-    return handle_frames();
+    handle_frames();
   }
 
  private:
@@ -114,7 +110,8 @@ class Relay {
     if (master.fd >= 0 && (master.revents & (POLLIN | POLLHUP | POLLERR)) != 0) {
       read_program();
     }
-    return handle_frames() && to_client_.write_to(client_.get());
+    handle_frames();
+    return to_client_.write_to(client_.get());
   }
 
   // The output is also that of the job, for `carpool logs`.
@@ -130,7 +127,7 @@ class Relay {
     return !got.bytes.empty();
   }
 
-  [[nodiscard]] bool handle_frames() {
+  void handle_frames() {
     while (const auto frame = frames_.next()) {
       if (const auto window = window_of(*frame)) {
         ::ioctl(master_.get(), TIOCSWINSZ, &*window);
@@ -141,7 +138,6 @@ class Relay {
     if (master_.valid() && !to_program_.write_to(master_.get())) {
       to_program_ = {};
     }
-    return true;
   }
 
   // The kernel may pass on the last output after the end of the program. Processes that it left
@@ -163,7 +159,6 @@ class Relay {
   Descriptor client_;
   Descriptor master_;
   Descriptor ended_;
-  pid_t program_;
   PtyFrameReader frames_;
   PendingBytes to_program_;
   PendingBytes to_client_;
@@ -223,7 +218,8 @@ int run_relay_command(std::span<char* const> words) {
     become_program(words.subspan(1));
   }
   Relay relay(std::move(client), Descriptor(master), program);
-  if (!relay.take(std::move(frames)) || !relay.until_the_end()) {
+  relay.take(std::move(frames));
+  if (!relay.until_the_end()) {
     ::kill(-program, SIGHUP);
     return 128 + SIGHUP;
   }

@@ -124,14 +124,8 @@ class Connection {
       if ((waited[1].revents & (POLLIN | POLLHUP | POLLERR)) != 0 && !show_output()) {
         return ConnectionEnd::Program;
       }
-      if (waited[0].revents != 0 && !pass_keys()) {
+      if ((waited[0].revents != 0 && !pass_keys()) || !pass_signals(signals)) {
         return ConnectionEnd::Person;
-      }
-      for (int signal = signals.next(); signal != 0; signal = signals.next()) {
-        if (signal != SIGWINCH) {
-          return ConnectionEnd::Person;
-        }
-        to_relay_.add(window_frame(window_of_terminal()));
       }
     }
   }
@@ -151,19 +145,29 @@ class Connection {
     return !got.over;
   }
 
+  // False: one that ends the connection.
+  [[nodiscard]] bool pass_signals(const TerminalSignals& signals) {
+    for (int signal = signals.next(); signal != 0; signal = signals.next()) {
+      if (signal != SIGWINCH) {
+        return false;
+      }
+      to_relay_.add(window_frame(window_of_terminal()));
+    }
+    return true;
+  }
+
   Descriptor relay_;
   PendingBytes to_relay_;
 };
 
 // What the relay of a job that never connected said.
-Result<void> print_problems(WatchedJob& job) {
+void print_problems(WatchedJob& job) {
   std::string ignored;
   JobOutput output(job.id(), 0, {.into = &ignored}, {.to = stderr});
   Result<bool> came = true;
   while (came && *came) {
     came = job.ask([&] { return output.read(job.server(), 0.0); });
   }
-  return {};
 }
 
 }  // namespace
@@ -242,7 +246,10 @@ Result<void> serve_terminal(WatchedJob& job, const PtyListener& listener) {
       return tl::unexpected(now.error());
     }
     if (has_ended(*now)) {
-      return connected ? Result<void>() : print_problems(job);
+      if (!connected) {
+        print_problems(job);
+      }
+      return {};
     }
   }
 }

@@ -30,40 +30,59 @@ bool is_named(const ServerOptions& options) {
   return options.socket || (variable != nullptr && *variable != '\0');
 }
 
-// Prints the output of every attempt until the job has ended.
-Result<void> pass_output_on(WatchedJob& job) {
-  constexpr double kWait = 0.5;  // for standard output, when neither stream had more
-  std::optional<JobOutput> output;
-  unsigned attempt = 0;
-  bool came = false;
+// Waits for an attempt. Nothing: the job has ended without it.
+Result<std::optional<JobOutput>> output_of_attempt(WatchedJob& job, unsigned attempt) {
   while (true) {
+    const Result<json> now = job.look();
+    if (!now) {
+      return tl::unexpected(now.error());
+    }
+    if (now->at("attempts").size() >= attempt) {
+      return JobOutput(job.id(), attempt, {.to = stdout}, {.to = stderr});
+    }
+    if (has_ended(*now)) {
+      return std::nullopt;
+    }
+    job.pause(WatchedJob::kLookEvery);
+  }
+}
+
+// Prints the output of an attempt until it is complete.
+Result<void> print_attempt(WatchedJob& job, JobOutput output) {
+  constexpr double kWait = 0.5;  // for standard output, when neither stream had more
+  bool came = true;
+  while (came || !output.over()) {
     job.pause(std::chrono::milliseconds(0));
-    if (!output || (!came && !output->over())) {
-      const Result<json> now = job.look();
-      if (!now) {
-        return tl::unexpected(now.error());
-      }
-      if (!output && now->at("attempts").size() <= attempt) {
-        if (has_ended(*now)) {
-          return {};
-        }
-        job.pause(WatchedJob::kLookEvery);
-        continue;
-      }
-    }
-    if (!output) {
-      output.emplace(job.id(), ++attempt, OutputTarget{.to = stdout}, OutputTarget{.to = stderr});
-      came = true;
-    }
     const Result<bool> further =
-        job.ask([&] { return output->read(job.server(), came ? 0.0 : kWait); });
-    const bool nothing_kept = !further && further.error().code == ErrorCode::NotFound;
-    if (!further && !nothing_kept) {
+        job.ask([&] { return output.read(job.server(), came ? 0.0 : kWait); });
+    if (!further && further.error().code == ErrorCode::NotFound) {
+      return {};  // none is kept: the attempt never began, or its GPU is simulated
+    }
+    if (!further) {
       return tl::unexpected(further.error());
     }
-    came = further && *further;
-    if (nothing_kept || (!came && output->over())) {
-      output.reset();
+    came = *further;
+    if (!came) {
+      // The job may be in the queue again.
+      if (const Result<json> now = job.look(); !now) {
+        return tl::unexpected(now.error());
+      }
+    }
+  }
+  return {};
+}
+
+Result<void> pass_output_on(WatchedJob& job) {
+  for (unsigned attempt = 1;; ++attempt) {
+    Result<std::optional<JobOutput>> output = output_of_attempt(job, attempt);
+    if (!output) {
+      return tl::unexpected(output.error());
+    }
+    if (!*output) {
+      return {};
+    }
+    if (const Result<void> printed = print_attempt(job, std::move(**output)); !printed) {
+      return printed;
     }
   }
 }
