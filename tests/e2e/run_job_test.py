@@ -4,6 +4,7 @@
 import fcntl
 import os
 import pty
+import pwd
 import select
 import signal
 import struct
@@ -274,6 +275,31 @@ os.kill(os.getpid(), signal.SIGUSR1)
         there.type("\x03")
         self.assertEqual(there.run.wait(server.PATIENCE_S), 1)
         self.assertEqual(self.job(2)["state"], "cancelled")
+
+
+@unittest.skipUnless(os.geteuid() == 0, "other users need root")
+class OtherUserTest(server.SystemServerTest):
+    GPUS = 1
+
+    def test_a_job_of_the_machines_server_is_the_users(self):
+        done = self.as_nobody("run", "--", "sh", "-c", "id -un; exit 4")
+        self.assertEqual((done.returncode, done.stdout), (4, "nobody\n"), done.stderr)
+
+    def test_a_terminal_reaches_the_users_job(self):
+        person, terminal = pty.openpty()
+        self.addCleanup(os.close, person)
+        self.addCleanup(os.close, terminal)
+        here = self.mine / "run"
+        here.mkdir(mode=0o700)
+        os.chown(here, server.nobody(), -1)
+        run = subprocess.Popen(
+            [cli.PROGRAM, "run", "--pty", "--", "sh", "-c", "tty; id -un; exit 4"], cwd=self.mine, user=server.nobody(),
+            group=pwd.getpwnam("nobody").pw_gid, extra_groups=[], stdin=terminal, stdout=terminal,
+            stderr=terminal, env=cli.environment(self.mine, **self.surroundings(XDG_RUNTIME_DIR=str(here))))
+        self.addCleanup(run.kill)
+        self.assertEqual(run.wait(server.PATIENCE_S), 4)
+        os.set_blocking(person, False)
+        self.assertRegex(os.read(person, 65536).decode(), r"/dev/pts/\d+\r\nnobody\r\n")
 
 
 if __name__ == "__main__":
