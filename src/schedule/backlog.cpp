@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace carpool::schedule {
 namespace {
 
@@ -10,6 +12,10 @@ namespace {
 constexpr double kOtherTime = 1.1;
 
 }  // namespace
+
+std::string FrontReservation::words() const {
+  return fmt::format("reserved for job {}, which has waited too long", job);
+}
 
 void Backlog::enter(LiveJob& job, double now_s) {
   const JobRecord& record = *job.record;
@@ -111,18 +117,22 @@ bool Backlog::contains(const LiveJob& job) const {
   return line_.contains(job.record->id) || later_.contains(job.record->id) || array_is_full(job);
 }
 
-void Backlog::put_in_line(LiveJob& job) {
+Waiting Backlog::waiting_of(const LiveJob& job) const {
   const JobRecord& record = *job.record;
-  line_.enter({.job = record.id,
-               .uid = record.owner.uid,
-               .job_class = record.spec.job_class,
-               .priority = record.spec.priority,
-               .recovering = record.recovering(),
-               .first = alone_first_.contains(record.id),
-               .gpus = record.spec.gpus,
-               .since_s = job.eligible_s,
-               .expected_s = job.expected_s});
-  placed_.insert_or_assign(record.id, Placed{.job = &job, .expected_s = job.expected_s});
+  return {.job = record.id,
+          .uid = record.owner.uid,
+          .job_class = record.spec.job_class,
+          .priority = record.spec.priority,
+          .recovering = record.recovering(),
+          .first = alone_first_.contains(record.id),
+          .gpus = record.spec.gpus,
+          .since_s = job.eligible_s,
+          .expected_s = job.expected_s};
+}
+
+void Backlog::put_in_line(LiveJob& job) {
+  line_.enter(waiting_of(job));
+  placed_.insert_or_assign(job.record->id, Placed{.job = &job, .expected_s = job.expected_s});
 }
 
 void Backlog::learned(const LiveJob& ended) {

@@ -25,6 +25,8 @@ struct FrontReservation {
   JobId job = 0;  // 0: none
   std::vector<unsigned> gpus{};
   double until_s = 0.0;  // when the GPUs are expected to be empty
+
+  [[nodiscard]] std::string words() const;  // why other jobs do not get them
 };
 
 // What has to be decided again.
@@ -62,6 +64,8 @@ class Backlog {
 
   [[nodiscard]] WaitingLine& line() { return line_; }
   [[nodiscard]] const WaitingLine& line() const { return line_; }
+  // What the place of this job in the line depends on.
+  [[nodiscard]] Waiting waiting_of(const LiveJob& job) const;
   // Brings the job's view, which the policy sees, up to date.
   void update_view(LiveJob& job, double now_s) const;
 

@@ -4,8 +4,6 @@
 #include <utility>
 #include <variant>
 
-#include <fmt/format.h>
-
 namespace carpool::schedule {
 namespace {
 
@@ -174,14 +172,7 @@ void EventLog::closed(JobId job, RunEnd end, double at_s) {
 void EventLog::close_doomed(double at_s) {
   while (const auto doomed = on_.jobs.take_doomed()) {
     if (on_.jobs.live(doomed->job) != nullptr) {
-      emit(doomed->job,
-           JobClosed{
-               .end = RunEnd::Cancelled,
-               .reason =
-                   doomed->succeeded
-                       ? fmt::format("job {}, whose failure it waits for, succeeded", doomed->cause)
-                       : fmt::format("job {}, which it waits for, did not succeed", doomed->cause)},
-           at_s);
+      emit(doomed->job, JobClosed{.end = RunEnd::Cancelled, .reason = doomed->reason()}, at_s);
     }
   }
 }

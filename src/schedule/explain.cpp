@@ -16,17 +16,6 @@ constexpr std::uint64_t kStep = std::uint64_t{1} << 30U;
 // At most this many GPUs are listed.
 constexpr std::size_t kMostCandidates = 64;
 
-// The jobs that do not stand still.
-std::vector<InterferenceMember> members_of(const GpuView& gpu) {
-  std::vector<InterferenceMember> group;
-  for (const Resident& resident : gpu.residents) {
-    if (resident.phase != ResidentPhase::Paused) {
-      group.push_back({.workload = resident.workload, .thread_limit = resident.thread_limit});
-    }
-  }
-  return group;
-}
-
 // The policy's answer to a queue of one job.
 struct Answer {
   bool starts = false;
@@ -38,31 +27,32 @@ class Explainer {
  public:
   Explainer(const Scheduler& scheduler, const QueuedJob& job) : scheduler_(scheduler), job_(job) {}
 
-  void candidates(Explanation& out) const {
+  [[nodiscard]] std::vector<CandidateGpu> candidates() const {
+    std::vector<CandidateGpu> out;
     for (const GpuView& gpu :
          scheduler_.gpus().first(std::min(scheduler_.gpus().size(), kMostCandidates))) {
-      out.candidates.push_back(candidate(gpu));
+      out.push_back(candidate(gpu));
     }
+    return out;
   }
 
-  // By rising cost: priority, memory, sharing, GPUs, time.
-  void changes(Explanation& out) const {
+  [[nodiscard]] std::vector<StartingChange> changes() const {
     const auto gpus = scheduler_.gpus();
     if (ask(gpus, job_).starts) {
-      out.changes.push_back(
-          {.kind = StartingChange::Kind::Order,
-           .words = "submit it with a higher priority: there is room for it now"});
-      return;
+      return {{.kind = StartingChange::Kind::Order,
+               .words = "submit it with a higher priority: there is room for it now"}};
     }
+    std::vector<StartingChange> out;
     less_memory(out);
     QueuedJob shared = job_;
     shared.exclusive = false;
     if (job_.exclusive && ask(gpus, shared).starts) {
-      out.changes.push_back({.kind = StartingChange::Kind::NotExclusive,
-                             .words = "submit it without --exclusive: it can share a GPU now"});
+      out.push_back({.kind = StartingChange::Kind::NotExclusive,
+                     .words = "submit it without --exclusive: it can share a GPU now"});
     }
     fewer_gpus(out);
     waiting(out);
+    return out;
   }
 
  private:
@@ -85,7 +75,7 @@ class Explainer {
     for (const Resident& resident : gpu.residents) {
       out.residents.push_back(resident.job);
     }
-    std::vector<InterferenceMember> group = members_of(gpu);
+    std::vector<InterferenceMember> group = computing_members(gpu);
     group.push_back({.workload = job_.workload});
     if (group.size() > 1) {
       const auto forecasts = scheduler_.interference().forecast(group);
@@ -103,17 +93,18 @@ class Explainer {
   }
 
   // The most memory with which it starts, by bisection: less never starts later than more.
-  void less_memory(Explanation& out) const {
-    if (!job_.need_bytes || *job_.need_bytes <= kStep) {
+  void less_memory(std::vector<StartingChange>& out) const {
+    if (job_.need_bytes && *job_.need_bytes <= kStep) {
       return;
     }
     const auto starts = [&](std::uint64_t steps) {
       QueuedJob smaller = job_;
       smaller.need_bytes = steps * kStep;
+      smaller.need_basis = NeedBasis::Told;
       return ask(scheduler_.gpus(), smaller).starts;
     };
     std::uint64_t fits = 0;
-    std::uint64_t too_much = (*job_.need_bytes + kStep - 1) / kStep;
+    std::uint64_t too_much = (job_.need_bytes.value_or(largest_gpu()) + kStep - 1) / kStep;
     if (!starts(1)) {
       return;
     }
@@ -122,30 +113,40 @@ class Explainer {
       const std::uint64_t middle = (fits + too_much) / 2;
       (starts(middle) ? fits : too_much) = middle;
     }
-    out.changes.push_back({.kind = StartingChange::Kind::LessMemory,
-                           .words = fmt::format("request {} less memory: {} instead of {}",
-                                                gib_text(*job_.need_bytes - fits * kStep),
-                                                gib_text(fits * kStep),
-                                                gib_text(*job_.need_bytes)),
-                           .need_bytes = fits * kStep});
+    out.push_back({.kind = StartingChange::Kind::LessMemory,
+                   .words = job_.need_bytes
+                                ? fmt::format("request {} less memory: {} instead of {}",
+                                              gib_text(*job_.need_bytes - fits * kStep),
+                                              gib_text(fits * kStep),
+                                              gib_text(*job_.need_bytes))
+                                : fmt::format("state its memory, if {} are enough: it starts now",
+                                              gib_text(fits * kStep)),
+                   .need_bytes = fits * kStep});
   }
 
-  void fewer_gpus(Explanation& out) const {
+  [[nodiscard]] std::uint64_t largest_gpu() const {
+    std::uint64_t most = kStep;
+    for (const GpuView& gpu : scheduler_.gpus()) {
+      most = std::max(most, gpu.memory_bytes);
+    }
+    return most;
+  }
+
+  void fewer_gpus(std::vector<StartingChange>& out) const {
     for (unsigned gpus = job_.gpus; gpus-- > 1;) {
       QueuedJob narrower = job_;
       narrower.gpus = gpus;
       if (ask(scheduler_.gpus(), narrower).starts) {
-        out.changes.push_back(
-            {.kind = StartingChange::Kind::FewerGpus,
-             .words = fmt::format("request {} instead of {} GPUs", gpus, job_.gpus),
-             .gpus = gpus});
+        out.push_back({.kind = StartingChange::Kind::FewerGpus,
+                       .words = fmt::format("request {} instead of {} GPUs", gpus, job_.gpus),
+                       .gpus = gpus});
         return;
       }
     }
   }
 
   // Running jobs end one after the other, as far as their run times are known.
-  void waiting(Explanation& out) const {
+  void waiting(std::vector<StartingChange>& out) const {
     std::vector<std::pair<double, JobId>> ends;
     for (const GpuView& gpu : scheduler_.gpus()) {
       for (const Resident& resident : gpu.residents) {
@@ -165,11 +166,10 @@ class Explainer {
         }
       }
       if (ask(later, job_).starts) {
-        out.changes.push_back(
-            {.kind = StartingChange::Kind::Wait,
-             .words = fmt::format("wait until job {} ends, in about {:.0f} s", job, in_s),
-             .wait_s = in_s,
-             .until_ends = job});
+        out.push_back({.kind = StartingChange::Kind::Wait,
+                       .words = fmt::format("wait until job {} ends, in about {:.0f} s", job, in_s),
+                       .wait_s = in_s,
+                       .until_ends = job});
         return;
       }
     }
@@ -188,7 +188,7 @@ void believed(const Scheduler& scheduler, const JobRecord& record, Explanation& 
       continue;
     }
     resident = &*found;
-    const std::vector<InterferenceMember> group = members_of(gpu);
+    const std::vector<InterferenceMember> group = computing_members(gpu);
     if (found->phase != ResidentPhase::Paused && group.size() > 1) {
       const auto before = std::count_if(gpu.residents.begin(), found, [](const Resident& other) {
         return other.phase != ResidentPhase::Paused;
@@ -204,6 +204,14 @@ void believed(const Scheduler& scheduler, const JobRecord& record, Explanation& 
     }
     out.activity = activity_words(scheduler.interference(), view->workload);
     out.belief = scheduler.interference().belief(view->workload);
+    const auto stated =
+        std::ranges::find(out.changes, StartingChange::Kind::LessMemory, &StartingChange::kind);
+    out.lesson = lesson_of(
+        {.job = record,
+         .view = *view,
+         .resident = resident,
+         .interference = scheduler.interference(),
+         .startable_bytes = stated == out.changes.end() ? std::nullopt : stated->need_bytes});
   }
 }
 
@@ -225,6 +233,24 @@ std::string summary_of(const Explanation& explanation, const JobRecord& record) 
 
 }  // namespace
 
+std::vector<InterferenceMember> computing_members(const GpuView& gpu) {
+  std::vector<InterferenceMember> group;
+  for (const Resident& resident : gpu.residents) {
+    if (resident.phase != ResidentPhase::Paused) {
+      group.push_back({.workload = resident.workload, .thread_limit = resident.thread_limit});
+    }
+  }
+  return group;
+}
+
+std::vector<CandidateGpu> candidate_gpus(const Scheduler& scheduler, const QueuedJob& job) {
+  return Explainer(scheduler, job).candidates();
+}
+
+std::vector<StartingChange> starting_changes(const Scheduler& scheduler, const QueuedJob& job) {
+  return Explainer(scheduler, job).changes();
+}
+
 Result<Explanation> explain(const Scheduler& scheduler, JobId job) {
   const JobRecord* record = scheduler.find(job);
   if (record == nullptr) {
@@ -235,10 +261,9 @@ Result<Explanation> explain(const Scheduler& scheduler, JobId job) {
     out.placed = record->attempts.back().start;
   }
   if (const auto queued = scheduler.queued(job)) {
-    const Explainer explainer(scheduler, *queued);
-    explainer.candidates(out);
+    out.candidates = candidate_gpus(scheduler, *queued);
     if (scheduler.may_start(job) && scheduler.why_no_starts().empty()) {
-      explainer.changes(out);
+      out.changes = starting_changes(scheduler, *queued);
     }
   }
   if (!record->over()) {

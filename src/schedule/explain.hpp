@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/placement_policy.hpp"
+#include "schedule/advice/lesson.hpp"
 #include "schedule/scheduler.hpp"
 
 namespace carpool::schedule {
@@ -45,7 +46,17 @@ struct Explanation {
   std::string memory{};
   std::optional<WorkloadBelief> belief{};
   std::optional<ProgressForecast> progress{};  // of a job that computes, beside its group
+  std::optional<Lesson> lesson{};              // empty: nothing is missing
 };
+
+// The jobs of a GPU that do not stand still.
+[[nodiscard]] std::vector<InterferenceMember> computing_members(const GpuView& gpu);
+// The first GPUs as places for a job that waits, or would.
+[[nodiscard]] std::vector<CandidateGpu> candidate_gpus(const Scheduler& scheduler,
+                                                       const QueuedJob& job);
+// By rising cost: priority, memory, sharing, GPUs, time.
+[[nodiscard]] std::vector<StartingChange> starting_changes(const Scheduler& scheduler,
+                                                           const QueuedJob& job);
 
 // Does not change the scheduler. Calls the policy about once for each GPU and change.
 [[nodiscard]] Result<Explanation> explain(const Scheduler& scheduler, JobId job);

@@ -29,7 +29,27 @@ std::set<std::pair<JobId, AfterRule>> rules_of(const JobSpec& spec) {
   return rules;
 }
 
+// Member by member: g++ 12 takes a string that moves within an aggregate for uninitialized.
+// Member by member: g++ 12 takes a string that moves within an aggregate for uninitialized.
+void describe(LiveJob& job, JobRecord& record) {
+  job.record = &record;
+  job.key = workload_key(record.spec);
+  job.eligible_s = record.submitted_s;
+  job.view.job = record.id;
+  job.view.uid = record.owner.uid;
+  job.view.workload = scoped_workload(record.owner.uid, job.key);
+  job.view.job_class = record.spec.job_class;
+  job.view.priority = record.spec.priority;
+  job.view.gpus = record.spec.gpus;
+  job.view.gpu_filter = record.spec.gpu_filter;
+}
+
 }  // namespace
+
+std::string JobTable::Doomed::reason() const {
+  return succeeded ? fmt::format("job {}, whose failure it waits for, succeeded", cause)
+                   : fmt::format("job {}, which it waits for, did not succeed", cause);
+}
 
 LiveJob* JobTable::live(JobId job) {
   const auto found = live_.find(job);
@@ -119,36 +139,50 @@ Result<LiveJob*> JobTable::apply(const JobEvent& event) {
   return first ? add(record->second) : Result<LiveJob*>(&live_.at(event.job));
 }
 
-Result<LiveJob*> JobTable::add(JobRecord& record) {
-  raise_last_job(record.id);
-  // Member by member: g++ 12 takes a string that moves within an aggregate for uninitialized.
-  LiveJob& job = live_[record.id];
-  job.record = &record;
-  job.key = workload_key(record.spec);
-  job.eligible_s = record.submitted_s;
-  job.view.job = record.id;
-  job.view.uid = record.owner.uid;
-  job.view.workload = scoped_workload(record.owner.uid, job.key);
-  job.view.job_class = record.spec.job_class;
-  job.view.priority = record.spec.priority;
-  job.view.gpus = record.spec.gpus;
-  job.view.gpu_filter = record.spec.gpu_filter;
+Result<JobTable::Dependencies> JobTable::dependencies(const JobRecord& record) const {
+  Dependencies found;
   for (const auto& [other, rule] : rules_of(record.spec)) {
     const auto end = outcome(other);
     if (!end) {
       return tl::unexpected(end.error());
     }
     if (!*end) {
-      dependants_[other].emplace_back(record.id, rule);
-      ++job.after;
+      found.open.emplace_back(other, rule);
     } else if (!holds(rule, **end)) {
-      doomed_.push_back(
+      found.broken.push_back(
           {.job = record.id, .cause = other, .succeeded = **end == RunEnd::Succeeded});
-      ++job.after;
     }
   }
+  return found;
+}
+
+Result<LiveJob*> JobTable::add(JobRecord& record) {
+  raise_last_job(record.id);
+  LiveJob& job = live_[record.id];
+  describe(job, record);
+  const Result<Dependencies> waits_for = dependencies(record);
+  if (!waits_for) {
+    return tl::unexpected(waits_for.error());
+  }
+  for (const auto& [other, rule] : waits_for->open) {
+    dependants_[other].emplace_back(record.id, rule);
+  }
+  doomed_.insert(doomed_.end(), waits_for->broken.begin(), waits_for->broken.end());
+  job.after = waits_for->open.size() + waits_for->broken.size();
   ++live_of_user_[record.owner.uid];
   return &job;
+}
+
+Result<JobTable::Newcomer> JobTable::newcomer(JobRecord& record) const {
+  Newcomer out;
+  describe(out.job, record);
+  return dependencies(record).map([&](const Dependencies& waits_for) {
+    out.job.after = waits_for.open.size() + waits_for.broken.size();
+    if (!waits_for.broken.empty()) {
+      out.doomed = waits_for.broken.front();
+    }
+    return out;
+  });
 }
 
 std::vector<LiveJob*> JobTable::close(JobId job, RunEnd end, double at_s) {

@@ -75,12 +75,26 @@ class JobTable {
     JobId job = 0;
     JobId cause = 0;
     bool succeeded = false;  // the other one
+
+    [[nodiscard]] std::string reason() const;  // why it is cancelled
   };
+  // The live part of a job that is not in the table, as if it were; changes nothing.
+  struct Newcomer {
+    LiveJob job{};
+    std::optional<Doomed> doomed{};  // it would be cancelled at once
+  };
+  [[nodiscard]] Result<Newcomer> newcomer(JobRecord& record) const;
   [[nodiscard]] std::optional<Doomed> take_doomed();
 
  private:
   // How a job ended; empty: it has not, or there is no such job.
   [[nodiscard]] Result<std::optional<RunEnd>> outcome(JobId job) const;
+  // Of the jobs that it comes after: those that have not ended, and those that ended otherwise.
+  struct Dependencies {
+    std::vector<std::pair<JobId, AfterRule>> open{};
+    std::vector<Doomed> broken{};
+  };
+  [[nodiscard]] Result<Dependencies> dependencies(const JobRecord& record) const;
   [[nodiscard]] Result<LiveJob*> add(JobRecord& record);
 
   const JobJournal& journal_;

@@ -86,8 +86,7 @@ void Planner::decide(double at_s) {
 }
 
 WaitingLine::Front Planner::front(std::size_t most, double at_s) {
-  const double mean = settings_.order == QueueOrder::Fair ? usage_.mean(at_s) : 0.0;
-  const auto weight = [&](std::uint32_t uid) { return usage_.weight(uid, at_s, mean); };
+  const WaitingLine::UserWeight weight = user_weights(at_s);
   const bool some_wait = pauses_.any_of(TroubleScope::Job) || pauses_.any_of(TroubleScope::User) ||
                          pauses_.any_of(TroubleScope::Machine);
   if (!some_wait) {
@@ -188,8 +187,7 @@ std::size_t Planner::ask_beside_reserved(std::span<const JobId> jobs, double at_
   if (reserved.job == 0) {
     return ask_policy(jobs, at_s);
   }
-  const std::string why =
-      fmt::format("reserved for job {}, which has waited too long", reserved.job);
+  const std::string why = reserved.words();
   for (const unsigned gpu : reserved.gpus) {
     occupancy_.withhold(gpu, why);
   }

@@ -10,6 +10,7 @@
 
 #include "core/interference_model.hpp"
 #include "core/placement_policy.hpp"
+#include "schedule/advice/arrival.hpp"
 #include "schedule/backlog.hpp"
 #include "schedule/fair_usage.hpp"
 #include "schedule/gpus/occupancy.hpp"
@@ -46,8 +47,10 @@ class Planner {
   // The job waits because the machine could not start it, or others like it.
   [[nodiscard]] bool paused(const LiveJob& job) const;
 
+  // What would become of a job that is not in the queue and came now; changes nothing.
+  [[nodiscard]] Arrival arrival(const LiveJob& job, double at_s) const;
   // What the policy would answer to this snapshot, without what would be refused; changes nothing.
-  [[nodiscard]] PlacementDecision what_if(const ClusterSnapshot& cluster) const;
+  [[nodiscard]] PlacementDecision what_if(ClusterSnapshot cluster) const;
   // Placements that broke a rule of placement_guard.hpp, or were of jobs that the policy was not
   // asked about.
   [[nodiscard]] std::uint64_t refused_placements() const { return refused_placements_; }
@@ -69,6 +72,14 @@ class Planner {
                                        std::span<const unsigned> gpus,
                                        double at_s) const;
   [[nodiscard]] std::string gpus_aside() const;
+  // Why the policy is not asked about a job that waits; empty: it is. `begin_s`: its time to begin,
+  // where that is not reached.
+  [[nodiscard]] std::optional<Deferral> why_not_asked(const LiveJob& job,
+                                                      std::optional<double> begin_s) const;
+  // Whether the decision starts the job.
+  void answer(const PlacementDecision& decision, Arrival& out, double at_s) const;
+  [[nodiscard]] Deferral too_far_back(JobId job, std::size_t waiting) const;
+  [[nodiscard]] WaitingLine::UserWeight user_weights(double at_s) const;
   void decide_all(double at_s);
   void decide_newcomers(double at_s);
   [[nodiscard]] std::size_t decide_front(WaitingLine::Front looked, double at_s);

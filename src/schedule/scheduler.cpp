@@ -63,12 +63,8 @@ Result<JobId> Scheduler::submit(JobSpec spec, JobOwner owner, double now_s) {
   if (auto checked = check_submission(spec, parts_->occupancy.views(), parts_->jobs); !checked) {
     return tl::unexpected(checked.error());
   }
-  const std::size_t owned = parts_->jobs.live_jobs_of(owner.uid);
-  if (owned >= parts_->settings.max_queued_per_user) {
-    return fail(
-        ErrorCode::LimitReached,
-        fmt::format(
-            "{} has {} jobs that have not ended, the maximum for one user", owner.user, owned));
+  if (auto place = has_place(owner, 1); !place) {
+    return tl::unexpected(place.error());
   }
   const JobId job = parts_->jobs.last_job() + 1;
   parts_->events.emit(job, JobSubmitted{.spec = std::move(spec), .owner = std::move(owner)}, now_s);

@@ -21,6 +21,7 @@
 #include "core/job_record.hpp"
 #include "core/learner.hpp"
 #include "core/placement_policy.hpp"
+#include "schedule/advice/arrival.hpp"
 #include "schedule/runs/trouble_pauses.hpp"
 #include "schedule/scheduler_settings.hpp"
 
@@ -46,6 +47,13 @@ class Scheduler {
 
   // Callers may acknowledge a request only after flush() succeeded.
   [[nodiscard]] Result<JobId> submit(JobSpec spec, JobOwner owner, double now_s);
+  // What would become of this job if it were submitted now; changes nothing. An error: it would be
+  // refused. Whether its owner has a place for it does not matter; has_place() tells.
+  [[nodiscard]] Result<Arrival> arrival(const JobSpec& spec,
+                                        const JobOwner& owner,
+                                        bool hold) const;
+  // LimitReached where a user may not submit this many jobs more.
+  [[nodiscard]] Result<void> has_place(const JobOwner& owner, std::size_t jobs) const;
   [[nodiscard]] Result<void> cancel(JobId job, const std::string& by, double now_s);
   [[nodiscard]] Result<void> hold(JobId job, double now_s);
   [[nodiscard]] Result<void> release(JobId job, double now_s);

@@ -1,7 +1,10 @@
 // What the scheduler answers; nothing here changes anything.
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "schedule/scheduler_parts.hpp"
+#include "schedule/submission_check.hpp"
 
 namespace carpool::schedule {
 
@@ -16,6 +19,52 @@ std::vector<JobId> Scheduler::jobs() const {
 std::span<const GpuView> Scheduler::gpus() const {
   parts_->occupancy.refresh(parts_->events.now_s());
   return parts_->occupancy.views();
+}
+
+Result<void> Scheduler::has_place(const JobOwner& owner, std::size_t jobs) const {
+  const std::size_t owned = parts_->jobs.live_jobs_of(owner.uid);
+  const std::size_t most = parts_->settings.max_queued_per_user;
+  if (owned + jobs <= most) {
+    return {};
+  }
+  return fail(
+      ErrorCode::LimitReached,
+      owned >= most
+          ? fmt::format(
+                "{} has {} jobs that have not ended, the maximum for one user", owner.user, owned)
+          : fmt::format("{} has {} jobs that have not ended; with {} more there would be "
+                        "more than {}, the maximum for one user",
+                        owner.user,
+                        owned,
+                        jobs,
+                        most));
+}
+
+Result<Arrival> Scheduler::arrival(const JobSpec& spec, const JobOwner& owner, bool hold) const {
+  if (auto checked = check_submission(spec, gpus(), parts_->jobs); !checked) {
+    return tl::unexpected(checked.error());
+  }
+  const double now_s = parts_->events.now_s();
+  JobRecord record;
+  const JobId id = parts_->jobs.last_job() + 1;
+  Result<void> applied = carpool::apply(
+      record, {.job = id, .at_s = now_s, .what = JobSubmitted{.spec = spec, .owner = owner}});
+  if (applied && hold) {
+    applied = carpool::apply(record, {.job = id, .at_s = now_s, .what = JobHeld{}});
+  }
+  if (!applied) {
+    return tl::unexpected(applied.error());
+  }
+  return parts_->jobs.newcomer(record).map([&](JobTable::Newcomer newcomer) {
+    parts_->backlog.update_view(newcomer.job, now_s);
+    if (newcomer.doomed) {
+      return Arrival{
+          .job = newcomer.job.view,
+          .cancelled = Deferral{
+              .job = id, .constraint = Constraint::Order, .reason = newcomer.doomed->reason()}};
+    }
+    return parts_->planner.arrival(newcomer.job, now_s);
+  });
 }
 
 std::string Scheduler::cap_escape(JobId job) const {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 namespace carpool::schedule {
@@ -209,6 +210,39 @@ WaitingLine::Front WaitingLine::front(std::size_t most, double now_s, const User
   const auto end = sorted_.begin() + static_cast<std::ptrdiff_t>(std::min(most, sorted_.size()));
   front.jobs.assign(sorted_.begin(), end);
   return front;
+}
+
+WaitingLine::Ahead WaitingLine::ahead_of(const Waiting& job,
+                                         std::size_t most,
+                                         double now_s,
+                                         const UserWeight& weight) const {
+  // As ranks go, then by falling score, then by id.
+  using Key = std::tuple<Rank, double, JobId>;
+  const auto weight_of = [&](std::uint32_t uid) {
+    return order_ == QueueOrder::Fair ? weight(uid) : 1.0;
+  };
+  const double runtime = std::max(job.expected_s, kShortestRun);
+  const LaneKey own = lane_of(job, runtime);
+  const Place place{.lane = {}, .runtime_s = runtime, .since_s = job.since_s};
+  const Key key(own.rank, -score(place, now_s, weight_of(job.uid)), job.job);
+  std::vector<Key> before;
+  for (const auto& [lane, jobs] : lanes_) {
+    const double user_weight = weight_of(lane.uid);
+    for (const auto& [order, other] : jobs) {
+      const Key its(lane.rank, -score(places_.at(other), now_s, user_weight), other);
+      if (its >= key) {
+        break;  // so do those behind it
+      }
+      before.push_back(its);
+    }
+  }
+  Ahead ahead{.count = before.size()};
+  const auto end = before.begin() + static_cast<std::ptrdiff_t>(std::min(most, before.size()));
+  std::ranges::partial_sort(before, end);
+  std::transform(before.begin(), end, std::back_inserter(ahead.first), [](const Key& each) {
+    return std::get<JobId>(each);
+  });
+  return ahead;
 }
 
 std::optional<double> WaitingLine::next_impatient_s(double now_s) const {

@@ -66,6 +66,17 @@ class WaitingLine {
   };
   [[nodiscard]] Front front(std::size_t most, double now_s, const UserWeight& weight);
 
+  // The jobs that would go before this one, which is not in the line; changes nothing. Impatience
+  // does not count. One step per job of the line.
+  struct Ahead {
+    std::size_t count = 0;
+    std::vector<JobId> first{};  // at most `most` of them, in their order
+  };
+  [[nodiscard]] Ahead ahead_of(const Waiting& job,
+                               std::size_t most,
+                               double now_s,
+                               const UserWeight& weight) const;
+
   // A job of the line starts; took_turn(): as an impatient one, before all others.
   void started() { others_left_ -= others_left_ > 0 ? 1 : 0; }
   void took_turn() { others_left_ = patience_.others; }
