@@ -25,10 +25,6 @@ constexpr double kMostWait = 60.0;
 constexpr std::size_t kDetailsBytes = std::size_t{2} << 20U;  // of a job with a large environment
 constexpr std::chrono::seconds kPatience{5};                  // for memory that others hold
 
-ApiAnswer memory_in_use() {
-  return busy_answer("the server holds as much as it may for requests and answers");
-}
-
 // Keeps what the answer takes.
 ApiAnswer held_answer(ApiAnswer answer, FairShare::Held held) {
   held.reduce_to(answer.body.size());
@@ -44,6 +40,14 @@ double JobApi::wall_clock_s() const {
 
 std::optional<double> JobApi::scheduler_time(const std::optional<double>& wall_s) const {
   return wall_s ? std::optional(*wall_s - shown().shift_s) : std::nullopt;
+}
+
+ApiAnswer JobApi::memory_in_use() {
+  return busy_answer("the server holds as much as it may for requests and answers");
+}
+
+FairShare::Held JobApi::hold_for_parsing(const Caller& caller, std::string_view body) {
+  return parsing_.hold(caller.uid, body.size() * kParsedBytesPerByte, kPatience);
 }
 
 Result<JobRecord> JobApi::own_job(schedule::Scheduler& scheduler,
@@ -67,21 +71,24 @@ Result<JobRecord> JobApi::own_job(schedule::Scheduler& scheduler,
   return std::move(**record);
 }
 
+Result<std::vector<JobSpec>> JobApi::read_submission(const Caller& caller,
+                                                     std::string_view body) const {
+  return parse_job_request(body, wall_clock_s()).and_then([&](std::vector<JobSpec> specs) {
+    for (JobSpec& spec : specs) {
+      spec.begin_s = scheduler_time(spec.begin_s);
+    }
+    return check_user_limits(parts_.limits, caller, specs).map([&] { return std::move(specs); });
+  });
+}
+
 ApiAnswer JobApi::submit(const Caller& caller, std::string_view body, const ApiQuery& query) {
-  const FairShare::Held held =
-      parsing_.hold(caller.uid, body.size() * kParsedBytesPerByte, kPatience);
+  const FairShare::Held held = hold_for_parsing(caller, body);
   if (!held) {
     return memory_in_use();
   }
-  Result<std::vector<JobSpec>> specs = parse_job_request(body, wall_clock_s());
+  Result<std::vector<JobSpec>> specs = read_submission(caller, body);
   if (!specs) {
     return error_answer(specs.error());
-  }
-  for (JobSpec& spec : *specs) {
-    spec.begin_s = scheduler_time(spec.begin_s);
-  }
-  if (const auto allowed = check_user_limits(parts_.limits, caller, *specs); !allowed) {
-    return error_answer(allowed.error());
   }
   const bool hold = flag_of(query, "hold");
   return json_answer(
@@ -153,20 +160,6 @@ ApiAnswer JobApi::show(const Caller& caller, JobId job) {
     });
   };
   return held_answer(json_answer(look<json>(parts_.loop, details)), std::move(held));
-}
-
-ApiAnswer JobApi::explain(const Caller& caller, JobId job) {
-  return json_answer(
-      look<json>(parts_.loop, [&](schedule::Scheduler& scheduler, double) -> Result<json> {
-        const Result<JobRecord> record = own_job(scheduler, caller, job);
-        if (!record) {
-          return tl::unexpected(record.error());
-        }
-        return carpool::schedule::explain(scheduler, job)
-            .map([&](const schedule::Explanation& explanation) {
-              return explanation_view(explanation, *record);
-            });
-      }));
 }
 
 ApiAnswer JobApi::wait(const Caller& caller, JobId job, const ApiQuery& query) {

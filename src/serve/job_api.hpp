@@ -91,6 +91,10 @@ class JobApi {
   [[nodiscard]] ApiAnswer submit(const Caller& caller,
                                  std::string_view body,
                                  const ApiQuery& query = {});
+  // What submit() would lead to; changes nothing.
+  [[nodiscard]] ApiAnswer dry_run(const Caller& caller,
+                                  std::string_view body,
+                                  const ApiQuery& query = {});
   [[nodiscard]] ApiAnswer list(const Caller& caller, const ApiQuery& query);
   [[nodiscard]] ApiAnswer show(const Caller& caller, JobId job);
   [[nodiscard]] ApiAnswer explain(const Caller& caller, JobId job);
@@ -120,6 +124,11 @@ class JobApi {
   void count(int status) { parts_.metrics.request(status); }
 
  private:
+  [[nodiscard]] static ApiAnswer memory_in_use();
+  [[nodiscard]] FairShare::Held hold_for_parsing(const Caller& caller, std::string_view body);
+  // The jobs of a submission that this caller may make.
+  [[nodiscard]] Result<std::vector<JobSpec>> read_submission(const Caller& caller,
+                                                             std::string_view body) const;
   // A job of the caller, or any job for an operator; from memory or the journal. On the loop's
   // thread.
   [[nodiscard]] Result<JobRecord> own_job(schedule::Scheduler& scheduler,

@@ -1,4 +1,4 @@
-// JSON of jobs, GPUs and explanations. Names, commands and environments of other users' jobs are
+// JSON of jobs and GPUs. Names, commands and environments of other users' jobs are
 // left out, unless the caller is an operator.
 #pragma once
 
@@ -7,7 +7,6 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "base/server_clock.hpp"
-#include "schedule/explain.hpp"
 #include "schedule/scheduler.hpp"
 #include "serve/caller.hpp"
 
@@ -32,8 +31,4 @@ void add_job_summary(std::string& out,
 // Where the machine could not start jobs. Reasons of single jobs and users are left out.
 [[nodiscard]] nlohmann::json trouble_list(const schedule::Scheduler& scheduler,
                                           const ShownTime& shown = {});
-// Why a job runs where it does, or why it waits.
-[[nodiscard]] nlohmann::json explanation_view(const schedule::Explanation& explanation,
-                                              const JobRecord& job);
-
 }  // namespace carpool::serve

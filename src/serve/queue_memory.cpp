@@ -56,29 +56,44 @@ std::size_t environment_bytes(const JobSpec& spec) {
   return bytes;
 }
 
-Result<void> QueueMemory::add(const schedule::Scheduler& scheduler,
-                              std::uint32_t uid,
-                              std::span<const JobSpec> jobs) {
+QueueMemory::Count QueueMemory::count(const schedule::Scheduler& scheduler,
+                                      std::uint32_t uid,
+                                      std::span<const JobSpec> jobs) const {
   Counting submitted;
   for (const JobSpec& spec : jobs) {
     submitted.add(spec);
   }
   const auto known = held_.find(uid);
-  std::size_t held = known == held_.end() ? most_ : known->second;
-  if (held + submitted.bytes() > most_) {
-    held = bytes_of_user(scheduler, uid);
+  const std::size_t held = known == held_.end() ? most_ : known->second;
+  return {.held = held + submitted.bytes() > most_ ? bytes_of_user(scheduler, uid) : held,
+          .submitted = submitted.bytes()};
+}
+
+Result<void> QueueMemory::check(const Count& count) const {
+  if (count.held + count.submitted <= most_) {
+    return {};
   }
-  const bool fits = held + submitted.bytes() <= most_;
-  held_[uid] = held + (fits ? submitted.bytes() : 0);
-  if (!fits) {
-    return fail(ErrorCode::LimitReached,
-                fmt::format("the jobs of this user that have not ended hold {} MiB of commands and "
-                            "environments, and {} MiB are the limit; submit more when some have "
-                            "ended, or as an array, whose jobs share one environment",
-                            held >> 20U,
-                            most_ >> 20U));
-  }
-  return {};
+  return fail(ErrorCode::LimitReached,
+              fmt::format("the jobs of this user that have not ended hold {} MiB of commands and "
+                          "environments, and {} MiB are the limit; submit more when some have "
+                          "ended, or as an array, whose jobs share one environment",
+                          count.held >> 20U,
+                          most_ >> 20U));
+}
+
+Result<void> QueueMemory::check(const schedule::Scheduler& scheduler,
+                                std::uint32_t uid,
+                                std::span<const JobSpec> jobs) const {
+  return check(count(scheduler, uid, jobs));
+}
+
+Result<void> QueueMemory::add(const schedule::Scheduler& scheduler,
+                              std::uint32_t uid,
+                              std::span<const JobSpec> jobs) {
+  const Count counted = count(scheduler, uid, jobs);
+  Result<void> fits = check(counted);
+  held_[uid] = counted.held + (fits ? counted.submitted : 0);
+  return fits;
 }
 
 }  // namespace carpool::serve

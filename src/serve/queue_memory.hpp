@@ -25,8 +25,21 @@ class QueueMemory {
   [[nodiscard]] Result<void> add(const schedule::Scheduler& scheduler,
                                  std::uint32_t uid,
                                  std::span<const JobSpec> jobs);
+  // Whether add() would succeed.
+  [[nodiscard]] Result<void> check(const schedule::Scheduler& scheduler,
+                                   std::uint32_t uid,
+                                   std::span<const JobSpec> jobs) const;
 
  private:
+  struct Count {
+    std::size_t held = 0;
+    std::size_t submitted = 0;
+  };
+  [[nodiscard]] Count count(const schedule::Scheduler& scheduler,
+                            std::uint32_t uid,
+                            std::span<const JobSpec> jobs) const;
+  [[nodiscard]] Result<void> check(const Count& count) const;
+
   std::size_t most_;
   // At least what the jobs of a user hold: those that end are noticed by counting again.
   std::map<std::uint32_t, std::size_t> held_;

@@ -175,6 +175,11 @@ constexpr std::array kRoutes = {
             return api.knowledge(caller, query_of(request));
           }},
     Route{"POST",
+          "/v1/dry-run",
+          [](JobApi& api, const Caller& caller, const httplib::Request& request) {
+            return api.dry_run(caller, CurrentRequest::get().body(), query_of(request));
+          }},
+    Route{"POST",
           "/v1/drain",
           [](JobApi& api, const Caller& caller, const httplib::Request& /*request*/) {
             return api.drain(caller, CurrentRequest::get().body());

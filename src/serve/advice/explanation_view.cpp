@@ -1,4 +1,5 @@
-// Why a job waits, or runs where it does, as JSON.
+#include "serve/advice/explanation_view.hpp"
+
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -7,7 +8,6 @@
 
 #include "core/job_names.hpp"
 #include "schedule/belief_words.hpp"
-#include "serve/job_view.hpp"
 
 namespace carpool::serve {
 namespace {
@@ -19,28 +19,6 @@ void put_known(json& object, const char* key, const std::optional<T>& value) {
   if (value) {
     object[key] = *value;
   }
-}
-
-json forecast_view(const ProgressForecast& forecast) {
-  return {{"progress", forecast.progress},
-          {"low", forecast.interval90.low},
-          {"high", forecast.interval90.high},
-          {"text", schedule::forecast_words(forecast)}};
-}
-
-json candidate_view(const schedule::CandidateGpu& candidate) {
-  json view = {{"gpu", candidate.gpu},
-               {"memory_bytes", candidate.memory_bytes},
-               {"free_bytes", candidate.free_bytes},
-               {"jobs", candidate.residents},
-               {"possible", candidate.takes_it},
-               {"reason", candidate.reason}};
-  if (candidate.forecast) {
-    view["predicted_progress"] = candidate.forecast->progress;
-    view["prediction"] = forecast_view(*candidate.forecast);
-  }
-  put_known(view, "worst_neighbour_progress", candidate.worst_neighbour);
-  return view;
 }
 
 void add_belief(json& view, const schedule::Explanation& explanation) {
@@ -80,6 +58,30 @@ std::string_view change_name(schedule::StartingChange::Kind kind) {
   return "wait";
 }
 
+}  // namespace
+
+json forecast_view(const ProgressForecast& forecast) {
+  return {{"progress", forecast.progress},
+          {"low", forecast.interval90.low},
+          {"high", forecast.interval90.high},
+          {"text", schedule::forecast_words(forecast)}};
+}
+
+json candidate_view(const schedule::CandidateGpu& candidate) {
+  json view = {{"gpu", candidate.gpu},
+               {"memory_bytes", candidate.memory_bytes},
+               {"free_bytes", candidate.free_bytes},
+               {"jobs", candidate.residents},
+               {"possible", candidate.takes_it},
+               {"reason", candidate.reason}};
+  if (candidate.forecast) {
+    view["predicted_progress"] = candidate.forecast->progress;
+    view["prediction"] = forecast_view(*candidate.forecast);
+  }
+  put_known(view, "worst_neighbour_progress", candidate.worst_neighbour);
+  return view;
+}
+
 json change_view(const schedule::StartingChange& change) {
   json view = {{"change", change_name(change.kind)}, {"text", change.words}};
   put_known(view, "mem_bytes", change.need_bytes);
@@ -88,8 +90,6 @@ json change_view(const schedule::StartingChange& change) {
   put_known(view, "until_job", change.until_ends);
   return view;
 }
-
-}  // namespace
 
 json explanation_view(const schedule::Explanation& explanation, const JobRecord& job) {
   json view = {{"id", job.id},
@@ -118,6 +118,11 @@ json explanation_view(const schedule::Explanation& explanation, const JobRecord&
     view["placed"] = placed;
   }
   add_belief(view, explanation);
+  if (explanation.lesson) {
+    view["lesson"] = {{"assumed", explanation.lesson->assumed},
+                      {"changes", explanation.lesson->changes},
+                      {"command", explanation.lesson->command}};
+  }
   return view;
 }
 

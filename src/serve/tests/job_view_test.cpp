@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "serve/advice/explanation_view.hpp"
 #include "serve/tests/test_api.hpp"
 
 namespace carpool::serve {
