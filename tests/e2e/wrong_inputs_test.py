@@ -80,6 +80,8 @@ WITHOUT_SERVER = (
     (("submit", "--slo", "5", *RUN), "--slo", "add --class slo"),
     (("submit", "--after", "first", *RUN), "--after", "first"),
     (("submit", "--memory", "12G", *RUN), "--memory", "--mem"),
+    (("submit", "--dry-run", "--wait", *RUN), "--dry-run submits no job", "leave --wait out"),
+    (("submit", "--dry-run", "--parsable", *RUN), "--dry-run submits no job", "leave --parsable out"),
     (("queue", "--state", "runing"), '--state: unknown state "runing"', 'did you mean "running"?'),
     (("queue", "--state", "queued,,held"), '--state: unknown state ""', "known: queued, held"),
     (("queue", "--colour", "always"), "--colour", "carpool queue --help"),

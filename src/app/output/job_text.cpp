@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -84,6 +85,58 @@ std::string candidate_text(const json& candidate) {
                         percent_at(candidate, "worst_neighbour_progress"));
   }
   return text + "\n";
+}
+
+std::string neighbour_text(const json& neighbour) {
+  const std::string name = neighbour.value("name", "");
+  std::string text = fmt::format("job {} ({}): ",
+                                 neighbour.value("id", std::int64_t{0}),
+                                 name.empty() ? neighbour.value("user", "") : name);
+  if (!neighbour.contains("prediction")) {
+    return text + "paused";
+  }
+  return text + fmt::format("{}; now {}",
+                            neighbour.at("prediction").value("text", ""),
+                            percent_at(neighbour.at("prediction_now"), "progress"));
+}
+
+std::string memory_text(const json& answer) {
+  std::string text = answer.at("memory").value("text", "");
+  if (answer.contains("placement")) {
+    const json& placement = answer.at("placement");
+    if (placement.value("reserved_bytes", std::uint64_t{0}) > 0) {
+      text += fmt::format("; {} would be reserved", bytes_at(placement, "reserved_bytes"));
+    }
+    if (placement.contains("cap_bytes")) {
+      text += fmt::format("; capped at {}", bytes_at(placement, "cap_bytes"));
+    }
+  }
+  return text;
+}
+
+// When the first job would start.
+std::string start_text(const json& answer) {
+  if (answer.value("starts_now", false)) {
+    return "now";
+  }
+  if (answer.contains("earliest_start_in_s")) {
+    return fmt::format("in about {} at the earliest, when job {} ends",
+                       serve::show_seconds(answer.at("earliest_start_in_s").get<double>()),
+                       answer.value("earliest_after_job", std::int64_t{0}));
+  }
+  return answer.at("candidates").empty() ? std::string() : std::string("not known");
+}
+
+void add_lesson(std::string& text, const json& lesson) {
+  const char* name = "assumed";
+  for (const json& assumed : lesson.at("assumed")) {
+    line(text, std::exchange(name, ""), assumed.get<std::string>());
+  }
+  name = "replaced by";
+  for (const json& change : lesson.at("changes")) {
+    line(text, std::exchange(name, ""), change.get<std::string>());
+  }
+  line(text, "run next", lesson.value("command", ""));
 }
 
 }  // namespace
@@ -175,6 +228,48 @@ std::string explain_text(const json& why) {
   }
   for (const json& change : why.at("changes")) {
     text += fmt::format("To start it: {}\n", printable(change.value("text", "")));
+  }
+  if (why.contains("lesson")) {
+    add_lesson(text, why.at("lesson"));
+  }
+  return text;
+}
+
+std::string dry_run_text(const json& answer, std::string_view estimate) {
+  std::string text = fmt::format("{}\n", printable(answer.value("summary", "")));
+  if (const std::size_t jobs = answer.value("jobs", std::size_t{1}); jobs > 1) {
+    line(text, "jobs", fmt::format("{}; this is about the first of them", jobs));
+  }
+  line(text, "estimate", estimate);
+  line(text, "memory", memory_text(answer));
+  line(text, "activity", answer.value("activity", ""));
+  line(text, "constraint", answer.value("constraint", ""));
+  if (answer.contains("placement")) {
+    const json& placement = answer.at("placement");
+    line(text,
+         "placement",
+         fmt::format("GPU {}, {}: {}",
+                     fmt::join(placement.at("gpus").get<std::vector<unsigned>>(), ","),
+                     placement.value("mechanism", ""),
+                     placement.value("reason", "")));
+    line(text,
+         "speed",
+         answer.contains("prediction") ? answer.at("prediction").value("text", "") : "solo speed");
+  }
+  for (const json& neighbour : answer.at("neighbours")) {
+    line(text, "neighbour", neighbour_text(neighbour));
+  }
+  line(text, "start", start_text(answer));
+  if (const std::size_t ahead = answer.value("jobs_ahead", std::size_t{0}); ahead > 0) {
+    line(text, "queue", fmt::format("{} waiting jobs go before it", ahead));
+  }
+  for (const json& candidate : answer.at("candidates")) {
+    text += candidate_text(candidate);
+  }
+  for (const json& change : answer.at("changes")) {
+    if (change.value("change", "") != "wait") {
+      text += fmt::format("To start it now: {}\n", printable(change.value("text", "")));
+    }
   }
   return text;
 }

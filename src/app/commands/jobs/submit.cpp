@@ -12,6 +12,7 @@
 #include "app/cli/shared_options.hpp"
 #include "app/inputs/job_request.hpp"
 #include "app/inputs/submit_memory.hpp"
+#include "app/server/dry_run.hpp"
 #include "app/server/job_wait.hpp"
 #include "app/server/server_client.hpp"
 
@@ -26,6 +27,7 @@ struct SubmitOptions {
   JobSettings job;
   bool wait = false;
   bool parsable = false;
+  bool dry_run = false;
 };
 
 void add_submit_options(OptionSet& options, SubmitOptions& submit) {
@@ -37,6 +39,9 @@ void add_submit_options(OptionSet& options, SubmitOptions& submit) {
   add_job_settings(options, submit.job);
   options.flag("--wait", submit.wait, "Wait until the job has ended and return its exit code");
   options.flag("--parsable", submit.parsable, "Print only the number of the job");
+  options.flag("--dry-run",
+               submit.dry_run,
+               "Submit nothing: say where the job would start, beside whom, how fast and when");
   add_socket(options, submit.server);
 }
 
@@ -56,6 +61,10 @@ Result<bool> take_hold(json& job) {
 }
 
 Result<void> run_submit(const SubmitOptions& options, const CommandContext& context) {
+  if (options.dry_run && (options.wait || options.parsable)) {
+    return invalid_input(fmt::format("--dry-run submits no job: leave {} out",
+                                     options.wait ? "--wait" : "--parsable"));
+  }
   Result<json> job = job_request(options.command, options.job);
   if (!job) {
     return tl::unexpected(job.error());
@@ -71,6 +80,9 @@ Result<void> run_submit(const SubmitOptions& options, const CommandContext& cont
   Result<ServerClient> server = ServerClient::connect(options.server);
   if (!server) {
     return tl::unexpected(server.error());
+  }
+  if (options.dry_run) {
+    return print_dry_run(*server, *job, *hold, *estimated, context);
   }
   const Result<json> accepted = server->post(*hold ? "/v1/jobs?hold=1" : "/v1/jobs", *job);
   if (!accepted) {
@@ -114,7 +126,8 @@ CommandSpec submit_command() {
        "carpool submit --mem 12G --time 2h --name resnet -- python train.py",
        "carpool submit --mem auto --model config.json -- python train.py --batch-size 8",
        "carpool submit --array 0-99%4 -- ./sweep.sh",
-       "carpool submit --begin 22:00 --gpu-type H200 -- python train.py"},
+       "carpool submit --begin 22:00 --gpu-type H200 -- python train.py",
+       "carpool submit --dry-run --mem 12G -- python train.py"},
       "With --wait the exit code is that of the job, or 128+N if signal N ended it.");
 }
 
