@@ -29,8 +29,9 @@ class Explainer {
 
   [[nodiscard]] std::vector<CandidateGpu> candidates() const {
     std::vector<CandidateGpu> out;
-    for (const GpuView& gpu :
-         scheduler_.gpus().first(std::min(scheduler_.gpus().size(), kMostCandidates))) {
+    const auto gpus = scheduler_.gpus().first(std::min(scheduler_.gpus().size(), kMostCandidates));
+    out.reserve(gpus.size());
+    for (const GpuView& gpu : gpus) {
       out.push_back(candidate(gpu));
     }
     return out;
@@ -166,10 +167,7 @@ class Explainer {
         }
       }
       if (ask(later, job_).starts) {
-        out.push_back({.kind = StartingChange::Kind::Wait,
-                       .words = fmt::format("wait until job {} ends, in about {:.0f} s", job, in_s),
-                       .wait_s = in_s,
-                       .until_ends = job});
+        out.push_back(wait_until_ends(job, in_s));
         return;
       }
     }
@@ -241,6 +239,13 @@ std::vector<InterferenceMember> computing_members(const GpuView& gpu) {
     }
   }
   return group;
+}
+
+StartingChange wait_until_ends(JobId job, double in_s) {
+  return {.kind = StartingChange::Kind::Wait,
+          .words = fmt::format("wait until job {} ends, in about {:.0f} s", job, in_s),
+          .wait_s = in_s,
+          .until_ends = job};
 }
 
 std::vector<CandidateGpu> candidate_gpus(const Scheduler& scheduler, const QueuedJob& job) {

@@ -54,6 +54,7 @@ struct Explanation {
 // The first GPUs as places for a job that waits, or would.
 [[nodiscard]] std::vector<CandidateGpu> candidate_gpus(const Scheduler& scheduler,
                                                        const QueuedJob& job);
+[[nodiscard]] StartingChange wait_until_ends(JobId job, double in_s);
 // By rising cost: priority, memory, sharing, GPUs, time.
 [[nodiscard]] std::vector<StartingChange> starting_changes(const Scheduler& scheduler,
                                                            const QueuedJob& job);

@@ -139,7 +139,7 @@ std::optional<Deferral> Planner::why_waiting(JobId job) const {
 // changed since the last decision.
 Arrival Planner::arrival(const LiveJob& job, double at_s) const {
   const JobId id = job.record->id;
-  WaitingLine::Ahead ahead =
+  const WaitingLine::Ahead ahead =
       backlog_.line().ahead_of(backlog_.waiting_of(job), settings_.depth, at_s, user_weights(at_s));
   const std::optional<double> begin_s = job.record->spec.begin_s;
   Arrival out{.job = job.view,

@@ -64,8 +64,9 @@ class DryRun(server.ServerTest):
         self.assertIn(f"at the earliest, when job {first} ends", text)
         self.assertIn("held until it is released",
                       self.succeeds("submit", "--dry-run", "--hold", "--mem", "1G", "--", "true"))
-        self.assertIn("waiting for jobs to end: 1",
-                      self.succeeds("submit", "--dry-run", "--after-any", first, "--mem", "1G", "--", "true"))
+        dependent = self.ask("--after-any", first, "--mem", "1G", "--", "true")
+        self.assertEqual((dependent["reason"], dependent["earliest_after_job"]),
+                         (f"waiting for jobs to end: {first}", first))
         self.succeeds("drain")
         self.assertIn("carpool drain --undo", self.succeeds("submit", "--dry-run", "--mem", "1G", "--", "true"))
 

@@ -261,7 +261,10 @@ std::string dry_run_text(const json& answer, std::string_view estimate) {
   }
   line(text, "start", start_text(answer));
   if (const std::size_t ahead = answer.value("jobs_ahead", std::size_t{0}); ahead > 0) {
-    line(text, "queue", fmt::format("{} waiting jobs go before it", ahead));
+    line(text,
+         "queue",
+         ahead == 1 ? "1 waiting job goes before it"
+                    : fmt::format("{} waiting jobs go before it", ahead));
   }
   for (const json& candidate : answer.at("candidates")) {
     text += candidate_text(candidate);

@@ -29,6 +29,38 @@ void add_neighbours(const Scheduler& scheduler, const GpuView& gpu, DryRun& out)
   }
 }
 
+std::optional<double> remaining_s(const Scheduler& scheduler, JobId job) {
+  for (const GpuView& gpu : scheduler.gpus()) {
+    const auto found = std::ranges::find(gpu.residents, job, &Resident::job);
+    if (found != gpu.residents.end()) {
+      return found->remaining_s;
+    }
+  }
+  return std::nullopt;
+}
+
+// Of the jobs that this one comes after, the last to end; empty: there is none, or of one it is not
+// known.
+std::optional<StartingChange> end_of_others(const Scheduler& scheduler, const JobSpec& spec) {
+  std::optional<StartingChange> last;
+  for (const std::vector<JobId>* jobs : {&spec.after, &spec.after_any, &spec.after_not_ok}) {
+    for (const JobId other : *jobs) {
+      const JobRecord* record = scheduler.find(other);
+      if (record == nullptr || record->over()) {
+        continue;
+      }
+      const auto in_s = remaining_s(scheduler, other);
+      if (!in_s) {
+        return std::nullopt;
+      }
+      if (!last || *in_s > *last->wait_s) {
+        last = wait_until_ends(other, *in_s);
+      }
+    }
+  }
+  return last;
+}
+
 }  // namespace
 
 Result<DryRun> dry_run(const Scheduler& scheduler,
@@ -51,6 +83,8 @@ Result<DryRun> dry_run(const Scheduler& scheduler,
   } else if (out.arrival.considered) {
     out.candidates = candidate_gpus(scheduler, job);
     out.changes = starting_changes(scheduler, job);
+  } else if (auto end = end_of_others(scheduler, spec); end && out.arrival.waits && !hold) {
+    out.changes.push_back(std::move(*end));
   }
   return out;
 }

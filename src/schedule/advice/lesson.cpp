@@ -20,7 +20,8 @@ bool peak_known(const LessonFacts& facts) {
 
 bool teach_memory(const LessonFacts& facts, Lesson& lesson) {
   const JobAttempt* running = facts.job.running();
-  if (facts.view.need_basis != NeedBasis::Unknown || peak_known(facts)) {
+  const bool whole_gpus = facts.view.exclusive || facts.view.gpus > 1;
+  if (facts.view.need_basis != NeedBasis::Unknown || whole_gpus || peak_known(facts)) {
     return false;
   }
   constexpr const char* kUntil = "until its peak has not grown for 5 s or more of computing";

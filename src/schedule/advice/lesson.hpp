@@ -2,6 +2,7 @@
 // until when, what would replace the assumption, and one command to run.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>

@@ -63,7 +63,11 @@ TEST(DryRun, KnowsWhatKeepsAJobFromBeingConsidered) {
   EXPECT_EQ(asked(server, stub_job(10), true).arrival.waits->reason, "held until it is released");
   JobSpec after = stub_job(10);
   after.after = {before};
-  EXPECT_EQ(asked(server, after).arrival.waits->reason, "waiting for jobs to succeed: 1");
+  const DryRun dependent = asked(server, after);
+  EXPECT_EQ(dependent.arrival.waits->reason, "waiting for jobs to succeed: 1");
+  EXPECT_EQ(dependent.changes.at(0).until_ends, before);
+  EXPECT_DOUBLE_EQ(*dependent.changes.at(0).wait_s, 100.0);
+  EXPECT_TRUE(asked(server, after, true).changes.empty());
   server.end(before, {.end = RunEnd::Failed, .code = 1}, 1.0);
   EXPECT_EQ(asked(server, after).arrival.cancelled->reason,
             "job 1, which it waits for, did not succeed");

@@ -82,6 +82,12 @@ TEST(Lesson, IsOmittedWhereNothingIsMissing) {
   EXPECT_FALSE(lesson_of({.job = record, .view = view, .interference = model}));
   view.runtime_s.reset();
   EXPECT_TRUE(lesson_of({.job = record, .view = view, .interference = model}));
+  view.runtime_s = 60.0;
+  view.need_basis = NeedBasis::Unknown;
+  EXPECT_TRUE(lesson_of({.job = record, .view = view, .interference = model}));
+  view.exclusive = true;  // it gets a whole GPU, whatever it needs
+  EXPECT_FALSE(lesson_of({.job = record, .view = view, .interference = model}));
+  view.exclusive = false;
   record.ended_s = 1.0;
   EXPECT_FALSE(lesson_of({.job = record, .view = view, .interference = model}));
 }
