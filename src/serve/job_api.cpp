@@ -189,10 +189,12 @@ ApiAnswer JobApi::logs(const Caller& caller, JobId job, const ApiQuery& query) {
   const auto limit = number_of<std::uint64_t>(query, "limit");
   const auto attempt = number_of<unsigned>(query, "attempt");
   const auto wait_s = number_of<double>(query, "wait_s");
+  const auto tail = number_of<std::uint64_t>(query, "tail");
   for (const Error* problem : {offset ? nullptr : &offset.error(),
                                limit ? nullptr : &limit.error(),
                                attempt ? nullptr : &attempt.error(),
-                               wait_s ? nullptr : &wait_s.error()}) {
+                               wait_s ? nullptr : &wait_s.error(),
+                               tail ? nullptr : &tail.error()}) {
     if (problem != nullptr) {
       return error_answer(*problem);
     }
@@ -206,6 +208,7 @@ ApiAnswer JobApi::logs(const Caller& caller, JobId job, const ApiQuery& query) {
                           .attempt = attempt->value_or(0),
                           .offset = offset->value_or(0),
                           .most = limit->value_or(kUsualLogBytes),
+                          .tail = *tail,
                           .wait_s = std::min(wait_s->value_or(0.0), kMostWait)};
   return read_log(
       job,

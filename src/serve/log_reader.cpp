@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <fcntl.h>
+#include <optional>
+#include <string_view>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
@@ -46,6 +48,51 @@ OutputPart read_part(const std::filesystem::path& file, std::uint64_t offset, st
   return {.bytes = std::move(part), .from = offset};
 }
 
+// How far back the beginning of the last lines is searched.
+constexpr std::uint64_t kMostTailBytes = std::uint64_t{64} << 20U;
+
+// Counts newlines from the end of the text down from `lines`; the place of the one behind the last.
+std::optional<std::size_t> newline_before(std::string_view text, std::uint64_t& lines) {
+  for (std::size_t end = text.size(); end > 0; --end) {
+    if (text[end - 1] == '\n' && lines-- == 0) {
+      return end - 1;
+    }
+  }
+  return std::nullopt;
+}
+
+// Where the last lines begin. Reads from the end, no more than is needed.
+std::uint64_t offset_of_last(const std::filesystem::path& file, std::uint64_t lines) {
+  constexpr std::uint64_t kBlock = std::uint64_t{64} << 10U;
+  const Descriptor opened = open_output(file);
+  struct stat status{};
+  if (!opened.valid() || ::fstat(opened.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
+    return 0;
+  }
+  const auto size = static_cast<std::uint64_t>(status.st_size);
+  if (lines == 0 || size == 0) {
+    return size;
+  }
+  std::string block;
+  const std::uint64_t least = size - std::min(size, kMostTailBytes);
+  // The newline that ends the last line begins no further one; a last line may lack it.
+  std::uint64_t left = lines - 1;
+  std::uint64_t from = size - 1;
+  while (from > least) {
+    const std::uint64_t begin = std::max(least, from - std::min(from, kBlock));
+    block.resize(static_cast<std::size_t>(from - begin));
+    if (::pread(opened.get(), block.data(), block.size(), static_cast<off_t>(begin)) !=
+        static_cast<ssize_t>(block.size())) {
+      break;  // it was cut meanwhile
+    }
+    if (const auto found = newline_before(block, left)) {
+      return begin + *found + 1;
+    }
+    from = begin;
+  }
+  return from;
+}
+
 }  // namespace
 
 bool is_cut(const std::filesystem::path& file) {
@@ -58,6 +105,8 @@ ApiAnswer read_log(JobId job, const LogRequest& wanted, const LogPorts& ports) {
     return error_answer(not_found("jobs on simulated GPUs have no output"));
   }
   const Stopwatch watch;
+  std::uint64_t offset = wanted.tail ? 0 : wanted.offset;
+  bool placed = !wanted.tail;
   while (true) {
     // Read before the file: the output of a job that has ended is complete.
     const Result<LogState> now = ports.state();
@@ -82,8 +131,12 @@ ApiAnswer read_log(JobId job, const LogRequest& wanted, const LogPorts& ports) {
     if (!held) {
       return busy_answer("the server holds as much as it may for answers");
     }
-    OutputPart part = attempt == 0 ? OutputPart{.from = wanted.offset}
-                                   : read_part(file, wanted.offset, wanted.most);
+    if (!placed && attempt > 0) {
+      offset = offset_of_last(file, wanted.tail.value_or(0));
+      placed = true;
+    }
+    OutputPart part =
+        attempt == 0 ? OutputPart{.from = offset} : read_part(file, offset, wanted.most);
     held.reduce_to(part.bytes.size());
     const bool over = complete && part.bytes.empty();
     if (!part.bytes.empty() || over || watch.seconds() >= wanted.wait_s ||

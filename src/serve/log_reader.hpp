@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 
 #include "serve/job_api.hpp"
 
@@ -17,6 +18,7 @@ struct LogRequest {
   unsigned attempt = 0;  // 0: the latest
   std::uint64_t offset = 0;
   std::uint64_t most = kUsualLogBytes;
+  std::optional<std::uint64_t> tail{};  // the last lines, instead of an offset
   double wait_s = 0.0;  // how long to wait for output when there is none at the offset
 };
 

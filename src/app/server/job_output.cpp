@@ -4,9 +4,14 @@
 
 namespace carpool::app {
 
-JobOutput::JobOutput(std::int64_t job, unsigned attempt, OutputTarget out, OutputTarget err)
+JobOutput::JobOutput(std::int64_t job,
+                     unsigned attempt,
+                     OutputTarget out,
+                     OutputTarget err,
+                     std::optional<std::uint64_t> tail)
     : job_(job),
       attempt_(attempt),
+      tail_(tail),
       out_{.stream = "stdout", .target = out},
       err_{.stream = "stderr", .target = err} {}
 
@@ -22,11 +27,13 @@ void JobOutput::finish() {
 }
 
 Result<bool> JobOutput::read_on(ServerClient& server, Reading& reading, double wait_s) const {
+  const bool tail = tail_ && !reading.offset;
   const Result<LogPart> part =
-      server.get_log(fmt::format("/v1/jobs/{}/logs?stream={}&offset={}&attempt={}&wait_s={:.2f}",
+      server.get_log(fmt::format("/v1/jobs/{}/logs?stream={}&{}={}&attempt={}&wait_s={:.2f}",
                                  job_,
                                  reading.stream,
-                                 reading.offset,
+                                 tail ? "tail" : "offset",
+                                 tail ? *tail_ : reading.offset.value_or(0),
                                  attempt_,
                                  wait_s));
   if (!part) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <optional>
 #include <string>
 
 #include "app/output/terminal_filter.hpp"
@@ -20,8 +21,12 @@ struct OutputTarget {
 
 class JobOutput {
  public:
-  // `attempt` 0: the last one.
-  JobOutput(std::int64_t job, unsigned attempt, OutputTarget out, OutputTarget err);
+  // `attempt` 0: the last one. `tail`: only this many lines of what there is at first.
+  JobOutput(std::int64_t job,
+            unsigned attempt,
+            OutputTarget out,
+            OutputTarget err,
+            std::optional<std::uint64_t> tail = std::nullopt);
 
   // Writes what came since the last call. Waits up to `wait_s` for standard output. True: there was
   // some.
@@ -35,7 +40,7 @@ class JobOutput {
   struct Reading {
     const char* stream = "";
     OutputTarget target{};
-    std::uint64_t offset = 0;
+    std::optional<std::uint64_t> offset{};  // empty: nothing was read
     bool over = false;
     TerminalFilter filter{};
   };
@@ -44,6 +49,7 @@ class JobOutput {
 
   std::int64_t job_;
   unsigned attempt_;
+  std::optional<std::uint64_t> tail_;
   Reading out_;
   Reading err_;
 };

@@ -68,6 +68,31 @@ TEST_F(LogReader, ReadsAPartFromAnOffset) {
   EXPECT_EQ(behind.headers.at("X-Carpool-Offset"), "11");
 }
 
+TEST_F(LogReader, GivesTheLastLines) {
+  write("7.1.out", "one\ntwo\nthree\n");
+  const ApiAnswer two = read({.tail = 2});
+  EXPECT_EQ(two.body, "two\nthree\n");
+  EXPECT_EQ(two.headers.at("X-Carpool-Offset"), "14");
+  EXPECT_EQ(read({.tail = 3}).body, "one\ntwo\nthree\n");
+  EXPECT_EQ(read({.tail = 100}).body, "one\ntwo\nthree\n");
+  const ApiAnswer none = read({.tail = 0});
+  EXPECT_EQ(none.body, "");
+  EXPECT_EQ(none.headers.at("X-Carpool-Offset"), "14");
+  write("7.1.out", "unfinished");
+  EXPECT_EQ(read({.tail = 1}).body, "unfinished");
+  EXPECT_EQ(read({.tail = 2}).body, "three\nunfinished");
+}
+
+TEST_F(LogReader, FindsTheLastLinesAcrossBlocksWithoutReadingAll) {
+  write("7.1.out", std::string(3 << 20U, 'x') + "\n" + std::string(200'000, 'y') + "\nend\n");
+  EXPECT_EQ(read({.tail = 2}).body, std::string(200'000, 'y') + "\nend\n");
+  const std::filesystem::path sparse = folder_.path() / "7.1.err";
+  std::ofstream(sparse) << "";
+  std::filesystem::resize_file(sparse, std::uintmax_t{1} << 40U);
+  std::ofstream(sparse, std::ios::app) << "\nlast\n";
+  EXPECT_EQ(read({.stream = LogStream::Err, .tail = 1}).body, "last\n");
+}
+
 TEST_F(LogReader, APartHasAtMostTheUsualSize) {
   write("7.1.out", std::string(kUsualLogBytes + 10, 'x'));
   EXPECT_EQ(read({.most = 100 * kUsualLogBytes}).body.size(), kUsualLogBytes);

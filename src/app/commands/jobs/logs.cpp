@@ -1,5 +1,6 @@
 #include <cstdint>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <unistd.h>
 #include <utility>
@@ -26,11 +27,17 @@ struct LogsOptions {
   bool follow = false;
   bool raw = false;
   unsigned attempt = 0;  // 0: the last
+  std::optional<std::uint64_t> tail;
 };
 
 void add_logs_options(OptionSet& options, LogsOptions& logs) {
   add_job_selection(options, logs.jobs, "that run");
   options.flag("-f,--follow", logs.follow, "Print further output until the job has ended");
+  options.option("-n,--tail",
+                 &logs.tail,
+                 "LINES",
+                 "Begin with the last lines of each stream; 0 with -f: only what comes",
+                 {.check = whole_number()});
   options.option("--attempt",
                  &logs.attempt,
                  "N",
@@ -65,7 +72,8 @@ Result<json> print_log(ServerClient& server,
                     .filtered = !collect && is_filtered(options, STDOUT_FILENO)},
                    {.to = stderr,
                     .into = collect ? &collected_err : nullptr,
-                    .filtered = !collect && is_filtered(options, STDERR_FILENO)});
+                    .filtered = !collect && is_filtered(options, STDERR_FILENO)},
+                   options.tail);
   constexpr double kWait = 0.5;  // for standard output, when neither stream had more
   bool came = true;
   while (!signals.came()) {
@@ -129,7 +137,7 @@ Result<void> run_logs(const LogsOptions& options, const CommandContext& context)
 CommandSpec logs_command() {
   return make_command(add_logs_options,
                       run_logs,
-                      {"carpool logs 17", "carpool logs -f @", "carpool logs 17 18"},
+                      {"carpool logs 17", "carpool logs -f --tail 20 @", "carpool logs 17 18"},
                       "Standard output of the job goes to standard output, its standard error to "
                       "standard error.");
 }
