@@ -58,6 +58,10 @@ struct JobSpec {
   std::string progress{};  // "none", "step-file", or a regular expression for lines of its output;
                            // empty: by its steps, else by its launches
   unsigned retries = 0;    // after an ordinary failure; out of memory has its own rules
+  std::string output{};    // file for its standard output, see core/submission/own_output.hpp
+  std::string error{};     // file for its standard error; empty: as `output`
+  std::string notify{};    // shell command that runs when the job has ended; empty: none
+  std::map<std::string, std::string> params{};    // its values of a sweep, by name
   std::optional<unsigned> umask{};                // of the process that submitted it
   std::map<std::string, ResourceLimit> limits{};  // of that process, by name: resource_limits.hpp
 };

@@ -92,6 +92,10 @@ json job_object(const JobSpec& spec) {
   put(out, "workload", spec.workload, usual.workload);
   put(out, "progress", spec.progress, usual.progress);
   put(out, "retries", spec.retries, usual.retries);
+  put(out, "output", spec.output, usual.output);
+  put(out, "error", spec.error, usual.error);
+  put(out, "notify", spec.notify, usual.notify);
+  put(out, "params", spec.params, usual.params);
   if (spec.umask) {
     out["umask"] = umask_text(*spec.umask);
   }
@@ -137,6 +141,10 @@ Result<JobSpec> job_from(const json& object, const std::string& where) {
   reader.read("workload", spec.workload);
   reader.read("progress", spec.progress);
   reader.read("retries", spec.retries);
+  reader.read("output", spec.output);
+  reader.read("error", spec.error);
+  reader.read("notify", spec.notify);
+  reader.read("params", spec.params);
   reader.read_name("umask", parse_umask, spec.umask);
   read_limits(reader, spec);
   return reader.finish().map([&] { return std::move(spec); });

@@ -2,6 +2,7 @@
 
 #include "run/mps/mps_keeper.hpp"
 #include "run/mps/mps_sweeping.hpp"
+#include "run/supervisor/notice.hpp"
 #include "run/supervisor/supervisor.hpp"
 
 namespace carpool::run {
@@ -13,6 +14,9 @@ int run_guard_command(std::span<char* const> arguments) {
   }
   if (arguments.size() == 2 && role == "--sweep-mps") {
     return sweep_mps(arguments[1]);
+  }
+  if (arguments.size() == 1 && role == "--notice") {
+    return run_notice();
   }
   return arguments.empty() ? run_supervisor() : kSupervisorDidNot;
 }

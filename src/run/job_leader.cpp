@@ -11,6 +11,7 @@
 #include <string_view>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -39,6 +40,15 @@ Result<Pipe> make_pipe() {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
     return fail(ErrorCode::Internal, fmt::format("create a pipe: {}", last_error()));
+  }
+  return Pipe{Descriptor(ends[0]), Descriptor(ends[1])};
+}
+
+// Two connected sockets, for descriptors.
+Result<Pipe> make_sockets() {
+  std::array<int, 2> ends{};
+  if (::socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    return fail(ErrorCode::Internal, fmt::format("create a pair of sockets: {}", last_error()));
   }
   return Pipe{Descriptor(ends[0]), Descriptor(ends[1])};
 }
@@ -121,6 +131,7 @@ void take_limits(const SupervisorOrder& order) {
                              const Streams& streams,
                              const Descriptor& go,
                              const Descriptor& trouble,
+                             const Descriptor& outputs,
                              pid_t supervisor) {
   ::setsid();
   default_signals();
@@ -155,6 +166,10 @@ void take_limits(const SupervisorOrder& order) {
     give_up(trouble,
             trouble_with_job_files(errno, fmt::format("enter the working folder {}", order.cwd)));
   }
+  if (const Started<void> connected_own = connect_own_outputs(order, outputs.get());
+      !connected_own) {
+    give_up(trouble, connected_own.error());
+  }
   std::vector<std::string> argv = order.argv;
   std::vector<std::string> variables;
   variables.reserve(order.env.size());
@@ -174,11 +189,13 @@ void take_limits(const SupervisorOrder& order) {
 Started<JobLeader> JobLeader::make(const SupervisorOrder& order) {
   Result<Pipe> go = make_pipe();
   Result<Pipe> trouble = make_pipe();
+  Result<Pipe> outputs = make_sockets();
   const RunFolder folder(order.folder);
   Result<Descriptor> out = open_output(order, folder.stdout_file());
   Result<Descriptor> err = open_output(order, folder.stderr_file());
   for (const Error* problem : {go ? nullptr : &go.error(),
                                trouble ? nullptr : &trouble.error(),
+                               outputs ? nullptr : &outputs.error(),
                                out ? nullptr : &out.error(),
                                err ? nullptr : &err.error()}) {
     if (problem != nullptr) {
@@ -195,9 +212,9 @@ Started<JobLeader> JobLeader::make(const SupervisorOrder& order) {
   }
   if (pid == 0) {
     go->write.reset();
-    become_job(order, streams, go->read, trouble->write, supervisor);
+    become_job(order, streams, go->read, trouble->write, outputs->write, supervisor);
   }
-  return JobLeader(pid, std::move(go->write), std::move(trouble->read));
+  return JobLeader(pid, std::move(go->write), std::move(trouble->read), std::move(outputs->read));
 }
 
 Started<void> JobLeader::let_go() {

@@ -6,6 +6,7 @@
 
 #include "base/process/descriptor.hpp"
 #include "run/start_trouble.hpp"
+#include "run/supervisor/own_outputs.hpp"
 #include "run/supervisor/supervisor_order.hpp"
 
 namespace carpool::run {
@@ -21,12 +22,15 @@ class JobLeader {
 
   // Executes the job's program. On an error the process has ended.
   [[nodiscard]] Started<void> let_go();
+  // The files that the job names for its output, when let_go() has returned.
+  [[nodiscard]] OwnOutputs take_own_outputs() const { return receive_own_outputs(outputs_.get()); }
 
  private:
-  JobLeader(pid_t pid, Descriptor go, Descriptor trouble)
-      : pid_(pid), go_(std::move(go)), trouble_(std::move(trouble)) {}
+  JobLeader(pid_t pid, Descriptor go, Descriptor trouble, Descriptor outputs)
+      : pid_(pid), go_(std::move(go)), outputs_(std::move(outputs)), trouble_(std::move(trouble)) {}
   pid_t pid_;
   Descriptor go_;
+  Descriptor outputs_;  // a socket
   Descriptor trouble_;  // carries write_trouble(); closed when the program runs
 };
 

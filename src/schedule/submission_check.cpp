@@ -17,6 +17,7 @@ constexpr std::size_t kLongestName = 256;
 // The kernel's limit for one argument, and a quarter of its limit for all.
 constexpr std::size_t kLongestWord = std::size_t{128} << 10U;
 constexpr std::size_t kLongestCommand = std::size_t{512} << 10U;
+constexpr std::size_t kLongestNotify = 4096;
 constexpr unsigned kMostRetries = 100;
 constexpr std::size_t kMostAfter = 1000;
 
@@ -68,6 +69,13 @@ Result<void> check_words(const JobSpec& spec) {
       return invalid_input(fmt::format(
           "{}: at most {} bytes of UTF-8 without control characters", key, kLongestName));
     }
+  }
+  if (spec.notify.size() > kLongestNotify || has_nul(spec.notify) || !is_utf8(spec.notify)) {
+    return invalid_input(fmt::format(
+        "notify: at most {} bytes of UTF-8; put a longer command into a script", kLongestNotify));
+  }
+  if (!is_utf8(spec.output) || !is_utf8(spec.error)) {
+    return invalid_input("output and error: not UTF-8");
   }
   return {};
 }

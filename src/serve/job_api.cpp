@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.hpp"
+#include "core/submission/own_output.hpp"
 #include "serve/ended_listing.hpp"
 #include "serve/job_listing.hpp"
 #include "serve/job_request.hpp"
@@ -155,6 +156,12 @@ ApiAnswer JobApi::show(const Caller& caller, JobId job) {
         if (is_cut(out) || is_cut(err)) {
           view["output_cut"] = true;
         }
+      }
+      if (!record.spec.output.empty()) {
+        view["stdout_file"] = own_output(record.spec, job);
+      }
+      if (const std::string own = own_error(record.spec, job); !own.empty()) {
+        view["stderr_file"] = own;
       }
       return view;
     });

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -12,6 +13,8 @@
 #include "base/text/progress_pattern.hpp"
 #include "core/identity/program_words.hpp"
 #include "core/job_json.hpp"
+#include "core/submission/own_output.hpp"
+#include "core/submission/param_sweep.hpp"
 #include "serve/queue_memory.hpp"
 #include "serve/units.hpp"
 
@@ -60,6 +63,61 @@ Result<std::vector<int>> take_array(json& object) {
     object["array_limit"] = **limit;
   }
   return parse_array(list);
+}
+
+Error too_large(std::size_t jobs, std::size_t bytes) {
+  return {ErrorCode::InvalidInput,
+          fmt::format("array: {} jobs with a command and an environment of {} bytes; together they "
+                      "may have {} bytes. Pass the arguments in a file, or submit smaller arrays",
+                      jobs,
+                      bytes,
+                      kMostArrayBytes)};
+}
+
+// One job for each index; with a sweep, each has its values.
+Result<std::vector<JobSpec>> jobs_of_array(const JobSpec& spec,
+                                           const std::vector<int>& indices,
+                                           std::vector<Params> sweep) {
+  // Checked before a copy is made: each job of the array carries the command.
+  const std::size_t bytes = command_bytes(spec) + environment_bytes(spec);
+  if (bytes * indices.size() > kMostArrayBytes) {
+    return tl::unexpected(too_large(indices.size(), bytes));
+  }
+  std::vector<JobSpec> jobs(indices.size(), spec);
+  std::size_t filled = 0;
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    jobs[i].array_index = indices[i];
+    if (!sweep.empty()) {
+      apply_params(jobs[i], std::move(sweep[i]));
+      filled += command_bytes(jobs[i]);
+    }
+    if (filled > kMostArrayBytes) {
+      return tl::unexpected(too_large(jobs.size(), command_bytes(jobs[i])));
+    }
+  }
+  return jobs;
+}
+
+// Takes `params` out of the request: the values of each job of the sweep, none without one.
+Result<ParamLists> take_params(json& object) {
+  const auto given = object.find("params");
+  if (given == object.end()) {
+    return ParamLists{};
+  }
+  if (object.contains("array")) {
+    return invalid_input("params: a sweep is an array of its own; leave array out");
+  }
+  Result<ParamLists> lists = read_param_lists(*given);
+  object.erase(given);
+  return lists;
+}
+
+// The values of each job of a sweep; none without one.
+Result<std::vector<Params>> sweep_of(const ParamLists& params, const JobSpec& spec) {
+  if (params.empty()) {
+    return std::vector<Params>();
+  }
+  return check_params_used(params, spec).and_then([&] { return combinations(params, kMostTasks); });
 }
 
 }  // namespace
@@ -113,7 +171,11 @@ Result<std::vector<JobSpec>> parse_job_request(std::string_view text, double now
   if (object.contains("array_job")) {
     return invalid_input("job: \"array_job\" is given by the server; remove it");
   }
-  const Result<std::vector<int>> indices = take_array(object);
+  const Result<ParamLists> params = take_params(object);
+  if (!params) {
+    return tl::unexpected(params.error());
+  }
+  Result<std::vector<int>> indices = take_array(object);
   if (!indices) {
     return tl::unexpected(indices.error());
   }
@@ -133,22 +195,21 @@ Result<std::vector<JobSpec>> parse_job_request(std::string_view text, double now
     spec->name = default_name(spec->argv);
   }
   object = nullptr;
-  if (indices->empty()) {
-    return std::vector<JobSpec>{std::move(*spec)};
+  Result<std::vector<Params>> sweep = sweep_of(*params, *spec);
+  if (!sweep) {
+    return tl::unexpected(sweep.error());
   }
-  // Checked before a copy is made: each job of the array carries the command.
-  const std::size_t bytes = command_bytes(*spec) + environment_bytes(*spec);
-  if (bytes * indices->size() > kMostArrayBytes) {
-    return invalid_input(
-        fmt::format("array: {} jobs with a command and an environment of {} bytes; together they "
-                    "may have {} bytes. Pass the arguments in a file, or submit smaller arrays",
-                    indices->size(),
-                    bytes,
-                    kMostArrayBytes));
+  if (!sweep->empty()) {
+    indices->resize(sweep->size());
+    std::iota(indices->begin(), indices->end(), 0);
   }
-  std::vector<JobSpec> jobs(indices->size(), *spec);
-  for (std::size_t i = 0; i < jobs.size(); ++i) {
-    jobs[i].array_index = (*indices)[i];
+  Result<std::vector<JobSpec>> jobs = indices->empty()
+                                          ? std::vector<JobSpec>{std::move(*spec)}
+                                          : jobs_of_array(*spec, *indices, std::move(*sweep));
+  if (jobs) {
+    if (const Result<void> checked = check_own_outputs(*jobs); !checked) {
+      return tl::unexpected(checked.error());
+    }
   }
   return jobs;
 }

@@ -179,6 +179,12 @@ json job_details(const schedule::Scheduler& scheduler,
   view["mem_auto"] = spec.mem_auto;
   view["out_of_memory_count"] = job.out_of_memory;
   view["queued_s"] = shown(job.queued_s);
+  if (!spec.params.empty()) {
+    view["params"] = spec.params;
+  }
+  if (!spec.notify.empty()) {
+    view["notify"] = spec.notify;
+  }
   put(view, "asked_mem_bytes", spec.mem_bytes);
   put(view, "mem_limit_bytes", spec.mem_limit_bytes);
   put(view, "time_s", spec.time_s);

@@ -41,7 +41,11 @@ std::size_t bytes_of_user(const schedule::Scheduler& scheduler, std::uint32_t ui
 
 std::size_t command_bytes(const JobSpec& spec) {
   std::size_t bytes = kJobBytes + spec.name.size() + spec.cwd.size() + spec.workload.size() +
-                      spec.progress.size() + spec.after.size() * sizeof(JobId);
+                      spec.progress.size() + spec.output.size() + spec.error.size() +
+                      spec.notify.size() + spec.after.size() * sizeof(JobId);
+  for (const auto& [name, value] : spec.params) {
+    bytes += 2 * kWordBytes + name.size() + value.size();
+  }
   for (const std::string& word : spec.argv) {
     bytes += kWordBytes + word.size();
   }

@@ -14,7 +14,6 @@
 namespace carpool::serve {
 namespace {
 
-constexpr std::size_t kMostTasks = 10'000;
 constexpr double kMostSeconds = 10.0 * 365.0 * 86400.0;
 
 template <class T>

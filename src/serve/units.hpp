@@ -15,6 +15,7 @@ namespace carpool::serve {
 // without a unit is an error: 2 may be meant as hours.
 [[nodiscard]] Result<double> parse_seconds(std::string_view text);
 // "0-9", "1,3,5-7", "0-100:10"; at most 10,000.
+inline constexpr std::size_t kMostTasks = 10'000;  // jobs of one array
 [[nodiscard]] Result<std::vector<int>> parse_array(std::string_view text);
 // Takes "%4", how many jobs of an array may run at once, off the end of "0-99%4"; empty: all may.
 [[nodiscard]] Result<std::optional<unsigned>> take_array_limit(std::string_view& text);

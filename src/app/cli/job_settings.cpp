@@ -74,6 +74,27 @@ void add_requests(OptionSet& options, JobSettings& job) {
   add_dependencies(options, job);
 }
 
+void add_outputs(OptionSet& options, JobSettings& job) {
+  options.option(
+      "--param",
+      &job.params,
+      "NAME=LIST",
+      "Submit one job for each value, and for each combination of several: lr=1e-3,1e-4; "
+      "{lr} in the command is the value");
+  options.option("--output",
+                 &job.output,
+                 "FILE",
+                 "Append the output to a file, standard error too; %j is the number of the job, %a "
+                 "its array index");
+  options.option(
+      "--error", &job.error, "FILE", "Append standard error to a file of its own, named alike");
+  options.option("--notify",
+                 &job.notify,
+                 "COMMAND",
+                 "Shell command to run once the job has ended; CARPOOL_JOB_ID, CARPOOL_JOB_NAME, "
+                 "CARPOOL_JOB_STATE and CARPOOL_EXIT_CODE say which and how");
+}
+
 }  // namespace
 
 void add_run_settings(OptionSet& options, JobSettings& job) {
@@ -88,6 +109,7 @@ void add_run_settings(OptionSet& options, JobSettings& job) {
                  "REGEX",
                  "Lines of the output that mark progress; \"none\": the job is not measured "
                  "(default: carpool.step(), else its kernel launches)");
+  add_outputs(options, job);
   options.option("--chdir", &job.folder, "DIR", "Folder to run in (default: the current one)");
   options.option("--env",
                  &job.env,

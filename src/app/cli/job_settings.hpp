@@ -36,6 +36,10 @@ struct JobSettings {
   std::optional<unsigned> retries;
   std::optional<std::string> workload;
   std::optional<std::string> progress;
+  std::optional<std::string> output;
+  std::optional<std::string> error;
+  std::optional<std::string> notify;
+  std::vector<std::string> params;
   std::optional<std::string> folder;
   std::vector<std::string> env;
   bool clean_env = false;

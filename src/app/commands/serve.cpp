@@ -28,6 +28,7 @@
 #include "knowledge/model_interference.hpp"
 #include "run/process_executor.hpp"
 #include "run/run_folder.hpp"
+#include "run/supervisor/notice.hpp"
 #include "serve/units.hpp"
 #include "simulate/cluster_spec.hpp"
 #include "simulate/server_executor.hpp"
@@ -207,6 +208,10 @@ Result<void> serve_gpus(const ServeOptions& options,
        .prune =
            [running](const serve::PruneRequest& wanted) {
              return prune_outputs(running.runs, running.journal, wanted, epoch_seconds());
+           },
+       .notify =
+           [running](const JobRecord& job, const std::filesystem::path& folder) {
+             return run::start_notice(running, job, folder);
            },
        .mode = "gpus",
        .pids = [&executor = **executor] { return job_pids(executor); },

@@ -14,6 +14,7 @@
 #include "app/inputs/submit_memory.hpp"
 #include "base/clock.hpp"
 #include "core/resource_limits.hpp"
+#include "core/submission/param_sweep.hpp"
 #include "serve/units.hpp"
 
 namespace carpool::app {
@@ -54,6 +55,9 @@ Result<json> given_settings(const JobSettings& options) {
   put_if_given(job, "retries", options.retries);
   put_if_given(job, "workload", options.workload);
   put_if_given(job, "progress", options.progress);
+  put_if_given(job, "output", options.output);
+  put_if_given(job, "error", options.error);
+  put_if_given(job, "notify", options.notify);
   put_if_given(job, "cwd", options.folder);
   if (options.exclusive) {
     job["exclusive"] = true;
@@ -72,6 +76,15 @@ Result<json> given_settings(const JobSettings& options) {
   Result<void> read = put_seconds(job, "time_s", options.time);
   if (read) {
     read = put_seconds(job, "runtime_s", options.runtime);
+  }
+  ParamLists params;
+  for (const std::string& param : options.params) {
+    if (read) {
+      read = add_param(params, param);
+    }
+  }
+  if (!params.empty()) {
+    job["params"] = params;
   }
   for (const std::string& variable : options.env) {
     if (read) {

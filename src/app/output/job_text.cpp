@@ -162,6 +162,13 @@ std::string show_text(const nlohmann::json& job) {
   line(text,
        "command",
        fmt::format("{}", fmt::join(job.at("argv").get<std::vector<std::string>>(), " ")));
+  if (job.contains("params")) {
+    std::string params;
+    for (const auto& [name, value] : job.at("params").items()) {
+      params += fmt::format("{}{}={}", params.empty() ? "" : " ", name, value.get<std::string>());
+    }
+    line(text, "parameters", params);
+  }
   line(text, "workload", job.value("workload", ""));
   line(text, "activity", job.value("activity", ""));
   line(text, "folder", job.value("cwd", ""));
@@ -189,6 +196,7 @@ std::string show_text(const nlohmann::json& job) {
   time_line(text, "ended", job, "ended_s");
   line(text, "output", job.value("stdout_file", ""));
   line(text, "errors", job.value("stderr_file", ""));
+  line(text, "notify", job.value("notify", ""));
   if (job.value("output_cut", false)) {
     line(text, "", "the output passed its limit; only its latest part is kept");
   }

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/server/drain_file.hpp"
+#include "app/server/job_events/job_log.hpp"
 #include "app/server/processor_shares.hpp"
 #include "app/server/server_knowledge.hpp"
 #include "app/server/shim/shim_place.hpp"
@@ -33,6 +34,7 @@ struct Server::State {
   std::unique_ptr<schedule::Scheduler> scheduler;
   serve::EventHub events;
   serve::Metrics metrics;
+  std::unique_ptr<Notices> notices;
   std::unique_ptr<StateDisk> disk;
   std::unique_ptr<serve::SchedulerLoop> loop;
   std::unique_ptr<serve::JobApi> api;
@@ -59,6 +61,19 @@ struct Server::State {
     const JobRecord* job = scheduler->find(event.job);
     metrics.count(event, job == nullptr ? event.at_s : job->queued_s);
     events.publish(event, job == nullptr ? JobOwner{} : job->owner, clock->shown());
+    if (const std::string line = job_log_line(event, job); !line.empty()) {
+      log_info(line);
+    }
+    notices->on_event(event, job);
+  }
+
+  void catch_up_with_notices() {
+    notices->catch_up(scheduler->jobs(), [this](JobId id) -> std::optional<JobRecord> {
+      if (const JobRecord* job = scheduler->find(id); job != nullptr) {
+        return *job;
+      }
+      return journal->record_of(id).value_or(std::nullopt);
+    });
   }
 };
 
@@ -179,6 +194,7 @@ Result<std::unique_ptr<Server>> Server::start(const ServeOptions& options,
                                                            *parts->journal,
                                                            backend.executor,
                                                            parts->beliefs.get());
+  parts->notices = std::make_unique<Notices>(places.state / "notices", std::move(backend.notify));
   const DrainFile drain(places.state);
   parts->keep_closed(drain, places.state);
   parts->scheduler->on_event([parts](const JobEvent& event) { parts->on_event(event); });
@@ -189,6 +205,7 @@ Result<std::unique_ptr<Server>> Server::start(const ServeOptions& options,
   if (!recovered) {
     return tl::unexpected(recovered.error());
   }
+  parts->catch_up_with_notices();
   backend.loop.clock = [clock = backend.clock] { return clock->now_s(); };
   backend.loop.on_decision = [parts](double seconds) { parts->metrics.decision(seconds); };
   auto loop = serve::SchedulerLoop::start(*parts->scheduler, std::move(backend.loop));

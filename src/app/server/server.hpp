@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/cli/serve_options.hpp"
+#include "app/server/job_events/notices.hpp"
 #include "app/server/serve_places.hpp"
 #include "base/result.hpp"
 #include "base/server_clock.hpp"
@@ -27,6 +28,7 @@ struct ServerBackend {
   serve::LoopSettings loop{};  // without its clock
   std::function<std::filesystem::path(RunId, serve::LogStream)> log_file{};
   std::function<serve::PruneReport(const serve::PruneRequest&)> prune{};
+  Notices::Start notify{};  // empty: jobs run no command at their end
   std::string mode{};
   std::function<std::vector<serve::JobPids>()> pids{};  // as ApiParts::pids
   std::unique_ptr<store::SqliteJournal> journal{};

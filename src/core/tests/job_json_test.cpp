@@ -22,7 +22,7 @@ TEST(JobJson, EveryKeyComesBack) {
     "mem":1024,"mem_limit":"2K","time_s":60,"runtime_s":1.5,"priority":-3,"class":"best-effort",
     "slo_ms":20,"quantile":0.99,"exclusive":true,"after":[3,4],"after_any":[5],"after_not_ok":[6],"begin_s":9.5,
     "array":7,"array_job":5,"array_limit":4,"workload":"w",
-    "progress":"step-file","retries":2,"umask":"0027",
+    "progress":"step-file","retries":2,"umask":"0027","output":"o%j","error":"e","notify":"date","params":{"lr":"1e-3"},
     "limits":{"core":"0:unlimited","nofile":"1024:4096"}})";
   const auto job = job_from(json::parse(text), "job");
   ASSERT_TRUE(job) << job.error().message;

@@ -25,7 +25,7 @@
 #include "run/mps/mps_sharing.hpp"
 #include "run/orphan_reaper.hpp"
 #include "run/run_folder.hpp"
-#include "run/supervisor/output_cap.hpp"
+#include "run/supervisor/own_outputs.hpp"
 #include "run/supervisor/supervised_processes.hpp"
 #include "run/supervisor/supervisor_order.hpp"
 #include "run/supervisor_signals.hpp"
@@ -93,7 +93,7 @@ class Supervisor {
       tell_starter(kBegan);
       wait_for_end();
       end_the_rest();
-      outputs_.look();
+      outputs_.finish();
       judge();
       const auto of_job = processes_.memory_kills();
       exit_.host_memory = of_job ? *of_job > 0 : host_memory_kills() > kills_before;
@@ -163,7 +163,7 @@ class Supervisor {
           TroubleScope::Job,
           claim ? "the claim of the attempt was replaced" : claim.error().message);
     }
-    return leader->let_go();
+    return leader->let_go().map([&] { outputs_.copy(leader->take_own_outputs()); });
   }
 
   void tell_starter(std::string_view words) {
@@ -261,7 +261,7 @@ class Supervisor {
   SupervisedProcesses processes_;
   JobPause pause_;
   MpsFaultWatch fault_watch_;
-  OutputCap outputs_;
+  JobOutputs outputs_;
   MpsUse mps_;
   SupervisorSignals signals_;
   gpu::ProcessIdentity self_{};

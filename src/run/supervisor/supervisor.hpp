@@ -25,8 +25,8 @@ inline constexpr int kSupervisorDidNot = 1;
 [[nodiscard]] int run_supervisor();
 
 // The hidden command `carpool guard`: without arguments a supervisor, with "--mps GPU FOLDER" the
-// keeper of an MPS daemon, with "--sweep-mps FOLDER" it ends daemons that are left. Returns the
-// exit code.
+// keeper of an MPS daemon, with "--sweep-mps FOLDER" it ends daemons that are left, with "--notice"
+// it runs the command of an ended job. Returns the exit code.
 [[nodiscard]] int run_guard_command(std::span<char* const> arguments);
 
 }  // namespace carpool::run

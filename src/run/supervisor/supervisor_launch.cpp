@@ -201,6 +201,18 @@ std::optional<StartTrouble> told_by(const Starter& starter) {
   return read_trouble(std::string_view(text.data(), static_cast<std::size_t>(got)));
 }
 
+Result<pid_t> start_notice_process(const ProcessExecutorSettings& settings,
+                                   const SupervisorOrder& order) {
+  const Result<Descriptor> handed = file_in_memory(write_order(order));
+  if (!handed) {
+    return tl::unexpected(handed.error());
+  }
+  const Descriptor nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+  Command command = guard_command(settings);
+  command.argv.emplace_back("--notice");
+  return spawn(command, {.in = handed->get(), .out = nowhere.get(), .err = nowhere.get()});
+}
+
 void sweep_mps_daemons(const ProcessExecutorSettings& settings) {
   std::error_code ignored;
   bool any = false;

@@ -10,6 +10,7 @@
 #include "run/process_executor.hpp"
 #include "run/run_folder.hpp"
 #include "run/start_trouble.hpp"
+#include "run/supervisor/supervisor_order.hpp"
 
 namespace carpool::run {
 
@@ -30,6 +31,10 @@ struct Starter {
 
 // Why the starter says that the attempt cannot begin; nothing: it does not say.
 [[nodiscard]] std::optional<StartTrouble> told_by(const Starter& starter);
+
+// Starts `carpool guard --notice` with this order.
+[[nodiscard]] Result<pid_t> start_notice_process(const ProcessExecutorSettings& settings,
+                                                 const SupervisorOrder& order);
 
 // Starts to end MPS daemons that have neither a keeper nor a user.
 void sweep_mps_daemons(const ProcessExecutorSettings& settings);

@@ -13,6 +13,8 @@
 
 #include "base/text/json_integer.hpp"
 #include "core/resource_limits.hpp"
+#include "core/submission/own_output.hpp"
+#include "core/submission/param_sweep.hpp"
 #include "gpu/mps/mps_environment.hpp"
 #include "gpu/mps/mps_folder.hpp"
 
@@ -73,6 +75,9 @@ std::map<std::string, std::string> environment_of(const LaunchSpec& spec,
   if (spec.job.array_index) {
     env["CARPOOL_ARRAY_INDEX"] = fmt::format("{}", *spec.job.array_index);
   }
+  for (const auto& [name, value] : spec.job.params) {
+    env[param_variable(name)] = value;
+  }
   return env;
 }
 
@@ -111,6 +116,8 @@ std::string write_order(const SupervisorOrder& order) {
   if (!order.cgroup.empty()) {
     object["cgroup"] = order.cgroup.string();
   }
+  object["output"] = order.output;
+  object["error"] = order.error;
   object["umask"] = order.umask;
   object["output_limit_bytes"] = order.output_limit_bytes;
   object["limits"] = limit_texts(order.limits);
@@ -140,6 +147,8 @@ Result<SupervisorOrder> read_order(std::string_view text) {
                            .users = mps.at("users").get<std::string>()};
     }
     order.cgroup = object.value("cgroup", "");
+    order.output = object.value("output", "");
+    order.error = object.value("error", "");
     if (object.contains("umask")) {
       order.umask = integer_from<decltype(order.umask)>(object.at("umask"));
     }
@@ -178,6 +187,11 @@ Started<SupervisorOrder> make_order(const LaunchSpec& spec,
                         .mps = mps,
                         .limits = spec.job.limits};
   order.umask = spec.job.umask.value_or(order.umask);
+  order.output = own_output(spec.job, spec.run.job);
+  order.error = own_error(spec.job, spec.run.job);
+  if (order.error == order.output) {
+    order.error.clear();
+  }
   order.limits.try_emplace("nofile", kUsualOpenFiles);
   order.env = environment_of(
       spec, folder, account ? std::optional<Account>(*account) : std::optional<Account>());

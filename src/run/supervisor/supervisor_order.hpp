@@ -36,6 +36,8 @@ struct SupervisorOrder {
   std::string home{};
   std::optional<MpsPlace> mps{};
   std::filesystem::path cgroup{};  // of the attempt; empty: none
+  std::string output{};            // the job's own file for standard output; empty: none
+  std::string error{};             // and for standard error; empty: as `output`
   unsigned umask = 022;
   std::uint64_t output_limit_bytes = 0;  // of each output; 0: none
   std::map<std::string, ResourceLimit> limits{};

@@ -3,6 +3,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include <gtest/gtest.h>
 
 namespace carpool::serve {
@@ -22,6 +24,44 @@ TEST(JobRequest, OneObjectIsOneJob) {
   EXPECT_EQ(jobs->front().gpus, 2U);
   EXPECT_EQ(jobs->front().mem_bytes, std::uint64_t{1} << 30U);
   EXPECT_EQ(jobs->front().array_index, std::nullopt);
+}
+
+TEST(JobRequest, ASweepBecomesOneJobForEachCombination) {
+  const auto jobs = parse_job_request(
+      R"({"argv": ["t", "{a}-{b}", "{c}{a"], "output": "{b}{a}", "params": {"b": [1, "{a}"], "a": ["x", "y"]}})");
+  ASSERT_TRUE(jobs) << jobs.error().message;
+  ASSERT_EQ(jobs->size(), 4U);
+  EXPECT_EQ(jobs->at(1).argv, (std::vector<std::string>{"t", "x-{a}", "{c}{a"}));
+  EXPECT_EQ(jobs->at(2).argv[1], "y-1");
+  EXPECT_EQ(jobs->at(2).output, "1y");
+  EXPECT_EQ(jobs->at(2).array_index, 2);
+  EXPECT_EQ(jobs->at(2).params, (std::map<std::string, std::string>{{"a", "y"}, {"b", "1"}}));
+}
+
+TEST(JobRequest, ASweepThatGrowsWithoutBoundIsRefused) {
+  std::string word;
+  for (int i = 0; i < 30'000; ++i) {
+    word += "{a}";
+  }
+  const std::string value(4000, 'x');
+  std::string list;
+  for (int i = 0; i < 500; ++i) {
+    list += (i == 0 ? "\"" : ",\"") + value + "\"";
+  }
+  const auto jobs =
+      parse_job_request(R"({"argv": ["t", ")" + word + R"("], "params": {"a": [)" + list + "]}}");
+  ASSERT_FALSE(jobs);
+  EXPECT_NE(jobs.error().message.find("together they may have"), std::string::npos);
+}
+
+TEST(JobRequest, JobsOfAnArrayHaveFilesOfTheirOwn) {
+  EXPECT_FALSE(parse_job_request(R"({"argv": ["t"], "array": "0-1", "output": "x"})"));
+  EXPECT_FALSE(parse_job_request(R"({"argv": ["t"], "output": "%a"})"));
+  EXPECT_FALSE(parse_job_request(R"({"argv": ["t"], "output": "%"})"));
+  for (const char* name : {"%a", "%j", "/dev/null"}) {
+    EXPECT_TRUE(parse_job_request(
+        fmt::format(R"({{"argv": ["t"], "array": "0-1", "output": "{}", "error": "e%a"}})", name)));
+  }
 }
 
 TEST(JobRequest, AnArrayBecomesOneJobForEachIndex) {

@@ -125,7 +125,9 @@ CommandSpec submit_command() {
       {"carpool submit -- python train.py --epochs 3",
        "carpool submit --mem 12G --time 2h --name resnet -- python train.py",
        "carpool submit --mem auto --model config.json -- python train.py --batch-size 8",
-       "carpool submit --array 0-99%4 -- ./sweep.sh",
+       "carpool submit --array 0-99%4 --output 'runs/%j_%a.log' -- ./sweep.sh",
+       "carpool submit --param lr=1e-3,1e-4 --param seed=1,2 -- python train.py --lr {lr} --seed "
+       "{seed}",
        "carpool submit --begin 22:00 --gpu-type H200 -- python train.py",
        "carpool submit --dry-run --mem 12G -- python train.py"},
       "With --wait the exit code is that of the job, or 128+N if signal N ended it.");
