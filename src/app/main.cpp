@@ -78,8 +78,8 @@ int main(int argc, char** argv) {
       return carpool::run::run_guard_command(words.subspan(1));
     }
     // The first process of a job of `carpool run --pty`.
-    if (!words.empty() && std::string_view(words.front()) == "relay") {
-      return carpool::app::run_relay_command(words.subspan(1));
+    if (!words.empty() && std::string_view(words.front()) == "pty-relay") {
+      return carpool::app::run_pty_relay(words.subspan(1));
     }
     // What `carpool doctor` starts with the library in front of the driver.
     if (words.size() == 2 && std::string_view(words.front()) == "check-shim") {

@@ -2,8 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <filesystem>
-#include <map>
 #include <optional>
 #include <string>
 
@@ -30,16 +28,5 @@ struct Caller {
 [[nodiscard]] Caller make_caller(std::uint32_t uid,
                                  std::uint32_t server_uid,
                                  const std::optional<std::string>& operators);
-
-// Which token belongs to which user.
-using TokenTable = std::map<std::string, std::string>;
-
-// One token and one user per line: "TOKEN user". The file belongs to root or the user of the
-// server, no other user may read it, and it is not a link.
-[[nodiscard]] Result<TokenTable> read_token_file(const std::filesystem::path& file);
-
-// The user of an Authorization header "Bearer TOKEN"; empty: an unknown token, or none.
-[[nodiscard]] std::optional<std::string> user_of_token(const TokenTable& tokens,
-                                                       const std::string& authorization);
 
 }  // namespace carpool::serve

@@ -22,7 +22,7 @@ PROGRAM = os.path.abspath(os.environ["CARPOOL"])
 # These need a server, or are one.
 SERVER_COMMANDS = (
     "serve", "submit", "queue", "show", "logs", "cancel", "hold", "release", "requeue", "wait", "history",
-    "explain", "usage", "status", "drain", "prune", "journal", "knowledge", "update",
+    "explain", "usage", "status", "drain", "prune", "journal", "knowledge", "update", "token", "relay",
 )
 COMMANDS = (
     "evaluate", "train", "predict", "recommend", "assign", "report", "demo", "dataset", "models", "help", "man", "completion",

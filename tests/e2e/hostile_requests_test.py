@@ -182,11 +182,8 @@ class Connections(Hostile):
         self.assertLess(time.monotonic() - begin, 40)
 
     def test_callers_without_a_token_have_connections_of_their_own(self):
-        tokens = self.write("tokens", "0123456789abcdef daemon\n")
-        os.chmod(tokens, 0o600)
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
+        tokens = self.write_tokens(daemon="0123456789abcdef")
+        port = server.free_port()
         self.start_system("--listen", f"127.0.0.1:{port}", "--tokens", str(tokens))
         flood = b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 1000
         for _ in range(256):
@@ -255,12 +252,9 @@ class Limits(Hostile):
         for folder in (self.folder, self.runtime):
             os.chown(folder, OTHER, 65534)
         os.chmod(self.runtime, 0o700)
-        tokens = self.write("tokens", "0123456789abcdef daemon\n")
-        os.chmod(tokens, 0o600)
+        tokens = self.write_tokens(nobody="0123456789abcdef")
         os.chown(tokens, OTHER, 65534)
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
+        port = server.free_port()
         self.log = open(self.folder / "server.log", "ab")
         self.addCleanup(self.log.close)
         self.server = subprocess.Popen(

@@ -4,6 +4,7 @@ Every test has its own folders and socket; processes that it leaves are killed.
 """
 
 import contextlib
+import hashlib
 import http.client
 import json
 import os
@@ -51,6 +52,12 @@ def has_ended(pid):
         return True
 
 
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
 class ServerTest(cli.CarpoolTest):
     GPUS = 2
 
@@ -67,6 +74,13 @@ class ServerTest(cli.CarpoolTest):
     def change_gpus(self, text):
         """Gives the fake driver new settings at once: it never reads half of them."""
         self.write("nvml.new", text).replace(self.settings)
+
+    def write_tokens(self, **tokens):
+        """A file of tokens for --tokens: user = token."""
+        lines = (f"sha256:{hashlib.sha256(token.encode()).hexdigest()} {user}\n" for user, token in tokens.items())
+        file = self.write("tokens", "".join(lines))
+        os.chmod(file, 0o600)
+        return file
 
     def surroundings(self, **more):
         return {**cli.fake_driver(self.settings), **cli.FAKE_MPS, "CARPOOL_SOCKET": str(self.socket),

@@ -143,14 +143,12 @@ class Examples(server.ServerTest):
 class Tokens(server.ServerTest):
     def test_tcp_needs_a_token_that_maps_to_a_user(self):
         self.refuses("serve", "--state", self.state, "--listen", "127.0.0.1:0", says="--tokens")
-        tokens = self.write("tokens", "0123456789abcdef root\n")
+        tokens = self.write_tokens(root="0123456789abcdef")
         os.chmod(tokens, 0o644)
         self.refuses("serve", "--state", self.state, "--listen", "127.0.0.1:0", "--tokens", tokens,
                      says="chmod")
         os.chmod(tokens, 0o600)
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
+        port = server.free_port()
         self.start("--listen", f"127.0.0.1:{port}", "--tokens", str(tokens))
         for header, status in (({}, 401), ({"Authorization": "Bearer wrong"}, 401),
                                ({"Authorization": "Bearer 0123456789abcdef"}, 200)):

@@ -121,6 +121,19 @@ WITHOUT_SERVER = (
     (("serve", "--simulated", "2xA100-40", "--slo-group", "no-such-group"), "--slo-group",
      'no group "no-such-group"', "groupadd"),
     (("serve", "--simulated", "2xA100-40", "--listen", "127.0.0.1:1", "--tokens", "absent"), "absent"),
+    (("serve", "--simulated", "2xA100-40", "--listen", "127.0.0.1:1"), "--listen", "--tokens"),
+    (("serve", "--simulated", "2xA100-40", "--listen", "0.0.0.0:1", "--tokens", "tokens"), "0.0.0.0:1",
+     "--tls-cert"),
+    (("serve", "--simulated", "2xA100-40", "--listen", "gpu1:1", "--tokens", "tokens"), "gpu1:1", "numeric address"),
+    (("serve", "--simulated", "2xA100-40", "--tls-cert", "x.pem"), "--tls-cert", "--tls-key"),
+    (("serve", "--simulated", "2xA100-40", "--listen", "127.0.0.1:1", "--tokens", "tokens", "--tls-cert", "config.json",
+      "--tls-key", "config.json"), "--tls-cert config.json", "PEM"),
+    (("token", "create"), "create needs either a USER or --metrics"),
+    (("token", "create", "no-such-user", "--tokens", "tokens"), 'no user "no-such-user"'),
+    (("token", "make"), "make", "create"),
+    (("token", "list", "--tokens", "absent"), "absent", "No such file"),
+    (("token", "revoke", "--tokens", "tokens"), "ID", "carpool token list"),
+    (("token", "revoke", "ann", "--tokens", "tokens"), 'no token "ann"', "carpool token list"),
     (("serve", "--window", "median"), "--window", "mean"),
     (("serve", "--output-limit", "1"), "--output-limit: 1 what?", "write 1G for 1 GiB"),
     (("serve", "--keep-outputs", "30"), "--keep-outputs: 30 what?", "30h for hours"),
@@ -198,6 +211,7 @@ def write_files(test):
     test.write("config.json", '{"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12, '
                               '"vocab_size": 50257, "n_positions": 1024}')
     test.write("trace.csv", "")
+    test.write("tokens", "# none\n").chmod(0o600)
     (test.folder / "folder").mkdir()
     cli.write_dataset(test.folder / "small")
 

@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "base/files/config.hpp"
-#include "serve/caller.hpp"
+#include "serve/access/tokens.hpp"
 #include "simulate/cluster_spec.hpp"
 #include "targets.hpp"
 

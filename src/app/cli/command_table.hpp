@@ -28,6 +28,8 @@
   ROW(drain,      Server,     "Start no further job; running jobs continue (operators only)")     \
   ROW(prune,      Server,     "Remove outputs of ended jobs, by age or by size")                  \
   ROW(journal,    Server,     "Check, repair or copy the journal, which holds queue and history")   \
+  ROW(token,      Server,     "Create, list or revoke tokens of users on other machines")         \
+  ROW(relay,      Server,     "Connect standard input and output to the server, for ssh")          \
   ROW(run,        Gpus,       "Run a program now: as a job of the server, or on a GPU without one") \
   ROW(gpus,       Gpus,       "Show memory, SM activity, power and clocks of each GPU")           \
   ROW(top,        Gpus,       "Watch GPUs and their processes in the terminal")                   \

@@ -109,7 +109,6 @@ void add_run_settings(OptionSet& options, JobSettings& job) {
                  "REGEX",
                  "Lines of the output that mark progress; \"none\": the job is not measured "
                  "(default: carpool.step(), else its kernel launches)");
-  add_outputs(options, job);
   options.option("--chdir", &job.folder, "DIR", "Folder to run in (default: the current one)");
   options.option("--env",
                  &job.env,
@@ -120,6 +119,7 @@ void add_run_settings(OptionSet& options, JobSettings& job) {
 
 void add_job_settings(OptionSet& options, JobSettings& job) {
   add_run_settings(options, job);
+  add_outputs(options, job);
   options.option("--gpu",
                  &job.gpu,
                  "INDEX,INDEX",

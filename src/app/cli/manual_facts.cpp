@@ -31,6 +31,27 @@ constexpr std::array kEnvironment = {
                "Socket of the server; --socket goes first. Default: your own server, else that of "
                "the machine",
                "--socket"},
+    ManualFact{"CARPOOL_HOST",
+               "Server on another machine: https://HOST:PORT, http://127.0.0.1:PORT or "
+               "ssh://[USER@]HOST[:PORT][/SOCKET]. --socket goes first, CARPOOL_SOCKET last; serve "
+               "and relay ignore it",
+               "--socket"},
+    ManualFact{"CARPOOL_TOKEN_FILE",
+               "With CARPOOL_HOST=https://: file of your token, mode 0600. Default: "
+               "~/.config/carpool/token",
+               "--socket"},
+    ManualFact{"CARPOOL_CA_FILE",
+               "With CARPOOL_HOST=https://: PEM certificates of the authorities to trust. Default: "
+               "those of the system",
+               "--socket"},
+    ManualFact{"CARPOOL_PLAIN_HTTP",
+               "1: CARPOOL_HOST=http:// may name another machine; the token crosses the network "
+               "unencrypted",
+               "--socket"},
+    ManualFact{"CARPOOL_REMOTE_PROGRAM",
+               "With CARPOOL_HOST=ssh://: the program on the other machine, as its shell reads it. "
+               "Default: carpool",
+               "--socket"},
     ManualFact{"CARPOOL_MPS_CONTROL",
                "MPS control program. Default: nvidia-cuda-mps-control from PATH",
                "serve run doctor"},
@@ -72,6 +93,8 @@ constexpr std::array kFiles = {
                "runs/JOB.ATTEMPT",
                "serve journal"},
     ManualFact{"~/.local/state/carpool", "State of a personal server", "serve journal"},
+    ManualFact{"/etc/carpool/tokens", "Digests of the tokens of users", "token"},
+    ManualFact{"~/.config/carpool/token", "Your token for CARPOOL_HOST=https://", "--socket"},
     ManualFact{"/etc/default/carpool", "Options of the server of the machine", "serve"},
 };
 

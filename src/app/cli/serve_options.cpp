@@ -26,14 +26,31 @@ void add_access_options(OptionSet& options, ServeOptions& serve) {
                  &serve.slo_group,
                  "GROUP",
                  "Group whose members may submit jobs of class slo, as operators may");
+}
+
+void add_network_options(OptionSet& options, ServeOptions& serve) {
   options.option("--listen",
                  &serve.listen,
                  "HOST:PORT",
-                 "TCP address to listen on too; TCP callers must send a token");
+                 "Numeric TCP address to listen on too; TCP callers must send a token "
+                 "(docs/remote.md)",
+                 {.needs = "--tokens"});
   options.option("--tokens",
                  &serve.tokens,
                  "FILE",
-                 "With --listen: file with lines \"TOKEN user\", mode 0600");
+                 "With --listen: file of tokens that `carpool token` writes, mode 0600",
+                 {.needs = "--listen"});
+  options.option("--tls-cert",
+                 &serve.tls_cert,
+                 "FILE",
+                 "With --listen: PEM certificate of the server, with those of the authorities in "
+                 "between; required unless the address is loopback",
+                 {.needs = "--tls-key"});
+  options.option("--tls-key",
+                 &serve.tls_key,
+                 "FILE",
+                 "PEM key of the certificate, without a passphrase, mode 0600",
+                 {.needs = "--tls-cert"});
 }
 
 void add_scheduling_options(OptionSet& options, ServeOptions& serve) {
@@ -97,6 +114,7 @@ void add_serve_options(OptionSet& options, ServeOptions& serve) {
                  {.check = time_with_unit()});
   add_scheduling_options(options, serve);
   add_access_options(options, serve);
+  add_network_options(options, serve);
   options.flag("--dcgm-names",
                serve.dcgm_names,
                "Metrics of GPUs also under the names of dcgm-exporter (docs/metrics.md)",

@@ -24,6 +24,8 @@ struct ServeOptions {
   std::optional<unsigned> openmp_threads;  // of a job that shares a GPU; 0: left alone
   std::optional<std::string> listen;
   std::optional<std::string> tokens;
+  std::optional<std::string> tls_cert;
+  std::optional<std::string> tls_key;
   std::optional<std::string> group;
   std::optional<std::string> operators;
   std::optional<int> user_priority;  // the highest that users may choose; empty: 0

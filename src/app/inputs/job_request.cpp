@@ -116,7 +116,8 @@ Result<json> request_of_script(JobScript script, const std::vector<std::string>&
 
 // The request of the file that is named in the place of a command; for a plain command, its argv.
 Result<json> request_of_command(const std::vector<std::string>& command,
-                                const std::string& folder) {
+                                const std::string& folder,
+                                bool from_afar) {
   if (command.empty()) {
     return invalid_input("no command given: name a program behind --, a job file or a script");
   }
@@ -141,7 +142,9 @@ Result<json> request_of_command(const std::vector<std::string>& command,
       return request_of_script(std::move(*script), command);
     }
   }
-  return check_program(first, folder).map([&] { return json{{"argv", command}}; });
+  // The programs of another machine are not known here.
+  const Result<void> known = from_afar ? Result<void>() : check_program(first, folder);
+  return known.map([&] { return json{{"argv", command}}; });
 }
 
 // The job runs as if it were started from here. A file may set either differently.
@@ -170,13 +173,16 @@ Result<void> put_begin(json& job) {
 
 }  // namespace
 
-Result<json> job_request(const std::vector<std::string>& command, const JobSettings& settings) {
-  Result<json> job = request_of_command(command, job_folder(settings.folder.value_or("")));
+Result<json> job_request(const std::vector<std::string>& command,
+                         const JobSettings& settings,
+                         bool from_afar) {
+  Result<json> job =
+      request_of_command(command, job_folder(settings.folder.value_or("")), from_afar);
   const Result<json> overrides = given_settings(settings);
   if (!job || !overrides) {
     return job ? overrides : job;
   }
-  json env = settings.clean_env ? json::object() : current_environment();
+  json env = settings.clean_env || from_afar ? json::object() : current_environment();
   for (const json* layer : {std::as_const(job).operator->(), overrides.operator->()}) {
     if (layer->contains("env") && layer->at("env").is_object()) {
       env.update(layer->at("env"));
@@ -185,7 +191,9 @@ Result<json> job_request(const std::vector<std::string>& command, const JobSetti
   job->update(*overrides);
   (*job)["env"] = std::move(env);
   (*job)["cwd"] = job_folder(job->value("cwd", ""));
-  put_surroundings(*job);
+  if (!from_afar) {
+    put_surroundings(*job);
+  }
   if (const Result<void> put = put_begin(*job); !put) {
     return tl::unexpected(put.error());
   }

@@ -19,8 +19,11 @@ inline constexpr const char* kHoldKey = "hold";
 [[nodiscard]] Result<nlohmann::json> given_settings(const JobSettings& options);
 
 // The whole request. `command`: a program and its arguments, a job file or a script with #CARPOOL
-// lines. Options of the command line override those of the file.
+// lines. Options of the command line override those of the file. `from_afar`: the server is on
+// another machine, which receives only the variables that are named: those of this machine may hold
+// secrets, and paths of no use there.
 [[nodiscard]] Result<nlohmann::json> job_request(const std::vector<std::string>& command,
-                                                 const JobSettings& settings);
+                                                 const JobSettings& settings,
+                                                 bool from_afar);
 
 }  // namespace carpool::app

@@ -192,9 +192,9 @@ std::optional<winsize> first_window(const Descriptor& client, PtyFrameReader& fr
 
 }  // namespace
 
-int run_relay_command(std::span<char* const> words) {
+int run_pty_relay(std::span<char* const> words) {
   if (words.size() < 2) {
-    print_message("relay is a part of carpool run --pty");
+    print_message("pty-relay is a part of carpool run --pty");
     return kExitUsage;
   }
   ::signal(SIGPIPE, SIG_IGN);

@@ -9,6 +9,6 @@ namespace carpool::app {
 // `words`: the socket of `carpool run`, then the program and its arguments. Returns the exit code
 // of the program; a signal that ended the program ends this process too. The program is hung up
 // when the other end of the socket is closed.
-[[nodiscard]] int run_relay_command(std::span<char* const> words);
+[[nodiscard]] int run_pty_relay(std::span<char* const> words);
 
 }  // namespace carpool::app

@@ -213,7 +213,7 @@ Result<std::vector<std::string>> PtyListener::command_for(
   if (problem) {
     return fail(ErrorCode::Internal, fmt::format("/proc/self/exe: {}", problem.message()));
   }
-  std::vector<std::string> command{own.string(), "relay", path_.string()};
+  std::vector<std::string> command{own.string(), "pty-relay", path_.string()};
   command.insert(command.end(), program.begin(), program.end());
   return command;
 }

@@ -14,8 +14,10 @@
 #include "app/launch/job_keeper.hpp"
 #include "app/launch/pty_session.hpp"
 #include "app/launch/watched_job.hpp"
+#include "app/remote/remote_access.hpp"
 #include "app/server/job_output.hpp"
 #include "app/server/job_wait.hpp"
+#include "base/clock.hpp"
 #include "base/log.hpp"
 #include "core/workload_identity.hpp"
 #include "serve/job_request.hpp"
@@ -98,8 +100,8 @@ void note_lost_input() {
 
 // The job runs the relay, but has the name and the workload of the program.
 Result<void> put_relay(json& request, const PtyListener& listener) {
-  const Result<std::vector<JobSpec>> jobs =
-      serve::parse_job_request(request.dump(-1, ' ', false, json::error_handler_t::replace));
+  const Result<std::vector<JobSpec>> jobs = serve::parse_job_request(
+      request.dump(-1, ' ', false, json::error_handler_t::replace), epoch_seconds());
   if (!jobs) {
     return tl::unexpected(jobs.error());
   }
@@ -114,8 +116,14 @@ Result<void> put_relay(json& request, const PtyListener& listener) {
 }
 
 Result<json> request_of(const ServerRun& run) {
-  Result<json> request = job_request(run.command, run.job);
-  if (request && (request->contains("array") || request->contains(kHoldKey))) {
+  const bool from_afar = remote_host(run.server).has_value();
+  if (from_afar && run.pty) {
+    return invalid_input(
+        "--pty reaches jobs of this machine only: leave CARPOOL_HOST out, or use ssh -t");
+  }
+  Result<json> request = job_request(run.command, run.job, from_afar);
+  if (request &&
+      (request->contains("array") || request->contains("params") || request->contains(kHoldKey))) {
     return invalid_input(fmt::format(
         "{} asks for an array or a held job, which cannot be watched: use carpool submit",
         run.command.front()));

@@ -118,14 +118,19 @@ Result<serve::HttpSettings> http_settings(const ServeOptions& options, const Ser
   if (options.system) {
     settings.group = options.group.value_or("carpool");
   }
+  std::error_code ignored;
   if (options.tokens) {
-    auto tokens = serve::read_token_file(*options.tokens);
-    if (!tokens) {
-      return tl::unexpected(tokens.error());
-    }
-    settings.tokens = std::move(*tokens);
+    settings.tokens =
+        std::make_shared<serve::TokenStore>(std::filesystem::absolute(*options.tokens, ignored));
   }
-  return settings;
+  if (options.tls_cert && options.tls_key) {
+    auto tls = serve::TlsContext::load(*options.tls_cert, *options.tls_key);
+    if (!tls) {
+      return tl::unexpected(tls.error());
+    }
+    settings.tls = std::move(*tls);
+  }
+  return serve::check_tcp(settings).map([&] { return settings; });  // before any job starts
 }
 
 Result<serve::UserLimits> user_limits(const ServeOptions& options) {

@@ -2,8 +2,6 @@
 
 #include <charconv>
 #include <cstdlib>
-#include <httplib.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
@@ -11,6 +9,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "app/remote/remote_access.hpp"
+#include "app/remote/server_connection.hpp"
 #include "app/server/socket_access.hpp"
 #include "base/clock.hpp"
 #include "base/files/runtime_folder.hpp"
@@ -31,39 +31,33 @@ bool belongs_to_user(const std::filesystem::path& path) {
 }  // namespace
 
 struct ServerClient::State {
-  std::filesystem::path socket;
-  httplib::Client http;
+  ServerConnection connection;
 
-  State(std::filesystem::path path, std::chrono::seconds patience)
-      : socket(std::move(path)), http(socket.string()) {
-    http.set_address_family(AF_UNIX);
-    http.set_keep_alive(true);
-    http.set_read_timeout(patience);
-  }
-
-  [[nodiscard]] tl::unexpected<Error> no_server() const {
-    return fail(
-        ErrorCode::Unavailable,
-        fmt::format("no server answers on {}; start one with `carpool serve`, or name one with "
-                    "--socket",
-                    socket.string()));
+  State(ServerConnection made, std::chrono::seconds patience) : connection(std::move(made)) {
+    connection.http->set_keep_alive(true);
+    connection.http->set_read_timeout(patience);
   }
 
   // The answer, or the error that it carries.
   [[nodiscard]] Result<httplib::Response> checked(const httplib::Result& result) const {
     if (!result) {
-      return no_server();
+      return tl::unexpected(connection.explain(result.error()));
     }
     if (result->status >= 200 && result->status < 300) {
       return *result;
     }
-    return tl::unexpected(serve::read_error(result->status, result->body));
+    Error error = serve::read_error(result->status, result->body);
+    if (error.code == ErrorCode::Unauthenticated) {
+      error.message += connection.token_advice;
+    }
+    return tl::unexpected(std::move(error));
   }
 
   // Asks again while the server has no room for the request, which it then has not begun.
   template <class Send>
   [[nodiscard]] Result<httplib::Response> ask(const Send& send) const {
     constexpr int kTries = 5;
+    const NoPipeSignal quiet;
     httplib::Result result = send();
     for (int again = 1; again < kTries && is_full(result); ++again) {
       if (again == 1) {
@@ -108,24 +102,32 @@ ServerClient::ServerClient(ServerClient&&) noexcept = default;
 ServerClient& ServerClient::operator=(ServerClient&&) noexcept = default;
 ServerClient::~ServerClient() = default;
 
-Result<ServerClient> ServerClient::connect(const ServerOptions& options,
-                                           std::chrono::seconds patience) {
-  ServerClient client(std::make_unique<State>(server_socket(options), patience));
+Result<std::filesystem::path> reachable_socket(const ServerOptions& options) {
+  const std::filesystem::path socket = server_socket(options);
   std::error_code ignored;
-  if (const auto problem = access_problem(client.state_->socket)) {
+  if (const auto problem = access_problem(socket)) {
     return tl::unexpected(*problem);
   }
-  if (!std::filesystem::exists(client.state_->socket, ignored)) {
-    return client.state_->no_server();
+  if (!std::filesystem::exists(socket, ignored)) {
+    return tl::unexpected(connect_to_socket(socket).explain(httplib::Error::Connection));
   }
   // A socket of another user would receive the jobs with their environment.
-  if (const auto& socket = client.state_->socket;
-      socket == personal_socket() &&
+  if (socket == personal_socket() &&
       !(belongs_to_user(socket) && belongs_to_user(socket.parent_path()))) {
     return invalid_input(
         fmt::format("{} belongs to another user; name a server with --socket", socket.string()));
   }
-  return client;
+  return socket;
+}
+
+Result<ServerClient> ServerClient::connect(const ServerOptions& options,
+                                           std::chrono::seconds patience) {
+  const auto host = remote_host(options);
+  Result<ServerConnection> made = host ? remote_access(*host).and_then(connect_from_afar)
+                                       : reachable_socket(options).map(connect_to_socket);
+  return std::move(made).map([&](ServerConnection connection) {
+    return ServerClient(std::make_unique<State>(std::move(connection), patience));
+  });
 }
 
 namespace {
@@ -142,7 +144,7 @@ Result<json> parsed(const httplib::Response& response) {
 }  // namespace
 
 Result<json> ServerClient::get(const std::string& path) {
-  return state_->ask([&] { return state_->http.Get(path); }).and_then(parsed);
+  return state_->ask([&] { return state_->connection.http->Get(path); }).and_then(parsed);
 }
 
 Result<json> ServerClient::post(const std::string& path, const json& body) {
@@ -152,7 +154,7 @@ Result<json> ServerClient::post(const std::string& path, const json& body) {
   } catch (const json::exception&) {
     return invalid_input("arguments and environment of a job must be UTF-8 text");
   }
-  return state_->ask([&] { return state_->http.Post(path, text, "application/json"); })
+  return state_->ask([&] { return state_->connection.http->Post(path, text, "application/json"); })
       .and_then(parsed);
 }
 
@@ -176,14 +178,15 @@ Result<nlohmann::json> ServerClient::list_jobs(const std::string& query) {
 }
 
 Result<LogPart> ServerClient::get_log(const std::string& path) {
-  return state_->ask([&] { return state_->http.Get(path); }).map([](httplib::Response response) {
-    LogPart part;
-    const std::string next = response.get_header_value("X-Carpool-Offset");
-    std::from_chars(next.data(), next.data() + next.size(), part.next);
-    part.over = response.get_header_value("X-Carpool-Over") == "1";
-    part.bytes = std::move(response.body);
-    return part;
-  });
+  return state_->ask([&] { return state_->connection.http->Get(path); })
+      .map([](httplib::Response response) {
+        LogPart part;
+        const std::string next = response.get_header_value("X-Carpool-Offset");
+        std::from_chars(next.data(), next.data() + next.size(), part.next);
+        part.over = response.get_header_value("X-Carpool-Over") == "1";
+        part.bytes = std::move(response.body);
+        return part;
+      });
 }
 
 }  // namespace carpool::app

@@ -1,4 +1,4 @@
-// The client of the server: HTTP over its socket, JSON back.
+// The client of the server: HTTP over its socket, or to another machine ($CARPOOL_HOST); JSON back.
 #pragma once
 
 #include <chrono>
@@ -19,6 +19,8 @@ namespace carpool::app {
 // one of the machine.
 [[nodiscard]] std::filesystem::path server_socket(const ServerOptions& options);
 [[nodiscard]] std::filesystem::path personal_socket();
+// The same where this user may connect to it; Unavailable where it does not exist.
+[[nodiscard]] Result<std::filesystem::path> reachable_socket(const ServerOptions& options);
 inline constexpr const char* kSystemSocket = "/run/carpool/carpool.sock";
 
 // A piece of a job's output.

@@ -55,7 +55,7 @@ TEST(CommandTable, HoldsTheCommandsOfEachGroupInTheOrderOfTheHelp) {
                    "usage",
                    "knowledge"}));
   EXPECT_EQ(names_of(CommandGroup::Server),
-            (Names{"serve", "status", "drain", "prune", "journal"}));
+            (Names{"serve", "status", "drain", "prune", "journal", "token", "relay"}));
   EXPECT_EQ(names_of(CommandGroup::Gpus), (Names{"run", "gpus", "top", "doctor", "record"}));
   EXPECT_EQ(names_of(CommandGroup::Prediction),
             (Names{"recommend", "predict", "assign", "estimate", "profile", "profiles"}));
@@ -79,7 +79,7 @@ TEST(CommandTable, NamesNoCommandTwice) {
   for (const CommandRow& row : command_table()) {
     EXPECT_TRUE(names.insert(row.name).second) << row.name;
   }
-  EXPECT_EQ(names.size(), 43U);
+  EXPECT_EQ(names.size(), 45U);
 }
 
 TEST(CommandTable, DescribesEachCommandInOneLine) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <limits>
 #include <unistd.h>
 #include <utility>
 
@@ -41,6 +42,39 @@ std::optional<ApiAnswer> arrival_problem(SocketStream::Arrival arrival, const st
   return std::nullopt;
 }
 
+// No account has this number.
+constexpr std::uint32_t kScrapeUid = std::numeric_limits<std::uint32_t>::max();
+
+bool reads_metrics(const RequestHead& head) {
+  return head.text.starts_with("GET /metrics ") || head.text.starts_with("GET /metrics?");
+}
+
+// The user of a request over TCP. Jobs run as this user, so it needs an account here, and a server
+// that cannot change its user serves only its own.
+Result<std::uint32_t> user_of_request(const HttpSettings& settings, const RequestHead& head) {
+  const auto user = settings.tokens->user_of(head.authorization);
+  if (!user) {
+    return fail(ErrorCode::Unauthenticated,
+                "no valid token: it is missing, wrong or revoked (Authorization: Bearer TOKEN)");
+  }
+  if (*user == kScrapeUser) {
+    return reads_metrics(head) ? Result<std::uint32_t>(kScrapeUid)
+                               : forbidden("this token may read /metrics and nothing else");
+  }
+  const Result<std::uint32_t> uid = user_id(*user);
+  if (!uid) {
+    return forbidden(fmt::format(
+        "this token belongs to user {}, who has no account on the server's machine", *user));
+  }
+  if (::geteuid() != 0 && *uid != ::geteuid()) {
+    return forbidden(
+        fmt::format("this token belongs to user {}, and this personal server serves only user {}",
+                    *user,
+                    user_name(::geteuid())));
+  }
+  return uid;
+}
+
 }  // namespace
 
 Router::Router(JobApi& api, int listening) {
@@ -67,13 +101,16 @@ Conversation::Conversation(HttpService& service,
                            std::optional<std::uint32_t> peer,
                            FairShare::Held place)
     : service_(service),
-      stream_(socket),
+      stream_(socket, peer ? nullptr : service.settings.tls.get()),
       local_(peer.has_value()),
       caller_(peer ? std::optional(service.caller(*peer)) : std::nullopt),
       place_(std::move(place)) {}
 
 void Conversation::run() noexcept {
   try {
+    if (!stream_.begin(kStrangerSeconds)) {
+      return;
+    }
     for (int request = 1; request <= kMostRequests &&
                           stream_.wait_readable(caller_ ? kIdleSeconds : kStrangerSeconds);
          ++request) {
@@ -115,16 +152,15 @@ std::optional<ApiAnswer> Conversation::identify(const RequestHead& head) {
   if (local_) {
     return std::nullopt;
   }
-  const auto user = user_of_token(service_.settings.tokens, head.authorization);
-  const Result<std::uint32_t> uid = user ? user_id(*user) : not_found("");
+  const Result<std::uint32_t> uid = user_of_request(service_.settings, head);
   if (!uid) {
-    return error_answer(
-        fail(ErrorCode::Unauthenticated, "send a token: Authorization: Bearer TOKEN"));
+    return error_answer(uid.error());
   }
   if (caller_ && caller_->uid == *uid) {
     return std::nullopt;
   }
-  caller_ = service_.caller(*uid);
+  caller_ = *uid == kScrapeUid ? Caller{.uid = *uid, .user = std::string(kScrapeUser)}
+                               : service_.caller(*uid);
   place_ = service_.shares.users.hold(*uid, 1);
   if (!place_ && caller_->operates) {
     place_ = service_.shares.operators.hold(*uid, 1);

@@ -140,6 +140,9 @@ struct HttpServer::State {
   void turn_away(const Accepted& accepted, std::string_view why) {
     const ApiAnswer answer = busy_answer(why);
     service.api.count(answer.status);
+    if (!accepted.peer && service.settings.tls) {
+      return;  // an answer needs a handshake, for which there is no thread
+    }
     const std::string text = closing_text(answer);
     [[maybe_unused]] const ssize_t sent =
         ::send(accepted.socket.get(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -257,8 +260,8 @@ HttpServer::~HttpServer() {
 }
 
 Result<std::unique_ptr<HttpServer>> HttpServer::start(JobApi& api, const HttpSettings& settings) {
-  if (settings.listen && settings.tokens.empty()) {
-    return invalid_input("--listen needs --tokens FILE: TCP callers must send a token");
+  if (const Result<void> safe = check_tcp(settings); !safe) {
+    return tl::unexpected(safe.error());
   }
   Result<Descriptor> local = listen_on_socket(settings.socket, settings.group);
   if (!local) {

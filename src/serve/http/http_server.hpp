@@ -2,25 +2,13 @@
 // request on TCP, where a token does.
 #pragma once
 
-#include <cstdint>
-#include <filesystem>
 #include <memory>
-#include <optional>
-#include <string>
 
 #include "base/result.hpp"
-#include "serve/caller.hpp"
+#include "serve/http/http_settings.hpp"
 #include "serve/job_api.hpp"
 
 namespace carpool::serve {
-
-struct HttpSettings {
-  std::filesystem::path socket{};
-  std::optional<std::string> group{};  // may connect besides the owner; empty: only the owner
-  std::optional<std::string> operators{};
-  std::optional<std::string> listen{};  // "127.0.0.1:8470"
-  TokenTable tokens{};                  // required for `listen`
-};
 
 class HttpServer {
  public:

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <memory>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -36,6 +37,34 @@ Result<sockaddr_un> address_of(const std::filesystem::path& path) {
   }
   std::memcpy(address.sun_path, text.c_str(), text.size() + 1);
   return address;
+}
+
+using Addresses = std::unique_ptr<addrinfo, void (*)(addrinfo*)>;
+
+// At least one.
+Result<Addresses> tcp_address(const std::string& address) {
+  const std::size_t colon = address.rfind(':');
+  if (colon == std::string::npos) {
+    return invalid_input(
+        fmt::format("--listen {}: expected HOST:PORT, as in 127.0.0.1:8470", address));
+  }
+  std::string host = address.substr(0, colon);
+  if (host.starts_with('[') && host.ends_with(']')) {
+    host = host.substr(1, host.size() - 2);
+  }
+  addrinfo hints{};
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE;
+  addrinfo* found = nullptr;
+  if (const int code = ::getaddrinfo(host.c_str(), address.c_str() + colon + 1, &hints, &found);
+      code != 0) {
+    return invalid_input(
+        fmt::format("--listen {}: {}; expected a numeric address and a port, as in 0.0.0.0:8470",
+                    address,
+                    ::gai_strerror(code)));
+  }
+  return Addresses(found, ::freeaddrinfo);
 }
 
 const sockaddr* plain(const sockaddr_un& address) {
@@ -182,33 +211,36 @@ Result<Descriptor> listen_on_socket(const std::filesystem::path& path,
 }
 
 Result<Descriptor> listen_on_tcp(const std::string& address) {
-  const std::size_t colon = address.rfind(':');
-  if (colon == std::string::npos) {
-    return invalid_input(
-        fmt::format("--listen {}: expected HOST:PORT, as in 127.0.0.1:8470", address));
+  const Result<Addresses> found = tcp_address(address);
+  if (!found) {
+    return tl::unexpected(found.error());
   }
-  std::string host = address.substr(0, colon);
-  if (host.starts_with('[') && host.ends_with(']')) {
-    host = host.substr(1, host.size() - 2);
-  }
-  addrinfo hints{};
-  hints.ai_family = AF_UNSPEC;
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE;
-  addrinfo* found = nullptr;
-  if (const int code = ::getaddrinfo(host.c_str(), address.c_str() + colon + 1, &hints, &found);
-      code != 0) {
-    return invalid_input(fmt::format("--listen {}: {}", address, ::gai_strerror(code)));
-  }
-  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> kept(found, ::freeaddrinfo);
-  Descriptor listener(::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const addrinfo& at = **found;
+  Descriptor listener(::socket(at.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const int yes = 1;
   ::setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-  if (::bind(listener.get(), found->ai_addr, found->ai_addrlen) != 0 ||
+  if (::bind(listener.get(), at.ai_addr, at.ai_addrlen) != 0 ||
       ::listen(listener.get(), kBacklog) != 0) {
     return problem(fmt::format("listen on {}", address));
   }
   return listener;
+}
+
+Result<bool> is_loopback(const std::string& address) {
+  const Result<Addresses> found = tcp_address(address);
+  if (!found) {
+    return tl::unexpected(found.error());
+  }
+  constexpr std::uint32_t kLoopbackNetwork = 127;
+  const addrinfo& at = **found;
+  if (at.ai_family == AF_INET) {
+    sockaddr_in ip{};
+    std::memcpy(&ip, at.ai_addr, sizeof ip);
+    return ntohl(ip.sin_addr.s_addr) >> 24U == kLoopbackNetwork;
+  }
+  sockaddr_in6 ip{};
+  std::memcpy(&ip, at.ai_addr, sizeof ip);
+  return at.ai_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&ip.sin6_addr);
 }
 
 Result<std::uint32_t> peer_of(int socket) {

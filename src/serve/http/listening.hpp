@@ -17,6 +17,8 @@ namespace carpool::serve {
                                                   const std::optional<std::string>& group);
 // Numeric "HOST:PORT", such as "[::1]:8470".
 [[nodiscard]] Result<Descriptor> listen_on_tcp(const std::string& address);
+// Whether only this machine reaches such an address.
+[[nodiscard]] Result<bool> is_loopback(const std::string& address);
 
 // The user at the other end of a unix socket.
 [[nodiscard]] Result<std::uint32_t> peer_of(int socket);

@@ -32,25 +32,93 @@ bool would_block() {
   return errno == EAGAIN || errno == EWOULDBLOCK;
 }
 
+short event_of(TlsSession::Step step) {
+  switch (step) {
+    case TlsSession::Step::NeedsRead:
+      return POLLIN;
+    case TlsSession::Step::NeedsWrite:
+      return POLLOUT;
+    case TlsSession::Step::Done:
+    case TlsSession::Step::Ended:
+      break;
+  }
+  return 0;
+}
+
 }  // namespace
 
+SocketStream::SocketStream(int socket, const TlsContext* tls)
+    : socket_(socket),
+      tls_(tls == nullptr ? nullptr : std::make_unique<TlsSession>(*tls, socket)) {}
+
+SocketStream::~SocketStream() {
+  if (tls_) {
+    tls_->close();
+  }
+}
+
+bool SocketStream::begin(double seconds) {
+  const Stopwatch watch;
+  while (tls_) {
+    const TlsSession::Step step = tls_->accept();
+    if (step == TlsSession::Step::Done) {
+      break;
+    }
+    if (step == TlsSession::Step::Ended ||
+        !wait_for(socket_, event_of(step), seconds - watch.seconds())) {
+      return false;
+    }
+  }
+  return true;
+}
+
 bool SocketStream::wait_readable(double seconds) const {
-  return !received_.empty() || wait_for(socket_, POLLIN, seconds);
+  return !received_.empty() || (tls_ && tls_->has_more()) || wait_for(socket_, POLLIN, seconds);
+}
+
+SocketStream::Transfer SocketStream::receive_some(char* to, std::size_t size) {
+  Transfer done;
+  if (tls_) {
+    done.needs = event_of(tls_->read(to, size, done.bytes));
+    return done;
+  }
+  ssize_t got = 0;
+  do {
+    got = ::recv(socket_, to, size, MSG_DONTWAIT);
+  } while (got < 0 && errno == EINTR);
+  done.bytes = static_cast<std::size_t>(std::max<ssize_t>(got, 0));
+  done.needs = got < 0 && would_block() ? POLLIN : short{0};
+  return done;
+}
+
+SocketStream::Transfer SocketStream::send_some(const char* from, std::size_t size) {
+  Transfer done;
+  if (tls_) {
+    done.needs = event_of(tls_->write(from, size, done.bytes));
+    return done;
+  }
+  ssize_t sent = 0;
+  do {
+    sent = ::send(socket_, from, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+  } while (sent < 0 && errno == EINTR);
+  done.bytes = static_cast<std::size_t>(std::max<ssize_t>(sent, 0));
+  done.needs = sent < 0 && would_block() ? POLLOUT : short{0};
+  return done;
 }
 
 SocketStream::Arrival SocketStream::receive(double until_s) {
   while (true) {
     std::array<char, kPartBytes> part{};
-    const ssize_t got = ::recv(socket_, part.data(), part.size(), MSG_DONTWAIT);
-    if (got > 0) {
-      received_.append(part.data(), static_cast<std::size_t>(got));
+    const Transfer got = receive_some(part.data(), part.size());
+    if (got.bytes > 0) {
+      received_.append(part.data(), got.bytes);
       // A client that sends byte by byte is always ready, so the time is checked here, too.
       return request_.seconds() > until_s ? Arrival::TooSlow : Arrival::Complete;
     }
-    if (got == 0 || (!would_block() && errno != EINTR)) {
+    if (got.needs == 0) {
       return Arrival::Ended;
     }
-    if (!wait_for(socket_, POLLIN, until_s - request_.seconds())) {
+    if (!wait_for(socket_, got.needs, until_s - request_.seconds())) {
       return Arrival::TooSlow;
     }
   }
@@ -109,6 +177,10 @@ SocketStream::Arrival SocketStream::read_body(std::string& body,
 }
 
 void SocketStream::linger() {
+  if (tls_) {
+    tls_->close();
+    tls_.reset();  // what follows is dropped, so it need not be decrypted
+  }
   ::shutdown(socket_, SHUT_WR);
   request_ = Stopwatch();
   for (std::size_t dropped = 0; dropped < kLingerBytes; dropped += received_.size()) {
@@ -124,10 +196,10 @@ bool SocketStream::is_writable() const {
   return ::poll(&waiting, 1, 0) >= 0 && (waiting.revents & (POLLHUP | POLLERR | POLLNVAL)) == 0;
 }
 
-bool SocketStream::wait_writable() {
+bool SocketStream::wait_to_send(short event) {
   const Stopwatch watch;
   const double left_s = kStalledSeconds + static_cast<double>(sent_) / kSlowestRate - blocked_s_;
-  const bool ready = wait_for(socket_, POLLOUT, std::min(kStalledSeconds, left_s));
+  const bool ready = wait_for(socket_, event, std::min(kStalledSeconds, left_s));
   blocked_s_ += watch.seconds();
   return ready && left_s > 0.0;
 }
@@ -142,11 +214,10 @@ ssize_t SocketStream::read(char* to, std::size_t size) {
 ssize_t SocketStream::write(const char* from, std::size_t size) {
   std::size_t done = 0;
   while (done < size) {
-    const ssize_t sent = ::send(socket_, from + done, size - done, MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (sent >= 0) {
-      done += static_cast<std::size_t>(sent);
-      sent_ += static_cast<std::size_t>(sent);
-    } else if (errno != EINTR && (!would_block() || !wait_writable())) {
+    const Transfer sent = send_some(from + done, size - done);
+    done += sent.bytes;
+    sent_ += sent.bytes;
+    if (sent.bytes == 0 && (sent.needs == 0 || !wait_to_send(sent.needs))) {
       return -1;
     }
   }

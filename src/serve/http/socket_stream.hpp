@@ -5,19 +5,25 @@
 #include <array>
 #include <functional>
 #include <httplib.h>
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "base/clock.hpp"
+#include "serve/http/tls.hpp"
 
 namespace carpool::serve {
 
 class SocketStream final : public httplib::Stream {
  public:
-  explicit SocketStream(int socket) : socket_(socket) {}
+  // `tls`: the bytes are encrypted; null: they are not.
+  SocketStream(int socket, const TlsContext* tls);
+  ~SocketStream() override;
 
   enum class Arrival { Complete, Ended, TooSlow, TooLarge };
 
+  // The handshake of TLS; false: it failed, or took longer.
+  [[nodiscard]] bool begin(double seconds);
   // Whether bytes arrive within that time; false also when the peer has closed.
   [[nodiscard]] bool wait_readable(double seconds) const;
   // The head of a request without the empty line at its end; counts the time of the request.
@@ -47,9 +53,18 @@ class SocketStream final : public httplib::Stream {
  private:
   // Appends what has arrived to the buffer; waits until then.
   [[nodiscard]] Arrival receive(double until_s);
-  [[nodiscard]] bool wait_writable();
+  // What one call to the system or to TLS did. `needs`: the event of the socket to wait for; 0:
+  // bytes were transferred, or the connection has ended.
+  struct Transfer {
+    std::size_t bytes = 0;
+    short needs = 0;
+  };
+  [[nodiscard]] Transfer receive_some(char* to, std::size_t size);
+  [[nodiscard]] Transfer send_some(const char* from, std::size_t size);
+  [[nodiscard]] bool wait_to_send(short event);
 
   int socket_;
+  std::unique_ptr<TlsSession> tls_;
   std::string received_;  // not used yet
   std::string_view presented_;
   Stopwatch request_;       // since the head began to be read

@@ -1,6 +1,7 @@
 #include "serve/http/http_server.hpp"
 
 #include <array>
+#include <fstream>
 #include <sys/stat.h>
 
 #include <nlohmann/json.hpp>
@@ -116,6 +117,20 @@ TEST_F(HttpServerTest, TcpNeedsTokens) {
       HttpServer::start(test_.api(), {.socket = test_.folder() / "other", .listen = "127.0.0.1:0"});
   ASSERT_FALSE(open);
   EXPECT_NE(open.error().message.find("--tokens"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(test_.folder() / "other"));
+}
+
+TEST_F(HttpServerTest, AnAddressThatOtherMachinesReachNeedsTls) {
+  const std::filesystem::path tokens = test_.folder() / "tokens";
+  std::ofstream(tokens) << token_file_text({});
+  ASSERT_EQ(::chmod(tokens.c_str(), 0600), 0);
+  const auto open = HttpServer::start(test_.api(),
+                                      {.socket = test_.folder() / "other",
+                                       .listen = "0.0.0.0:0",
+                                       .tokens = std::make_shared<TokenStore>(tokens)});
+  ASSERT_FALSE(open);
+  EXPECT_EQ(open.error().code, ErrorCode::InvalidInput);
+  EXPECT_NE(open.error().message.find("--tls-cert"), std::string::npos);
   EXPECT_FALSE(std::filesystem::exists(test_.folder() / "other"));
 }
 

@@ -119,5 +119,20 @@ TEST_F(Listening, RejectsBadAddresses) {
   EXPECT_EQ(entries(), 0U);
 }
 
+TEST(TcpAddress, OnlyLoopbackAddressesAreOfThisMachineAlone) {
+  for (const char* local : {"127.0.0.1:8470", "127.5.6.7:1", "[::1]:8470"}) {
+    EXPECT_EQ(is_loopback(local), true) << local;
+  }
+  for (const char* open :
+       {"0.0.0.0:8470", "10.0.0.1:8470", "[::]:8470", "[::ffff:127.0.0.1]:8470", "128.0.0.1:1"}) {
+    EXPECT_EQ(is_loopback(open), false) << open;
+  }
+  for (const char* bad : {"8470", "localhost:8470", ":8470", "127.0.0.1:http"}) {
+    const Result<bool> refused = is_loopback(bad);
+    ASSERT_FALSE(refused) << bad;
+    EXPECT_EQ(refused.error().code, ErrorCode::InvalidInput);
+  }
+}
+
 }  // namespace
 }  // namespace carpool::serve

@@ -12,6 +12,7 @@
 #include "app/cli/shared_options.hpp"
 #include "app/inputs/job_request.hpp"
 #include "app/inputs/submit_memory.hpp"
+#include "app/remote/remote_access.hpp"
 #include "app/server/dry_run.hpp"
 #include "app/server/job_wait.hpp"
 #include "app/server/server_client.hpp"
@@ -65,7 +66,8 @@ Result<void> run_submit(const SubmitOptions& options, const CommandContext& cont
     return invalid_input(fmt::format("--dry-run submits no job: leave {} out",
                                      options.wait ? "--wait" : "--parsable"));
   }
-  Result<json> job = job_request(options.command, options.job);
+  Result<json> job =
+      job_request(options.command, options.job, remote_host(options.server).has_value());
   if (!job) {
     return tl::unexpected(job.error());
   }
