@@ -14,7 +14,7 @@ import server
 GROUPS = {
     "Jobs": ("submit", "queue", "show", "explain", "logs", "wait", "cancel", "hold", "release", "requeue", "update",
              "history", "usage", "knowledge"),
-    "Server": ("serve", "status", "drain", "prune", "journal"),
+    "Server": ("serve", "status", "drain", "prune", "journal", "token", "relay"),
     "GPUs": ("run", "gpus", "top", "doctor", "record"),
     "Prediction": ("recommend", "predict", "assign", "estimate", "profile", "profiles"),
     "Research": ("measure", "dataset", "train", "evaluate", "simulate", "report", "models", "policies",

@@ -302,6 +302,8 @@ class Ssh(RemoteTest):
         client.kill()
         client.wait()
         server.until(lambda: server.has_ended(pid), "ssh to end")
+        self.succeeds("cancel", job)
+        self.await_end(job)
 
     def test_what_ssh_says_is_shown(self):
         self.fake_ssh('echo "ssh: Could not resolve hostname gpu1" >&2; exit 255')
