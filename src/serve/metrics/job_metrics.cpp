@@ -16,7 +16,7 @@ bool has_series(const MetricSource& from, JobId job) {
 }
 
 // The name of a job is its owner's, as in listings.
-std::string_view shown_name(const MetricSource& from, const JobRecord& job) {
+std::string_view name_for(const MetricSource& from, const JobRecord& job) {
   if (!from.caller.may_touch(job.owner)) {
     return {};
   }
@@ -29,7 +29,7 @@ void read_job_info(const MetricSource& from, Samples& out) {
     const JobAttempt* running = job == nullptr ? nullptr : job->running();
     if (running != nullptr) {
       out.add({fmt::format("{}", id),
-               shown_name(from, *job),
+               name_for(from, *job),
                job->owner.user,
                name_of(job->spec.job_class),
                name_of(running->start.mechanism),

@@ -248,7 +248,7 @@ TEST(JobApi, WithoutASchedulerEverythingIsUnavailable) {
   const std::pair<int, std::string> gone(503, "unavailable");
   EXPECT_EQ(refusal(test->healthy()), gone);
   EXPECT_EQ(refusal(test->status()), gone);
-  EXPECT_EQ(refusal(test->metrics()), gone);
+  EXPECT_EQ(refusal(test->metrics(caller_ann)), gone);
   EXPECT_EQ(refusal(test->submit(caller_ann, kJob)), gone);
 }
 

@@ -27,7 +27,7 @@ TEST(JobRequest, OneObjectIsOneJob) {
 }
 
 TEST(JobRequest, ASweepBecomesOneJobForEachCombination) {
-  const auto jobs = parse_job_request(
+  const auto jobs = jobs_of(
       R"({"argv": ["t", "{a}-{b}", "{c}{a"], "output": "{b}{a}", "params": {"b": [1, "{a}"], "a": ["x", "y"]}})");
   ASSERT_TRUE(jobs) << jobs.error().message;
   ASSERT_EQ(jobs->size(), 4U);
@@ -49,17 +49,17 @@ TEST(JobRequest, ASweepThatGrowsWithoutBoundIsRefused) {
     list += (i == 0 ? "\"" : ",\"") + value + "\"";
   }
   const auto jobs =
-      parse_job_request(R"({"argv": ["t", ")" + word + R"("], "params": {"a": [)" + list + "]}}");
+      jobs_of(R"({"argv": ["t", ")" + word + R"("], "params": {"a": [)" + list + "]}}");
   ASSERT_FALSE(jobs);
   EXPECT_NE(jobs.error().message.find("together they may have"), std::string::npos);
 }
 
 TEST(JobRequest, JobsOfAnArrayHaveFilesOfTheirOwn) {
-  EXPECT_FALSE(parse_job_request(R"({"argv": ["t"], "array": "0-1", "output": "x"})"));
-  EXPECT_FALSE(parse_job_request(R"({"argv": ["t"], "output": "%a"})"));
-  EXPECT_FALSE(parse_job_request(R"({"argv": ["t"], "output": "%"})"));
+  EXPECT_FALSE(jobs_of(R"({"argv": ["t"], "array": "0-1", "output": "x"})"));
+  EXPECT_FALSE(jobs_of(R"({"argv": ["t"], "output": "%a"})"));
+  EXPECT_FALSE(jobs_of(R"({"argv": ["t"], "output": "%"})"));
   for (const char* name : {"%a", "%j", "/dev/null"}) {
-    EXPECT_TRUE(parse_job_request(
+    EXPECT_TRUE(jobs_of(
         fmt::format(R"({{"argv": ["t"], "array": "0-1", "output": "{}", "error": "e%a"}})", name)));
   }
 }
