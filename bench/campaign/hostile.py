@@ -1,6 +1,7 @@
 """Hostile requests at a server for all users: its memory stays bounded, and root and another user are answered meanwhile."""
 
 import contextlib
+import hashlib
 import http.client
 import json
 import os
@@ -34,7 +35,8 @@ class Target:
         self.instance, self.port = Instance(places, seed, gpus=1), free_port()
         self.many = not namespace.possible()
         tokens = self.instance.folder / "tokens"
-        tokens.write_text(f"{TOKEN} {pwd.getpwuid(os.geteuid()).pw_name}\n")
+        digest = hashlib.sha256(TOKEN.encode()).hexdigest()
+        tokens.write_text(f"sha256:{digest} {pwd.getpwuid(os.geteuid()).pw_name}\n")
         os.chmod(tokens, 0o600)
         self.instance.options = ["--listen", f"127.0.0.1:{self.port}", "--tokens", str(tokens)]
         if self.many:

@@ -79,12 +79,13 @@ class RunJobTest(RunBase):
 
     def test_why_it_waits_is_said(self):
         self.keep_the_gpu()
-        run = self.begin("--", "echo", "done")
+        run = self.begin("--", "sh", "-c", "while [ ! -e seen ]; do sleep 0.05; done; echo done")
         self.assertRegex(run.stderr.readline(), r"^carpool: info: job 2 is waiting: .*\w")
         self.write("go", "")
-        out, err = run.communicate(timeout=server.PATIENCE_S)
-        self.assertEqual((run.returncode, out), (0, "done\n"))
-        self.assertIn("job 2 has started", err)
+        self.assertIn("job 2 has started", run.stderr.readline())
+        self.write("seen", "")
+        self.assertEqual(run.communicate(timeout=server.PATIENCE_S), ("done\n", ""))
+        self.assertEqual(run.returncode, 0)
 
     def test_ctrl_c_cancels_a_running_job(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

@@ -15,7 +15,6 @@
 #include "app/server/gpu_lock.hpp"
 #include "app/server/live_gpus.hpp"
 #include "app/server/live_progress.hpp"
-#include "app/server/output_pruning.hpp"
 #include "app/server/serve_places.hpp"
 #include "app/server/server.hpp"
 #include "app/server/server_knowledge.hpp"
@@ -27,8 +26,6 @@
 #include "knowledge/activity_interference.hpp"
 #include "knowledge/model_interference.hpp"
 #include "run/process_executor.hpp"
-#include "run/run_folder.hpp"
-#include "run/supervisor/notice.hpp"
 #include "serve/units.hpp"
 #include "simulate/cluster_spec.hpp"
 #include "simulate/server_executor.hpp"
@@ -140,17 +137,6 @@ Result<void> stay(Server& server,
   return {};
 }
 
-// Empty: the attempt is of another journal.
-std::filesystem::path output_of(const run::ProcessExecutorSettings& running,
-                                RunId run,
-                                serve::LogStream stream) {
-  const run::RunFolder folder = run::RunFolder::of(running.runs, run);
-  if (!folder.belongs_to(running.journal)) {
-    return {};
-  }
-  return stream == serve::LogStream::Out ? folder.stdout_file() : folder.stderr_file();
-}
-
 void say_ready(std::size_t gpus, const ServeOptions& options, const ServePlaces& places) {
   log_info(fmt::format("{} GPU{}, policy {}, order {}; listening on {}",
                        gpus,
@@ -195,27 +181,11 @@ Result<void> serve_gpus(const ServeOptions& options,
   if (!executor || !profiled) {
     return tl::unexpected(executor ? profiled.error() : executor.error());
   }
-  auto server = Server::start(
-      options,
-      places,
-      open_beliefs(places.state, {.driver = driver_of(*gpus)}, std::move(*profiled)),
-      {.executor = **executor,
-       .gpus = gpus->views,
-       .clock = clock,
-       .loop = {.wake_descriptor = (*executor)->wake_descriptor()},
-       .log_file = [running](RunId run,
-                             serve::LogStream stream) { return output_of(running, run, stream); },
-       .prune =
-           [running](const serve::PruneRequest& wanted) {
-             return prune_outputs(running.runs, running.journal, wanted, epoch_seconds());
-           },
-       .notify =
-           [running](const JobRecord& job, const std::filesystem::path& folder) {
-             return run::start_notice(running, job, folder);
-           },
-       .mode = "gpus",
-       .pids = [&executor = **executor] { return job_pids(executor); },
-       .journal = std::move(*journal)});
+  auto server =
+      Server::start(options,
+                    places,
+                    open_beliefs(places.state, {.driver = driver_of(*gpus)}, std::move(*profiled)),
+                    gpu_backend(running, **executor, gpus->views, clock, std::move(*journal)));
   if (!server) {
     return tl::unexpected(server.error());
   }

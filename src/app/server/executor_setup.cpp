@@ -1,12 +1,33 @@
 #include "app/server/executor_setup.hpp"
 
+#include <utility>
+
+#include "app/server/live_gpus.hpp"
 #include "app/server/live_progress.hpp"
+#include "app/server/output_pruning.hpp"
 #include "app/server/processor_shares.hpp"
+#include "base/clock.hpp"
 #include "base/text/memory_size.hpp"
 #include "policy/policy_registry.hpp"
 #include "run/job_cgroup.hpp"
+#include "run/run_folder.hpp"
+#include "run/supervisor/notice.hpp"
 
 namespace carpool::app {
+namespace {
+
+// Empty: the attempt is of another journal.
+std::filesystem::path output_of(const run::ProcessExecutorSettings& running,
+                                RunId run,
+                                serve::LogStream stream) {
+  const run::RunFolder folder = run::RunFolder::of(running.runs, run);
+  if (!folder.belongs_to(running.journal)) {
+    return {};
+  }
+  return stream == serve::LogStream::Out ? folder.stdout_file() : folder.stderr_file();
+}
+
+}  // namespace
 
 Result<std::optional<ShimPlace>> wanted_shim(const ServeOptions& options,
                                              const ServePlaces& places) {
@@ -47,6 +68,31 @@ run::ProcessExecutorSettings executor_settings(const ServeOptions& options,
     running.refused = [shim](RunId run) { return shim->refused(run); };
   }
   return running;
+}
+
+ServerBackend gpu_backend(const run::ProcessExecutorSettings& running,
+                          run::ProcessExecutor& executor,
+                          std::vector<GpuView> gpus,
+                          std::shared_ptr<ServerClock> clock,
+                          std::unique_ptr<store::SqliteJournal> journal) {
+  return {
+      .executor = executor,
+      .gpus = std::move(gpus),
+      .clock = std::move(clock),
+      .loop = {.wake_descriptor = executor.wake_descriptor()},
+      .log_file = [running](RunId run,
+                            serve::LogStream stream) { return output_of(running, run, stream); },
+      .prune =
+          [running](const serve::PruneRequest& wanted) {
+            return prune_outputs(running.runs, running.journal, wanted, epoch_seconds());
+          },
+      .notify =
+          [running](const JobRecord& job, const std::filesystem::path& folder) {
+            return run::start_notice(running, job, folder);
+          },
+      .mode = "gpus",
+      .pids = [&executor] { return job_pids(executor); },
+      .journal = std::move(journal)};
 }
 
 }  // namespace carpool::app

@@ -9,6 +9,7 @@
 
 #include "app/cli/serve_options.hpp"
 #include "app/server/serve_places.hpp"
+#include "app/server/server.hpp"
 #include "app/server/shim/shim_jobs.hpp"
 #include "app/server/shim/shim_place.hpp"
 #include "app/server/shim/shim_watch.hpp"
@@ -35,5 +36,12 @@ struct ShimParts {
                                                              const std::string& journal,
                                                              std::size_t gpus,
                                                              const std::shared_ptr<ShimJobs>& shim);
+
+// What the server needs of an executor with these settings, which outlives it.
+[[nodiscard]] ServerBackend gpu_backend(const run::ProcessExecutorSettings& running,
+                                        run::ProcessExecutor& executor,
+                                        std::vector<GpuView> gpus,
+                                        std::shared_ptr<ServerClock> clock,
+                                        std::unique_ptr<store::SqliteJournal> journal);
 
 }  // namespace carpool::app
