@@ -19,6 +19,7 @@ std::string FrontReservation::words() const {
 
 void Backlog::enter(LiveJob& job, double now_s) {
   const JobRecord& record = *job.record;
+  needs_.update(job);  // explanations also show those that do not enter
   if (record.state != JobState::Queued || job.after > 0) {
     return;
   }

@@ -84,6 +84,7 @@ class Steer(server.ServerTest):
         self.assertEqual((seen["state"], seen["reason_word"], seen["begin_s"]), ("queued", "Begin", begin_s))
         self.assertGreaterEqual(self.job(soon)["attempts"][0]["started_s"], self.job(soon)["begin_s"])
         self.assertIn(time.strftime("%Y-%m-%d %H:%M", time.localtime(begin_s)), self.succeeds("explain", later))
+        self.assertIn("told 1 GiB", self.succeeds("explain", later))
         self.assertEqual(self.job(tomorrow)["reason_word"], "Begin")
         self.succeeds("update", later, "--begin", "now")
         self.assertEqual(self.await_end(later)["state"], "succeeded")

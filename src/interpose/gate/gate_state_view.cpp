@@ -35,8 +35,9 @@ Budget Gate::budget() const {
   const Nanoseconds usual = std::clamp(tightest / kPartOfSlo, kLeastIdle, kMostIdle);
   const Nanoseconds one_long = std::min(belief_.of_long(), tightest / kLongKernelPartOfSlo);
   const Nanoseconds full = std::max(usual, one_long);
-  return {.idle_ns = std::max(kLeastIdle, full / 2000 * (1000 + Nanoseconds{room})),
-          .active_ns = kMostActive / 1000 * Nanoseconds{room},
+  const Nanoseconds idle = std::max(kLeastIdle, full / 2000 * (1000 + Nanoseconds{room}));
+  return {.idle_ns = idle,
+          .active_ns = std::min(idle, kMostActive / 1000 * Nanoseconds{room}),
           .active_sms = device_.sms * room / 2000,
           .time_only_until = time_only_until};
 }
