@@ -29,15 +29,17 @@ show() {
   "$carpool" "$@"
 }
 
+# The log of the server would come between the lines of the commands.
 start_server() {
-  "$carpool" serve "$@" &
+  "$carpool" serve "$@" 2>"$folder/server.log" &
   server=$!
   local tries
   for ((tries = 0; tries < 300; ++tries)); do
     "$carpool" queue --quiet >/dev/null 2>&1 && return
-    kill -0 "$server" 2>/dev/null || exit 1
+    kill -0 "$server" 2>/dev/null || break
     sleep 0.1
   done
+  cat "$folder/server.log" >&2
   echo "The server does not answer." >&2
   exit 1
 }

@@ -75,7 +75,7 @@ void add_options_of_run(OptionSet& options, RunOptions& run) {
 
 // The options that are given and for a job of a server only.
 Result<std::vector<std::string>> job_options(const JobSettings& job, bool pty) {
-  static const std::map<std::string, std::string> kOtherNames = {
+  static const std::map<std::string, std::string> other_names = {
       {"time_s", "time"}, {"runtime_s", "runtime"}, {"slo_ms", "slo"}, {"cwd", "chdir"}};
   const Result<nlohmann::json> given = given_settings(job);
   if (!given) {
@@ -83,8 +83,8 @@ Result<std::vector<std::string>> job_options(const JobSettings& job, bool pty) {
   }
   std::vector<std::string> names;
   for (const auto& [key, value] : given->items()) {
-    const auto other = kOtherNames.find(key);
-    std::string name = other == kOtherNames.end() ? key : other->second;
+    const auto other = other_names.find(key);
+    std::string name = other == other_names.end() ? key : other->second;
     std::ranges::replace(name, '_', '-');
     if (name != "mem" && name != "name") {
       names.push_back(fmt::format("--{}", name));

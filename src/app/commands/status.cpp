@@ -31,7 +31,7 @@ Result<json> ask_status(const StatusOptions& options) {
   }
   const Result<json> status = server->get("/v1/status");
   const Result<json> gpus = status ? server->get("/v1/gpus") : status;
-  const Result<json> waiting = gpus ? server->list_jobs("state=queued,held&all=1") : gpus;
+  Result<json> waiting = gpus ? server->list_jobs("state=queued,held&all=1") : gpus;
   if (!waiting) {
     return waiting;
   }

@@ -46,11 +46,13 @@ void add_submit_options(OptionSet& options, SubmitOptions& submit) {
   add_socket(options, submit.server);
 }
 
-std::string submitted_text(const std::vector<std::int64_t>& ids) {
+// `estimated`: what the client estimated of its memory, or nothing.
+std::string submitted_text(const std::vector<std::int64_t>& ids, const std::string& estimated) {
+  const std::string remark = estimated.empty() ? "" : estimated + "\n";
   if (ids.size() == 1) {
-    return fmt::format("Submitted job {}", ids.front());
+    return fmt::format("Submitted job {}\n{}", ids.front(), remark);
   }
-  return fmt::format("Submitted jobs {} to {}", ids.front(), ids.back());
+  return fmt::format("Submitted jobs {} to {}\n{}", ids.front(), ids.back(), remark);
 }
 
 // Takes the key out of the request.
@@ -91,19 +93,12 @@ Result<void> run_submit(const SubmitOptions& options, const CommandContext& cont
     return tl::unexpected(accepted.error());
   }
   const auto ids = accepted->at("ids").get<std::vector<std::int64_t>>();
-  if (context.output.json()) {
-    if (!options.wait) {
-      context.output.print_json(*accepted);
-    }
-  } else if (options.parsable) {
-    context.output.print(fmt::format("{}\n", fmt::join(ids, "\n")));
-  } else {
-    context.output.print(fmt::format("{}\n", submitted_text(ids)));
-    if (!estimated->empty()) {
-      context.output.print(fmt::format("{}\n", *estimated));
-    }
+  if (!context.output.json()) {
+    context.output.print(options.parsable ? fmt::format("{}\n", fmt::join(ids, "\n"))
+                                          : submitted_text(ids, *estimated));
   }
   if (!options.wait) {
+    context.output.print_json_of(json::array({*accepted}), 1);
     return {};
   }
   if (const Result<void> written = context.output.flush(); !written) {
@@ -128,8 +123,7 @@ CommandSpec submit_command() {
        "carpool submit --mem 12G --time 2h --name resnet -- python train.py",
        "carpool submit --mem auto --model config.json -- python train.py --batch-size 8",
        "carpool submit --array 0-99%4 --output 'runs/%j_%a.log' -- ./sweep.sh",
-       "carpool submit --param lr=1e-3,1e-4 --param seed=1,2 -- python train.py --lr {lr} --seed "
-       "{seed}",
+       "carpool submit --param lr=1e-3,1e-4 --param seed=1,2 -- python train.py {lr} {seed}",
        "carpool submit --begin 22:00 --gpu-type H200 -- python train.py",
        "carpool submit --dry-run --mem 12G -- python train.py"},
       "With --wait the exit code is that of the job, or 128+N if signal N ended it.");
