@@ -143,9 +143,9 @@ class Relay {
   // The kernel may pass on the last output after the end of the program. Processes that it left
   // behind may keep the terminal open: their output is not waited for.
   [[nodiscard]] bool finish_output() {
-    constexpr int kLastOutput_ms = 200;
+    constexpr int kLastOutputMs = 200;
     pollfd rest{.fd = master_.get(), .events = POLLIN, .revents = 0};
-    while (master_.valid() && ::poll(&rest, 1, kLastOutput_ms) > 0 && read_program()) {
+    while (master_.valid() && ::poll(&rest, 1, kLastOutputMs) > 0 && read_program()) {
     }
     pollfd client{.fd = client_.get(), .events = POLLOUT, .revents = 0};
     while (!to_client_.empty()) {

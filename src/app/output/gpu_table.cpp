@@ -7,18 +7,14 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include "app/cli/output.hpp"
 #include "app/output/text_table.hpp"
 #include "base/text/memory_size.hpp"
 #include "base/text/printable.hpp"
-#include "gpu/replay/gpu_json.hpp"
 
 namespace carpool::app {
 namespace {
-
-using nlohmann::json;
 
 constexpr auto kLeft = TextTable::Align::Left;
 constexpr auto kRight = TextTable::Align::Right;
@@ -78,20 +74,6 @@ bool has_jobs(const std::vector<GpuReading>& gpus) {
                              [](const GpuReading& gpu) { return gpu.jobs && !gpu.jobs->empty(); });
 }
 
-json job_to_json(const GpuJob& job) {
-  json out{{"id", job.id},
-           {"user", job.user},
-           {"mechanism", job.mechanism},
-           {"used_bytes", job.used_bytes},
-           {"reserved_bytes", job.reserved_bytes},
-           {"run_s", job.run_s},
-           {"paused", job.paused}};
-  if (!job.name.empty()) {
-    out["name"] = job.name;
-  }
-  return out;
-}
-
 std::string mig_note(const GpuInfo& info) {
   if (info.mig.empty()) {
     return "MIG mode is on, but there is no MIG instance: no program can run on this GPU.";
@@ -136,31 +118,20 @@ std::vector<std::string> notes_of(const GpuReading& gpu) {
   return notes;
 }
 
-json client_to_json(const ShimClient& client) {
-  const interpose::ClientReport& seen = client.seen;
-  json out{{"pid", seen.pid},
-           {"name", printable(seen.name)},
-           {"job", seen.job},
-           {"class", seen.job_class == interpose::JobClass::Slo ? "slo" : "best-effort"},
-           {"orphaned", seen.orphaned},
-           {"launches", seen.launches},
-           {"graph_launches", seen.graph_launches},
-           {"graph_kernels", seen.graph_nodes},
-           {"copies", seen.copies},
-           {"copied_bytes", seen.copied_bytes},
-           {"allocations", seen.allocations},
-           {"refused_allocations", seen.refusals},
-           {"memory_bytes", seen.used_bytes},
-           {"peak_memory_bytes", seen.peak_bytes}};
-  if (client.limit_bytes) {
-    out["memory_limit_bytes"] = *client.limit_bytes;
+// `jobs`: with the column of jobs.
+std::vector<std::string> process_row(unsigned gpu, const NamedProcess& entry, bool jobs) {
+  std::vector<std::string> cells{
+      std::to_string(gpu),
+      std::to_string(entry.process.pid),
+      entry.name.user.empty() ? "-" : entry.name.user,
+      entry.process.memory_bytes ? gib_number(*entry.process.memory_bytes) : "-",
+      entry.process.mps_client ? "yes" : "no"};
+  if (jobs) {
+    cells.push_back(entry.job ? std::to_string(*entry.job) : "-");
   }
-  if (client.rates) {
-    out["launches_per_second"] = client.rates->launches;
-    out["graph_launches_per_second"] = client.rates->graph_launches;
-    out["copies_per_second"] = client.rates->copies;
-  }
-  return out;
+  cells.push_back(entry.name.command.empty() ? "-"
+                                             : first_columns(entry.name.command, kCommandWidth));
+  return cells;
 }
 
 }  // namespace
@@ -238,18 +209,7 @@ std::string process_table(const std::vector<GpuReading>& gpus, bool colour) {
   for (const GpuReading& gpu : gpus) {
     for (const NamedProcess& entry : gpu.processes) {
       any = true;
-      std::vector<std::string> cells{
-          std::to_string(gpu.info.index),
-          std::to_string(entry.process.pid),
-          entry.name.user.empty() ? "-" : entry.name.user,
-          entry.process.memory_bytes ? gib_number(*entry.process.memory_bytes) : "-",
-          entry.process.mps_client ? "yes" : "no"};
-      if (jobs) {
-        cells.push_back(entry.job ? std::to_string(*entry.job) : "-");
-      }
-      cells.push_back(
-          entry.name.command.empty() ? "-" : first_columns(entry.name.command, kCommandWidth));
-      table.add_row(std::move(cells));
+      table.add_row(process_row(gpu.info.index, entry, jobs));
     }
   }
   return any ? table.render() : "No process uses GPU memory.\n";
@@ -275,46 +235,6 @@ std::vector<std::string> gpu_footnotes(const std::vector<GpuReading>& gpus) {
     }
   }
   return notes;
-}
-
-json gpus_to_json(const std::vector<GpuReading>& gpus) {
-  json out = json::array();
-  for (const GpuReading& gpu : gpus) {
-    json entry = gpu::to_json(gpu.info);
-    if (gpu.sample) {
-      entry["sample"] = gpu::to_json(*gpu.sample);
-    }
-    if (gpu.activity) {
-      entry["activity"] = gpu::to_json(*gpu.activity);
-    }
-    entry["processes"] = json::array();
-    for (const NamedProcess& named : gpu.processes) {
-      json process = gpu::to_json(named.process);
-      if (!named.name.user.empty()) {
-        process["user"] = named.name.user;
-        process["command"] = named.name.command;
-      }
-      if (named.job) {
-        process["job"] = *named.job;
-      }
-      entry["processes"].push_back(std::move(process));
-    }
-    entry["clients"] = json::array();
-    for (const ShimClient& client : gpu.clients) {
-      entry["clients"].push_back(client_to_json(client));
-    }
-    if (gpu.jobs) {
-      entry["jobs"] = json::array();
-      for (const GpuJob& job : *gpu.jobs) {
-        entry["jobs"].push_back(job_to_json(job));
-      }
-    }
-    if (!gpu.problem.empty()) {
-      entry["problem"] = gpu.problem;
-    }
-    out.push_back(std::move(entry));
-  }
-  return out;
 }
 
 }  // namespace carpool::app

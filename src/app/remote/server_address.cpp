@@ -45,8 +45,9 @@ bool is_ipv6(const std::string& text) {
 
 std::optional<std::uint16_t> parse_port(std::string_view text) {
   std::uint16_t port = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, problem] = std::from_chars(text.data(), end, port);
+  const char* begin = text.data();
+  const char* end = begin + text.size();
+  const auto [stop, problem] = std::from_chars(begin, end, port);
   return problem == std::errc() && stop == end && port > 0 ? std::optional(port) : std::nullopt;
 }
 
