@@ -9,7 +9,7 @@
 #include "base/text/strict_object.hpp"
 #include "core/job_names.hpp"
 #include "core/json_put.hpp"
-#include "core/resource_limits.hpp"
+#include "core/submission/resource_limits.hpp"
 
 namespace carpool {
 namespace {

@@ -23,7 +23,7 @@
 
 #include "base/process/spawn.hpp"
 #include "base/result.hpp"
-#include "core/resource_limits.hpp"
+#include "core/submission/resource_limits.hpp"
 #include "run/run_folder.hpp"
 
 namespace carpool::run {

@@ -110,7 +110,7 @@ std::optional<double> seconds_of(std::tm when, bool utc) {
   return when.tm_mday == day ? std::optional(static_cast<double>(seconds)) : std::nullopt;
 }
 
-// "22:00", "2026-11-17", "2026-11-17T08:00".
+// "22:00", or a date.
 std::optional<double> by_calendar(const std::string& text, double now_s) {
   const auto now = static_cast<std::time_t>(now_s);
   std::tm today{};
@@ -129,15 +129,7 @@ std::optional<double> by_calendar(const std::string& text, double now_s) {
       return static_cast<double>(std::mktime(&*when));
     }
   }
-  for (const char* form : {"%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"}) {
-    if (const auto when = read_tm(text, form, today)) {
-      return seconds_of(*when, false);
-    }
-    if (const auto when = read_tm(text, fmt::format("{}Z", form).c_str(), today)) {
-      return seconds_of(*when, true);
-    }
-  }
-  return std::nullopt;
+  return parse_date(text);
 }
 
 }  // namespace
@@ -206,7 +198,22 @@ Result<std::optional<unsigned>> take_array_limit(std::string_view& text) {
         "\"{}\" is not a number of jobs that run at once, at least 1; write 0-99%4", count));
   }
   text = text.substr(0, percent);
-  return std::optional(*limit);
+  return limit;
+}
+
+std::optional<double> parse_date(const std::string& text) {
+  std::tm midnight{};
+  midnight.tm_isdst = -1;  // mktime() finds out
+  for (const char* form :
+       {"%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S"}) {
+    if (const auto when = read_tm(text, form, midnight)) {
+      return seconds_of(*when, false);
+    }
+    if (const auto when = read_tm(text, fmt::format("{}Z", form).c_str(), midnight)) {
+      return seconds_of(*when, true);
+    }
+  }
+  return std::nullopt;
 }
 
 Result<double> parse_begin(std::string_view text, double now_s) {

@@ -20,9 +20,12 @@ inline constexpr std::size_t kMostTasks = 10'000;  // jobs of one array
 // Takes "%4", how many jobs of an array may run at once, off the end of "0-99%4"; empty: all may.
 [[nodiscard]] Result<std::optional<unsigned>> take_array_limit(std::string_view& text);
 
-// Seconds since 1970 from "now", "now+2h", "22:00" (today, or tomorrow where that has passed),
-// "2026-11-17", "2026-11-17T08:00" and "2026-11-17T07:00:00Z"; without Z by the local clock.
-// `now_s`: the present. A date that has passed is an error.
+// Seconds since 1970 from "2026-11-17", "2026-11-17 08:00", "2026-11-17T08:00" and
+// "2026-11-17T07:00:00Z"; without Z by the local clock. Empty: it is not a date.
+[[nodiscard]] std::optional<double> parse_date(const std::string& text);
+
+// Seconds since 1970 from "now", "now+2h", "22:00" (today, or tomorrow where that has passed) and
+// dates. `now_s`: the present. A date that has passed is an error.
 [[nodiscard]] Result<double> parse_begin(std::string_view text, double now_s);
 // The same time for a reader in another time zone; "now+2h" stays.
 [[nodiscard]] Result<std::string> begin_in_utc(const std::string& text, double now_s);

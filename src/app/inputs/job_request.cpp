@@ -13,8 +13,8 @@
 #include "app/inputs/program_check.hpp"
 #include "app/inputs/submit_memory.hpp"
 #include "base/clock.hpp"
-#include "core/resource_limits.hpp"
 #include "core/submission/param_sweep.hpp"
+#include "core/submission/resource_limits.hpp"
 #include "serve/units.hpp"
 
 namespace carpool::app {

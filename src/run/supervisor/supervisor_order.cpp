@@ -12,9 +12,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text/json_integer.hpp"
-#include "core/resource_limits.hpp"
 #include "core/submission/own_output.hpp"
 #include "core/submission/param_sweep.hpp"
+#include "core/submission/resource_limits.hpp"
 #include "gpu/mps/mps_environment.hpp"
 #include "gpu/mps/mps_folder.hpp"
 

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "core/job_names.hpp"
+#include "serve/job_view.hpp"
 #include "serve/metrics/metric_source.hpp"
 
 namespace carpool::serve {
@@ -17,10 +18,7 @@ bool has_series(const MetricSource& from, JobId job) {
 
 // The name of a job is its owner's, as in listings.
 std::string_view name_for(const MetricSource& from, const JobRecord& job) {
-  if (!from.caller.may_touch(job.owner)) {
-    return {};
-  }
-  return job.spec.name.empty() && !job.spec.argv.empty() ? job.spec.argv.front() : job.spec.name;
+  return from.caller.may_touch(job.owner) ? std::string_view(shown_name(job)) : std::string_view();
 }
 
 void read_job_info(const MetricSource& from, Samples& out) {

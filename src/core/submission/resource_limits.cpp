@@ -1,4 +1,4 @@
-#include "core/resource_limits.hpp"
+#include "core/submission/resource_limits.hpp"
 
 #include <algorithm>
 #include <array>
