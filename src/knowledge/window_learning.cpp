@@ -39,6 +39,7 @@ Believed progress_of(const BeliefStore& store,
             .variance = squared(kRateRatioDeviation)};
   }
   std::vector<const LawMember*> law;
+  law.reserve(group.members.size());
   for (const LiveMember& other : group.members) {
     law.push_back(&store.workloads()[other.slot].member);
   }

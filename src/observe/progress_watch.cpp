@@ -140,6 +140,15 @@ void ProgressWatch::open_windows(std::int64_t now_ns, const std::set<JobId>& due
   }
 }
 
+void ProgressWatch::restart_rates(Job& job, double now_s) const {
+  job.launches_per_s.reset();
+  for (Job::Counter& counter : job.counters) {
+    // The launches of a job that sets up are not those of its work.
+    const bool launches = counter.port.source == ProgressSource::Launches;
+    counter.rate.restart(launches ? now_s + settings_.times.after_newcomer_s : now_s);
+  }
+}
+
 void ProgressWatch::update(std::int64_t now_ns,
                            std::span<const WatchedJob> jobs,
                            std::vector<GpuObservation>& seen) {
@@ -155,12 +164,7 @@ void ProgressWatch::update(std::int64_t now_ns,
     if (const auto changed = schedule_.changed_s(watched.job);
         changed && *changed != job.changed_s) {
       job.changed_s = *changed;
-      job.launches_per_s.reset();
-      for (Job::Counter& counter : job.counters) {
-        // The launches of a job that sets up are not those of its work.
-        const bool launches = counter.port.source == ProgressSource::Launches;
-        counter.rate.restart(launches ? now_s + settings_.times.after_newcomer_s : now_s);
-      }
+      restart_rates(job, now_s);
     }
     if (const auto rate = rate_of(job, now_s)) {
       rates[watched.job] = *rate;

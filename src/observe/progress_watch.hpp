@@ -63,6 +63,8 @@ class ProgressWatch {
  private:
   using Job = JobProgress;
   [[nodiscard]] Job& follow(const WatchedJob& job);
+  // Its group changed: what was counted before says nothing of the new one.
+  void restart_rates(Job& job, double now_s) const;
   [[nodiscard]] std::optional<MeasuredRate> rate_of(Job& job, double now_s);
   [[nodiscard]] std::optional<MeasuredRate> counted(Job& job, double now_s);
   void open_window(std::int64_t now_ns, Job& job);

@@ -50,15 +50,15 @@ std::vector<JobId> listed_jobs(const schedule::Scheduler& scheduler,
 }  // namespace
 
 Result<std::set<std::string>> state_set(std::string_view words) {
-  static const std::vector<std::string_view> kKnown = {"queued",
-                                                       "held",
-                                                       "running",
-                                                       "stopping",
-                                                       "succeeded",
-                                                       "failed",
-                                                       "cancelled",
-                                                       "active",
-                                                       "ended"};
+  static const std::vector<std::string_view> known = {"queued",
+                                                      "held",
+                                                      "running",
+                                                      "stopping",
+                                                      "succeeded",
+                                                      "failed",
+                                                      "cancelled",
+                                                      "active",
+                                                      "ended"};
   std::set<std::string> states;
   bool more = true;
   while (more) {
@@ -66,8 +66,8 @@ Result<std::set<std::string>> state_set(std::string_view words) {
     const std::string_view state = words.substr(0, comma);
     more = comma != std::string_view::npos;
     words.remove_prefix(more ? comma + 1 : words.size());
-    if (std::ranges::find(kKnown, state) == kKnown.end()) {
-      return invalid_input(unknown_name("state", state, kKnown).message);
+    if (std::ranges::find(known, state) == known.end()) {
+      return invalid_input(unknown_name("state", state, known).message);
     }
     if (state == "active") {
       states.insert({"queued", "held", "running", "stopping"});

@@ -83,6 +83,7 @@ Result<std::vector<ProcessActivity>> read_process_activity(const DeviceRef& gpu,
     seen_us = std::max(seen_us, sample.time_stamp);
   }
   std::vector<ProcessActivity> processes;
+  processes.reserve(latest.size());
   for (const auto& [pid, active] : latest) {
     processes.push_back({.pid = pid, .sm_active = active});
   }

@@ -28,7 +28,7 @@
 namespace carpool::run {
 namespace {
 
-constexpr double kNoticeLimit_s = 60.0;
+constexpr double kNoticeLimitS = 60.0;
 constexpr std::chrono::seconds kNoticeLook{1};
 
 // As a shell would report it; empty: the job never ran.
@@ -75,7 +75,7 @@ std::string text_of_input() {
 
 void await_end(pid_t leader, SupervisorSignals& signals) {
   const Stopwatch watch;
-  while (::waitpid(leader, nullptr, WNOHANG) == 0 && watch.seconds() < kNoticeLimit_s) {
+  while (::waitpid(leader, nullptr, WNOHANG) == 0 && watch.seconds() < kNoticeLimitS) {
     static_cast<void>(signals.next_within(kNoticeLook));
   }
 }

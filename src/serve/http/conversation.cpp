@@ -61,7 +61,7 @@ Result<std::uint32_t> user_of_request(const HttpSettings& settings, const Reques
     return reads_metrics(head) ? Result<std::uint32_t>(kScrapeUid)
                                : forbidden("this token may read /metrics and nothing else");
   }
-  const Result<std::uint32_t> uid = user_id(*user);
+  Result<std::uint32_t> uid = user_id(*user);
   if (!uid) {
     return forbidden(fmt::format(
         "this token belongs to user {}, who has no account on the server's machine", *user));

@@ -76,7 +76,7 @@ TlsContext::TlsContext(ssl_ctx_st* context) : context_(context, SSL_CTX_free) {}
 
 Result<std::shared_ptr<const TlsContext>> TlsContext::load(const std::filesystem::path& certificate,
                                                            const std::filesystem::path& key) {
-  const std::shared_ptr<const TlsContext> made(new TlsContext(SSL_CTX_new(TLS_server_method())));
+  std::shared_ptr<const TlsContext> made(new TlsContext(SSL_CTX_new(TLS_server_method())));
   if (made->get() == nullptr || !harden(made->get())) {
     return fail(ErrorCode::Internal, fmt::format("prepare TLS: {}", tls_problem()));
   }
