@@ -13,7 +13,7 @@ using SharedWord = std::atomic<std::uint64_t>;
 static_assert(SharedWord::is_always_lock_free && sizeof(SharedWord) == 8);
 
 inline constexpr std::uint64_t kLayoutMagic = 0x314c4f4f50524143;  // "CARPOOL1"
-inline constexpr std::uint32_t kLayoutVersion = 2;
+inline constexpr std::uint32_t kLayoutVersion = 3;
 inline constexpr std::uint32_t kClientSlots = 128;
 inline constexpr std::uint32_t kJobSlots = 128;
 inline constexpr std::uint32_t kKernelEntries = 16384;  // a power of two
@@ -89,6 +89,30 @@ struct alignas(kLine) ClientMemory {
   SharedWord peak;
 };
 
+// Of decisions by reason: gate/decision.hpp has fewer.
+inline constexpr std::size_t kHoldWords = 24;
+
+// What the gate knows of a client, written by the client alone. An SLO client writes its requests,
+// a best-effort client its work in flight and its holds.
+struct alignas(kLine) ClientGate {
+  SharedWord policy;  // number of the policy, plus 1; 0: the client does not ask the gate
+  SharedWord slo_ns;  // 0: none
+  SharedWord quantile_millionths;
+  SharedWord lease_ns;  // last sign of life
+  SharedWord in_flight_ns;
+  SharedWord commands_in_flight;
+  SharedWord request_began_ns;  // 0: no request is active
+  SharedWord last_launch_ns;
+  alignas(kLine) SharedWord requests;  // that have ended
+  SharedWord late_requests;            // longer than the SLO
+  SharedWord p50_ns;                   // of the last requests
+  SharedWord tail_ns;                  // their quantile
+  SharedWord next_arrival_ns;          // expected; 0: unknown
+  SharedWord room_millionths;          // of best-effort work, by the outer loop
+  alignas(kLine) std::array<SharedWord, kHoldWords> holds;  // launches that waited, by reason
+  std::array<SharedWord, kHoldWords> held_ns;
+};
+
 // A page of its own, so that a process can register it with the driver and the GPU can write
 // `completed`.
 struct alignas(kPage) ClientSlot {
@@ -102,13 +126,8 @@ struct alignas(kPage) ClientSlot {
   SharedWord job_class;
   alignas(kLine) ClientCounters counters;
   ClientMemory memory;
-  // For the gate.
-  alignas(kLine) SharedWord lease_ns;
-  SharedWord in_flight_ns;
-  SharedWord slo_ns;
-  SharedWord holds;
-  SharedWord held_ns;
-  SharedWord log_head;                                      // records ever written
+  ClientGate gate;
+  alignas(kLine) SharedWord log_head;                       // records ever written
   alignas(kLine) std::array<SharedWord, kLanes> completed;  // written by the GPU
   alignas(kLine) std::array<char, 64> name;
 };
@@ -175,7 +194,7 @@ inline constexpr std::uint64_t kFirstSlotLockByte = kTableLockByte + 1;
                                     std::uint64_t{kLogRecords},
                                     std::uint64_t{offsetof(ClientSlot, counters)},
                                     std::uint64_t{offsetof(ClientSlot, memory)},
-                                    std::uint64_t{offsetof(ClientSlot, lease_ns)},
+                                    std::uint64_t{offsetof(ClientSlot, gate)},
                                     std::uint64_t{offsetof(ClientSlot, completed)},
                                     std::uint64_t{offsetof(ClientSlot, name)},
                                     std::uint64_t{offsetof(SharedState, jobs)},

@@ -40,6 +40,21 @@ bool is_orphaned(const ClientReport& client) {
          start_ticks_of(client.pid) != client.start_ticks;
 }
 
+GateReport report_of(const ClientGate& gate) {
+  GateReport report{.policy = gate.policy.load(),
+                    .slo_ns = gate.slo_ns.load(),
+                    .quantile_millionths = gate.quantile_millionths.load(),
+                    .requests = gate.requests.load(),
+                    .late_requests = gate.late_requests.load(),
+                    .p50_ns = gate.p50_ns.load(),
+                    .tail_ns = gate.tail_ns.load()};
+  for (std::size_t reason = 0; reason < kHoldWords; ++reason) {
+    report.holds[reason] = gate.holds[reason].load();
+    report.held_ns[reason] = gate.held_ns[reason].load();
+  }
+  return report;
+}
+
 ClientReport report_of(const ClientSlot& slot, std::uint32_t index) {
   const ClientCounters& counters = slot.counters;
   ClientReport report;
@@ -61,6 +76,7 @@ ClientReport report_of(const ClientSlot& slot, std::uint32_t index) {
   report.last_call_ns = counters.last_call_ns.load();
   report.used_bytes = amount_of(slot.memory.used.load());
   report.peak_bytes = slot.memory.peak.load();
+  report.gate = report_of(slot.gate);
   return report;
 }
 

@@ -3,6 +3,7 @@
 // and a server must survive that.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -14,6 +15,19 @@
 #include "interpose/state/state_file.hpp"
 
 namespace carpool::interpose {
+
+// What the gate did to a client, or for it.
+struct GateReport {
+  std::uint64_t policy = 0;  // number of the policy, plus 1; 0: the client does not ask the gate
+  std::uint64_t slo_ns = 0;
+  std::uint64_t quantile_millionths = 0;
+  std::uint64_t requests = 0;
+  std::uint64_t late_requests = 0;
+  std::uint64_t p50_ns = 0;
+  std::uint64_t tail_ns = 0;
+  std::array<std::uint64_t, kHoldWords> holds{};  // by gate::HoldReason
+  std::array<std::uint64_t, kHoldWords> held_ns{};
+};
 
 struct ClientReport {
   ClientId id;
@@ -35,6 +49,7 @@ struct ClientReport {
   std::uint64_t last_call_ns = 0;
   std::uint64_t used_bytes = 0;
   std::uint64_t peak_bytes = 0;
+  GateReport gate{};
 };
 
 struct JobReport {

@@ -137,8 +137,8 @@ std::uint16_t Tables::renew_slot(std::uint32_t slot) {
   set_word(memory_word(slot, offsetof(ClientMemory, peak)), 0);
   const std::array<std::byte, sizeof(ClientCounters)> no_counts{};
   write(base + offsetof(ClientSlot, counters), no_counts.data(), no_counts.size());
-  const std::array<std::byte, sizeof(ClientSlot) - offsetof(ClientSlot, lease_ns)> no_gate{};
-  write(base + offsetof(ClientSlot, lease_ns), no_gate.data(), no_gate.size());
+  const std::array<std::byte, sizeof(ClientSlot) - offsetof(ClientSlot, gate)> no_gate{};
+  write(base + offsetof(ClientSlot, gate), no_gate.data(), no_gate.size());
   set_word(base + offsetof(ClientSlot, job_index), kJobSlots);
   return tag;
 }

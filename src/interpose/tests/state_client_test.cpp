@@ -36,6 +36,29 @@ TEST(StateClient, IsListedWithItsCounters) {
   EXPECT_TRUE(folder.report().jobs.empty());
 }
 
+TEST(StateClient, ReportsWhatTheGateDid) {
+  const StateFolder folder;
+  Client client;
+  ASSERT_EQ(folder.join(client, {.job_class = JobClass::Slo}), StateError::None);
+  ClientGate& gate = client.slot().gate;
+  gate.slo_ns = 20'000'000;
+  gate.requests = 9;
+  gate.late_requests = 1;
+  gate.tail_ns = 12'000'000;
+  gate.holds[kHoldWords - 1] = 3;
+  gate.held_ns[kHoldWords - 1] = 500;
+  const GateReport seen = folder.report().clients.front().gate;
+  EXPECT_EQ(seen.slo_ns, 20'000'000U);
+  EXPECT_EQ(seen.requests, 9U);
+  EXPECT_EQ(seen.late_requests, 1U);
+  EXPECT_EQ(seen.tail_ns, 12'000'000U);
+  EXPECT_EQ(seen.holds.back(), 3U);
+  EXPECT_EQ(seen.held_ns.back(), 500U);
+  client.leave();
+  ASSERT_EQ(folder.join(client), StateError::None);
+  EXPECT_EQ(folder.report().clients.front().gate.slo_ns, 0U);
+}
+
 TEST(StateClient, PassesThroughWithoutSharedState) {
   const StateFolder folder;
   ASSERT_EQ(::symlink("elsewhere", folder.file().c_str()), 0);
