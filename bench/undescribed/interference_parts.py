@@ -12,8 +12,6 @@ import ways
 
 SOLO_S = 15.0  # that the first job of the pair computes before the other comes
 LONG_S = 3600
-# Kinds and sizes of the jobs whose speeds are predicted: light, so that several compute at a time.
-PREDICTED = (("decode", 1), ("recurrent", 1), ("cifar", 1), ("language", 1), ("pixels", 1))
 SOLO_LIMIT_S = 25.0
 MEMBERS = 6
 GROUP_S = 9.5  # that a group lasts: its speeds are measured 7 to 8 s after it came together
@@ -76,9 +74,14 @@ def learned(server):
     return page["coverage"], {row["workload"]: row.get("solo_rate") for row in page["workloads"]}
 
 
-def run_solo(server):
+def predicted(chosen):
+    """Kinds and sizes of the jobs whose speeds are predicted."""
+    return [(kind, int(size)) for kind, _, size in (word.partition("-") for word in chosen.coverage_jobs.split(","))]
+
+
+def run_solo(server, jobs):
     """Each kind computes while no other does, until the server has learned its solo speed."""
-    for kind, size in PREDICTED:
+    for kind, size in jobs:
         number = named(server, kind, size, LONG_S)
         watching.await_first_step(server, number)
         watching.until(lambda name=f"{kind}-{size}": learned(server)[1].get(name), SOLO_LIMIT_S, 0.5)
@@ -94,11 +97,12 @@ def on_gpu(server, number):
 def coverage(chosen):
     """Solo speeds are learned; then a member of a group is replaced by another one, over and over."""
     server = ways.Server(chosen.program, pathlib.Path(tempfile.mkdtemp(prefix="coverage-")))
-    run_solo(server)
+    jobs = predicted(chosen)
+    run_solo(server, jobs)
     _, solo_rates = learned(server)
     print(f"coverage: solo speeds {solo_rates}", flush=True)
     members, rows, start_up_s = [], [], GROUP_S
-    kinds = itertools.cycle(PREDICTED)
+    kinds = itertools.cycle(jobs)
     end = time.monotonic() + chosen.coverage_seconds
     while time.monotonic() < end:
         submitted = time.monotonic()
@@ -116,6 +120,6 @@ def coverage(chosen):
     seen, solo_rates = learned(server)
     server.stop()
     result = {"predictions": seen["all"], "inside": seen["inside"], "covered": seen["inside"] / seen["all"] if seen["all"] else None,
-              "groups": len(rows), "solo_rates": solo_rates, "before_each_group": rows}
+              "jobs": chosen.coverage_jobs, "groups": len(rows), "solo_rates": solo_rates, "before_each_group": rows}
     print(f"coverage: {result['inside']} of {result['predictions']} inside, {len(rows)} groups", flush=True)
     return result

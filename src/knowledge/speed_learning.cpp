@@ -164,7 +164,7 @@ void score(BeliefStore& store,
   // Misses widen nine times as much as hits narrow: balanced at 90 %.
   constexpr double kStep = 0.2;
   constexpr double kNarrowest = 0.25;
-  constexpr double kWidest = 3.0;
+  constexpr double kWidest = 6.0;
   double& width = live.predicted.basis == ProgressForecast::Basis::Measured ? user.measured_width
                                                                             : user.law_width;
   width = std::clamp(width * std::exp(inside ? -0.1 * kStep : 0.9 * kStep), kNarrowest, kWidest);
