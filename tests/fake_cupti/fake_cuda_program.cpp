@@ -5,7 +5,6 @@
 //   --step-ms X        length of a step (5)
 //   --startup N        launches of kernels named warmup_… before the first step, over 10 ms
 //   --graph            the kernels are nodes of a graph
-//   --blind-graph      so, and CUPTI gives no records of them
 //   --grid N           blocks of each kernel, instead of a size that differs by kernel
 //   --untimed N        launches whose times CUPTI does not know
 //   --nvtx NAME        each step is a range of this name
@@ -167,7 +166,7 @@ class Program {
     set.start = static_cast<std::uint64_t>(now_ + 600);
     set.end = set.start + 100;
     fake::set_memory(set);
-    if (options_.contains("graph") || options_.contains("blind-graph")) {
+    if (options_.contains("graph")) {
       fake::launch_graph();
     }
     // Four fifths of the step are busy, the last fifth is a gap.
@@ -181,7 +180,7 @@ class Program {
       record.graph_node = options_.contains("graph") ? static_cast<std::uint64_t>(i + 1) : 0;
       if (options_.contains("graph")) {
         fake::graph_kernel(record);
-      } else if (!options_.contains("blind-graph")) {
+      } else {
         fake::launch(record);
       }
     }

@@ -9,7 +9,9 @@ Plays the server: orders windows through a window file (src/gpu/cupti/window_for
   nothing once it has ended;
 - torch.profiler works after it, in the same process;
 - a process whose torch.profiler is active is left alone;
-- beside another job the corrected activity lies near that of the job alone.
+- beside another job the corrected activity lies near that of the job alone;
+- a program that replays a graph is left alone, and goes on;
+- a loop of tiny kernels is not slower after a window in which launches are counted.
 Prints, and writes with --out, what was measured. Exit status 1: a check failed.
 """
 
@@ -55,6 +57,12 @@ def job(kind):
         def step():
             small.add_(1.0)
         at_once = 2000
+    elif kind == "adds":
+        value = torch.zeros(1 << 22, device="cuda")
+
+        def step():
+            value.add_(1.0)
+        at_once = 1000
     else:
         value = torch.zeros(1 << 22, device="cuda")
         for _ in range(3):
@@ -199,12 +207,12 @@ def speed(lines, begin, end):
     return sum(line["per_s"] for line in inside) / len(inside) if inside else None
 
 
-def watched(one, seconds=8.5):
+def watched(one, seconds=8.5, kind=KERNELS):
     """Runs the job; a window of 3 s after 2 s. What it answered, and the speed around it."""
     one.tell(f"run {seconds}")
     time.sleep(2.0)
     ordered = time.monotonic()
-    answer = one.recorded()
+    answer = one.recorded(kind)
     ended = time.monotonic()
     _, lines = one.wait("ran")
     answer["per_s_before"] = speed(lines, 0, ordered)
@@ -236,7 +244,7 @@ def main():
         print(f"{'ok  ' if holds else 'FAIL'} {what}", flush=True)
 
     with tempfile.TemporaryDirectory() as folder:
-        kinds = {"matmul": "matmul", "other": "matmul", "tiny": "tiny", "graph": "graph"}
+        kinds = {"matmul": "matmul", "other": "matmul", "tiny": "tiny", "counted": "tiny", "adds": "adds", "graph": "graph"}
         jobs = {name: Job(kind, pathlib.Path(folder), options.library.resolve(), name)
                 for name, kind in kinds.items()}
         try:
@@ -270,20 +278,26 @@ def main():
             jobs["other"].tell("close")
             check("and gets its records", jobs["other"].wait("events")[0]["events"] >= 20)
 
-            jobs["graph"].tell("run 6")
+            got = result["counted"] = watched(jobs["counted"], kind=LAUNCHES)
+            print("counted", json.dumps(got), flush=True)
+            check(f"counting launches: {got['per_s_after'] / got['per_s_before']:.4f} of the speed after it",
+                  got["per_s_after"] >= 0.995 * got["per_s_before"])
+
+            jobs["adds"].tell("run 6")
             jobs["other"].tell("run 6")
             time.sleep(1.0)
-            beside = result["graph beside matmul"] = jobs["graph"].recorded()
-            jobs["graph"].wait("ran")
+            beside = result["adds beside matmul"] = jobs["adds"].recorded()
+            jobs["adds"].wait("ran")
             jobs["other"].wait("ran")
-            alone = result["graph"] = watched(jobs["graph"], 7.0)
-            print("graph", json.dumps(alone), "\nbeside", json.dumps(beside), flush=True)
-            check("graph: whole, or said to be unseen", alone["state"] in ("Done", "Unseen"))
+            alone = result["adds"] = watched(jobs["adds"], 7.0)
+            print("adds", json.dumps(alone), "\nbeside", json.dumps(beside), flush=True)
             if alone["state"] == "Done" and beside["state"] == "Done":
                 progress = min(beside["launches_per_s"] / alone["launches_per_s"], 1.0)
                 corrected = beside["corrected"] = solo_activity(beside, progress)
                 check(f"beside another job: {corrected:.2f} after correction, alone "
                       f"{alone['active']:.2f}", abs(corrected - alone["active"]) < 0.3)
+            graph = result["graph"] = watched(jobs["graph"], 5.0)
+            check("graph: left alone", graph["state"] == "Unseen")
             for name, one in jobs.items():
                 check(f"{name}: ends as it should", one.end() == 0)
         finally:

@@ -26,7 +26,7 @@ enum class State : std::uint32_t {
   NoCupti = 4,  // not found, or of an unknown version
   Refused = 5,  // by CUPTI, with its code
   Spoiled = 6,  // the process stood still meanwhile, or ended
-  Unseen = 7,   // kernels ran of which CUPTI gave no records
+  Unseen = 7,   // kernels ran of which there are no records, or graphs, which are left alone
 };
 
 enum class Kind : std::uint32_t {

@@ -65,7 +65,6 @@ void KernelSummary::add(const cupti::KernelRecord& record, const activity_format
   const KernelOccupancy occupancy = occupancy_of(facts_of(record), device);
   const auto duration = static_cast<double>(record.end - record.start);
   ++kernels_;
-  graph_kernels_ += record.graph_node != 0 ? 1U : 0U;
   ++durations_[bin_of(record.end - record.start, kDurations)];
   first_ns_ = std::min(first_ns_, record.start);
   last_ns_ = std::max(last_ns_, record.end);

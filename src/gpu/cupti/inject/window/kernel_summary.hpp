@@ -25,7 +25,6 @@ class KernelSummary {
   // launched: a program queues many. `complete`: none of them is missing.
   [[nodiscard]] window_format::Kernels reduced(std::uint64_t window_ns, bool complete) const;
   [[nodiscard]] std::uint64_t kernels() const { return kernels_; }
-  [[nodiscard]] std::uint64_t graph_kernels() const { return graph_kernels_; }
   [[nodiscard]] std::uint64_t untimed() const { return untimed_; }
 
  private:
@@ -44,7 +43,6 @@ class KernelSummary {
   std::uint64_t first_ns_ = UINT64_MAX;
   std::uint64_t last_ns_ = 0;
   std::uint64_t kernels_ = 0;
-  std::uint64_t graph_kernels_ = 0;
   std::uint64_t untimed_ = 0;
   double time_ns_ = 0.0;
   double active_ns_ = 0.0;  // kernel time, each kernel by its share of the SMs

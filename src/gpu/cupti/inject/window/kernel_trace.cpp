@@ -165,7 +165,6 @@ KernelTrace::Traced KernelTrace::traced() const {
   // Kernels that had not ended are known to be missing, and are no loss.
   const std::uint64_t missing = dropped_ + (complete_ ? summary_->untimed() : 0);
   return {.kernels = summary_->reduced(window_ns, complete_),
-          .graph_kernels = summary_->graph_kernels(),
           .lost = missing * kOf > summary_->kernels()};
 }
 

@@ -38,7 +38,6 @@ class KernelTrace {
 
   struct Traced {
     window_format::Kernels kernels{};
-    std::uint64_t graph_kernels = 0;
     bool lost = false;  // too many records are missing
   };
   [[nodiscard]] Traced traced() const;

@@ -15,6 +15,8 @@ constexpr std::int64_t kFlushEveryNs = 200'000'000;
 constexpr std::int64_t kLongestDrainNs = 6'000'000'000;
 constexpr std::chrono::milliseconds kDetachEvery{5};
 constexpr int kDetachLooks = 100;
+// Before kernels are recorded, a program is watched this long for graphs.
+constexpr std::chrono::milliseconds kGraphLook{500};
 
 }  // namespace
 
@@ -33,8 +35,17 @@ WindowView::Answer WindowFollower::traced(const WindowView::Order& order) {
   if (const cupti::Code code = subscription.listen(); code != cupti::kSuccess) {
     return refused(code);
   }
+  // On an H200 with CUDA 13.0, a program that replays a graph made before its kernels were recorded
+  // ended with "unspecified launch failure".
+  if (!launch_count().graph_seen() && !rest(kGraphLook)) {
+    return {.state = format::State::Spoiled};
+  }
+  if (launch_count().graph_seen()) {
+    return {.state = format::State::Unseen};
+  }
+  launch_count().begin(monotonic_ns());
   const WindowView::Answer answer = recorded(std::int64_t{order.length_ms} * 1'000'000);
-  if (watched_.detach && answer.state != format::State::Busy) {
+  if (watched_.detach && answer.state != format::State::Busy && !launch_count().graph_seen()) {
     detach(subscription);
   }
   return answer;
@@ -51,10 +62,8 @@ WindowView::Answer WindowFollower::recorded(std::int64_t length) {
                             .launches = counted_.launches,
                             .over_ns = counted_.over_ns,
                             .kernels = traced.kernels};
-  // The nodes of a graph that was made before the window are not recorded by every release.
-  const bool blind = launch_count().graphs() != 0 && traced.graph_kernels == 0;
   const bool nothing = traced.kernels.count == 0 && counted_.launches != 0;
-  if (stays && (traced.lost || blind || nothing)) {
+  if (stays && (traced.lost || nothing || launch_count().graph_seen())) {
     answer.state = format::State::Unseen;
   }
   return answer;

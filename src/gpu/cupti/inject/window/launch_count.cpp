@@ -12,14 +12,15 @@ constexpr std::size_t kEnoughPeriods = 4;  // bursts; one less lies between the 
 
 void LaunchCount::begin(std::int64_t now_ns) {
   launches_ = 0;
-  graphs_ = 0;
   noted_ = 0;
   last_ns_ = now_ns;
   from_ns_ = now_ns;
 }
 
 void LaunchCount::launch(std::int64_t now_ns, bool graph) {
-  graphs_.fetch_add(graph ? 1 : 0, std::memory_order_relaxed);
+  if (graph && !graph_seen()) {
+    graph_seen_.store(true, std::memory_order_relaxed);
+  }
   const std::int64_t gap = now_ns - last_ns_.exchange(now_ns, std::memory_order_relaxed);
   const std::uint64_t before = launches_.fetch_add(1, std::memory_order_relaxed);
   if (gap < kShortestGapNs) {

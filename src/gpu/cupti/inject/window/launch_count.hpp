@@ -23,8 +23,8 @@ class LaunchCount {
     std::int64_t over_ns = 0;
   };
   [[nodiscard]] Counted until(std::int64_t now_ns) const;
-  // Launches of whole graphs.
-  [[nodiscard]] std::uint64_t graphs() const { return graphs_.load(std::memory_order_relaxed); }
+  // Whether a graph was launched, in this window or an earlier one.
+  [[nodiscard]] bool graph_seen() const { return graph_seen_.load(std::memory_order_relaxed); }
   // Whether longer counting would make the rate much more exact.
   [[nodiscard]] bool is_coarse(std::int64_t now_ns) const;
 
@@ -45,7 +45,7 @@ class LaunchCount {
   [[nodiscard]] Periods periods(std::int64_t now_ns) const;
 
   std::atomic<std::uint64_t> launches_{0};
-  std::atomic<std::uint64_t> graphs_{0};
+  std::atomic<bool> graph_seen_{false};
   std::atomic<std::int64_t> last_ns_{0};
   std::atomic<std::size_t> noted_{0};
   std::array<Burst, kMostBursts> bursts_{};
