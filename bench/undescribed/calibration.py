@@ -11,6 +11,7 @@ import tempfile
 import threading
 import time
 
+import watching
 import ways
 
 KINDS = ("mlp", "cifar", "photos", "encoder", "language", "recurrent", "clicks", "patches", "pixels", "decode")
@@ -49,7 +50,7 @@ def solo(kind, size, *words, environment=None):
     said = SAID.search(done.stdout)
     if not said:
         sys.exit(f"{kind} {size}: {done.stdout[-400:]}{done.stderr[-800:]}")
-    return {"steps": int(said[1]), "seconds": float(said[2]), "start_up_s": float(said[3])}
+    return {"steps": int(said[1]), "seconds": float(said[2]), "start_up_s": float(said[3]), "log": done.stdout}
 
 
 def calibrate(chosen):
@@ -74,43 +75,57 @@ def processor_s(pid):
 
 
 def with_server(chosen, job):
-    """Steps a second of a job under a server of its own, and the share of one processor that the server takes meanwhile."""
-    server = ways.Server(chosen.program, pathlib.Path(tempfile.mkdtemp(prefix="cost-")))
+    """What a job under a server of its own prints, and the share of one processor that the server takes meanwhile."""
+    server = ways.Server(chosen.program, pathlib.Path(tempfile.mkdtemp(prefix="cost-")), *chosen.serve_words.split())
     began, spent = time.monotonic(), processor_s(server.process.pid)
     number = server.submit(job)
     server.wait([number])
     share = (processor_s(server.process.pid) - spent) / (time.monotonic() - began)
     log = server.log(number)
     server.stop()
-    said = SAID.search(log)
-    if not said:
+    if not SAID.search(log):
         sys.exit(f"job {number}: {log[-800:]}")
-    return int(said[1]) / float(said[2]), share
+    return log, share
+
+
+def speeds(log):
+    """Steps a second of the whole job; of its second half; and from line to line, with the seconds since its first step."""
+    said = SAID.search(log)
+    began = float(watching.FIRST_STEP.search(log)[1])
+    lines = [(int(steps), float(at) - began) for steps, at in watching.STEPS.findall(log)]
+    series = [[at, (steps - before) / (at - since)] for (before, since), (steps, at) in zip(lines, lines[1:])]
+    return {"whole": int(said[1]) / float(said[2]), "series": series,
+            "late": watching.steps_between(log, began + float(said[2]) / 2, float("inf"))}
+
+
+def spread(ratios):
+    return {"least": min(ratios), "median": statistics.median(ratios), "most": max(ratios), "mean": statistics.mean(ratios),
+            "deviation_of_mean": statistics.stdev(ratios) / len(ratios) ** 0.5 if len(ratios) > 1 else None}
 
 
 def cost(chosen):
-    """A job under plain MPS and under the server, in turn, the first of each pair alternating: the ratio of their steps a second."""
+    """A job under plain MPS and under the server, in turn, the first of each pair alternating: the ratio of their steps a second.
+
+    Most windows of a job are in its first 20 s; the second half of a longer one tells what it costs later."""
     job = {"kind": "cifar", "size": 2, "steps": 10**9, "more": ["--seconds", chosen.cost_seconds]}
     pairs = []
 
     def plain():
         with ways.PlainMps() as environment:
-            seen = solo(job["kind"], job["size"], *job["more"], environment=environment)
-        return {"plain": seen["steps"] / seen["seconds"]}
+            return {"plain": speeds(solo(job["kind"], job["size"], *job["more"], environment=environment)["log"])}
 
     def watched():
-        rate, share = with_server(chosen, job)
-        return {"carpool": rate, "server_processor_share": share}
+        log, share = with_server(chosen, job)
+        return {"carpool": speeds(log), "server_processor_share": share}
 
     for number in range(chosen.pairs):
         row = {}
         for measured in (plain, watched) if number % 2 == 0 else (watched, plain):
             row.update(measured())
-        row["ratio"] = row["carpool"] / row["plain"]
+        for part in ("whole", "late"):
+            row[f"{part}_ratio"] = row["carpool"][part] / row["plain"][part]
         pairs.append(row)
-        print(f"cost: {row['ratio']:.4f} of the speed without the server", flush=True)
-    ratios = [row["ratio"] for row in pairs]
-    return {"job": job, "pairs": pairs, "slowdown": 1.0 - statistics.median(ratios),
-            "ratio": {"least": min(ratios), "median": statistics.median(ratios), "most": max(ratios), "mean": statistics.mean(ratios),
-                      "deviation_of_mean": statistics.stdev(ratios) / len(ratios) ** 0.5 if len(ratios) > 1 else None},
+        print(f"cost: {row['whole_ratio']:.4f} of the speed without the server, {row['late_ratio']:.4f} in the second half", flush=True)
+    return {"job": job, "serve_words": chosen.serve_words, "pairs": pairs,
+            **{f"{part}_ratio": spread([row[f"{part}_ratio"] for row in pairs]) for part in ("whole", "late")},
             "server_processor_share": statistics.mean(row["server_processor_share"] for row in pairs)}

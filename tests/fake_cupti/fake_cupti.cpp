@@ -187,6 +187,10 @@ Code cuptiSubscribe(Subscriber* subscriber, Callback callback, void* /*user*/) {
   if (subscriber == nullptr || callback == nullptr) {
     return kInvalidParameter;
   }
+  pause_for(std::chrono::milliseconds(setting("FAKE_CUPTI_SUBSCRIBE_MS", 0)));
+  if (torn_down()) {
+    std::abort();
+  }
   const std::lock_guard lock(state().mutex);
   if (setting("FAKE_CUPTI_SUBSCRIBED", 0) != 0 || state().callback != nullptr) {
     return kMultipleSubscribers;

@@ -55,6 +55,17 @@ TEST_F(LaunchWindow, TheThreadOfTheLibraryDoesNotEndWhileTheProcessExits) {
   EXPECT_EQ(end->code, 0);
 }
 
+// On a busy machine CUPTI takes seconds to begin.
+TEST_F(LaunchWindow, TheProcessExitsAfterACallOfCuptiThatIsUnderWay) {
+  ChildProcess child = begin({"--steps", "200", "--step-ms", "5"},
+                             {{"FAKE_CUPTI_SUBSCRIBE_MS", "4000"}, {"FAKE_CUPTI_EXIT_MS", "2000"}});
+  const std::uint32_t window = order(50);
+  ASSERT_TRUE(comes_true([&] { return answers(window).open == 1; }));
+  std::optional<ExitStatus> end;
+  ASSERT_TRUE(comes_true([&] { return (end = child.poll()).has_value(); }));
+  EXPECT_EQ(end->code, 0);
+}
+
 TEST_F(LaunchWindow, SaysWhyNothingIsCounted) {
   {
     ChildProcess child = begin({"--steps", "0"}, {{"FAKE_CUPTI_SUBSCRIBED", "1"}});

@@ -15,7 +15,9 @@ namespace {
 namespace format = window_format;
 
 constexpr std::chrono::milliseconds kLookEvery{250};
-constexpr std::chrono::seconds kExitPatience{1};
+// For a call of CUPTI that is under way, not for the window. Two processes with PyTorch on a busy
+// H200 ended with SIGSEGV while they exited, with a patience of one second.
+constexpr std::chrono::seconds kExitPatience{10};
 constexpr std::int64_t kLongestWaitNs = 2'000'000'000;
 constexpr std::int64_t kLongestExtension = 3;  // times the length of the window
 constexpr std::int64_t kOverslept = 400'000'000;
