@@ -53,6 +53,7 @@ struct Resident {
   unsigned pauses = 0;                       // so far
   double computed_s = 0.0;              // time since it was first seen on the GPU, without pauses
   std::optional<double> remaining_s{};  // at solo speed
+  std::optional<double> sm_active{};    // as GpuObservation::JobSeen::sm_active
 };
 
 // Summary of the last window of samples, 0 to 1 (docs/placement.md).

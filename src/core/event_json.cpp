@@ -105,6 +105,7 @@ struct Writer {
     put(out, "progress", event.progress);
     put(out, "processes", event.processes, 1U);
     put(out, "paused_s", event.paused_s, 0.0);
+    put(out, "energy_joules", event.energy_joules);
     return "ended";
   }
   const char* operator()(const JobRequeued& event) const {
@@ -189,6 +190,7 @@ JobEnded ended_from(StrictObject& reader, const std::string& where, Result<void>
   reader.read("progress", event.progress);
   reader.read("processes", event.processes);
   reader.read("paused_s", event.paused_s);
+  reader.read("energy_joules", event.energy_joules);
   return event;
 }
 

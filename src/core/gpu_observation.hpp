@@ -46,12 +46,16 @@ struct GpuObservation {
   std::string unusable{};
   std::optional<GpuPressure> pressure{};  // of the last window
   std::optional<GpuPressure> latest{};    // of the last sample
+  // Energy since the driver was loaded; empty: not read this time, or not reported.
+  std::optional<double> energy_joules{};
   struct JobSeen {
     JobId job = 0;
     std::uint64_t bytes = 0;
     unsigned processes = 1;              // here; 0: hidden ones, whose bytes are not known
     std::optional<MeasuredRate> rate{};  // empty: nothing new was measured
     std::optional<KernelWindow> window{};
+    // Share of the time of the SMs that its kernels had, 0 to 1; empty: not reported by process.
+    std::optional<double> sm_active{};
   };
   std::vector<JobSeen> jobs{};  // Carpool's jobs seen on this GPU
 };

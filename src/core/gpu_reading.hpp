@@ -49,7 +49,8 @@ struct GpuReading {
     JobId job = 0;
     double sm_active = 0.0;
   };
-  std::vector<JobActivity> jobs{};  // as far as the driver reports it by process
+  std::vector<JobActivity> jobs{};     // as far as the driver reports it by process
+  bool process_activity_told = false;  // a process that is not reported did not compute
 };
 
 }  // namespace carpool

@@ -64,6 +64,7 @@ struct JobEnded {
   std::optional<double> progress{};           // believed mean share of its solo speed
   unsigned processes = 1;                     // most at once on one GPU
   double paused_s = 0.0;                      // of the time since its start
+  std::optional<double> energy_joules{};      // attributed to it on all its GPUs
 };
 // Back into the queue: after out-of-memory, a fault of others, `requeue`, a retry.
 struct JobRequeued {

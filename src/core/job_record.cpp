@@ -102,6 +102,7 @@ class Change {
     attempt.peak_bytes = event.peak_bytes;
     attempt.progress = event.progress;
     attempt.processes = event.processes;
+    attempt.energy_joules = event.energy_joules;
     job_.state = JobState::Stopping;
     job_.out_of_memory += event.exit.end == RunEnd::OutOfMemory ? 1U : 0U;
     return {};

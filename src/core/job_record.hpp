@@ -24,6 +24,8 @@ struct JobAttempt {
   std::optional<std::uint64_t> peak_bytes{};
   std::optional<double> progress{};  // believed mean share of its solo speed
   unsigned processes = 1;            // most at once on one GPU
+  // Attributed to it on all its GPUs, once it has ended; empty: not known.
+  std::optional<double> energy_joules{};
   std::optional<JobPaused> pause{};  // it stands still
   double pause_began_s = 0.0;
   double paused_s = 0.0;  // the pauses that are over

@@ -44,9 +44,10 @@ class TelemetrySource {
   // Errors and what limits the clocks. A source that has none of it reports nothing.
   [[nodiscard]] virtual Result<GpuHealth> health(unsigned /*gpu*/) { return GpuHealth{}; }
 
-  // Of processes that computed since the previous call; empty where it is not reported.
-  [[nodiscard]] virtual Result<std::vector<ProcessActivity>> process_activity(unsigned /*gpu*/) {
-    return std::vector<ProcessActivity>();
+  // Of processes that computed since the previous call; nothing where it is not reported.
+  [[nodiscard]] virtual Result<std::optional<std::vector<ProcessActivity>>> process_activity(
+      unsigned /*gpu*/) {
+    return std::nullopt;
   }
 };
 

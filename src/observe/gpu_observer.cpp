@@ -82,7 +82,29 @@ GpuObservation GpuObserver::read_one(std::size_t place, const ProcessOwners& own
   if (const Result<void> read = add_processes(place, owners, seen); !read) {
     seen.unusable = read.error().message;
   }
+  add_sensors(place, seen);
   return seen;
+}
+
+// A job that the driver does not report did not compute, if the driver reports the activity of its
+// processes at all: some do not tell clients of MPS apart.
+void GpuObserver::add_sensors(std::size_t place, GpuObservation& seen) const {
+  const GpuReading* reading = sensors_.at(place);
+  if (reading == nullptr) {
+    return;
+  }
+  if (reading->energy) {
+    seen.energy_joules = reading->energy->joules;
+  }
+  for (GpuObservation::JobSeen& job : seen.jobs) {
+    const auto active = std::ranges::find(reading->jobs, job.job, &GpuReading::JobActivity::job);
+    if (active != reading->jobs.end()) {
+      job.sm_active = active->sm_active;
+    } else if (reading->process_activity_told && job.processes > 0 &&
+               !mps_jobs_.contains(job.job)) {
+      job.sm_active = 0.0;
+    }
+  }
 }
 
 Result<void> GpuObserver::add_processes(std::size_t place,
@@ -94,12 +116,17 @@ Result<void> GpuObserver::add_processes(std::size_t place,
   }
   std::uint64_t hidden_bytes = 0;
   unsigned hidden = 0;
+  bool hidden_mps = false;
+  mps_jobs_.clear();
   for (const GpuProcess& process : *processes) {
     const std::uint64_t bytes = process.memory_bytes.value_or(0);
     const ProcessOwner owner = owners.owner(process.pid);
     switch (owner.kind) {
       case ProcessOwner::Kind::Job:
         add_memory(seen, owner.job, bytes);
+        if (process.mps_client) {
+          mps_jobs_.insert(owner.job);
+        }
         break;
       case ProcessOwner::Kind::Foreign:
         seen.foreign = true;
@@ -107,6 +134,7 @@ Result<void> GpuObserver::add_processes(std::size_t place,
         break;
       case ProcessOwner::Kind::Unknown:
         ++hidden;
+        hidden_mps = hidden_mps || process.mps_client;
         hidden_bytes += bytes;
         break;
       case ProcessOwner::Kind::MpsServer:
@@ -124,6 +152,9 @@ Result<void> GpuObserver::add_processes(std::size_t place,
     seen.foreign_bytes += hidden_bytes;
   } else if (residents->second.size() == 1) {
     add_memory(seen, residents->second.front(), hidden_bytes, hidden);
+    if (hidden_mps) {
+      mps_jobs_.insert(residents->second.front());
+    }
   } else {
     add_hidden(seen, residents->second, hidden);
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <vector>
 
 #include "base/result.hpp"
@@ -36,10 +37,13 @@ class GpuObserver {
   [[nodiscard]] Result<void> add_processes(std::size_t place,
                                            const ProcessOwners& owners,
                                            GpuObservation& seen);
+  // After the sensors and the processes were read.
+  void add_sensors(std::size_t place, GpuObservation& seen) const;
 
   TelemetrySource& source_;
   std::vector<GpuInfo> gpus_;
   std::vector<SampleWindow> windows_;
+  std::set<JobId> mps_jobs_;  // with clients of an MPS server on the GPU that is read
   GpuSensors sensors_;
 };
 

@@ -4,6 +4,21 @@
 #include <utility>
 
 namespace carpool::observe {
+namespace {
+
+// A hidden process is that of the job if one job is on the GPU, as with its memory.
+std::optional<JobId> job_of(std::int64_t pid, unsigned gpu, const ProcessOwners& owners) {
+  const ProcessOwner owner = owners.owner(pid);
+  if (owner.kind == ProcessOwner::Kind::Job) {
+    return owner.job;
+  }
+  const auto residents = owners.residents.find(gpu);
+  const bool one = residents != owners.residents.end() && residents->second.size() == 1;
+  return owner.kind == ProcessOwner::Kind::Unknown && one ? std::optional(residents->second.front())
+                                                          : std::nullopt;
+}
+
+}  // namespace
 
 GpuSensors::GpuSensors(TelemetrySource& source, std::vector<GpuInfo> gpus)
     : source_(source), gpus_(std::move(gpus)), readings_(gpus_.size()) {}
@@ -44,15 +59,16 @@ void GpuSensors::read_slow(GpuReading& reading, const ProcessOwners& owners) {
   reading.energy = source_.energy(gpu).value_or(std::nullopt);
   reading.health = source_.health(gpu).value_or(GpuHealth{});
   reading.jobs.clear();
-  for (const ProcessActivity& process :
-       source_.process_activity(gpu).value_or(std::vector<ProcessActivity>())) {
-    const ProcessOwner owner = owners.owner(process.pid);
-    if (owner.kind != ProcessOwner::Kind::Job) {
+  const auto processes = source_.process_activity(gpu).value_or(std::nullopt);
+  reading.process_activity_told = processes.has_value();
+  for (const ProcessActivity& process : processes.value_or(std::vector<ProcessActivity>())) {
+    const std::optional<JobId> job = job_of(process.pid, reading.gpu, owners);
+    if (!job) {
       continue;
     }
-    const auto known = std::ranges::find(reading.jobs, owner.job, &GpuReading::JobActivity::job);
+    const auto known = std::ranges::find(reading.jobs, *job, &GpuReading::JobActivity::job);
     if (known == reading.jobs.end()) {
-      reading.jobs.push_back({.job = owner.job, .sm_active = process.sm_active});
+      reading.jobs.push_back({.job = *job, .sm_active = process.sm_active});
     } else {
       known->sm_active = std::min(1.0, known->sm_active + process.sm_active);
     }

@@ -28,6 +28,10 @@ class GpuSensors {
   // It could not be read.
   void lose(std::size_t place);
 
+  // Of the GPU at this place; null: it could not be read.
+  [[nodiscard]] const GpuReading* at(std::size_t place) const {
+    return readings_[place] ? &*readings_[place] : nullptr;
+  }
   // Of the GPUs that could be read, in the order of the list.
   [[nodiscard]] std::vector<GpuReading> latest() const;
 

@@ -24,7 +24,7 @@ Scheduler::Scheduler(const SchedulerSettings& settings,
 
 Scheduler::~Scheduler() = default;
 
-Result<void> Scheduler::recover(double now_s) {
+Result<void> Scheduler::recover(double now_s, const EnergyRecord& energy) {
   auto past = parts_->journal.history();
   if (!past) {
     return tl::unexpected(past.error());
@@ -50,6 +50,7 @@ Result<void> Scheduler::recover(double now_s) {
   parts_->jobs.raise_last_job(*highest);
   parts_->events.advance(now_s);
   parts_->occupancy.forget_starts();
+  parts_->restore_energy(energy);
   const double at_s = parts_->events.now_s();
   for (const JobId job : parts_->jobs.begun()) {
     parts_->runs.find_again(*parts_->jobs.live(job), at_s);

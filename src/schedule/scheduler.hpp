@@ -22,6 +22,7 @@
 #include "core/learner.hpp"
 #include "core/placement_policy.hpp"
 #include "schedule/advice/arrival.hpp"
+#include "schedule/gpus/energy_ledger.hpp"
 #include "schedule/runs/trouble_pauses.hpp"
 #include "schedule/scheduler_settings.hpp"
 
@@ -42,8 +43,9 @@ class Scheduler {
             Learner* learner = nullptr);  // null: none
   ~Scheduler();
 
-  // Replays the journal and asks the executor what became of attempts that were running.
-  [[nodiscard]] Result<void> recover(double now_s);
+  // Replays the journal and asks the executor what became of attempts that were running. `energy`:
+  // what energy() returned last, before the restart.
+  [[nodiscard]] Result<void> recover(double now_s, const EnergyRecord& energy = {});
 
   // Callers may acknowledge a request only after flush() succeeded.
   [[nodiscard]] Result<JobId> submit(JobSpec spec, JobOwner owner, double now_s);
@@ -75,6 +77,10 @@ class Scheduler {
   void cap_escaped(JobId job, const std::string& how);
   // How they do; empty: they do not.
   [[nodiscard]] std::string cap_escape(JobId job) const;
+  // Attributed to the running attempt of a job; empty: not known.
+  [[nodiscard]] std::optional<double> energy_joules(JobId job) const;
+  // Of all running attempts, for recover().
+  [[nodiscard]] EnergyRecord energy() const;
   // Share of the time in which the processors of the machine had nothing to do, 0 to 1.
   void observe_processors(double idle);
   // Takes the executor's reports, enforces time limits, starts jobs. Cheap when nothing changed.

@@ -62,6 +62,8 @@ struct SchedulerParts {
   // After an observation of this GPU.
   void watch_lent_memory(unsigned index, double now_s);
   void send_back_over_cap(const GpuView& gpu, double at_s);
+  // After the journal was replayed.
+  void restore_energy(const EnergyRecord& record);
 
   SchedulerSettings settings;
   const InterferenceModel& interference;

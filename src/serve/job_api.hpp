@@ -107,7 +107,7 @@ class JobApi {
   [[nodiscard]] ApiAnswer update(const Caller& caller, JobId job, std::string_view body);
   [[nodiscard]] ApiAnswer gpus(const Caller& caller);
   [[nodiscard]] ApiAnswer history(const Caller& caller, const ApiQuery& query);
-  // GPU time and memory by user or by job, from the time `since_s` of the query on.
+  // GPU time, memory and energy by user or by job, from the time `since_s` of the query on.
   [[nodiscard]] ApiAnswer usage(const Caller& caller, const ApiQuery& query);
   [[nodiscard]] ApiAnswer knowledge(const Caller& caller, const ApiQuery& query);
   [[nodiscard]] ApiAnswer drain(const Caller& caller, std::string_view body);

@@ -62,6 +62,7 @@ json attempt_view(const JobAttempt& attempt, const ShownTime& shown) {
   put(view, "predicted_progress", attempt.start.predicted_progress);
   put(view, "ended_s", shown_time(attempt.ended_s, shown));
   put(view, "peak_bytes", attempt.peak_bytes);
+  put(view, "energy_j", attempt.energy_joules);
   if (attempt.ended_s) {
     view["end"] = name_of(attempt.exit.end);
     view["detail"] = attempt.exit.detail;
@@ -240,6 +241,7 @@ json gpu_view(const GpuView& gpu, const Caller& caller) {
                 {"reserved_bytes", resident.reserved_bytes},
                 {"used_bytes", resident.used_bytes},
                 {"paused", resident.phase == ResidentPhase::Paused}};
+    put(job, "sm_active_ratio", resident.sm_active);
     if (caller.operates || resident.uid == caller.uid) {
       job["workload"] = workload_name(resident.workload);
     }

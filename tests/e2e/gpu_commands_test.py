@@ -69,7 +69,22 @@ class Gpus(GpuTest):
         self.assertTrue(ours["user"])
         table = self.succeeds("gpus", "--processes", env=self.driver)
         self.assertIn(str(os.getpid()), table)
-        self.assertRegex(table, r"999999999 +- +5\.0  yes  -")
+        self.assertRegex(table, r"999999999 +- +- +5\.0  yes  -")
+
+    def test_tells_the_sm_activity_of_processes_as_far_as_the_driver_does(self):
+        def told(command):
+            return {process["pid"]: process.get("sm_active") for process in
+                    self.prints_json(*command, env=self.driver)[0]["processes"]}
+        ours, mps_client = os.getpid(), 999999999
+        for command in (("gpus",), ("top", "--once")):
+            with self.subTest(command):
+                self.set_driver(TWO_GPUS + f"sm_of = {ours}:35 {mps_client}:5\n")
+                self.assertEqual(told(command), {ours: 0.35, mps_client: 0.05})
+                # A driver that tells MPS clients apart and one that does not look the same while they are idle.
+                self.set_driver(TWO_GPUS)
+                self.assertEqual(told(command), {ours: 0, mps_client: None})
+                self.set_driver(TWO_GPUS + "fail.nvmlDeviceGetProcessUtilization = 3\n")
+                self.assertEqual(told(command), {ours: None, mps_client: None})
 
     def test_a_driver_without_a_gpu_is_no_failure(self):
         self.set_driver("gpus = 0")

@@ -24,7 +24,7 @@ class PrintOut(cli.CarpoolTest):
         self.assertIn("carpool top  2 GPUs", text)
         self.assertRegex(text, r"SM +█+░+ +50 %")
         self.assertRegex(text, r"memory █+░* 3\.0 / 141\.0 GiB")
-        self.assertRegex(text, r"(?m)^ +4000  - +0 +2\.0  no   -$")
+        self.assertRegex(text, r"(?m)^ +4000  - +0 +- +2\.0  no   -$")
         self.assertNotIn("\033", text)
 
     def test_is_what_an_output_that_is_no_terminal_gets(self):
@@ -34,12 +34,15 @@ class PrintOut(cli.CarpoolTest):
         self.assertTrue(self.top(env={"LC_ALL": "C"}).isascii())
 
     def test_sorts_as_asked(self):
-        driver = cli.fake_driver(self.write("driver.txt", "processes = 30:9000000000 10:1000000000"))
+        driver = cli.fake_driver(self.write(
+            "driver.txt", "processes = 30:9000000000 10:1000000000 20:5000000000\nsm_of = 20:80 10:7"))
         def pids(key):
             text = self.succeeds("top", "--once", "--sort", key, env=driver)
             return [int(line.split()[0]) for line in text.partition("COMMAND\n")[2].splitlines()]
         self.assertEqual(pids("memory")[:1], [30])
         self.assertEqual(pids("pid")[:1], [10])
+        self.assertEqual(pids("sm")[:1], [20])
+        self.assertRegex(self.succeeds("top", "--once", env=driver), r"(?m)^ +20  \S+ +0 +80 +4\.7  no   \S")
         self.refuses("top", "--sort", "colour", says="--sort")
 
     def test_has_json(self):

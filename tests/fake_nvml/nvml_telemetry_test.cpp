@@ -213,15 +213,19 @@ TEST_F(NvmlTelemetryTest, LeavesOutErrorsThatTheDriverDoesNotReport) {
   EXPECT_EQ(health->ecc_uncorrected, std::nullopt);
   EXPECT_EQ(health->xid_errors, std::nullopt);
   EXPECT_EQ(health->throttle_reasons, std::nullopt);
-  EXPECT_TRUE(source->process_activity(0).value().empty());
+  EXPECT_EQ(source->process_activity(0).value(), std::nullopt);
 }
 
 TEST_F(NvmlTelemetryTest, ReadsTheActivityOfProcesses) {
   const auto source = opened();
-  EXPECT_TRUE(source->process_activity(0).value().empty());
+  const auto idle = source->process_activity(0);
+  ASSERT_TRUE(idle.has_value() && idle->has_value());
+  EXPECT_TRUE((*idle)->empty());
   set_driver("sm_of = 10:35 11:101\n");
-  const auto processes = source->process_activity(0);
-  ASSERT_TRUE(processes.has_value()) << processes.error().message;
+  const auto read = source->process_activity(0);
+  ASSERT_TRUE(read.has_value()) << read.error().message;
+  const auto& processes = *read;
+  ASSERT_TRUE(processes.has_value());
   ASSERT_EQ(processes->size(), 2U);
   EXPECT_EQ((*processes)[0].pid, 10);
   EXPECT_DOUBLE_EQ((*processes)[0].sm_active, 0.35);

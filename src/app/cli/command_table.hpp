@@ -21,7 +21,7 @@
   ROW(requeue,    Jobs,       "Stop a running job and put it back into the queue")                \
   ROW(update,     Jobs,       "Change time limit, memory, priority or class of a job")            \
   ROW(history,    Jobs,       "List ended jobs, the latest first")                                \
-  ROW(usage,      Jobs,       "Add up GPU time and memory by user or by job")                     \
+  ROW(usage,      Jobs,       "Add up GPU time, memory and energy by user or by job")             \
   ROW(knowledge,  Jobs,       "Show what the server has learned of workloads, and how sure it is") \
   ROW(serve,      Server,     "Run the server, which shares the GPUs among jobs")                 \
   ROW(status,     Server,     "Show the server, its GPUs with their jobs, and the queue in short") \

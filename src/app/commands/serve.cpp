@@ -202,6 +202,7 @@ Result<void> serve_gpus(const ServeOptions& options,
        .shim = shim.watch,
        .shim_jobs = shim.jobs,
        .job_map = std::move(*job_map),
+       .energy = std::make_shared<EnergyFile>(places.state),
        .readings = [&server](auto seen) { (*server)->metrics().gpus(std::move(seen)); }});
   if (!watcher) {
     return tl::unexpected(watcher.error());

@@ -25,6 +25,9 @@ json job_to_json(const GpuJob& job) {
   if (!job.name.empty()) {
     out["name"] = job.name;
   }
+  if (job.sm_active) {
+    out["sm_active"] = *job.sm_active;
+  }
   return out;
 }
 
@@ -63,6 +66,9 @@ json process_to_json(const NamedProcess& named) {
   }
   if (named.job) {
     process["job"] = *named.job;
+  }
+  if (named.sm_active) {
+    process["sm_active"] = *named.sm_active;
   }
   return process;
 }

@@ -124,6 +124,7 @@ std::vector<std::string> process_row(unsigned gpu, const NamedProcess& entry, bo
       std::to_string(gpu),
       std::to_string(entry.process.pid),
       entry.name.user.empty() ? "-" : entry.name.user,
+      percent(entry.sm_active, 0),
       entry.process.memory_bytes ? gib_number(*entry.process.memory_bytes) : "-",
       entry.process.mps_client ? "yes" : "no"};
   if (jobs) {
@@ -198,6 +199,7 @@ std::string process_table(const std::vector<GpuReading>& gpus, bool colour) {
   table.add_column("GPU", kRight);
   table.add_column("pid", kRight);
   table.add_column("user", kLeft);
+  table.add_column("SM [%]", kRight);
   table.add_column("memory [GiB]", kRight);
   table.add_column("MPS", kLeft);
   const bool jobs = has_jobs(gpus);

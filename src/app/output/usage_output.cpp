@@ -34,6 +34,17 @@ std::string delivered_cell(const json& row) {
   return gpu_time(row, "gpu_delivered_s") + (unknown_s > 0.0 ? "+?" : "");
 }
 
+// "+?": of a part the energy is not known.
+std::string energy_cell(const json& row) {
+  constexpr double kKilowattHour = 3.6e6;
+  if (!row.contains("energy_j")) {
+    return "-";
+  }
+  return fmt::format("{:.3f}{}",
+                     row.at("energy_j").get<double>() / kKilowattHour,
+                     row.value("energy_unknown_s", 0.0) > 0.0 ? "+?" : "");
+}
+
 std::vector<std::string> amount_cells(const json& row) {
   return {fmt::format("{}", row.value("attempts", std::size_t{0})),
           gpu_time(row, "gpu_held_s"),
@@ -43,8 +54,7 @@ std::vector<std::string> amount_cells(const json& row) {
           row.contains("reserved_byte_s")
               ? fmt::format("{:.1f}", row.at("reserved_byte_s").get<double>() / kGibHours)
               : "-",
-          row.contains("energy_j") ? fmt::format("{:.1f}", row.at("energy_j").get<double>() / 3.6e6)
-                                   : "-"};
+          energy_cell(row)};
 }
 
 // `by_job`: JOBID, NAME and USER are in front; else USER and JOBS.

@@ -52,12 +52,15 @@ auto running_port(const run::ProcessExecutor& executor,
           progress,
           shim = settings.shim,
           kept = settings.shim_jobs,
-          job_map = settings.job_map] {
+          job_map = settings.job_map,
+          energy_file = settings.energy] {
     std::vector<ProgressJob> jobs;
     std::vector<ShimTarget> shared;
+    schedule::EnergyRecord energy;
     auto running =
         loop.ask<observe::RunningJobs>([&](schedule::Scheduler& scheduler, double now_s) {
           jobs = jobs_in_progress(executor, scheduler);
+          energy = scheduler.energy();
           if (shim && kept) {
             shared = shim_targets(scheduler);
             kept->follow(scheduler);
@@ -71,6 +74,9 @@ auto running_port(const run::ProcessExecutor& executor,
       progress->follow(jobs);
       if (job_map) {
         job_map->follow(running->residents);
+      }
+      if (energy_file) {
+        energy_file->keep(energy);
       }
     }
     return running;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/server/dcgm_job_map.hpp"
+#include "app/server/energy/energy_file.hpp"
 #include "app/server/shim/shim_jobs.hpp"
 #include "app/server/shim/shim_watch.hpp"
 #include "base/result.hpp"
@@ -31,6 +32,7 @@ struct WatchSettings {
   std::shared_ptr<ShimWatch> shim{};
   std::shared_ptr<ShimJobs> shim_jobs{};
   std::shared_ptr<DcgmJobMap> job_map{};  // null: none
+  std::shared_ptr<EnergyFile> energy{};   // null: energy does not survive a restart
   // Takes all that is read of the GPUs.
   std::function<void(std::vector<carpool::GpuReading>)> readings{};
 };

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/server/drain_file.hpp"
+#include "app/server/energy/energy_file.hpp"
 #include "app/server/job_events/job_log.hpp"
 #include "app/server/processor_shares.hpp"
 #include "app/server/server_knowledge.hpp"
@@ -203,7 +204,8 @@ Result<std::unique_ptr<Server>> Server::start(const ServeOptions& options,
   const DrainFile drain(places.state);
   parts->keep_closed(drain, places.state);
   parts->scheduler->on_event([parts](const JobEvent& event) { parts->on_event(event); });
-  Result<void> recovered = parts->scheduler->recover(backend.clock->now_s());
+  Result<void> recovered =
+      parts->scheduler->recover(backend.clock->now_s(), EnergyFile(places.state).read());
   if (recovered) {
     recovered = parts->scheduler->flush();
   }

@@ -122,9 +122,10 @@ TEST(ProcessTable, LongCommandsAreCutAndUnknownOnesAreADash) {
   GpuReading gpu = busy_gpu(0);
   gpu.processes = {process(17, std::string(200, 'x')), process(18, "")};
   gpu.processes[1].process.mps_client = true;
+  gpu.processes[1].sm_active = 0.375;
   const std::string text = process_table({gpu}, false);
   EXPECT_TRUE(contains(text, std::string(60, 'x') + "\n")) << text;
-  EXPECT_TRUE(contains(text, " 18  ada            3.0  yes  -\n")) << text;
+  EXPECT_TRUE(contains(text, " 18  ada       38           3.0  yes  -\n")) << text;
 }
 
 TEST(ProcessTable, WithoutAProcessItIsASentence) {
@@ -137,6 +138,9 @@ TEST(GpuJson, HasTheWholeCommandAndNoKeyForUnknownValues) {
   const nlohmann::json out = gpus_to_json({gpu});
   EXPECT_EQ(out.at(0).at("processes").at(0).at("command").get<std::string>().size(), 200U);
   EXPECT_FALSE(out.at(0).at("processes").at(1).contains("user"));
+  EXPECT_FALSE(out.at(0).at("processes").at(1).contains("sm_active"));
+  gpu.processes[1].sm_active = 0.375;
+  EXPECT_EQ(gpus_to_json({gpu}).at(0).at("processes").at(1).at("sm_active"), 0.375);
   EXPECT_FALSE(out.at(0).at("activity").contains("sm_active"));
   EXPECT_FALSE(out.at(0).contains("problem"));
 }

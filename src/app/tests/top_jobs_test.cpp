@@ -25,6 +25,8 @@ TopModel two_gpus_with_jobs() {
   std::vector<GpuReading> gpus = model.gpus;
   gpus[0].jobs = {top_job(7, "resnet"), top_job(9, "bert")};
   gpus[0].processes[1].job = 7;
+  gpus[0].processes[1].sm_active = 0.4;
+  gpus[0].jobs->back().sm_active = 0.25;
   gpus[1].jobs.emplace();
   show_reading(model, gpus);
   return model;
@@ -43,13 +45,14 @@ TEST(TopModel, AJobWithoutAProcessHasARowOfItsOwn) {
   EXPECT_EQ(top_pids(model), (std::vector<std::int64_t>{20, 0, 10, 30}));
   EXPECT_EQ(sort_named("job"), TopSort::Job);
   const std::string text = top_text(top_view(model, {.columns = 100}, ascii_glyphs()));
-  EXPECT_TRUE(
-      top_holds(text, "      20  ada             0       7         2.0  no   python train.py\n"))
-      << text;
-  EXPECT_TRUE(top_holds(text, "       -  ada             0       9         3.0  yes  bert\n"))
+  EXPECT_TRUE(top_holds(
+      text, "      20  ada             0       7      40         2.0  no   python train.py\n"))
       << text;
   EXPECT_TRUE(
-      top_holds(text, "      10  ada             1       -         4.0  no   python train.py\n"))
+      top_holds(text, "       -  ada             0       9      25         3.0  yes  bert\n"))
+      << text;
+  EXPECT_TRUE(top_holds(
+      text, "      10  ada             1       -       -         4.0  no   python train.py\n"))
       << text;
 }
 
@@ -101,6 +104,13 @@ TEST(TopModel, KCancelsTheJobOfTheRowAfterAQuestion) {
   EXPECT_EQ(model.to_cancel, 9);
 }
 
+TEST(TopModel, SortsBySmActivityOfProcesses) {
+  TopModel model = two_gpus_with_jobs();
+  EXPECT_TRUE(press(model, {TopKey::BySm, 's'}, 1));
+  // Those that the driver does not tell are last, on the busier GPU first.
+  EXPECT_EQ(top_pids(model), (std::vector<std::int64_t>{20, 0, 30, 10}));
+}
+
 TEST(TopView, ARowIsShownInDetailWithGraphs) {
   TopModel model = two_gpus_with_jobs();
   show_reading(model, std::vector<GpuReading>(model.gpus));
@@ -109,6 +119,8 @@ TEST(TopView, ARowIsShownInDetailWithGraphs) {
   const std::string text = top_text(top_view(model, {100, 30}, ascii_glyphs()));
   EXPECT_TRUE(top_holds(text, "job      9 bert, mps, runs for 1:05\n")) << text;
   EXPECT_TRUE(top_holds(text, "memory   3.0 of 100.0 GiB, 5.0 GiB reserved for the job\n")) << text;
+  EXPECT_TRUE(top_holds(text, "SM       25 % of the time of the SMs\n")) << text;
+  EXPECT_TRUE(top_holds(text, "SM activity of the job\n")) << text;
   EXPECT_TRUE(top_holds(text, "Memory, share of the GPU\n")) << text;
   EXPECT_TRUE(top_holds(text, "SM activity of the GPU\n")) << text;
   for (std::size_t rows = 1; rows < 60; ++rows) {

@@ -33,6 +33,16 @@ TEST(UsageOutput, ShowsAmountsWithWhatIsNotKnown) {
   EXPECT_TRUE(has(text, "for 1:00 of GPU time it is not known")) << text;
 }
 
+TEST(UsageOutput, ShowsEnergyInKilowattHours) {
+  json usage = answer("user");
+  EXPECT_TRUE(has(usage_text(usage, false, std::nullopt), "  2.0            -\n"));
+  usage["rows"][0]["energy_j"] = 2.7e6;
+  EXPECT_TRUE(has(usage_text(usage, false, std::nullopt), "  2.0        0.750\n"))
+      << usage_text(usage, false, std::nullopt);
+  usage["rows"][0]["energy_unknown_s"] = 1.0;
+  EXPECT_TRUE(has(usage_text(usage, false, std::nullopt), "  2.0      0.750+?\n"));
+}
+
 TEST(UsageOutput, FitsTheTerminalByJob) {
   json usage = answer("job");
   usage["rows"][0]["id"] = 7;

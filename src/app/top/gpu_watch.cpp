@@ -1,5 +1,6 @@
 #include "app/top/gpu_watch.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -20,6 +21,19 @@ Result<std::unique_ptr<TelemetrySource>> open_source(const std::optional<std::st
     return tl::unexpected(std::move(recording.error()));
   }
   return std::make_unique<gpu::ReplayTelemetry>(std::move(*recording));
+}
+
+// A process that is not reported did not compute; some drivers do not tell clients of MPS apart.
+std::optional<double> sm_active_of(const GpuProcess& process,
+                                   const std::optional<std::vector<ProcessActivity>>& told) {
+  if (!told) {
+    return std::nullopt;
+  }
+  const auto found = std::ranges::find(*told, process.pid, &ProcessActivity::pid);
+  if (found != told->end()) {
+    return found->sm_active;
+  }
+  return process.mps_client ? std::nullopt : std::optional(0.0);
 }
 
 }  // namespace
@@ -87,15 +101,35 @@ GpuReading GpuWatch::read_one(const GpuInfo& info) {
   } else {
     reading.problem = activity.error().message;
   }
-  const auto processes = source_->processes(info.index);
+  read_processes(reading);
+  return reading;
+}
+
+void GpuWatch::read_processes(GpuReading& reading) {
+  const auto processes = source_->processes(reading.info.index);
   if (!processes) {
     reading.problem = processes.error().message;
-    return reading;
+    return;
   }
+  if (processes->empty()) {
+    return;
+  }
+  const ProcessReading& activity = process_reading(reading.info.index);
   for (const GpuProcess& process : *processes) {
-    reading.processes.push_back({process, recorded_ ? ProcessName{} : name_process(process.pid)});
+    reading.processes.push_back({.process = process,
+                                 .name = recorded_ ? ProcessName{} : name_process(process.pid),
+                                 .sm_active = sm_active_of(process, activity.told)});
   }
-  return reading;
+}
+
+// The driver samples processes up to once a second: between two samples it tells of none.
+const GpuWatch::ProcessReading& GpuWatch::process_reading(unsigned gpu) {
+  constexpr double kSampleSeconds = 0.9;
+  const auto [known, first] = process_readings_.try_emplace(gpu);
+  if (first || known->second.since.seconds() >= kSampleSeconds) {
+    known->second = {.told = source_->process_activity(gpu).value_or(std::nullopt)};
+  }
+  return known->second;
 }
 
 }  // namespace carpool::app

@@ -1,6 +1,7 @@
 // Reads all GPUs of this machine, or of a recording, for commands that show them.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,6 +10,7 @@
 
 #include "app/top/process_names.hpp"
 #include "app/top/shim_clients.hpp"
+#include "base/clock.hpp"
 #include "base/result.hpp"
 #include "core/gpu.hpp"
 #include "core/job.hpp"
@@ -20,6 +22,8 @@ struct NamedProcess {
   GpuProcess process;
   ProcessName name;            // empty in a recording, whose processes ran elsewhere
   std::optional<JobId> job{};  // of the server that it belongs to
+  // Share of the time of the SMs that its kernels had, 0 to 1; absent: the driver does not tell.
+  std::optional<double> sm_active{};
 };
 
 // A job of the server on a GPU.
@@ -32,7 +36,8 @@ struct GpuJob {
   std::uint64_t used_bytes = 0;
   std::uint64_t reserved_bytes = 0;
   bool paused = false;
-  pid_t supervisor = 0;  // 0: it has no processes
+  std::optional<double> sm_active{};  // of all its processes there, as NamedProcess::sm_active
+  pid_t supervisor = 0;               // 0: it has no processes
   pid_t session = 0;
 };
 
@@ -65,9 +70,18 @@ class GpuWatch {
 
   void start_clients();
   [[nodiscard]] GpuReading read_one(const GpuInfo& info);
+  void read_processes(GpuReading& reading);
+
+  // What the driver told last of the activity of processes on a GPU.
+  struct ProcessReading {
+    std::optional<std::vector<ProcessActivity>> told{};
+    Stopwatch since{};
+  };
+  [[nodiscard]] const ProcessReading& process_reading(unsigned gpu);
 
   std::unique_ptr<TelemetrySource> source_;
   std::vector<GpuInfo> gpus_;
+  std::map<unsigned, ProcessReading> process_readings_;
   ShimClientWatch shim_;
   bool recorded_;
 };

@@ -31,6 +31,7 @@ GpuJob job_from(const json& job) {
           .used_bytes = job.value("used_bytes", std::uint64_t{0}),
           .reserved_bytes = job.value("reserved_bytes", std::uint64_t{0}),
           .paused = job.value("paused", false),
+          .sm_active = ratio(job, "sm_active_ratio"),
           .supervisor = job.value("supervisor_pid", pid_t{0}),
           .session = job.value("session", pid_t{0})};
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 #include <string>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -13,7 +14,7 @@ namespace carpool::app {
 namespace {
 
 constexpr std::size_t kTallest = 8;
-constexpr std::size_t kTextRows = 14;  // everything but the graphs
+constexpr std::size_t kTextRows = 15;  // everything but the graphs, and of two graphs the titles
 
 Line fact(const char* name, const std::string& value) {
   return {{fmt::format("  {:<9}", name), Tone::Faint}, {value.empty() ? "-" : value}};
@@ -43,6 +44,41 @@ void add_graph(std::vector<Line>& lines,
   }
 }
 
+std::string sm_fact(const TopProcess& row) {
+  return row.entry.sm_active
+             ? fmt::format("{:.0f} % of the time of the SMs", *row.entry.sm_active * 100.0)
+             : "- (the driver does not tell it by process)";
+}
+
+// Memory and SM activity of the row, and of the GPU at this place.
+void add_graphs(std::vector<Line>& lines,
+                const TopModel& model,
+                std::size_t gpu,
+                std::size_t columns,
+                std::size_t rows,
+                const Glyphs& glyphs) {
+  const TopRowHistory& history = model.rows.at(*model.detail);
+  const bool sm_known = !history.sm_active.empty();
+  const bool of_process = std::get<1>(*model.detail) != 0;
+  const char* sm_title = of_process ? "SM activity of the process" : "SM activity of the job";
+  const std::size_t graphs = sm_known ? 3 : 2;
+  const std::size_t text = kTextRows + (sm_known ? 2 : 0);
+  const std::size_t tall =
+      std::clamp<std::size_t>(rows > text ? (rows - text) / graphs : 1, 1, kTallest);
+  add_graph(lines, "Memory, share of the GPU", history.memory, columns, tall, glyphs);
+  lines.push_back({});
+  if (sm_known) {
+    add_graph(lines, sm_title, history.sm_active, columns, tall, glyphs);
+    lines.push_back({});
+  }
+  add_graph(lines,
+            how_busy(model.gpus[gpu]).fine ? "SM activity of the GPU" : "Utilisation of the GPU",
+            model.history[gpu],
+            columns,
+            tall,
+            glyphs);
+}
+
 }  // namespace
 
 std::vector<Line> detail_lines(const TopModel& model,
@@ -68,18 +104,9 @@ std::vector<Line> detail_lines(const TopModel& model,
         memory += fmt::format(", {} GiB reserved for the job", gib_number(row.job->reserved_bytes));
       }
       lines.push_back(fact("memory", memory));
+      lines.push_back(fact("SM", sm_fact(row)));
       lines.push_back({});
-      const std::size_t tall =
-          std::clamp<std::size_t>(rows > kTextRows ? (rows - kTextRows) / 2 : 1, 1, kTallest);
-      const auto history = model.memory.find(*model.detail);
-      add_graph(lines, "Memory, share of the GPU", history->second, columns, tall, glyphs);
-      lines.push_back({});
-      add_graph(lines,
-                how_busy(model.gpus[i]).fine ? "SM activity of the GPU" : "Utilisation of the GPU",
-                model.history[i],
-                columns,
-                tall,
-                glyphs);
+      add_graphs(lines, model, i, columns, rows, glyphs);
     }
   }
   lines.push_back({});

@@ -30,6 +30,7 @@ TopProcess row_of(const GpuReading& gpu, const GpuJob& job) {
   row.entry.process.mps_client = job.mechanism == "mps";
   row.entry.name = {.user = job.user, .command = job.name};
   row.entry.job = job.id;
+  row.entry.sm_active = job.sm_active;
   return row;
 }
 
@@ -41,22 +42,25 @@ bool holds(std::string_view text, std::string_view part) {
   return !std::ranges::search(text, part, same).empty() || part.empty();
 }
 
-// The memory of every row; rows that are gone are forgotten.
-void remember_memory(TopModel& model) {
-  std::map<TopRowKey, std::vector<double>> kept;
+// Memory and SM activity of every row; rows that are gone are forgotten.
+void remember_rows(TopModel& model) {
+  std::map<TopRowKey, TopRowHistory> kept;
   for (const GpuReading& gpu : model.gpus) {
     for (const TopProcess& row : rows_of(gpu)) {
-      const auto known = model.memory.find(key_of(row));
-      std::vector<double>& history = kept[key_of(row)];
-      if (known != model.memory.end()) {
+      const auto known = model.rows.find(key_of(row));
+      TopRowHistory& history = kept[key_of(row)];
+      if (known != model.rows.end()) {
         history = std::move(known->second);
       }
       const auto bytes = static_cast<double>(row.entry.process.memory_bytes.value_or(0));
       const auto all = static_cast<double>(gpu.info.memory_bytes);
-      extend(history, all > 0.0 ? bytes / all : 0.0);
+      extend(history.memory, all > 0.0 ? bytes / all : 0.0);
+      if (row.entry.sm_active) {
+        extend(history.sm_active, *row.entry.sm_active);
+      }
     }
   }
-  model.memory = std::move(kept);
+  model.rows = std::move(kept);
 }
 
 void select(TopModel& model, std::size_t place) {
@@ -69,27 +73,30 @@ std::size_t less(std::size_t from, std::size_t steps) {
 }
 
 // Ascending in all parts.
-using Rank = std::tuple<double, double, std::int64_t, unsigned>;
+using Rank = std::tuple<double, double, double, std::int64_t, unsigned>;
 
 Rank rank(const TopProcess& process, TopSort sort) {
+  constexpr double kNotTold = -1.0;  // after those that are known not to compute
   const double memory =
       -static_cast<double>(process.entry.process.memory_bytes.value_or(std::uint64_t{0}));
   const std::int64_t pid = process.entry.process.pid;
   switch (sort) {
     case TopSort::Memory:
-      return {memory, 0.0, pid, process.gpu};
+      return {memory, 0.0, 0.0, pid, process.gpu};
     case TopSort::Sm:
-      return {-process.gpu_busy, memory, pid, process.gpu};
+      return {
+          -process.entry.sm_active.value_or(kNotTold), -process.gpu_busy, memory, pid, process.gpu};
     case TopSort::Job:  // rows without a job last
       return {process.job ? static_cast<double>(process.job->id)
                           : std::numeric_limits<double>::infinity(),
               memory,
+              0.0,
               pid,
               process.gpu};
     case TopSort::Pid:
       break;
   }
-  return {0.0, 0.0, pid, process.gpu};
+  return {0.0, 0.0, 0.0, pid, process.gpu};
 }
 
 const TopProcess* chosen(const std::vector<TopProcess>& rows, const TopModel& model) {
@@ -211,8 +218,8 @@ void show_reading(TopModel& model, std::vector<GpuReading> gpus) {
   for (std::size_t i = 0; i < model.gpus.size(); ++i) {
     extend(model.history[i], how_busy(model.gpus[i]).share.value_or(0.0));
   }
-  remember_memory(model);
-  if (model.detail && !model.memory.contains(*model.detail)) {
+  remember_rows(model);
+  if (model.detail && !model.rows.contains(*model.detail)) {
     model.detail.reset();
     model.notice = "The process or job that was shown has ended";
   }

@@ -67,6 +67,12 @@ using TopRowKey = std::tuple<unsigned, std::int64_t, JobId>;
 // Whether user, command, pid, or id or name of the job contain the text, in any case.
 [[nodiscard]] bool matches(const TopProcess& process, std::string_view text);
 
+// Of a row, oldest first.
+struct TopRowHistory {
+  std::vector<double> memory{};     // as a share of that of its GPU
+  std::vector<double> sm_active{};  // as far as the driver tells
+};
+
 struct TopModel {
   std::vector<GpuReading> gpus;
   std::vector<std::vector<double>> history;  // of how_busy, one list per GPU, oldest first
@@ -79,8 +85,7 @@ struct TopModel {
   std::optional<GpuJob> asking{};     // the job that the user is asked whether to cancel
   std::optional<JobId> to_cancel{};   // the user said yes; the caller cancels it
   std::string notice{};               // shown until the next key
-  // Memory of each row as a share of that of its GPU, oldest first.
-  std::map<TopRowKey, std::vector<double>> memory{};
+  std::map<TopRowKey, TopRowHistory> rows{};
 };
 
 // "memory", "sm", "pid" or "job"; any other name sorts by memory.
@@ -92,9 +97,9 @@ void show_reading(TopModel& model, std::vector<GpuReading> gpus);
 // False if the key quits. `page` is the number of processes on the screen.
 [[nodiscard]] bool press(TopModel& model, const TopInput& input, std::size_t page);
 
-// The rows that match the filter, sorted by memory, by job or by how busy the GPU is, largest
-// first. The SM use of a single process is not known, so processes on one GPU are sorted by memory.
-// Ties are sorted by pid and GPU.
+// The rows that match the filter: the largest memory, the highest SM activity, or the lowest job or
+// pid first. Rows of which the driver does not tell the SM activity come after the others, those on
+// the busiest GPU first. Ties are sorted by memory, pid and GPU.
 [[nodiscard]] std::vector<TopProcess> sorted_processes(const TopModel& model);
 
 }  // namespace carpool::app

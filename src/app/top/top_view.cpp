@@ -24,14 +24,19 @@ std::string job_cell(bool jobs, const std::string& text) {
   return jobs ? fmt::format("{:>6}  ", text) : "";
 }
 
+std::string sm_cell(const std::optional<double>& share) {
+  return share ? fmt::format("{:.0f}", *share * 100.0) : "-";
+}
+
 Line process_line(const TopProcess& process, bool jobs, Tone tone) {
   const GpuProcess& gpu = process.entry.process;
   const ProcessName& name = process.entry.name;
-  return {{fmt::format("{:>8}  {:<12.12}  {:>3}  {}{:>10}  {:<3}  {}",
+  return {{fmt::format("{:>8}  {:<12.12}  {:>3}  {}{:>6}  {:>10}  {:<3}  {}",
                        gpu.pid == 0 ? "-" : std::to_string(gpu.pid),
                        name.user.empty() ? "-" : name.user,
                        process.gpu,
                        job_cell(jobs, process.job ? std::to_string(process.job->id) : "-"),
+                       sm_cell(process.entry.sm_active),
                        gpu.memory_bytes ? gib_number(*gpu.memory_bytes) : "-",
                        gpu.mps_client ? "yes" : "no",
                        name.command.empty() ? "-" : name.command),
@@ -45,11 +50,12 @@ std::size_t add_processes(std::vector<Line>& lines,
                           bool print_out) {
   const bool jobs = std::ranges::any_of(
       model.gpus, [](const GpuReading& gpu) { return gpu.jobs && !gpu.jobs->empty(); });
-  lines.push_back({{fmt::format("{:>8}  {:<12}  {:>3}  {}{:>10}  {:<3}  {}",
+  lines.push_back({{fmt::format("{:>8}  {:<12}  {:>3}  {}{:>6}  {:>10}  {:<3}  {}",
                                 "PID",
                                 "USER",
                                 "GPU",
                                 job_cell(jobs, "JOB"),
+                                "SM [%]",
                                 "MEM [GiB]",
                                 "MPS",
                                 "COMMAND"),
@@ -96,7 +102,7 @@ Line keys_line(TopSort sort, const Glyphs& glyphs) {
   const auto tone = [&](TopSort key) { return sort == key ? Tone::Strong : Tone::Faint; };
   return {{fmt::format(" q quit   {} move   sort:", glyphs.arrows), Tone::Faint},
           {" m memory", tone(TopSort::Memory)},
-          {" s SM of the GPU", tone(TopSort::Sm)},
+          {" s SM", tone(TopSort::Sm)},
           {" p pid", tone(TopSort::Pid)},
           {" j job", tone(TopSort::Job)},
           {"   / filter   Enter detail   k cancel", Tone::Faint}};

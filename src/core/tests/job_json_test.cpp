@@ -105,7 +105,8 @@ std::vector<JobEvent> one_of_each() {
                             .peak_bytes = 11,
                             .progress = 0.5,
                             .processes = 2,
-                            .paused_s = 1.5};
+                            .paused_s = 1.5,
+                            .energy_joules = 0.1};
   events[6].what = JobRequeued{.reason = "r", .reserve_bytes = 5, .exclusive = true};
   events[7].what = JobClosed{.end = RunEnd::TimeLimit, .reason = "too long"};
   events[8].what = JobUpdated{.by = "u",
@@ -127,6 +128,14 @@ TEST(JobJson, EveryEventComesBack) {
     EXPECT_DOUBLE_EQ(read->at_s, 12.25);
     EXPECT_EQ(event_line(*read), line);
   }
+}
+
+TEST(JobJson, AnEndWithoutEnergyHasNoKeyForIt) {
+  const JobEvent ended{.job = 1, .what = JobEnded{.attempt = 1}};
+  EXPECT_EQ(event_line(ended).find("energy"), std::string::npos);
+  const auto old = parse_event(event_line(ended), "event 1");
+  ASSERT_TRUE(old) << old.error().message;
+  EXPECT_EQ(std::get<JobEnded>(old->what).energy_joules, std::nullopt);
 }
 
 TEST(JobJson, BrokenEventsAreNamed) {

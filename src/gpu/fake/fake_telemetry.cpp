@@ -38,7 +38,8 @@ void FakeTelemetry::set_health(unsigned gpu, GpuHealth health) {
   gpus_.at(gpu).health = std::move(health);
 }
 
-void FakeTelemetry::set_process_activity(unsigned gpu, std::vector<ProcessActivity> processes) {
+void FakeTelemetry::set_process_activity(unsigned gpu,
+                                         std::optional<std::vector<ProcessActivity>> processes) {
   const std::lock_guard lock(mutex_);
   gpus_.at(gpu).process_activity = std::move(processes);
 }
@@ -130,7 +131,7 @@ Result<GpuHealth> FakeTelemetry::health(unsigned gpu) {
   return find(gpu).map([](const Gpu* found) { return found->health; });
 }
 
-Result<std::vector<ProcessActivity>> FakeTelemetry::process_activity(unsigned gpu) {
+Result<std::optional<std::vector<ProcessActivity>>> FakeTelemetry::process_activity(unsigned gpu) {
   const std::lock_guard lock(mutex_);
   return find(gpu).map([](const Gpu* found) { return found->process_activity; });
 }

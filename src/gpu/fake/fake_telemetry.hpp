@@ -23,7 +23,7 @@ class FakeTelemetry final : public TelemetrySource {
   void set_processes(unsigned gpu, std::vector<GpuProcess> processes);
 
   void set_health(unsigned gpu, GpuHealth health);
-  void set_process_activity(unsigned gpu, std::vector<ProcessActivity> processes);
+  void set_process_activity(unsigned gpu, std::optional<std::vector<ProcessActivity>> processes);
 
   // Each call about this GPU fails with `error` until heal().
   void break_gpu(unsigned gpu, Error error);
@@ -38,7 +38,8 @@ class FakeTelemetry final : public TelemetrySource {
   [[nodiscard]] Result<void> begin_activity(unsigned gpu) override;
   [[nodiscard]] Result<std::vector<GpuProcess>> processes(unsigned gpu) override;
   [[nodiscard]] Result<GpuHealth> health(unsigned gpu) override;
-  [[nodiscard]] Result<std::vector<ProcessActivity>> process_activity(unsigned gpu) override;
+  [[nodiscard]] Result<std::optional<std::vector<ProcessActivity>>> process_activity(
+      unsigned gpu) override;
 
  private:
   struct Gpu {
@@ -48,7 +49,7 @@ class FakeTelemetry final : public TelemetrySource {
     GpuActivity activity{};
     std::vector<GpuProcess> processes{};
     GpuHealth health{};
-    std::vector<ProcessActivity> process_activity{};
+    std::optional<std::vector<ProcessActivity>> process_activity{};
     std::optional<std::chrono::nanoseconds> span_began{};
     std::optional<Error> broken{};
   };

@@ -84,7 +84,8 @@ class Session {
     });
   }
 
-  [[nodiscard]] Result<std::vector<ProcessActivity>> process_activity(unsigned index) {
+  [[nodiscard]] Result<std::optional<std::vector<ProcessActivity>>> process_activity(
+      unsigned index) {
     return device(index).and_then([&](const DeviceRef& gpu) {
       return nvml::read_process_activity(gpu, gpus_[index].processes_seen_us);
     });
@@ -188,7 +189,8 @@ class NvmlTelemetry final : public TelemetrySource {
     return owner_.call([&] { return session_->health(gpu); });
   }
 
-  [[nodiscard]] Result<std::vector<ProcessActivity>> process_activity(unsigned gpu) override {
+  [[nodiscard]] Result<std::optional<std::vector<ProcessActivity>>> process_activity(
+      unsigned gpu) override {
     return owner_.call([&] { return session_->process_activity(gpu); });
   }
 

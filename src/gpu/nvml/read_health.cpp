@@ -56,20 +56,23 @@ Result<GpuHealth> read_health(const DeviceRef& gpu, XidEvents& xids) {
   return reader.finish(std::move(health));
 }
 
-Result<std::vector<ProcessActivity>> read_process_activity(const DeviceRef& gpu,
-                                                           unsigned long long& seen_us) {
+Result<std::optional<std::vector<ProcessActivity>>> read_process_activity(
+    const DeviceRef& gpu, unsigned long long& seen_us) {
   constexpr unsigned kRoom = 1024;  // samples; the driver keeps one for each process and span
-  constexpr double kPercent = 0.01;
+  constexpr double kWhole = 100.0;  // percent
   const auto function = gpu.library->call().process_utilization;
   if (function == nullptr) {
-    return {};
+    return std::nullopt;
   }
   std::vector<ProcessUtilization> samples(kRoom);
   unsigned count = kRoom;
   const Return code = function(gpu.handle, samples.data(), &count, seen_us);
-  // NotFound: no process computed since. Beyond the room nothing is known of any process.
-  if (code == kNotFound || code == kInsufficientSize || is_absence(code)) {
-    return {};
+  if (code == kNotFound) {  // no process computed since
+    return std::vector<ProcessActivity>();
+  }
+  // Beyond the room nothing is known of any process.
+  if (code == kInsufficientSize || is_absence(code)) {
+    return std::nullopt;
   }
   if (code != kSuccess) {
     return tl::unexpected(gpu.library->failure(
@@ -79,7 +82,7 @@ Result<std::vector<ProcessActivity>> read_process_activity(const DeviceRef& gpu,
   std::ranges::sort(samples, {}, &ProcessUtilization::time_stamp);
   std::map<unsigned, double> latest;
   for (const ProcessUtilization& sample : samples) {
-    latest[sample.pid] = std::min(1.0, kPercent * sample.sm);
+    latest[sample.pid] = std::min(1.0, sample.sm / kWhole);
     seen_us = std::max(seen_us, sample.time_stamp);
   }
   std::vector<ProcessActivity> processes;

@@ -41,7 +41,7 @@ class XidEvents {
 [[nodiscard]] Result<GpuHealth> read_health(const DeviceRef& gpu, XidEvents& xids);
 
 // Of processes with samples newer than `seen_us`, which becomes the time of the newest.
-[[nodiscard]] Result<std::vector<ProcessActivity>> read_process_activity(
+[[nodiscard]] Result<std::optional<std::vector<ProcessActivity>>> read_process_activity(
     const DeviceRef& gpu, unsigned long long& seen_us);
 
 }  // namespace carpool::gpu::nvml

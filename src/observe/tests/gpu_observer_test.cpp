@@ -49,7 +49,8 @@ TEST_F(GpuObserverTest, TellsAllSensorsOfTheGpusThatItCouldRead) {
   source_.set_sample(0, {.power_watts = 300.0});
   source_.set_energy(0, 17.0);
   source_.set_health(0, {.ecc_corrected = 2});
-  source_.set_process_activity(0, {{10, 0.25}, {11, 0.5}, {20, 0.125}, {30, 0.125}});
+  source_.set_process_activity(
+      0, std::vector<ProcessActivity>{{10, 0.25}, {11, 0.5}, {20, 0.125}, {30, 0.125}});
   source_.break_gpu(1, {ErrorCode::Internal, "lost"});
   static_cast<void>(observer_.read({.owner = owner_of}));
   const auto readings = observer_.readings();
@@ -62,6 +63,35 @@ TEST_F(GpuObserverTest, TellsAllSensorsOfTheGpusThatItCouldRead) {
   ASSERT_EQ(readings[0].jobs.size(), 1U);  // neither foreign processes nor the MPS server
   EXPECT_EQ(readings[0].jobs[0].job, 7);
   EXPECT_DOUBLE_EQ(readings[0].jobs[0].sm_active, 0.75);
+}
+
+TEST_F(GpuObserverTest, TellsEnergyAndTheSmActivityOfJobs) {
+  source_.set_processes(0, {{.pid = 10, .memory_bytes = 100}, {.pid = 11, .memory_bytes = 50}});
+  EXPECT_EQ(observer_.read({.owner = owner_of})[0].energy_joules, std::nullopt);
+  const auto look = [&](std::optional<std::vector<ProcessActivity>> told) {
+    source_.set_energy(0, 17.0);
+    source_.set_process_activity(0, std::move(told));
+    // A new observer: the slow sensors are read about once a second.
+    GpuObserver fresh(source_, gpu::two_fake_gpus(), {.window_samples = 1});
+    return fresh.read({.owner = owner_of})[0];
+  };
+  using Told = std::vector<ProcessActivity>;
+  EXPECT_EQ(look(Told{{10, 0.25}, {11, 0.5}}).jobs.at(0).sm_active, 0.75);
+  EXPECT_EQ(look(Told{{30, 0.5}}).jobs.at(0).sm_active, 0.0);  // it did not compute
+  EXPECT_EQ(look(std::nullopt).jobs.at(0).sm_active, std::nullopt);
+  EXPECT_EQ(look(std::nullopt).energy_joules, 17.0);
+  source_.set_processes(0, {{.pid = 10, .memory_bytes = 100, .mps_client = true}});
+  EXPECT_EQ(look(Told{{20, 0.5}}).jobs.at(0).sm_active, std::nullopt);  // only the MPS server
+}
+
+TEST_F(GpuObserverTest, TheActivityOfAHiddenProcessIsThatOfTheOnlyJob) {
+  source_.set_processes(0, {{.pid = 99, .memory_bytes = 5}});
+  source_.set_process_activity(0, std::vector<ProcessActivity>{{99, 0.5}});
+  EXPECT_EQ(observer_.read({.owner = owner_of, .residents = {{0, {8}}}})[0].jobs.at(0).sm_active,
+            0.5);
+  GpuObserver two_jobs(source_, gpu::two_fake_gpus(), {.window_samples = 1});
+  EXPECT_EQ(two_jobs.read({.owner = owner_of, .residents = {{0, {8, 9}}}})[0].jobs.at(0).sm_active,
+            std::nullopt);
 }
 
 TEST_F(GpuObserverTest, AnMpsServerIsNotForeign) {

@@ -98,6 +98,7 @@ void Occupancy::remove(JobId job, double now_s) {
   }
   const auto places = std::move(found->second.places);
   runs_.erase(found);
+  energy_.remove(job);
   for (const std::size_t place : places) {
     GpuView& view = views_[place];
     const auto left = std::ranges::find(view.residents, job, &Resident::job);

@@ -14,6 +14,7 @@
 #include "core/gpu_observation.hpp"
 #include "core/interference_model.hpp"
 #include "core/learner.hpp"
+#include "schedule/gpus/energy_ledger.hpp"
 #include "schedule/gpus/job_reservation.hpp"
 #include "schedule/gpus/workload_numbers.hpp"
 
@@ -25,6 +26,7 @@ struct WatchedRun {
   std::optional<double> starting_s{};         // until it was seen; empty: not known
   double progress = 1.0;                      // believed mean share of its solo speed
   unsigned processes = 1;                     // most at once on one GPU
+  std::optional<double> energy_joules{};      // attributed to it; empty: not known
 };
 
 class Occupancy {
@@ -78,6 +80,9 @@ class Occupancy {
   void learned_of(unsigned index);
   // Some GPU has several jobs, or one that stands still.
   [[nodiscard]] bool has_groups() const;
+
+  [[nodiscard]] const EnergyLedger& energy() const { return energy_; }
+  [[nodiscard]] EnergyLedger& energy() { return energy_; }
 
   // Updates what depends on the time.
   void refresh(double now_s);
@@ -149,6 +154,7 @@ class Occupancy {
   void change_speeds(std::size_t place, double now_s);
   void mark_changed(std::size_t place);
   bool observe_job(const GpuObservation::JobSeen& seen, std::size_t place, double now_s);
+  void observe_energy(const GpuView& view, const GpuObservation& observation);
   bool show_reservation(JobId job, const Run& run);
   void set_phase(JobId job, ResidentPhase phase, double now_s);
   void refresh_placed(std::size_t place, double now_s);
@@ -161,6 +167,7 @@ class Occupancy {
   std::unordered_map<unsigned, std::size_t> places_;
   std::unordered_map<JobId, Run> runs_;
   WorkloadNumbers numbers_;
+  EnergyLedger energy_;
   std::vector<std::size_t> changed_;  // for take_changed()
   std::vector<bool> is_changed_;
   const InterferenceModel& interference_;

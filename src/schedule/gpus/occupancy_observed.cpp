@@ -48,10 +48,27 @@ bool Occupancy::observe(const GpuObservation& observation, double now_s) {
   view.pressure = observation.pressure;
   closed_[*place].observed = observation.unusable;
   update_usable(*place);
+  for (Resident& resident : view.residents) {
+    resident.sm_active.reset();
+  }
   for (const auto& seen : observation.jobs) {
     changed = observe_job(seen, *place, now_s) || changed;
   }
+  observe_energy(view, observation);
   return changed || moved(free_before, view.free_bytes(), view.memory_bytes);
+}
+
+void Occupancy::observe_energy(const GpuView& view, const GpuObservation& observation) {
+  if (!observation.energy_joules) {
+    return;
+  }
+  std::vector<EnergyLedger::Present> present;
+  for (const Resident& resident : view.residents) {
+    present.push_back({.job = resident.job,
+                       .runs = resident.phase != ResidentPhase::Paused,
+                       .sm_active = resident.sm_active});
+  }
+  energy_.read(view.uuid, *observation.energy_joules, present);
 }
 
 bool Occupancy::observe_job(const GpuObservation::JobSeen& seen, std::size_t place, double now_s) {
@@ -61,6 +78,7 @@ bool Occupancy::observe_job(const GpuObservation::JobSeen& seen, std::size_t pla
     return false;
   }
   resident->used_bytes = seen.bytes;
+  resident->sm_active = seen.sm_active;
   bool changed = false;
   if (last_[place].job == seen.job && !last_[place].seen_s && seen.bytes > 0) {
     last_[place].seen_s = now_s;
@@ -121,7 +139,7 @@ std::optional<WatchedRun> Occupancy::watched(JobId job, double now_s) const {
     return std::nullopt;
   }
   const Run& run = found->second;
-  WatchedRun out{.processes = run.processes};
+  WatchedRun out{.processes = run.processes, .energy_joules = energy_.joules_of(job)};
   if (run.seen) {
     out.peak_bytes = run.reservation.peak_bytes();
   }

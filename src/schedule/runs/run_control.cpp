@@ -151,7 +151,8 @@ void RunControl::end_run(const LiveJob& job, RunExit exit, double at_s) {
                         .peak_bytes = watched.peak_bytes,
                         .progress = watched.progress,
                         .processes = watched.processes,
-                        .paused_s = paused_s},
+                        .paused_s = paused_s,
+                        .energy_joules = watched.energy_joules},
                at_s);
   follow_up(job, at_s);
 }

@@ -249,10 +249,10 @@ struct StubServer {
   }
 
   // As after `kill -9`: only journal and executor are left.
-  void restart(double now_s = 0.0) {
+  void restart(double now_s = 0.0, const EnergyRecord& energy = {}) {
     scheduler = std::make_unique<Scheduler>(
         settings, stub_gpus(count), policy, interference, journal, executor, &learner);
-    recovered = scheduler->recover(now_s);
+    recovered = scheduler->recover(now_s, energy);
     flushed = scheduler->flush();
   }
 

@@ -62,6 +62,14 @@ void read_job_sm_active(const MetricSource& from, Samples& out) {
   }
 }
 
+void read_job_energy(const MetricSource& from, Samples& out) {
+  for (const JobId id : from.jobs) {
+    if (const std::optional<double> joules = from.scheduler.energy_joules(id)) {
+      out.add({fmt::format("{}", id)}, *joules);
+    }
+  }
+}
+
 void read_job_speed(const MetricSource& from, Samples& out) {
   for (const JobId id : from.jobs) {
     const JobRecord* job = from.scheduler.find(id);
@@ -97,6 +105,11 @@ std::vector<Metric> job_metrics() {
         {"job_id", "gpu"},
         "Share of the time of the SMs that kernels of a job had."},
        read_job_sm_active},
+      {{"carpool_job_energy_joules_total",
+        "counter",
+        {"job_id"},
+        "Energy attributed to the running attempt of a job."},
+       read_job_energy},
       {{"carpool_job_speed_ratio",
         "gauge",
         {"job_id", "kind"},

@@ -150,6 +150,17 @@ TEST_F(GpuMetricsPage, TellsMemoryAndActivityOfJobs) {
   EXPECT_NE(text(caller_bob).find(R"(name="",user="u1000")"), std::string::npos);
 }
 
+TEST_F(GpuMetricsPage, TellsTheEnergyOfRunningJobs) {
+  const JobId job = server_.submit(schedule::stub_job(2));
+  server_.step(0.0);
+  EXPECT_EQ(count("carpool_job_energy_joules_total"), 0U);
+  for (const double joules : {100.0, 350.0}) {
+    server_.scheduler->observe(
+        {.gpu = 0, .energy_joules = joules, .jobs = {{.job = job, .bytes = 1}}}, 1.0);
+  }
+  expect_lines({fmt::format(R"(carpool_job_energy_joules_total{{job_id="{}"}} 250)", job)});
+}
+
 TEST_F(GpuMetricsPage, HasSeriesOfABoundedNumberOfJobs) {
   schedule::StubServer large(6);
   JobSpec spec = schedule::stub_job(1);

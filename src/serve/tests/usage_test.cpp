@@ -71,6 +71,26 @@ TEST(Usage, AttemptsCountAsFarAsTheyAreInTheSpan) {
   EXPECT_EQ(usage_of(job_of(caller_ann, {attempt(450.0, 500.0)}), span).jobs, 0U);
 }
 
+TEST(Usage, EnergyIsAddedUpWhereItIsKnownAndCountsEvenlyOverTheAttempt) {
+  JobAttempt known = attempt(100.0, 200.0);
+  known.energy_joules = 1000.0;
+  const JobRecord job =
+      job_of(caller_ann, {known, attempt(200.0, 230.0), attempt(300.0, std::nullopt)});
+  UsageAmounts amounts = usage_of(job, {.from_s = 0.0, .until_s = 400.0}, 500.0);
+  EXPECT_DOUBLE_EQ(*amounts.energy_joules, 1500.0);
+  EXPECT_DOUBLE_EQ(amounts.energy_unknown_s, 30.0);
+  amounts = usage_of(job, {.from_s = 150.0, .until_s = 400.0});
+  EXPECT_DOUBLE_EQ(*amounts.energy_joules, 500.0);
+  EXPECT_DOUBLE_EQ(amounts.energy_unknown_s, 130.0);
+  UsageTable table(UsageBy::Job, caller_ann);
+  table.add(job, amounts);
+  const JobRecord dark = job_of(caller_ann, {attempt(0.0, 10.0)}, 2);
+  table.add(dark, usage_of(dark, {.from_s = 0.0, .until_s = 400.0}));
+  const json view = table.view();
+  EXPECT_EQ(view.at("rows").at(0).at("energy_j"), 500.0);
+  EXPECT_FALSE(view.at("rows").at(1).contains("energy_j"));
+}
+
 TEST(Usage, OfOtherUsersOnlyTheSumIsShown) {
   const UsageSpan span{.from_s = 0.0, .until_s = 400.0};
   for (const Caller& caller : {caller_ann, caller_operator}) {

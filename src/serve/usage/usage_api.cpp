@@ -42,7 +42,8 @@ class UsageSum {
     place_ = {.ended_s = span_.from_s};
     for (const JobId id : scheduler.jobs()) {
       if (const JobRecord* job = scheduler.find(id); job != nullptr && !job->over()) {
-        add(*job);
+        running_.insert(id);
+        table_.add(*job, usage_of(*job, span_, scheduler.energy_joules(id)));
       }
     }
   }
@@ -71,11 +72,6 @@ class UsageSum {
   [[nodiscard]] const UsageSpan& span() const { return span_; }
 
  private:
-  void add(const JobRecord& job) {
-    running_.insert(job.id);
-    table_.add(job, usage_of(job, span_));
-  }
-
   // A job that ended since begin() is counted already.
   Result<void> add_ended(const schedule::Scheduler& scheduler, JobId id) {
     if (running_.contains(id)) {

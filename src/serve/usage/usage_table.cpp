@@ -33,6 +33,10 @@ json amounts_view(const UsageAmounts& amounts) {
   if (amounts.peak_bytes) {
     view["peak_bytes"] = *amounts.peak_bytes;
   }
+  if (amounts.energy_joules) {
+    view["energy_j"] = *amounts.energy_joules;
+    view["energy_unknown_s"] = amounts.energy_unknown_s;
+  }
   return view;
 }
 
@@ -46,9 +50,19 @@ void UsageAmounts::add(const UsageAmounts& more) {
   unknown_s += more.unknown_s;
   reserved_byte_s += more.reserved_byte_s;
   peak_bytes = std::max(peak_bytes, more.peak_bytes);  // an unknown one is the lowest
+  energy_unknown_s += more.energy_unknown_s;
+  add_energy(more.energy_joules);
 }
 
-UsageAmounts usage_of(const JobRecord& job, const UsageSpan& span) {
+void UsageAmounts::add_energy(const std::optional<double>& joules) {
+  if (joules) {
+    energy_joules = energy_joules.value_or(0.0) + *joules;
+  }
+}
+
+UsageAmounts usage_of(const JobRecord& job,
+                      const UsageSpan& span,
+                      std::optional<double> running_joules) {
   UsageAmounts amounts;
   for (const JobAttempt& attempt : job.attempts) {
     const double end_s = std::min(attempt.ended_s.value_or(span.until_s), span.until_s);
@@ -71,6 +85,13 @@ UsageAmounts usage_of(const JobRecord& job, const UsageSpan& span) {
       amounts.unknown_s += held_s;
     }
     amounts.peak_bytes = std::max(amounts.peak_bytes, attempt.peak_bytes);
+    // Energy counts evenly over the attempt, too.
+    const double within = whole_s > 0.0 ? within_s / whole_s : 1.0;
+    if (const auto joules = attempt.ended_s ? attempt.energy_joules : running_joules) {
+      amounts.add_energy(*joules * within);
+    } else {
+      amounts.energy_unknown_s += held_s;
+    }
   }
   return amounts;
 }

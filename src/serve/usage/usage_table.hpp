@@ -1,4 +1,4 @@
-// GPU time and memory of jobs, added up by user or by job.
+// GPU time, memory and energy of jobs, added up by user or by job.
 #pragma once
 
 #include <cstddef>
@@ -32,12 +32,18 @@ struct UsageAmounts {
   double unknown_s = 0.0;    // part of held_s for which the speed is not known
   double reserved_byte_s = 0.0;
   std::optional<std::uint64_t> peak_bytes{};  // highest on one GPU
+  std::optional<double> energy_joules{};      // where it is known
+  double energy_unknown_s = 0.0;              // part of held_s for which it is not
 
   void add(const UsageAmounts& more);
+  void add_energy(const std::optional<double>& joules);
 };
 
-// Without attempts in the span, `jobs` is 0.
-[[nodiscard]] UsageAmounts usage_of(const JobRecord& job, const UsageSpan& span);
+// Without attempts in the span, `jobs` is 0. `running_joules`: the energy of its running attempt so
+// far, where it is known.
+[[nodiscard]] UsageAmounts usage_of(const JobRecord& job,
+                                    const UsageSpan& span,
+                                    std::optional<double> running_joules = std::nullopt);
 
 // For one caller: of other users' jobs only their sum is kept, unless the caller is an operator.
 class UsageTable {
