@@ -95,7 +95,8 @@ TEST(TopView, APrintOutHasBarsValuesAndAllProcesses) {
   EXPECT_TRUE(top_holds(text, " 80 %")) << text;
   EXPECT_TRUE(top_holds(text, "25.0 / 100.0 GiB")) << text;
   EXPECT_TRUE(top_holds(text, "350 / 700 W")) << text;
-  EXPECT_TRUE(top_holds(text, "      10  ada             1       -         4.0  no   python train.py\n"))
+  EXPECT_TRUE(
+      top_holds(text, "      10  ada             1       -         4.0  no   python train.py\n"))
       << text;
   EXPECT_FALSE(top_holds(text, "q quit")) << text;
 }

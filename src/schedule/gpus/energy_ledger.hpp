@@ -33,8 +33,8 @@ struct EnergyRecord {
 
 // Between two readings of the counter of a GPU, the energy goes to the jobs that ran there at the
 // first of them: in proportion to their SM activity if that of all is known, else in equal parts.
-// The part of a job that has ended by the second reading is nobody's, as is all energy of a GPU
-// without jobs. So the sum over all jobs is at most what the GPUs took.
+// The part of a job that has ended by the second reading counts for no job, as does all energy of a
+// GPU without jobs. So the sum over all jobs is at most what the GPUs took.
 class EnergyLedger {
  public:
   // A job on a GPU at a reading.

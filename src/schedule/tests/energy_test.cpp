@@ -51,7 +51,7 @@ TEST(EnergyLedger, IsDividedBySmActivityElseEqually) {
   EXPECT_DOUBLE_EQ(*ledger.joules_of(2), 100.0 + 50.0 + 50.0);
 }
 
-TEST(EnergyLedger, AnIdleGpuAndTheIntervalOfAStartAreNobodys) {
+TEST(EnergyLedger, AnIdleGpuAndTheIntervalOfAStartCountForNoJob) {
   EnergyLedger ledger;
   read_all(ledger, {{0.0, {}}, {100.0, {}}, {200.0, {{.job = 1}}}});
   EXPECT_EQ(ledger.joules_of(1), std::nullopt);
@@ -174,7 +174,7 @@ TEST(Energy, OfAnAttemptThatEndedMeanwhileIsThatOfTheLastReading) {
 }
 
 // What the one that ended took since then may be in the journal already.
-TEST(Energy, AfterAJobHasEndedTheTimeOfTheRestartIsNobodys) {
+TEST(Energy, AfterAJobHasEndedTheTimeOfTheRestartCountsForNoJob) {
   EnergyLedger ledger;
   ledger.restore("GPU-a", {.joules = 1000.0, .jobs = {1, 2}});
   ledger.restore(1, 40.0);

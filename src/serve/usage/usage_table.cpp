@@ -51,12 +51,14 @@ void UsageAmounts::add(const UsageAmounts& more) {
   reserved_byte_s += more.reserved_byte_s;
   peak_bytes = std::max(peak_bytes, more.peak_bytes);  // an unknown one is the lowest
   energy_unknown_s += more.energy_unknown_s;
-  add_energy(more.energy_joules);
+  add_energy(more.energy_joules, 1.0, 0.0);
 }
 
-void UsageAmounts::add_energy(const std::optional<double>& joules) {
+void UsageAmounts::add_energy(const std::optional<double>& joules, double part, double gpu_s) {
   if (joules) {
-    energy_joules = energy_joules.value_or(0.0) + *joules;
+    energy_joules = energy_joules.value_or(0.0) + *joules * part;
+  } else {
+    energy_unknown_s += gpu_s;
   }
 }
 
@@ -85,13 +87,9 @@ UsageAmounts usage_of(const JobRecord& job,
       amounts.unknown_s += held_s;
     }
     amounts.peak_bytes = std::max(amounts.peak_bytes, attempt.peak_bytes);
+    const auto joules = attempt.ended_s ? attempt.energy_joules : running_joules;
     // Energy counts evenly over the attempt, too.
-    const double within = whole_s > 0.0 ? within_s / whole_s : 1.0;
-    if (const auto joules = attempt.ended_s ? attempt.energy_joules : running_joules) {
-      amounts.add_energy(*joules * within);
-    } else {
-      amounts.energy_unknown_s += held_s;
-    }
+    amounts.add_energy(joules, whole_s > 0.0 ? within_s / whole_s : 1.0, held_s);
   }
   return amounts;
 }

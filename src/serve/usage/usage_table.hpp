@@ -36,7 +36,8 @@ struct UsageAmounts {
   double energy_unknown_s = 0.0;              // part of held_s for which it is not
 
   void add(const UsageAmounts& more);
-  void add_energy(const std::optional<double>& joules);
+  // Part of the energy of an attempt with this much GPU time.
+  void add_energy(const std::optional<double>& joules, double part, double gpu_s);
 };
 
 // Without attempts in the span, `jobs` is 0. `running_joules`: the energy of its running attempt so
