@@ -12,6 +12,18 @@ const carpoolCharts = (() => {
     return number(value, quantity.decimals) + (quantity.unit && value !== null ? gap + quantity.unit : "");
   };
   const axisTitle = (quantity) => quantity.name + (quantity.unit ? ` (${quantity.unit})` : "");
+  // The title of a short axis in lines: Chart.js squeezes a line that is longer than its axis.
+  function axisTitleLines(quantity, width) {
+    const title = axisTitle(quantity);
+    if (width >= NARROW) return title;
+    const lines = [""];
+    for (const word of title.split(" ")) {
+      const longer = `${lines.at(-1)} ${word}`.trim();
+      if (longer.length <= 20) lines[lines.length - 1] = longer;
+      else lines.push(word);
+    }
+    return lines;
+  }
 
   // Workload names differ at both ends (model … batch and task): cut the middle.
   const shorten = (label, most) => {
@@ -165,7 +177,7 @@ const carpoolCharts = (() => {
     const longest = Math.max(...spec.bars.map((one) => withUnit(one.value, spec.value).length));
     options.layout = { padding: { right: longest * 7.5 + 10 } };
     options.scales = {
-      x: axis(theme, axisTitle(spec.value), { beginAtZero: true, suggestedMax: spec.reference?.value ?? undefined }),
+      x: axis(theme, axisTitleLines(spec.value, width), { beginAtZero: true, suggestedMax: spec.reference?.value ?? undefined }),
       y: categoryAxis(theme, spec.bars.map((one) => one.label)),
     };
     options.plugins.legend.onClick = () => {};
@@ -211,7 +223,7 @@ const carpoolCharts = (() => {
     options.indexAxis = "y";
     options.interaction = { mode: "index", axis: "y", intersect: false };
     options.scales = {
-      x: axis(theme, axisTitle(spec.value), { beginAtZero: true }),
+      x: axis(theme, axisTitleLines(spec.value, width), { beginAtZero: true }),
       y: categoryAxis(theme, spec.categories),
     };
     options.plugins.tooltip.callbacks = {

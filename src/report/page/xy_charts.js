@@ -6,6 +6,7 @@ Object.assign(carpoolCharts, (() => {
 
   const SHAPES = ["circle", "triangle", "rect", "rectRot", "star", "crossRot", "cross"];
   const DASHES = [[], [6, 3], [2, 3], [8, 3, 2, 3]];
+  const MOST_MARKED = 60; // points of a line; the marks of more would cover it
 
   // The shaded spread of a highlighted line: an invisible upper edge filled down to a lower one.
   function spreadBand(spec, one, colour) {
@@ -37,7 +38,7 @@ Object.assign(carpoolCharts, (() => {
         borderWidth: one.highlight ? 3.5 : 1.75,
         borderDash: one.highlight ? [] : DASHES[Math.floor(place / theme.series.length) % DASHES.length],
         pointStyle: one.highlight ? "circle" : SHAPES[(place + 1) % SHAPES.length],
-        pointRadius: one.highlight ? 4.5 : 3.5,
+        pointRadius: spec.xs.length > MOST_MARKED ? 0 : one.highlight ? 4.5 : 3.5,
         clip: 8, // do not cut points on the edge of the plot
         order: one.highlight ? 0 : 1,
       };
