@@ -2,6 +2,8 @@
 """carpool simulate and carpool policies: the same twice, true to what was published, strict with traces."""
 
 import csv
+import json
+import re
 import shutil
 import unittest
 
@@ -68,6 +70,19 @@ class Simulate(cli.CarpoolTest):
         self.assertLess(ours["energy_mj"]["mean"], theirs["energy_mj"]["mean"])
         self.assertEqual(ours["out_of_memory"]["most"], 0)
 
+    def test_ours_wins_the_examples_of_the_help(self):
+        examples = [line.split()[1:] for line in self.succeeds("simulate", "--help").splitlines()
+                    if line.startswith("  carpool simulate") and "--validate" not in line]
+        self.succeeds(*examples[0])  # makes the trace
+        self.assertEqual(len(examples), 3)
+        for example in examples[1:]:
+            self.assertNotIn("--belief", example)
+            rows = self.prints_json(*example, "--belief", "learned")["rows"]
+            self.assertEqual([row["policy"] for row in rows[2:]], ["carpool"])
+            for other in rows[:2]:
+                for figure in ("makespan_s", "mean_jct_s", "energy_mj"):
+                    self.assertLess(rows[2][figure]["mean"], other[figure]["mean"], (example, other["policy"], figure))
+
     def test_agrees_with_published_runs(self):
         answer = self.prints_json("simulate", "--validate", "aegis", "--seeds", "5")
         self.assertEqual(len(answer["rows"]), 8)
@@ -107,6 +122,17 @@ class Simulate(cli.CarpoolTest):
         page = (self.folder / "page.html").read_text()
         self.assertIn("Jobs on each GPU", page)
         self.assertNotIn("http://", page.replace("http://www.w3.org", ""))
+        (height,) = re.findall(r'<svg viewBox="0 0 \d+ (\d+)" role="img"', page)
+        tops = [float(y) for y in re.findall(r'<rect class="kind-\d" x="[\d.]+" y="([\d.]+)"', page)]
+        self.assertGreater(len(tops), 30)
+        self.assertLess(float(height) - max(tops), 60)  # no blank space below the last bar
+        charts = json.loads(re.search(r'id="chart-data">(.*?)</script>', page, re.DOTALL).group(1))
+        over_time = [chart for chart in charts if chart["type"] == "line"]
+        self.assertEqual(len(over_time), 3)
+        for chart in over_time:
+            self.assertEqual(min(chart["xs"]), 0)
+            for series in chart["series"]:
+                self.assertGreaterEqual(min(series["values"]), 0)
         self.succeeds("simulate", "trace_t1.csv", "--policy", "aegis:none", "--shuffle", "2", "--report", "page.html")
         self.assertIn("by order of the jobs", (self.folder / "page.html").read_text())
 

@@ -266,9 +266,9 @@ CommandSpec simulate_command() {
   return make_command(
       add_simulate_options,
       run_simulate,
-      {"carpool simulate --generate philly --jobs 50 --days 0.2 -o trace.csv",
+      {"carpool simulate --generate philly --jobs 200 --days 0.5 -o trace.csv",
        "carpool simulate trace.csv --runtime-error 0.3 --seeds 3 --report simulation.html",
-       "carpool simulate trace.csv --cluster 2xA100-40 --seeds 3 --policy "
+       "carpool simulate trace.csv --cluster 3xA100-40 --seeds 3 --policy "
        "lug@aegis,magm:told,carpool",
        "carpool simulate --validate aegis --seeds 3"});
 }
