@@ -13,6 +13,7 @@
 #include "app/cli/exit_code.hpp"
 #include "app/cli/output.hpp"
 #include "app/launch/pty_relay.hpp"
+#include "app/remote/post_notice.hpp"
 #include "base/files/config.hpp"
 #include "base/log.hpp"
 #include "base/text/printable.hpp"
@@ -80,6 +81,10 @@ int main(int argc, char** argv) {
     // The first process of a job of `carpool run --pty`.
     if (!words.empty() && std::string_view(words.front()) == "pty-relay") {
       return carpool::app::run_pty_relay(words.subspan(1));
+    }
+    // What tells a web service that a job has ended.
+    if (words.size() == 1 && std::string_view(words.front()) == "post-notice") {
+      return carpool::app::run_post_notice();
     }
     // What `carpool doctor` starts with the library in front of the driver.
     if (words.size() == 2 && std::string_view(words.front()) == "check-shim") {

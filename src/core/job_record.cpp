@@ -137,8 +137,10 @@ class Change {
     job_.ended_s = at_s_;
     job_.reason = event.reason;
     // It never starts again: what only a start needs would fill the memory of a server that has
-    // seen many jobs.
-    job_.spec.env.clear();
+    // seen many jobs. A command that tells of its end needs its environment.
+    if (job_.spec.notify.empty()) {
+      job_.spec.env.clear();
+    }
     job_.attempts.shrink_to_fit();
     return {};
   }

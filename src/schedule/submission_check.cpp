@@ -8,6 +8,7 @@
 
 #include "base/text/memory_size.hpp"
 #include "base/text/utf8.hpp"
+#include "base/text/web_address.hpp"
 #include "schedule/queue_order.hpp"
 
 namespace carpool::schedule {
@@ -73,6 +74,11 @@ Result<void> check_words(const JobSpec& spec) {
   if (spec.notify.size() > kLongestNotify || has_nul(spec.notify) || !is_utf8(spec.notify)) {
     return invalid_input(fmt::format(
         "notify: at most {} bytes of UTF-8; put a longer command into a script", kLongestNotify));
+  }
+  if (const auto address =
+          has_scheme(spec.notify) ? parse_web_address(spec.notify) : Result<WebAddress>();
+      !address) {
+    return invalid_input(fmt::format("notify: {}, or a shell command", address.error().message));
   }
   if (!is_utf8(spec.output) || !is_utf8(spec.error)) {
     return invalid_input("output and error: not UTF-8");

@@ -92,7 +92,8 @@ void add_outputs(OptionSet& options, JobSettings& job) {
                  &job.notify,
                  "COMMAND",
                  "Shell command to run once the job has ended; CARPOOL_JOB_ID, CARPOOL_JOB_NAME, "
-                 "CARPOOL_JOB_STATE and CARPOOL_EXIT_CODE say which and how");
+                 "CARPOOL_JOB_STATE and CARPOOL_EXIT_CODE say which and how. An address, "
+                 "https://..., gets a JSON document instead");
 }
 
 }  // namespace

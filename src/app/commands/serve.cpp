@@ -118,6 +118,7 @@ Result<void> stay(Server& server,
       return kept;
     }
     server.look_at_disk();
+    server.log_failed_notices();
     outputs.look(server);
     if (!since_backup || since_backup->seconds() > kDay) {
       keep_backup(places);

@@ -4,10 +4,10 @@
 #include <arpa/inet.h>
 #include <array>
 #include <cctype>
-#include <charconv>
-#include <optional>
 
 #include <fmt/format.h>
+
+#include "base/text/web_address.hpp"
 
 namespace carpool::app {
 namespace {
@@ -34,37 +34,6 @@ bool has_only(std::string_view text, std::string_view more) {
   });
 }
 
-bool is_name(std::string_view text) {
-  return !text.empty() && text.front() != '-' && has_only(text, "._-");
-}
-
-bool is_ipv6(const std::string& text) {
-  in6_addr ignored{};
-  return ::inet_pton(AF_INET6, text.c_str(), &ignored) == 1;
-}
-
-std::optional<std::uint16_t> parse_port(std::string_view text) {
-  std::uint16_t port = 0;
-  const char* begin = text.data();
-  const char* end = begin + text.size();
-  const auto [stop, problem] = std::from_chars(begin, end, port);
-  return problem == std::errc() && stop == end && port > 0 ? std::optional(port) : std::nullopt;
-}
-
-// Takes HOST or [IPV6] from the beginning of `rest`; false: it is neither.
-bool take_host(std::string_view& rest, std::string& host) {
-  if (rest.starts_with('[')) {
-    const std::size_t end = rest.find(']');
-    host = end == rest.npos ? std::string() : std::string(rest.substr(1, end - 1));
-    rest.remove_prefix(end == rest.npos ? 0 : end + 1);
-    return is_ipv6(host);
-  }
-  const std::size_t end = std::min(rest.find(':'), rest.size());
-  host = rest.substr(0, end);
-  rest.remove_prefix(end);
-  return is_name(host);
-}
-
 // What is wrong with user and path, which belong to ssh; empty: nothing.
 std::string_view problem_of_parts(const ServerAddress& address, bool has_user) {
   if (address.scheme != ServerAddress::Scheme::Ssh) {
@@ -73,7 +42,7 @@ std::string_view problem_of_parts(const ServerAddress& address, bool has_user) {
     }
     return address.socket.empty() ? "" : "a path behind the port has no meaning here";
   }
-  if (has_user && !is_name(address.user)) {
+  if (has_user && !is_host_name(address.user)) {
     return "the user is not a name";
   }
   return has_only(address.socket, "._-+/@") ? "" : "the path of the socket has other characters";

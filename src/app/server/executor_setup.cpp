@@ -73,12 +73,12 @@ run::ProcessExecutorSettings executor_settings(const ServeOptions& options,
 ServerBackend gpu_backend(const run::ProcessExecutorSettings& running,
                           run::ProcessExecutor& executor,
                           std::vector<GpuView> gpus,
-                          std::shared_ptr<ServerClock> clock,
+                          const std::shared_ptr<ServerClock>& clock,
                           std::unique_ptr<store::SqliteJournal> journal) {
   return {
       .executor = executor,
       .gpus = std::move(gpus),
-      .clock = std::move(clock),
+      .clock = clock,
       .loop = {.wake_descriptor = executor.wake_descriptor()},
       .log_file = [running](RunId run,
                             serve::LogStream stream) { return output_of(running, run, stream); },
@@ -87,8 +87,8 @@ ServerBackend gpu_backend(const run::ProcessExecutorSettings& running,
             return prune_outputs(running.runs, running.journal, wanted, epoch_seconds());
           },
       .notify =
-          [running](const JobRecord& job, const std::filesystem::path& folder) {
-            return run::start_notice(running, job, folder);
+          [running, clock](const JobRecord& job, const std::filesystem::path& folder) {
+            return run::start_notice(running, job, folder, clock->shown());
           },
       .mode = "gpus",
       .pids = [&executor] { return job_pids(executor); },

@@ -41,7 +41,7 @@ struct ShimParts {
 [[nodiscard]] ServerBackend gpu_backend(const run::ProcessExecutorSettings& running,
                                         run::ProcessExecutor& executor,
                                         std::vector<GpuView> gpus,
-                                        std::shared_ptr<ServerClock> clock,
+                                        const std::shared_ptr<ServerClock>& clock,
                                         std::unique_ptr<store::SqliteJournal> journal);
 
 }  // namespace carpool::app

@@ -273,6 +273,10 @@ void Server::prune(const serve::PruneRequest& wanted) {
   }
 }
 
+void Server::log_failed_notices() const {
+  state_->notices->log_failures();
+}
+
 void Server::look_at_disk() {
   StateDisk& disk = *state_->disk;
   const std::string before = disk.why_closed();

@@ -54,6 +54,8 @@ class Server {
   void prune(const serve::PruneRequest& wanted);
   // Looks at the disk of the state folder, about once a second: while it is full no job starts.
   void look_at_disk();
+  // Writes to the log which notices of ended jobs failed.
+  void log_failed_notices() const;
   // Ends all requests, then the scheduler. Running jobs continue.
   void stop();
 

@@ -10,6 +10,8 @@
 #include <fmt/format.h>
 
 #include "base/log.hpp"
+#include "run/run_folder.hpp"
+#include "run/supervisor/notice.hpp"
 
 namespace carpool::app {
 namespace {
@@ -20,6 +22,15 @@ std::optional<JobId> job_of_folder(const std::filesystem::path& folder) {
   const auto [end, problem] = std::from_chars(name.data(), name.data() + name.size(), job);
   const bool whole = problem == std::errc{} && end == name.data() + name.size();
   return whole ? std::optional(job) : std::nullopt;
+}
+
+std::vector<std::filesystem::path> folders_in(const std::filesystem::path& folder) {
+  std::error_code ignored;
+  std::vector<std::filesystem::path> found;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+    found.push_back(entry.path());
+  }
+  return found;
 }
 
 }  // namespace
@@ -37,8 +48,7 @@ void Notices::begin(const JobRecord& job) {
   if (const Result<pid_t> started = start_(job, folder_of(job.id))) {
     starters_.push_back(*started);
   } else {
-    log_warning(fmt::format(
-        "the --notify command of job {} does not run: {}", job.id, started.error().message));
+    log_warning(fmt::format("job {}: --notify does not run: {}", job.id, started.error().message));
   }
 }
 
@@ -62,16 +72,26 @@ void Notices::on_event(const JobEvent& event, const JobRecord* job) {
   }
 }
 
+void Notices::log_failures() const {
+  constexpr std::size_t kMostBytes = 400;
+  std::error_code ignored;
+  for (const std::filesystem::path& folder : folders_in(folder_)) {
+    if (folder.extension() == run::kFailedNotice) {
+      log_warning(fmt::format("job {}: --notify failed: {}",
+                              folder.stem().string(),
+                              run::tail_of(folder / run::kNoticeFailure, kMostBytes)));
+      std::filesystem::remove_all(folder, ignored);
+    }
+  }
+}
+
 void Notices::catch_up(const std::vector<JobId>& jobs, const Find& find) {
   if (!start_) {
     return;
   }
+  log_failures();
   std::error_code ignored;
-  std::vector<std::filesystem::path> folders;
-  for (const auto& entry : std::filesystem::directory_iterator(folder_, ignored)) {
-    folders.push_back(entry.path());
-  }
-  for (const std::filesystem::path& folder : folders) {
+  for (const std::filesystem::path& folder : folders_in(folder_)) {
     const std::optional<JobId> id = job_of_folder(folder);
     const std::optional<JobRecord> job = id ? find(*id) : std::nullopt;
     if (!id) {

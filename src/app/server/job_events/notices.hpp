@@ -1,6 +1,6 @@
-// Commands that jobs run when they have ended (`--notify`). A folder for each job that has one is
-// made at its submission and removed when the command has run, so the next server knows what is
-// due.
+// What is told when jobs have ended (`--notify`): by commands, and by posts to addresses. A folder
+// for each job that has one is made at its submission and removed when the command has run, so the
+// next server knows what is due.
 #pragma once
 
 #include <filesystem>
@@ -30,6 +30,8 @@ class Notices {
   void on_event(const JobEvent& event, const JobRecord* job);
   // When the jobs of the previous server are known: what it did not start.
   void catch_up(const std::vector<JobId>& jobs, const Find& find);
+  // Writes to the log which failed, and why. On any thread, about once a second.
+  void log_failures() const;
 
  private:
   [[nodiscard]] std::filesystem::path folder_of(JobId job) const;
