@@ -143,11 +143,13 @@ class RunJobTest(RunBase):
         self.assertIn("standard input does not reach a job", done.stderr)
 
     def test_options_of_the_other_way_are_refused(self):
-        for words in (("--mps", "off"), ("--gpu", "0"), ("--kernel-log", "x"), ("--mem-guarantee", "1G"),
+        for words in (("--mps", "off"), ("--kernel-log", "x"), ("--mem-guarantee", "1G"),
                       ("--learn-kernels",)):
             self.refuses("run", *words, "--", "true", says=(words[0], "leave it out", "--no-server"))
-        for words in (("--time", "1h"), ("--gpus", "2"), ("--pty",), ("--clean-env",), ("--after-any", "1")):
+        for words in (("--time", "1h"), ("--gpus", "2"), ("--pty",), ("--clean-env",), ("--after-any", "1"),
+                      ("--gpu-type", "H200")):
             self.refuses("run", "--no-server", *words, "--", "true", says=(words[0], "a job of a server"))
+        self.refuses("run", "--no-server", "--gpu", "0,1", "--", "true", says=("--gpu", "one GPU", "--gpu 0"))
         self.refuses("run", "--no-server", "--mem", "auto", "--", "true", says="write a size such as 40G")
         self.refuses("run", "--pty", "--", "true", says=("--pty needs a terminal", "leave --pty out"))
         self.refuses("run", "--", "missing.py", says="missing.py: no such file")
@@ -158,6 +160,18 @@ class RunJobTest(RunBase):
     def test_a_named_server_must_answer(self):
         self.stop_server()
         self.refuses("run", "--", "true", code=69, says=("no server answers", "--no-server"))
+
+
+class RunOnAGpu(RunBase):
+    GPUS = 3
+
+    def test_the_gpus_that_are_named_are_those_of_the_job(self):
+        name = self.get("/v1/gpus")["gpus"][0]["name"]
+        for words, gpus in ((("--gpu", "2"), [2]), (("--gpu", "1", "--gpu-type", name.lower()[2:]), [1]),
+                            (("--gpu", "1,2", "--gpus", "2"), [1, 2])):
+            self.succeeds("run", "--mem", "1G", *words, "--", "true")
+            self.assertEqual(self.job(self.last_job())["attempts"][0]["gpus"], gpus)
+        self.refuses("run", "--gpu", "7", "--", "true", says=("there is no GPU 7", "this server has 0 "))
 
 
 class Terminal:

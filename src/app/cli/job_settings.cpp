@@ -32,6 +32,15 @@ void add_requests(OptionSet& options, JobSettings& job) {
                  "N",
                  "Number of GPUs that the job needs at once (default: 1)",
                  {.check = whole_number(1)});
+  options.option("--gpu",
+                 &job.gpu,
+                 "INDEX,INDEX",
+                 "GPUs that the job may run on, by index (default: all)",
+                 {.check = number_for(static_cast<unsigned*>(nullptr)), .commas = true});
+  options.option("--gpu-type",
+                 &job.gpu_type,
+                 "NAME",
+                 "GPUs that the job may run on, by a part of their name, in any case: H200");
   options.option(
       "--mem",
       &job.mem,
@@ -121,15 +130,6 @@ void add_run_settings(OptionSet& options, JobSettings& job) {
 void add_job_settings(OptionSet& options, JobSettings& job) {
   add_run_settings(options, job);
   add_outputs(options, job);
-  options.option("--gpu",
-                 &job.gpu,
-                 "INDEX,INDEX",
-                 "GPUs that the job may run on, by index (default: all)",
-                 {.check = number_for(static_cast<unsigned*>(nullptr)), .commas = true});
-  options.option("--gpu-type",
-                 &job.gpu_type,
-                 "NAME",
-                 "GPUs that the job may run on, by a part of their name, in any case: H200");
   options.flag("--hold", job.hold, "Do not start the job until carpool release");
   options.option("--begin",
                  &job.begin,

@@ -30,7 +30,6 @@ struct RunOptions {
   // Without a server
   std::optional<std::string> mem_guarantee;
   std::optional<std::string> mps;
-  std::optional<unsigned> gpu;
   std::optional<std::string> kernel_log;
   bool learn_kernels = false;
 };
@@ -46,7 +45,7 @@ void add_options_of_run(OptionSet& options, RunOptions& run) {
   options.flag("--no-server",
                run.no_server,
                "Run the program without a server, under the lock of the GPU; the options below, "
-               "--mem and --name apply",
+               "--mem, --name and --gpu with one index (default: 0) apply",
                {.excludes = "--socket"});
   options.option("--mem-guarantee",
                  &run.mem_guarantee,
@@ -59,11 +58,6 @@ void add_options_of_run(OptionSet& options, RunOptions& run) {
                  "Share the GPU by MPS: on, off, or auto (default), which uses it where it works; "
                  "without it programs take turns",
                  {.choices = {"auto", "on", "off"}});
-  options.option("--gpu",
-                 &run.gpu,
-                 "I",
-                 "Index of the GPU, as in carpool gpus (default: 0)",
-                 {.check = whole_number()});
   options.option("--kernel-log",
                  &run.kernel_log,
                  "FILE",
@@ -86,7 +80,7 @@ Result<std::vector<std::string>> job_options(const JobSettings& job, bool pty) {
     const auto other = other_names.find(key);
     std::string name = other == other_names.end() ? key : other->second;
     std::ranges::replace(name, '_', '-');
-    if (name != "mem" && name != "name") {
+    if (name != "mem" && name != "name" && name != "gpu") {
       names.push_back(fmt::format("--{}", name));
     }
   }
@@ -104,7 +98,6 @@ std::vector<std::string> local_options(const RunOptions& run) {
   std::vector<std::string> names;
   for (const auto& [name, given] : {std::pair("--mem-guarantee", run.mem_guarantee.has_value()),
                                     std::pair("--mps", run.mps.has_value()),
-                                    std::pair("--gpu", run.gpu.has_value()),
                                     std::pair("--kernel-log", run.kernel_log.has_value()),
                                     std::pair("--learn-kernels", run.learn_kernels)}) {
     if (given) {
@@ -128,6 +121,10 @@ Result<void> check_local(const RunOptions& options) {
                     options.no_server ? "--no-server uses none" : "none answers",
                     names->size() == 1 ? "it" : "them"));
   }
+  if (options.job.gpu.size() > 1) {
+    return invalid_input(
+        "--gpu: a program without a server runs on one GPU; name one, as in --gpu 0");
+  }
   if (options.job.mem && !parse_memory_size(*options.job.mem)) {
     return invalid_input(fmt::format("--mem {} is for a job of a server; write a size such as 40G",
                                      *options.job.mem));
@@ -138,15 +135,16 @@ Result<void> check_local(const RunOptions& options) {
 Result<void> run_without_server(const RunOptions& options, const CommandContext& context) {
   return check_local(options).and_then([&] {
     const std::filesystem::path program = options.command.front();
-    return run_locally({.command = options.command,
-                        .name = options.job.name.value_or(program.filename().string()),
-                        .mem = options.job.mem,
-                        .mem_guarantee = options.mem_guarantee,
-                        .mps = options.mps.value_or("auto"),
-                        .gpu = options.gpu.value_or(0),
-                        .kernel_log = options.kernel_log,
-                        .learn_kernels = options.learn_kernels},
-                       context);
+    return run_locally(
+        {.command = options.command,
+         .name = options.job.name.value_or(program.filename().string()),
+         .mem = options.job.mem,
+         .mem_guarantee = options.mem_guarantee,
+         .mps = options.mps.value_or("auto"),
+         .gpu = options.job.gpu.empty() ? 0U : static_cast<unsigned>(options.job.gpu.front()),
+         .kernel_log = options.kernel_log,
+         .learn_kernels = options.learn_kernels},
+        context);
   });
 }
 
