@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Commands on one machine, the server on another: https with a token, and ssh.
 
-The other machine is this one: certificates are made here, and `ssh` is a program that runs its command.
+The other machine is this one: certificates are made here, and `ssh` is a program that runs its command (sshd_test.py has a real one).
 """
 
 import contextlib
