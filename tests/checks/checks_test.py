@@ -8,6 +8,7 @@ import tempfile
 import unittest
 
 sys.dont_write_bytecode = True
+import container  # noqa: E402
 import dependencies_documented  # noqa: E402
 import docs_links  # noqa: E402
 import driver_symbols  # noqa: E402
@@ -326,6 +327,29 @@ class DependenciesDocumented(CheckTest):
             "packages.txt:4: shellcheck has no row under [test]",
             "dependencies.md:3: shellcheck is not under [build]",
         )
+
+
+class Container(CheckTest):
+    def write_dockerfile(self, *lines):
+        self.write("packaging/Dockerfile", "# The image.\nFROM debian:12\n" + "\n".join(lines) + "\n")
+        self.write("scripts/packages.txt", "[build]\ncmake\n")
+        self.write("scripts/packages.sh", "")
+        self.write(".dockerignore", "/build/\n**/__pycache__/\n")
+        self.write("build/x", "")
+
+    def test_passes_what_exists(self):
+        self.write_dockerfile("COPY scripts/packages.sh scripts/packages.txt scripts/",
+                              "RUN scripts/packages.sh ensure build && \\", "    rm -rf /x", "COPY . .",
+                              "COPY --from=build /packages /packages")
+        self.assert_finds(container)
+
+    def test_finds_files_sections_and_packages_that_do_not_exist(self):
+        self.write_dockerfile("COPY gone.txt build/x /", "RUN true && \\", "    scripts/gone.sh",
+                              "RUN scripts/packages.sh ensure build lint")
+        self.write("scripts/packages.txt", "[build]\nno-such-package-anywhere\n")
+        package = ("no package no-such-package-anywhere",) if container.known_packages(["x"]) != {"x"} else ()
+        self.assert_finds(container, "Dockerfile:3: gone.txt does not exist", "build/x is kept out by .dockerignore",
+                          "Dockerfile:4: scripts/gone.sh does not exist", "no section [lint]", *package)
 
 
 class PromisedTests(CheckTest):
