@@ -54,7 +54,7 @@ std::string host_of_notice() {
   return ::gethostname(name.data(), HOST_NAME_MAX) == 0 ? name.data() : std::string();
 }
 
-// A program of ours posts it, with none of the job's libraries.
+// The program of Carpool posts it, with none of the job's libraries.
 void post_instead(SupervisorOrder& order,
                   const ProcessExecutorSettings& settings,
                   const JobRecord& job,
