@@ -22,7 +22,7 @@ void for_each_bit(std::uint64_t low, std::uint64_t high, Visit visit) {
   }
 }
 
-// What the clients of each job use and ask for.
+// What the clients of each job use, contexts included, and ask for.
 struct Collected {
   JobAmounts used{};
   JobAmounts asking{};
@@ -39,7 +39,9 @@ void collect(const SharedState& state, std::uint32_t slot, Collected& into) {
         // A request that is admitted meanwhile passes from `asking` to `used`: in this
         // order it is seen in one of them.
         const std::uint64_t asking = amount_of(client.memory.asking.load());
-        const std::uint64_t used = amount_of(client.memory.used.load());
+        const std::uint64_t allocated = client.memory.used.load();
+        const std::uint64_t used =
+            amount_of(allocated) + read_context(client.memory.context, generation_of(allocated));
         const std::uint64_t job = client.job_index.load(std::memory_order_relaxed);
         into.used_by_all += used;
         into.asked_by_all += asking;

@@ -23,6 +23,11 @@ namespace carpool::interpose {
   return is_checked(word) ? word & kMostBytes : otherwise;
 }
 
+// The same for one owner of a slot: for another generation the word is not valid.
+[[nodiscard]] constexpr std::uint64_t context_word(std::uint16_t generation, std::uint64_t bytes) {
+  return checked_word(bytes) ^ std::uint64_t{generation} << 48U;
+}
+
 // `otherwise` if the word stays invalid.
 [[nodiscard]] inline std::uint64_t read_checked(const SharedWord& word, std::uint64_t otherwise) {
   constexpr int kAttempts = 16;
@@ -33,6 +38,19 @@ namespace carpool::interpose {
     }
   }
   return otherwise;
+}
+
+// 0 if the word stays invalid, or is of another owner of the slot.
+[[nodiscard]] inline std::uint64_t read_context(const SharedWord& word, std::uint16_t generation) {
+  constexpr int kAttempts = 16;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    const std::uint64_t seen = word.load(std::memory_order_relaxed) ^ std::uint64_t{generation}
+                                                                          << 48U;
+    if (is_checked(seen)) {
+      return seen & kMostBytes;
+    }
+  }
+  return 0;
 }
 
 }  // namespace carpool::interpose

@@ -87,6 +87,9 @@ struct alignas(kLine) ClientMemory {
   SharedWord used;    // generation (16 bits), bytes (48 bits)
   SharedWord asking;  // announced and not yet admitted; generation, bytes
   SharedWord peak;
+  // What the process has beside its allocations: contexts, modules. Written by the server or by
+  // `carpool run` (guard/checked_word.hpp).
+  SharedWord context;
 };
 
 // Of decisions by reason: gate/decision.hpp has fewer.
@@ -194,6 +197,7 @@ inline constexpr std::uint64_t kFirstSlotLockByte = kTableLockByte + 1;
                                     std::uint64_t{kLogRecords},
                                     std::uint64_t{offsetof(ClientSlot, counters)},
                                     std::uint64_t{offsetof(ClientSlot, memory)},
+                                    std::uint64_t{offsetof(ClientMemory, context)},
                                     std::uint64_t{offsetof(ClientSlot, gate)},
                                     std::uint64_t{offsetof(ClientSlot, completed)},
                                     std::uint64_t{offsetof(ClientSlot, name)},

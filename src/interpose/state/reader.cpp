@@ -76,6 +76,7 @@ ClientReport report_of(const ClientSlot& slot, std::uint32_t index) {
   report.last_call_ns = counters.last_call_ns.load();
   report.used_bytes = amount_of(slot.memory.used.load());
   report.peak_bytes = slot.memory.peak.load();
+  report.context_bytes = read_context(slot.memory.context, report.id.generation);
   report.gate = report_of(slot.gate);
   return report;
 }
@@ -103,10 +104,11 @@ void add_reports(const LiveSlots& live,
       continue;
     }
     const ClientReport& client = report.clients.emplace_back(report_of(clients.at(slot), slot));
-    report.used_bytes += client.used_bytes;
+    const std::uint64_t used = client.used_bytes + client.context_bytes;
+    report.used_bytes += used;
     for (JobReport& job : report.jobs) {
       if (job.job == client.job) {
-        job.used_bytes += client.used_bytes;
+        job.used_bytes += used;
         job.refusals += client.refusals;
         ++job.clients;
       }
@@ -207,6 +209,16 @@ StateError StateReader::set_gpu_memory(std::uint64_t total, std::uint64_t headro
 
 StateError StateReader::set_foreign(std::uint64_t bytes) {
   return put(in_gpu(offsetof(GpuBlock, foreign_bytes)), checked_word(bytes));
+}
+
+StateError StateReader::set_context(ClientId client, std::uint64_t bytes) {
+  if (!client.valid()) {
+    return StateError::Absent;
+  }
+  // A slot that has a new owner by now does not take the word for its own.
+  return put(
+      slot_offset(client.slot) + offsetof(ClientSlot, memory) + offsetof(ClientMemory, context),
+      context_word(client.generation, bytes));
 }
 
 StateError StateReader::want(std::uint64_t wanted) {

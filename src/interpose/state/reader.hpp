@@ -47,8 +47,9 @@ struct ClientReport {
   std::uint64_t allocations = 0;
   std::uint64_t refusals = 0;
   std::uint64_t last_call_ns = 0;
-  std::uint64_t used_bytes = 0;
+  std::uint64_t used_bytes = 0;  // allocations
   std::uint64_t peak_bytes = 0;
+  std::uint64_t context_bytes = 0;  // what it has beside them, see set_context()
   GateReport gate{};
 };
 
@@ -57,8 +58,8 @@ struct JobReport {
   JobClass job_class = JobClass::BestEffort;
   std::uint64_t limit_bytes = kUnlimited;
   std::uint64_t guarantee_bytes = 0;
-  std::uint64_t used_bytes = 0;
-  std::uint64_t refusals = 0;  // of all its processes, those that have ended too
+  std::uint64_t used_bytes = 0;  // with contexts
+  std::uint64_t refusals = 0;    // of all its processes, those that have ended too
   std::uint32_t clients = 0;
   bool kept = false;  // entered by set_limits(); stays until remove_job()
 };
@@ -67,7 +68,7 @@ struct StateReport {
   std::uint64_t total_bytes = 0;
   std::uint64_t headroom_bytes = 0;
   std::uint64_t foreign_bytes = 0;
-  std::uint64_t used_bytes = 0;  // of all clients
+  std::uint64_t used_bytes = 0;  // of all clients, with contexts
   std::vector<ClientReport> clients;
   std::vector<JobReport> jobs;
 };
@@ -97,7 +98,10 @@ class StateReader {
   [[nodiscard]] StateError remove_job(std::uint64_t job);
 
   [[nodiscard]] StateError set_gpu_memory(std::uint64_t total, std::uint64_t headroom);
+  // Of processes that have no slot: it counts as used by nobody's job.
   [[nodiscard]] StateError set_foreign(std::uint64_t bytes);
+  // What a client has beside its allocations counts as used by its job. Nothing if it has gone.
+  [[nodiscard]] StateError set_context(ClientId client, std::uint64_t bytes);
 
   // What clients do beside counting: kWantLog, kWantDurations, for all clients of the GPU.
   [[nodiscard]] StateError want(std::uint64_t wanted);

@@ -135,6 +135,7 @@ std::uint16_t Tables::renew_slot(std::uint32_t slot) {
   set_word(memory_word(slot, offsetof(ClientMemory, asking)), owned_amount(tag, 0));
   set_word(memory_word(slot, offsetof(ClientMemory, used)), owned_amount(tag, 0));
   set_word(memory_word(slot, offsetof(ClientMemory, peak)), 0);
+  set_word(memory_word(slot, offsetof(ClientMemory, context)), context_word(tag, 0));
   const std::array<std::byte, sizeof(ClientCounters)> no_counts{};
   write(base + offsetof(ClientSlot, counters), no_counts.data(), no_counts.size());
   const std::array<std::byte, sizeof(ClientSlot) - offsetof(ClientSlot, gate)> no_gate{};
@@ -213,12 +214,22 @@ void Tables::drop_unused_jobs() {
       used[index] = true;
     }
   }
+  bool removed = false;
+  bool remain = false;
   for (std::uint32_t index = 0; index < kJobSlots; ++index) {
     const std::uint64_t base = job_offset(index);
-    if (!used[index] && word(base + offsetof(JobEntry, job)) != 0 &&
-        word(base + offsetof(JobEntry, kept)) == 0) {
-      remove_job(index);
+    if (word(base + offsetof(JobEntry, job)) == 0) {
+      continue;
     }
+    if (!used[index] && word(base + offsetof(JobEntry, kept)) == 0) {
+      remove_job(index);
+      removed = true;
+    } else {
+      remain = true;
+    }
+  }
+  if (removed && !remain) {
+    set_word(gpu_word(offsetof(GpuBlock, foreign_bytes)), checked_word(0));
   }
 }
 

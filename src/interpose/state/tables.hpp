@@ -57,7 +57,8 @@ class Tables {
   void remove_job(std::uint32_t index);
   // The entry ends with its clients from now on.
   void release_job(std::uint32_t index);
-  // Of entries that end with their clients.
+  // Of entries that end with their clients. The memory of foreign processes is forgotten with the
+  // last entry: whoever told it has ended too, or tells it again.
   void drop_unused_jobs();
 
   // The slot becomes empty, its refusals are added to those of its job, and it gets a new owner's

@@ -29,12 +29,13 @@ struct Model {
   std::uint64_t headroom = 0;
   std::array<ModelJob, kJobs> jobs;
   std::array<std::uint64_t, kMembers> used{};
+  std::array<std::uint64_t, kMembers> context{};
 
   static std::size_t job_of(std::size_t member) { return member % kJobs; }
   [[nodiscard]] std::uint64_t used_by(std::size_t job) const {
     std::uint64_t sum = 0;
     for (std::size_t member = 0; member < kMembers; ++member) {
-      sum += job_of(member) == job ? used[member] : 0;
+      sum += job_of(member) == job ? used[member] + context[member] : 0;
     }
     return sum;
   }
@@ -87,7 +88,7 @@ TEST(StateGuardProperty, AnswersAreThoseOfTheModel) {
       const std::size_t other = *rc::gen::inRange<std::size_t>(0, kMembers);
       const std::uint64_t bytes = *rc::gen::inRange<std::uint64_t>(0, 60);
       MemoryGuard guard(clients[member]);
-      switch (*rc::gen::inRange(0, 8)) {
+      switch (*rc::gen::inRange(0, 9)) {
         case 0: {
           const std::uint64_t had = model.used[member];
           RC_ASSERT(guard.release(bytes) == std::min(bytes, had));
@@ -107,8 +108,13 @@ TEST(StateGuardProperty, AnswersAreThoseOfTheModel) {
         case 3:  // leaves or is killed, and comes back
           clients[member].leave();
           model.used[member] = 0;
+          model.context[member] = 0;
           RC_ASSERT(folder.join(clients[member], {.job = Model::job_of(member) + 1}) ==
                     StateError::None);
+          break;
+        case 4:  // the memory of its context is measured
+          RC_ASSERT(server.set_context(clients[member].id(), bytes) == StateError::None);
+          model.context[member] = bytes;
           break;
         default: {
           // One byte more than what is said to be available never fits; that itself does.

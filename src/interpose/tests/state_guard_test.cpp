@@ -113,6 +113,58 @@ TEST_F(StateGuardTest, ForeignMemoryCounts) {
   EXPECT_EQ(member.guard.charge(5 * kMiB), Verdict::Admitted);
 }
 
+TEST_F(StateGuardTest, ContextsCountAsUsedByTheirJob) {
+  set_gpu(100 * kMiB, 0);
+  Member member;
+  Member other;
+  join(member, {.job = 1, .limit_bytes = 50 * kMiB});
+  join(other, {.job = 2, .limit_bytes = 90 * kMiB});
+  ASSERT_EQ(folder_.reader().set_context(member.client.id(), 10 * kMiB), StateError::None);
+  EXPECT_EQ(member.guard.view().available, 40 * kMiB);
+  EXPECT_EQ(member.guard.charge(41 * kMiB), Verdict::OverLimit);
+  EXPECT_EQ(member.guard.charge(40 * kMiB), Verdict::Admitted);
+  EXPECT_EQ(other.guard.view().available, 50 * kMiB);  // the GPU has no more
+  // It grows over the limit: nothing more is admitted until enough was freed.
+  ASSERT_EQ(folder_.reader().set_context(member.client.id(), 15 * kMiB), StateError::None);
+  EXPECT_EQ(member.guard.view().available, 0U);
+  EXPECT_EQ(member.guard.release(40 * kMiB), 40 * kMiB);
+  EXPECT_EQ(member.guard.view().available, 35 * kMiB);
+  const StateReport report = folder_.report();
+  EXPECT_EQ(report.clients[0].used_bytes, 0U);
+  EXPECT_EQ(report.clients[0].context_bytes, 15 * kMiB);
+  EXPECT_EQ(report.jobs[0].used_bytes, 15 * kMiB);
+}
+
+TEST_F(StateGuardTest, ContextOfAClientThatHasGoneCountsForNobody) {
+  Member member;
+  join(member, {.job = 1});
+  const ClientId gone = member.client.id();
+  ASSERT_EQ(folder_.reader().set_context(gone, kMiB), StateError::None);
+  member.client.leave();
+  Member next;
+  join(next, {.job = 1});
+  ASSERT_EQ(next.client.id().slot, gone.slot);
+  EXPECT_EQ(next.guard.view().job_used, 0U);
+  ASSERT_EQ(folder_.reader().set_context(gone, kMiB), StateError::None);  // it comes too late
+  EXPECT_EQ(next.guard.view().job_used, 0U);
+  EXPECT_EQ(folder_.report().used_bytes, 0U);
+}
+
+TEST_F(StateGuardTest, ForeignMemoryIsForgottenWithTheLastClient) {
+  set_gpu(100 * kMiB, 0);
+  Member first;
+  join(first, {});
+  ASSERT_EQ(folder_.reader().set_foreign(95 * kMiB), StateError::None);
+  Member second;
+  join(second, {});
+  EXPECT_EQ(second.guard.view().available, 5 * kMiB);
+  first.client.leave();
+  second.client.leave();
+  Member third;
+  join(third, {});
+  EXPECT_EQ(third.guard.view().available, 100 * kMiB);
+}
+
 TEST_F(StateGuardTest, TotalOfTheDriverIsKept) {
   Member member;
   join(member, {});

@@ -88,6 +88,46 @@ int race(const StateFolder& folder, Grants& grants, std::size_t index, int steps
   return 0;
 }
 
+// Writes contexts of all clients, each below `most`, until `stop`.
+void correct_contexts(const StateFolder& folder,
+                      std::uint64_t most,
+                      const std::atomic<bool>& stop,
+                      std::uint64_t& written) {
+  StateReader server = folder.reader();
+  std::mt19937_64 random(2);
+  while (!stop.load()) {
+    StateReport report;
+    if (server.read(report) != StateError::None) {
+      continue;
+    }
+    for (const ClientReport& client : report.clients) {
+      written += server.set_context(client.id, random() % most) == StateError::None ? 1U : 0U;
+    }
+  }
+}
+
+TEST(StateRace, SixteenProcessesNeverExceedAQuotaWhileContextsAreCorrected) {
+  const StateFolder folder;
+  const SharedGrants grants;
+  std::atomic<bool> stop{false};
+  std::uint64_t written = 0;
+  std::vector<pid_t> children;
+  children.reserve(kProcesses);
+  for (std::size_t index = 0; index < kProcesses; ++index) {
+    children.push_back(start_process([&] { return race(folder, *grants, index, 2000); }));
+  }
+  std::thread server([&] { correct_contexts(folder, 4 * kMiB, stop, written); });
+  for (const pid_t child : children) {
+    EXPECT_EQ(status_of(child), 0);  // what a process releases is all that it was granted
+  }
+  stop.store(true);
+  server.join();
+  EXPECT_FALSE(grants->exceeded.load());
+  EXPECT_GT(grants->admitted.load(), 1000U);
+  EXPECT_GT(written, 0U);
+  EXPECT_EQ(folder.report().used_bytes, 0U);  // neither allocations nor contexts are left
+}
+
 TEST(StateRace, SixteenProcessesNeverExceedAQuota) {
   const StateFolder folder;
   const SharedGrants grants;
