@@ -55,6 +55,7 @@ GpuObserver::GpuObserver(TelemetrySource& source,
 std::vector<GpuObservation> GpuObserver::read(const ProcessOwners& owners) {
   std::vector<GpuObservation> seen;
   seen.reserve(gpus_.size());
+  processes_.assign(gpus_.size(), std::nullopt);
   sensors_.begin();
   for (std::size_t place = 0; place < gpus_.size(); ++place) {
     seen.push_back(read_one(place, owners));
@@ -118,9 +119,11 @@ Result<void> GpuObserver::add_processes(std::size_t place,
   unsigned hidden = 0;
   bool hidden_mps = false;
   mps_jobs_.clear();
+  auto& kept = processes_[place].emplace();
   for (const GpuProcess& process : *processes) {
     const std::uint64_t bytes = process.memory_bytes.value_or(0);
     const ProcessOwner owner = owners.owner(process.pid);
+    kept.push_back({process, owner});
     switch (owner.kind) {
       case ProcessOwner::Kind::Job:
         add_memory(seen, owner.job, bytes);

@@ -31,6 +31,7 @@ class GpuObserver {
 
   // All that the last reading told of the GPUs that could be read.
   [[nodiscard]] std::vector<GpuReading> readings() const { return sensors_.latest(); }
+  [[nodiscard]] const SeenProcesses& processes() const { return processes_; }
 
  private:
   [[nodiscard]] GpuObservation read_one(std::size_t place, const ProcessOwners& owners);
@@ -45,6 +46,7 @@ class GpuObserver {
   std::vector<SampleWindow> windows_;
   std::set<JobId> mps_jobs_;  // with clients of an MPS server on the GPU that is read
   GpuSensors sensors_;
+  SeenProcesses processes_;  // of the last reading
 };
 
 }  // namespace carpool::observe

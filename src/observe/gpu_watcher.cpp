@@ -87,6 +87,9 @@ bool GpuWatcher::look() {
   lively_ = now->lively || (since_change_ && since_change_->seconds() < kAfterChangeS);
   std::vector<GpuObservation> seen =
       observer_.read(find_process_owners(now->processes, std::move(now->residents)));
+  if (ports_.processes) {
+    ports_.processes(observer_.processes());
+  }
   if (ports_.readings) {
     ports_.readings(observer_.readings());
   }

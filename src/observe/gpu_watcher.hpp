@@ -33,7 +33,9 @@ struct RunningJobs {
 struct WatcherPorts {
   std::function<Result<RunningJobs>()> running{};  // an error: there is nothing left to watch
   std::function<void(std::vector<GpuObservation>)> post{};
-  std::function<void(std::vector<GpuReading>)> readings{};  // may be empty
+  // Both may be empty. `processes` is called as soon as the GPUs have been read.
+  std::function<void(const SeenProcesses&)> processes{};
+  std::function<void(std::vector<GpuReading>)> readings{};
 };
 
 struct WatcherIntervals {

@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <sys/types.h>
 #include <vector>
 
+#include "core/gpu.hpp"
 #include "core/job.hpp"
 
 namespace carpool::observe {
@@ -21,6 +23,14 @@ struct ProcessOwner {
   } kind = Kind::Foreign;
   JobId job = 0;
 };
+
+// A process on a GPU.
+struct SeenProcess {
+  GpuProcess process{};
+  ProcessOwner owner{};
+};
+// By the place of the GPU; absent: it could not be read.
+using SeenProcesses = std::vector<std::optional<std::vector<SeenProcess>>>;
 
 struct ProcessOwners {
   std::function<ProcessOwner(std::int64_t pid)> owner{};

@@ -8,6 +8,7 @@ import select
 import signal
 import subprocess
 import sys
+import time
 import unittest
 
 import cli
@@ -35,6 +36,26 @@ while not select.select([sys.stdin], [], [], 0.001)[0]:
     if not told:
         print("on", flush=True)
         told = True
+"""
+
+
+# Has 10 MiB, and prints its free memory for each empty line that it reads.
+MEMORY_SCRIPT = """
+import ctypes, os, sys
+cuda = ctypes.CDLL("libcuda.so.1")
+def call(name, *arguments):
+    assert getattr(cuda, name)(*arguments) == 0, name
+context, memory, free, total = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_size_t(), ctypes.c_size_t()
+call("cuInit", 0)
+call("cuDevicePrimaryCtxRetain", ctypes.byref(context), 0)
+call("cuCtxSetCurrent", context)
+call("cuMemAlloc_v2", ctypes.byref(memory), ctypes.c_size_t(10 * 2**20))
+print(os.getpid(), flush=True)
+for line in sys.stdin:
+    if line.strip():
+        break
+    call("cuMemGetInfo_v2", ctypes.byref(free), ctypes.byref(total))
+    print(free.value, flush=True)
 """
 
 
@@ -154,6 +175,69 @@ class RunTest(cli.CarpoolTest):
         run.communicate("\n", timeout=60)
         self.assertEqual(self.prints_json("gpus", env=self.env)[0]["clients"], [])
         self.assertNotIn("CLIENT", self.succeeds("top", "--once", env=self.env))
+
+    def on_gpu(self, **processes):
+        """What NVML tells: MiB by PID, as p17=30."""
+        listed = " ".join(f"{name[1:]}:{amount * MIB}" for name, amount in processes.items())
+        new = self.write("driver.new", f"name = Fake H200\nuuid = {UUID}\nmemory_total = {1024 * MIB}\n"
+                                       f"processes = {listed}\n")
+        os.replace(new, self.folder / "driver.txt")
+
+    def free_memory_after(self, run, wanted):
+        """The program prints its free memory for each line that it gets."""
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            run.stdin.write("\n")
+            run.stdin.flush()
+            free = int(run.stdout.readline())
+            if free == wanted:
+                return
+            time.sleep(0.05)
+        self.fail(f"{free} bytes are free, not {wanted}")
+
+    def test_the_context_is_part_of_the_limit(self):
+        run = self.start("--mem", "100M", "--mps", "off", script=MEMORY_SCRIPT)
+        pid = int(run.stdout.readline())
+        self.free_memory_after(run, 90 * MIB)
+        self.on_gpu(**{f"p{pid}": 45})  # 10 MiB are allocated
+        self.free_memory_after(run, 55 * MIB)
+        (client,) = self.prints_json("gpus", env=self.env)[0]["clients"]
+        self.assertEqual((client["memory_bytes"], client["context_bytes"]), (10 * MIB, 35 * MIB))
+        self.on_gpu(**{f"p{pid}": 15})
+        self.free_memory_after(run, 85 * MIB)
+
+    def test_memory_of_foreign_processes_is_left_to_them(self):
+        self.on_gpu(**{f"p{os.getpid()}": 700})
+        run = self.start("--mps", "off", script=MEMORY_SCRIPT)
+        run.stdout.readline()
+        self.free_memory_after(run, 314 * MIB)
+        self.refuses("run", "--mem-guarantee", "500M", "--mps", "off", "--", "true", env=self.env,
+                     says=("0.7 GiB", "cannot be guaranteed"))
+        self.on_gpu()
+        self.free_memory_after(run, 1014 * MIB)
+
+    def test_a_program_without_the_library_is_told(self):
+        script = ('import os, subprocess, sys; '
+                  'other = subprocess.Popen(["env", "-u", "LD_PRELOAD", "sleep", "600"]); '
+                  'print(other.pid, flush=True)\n') + MEMORY_SCRIPT + "other.kill()\n"
+        run = self.start("--mem", "100M", "--mps", "off", script=script)
+        other, pid = int(run.stdout.readline()), int(run.stdout.readline())
+        self.on_gpu(**{f"p{pid}": 10, f"p{other}": 200})
+        warning = run.stderr.readline()
+        self.assertRegex(warning, rf"process {other} \(.*sleep 600, 0\.2 GiB\) uses the GPU without the library")
+        self.assertIn("not enforced", warning)
+        processes = {entry["pid"]: entry["library"]
+                     for entry in self.prints_json("gpus", env=self.env)[0]["processes"]}
+        self.assertEqual(processes, {pid: True, other: False})
+        screen = self.succeeds("top", "--once", env=self.env)
+        self.assertRegex(screen, rf"(?m)^ +{other} .* no +no +.*sleep 600")
+        self.assertRegex(screen, rf"(?m)^ +{pid} .* no +yes ")
+        check = self.doctor()["programs without the library"]
+        self.assertEqual(check["state"], "degraded")
+        self.assertIn(f"process {other} ", check["found"])
+        self.assertNotIn(f"process {pid} ", check["found"])
+        _, problems = run.communicate("end\n", timeout=60)
+        self.assertEqual(problems, "")  # it is told once
 
     def test_programs_that_open_libcuda_so_are_seen(self):
         run = self.start("--mps", "off", script=CUDA_SCRIPT.replace("libcuda.so.1", "libcuda.so"))

@@ -190,6 +190,23 @@ class LimitsTest(ShimTest):
         self.assertGreater(job["attempts"][1]["reserved_bytes"], job["attempts"][0]["reserved_bytes"])
         self.succeeds("cancel", str(number))
 
+    def words_of_gpu(self, number):
+        """Total, headroom and foreign memory."""
+        folder = self.variables_of(number)["CARPOOL_STATE_DIR"]
+        with open(f"{folder}/{UUID}.state", "rb") as file:
+            file.seek(4096)
+            return [word & BYTES for word in struct.unpack("<QQQ", file.read(24))]
+
+    def test_memory_of_foreign_processes_is_told_to_the_programs(self):
+        self.start("--shim")
+        number, pid = self.run_on_gpu("loop", "--mib", 16)
+        self.on_gpu(pid, os.getpid())
+        server.until(lambda: self.words_of_gpu(number)[2] == GIB, "the foreign memory to be known")
+        self.on_gpu(pid)
+        server.until(lambda: self.words_of_gpu(number)[2] == 0, "the foreign memory to be gone")
+        self.succeeds("cancel", str(number))
+        self.await_end(number)
+
     def test_a_process_without_the_library_is_told(self):
         self.start("--shim")
         script = f"env -u LD_PRELOAD sleep 600 & echo $! > pid.new; mv pid.new pid; exec {cli.CUDA_CLIENT} loop"
@@ -198,6 +215,7 @@ class LimitsTest(ShimTest):
         server.until(lambda: leader.exists() and (self.folder / "pid").exists(), "the processes of the job")
         self.on_gpu(json.loads(leader.read_text())["pid"], int((self.folder / "pid").read_text()))
         server.until(lambda: "not enforced" in self.succeeds("explain", str(number)), "the escape to be told")
+        self.assertRegex(self.succeeds("explain", str(number)), r"process \d+ \(.*sleep 600, 1 GiB\) of it uses")
         self.assertIn("not enforced", self.succeeds("show", str(number)))
         log = (self.folder / "server.log").read_text()
         self.assertEqual(log.count("its cap is not enforced"), 1, log)

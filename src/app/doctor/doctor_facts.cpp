@@ -66,6 +66,9 @@ void look_at_driver(DoctorFacts& facts) {
     return;
   }
   facts.gpus = std::move(*gpus);
+  for (const GpuInfo& gpu : facts.gpus) {
+    facts.processes.push_back((*source)->processes(gpu.index).value_or(std::vector<GpuProcess>()));
+  }
 }
 
 std::optional<ForeignMps> find_foreign_mps() {
@@ -169,7 +172,7 @@ DoctorFacts gather_doctor_facts(bool python) {
   facts.locked_bytes = soft_limit(RLIMIT_MEMLOCK);
   look_at_runtime_folder(facts);
   facts.servers = look_at_servers(facts.gpus);
-  facts.shim = look_at_shim(facts.gpus);
+  facts.shim = look_at_shim(facts.gpus, facts.processes);
   facts.cgroups = look_at_cgroups();
   return facts;
 }

@@ -39,6 +39,7 @@ struct DoctorFacts {
   std::optional<std::filesystem::path> nvml_library;  // found by the loader
   std::string nvml_problem;                           // why NVML cannot be used; empty: it can
   std::vector<GpuInfo> gpus;
+  std::vector<std::vector<GpuProcess>> processes{};      // of each GPU
   std::vector<DeviceFile> device_files;                  // /dev/nvidia*
   Result<gpu::MpsAbilities> mps = gpu::MpsAbilities{};   // the control program
   std::optional<ForeignMps> foreign_mps;                 // not ours

@@ -1,5 +1,6 @@
 #include "app/doctor/doctor_shim.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <unistd.h>
@@ -8,8 +9,11 @@
 #include <fmt/ranges.h>
 
 #include "app/doctor/doctor_checks.hpp"
+#include "app/launch/process_memory.hpp"
 #include "app/launch/shim_environment.hpp"
+#include "app/top/shim_clients.hpp"
 #include "base/process/child_process.hpp"
+#include "base/process/process_table.hpp"
 #include "interpose/state/reader.hpp"
 #include "interpose/state/state_folder.hpp"
 
@@ -75,6 +79,39 @@ void look_at_state(ShimFacts& facts, const std::vector<GpuInfo>& gpus) {
       facts.state_problem = fmt::format("GPU {}: {}", gpu.index, interpose::describe(error));
     }
   }
+}
+
+// Who uses a GPU beside the programs with the library.
+void look_at_processes(ShimFacts& facts,
+                       const GpuInfo& gpu,
+                       const std::vector<GpuProcess>& processes) {
+  const std::vector<ShimClient> clients = ShimClientWatch().read(gpu.uuid);
+  facts.clients += clients.size();
+  for (const GpuProcess& process : processes) {
+    const bool is_mps = process_command(process.pid).find("nvidia-cuda-mps") != std::string::npos;
+    const std::optional<bool> library = has_library(clients, process.pid);
+    if (!clients.empty() && library != true && !is_mps) {
+      (library ? facts.escaped : facts.foreign)
+          .push_back(fmt::format("{} on GPU {}", process_text(memory_of(process)), gpu.index));
+    }
+  }
+}
+
+DoctorCheck check_processes(const ShimFacts& facts) {
+  DoctorCheck check = start_check("programs without the library");
+  check.found = fmt::format("none beside {} with it", facts.clients);
+  if (!facts.escaped.empty()) {
+    check.state = CheckState::Degraded;
+    check.found = fmt::format("{}", fmt::join(facts.escaped, "; "));
+    check.advice =
+        "no memory limit is enforced for them; their memory counts as foreign. Programs that are "
+        "setuid, linked statically, or started with a cleared environment escape: start them with "
+        "`carpool run`";
+  } else if (!facts.foreign.empty()) {
+    check.found = fmt::format("of other users: {}; their memory counts as foreign",
+                              fmt::join(facts.foreign, "; "));
+  }
+  return check;
 }
 
 DoctorCheck check_library(const ShimFacts& facts) {
@@ -148,9 +185,13 @@ DoctorCheck check_state(const ShimFacts& facts) {
 
 }  // namespace
 
-ShimFacts look_at_shim(const std::vector<GpuInfo>& gpus) {
+ShimFacts look_at_shim(const std::vector<GpuInfo>& gpus,
+                       const std::vector<std::vector<GpuProcess>>& processes) {
   ShimFacts facts;
   look_at_state(facts, gpus);
+  for (std::size_t place = 0; place < std::min(gpus.size(), processes.size()); ++place) {
+    look_at_processes(facts, gpus[place], processes[place]);
+  }
   const Result<fs::path> library = find_shim_library();
   if (!library) {
     facts.library_problem = library.error().message;
@@ -172,6 +213,9 @@ std::vector<DoctorCheck> doctor_shim_checks(const ShimFacts& facts) {
     checks.push_back(check_coverage(facts));
   }
   checks.push_back(check_state(facts));
+  if (facts.clients > 0) {
+    checks.push_back(check_processes(facts));
+  }
   return checks;
 }
 

@@ -1,6 +1,7 @@
 // What `carpool doctor` finds out about the library in front of the driver (docs/shim.md).
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -21,9 +22,15 @@ struct ShimFacts {
   interpose::Coverage coverage{};       // if it was tried
   std::filesystem::path state_folder{};
   std::string state_problem{};  // why programs cannot share their state; empty: they can
+  std::size_t clients = 0;      // programs of this user that have the library
+  // Processes on GPUs with such clients that do not have it, in words.
+  std::vector<std::string> escaped{};  // of this user
+  std::vector<std::string> foreign{};  // of others
 };
 
-[[nodiscard]] ShimFacts look_at_shim(const std::vector<GpuInfo>& gpus);
+// `processes` are those of each GPU.
+[[nodiscard]] ShimFacts look_at_shim(const std::vector<GpuInfo>& gpus,
+                                     const std::vector<std::vector<GpuProcess>>& processes);
 [[nodiscard]] std::vector<DoctorCheck> doctor_shim_checks(const ShimFacts& facts);
 
 }  // namespace carpool::app

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "app/launch/process_memory.hpp"
 #include "app/launch/shim_environment.hpp"
 #include "base/files/runtime_folder.hpp"
 #include "base/log.hpp"
@@ -46,9 +47,11 @@ interpose::StateReport read_state(const std::filesystem::path& folder, const std
   return report;
 }
 
-// What other jobs use or may claim.
-std::uint64_t promised(const interpose::StateReport& report) {
-  std::uint64_t sum = 0;
+// What other jobs use or may claim, and what processes without the library use.
+std::uint64_t promised(const interpose::StateReport& report,
+                       const std::vector<GpuProcess>& processes) {
+  std::uint64_t sum =
+      interpose::MemoryAccountant().add(report, memory_of(processes), report).foreign_bytes;
   for (const interpose::JobReport& job : report.jobs) {
     sum += std::max(job.used_bytes, job.guarantee_bytes);
   }
@@ -98,7 +101,7 @@ Result<void> GpuShare::enter_state(const ShareRequest& request) {
   }
   state_folder_ = folder.data();
   const std::uint64_t guarantee = request.guarantee_bytes.value_or(0);
-  const std::uint64_t others = promised(read_state(state_folder_, gpu_.uuid));
+  const std::uint64_t others = promised(read_state(state_folder_, gpu_.uuid), request.processes);
   if (gpu_.memory_bytes > 0 && guarantee > 0 && others + guarantee > gpu_.memory_bytes) {
     return conflict(fmt::format(
         "GPU {} has {}; other programs use or were guaranteed {}, so {} cannot be guaranteed",

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "app/launch/shared_mps.hpp"
 #include "app/server/gpu_lock.hpp"
@@ -23,6 +24,7 @@ struct ShareRequest {
   GpuInfo gpu;
   std::optional<std::uint64_t> limit_bytes{};
   std::optional<std::uint64_t> guarantee_bytes{};
+  std::vector<GpuProcess> processes{};  // that use the GPU already
   MpsWish mps = MpsWish::Auto;
 };
 
@@ -41,6 +43,9 @@ class GpuShare {
   [[nodiscard]] const std::map<std::string, std::string>& environment() const {
     return environment_;
   }
+
+  // One of the runs of a user has the lock.
+  [[nodiscard]] bool has_lock() const { return lock_.has_value(); }
 
   // To be called every second or so: takes the lock when the run that held it has ended.
   void keep();

@@ -12,6 +12,7 @@
 #include "app/launch/foreground_program.hpp"
 #include "app/launch/gpu_share.hpp"
 #include "app/launch/kernel_log_file.hpp"
+#include "app/launch/memory_watch.hpp"
 #include "app/launch/shim_environment.hpp"
 #include "app/top/gpu_watch.hpp"
 #include "base/clock.hpp"
@@ -28,12 +29,8 @@ std::optional<std::uint64_t> given_bytes(const std::optional<std::string>& text)
   return text ? std::optional(parse_memory_size(*text).value_or(0)) : std::nullopt;
 }
 
-Result<GpuInfo> choose_gpu(unsigned index) {
-  const auto telemetry = open_gpus();
-  if (!telemetry) {
-    return tl::unexpected(telemetry.error());
-  }
-  const auto gpus = (*telemetry)->list_gpus();
+Result<GpuInfo> choose_gpu(TelemetrySource& telemetry, unsigned index) {
+  const auto gpus = telemetry.list_gpus();
   if (!gpus) {
     return tl::unexpected(gpus.error());
   }
@@ -51,7 +48,7 @@ std::string variable(const char* name) {
   return value == nullptr ? std::string() : std::string(value);
 }
 
-Result<ShareRequest> share_request(const LocalRun& options) {
+Result<ShareRequest> share_request(const LocalRun& options, TelemetrySource& telemetry) {
   ShareRequest request;
   request.limit_bytes = given_bytes(options.mem);
   request.guarantee_bytes = given_bytes(options.mem_guarantee);
@@ -62,8 +59,9 @@ Result<ShareRequest> share_request(const LocalRun& options) {
     return invalid_input(fmt::format(
         "--mem-guarantee {} is more than --mem {}", *options.mem_guarantee, *options.mem));
   }
-  return choose_gpu(options.gpu).map([&](GpuInfo gpu) {
+  return choose_gpu(telemetry, options.gpu).map([&](GpuInfo gpu) {
     request.gpu = std::move(gpu);
+    request.processes = telemetry.processes(options.gpu).value_or(std::vector<GpuProcess>());
     return request;
   });
 }
@@ -92,7 +90,22 @@ Result<std::unique_ptr<KernelLogFile>> start_log(const LocalRun& options,
              : nullptr;
 }
 
-int wait_for_end(ForegroundProgram& program, GpuShare& share, KernelLogFile* log) {
+// The share lasts, and the state knows of the memory that its programs do not see.
+void keep_share(GpuShare& share, MemoryWatch& memory) {
+  share.keep();
+  for (const std::string& process : memory.look(share.has_lock())) {
+    log_warning(
+        fmt::format("{} uses the GPU without the library in front of the driver: its memory limit "
+                    "is not enforced. It is setuid, linked statically, or started with a cleared "
+                    "environment",
+                    process));
+  }
+}
+
+int wait_for_end(ForegroundProgram& program,
+                 GpuShare& share,
+                 MemoryWatch& memory,
+                 KernelLogFile* log) {
   Stopwatch since_kept;
   for (;;) {
     const std::optional<int> code = program.wait_for(log != nullptr ? kLogEvery : kKeepEvery);
@@ -104,7 +117,7 @@ int wait_for_end(ForegroundProgram& program, GpuShare& share, KernelLogFile* log
     }
     if (log == nullptr ||
         std::chrono::duration<double>(kKeepEvery).count() <= since_kept.seconds()) {
-      share.keep();
+      keep_share(share, memory);
       since_kept = Stopwatch();
     }
   }
@@ -129,7 +142,11 @@ Result<void> run_locally(const LocalRun& options, const CommandContext& context)
     return tl::unexpected(library.error());
   }
   const Result<std::string> driver = find_driver(*library);
-  const Result<ShareRequest> request = share_request(options);
+  Result<std::unique_ptr<TelemetrySource>> telemetry = open_gpus();
+  if (!telemetry) {
+    return tl::unexpected(telemetry.error());
+  }
+  const Result<ShareRequest> request = share_request(options, **telemetry);
   if (!request) {
     return tl::unexpected(request.error());
   }
@@ -154,10 +171,12 @@ Result<void> run_locally(const LocalRun& options, const CommandContext& context)
                                       .guarantee_bytes = request->guarantee_bytes},
                                      variable("LD_PRELOAD"),
                                      variable("LD_LIBRARY_PATH")));
+  MemoryWatch memory(std::move(*telemetry), request->gpu, (*share)->state_folder());
+  keep_share(**share, memory);
   if (const Result<void> started = program.start(options.command, environment); !started) {
     return started;
   }
-  context.exit_code = wait_for_end(program, **share, log->get());
+  context.exit_code = wait_for_end(program, **share, memory, log->get());
   return *log ? end_of_log(**log) : Result<void>();
 }
 

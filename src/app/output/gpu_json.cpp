@@ -46,7 +46,8 @@ json client_to_json(const ShimClient& client) {
            {"allocations", seen.allocations},
            {"refused_allocations", seen.refusals},
            {"memory_bytes", seen.used_bytes},
-           {"peak_memory_bytes", seen.peak_bytes}};
+           {"peak_memory_bytes", seen.peak_bytes},
+           {"context_bytes", seen.context_bytes}};
   if (client.limit_bytes) {
     out["memory_limit_bytes"] = *client.limit_bytes;
   }
@@ -69,6 +70,9 @@ json process_to_json(const NamedProcess& named) {
   }
   if (named.sm_active) {
     process["sm_active"] = *named.sm_active;
+  }
+  if (named.library) {
+    process["library"] = *named.library;
   }
   return process;
 }

@@ -12,10 +12,6 @@
 namespace carpool::app {
 namespace {
 
-constexpr const char* kHowItEscapes =
-    "a process of it uses the GPU without the library in front of the driver (it is setuid, linked "
-    "statically, or started with a cleared environment); what NVML measures is reserved for it";
-
 // Its neighbours, memory and activity are about to change, or have just changed.
 bool is_lively(const Resident& resident, double now_s) {
   constexpr double kAfterChangeS = 15.0;
@@ -91,7 +87,7 @@ auto post_port(serve::SchedulerLoop& loop,
   return [&loop, progress, processors, shim = settings.shim, jobs = settings.shim_jobs](
              std::vector<GpuObservation> seen) {
     progress->measure(seen);
-    const std::vector<JobId> escaped = shim ? shim->escaped(seen) : std::vector<JobId>();
+    const std::vector<ShimEscape> escaped = shim ? shim->escaped(seen) : std::vector<ShimEscape>();
     const std::optional<double> idle = processors->idle();
     loop.post([seen = std::move(seen), idle, escaped, jobs](schedule::Scheduler& scheduler,
                                                             double now_s) {
@@ -101,8 +97,8 @@ auto post_port(serve::SchedulerLoop& loop,
       for (const GpuObservation& observation : seen) {
         scheduler.observe(observation, now_s);
       }
-      for (const JobId job : escaped) {
-        scheduler.cap_escaped(job, kHowItEscapes);
+      for (const ShimEscape& escape : escaped) {
+        scheduler.cap_escaped(escape.job, escape.how);
       }
       if (jobs) {
         jobs->update();
@@ -138,6 +134,11 @@ Result<std::unique_ptr<observe::GpuWatcher>> watch_gpus(observe::UsableGpus& gpu
                                                        settings.shim);
   observe::WatcherPorts ports;
   ports.readings = settings.readings;
+  if (settings.shim) {
+    ports.processes = [shim = settings.shim](const observe::SeenProcesses& processes) {
+      shim->account(processes);
+    };
+  }
   ports.running = running_port(executor, loop, progress, settings);
   ports.post = post_port(loop, progress, settings);
   try {

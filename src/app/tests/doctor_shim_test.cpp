@@ -56,6 +56,28 @@ TEST(DoctorShim, NamesCallsThatPassByTheLibrary) {
             "1 of 8000 look-ups pass by the library: cuLaunchKernelEx, CUDA 13.4");
 }
 
+TEST(DoctorShim, NamesProgramsWithoutTheLibraryWhereOthersHaveIt) {
+  const std::string name = "programs without the library";
+  DoctorFacts facts = healthy();
+  for (const DoctorCheck& check : doctor_checks(facts)) {
+    EXPECT_NE(check.name, name);  // no program has it
+  }
+  facts.shim.clients = 2;
+  expect_shim_check(facts, name, CheckState::Ok, "none beside 2 with it", "");
+  facts.shim.foreign = {"process 9 (python, 2.0 GiB) on GPU 0"};
+  expect_shim_check(facts,
+                    name,
+                    CheckState::Ok,
+                    "of other users: process 9 (python, 2.0 GiB) on GPU 0; their memory counts as "
+                    "foreign",
+                    "");
+  facts.shim.escaped = {"process 7 (train, 1.0 GiB) on GPU 0"};
+  EXPECT_EQ(check_of(facts, name).state, CheckState::Degraded);
+  EXPECT_EQ(check_of(facts, name).found, "process 7 (train, 1.0 GiB) on GPU 0");
+  EXPECT_NE(check_of(facts, name).advice.find("no memory limit is enforced"), std::string::npos);
+  EXPECT_TRUE(can_share(doctor_checks(facts)));
+}
+
 TEST(DoctorShim, TellsWhetherProgramsCanShareTheirState) {
   DoctorFacts facts = healthy();
   expect_shim_check(facts, "shared state", CheckState::Ok, "/run/user/1000/carpool/state", "");

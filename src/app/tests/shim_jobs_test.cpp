@@ -165,6 +165,43 @@ TEST_F(ShimJobsTest, AProcessWithoutASlotIsAnEscapeAfterSeveralLooks) {
   EXPECT_FALSE(watch.launches(18));
 }
 
+observe::SeenProcess seen_process(std::int64_t pid, std::uint64_t bytes, JobId job) {
+  return {
+      .process = {.pid = pid, .memory_bytes = bytes},
+      .owner = {job > 0 ? observe::ProcessOwner::Kind::Job : observe::ProcessOwner::Kind::Foreign,
+                job}};
+}
+
+TEST_F(ShimJobsTest, MemoryThatNoCallShowsIsToldToTheState) {
+  ASSERT_FALSE(started().empty());
+  interpose::Client client;
+  ASSERT_EQ(client.join(place_.state_of(::geteuid()).string(), kUuid, {.job = 17}),
+            interpose::StateError::None);
+  interpose::MemoryGuard guard(client);
+  ASSERT_EQ(guard.charge(30 * kMiB), interpose::Verdict::Admitted);
+  ShimWatch watch(place_);
+  const std::vector<ShimTarget> targets{{.job = 17, .uid = ::geteuid(), .uuid = kUuid}};
+  const observe::SeenProcesses processes{{{seen_process(::getpid(), 50 * kMiB, 17),
+                                           seen_process(1, 200 * kMiB, 17),
+                                           seen_process(2, 300 * kMiB, 0)}}};
+  std::vector<ShimEscape> escaped;
+  for (unsigned look = 1; look <= 3; ++look) {
+    watch.look(targets);
+    watch.account(processes);
+    escaped = watch.escaped({with_processes(17, 2)});
+  }
+  EXPECT_EQ(state().foreign_bytes, 500 * kMiB);
+  EXPECT_EQ(state().clients.at(0).context_bytes, 20 * kMiB);
+  EXPECT_EQ(guard.view().available, 50 * kMiB);  // of the limit of 100 MiB
+  ASSERT_EQ(escaped.size(), 1U);
+  EXPECT_EQ(escaped[0].job, 17);
+  EXPECT_TRUE(escaped[0].how.starts_with("process 1 (")) << escaped[0].how;
+  EXPECT_EQ(escaped[0].how.find("process 2"), std::string::npos);  // it is not a process of the job
+  watch.look(targets);
+  watch.account({std::nullopt});  // the GPU could not be read
+  EXPECT_EQ(state().foreign_bytes, 500 * kMiB);
+}
+
 TEST_F(ShimJobsTest, ARefusalOfThisAttemptIsKnownAfterItsEnd) {
   ShimJobs jobs(place_, {gpu_});
   for (unsigned attempt = 1; attempt <= 2; ++attempt) {

@@ -118,7 +118,8 @@ void GpuWatch::read_processes(GpuReading& reading) {
   for (const GpuProcess& process : *processes) {
     reading.processes.push_back({.process = process,
                                  .name = recorded_ ? ProcessName{} : name_process(process.pid),
-                                 .sm_active = sm_active_of(process, activity.told)});
+                                 .sm_active = sm_active_of(process, activity.told),
+                                 .library = has_library(reading.clients, process.pid)});
   }
 }
 

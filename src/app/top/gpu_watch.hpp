@@ -24,6 +24,9 @@ struct NamedProcess {
   std::optional<JobId> job{};  // of the server that it belongs to
   // Share of the time of the SMs that its kernels had, 0 to 1; absent: the driver does not tell.
   std::optional<double> sm_active{};
+  // Whether the library stands in front of the driver in it. Absent: no program of this user on the
+  // GPU has it, or the process is another user's.
+  std::optional<bool> library{};
 };
 
 // A job of the server on a GPU.

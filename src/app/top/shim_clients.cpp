@@ -1,8 +1,11 @@
 #include "app/top/shim_clients.hpp"
 
 #include <algorithm>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "app/launch/shim_environment.hpp"
 
@@ -46,6 +49,21 @@ ClientRates rates_between(const ClientReport& before, const ClientReport& now, d
   return {.launches = rate(&ClientReport::launches),
           .graph_launches = rate(&ClientReport::graph_launches),
           .copies = rate(&ClientReport::copies)};
+}
+
+std::optional<bool> has_library(const std::vector<ShimClient>& clients, std::int64_t pid) {
+  if (clients.empty()) {
+    return std::nullopt;
+  }
+  if (std::ranges::any_of(clients,
+                          [&](const ShimClient& client) { return client.seen.pid == pid; })) {
+    return true;
+  }
+  struct stat process{};
+  return ::stat(fmt::format("/proc/{}", pid).c_str(), &process) == 0 &&
+                 process.st_uid == ::geteuid()
+             ? std::optional(false)
+             : std::nullopt;
 }
 
 std::vector<ShimClient> ShimClientWatch::read(const std::string& gpu_uuid) {

@@ -33,6 +33,10 @@ struct ShimClient {
                                         const interpose::ClientReport& now,
                                         double seconds);
 
+// Absent if there are no clients, or if the process is another user's, whose state is not read.
+[[nodiscard]] std::optional<bool> has_library(const std::vector<ShimClient>& clients,
+                                              std::int64_t pid);
+
 class ShimClientWatch {
  public:
   // The clients of a GPU, without `carpool run` itself. None if the state cannot be read.

@@ -38,7 +38,8 @@ std::string rate_cell(const ShimClient& client, double ClientRates::* rate) {
 Line client_line(const TopClient& entry) {
   const ShimClient& client = entry.client;
   const std::string limit = client.limit_bytes ? gib_number(*client.limit_bytes) : "-";
-  const std::string memory = fmt::format("{} / {}", gib_number(client.seen.used_bytes), limit);
+  const std::string memory =
+      fmt::format("{} / {}", gib_number(client.seen.used_bytes + client.seen.context_bytes), limit);
   Line line{{fmt::format("{:>8}  {:<12.12}  {:>3}  {:>6}  {:>9}  {:>8}  {:>7}  {:>15}  ",
                          client.seen.pid,
                          client.seen.name.empty() ? "-" : client.seen.name,

@@ -28,10 +28,16 @@ std::string sm_cell(const std::optional<double>& share) {
   return share ? fmt::format("{:.0f}", *share * 100.0) : "-";
 }
 
-Line process_line(const TopProcess& process, bool jobs, Tone tone) {
+// "no   ", a column that is there where programs run with the library in front of the driver.
+std::string library_cell(bool library, const std::string& text) {
+  return library ? fmt::format("{:<3}  ", text) : "";
+}
+
+Line process_line(const TopProcess& process, bool jobs, bool library, Tone tone) {
   const GpuProcess& gpu = process.entry.process;
   const ProcessName& name = process.entry.name;
-  return {{fmt::format("{:>8}  {:<12.12}  {:>3}  {}{:>6}  {:>10}  {:<3}  {}",
+  const std::optional<bool> has = process.entry.library;
+  return {{fmt::format("{:>8}  {:<12.12}  {:>3}  {}{:>6}  {:>10}  {:<3}  {}{}",
                        gpu.pid == 0 ? "-" : std::to_string(gpu.pid),
                        name.user.empty() ? "-" : name.user,
                        process.gpu,
@@ -39,6 +45,10 @@ Line process_line(const TopProcess& process, bool jobs, Tone tone) {
                        sm_cell(process.entry.sm_active),
                        gpu.memory_bytes ? gib_number(*gpu.memory_bytes) : "-",
                        gpu.mps_client ? "yes" : "no",
+                       library_cell(library,
+                                    !has   ? "-"
+                                    : *has ? "yes"
+                                           : "no"),
                        name.command.empty() ? "-" : name.command),
            tone}};
 }
@@ -50,7 +60,9 @@ std::size_t add_processes(std::vector<Line>& lines,
                           bool print_out) {
   const bool jobs = std::ranges::any_of(
       model.gpus, [](const GpuReading& gpu) { return gpu.jobs && !gpu.jobs->empty(); });
-  lines.push_back({{fmt::format("{:>8}  {:<12}  {:>3}  {}{:>6}  {:>10}  {:<3}  {}",
+  const bool library =
+      std::ranges::any_of(model.gpus, [](const GpuReading& gpu) { return !gpu.clients.empty(); });
+  lines.push_back({{fmt::format("{:>8}  {:<12}  {:>3}  {}{:>6}  {:>10}  {:<3}  {}{}",
                                 "PID",
                                 "USER",
                                 "GPU",
@@ -58,6 +70,7 @@ std::size_t add_processes(std::vector<Line>& lines,
                                 "SM [%]",
                                 "MEM [GiB]",
                                 "MPS",
+                                library_cell(library, "LIB"),
                                 "COMMAND"),
                     Tone::Strong}});
   const std::vector<TopProcess> processes = sorted_processes(model);
@@ -71,7 +84,7 @@ std::size_t add_processes(std::vector<Line>& lines,
   const std::size_t first = model.selected < shown ? 0 : model.selected + 1 - shown;
   for (std::size_t i = first; i < std::min(first + shown, processes.size()); ++i) {
     const bool chosen = !print_out && i == model.selected;
-    lines.push_back(process_line(processes[i], jobs, chosen ? Tone::Chosen : Tone::Plain));
+    lines.push_back(process_line(processes[i], jobs, library, chosen ? Tone::Chosen : Tone::Plain));
   }
   return shown;
 }

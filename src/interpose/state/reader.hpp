@@ -98,7 +98,7 @@ class StateReader {
   [[nodiscard]] StateError remove_job(std::uint64_t job);
 
   [[nodiscard]] StateError set_gpu_memory(std::uint64_t total, std::uint64_t headroom);
-  // Of processes that have no slot: it counts as used by nobody's job.
+  // Of processes that have no slot: it is used, but by none of the jobs.
   [[nodiscard]] StateError set_foreign(std::uint64_t bytes);
   // What a client has beside its allocations counts as used by its job. Nothing if it has gone.
   [[nodiscard]] StateError set_context(ClientId client, std::uint64_t bytes);

@@ -58,7 +58,7 @@ class Tables {
   // The entry ends with its clients from now on.
   void release_job(std::uint32_t index);
   // Of entries that end with their clients. The memory of foreign processes is forgotten with the
-  // last entry: whoever told it has ended too, or tells it again.
+  // last entry: the process that told it has ended too, or tells it again.
   void drop_unused_jobs();
 
   // The slot becomes empty, its refusals are added to those of its job, and it gets a new owner's

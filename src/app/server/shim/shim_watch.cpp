@@ -2,6 +2,10 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "app/launch/process_memory.hpp"
 #include "interpose/state/reader.hpp"
 
 namespace carpool::app {
@@ -17,6 +21,14 @@ interpose::StateReport shared_report(const std::string& folder,
     return {};
   }
   return report;
+}
+
+std::string how_it_escapes(const std::vector<std::string>& processes) {
+  return fmt::format(
+      "{} of it {} the GPU without the library in front of the driver (setuid, linked statically, "
+      "or started with a cleared environment); what NVML measures is reserved for the job",
+      processes.empty() ? "a process" : fmt::format("{}", fmt::join(processes, ", ")),
+      processes.size() > 1 ? "use" : "uses");
 }
 
 }  // namespace
@@ -42,13 +54,17 @@ void ShimWatch::look(const std::vector<ShimTarget>& targets) {
   std::erase_if(strange_, [&](const auto& entry) {
     return std::ranges::find(targets, entry.first.first, &ShimTarget::job) == targets.end();
   });
-  std::map<std::pair<uid_t, std::string>, interpose::StateReport> reports;
+  std::map<std::pair<uid_t, std::string>, Shared> shared;
   for (const ShimTarget& target : targets) {
-    const auto [place, is_new] = reports.try_emplace({target.uid, target.uuid});
+    const std::pair key{target.uid, target.uuid};
+    const auto [place, is_new] = shared.try_emplace(key);
     if (is_new) {
-      place->second = shared_report(place_.state_of(target.uid).string(), target.uuid, target.uid);
+      place->second.gpu = target.gpu;
+      place->second.accountant = std::move(shared_[key].accountant);
+      place->second.report =
+          shared_report(place_.state_of(target.uid).string(), target.uuid, target.uid);
     }
-    const interpose::StateReport& report = place->second;
+    const interpose::StateReport& report = place->second.report;
     const auto number = static_cast<std::uint64_t>(target.job);
     if (std::ranges::find(report.jobs, number, &interpose::JobReport::job) == report.jobs.end()) {
       continue;
@@ -61,12 +77,51 @@ void ShimWatch::look(const std::vector<ShimTarget>& targets) {
       }
     }
   }
+  shared_ = std::move(shared);
 }
 
-std::vector<JobId> ShimWatch::escaped(const std::vector<GpuObservation>& seen) {
+void ShimWatch::account(const observe::SeenProcesses& processes) {
+  slotless_.clear();
+  for (auto& [key, shared] : shared_) {
+    const auto& [uid, uuid] = key;
+    interpose::StateReader state;
+    interpose::StateReport after;
+    if (shared.gpu >= processes.size() || !processes[shared.gpu] ||
+        state.open(place_.state_of(uid).string(), uuid, uid) != interpose::StateError::None ||
+        state.read(after) != interpose::StateError::None) {
+      continue;
+    }
+    std::vector<interpose::ProcessMemory> memory;
+    for (const observe::SeenProcess& seen : *processes[shared.gpu]) {
+      memory.push_back(memory_of(seen.process));
+    }
+    const interpose::MemoryAccounts accounts = shared.accountant.add(shared.report, memory, after);
+    // What cannot be written is written at the next look.
+    static_cast<void>(interpose::write_accounts(state, accounts));
+    remember_slotless(shared.gpu, accounts, *processes[shared.gpu]);
+  }
+}
+
+// A job is of one user: the states of others do not tell of its processes.
+void ShimWatch::remember_slotless(unsigned gpu,
+                                  const interpose::MemoryAccounts& accounts,
+                                  const std::vector<observe::SeenProcess>& processes) {
+  for (const interpose::ProcessMemory& process : accounts.slotless) {
+    const auto seen =
+        std::ranges::find(processes, process.pid, [](const observe::SeenProcess& other) {
+          return other.process.pid;
+        });
+    const std::pair key{seen->owner.job, gpu};
+    if (seen->owner.kind == observe::ProcessOwner::Kind::Job && seen_.contains(key)) {
+      slotless_[key].push_back(process_text(process));
+    }
+  }
+}
+
+std::vector<ShimEscape> ShimWatch::escaped(const std::vector<GpuObservation>& seen) {
   // A process that has just begun, or ended, is not yet, or still, known to one of the two.
   constexpr unsigned kLooks = 3;
-  std::vector<JobId> out;
+  std::vector<ShimEscape> out;
   for (const GpuObservation& gpu : seen) {
     for (const GpuObservation::JobSeen& job : gpu.jobs) {
       const std::pair<JobId, unsigned> key{job.job, gpu.gpu};
@@ -74,7 +129,7 @@ std::vector<JobId> ShimWatch::escaped(const std::vector<GpuObservation>& seen) {
       if (known == seen_.end() || job.processes <= known->second.clients) {
         strange_.erase(key);
       } else if (++strange_[key] >= kLooks) {
-        out.push_back(job.job);
+        out.push_back({.job = job.job, .how = how_it_escapes(slotless_[key])});
       }
     }
   }
