@@ -64,6 +64,25 @@ class ShimBench(cli.CarpoolTest):
         self.assertEqual(found["coverage"]["rows"][0]["library"], 3 * 40)
         self.assertTrue(all(row["identical"] for row in found["outputs"]["rows"]))
 
+    def test_each_row_is_written_when_it_was_measured(self):
+        self.parts("--parts", "coverage,quota", "--models", "bert", "--modes", "eager", "--mem", "128M")
+        lines = (self.folder / "result.json.rows").read_text().splitlines()
+        rows = [json.loads(line) for line in lines]
+        self.assertEqual([row["part"] for row in rows], ["coverage"] + ["quota"] * 20)
+        self.assertEqual(rows[0]["percent"], 100.0)
+
+    def test_a_run_that_is_killed_keeps_its_rows(self):
+        out = self.folder / "cut.json"
+        run = subprocess.Popen([sys.executable, BENCH / "on-gpu", "--program", cli.PROGRAM, "--out", out, "--parts", "coverage,outputs",
+                                "--models", "bert,lstm", "--modes", "eager,compiled,graph"], cwd=self.folder, stdout=subprocess.PIPE,
+                               stderr=subprocess.DEVNULL, text=True, env=cli.environment(self.folder, **self.env))
+        while not run.stdout.readline().startswith("coverage lstm eager"):
+            self.assertIsNone(run.poll())
+        run.terminate()
+        run.communicate(timeout=60)
+        rows = [json.loads(line) for line in (self.folder / "cut.json.rows").read_text().splitlines()]
+        self.assertIn(("bert", "eager"), [(row["model"], row["mode"]) for row in rows])
+
     def test_a_launch_that_the_library_missed_is_found(self):
         found = self.parts("--parts", "coverage", "--models", "bert,lstm", "--modes", "eager", code=(1,), ON_GPU_FAKE_MISSED="lstm")
         self.assertEqual([row["percent"] == 100.0 for row in found["coverage"]["rows"]], [True, False])

@@ -53,7 +53,7 @@ def coverage(bench, chosen, budget):
             without, beside = (both(bench, [one], budget, "coverage", model=model, mode=mode, steps=COVERAGE_STEPS)[0] for one in pair)
         else:
             without, beside = both(bench, pair, budget, "coverage", model=model, mode=mode, steps=COVERAGE_STEPS)
-        rows.append(coverage_row(model, mode, without, beside))
+        rows.append(bench.keep("coverage", coverage_row(model, mode, without, beside)))
         print(f"coverage {model} {mode}: {rows[-1].get('percent', rows[-1].get('problem'))}", flush=True)
     met = bool(rows) and all(row.get("percent") == 100.0 and row.get("percent_same_run") == 100.0 for row in rows)
     table = [f"{'':16} {'library':>8} {'CUPTI':>8} {'%':>8}   same run: {'library':>8} {'CUPTI':>8} {'%':>8}"]
@@ -97,7 +97,7 @@ def outputs(bench, chosen, budget):
             break
         others = [bench.residents.get("off-2", "off"), bench.residents.get("on-1", "on")]
         second, beside = both(bench, others, budget, "outputs", **arguments)
-        rows.append(output_row(model, mode, first, second, beside))
+        rows.append(bench.keep("outputs", output_row(model, mode, first, second, beside)))
         print(f"outputs {model} {mode}: {verdict(rows[-1])}", flush=True)
     met = bool(rows) and all(row.get("repeatable") and row.get("identical") for row in rows)
     return {"rows": rows, "met": met, "steps": OUTPUT_STEPS,

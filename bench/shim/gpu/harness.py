@@ -2,6 +2,7 @@
 
 import ctypes
 import datetime
+import json
 import os
 import pathlib
 import re
@@ -10,6 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 import residents
@@ -41,14 +43,22 @@ class Budget:
 class Bench:
     """Starts programs in the ways `off` (without the library) and `on` (by `carpool run`)."""
 
-    def __init__(self, program, folder):
-        self.program, self.folder = program, folder
+    def __init__(self, program, folder, journal=None):
+        self.program, self.folder, self.journal = program, folder, journal
+        self.writing = threading.Lock()
         self.residents = residents.Pool(self)
         self.environment = {**os.environ, "PYTHONUNBUFFERED": "1", "TORCHINDUCTOR_CACHE_DIR": str(folder / "inductor"),
                             "TRITON_CACHE_DIR": str(folder / "triton"), "CUBLAS_WORKSPACE_CONFIG": ":4096:8",
                             "TORCHINDUCTOR_DETERMINISTIC": "1", "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
                             "GLOO_SOCKET_IFNAME": "lo", "NCCL_SOCKET_IFNAME": "lo", "TOKENIZERS_PARALLELISM": "false",
                             "HF_HUB_OFFLINE": "1"}
+
+    def keep(self, part, row):
+        """Writes a row to the journal at once: a run that is cut off loses only what it has not measured."""
+        if self.journal:
+            with self.writing, self.journal.open("a") as file:
+                file.write(json.dumps({"part": part, **row}) + "\n")
+        return row
 
     def command(self, way, argv, mps="off", mem=None):
         argv = [str(word) for word in argv]

@@ -77,6 +77,7 @@ def overhead(bench, chosen, budget):
                 problems.append({"loop": loop, "turn": turn, "found": found})
             else:
                 pairs[loop].append(pair)
+                bench.keep("overhead", {"loop": loop, "turn": turn, "pair": pair})
     if two is not None:
         recorded = recording(two, chosen, budget)
     rows = [ratio_row(name, values) for name, values in pairs.items() if values]

@@ -142,7 +142,7 @@ def probes(bench, chosen, budget):
             seen = answers[letter]()
         except (OSError, RuntimeError, subprocess.SubprocessError) as problem:
             seen = {"error": str(problem)}
-        rows.append({"probe": letter, "asks": ASKS[letter], "seen": seen})
+        rows.append(bench.keep("probes", {"probe": letter, "asks": ASKS[letter], "seen": seen}))
         print(f"probe {letter}: {json.dumps(seen)[:160]}", flush=True)
     table = [line for row in sorted(rows, key=lambda row: row["probe"]) for line in lines_of(row)]
     return {"rows": rows, "met": bool(rows) and not any(failed(row["seen"]) for row in rows), "table": table}

@@ -111,6 +111,12 @@ def compare(name, without, beside):
     return row
 
 
+def run_and_keep(bench, budget, way, name):
+    done = run_once(bench, budget, way, name, PROGRAMS[name])
+    bench.keep("programs", {"program": name, "way": way, "done": done})
+    return done
+
+
 def programs(bench, chosen, budget):
     """First all without the library, which fills the caches of compilers, then all with it."""
     problems = compile_cuda(bench.folder)
@@ -120,7 +126,7 @@ def programs(bench, chosen, budget):
     found = {}
     for way in ("off", "on"):
         with concurrent.futures.ThreadPoolExecutor(chosen.at_once) as pool:
-            running = {name: pool.submit(run_once, bench, budget, way, name, PROGRAMS[name]) for name in ready}
+            running = {name: pool.submit(run_and_keep, bench, budget, way, name) for name in ready}
             found[way] = {name: future.result() for name, future in running.items()}
     rows = [compare(name, found["off"][name], found["on"][name]) if name in ready else
             {"program": name, "verdict": f"left out: {missing(PROGRAMS[name], problems)}"} for name in wanted]
