@@ -21,25 +21,28 @@ constexpr Nanoseconds kMostActive = 200 * kMicrosecond;
 
 }  // namespace
 
-Budget Gate::budget() const {
-  Nanoseconds tightest = kNever;
-  std::uint32_t room = 1000;
-  Nanoseconds time_only_until = 0;
-  for (const GateClient& client : used()) {
-    if (client.present && client.terms.job_class == JobClass::Slo) {
-      tightest = std::min(tightest, client.terms.slo_ns);
-      room = std::min(room, client.tail.room_permille());
-      time_only_until = std::max(time_only_until, client.tail.time_only_until());
-    }
-  }
-  const Nanoseconds usual = std::clamp(tightest / kPartOfSlo, kLeastIdle, kMostIdle);
-  const Nanoseconds one_long = std::min(belief_.of_long(), tightest / kLongKernelPartOfSlo);
+Budget budget_of(const SloTerms& terms, Nanoseconds long_kernel, std::uint32_t sms) {
+  const Nanoseconds usual = std::clamp(terms.tightest_slo / kPartOfSlo, kLeastIdle, kMostIdle);
+  const Nanoseconds one_long = std::min(long_kernel, terms.tightest_slo / kLongKernelPartOfSlo);
   const Nanoseconds full = std::max(usual, one_long);
+  const std::uint32_t room = terms.room_permille;
   const Nanoseconds idle = std::max(kLeastIdle, full / 2000 * (1000 + Nanoseconds{room}));
   return {.idle_ns = idle,
           .active_ns = std::min(idle, kMostActive / 1000 * Nanoseconds{room}),
-          .active_sms = device_.sms * room / 2000,
-          .time_only_until = time_only_until};
+          .active_sms = sms * room / 2000,
+          .time_only_until = terms.time_only_until};
+}
+
+Budget Gate::budget() const {
+  SloTerms terms;
+  for (const GateClient& client : used()) {
+    if (client.present && client.terms.job_class == JobClass::Slo) {
+      terms.tightest_slo = std::min(terms.tightest_slo, client.terms.slo_ns);
+      terms.room_permille = std::min(terms.room_permille, client.tail.room_permille());
+      terms.time_only_until = std::max(terms.time_only_until, client.tail.time_only_until());
+    }
+  }
+  return budget_of(terms, belief_.of_long(), device_.sms);
 }
 
 void Gate::add_best_effort(GateView& view, const GateClient& client, Nanoseconds now) const {

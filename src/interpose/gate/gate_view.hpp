@@ -24,6 +24,15 @@ struct Budget {
   Nanoseconds time_only_until = 0;     // no sharing in space before
 };
 
+// What the SLO clients of a GPU allow together.
+struct SloTerms {
+  Nanoseconds tightest_slo = kNever;
+  std::uint32_t room_permille = 1000;  // the smallest
+  Nanoseconds time_only_until = 0;     // the latest
+};
+// `long_kernel`: DurationBelief::of_long().
+[[nodiscard]] Budget budget_of(const SloTerms& terms, Nanoseconds long_kernel, std::uint32_t sms);
+
 // The client that asks.
 struct CallerView {
   std::uint32_t client = 0;

@@ -26,6 +26,17 @@ void context_destroyed(Handle context) {
   }
 }
 
+// Before the events of the library end with their context. Null: the primary one of the GPU.
+void forget_events(Handle context, int number) {
+  forget_timing(context, number);
+  const auto forget = [](Device& device, Handle ending) { device.gate.best_effort.forget(ending); };
+  if (context != nullptr) {
+    for_each_device(forget, context);
+  } else {
+    forget(device_of(number), nullptr);
+  }
+}
+
 void context_made(int device, Status status) {
   context_changed();
   if (status == kSuccess) {
@@ -91,7 +102,7 @@ CONTEXT_CALL(cuDevicePrimaryCtxRetain,
   Status NAME(PARAMETER) {                                    \
     const Call call;                                          \
     if (call.counts()) {                                      \
-      forget_timing(CONTEXT, DEVICE);                         \
+      forget_events(CONTEXT, DEVICE);                         \
     }                                                         \
     const Status status = REAL(NAME, which);                  \
     if (call.counts()) {                                      \

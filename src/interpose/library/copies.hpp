@@ -1,6 +1,8 @@
 // Counts copies and fills before they are passed on.
 #pragma once
 
+#include <string_view>
+
 #include "interpose/library/captures.hpp"
 #include "interpose/library/devices.hpp"
 
@@ -33,6 +35,20 @@ namespace carpool::interpose {
     bytes += sizes[i];
   }
   return bytes;
+}
+
+// What an SLO job's copies tell of its requests.
+enum class CopyMeaning : std::uint8_t {
+  None,
+  Input,   // a request may begin with it
+  Result,  // the program may wait for it
+};
+
+[[nodiscard]] constexpr CopyMeaning meaning_of(std::string_view name) {
+  if (name.find("HtoD") != std::string_view::npos) {
+    return CopyMeaning::Input;
+  }
+  return name.find("DtoH") != std::string_view::npos ? CopyMeaning::Result : CopyMeaning::None;
 }
 
 inline void copied(std::uint64_t bytes, StreamKey stream) {

@@ -1,5 +1,6 @@
 // Wrappers of the functions of copy_calls.inc.
 #include "interpose/library/copies.hpp"
+#include "interpose/library/gating/slo_wait.hpp"
 #include "interpose/library/process.hpp"
 #include "interpose/library/wrappers.hpp"
 
@@ -14,6 +15,7 @@ namespace carpool::interpose {
     if (call.counts()) {                                \
       COUNT;                                            \
     }                                                   \
+    const CopyOfRequest copy(call, meaning_of(#NAME));  \
     return REAL(NAME, PASS_ARGUMENTS ARGUMENTS);        \
   }
 #include "interpose/library/copy_calls.inc"

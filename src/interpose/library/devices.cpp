@@ -2,12 +2,12 @@
 
 #include <array>
 #include <atomic>
-#include <cstdlib>
 #include <new>
 #include <string_view>
 
 #include "interpose/library/captures.hpp"
 #include "interpose/library/real_driver.hpp"
+#include "interpose/library/settings.hpp"
 #include "interpose/library/spin_lock.hpp"
 
 namespace carpool::interpose {
@@ -53,21 +53,13 @@ bool uuid_of(int ordinal, Uuid& uuid) {
   return call_real<Function>(symbol, &uuid, ordinal) == kSuccess;
 }
 
-std::string_view setting(const char* name) {
-  const char* const value = ::secure_getenv(name);
-  return value == nullptr ? std::string_view() : std::string_view(value);
-}
-
-std::uint64_t number_setting(const char* name, std::uint64_t otherwise) {
-  const std::string_view text = setting(name);
-  std::uint64_t number = 0;
-  for (const char digit : text) {
-    if (digit < '0' || digit > '9' || number > kMostBytes) {
-      return otherwise;
-    }
-    number = number * 10 + static_cast<std::uint64_t>(digit - '0');
-  }
-  return text.empty() ? otherwise : number;
+std::uint32_t sms_of(int ordinal) {
+  constexpr int kMultiprocessorCount = 16;  // CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
+  using Function = Status(int*, int, int);
+  int sms = 0;
+  const Status status =
+      call_real<Function>(Symbol::cuDeviceGetAttribute, &sms, kMultiprocessorCount, ordinal);
+  return status == kSuccess && sms > 0 ? static_cast<std::uint32_t>(sms) : gate::DeviceFacts{}.sms;
 }
 
 void join(Device& device) {
@@ -90,6 +82,7 @@ void join(Device& device) {
       kSuccess) {
     device.client.tell_total_memory(total);
   }
+  start_gate(device.gate, device.client, sms_of(device.ordinal));
 }
 
 Device& make_device(int ordinal) {
@@ -133,6 +126,14 @@ Device& find_thread_device() {
   }
   Device* const latest = latest_device.load(std::memory_order_acquire);
   return latest != nullptr ? *latest : device_of(kUnknownDevice);
+}
+
+void for_each_device(void (*visit)(Device& device, Handle context), Handle context) {
+  for (DevicePlace& place : device_places) {
+    if (Device* const device = place.device.load(std::memory_order_acquire)) {
+      visit(*device, context);
+    }
+  }
 }
 
 void forget_devices() {

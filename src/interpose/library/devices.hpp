@@ -5,6 +5,7 @@
 
 #include "interpose/guard/memory_guard.hpp"
 #include "interpose/library/driver_abi.hpp"
+#include "interpose/library/gating/launch_gate.hpp"
 #include "interpose/state/client.hpp"
 
 namespace carpool::interpose {
@@ -14,6 +15,7 @@ struct Device {
 
   Client client;
   MemoryGuard guard{client};
+  LaunchGate gate{};
   int ordinal;
 };
 
@@ -38,6 +40,9 @@ inline void context_changed() {
 // What the job may use of a GPU, as far as that is known without joining the shared state: programs
 // ask GPUs for their memory that they never use.
 [[nodiscard]] std::uint64_t job_limit_of(int ordinal);
+
+// Those that the process uses.
+void for_each_device(void (*visit)(Device& device, Handle context), Handle context);
 
 // In the child after a fork.
 void forget_devices();

@@ -24,7 +24,7 @@ struct EventPair {
   Handle before = nullptr;
   Handle after = nullptr;
   Handle context = nullptr;
-  Client* client = nullptr;
+  Device* owner = nullptr;
   int device = 0;
   std::uint64_t key = 0;
 };
@@ -60,7 +60,7 @@ void destroy_events(EventPair& pair) {
 void learn(const EventPair& pair) {
   float milliseconds = 0;
   using Elapsed = Status(float*, Handle, Handle);
-  SharedState* const state = pair.client->shared();
+  SharedState* const state = pair.owner->client.shared();
   if (state == nullptr ||
       call_real<Elapsed>(Symbol::cuEventElapsedTime, &milliseconds, pair.before, pair.after) !=
           kSuccess) {
@@ -69,6 +69,7 @@ void learn(const EventPair& pair) {
   const double ns = static_cast<double>(milliseconds) * 1e6;
   if (ns >= 1 && ns < static_cast<double>(kLongestNs)) {
     KernelTable(state->kernels).learn(pair.key, static_cast<std::uint64_t>(ns));
+    pair.owner->gate.best_effort.learn(static_cast<gate::Nanoseconds>(ns));
   }
 }
 
@@ -136,28 +137,41 @@ bool take_turn(std::uint64_t now_ns) {
   return now_ns >= next && next_sample_ns.compare_exchange_strong(next, now_ns + kBetweenNs);
 }
 
-}  // namespace
-
-TimingPair timing_begins(Client& client, const TimedLaunch& launch, std::uint64_t coarse_ns) {
-  if (launches_to_skip > 0) {
-    --launches_to_skip;
-    return kNotTimed;
-  }
-  if (capture_alive() || coarse_ns < next_sample_ns.load(std::memory_order_relaxed)) {
-    return kNotTimed;
+// 0 for the first launch of a kernel.
+std::uint64_t key_to_measure(const TimedLaunch& launch) {
+  if (launch.key != 0) {
+    return launch.key;
   }
   const bool first_launch = !kernel_name_known(launch.function);
   const std::uint64_t name = kernel_name_hash(launch.function);
-  if (first_launch || name == 0) {
+  return first_launch || name == 0 ? 0 : kernel_key(name, launch.shape);
+}
+
+}  // namespace
+
+TimingPair timing_begins(Device& device,
+                         const TimedLaunch& launch,
+                         std::uint64_t coarse_ns,
+                         Sampling sampling) {
+  const bool sparse = sampling == Sampling::Sparse;
+  if (sparse && launches_to_skip > 0) {
+    --launches_to_skip;
+    return kNotTimed;
+  }
+  if (capture_alive() || (sparse && coarse_ns < next_sample_ns.load(std::memory_order_relaxed))) {
+    return kNotTimed;
+  }
+  const std::uint64_t key = key_to_measure(launch);
+  if (key == 0) {
     return kNotTimed;
   }
   const SpinLock::Attempt attempt(timing_lock);
-  if (!attempt.held() || capture_alive() || !take_turn(coarse_ns)) {
+  if (!attempt.held() || capture_alive() || (sparse && !take_turn(coarse_ns))) {
     return kNotTimed;
   }
   launches_to_skip = kOneIn - 1 + random_below(kOneIn);
   read_measured();
-  EventPair* const pair = free_pair(current_device().ordinal);
+  EventPair* const pair = free_pair(device.ordinal);
   if (pair == nullptr) {
     return kNotTimed;
   }
@@ -166,8 +180,8 @@ TimingPair timing_begins(Client& client, const TimedLaunch& launch, std::uint64_
     return kNotTimed;
   }
   pair->state = PairState::Begun;
-  pair->client = &client;
-  pair->key = kernel_key(name, launch.shape);
+  pair->owner = &device;
+  pair->key = key;
   return static_cast<TimingPair>(pair - pairs.data()) + 1;
 }
 

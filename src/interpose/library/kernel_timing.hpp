@@ -17,18 +17,25 @@ struct TimedLaunch {
   LaunchShape shape{};
   Handle stream = nullptr;
   Twin twin = Twin::Legacy;
+  std::uint64_t key = 0;  // of the kernel table, of a graph; 0: that of the function
 };
 
 // Names the pair of events around a launch.
 using TimingPair = std::uint32_t;
 inline constexpr TimingPair kNotTimed = 0;
 
-// Before the launch. Reads what has been measured, and decides whether this launch is measured: at
-// most one of 16 of a thread, at most 200 a second in the process, and never the first launch of a
-// kernel, which the driver may load then.
-[[nodiscard]] TimingPair timing_begins(Client& client,
+// How much a measurement is wanted.
+enum class Sampling : std::uint8_t {
+  Sparse,  // at most one launch of 16 of a thread, at most 200 a second in the process
+  Eager,   // the gate waits for it
+};
+
+// Before the launch. Reads what has been measured, and decides whether this launch is measured:
+// never the first launch of a kernel, which the driver may load then.
+[[nodiscard]] TimingPair timing_begins(Device& device,
                                        const TimedLaunch& launch,
-                                       std::uint64_t coarse_ns);
+                                       std::uint64_t coarse_ns,
+                                       Sampling sampling);
 // After it.
 void timing_ends(TimingPair pair, const TimedLaunch& launch, Status status);
 

@@ -1,4 +1,6 @@
 // Wrappers of the functions that launch kernels and graphs.
+#include <algorithm>
+
 #include "interpose/library/captures.hpp"
 #include "interpose/library/clock.hpp"
 #include "interpose/library/devices.hpp"
@@ -27,33 +29,82 @@ void write_log(Client& client, const TimedLaunch& launch, StreamKey stream) {
               .stream = static_cast<std::uint32_t>(stream)});
 }
 
+// What has to follow a launch.
+struct Ticket {
+  TimingPair pair = kNotTimed;
+  BestEffortSide* gate = nullptr;  // that has admitted it
+};
+
 // Away from the path of programs whose launches are only counted.
-[[gnu::noinline, gnu::cold]] TimingPair do_what_is_wanted(Client& client,
+[[gnu::noinline, gnu::cold]] TimingPair do_what_is_wanted(Device& device,
                                                           std::uint64_t wanted,
                                                           const TimedLaunch& launch,
                                                           std::uint64_t now_ns) {
   if ((wanted & kWantLog) != 0) {
-    write_log(client, launch, stream_key(launch.stream, launch.twin));
+    write_log(device.client, launch, stream_key(launch.stream, launch.twin));
   }
-  return (wanted & kWantDurations) != 0 ? timing_begins(client, launch, now_ns) : kNotTimed;
+  return (wanted & kWantDurations) != 0 ? timing_begins(device, launch, now_ns, Sampling::Sparse)
+                                        : kNotTimed;
+}
+
+std::uint64_t blocks_of(const LaunchShape& shape) {
+  return std::uint64_t{shape.grid[0]} * shape.grid[1] * shape.grid[2];
+}
+
+// A best-effort launch on a GPU that has an SLO client: waits until it may go, and learns how long
+// it takes.
+[[gnu::noinline]] Ticket wait_for_gate(Device& device,
+                                       const TimedLaunch& launch,
+                                       const AskingLaunch& asking,
+                                       std::uint64_t now_ns) {
+  const Admission admission = device.gate.best_effort.admit(device.client, asking);
+  if ((device.client.wanted() & kWantLog) != 0 && launch.function != nullptr) {
+    write_log(device.client, launch, stream_key(launch.stream, launch.twin));
+  }
+  const Sampling sampling = admission.unmeasured ? Sampling::Eager : Sampling::Sparse;
+  return {.pair = timing_begins(device, launch, now_ns, sampling),
+          .gate = admission.asked ? &device.gate.best_effort : nullptr};
+}
+
+bool asks(const Device& device) {
+  return device.gate.side == GateSide::BestEffort && BestEffortSide::has_slo_clients(device.client);
+}
+
+AskingLaunch asking_for(const TimedLaunch& launch, gate::WorkKind kind) {
+  const std::uint64_t name = kernel_name_hash(launch.function);
+  return {.place = {launch.stream, launch.twin},
+          .kind = kind,
+          .key = name == 0 ? 0 : kernel_key(name, launch.shape),
+          .blocks = blocks_of(launch.shape)};
 }
 
 // A launch that the program makes: counted before the driver gets it.
-inline TimingPair launched(const TimedLaunch& launch) {
+inline Ticket launched(const TimedLaunch& launch, gate::WorkKind kind = gate::WorkKind::Kernel) {
   if (add_to_capture(stream_key(launch.stream, launch.twin), 1)) {
-    return kNotTimed;  // counted when the graph is launched
+    return {};  // counted when the graph is launched
   }
-  Client& client = current_device().client;
-  const std::uint64_t now = coarse_now_ns();
+  Device& device = current_device();
+  Client& client = device.client;
+  const bool slo = device.gate.side == GateSide::Slo;
+  const std::uint64_t now = slo ? exact_now_ns() : coarse_now_ns();
   client.count_launch(now);
+  if (slo) {
+    device.gate.slo.launched(client, now);
+  } else if (asks(device)) {
+    return wait_for_gate(device, launch, asking_for(launch, kind), now);
+  }
   const std::uint64_t wanted = client.wanted();
-  return wanted == kWantNothing ? kNotTimed : do_what_is_wanted(client, wanted, launch, now);
+  return {.pair =
+              wanted == kWantNothing ? kNotTimed : do_what_is_wanted(device, wanted, launch, now)};
 }
 
 // After it.
-inline Status finished(TimingPair pair, const TimedLaunch& launch, Status status) {
-  if (pair != kNotTimed) {
-    timing_ends(pair, launch, status);
+inline Status finished(const Ticket& ticket, const TimedLaunch& launch, Status status) {
+  if (ticket.pair != kNotTimed) {
+    timing_ends(ticket.pair, launch, status);
+  }
+  if (ticket.gate != nullptr) {
+    ticket.gate->launched({launch.stream, launch.twin});
   }
   return status;
 }
@@ -67,11 +118,36 @@ LaunchShape shape_of(int width, int height) {
   return {.grid = {static_cast<unsigned>(width), static_cast<unsigned>(height), 1}};
 }
 
-inline void graph_launched(Handle graph, StreamKey stream) {
+// A graph asks once, and is measured as a whole: graphs with as many kernels share what is known.
+[[gnu::noinline]] Ticket graph_waits(Device& device,
+                                     std::uint64_t kernels,
+                                     TimedLaunch& launch,
+                                     std::uint64_t now_ns) {
+  static const std::uint64_t name = hash_name("(graph)");
+  launch.key = kernel_key(name + kernels, {});
+  return wait_for_gate(device,
+                       launch,
+                       {.place = {launch.stream, launch.twin},
+                        .kind = gate::WorkKind::Graph,
+                        .key = launch.key,
+                        .blocks = kernels * device.gate.best_effort.device().sms,
+                        .kernels = std::max<std::uint64_t>(1, kernels)},
+                       now_ns);
+}
+
+inline Ticket graph_launched(Handle graph, TimedLaunch& launch) {
   const std::uint64_t kernels = kernels_of_graph(graph);
-  if (!add_to_capture(stream, kernels)) {
-    current_device().client.count_graph_launch(kernels, coarse_now_ns());
+  if (add_to_capture(stream_key(launch.stream, launch.twin), kernels)) {
+    return {};
   }
+  Device& device = current_device();
+  const bool slo = device.gate.side == GateSide::Slo;
+  const std::uint64_t now = slo ? exact_now_ns() : coarse_now_ns();
+  device.client.count_graph_launch(kernels, now);
+  if (slo) {
+    device.gate.slo.launched(device.client, now);
+  }
+  return asks(device) ? graph_waits(device, kernels, launch, now) : Ticket{};
 }
 
 }  // namespace
@@ -96,8 +172,8 @@ inline void graph_launched(Handle graph, StreamKey stream) {
         {.grid = {grid_x, grid_y, grid_z}, .block = {block_x, block_y, block_z}}, \
         stream,                                                                   \
         Twin::TWIN};                                                              \
-    const TimingPair pair = call.counts() ? launched(launch) : kNotTimed;         \
-    return finished(pair,                                                         \
+    const Ticket ticket = call.counts() ? launched(launch) : Ticket{};            \
+    return finished(ticket,                                                       \
                     launch,                                                       \
                     REAL(NAME,                                                    \
                          function,                                                \
@@ -123,8 +199,8 @@ LAUNCH_KERNEL(cuLaunchKernel_ptsz, PerThread)
     }                                                                                          \
     const TimedLaunch launch{                                                                  \
         function, {.grid = config->grid, .block = config->block}, config->stream, Twin::TWIN}; \
-    const TimingPair pair = launched(launch);                                                  \
-    return finished(pair, launch, REAL(NAME, config, function, parameters, extra));            \
+    const Ticket ticket = launched(launch);                                                    \
+    return finished(ticket, launch, REAL(NAME, config, function, parameters, extra));          \
   }
 LAUNCH_KERNEL_EX(cuLaunchKernelEx, Legacy)
 LAUNCH_KERNEL_EX(cuLaunchKernelEx_ptsz, PerThread)
@@ -146,8 +222,9 @@ LAUNCH_KERNEL_EX(cuLaunchKernelEx_ptsz, PerThread)
         {.grid = {grid_x, grid_y, grid_z}, .block = {block_x, block_y, block_z}}, \
         stream,                                                                   \
         Twin::TWIN};                                                              \
-    const TimingPair pair = call.counts() ? launched(launch) : kNotTimed;         \
-    return finished(pair,                                                         \
+    const Ticket ticket =                                                         \
+        call.counts() ? launched(launch, gate::WorkKind::Cooperative) : Ticket{}; \
+    return finished(ticket,                                                       \
                     launch,                                                       \
                     REAL(NAME,                                                    \
                          function,                                                \
@@ -203,13 +280,12 @@ Status cuLaunchGridAsync(Handle function, int width, int height, Handle stream) 
   return REAL(cuLaunchGridAsync, function, width, height, stream);
 }
 
-#define LAUNCH_GRAPH(NAME, TWIN)                             \
-  Status NAME(Handle graph, Handle stream) {                 \
-    const Call call;                                         \
-    if (call.counts()) {                                     \
-      graph_launched(graph, stream_key(stream, Twin::TWIN)); \
-    }                                                        \
-    return REAL(NAME, graph, stream);                        \
+#define LAUNCH_GRAPH(NAME, TWIN)                                                    \
+  Status NAME(Handle graph, Handle stream) {                                        \
+    const Call call;                                                                \
+    TimedLaunch launch{.stream = stream, .twin = Twin::TWIN};                       \
+    const Ticket ticket = call.counts() ? graph_launched(graph, launch) : Ticket{}; \
+    return finished(ticket, launch, REAL(NAME, graph, stream));                     \
   }
 LAUNCH_GRAPH(cuGraphLaunch, Legacy)
 LAUNCH_GRAPH(cuGraphLaunch_ptsz, PerThread)

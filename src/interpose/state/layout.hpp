@@ -13,7 +13,7 @@ using SharedWord = std::atomic<std::uint64_t>;
 static_assert(SharedWord::is_always_lock_free && sizeof(SharedWord) == 8);
 
 inline constexpr std::uint64_t kLayoutMagic = 0x314c4f4f50524143;  // "CARPOOL1"
-inline constexpr std::uint32_t kLayoutVersion = 3;
+inline constexpr std::uint32_t kLayoutVersion = 4;
 inline constexpr std::uint32_t kClientSlots = 128;
 inline constexpr std::uint32_t kJobSlots = 128;
 inline constexpr std::uint32_t kKernelEntries = 16384;  // a power of two
@@ -55,9 +55,8 @@ struct alignas(kPage) GpuBlock {
   SharedWord live_jobs_high;
   SharedWord moves;   // transfers between slots; a sum over slots that saw one is repeated
   SharedWord wanted;  // of all clients, see kWantLog
-  // For the gate: one word that waiting processes watch, requests by slot.
-  alignas(kLine) SharedWord gate_epoch;
-  std::array<SharedWord, 2> active_requests;
+  // For the gate: SLO clients, a bit per slot. A best-effort client looks here at each launch.
+  alignas(kLine) std::array<SharedWord, 2> slo_clients;
 };
 
 // A job's memory. Free while `job` is 0.
@@ -101,7 +100,7 @@ struct alignas(kLine) ClientGate {
   SharedWord policy;  // number of the policy, plus 1; 0: the client does not ask the gate
   SharedWord slo_ns;  // 0: none
   SharedWord quantile_millionths;
-  SharedWord lease_ns;  // last sign of life
+  SharedWord lease_ns;  // last sign of life: a launch, or work that was waited for is done
   SharedWord in_flight_ns;
   SharedWord commands_in_flight;
   SharedWord request_began_ns;  // 0: no request is active
@@ -112,6 +111,11 @@ struct alignas(kLine) ClientGate {
   SharedWord tail_ns;                  // their quantile
   SharedWord next_arrival_ns;          // expected; 0: unknown
   SharedWord room_millionths;          // of best-effort work, by the outer loop
+  SharedWord time_only_until_ns;       // no sharing in space before, by the outer loop
+  SharedWord busy;                     // declared requests and threads that wait for the GPU
+  alignas(kLine) SharedWord due_ns;    // best effort: when work in flight is done, by bounds
+  SharedWord start_tag;                // turns among best-effort clients: of the last launch
+  SharedWord last_asked_ns;            // a launch is held and asked then; 0: none is
   alignas(kLine) std::array<SharedWord, kHoldWords> holds;  // launches that waited, by reason
   std::array<SharedWord, kHoldWords> held_ns;
 };

@@ -1,0 +1,153 @@
+#include "interpose/gate/shared_view.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "interpose/gate/decision.hpp"
+
+namespace carpool::interpose::gate {
+namespace {
+
+[[nodiscard]] Nanoseconds value_of(const SharedWord& word) {
+  // A damaged word must not overflow a sum.
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 62U;
+  return static_cast<Nanoseconds>(std::min(word.load(std::memory_order_relaxed), kMost));
+}
+
+template <typename Visit>
+void for_each_bit(const SharedWord& low, const SharedWord& high, const Visit& visit) {
+  std::uint32_t first = 0;
+  for (const SharedWord* const word : {&low, &high}) {
+    for (std::uint64_t bits = word->load(std::memory_order_relaxed); bits != 0; bits &= bits - 1) {
+      visit(first + static_cast<std::uint32_t>(std::countr_zero(bits)));
+    }
+    first += 64;
+  }
+}
+
+template <typename Visit>
+void for_each_best_effort(const SharedState& state, const Visit& visit) {
+  for_each_bit(state.gpu.live_slots_low, state.gpu.live_slots_high, [&](std::uint32_t number) {
+    const ClientSlot& slot = state.clients[number];
+    if (slot.joined.load(std::memory_order_relaxed) == 1 &&
+        slot.job_class.load(std::memory_order_relaxed) ==
+            static_cast<std::uint64_t>(JobClass::BestEffort) &&
+        slot.gate.policy.load(std::memory_order_relaxed) != 0) {
+      visit(number, slot.gate);
+    }
+  });
+}
+
+// What is left of the deadline if the rest of the request takes as long as half of the requests do.
+[[nodiscard]] Nanoseconds slack_of(const ClientGate& gate, Nanoseconds now) {
+  const Nanoseconds began = value_of(gate.request_began_ns);
+  const Nanoseconds elapsed = std::max<Nanoseconds>(0, now - began);
+  const Nanoseconds remaining = std::max<Nanoseconds>(0, value_of(gate.p50_ns) - elapsed);
+  return value_of(gate.slo_ns) - elapsed - remaining;
+}
+
+void add_slo_client(SloView& view, SloTerms& terms, const ClientGate& gate, Nanoseconds now) {
+  constexpr std::uint64_t kMillionthsOfPermille = 1000;
+  const Nanoseconds slo = value_of(gate.slo_ns);
+  view.present = true;
+  terms.tightest_slo = std::min(terms.tightest_slo, slo);
+  const auto room = static_cast<std::uint32_t>(std::min<std::uint64_t>(
+      1000, gate.room_millionths.load(std::memory_order_relaxed) / kMillionthsOfPermille));
+  terms.room_permille = std::min(terms.room_permille, room);
+  terms.time_only_until = std::max(terms.time_only_until, value_of(gate.time_only_until_ns));
+  const SloSign sign = sign_of(gate, now);
+  view.phase = std::max(view.phase, sign.phase);
+  view.idle_at = std::max(view.idle_at, sign.idle_at);
+  if (sign.phase == RequestPhase::Idle) {
+    const Nanoseconds next = value_of(gate.next_arrival_ns);
+    view.next_arrival = next >= now ? std::min(view.next_arrival, next) : view.next_arrival;
+    return;
+  }
+  const std::uint64_t commands = gate.commands_in_flight.load(std::memory_order_relaxed);
+  view.commands += static_cast<std::uint32_t>(std::clamp<std::uint64_t>(commands, 1, 1U << 20U));
+  const Nanoseconds slack = slack_of(gate, now);
+  if (slack < view.least_slack) {
+    view.least_slack = slack;
+    view.slo_of_least = slo;
+  }
+}
+
+}  // namespace
+
+bool is_slo_client(const ClientSlot& slot) {
+  return slot.joined.load(std::memory_order_relaxed) == 1 &&
+         slot.job_class.load(std::memory_order_relaxed) ==
+             static_cast<std::uint64_t>(JobClass::Slo) &&
+         slot.gate.slo_ns.load(std::memory_order_relaxed) != 0;
+}
+
+SloSign sign_of(const ClientGate& gate, Nanoseconds now) {
+  const Nanoseconds sign = value_of(gate.lease_ns);
+  if (value_of(gate.request_began_ns) == 0 || now - sign >= kSloLease) {
+    return {.phase = RequestPhase::Idle, .idle_at = now};
+  }
+  if (gate.busy.load(std::memory_order_relaxed) != 0) {
+    return {.phase = RequestPhase::Busy, .idle_at = sign + kSloLease};
+  }
+  if (now - sign >= kQuietTime) {
+    return {.phase = RequestPhase::Idle, .idle_at = now};
+  }
+  const bool done = gate.commands_in_flight.load(std::memory_order_relaxed) == 0;
+  return {.phase = done ? RequestPhase::Quiet : RequestPhase::Busy, .idle_at = sign + kQuietTime};
+}
+
+GateView shared_view(const SharedState& state,
+                     const DeviceFacts& device,
+                     const SharedCaller& caller,
+                     Nanoseconds now) {
+  GateView view;
+  view.device = device;
+  view.slo.idle_at = now;
+  SloTerms terms;
+  for_each_bit(state.gpu.slo_clients[0], state.gpu.slo_clients[1], [&](std::uint32_t number) {
+    if (is_slo_client(state.clients[number])) {
+      add_slo_client(view.slo, terms, state.clients[number].gate, now);
+    }
+  });
+  if (!view.slo.present) {
+    terms.tightest_slo = 0;
+  }
+  view.slo.tightest_slo = terms.tightest_slo;
+  view.budget = budget_of(terms, caller.long_kernel, device.sms);
+  view.best_effort.in_flight_ns = caller.in_flight_ns;
+  view.best_effort.commands = caller.commands;
+  view.best_effort.since_drained_ns = caller.since_drained_ns;
+  Nanoseconds least_tag = caller.start_tag;
+  for_each_best_effort(state, [&](std::uint32_t number, const ClientGate& gate) {
+    if (number == caller.slot) {
+      return;
+    }
+    if (now < value_of(gate.due_ns) + kOverdue) {
+      view.best_effort.in_flight_ns += value_of(gate.in_flight_ns);
+      view.best_effort.commands +=
+          static_cast<std::uint32_t>(gate.commands_in_flight.load(std::memory_order_relaxed));
+    }
+    const Nanoseconds asked = value_of(gate.last_asked_ns);
+    if (asked != 0 && now - asked < kWaiterLease) {
+      least_tag = std::min(least_tag, value_of(gate.start_tag));
+    }
+  });
+  view.caller = {.client = caller.slot,
+                 .job_class = JobClass::BestEffort,
+                 .held_for = caller.held_for,
+                 .turn_lag = caller.start_tag - least_tag,
+                 .commands_in_flight = caller.commands};
+  return view;
+}
+
+Nanoseconds shared_virtual_time(const SharedState& state) {
+  Nanoseconds latest = 0;
+  for_each_best_effort(state, [&latest](std::uint32_t /*number*/, const ClientGate& gate) {
+    if (value_of(gate.last_asked_ns) == 0) {
+      latest = std::max(latest, value_of(gate.start_tag));
+    }
+  });
+  return latest;
+}
+
+}  // namespace carpool::interpose::gate

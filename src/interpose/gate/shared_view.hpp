@@ -1,0 +1,49 @@
+// What a policy sees, put together from the words that the clients of a GPU write to the shared
+// state. A process that asks knows its own work; of the others it knows what they have published.
+#pragma once
+
+#include <cstdint>
+
+#include "interpose/gate/gate_view.hpp"
+#include "interpose/state/layout.hpp"
+
+namespace carpool::interpose::gate {
+
+// A request goes on for this long after the last sign of its client.
+inline constexpr Nanoseconds kQuietTime = DetectorSettings{}.quiet_ns;
+// A client without a sign for this long has no request.
+inline constexpr Nanoseconds kSloLease = DetectorSettings{}.lease_ns;
+// Work of another best-effort client that is overdue by this does not count: a client learns that
+// its work is done when it launches again.
+inline constexpr Nanoseconds kOverdue = 5 * kMillisecond;
+
+// The process that asks.
+struct SharedCaller {
+  std::uint32_t slot = 0;
+  Nanoseconds held_for = 0;
+  Nanoseconds start_tag = 0;  // of the launch that is asked for
+  Nanoseconds in_flight_ns = 0;
+  Nanoseconds since_drained_ns = 0;
+  std::uint32_t commands = 0;
+  Nanoseconds long_kernel = 0;  // DurationBelief::of_long()
+};
+
+// What an SLO client does, by its words.
+struct SloSign {
+  RequestPhase phase = RequestPhase::Idle;
+  Nanoseconds idle_at = 0;
+};
+[[nodiscard]] SloSign sign_of(const ClientGate& gate, Nanoseconds now);
+
+// Whether the slot is that of an SLO client. It may have ended.
+[[nodiscard]] bool is_slo_client(const ClientSlot& slot);
+
+[[nodiscard]] GateView shared_view(const SharedState& state,
+                                   const DeviceFacts& device,
+                                   const SharedCaller& caller,
+                                   Nanoseconds now);
+
+// The largest start tag that best-effort clients have published.
+[[nodiscard]] Nanoseconds shared_virtual_time(const SharedState& state);
+
+}  // namespace carpool::interpose::gate

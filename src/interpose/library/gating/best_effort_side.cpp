@@ -1,0 +1,294 @@
+#include "interpose/library/gating/best_effort_side.hpp"
+
+#include <algorithm>
+#include <ctime>
+
+#include "interpose/library/clock.hpp"
+#include "interpose/library/spin_lock.hpp"
+
+namespace carpool::interpose {
+
+using gate::Decision;
+using gate::HoldReason;
+using gate::kMicrosecond;
+using gate::kMillisecond;
+using gate::kSecond;
+using gate::Nanoseconds;
+
+namespace {
+
+// No launch waits longer, whatever the shared state says.
+constexpr Nanoseconds kLongestHold = kSecond;
+// How often the slots of ended clients are looked for while no SLO client shows life.
+constexpr Nanoseconds kBetweenTidying = kSecond;
+// A sleep ends up to this much late.
+constexpr Nanoseconds kSleepOverrun = 100 * kMicrosecond;
+constexpr Nanoseconds kSleep = 30 * kMicrosecond;
+constexpr Nanoseconds kSpin = 20 * kMicrosecond;
+constexpr std::uint32_t kEnoughSamples = 3;
+constexpr std::uint32_t kManyCommands = 128;
+// Events behind launches: so many for a full budget.
+constexpr Nanoseconds kMarksOfBudget = 4;
+
+constinit SpinLock gating_lock;  // NOLINT: of all GPUs; not held while a launch waits
+
+Nanoseconds exact_now() {
+  return static_cast<Nanoseconds>(exact_now_ns());
+}
+
+void sleep_for(Nanoseconds span) {
+  const timespec time{.tv_sec = 0, .tv_nsec = std::min<Nanoseconds>(span, kMillisecond)};
+  ::nanosleep(&time, nullptr);
+}
+
+void spin_for(Nanoseconds span) {
+  const Nanoseconds end = exact_now() + span;
+  do {
+    for (int i = 0; i < 8; ++i) {
+      __builtin_ia32_pause();
+    }
+  } while (exact_now() < end);
+}
+
+// Between two questions. Work in flight ends at a time that can be told; a request does not.
+void pause_before_next(const Decision& decision, Nanoseconds held, Nanoseconds work_ends_in) {
+  if (decision.reason == HoldReason::InFlightBound ||
+      decision.reason == HoldReason::CommandsInFlight) {
+    // Most kernels are shorter than their bound.
+    const Nanoseconds sure = work_ends_in / 4 * 3 - kSleepOverrun;
+    if (sure > kSleepOverrun) {
+      sleep_for(sure);
+    } else {
+      spin_for(2 * kMicrosecond);
+    }
+    return;
+  }
+  if (held < kSpin) {
+    spin_for(2 * kMicrosecond);
+  } else {
+    sleep_for(kSleep);
+  }
+}
+
+}  // namespace
+
+void BestEffortSide::start(Client& client,
+                           const gate::Policy& policy,
+                           const gate::DeviceFacts& device) {
+  policy_ = policy;
+  device_ = device;
+  const auto number = static_cast<std::uint64_t>(
+      std::ranges::find(gate::policies(), policy.name, &gate::Policy::name) -
+      gate::policies().begin());
+  client.slot().gate.policy.store(number + 1);
+}
+
+gate::Work BestEffortSide::work_of(const SharedState& state, const AskingLaunch& launch) const {
+  gate::Work work{.client = 0, .kind = launch.kind, .blocks = launch.blocks};
+  work.sms = static_cast<std::uint32_t>(std::min<std::uint64_t>(launch.blocks, device_.sms));
+  // The table is only read, though its type lets it be changed.
+  auto& kernels = const_cast<SharedState&>(state).kernels;  // NOLINT
+  belief_.estimate(work, KernelTable(kernels).find(launch.key));
+  if (!work.known) {
+    work.expected_ns *= static_cast<Nanoseconds>(launch.kernels);
+    work.bound_ns = work.expected_ns;
+  }
+  return work;
+}
+
+// Policies with a memory see this process and, as launches, the SLO clients.
+void BestEffortSide::observe(const SharedState& state, Nanoseconds now) {
+  if (policy_.observe == nullptr) {
+    return;
+  }
+  std::uint64_t launches = 0;
+  for (std::uint32_t slot = 0; slot < kClientSlots; ++slot) {
+    if ((state.gpu.slo_clients[slot / 64].load(std::memory_order_relaxed) >> slot % 64 & 1U) != 0) {
+      launches += state.clients[slot].counters.launches.load(std::memory_order_relaxed);
+    }
+  }
+  if (launches > slo_launches_ && slo_launches_ != 0) {
+    policy_.observe(memory_,
+                    device_,
+                    {.kind = gate::EventKind::Submitted,
+                     .client = 1,
+                     .now = now,
+                     .work = {.blocks = launches - slo_launches_},
+                     .terms = {.job_class = JobClass::Slo}});
+  }
+  slo_launches_ = launches;
+  policy_.observe(memory_, device_, {.kind = gate::EventKind::Clock, .now = now});
+}
+
+Decision BestEffortSide::ask(Client& client, const Question& question) {
+  const SharedState* const state = client.shared();
+  if (state == nullptr) {
+    return gate::admit();
+  }
+  // Charged before the others are looked at: of two processes that ask at the same time, at least
+  // one sees the other.
+  ClientGate& words = client.slot().gate;
+  const Nanoseconds charged = work_.bound() + question.work.bound_ns;
+  words.due_ns.store(
+      static_cast<std::uint64_t>(std::max(work_.due(), question.now) + question.work.bound_ns),
+      std::memory_order_relaxed);
+  words.in_flight_ns.store(static_cast<std::uint64_t>(charged), std::memory_order_seq_cst);
+  observe(*state, question.now);
+  const gate::GateView view = gate::shared_view(*state,
+                                                device_,
+                                                {.slot = client.id().slot,
+                                                 .held_for = question.now - question.began,
+                                                 .start_tag = question.start_tag,
+                                                 .in_flight_ns = work_.bound(),
+                                                 .since_drained_ns = work_.since_drained(),
+                                                 .commands = work_.commands(),
+                                                 .long_kernel = belief_.of_long()},
+                                                question.now);
+  idle_budget_ = view.budget.idle_ns;
+  Decision decision = policy_.decide(view, memory_, question.work, question.now);
+  if (!decision.admitted) {
+    words.in_flight_ns.store(static_cast<std::uint64_t>(work_.bound()), std::memory_order_relaxed);
+  }
+  return decision;
+}
+
+// What is done is looked for only when it would make a difference.
+Decision BestEffortSide::ask_twice(Client& client, Question& question) {
+  Decision decision = ask(client, question);
+  if (!decision.admitted && work_.commands() > 0) {
+    work_.mark(question.place, 0);
+    work_.reclaim(question.now);
+    decision = ask(client, question);
+    const Nanoseconds may_stay = std::max<Nanoseconds>(0, idle_budget_ - question.work.bound_ns);
+    question.fits_in = work_.due() - question.now - std::min(work_.bound(), may_stay);
+  }
+  return decision;
+}
+
+void BestEffortSide::commit(Client& client, const Question& question) {
+  if (work_.commands() > kManyCommands) {
+    work_.reclaim(question.now);
+  }
+  work_.add(question.place, question.work, question.now);
+  finish_tag_ = question.start_tag + question.work.bound_ns;
+  ClientGate& words = client.slot().gate;
+  words.in_flight_ns.store(static_cast<std::uint64_t>(work_.bound()), std::memory_order_relaxed);
+  words.commands_in_flight.store(work_.commands(), std::memory_order_relaxed);
+  words.start_tag.store(static_cast<std::uint64_t>(question.start_tag), std::memory_order_relaxed);
+  words.last_asked_ns.store(0, std::memory_order_relaxed);
+  words.lease_ns.store(static_cast<std::uint64_t>(question.now), std::memory_order_relaxed);
+  if (policy_.observe != nullptr) {
+    policy_.observe(
+        memory_,
+        device_,
+        {.kind = gate::EventKind::Submitted, .now = question.now, .work = question.work});
+  }
+}
+
+Admission BestEffortSide::admit(Client& client, const AskingLaunch& launch) {
+  const SharedState* const state = client.shared();
+  if (state == nullptr || capture_alive()) {
+    return {};
+  }
+  Question question{.place = launch.place, .began = exact_now()};
+  question.now = question.began;
+  Decision decision;
+  {
+    const SpinLock::Holder held(gating_lock);
+    if (capture_alive()) {
+      return {};
+    }
+    question.work = work_of(*state, launch);
+    question.start_tag = std::max(finish_tag_, gate::shared_virtual_time(*state));
+    decision = ask_twice(client, question);
+    if (decision.admitted) {
+      commit(client, question);
+    }
+  }
+  if (!decision.admitted) {
+    wait(client, question, decision);
+  }
+  tidy(client, question.now);
+  return {
+      .asked = true,
+      .unmeasured = launch.key != 0 && launch.kind != gate::WorkKind::Graph &&
+                    KernelTable(client.shared()->kernels).find(launch.key).count < kEnoughSamples};
+}
+
+void BestEffortSide::wait(Client& client, Question& question, Decision decision) {
+  ClientGate& words = client.slot().gate;
+  HoldReason counted = HoldReason::None;
+  while (!decision.admitted) {
+    const auto reason = static_cast<std::size_t>(decision.reason);
+    if (decision.reason != counted) {
+      words.holds[reason].fetch_add(1, std::memory_order_relaxed);
+      counted = decision.reason;
+    }
+    words.start_tag.store(static_cast<std::uint64_t>(question.start_tag),
+                          std::memory_order_relaxed);
+    words.last_asked_ns.store(static_cast<std::uint64_t>(question.now), std::memory_order_relaxed);
+    pause_before_next(decision, question.now - question.began, question.fits_in);
+    const Nanoseconds now = exact_now();
+    words.held_ns[reason].fetch_add(static_cast<std::uint64_t>(now - question.now),
+                                    std::memory_order_relaxed);
+    question.now = now;
+    const SpinLock::Holder held(gating_lock);
+    decision = now - question.began >= kLongestHold || capture_alive()
+                   ? gate::admit()
+                   : ask_twice(client, question);
+    if (decision.admitted) {
+      commit(client, question);
+    }
+  }
+}
+
+void BestEffortSide::launched(const StreamPlace& place) {
+  const SpinLock::Holder held(gating_lock);
+  work_.mark(place, idle_budget_ / kMarksOfBudget);
+}
+
+// SLO clients that have ended: their bit is removed, and the slots of processes that were killed
+// are freed.
+void BestEffortSide::tidy(Client& client, Nanoseconds now) {
+  if (now - tidied_ < kBetweenTidying) {
+    return;
+  }
+  tidied_ = now;
+  SharedState& state = *client.shared();
+  bool silent = true;
+  for (std::uint32_t slot = 0; slot < kClientSlots; ++slot) {
+    SharedWord& word = state.gpu.slo_clients[slot / 64];
+    const std::uint64_t bit = std::uint64_t{1} << slot % 64;
+    if ((word.load(std::memory_order_relaxed) & bit) == 0) {
+      continue;
+    }
+    if (!gate::is_slo_client(state.clients[slot])) {
+      word.fetch_and(~bit);
+      continue;
+    }
+    const auto sign =
+        static_cast<Nanoseconds>(state.clients[slot].gate.lease_ns.load(std::memory_order_relaxed));
+    silent = silent && now - sign > kBetweenTidying;
+  }
+  if (silent) {
+    client.reclaim_dead();
+  }
+}
+
+void BestEffortSide::learn(Nanoseconds measured) {
+  const SpinLock::Attempt attempt(gating_lock);
+  if (attempt.held()) {
+    belief_.learn(measured);
+  }
+}
+
+void BestEffortSide::forget(Handle context) {
+  const SpinLock::Holder held(gating_lock);
+  work_.forget(context);
+}
+
+void wait_for_gating() {
+  const SpinLock::Holder held(gating_lock);
+}
+
+}  // namespace carpool::interpose

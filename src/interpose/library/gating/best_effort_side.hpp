@@ -1,0 +1,82 @@
+// The side of a best-effort process: a launch asks the policy before the driver gets it, and waits
+// in the calling thread while the answer is to wait.
+#pragma once
+
+#include <cstdint>
+
+#include "interpose/gate/duration_belief.hpp"
+#include "interpose/gate/policy.hpp"
+#include "interpose/gate/shared_view.hpp"
+#include "interpose/library/gating/work_in_flight.hpp"
+#include "interpose/state/client.hpp"
+
+namespace carpool::interpose {
+
+// A launch that asks.
+struct AskingLaunch {
+  StreamPlace place{};
+  gate::WorkKind kind = gate::WorkKind::Kernel;
+  std::uint64_t key = 0;  // of the kernel table; 0: not known
+  std::uint64_t blocks = 1;
+  std::uint64_t kernels = 1;
+};
+
+struct Admission {
+  bool asked = false;       // launched() has to follow
+  bool unmeasured = false;  // the kernel table knows too little of it
+};
+
+class BestEffortSide {
+ public:
+  void start(Client& client, const gate::Policy& policy, const gate::DeviceFacts& device);
+
+  // One load where the GPU has no SLO client. Returns when the launch may go to the driver.
+  [[nodiscard]] static bool has_slo_clients(const Client& client) {
+    const SharedState* const state = client.shared();
+    return state != nullptr && (state->gpu.slo_clients[0].load(std::memory_order_relaxed) |
+                                state->gpu.slo_clients[1].load(std::memory_order_relaxed)) != 0;
+  }
+  [[nodiscard]] Admission admit(Client& client, const AskingLaunch& launch);
+  // After the driver has got it.
+  void launched(const StreamPlace& place);
+
+  [[nodiscard]] const gate::DeviceFacts& device() const { return device_; }
+
+  // A kernel of this process was measured.
+  void learn(gate::Nanoseconds measured);
+  void forget(Handle context);
+
+ private:
+  struct Question {
+    gate::Work work{};
+    StreamPlace place{};
+    gate::Nanoseconds began = 0;
+    gate::Nanoseconds now = 0;
+    gate::Nanoseconds start_tag = 0;
+    gate::Nanoseconds fits_in = 0;  // when enough work in flight is done, by bounds
+  };
+
+  [[nodiscard]] gate::Work work_of(const SharedState& state, const AskingLaunch& launch) const;
+  // Both with the lock held.
+  [[nodiscard]] gate::Decision ask(Client& client, const Question& question);
+  [[nodiscard]] gate::Decision ask_twice(Client& client, Question& question);
+  void commit(Client& client, const Question& question);
+  void observe(const SharedState& state, gate::Nanoseconds now);
+  void wait(Client& client, Question& question, gate::Decision decision);
+  void tidy(Client& client, gate::Nanoseconds now);
+
+  gate::Policy policy_{};
+  gate::DeviceFacts device_{};
+  gate::PolicyMemory memory_{};
+  gate::DurationBelief belief_{};
+  WorkInFlight work_{};
+  gate::Nanoseconds idle_budget_ = gate::kMillisecond;  // of the last answer
+  gate::Nanoseconds finish_tag_ = 0;
+  gate::Nanoseconds tidied_ = 0;
+  std::uint64_t slo_launches_ = 0;  // counted for the policy's memory
+};
+
+// The driver is about to begin a capture: returns when no call of this part is under way.
+void wait_for_gating();
+
+}  // namespace carpool::interpose

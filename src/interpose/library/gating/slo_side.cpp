@@ -1,0 +1,139 @@
+#include "interpose/library/gating/slo_side.hpp"
+
+namespace carpool::interpose {
+
+using gate::Nanoseconds;
+
+namespace {
+
+constexpr std::uint64_t kMillionthsOfPermille = 1000;
+
+Nanoseconds signed_ns(std::uint64_t time) {
+  return static_cast<Nanoseconds>(time);
+}
+
+// Best-effort processes remove the bit of a client that has ended, and may do so while its slot is
+// taken again.
+void show_presence(Client& client) {
+  SharedState* const state = client.shared();
+  if (state == nullptr) {
+    return;
+  }
+  const std::uint32_t slot = client.id().slot;
+  SharedWord& word = state->gpu.slo_clients[slot / 64];
+  const std::uint64_t bit = std::uint64_t{1} << slot % 64;
+  if ((word.load(std::memory_order_relaxed) & bit) == 0) {
+    word.fetch_or(bit);
+  }
+}
+
+}  // namespace
+
+void SloSide::start(Client& client, const SloPromise& promise) {
+  promise_ = promise;
+  const auto permille =
+      static_cast<std::uint32_t>(promise.quantile_millionths / kMillionthsOfPermille);
+  tail_ = gate::TailControl({.quantile_permille = permille});
+  ClientGate& words = client.slot().gate;
+  words.slo_ns.store(promise.slo_ns);
+  words.quantile_millionths.store(promise.quantile_millionths);
+  words.room_millionths.store(tail_.room_permille() * kMillionthsOfPermille);
+  show_presence(client);
+}
+
+// With the lock held.
+void SloSide::begin(Client& client, std::uint64_t now) {
+  ClientGate& words = client.slot().gate;
+  book_.began(signed_ns(now), signed_ns(now + promise_.slo_ns));
+  const Nanoseconds next = book_.next_arrival();
+  words.next_arrival_ns.store(next == gate::kNever ? 0 : static_cast<std::uint64_t>(next));
+  words.commands_in_flight.store(0, std::memory_order_relaxed);
+  words.request_began_ns.store(now);
+  words.lease_ns.store(now);
+  show_presence(client);
+}
+
+// With the lock held.
+void SloSide::end(Client& client, std::uint64_t at, std::uint64_t now) {
+  ClientGate& words = client.slot().gate;
+  words.request_began_ns.store(0);
+  if (!book_.active()) {
+    return;
+  }
+  const Nanoseconds slo = signed_ns(promise_.slo_ns);
+  const Nanoseconds latency = book_.ended(signed_ns(at));
+  tail_.request_ended(latency, slo, signed_ns(now));
+  latencies_.add(latency);
+  const auto permille =
+      static_cast<std::uint32_t>(promise_.quantile_millionths / kMillionthsOfPermille);
+  words.requests.fetch_add(1, std::memory_order_relaxed);
+  words.late_requests.fetch_add(latency > slo ? 1 : 0, std::memory_order_relaxed);
+  words.p50_ns.store(static_cast<std::uint64_t>(latencies_.quantile(500)));
+  words.tail_ns.store(static_cast<std::uint64_t>(latencies_.quantile(permille)));
+  words.room_millionths.store(tail_.room_permille() * kMillionthsOfPermille);
+  words.time_only_until_ns.store(static_cast<std::uint64_t>(tail_.time_only_until()));
+}
+
+void SloSide::next_request(Client& client, std::uint64_t now, bool begins) {
+  ClientGate& words = client.slot().gate;
+  const SpinLock::Attempt attempt(lock_);
+  // Another thread has begun it, or the program declares its requests.
+  if (!attempt.held() || declares_.load(std::memory_order_relaxed)) {
+    return;
+  }
+  const std::uint64_t sign = words.lease_ns.load(std::memory_order_relaxed);
+  if (words.request_began_ns.load(std::memory_order_relaxed) != 0) {
+    if (!begins && words.busy.load(std::memory_order_relaxed) != 0) {
+      return;  // another thread waits for the GPU
+    }
+    end(client, sign, now);
+  }
+  begin(client, now);
+}
+
+bool SloSide::wait_begins(Client& client, std::uint64_t now) {
+  ClientGate& words = client.slot().gate;
+  if (words.commands_in_flight.load(std::memory_order_relaxed) == 0) {
+    return false;
+  }
+  words.busy.fetch_add(1, std::memory_order_relaxed);
+  words.lease_ns.store(now, std::memory_order_relaxed);
+  return true;
+}
+
+void SloSide::wait_ends(Client& client, std::uint64_t now, bool done) {
+  ClientGate& words = client.slot().gate;
+  if (done) {
+    words.commands_in_flight.store(0, std::memory_order_relaxed);
+    waited_.store(true, std::memory_order_relaxed);
+  }
+  words.lease_ns.store(now, std::memory_order_relaxed);
+  words.busy.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void SloSide::request_begins(Client& client, std::uint64_t now) {
+  ClientGate& words = client.slot().gate;
+  const SpinLock::Holder held(lock_);
+  if (declared_++ > 0) {
+    return;  // requests that overlap count as one
+  }
+  if (words.request_began_ns.load(std::memory_order_relaxed) != 0) {
+    end(client, words.lease_ns.load(std::memory_order_relaxed), now);
+  }
+  declares_.store(true, std::memory_order_relaxed);
+  words.busy.fetch_add(1, std::memory_order_relaxed);
+  begin(client, now);
+}
+
+void SloSide::request_ends(Client& client, std::uint64_t now) {
+  ClientGate& words = client.slot().gate;
+  const SpinLock::Holder held(lock_);
+  if (declared_ == 0 || --declared_ > 0) {
+    return;
+  }
+  words.busy.fetch_sub(1, std::memory_order_relaxed);
+  words.lease_ns.store(now, std::memory_order_relaxed);
+  end(client, now, now);
+}
+
+}  // namespace carpool::interpose

@@ -1,0 +1,71 @@
+// The side of a process with an SLO: it never waits. It tells the best-effort processes of the GPU
+// by its slot of the shared state when a request is active, and how long its requests take.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "interpose/gate/quantile_sketch.hpp"
+#include "interpose/gate/shared_view.hpp"
+#include "interpose/gate/slack.hpp"
+#include "interpose/gate/tail_control.hpp"
+#include "interpose/library/spin_lock.hpp"
+#include "interpose/state/client.hpp"
+
+namespace carpool::interpose {
+
+struct SloPromise {
+  std::uint64_t slo_ns = 0;
+  std::uint64_t quantile_millionths = 990'000;
+};
+
+class SloSide {
+ public:
+  void start(Client& client, const SloPromise& promise);
+
+  // A launch. A request begins with the first one after the client was idle.
+  void launched(Client& client, std::uint64_t now) { worked(client, now, false); }
+  // A copy to the GPU. One that follows a wait for all work is the input of the next request.
+  void input_copied(Client& client, std::uint64_t now) {
+    worked(client, now, waited_.exchange(false, std::memory_order_relaxed));
+  }
+
+  // The program waits for the GPU; false if it has nothing to wait for.
+  [[nodiscard]] bool wait_begins(Client& client, std::uint64_t now);
+  // `done`: all work that was launched before is.
+  void wait_ends(Client& client, std::uint64_t now, bool done);
+
+  // Declared by the program, which is believed from then on.
+  void request_begins(Client& client, std::uint64_t now);
+  void request_ends(Client& client, std::uint64_t now);
+
+ private:
+  void worked(Client& client, std::uint64_t now, bool begins) {
+    ClientGate& words = client.slot().gate;
+    const auto silent =
+        static_cast<std::int64_t>(now - words.lease_ns.load(std::memory_order_relaxed));
+    if (begins || silent >= gate::kQuietTime ||
+        words.request_began_ns.load(std::memory_order_relaxed) == 0) {
+      next_request(client, now, begins);
+    }
+    words.last_launch_ns.store(now, std::memory_order_relaxed);
+    words.lease_ns.store(now, std::memory_order_relaxed);
+    words.commands_in_flight.store(words.commands_in_flight.load(std::memory_order_relaxed) + 1,
+                                   std::memory_order_relaxed);
+    waited_.store(false, std::memory_order_relaxed);
+  }
+  void next_request(Client& client, std::uint64_t now, bool begins);
+  void begin(Client& client, std::uint64_t now);
+  void end(Client& client, std::uint64_t at, std::uint64_t now);
+
+  SpinLock lock_;
+  SloPromise promise_{};
+  std::atomic<bool> waited_{false};
+  std::atomic<bool> declares_{false};
+  std::uint32_t declared_ = 0;  // requests that are open, with the lock held
+  gate::RequestBook book_{};
+  gate::TailControl tail_{};
+  gate::QuantileSketch latencies_{1024};
+};
+
+}  // namespace carpool::interpose
