@@ -3,13 +3,17 @@
 Without a watcher (environment variable CARPOOL_STEP_FILE) the call returns immediately, so it can
 stay in the program. With one, each step is recorded when its GPU work is done, and the watcher can
 hold the job between two steps.
+
+A service that was started with an SLO declares its requests: with carpool.request(): ...
 """
 
 import threading
 
-from carpool import watched
+from carpool import requests, watched
 
-__all__ = ["configure", "step"]
+__all__ = ["configure", "request", "step"]
+
+request = requests.request
 
 _PATHS = watched.paths()
 _recorders = {}

@@ -36,6 +36,23 @@ class SloBench(cli.CarpoolTest):
         self.assertGreater(row["training"], 0.0)
         self.assertAlmostEqual(row["harvest"], row["training"] / 0.4)
 
+    def test_gate_loads_the_library_into_service_and_trainer(self):
+        program, library = self.folder / "bin/carpool", self.folder / "lib/carpool/libcarpool_cuda.so"
+        for file in (program, library):
+            file.parent.mkdir(parents=True)
+            file.touch()
+        words = ("--cells", "bert-base@60/s", "--trainers", "rnnlm", "--seconds", "1", "--warm-up", "0", "--slo", "7.5", "--policy", "time")
+        self.assertEqual(self.run_bench("--ways", "gate", *words, code=2), [])  # without --program
+        found, = self.run_bench("--ways", "slicing,gate-time", "--program", str(program), *words)
+        self.assertEqual([(row["way"], row.get("gate")) for row in found["rows"]], [("slicing", None), ("gate-time", [])])
+        told = [json.loads(file.read_text()) for file in self.folder.glob("environment-*.json")]
+        service, = [each for each in told if each.get("CARPOOL_SHIM_CLASS") == "slo"]
+        trainer, = [each for each in told if each.get("CARPOOL_SHIM_CLASS") == "best-effort"]
+        self.assertEqual((service["CARPOOL_SHIM_SLO_NS"], service["CARPOOL_SHIM_QUANTILE"]), ("7500000", "0.99"))
+        self.assertEqual((trainer["CARPOOL_SHIM_POLICY"], trainer["CARPOOL_SHIM_MPS"]), ("time", "0"))
+        self.assertEqual([each.get("LD_PRELOAD") for each in (service, trainer)], 2 * [str(library)])
+        self.assertEqual([each for each in told if not each], 2 * [{}])  # those without the gate
+
     def test_no_cell_is_begun_without_time(self):
         self.assertEqual(self.run_bench("--ways", "slicing", "--cells", "bert-base@0.2", "--total", "5", code=1), [])
 

@@ -2,6 +2,7 @@
 // doors, and prints what it saw, one "name=value" a line.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <string>
@@ -72,9 +73,17 @@ int run_total_memory(Program& program, int gpus);
 int run_timed(Program& program, int count);
 int run_timed_captures(Program& program, int count);
 int run_timed_fork(Program& program, int count);
+int run_serve(Program& program, int requests);
+int run_flood(Program& program, int count);
+int run_flood_captures(Program& program, int count);
+int run_endless_request(Program& program, int count);
+int run_declared(Program& program, int requests);
 int run_routes(Program& program, int count);
 int run_old_driver(Program& program, int count);
 int run_absent(Program& program, int count);
+
+// One stream is captured again and again.
+int capture_until(Program& program, const std::atomic<bool>& stop);
 
 // A library of NVIDIA's, and a function of it that makes it look for the driver. Returns the exit
 // code.

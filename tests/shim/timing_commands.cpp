@@ -76,7 +76,8 @@ void report_timing(const interpose::StateReader& reader) {
   print("events_made", calls("cuEventCreate"));
 }
 
-// One stream is captured again and again.
+}  // namespace
+
 int capture_until(Program& program, const std::atomic<bool>& stop) {
   constexpr unsigned kNonBlocking = 1;
   const DriverDoor& cuda = program.cuda;
@@ -94,8 +95,6 @@ int capture_until(Program& program, const std::atomic<bool>& stop) {
   }
   return failures;
 }
-
-}  // namespace
 
 int run_timed(Program& program, int /*count*/) {
   interpose::StateReader reader;

@@ -1,0 +1,242 @@
+// The launch gate of libcarpool_cuda.so: SLO and best-effort processes on one device.
+#include <csignal>
+#include <thread>
+
+#include "interpose/gate/decision.hpp"
+#include "shim_fixture.hpp"
+
+namespace carpool::shim_test {
+namespace {
+
+class ShimGate : public Shim {
+ protected:
+  void SetUp() override {
+    Shim::SetUp();
+    settings("sms = 4");  // a kernel of the program takes all of the device
+  }
+
+  [[nodiscard]] static Environment slo() {
+    return {{"CARPOOL_SHIM_CLASS", "slo"},
+            {"CARPOOL_SHIM_SLO_NS", "200000000"},
+            {"CARPOOL_SHIM_QUANTILE", "0.9"}};
+  }
+  [[nodiscard]] static Environment best_effort(const std::string& mps = "1") {
+    return {{"CARPOOL_SHIM_CLASS", "best-effort"}, {"CARPOOL_SHIM_MPS", mps}};
+  }
+
+  // Files by which the programs tell each other where they are.
+  [[nodiscard]] Environment with_files(Environment more) const {
+    for (const char* name : {"READY", "GO", "STOP"}) {
+      more[std::string("SHIM_TEST_") + name] = (folder_ / name).string();
+    }
+    return more;
+  }
+  void clear_files() {
+    for (const char* name : {"READY", "GO", "STOP"}) {
+      std::filesystem::remove(folder_ / name);
+    }
+  }
+  void touch(const char* name) { std::ofstream(folder_ / name) << "\n"; }
+  [[nodiscard]] bool wait_for(const char* name) {
+    return eventually([&] { return std::filesystem::exists(folder_ / name); });
+  }
+
+  template <typename Condition>
+  [[nodiscard]] static bool eventually(const Condition& condition) {
+    const auto end = std::chrono::steady_clock::now() + kPatience;
+    while (!condition()) {
+      if (std::chrono::steady_clock::now() > end) {
+        return false;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return true;
+  }
+
+  [[nodiscard]] ChildProcess start(const std::vector<std::string>& arguments,
+                                   const Environment& more) {
+    Command command;
+    command.argv = {program_};
+    command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
+    command.environment = environment();
+    command.dies_with_parent = true;
+    for (const auto& [name, value] : with_files(more)) {
+      command.environment[name] = value;
+    }
+    auto child = ChildProcess::start(command, {});
+    EXPECT_TRUE(child.has_value());
+    return std::move(child.value());
+  }
+
+  // The median of the requests of an SLO process beside a best-effort one, in µs.
+  std::uint64_t median_beside(const Environment& served, const Environment& flooded) {
+    clear_files();
+    const ChildProcess flood = start({"lookup", "flood", "0"}, flooded);
+    const Values seen = run({"lookup", "serve", "30"}, with_files(served));
+    EXPECT_EQ(seen.at("failures"), 0U);
+    served_ = seen;
+    return seen.at("median_us");
+  }
+
+  // Launches of a process, by its slot.
+  [[nodiscard]] std::uint64_t launches_of(pid_t pid) const {
+    std::error_code problem;
+    const auto state = folder_ / "state";
+    for (const auto& file : std::filesystem::directory_iterator(state, problem)) {
+      interpose::StateReader reader;
+      interpose::StateReport report;
+      if (reader.open(state.string(), file.path().stem().string(), ::geteuid()) !=
+              interpose::StateError::None ||
+          reader.read(report, interpose::StateReader::Dead::Keep) != interpose::StateError::None) {
+        continue;
+      }
+      for (const interpose::ClientReport& client : report.clients) {
+        if (client.pid == pid) {
+          return client.launches;
+        }
+      }
+    }
+    return 0;
+  }
+
+  [[nodiscard]] bool goes_on(pid_t pid) const {
+    const std::uint64_t before = launches_of(pid);
+    return eventually([&] { return launches_of(pid) > before + 50; });
+  }
+
+  Values served_;
+};
+
+std::string holds_of(interpose::gate::HoldReason reason) {
+  return "holds_" + std::to_string(static_cast<unsigned>(reason));
+}
+
+TEST_F(ShimGate, RequestsDoNotWaitForMoreThanWhatIsInFlight) {
+  const std::uint64_t without = median_beside(slo(), {});
+  const std::uint64_t gated = median_beside(slo(), best_effort());
+  // Each of 10 kernels of 1 ms waits for one of 5 ms, or the first one does.
+  EXPECT_LT(gated * 2, without);
+  EXPECT_GE(served_.at("requests"), 30U);
+  EXPECT_EQ(served_.at("slo_ns"), 200'000'000U);
+  EXPECT_EQ(served_.at("quantile"), 900'000U);
+  EXPECT_GE(served_.at("p50_ns"), 10'000'000U);
+  EXPECT_GE(served_.at("tail_ns"), served_.at("p50_ns"));
+}
+
+TEST_F(ShimGate, HoldsAreCountedByReason) {
+  for (const auto& [mps, reason] : {std::pair{"1", interpose::gate::HoldReason::HeavyBesideRequest},
+                                    std::pair{"0", interpose::gate::HoldReason::RequestActive}}) {
+    clear_files();
+    const ChildProcess serving = start({"lookup", "serve", "20"}, slo());
+    ASSERT_TRUE(wait_for("READY"));
+    const Values seen = run({"lookup", "flood", "0"}, with_files(best_effort(mps)));
+    EXPECT_EQ(seen.at("failures"), 0U);
+    EXPECT_EQ(seen.at("policy"), 1U);
+    EXPECT_GE(seen.at(holds_of(reason)), 5U);
+    EXPECT_GT(seen.at("held_ns"), 0U);
+  }
+}
+
+TEST_F(ShimGate, NothingIsHeldWithoutAnSloClient) {
+  const Values seen = run({"lookup", "flood", "40"}, best_effort());
+  EXPECT_EQ(seen.at("policy"), 1U);
+  EXPECT_EQ(seen.at("flooded"), 40U);
+  EXPECT_EQ(seen.at("holds"), 0U);
+  EXPECT_LE(seen.at("driver_event_records"), 40U);  // those of the program, as far as they ran
+}
+
+TEST_F(ShimGate, AJobWithoutAClassIsNotGated) {
+  const ChildProcess serving = start({"lookup", "endless-request"}, slo());
+  ASSERT_TRUE(wait_for("READY"));
+  const Values seen = run({"lookup", "flood", "40"});
+  EXPECT_EQ(seen.at("policy"), 0U);
+  EXPECT_EQ(seen.at("holds"), 0U);
+}
+
+TEST_F(ShimGate, AKilledSloProcessHoldsNothing) {
+  const ChildProcess serving = start({"lookup", "endless-request"}, slo());
+  ASSERT_TRUE(wait_for("READY"));
+  const ChildProcess flood = start({"lookup", "flood", "0"}, best_effort("0"));
+  ASSERT_TRUE(wait_for("GO"));
+  ASSERT_EQ(::kill(serving.pid(), SIGKILL), 0);
+  EXPECT_TRUE(goes_on(flood.pid()));
+}
+
+TEST_F(ShimGate, AStoppedSloProcessHoldsNothing) {
+  const ChildProcess serving = start({"lookup", "endless-request"}, slo());
+  ASSERT_TRUE(wait_for("READY"));
+  const ChildProcess flood = start({"lookup", "flood", "0"}, best_effort("0"));
+  ASSERT_TRUE(wait_for("GO"));
+  ASSERT_EQ(::kill(serving.pid(), SIGSTOP), 0);
+  EXPECT_TRUE(goes_on(flood.pid()));
+  ASSERT_EQ(::kill(serving.pid(), SIGCONT), 0);
+}
+
+TEST_F(ShimGate, AKilledBestEffortProcessLeavesTheOthersWorking) {
+  const ChildProcess serving = start({"lookup", "serve", "2000"}, slo());
+  ASSERT_TRUE(wait_for("READY"));
+  const ChildProcess killed = start({"lookup", "flood", "0"}, best_effort());
+  const ChildProcess stays = start({"lookup", "flood", "0"}, best_effort());
+  ASSERT_TRUE(
+      eventually([&] { return launches_of(killed.pid()) > 4 && launches_of(stays.pid()) > 4; }));
+  ASSERT_EQ(::kill(killed.pid(), SIGKILL), 0);
+  EXPECT_TRUE(goes_on(stays.pid()));
+  EXPECT_TRUE(goes_on(serving.pid()));
+}
+
+TEST_F(ShimGate, CapturesAndGraphsPass) {
+  const ChildProcess serving = start({"lookup", "serve", "2000"}, slo());
+  ASSERT_TRUE(wait_for("READY"));
+  touch("GO");
+  for (const char* command :
+       {"graphs-global", "graphs-thread", "graphs-relaxed", "graphs-beside-another"}) {
+    const Values seen = run({"lookup", command, "20"}, best_effort());
+    EXPECT_EQ(seen.at("failures"), 0U) << command;
+    EXPECT_EQ(seen.at("driver_capture_violations"), 0U) << command;
+    EXPECT_EQ(seen.at("graph_launches"), 20U) << command;
+  }
+}
+
+TEST_F(ShimGate, CapturesBesideGatedLaunchesAreNotBroken) {
+  const ChildProcess serving = start({"lookup", "serve", "2000"}, slo());
+  ASSERT_TRUE(wait_for("READY"));
+  const Values seen = run({"lookup", "flood-captures", "100"}, best_effort());
+  EXPECT_EQ(seen.at("failures"), 0U);
+  EXPECT_EQ(seen.at("driver_capture_violations"), 0U);
+}
+
+TEST_F(ShimGate, AnSloProcessMayCapture) {
+  const Values seen = run({"lookup", "graphs-global", "5"}, slo());
+  EXPECT_EQ(seen.at("failures"), 0U);
+  EXPECT_EQ(seen.at("driver_capture_violations"), 0U);
+}
+
+TEST_F(ShimGate, NeitherAForkedChildNorAProgramWithoutTheLibraryIsGated) {
+  const ChildProcess serving = start({"lookup", "endless-request"}, slo());
+  ASSERT_TRUE(wait_for("READY"));
+  const Values forked = run({"lookup", "fork", "1"}, best_effort());
+  EXPECT_EQ(forked.at("failures"), 0U);
+  EXPECT_EQ(forked.at("launches"), 12U);
+  Environment off = best_effort();
+  off["CARPOOL_SHIM"] = "off";
+  const Values seen = run({"lookup", "launches", "2000"}, off);
+  EXPECT_EQ(seen.at("driver_kernel_launches"), 12'000U);
+  EXPECT_FALSE(seen.contains("gpus"));
+}
+
+TEST_F(ShimGate, DeclaredRequestsAreBelieved) {
+  const Values seen = run({"symbol", "declared", "7"}, slo());
+  EXPECT_EQ(seen.at("failures"), 0U);
+  EXPECT_EQ(seen.at("requests"), 7U);
+}
+
+TEST_F(ShimGate, UnknownPolicyIsTheDefault) {
+  Environment more = best_effort();
+  more["CARPOOL_SHIM_POLICY"] = "none-such";
+  EXPECT_EQ(run({"lookup", "flood", "5"}, more).at("policy"), 1U);
+  more["CARPOOL_SHIM_POLICY"] = "time";
+  EXPECT_EQ(run({"lookup", "flood", "5"}, more).at("policy"), 2U);
+}
+
+}  // namespace
+}  // namespace carpool::shim_test
