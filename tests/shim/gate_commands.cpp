@@ -100,14 +100,14 @@ int run_serve(Program& program, int requests) {
   touch("SHIM_TEST_READY");
   const Stopwatch waiting;
   while (!exists("SHIM_TEST_GO") && waiting.seconds() < kLongest) {
-    std::this_thread::sleep_for(kBetweenRequests);
+    pause_for(kBetweenRequests);
   }
   std::vector<double> seconds;
   for (int i = 0; i < requests; ++i) {
     const Stopwatch watch;
     failures += request(program, memory);
     seconds.push_back(watch.seconds());
-    std::this_thread::sleep_for(kBetweenRequests);
+    pause_for(kBetweenRequests);
   }
   touch("SHIM_TEST_STOP");
   failures += request(program, memory);  // with which the last of them has ended
@@ -169,7 +169,7 @@ int run_endless_request(Program& program, int /*count*/) {
   while (watch.seconds() < kLongest) {
     failures += program.launch("cuLaunchKernel", nullptr);
     touch("SHIM_TEST_READY");
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    pause_for(std::chrono::milliseconds(5));
   }
   return failures;
 }

@@ -1,7 +1,7 @@
 // The launch gate of libcarpool_cuda.so: SLO and best-effort processes on one device.
 #include <csignal>
-#include <thread>
 
+#include "base/clock.hpp"
 #include "interpose/gate/decision.hpp"
 #include "shim_fixture.hpp"
 
@@ -43,12 +43,12 @@ class ShimGate : public Shim {
 
   template <typename Condition>
   [[nodiscard]] static bool eventually(const Condition& condition) {
-    const auto end = std::chrono::steady_clock::now() + kPatience;
+    const Stopwatch watch;
     while (!condition()) {
-      if (std::chrono::steady_clock::now() > end) {
+      if (watch.seconds() > std::chrono::duration<double>(kPatience).count()) {
         return false;
       }
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      pause_for(std::chrono::milliseconds(5));
     }
     return true;
   }

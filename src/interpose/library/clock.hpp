@@ -1,4 +1,4 @@
-// When the program last called the driver.
+// Clocks of the library.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +19,12 @@ namespace carpool::interpose {
   ::clock_gettime(CLOCK_MONOTONIC, &now);
   constexpr std::uint64_t kSecond = 1'000'000'000;
   return static_cast<std::uint64_t>(now.tv_sec) * kSecond + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+// Sleeps for less than a second. Ends early at a signal.
+inline void pause_ns(std::int64_t span) {
+  const timespec time{.tv_sec = 0, .tv_nsec = span};
+  ::nanosleep(&time, nullptr);
 }
 
 }  // namespace carpool::interpose

@@ -1,7 +1,6 @@
 #include "interpose/library/gating/best_effort_side.hpp"
 
 #include <algorithm>
-#include <ctime>
 
 #include "interpose/library/clock.hpp"
 #include "interpose/library/spin_lock.hpp"
@@ -27,18 +26,13 @@ constexpr Nanoseconds kSleep = 30 * kMicrosecond;
 constexpr Nanoseconds kSpin = 20 * kMicrosecond;
 constexpr std::uint32_t kEnoughSamples = 3;
 constexpr std::uint32_t kManyCommands = 128;
-// Events behind launches: so many for a full budget.
+// Events behind the launches that fill the budget.
 constexpr Nanoseconds kMarksOfBudget = 4;
 
 constinit SpinLock gating_lock;  // NOLINT: of all GPUs; not held while a launch waits
 
 Nanoseconds exact_now() {
   return static_cast<Nanoseconds>(exact_now_ns());
-}
-
-void sleep_for(Nanoseconds span) {
-  const timespec time{.tv_sec = 0, .tv_nsec = std::min<Nanoseconds>(span, kMillisecond)};
-  ::nanosleep(&time, nullptr);
 }
 
 void spin_for(Nanoseconds span) {
@@ -57,7 +51,7 @@ void pause_before_next(const Decision& decision, Nanoseconds held, Nanoseconds w
     // Most kernels are shorter than their bound.
     const Nanoseconds sure = work_ends_in / 4 * 3 - kSleepOverrun;
     if (sure > kSleepOverrun) {
-      sleep_for(sure);
+      pause_ns(std::min(sure, kMillisecond));
     } else {
       spin_for(2 * kMicrosecond);
     }
@@ -66,7 +60,7 @@ void pause_before_next(const Decision& decision, Nanoseconds held, Nanoseconds w
   if (held < kSpin) {
     spin_for(2 * kMicrosecond);
   } else {
-    sleep_for(kSleep);
+    pause_ns(kSleep);
   }
 }
 

@@ -1,0 +1,134 @@
+// The view of the gate that a process puts together from the words of the others.
+#include <memory>
+
+#include <gtest/gtest.h>
+
+#include "interpose/gate/policy.hpp"
+#include "interpose/gate/shared_view.hpp"
+
+namespace carpool::interpose::gate {
+namespace {
+
+constexpr Nanoseconds kViewed = 50 * kSecond;
+constexpr std::uint64_t kSloWord = 20'000'000;
+
+class SharedViewTest : public testing::Test {
+ protected:
+  ClientGate& add(std::uint32_t slot, JobClass job_class) {
+    ClientSlot& client = state_->clients[slot];
+    client.joined.store(1);
+    client.job_class.store(static_cast<std::uint64_t>(job_class));
+    state_->gpu.live_slots_low.fetch_or(std::uint64_t{1} << slot);
+    if (job_class == JobClass::Slo) {
+      client.gate.slo_ns.store(kSloWord);
+      client.gate.room_millionths.store(1'000'000);
+      state_->gpu.slo_clients[0].fetch_or(std::uint64_t{1} << slot);
+    } else {
+      client.gate.policy.store(1);
+    }
+    return client.gate;
+  }
+
+  // An SLO client that has launched this long ago.
+  ClientGate& add_request(std::uint32_t slot, Nanoseconds began_before, Nanoseconds sign_before) {
+    ClientGate& gate = add(slot, JobClass::Slo);
+    gate.request_began_ns.store(static_cast<std::uint64_t>(kViewed - began_before));
+    gate.lease_ns.store(static_cast<std::uint64_t>(kViewed - sign_before));
+    gate.commands_in_flight.store(3);
+    return gate;
+  }
+
+  [[nodiscard]] GateView view(const SharedCaller& caller = {}) const {
+    return shared_view(*state_, {.mps = true}, caller, kViewed);
+  }
+
+  std::unique_ptr<SharedState> state_ = std::make_unique<SharedState>();
+};
+
+TEST_F(SharedViewTest, WithoutAnSloClientEverythingIsAdmitted) {
+  add(0, JobClass::BestEffort);
+  const GateView seen = view();
+  EXPECT_FALSE(seen.slo.present);
+  EXPECT_TRUE(policies()[0].decide(seen, {}, {.bound_ns = kSecond}, kViewed).admitted);
+}
+
+TEST_F(SharedViewTest, ARequestIsActiveUntilItWasQuiet) {
+  ClientGate& gate = add_request(3, 5 * kMillisecond, 200 * kMicrosecond);
+  EXPECT_EQ(view().slo.phase, RequestPhase::Busy);
+  EXPECT_EQ(view().slo.commands, 3U);
+  gate.commands_in_flight.store(0);
+  EXPECT_EQ(view().slo.phase, RequestPhase::Quiet);
+  EXPECT_EQ(view().slo.idle_at, kViewed - 200 * kMicrosecond + kQuietTime);
+  gate.lease_ns.store(static_cast<std::uint64_t>(kViewed - kQuietTime));
+  EXPECT_EQ(view().slo.phase, RequestPhase::Idle);
+}
+
+TEST_F(SharedViewTest, AClientThatWaitsForTheGpuIsNotQuiet) {
+  ClientGate& gate = add_request(3, 5 * kMillisecond, 2 * kMillisecond);
+  EXPECT_EQ(view().slo.phase, RequestPhase::Idle);
+  gate.busy.store(1);
+  EXPECT_EQ(view().slo.phase, RequestPhase::Busy);
+}
+
+TEST_F(SharedViewTest, ASilentClientHasNoRequestAfterItsLease) {
+  ClientGate& gate = add_request(3, kSecond, kSloLease - 1);
+  gate.busy.store(1);
+  EXPECT_EQ(view().slo.phase, RequestPhase::Busy);
+  gate.lease_ns.store(static_cast<std::uint64_t>(kViewed - kSloLease));
+  EXPECT_EQ(view().slo.phase, RequestPhase::Idle);
+  static_assert(kSloLease <= 100 * kMillisecond);
+}
+
+TEST_F(SharedViewTest, SlackCountsWhatARequestUsuallyTakes) {
+  ClientGate& gate = add_request(3, 4 * kMillisecond, 0);
+  gate.p50_ns.store(5'000'000);
+  EXPECT_EQ(view().slo.least_slack, 15 * kMillisecond);
+  EXPECT_EQ(view().slo.tightest_slo, 20 * kMillisecond);
+  gate.request_began_ns.store(static_cast<std::uint64_t>(kViewed - 19 * kMillisecond));
+  EXPECT_EQ(view().slo.least_slack, kMillisecond);
+}
+
+TEST_F(SharedViewTest, TheSmallestRoomAndTheLatestPauseCount) {
+  add(1, JobClass::Slo).room_millionths.store(300'000);
+  add(2, JobClass::Slo).time_only_until_ns.store(static_cast<std::uint64_t>(kViewed + kSecond));
+  const Budget full = budget_of({.tightest_slo = 20 * kMillisecond, .room_permille = 300}, 0, 132);
+  EXPECT_EQ(view().budget.idle_ns, full.idle_ns);
+  EXPECT_EQ(view().budget.time_only_until, kViewed + kSecond);
+}
+
+TEST_F(SharedViewTest, WorkOfOthersCountsUntilItIsOverdue) {
+  ClientGate& other = add(5, JobClass::BestEffort);
+  other.in_flight_ns.store(300'000);
+  other.commands_in_flight.store(2);
+  other.due_ns.store(static_cast<std::uint64_t>(kViewed + 1));
+  const GateView seen = view({.slot = 9, .in_flight_ns = 100'000, .commands = 1});
+  EXPECT_EQ(seen.best_effort.in_flight_ns, 400'000);
+  EXPECT_EQ(seen.best_effort.commands, 3U);
+  EXPECT_EQ(seen.caller.commands_in_flight, 1U);
+  other.due_ns.store(static_cast<std::uint64_t>(kViewed - kOverdue));
+  EXPECT_EQ(view({.slot = 9}).best_effort.in_flight_ns, 0);
+}
+
+TEST_F(SharedViewTest, OneThatIsAheadOfAWaitingOneSeesIt) {
+  ClientGate& other = add(5, JobClass::BestEffort);
+  other.start_tag.store(1'000);
+  EXPECT_EQ(view({.slot = 9, .start_tag = 5'000}).caller.turn_lag, 0);
+  EXPECT_EQ(shared_virtual_time(*state_), 1'000);
+  other.last_asked_ns.store(static_cast<std::uint64_t>(kViewed - 1));
+  EXPECT_EQ(view({.slot = 9, .start_tag = 5'000}).caller.turn_lag, 4'000);
+  // A client that was killed while it waited does not ask again.
+  other.last_asked_ns.store(static_cast<std::uint64_t>(kViewed - kWaiterLease));
+  EXPECT_EQ(view({.slot = 9, .start_tag = 5'000}).caller.turn_lag, 0);
+}
+
+TEST_F(SharedViewTest, ASlotThatWasGivenToAnotherClientIsNotAnSloClient) {
+  add_request(3, kMillisecond, 0);
+  state_->clients[3].job_class.store(static_cast<std::uint64_t>(JobClass::BestEffort));
+  EXPECT_FALSE(view().slo.present);
+  state_->clients[3].job_class.store(static_cast<std::uint64_t>(JobClass::Slo));
+  state_->clients[3].joined.store(0);
+  EXPECT_FALSE(view().slo.present);
+}
+
+}  // namespace
+}  // namespace carpool::interpose::gate
