@@ -174,6 +174,14 @@ int run_endless_request(Program& program, int /*count*/) {
   return failures;
 }
 
+// A request that waits for one long kernel.
+int run_long_wait(Program& program, int /*count*/) {
+  int failures = use_kernel(program, "spin_3000000us");
+  failures += program.launch("cuLaunchKernel", nullptr);
+  touch("SHIM_TEST_READY");
+  return failures + program.cuda("cuStreamSynchronize", Handle{nullptr});
+}
+
 // Declared requests, and launches outside of them.
 int run_declared(Program& program, int requests) {
   int failures = 0;

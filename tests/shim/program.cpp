@@ -306,6 +306,7 @@ int main(int argc, char** argv) {
       {"flood", run_flood},
       {"flood-captures", run_flood_captures},
       {"endless-request", run_endless_request},
+      {"long-wait", run_long_wait},
       {"declared", run_declared},
       {"threads", run_threads},
       {"copies", [](Program& program, int count) { return run_copies(program, count); }},

@@ -77,6 +77,7 @@ int run_serve(Program& program, int requests);
 int run_flood(Program& program, int count);
 int run_flood_captures(Program& program, int count);
 int run_endless_request(Program& program, int count);
+int run_long_wait(Program& program, int count);
 int run_declared(Program& program, int requests);
 int run_routes(Program& program, int count);
 int run_old_driver(Program& program, int count);

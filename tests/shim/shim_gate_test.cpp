@@ -172,6 +172,16 @@ TEST_F(ShimGate, AStoppedSloProcessHoldsNothing) {
   ASSERT_EQ(::kill(serving.pid(), SIGCONT), 0);
 }
 
+TEST_F(ShimGate, ARequestThatWaitsLongForTheGpuStaysActive) {
+  settings("sms = 8");  // both run at the same time
+  const ChildProcess serving = start({"lookup", "long-wait"}, slo());
+  ASSERT_TRUE(wait_for("READY"));
+  const Values seen = run({"lookup", "flood", "12"}, best_effort("0"));
+  EXPECT_EQ(seen.at("failures"), 0U);
+  // Held for the minimum share, launch by launch; not only for the 100 ms of the last sign.
+  EXPECT_GE(seen.at("held_ns"), 500'000'000U);
+}
+
 TEST_F(ShimGate, AKilledBestEffortProcessLeavesTheOthersWorking) {
   const ChildProcess serving = start({"lookup", "serve", "2000"}, slo());
   ASSERT_TRUE(wait_for("READY"));

@@ -46,7 +46,11 @@ void for_each_best_effort(const SharedState& state, const Visit& visit) {
   return value_of(gate.slo_ns) - elapsed - remaining;
 }
 
-void add_slo_client(SloView& view, SloTerms& terms, const ClientGate& gate, Nanoseconds now) {
+void add_slo_client(SloView& view,
+                    SloTerms& terms,
+                    const ClientGate& gate,
+                    Nanoseconds now,
+                    Nanoseconds seen_alive) {
   constexpr std::uint64_t kMillionthsOfPermille = 1000;
   const Nanoseconds slo = value_of(gate.slo_ns);
   view.present = true;
@@ -55,7 +59,7 @@ void add_slo_client(SloView& view, SloTerms& terms, const ClientGate& gate, Nano
       1000, gate.room_millionths.load(std::memory_order_relaxed) / kMillionthsOfPermille));
   terms.room_permille = std::min(terms.room_permille, room);
   terms.time_only_until = std::max(terms.time_only_until, value_of(gate.time_only_until_ns));
-  const SloSign sign = sign_of(gate, now);
+  const SloSign sign = sign_of(gate, now, seen_alive);
   view.phase = std::max(view.phase, sign.phase);
   view.idle_at = std::max(view.idle_at, sign.idle_at);
   if (sign.phase == RequestPhase::Idle) {
@@ -81,12 +85,13 @@ bool is_slo_client(const ClientSlot& slot) {
          slot.gate.slo_ns.load(std::memory_order_relaxed) != 0;
 }
 
-SloSign sign_of(const ClientGate& gate, Nanoseconds now) {
-  const Nanoseconds sign = value_of(gate.lease_ns);
+SloSign sign_of(const ClientGate& gate, Nanoseconds now, Nanoseconds seen_alive) {
+  const bool busy = gate.busy.load(std::memory_order_relaxed) != 0;
+  const Nanoseconds sign = std::max(value_of(gate.lease_ns), busy ? seen_alive : 0);
   if (value_of(gate.request_began_ns) == 0 || now - sign >= kSloLease) {
     return {.phase = RequestPhase::Idle, .idle_at = now};
   }
-  if (gate.busy.load(std::memory_order_relaxed) != 0) {
+  if (busy) {
     return {.phase = RequestPhase::Busy, .idle_at = sign + kSloLease};
   }
   if (now - sign >= kQuietTime) {
@@ -106,7 +111,8 @@ GateView shared_view(const SharedState& state,
   SloTerms terms;
   for_each_bit(state.gpu.slo_clients[0], state.gpu.slo_clients[1], [&](std::uint32_t number) {
     if (is_slo_client(state.clients[number])) {
-      add_slo_client(view.slo, terms, state.clients[number].gate, now);
+      const Nanoseconds seen = number < caller.alive.size() ? caller.alive.data()[number] : 0;
+      add_slo_client(view.slo, terms, state.clients[number].gate, now, seen);
     }
   });
   if (!view.slo.present) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "interpose/gate/gate_view.hpp"
 #include "interpose/state/layout.hpp"
@@ -26,6 +27,8 @@ struct SharedCaller {
   Nanoseconds since_drained_ns = 0;
   std::uint32_t commands = 0;
   Nanoseconds long_kernel = 0;  // DurationBelief::of_long()
+  // When the process of a slot was last seen to run: a sign of one that waits for the GPU.
+  std::span<const Nanoseconds> alive{};
 };
 
 // What an SLO client does, by its words.
@@ -33,7 +36,7 @@ struct SloSign {
   RequestPhase phase = RequestPhase::Idle;
   Nanoseconds idle_at = 0;
 };
-[[nodiscard]] SloSign sign_of(const ClientGate& gate, Nanoseconds now);
+[[nodiscard]] SloSign sign_of(const ClientGate& gate, Nanoseconds now, Nanoseconds seen_alive = 0);
 
 // Whether the slot is that of an SLO client. It may have ended.
 [[nodiscard]] bool is_slo_client(const ClientSlot& slot);

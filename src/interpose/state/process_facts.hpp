@@ -13,4 +13,7 @@ namespace carpool::interpose {
 // Tells apart equal PIDs of containers; 0 if unknown.
 [[nodiscard]] std::uint64_t own_pid_namespace();
 
+// Whether there is such a process, and it is neither stopped nor dead.
+[[nodiscard]] bool process_runs(pid_t pid);
+
 }  // namespace carpool::interpose

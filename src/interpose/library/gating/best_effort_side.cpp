@@ -48,7 +48,7 @@ void spin_for(Nanoseconds span) {
 void pause_before_next(const Decision& decision, Nanoseconds held, Nanoseconds work_ends_in) {
   if (decision.reason == HoldReason::InFlightBound ||
       decision.reason == HoldReason::CommandsInFlight) {
-    // Most kernels are shorter than their bound.
+    // Some kernels are shorter than usual.
     const Nanoseconds sure = work_ends_in / 4 * 3 - kSleepOverrun;
     if (sure > kSleepOverrun) {
       pause_ns(std::min(sure, kMillisecond));
@@ -136,7 +136,8 @@ Decision BestEffortSide::ask(Client& client, const Question& question) {
                                                  .in_flight_ns = work_.bound(),
                                                  .since_drained_ns = work_.since_drained(),
                                                  .commands = work_.commands(),
-                                                 .long_kernel = belief_.of_long()},
+                                                 .long_kernel = belief_.of_long(),
+                                                 .alive = alive_.last_seen()},
                                                 question.now);
   idle_budget_ = view.budget.idle_ns;
   Decision decision = policy_.decide(view, memory_, question.work, question.now);
@@ -154,7 +155,7 @@ Decision BestEffortSide::ask_twice(Client& client, Question& question) {
     work_.reclaim(question.now);
     decision = ask(client, question);
     const Nanoseconds may_stay = std::max<Nanoseconds>(0, idle_budget_ - question.work.bound_ns);
-    question.fits_in = work_.due() - question.now - std::min(work_.bound(), may_stay);
+    question.fits_in = work_.likely_due() - question.now - std::min(work_.bound(), may_stay);
   }
   return decision;
 }
@@ -192,6 +193,7 @@ Admission BestEffortSide::admit(Client& client, const AskingLaunch& launch) {
     if (capture_alive()) {
       return {};
     }
+    alive_.look(*state, question.now);
     question.work = work_of(*state, launch);
     question.start_tag = std::max(finish_tag_, gate::shared_virtual_time(*state));
     decision = ask_twice(client, question);
@@ -227,6 +229,7 @@ void BestEffortSide::wait(Client& client, Question& question, Decision decision)
                                     std::memory_order_relaxed);
     question.now = now;
     const SpinLock::Holder held(gating_lock);
+    alive_.look(*client.shared(), now);
     decision = now - question.began >= kLongestHold || capture_alive()
                    ? gate::admit()
                    : ask_twice(client, question);
@@ -244,10 +247,10 @@ void BestEffortSide::launched(const StreamPlace& place) {
 // SLO clients that have ended: their bit is removed, and the slots of processes that were killed
 // are freed.
 void BestEffortSide::tidy(Client& client, Nanoseconds now) {
-  if (now - tidied_ < kBetweenTidying) {
+  Nanoseconds before = tidied_.load(std::memory_order_relaxed);
+  if (now - before < kBetweenTidying || !tidied_.compare_exchange_strong(before, now)) {
     return;
   }
-  tidied_ = now;
   SharedState& state = *client.shared();
   bool silent = true;
   for (std::uint32_t slot = 0; slot < kClientSlots; ++slot) {

@@ -2,11 +2,13 @@
 // in the calling thread while the answer is to wait.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "interpose/gate/duration_belief.hpp"
 #include "interpose/gate/policy.hpp"
 #include "interpose/gate/shared_view.hpp"
+#include "interpose/library/gating/waiting_clients.hpp"
 #include "interpose/library/gating/work_in_flight.hpp"
 #include "interpose/state/client.hpp"
 
@@ -53,7 +55,7 @@ class BestEffortSide {
     gate::Nanoseconds began = 0;
     gate::Nanoseconds now = 0;
     gate::Nanoseconds start_tag = 0;
-    gate::Nanoseconds fits_in = 0;  // when enough work in flight is done, by bounds
+    gate::Nanoseconds fits_in = 0;  // when enough work in flight is done, by means
   };
 
   [[nodiscard]] gate::Work work_of(const SharedState& state, const AskingLaunch& launch) const;
@@ -70,9 +72,10 @@ class BestEffortSide {
   gate::PolicyMemory memory_{};
   gate::DurationBelief belief_{};
   WorkInFlight work_{};
+  WaitingClients alive_{};
   gate::Nanoseconds idle_budget_ = gate::kMillisecond;  // of the last answer
   gate::Nanoseconds finish_tag_ = 0;
-  gate::Nanoseconds tidied_ = 0;
+  std::atomic<gate::Nanoseconds> tidied_{0};
   std::uint64_t slo_launches_ = 0;  // counted for the policy's memory
 };
 

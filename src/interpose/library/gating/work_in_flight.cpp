@@ -80,6 +80,7 @@ void WorkInFlight::add(const StreamPlace& place, const gate::Work& work, Nanosec
     return;
   }
   due_ = std::max(due_, now) + work.bound_ns;
+  likely_due_ = std::max(likely_due_, now) + work.expected_ns;
   batch->due = due_;
   batch->bound += work.bound_ns;
   ++batch->commands;
@@ -115,6 +116,7 @@ void WorkInFlight::done(Batch& batch) {
     bound_ = 0;
     since_drained_ = 0;
     due_ = 0;
+    likely_due_ = 0;
   }
 }
 

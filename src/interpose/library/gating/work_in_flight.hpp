@@ -36,6 +36,8 @@ class WorkInFlight {
   [[nodiscard]] std::uint32_t commands() const { return commands_; }
   // When all of it is done if no bound is exceeded.
   [[nodiscard]] gate::Nanoseconds due() const { return due_; }
+  // The same by means.
+  [[nodiscard]] gate::Nanoseconds likely_due() const { return likely_due_; }
 
   // Before a context ends, with which its events would end.
   void forget(Handle context);
@@ -70,6 +72,7 @@ class WorkInFlight {
   gate::Nanoseconds bound_ = 0;
   gate::Nanoseconds since_drained_ = 0;
   gate::Nanoseconds due_ = 0;
+  gate::Nanoseconds likely_due_ = 0;
   std::uint32_t commands_ = 0;
 };
 

@@ -1,5 +1,7 @@
 // The view of the gate that a process puts together from the words of the others.
+#include <array>
 #include <memory>
+#include <span>
 
 #include <gtest/gtest.h>
 
@@ -77,6 +79,15 @@ TEST_F(SharedViewTest, ASilentClientHasNoRequestAfterItsLease) {
   gate.lease_ns.store(static_cast<std::uint64_t>(kViewed - kSloLease));
   EXPECT_EQ(view().slo.phase, RequestPhase::Idle);
   static_assert(kSloLease <= 100 * kMillisecond);
+}
+
+TEST_F(SharedViewTest, AProcessThatIsSeenToRunMayWaitForLong) {
+  ClientGate& gate = add_request(3, kSecond, kSecond);
+  const std::array<Nanoseconds, 4> alive{0, 0, 0, kViewed - 50 * kMillisecond};
+  EXPECT_EQ(view({.alive = alive}).slo.phase, RequestPhase::Idle);  // it does not wait
+  gate.busy.store(1);
+  EXPECT_EQ(view({.alive = alive}).slo.phase, RequestPhase::Busy);
+  EXPECT_EQ(view({.alive = std::span(alive).first(3)}).slo.phase, RequestPhase::Idle);
 }
 
 TEST_F(SharedViewTest, SlackCountsWhatARequestUsuallyTakes) {

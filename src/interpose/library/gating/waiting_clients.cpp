@@ -1,0 +1,55 @@
+#include "interpose/library/gating/waiting_clients.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <sys/types.h>
+
+#include "interpose/state/process_facts.hpp"
+
+namespace carpool::interpose {
+
+using gate::Nanoseconds;
+
+namespace {
+
+// Half of the lease after which a silent client has no request.
+constexpr Nanoseconds kBetweenLooks = 50 * gate::kMillisecond;
+// A request that lasts longer needs signs of its own: the program may have left it open.
+constexpr Nanoseconds kLongestRequest = 10 * gate::kSecond;
+
+Nanoseconds time_in(const SharedWord& word) {
+  return static_cast<Nanoseconds>(word.load(std::memory_order_relaxed));
+}
+
+}  // namespace
+
+void WaitingClients::look(const SharedState& state, Nanoseconds now) {
+  for (std::uint32_t half = 0; half < state.gpu.slo_clients.size(); ++half) {
+    std::uint64_t bits = state.gpu.slo_clients[half].load(std::memory_order_relaxed);
+    for (; bits != 0; bits &= bits - 1) {
+      const std::uint32_t number = half * 64 + static_cast<std::uint32_t>(std::countr_zero(bits));
+      look_at(state.clients[number], number, now);
+    }
+  }
+}
+
+void WaitingClients::look_at(const ClientSlot& slot, std::uint32_t number, Nanoseconds now) {
+  const ClientGate& words = slot.gate;
+  const Nanoseconds began = time_in(words.request_began_ns);
+  const Nanoseconds last = std::max({time_in(words.lease_ns), seen_[number], tried_[number]});
+  if (words.busy.load(std::memory_order_relaxed) == 0 || began == 0 ||
+      now - began > kLongestRequest || now - last < kBetweenLooks) {
+    return;
+  }
+  tried_[number] = now;
+  if (own_namespace_ == 0) {
+    own_namespace_ = own_pid_namespace();
+  }
+  const auto pid = static_cast<pid_t>(slot.pid.load(std::memory_order_relaxed));
+  if (slot.pid_namespace.load(std::memory_order_relaxed) == own_namespace_ && process_runs(pid) &&
+      start_ticks_of(pid) == slot.start_ticks.load(std::memory_order_relaxed)) {
+    seen_[number] = now;
+  }
+}
+
+}  // namespace carpool::interpose
