@@ -47,6 +47,7 @@ Error tcp_problem(const RemoteAccess& access, httplib::Error error) {
 void set_up_tcp(httplib::ClientImpl& client, const RemoteAccess& access) {
   client.set_bearer_token_auth(access.token);
   client.set_connection_timeout(kConnectSeconds);
+  client.set_tcp_nodelay(true);  // the body follows the head at once
 }
 
 std::string token_advice(const RemoteAccess& access) {

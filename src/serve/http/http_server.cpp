@@ -10,6 +10,7 @@
 #include <map>
 #include <mutex>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <set>
 #include <sys/resource.h>
@@ -203,6 +204,10 @@ struct HttpServer::State {
         return true;
       }
       accepted.peer = *uid;
+    } else {
+      // Otherwise the end of an answer waits until its beginning is acknowledged: 40 ms.
+      const int on = 1;
+      ::setsockopt(accepted.socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     }
     if (last_resort && !(accepted.peer && operates(*accepted.peer))) {
       turn_away(accepted, "the server has no file descriptor left");
