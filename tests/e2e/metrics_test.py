@@ -250,8 +250,8 @@ class RealPrometheus(MetricsTest):
         self.addCleanup(forwarder.end)
         self.await_end(self.submit("--mem", "1G", "--", "true"))
         jobs = self.two_jobs_compute()
-        server.until(lambda: "\ncarpool_gpu_sm_active_ratio{" in self.metrics(), "a window of activity")
         self.start_prometheus(f"127.0.0.1:{forwarder.server_address[1]}")
+        server.until(lambda: self.series("carpool_gpu_sm_active_ratio"), "a scrape of a window of activity")
         server.until(lambda: self.scraped(3), "three scrapes")
         health = self.ask("targets")["data"]["activeTargets"]
         self.assertEqual([(one["health"], one["lastError"]) for one in health], [("up", "")])
