@@ -345,9 +345,11 @@ class Container(CheckTest):
 
     def test_finds_files_sections_and_packages_that_do_not_exist(self):
         self.write_dockerfile("COPY gone.txt build/x /", "RUN true && \\", "    scripts/gone.sh",
-                              "RUN scripts/packages.sh ensure build lint")
+                              "RUN scripts/packages.sh ensure build lint",
+                              "RUN apt-get install -y cmake no-such-library /packages/*.deb")
         self.write("scripts/packages.txt", "[build]\nno-such-package-anywhere\n")
-        package = ("no package no-such-package-anywhere",) if container.known_packages(["x"]) != {"x"} else ()
+        package = ("no package no-such-package-anywhere", "Dockerfile:7: Debian 12 has no package no-such-library")
+        package = package if container.known_packages(["x"]) != {"x"} else ()
         self.assert_finds(container, "Dockerfile:3: gone.txt does not exist", "build/x is kept out by .dockerignore",
                           "Dockerfile:4: scripts/gone.sh does not exist", "no section [lint]", *package)
 

@@ -12,6 +12,7 @@ import tree
 
 DOCKERFILE = "packaging/Dockerfile"
 SCRIPT = re.compile(r"(?<![\w/.])(scripts/[\w./-]+)")
+INSTALL = re.compile(r"apt-get install ([^&]*)")
 ENSURE = re.compile(r"scripts/packages\.sh ensure ((?:[a-z]+ ?)+)")
 
 
@@ -52,7 +53,10 @@ def files_of(root, line, text):
 
 
 def packages_of(root, line, text):
-    """The packages of the sections that it installs; of a section that is unknown, a finding."""
+    """The packages that it installs, by name and by section; of a section that is unknown, a finding."""
+    for name in (word for match in INSTALL.findall(text) for word in match.split()):
+        if name[0] not in "-/":
+            yield name, (root / DOCKERFILE, line, f"Debian 12 has no package {name}")
     listed = dependencies_documented.listed(root / "scripts" / "packages.txt")
     for section in (word for match in ENSURE.findall(text) for word in match.split()):
         packages = [package for known, package in listed if known == section]
