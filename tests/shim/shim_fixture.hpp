@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -23,6 +24,21 @@ using Values = std::map<std::string, std::uint64_t>;
 
 inline constexpr std::chrono::seconds kPatience{60};
 
+// What the tests run: what was built with them, or for another processor (scripts/shim-aarch64.sh).
+inline std::string tested_file(const char* variable, const char* built) {
+  const char* const other = std::getenv(variable);
+  return other != nullptr ? other : built;
+}
+inline std::string shim_library() {
+  return tested_file("CARPOOL_TESTED_SHIM", SHIM_LIBRARY);
+}
+inline std::string fake_driver() {
+  return tested_file("CARPOOL_TESTED_DRIVER", FAKE_CUDA);
+}
+inline std::string driver_before_12() {
+  return tested_file("CARPOOL_TESTED_DRIVER_BEFORE_12", FAKE_CUDA_BEFORE_12);
+}
+
 class Shim : public testing::Test {
  protected:
   void SetUp() override {
@@ -39,8 +55,8 @@ class Shim : public testing::Test {
 
   [[nodiscard]] Environment environment() const {
     return {
-        {"LD_PRELOAD", SHIM_LIBRARY},
-        {"CARPOOL_REAL_LIBCUDA", FAKE_CUDA},
+        {"LD_PRELOAD", shim_library()},
+        {"CARPOOL_REAL_LIBCUDA", fake_driver()},
         {"CARPOOL_FAKE_CUDA", (folder_ / "cuda").string()},
         {"CARPOOL_STATE_DIR", (folder_ / "state").string()},
         {"ASAN_OPTIONS", "verify_asan_link_order=0"},
@@ -86,7 +102,7 @@ class Shim : public testing::Test {
   }
 
   std::filesystem::path folder_;
-  std::string program_ = SHIM_PROGRAM;
+  std::string program_ = tested_file("CARPOOL_TESTED_PROGRAM", SHIM_PROGRAM);
 };
 
 }  // namespace carpool::shim_test

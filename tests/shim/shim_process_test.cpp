@@ -87,14 +87,15 @@ TEST_F(Shim, CreatesNothingInAProgramThatDoesNotUseCuda) {
 }
 
 TEST_F(Shim, RefusesToTakeItselfForTheDriver) {
-  const Values seen = run({"symbol", "start"}, {{"CARPOOL_REAL_LIBCUDA", SHIM_LIBRARY}});
+  const Values seen = run({"symbol", "start"}, {{"CARPOOL_REAL_LIBCUDA", shim_library()}});
   EXPECT_EQ(seen.at("init"), 100U);
 }
 
 TEST_F(Shim, FindsTheDriverAsTheLoaderWould) {
-  const Values seen = run({"symbol", "launches", "1"},
-                          {{"CARPOOL_REAL_LIBCUDA", ""},
-                           {"LD_LIBRARY_PATH", std::filesystem::path(FAKE_CUDA).parent_path()}});
+  const Values seen =
+      run({"symbol", "launches", "1"},
+          {{"CARPOOL_REAL_LIBCUDA", ""},
+           {"LD_LIBRARY_PATH", std::filesystem::path(fake_driver()).parent_path()}});
   EXPECT_EQ(seen.at("failures"), 0U);
   EXPECT_EQ(seen.at("launches"), 6U);
 }

@@ -26,8 +26,7 @@ TEST_F(Shim, ReportsAsAbsentWhatTheDriverLacks) {
 
 TEST_F(Shim, AnswersForADriverThatHasOnlyTheFirstVersionOfTheLookUp) {
   settings("version = 11080");
-  const Values seen =
-      run({"symbol", "old-driver"}, {{"CARPOOL_REAL_LIBCUDA", FAKE_CUDA_BEFORE_12}});
+  const Values seen = run({"symbol", "old-driver"}, {{"CARPOOL_REAL_LIBCUDA", driver_before_12()}});
   EXPECT_EQ(seen.at("failures"), 0U);
   EXPECT_EQ(seen.at("launch"), 1U);
   EXPECT_EQ(seen.at("launch_status"), 0U);

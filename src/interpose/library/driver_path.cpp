@@ -21,8 +21,10 @@ constexpr std::size_t kCacheHeader = 48;
 constexpr std::size_t kCacheEntry = 24;
 #if defined(__x86_64__)
 constexpr std::int32_t kCacheFlags = 0x303;  // an ELF library for x86-64
+#define MULTIARCH "x86_64-linux-gnu"
 #else
 constexpr std::int32_t kCacheFlags = 0xa03;  // for AArch64
+#define MULTIARCH "aarch64-linux-gnu"
 #endif
 
 // Without the exception of substr(), which would need the C++ runtime.
@@ -153,9 +155,8 @@ bool find_driver_path(PathText& path) {
   }
   const char* const folders = ::secure_getenv("LD_LIBRARY_PATH");
   return (folders != nullptr && search_folders(path, folders)) || search_cache(path) ||
-         search_folders(path,
-                        "/lib/x86_64-linux-gnu:/usr/lib/x86_64-linux-gnu:/lib64:/usr/lib64:/lib:"
-                        "/usr/lib");
+         search_folders(
+             path, "/lib/" MULTIARCH ":/usr/lib/" MULTIARCH ":/lib64:/usr/lib64:/lib:/usr/lib");
 }
 
 }  // namespace carpool::interpose

@@ -91,8 +91,85 @@ carpool_driver_slots:
         "  .section .data.rel.local, \"aw\"\n"
         "  .size carpool_driver_slots, .-carpool_driver_slots\n"
         "  .text\n");
+#elif defined(__aarch64__)
+// The same with x16 and x17, which are free for code between a caller and its callee. "hint #34" is
+// "bti c": an indirect jump may arrive here.
+__asm__(R"(
+  .text
+  .hidden carpool_driver_slots
+  .hidden carpool_resolve_symbol
+  .type carpool_resolve_and_jump, %function
+carpool_resolve_and_jump:
+  .cfi_startproc
+  stp x29, x30, [sp, #-224]!
+  .cfi_def_cfa_offset 224
+  .cfi_offset 29, -224
+  .cfi_offset 30, -216
+  mov x29, sp
+  stp x0, x1, [sp, #16]
+  stp x2, x3, [sp, #32]
+  stp x4, x5, [sp, #48]
+  stp x6, x7, [sp, #64]
+  str x8, [sp, #80]
+  stp q0, q1, [sp, #96]
+  stp q2, q3, [sp, #128]
+  stp q4, q5, [sp, #160]
+  stp q6, q7, [sp, #192]
+  mov w0, w17
+  bl carpool_resolve_symbol
+  mov x16, x0
+  ldp q6, q7, [sp, #192]
+  ldp q4, q5, [sp, #160]
+  ldp q2, q3, [sp, #128]
+  ldp q0, q1, [sp, #96]
+  ldr x8, [sp, #80]
+  ldp x6, x7, [sp, #64]
+  ldp x4, x5, [sp, #48]
+  ldp x2, x3, [sp, #32]
+  ldp x0, x1, [sp, #16]
+  ldp x29, x30, [sp], #224
+  .cfi_restore 30
+  .cfi_restore 29
+  .cfi_def_cfa_offset 0
+  br x16
+  .cfi_endproc
+  .size carpool_resolve_and_jump, .-carpool_resolve_and_jump
+
+  .macro driver_symbol name
+  .text
+  .balign 16
+  .weak \name
+  .type \name, %function
+\name:
+  hint #34
+  adrp x16, carpool_driver_slots + 8 * symbol_number
+  ldr x16, [x16, :lo12:carpool_driver_slots + 8 * symbol_number]
+  br x16
+  .size \name, .-\name
+1:
+  hint #34
+  mov w17, #symbol_number
+  b carpool_resolve_and_jump
+  .section .data.rel.local, "aw"
+  .xword 1b
+  .set symbol_number, symbol_number + 1
+  .endm
+
+  .set symbol_number, 0
+  .section .data.rel.local, "aw"
+  .balign 8
+  .globl carpool_driver_slots
+  .type carpool_driver_slots, %object
+carpool_driver_slots:
+)"
+#define DRIVER_SYMBOL(NAME) "  driver_symbol " #NAME "\n"
+#include "interpose/library/driver_symbols.inc"
+#undef DRIVER_SYMBOL
+        "  .section .data.rel.local, \"aw\"\n"
+        "  .size carpool_driver_slots, .-carpool_driver_slots\n"
+        "  .text\n");
 #else
-#error "libcarpool_cuda.so has trampolines for x86-64 only"
+#error "libcarpool_cuda.so has trampolines for x86-64 and AArch64"
 #endif
 
 // NOLINTEND
