@@ -143,6 +143,7 @@ void PlacementState::add_slot(const GpuView& view) {
   for (const Resident& resident : view.residents) {
     count_start(resident);
     slot.one_user = slot.one_user && resident.uid == view.residents.front().uid;
+    slot.slo = slot.slo || resident.job_class == JobClass::Slo;
     slot.closed = slot.closed || resident.exclusive || resident.mechanism == ShareMechanism::None ||
                   (resident.several_gpus && !settings_.share_several);
   }
@@ -175,8 +176,9 @@ ShareMechanism PlacementState::mechanism(const PendingJob& job, const Slot& slot
 
 bool PlacementState::users_agree(const PendingJob& job, const Slot& slot) const {
   const bool no_member = slot.view->residents.empty() && slot.added.empty();
-  return no_member || (slot.one_user && slot.uid == job.job->uid) ||
-         mechanism(job, slot) != ShareMechanism::Mps;
+  const bool one_user_only = slot.slo || job.job->job_class == JobClass::Slo ||
+                             mechanism(job, slot) == ShareMechanism::Mps;
+  return no_member || (slot.one_user && slot.uid == job.job->uid) || !one_user_only;
 }
 
 bool PlacementState::free_for_one(const PendingJob& job, const Slot& slot) const {
@@ -280,6 +282,7 @@ void PlacementState::put(PendingJob job,
   const bool no_member = slot.view->residents.empty() && slot.added.empty();
   slot.one_user = no_member || (slot.one_user && slot.uid == job.job->uid);
   slot.uid = job.job->uid;
+  slot.slo = slot.slo || job.job->job_class == JobClass::Slo;
   // Without a cap, a job whose need is unknown may take all.
   const std::uint64_t known = job.need_known ? job.need_bytes : slot.free_bytes;
   slot.free_bytes -= std::min(slot.free_bytes, claim.cap_bytes.value_or(known));

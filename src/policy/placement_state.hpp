@@ -47,6 +47,7 @@ struct Slot {
   std::vector<PendingJob> added{};  // by this decision
   std::uint32_t uid = 0;            // of all members, if one_user
   bool one_user = true;
+  bool slo = false;     // a member has a latency target
   bool closed = false;  // no further job may join
   bool settled = true;  // by PolicySettings::settle_s
   bool held = false;    // reserved for a job that cannot start yet
@@ -105,7 +106,8 @@ class PlacementState {
     return mechanism == ShareMechanism::Mps ||
            (mechanism == ShareMechanism::TimeSlicing && settings_.caps_without_mps);
   }
-  // Whether the job's owner may share with the owners of the members.
+  // Whether the job's owner may share with the owners of the members: under MPS and beside a job
+  // with a latency target all are one user's.
   [[nodiscard]] bool users_agree(const PendingJob& job, const Slot& slot) const;
   [[nodiscard]] bool has_room(const Slot& slot) const {
     return slot.usable() && !slot.closed && slot.members() < most_;

@@ -96,12 +96,15 @@ Chosen QueuePass::alone(const PendingJob& job) const {
 Refusal QueuePass::refuse(const PendingJob& job) const {
   const Slot* roomiest = nullptr;
   bool others = false;
+  bool slo = job.job->job_class == JobClass::Slo;
   for (const std::size_t i : state_.open()) {
     const Slot& slot = state_.slots()[i];
     if (!state_.has_room(slot) || !PlacementState::wanted(job, slot)) {
       continue;
     }
-    others = others || !state_.users_agree(job, slot);
+    const bool other = !state_.users_agree(job, slot);
+    others = others || other;
+    slo = slo || (other && slot.slo);
     if (roomiest == nullptr || slot.free_bytes > roomiest->free_bytes) {
       roomiest = &slot;
     }
@@ -123,8 +126,11 @@ Refusal QueuePass::refuse(const PendingJob& job) const {
                                   gib_text(job.need_bytes))};
   }
   if (others) {
-    return {.constraint = Constraint::OtherUser,
-            .reason = "GPUs with enough memory run another user's jobs"};
+    return {
+        .constraint = Constraint::OtherUser,
+        .reason = slo ? "GPUs with enough memory run another user's jobs, and a job with an SLO "
+                        "shares only with jobs of its own user"
+                      : "GPUs with enough memory run another user's jobs"};
   }
   return {.constraint = Constraint::Interference,
           .reason = "sharing would slow the running jobs more than this job would gain"};

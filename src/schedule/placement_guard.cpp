@@ -74,6 +74,21 @@ Found check_sharing(const GpuView& gpu, const Placement& placement) {
   return std::nullopt;
 }
 
+// The promise to one user is not paid for by another.
+Found check_promise(const GpuView& gpu, const QueuedJob& job) {
+  for (const Resident& resident : gpu.residents) {
+    if (resident.uid != job.uid &&
+        (job.job_class == JobClass::Slo || resident.job_class == JobClass::Slo)) {
+      return Violation{Constraint::OtherUser,
+                       fmt::format("placed it on GPU {} beside another user's job {}, and a job "
+                                   "with an SLO shares only with jobs of its own user",
+                                   gpu.index,
+                                   resident.job)};
+    }
+  }
+  return std::nullopt;
+}
+
 Found check_mps(const GpuView& gpu, const QueuedJob& job) {
   if (!gpu.mps_possible) {
     return Violation{
@@ -148,6 +163,9 @@ std::optional<Violation> find_violation(std::span<const GpuView> gpus,
       return Violation{Constraint::GpuCount, fmt::format("placed it twice on GPU {}", index)};
     }
     Found found = check_sharing(*gpu, placement);
+    if (!found) {
+      found = check_promise(*gpu, job);
+    }
     if (!found && placement.mechanism == ShareMechanism::Mps) {
       found = check_mps(*gpu, job);
     }

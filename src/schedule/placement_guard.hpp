@@ -23,6 +23,7 @@ struct Violation {
 // the need, or 0: a policy that reserves nothing (CARMA, AEGIS) over-reserves nothing. A job of
 // unknown need may reserve a whole GPU that runs no other job. A cap is at most the reservation.
 // Exclusive jobs, and all without a sharing mechanism, run alone.
+// A job with an SLO runs beside jobs of its own user only.
 // MPS: one user, at most kMostMpsClients jobs, only jobs on one GPU, only where it is possible.
 // Thread limit and predicted progress are numbers in range.
 [[nodiscard]] std::optional<Violation> find_violation(std::span<const GpuView> gpus,

@@ -106,6 +106,31 @@ class RunTest(cli.CarpoolTest):
         self.assertLessEqual(int(seen["peak_bytes"]), 100 * MIB)
         self.assertLessEqual(int(seen["total"]), 100 * MIB)
 
+    def variables(self, *options):
+        """Of the gate, as a program of the run sees them; and what the run said."""
+        done = self.carpool("run", *options, "--", "env", env=self.env)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        seen = dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
+        names = ("CLASS", "SLO_NS", "QUANTILE", "POLICY", "MPS")
+        return {name: seen[f"CARPOOL_SHIM_{name}"] for name in names if f"CARPOOL_SHIM_{name}" in seen}, done.stderr
+
+    def test_a_latency_reaches_the_program(self):
+        self.assertEqual(self.variables("--mps", "on"), ({"MPS": "1"}, ""))
+        self.assertEqual(self.variables("--mps", "on", "--slo", "20ms"),
+                         ({"CLASS": "slo", "SLO_NS": "20000000", "QUANTILE": "0.99", "MPS": "1"}, ""))
+        self.assertEqual(self.variables("--mps", "off", "--slo", "1500us", "--quantile", "0.999"),
+                         ({"CLASS": "slo", "SLO_NS": "1500000", "QUANTILE": "0.999"}, ""))
+        self.assertEqual(self.variables("--mps", "on", "--best-effort", "--policy", "priority"),
+                         ({"CLASS": "best-effort", "POLICY": "priority", "MPS": "1"}, ""))
+
+    def test_best_effort_without_mps_says_what_it_is(self):
+        seen, said = self.variables("--mps", "off", "--best-effort")
+        self.assertEqual(seen, {"CLASS": "best-effort"})
+        self.assertIn("run only while no request", said)
+        self.assertEqual(self.variables("--mps", "off", "--best-effort", "--policy", "time")[1], "")
+        self.refuses("run", "--mps", "off", "--best-effort", "--policy", "orion", "--", "true", env=self.env,
+                     says=("--policy orion needs MPS", "leave --policy out"))
+
     def test_without_a_limit_the_gpu_is_the_limit(self):
         self.assertGreater(int(self.run_program("--mps", "off")["pieces"]), 90)
 

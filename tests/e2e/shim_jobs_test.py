@@ -62,11 +62,29 @@ class StartTest(ShimTest):
         self.assertEqual(preloaded[1:], ["libdl.so.2"])
         self.assertTrue(seen["LD_LIBRARY_PATH"].split(":")[0].endswith("/lib/carpool/cuda"))
         self.assertEqual(os.path.dirname(seen["CARPOOL_REAL_LIBCUDA"]), os.path.realpath(cli.FAKE_CUDA))
-        self.assertEqual((seen["CARPOOL_SHIM_JOB"], seen["CARPOOL_SHIM_CLASS"]), (str(number), "best-effort"))
+        self.assertEqual(seen["CARPOOL_SHIM_JOB"], str(number))
+        self.assertNotIn("CARPOOL_SHIM_CLASS", seen)  # of class normal: it waits for nobody
         self.assertNotIn("CUDA_INJECTION64_PATH", seen)
         state = os.stat(seen["CARPOOL_STATE_DIR"])
         self.assertEqual((state.st_mode & 0o777, state.st_uid), (0o700, os.geteuid()))
         self.assertTrue(os.path.exists(f'{seen["CARPOOL_STATE_DIR"]}/{UUID}.state'))
+
+    def test_the_latency_reaches_the_program(self):
+        self.start("--shim")
+        for options, expected in (
+                (("--slo", "20ms"), {"CLASS": "slo", "SLO_NS": "20000000", "QUANTILE": "0.99", "MPS": "1"}),
+                (("--slo", "0.5s", "--quantile", "0.9"),
+                 {"CLASS": "slo", "SLO_NS": "500000000", "QUANTILE": "0.9", "MPS": "1"}),
+                (("--best-effort",), {"CLASS": "best-effort", "MPS": "1"}),
+                (("--best-effort", "--policy", "time"), {"CLASS": "best-effort", "POLICY": "time", "MPS": "1"}),
+                (("--env", "CARPOOL_SHIM_SLO_NS=5"), {"MPS": "1"})):
+            number = self.run_client("launches", options=("--mem", "8G", *options))
+            job = self.await_end(number)
+            self.assertEqual(job["state"], "succeeded")
+            seen = self.variables_of(number)
+            self.assertEqual({name: seen[f"CARPOOL_SHIM_{name}"] for name in ("CLASS", "SLO_NS", "QUANTILE", "POLICY", "MPS")
+                              if f"CARPOOL_SHIM_{name}" in seen}, expected)
+            self.assertEqual(job["class"], expected.get("CLASS", "normal"))
 
     def test_the_cap_holds_in_the_program(self):
         self.start("--shim")

@@ -72,13 +72,11 @@ void add_requests(OptionSet& options, JobSettings& job) {
                  &job.priority,
                  "P",
                  "Priority: jobs with a higher one start first (default: 0)");
-  options.option(
-      "--class", &job.job_class, "CLASS", "slo, normal or best-effort (default: normal)");
-  options.option("--slo",
-                 &job.slo_ms,
-                 "MS",
-                 "With --class slo: latency that the job must keep",
-                 {.check = above_zero()});
+  options.option("--class",
+                 &job.job_class,
+                 "CLASS",
+                 "slo, normal or best-effort (default: normal; slo with --slo)");
+  add_latency_settings(options, job.latency);
   options.flag("--exclusive", job.exclusive, "Share the GPUs of this job with no other job");
   add_dependencies(options, job);
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "app/cli/latency.hpp"
 #include "base/result.hpp"
 
 namespace carpool::app {
@@ -25,7 +26,7 @@ struct JobSettings {
   std::optional<std::string> runtime;
   std::optional<int> priority;
   std::optional<std::string> job_class;
-  std::optional<double> slo_ms;
+  LatencySettings latency;
   bool exclusive = false;
   std::vector<std::int64_t> after;
   std::vector<std::int64_t> after_any;

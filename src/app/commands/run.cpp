@@ -45,7 +45,7 @@ void add_options_of_run(OptionSet& options, RunOptions& run) {
   options.flag("--no-server",
                run.no_server,
                "Run the program without a server, under the lock of the GPU; the options below, "
-               "--mem, --name and --gpu with one index (default: 0) apply",
+               "--mem, --name, --slo, --best-effort and --gpu with one index (default: 0) apply",
                {.excludes = "--socket"});
   options.option("--mem-guarantee",
                  &run.mem_guarantee,
@@ -70,8 +70,10 @@ void add_options_of_run(OptionSet& options, RunOptions& run) {
 // The options that are given and for a job of a server only.
 Result<std::vector<std::string>> job_options(const JobSettings& job, bool pty) {
   static const std::map<std::string, std::string> other_names = {
-      {"time_s", "time"}, {"runtime_s", "runtime"}, {"slo_ms", "slo"}, {"cwd", "chdir"}};
-  const Result<nlohmann::json> given = given_settings(job);
+      {"time_s", "time"}, {"runtime_s", "runtime"}, {"cwd", "chdir"}};
+  JobSettings of_job = job;
+  of_job.latency = {};
+  const Result<nlohmann::json> given = given_settings(of_job);
   if (!given) {
     return tl::unexpected(given.error());
   }
@@ -141,6 +143,7 @@ Result<void> run_without_server(const RunOptions& options, const CommandContext&
          .mem = options.job.mem,
          .mem_guarantee = options.mem_guarantee,
          .mps = options.mps.value_or("auto"),
+         .latency = options.job.latency,
          .gpu = options.job.gpu.empty() ? 0U : static_cast<unsigned>(options.job.gpu.front()),
          .kernel_log = options.kernel_log,
          .learn_kernels = options.learn_kernels},
@@ -186,6 +189,9 @@ CommandSpec run_command() {
       add_options_of_run,
       run_run,
       {"carpool run --mem 40G -- python3 serve.py",
+       "carpool run --slo 20ms --quantile 0.999 -- python3 serve.py",
+       "carpool run --best-effort -- python3 serve.py",
+       "carpool run --best-effort --policy time -- python3 serve.py",
        "carpool run --mem-guarantee 20G --mps on -- python3 serve.py",
        "carpool run --mps off --gpu 0 -- python3 serve.py",
        "carpool run --kernel-log launches.csv -- python3 serve.py"},
@@ -193,7 +199,8 @@ CommandSpec run_command() {
       "the queue, prints the output and returns the exit code of the job, or 128+N if signal N\n"
       "ended it. Ctrl-C cancels the job. Standard input reaches it only with --pty, as\n"
       "in carpool run --pty --mem 8G -- bash. Without a server --mem is a limit, beyond which\n"
-      "allocations fail.");
+      "allocations fail. A program with --slo keeps its latency beside programs of the same user\n"
+      "with --best-effort, whose kernels wait for it; carpool explain --holds says why they did.");
 }
 
 }  // namespace carpool::app

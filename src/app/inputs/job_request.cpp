@@ -12,6 +12,7 @@
 #include "app/inputs/past_jobs.hpp"
 #include "app/inputs/program_check.hpp"
 #include "app/inputs/submit_memory.hpp"
+#include "app/launch/shim_environment.hpp"
 #include "base/clock.hpp"
 #include "core/submission/param_sweep.hpp"
 #include "core/submission/resource_limits.hpp"
@@ -37,6 +38,30 @@ Result<void> put_seconds(json& job, const char* key, const std::optional<std::st
   return serve::parse_seconds(*text).map([&](double seconds) { job[key] = seconds; });
 }
 
+// --slo and --best-effort state the class. The policy is for the library in the program.
+Result<void> put_latency(json& job, const JobSettings& options) {
+  const LatencySettings& latency = options.latency;
+  if (!latency.given()) {
+    return {};
+  }
+  const char* const job_class = latency.slo ? "slo" : "best-effort";
+  if (options.job_class.value_or(job_class) != job_class) {
+    return invalid_input(fmt::format("{0} makes a job of class {1}: leave --class {2} out, or {0}",
+                                     latency.slo ? "--slo" : "--best-effort",
+                                     job_class,
+                                     *options.job_class));
+  }
+  job["class"] = job_class;
+  put_if_given(job, "quantile", latency.quantile);
+  if (latency.policy) {
+    job["env"][kGatePolicyVariable] = *latency.policy;
+  }
+  if (!latency.slo) {
+    return {};
+  }
+  return parse_latency_ms(*latency.slo).map([&](double slo_ms) { job["slo_ms"] = slo_ms; });
+}
+
 }  // namespace
 
 Result<json> given_settings(const JobSettings& options) {
@@ -50,7 +75,6 @@ Result<json> given_settings(const JobSettings& options) {
   put_if_given(job, "mem_limit", options.mem_limit);
   put_if_given(job, "priority", options.priority);
   put_if_given(job, "class", options.job_class);
-  put_if_given(job, "slo_ms", options.slo_ms);
   put_if_given(job, "array", options.array);
   put_if_given(job, "retries", options.retries);
   put_if_given(job, "workload", options.workload);
@@ -76,6 +100,9 @@ Result<json> given_settings(const JobSettings& options) {
   Result<void> read = put_seconds(job, "time_s", options.time);
   if (read) {
     read = put_seconds(job, "runtime_s", options.runtime);
+  }
+  if (read) {
+    read = put_latency(job, options);
   }
   ParamLists params;
   for (const std::string& param : options.params) {
@@ -199,7 +226,9 @@ Result<json> job_request(const std::vector<std::string>& command,
   }
   if (job->contains("slo_ms") && job->value("class", json()) != "slo") {
     return invalid_input(
-        "--slo is the latency target of a job of class slo: add --class slo, or leave --slo out");
+        "slo_ms is the latency that a job of class slo keeps: set the class to slo, or leave "
+        "slo_ms "
+        "out");
   }
   return job;
 }

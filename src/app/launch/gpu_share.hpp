@@ -46,6 +46,7 @@ class GpuShare {
 
   // One of the runs of a user has the lock.
   [[nodiscard]] bool has_lock() const { return lock_.has_value(); }
+  [[nodiscard]] bool has_mps() const { return mps_.has_value(); }
 
   // To be called every second or so: takes the lock when the run that held it has ended.
   void keep();

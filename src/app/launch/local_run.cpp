@@ -18,6 +18,7 @@
 #include "base/clock.hpp"
 #include "base/log.hpp"
 #include "base/text/memory_size.hpp"
+#include "interpose/gate/policy.hpp"
 
 namespace carpool::app {
 namespace {
@@ -64,6 +65,46 @@ Result<ShareRequest> share_request(const LocalRun& options, TelemetrySource& tel
     request.processes = telemetry.processes(options.gpu).value_or(std::vector<GpuProcess>());
     return request;
   });
+}
+
+const interpose::gate::Policy& policy_of(const LatencySettings& latency) {
+  const auto* const named = interpose::gate::find_policy(latency.policy.value_or(""));
+  return named != nullptr ? *named : interpose::gate::policies().front();
+}
+
+Result<void> check_policy(const LatencySettings& latency, bool mps) {
+  const interpose::gate::Policy& policy = policy_of(latency);
+  if (!latency.best_effort || mps) {
+    return {};
+  }
+  if (policy.needs_mps) {
+    return invalid_input(fmt::format(
+        "--policy {} needs MPS, which this program does not use: leave --policy out, or see that "
+        "--mps on works",
+        policy.name));
+  }
+  if (!latency.policy) {
+    log_info(
+        "without MPS, its kernels run only while no request of a program with --slo is active");
+  }
+  return {};
+}
+
+Result<GateSettings> gate_of(const LatencySettings& latency, bool mps) {
+  GateSettings gate{
+      .quantile = latency.quantile, .policy = latency.policy.value_or(""), .mps = mps};
+  if (latency.best_effort) {
+    gate.job_class = JobClass::BestEffort;
+  }
+  if (latency.slo) {
+    const Result<double> slo_ms = parse_latency_ms(*latency.slo);
+    if (!slo_ms) {
+      return tl::unexpected(slo_ms.error());
+    }
+    gate.job_class = JobClass::Slo;
+    gate.slo_ms = *slo_ms;
+  }
+  return check_policy(latency, mps).map([&] { return gate; });
 }
 
 // What the programs of the run do beside counting. Null without --kernel-log.
@@ -161,12 +202,17 @@ Result<void> run_locally(const LocalRun& options, const CommandContext& context)
   if (!log) {
     return tl::unexpected(log.error());
   }
+  const Result<GateSettings> gate = gate_of(options.latency, (*share)->has_mps());
+  if (!gate) {
+    return tl::unexpected(gate.error());
+  }
   std::map<std::string, std::string> environment = (*share)->environment();
   environment.merge(shim_environment({.library = *library,
                                       .real_libcuda = *driver,
                                       .state_folder = (*share)->state_folder(),
                                       .name = options.name,
                                       .job = (*share)->job(),
+                                      .gate = *gate,
                                       .limit_bytes = request->limit_bytes,
                                       .guarantee_bytes = request->guarantee_bytes},
                                      variable("LD_PRELOAD"),

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/cli/command_context.hpp"
+#include "app/cli/latency.hpp"
 #include "base/result.hpp"
 
 namespace carpool::app {
@@ -17,6 +18,7 @@ struct LocalRun {
   std::optional<std::string> mem{};
   std::optional<std::string> mem_guarantee{};
   std::string mps = "auto";
+  LatencySettings latency{};
   unsigned gpu = 0;
   std::optional<std::string> kernel_log{};
   bool learn_kernels = false;

@@ -5,10 +5,13 @@
 
 #include <fmt/format.h>
 
+#include "core/job_names.hpp"
 #include "interpose/launch/real_libcuda.hpp"
 
 namespace carpool::app {
 namespace {
+
+constexpr double kDefaultQuantile = 0.99;
 
 std::string in_front(const std::string& path, const std::string& others) {
   return others.empty() ? path : fmt::format("{}:{}", path, others);
@@ -53,20 +56,42 @@ Result<std::string> find_driver(const std::filesystem::path& library) {
   return driver;
 }
 
+std::map<std::string, std::string> gate_environment(const GateSettings& gate) {
+  std::map<std::string, std::string> variables = {{"CARPOOL_SHIM_CLASS", ""},
+                                                  {"CARPOOL_SHIM_SLO_NS", ""},
+                                                  {"CARPOOL_SHIM_QUANTILE", ""},
+                                                  {kGatePolicyVariable, ""},
+                                                  {"CARPOOL_SHIM_MPS", gate.mps ? "1" : ""}};
+  if (gate.job_class != JobClass::Normal) {
+    variables["CARPOOL_SHIM_CLASS"] = name_of(gate.job_class);
+  }
+  if (gate.job_class == JobClass::BestEffort) {
+    variables[kGatePolicyVariable] = gate.policy;
+  }
+  if (gate.job_class == JobClass::Slo && gate.slo_ms) {
+    variables["CARPOOL_SHIM_SLO_NS"] = fmt::format("{:.0f}", *gate.slo_ms * 1e6);
+    variables["CARPOOL_SHIM_QUANTILE"] =
+        fmt::format("{}", gate.quantile.value_or(kDefaultQuantile));
+  }
+  return variables;
+}
+
 std::map<std::string, std::string> shim_environment(const ShimSettings& settings,
                                                     const std::string& preload,
                                                     const std::string& library_path) {
   // Some programs open "libcuda.so"; this folder has the library by that name.
   const std::filesystem::path by_name = settings.library.parent_path() / "cuda";
-  return {{"LD_PRELOAD", in_front(settings.library.string(), preload)},
-          {"LD_LIBRARY_PATH", in_front(by_name.string(), library_path)},
-          {"CARPOOL_REAL_LIBCUDA", settings.real_libcuda},
-          {"CARPOOL_STATE_DIR", settings.state_folder.string()},
-          {"CARPOOL_SHIM_NAME", settings.name},
-          {"CARPOOL_SHIM_CLASS", settings.slo ? "slo" : "best-effort"},
-          {"CARPOOL_SHIM_JOB", std::to_string(settings.job)},
-          {"CARPOOL_SHIM_LIMIT", number_text(settings.limit_bytes)},
-          {"CARPOOL_SHIM_GUARANTEE", number_text(settings.guarantee_bytes)}};
+  std::map<std::string, std::string> variables = {
+      {"LD_PRELOAD", in_front(settings.library.string(), preload)},
+      {"LD_LIBRARY_PATH", in_front(by_name.string(), library_path)},
+      {"CARPOOL_REAL_LIBCUDA", settings.real_libcuda},
+      {"CARPOOL_STATE_DIR", settings.state_folder.string()},
+      {"CARPOOL_SHIM_NAME", settings.name},
+      {"CARPOOL_SHIM_JOB", std::to_string(settings.job)},
+      {"CARPOOL_SHIM_LIMIT", number_text(settings.limit_bytes)},
+      {"CARPOOL_SHIM_GUARANTEE", number_text(settings.guarantee_bytes)}};
+  variables.merge(gate_environment(settings.gate));
+  return variables;
 }
 
 }  // namespace carpool::app

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/result.hpp"
+#include "core/job.hpp"
 
 namespace carpool::app {
 
@@ -17,6 +18,9 @@ inline constexpr std::string_view kRunSlotName = "carpool run";
 // Numbers of jobs of `carpool run` begin here, above those that servers give.
 inline constexpr std::uint64_t kFirstRunJob = std::uint64_t{1} << 40U;
 
+// By which policy the launches of a best-effort program wait; also in the environment of jobs.
+inline constexpr const char* kGatePolicyVariable = "CARPOOL_SHIM_POLICY";
+
 // lib/carpool/libcarpool_cuda.so beside the folder of this program.
 [[nodiscard]] Result<std::filesystem::path> find_shim_library();
 
@@ -24,16 +28,29 @@ inline constexpr std::uint64_t kFirstRunJob = std::uint64_t{1} << 40U;
 // called before this program has threads.
 [[nodiscard]] Result<std::string> find_driver(const std::filesystem::path& library);
 
+// What the program promises, or gives way to (docs/gate.md).
+struct GateSettings {
+  JobClass job_class = JobClass::Normal;  // of which only best-effort ones wait for others
+  std::optional<double> slo_ms{};         // Slo
+  std::optional<double> quantile{};       // Slo
+  std::string policy{};                   // BestEffort; empty: the default
+  bool mps = false;                       // the program is a client of MPS
+};
+
 struct ShimSettings {
   std::filesystem::path library;
   std::string real_libcuda;
   std::filesystem::path state_folder;
   std::string name;
   std::uint64_t job = 0;
-  bool slo = false;  // its class
+  GateSettings gate{};
   std::optional<std::uint64_t> limit_bytes{};
   std::optional<std::uint64_t> guarantee_bytes{};
 };
+
+// The variables of the gate, which programs in containers get too. An empty value: the variable is
+// removed.
+[[nodiscard]] std::map<std::string, std::string> gate_environment(const GateSettings& gate);
 
 // `preload` and `library_path` are LD_PRELOAD and LD_LIBRARY_PATH that the program would have
 // without it. An empty value: the variable is removed.

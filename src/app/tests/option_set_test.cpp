@@ -69,6 +69,19 @@ TEST(JobSettings, ReadTheWordsOfCarpoolLines) {
   EXPECT_FALSE(job->clean_env);
 }
 
+TEST(JobSettings, LatenciesHaveTheirUnit) {
+  for (const auto& [text, ms] : {std::pair("20ms", 20.0),
+                                 std::pair("0.5s", 500.0),
+                                 std::pair("800us", 0.8),
+                                 std::pair("1e1ms", 10.0)}) {
+    EXPECT_DOUBLE_EQ(parse_latency_ms(text).value_or(0.0), ms) << text;
+  }
+  for (const char* const text :
+       {"", "ms", "0ms", "-1ms", "20", "20m", "20 ms", "2h", "9999s", "nan"}) {
+    EXPECT_FALSE(parse_latency_ms(text).has_value()) << text;
+  }
+}
+
 TEST(JobSettings, RefuseWhatIsNotASettingOfAJob) {
   for (const auto& [words, problem] :
        {std::pair(Words{"--wait"}, "unexpected argument \"--wait\""),
@@ -76,7 +89,10 @@ TEST(JobSettings, RefuseWhatIsNotASettingOfAJob) {
         std::pair(Words{"python"}, "unexpected argument \"python\""),
         std::pair(Words{"--gpus", "two"}, "--gpus: \"two\" is not a whole number, at least 1"),
         std::pair(Words{"--mem", "12"}, "--mem: 12 what? write 12G for 12 GiB or 12M for 12 MiB"),
-        std::pair(Words{"--slo", "0"}, "--slo: \"0\" is not a number above 0")}) {
+        std::pair(Words{"--slo", "20"},
+                  "--slo: 20 what? write 20ms for milliseconds or 20s for seconds"),
+        std::pair(Words{"--slo", "20ms", "--quantile", "99"},
+                  "--quantile: 99 is not between 0 and 1; write 0.99")}) {
     const auto job = parse_job_settings(words, "job.sh");
     ASSERT_FALSE(job);
     EXPECT_EQ(job.error().code, ErrorCode::InvalidInput);

@@ -60,6 +60,9 @@ std::vector<Words> spellings(const Option& option) {
                             : option.value == "SIZE"      ? "3G"
                             : option.value == "TIME"      ? "3h"
                             : option.value == "WHEN"      ? "now+3h"
+                            : option.value == "LATENCY"   ? "3ms"
+                            : option.value == "SHARE"     ? "0.9"
+                            : option.value == "POLICY"    ? "time"
                                                           : "3";
   return {{name, value}, {name + "=" + value}, {name, value, name, value}};
 }
@@ -82,6 +85,16 @@ bool is_single(const Option& option) {
          !std::holds_alternative<bool*>(option.target);
 }
 
+// The option that this one needs, with a value.
+Words needed_by(const Option& option, const OptionSet& options) {
+  for (const Option& other : options.all()) {
+    if (!option.rules.needs.empty() && last_name(other) == option.rules.needs) {
+      return spellings(other).front();
+    }
+  }
+  return {};
+}
+
 void try_every_option(const std::string& command, const OptionSet& options) {
   for (const Option& option : options.all()) {
     for (const Words& spelling : option.positional() ? std::vector<Words>{} : spellings(option)) {
@@ -89,6 +102,8 @@ void try_every_option(const std::string& command, const OptionSet& options) {
         continue;  // it may be given once
       }
       Words before = {command};
+      const Words needed = needed_by(option, options);
+      before.insert(before.end(), needed.begin(), needed.end());
       before.insert(before.end(), spelling.begin(), spelling.end());
       for (const Words& program : all_programs) {
         expect_verbatim(before, program, /*separated=*/true);

@@ -54,6 +54,7 @@ class ShimJobsTest : public testing::Test {
 
 TEST_F(ShimJobsTest, AJobThatSharesStartsWithTheLibraryInFrontOfItsOwn) {
   spec_.job.job_class = JobClass::Slo;
+  spec_.job.slo_ms = 20.0;
   const run::Variables variables =
       started({{"LD_PRELOAD", "/their/lib.so"}, {"LD_LIBRARY_PATH", "/their"}});
   const run::Variables expected{
@@ -63,10 +64,28 @@ TEST_F(ShimJobsTest, AJobThatSharesStartsWithTheLibraryInFrontOfItsOwn) {
       {"CARPOOL_STATE_DIR", (root_ / std::to_string(::geteuid())).string()},
       {"CARPOOL_SHIM_NAME", "train"},
       {"CARPOOL_SHIM_CLASS", "slo"},
+      {"CARPOOL_SHIM_SLO_NS", "20000000"},
+      {"CARPOOL_SHIM_QUANTILE", "0.99"},
+      {"CARPOOL_SHIM_POLICY", ""},
+      {"CARPOOL_SHIM_MPS", ""},
       {"CARPOOL_SHIM_JOB", "17"},
       {"CARPOOL_SHIM_LIMIT", std::to_string(100 * kMiB)},
       {"CARPOOL_SHIM_GUARANTEE", ""}};
   EXPECT_EQ(variables, expected);
+}
+
+TEST_F(ShimJobsTest, OnlyBestEffortJobsAreToldToWaitForRequests) {
+  spec_.mechanism = ShareMechanism::Mps;
+  const run::Variables chosen{{"CARPOOL_SHIM_POLICY", "time"}};
+  EXPECT_EQ(started(chosen).at("CARPOOL_SHIM_CLASS"), "");
+  EXPECT_EQ(started(chosen).at("CARPOOL_SHIM_POLICY"), "");
+  spec_.job.job_class = JobClass::BestEffort;
+  spec_.job.slo_ms = 20.0;  // of no meaning for this class
+  const run::Variables variables = started(chosen);
+  EXPECT_EQ(variables.at("CARPOOL_SHIM_CLASS"), "best-effort");
+  EXPECT_EQ(variables.at("CARPOOL_SHIM_POLICY"), "time");
+  EXPECT_EQ(variables.at("CARPOOL_SHIM_SLO_NS"), "");
+  EXPECT_EQ(variables.at("CARPOOL_SHIM_MPS"), "1");
 }
 
 TEST_F(ShimJobsTest, TheStateBelongsToItsUserAndKnowsTheJob) {

@@ -147,6 +147,8 @@ class HostileLife {
   [[nodiscard]] std::size_t starts() const { return executor_.begun.size(); }
   [[nodiscard]] std::uint64_t refused() const { return scheduler_.refused_placements(); }
   [[nodiscard]] std::size_t most_clients() const { return most_clients_; }
+  // GPUs with a job that has an SLO and further ones, in all.
+  [[nodiscard]] std::size_t beside_slo() const { return beside_slo_; }
 
  private:
   static std::vector<GpuView> gpus() {
@@ -183,6 +185,7 @@ class HostileLife {
       spec.gpus = dice_.once_in(8) ? 2 : 1;
       spec.exclusive = dice_.once_in(10);
       uid += static_cast<std::uint32_t>(dice_.roll(2));
+      spec.job_class = dice_.once_in(6) ? JobClass::Slo : JobClass::Normal;
     }
     ASSERT_TRUE(scheduler_.submit(spec, {.uid = uid, .user = "u"}, now_).has_value());
   }
@@ -203,8 +206,12 @@ class HostileLife {
     std::uint64_t reserved = 0;
     std::size_t clients = 0;
     std::set<std::uint32_t> mps_users;
+    std::set<std::uint32_t> users;
+    bool slo = false;
     for (const Resident& resident : gpu.residents) {
       reserved += resident.reserved_bytes;
+      users.insert(resident.uid);
+      slo = slo || resident.job_class == JobClass::Slo;
       if (resident.mechanism == ShareMechanism::Mps) {
         ++clients;
         mps_users.insert(resident.uid);
@@ -216,6 +223,8 @@ class HostileLife {
     }
     EXPECT_LE(reserved, gpu.memory_bytes) << "GPU " << gpu.index;
     EXPECT_LE(mps_users.size(), 1U) << "GPU " << gpu.index;
+    EXPECT_TRUE(!slo || users.size() <= 1) << "GPU " << gpu.index;
+    beside_slo_ += slo && gpu.residents.size() > 1 ? 1 : 0;
     EXPECT_LE(clients, kMostMpsClients) << "GPU " << gpu.index;
     EXPECT_TRUE(clients == 0 || gpu.mps_possible) << "GPU " << gpu.index;
     most_clients_ = std::max(most_clients_, clients);
@@ -261,6 +270,7 @@ class HostileLife {
   double now_ = 0.0;
   std::size_t checked_ = 0;  // events
   std::size_t most_clients_ = 0;
+  std::size_t beside_slo_ = 0;
 };
 
 TEST(PlacementGuardProperty, NoPolicyBreaksARule) {
@@ -271,6 +281,7 @@ TEST(PlacementGuardProperty, NoPolicyBreaksARule) {
   std::size_t starts = 0;
   std::uint64_t refused = 0;
   std::size_t most_clients = 0;
+  std::size_t beside_slo = 0;
   for (std::uint64_t seed = first_seed; decisions < wanted && !HasFailure(); ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     HostileLife life(seed);
@@ -279,12 +290,14 @@ TEST(PlacementGuardProperty, NoPolicyBreaksARule) {
     starts += life.starts();
     refused += life.refused();
     most_clients = std::max(most_clients, life.most_clients());
+    beside_slo += life.beside_slo();
   }
   set_log_level(LogLevel::Info);
   // The policies were let do something, and were stopped often.
   EXPECT_GT(starts, wanted / 10);
   EXPECT_GT(refused, wanted);
   EXPECT_EQ(most_clients, kMostMpsClients);
+  EXPECT_GT(beside_slo, 1'000U);
 }
 
 }  // namespace

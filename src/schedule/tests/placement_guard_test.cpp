@@ -67,6 +67,22 @@ TEST_F(PlacementGuard, FindsGpusByIndexAndNotByPosition) {
   EXPECT_TRUE(find_violation(second, job_, placement_));
 }
 
+TEST_F(PlacementGuard, AJobWithAnSloRunsBesideJobsOfItsUserOnly) {
+  placement_.mechanism = gpus_[1].residents[0].mechanism = ShareMechanism::TimeSlicing;
+  job_.uid = 1001;
+  EXPECT_EQ(violation(), "");
+  job_.job_class = JobClass::Slo;
+  const std::string beside =
+      "placed it on GPU 1 beside another user's job 5, and a job with an SLO shares only with jobs "
+      "of its own user";
+  EXPECT_EQ(violation(), beside);
+  job_.job_class = JobClass::BestEffort;
+  gpus_[1].residents[0].job_class = JobClass::Slo;
+  EXPECT_EQ(violation(), beside);
+  job_.uid = 1000;
+  EXPECT_EQ(violation(), "");
+}
+
 TEST_F(PlacementGuard, ReservationCoversTheNeedOrIsNone) {
   placement_.reserve_bytes = 4 * kGiB;
   EXPECT_EQ(violation(), "reserved 4 GiB for a job that needs 10 GiB");

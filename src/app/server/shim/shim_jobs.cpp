@@ -230,7 +230,11 @@ run::Variables ShimJobs::start(const LaunchSpec& spec, const run::Variables& env
                            .state_folder = place_.state_of(user_of(spec.owner)),
                            .name = shim_name(spec.job),
                            .job = shim_number(spec.run.job),
-                           .slo = spec.job.job_class == JobClass::Slo,
+                           .gate = {.job_class = spec.job.job_class,
+                                    .slo_ms = spec.job.slo_ms,
+                                    .quantile = spec.job.quantile,
+                                    .policy = shim_value(env, kGatePolicyVariable),
+                                    .mps = spec.mechanism == ShareMechanism::Mps},
                            .limit_bytes = spec.memory_limit_bytes},
                           shim_value(env, "LD_PRELOAD"),
                           shim_value(env, "LD_LIBRARY_PATH"));

@@ -1,0 +1,97 @@
+#include "app/cli/latency.hpp"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "app/cli/option_set.hpp"
+#include "base/text/names.hpp"
+#include "interpose/gate/policy.hpp"
+
+namespace carpool::app {
+namespace {
+
+constexpr double kMostMs = 3600.0 * 1000.0;
+
+OptionCheck latency_with_unit() {
+  return [](const std::string& text) {
+    const auto latency = parse_latency_ms(text);
+    return latency ? std::string() : latency.error().message;
+  };
+}
+
+// People who think in per cent write 99.
+OptionCheck quantile_below_one() {
+  return [](const std::string& text) {
+    double value = 0.0;
+    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const bool number = problem == std::errc() && end == text.data() + text.size();
+    if (number && value > 0.0 && value < 1.0) {
+      return std::string();
+    }
+    return number && value > 1.0 && value < 100.0
+               ? fmt::format("{} is not between 0 and 1; write {:g}", text, value / 100.0)
+               : fmt::format("\"{}\" is not a number between 0 and 1, such as 0.99", text);
+  };
+}
+
+OptionCheck policy_of_the_gate() {
+  return [](const std::string& text) {
+    const auto found = find_named(interpose::gate::policies(), "gate policy", text);
+    return found ? std::string() : found.error().message;
+  };
+}
+
+}  // namespace
+
+Result<double> parse_latency_ms(std::string_view text) {
+  static constexpr std::array<std::pair<std::string_view, double>, 3> kUnits = {
+      {{"us", 1e-3}, {"ms", 1.0}, {"s", 1e3}}};
+  double value = 0.0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
+  if (problem == std::errc() && std::isfinite(value) && value > 0.0) {
+    if (unit.empty()) {
+      return invalid_input(
+          fmt::format("{0} what? write {0}ms for milliseconds or {0}s for seconds", text));
+    }
+    for (const auto& [name, in_ms] : kUnits) {
+      if (unit == name && value * in_ms <= kMostMs) {
+        return value * in_ms;
+      }
+    }
+  }
+  return invalid_input(
+      fmt::format("\"{}\" is not a latency; write 20ms, 0.5s or 800us, at most an hour", text));
+}
+
+void add_latency_settings(OptionSet& options, LatencySettings& latency) {
+  options.option(
+      "--slo",
+      &latency.slo,
+      "LATENCY",
+      "Keep the requests of the program within this latency, 20ms or 0.5s: programs with "
+      "--best-effort on the GPU wait for them",
+      {.check = latency_with_unit()});
+  options.option("--quantile",
+                 &latency.quantile,
+                 "SHARE",
+                 "With --slo: share of the requests that keep it (default: 0.99)",
+                 {.check = quantile_below_one(), .needs = "--slo"});
+  options.flag("--best-effort",
+               latency.best_effort,
+               "Let requests of programs with --slo go first: launches wait where they would delay "
+               "them",
+               {.excludes = "--slo"});
+  options.option("--policy",
+                 &latency.policy,
+                 "POLICY",
+                 "With --best-effort: which launches wait, by a policy of the gate: spacetime "
+                 "(default), time, priority or another system's",
+                 {.check = policy_of_the_gate(), .needs = "--best-effort"});
+}
+
+}  // namespace carpool::app
