@@ -163,6 +163,9 @@ ApiAnswer JobApi::show(const Caller& caller, JobId job) {
       if (const std::string own = own_error(record.spec, job); !own.empty()) {
         view["stderr_file"] = own;
       }
+      if (const auto gate = parts_.metrics.gate_of(job)) {
+        view["gate"] = gate_view(*gate);
+      }
       return view;
     });
   };

@@ -131,6 +131,16 @@ class RunTest(cli.CarpoolTest):
         self.refuses("run", "--mps", "off", "--best-effort", "--policy", "orion", "--", "true", env=self.env,
                      says=("--policy orion needs MPS", "leave --policy out"))
 
+    def test_holds_are_explained_by_name(self):
+        run = self.start("--mps", "off", "--name", "train", script=CUDA_SCRIPT)
+        self.assertEqual(run.stdout.readline(), "on\n")
+        self.assertIn("train has neither --slo nor --best-effort", self.succeeds("explain", "--holds", "train", env=self.env))
+        seen = cli.strict_json(self.succeeds("explain", "--holds", "train", "--json", env=self.env))
+        self.assertEqual((seen["name"], seen["gate"]["held_s"]), ("train", 0))
+        self.refuses("explain", "--holds", "serve", env=self.env, says=('"serve"', "these do: train"))
+        run.communicate("\n", timeout=60)
+        self.refuses("explain", "--holds", "train", env=self.env, says=("none does", "carpool run"))
+
     def test_without_a_limit_the_gpu_is_the_limit(self):
         self.assertGreater(int(self.run_program("--mps", "off")["pieces"]), 90)
 

@@ -85,6 +85,7 @@ class StartTest(ShimTest):
             self.assertEqual({name: seen[f"CARPOOL_SHIM_{name}"] for name in ("CLASS", "SLO_NS", "QUANTILE", "POLICY", "MPS")
                               if f"CARPOOL_SHIM_{name}" in seen}, expected)
             self.assertEqual(job["class"], expected.get("CLASS", "normal"))
+        self.assertIn("is of class normal", self.succeeds("explain", "--holds", str(number)))
 
     def test_the_cap_holds_in_the_program(self):
         self.start("--shim")

@@ -204,6 +204,7 @@ Result<void> serve_gpus(const ServeOptions& options,
        .shim_jobs = shim.jobs,
        .job_map = std::move(*job_map),
        .energy = std::make_shared<EnergyFile>(places.state),
+       .gates = [&server](auto seen) { (*server)->metrics().gates(std::move(seen)); },
        .readings = [&server](auto seen) { (*server)->metrics().gpus(std::move(seen)); }});
   if (!watcher) {
     return tl::unexpected(watcher.error());

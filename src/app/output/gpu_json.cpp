@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/output/gpu_table.hpp"
+#include "app/server/shim/gate_tally.hpp"
 #include "base/text/printable.hpp"
 
 namespace carpool::app {
@@ -50,6 +51,9 @@ json client_to_json(const ShimClient& client) {
            {"context_bytes", seen.context_bytes}};
   if (client.limit_bytes) {
     out["memory_limit_bytes"] = *client.limit_bytes;
+  }
+  if (takes_part(seen.gate)) {
+    out["gate"] = serve::gate_view(gate_of(seen.gate));
   }
   if (client.rates) {
     out["launches_per_second"] = client.rates->launches;

@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "app/output/gate_text.hpp"
 #include "base/text/printable.hpp"
 #include "serve/units.hpp"
 
@@ -187,6 +188,12 @@ std::string show_text(const nlohmann::json& job) {
     line(text, "time limit", serve::show_seconds(job.at("time_s").get<double>()));
   }
   line(text, "class", job.value("class", ""));
+  if (job.contains("gate")) {
+    line(text, "SLO", promise_text(job.at("gate")));
+    line(text, "held", held_text(job.at("gate")));
+  } else if (job.contains("slo_ms")) {
+    line(text, "SLO", fmt::format("{:g} ms", job.at("slo_ms").get<double>()));
+  }
   line(text, "priority", fmt::format("{}", job.value("priority", 0)));
   time_line(text, "submitted", job, "submitted_s");
   time_line(text, "begins", job, "begin_s");

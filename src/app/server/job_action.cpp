@@ -9,6 +9,22 @@ namespace carpool::app {
 
 using nlohmann::json;
 
+JobAction reading_action(const char* path, std::string (*text)(const json&)) {
+  return {.ask =
+              [path](ServerClient& server, std::int64_t job) {
+                return server.get(fmt::format("/v1/jobs/{}{}", job, path));
+              },
+          .text =
+              [text](const json& answers, const std::vector<std::int64_t>& /*jobs*/) {
+                std::string all;
+                for (const json& answer : answers) {
+                  all += all.empty() ? "" : "\n";
+                  all += text(answer);
+                }
+                return all;
+              }};
+}
+
 Result<void> act_on_jobs(ServerClient& server,
                          const JobChoice& choice,
                          const JobAction& action,

@@ -26,6 +26,10 @@ struct JobAction {
   bool remarks = false;                       // the text says only what was done
 };
 
+// Prints what the server says about jobs; `path` is below that of a job.
+[[nodiscard]] JobAction reading_action(const char* path,
+                                       std::string (*text)(const nlohmann::json&));
+
 // An error of one job does not keep the others from being dealt with, unless the server is gone.
 [[nodiscard]] Result<void> act_on_jobs(ServerClient& server,
                                        const JobChoice& choice,

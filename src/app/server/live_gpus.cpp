@@ -48,6 +48,7 @@ auto running_port(const run::ProcessExecutor& executor,
           progress,
           shim = settings.shim,
           kept = settings.shim_jobs,
+          gates = settings.gates,
           job_map = settings.job_map,
           energy_file = settings.energy] {
     std::vector<ProgressJob> jobs;
@@ -66,6 +67,7 @@ auto running_port(const run::ProcessExecutor& executor,
     if (running) {
       if (shim) {
         shim->look(shared);
+        gates(shim->gates());
       }
       progress->follow(jobs);
       if (job_map) {

@@ -33,6 +33,8 @@ struct WatchSettings {
   std::shared_ptr<ShimJobs> shim_jobs{};
   std::shared_ptr<DcgmJobMap> job_map{};  // null: none
   std::shared_ptr<EnergyFile> energy{};   // null: energy does not survive a restart
+  // Takes what the gate did to jobs.
+  std::function<void(std::vector<serve::JobGate>)> gates{};
   // Takes all that is read of the GPUs.
   std::function<void(std::vector<carpool::GpuReading>)> readings{};
 };

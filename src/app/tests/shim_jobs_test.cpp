@@ -221,6 +221,29 @@ TEST_F(ShimJobsTest, MemoryThatNoCallShowsIsToldToTheState) {
   EXPECT_EQ(state().foreign_bytes, 500 * kMiB);
 }
 
+TEST_F(ShimJobsTest, WhatTheGateDidIsReadOfJobsThatTakePart) {
+  ASSERT_FALSE(started().empty());
+  interpose::Client client;
+  ASSERT_EQ(client.join(place_.state_of(::geteuid()).string(), kUuid, {.job = 17}),
+            interpose::StateError::None);
+  ShimWatch watch(place_);
+  const std::vector<ShimTarget> targets{{.job = 17, .uid = ::geteuid(), .uuid = kUuid}};
+  watch.look(targets);
+  EXPECT_TRUE(watch.gates().empty());
+  client.slot().gate.slo_ns = 5'000'000;
+  client.slot().gate.requests = 7;
+  watch.look(targets);
+  ASSERT_EQ(watch.gates().size(), 1U);
+  EXPECT_EQ(watch.gates()[0].job, 17);
+  EXPECT_EQ(watch.gates()[0].requests, 7U);
+  EXPECT_EQ(watch.gates()[0].slo_ms, 5.0);
+  client.leave();
+  watch.look(targets);
+  EXPECT_EQ(watch.gates().at(0).requests, 7U);
+  watch.look({});
+  EXPECT_TRUE(watch.gates().empty());
+}
+
 TEST_F(ShimJobsTest, ARefusalOfThisAttemptIsKnownAfterItsEnd) {
   ShimJobs jobs(place_, {gpu_});
   for (unsigned attempt = 1; attempt <= 2; ++attempt) {

@@ -5,8 +5,11 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
+#include "app/output/gate_text.hpp"
 #include "app/output/text_table.hpp"
+#include "app/server/shim/gate_tally.hpp"
 
 namespace carpool::app {
 namespace {
@@ -57,6 +60,16 @@ Line client_line(const TopClient& entry) {
   return line;
 }
 
+// What the gate did for the client, or to it; empty: nothing.
+std::string gate_words(const ShimClient& client) {
+  if (!takes_part(client.seen.gate)) {
+    return {};
+  }
+  const nlohmann::json gate = serve::gate_view(gate_of(client.seen.gate));
+  const std::string promise = promise_text(gate);
+  return promise.empty() ? fmt::format("held {}", held_text(gate)) : promise;
+}
+
 }  // namespace
 
 std::vector<Line> client_lines(const TopModel& model, std::size_t most, const Glyphs& glyphs) {
@@ -80,6 +93,9 @@ std::vector<Line> client_lines(const TopModel& model, std::size_t most, const Gl
   const std::size_t shown = clients.size() <= most ? clients.size() : most - 1;
   for (std::size_t i = 0; i < shown; ++i) {
     lines.push_back(client_line(clients[i]));
+    if (const std::string words = gate_words(clients[i].client); !words.empty()) {
+      lines.push_back({{fmt::format("          {}", words), Tone::Faint}});
+    }
   }
   if (shown < clients.size()) {
     lines.push_back(

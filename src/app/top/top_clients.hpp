@@ -9,7 +9,8 @@
 
 namespace carpool::app {
 
-// A heading, at most `most` clients, and a blank line; nothing if there is no client or no room.
+// A heading, at most `most` clients, those with an SLO or of best effort with a second line, and a
+// blank line; nothing if there is no client or no room.
 [[nodiscard]] std::vector<Line> client_lines(const TopModel& model,
                                              std::size_t most,
                                              const Glyphs& glyphs);

@@ -15,6 +15,7 @@
 #include "schedule/scheduler.hpp"
 #include "serve/caller.hpp"
 #include "serve/metrics/histogram.hpp"
+#include "serve/metrics/job_gate.hpp"
 #include "serve/metrics/metric_samples.hpp"
 #include "serve/metrics/metrics.hpp"
 
@@ -34,6 +35,7 @@ struct MetricTotals {
   bool disk_full = false;
   Histogram wait{{1, 5, 15, 60, 300, 900, 3600, 14400, 86400}};
   Histogram decision{{0.0001, 0.0005, 0.001, 0.005, 0.02, 0.1, 0.5, 2}};
+  std::map<JobId, JobGate> gates{};
   std::vector<GpuReading> readings{};
   std::optional<Stopwatch> since_readings{};
   std::optional<std::string> dcgm_host{};  // also under DCGM's names, with this host name
@@ -57,6 +59,7 @@ struct Metric {
 
 [[nodiscard]] std::vector<Metric> gpu_metrics();
 [[nodiscard]] std::vector<Metric> job_metrics();
+[[nodiscard]] std::vector<Metric> gate_metrics();
 [[nodiscard]] std::vector<Metric> dcgm_metrics();
 
 }  // namespace carpool::serve

@@ -166,7 +166,7 @@ std::vector<Metric> server_metrics() {
 const std::vector<Metric>& metrics() {
   static const std::vector<Metric> table = [] {
     std::vector<Metric> all = server_metrics();
-    for (const auto& part : {gpu_metrics(), job_metrics()}) {
+    for (const auto& part : {gpu_metrics(), job_metrics(), gate_metrics()}) {
       all.insert(all.end(), part.begin(), part.end());
     }
     return all;
@@ -273,6 +273,22 @@ void Metrics::gpus(std::vector<GpuReading> readings) {
 void Metrics::use_dcgm_names(std::string host) {
   const std::scoped_lock lock(totals_->mutex);
   totals_->dcgm_host = std::move(host);
+}
+
+void Metrics::gates(std::vector<JobGate> seen) {
+  const std::scoped_lock lock(totals_->mutex);
+  for (JobGate& gate : seen) {
+    totals_->gates.insert_or_assign(gate.job, std::move(gate));
+  }
+  while (totals_->gates.size() > kMostJobSeries) {
+    totals_->gates.erase(totals_->gates.begin());
+  }
+}
+
+std::optional<JobGate> Metrics::gate_of(JobId job) const {
+  const std::scoped_lock lock(totals_->mutex);
+  const auto found = totals_->gates.find(job);
+  return found == totals_->gates.end() ? std::nullopt : std::optional(found->second);
 }
 
 std::string Metrics::text(const schedule::Scheduler& scheduler,

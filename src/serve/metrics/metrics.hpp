@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include "core/job_event.hpp"
 #include "schedule/scheduler.hpp"
 #include "serve/caller.hpp"
+#include "serve/metrics/job_gate.hpp"
 
 namespace carpool::serve {
 
@@ -48,6 +50,9 @@ class Metrics {
 
   // The latest readings of the GPUs.
   void gpus(std::vector<GpuReading> readings);
+  // What the gate did to running jobs. The last report of a job stays for some time after its end.
+  void gates(std::vector<JobGate> seen);
+  [[nodiscard]] std::optional<JobGate> gate_of(JobId job) const;
   // The page has the values of the GPUs also under the names of dcgm-exporter, from this host.
   void use_dcgm_names(std::string host);
 

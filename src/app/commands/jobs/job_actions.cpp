@@ -1,4 +1,4 @@
-// Commands about jobs: show, explain, cancel, hold, release, requeue.
+// Commands about jobs: show, cancel, hold, release, requeue; explain is in explain.cpp.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -51,26 +51,6 @@ CommandSpec job_command(JobAction action, std::vector<std::string> examples) {
   return command;
 }
 
-// Prints what the server says about jobs; `path` is below that of a job.
-CommandSpec reading(const char* path,
-                    std::string (*text)(const json&),
-                    std::vector<std::string> examples) {
-  return job_command({.ask =
-                          [path](ServerClient& server, std::int64_t job) {
-                            return server.get(fmt::format("/v1/jobs/{}{}", job, path));
-                          },
-                      .text =
-                          [text](const json& answers, const std::vector<std::int64_t>& /*jobs*/) {
-                            std::string all;
-                            for (const json& answer : answers) {
-                              all += all.empty() ? "" : "\n";
-                              all += text(answer);
-                            }
-                            return all;
-                          }},
-                     std::move(examples));
-}
-
 // Has the server change jobs; `doing` is the change as a gerund.
 CommandSpec changing(const char* verb,
                      const char* doing,
@@ -95,11 +75,7 @@ CommandSpec changing(const char* verb,
 }  // namespace
 
 CommandSpec show_command() {
-  return reading("", show_text, {"carpool show 17", "carpool show @"});
-}
-
-CommandSpec explain_command() {
-  return reading("/explain", explain_text, {"carpool explain 17", "carpool explain --all-mine"});
+  return job_command(reading_action("", show_text), {"carpool show 17", "carpool show @"});
 }
 
 CommandSpec cancel_command() {

@@ -54,6 +54,10 @@ void ShimWatch::look(const std::vector<ShimTarget>& targets) {
   std::erase_if(strange_, [&](const auto& entry) {
     return std::ranges::find(targets, entry.first.first, &ShimTarget::job) == targets.end();
   });
+  std::erase_if(tallies_, [&](const auto& entry) {
+    return std::ranges::find(targets, entry.first, &ShimTarget::job) == targets.end();
+  });
+  std::map<JobId, std::map<GateTally::Key, interpose::GateReport>> gates;
   std::map<std::pair<uid_t, std::string>, Shared> shared;
   for (const ShimTarget& target : targets) {
     const std::pair key{target.uid, target.uuid};
@@ -74,10 +78,27 @@ void ShimWatch::look(const std::vector<ShimTarget>& targets) {
       if (client.job == number) {
         ++seen.clients;
         seen.launches += client.launches + client.graph_launches;
+        gates[target.job][{target.gpu, client.id.slot, client.id.generation}] = client.gate;
       }
     }
   }
   shared_ = std::move(shared);
+  for (const ShimTarget& target : targets) {
+    if (gates.contains(target.job) || tallies_.contains(target.job)) {
+      tallies_[target.job].look(gates[target.job]);
+    }
+  }
+}
+
+std::vector<serve::JobGate> ShimWatch::gates() const {
+  std::vector<serve::JobGate> out;
+  for (const auto& [job, tally] : tallies_) {
+    if (const interpose::GateReport total = tally.total(); takes_part(total)) {
+      out.push_back(gate_of(total));
+      out.back().job = job;
+    }
+  }
+  return out;
 }
 
 void ShimWatch::account(const observe::SeenProcesses& processes) {

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/server/shim/gate_tally.hpp"
 #include "app/server/shim/shim_place.hpp"
 #include "interpose/state/memory_accounts.hpp"
 #include "observe/process_owners.hpp"
@@ -48,6 +49,9 @@ class ShimWatch {
   // the library, or no process of it uses a GPU.
   [[nodiscard]] std::optional<std::uint64_t> launches(JobId job) const;
 
+  // Of the jobs of the last look that promise something or give way to others.
+  [[nodiscard]] std::vector<serve::JobGate> gates() const;
+
   // Jobs of which a GPU had more processes than clients of the state at several looks in a row.
   [[nodiscard]] std::vector<ShimEscape> escaped(const std::vector<GpuObservation>& seen);
 
@@ -73,6 +77,7 @@ class ShimWatch {
   std::map<std::pair<JobId, unsigned>, std::vector<std::string>> slotless_;  // processes, in words
   std::map<std::pair<JobId, unsigned>, Seen> seen_;  // by job and GPU; those that have an entry
   std::map<std::pair<JobId, unsigned>, unsigned> strange_;  // looks in a row
+  std::map<JobId, GateTally> tallies_;
 };
 
 }  // namespace carpool::app

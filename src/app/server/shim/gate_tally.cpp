@@ -1,0 +1,93 @@
+#include "app/server/shim/gate_tally.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "interpose/gate/decision.hpp"
+#include "interpose/gate/policy.hpp"
+
+namespace carpool::app {
+namespace {
+
+using interpose::GateReport;
+
+constexpr double kNsOfMs = 1e6;
+constexpr double kNsOfSecond = 1e9;
+
+void add_counts(GateReport& sum, const GateReport& part) {
+  sum.requests += part.requests;
+  sum.late_requests += part.late_requests;
+  for (std::size_t i = 0; i < sum.holds.size(); ++i) {
+    sum.holds[i] += part.holds[i];
+    sum.held_ns[i] += part.held_ns[i];
+  }
+  if (takes_part(part)) {
+    sum.policy = part.policy;
+    sum.slo_ns = part.slo_ns;
+    sum.quantile_millionths = part.quantile_millionths;
+  }
+}
+
+std::optional<double> known_ms(std::uint64_t nanoseconds) {
+  return nanoseconds > 0 ? std::optional(static_cast<double>(nanoseconds) / kNsOfMs) : std::nullopt;
+}
+
+// A newer library may have policies and reasons that this program does not know.
+std::string policy_name(std::uint64_t number) {
+  const auto known = interpose::gate::policies();
+  return number == 0             ? std::string()
+         : number > known.size() ? std::to_string(number - 1)
+                                 : std::string(known[number - 1].name);
+}
+
+}  // namespace
+
+bool takes_part(const GateReport& report) {
+  return report.policy != 0 || report.slo_ns != 0;
+}
+
+void GateTally::look(std::map<Key, GateReport> clients) {
+  for (const auto& [key, report] : clients_) {
+    if (!clients.contains(key)) {
+      add_counts(ended_, report);
+    }
+  }
+  clients_ = std::move(clients);
+}
+
+GateReport GateTally::total() const {
+  GateReport sum = ended_;
+  for (const auto& [key, report] : clients_) {
+    add_counts(sum, report);
+    sum.p50_ns = std::max(sum.p50_ns, report.p50_ns);
+    sum.tail_ns = std::max(sum.tail_ns, report.tail_ns);
+  }
+  return sum;
+}
+
+serve::JobGate gate_of(const GateReport& report) {
+  serve::JobGate gate{.policy = policy_name(report.policy),
+                      .slo_ms = known_ms(report.slo_ns),
+                      .quantile = static_cast<double>(report.quantile_millionths) / 1e6,
+                      .requests = report.requests,
+                      .late_requests = std::min(report.late_requests, report.requests),
+                      .p50_ms = known_ms(report.p50_ns),
+                      .tail_ms = known_ms(report.tail_ns)};
+  for (std::uint32_t i = 1; i < report.holds.size(); ++i) {
+    if (report.holds[i] == 0 && report.held_ns[i] == 0) {
+      continue;
+    }
+    const bool known = i < interpose::gate::kHoldReasons;
+    const auto reason = static_cast<interpose::gate::HoldReason>(i);
+    gate.holds.push_back(
+        {.reason = known ? std::string(name_of(reason)) : std::to_string(i),
+         .words = known ? std::string(words_for(reason)) : "a reason of a newer library",
+         .launches = report.holds[i],
+         .seconds = static_cast<double>(report.held_ns[i]) / kNsOfSecond});
+  }
+  std::ranges::stable_sort(gate.holds, std::greater{}, &serve::JobGate::Hold::seconds);
+  return gate;
+}
+
+}  // namespace carpool::app

@@ -1,0 +1,32 @@
+// What the gate did to the processes of one job, or for them, added up; also of those that have
+// ended since.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <tuple>
+
+#include "interpose/state/reader.hpp"
+#include "serve/metrics/job_gate.hpp"
+
+namespace carpool::app {
+
+// Whether a process promises something, or gives way to others.
+[[nodiscard]] bool takes_part(const interpose::GateReport& report);
+[[nodiscard]] serve::JobGate gate_of(const interpose::GateReport& report);
+
+class GateTally {
+ public:
+  // GPU, slot and generation of a client.
+  using Key = std::tuple<unsigned, std::uint32_t, std::uint16_t>;
+
+  // All processes of the job that are there now.
+  void look(std::map<Key, interpose::GateReport> clients);
+  [[nodiscard]] interpose::GateReport total() const;
+
+ private:
+  std::map<Key, interpose::GateReport> clients_;
+  interpose::GateReport ended_{};
+};
+
+}  // namespace carpool::app

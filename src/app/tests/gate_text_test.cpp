@@ -1,0 +1,88 @@
+#include "app/output/gate_text.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <gtest/gtest.h>
+
+#include "app/server/shim/gate_tally.hpp"
+#include "interpose/gate/decision.hpp"
+
+namespace carpool::app {
+namespace {
+
+using interpose::GateReport;
+using interpose::gate::HoldReason;
+
+GateReport of_slo() {
+  return {.slo_ns = 20'000'000,
+          .quantile_millionths = 990'000,
+          .requests = 2000,
+          .late_requests = 2,
+          .p50_ns = 3'100'000,
+          .tail_ns = 9'800'000};
+}
+
+GateReport of_best_effort() {
+  GateReport report{.policy = 1};
+  const auto hold = [&](HoldReason reason, std::uint64_t launches, std::uint64_t ms) {
+    report.holds[static_cast<std::size_t>(reason)] = launches;
+    report.held_ns[static_cast<std::size_t>(reason)] = ms * 1'000'000;
+  };
+  hold(HoldReason::InFlightBound, 30, 500);
+  hold(HoldReason::RequestActive, 10, 1500);
+  return report;
+}
+
+TEST(GateText, SaysHowThePromiseIsKept) {
+  EXPECT_EQ(promise_text(serve::gate_view(gate_of(of_slo()))),
+            "99.9 % of 2000 requests within 20 ms (goal 99 %); p50 3.1 ms, p99 9.8 ms");
+  GateReport fresh = of_slo();
+  fresh.requests = fresh.late_requests = 0;
+  EXPECT_EQ(promise_text(serve::gate_view(gate_of(fresh))),
+            "99 % of the requests within 20 ms; none has ended yet");
+  EXPECT_EQ(held_text(serve::gate_view(gate_of(fresh))), "");
+}
+
+TEST(GateText, NamesTheReasonsOfHoldsTheLongestFirst) {
+  const nlohmann::json gate = serve::gate_view(gate_of(of_best_effort()));
+  EXPECT_EQ(held_text(gate), "2 s in 40 launches, most: a request with an SLO is active");
+  EXPECT_EQ(holds_text("train.py", gate),
+            "train.py: held 2 s in 40 launches, most: a request with an SLO is active (policy "
+            "spacetime)\n"
+            "      1.500 s         10 x  a request with an SLO is active (request-active)\n"
+            "      0.500 s         30 x  best-effort work in flight has reached its bound "
+            "(in-flight-bound)\n");
+  EXPECT_EQ(promise_text(gate), "");
+}
+
+TEST(GateText, JobsWithoutAReportAreToldWhy) {
+  EXPECT_NE(job_holds_text({{"id", 3}, {"class", "normal"}}).find("do not wait"),
+            std::string::npos);
+  EXPECT_NE(job_holds_text({{"id", 3}, {"class", "slo"}}).find("without --shim"),
+            std::string::npos);
+}
+
+TEST(GateTally, CountsStayWhenAProcessEnds) {
+  GateTally tally;
+  tally.look({{{0, 1, 1}, of_slo()}, {{0, 2, 1}, of_slo()}});
+  EXPECT_EQ(tally.total().requests, 4000U);
+  tally.look({{{0, 2, 1}, of_slo()}, {{0, 1, 2}, of_slo()}});  // the first slot has a new owner
+  EXPECT_EQ(tally.total().requests, 6000U);
+  tally.look({});
+  EXPECT_EQ(tally.total().requests, 6000U);
+  EXPECT_EQ(tally.total().late_requests, 6U);
+  EXPECT_TRUE(takes_part(tally.total()));
+  EXPECT_EQ(tally.total().tail_ns, 0U);  // of no process that runs
+}
+
+TEST(GateTally, NumbersOfANewerLibraryAreShownAsTheyAre) {
+  GateReport report{.policy = 90};
+  report.holds.back() = 1;
+  const serve::JobGate gate = gate_of(report);
+  EXPECT_EQ(gate.policy, "89");
+  ASSERT_EQ(gate.holds.size(), 1U);
+  EXPECT_EQ(gate.holds[0].reason, "23");
+}
+
+}  // namespace
+}  // namespace carpool::app
