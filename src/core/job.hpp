@@ -44,8 +44,8 @@ struct JobSpec {
   std::optional<double> runtime_s{};  // expected run time at solo speed; empty: unknown
   int priority = 0;                   // higher goes first
   JobClass job_class = JobClass::Normal;
-  std::optional<double> slo_ms{};     // stored, not used yet
-  std::optional<double> quantile{};   // stored, not used yet
+  std::optional<double> slo_ms{};     // class Slo: latency of its requests
+  std::optional<double> quantile{};   // share of them that keep it; empty: 0.99
   bool exclusive = false;             // does not share its GPUs
   std::vector<JobId> after{};         // starts when all of these have succeeded,
   std::vector<JobId> after_any{};     // all of these have ended,
