@@ -42,4 +42,4 @@ export CARPOOL_TESTED_SHIM=$build/lib/carpool/libcarpool_cuda.so
 export CARPOOL_TESTED_DRIVER=$build/tests/fake_cuda/lib/libcuda.so.1
 export CARPOOL_TESTED_DRIVER_BEFORE_12=$build/tests/fake_cuda/before_12/libcuda.so.1
 export CARPOOL_TESTED_PROGRAM=$build/under_qemu
-exec "$native/bin/carpool_shim_test" --gtest_filter='-*GoesOnInAProgram*:*DoesNotWaitForThreads*:*MeasuresBesideCaptures*:*Runtime*:Vendor/*'
+exec "$native/bin/carpool_shim_test" --gtest_filter='-*GoesOnInAProgram*:*DoesNotWaitForThreads*:*MeasuresBesideCaptures*:*Runtime*:Vendor/*:ShimGate.RequestsDoNotWait*:ShimGate.ARequestThatWaitsLong*'

@@ -58,7 +58,7 @@ class Bundle(unittest.TestCase):
     def test_has_the_library_in_front_of_the_driver_which_needs_only_glibc(self):
         library = self.bundle / "lib" / "carpool" / "libcarpool_cuda.so"
         exported = set(output("nm", "-D", "--defined-only", library).split()[2::3])
-        self.assertEqual(exported, hardening.driver_symbols())
+        self.assertEqual(exported, hardening.entry_points(library))
         for line in output("ldd", library, env={}).splitlines():
             self.assertRegex(line.split()[0], r"linux-vdso|/lib64/ld-linux|lib(c|dl|pthread)\.so")
         for name in ("libcuda.so", "libcuda.so.1"):

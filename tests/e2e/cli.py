@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -139,11 +140,22 @@ def write_part_of_bundled(folder, workloads=6):
     return [line.split(",")[0] for line in profiles[1:]]
 
 
+def remove_folder(folder):
+    """Processes that were told to end may still write there for a moment."""
+    end = time.monotonic() + 10
+    while folder.exists():
+        try:
+            shutil.rmtree(folder)
+        except OSError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.1)
+
+
 class CarpoolTest(unittest.TestCase):
     def setUp(self):
-        made = tempfile.TemporaryDirectory(prefix="carpool-e2e-")
-        self.addCleanup(made.cleanup)
-        self.folder = pathlib.Path(made.name).resolve()
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="carpool-e2e-")).resolve()
+        self.addCleanup(remove_folder, self.folder)
 
     def write(self, name, content):
         path = self.folder / name

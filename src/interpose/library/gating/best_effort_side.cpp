@@ -35,11 +35,20 @@ Nanoseconds exact_now() {
   return static_cast<Nanoseconds>(exact_now_ns());
 }
 
+// Leaves the core to its other thread for a moment.
+void rest_processor() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");  // NOLINT(hicpp-no-assembler)
+#endif
+}
+
 void spin_for(Nanoseconds span) {
   const Nanoseconds end = exact_now() + span;
   do {
     for (int i = 0; i < 8; ++i) {
-      __builtin_ia32_pause();
+      rest_processor();
     }
   } while (exact_now() < end);
 }
