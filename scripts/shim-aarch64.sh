@@ -36,8 +36,7 @@ fi
 
 # Left out: a program that starts another one, which the kernel would have to give to qemu; fifty forks beside busy
 # threads, which take qemu up to a minute, with the library or without; a count of measured launches, which is lower on a
-# slow machine; programs with NVIDIA's
-# libraries, which are those of this machine.
+# slow machine; two comparisons of latencies; programs with NVIDIA's libraries, which are those of this machine.
 export CARPOOL_TESTED_SHIM=$build/lib/carpool/libcarpool_cuda.so
 export CARPOOL_TESTED_DRIVER=$build/tests/fake_cuda/lib/libcuda.so.1
 export CARPOOL_TESTED_DRIVER_BEFORE_12=$build/tests/fake_cuda/before_12/libcuda.so.1

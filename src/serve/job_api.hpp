@@ -69,6 +69,7 @@ struct ApiParts {
   std::string version{};
   std::string mode{};  // "gpus", "simulated"
   std::string policy{};
+  bool library = false;  // jobs that share run with the library in front of the driver
   double started_s = 0.0;
   UserLimits limits{};
   std::function<ShownTime()> shown{};  // empty: times are shown as they are

@@ -153,6 +153,7 @@ ApiAnswer JobApi::status() {
                     {"carpool", parts_.version},
                     {"mode", parts_.mode},
                     {"policy", parts_.policy},
+                    {"library", parts_.library},
                     {"started_s", shown()(parts_.started_s)},
                     {"now_s", shown()(now_s)},
                     {"draining", scheduler.draining()},

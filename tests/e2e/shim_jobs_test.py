@@ -113,6 +113,16 @@ class StartTest(ShimTest):
         self.await_end(number)
         self.assertNotIn("LD_PRELOAD", self.variables_of(number))
 
+    def test_a_server_that_keeps_no_latency_says_so(self):
+        self.start()
+        for words, told in (("--slo", "20ms"), True), (("--best-effort",), False):
+            done = self.carpool("submit", *words, "--", "true")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual("does not keep latencies" in done.stderr, told, done.stderr)
+        self.stop_server()
+        self.start("--shim")
+        self.assertNotIn("latencies", self.carpool("submit", "--slo", "20ms", "--", "true").stderr)
+
     def test_without_a_driver_the_server_says_what_to_do(self):
         if os.path.exists("/proc/driver/nvidia/version"):
             self.skipTest("this machine has a driver")

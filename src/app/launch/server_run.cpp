@@ -12,6 +12,7 @@
 #include "app/inputs/job_request.hpp"
 #include "app/inputs/submit_memory.hpp"
 #include "app/launch/job_keeper.hpp"
+#include "app/launch/latency_note.hpp"
 #include "app/launch/pty_session.hpp"
 #include "app/launch/watched_job.hpp"
 #include "app/remote/remote_access.hpp"
@@ -187,6 +188,7 @@ Result<void> run_as_job(ServerClient& server, const ServerRun& run, const Comman
     return submitted;
   }
   keeper->keep(job.id());
+  note_unkept_latency(server, *request);
   const Result<void> passed = listener ? serve_terminal(job, *listener) : pass_output_on(job);
   keeper->release();
   if (!passed) {
