@@ -127,6 +127,21 @@ Found check_memory(const GpuView& gpu,
       fmt::format("placed it on GPU {}, which lacks {}", gpu.index, gib_text(asked - available))};
 }
 
+Found check_gpu(const GpuView& gpu, const QueuedJob& job) {
+  if (!gpu.unusable.empty()) {
+    return Violation{
+        Constraint::NoGpu,
+        fmt::format("placed it on GPU {}, which is not usable ({})", gpu.index, gpu.unusable)};
+  }
+  if (!passes(job.gpu_filter, gpu)) {
+    return Violation{Constraint::NoGpu,
+                     fmt::format("placed it on GPU {}, but it runs on {} only",
+                                 gpu.index,
+                                 filter_words(job.gpu_filter))};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<Violation> find_violation(std::span<const GpuView> gpus,
@@ -147,16 +162,8 @@ std::optional<Violation> find_violation(std::span<const GpuView> gpus,
       return Violation{Constraint::NoGpu,
                        fmt::format("placed it on GPU {}, which does not exist", index)};
     }
-    if (!gpu->unusable.empty()) {
-      return Violation{
-          Constraint::NoGpu,
-          fmt::format("placed it on GPU {}, which is not usable ({})", index, gpu->unusable)};
-    }
-    if (!passes(job.gpu_filter, *gpu)) {
-      return Violation{
-          Constraint::NoGpu,
-          fmt::format(
-              "placed it on GPU {}, but it runs on {} only", index, filter_words(job.gpu_filter))};
+    if (auto found = check_gpu(*gpu, job)) {
+      return found;
     }
     const auto others = std::span(placement.gpus).subspan(i + 1);
     if (std::ranges::find(others, index) != others.end()) {

@@ -13,6 +13,7 @@ interpose::ProcessMemory memory_of(const GpuProcess& process) {
 
 std::vector<interpose::ProcessMemory> memory_of(const std::vector<GpuProcess>& processes) {
   std::vector<interpose::ProcessMemory> memory;
+  memory.reserve(processes.size());
   for (const GpuProcess& process : processes) {
     memory.push_back(memory_of(process));
   }

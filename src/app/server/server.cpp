@@ -52,6 +52,12 @@ struct Server::State {
     scheduler->set_closed(disk->why_closed());
   }
 
+  // From the journal; the energy of running attempts is in a file of the folder.
+  [[nodiscard]] Result<void> recover(double now_s, const std::filesystem::path& folder) const {
+    Result<void> recovered = scheduler->recover(now_s, EnergyFile(folder).read());
+    return recovered ? scheduler->flush() : recovered;
+  }
+
   void look_at_disk() {
     disk->look();
     metrics.disk(disk->space().total_bytes, disk->space().free_bytes, !disk->why_closed().empty());
@@ -204,12 +210,7 @@ Result<std::unique_ptr<Server>> Server::start(const ServeOptions& options,
   const DrainFile drain(places.state);
   parts->keep_closed(drain, places.state);
   parts->scheduler->on_event([parts](const JobEvent& event) { parts->on_event(event); });
-  Result<void> recovered =
-      parts->scheduler->recover(backend.clock->now_s(), EnergyFile(places.state).read());
-  if (recovered) {
-    recovered = parts->scheduler->flush();
-  }
-  if (!recovered) {
+  if (const auto recovered = parts->recover(backend.clock->now_s(), places.state); !recovered) {
     return tl::unexpected(recovered.error());
   }
   parts->catch_up_with_notices();

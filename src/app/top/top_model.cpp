@@ -180,6 +180,7 @@ std::vector<TopProcess> rows_of(const GpuReading& gpu) {
   const double busy = how_busy(gpu).share.value_or(0.0);
   std::vector<TopProcess> rows;
   std::vector<GpuJob> unseen = gpu.jobs.value_or(std::vector<GpuJob>());
+  rows.reserve(gpu.processes.size());
   for (const NamedProcess& entry : gpu.processes) {
     rows.push_back({.gpu = gpu.info.index, .entry = entry, .gpu_busy = busy});
   }

@@ -63,6 +63,7 @@ void Occupancy::observe_energy(const GpuView& view, const GpuObservation& observ
     return;
   }
   std::vector<EnergyLedger::Present> present;
+  present.reserve(view.residents.size());
   for (const Resident& resident : view.residents) {
     present.push_back({.job = resident.job,
                        .runs = resident.phase != ResidentPhase::Paused,

@@ -176,6 +176,7 @@ const std::vector<Metric>& metrics() {
 
 std::vector<MetricInfo> infos(const std::vector<Metric>& table) {
   std::vector<MetricInfo> list;
+  list.reserve(table.size());
   for (const Metric& metric : table) {
     list.push_back(metric.info);
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "interpose/gate/decision.hpp"
@@ -86,7 +87,9 @@ serve::JobGate gate_of(const GateReport& report) {
          .launches = report.holds[i],
          .seconds = static_cast<double>(report.held_ns[i]) / kNsOfSecond});
   }
-  std::ranges::stable_sort(gate.holds, std::greater{}, &serve::JobGate::Hold::seconds);
+  std::ranges::sort(gate.holds, [](const serve::JobGate::Hold& a, const serve::JobGate::Hold& b) {
+    return std::tie(b.seconds, a.reason) < std::tie(a.seconds, b.reason);
+  });
   return gate;
 }
 

@@ -128,7 +128,11 @@ void SloSide::request_begins(Client& client, std::uint64_t now) {
 void SloSide::request_ends(Client& client, std::uint64_t now) {
   ClientGate& words = client.slot().gate;
   const SpinLock::Holder held(lock_);
-  if (declared_ == 0 || --declared_ > 0) {
+  if (declared_ == 0) {
+    return;
+  }
+  --declared_;
+  if (declared_ > 0) {
     return;
   }
   words.busy.fetch_sub(1, std::memory_order_relaxed);
