@@ -58,6 +58,35 @@ struct Server::State {
     return recovered ? scheduler->flush() : recovered;
   }
 
+  // The loop runs; what is moved from the backend is not used again.
+  [[nodiscard]] serve::ApiParts api_parts(const ServeOptions& options,
+                                          ServerBackend& backend,
+                                          serve::UserLimits limits,
+                                          const DrainFile& drain) {
+    return {.loop = *loop,
+            .journal = *journal,
+            .events = events,
+            .metrics = metrics,
+            .log_file = std::move(backend.log_file),
+            .version = std::string(kVersion),
+            .mode = std::move(backend.mode),
+            .policy = options.policy,
+            .library = options.shim && !options.simulated,
+            .started_s = backend.clock->now_s(),
+            .limits = std::move(limits),
+            .shown = [this] { return clock->shown(); },
+            .keep_drain =
+                [drain](const std::optional<std::string>& by) {
+                  return by ? drain.set(*by) : drain.clear().map([] { return std::string(); });
+                },
+            .prune = std::move(backend.prune),
+            .knowledge =
+                [this](std::optional<std::uint32_t> uid) {
+                  return beliefs_object(*beliefs, uid, clock->shown());
+                },
+            .pids = std::move(backend.pids)};
+  }
+
   void look_at_disk() {
     disk->look();
     metrics.disk(disk->space().total_bytes, disk->space().free_bytes, !disk->why_closed().empty());
@@ -221,29 +250,8 @@ Result<std::unique_ptr<Server>> Server::start(const ServeOptions& options,
     return tl::unexpected(loop.error());
   }
   parts->loop = std::move(*loop);
-  parts->api = std::make_unique<serve::JobApi>(serve::ApiParts{
-      .loop = *parts->loop,
-      .journal = *parts->journal,
-      .events = parts->events,
-      .metrics = parts->metrics,
-      .log_file = std::move(backend.log_file),
-      .version = std::string(kVersion),
-      .mode = std::move(backend.mode),
-      .policy = options.policy,
-      .library = options.shim && !options.simulated,
-      .started_s = backend.clock->now_s(),
-      .limits = std::move(*limits),
-      .shown = [parts] { return parts->clock->shown(); },
-      .keep_drain =
-          [drain](const std::optional<std::string>& by) {
-            return by ? drain.set(*by) : drain.clear().map([] { return std::string(); });
-          },
-      .prune = std::move(backend.prune),
-      .knowledge =
-          [parts](std::optional<std::uint32_t> uid) {
-            return beliefs_object(*parts->beliefs, uid, parts->clock->shown());
-          },
-      .pids = std::move(backend.pids)});
+  parts->api = std::make_unique<serve::JobApi>(
+      parts->api_parts(options, backend, std::move(*limits), drain));
   auto server = serve::HttpServer::start(*parts->api, *http);
   if (!server) {
     return tl::unexpected(server.error());
