@@ -212,6 +212,10 @@ Result<void> Scheduler::flush() {
   return events.broken() ? Result<void>(tl::unexpected(*events.broken())) : Result<void>();
 }
 
+std::size_t Scheduler::unflushed() const {
+  return parts_->events.pending().size();
+}
+
 void Scheduler::on_event(std::function<void(const JobEvent&)> listener) {
   parts_->listener = std::move(listener);
 }

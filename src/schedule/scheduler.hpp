@@ -91,6 +91,8 @@ class Scheduler {
   // Makes events durable, then carries out the orders that follow from them. After an error nothing
   // was acknowledged and nothing was ordered; the caller ends the server.
   [[nodiscard]] Result<void> flush();
+  // Events that flush() has yet to make durable.
+  [[nodiscard]] std::size_t unflushed() const;
 
   // Called by flush() for every event once it is durable.
   void on_event(std::function<void(const JobEvent&)> listener);

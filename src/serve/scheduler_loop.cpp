@@ -5,9 +5,11 @@
 #include <cerrno>
 #include <cmath>
 #include <exception>
+#include <iterator>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -156,14 +158,19 @@ Result<void> SchedulerLoop::turn() {
     const std::scoped_lock lock(mutex_);
     tasks.swap(tasks_);
   }
-  for (const Task& task : tasks) {
+  std::vector<Task> looks;    // that changed nothing
+  std::vector<Task> changes;  // that are answered when they are durable
+  for (Task& task : tasks) {
+    const std::size_t before = scheduler_.unflushed();
     task.work(scheduler_, now_s());
+    (scheduler_.unflushed() == before ? looks : changes).push_back(std::move(task));
   }
-  if (Result<void> durable = flush(); !durable) {
+  if (Result<void> durable = flush(looks); !durable) {
     return durable;
   }
   // Before jobs are placed and started: that takes longer, and no caller waits for it.
-  answer(tasks, {});
+  answer(looks, {});
+  answer(changes, {});
   if (settings_.each_turn) {
     settings_.each_turn(scheduler_, now_s());
   }
@@ -173,15 +180,16 @@ Result<void> SchedulerLoop::turn() {
     settings_.on_decision(watch.seconds());
   }
   next_s_ = scheduler_.next_wakeup_s();
-  return flush();
+  looks.clear();
+  return flush(looks);
 }
 
 // A full disk is waited out: what the scheduler decided stays pending, those who wait for it are
 // answered when it is durable, and all others are refused meanwhile.
-Result<void> SchedulerLoop::flush() {
+Result<void> SchedulerLoop::flush(std::vector<Task>& looks) {
   Result<void> durable = scheduler_.flush();
   while (!durable && durable.error().code == ErrorCode::Unavailable &&
-         pause_before_retry(durable.error())) {
+         pause_before_retry(durable.error(), looks)) {
     durable = scheduler_.flush();
   }
   const std::scoped_lock lock(mutex_);
@@ -193,8 +201,8 @@ Result<void> SchedulerLoop::flush() {
 }
 
 // False: the loop is to end.
-bool SchedulerLoop::pause_before_retry(const Error& trouble) {
-  std::vector<Task> refused;
+bool SchedulerLoop::pause_before_retry(const Error& trouble, std::vector<Task>& looks) {
+  std::vector<Task> refused = std::exchange(looks, {});
   {
     const std::scoped_lock lock(mutex_);
     if (!stalled_) {
@@ -202,7 +210,8 @@ bool SchedulerLoop::pause_before_retry(const Error& trouble) {
       stalled_ = Error{ErrorCode::Unavailable,
                        fmt::format("{}. Running jobs continue; try again later", trouble.message)};
     }
-    refused.swap(tasks_);
+    std::ranges::move(tasks_, std::back_inserter(refused));
+    tasks_.clear();
   }
   answer(refused, tl::unexpected(*stalled_));
   ++turns_;

@@ -79,8 +79,9 @@ class SchedulerLoop {
   void run();
   [[nodiscard]] Result<void> turn();
   [[nodiscard]] Result<void> turn_caught();
-  [[nodiscard]] Result<void> flush();
-  [[nodiscard]] bool pause_before_retry(const Error& trouble);
+  // `looks` are answered with an error if the disk is full, and then empty.
+  [[nodiscard]] Result<void> flush(std::vector<Task>& looks);
+  [[nodiscard]] bool pause_before_retry(const Error& trouble, std::vector<Task>& looks);
   void wait();
   void wake();
   void answer(const std::vector<Task>& tasks, const Result<void>& answer);

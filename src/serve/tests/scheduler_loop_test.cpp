@@ -1,6 +1,8 @@
 #include "serve/scheduler_loop.hpp"
 
 #include <atomic>
+#include <chrono>
+#include <future>
 #include <thread>
 #include <vector>
 
@@ -137,6 +139,41 @@ TEST_F(SchedulerLoopTest, AFullDiskIsWaitedOutAndNothingIsAcknowledgedMeanwhile)
   waiting.join();
   EXPECT_FALSE((*loop)->stalled());
   EXPECT_EQ(submit().value_or(0), 2) << "the refused request left nothing behind";
+  (*loop)->stop();
+}
+
+// A look that shares a turn with a change does not wait for it.
+TEST_F(SchedulerLoopTest, AFullDiskAnswersLooksAtOnce) {
+  ASSERT_TRUE(scheduler_.recover(0.0));
+  auto loop = SchedulerLoop::start(scheduler_, {});
+  ASSERT_TRUE(loop);
+  journal_.full = true;
+  // The turn lasts until both are about to ask, and a while longer: then they share the next one.
+  std::atomic<int> asking = 0;
+  (*loop)->post([&](schedule::Scheduler&, double) {
+    while (asking < 2) {
+      std::this_thread::yield();
+    }
+    for (int i = 0; i < 20'000; ++i) {
+      std::this_thread::yield();
+    }
+  });
+  auto change = std::async(std::launch::async, [&] {
+    ++asking;
+    return (*loop)->ask<JobId>([&](schedule::Scheduler& scheduler, double now_s) {
+      return scheduler.submit(spec(), {.uid = 1, .user = "ann"}, now_s);
+    });
+  });
+  auto look = std::async(std::launch::async, [&] {
+    ++asking;
+    return (*loop)->perform([](schedule::Scheduler&, double) {});
+  });
+  const bool answered = look.wait_for(std::chrono::seconds(30)) == std::future_status::ready;
+  journal_.full = false;
+  EXPECT_TRUE(answered);
+  EXPECT_EQ(look.get().map_error([](const Error& error) { return error.code; }).error(),
+            ErrorCode::Unavailable);
+  EXPECT_EQ(change.get().value_or(0), 1);
   (*loop)->stop();
 }
 
