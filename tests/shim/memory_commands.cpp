@@ -1,5 +1,6 @@
 // Commands of the program that allocate.
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "program.hpp"
@@ -176,11 +177,45 @@ int run_pool(Program& program, int megabytes) {
     expect(cuda("cuStreamSynchronize", stream));
   }
   print("kept", start - free_memory(cuda));
+  expect(cuda("cuMemAllocAsync", &pointer, bytes, stream));
+  DevicePointer beside = 0;
+  print("in_use", static_cast<std::uint64_t>(cuda("cuMemAlloc_v2", &beside, bytes)));
+  expect(cuda("cuMemFreeAsync", pointer, stream));
   print("beside_it", static_cast<std::uint64_t>(cuda("cuMemAlloc_v2", &pointer, bytes)));
+  expect(cuda("cuMemFree_v2", pointer));
+  expect(cuda("cuMemAllocAsync", &pointer, bytes, stream));
+  expect(cuda("cuMemFreeAsync", pointer, stream));
+  expect(cuda("cuStreamSynchronize", stream));
   expect(cuda("cuMemPoolTrimTo", pool, std::size_t{0}));
   print("trimmed", start - free_memory(cuda));
-  expect(cuda("cuMemAlloc_v2", &pointer, bytes));
-  expect(cuda("cuMemFree_v2", pointer));
+  return failures;
+}
+
+// A pool that keeps several freed pieces, and then is asked for more than the quota has left beside
+// them.
+int run_pool_growth(Program& program, int megabytes) {
+  const DriverDoor& cuda = program.cuda;
+  const std::size_t bytes = static_cast<std::size_t>(megabytes) * kMegabyte;
+  const Handle stream = nullptr;
+  Handle pool = nullptr;
+  std::array<DevicePointer, 4> pieces{};
+  DevicePointer larger = 0;
+  std::uint64_t keep = ~std::uint64_t{0};
+  constexpr int kReleaseThreshold = 4;
+  int failures = 0;
+  const auto expect = [&failures](int status) { failures += status != 0 ? 1 : 0; };
+  expect(cuda("cuDeviceGetDefaultMemPool", &pool, program.device));
+  expect(cuda("cuMemPoolSetAttribute", pool, kReleaseThreshold, static_cast<void*>(&keep)));
+  for (DevicePointer& piece : pieces) {
+    expect(cuda("cuMemAllocAsync", &piece, bytes / pieces.size(), stream));
+  }
+  for (const DevicePointer piece : pieces) {
+    expect(cuda("cuMemFreeAsync", piece, stream));
+  }
+  print("larger",
+        static_cast<std::uint64_t>(cuda("cuMemAllocAsync", &larger, bytes + kMegabyte, stream)));
+  print("beyond", static_cast<std::uint64_t>(cuda("cuMemAllocAsync", &pieces[0], bytes, stream)));
+  expect(cuda("cuMemFreeAsync", larger, stream));
   return failures;
 }
 

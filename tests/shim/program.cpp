@@ -297,6 +297,7 @@ int main(int argc, char** argv) {
        [](Program& program, int count) { return run_graphs(program, count, 2, true); }},
       {"graph-memory", run_graph_memory},
       {"pool", run_pool},
+      {"pool-growth", run_pool_growth},
       {"contexts", run_contexts},
       {"total-memory", run_total_memory},
       {"timed", run_timed},

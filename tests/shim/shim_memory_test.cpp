@@ -97,12 +97,24 @@ TEST_F(Shim, ChargesTheMemoryOfAGraphWhenItIsMadeExecutable) {
   EXPECT_EQ(run({"lookup", "graph-memory", "12"}, quota).at("made"), kOutOfMemory);
 }
 
+// A pool that holds more than is left gives it back before a request is refused, as it does where
+// the memory of the GPU itself runs out.
+TEST_F(Shim, GivesBackWhatAPoolKeepsBeforeItRefuses) {
+  const Values seen =
+      run({"lookup", "pool-growth", "8"}, {{"CARPOOL_SHIM_LIMIT", std::to_string(12 * kMegabyte)}});
+  EXPECT_EQ(seen.at("failures"), 0U);
+  EXPECT_EQ(seen.at("larger"), 0U);
+  EXPECT_EQ(seen.at("beyond"), kOutOfMemory);
+  EXPECT_LE(seen.at("peak_bytes"), 12 * kMegabyte);
+}
+
 TEST_F(Shim, ChargesWhatAPoolKeeps) {
   const Values seen =
       run({"lookup", "pool", "8"}, {{"CARPOOL_SHIM_LIMIT", std::to_string(12 * kMegabyte)}});
   EXPECT_EQ(seen.at("failures"), 0U);
   EXPECT_EQ(seen.at("kept"), 8 * kMegabyte);
-  EXPECT_EQ(seen.at("beside_it"), kOutOfMemory);
+  EXPECT_EQ(seen.at("in_use"), kOutOfMemory);
+  EXPECT_EQ(seen.at("beside_it"), 0U);
   EXPECT_EQ(seen.at("trimmed"), 0U);
   EXPECT_EQ(seen.at("used_bytes"), 0U);
 }

@@ -1,6 +1,7 @@
 #include "interpose/library/memory/charge.hpp"
 
 #include "interpose/library/captures.hpp"
+#include "interpose/library/memory/pools.hpp"
 #include "interpose/library/symbols.hpp"
 
 namespace carpool::interpose {
@@ -12,6 +13,26 @@ std::uint64_t current_context() {
     return 0;
   }
   return reinterpret_cast<std::uintptr_t>(context);
+}
+
+bool admit(Device& device, std::uint64_t bytes) {
+  const auto charged = [&] { return device.guard.charge(bytes) == Verdict::Admitted; };
+  if (charged()) {
+    return true;
+  }
+  if (!pools_hold_memory(device)) {
+    return false;
+  }
+  trim_pools(device);
+  if (charged()) {
+    return true;
+  }
+  // What was freed in the order of a stream is free when the work before it is done.
+  if (capture_alive() || call_real<Status()>(Symbol::cuCtxSynchronize) != kSuccess) {
+    return false;
+  }
+  trim_pools(device);
+  return charged();
 }
 
 void remember(Device& device, const Allocation& allocation) {

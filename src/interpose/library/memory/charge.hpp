@@ -19,6 +19,10 @@ void remember(Device& device, const Allocation& allocation);
 // Gives back the charge of an allocation that is gone.
 void give_back(const Allocation& allocation);
 
+// Charges the quota. Before it refuses, what the pools of the GPU hold and do not use goes back to
+// the GPU, as the driver does when its memory runs out.
+[[nodiscard]] bool admit(Device& device, std::uint64_t bytes);
+
 // Asks the guard, then the driver by `ask_driver`. `key_of` tells pointer or handle afterwards.
 template <class AskDriver, class KeyOf>
 Status allocate(Device& device,
@@ -26,7 +30,7 @@ Status allocate(Device& device,
                 std::uint64_t bytes,
                 const AskDriver& ask_driver,
                 const KeyOf& key_of) {
-  if (device.guard.charge(bytes) != Verdict::Admitted) {
+  if (!admit(device, bytes)) {
     return kOutOfMemory;
   }
   const Status status = ask_driver();

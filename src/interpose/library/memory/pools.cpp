@@ -1,5 +1,6 @@
 #include "interpose/library/memory/pools.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "interpose/library/captures.hpp"
@@ -112,7 +113,7 @@ bool admit_to_pool(Handle pool, Device& device, std::uint64_t bytes, std::uint64
     charged = 0;
     return true;
   }
-  return device.guard.charge(bytes) == Verdict::Admitted;
+  return admit(device, bytes);
 }
 
 template <class AskDriver>
@@ -176,6 +177,26 @@ void settle_pools(Device& device) {
   const SpinLock::Holder held(known_pools_lock);
   for (KnownPool& known : known_pools) {
     if (known.pool != nullptr && known.device == &device) {
+      settle(known, 0);
+    }
+  }
+}
+
+bool pools_hold_memory(const Device& device) {
+  const SpinLock::Holder held(known_pools_lock);
+  return std::ranges::any_of(known_pools, [&](const KnownPool& known) {
+    return known.pool != nullptr && known.device == &device && known.charged > 0;
+  });
+}
+
+void trim_pools(Device& device) {
+  if (capture_alive()) {
+    return;
+  }
+  const SpinLock::Holder held(known_pools_lock);
+  for (KnownPool& known : known_pools) {
+    if (known.pool != nullptr && known.device == &device && known.charged > 0) {
+      call_real<Status(Handle, std::size_t)>(Symbol::cuMemPoolTrimTo, known.pool, 0);
       settle(known, 0);
     }
   }

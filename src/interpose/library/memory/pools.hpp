@@ -12,6 +12,12 @@ namespace carpool::interpose {
 // while a capture is alive.
 void settle_pools(Device& device);
 
+// Whether the pools of the GPU have reserved memory, used or not.
+[[nodiscard]] bool pools_hold_memory(const Device& device);
+
+// Gives back what the pools of the GPU hold and do not use, where no capture is alive.
+void trim_pools(Device& device);
+
 // The driver has freed memory of a pool.
 void freed_to_pool(const Allocation& freed);
 
