@@ -53,7 +53,7 @@ class ShimTest(server.ServerTest):
 
 class StartTest(ShimTest):
     def test_a_job_that_shares_runs_with_the_library(self):
-        self.start("--shim")
+        self.start()
         number = self.run_client("launches", LD_PRELOAD="libdl.so.2")
         self.assertEqual(self.await_end(number)["state"], "succeeded")
         seen = self.variables_of(number)
@@ -70,7 +70,7 @@ class StartTest(ShimTest):
         self.assertTrue(os.path.exists(f'{seen["CARPOOL_STATE_DIR"]}/{UUID}.state'))
 
     def test_the_latency_reaches_the_program(self):
-        self.start("--shim")
+        self.start()
         for options, expected in (
                 (("--slo", "20ms"), {"CLASS": "slo", "SLO_NS": "20000000", "QUANTILE": "0.99", "MPS": "1"}),
                 (("--slo", "0.5s", "--quantile", "0.9"),
@@ -88,7 +88,7 @@ class StartTest(ShimTest):
         self.assertIn("is of class normal", self.succeeds("explain", "--holds", str(number)))
 
     def test_the_cap_holds_in_the_program(self):
-        self.start("--shim")
+        self.start()
         number = self.run_client("allocate", "--mib", 16, options=("--mem", "1G"))
         self.await_end(number)
         seen = self.output_of(number)
@@ -98,7 +98,7 @@ class StartTest(ShimTest):
         self.assertGreater(int(seen["allocated"]), limit - 16 * MIB)
 
     def test_jobs_that_do_not_want_it_are_left_alone(self):
-        self.start("--shim")
+        self.start()
         numbers = [self.run_client("launches", LD_LIBRARY_PATH=cli.FAKE_CUDA, **given)
                    for given in ({"CARPOOL_SHIM": "off"}, {"LD_PRELOAD": f"{cli.FAKE_CUDA}/libcuda.so.1"})]
         for number in numbers:
@@ -114,25 +114,37 @@ class StartTest(ShimTest):
         self.assertNotIn("LD_PRELOAD", self.variables_of(number))
 
     def test_a_server_that_keeps_no_latency_says_so(self):
-        self.start()
+        self.start("--no-shim")
         for words, told in (("--slo", "20ms"), True), (("--best-effort",), False):
             done = self.carpool("submit", *words, "--", "true")
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual("does not keep latencies" in done.stderr, told, done.stderr)
         self.stop_server()
-        self.start("--shim")
+        self.start()
         self.assertNotIn("latencies", self.carpool("submit", "--slo", "20ms", "--", "true").stderr)
 
-    def test_without_a_driver_the_server_says_what_to_do(self):
-        if os.path.exists("/proc/driver/nvidia/version"):
-            self.skipTest("this machine has a driver")
-        self.refuses("serve", "--shim", "--state", self.state, env={"LD_LIBRARY_PATH": cli.FAKE_NVML},
-                     says=("libcuda.so.1", "install NVIDIA's driver"), code=1)
+    def test_a_server_without_the_library_starts_jobs_without_it(self):
+        self.start("--no-shim")
+        number = self.run_client("launches")
+        self.assertEqual(self.await_end(number)["state"], "succeeded")
+        self.assertNotIn("libcarpool_cuda", self.variables_of(number).get("LD_PRELOAD", ""))
+
+
+class NoDriverTest(server.ServerTest):
+    GPUS = 1
+
+    @unittest.skipIf(os.path.exists("/proc/driver/nvidia/version"), "this machine has a driver")
+    def test_without_a_driver_the_server_says_why_and_goes_on(self):
+        self.start()
+        self.assertEqual(self.await_end(self.submit("--mem", "1G", "--", "true"))["state"], "succeeded")
+        log = (self.folder / "server.log").read_text()
+        for said in "without the library in front of the driver", "libcuda.so.1", "install NVIDIA's driver":
+            self.assertIn(said, log)
 
 
 class ProgressTest(ShimTest):
     def test_launches_are_a_rate_without_a_window(self):
-        self.start("--shim")
+        self.start()
         number = self.run_client("loop", "--mib", 16, "--kernel", "spin_1000us")
         leader = self.state / "runs" / f"{number}.1" / "leader"
         server.until(leader.exists, "the first process of the job")
@@ -172,7 +184,7 @@ class LimitsTest(ShimTest):
         return None
 
     def test_the_limit_follows_the_reservation(self):
-        self.start("--shim")
+        self.start()
         number, pid = self.run_on_gpu("loop", "--mib", 16, options=("--mem", "8G"))
         cap = self.job(number)["attempts"][0]["cap_bytes"]
         self.assertEqual(self.limit_of(number)[0], cap)
@@ -192,17 +204,17 @@ class LimitsTest(ShimTest):
         server.until(lambda: self.limit_of(number) is None, "its entry to be removed")
 
     def test_a_server_that_restarts_goes_on(self):
-        self.start("--shim")
+        self.start()
         number, pid = self.run_on_gpu("loop", "--mib", 16)
         self.on_gpu(pid)
         self.kill_server()
-        self.start("--shim")
+        self.start()
         server.until(lambda: self.limit_of(number)[1] < 2 * GIB, "the reservation to shrink")
         self.succeeds("cancel", str(number))
         self.await_end(number)
 
     def test_without_mps_the_cap_holds_too(self):
-        self.start("--shim", "--no-mps")
+        self.start("--no-mps")
         number = self.run_client("allocate", "--mib", 16, options=("--mem", "1G"))
         attempt = self.await_end(number)["attempts"][0]
         self.assertEqual(attempt["mechanism"], "time-slicing")
@@ -210,7 +222,7 @@ class LimitsTest(ShimTest):
         self.assertNotIn("CUDA_MPS_PIPE_DIRECTORY", self.variables_of(number))
 
     def test_a_refusal_is_over_the_cap_and_the_next_attempt_has_more(self):
-        self.start("--shim")
+        self.start()
         script = (f"{cli.CUDA_CLIENT} allocate --mib 64 | grep result=0 || "
                   "{ echo 'torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 64.00 MiB.' >&2; exit 1; }")
         number = self.submit("--mem", "1G", "--env", f"CARPOOL_FAKE_CUDA={self.cuda}", "--", "sh", "-c", script)
@@ -227,7 +239,7 @@ class LimitsTest(ShimTest):
             return [word & BYTES for word in struct.unpack("<QQQ", file.read(24))]
 
     def test_memory_of_foreign_processes_is_told_to_the_programs(self):
-        self.start("--shim")
+        self.start()
         number, pid = self.run_on_gpu("loop", "--mib", 16)
         self.on_gpu(pid, os.getpid())
         server.until(lambda: self.words_of_gpu(number)[2] == GIB, "the foreign memory to be known")
@@ -237,7 +249,7 @@ class LimitsTest(ShimTest):
         self.await_end(number)
 
     def test_a_process_without_the_library_is_told(self):
-        self.start("--shim")
+        self.start()
         script = f"env -u LD_PRELOAD sleep 600 & echo $! > pid.new; mv pid.new pid; exec {cli.CUDA_CLIENT} loop"
         number = self.submit("--mem", "8G", "--env", f"CARPOOL_FAKE_CUDA={self.cuda}", "--", "sh", "-c", script)
         leader = self.state / "runs" / f"{number}.1" / "leader"
@@ -265,7 +277,7 @@ class SystemTest(server.SystemServerTest):
 
     def start(self, *options):
         self.write("nvml", f"gpus = 1\n{self.uuid}memory_total = {64 * GIB}\nmemory_used = 0\nprocesses =\n")
-        return super().start("--shim", *options)
+        return super().start(*options)
 
     def test_the_state_is_made_for_the_user_of_the_job(self):
         cuda = self.mine / "cuda.txt"  # its device is made beside it

@@ -74,10 +74,10 @@ void add_scheduling_options(OptionSet& options, ServeOptions& serve) {
                  "DIR",
                  "Dataset whose model predicts interference, for jobs by their --workload");
   options.flag("--no-mps", serve.no_mps, "Share GPUs by time slicing only");
-  options.flag("--shim",
-               serve.shim,
-               "Start jobs that share a GPU with the library in front of the driver, which limits "
-               "their memory and counts their launches (docs/shim.md)");
+  options.flag("--no-shim",
+               serve.no_shim,
+               "Start jobs without the library in front of the driver, which limits the memory of "
+               "jobs that share a GPU, counts their launches and keeps latencies (docs/shim.md)");
   options.flag("--no-profile-windows",
                serve.no_profile_windows,
                "Do not count the kernel launches of jobs (docs/jobs.md, progress)");

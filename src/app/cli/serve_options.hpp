@@ -18,7 +18,7 @@ struct ServeOptions {
   std::string recovery = "reserve";
   std::string window = "mean";
   bool no_mps = false;
-  bool shim = false;                       // jobs that share run with the library of shim.md
+  bool no_shim = false;                    // jobs run without the library of shim.md
   bool no_profile_windows = false;         // launches of jobs are not counted
   bool kernel_windows = false;             // kernels of each workload are recorded once
   std::optional<unsigned> openmp_threads;  // of a job that shares a GPU; 0: left alone

@@ -151,10 +151,7 @@ Result<void> serve_gpus(const ServeOptions& options,
                         const ServePlaces& places,
                         const CommandContext& context,
                         StopSignals& signals) {
-  const Result<std::optional<ShimPlace>> shim_place = wanted_shim(options, places);
-  if (!shim_place) {
-    return tl::unexpected(shim_place.error());
-  }
+  const std::optional<ShimPlace> shim_place = wanted_shim(options, places);
   Result<observe::UsableGpus> gpus = find_gpus(!options.no_mps);
   if (!gpus) {
     return fail(
@@ -173,7 +170,7 @@ Result<void> serve_gpus(const ServeOptions& options,
     return tl::unexpected(journal ? job_map.error() : journal.error());
   }
   const auto clock = std::make_shared<ServerClock>(ServerClock::kept_in(places.state / "clock"));
-  const ShimParts shim = shim_parts(*shim_place, gpus->views);
+  const ShimParts shim = shim_parts(shim_place, gpus->views);
   run::ProcessExecutorSettings running =
       executor_settings(options, places, (*journal)->identity(), gpus->views.size(), shim.jobs);
   running.clock = [clock] { return clock->now_s(); };

@@ -14,8 +14,8 @@ void note_unkept_latency(ServerClient& server, const nlohmann::json& request) {
   if (status && status->value("mode", "") == "gpus" && !status->value("library", false)) {
     log_warning(
         "the server does not keep latencies: jobs of the class best-effort do not wait for "
-        "requests "
-        "of this one. An operator changes that with carpool serve --shim");
+        "requests of this one, for it runs without the library in front of the driver. Its log and "
+        "carpool doctor tell why");
   }
 }
 

@@ -80,8 +80,10 @@ std::string job_holds_text(const json& job) {
              ? fmt::format("{} is of class normal: its launches do not wait, and it has no SLO\n",
                            who)
              : fmt::format(
-                   "{} of class {} reports nothing: the server runs without --shim, the "
-                   "job has a GPU to itself, or no process of it has used a GPU yet\n",
+                   "{} of class {} reports nothing: the server runs without the library in front "
+                   "of "
+                   "the driver, the job has a GPU to itself, or no process of it has used a GPU "
+                   "yet\n",
                    who,
                    job_class);
 }

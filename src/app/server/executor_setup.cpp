@@ -2,11 +2,14 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "app/server/live_gpus.hpp"
 #include "app/server/live_progress.hpp"
 #include "app/server/output_pruning.hpp"
 #include "app/server/processor_shares.hpp"
 #include "base/clock.hpp"
+#include "base/log.hpp"
 #include "base/text/memory_size.hpp"
 #include "policy/policy_registry.hpp"
 #include "run/job_cgroup.hpp"
@@ -29,12 +32,19 @@ std::filesystem::path output_of(const run::ProcessExecutorSettings& running,
 
 }  // namespace
 
-Result<std::optional<ShimPlace>> wanted_shim(const ServeOptions& options,
-                                             const ServePlaces& places) {
-  if (!options.shim) {
+std::optional<ShimPlace> wanted_shim(const ServeOptions& options, const ServePlaces& places) {
+  if (options.no_shim) {
     return std::nullopt;
   }
-  return find_shim(options, places).map([](ShimPlace place) { return std::optional(place); });
+  Result<ShimPlace> place = find_shim(options, places);
+  if (!place) {
+    log_warning(fmt::format(
+        "jobs run without the library in front of the driver: {}. Memory is limited by MPS alone, "
+        "and latencies are not kept; carpool doctor tells more, and --no-shim silences this",
+        place.error().message));
+    return std::nullopt;
+  }
+  return *std::move(place);
 }
 
 ShimParts shim_parts(const std::optional<ShimPlace>& place, const std::vector<GpuView>& gpus) {
@@ -91,6 +101,7 @@ ServerBackend gpu_backend(const run::ProcessExecutorSettings& running,
             return run::start_notice(running, job, folder, clock->shown());
           },
       .mode = "gpus",
+      .library = running.shim != nullptr,
       .pids = [&executor] { return job_pids(executor); },
       .journal = std::move(journal)};
 }

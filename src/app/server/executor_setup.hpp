@@ -17,15 +17,16 @@
 
 namespace carpool::app {
 
-// For jobs that run with the library in front of the driver; null without --shim.
+// For jobs that run with the library in front of the driver; null without it.
 struct ShimParts {
   std::shared_ptr<ShimJobs> jobs{};
   std::shared_ptr<ShimWatch> watch{};
 };
 
-// To be called before this program has threads. Nothing: without --shim.
-[[nodiscard]] Result<std::optional<ShimPlace>> wanted_shim(const ServeOptions& options,
-                                                           const ServePlaces& places);
+// To be called before this program has threads. Nothing with --no-shim, and where the library or
+// the driver is not found, which the log tells.
+[[nodiscard]] std::optional<ShimPlace> wanted_shim(const ServeOptions& options,
+                                                   const ServePlaces& places);
 
 [[nodiscard]] ShimParts shim_parts(const std::optional<ShimPlace>& place,
                                    const std::vector<GpuView>& gpus);

@@ -71,7 +71,7 @@ struct Server::State {
             .version = std::string(kVersion),
             .mode = std::move(backend.mode),
             .policy = options.policy,
-            .library = options.shim && !options.simulated,
+            .library = backend.library,
             .started_s = backend.clock->now_s(),
             .limits = std::move(limits),
             .shown = [this] { return clock->shown(); },
@@ -115,10 +115,10 @@ struct Server::State {
 
 namespace {
 
-policy::PolicySettings settings_of_policy(const ServeOptions& options) {
+policy::PolicySettings settings_of_policy(const ServeOptions& options, bool library) {
   policy::PolicySettings settings = policy::default_settings(options.policy);
   settings.use_mps = settings.use_mps && !options.no_mps;
-  settings.caps_without_mps = options.shim && !options.simulated;
+  settings.caps_without_mps = library;
   if (settings.take_turns) {
     settings.max_starting = most_starting(usable_processors());
   }
@@ -130,22 +130,22 @@ bool runs_with_shim(const JobSpec& job) {
 }
 
 Result<schedule::SchedulerSettings> scheduler_settings(const ServeOptions& options,
-                                                       const policy::PolicySettings& policy) {
+                                                       const policy::PolicySettings& policy,
+                                                       bool library) {
   const Result<schedule::QueueOrder> order = schedule::queue_order(options.order);
   const Result<schedule::RecoveryRule> recovery = schedule::recovery_rule(options.recovery);
   if (!order || !recovery) {
     return tl::unexpected(order ? recovery.error() : order.error());
   }
   constexpr std::size_t kEndedInMemory = 1000;  // older ones are read from the journal
-  return schedule::SchedulerSettings{.order = *order,
-                                     .recovery = *recovery,
-                                     .stop_grace_s = options.stop_grace_s,
-                                     .guarded = options.shim && !options.simulated
-                                                    ? runs_with_shim
-                                                    : std::function<bool(const JobSpec&)>(),
-                                     .depth = policy.depth,
-                                     .backfill = policy.backfill,
-                                     .keep_ended = kEndedInMemory};
+  return schedule::SchedulerSettings{
+      .order = *order,
+      .recovery = *recovery,
+      .stop_grace_s = options.stop_grace_s,
+      .guarded = library ? runs_with_shim : std::function<bool(const JobSpec&)>(),
+      .depth = policy.depth,
+      .backfill = policy.backfill,
+      .keep_ended = kEndedInMemory};
 }
 
 Result<serve::HttpSettings> http_settings(const ServeOptions& options, const ServePlaces& places) {
@@ -197,9 +197,9 @@ Result<std::unique_ptr<Server>> Server::start(const ServeOptions& options,
                                               const ServePlaces& places,
                                               std::unique_ptr<knowledge::Beliefs> beliefs,
                                               ServerBackend backend) {
-  const policy::PolicySettings policy_settings = settings_of_policy(options);
+  const policy::PolicySettings policy_settings = settings_of_policy(options, backend.library);
   auto policy = policy::make_placement_policy(options.policy, policy_settings);
-  auto settings = scheduler_settings(options, policy_settings);
+  auto settings = scheduler_settings(options, policy_settings, backend.library);
   const auto http = http_settings(options, places);
   if (!policy) {
     return tl::unexpected(policy.error());

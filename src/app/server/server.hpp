@@ -30,6 +30,7 @@ struct ServerBackend {
   std::function<serve::PruneReport(const serve::PruneRequest&)> prune{};
   Notices::Start notify{};  // empty: jobs run no command at their end
   std::string mode{};
+  bool library = false;  // jobs that share run with the library in front of the driver
   std::function<std::vector<serve::JobPids>()> pids{};  // as ApiParts::pids
   std::unique_ptr<store::SqliteJournal> journal{};
 };

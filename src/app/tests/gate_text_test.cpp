@@ -58,7 +58,7 @@ TEST(GateText, NamesTheReasonsOfHoldsTheLongestFirst) {
 TEST(GateText, JobsWithoutAReportAreToldWhy) {
   EXPECT_NE(job_holds_text({{"id", 3}, {"class", "normal"}}).find("do not wait"),
             std::string::npos);
-  EXPECT_NE(job_holds_text({{"id", 3}, {"class", "slo"}}).find("without --shim"),
+  EXPECT_NE(job_holds_text({{"id", 3}, {"class", "slo"}}).find("without the library"),
             std::string::npos);
 }
 
