@@ -1,8 +1,12 @@
 """Arrivals, and what is told about latencies."""
 
+import pathlib
 import random
+import sys
 
-RESAMPLES = 200
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import resampling  # noqa: E402
+
 MULTIPLES = (1.5, 2.0, 3.0)
 
 
@@ -20,20 +24,13 @@ def quantile(values, share):
     return ordered[min(len(ordered) - 1, max(0, int(share * len(ordered) + 0.999999) - 1))]
 
 
-def interval(values, share, seed=0):
-    """A 95 % bootstrap interval of a quantile."""
-    draw = random.Random(seed)
-    found = sorted(quantile(draw.choices(values, k=len(values)), share) for _ in range(RESAMPLES))
-    return found[int(0.025 * RESAMPLES)], found[int(0.975 * RESAMPLES)]
-
-
 def summary(latencies, alone_p99=None):
     """Milliseconds, and the share of requests within multiples of the p99 without a neighbour."""
     if not latencies:
         return {"requests": 0}
     found = {"requests": len(latencies), "p50_ms": 1e3 * quantile(latencies, 0.5), "p95_ms": 1e3 * quantile(latencies, 0.95),
              "p99_ms": 1e3 * quantile(latencies, 0.99), "max_ms": 1e3 * max(latencies),
-             "p99_interval_ms": [1e3 * edge for edge in interval(latencies, 0.99)]}
+             "p99_interval_ms": [1e3 * edge for edge in resampling.interval(latencies, lambda drawn: quantile(drawn, 0.99))]}
     if alone_p99 is not None:
         found["p99_of_alone"] = found["p99_ms"] / alone_p99
         found["attainment"] = {str(times): sum(1e3 * value <= times * alone_p99 for value in latencies) / len(latencies)

@@ -1,6 +1,6 @@
 """An ordinary PyTorch program that knows nothing of Carpool: sets up, computes a number of steps, prints, ends.
 
-Usage: job.py KIND [--size N] [--steps N | --seconds S] [--seed N] [--hold GIB] [--grow GIB@STEP] [--fault KIND@STEP]
+Usage: job.py KIND [--size N] [--steps N | --seconds S] [--seed N] [--hold GIB] [--grow GIB@STEP] [--fault KIND@STEP] [--turns FILE@N]
 
 `long` launches kernels of tens of milliseconds on all multiprocessors, one behind the other; `tiny` launches kernels of microseconds. Side by side
 under MPS the kernels of `tiny` wait for those of `long`.
@@ -9,6 +9,7 @@ under MPS the kernels of `tiny` wait for those of `long`.
 import argparse
 import ctypes
 import importlib
+import pathlib
 import sys
 import time
 
@@ -16,6 +17,9 @@ began = time.monotonic()
 
 import torch  # noqa: E402: its import is part of the start-up that is timed
 from torch import nn  # noqa: E402
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import turns  # noqa: E402
 
 GIB = 2**30
 
@@ -146,6 +150,7 @@ def options():
     parser.add_argument("--hold", type=float, default=0.0, metavar="GIB", help="memory to hold besides the model's")
     parser.add_argument("--grow", metavar="GIB@STEP", help="memory to take at this step")
     parser.add_argument("--fault", metavar="KIND@STEP", help="fatal error at this step: store (illegal address) or assert (index out of range)")
+    parser.add_argument("--turns", metavar="FILE@N", help="compute only while FILE says N; prints the speed of each turn (turns.py)")
     return parser.parse_args()
 
 
@@ -201,10 +206,13 @@ def main():
     fault, fault_at = number_at_step(chosen.fault, str)
     model.cuda().train(training)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4) if training else None
+    mine = turns.of(chosen.turns, torch.cuda.synchronize)
     ready = said = time.monotonic()
     steps = 0
     print(f"{chosen.kind}: first step at {time.time():.3f}", flush=True)
     while steps != chosen.steps and not (chosen.seconds and time.monotonic() - ready > chosen.seconds):
+        if mine and not mine.wait(steps):
+            break
         if steps == fault_at:
             planted_fault(fault)
         if steps == grow_at:
@@ -224,6 +232,8 @@ def main():
             print(f"{chosen.kind}: {steps} steps at {time.time():.3f}, {value:.4f}", flush=True)
     torch.cuda.synchronize()
     ended = time.monotonic()
+    if mine:
+        print(mine.line(), flush=True)
     print(f"{chosen.kind} {chosen.size}: {steps} steps in {ended - ready:.2f} s after {ready - began:.2f} s of start-up", flush=True)
 
 

@@ -1,6 +1,7 @@
 """The parts of the bench besides the queue, by name."""
 
-from calibration import calibrate, cost
+from calibration import calibrate
+from cost_part import cost
 from interference_parts import coverage, pair
 from memory_parts import liars
 from recovery_parts import fault, pauses

@@ -16,6 +16,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "python"))
 import carpool  # noqa: E402
+import turns  # noqa: E402
 
 GIB = 2**30
 CONTEXT = GIB
@@ -34,6 +35,7 @@ def options():
     parser.add_argument("--hold", type=float, default=0.0)
     parser.add_argument("--grow")
     parser.add_argument("--fault")
+    parser.add_argument("--turns")
     return parser.parse_args()
 
 
@@ -99,8 +101,11 @@ def main():
     grow_gib, grow_at = chosen.grow.split("@") if chosen.grow else ("0", "-1")
     fault_at = int(chosen.fault.split("@")[1]) if chosen.fault else -1
     steps = 0
+    mine = turns.of(chosen.turns, lambda: None)
     print(f"{chosen.kind}: first step at {time.time():.3f}", flush=True)
     while steps != chosen.steps and not (chosen.seconds and time.monotonic() - ready > chosen.seconds / SPEED):
+        if mine and not mine.wait(steps):
+            break
         if steps == fault_at:
             sys.exit("Traceback (most recent call last):\nRuntimeError: CUDA error: an illegal memory access was encountered")
         if steps == int(grow_at):
@@ -110,6 +115,8 @@ def main():
         if time.monotonic() - said > 0.5:
             said = time.monotonic()
             print(f"{chosen.kind}: {steps} steps at {time.time():.3f}, 0.0000", flush=True)
+    if mine:
+        print(mine.line(), flush=True)
     print(f"{chosen.kind} {chosen.size}: {steps} steps in {time.monotonic() - ready:.2f} s after {ready - began:.2f} s of start-up", flush=True)
 
 

@@ -101,12 +101,13 @@ class ShimBench(cli.CarpoolTest):
 
     def test_timings_are_taken_in_turn(self):
         # Whether a target is met depends on the load of this machine.
-        done = self.parts("--parts", "overhead", "--pairs", "2", "--seconds", "0.02", code=(0, 1))["overhead"]
-        self.assertEqual([len(row["pairs"]) for row in done["rows"]], [2] * 4)
+        done = self.parts("--parts", "overhead", "--processes", "2", "--pairs", "2", "--seconds", "0.02", code=(0, 1))["overhead"]
+        self.assertEqual([len(row["pairs"]) for row in done["rows"]], [4] * 4)
         self.assertEqual(set(done["recording"]), {"kernel log", "torch.profiler", "torch.profiler, with the library"})
         self.assertEqual(done["problems"], [])
         if NVCC:
-            self.assertEqual(len(done["driver_loop"]["pairs"]), 2, done["driver_loop"])
+            self.assertEqual(len(done["driver_loop"]["processes"]), 3, done["driver_loop"])
+            self.assertIn("logged_ns", done["driver_loop"])
 
     def test_programs_that_need_only_the_driver_run(self):
         names = "libcuda.so by dlopen,exec,fork and subprocess"

@@ -76,7 +76,7 @@ class SloBench(cli.CarpoolTest):
         latency = importlib.import_module("latency")
         values = [float(number) for number in range(1, 101)]
         self.assertEqual([latency.quantile(values, share) for share in (0.5, 0.99, 1.0)], [50.0, 99.0, 100.0])
-        low, high = latency.interval(values, 0.5)
+        low, high = latency.resampling.interval(values, lambda drawn: latency.quantile(drawn, 0.5))
         self.assertLess(low, 50.0)
         self.assertGreater(high, 50.0)
         self.assertEqual(latency.speed([0.5, 1.0, 1.5, 2.0], (1.0, 2.0)), 2.0)

@@ -44,6 +44,13 @@ class UndescribedBench(server.ServerTest):
         self.assertGreaterEqual(found["pauses"], 4)
         self.assertEqual(found["jobs_that_failed_or_restarted"], 0, found)
 
+    def test_the_cost_is_that_of_turns_of_two_jobs(self):
+        found = self.run_parts("--parts", "cost", "--pairs", "1", "--cost-seconds", "3", speed=1)["cost"]
+        self.assertGreaterEqual(found["ratio"]["turns"], 2, found)
+        self.assertAlmostEqual(found["ratio"]["mean"], 1.0, delta=0.5)
+        low, high = found["ratio"]["interval_95"]
+        self.assertLessEqual(low, high)
+
     def test_an_unknown_part_is_refused_with_the_known_ones(self):
         done = subprocess.run([sys.executable, BENCH / "run", "--parts", "pear"], capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 2)

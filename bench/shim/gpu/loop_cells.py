@@ -50,7 +50,7 @@ def replays():
         for _ in range(NODES):
             value.add_(1.0)
 
-    def work():
+    def work(_written=value):  # the graph writes to its memory, so it must not be freed
         for _ in range(REPLAYS_AT_ONCE):
             graph.replay()
     return work, REPLAYS_AT_ONCE

@@ -24,6 +24,7 @@ ASKS = {
     "f": "by which calls BERT and VGG launch",
     "g": "whether this MPS has static partitions of multiprocessors",
     "h": "throughput with a bound of the work in flight, of that without",
+    "i": "kernels on a part of the multiprocessors: a green context, in the order of the default stream",
 }
 # Name: MPS, environment of the other process.
 NEIGHBOURS = {
@@ -58,21 +59,20 @@ def ask(bench, way, *words, limit_s=LIMIT_S, env=None):
     return json.loads(done["out"].splitlines()[-1])
 
 
-def launch_cost(bench, budget, pairs):
-    """Nanoseconds that the library adds to cuLaunchKernel, in a program that does nothing else."""
+def launch_cost(bench, budget, processes):
+    """Nanoseconds that the library adds to cuLaunchKernel, in a program that does nothing else; and with its kernel log."""
     found = []
-    for turn in range(pairs):
+    for _ in range(processes):
         if not budget.allows(5.0):
             break
-        order = ("off", "on") if turn % 2 == 0 else ("on", "off")
-        seen = {way: ask(bench, way, "launches") for way in order}
-        if any("error" in answer for answer in seen.values()):
-            return {"error": str(seen), "pairs": found}
-        found.append((seen["off"]["ns"], seen["on"]["ns"]))
+        seen = ask(bench, "on", "launches")
+        if "error" in seen:
+            return {**seen, "processes": found}
+        found.append(seen)
     if not found:
-        return {"pairs": []}
-    return {"pairs": found, "without_ns": statistics.median(off for off, _ in found),
-            "added_ns": statistics.median(on - off for off, on in found)}
+        return {"processes": []}
+    return {"processes": found, **{key: statistics.median(seen[key] for seen in found if key in seen)
+                                   for key in ("driver_ns", "added_ns", "logged_ns") if any(key in seen for seen in found)}}
 
 
 def beside(bench, kind, env, more):
@@ -98,7 +98,7 @@ def waits(bench, budget, mps):
     with ways.PlainMps() if mps else contextlib.nullcontext({}) as started:
         env = {key: started[key] for key in ("CUDA_MPS_PIPE_DIRECTORY", "CUDA_MPS_LOG_DIRECTORY") if mps}
         for name, (shared, more) in NEIGHBOURS.items():
-            for kind in ("persistent", "waves"):
+            for kind in ("persistent", "waves", *(["confined"] if mps else [])):
                 if shared is mps and budget.allows(8.0):
                     found[f"{kind}, {name}"] = beside(bench, kind, env, more)
     return found
@@ -126,14 +126,14 @@ def probes(bench, chosen, budget):
     build(bench)
     bench.residents.close()
     answers = {
-        **{letter: lambda letter=letter: ask(bench, "off", letter) for letter in "abch"},
+        **{letter: lambda letter=letter: ask(bench, "off", letter) for letter in "abchi"},
         "d": lambda: waits(bench, budget, True),
         "e": lambda: waits(bench, budget, False),
         "f": lambda: histogram(bench, budget),
         "g": partitions,
     }
     rows = []
-    for letter in "abcghedf":
+    for letter in "abcghiedf":
         if chosen.only and letter not in chosen.only.split(","):
             continue
         if not budget.allows(5.0):

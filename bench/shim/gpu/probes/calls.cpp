@@ -91,19 +91,6 @@ int probe_a(const char* ptx) {
   return 0;
 }
 
-// Nanoseconds a launch, for comparisons with and without the library.
-int probe_launches(const char* ptx) {
-  const Gpu gpu(ptx);
-  gpu.launch_empty();
-  std::vector<double> medians;
-  for (int round = 0; round < 5; ++round) {
-    medians.push_back(cost(gpu, [&] { gpu.launch_empty(); }));
-  }
-  answer({{"ns", *std::min_element(medians.begin(), medians.end())},
-          {"median", quantile(medians, 0.5)}});
-  return 0;
-}
-
 // Microseconds that a write-value or an event after each kernel adds on the GPU.
 int probe_b(const char* ptx) {
   constexpr int kKernels = 300;

@@ -1,4 +1,4 @@
-// probes PTX a | b | c | h | launches | best-effort KIND | arrivals COUNT
+// probes PTX a | b | c | h | i | launches | best-effort KIND | arrivals COUNT
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -19,6 +19,9 @@ int main(int argc, char** argv) {
   }
   if (name == "h") {
     return probes::probe_h(ptx);
+  }
+  if (name == "i") {
+    return probes::probe_i(ptx);
   }
   if (name == "launches") {
     return probes::probe_launches(ptx);

@@ -1,11 +1,12 @@
 // Probes d and e: how long a short kernel of high priority waits for the work of another process.
 #include <atomic>
+#include <optional>
 #include <string_view>
 #include <thread>
 #include <time.h>
 #include <unistd.h>
 
-#include "cuda.hpp"
+#include "confined.hpp"
 #include "probes.hpp"
 
 namespace probes {
@@ -23,12 +24,16 @@ void sleep_us(long microseconds) {
 }  // namespace
 
 // persistent: one block per multiprocessor, each for 2 ms. waves: 64 times as many blocks of 500
-// us. Until standard input ends.
+// us. confined: the same on half of the multiprocessors. Until standard input ends.
 int best_effort(const char* ptx, const char* kind) {
   const Gpu gpu(ptx);
   const bool persistent = std::string_view(kind) == "persistent";
   const auto blocks = static_cast<unsigned>(gpu.sms) * (persistent ? 1U : 64U);
   const unsigned long long length = persistent ? kLong : kLong / 4;
+  std::optional<Confined> half;
+  if (std::string_view(kind) == "confined") {
+    half.emplace(static_cast<unsigned>(gpu.sms) / 2);
+  }
   CUevent events[kDepth] = {};
   for (CUevent& event : events) {
     NEED(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
@@ -47,7 +52,11 @@ int best_effort(const char* ptx, const char* kind) {
   for (; !stop; ++launched) {
     CUevent event = events[launched % kDepth];
     NEED(cuEventSynchronize(event));
-    gpu.launch_spin(blocks, length);
+    if (half) {
+      half->launch_spin(gpu, gpu.stream, blocks, length);
+    } else {
+      gpu.launch_spin(blocks, length);
+    }
     NEED(cuEventRecord(event, gpu.stream));
   }
   gpu.wait();

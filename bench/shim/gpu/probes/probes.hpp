@@ -7,6 +7,7 @@ int probe_a(const char* ptx);
 int probe_b(const char* ptx);
 int probe_c(const char* ptx);
 int probe_h(const char* ptx);
+int probe_i(const char* ptx);
 int probe_launches(const char* ptx);
 
 // The two sides of probes d and e: work without end, and a short kernel that arrives now and then.
