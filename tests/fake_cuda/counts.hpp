@@ -12,6 +12,7 @@ namespace fake_cuda {
 #define FAKE_CUDA_COUNTS(ROW)                                     \
   ROW(kernel_launches)      /* by the host; graphs aside */       \
   ROW(cooperative_launches) /* of these */                        \
+  ROW(green_launches)       /* of these, into green contexts */   \
   ROW(graph_launches)                                             \
   ROW(graph_nodes)        /* that ran in graphs */                \
   ROW(graph_kernel_nodes) /* of these */                          \

@@ -10,6 +10,7 @@
 //   memory = 143771            MiB of each device
 //   context_memory = 0         MiB that a process's first context on a device takes
 //   granularity = 512          bytes to which an allocation is rounded up
+//   green_contexts = 1         0: the driver has none; their functions are not found, and fail
 //   managed = 1                0: cuMemAllocManaged is not supported
 //   device = FILE              shared by the processes that name it; default: the settings' name
 //                              with ".device" added

@@ -22,6 +22,7 @@ struct MipmappedArray;
 struct Module;
 struct Node;
 struct Pool;
+struct ResourceDescriptor;
 
 using Result = int;
 using DevicePtr = std::uint64_t;
@@ -40,6 +41,7 @@ inline constexpr Result kInvalidHandle = 400;
 inline constexpr Result kIllegalState = 401;
 inline constexpr Result kNotFound = 500;
 inline constexpr Result kNotReady = 600;
+inline constexpr Result kContextDestroyed = 709;
 inline constexpr Result kAlreadyRegistered = 712;
 inline constexpr Result kNotRegistered = 713;
 inline constexpr Result kCooperativeTooLarge = 720;
@@ -54,6 +56,8 @@ inline constexpr Result kCaptureImplicit = 906;
 inline constexpr Result kCapturedEvent = 907;
 inline constexpr Result kCaptureWrongThread = 908;
 inline constexpr Result kExecUpdateFailure = 910;
+inline constexpr Result kInvalidResourceType = 914;
+inline constexpr Result kInvalidResourceConfiguration = 915;
 
 inline constexpr std::uintptr_t kLegacyStream = 1;
 inline constexpr std::uintptr_t kPerThreadStream = 2;
@@ -96,6 +100,12 @@ inline constexpr int kAttributeCooperative = 2;
 
 inline constexpr int kLocationDevice = 1;
 inline constexpr int kHandleFile = 1;
+
+inline constexpr int kResourceInvalid = 0;
+inline constexpr int kResourceSm = 1;
+inline constexpr unsigned kSplitSingly = 1;
+inline constexpr unsigned kSplitForClusters = 2;
+inline constexpr unsigned kGreenDefaultStream = 1;
 
 inline constexpr int kPoolReleaseThreshold = 4;
 inline constexpr int kPoolReserved = 5;
@@ -286,6 +296,17 @@ struct ContextParams {
   ExecAffinity* affinity;
   int affinity_count;
   void* graphics;
+};
+
+// Multiprocessors, all of a device or some. What the first lines keep is padding to the caller.
+struct DeviceResource {
+  int type;
+  int device;
+  unsigned split;  // the call that made it; 0: the whole of a device or context
+  unsigned first;  // where it begins in what was split
+  std::array<unsigned char, 80> padding;
+  unsigned count, least, multiple_of;
+  std::array<unsigned char, 36> oversize;
 };
 
 }  // namespace fake_cuda

@@ -20,7 +20,7 @@ Result with_capture(Stream* handle, Default meaning, const Use& use) {
   const Guard guard = driver.lock();
   Stream* stream = driver.find_stream(handle, meaning);
   if (stream == nullptr) {
-    return current_context() == nullptr ? kInvalidContext : kInvalidHandle;
+    return driver.why_no_stream(handle);
   }
   return use(driver, *stream);
 }

@@ -13,8 +13,11 @@ Result load(Module** module, const void* image) {
   if (image == nullptr) {
     return kInvalidValue;
   }
-  *module = Code::get().load_module();
-  return current_context() == nullptr ? kInvalidContext : kSuccess;
+  if (current_context() == nullptr) {
+    return kInvalidContext;
+  }
+  *module = Code::get().load_module(*current_context());
+  return kSuccess;
 }
 
 Result get_function(Function** function, Module* module, const char* name) {

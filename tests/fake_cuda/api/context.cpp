@@ -22,7 +22,7 @@ Result create(Context** context, unsigned flags, int device) {
 Result destroy(Context* context) {
   Driver& driver = Driver::get();
   Guard guard = driver.lock();
-  if (!driver.knows(context)) {
+  if (!driver.knows(context) || context->green) {
     return kInvalidContext;
   }
   driver.wait_for(guard, driver.ends_of(*context));

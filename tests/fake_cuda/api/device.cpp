@@ -5,6 +5,7 @@
 
 #include "../driver/define.hpp"
 #include "../driver/memory.hpp"
+#include "../driver/primary.hpp"
 
 namespace fake_cuda {
 namespace {
@@ -101,6 +102,33 @@ Result attribute(int* value, int which, int device) {
   return kSuccess;
 }
 
+Result primary_state(int device, unsigned* flags, int* active) {
+  if (!known(device)) {
+    return kInvalidDevice;
+  }
+  const Guard guard = Driver::get().lock();
+  const Context& primary = Driver::get().primary(device);
+  *flags = primary.flags;
+  *active = primary.alive ? 1 : 0;
+  return kSuccess;
+}
+
+Result primary_flags(int device, unsigned flags) {
+  if (!known(device)) {
+    return kInvalidDevice;
+  }
+  const Guard guard = Driver::get().lock();
+  Driver::get().primary(device).flags = flags;
+  return kSuccess;
+}
+
+Result can_access(int* can, int device, int peer) {
+  *can = known(device) && known(peer) && device != peer ? 1 : 0;
+  return known(device) && known(peer) ? kSuccess : kInvalidDevice;
+}
+
+}  // namespace
+
 Result retain_primary(Context** context, int device) {
   Driver& driver = Driver::get();
   if (!known(device)) {
@@ -141,33 +169,6 @@ Result release_primary(int device, bool reset) {
   }
   return kSuccess;
 }
-
-Result primary_state(int device, unsigned* flags, int* active) {
-  if (!known(device)) {
-    return kInvalidDevice;
-  }
-  const Guard guard = Driver::get().lock();
-  const Context& primary = Driver::get().primary(device);
-  *flags = primary.flags;
-  *active = primary.alive ? 1 : 0;
-  return kSuccess;
-}
-
-Result primary_flags(int device, unsigned flags) {
-  if (!known(device)) {
-    return kInvalidDevice;
-  }
-  const Guard guard = Driver::get().lock();
-  Driver::get().primary(device).flags = flags;
-  return kSuccess;
-}
-
-Result can_access(int* can, int device, int peer) {
-  *can = known(device) && known(peer) && device != peer ? 1 : 0;
-  return known(device) && known(peer) ? kSuccess : kInvalidDevice;
-}
-
-}  // namespace
 
 FAKE_CUDA_DEFINE(cuInit, (unsigned flags), initialize(flags))
 FAKE_CUDA_DEFINE(cuDeviceGet, (int* device, int ordinal), get_device(device, ordinal))

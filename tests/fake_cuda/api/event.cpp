@@ -17,7 +17,7 @@ Result create_event(Event** event, unsigned flags) {
     return kInvalidContext;
   }
   const Guard guard = Driver::get().lock();
-  *event = Driver::get().make_event(flags);
+  *event = Driver::get().make_event(*current_context(), flags);
   return kSuccess;
 }
 

@@ -62,8 +62,11 @@ Result launch(GraphExec* exec, Stream* handle, Default meaning) {
   Driver& driver = Driver::get();
   Guard guard = driver.lock();
   Stream* stream = driver.find_stream(handle, meaning);
-  if (stream == nullptr || !Graphs::get().knows(exec)) {
-    return current_context() == nullptr ? kInvalidContext : kInvalidHandle;
+  if (stream == nullptr) {
+    return driver.why_no_stream(handle);
+  }
+  if (!Graphs::get().knows(exec)) {
+    return kInvalidHandle;
   }
   Result result = kSuccess;
   const Task within = stream->capture ? GraphTask{as_graph(*exec)} : GraphTask{};

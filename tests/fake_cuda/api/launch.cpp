@@ -22,6 +22,9 @@ Result make_kernel_task(KernelTask& task, const KernelNodeParams& call) {
     return kInvalidValue;
   }
   task.function->loaded = true;
+  // Of a node of a graph; a stream has a context of its own.
+  const Context* context = call.context != nullptr ? call.context : current_context();
+  task.green = context == nullptr ? nullptr : context->green.get();
   // The fake knows what this kernel does, so it knows its one parameter.
   if (task.function->name.starts_with("increment") && call.parameters != nullptr) {
     task.parameter = *static_cast<const std::uint64_t*>(call.parameters[0]);
@@ -37,9 +40,6 @@ Result launch(const KernelNodeParams& call, Stream* stream, Default meaning, boo
     return result;
   }
   task.cooperative = cooperative;
-  if (cooperative && task.blocks() > Driver::get().device().file().rules.sms * 32ULL) {
-    return kCooperativeTooLarge;
-  }
   return submit(stream, meaning, task);
 }
 

@@ -9,6 +9,7 @@ namespace fake_cuda {
 namespace {
 
 struct Row {
+  Entry entry;
   std::string_view exported;
   std::string_view name;
   int version;
@@ -23,7 +24,7 @@ constexpr bool kTwin_ptds = true;
 const std::array<Row, static_cast<std::size_t>(Entry::Count)>& rows() {
   static const std::array<Row, static_cast<std::size_t>(Entry::Count)> table{{
 #define FAKE_CUDA_FUNCTION(exported, lookup, version, twin, parameters) \
-  {#exported, #lookup, version, kTwin_##twin, reinterpret_cast<void*>(&exported)},
+  {Entry::exported, #exported, #lookup, version, kTwin_##twin, reinterpret_cast<void*>(&exported)},
 #include "../abi/all.inc"
 #undef FAKE_CUDA_FUNCTION
   }};
@@ -53,7 +54,8 @@ Found find(std::string_view symbol, int version, std::uint64_t flags) {
   for (const Row& row : rows()) {
     if (row.name != symbol || row.version > driver_version() ||
         (row.per_thread && flags != kLookupPerThread) ||
-        settings.has_word("missing", row.exported)) {
+        settings.has_word("missing", row.exported) ||
+        (!Driver::get().green_contexts() && of_green_contexts(row.entry))) {
       continue;
     }
     if (row.version > version) {

@@ -103,7 +103,7 @@ Result allocate(
   Guard guard = driver.lock();
   Stream* stream = driver.find_stream(handle, meaning);
   if (stream == nullptr) {
-    return current_context() == nullptr ? kInvalidContext : kInvalidHandle;
+    return driver.why_no_stream(handle);
   }
   Pools& pools = Pools::get();
   Pool* from = pool != nullptr ? pool : pools.current_of(stream->context->device);

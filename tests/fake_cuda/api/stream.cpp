@@ -25,7 +25,7 @@ Result with_stream(Stream* handle, Default meaning, const Use& use) {
   Guard guard = driver.lock();
   Stream* stream = driver.find_stream(handle, meaning);
   if (stream == nullptr) {
-    return current_context() == nullptr ? kInvalidContext : kInvalidHandle;
+    return driver.why_no_stream(handle);
   }
   return use(driver, guard, *stream);
 }
@@ -83,8 +83,11 @@ Result context_of(Stream* handle, Default meaning, Context** context) {
 }
 
 Result contexts_of(Stream* handle, Default meaning, Context** context, GreenContext** green) {
-  *green = nullptr;
-  return context_of(handle, meaning, context);
+  return with_stream(handle, meaning, [&](Driver& driver, Guard&, const Stream& stream) {
+    *green = stream.context->green.get();
+    *context = *green == nullptr ? stream.context : &driver.primary(stream.context->device);
+    return kSuccess;
+  });
 }
 
 Result id_of_stream(Stream* handle, Default meaning, unsigned long long* id) {

@@ -24,6 +24,12 @@ struct Rules {
   std::int64_t switch_ns = 100'000;
 };
 
+// Multiprocessors that are set apart for some works of a process: of a green context.
+struct Part {
+  std::uint64_t id = 0;   // within the process
+  std::uint32_t sms = 0;  // 0: no part, but the whole device
+};
+
 // Blocks of one work that started together.
 struct Group {
   std::uint32_t blocks = 0;
@@ -41,6 +47,7 @@ struct Work {
   std::int64_t block_ns = 0;
   std::int64_t end = 0;  // of a copy; of everything once it is done
   std::uint64_t order = 0;
+  Part part{};
   std::array<Group, kMaxGroups> groups;
 };
 

@@ -25,6 +25,20 @@ Group* group_for(Work& work, std::int64_t end) {
   return chosen;
 }
 
+// How many blocks of the works that are chosen run.
+template <class Choice>
+std::uint32_t running_blocks(const Gpu& gpu, const Choice& chosen) {
+  std::uint32_t blocks = 0;
+  for (const Work& work : gpu.works) {
+    if (runs_blocks(work) && chosen(work)) {
+      for (const Group& group : work.groups) {
+        blocks += group.blocks;
+      }
+    }
+  }
+  return blocks;
+}
+
 }  // namespace
 
 bool DeviceModel::has_work(int domain) const {
@@ -54,17 +68,21 @@ std::optional<std::int64_t> DeviceModel::next_end(int domain) const {
   return earliest;
 }
 
-std::uint32_t DeviceModel::used_by(int domain, int client) const {
-  std::uint32_t used = 0;
-  for (const Work& work : gpu_.works) {
-    if (runs_blocks(work) && domain_of(work.client) == domain &&
-        (client < 0 || work.client == client)) {
-      for (const Group& group : work.groups) {
-        used += group.blocks;
-      }
-    }
+std::uint32_t DeviceModel::room_for(const Work& work, std::uint32_t free) const {
+  std::uint32_t room = free;
+  if (const std::uint32_t limit = clients_.at(static_cast<std::size_t>(work.client)).sm_limit;
+      limit > 0) {
+    const std::uint32_t used =
+        running_blocks(gpu_, [&](const Work& other) { return other.client == work.client; });
+    room = std::min(room, limit - std::min(limit, used));
   }
-  return used;
+  if (work.part.sms > 0) {
+    const std::uint32_t used = running_blocks(gpu_, [&](const Work& other) {
+      return other.client == work.client && other.part.id == work.part.id;
+    });
+    room = std::min(room, work.part.sms - std::min(work.part.sms, used));
+  }
+  return room;
 }
 
 // False if no process has work for the multiprocessors.
@@ -99,9 +117,7 @@ bool DeviceModel::dispatch_priority(std::int32_t priority, std::uint32_t& free) 
         work.priority != priority) {
       continue;
     }
-    const std::uint32_t limit = clients_.at(static_cast<std::size_t>(work.client)).sm_limit;
-    const std::uint32_t used = limit > 0 ? used_by(gpu_.active, work.client) : 0;
-    const std::uint32_t room = limit == 0 ? free : limit - std::min(limit, used);
+    const std::uint32_t room = room_for(work, free);
     const std::int64_t end = gpu_.local.at(static_cast<std::size_t>(gpu_.active)) + work.block_ns;
     if (room > 0 && group_for(work, end) != nullptr) {
       candidates.push_back({&work, std::min(room, work.waiting)});
@@ -112,7 +128,9 @@ bool DeviceModel::dispatch_priority(std::int32_t priority, std::uint32_t& free) 
   std::ranges::stable_sort(candidates, {}, &Candidate::room);
   auto left = static_cast<std::uint32_t>(candidates.size());
   for (const Candidate& each : candidates) {
-    const std::uint32_t share = std::min(each.room, (free + left - 1) / left);
+    // Works before it may have taken from the same limit.
+    const std::uint32_t share =
+        std::min({each.room, room_for(*each.work, free), (free + left - 1) / left});
     --left;
     if (share == 0) {
       continue;
@@ -129,7 +147,8 @@ bool DeviceModel::dispatch_priority(std::int32_t priority, std::uint32_t& free) 
 }
 
 void DeviceModel::dispatch() {
-  const std::uint32_t used = used_by(gpu_.active, -1);
+  const std::uint32_t used = running_blocks(
+      gpu_, [this](const Work& work) { return domain_of(work.client) == gpu_.active; });
   std::uint32_t free = rules_.sms - std::min(rules_.sms, used);
   std::vector<std::int32_t> priorities;
   for (const Work& work : gpu_.works) {
@@ -218,6 +237,7 @@ std::optional<int> DeviceModel::submit(const WorkRequest& request) {
   place->state = WorkState::Running;
   place->client = request.client;
   place->priority = request.priority;
+  place->part = request.part;
   place->order = ++gpu_.orders;
   place->waiting = request.blocks;
   if (request.blocks > 0) {

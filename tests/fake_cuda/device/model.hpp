@@ -3,8 +3,9 @@
 //
 // A work has blocks that all run equally long; a block that has started is never interrupted, and a
 // free multiprocessor goes to a waiting block of the highest priority, shared equally between works
-// of the same priority. Without contention a work takes exactly its own length. Under timeslice one
-// process at a time has the device; blocks of the others stand still.
+// of the same priority. Without contention a work takes exactly its own length. A work of a part
+// has the blocks of a work of the whole device, but runs only so many of them at once. Under
+// timeslice one process at a time has the device; blocks of the others stand still.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,8 @@ struct WorkRequest {
   std::int32_t client = 0;
   std::int32_t priority = 0;
   std::uint32_t blocks = 0;  // 0: a copy
-  std::int64_t ns = 0;       // solo
+  std::int64_t ns = 0;       // solo, on the whole device
+  Part part{};
 };
 
 class DeviceModel {
@@ -40,7 +42,8 @@ class DeviceModel {
   [[nodiscard]] bool has_work(int domain) const;
   [[nodiscard]] bool others_have_work() const;
   [[nodiscard]] std::optional<std::int64_t> next_end(int domain) const;
-  [[nodiscard]] std::uint32_t used_by(int domain, int client) const;
+  // Multiprocessors that the active processes may still give to this work.
+  [[nodiscard]] std::uint32_t room_for(const Work& work, std::uint32_t free) const;
   bool choose_domain();
   void dispatch();
   bool dispatch_priority(std::int32_t priority, std::uint32_t& free);

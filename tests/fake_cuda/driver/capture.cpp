@@ -144,15 +144,29 @@ Result Captures::forbid_for_event(Driver& driver, const Event& event) {
   return event.capture ? kCapturedEvent : forbid(driver);
 }
 
-Result Captures::forbid_for_context(Driver& driver, const Context& context) {
+Result Captures::break_those_of(Driver& driver, const Context& context) {
   Result result = kSuccess;
   for (const auto& capture : active_) {
-    if (capture->origin->context == &context) {
+    const auto inside = [&](const Stream* stream) { return context.covers(*stream->context); };
+    if (inside(capture->origin) || std::ranges::any_of(capture->joined, inside)) {
       break_capture(driver, *capture);
       result = kCaptureUnsupported;
     }
   }
+  return result;
+}
+
+Result Captures::forbid_for_context(Driver& driver, const Context& context) {
+  const Result result = break_those_of(driver, context);
   return result != kSuccess ? result : forbid(driver);
+}
+
+Result Captures::wait_outside(Driver& driver, const Context& context, const Event& event) {
+  if (event.capture && !event.capture->over) {
+    break_capture(driver, *event.capture);
+    return kCaptureUnsupported;
+  }
+  return event.capture ? kCapturedEvent : break_those_of(driver, context);
 }
 
 // The legacy default stream would wait for streams that are being captured.

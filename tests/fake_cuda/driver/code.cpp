@@ -11,9 +11,10 @@ Code& Code::get() {
   return *code;
 }
 
-Module* Code::load_module() {
+Module* Code::load_module(const Context& context) {
   const std::scoped_lock guard(mutex_);
   auto module = std::make_unique<Module>();
+  module->context = &context;
   Module* handle = module.get();
   modules_[handle] = std::move(module);
   return handle;

@@ -12,6 +12,7 @@
 namespace fake_cuda {
 
 struct Module {
+  const Context* context = nullptr;  // none: of a library, which is of no context
   std::map<std::string, std::unique_ptr<Function>> functions;
   std::map<std::string, DevicePtr> globals;
 };
@@ -32,7 +33,7 @@ class Code {
  public:
   static Code& get();
 
-  Module* load_module();
+  Module* load_module(const Context& context);
   bool unload(Module* module);
   Library* load_library();
   bool unload(Library* library);

@@ -95,6 +95,7 @@ bool Driver::exists() {
 
 Driver::Driver() : settings_(Settings::of_environment()), device_(settings_) {
   gpus_ = std::clamp(static_cast<int>(settings_.number("gpus", 1)), 0, kMaxGpus);
+  green_contexts_ = settings_.number("green_contexts", 1) != 0;
   copy_bytes_per_us_ =
       static_cast<std::int64_t>((settings_.number("copy_mib_per_s", 0) << 20U) / 1'000'000);
 }
@@ -136,7 +137,21 @@ Result enter(Entry entry) {
       return static_cast<Result>(code);
     }
   }
+  if (!mine.green_contexts() && of_green_contexts(entry)) {
+    return kNotSupported;
+  }
   return mine.initialized() || works_without_init(entry) ? kSuccess : kNotInitialized;
+}
+
+bool of_green_contexts(Entry entry) {
+  switch (entry) {
+#define FAKE_CUDA_FUNCTION(name, lookup, version, twin, parameters) case Entry::name:
+#include "../abi/green.inc"
+#undef FAKE_CUDA_FUNCTION
+    return true;
+    default:
+      return false;
+  }
 }
 
 std::uint64_t calls_of(Entry entry) {

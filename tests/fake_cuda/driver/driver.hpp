@@ -51,16 +51,23 @@ class Driver {
   [[nodiscard]] bool initialized() const { return initialized_.load(); }
 
   Context* make_context(int device, unsigned flags);
+  // One that has a part of the device.
+  GreenContext* make_green_context(int device, std::uint32_t sms);
   void destroy_context(Context& context);
   Context& primary(int device) { return *primaries_.at(static_cast<std::size_t>(device)); }
   [[nodiscard]] bool knows(const Context* context) const;
+  [[nodiscard]] bool knows(const GreenContext* green) const;
+  // Whether the driver has green contexts at all.
+  [[nodiscard]] bool green_contexts() const { return green_contexts_; }
 
   Stream* make_stream(Context& context, unsigned flags, int priority);
   Result destroy_stream(Stream* stream);
   [[nodiscard]] bool knows(const Stream* stream) const { return streams_.contains(stream); }
   // The stream of a handle; null if there is none.
   Stream* find_stream(Stream* handle, Default meaning);
-  Event* make_event(unsigned flags);
+  // The code of a call whose handle has no stream.
+  [[nodiscard]] Result why_no_stream(Stream* handle) const;
+  Event* make_event(Context& context, unsigned flags);
   Result destroy_event(Event* event);
   [[nodiscard]] bool knows(const Event* event) const { return events_.contains(event); }
 
@@ -71,7 +78,7 @@ class Driver {
   // Works until the point is reached.
   void wait_for(Guard& guard, const Point& point);
   void wait_for(Guard& guard, const std::vector<Point>& points);
-  // Every stream of the context, as it is now.
+  // Every stream of the context and of those that it covers, as it is now.
   [[nodiscard]] std::vector<Point> ends_of(const Context& context) const;
   // Virtual clock: lets this much time pass.
   void pass_time(std::int64_t ns);
@@ -101,6 +108,7 @@ class Driver {
   std::int64_t copy_bytes_per_us_ = 0;
   std::atomic<bool> initialized_ = false;
   bool has_thread_ = false;
+  bool green_contexts_ = true;
   std::uint64_t ids_ = 0;
   std::vector<std::unique_ptr<Context>> contexts_;
   std::vector<Context*> primaries_;
@@ -112,6 +120,8 @@ class Driver {
 // What every function does first: counts the call, and gives the code that the settings order, or
 // the one of a driver that was not initialised or belongs to the parent of a forked process.
 Result enter(Entry entry);
+// Whether it is a function of abi/green.inc.
+[[nodiscard]] bool of_green_contexts(Entry entry);
 // How often a function was called in this process; for tests.
 [[nodiscard]] std::uint64_t calls_of(Entry entry);
 

@@ -34,9 +34,15 @@ bool Driver::start(Stream& stream, Operation& operation) {
     return false;
   }
   if (operation.ns > 0) {
-    operation.work = device_.submit(
-        stream.context->device,
-        {.priority = operation.priority, .blocks = operation.blocks, .ns = operation.ns});
+    Part part;
+    if (operation.green != nullptr) {
+      part = {.id = operation.green->context->id, .sms = operation.green->sms};
+    }
+    operation.work = device_.submit(stream.context->device,
+                                    {.priority = operation.priority,
+                                     .blocks = operation.blocks,
+                                     .ns = operation.ns,
+                                     .part = part});
     return operation.work.has_value();
   }
   if (operation.on_host) {
@@ -132,6 +138,9 @@ void Driver::enqueue(Guard& /*guard*/, Stream& stream, Operation operation) {
   } else if ((stream.flags & kNonBlocking) == 0 && !stream.context->legacy->queue.empty()) {
     operation.after.push_back(stream.context->legacy->end());
   }
+  std::vector<Point>& gates = stream.context->gates;
+  std::erase_if(gates, [](const Point& gate) { return gate.reached(); });
+  operation.after.insert(operation.after.end(), gates.begin(), gates.end());
   stream.queue.push_back(std::move(operation));
   busy_.insert(&stream);
   if (pump_stream(stream)) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "admission.hpp"
 #include "graph.hpp"
 #include "memory.hpp"
 #include "submit.hpp"
@@ -80,6 +81,9 @@ void run_kernel(Driver& driver, const KernelTask& kernel, bool in_graph) {
   if (kernel.cooperative && !in_graph) {
     counts.add(Count::cooperative_launches);
   }
+  if (kernel.green != nullptr && !in_graph) {
+    counts.add(Count::green_launches);
+  }
   // A kernel whose effect can be seen: it adds one to the number that its parameter points to.
   if (kernel.parameter != 0) {
     ++*reinterpret_cast<std::uint64_t*>(kernel.parameter);
@@ -97,6 +101,7 @@ class Maker {
     operation.ns = task.function->ns;
     operation.blocks = static_cast<std::uint32_t>(std::min<std::uint64_t>(task.blocks(), ~0U));
     operation.priority = task.priority;
+    operation.green = task.green;
     operation.complete = [this_driver = &driver_, task, in_graph = in_graph_](std::int64_t) {
       run_kernel(*this_driver, task, in_graph);
     };
@@ -228,12 +233,16 @@ Result submit(Stream* handle, Default meaning, Task task, Wait wait) {
   Guard guard = driver.lock();
   Stream* stream = driver.find_stream(handle, meaning);
   if (stream == nullptr) {
-    return current_context() == nullptr ? kInvalidContext : kInvalidHandle;
+    return driver.why_no_stream(handle);
   }
-  if (auto* kernel = std::get_if<KernelTask>(&task); kernel != nullptr && kernel->priority == 0) {
-    kernel->priority = stream->priority;
+  if (auto* kernel = std::get_if<KernelTask>(&task); kernel != nullptr) {
+    kernel->priority = kernel->priority == 0 ? stream->priority : kernel->priority;
+    kernel->green = stream->context->green.get();
   }
-  Result result = kSuccess;
+  Result result = admit(driver, *stream, task);
+  if (result != kSuccess) {
+    return result;
+  }
   if (Captures::get().intercept(driver, *stream, task, wait, result)) {
     return result;
   }

@@ -89,6 +89,10 @@ class Captures {
   Result forbid_for_stream(Driver& driver, Stream& stream);
   Result forbid_for_event(Driver& driver, const Event& event);
   Result forbid_for_context(Driver& driver, const Context& context);
+  // A call that takes in what is in the streams of a context, and no captured task can be part of.
+  Result break_those_of(Driver& driver, const Context& context);
+  // A call that makes such a context wait for an event.
+  Result wait_outside(Driver& driver, const Context& context, const Event& event);
   // A call that is unsafe anywhere.
   Result forbid(Driver& driver);
   void leave(Driver& driver, Stream& stream);

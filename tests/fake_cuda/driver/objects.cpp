@@ -16,6 +16,18 @@ Context* Driver::make_context(int device, unsigned flags) {
   return &context;
 }
 
+GreenContext* Driver::make_green_context(int device, std::uint32_t sms) {
+  Context* context = make_context(device, 0);
+  context->green = std::make_unique<GreenContext>(context, sms);
+  return context->green.get();
+}
+
+bool Driver::knows(const GreenContext* green) const {
+  return green != nullptr && std::ranges::any_of(contexts_, [&](const auto& each) {
+           return each->green.get() == green && each->alive;
+         });
+}
+
 bool Driver::knows(const Context* context) const {
   return std::ranges::any_of(
       contexts_, [&](const auto& each) { return each.get() == context && each->alive; });
@@ -41,6 +53,9 @@ Result Driver::destroy_stream(Stream* stream) {
   if (!knows(stream) || stream->legacy) {
     return kInvalidHandle;
   }
+  if (stream->context->gone()) {
+    return kContextDestroyed;
+  }
   // Its work goes on; the object stays with its context until then, and for good.
   streams_.erase(stream);
   return kSuccess;
@@ -49,14 +64,17 @@ Result Driver::destroy_stream(Stream* stream) {
 Stream* Driver::find_stream(Stream* handle, Default meaning) {
   const auto value = reinterpret_cast<std::uintptr_t>(handle);
   if (value > kPerThreadStream) {
-    return knows(handle) ? handle : nullptr;
+    return knows(handle) && !handle->context->gone() ? handle : nullptr;
   }
   Context* context = current_context();
-  if (context == nullptr) {
+  if (context == nullptr || context->gone()) {
     return nullptr;
   }
   if (value == kLegacyStream || (value == 0 && meaning == Default::Legacy)) {
     return context->legacy;
+  }
+  if (context->green) {
+    return nullptr;  // it has none of threads
   }
   Stream*& mine = context->per_thread[thread_number()];
   if (mine == nullptr) {
@@ -65,8 +83,17 @@ Stream* Driver::find_stream(Stream* handle, Default meaning) {
   return mine;
 }
 
-Event* Driver::make_event(unsigned flags) {
+Result Driver::why_no_stream(Stream* handle) const {
+  const Context* context = knows(handle) ? handle->context : current_context();
+  if (context == nullptr) {
+    return kInvalidContext;
+  }
+  return context->gone() ? kContextDestroyed : kInvalidHandle;
+}
+
+Event* Driver::make_event(Context& context, unsigned flags) {
   auto* event = new Event;  // NOLINT(cppcoreguidelines-owning-memory): a handle of the caller
+  event->context = &context;
   event->flags = flags;
   events_.insert(event);
   return event;
@@ -82,9 +109,14 @@ Result Driver::destroy_event(Event* event) {
 
 std::vector<Point> Driver::ends_of(const Context& context) const {
   std::vector<Point> ends;
-  for (const auto& stream : context.streams) {
-    if (!stream->queue.empty()) {
-      ends.push_back(stream->end());
+  for (const auto& each : contexts_) {
+    if (!context.covers(*each)) {
+      continue;
+    }
+    for (const auto& stream : each->streams) {
+      if (!stream->queue.empty()) {
+        ends.push_back(stream->end());
+      }
     }
   }
   return ends;

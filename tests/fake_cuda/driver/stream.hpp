@@ -36,6 +36,7 @@ struct Operation {
   std::int64_t ns = 0;
   std::uint32_t blocks = 0;
   int priority = 0;
+  const GreenContext* green = nullptr;  // whose part of the device it runs on
   std::vector<Point> after;
   std::function<bool()> ready;                      // beside what it comes after
   std::function<void(std::int64_t when)> complete;  // under the lock
@@ -62,11 +63,18 @@ class Stream {
 
 class Event {
  public:
+  Context* context = nullptr;
   unsigned flags = 0;
   Point point;
   std::shared_ptr<std::int64_t> time;  // of the last record; 0 until it has completed
   std::shared_ptr<Capture> capture;    // if it was last recorded in a capture
   std::vector<Node*> captured;
+};
+
+// Stands for a context that has a part of the device for itself.
+struct GreenContext {
+  Context* context = nullptr;
+  std::uint32_t sms = 0;
 };
 
 class Context {
@@ -80,6 +88,15 @@ class Context {
   Stream* legacy = nullptr;
   std::map<int, Stream*> per_thread;
   std::vector<std::unique_ptr<Stream>> streams;
+  std::unique_ptr<GreenContext> green;  // if it is one
+  std::vector<Point> gates;             // that all tasks wait for which come from now on
+  Stream* recorder = nullptr;           // for events of all its streams
+
+  [[nodiscard]] bool gone() const { return green != nullptr && !alive; }
+  // Whether it is the other one, or the primary context to which that belongs.
+  [[nodiscard]] bool covers(const Context& other) const {
+    return &other == this || (primary && other.green != nullptr && other.device == device);
+  }
 };
 
 }  // namespace fake_cuda

@@ -26,7 +26,8 @@ struct KernelTask {
   unsigned shared_bytes = 0;
   int priority = 0;
   bool cooperative = false;
-  std::uint64_t parameter = 0;  // the first one, of kernels that have an effect
+  const GreenContext* green = nullptr;  // whose part of the device it runs on
+  std::uint64_t parameter = 0;          // the first one, of kernels that have an effect
 
   [[nodiscard]] std::uint64_t blocks() const {
     return static_cast<std::uint64_t>(grid[0]) * grid[1] * grid[2];

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "../control.hpp"
-#include "calls.hpp"
+#include "green.hpp"
 #include "machine.hpp"
 
 namespace fake_cuda {
@@ -129,6 +129,34 @@ TEST(Contention, KernelsOfTwoProcessesShareTheDevice) {
   }));
   end.give();
   EXPECT_TRUE(Machine::ended_well(first));
+}
+
+// Without the green context the kernel would wait for a block of the flood.
+TEST(Contention, AConfinedFloodDoesNotDelayAShortKernel) {
+  for (const bool confined : {false, true}) {
+    const Machine machine("clock = virtual");
+    const Signal launched;
+    const Signal end;
+    const pid_t flood = machine.start([&] {
+      use_device();
+      const Green half(66);
+      for (int each = 0; each < 3; ++each) {
+        EXPECT_EQ(launch(kernel("spin_2ms"), confined ? half.stream : nullptr, 132), kSuccess);
+      }
+      launched.give();
+      end.wait();
+    });
+    launched.wait();
+    EXPECT_TRUE(machine.run([&] {
+      use_device();
+      const std::int64_t before = fake_cuda_now();
+      EXPECT_EQ(launch(kernel("spin_10us"), nullptr, 60), kSuccess);
+      EXPECT_EQ(cuStreamSynchronize(nullptr), kSuccess);
+      EXPECT_EQ(fake_cuda_now() - before, confined ? 10'000 : 2'010'000);
+    }));
+    end.give();
+    EXPECT_TRUE(Machine::ended_well(flood));
+  }
 }
 
 TEST(Contention, AProcessTakesItsThreadLimitFromMps) {

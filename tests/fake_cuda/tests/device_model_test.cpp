@@ -16,9 +16,10 @@ class Device {
   int submit(std::int32_t client,
              std::uint32_t blocks,
              std::int64_t ns,
-             std::int32_t priority = 0) {
-    const auto work =
-        model().submit({.client = client, .priority = priority, .blocks = blocks, .ns = ns});
+             std::int32_t priority = 0,
+             Part part = {}) {
+    const auto work = model().submit(
+        {.client = client, .priority = priority, .blocks = blocks, .ns = ns, .part = part});
     EXPECT_TRUE(work.has_value());
     return *work;
   }
@@ -91,6 +92,31 @@ TEST(DeviceModel, AThreadLimitMakesMoreWaves) {
   Device device;
   device.limit(0, 66);
   EXPECT_EQ(device.end_of(device.submit(0, 132, 2 * kMs)), 4 * kMs);
+}
+
+TEST(DeviceModel, AThreadLimitHoldsForAllWorksOfTheProcess) {
+  Device device;
+  device.limit(0, 66);
+  device.submit(0, 66, 2 * kMs);
+  EXPECT_EQ(device.end_of(device.submit(0, 66, 2 * kMs)), 4 * kMs);
+}
+
+TEST(DeviceModel, APartMakesMoreWaves) {
+  Device device;
+  EXPECT_EQ(device.end_of(device.submit(0, 132, 2 * kMs, 0, {1, 66})), 4 * kMs);
+  EXPECT_EQ(device.end_of(device.submit(0, 66, 2 * kMs, 0, {1, 66})), 6 * kMs);
+}
+
+TEST(DeviceModel, WorksOfOnePartShareItAndThoseOfOthersDoNot) {
+  for (const std::uint64_t other : {1, 2}) {
+    Device device;
+    const int first = device.submit(0, 44, 2 * kMs, 0, {1, 44});
+    const int second = device.submit(0, 44, 2 * kMs, 0, {other, 44});
+    const int third = device.submit(1, 44, 2 * kMs, 0, {1, 44});
+    EXPECT_EQ(device.end_of(first), 2 * kMs);
+    EXPECT_EQ(device.end_of(third), 2 * kMs);
+    EXPECT_EQ(device.end_of(second), (other == 1 ? 4 : 2) * kMs);
+  }
 }
 
 TEST(DeviceModel, CopiesDoNotContend) {
