@@ -62,6 +62,11 @@ struct Program {
   static void** nothing() { return nullptr; }
 };
 
+// The file that a variable of the environment names.
+void touch(const char* variable);
+// Launches are of this kernel from now on; 1 if there is none.
+int use_kernel(Program& program, const char* name);
+
 // The commands. Each returns how many calls of the driver failed.
 int run_fill(Program& program, int megabytes);
 int run_race(Program& program, int rounds);
@@ -79,6 +84,9 @@ int run_flood_captures(Program& program, int count);
 int run_endless_request(Program& program, int count);
 int run_long_wait(Program& program, int count);
 int run_declared(Program& program, int requests);
+int run_drain(Program& program, int milliseconds);
+int run_drain_captures(Program& program, int milliseconds);
+int run_drain_fork(Program& program, int count);
 int run_routes(Program& program, int count);
 int run_old_driver(Program& program, int count);
 int run_absent(Program& program, int count);

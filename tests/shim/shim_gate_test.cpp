@@ -1,17 +1,16 @@
 // The launch gate of libcarpool_cuda.so: SLO and best-effort processes on one device.
 #include <csignal>
 
-#include "base/clock.hpp"
 #include "interpose/gate/decision.hpp"
-#include "shim_fixture.hpp"
+#include "shim_processes.hpp"
 
 namespace carpool::shim_test {
 namespace {
 
-class ShimGate : public Shim {
+class ShimGate : public ShimProcesses {
  protected:
   void SetUp() override {
-    Shim::SetUp();
+    ShimProcesses::SetUp();
     settings("sms = 4");  // a kernel of the program takes all of the device
   }
 
@@ -22,50 +21,6 @@ class ShimGate : public Shim {
   }
   [[nodiscard]] static Environment best_effort(const std::string& mps = "1") {
     return {{"CARPOOL_SHIM_CLASS", "best-effort"}, {"CARPOOL_SHIM_MPS", mps}};
-  }
-
-  // Files by which the programs tell each other where they are.
-  [[nodiscard]] Environment with_files(Environment more) const {
-    for (const char* name : {"READY", "GO", "STOP"}) {
-      more[std::string("SHIM_TEST_") + name] = (folder_ / name).string();
-    }
-    return more;
-  }
-  void clear_files() {
-    for (const char* name : {"READY", "GO", "STOP"}) {
-      std::filesystem::remove(folder_ / name);
-    }
-  }
-  void touch(const char* name) { std::ofstream(folder_ / name) << "\n"; }
-  [[nodiscard]] bool wait_for(const char* name) {
-    return eventually([&] { return std::filesystem::exists(folder_ / name); });
-  }
-
-  template <typename Condition>
-  [[nodiscard]] static bool eventually(const Condition& condition) {
-    const Stopwatch watch;
-    while (!condition()) {
-      if (watch.seconds() > std::chrono::duration<double>(kPatience).count()) {
-        return false;
-      }
-      pause_for(std::chrono::milliseconds(5));
-    }
-    return true;
-  }
-
-  [[nodiscard]] ChildProcess start(const std::vector<std::string>& arguments,
-                                   const Environment& more) {
-    Command command;
-    command.argv = {program_};
-    command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
-    command.environment = environment();
-    command.dies_with_parent = true;
-    for (const auto& [name, value] : with_files(more)) {
-      command.environment[name] = value;
-    }
-    auto child = ChildProcess::start(command, {});
-    EXPECT_TRUE(child.has_value());
-    return std::move(child.value());
   }
 
   // The median of the requests of an SLO process beside a best-effort one, in µs.
