@@ -149,6 +149,50 @@ TEST_F(ShimGate, AKilledBestEffortProcessLeavesTheOthersWorking) {
   EXPECT_TRUE(goes_on(serving.pid()));
 }
 
+// A request that is late: "endless-request" with this SLO.
+Environment late_slo() {
+  return {{"CARPOOL_SHIM_CLASS", "slo"}, {"CARPOOL_SHIM_SLO_NS", "5000000"}};
+}
+
+TEST_F(ShimGate, AFreshRequestMakesWayForALateOne) {
+  settings("sms = 8");  // both run at the same time
+  touch("GO");
+  const Values alone = run({"lookup", "serve", "5"}, with_files(slo()));
+  EXPECT_EQ(alone.at("holds"), 0U);
+  clear_files();
+  touch("GO");
+  const ChildProcess late = start({"lookup", "endless-request"}, late_slo());
+  ASSERT_TRUE(wait_for("READY"));
+  const Values seen = run({"lookup", "serve", "5"}, with_files(slo()));
+  EXPECT_EQ(seen.at("failures"), 0U);
+  const std::uint64_t holds = seen.at(holds_of(interpose::gate::HoldReason::TighterRequest));
+  EXPECT_EQ(seen.at("holds"), holds);
+  // Each of seven requests until half of its SLO is left. Once half of them took so long, the next
+  // ones do not wait.
+  EXPECT_GE(holds, 2U);
+  EXPECT_GT(seen.at("held_ns"), 2 * 50'000'000U);
+  EXPECT_LE(seen.at("held_ns"), 7 * 120'000'000U);
+}
+
+TEST_F(ShimGate, AKilledOrStoppedLateSloProcessHoldsNoOther) {
+  settings("sms = 8");
+  for (const int signal : {SIGKILL, SIGSTOP}) {
+    clear_files();
+    touch("GO");
+    const ChildProcess late = start({"lookup", "endless-request"}, late_slo());
+    ASSERT_TRUE(wait_for("READY"));
+    Environment patient = slo();
+    patient["CARPOOL_SHIM_SLO_NS"] = "1000000000000";  // a launch is held for a second then
+    const ChildProcess serving = start({"lookup", "serve", "100000"}, patient);
+    ASSERT_TRUE(eventually([&] { return launches_of(serving.pid()) > 1; }));
+    ASSERT_EQ(::kill(late.pid(), signal), 0);
+    const Stopwatch watch;
+    EXPECT_TRUE(goes_on(serving.pid()));
+    EXPECT_LT(watch.seconds(), 25.0);
+    ASSERT_EQ(::kill(late.pid(), SIGKILL), 0);
+  }
+}
+
 TEST_F(ShimGate, CapturesAndGraphsPass) {
   const ChildProcess serving = start({"lookup", "serve", "2000"}, slo());
   ASSERT_TRUE(wait_for("READY"));
