@@ -45,6 +45,8 @@ int request(Program& program, DevicePointer memory) {
   return failures + cuda("cuStreamSynchronize", stream);
 }
 
+}  // namespace
+
 void report_gate() {
   const char* const folder = std::getenv("CARPOOL_STATE_DIR");
   std::error_code problem;
@@ -76,8 +78,6 @@ void report_gate() {
     }
   }
 }
-
-}  // namespace
 
 void touch(const char* variable) {
   if (const char* const path = std::getenv(variable)) {

@@ -312,6 +312,10 @@ int main(int argc, char** argv) {
       {"endless-request", run_endless_request},
       {"long-wait", run_long_wait},
       {"declared", run_declared},
+      {"nvtx", run_nvtx},
+#ifdef SHIM_TEST_NVTX_HEADER
+      {"nvtx-header", run_nvtx_header},
+#endif
       {"drain", run_drain},
       {"drain-captures", run_drain_captures},
       {"drain-fork", run_drain_fork},
