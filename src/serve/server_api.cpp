@@ -18,10 +18,11 @@ using nlohmann::json;
 
 namespace {
 
-// Name, run time and processes of the jobs on a GPU.
+// Name, run time, latency and processes of the jobs on a GPU.
 void add_job_facts(json& jobs,
                    const schedule::Scheduler& scheduler,
                    const std::vector<JobPids>& pids,
+                   const Metrics& metrics,
                    const Caller& caller,
                    double now_s) {
   for (json& view : jobs) {
@@ -34,6 +35,9 @@ void add_job_facts(json& jobs,
     }
     if (caller.may_touch(job->owner)) {
       view["name"] = shown_name(*job);
+      if (const auto gate = metrics.gate_of(job->id); gate && gate->slo_ms) {
+        view["gate"] = gate_view(*gate);
+      }
     }
     if (const auto known = std::ranges::find(pids, job->id, &JobPids::job); known != pids.end()) {
       view["supervisor_pid"] = known->supervisor;
@@ -51,7 +55,7 @@ ApiAnswer JobApi::gpus(const Caller& caller) {
         json gpus = json::array();
         for (const GpuView& gpu : scheduler.gpus()) {
           gpus.push_back(gpu_view(gpu, caller));
-          add_job_facts(gpus.back().at("jobs"), scheduler, pids, caller, now_s);
+          add_job_facts(gpus.back().at("jobs"), scheduler, pids, parts_.metrics, caller, now_s);
         }
         return json{{"version", 1}, {"mode", parts_.mode}, {"gpus", std::move(gpus)}};
       }));

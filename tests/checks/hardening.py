@@ -72,7 +72,7 @@ def driver_symbols():
 def entry_points(file):
     """All names that programs may see."""
     if file.name == "libcarpool_cuda.so":
-        return driver_symbols() | {"carpool_request_begin", "carpool_request_end"}
+        return driver_symbols() | {"carpool_request_begin", "carpool_request_end", "InitializeInjectionNvtx2"}
     return {"InitializeInjection", "InitializeInjectionNvtx2"}
 
 

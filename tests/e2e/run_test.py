@@ -112,6 +112,7 @@ class RunTest(cli.CarpoolTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         seen = dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
         names = ("CLASS", "SLO_NS", "QUANTILE", "POLICY", "MPS")
+        self.nvtx_tool = seen.get("NVTX_INJECTION64_PATH")
         return {name: seen[f"CARPOOL_SHIM_{name}"] for name in names if f"CARPOOL_SHIM_{name}" in seen}, done.stderr
 
     def test_a_latency_reaches_the_program(self):
@@ -122,6 +123,15 @@ class RunTest(cli.CarpoolTest):
                          ({"CLASS": "slo", "SLO_NS": "1500000", "QUANTILE": "0.999"}, ""))
         self.assertEqual(self.variables("--mps", "on", "--best-effort", "--policy", "priority"),
                          ({"CLASS": "best-effort", "POLICY": "priority", "MPS": "1"}, ""))
+
+    def test_ranges_may_mark_requests(self):
+        self.variables("--mps", "off", "--slo", "20ms")
+        self.assertTrue(self.nvtx_tool.endswith("/lib/carpool/libcarpool_cuda.so"), self.nvtx_tool)
+        self.variables("--mps", "off", "--best-effort")
+        self.assertIsNone(self.nvtx_tool)
+        self.env["NVTX_INJECTION64_PATH"] = "/their/tool.so"
+        self.variables("--mps", "off", "--slo", "20ms")
+        self.assertEqual(self.nvtx_tool, "/their/tool.so")
 
     def test_best_effort_without_mps_says_what_it_is(self):
         seen, said = self.variables("--mps", "off", "--best-effort")

@@ -37,6 +37,8 @@ constexpr bool kSameFunction<Status(Ours...), CUresult(Theirs...)> =
 // Functions that are called without a wrapper.
 static_assert(kSameFunction<Status(int*), decltype(::cuCtxGetDevice)>);
 static_assert(kSameFunction<Status(Handle*), decltype(::cuCtxGetCurrent)>);
+static_assert(kSameFunction<Status(int, unsigned*, int*), decltype(::cuDevicePrimaryCtxGetState)>);
+static_assert(kSameFunction<Status(int*), decltype(::cuThreadExchangeStreamCaptureMode)>);
 static_assert(kSameFunction<Status(Uuid*, int), decltype(::cuDeviceGetUuid)>);
 static_assert(kSameFunction<Status(Uuid*, int), decltype(::cuDeviceGetUuid_v2)>);
 static_assert(kSameFunction<Status(const char**, Handle), decltype(::cuFuncGetName)>);

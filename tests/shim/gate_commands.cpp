@@ -26,18 +26,6 @@ bool exists(const char* variable) {
   return path != nullptr && std::filesystem::exists(path);
 }
 
-void touch(const char* variable) {
-  if (const char* const path = std::getenv(variable)) {
-    if (std::FILE* const file = std::fopen(path, "w")) {
-      static_cast<void>(std::fclose(file));
-    }
-  }
-}
-
-int use_kernel(Program& program, const char* name) {
-  return program.cuda("cuModuleGetFunction", &program.kernel, program.module, name) != 0 ? 1 : 0;
-}
-
 // As a library finds the calls of the shim.
 void declare(const char* name) {
   if (auto* const call = reinterpret_cast<void (*)()>(::dlsym(RTLD_DEFAULT, name))) {
@@ -56,6 +44,8 @@ int request(Program& program, DevicePointer memory) {
   }
   return failures + cuda("cuStreamSynchronize", stream);
 }
+
+}  // namespace
 
 void report_gate() {
   const char* const folder = std::getenv("CARPOOL_STATE_DIR");
@@ -89,7 +79,17 @@ void report_gate() {
   }
 }
 
-}  // namespace
+void touch(const char* variable) {
+  if (const char* const path = std::getenv(variable)) {
+    if (std::FILE* const file = std::fopen(path, "w")) {
+      static_cast<void>(std::fclose(file));
+    }
+  }
+}
+
+int use_kernel(Program& program, const char* name) {
+  return program.cuda("cuModuleGetFunction", &program.kernel, program.module, name) != 0 ? 1 : 0;
+}
 
 // Requests of 10 kernels of 1 ms, once the file SHIM_TEST_GO exists; their median is printed.
 int run_serve(Program& program, int requests) {

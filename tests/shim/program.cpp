@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <fcntl.h>
@@ -274,6 +275,9 @@ struct EarlyUser {
   EarlyUser() {
     if (std::getenv("SHIM_TEST_EARLY") != nullptr) {
       print("early_init", static_cast<std::uint64_t>(DriverDoor("lookup")("cuInit", 0U)));
+      struct sigaction action{};
+      ::sigaction(SIGTERM, nullptr, &action);
+      print("early_handler", action.sa_handler == SIG_DFL ? 0 : 1);
     }
   }
 };
@@ -309,6 +313,13 @@ int main(int argc, char** argv) {
       {"endless-request", run_endless_request},
       {"long-wait", run_long_wait},
       {"declared", run_declared},
+      {"nvtx", run_nvtx},
+#ifdef SHIM_TEST_NVTX_HEADER
+      {"nvtx-header", run_nvtx_header},
+#endif
+      {"drain", run_drain},
+      {"drain-captures", run_drain_captures},
+      {"drain-fork", run_drain_fork},
       {"threads", run_threads},
       {"copies", [](Program& program, int count) { return run_copies(program, count); }},
       {"fill", run_fill},

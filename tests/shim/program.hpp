@@ -62,6 +62,14 @@ struct Program {
   static void** nothing() { return nullptr; }
 };
 
+// The file that a variable of the environment names.
+void touch(const char* variable);
+// Launches are of this kernel from now on; 1 if there is none.
+int use_kernel(Program& program, const char* name);
+
+// What the shared state tells of the gate of this process.
+void report_gate();
+
 // The commands. Each returns how many calls of the driver failed.
 int run_fill(Program& program, int megabytes);
 int run_race(Program& program, int rounds);
@@ -80,6 +88,11 @@ int run_flood_captures(Program& program, int count);
 int run_endless_request(Program& program, int count);
 int run_long_wait(Program& program, int count);
 int run_declared(Program& program, int requests);
+int run_nvtx(Program& program, int count);
+int run_nvtx_header(Program& program, int count);  // where NVTX is installed
+int run_drain(Program& program, int milliseconds);
+int run_drain_captures(Program& program, int milliseconds);
+int run_drain_fork(Program& program, int count);
 int run_routes(Program& program, int count);
 int run_old_driver(Program& program, int count);
 int run_absent(Program& program, int count);

@@ -1,17 +1,16 @@
 // The launch gate of libcarpool_cuda.so: SLO and best-effort processes on one device.
 #include <csignal>
 
-#include "base/clock.hpp"
 #include "interpose/gate/decision.hpp"
-#include "shim_fixture.hpp"
+#include "shim_processes.hpp"
 
 namespace carpool::shim_test {
 namespace {
 
-class ShimGate : public Shim {
+class ShimGate : public ShimProcesses {
  protected:
   void SetUp() override {
-    Shim::SetUp();
+    ShimProcesses::SetUp();
     settings("sms = 4");  // a kernel of the program takes all of the device
   }
 
@@ -22,50 +21,6 @@ class ShimGate : public Shim {
   }
   [[nodiscard]] static Environment best_effort(const std::string& mps = "1") {
     return {{"CARPOOL_SHIM_CLASS", "best-effort"}, {"CARPOOL_SHIM_MPS", mps}};
-  }
-
-  // Files by which the programs tell each other where they are.
-  [[nodiscard]] Environment with_files(Environment more) const {
-    for (const char* name : {"READY", "GO", "STOP"}) {
-      more[std::string("SHIM_TEST_") + name] = (folder_ / name).string();
-    }
-    return more;
-  }
-  void clear_files() {
-    for (const char* name : {"READY", "GO", "STOP"}) {
-      std::filesystem::remove(folder_ / name);
-    }
-  }
-  void touch(const char* name) { std::ofstream(folder_ / name) << "\n"; }
-  [[nodiscard]] bool wait_for(const char* name) {
-    return eventually([&] { return std::filesystem::exists(folder_ / name); });
-  }
-
-  template <typename Condition>
-  [[nodiscard]] static bool eventually(const Condition& condition) {
-    const Stopwatch watch;
-    while (!condition()) {
-      if (watch.seconds() > std::chrono::duration<double>(kPatience).count()) {
-        return false;
-      }
-      pause_for(std::chrono::milliseconds(5));
-    }
-    return true;
-  }
-
-  [[nodiscard]] ChildProcess start(const std::vector<std::string>& arguments,
-                                   const Environment& more) {
-    Command command;
-    command.argv = {program_};
-    command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
-    command.environment = environment();
-    command.dies_with_parent = true;
-    for (const auto& [name, value] : with_files(more)) {
-      command.environment[name] = value;
-    }
-    auto child = ChildProcess::start(command, {});
-    EXPECT_TRUE(child.has_value());
-    return std::move(child.value());
   }
 
   // The median of the requests of an SLO process beside a best-effort one, in µs.
@@ -194,6 +149,50 @@ TEST_F(ShimGate, AKilledBestEffortProcessLeavesTheOthersWorking) {
   EXPECT_TRUE(goes_on(serving.pid()));
 }
 
+// A request that is late: "endless-request" with this SLO.
+Environment late_slo() {
+  return {{"CARPOOL_SHIM_CLASS", "slo"}, {"CARPOOL_SHIM_SLO_NS", "5000000"}};
+}
+
+TEST_F(ShimGate, AFreshRequestMakesWayForALateOne) {
+  settings("sms = 8");  // both run at the same time
+  touch("GO");
+  const Values alone = run({"lookup", "serve", "5"}, with_files(slo()));
+  EXPECT_EQ(alone.at("holds"), 0U);
+  clear_files();
+  touch("GO");
+  const ChildProcess late = start({"lookup", "endless-request"}, late_slo());
+  ASSERT_TRUE(wait_for("READY"));
+  const Values seen = run({"lookup", "serve", "5"}, with_files(slo()));
+  EXPECT_EQ(seen.at("failures"), 0U);
+  const std::uint64_t holds = seen.at(holds_of(interpose::gate::HoldReason::TighterRequest));
+  EXPECT_EQ(seen.at("holds"), holds);
+  // Each of seven requests until half of its SLO is left. Once half of them took so long, the next
+  // ones do not wait.
+  EXPECT_GE(holds, 2U);
+  EXPECT_GT(seen.at("held_ns"), 2 * 50'000'000U);
+  EXPECT_LE(seen.at("held_ns"), 7 * 120'000'000U);
+}
+
+TEST_F(ShimGate, AKilledOrStoppedLateSloProcessHoldsNoOther) {
+  settings("sms = 8");
+  for (const int signal : {SIGKILL, SIGSTOP}) {
+    clear_files();
+    touch("GO");
+    const ChildProcess late = start({"lookup", "endless-request"}, late_slo());
+    ASSERT_TRUE(wait_for("READY"));
+    Environment patient = slo();
+    patient["CARPOOL_SHIM_SLO_NS"] = "1000000000000";  // a launch is held for a second then
+    const ChildProcess serving = start({"lookup", "serve", "100000"}, patient);
+    ASSERT_TRUE(eventually([&] { return launches_of(serving.pid()) > 1; }));
+    ASSERT_EQ(::kill(late.pid(), signal), 0);
+    const Stopwatch watch;
+    EXPECT_TRUE(goes_on(serving.pid()));
+    EXPECT_LT(watch.seconds(), 25.0);
+    ASSERT_EQ(::kill(late.pid(), SIGKILL), 0);
+  }
+}
+
 TEST_F(ShimGate, CapturesAndGraphsPass) {
   const ChildProcess serving = start({"lookup", "serve", "2000"}, slo());
   ASSERT_TRUE(wait_for("READY"));
@@ -239,6 +238,40 @@ TEST_F(ShimGate, DeclaredRequestsAreBelieved) {
   EXPECT_EQ(seen.at("failures"), 0U);
   EXPECT_EQ(seen.at("requests"), 7U);
 }
+
+class ShimNvtx : public ShimGate, public testing::WithParamInterface<const char*> {
+ protected:
+  [[nodiscard]] static Environment with_ranges(Environment more) {
+    more["NVTX_INJECTION64_PATH"] = shim_library();
+    return more;
+  }
+};
+
+TEST_P(ShimNvtx, RangesOfTheNameAreRequests) {
+  const Values seen = run({"lookup", GetParam()}, with_ranges(slo()));
+  EXPECT_EQ(seen.at("failures"), 0U);
+  EXPECT_EQ(seen.at("requests"), 8U);
+}
+
+TEST_P(ShimNvtx, TheNameCanBeChosen) {
+  Environment more = with_ranges(slo());
+  more["CARPOOL_SHIM_NVTX"] = "other";
+  const Values seen = run({"lookup", GetParam()}, more);
+  EXPECT_EQ(seen.at("failures"), 0U);
+  EXPECT_EQ(seen.at("requests"), 1U);
+}
+
+TEST_P(ShimNvtx, AProgramWithoutAnSloHasNoRequests) {
+  for (Environment more : {best_effort(), Environment{{"CARPOOL_SHIM", "off"}}}) {
+    EXPECT_EQ(run({"lookup", GetParam()}, with_ranges(more)).at("failures"), 0U);
+  }
+}
+
+#ifdef SHIM_TEST_NVTX_HEADER
+INSTANTIATE_TEST_SUITE_P(Clients, ShimNvtx, testing::Values("nvtx", "nvtx-header"));
+#else
+INSTANTIATE_TEST_SUITE_P(Clients, ShimNvtx, testing::Values("nvtx"));
+#endif
 
 TEST_F(ShimGate, UnknownPolicyIsTheDefault) {
   Environment more = best_effort();

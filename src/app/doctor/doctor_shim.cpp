@@ -39,8 +39,8 @@ void try_library(ShimFacts& facts) {
                                           .real_libcuda = *facts.driver,
                                           .state_folder = facts.state_folder,
                                           .name = "carpool doctor"},
-                                         variable_or_empty("LD_PRELOAD"),
-                                         variable_or_empty("LD_LIBRARY_PATH"));
+                                         {.preload = variable_or_empty("LD_PRELOAD"),
+                                          .library_path = variable_or_empty("LD_LIBRARY_PATH")});
   const auto done = run_command(command, "", kCoverageLimit);
   if (!done) {
     facts.check_problem = done.error().message;

@@ -215,8 +215,9 @@ Result<void> run_locally(const LocalRun& options, const CommandContext& context)
                                       .gate = *gate,
                                       .limit_bytes = request->limit_bytes,
                                       .guarantee_bytes = request->guarantee_bytes},
-                                     variable("LD_PRELOAD"),
-                                     variable("LD_LIBRARY_PATH")));
+                                     {.preload = variable("LD_PRELOAD"),
+                                      .library_path = variable("LD_LIBRARY_PATH"),
+                                      .nvtx_tool = variable(kNvtxToolVariable)}));
   MemoryWatch memory(std::move(*telemetry), request->gpu, (*share)->state_folder());
   keep_share(**share, memory);
   if (const Result<void> started = program.start(options.command, environment); !started) {

@@ -77,13 +77,12 @@ std::map<std::string, std::string> gate_environment(const GateSettings& gate) {
 }
 
 std::map<std::string, std::string> shim_environment(const ShimSettings& settings,
-                                                    const std::string& preload,
-                                                    const std::string& library_path) {
+                                                    const OwnVariables& own) {
   // Some programs open "libcuda.so"; this folder has the library by that name.
   const std::filesystem::path by_name = settings.library.parent_path() / "cuda";
   std::map<std::string, std::string> variables = {
-      {"LD_PRELOAD", in_front(settings.library.string(), preload)},
-      {"LD_LIBRARY_PATH", in_front(by_name.string(), library_path)},
+      {"LD_PRELOAD", in_front(settings.library.string(), own.preload)},
+      {"LD_LIBRARY_PATH", in_front(by_name.string(), own.library_path)},
       {"CARPOOL_REAL_LIBCUDA", settings.real_libcuda},
       {"CARPOOL_STATE_DIR", settings.state_folder.string()},
       {"CARPOOL_SHIM_NAME", settings.name},
@@ -91,6 +90,10 @@ std::map<std::string, std::string> shim_environment(const ShimSettings& settings
       {"CARPOOL_SHIM_LIMIT", number_text(settings.limit_bytes)},
       {"CARPOOL_SHIM_GUARANTEE", number_text(settings.guarantee_bytes)}};
   variables.merge(gate_environment(settings.gate));
+  // Ranges of a program with an SLO may mark its requests.
+  if (settings.gate.job_class == JobClass::Slo && own.nvtx_tool.empty()) {
+    variables[kNvtxToolVariable] = settings.library.string();
+  }
   return variables;
 }
 

@@ -20,6 +20,8 @@ inline constexpr std::uint64_t kFirstRunJob = std::uint64_t{1} << 40U;
 
 // By which policy the launches of a best-effort program wait; also in the environment of jobs.
 inline constexpr const char* kGatePolicyVariable = "CARPOOL_SHIM_POLICY";
+// The library that NVTX calls when the program marks ranges.
+inline constexpr const char* kNvtxToolVariable = "NVTX_INJECTION64_PATH";
 
 // lib/carpool/libcarpool_cuda.so beside the folder of this program.
 [[nodiscard]] Result<std::filesystem::path> find_shim_library();
@@ -52,10 +54,15 @@ struct ShimSettings {
 // removed.
 [[nodiscard]] std::map<std::string, std::string> gate_environment(const GateSettings& gate);
 
-// `preload` and `library_path` are LD_PRELOAD and LD_LIBRARY_PATH that the program would have
-// without it. An empty value: the variable is removed.
+// What the program would have without the library.
+struct OwnVariables {
+  std::string preload{};       // LD_PRELOAD
+  std::string library_path{};  // LD_LIBRARY_PATH
+  std::string nvtx_tool{};     // kNvtxToolVariable: a tool of the user goes before ours
+};
+
+// An empty value: the variable is removed.
 [[nodiscard]] std::map<std::string, std::string> shim_environment(const ShimSettings& settings,
-                                                                  const std::string& preload,
-                                                                  const std::string& library_path);
+                                                                  const OwnVariables& own);
 
 }  // namespace carpool::app

@@ -8,9 +8,11 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/output.hpp"
+#include "app/output/gate_text.hpp"
 #include "app/output/gpu_table.hpp"
 #include "app/output/text_table.hpp"
 #include "app/top/served_gpus.hpp"
+#include "base/text/printable.hpp"
 #include "serve/units.hpp"
 
 namespace carpool::app {
@@ -81,6 +83,26 @@ std::string gpu_rows(const json& status, bool colour, std::optional<std::size_t>
   return table.render(columns);
 }
 
+// Whether jobs keep their SLO; a job on several GPUs has one line.
+std::string promise_lines(const json& gpus) {
+  std::map<std::int64_t, std::string> lines;
+  for (const json& gpu : gpus) {
+    for (const json& job : gpu.value("jobs", json::array())) {
+      const std::string promise = job.contains("gate") ? promise_text(job.at("gate")) : "";
+      if (!promise.empty()) {
+        const auto id = job.at("id").get<std::int64_t>();
+        lines[id] =
+            fmt::format("SLO:   {} {}: {}\n", id, printable(job.value("name", "")), promise);
+      }
+    }
+  }
+  std::string text;
+  for (const auto& [id, line] : lines) {
+    text += line;
+  }
+  return text;
+}
+
 std::string queue_line(const json& queue) {
   std::string reasons;
   for (const auto& [word, count] : queue.at("reasons").items()) {
@@ -145,6 +167,7 @@ std::string status_screen(const json& status, bool colour, std::optional<std::si
   const json& queue = status.at("queue");
   std::string text = server_lines(status.at("server"), status.at("gpus").size());
   text += "\n" + gpu_rows(status, colour, columns);
+  text += promise_lines(status.at("gpus"));
   text += "\n" + queue_line(queue);
   if (const std::size_t shown = queue.at("first").size(); shown > 0) {
     text += queue_rows(queue, colour, columns);

@@ -70,14 +70,17 @@ TEST_F(ShimJobsTest, AJobThatSharesStartsWithTheLibraryInFrontOfItsOwn) {
       {"CARPOOL_SHIM_MPS", ""},
       {"CARPOOL_SHIM_JOB", "17"},
       {"CARPOOL_SHIM_LIMIT", std::to_string(100 * kMiB)},
-      {"CARPOOL_SHIM_GUARANTEE", ""}};
+      {"CARPOOL_SHIM_GUARANTEE", ""},
+      {"NVTX_INJECTION64_PATH", "/o/lib/libcarpool_cuda.so"}};
   EXPECT_EQ(variables, expected);
+  EXPECT_FALSE(started({{"NVTX_INJECTION64_PATH", "/tool.so"}}).contains("NVTX_INJECTION64_PATH"));
 }
 
 TEST_F(ShimJobsTest, OnlyBestEffortJobsAreToldToWaitForRequests) {
   spec_.mechanism = ShareMechanism::Mps;
   const run::Variables chosen{{"CARPOOL_SHIM_POLICY", "time"}};
   EXPECT_EQ(started(chosen).at("CARPOOL_SHIM_CLASS"), "");
+  EXPECT_FALSE(started(chosen).contains("NVTX_INJECTION64_PATH"));
   EXPECT_EQ(started(chosen).at("CARPOOL_SHIM_POLICY"), "");
   spec_.job.job_class = JobClass::BestEffort;
   spec_.job.slo_ms = 20.0;  // of no meaning for this class

@@ -70,6 +70,27 @@ TEST(StatusScreen, HasServerGpusAndQueue) {
   EXPECT_TRUE(shows(text, "and 2 more; `carpool queue --all` lists them\n")) << text;
 }
 
+TEST(StatusScreen, JobsWithAnSloTellWhetherTheyKeepIt) {
+  json gpus = served_gpus_answer();
+  EXPECT_FALSE(shows(status_screen(whole_status(), false, std::nullopt), "SLO:"));
+  gpus[0]["jobs"][0]["gate"] = {{"slo_ms", 20.0},
+                                {"quantile", 0.99},
+                                {"requests", 1000},
+                                {"attainment", 0.998},
+                                {"p50_ms", 4.0},
+                                {"tail_ms", 9.5},
+                                {"holds", json::array()}};
+  gpus[1]["jobs"].push_back(gpus[0]["jobs"][0]);  // it runs on both
+  const json status = status_object(
+      {.status = served_status(), .gpus = gpus, .waiting = waiting_jobs(), .socket = "/run/s"});
+  const std::string text = status_screen(status, false, std::nullopt);
+  const std::string line =
+      "\nSLO:   7 train.py: 99.8 % of 1000 requests within 20 ms (goal 99 %); p50 4 ms, p99 9.5 "
+      "ms\n";
+  EXPECT_TRUE(shows(text, line)) << text;
+  EXPECT_EQ(text.find("SLO:"), text.rfind("SLO:")) << text;
+}
+
 TEST(StatusScreen, TablesFitTheTerminal) {
   json gpus = served_gpus_answer();
   gpus[0]["jobs"][0]["name"] = std::string(300, 'n');

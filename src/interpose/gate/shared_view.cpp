@@ -146,6 +146,25 @@ GateView shared_view(const SharedState& state,
   return view;
 }
 
+GateView shared_slo_view(const SharedState& state, std::uint32_t slot, Nanoseconds now) {
+  GateView view;
+  SloTerms terms;
+  const std::uint64_t job = state.clients[slot].job.load(std::memory_order_relaxed);
+  for_each_bit(state.gpu.slo_clients[0], state.gpu.slo_clients[1], [&](std::uint32_t number) {
+    const ClientSlot& other = state.clients[number];
+    const bool same_job = job != 0 && other.job.load(std::memory_order_relaxed) == job;
+    if (number != slot && !same_job && is_slo_client(other)) {
+      add_slo_client(view.slo, terms, other.gate, now, 0);
+    }
+  });
+  const ClientGate& own = state.clients[slot].gate;
+  view.caller = {.client = slot, .job_class = JobClass::Slo, .slo_ns = value_of(own.slo_ns)};
+  if (value_of(own.request_began_ns) != 0) {
+    view.caller.slack = slack_of(own, now);
+  }
+  return view;
+}
+
 Nanoseconds shared_virtual_time(const SharedState& state) {
   Nanoseconds latest = 0;
   for_each_best_effort(state, [&latest](std::uint32_t /*number*/, const ClientGate& gate) {

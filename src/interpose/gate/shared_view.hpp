@@ -46,6 +46,12 @@ struct SloSign {
                                    const SharedCaller& caller,
                                    Nanoseconds now);
 
+// For a launch of the SLO client in this slot: its own slack, and the least of the others'. Clients
+// of its own job are left out: they may wait for one another.
+[[nodiscard]] GateView shared_slo_view(const SharedState& state,
+                                       std::uint32_t slot,
+                                       Nanoseconds now);
+
 // The largest start tag that best-effort clients have published.
 [[nodiscard]] Nanoseconds shared_virtual_time(const SharedState& state);
 

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "interpose/library/draining.hpp"
 #include "interpose/library/gating/best_effort_side.hpp"
 #include "interpose/library/kernel_timing.hpp"
 #include "interpose/library/spin_lock.hpp"
@@ -128,6 +129,12 @@ bool add_to_capture_slow(StreamKey stream, std::uint64_t kernels) {
 
 void capture_begins() {
   captures.fetch_add(1, std::memory_order_seq_cst);
+  // Of this thread and the one that waits for the end of captures, at least one sees the other.
+  while (draining.load(std::memory_order_seq_cst)) {
+    captures.fetch_sub(1, std::memory_order_seq_cst);
+    wait_for_end();
+    captures.fetch_add(1, std::memory_order_seq_cst);
+  }
   wait_for_timing();
   wait_for_gating();
 }

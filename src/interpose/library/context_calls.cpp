@@ -1,5 +1,6 @@
 // Wrappers of the functions that make, change and destroy contexts: they decide which GPU the other
 // calls of a thread concern. A GPU joins the shared state with its first context.
+#include "interpose/library/draining.hpp"
 #include "interpose/library/kernel_timing.hpp"
 #include "interpose/library/memory/charge.hpp"
 #include "interpose/library/process.hpp"
@@ -37,10 +38,13 @@ void forget_events(Handle context, int number) {
   }
 }
 
-void context_made(int device, Status status) {
+enum class Made : std::uint8_t { Own, Primary };
+
+void context_made(const Handle* context, int device, Status status, Made made) {
   context_changed();
   if (status == kSuccess) {
     static_cast<void>(device_of(device));
+    context_to_drain(*context, made == Made::Primary ? device : -1);
   }
 }
 
@@ -66,19 +70,19 @@ CONTEXT_CALL(cuCtxPopCurrent, (Handle * context), context_changed(), context)
 CONTEXT_CALL(cuCtxPopCurrent_v2, (Handle * context), context_changed(), context)
 CONTEXT_CALL(cuCtxCreate,
              (Handle * context, unsigned flags, int device),
-             context_made(device, status),
+             context_made(context, device, status, Made::Own),
              context,
              flags,
              device)
 CONTEXT_CALL(cuCtxCreate_v2,
              (Handle * context, unsigned flags, int device),
-             context_made(device, status),
+             context_made(context, device, status, Made::Own),
              context,
              flags,
              device)
 CONTEXT_CALL(cuCtxCreate_v3,
              (Handle * context, void* affinity, int count, unsigned flags, int device),
-             context_made(device, status),
+             context_made(context, device, status, Made::Own),
              context,
              affinity,
              count,
@@ -86,14 +90,14 @@ CONTEXT_CALL(cuCtxCreate_v3,
              device)
 CONTEXT_CALL(cuCtxCreate_v4,
              (Handle * context, void* parameters, unsigned flags, int device),
-             context_made(device, status),
+             context_made(context, device, status, Made::Own),
              context,
              parameters,
              flags,
              device)
 CONTEXT_CALL(cuDevicePrimaryCtxRetain,
              (Handle * context, int device),
-             context_made(device, status),
+             context_made(context, device, status, Made::Primary),
              context,
              device)
 
@@ -102,6 +106,7 @@ CONTEXT_CALL(cuDevicePrimaryCtxRetain,
   Status NAME(PARAMETER) {                                    \
     const Call call;                                          \
     if (call.counts()) {                                      \
+      context_ends(CONTEXT);                                  \
       forget_events(CONTEXT, DEVICE);                         \
     }                                                         \
     const Status status = REAL(NAME, which);                  \

@@ -5,6 +5,7 @@
 
 #include "interpose/library/captures.hpp"
 #include "interpose/library/devices.hpp"
+#include "interpose/library/draining.hpp"
 
 namespace carpool::interpose {
 
@@ -53,6 +54,7 @@ enum class CopyMeaning : std::uint8_t {
 
 inline void copied(std::uint64_t bytes, StreamKey stream) {
   if (!is_captured(stream)) {
+    stop_if_draining();
     current_device().client.count_copy(bytes);
   }
 }

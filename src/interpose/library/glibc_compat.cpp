@@ -4,6 +4,7 @@
 // tests/checks/hardening.py fails on a symbol that is still too new.
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -30,6 +31,11 @@ namespace carpool::interpose {
 OLD(void*, dlopen, (const char* name, int how), (name, how))
 OLD(void*, dlsym, (void* library, const char* name), (library, name))
 OLD(int, dladdr, (const void* address, Dl_info* info), (address, info))
+OLD(int,
+    pthread_create,
+    (pthread_t * thread, const pthread_attr_t* how, void* (*function)(void*), void* argument),
+    (thread, how, function, argument))
+OLD(int, pthread_attr_setstacksize, (pthread_attr_t * how, size_t bytes), (how, bytes))
 
 // Macros before 2.33.
 extern "C" {

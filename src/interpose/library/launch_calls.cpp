@@ -4,6 +4,7 @@
 #include "interpose/library/captures.hpp"
 #include "interpose/library/clock.hpp"
 #include "interpose/library/devices.hpp"
+#include "interpose/library/draining.hpp"
 #include "interpose/library/graphs.hpp"
 #include "interpose/library/kernel_names.hpp"
 #include "interpose/library/kernel_timing.hpp"
@@ -58,6 +59,7 @@ std::uint64_t blocks_of(const LaunchShape& shape) {
                                        const AskingLaunch& asking,
                                        std::uint64_t now_ns) {
   const Admission admission = device.gate.best_effort.admit(device.client, asking);
+  stop_if_draining();  // the signal may have come meanwhile
   if ((device.client.wanted() & kWantLog) != 0 && launch.function != nullptr) {
     write_log(device.client, launch, stream_key(launch.stream, launch.twin));
   }
@@ -83,6 +85,7 @@ inline Ticket launched(const TimedLaunch& launch, gate::WorkKind kind = gate::Wo
   if (add_to_capture(stream_key(launch.stream, launch.twin), 1)) {
     return {};  // counted when the graph is launched
   }
+  stop_if_draining();
   Device& device = current_device();
   Client& client = device.client;
   const bool slo = device.gate.side == GateSide::Slo;
@@ -140,6 +143,7 @@ inline Ticket graph_launched(Handle graph, TimedLaunch& launch) {
   if (add_to_capture(stream_key(launch.stream, launch.twin), kernels)) {
     return {};
   }
+  stop_if_draining();
   Device& device = current_device();
   const bool slo = device.gate.side == GateSide::Slo;
   const std::uint64_t now = slo ? exact_now_ns() : coarse_now_ns();

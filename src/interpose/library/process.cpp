@@ -6,6 +6,7 @@
 
 #include "interpose/library/captures.hpp"
 #include "interpose/library/devices.hpp"
+#include "interpose/library/draining.hpp"
 #include "interpose/library/memory/allocations.hpp"
 #include "interpose/library/memory/pools.hpp"
 
@@ -23,6 +24,7 @@ constinit std::atomic<bool> started_once{false};  // NOLINT
 
 void forget_in_child() {
   process_active.store(false, std::memory_order_relaxed);
+  forget_draining();
 }
 
 }  // namespace

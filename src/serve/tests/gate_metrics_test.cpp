@@ -61,5 +61,27 @@ TEST(GateMetrics, TheLastReportOfAJobStaysForABoundedNumberOfJobs) {
   EXPECT_NEAR(gate_view(*metrics.gate_of(300)).at("attainment").get<double>(), 0.999, 1e-12);
 }
 
+TEST(GateMetrics, JobsOfAGpuTellTheCallerWhoseTheyAreWhetherTheyKeepTheirSlo) {
+  TestApi test;
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_EQ(test->submit(caller_ann, R"({"argv": ["serve"], "mem": "1G"})").status, 200);
+  }
+  test.settle();
+  test.metrics().gates({kept_promise(1), held_launches(2)});
+  const auto jobs_of = [&test](const Caller& caller) {
+    const nlohmann::json answer = nlohmann::json::parse(test->gpus(caller).body);
+    nlohmann::json by_id;
+    for (const nlohmann::json& gpu : answer.at("gpus")) {
+      for (const nlohmann::json& job : gpu.at("jobs")) {
+        by_id[job.at("id").get<JobId>() == 1 ? "first" : "second"] = job;
+      }
+    }
+    return by_id;
+  };
+  EXPECT_EQ(jobs_of(caller_ann).at("first").at("gate").at("tail_ms"), 9.5);
+  EXPECT_FALSE(jobs_of(caller_ann).at("second").contains("gate"));  // it has no SLO
+  EXPECT_FALSE(jobs_of(caller_bob).at("first").contains("gate"));
+}
+
 }  // namespace
 }  // namespace carpool::serve

@@ -78,6 +78,7 @@ class TestApi {
   [[nodiscard]] SchedulerLoop& loop() { return *loop_; }
   [[nodiscard]] store::SqliteJournal& journal() { return *journal_; }
   [[nodiscard]] EventHub& events() { return events_; }
+  [[nodiscard]] Metrics& metrics() { return metrics_; }
   [[nodiscard]] const std::filesystem::path& folder() const { return folder_.path(); }
 
   // Returns when the turn before this call is complete: jobs that it placed have started.

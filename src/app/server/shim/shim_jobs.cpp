@@ -236,8 +236,9 @@ run::Variables ShimJobs::start(const LaunchSpec& spec, const run::Variables& env
                                     .policy = shim_value(env, kGatePolicyVariable),
                                     .mps = spec.mechanism == ShareMechanism::Mps},
                            .limit_bytes = spec.memory_limit_bytes},
-                          shim_value(env, "LD_PRELOAD"),
-                          shim_value(env, "LD_LIBRARY_PATH"));
+                          {.preload = shim_value(env, "LD_PRELOAD"),
+                           .library_path = shim_value(env, "LD_LIBRARY_PATH"),
+                           .nvtx_tool = shim_value(env, kNvtxToolVariable)});
 }
 
 }  // namespace carpool::app

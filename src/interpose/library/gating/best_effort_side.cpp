@@ -18,8 +18,6 @@ namespace {
 
 // No launch waits longer, whatever the shared state says.
 constexpr Nanoseconds kLongestHold = kSecond;
-// How often the slots of ended clients are looked for while no SLO client shows life.
-constexpr Nanoseconds kBetweenTidying = kSecond;
 // A sleep ends up to this much late.
 constexpr Nanoseconds kSleepOverrun = 100 * kMicrosecond;
 constexpr Nanoseconds kSleep = 30 * kMicrosecond;
@@ -213,7 +211,7 @@ Admission BestEffortSide::admit(Client& client, const AskingLaunch& launch) {
   if (!decision.admitted) {
     wait(client, question, decision);
   }
-  tidy(client, question.now);
+  ended_.look(client, question.now);
   return {
       .asked = true,
       .unmeasured = launch.key != 0 && launch.kind != gate::WorkKind::Graph &&
@@ -251,34 +249,6 @@ void BestEffortSide::wait(Client& client, Question& question, Decision decision)
 void BestEffortSide::launched(const StreamPlace& place) {
   const SpinLock::Holder held(gating_lock);
   work_.mark(place, idle_budget_ / kMarksOfBudget);
-}
-
-// SLO clients that have ended: their bit is removed, and the slots of processes that were killed
-// are freed.
-void BestEffortSide::tidy(Client& client, Nanoseconds now) {
-  Nanoseconds before = tidied_.load(std::memory_order_relaxed);
-  if (now - before < kBetweenTidying || !tidied_.compare_exchange_strong(before, now)) {
-    return;
-  }
-  SharedState& state = *client.shared();
-  bool silent = true;
-  for (std::uint32_t slot = 0; slot < kClientSlots; ++slot) {
-    SharedWord& word = state.gpu.slo_clients[slot / 64];
-    const std::uint64_t bit = std::uint64_t{1} << slot % 64;
-    if ((word.load(std::memory_order_relaxed) & bit) == 0) {
-      continue;
-    }
-    if (!gate::is_slo_client(state.clients[slot])) {
-      word.fetch_and(~bit);
-      continue;
-    }
-    const auto sign =
-        static_cast<Nanoseconds>(state.clients[slot].gate.lease_ns.load(std::memory_order_relaxed));
-    silent = silent && now - sign > kBetweenTidying;
-  }
-  if (silent) {
-    client.reclaim_dead();
-  }
 }
 
 void BestEffortSide::learn(Nanoseconds measured) {

@@ -8,6 +8,7 @@
 #include "interpose/gate/duration_belief.hpp"
 #include "interpose/gate/policy.hpp"
 #include "interpose/gate/shared_view.hpp"
+#include "interpose/library/gating/slo_presence.hpp"
 #include "interpose/library/gating/waiting_clients.hpp"
 #include "interpose/library/gating/work_in_flight.hpp"
 #include "interpose/state/client.hpp"
@@ -65,7 +66,6 @@ class BestEffortSide {
   void commit(Client& client, const Question& question);
   void observe(const SharedState& state, gate::Nanoseconds now);
   void wait(Client& client, Question& question, gate::Decision decision);
-  void tidy(Client& client, gate::Nanoseconds now);
 
   gate::Policy policy_{};
   gate::DeviceFacts device_{};
@@ -75,7 +75,7 @@ class BestEffortSide {
   WaitingClients alive_{};
   gate::Nanoseconds idle_budget_ = gate::kMillisecond;  // of the last answer
   gate::Nanoseconds finish_tag_ = 0;
-  std::atomic<gate::Nanoseconds> tidied_{0};
+  EndedSloClients ended_{};
   std::uint64_t slo_launches_ = 0;  // counted for the policy's memory
 };
 

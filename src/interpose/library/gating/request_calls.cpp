@@ -1,5 +1,7 @@
 // Wrappers of the functions that wait for the GPU, and the calls by which a program declares its
 // requests.
+#include "interpose/library/gating/request_calls.hpp"
+
 #include "interpose/library/gating/slo_wait.hpp"
 #include "interpose/library/wrappers.hpp"
 
@@ -36,10 +38,6 @@ void declare(void (SloSide::*what)(Client& client, std::uint64_t now)) {
 
 extern "C" {
 
-__attribute__((visibility("default"))) void carpool_request_begin();
-__attribute__((visibility("default"))) void carpool_request_end();
-
-// A request begins: all launches of the process belong to it until carpool_request_end().
 void carpool_request_begin() {
   declare(&SloSide::request_begins);
 }

@@ -1,5 +1,9 @@
 #include "interpose/library/gating/slo_side.hpp"
 
+#include "interpose/gate/policies/policies.hpp"
+#include "interpose/library/clock.hpp"
+#include "interpose/library/draining.hpp"
+
 namespace carpool::interpose {
 
 using gate::Nanoseconds;
@@ -12,20 +16,10 @@ Nanoseconds signed_ns(std::uint64_t time) {
   return static_cast<Nanoseconds>(time);
 }
 
-// Best-effort processes remove the bit of a client that has ended, and may do so while its slot is
-// taken again.
-void show_presence(Client& client) {
-  SharedState* const state = client.shared();
-  if (state == nullptr) {
-    return;
-  }
-  const std::uint32_t slot = client.id().slot;
-  SharedWord& word = state->gpu.slo_clients[slot / 64];
-  const std::uint64_t bit = std::uint64_t{1} << slot % 64;
-  if ((word.load(std::memory_order_relaxed) & bit) == 0) {
-    word.fetch_or(bit);
-  }
-}
+// No launch waits longer, whatever the shared state says.
+constexpr Nanoseconds kLongestHold = gate::kSecond;
+constexpr Nanoseconds kSleep = 50 * gate::kMicrosecond;
+constexpr gate::PolicyMemory kNoMemory{};
 
 }  // namespace
 
@@ -38,7 +32,36 @@ void SloSide::start(Client& client, const SloPromise& promise) {
   words.slo_ns.store(promise.slo_ns);
   words.quantile_millionths.store(promise.quantile_millionths);
   words.room_millionths.store(tail_.room_permille() * kMillionthsOfPermille);
-  show_presence(client);
+  const std::uint32_t slot = client.id().slot;
+  for (std::uint32_t half = 0; half < others_.size(); ++half) {
+    others_[half] = ~(slot / 64 == half ? std::uint64_t{1} << slot % 64 : 0);
+  }
+  show_slo_presence(client);
+}
+
+void SloSide::make_way(Client& client, std::uint64_t now) {
+  const SharedState& state = *client.shared();
+  ended_.look(client, signed_ns(now));
+  const auto may_go = [&state, slot = client.id().slot](std::uint64_t time) {
+    const gate::GateView view = gate::shared_slo_view(state, slot, signed_ns(time));
+    return gate::decide_spacetime(view, kNoMemory, {}, signed_ns(time)).admitted;
+  };
+  if (may_go(now)) {
+    return;
+  }
+  constexpr auto kReason = static_cast<std::size_t>(gate::HoldReason::TighterRequest);
+  ClientGate& words = client.slot().gate;
+  const std::uint64_t began = now;
+  words.busy.fetch_add(1, std::memory_order_relaxed);  // its own request goes on
+  do {
+    pause_ns(kSleep);
+    now = exact_now_ns();
+    words.lease_ns.store(now, std::memory_order_relaxed);
+  } while (signed_ns(now - began) < kLongestHold && !may_go(now));
+  words.busy.fetch_sub(1, std::memory_order_relaxed);
+  words.holds[kReason].fetch_add(1, std::memory_order_relaxed);
+  words.held_ns[kReason].fetch_add(now - began, std::memory_order_relaxed);
+  stop_if_draining();  // the signal may have come meanwhile
 }
 
 // With the lock held.
@@ -50,7 +73,7 @@ void SloSide::begin(Client& client, std::uint64_t now) {
   words.commands_in_flight.store(0, std::memory_order_relaxed);
   words.request_began_ns.store(now);
   words.lease_ns.store(now);
-  show_presence(client);
+  show_slo_presence(client);
 }
 
 // With the lock held.

@@ -1,7 +1,9 @@
-// The side of a process with an SLO: it never waits. It tells the best-effort processes of the GPU
-// by its slot of the shared state when a request is active, and how long its requests take.
+// The side of a process with an SLO. It tells the best-effort processes of the GPU by its slot of
+// the shared state when a request is active, and how long its requests take. It waits for none of
+// them, but may wait for the request of another SLO process that is about to be late.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 
@@ -9,6 +11,7 @@
 #include "interpose/gate/shared_view.hpp"
 #include "interpose/gate/slack.hpp"
 #include "interpose/gate/tail_control.hpp"
+#include "interpose/library/gating/slo_presence.hpp"
 #include "interpose/library/spin_lock.hpp"
 #include "interpose/state/client.hpp"
 
@@ -24,7 +27,12 @@ class SloSide {
   void start(Client& client, const SloPromise& promise);
 
   // A launch. A request begins with the first one after the client was idle.
-  void launched(Client& client, std::uint64_t now) { worked(client, now, false); }
+  void launched(Client& client, std::uint64_t now) {
+    worked(client, now, false);
+    if (has_others(client)) [[unlikely]] {
+      make_way(client, now);
+    }
+  }
   // A copy to the GPU. One that follows a wait for all work is the input of the next request.
   void input_copied(Client& client, std::uint64_t now) {
     worked(client, now, waited_.exchange(false, std::memory_order_relaxed));
@@ -54,12 +62,23 @@ class SloSide {
                                    std::memory_order_relaxed);
     waited_.store(false, std::memory_order_relaxed);
   }
+  // One look where this is the only SLO client of the GPU.
+  [[nodiscard]] bool has_others(const Client& client) const {
+    const SharedState* const state = client.shared();
+    return state != nullptr &&
+           ((state->gpu.slo_clients[0].load(std::memory_order_relaxed) & others_[0]) |
+            (state->gpu.slo_clients[1].load(std::memory_order_relaxed) & others_[1])) != 0;
+  }
+  // Returns when the launch may go to the driver.
+  void make_way(Client& client, std::uint64_t now);
   void next_request(Client& client, std::uint64_t now, bool begins);
   void begin(Client& client, std::uint64_t now);
   void end(Client& client, std::uint64_t at, std::uint64_t now);
 
   SpinLock lock_;
   SloPromise promise_{};
+  std::array<std::uint64_t, 2> others_{};  // their bits
+  EndedSloClients ended_{};
   std::atomic<bool> waited_{false};
   std::atomic<bool> declares_{false};
   std::uint32_t declared_ = 0;  // requests that are open, with the lock held

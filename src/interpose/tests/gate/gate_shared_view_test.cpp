@@ -20,11 +20,12 @@ class SharedViewTest : public testing::Test {
     ClientSlot& client = state_->clients[slot];
     client.joined.store(1);
     client.job_class.store(static_cast<std::uint64_t>(job_class));
-    state_->gpu.live_slots_low.fetch_or(std::uint64_t{1} << slot);
+    SharedWord& live = slot < 64 ? state_->gpu.live_slots_low : state_->gpu.live_slots_high;
+    live.fetch_or(std::uint64_t{1} << slot % 64);
     if (job_class == JobClass::Slo) {
       client.gate.slo_ns.store(kSloWord);
       client.gate.room_millionths.store(1'000'000);
-      state_->gpu.slo_clients[0].fetch_or(std::uint64_t{1} << slot);
+      state_->gpu.slo_clients[slot / 64].fetch_or(std::uint64_t{1} << slot % 64);
     } else {
       client.gate.policy.store(1);
     }
@@ -139,6 +140,53 @@ TEST_F(SharedViewTest, ASlotThatWasGivenToAnotherClientIsNotAnSloClient) {
   state_->clients[3].job_class.store(static_cast<std::uint64_t>(JobClass::Slo));
   state_->clients[3].joined.store(0);
   EXPECT_FALSE(view().slo.present);
+}
+
+class SloViewTest : public SharedViewTest {
+ protected:
+  // Of the client in slot 0, whose request has just begun.
+  [[nodiscard]] Decision ask() const {
+    return policies()[0].decide(shared_slo_view(*state_, 0, kViewed), {}, {}, kViewed);
+  }
+};
+
+TEST_F(SloViewTest, AFreshRequestWaitsForOneThatIsAboutToBeLate) {
+  add_request(0, 0, 0);
+  EXPECT_TRUE(ask().admitted);
+  add_request(70, 0, 0);
+  EXPECT_TRUE(ask().admitted);
+  ClientGate& other = add_request(5, 17 * kMillisecond, 0);  // of 20 ms
+  EXPECT_TRUE(ask().admitted);
+  other.request_began_ns.store(static_cast<std::uint64_t>(kViewed - 18 * kMillisecond - 1));
+  EXPECT_EQ(ask().reason, HoldReason::TighterRequest);
+  // Half of its requests take 19 ms: so will this one.
+  other.request_began_ns.store(static_cast<std::uint64_t>(kViewed));
+  other.p50_ns.store(19'000'000);
+  EXPECT_EQ(ask().reason, HoldReason::TighterRequest);
+}
+
+TEST_F(SloViewTest, ItWaitsAsLongAsHalfOfItsSloIsLeft) {
+  ClientGate& own = add_request(0, 9 * kMillisecond, 0);
+  add_request(5, 19 * kMillisecond, 0);
+  EXPECT_EQ(ask().until, kViewed + kMillisecond);
+  own.request_began_ns.store(static_cast<std::uint64_t>(kViewed - 10 * kMillisecond));
+  EXPECT_TRUE(ask().admitted);
+  own.request_began_ns.store(0);  // no request of its own
+  EXPECT_TRUE(ask().admitted);
+}
+
+TEST_F(SloViewTest, ItDoesNotWaitForASilentClientNorForOneOfItsJob) {
+  add_request(0, 0, 0);
+  ClientGate& other = add_request(5, kSecond, kSloLease - 1);
+  other.busy.store(1);
+  EXPECT_FALSE(ask().admitted);
+  state_->clients[0].job.store(7);
+  EXPECT_FALSE(ask().admitted);
+  state_->clients[5].job.store(7);
+  EXPECT_TRUE(ask().admitted);
+  state_->clients[5].job.store(8);
+  other.lease_ns.store(static_cast<std::uint64_t>(kViewed - kSloLease));
+  EXPECT_TRUE(ask().admitted);
 }
 
 }  // namespace

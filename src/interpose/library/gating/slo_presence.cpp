@@ -1,0 +1,55 @@
+#include "interpose/library/gating/slo_presence.hpp"
+
+#include "interpose/gate/shared_view.hpp"
+
+namespace carpool::interpose {
+
+using gate::Nanoseconds;
+
+namespace {
+
+constexpr Nanoseconds kBetweenLooks = gate::kSecond;
+
+}  // namespace
+
+void show_slo_presence(Client& client) {
+  SharedState* const state = client.shared();
+  if (state == nullptr) {
+    return;
+  }
+  const std::uint32_t slot = client.id().slot;
+  SharedWord& word = state->gpu.slo_clients[slot / 64];
+  const std::uint64_t bit = std::uint64_t{1} << slot % 64;
+  if ((word.load(std::memory_order_relaxed) & bit) == 0) {
+    word.fetch_or(bit);
+  }
+}
+
+void EndedSloClients::look(Client& client, Nanoseconds now) {
+  Nanoseconds before = looked_.load(std::memory_order_relaxed);
+  if (now - before < kBetweenLooks || !looked_.compare_exchange_strong(before, now)) {
+    return;
+  }
+  SharedState& state = *client.shared();
+  const std::uint32_t own = client.id().slot;
+  bool silent = true;
+  for (std::uint32_t slot = 0; slot < kClientSlots; ++slot) {
+    SharedWord& word = state.gpu.slo_clients[slot / 64];
+    const std::uint64_t bit = std::uint64_t{1} << slot % 64;
+    if (slot == own || (word.load(std::memory_order_relaxed) & bit) == 0) {
+      continue;
+    }
+    if (!gate::is_slo_client(state.clients[slot])) {
+      word.fetch_and(~bit);
+      continue;
+    }
+    const auto sign =
+        static_cast<Nanoseconds>(state.clients[slot].gate.lease_ns.load(std::memory_order_relaxed));
+    silent = silent && now - sign > kBetweenLooks;
+  }
+  if (silent) {
+    client.reclaim_dead();
+  }
+}
+
+}  // namespace carpool::interpose
