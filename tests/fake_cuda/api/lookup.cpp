@@ -9,7 +9,6 @@ namespace fake_cuda {
 namespace {
 
 struct Row {
-  Entry entry;
   std::string_view exported;
   std::string_view name;
   int version;
@@ -24,11 +23,15 @@ constexpr bool kTwin_ptds = true;
 const std::array<Row, static_cast<std::size_t>(Entry::Count)>& rows() {
   static const std::array<Row, static_cast<std::size_t>(Entry::Count)> table{{
 #define FAKE_CUDA_FUNCTION(exported, lookup, version, twin, parameters) \
-  {Entry::exported, #exported, #lookup, version, kTwin_##twin, reinterpret_cast<void*>(&exported)},
+  {#exported, #lookup, version, kTwin_##twin, reinterpret_cast<void*>(&exported)},
 #include "../abi/all.inc"
 #undef FAKE_CUDA_FUNCTION
   }};
   return table;
+}
+
+Entry entry_of(const Row& row) {
+  return static_cast<Entry>(&row - rows().data());
 }
 
 int driver_version() {
@@ -55,7 +58,7 @@ Found find(std::string_view symbol, int version, std::uint64_t flags) {
     if (row.name != symbol || row.version > driver_version() ||
         (row.per_thread && flags != kLookupPerThread) ||
         settings.has_word("missing", row.exported) ||
-        (!Driver::get().green_contexts() && of_green_contexts(row.entry))) {
+        (!Driver::get().green_contexts() && of_green_contexts(entry_of(row)))) {
       continue;
     }
     if (row.version > version) {

@@ -108,7 +108,7 @@ TEST(DeviceModel, APartMakesMoreWaves) {
 }
 
 TEST(DeviceModel, WorksOfOnePartShareItAndThoseOfOthersDoNot) {
-  for (const std::uint64_t other : {1, 2}) {
+  for (const std::uint64_t other : {1U, 2U}) {
     Device device;
     const int first = device.submit(0, 44, 2 * kMs, 0, {1, 44});
     const int second = device.submit(0, 44, 2 * kMs, 0, {other, 44});
