@@ -81,14 +81,13 @@ void die_by(int signal) {
 void on_signal(int signal) {
   const int error = errno;
   const std::uint64_t now = exact_now_ns();
+  const bool child = ::getpid() != owner.load();
   int none = 0;
-  if (::getpid() != owner.load()) {
-    die_by(signal);
-  } else if (ending_by.compare_exchange_strong(none, signal)) {
+  if (!child && ending_by.compare_exchange_strong(none, signal)) {
     asked_ns.store(now);
     draining.store(true);
     set_and_wake(wakes);
-  } else if (asked_ns.load() != 0 && now - asked_ns.load() > kSameRequestNs) {
+  } else if (child || (asked_ns.load() != 0 && now - asked_ns.load() > kSameRequestNs)) {
     die_by(signal);
   }
   errno = error;

@@ -1,5 +1,6 @@
 // NVTX ranges that mark requests. NVTX loads the library that NVTX_INJECTION64_PATH names, at its
 // first use, and lets it fill in NVTX's functions, which are empty else.
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <string_view>
@@ -18,7 +19,7 @@ using nvtx::CoreCall;
 using nvtx::EventAttributes;
 using nvtx::MessageType;
 
-using Domain = const void*;  // a number that create_domain() gave; null: the default one
+using Domain = const void*;  // what create_domain() gave; null: the default one
 
 // How the names of ranges begin that are requests. Written before NVTX calls anything of this file.
 class WantedName {
@@ -130,10 +131,12 @@ void end(std::uint64_t range) {
   }
 }
 
+// Domains differ by their address; those that do not fit share the last one.
 template <class Character>
 Domain create_domain(const Character* /*name*/) {
-  static constinit std::atomic<std::uintptr_t> last_domain{0};
-  return reinterpret_cast<Domain>(last_domain.fetch_add(1, std::memory_order_relaxed) + 1);
+  static constinit const std::array<char, 256> domains{};
+  static constinit std::atomic<std::size_t> made{0};
+  return &domains[std::min(made.fetch_add(1, std::memory_order_relaxed), domains.size() - 1)];
 }
 
 // Functions with NVTX's signatures.

@@ -1,6 +1,8 @@
 // The calls by which a program declares its requests.
 #pragma once
 
+namespace carpool::interpose {
+
 // NOLINTBEGIN(readability-identifier-naming): names for C programs
 extern "C" {
 // A request begins: all launches of the process belong to it until carpool_request_end().
@@ -8,3 +10,5 @@ __attribute__((visibility("default"))) void carpool_request_begin();
 __attribute__((visibility("default"))) void carpool_request_end();
 }
 // NOLINTEND(readability-identifier-naming)
+
+}  // namespace carpool::interpose
