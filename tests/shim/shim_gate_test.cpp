@@ -262,7 +262,7 @@ TEST_P(ShimNvtx, TheNameCanBeChosen) {
 }
 
 TEST_P(ShimNvtx, AProgramWithoutAnSloHasNoRequests) {
-  for (Environment more : {best_effort(), Environment{{"CARPOOL_SHIM", "off"}}}) {
+  for (const Environment& more : {best_effort(), Environment{{"CARPOOL_SHIM", "off"}}}) {
     EXPECT_EQ(run({"lookup", GetParam()}, with_ranges(more)).at("failures"), 0U);
   }
 }
