@@ -49,10 +49,26 @@ static_assert(kSameFunction<Status(Handle, Handle*), decltype(::cuGraphChildGrap
 static_assert(
     kSameFunction<Status(Handle, AllocationNode*), decltype(::cuGraphMemAllocNodeGetParams)>);
 
+static_assert(kSameFunction<Status(int, SmResource*, int), decltype(::cuDeviceGetDevResource)>);
+static_assert(
+    kSameFunction<
+        Status(SmResource*, unsigned*, const SmResource*, SmResource*, unsigned, unsigned),
+        decltype(::cuDevSmResourceSplitByCount)>);
+static_assert(
+    kSameFunction<Status(Handle*, SmResource*, unsigned), decltype(::cuDevResourceGenerateDesc)>);
+static_assert(
+    kSameFunction<Status(Handle*, Handle, int, unsigned), decltype(::cuGreenCtxCreate)>);
+static_assert(
+    kSameFunction<Status(Handle*, Handle, unsigned, int), decltype(::cuGreenCtxStreamCreate)>);
+
 #define SAME_SIZE(OURS, THEIRS) static_assert(sizeof(OURS) == sizeof(THEIRS))
 #define SAME_PLACE(OURS, FIELD, THEIRS, THEIR_FIELD) \
   static_assert(offsetof(OURS, FIELD) == offsetof(THEIRS, THEIR_FIELD))
 
+SAME_SIZE(SmResource, CUdevResource);
+SAME_PLACE(SmResource, sms, CUdevResource, sm.smCount);
+static_assert(carpool::interpose::kSmResource == CU_DEV_RESOURCE_TYPE_SM);
+SAME_SIZE(LaunchAttribute, CUlaunchAttribute);
 SAME_SIZE(LaunchConfig, CUlaunchConfig);
 SAME_PLACE(LaunchConfig, grid, CUlaunchConfig, gridDimX);
 SAME_PLACE(LaunchConfig, block, CUlaunchConfig, blockDimX);

@@ -75,6 +75,7 @@ void report_of_driver() {
       driver == nullptr ? nullptr : reinterpret_cast<Ask*>(::dlsym(driver, "fake_cuda_count"));
   if (count != nullptr) {
     for (const char* name : {"kernel_launches",
+                             "green_launches",
                              "graph_launches",
                              "graph_kernel_nodes",
                              "copies",
@@ -302,6 +303,7 @@ int main(int argc, char** argv) {
       {"graph-memory", run_graph_memory},
       {"pool", run_pool},
       {"pool-growth", run_pool_growth},
+      {"counted", run_counted},
       {"contexts", run_contexts},
       {"total-memory", run_total_memory},
       {"timed", run_timed},

@@ -76,6 +76,7 @@ int run_race(Program& program, int rounds);
 int run_families(Program& program, int count);
 int run_graph_memory(Program& program, int megabytes);
 int run_pool(Program& program, int megabytes);
+int run_counted(Program& program, int most);
 int run_pool_growth(Program& program, int megabytes);
 int run_contexts(Program& program, int count);
 int run_total_memory(Program& program, int gpus);

@@ -92,6 +92,57 @@ TEST_F(ShimGate, HoldsAreCountedByReason) {
   }
 }
 
+// Beside a request a heavy kernel goes to a part of the SMs, in the order of its own stream.
+class ShimConfined : public ShimGate {
+ protected:
+  Values counted_beside_requests(const Environment& more) {
+    const ChildProcess serving = start({"lookup", "serve", "20"}, slo());
+    EXPECT_TRUE(wait_for("READY"));
+    Values seen = run({"lookup", "counted", "2000"}, with_files(more));
+    EXPECT_EQ(seen.at("failures"), 0U);
+    EXPECT_GT(seen.at("launched"), 0U);
+    EXPECT_EQ(seen.at("counted"), seen.at("launched"));
+    return seen;
+  }
+};
+
+TEST_F(ShimConfined, AKernelBesideARequestRunsOnAPartOfTheSms) {
+  settings("sms = 64");
+  const Values seen = counted_beside_requests(best_effort());
+  EXPECT_GE(seen.at("driver_green_launches"), 3U);
+  EXPECT_LT(seen.at("driver_green_launches"), seen.at("driver_kernel_launches"));
+}
+
+TEST_F(ShimConfined, AProgramWithoutMpsIsNotConfined) {
+  settings("sms = 64");
+  EXPECT_EQ(counted_beside_requests(best_effort("0")).at("driver_green_launches"), 0U);
+}
+
+TEST_F(ShimConfined, ADriverWithoutGreenContextsHolds) {
+  settings("sms = 64\ngreen_contexts = 0");
+  const Values seen = counted_beside_requests(best_effort());
+  EXPECT_EQ(seen.at("driver_green_launches"), 0U);
+  EXPECT_GE(seen.at(holds_of(interpose::gate::HoldReason::HeavyBesideRequest)), 3U);
+}
+
+TEST_F(ShimConfined, ASmallGpuHasNoParts) {
+  settings("sms = 8");
+  EXPECT_EQ(counted_beside_requests(best_effort()).at("driver_green_launches"), 0U);
+}
+
+// All of its blocks may be on the GPU at once and wait for one another: 64 SMs with 32 of its
+// blocks each, but a part of them has room for less.
+TEST_F(ShimConfined, AKernelWhoseBlocksMayWaitForOneAnotherIsNotConfined) {
+  settings("sms = 64");
+  const ChildProcess serving = start({"lookup", "serve", "20"}, slo());
+  ASSERT_TRUE(wait_for("READY"));
+  Environment wide = best_effort();
+  wide["SHIM_TEST_BLOCKS"] = "300";
+  const Values seen = run({"lookup", "counted", "2000"}, with_files(wide));
+  EXPECT_EQ(seen.at("failures"), 0U);
+  EXPECT_EQ(seen.at("driver_green_launches"), 0U);
+}
+
 TEST_F(ShimGate, NothingIsHeldWithoutAnSloClient) {
   const Values seen = run({"lookup", "flood", "40"}, best_effort());
   EXPECT_EQ(seen.at("policy"), 1U);

@@ -121,6 +121,7 @@ GateView shared_view(const SharedState& state,
   view.slo.tightest_slo = terms.tightest_slo;
   view.budget = budget_of(terms, caller.long_kernel, device.sms);
   view.best_effort.in_flight_ns = caller.in_flight_ns;
+  view.best_effort.confined_ns = caller.confined_ns;
   view.best_effort.commands = caller.commands;
   view.best_effort.since_drained_ns = caller.since_drained_ns;
   Nanoseconds least_tag = caller.start_tag;

@@ -24,6 +24,7 @@ struct SharedCaller {
   Nanoseconds held_for = 0;
   Nanoseconds start_tag = 0;  // of the launch that is asked for
   Nanoseconds in_flight_ns = 0;
+  Nanoseconds confined_ns = 0;
   Nanoseconds since_drained_ns = 0;
   std::uint32_t commands = 0;
   Nanoseconds long_kernel = 0;  // DurationBelief::of_long()

@@ -82,7 +82,7 @@ void join(Device& device) {
       kSuccess) {
     device.client.tell_total_memory(total);
   }
-  start_gate(device.gate, device.client, sms_of(device.ordinal));
+  start_gate(device.gate, device.client, sms_of(device.ordinal), device.ordinal);
 }
 
 Device& make_device(int ordinal) {

@@ -136,6 +136,31 @@ struct OldArrayShape3D {
   unsigned flags;
 };
 
+struct SmResource {  // CUdevResource
+  int type;
+  std::array<unsigned char, 92> internal;
+  unsigned sms;
+  unsigned least_part;
+  unsigned alignment;
+  std::array<unsigned char, 36> reserved;
+};
+inline constexpr int kSmResource = 1;
+
+struct LaunchAttribute {
+  int id;
+  std::array<unsigned char, 68> value;
+};
+// CUlaunchAttributeID of those that a kernel keeps on a part of the SMs
+inline constexpr std::array<int, 7> kHarmlessAttributes = {
+    4,   // cluster dimension
+    5,   // cluster scheduling
+    6,   // start before the kernel ahead of it has ended
+    8,   // priority
+    9,   // memory synchronisation domain map
+    10,  // memory synchronisation domain
+    14,  // shared memory carveout
+};
+
 // CUgraphNodeType
 inline constexpr int kKernelNode = 0;
 inline constexpr int kChildGraphNode = 4;

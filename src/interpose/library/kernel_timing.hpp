@@ -18,6 +18,7 @@ struct TimedLaunch {
   Handle stream = nullptr;
   Twin twin = Twin::Legacy;
   std::uint64_t key = 0;  // of the kernel table, of a graph; 0: that of the function
+  unsigned shared_bytes = 0;
 };
 
 // Names the pair of events around a launch.

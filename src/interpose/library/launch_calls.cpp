@@ -34,6 +34,7 @@ void write_log(Client& client, const TimedLaunch& launch, StreamKey stream) {
 struct Ticket {
   TimingPair pair = kNotTimed;
   BestEffortSide* gate = nullptr;  // that has admitted it
+  Handle confined = nullptr;       // the stream that it goes to instead of its own
 };
 
 // Away from the path of programs whose launches are only counted.
@@ -63,9 +64,12 @@ std::uint64_t blocks_of(const LaunchShape& shape) {
   if ((device.client.wanted() & kWantLog) != 0 && launch.function != nullptr) {
     write_log(device.client, launch, stream_key(launch.stream, launch.twin));
   }
+  BestEffortSide* const gate = admission.asked ? &device.gate.best_effort : nullptr;
+  if (admission.confined != nullptr) {
+    return {.gate = gate, .confined = admission.confined};  // its time there says little
+  }
   const Sampling sampling = admission.unmeasured ? Sampling::Eager : Sampling::Sparse;
-  return {.pair = timing_begins(device, launch, now_ns, sampling),
-          .gate = admission.asked ? &device.gate.best_effort : nullptr};
+  return {.pair = timing_begins(device, launch, now_ns, sampling), .gate = gate};
 }
 
 bool asks(const Device& device) {
@@ -77,7 +81,10 @@ AskingLaunch asking_for(const TimedLaunch& launch, gate::WorkKind kind) {
   return {.place = {launch.stream, launch.twin},
           .kind = kind,
           .key = name == 0 ? 0 : kernel_key(name, launch.shape),
-          .blocks = blocks_of(launch.shape)};
+          .blocks = blocks_of(launch.shape),
+          .function = kind == gate::WorkKind::Kernel ? launch.function : nullptr,
+          .shape = launch.shape,
+          .shared_bytes = launch.shared_bytes};
 }
 
 // A launch that the program makes: counted before the driver gets it.
@@ -101,6 +108,21 @@ inline Ticket launched(const TimedLaunch& launch, gate::WorkKind kind = gate::Wo
               wanted == kWantNothing ? kNotTimed : do_what_is_wanted(device, wanted, launch, now)};
 }
 
+// Asks the driver by `ask`, which takes the stream. A driver that refuses a kernel on a part of the
+// SMs gets it in its own stream.
+template <class Ask>
+[[gnu::noinline]] Status launch_confined(const Ticket& ticket,
+                                         const TimedLaunch& launch,
+                                         const Ask& ask) {
+  Status status = ask(ticket.confined);
+  const bool accepted = status == kSuccess;
+  if (!accepted) {
+    status = ask(launch.stream);
+  }
+  ticket.gate->launched_confined({launch.stream, launch.twin}, accepted);
+  return status;
+}
+
 // After it.
 inline Status finished(const Ticket& ticket, const TimedLaunch& launch, Status status) {
   if (ticket.pair != kNotTimed) {
@@ -110,6 +132,24 @@ inline Status finished(const Ticket& ticket, const TimedLaunch& launch, Status s
     ticket.gate->launched({launch.stream, launch.twin});
   }
   return status;
+}
+
+template <class Ask>
+inline Status send(const Ticket& ticket, const TimedLaunch& launch, const Ask& ask) {
+  return ticket.confined == nullptr ? finished(ticket, launch, ask(launch.stream))
+                                    : launch_confined(ticket, launch, ask);
+}
+
+// How a launch with attributes may be treated. Null function: it is not confined.
+gate::WorkKind kind_of(const LaunchConfig& config) {
+  const auto* const attributes = static_cast<const LaunchAttribute*>(config.attributes);
+  gate::WorkKind kind = gate::WorkKind::Kernel;
+  for (unsigned i = 0; attributes != nullptr && i < config.attribute_count; ++i) {
+    if (std::ranges::find(kHarmlessAttributes, attributes[i].id) == kHarmlessAttributes.end()) {
+      kind = gate::WorkKind::Cooperative;  // or with a meaning that is not known
+    }
+  }
+  return kind;
 }
 
 // One that is not measured: of a kind that programs hardly use, or one of several in a call.
@@ -175,36 +215,49 @@ inline Ticket graph_launched(Handle graph, TimedLaunch& launch) {
         function,                                                                 \
         {.grid = {grid_x, grid_y, grid_z}, .block = {block_x, block_y, block_z}}, \
         stream,                                                                   \
-        Twin::TWIN};                                                              \
+        Twin::TWIN,                                                               \
+        0,                                                                        \
+        shared};                                                                  \
     const Ticket ticket = call.counts() ? launched(launch) : Ticket{};            \
-    return finished(ticket,                                                       \
-                    launch,                                                       \
-                    REAL(NAME,                                                    \
-                         function,                                                \
-                         grid_x,                                                  \
-                         grid_y,                                                  \
-                         grid_z,                                                  \
-                         block_x,                                                 \
-                         block_y,                                                 \
-                         block_z,                                                 \
-                         shared,                                                  \
-                         stream,                                                  \
-                         parameters,                                              \
-                         extra));                                                 \
+    return send(ticket, launch, [&](Handle to) {                                  \
+      return REAL(NAME,                                                           \
+                  function,                                                       \
+                  grid_x,                                                         \
+                  grid_y,                                                         \
+                  grid_z,                                                         \
+                  block_x,                                                        \
+                  block_y,                                                        \
+                  block_z,                                                        \
+                  shared,                                                         \
+                  to,                                                             \
+                  parameters,                                                     \
+                  extra);                                                         \
+    });                                                                           \
   }
 LAUNCH_KERNEL(cuLaunchKernel, Legacy)
 LAUNCH_KERNEL(cuLaunchKernel_ptsz, PerThread)
 
-#define LAUNCH_KERNEL_EX(NAME, TWIN)                                                           \
-  Status NAME(const LaunchConfig* config, Handle function, void** parameters, void** extra) {  \
-    const Call call;                                                                           \
-    if (!call.counts() || config == nullptr) {                                                 \
-      return REAL(NAME, config, function, parameters, extra);                                  \
-    }                                                                                          \
-    const TimedLaunch launch{                                                                  \
-        function, {.grid = config->grid, .block = config->block}, config->stream, Twin::TWIN}; \
-    const Ticket ticket = launched(launch);                                                    \
-    return finished(ticket, launch, REAL(NAME, config, function, parameters, extra));          \
+#define LAUNCH_KERNEL_EX(NAME, TWIN)                                                            \
+  Status NAME(const LaunchConfig* config, Handle function, void** parameters, void** extra) {   \
+    const Call call;                                                                            \
+    if (!call.counts() || config == nullptr) {                                                  \
+      return REAL(NAME, config, function, parameters, extra);                                   \
+    }                                                                                           \
+    const TimedLaunch launch{function,                                                          \
+                             {.grid = config->grid, .block = config->block},                    \
+                             config->stream,                                                    \
+                             Twin::TWIN,                                                        \
+                             0,                                                                 \
+                             config->shared_bytes};                                             \
+    const Ticket ticket = launched(launch, kind_of(*config));                                   \
+    return send(ticket, launch, [&](Handle to) {                                                \
+      if (to == config->stream) {                                                               \
+        return REAL(NAME, config, function, parameters, extra);                                 \
+      }                                                                                         \
+      LaunchConfig moved = *config;                                                             \
+      moved.stream = to;                                                                        \
+      return REAL(NAME, static_cast<const LaunchConfig*>(&moved), function, parameters, extra); \
+    });                                                                                         \
   }
 LAUNCH_KERNEL_EX(cuLaunchKernelEx, Legacy)
 LAUNCH_KERNEL_EX(cuLaunchKernelEx_ptsz, PerThread)

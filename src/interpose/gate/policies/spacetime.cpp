@@ -44,7 +44,8 @@ constexpr std::uint32_t kLeastSms = 8;
                                     Nanoseconds now) {
   const std::uint32_t sms = view.budget.active_sms / kLeastSms * kLeastSms;
   const bool possible = view.device.mps && view.device.sm_limits && sms > 0 && work.known &&
-                        work.kind == WorkKind::Kernel && now >= view.budget.time_only_until;
+                        work.kind == WorkKind::Kernel && work.confinable &&
+                        now >= view.budget.time_only_until;
   if (!possible) {
     return hold_while_active(view, otherwise, now);
   }

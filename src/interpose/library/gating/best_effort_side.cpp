@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "interpose/gate/policies/policies.hpp"
 #include "interpose/library/clock.hpp"
 #include "interpose/library/spin_lock.hpp"
 
@@ -75,16 +76,19 @@ void pause_before_next(const Decision& decision, Nanoseconds held, Nanoseconds w
 
 void BestEffortSide::start(Client& client,
                            const gate::Policy& policy,
-                           const gate::DeviceFacts& device) {
+                           const gate::DeviceFacts& device,
+                           int ordinal) {
   policy_ = policy;
   device_ = device;
+  ordinal_ = ordinal;
+  shares_space_ = device.mps && policy.decide == &gate::decide_spacetime;
   const auto number = static_cast<std::uint64_t>(
       std::ranges::find(gate::policies(), policy.name, &gate::Policy::name) -
       gate::policies().begin());
   client.slot().gate.policy.store(number + 1);
 }
 
-gate::Work BestEffortSide::work_of(const SharedState& state, const AskingLaunch& launch) const {
+gate::Work BestEffortSide::work_of(const SharedState& state, const AskingLaunch& launch) {
   gate::Work work{.client = 0, .kind = launch.kind, .blocks = launch.blocks};
   work.sms = static_cast<std::uint32_t>(std::min<std::uint64_t>(launch.blocks, device_.sms));
   // The table is only read, though its type lets it be changed.
@@ -94,7 +98,23 @@ gate::Work BestEffortSide::work_of(const SharedState& state, const AskingLaunch&
     work.expected_ns *= static_cast<Nanoseconds>(launch.kernels);
     work.bound_ns = work.expected_ns;
   }
+  device_.sm_limits = shares_space_ && partitions_.make(ordinal_, device_.sms);
+  work.confinable = device_.sm_limits && launch.function != nullptr &&
+                    partitions_.allows({.function = launch.function,
+                                        .shape = launch.shape,
+                                        .shared_bytes = launch.shared_bytes,
+                                        .key = launch.key});
   return work;
+}
+
+// A launch that may go to a part of the SMs enters it; one that cannot is held.
+Decision BestEffortSide::confine(Decision decision, Question& question) {
+  if (!decision.admitted || decision.sms == 0) {
+    return decision;
+  }
+  question.confined = partitions_.enter(question.place, decision.sms);
+  return question.confined == nullptr ? gate::hold(HoldReason::HeavyBesideRequest, question.now)
+                                      : decision;
 }
 
 // Policies with a memory see this process and, as launches, the SLO clients.
@@ -121,7 +141,7 @@ void BestEffortSide::observe(const SharedState& state, Nanoseconds now) {
   policy_.observe(memory_, device_, {.kind = gate::EventKind::Clock, .now = now});
 }
 
-Decision BestEffortSide::ask(Client& client, const Question& question) {
+Decision BestEffortSide::ask(Client& client, Question& question) {
   const SharedState* const state = client.shared();
   if (state == nullptr) {
     return gate::admit();
@@ -141,14 +161,16 @@ Decision BestEffortSide::ask(Client& client, const Question& question) {
                                                  .held_for = question.now - question.began,
                                                  .start_tag = question.start_tag,
                                                  .in_flight_ns = work_.bound(),
+                                                 .confined_ns = confined_.bound(),
                                                  .since_drained_ns = work_.since_drained(),
                                                  .commands = work_.commands(),
                                                  .long_kernel = belief_.of_long(),
                                                  .alive = alive_.last_seen()},
                                                 question.now);
   idle_budget_ = view.budget.idle_ns;
-  Decision decision = policy_.decide(view, memory_, question.work, question.now);
-  if (!decision.admitted) {
+  const Decision decision =
+      confine(policy_.decide(view, memory_, question.work, question.now), question);
+  if (!decision.admitted || question.confined != nullptr) {
     words.in_flight_ns.store(static_cast<std::uint64_t>(work_.bound()), std::memory_order_relaxed);
   }
   return decision;
@@ -157,12 +179,15 @@ Decision BestEffortSide::ask(Client& client, const Question& question) {
 // What is done is looked for only when it would make a difference.
 Decision BestEffortSide::ask_twice(Client& client, Question& question) {
   Decision decision = ask(client, question);
-  if (!decision.admitted && work_.commands() > 0) {
+  if (!decision.admitted && work_.commands() + confined_.commands() > 0) {
     work_.mark(question.place, 0);
     work_.reclaim(question.now);
+    confined_.reclaim(question.now);
     decision = ask(client, question);
     const Nanoseconds may_stay = std::max<Nanoseconds>(0, idle_budget_ - question.work.bound_ns);
-    question.fits_in = work_.likely_due() - question.now - std::min(work_.bound(), may_stay);
+    question.fits_in =
+        std::max(work_.likely_due() - question.now - std::min(work_.bound(), may_stay),
+                 confined_.likely_due() - question.now);
   }
   return decision;
 }
@@ -171,7 +196,15 @@ void BestEffortSide::commit(Client& client, const Question& question) {
   if (work_.commands() > kManyCommands) {
     work_.reclaim(question.now);
   }
-  work_.add(question.place, question.work, question.now);
+  if (question.confined == nullptr) {
+    work_.add(question.place, question.work, question.now);
+  } else {
+    gate::Work longer = question.work;
+    const Nanoseconds times = device_.sms / std::max(1U, partitions_.entered_sms()) + 1;
+    longer.expected_ns *= times;
+    longer.bound_ns *= times;
+    confined_.add(question.place, longer, question.now);
+  }
   finish_tag_ = question.start_tag + question.work.bound_ns;
   ClientGate& words = client.slot().gate;
   words.in_flight_ns.store(static_cast<std::uint64_t>(work_.bound()), std::memory_order_relaxed);
@@ -215,7 +248,8 @@ Admission BestEffortSide::admit(Client& client, const AskingLaunch& launch) {
   return {
       .asked = true,
       .unmeasured = launch.key != 0 && launch.kind != gate::WorkKind::Graph &&
-                    KernelTable(client.shared()->kernels).find(launch.key).count < kEnoughSamples};
+                    KernelTable(client.shared()->kernels).find(launch.key).count < kEnoughSamples,
+      .confined = question.confined};
 }
 
 void BestEffortSide::wait(Client& client, Question& question, Decision decision) {
@@ -251,6 +285,12 @@ void BestEffortSide::launched(const StreamPlace& place) {
   work_.mark(place, idle_budget_ / kMarksOfBudget);
 }
 
+void BestEffortSide::launched_confined(const StreamPlace& place, bool accepted) {
+  const SpinLock::Holder held(gating_lock);
+  partitions_.leave(place, accepted);
+  confined_.mark(place, 0);
+}
+
 void BestEffortSide::learn(Nanoseconds measured) {
   const SpinLock::Attempt attempt(gating_lock);
   if (attempt.held()) {
@@ -261,6 +301,8 @@ void BestEffortSide::learn(Nanoseconds measured) {
 void BestEffortSide::forget(Handle context) {
   const SpinLock::Holder held(gating_lock);
   work_.forget(context);
+  confined_.forget(context);
+  partitions_.forget(context);
 }
 
 void wait_for_gating() {

@@ -9,6 +9,7 @@
 #include "interpose/gate/policy.hpp"
 #include "interpose/gate/shared_view.hpp"
 #include "interpose/library/gating/slo_presence.hpp"
+#include "interpose/library/gating/sm_partition.hpp"
 #include "interpose/library/gating/waiting_clients.hpp"
 #include "interpose/library/gating/work_in_flight.hpp"
 #include "interpose/state/client.hpp"
@@ -22,16 +23,23 @@ struct AskingLaunch {
   std::uint64_t key = 0;  // of the kernel table; 0: not known
   std::uint64_t blocks = 1;
   std::uint64_t kernels = 1;
+  Handle function = nullptr;  // null: it cannot be confined to a part of the SMs
+  LaunchShape shape{};
+  unsigned shared_bytes = 0;
 };
 
 struct Admission {
-  bool asked = false;       // launched() has to follow
-  bool unmeasured = false;  // the kernel table knows too little of it
+  bool asked = false;         // launched() has to follow
+  bool unmeasured = false;    // the kernel table knows too little of it
+  Handle confined = nullptr;  // the stream that it goes to instead of its own
 };
 
 class BestEffortSide {
  public:
-  void start(Client& client, const gate::Policy& policy, const gate::DeviceFacts& device);
+  void start(Client& client,
+             const gate::Policy& policy,
+             const gate::DeviceFacts& device,
+             int ordinal);
 
   // One load where the GPU has no SLO client. Returns when the launch may go to the driver.
   [[nodiscard]] static bool has_slo_clients(const Client& client) {
@@ -42,6 +50,9 @@ class BestEffortSide {
   [[nodiscard]] Admission admit(Client& client, const AskingLaunch& launch);
   // After the driver has got it.
   void launched(const StreamPlace& place);
+  // The same for one that went to another stream. `accepted` false: the driver refused that, and
+  // got it in its own stream.
+  void launched_confined(const StreamPlace& place, bool accepted);
 
   [[nodiscard]] const gate::DeviceFacts& device() const { return device_; }
 
@@ -57,11 +68,13 @@ class BestEffortSide {
     gate::Nanoseconds now = 0;
     gate::Nanoseconds start_tag = 0;
     gate::Nanoseconds fits_in = 0;  // when enough work in flight is done, by means
+    Handle confined = nullptr;      // the stream of the part of the SMs
   };
 
-  [[nodiscard]] gate::Work work_of(const SharedState& state, const AskingLaunch& launch) const;
+  [[nodiscard]] gate::Work work_of(const SharedState& state, const AskingLaunch& launch);
   // Both with the lock held.
-  [[nodiscard]] gate::Decision ask(Client& client, const Question& question);
+  [[nodiscard]] gate::Decision ask(Client& client, Question& question);
+  [[nodiscard]] gate::Decision confine(gate::Decision decision, Question& question);
   [[nodiscard]] gate::Decision ask_twice(Client& client, Question& question);
   void commit(Client& client, const Question& question);
   void observe(const SharedState& state, gate::Nanoseconds now);
@@ -72,6 +85,10 @@ class BestEffortSide {
   gate::PolicyMemory memory_{};
   gate::DurationBelief belief_{};
   WorkInFlight work_{};
+  WorkInFlight confined_{};
+  SmPartitions partitions_{};
+  bool shares_space_ = false;  // the policy confines launches, if that is possible
+  int ordinal_ = 0;
   WaitingClients alive_{};
   gate::Nanoseconds idle_budget_ = gate::kMillisecond;  // of the last answer
   gate::Nanoseconds finish_tag_ = 0;

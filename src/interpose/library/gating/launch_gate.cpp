@@ -32,7 +32,7 @@ std::uint64_t quantile_of(std::string_view text) {
 
 }  // namespace
 
-void start_gate(LaunchGate& own, Client& client, std::uint32_t sms) {
+void start_gate(LaunchGate& own, Client& client, std::uint32_t sms, int ordinal) {
   const std::string_view job_class = setting("CARPOOL_SHIM_CLASS");
   const std::uint64_t slo_ns = number_setting("CARPOOL_SHIM_SLO_NS", 0);
   if (job_class == "slo" && slo_ns != 0) {
@@ -48,7 +48,7 @@ void start_gate(LaunchGate& own, Client& client, std::uint32_t sms) {
     if (policy == nullptr || (policy->needs_mps && !mps)) {
       policy = gate::policies().data();
     }
-    own.best_effort.start(client, *policy, {.sms = sms, .mps = mps, .sm_limits = false});
+    own.best_effort.start(client, *policy, {.sms = sms, .mps = mps}, ordinal);
     own.side = GateSide::BestEffort;
   }
 }

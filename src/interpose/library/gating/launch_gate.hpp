@@ -18,6 +18,6 @@ struct LaunchGate {
 
 // What the environment says. CARPOOL_SHIM_CLASS "slo" with CARPOOL_SHIM_SLO_NS, or "best-effort";
 // CARPOOL_SHIM_QUANTILE, CARPOOL_SHIM_POLICY, CARPOOL_SHIM_MPS. Anything else: no gate.
-void start_gate(LaunchGate& own, Client& client, std::uint32_t sms);
+void start_gate(LaunchGate& own, Client& client, std::uint32_t sms, int ordinal);
 
 }  // namespace carpool::interpose
