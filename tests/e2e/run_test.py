@@ -113,6 +113,7 @@ class RunTest(cli.CarpoolTest):
         seen = dict(line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
         names = ("CLASS", "SLO_NS", "QUANTILE", "POLICY", "MPS")
         self.nvtx_tool = seen.get("NVTX_INJECTION64_PATH")
+        self.priority = seen.get("CUDA_MPS_CLIENT_PRIORITY")
         return {name: seen[f"CARPOOL_SHIM_{name}"] for name in names if f"CARPOOL_SHIM_{name}" in seen}, done.stderr
 
     def test_a_latency_reaches_the_program(self):
@@ -123,6 +124,7 @@ class RunTest(cli.CarpoolTest):
                          ({"CLASS": "slo", "SLO_NS": "1500000", "QUANTILE": "0.999"}, ""))
         self.assertEqual(self.variables("--mps", "on", "--best-effort", "--policy", "priority"),
                          ({"CLASS": "best-effort", "POLICY": "priority", "MPS": "1"}, ""))
+        self.assertEqual(self.priority, "1")  # the lower of two
 
     def test_ranges_may_mark_requests(self):
         self.variables("--mps", "off", "--slo", "20ms")

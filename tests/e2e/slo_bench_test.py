@@ -58,7 +58,7 @@ class SloBench(cli.CarpoolTest):
 
     def test_cells_for_pytorch_answer(self):
         requests = [{"cell": "pin", "first": 0, "count": 1}]
-        for service in ("bert-large", "bert-base", "encoder-decoder"):
+        for service in ("bert-large", "bert-base", "encoder-decoder", "bert-base.graph"):
             requests += [{"cell": "busy", "service": service}, {"cell": "serve", "service": service, "rate": 100, "seconds": 0.05, "seed": 1, "warm_up": 0.01}]
         for trainer in ("rnnlm", "vgg16", "vit-b"):
             requests += [{"cell": "prepare", "trainer": trainer}, {"cell": "train", "trainer": trainer, "seconds": 0.02}]

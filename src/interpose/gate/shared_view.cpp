@@ -94,11 +94,12 @@ SloSign sign_of(const ClientGate& gate, Nanoseconds now, Nanoseconds seen_alive)
   if (busy) {
     return {.phase = RequestPhase::Busy, .idle_at = sign + kSloLease};
   }
-  if (now - sign >= kQuietTime) {
+  const Nanoseconds quiet = quiet_time_of(gate);
+  if (now - sign >= quiet) {
     return {.phase = RequestPhase::Idle, .idle_at = now};
   }
-  const bool done = gate.commands_in_flight.load(std::memory_order_relaxed) == 0;
-  return {.phase = done ? RequestPhase::Quiet : RequestPhase::Busy, .idle_at = sign + kQuietTime};
+  return {.phase = quiet == kQuietTime ? RequestPhase::Quiet : RequestPhase::Busy,
+          .idle_at = sign + quiet};
 }
 
 GateView shared_view(const SharedState& state,

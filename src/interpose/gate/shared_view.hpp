@@ -12,6 +12,14 @@ namespace carpool::interpose::gate {
 
 // A request goes on for this long after the last sign of its client.
 inline constexpr Nanoseconds kQuietTime = DetectorSettings{}.quiet_ns;
+// The same while the client has not waited for what it launched: a host that is slow or busy lets
+// more time pass between two launches of a request.
+inline constexpr Nanoseconds kUnfinishedQuietTime = kMillisecond;
+// After which the client counts as idle.
+[[nodiscard]] inline Nanoseconds quiet_time_of(const ClientGate& gate) {
+  return gate.commands_in_flight.load(std::memory_order_relaxed) == 0 ? kQuietTime
+                                                                      : kUnfinishedQuietTime;
+}
 // A client without a sign for this long has no request.
 inline constexpr Nanoseconds kSloLease = DetectorSettings{}.lease_ns;
 // Work of another best-effort client that is overdue by this does not count: a client learns that

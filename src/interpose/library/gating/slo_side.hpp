@@ -52,7 +52,7 @@ class SloSide {
     ClientGate& words = client.slot().gate;
     const auto silent =
         static_cast<std::int64_t>(now - words.lease_ns.load(std::memory_order_relaxed));
-    if (begins || silent >= gate::kQuietTime ||
+    if (begins || silent >= gate::quiet_time_of(words) ||
         words.request_began_ns.load(std::memory_order_relaxed) == 0) {
       next_request(client, now, begins);
     }

@@ -66,6 +66,14 @@ TEST_F(SharedViewTest, ARequestIsActiveUntilItWasQuiet) {
   EXPECT_EQ(view().slo.phase, RequestPhase::Idle);
 }
 
+TEST_F(SharedViewTest, ARequestWhoseWorkWasNotWaitedForMayBeSilentLonger) {
+  ClientGate& gate = add_request(3, 5 * kMillisecond, 2 * kQuietTime);
+  EXPECT_EQ(view().slo.phase, RequestPhase::Busy);
+  EXPECT_EQ(view().slo.idle_at, kViewed - 2 * kQuietTime + kUnfinishedQuietTime);
+  gate.lease_ns.store(static_cast<std::uint64_t>(kViewed - kUnfinishedQuietTime));
+  EXPECT_EQ(view().slo.phase, RequestPhase::Idle);
+}
+
 TEST_F(SharedViewTest, AClientThatWaitsForTheGpuIsNotQuiet) {
   ClientGate& gate = add_request(3, 5 * kMillisecond, 2 * kMillisecond);
   EXPECT_EQ(view().slo.phase, RequestPhase::Idle);
