@@ -79,6 +79,8 @@ class Scheduler {
   [[nodiscard]] std::string cap_escape(JobId job) const;
   // Attributed to the running attempt of a job; empty: not known.
   [[nodiscard]] std::optional<double> energy_joules(JobId job) const;
+  // Highest memory of the running attempt of a job on one GPU; empty: it was not seen there.
+  [[nodiscard]] std::optional<std::uint64_t> peak_bytes(JobId job) const;
   // Of all running attempts, for recover().
   [[nodiscard]] EnergyRecord energy() const;
   // Share of the time in which the processors of the machine had nothing to do, 0 to 1.

@@ -1,4 +1,4 @@
-// The energy of running attempts, and how it survives a restart.
+// What running attempts have used so far, and how their energy survives a restart.
 #include <algorithm>
 #include <utility>
 
@@ -8,6 +8,10 @@ namespace carpool::schedule {
 
 std::optional<double> Scheduler::energy_joules(JobId job) const {
   return parts_->occupancy.energy().joules_of(job);
+}
+
+std::optional<std::uint64_t> Scheduler::peak_bytes(JobId job) const {
+  return parts_->occupancy.peak_bytes(job);
 }
 
 EnergyRecord Scheduler::energy() const {

@@ -45,26 +45,40 @@ std::string_view word_of(PauseCause cause) {
   return "Turn";
 }
 
-std::string_view waiting_word(const schedule::Scheduler& scheduler,
-                              const JobRecord& job,
-                              const Deferral& why) {
+// What keeps a job from being looked at; both empty where the policy looks at it.
+struct Barrier {
+  std::string_view word{};
+  std::string_view name{};
+};
+
+Barrier barrier_of(const schedule::Scheduler& scheduler,
+                   const JobRecord& job,
+                   const Deferral& why) {
   if (job.state == JobState::Held) {
-    return "Held";
+    return {.word = "Held", .name = "held"};
   }
   if (scheduler.draining() && why.reason == scheduler.why_no_starts()) {
-    return "Drained";
+    return {.word = "Drained", .name = "drained"};
   }
   const bool in_line = why.constraint != Constraint::Order || scheduler.may_start(job.id);
-  return in_line ? word_of(why.constraint) : "Dependency";
+  return in_line ? Barrier() : Barrier{.word = "Dependency", .name = "dependency"};
 }
 
 }  // namespace
 
+std::string_view constraint_of(const schedule::Scheduler& scheduler,
+                               const JobRecord& job,
+                               const Deferral& why) {
+  const Barrier barrier = barrier_of(scheduler, job, why);
+  return barrier.name.empty() ? name_of(why.constraint) : barrier.name;
+}
+
 JobReason reason_of(const schedule::Scheduler& scheduler, const JobRecord& job) {
   if (!job.over()) {
     if (auto why = scheduler.why_waiting(job.id)) {
-      const std::string_view word = waiting_word(scheduler, job, *why);
-      return {.word = word, .sentence = std::move(why->reason)};
+      const Barrier barrier = barrier_of(scheduler, job, *why);
+      return {.word = barrier.word.empty() ? word_of(why->constraint) : barrier.word,
+              .sentence = std::move(why->reason)};
     }
     if (job.running() != nullptr && job.running()->pause) {
       const JobPaused& pause = *job.running()->pause;

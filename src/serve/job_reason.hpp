@@ -16,4 +16,10 @@ struct JobReason {
 };
 [[nodiscard]] JobReason reason_of(const schedule::Scheduler& scheduler, const JobRecord& job);
 
+// What keeps a job waiting, as the API names it: "memory", "held"; `why`: as the scheduler tells
+// it.
+[[nodiscard]] std::string_view constraint_of(const schedule::Scheduler& scheduler,
+                                             const JobRecord& job,
+                                             const Deferral& why);
+
 }  // namespace carpool::serve

@@ -251,6 +251,9 @@ Result<std::string> begin_in_utc(const std::string& text, double now_s) {
 }
 
 std::string show_bytes(std::uint64_t bytes) {
+  if (bytes == 0) {
+    return "0";
+  }
   static constexpr std::array<char, 4> kUnits = {'K', 'M', 'G', 'T'};
   auto value = static_cast<double>(bytes);
   std::size_t unit = 0;

@@ -273,6 +273,9 @@ class Ssh(RemoteTest):
                                                        env=self.away()))
         self.assertEqual(self.succeeds("logs", "1", env=self.away()), "hello\n")
         self.assertEqual(self.prints_json("queue", env=self.away())["jobs"], [])
+        # The GPUs of the server, not those of this machine, whose driver tells more.
+        self.assertEqual([("power_watts" in gpu["sample"], gpu["jobs"]) for gpu in
+                          self.prints_json("gpus", env=self.away())], [(False, [])] * self.GPUS)
         words = self.said.read_text().splitlines()
         self.assertIn("BatchMode=yes", words[0])
         self.assertTrue(words[0].endswith("-p 2222 -l ann -- gpu1 carpool relay"), words[0])

@@ -51,6 +51,26 @@ class SeveralJobs(server.ServerTest):
         self.succeeds("cancel", f"{second[4]}[]")
         self.assertEqual(self.states(second), ["cancelled"] * 5)
 
+    def test_of_an_array_those_are_meant_to_which_the_change_applies(self):
+        jobs = self.array("0-3")
+        self.succeeds("cancel", jobs[1])
+        self.assertIn(f"Cancelling jobs {jobs[0]}, {jobs[2]}-{jobs[3]}.", self.succeeds("cancel", f"{jobs[0]}[]"))
+        self.refuses("cancel", f"{jobs[0]}[]", says=[f"job {job} has already ended" for job in jobs])
+
+    def test_explain_names_what_keeps_a_job_and_logs_say_why_there_are_none(self):
+        job = self.submit("--mem", "1G", "--", "true")
+        self.assertEqual(self.prints_json("explain", job)["constraint"], "drained")
+        after = self.submit("--mem", "1G", "--after", str(job), "--", "true")
+        held = self.submit("--mem", "1G", "--hold", "--", "true")
+        self.succeeds("drain", "--undo")
+        self.assertEqual(self.prints_json("explain", held)["constraint"], "held")
+        self.await_end(after)
+        done = self.carpool("logs", held)
+        self.assertEqual((done.returncode, done.stdout), (0, ""))
+        self.assertIn(f"job {held} waits: it has no output yet", done.stderr)
+        self.succeeds("cancel", held)
+        self.assertIn(f"job {held} never ran", self.carpool("logs", held).stderr)
+
     def test_by_name_all_and_the_last(self):
         sweep = [self.submit("--mem", "1G", "--name", f"sweep-{i}", "--", "true") for i in range(2)]
         other = self.submit("--mem", "1G", "--name", "other", "--", "true")

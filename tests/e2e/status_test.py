@@ -77,6 +77,15 @@ class Status(server.ServerTest):
         screen = self.succeeds("top", "--once")
         self.assertRegex(screen, rf"(?m)^ +{process} .* {job} .*sleep 600$")
 
+    def test_without_a_driver_gpus_and_top_show_what_the_server_knows(self):
+        job = self.run_one()
+        no_driver = {"LD_LIBRARY_PATH": cli.FAKE_NVML_NOT}
+        shown = self.prints_json("gpus", env=no_driver)
+        self.assertEqual([gpu["name"] for gpu in shown], ["Fake H200"] * 2)
+        self.assertEqual([found["id"] for gpu in shown for found in gpu["jobs"]], [job])
+        self.assertIn(f"{job} trainer (", self.succeeds("gpus", env=no_driver))
+        self.assertRegex(self.succeeds("top", "--once", env=no_driver), rf"(?m)^ +- .* {job} .*trainer$")
+
     def test_k_in_top_cancels_the_selected_job_after_a_question(self):
         job = self.run_one()
         person, program = pty.openpty()

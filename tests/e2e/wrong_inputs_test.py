@@ -60,7 +60,7 @@ WITHOUT_SERVER = (
     (("submit", "good.toml", "--epochs"), "good.toml takes no arguments", '"--epochs"', "remove it"),
     (("submit", "broken.toml"), "broken.toml:1:"),
     (("submit", "hold.toml"), "hold: expected true or false"),
-    (("submit", "./unknown.sh"), "./unknown.sh: #CARPOOL:", "--partition"),
+    (("submit", "./unknown.sh"), "./unknown.sh: #CARPOOL:", "--partition", "the server has one queue"),
     (("submit", "--env", "NOT_SET_ANYWHERE", *RUN), "--env NOT_SET_ANYWHERE", "expected NAME=VALUE"),
     (("submit", "--mem", "1G", "--model", "config.json", *RUN), "--model", "requires --mem auto"),
     (("submit", "--mem", "auto", "--model", "none.json", *RUN), "none.json", "--mem SIZE"),
@@ -87,7 +87,18 @@ WITHOUT_SERVER = (
     (("run", "--best-effort", "--policy", "spacetim", "--", "true"), 'unknown gate policy "spacetim"',
      'did you mean "spacetime"?'),
     (("submit", "--after", "first", *RUN), "--after", "first"),
-    (("submit", "--memory", "12G", *RUN), "--memory", "--mem"),
+    (("submit", "--memory", "12G", *RUN), '"--memory"', "write --mem 20G"),
+    # Words of other tools
+    (("sbatch", "train.sh"), '"sbatch"', "here it is `carpool submit`"),
+    (("sinfo",), '"sinfo"', "here it is `carpool status`"),
+    (("submit", "-J", "x", *RUN), '"-J"', "write --name NAME"),
+    (("submit", "--gres=gpu:1", *RUN), '"--gres=gpu:1"', "write --gpus N"),
+    (("submit", "--dependency", "afterok:1", *RUN), '"--dependency"', "write --after JOB"),
+    (("submit", "--cpus-per-task", "4", *RUN), '"--cpus-per-task"', "processors are not reserved"),
+    (("run", "--gpu-memory", "20G", *RUN), '"--gpu-memory"', "write --mem 20G"),
+    (("queue", "-u", "ann"), '"-u"', "write --user NAME"),
+    (("cancel", "-u", "ann"), '"-u"', "write --all-mine"),
+    (("submit", "./slurm.sh"), "./slurm.sh: its #SBATCH lines are not read", "add #CARPOOL lines"),
     (("submit", "--dry-run", "--wait", *RUN), "--dry-run submits no job", "leave --wait out"),
     (("submit", "--dry-run", "--parsable", *RUN), "--dry-run submits no job", "leave --parsable out"),
     (("queue", "--state", "runing"), '--state: unknown state "runing"', 'did you mean "running"?'),
@@ -218,6 +229,7 @@ def write_files(test):
     test.write("broken.toml", "argv = [\n")
     test.write("mem.sh", "#!/bin/sh\n#CARPOOL --mem 12\ntrue\n")
     test.write("unknown.sh", "#!/bin/sh\n#CARPOOL --partition gpu\ntrue\n")
+    test.write("slurm.sh", "#!/bin/sh\n#SBATCH --mem=20G\ntrue\n")
     test.write("plain.sh", "true\n")
     test.write("train.py", "print()\n")
     test.write("own", "#!/bin/sh\n").chmod(0o755)

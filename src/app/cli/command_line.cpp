@@ -11,6 +11,7 @@
 
 #include "app/cli/command_table.hpp"
 #include "app/cli/exit_code.hpp"
+#include "app/cli/foreign_words.hpp"
 #include "app/cli/manual_facts.hpp"
 #include "app/version.hpp"
 #include "base/text/names.hpp"
@@ -181,18 +182,27 @@ FinalWords complaint(const CLI::App& app, const std::string& problem) {
           .text = fmt::format("carpool: {}\nTry `carpool{} --help`.\n", problem, command)};
 }
 
+std::string unexpected_argument(const CLI::App& command, const std::string& word) {
+  const std::string known = known_option_hint(command.get_name(), word);
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options()) {
+    names.push_back(option->get_name());
+  }
+  return fmt::format("unexpected argument \"{}\"{}",
+                     word,
+                     known.empty() ? suggestion(word, {names.begin(), names.end()}) : known);
+}
+
 // The first word that is neither a command nor an option nor a value of one.
 std::string unexpected_word(const CLI::App& app) {
   const std::string word = app.remaining(/*recurse=*/true).front();
   if (app.get_subcommands().empty()) {
-    return fmt::format("no command or option \"{}\"{}", word, suggestion(word, command_names()));
+    const std::string known = known_command_hint(word);
+    return fmt::format("no command or option \"{}\"{}",
+                       word,
+                       known.empty() ? suggestion(word, command_names()) : known);
   }
-  std::vector<std::string> names;
-  for (const CLI::Option* option : app.get_subcommands().front()->get_options()) {
-    names.push_back(option->get_name());
-  }
-  return fmt::format(
-      "unexpected argument \"{}\"{}", word, suggestion(word, {names.begin(), names.end()}));
+  return unexpected_argument(*app.get_subcommands().front(), word);
 }
 
 // As the library wants them: the first one last.
@@ -245,14 +255,16 @@ std::variant<Invocation, FinalWords> parse_command_line(std::span<const char* co
   return Invocation{.global = std::move(tree.global), .command = std::move(command)};
 }
 
-Result<void> parse_words(const OptionSet& options, const std::vector<std::string>& words) {
-  CLI::App app;
+Result<void> parse_words(const std::string& command,
+                         const OptionSet& options,
+                         const std::vector<std::string>& words) {
+  CLI::App app("", command);
   app.set_help_flag();
   add_options(app, options);
   try {
     app.parse(reversed(words));
   } catch (const CLI::ExtrasError&) {
-    return invalid_input(fmt::format("unexpected argument \"{}\"", app.remaining().front()));
+    return invalid_input(unexpected_argument(app, app.remaining().front()));
   } catch (const CLI::ParseError& problem) {
     return invalid_input(problem.what());
   }
@@ -263,9 +275,8 @@ Result<void> run_words(const std::vector<std::string>& words, const CommandConte
   return find_named(command_table(), "command", words.front())
       .and_then([&](const CommandRow* row) -> Result<void> {
         const CommandSpec command = row->make();
-        return parse_words(command.options, {words.begin() + 1, words.end()}).and_then([&] {
-          return command.run(context);
-        });
+        return parse_words(words.front(), command.options, {words.begin() + 1, words.end()})
+            .and_then([&] { return command.run(context); });
       });
 }
 

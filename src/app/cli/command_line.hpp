@@ -38,8 +38,10 @@ struct FinalWords {
 [[nodiscard]] std::variant<Invocation, FinalWords> parse_command_line(
     std::span<const char* const> words);
 
-// Parses words without a command, as of a #CARPOOL line, into the targets of the options.
-[[nodiscard]] Result<void> parse_words(const OptionSet& options,
+// Parses words behind the name of a command, as of a #CARPOOL line, into the targets of the
+// options.
+[[nodiscard]] Result<void> parse_words(const std::string& command,
+                                       const OptionSet& options,
                                        const std::vector<std::string>& words);
 
 // Runs one command from within another: its name and its own options.

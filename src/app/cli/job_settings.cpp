@@ -152,7 +152,7 @@ Result<JobSettings> parse_job_settings(const std::vector<std::string>& words,
   JobSettings job;
   OptionSet options;
   add_job_settings(options, job);
-  return parse_words(options, words).map([&] { return job; }).map_error([&](Error error) {
+  return parse_words("submit", options, words).map([&] { return job; }).map_error([&](Error error) {
     error.message = fmt::format("{}: #CARPOOL: {}", where, error.message);
     return error;
   });

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <toml++/toml.h>
 
+#include "app/cli/foreign_words.hpp"
 #include "base/files/file.hpp"
 #include "base/text/memory_size.hpp"
 #include "serve/units.hpp"
@@ -287,7 +288,7 @@ Result<JobScript> read_script(const std::filesystem::path& file) {
     script.options.insert(script.options.end(), words->begin(), words->end());
   }
   if (script.options.empty()) {
-    return script;
+    return refuse_foreign_lines(file.string(), lines).map([&] { return script; });
   }
   std::vector<std::string> interpreter = {"/bin/sh"};
   if (lines.front().starts_with("#!")) {

@@ -27,7 +27,8 @@ struct JobScript {
   std::vector<std::string> options{};  // of all #CARPOOL lines
   std::vector<std::string> argv{};     // runs the script as it is now; append its arguments
 };
-// A file without #CARPOOL lines has no options and no argv: it is an ordinary program.
+// A file without #CARPOOL lines has no options and no argv: it is an ordinary program. One with
+// lines of another tool only, such as #SBATCH, is refused: what they ask for would be lost.
 [[nodiscard]] Result<JobScript> read_script(const std::filesystem::path& file);
 
 }  // namespace carpool::app

@@ -60,6 +60,10 @@ class JobList {
       found_.ids.push_back(id);
     }
   }
+  void add_of_group(std::int64_t id) {
+    add(id);
+    found_.of_groups.insert(id);
+  }
   void problem(Error error) { found_.problems.push_back(std::move(error)); }
   [[nodiscard]] SelectedJobs take() { return std::move(found_); }
 
@@ -93,7 +97,7 @@ Result<void> add_array(ServerClient& server, const JobWord& word, std::int64_t j
   for (const json& member : *jobs) {
     const int index = member.value("array_index", 0);
     if (word.indices.empty() || std::erase(missing, index) > 0) {
-      list.add(member.at("id").get<std::int64_t>());
+      list.add_of_group(member.at("id").get<std::int64_t>());
     }
   }
   if (jobs->empty()) {
@@ -139,7 +143,7 @@ Result<void> add_own(ServerClient& server,
   bool found = false;
   for (const json& job : *jobs) {
     if (!choice.name || ::fnmatch(choice.name->c_str(), job.value("name", "").c_str(), 0) == 0) {
-      list.add(job.at("id").get<std::int64_t>());
+      list.add_of_group(job.at("id").get<std::int64_t>());
       found = true;
     }
   }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "app/server/server_client.hpp"
@@ -50,7 +51,8 @@ struct JobChoice {
 // In the order of the words, each once.
 struct SelectedJobs {
   std::vector<std::int64_t> ids{};
-  std::vector<Error> problems{};  // words for which there is no job
+  std::unordered_set<std::int64_t> of_groups{};  // of arrays, --name and --all-mine
+  std::vector<Error> problems{};                 // words for which there is no job
 };
 // `states`: as `carpool queue --state` takes them, for --name and --all-mine.
 [[nodiscard]] Result<SelectedJobs> select_jobs(ServerClient& server,

@@ -94,12 +94,7 @@ std::string id_cell(const QueueRow& row) {
 }
 
 std::string name_cell(const QueueRow& row) {
-  const json& first = *row.front();
-  std::string name = first.value("name", "-");
-  if (row.size() == 1 && first.contains("array_index")) {
-    name += fmt::format("[{}]", first.at("array_index").get<int>());
-  }
-  return name;
+  return row.size() == 1 ? shown_name(*row.front()) : row.front()->value("name", "-");
 }
 
 std::vector<QueueRow> rows_of(const json& jobs, bool expand) {
@@ -138,6 +133,14 @@ void add_job_row(TextTable& table, const QueueRow& row) {
 }
 
 }  // namespace
+
+std::string shown_name(const json& job) {
+  std::string name = job.value("name", "-");
+  if (job.contains("array_index")) {
+    name += fmt::format("[{}]", job.at("array_index").get<int>());
+  }
+  return name;
+}
 
 std::string queue_table(const json& jobs,
                         bool expand,

@@ -10,6 +10,7 @@
 #include "app/cli/output.hpp"
 #include "app/output/gate_text.hpp"
 #include "app/output/gpu_table.hpp"
+#include "app/output/queue_table.hpp"
 #include "app/output/text_table.hpp"
 #include "app/top/served_gpus.hpp"
 #include "base/text/printable.hpp"
@@ -125,7 +126,7 @@ std::string queue_rows(const json& queue, bool colour, std::optional<std::size_t
   table.add_column("REASON", TextTable::Align::Left, true);
   for (const json& job : queue.at("first")) {
     table.add_row({fmt::format("{}", job.at("id").get<std::int64_t>()),
-                   job.value("name", "-"),
+                   shown_name(job),
                    job.value("user", ""),
                    serve::show_seconds(job.value("waits_s", 0.0)),
                    job.value("reason_word", "")});

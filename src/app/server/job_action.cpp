@@ -1,5 +1,7 @@
 #include "app/server/job_action.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -36,6 +38,7 @@ Result<void> act_on_jobs(ServerClient& server,
   json answers = json::array();
   std::vector<std::int64_t> answered;
   std::vector<Error> problems = selected->problems;
+  std::vector<Error> inapplicable;
   for (const std::int64_t job : selected->ids) {
     Result<json> answer = action.ask(server, job);
     if (answer) {
@@ -43,10 +46,18 @@ Result<void> act_on_jobs(ServerClient& server,
       answered.push_back(job);
       continue;
     }
+    // Of an array or of all jobs with a name, those are meant to which the change applies.
+    if (answer.error().code == ErrorCode::Conflict && selected->of_groups.contains(job)) {
+      inapplicable.push_back(std::move(answer.error()));
+      continue;
+    }
     problems.push_back(std::move(answer.error()));
     if (problems.back().code == ErrorCode::Unavailable) {
       break;
     }
+  }
+  if (answered.empty()) {
+    std::ranges::move(inapplicable, std::back_inserter(problems));
   }
   if (context.output.json()) {
     context.output.print_json_of(answers, choice.single() ? 1 : 2);

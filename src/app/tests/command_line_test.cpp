@@ -89,6 +89,15 @@ TEST(CommandLine, RefusesMistakesWithAdvice) {
   expect_refused({"queue", "--usr", "me"},
                  "unexpected argument \"--usr\"; did you mean \"--user\"?",
                  "carpool queue --help");
+  expect_refused({"sbatch", "x.sh"},
+                 "no command or option \"sbatch\"; here it is `carpool submit`",
+                 "carpool --help");
+  expect_refused({"submit", "--job-name=x", "--", "true"},
+                 "unexpected argument \"--job-name=x\"; write --name NAME",
+                 "carpool submit --help");
+  expect_refused({"cancel", "-u", "ann"},
+                 "unexpected argument \"-u\"; write --all-mine",
+                 "carpool cancel --help");
   expect_refused(
       {"dataset", "one", "two"}, "unexpected argument \"two\"", "carpool dataset --help");
   expect_refused({"recommend"}, "target is required", "carpool recommend --help");

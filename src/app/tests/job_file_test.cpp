@@ -159,6 +159,14 @@ TEST_F(JobFile, AScriptWithoutSuchLinesIsAnOrdinaryProgram) {
   EXPECT_TRUE(script->argv.empty());
 }
 
+TEST_F(JobFile, AScriptWithOptionsForAnotherToolOnlyIsRefused) {
+  EXPECT_NE(problem(read_script(write("run.sh", "#!/bin/sh\n#SBATCH --mem=20G\ntrue\n")))
+                .find("its #SBATCH lines are not read"),
+            std::string::npos);
+  EXPECT_TRUE(read_script(write("run.sh", "#!/bin/sh\n#SBATCH -G 1\n#CARPOOL --gpus 1\ntrue\n")));
+  EXPECT_TRUE(read_script(write("run.sh", "#!/bin/sh\ntrue\n#SBATCH --mem=20G\n")));
+}
+
 TEST_F(JobFile, AnInterpreterThatTakesNoTextGetsTheFile) {
   const auto file = write("run.pl", "#!/usr/bin/perl\n#CARPOOL --gpus 1\n");
   const auto script = read_script(file);

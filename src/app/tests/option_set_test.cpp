@@ -85,7 +85,10 @@ TEST(JobSettings, LatenciesHaveTheirUnit) {
 TEST(JobSettings, RefuseWhatIsNotASettingOfAJob) {
   for (const auto& [words, problem] :
        {std::pair(Words{"--wait"}, "unexpected argument \"--wait\""),
-        std::pair(Words{"--help"}, "unexpected argument \"--help\""),
+        std::pair(Words{"--help"}, "unexpected argument \"--help\"; did you mean \"--hold\"?"),
+        std::pair(
+            Words{"--partition=gpu"},
+            "unexpected argument \"--partition=gpu\"; write nothing: the server has one queue"),
         std::pair(Words{"python"}, "unexpected argument \"python\""),
         std::pair(Words{"--gpus", "two"}, "--gpus: \"two\" is not a whole number, at least 1"),
         std::pair(Words{"--mem", "12"}, "--mem: 12 what? write 12G for 12 GiB or 12M for 12 MiB"),

@@ -63,7 +63,7 @@ TEST(StatusScreen, HasServerGpusAndQueue) {
   EXPECT_TRUE(shows(text, "no job starts on GPU 1: MPS does not start; next try in 0:07")) << text;
   EXPECT_TRUE(shows(text, "  0    12.0G/80.0G     63  7 train.py (ann), 9 (bob, paused)\n"))
       << text;
-  EXPECT_TRUE(shows(text, "  1     0.0K/80.0G      -  -\n")) << text;
+  EXPECT_TRUE(shows(text, "  1        0/80.0G      -  -\n")) << text;
   EXPECT_TRUE(shows(text, "Queue: 2 running, 7 waiting: 3 Held, 3 Memory, 1 of other users\n"))
       << text;
   EXPECT_TRUE(shows(text, "   20  sweep  ann    1:40  Memory\n")) << text;

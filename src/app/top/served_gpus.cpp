@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "app/remote/remote_access.hpp"
 #include "observe/process_owners.hpp"
 
 namespace carpool::app {
@@ -40,7 +41,10 @@ GpuReading reading_from(const json& gpu) {
   GpuReading reading;
   reading.info.index = gpu.value("index", 0U);
   reading.info.uuid = gpu.value("uuid", "");
-  reading.info.name = "simulated GPU";
+  reading.info.name = gpu.value("name", "");
+  if (reading.info.name.empty()) {
+    reading.info.name = "simulated GPU";
+  }
   reading.info.memory_bytes = gpu.value("memory_bytes", std::uint64_t{0});
   reading.info.fine_activity = true;
   reading.sample.emplace().memory_used_bytes = gpu.value("used_bytes", std::uint64_t{0});
@@ -116,15 +120,21 @@ void join_jobs(std::vector<GpuReading>& gpus,
 
 Result<ServedGpus> ServedGpus::open(const std::optional<std::string>& replay,
                                     const ServerOptions& server) {
-  if (!replay) {
-    std::string mode;
-    if (const auto served = ask_server(server, mode); served && mode == "simulated") {
-      return ServedGpus(std::nullopt, server);
-    }
+  if (replay) {
+    return GpuWatch::open(replay).map(
+        [](GpuWatch watch) { return ServedGpus(std::move(watch), std::nullopt); });
   }
-  return GpuWatch::open(replay).map([&](GpuWatch watch) {
-    return ServedGpus(std::move(watch), replay ? std::nullopt : std::optional(server));
-  });
+  std::string mode;
+  const auto served = ask_server(server, mode);
+  if (served && (mode == "simulated" || remote_host(server))) {
+    return ServedGpus(std::nullopt, server);
+  }
+  Result<GpuWatch> watch = GpuWatch::open(replay);
+  // Without a driver here, as in a container that has only the socket, the server's view remains.
+  if (!watch && !served) {
+    return tl::unexpected(watch.error());
+  }
+  return watch ? ServedGpus(std::move(*watch), server) : ServedGpus(std::nullopt, server);
 }
 
 std::vector<GpuReading> ServedGpus::ask() {

@@ -1,4 +1,5 @@
-// The GPUs of this machine with the jobs of the server on them, or the simulated GPUs of a server.
+// The GPUs of this machine with the jobs of the server on them. Of simulated GPUs, of another
+// machine and where no driver is found here: what the server knows of its GPUs.
 #pragma once
 
 #include <cstddef>
@@ -43,7 +44,7 @@ class ServedGpus {
       : watch_(std::move(watch)), server_(std::move(server)) {}
   [[nodiscard]] std::vector<GpuReading> ask();
 
-  std::optional<GpuWatch> watch_;        // absent: the GPUs are simulated
+  std::optional<GpuWatch> watch_;        // absent: what the server tells is shown
   std::optional<ServerOptions> server_;  // absent: a recording is shown
   std::size_t skipped_ = 0;              // questions to a server that did not answer
 };

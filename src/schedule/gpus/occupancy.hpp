@@ -54,6 +54,8 @@ class Occupancy {
   void lose_cap(JobId job);
   // Empty: the job does not run.
   [[nodiscard]] std::optional<WatchedRun> watched(JobId job, double now_s) const;
+  // As in WatchedRun.
+  [[nodiscard]] std::optional<std::uint64_t> peak_bytes(JobId job) const;
   // The jobs on a GPU that took more than was kept for them, and how much that was.
   [[nodiscard]] std::unordered_map<JobId, std::uint64_t> exceeded(const GpuView& gpu) const;
   // Jobs on a GPU with more processes than their cap is divided among, which together took more

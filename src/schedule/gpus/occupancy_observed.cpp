@@ -134,16 +134,22 @@ void Occupancy::raise_reservation(JobId job, std::uint64_t bytes, double now_s) 
   }
 }
 
+std::optional<std::uint64_t> Occupancy::peak_bytes(JobId job) const {
+  const auto found = runs_.find(job);
+  return found == runs_.end() || !found->second.seen
+             ? std::nullopt
+             : std::optional(found->second.reservation.peak_bytes());
+}
+
 std::optional<WatchedRun> Occupancy::watched(JobId job, double now_s) const {
   const auto found = runs_.find(job);
   if (found == runs_.end()) {
     return std::nullopt;
   }
   const Run& run = found->second;
-  WatchedRun out{.processes = run.processes, .energy_joules = energy_.joules_of(job)};
-  if (run.seen) {
-    out.peak_bytes = run.reservation.peak_bytes();
-  }
+  WatchedRun out{.peak_bytes = peak_bytes(job),
+                 .processes = run.processes,
+                 .energy_joules = energy_.joules_of(job)};
   const double starting_s = run.in_phase_s(ResidentPhase::Starting, run.starting_s, now_s);
   if (run.seen && run.start_known) {
     out.starting_s = starting_s;

@@ -7,6 +7,7 @@
 #include "serve/advice/dry_run_view.hpp"
 #include "serve/advice/explanation_view.hpp"
 #include "serve/job_api.hpp"
+#include "serve/job_reason.hpp"
 #include "serve/scheduler_look.hpp"
 
 namespace carpool::serve {
@@ -22,7 +23,11 @@ ApiAnswer JobApi::explain(const Caller& caller, JobId job) {
         }
         return carpool::schedule::explain(scheduler, job)
             .map([&](const schedule::Explanation& explanation) {
-              return explanation_view(explanation, *record);
+              json view = explanation_view(explanation, *record);
+              if (explanation.binding) {
+                view["constraint"] = constraint_of(scheduler, *record, *explanation.binding);
+              }
+              return view;
             });
       }));
 }

@@ -53,7 +53,7 @@ TEST(ShowSeconds, HasAsManyPartsAsNeeded) {
 TEST(ShowBytes, UsesPowersOf1024) {
   EXPECT_EQ(show_bytes(12884901888), "12.0G");
   EXPECT_EQ(show_bytes(1536), "1.5K");
-  EXPECT_EQ(show_bytes(0), "0.0K");
+  EXPECT_EQ(show_bytes(0), "0");
   EXPECT_EQ(show_bytes(std::uint64_t{5} << 50U), "5120.0T");
 }
 

@@ -76,8 +76,10 @@ TEST(Usage, EnergyIsAddedUpWhereItIsKnownAndCountsEvenlyOverTheAttempt) {
   known.energy_joules = 1000.0;
   const JobRecord job =
       job_of(caller_ann, {known, attempt(200.0, 230.0), attempt(300.0, std::nullopt)});
-  UsageAmounts amounts = usage_of(job, {.from_s = 0.0, .until_s = 400.0}, 500.0);
+  UsageAmounts amounts =
+      usage_of(job, {.from_s = 0.0, .until_s = 400.0}, {.energy_joules = 500.0, .peak_bytes = 7});
   EXPECT_DOUBLE_EQ(*amounts.energy_joules, 1500.0);
+  EXPECT_EQ(amounts.peak_bytes, 7U);
   EXPECT_DOUBLE_EQ(amounts.energy_unknown_s, 30.0);
   amounts = usage_of(job, {.from_s = 150.0, .until_s = 400.0});
   EXPECT_DOUBLE_EQ(*amounts.energy_joules, 500.0);

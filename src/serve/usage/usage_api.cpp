@@ -43,7 +43,11 @@ class UsageSum {
     for (const JobId id : scheduler.jobs()) {
       if (const JobRecord* job = scheduler.find(id); job != nullptr && !job->over()) {
         running_.insert(id);
-        table_.add(*job, usage_of(*job, span_, scheduler.energy_joules(id)));
+        table_.add(*job,
+                   usage_of(*job,
+                            span_,
+                            {.energy_joules = scheduler.energy_joules(id),
+                             .peak_bytes = scheduler.peak_bytes(id)}));
       }
     }
   }

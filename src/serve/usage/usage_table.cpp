@@ -62,9 +62,7 @@ void UsageAmounts::add_energy(const std::optional<double>& joules, double part, 
   }
 }
 
-UsageAmounts usage_of(const JobRecord& job,
-                      const UsageSpan& span,
-                      std::optional<double> running_joules) {
+UsageAmounts usage_of(const JobRecord& job, const UsageSpan& span, const RunningUsage& running) {
   UsageAmounts amounts;
   for (const JobAttempt& attempt : job.attempts) {
     const double end_s = std::min(attempt.ended_s.value_or(span.until_s), span.until_s);
@@ -86,8 +84,9 @@ UsageAmounts usage_of(const JobRecord& job,
     } else {
       amounts.unknown_s += held_s;
     }
-    amounts.peak_bytes = std::max(amounts.peak_bytes, attempt.peak_bytes);
-    const auto joules = attempt.ended_s ? attempt.energy_joules : running_joules;
+    amounts.peak_bytes =
+        std::max(amounts.peak_bytes, attempt.ended_s ? attempt.peak_bytes : running.peak_bytes);
+    const auto joules = attempt.ended_s ? attempt.energy_joules : running.energy_joules;
     // Energy counts evenly over the attempt, too.
     amounts.add_energy(joules, whole_s > 0.0 ? within_s / whole_s : 1.0, held_s);
   }

@@ -40,11 +40,16 @@ struct UsageAmounts {
   void add_energy(const std::optional<double>& joules, double part, double gpu_s);
 };
 
-// Without attempts in the span, `jobs` is 0. `running_joules`: the energy of its running attempt so
-// far, where it is known.
+// What the running attempt of a job has used so far, where it is known.
+struct RunningUsage {
+  std::optional<double> energy_joules{};
+  std::optional<std::uint64_t> peak_bytes{};
+};
+
+// Without attempts in the span, `jobs` is 0.
 [[nodiscard]] UsageAmounts usage_of(const JobRecord& job,
                                     const UsageSpan& span,
-                                    std::optional<double> running_joules = std::nullopt);
+                                    const RunningUsage& running = {});
 
 // For one caller: of other users' jobs only their sum is kept, unless the caller is an operator.
 class UsageTable {

@@ -14,6 +14,7 @@
 #include "app/inputs/job_selection.hpp"
 #include "app/server/job_output.hpp"
 #include "app/server/server_client.hpp"
+#include "base/log.hpp"
 #include "base/process/stop_signals.hpp"
 
 namespace carpool::app {
@@ -56,6 +57,16 @@ bool is_filtered(const LogsOptions& options, int descriptor) {
   return !options.raw && isatty(descriptor) == 1;
 }
 
+// Says why nothing was printed where the job has not run.
+void explain_silence(ServerClient& server, std::int64_t job) {
+  const Result<json> known = server.get(fmt::format("/v1/jobs/{}", job));
+  if (known && known->value("attempts", json::array()).empty()) {
+    const bool waits = !known->contains("ended_s");
+    log_info(fmt::format(
+        "job {} {}", job, waits ? "waits: it has no output yet" : "never ran: it has no output"));
+  }
+}
+
 // With --json the answer has the output, else it is printed.
 Result<json> print_log(ServerClient& server,
                        std::int64_t job,
@@ -76,17 +87,22 @@ Result<json> print_log(ServerClient& server,
                    options.tail);
   constexpr double kWait = 0.5;  // for standard output, when neither stream had more
   bool came = true;
+  bool printed = false;
   while (!signals.came()) {
     const Result<bool> further = output.read(server, options.follow && !came ? kWait : 0.0);
     if (!further) {
       return tl::unexpected(further.error());
     }
     came = *further;
+    printed = printed || came;
     if (!came && (!options.follow || output.over())) {
       break;
     }
   }
   output.finish();
+  if (!printed && !collect) {
+    explain_silence(server, job);
+  }
   return json{{"id", job}, {"stdout", collected_out}, {"stderr", collected_err}};
 }
 
