@@ -45,6 +45,23 @@ class ProgramHelp : public CLI::Formatter {
   }
 };
 
+// The library keeps options that exclude each other in the order of their addresses.
+class CommandHelp : public CLI::Formatter {
+ public:
+  std::string make_option_opts(const CLI::Option* option) const override {
+    const std::string text = CLI::Formatter::make_option_opts(option);
+    std::vector<std::string> excluded;
+    for (const CLI::Option* other : option->get_excludes()) {
+      excluded.push_back(other->get_name());
+    }
+    std::ranges::sort(excluded);
+    return excluded.empty() ? text
+                            : fmt::format("{} Excludes: {}",
+                                          text.substr(0, text.find(" Excludes:")),
+                                          fmt::join(excluded, " "));
+  }
+};
+
 CLI::Option* add_to(CLI::App& app, const Option& option) {
   return std::visit(
       [&](auto* target) {
@@ -127,6 +144,7 @@ CommandTree::CommandTree() {
   app.set_help_flag("-h,--help", std::string(kHelpFlag));
   app.set_version_flag(
       "-V,--version", fmt::format("carpool {}", kVersion), std::string(kVersionFlag));
+  app.formatter(std::make_shared<CommandHelp>());
   app.get_formatter()->label("Positionals", "Arguments");
   app.require_subcommand(0, 1);
   app.fallthrough();
