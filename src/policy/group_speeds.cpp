@@ -1,6 +1,7 @@
 #include "policy/group_speeds.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace carpool::policy {
 namespace {
@@ -118,8 +119,8 @@ std::vector<PromisedLatency> GroupSpeeds::latencies(std::span<const ActiveMember
       made.push_back({.job = group[i].job, .goal = group[i].goal, .forecast = *forecast});
     }
   }
-  std::ranges::stable_sort(made, std::ranges::greater{}, [](const PromisedLatency& one) {
-    return one.forecast.tail90.high / one.goal.slo_ms;
+  std::ranges::sort(made, {}, [](const PromisedLatency& one) {
+    return std::pair(-one.forecast.tail90.high / one.goal.slo_ms, one.job);
   });
   return made;
 }

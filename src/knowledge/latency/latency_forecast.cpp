@@ -7,6 +7,7 @@
 
 #include "knowledge/group_forecast.hpp"
 #include "knowledge/latency/latency_law.hpp"
+#include "knowledge/live_groups.hpp"
 
 namespace carpool::knowledge {
 namespace {

@@ -23,6 +23,7 @@ struct GroupMember {
 
 std::string beside_words(const std::vector<std::string>& workloads) {
   std::vector<std::string> names;
+  names.reserve(workloads.size());
   for (const std::string& workload : workloads) {
     names.emplace_back(workload_name(workload));
   }
