@@ -13,6 +13,7 @@
 
 #include "core/group.hpp"
 #include "core/job.hpp"
+#include "core/latency.hpp"
 #include "core/run.hpp"
 
 namespace carpool {
@@ -38,6 +39,7 @@ struct Resident {
   // look at many residents and compare no names.
   std::uint32_t workload_number = 0;
   JobClass job_class = JobClass::Normal;
+  LatencyGoal goal{};  // class Slo
   ShareMechanism mechanism = ShareMechanism::None;
   double thread_limit = kAllThreads;
   bool exclusive = false;
@@ -106,6 +108,7 @@ struct QueuedJob {
   std::uint32_t uid = 0;
   std::string workload{};
   JobClass job_class = JobClass::Normal;
+  LatencyGoal goal{};  // class Slo
   int priority = 0;
   unsigned gpus = 1;
   GpuFilter gpu_filter{};

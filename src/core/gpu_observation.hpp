@@ -8,6 +8,7 @@
 
 #include "core/cluster_snapshot.hpp"
 #include "core/job.hpp"
+#include "core/latency.hpp"
 
 namespace carpool {
 
@@ -54,6 +55,7 @@ struct GpuObservation {
     unsigned processes = 1;              // here; 0: hidden ones, whose bytes are not known
     std::optional<MeasuredRate> rate{};  // empty: nothing new was measured
     std::optional<KernelWindow> window{};
+    std::optional<MeasuredLatency> latency{};  // of a job that serves requests
     // Share of the time of the SMs that its kernels had, 0 to 1; empty: not reported by process.
     std::optional<double> sm_active{};
   };

@@ -50,6 +50,15 @@ std::vector<ProgressForecast> InterferenceModel::forecast(
   return made;
 }
 
+std::optional<LatencyForecast> InterferenceModel::latency(
+    const LatencyQuestion& /*question*/) const {
+  return std::nullopt;
+}
+
+std::optional<WatchedLatency> InterferenceModel::watched_latency(JobId /*job*/) const {
+  return std::nullopt;
+}
+
 std::optional<WorkloadBelief> InterferenceModel::belief(const std::string& /*workload*/) const {
   return std::nullopt;
 }

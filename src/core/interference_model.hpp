@@ -10,6 +10,8 @@
 
 #include "core/forecast.hpp"
 #include "core/group.hpp"
+#include "core/job.hpp"
+#include "core/latency.hpp"
 
 namespace carpool {
 
@@ -84,6 +86,12 @@ class InterferenceModel {
       std::span<const InterferenceMember> group) const;
   // Empty: the model keeps no beliefs.
   [[nodiscard]] virtual std::optional<WorkloadBelief> belief(const std::string& workload) const;
+
+  // Latency of requests. Empty: too little is known of the job or of what is beside it.
+  [[nodiscard]] virtual std::optional<LatencyForecast> latency(
+      const LatencyQuestion& question) const;
+  // Of a job that computes. Empty: nothing was predicted or measured of its requests.
+  [[nodiscard]] virtual std::optional<WatchedLatency> watched_latency(JobId job) const;
 
   // Whether a thread limit changes the answer.
   [[nodiscard]] virtual bool knows_limits() const { return false; }

@@ -54,9 +54,10 @@ constexpr std::array<Named<ShareMechanism>, 3> kMechanisms = {
      {"time-slicing", ShareMechanism::TimeSlicing},
      {"mps", ShareMechanism::Mps}}};
 
-constexpr std::array<Named<Constraint>, 10> kConstraints = {
+constexpr std::array<Named<Constraint>, 11> kConstraints = {
     {{"memory", Constraint::Memory},
      {"interference", Constraint::Interference},
+     {"latency", Constraint::Latency},
      {"exclusive", Constraint::Exclusive},
      {"gpu-count", Constraint::GpuCount},
      {"other-user", Constraint::OtherUser},

@@ -26,6 +26,10 @@ struct GroupSeen {
     double computed_s = 0.0;  // since it was first seen on the GPU, without pauses
     std::optional<MeasuredRate> rate{};
     std::optional<KernelWindow> window{};
+    bool best_effort = false;
+    ShareMechanism mechanism = ShareMechanism::None;
+    LatencyGoal goal{};  // of a job with an SLO
+    std::optional<MeasuredLatency> latency{};
   };
   std::vector<Member> computing{};    // neither starting nor paused
   double unchanged_s = 0.0;           // time for which exactly these computed

@@ -28,6 +28,7 @@ struct Placement {
 enum class Constraint {
   Memory,
   Interference,
+  Latency,  // a job with an SLO would not keep it
   Exclusive,
   GpuCount,
   OtherUser,

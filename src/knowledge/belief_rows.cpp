@@ -7,6 +7,7 @@
 
 #include "knowledge/beliefs_json.hpp"
 #include "knowledge/group_forecast.hpp"
+#include "knowledge/latency/latency_forecast.hpp"
 
 namespace carpool::knowledge {
 namespace {
@@ -15,6 +16,33 @@ struct MeasuredNeighbour {
   double at_s = 0.0;
   std::uint32_t slot = kNone;
 };
+
+// A workload's requests, alone and in groups.
+using ServedBy = std::map<std::uint32_t, std::vector<Beliefs::Served>>;
+
+ServedBy served_requests(const BeliefStore& store) {
+  ServedBy made;
+  for (const UserBelief& user : store.users()) {
+    for (const auto& [key, entry] : user.latencies.entries()) {
+      Beliefs::Served served{.mps = key.mps,
+                             .quantile = entry.quantile,
+                             .latency = measured_latency(store, entry),
+                             .at_s = entry.log_tail_ms.at_s};
+      for (const LatencyMemory::Neighbour& neighbour : key.beside) {
+        served.beside.push_back({.workload = store.workloads()[neighbour.workload].name,
+                                 .best_effort = neighbour.gated});
+      }
+      made[key.workload].push_back(std::move(served));
+    }
+  }
+  for (auto& [slot, list] : made) {
+    std::ranges::sort(list, {}, [](const Beliefs::Served& served) {
+      return std::pair(!served.beside.empty(), -served.at_s);
+    });
+  }
+  return made;
+}
+
 using Neighbours = std::map<std::uint32_t, std::vector<MeasuredNeighbour>>;
 
 Neighbours measured_pairs(const BeliefStore& store) {
@@ -77,6 +105,7 @@ WorkloadBelief belief_of(const BeliefStore& store, const WorkloadState& workload
 std::vector<Beliefs::Row> belief_rows(const BeliefStore& store) {
   constexpr std::size_t kMostNeighbours = 16;
   Neighbours neighbours = measured_pairs(store);
+  ServedBy served = served_requests(store);
   std::vector<Beliefs::Row> rows;
   for (const WorkloadState& workload : store.workloads()) {
     Beliefs::Row row{.workload = workload.name,
@@ -95,6 +124,8 @@ std::vector<Beliefs::Row> belief_rows(const BeliefStore& store) {
     for (const MeasuredNeighbour& neighbour : near) {
       row.beside.push_back(beside(store, workload, neighbour.slot));
     }
+    row.served = std::move(served[workload.member.slot]);
+    row.served.resize(std::min(row.served.size(), kMostNeighbours));
     rows.push_back(std::move(row));
   }
   std::ranges::sort(rows, {}, &Beliefs::Row::workload);

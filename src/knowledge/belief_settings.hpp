@@ -13,6 +13,7 @@ struct BeliefSettings {
   double tilt = 2.5;             // how much more the less active of two members is slowed
   double floor = 0.01;           // least progress that is predicted
   std::string driver{};          // name and driver of the GPUs; another one widens the intervals
+  bool gate = false;             // launches of best-effort jobs wait for requests
   std::size_t most_workloads = 20'000;
   std::size_t most_workloads_per_user = 2'000;
   std::size_t most_pairs_per_user = 10'000;

@@ -169,6 +169,7 @@ void BeliefStore::drop(const std::vector<bool>& dropped) {
   Pairs pairs;
   for (UserBelief& user : users_) {
     user.groups.renumber(numbers);
+    user.latencies.renumber(numbers);
     user.pairs = 0;
   }
   for (const auto& [key, factor] : pairs_) {
@@ -202,6 +203,7 @@ void BeliefStore::weaken(double weight) {
     weaken_one(user.log_contention, kContentionDeviation);
     weaken_one(user.tilt, kTiltDeviation);
     user.groups.weaken(weight);
+    user.latencies.weaken(weight);
   }
   for (auto& [key, factor] : pairs_) {
     weaken_one(factor, kPairDeviation);

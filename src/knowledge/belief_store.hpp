@@ -1,7 +1,9 @@
 // The state of the beliefs: workloads, pairs and users, numbered, with bounds on their number.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -14,6 +16,7 @@
 #include "knowledge/belief_settings.hpp"
 #include "knowledge/believed.hpp"
 #include "knowledge/group_memory.hpp"
+#include "knowledge/latency/latency_memory.hpp"
 
 namespace carpool::knowledge {
 
@@ -30,6 +33,15 @@ struct Coverage {
   bool operator==(const Coverage&) const = default;
 };
 
+// The width of 90 % intervals after one of them was tested. Misses widen nine times as much as hits
+// narrow: balanced at 90 %.
+inline void follow_outcome(double& width, bool inside) {
+  constexpr double kStep = 0.2;
+  constexpr double kNarrowest = 0.25;
+  constexpr double kWidest = 6.0;
+  width = std::clamp(width * std::exp(inside ? -0.1 * kStep : 0.9 * kStep), kNarrowest, kWidest);
+}
+
 // What the jobs of one user taught about all of them.
 struct UserBelief {
   std::string scope{};        // "uid:1000/"; empty: names without a user
@@ -40,6 +52,11 @@ struct UserBelief {
   double law_width = kFirstWidth;
   double measured_width = kFirstWidth;
   GroupMemory groups{};
+  // The same of latencies: by the law, and of groups that were measured.
+  Coverage latency_coverage{};
+  double latency_width = 1.0;
+  double measured_latency_width = 1.0;
+  LatencyMemory latencies{};
   std::size_t workloads = 0;
   std::size_t pairs = 0;
 };
@@ -66,7 +83,8 @@ struct SoloRate {
 struct WindowSeen {
   Believed activity{};  // solo
   double over_s = 0.0;
-  bool alone = false;  // no other job computed on the GPU meanwhile
+  bool alone = false;           // no other job computed on the GPU meanwhile
+  double long_kernel_ms = 0.0;  // 90 % of its kernels are shorter; 0: not known
   bool operator==(const WindowSeen&) const = default;
 };
 

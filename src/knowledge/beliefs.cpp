@@ -11,6 +11,8 @@
 #include "knowledge/beliefs_bound.hpp"
 #include "knowledge/beliefs_file.hpp"
 #include "knowledge/group_forecast.hpp"
+#include "knowledge/latency/latency_forecast.hpp"
+#include "knowledge/latency/latency_learning.hpp"
 #include "knowledge/run_learning.hpp"
 #include "knowledge/speed_learning.hpp"
 #include "knowledge/window_learning.hpp"
@@ -71,6 +73,15 @@ bool teaches(const GroupSeen& seen) {
     return usable_name(member.workload) && user_of(member.workload) == user &&
            unlimited_threads(member.thread_limit) && std::isfinite(member.computed_s);
   });
+}
+
+Coverage sum_of(const BeliefStore& store, Coverage UserBelief::* part) {
+  Coverage sum;
+  for (const UserBelief& user : store.users()) {
+    sum.inside += (user.*part).inside;
+    sum.all += (user.*part).all;
+  }
+  return sum;
 }
 
 }  // namespace
@@ -134,6 +145,33 @@ std::optional<WorkloadBelief> Beliefs::belief(const std::string& workload) const
   return WorkloadBelief{.sm_active = assumed, .assumed_sm_active = assumed};
 }
 
+std::optional<LatencyForecast> Beliefs::latency(const LatencyQuestion& question) const {
+  const std::shared_lock lock(mutex_);
+  return latency_forecast(store_, question);
+}
+
+std::optional<WatchedLatency> Beliefs::watched_latency(JobId job) const {
+  const std::shared_lock lock(mutex_);
+  const LiveGroup* group = live_.group_of(job);
+  if (group == nullptr || group->epoch != store_.epoch()) {
+    return std::nullopt;
+  }
+  WatchedLatency out;
+  bool serves = false;
+  for (const LiveMember& member : group->members) {
+    if (member.job != job) {
+      out.beside.push_back(store_.workloads()[member.slot].name);
+      continue;
+    }
+    serves = member.latency.begun || member.latency.predicted;
+    out.predicted = member.latency.predicted;
+    out.requests = member.latency.requests;
+    out.p50_ms = member.latency.p50_ms;
+    out.tail_ms = member.latency.tail_ms;
+  }
+  return serves ? std::optional(std::move(out)) : std::nullopt;
+}
+
 bool Beliefs::knows(const std::string& workload) const {
   return sm_active(workload).has_value();
 }
@@ -176,6 +214,7 @@ void Beliefs::saw(const GroupSeen& seen) {
   learn_windows(store_, group, seen);
   learn_activity(store_, group, seen);
   learn_speeds(store_, group, seen);
+  learn_latencies(store_, group, seen);
 }
 
 void Beliefs::ended(const RunSeen& run) {
@@ -194,12 +233,12 @@ std::vector<Beliefs::Row> Beliefs::rows() const {
 
 Coverage Beliefs::coverage() const {
   const std::shared_lock lock(mutex_);
-  Coverage sum;
-  for (const UserBelief& user : store_.users()) {
-    sum.inside += user.coverage.inside;
-    sum.all += user.coverage.all;
-  }
-  return sum;
+  return sum_of(store_, &UserBelief::coverage);
+}
+
+Coverage Beliefs::latency_coverage() const {
+  const std::shared_lock lock(mutex_);
+  return sum_of(store_, &UserBelief::latency_coverage);
 }
 
 }  // namespace carpool::knowledge

@@ -46,6 +46,9 @@ class Beliefs final : public InterferenceModel, public Learner {
   [[nodiscard]] std::optional<WorkloadBelief> belief(const std::string& workload) const override;
   [[nodiscard]] bool knows(const std::string& workload) const override;
   [[nodiscard]] bool knows_limits() const override;
+  [[nodiscard]] std::optional<LatencyForecast> latency(
+      const LatencyQuestion& question) const override;
+  [[nodiscard]] std::optional<WatchedLatency> watched_latency(JobId job) const override;
   // Follows what is learned after it was made.
   [[nodiscard]] std::unique_ptr<BoundInterference> bind(
       std::span<const std::string> workloads) const override;
@@ -58,6 +61,14 @@ class Beliefs final : public InterferenceModel, public Learner {
     std::string workload{};
     ProgressForecast forecast{};  // of the row's workload beside it
   };
+  // Requests of the row's workload, alone or in a group.
+  struct Served {
+    std::vector<LatencyNeighbour> beside{};
+    bool mps = false;
+    double quantile = 0.0;
+    LatencyForecast latency{};
+    double at_s = 0.0;
+  };
   struct Row {
     std::string workload{};
     WorkloadBelief belief{};
@@ -68,6 +79,7 @@ class Beliefs final : public InterferenceModel, public Learner {
     double seen_at_s = 0.0;
     std::size_t runs = 0;          // that succeeded
     std::vector<Beside> beside{};  // measured pairs, newest first
+    std::vector<Served> served{};  // alone first, then in groups, newest first
   };
   // Sorted by workload.
   [[nodiscard]] std::vector<Row> rows() const;
@@ -76,6 +88,8 @@ class Beliefs final : public InterferenceModel, public Learner {
   // when the group last changed.
   using Coverage = knowledge::Coverage;
   [[nodiscard]] Coverage coverage() const;
+  // The same of the latency quantiles of jobs with an SLO.
+  [[nodiscard]] Coverage latency_coverage() const;
 
  private:
   std::unique_ptr<InterferenceModel> prior_;

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
+#include <span>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -17,5 +19,13 @@ static_assert(kSourceKeys.size() == kProgressSources);
 [[nodiscard]] nlohmann::json user_list(const BeliefStore& store);
 // Adds one user of the list; every number is checked.
 [[nodiscard]] Result<void> read_user(const nlohmann::json& content, BeliefStore& store);
+
+// Latencies of one user; `places` and `slots`: from the number of a workload to its place, and
+// back.
+[[nodiscard]] nlohmann::json latency_list(const LatencyMemory& latencies,
+                                          std::span<const std::uint32_t> places);
+[[nodiscard]] Result<void> read_latency(const nlohmann::json& content,
+                                        std::span<const std::uint32_t> slots,
+                                        LatencyMemory& latencies);
 
 }  // namespace carpool::knowledge

@@ -7,66 +7,12 @@
 
 #include "base/text/strict_object.hpp"
 #include "knowledge/beliefs_json.hpp"
+#include "knowledge/number_reader.hpp"
 
 namespace carpool::knowledge {
 namespace {
 
 using nlohmann::json;
-
-// Reads lists of numbers; the first problem is kept.
-class NumberReader {
- public:
-  explicit NumberReader(std::string where) : where_(std::move(where)) {}
-
-  void problem(std::string_view what) {
-    if (problem_.empty()) {
-      problem_ = fmt::format("{}: {}", where_, what);
-    }
-  }
-
-  void believed(const json* list, Believed& number, std::size_t length = 3, std::size_t from = 0) {
-    if (list == nullptr) {
-      problem("a number is missing");
-      return;
-    }
-    if (!list->is_array() || list->size() != length) {
-      problem("not a list of the expected length");
-      return;
-    }
-    for (std::size_t i = from; i < from + 3; ++i) {
-      if (!(*list)[i].is_number()) {
-        problem("not a number");
-        return;
-      }
-    }
-    number = {.mean = (*list)[from].get<double>(),
-              .variance = (*list)[from + 1].get<double>(),
-              .at_s = (*list)[from + 2].get<double>()};
-    constexpr double kMostMean = 100.0;
-    constexpr double kMostVariance = 100.0;
-    if (!(std::abs(number.mean) <= kMostMean && number.variance > 0.0 &&
-          number.variance <= kMostVariance && std::isfinite(number.at_s))) {
-      problem("a number is out of range");
-    }
-  }
-
-  // The number of the workload that stands at this place of the list of the user.
-  std::uint32_t workload(const json& place, std::span<const std::uint32_t> slots) {
-    if (!place.is_number_unsigned() || place.get<std::uint64_t>() >= slots.size()) {
-      problem("names a workload that is not listed");
-      return kNone;
-    }
-    return slots[place.get<std::size_t>()];
-  }
-
-  [[nodiscard]] Result<void> finish() const {
-    return problem_.empty() ? Result<void>() : fail(ErrorCode::Corrupt, problem_);
-  }
-
- private:
-  std::string where_;
-  std::string problem_;
-};
 
 bool in_range(const WorkloadState& workload) {
   const auto positive = [](const std::optional<double>& value) {
@@ -82,17 +28,26 @@ bool in_range(const WorkloadState& workload) {
 void read_window(const json& content, NumberReader& numbers, WindowSeen& window) {
   constexpr std::size_t kOver = 3;
   constexpr std::size_t kAlone = 4;
-  numbers.believed(&content, window.activity, 5);
-  if (!content.is_array() || content.size() != 5 || !content[kOver].is_number() ||
-      !content[kAlone].is_boolean()) {
+  constexpr std::size_t kLongKernel = 5;  // later than the others
+  if (!content.is_array() || (content.size() != kLongKernel && content.size() != kLongKernel + 1) ||
+      !content[kOver].is_number() || !content[kAlone].is_boolean()) {
     numbers.problem("kernel_window: not a window");
     return;
   }
+  numbers.believed(&content, window.activity, content.size());
   window.over_s = content[kOver].get<double>();
   window.alone = content[kAlone].get<bool>();
+  if (content.size() > kLongKernel) {
+    if (!content[kLongKernel].is_number()) {
+      numbers.problem("kernel_window: not a window");
+      return;
+    }
+    window.long_kernel_ms = content[kLongKernel].get<double>();
+  }
   constexpr double kLongest = 3600.0;
   if (!(window.over_s > 0.0 && window.over_s <= kLongest && window.activity.mean > 0.0 &&
-        window.activity.mean <= 1.0)) {
+        window.activity.mean <= 1.0 && window.long_kernel_ms >= 0.0 &&
+        window.long_kernel_ms <= 1000.0 * kLongest)) {
     numbers.problem("kernel_window: a number is out of range");
   }
 }
@@ -222,6 +177,11 @@ Result<void> read_user(const json& content, BeliefStore& store) {
   object.read("predictions", read.coverage.all);
   object.read("law_width", read.law_width);
   object.read("measured_width", read.measured_width);
+  object.read("latency_inside", read.latency_coverage.inside);
+  object.read("latency_predictions", read.latency_coverage.all);
+  object.read("latency_width", read.latency_width);
+  object.read("measured_latency_width", read.measured_latency_width);
+  const json* latencies = object.member("latencies");
   const std::array lists = {
       object.member("workloads"), object.member("pairs"), object.member("groups")};
   const auto width = [](double value) { return value > 0.1 && value < 10.0; };
@@ -229,8 +189,13 @@ Result<void> read_user(const json& content, BeliefStore& store) {
                           [](const json* list) { return list == nullptr || !list->is_array(); })) {
     numbers.problem("workloads, pairs or groups: not a list");
   }
+  if (latencies != nullptr && !latencies->is_array()) {
+    numbers.problem("latencies: not a list");
+  }
   if (read.coverage.inside > read.coverage.all || !width(read.law_width) ||
-      !width(read.measured_width) || store.find_user(read.scope) != kNone) {
+      !width(read.measured_width) || read.latency_coverage.inside > read.latency_coverage.all ||
+      !width(read.latency_width) || !width(read.measured_latency_width) ||
+      store.find_user(read.scope) != kNone) {
     numbers.problem("listed twice, or a number is out of range");
   }
   if (auto finished = object.finish(); !finished) {
@@ -252,6 +217,11 @@ Result<void> read_user(const json& content, BeliefStore& store) {
   }
   for (const json& group : *lists[2]) {
     if (auto good = read_group(group, slots, store.users()[index].groups); !good) {
+      return good;
+    }
+  }
+  for (const json& latency : latencies == nullptr ? json::array() : *latencies) {
+    if (auto good = read_latency(latency, slots, store.users()[index].latencies); !good) {
       return good;
     }
   }

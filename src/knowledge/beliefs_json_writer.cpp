@@ -26,6 +26,9 @@ json workload_json(const WorkloadState& workload) {
     json window = list_of(workload.window->activity);
     window.push_back(workload.window->over_s);
     window.push_back(workload.window->alone);
+    if (workload.window->long_kernel_ms > 0.0) {
+      window.push_back(workload.window->long_kernel_ms);
+    }
     made["kernel_window"] = std::move(window);
   }
   put(made, "measured_s", workload.measured_s, 0.0);
@@ -87,6 +90,11 @@ json user_list(const BeliefStore& store) {
                     {"predictions", user.coverage.all},
                     {"law_width", user.law_width},
                     {"measured_width", user.measured_width},
+                    {"latency_inside", user.latency_coverage.inside},
+                    {"latency_predictions", user.latency_coverage.all},
+                    {"latency_width", user.latency_width},
+                    {"measured_latency_width", user.measured_latency_width},
+                    {"latencies", latency_list(user.latencies, places)},
                     {"workloads", std::move(workloads[index])},
                     {"pairs", std::move(pairs[index])},
                     {"groups", std::move(groups)}});

@@ -2,10 +2,27 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "knowledge/group_forecast.hpp"
+#include "knowledge/latency/latency_forecast.hpp"
 
 namespace carpool::knowledge {
+namespace {
+
+// What the figures of its processes have in them of the group before.
+LiveLatency carried_on(const LiveGroup& before, JobId job) {
+  const auto found = std::ranges::find(before.members, job, &LiveMember::job);
+  if (found == before.members.end() || !found->latency.seen) {
+    return {};
+  }
+  return {.seen = true,
+          .fewest_then = found->latency.fewest_last,
+          .tail_then_ms = found->latency.tail_last_ms,
+          .processes = found->latency.processes};
+}
+
+}  // namespace
 
 std::vector<double> prior_progress(const BeliefStore& store,
                                    std::span<const InterferenceMember> group) {
@@ -32,7 +49,7 @@ LiveGroup& LiveGroups::follow(const BeliefStore& store,
   if (same) {
     return group;
   }
-  group = {.epoch = store.epoch()};
+  const LiveGroup before = std::exchange(group, {.epoch = store.epoch()});
   std::vector<const LawMember*> law;
   std::vector<InterferenceMember> named;
   for (const std::uint32_t slot : slots) {
@@ -46,9 +63,19 @@ LiveGroup& LiveGroups::follow(const BeliefStore& store,
         {.job = seen.computing[i].job,
          .slot = slots[i],
          .predicted = forecasts[i],
-         .activity_variance = store.activity_variance(store.workloads()[slots[i]])});
+         .activity_variance = store.activity_variance(store.workloads()[slots[i]]),
+         .latency = carried_on(before, seen.computing[i].job)});
+    group.members.back().latency.predicted = latency_forecast(store, latency_question(seen, i));
   }
   return group;
+}
+
+const LiveGroup* LiveGroups::group_of(JobId job) const {
+  const auto found = std::ranges::find_if(groups_, [&](const auto& item) {
+    return std::ranges::find(item.second.members, job, &LiveMember::job) !=
+           item.second.members.end();
+  });
+  return found == groups_.end() ? nullptr : &found->second;
 }
 
 }  // namespace carpool::knowledge

@@ -21,7 +21,8 @@ constexpr double kMostLogFactor = 2.5;
 constexpr double kMostTilt = 6.0;
 
 bool usable(const GroupSeen& seen, const GroupSeen::Member& member, const LiveMember& live) {
-  if (!member.rate) {
+  // A program that serves requests is as fast as these come in: that says nothing of the GPU.
+  if (!member.rate || member.latency) {
     return false;
   }
   // A neighbour that sets up does not slow others yet.
@@ -161,13 +162,9 @@ void score(BeliefStore& store,
   UserBelief& user = store.users()[store.workloads()[live.slot].member.user];
   ++user.coverage.all;
   user.coverage.inside += inside ? 1 : 0;
-  // Misses widen nine times as much as hits narrow: balanced at 90 %.
-  constexpr double kStep = 0.2;
-  constexpr double kNarrowest = 0.25;
-  constexpr double kWidest = 6.0;
-  double& width = live.predicted.basis == ProgressForecast::Basis::Measured ? user.measured_width
-                                                                            : user.law_width;
-  width = std::clamp(width * std::exp(inside ? -0.1 * kStep : 0.9 * kStep), kNarrowest, kWidest);
+  follow_outcome(live.predicted.basis == ProgressForecast::Basis::Measured ? user.measured_width
+                                                                           : user.law_width,
+                 inside);
 }
 
 }  // namespace

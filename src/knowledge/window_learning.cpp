@@ -15,7 +15,7 @@ namespace {
 constexpr double kWindowDeviation = 0.15;
 constexpr double kRateRatioDeviation = 0.08;  // of a progress by measured launch rates
 constexpr double kLeastProgress = 0.05;
-constexpr double kLeastActivity = 0.005;
+constexpr double kLeastWindowActivity = 0.005;
 
 bool usable_window(const KernelWindow& window) {
   const auto share = [](double value) { return value > 0.0 && value <= 1.0; };
@@ -76,7 +76,7 @@ Believed activity_by(const KernelWindow& window, const Believed& progress, doubl
   const double uniform = squared(busy.high - busy.low) / 12.0;
   const double variance =
       squared(kWindowDeviation) + squared(fill) * (uniform + squared(by_progress));
-  return {.mean = std::clamp(fill * busy.middle(), kLeastActivity, 1.0),
+  return {.mean = std::clamp(fill * busy.middle(), kLeastWindowActivity, 1.0),
           .variance = std::min(variance, squared(kActivityDeviation)),
           .at_s = at_s};
 }
@@ -96,7 +96,7 @@ void assume(WorkloadState& workload, const LawMember& before, const Believed& wi
                                     : 0.0;
   const double precision = 1.0 / window.variance + std::max(measured, 0.0);
   activity.mean =
-      std::clamp((window.mean / window.variance + sum) / precision, kLeastActivity, 1.0);
+      std::clamp((window.mean / window.variance + sum) / precision, kLeastWindowActivity, 1.0);
   activity.variance = 1.0 / precision;
 }
 
@@ -113,7 +113,8 @@ void learn_windows(BeliefStore& store, LiveGroup& group, const GroupSeen& seen) 
     const Believed progress = progress_of(store, group, i, *member.window);
     workload.window = {.activity = activity_by(*member.window, progress, seen.at_s),
                        .over_s = member.window->over_s,
-                       .alone = group.members.size() == 1};
+                       .alone = group.members.size() == 1,
+                       .long_kernel_ms = member.window->p90_us / 1000.0};
     make_current(workload.activity, squared(kActivityDeviation), seen.at_s);
     assume(workload, store.assumed(workload.name), workload.window->activity);
     group.members[i].activity_variance = workload.activity.variance;

@@ -67,6 +67,9 @@ inline constexpr std::size_t kMostStarting = 4;
 // there, loads libraries, makes its optimizer. A job is not paused before.
 inline constexpr double kSetUpS = 4.0;
 
+// A job that would cost a neighbour its latency target is considered again after this time.
+inline constexpr double kLatencyAgainS = 30.0;
+
 // A new job with which all members keep this share hardly slows them.
 inline constexpr double kUnnoticed = 0.93;
 // Of many GPUs at most this many are evaluated for one job: the least busy ones where it fits.

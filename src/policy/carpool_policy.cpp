@@ -6,6 +6,7 @@
 #include "policy/carpool_constants.hpp"
 #include "policy/colocation_forecast.hpp"
 #include "policy/group_turns.hpp"
+#include "policy/latency_admission.hpp"
 #include "policy/likely_gpus.hpp"
 #include "policy/policy_table.hpp"
 #include "policy/queue_pass.hpp"
@@ -43,7 +44,9 @@ class CarpoolChooser final : public Chooser {
                  QueuePass& pass,
                  const InterferenceModel& model,
                  GroupSpeeds& speeds)
-      : model_(model),
+      : state_(pass.state()),
+        model_(model),
+        speeds_(speeds),
         forecasts_(pass.state(), speeds),
         likely_(pass.state(), pass.settings(), model),
         all_done_s_(all_done_s(cluster, pass.settings())),
@@ -84,15 +87,20 @@ class CarpoolChooser final : public Chooser {
     if (best.ahead) {
       return start_ahead(job, pass, *best.ahead);
     }
-    return tl::unexpected(pass.refuse(job));
+    Refusal refusal = pass.refuse(job);
+    if (refusal.constraint == Constraint::Interference && best.unpromised) {
+      refusal = refuse_for_latency(speeds_, state_, job, pass.state().slots()[*best.unpromised]);
+    }
+    return tl::unexpected(std::move(refusal));
   }
 
  private:
   struct Best {
-    std::optional<std::size_t> unnoticed{};  // hardly slows the members
-    std::optional<std::size_t> gaining{};    // the sum of progress grows most
-    std::optional<std::size_t> bearable{};   // all members keep the floor
-    std::optional<std::size_t> ahead{};      // may start up there, and wait for its turn
+    std::optional<std::size_t> unnoticed{};   // hardly slows the members
+    std::optional<std::size_t> gaining{};     // the sum of progress grows most
+    std::optional<std::size_t> bearable{};    // all members keep the floor
+    std::optional<std::size_t> ahead{};       // may start up there, and wait for its turn
+    std::optional<std::size_t> unpromised{};  // only a latency target speaks against it
     double kept = kUnnoticed;
     double gain = 0.0;
     double worst = 0.0;
@@ -126,7 +134,7 @@ class CarpoolChooser final : public Chooser {
       if (++asked > kMostAsked) {
         break;
       }
-      const ColocationForecast forecast = forecasts_.of(job.workload, i);
+      const ColocationForecast forecast = forecasts_.of(job, i);
       if (!pass.held_against(job, slot, forecast.own)) {
         compare(job, pass, i, forecast, best);
       }
@@ -140,8 +148,11 @@ class CarpoolChooser final : public Chooser {
                const ColocationForecast& forecast,
                Best& best) {
     const bool slo = job.job->job_class == JobClass::Slo;
-    const bool bearable = forecast.worst >= pass.settings().floor &&
-                          forecast.worst_slo >= kSloFloor && (!slo || forecast.own >= kSloFloor);
+    const bool fast = forecast.worst >= pass.settings().floor && forecast.worst_slo >= kSloFloor;
+    const bool bearable = fast && forecast.keeps_slo;
+    if (fast && !bearable && !best.unpromised) {
+      best.unpromised = i;
+    }
     const double least = std::min(forecast.kept, forecast.own);
     if (bearable && least >= best.kept) {
       best.kept = least;
@@ -156,7 +167,8 @@ class CarpoolChooser final : public Chooser {
       best.bearable = i;
     }
     // It computes for a moment until it is paused: too long for a neighbour with a latency target.
-    if (!best.gaining && !slo && forecast.worst_slo >= kSloFloor && pass.settings().take_turns) {
+    if (!best.gaining && !slo && forecast.worst_slo >= kSloFloor && forecast.keeps_slo &&
+        pass.settings().take_turns) {
       const std::size_t members = pass.state().slots()[i].members();
       if (members < best.members && may_start_ahead(pass, i)) {
         best.members = members;
@@ -200,23 +212,25 @@ class CarpoolChooser final : public Chooser {
   // With the thread limit that serves all members best, where the model knows limits.
   SlotChoice join(const PendingJob& job, const QueuePass& pass, std::size_t index) {
     const Slot& slot = pass.state().slots()[index];
-    SlotChoice choice{.slots = {index}, .progress = forecasts_.of(job.workload, index).own};
+    SlotChoice choice{.slots = {index}, .progress = forecasts_.of(job, index).own};
     if (model_.knows_limits() && pass.state().mechanism(job, slot) == ShareMechanism::Mps) {
       choose_thread_limit(job, pass, slot, choice);
     }
-    choice.reason = fmt::format("shares GPU {} with {} {}: predicted {:.0f} % of its solo speed{}",
-                                slot.view->index,
-                                slot.members(),
-                                slot.members() == 1 ? "other" : "others",
-                                100.0 * *choice.progress,
-                                memory_text(job, pass, slot));
+    choice.reason =
+        fmt::format("shares GPU {} with {} {}: predicted {:.0f} % of its solo speed{}{}",
+                    slot.view->index,
+                    slot.members(),
+                    slot.members() == 1 ? "other" : "others",
+                    100.0 * *choice.progress,
+                    latency_text(speeds_, state_, job, slot),
+                    memory_text(job, pass, slot));
     return choice;
   }
 
   SlotChoice start_ahead(const PendingJob& job, const QueuePass& pass, std::size_t index) {
     const Slot& slot = pass.state().slots()[index];
     return {.slots = {index},
-            .progress = forecasts_.of(job.workload, index).own,
+            .progress = forecasts_.of(job, index).own,
             .reason = fmt::format("starts up beside {} {} and waits for its turn on GPU {}{}",
                                   slot.members(),
                                   slot.members() == 1 ? "other" : "others",
@@ -258,7 +272,9 @@ class CarpoolChooser final : public Chooser {
     std::ranges::for_each(kThreadLimits, consider);
   }
 
+  PlacementState& state_;
   const InterferenceModel& model_;
+  GroupSpeeds& speeds_;
   ColocationForecasts forecasts_;
   LikelyGpus likely_;
   double all_done_s_;

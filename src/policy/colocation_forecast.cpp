@@ -24,10 +24,9 @@ ColocationForecasts::Now& ColocationForecasts::at(std::size_t slot) {
   return known;
 }
 
-const ColocationForecast& ColocationForecasts::of(std::uint32_t workload, std::size_t slot) {
-  // Workloads of residents may have been added since.
-  rows_.resize(std::max(rows_.size(), state_.workloads().size()));
-  auto& row = rows_[workload];
+const ColocationForecast& ColocationForecasts::of(const PendingJob& job, std::size_t slot) {
+  rows_.resize(std::max<std::size_t>(rows_.size(), job.form + 1));
+  auto& row = rows_[job.form];
   const std::uint32_t number = number_of(slot);
   if (number >= row.size()) {
     row.resize(now_.size());
@@ -35,7 +34,7 @@ const ColocationForecast& ColocationForecasts::of(std::uint32_t workload, std::s
   Known& known = row[number];
   const std::size_t members = state_.slots()[slot].members();
   if (known.members != members) {
-    known = {.forecast = predict(workload, slot), .members = members};
+    known = {.forecast = predict(job, slot), .members = members};
   }
   return known.forecast;
 }
@@ -62,17 +61,18 @@ std::size_t ColocationForecasts::useful_members(std::size_t slot, double least_g
   return now.useful;
 }
 
-ColocationForecast ColocationForecasts::predict(std::uint32_t workload, std::size_t slot) {
+ColocationForecast ColocationForecasts::predict(const PendingJob& job, std::size_t slot) {
   const Now& before = at(slot);
   if (before.group.empty()) {
     return {};
   }
   group_ = before.group;
-  group_.push_back({.workload = workload});
+  group_.push_back(state_.member(job, state_.slots()[slot]));
   const GroupProgress with = speeds_.of(group_);
   ColocationForecast forecast{.own = with.shares.back(),
                               .worst = with.worst,
                               .worst_slo = with.worst_slo,
+                              .keeps_slo = with.keeps_slo(),
                               .gain = with.sum - before.progress.sum};
   for (std::size_t i = 0; i < before.group.size(); ++i) {
     const double share = before.progress.shares[i];

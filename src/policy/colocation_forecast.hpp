@@ -12,11 +12,13 @@
 namespace carpool::policy {
 
 struct ColocationForecast {
-  double own = 1.0;        // progress of the new job: share of its solo speed
-  double worst = 1.0;      // the least progress of any member, the new job included
-  double worst_slo = 1.0;  // the least of present members with a latency target
-  double kept = 1.0;       // the least ratio of a member's progress to the one it has now
-  double gain = 1.0;       // sum of progress with the new job, less the sum without
+  double own = 1.0;    // progress of the new job: share of its solo speed
+  double worst = 1.0;  // the least progress of any member, the new job included
+  double worst_slo =
+      1.0;  // the least of members with a latency target, where it cannot be predicted
+  bool keeps_slo = true;  // by the latencies that can be predicted
+  double kept = 1.0;      // the least ratio of a member's progress to the one it has now
+  double gain = 1.0;      // sum of progress with the new job, less the sum without
 };
 
 class ColocationForecasts {
@@ -25,7 +27,7 @@ class ColocationForecasts {
   ColocationForecasts(PlacementState& state, GroupSpeeds& speeds)
       : state_(state), speeds_(speeds), numbers_(state.slots().size(), kNotYet) {}
 
-  [[nodiscard]] const ColocationForecast& of(std::uint32_t workload, std::size_t slot);
+  [[nodiscard]] const ColocationForecast& of(const PendingJob& job, std::size_t slot);
   // How many members compute usefully: each adds `least_gain` to the sum of those before it, and
   // all keep `floor`.
   [[nodiscard]] std::size_t useful_members(std::size_t slot, double least_gain, double floor);
@@ -45,7 +47,7 @@ class ColocationForecasts {
   };
 
   [[nodiscard]] Now& at(std::size_t slot);
-  [[nodiscard]] ColocationForecast predict(std::uint32_t workload, std::size_t slot);
+  [[nodiscard]] ColocationForecast predict(const PendingJob& job, std::size_t slot);
 
   PlacementState& state_;
   GroupSpeeds& speeds_;
@@ -54,7 +56,7 @@ class ColocationForecasts {
   [[nodiscard]] std::uint32_t number_of(std::size_t slot);
 
   std::vector<std::uint32_t> numbers_;    // by slot
-  std::vector<std::vector<Known>> rows_;  // by workload and number; filled on demand
+  std::vector<std::vector<Known>> rows_;  // by form and number; filled on demand
   std::vector<Now> now_;                  // by number
   std::vector<ActiveMember> group_;
 };

@@ -9,7 +9,7 @@ ComputingGroup::ComputingGroup(PlacementState& state,
     : speeds_(speeds), floor_(floor) {
   members_.reserve(slot.view->residents.size());
   for (const Resident& resident : slot.view->residents) {
-    members_.push_back({state.number_of(resident), resident.job_class == JobClass::Slo});
+    members_.push_back(state.member(resident));
   }
   if (slot.view->foreign) {
     foreign_ = ActiveMember{.workload = state.number_of("")};
@@ -34,8 +34,7 @@ std::size_t ComputingGroup::below_floor(const GroupProgress& progress, std::size
   std::size_t place = 0;
   for (std::size_t i = 0; i < residents_.size(); ++i) {
     if (i != without) {
-      const double least = members_[residents_[i]].slo ? kSloFloor : floor_;
-      below += progress.shares[place++] < least ? 1 : 0;
+      below += progress.below(place++, floor_) ? 1 : 0;
     }
   }
   return below;

@@ -1,10 +1,10 @@
-// Predicted progress of groups during a decision; the interference model is bound to the workloads
-// of the decision once.
+// Predicted progress and latencies of groups during a decision; the interference model is bound to
+// the workloads of the decision once.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -13,49 +13,60 @@
 
 namespace carpool::policy {
 
-// Least progress of a job with a latency target.
+// Least progress of a job with a latency target whose latency cannot be predicted.
 inline constexpr double kSloFloor = 0.8;
+
+// What becomes of a member's latency target.
+enum class Promise {
+  None,      // it has none
+  Unknown,   // its latency cannot be predicted
+  Kept,      // the 90 % interval of its latency is below
+  Doubtful,  // the interval ends above
+  Broken,    // the predicted latency itself is above
+};
 
 // A group with the progress of each member: share of its solo speed.
 struct GroupProgress {
   std::vector<double> shares{};
+  std::vector<Promise> promises{};  // empty: no member has a latency target
   double sum = 0.0;
   double worst = 1.0;
-  double worst_slo = 1.0;  // of members with a latency target
+  double worst_slo = 1.0;  // of members whose promise is unknown
 
-  [[nodiscard]] bool keeps(double floor) const { return worst >= floor && worst_slo >= kSloFloor; }
+  [[nodiscard]] bool keeps_slo() const;
+  [[nodiscard]] std::size_t broken() const;  // promises
+  [[nodiscard]] bool keeps(double floor) const {
+    return worst >= floor && worst_slo >= kSloFloor && keeps_slo();
+  }
+  // Whether a member is worse off than the policy wants.
+  [[nodiscard]] bool below(std::size_t member, double floor) const;
+};
+
+// The latency of a member with a target, as far as it can be predicted.
+struct PromisedLatency {
+  JobId job = 0;
+  LatencyGoal goal{};
+  LatencyForecast forecast{};
+
+  [[nodiscard]] bool kept() const { return forecast.tail90.high <= goal.slo_ms; }
 };
 
 class GroupSpeeds {
  public:
-  GroupSpeeds(PlacementState& state, const InterferenceModel& model)
-      : state_(state),
-        bound_(model.bind(state.workloads())),
-        bound_names_(state.workloads().size()) {}
+  // Both outlive it.
+  GroupSpeeds(PlacementState& state, const InterferenceModel& model);
 
-  [[nodiscard]] GroupProgress of(std::span<const ActiveMember> group) {
-    for (; bound_names_ < state_.workloads().size(); ++bound_names_) {
-      bound_->add(state_.workloads()[bound_names_]);
-    }
-    workloads_.clear();
-    for (const ActiveMember& member : group) {
-      workloads_.push_back(member.workload);
-    }
-    GroupProgress made;
-    made.shares.assign(group.size(), 1.0);
-    if (!group.empty()) {
-      bound_->progress(workloads_, made.shares);
-    }
-    for (std::size_t i = 0; i < group.size(); ++i) {
-      made.sum += made.shares[i];
-      made.worst = std::min(made.worst, made.shares[i]);
-      made.worst_slo = group[i].slo ? std::min(made.worst_slo, made.shares[i]) : made.worst_slo;
-    }
-    return made;
-  }
+  [[nodiscard]] GroupProgress of(std::span<const ActiveMember> group);
+  // Of the members with a target; the one that is nearest to its target, or farthest above, first.
+  [[nodiscard]] std::vector<PromisedLatency> latencies(std::span<const ActiveMember> group) const;
 
  private:
+  [[nodiscard]] std::optional<LatencyForecast> latency(std::span<const ActiveMember> group,
+                                                       std::size_t member) const;
+  void add_promises(std::span<const ActiveMember> group, GroupProgress& made) const;
+
   PlacementState& state_;
+  const InterferenceModel& model_;
   std::unique_ptr<BoundInterference> bound_;
   std::size_t bound_names_;
   std::vector<std::uint32_t> workloads_;

@@ -206,17 +206,24 @@ class GpuTurns {
       const GroupProgress without = group_.progress(i);
       if (without.sum >= with.sum * kWorseBy || with.sum < kTakingTurns ||
           group_.below_floor(without, i) < below) {
-        pause(computing_[i],
-              PauseCause::Interference,
-              fmt::format("the jobs on GPU {} run at {:.2f} times the speed of one with it, at "
-                          "{:.2f} times without it; goes on after {:.0f} s at the latest",
-                          slot_.view->index,
-                          with.sum,
-                          without.sum,
-                          settings_.max_pause_s));
+        pause(computing_[i], PauseCause::Interference, why_relieved(with, without));
         return;
       }
     }
+  }
+
+  [[nodiscard]] std::string why_relieved(const GroupProgress& with,
+                                         const GroupProgress& without) const {
+    const std::string what =
+        with.broken() > without.broken()
+            ? fmt::format("a job on GPU {} does not keep its SLO beside it", slot_.view->index)
+            : fmt::format(
+                  "the jobs on GPU {} run at {:.2f} times the speed of one with it, at "
+                  "{:.2f} times without it",
+                  slot_.view->index,
+                  with.sum,
+                  without.sum);
+    return fmt::format("{}; goes on after {:.0f} s at the latest", what, settings_.max_pause_s);
   }
 
   [[nodiscard]] bool paused_lately() const {

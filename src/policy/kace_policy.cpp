@@ -20,7 +20,7 @@ class KaceChooser final : public Chooser {
       if (!pass.open(job, slots[i]) || !pass.state().claim(job, slots[i])) {
         continue;
       }
-      const ColocationForecast& forecast = forecasts_.of(job.workload, i);
+      const ColocationForecast& forecast = forecasts_.of(job, i);
       if (forecast.gain > best_gain && !pass.held_against(job, slots[i], forecast.own)) {
         best = i;
         best_gain = forecast.gain;
@@ -31,7 +31,7 @@ class KaceChooser final : public Chooser {
     }
     return SlotChoice{
         .slots = {*best},
-        .progress = forecasts_.of(job.workload, *best).own,
+        .progress = forecasts_.of(job, *best).own,
         .reason = fmt::format("adds {:.2f} to the sum of speeds on its GPU, the most of all GPUs",
                               best_gain)};
   }

@@ -64,6 +64,7 @@ PlacementState::PlacementState(const ClusterSnapshot& cluster, const PolicySetti
     const QueuedJob& job = *cluster.queue[i];
     PendingJob candidate{
         .job = &job, .workload = number_of(job.workload), .filter = number_of(job.gpu_filter)};
+    candidate.form = form_of(candidate);
     candidate.need_known = job.need_bytes.has_value();
     if (candidate.need_known) {
       candidate.need_bytes = *job.need_bytes + settings.memory_margin_bytes;
@@ -93,6 +94,13 @@ std::uint32_t PlacementState::number_of(const GpuFilter& filter) {
       .first->second;
 }
 
+std::uint32_t PlacementState::form_of(const PendingJob& job) {
+  return forms_
+      .try_emplace({job.workload, job.job->job_class, job.job->goal},
+                   static_cast<std::uint32_t>(forms_.size()))
+      .first->second;
+}
+
 // By name once a decision, then by number.
 std::uint32_t PlacementState::number_of(const Resident& resident) {
   constexpr std::uint32_t kNotYet = ~std::uint32_t{0};
@@ -109,17 +117,35 @@ std::uint32_t PlacementState::number_of(const Resident& resident) {
   return number;
 }
 
+ActiveMember PlacementState::member(const Resident& resident) {
+  return {.workload = number_of(resident),
+          .slo = resident.job_class == JobClass::Slo,
+          .best_effort = resident.job_class == JobClass::BestEffort,
+          .mps = resident.mechanism == ShareMechanism::Mps,
+          .goal = resident.goal,
+          .job = resident.job};
+}
+
+ActiveMember PlacementState::member(const PendingJob& job, const Slot& slot) const {
+  return {.workload = job.workload,
+          .slo = job.job->job_class == JobClass::Slo,
+          .best_effort = job.job->job_class == JobClass::BestEffort,
+          .mps = mechanism(job, slot) == ShareMechanism::Mps,
+          .goal = job.job->goal,
+          .job = job.job->job};
+}
+
 std::vector<ActiveMember> PlacementState::group(const Slot& slot) {
   std::vector<ActiveMember> group;
   group.reserve(slot.members() + 1);
   for (std::size_t i = 0; i < slot.view->residents.size(); ++i) {
     const Resident& resident = slot.view->residents[i];
     if (!slot.stands_still(i)) {
-      group.push_back({number_of(resident), resident.job_class == JobClass::Slo});
+      group.push_back(member(resident));
     }
   }
   for (const PendingJob& job : slot.added) {
-    group.push_back({job.workload, job.job->job_class == JobClass::Slo});
+    group.push_back(member(job, slot));
   }
   if (slot.view->foreign) {
     group.push_back({.workload = number_of("")});

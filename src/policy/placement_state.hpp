@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -21,6 +22,7 @@ inline constexpr double kMoment = 1e-3;
 struct PendingJob {
   const QueuedJob* job = nullptr;
   std::uint32_t workload = 0;
+  std::uint32_t form = 0;        // equal where workload, class and latency goal are
   std::uint32_t filter = 0;      // equal where the filters of GPUs are; 0: takes all
   std::uint64_t need_bytes = 0;  // with the margin
   bool need_known = false;
@@ -31,6 +33,10 @@ struct PendingJob {
 struct ActiveMember {
   std::uint32_t workload = 0;
   bool slo = false;  // has a latency target
+  bool best_effort = false;
+  bool mps = false;
+  LatencyGoal goal{};
+  JobId job = 0;  // 0: foreign processes
 };
 
 // Memory for a job on one GPU.
@@ -98,6 +104,9 @@ class PlacementState {
   [[nodiscard]] std::uint32_t number_of(const Resident& resident);
   // Residents that are not paused, added jobs, foreign processes as one unknown workload.
   [[nodiscard]] std::vector<ActiveMember> group(const Slot& slot);
+  [[nodiscard]] ActiveMember member(const Resident& resident);
+  // As it would be a member of this slot.
+  [[nodiscard]] ActiveMember member(const PendingJob& job, const Slot& slot) const;
 
   // How a job would share this GPU.
   [[nodiscard]] ShareMechanism mechanism(const PendingJob& job, const Slot& slot) const;
@@ -138,12 +147,14 @@ class PlacementState {
   void count_start(const Resident& resident);
   void add_slot(const GpuView& view);
   [[nodiscard]] std::uint32_t number_of(const GpuFilter& filter);
+  [[nodiscard]] std::uint32_t form_of(const PendingJob& job);
 
   const PolicySettings& settings_;
   std::size_t most_;
   std::unordered_map<std::string, std::uint32_t> numbers_;
   std::vector<std::string> workloads_;
   std::map<GpuFilter, std::uint32_t> filters_;
+  std::map<std::tuple<std::uint32_t, JobClass, LatencyGoal>, std::uint32_t> forms_;
   std::vector<std::uint32_t> resident_numbers_;  // by Resident::workload_number
   std::vector<Slot> slots_;
   std::vector<std::size_t> open_;

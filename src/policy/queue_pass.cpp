@@ -44,14 +44,13 @@ bool QueuePass::held_against(const PendingJob& job, const Slot& slot, double pro
 
 QueuePass::Kind QueuePass::kind_of(const PendingJob& job, bool by_run_time) const {
   const double runtime = job.job->runtime_s.value_or(0.0);
-  return {job.workload,
+  return {job.form,
           job.filter,
           job.need_known ? job.need_bytes : ~std::uint64_t{0},
           job.job->uid,
           job.job->gpus,
           job.job->exclusive,
           turn_has_come(job),
-          static_cast<int>(job.job->job_class),
           by_run_time && runtime > 0.0
               ? static_cast<int>(std::lround(std::log(runtime) / std::log(kAlike)))
               : -1};
@@ -248,6 +247,10 @@ PlacementDecision QueuePass::run(Chooser& chooser) {
         {.job = job.job->job, .constraint = refusal->constraint, .reason = refusal->reason});
     if (refusal->constraint == Constraint::Interference) {
       ask_when_turn_comes(job, decision);
+    } else if (refusal->constraint == Constraint::Latency) {
+      // What requests measure meanwhile may change the answer.
+      decision.ask_again_s =
+          std::min(decision.ask_again_s.value_or(kLatencyAgainS), kLatencyAgainS);
     }
     if (!settings_.backfill) {
       break;

@@ -79,15 +79,8 @@ class QueuePass {
 
  private:
   // Jobs with equal kinds get equal answers: what refused one refuses all that follow.
-  using Kind = std::tuple<std::uint32_t,
-                          std::uint32_t,
-                          std::uint64_t,
-                          std::uint32_t,
-                          unsigned,
-                          bool,
-                          bool,
-                          int,
-                          int>;
+  using Kind = std::
+      tuple<std::uint32_t, std::uint32_t, std::uint64_t, std::uint32_t, unsigned, bool, bool, int>;
 
   [[nodiscard]] Kind kind_of(const PendingJob& job, bool by_run_time) const;
   [[nodiscard]] const Refusal* refused_before(const PendingJob& job) const;

@@ -69,6 +69,7 @@ Result<void> EventLog::apply(const JobEvent& event) {
 void EventLog::updated(LiveJob& job, const JobUpdated& update, double at_s) {
   const JobRecord& record = *job.record;
   job.view.job_class = record.spec.job_class;
+  job.view.goal = latency_goal(record.spec);
   job.view.priority = record.spec.priority;
   job.forget_needs();
   if (on_.backlog.contains(job)) {
@@ -90,6 +91,7 @@ void EventLog::started(LiveJob& job, double at_s) {
                      .uid = record.owner.uid,
                      .workload = job.view.workload,
                      .job_class = record.spec.job_class,
+                     .goal = latency_goal(record.spec),
                      .mechanism = start.mechanism,
                      .thread_limit = start.thread_limit,
                      .exclusive = record.exclusive || start.mechanism == ShareMechanism::None,

@@ -85,6 +85,7 @@ class Explainer {
         out.worst_neighbour = std::min(out.worst_neighbour.value_or(1.0), forecasts[i].progress);
       }
     }
+    out.latencies = latencies_with(scheduler_.interference(), gpu, job_);
     QueuedJob one = job_;
     one.gpus = 1;  // whether this GPU could be one of them
     const Answer answer = ask({&gpu, 1}, one);
@@ -202,6 +203,11 @@ void believed(const Scheduler& scheduler, const JobRecord& record, Explanation& 
     }
     out.activity = activity_words(scheduler.interference(), view->workload);
     out.belief = scheduler.interference().belief(view->workload);
+    if (view->goal.slo_ms > 0.0) {
+      out.goal = view->goal;
+      out.watched = scheduler.interference().watched_latency(record.id);
+      out.latency = promise_words(scheduler.interference(), *view, out.watched);
+    }
     const auto stated =
         std::ranges::find(out.changes, StartingChange::Kind::LessMemory, &StartingChange::kind);
     out.lesson = lesson_of(

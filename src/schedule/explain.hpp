@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/placement_policy.hpp"
+#include "schedule/advice/latency_advice.hpp"
 #include "schedule/advice/lesson.hpp"
 #include "schedule/scheduler.hpp"
 
@@ -21,6 +22,7 @@ struct CandidateGpu {
   bool takes_it = false;  // by the policy, if the job were the only one in the queue
   std::optional<ProgressForecast> forecast{};  // of the job, beside the residents
   std::optional<double> worst_neighbour{};     // predicted, of the slowest resident
+  std::vector<GroupLatency> latencies{};       // of jobs with an SLO, beside each other
   std::string reason{};                        // why it takes the job, or does not
 };
 
@@ -46,7 +48,11 @@ struct Explanation {
   std::string memory{};
   std::optional<WorkloadBelief> belief{};
   std::optional<ProgressForecast> progress{};  // of a job that computes, beside its group
-  std::optional<Lesson> lesson{};              // empty: nothing is missing
+  // Of a job with an SLO that has not ended: in words, and of its present group.
+  std::string latency{};
+  LatencyGoal goal{};
+  std::optional<WatchedLatency> watched{};
+  std::optional<Lesson> lesson{};  // empty: nothing is missing
 };
 
 // The jobs of a GPU that do not stand still.

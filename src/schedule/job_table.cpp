@@ -30,7 +30,6 @@ std::set<std::pair<JobId, AfterRule>> rules_of(const JobSpec& spec) {
 }
 
 // Member by member: g++ 12 takes a string that moves within an aggregate for uninitialized.
-// Member by member: g++ 12 takes a string that moves within an aggregate for uninitialized.
 void describe(LiveJob& job, JobRecord& record) {
   job.record = &record;
   job.key = workload_key(record.spec);
@@ -39,6 +38,7 @@ void describe(LiveJob& job, JobRecord& record) {
   job.view.uid = record.owner.uid;
   job.view.workload = scoped_workload(record.owner.uid, job.key);
   job.view.job_class = record.spec.job_class;
+  job.view.goal = latency_goal(record.spec);
   job.view.priority = record.spec.priority;
   job.view.gpus = record.spec.gpus;
   job.view.gpu_filter = record.spec.gpu_filter;

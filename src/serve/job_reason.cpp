@@ -13,6 +13,8 @@ std::string_view word_of(Constraint constraint) {
       return "Memory";
     case Constraint::Interference:
       return "Interference";
+    case Constraint::Latency:
+      return "Latency";
     case Constraint::Exclusive:
       return "Exclusive";
     case Constraint::GpuCount:

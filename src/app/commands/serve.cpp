@@ -182,7 +182,9 @@ Result<void> serve_gpus(const ServeOptions& options,
   auto server =
       Server::start(options,
                     places,
-                    open_beliefs(places.state, {.driver = driver_of(*gpus)}, std::move(*profiled)),
+                    open_beliefs(places.state,
+                                 {.driver = driver_of(*gpus), .gate = shim_place->has_value()},
+                                 std::move(*profiled)),
                     gpu_backend(running, **executor, gpus->views, clock, std::move(*journal)));
   if (!server) {
     return tl::unexpected(server.error());

@@ -85,6 +85,10 @@ std::string candidate_text(const json& candidate) {
                         candidate.at("prediction").value("text", ""),
                         percent_at(candidate, "worst_neighbour_progress"));
   }
+  for (const json& latency : candidate.value("latencies", json::array())) {
+    text += fmt::format(
+        "; job {}: predicted {}", latency.value("job", std::int64_t{0}), latency.value("text", ""));
+  }
   return text + "\n";
 }
 
@@ -237,6 +241,9 @@ std::string explain_text(const json& why) {
     if (belief.contains("prediction")) {
       line(text, "speed now", belief.at("prediction").value("text", ""));
     }
+  }
+  if (why.contains("latency")) {
+    line(text, "latency", why.at("latency").value("text", ""));
   }
   for (const json& candidate : why.at("candidates")) {
     text += candidate_text(candidate);

@@ -89,6 +89,9 @@ auto post_port(serve::SchedulerLoop& loop,
   return [&loop, progress, processors, shim = settings.shim, jobs = settings.shim_jobs](
              std::vector<GpuObservation> seen) {
     progress->measure(seen);
+    if (shim) {
+      shim->measure(seen);
+    }
     const std::vector<ShimEscape> escaped = shim ? shim->escaped(seen) : std::vector<ShimEscape>();
     const std::optional<double> idle = processors->idle();
     loop.post([seen = std::move(seen), idle, escaped, jobs](schedule::Scheduler& scheduler,

@@ -1,6 +1,8 @@
 #include "app/server/server_knowledge.hpp"
 
+#include <algorithm>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -14,6 +16,31 @@ namespace carpool::app {
 namespace {
 
 using nlohmann::json;
+
+// "gate-mps": launches of some neighbours wait for requests, and kernels run at the same time.
+std::string_view sharing_name(const knowledge::Beliefs::Served& served) {
+  const bool gated = std::ranges::any_of(served.beside, &LatencyNeighbour::best_effort);
+  return served.beside.empty() ? "alone"
+         : served.mps          ? (gated ? "gate-mps" : "mps")
+                               : (gated ? "gate-time" : "time-slicing");
+}
+
+json served_object(const knowledge::Beliefs::Served& served, const ShownTime& shown) {
+  json beside = json::array();
+  for (const LatencyNeighbour& neighbour : served.beside) {
+    beside.push_back({{"workload", std::string(workload_name(neighbour.workload))},
+                      {"gated", neighbour.best_effort}});
+  }
+  return {{"beside", std::move(beside)},
+          {"sharing", sharing_name(served)},
+          {"quantile", served.quantile},
+          {"p50_ms", served.latency.p50_ms},
+          {"tail_ms", served.latency.tail_ms},
+          {"tail_low_ms", served.latency.tail90.low},
+          {"tail_high_ms", served.latency.tail90.high},
+          {"requests", served.latency.requests},
+          {"seen_s", shown(served.at_s)}};
+}
 
 json row_object(const knowledge::Beliefs::Row& row, const ShownTime& shown) {
   json out = {{"workload", std::string(workload_name(row.workload))},
@@ -55,6 +82,9 @@ json row_object(const knowledge::Beliefs::Row& row, const ShownTime& shown) {
   }
   if (!beside.empty()) {
     out["beside"] = std::move(beside);
+  }
+  for (const auto& served : row.served) {
+    out["latencies"].push_back(served_object(served, shown));
   }
   return out;
 }
@@ -100,9 +130,11 @@ json beliefs_object(const knowledge::Beliefs& beliefs,
     }
   }
   const auto coverage = beliefs.coverage();
+  const auto latencies = beliefs.latency_coverage();
   return {{"version", 1},
           {"workloads", std::move(rows)},
-          {"coverage", {{"inside", coverage.inside}, {"all", coverage.all}}}};
+          {"coverage", {{"inside", coverage.inside}, {"all", coverage.all}}},
+          {"latency_coverage", {{"inside", latencies.inside}, {"all", latencies.all}}}};
 }
 
 }  // namespace carpool::app

@@ -5,6 +5,7 @@
 
 #include "base/files/file.hpp"
 #include "knowledge/beliefs.hpp"
+#include "knowledge/tests/served_requests.hpp"
 #include "knowledge/tests/synthetic_truth.hpp"
 
 namespace carpool::knowledge {
@@ -143,6 +144,39 @@ TEST_F(BeliefsFile, EveryNumberIsChecked) {
   (void)message_of(with("\"name\":\"uid:1000/w", "\"name\":\"uid:2000/w"));
   (void)message_of(with("\"inside\":", "\"inside\":99999"));
   (void)message_of(good.substr(0, good.size() / 2));
+}
+
+TEST_F(BeliefsFile, EveryLatencyIsChecked) {
+  Beliefs beliefs({.gate = true});
+  fake::Service told{.workload = mine("serve")};
+  told.from_s = fake::serve(beliefs, told);
+  told.beside = {mine("train")};
+  told.before = 3000;
+  told.tail_ms = 12.0;
+  fake::serve(beliefs, told);
+  ASSERT_TRUE(beliefs.save(file()));
+  const std::string good = *read_file(file());
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string changed = good;
+    const std::size_t at = changed.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    return changed.replace(at, from.size(), to);
+  };
+  (void)message_of(with("\"latencies\":[", "\"latencies\":7,\"was\":["));
+  (void)message_of(with("\"latencies\":[", "\"latencies\":[7,"));
+  (void)message_of(with("\"beside\":[[1,true]]", "\"beside\":[[9,true]]"));
+  (void)message_of(with("\"beside\":[[1,true]]", "\"beside\":[[1,1]]"));
+  (void)message_of(with("\"beside\":[[1,true]]", "\"beside\":[[1,true],[0,true]]"));
+  (void)message_of(with("\"beside\":[[1,true]]", "\"beside\":[]"));
+  (void)message_of(with("\"quantile\":0.99", "\"quantile\":1.99"));
+  (void)message_of(with("\"tail\":[", "\"tail\":[-9.0,0.1,1.0],\"was\":["));
+  (void)message_of(with("\"tail\":[", "\"tail\":[-9.0,0.1,1.0,0.5,"));
+  (void)message_of(with("\"requests\":", "\"requests\":\"many\",\"was\":"));
+  (void)message_of(with("\"latency_inside\":", "\"latency_inside\":9"));
+  (void)message_of(with("\"latency_width\":", "\"latency_width\":99"));
+  // A file of before latencies were learned.
+  EXPECT_TRUE(write_file(file(), R"({"format":"carpool-beliefs","version":1,"users":[]})"));
+  EXPECT_TRUE(Beliefs::open(file(), {}));
 }
 
 }  // namespace

@@ -237,10 +237,14 @@ GroupSeen Occupancy::group_seen(const GpuObservation& observation, double now_s)
                              .workload = resident.workload,
                              .thread_limit = resident.thread_limit,
                              .several_gpus = resident.several_gpus,
-                             .computed_s = runs_.at(resident.job).all_computed_s(now_s)};
+                             .computed_s = runs_.at(resident.job).all_computed_s(now_s),
+                             .best_effort = resident.job_class == JobClass::BestEffort,
+                             .mechanism = resident.mechanism,
+                             .goal = resident.goal};
     if (seen != observation.jobs.end()) {
       member.rate = seen->rate;
       member.window = seen->window;
+      member.latency = seen->latency;
     }
     out.computing.push_back(std::move(member));
   }

@@ -42,6 +42,20 @@ void add_belief(json& view, const schedule::Explanation& explanation) {
   view["belief"] = std::move(belief);
 }
 
+std::string_view latency_basis_name(LatencyForecast::Basis basis) {
+  switch (basis) {
+    case LatencyForecast::Basis::Gate:
+      return "gate";
+    case LatencyForecast::Basis::Interference:
+      return "interference";
+    case LatencyForecast::Basis::Slices:
+      return "slices";
+    case LatencyForecast::Basis::Measured:
+      break;
+  }
+  return "measured";
+}
+
 std::string_view change_name(schedule::StartingChange::Kind kind) {
   switch (kind) {
     case schedule::StartingChange::Kind::Order:
@@ -67,6 +81,20 @@ json forecast_view(const ProgressForecast& forecast) {
           {"text", schedule::forecast_words(forecast)}};
 }
 
+json latency_view(const LatencyForecast& forecast, const LatencyGoal& goal) {
+  return {{"slo_ms", goal.slo_ms},
+          {"quantile", goal.quantile},
+          {"p50_ms", forecast.p50_ms},
+          {"p50_low_ms", forecast.p50_90.low},
+          {"p50_high_ms", forecast.p50_90.high},
+          {"tail_ms", forecast.tail_ms},
+          {"tail_low_ms", forecast.tail90.low},
+          {"tail_high_ms", forecast.tail90.high},
+          {"basis", latency_basis_name(forecast.basis)},
+          {"requests", forecast.requests},
+          {"text", schedule::latency_words(forecast, goal.quantile)}};
+}
+
 json candidate_view(const schedule::CandidateGpu& candidate) {
   json view = {{"gpu", candidate.gpu},
                {"memory_bytes", candidate.memory_bytes},
@@ -79,6 +107,11 @@ json candidate_view(const schedule::CandidateGpu& candidate) {
     view["prediction"] = forecast_view(*candidate.forecast);
   }
   put_known(view, "worst_neighbour_progress", candidate.worst_neighbour);
+  for (const schedule::GroupLatency& one : candidate.latencies) {
+    json latency = latency_view(one.forecast, one.goal);
+    latency["job"] = one.job;
+    view["latencies"].push_back(std::move(latency));
+  }
   return view;
 }
 
@@ -90,6 +123,31 @@ json change_view(const schedule::StartingChange& change) {
   put_known(view, "until_job", change.until_ends);
   return view;
 }
+
+namespace {
+
+// What was predicted when the group of the job came together, and measured since.
+void add_latency(json& view, const schedule::Explanation& explanation) {
+  if (explanation.latency.empty()) {
+    return;
+  }
+  json latency = {{"text", explanation.latency},
+                  {"slo_ms", explanation.goal.slo_ms},
+                  {"quantile", explanation.goal.quantile}};
+  if (const auto& watched = explanation.watched) {
+    if (watched->predicted) {
+      latency["prediction"] = latency_view(*watched->predicted, explanation.goal);
+    }
+    latency["requests"] = watched->requests;
+    if (watched->tail_ms > 0.0) {
+      latency["p50_ms"] = watched->p50_ms;
+      latency["tail_ms"] = watched->tail_ms;
+    }
+  }
+  view["latency"] = std::move(latency);
+}
+
+}  // namespace
 
 json explanation_view(const schedule::Explanation& explanation, const JobRecord& job) {
   json view = {{"id", job.id},
@@ -118,6 +176,7 @@ json explanation_view(const schedule::Explanation& explanation, const JobRecord&
     view["placed"] = placed;
   }
   add_belief(view, explanation);
+  add_latency(view, explanation);
   if (explanation.lesson) {
     view["lesson"] = {{"assumed", explanation.lesson->assumed},
                       {"changes", explanation.lesson->changes},

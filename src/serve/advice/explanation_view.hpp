@@ -14,6 +14,7 @@ namespace carpool::serve {
 
 // Parts of it.
 [[nodiscard]] nlohmann::json forecast_view(const ProgressForecast& forecast);
+[[nodiscard]] nlohmann::json latency_view(const LatencyForecast& forecast, const LatencyGoal& goal);
 [[nodiscard]] nlohmann::json candidate_view(const schedule::CandidateGpu& candidate);
 [[nodiscard]] nlohmann::json change_view(const schedule::StartingChange& change);
 

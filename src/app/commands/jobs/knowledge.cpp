@@ -77,13 +77,24 @@ std::string knowledge_table(const json& rows, bool colour) {
   return table.render();
 }
 
+// "27 of 30 measured speeds lay inside the 90 % interval predicted."
+std::string inside_text(const json& coverage, std::string_view what) {
+  return fmt::format("{} of {} measured {} lay inside the 90 % interval predicted.",
+                     coverage.value("inside", std::size_t{0}),
+                     coverage.value("all", std::size_t{0}),
+                     what);
+}
+
 std::string coverage_text(const json& page) {
-  const json coverage = page.value("coverage", json::object());
-  const auto all = coverage.value("all", std::size_t{0});
-  return all == 0 ? std::string("No prediction could be compared with a measured speed yet.")
-                  : fmt::format("{} of {} measured speeds lay inside the 90 % interval predicted.",
-                                coverage.value("inside", std::size_t{0}),
-                                all);
+  const json speeds = page.value("coverage", json::object());
+  const json latencies = page.value("latency_coverage", json::object());
+  std::string text = speeds.value("all", std::size_t{0}) == 0
+                         ? std::string("No prediction could be compared with a measured speed yet.")
+                         : inside_text(speeds, "speeds");
+  if (latencies.value("all", std::size_t{0}) > 0) {
+    text += " " + inside_text(latencies, "latencies");
+  }
+  return text;
 }
 
 Result<void> run_knowledge(const KnowledgeOptions& options, const CommandContext& context) {

@@ -67,6 +67,24 @@ GateReport GateTally::total() const {
   return sum;
 }
 
+std::optional<MeasuredLatency> GateTally::latency() const {
+  const GateReport sum = total();
+  const serve::JobGate gate = gate_of(sum);
+  MeasuredLatency made{.quantile = gate.quantile, .requests = sum.requests, .processes = 0};
+  for (const auto& [key, report] : clients_) {
+    if (report.slo_ns > 0 && report.requests > 0) {
+      made.fewest = made.processes == 0 ? report.requests : std::min(made.fewest, report.requests);
+      ++made.processes;
+    }
+  }
+  if (made.processes == 0 || !gate.p50_ms || !gate.tail_ms) {
+    return std::nullopt;
+  }
+  made.p50_ms = *gate.p50_ms;
+  made.tail_ms = *gate.tail_ms;
+  return made;
+}
+
 serve::JobGate gate_of(const GateReport& report) {
   serve::JobGate gate{.policy = policy_name(report.policy),
                       .slo_ms = known_ms(report.slo_ns),

@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <tuple>
 
+#include "core/latency.hpp"
 #include "interpose/state/reader.hpp"
 #include "serve/metrics/job_gate.hpp"
 
@@ -23,6 +25,8 @@ class GateTally {
   // All processes of the job that are there now.
   void look(std::map<Key, interpose::GateReport> clients);
   [[nodiscard]] interpose::GateReport total() const;
+  // Empty: no process of it has served a request.
+  [[nodiscard]] std::optional<MeasuredLatency> latency() const;
 
  private:
   std::map<Key, interpose::GateReport> clients_;

@@ -101,6 +101,16 @@ std::vector<serve::JobGate> ShimWatch::gates() const {
   return out;
 }
 
+void ShimWatch::measure(std::vector<GpuObservation>& seen) const {
+  for (GpuObservation& gpu : seen) {
+    for (GpuObservation::JobSeen& job : gpu.jobs) {
+      if (const auto tally = tallies_.find(job.job); tally != tallies_.end()) {
+        job.latency = tally->second.latency();
+      }
+    }
+  }
+}
+
 void ShimWatch::account(const observe::SeenProcesses& processes) {
   slotless_.clear();
   for (auto& [key, shared] : shared_) {

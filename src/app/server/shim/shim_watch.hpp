@@ -52,6 +52,9 @@ class ShimWatch {
   // Of the jobs of the last look that promise something or give way to others.
   [[nodiscard]] std::vector<serve::JobGate> gates() const;
 
+  // Adds the latency of requests to what was seen of jobs.
+  void measure(std::vector<GpuObservation>& seen) const;
+
   // Jobs of which a GPU had more processes than clients of the state at several looks in a row.
   [[nodiscard]] std::vector<ShimEscape> escaped(const std::vector<GpuObservation>& seen);
 

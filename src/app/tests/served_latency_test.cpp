@@ -1,0 +1,81 @@
+// Between the library, which measures requests, and the knowledge of the server, which learns them.
+#include <gtest/gtest.h>
+
+#include "app/server/shim/gate_tally.hpp"
+#include "interpose/gate/gate_view.hpp"
+#include "interpose/gate/quantile_sketch.hpp"
+#include "knowledge/latency/latency_law.hpp"
+
+namespace carpool::app {
+namespace {
+
+using interpose::GateReport;
+using interpose::gate::kMillisecond;
+
+GateReport served(std::uint64_t requests, std::uint64_t p50_ms, std::uint64_t tail_ms) {
+  return {.slo_ns = 20'000'000,
+          .quantile_millionths = 990'000,
+          .requests = requests,
+          .p50_ns = p50_ms * 1'000'000,
+          .tail_ns = tail_ms * 1'000'000};
+}
+
+TEST(ServedLatency, TheSlowestProcessAndTheFewestRequestsCount) {
+  GateTally tally;
+  EXPECT_FALSE(tally.latency());
+  tally.look({{{0, 1, 1}, served(0, 0, 0)}});
+  EXPECT_FALSE(tally.latency()) << "no request has ended";
+  tally.look({{{0, 1, 1}, served(500, 5, 12)}, {{0, 2, 1}, served(300, 6, 11)}});
+  const auto both = tally.latency();
+  ASSERT_TRUE(both);
+  EXPECT_DOUBLE_EQ(both->quantile, 0.99);
+  EXPECT_EQ(both->requests, 800U);
+  EXPECT_EQ(both->processes, 2U);
+  EXPECT_EQ(both->fewest, 300U);
+  EXPECT_DOUBLE_EQ(both->p50_ms, 6.0);
+  EXPECT_DOUBLE_EQ(both->tail_ms, 12.0);
+  // Requests of a process that has ended stay in the sum.
+  tally.look({{{0, 2, 1}, served(310, 6, 11)}});
+  EXPECT_EQ(tally.latency()->requests, 810U);
+  EXPECT_EQ(tally.latency()->processes, 1U);
+}
+
+TEST(ServedLatency, ABestEffortJobServesNone) {
+  GateTally tally;
+  tally.look({{{0, 1, 1}, GateReport{.policy = 1}}});
+  EXPECT_FALSE(tally.latency());
+}
+
+TEST(ServedLatency, TheIdleBudgetIsThatOfTheGate) {
+  for (const double slo_ms : {1.0, 8.0, 20.0, 45.0, 500.0}) {
+    const auto budget = interpose::gate::budget_of(
+        {.tightest_slo = static_cast<interpose::gate::Nanoseconds>(slo_ms * 1e6)}, 0, 132);
+    EXPECT_NEAR(knowledge::gate_front_ms(slo_ms, 0.0),
+                static_cast<double>(budget.idle_ns) / kMillisecond,
+                1e-3)
+        << slo_ms;
+  }
+}
+
+TEST(ServedLatency, RequestsFadeAsInTheLibrary) {
+  for (const std::uint64_t before : {0U, 100U, 900U, 1500U, 5000U}) {
+    for (const std::uint64_t since : {50U, 400U, 1000U, 3000U}) {
+      interpose::gate::QuantileSketch sketch;
+      for (std::uint64_t i = 0; i < before; ++i) {
+        sketch.add(kMillisecond);
+      }
+      for (std::uint64_t i = 0; i < since; ++i) {
+        sketch.add(100 * kMillisecond);
+      }
+      std::uint32_t old_permille = 0;
+      while (old_permille < 1000 && sketch.quantile(old_permille + 1) < 10 * kMillisecond) {
+        ++old_permille;
+      }
+      EXPECT_NEAR(knowledge::old_share(before, since), old_permille / 1000.0, 0.005)
+          << before << " before, " << since << " since";
+    }
+  }
+}
+
+}  // namespace
+}  // namespace carpool::app

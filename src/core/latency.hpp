@@ -1,0 +1,79 @@
+// Latency of the requests of jobs with an SLO: what is promised, measured and predicted.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/forecast.hpp"
+#include "core/job.hpp"
+
+namespace carpool {
+
+inline constexpr double kUsualQuantile = 0.99;
+
+// What a job of class slo keeps.
+struct LatencyGoal {
+  double slo_ms = 0.0;               // 0: it states none
+  double quantile = kUsualQuantile;  // share of the requests that keep it
+  auto operator<=>(const LatencyGoal&) const = default;
+};
+
+[[nodiscard]] inline LatencyGoal latency_goal(const JobSpec& spec) {
+  return spec.job_class == JobClass::Slo
+             ? LatencyGoal{.slo_ms = spec.slo_ms.value_or(0.0),
+                           .quantile = spec.quantile.value_or(kUsualQuantile)}
+             : LatencyGoal{};
+}
+
+// As the processes of a job report it.
+struct MeasuredLatency {
+  double quantile = kUsualQuantile;
+  std::uint64_t requests = 0;  // so far, of all its processes
+  unsigned processes = 1;      // that serve requests now
+  // So far, of the process that has served fewest: how much of the figures below is old.
+  std::uint64_t fewest = 0;
+  double p50_ms = 0.0;   // of the last requests of its slowest process
+  double tail_ms = 0.0;  // their quantile
+};
+
+// A job that computes beside one with an SLO.
+struct LatencyNeighbour {
+  std::string workload{};
+  bool best_effort = false;  // its launches wait for requests, where there is a gate
+};
+
+// A job with an SLO, alone or in a group.
+struct LatencyQuestion {
+  std::string workload{};
+  LatencyGoal goal{};
+  bool mps = false;  // kernels of several processes run at the same time; else in slices of time
+  std::vector<LatencyNeighbour> beside{};
+};
+
+struct LatencyForecast {
+  double p50_ms = 0.0;
+  Interval p50_90{};
+  double tail_ms = 0.0;  // the quantile of the goal
+  Interval tail90{};
+  double solo_p50_ms = 0.0;
+  enum class Basis {
+    Gate,          // solo latency, and what the gate lets in front of a request
+    Interference,  // solo latency, and the predicted slowdown under MPS
+    Slices,        // solo latency, and slices of time
+    Measured,      // this very group ran before, or the job alone
+  } basis = Basis::Measured;
+  std::uint64_t requests = 0;  // that the basis was measured over
+};
+
+// A forecast that was made when a group came together, and what was measured since.
+struct WatchedLatency {
+  std::optional<LatencyForecast> predicted{};  // empty: too little was known
+  std::vector<std::string> beside{};           // workloads
+  std::uint64_t requests = 0;                  // since then
+  double p50_ms = 0.0;                         // of the last requests; 0: too few since then
+  double tail_ms = 0.0;
+};
+
+}  // namespace carpool

@@ -1,0 +1,69 @@
+// Latency of requests beside other jobs, from the latency solo: pure functions (docs/knowledge.md).
+// Times are milliseconds, rates requests a second, shares 0 to 1.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+namespace carpool::knowledge {
+
+struct SoloLatency {
+  double p50_ms = 0.0;
+  double tail_ms = 0.0;
+  double quantile = 0.99;
+  double requests_per_s = 0.0;  // that one process serves; 0: not known, and none waits
+};
+
+// What others do to a request.
+struct Hindrance {
+  double stretch = 1.0;   // its service takes this many times as long,
+  double front_ms = 0.0;  // and begins later by at most this
+};
+
+struct Latency {
+  double p50_ms = 0.0;
+  double tail_ms = 0.0;
+};
+
+// z with P(Z <= z) = share for a standard normal Z.
+[[nodiscard]] double normal_quantile(double share);
+
+struct ServiceMoments {
+  double mean_ms = 0.0;
+  double square_ms2 = 0.0;  // mean of the square
+};
+// Of a log-normal service time with this median and quantile: sigma = ln(tail / p50) / z(quantile),
+// mean = p50 exp(sigma^2 / 2), mean square = p50^2 exp(2 sigma^2).
+[[nodiscard]] ServiceMoments service_moments(double p50_ms, double tail_ms, double quantile);
+
+// Of stretch S + F with F uniform from 0 to front: mean stretch E[S] + front / 2, mean square
+// stretch^2 E[S^2] + stretch E[S] front + front^2 / 3.
+[[nodiscard]] ServiceMoments hindered_moments(const ServiceMoments& solo, const Hindrance& by);
+
+// The time that a request waits for those before it, which is exceeded by 1 - share of them. M/G/1:
+// the mean is E[W] = lambda E[S^2] / (2 (1 - rho)) with rho = lambda E[S] (Pollaczek and Khinchine;
+// Kleinrock, Queueing Systems I, 1975, section 5.6). A share of 1 - rho does not wait; the others
+// wait for an exponential time with the mean E[W] / rho: P(W > t) = rho exp(-t rho / E[W]). rho
+// counts 0.98 at most: beyond, the queue grows without end.
+[[nodiscard]] double waiting_ms(const ServiceMoments& service, double requests_per_s, double share);
+
+// p50 = stretch p50_solo + front / 2 + dW(0.5), tail = stretch tail_solo + front + dW(quantile),
+// where dW is what the longer service time adds to the waiting time.
+[[nodiscard]] Latency hindered(const SoloLatency& solo, const Hindrance& by);
+// The same without waiting: a process does not see the queue in front of it.
+[[nodiscard]] Latency hindered_service(const SoloLatency& solo, const Hindrance& by);
+
+// The best-effort work that the gate lets in front of a request (docs/gate.md): the idle budget of
+// 2 % of the SLO, 0.1 to 1 ms, or one kernel, whichever is more. A kernel that is longer than a
+// quarter of the SLO is not let in; one of unknown length counts as the gate counts it: 1 ms.
+[[nodiscard]] double gate_front_ms(double slo_ms, std::optional<double> long_kernel_ms);
+
+// Without MPS and gate, `others` jobs take turns with it in slices of 2 ms each.
+[[nodiscard]] Hindrance by_slices(std::size_t others);
+
+// The share of the requests in a process's figures that ended before the last `since` of them:
+// counts are halved whenever 1,024 are there (interpose/gate/quantile_sketch.hpp).
+[[nodiscard]] double old_share(std::uint64_t before, std::uint64_t since);
+
+}  // namespace carpool::knowledge

@@ -1,0 +1,97 @@
+#include "knowledge/latency/latency_memory.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace carpool::knowledge {
+namespace {
+
+constexpr double kLeastVariance = 0.03 * 0.03;  // latencies differ from run to run
+constexpr double kKnownVariance = 0.25 * 0.25;  // with more it counts as unknown
+constexpr double kSameQuantile = 1e-6;
+constexpr std::uint32_t kNoWorkload = ~std::uint32_t{0};
+
+void learn(Believed& number, const Believed& measured) {
+  make_current(number, kForgottenLatencyVariance, measured.at_s);
+  correct(number, 1.0, measured.mean - number.mean, number.variance + measured.variance);
+  number.variance = std::max(number.variance, kLeastVariance);
+}
+
+}  // namespace
+
+void LatencyMemory::saw(const Key& key, const Entry& measured) {
+  const auto [place, is_new] = entries_.try_emplace(key, measured);
+  Entry& entry = place->second;
+  if (is_new || std::abs(entry.quantile - measured.quantile) > kSameQuantile) {
+    entry = measured;
+    for (Believed* number : {&entry.log_p50_ms, &entry.log_tail_ms, &entry.log_rate}) {
+      number->variance = std::max(number->variance, kLeastVariance);
+    }
+    make_room();
+    return;
+  }
+  entry.requests += measured.requests;
+  learn(entry.log_p50_ms, measured.log_p50_ms);
+  learn(entry.log_tail_ms, measured.log_tail_ms);
+  learn(entry.log_rate, measured.log_rate);
+}
+
+const LatencyMemory::Entry* LatencyMemory::find(const Key& key,
+                                                double quantile,
+                                                double now_s) const {
+  const auto found = entries_.find(key);
+  if (found == entries_.end() || std::abs(found->second.quantile - quantile) > kSameQuantile ||
+      aged_variance(found->second.log_tail_ms, kForgottenLatencyVariance, now_s) > kKnownVariance) {
+    return nullptr;
+  }
+  return &found->second;
+}
+
+void LatencyMemory::make_room() {
+  if (entries_.size() <= kMostEntries) {
+    return;
+  }
+  // A tenth at a time: the search for the oldest looks at all of them.
+  std::vector<double> times;
+  times.reserve(entries_.size());
+  for (const auto& [key, entry] : entries_) {
+    times.push_back(entry.log_tail_ms.at_s);
+  }
+  const auto last = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 10);
+  std::ranges::nth_element(times, last);
+  const double oldest_kept = *last;
+  std::size_t excess = times.size() / 10;
+  std::erase_if(entries_, [&](const auto& item) {
+    const bool old = excess > 0 && item.second.log_tail_ms.at_s <= oldest_kept;
+    excess -= old ? 1 : 0;
+    return old;
+  });
+}
+
+void LatencyMemory::renumber(std::span<const std::uint32_t> numbers) {
+  std::map<Key, Entry> kept;
+  for (const auto& [key, entry] : entries_) {
+    Key renamed = key;
+    renamed.workload = numbers[key.workload];
+    bool whole = renamed.workload != kNoWorkload;
+    for (Neighbour& neighbour : renamed.beside) {
+      neighbour.workload = numbers[neighbour.workload];
+      whole = whole && neighbour.workload != kNoWorkload;
+    }
+    if (whole) {
+      // Numbers keep their order when some are dropped.
+      kept.emplace_hint(kept.end(), std::move(renamed), entry);
+    }
+  }
+  entries_ = std::move(kept);
+}
+
+void LatencyMemory::weaken(double weight) {
+  for (auto& [key, entry] : entries_) {
+    for (Believed* number : {&entry.log_p50_ms, &entry.log_tail_ms, &entry.log_rate}) {
+      number->variance = weakened(number->variance, kForgottenLatencyVariance, weight);
+    }
+  }
+}
+
+}  // namespace carpool::knowledge

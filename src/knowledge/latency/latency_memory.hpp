@@ -1,0 +1,60 @@
+// The latencies that were measured of requests: of workloads alone and in groups, the newest of
+// them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "knowledge/believed.hpp"
+
+namespace carpool::knowledge {
+
+class LatencyMemory {
+ public:
+  static constexpr std::size_t kMostEntries = 1024;
+
+  struct Neighbour {
+    std::uint32_t workload = 0;
+    bool gated = false;  // its launches wait for requests
+    auto operator<=>(const Neighbour&) const = default;
+  };
+  struct Key {
+    std::uint32_t workload = 0;
+    bool mps = false;                 // false alone
+    std::vector<Neighbour> beside{};  // in ascending order
+    auto operator<=>(const Key&) const = default;
+  };
+  struct Entry {
+    double quantile = 0.0;
+    std::uint64_t requests = 0;  // in all
+    Believed log_p50_ms{};
+    Believed log_tail_ms{};
+    Believed log_rate{};  // requests a second of one process
+    bool operator==(const Entry&) const = default;
+  };
+
+  // What a number of requests told; the variances are those of this measurement.
+  void saw(const Key& key, const Entry& measured);
+  // Null: not measured, with another quantile, or so long ago that it says little.
+  [[nodiscard]] const Entry* find(const Key& key, double quantile, double now_s) const;
+  [[nodiscard]] const std::map<Key, Entry>& entries() const { return entries_; }
+  void put(Key key, const Entry& entry) { entries_.insert_or_assign(std::move(key), entry); }
+
+  // Workload i becomes numbers[i]; entries with a workload that has none (kNone) are dropped.
+  void renumber(std::span<const std::uint32_t> numbers);
+  void weaken(double weight);
+
+ private:
+  void make_room();
+
+  std::map<Key, Entry> entries_;
+};
+
+// Of ln(latency) when all evidence is forgotten.
+inline constexpr double kForgottenLatencyVariance = 1.0;
+
+}  // namespace carpool::knowledge

@@ -1,0 +1,275 @@
+#include <cstdlib>
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+#include "base/files/file.hpp"
+#include "knowledge/beliefs.hpp"
+#include "knowledge/latency/latency_law.hpp"
+#include "knowledge/tests/served_requests.hpp"
+#include "knowledge/tests/watched_group.hpp"
+
+namespace carpool::knowledge {
+namespace {
+
+using fake::mine;
+using fake::serve;
+using fake::Service;
+using LatencyBasis = LatencyForecast::Basis;
+
+const BeliefSettings kGated{.gate = true};
+
+LatencyQuestion asked(std::vector<LatencyNeighbour> beside, bool mps = true) {
+  return {
+      .workload = mine("bert"), .goal = {.slo_ms = 20.0}, .mps = mps, .beside = std::move(beside)};
+}
+
+Service bert() {
+  return {.workload = mine("bert")};
+}
+
+TEST(LatencyLearning, NothingIsKnownBeforeTheJobRanAlone) {
+  Beliefs beliefs(kGated);
+  EXPECT_FALSE(beliefs.latency(asked({})));
+  Service beside = bert();
+  beside.beside = {mine("train")};
+  serve(beliefs, beside);
+  EXPECT_FALSE(beliefs.latency(asked({})));
+  EXPECT_FALSE(beliefs.latency(asked({{.workload = mine("other"), .best_effort = true}})));
+}
+
+TEST(LatencyLearning, TheLatencyAloneIsLearned) {
+  Beliefs beliefs(kGated);
+  serve(beliefs, bert());
+  const auto alone = beliefs.latency(asked({}));
+  ASSERT_TRUE(alone);
+  EXPECT_EQ(alone->basis, LatencyBasis::Measured);
+  EXPECT_NEAR(alone->p50_ms, 5.0, 1e-9);
+  EXPECT_NEAR(alone->tail_ms, 10.0, 1e-9);
+  EXPECT_LT(alone->tail90.low, 9.9);
+  EXPECT_GT(alone->tail90.high, 10.1);
+  EXPECT_LT(alone->tail90.high, 11.5);
+  EXPECT_GT(alone->requests, 2000U);
+}
+
+// SLO 20 ms, kernels never recorded: 1 ms in front. 50 requests a second.
+TEST(LatencyLearning, BesideAGatedJobTheWorkInFlightIsAdded) {
+  Beliefs beliefs(kGated);
+  serve(beliefs, bert());
+  const auto beside =
+      beliefs.latency(asked({{.workload = mine("never seen"), .best_effort = true}}));
+  ASSERT_TRUE(beside);
+  EXPECT_EQ(beside->basis, LatencyBasis::Gate);
+  const Latency expected =
+      hindered({.p50_ms = 5.0, .tail_ms = 10.0, .quantile = 0.99, .requests_per_s = 50.0},
+               {.front_ms = 1.0});
+  EXPECT_NEAR(beside->tail_ms, expected.tail_ms, 1e-6);
+  EXPECT_NEAR(beside->p50_ms, expected.p50_ms, 1e-6);
+  EXPECT_LT(beside->tail90.low, 10.0);  // the work in front may be nothing
+  EXPECT_GT(beside->tail90.high, beside->tail_ms);
+}
+
+TEST(LatencyLearning, RecordedKernelsTellTheWorkInFront) {
+  Beliefs beliefs(kGated);
+  double now_s = serve(beliefs, bert());
+  GroupSeen seen{.at_s = now_s + 10.0, .unchanged_s = 10.0};
+  seen.computing.push_back({.job = 1,
+                            .workload = mine("train"),
+                            .computed_s = 10.0,
+                            .window = KernelWindow{.over_s = 3.0,
+                                                   .kernels = 1000,
+                                                   .busy = 0.8,
+                                                   .active = 0.5,
+                                                   .mean_us = 900.0,
+                                                   .p90_us = 3000.0,
+                                                   .launches_per_s = 500.0}});
+  beliefs.saw(seen);
+  const auto beside = beliefs.latency(asked({{.workload = mine("train"), .best_effort = true}}));
+  ASSERT_TRUE(beside);
+  EXPECT_GT(beside->tail_ms, 13.0);
+  EXPECT_LT(beside->tail_ms, 40.0);
+}
+
+TEST(LatencyLearning, BesideANormalJobTheServiceIsStretched) {
+  Beliefs beliefs(kGated);
+  serve(beliefs, bert());
+  const LatencyQuestion question = asked({{.workload = mine("train")}});
+  EXPECT_FALSE(beliefs.latency(question)) << "nothing is known of the neighbour";
+  fake::watch(beliefs,
+              {.workloads = {mine("train")}, .from_s = 100.0, .sm_active = [] { return 0.9; }});
+  const auto beside = beliefs.latency(question);
+  ASSERT_TRUE(beside);
+  EXPECT_EQ(beside->basis, LatencyBasis::Interference);
+  const std::vector<InterferenceMember> group = {{.workload = mine("bert")},
+                                                 {.workload = mine("train")}};
+  EXPECT_GT(beside->tail_ms, 10.0 / beliefs.progress(group).front() - 1e-9);
+  EXPECT_GT(beside->tail90.high, beside->tail_ms);
+  EXPECT_LT(beside->tail90.low, beside->tail_ms);
+}
+
+TEST(LatencyLearning, WithoutMpsAndGateSlicesAreAdded) {
+  Beliefs beliefs;  // no gate: best-effort jobs do not wait
+  serve(beliefs, bert());
+  for (const bool best_effort : {false, true}) {
+    const auto beside =
+        beliefs.latency(asked({{.workload = mine("x"), .best_effort = best_effort}}, false));
+    ASSERT_TRUE(beside);
+    EXPECT_EQ(beside->basis, LatencyBasis::Slices);
+    EXPECT_GE(beside->tail_ms, 22.0);  // twice as long, and a slice of 2 ms
+  }
+}
+
+TEST(LatencyLearning, AGroupThatWasMeasuredIsPredictedByThat) {
+  Beliefs beliefs(kGated);
+  Service told = bert();
+  told.from_s = serve(beliefs, told);
+  told.before = 3000;
+  told.beside = {mine("train")};
+  told.p50_ms = 5.5;
+  told.tail_ms = 12.0;
+  serve(beliefs, told);
+  const LatencyNeighbour train{.workload = mine("train"), .best_effort = true};
+  const auto beside = beliefs.latency(asked({train}));
+  ASSERT_TRUE(beside);
+  EXPECT_EQ(beside->basis, LatencyBasis::Measured);
+  EXPECT_NEAR(beside->tail_ms, 12.0, 1e-9);
+  EXPECT_NEAR(beside->solo_p50_ms, 5.0, 1e-9);
+  // Without MPS, with another class, with two of them, or with another quantile it is another
+  // group.
+  EXPECT_EQ(beliefs.latency(asked({train}, false))->basis, LatencyBasis::Gate);
+  EXPECT_EQ(beliefs.latency(asked({train, train}))->basis, LatencyBasis::Gate);
+  const auto normal = beliefs.latency(asked({{.workload = mine("train")}}));
+  EXPECT_TRUE(!normal || normal->basis == LatencyBasis::Interference);
+  LatencyQuestion other = asked({train});
+  other.goal.quantile = 0.9;
+  EXPECT_FALSE(beliefs.latency(other));
+}
+
+// The figures of a process fade: a tail that fell counts when hardly any old request is in them.
+TEST(LatencyLearning, OldRequestsDoNotCountAsThoseOfTheGroup) {
+  Beliefs beliefs(kGated);
+  Service told = bert();
+  told.beside = {mine("train")};
+  told.tail_ms = 18.0;
+  told.from_s = serve(beliefs, told);
+  told.before = 3000;
+  told.beside.clear();
+  told.for_s = 40.0;  // 2,000 requests alone: the tail is still that of before
+  told.from_s = serve(beliefs, told);
+  EXPECT_FALSE(beliefs.latency(asked({})));
+  told.from_s -= told.for_s + 1.0;  // the same group goes on
+  told.for_s = 200.0;
+  told.tail_ms = 10.0;
+  serve(beliefs, told);
+  ASSERT_TRUE(beliefs.latency(asked({})));
+  EXPECT_NEAR(beliefs.latency(asked({}))->tail_ms, 10.0, 1e-9);
+}
+
+TEST(LatencyLearning, FewRequestsTellNoTail) {
+  Beliefs beliefs(kGated);
+  Service told = bert();
+  told.requests_per_s = 1.0;  // 55 since the job was warm, p99 needs 100
+  serve(beliefs, told);
+  EXPECT_FALSE(beliefs.latency(asked({})));
+}
+
+TEST(LatencyLearning, OthersTeachNothing) {
+  Beliefs beliefs(kGated);
+  Service told = bert();
+  told.foreign = true;
+  told.from_s = serve(beliefs, told);
+  told.foreign = false;
+  told.beside = {scoped_workload(2000, "train")};
+  told.from_s = serve(beliefs, told);
+  told.beside.clear();
+  told.workload = scoped_workload(2000, "bert");
+  serve(beliefs, told);
+  EXPECT_FALSE(beliefs.latency(asked({})));
+}
+
+TEST(LatencyLearning, EachPredictionIsComparedOnce) {
+  Beliefs beliefs(kGated);
+  Service told = bert();
+  told.from_s = serve(beliefs, told);
+  EXPECT_EQ(beliefs.latency_coverage(), (Coverage{.inside = 0, .all = 0}));
+  told.before = 3000;
+  told.beside = {mine("train")};
+  told.tail_ms = 11.0;
+  told.from_s = serve(beliefs, told);
+  EXPECT_EQ(beliefs.latency_coverage(), (Coverage{.inside = 1, .all = 1}));
+  told.before = 6000;
+  told.beside = {mine("other")};
+  told.tail_ms = 90.0;
+  serve(beliefs, told);
+  EXPECT_EQ(beliefs.latency_coverage(), (Coverage{.inside = 1, .all = 2}));
+}
+
+TEST(LatencyLearning, WhatIsMeasuredIsToldBesideWhatWasPredicted) {
+  Beliefs beliefs(kGated);
+  Service told = bert();
+  told.from_s = serve(beliefs, told);
+  told.before = 3000;
+  told.beside = {mine("train")};
+  told.tail_ms = 12.0;
+  serve(beliefs, told);
+  const auto watched = beliefs.watched_latency(fake::kServing);
+  ASSERT_TRUE(watched && watched->predicted);
+  EXPECT_EQ(watched->predicted->basis, LatencyBasis::Gate);
+  EXPECT_EQ(watched->beside, std::vector<std::string>{mine("train")});
+  EXPECT_DOUBLE_EQ(watched->tail_ms, 12.0);
+  EXPECT_EQ(watched->requests, 2800U);  // after four seconds
+  const JobId trainer = fake::group_of(told).computing.back().job;
+  EXPECT_FALSE(beliefs.watched_latency(trainer)) << "it serves no requests";
+}
+
+TEST(LatencyLearning, ItIsKeptAndForgottenSlowly) {
+  std::string folder = (std::filesystem::temp_directory_path() / "carpool-XXXXXX").string();
+  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  const std::filesystem::path file = std::filesystem::path(folder) / "knowledge.json";
+  Beliefs beliefs(kGated);
+  Service told = bert();
+  told.from_s = serve(beliefs, told);
+  told.before = 3000;
+  told.beside = {mine("train")};
+  told.tail_ms = 12.0;
+  serve(beliefs, told);
+  ASSERT_TRUE(beliefs.save(file));
+  const LatencyQuestion question = asked({{.workload = mine("train"), .best_effort = true}});
+  {
+    const auto opened = Beliefs::open(file, kGated);
+    ASSERT_TRUE(opened) << opened.error().message;
+    EXPECT_EQ((*opened)->latency_coverage(), beliefs.latency_coverage());
+    const auto kept = (*opened)->latency(question);
+    ASSERT_TRUE(kept);
+    EXPECT_EQ(kept->basis, LatencyBasis::Measured);
+    EXPECT_DOUBLE_EQ(kept->tail_ms, beliefs.latency(question)->tail_ms);
+    EXPECT_DOUBLE_EQ(kept->tail90.high, beliefs.latency(question)->tail90.high);
+    // Half counts after 30 days; after three years nothing is left.
+    constexpr double kDay = 86'400.0;
+    const auto later = [&](double at_s) {
+      (*opened)->saw({.at_s = at_s, .computing = {{.job = 1, .workload = mine("x")}}});
+    };
+    later(30.0 * kDay);
+    EXPECT_GT((*opened)->latency(question)->tail90.high, kept->tail90.high);
+    later(1000.0 * kDay);
+    EXPECT_FALSE((*opened)->latency(question));
+  }
+  std::filesystem::remove_all(folder);
+}
+
+TEST(LatencyLearning, TheRateOfRequestsIsNoSpeed) {
+  Beliefs beliefs(kGated);
+  GroupSeen seen = fake::group_of(bert());
+  for (double second = 1.0; second < 60.0; second += 1.0) {
+    seen.at_s = seen.unchanged_s = second;
+    GroupSeen::Member& member = seen.computing.front();
+    member.computed_s = second;
+    member.rate = MeasuredRate{.per_s = 500.0, .over_s = 2.0, .source = ProgressSource::Launches};
+    member.latency = MeasuredLatency{.requests = 100, .fewest = 100, .p50_ms = 5.0, .tail_ms = 9.0};
+    beliefs.saw(seen);
+  }
+  EXPECT_FALSE(beliefs.belief(mine("bert"))->solo_rate);
+}
+
+}  // namespace
+}  // namespace carpool::knowledge
