@@ -36,7 +36,7 @@ class LatencyTest(shim_jobs_test.ShimTest):
             self.await_end(number)
 
     def test_a_latency_is_learned_predicted_compared_and_kept(self):
-        self.start("--shim")
+        self.start()
         # p90: thirty requests tell it.
         serving = self.program("serve", "--slo", "60ms", "--quantile", "0.9")
         self.assertIn("its latency alone was not measured yet", self.why(serving)["latency"]["text"])
@@ -68,7 +68,7 @@ class LatencyTest(shim_jobs_test.ShimTest):
         # What was learned survives, and keeps a job away from one with an SLO that would be missed.
         self.stop_server()
         self.on_gpu()
-        self.start("--shim")
+        self.start()
         self.assertEqual({entry["sharing"] for entry in self.latencies()}, {"alone", "gate-mps"})
         serving = self.program("serve", "--slo", "0.5ms", "--quantile", "0.9")
         self.await_state(serving, "running")
