@@ -183,7 +183,7 @@ Result<void> serve_gpus(const ServeOptions& options,
       Server::start(options,
                     places,
                     open_beliefs(places.state,
-                                 {.driver = driver_of(*gpus), .gate = shim_place->has_value()},
+                                 {.driver = driver_of(*gpus), .gate = shim_place.has_value()},
                                  std::move(*profiled)),
                     gpu_backend(running, **executor, gpus->views, clock, std::move(*journal)));
   if (!server) {
