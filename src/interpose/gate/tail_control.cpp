@@ -20,7 +20,14 @@ void TailControl::request_ended(Nanoseconds latency, Nanoseconds slo_ns, Nanosec
 void TailControl::look(Nanoseconds slo_ns, Nanoseconds now) {
   since_look_ = 0;
   looked_at_ = now;
-  const Nanoseconds measured = tail();
+  // One late request of a few is no tail: the first ones of a program, which load its kernels, are
+  // late as a rule.
+  const std::uint32_t count = latencies_.count();
+  if (count < 2) {
+    return;
+  }
+  const Nanoseconds measured =
+      latencies_.quantile(std::min(settings_.quantile_permille, 1000 - (1000 + count - 1) / count));
   if (measured > slo_ns / 1000 * settings_.target_permille) {
     room_permille_ = std::max(settings_.least_room_permille, room_permille_ / 2);
     time_only_until_ = now + settings_.pause;

@@ -176,6 +176,23 @@ TEST(GateTail, TakesRoomWhenTheTailIsAboveTheSloAndGivesItBackSlowly) {
   EXPECT_EQ(control.within_slo(), 100U);
 }
 
+TEST(GateTail, OneLateRequestOfAFewIsNoTail) {
+  TailControl control;
+  const Nanoseconds slo = 10 * kMillisecond;
+  Nanoseconds now = kSecond;
+  control.request_ended(kSecond, slo, now);  // loads its kernels
+  for (int i = 1; i < 50; ++i) {
+    control.request_ended(2 * kMillisecond, slo, now += kMillisecond);
+  }
+  EXPECT_EQ(control.room_permille(), 600U);
+  EXPECT_EQ(control.time_only_until(), 0);
+  control.request_ended(kSecond, slo, now);  // the second one of a hundred
+  for (int i = 1; i < 50; ++i) {
+    control.request_ended(2 * kMillisecond, slo, now += kMillisecond);
+  }
+  EXPECT_EQ(control.room_permille(), 300U);
+}
+
 TEST(GatePolicies, HaveNamesAndTheFirstIsTheDefault) {
   std::set<std::string_view> names;
   for (const Policy& policy : policies()) {
