@@ -1,7 +1,10 @@
 # Several sources at a time: templates that all of them use are instantiated once. Names that two
 # sources of a module keep to themselves must differ then.
 function(carpool_in_batches target)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 16)
+  if(NOT CARPOOL_PRECOMPILE)
+    return()
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 32)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # A source that is included looks like a header, whose classes others might see.
     target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
@@ -34,8 +37,8 @@ function(carpool_module)
   if(TARGET carpool_precompiled)
     target_link_libraries(${target} PRIVATE fmt::fmt) # whose macros the headers were read with
     target_precompile_headers(${target} REUSE_FROM carpool_precompiled)
-    carpool_in_batches(${target})
   endif()
+  carpool_in_batches(${target})
   list(TRANSFORM ARG_USES PREPEND carpool_ OUTPUT_VARIABLE uses)
   list(TRANSFORM ARG_TEST_USES PREPEND carpool_ OUTPUT_VARIABLE test_uses)
   target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR}/src)
@@ -69,8 +72,8 @@ function(carpool_test)
   target_compile_options(${ARG_NAME} PRIVATE ${CARPOOL_TEST_FLAGS})
   if(TARGET carpool_precompiled_test)
     target_precompile_headers(${ARG_NAME} REUSE_FROM carpool_precompiled_test)
-    carpool_in_batches(${ARG_NAME})
   endif()
+  carpool_in_batches(${ARG_NAME})
   # Everything of one label can be built without the rest: tests_threads, tests_unit, …
   if(NOT TARGET tests_${ARG_LABEL})
     add_custom_target(tests_${ARG_LABEL})
