@@ -12,17 +12,17 @@ function(carpool_in_batches target)
 endfunction()
 
 # carpool_module(NAME name [USES modules…] [LIBRARIES public…] [PRIVATE_LIBRARIES …] [TEST_USES modules…]
-#                [OTHER_TARGETS files…])
+#                [OTHER_TARGETS files…] [COMPUTING])
 #
 # Makes the library carpool_<name> from every source of src/<name>/ and its subfolders and, when tests
 # are built, the programs carpool_<name>_test from tests/*.cpp and carpool_<name>_property_test from
 # tests/*_property_test.cpp. A new source needs no line here. OTHER_TARGETS names sources and
 # tests that belong to a target of their own. USES names modules of ours: an arrow of ARCHITECTURE.md,
 # which tests/checks/include_arrows.py compares with the #include lines; TEST_USES adds modules for the
-# tests alone.
+# tests alone. COMPUTING is for a module whose tests take long with the usual flags: CARPOOL_COMPUTING_FLAGS.
 function(carpool_module)
   cmake_parse_arguments(
-    ARG "" "NAME" "USES;LIBRARIES;PRIVATE_LIBRARIES;TEST_USES;OTHER_TARGETS" ${ARGN})
+    ARG "COMPUTING" "NAME" "USES;LIBRARIES;PRIVATE_LIBRARIES;TEST_USES;OTHER_TARGETS" ${ARGN})
   set(target carpool_${ARG_NAME})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *.cpp)
   set(tests ${sources})
@@ -34,6 +34,9 @@ function(carpool_module)
   endif()
   add_library(${target} STATIC ${sources})
   target_link_libraries(${target} PRIVATE carpool_warnings ${ARG_PRIVATE_LIBRARIES})
+  if(ARG_COMPUTING)
+    target_compile_options(${target} PRIVATE ${CARPOOL_COMPUTING_FLAGS})
+  endif()
   if(TARGET carpool_precompiled)
     target_link_libraries(${target} PRIVATE fmt::fmt) # whose macros the headers were read with
     target_precompile_headers(${target} REUSE_FROM carpool_precompiled)
