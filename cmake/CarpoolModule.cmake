@@ -12,7 +12,7 @@ function(carpool_in_batches target)
 endfunction()
 
 # carpool_module(NAME name [USES modules…] [LIBRARIES public…] [PRIVATE_LIBRARIES …] [TEST_USES modules…]
-#                [OTHER_TARGETS files…] [COMPUTING])
+#                [OTHER_TARGETS files…] [TOGETHER suites…] [COMPUTING])
 #
 # Makes the library carpool_<name> from every source of src/<name>/ and its subfolders and, when tests
 # are built, the programs carpool_<name>_test from tests/*.cpp and carpool_<name>_property_test from
@@ -22,7 +22,7 @@ endfunction()
 # tests alone. COMPUTING is for a module whose tests take long with the usual flags: CARPOOL_COMPUTING_FLAGS.
 function(carpool_module)
   cmake_parse_arguments(
-    ARG "COMPUTING" "NAME" "USES;LIBRARIES;PRIVATE_LIBRARIES;TEST_USES;OTHER_TARGETS" ${ARGN})
+    ARG "COMPUTING" "NAME" "USES;LIBRARIES;PRIVATE_LIBRARIES;TEST_USES;OTHER_TARGETS;TOGETHER" ${ARGN})
   set(target carpool_${ARG_NAME})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *.cpp)
   set(tests ${sources})
@@ -53,7 +53,8 @@ function(carpool_module)
   list(FILTER properties INCLUDE REGEX "_property_test\\.cpp$")
   list(FILTER tests EXCLUDE REGEX "_property_test\\.cpp$")
   if(tests)
-    carpool_test(NAME ${target}_test LABEL unit SOURCES ${tests} LIBRARIES ${target} ${test_uses})
+    carpool_test(NAME ${target}_test LABEL unit SOURCES ${tests} LIBRARIES ${target} ${test_uses}
+                 TOGETHER ${ARG_TOGETHER})
   endif()
   if(properties)
     carpool_test(NAME ${target}_property_test LABEL property SOURCES ${properties}
@@ -61,11 +62,12 @@ function(carpool_module)
   endif()
 endfunction()
 
-# carpool_test(NAME target LABEL label SOURCES … LIBRARIES … [ENVIRONMENT NAME=value]): a GoogleTest
-# program whose cases run under CTest with that label and environment. Tests find the repository's
-# data through CARPOOL_SOURCE_DIR.
+# carpool_test(NAME target LABEL label SOURCES … LIBRARIES … [ENVIRONMENT NAME=value] [TOGETHER suites…]):
+# a GoogleTest program whose cases run under CTest with that label and environment, each in a process of its
+# own. TOGETHER names suites whose cases share what takes long to prepare: each suite is one process and one
+# test of CTest. Tests find the repository's data through CARPOOL_SOURCE_DIR.
 function(carpool_test)
-  cmake_parse_arguments(ARG "" "NAME;LABEL;ENVIRONMENT" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "" "NAME;LABEL;ENVIRONMENT" "SOURCES;LIBRARIES;TOGETHER" ${ARGN})
   if(ARG_ENVIRONMENT)
     set(environment ENVIRONMENT ${ARG_ENVIRONMENT})
   endif()
@@ -82,6 +84,12 @@ function(carpool_test)
     add_custom_target(tests_${ARG_LABEL})
   endif()
   add_dependencies(tests_${ARG_LABEL} ${ARG_NAME})
-  gtest_discover_tests(${ARG_NAME} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 300 ${environment}
+  set(properties LABELS ${ARG_LABEL} TIMEOUT 300 ${environment})
+  foreach(suite IN LISTS ARG_TOGETHER)
+    add_test(NAME ${suite} COMMAND ${ARG_NAME} --gtest_filter=${suite}.*)
+    set_tests_properties(${suite} PROPERTIES ${properties} FAIL_REGULAR_EXPRESSION "Running 0 tests")
+    string(APPEND together ":${suite}.*")
+  endforeach()
+  gtest_discover_tests(${ARG_NAME} TEST_FILTER "*-${together}" PROPERTIES ${properties}
                        DISCOVERY_TIMEOUT 120)
 endfunction()
