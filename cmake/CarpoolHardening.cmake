@@ -20,7 +20,7 @@ if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
   add_compile_options(-fcf-protection)
 endif()
 string(TOUPPER "${CMAKE_BUILD_TYPE}" build_type)
-if("${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${build_type}}" MATCHES "-O[1-3s]")
+if("${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${build_type}}" MATCHES "-O[1-3gs]")
   set(CARPOOL_HARDENED ON) # all of it; without optimisation all but this
   add_compile_options(-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)
   # Tests may be compiled without optimisation.

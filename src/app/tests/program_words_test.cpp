@@ -51,7 +51,7 @@ std::string last_name(const Option& option) {
 }
 
 // The option with a value that it accepts, in each way that it can be written.
-std::vector<Words> spellings(const Option& option) {
+std::vector<Words> word_spellings(const Option& option) {
   const std::string name = last_name(option);
   if (std::holds_alternative<bool*>(option.target)) {
     return {{name}};
@@ -89,7 +89,7 @@ bool is_single(const Option& option) {
 Words needed_by(const Option& option, const OptionSet& options) {
   for (const Option& other : options.all()) {
     if (!option.rules.needs.empty() && last_name(other) == option.rules.needs) {
-      return spellings(other).front();
+      return word_spellings(other).front();
     }
   }
   return {};
@@ -97,7 +97,8 @@ Words needed_by(const Option& option, const OptionSet& options) {
 
 void try_every_option(const std::string& command, const OptionSet& options) {
   for (const Option& option : options.all()) {
-    for (const Words& spelling : option.positional() ? std::vector<Words>{} : spellings(option)) {
+    for (const Words& spelling :
+         option.positional() ? std::vector<Words>{} : word_spellings(option)) {
       if (spelling.size() == 4 && is_single(option)) {
         continue;  // it may be given once
       }

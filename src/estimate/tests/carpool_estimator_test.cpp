@@ -32,15 +32,21 @@ class MeasuredH200 : public testing::Test {
     static MeasuredJobs loaded;
     return loaded;
   }
-  static std::unique_ptr<CarpoolEstimator> fitted() {
+  static const CarpoolEstimator* fitted() {
+    static const std::unique_ptr<CarpoolEstimator> estimator = fit();
+    return estimator.get();
+  }
+
+ private:
+  static std::unique_ptr<CarpoolEstimator> fit() {
     FactsCache cache(nullptr);
     EstimatorTraining training{.cache = &cache};
     for (const MeasuredJob& row : jobs().rows) {
       training.rows.push_back(&row);
     }
-    auto fit = fit_carpool(training);
-    EXPECT_TRUE(fit);
-    return std::move(*fit);
+    auto fitted = fit_carpool(training);
+    EXPECT_TRUE(fitted);
+    return std::move(*fitted);
   }
 };
 

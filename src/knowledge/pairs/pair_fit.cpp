@@ -11,7 +11,7 @@ constexpr double kPull = 0.05;
 constexpr double kStartSensitivity = 0.6;
 constexpr int kRounds = 200;
 constexpr double kLeastCost = 1e-3;
-constexpr double kLeastActivity = 0.01;
+constexpr double kLeastFittedActivity = 0.01;
 constexpr double kLeastSpeed = 0.05;
 
 // One half of the alternating least squares: fits `free` for given `fixed`.
@@ -39,7 +39,7 @@ void fit_side(std::span<const PairCost> costs,
 }  // namespace
 
 double PairEffects::pressure_by_activity(double sm_active) const {
-  return scale * std::pow(std::max(sm_active, kLeastActivity), exponent);
+  return scale * std::pow(std::max(sm_active, kLeastFittedActivity), exponent);
 }
 
 PairEffects fit_pair_effects(std::span<const PairCost> costs, std::span<const double> sm_active) {
@@ -68,7 +68,7 @@ PairEffects fit_pair_effects(std::span<const PairCost> costs, std::span<const do
   double xy = 0.0;
   double sensitivity = 0.0;
   for (std::size_t i = 0; i < sm_active.size(); ++i) {
-    const double activity = std::log(std::max(sm_active[i], kLeastActivity));
+    const double activity = std::log(std::max(sm_active[i], kLeastFittedActivity));
     const double pressure = std::log(std::max(effects.pressure[i], kLeastCost));
     count += 1.0;
     x += activity;

@@ -24,25 +24,25 @@ void add_knowledge_options(OptionSet& options, KnowledgeOptions& knowledge) {
   add_socket(options, knowledge.server);
 }
 
-std::string percent(const json& row, const char* key) {
+std::string row_percent(const json& row, const char* key) {
   return fmt::format("{:.0f}", 100.0 * row.value(key, 0.0));
 }
 
 std::string activity_text(const json& row) {
   if (row.value("measured_s", 0.0) <= 0.0) {
     return fmt::format("{} % {}",
-                       percent(row, "sm_active"),
+                       row_percent(row, "sm_active"),
                        row.contains("kernel_window") ? "by kernels" : "assumed");
   }
   return fmt::format("{} % ({}–{})",
-                     percent(row, "sm_active"),
-                     percent(row, "sm_active_low"),
-                     percent(row, "sm_active_high"));
+                     row_percent(row, "sm_active"),
+                     row_percent(row, "sm_active_low"),
+                     row_percent(row, "sm_active_high"));
 }
 
 std::string window_text(const json& row) {
   return row.contains("kernel_window")
-             ? fmt::format("{} %", percent(row.at("kernel_window"), "sm_active"))
+             ? fmt::format("{} %", row_percent(row.at("kernel_window"), "sm_active"))
              : "-";
 }
 

@@ -7,8 +7,6 @@
 namespace carpool::gpu::inject {
 namespace {
 
-namespace format = window_format;
-
 constexpr std::chrono::milliseconds kTakeEvery{5};
 constexpr std::int64_t kFlushEveryNs = 200'000'000;
 // Programs queue up to a thousand kernels, which run after the window that launched them.
@@ -22,14 +20,14 @@ constexpr std::chrono::milliseconds kGraphLook{500};
 
 WindowView::Answer WindowFollower::traced(const WindowView::Order& order) {
   if (!can_trace_kernels(cupti_)) {
-    return {.state = format::State::Refused, .code = cupti::kNotSupported};
+    return {.state = window_format::State::Refused, .code = cupti::kNotSupported};
   }
   Subscription subscription(cupti_.functions);
   if (subscription.code() != cupti::kSuccess) {
     return refused(subscription.code());
   }
   if (!await_start(order.start_ns)) {
-    return {.state = format::State::Spoiled};
+    return {.state = window_format::State::Spoiled};
   }
   launch_count().begin(monotonic_ns());
   if (const cupti::Code code = subscription.listen(); code != cupti::kSuccess) {
@@ -38,14 +36,15 @@ WindowView::Answer WindowFollower::traced(const WindowView::Order& order) {
   // On an H200 with CUDA 13.0, a program that replays a graph made before its kernels were recorded
   // ended with "unspecified launch failure".
   if (!launch_count().graph_seen() && !rest(kGraphLook)) {
-    return {.state = format::State::Spoiled};
+    return {.state = window_format::State::Spoiled};
   }
   if (launch_count().graph_seen()) {
-    return {.state = format::State::Unseen};
+    return {.state = window_format::State::Unseen};
   }
   launch_count().begin(monotonic_ns());
   const WindowView::Answer answer = recorded(std::int64_t{order.length_ms} * 1'000'000);
-  if (watched_.detach && answer.state != format::State::Busy && !launch_count().graph_seen()) {
+  if (watched_.detach && answer.state != window_format::State::Busy &&
+      !launch_count().graph_seen()) {
     detach(subscription);
   }
   return answer;
@@ -58,13 +57,14 @@ WindowView::Answer WindowFollower::recorded(std::int64_t length) {
   }
   const bool stays = collect(trace, length);
   const KernelTrace::Traced traced = trace.traced();
-  WindowView::Answer answer{.state = stays ? format::State::Done : format::State::Spoiled,
-                            .launches = counted_.launches,
-                            .over_ns = counted_.over_ns,
-                            .kernels = traced.kernels};
+  WindowView::Answer answer{
+      .state = stays ? window_format::State::Done : window_format::State::Spoiled,
+      .launches = counted_.launches,
+      .over_ns = counted_.over_ns,
+      .kernels = traced.kernels};
   const bool nothing = traced.kernels.count == 0 && counted_.launches != 0;
   if (stays && (traced.lost || nothing || launch_count().graph_seen())) {
-    answer.state = format::State::Unseen;
+    answer.state = window_format::State::Unseen;
   }
   return answer;
 }

@@ -12,12 +12,10 @@
 namespace carpool::gpu::inject {
 namespace {
 
-namespace format = window_format;
-
 constexpr std::chrono::milliseconds kLookEvery{250};
 // For a call of CUPTI that is under way, not for the window. Two processes with PyTorch on a busy
 // H200 ended with SIGSEGV while they exited, with a patience of one second.
-constexpr std::chrono::seconds kExitPatience{10};
+constexpr std::chrono::seconds kWindowEndPatience{10};
 constexpr std::int64_t kLongestWaitNs = 2'000'000'000;
 constexpr std::int64_t kLongestExtension = 3;  // times the length of the window
 constexpr std::int64_t kOverslept = 400'000'000;
@@ -106,7 +104,7 @@ void WindowFollower::count(const WindowView::Order& order) {
     }
     in_window_ = true;
   }
-  view_.answer(order.number, {.state = format::State::Open});
+  view_.answer(order.number, {.state = window_format::State::Open});
   view_.answer(order.number, answer_to(order));
   const std::lock_guard lock(mutex_);
   in_window_ = false;
@@ -115,19 +113,21 @@ void WindowFollower::count(const WindowView::Order& order) {
 
 WindowView::Answer WindowFollower::answer_to(const WindowView::Order& order) {
   if (!load_cupti()) {
-    return {.state = format::State::NoCupti};
+    return {.state = window_format::State::NoCupti};
   }
   stood_still_ = false;
-  WindowView::Answer answer = order.kind == format::Kind::Kernels ? traced(order) : counted(order);
+  WindowView::Answer answer =
+      order.kind == window_format::Kind::Kernels ? traced(order) : counted(order);
   if (stood_still_) {
-    answer.state = format::State::Spoiled;
+    answer.state = window_format::State::Spoiled;
   }
   return answer;
 }
 
 WindowView::Answer WindowFollower::refused(cupti::Code code) {
   const bool other = code == cupti::kMultipleSubscribers || code == cupti::kNotCompatible;
-  return {.state = other ? format::State::Busy : format::State::Refused, .code = code};
+  return {.state = other ? window_format::State::Busy : window_format::State::Refused,
+          .code = code};
 }
 
 bool WindowFollower::await_start(std::int64_t start_ns) {
@@ -146,20 +146,21 @@ WindowView::Answer WindowFollower::counted(const WindowView::Order& order) {
       return refused(subscription.code());
     }
     if (!await_start(order.start_ns)) {
-      return {.state = format::State::Spoiled};
+      return {.state = window_format::State::Spoiled};
     }
     const std::int64_t now = monotonic_ns();
     latest = latest != 0 ? latest : now + length * (1 + kLongestExtension);
     const WindowView::Answer answer =
         listened(subscription, length, std::min(now + patience, latest), latest);
-    if (answer.state != format::State::None || monotonic_ns() >= latest) {
-      return {.state = answer.state == format::State::None ? format::State::Done : answer.state,
+    if (answer.state != window_format::State::None || monotonic_ns() >= latest) {
+      return {.state = answer.state == window_format::State::None ? window_format::State::Done
+                                                                  : answer.state,
               .code = answer.code,
               .launches = answer.launches,
               .over_ns = answer.over_ns};
     }
   }
-  return {.state = format::State::Done, .over_ns = length};
+  return {.state = window_format::State::Done, .over_ns = length};
 }
 
 // State None: nothing was launched until `first_ns`. It was seen on an H200 that a subscription
@@ -187,7 +188,7 @@ WindowView::Answer WindowFollower::listened(Subscription& subscription,
     stays = rest(std::chrono::nanoseconds(length / 8));
   }
   const LaunchCount::Counted counted = launches.until(monotonic_ns());
-  return {.state = stays ? format::State::Done : format::State::Spoiled,
+  return {.state = stays ? window_format::State::Done : window_format::State::Spoiled,
           .launches = counted.launches,
           .over_ns = counted.over_ns};
 }
@@ -209,7 +210,7 @@ void WindowFollower::at_exit() {
   std::unique_lock lock(mutex_);
   exiting_ = true;
   changed_.notify_all();
-  changed_.wait_for(lock, kExitPatience, [this] { return !in_window_; });
+  changed_.wait_for(lock, kWindowEndPatience, [this] { return !in_window_; });
 }
 
 }  // namespace carpool::gpu::inject

@@ -11,8 +11,6 @@
 
 namespace carpool::gpu::inject {
 
-namespace format = window_format;
-
 bool WindowView::open(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (file < 0) {
@@ -21,16 +19,17 @@ bool WindowView::open(const std::string& path) {
   struct stat status = {};
   void* memory = MAP_FAILED;
   if (::fstat(file, &status) == 0 &&
-      static_cast<std::size_t>(status.st_size) >= sizeof(format::Block)) {
-    memory = ::mmap(nullptr, sizeof(format::Block), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+      static_cast<std::size_t>(status.st_size) >= sizeof(window_format::Block)) {
+    memory =
+        ::mmap(nullptr, sizeof(window_format::Block), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   }
   ::close(file);
   if (memory == MAP_FAILED) {
     return false;
   }
-  auto* block = static_cast<format::Block*>(memory);
-  if (block->magic != format::kMagic || block->version != format::kVersion) {
-    ::munmap(memory, sizeof(format::Block));
+  auto* block = static_cast<window_format::Block*>(memory);
+  if (block->magic != window_format::kMagic || block->version != window_format::kVersion) {
+    ::munmap(memory, sizeof(window_format::Block));
     return false;
   }
   block_ = block;
@@ -40,16 +39,16 @@ bool WindowView::open(const std::string& path) {
 WindowView::Order WindowView::order() const {
   const std::uint32_t number = block_->order.number.load(std::memory_order_acquire);
   return {.number = number,
-          .length_ms = std::min(block_->order.length_ms, format::kLongestMs),
+          .length_ms = std::min(block_->order.length_ms, window_format::kLongestMs),
           .start_ns = block_->order.start_ns,
-          .kind = static_cast<format::Kind>(block_->order.kind)};
+          .kind = static_cast<window_format::Kind>(block_->order.kind)};
 }
 
 // A free slot, else that of a process that has ended without leaving.
-format::Slot* WindowView::take_slot() {
+window_format::Slot* WindowView::take_slot() {
   const auto self = static_cast<std::uint32_t>(::getpid());
   for (const bool of_the_dead : {false, true}) {
-    for (format::Slot& slot : block_->slots) {
+    for (window_format::Slot& slot : block_->slots) {
       std::uint32_t holder = slot.pid.load(std::memory_order_acquire);
       const bool dead =
           holder != 0 &&
@@ -67,7 +66,8 @@ void WindowView::answer(std::uint32_t window, const Answer& answer) {
   if (slot_ == nullptr) {
     return;
   }
-  slot_->state.store(static_cast<std::uint32_t>(format::State::None), std::memory_order_relaxed);
+  slot_->state.store(static_cast<std::uint32_t>(window_format::State::None),
+                     std::memory_order_relaxed);
   // No part of the new answer is seen beside the old state.
   std::atomic_thread_fence(std::memory_order_release);
   slot_->window = window;
