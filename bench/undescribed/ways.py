@@ -13,6 +13,8 @@ import time
 # Another program with the same options and output may stand in for it where there is no GPU.
 JOB = os.environ.get("UNDESCRIBED_JOB", str(pathlib.Path(__file__).resolve().parent / "job.py"))
 ENDED = ("succeeded", "failed", "cancelled")
+# As for Carpool itself: another program may stand in for it.
+MPS_CONTROL = os.environ.get("CARPOOL_MPS_CONTROL", "nvidia-cuda-mps-control")
 PATIENCE_S = 900
 
 
@@ -27,11 +29,11 @@ class PlainMps:
     def __enter__(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="mps-"))
         self.environment = {**os.environ, "CUDA_MPS_PIPE_DIRECTORY": str(self.folder), "CUDA_MPS_LOG_DIRECTORY": str(self.folder)}
-        subprocess.run(["nvidia-cuda-mps-control", "-d"], env=self.environment, check=True)
+        subprocess.run([MPS_CONTROL, "-d"], env=self.environment, check=True)
         return self.environment
 
     def __exit__(self, *_):
-        subprocess.run(["nvidia-cuda-mps-control"], env=self.environment, input="quit\n", text=True, check=False)
+        subprocess.run([MPS_CONTROL], env=self.environment, input="quit\n", text=True, check=False)
         time.sleep(1.0)
         shutil.rmtree(self.folder, ignore_errors=True)
 

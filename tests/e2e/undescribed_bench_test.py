@@ -14,7 +14,7 @@ GPU_BYTES = 139 << 30
 
 
 class UndescribedBench(server.ServerTest):
-    def run_parts(self, *options, speed=20):
+    def run_parts(self, *options, speed=20, **more):
         # gpm.2: SM activity in percent.
         self.write("nvml", f"gpus = 1\nmemory_total = {GPU_BYTES}\nmemory_used = 0\ngpm.2 = 15\nprocesses =\n")
         out = self.folder / "result.json"
@@ -23,7 +23,7 @@ class UndescribedBench(server.ServerTest):
             timeout=cli.TIMEOUT_S, check=False,
             env=cli.environment(self.folder, **self.surroundings(
                 UNDESCRIBED_JOB=str(BENCH / "stand_in.py"), UNDESCRIBED_FAKE_NVML=str(self.settings), UNDESCRIBED_SPEED=str(speed),
-                TMPDIR=str(self.folder), PYTHONDONTWRITEBYTECODE="1")))
+                TMPDIR=str(self.folder), PYTHONDONTWRITEBYTECODE="1", **more)))
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         return json.loads(out.read_text())
 
@@ -45,7 +45,7 @@ class UndescribedBench(server.ServerTest):
         self.assertEqual(found["jobs_that_failed_or_restarted"], 0, found)
 
     def test_the_cost_is_that_of_turns_of_two_jobs(self):
-        found = self.run_parts("--parts", "cost", "--pairs", "1", "--cost-seconds", "3", speed=1)["cost"]
+        found = self.run_parts("--parts", "cost", "--pairs", "1", "--cost-seconds", "3", speed=1, CUDA_VISIBLE_DEVICES="0")["cost"]
         self.assertGreaterEqual(found["ratio"]["turns"], 2, found)
         self.assertAlmostEqual(found["ratio"]["mean"], 1.0, delta=0.5)
         low, high = found["ratio"]["interval_95"]

@@ -10,6 +10,7 @@ counted as an XID error. `--no-mps` and other options go to `carpool serve`. Exi
 """
 
 import argparse
+import datetime
 import http.client
 import json
 import os
@@ -212,6 +213,19 @@ def make_fault(server, table, gpu):
     table.check("last XID", "/metrics", told(after, "carpool_gpu_last_xid", gpu=gpu), 1, 999)
 
 
+def said_by(*words):
+    try:
+        return subprocess.run(words, capture_output=True, text=True, check=False).stdout.strip()
+    except FileNotFoundError:
+        return ""
+
+
+def machine():
+    gpu, _, driver = said_by("nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader").partition(", ")
+    return {"gpu": gpu, "driver": driver, "date": datetime.date.today().isoformat(),
+            "commit": os.environ.get("CARPOOL_COMMIT") or said_by("git", "rev-parse", "--short", "HEAD")}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--carpool", type=pathlib.Path, required=True)
@@ -231,7 +245,8 @@ def main():
     failed = sum(not row["holds"] for row in table.rows)
     print(f"{len(table.rows) - failed} of {len(table.rows)} hold")
     if options.out:
-        options.out.write_text(json.dumps(table.rows, indent=1) + "\n", encoding="utf-8")
+        result = {**machine(), "command": " ".join(["tests/gpu/observed_job.py", *sys.argv[1:]]), "checks": table.rows}
+        options.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     return 1 if failed else 0
 
 

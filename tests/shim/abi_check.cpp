@@ -50,14 +50,12 @@ static_assert(
     kSameFunction<Status(Handle, AllocationNode*), decltype(::cuGraphMemAllocNodeGetParams)>);
 
 static_assert(kSameFunction<Status(int, SmResource*, int), decltype(::cuDeviceGetDevResource)>);
-static_assert(
-    kSameFunction<
-        Status(SmResource*, unsigned*, const SmResource*, SmResource*, unsigned, unsigned),
-        decltype(::cuDevSmResourceSplitByCount)>);
+static_assert(kSameFunction<
+              Status(SmResource*, unsigned*, const SmResource*, SmResource*, unsigned, unsigned),
+              decltype(::cuDevSmResourceSplitByCount)>);
 static_assert(
     kSameFunction<Status(Handle*, SmResource*, unsigned), decltype(::cuDevResourceGenerateDesc)>);
-static_assert(
-    kSameFunction<Status(Handle*, Handle, int, unsigned), decltype(::cuGreenCtxCreate)>);
+static_assert(kSameFunction<Status(Handle*, Handle, int, unsigned), decltype(::cuGreenCtxCreate)>);
 static_assert(
     kSameFunction<Status(Handle*, Handle, unsigned, int), decltype(::cuGreenCtxStreamCreate)>);
 

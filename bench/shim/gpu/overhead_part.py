@@ -110,7 +110,7 @@ def judged(rows, recorded, driver, problems):
     """A loop whose interval is wide decides nothing: one that the host limits, on a machine whose processors are shared."""
     decided = [row for row in rows if row["interval_95"][1] - row["interval_95"][0] <= WIDE]
     profiler = recorded.get("torch.profiler", {}).get("added_ns")
-    launch_ns, log_ns = driver.get("added_ns"), driver.get("logged_ns")
+    launch_ns, log_ns = driver.get("added_ns"), recorded.get("kernel log", {}).get("added_ns")
     met = {"throughput": bool(decided) and not problems and all(row["throughput"] >= 1 - MOST_LOST for row in decided),
            "ns_a_launch": launch_ns is not None and launch_ns <= MOST_NS,
            "log": log_ns is not None and profiler is not None and log_ns <= LOG_SHARE * profiler}

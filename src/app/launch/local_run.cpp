@@ -218,6 +218,9 @@ Result<void> run_locally(const LocalRun& options, const CommandContext& context)
                                      {.preload = variable("LD_PRELOAD"),
                                       .library_path = variable("LD_LIBRARY_PATH"),
                                       .nvtx_tool = variable(kNvtxToolVariable)}));
+  if (gate->job_class == JobClass::BestEffort && gate->mps) {
+    environment["CUDA_MPS_CLIENT_PRIORITY"] = "1";  // the lower of two
+  }
   MemoryWatch memory(std::move(*telemetry), request->gpu, (*share)->state_folder());
   keep_share(**share, memory);
   if (const Result<void> started = program.start(options.command, environment); !started) {

@@ -67,9 +67,6 @@ std::map<std::string, std::string> gate_environment(const GateSettings& gate) {
   }
   if (gate.job_class == JobClass::BestEffort) {
     variables[kGatePolicyVariable] = gate.policy;
-    if (gate.mps) {
-      variables["CUDA_MPS_CLIENT_PRIORITY"] = "1";  // the lower of two
-    }
   }
   if (gate.job_class == JobClass::Slo && gate.slo_ms) {
     variables["CARPOOL_SHIM_SLO_NS"] = fmt::format("{:.0f}", *gate.slo_ms * 1e6);

@@ -89,9 +89,6 @@ TEST_F(ShimJobsTest, OnlyBestEffortJobsAreToldToWaitForRequests) {
   EXPECT_EQ(variables.at("CARPOOL_SHIM_POLICY"), "time");
   EXPECT_EQ(variables.at("CARPOOL_SHIM_SLO_NS"), "");
   EXPECT_EQ(variables.at("CARPOOL_SHIM_MPS"), "1");
-  EXPECT_EQ(variables.at("CUDA_MPS_CLIENT_PRIORITY"), "1");
-  spec_.mechanism = ShareMechanism::TimeSlicing;
-  EXPECT_FALSE(started(chosen).contains("CUDA_MPS_CLIENT_PRIORITY"));
 }
 
 TEST_F(ShimJobsTest, TheStateBelongsToItsUserAndKnowsTheJob) {

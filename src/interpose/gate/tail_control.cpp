@@ -20,8 +20,8 @@ void TailControl::request_ended(Nanoseconds latency, Nanoseconds slo_ns, Nanosec
 void TailControl::look(Nanoseconds slo_ns, Nanoseconds now) {
   since_look_ = 0;
   looked_at_ = now;
-  // One late request of a few is no tail: the first ones of a program, which load its kernels, are
-  // late as a rule.
+  // One late request of a few does not make a tail: the first ones of a program, which load its
+  // kernels, are late as a rule.
   const std::uint32_t count = latencies_.count();
   if (count < 2) {
     return;

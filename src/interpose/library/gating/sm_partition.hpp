@@ -32,7 +32,7 @@ class SmPartitions {
   // must have more blocks than fit on the GPU, or as few as fit on the smallest part.
   [[nodiscard]] bool allows(const ConfinableLaunch& launch);
 
-  // The stream for a launch into at most so many SMs, which leave() has to follow; null: not now.
+  // The stream for a launch into at most `most_sms`, which leave() has to follow; null: not now.
   [[nodiscard]] Handle enter(const StreamPlace& own, std::uint32_t most_sms);
   // SMs of the part that was entered.
   [[nodiscard]] std::uint32_t entered_sms() const;
