@@ -118,6 +118,12 @@ std::uint64_t job_limit_of(int ordinal) {
                            : number_setting("CARPOOL_SHIM_LIMIT", kUnlimited);
 }
 
+Handle thread_context() {
+  Handle context = nullptr;
+  return call_real<Status(Handle*)>(Symbol::cuCtxGetCurrent, &context) == kSuccess ? context
+                                                                                   : nullptr;
+}
+
 Device& find_thread_device() {
   int ordinal = kUnknownDevice;
   if (!capture_alive() && call_real<Status(int*)>(Symbol::cuCtxGetDevice, &ordinal) == kSuccess) {

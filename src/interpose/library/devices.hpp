@@ -29,6 +29,9 @@ extern constinit thread_local Device* thread_device;  // NOLINT: null: not known
   return thread_device != nullptr ? *thread_device : find_thread_device();
 }
 
+// Its handle, as the driver tells; null if there is none. Not while a capture is alive.
+[[nodiscard]] Handle thread_context();
+
 // The thread has another context now.
 inline void context_changed() {
   thread_device = nullptr;

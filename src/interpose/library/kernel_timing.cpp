@@ -107,9 +107,8 @@ bool make_events(EventPair& pair, Handle context, int device) {
 
 // Events belong to a context; null if there is no pair for this one.
 EventPair* free_pair(int device) {
-  Handle context = nullptr;
-  if (call_real<Status(Handle*)>(Symbol::cuCtxGetCurrent, &context) != kSuccess ||
-      context == nullptr) {
+  const Handle context = thread_context();
+  if (context == nullptr) {
     return nullptr;
   }
   EventPair* empty = nullptr;

@@ -65,43 +65,44 @@ Result prefetch(DevicePtr address, std::size_t bytes, Stream* stream, Default me
 
 }  // namespace
 
-#define FAKE_CUDA_COPY(name, parameters, target, source) \
-  FAKE_CUDA_DEFINE_TWINS(                                \
-      name, _ptds, parameters, copy_ends(target, source, bytes, nullptr, kDefault, Wait::Yes))
-#define FAKE_CUDA_COPY_ASYNC(name, parameters, target, source) \
+#define FAKE_CUDA_ARRAY_COPY(name, parameters, target, source) \
   FAKE_CUDA_DEFINE_TWINS(                                      \
+      name, _ptds, parameters, copy_ends(target, source, bytes, nullptr, kDefault, Wait::Yes))
+#define FAKE_CUDA_ARRAY_COPY_ASYNC(name, parameters, target, source) \
+  FAKE_CUDA_DEFINE_TWINS(                                            \
       name, _ptsz, parameters, copy_ends(target, source, bytes, stream, kDefault, Wait::No))
 
-FAKE_CUDA_COPY(cuMemcpyHtoA_v2,
-               (Array * to, std::size_t offset, const void* from, std::size_t bytes),
-               in(to, offset),
-               at(from))
-FAKE_CUDA_COPY(cuMemcpyDtoA_v2,
-               (Array * to, std::size_t offset, DevicePtr from, std::size_t bytes),
-               in(to, offset),
-               at(from))
-FAKE_CUDA_COPY(cuMemcpyAtoD_v2,
-               (DevicePtr to, Array* from, std::size_t offset, std::size_t bytes),
-               at(to),
-               in(from, offset))
-FAKE_CUDA_COPY(cuMemcpyAtoH_v2,
-               (void* to, Array* from, std::size_t offset, std::size_t bytes),
-               at(to),
-               in(from, offset))
-FAKE_CUDA_COPY(
+FAKE_CUDA_ARRAY_COPY(cuMemcpyHtoA_v2,
+                     (Array * to, std::size_t offset, const void* from, std::size_t bytes),
+                     in(to, offset),
+                     at(from))
+FAKE_CUDA_ARRAY_COPY(cuMemcpyDtoA_v2,
+                     (Array * to, std::size_t offset, DevicePtr from, std::size_t bytes),
+                     in(to, offset),
+                     at(from))
+FAKE_CUDA_ARRAY_COPY(cuMemcpyAtoD_v2,
+                     (DevicePtr to, Array* from, std::size_t offset, std::size_t bytes),
+                     at(to),
+                     in(from, offset))
+FAKE_CUDA_ARRAY_COPY(cuMemcpyAtoH_v2,
+                     (void* to, Array* from, std::size_t offset, std::size_t bytes),
+                     at(to),
+                     in(from, offset))
+FAKE_CUDA_ARRAY_COPY(
     cuMemcpyAtoA_v2,
     (Array * to, std::size_t to_offset, Array* from, std::size_t from_offset, std::size_t bytes),
     in(to, to_offset),
     in(from, from_offset))
-FAKE_CUDA_COPY_ASYNC(
+FAKE_CUDA_ARRAY_COPY_ASYNC(
     cuMemcpyHtoAAsync_v2,
     (Array * to, std::size_t offset, const void* from, std::size_t bytes, Stream* stream),
     in(to, offset),
     at(from))
-FAKE_CUDA_COPY_ASYNC(cuMemcpyAtoHAsync_v2,
-                     (void* to, Array* from, std::size_t offset, std::size_t bytes, Stream* stream),
-                     at(to),
-                     in(from, offset))
+FAKE_CUDA_ARRAY_COPY_ASYNC(
+    cuMemcpyAtoHAsync_v2,
+    (void* to, Array* from, std::size_t offset, std::size_t bytes, Stream* stream),
+    at(to),
+    in(from, offset))
 FAKE_CUDA_DEFINE_TWINS(cuMemcpy3DPeer,
                        _ptds,
                        (const Copy3D* copy),

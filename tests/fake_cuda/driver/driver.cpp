@@ -10,7 +10,7 @@
 namespace fake_cuda {
 namespace {
 
-std::atomic<Driver*> driver = nullptr;
+std::atomic<Driver*> the_driver = nullptr;
 std::atomic<bool> forked = false;
 std::array<std::atomic<std::uint64_t>, static_cast<std::size_t>(Entry::Count)> calls;
 
@@ -37,7 +37,7 @@ bool works_without_init(Entry entry) {
 
 // A forked child must not touch the parent's locks, threads and place on the device.
 void after_fork() {
-  if (Driver* mine = driver.load(); mine != nullptr) {
+  if (Driver* mine = the_driver.load(); mine != nullptr) {
     forked = true;
     mine->device().forget_after_fork();
   }
@@ -82,15 +82,15 @@ Driver& Driver::get() {
   static std::once_flag once;
   std::call_once(once, [] {
     // Never destroyed: the process may exit while other threads are in the driver.
-    driver = new Driver;  // NOLINT(cppcoreguidelines-owning-memory)
+    the_driver = new Driver;  // NOLINT(cppcoreguidelines-owning-memory)
     (void)pthread_atfork(nullptr, nullptr, &after_fork);
     (void)std::atexit(&write_counts);
   });
-  return *driver;
+  return *the_driver;
 }
 
 bool Driver::exists() {
-  return driver.load() != nullptr && !forked;
+  return the_driver.load() != nullptr && !forked;
 }
 
 Driver::Driver() : settings_(Settings::of_environment()), device_(settings_) {

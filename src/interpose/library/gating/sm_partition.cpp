@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "interpose/library/devices.hpp"
 #include "interpose/library/symbols.hpp"
 
 namespace carpool::interpose {
@@ -14,12 +15,6 @@ constexpr unsigned kNonBlocking = 1;       // CU_STREAM_NON_BLOCKING
 constexpr std::uint32_t kSmsMultiple = 8;  // of compute capability 9.0
 constexpr std::uint64_t kNotAllowed = 1;   // in the table
 constexpr std::uint64_t kAllowed = 2;
-
-Handle context_of_thread() {
-  Handle context = nullptr;
-  return call_real<Status(Handle*)>(Symbol::cuCtxGetCurrent, &context) == kSuccess ? context
-                                                                                   : nullptr;
-}
 
 // The one of the thread if it is the primary context of the GPU; else null.
 Handle primary_context(int device) {
@@ -37,7 +32,7 @@ Handle primary_context(int device) {
     return nullptr;
   }
   call_real<Status(int)>(Symbol::cuDevicePrimaryCtxRelease_v2, device);
-  return primary == context_of_thread() ? primary : nullptr;
+  return primary == thread_context() ? primary : nullptr;
 }
 
 bool make_event(Handle& event) {
@@ -164,7 +159,7 @@ bool SmPartitions::allows(const ConfinableLaunch& launch) {
 
 Handle SmPartitions::enter(const StreamPlace& own, std::uint32_t most_sms) {
   if (refused_ || context_ == nullptr || entered_ != nullptr || capture_alive() ||
-      context_of_thread() != context_) {
+      thread_context() != context_) {
     return nullptr;
   }
   const auto part = std::ranges::find_if(

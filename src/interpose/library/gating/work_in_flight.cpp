@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "interpose/library/devices.hpp"
 #include "interpose/library/symbols.hpp"
 
 namespace carpool::interpose {
@@ -11,12 +12,6 @@ using gate::Nanoseconds;
 namespace {
 
 constexpr unsigned kEventWithoutTime = 2;  // CU_EVENT_DISABLE_TIMING
-
-Handle current_context() {
-  Handle context = nullptr;
-  return call_real<Status(Handle*)>(Symbol::cuCtxGetCurrent, &context) == kSuccess ? context
-                                                                                   : nullptr;
-}
 
 }  // namespace
 
@@ -30,7 +25,7 @@ void WorkInFlight::destroy_event(Batch& batch) {
 
 // Events belong to a context.
 bool WorkInFlight::has_event(Batch& batch) {
-  const Handle context = current_context();
+  const Handle context = thread_context();
   if (context == nullptr) {
     return false;
   }

@@ -7,12 +7,7 @@
 namespace carpool::interpose {
 
 std::uint64_t current_context() {
-  Handle context = nullptr;
-  if (capture_alive() ||
-      call_real<Status(Handle*)>(Symbol::cuCtxGetCurrent, &context) != kSuccess) {
-    return 0;
-  }
-  return reinterpret_cast<std::uintptr_t>(context);
+  return capture_alive() ? 0 : reinterpret_cast<std::uintptr_t>(thread_context());
 }
 
 bool admit(Device& device, std::uint64_t bytes) {
