@@ -163,6 +163,14 @@ Result<void> read_group(const json& content,
   return {};
 }
 
+bool in_range(const UserBelief& read) {
+  const std::array widths = {
+      read.law_width, read.measured_width, read.latency_width, read.measured_latency_width};
+  return read.coverage.inside <= read.coverage.all &&
+         read.latency_coverage.inside <= read.latency_coverage.all &&
+         std::ranges::all_of(widths, [](double width) { return width > 0.1 && width < 10.0; });
+}
+
 }  // namespace
 
 Result<void> read_user(const json& content, BeliefStore& store) {
@@ -184,7 +192,6 @@ Result<void> read_user(const json& content, BeliefStore& store) {
   const json* latencies = object.member("latencies");
   const std::array lists = {
       object.member("workloads"), object.member("pairs"), object.member("groups")};
-  const auto width = [](double value) { return value > 0.1 && value < 10.0; };
   if (std::ranges::any_of(lists,
                           [](const json* list) { return list == nullptr || !list->is_array(); })) {
     numbers.problem("workloads, pairs or groups: not a list");
@@ -192,10 +199,7 @@ Result<void> read_user(const json& content, BeliefStore& store) {
   if (latencies != nullptr && !latencies->is_array()) {
     numbers.problem("latencies: not a list");
   }
-  if (read.coverage.inside > read.coverage.all || !width(read.law_width) ||
-      !width(read.measured_width) || read.latency_coverage.inside > read.latency_coverage.all ||
-      !width(read.latency_width) || !width(read.measured_latency_width) ||
-      store.find_user(read.scope) != kNone) {
+  if (!in_range(read) || store.find_user(read.scope) != kNone) {
     numbers.problem("listed twice, or a number is out of range");
   }
   if (auto finished = object.finish(); !finished) {

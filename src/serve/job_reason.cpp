@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "core/job_names.hpp"
+
 namespace carpool::serve {
 namespace {
 

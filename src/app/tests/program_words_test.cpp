@@ -2,6 +2,7 @@
 // before them.
 #include <algorithm>
 #include <array>
+#include <map>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -56,13 +57,15 @@ std::vector<Words> word_spellings(const Option& option) {
   if (std::holds_alternative<bool*>(option.target)) {
     return {{name}};
   }
+  static const std::map<std::string, std::string> values{{"SIZE", "3G"},
+                                                         {"TIME", "3h"},
+                                                         {"WHEN", "now+3h"},
+                                                         {"LATENCY", "3ms"},
+                                                         {"SHARE", "0.9"},
+                                                         {"POLICY", "time"}};
+  const auto usual = values.find(option.value);
   const std::string value = !option.rules.choices.empty() ? option.rules.choices.front()
-                            : option.value == "SIZE"      ? "3G"
-                            : option.value == "TIME"      ? "3h"
-                            : option.value == "WHEN"      ? "now+3h"
-                            : option.value == "LATENCY"   ? "3ms"
-                            : option.value == "SHARE"     ? "0.9"
-                            : option.value == "POLICY"    ? "time"
+                            : usual != values.end()       ? usual->second
                                                           : "3";
   return {{name, value}, {name + "=" + value}, {name, value, name, value}};
 }

@@ -9,6 +9,10 @@
 
 namespace carpool::interpose {
 
+inline constexpr std::uint64_t kFreeKey = 0;
+inline constexpr std::uint64_t kErasedKey = 1;  // no handle has this value
+inline constexpr std::size_t kTableSteps = 16;
+
 template <std::size_t Entries>
 class FixedTable {
   static_assert((Entries & (Entries - 1)) == 0);
@@ -18,13 +22,13 @@ class FixedTable {
 
   // 0 if the key is not there.
   [[nodiscard]] std::uint64_t find(std::uint64_t key) const {
-    for (std::size_t step = 0; step < kSteps; ++step) {
+    for (std::size_t step = 0; step < kTableSteps; ++step) {
       const Entry& entry = entries_[place_of(key, step)];
       const std::uint64_t there = entry.key.load(std::memory_order_acquire);
       if (there == key) {
         return entry.value.load(std::memory_order_relaxed);
       }
-      if (there == kFree) {
+      if (there == kFreeKey) {
         break;
       }
     }
@@ -34,11 +38,11 @@ class FixedTable {
   // Replaces a value, which must not be 0.
   void set(std::uint64_t key, std::uint64_t value) {
     erase(key);
-    for (std::size_t step = 0; step < kSteps; ++step) {
+    for (std::size_t step = 0; step < kTableSteps; ++step) {
       Entry& entry = entries_[place_of(key, step)];
       std::uint64_t there = entry.key.load(std::memory_order_relaxed);
-      if ((there == kFree || there == kErased) &&
-          entry.key.compare_exchange_strong(there, kErased, std::memory_order_relaxed)) {
+      if ((there == kFreeKey || there == kErasedKey) &&
+          entry.key.compare_exchange_strong(there, kErasedKey, std::memory_order_relaxed)) {
         entry.value.store(value, std::memory_order_relaxed);
         entry.key.store(key, std::memory_order_release);
         return;
@@ -47,11 +51,11 @@ class FixedTable {
   }
 
   void erase(std::uint64_t key) {
-    for (std::size_t step = 0; step < kSteps; ++step) {
+    for (std::size_t step = 0; step < kTableSteps; ++step) {
       Entry& entry = entries_[place_of(key, step)];
       std::uint64_t there = key;
-      entry.key.compare_exchange_strong(there, kErased, std::memory_order_relaxed);
-      if (there == kFree) {
+      entry.key.compare_exchange_strong(there, kErasedKey, std::memory_order_relaxed);
+      if (there == kFreeKey) {
         return;
       }
     }
@@ -59,15 +63,11 @@ class FixedTable {
 
   void clear() {
     for (Entry& entry : entries_) {
-      entry.key.store(kFree, std::memory_order_relaxed);
+      entry.key.store(kFreeKey, std::memory_order_relaxed);
     }
   }
 
  private:
-  static constexpr std::uint64_t kFree = 0;
-  static constexpr std::uint64_t kErased = 1;  // no handle has this value
-  static constexpr std::size_t kSteps = 16;
-
   struct Entry {
     std::atomic<std::uint64_t> key;
     std::atomic<std::uint64_t> value;

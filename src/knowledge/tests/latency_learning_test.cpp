@@ -17,7 +17,9 @@ using fake::serve;
 using fake::Service;
 using LatencyBasis = LatencyForecast::Basis;
 
-const BeliefSettings kGated{.gate = true};
+BeliefSettings gated() {
+  return {.gate = true};
+}
 
 LatencyQuestion asked(std::vector<LatencyNeighbour> beside, bool mps = true) {
   return {
@@ -29,7 +31,7 @@ Service bert() {
 }
 
 TEST(LatencyLearning, NothingIsKnownBeforeTheJobRanAlone) {
-  Beliefs beliefs(kGated);
+  Beliefs beliefs(gated());
   EXPECT_FALSE(beliefs.latency(asked({})));
   Service beside = bert();
   beside.beside = {mine("train")};
@@ -39,7 +41,7 @@ TEST(LatencyLearning, NothingIsKnownBeforeTheJobRanAlone) {
 }
 
 TEST(LatencyLearning, TheLatencyAloneIsLearned) {
-  Beliefs beliefs(kGated);
+  Beliefs beliefs(gated());
   serve(beliefs, bert());
   const auto alone = beliefs.latency(asked({}));
   ASSERT_TRUE(alone);
@@ -54,7 +56,7 @@ TEST(LatencyLearning, TheLatencyAloneIsLearned) {
 
 // SLO 20 ms, kernels never recorded: 1 ms in front. 50 requests a second.
 TEST(LatencyLearning, BesideAGatedJobTheWorkInFlightIsAdded) {
-  Beliefs beliefs(kGated);
+  Beliefs beliefs(gated());
   serve(beliefs, bert());
   const auto beside =
       beliefs.latency(asked({{.workload = mine("never seen"), .best_effort = true}}));
@@ -70,7 +72,7 @@ TEST(LatencyLearning, BesideAGatedJobTheWorkInFlightIsAdded) {
 }
 
 TEST(LatencyLearning, RecordedKernelsTellTheWorkInFront) {
-  Beliefs beliefs(kGated);
+  Beliefs beliefs(gated());
   double now_s = serve(beliefs, bert());
   GroupSeen seen{.at_s = now_s + 10.0, .unchanged_s = 10.0};
   seen.computing.push_back({.job = 1,
@@ -91,7 +93,7 @@ TEST(LatencyLearning, RecordedKernelsTellTheWorkInFront) {
 }
 
 TEST(LatencyLearning, BesideANormalJobTheServiceIsStretched) {
-  Beliefs beliefs(kGated);
+  Beliefs beliefs(gated());
   serve(beliefs, bert());
   const LatencyQuestion question = asked({{.workload = mine("train")}});
   EXPECT_FALSE(beliefs.latency(question)) << "nothing is known of the neighbour";
@@ -120,7 +122,7 @@ TEST(LatencyLearning, WithoutMpsAndGateSlicesAreAdded) {
 }
 
 TEST(LatencyLearning, AGroupThatWasMeasuredIsPredictedByThat) {
-  Beliefs beliefs(kGated);
+  Beliefs beliefs(gated());
   Service told = bert();
   told.from_s = serve(beliefs, told);
   told.before = 3000;
@@ -147,7 +149,7 @@ TEST(LatencyLearning, AGroupThatWasMeasuredIsPredictedByThat) {
 
 // The figures of a process fade: a tail that fell counts when hardly any old request is in them.
 TEST(LatencyLearning, OldRequestsDoNotCountAsThoseOfTheGroup) {
-  Beliefs beliefs(kGated);
+  Beliefs beliefs(gated());
   Service told = bert();
   told.beside = {mine("train")};
   told.tail_ms = 18.0;
@@ -166,7 +168,7 @@ TEST(LatencyLearning, OldRequestsDoNotCountAsThoseOfTheGroup) {
 }
 
 TEST(LatencyLearning, FewRequestsTellNoTail) {
-  Beliefs beliefs(kGated);
+  Beliefs beliefs(gated());
   Service told = bert();
   told.requests_per_s = 1.0;  // 55 since the job was warm, p99 needs 100
   serve(beliefs, told);
@@ -174,7 +176,7 @@ TEST(LatencyLearning, FewRequestsTellNoTail) {
 }
 
 TEST(LatencyLearning, OthersTeachNothing) {
-  Beliefs beliefs(kGated);
+  Beliefs beliefs(gated());
   Service told = bert();
   told.foreign = true;
   told.from_s = serve(beliefs, told);
@@ -188,7 +190,7 @@ TEST(LatencyLearning, OthersTeachNothing) {
 }
 
 TEST(LatencyLearning, EachPredictionIsComparedOnce) {
-  Beliefs beliefs(kGated);
+  Beliefs beliefs(gated());
   Service told = bert();
   told.from_s = serve(beliefs, told);
   EXPECT_EQ(beliefs.latency_coverage(), (Coverage{.inside = 0, .all = 0}));
@@ -205,7 +207,7 @@ TEST(LatencyLearning, EachPredictionIsComparedOnce) {
 }
 
 TEST(LatencyLearning, WhatIsMeasuredIsToldBesideWhatWasPredicted) {
-  Beliefs beliefs(kGated);
+  Beliefs beliefs(gated());
   Service told = bert();
   told.from_s = serve(beliefs, told);
   told.before = 3000;
@@ -226,7 +228,7 @@ TEST(LatencyLearning, ItIsKeptAndForgottenSlowly) {
   std::string folder = (std::filesystem::temp_directory_path() / "carpool-XXXXXX").string();
   ASSERT_NE(::mkdtemp(folder.data()), nullptr);
   const std::filesystem::path file = std::filesystem::path(folder) / "knowledge.json";
-  Beliefs beliefs(kGated);
+  Beliefs beliefs(gated());
   Service told = bert();
   told.from_s = serve(beliefs, told);
   told.before = 3000;
@@ -236,7 +238,7 @@ TEST(LatencyLearning, ItIsKeptAndForgottenSlowly) {
   ASSERT_TRUE(beliefs.save(file));
   const LatencyQuestion question = asked({{.workload = mine("train"), .best_effort = true}});
   {
-    const auto opened = Beliefs::open(file, kGated);
+    const auto opened = Beliefs::open(file, gated());
     ASSERT_TRUE(opened) << opened.error().message;
     EXPECT_EQ((*opened)->latency_coverage(), beliefs.latency_coverage());
     const auto kept = (*opened)->latency(question);
@@ -258,7 +260,7 @@ TEST(LatencyLearning, ItIsKeptAndForgottenSlowly) {
 }
 
 TEST(LatencyLearning, TheRateOfRequestsIsNoSpeed) {
-  Beliefs beliefs(kGated);
+  Beliefs beliefs(gated());
   GroupSeen seen = fake::group_of(bert());
   for (double second = 1.0; second < 60.0; second += 1.0) {
     seen.at_s = seen.unchanged_s = second;

@@ -196,7 +196,7 @@ void trim_pools(Device& device) {
   const SpinLock::Holder held(known_pools_lock);
   for (KnownPool& known : known_pools) {
     if (known.pool != nullptr && known.device == &device && known.charged > 0) {
-      call_real<Status(Handle, std::size_t)>(Symbol::cuMemPoolTrimTo, known.pool, 0);
+      call_real<Status(Handle, std::size_t)>(Symbol::cuMemPoolTrimTo, known.pool, std::size_t{0});
       settle(known, 0);
     }
   }
