@@ -53,16 +53,30 @@ void collect(const SharedState& state, std::uint32_t slot, Collected& into) {
       });
 }
 
-// Repeated if memory passed from one slot to another, which a sum may miss.
+void keep_most(const Collected& seen, Collected& most) {
+  for (std::size_t job = 0; job < kJobSlots; ++job) {
+    most.used[job] = std::max(most.used[job], seen.used[job]);
+    most.asking[job] = std::max(most.asking[job], seen.asking[job]);
+  }
+  most.used_by_all = std::max(most.used_by_all, seen.used_by_all);
+  most.asked_by_all = std::max(most.asked_by_all, seen.asked_by_all);
+  most.lower_slot_asks |= seen.lower_slot_asks;
+}
+
+// Repeated if memory passed from one slot to another, which a sum may miss. Where that does not
+// end, the most that was seen counts: rather too much than too little.
 void collect_steadily(const SharedState& state, std::uint32_t slot, Collected& into) {
-  constexpr int kAttempts = 1000;
+  constexpr int kAttempts = 100;
+  Collected most;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     const std::uint64_t moves = state.gpu.moves.load();
     collect(state, slot, into);
     if (state.gpu.moves.load() == moves) {
       return;
     }
+    keep_most(into, most);
   }
+  into = most;
 }
 
 }  // namespace
