@@ -7,6 +7,10 @@ Changed is what differs from the commit where this branch left the main one, or,
 itself, from the commit before; a changed header stands for the source of the same name. What was
 found clean is remembered in the build folder under a hash of the source, of every header of ours
 that it reaches, and of the configuration: only what is new is looked at.
+
+With --every, sources that are compiled with the same options are looked at in batches: the headers
+that they share, the standard library first of all, are read once for all of them. A batch with a
+finding is looked at again source by source, so each finding names its place.
 """
 
 import concurrent.futures
@@ -15,11 +19,13 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
 
 TOOL = "clang-tidy-19"
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+SOURCES_OF_BATCH = 32  # as many as the build compiles together, in the same order
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
 
@@ -54,11 +60,22 @@ def changed_paths():
     return {ROOT / name for name in (tracked + "\n" + untracked).splitlines() if name}
 
 
+def options_of(entry):
+    """The words of a compiler's command, without the source and the object."""
+    words = shlex.split(entry["command"])
+    output = words.index("-o")
+    del words[output : output + 2]
+    source = words.index("-c")
+    del words[source : source + 2]
+    return words
+
+
 def sources_of(database, build):
-    """Sources of this repository in the compilation database, without generated ones."""
+    """Sources of this repository in the compilation database, without generated ones: each with the
+    options that it is compiled with."""
     entries = json.loads((database / "compile_commands.json").read_text())
-    paths = {pathlib.Path(entry["directory"], entry["file"]).resolve() for entry in entries}
-    return sorted(path for path in paths if ROOT in path.parents and build not in path.parents)
+    found = {pathlib.Path(entry["directory"], entry["file"]).resolve(): options_of(entry) for entry in entries}
+    return {path: found[path] for path in sorted(found) if ROOT in path.parents and build not in path.parents}
 
 
 def plain_database(build):
@@ -77,7 +94,7 @@ def sources_to_check(sources):
         print("no earlier commit to compare with: nothing is checked (--every checks all files)")
         return []
     if ROOT / ".clang-tidy" in changed:
-        return sources
+        return list(sources)
     stems = {path.with_suffix("") for path in changed if path.suffix == ".hpp"}
     return [path for path in sources if path in changed or path.with_suffix("") in stems]
 
@@ -108,6 +125,37 @@ def check(source, database):
     return done.returncode == 0, done.stdout
 
 
+def batches_of(waiting, sources):
+    """Lists of sources, each with the same options."""
+    groups = {}
+    for source in waiting:
+        groups.setdefault((tuple(sources[source]), source.parent), []).append(source)
+    lists = {}
+    for (options, _), group in groups.items():
+        last = lists.setdefault(options, [[]])
+        if last[-1] and len(last[-1]) + len(group) > SOURCES_OF_BATCH:
+            last.append([])
+        last[-1].extend(group)
+    cut = (batch[i : i + SOURCES_OF_BATCH] for group in lists.values() for batch in group
+           for i in range(0, len(batch), SOURCES_OF_BATCH))
+    return [batch for batch in cut if batch]
+
+
+def batch_is_clean(batch, options, folder):
+    """The sources one behind the other are one source: what a check says of the main file holds for
+    each of them."""
+    name = hashlib.sha256("\0".join(map(str, batch)).encode()).hexdigest()[:16]
+    folder.mkdir(parents=True, exist_ok=True)
+    together = folder / f"{name}.cpp"
+    together.write_text("\n".join(source.read_text() for source in batch))
+    try:
+        done = subprocess.run([TOOL, "--quiet", f"--config-file={ROOT / '.clang-tidy'}", together, "--", *options[1:]],
+                              capture_output=True, text=True, cwd=ROOT)
+    finally:
+        together.unlink()
+    return done.returncode == 0
+
+
 def main(arguments):
     if len(arguments) != 2 or arguments[0] not in ("--every", "--changed"):
         print(__doc__, file=sys.stderr)
@@ -123,17 +171,24 @@ def main(arguments):
     marks = {source: clean_folder / digest(source, version) for source in sources}
     waiting = [source for source in sources if not marks[source].exists()]
     print(f"{len(sources)} files, {len(sources) - len(waiting)} of them already clean")
-    failures = 0
+    batches = batches_of(waiting, sources) if arguments[0] == "--every" else [[source] for source in waiting]
+
+    def look(batch):
+        if len(batch) > 1 and batch_is_clean(batch, sources[batch[0]], clean_folder / "batches"):
+            return [(source, True, "") for source in batch]
+        return [(source, *check(source, database)) for source in batch]
+
+    number = failures = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        results = pool.map(lambda source: check(source, database), waiting)
-        for number, (source, (clean, output)) in enumerate(zip(waiting, results), start=1):
-            verdict = "ok" if clean else "FAILED"
-            print(f"[{number}/{len(waiting)}] {source.relative_to(ROOT)} {verdict}", flush=True)
-            if clean:
-                marks[source].touch()
-            else:
-                failures += 1
-                print(output)
+        for results in pool.map(look, batches):
+            for source, clean, output in results:
+                number += 1
+                print(f"[{number}/{len(waiting)}] {source.relative_to(ROOT)} {'ok' if clean else 'FAILED'}", flush=True)
+                if clean:
+                    marks[source].touch()
+                else:
+                    failures += 1
+                    print(output)
     return 1 if failures else 0
 
 
