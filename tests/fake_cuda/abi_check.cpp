@@ -1,6 +1,6 @@
 // Compiles only if the declarations of abi/ agree with NVIDIA's headers: every exported function
 // with the type that cudaTypedefs.h gives it, every structure and number with cuda.h.
-#define __CUDA_API_VERSION_INTERNAL
+#define __CUDA_API_VERSION_INTERNAL  // NOLINT(bugprone-reserved-identifier): NVIDIA's name
 #include <cstddef>
 #include <cuda.h>
 #include <cudaTypedefs.h>
@@ -9,19 +9,22 @@
 
 #include "abi/types.hpp"
 
+namespace fake_cuda {  // the lists name types without their namespace
 namespace {
 
 namespace ours = fake_cuda;
-using namespace fake_cuda;  // the lists name types without their namespace
 
 // Whether a caller passes both in the same way.
 template <class Ours, class Theirs>
 constexpr bool passed_alike() {
-  constexpr bool numbers = (std::is_integral_v<Ours> || std::is_enum_v<Ours>) &&
-                           (std::is_integral_v<Theirs> || std::is_enum_v<Theirs>);
-  constexpr bool pointers = std::is_pointer_v<Ours> && std::is_pointer_v<Theirs>;
-  constexpr bool classes = std::is_class_v<Ours> && std::is_class_v<Theirs>;
-  return sizeof(Ours) == sizeof(Theirs) && (numbers || pointers || classes);
+  if constexpr (std::is_pointer_v<Ours> || std::is_pointer_v<Theirs>) {
+    return std::is_pointer_v<Ours> && std::is_pointer_v<Theirs>;  // all of one size
+  } else {
+    constexpr bool kNumbers = (std::is_integral_v<Ours> || std::is_enum_v<Ours>) &&
+                              (std::is_integral_v<Theirs> || std::is_enum_v<Theirs>);
+    constexpr bool kClasses = std::is_class_v<Ours> && std::is_class_v<Theirs>;
+    return sizeof(Ours) == sizeof(Theirs) && (kNumbers || kClasses);
+  }
 }
 
 template <class Function>
@@ -194,3 +197,4 @@ SAME_VALUE(ours::kPoolReserved, CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT);
 SAME_VALUE(ours::kPoolUsedHigh, CU_MEMPOOL_ATTR_USED_MEM_HIGH);
 
 }  // namespace
+}  // namespace fake_cuda

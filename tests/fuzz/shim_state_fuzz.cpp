@@ -51,7 +51,7 @@ void feed_shared_state(std::string_view bytes) {
   std::memcpy(&offset, bytes.data(), std::min(bytes.size(), sizeof offset));
   bytes.remove_prefix(std::min(bytes.size(), sizeof offset));
   const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
-  const off_t at = offset % (offsetof(interpose::SharedState, kernels) + 4096);
+  const auto at = static_cast<off_t>(offset % (offsetof(interpose::SharedState, kernels) + 4096));
   require(::pwrite(file, bytes.data(), bytes.size(), at) == static_cast<ssize_t>(bytes.size()));
   ::close(file);
 

@@ -1,6 +1,6 @@
 // Compares the declarations of interpose/library with NVIDIA's header: sizes and offsets of what is
 // read, and the parameters of every function that has a wrapper.
-#define __CUDA_API_VERSION_INTERNAL
+#define __CUDA_API_VERSION_INTERNAL  // NOLINT(bugprone-reserved-identifier): NVIDIA's name
 #define CUDA_ENABLE_DEPRECATED
 #include <cstddef>
 #include <cuda.h>
@@ -17,6 +17,9 @@ constexpr bool kSamePassing = sizeof(Ours) == sizeof(Theirs) && alignof(Ours) ==
                               std::is_pointer_v<Ours> == std::is_pointer_v<Theirs> &&
                               std::is_class_v<Ours> == std::is_class_v<Theirs> &&
                               std::is_floating_point_v<Ours> == std::is_floating_point_v<Theirs>;
+// Pointers are, whatever they point to.
+template <class Ours, class Theirs>
+constexpr bool kSamePassing<Ours*, Theirs*> = true;
 
 template <class Ours, class Theirs>
 constexpr bool kSameFunction = false;

@@ -210,8 +210,10 @@ int run_threads(Program& program, int count) {
 // holds has no owner in the child.
 int run_busy_fork(Program& program, int children) {
   std::atomic<bool> stop{false};
+  constexpr std::size_t kBusyThreads = 2;
   std::vector<std::thread> threads;
-  for (int i = 0; i < 2; ++i) {
+  threads.reserve(kBusyThreads);
+  for (std::size_t i = 0; i < kBusyThreads; ++i) {
     threads.emplace_back([&program, &stop] {
       static_cast<void>(program.cuda("cuCtxSetCurrent", program.context));
       while (!stop.load()) {

@@ -43,6 +43,7 @@ TEST_F(Shim, RacingProcessesOfAJobNeverExceedItsQuotaTogether) {
                         {"CARPOOL_SHIM_LIMIT", std::to_string(40 * kMegabyte)}};
   std::vector<std::thread> processes;
   std::array<Values, 8> seen;
+  processes.reserve(seen.size());
   for (Values& values : seen) {
     processes.emplace_back([&] { values = run({"lookup", "race", "20"}, job); });
   }

@@ -23,7 +23,7 @@ constexpr bool kTwin_ptds = true;
 const std::array<Row, static_cast<std::size_t>(Entry::Count)>& rows() {
   static const std::array<Row, static_cast<std::size_t>(Entry::Count)> table{{
 #define FAKE_CUDA_FUNCTION(exported, lookup, version, twin, parameters) \
-  {#exported, #lookup, version, kTwin_##twin, reinterpret_cast<void*>(&exported)},
+  {#exported, #lookup, version, kTwin_##twin, reinterpret_cast<void*>(&(exported))},
 #include "../abi/all.inc"
 #undef FAKE_CUDA_FUNCTION
   }};

@@ -157,12 +157,14 @@ Result unmap(DevicePtr address, std::size_t bytes) {
   bool any = false;
   for (auto each = memory.mappings.lower_bound(address);
        each != memory.mappings.end() && each->first < address + bytes;) {
-    (void)::mmap(reinterpret_cast<void*>(each->first),
-                 each->second.bytes,
-                 PROT_NONE,
-                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
-                 -1,
-                 0);
+    if (::mmap(reinterpret_cast<void*>(each->first),
+               each->second.bytes,
+               PROT_NONE,
+               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED,
+               -1,
+               0) == MAP_FAILED) {
+      return kOperatingSystem;
+    }
     memory.drop_use(driver, each->second.handle);
     each = memory.mappings.erase(each);
     any = true;

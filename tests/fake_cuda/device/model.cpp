@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 #include <vector>
 
 namespace fake_cuda {
@@ -123,9 +124,10 @@ bool DeviceModel::dispatch_priority(std::int32_t priority, std::uint32_t& free) 
       candidates.push_back({&work, std::min(room, work.waiting)});
     }
   }
-  std::ranges::sort(candidates, {}, [](const Candidate& each) { return each.work->order; });
-  // The smallest demands first, so that what they leave goes to the others.
-  std::ranges::stable_sort(candidates, {}, &Candidate::room);
+  // The smallest demands first, so that what they leave goes to the others; among equals the
+  // oldest.
+  std::ranges::sort(
+      candidates, {}, [](const Candidate& each) { return std::pair(each.room, each.work->order); });
   auto left = static_cast<std::uint32_t>(candidates.size());
   for (const Candidate& each : candidates) {
     // Works before it may have taken from the same limit.

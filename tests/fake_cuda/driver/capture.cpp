@@ -30,7 +30,7 @@ bool rejoined(const Capture& capture) {
 }  // namespace
 
 int& thread_capture_mode() {
-  thread_local int mode = kCaptureGlobal;
+  static thread_local int mode = kCaptureGlobal;
   return mode;
 }
 

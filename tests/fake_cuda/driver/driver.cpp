@@ -10,9 +10,11 @@
 namespace fake_cuda {
 namespace {
 
+// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): a process has one driver
 std::atomic<Driver*> the_driver = nullptr;
 std::atomic<bool> forked = false;
 std::array<std::atomic<std::uint64_t>, static_cast<std::size_t>(Entry::Count)> calls;
+// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 constexpr std::array<const char*, static_cast<std::size_t>(Entry::Count)> kEntryNames{
 #define FAKE_CUDA_FUNCTION(name, lookup, version, twin, parameters) #name,
@@ -63,7 +65,7 @@ void write_counts() {
 }  // namespace
 
 std::vector<Context*>& context_stack() {
-  thread_local std::vector<Context*> stack;
+  static thread_local std::vector<Context*> stack;
   return stack;
 }
 

@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "scenarios.hpp"
@@ -21,7 +22,7 @@ struct Family {
 
 Family of_addresses(const Api& api, std::function<Result(DevicePtr*, std::uint64_t)> call) {
   auto held = std::make_shared<std::vector<DevicePtr>>();
-  return {[held, call](std::uint64_t bytes) {
+  return {[held, call = std::move(call)](std::uint64_t bytes) {
             DevicePtr address = 0;
             const Result result = call(&address, bytes);
             if (result == kSuccess) {

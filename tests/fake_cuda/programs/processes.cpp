@@ -2,6 +2,7 @@
 #include <atomic>
 #include <cstdio>
 #include <dlfcn.h>
+#include <string>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -36,8 +37,10 @@ int use_in_child(const Api& api) {
 int run_fork(const Api& api, const Options& options) {
   Context* context = use_primary(api);
   std::atomic<bool> end = false;
+  constexpr std::size_t kUsers = 2;
   std::vector<std::thread> threads;
-  for (int each = 0; each < 2; ++each) {
+  threads.reserve(kUsers);
+  for (std::size_t each = 0; each < kUsers; ++each) {
     threads.emplace_back(use_until, std::cref(api), context, std::cref(end));
   }
   int good = 0;
@@ -90,8 +93,9 @@ int run_totals(const Api& api, const Options& /*options*/) {
     std::fprintf(stderr, "cuda_client: this driver does not count\n");
     return 1;
   }
-  for (const std::string_view name : kCountNames) {
-    std::printf("%s=%lu\n", name.data(), total(name.data()));
+  for (const std::string_view each : kCountNames) {
+    const std::string name(each);
+    std::printf("%s=%lu\n", name.c_str(), total(name.c_str()));
   }
   std::printf("device_used=%lu\ndevice_peak=%lu\n", used(0), peak(0));
   return 0;

@@ -79,8 +79,10 @@ TEST(Contention, AProcessThatIsKilledGivesTheDeviceBack) {
 
 TEST(Contention, ProcessesNeverHoldMoreThanTheDeviceHas) {
   const Machine machine("memory = 16");
+  constexpr std::size_t kProcesses = 8;
   std::vector<pid_t> children;
-  for (int number = 0; number < 8; ++number) {
+  children.reserve(kProcesses);
+  for (std::size_t number = 0; number < kProcesses; ++number) {
     children.push_back(machine.start([] {
       use_device();
       std::vector<DevicePtr> held;

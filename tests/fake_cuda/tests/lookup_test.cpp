@@ -61,8 +61,8 @@ TEST(Lookup, TellsWhatIsNotThere) {
     EXPECT_EQ(cuGetProcAddress_v2("cuInit", &address, 13010, 0, nullptr), kInvalidValue);
     EXPECT_EQ(cuGetProcAddress_v2(nullptr, &address, 13000, 0, nullptr), kInvalidValue);
     EXPECT_EQ(cuGetProcAddress("cuNothing", &address, 13000, 0), kNotFound);
-    const void* table = &address;
     const Uuid id{};
+    const void* table = &id;
     EXPECT_EQ(cuGetExportTable(&table, &id), kNotFound);
     EXPECT_EQ(table, nullptr);
   }));
