@@ -93,6 +93,48 @@ std::uint64_t offset_of_last(const std::filesystem::path& file, std::uint64_t li
   return from;
 }
 
+// The output of an attempt, as it is now.
+struct AttemptOutput {
+  unsigned attempt = 0;  // 0: the job has not begun
+  std::filesystem::path file{};
+  bool complete = false;
+};
+
+Result<AttemptOutput> find_output(JobId job, const LogRequest& wanted, const LogPorts& ports) {
+  // Before the file is read: the output of a job that has ended is complete.
+  const Result<LogState> now = ports.state();
+  if (!now) {
+    return tl::unexpected(now.error());
+  }
+  const unsigned attempt = wanted.attempt == 0 ? now->attempts : wanted.attempt;
+  if (attempt > now->attempts) {
+    return not_found(fmt::format("job {} has no attempt {}", job, attempt));
+  }
+  AttemptOutput output{.attempt = attempt, .complete = now->over || attempt < now->attempts};
+  if (attempt == 0) {
+    return output;
+  }
+  output.file = ports.log_file({job, attempt}, wanted.stream);
+  if (output.complete && output.file.empty()) {
+    return not_found(
+        fmt::format("there is no output of attempt {} of job {}: the attempt never began, or its "
+                    "output was removed (carpool prune)",
+                    attempt,
+                    job));
+  }
+  return output;
+}
+
+ApiAnswer part_answer(unsigned attempt, OutputPart part, bool over, FairShare::Held held) {
+  const std::uint64_t next = part.from + part.bytes.size();
+  return {.body = std::move(part.bytes),
+          .type = "application/octet-stream",
+          .headers = {{"X-Carpool-Attempt", fmt::format("{}", attempt)},
+                      {"X-Carpool-Offset", fmt::format("{}", next)},
+                      {"X-Carpool-Over", over ? "1" : "0"}},
+          .held = std::move(held)};
+}
+
 }  // namespace
 
 bool is_cut(const std::filesystem::path& file) {
@@ -108,46 +150,25 @@ ApiAnswer read_log(JobId job, const LogRequest& wanted, const LogPorts& ports) {
   std::uint64_t offset = wanted.tail ? 0 : wanted.offset;
   bool placed = !wanted.tail;
   while (true) {
-    // Read before the file: the output of a job that has ended is complete.
-    const Result<LogState> now = ports.state();
-    if (!now) {
-      return error_answer(now.error());
-    }
-    const unsigned attempt = wanted.attempt == 0 ? now->attempts : wanted.attempt;
-    if (attempt > now->attempts) {
-      return error_answer(not_found(fmt::format("job {} has no attempt {}", job, attempt)));
-    }
-    const bool complete = now->over || attempt < now->attempts;
-    const std::filesystem::path file =
-        attempt == 0 ? std::filesystem::path() : ports.log_file({job, attempt}, wanted.stream);
-    if (attempt > 0 && complete && file.empty()) {
-      return error_answer(not_found(
-          fmt::format("there is no output of attempt {} of job {}: the attempt never began, or its "
-                      "output was removed (carpool prune)",
-                      attempt,
-                      job)));
+    const Result<AttemptOutput> output = find_output(job, wanted, ports);
+    if (!output) {
+      return error_answer(output.error());
     }
     FairShare::Held held = ports.hold(std::min(wanted.most, kUsualLogBytes));
     if (!held) {
       return busy_answer("the server holds as much as it may for answers");
     }
-    if (!placed && attempt > 0) {
-      offset = offset_of_last(file, wanted.tail.value_or(0));
+    if (!placed && output->attempt > 0) {
+      offset = offset_of_last(output->file, wanted.tail.value_or(0));
       placed = true;
     }
-    OutputPart part =
-        attempt == 0 ? OutputPart{.from = offset} : read_part(file, offset, wanted.most);
+    OutputPart part = output->attempt == 0 ? OutputPart{.from = offset}
+                                           : read_part(output->file, offset, wanted.most);
     held.reduce_to(part.bytes.size());
-    const bool over = complete && part.bytes.empty();
+    const bool over = output->complete && part.bytes.empty();
     if (!part.bytes.empty() || over || watch.seconds() >= wanted.wait_s ||
         !ports.pause(kLookEvery)) {
-      const std::uint64_t next = part.from + part.bytes.size();
-      return {.body = std::move(part.bytes),
-              .type = "application/octet-stream",
-              .headers = {{"X-Carpool-Attempt", fmt::format("{}", attempt)},
-                          {"X-Carpool-Offset", fmt::format("{}", next)},
-                          {"X-Carpool-Over", over ? "1" : "0"}},
-              .held = std::move(held)};
+      return part_answer(output->attempt, std::move(part), over, std::move(held));
     }
   }
 }

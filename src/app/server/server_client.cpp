@@ -103,7 +103,7 @@ ServerClient& ServerClient::operator=(ServerClient&&) noexcept = default;
 ServerClient::~ServerClient() = default;
 
 Result<std::filesystem::path> reachable_socket(const ServerOptions& options) {
-  const std::filesystem::path socket = server_socket(options);
+  std::filesystem::path socket = server_socket(options);
   std::error_code ignored;
   if (const auto problem = access_problem(socket)) {
     return tl::unexpected(*problem);

@@ -32,25 +32,28 @@ std::string named(const std::string& name, const JobSpec& spec, JobId job) {
   return (std::filesystem::path(spec.cwd.empty() ? "/" : spec.cwd) / path).string();
 }
 
-bool has_sign(std::string_view name, char wanted) {
-  for (std::size_t i = 0; i + 1 < name.size(); ++i) {
-    if (name[i] == '%' && name[++i] == wanted) {
-      return true;
-    }
+// What stands behind each percent sign, in this order: '\0' where the name ends with one.
+std::string signs_of(std::string_view name) {
+  std::string signs;
+  std::size_t percent = name.find('%');
+  while (percent != std::string_view::npos) {
+    signs += percent + 1 < name.size() ? name[percent + 1] : '\0';
+    percent = name.find('%', percent + 2);
   }
-  return false;
+  return signs;
+}
+
+bool has_sign(std::string_view name, char wanted) {
+  return signs_of(name).find(wanted) != std::string::npos;
 }
 
 Result<void> check_name(std::string_view key, const std::string& name, const JobSpec& spec) {
-  for (std::size_t i = 0; i < name.size(); ++i) {
-    if (name[i] == '%' &&
-        (++i == name.size() || std::string_view("ja%").find(name[i]) == std::string_view::npos)) {
-      return invalid_input(fmt::format(
-          "{}: \"{}\": %j stands for the number of the job, %a for its array index; write %% for a "
-          "percent sign",
-          key,
-          name));
-    }
+  if (signs_of(name).find_first_not_of("ja%") != std::string::npos) {
+    return invalid_input(fmt::format(
+        "{}: \"{}\": %j stands for the number of the job, %a for its array index; write %% for a "
+        "percent sign",
+        key,
+        name));
   }
   const auto control = [](char c) { return static_cast<unsigned char>(c) < ' '; };
   if (name.size() > kLongestName || std::ranges::any_of(name, control) || name.ends_with('/')) {

@@ -27,6 +27,7 @@ void describe_process(ClientSlot& slot, const Membership& membership, std::uint6
 
 }  // namespace
 
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): written without a state
 constinit ClientSlot unshared_slot{};
 
 StateError Client::join(std::string_view folder,

@@ -35,12 +35,12 @@ inline constexpr std::uint64_t kWantDurations = 2;  // measure some launches for
 
 // First page. `ready` is written last: a file without it was left half made.
 struct alignas(kPage) StateHeader {
-  std::uint64_t magic;
-  std::uint32_t version;
-  std::uint32_t owner;  // user
-  std::uint64_t file_bytes;
-  std::uint64_t layout_digest;  // of sizes and offsets, see layout_digest()
-  std::array<char, 64> gpu_uuid;
+  std::uint64_t magic = 0;
+  std::uint32_t version = 0;
+  std::uint32_t owner = 0;  // user
+  std::uint64_t file_bytes = 0;
+  std::uint64_t layout_digest = 0;  // of sizes and offsets, see layout_digest()
+  std::array<char, 64> gpu_uuid{};
   SharedWord ready;
 };
 
@@ -136,7 +136,7 @@ struct alignas(kPage) ClientSlot {
   ClientGate gate;
   alignas(kLine) SharedWord log_head;                       // records ever written
   alignas(kLine) std::array<SharedWord, kLanes> completed;  // written by the GPU
-  alignas(kLine) std::array<char, 64> name;
+  alignas(kLine) std::array<char, 64> name{};
 };
 
 struct KernelEntry {

@@ -34,6 +34,16 @@ class KernelWindowsTest : public fake::WatchedFiles {
     }
     ASSERT_EQ(ordered_kind(job), Kind::Kernels);
   }
+
+  // Windows of kernels are spoiled, of another phase, and nearly empty, in this order.
+  void answer_with_bad_kernels(JobId job, unsigned number) {
+    constexpr Kernels kFew{.count = 3, .busy = 1, .active = 1, .fill = 1};
+    answer(job,
+           number == 1 ? State::Spoiled : State::Done,
+           number == 2 ? 200 : 2000,
+           0,
+           number == 3 ? kFew : kSome);
+  }
 };
 
 TEST_F(KernelWindowsTest, AreOpenedOnceAfterLaunchesWereCounted) {
@@ -125,14 +135,9 @@ TEST_F(KernelWindowsTest, ABadWindowIsTakenAgainThreeTimesAtMost) {
   for (int i = 0; i < 600; ++i) {
     if (ordered(7) != last) {
       last = ordered(7);
-      const bool kernels = ordered_kind(7) == Kind::Kernels;
-      orders += kernels ? 1 : 0;
-      if (kernels) {  // spoiled, of another phase, and nearly empty
-        answer(7,
-               orders == 1 ? State::Spoiled : State::Done,
-               orders == 2 ? 200 : 2000,
-               0,
-               orders == 3 ? Kernels{.count = 3, .busy = 1, .active = 1, .fill = 1} : kSome);
+      if (ordered_kind(7) == Kind::Kernels) {
+        ++orders;
+        answer_with_bad_kernels(7, orders);
       } else {
         answer(7, State::Done, 2000);
       }

@@ -7,10 +7,10 @@
 namespace carpool::schedule {
 namespace {
 
-const JobOwner kOwner{.uid = 1000, .user = "u1000"};
+const JobOwner asking_user{.uid = 1000, .user = "u1000"};
 
 DryRun asked(const StubServer& server, const JobSpec& spec, bool hold = false) {
-  const auto answer = dry_run(*server.scheduler, spec, kOwner, hold);
+  const auto answer = dry_run(*server.scheduler, spec, asking_user, hold);
   EXPECT_TRUE(answer) << (answer ? "" : answer.error().message);
   return answer.value_or(DryRun{});
 }
@@ -98,16 +98,16 @@ TEST(DryRun, RefusesWhatASubmissionRefusesAndNeedsNoPlace) {
   StubServer server(1, {.max_queued_per_user = 1});
   JobSpec wide = stub_job(10);
   wide.gpus = 2;
-  const auto refused = dry_run(*server.scheduler, wide, kOwner, false);
+  const auto refused = dry_run(*server.scheduler, wide, asking_user, false);
   EXPECT_EQ(server.submit(wide), 0);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().message, server.refusal);
-  EXPECT_TRUE(server.scheduler->has_place(kOwner, 1));
-  EXPECT_FALSE(server.scheduler->has_place(kOwner, 2));
+  EXPECT_TRUE(server.scheduler->has_place(asking_user, 1));
+  EXPECT_FALSE(server.scheduler->has_place(asking_user, 2));
   server.submit(stub_job(10));
   server.step(0.0);
   EXPECT_TRUE(asked(server, stub_job(10)).arrival.starts);
-  const auto full = server.scheduler->has_place(kOwner, 1);
+  const auto full = server.scheduler->has_place(asking_user, 1);
   EXPECT_EQ(server.submit(stub_job(10)), 0);
   EXPECT_EQ(full.error().message, server.refusal);
 }

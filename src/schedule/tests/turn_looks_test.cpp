@@ -38,7 +38,7 @@ TEST(TurnLooks, OfManyGpusThoseThatChangedThoseWhoseTimeHasComeAndSomeInRotation
   const Places now = taken(looks, 5.0);
   EXPECT_TRUE(std::ranges::is_sorted(now));
   EXPECT_EQ(now.size(), TurnLooks::kInRotation + 3);
-  for (const std::size_t place : {16, 31, 60, 70, 80}) {
+  for (const std::size_t place : Places{16, 31, 60, 70, 80}) {
     EXPECT_TRUE(std::ranges::binary_search(now, place)) << place;
   }
   EXPECT_EQ(looks.next_s(), 6.0);  // what was asked about 80 was answered
@@ -77,9 +77,8 @@ TEST(WorkloadNumbers, NamesInUseHaveNumbersOfTheirOwn) {
 TEST(TurnLooks, SchedulerAsksAboutGpusThatChangedOrWhoseTimeHasCome) {
   constexpr unsigned kGpus = 40;
   StubServer server(kGpus);
-  std::vector<JobId> jobs;
   for (unsigned i = 0; i < 2 * kGpus; ++i) {
-    jobs.push_back(server.submit(stub_job(20)));
+    server.submit(stub_job(20));
   }
   server.step(0.0);
   for (unsigned gpu = 0; gpu < kGpus; ++gpu) {

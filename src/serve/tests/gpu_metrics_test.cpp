@@ -79,8 +79,8 @@ class GpuMetricsPage : public testing::Test {
 
 TEST_F(GpuMetricsPage, HasWhatTheDriverReportsInBaseUnits) {
   metrics_.gpus({full_reading()});
-  expect_lines({R"(carpool_gpu_info{gpu="0",uuid="GPU-a",model="Fake \"H200\"",driver="580.1",)"
-                R"(pci_bus="00000000:01:00.0"} 1)",
+  expect_lines({(R"(carpool_gpu_info{gpu="0",uuid="GPU-a",model="Fake \"H200\"",driver="580.1",)"
+                 R"(pci_bus="00000000:01:00.0"} 1)"),
                 R"(carpool_gpu_power_watts{gpu="0"} 300.5)",
                 R"(carpool_gpu_power_limit_watts{gpu="0"} 700)",
                 R"(carpool_gpu_temperature_celsius{gpu="0"} 61)",

@@ -65,34 +65,47 @@ struct TracedScenario {
   Scenario scenario;
 };
 
+void enlarge_kernels(SimulatedClient& client, std::uint64_t times) {
+  for (SimulatedKernel& kernel : client.kernels) {
+    kernel.work.blocks *= times;
+  }
+}
+
+std::vector<Nanoseconds> regular_arrivals(Nanoseconds period, int count) {
+  std::vector<Nanoseconds> arrivals;
+  arrivals.reserve(static_cast<std::size_t>(count));
+  for (int i = 1; i <= count; ++i) {
+    arrivals.push_back(period * i);
+  }
+  return arrivals;
+}
+
+// The scenario, with what the policy needs for a trace that shows its decisions.
+Scenario traced_scenario_of(const std::string& policy) {
+  Scenario scenario = traced_scenario(policy);
+  if (policy == "tgs") {
+    scenario.end = 110 * kMillisecond;  // its windows are longer than the scenario
+  } else if (policy == "hami") {
+    scenario.end = 300 * kMillisecond;  // as with tgs
+    enlarge_kernels(scenario.clients[1], 2000);
+  } else if (policy == "antman") {
+    // Slots are estimated from regular arrivals.
+    scenario.clients[0].arrivals = regular_arrivals(2 * kMillisecond, 24);
+    scenario.trace_from = 43900 * kMicrosecond;
+    scenario.end = 48 * kMillisecond;
+  } else if (policy == "priority") {
+    scenario.end = 800 * kMicrosecond;  // every launch is a line
+  } else if (policy == "salus") {
+    scenario.clients[1].declares = true;
+  }
+  return scenario;
+}
+
 std::vector<TracedScenario> traced_scenarios() {
   std::vector<TracedScenario> all;
   for (const Policy& policy : policies()) {
     const std::string name(policy.name);
-    Scenario scenario = traced_scenario(name);
-    if (name == "tgs" || name == "hami") {
-      // Their windows are longer than the scenario.
-      for (SimulatedKernel& kernel : scenario.clients[1].kernels) {
-        kernel.work.blocks *= name == "hami" ? 2000 : 1;
-      }
-      scenario.end = name == "hami" ? 300 * kMillisecond : 110 * kMillisecond;
-    }
-    if (name == "antman") {
-      // Slots are estimated from regular arrivals.
-      scenario.clients[0].arrivals.clear();
-      for (int i = 1; i <= 24; ++i) {
-        scenario.clients[0].arrivals.push_back(kMillisecond * 2 * i);
-      }
-      scenario.trace_from = 43900 * kMicrosecond;
-      scenario.end = 48 * kMillisecond;
-    }
-    if (name == "priority") {
-      scenario.end = 800 * kMicrosecond;  // every launch is a line
-    }
-    if (name == "salus") {
-      scenario.clients[1].declares = true;
-    }
-    all.push_back({.file = name, .scenario = scenario});
+    all.push_back({.file = name, .scenario = traced_scenario_of(name)});
   }
   Scenario sliced = traced_scenario("spacetime");
   sliced.device = {};
