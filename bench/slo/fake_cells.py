@@ -15,6 +15,10 @@ def lane():
     return pathlib.Path(os.environ["SLO_FAKE_FOLDER"]) / "trains"
 
 
+def ready(service):
+    return {"service": service}
+
+
 def busy(service):
     return {"seconds": 0.01 if service else 0.0}
 
@@ -48,4 +52,4 @@ def pin(first, count):
     return {"cores": [first, count]}
 
 
-CELLS = {"pin": pin, "busy": busy, "serve": serve, "prepare": prepare, "train": train}
+CELLS = {"pin": pin, "ready": ready, "busy": busy, "serve": serve, "prepare": prepare, "train": train}

@@ -109,6 +109,12 @@ def request(answer, tokens):
     return answer(tokens.cuda(non_blocking=True)).float().cpu()
 
 
+def ready(service):
+    """Builds a service and answers one request."""
+    request(*once("service", service, lambda: service_of(service)))
+    return {}
+
+
 def busy(service):
     """Seconds of the GPU for a request, without a neighbour."""
     answer, tokens = once("service", service, lambda: service_of(service))
@@ -169,4 +175,4 @@ def on_gpu(model, inputs, goals):
     return model, inputs.cuda(), goals.cuda(), torch.optim.SGD(model.parameters(), lr=1e-4, momentum=0.9)
 
 
-CELLS = {"pin": pin, "busy": busy, "serve": serve, "prepare": prepare, "train": train}
+CELLS = {"pin": pin, "ready": ready, "busy": busy, "serve": serve, "prepare": prepare, "train": train}

@@ -41,10 +41,13 @@ class SloBench(cli.CarpoolTest):
         for file in (program, library):
             file.parent.mkdir(parents=True)
             file.touch()
-        words = ("--cells", "bert-base@60/s", "--trainers", "rnnlm", "--seconds", "1", "--warm-up", "0", "--slo", "7.5", "--policy", "time")
+        words = ("--cells", "bert-base@60/s", "--trainers", "rnnlm", "--seconds", "1", "--warm-up", "0", "--slo", "9")
         self.assertEqual(self.run_bench("--ways", "gate", *words, code=2), [])  # without --program
-        found, = self.run_bench("--ways", "slicing,gate-time", "--program", str(program), *words)
-        self.assertEqual([(row["way"], row.get("gate")) for row in found["rows"]], [("slicing", None), ("gate-time", [])])
+        for wrong in ("mps@8", "gate:", "gate@many", "nothing"):
+            self.assertEqual(self.run_bench("--ways", wrong, "--program", str(program), *words, code=2), [])
+        found, = self.run_bench("--ways", "slicing,gate-time:time@7.5", "--program", str(program), *words)
+        self.assertEqual([(row["way"], row.get("gate"), row.get("slo_ms")) for row in found["rows"]],
+                         [("slicing", None, None), ("gate-time:time@7.5", [], 7.5)])
         told = [json.loads(file.read_text()) for file in self.folder.glob("environment-*.json")]
         service, = [each for each in told if each.get("CARPOOL_SHIM_CLASS") == "slo"]
         trainer, = [each for each in told if each.get("CARPOOL_SHIM_CLASS") == "best-effort"]
@@ -59,7 +62,7 @@ class SloBench(cli.CarpoolTest):
     def test_cells_for_pytorch_answer(self):
         requests = [{"cell": "pin", "first": 0, "count": 1}]
         for service in ("bert-large", "bert-base", "encoder-decoder", "bert-base.graph"):
-            requests += [{"cell": "busy", "service": service}, {"cell": "serve", "service": service, "rate": 100, "seconds": 0.05, "seed": 1, "warm_up": 0.01}]
+            requests += [{"cell": "ready", "service": service}, {"cell": "busy", "service": service}, {"cell": "serve", "service": service, "rate": 100, "seconds": 0.05, "seed": 1, "warm_up": 0.01}]
         for trainer in ("rnnlm", "vgg16", "vit-b"):
             requests += [{"cell": "prepare", "trainer": trainer}, {"cell": "train", "trainer": trainer, "seconds": 0.02}]
         done = subprocess.run([sys.executable, RESIDENT], input="".join(json.dumps(request) + "\n" for request in requests), text=True,
