@@ -127,8 +127,10 @@ void Gate::submitted(GateClient& client, const Event& event) {
     }
     client.book.submitted(work.expected_ns);
   } else {
-    (event.decision.sms == 0 ? client.in_flight_ns : client.confined_ns) += work.bound_ns;
-    client.due = std::max(client.due, event.now) + work.bound_ns;
+    const std::uint32_t sms = event.decision.sms == 0 ? device_.sms : event.decision.sms;
+    const Nanoseconds bound = work.bound_ns * device_.sms / sms;
+    (event.decision.sms == 0 ? client.in_flight_ns : client.confined_ns) += bound;
+    client.due = std::max(client.due, event.now) + bound;
     since_drained_ns_ += work.expected_ns;
     virtual_time_ = std::max(virtual_time_, client.start_tag);
     client.finish_tag = client.start_tag + work.bound_ns / std::max(1U, client.terms.weight);
@@ -145,7 +147,11 @@ void Gate::finished(GateClient& client, const Event& event) {
     client.detector.finished(client.commands, event.now);
     return;
   }
-  take_from(event.decision.sms == 0 ? client.in_flight_ns : client.confined_ns, work.bound_ns);
+  const std::uint32_t sms = event.decision.sms == 0 ? device_.sms : event.decision.sms;
+  take_from(event.decision.sms == 0 ? client.in_flight_ns : client.confined_ns,
+            work.bound_ns * device_.sms / sms);
+  // What was done sooner than its bound lets the rest begin sooner.
+  client.due = std::min(client.due, event.now + client.in_flight_ns + client.confined_ns);
   if (event.measured_ns > 0) {
     belief_.learn(event.measured_ns);
   }

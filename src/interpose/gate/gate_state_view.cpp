@@ -14,6 +14,8 @@ constexpr Nanoseconds kLeastIdle = 100 * kMicrosecond;
 constexpr Nanoseconds kMostIdle = kMillisecond;
 // With all of the room that the outer loop can give.
 constexpr Nanoseconds kMostActive = 200 * kMicrosecond;
+constexpr Nanoseconds kMostLead = 100 * kMicrosecond;
+constexpr Nanoseconds kLeadPartOfSlo = 200;
 
 [[nodiscard]] bool shares_best_effort(const GateClient& client) {
   return client.present && client.terms.job_class == JobClass::BestEffort;
@@ -29,6 +31,7 @@ Budget budget_of(const SloTerms& terms, Nanoseconds long_kernel, std::uint32_t s
   const Nanoseconds idle = std::max(kLeastIdle, full / 2000 * (1000 + Nanoseconds{room}));
   return {.idle_ns = idle,
           .active_ns = std::min(idle, kMostActive / 1000 * Nanoseconds{room}),
+          .lead_ns = std::min(kMostLead, terms.tightest_slo / kLeadPartOfSlo),
           .active_sms = sms * room / 2000,
           .time_only_until = terms.time_only_until};
 }
@@ -52,6 +55,8 @@ void Gate::add_best_effort(GateView& view, const GateClient& client, Nanoseconds
   view.best_effort.in_flight_ns += client.in_flight_ns;
   view.best_effort.confined_ns += client.confined_ns;
   view.best_effort.commands += client.commands;
+  view.best_effort.ends_in =
+      view.best_effort.commands == 1 ? std::max<Nanoseconds>(0, client.due - now) : kNever;
   view.best_effort.sms = static_cast<std::uint32_t>(
       std::min<std::uint64_t>(device_.sms, view.best_effort.sms + client.sms));
 }
@@ -72,6 +77,7 @@ void Gate::add_slo(GateView& view, const GateClient& client, bool caller, Nanose
   slo.commands += client.commands;
   slo.sms = static_cast<std::uint32_t>(std::min<std::uint64_t>(device_.sms, slo.sms + client.sms));
   slo.bottleneck = client.commands > 0 ? client.bottleneck : slo.bottleneck;
+  slo.remaining = std::max(slo.remaining, client.book.remaining());
   const Nanoseconds slack = client.book.slack(now);
   if (!caller && client.book.active() && slack < slo.least_slack) {
     slo.least_slack = slack;

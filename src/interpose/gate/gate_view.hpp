@@ -20,8 +20,11 @@ struct DeviceFacts {
 struct Budget {
   Nanoseconds idle_ns = kMillisecond;  // no request active
   Nanoseconds active_ns = 0;           // light kernels beside a request
-  std::uint32_t active_sms = 0;        // for heavy kernels beside a request
-  Nanoseconds time_only_until = 0;     // no sharing in space before
+  // A launch may follow the last one this long before its end, so that the GPU does not wait for
+  // the host.
+  Nanoseconds lead_ns = 0;
+  std::uint32_t active_sms = 0;     // for heavy kernels beside a request
+  Nanoseconds time_only_until = 0;  // no sharing in space before
 };
 
 // What the SLO clients of a GPU allow together.
@@ -49,6 +52,7 @@ struct BestEffortView {
   Nanoseconds in_flight_ns = 0;      // on all SMs, by bounds
   Nanoseconds confined_ns = 0;       // on a part of the SMs
   Nanoseconds since_drained_ns = 0;  // admitted since none was in flight, by means
+  Nanoseconds ends_in = kNever;  // by its bound, if one launch or batch is not done; else kNever
   std::uint32_t commands = 0;
   std::uint32_t sms = 0;  // that it occupies, the GPU's at most
 };
@@ -57,6 +61,7 @@ struct SloView {
   bool present = false;
   RequestPhase phase = RequestPhase::Idle;  // of the busiest client
   Nanoseconds idle_at = 0;                  // when all are idle if nothing happens before
+  Nanoseconds remaining = 0;         // of the active request that takes longest, on an idle GPU
   Nanoseconds least_slack = kNever;  // of the active requests of clients other than the caller
   Nanoseconds slo_of_least = 0;
   Nanoseconds tightest_slo = 0;                 // of all clients

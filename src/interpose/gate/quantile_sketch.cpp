@@ -57,4 +57,12 @@ Nanoseconds QuantileSketch::quantile(std::uint32_t permille) const {
   return upper_edge(kBuckets - 1);
 }
 
+std::uint32_t QuantileSketch::above(Nanoseconds value) const {
+  std::uint32_t count = 0;
+  for (std::uint32_t bucket = bucket_of(value); bucket < kBuckets; ++bucket) {
+    count += counts_[bucket];
+  }
+  return count;
+}
+
 }  // namespace carpool::interpose::gate

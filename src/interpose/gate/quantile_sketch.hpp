@@ -21,6 +21,8 @@ class QuantileSketch {
   [[nodiscard]] std::uint32_t count() const { return total_; }
   // permille 990: the 99th percentile. 0 if no value was added.
   [[nodiscard]] Nanoseconds quantile(std::uint32_t permille) const;
+  // Number of values above this one, with those of its own bucket.
+  [[nodiscard]] std::uint32_t above(Nanoseconds value) const;
 
  private:
   static constexpr std::uint32_t kLowestBit = 10;

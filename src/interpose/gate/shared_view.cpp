@@ -38,12 +38,18 @@ void for_each_best_effort(const SharedState& state, const Visit& visit) {
   });
 }
 
-// What is left of the deadline if the rest of the request takes as long as half of the requests do.
+[[nodiscard]] Nanoseconds elapsed_of(const ClientGate& gate, Nanoseconds now) {
+  return std::max<Nanoseconds>(0, now - value_of(gate.request_began_ns));
+}
+
+// The rest of the request if it takes as long as half of the requests do.
+[[nodiscard]] Nanoseconds remaining_of(const ClientGate& gate, Nanoseconds now) {
+  return std::max<Nanoseconds>(0, value_of(gate.p50_ns) - elapsed_of(gate, now));
+}
+
+// What is left of the deadline after it.
 [[nodiscard]] Nanoseconds slack_of(const ClientGate& gate, Nanoseconds now) {
-  const Nanoseconds began = value_of(gate.request_began_ns);
-  const Nanoseconds elapsed = std::max<Nanoseconds>(0, now - began);
-  const Nanoseconds remaining = std::max<Nanoseconds>(0, value_of(gate.p50_ns) - elapsed);
-  return value_of(gate.slo_ns) - elapsed - remaining;
+  return value_of(gate.slo_ns) - elapsed_of(gate, now) - remaining_of(gate, now);
 }
 
 void add_slo_client(SloView& view,
@@ -69,6 +75,7 @@ void add_slo_client(SloView& view,
   }
   const std::uint64_t commands = gate.commands_in_flight.load(std::memory_order_relaxed);
   view.commands += static_cast<std::uint32_t>(std::clamp<std::uint64_t>(commands, 1, 1U << 20U));
+  view.remaining = std::max(view.remaining, remaining_of(gate, now));
   const Nanoseconds slack = slack_of(gate, now);
   if (slack < view.least_slack) {
     view.least_slack = slack;
@@ -83,6 +90,17 @@ bool is_slo_client(const ClientSlot& slot) {
          slot.job_class.load(std::memory_order_relaxed) ==
              static_cast<std::uint64_t>(JobClass::Slo) &&
          slot.gate.slo_ns.load(std::memory_order_relaxed) != 0;
+}
+
+bool slo_client_worked(const SharedState& state, std::uint32_t slot, Nanoseconds since) {
+  bool worked = false;
+  for_each_bit(state.gpu.slo_clients[0], state.gpu.slo_clients[1], [&](std::uint32_t number) {
+    const ClientGate& gate = state.clients[number].gate;
+    const bool sign =
+        value_of(gate.lease_ns) >= since || gate.busy.load(std::memory_order_relaxed) != 0;
+    worked = worked || (number != slot && sign);
+  });
+  return worked;
 }
 
 SloSign sign_of(const ClientGate& gate, Nanoseconds now, Nanoseconds seen_alive) {
@@ -125,13 +143,16 @@ GateView shared_view(const SharedState& state,
   view.best_effort.confined_ns = caller.confined_ns;
   view.best_effort.commands = caller.commands;
   view.best_effort.since_drained_ns = caller.since_drained_ns;
+  view.best_effort.ends_in = caller.ends_in;
   Nanoseconds least_tag = caller.start_tag;
   for_each_best_effort(state, [&](std::uint32_t number, const ClientGate& gate) {
     if (number == caller.slot) {
       return;
     }
     if (now < value_of(gate.due_ns) + kOverdue) {
-      view.best_effort.in_flight_ns += value_of(gate.in_flight_ns);
+      const Nanoseconds in_flight = value_of(gate.in_flight_ns);
+      view.best_effort.in_flight_ns += in_flight;
+      view.best_effort.ends_in = in_flight > 0 ? kNever : view.best_effort.ends_in;
       view.best_effort.commands +=
           static_cast<std::uint32_t>(gate.commands_in_flight.load(std::memory_order_relaxed));
     }

@@ -34,6 +34,7 @@ struct SharedCaller {
   Nanoseconds in_flight_ns = 0;
   Nanoseconds confined_ns = 0;
   Nanoseconds since_drained_ns = 0;
+  Nanoseconds ends_in = kNever;  // as in BestEffortView
   std::uint32_t commands = 0;
   Nanoseconds long_kernel = 0;  // DurationBelief::of_long()
   // When the process of a slot was last seen to run: a sign of one that waits for the GPU.
@@ -46,6 +47,12 @@ struct SloSign {
   Nanoseconds idle_at = 0;
 };
 [[nodiscard]] SloSign sign_of(const ClientGate& gate, Nanoseconds now, Nanoseconds seen_alive = 0);
+
+// Whether an SLO client in another slot has given a sign since then: kernels of this one may have
+// run beside its own.
+[[nodiscard]] bool slo_client_worked(const SharedState& state,
+                                     std::uint32_t slot,
+                                     Nanoseconds since);
 
 // Whether the slot is that of an SLO client. It may have ended.
 [[nodiscard]] bool is_slo_client(const ClientSlot& slot);

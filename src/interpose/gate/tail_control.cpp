@@ -4,6 +4,16 @@
 
 namespace carpool::interpose::gate {
 
+// Whether more requests than a kept promise shows now and then took longer: their expected number,
+// two standard deviations, and one more. The first requests of a program, which load its kernels,
+// are late as a rule, and make no tail.
+bool TailControl::exceeds(Nanoseconds latency) const {
+  const std::int64_t expected =
+      std::int64_t{latencies_.count()} * (1000 - settings_.quantile_permille);  // thousandths
+  const std::int64_t more = 1000 * (std::int64_t{latencies_.above(latency)} - 1) - expected;
+  return more > 0 && more * more > 4000 * expected;
+}
+
 void TailControl::request_ended(Nanoseconds latency, Nanoseconds slo_ns, Nanoseconds now) {
   latencies_.add(latency);
   ++requests_;
@@ -20,19 +30,14 @@ void TailControl::request_ended(Nanoseconds latency, Nanoseconds slo_ns, Nanosec
 void TailControl::look(Nanoseconds slo_ns, Nanoseconds now) {
   since_look_ = 0;
   looked_at_ = now;
-  // One late request of a few does not make a tail: the first ones of a program, which load its
-  // kernels, are late as a rule.
-  const std::uint32_t count = latencies_.count();
-  if (count < 2) {
+  if (latencies_.count() < settings_.least_requests) {
     return;
   }
-  const Nanoseconds measured =
-      latencies_.quantile(std::min(settings_.quantile_permille, 1000 - (1000 + count - 1) / count));
-  if (measured > slo_ns / 1000 * settings_.target_permille) {
+  if (exceeds(slo_ns / 1000 * settings_.target_permille)) {
     room_permille_ = std::max(settings_.least_room_permille, room_permille_ / 2);
     time_only_until_ = now + settings_.pause;
     latencies_.clear();  // the next look judges what the smaller room gives
-  } else if (measured <= slo_ns / 1000 * settings_.comfortable_permille) {
+  } else if (!exceeds(slo_ns / 1000 * settings_.comfortable_permille)) {
     room_permille_ = std::min(1000U, room_permille_ + settings_.step_permille);
   }
 }

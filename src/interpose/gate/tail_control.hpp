@@ -13,11 +13,12 @@ struct TailSettings {
   std::uint32_t quantile_permille = 990;
   std::uint32_t target_permille = 900;       // of the SLO: above it, room is halved
   std::uint32_t comfortable_permille = 700;  // of the SLO: below it, room grows
-  std::uint32_t step_permille = 100;
+  std::uint32_t step_permille = 200;
   std::uint32_t least_room_permille = 50;
-  std::uint32_t requests = 50;      // between two looks,
-  Nanoseconds period = kSecond;     // or this time
-  Nanoseconds pause = 5 * kSecond;  // without sharing in space after a look above the target
+  std::uint32_t least_requests = 20;  // that tell a tail
+  std::uint32_t requests = 50;        // between two looks,
+  Nanoseconds period = kSecond;       // or this time
+  Nanoseconds pause = 5 * kSecond;    // without sharing in space after a look above the target
 };
 
 class TailControl {
@@ -39,6 +40,7 @@ class TailControl {
 
  private:
   void look(Nanoseconds slo_ns, Nanoseconds now);
+  [[nodiscard]] bool exceeds(Nanoseconds latency) const;
 
   TailSettings settings_;
   QuantileSketch latencies_{1024};

@@ -3,6 +3,8 @@
 #include <array>
 #include <atomic>
 
+#include "interpose/gate/shared_view.hpp"
+#include "interpose/library/clock.hpp"
 #include "interpose/library/kernel_names.hpp"
 #include "interpose/library/spin_lock.hpp"
 #include "interpose/library/symbols.hpp"
@@ -27,6 +29,7 @@ struct EventPair {
   Device* owner = nullptr;
   int device = 0;
   std::uint64_t key = 0;
+  std::uint64_t began_ns = 0;
 };
 
 constinit SpinLock timing_lock;                                   // NOLINT
@@ -67,8 +70,14 @@ void learn(const EventPair& pair) {
     return;
   }
   const double ns = static_cast<double>(milliseconds) * 1e6;
-  if (ns >= 1 && ns < static_cast<double>(kLongestNs)) {
-    KernelTable(state->kernels).learn(pair.key, static_cast<std::uint64_t>(ns));
+  KernelTable kernels(state->kernels);
+  // Beside a request a kernel takes longer than the gate has to expect of it.
+  const bool slowed =
+      kernels.find(pair.key).count >= kEnoughSamples &&
+      gate::slo_client_worked(
+          *state, pair.owner->client.id().slot, static_cast<gate::Nanoseconds>(pair.began_ns));
+  if (ns >= 1 && ns < static_cast<double>(kLongestNs) && !slowed) {
+    kernels.learn(pair.key, static_cast<std::uint64_t>(ns));
     pair.owner->gate.best_effort.learn(static_cast<gate::Nanoseconds>(ns));
   }
 }
@@ -181,6 +190,7 @@ TimingPair timing_begins(Device& device,
   pair->state = PairState::Begun;
   pair->owner = &device;
   pair->key = key;
+  pair->began_ns = exact_now_ns();
   return static_cast<TimingPair>(pair - pairs.data()) + 1;
 }
 

@@ -21,6 +21,9 @@ struct TimedLaunch {
   unsigned shared_bytes = 0;
 };
 
+// Of a kernel, before the gate relies on its duration.
+inline constexpr std::uint32_t kEnoughSamples = 3;
+
 // Names the pair of events around a launch.
 using TimingPair = std::uint32_t;
 inline constexpr TimingPair kNotTimed = 0;

@@ -12,6 +12,10 @@ constexpr Nanoseconds kUrgentSlackPermille = 100;  // below: other SLO clients m
 constexpr Nanoseconds kAmpleSlackPermille = 500;   // above: an SLO client can make way
 // A kernel longer than this part of the SLO would spoil a request that comes while it runs.
 constexpr Nanoseconds kLongPartOfSlo = 4;
+// A heavy kernel that cannot be confined, but is this short, runs beside a request on all SMs: to
+// hold it would hold all that follows it for the rest of the request.
+constexpr Nanoseconds kShortHeavy = 100 * kMicrosecond;
+constexpr Nanoseconds kShortHeavyPartOfSlo = 200;
 // Green contexts of compute capability 9.0 have at least 8 SMs.
 constexpr std::uint32_t kLeastSms = 8;
 
@@ -36,20 +40,44 @@ constexpr std::uint32_t kLeastSms = 8;
   return hold(reason, now, view.slo.idle_at);
 }
 
+// What is in flight is about to end.
+[[nodiscard]] bool follows_closely(const GateView& view) {
+  return view.best_effort.ends_in <= view.budget.lead_ns;
+}
+
+[[nodiscard]] std::uint32_t sms_of_part(const GateView& view) {
+  return view.budget.active_sms / kLeastSms * kLeastSms;
+}
+
+[[nodiscard]] bool short_and_unconfinable(const GateView& view, const Work& work) {
+  const Nanoseconds most = std::min(kShortHeavy, view.slo.tightest_slo / kShortHeavyPartOfSlo);
+  return view.device.sm_limits && work.known && work.kind == WorkKind::Kernel &&
+         work.least_sms > sms_of_part(view) && work.bound_ns <= most;
+}
+
+// A kernel on a part of the SMs stays there when the request ends. If that takes longer than to
+// wait for the end, and then for the kernel on all SMs, nothing is gained.
+[[nodiscard]] bool ends_sooner_after_request(const GateView& view,
+                                             const Work& work,
+                                             std::uint32_t sms) {
+  const bool beside = view.slo.phase != RequestPhase::Idle;
+  return beside && work.expected_ns * view.device.sms / sms > view.slo.remaining + work.expected_ns;
+}
+
 // Heavy work runs on a part of the SMs, one kernel at a time, if launches can be confined; else it
 // is held. A graph or a cooperative launch cannot be confined.
 [[nodiscard]] Decision decide_heavy(const GateView& view,
                                     const Work& work,
                                     HoldReason otherwise,
                                     Nanoseconds now) {
-  const std::uint32_t sms = view.budget.active_sms / kLeastSms * kLeastSms;
+  const std::uint32_t sms = sms_of_part(view);
   const bool possible = view.device.mps && view.device.sm_limits && sms > 0 && work.known &&
-                        work.kind == WorkKind::Kernel && work.confinable &&
+                        work.kind == WorkKind::Kernel && work.least_sms <= sms &&
                         now >= view.budget.time_only_until;
-  if (!possible) {
+  if (!possible || ends_sooner_after_request(view, work, sms)) {
     return hold_while_active(view, otherwise, now);
   }
-  if (view.best_effort.confined_ns > 0) {
+  if (view.best_effort.confined_ns > 0 && !follows_closely(view)) {
     return hold(HoldReason::InFlightBound, now);
   }
   Decision confined = admit();
@@ -73,8 +101,9 @@ constexpr std::uint32_t kLeastSms = 8;
       in_flight + work.bound_ns > std::max(until_arrival, view.budget.active_ns)) {
     return hold(HoldReason::ArrivalExpected, now, view.slo.next_arrival + kMicrosecond);
   }
-  return fits(in_flight, work.bound_ns, view.budget.idle_ns) ? admit()
-                                                             : hold(HoldReason::InFlightBound, now);
+  return fits(in_flight, work.bound_ns, view.budget.idle_ns) || follows_closely(view)
+             ? admit()
+             : hold(HoldReason::InFlightBound, now);
 }
 
 [[nodiscard]] Decision decide_beside_request(const GateView& view,
@@ -92,7 +121,7 @@ constexpr std::uint32_t kLeastSms = 8;
   if (slack_below(view.slo.least_slack, view.slo.slo_of_least, kShortSlackPermille)) {
     return hold_while_active(view, HoldReason::SlackShort, now);
   }
-  if (!is_light(work, view.device.sms)) {
+  if (!is_light(work, view.device.sms) && !short_and_unconfinable(view, work)) {
     return decide_heavy(view, work, HoldReason::HeavyBesideRequest, now);
   }
   if (view.best_effort.in_flight_ns + work.bound_ns > view.budget.active_ns) {

@@ -4,6 +4,8 @@
 
 #include "interpose/gate/policies/policies.hpp"
 #include "interpose/library/clock.hpp"
+#include "interpose/library/gating/hold_pause.hpp"
+#include "interpose/library/kernel_timing.hpp"
 #include "interpose/library/spin_lock.hpp"
 
 namespace carpool::interpose {
@@ -19,11 +21,6 @@ namespace {
 
 // No launch waits longer, whatever the shared state says.
 constexpr Nanoseconds kLongestHold = kSecond;
-// A sleep ends up to this much late.
-constexpr Nanoseconds kSleepOverrun = 100 * kMicrosecond;
-constexpr Nanoseconds kSleep = 30 * kMicrosecond;
-constexpr Nanoseconds kSpin = 20 * kMicrosecond;
-constexpr std::uint32_t kEnoughSamples = 3;
 constexpr std::uint32_t kManyCommands = 128;
 // Events behind the launches that fill the budget.
 constexpr Nanoseconds kMarksOfBudget = 4;
@@ -32,44 +29,6 @@ constinit SpinLock gating_lock;  // NOLINT: of all GPUs; not held while a launch
 
 Nanoseconds exact_now() {
   return static_cast<Nanoseconds>(exact_now_ns());
-}
-
-// Leaves the core to its other thread for a moment.
-void rest_processor() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");  // NOLINT(hicpp-no-assembler)
-#endif
-}
-
-void spin_for(Nanoseconds span) {
-  const Nanoseconds end = exact_now() + span;
-  do {
-    for (int i = 0; i < 8; ++i) {
-      rest_processor();
-    }
-  } while (exact_now() < end);
-}
-
-// Between two questions. Work in flight ends at a time that can be told; a request does not.
-void pause_before_next(const Decision& decision, Nanoseconds held, Nanoseconds work_ends_in) {
-  if (decision.reason == HoldReason::InFlightBound ||
-      decision.reason == HoldReason::CommandsInFlight) {
-    // Some kernels are shorter than usual.
-    const Nanoseconds sure = work_ends_in / 4 * 3 - kSleepOverrun;
-    if (sure > kSleepOverrun) {
-      pause_ns(std::min(sure, kMillisecond));
-    } else {
-      spin_for(2 * kMicrosecond);
-    }
-    return;
-  }
-  if (held < kSpin) {
-    spin_for(2 * kMicrosecond);
-  } else {
-    pause_ns(kSleep);
-  }
 }
 
 }  // namespace
@@ -99,11 +58,13 @@ gate::Work BestEffortSide::work_of(const SharedState& state, const AskingLaunch&
     work.bound_ns = work.expected_ns;
   }
   device_.sm_limits = shares_space_ && partitions_.make(ordinal_, device_.sms);
-  work.confinable = device_.sm_limits && launch.function != nullptr &&
-                    partitions_.allows({.function = launch.function,
-                                        .shape = launch.shape,
-                                        .shared_bytes = launch.shared_bytes,
-                                        .key = launch.key});
+  work.least_sms = device_.sms;
+  if (device_.sm_limits && launch.function != nullptr) {
+    work.least_sms = partitions_.least_sms({.function = launch.function,
+                                            .shape = launch.shape,
+                                            .shared_bytes = launch.shared_bytes,
+                                            .key = launch.key});
+  }
   return work;
 }
 
@@ -112,7 +73,7 @@ Decision BestEffortSide::confine(Decision decision, Question& question) {
   if (!decision.admitted || decision.sms == 0) {
     return decision;
   }
-  question.confined = partitions_.enter(question.place, decision.sms);
+  question.confined = partitions_.enter(question.place, question.work.least_sms, decision.sms);
   return question.confined == nullptr ? gate::hold(HoldReason::HeavyBesideRequest, question.now)
                                       : decision;
 }
@@ -141,6 +102,12 @@ void BestEffortSide::observe(const SharedState& state, Nanoseconds now) {
   policy_.observe(memory_, device_, {.kind = gate::EventKind::Clock, .now = now});
 }
 
+Nanoseconds BestEffortSide::ends_in(Nanoseconds now) const {
+  const std::uint32_t batches = work_.batches() + confined_.batches();
+  return batches > 1 ? gate::kNever
+                     : std::max<Nanoseconds>(0, std::max(work_.due(), confined_.due()) - now);
+}
+
 Decision BestEffortSide::ask(Client& client, Question& question) {
   const SharedState* const state = client.shared();
   if (state == nullptr) {
@@ -163,11 +130,13 @@ Decision BestEffortSide::ask(Client& client, Question& question) {
                                                  .in_flight_ns = work_.bound(),
                                                  .confined_ns = confined_.bound(),
                                                  .since_drained_ns = work_.since_drained(),
+                                                 .ends_in = ends_in(question.now),
                                                  .commands = work_.commands(),
                                                  .long_kernel = belief_.of_long(),
                                                  .alive = alive_.last_seen()},
                                                 question.now);
   idle_budget_ = view.budget.idle_ns;
+  lead_ = view.budget.lead_ns;
   const Decision decision =
       confine(policy_.decide(view, memory_, question.work, question.now), question);
   if (!decision.admitted || question.confined != nullptr) {
@@ -184,10 +153,10 @@ Decision BestEffortSide::ask_twice(Client& client, Question& question) {
     work_.reclaim(question.now);
     confined_.reclaim(question.now);
     decision = ask(client, question);
-    const Nanoseconds may_stay = std::max<Nanoseconds>(0, idle_budget_ - question.work.bound_ns);
+    const Nanoseconds may_stay = std::max(lead_, idle_budget_ - question.work.bound_ns);
     question.fits_in =
         std::max(work_.likely_due() - question.now - std::min(work_.bound(), may_stay),
-                 confined_.likely_due() - question.now);
+                 confined_.likely_due() - question.now - lead_);
   }
   return decision;
 }
@@ -200,9 +169,9 @@ void BestEffortSide::commit(Client& client, const Question& question) {
     work_.add(question.place, question.work, question.now);
   } else {
     gate::Work longer = question.work;
-    const Nanoseconds times = device_.sms / std::max(1U, partitions_.entered_sms()) + 1;
-    longer.expected_ns *= times;
-    longer.bound_ns *= times;
+    const std::uint32_t sms = std::max(1U, partitions_.entered_sms());
+    longer.expected_ns = longer.expected_ns * device_.sms / sms;
+    longer.bound_ns = longer.bound_ns * device_.sms / sms;
     confined_.add(question.place, longer, question.now);
   }
   finish_tag_ = question.start_tag + question.work.bound_ns;

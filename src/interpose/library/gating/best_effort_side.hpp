@@ -72,7 +72,8 @@ class BestEffortSide {
   };
 
   [[nodiscard]] gate::Work work_of(const SharedState& state, const AskingLaunch& launch);
-  // Both with the lock held.
+  // All with the lock held.
+  [[nodiscard]] gate::Nanoseconds ends_in(gate::Nanoseconds now) const;
   [[nodiscard]] gate::Decision ask(Client& client, Question& question);
   [[nodiscard]] gate::Decision confine(gate::Decision decision, Question& question);
   [[nodiscard]] gate::Decision ask_twice(Client& client, Question& question);
@@ -91,6 +92,7 @@ class BestEffortSide {
   int ordinal_ = 0;
   WaitingClients alive_{};
   gate::Nanoseconds idle_budget_ = gate::kMillisecond;  // of the last answer
+  gate::Nanoseconds lead_ = 0;                          // of the last answer
   gate::Nanoseconds finish_tag_ = 0;
   EndedSloClients ended_{};
   std::uint64_t slo_launches_ = 0;  // counted for the policy's memory

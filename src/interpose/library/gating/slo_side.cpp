@@ -65,13 +65,13 @@ void SloSide::make_way(Client& client, std::uint64_t now) {
 }
 
 // With the lock held.
-void SloSide::begin(Client& client, std::uint64_t now) {
+void SloSide::begin(Client& client, std::uint64_t arrival, std::uint64_t now) {
   ClientGate& words = client.slot().gate;
-  book_.began(signed_ns(now), signed_ns(now + promise_.slo_ns));
+  book_.began(signed_ns(arrival), signed_ns(arrival + promise_.slo_ns));
   const Nanoseconds next = book_.next_arrival();
   words.next_arrival_ns.store(next == gate::kNever ? 0 : static_cast<std::uint64_t>(next));
   words.commands_in_flight.store(0, std::memory_order_relaxed);
-  words.request_began_ns.store(now);
+  words.request_began_ns.store(arrival);
   words.lease_ns.store(now);
   show_slo_presence(client);
 }
@@ -85,6 +85,7 @@ void SloSide::end(Client& client, std::uint64_t at, std::uint64_t now) {
   }
   const Nanoseconds slo = signed_ns(promise_.slo_ns);
   const Nanoseconds latency = book_.ended(signed_ns(at));
+  queue_wait_.ended(signed_ns(at), latency);
   tail_.request_ended(latency, slo, signed_ns(now));
   latencies_.add(latency);
   const auto permille =
@@ -111,7 +112,7 @@ void SloSide::next_request(Client& client, std::uint64_t now, bool begins) {
     }
     end(client, sign, now);
   }
-  begin(client, now);
+  begin(client, now - static_cast<std::uint64_t>(queue_wait_.began(signed_ns(now))), now);
 }
 
 bool SloSide::wait_begins(Client& client, std::uint64_t now) {
@@ -145,7 +146,7 @@ void SloSide::request_begins(Client& client, std::uint64_t now) {
   }
   declares_.store(true, std::memory_order_relaxed);
   words.busy.fetch_add(1, std::memory_order_relaxed);
-  begin(client, now);
+  begin(client, now, now);
 }
 
 void SloSide::request_ends(Client& client, std::uint64_t now) {

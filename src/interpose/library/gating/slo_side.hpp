@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "interpose/gate/quantile_sketch.hpp"
+#include "interpose/gate/queue_wait.hpp"
 #include "interpose/gate/shared_view.hpp"
 #include "interpose/gate/slack.hpp"
 #include "interpose/gate/tail_control.hpp"
@@ -72,7 +73,7 @@ class SloSide {
   // Returns when the launch may go to the driver.
   void make_way(Client& client, std::uint64_t now);
   void next_request(Client& client, std::uint64_t now, bool begins);
-  void begin(Client& client, std::uint64_t now);
+  void begin(Client& client, std::uint64_t arrival, std::uint64_t now);
   void end(Client& client, std::uint64_t at, std::uint64_t now);
 
   SpinLock lock_;
@@ -83,6 +84,7 @@ class SloSide {
   std::atomic<bool> declares_{false};
   std::uint32_t declared_ = 0;  // requests that are open, with the lock held
   gate::RequestBook book_{};
+  gate::QueueWait queue_wait_{gate::kQuietTime};
   gate::TailControl tail_{};
   gate::QuantileSketch latencies_{1024};
 };

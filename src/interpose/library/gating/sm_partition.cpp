@@ -13,8 +13,6 @@ constexpr unsigned kEventWithoutTime = 2;  // CU_EVENT_DISABLE_TIMING
 constexpr unsigned kDefaultStream = 1;     // CU_GREEN_CTX_DEFAULT_STREAM, which is required
 constexpr unsigned kNonBlocking = 1;       // CU_STREAM_NON_BLOCKING
 constexpr std::uint32_t kSmsMultiple = 8;  // of compute capability 9.0
-constexpr std::uint64_t kNotAllowed = 1;   // in the table
-constexpr std::uint64_t kAllowed = 2;
 
 // The one of the thread if it is the primary context of the GPU; else null.
 Handle primary_context(int device) {
@@ -130,17 +128,17 @@ bool SmPartitions::make_part(Part& part) const {
   return true;
 }
 
-bool SmPartitions::allows(const ConfinableLaunch& launch) {
+std::uint32_t SmPartitions::least_sms(const ConfinableLaunch& launch) {
   if (launch.key == 0) {
-    return false;
+    return sms_;
   }
   constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15U;
   const std::uint64_t key = launch.key + launch.shared_bytes * kSpread;
-  if (const std::uint64_t known = allowed_.find(key); known != 0) {
-    return known == kAllowed;
+  if (const std::uint64_t known = least_sms_.find(key); known != 0) {
+    return static_cast<std::uint32_t>(known);
   }
   if (capture_alive()) {
-    return false;
+    return sms_;
   }
   int at_once = 0;  // blocks on one SM
   using Occupancy = Status(int*, Handle, int, std::size_t);
@@ -149,21 +147,26 @@ bool SmPartitions::allows(const ConfinableLaunch& launch) {
                                              launch.function,
                                              static_cast<int>(product(launch.shape.block)),
                                              std::size_t{launch.shared_bytes});
-  const std::uint64_t blocks = product(launch.shape.grid);
-  const auto fit = static_cast<std::uint64_t>(std::max(at_once, 0));
-  const bool allowed =
-      status == kSuccess && fit > 0 && (blocks > fit * sms_ || blocks <= fit * kSmsMultiple);
-  allowed_.set(key, allowed ? kAllowed : kNotAllowed);
-  return allowed;
+  std::uint64_t least = sms_;
+  if (status == kSuccess && at_once > 0) {
+    const auto fit = static_cast<std::uint64_t>(at_once);
+    const std::uint64_t blocks = std::max<std::uint64_t>(1, product(launch.shape.grid));
+    least = blocks > fit * sms_ ? 1 : (blocks + fit - 1) / fit;
+  }
+  least_sms_.set(key, least);
+  return static_cast<std::uint32_t>(least);
 }
 
-Handle SmPartitions::enter(const StreamPlace& own, std::uint32_t most_sms) {
+Handle SmPartitions::enter(const StreamPlace& own,
+                           std::uint32_t least_sms,
+                           std::uint32_t most_sms) {
   if (refused_ || context_ == nullptr || entered_ != nullptr || capture_alive() ||
       thread_context() != context_) {
     return nullptr;
   }
-  const auto part = std::ranges::find_if(
-      parts_, [&](const Part& each) { return each.sms > 0 && each.sms <= most_sms; });
+  const auto part = std::ranges::find_if(parts_, [&](const Part& each) {
+    return each.sms > 0 && each.sms >= least_sms && each.sms <= most_sms;
+  });
   if (part == parts_.end() || (part->stream == nullptr && (part->tried || !make_part(*part)))) {
     return nullptr;
   }
@@ -216,7 +219,7 @@ void SmPartitions::destroy() {
   }
   context_ = nullptr;
   entered_ = nullptr;
-  allowed_.clear();
+  least_sms_.clear();
 }
 
 void SmPartitions::forget(Handle context) {

@@ -27,13 +27,16 @@ class SmPartitions {
   // Makes the largest part, half of the SMs; false: this driver, GPU or context has none.
   [[nodiscard]] bool make(int device, std::uint32_t sms);
 
-  // Whether the kernel computes the same on fewer SMs than it was launched for. Blocks that all fit
-  // on the GPU at once may wait for one another; on a part of it they would wait for ever. So it
-  // must have more blocks than fit on the GPU, or as few as fit on the smallest part.
-  [[nodiscard]] bool allows(const ConfinableLaunch& launch);
+  // On how many SMs the kernel computes the same. Blocks that all fit on the GPU at once may wait
+  // for one another: they must all fit on the part, too, or they would wait for ever. A kernel with
+  // more blocks than fit on the GPU needs one SM. All of the GPU's if nothing is known.
+  [[nodiscard]] std::uint32_t least_sms(const ConfinableLaunch& launch);
 
-  // The stream for a launch into at most `most_sms`, which leave() has to follow; null: not now.
-  [[nodiscard]] Handle enter(const StreamPlace& own, std::uint32_t most_sms);
+  // The stream for a launch into `least_sms` to `most_sms`, which leave() has to follow; null: not
+  // now.
+  [[nodiscard]] Handle enter(const StreamPlace& own,
+                             std::uint32_t least_sms,
+                             std::uint32_t most_sms);
   // SMs of the part that was entered.
   [[nodiscard]] std::uint32_t entered_sms() const;
   // After the launch. `launched` false: the driver refused, and no other launch is confined.
@@ -62,7 +65,7 @@ class SmPartitions {
   Part* entered_ = nullptr;
   Handle before_ = nullptr;  // events
   Handle after_ = nullptr;
-  FixedTable<1024> allowed_{};  // by key: 1 no, 2 yes
+  FixedTable<1024> least_sms_{};  // by key
 };
 
 }  // namespace carpool::interpose

@@ -58,10 +58,12 @@ WorkInFlight::Batch* WorkInFlight::new_batch(StreamKey stream) {
   }
   Batch& batch = batches_[(oldest_ + used_) % kBatches];
   ++used_;
+  ++unfinished_;
   batch.state = State::Open;
   batch.stream = stream;
   batch.commands = 0;
   batch.bound = 0;
+  batch.expected = 0;
   return &batch;
 }
 
@@ -78,8 +80,10 @@ void WorkInFlight::add(const StreamPlace& place, const gate::Work& work, Nanosec
   likely_due_ = std::max(likely_due_, now) + work.expected_ns;
   batch->due = due_;
   batch->bound += work.bound_ns;
+  batch->expected += work.expected_ns;
   ++batch->commands;
   bound_ += work.bound_ns;
+  expected_ += work.expected_ns;
   since_drained_ += work.expected_ns;
   ++commands_;
 }
@@ -105,10 +109,13 @@ void WorkInFlight::mark(const StreamPlace& place, Nanoseconds at_least) {
 
 void WorkInFlight::done(Batch& batch) {
   bound_ -= std::min(bound_, batch.bound);
+  expected_ -= std::min(expected_, batch.expected);
   commands_ -= std::min(commands_, batch.commands);
+  unfinished_ -= std::min(unfinished_, 1U);
   batch.state = State::Free;
   if (commands_ == 0) {
     bound_ = 0;
+    expected_ = 0;
     since_drained_ = 0;
     due_ = 0;
     likely_due_ = 0;
@@ -116,6 +123,7 @@ void WorkInFlight::done(Batch& batch) {
 }
 
 void WorkInFlight::reclaim(Nanoseconds now) {
+  const std::uint32_t before = unfinished_;
   StreamKey waiting = kNoStream;  // its later batches are not done either
   for (std::size_t step = 0; step < used_; ++step) {
     Batch& batch = batches_[(oldest_ + step) % kBatches];
@@ -133,6 +141,11 @@ void WorkInFlight::reclaim(Nanoseconds now) {
   while (used_ > 0 && batches_[oldest_].state == State::Free) {
     oldest_ = (oldest_ + 1) % kBatches;
     --used_;
+  }
+  if (unfinished_ < before && unfinished_ > 0) {
+    // What was done sooner than its bound lets the rest begin sooner.
+    due_ = std::min(due_, now + bound_);
+    likely_due_ = std::min(likely_due_, now + expected_);
   }
 }
 

@@ -36,6 +36,7 @@ class WorkInFlight {
   [[nodiscard]] std::uint32_t commands() const { return commands_; }
   // When all of it is done if no bound is exceeded.
   [[nodiscard]] gate::Nanoseconds due() const { return due_; }
+  [[nodiscard]] std::uint32_t batches() const { return unfinished_; }
   // The same by means.
   [[nodiscard]] gate::Nanoseconds likely_due() const { return likely_due_; }
 
@@ -54,6 +55,7 @@ class WorkInFlight {
     StreamKey stream = kNoStream;
     std::uint32_t commands = 0;
     gate::Nanoseconds bound = 0;
+    gate::Nanoseconds expected = 0;
     gate::Nanoseconds due = 0;
     // Kept for the next batch of this place.
     Handle event = nullptr;
@@ -70,10 +72,12 @@ class WorkInFlight {
   std::size_t oldest_ = 0;
   std::size_t used_ = 0;  // places from the oldest on; free ones may be among them
   gate::Nanoseconds bound_ = 0;
+  gate::Nanoseconds expected_ = 0;
   gate::Nanoseconds since_drained_ = 0;
   gate::Nanoseconds due_ = 0;
   gate::Nanoseconds likely_due_ = 0;
   std::uint32_t commands_ = 0;
+  std::uint32_t unfinished_ = 0;  // batches
 };
 
 }  // namespace carpool::interpose

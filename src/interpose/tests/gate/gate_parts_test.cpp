@@ -10,6 +10,7 @@
 #include "interpose/gate/gate.hpp"
 #include "interpose/gate/policy.hpp"
 #include "interpose/gate/quantile_sketch.hpp"
+#include "interpose/gate/queue_wait.hpp"
 #include "interpose/gate/request_detector.hpp"
 #include "interpose/gate/slack.hpp"
 #include "interpose/gate/tail_control.hpp"
@@ -167,30 +168,66 @@ TEST(GateTail, TakesRoomWhenTheTailIsAboveTheSloAndGivesItBackSlowly) {
   EXPECT_EQ(control.room_permille(), 250U);
   EXPECT_EQ(control.time_only_until(), now + 5 * kSecond);
   requests(50, 2 * kMillisecond);
-  EXPECT_EQ(control.room_permille(), 350U);
+  EXPECT_EQ(control.room_permille(), 450U);
   requests(50, 8 * kMillisecond);  // between comfortable and the target: as it is
-  EXPECT_EQ(control.room_permille(), 350U);
+  EXPECT_EQ(control.room_permille(), 450U);
   requests(500, 20 * kMillisecond);
   EXPECT_EQ(control.room_permille(), 50U);  // never nothing
   EXPECT_EQ(control.requests(), 650U);
   EXPECT_EQ(control.within_slo(), 100U);
 }
 
-TEST(GateTail, OneLateRequestOfAFewIsNoTail) {
+TEST(GateTail, AFewLateRequestsMakeNoTail) {
   TailControl control;
   const Nanoseconds slo = 10 * kMillisecond;
   Nanoseconds now = kSecond;
-  control.request_ended(kSecond, slo, now);  // loads its kernels
-  for (int i = 1; i < 50; ++i) {
-    control.request_ended(2 * kMillisecond, slo, now += kMillisecond);
-  }
-  EXPECT_EQ(control.room_permille(), 600U);
+  const auto requests = [&](int late) {
+    for (int i = 0; i < 50; ++i) {
+      const Nanoseconds latency = i < late ? kSecond : 2 * kMillisecond;
+      control.request_ended(latency, slo, now += kMillisecond);
+    }
+  };
+  requests(2);  // load its kernels
+  EXPECT_EQ(control.room_permille(), 700U);
+  requests(2);  // 4 of 100: 1 is expected, 2 are by chance, 1 more
+  EXPECT_EQ(control.room_permille(), 900U);
   EXPECT_EQ(control.time_only_until(), 0);
-  control.request_ended(kSecond, slo, now);  // the second one of a hundred
-  for (int i = 1; i < 50; ++i) {
-    control.request_ended(2 * kMillisecond, slo, now += kMillisecond);
+  requests(1);  // 5 of 150
+  EXPECT_EQ(control.room_permille(), 450U);
+  EXPECT_EQ(control.time_only_until(), now + 5 * kSecond);
+}
+
+TEST(GateTail, TooFewRequestsTellNothing) {
+  TailControl control;
+  for (Nanoseconds second = 1; second < 20; ++second) {
+    control.request_ended(kSecond, kMillisecond, second * kSecond);
   }
-  EXPECT_EQ(control.room_permille(), 300U);
+  EXPECT_EQ(control.room_permille(), 500U);
+  control.request_ended(kSecond, kMillisecond, 20 * kSecond);
+  EXPECT_EQ(control.room_permille(), 250U);
+}
+
+TEST(GateQueueWait, ARequestThatFollowsAnotherAtOnceHasWaited) {
+  QueueWait wait(kMillisecond);
+  EXPECT_EQ(wait.began(0), 0);
+  wait.ended(8 * kMillisecond, 8 * kMillisecond);
+  EXPECT_EQ(wait.began(9 * kMillisecond), 0);  // after a pause
+  wait.ended(17 * kMillisecond, 8 * kMillisecond);
+  EXPECT_EQ(wait.began(17 * kMillisecond + 1), 6 * kMillisecond);
+  wait.ended(25 * kMillisecond, 14 * kMillisecond);
+  EXPECT_EQ(wait.began(25 * kMillisecond), 10'500 * kMicrosecond);
+}
+
+TEST(GateQueueWait, AProgramWithoutPausesSendsOneRequestAfterTheOther) {
+  QueueWait wait(kMillisecond);
+  Nanoseconds now = 0;
+  Nanoseconds waited = 0;
+  for (int i = 0; i < 40; ++i) {
+    waited = wait.began(now);
+    now += 8 * kMillisecond;
+    wait.ended(now, 8 * kMillisecond);
+  }
+  EXPECT_EQ(waited, 0);
 }
 
 TEST(GatePolicies, HaveNamesAndTheFirstIsTheDefault) {

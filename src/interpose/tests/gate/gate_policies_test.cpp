@@ -93,11 +93,14 @@ TEST(GateSpacetime, SharesInSpaceBesideARequestOnlyWhileThereIsSlack) {
 
 TEST(GateSpacetime, ConfinesOneHeavyKernelBesideARequest) {
   GateView view = active_view();
+  view.slo.remaining = kMillisecond;
   const Work heavy = known_work(400 * kMicrosecond);
   EXPECT_EQ(decide_by("spacetime", view, heavy).sms, 64U);
   view.best_effort.confined_ns = 1;
   EXPECT_EQ(decide_by("spacetime", view, heavy).reason, HoldReason::InFlightBound);
-  view.best_effort.confined_ns = 0;
+  view.best_effort.ends_in = view.budget.lead_ns;
+  EXPECT_EQ(decide_by("spacetime", view, heavy).sms, 64U);
+  view.best_effort = {};
   Work other = heavy;
   for (const WorkKind kind : {WorkKind::Graph, WorkKind::Cooperative}) {
     other.kind = kind;
@@ -106,6 +109,39 @@ TEST(GateSpacetime, ConfinesOneHeavyKernelBesideARequest) {
   other = heavy;
   other.known = false;
   EXPECT_EQ(decide_by("spacetime", view, other).reason, HoldReason::HeavyBesideRequest);
+}
+
+TEST(GateSpacetime, ConfinesNoKernelThatEndsSoonerAfterTheRequest) {
+  GateView view = active_view();
+  const Work heavy = known_work(640 * kMicrosecond);  // 1320 on 64 of 132 SMs
+  view.slo.remaining = 680 * kMicrosecond;
+  EXPECT_EQ(decide_by("spacetime", view, heavy).sms, 64U);
+  view.slo.remaining -= 1;
+  EXPECT_EQ(decide_by("spacetime", view, heavy).reason, HoldReason::HeavyBesideRequest);
+}
+
+TEST(GateSpacetime, AShortKernelThatNeedsAllSmsRunsBesideARequest) {
+  GateView view = active_view();
+  view.slo.remaining = kSecond;
+  Work work = known_work(90 * kMicrosecond);
+  EXPECT_EQ(decide_by("spacetime", view, work).sms, 64U);
+  work.least_sms = 65;
+  EXPECT_TRUE(decide_by("spacetime", view, work).admitted);
+  EXPECT_EQ(decide_by("spacetime", view, work).sms, 0U);
+  view.best_effort.in_flight_ns = view.budget.active_ns - work.bound_ns + 1;
+  EXPECT_EQ(decide_by("spacetime", view, work).reason, HoldReason::InFlightBound);
+  view.best_effort = {};
+  work.bound_ns = 101 * kMicrosecond;
+  EXPECT_EQ(decide_by("spacetime", view, work).reason, HoldReason::HeavyBesideRequest);
+}
+
+TEST(GateSpacetime, ALongKernelFollowsTheLastOneShortlyBeforeItsEnd) {
+  GateView view = idle_view();
+  const Work work = known_work(2 * kMillisecond);
+  view.best_effort = {.in_flight_ns = kMillisecond, .ends_in = view.budget.lead_ns + 1};
+  EXPECT_EQ(decide_by("spacetime", view, work).reason, HoldReason::InFlightBound);
+  view.best_effort.ends_in = view.budget.lead_ns;
+  EXPECT_TRUE(decide_by("spacetime", view, work).admitted);
 }
 
 TEST(GateSpacetime, KeepsTheMinimumShare) {

@@ -104,8 +104,21 @@ TEST_F(SharedViewTest, SlackCountsWhatARequestUsuallyTakes) {
   gate.p50_ns.store(5'000'000);
   EXPECT_EQ(view().slo.least_slack, 15 * kMillisecond);
   EXPECT_EQ(view().slo.tightest_slo, 20 * kMillisecond);
+  EXPECT_EQ(view().slo.remaining, kMillisecond);
   gate.request_began_ns.store(static_cast<std::uint64_t>(kViewed - 19 * kMillisecond));
   EXPECT_EQ(view().slo.least_slack, kMillisecond);
+  EXPECT_EQ(view().slo.remaining, 0);
+}
+
+TEST_F(SharedViewTest, TellsWhetherAnSloClientWorkedMeanwhile) {
+  EXPECT_FALSE(slo_client_worked(*state_, 9, 0));
+  ClientGate& gate = add(3, JobClass::Slo);
+  gate.lease_ns.store(100);
+  EXPECT_TRUE(slo_client_worked(*state_, 9, 100));
+  EXPECT_FALSE(slo_client_worked(*state_, 9, 101));
+  EXPECT_FALSE(slo_client_worked(*state_, 3, 100));  // itself
+  gate.busy.store(1);
+  EXPECT_TRUE(slo_client_worked(*state_, 9, 101));
 }
 
 TEST_F(SharedViewTest, TheSmallestRoomAndTheLatestPauseCount) {
@@ -125,8 +138,10 @@ TEST_F(SharedViewTest, WorkOfOthersCountsUntilItIsOverdue) {
   EXPECT_EQ(seen.best_effort.in_flight_ns, 400'000);
   EXPECT_EQ(seen.best_effort.commands, 3U);
   EXPECT_EQ(seen.caller.commands_in_flight, 1U);
+  EXPECT_EQ(view({.slot = 9, .ends_in = 0}).best_effort.ends_in, kNever);
   other.due_ns.store(static_cast<std::uint64_t>(kViewed - kOverdue));
   EXPECT_EQ(view({.slot = 9}).best_effort.in_flight_ns, 0);
+  EXPECT_EQ(view({.slot = 9, .ends_in = 5}).best_effort.ends_in, 5);
 }
 
 TEST_F(SharedViewTest, OneThatIsAheadOfAWaitingOneSeesIt) {
