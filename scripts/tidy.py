@@ -93,7 +93,7 @@ def sources_to_check(sources):
     if changed is None:
         print("no earlier commit to compare with: nothing is checked (--every checks all files)")
         return []
-    if ROOT / ".clang-tidy" in changed:
+    if any(path.name == ".clang-tidy" for path in changed):
         return list(sources)
     stems = {path.with_suffix("") for path in changed if path.suffix == ".hpp"}
     return [path for path in sources if path in changed or path.with_suffix("") in stems]
@@ -113,7 +113,8 @@ def reached_files(source):
 
 def digest(source, version):
     content = hashlib.sha256(version.encode())
-    for path in [ROOT / ".clang-tidy", *reached_files(source)]:
+    settings = [folder / ".clang-tidy" for folder in source.parents if ROOT in (folder, *folder.parents)]
+    for path in [*filter(pathlib.Path.exists, settings), *reached_files(source)]:
         content.update(str(path.relative_to(ROOT)).encode() + b"\0" + path.read_bytes())
     return content.hexdigest()
 

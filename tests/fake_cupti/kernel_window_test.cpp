@@ -61,7 +61,7 @@ TEST_F(KernelWindowTest, LetsCuptiGoAtTheEndOfACallAndChangesNothingThatStays) {
   EXPECT_EQ(said.find("attribute"), kNpos);
   // Windows that follow attach again.
   EXPECT_TRUE(comes_true([&] { return answered(100).launches > 0; }));
-  EXPECT_TRUE(kernels_of(100).kernels.has_value());
+  EXPECT_TRUE(comes_true([&] { return kernels_of(100).kernels.has_value(); }));
   child.end(std::chrono::seconds(5));
 }
 
