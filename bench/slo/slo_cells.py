@@ -32,7 +32,13 @@ def encoder_decoder(batch):
     return (lambda tokens: model(words(tokens), words(tokens[:, :64]))[:, -1]), torch.randint(30_000, (batch, 128)).pin_memory()
 
 
+def tick():
+    """A kernel of some microseconds: its latency beside a trainer is the wait for the GPU."""
+    return (lambda tokens: tokens * 2), torch.randint(30_000, (1, 128)).pin_memory()
+
+
 SERVICES = {
+    "tick": tick,
     "bert-large": lambda: bert(True, 8, torch.bfloat16),
     "bert-base": lambda: bert(False, 1, torch.float32),
     "encoder-decoder": lambda: encoder_decoder(16),
@@ -74,6 +80,22 @@ class Rnnlm(nn.Module):
         return self.head(self.layers(self.embed(words))[0]).flatten(0, 1)
 
 
+class Products(nn.Module):
+    """Kernels of about half a millisecond on an H200, one after the other."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("matrix", torch.randn(2560, 2560) / 51.0)
+        self.head = nn.Linear(10, 10)
+
+    def forward(self, values):
+        with torch.no_grad():
+            product = self.matrix
+            for _ in range(40):
+                product = self.matrix @ product
+        return self.head(values) + product[0, 0]
+
+
 def vision(name, batch):
     import torchvision
     return getattr(torchvision.models, name)(weights=None), torch.randn(batch, 3, 224, 224), torch.randint(1000, (batch,))
@@ -81,6 +103,7 @@ def vision(name, batch):
 
 TRAINERS = {
     "rnnlm": lambda: (Rnnlm(), torch.randint(10_000, (35, 20)), torch.randint(10_000, (700,))),
+    "products": lambda: (Products(), torch.randn(4, 10), torch.randint(10, (4,))),
     "vgg16": lambda: vision("vgg16", 32),
     "vit-b": lambda: vision("vit_b_16", 64),
 }

@@ -30,7 +30,7 @@ class SloBench(cli.CarpoolTest):
     def test_latency_and_speed_are_those_of_the_same_window(self):
         found, = self.run_bench("--ways", "slicing", "--cells", "bert-base@60/s", "--trainers", "rnnlm", "--seconds", "1", "--warm-up", "0")
         row, = found["rows"]
-        self.assertEqual((found["busy"], row["requests"], found["attempt"]), (0.6, found["alone"]["requests"], 1))
+        self.assertEqual((found["services"][0]["busy"], row["requests"], found["attempt"]), (0.6, found["alone"][0]["requests"], 1))
         self.assertAlmostEqual(row["p99_of_alone"], 3.0)  # 15 ms beside a trainer, 5 ms alone
         self.assertEqual(row["attainment"], {"1.5": 0.0, "2.0": 0.0, "3.0": 1.0})
         self.assertGreater(row["training"], 0.0)
@@ -41,6 +41,8 @@ class SloBench(cli.CarpoolTest):
         for file in (program, library):
             file.parent.mkdir(parents=True)
             file.touch()
+        program.write_text("#!/bin/sh\necho carpool 7\n")
+        program.chmod(0o755)
         words = ("--cells", "bert-base@60/s", "--trainers", "rnnlm", "--seconds", "1", "--warm-up", "0", "--slo", "9")
         self.assertEqual(self.run_bench("--ways", "gate", *words, code=2), [])  # without --program
         for wrong in ("mps@8", "gate:", "gate@many", "nothing"):
@@ -56,14 +58,24 @@ class SloBench(cli.CarpoolTest):
         self.assertEqual([each.get("LD_PRELOAD") for each in (service, trainer)], 2 * [str(library)])
         self.assertEqual([each for each in told if not each], 3 * [{}])  # those without the gate
 
+    def test_several_services_and_trainers_and_seeds(self):
+        found, = self.run_bench("--ways", "slicing", "--cells", "bert-base@60/s+tick@20/s", "--trainers", "rnnlm+vit-b", "--seeds", "1,2", "--seconds", "1",
+                                "--warm-up", "0")
+        base, tick = found["rows"]
+        self.assertEqual([(row["service"], row["trainer"]) for row in (base, tick)], [("bert-base", "rnnlm+vit-b"), ("tick", "rnnlm+vit-b")])
+        self.assertGreater(base["requests"], tick["requests"])
+        self.assertEqual([len(base["p99_ms_by_seed"]), len(base["trainings"]), len(found["alone"])], [2, 2, 2])
+        self.assertAlmostEqual(base["busy"], 0.8)
+        self.assertAlmostEqual(base["training"], sum(base["trainings"]) / 2)
+
     def test_no_cell_is_begun_without_time(self):
         self.assertEqual(self.run_bench("--ways", "slicing", "--cells", "bert-base@0.2", "--total", "5", code=1), [])
 
     def test_cells_for_pytorch_answer(self):
         requests = [{"cell": "pin", "first": 0, "count": 1}]
-        for service in ("bert-large", "bert-base", "encoder-decoder", "bert-base.graph"):
+        for service in ("bert-large", "bert-base", "encoder-decoder", "bert-base.graph", "tick"):
             requests += [{"cell": "ready", "service": service}, {"cell": "busy", "service": service}, {"cell": "serve", "service": service, "rate": 100, "seconds": 0.05, "seed": 1, "warm_up": 0.01}]
-        for trainer in ("rnnlm", "vgg16", "vit-b"):
+        for trainer in ("rnnlm", "vgg16", "vit-b", "products"):
             requests += [{"cell": "prepare", "trainer": trainer}, {"cell": "train", "trainer": trainer, "seconds": 0.02}]
         done = subprocess.run([sys.executable, RESIDENT], input="".join(json.dumps(request) + "\n" for request in requests), text=True,
                               capture_output=True, check=False, timeout=cli.TIMEOUT_S,

@@ -30,7 +30,7 @@ struct Work {
   Nanoseconds bound_ns = 0;     // upper quantile: what the bound of work in flight counts
   std::uint32_t sms = 1;        // SMs that its blocks occupy at once
   std::uint64_t blocks = 1;
-  std::uint32_t least_sms = 1;  // computes the same on a part of the SMs that has so many
+  std::uint32_t least_sms = 1;  // of the smallest part on which it computes the same
 };
 
 // Above these a kernel is heavy: another client's kernel may have to wait for it.

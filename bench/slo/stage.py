@@ -1,0 +1,91 @@
+"""The processes of bench/slo/run. All of them stay, and compute only when they are asked."""
+
+import time
+
+import latency
+
+SERVICE_CORES = (0, 4)
+TRAINER_CORES = (4, 12)
+START_LIMIT_S = 180.0
+
+
+def must(answer):
+    if "error" in answer:
+        raise RuntimeError(answer["error"] + answer.get("stderr", ""))
+    return answer
+
+
+def of_all(residents, cell, limit_s=START_LIMIT_S, options=None):
+    """The answers of several processes that compute at the same time. `options`: of each one."""
+    for number, resident in enumerate(residents):
+        resident.send(cell, **(options[number] if options else {}))
+    return [must(resident.answer(limit_s)) for resident in residents]
+
+
+class Stage:
+    """Services with and without MPS and for each gate, trainers for each way, and one to be timed alone."""
+
+    def __init__(self, bench, chosen, library, pipes, services, trainers):
+        self.bench, self.folder, self.chosen = bench, bench.folder, chosen
+        self.alone = bench.residents.get("trainer-alone", "off", env=pipes)
+        self.services, self.trainers = {}, {}
+        for shared in {way.shared for way in chosen.ways} | {False}:
+            self.services[shared] = self.start(f"service-{shared}", services, pipes if shared else {})
+        for way in chosen.ways:
+            base, more = pipes if way.shared else {}, way.trainer_environment
+            if way.gated:
+                self.services[way] = self.start(f"service-{way.name}", services, {**base, **way.gate_environment(library, self.folder, chosen.quantile)})
+                more = {**more, **way.gate_environment(library, self.folder)}
+            self.trainers[way] = self.start(f"trainer-{way.name}", trainers, {**base, **more})
+        self.pin([each for group in self.services.values() for each in group], *SERVICE_CORES)
+        self.pin([self.alone, *(each for group in self.trainers.values() for each in group)], *TRAINER_CORES)
+
+    def start(self, name, count, environment):
+        return [self.bench.residents.get(f"{name}-{number}", "off", env=environment) for number in range(count)]
+
+    @staticmethod
+    def pin(residents, first, count):
+        of_all(residents, "pin", options=[{"first": first, "count": count} for _ in residents])
+
+    def services_of(self, way):
+        return self.services[way if way.gated else way.shared]
+
+    def limit_s(self):
+        return 4 * (self.chosen.warm_up + self.chosen.seconds) + 30.0
+
+    def serve(self, residents, loads, seed):
+        """All services at the same time: what each of them tells."""
+        return of_all(residents[:len(loads)], "serve", self.limit_s(),
+                      [{"service": load.name, "rate": load.rate, "seconds": self.chosen.seconds, "seed": seed, "warm_up": self.chosen.warm_up}
+                       for load in loads])
+
+    def alone_latencies(self, loads):
+        """Of each service without a neighbour, one after the other; the seeds together."""
+        resident = self.services[False][0]
+        return [[value for seed in self.chosen.seeds for value in self.serve([resident], [load], seed)[0]["latencies"]] for load in loads]
+
+    def solo_speed(self, trainer):
+        trained = must(self.alone.ask("train", START_LIMIT_S, trainer=trainer, seconds=min(6.0, self.chosen.seconds)))
+        moments = trained["moments"]
+        return latency.speed(moments, (moments[len(moments) // 2], moments[-1]))  # without the start
+
+    def beside(self, way, trainers, loads):
+        """Services and trainers at the same time: latencies of each service by seed, speeds of the trainers in the same windows."""
+        services, training = self.services_of(way), self.trainers[way][:len(trainers)]
+        for resident, trainer in zip(training, trainers):
+            resident.send("prepare", trainer=trainer)
+        of_all(services[:len(loads)], "ready", options=[{"service": load.name} for load in loads])
+        for resident in training:
+            must(resident.answer(START_LIMIT_S))
+        stop = self.folder / f"stop-{time.monotonic_ns()}"
+        # Until the last request is answered: under load that is later than its arrival.
+        for resident, trainer in zip(training, trainers):
+            resident.send("train", trainer=trainer, seconds=len(self.chosen.seeds) * self.limit_s(), stop=str(stop))
+        try:
+            rounds = [self.serve(services, loads, seed) for seed in self.chosen.seeds]
+        finally:
+            stop.touch()
+        moments = [must(resident.answer(START_LIMIT_S))["moments"] for resident in training]
+        windows = [served[0]["window"] for served in rounds]
+        speeds = [sum(latency.speed(each, window) for window in windows) / len(windows) for each in moments]
+        return [[served[number]["latencies"] for served in rounds] for number in range(len(loads))], speeds

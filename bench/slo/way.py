@@ -1,0 +1,53 @@
+"""The ways in which a service and a trainer share a GPU."""
+
+import dataclasses
+import os
+import re
+
+# Kind: MPS, environment of the trainer, whether the launch gate is used.
+KINDS = {
+    "slicing": (False, {}, False),
+    "mps": (True, {}, False),
+    "mps-50": (True, {"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE": "50"}, False),
+    "mps-priority": (True, {"CUDA_MPS_CLIENT_PRIORITY": "1"}, False),
+    "gate": (True, {"CUDA_MPS_CLIENT_PRIORITY": "1"}, True),
+    "gate-time": (False, {}, True),
+}
+USUAL = [name for name, (_, _, gated) in KINDS.items() if not gated]
+
+
+@dataclasses.dataclass(frozen=True)
+class Way:
+    name: str
+    shared: bool  # by MPS
+    gated: bool
+    policy: str
+    slo_ms: float
+
+    @property
+    def trainer_environment(self):
+        return KINDS[re.split("[:@]", self.name)[0]][1]
+
+    def state_in(self, folder):
+        """The folder of the shared state of this way's processes."""
+        return folder / ("state-" + re.sub("[:@]", "-", self.name))
+
+    def gate_environment(self, library, folder, quantile=None):
+        """What `carpool run` sets; `quantile` that of a service. The library finds the driver by itself."""
+        state, slo = self.state_in(folder), quantile is not None
+        state.mkdir(mode=0o700, exist_ok=True)
+        environment = {"LD_PRELOAD": str(library), "CARPOOL_STATE_DIR": str(state), "CARPOOL_SHIM_MPS": "1" if self.shared else "0",
+                       "CARPOOL_SHIM_NAME": "service" if slo else "trainer", "CARPOOL_SHIM_CLASS": "slo" if slo else "best-effort",
+                       "LD_LIBRARY_PATH": os.pathsep.join(filter(None, [str(library.parent / "cuda"), os.environ.get("LD_LIBRARY_PATH")]))}
+        if slo:
+            return {**environment, "CARPOOL_SHIM_SLO_NS": str(int(self.slo_ms * 1e6)), "CARPOOL_SHIM_QUANTILE": quantile}
+        return {**environment, "CARPOOL_SHIM_POLICY": self.policy}
+
+
+def way_of(text, slo_ms):
+    """None if there is no such way."""
+    parts = re.fullmatch(r"([a-z0-9-]+)(?::([a-z0-9-]+))?(?:@([0-9.]+))?", text)
+    if not parts or parts[1] not in KINDS or ((parts[2] or parts[3]) and not KINDS[parts[1]][2]):
+        return None
+    shared, _, gated = KINDS[parts[1]]
+    return Way(text, shared, gated, parts[2] or "spacetime", float(parts[3] or slo_ms))
