@@ -132,9 +132,15 @@ def request(answer, tokens):
     return answer(tokens.cuda(non_blocking=True)).float().cpu()
 
 
+def answers(service):
+    """A function that answers a request."""
+    made = once("service", service, lambda: service_of(service))
+    return lambda: request(*made)
+
+
 def ready(service):
     """Builds a service and answers one request."""
-    request(*once("service", service, lambda: service_of(service)))
+    answers(service)()
     return {}
 
 
@@ -175,11 +181,11 @@ def prepare(trainer):
     return {}
 
 
-def train(trainer, seconds, stop=""):
-    """Moments at which steps had ended, until the file `stop` exists; the host is at most two steps ahead."""
+def steps(trainer):
+    """The moment at which a step had ended, for ever; the host is at most two steps ahead."""
     model, inputs, goals, optimizer = once("trainer", trainer, lambda: on_gpu(*TRAINERS[trainer]()))
-    end, moments, waiting = time.monotonic() + seconds, [], collections.deque()
-    while time.monotonic() < end and not os.path.exists(stop):
+    waiting = collections.deque()
+    while True:
         optimizer.zero_grad(set_to_none=True)
         nn.functional.cross_entropy(model(inputs), goals).backward()
         optimizer.step()
@@ -188,7 +194,16 @@ def train(trainer, seconds, stop=""):
         waiting.append(event)
         if len(waiting) > 2:
             waiting.popleft().synchronize()
-            moments.append(time.monotonic())
+            yield time.monotonic()
+
+
+def train(trainer, seconds, stop=""):
+    """Moments at which steps had ended, until the file `stop` exists."""
+    end, moments = time.monotonic() + seconds, []
+    for moment in steps(trainer):
+        moments.append(moment)
+        if moment >= end or os.path.exists(stop):
+            break
     torch.cuda.synchronize()
     return {"moments": moments}
 

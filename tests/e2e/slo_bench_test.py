@@ -10,6 +10,7 @@ import sys
 import unittest
 
 import cli
+import server
 
 BENCH = cli.ROOT / "bench" / "slo"
 STUBS = pathlib.Path(__file__).resolve().parent / "data" / "stub_modules"
@@ -100,6 +101,23 @@ class SloBench(cli.CarpoolTest):
         self.assertAlmostEqual(len(moments) / 50.0, 100.0, delta=5.0)
         for source in BENCH.glob("*.py"):
             py_compile.compile(str(source), cfile=str(self.folder / "compiled"), doraise=True)
+
+
+class ServedBench(server.ServerTest):
+    def test_a_service_beside_a_trainer_as_jobs_of_a_server(self):
+        self.write("nvml", "gpus = 1\nmemory_used = 0\nprocesses =\n")
+        out = self.folder / "result.json"
+        done = subprocess.run(
+            [sys.executable, BENCH / "served", "--program", cli.PROGRAM, "--out", out, "--service", "echo@50/s", "--trainers", "steps", "--alone", "1",
+             "--beside", "1", "--settle", "0.5"], cwd=self.folder, capture_output=True, text=True, timeout=cli.TIMEOUT_S, check=False,
+            env=cli.environment(self.folder, **self.surroundings(SLO_CELLS="fake_programs", TMPDIR=str(self.folder), PYTHONDONTWRITEBYTECODE="1")))
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        found = json.loads(out.read_text())
+        self.assertGreater(found["alone"]["p99_ms"], 2.0)
+        self.assertGreater(found["beside"]["requests"], 20)
+        self.assertGreater(found["steps_per_s"]["steps"], 20.0)
+        self.assertEqual(found["after_cancel"]["service"], "running")
+        self.assertIn("not measured yet", found["told"]["text"])  # nothing is launched
 
 
 if __name__ == "__main__":

@@ -1,0 +1,13 @@
+"""A service and a trainer that compute nothing, for bench/slo/served where there is no PyTorch."""
+
+import time
+
+
+def answers(service):
+    return lambda: time.sleep(0.002 if service else 0.0)
+
+
+def steps(trainer):
+    while trainer:
+        time.sleep(0.01)
+        yield time.monotonic()
