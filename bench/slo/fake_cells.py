@@ -45,6 +45,10 @@ def train(trainer, seconds, stop=""):
     return {"moments": moments, "trainer": trainer}
 
 
+def weights(trainer, steps):
+    return {"sha256": f"{trainer}-{steps}"}
+
+
 def pin(first, count):
     """The first cell of each process: leaves what the process was started with."""
     told = {name: value for name, value in os.environ.items() if name.startswith(("CARPOOL_SHIM", "LD_PRELOAD"))}
@@ -52,4 +56,4 @@ def pin(first, count):
     return {"cores": [first, count]}
 
 
-CELLS = {"pin": pin, "ready": ready, "busy": busy, "serve": serve, "prepare": prepare, "train": train}
+CELLS = {"pin": pin, "ready": ready, "busy": busy, "serve": serve, "prepare": prepare, "train": train, "weights": weights}

@@ -7,7 +7,7 @@ def answers(service):
     return lambda: time.sleep(0.002 if service else 0.0)
 
 
-def steps(trainer):
+def steps_of(trainer):
     while trainer:
         time.sleep(0.01)
         yield time.monotonic()

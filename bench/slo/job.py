@@ -36,7 +36,7 @@ def serve(name, rate, out):
 
 
 def train(name, out):
-    for moment in cells.steps(name):
+    for moment in cells.steps_of(name):
         print(moment, file=out, flush=True)
 
 

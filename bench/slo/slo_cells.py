@@ -5,6 +5,7 @@ Moments are those of the monotonic clock, which all processes of a machine share
 
 import collections
 import gc
+import hashlib
 import os
 import time
 
@@ -181,7 +182,7 @@ def prepare(trainer):
     return {}
 
 
-def steps(trainer):
+def steps_of(trainer):
     """The moment at which a step had ended, for ever; the host is at most two steps ahead."""
     model, inputs, goals, optimizer = once("trainer", trainer, lambda: on_gpu(*TRAINERS[trainer]()))
     waiting = collections.deque()
@@ -200,7 +201,7 @@ def steps(trainer):
 def train(trainer, seconds, stop=""):
     """Moments at which steps had ended, until the file `stop` exists."""
     end, moments = time.monotonic() + seconds, []
-    for moment in steps(trainer):
+    for moment in steps_of(trainer):
         moments.append(moment)
         if moment >= end or os.path.exists(stop):
             break
@@ -208,9 +209,27 @@ def train(trainer, seconds, stop=""):
     return {"moments": moments}
 
 
+def weights(trainer, steps):
+    """A hash of the weights after some steps from a fixed start, as far as PyTorch can repeat them."""
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    torch.backends.cudnn.deterministic = True
+    torch.backends.cuda.enable_mem_efficient_sdp(False)
+    built.clear()
+    for number, _ in enumerate(steps_of(trainer), start=1):
+        if number >= steps:
+            break
+    torch.cuda.synchronize()
+    model, *_ = built["made"]
+    found = hashlib.sha256()
+    for parameter in model.parameters():
+        found.update(parameter.detach().cpu().numpy().tobytes())
+    built.clear()
+    return {"sha256": found.hexdigest()}
+
+
 def on_gpu(model, inputs, goals):
     model = model.cuda().train()
     return model, inputs.cuda(), goals.cuda(), torch.optim.SGD(model.parameters(), lr=1e-4, momentum=0.9)
 
 
-CELLS = {"pin": pin, "ready": ready, "busy": busy, "serve": serve, "prepare": prepare, "train": train}
+CELLS = {"pin": pin, "ready": ready, "busy": busy, "serve": serve, "prepare": prepare, "train": train, "weights": weights}

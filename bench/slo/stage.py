@@ -64,6 +64,17 @@ class Stage:
         resident = self.services[False][0]
         return [[value for seed in self.chosen.seeds for value in self.serve([resident], [load], seed)[0]["latencies"]] for load in loads]
 
+    def weights(self, trainer, way=None, load=None):
+        """A hash of what the trainer learns in --weights steps: alone, or beside the service in this way."""
+        ask = {"trainer": trainer, "steps": self.chosen.weights}
+        if way is None:
+            return must(self.alone.ask("weights", START_LIMIT_S, **ask))["sha256"]
+        service, resident = self.services_of(way)[0], self.trainers[way][0]
+        service.send("serve", service=load.name, rate=load.rate, seconds=self.chosen.seconds, seed=1, warm_up=0.0)
+        found = must(resident.ask("weights", START_LIMIT_S, **ask))["sha256"]
+        must(service.answer(self.limit_s()))
+        return found
+
     def solo_speed(self, trainer):
         trained = must(self.alone.ask("train", START_LIMIT_S, trainer=trainer, seconds=min(6.0, self.chosen.seconds)))
         moments = trained["moments"]

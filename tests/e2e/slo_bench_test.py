@@ -48,7 +48,8 @@ class SloBench(cli.CarpoolTest):
         self.assertEqual(self.run_bench("--ways", "gate", *words, code=2), [])  # without --program
         for wrong in ("mps@8", "gate:", "gate@many", "nothing"):
             self.assertEqual(self.run_bench("--ways", wrong, "--program", str(program), *words, code=2), [])
-        found, = self.run_bench("--ways", "slicing,gate-time:time@7.5", "--program", str(program), *words)
+        found, = self.run_bench("--ways", "slicing,gate-time:time@7.5", "--weights", "3", "--program", str(program), *words)
+        self.assertEqual(found["weights"], {"steps": 3, "repeated_alone": True, "same": {"gate-time:time@7.5": True}})
         self.assertEqual([(row["way"], row.get("gate"), row.get("slo_ms")) for row in found["rows"]],
                          [("slicing", None, None), ("gate-time:time@7.5", [], 7.5)])
         told = [json.loads(file.read_text()) for file in self.folder.glob("environment-*.json")]
@@ -77,7 +78,8 @@ class SloBench(cli.CarpoolTest):
         for service in ("bert-large", "bert-base", "encoder-decoder", "bert-base.graph", "tick"):
             requests += [{"cell": "ready", "service": service}, {"cell": "busy", "service": service}, {"cell": "serve", "service": service, "rate": 100, "seconds": 0.05, "seed": 1, "warm_up": 0.01}]
         for trainer in ("rnnlm", "vgg16", "vit-b", "products"):
-            requests += [{"cell": "prepare", "trainer": trainer}, {"cell": "train", "trainer": trainer, "seconds": 0.02}]
+            requests += [{"cell": "prepare", "trainer": trainer}, {"cell": "train", "trainer": trainer, "seconds": 0.02},
+                         {"cell": "weights", "trainer": trainer, "steps": 2}]
         done = subprocess.run([sys.executable, RESIDENT], input="".join(json.dumps(request) + "\n" for request in requests), text=True,
                               capture_output=True, check=False, timeout=cli.TIMEOUT_S,
                               env=cli.environment(self.folder, ON_GPU_CELLS=str(BENCH / "slo_cells.py"), PYTHONPATH=str(STUBS),

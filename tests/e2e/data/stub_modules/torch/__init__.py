@@ -173,7 +173,7 @@ multiprocessing = types.SimpleNamespace(spawn=lambda function, words=(), nprocs=
 world = {}
 distributed = module("torch.distributed", init_process_group=lambda *_, **given: world.update(given),
                      all_reduce=lambda total: setattr(total, "item", lambda: world["world_size"]))
-backends = types.SimpleNamespace(cudnn=types.SimpleNamespace())
+backends = types.SimpleNamespace(cudnn=types.SimpleNamespace(), cuda=types.SimpleNamespace(enable_mem_efficient_sdp=lambda _: None))
 __version__ = "stub"
 
 
