@@ -70,6 +70,14 @@ class SloBench(cli.CarpoolTest):
         self.assertAlmostEqual(base["busy"], 0.8)
         self.assertAlmostEqual(base["training"], sum(base["trainings"]) / 2)
 
+    def test_what_cannot_be_meant_is_refused(self):
+        for words in (("--cells", "bert-base"), ("--cells", "bert-base@x"), ("--cells", "bert-base@60/s+tick@1.5"), ("--seeds", "one"), ("--seeds", "1,"),
+                      ("--seconds", "0"), ("--warm-up", "-1"), ("--weights", "-3")):
+            self.assertEqual(self.run_bench("--ways", "slicing", *words, code=2), [])
+        for words in (("--service", "echo"), ("--service", "echo@x/s"), ("--program", "/nonexistent"), ("--beside", "0")):
+            done = subprocess.run([sys.executable, BENCH / "served", "--program", cli.PROGRAM, *words], capture_output=True, text=True, check=False)
+            self.assertEqual((done.returncode, "Traceback" in done.stderr), (2, False), done.stderr)
+
     def test_no_cell_is_begun_without_time(self):
         self.assertEqual(self.run_bench("--ways", "slicing", "--cells", "bert-base@0.2", "--total", "5", code=1), [])
 
