@@ -7,7 +7,7 @@
 
 #include "base/files/file.hpp"
 #include "base/text/strict_object.hpp"
-#include "core/json_put.hpp"
+#include "core/json/json_put.hpp"
 #include "knowledge/beliefs_json.hpp"
 
 namespace carpool::knowledge {

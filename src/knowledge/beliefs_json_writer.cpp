@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/json_put.hpp"
+#include "core/json/json_put.hpp"
 #include "knowledge/beliefs_json.hpp"
 
 namespace carpool::knowledge {

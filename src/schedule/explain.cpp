@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/text/memory_size.hpp"
-#include "schedule/belief_words.hpp"
+#include "schedule/advice/belief_words.hpp"
 
 namespace carpool::schedule {
 namespace {

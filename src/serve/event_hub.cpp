@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/job_json.hpp"
+#include "core/json/job_json.hpp"
 
 namespace carpool::serve {
 

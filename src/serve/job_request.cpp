@@ -12,7 +12,7 @@
 #include "base/text/printable.hpp"
 #include "base/text/progress_pattern.hpp"
 #include "core/identity/program_words.hpp"
-#include "core/job_json.hpp"
+#include "core/json/job_json.hpp"
 #include "core/submission/own_output.hpp"
 #include "core/submission/param_sweep.hpp"
 #include "serve/queue_memory.hpp"

@@ -11,7 +11,7 @@
 
 #include "core/job_names.hpp"
 #include "core/workload_identity.hpp"
-#include "schedule/belief_words.hpp"
+#include "schedule/advice/belief_words.hpp"
 #include "schedule/gpus/process_cap.hpp"
 #include "serve/job_reason.hpp"
 #include "serve/json_line.hpp"

@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text/digest.hpp"
-#include "core/job_json.hpp"
 #include "core/job_names.hpp"
+#include "core/json/job_json.hpp"
 #include "core/workload_identity.hpp"
 
 namespace carpool::store {

@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "core/job_json.hpp"
 #include "core/job_record.hpp"
+#include "core/json/job_json.hpp"
 #include "store/journal_content.hpp"
 #include "store/page_images.hpp"
 #include "store/private_files.hpp"

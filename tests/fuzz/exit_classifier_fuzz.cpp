@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/job_json.hpp"
+#include "core/json/job_json.hpp"
 #include "run/failure_classifier.hpp"
 #include "run/oom_message.hpp"
 #include "targets.hpp"

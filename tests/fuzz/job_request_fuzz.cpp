@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/job_json.hpp"
+#include "core/json/job_json.hpp"
 #include "serve/job_request.hpp"
 #include "targets.hpp"
 

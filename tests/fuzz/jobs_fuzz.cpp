@@ -5,8 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/job_json.hpp"
 #include "core/job_record.hpp"
+#include "core/json/job_json.hpp"
 #include "targets.hpp"
 
 namespace carpool::fuzz {

@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text/strict_object.hpp"
-#include "core/job_json.hpp"
 #include "core/job_names.hpp"
-#include "core/json_put.hpp"
+#include "core/json/job_json.hpp"
+#include "core/json/json_put.hpp"
 
 namespace carpool {
 

@@ -1,4 +1,4 @@
-#include "core/job_json.hpp"
+#include "core/json/job_json.hpp"
 
 #include <optional>
 #include <utility>
@@ -8,7 +8,7 @@
 #include "base/text/memory_size.hpp"
 #include "base/text/strict_object.hpp"
 #include "core/job_names.hpp"
-#include "core/json_put.hpp"
+#include "core/json/json_put.hpp"
 #include "core/submission/resource_limits.hpp"
 
 namespace carpool {

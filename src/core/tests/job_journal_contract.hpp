@@ -13,7 +13,7 @@
 
 #include "core/job_history.hpp"
 #include "core/job_journal.hpp"
-#include "core/job_json.hpp"
+#include "core/json/job_json.hpp"
 #include "core/tests/job_events.hpp"
 
 namespace carpool {

@@ -1,4 +1,4 @@
-#include "core/job_json.hpp"
+#include "core/json/job_json.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "interpose/library/draining.hpp"
+#include "interpose/library/draining/draining.hpp"
 #include "interpose/library/gating/best_effort_side.hpp"
 #include "interpose/library/kernel_timing.hpp"
 #include "interpose/library/spin_lock.hpp"

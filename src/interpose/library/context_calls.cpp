@@ -1,6 +1,6 @@
 // Wrappers of the functions that make, change and destroy contexts: they decide which GPU the other
 // calls of a thread concern. A GPU joins the shared state with its first context.
-#include "interpose/library/draining.hpp"
+#include "interpose/library/draining/draining.hpp"
 #include "interpose/library/kernel_timing.hpp"
 #include "interpose/library/memory/charge.hpp"
 #include "interpose/library/process.hpp"

@@ -5,7 +5,7 @@
 
 #include "interpose/library/captures.hpp"
 #include "interpose/library/devices.hpp"
-#include "interpose/library/draining.hpp"
+#include "interpose/library/draining/draining.hpp"
 
 namespace carpool::interpose {
 

@@ -5,7 +5,7 @@
 #include "interpose/library/captures.hpp"
 #include "interpose/library/clock.hpp"
 #include "interpose/library/devices.hpp"
-#include "interpose/library/draining.hpp"
+#include "interpose/library/draining/draining.hpp"
 #include "interpose/library/graphs.hpp"
 #include "interpose/library/kernel_timing.hpp"
 

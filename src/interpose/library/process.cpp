@@ -6,7 +6,7 @@
 
 #include "interpose/library/captures.hpp"
 #include "interpose/library/devices.hpp"
-#include "interpose/library/draining.hpp"
+#include "interpose/library/draining/draining.hpp"
 #include "interpose/library/memory/allocations.hpp"
 #include "interpose/library/memory/pools.hpp"
 

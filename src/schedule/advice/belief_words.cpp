@@ -1,4 +1,4 @@
-#include "schedule/belief_words.hpp"
+#include "schedule/advice/belief_words.hpp"
 
 #include <fmt/format.h>
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "schedule/belief_words.hpp"
+#include "schedule/advice/belief_words.hpp"
 
 namespace carpool::schedule {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "schedule/belief_words.hpp"
+#include "schedule/advice/belief_words.hpp"
 #include "schedule/tests/stubs.hpp"
 
 namespace carpool::schedule {

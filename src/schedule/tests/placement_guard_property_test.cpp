@@ -16,7 +16,7 @@
 
 #include "base/log.hpp"
 #include "base/tests/thorough.hpp"
-#include "core/job_json.hpp"
+#include "core/json/job_json.hpp"
 #include "schedule/tests/stubs.hpp"
 
 namespace carpool::schedule {

@@ -13,8 +13,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
-#include "core/job_json.hpp"
 #include "core/job_names.hpp"
+#include "core/json/job_json.hpp"
 #include "schedule/tests/stubs.hpp"
 
 namespace carpool::schedule {

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/job_names.hpp"
-#include "schedule/belief_words.hpp"
+#include "schedule/advice/belief_words.hpp"
 
 namespace carpool::serve {
 namespace {

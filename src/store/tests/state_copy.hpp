@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/job_json.hpp"
+#include "core/json/job_json.hpp"
 #include "core/tests/job_events.hpp"
 #include "store/sqlite_journal.hpp"
 

@@ -1,4 +1,4 @@
-#include "interpose/library/drained_contexts.hpp"
+#include "interpose/library/draining/drained_contexts.hpp"
 
 #include <array>
 

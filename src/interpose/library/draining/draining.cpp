@@ -1,4 +1,4 @@
-#include "interpose/library/draining.hpp"
+#include "interpose/library/draining/draining.hpp"
 
 #include <array>
 #include <cerrno>
@@ -14,7 +14,7 @@
 
 #include "interpose/library/captures.hpp"
 #include "interpose/library/clock.hpp"
-#include "interpose/library/drained_contexts.hpp"
+#include "interpose/library/draining/drained_contexts.hpp"
 #include "interpose/library/process.hpp"
 #include "interpose/library/settings.hpp"
 

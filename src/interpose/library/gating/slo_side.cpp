@@ -2,7 +2,7 @@
 
 #include "interpose/gate/policies/policies.hpp"
 #include "interpose/library/clock.hpp"
-#include "interpose/library/draining.hpp"
+#include "interpose/library/draining/draining.hpp"
 
 namespace carpool::interpose {
 
