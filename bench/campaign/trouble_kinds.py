@@ -1,6 +1,7 @@
 """Kinds of trouble: each prepares an instance, begins and ends."""
 
 import contextlib
+import http.client
 import os
 import pathlib
 import resource
@@ -8,14 +9,12 @@ import signal
 import stat
 import subprocess
 import threading
+import time
 
 import faults
 import ledger
 import namespace
 from instance import Instance, ROOT
-
-JOB_S = 0.2
-
 
 class Skipped(Exception):
     pass
@@ -23,7 +22,7 @@ class Skipped(Exception):
 
 class Trouble:
     """What a kind of trouble overrides."""
-    options, uid = (), None
+    options, uid, job_s = (), None, 0.2  # seconds of a job
 
     def __init__(self, places, seed):
         self.instance = Instance(places, seed, gpus=1 if places.real_gpu else 4, options=self.options, uid=self.uid)
@@ -37,7 +36,21 @@ class Trouble:
         pass
 
     def submit(self, jobs):
-        return self.instance.submit(ledger.sleeping(JOB_S), array=f"1-{jobs}")
+        return self.instance.submit(ledger.sleeping(self.job_s), array=f"1-{jobs}")
+
+
+class Lasting(Trouble):
+    """A trouble that work() makes in a thread until it is over."""
+    over = None
+
+    def begin(self):
+        self.over = threading.Event()
+        self.thread = threading.Thread(target=self.work)
+        self.thread.start()
+
+    def end(self):
+        self.over.set()
+        self.thread.join()
 
 
 class Mps(Trouble):
@@ -105,8 +118,10 @@ class RunsReadOnly(Trouble):
             self.attribute("-")
 
 
-class DiskFull(Trouble):
-    """Journal and outputs are on a file system that is filled."""
+class DiskFull(Lasting):
+    """Journal and outputs are on a file system that is filled, again and again: the reserve of the server is gone soon. A change of
+    a job is asked for meanwhile, which cannot be written to the journal."""
+    answer_s = 600.0
 
     def prepare(self):
         if not ROOT:
@@ -115,18 +130,40 @@ class DiskFull(Trouble):
         if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256m,mode=700", "tmpfs", self.instance.state],
                           check=False, stderr=subprocess.DEVNULL).returncode != 0:
             raise Skipped("no tmpfs can be mounted")
-        self.filler = self.instance.state / "filler"
+        self.filler, self.filled = self.instance.state / "filler", threading.Event()
+
+    def submit(self, jobs):
+        self.numbers = super().submit(jobs)
+        return self.numbers
 
     def begin(self):
-        with contextlib.suppress(OSError), open(self.filler, "wb", buffering=0) as file:
-            size = 1 << 20
-            while size:
-                try:
-                    file.write(b"x" * size)
-                except OSError:
-                    size //= 2
+        super().begin()
+        self.filled.wait()
+        threading.Thread(target=self.change, daemon=True).start()
+
+    def change(self):
+        time.sleep(0.9)  # not in step with the seconds of the trouble: the server sees the space before it tries to write again
+        with contextlib.suppress(OSError, http.client.HTTPException):  # answered when it is written
+            self.instance.request("POST", f"/v1/jobs/{self.numbers[-1]}/update", {"priority": 1}, timeout=self.answer_s)
+
+    def work(self):
+        with open(self.filler, "wb", buffering=0) as file:
+            while not self.over.is_set():
+                self.fill(file)
+                self.filled.set()
+                self.over.wait(0.1)
+
+    @staticmethod
+    def fill(file):
+        size = 1 << 20
+        while size:
+            try:
+                file.write(b"x" * size)
+            except OSError:
+                size //= 2
 
     def end(self):
+        super().end()
         self.filler.unlink()
 
 
@@ -193,7 +230,7 @@ class UserLookup(Trouble):
 
     def submit(self, jobs):
         def send():
-            numbers = self.instance.submit(ledger.sleeping(JOB_S), array=f"1-{jobs}")
+            numbers = self.instance.submit(ledger.sleeping(self.job_s), array=f"1-{jobs}")
             return " ".join(map(str, numbers))
         return [int(word) for word in namespace.answer_as(namespace.uid_of(0), send).split()]
 
@@ -225,13 +262,9 @@ class NoDevNull(Trouble):
         os.chmod(self.devices / "null", 0o666)
 
 
-class SupervisorsKilled(Trouble):
+class SupervisorsKilled(Lasting):
     """Every supervisor is killed before it claims its attempt."""
-
-    def begin(self):
-        self.over, self.killed = threading.Event(), 0
-        self.thread = threading.Thread(target=self.work)
-        self.thread.start()
+    killed = 0
 
     def work(self):
         processes = faults.Processes(self.instance)
@@ -243,10 +276,6 @@ class SupervisorsKilled(Trouble):
                 self.killed += faults.send(victim.pid, signal.SIGKILL)
                 for pid in begun:
                     self.killed += processes.kill_unclaimed(pid)
-
-    def end(self):
-        self.over.set()
-        self.thread.join()
 
 
 KINDS = {"mps-fails": MpsFails, "mps-hangs": MpsHangs, "mps-dies": MpsDies, "runs-read-only": RunsReadOnly,

@@ -11,7 +11,7 @@ import time
 import ledger
 import parallel
 from instance import Died, boot_seconds, until
-from trouble_kinds import JOB_S, KINDS, RunsReadOnly, Skipped, SupervisorsKilled
+from trouble_kinds import KINDS, Lasting, RunsReadOnly, Skipped
 
 RESTART_S = 2.0  # RestartSec of packaging/
 
@@ -70,7 +70,7 @@ def go_through(trouble, seconds, jobs, patience):
     if len(done) < len(numbers):
         found = until(lambda: manager.look() or begins_after(instance, moment) or unended(instance, numbers) == [], patience)
         resumed = boot_seconds() - moment if found else None
-    until(lambda: manager.look() or unended(instance, numbers) == [], patience + jobs * JOB_S, pause=0.25)
+    until(lambda: manager.look() or unended(instance, numbers) == [], patience + jobs * trouble.job_s, pause=0.25)
     views = {number: instance.job(number) for number in numbers}
     expected = {number: ledger.Expected(number) for number in numbers}
     verdict = ledger.judge(ledger.read(instance.ledger), expected, views)
@@ -93,7 +93,7 @@ def one(kind, places, seed, seconds, jobs, patience):
         if trouble is not None:
             if isinstance(trouble, RunsReadOnly):
                 trouble.attribute("-")
-            if isinstance(trouble, SupervisorsKilled) and hasattr(trouble, "over"):
+            if isinstance(trouble, Lasting) and trouble.over is not None:
                 trouble.over.set()
             trouble.instance.close()
 

@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <cmath>
 #include <exception>
-#include <iterator>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -65,7 +64,7 @@ Result<void> SchedulerLoop::perform(SchedulerWork work) {
     return tl::unexpected(*stalled_);
   }
   if (!ended_) {
-    tasks_.push_back({std::move(work), &given});
+    tasks_.push_back({.work = std::move(work), .answer = &given});
     wake();
     answered_.wait(lock, [&] { return given || ended_; });
   }
@@ -77,10 +76,16 @@ Result<void> SchedulerLoop::perform(SchedulerWork work) {
                        : "the server is stopping; try again");
 }
 
-void SchedulerLoop::post(SchedulerWork work) {
+void SchedulerLoop::post(PostTopic topic, SchedulerWork work) {
   const std::scoped_lock lock(mutex_);
-  if (!ended_ && !stalled_) {
-    tasks_.push_back({std::move(work), nullptr});
+  if (ended_) {
+    return;
+  }
+  if (stalled_) {
+    std::erase_if(tasks_, [&](const Task& task) { return task.topic == topic; });
+  }
+  tasks_.push_back({.work = std::move(work), .topic = topic});
+  if (!stalled_) {
     wake();
   }
 }
@@ -210,8 +215,11 @@ bool SchedulerLoop::pause_before_retry(const Error& trouble, std::vector<Task>& 
       stalled_ = Error{ErrorCode::Unavailable,
                        fmt::format("{}. Running jobs continue; try again later", trouble.message)};
     }
-    std::ranges::move(tasks_, std::back_inserter(refused));
-    tasks_.clear();
+    std::vector<Task> posted;
+    for (Task& task : tasks_) {
+      (task.topic ? posted : refused).push_back(std::move(task));
+    }
+    tasks_ = std::move(posted);
   }
   answer(refused, tl::unexpected(*stalled_));
   ++turns_;

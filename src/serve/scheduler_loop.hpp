@@ -32,6 +32,8 @@ struct LoopSettings {
   std::function<void(double seconds)> on_decision{};  // duration of each step
 };
 
+enum class PostTopic : std::uint8_t { Gpus, Disk };
+
 class SchedulerLoop {
  public:
   // The scheduler outlives the loop and is used by no other thread until stop() has returned.
@@ -57,8 +59,9 @@ class SchedulerLoop {
     return std::move(*answer);
   }
 
-  // Queues work without waiting for it.
-  void post(SchedulerWork work);
+  // Queues work without waiting for it. While the journal cannot be written, which may last for
+  // days, only the latest work of a topic is kept.
+  void post(PostTopic topic, SchedulerWork work);
 
   void stop();
   // Why the loop ended by itself; empty: it did not.
@@ -74,6 +77,7 @@ class SchedulerLoop {
   struct Task {
     SchedulerWork work;
     std::optional<Result<void>>* answer = nullptr;  // null: no thread waits
+    std::optional<PostTopic> topic{};               // of posted work
   };
   SchedulerLoop(schedule::Scheduler& scheduler, LoopSettings settings, Descriptor wake);
   void run();

@@ -94,21 +94,22 @@ auto post_port(serve::SchedulerLoop& loop,
     }
     const std::vector<ShimEscape> escaped = shim ? shim->escaped(seen) : std::vector<ShimEscape>();
     const std::optional<double> idle = processors->idle();
-    loop.post([seen = std::move(seen), idle, escaped, jobs](schedule::Scheduler& scheduler,
+    loop.post(serve::PostTopic::Gpus,
+              [seen = std::move(seen), idle, escaped, jobs](schedule::Scheduler& scheduler,
                                                             double now_s) {
-      if (idle) {
-        scheduler.observe_processors(*idle);
-      }
-      for (const GpuObservation& observation : seen) {
-        scheduler.observe(observation, now_s);
-      }
-      for (const ShimEscape& escape : escaped) {
-        scheduler.cap_escaped(escape.job, escape.how);
-      }
-      if (jobs) {
-        jobs->update();
-      }
-    });
+                if (idle) {
+                  scheduler.observe_processors(*idle);
+                }
+                for (const GpuObservation& observation : seen) {
+                  scheduler.observe(observation, now_s);
+                }
+                for (const ShimEscape& escape : escaped) {
+                  scheduler.cap_escaped(escape.job, escape.how);
+                }
+                if (jobs) {
+                  jobs->update();
+                }
+              });
   };
 }
 

@@ -292,9 +292,10 @@ void Server::look_at_disk() {
   const std::string before = disk.why_closed();
   state_->look_at_disk();
   if (disk.why_closed() != before) {
-    state_->loop->post([why = disk.why_closed()](schedule::Scheduler& scheduler, double) {
-      scheduler.set_closed(why);
-    });
+    state_->loop->post(serve::PostTopic::Disk,
+                       [why = disk.why_closed()](schedule::Scheduler& scheduler, double) {
+                         scheduler.set_closed(why);
+                       });
   }
 }
 

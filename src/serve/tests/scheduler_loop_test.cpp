@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <future>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -158,7 +159,7 @@ TEST_F(SchedulerLoopTest, AFullDiskAnswersLooksAtOnce) {
     std::int64_t turn_of_change = kNone;
     std::int64_t turn_of_look = kNone;
     const auto this_turn = [&] { return static_cast<std::int64_t>((*loop)->turns()); };
-    (*loop)->post([&](schedule::Scheduler&, double) {
+    (*loop)->post(PostTopic::Gpus, [&](schedule::Scheduler&, double) {
       while (asking < 2) {
         std::this_thread::yield();
       }
@@ -190,6 +191,39 @@ TEST_F(SchedulerLoopTest, AFullDiskAnswersLooksAtOnce) {
     }
   }
   EXPECT_TRUE(shared);
+  (*loop)->stop();
+}
+
+// What is posted only once, as that the disk has space again, would else never be known.
+TEST_F(SchedulerLoopTest, AFullDiskKeepsTheLatestPostOfEachTopic) {
+  ASSERT_TRUE(scheduler_.recover(0.0));
+  auto loop = SchedulerLoop::start(scheduler_, {});
+  ASSERT_TRUE(loop);
+  journal_.full = true;
+  auto change = std::async(std::launch::async, [&] {
+    return (*loop)->ask<JobId>([&](schedule::Scheduler& scheduler, double now_s) {
+      return scheduler.submit(spec(), {.uid = 1, .user = "ann"}, now_s);
+    });
+  });
+  while (!(*loop)->stalled()) {
+    std::this_thread::yield();
+  }
+  std::vector<std::string> done;
+  const auto post = [&](PostTopic topic, const char* name) {
+    (*loop)->post(topic, [&done, name](schedule::Scheduler&, double) { done.emplace_back(name); });
+  };
+  post(PostTopic::Disk, "disk full");
+  post(PostTopic::Gpus, "first reading");
+  post(PostTopic::Disk, "space again");
+  post(PostTopic::Gpus, "last reading");
+  const std::uint64_t turns = (*loop)->turns();
+  while ((*loop)->turns() < turns + 2) {  // until the journal was tried, and refused, once more
+    std::this_thread::yield();
+  }
+  journal_.full = false;
+  EXPECT_TRUE(change.get());
+  EXPECT_TRUE((*loop)->perform([](schedule::Scheduler&, double) {}));
+  EXPECT_EQ(done, (std::vector<std::string>{"space again", "last reading"}));
   (*loop)->stop();
 }
 
