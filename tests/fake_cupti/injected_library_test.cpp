@@ -81,13 +81,14 @@ TEST_F(InjectedLibrary, AProgramWithoutAGpuLeavesNoFile) {
 }
 
 TEST_F(InjectedLibrary, AForkedChildIsInert) {
-  const gpu::ActivityTrace trace = recorded({"--steps", "2", "--kernels", "4", "--fork"});
+  const gpu::ActivityTrace trace =
+      recorded({"--steps", "2", "--kernels", "4", "--fork"}, without_leak_check());
   EXPECT_TRUE(trace.complete);
   EXPECT_EQ(trace.launches.size(), 8U);
 }
 
 TEST_F(InjectedLibrary, AStartedChildHasAFileOfItsOwn) {
-  EXPECT_TRUE(run({"--steps", "4", "--kernels", "5", "--child"}).ok());
+  EXPECT_TRUE(run({"--steps", "4", "--kernels", "5", "--child"}, without_leak_check()).ok());
   const auto all = traces();
   ASSERT_EQ(all.size(), 2U);
   std::set<std::size_t> counts;
