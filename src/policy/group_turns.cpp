@@ -181,10 +181,11 @@ class GpuTurns {
     }
     pause(at,
           PauseCause::Turn,
-          fmt::format("waits for its turn on GPU {}, where {} jobs compute; goes on after {:.0f} s "
-                      "at the latest",
+          fmt::format("waits for its turn on GPU {}, where {} {}; goes on after {:.0f} s at the "
+                      "latest",
                       slot_.view->index,
                       computing_.size(),
+                      computing_.size() == 1 ? "job computes" : "jobs compute",
                       settings_.max_pause_s));
   }
 

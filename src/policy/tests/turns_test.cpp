@@ -101,7 +101,7 @@ TEST(Turns, AJobThatAppearsInAFullGroupIsPausedOnceItHasSetUp) {
   ASSERT_EQ(decision.pause.size(), 1);
   EXPECT_EQ(decision.pause[0].job, 2);
   EXPECT_EQ(decision.pause[0].reason,
-            "waits for its turn on GPU 0, where 1 jobs compute; goes on after 600 s at the latest");
+            "waits for its turn on GPU 0, where 1 job computes; goes on after 600 s at the latest");
   ASSERT_TRUE(decision.ask_again_s.has_value());
   world.advance(50.0);
   world.end(1);
