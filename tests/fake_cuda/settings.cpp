@@ -14,9 +14,9 @@ std::string trimmed(const std::string& text) {
                                     : text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
-// "spin_500us" is 500,000; -1 if the name does not end in a length.
+// "spin_500us" and "product@500us" are 500,000; -1 if the name does not end in a length.
 std::int64_t length_in_name(const std::string& name) {
-  const std::size_t bar = name.rfind('_');
+  const std::size_t bar = name.find_last_of("_@");
   if (bar == std::string::npos || bar + 1 >= name.size() ||
       std::isdigit(static_cast<unsigned char>(name[bar + 1])) == 0) {
     return -1;

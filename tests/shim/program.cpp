@@ -313,6 +313,8 @@ int main(int argc, char** argv) {
       {"timed-fork", run_timed_fork},
       {"serve", run_serve},
       {"flood", run_flood},
+      {"products", run_products},
+      {"believed", run_believed},
       {"flood-captures", run_flood_captures},
       {"endless-request", run_endless_request},
       {"long-wait", run_long_wait},

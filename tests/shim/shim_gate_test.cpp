@@ -146,6 +146,28 @@ TEST_F(ShimConfined, AKernelWhoseBlocksMayWaitForOneAnotherIsNotConfinedToLess) 
   EXPECT_EQ(counted_beside_requests(with_blocks).at("driver_green_launches"), 0U);
 }
 
+TEST_F(ShimConfined, ABeliefThatIsTooHighIsCorrected) {
+  settings("sms = 64");
+  const ChildProcess serving = start({"lookup", "serve", "20"}, slo());
+  ASSERT_TRUE(wait_for("READY"));
+  const Values seen = run({"lookup", "believed", "600"}, with_files(best_effort()));
+  EXPECT_EQ(seen.at("failures"), 0U);
+  EXPECT_EQ(seen.at("believed_ns"), 80'000'000U);
+  EXPECT_LT(seen.at("mean_ns"), 50'000'000U);  // a quarter of the SLO
+}
+
+TEST_F(ShimGate, TellsKernelsOfOneNameApartByTheLaunchesBeforeThem) {
+  const ChildProcess serving = start({"lookup", "serve", "20"}, slo());
+  ASSERT_TRUE(wait_for("READY"));
+  const Values seen = run({"lookup", "products", "60"}, with_files(best_effort()));
+  EXPECT_EQ(seen.at("failures"), 0U);
+  EXPECT_GT(seen.at("mean_ns"), 400'000U);
+  EXPECT_LT(seen.at("mean_ns"), 1'100'000U);
+  EXPECT_GE(seen.at("mean_after_first_ns"), 290'000U);
+  EXPECT_LT(seen.at("mean_after_first_ns"), 500'000U);
+  EXPECT_GE(seen.at("mean_after_second_ns"), 1'100'000U);
+}
+
 TEST_F(ShimGate, NothingIsHeldWithoutAnSloClient) {
   const Values seen = run({"lookup", "flood", "40"}, best_effort());
   EXPECT_EQ(seen.at("policy"), 1U);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.hpp"
+#include "interpose/state/client.hpp"
 #include "interpose/state/kernel_table.hpp"
 #include "interpose/state/reader.hpp"
 #include "program.hpp"
@@ -35,7 +36,12 @@ bool open_state(interpose::StateReader& reader) {
   return false;
 }
 
-interpose::KernelEstimate learned(const interpose::StateReader& reader) {
+std::uint64_t key_of(const char* kernel) {
+  return interpose::kernel_key(interpose::hash_name(kernel),
+                               {.grid = {4, 1, 1}, .block = {32, 1, 1}});
+}
+
+interpose::KernelEstimate learned(const interpose::StateReader& reader, std::uint64_t key) {
   static const auto entries =
       std::make_unique<std::array<interpose::KernelEntry, interpose::kKernelEntries>>();
   interpose::KernelTable table(*entries);
@@ -45,8 +51,11 @@ interpose::KernelEstimate learned(const interpose::StateReader& reader) {
     entry.count.store(0);
   }
   static_cast<void>(table.load(file));
-  return table.find(interpose::kernel_key(interpose::hash_name("spin_500us"),
-                                          {.grid = {4, 1, 1}, .block = {32, 1, 1}}));
+  return table.find(key);
+}
+
+interpose::KernelEstimate learned(const interpose::StateReader& reader) {
+  return learned(reader, key_of("spin_500us"));
 }
 
 // Launches until enough durations are known.
@@ -125,6 +134,55 @@ int run_timed_captures(Program& program, int /*count*/) {
   capturing.join();
   report_timing(reader);
   return failures + other_failures;
+}
+
+// Two kernels with one name, each after another one: what a matrix product and one with a larger
+// inner size look like. Best effort, beside an SLO process.
+int run_products(Program& program, int rounds) {
+  int failures = 0;
+  for (int i = 0; i < rounds; ++i) {
+    for (const char* const name : {"spin_100us", "product@300us", "spin_200us", "product@1200us"}) {
+      failures += use_kernel(program, name);
+      failures += program.launch("cuLaunchKernel", nullptr) != 0 ? 1 : 0;
+    }
+    failures += program.cuda("cuStreamSynchronize", Handle{nullptr}) != 0 ? 1 : 0;
+  }
+  interpose::StateReader reader;
+  failures += open_state(reader) ? 0 : 1;
+  const std::uint64_t product = key_of("product");
+  const auto after = [&](const char* before) {
+    const std::uint64_t key = interpose::kernel_key_after(product, key_of(before), product);
+    return static_cast<std::uint64_t>(learned(reader, key).mean_ns);
+  };
+  print("mean_ns", static_cast<std::uint64_t>(learned(reader, product).mean_ns));
+  print("mean_after_first_ns", after("spin_100us"));
+  print("mean_after_second_ns", after("spin_200us"));
+  return failures;
+}
+
+// Kernels of 5 ms that are believed to take 80 ms.
+int run_believed(Program& program, int count) {
+  constexpr float kBelievedNs = 80e6F;
+  const std::uint64_t key = key_of("spin_5000us");
+  int failures = use_kernel(program, "spin_5000us");
+  const char* const folder = std::getenv("CARPOOL_STATE_DIR");
+  for (const auto& file : std::filesystem::directory_iterator(folder)) {
+    interpose::Client client;
+    if (client.join(folder, file.path().stem().string(), {.job = 1}) ==
+        interpose::StateError::None) {
+      static_cast<void>(interpose::KernelTable(client.shared()->kernels)
+                            .set(key, {.mean_ns = kBelievedNs, .count = 10}));
+    }
+  }
+  interpose::StateReader reader;
+  failures += open_state(reader) ? 0 : 1;
+  print("believed_ns", static_cast<std::uint64_t>(learned(reader, key).mean_ns));
+  for (int i = 0; i < count; ++i) {
+    failures += program.launch("cuLaunchKernel", nullptr) != 0 ? 1 : 0;
+    failures += program.cuda("cuStreamSynchronize", Handle{nullptr}) != 0 ? 1 : 0;
+  }
+  print("mean_ns", static_cast<std::uint64_t>(learned(reader, key).mean_ns));
+  return failures;
 }
 
 // A child that has copies of the events must leave them alone.

@@ -15,7 +15,7 @@ constexpr Nanoseconds kMostIdle = kMillisecond;
 // With all of the room that the outer loop can give.
 constexpr Nanoseconds kMostActive = 200 * kMicrosecond;
 constexpr Nanoseconds kMostLead = 100 * kMicrosecond;
-constexpr Nanoseconds kLeadPartOfSlo = 200;
+constexpr Nanoseconds kLeadPartOfSlo = 100;
 
 [[nodiscard]] bool shares_best_effort(const GateClient& client) {
   return client.present && client.terms.job_class == JobClass::BestEffort;
@@ -31,6 +31,7 @@ Budget budget_of(const SloTerms& terms, Nanoseconds long_kernel, std::uint32_t s
   const Nanoseconds idle = std::max(kLeastIdle, full / 2000 * (1000 + Nanoseconds{room}));
   return {.idle_ns = idle,
           .active_ns = std::min(idle, kMostActive / 1000 * Nanoseconds{room}),
+          .backlog_ns = std::min(usual, idle),
           .lead_ns = std::min(kMostLead, terms.tightest_slo / kLeadPartOfSlo),
           .active_sms = sms * room / 2000,
           .time_only_until = terms.time_only_until};

@@ -20,8 +20,10 @@ struct DeviceFacts {
 struct Budget {
   Nanoseconds idle_ns = kMillisecond;  // no request active
   Nanoseconds active_ns = 0;           // light kernels beside a request
-  // A launch may follow the last one this long before its end, so that the GPU does not wait for
-  // the host.
+  // So that the GPU does not wait for the host: short kernels may follow while what is in flight
+  // takes no longer than `backlog_ns` with them, and one of any length when it ends within
+  // `lead_ns`.
+  Nanoseconds backlog_ns = 0;
   Nanoseconds lead_ns = 0;
   std::uint32_t active_sms = 0;     // for heavy kernels beside a request
   Nanoseconds time_only_until = 0;  // no sharing in space before
@@ -52,7 +54,7 @@ struct BestEffortView {
   Nanoseconds in_flight_ns = 0;      // on all SMs, by bounds
   Nanoseconds confined_ns = 0;       // on a part of the SMs
   Nanoseconds since_drained_ns = 0;  // admitted since none was in flight, by means
-  Nanoseconds ends_in = kNever;  // by its bound, if one launch or batch is not done; else kNever
+  Nanoseconds ends_in = kNever;      // when all of it is done, by bounds; kNever: not known
   std::uint32_t commands = 0;
   std::uint32_t sms = 0;  // that it occupies, the GPU's at most
 };

@@ -11,7 +11,7 @@ std::uint32_t QuantileSketch::bucket_of(Nanoseconds value) {
   }
   const auto bits = static_cast<std::uint64_t>(value);
   const auto top = static_cast<std::uint32_t>(std::bit_width(bits)) - 1;
-  const auto part = static_cast<std::uint32_t>(bits >> (top - 3)) & (kParts - 1);
+  const auto part = static_cast<std::uint32_t>(bits >> (top - kPartBits)) & (kParts - 1);
   return std::min(1 + (top - kLowestBit) * kParts + part, kBuckets - 1);
 }
 
@@ -21,7 +21,7 @@ Nanoseconds QuantileSketch::upper_edge(std::uint32_t bucket) {
   }
   const std::uint32_t octave = (bucket - 1) / kParts;
   const std::uint32_t part = (bucket - 1) % kParts;
-  return Nanoseconds{kParts + part + 1} << (octave + kLowestBit - 3);
+  return Nanoseconds{kParts + part + 1} << (octave + kLowestBit - kPartBits);
 }
 
 void QuantileSketch::add(Nanoseconds value) {

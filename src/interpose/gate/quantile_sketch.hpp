@@ -1,4 +1,4 @@
-// Quantiles of durations in fixed memory: counts in buckets of an eighth of an octave.
+// Quantiles of durations in fixed memory: counts in buckets of a sixteenth of an octave.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 namespace carpool::interpose::gate {
 
 // From 1 µs to 68 s; what is outside counts as the nearest bucket. An answer is the upper edge of a
-// bucket: at least the true quantile, at most 12.5 % above it. All counts are halved whenever
+// bucket: at least the true quantile, at most 6.25 % above it. All counts are halved whenever
 // `window` values have been added, so that old values fade.
 class QuantileSketch {
  public:
@@ -27,7 +27,8 @@ class QuantileSketch {
  private:
   static constexpr std::uint32_t kLowestBit = 10;
   static constexpr std::uint32_t kOctaves = 26;
-  static constexpr std::uint32_t kParts = 8;
+  static constexpr std::uint32_t kPartBits = 4;
+  static constexpr std::uint32_t kParts = 1U << kPartBits;
   static constexpr std::uint32_t kBuckets = 1 + kOctaves * kParts;
 
   [[nodiscard]] static std::uint32_t bucket_of(Nanoseconds value);

@@ -112,12 +112,13 @@ SloSign sign_of(const ClientGate& gate, Nanoseconds now, Nanoseconds seen_alive)
   if (busy) {
     return {.phase = RequestPhase::Busy, .idle_at = sign + kSloLease};
   }
-  const Nanoseconds quiet = quiet_time_of(gate);
+  const bool waited = gate.commands_in_flight.load(std::memory_order_relaxed) == 0;
+  const Nanoseconds learned = waited ? value_of(gate.quiet_ns) : 0;
+  const Nanoseconds quiet = learned > 0 ? std::min(learned, kQuietTime) : quiet_time_of(gate);
   if (now - sign >= quiet) {
     return {.phase = RequestPhase::Idle, .idle_at = now};
   }
-  return {.phase = quiet == kQuietTime ? RequestPhase::Quiet : RequestPhase::Busy,
-          .idle_at = sign + quiet};
+  return {.phase = waited ? RequestPhase::Quiet : RequestPhase::Busy, .idle_at = sign + quiet};
 }
 
 GateView shared_view(const SharedState& state,

@@ -10,12 +10,13 @@
 
 namespace carpool::interpose::gate {
 
-// A request goes on for this long after the last sign of its client.
+// A request goes on for this long after the last sign of its client, or less if the client has
+// learned that (quiet_time.hpp).
 inline constexpr Nanoseconds kQuietTime = DetectorSettings{}.quiet_ns;
 // The same while the client has not waited for what it launched: a host that is slow or busy lets
 // more time pass between two launches of a request.
 inline constexpr Nanoseconds kUnfinishedQuietTime = kMillisecond;
-// After which the client counts as idle.
+// After which the next launch is that of another request.
 [[nodiscard]] inline Nanoseconds quiet_time_of(const ClientGate& gate) {
   return gate.commands_in_flight.load(std::memory_order_relaxed) == 0 ? kQuietTime
                                                                       : kUnfinishedQuietTime;

@@ -5,8 +5,7 @@
 namespace carpool::interpose::gate {
 
 // Whether more requests than a kept promise shows now and then took longer: their expected number,
-// two standard deviations, and one more. The first requests of a program, which load its kernels,
-// are late as a rule, and make no tail.
+// two standard deviations, and one more.
 bool TailControl::exceeds(Nanoseconds latency) const {
   const std::int64_t expected =
       std::int64_t{latencies_.count()} * (1000 - settings_.quantile_permille);  // thousandths
@@ -15,9 +14,12 @@ bool TailControl::exceeds(Nanoseconds latency) const {
 }
 
 void TailControl::request_ended(Nanoseconds latency, Nanoseconds slo_ns, Nanoseconds now) {
-  latencies_.add(latency);
   ++requests_;
   within_slo_ += latency <= slo_ns ? 1 : 0;
+  if (requests_ <= settings_.first_requests) {
+    return;
+  }
+  latencies_.add(latency);
   if (since_look_ == 0 && looked_at_ == 0) {
     looked_at_ = now;
   }

@@ -15,6 +15,7 @@ struct TailSettings {
   std::uint32_t comfortable_permille = 700;  // of the SLO: below it, room grows
   std::uint32_t step_permille = 200;
   std::uint32_t least_room_permille = 50;
+  std::uint32_t first_requests = 20;  // of a program, which load its kernels: they tell nothing
   std::uint32_t least_requests = 20;  // that tell a tail
   std::uint32_t requests = 50;        // between two looks,
   Nanoseconds period = kSecond;       // or this time

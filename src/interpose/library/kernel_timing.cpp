@@ -17,6 +17,7 @@ constexpr std::uint32_t kOneIn = 16;             // launches of a thread
 constexpr std::uint64_t kBetweenNs = 5'000'000;  // of the process: 200 a second
 constexpr std::size_t kPairs = 64;               // in flight at most
 constexpr std::size_t kReadAtOnce = 8;           // so that a launch takes a bounded time
+constexpr std::uint32_t kAllSms = 1000;          // permille
 constexpr std::uint64_t kLongestNs = 100'000'000'000;
 
 enum class PairState : std::uint8_t { Empty, Free, Begun, InFlight };
@@ -29,6 +30,8 @@ struct EventPair {
   Device* owner = nullptr;
   int device = 0;
   std::uint64_t key = 0;
+  std::uint64_t place_key = 0;
+  std::uint32_t sms_permille = 1000;
   std::uint64_t began_ns = 0;
 };
 
@@ -69,16 +72,31 @@ void learn(const EventPair& pair) {
           kSuccess) {
     return;
   }
-  const double ns = static_cast<double>(milliseconds) * 1e6;
-  KernelTable kernels(state->kernels);
+  const double ns = static_cast<double>(milliseconds) * 1e3 * pair.sms_permille;
+  if (ns < 1 || ns >= static_cast<double>(kLongestNs)) {
+    return;
+  }
   // Beside a request a kernel takes longer than the gate has to expect of it.
-  const bool slowed =
-      kernels.find(pair.key).count >= kEnoughSamples &&
-      gate::slo_client_worked(
-          *state, pair.owner->client.id().slot, static_cast<gate::Nanoseconds>(pair.began_ns));
-  if (ns >= 1 && ns < static_cast<double>(kLongestNs) && !slowed) {
+  const bool slowed = gate::slo_client_worked(
+      *state, pair.owner->client.id().slot, static_cast<gate::Nanoseconds>(pair.began_ns));
+  KernelTable kernels(state->kernels);
+  const KernelEstimate known = kernels.find(pair.key);
+  if (pair.sms_permille < kAllSms) {
+    // On all SMs it takes this time or longer. A kernel that was once believed to be too long for
+    // all of them is never measured there, so what is too high is corrected here.
+    for (const std::uint64_t key : {pair.key, pair.place_key}) {
+      if (!slowed && kernels.find(key).mean_ns > static_cast<float>(ns)) {
+        kernels.learn(key, static_cast<std::uint64_t>(ns));
+      }
+    }
+    return;
+  }
+  if (!slowed || known.count < kFirstSamples) {
     kernels.learn(pair.key, static_cast<std::uint64_t>(ns));
     pair.owner->gate.best_effort.learn(static_cast<gate::Nanoseconds>(ns));
+  }
+  if (!slowed && varies(known)) {
+    kernels.learn(pair.place_key, static_cast<std::uint64_t>(ns));
   }
 }
 
@@ -190,6 +208,8 @@ TimingPair timing_begins(Device& device,
   pair->state = PairState::Begun;
   pair->owner = &device;
   pair->key = key;
+  pair->place_key = launch.place_key;
+  pair->sms_permille = launch.sms_permille;
   pair->began_ns = exact_now_ns();
   return static_cast<TimingPair>(pair - pairs.data()) + 1;
 }

@@ -17,12 +17,15 @@ struct TimedLaunch {
   LaunchShape shape{};
   Handle stream = nullptr;
   Twin twin = Twin::Legacy;
-  std::uint64_t key = 0;  // of the kernel table, of a graph; 0: that of the function
+  std::uint64_t key = 0;              // of the kernel table, of a graph; 0: that of the function
+  std::uint64_t place_key = 0;        // kernel_key_after(); 0: not used
+  std::uint32_t sms_permille = 1000;  // of the part of the SMs that it is confined to
   unsigned shared_bytes = 0;
 };
 
-// Of a kernel, before the gate relies on its duration.
-inline constexpr std::uint32_t kEnoughSamples = 3;
+// Of a kernel, before the gate relies on its duration. The first ones count in any case.
+inline constexpr std::uint32_t kEnoughSamples = 8;
+inline constexpr std::uint32_t kFirstSamples = 3;
 
 // Names the pair of events around a launch.
 using TimingPair = std::uint32_t;

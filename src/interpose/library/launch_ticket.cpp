@@ -1,6 +1,7 @@
 #include "interpose/library/launch_ticket.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "interpose/library/kernel_names.hpp"
 #include "interpose/state/kernel_log.hpp"
@@ -37,18 +38,30 @@ Ticket wait_for_gate(Device& device,
     write_log(device.client, launch, stream_key(launch.stream, launch.twin));
   }
   BestEffortSide* const gate = admission.asked ? &device.gate.best_effort : nullptr;
+  TimedLaunch timed = launch;
+  timed.place_key = asking.place_key;
+  timed.sms_permille = admission.sms_permille;
   if (admission.confined != nullptr) {
-    return {.gate = gate, .confined = admission.confined};  // its time there says little
+    timed = in_part(timed, admission.confined);
   }
   const Sampling sampling = admission.unmeasured ? Sampling::Eager : Sampling::Sparse;
-  return {.pair = timing_begins(device, launch, now_ns, sampling), .gate = gate};
+  return {.pair = timing_begins(device, timed, now_ns, sampling),
+          .gate = gate,
+          .confined = admission.confined};
 }
+
+// Launches of this thread that asked, the last one first.
+constinit thread_local std::array<std::uint64_t, 2> last_keys{};  // NOLINT
 
 AskingLaunch asking_for(const TimedLaunch& launch, gate::WorkKind kind) {
   const std::uint64_t name = kernel_name_hash(launch.function);
+  const std::uint64_t key = name == 0 ? 0 : kernel_key(name, launch.shape);
+  const std::uint64_t place_key = key == 0 ? 0 : kernel_key_after(key, last_keys[0], last_keys[1]);
+  last_keys = {key, last_keys[0]};
   return {.place = {launch.stream, launch.twin},
           .kind = kind,
-          .key = name == 0 ? 0 : kernel_key(name, launch.shape),
+          .key = key,
+          .place_key = place_key,
           .blocks = blocks_of(launch.shape),
           .function = kind == gate::WorkKind::Kernel ? launch.function : nullptr,
           .shape = launch.shape,

@@ -80,6 +80,13 @@ inline Ticket graph_launched(Handle graph, TimedLaunch& launch) {
   return asks(device) ? graph_waits(device, kernels, launch, now) : Ticket{};
 }
 
+// The launch as it goes to the stream of a part of the SMs.
+inline TimedLaunch in_part(TimedLaunch launch, Handle stream) {
+  launch.stream = stream;
+  launch.twin = Twin::Legacy;
+  return launch;
+}
+
 // Asks the driver by `ask`, which takes the stream. A driver that refuses a kernel on a part of the
 // SMs gets it in its own stream.
 template <class Ask>
@@ -88,6 +95,9 @@ template <class Ask>
                                          const Ask& ask) {
   Status status = ask(ticket.confined);
   const bool accepted = status == kSuccess;
+  if (ticket.pair != kNotTimed) {
+    timing_ends(ticket.pair, in_part(launch, ticket.confined), status);
+  }
   if (!accepted) {
     status = ask(launch.stream);
   }

@@ -58,6 +58,11 @@ std::uint64_t kernel_key(std::uint64_t name_hash, const LaunchShape& shape) {
   return key == 0 ? 1 : key;
 }
 
+std::uint64_t kernel_key_after(std::uint64_t key, std::uint64_t before, std::uint64_t one_earlier) {
+  const std::uint64_t placed = mixed(key + mixed(before + mixed(one_earlier)));
+  return placed == 0 ? 1 : placed;
+}
+
 KernelEntry* KernelTable::entry_of(std::uint64_t key, bool insert) const {
   if (key == 0 || entries_.empty()) {
     return nullptr;

@@ -22,6 +22,12 @@ struct LaunchShape {
 };
 [[nodiscard]] std::uint64_t kernel_key(std::uint64_t name_hash, const LaunchShape& shape);
 
+// The same kernel in its place of a program, after the two launches before it: a matrix product has
+// an inner size that its launch does not show, but the launches before it tell products apart.
+[[nodiscard]] std::uint64_t kernel_key_after(std::uint64_t key,
+                                             std::uint64_t before,
+                                             std::uint64_t one_earlier);
+
 enum class KernelSource : std::uint64_t { Sampled = 0, Profile = 1 };
 
 struct KernelEstimate {
@@ -30,6 +36,13 @@ struct KernelEstimate {
   std::uint32_t count = 0;  // samples; 0: unknown
   KernelSource source = KernelSource::Sampled;
 };
+
+// The kernel takes different times under one key, so that its place is worth knowing.
+[[nodiscard]] constexpr bool varies(const KernelEstimate& estimate) {
+  constexpr std::uint32_t kFew = 3;
+  constexpr float kPartOfMean = 8;
+  return estimate.count >= kFew && estimate.deviation_ns * kPartOfMean > estimate.mean_ns;
+}
 
 class KernelTable {
  public:

@@ -13,7 +13,7 @@ using SharedWord = std::atomic<std::uint64_t>;
 static_assert(SharedWord::is_always_lock_free && sizeof(SharedWord) == 8);
 
 inline constexpr std::uint64_t kLayoutMagic = 0x314c4f4f50524143;  // "CARPOOL1"
-inline constexpr std::uint32_t kLayoutVersion = 4;
+inline constexpr std::uint32_t kLayoutVersion = 5;
 inline constexpr std::uint32_t kClientSlots = 128;
 inline constexpr std::uint32_t kJobSlots = 128;
 inline constexpr std::uint32_t kKernelEntries = 16384;  // a power of two
@@ -116,6 +116,7 @@ struct alignas(kLine) ClientGate {
   alignas(kLine) SharedWord due_ns;    // best effort: when work in flight is done, by bounds
   SharedWord start_tag;                // turns among best-effort clients: of the last launch
   SharedWord last_asked_ns;            // a launch is held and asked then; 0: none is
+  SharedWord quiet_ns;                 // SLO: after which a request that was waited for has ended
   alignas(kLine) std::array<SharedWord, kHoldWords> holds;  // launches that waited, by reason
   std::array<SharedWord, kHoldWords> held_ns;
 };

@@ -32,6 +32,21 @@ TEST_F(StateKernelsTest, KeyTellsApartWhatTakesAnotherTime) {
   EXPECT_NE(key(0, 0), 0U);
 }
 
+TEST_F(StateKernelsTest, KeyInItsPlaceDependsOnTheTwoLaunchesBefore) {
+  EXPECT_EQ(kernel_key_after(1, 2, 3), kernel_key_after(1, 2, 3));
+  EXPECT_NE(kernel_key_after(1, 2, 3), kernel_key_after(1, 3, 2));
+  EXPECT_NE(kernel_key_after(1, 2, 3), kernel_key_after(1, 2, 4));
+  EXPECT_NE(kernel_key_after(1, 2, 3), kernel_key_after(2, 2, 3));
+  EXPECT_NE(kernel_key_after(0, 0, 0), 0U);
+}
+
+TEST_F(StateKernelsTest, AKernelVariesIfItsDeviationIsLarge) {
+  EXPECT_FALSE(varies({}));
+  EXPECT_FALSE(varies({.mean_ns = 800, .deviation_ns = 100, .count = 3}));
+  EXPECT_TRUE(varies({.mean_ns = 800, .deviation_ns = 101, .count = 3}));
+  EXPECT_FALSE(varies({.mean_ns = 800, .deviation_ns = 101, .count = 2}));  // too few samples
+}
+
 TEST_F(StateKernelsTest, LearnsMeanAndDeviation) {
   EXPECT_EQ(table_.find(7).count, 0U);
   EXPECT_TRUE(table_.learn(7, 100));

@@ -13,7 +13,7 @@ constexpr double kSettledS = 1.5;  // after a group changed
 constexpr double kWarmS = 5.0;     // since the newest member was seen on the GPU
 constexpr double kFewest = 30.0;   // requests that tell a median
 constexpr double kMostOld = 0.5;   // share of old requests where the tail grows
-constexpr double kSketch = 0.036;  // deviation by buckets of an eighth of an octave
+constexpr double kSketch = 0.018;  // deviation by buckets of a sixteenth of an octave
 constexpr double kLeastSpread = 0.05;
 constexpr double kMostMs = 1e6;
 

@@ -62,7 +62,7 @@ Function* Code::function_locked(Module& module, const std::string& name) {
   if (!place) {
     place = std::make_unique<Function>();
     place->module = &module;
-    place->name = name;
+    place->name = name.substr(0, name.find('@'));  // a length there is not told
     place->ns = Driver::get().settings().kernel_ns(name);
     functions_.insert(place.get());
   }

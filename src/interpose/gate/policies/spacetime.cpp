@@ -16,6 +16,10 @@ constexpr Nanoseconds kLongPartOfSlo = 4;
 // hold it would hold all that follows it for the rest of the request.
 constexpr Nanoseconds kShortHeavy = 100 * kMicrosecond;
 constexpr Nanoseconds kShortHeavyPartOfSlo = 200;
+// A light kernel on this part of the SMs leaves enough of them; one of this length is gone before
+// the way to a part of them has paid.
+constexpr std::uint32_t kSmallPartOfSms = 4;
+constexpr Nanoseconds kTiny = 10 * kMicrosecond;
 // Green contexts of compute capability 9.0 have at least 8 SMs.
 constexpr std::uint32_t kLeastSms = 8;
 
@@ -61,20 +65,25 @@ constexpr std::uint32_t kLeastSms = 8;
                                              const Work& work,
                                              std::uint32_t sms) {
   const bool beside = view.slo.phase != RequestPhase::Idle;
-  return beside && work.expected_ns * view.device.sms / sms > view.slo.remaining + work.expected_ns;
+  return beside && !is_light(work, view.device.sms) &&
+         work.expected_ns * view.device.sms / sms > view.slo.remaining + work.expected_ns;
 }
 
-// Heavy work runs on a part of the SMs, one kernel at a time, if launches can be confined; else it
-// is held. A graph or a cooperative launch cannot be confined.
+// A graph or a cooperative launch cannot be confined.
+[[nodiscard]] bool can_be_confined(const GateView& view, const Work& work, Nanoseconds now) {
+  const std::uint32_t sms = sms_of_part(view);
+  return view.device.mps && view.device.sm_limits && sms > 0 && work.known &&
+         work.kind == WorkKind::Kernel && work.least_sms <= sms &&
+         now >= view.budget.time_only_until;
+}
+
+// Runs on a part of the SMs, one kernel at a time, if launches can be confined; else it is held.
 [[nodiscard]] Decision decide_heavy(const GateView& view,
                                     const Work& work,
                                     HoldReason otherwise,
                                     Nanoseconds now) {
   const std::uint32_t sms = sms_of_part(view);
-  const bool possible = view.device.mps && view.device.sm_limits && sms > 0 && work.known &&
-                        work.kind == WorkKind::Kernel && work.least_sms <= sms &&
-                        now >= view.budget.time_only_until;
-  if (!possible || ends_sooner_after_request(view, work, sms)) {
+  if (!can_be_confined(view, work, now) || ends_sooner_after_request(view, work, sms)) {
     return hold_while_active(view, otherwise, now);
   }
   if (view.best_effort.confined_ns > 0 && !follows_closely(view)) {
@@ -101,7 +110,8 @@ constexpr std::uint32_t kLeastSms = 8;
       in_flight + work.bound_ns > std::max(until_arrival, view.budget.active_ns)) {
     return hold(HoldReason::ArrivalExpected, now, view.slo.next_arrival + kMicrosecond);
   }
-  return fits(in_flight, work.bound_ns, view.budget.idle_ns) || follows_closely(view)
+  const bool keeps_busy = view.best_effort.ends_in <= view.budget.backlog_ns - work.bound_ns;
+  return fits(in_flight, work.bound_ns, view.budget.idle_ns) || keeps_busy || follows_closely(view)
              ? admit()
              : hold(HoldReason::InFlightBound, now);
 }
@@ -121,15 +131,20 @@ constexpr std::uint32_t kLeastSms = 8;
   if (slack_below(view.slo.least_slack, view.slo.slo_of_least, kShortSlackPermille)) {
     return hold_while_active(view, HoldReason::SlackShort, now);
   }
-  if (!is_light(work, view.device.sms) && !short_and_unconfinable(view, work)) {
+  // Even a short kernel is in the way while it occupies all SMs.
+  const bool light = is_light(work, view.device.sms);
+  const bool small = light && (work.sms <= view.device.sms / kSmallPartOfSms ||
+                               (work.known && work.bound_ns <= kTiny));
+  if (!small &&
+      (can_be_confined(view, work, now) || (!light && !short_and_unconfinable(view, work)))) {
     return decide_heavy(view, work, HoldReason::HeavyBesideRequest, now);
   }
   if (view.best_effort.in_flight_ns + work.bound_ns > view.budget.active_ns) {
     return hold(HoldReason::InFlightBound, now, view.slo.idle_at);
   }
-  Decision light = admit();
-  light.low_priority = true;
-  return light;
+  Decision beside = admit();
+  beside.low_priority = true;
+  return beside;
 }
 
 [[nodiscard]] Decision decide_best_effort(const GateView& view, const Work& work, Nanoseconds now) {

@@ -47,12 +47,22 @@ void BestEffortSide::start(Client& client,
   client.slot().gate.policy.store(number + 1);
 }
 
-gate::Work BestEffortSide::work_of(const SharedState& state, const AskingLaunch& launch) {
+gate::Work BestEffortSide::work_of(const SharedState& state,
+                                   const AskingLaunch& launch,
+                                   bool& unmeasured) {
   gate::Work work{.client = 0, .kind = launch.kind, .blocks = launch.blocks};
   work.sms = static_cast<std::uint32_t>(std::min<std::uint64_t>(launch.blocks, device_.sms));
   // The table is only read, though its type lets it be changed.
   auto& kernels = const_cast<SharedState&>(state).kernels;  // NOLINT
-  belief_.estimate(work, KernelTable(kernels).find(launch.key));
+  const KernelTable table(kernels);
+  KernelEstimate known = table.find(launch.key);
+  unmeasured = launch.key != 0 && known.count < kEnoughSamples;
+  if (varies(known)) {
+    const KernelEstimate in_place = table.find(launch.place_key);
+    unmeasured = launch.place_key != 0 && in_place.count < kEnoughSamples;
+    known = in_place.count > 0 ? in_place : known;
+  }
+  belief_.estimate(work, known);
   if (!work.known) {
     work.expected_ns *= static_cast<Nanoseconds>(launch.kernels);
     work.bound_ns = work.expected_ns;
@@ -74,6 +84,7 @@ Decision BestEffortSide::confine(Decision decision, Question& question) {
     return decision;
   }
   question.confined = partitions_.enter(question.place, question.work.least_sms, decision.sms);
+  question.sms = partitions_.entered_sms();
   return question.confined == nullptr ? gate::hold(HoldReason::HeavyBesideRequest, question.now)
                                       : decision;
 }
@@ -102,12 +113,6 @@ void BestEffortSide::observe(const SharedState& state, Nanoseconds now) {
   policy_.observe(memory_, device_, {.kind = gate::EventKind::Clock, .now = now});
 }
 
-Nanoseconds BestEffortSide::ends_in(Nanoseconds now) const {
-  const std::uint32_t batches = work_.batches() + confined_.batches();
-  return batches > 1 ? gate::kNever
-                     : std::max<Nanoseconds>(0, std::max(work_.due(), confined_.due()) - now);
-}
-
 Decision BestEffortSide::ask(Client& client, Question& question) {
   const SharedState* const state = client.shared();
   if (state == nullptr) {
@@ -122,21 +127,22 @@ Decision BestEffortSide::ask(Client& client, Question& question) {
       std::memory_order_relaxed);
   words.in_flight_ns.store(static_cast<std::uint64_t>(charged), std::memory_order_seq_cst);
   observe(*state, question.now);
-  const gate::GateView view = gate::shared_view(*state,
-                                                device_,
-                                                {.slot = client.id().slot,
-                                                 .held_for = question.now - question.began,
-                                                 .start_tag = question.start_tag,
-                                                 .in_flight_ns = work_.bound(),
-                                                 .confined_ns = confined_.bound(),
-                                                 .since_drained_ns = work_.since_drained(),
-                                                 .ends_in = ends_in(question.now),
-                                                 .commands = work_.commands(),
-                                                 .long_kernel = belief_.of_long(),
-                                                 .alive = alive_.last_seen()},
-                                                question.now);
+  const gate::GateView view = gate::shared_view(
+      *state,
+      device_,
+      {.slot = client.id().slot,
+       .held_for = question.now - question.began,
+       .start_tag = question.start_tag,
+       .in_flight_ns = work_.bound(),
+       .confined_ns = confined_.bound(),
+       .since_drained_ns = work_.since_drained(),
+       .ends_in = std::max(work_.ends_in(question.now), confined_.ends_in(question.now)),
+       .commands = work_.commands(),
+       .long_kernel = belief_.of_long(),
+       .alive = alive_.last_seen()},
+      question.now);
   idle_budget_ = view.budget.idle_ns;
-  lead_ = view.budget.lead_ns;
+  may_stay_ = std::max(view.budget.lead_ns, view.budget.backlog_ns - question.work.bound_ns);
   const Decision decision =
       confine(policy_.decide(view, memory_, question.work, question.now), question);
   if (!decision.admitted || question.confined != nullptr) {
@@ -153,10 +159,8 @@ Decision BestEffortSide::ask_twice(Client& client, Question& question) {
     work_.reclaim(question.now);
     confined_.reclaim(question.now);
     decision = ask(client, question);
-    const Nanoseconds may_stay = std::max(lead_, idle_budget_ - question.work.bound_ns);
     question.fits_in =
-        std::max(work_.likely_due() - question.now - std::min(work_.bound(), may_stay),
-                 confined_.likely_due() - question.now - lead_);
+        std::max(work_.likely_due(), confined_.likely_due()) - question.now - may_stay_;
   }
   return decision;
 }
@@ -169,7 +173,7 @@ void BestEffortSide::commit(Client& client, const Question& question) {
     work_.add(question.place, question.work, question.now);
   } else {
     gate::Work longer = question.work;
-    const std::uint32_t sms = std::max(1U, partitions_.entered_sms());
+    const std::uint32_t sms = std::max(1U, question.sms);
     longer.expected_ns = longer.expected_ns * device_.sms / sms;
     longer.bound_ns = longer.bound_ns * device_.sms / sms;
     confined_.add(question.place, longer, question.now);
@@ -203,7 +207,7 @@ Admission BestEffortSide::admit(Client& client, const AskingLaunch& launch) {
       return {};
     }
     alive_.look(*state, question.now);
-    question.work = work_of(*state, launch);
+    question.work = work_of(*state, launch, question.unmeasured);
     question.start_tag = std::max(finish_tag_, gate::shared_virtual_time(*state));
     decision = ask_twice(client, question);
     if (decision.admitted) {
@@ -214,11 +218,10 @@ Admission BestEffortSide::admit(Client& client, const AskingLaunch& launch) {
     wait(client, question, decision);
   }
   ended_.look(client, question.now);
-  return {
-      .asked = true,
-      .unmeasured = launch.key != 0 && launch.kind != gate::WorkKind::Graph &&
-                    KernelTable(client.shared()->kernels).find(launch.key).count < kEnoughSamples,
-      .confined = question.confined};
+  return {.asked = true,
+          .unmeasured = question.unmeasured && launch.kind != gate::WorkKind::Graph,
+          .confined = question.confined,
+          .sms_permille = question.confined == nullptr ? 1000 : question.sms * 1000 / device_.sms};
 }
 
 void BestEffortSide::wait(Client& client, Question& question, Decision decision) {
@@ -233,7 +236,10 @@ void BestEffortSide::wait(Client& client, Question& question, Decision decision)
     words.start_tag.store(static_cast<std::uint64_t>(question.start_tag),
                           std::memory_order_relaxed);
     words.last_asked_ns.store(static_cast<std::uint64_t>(question.now), std::memory_order_relaxed);
-    pause_before_next(decision, question.now - question.began, question.fits_in);
+    pause_before_next(decision,
+                      {.held = question.now - question.began,
+                       .ends_in = decision.until - question.now,
+                       .work_ends_in = question.fits_in});
     const Nanoseconds now = exact_now();
     words.held_ns[reason].fetch_add(static_cast<std::uint64_t>(now - question.now),
                                     std::memory_order_relaxed);

@@ -20,7 +20,8 @@ namespace carpool::interpose {
 struct AskingLaunch {
   StreamPlace place{};
   gate::WorkKind kind = gate::WorkKind::Kernel;
-  std::uint64_t key = 0;  // of the kernel table; 0: not known
+  std::uint64_t key = 0;        // of the kernel table; 0: not known
+  std::uint64_t place_key = 0;  // the same in its place of the program
   std::uint64_t blocks = 1;
   std::uint64_t kernels = 1;
   Handle function = nullptr;  // null: it cannot be confined to a part of the SMs
@@ -29,9 +30,10 @@ struct AskingLaunch {
 };
 
 struct Admission {
-  bool asked = false;         // launched() has to follow
-  bool unmeasured = false;    // the kernel table knows too little of it
-  Handle confined = nullptr;  // the stream that it goes to instead of its own
+  bool asked = false;                 // launched() has to follow
+  bool unmeasured = false;            // the kernel table knows too little of it
+  Handle confined = nullptr;          // the stream that it goes to instead of its own
+  std::uint32_t sms_permille = 1000;  // of the part of the SMs that it goes to
 };
 
 class BestEffortSide {
@@ -69,11 +71,14 @@ class BestEffortSide {
     gate::Nanoseconds start_tag = 0;
     gate::Nanoseconds fits_in = 0;  // when enough work in flight is done, by means
     Handle confined = nullptr;      // the stream of the part of the SMs
+    std::uint32_t sms = 0;          // of that part
+    bool unmeasured = false;        // too little is known of its duration
   };
 
-  [[nodiscard]] gate::Work work_of(const SharedState& state, const AskingLaunch& launch);
+  [[nodiscard]] gate::Work work_of(const SharedState& state,
+                                   const AskingLaunch& launch,
+                                   bool& unmeasured);
   // All with the lock held.
-  [[nodiscard]] gate::Nanoseconds ends_in(gate::Nanoseconds now) const;
   [[nodiscard]] gate::Decision ask(Client& client, Question& question);
   [[nodiscard]] gate::Decision confine(gate::Decision decision, Question& question);
   [[nodiscard]] gate::Decision ask_twice(Client& client, Question& question);
@@ -92,7 +97,8 @@ class BestEffortSide {
   int ordinal_ = 0;
   WaitingClients alive_{};
   gate::Nanoseconds idle_budget_ = gate::kMillisecond;  // of the last answer
-  gate::Nanoseconds lead_ = 0;                          // of the last answer
+  // In flight when the launch of the last answer is admitted, at least.
+  gate::Nanoseconds may_stay_ = 0;
   gate::Nanoseconds finish_tag_ = 0;
   EndedSloClients ended_{};
   std::uint64_t slo_launches_ = 0;  // counted for the policy's memory

@@ -1,6 +1,7 @@
 #include "interpose/library/gating/hold_pause.hpp"
 
 #include <algorithm>
+#include <sys/prctl.h>
 
 #include "interpose/library/clock.hpp"
 
@@ -15,7 +16,7 @@ using gate::Nanoseconds;
 namespace {
 
 // A sleep ends up to this much late.
-constexpr Nanoseconds kSleepOverrun = 100 * kMicrosecond;
+constexpr Nanoseconds kSleepOverrun = 50 * kMicrosecond;
 constexpr Nanoseconds kSleep = 30 * kMicrosecond;
 constexpr Nanoseconds kSpin = 20 * kMicrosecond;
 
@@ -37,24 +38,34 @@ void spin_for(Nanoseconds span) {
   } while (static_cast<Nanoseconds>(exact_now_ns()) < end);
 }
 
+// Without timer slack, which would more than double so short a sleep.
+void sleep_sharply(Nanoseconds span) {
+  const int slack = ::prctl(PR_GET_TIMERSLACK);
+  ::prctl(PR_SET_TIMERSLACK, 1UL);
+  pause_ns(span);
+  if (slack > 0) {
+    ::prctl(PR_SET_TIMERSLACK, static_cast<unsigned long>(slack));  // NOLINT(google-runtime-int)
+  }
+}
+
 }  // namespace
 
-void pause_before_next(const Decision& decision, Nanoseconds held, Nanoseconds work_ends_in) {
+void pause_before_next(const Decision& decision, const Wait& wait) {
   if (decision.reason == HoldReason::InFlightBound ||
       decision.reason == HoldReason::CommandsInFlight) {
     // Some kernels are shorter than usual.
-    const Nanoseconds sure = work_ends_in / 4 * 3 - kSleepOverrun;
+    const Nanoseconds sure = wait.work_ends_in / 2 - kSleepOverrun;
     if (sure > kSleepOverrun) {
-      pause_ns(std::min(sure, kMillisecond));
+      sleep_sharply(std::min(sure, kMillisecond));
     } else {
       spin_for(2 * kMicrosecond);
     }
     return;
   }
-  if (held < kSpin) {
+  if (wait.held < kSpin || wait.ends_in < 2 * kSleepOverrun) {
     spin_for(2 * kMicrosecond);
   } else {
-    pause_ns(kSleep);
+    sleep_sharply(kSleep);
   }
 }
 

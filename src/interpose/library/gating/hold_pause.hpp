@@ -5,11 +5,15 @@
 
 namespace carpool::interpose {
 
-// `held`: so far. `work_ends_in`: when enough work in flight is done, by means; that can be told,
-// so the thread sleeps until shortly before, and then looks all the time. The end of a request
-// cannot.
-void pause_before_next(const gate::Decision& decision,
-                       gate::Nanoseconds held,
-                       gate::Nanoseconds work_ends_in);
+struct Wait {
+  gate::Nanoseconds held = 0;     // so far
+  gate::Nanoseconds ends_in = 0;  // at the latest, unless something happens before
+  // When enough work in flight is done, by means.
+  gate::Nanoseconds work_ends_in = 0;
+};
+
+// Where the end of the wait can be told, the thread sleeps until shortly before, and then looks all
+// the time. The end of a request cannot.
+void pause_before_next(const gate::Decision& decision, const Wait& wait);
 
 }  // namespace carpool::interpose

@@ -98,6 +98,14 @@ void SloSide::end(Client& client, std::uint64_t at, std::uint64_t now) {
   words.time_only_until_ns.store(static_cast<std::uint64_t>(tail_.time_only_until()));
 }
 
+void SloSide::paused(ClientGate& words, Nanoseconds pause) {
+  const SpinLock::Attempt attempt(lock_);
+  if (attempt.held()) {
+    quiet_.paused(pause);
+    words.quiet_ns.store(static_cast<std::uint64_t>(quiet_.value()), std::memory_order_relaxed);
+  }
+}
+
 void SloSide::next_request(Client& client, std::uint64_t now, bool begins) {
   ClientGate& words = client.slot().gate;
   const SpinLock::Attempt attempt(lock_);

@@ -9,6 +9,7 @@
 
 #include "interpose/gate/quantile_sketch.hpp"
 #include "interpose/gate/queue_wait.hpp"
+#include "interpose/gate/quiet_time.hpp"
 #include "interpose/gate/shared_view.hpp"
 #include "interpose/gate/slack.hpp"
 #include "interpose/gate/tail_control.hpp"
@@ -53,6 +54,9 @@ class SloSide {
     ClientGate& words = client.slot().gate;
     const auto silent =
         static_cast<std::int64_t>(now - words.lease_ns.load(std::memory_order_relaxed));
+    if (words.commands_in_flight.load(std::memory_order_relaxed) == 0) {
+      paused(words, silent);
+    }
     if (begins || silent >= gate::quiet_time_of(words) ||
         words.request_began_ns.load(std::memory_order_relaxed) == 0) {
       next_request(client, now, begins);
@@ -72,6 +76,8 @@ class SloSide {
   }
   // Returns when the launch may go to the driver.
   void make_way(Client& client, std::uint64_t now);
+  // The program has waited for the GPU, and works again after this time.
+  void paused(ClientGate& words, gate::Nanoseconds pause);
   void next_request(Client& client, std::uint64_t now, bool begins);
   void begin(Client& client, std::uint64_t arrival, std::uint64_t now);
   void end(Client& client, std::uint64_t at, std::uint64_t now);
@@ -85,6 +91,7 @@ class SloSide {
   std::uint32_t declared_ = 0;  // requests that are open, with the lock held
   gate::RequestBook book_{};
   gate::QueueWait queue_wait_{gate::kQuietTime};
+  gate::QuietTime quiet_{gate::kQuietTime};
   gate::TailControl tail_{};
   gate::QuantileSketch latencies_{1024};
 };

@@ -149,6 +149,15 @@ void WorkInFlight::reclaim(Nanoseconds now) {
   }
 }
 
+Nanoseconds WorkInFlight::ends_in(Nanoseconds now) const {
+  Nanoseconds oldest = 0;
+  for (std::size_t step = 0; step < used_ && oldest == 0; ++step) {
+    const Batch& batch = batches_[(oldest_ + step) % kBatches];
+    oldest = batch.state == State::Free ? 0 : batch.bound;
+  }
+  return std::max({Nanoseconds{0}, due_ - now, bound_ - oldest});
+}
+
 void WorkInFlight::forget(Handle context) {
   for (Batch& batch : batches_) {
     if (context != nullptr && batch.event != nullptr && batch.context != context) {

@@ -36,9 +36,11 @@ class WorkInFlight {
   [[nodiscard]] std::uint32_t commands() const { return commands_; }
   // When all of it is done if no bound is exceeded.
   [[nodiscard]] gate::Nanoseconds due() const { return due_; }
-  [[nodiscard]] std::uint32_t batches() const { return unfinished_; }
   // The same by means.
   [[nodiscard]] gate::Nanoseconds likely_due() const { return likely_due_; }
+  // In how long all of it is done by bounds, at least: if the oldest batch takes longer than its
+  // bound, the others have not begun.
+  [[nodiscard]] gate::Nanoseconds ends_in(gate::Nanoseconds now) const;
 
   // Before a context ends, with which its events would end.
   void forget(Handle context);

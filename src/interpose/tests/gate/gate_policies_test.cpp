@@ -51,6 +51,18 @@ TEST(GateSpacetime, BoundsWorkInFlightBetweenRequests) {
             HoldReason::InFlightBound);
 }
 
+TEST(GateSpacetime, KeepsShortKernelsQueuedBehindWhatIsAboutToEnd) {
+  GateView view = idle_view();
+  view.budget.backlog_ns = 400 * kMicrosecond;
+  view.best_effort = {.in_flight_ns = kMillisecond, .ends_in = 300 * kMicrosecond};
+  EXPECT_TRUE(decide_by("spacetime", view, known_work(100 * kMicrosecond)).admitted);
+  EXPECT_EQ(decide_by("spacetime", view, known_work(101 * kMicrosecond)).reason,
+            HoldReason::InFlightBound);
+  view.best_effort.ends_in = kNever;  // not known
+  EXPECT_EQ(decide_by("spacetime", view, known_work(kMicrosecond)).reason,
+            HoldReason::InFlightBound);
+}
+
 TEST(GateSpacetime, ConfinesOrHoldsAKernelThatIsLongForTheSlo) {
   GateView view = idle_view();
   const Work work = known_work(kSlo / 4 + 1);
@@ -72,9 +84,10 @@ TEST(GateSpacetime, LaunchesOnlyWhatEndsBeforeAnExpectedRequest) {
 
 TEST(GateSpacetime, SharesInSpaceBesideARequestOnlyWhileThereIsSlack) {
   GateView view = active_view();
-  const Work light = known_work(20 * kMicrosecond);
+  const Work light = known_work(20 * kMicrosecond, 33);
   EXPECT_TRUE(decide_by("spacetime", view, light).admitted);
   EXPECT_TRUE(decide_by("spacetime", view, light).low_priority);
+  EXPECT_EQ(decide_by("spacetime", view, light).sms, 0U);
   view.best_effort.in_flight_ns = 190 * kMicrosecond;
   EXPECT_EQ(decide_by("spacetime", view, light).reason, HoldReason::InFlightBound);
   view = active_view();
@@ -89,6 +102,19 @@ TEST(GateSpacetime, SharesInSpaceBesideARequestOnlyWhileThereIsSlack) {
   EXPECT_EQ(decide_by("time", active_view(), light).reason, HoldReason::RequestActive);
   view.slo.phase = RequestPhase::Quiet;
   EXPECT_EQ(decide_by("time", view, light).reason, HoldReason::QuietTime);
+}
+
+TEST(GateSpacetime, ConfinesALightKernelThatWouldOccupyAllSms) {
+  GateView view = active_view();
+  view.slo.remaining = 0;  // the request may end at any time
+  Work light = known_work(20 * kMicrosecond);
+  EXPECT_EQ(decide_by("spacetime", view, light).sms, 64U);
+  EXPECT_EQ(decide_by("spacetime", view, known_work(10 * kMicrosecond)).sms, 0U);  // soon gone
+  light.least_sms = 132;
+  EXPECT_TRUE(decide_by("spacetime", view, light).admitted);
+  EXPECT_EQ(decide_by("spacetime", view, light).sms, 0U);
+  view.device.sm_limits = false;
+  EXPECT_TRUE(decide_by("spacetime", view, light).admitted);
 }
 
 TEST(GateSpacetime, ConfinesOneHeavyKernelBesideARequest) {

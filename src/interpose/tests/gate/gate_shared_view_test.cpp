@@ -66,6 +66,19 @@ TEST_F(SharedViewTest, ARequestIsActiveUntilItWasQuiet) {
   EXPECT_EQ(view().slo.phase, RequestPhase::Idle);
 }
 
+TEST_F(SharedViewTest, AClientMayHaveLearnedAShorterQuietTime) {
+  ClientGate& gate = add_request(3, 5 * kMillisecond, 50 * kMicrosecond);
+  gate.quiet_ns.store(80'000);
+  EXPECT_EQ(view().slo.phase, RequestPhase::Busy);  // it has not waited for its work
+  gate.commands_in_flight.store(0);
+  EXPECT_EQ(view().slo.phase, RequestPhase::Quiet);
+  EXPECT_EQ(view().slo.idle_at, kViewed + 30 * kMicrosecond);
+  gate.lease_ns.store(static_cast<std::uint64_t>(kViewed - 80 * kMicrosecond));
+  EXPECT_EQ(view().slo.phase, RequestPhase::Idle);
+  gate.quiet_ns.store(~std::uint64_t{0});  // damaged
+  EXPECT_EQ(view().slo.idle_at, kViewed - 80 * kMicrosecond + kQuietTime);
+}
+
 TEST_F(SharedViewTest, ARequestWhoseWorkWasNotWaitedForMayBeSilentLonger) {
   ClientGate& gate = add_request(3, 5 * kMillisecond, 2 * kQuietTime);
   EXPECT_EQ(view().slo.phase, RequestPhase::Busy);
