@@ -20,7 +20,9 @@ def ready(service):
 
 
 def busy(service):
-    return {"seconds": 0.01 if service else 0.0}
+    if service == "missing":
+        raise ValueError("there is no service missing")
+    return {"seconds": 0.01}
 
 
 def serve(service, rate, seconds, seed, warm_up=0.0):

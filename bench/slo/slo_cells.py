@@ -7,6 +7,7 @@ import collections
 import gc
 import hashlib
 import os
+import re
 import time
 
 import torch
@@ -33,18 +34,18 @@ def encoder_decoder(batch):
     return (lambda tokens: model(words(tokens), words(tokens[:, :64]))[:, -1]), torch.randint(30_000, (batch, 128)).pin_memory()
 
 
-def tick():
+def tick(batch):
     """A kernel of some microseconds: its latency beside a trainer is the wait for the GPU."""
-    return (lambda tokens: tokens * 2), torch.randint(30_000, (1, 128)).pin_memory()
+    return (lambda tokens: tokens * 2), torch.randint(30_000, (batch, 128)).pin_memory()
 
 
+# Name: what makes it, with a batch size; the usual one.
 SERVICES = {
-    "tick": tick,
-    "bert-large": lambda: bert(True, 8, torch.bfloat16),
-    "bert-base": lambda: bert(False, 1, torch.float32),
-    "encoder-decoder": lambda: encoder_decoder(16),
+    "tick": (tick, 1),
+    "bert-large": (lambda batch: bert(True, batch, torch.bfloat16), 8),
+    "bert-base": (lambda batch: bert(False, batch, torch.float32), 1),
+    "encoder-decoder": (encoder_decoder, 16),
 }
-GRAPH = ".graph"
 
 
 @torch.inference_mode()
@@ -68,8 +69,14 @@ def graphed(answer, tokens):
 
 
 def service_of(name):
-    made = SERVICES[name.removesuffix(GRAPH)]()
-    return graphed(*made) if name.endswith(GRAPH) else made
+    """bert-base; bert-base.b4: with batches of 4; bert-base.graph, bert-base.b4.graph: as a CUDA graph."""
+    parts = re.fullmatch(r"([a-z-]+)(?:\.b([1-9]\d*))?(\.graph)?", name)
+    if not parts or parts[1] not in SERVICES:
+        raise ValueError(f"there is no service {name}; known are {', '.join(SERVICES)}")
+    kind, batch, graph = parts.groups()
+    make, usual = SERVICES[kind]
+    made = make(int(batch or usual))
+    return graphed(*made) if graph else made
 
 
 class Rnnlm(nn.Module):
@@ -184,6 +191,8 @@ def prepare(trainer):
 
 def steps_of(trainer):
     """The moment at which a step had ended, for ever; the host is at most two steps ahead."""
+    if trainer not in TRAINERS:
+        raise ValueError(f"there is no trainer {trainer}; known are {', '.join(TRAINERS)}")
     model, inputs, goals, optimizer = once("trainer", trainer, lambda: on_gpu(*TRAINERS[trainer]()))
     waiting = collections.deque()
     while True:

@@ -25,18 +25,18 @@ def of_all(residents, cell, limit_s=START_LIMIT_S, options=None):
 class Stage:
     """Services with and without MPS and for each gate, trainers for each way, and one to be timed alone."""
 
-    def __init__(self, bench, chosen, library, pipes, services, trainers):
+    def __init__(self, bench, chosen, pipes, services, trainers):
         self.bench, self.folder, self.chosen = bench, bench.folder, chosen
         self.alone = bench.residents.get("trainer-alone", "off", env=pipes)
-        self.services, self.trainers = {}, {}
+        self.services, self.trainers, self.solo = {}, {}, {}
         for shared in {way.shared for way in chosen.ways} | {False}:
             self.services[shared] = self.start(f"service-{shared}", services, pipes if shared else {})
         for way in chosen.ways:
             base, more = pipes if way.shared else {}, way.trainer_environment
             if way.gated:
-                self.services[way] = self.start(f"service-{way.name}", services, {**base, **way.gate_environment(library, self.folder, chosen.quantile)})
-                more = {**more, **way.gate_environment(library, self.folder)}
-            self.trainers[way] = self.start(f"trainer-{way.name}", trainers, {**base, **more})
+                self.services[way] = self.start(f"service-{way.in_file_names}", services, {**base, **way.gate_environment(self.folder, chosen.quantile)})
+                more = {**more, **way.gate_environment(self.folder)}
+            self.trainers[way] = self.start(f"trainer-{way.in_file_names}", trainers, {**base, **more})
         self.pin([each for group in self.services.values() for each in group], *SERVICE_CORES)
         self.pin([self.alone, *(each for group in self.trainers.values() for each in group)], *TRAINER_CORES)
 
@@ -76,9 +76,18 @@ class Stage:
         return found
 
     def solo_speed(self, trainer):
-        trained = must(self.alone.ask("train", START_LIMIT_S, trainer=trainer, seconds=min(6.0, self.chosen.seconds)))
-        moments = trained["moments"]
-        return latency.speed(moments, (moments[len(moments) // 2], moments[-1]))  # without the start
+        if trainer not in self.solo:
+            self.solo[trainer] = self.measured_solo_speed(trainer)
+        return self.solo[trainer]
+
+    def measured_solo_speed(self, trainer):
+        must(self.alone.ask("prepare", START_LIMIT_S, trainer=trainer))
+        seconds = min(6.0, self.chosen.seconds)
+        moments = must(self.alone.ask("train", START_LIMIT_S, trainer=trainer, seconds=seconds))["moments"]
+        speed = latency.speed(moments, (moments[len(moments) // 3], moments[-1]))  # without the start
+        if speed <= 0.0:
+            raise RuntimeError(f"{trainer} alone: {len(moments)} steps in {seconds:g} s are too few for a speed; take more --seconds")
+        return speed
 
     def beside(self, way, trainers, loads):
         """Services and trainers at the same time: latencies of each service by seed, speeds of the trainers in the same windows."""

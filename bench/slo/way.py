@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+import pathlib
 import re
 
 # Kind: MPS, environment of the trainer, whether the launch gate is used.
@@ -23,31 +24,40 @@ class Way:
     gated: bool
     policy: str
     slo_ms: float
+    program: pathlib.Path | None  # carpool, of a gate
 
     @property
     def trainer_environment(self):
-        return KINDS[re.split("[:@]", self.name)[0]][1]
+        return KINDS[re.split("[:@=]", self.name)[0]][1]
+
+    @property
+    def library(self):
+        return self.program.resolve().parent.parent / "lib" / "carpool" / "libcarpool_cuda.so"
+
+    @property
+    def in_file_names(self):
+        return re.sub("[:@=/]", "-", self.name)
 
     def state_in(self, folder):
         """The folder of the shared state of this way's processes."""
-        return folder / ("state-" + re.sub("[:@]", "-", self.name))
+        return folder / f"state-{self.in_file_names}"
 
-    def gate_environment(self, library, folder, quantile=None):
+    def gate_environment(self, folder, quantile=None):
         """What `carpool run` sets; `quantile` that of a service. The library finds the driver by itself."""
         state, slo = self.state_in(folder), quantile is not None
         state.mkdir(mode=0o700, exist_ok=True)
-        environment = {"LD_PRELOAD": str(library), "CARPOOL_STATE_DIR": str(state), "CARPOOL_SHIM_MPS": "1" if self.shared else "0",
+        environment = {"LD_PRELOAD": str(self.library), "CARPOOL_STATE_DIR": str(state), "CARPOOL_SHIM_MPS": "1" if self.shared else "0",
                        "CARPOOL_SHIM_NAME": "service" if slo else "trainer", "CARPOOL_SHIM_CLASS": "slo" if slo else "best-effort",
-                       "LD_LIBRARY_PATH": os.pathsep.join(filter(None, [str(library.parent / "cuda"), os.environ.get("LD_LIBRARY_PATH")]))}
+                       "LD_LIBRARY_PATH": os.pathsep.join(filter(None, [str(self.library.parent / "cuda"), os.environ.get("LD_LIBRARY_PATH")]))}
         if slo:
             return {**environment, "CARPOOL_SHIM_SLO_NS": str(int(self.slo_ms * 1e6)), "CARPOOL_SHIM_QUANTILE": quantile}
         return {**environment, "CARPOOL_SHIM_POLICY": self.policy}
 
 
-def way_of(text, slo_ms):
-    """None if there is no such way."""
-    parts = re.fullmatch(r"([a-z0-9-]+)(?::([a-z0-9-]+))?(?:@([0-9.]+))?", text)
-    if not parts or parts[1] not in KINDS or ((parts[2] or parts[3]) and not KINDS[parts[1]][2]):
+def way_of(text, slo_ms, program=None):
+    """None if there is no such way. `program`: of a gate that names none."""
+    parts = re.fullmatch(r"([a-z0-9-]+)(?::([a-z0-9-]+))?(?:@([0-9.]+))?(?:=(.+))?", text)
+    if not parts or parts[1] not in KINDS or (any(parts.groups()[1:]) and not KINDS[parts[1]][2]):
         return None
     shared, _, gated = KINDS[parts[1]]
-    return Way(text, shared, gated, parts[2] or "spacetime", float(parts[3] or slo_ms))
+    return Way(text, shared, gated, parts[2] or "spacetime", float(parts[3] or slo_ms), pathlib.Path(parts[4]) if parts[4] else program)

@@ -25,7 +25,8 @@ class SloBench(cli.CarpoolTest):
             timeout=cli.TIMEOUT_S, check=False,
             env=cli.environment(self.folder, ON_GPU_CELLS=str(BENCH / "fake_cells.py"), SLO_FAKE_FOLDER=str(self.folder),
                                 TMPDIR=str(self.folder), PYTHONDONTWRITEBYTECODE="1"))
-        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        self.said = done.stdout + done.stderr
+        self.assertEqual(done.returncode, code, self.said)
         return json.loads(out.read_text())["blocks"] if out.exists() else []
 
     def test_latency_and_speed_are_those_of_the_same_window(self):
@@ -39,15 +40,22 @@ class SloBench(cli.CarpoolTest):
 
     def test_gate_loads_the_library_into_service_and_trainer(self):
         program, library = self.folder / "bin/carpool", self.folder / "lib/carpool/libcarpool_cuda.so"
-        for file in (program, library):
+        older, older_library = self.folder / "older/bin/carpool", self.folder / "older/lib/carpool/libcarpool_cuda.so"
+        for file in (program, library, older, older_library):
             file.parent.mkdir(parents=True)
             file.touch()
         program.write_text("#!/bin/sh\necho carpool 7\n")
         program.chmod(0o755)
         words = ("--cells", "bert-base@60/s", "--trainers", "rnnlm", "--seconds", "1", "--warm-up", "0", "--slo", "9")
         self.assertEqual(self.run_bench("--ways", "gate", *words, code=2), [])  # without --program
-        for wrong in ("mps@8", "gate:", "gate@many", "nothing"):
+        for wrong in ("mps@8", "gate:", "gate@many", "nothing", "mps=x", f"gate={self.folder}/none/bin/carpool"):
             self.assertEqual(self.run_bench("--ways", wrong, "--program", str(program), *words, code=2), [])
+        found, = self.run_bench("--ways", f"gate-time@8={older}", *words)  # one of its own, without --program
+        self.assertEqual([row["slo_ms"] for row in found["rows"]], [8.0])
+        told = [json.loads(file.read_text()) for file in self.folder.glob("environment-*.json")]
+        self.assertEqual([each["LD_PRELOAD"] for each in told if each], 2 * [str(older_library)])
+        for file in self.folder.glob("environment-*.json"):
+            file.unlink()
         found, = self.run_bench("--ways", "slicing,gate-time:time@7.5", "--weights", "3", "--program", str(program), *words)
         self.assertEqual(found["weights"], {"steps": 3, "repeated_alone": True, "same": {"gate-time:time@7.5": True}})
         self.assertEqual([(row["way"], row.get("gate"), row.get("slo_ms")) for row in found["rows"]],
@@ -70,6 +78,11 @@ class SloBench(cli.CarpoolTest):
         self.assertAlmostEqual(base["busy"], 0.8)
         self.assertAlmostEqual(base["training"], sum(base["trainings"]) / 2)
 
+    def test_a_block_begins_with_the_last_timing_of_the_one_before(self):
+        first, second = self.run_bench("--ways", "slicing", "--cells", "bert-base@60/s", "--trainers", "rnnlm,vit-b", "--seconds", "1", "--warm-up", "0")
+        self.assertEqual([each["trainer"] for each in (first, second)], ["rnnlm", "vit-b"])
+        self.assertEqual(second["alone"], first["alone_after"])
+
     def test_what_cannot_be_meant_is_refused(self):
         for words in (("--cells", "bert-base"), ("--cells", "bert-base@x"), ("--cells", "bert-base@60/s+tick@1.5"), ("--seeds", "one"), ("--seeds", "1,"),
                       ("--seconds", "0"), ("--warm-up", "-1"), ("--weights", "-3")):
@@ -78,12 +91,17 @@ class SloBench(cli.CarpoolTest):
             done = subprocess.run([sys.executable, BENCH / "served", "--program", cli.PROGRAM, *words], capture_output=True, text=True, check=False)
             self.assertEqual((done.returncode, "Traceback" in done.stderr), (2, False), done.stderr)
 
+    def test_an_unknown_service_is_told_and_what_was_measured_is_kept(self):
+        found = self.run_bench("--ways", "slicing", "--cells", "bert-base@60/s,missing@0.2", "--trainers", "rnnlm", "--seconds", "1", "--warm-up", "0", code=1)
+        self.assertEqual([each["services"][0]["name"] for each in found], ["bert-base"])
+        self.assertIn("error: ValueError: there is no service missing", self.said)
+
     def test_no_cell_is_begun_without_time(self):
         self.assertEqual(self.run_bench("--ways", "slicing", "--cells", "bert-base@0.2", "--total", "5", code=1), [])
 
     def test_cells_for_pytorch_answer(self):
         requests = [{"cell": "pin", "first": 0, "count": 1}]
-        for service in ("bert-large", "bert-base", "encoder-decoder", "bert-base.graph", "tick"):
+        for service in ("bert-large", "bert-base", "encoder-decoder", "encoder-decoder.b3", "bert-base.graph", "bert-base.b2.graph", "tick"):
             requests += [{"cell": "ready", "service": service}, {"cell": "busy", "service": service}, {"cell": "serve", "service": service, "rate": 100, "seconds": 0.05, "seed": 1, "warm_up": 0.01}]
         for trainer in ("rnnlm", "vgg16", "vit-b", "products"):
             requests += [{"cell": "prepare", "trainer": trainer}, {"cell": "train", "trainer": trainer, "seconds": 0.02},
