@@ -1,7 +1,7 @@
 // shim_launcher LAUNCHES ROUNDS THREADS WANTED: prints the nanoseconds of processor time of one
 // launch, a line per round. WANTED is 1 to have every launch written to the log of the shared
 // state, 2 to have durations measured, 5 to have the log also read every 10 ms, as `carpool run`
-// does.
+// does; 8 to stay, idle, until standard input ends.
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -112,8 +112,9 @@ int main(int argc, char** argv) {
       find("cuGetProcAddress_v2"))("cuLaunchKernel", &launch, 13000, 0, &status);
   const int wanted = std::atoi(argv[4]);
   constexpr int kRead = 4;
-  if (wanted != 0) {
-    want(static_cast<std::uint64_t>(wanted & ~kRead));
+  constexpr int kStay = 8;
+  if ((wanted & ~kStay) != 0) {
+    want(static_cast<std::uint64_t>(wanted & ~(kRead | kStay)));
   }
   std::atomic<bool> done{false};
   std::thread reader;
@@ -125,6 +126,8 @@ int main(int argc, char** argv) {
         "%.3f\n",
         time_threads(reinterpret_cast<Launch*>(launch), std::atol(argv[1]), std::atoi(argv[3])));
     std::fflush(stdout);
+  }
+  while ((wanted & kStay) != 0 && std::getchar() != EOF) {
   }
   done.store(true);
   if (reader.joinable()) {
