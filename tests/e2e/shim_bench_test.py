@@ -127,12 +127,14 @@ class ShimBench(cli.CarpoolTest):
 
     @unittest.skipUnless(NVCC, "there is no nvcc")
     def test_probes_answer(self):
-        rows = self.parts("--parts", "probes", "--only", "a,b,c,e,f,h", "--budget", "probes=100")["probes"]["rows"]
+        rows = self.parts("--parts", "probes", "--only", "a,b,c,e,f,h,j", "--budget", "probes=100")["probes"]["rows"]
         seen = {row["probe"]: row["seen"] for row in rows}
-        self.assertEqual(set(seen), set("abcefh"))
+        self.assertEqual(set(seen), set("abcefhj"))
         self.assertEqual(len(seen["a"]), 6)
         self.assertEqual(len(seen["h"]), 18)
         self.assertIn("p99_us", seen["e"]["persistent, time slicing"])
+        self.assertEqual(seen["j"]["one process"]["other streams that go on"], 32)
+        self.assertEqual(seen["j"]["beside"]["other"]["queued"], 100)
         self.assertEqual(seen["f"]["vgg eager"]["calls"], {"cuLaunchKernel": 60})
 
     def test_a_part_stops_at_its_budget_and_keeps_what_it_has(self):

@@ -25,6 +25,8 @@ ASKS = {
     "g": "whether this MPS has static partitions of multiprocessors",
     "h": "throughput with a bound of the work in flight, of that without",
     "i": "kernels on a part of the multiprocessors: a green context, in the order of the default stream",
+    "j": "a stream that waits for a word of shared memory: its cost, and whether other streams and processes go on",
+    "k": "the same under MPS, and whether others go on when such a process is killed",
 }
 # Name: MPS, environment of the other process.
 NEIGHBOURS = {
@@ -75,10 +77,17 @@ def launch_cost(bench, budget, processes):
                                    for key in ("driver_ns", "added_ns", "logged_ns") if any(key in seen for seen in found)}}
 
 
-def beside(bench, kind, env, more):
+@contextlib.contextmanager
+def plain_mps():
+    """The environment of its clients."""
+    with ways.PlainMps() as started:
+        yield {key: started[key] for key in ("CUDA_MPS_PIPE_DIRECTORY", "CUDA_MPS_LOG_DIRECTORY")}
+
+
+def beside(bench, other_words, env, more):
     """What a short kernel sees beside the other process; the other one ends with its standard input."""
     program, ptx = build(bench)
-    other = bench.start("off", [program, ptx, "best-effort", kind], env={**env, **more}, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    other = bench.start("off", [program, ptx, *other_words], env={**env, **more}, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                         stderr=subprocess.STDOUT)
     try:
         if other.stdout.readline() != "ready\n":
@@ -95,13 +104,33 @@ def beside(bench, kind, env, more):
 def waits(bench, budget, mps):
     """Probe d (with MPS) or e (without)."""
     found = {"alone": ask(bench, "off", "arrivals", str(ARRIVALS))}
-    with ways.PlainMps() if mps else contextlib.nullcontext({}) as started:
-        env = {key: started[key] for key in ("CUDA_MPS_PIPE_DIRECTORY", "CUDA_MPS_LOG_DIRECTORY") if mps}
+    with plain_mps() if mps else contextlib.nullcontext({}) as env:
         for name, (shared, more) in NEIGHBOURS.items():
             for kind in ("persistent", "waves", *(["confined"] if mps else [])):
                 if shared is mps and budget.allows(8.0):
-                    found[f"{kind}, {name}"] = beside(bench, kind, env, more)
+                    found[f"{kind}, {name}"] = beside(bench, ("best-effort", kind), env, more)
     return found
+
+
+def waiting(bench, env):
+    """Probe j: a stream that waits, in one process, and beside another process."""
+    return {"alone": ask(bench, "off", "arrivals", str(ARRIVALS), env=env), "one process": ask(bench, "off", "j", env=env),
+            "beside": beside(bench, ("waiting",), env, {})}
+
+
+def waiting_under_mps(bench):
+    """Probe k."""
+    program, ptx = build(bench)
+    with plain_mps() as env:
+        found = waiting(bench, env)
+        other = bench.start("off", [program, ptx, "waiting"], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        try:
+            ready = other.stdout.readline() == "ready\n"
+        finally:
+            other.kill()
+            harness.end(other)
+        after = ask(bench, "off", "arrivals", str(ARRIVALS), env=env) if ready else {"error": "the other process did not wait"}
+        return {**found, "after it was killed": after}
 
 
 def histogram(bench, budget):
@@ -131,9 +160,11 @@ def probes(bench, chosen, budget):
         "e": lambda: waits(bench, budget, False),
         "f": lambda: histogram(bench, budget),
         "g": partitions,
+        "j": lambda: waiting(bench, {}),
+        "k": lambda: waiting_under_mps(bench),
     }
     rows = []
-    for letter in "abcghiedf":
+    for letter in "abcghijedfk":
         if chosen.only and letter not in chosen.only.split(","):
             continue
         if not budget.allows(5.0):

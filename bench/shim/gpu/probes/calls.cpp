@@ -1,52 +1,16 @@
 // Probes of one process: a (what calls cost), b (the gap that a write-value leaves on the GPU), c
 // (when another process sees it), h (throughput by the bound of work in flight).
-#include <atomic>
 #include <deque>
-#include <functional>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "cuda.hpp"
 #include "probes.hpp"
+#include "shared_page.hpp"
+#include "timing.hpp"
 
 namespace probes {
 namespace {
-
-constexpr int kBatch = 100;
-constexpr int kBatches = 30;
-
-// Median nanoseconds of a call, in batches that the queue of the stream holds.
-double cost(const Gpu& gpu, const std::function<void()>& call) {
-  std::vector<double> each;
-  for (int batch = 0; batch < kBatches; ++batch) {
-    gpu.wait();
-    const double began = now_ns();
-    for (int i = 0; i < kBatch; ++i) {
-      call();
-    }
-    each.push_back((now_ns() - began) / kBatch);
-  }
-  gpu.wait();
-  return quantile(each, 0.5);
-}
-
-// A page of host memory that the GPU can write.
-struct SharedPage {
-  std::atomic<std::uint64_t>* words = nullptr;
-
-  SharedPage() {
-    void* const memory =
-        ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    words = static_cast<std::atomic<std::uint64_t>*>(memory);
-  }
-  [[nodiscard]] CUdeviceptr register_with_gpu() const {
-    CUdeviceptr address = 0;
-    NEED(cuMemHostRegister(words, 4096, CU_MEMHOSTREGISTER_DEVICEMAP));
-    NEED(cuMemHostGetDevicePointer(&address, words, 0));
-    return address;
-  }
-};
 
 CUlaunchConfig one_block(const Gpu& gpu) {
   CUlaunchConfig config{};
@@ -93,39 +57,16 @@ int probe_a(const char* ptx) {
 
 // Microseconds that a write-value or an event after each kernel adds on the GPU.
 int probe_b(const char* ptx) {
-  constexpr int kKernels = 300;
-  constexpr unsigned long long kLength = 5000;
   const Gpu gpu(ptx);
   const SharedPage page;
   const CUdeviceptr word = page.register_with_gpu();
-  CUevent began{};
-  CUevent ended{};
   CUevent between{};
-  NEED(cuEventCreate(&began, CU_EVENT_DEFAULT));
-  NEED(cuEventCreate(&ended, CU_EVENT_DEFAULT));
   NEED(cuEventCreate(&between, CU_EVENT_DISABLE_TIMING));
-  const auto time_with = [&](const std::function<void(int)>& after) {
-    std::vector<double> times;
-    for (int round = 0; round < 7; ++round) {
-      gpu.launch_spin(1, 4'000'000);  // the rest is queued meanwhile
-      NEED(cuEventRecord(began, gpu.stream));
-      for (int i = 0; i < kKernels; ++i) {
-        gpu.launch_spin(1, kLength);
-        after(i);
-      }
-      NEED(cuEventRecord(ended, gpu.stream));
-      gpu.wait();
-      float milliseconds = 0;
-      NEED(cuEventElapsedTime(&milliseconds, began, ended));
-      times.push_back(1e3 * milliseconds / kKernels);
-    }
-    return quantile(times, 0.5);
-  };
-  const double plain = time_with([](int) {});
-  const double write = time_with([&](int i) {
+  const double plain = gpu_us(gpu, [](int) {});
+  const double write = gpu_us(gpu, [&](int i) {
     NEED(cuStreamWriteValue64(gpu.stream, word, static_cast<std::uint64_t>(i), 0));
   });
-  const double event = time_with([&](int) { NEED(cuEventRecord(between, gpu.stream)); });
+  const double event = gpu_us(gpu, [&](int) { NEED(cuEventRecord(between, gpu.stream)); });
   answer({{"kernel_us", plain}, {"write_value_us", write - plain}, {"event_us", event - plain}});
   return 0;
 }

@@ -1,4 +1,4 @@
-// probes PTX a | b | c | h | i | launches | best-effort KIND | arrivals COUNT
+// probes PTX a | b | c | h | i | j | launches | best-effort KIND | arrivals COUNT | waiting
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -22,6 +22,12 @@ int main(int argc, char** argv) {
   }
   if (name == "i") {
     return probes::probe_i(ptx);
+  }
+  if (name == "j") {
+    return probes::probe_j(ptx);
+  }
+  if (name == "waiting") {
+    return probes::waiting(ptx);
   }
   if (name == "launches") {
     return probes::probe_launches(ptx);

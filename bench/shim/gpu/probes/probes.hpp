@@ -8,10 +8,13 @@ int probe_b(const char* ptx);
 int probe_c(const char* ptx);
 int probe_h(const char* ptx);
 int probe_i(const char* ptx);
+int probe_j(const char* ptx);
 int probe_launches(const char* ptx);
 
 // The two sides of probes d and e: work without end, and a short kernel that arrives now and then.
 int best_effort(const char* ptx, const char* kind);
 int arrivals(const char* ptx, int count);
+// The other process of probe j.
+int waiting(const char* ptx);
 
 }  // namespace probes
