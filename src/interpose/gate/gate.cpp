@@ -121,6 +121,7 @@ void Gate::submitted(GateClient& client, const Event& event) {
   ++client.commands;
   client.sms += work.sms;
   if (slo(client)) {
+    slo_worked_ = event.now;
     client.bottleneck = work.bottleneck;
     if (client.detector.launched(work.expected_ns, event.now)) {
       client.book.began(event.now, event.now + client.terms.slo_ns);
@@ -131,6 +132,7 @@ void Gate::submitted(GateClient& client, const Event& event) {
     const Nanoseconds bound = work.bound_ns * device_.sms / sms;
     (event.decision.sms == 0 ? client.in_flight_ns : client.confined_ns) += bound;
     client.due = std::max(client.due, event.now) + bound;
+    client.last_launch = event.now;
     since_drained_ns_ += work.expected_ns;
     virtual_time_ = std::max(virtual_time_, client.start_tag);
     client.finish_tag = client.start_tag + work.bound_ns / std::max(1U, client.terms.weight);
@@ -143,6 +145,7 @@ void Gate::finished(GateClient& client, const Event& event) {
   take_from(client.commands, 1U);
   take_from(client.sms, std::uint64_t{work.sms});
   if (slo(client)) {
+    slo_worked_ = event.now;
     client.book.finished(work.expected_ns);
     client.detector.finished(client.commands, event.now);
     return;
@@ -150,8 +153,7 @@ void Gate::finished(GateClient& client, const Event& event) {
   const std::uint32_t sms = event.decision.sms == 0 ? device_.sms : event.decision.sms;
   take_from(event.decision.sms == 0 ? client.in_flight_ns : client.confined_ns,
             work.bound_ns * device_.sms / sms);
-  // What was done sooner than its bound lets the rest begin sooner.
-  client.due = std::min(client.due, event.now + client.in_flight_ns + client.confined_ns);
+  client.due = event.now + client.in_flight_ns + client.confined_ns;  // the rest begins now
   if (event.measured_ns > 0) {
     belief_.learn(event.measured_ns);
   }

@@ -34,6 +34,7 @@ struct GateClient {
   Nanoseconds in_flight_ns = 0;  // on all SMs, by bounds
   Nanoseconds confined_ns = 0;   // on a part of them
   Nanoseconds due = 0;           // when it is done if no bound is exceeded
+  Nanoseconds last_launch = 0;
   std::uint32_t commands = 0;
   std::uint64_t sms = 0;
   Bottleneck bottleneck = Bottleneck::Unknown;
@@ -85,7 +86,8 @@ class Gate {
   DurationBelief belief_{};
   Nanoseconds virtual_time_ = 0;
   Nanoseconds since_drained_ns_ = 0;
-  std::uint32_t used_ = 0;  // clients from here on are not present
+  Nanoseconds slo_worked_ = -1;  // when an SLO client last launched, or had work that ended
+  std::uint32_t used_ = 0;       // clients from here on are not present
   std::array<GateClient, kMostClients> clients_{};
 };
 

@@ -56,8 +56,11 @@ void Gate::add_best_effort(GateView& view, const GateClient& client, Nanoseconds
   view.best_effort.in_flight_ns += client.in_flight_ns;
   view.best_effort.confined_ns += client.confined_ns;
   view.best_effort.commands += client.commands;
-  view.best_effort.ends_in =
+  const Nanoseconds ends_in =
       view.best_effort.commands == 1 ? std::max<Nanoseconds>(0, client.due - now) : kNever;
+  const bool slowed = client.last_launch < slo_worked_;
+  view.best_effort.ends_in = slowed ? kNever : ends_in;
+  view.best_effort.confined_ends_in = ends_in;
   view.best_effort.sms = static_cast<std::uint32_t>(
       std::min<std::uint64_t>(device_.sms, view.best_effort.sms + client.sms));
 }

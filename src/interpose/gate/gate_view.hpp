@@ -54,7 +54,9 @@ struct BestEffortView {
   Nanoseconds in_flight_ns = 0;      // on all SMs, by bounds
   Nanoseconds confined_ns = 0;       // on a part of the SMs
   Nanoseconds since_drained_ns = 0;  // admitted since none was in flight, by means
-  Nanoseconds ends_in = kNever;      // when all of it is done, by bounds; kNever: not known
+  // When it is done, by bounds; kNever: not known, as of a kernel that ran beside a request.
+  Nanoseconds ends_in = kNever;           // on all SMs
+  Nanoseconds confined_ends_in = kNever;  // on a part of the SMs
   std::uint32_t commands = 0;
   std::uint32_t sms = 0;  // that it occupies, the GPU's at most
 };

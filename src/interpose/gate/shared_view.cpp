@@ -145,6 +145,7 @@ GateView shared_view(const SharedState& state,
   view.best_effort.commands = caller.commands;
   view.best_effort.since_drained_ns = caller.since_drained_ns;
   view.best_effort.ends_in = caller.ends_in;
+  view.best_effort.confined_ends_in = caller.confined_ends_in;
   Nanoseconds least_tag = caller.start_tag;
   for_each_best_effort(state, [&](std::uint32_t number, const ClientGate& gate) {
     if (number == caller.slot) {

@@ -35,7 +35,8 @@ struct SharedCaller {
   Nanoseconds in_flight_ns = 0;
   Nanoseconds confined_ns = 0;
   Nanoseconds since_drained_ns = 0;
-  Nanoseconds ends_in = kNever;  // as in BestEffortView
+  Nanoseconds ends_in = kNever;           // as in BestEffortView
+  Nanoseconds confined_ends_in = kNever;  // as in BestEffortView
   std::uint32_t commands = 0;
   Nanoseconds long_kernel = 0;  // DurationBelief::of_long()
   // When the process of a slot was last seen to run: a sign of one that waits for the GPU.

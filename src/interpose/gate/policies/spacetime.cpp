@@ -44,9 +44,10 @@ constexpr std::uint32_t kLeastSms = 8;
   return hold(reason, now, view.slo.idle_at);
 }
 
-// What is in flight is about to end.
-[[nodiscard]] bool follows_closely(const GateView& view) {
-  return view.best_effort.ends_in <= view.budget.lead_ns;
+// By bounds.
+[[nodiscard]] Nanoseconds all_done_in(const BestEffortView& work) {
+  return std::max(work.in_flight_ns > 0 ? work.ends_in : 0,
+                  work.confined_ns > 0 ? work.confined_ends_in : 0);
 }
 
 [[nodiscard]] std::uint32_t sms_of_part(const GateView& view) {
@@ -86,7 +87,7 @@ constexpr std::uint32_t kLeastSms = 8;
   if (!can_be_confined(view, work, now) || ends_sooner_after_request(view, work, sms)) {
     return hold_while_active(view, otherwise, now);
   }
-  if (view.best_effort.confined_ns > 0 && !follows_closely(view)) {
+  if (view.best_effort.confined_ns > 0 && view.best_effort.confined_ends_in > view.budget.lead_ns) {
     return hold(HoldReason::InFlightBound, now);
   }
   Decision confined = admit();
@@ -110,8 +111,10 @@ constexpr std::uint32_t kLeastSms = 8;
       in_flight + work.bound_ns > std::max(until_arrival, view.budget.active_ns)) {
     return hold(HoldReason::ArrivalExpected, now, view.slo.next_arrival + kMicrosecond);
   }
-  const bool keeps_busy = view.best_effort.ends_in <= view.budget.backlog_ns - work.bound_ns;
-  return fits(in_flight, work.bound_ns, view.budget.idle_ns) || keeps_busy || follows_closely(view)
+  const Nanoseconds may_be_left =
+      std::max(view.budget.lead_ns, view.budget.backlog_ns - work.bound_ns);
+  return fits(in_flight, work.bound_ns, view.budget.idle_ns) ||
+                 all_done_in(view.best_effort) <= may_be_left
              ? admit()
              : hold(HoldReason::InFlightBound, now);
 }

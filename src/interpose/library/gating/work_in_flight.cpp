@@ -52,7 +52,17 @@ WorkInFlight::Batch* WorkInFlight::open_batch(StreamKey stream) {
   return nullptr;
 }
 
-WorkInFlight::Batch* WorkInFlight::new_batch(StreamKey stream) {
+const WorkInFlight::Batch* WorkInFlight::oldest() const {
+  for (std::size_t step = 0; step < used_; ++step) {
+    const Batch& batch = batches_[(oldest_ + step) % kBatches];
+    if (batch.state != State::Free) {
+      return &batch;
+    }
+  }
+  return nullptr;
+}
+
+WorkInFlight::Batch* WorkInFlight::new_batch(StreamKey stream, Nanoseconds now) {
   if (used_ == kBatches) {
     return nullptr;
   }
@@ -64,6 +74,7 @@ WorkInFlight::Batch* WorkInFlight::new_batch(StreamKey stream) {
   batch.commands = 0;
   batch.bound = 0;
   batch.expected = 0;
+  batch.began = now;
   return &batch;
 }
 
@@ -71,7 +82,7 @@ void WorkInFlight::add(const StreamPlace& place, const gate::Work& work, Nanosec
   const StreamKey stream = stream_key(place.stream, place.twin);
   Batch* batch = open_batch(stream);
   if (batch == nullptr) {
-    batch = new_batch(stream);
+    batch = new_batch(stream, now);
   }
   if (batch == nullptr) {
     return;
@@ -124,6 +135,7 @@ void WorkInFlight::done(Batch& batch) {
 
 void WorkInFlight::reclaim(Nanoseconds now) {
   const std::uint32_t before = unfinished_;
+  const Nanoseconds was_running = seen_running_;
   StreamKey waiting = kNoStream;  // its later batches are not done either
   for (std::size_t step = 0; step < used_; ++step) {
     Batch& batch = batches_[(oldest_ + step) % kBatches];
@@ -133,6 +145,7 @@ void WorkInFlight::reclaim(Nanoseconds now) {
       const Status status = call_real<Status(Handle)>(Symbol::cuEventQuery, batch.event);
       if (status == kNotReady) {
         waiting = batch.stream;
+        seen_running_ = now;
       } else {
         done(batch);  // or the context is broken
       }
@@ -143,19 +156,20 @@ void WorkInFlight::reclaim(Nanoseconds now) {
     --used_;
   }
   if (unfinished_ < before && unfinished_ > 0) {
-    // What was done sooner than its bound lets the rest begin sooner.
-    due_ = std::min(due_, now + bound_);
-    likely_due_ = std::min(likely_due_, now + expected_);
+    // The rest began when that was done: between the last two looks.
+    due_ = std::max(was_running + bound_, std::min(due_, now + bound_));
+    likely_due_ = std::max(was_running + expected_, std::min(likely_due_, now + expected_));
   }
 }
 
 Nanoseconds WorkInFlight::ends_in(Nanoseconds now) const {
-  Nanoseconds oldest = 0;
-  for (std::size_t step = 0; step < used_ && oldest == 0; ++step) {
-    const Batch& batch = batches_[(oldest_ + step) % kBatches];
-    oldest = batch.state == State::Free ? 0 : batch.bound;
-  }
-  return std::max({Nanoseconds{0}, due_ - now, bound_ - oldest});
+  const Batch* const first = oldest();
+  return std::max({Nanoseconds{0}, due_ - now, bound_ - (first == nullptr ? 0 : first->bound)});
+}
+
+Nanoseconds WorkInFlight::began() const {
+  const Batch* const first = oldest();
+  return first == nullptr ? gate::kNever : first->began;
 }
 
 void WorkInFlight::forget(Handle context) {

@@ -41,6 +41,8 @@ class WorkInFlight {
   // In how long all of it is done by bounds, at least: if the oldest batch takes longer than its
   // bound, the others have not begun.
   [[nodiscard]] gate::Nanoseconds ends_in(gate::Nanoseconds now) const;
+  // When the oldest launch was made that is not known to be done.
+  [[nodiscard]] gate::Nanoseconds began() const;
 
   // Before a context ends, with which its events would end.
   void forget(Handle context);
@@ -59,13 +61,16 @@ class WorkInFlight {
     gate::Nanoseconds bound = 0;
     gate::Nanoseconds expected = 0;
     gate::Nanoseconds due = 0;
+    gate::Nanoseconds began = 0;
     // Kept for the next batch of this place.
     Handle event = nullptr;
     Handle context = nullptr;
   };
 
   [[nodiscard]] Batch* open_batch(StreamKey stream);
-  [[nodiscard]] Batch* new_batch(StreamKey stream);
+  [[nodiscard]] Batch* new_batch(StreamKey stream, gate::Nanoseconds now);
+  // Null: nothing is in flight.
+  [[nodiscard]] const Batch* oldest() const;
   [[nodiscard]] static bool has_event(Batch& batch);
   static void destroy_event(Batch& batch);
   void done(Batch& batch);
@@ -78,6 +83,7 @@ class WorkInFlight {
   gate::Nanoseconds since_drained_ = 0;
   gate::Nanoseconds due_ = 0;
   gate::Nanoseconds likely_due_ = 0;
+  gate::Nanoseconds seen_running_ = 0;  // when the driver last said that a batch is not done
   std::uint32_t commands_ = 0;
   std::uint32_t unfinished_ = 0;  // batches
 };

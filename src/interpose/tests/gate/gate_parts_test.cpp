@@ -1,4 +1,7 @@
-// The parts of the gate one by one: quantiles, beliefs, outer loop, table of policies.
+// The parts of the gate one by one: quantiles, beliefs, outer loop, work in flight, table of
+// policies.
+#include <array>
+#include <cstdint>
 #include <memory>
 #include <set>
 #include <string_view>
@@ -178,6 +181,51 @@ TEST(GatePolicies, DoNotBoundBestEffortWorkWithoutAnSloClient) {
       gate->apply({.kind = EventKind::Submitted, .client = 1, .now = i, .work = work});
     }
   }
+}
+
+// An SLO client 0 and a best-effort client 1, whose kernels have a bound of 1 ms.
+class GateInFlight : public testing::Test {
+ protected:
+  GateInFlight() {
+    tell(EventKind::Joined, 0, 0);
+    tell(EventKind::Joined, 1, 0);
+  }
+  void tell(EventKind kind, std::uint32_t client, Nanoseconds now) {
+    gate_->apply(
+        {.kind = kind, .client = client, .now = now, .work = work_, .terms = terms_[client]});
+  }
+  [[nodiscard]] Nanoseconds ends_in(Nanoseconds now) const {
+    return gate_->view(work_, now).best_effort.ends_in;
+  }
+
+  Work work_{.client = 1, .expected_ns = kMillisecond, .bound_ns = kMillisecond};
+  std::array<ClientTerms, 2> terms_{
+      ClientTerms{.job_class = JobClass::Slo, .slo_ns = 20 * kMillisecond}, ClientTerms{}};
+  std::unique_ptr<Gate> gate_ = std::make_unique<Gate>(*find_policy("spacetime"), DeviceFacts{});
+};
+
+TEST_F(GateInFlight, AKernelBeginsWhenTheOneBeforeItIsDone) {
+  tell(EventKind::Submitted, 1, 0);
+  EXPECT_EQ(ends_in(950 * kMicrosecond), 50 * kMicrosecond);
+  tell(EventKind::Submitted, 1, 950 * kMicrosecond);
+  tell(EventKind::Finished, 1, 1500 * kMicrosecond);  // half a millisecond above its bound
+  EXPECT_EQ(ends_in(2000 * kMicrosecond), 500 * kMicrosecond);
+  tell(EventKind::Finished, 1, 2100 * kMicrosecond);
+  tell(EventKind::Submitted, 1, 2100 * kMicrosecond);
+  tell(EventKind::Submitted, 1, 2150 * kMicrosecond);
+  tell(EventKind::Finished, 1, 2300 * kMicrosecond);  // far below its bound
+  EXPECT_EQ(ends_in(2300 * kMicrosecond), kMillisecond);
+}
+
+TEST_F(GateInFlight, TheEndOfAKernelThatRanBesideARequestIsNotKnown) {
+  tell(EventKind::Submitted, 1, 0);
+  tell(EventKind::Submitted, 0, 200 * kMicrosecond);
+  tell(EventKind::Finished, 0, 400 * kMicrosecond);
+  EXPECT_EQ(ends_in(980 * kMicrosecond), kNever);
+  EXPECT_EQ(ends_in(1500 * kMicrosecond), kNever);
+  tell(EventKind::Finished, 1, 1600 * kMicrosecond);
+  tell(EventKind::Submitted, 1, 1600 * kMicrosecond);
+  EXPECT_EQ(ends_in(2000 * kMicrosecond), 600 * kMicrosecond);
 }
 
 TEST(GateHolds, HaveDistinctNamesAndWords) {

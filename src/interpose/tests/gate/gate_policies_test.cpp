@@ -124,7 +124,7 @@ TEST(GateSpacetime, ConfinesOneHeavyKernelBesideARequest) {
   EXPECT_EQ(decide_by("spacetime", view, heavy).sms, 64U);
   view.best_effort.confined_ns = 1;
   EXPECT_EQ(decide_by("spacetime", view, heavy).reason, HoldReason::InFlightBound);
-  view.best_effort.ends_in = view.budget.lead_ns;
+  view.best_effort.confined_ends_in = view.budget.lead_ns;
   EXPECT_EQ(decide_by("spacetime", view, heavy).sms, 64U);
   view.best_effort = {};
   Work other = heavy;
