@@ -36,6 +36,9 @@ struct MeasuredLatency {
   std::uint64_t fewest = 0;
   double p50_ms = 0.0;   // of the last requests of its slowest process
   double tail_ms = 0.0;  // their quantile
+  // Of the last requests, without their time in a queue: mean, and mean of the square.
+  double service_ms = 0.0;  // 0: not known
+  double service_square_ms2 = 0.0;
 };
 
 // A job that computes beside one with an SLO.

@@ -70,6 +70,8 @@ void report_gate() {
       print("late_requests", gate.late_requests);
       print("p50_ns", gate.p50_ns);
       print("tail_ns", gate.tail_ns);
+      print("service_ns", gate.service_ns);
+      print("service_square_us2", gate.service_square_us2);
       for (std::size_t reason = 0; reason < gate.holds.size(); ++reason) {
         print(("holds_" + std::to_string(reason)).c_str(), gate.holds[reason]);
       }

@@ -76,6 +76,9 @@ TEST_F(ShimGate, RequestsDoNotWaitForMoreThanWhatIsInFlight) {
   EXPECT_EQ(served_.at("quantile"), 900'000U);
   EXPECT_GE(served_.at("p50_ns"), 10'000'000U);
   EXPECT_GE(served_.at("tail_ns"), served_.at("p50_ns"));
+  const std::uint64_t service_us = served_.at("service_ns") / 1000;
+  EXPECT_GE(service_us, 10'000U);
+  EXPECT_GE(served_.at("service_square_us2"), service_us * service_us / 100 * 99);
 }
 
 TEST_F(ShimGate, HoldsAreCountedByReason) {

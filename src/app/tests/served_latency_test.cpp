@@ -17,7 +17,9 @@ GateReport served(std::uint64_t requests, std::uint64_t p50_ms, std::uint64_t ta
           .quantile_millionths = 990'000,
           .requests = requests,
           .p50_ns = p50_ms * 1'000'000,
-          .tail_ns = tail_ms * 1'000'000};
+          .tail_ns = tail_ms * 1'000'000,
+          .service_ns = p50_ms * 900'000,
+          .service_square_us2 = p50_ms * p50_ms * 850'000};
 }
 
 TEST(ServedLatency, TheSlowestProcessAndTheFewestRequestsCount) {
@@ -34,6 +36,8 @@ TEST(ServedLatency, TheSlowestProcessAndTheFewestRequestsCount) {
   EXPECT_EQ(both->fewest, 300U);
   EXPECT_DOUBLE_EQ(both->p50_ms, 6.0);
   EXPECT_DOUBLE_EQ(both->tail_ms, 12.0);
+  EXPECT_DOUBLE_EQ(both->service_ms, 5.4);
+  EXPECT_DOUBLE_EQ(both->service_square_ms2, 30.6);
   // Requests of a process that has ended stay in the sum.
   tally.look({{{0, 2, 1}, served(310, 6, 11)}});
   EXPECT_EQ(tally.latency()->requests, 810U);

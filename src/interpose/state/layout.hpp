@@ -117,6 +117,8 @@ struct alignas(kLine) ClientGate {
   SharedWord start_tag;                // turns among best-effort clients: of the last launch
   SharedWord last_asked_ns;            // a launch is held and asked then; 0: none is
   SharedWord quiet_ns;                 // SLO: after which a request that was waited for has ended
+  SharedWord service_ns;               // SLO: mean time of a request without its queue; 0: unknown
+  SharedWord service_square_us2;       // mean of its square
   alignas(kLine) std::array<SharedWord, kHoldWords> holds;  // launches that waited, by reason
   std::array<SharedWord, kHoldWords> held_ns;
 };

@@ -47,7 +47,9 @@ GateReport report_of(const ClientGate& gate) {
                     .requests = gate.requests.load(),
                     .late_requests = gate.late_requests.load(),
                     .p50_ns = gate.p50_ns.load(),
-                    .tail_ns = gate.tail_ns.load()};
+                    .tail_ns = gate.tail_ns.load(),
+                    .service_ns = gate.service_ns.load(),
+                    .service_square_us2 = gate.service_square_us2.load()};
   for (std::size_t reason = 0; reason < kHoldWords; ++reason) {
     report.holds[reason] = gate.holds[reason].load();
     report.held_ns[reason] = gate.held_ns[reason].load();

@@ -25,6 +25,8 @@ struct GateReport {
   std::uint64_t late_requests = 0;
   std::uint64_t p50_ns = 0;
   std::uint64_t tail_ns = 0;
+  std::uint64_t service_ns = 0;
+  std::uint64_t service_square_us2 = 0;
   std::array<std::uint64_t, kHoldWords> holds{};  // by gate::HoldReason
   std::array<std::uint64_t, kHoldWords> held_ns{};
 };

@@ -45,6 +45,8 @@ TEST(StateClient, ReportsWhatTheGateDid) {
   gate.requests = 9;
   gate.late_requests = 1;
   gate.tail_ns = 12'000'000;
+  gate.service_ns = 4'000'000;
+  gate.service_square_us2 = 17'000'000;
   gate.holds[kHoldWords - 1] = 3;
   gate.held_ns[kHoldWords - 1] = 500;
   const GateReport seen = folder.report().clients.front().gate;
@@ -52,6 +54,8 @@ TEST(StateClient, ReportsWhatTheGateDid) {
   EXPECT_EQ(seen.requests, 9U);
   EXPECT_EQ(seen.late_requests, 1U);
   EXPECT_EQ(seen.tail_ns, 12'000'000U);
+  EXPECT_EQ(seen.service_ns, 4'000'000U);
+  EXPECT_EQ(seen.service_square_us2, 17'000'000U);
   EXPECT_EQ(seen.holds.back(), 3U);
   EXPECT_EQ(seen.held_ns.back(), 500U);
   client.leave();

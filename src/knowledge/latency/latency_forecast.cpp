@@ -106,7 +106,9 @@ LatencyForecast by_law(const BeliefStore& store,
   const SoloLatency solo{.p50_ms = std::exp(entry.log_p50_ms.mean),
                          .tail_ms = std::exp(entry.log_tail_ms.mean),
                          .quantile = entry.quantile,
-                         .requests_per_s = std::exp(entry.log_rate.mean)};
+                         .requests_per_s = std::exp(entry.log_rate.mean),
+                         .service = {.mean_ms = std::exp(entry.log_service_ms.mean),
+                                     .square_ms2 = std::exp(entry.log_service_square_ms2.mean)}};
   const Latency low = hindered_service(solo, by.low);
   const Latency expected = hindered(solo, by.expected);
   const Latency high = hindered(solo, by.high);

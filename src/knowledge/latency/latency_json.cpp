@@ -50,7 +50,9 @@ json latency_list(const LatencyMemory& latencies, std::span<const std::uint32_t>
                     {"requests", entry.requests},
                     {"p50", triple(entry.log_p50_ms)},
                     {"tail", triple(entry.log_tail_ms)},
-                    {"rate", triple(entry.log_rate)}});
+                    {"rate", triple(entry.log_rate)},
+                    {"service", triple(entry.log_service_ms)},
+                    {"service_square", triple(entry.log_service_square_ms2)}});
   }
   return made;
 }
@@ -58,6 +60,9 @@ json latency_list(const LatencyMemory& latencies, std::span<const std::uint32_t>
 Result<void> read_latency(const json& content,
                           std::span<const std::uint32_t> slots,
                           LatencyMemory& latencies) {
+  if (content.is_object() && !content.contains("service")) {
+    return {};  // of a version that did not tell service and queue apart: learned anew
+  }
   StrictObject object(content, "latency");
   NumberReader numbers("latency");
   LatencyMemory::Key key;
@@ -74,6 +79,8 @@ Result<void> read_latency(const json& content,
   numbers.believed(object.member("p50"), entry.log_p50_ms);
   numbers.believed(object.member("tail"), entry.log_tail_ms);
   numbers.believed(object.member("rate"), entry.log_rate);
+  numbers.believed(object.member("service"), entry.log_service_ms);
+  numbers.believed(object.member("service_square"), entry.log_service_square_ms2);
   if (auto finished = object.finish(); !finished) {
     return finished;
   }

@@ -9,7 +9,6 @@ namespace {
 
 constexpr double kMsOfSecond = 1000.0;
 constexpr double kMostBusy = 0.98;
-constexpr double kMostSpread = 1.5;  // of ln(service time)
 constexpr double kSliceMs = 2.0;
 // As gate::budget_of() and the policy spacetime have them.
 constexpr double kIdlePartOfSlo = 0.02;
@@ -29,15 +28,6 @@ double normal_quantile(double share) {
     (std::erfc(-middle / std::numbers::sqrt2) / 2.0 < share ? low : high) = middle;
   }
   return (low + high) / 2.0;
-}
-
-ServiceMoments service_moments(double p50_ms, double tail_ms, double quantile) {
-  const double spread =
-      quantile > 0.5
-          ? std::clamp(std::log(tail_ms / p50_ms) / normal_quantile(quantile), 0.0, kMostSpread)
-          : 0.0;
-  return {.mean_ms = p50_ms * std::exp(spread * spread / 2.0),
-          .square_ms2 = p50_ms * p50_ms * std::exp(2.0 * spread * spread)};
 }
 
 double waiting_ms(const ServiceMoments& service, double requests_per_s, double share) {
@@ -64,11 +54,10 @@ Latency hindered_service(const SoloLatency& solo, const Hindrance& by) {
 
 Latency hindered(const SoloLatency& solo, const Hindrance& by) {
   Latency made = hindered_service(solo, by);
-  const ServiceMoments before = service_moments(solo.p50_ms, solo.tail_ms, solo.quantile);
-  const ServiceMoments then = hindered_moments(before, by);
+  const ServiceMoments then = hindered_moments(solo.service, by);
   const auto longer = [&](double share) {
     return std::max(waiting_ms(then, solo.requests_per_s, share) -
-                        waiting_ms(before, solo.requests_per_s, share),
+                        by.stretch * waiting_ms(solo.service, solo.requests_per_s, share),
                     0.0);
   };
   made.p50_ms += longer(0.5);

@@ -8,11 +8,18 @@
 
 namespace carpool::knowledge {
 
+// Of the time that a request takes once it has begun, without its time in a queue.
+struct ServiceMoments {
+  double mean_ms = 0.0;
+  double square_ms2 = 0.0;  // mean of the square
+};
+
 struct SoloLatency {
   double p50_ms = 0.0;
   double tail_ms = 0.0;
   double quantile = 0.99;
   double requests_per_s = 0.0;  // that one process serves; 0: not known, and none waits
+  ServiceMoments service{};
 };
 
 // What others do to a request.
@@ -29,14 +36,6 @@ struct Latency {
 // z with P(Z <= z) = share for a standard normal Z.
 [[nodiscard]] double normal_quantile(double share);
 
-struct ServiceMoments {
-  double mean_ms = 0.0;
-  double square_ms2 = 0.0;  // mean of the square
-};
-// Of a log-normal service time with this median and quantile: sigma = ln(tail / p50) / z(quantile),
-// mean = p50 exp(sigma^2 / 2), mean square = p50^2 exp(2 sigma^2).
-[[nodiscard]] ServiceMoments service_moments(double p50_ms, double tail_ms, double quantile);
-
 // Of stretch S + F with F uniform from 0 to front: mean stretch E[S] + front / 2, mean square
 // stretch^2 E[S^2] + stretch E[S] front + front^2 / 3.
 [[nodiscard]] ServiceMoments hindered_moments(const ServiceMoments& solo, const Hindrance& by);
@@ -48,10 +47,11 @@ struct ServiceMoments {
 // counts 0.98 at most: beyond, the queue grows without end.
 [[nodiscard]] double waiting_ms(const ServiceMoments& service, double requests_per_s, double share);
 
-// p50 = stretch p50_solo + front / 2 + dW(0.5), tail = stretch tail_solo + front + dW(quantile),
-// where dW is what the longer service time adds to the waiting time.
+// p50 = stretch p50_solo + front / 2 + dW(0.5), tail = stretch tail_solo + front + dW(quantile).
+// Latencies solo contain their waiting time W, so that stretch W is counted; dW is what the longer
+// service time adds to that.
 [[nodiscard]] Latency hindered(const SoloLatency& solo, const Hindrance& by);
-// The same without waiting: a process does not see the queue in front of it.
+// The same without dW.
 [[nodiscard]] Latency hindered_service(const SoloLatency& solo, const Hindrance& by);
 
 // The best-effort work that the gate lets in front of a request (docs/gate.md): the idle budget of

@@ -20,7 +20,8 @@ constexpr double kMostMs = 1e6;
 bool makes_sense(const MeasuredLatency& seen) {
   return seen.quantile > 0.5 && seen.quantile < 1.0 && seen.p50_ms > 0.0 &&
          seen.tail_ms >= seen.p50_ms && seen.tail_ms <= kMostMs && seen.processes > 0 &&
-         seen.fewest <= seen.requests;
+         seen.fewest <= seen.requests && seen.service_ms > 0.0 && seen.service_ms <= kMostMs &&
+         seen.service_square_ms2 > 0.0 && seen.service_square_ms2 <= kMostMs * kMostMs;
 }
 
 // The n-th quantile of fewer requests is their largest latency.
@@ -71,6 +72,9 @@ LatencyMemory::Entry entry_of(const MeasuredLatency& seen,
       std::max(std::log(seen.tail_ms / seen.p50_ms) / normal_quantile(seen.quantile), kLeastSpread);
   const auto since = static_cast<double>(seen.requests - live.requests_before);
   const double rate = since / (at_s - live.begun_at_s) / static_cast<double>(seen.processes);
+  const double square = std::max(seen.service_square_ms2, squared(seen.service_ms));
+  const double service_variance =
+      (square / squared(seen.service_ms) - 1.0) / static_cast<double>(fresh);
   return {.quantile = seen.quantile,
           .requests = fresh,
           .log_p50_ms = {.mean = std::log(seen.p50_ms),
@@ -80,7 +84,12 @@ LatencyMemory::Entry entry_of(const MeasuredLatency& seen,
                           .variance =
                               quantile_variance(spread, seen.quantile, static_cast<double>(fresh)),
                           .at_s = at_s},
-          .log_rate = {.mean = std::log(rate), .variance = 1.0 / since, .at_s = at_s}};
+          .log_rate = {.mean = std::log(rate), .variance = 1.0 / since, .at_s = at_s},
+          .log_service_ms = {.mean = std::log(seen.service_ms),
+                             .variance = service_variance,
+                             .at_s = at_s},
+          .log_service_square_ms2 = {
+              .mean = std::log(square), .variance = 4.0 * service_variance, .at_s = at_s}};
 }
 
 // Once for each group, before it teaches.

@@ -1,6 +1,7 @@
 #include "knowledge/latency/latency_memory.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace carpool::knowledge {
@@ -10,6 +11,13 @@ constexpr double kLeastVariance = 0.03 * 0.03;  // latencies differ from run to 
 constexpr double kKnownVariance = 0.25 * 0.25;  // with more it counts as unknown
 constexpr double kSameQuantile = 1e-6;
 constexpr std::uint32_t kNoWorkload = ~std::uint32_t{0};
+
+using Entry = LatencyMemory::Entry;
+constexpr std::array kNumbers = {&Entry::log_p50_ms,
+                                 &Entry::log_tail_ms,
+                                 &Entry::log_rate,
+                                 &Entry::log_service_ms,
+                                 &Entry::log_service_square_ms2};
 
 void learn(Believed& number, const Believed& measured) {
   make_current(number, kForgottenLatencyVariance, measured.at_s);
@@ -24,16 +32,16 @@ void LatencyMemory::saw(const Key& key, const Entry& measured) {
   Entry& entry = place->second;
   if (is_new || std::abs(entry.quantile - measured.quantile) > kSameQuantile) {
     entry = measured;
-    for (Believed* number : {&entry.log_p50_ms, &entry.log_tail_ms, &entry.log_rate}) {
-      number->variance = std::max(number->variance, kLeastVariance);
+    for (const auto number : kNumbers) {
+      (entry.*number).variance = std::max((entry.*number).variance, kLeastVariance);
     }
     make_room();
     return;
   }
   entry.requests += measured.requests;
-  learn(entry.log_p50_ms, measured.log_p50_ms);
-  learn(entry.log_tail_ms, measured.log_tail_ms);
-  learn(entry.log_rate, measured.log_rate);
+  for (const auto number : kNumbers) {
+    learn(entry.*number, measured.*number);
+  }
 }
 
 const LatencyMemory::Entry* LatencyMemory::find(const Key& key,
@@ -88,8 +96,9 @@ void LatencyMemory::renumber(std::span<const std::uint32_t> numbers) {
 
 void LatencyMemory::weaken(double weight) {
   for (auto& [key, entry] : entries_) {
-    for (Believed* number : {&entry.log_p50_ms, &entry.log_tail_ms, &entry.log_rate}) {
-      number->variance = weakened(number->variance, kForgottenLatencyVariance, weight);
+    for (const auto number : kNumbers) {
+      Believed& known = entry.*number;
+      known.variance = weakened(known.variance, kForgottenLatencyVariance, weight);
     }
   }
 }

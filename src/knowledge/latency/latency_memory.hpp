@@ -34,6 +34,9 @@ class LatencyMemory {
     Believed log_p50_ms{};
     Believed log_tail_ms{};
     Believed log_rate{};  // requests a second of one process
+    // Of a request without its time in a queue: the mean, and the mean of the square.
+    Believed log_service_ms{};
+    Believed log_service_square_ms2{};
     bool operator==(const Entry&) const = default;
   };
 

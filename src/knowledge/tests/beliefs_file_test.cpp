@@ -171,6 +171,8 @@ TEST_F(BeliefsFile, EveryLatencyIsChecked) {
   (void)message_of(with("\"quantile\":0.99", "\"quantile\":1.99"));
   (void)message_of(with("\"tail\":[", "\"tail\":[-9.0,0.1,1.0],\"was\":["));
   (void)message_of(with("\"tail\":[", "\"tail\":[-9.0,0.1,1.0,0.5,"));
+  (void)message_of(with("\"service\":[", "\"service\":[0.1,0.1,1.0,0.5,"));
+  (void)message_of(with("\"service_square\":[", "\"service_squared\":["));
   (void)message_of(with("\"requests\":", "\"requests\":\"many\",\"was\":"));
   (void)message_of(with("\"latency_inside\":", "\"latency_inside\":9"));
   (void)message_of(with("\"latency_width\":", "\"latency_width\":99"));

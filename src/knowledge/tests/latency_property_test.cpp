@@ -21,6 +21,8 @@ SoloLatency any_solo(std::mt19937_64& engine) {
                    .quantile = between(engine, 0.6, 0.9999),
                    .requests_per_s = std::exp(between(engine, -3.0, 7.0))};
   solo.tail_ms = solo.p50_ms * std::exp(between(engine, 0.0, 3.0));
+  solo.service.mean_ms = solo.p50_ms * between(engine, 0.2, 1.5);
+  solo.service.square_ms2 = solo.service.mean_ms * solo.service.mean_ms * between(engine, 1.0, 4.0);
   return solo;
 }
 

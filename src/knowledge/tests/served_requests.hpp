@@ -18,6 +18,8 @@ struct Service {
   std::vector<std::string> normal{};  // jobs of class normal
   double p50_ms = 5.0;
   double tail_ms = 10.0;
+  double service_ms = 4.0;
+  double service_square_ms2 = 17.0;
   double quantile = 0.99;
   double slo_ms = 20.0;
   double requests_per_s = 50.0;
@@ -65,7 +67,9 @@ inline double serve(Learner& learner, const Service& told) {
                                                      .requests = requests,
                                                      .fewest = requests,
                                                      .p50_ms = told.p50_ms,
-                                                     .tail_ms = told.tail_ms};
+                                                     .tail_ms = told.tail_ms,
+                                                     .service_ms = told.service_ms,
+                                                     .service_square_ms2 = told.service_square_ms2};
     learner.saw(seen);
   }
   return told.from_s + told.for_s + 1.0;

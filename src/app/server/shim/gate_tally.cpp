@@ -15,6 +15,7 @@ using interpose::GateReport;
 
 constexpr double kNsOfMs = 1e6;
 constexpr double kNsOfSecond = 1e9;
+constexpr double kSquareUsOfSquareMs = 1e6;
 
 void add_counts(GateReport& sum, const GateReport& part) {
   sum.requests += part.requests;
@@ -63,6 +64,10 @@ GateReport GateTally::total() const {
     add_counts(sum, report);
     sum.p50_ns = std::max(sum.p50_ns, report.p50_ns);
     sum.tail_ns = std::max(sum.tail_ns, report.tail_ns);
+    if (report.service_ns > sum.service_ns) {
+      sum.service_ns = report.service_ns;
+      sum.service_square_us2 = report.service_square_us2;
+    }
   }
   return sum;
 }
@@ -82,6 +87,8 @@ std::optional<MeasuredLatency> GateTally::latency() const {
   }
   made.p50_ms = *gate.p50_ms;
   made.tail_ms = *gate.tail_ms;
+  made.service_ms = known_ms(sum.service_ns).value_or(0.0);
+  made.service_square_ms2 = static_cast<double>(sum.service_square_us2) / kSquareUsOfSquareMs;
   return made;
 }
 

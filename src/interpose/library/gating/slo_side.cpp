@@ -68,6 +68,7 @@ void SloSide::make_way(Client& client, std::uint64_t now) {
 void SloSide::begin(Client& client, std::uint64_t arrival, std::uint64_t now) {
   ClientGate& words = client.slot().gate;
   book_.began(signed_ns(arrival), signed_ns(arrival + promise_.slo_ns));
+  service_began_ = now;
   const Nanoseconds next = book_.next_arrival();
   words.next_arrival_ns.store(next == gate::kNever ? 0 : static_cast<std::uint64_t>(next));
   words.commands_in_flight.store(0, std::memory_order_relaxed);
@@ -88,12 +89,15 @@ void SloSide::end(Client& client, std::uint64_t at, std::uint64_t now) {
   queue_wait_.ended(signed_ns(at), latency);
   tail_.request_ended(latency, slo, signed_ns(now));
   latencies_.add(latency);
+  services_.add(signed_ns(at - service_began_));
   const auto permille =
       static_cast<std::uint32_t>(promise_.quantile_millionths / kMillionthsOfPermille);
   words.requests.fetch_add(1, std::memory_order_relaxed);
   words.late_requests.fetch_add(latency > slo ? 1 : 0, std::memory_order_relaxed);
   words.p50_ns.store(static_cast<std::uint64_t>(latencies_.quantile(500)));
   words.tail_ns.store(static_cast<std::uint64_t>(latencies_.quantile(permille)));
+  words.service_ns.store(services_.mean_ns());
+  words.service_square_us2.store(services_.mean_square_us2());
   words.room_millionths.store(tail_.room_permille() * kMillionthsOfPermille);
   words.time_only_until_ns.store(static_cast<std::uint64_t>(tail_.time_only_until()));
 }

@@ -10,6 +10,7 @@
 #include "interpose/gate/quantile_sketch.hpp"
 #include "interpose/gate/queue_wait.hpp"
 #include "interpose/gate/quiet_time.hpp"
+#include "interpose/gate/service_time.hpp"
 #include "interpose/gate/shared_view.hpp"
 #include "interpose/gate/slack.hpp"
 #include "interpose/gate/tail_control.hpp"
@@ -94,6 +95,8 @@ class SloSide {
   gate::QuietTime quiet_{gate::kQuietTime};
   gate::TailControl tail_{};
   gate::QuantileSketch latencies_{1024};
+  gate::ServiceTime services_{};
+  std::uint64_t service_began_ = 0;  // of the last request
 };
 
 }  // namespace carpool::interpose

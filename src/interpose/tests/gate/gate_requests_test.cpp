@@ -8,6 +8,7 @@
 #include "interpose/gate/queue_wait.hpp"
 #include "interpose/gate/quiet_time.hpp"
 #include "interpose/gate/request_detector.hpp"
+#include "interpose/gate/service_time.hpp"
 #include "interpose/gate/slack.hpp"
 
 namespace carpool::interpose::gate {
@@ -163,6 +164,26 @@ TEST(GateQueueWait, AProgramWithoutPausesSendsOneRequestAfterTheOther) {
     wait.ended(now, 8 * kMillisecond);
   }
   EXPECT_EQ(waited, 0);
+}
+
+TEST(GateServiceTime, IsTheMeanOfTheLastRequestsAndOfTheirSquares) {
+  ServiceTime service;
+  for (int i = 0; i < 20; ++i) {
+    service.add(kSecond);  // loads kernels
+  }
+  EXPECT_EQ(service.mean_ns(), 0U);
+  for (int i = 0; i < 100; ++i) {
+    service.add(i % 2 == 0 ? 3 * kMillisecond : 5 * kMillisecond);
+  }
+  EXPECT_NEAR(static_cast<double>(service.mean_ns()), 4e6, 1e3);
+  EXPECT_NEAR(static_cast<double>(service.mean_square_us2()), 17e6, 1e4);
+  for (int i = 0; i < 3000; ++i) {
+    service.add(kMillisecond);
+  }
+  EXPECT_NEAR(static_cast<double>(service.mean_ns()), 1e6, 1e3);
+  service.add(-kSecond);        // a clock that went back
+  service.add(1000 * kSecond);  // more than any request takes
+  EXPECT_LT(service.mean_ns(), 1'000'000'000U);
 }
 
 TEST(GateQuietTime, IsALittleLongerThanShortPauses) {
