@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdint>
+#include <optional>
 #include <unistd.h>
 #include <utility>
 
@@ -20,8 +20,9 @@
 namespace carpool::gpu {
 namespace {
 
-constexpr std::chrono::milliseconds kReadyLimit{10'000};
+constexpr double kReadyLimitS = 10.0;
 constexpr std::chrono::milliseconds kLookEvery{5};
+constexpr double kDeadForS = 0.25;  // a daemon that may still hand over to a child
 constexpr std::chrono::milliseconds kDestructorGrace{2000};
 
 // The UUID goes into an environment variable: "0" would depend on the order of GPUs, and a comma
@@ -35,9 +36,17 @@ Result<void> check_uuid(const std::string& uuid) {
       fmt::format("\"{}\" is not the UUID of a GPU, such as GPU-01234567-89ab-…", uuid));
 }
 
+// A process of a folder that was empty before it was started.
+bool has_died(const MpsFolder& folder) {
+  const std::optional<pid_t> pid = folder.daemon_pid();
+  return pid && !identify(*pid);
+}
+
 // The daemon goes to the background before its pid file and socket exist.
 Result<ProcessIdentity> await_daemon(const MpsControl& control) {
-  const std::int64_t deadline = monotonic_ns() + std::chrono::nanoseconds(kReadyLimit).count();
+  const Stopwatch waited;
+  std::optional<Stopwatch> dead;
+  const std::string folder = control.folder().root().string();
   while (true) {
     const std::optional<ProcessIdentity> daemon = mps_daemon_in(control);
     const Result<std::string> answer =
@@ -46,14 +55,24 @@ Result<ProcessIdentity> await_daemon(const MpsControl& control) {
     if (answer) {
       return *daemon;
     }
-    if (monotonic_ns() >= deadline) {
+    if (!has_died(control.folder())) {
+      dead.reset();
+    } else if (!dead) {
+      dead.emplace();
+    } else if (dead->seconds() > kDeadForS) {
+      return fail(ErrorCode::Internal,
+                  fmt::format("the MPS control daemon in {} ended as soon as it was started; "
+                              "another program may have ended it, or the driver",
+                              folder));
+    }
+    if (waited.seconds() > kReadyLimitS) {
       if (daemon) {
         const Result<void> ended = end_mps_daemon(control, *daemon, kDestructorGrace);
         log_debug(ended ? "" : ended.error().message);
       }
       return fail(ErrorCode::Internal,
                   fmt::format("the MPS control daemon in {} was started but does not answer: {}",
-                              control.folder().root().string(),
+                              folder,
                               answer.error().message));
     }
     pause_for(kLookEvery);

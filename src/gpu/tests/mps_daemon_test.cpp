@@ -2,10 +2,13 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
 #include <unistd.h>
+
+#include <fmt/format.h>
 
 #include <gtest/gtest.h>
 
@@ -174,6 +177,25 @@ TEST_F(MpsDaemonTest, ADaemonThatDiedIsNoticedAndStoppingItIsFine) {
 }
 
 // The next keeper has claimed the folder while this one noticed that its daemon is dead.
+TEST_F(MpsDaemonTest, ADaemonThatDiesAtItsStartIsNotWaitedFor) {
+  const std::filesystem::path program = std::filesystem::path(folder_).concat(".sh");
+  ASSERT_TRUE(write_file(program,
+                         fmt::format("#!/bin/sh\n"
+                                     "[ \"$1\" = -d ] || exec \"{0}\" \"$@\"\n"
+                                     "\"{0}\" \"$@\"\n"
+                                     "file=$CUDA_MPS_PIPE_DIRECTORY/nvidia-cuda-mps-control.pid\n"
+                                     "until kill -9 \"$(cat \"$file\")\"; do sleep 0.01; done "
+                                     "2>/dev/null\n",
+                                     CARPOOL_FAKE_MPS_CONTROL)));
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  ::setenv("CARPOOL_MPS_CONTROL", program.c_str(), 1);
+  const auto daemon = MpsDaemon::start(kGpu, folder_);
+  ASSERT_FALSE(daemon);
+  EXPECT_NE(daemon.error().message.find("ended as soon as it was started"), std::string::npos)
+      << daemon.error().message;
+  std::filesystem::remove(program);
+}
+
 TEST_F(MpsDaemonTest, AFolderThatHasAnotherOwnerIsLeftToIt) {
   const auto daemon = started();
   ASSERT_NE(daemon, nullptr);
