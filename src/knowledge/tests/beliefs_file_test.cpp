@@ -1,5 +1,7 @@
 #include <cstdlib>
 #include <filesystem>
+#include <regex>
+#include <string>
 
 #include <gtest/gtest.h>
 
@@ -176,6 +178,15 @@ TEST_F(BeliefsFile, EveryLatencyIsChecked) {
   (void)message_of(with("\"requests\":", "\"requests\":\"many\",\"was\":"));
   (void)message_of(with("\"latency_inside\":", "\"latency_inside\":9"));
   (void)message_of(with("\"latency_width\":", "\"latency_width\":99"));
+  // A latency of before services and queues were told apart is learned anew.
+  const std::string older = std::regex_replace(
+      good, std::regex(R"(,"service":\[[^\]]*\],"service_square":\[[^\]]*\])"), "");
+  ASSERT_LT(older.size(), good.size());
+  ASSERT_TRUE(write_file(file(), older));
+  const auto opened = Beliefs::open(file(), {.gate = true});
+  ASSERT_TRUE(opened) << opened.error().message;
+  EXPECT_TRUE(beliefs.latency({.workload = mine("serve"), .goal = {.slo_ms = 20.0}}));
+  EXPECT_FALSE((*opened)->latency({.workload = mine("serve"), .goal = {.slo_ms = 20.0}}));
   // A file of before latencies were learned.
   EXPECT_TRUE(write_file(file(), R"({"format":"carpool-beliefs","version":1,"users":[]})"));
   EXPECT_TRUE(Beliefs::open(file(), {}));
