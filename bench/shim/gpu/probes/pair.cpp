@@ -3,11 +3,11 @@
 #include <optional>
 #include <string_view>
 #include <thread>
-#include <time.h>
 #include <unistd.h>
 
 #include "confined.hpp"
 #include "probes.hpp"
+#include "timing.hpp"
 
 namespace probes {
 namespace {
@@ -15,11 +15,6 @@ namespace {
 constexpr unsigned long long kLong = 2'000'000;  // ns
 constexpr unsigned long long kShort = 10'000;
 constexpr int kDepth = 4;  // kernels in flight
-
-void sleep_us(long microseconds) {
-  const timespec length{0, microseconds * 1000};
-  ::nanosleep(&length, nullptr);
-}
 
 }  // namespace
 

@@ -1,11 +1,17 @@
-// How long a call takes the processor, and what it adds on the GPU.
+// Pauses; how long a call takes the processor, and what it adds on the GPU.
 #pragma once
 
 #include <functional>
+#include <time.h>
 
 #include "cuda.hpp"
 
 namespace probes {
+
+inline void sleep_us(long microseconds) {
+  const timespec length{0, microseconds * 1000};
+  ::nanosleep(&length, nullptr);
+}
 
 // Median nanoseconds of a call, in batches that the queue of the stream holds.
 inline double cost(const Gpu& gpu, const std::function<void()>& call) {

@@ -1,7 +1,6 @@
 // Probe j: a stream that waits for a word of shared memory, so that the host could launch ahead of
 // a gate that another process opens: what such a wait costs, how soon the GPU goes on, and whether
 // other streams and other processes go on meanwhile.
-#include <time.h>
 #include <unistd.h>
 
 #include "cuda.hpp"
@@ -17,11 +16,6 @@ constexpr int kTimes = 300;
 
 void wait_until_zero(CUstream stream, CUdeviceptr word) {
   NEED(cuStreamWaitValue64(stream, word, 0, CU_STREAM_WAIT_VALUE_EQ));
-}
-
-void sleep_us(long microseconds) {
-  const timespec length{0, microseconds * 1000};
-  ::nanosleep(&length, nullptr);
 }
 
 // Microseconds from `begin` to the end of a kernel, as the host sees it.
