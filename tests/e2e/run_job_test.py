@@ -233,8 +233,8 @@ import os, signal, time
 def resized(*_):
     print("size", *os.get_terminal_size(), flush=True)
 signal.signal(signal.SIGWINCH, resized)
-print("ready", flush=True)
 try:
+    print("ready", flush=True)
     while True:
         time.sleep(1000)
 except KeyboardInterrupt:
