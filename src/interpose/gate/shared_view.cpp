@@ -52,6 +52,10 @@ void for_each_best_effort(const SharedState& state, const Visit& visit) {
   return value_of(gate.slo_ns) - elapsed_of(gate, now) - remaining_of(gate, now);
 }
 
+[[nodiscard]] bool worked_since(const ClientGate& gate, Nanoseconds since) {
+  return value_of(gate.lease_ns) >= since || gate.busy.load(std::memory_order_relaxed) != 0;
+}
+
 void add_slo_client(SloView& view,
                     SloTerms& terms,
                     const ClientGate& gate,
@@ -95,10 +99,7 @@ bool is_slo_client(const ClientSlot& slot) {
 bool slo_client_worked(const SharedState& state, std::uint32_t slot, Nanoseconds since) {
   bool worked = false;
   for_each_bit(state.gpu.slo_clients[0], state.gpu.slo_clients[1], [&](std::uint32_t number) {
-    const ClientGate& gate = state.clients[number].gate;
-    const bool sign =
-        value_of(gate.lease_ns) >= since || gate.busy.load(std::memory_order_relaxed) != 0;
-    worked = worked || (number != slot && sign);
+    worked = worked || (number != slot && worked_since(state.clients[number].gate, since));
   });
   return worked;
 }
@@ -129,10 +130,12 @@ GateView shared_view(const SharedState& state,
   view.device = device;
   view.slo.idle_at = now;
   SloTerms terms;
+  bool slowed = false;  // beside a request a kernel takes longer than its bound
   for_each_bit(state.gpu.slo_clients[0], state.gpu.slo_clients[1], [&](std::uint32_t number) {
     if (is_slo_client(state.clients[number])) {
       const Nanoseconds seen = number < caller.alive.size() ? caller.alive.data()[number] : 0;
       add_slo_client(view.slo, terms, state.clients[number].gate, now, seen);
+      slowed = slowed || worked_since(state.clients[number].gate, caller.began);
     }
   });
   if (!view.slo.present) {
@@ -144,7 +147,7 @@ GateView shared_view(const SharedState& state,
   view.best_effort.confined_ns = caller.confined_ns;
   view.best_effort.commands = caller.commands;
   view.best_effort.since_drained_ns = caller.since_drained_ns;
-  view.best_effort.ends_in = caller.ends_in;
+  view.best_effort.ends_in = slowed ? kNever : caller.ends_in;
   view.best_effort.confined_ends_in = caller.confined_ends_in;
   Nanoseconds least_tag = caller.start_tag;
   for_each_best_effort(state, [&](std::uint32_t number, const ClientGate& gate) {

@@ -35,7 +35,8 @@ struct SharedCaller {
   Nanoseconds in_flight_ns = 0;
   Nanoseconds confined_ns = 0;
   Nanoseconds since_drained_ns = 0;
-  Nanoseconds ends_in = kNever;           // as in BestEffortView
+  Nanoseconds began = kNever;             // the oldest of it on all SMs; kNever: none is there
+  Nanoseconds ends_in = kNever;           // if no request was active meanwhile
   Nanoseconds confined_ends_in = kNever;  // as in BestEffortView
   std::uint32_t commands = 0;
   Nanoseconds long_kernel = 0;  // DurationBelief::of_long()

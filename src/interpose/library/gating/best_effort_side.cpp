@@ -127,8 +127,6 @@ Decision BestEffortSide::ask(Client& client, Question& question) {
       std::memory_order_relaxed);
   words.in_flight_ns.store(static_cast<std::uint64_t>(charged), std::memory_order_seq_cst);
   observe(*state, question.now);
-  // Beside a request a kernel takes longer than its bound, and how much is not known.
-  const bool slowed = gate::slo_client_worked(*state, client.id().slot, work_.began());
   const gate::GateView view =
       gate::shared_view(*state,
                         device_,
@@ -138,7 +136,8 @@ Decision BestEffortSide::ask(Client& client, Question& question) {
                          .in_flight_ns = work_.bound(),
                          .confined_ns = confined_.bound(),
                          .since_drained_ns = work_.since_drained(),
-                         .ends_in = slowed ? gate::kNever : work_.ends_in(question.now),
+                         .began = work_.began(),
+                         .ends_in = work_.ends_in(question.now),
                          .confined_ends_in = confined_.ends_in(question.now),
                          .commands = work_.commands(),
                          .long_kernel = belief_.of_long(),

@@ -157,6 +157,20 @@ TEST_F(SharedViewTest, WorkOfOthersCountsUntilItIsOverdue) {
   EXPECT_EQ(view({.slot = 9, .ends_in = 5}).best_effort.ends_in, 5);
 }
 
+TEST_F(SharedViewTest, TheEndOfWhatRanBesideARequestIsNotKnown) {
+  ClientGate& gate = add(3, JobClass::Slo);
+  gate.lease_ns.store(static_cast<std::uint64_t>(kViewed - kMillisecond));
+  const auto in_flight = [&](Nanoseconds began_before) {
+    return view({.slot = 9, .began = kViewed - began_before, .ends_in = 5, .confined_ends_in = 7})
+        .best_effort;
+  };
+  EXPECT_EQ(in_flight(kMillisecond / 2).ends_in, 5);
+  EXPECT_EQ(in_flight(2 * kMillisecond).ends_in, kNever);
+  EXPECT_EQ(in_flight(2 * kMillisecond).confined_ends_in, 7);
+  gate.busy.store(1);
+  EXPECT_EQ(in_flight(kMillisecond / 2).ends_in, kNever);
+}
+
 TEST_F(SharedViewTest, OneThatIsAheadOfAWaitingOneSeesIt) {
   ClientGate& other = add(5, JobClass::BestEffort);
   other.start_tag.store(1'000);
