@@ -36,7 +36,8 @@ Result<void> check_uuid(const std::string& uuid) {
       fmt::format("\"{}\" is not the UUID of a GPU, such as GPU-01234567-89ab-…", uuid));
 }
 
-// A process of a folder that was empty before it was started.
+// The pid file names a process that is gone. The folder was empty before, so the file is of the
+// daemon that was just started.
 bool has_died(const MpsFolder& folder) {
   const std::optional<pid_t> pid = folder.daemon_pid();
   return pid && !identify(*pid);
@@ -62,7 +63,7 @@ Result<ProcessIdentity> await_daemon(const MpsControl& control) {
     } else if (dead->seconds() > kDeadForS) {
       return fail(ErrorCode::Internal,
                   fmt::format("the MPS control daemon in {} ended as soon as it was started; "
-                              "another program may have ended it, or the driver",
+                              "`carpool doctor` checks what MPS needs on this machine",
                               folder));
     }
     if (waited.seconds() > kReadyLimitS) {
