@@ -52,10 +52,6 @@ void for_each_best_effort(const SharedState& state, const Visit& visit) {
   return value_of(gate.slo_ns) - elapsed_of(gate, now) - remaining_of(gate, now);
 }
 
-[[nodiscard]] bool worked_since(const ClientGate& gate, Nanoseconds since) {
-  return value_of(gate.lease_ns) >= since || gate.busy.load(std::memory_order_relaxed) != 0;
-}
-
 void add_slo_client(SloView& view,
                     SloTerms& terms,
                     const ClientGate& gate,
@@ -99,7 +95,10 @@ bool is_slo_client(const ClientSlot& slot) {
 bool slo_client_worked(const SharedState& state, std::uint32_t slot, Nanoseconds since) {
   bool worked = false;
   for_each_bit(state.gpu.slo_clients[0], state.gpu.slo_clients[1], [&](std::uint32_t number) {
-    worked = worked || (number != slot && worked_since(state.clients[number].gate, since));
+    const ClientGate& gate = state.clients[number].gate;
+    const bool sign =
+        value_of(gate.lease_ns) >= since || gate.busy.load(std::memory_order_relaxed) != 0;
+    worked = worked || (number != slot && sign);
   });
   return worked;
 }
@@ -130,12 +129,14 @@ GateView shared_view(const SharedState& state,
   view.device = device;
   view.slo.idle_at = now;
   SloTerms terms;
-  bool slowed = false;  // beside a request a kernel takes longer than its bound
+  // Beside a request a kernel takes longer than its bound. The end of a request is a sign of its
+  // client; one that was killed while it waited for the GPU gives none, and counts no longer.
+  bool slowed = false;
   for_each_bit(state.gpu.slo_clients[0], state.gpu.slo_clients[1], [&](std::uint32_t number) {
     if (is_slo_client(state.clients[number])) {
       const Nanoseconds seen = number < caller.alive.size() ? caller.alive.data()[number] : 0;
       add_slo_client(view.slo, terms, state.clients[number].gate, now, seen);
-      slowed = slowed || worked_since(state.clients[number].gate, caller.began);
+      slowed = slowed || value_of(state.clients[number].gate.lease_ns) >= caller.began;
     }
   });
   if (!view.slo.present) {
