@@ -65,6 +65,7 @@ def graphed(answer, tokens):
         inputs.copy_(tokens, non_blocking=True)
         graph.replay()
         return output
+    replayed.model = answer  # whose weights the graph reads
     return replayed, tokens
 
 
