@@ -21,41 +21,40 @@ LaunchShape shape_of(int width, int height) {
 
 // NOLINTBEGIN(readability-identifier-naming)
 
-#define LAUNCH_KERNEL(NAME, TWIN)                                                 \
-  Status NAME(Handle function,                                                    \
-              unsigned grid_x,                                                    \
-              unsigned grid_y,                                                    \
-              unsigned grid_z,                                                    \
-              unsigned block_x,                                                   \
-              unsigned block_y,                                                   \
-              unsigned block_z,                                                   \
-              unsigned shared,                                                    \
-              Handle stream,                                                      \
-              void** parameters,                                                  \
-              void** extra) {                                                     \
-    const Call call;                                                              \
-    const TimedLaunch launch{                                                     \
-        function,                                                                 \
-        {.grid = {grid_x, grid_y, grid_z}, .block = {block_x, block_y, block_z}}, \
-        stream,                                                                   \
-        Twin::TWIN,                                                               \
-        0,                                                                        \
-        shared};                                                                  \
-    const Ticket ticket = call.counts() ? launched(launch) : Ticket{};            \
-    return send(ticket, launch, [&](Handle to) {                                  \
-      return REAL(NAME,                                                           \
-                  function,                                                       \
-                  grid_x,                                                         \
-                  grid_y,                                                         \
-                  grid_z,                                                         \
-                  block_x,                                                        \
-                  block_y,                                                        \
-                  block_z,                                                        \
-                  shared,                                                         \
-                  to,                                                             \
-                  parameters,                                                     \
-                  extra);                                                         \
-    });                                                                           \
+#define LAUNCH_KERNEL(NAME, TWIN)                                                          \
+  Status NAME(Handle function,                                                             \
+              unsigned grid_x,                                                             \
+              unsigned grid_y,                                                             \
+              unsigned grid_z,                                                             \
+              unsigned block_x,                                                            \
+              unsigned block_y,                                                            \
+              unsigned block_z,                                                            \
+              unsigned shared,                                                             \
+              Handle stream,                                                               \
+              void** parameters,                                                           \
+              void** extra) {                                                              \
+    const Call call;                                                                       \
+    const TimedLaunch launch{                                                              \
+        .function = function,                                                              \
+        .shape = {.grid = {grid_x, grid_y, grid_z}, .block = {block_x, block_y, block_z}}, \
+        .stream = stream,                                                                  \
+        .twin = Twin::TWIN,                                                                \
+        .shared_bytes = shared};                                                           \
+    const Ticket ticket = call.counts() ? launched(launch) : Ticket{};                     \
+    return send(ticket, launch, [&](Handle to) {                                           \
+      return REAL(NAME,                                                                    \
+                  function,                                                                \
+                  grid_x,                                                                  \
+                  grid_y,                                                                  \
+                  grid_z,                                                                  \
+                  block_x,                                                                 \
+                  block_y,                                                                 \
+                  block_z,                                                                 \
+                  shared,                                                                  \
+                  to,                                                                      \
+                  parameters,                                                              \
+                  extra);                                                                  \
+    });                                                                                    \
   }
 LAUNCH_KERNEL(cuLaunchKernel, Legacy)
 LAUNCH_KERNEL(cuLaunchKernel_ptsz, PerThread)
@@ -66,12 +65,11 @@ LAUNCH_KERNEL(cuLaunchKernel_ptsz, PerThread)
     if (!call.counts() || config == nullptr) {                                                  \
       return REAL(NAME, config, function, parameters, extra);                                   \
     }                                                                                           \
-    const TimedLaunch launch{function,                                                          \
-                             {.grid = config->grid, .block = config->block},                    \
-                             config->stream,                                                    \
-                             Twin::TWIN,                                                        \
-                             0,                                                                 \
-                             config->shared_bytes};                                             \
+    const TimedLaunch launch{.function = function,                                              \
+                             .shape = {.grid = config->grid, .block = config->block},           \
+                             .stream = config->stream,                                          \
+                             .twin = Twin::TWIN,                                                \
+                             .shared_bytes = config->shared_bytes};                             \
     const Ticket ticket = launched(launch, kind_of(*config));                                   \
     return send(ticket, launch, [&](Handle to) {                                                \
       if (to == config->stream) {                                                               \
@@ -85,38 +83,38 @@ LAUNCH_KERNEL(cuLaunchKernel_ptsz, PerThread)
 LAUNCH_KERNEL_EX(cuLaunchKernelEx, Legacy)
 LAUNCH_KERNEL_EX(cuLaunchKernelEx_ptsz, PerThread)
 
-#define LAUNCH_COOPERATIVE(NAME, TWIN)                                            \
-  Status NAME(Handle function,                                                    \
-              unsigned grid_x,                                                    \
-              unsigned grid_y,                                                    \
-              unsigned grid_z,                                                    \
-              unsigned block_x,                                                   \
-              unsigned block_y,                                                   \
-              unsigned block_z,                                                   \
-              unsigned shared,                                                    \
-              Handle stream,                                                      \
-              void** parameters) {                                                \
-    const Call call;                                                              \
-    const TimedLaunch launch{                                                     \
-        function,                                                                 \
-        {.grid = {grid_x, grid_y, grid_z}, .block = {block_x, block_y, block_z}}, \
-        stream,                                                                   \
-        Twin::TWIN};                                                              \
-    const Ticket ticket =                                                         \
-        call.counts() ? launched(launch, gate::WorkKind::Cooperative) : Ticket{}; \
-    return finished(ticket,                                                       \
-                    launch,                                                       \
-                    REAL(NAME,                                                    \
-                         function,                                                \
-                         grid_x,                                                  \
-                         grid_y,                                                  \
-                         grid_z,                                                  \
-                         block_x,                                                 \
-                         block_y,                                                 \
-                         block_z,                                                 \
-                         shared,                                                  \
-                         stream,                                                  \
-                         parameters));                                            \
+#define LAUNCH_COOPERATIVE(NAME, TWIN)                                                     \
+  Status NAME(Handle function,                                                             \
+              unsigned grid_x,                                                             \
+              unsigned grid_y,                                                             \
+              unsigned grid_z,                                                             \
+              unsigned block_x,                                                            \
+              unsigned block_y,                                                            \
+              unsigned block_z,                                                            \
+              unsigned shared,                                                             \
+              Handle stream,                                                               \
+              void** parameters) {                                                         \
+    const Call call;                                                                       \
+    const TimedLaunch launch{                                                              \
+        .function = function,                                                              \
+        .shape = {.grid = {grid_x, grid_y, grid_z}, .block = {block_x, block_y, block_z}}, \
+        .stream = stream,                                                                  \
+        .twin = Twin::TWIN};                                                               \
+    const Ticket ticket =                                                                  \
+        call.counts() ? launched(launch, gate::WorkKind::Cooperative) : Ticket{};          \
+    return finished(ticket,                                                                \
+                    launch,                                                                \
+                    REAL(NAME,                                                             \
+                         function,                                                         \
+                         grid_x,                                                           \
+                         grid_y,                                                           \
+                         grid_z,                                                           \
+                         block_x,                                                          \
+                         block_y,                                                          \
+                         block_z,                                                          \
+                         shared,                                                           \
+                         stream,                                                           \
+                         parameters));                                                     \
   }
 LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel, Legacy)
 LAUNCH_COOPERATIVE(cuLaunchCooperativeKernel_ptsz, PerThread)
