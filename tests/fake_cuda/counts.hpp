@@ -22,6 +22,7 @@ namespace fake_cuda {
   ROW(set_bytes)                                                  \
   ROW(host_functions)                                             \
   ROW(value_writes)                                               \
+  ROW(value_waits)                                                \
   ROW(event_records)                                              \
   ROW(synchronizations)                                           \
   ROW(allocations)                                                \

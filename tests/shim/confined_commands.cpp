@@ -23,6 +23,8 @@ int run_counted(Program& program, int most) {
   const char* const stop = std::getenv("SHIM_TEST_STOP");
   const char* const wide = std::getenv("SHIM_TEST_BLOCKS");
   const unsigned blocks = wide == nullptr ? 1U : static_cast<unsigned>(std::atoi(wide));
+  const char* const large = std::getenv("SHIM_TEST_SHARED_BYTES");
+  const unsigned shared_bytes = large == nullptr ? 0U : static_cast<unsigned>(std::atoi(large));
   const Stopwatch watch;
   int launched = 0;
   touch("SHIM_TEST_GO");
@@ -31,7 +33,7 @@ int run_counted(Program& program, int most) {
     const Handle stream = launched % 4 < 2 ? nullptr : own;
     const interpose::LaunchConfig config{.grid = {blocks, 1, 1},
                                          .block = {32, 1, 1},
-                                         .shared_bytes = 0,
+                                         .shared_bytes = shared_bytes,
                                          .stream = stream,
                                          .attributes = nullptr,
                                          .attribute_count = 0};
@@ -43,7 +45,7 @@ int run_counted(Program& program, int most) {
                                          32U,
                                          1U,
                                          1U,
-                                         0U,
+                                         shared_bytes,
                                          stream,
                                          parameters.data(),
                                          Program::nothing())

@@ -94,11 +94,16 @@ int use_kernel(Program& program, const char* name) {
 }
 
 // Requests of 10 kernels of 1 ms, once the file SHIM_TEST_GO exists; their median is printed.
+// Before that, SHIM_TEST_FIRST_REQUESTS of one kernel.
 int run_serve(Program& program, int requests) {
   int failures = use_kernel(program, "spin_1000us");
   DevicePointer memory = 0;
   failures += program.cuda("cuMemAlloc_v2", &memory, kMegabyte);
   failures += request(program, memory);
+  const char* const first = std::getenv("SHIM_TEST_FIRST_REQUESTS");
+  for (int i = 0; first != nullptr && i < std::atoi(first); ++i) {
+    failures += request(program, memory);
+  }
   touch("SHIM_TEST_READY");
   const Stopwatch waiting;
   while (!exists("SHIM_TEST_GO") && waiting.seconds() < kLongest) {
@@ -146,7 +151,27 @@ int run_flood(Program& program, int count) {
   return failures;
 }
 
-// The same in a stream of its own, while another one is captured again and again.
+// How long it takes to launch kernels of 1 ms of which no result is waited for, in µs, behind some
+// that were.
+int run_ahead(Program& program, int count) {
+  constexpr int kBefore = 3;
+  int failures = use_kernel(program, "spin_1000us");
+  for (int i = 0; i < kBefore; ++i) {
+    failures += program.launch("cuLaunchKernel", nullptr);
+    failures += program.cuda("cuStreamSynchronize", Handle{nullptr});
+  }
+  const Stopwatch watch;
+  for (int i = 0; i < count; ++i) {
+    failures += program.launch("cuLaunchKernel", nullptr);
+  }
+  print("launching_us", static_cast<std::uint64_t>(watch.seconds() * 1e6));
+  failures += program.cuda("cuStreamSynchronize", Handle{nullptr});
+  print("done_us", static_cast<std::uint64_t>(watch.seconds() * 1e6));
+  report_gate();
+  return failures;
+}
+
+// Kernels in a stream of their own, while another one is captured again and again.
 int run_flood_captures(Program& program, int count) {
   int failures = use_kernel(program, "spin_500us");
   Handle stream = nullptr;

@@ -76,6 +76,7 @@ void report_of_driver() {
   if (count != nullptr) {
     for (const char* name : {"kernel_launches",
                              "green_launches",
+                             "value_waits",
                              "graph_launches",
                              "graph_kernel_nodes",
                              "copies",
@@ -313,6 +314,7 @@ int main(int argc, char** argv) {
       {"timed-fork", run_timed_fork},
       {"serve", run_serve},
       {"flood", run_flood},
+      {"ahead", run_ahead},
       {"products", run_products},
       {"believed", run_believed},
       {"flood-captures", run_flood_captures},

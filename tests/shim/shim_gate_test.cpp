@@ -1,70 +1,10 @@
 // The launch gate of libcarpool_cuda.so: SLO and best-effort processes on one device.
 #include <csignal>
 
-#include "interpose/gate/decision.hpp"
-#include "shim_processes.hpp"
+#include "shim_gate_fixture.hpp"
 
 namespace carpool::shim_test {
 namespace {
-
-class ShimGate : public ShimProcesses {
- protected:
-  void SetUp() override {
-    ShimProcesses::SetUp();
-    settings("sms = 4");  // a kernel of the program takes all of the device
-  }
-
-  [[nodiscard]] static Environment slo() {
-    return {{"CARPOOL_SHIM_CLASS", "slo"},
-            {"CARPOOL_SHIM_SLO_NS", "200000000"},
-            {"CARPOOL_SHIM_QUANTILE", "0.9"}};
-  }
-  [[nodiscard]] static Environment best_effort(const std::string& mps = "1") {
-    return {{"CARPOOL_SHIM_CLASS", "best-effort"}, {"CARPOOL_SHIM_MPS", mps}};
-  }
-
-  // The median of the requests of an SLO process beside a best-effort one, in µs.
-  std::uint64_t median_beside(const Environment& served, const Environment& flooded) {
-    clear_files();
-    const ChildProcess flood = start({"lookup", "flood", "0"}, flooded);
-    const Values seen = run({"lookup", "serve", "30"}, with_files(served));
-    EXPECT_EQ(seen.at("failures"), 0U);
-    served_ = seen;
-    return seen.at("median_us");
-  }
-
-  // Launches of a process, by its slot.
-  [[nodiscard]] std::uint64_t launches_of(pid_t pid) const {
-    std::error_code problem;
-    const auto state = folder_ / "state";
-    for (const auto& file : std::filesystem::directory_iterator(state, problem)) {
-      interpose::StateReader reader;
-      interpose::StateReport report;
-      if (reader.open(state.string(), file.path().stem().string(), ::geteuid()) !=
-              interpose::StateError::None ||
-          reader.read(report, interpose::StateReader::Dead::Keep) != interpose::StateError::None) {
-        continue;
-      }
-      for (const interpose::ClientReport& client : report.clients) {
-        if (client.pid == pid) {
-          return client.launches;
-        }
-      }
-    }
-    return 0;
-  }
-
-  [[nodiscard]] bool goes_on(pid_t pid) const {
-    const std::uint64_t before = launches_of(pid);
-    return eventually([&] { return launches_of(pid) > before + 50; });
-  }
-
-  Values served_;
-};
-
-std::string holds_of(interpose::gate::HoldReason reason) {
-  return "holds_" + std::to_string(static_cast<unsigned>(reason));
-}
 
 TEST_F(ShimGate, RequestsDoNotWaitForMoreThanWhatIsInFlight) {
   const std::uint64_t without = median_beside(slo(), {});
@@ -82,81 +22,16 @@ TEST_F(ShimGate, RequestsDoNotWaitForMoreThanWhatIsInFlight) {
 }
 
 TEST_F(ShimGate, HoldsAreCountedByReason) {
-  for (const auto& [mps, reason] : {std::pair{"1", interpose::gate::HoldReason::HeavyBesideRequest},
-                                    std::pair{"0", interpose::gate::HoldReason::RequestActive}}) {
+  for (const char* mps : {"1", "0"}) {
     clear_files();
     const ChildProcess serving = start({"lookup", "serve", "20"}, slo());
     ASSERT_TRUE(wait_for("READY"));
     const Values seen = run({"lookup", "flood", "0"}, with_files(best_effort(mps)));
     EXPECT_EQ(seen.at("failures"), 0U);
     EXPECT_EQ(seen.at("policy"), 1U);
-    EXPECT_GE(seen.at(holds_of(reason)), 5U);
+    EXPECT_GE(seen.at(holds_of(interpose::gate::HoldReason::RequestActive)), 5U);
     EXPECT_GT(seen.at("held_ns"), 0U);
   }
-}
-
-// Beside a request a heavy kernel goes to a part of the SMs, in the order of its own stream.
-class ShimConfined : public ShimGate {
- protected:
-  Values counted_beside_requests(const Environment& more) {
-    const ChildProcess serving = start({"lookup", "serve", "20"}, slo());
-    EXPECT_TRUE(wait_for("READY"));
-    Values seen = run({"lookup", "counted", "2000"}, with_files(more));
-    EXPECT_EQ(seen.at("failures"), 0U);
-    EXPECT_GT(seen.at("launched"), 0U);
-    EXPECT_EQ(seen.at("counted"), seen.at("launched"));
-    return seen;
-  }
-};
-
-TEST_F(ShimConfined, AKernelBesideARequestRunsOnAPartOfTheSms) {
-  settings("sms = 64");
-  const Values seen = counted_beside_requests(best_effort());
-  EXPECT_GE(seen.at("driver_green_launches"), 3U);
-  EXPECT_LT(seen.at("driver_green_launches"), seen.at("driver_kernel_launches"));
-}
-
-TEST_F(ShimConfined, AProgramWithoutMpsIsNotConfined) {
-  settings("sms = 64");
-  EXPECT_EQ(counted_beside_requests(best_effort("0")).at("driver_green_launches"), 0U);
-}
-
-TEST_F(ShimConfined, ADriverWithoutGreenContextsHolds) {
-  settings("sms = 64\ngreen_contexts = 0");
-  const Values seen = counted_beside_requests(best_effort());
-  EXPECT_EQ(seen.at("driver_green_launches"), 0U);
-  EXPECT_GE(seen.at(holds_of(interpose::gate::HoldReason::HeavyBesideRequest)), 3U);
-}
-
-TEST_F(ShimConfined, ASmallGpuHasNoParts) {
-  settings("sms = 8");
-  EXPECT_EQ(counted_beside_requests(best_effort()).at("driver_green_launches"), 0U);
-}
-
-// All blocks of either kernel may be on the GPU at once and wait for one another: 64 SMs with 32 of
-// them each. Those of one kernel fit on the smallest part, too, those of the other on none.
-TEST_F(ShimConfined, AKernelWhoseBlocksMayWaitForOneAnotherNeedsRoomForAll) {
-  settings("sms = 64");
-  Environment with_blocks = best_effort();
-  with_blocks["SHIM_TEST_BLOCKS"] = "250";
-  EXPECT_GE(counted_beside_requests(with_blocks).at("driver_green_launches"), 3U);
-}
-
-TEST_F(ShimConfined, AKernelWhoseBlocksMayWaitForOneAnotherIsNotConfinedToLess) {
-  settings("sms = 64");
-  Environment with_blocks = best_effort();
-  with_blocks["SHIM_TEST_BLOCKS"] = "1100";
-  EXPECT_EQ(counted_beside_requests(with_blocks).at("driver_green_launches"), 0U);
-}
-
-TEST_F(ShimConfined, ABeliefThatIsTooHighIsCorrected) {
-  settings("sms = 64");
-  const ChildProcess serving = start({"lookup", "serve", "20"}, slo());
-  ASSERT_TRUE(wait_for("READY"));
-  const Values seen = run({"lookup", "believed", "600"}, with_files(best_effort()));
-  EXPECT_EQ(seen.at("failures"), 0U);
-  EXPECT_EQ(seen.at("believed_ns"), 80'000'000U);
-  EXPECT_LT(seen.at("mean_ns"), 50'000'000U);  // a quarter of the SLO
 }
 
 TEST_F(ShimGate, TellsKernelsOfOneNameApartByTheLaunchesBeforeThem) {

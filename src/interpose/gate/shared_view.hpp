@@ -57,6 +57,15 @@ struct SloSign {
                                      std::uint32_t slot,
                                      Nanoseconds since);
 
+// Whether a best-effort client in another slot has launched lately, or waits to.
+[[nodiscard]] bool other_best_effort_worked(const SharedState& state,
+                                            std::uint32_t slot,
+                                            Nanoseconds now);
+
+// For which part of the time best-effort work may run beside requests, by the measured tails of the
+// SLO clients: as much as keeps them well below their SLOs.
+[[nodiscard]] std::uint32_t space_permille(const SharedState& state);
+
 // Whether the slot is that of an SLO client. It may have ended.
 [[nodiscard]] bool is_slo_client(const ClientSlot& slot);
 

@@ -137,11 +137,15 @@ Result load_function(Function* function) {
   return kSuccess;
 }
 
-Result occupancy(int* blocks, Function* function, int threads) {
+Result occupancy(int* blocks, Function* function, int threads, std::size_t shared_bytes) {
+  constexpr std::size_t kSharedOfSm = std::size_t{228} << 10U;
   if (threads <= 0) {
     return kInvalidValue;
   }
   *blocks = std::min(32, 2048 / threads);
+  if (shared_bytes > 0) {
+    *blocks = std::min(*blocks, static_cast<int>(kSharedOfSm / shared_bytes));
+  }
   return check(function);
 }
 
@@ -196,10 +200,10 @@ FAKE_CUDA_DEFINE(cuKernelGetAttribute,
 FAKE_CUDA_DEFINE(cuFuncLoad, (Function * function), load_function(function))
 FAKE_CUDA_DEFINE(cuFuncIsLoaded, (int* state, Function* function), is_loaded(state, function))
 FAKE_CUDA_DEFINE(cuOccupancyMaxActiveBlocksPerMultiprocessor,
-                 (int* blocks, Function* function, int threads, std::size_t),
-                 occupancy(blocks, function, threads))
+                 (int* blocks, Function* function, int threads, std::size_t shared),
+                 occupancy(blocks, function, threads, shared))
 FAKE_CUDA_DEFINE(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
-                 (int* blocks, Function* function, int threads, std::size_t, unsigned),
-                 occupancy(blocks, function, threads))
+                 (int* blocks, Function* function, int threads, std::size_t shared, unsigned),
+                 occupancy(blocks, function, threads, shared))
 
 }  // namespace fake_cuda

@@ -162,6 +162,9 @@ class Maker {
     Operation operation;
     if (task.waits) {
       operation.ready = [task] { return value_reached(task); };
+      operation.complete = [counts = &driver_.counts()](std::int64_t) {
+        counts->add(Count::value_waits);
+      };
       return operation;
     }
     operation.complete = [task, counts = &driver_.counts()](std::int64_t) {

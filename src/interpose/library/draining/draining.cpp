@@ -5,7 +5,6 @@
 #include <csignal>
 #include <ctime>
 #include <linux/futex.h>
-#include <pthread.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -15,6 +14,7 @@
 #include "interpose/library/captures.hpp"
 #include "interpose/library/clock.hpp"
 #include "interpose/library/draining/drained_contexts.hpp"
+#include "interpose/library/own_thread.hpp"
 #include "interpose/library/process.hpp"
 #include "interpose/library/settings.hpp"
 
@@ -103,29 +103,11 @@ void* wait_for_work(void* /*unused*/) {
   return nullptr;
 }
 
-bool start_thread(void* (*function)(void*), std::size_t stack_bytes) {
-  sigset_t all{};
-  ::sigfillset(&all);
-  sigset_t before{};
-  change_mask(SIG_BLOCK, all, &before);  // for the new thread: signals are the program's
-  pthread_attr_t attributes{};
-  pthread_t thread{};
-  bool started = false;
-  if (::pthread_attr_init(&attributes) == 0) {
-    started = (stack_bytes == 0 || ::pthread_attr_setstacksize(&attributes, stack_bytes) == 0) &&
-              ::pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED) == 0 &&
-              ::pthread_create(&thread, &attributes, function, nullptr) == 0;
-    ::pthread_attr_destroy(&attributes);
-  }
-  change_mask(SIG_SETMASK, before);
-  return started;
-}
-
 void drain() {
   pause_ns(kUnderWayNs);
   // A thread of its own: on a GPU that hangs, it never returns.
   const std::uint32_t done_before = work_done.load();
-  if (!start_thread(&wait_for_work, 0)) {
+  if (!start_thread(&wait_for_work, nullptr, 0)) {
     return;
   }
   const std::uint64_t end = asked_ns.load() + kLongestDrainNs;
@@ -183,7 +165,7 @@ void take_over_signals() {
   const int error = errno;
   if (::getpid() != kInit && setting("CARPOOL_SHIM_MPS") == "1" && !taken_over.exchange(true)) {
     owner.store(::getpid());
-    if (start_thread(&end_when_asked, kStackBytes)) {
+    if (start_thread(&end_when_asked, nullptr, kStackBytes)) {
       for (const int signal : kTakenOver) {
         take_over(signal);
       }

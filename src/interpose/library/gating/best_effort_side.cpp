@@ -40,6 +40,7 @@ void BestEffortSide::start(Client& client,
   policy_ = policy;
   device_ = device;
   ordinal_ = ordinal;
+  turns_.start(policy, device);
   shares_space_ = device.mps && policy.decide == &gate::decide_spacetime;
   const auto number = static_cast<std::uint64_t>(
       std::ranges::find(gate::policies(), policy.name, &gate::Policy::name) -
@@ -82,6 +83,10 @@ gate::Work BestEffortSide::work_of(const SharedState& state,
 Decision BestEffortSide::confine(Decision decision, Question& question) {
   if (!decision.admitted || decision.sms == 0) {
     return decision;
+  }
+  if (work_.commands() > 0 && queued_) {
+    // It would wait in its stream, behind a gate, until the request has ended.
+    return gate::hold(HoldReason::HeavyBesideRequest, question.now);
   }
   question.confined = partitions_.enter(question.place, question.work.least_sms, decision.sms);
   question.sms = partitions_.entered_sms();
@@ -167,6 +172,24 @@ Decision BestEffortSide::ask_twice(Client& client, Question& question) {
   return decision;
 }
 
+// Ahead of its turn if that is possible.
+Decision BestEffortSide::ask_or_queue(Client& client, Question& question) {
+  question.queued = turns_.takes(client, question.work, question.now);
+  if (!question.queued) {
+    return ask_twice(client, question);
+  }
+  if (TurnQueue::is_full(work_, question.work)) {
+    work_.mark(question.place, 0);
+    work_.reclaim(question.now);
+    if (TurnQueue::is_full(work_, question.work)) {
+      question.fits_in = kMillisecond;
+      return gate::hold(HoldReason::InFlightBound, question.now);
+    }
+  }
+  question.queued = turns_.pass(question.place, question.work);
+  return question.queued ? gate::admit() : ask_twice(client, question);
+}
+
 void BestEffortSide::commit(Client& client, const Question& question) {
   if (work_.commands() > kManyCommands) {
     work_.reclaim(question.now);
@@ -180,6 +203,7 @@ void BestEffortSide::commit(Client& client, const Question& question) {
     longer.bound_ns = longer.bound_ns * device_.sms / sms;
     confined_.add(question.place, longer, question.now);
   }
+  queued_ = question.queued || (queued_ && work_.commands() > 1);
   finish_tag_ = question.start_tag + question.work.bound_ns;
   ClientGate& words = client.slot().gate;
   words.in_flight_ns.store(static_cast<std::uint64_t>(work_.bound()), std::memory_order_relaxed);
@@ -210,8 +234,9 @@ Admission BestEffortSide::admit(Client& client, const AskingLaunch& launch) {
     }
     alive_.look(*state, question.now);
     question.work = work_of(*state, launch, question.unmeasured);
+    turns_.see(question.work);
     question.start_tag = std::max(finish_tag_, gate::shared_virtual_time(*state));
-    decision = ask_twice(client, question);
+    decision = ask_or_queue(client, question);
     if (decision.admitted) {
       commit(client, question);
     }
@@ -250,7 +275,7 @@ void BestEffortSide::wait(Client& client, Question& question, Decision decision)
     alive_.look(*client.shared(), now);
     decision = now - question.began >= kLongestHold || capture_alive()
                    ? gate::admit()
-                   : ask_twice(client, question);
+                   : ask_or_queue(client, question);
     if (decision.admitted) {
       commit(client, question);
     }
@@ -259,7 +284,7 @@ void BestEffortSide::wait(Client& client, Question& question, Decision decision)
 
 void BestEffortSide::launched(const StreamPlace& place) {
   const SpinLock::Holder held(gating_lock);
-  work_.mark(place, idle_budget_ / kMarksOfBudget);
+  work_.mark(place, queued_ ? TurnQueue::kBetweenMarks : idle_budget_ / kMarksOfBudget);
 }
 
 void BestEffortSide::launched_confined(const StreamPlace& place, bool accepted) {
@@ -272,6 +297,7 @@ void BestEffortSide::learn(Nanoseconds measured) {
   const SpinLock::Attempt attempt(gating_lock);
   if (attempt.held()) {
     belief_.learn(measured);
+    turns_.expect(belief_.of_long());
   }
 }
 
@@ -280,6 +306,7 @@ void BestEffortSide::forget(Handle context) {
   work_.forget(context);
   confined_.forget(context);
   partitions_.forget(context);
+  turns_.forget(context);
 }
 
 void wait_for_gating() {

@@ -10,6 +10,7 @@
 #include "interpose/gate/shared_view.hpp"
 #include "interpose/library/gating/slo_presence.hpp"
 #include "interpose/library/gating/sm_partition.hpp"
+#include "interpose/library/gating/turn_queue.hpp"
 #include "interpose/library/gating/waiting_clients.hpp"
 #include "interpose/library/gating/work_in_flight.hpp"
 #include "interpose/state/client.hpp"
@@ -73,6 +74,7 @@ class BestEffortSide {
     Handle confined = nullptr;      // the stream of the part of the SMs
     std::uint32_t sms = 0;          // of that part
     bool unmeasured = false;        // too little is known of its duration
+    bool queued = false;            // it goes ahead of its turn
   };
 
   [[nodiscard]] gate::Work work_of(const SharedState& state,
@@ -82,6 +84,7 @@ class BestEffortSide {
   [[nodiscard]] gate::Decision ask(Client& client, Question& question);
   [[nodiscard]] gate::Decision confine(gate::Decision decision, Question& question);
   [[nodiscard]] gate::Decision ask_twice(Client& client, Question& question);
+  [[nodiscard]] gate::Decision ask_or_queue(Client& client, Question& question);
   void commit(Client& client, const Question& question);
   void observe(const SharedState& state, gate::Nanoseconds now);
   void wait(Client& client, Question& question, gate::Decision decision);
@@ -93,7 +96,9 @@ class BestEffortSide {
   WorkInFlight work_{};
   WorkInFlight confined_{};
   SmPartitions partitions_{};
+  TurnQueue turns_{};
   bool shares_space_ = false;  // the policy confines launches, if that is possible
+  bool queued_ = false;        // some in flight may wait at a gate in their stream
   int ordinal_ = 0;
   WaitingClients alive_{};
   gate::Nanoseconds idle_budget_ = gate::kMillisecond;  // of the last answer

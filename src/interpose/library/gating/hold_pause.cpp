@@ -29,15 +29,6 @@ void rest_processor() {
 #endif
 }
 
-void spin_for(Nanoseconds span) {
-  const Nanoseconds end = static_cast<Nanoseconds>(exact_now_ns()) + span;
-  do {
-    for (int i = 0; i < 8; ++i) {
-      rest_processor();
-    }
-  } while (static_cast<Nanoseconds>(exact_now_ns()) < end);
-}
-
 // Without timer slack, which would more than double so short a sleep.
 void sleep_sharply(Nanoseconds span) {
   const int slack = ::prctl(PR_GET_TIMERSLACK);
@@ -49,6 +40,15 @@ void sleep_sharply(Nanoseconds span) {
 }
 
 }  // namespace
+
+void spin_for(Nanoseconds span) {
+  const Nanoseconds end = static_cast<Nanoseconds>(exact_now_ns()) + span;
+  do {
+    for (int i = 0; i < 8; ++i) {
+      rest_processor();
+    }
+  } while (static_cast<Nanoseconds>(exact_now_ns()) < end);
+}
 
 void pause_before_next(const Decision& decision, const Wait& wait) {
   if (decision.reason == HoldReason::InFlightBound ||

@@ -16,4 +16,7 @@ struct Wait {
 // the time. The end of a request cannot.
 void pause_before_next(const gate::Decision& decision, const Wait& wait);
 
+// Keeps the processor, because a sleep would take longer.
+void spin_for(gate::Nanoseconds span);
+
 }  // namespace carpool::interpose

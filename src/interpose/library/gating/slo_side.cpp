@@ -88,6 +88,9 @@ void SloSide::end(Client& client, std::uint64_t at, std::uint64_t now) {
   const Nanoseconds latency = book_.ended(signed_ns(at));
   queue_wait_.ended(signed_ns(at), latency);
   tail_.request_ended(latency, slo, signed_ns(now));
+  if (words.requests.load(std::memory_order_relaxed) == gate::TailSettings{}.first_requests) {
+    latencies_ = gate::QuantileSketch{kRecentRequests};  // those before have loaded kernels
+  }
   latencies_.add(latency);
   services_.add(signed_ns(at - service_began_));
   const auto permille =

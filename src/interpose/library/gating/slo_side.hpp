@@ -94,7 +94,8 @@ class SloSide {
   gate::QueueWait queue_wait_{gate::kQuietTime};
   gate::QuietTime quiet_{gate::kQuietTime};
   gate::TailControl tail_{};
-  gate::QuantileSketch latencies_{1024};
+  static constexpr std::uint32_t kRecentRequests = 1024;
+  gate::QuantileSketch latencies_{kRecentRequests};
   gate::ServiceTime services_{};
   std::uint64_t service_began_ = 0;  // of the last request
 };

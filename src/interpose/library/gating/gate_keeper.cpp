@@ -1,0 +1,176 @@
+#include "interpose/library/gating/gate_keeper.hpp"
+
+#include <algorithm>
+#include <linux/futex.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "interpose/gate/policies/policies.hpp"
+#include "interpose/library/clock.hpp"
+#include "interpose/library/gating/hold_pause.hpp"
+#include "interpose/library/own_thread.hpp"
+
+namespace carpool::interpose {
+
+using gate::HoldReason;
+using gate::kMicrosecond;
+using gate::kMillisecond;
+using gate::kSecond;
+using gate::Nanoseconds;
+
+namespace {
+
+constexpr std::size_t kStackBytes = std::size_t{256} << 10U;
+constexpr Nanoseconds kBetweenLooks = 40 * kMicrosecond;
+constexpr Nanoseconds kSleepOverrun = 100 * kMicrosecond;
+constexpr Nanoseconds kLongestSpin = 2 * kMillisecond;
+// Sharing in space and taking turns alternate in periods of this length.
+constexpr Nanoseconds kSpacePeriod = 500 * kMillisecond;
+// A thread that the system has not run for so long is not relied on.
+constexpr Nanoseconds kStale = 5 * kMillisecond;
+// Without a launch for so long the thread parks, and the gate stays open: nothing that was launched
+// waits longer.
+constexpr Nanoseconds kParkAfter = kSecond;
+// A kernel longer than this part of the SLO does not go through the gate (policies/spacetime.cpp).
+constexpr Nanoseconds kLongPartOfSlo = 4;
+
+Nanoseconds exact_now() {
+  return static_cast<Nanoseconds>(exact_now_ns());
+}
+
+}  // namespace
+
+GateKeeper::Sight GateKeeper::look(Client& client,
+                                   StreamGate& gate,
+                                   const gate::DeviceFacts& device,
+                                   Nanoseconds now) {
+  launched_at_.store(now, std::memory_order_seq_cst);
+  if (!tried_) {
+    tried_ = true;
+    client_ = &client;
+    gate_ = &gate;
+    device_ = device;
+    static_cast<void>(start_thread(&GateKeeper::run, this, kStackBytes));  // else never fresh
+  }
+  if (parked_.load(std::memory_order_seq_cst)) {
+    wakes_.fetch_add(1);
+    ::syscall(SYS_futex, &wakes_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+  }
+  return {.fresh = now - looked_at_.load(std::memory_order_acquire) < kStale,
+          .alone = alone_.load(std::memory_order_relaxed),
+          .in_space = in_space_.load(std::memory_order_relaxed),
+          .section = section_.load(std::memory_order_relaxed),
+          .longest = longest_.load(std::memory_order_relaxed)};
+}
+
+void* GateKeeper::run(void* self) {
+  ::prctl(PR_SET_NAME, "carpool-gate");
+  ::prctl(PR_SET_TIMERSLACK, 1UL);
+  static_cast<GateKeeper*>(self)->keep();
+  return nullptr;
+}
+
+void GateKeeper::keep() {
+  for (;;) {
+    const Nanoseconds now = exact_now();
+    if (now - launched_at_.load(std::memory_order_relaxed) > kParkAfter) {
+      park();
+    } else {
+      look_once(now);
+    }
+  }
+}
+
+void GateKeeper::park() {
+  const std::uint32_t seen = wakes_.load();
+  looked_at_.store(0, std::memory_order_release);
+  gate_->open();
+  closed_at_ = 0;
+  parked_.store(true, std::memory_order_seq_cst);
+  if (exact_now() - launched_at_.load(std::memory_order_seq_cst) > kParkAfter) {
+    ::syscall(SYS_futex, &wakes_, FUTEX_WAIT_PRIVATE, seen, nullptr, nullptr, 0);
+  }
+  parked_.store(false);
+}
+
+gate::GateView GateKeeper::view_of(const SharedState& state, Nanoseconds now) {
+  return gate::shared_view(state,
+                           device_,
+                           {.slot = client_->id().slot,
+                            .held_for = closed_at_ == 0 ? 0 : now - closed_at_,
+                            .alive = alive_.last_seen()},
+                           now);
+}
+
+// For work as long as what may be behind the gate.
+gate::Decision GateKeeper::decide(const gate::GateView& view, Nanoseconds now) {
+  const Nanoseconds longest = view.slo.tightest_slo / kLongPartOfSlo;
+  const Nanoseconds usual = std::max(view.budget.backlog_ns, long_kernel_.load());
+  const Nanoseconds bound = std::min(usual, longest);
+  return gate::decide_time(view, {}, {.known = true, .expected_ns = bound, .bound_ns = bound}, now);
+}
+
+void GateKeeper::publish(const SharedState& state, const gate::GateView& view, Nanoseconds now) {
+  const std::uint32_t slot = client_->id().slot;
+  const Nanoseconds share = gate::space_permille(state);
+  const bool in_space =
+      now >= view.budget.time_only_until && now % kSpacePeriod < kSpacePeriod / 1000 * share;
+  section_.store(view.budget.backlog_ns, std::memory_order_relaxed);
+  longest_.store(view.slo.tightest_slo / kLongPartOfSlo, std::memory_order_relaxed);
+  in_space_.store(in_space, std::memory_order_relaxed);
+  alone_.store(!gate::other_best_effort_worked(state, slot, now), std::memory_order_relaxed);
+  looked_at_.store(now, std::memory_order_release);
+}
+
+void GateKeeper::look_once(Nanoseconds now) {
+  const SharedState* const state = client_->shared();
+  if (state == nullptr) {
+    gate_->open();
+    pause_ns(kMillisecond);
+    return;
+  }
+  alive_.look(*state, now);
+  const gate::GateView view = view_of(*state, now);
+  const gate::Decision decision = decide(view, now);
+  if (decision.admitted) {
+    gate_->open();
+    closed_at_ = 0;
+  } else {
+    gate_->close();
+    may_spin_ = closed_at_ == 0 ? kLongestSpin : may_spin_;
+    closed_at_ = closed_at_ == 0 ? now : closed_at_;
+  }
+  count_hold(decision.admitted ? HoldReason::None : decision.reason, now);
+  publish(*state, view, now);
+  wait(decision, view.slo.remaining, now);
+}
+
+// A sleep ends late: it is not worth it shortly before the gate opens.
+void GateKeeper::wait(const gate::Decision& decision, Nanoseconds remaining, Nanoseconds now) {
+  const Nanoseconds span =
+      decision.admitted ? kBetweenLooks : std::min(decision.until - now, kBetweenLooks);
+  const bool soon = remaining < kSleepOverrun || decision.until - now < kSleepOverrun;
+  if (decision.admitted || !soon || may_spin_ <= 0) {
+    pause_ns(std::max(span, kMicrosecond));
+  } else {
+    constexpr Nanoseconds kSpin = 2 * kMicrosecond;
+    spin_for(kSpin);
+    may_spin_ -= kSpin;
+  }
+}
+
+void GateKeeper::count_hold(HoldReason reason, Nanoseconds now) {
+  ClientGate& words = client_->slot().gate;
+  if (reason_ != HoldReason::None) {
+    words.held_ns[static_cast<std::size_t>(reason_)].fetch_add(
+        static_cast<std::uint64_t>(now - counted_at_), std::memory_order_relaxed);
+  }
+  if (reason != reason_ && reason != HoldReason::None) {
+    words.holds[static_cast<std::size_t>(reason)].fetch_add(1, std::memory_order_relaxed);
+  }
+  reason_ = reason;
+  counted_at_ = now;
+}
+
+}  // namespace carpool::interpose

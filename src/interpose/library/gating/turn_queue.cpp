@@ -1,0 +1,50 @@
+#include "interpose/library/gating/turn_queue.hpp"
+
+#include "interpose/gate/policies/policies.hpp"
+
+namespace carpool::interpose {
+
+using gate::Nanoseconds;
+
+namespace {
+
+// More than a usual request takes, so that the host never has to hurry.
+constexpr Nanoseconds kFarthestAhead = 10 * gate::kMillisecond;
+// Fewer than the driver takes without making the program wait.
+constexpr std::uint32_t kMostAhead = 256;
+
+}  // namespace
+
+void TurnQueue::start(const gate::Policy& policy, const gate::DeviceFacts& device) {
+  const bool spacetime = policy.decide == &gate::decide_spacetime;
+  device_ = device;
+  usable_ = spacetime || policy.decide == &gate::decide_time;
+  shares_space_ = spacetime && device.mps;
+}
+
+bool TurnQueue::takes(Client& client, const gate::Work& work, Nanoseconds now) {
+  if (!usable_) {
+    return false;
+  }
+  const GateKeeper::Sight seen = keeper_.look(client, gate_, device_, now);
+  section_ = seen.section;
+  const bool in_space = shares_space_ && (seen.in_space || !heavy_.most());
+  return seen.fresh && seen.alone && !in_space && work.bound_ns <= seen.longest;
+}
+
+bool TurnQueue::is_full(const WorkInFlight& queued, const gate::Work& work) {
+  return queued.commands() >= kMostAhead ||
+         (queued.commands() > 0 && queued.bound() + work.bound_ns > kFarthestAhead);
+}
+
+bool TurnQueue::pass(const StreamPlace& place, const gate::Work& work) {
+  const StreamKey stream = stream_key(place.stream, place.twin);
+  const bool needed = sections_.needs_gate(stream, work.bound_ns, section_);
+  if (needed && !gate_.put(place)) {
+    return false;
+  }
+  sections_.add(stream, work.bound_ns, needed);
+  return true;
+}
+
+}  // namespace carpool::interpose

@@ -1,0 +1,48 @@
+// Launches ahead of the turn of a best-effort process: gates in its streams stop the GPU while a
+// request is active, and the program need not wait for each turn. So the GPU has work as soon as a
+// request has ended, and knows by itself when to stop.
+#pragma once
+
+#include "interpose/gate/policy.hpp"
+#include "interpose/gate/turn_sections.hpp"
+#include "interpose/library/gating/gate_keeper.hpp"
+#include "interpose/library/gating/stream_gate.hpp"
+#include "interpose/library/gating/work_in_flight.hpp"
+
+namespace carpool::interpose {
+
+// All with the lock of the gate held.
+class TurnQueue {
+ public:
+  void start(const gate::Policy& policy, const gate::DeviceFacts& device);
+
+  // A launch that asks, once.
+  void see(const gate::Work& work) { heavy_.add(work.expected_ns, !is_light(work, device_.sms)); }
+  // Whether the launch can go ahead of its turn. Else it asks, and waits by itself: beside another
+  // best-effort process; if it is too long for the SLO; or where the policy shares the GPU in
+  // space, while the SLO leaves room for that, or if most of the work is light.
+  [[nodiscard]] bool takes(Client& client, const gate::Work& work, gate::Nanoseconds now);
+  // Whether enough is launched ahead.
+  [[nodiscard]] static bool is_full(const WorkInFlight& queued, const gate::Work& work);
+  // Puts a gate in front of the launch if it needs one; false: there are none.
+  [[nodiscard]] bool pass(const StreamPlace& place, const gate::Work& work);
+
+  // An event follows so much work.
+  static constexpr gate::Nanoseconds kBetweenMarks = gate::kMillisecond;
+
+  // DurationBelief::of_long().
+  void expect(gate::Nanoseconds long_kernel) { keeper_.expect(long_kernel); }
+  void forget(Handle context) { gate_.forget(context); }
+
+ private:
+  StreamGate gate_{};
+  GateKeeper keeper_{};
+  gate::TurnSections sections_{};
+  gate::HeavyShare heavy_{};
+  gate::DeviceFacts device_{};
+  gate::Nanoseconds section_ = 0;
+  bool usable_ = false;  // the policy takes turns
+  bool shares_space_ = false;
+};
+
+}  // namespace carpool::interpose

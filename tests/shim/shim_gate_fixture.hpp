@@ -1,0 +1,70 @@
+// SLO and best-effort processes on one device.
+#pragma once
+
+#include <string>
+
+#include "interpose/gate/decision.hpp"
+#include "shim_processes.hpp"
+
+namespace carpool::shim_test {
+
+class ShimGate : public ShimProcesses {
+ protected:
+  void SetUp() override {
+    ShimProcesses::SetUp();
+    settings("sms = 4");  // a kernel of the program takes all of the device
+  }
+
+  [[nodiscard]] static Environment slo() {
+    return {{"CARPOOL_SHIM_CLASS", "slo"},
+            {"CARPOOL_SHIM_SLO_NS", "200000000"},
+            {"CARPOOL_SHIM_QUANTILE", "0.9"}};
+  }
+  [[nodiscard]] static Environment best_effort(const std::string& mps = "1") {
+    return {{"CARPOOL_SHIM_CLASS", "best-effort"}, {"CARPOOL_SHIM_MPS", mps}};
+  }
+
+  // The median of the requests of an SLO process beside a best-effort one, in µs.
+  std::uint64_t median_beside(const Environment& served, const Environment& flooded) {
+    clear_files();
+    const ChildProcess flood = start({"lookup", "flood", "0"}, flooded);
+    const Values seen = run({"lookup", "serve", "30"}, with_files(served));
+    EXPECT_EQ(seen.at("failures"), 0U);
+    served_ = seen;
+    return seen.at("median_us");
+  }
+
+  // Launches of a process, by its slot.
+  [[nodiscard]] std::uint64_t launches_of(pid_t pid) const {
+    std::error_code problem;
+    const auto state = folder_ / "state";
+    for (const auto& file : std::filesystem::directory_iterator(state, problem)) {
+      interpose::StateReader reader;
+      interpose::StateReport report;
+      if (reader.open(state.string(), file.path().stem().string(), ::geteuid()) !=
+              interpose::StateError::None ||
+          reader.read(report, interpose::StateReader::Dead::Keep) != interpose::StateError::None) {
+        continue;
+      }
+      for (const interpose::ClientReport& client : report.clients) {
+        if (client.pid == pid) {
+          return client.launches;
+        }
+      }
+    }
+    return 0;
+  }
+
+  [[nodiscard]] bool goes_on(pid_t pid) const {
+    const std::uint64_t before = launches_of(pid);
+    return eventually([&] { return launches_of(pid) > before + 50; });
+  }
+
+  Values served_;
+};
+
+inline std::string holds_of(interpose::gate::HoldReason reason) {
+  return "holds_" + std::to_string(static_cast<unsigned>(reason));
+}
+
+}  // namespace carpool::shim_test

@@ -1,0 +1,132 @@
+// How a best-effort process shares the device with requests: in turns, by gates in its streams, or
+// in space, on a part of the SMs.
+#include "shim_gate_fixture.hpp"
+
+namespace carpool::shim_test {
+namespace {
+
+class ShimTurns : public ShimGate {
+ protected:
+  // A request that does not end: what is launched waits for the minimum share.
+  Values launched_beside_request(const std::string& mps) {
+    clear_files();
+    const ChildProcess serving = start({"lookup", "endless-request"}, slo());
+    EXPECT_TRUE(wait_for("READY"));
+    Values seen = run({"lookup", "ahead", "6"}, with_files(best_effort(mps)));
+    EXPECT_EQ(seen.at("failures"), 0U);
+    EXPECT_EQ(seen.at("driver_kernel_launches"), 9U);
+    return seen;
+  }
+};
+
+TEST_F(ShimTurns, AProgramLaunchesAheadOfItsTurn) {
+  for (const char* mps : {"0", "1"}) {
+    const Values seen = launched_beside_request(mps);
+    EXPECT_GE(seen.at("driver_value_waits"), 3U);
+    EXPECT_LT(seen.at("launching_us") * 2, seen.at("done_us"));
+    EXPECT_GE(seen.at(holds_of(interpose::gate::HoldReason::RequestActive)), 3U);
+  }
+}
+
+TEST_F(ShimTurns, ADriverWithoutStreamWaitsHoldsLaunches) {
+  for (const char* setting :
+       {"fail.cuStreamWaitValue64_v2 = 801", "fail.cuMemHostRegister_v2 = 801"}) {
+    settings(std::string("sms = 4\n") + setting);
+    const Values seen = launched_beside_request("0");
+    EXPECT_EQ(seen.at("driver_value_waits"), 0U) << setting;
+    EXPECT_GT(seen.at("launching_us") * 2, seen.at("done_us")) << setting;
+  }
+}
+
+TEST_F(ShimTurns, TwoBestEffortProcessesHoldTheirLaunches) {
+  const ChildProcess serving = start({"lookup", "serve", "2000"}, slo());
+  ASSERT_TRUE(wait_for("READY"));
+  const ChildProcess other = start({"lookup", "flood", "0"}, best_effort());
+  ASSERT_TRUE(eventually([&] { return launches_of(other.pid()) > 4; }));
+  const Values seen = run({"lookup", "ahead", "40"}, with_files(best_effort()));
+  EXPECT_EQ(seen.at("failures"), 0U);
+  EXPECT_LE(seen.at("driver_value_waits"), 5U);  // before the other one was seen
+}
+
+// Beside a request a heavy kernel goes to a part of the SMs, in the order of its own stream.
+class ShimConfined : public ShimGate {
+ protected:
+  // Its requests have told that the SLO leaves room for work beside them.
+  [[nodiscard]] static Environment known_slo() {
+    Environment more = slo();
+    more["SHIM_TEST_FIRST_REQUESTS"] = "60";
+    return more;
+  }
+
+  Values counted_beside_requests(const Environment& more) {
+    const ChildProcess serving = start({"lookup", "serve", "20"}, known_slo());
+    EXPECT_TRUE(wait_for("READY"));
+    Values seen = run({"lookup", "counted", "2000"}, with_files(more));
+    EXPECT_EQ(seen.at("failures"), 0U);
+    EXPECT_GT(seen.at("launched"), 0U);
+    EXPECT_EQ(seen.at("counted"), seen.at("launched"));
+    return seen;
+  }
+};
+
+TEST_F(ShimConfined, AKernelBesideARequestRunsOnAPartOfTheSms) {
+  settings("sms = 64");
+  const Values seen = counted_beside_requests(best_effort());
+  EXPECT_GE(seen.at("driver_green_launches"), 3U);
+  EXPECT_LT(seen.at("driver_green_launches"), seen.at("driver_kernel_launches"));
+}
+
+TEST_F(ShimConfined, AProgramWithoutMpsIsNotConfined) {
+  settings("sms = 64");
+  EXPECT_EQ(counted_beside_requests(best_effort("0")).at("driver_green_launches"), 0U);
+}
+
+TEST_F(ShimConfined, ADriverWithoutGreenContextsHolds) {
+  settings("sms = 64\ngreen_contexts = 0");
+  const Values seen = counted_beside_requests(best_effort());
+  EXPECT_EQ(seen.at("driver_green_launches"), 0U);
+  EXPECT_GE(seen.at(holds_of(interpose::gate::HoldReason::HeavyBesideRequest)), 3U);
+}
+
+TEST_F(ShimConfined, ASmallGpuHasNoParts) {
+  settings("sms = 8");
+  EXPECT_EQ(counted_beside_requests(best_effort()).at("driver_green_launches"), 0U);
+}
+
+// All blocks of either kernel may be on the GPU at once and wait for one another: 64 SMs with 32 of
+// them each. Those of one kernel fit on the smallest part, too, those of the other on none.
+TEST_F(ShimConfined, AKernelWhoseBlocksMayWaitForOneAnotherNeedsRoomForAll) {
+  settings("sms = 64");
+  Environment with_blocks = best_effort();
+  with_blocks["SHIM_TEST_BLOCKS"] = "250";
+  EXPECT_GE(counted_beside_requests(with_blocks).at("driver_green_launches"), 3U);
+}
+
+TEST_F(ShimConfined, AKernelWhoseBlocksMayWaitForOneAnotherIsNotConfinedToLess) {
+  settings("sms = 64");
+  Environment with_blocks = best_effort();
+  with_blocks["SHIM_TEST_BLOCKS"] = "1100";
+  EXPECT_EQ(counted_beside_requests(with_blocks).at("driver_green_launches"), 0U);
+}
+
+// With so much shared memory only one of them fits on an SM, so they cannot wait for one another.
+TEST_F(ShimConfined, SharedMemoryTellsHowManyBlocksAreThereAtOnce) {
+  settings("sms = 64");
+  Environment with_blocks = best_effort();
+  with_blocks["SHIM_TEST_BLOCKS"] = "1100";
+  with_blocks["SHIM_TEST_SHARED_BYTES"] = "200000";
+  EXPECT_GE(counted_beside_requests(with_blocks).at("driver_green_launches"), 3U);
+}
+
+TEST_F(ShimConfined, ABeliefThatIsTooHighIsCorrected) {
+  settings("sms = 64");
+  const ChildProcess serving = start({"lookup", "serve", "20"}, known_slo());
+  ASSERT_TRUE(wait_for("READY"));
+  const Values seen = run({"lookup", "believed", "600"}, with_files(best_effort()));
+  EXPECT_EQ(seen.at("failures"), 0U);
+  EXPECT_EQ(seen.at("believed_ns"), 80'000'000U);
+  EXPECT_LT(seen.at("mean_ns"), 50'000'000U);  // a quarter of the SLO
+}
+
+}  // namespace
+}  // namespace carpool::shim_test
