@@ -8,12 +8,9 @@
 namespace carpool::interpose::gate {
 namespace {
 
-// A best-effort client that has launched within this time works.
-constexpr Nanoseconds kWorksLately = 100 * kMillisecond;
-// Permille of the SLO: with a tail below the first, work may always run beside requests; with one
-// above the second, never.
-constexpr Nanoseconds kAllSpaceBelow = 400;
-constexpr Nanoseconds kNoSpaceAbove = 600;
+// Permille of the SLO: a tail below the first leaves room, until it is above the second.
+constexpr Nanoseconds kRoomBelow = 300;
+constexpr Nanoseconds kRoomUntil = 400;
 constexpr std::uint64_t kTellingRequests = 50;  // for a tail
 
 [[nodiscard]] Nanoseconds value_of(const SharedWord& word) {
@@ -111,27 +108,15 @@ bool slo_client_worked(const SharedState& state, std::uint32_t slot, Nanoseconds
   return worked;
 }
 
-bool other_best_effort_worked(const SharedState& state, std::uint32_t slot, Nanoseconds now) {
-  bool worked = false;
-  for_each_best_effort(state, [&](std::uint32_t number, const ClientGate& gate) {
-    const Nanoseconds sign = std::max(value_of(gate.lease_ns), value_of(gate.last_asked_ns));
-    worked = worked || (number != slot && now - sign < kWorksLately);
-  });
-  return worked;
-}
-
-std::uint32_t space_permille(const SharedState& state) {
-  Nanoseconds least = 1000;
+bool slos_leave_room(const SharedState& state, bool before) {
+  bool room = true;
   for_each_bit(state.gpu.slo_clients[0], state.gpu.slo_clients[1], [&](std::uint32_t number) {
     const ClientGate& gate = state.clients[number].gate;
-    const Nanoseconds slo = std::max<Nanoseconds>(1, value_of(gate.slo_ns) / 1000);
-    const Nanoseconds tail = std::min<Nanoseconds>(value_of(gate.tail_ns) / slo, kNoSpaceAbove);
-    const bool told = gate.requests.load(std::memory_order_relaxed) >= kTellingRequests;
-    const Nanoseconds share =
-        told ? (kNoSpaceAbove - tail) * 1000 / (kNoSpaceAbove - kAllSpaceBelow) : 0;
-    least = std::min(least, share);
+    const Nanoseconds most = value_of(gate.slo_ns) / 1000 * (before ? kRoomUntil : kRoomBelow);
+    room = room && gate.requests.load(std::memory_order_relaxed) >= kTellingRequests &&
+           value_of(gate.tail_ns) < most;
   });
-  return static_cast<std::uint32_t>(least);
+  return room;
 }
 
 SloSign sign_of(const ClientGate& gate, Nanoseconds now, Nanoseconds seen_alive) {

@@ -57,14 +57,9 @@ struct SloSign {
                                      std::uint32_t slot,
                                      Nanoseconds since);
 
-// Whether a best-effort client in another slot has launched lately, or waits to.
-[[nodiscard]] bool other_best_effort_worked(const SharedState& state,
-                                            std::uint32_t slot,
-                                            Nanoseconds now);
-
-// For which part of the time best-effort work may run beside requests, by the measured tails of the
-// SLO clients: as much as keeps them well below their SLOs.
-[[nodiscard]] std::uint32_t space_permille(const SharedState& state);
+// Whether the measured tail of every SLO client is so far below its SLO that work may run beside
+// its requests. `before`: the last answer, which is kept in between.
+[[nodiscard]] bool slos_leave_room(const SharedState& state, bool before);
 
 // Whether the slot is that of an SLO client. It may have ended.
 [[nodiscard]] bool is_slo_client(const ClientSlot& slot);

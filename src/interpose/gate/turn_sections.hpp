@@ -29,23 +29,35 @@ class TurnSections {
   Nanoseconds begun_ = 0;
 };
 
-// Which part of a program's work is heavy, by expected durations of the latest launches.
-class HeavyShare {
+// How long the kernel is that runs at a moment, on average over the latest work, by expected
+// durations.
+class KernelLength {
  public:
-  constexpr void add(Nanoseconds expected, bool heavy) {
+  constexpr void add(Nanoseconds expected) {
     constexpr Nanoseconds kMemory = 50 * kMillisecond;
-    all_ += expected;
-    heavy_ += heavy ? expected : 0;
+    const Nanoseconds counted = expected < kMemory ? expected : kMemory;
+    all_ += counted;
+    squares_ += counted / kMicrosecond * counted;
     if (all_ > kMemory) {
       all_ /= 2;
-      heavy_ /= 2;
+      squares_ /= 2;
     }
   }
-  [[nodiscard]] constexpr bool most() const { return heavy_ > all_ / 2; }
+  [[nodiscard]] constexpr Nanoseconds mean() const {
+    return all_ == 0 ? 0 : squares_ / all_ * kMicrosecond;
+  }
 
  private:
   Nanoseconds all_ = 0;
-  Nanoseconds heavy_ = 0;
+  Nanoseconds squares_ = 0;  // ns µs
 };
+
+// Whether sharing in space pays for a client that could take turns. `closed_permille`: part of the
+// time that requests take. Beside them, on a part of the SMs, about a third of that is won; but
+// each launch has to wait for the one before, and the GPU then waits for the launch.
+[[nodiscard]] constexpr bool space_pays(Nanoseconds kernel, std::uint32_t closed_permille) {
+  constexpr Nanoseconds kLostWithEach = 40 * kMicrosecond;
+  return kernel / 3 * Nanoseconds{closed_permille} > kLostWithEach * 1000;
+}
 
 }  // namespace carpool::interpose::gate

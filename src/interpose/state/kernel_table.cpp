@@ -12,6 +12,8 @@ constexpr std::size_t kMostProbes = 32;
 // A sample weighs 1/n until this many are there, then always this much: the table forgets half of
 // what it knew within 44 samples.
 constexpr float kLeastWeight = 1.0F / 64.0F;
+constexpr std::uint64_t kFewSamples = 3;
+constexpr float kSlowed = 4;
 
 constexpr std::uint64_t mixed(std::uint64_t value) {
   value = (value ^ (value >> 30U)) * 0xbf58476d1ce4e5b9;
@@ -97,6 +99,8 @@ KernelEstimate KernelTable::find(std::uint64_t key) const {
           .source = static_cast<KernelSource>(entry->source.load(std::memory_order_relaxed) & 1U)};
 }
 
+// A kernel may have been slowed down by something, but not sped up: of few samples, one that is far
+// below the others is believed.
 bool KernelTable::learn(std::uint64_t key, std::uint64_t duration_ns) {
   KernelEntry* entry = entry_of(key, true);
   if (entry == nullptr) {
@@ -107,7 +111,8 @@ bool KernelTable::learn(std::uint64_t key, std::uint64_t duration_ns) {
   const std::uint64_t count = entry->count.load(std::memory_order_relaxed);
   std::uint64_t next = 0;
   do {
-    if (count == 0 || !std::isfinite(mean_of(seen))) {
+    const bool first = count == 0 || !std::isfinite(mean_of(seen));
+    if (first || (count < kFewSamples && sample * kSlowed < mean_of(seen))) {
       next = packed(sample, 0.0F);
       continue;
     }

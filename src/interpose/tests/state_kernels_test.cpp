@@ -65,6 +65,17 @@ TEST_F(StateKernelsTest, LearnsMeanAndDeviation) {
   EXPECT_FALSE(table_.learn(0, 1));
 }
 
+TEST_F(StateKernelsTest, AFirstSampleThatWasSlowedDownIsForgotten) {
+  EXPECT_TRUE(table_.learn(3, 60'000));
+  EXPECT_TRUE(table_.learn(3, 5000));
+  EXPECT_FLOAT_EQ(table_.find(3).mean_ns, 5000.0F);
+  EXPECT_FLOAT_EQ(table_.find(3).deviation_ns, 0.0F);
+  EXPECT_TRUE(table_.learn(3, 60'000));  // later ones count: the kernel may take either time
+  EXPECT_TRUE(table_.learn(3, 5000));
+  EXPECT_GT(table_.find(3).mean_ns, 10'000.0F);
+  EXPECT_TRUE(varies(table_.find(3)));
+}
+
 TEST_F(StateKernelsTest, ProfileYieldsToSamples) {
   const KernelEstimate told{
       .mean_ns = 500, .deviation_ns = 5, .count = 10, .source = KernelSource::Profile};

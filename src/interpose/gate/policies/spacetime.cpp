@@ -104,7 +104,7 @@ constexpr std::uint32_t kLeastSms = 8;
       view.slo.next_arrival == kNever ? kNever : view.slo.next_arrival - now;
   const Nanoseconds in_flight = view.best_effort.in_flight_ns;
   const bool ends_before = view.slo.next_arrival != kNever && until_arrival > work.bound_ns;
-  if (work.known && work.bound_ns > view.slo.tightest_slo / kLongPartOfSlo && !ends_before) {
+  if (work.known && work.expected_ns > view.slo.tightest_slo / kLongPartOfSlo && !ends_before) {
     return decide_heavy(view, work, HoldReason::LongForSlo, now);
   }
   if (until_arrival >= 0 && until_arrival <= view.budget.idle_ns &&

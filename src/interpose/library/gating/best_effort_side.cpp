@@ -174,7 +174,7 @@ Decision BestEffortSide::ask_twice(Client& client, Question& question) {
 
 // Ahead of its turn if that is possible.
 Decision BestEffortSide::ask_or_queue(Client& client, Question& question) {
-  question.queued = turns_.takes(client, question.work, question.now);
+  question.queued = turns_.takes(client, question.work, device_.sm_limits, question.now);
   if (!question.queued) {
     return ask_twice(client, question);
   }
@@ -206,8 +206,10 @@ void BestEffortSide::commit(Client& client, const Question& question) {
   queued_ = question.queued || (queued_ && work_.commands() > 1);
   finish_tag_ = question.start_tag + question.work.bound_ns;
   ClientGate& words = client.slot().gate;
-  words.in_flight_ns.store(static_cast<std::uint64_t>(work_.bound()), std::memory_order_relaxed);
-  words.commands_in_flight.store(work_.commands(), std::memory_order_relaxed);
+  // What waits at a gate does not count for the other processes.
+  const Nanoseconds in_flight = queued_ ? 0 : work_.bound();
+  words.in_flight_ns.store(static_cast<std::uint64_t>(in_flight), std::memory_order_relaxed);
+  words.commands_in_flight.store(queued_ ? 0 : work_.commands(), std::memory_order_relaxed);
   words.start_tag.store(static_cast<std::uint64_t>(question.start_tag), std::memory_order_relaxed);
   words.last_asked_ns.store(0, std::memory_order_relaxed);
   words.lease_ns.store(static_cast<std::uint64_t>(question.now), std::memory_order_relaxed);

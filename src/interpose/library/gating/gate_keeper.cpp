@@ -25,8 +25,6 @@ constexpr std::size_t kStackBytes = std::size_t{256} << 10U;
 constexpr Nanoseconds kBetweenLooks = 40 * kMicrosecond;
 constexpr Nanoseconds kSleepOverrun = 100 * kMicrosecond;
 constexpr Nanoseconds kLongestSpin = 2 * kMillisecond;
-// Sharing in space and taking turns alternate in periods of this length.
-constexpr Nanoseconds kSpacePeriod = 500 * kMillisecond;
 // A thread that the system has not run for so long is not relied on.
 constexpr Nanoseconds kStale = 5 * kMillisecond;
 // Without a launch for so long the thread parks, and the gate stays open: nothing that was launched
@@ -58,8 +56,8 @@ GateKeeper::Sight GateKeeper::look(Client& client,
     ::syscall(SYS_futex, &wakes_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
   }
   return {.fresh = now - looked_at_.load(std::memory_order_acquire) < kStale,
-          .alone = alone_.load(std::memory_order_relaxed),
-          .in_space = in_space_.load(std::memory_order_relaxed),
+          .room = room_.load(std::memory_order_relaxed),
+          .closed_permille = closed_permille_.load(std::memory_order_relaxed),
           .section = section_.load(std::memory_order_relaxed),
           .longest = longest_.load(std::memory_order_relaxed)};
 }
@@ -95,12 +93,16 @@ void GateKeeper::park() {
 }
 
 gate::GateView GateKeeper::view_of(const SharedState& state, Nanoseconds now) {
-  return gate::shared_view(state,
-                           device_,
-                           {.slot = client_->id().slot,
-                            .held_for = closed_at_ == 0 ? 0 : now - closed_at_,
-                            .alive = alive_.last_seen()},
-                           now);
+  gate::GateView view = gate::shared_view(state,
+                                          device_,
+                                          {.slot = client_->id().slot,
+                                           .held_for = closed_at_ == 0 ? 0 : now - closed_at_,
+                                           .alive = alive_.last_seen()},
+                                          now);
+  // Best-effort processes do not wait for one another at the gate.
+  view.best_effort = {};
+  view.caller.turn_lag = 0;
+  return view;
 }
 
 // For work as long as what may be behind the gate.
@@ -112,14 +114,11 @@ gate::Decision GateKeeper::decide(const gate::GateView& view, Nanoseconds now) {
 }
 
 void GateKeeper::publish(const SharedState& state, const gate::GateView& view, Nanoseconds now) {
-  const std::uint32_t slot = client_->id().slot;
-  const Nanoseconds share = gate::space_permille(state);
-  const bool in_space =
-      now >= view.budget.time_only_until && now % kSpacePeriod < kSpacePeriod / 1000 * share;
+  const bool room = now >= view.budget.time_only_until &&
+                    gate::slos_leave_room(state, room_.load(std::memory_order_relaxed));
   section_.store(view.budget.backlog_ns, std::memory_order_relaxed);
   longest_.store(view.slo.tightest_slo / kLongPartOfSlo, std::memory_order_relaxed);
-  in_space_.store(in_space, std::memory_order_relaxed);
-  alone_.store(!gate::other_best_effort_worked(state, slot, now), std::memory_order_relaxed);
+  room_.store(room, std::memory_order_relaxed);
   looked_at_.store(now, std::memory_order_release);
 }
 
@@ -162,6 +161,7 @@ void GateKeeper::wait(const gate::Decision& decision, Nanoseconds remaining, Nan
 
 void GateKeeper::count_hold(HoldReason reason, Nanoseconds now) {
   ClientGate& words = client_->slot().gate;
+  count_time(reason_ != HoldReason::None, now - counted_at_);
   if (reason_ != HoldReason::None) {
     words.held_ns[static_cast<std::size_t>(reason_)].fetch_add(
         static_cast<std::uint64_t>(now - counted_at_), std::memory_order_relaxed);
@@ -171,6 +171,21 @@ void GateKeeper::count_hold(HoldReason reason, Nanoseconds now) {
   }
   reason_ = reason;
   counted_at_ = now;
+}
+
+void GateKeeper::count_time(bool closed, Nanoseconds span) {
+  constexpr Nanoseconds kMemory = 2 * kSecond;
+  if (span > kMemory) {
+    return;  // the thread has slept
+  }
+  looked_for_ += span;
+  closed_for_ += closed ? span : 0;
+  if (looked_for_ > kMemory) {
+    looked_for_ /= 2;
+    closed_for_ /= 2;
+  }
+  const Nanoseconds permille = closed_for_ * 1000 / std::max<Nanoseconds>(1, looked_for_);
+  closed_permille_.store(static_cast<std::uint32_t>(permille), std::memory_order_relaxed);
 }
 
 }  // namespace carpool::interpose

@@ -16,11 +16,11 @@ class GateKeeper {
  public:
   // What it has seen last.
   struct Sight {
-    bool fresh = false;             // it looks, and has done so lately
-    bool alone = false;             // no other best-effort client works
-    bool in_space = false;          // the measured tails leave room for work beside requests
-    gate::Nanoseconds section = 0;  // most work between two gates
-    gate::Nanoseconds longest = 0;  // most of one launch
+    bool fresh = false;                 // it looks, and has done so lately
+    bool room = false;                  // the measured tails leave room for work beside requests
+    std::uint32_t closed_permille = 0;  // part of the time that requests take
+    gate::Nanoseconds section = 0;      // most work between two gates
+    gate::Nanoseconds longest = 0;      // most of one launch
   };
 
   // Before a launch that may go through the gate. Starts the thread, or wakes it.
@@ -43,6 +43,7 @@ class GateKeeper {
   void publish(const SharedState& state, const gate::GateView& view, gate::Nanoseconds now);
   void wait(const gate::Decision& decision, gate::Nanoseconds remaining, gate::Nanoseconds now);
   void count_hold(gate::HoldReason reason, gate::Nanoseconds now);
+  void count_time(bool closed, gate::Nanoseconds span);
 
   // Set before the thread starts.
   Client* client_ = nullptr;
@@ -55,6 +56,8 @@ class GateKeeper {
   gate::Nanoseconds counted_at_ = 0;
   gate::Nanoseconds may_spin_ = 0;  // while the gate is closed this time
   gate::HoldReason reason_ = gate::HoldReason::None;
+  gate::Nanoseconds looked_for_ = 0;  // of the last seconds
+  gate::Nanoseconds closed_for_ = 0;  // of these
 
   bool tried_ = false;
   std::atomic<std::uint32_t> wakes_{0};
@@ -64,8 +67,8 @@ class GateKeeper {
   std::atomic<gate::Nanoseconds> long_kernel_{0};
   std::atomic<gate::Nanoseconds> section_{0};
   std::atomic<gate::Nanoseconds> longest_{0};
-  std::atomic<bool> alone_{false};
-  std::atomic<bool> in_space_{false};
+  std::atomic<bool> room_{false};
+  std::atomic<std::uint32_t> closed_permille_{0};
 };
 
 }  // namespace carpool::interpose

@@ -16,20 +16,19 @@ constexpr std::uint32_t kMostAhead = 256;
 }  // namespace
 
 void TurnQueue::start(const gate::Policy& policy, const gate::DeviceFacts& device) {
-  const bool spacetime = policy.decide == &gate::decide_spacetime;
   device_ = device;
-  usable_ = spacetime || policy.decide == &gate::decide_time;
-  shares_space_ = spacetime && device.mps;
+  usable_ = policy.decide == &gate::decide_spacetime || policy.decide == &gate::decide_time;
 }
 
-bool TurnQueue::takes(Client& client, const gate::Work& work, Nanoseconds now) {
+bool TurnQueue::takes(Client& client, const gate::Work& work, bool confinable, Nanoseconds now) {
   if (!usable_) {
     return false;
   }
   const GateKeeper::Sight seen = keeper_.look(client, gate_, device_, now);
   section_ = seen.section;
-  const bool in_space = shares_space_ && (seen.in_space || !heavy_.most());
-  return seen.fresh && seen.alone && !in_space && work.bound_ns <= seen.longest;
+  const bool in_space =
+      confinable && seen.room && gate::space_pays(length_.mean(), seen.closed_permille);
+  return seen.fresh && !in_space && work.expected_ns <= seen.longest;
 }
 
 bool TurnQueue::is_full(const WorkInFlight& queued, const gate::Work& work) {

@@ -17,11 +17,14 @@ class TurnQueue {
   void start(const gate::Policy& policy, const gate::DeviceFacts& device);
 
   // A launch that asks, once.
-  void see(const gate::Work& work) { heavy_.add(work.expected_ns, !is_light(work, device_.sms)); }
-  // Whether the launch can go ahead of its turn. Else it asks, and waits by itself: beside another
-  // best-effort process; if it is too long for the SLO; or where the policy shares the GPU in
-  // space, while the SLO leaves room for that, or if most of the work is light.
-  [[nodiscard]] bool takes(Client& client, const gate::Work& work, gate::Nanoseconds now);
+  void see(const gate::Work& work) { length_.add(work.expected_ns); }
+  // Whether the launch can go ahead of its turn. Else it asks, and waits by itself: if it is too
+  // long for the SLO, or where the policy shares the GPU in space, the SLO leaves room for that,
+  // and it pays.
+  [[nodiscard]] bool takes(Client& client,
+                           const gate::Work& work,
+                           bool confinable,
+                           gate::Nanoseconds now);
   // Whether enough is launched ahead.
   [[nodiscard]] static bool is_full(const WorkInFlight& queued, const gate::Work& work);
   // Puts a gate in front of the launch if it needs one; false: there are none.
@@ -38,11 +41,10 @@ class TurnQueue {
   StreamGate gate_{};
   GateKeeper keeper_{};
   gate::TurnSections sections_{};
-  gate::HeavyShare heavy_{};
+  gate::KernelLength length_{};
   gate::DeviceFacts device_{};
   gate::Nanoseconds section_ = 0;
   bool usable_ = false;  // the policy takes turns
-  bool shares_space_ = false;
 };
 
 }  // namespace carpool::interpose

@@ -239,34 +239,21 @@ TEST_F(SloViewTest, ItDoesNotWaitForASilentClientNorForOneOfItsJob) {
   EXPECT_TRUE(ask().admitted);
 }
 
-TEST_F(SharedViewTest, AnotherBestEffortClientWorksWhileItLaunchesOrWaits) {
-  constexpr std::uint32_t kOwn = 2;
-  constexpr auto kLook = static_cast<std::uint64_t>(kViewed);
-  add(kOwn, JobClass::BestEffort).lease_ns.store(kLook);
-  ClientGate& other = add(5, JobClass::BestEffort);
-  EXPECT_FALSE(other_best_effort_worked(*state_, kOwn, kViewed));
-  other.lease_ns.store(kLook - 50'000'000);
-  EXPECT_TRUE(other_best_effort_worked(*state_, kOwn, kViewed));
-  other.lease_ns.store(kLook - 200'000'000);
-  EXPECT_FALSE(other_best_effort_worked(*state_, kOwn, kViewed));
-  other.last_asked_ns.store(kLook - 1'000'000);
-  EXPECT_TRUE(other_best_effort_worked(*state_, kOwn, kViewed));
-}
-
-TEST_F(SharedViewTest, SpaceIsForTailsWellBelowTheirSlo) {
+TEST_F(SharedViewTest, ATailWellBelowTheSloLeavesRoom) {
   ClientGate& first = add(1, JobClass::Slo);
-  EXPECT_EQ(space_permille(*state_), 0U);  // nothing is known of its tail
+  EXPECT_FALSE(slos_leave_room(*state_, false));  // nothing is known of its tail
   first.requests.store(1000);
-  first.tail_ns.store(kSloWord / 10 * 3);
-  EXPECT_EQ(space_permille(*state_), 1000U);
-  first.tail_ns.store(kSloWord / 2);
-  EXPECT_EQ(space_permille(*state_), 500U);
+  first.tail_ns.store(kSloWord / 100 * 25);
+  EXPECT_TRUE(slos_leave_room(*state_, false));
+  first.tail_ns.store(kSloWord / 100 * 35);  // in between, the last answer is kept
+  EXPECT_FALSE(slos_leave_room(*state_, false));
+  EXPECT_TRUE(slos_leave_room(*state_, true));
   ClientGate& second = add(70, JobClass::Slo);
   second.requests.store(1000);
-  second.tail_ns.store(kSloWord / 100 * 55);
-  EXPECT_EQ(space_permille(*state_), 250U);  // the least counts
-  second.tail_ns.store(~std::uint64_t{0});   // damaged
-  EXPECT_EQ(space_permille(*state_), 0U);
+  second.tail_ns.store(kSloWord / 2);
+  EXPECT_FALSE(slos_leave_room(*state_, true));
+  second.tail_ns.store(~std::uint64_t{0});  // damaged
+  EXPECT_FALSE(slos_leave_room(*state_, true));
 }
 
 }  // namespace

@@ -41,19 +41,29 @@ TEST_F(TurnSectionsTest, EveryStreamNeedsItsOwnGate) {
   EXPECT_FALSE(launch(1, 10 * kMicrosecond));
 }
 
-TEST(HeavyShareTest, TheLatestWorkCounts) {
-  HeavyShare share;
-  EXPECT_FALSE(share.most());
-  share.add(kMillisecond, true);
-  EXPECT_TRUE(share.most());
-  for (int i = 0; i < 5000; ++i) {
-    share.add(20 * kMicrosecond, false);
+TEST(KernelLengthTest, LongKernelsCountByTheirTime) {
+  KernelLength length;
+  EXPECT_EQ(length.mean(), 0);
+  for (int i = 0; i < 20; ++i) {
+    length.add(kMillisecond);
+    length.add(10 * kMicrosecond);
   }
-  EXPECT_FALSE(share.most());
-  for (int i = 0; i < 200; ++i) {
-    share.add(kMillisecond, i % 4 != 0);
+  EXPECT_GT(length.mean(), 950 * kMicrosecond);
+  EXPECT_LT(length.mean(), kMillisecond);
+  for (int i = 0; i < 50'000; ++i) {
+    length.add(10 * kMicrosecond);
   }
-  EXPECT_TRUE(share.most());
+  EXPECT_LT(length.mean(), 20 * kMicrosecond);  // the latest work counts
+  length.add(kNever);
+  EXPECT_GT(length.mean(), kMillisecond);
+}
+
+TEST(SpaceTest, PaysForLongKernelsBesideFrequentRequests) {
+  EXPECT_TRUE(space_pays(kMillisecond, 200));
+  EXPECT_FALSE(space_pays(kMillisecond, 20));
+  EXPECT_FALSE(space_pays(300 * kMicrosecond, 200));
+  EXPECT_TRUE(space_pays(300 * kMicrosecond, 500));
+  EXPECT_FALSE(space_pays(0, 1000));
 }
 
 }  // namespace
