@@ -50,6 +50,19 @@ EXPORT int cuEventElapsedTime(float* milliseconds, void* /*from*/, void* /*to*/)
   *milliseconds = 0.5F;
   return 0;
 }
+EXPORT int cuMemHostRegister_v2(void* /*memory*/, std::size_t /*bytes*/, unsigned /*flags*/) {
+  return 0;
+}
+EXPORT int cuMemHostGetDevicePointer_v2(std::uint64_t* address, void* memory, unsigned /*flags*/) {
+  *address = reinterpret_cast<std::uintptr_t>(memory);
+  return 0;
+}
+EXPORT int cuStreamWaitValue64_v2(void* /*stream*/,
+                                  std::uint64_t /*address*/,
+                                  std::uint64_t /*value*/,
+                                  unsigned /*flags*/) {
+  return 0;
+}
 EXPORT int cuFuncGetName(const char** name, void* /*function*/) {
   *name = "kernel";
   return 0;
