@@ -26,7 +26,7 @@ constexpr Nanoseconds kBetweenLooks = 40 * kMicrosecond;
 constexpr Nanoseconds kSleepOverrun = 100 * kMicrosecond;
 constexpr Nanoseconds kLongestSpin = 2 * kMillisecond;
 // A thread that the system has not run for so long is not relied on.
-constexpr Nanoseconds kStale = 5 * kMillisecond;
+constexpr Nanoseconds kStale = 20 * kMillisecond;
 // Without a launch for so long the thread parks, and the gate stays open: nothing that was launched
 // waits longer.
 constexpr Nanoseconds kParkAfter = kSecond;
