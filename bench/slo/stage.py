@@ -26,19 +26,31 @@ class Stage:
     """Services with and without MPS and for each gate, trainers for each way, and one to be timed alone."""
 
     def __init__(self, bench, chosen, pipes, services, trainers):
-        self.bench, self.folder, self.chosen = bench, bench.folder, chosen
+        self.bench, self.folder, self.chosen, self.pipes = bench, bench.folder, chosen, pipes
+        self.counts = services, trainers
         self.alone = bench.residents.get("trainer-alone", "off", env=pipes)
         self.services, self.trainers, self.solo = {}, {}, {}
         for shared in {way.shared for way in chosen.ways} | {False}:
             self.services[shared] = self.start(f"service-{shared}", services, pipes if shared else {})
-        for way in chosen.ways:
-            base, more = pipes if way.shared else {}, way.trainer_environment
+        self.pin([each for group in self.services.values() for each in group], *SERVICE_CORES)
+        self.pin([self.alone], *TRAINER_CORES)
+        self.begin([way for way in chosen.ways if not way.times_alone])
+
+    def begin(self, ways):
+        """Starts the processes of these ways."""
+        services, trainers = self.counts
+        for way in ways:
+            base, more = self.pipes if way.shared else {}, way.trainer_environment
             if way.gated:
-                self.services[way] = self.start(f"service-{way.in_file_names}", services, {**base, **way.gate_environment(self.folder, chosen.quantile)})
+                self.services[way] = self.start(f"service-{way.in_file_names}", services, {**base, **way.gate_environment(self.folder, self.chosen.quantile)})
                 more = {**more, **way.gate_environment(self.folder)}
             self.trainers[way] = self.start(f"trainer-{way.in_file_names}", trainers, {**base, **more})
-        self.pin([each for group in self.services.values() for each in group], *SERVICE_CORES)
-        self.pin([self.alone, *(each for group in self.trainers.values() for each in group)], *TRAINER_CORES)
+        self.pin([each for way in ways if way.gated for each in self.services[way]], *SERVICE_CORES)
+        self.pin([each for way in ways for each in self.trainers[way]], *TRAINER_CORES)
+
+    def end(self, ways):
+        for way in ways:
+            self.bench.residents.drop(*(each.name for each in self.services.pop(way, []) + self.trainers.pop(way, [])))
 
     def start(self, name, count, environment):
         return [self.bench.residents.get(f"{name}-{number}", "off", env=environment) for number in range(count)]

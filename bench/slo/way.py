@@ -23,8 +23,9 @@ class Way:
     shared: bool  # by MPS
     gated: bool
     policy: str
-    slo_ms: float
+    slo_ms: float  # 0: not known yet
     program: pathlib.Path | None  # carpool, of a gate
+    times_alone: float = 0.0  # the SLO as a multiple of the p99 alone; 0: it is told
 
     @property
     def trainer_environment(self):
@@ -36,7 +37,7 @@ class Way:
 
     @property
     def in_file_names(self):
-        return re.sub("[:@=/]", "-", self.name)
+        return re.sub("[:@=/]", "-", self.name) + (f"-{self.slo_ms:.3f}" if self.times_alone else "")
 
     def state_in(self, folder):
         """The folder of the shared state of this way's processes."""
@@ -54,10 +55,16 @@ class Way:
         return {**environment, "CARPOOL_SHIM_POLICY": self.policy}
 
 
+def of_cell(way, p99_ms):
+    """The way in a cell, whose services have this p99 alone."""
+    return dataclasses.replace(way, slo_ms=way.times_alone * p99_ms) if way.times_alone else way
+
+
 def way_of(text, slo_ms, program=None):
     """None if there is no such way. `program`: of a gate that names none."""
-    parts = re.fullmatch(r"([a-z0-9-]+)(?::([a-z0-9-]+))?(?:@([0-9.]+))?(?:=(.+))?", text)
+    parts = re.fullmatch(r"([a-z0-9-]+)(?::([a-z0-9-]+))?(?:@(\d+(?:\.\d+)?)(x?))?(?:=(.+))?", text)
     if not parts or parts[1] not in KINDS or (any(parts.groups()[1:]) and not KINDS[parts[1]][2]):
         return None
     shared, _, gated = KINDS[parts[1]]
-    return Way(text, shared, gated, parts[2] or "spacetime", float(parts[3] or slo_ms), pathlib.Path(parts[4]) if parts[4] else program)
+    told, program = float(parts[3] or slo_ms), pathlib.Path(parts[5]) if parts[5] else program
+    return Way(text, shared, gated, parts[2] or "spacetime", 0.0 if parts[4] else told, program, told if parts[4] else 0.0)

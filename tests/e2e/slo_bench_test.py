@@ -48,7 +48,7 @@ class SloBench(cli.CarpoolTest):
         program.chmod(0o755)
         words = ("--cells", "bert-base@60/s", "--trainers", "rnnlm", "--seconds", "1", "--warm-up", "0", "--slo", "9")
         self.assertEqual(self.run_bench("--ways", "gate", *words, code=2), [])  # without --program
-        for wrong in ("mps@8", "gate:", "gate@many", "nothing", "mps=x", f"gate={self.folder}/none/bin/carpool"):
+        for wrong in ("mps@8", "mps@2x", "gate:", "gate@many", "gate@x", "gate@0x", "nothing", "mps=x", f"gate={self.folder}/none/bin/carpool"):
             self.assertEqual(self.run_bench("--ways", wrong, "--program", str(program), *words, code=2), [])
         found, = self.run_bench("--ways", f"gate-time@8={older}", *words)  # one of its own, without --program
         self.assertEqual([row["slo_ms"] for row in found["rows"]], [8.0])
@@ -67,6 +67,12 @@ class SloBench(cli.CarpoolTest):
         self.assertEqual((trainer["CARPOOL_SHIM_POLICY"], trainer["CARPOOL_SHIM_MPS"]), ("time", "0"))
         self.assertEqual([each.get("LD_PRELOAD") for each in (service, trainer)], 2 * [str(library)])
         self.assertEqual([each for each in told if not each], 3 * [{}])  # those without the gate
+        for file in self.folder.glob("environment-*.json"):
+            file.unlink()
+        found = self.run_bench("--ways", "gate-time@2x", "--program", str(program), *words, "--cells", "bert-base@60/s,tick@20/s")
+        self.assertEqual([row["slo_ms"] for each in found for row in each["rows"]], [10.0, 10.0])  # twice the 5 ms alone
+        told = [json.loads(file.read_text()) for file in self.folder.glob("environment-*.json")]
+        self.assertEqual([each["CARPOOL_SHIM_SLO_NS"] for each in told if "CARPOOL_SHIM_SLO_NS" in each], 2 * ["10000000"])  # one for each cell
 
     def test_several_services_and_trainers_and_seeds(self):
         found, = self.run_bench("--ways", "slicing", "--cells", "bert-base@60/s+tick@20/s", "--trainers", "rnnlm+vit-b", "--seeds", "1,2", "--seconds", "1",
