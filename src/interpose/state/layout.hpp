@@ -57,6 +57,10 @@ struct alignas(kPage) GpuBlock {
   SharedWord wanted;  // of all clients, see kWantLog
   // For the gate: SLO clients, a bit per slot. A best-effort client looks here at each launch.
   alignas(kLine) std::array<SharedWord, 2> slo_clients;
+  // Signs of SLO clients that were silent before, and threads that sleep until the next one
+  // (library/gating/sign_bell.hpp).
+  alignas(kLine) SharedWord slo_signs;
+  SharedWord waiting_keepers;
 };
 
 // A job's memory. Free while `job` is 0.

@@ -9,6 +9,7 @@
 #include "interpose/gate/policies/policies.hpp"
 #include "interpose/library/clock.hpp"
 #include "interpose/library/gating/hold_pause.hpp"
+#include "interpose/library/gating/sign_bell.hpp"
 #include "interpose/library/own_thread.hpp"
 
 namespace carpool::interpose {
@@ -22,9 +23,11 @@ using gate::Nanoseconds;
 namespace {
 
 constexpr std::size_t kStackBytes = std::size_t{256} << 10U;
+// While the gate is closed; and while it is open, unless a sign comes before.
 constexpr Nanoseconds kBetweenLooks = 40 * kMicrosecond;
+constexpr Nanoseconds kLongestSleep = kMillisecond;
 constexpr Nanoseconds kSleepOverrun = 100 * kMicrosecond;
-constexpr Nanoseconds kLongestSpin = 2 * kMillisecond;
+constexpr Nanoseconds kLongestSpin = kMillisecond;
 // A thread that the system has not run for so long is not relied on.
 constexpr Nanoseconds kStale = 20 * kMillisecond;
 // Without a launch for so long the thread parks, and the gate stays open: nothing that was launched
@@ -123,39 +126,49 @@ void GateKeeper::publish(const SharedState& state, const gate::GateView& view, N
 }
 
 void GateKeeper::look_once(Nanoseconds now) {
-  const SharedState* const state = client_->shared();
+  SharedState* const state = client_->shared();
   if (state == nullptr) {
     gate_->open();
     pause_ns(kMillisecond);
     return;
   }
+  const std::uint32_t signs = bell_count(*state);
   alive_.look(*state, now);
   const gate::GateView view = view_of(*state, now);
   const gate::Decision decision = decide(view, now);
+  count_hold(decision.admitted ? HoldReason::None : decision.reason, now);
+  publish(*state, view, now);
   if (decision.admitted) {
     gate_->open();
     closed_at_ = 0;
-  } else {
-    gate_->close();
-    may_spin_ = closed_at_ == 0 ? kLongestSpin : may_spin_;
-    closed_at_ = closed_at_ == 0 ? now : closed_at_;
+    // A request that is expected closes the gate before it comes.
+    const Nanoseconds until_close = view.slo.next_arrival == gate::kNever
+                                        ? kLongestSleep
+                                        : view.slo.next_arrival - view.budget.idle_ns - now;
+    const bool briefly = decision.by_minimum_share;
+    sleep_until_bell(
+        *state,
+        signs,
+        briefly ? kBetweenLooks : std::clamp(until_close, kBetweenLooks, kLongestSleep));
+    return;
   }
-  count_hold(decision.admitted ? HoldReason::None : decision.reason, now);
-  publish(*state, view, now);
-  wait(decision, view.slo.remaining, now);
+  gate_->close();
+  may_spin_ = closed_at_ == 0 ? kLongestSpin : may_spin_;
+  closed_at_ = closed_at_ == 0 ? now : closed_at_;
+  wait_closed(decision, view.slo.remaining, now);
 }
 
 // A sleep ends late: it is not worth it shortly before the gate opens.
-void GateKeeper::wait(const gate::Decision& decision, Nanoseconds remaining, Nanoseconds now) {
-  const Nanoseconds span =
-      decision.admitted ? kBetweenLooks : std::min(decision.until - now, kBetweenLooks);
-  const bool soon = remaining < kSleepOverrun || decision.until - now < kSleepOverrun;
-  if (decision.admitted || !soon || may_spin_ <= 0) {
-    pause_ns(std::max(span, kMicrosecond));
-  } else {
+void GateKeeper::wait_closed(const gate::Decision& decision,
+                             Nanoseconds remaining,
+                             Nanoseconds now) {
+  const Nanoseconds left = decision.until - now;
+  if (may_spin_ > 0 && std::min(remaining, left) < kSleepOverrun) {
     constexpr Nanoseconds kSpin = 2 * kMicrosecond;
     spin_for(kSpin);
     may_spin_ -= kSpin;
+  } else {
+    pause_ns(std::clamp(left, kMicrosecond, kBetweenLooks));
   }
 }
 

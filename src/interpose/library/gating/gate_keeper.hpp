@@ -41,7 +41,9 @@ class GateKeeper {
   [[nodiscard]] gate::GateView view_of(const SharedState& state, gate::Nanoseconds now);
   [[nodiscard]] gate::Decision decide(const gate::GateView& view, gate::Nanoseconds now);
   void publish(const SharedState& state, const gate::GateView& view, gate::Nanoseconds now);
-  void wait(const gate::Decision& decision, gate::Nanoseconds remaining, gate::Nanoseconds now);
+  void wait_closed(const gate::Decision& decision,
+                   gate::Nanoseconds remaining,
+                   gate::Nanoseconds now);
   void count_hold(gate::HoldReason reason, gate::Nanoseconds now);
   void count_time(bool closed, gate::Nanoseconds span);
 

@@ -3,6 +3,7 @@
 #include "interpose/gate/policies/policies.hpp"
 #include "interpose/library/clock.hpp"
 #include "interpose/library/draining/draining.hpp"
+#include "interpose/library/gating/sign_bell.hpp"
 
 namespace carpool::interpose {
 
@@ -62,6 +63,12 @@ void SloSide::make_way(Client& client, std::uint64_t now) {
   words.holds[kReason].fetch_add(1, std::memory_order_relaxed);
   words.held_ns[kReason].fetch_add(now - began, std::memory_order_relaxed);
   stop_if_draining();  // the signal may have come meanwhile
+}
+
+void SloSide::ring(Client& client) {
+  if (SharedState* const state = client.shared()) {
+    ring_bell(*state);
+  }
 }
 
 // With the lock held.
@@ -162,6 +169,7 @@ void SloSide::request_begins(Client& client, std::uint64_t now) {
   declares_.store(true, std::memory_order_relaxed);
   words.busy.fetch_add(1, std::memory_order_relaxed);
   begin(client, now, now);
+  ring(client);
 }
 
 void SloSide::request_ends(Client& client, std::uint64_t now) {

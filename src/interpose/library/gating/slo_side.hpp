@@ -67,7 +67,13 @@ class SloSide {
     words.commands_in_flight.store(words.commands_in_flight.load(std::memory_order_relaxed) + 1,
                                    std::memory_order_relaxed);
     waited_.store(false, std::memory_order_relaxed);
+    if (silent >= kSilent) [[unlikely]] {
+      ring(client);
+    }
   }
+  // After such a time best-effort processes may take the request for ended.
+  static constexpr gate::Nanoseconds kSilent = 30 * gate::kMicrosecond;
+  static void ring(Client& client);
   // One look where this is the only SLO client of the GPU.
   [[nodiscard]] bool has_others(const Client& client) const {
     const SharedState* const state = client.shared();
