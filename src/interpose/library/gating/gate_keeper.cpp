@@ -40,6 +40,14 @@ Nanoseconds exact_now() {
   return static_cast<Nanoseconds>(exact_now_ns());
 }
 
+// A request that is expected closes the gate before it comes.
+Nanoseconds open_for(const gate::GateView& view, Nanoseconds now) {
+  const Nanoseconds arrival = view.slo.next_arrival;
+  return arrival == gate::kNever
+             ? kLongestSleep
+             : std::clamp(arrival - view.budget.idle_ns - now, kBetweenLooks, kLongestSleep);
+}
+
 }  // namespace
 
 GateKeeper::Sight GateKeeper::look(Client& client,
@@ -88,6 +96,7 @@ void GateKeeper::park() {
   looked_at_.store(0, std::memory_order_release);
   gate_->open();
   closed_at_ = 0;
+  reason_ = HoldReason::None;
   parked_.store(true, std::memory_order_seq_cst);
   if (exact_now() - launched_at_.load(std::memory_order_seq_cst) > kParkAfter) {
     ::syscall(SYS_futex, &wakes_, FUTEX_WAIT_PRIVATE, seen, nullptr, nullptr, 0);
@@ -141,15 +150,11 @@ void GateKeeper::look_once(Nanoseconds now) {
   if (decision.admitted) {
     gate_->open();
     closed_at_ = 0;
-    // A request that is expected closes the gate before it comes.
-    const Nanoseconds until_close = view.slo.next_arrival == gate::kNever
-                                        ? kLongestSleep
-                                        : view.slo.next_arrival - view.budget.idle_ns - now;
-    const bool briefly = decision.by_minimum_share;
-    sleep_until_bell(
-        *state,
-        signs,
-        briefly ? kBetweenLooks : std::clamp(until_close, kBetweenLooks, kLongestSleep));
+    if (decision.by_minimum_share) {
+      pause_ns(kBetweenLooks);
+    } else {
+      sleep_until_bell(*state, signs, open_for(view, now));
+    }
     return;
   }
   gate_->close();
@@ -175,11 +180,12 @@ void GateKeeper::wait_closed(const gate::Decision& decision,
 void GateKeeper::count_hold(HoldReason reason, Nanoseconds now) {
   ClientGate& words = client_->slot().gate;
   count_time(reason_ != HoldReason::None, now - counted_at_);
-  if (reason_ != HoldReason::None) {
+  const bool used = used_.load(std::memory_order_relaxed);
+  if (used && reason_ != HoldReason::None) {
     words.held_ns[static_cast<std::size_t>(reason_)].fetch_add(
         static_cast<std::uint64_t>(now - counted_at_), std::memory_order_relaxed);
   }
-  if (reason != reason_ && reason != HoldReason::None) {
+  if (used && reason != reason_ && reason != HoldReason::None) {
     words.holds[static_cast<std::size_t>(reason)].fetch_add(1, std::memory_order_relaxed);
   }
   reason_ = reason;

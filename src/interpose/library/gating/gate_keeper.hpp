@@ -28,6 +28,8 @@ class GateKeeper {
                            StreamGate& gate,
                            const gate::DeviceFacts& device,
                            gate::Nanoseconds now);
+  // Whether launches go through the gate. Only then its being closed counts as a hold.
+  void use(bool used) { used_.store(used, std::memory_order_relaxed); }
   // For the minimum share: DurationBelief::of_long().
   void expect(gate::Nanoseconds long_kernel) {
     long_kernel_.store(long_kernel, std::memory_order_relaxed);
@@ -64,6 +66,7 @@ class GateKeeper {
   bool tried_ = false;
   std::atomic<std::uint32_t> wakes_{0};
   std::atomic<bool> parked_{false};
+  std::atomic<bool> used_{false};
   std::atomic<gate::Nanoseconds> launched_at_{0};
   std::atomic<gate::Nanoseconds> looked_at_{0};
   std::atomic<gate::Nanoseconds> long_kernel_{0};

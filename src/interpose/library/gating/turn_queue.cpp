@@ -28,7 +28,9 @@ bool TurnQueue::takes(Client& client, const gate::Work& work, bool confinable, N
   section_ = seen.section;
   const bool in_space =
       confinable && seen.room && gate::space_pays(length_.mean(), seen.closed_permille);
-  return seen.fresh && !in_space && work.expected_ns <= seen.longest;
+  const bool ahead = seen.fresh && !in_space && work.expected_ns <= seen.longest;
+  keeper_.use(ahead);
+  return ahead;
 }
 
 bool TurnQueue::is_full(const WorkInFlight& queued, const gate::Work& work) {
