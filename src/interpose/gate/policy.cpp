@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::array<Policy, 10> kPolicies{{
     {.name = "spacetime",
-     .summary = "light kernels beside a request, heavy ones in turns or on part of the SMs",
+     .summary = "turns in time, or beside requests on part of the SMs where the SLO leaves room",
      .minimum_share = true,
      .decide = decide_spacetime},
     {.name = "time",

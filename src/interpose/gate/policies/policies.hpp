@@ -5,6 +5,9 @@
 
 namespace carpool::interpose::gate {
 
+// A kernel longer than this part of the SLO would spoil a request that comes while it runs.
+inline constexpr Nanoseconds kLongPartOfSlo = 4;
+
 #define CARPOOL_DECIDE(NAME) \
   [[nodiscard]] Decision NAME(const GateView&, const PolicyMemory&, const Work&, Nanoseconds)
 CARPOOL_DECIDE(decide_spacetime);

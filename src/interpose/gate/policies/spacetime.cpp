@@ -10,8 +10,6 @@ namespace {
 constexpr Nanoseconds kShortSlackPermille = 300;   // below: no sharing in space
 constexpr Nanoseconds kUrgentSlackPermille = 100;  // below: other SLO clients make way
 constexpr Nanoseconds kAmpleSlackPermille = 500;   // above: an SLO client can make way
-// A kernel longer than this part of the SLO would spoil a request that comes while it runs.
-constexpr Nanoseconds kLongPartOfSlo = 4;
 // A heavy kernel that cannot be confined, but is this short, runs beside a request on all SMs: to
 // hold it would hold all that follows it for the rest of the request.
 constexpr Nanoseconds kShortHeavy = 100 * kMicrosecond;

@@ -33,8 +33,6 @@ constexpr Nanoseconds kStale = 20 * kMillisecond;
 // Without a launch for so long the thread parks, and the gate stays open: nothing that was launched
 // waits longer.
 constexpr Nanoseconds kParkAfter = kSecond;
-// A kernel longer than this part of the SLO does not go through the gate (policies/spacetime.cpp).
-constexpr Nanoseconds kLongPartOfSlo = 4;
 
 Nanoseconds exact_now() {
   return static_cast<Nanoseconds>(exact_now_ns());
@@ -119,7 +117,7 @@ gate::GateView GateKeeper::view_of(const SharedState& state, Nanoseconds now) {
 
 // For work as long as what may be behind the gate.
 gate::Decision GateKeeper::decide(const gate::GateView& view, Nanoseconds now) {
-  const Nanoseconds longest = view.slo.tightest_slo / kLongPartOfSlo;
+  const Nanoseconds longest = view.slo.tightest_slo / gate::kLongPartOfSlo;
   const Nanoseconds usual = std::max(view.budget.backlog_ns, long_kernel_.load());
   const Nanoseconds bound = std::min(usual, longest);
   return gate::decide_time(view, {}, {.known = true, .expected_ns = bound, .bound_ns = bound}, now);
@@ -129,7 +127,7 @@ void GateKeeper::publish(const SharedState& state, const gate::GateView& view, N
   const bool room = now >= view.budget.time_only_until &&
                     gate::slos_leave_room(state, room_.load(std::memory_order_relaxed));
   section_.store(view.budget.backlog_ns, std::memory_order_relaxed);
-  longest_.store(view.slo.tightest_slo / kLongPartOfSlo, std::memory_order_relaxed);
+  longest_.store(view.slo.tightest_slo / gate::kLongPartOfSlo, std::memory_order_relaxed);
   room_.store(room, std::memory_order_relaxed);
   looked_at_.store(now, std::memory_order_release);
 }
