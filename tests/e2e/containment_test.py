@@ -8,6 +8,7 @@ import resource
 import signal
 import stat
 import subprocess
+import time
 import unittest
 
 import server
@@ -69,6 +70,8 @@ class Containment(server.ServerTest):
         leader = self.state / "runs" / "1.1" / "leader"
         server.until(leader.exists, "the record of the job")
         self.kill_server()
+        # A process is known by its PID and the moment of its start, in ticks of 10 ms: one that gets the PID of another began later.
+        time.sleep(0.05)
         with subprocess.Popen(["sleep", "600"], start_new_session=True) as innocent:
             self.addCleanup(innocent.kill)
             record = server.json.loads(leader.read_text())
