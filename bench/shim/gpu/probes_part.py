@@ -14,7 +14,9 @@ sys.path.insert(0, str(harness.ROOT / "bench" / "undescribed"))
 import ways  # noqa: E402
 
 LIMIT_S = 60.0
-ARRIVALS = 300
+SHORT_KERNELS = ("arrivals", "300")
+CHAIN = ("chain", "300")
+WAITING_STREAMS = ((0, "value"), (1, "value"), (2, "value"), (2, "event"), (8, "value"), (8, "event"))
 ASKS = {
     "a": "nanoseconds of processor time of a call",
     "b": "microseconds of the GPU that a write-value or an event behind a kernel adds",
@@ -27,6 +29,7 @@ ASKS = {
     "i": "kernels on a part of the multiprocessors: a green context, in the order of the default stream",
     "j": "a stream that waits for a word of shared memory: its cost, and whether other streams and processes go on",
     "k": "the same under MPS, and whether others go on when such a process is killed",
+    "l": "microseconds of 300 short kernels, one after the other, beside a process whose streams wait",
 }
 # Name: MPS, environment of the other process.
 NEIGHBOURS = {
@@ -84,15 +87,15 @@ def plain_mps():
         yield {key: started[key] for key in ("CUDA_MPS_PIPE_DIRECTORY", "CUDA_MPS_LOG_DIRECTORY")}
 
 
-def beside(bench, other_words, env, more):
-    """What a short kernel sees beside the other process; the other one ends with its standard input."""
+def beside(bench, words, other_words, env, more):
+    """The answer of the program beside the other process, which ends with its standard input. `more`: environment of the other one alone."""
     program, ptx = build(bench)
     other = bench.start("off", [program, ptx, *other_words], env={**env, **more}, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                         stderr=subprocess.STDOUT)
     try:
         if other.stdout.readline() != "ready\n":
             return {"error": f"the other process: {other.stdout.read()[-300:]}"}
-        found = ask(bench, "off", "arrivals", str(ARRIVALS), env=env)
+        found = ask(bench, "off", *words, env=env)
         said, _ = other.communicate("", timeout=LIMIT_S)
         return {**found, "other": json.loads(said.splitlines()[-1])}
     except (subprocess.TimeoutExpired, IndexError, ValueError) as problem:
@@ -103,19 +106,19 @@ def beside(bench, other_words, env, more):
 
 def waits(bench, budget, mps):
     """Probe d (with MPS) or e (without)."""
-    found = {"alone": ask(bench, "off", "arrivals", str(ARRIVALS))}
+    found = {"alone": ask(bench, "off", *SHORT_KERNELS)}
     with plain_mps() if mps else contextlib.nullcontext({}) as env:
         for name, (shared, more) in NEIGHBOURS.items():
             for kind in ("persistent", "waves", *(["confined"] if mps else [])):
                 if shared is mps and budget.allows(8.0):
-                    found[f"{kind}, {name}"] = beside(bench, ("best-effort", kind), env, more)
+                    found[f"{kind}, {name}"] = beside(bench, SHORT_KERNELS, ("best-effort", kind), env, more)
     return found
 
 
 def waiting(bench, env):
     """Probe j: a stream that waits, in one process, and beside another process."""
-    return {"alone": ask(bench, "off", "arrivals", str(ARRIVALS), env=env), "one process": ask(bench, "off", "j", env=env),
-            "beside": beside(bench, ("waiting",), env, {})}
+    return {"alone": ask(bench, "off", *SHORT_KERNELS, env=env), "one process": ask(bench, "off", "j", env=env),
+            "beside": beside(bench, SHORT_KERNELS, ("waiting", "1", "value"), env, {})}
 
 
 def waiting_under_mps(bench):
@@ -123,14 +126,25 @@ def waiting_under_mps(bench):
     program, ptx = build(bench)
     with plain_mps() as env:
         found = waiting(bench, env)
-        other = bench.start("off", [program, ptx, "waiting"], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        other = bench.start("off", [program, ptx, "waiting", "1", "value"], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         try:
             ready = other.stdout.readline() == "ready\n"
         finally:
             other.kill()
             harness.end(other)
-        after = ask(bench, "off", "arrivals", str(ARRIVALS), env=env) if ready else {"error": "the other process did not wait"}
+        after = ask(bench, "off", *SHORT_KERNELS, env=env) if ready else {"error": "the other process did not wait"}
         return {**found, "after it was killed": after}
+
+
+def chains(bench):
+    """Probe l: neither process under MPS, both, and the one that waits alone."""
+    found = {"alone": ask(bench, "off", *CHAIN)}
+    with plain_mps() as mps:
+        found["alone under MPS"] = ask(bench, "off", *CHAIN, env=mps)
+        for name, env, more in (("no MPS", {}, {}), ("both under MPS", mps, {}), ("other under MPS", {}, mps)):
+            for streams, kind in WAITING_STREAMS:
+                found[f"{name}, {streams} streams, {kind}"] = beside(bench, CHAIN, ("waiting", str(streams), kind), env, more)
+    return found
 
 
 def histogram(bench, budget):
@@ -162,9 +176,10 @@ def probes(bench, chosen, budget):
         "g": partitions,
         "j": lambda: waiting(bench, {}),
         "k": lambda: waiting_under_mps(bench),
+        "l": lambda: chains(bench),
     }
     rows = []
-    for letter in "abcghijedfk":
+    for letter in "abcghijedfkl":
         if chosen.only and letter not in chosen.only.split(","):
             continue
         if not budget.allows(5.0):

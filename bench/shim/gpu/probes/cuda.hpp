@@ -71,8 +71,11 @@ struct Gpu {
     NEED(cuLaunchKernel(empty, 1, 1, 1, 32, 1, 1, 0, stream, nullptr, nullptr));
   }
   void launch_spin(unsigned blocks, unsigned long long nanoseconds) const {
+    launch_spin_to(stream, blocks, nanoseconds);
+  }
+  void launch_spin_to(CUstream other, unsigned blocks, unsigned long long nanoseconds) const {
     void* parameters[] = {&nanoseconds};
-    NEED(cuLaunchKernel(spin, blocks, 1, 1, 128, 1, 1, 0, stream, parameters, nullptr));
+    NEED(cuLaunchKernel(spin, blocks, 1, 1, 128, 1, 1, 0, other, parameters, nullptr));
   }
   void wait() const { NEED(cuStreamSynchronize(stream)); }
 };

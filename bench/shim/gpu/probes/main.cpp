@@ -1,4 +1,5 @@
-// probes PTX a | b | c | h | i | j | launches | best-effort KIND | arrivals COUNT | waiting
+// probes PTX a | b | c | h | i | j | launches | best-effort KIND | arrivals COUNT |
+// chain COUNT | waiting STREAMS KIND
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -26,8 +27,11 @@ int main(int argc, char** argv) {
   if (name == "j") {
     return probes::probe_j(ptx);
   }
-  if (name == "waiting") {
-    return probes::waiting(ptx);
+  if (name == "waiting" && argc > 4) {
+    return probes::waiting(ptx, std::atoi(argv[3]), argv[4]);
+  }
+  if (name == "chain" && argc > 3) {
+    return probes::chain(ptx, std::atoi(argv[3]));
   }
   if (name == "launches") {
     return probes::probe_launches(ptx);

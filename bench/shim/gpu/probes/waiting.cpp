@@ -1,6 +1,7 @@
 // Probe j: a stream that waits for a word of shared memory, so that the host could launch ahead of
 // a gate that another process opens: what such a wait costs, how soon the GPU goes on, and whether
 // other streams and other processes go on meanwhile.
+#include <string_view>
 #include <unistd.h>
 
 #include "cuda.hpp"
@@ -98,16 +99,30 @@ int probe_j(const char* ptx) {
   return 0;
 }
 
-// Kernels behind a gate that is closed until standard input ends.
-int waiting(const char* ptx) {
+// Kernels in so many streams behind a gate that is closed until standard input ends. `kind`: value,
+// each stream waits for the word; event, the others wait for the first one.
+int waiting(const char* ptx, int streams, const char* kind) {
   constexpr int kQueued = 100;
   const Gpu gpu(ptx);
   const SharedPage page;
   const CUdeviceptr word = page.register_with_gpu();
   page.words[0] = 1;
-  wait_until_zero(gpu.stream, word);
-  for (int i = 0; i < kQueued; ++i) {
-    gpu.launch_spin(1, kLength);
+  CUevent opened_first{};
+  NEED(cuEventCreate(&opened_first, CU_EVENT_DISABLE_TIMING));
+  for (int number = 0; number < streams; ++number) {
+    CUstream stream = gpu.stream;
+    if (number > 0) {
+      NEED(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    }
+    if (number == 0 || std::string_view(kind) == "value") {
+      wait_until_zero(stream, word);
+      NEED(cuEventRecord(opened_first, stream));
+    } else {
+      NEED(cuStreamWaitEvent(stream, opened_first, 0));
+    }
+    for (int i = 0; i < kQueued; ++i) {
+      gpu.launch_spin_to(stream, 1, kLength);
+    }
   }
   std::printf("ready\n");
   std::fflush(stdout);
@@ -116,7 +131,7 @@ int waiting(const char* ptx) {
   }
   const double opened = now_ns();
   page.words[0] = 0;
-  gpu.wait();
+  NEED(cuCtxSynchronize());
   answer({{"queued", kQueued}, {"gate opened to end, us", (now_ns() - opened) / 1e3}});
   return 0;
 }
