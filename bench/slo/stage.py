@@ -30,8 +30,8 @@ class Stage:
         self.counts = services, trainers
         self.alone = bench.residents.get("trainer-alone", "off", env=pipes)
         self.services, self.trainers, self.solo = {}, {}, {}
-        for shared in {way.shared for way in chosen.ways} | {False}:
-            self.services[shared] = self.start(f"service-{shared}", services, pipes if shared else {})
+        for mps in {way.kind.service_mps for way in chosen.ways if not way.gated} | {False}:
+            self.services[mps] = self.start(f"service-{'mps' if mps else 'plain'}", services, pipes if mps else {})
         self.pin([each for group in self.services.values() for each in group], *SERVICE_CORES)
         self.pin([self.alone], *TRAINER_CORES)
         self.begin([way for way in chosen.ways if not way.times_alone])
@@ -40,11 +40,13 @@ class Stage:
         """Starts the processes of these ways."""
         services, trainers = self.counts
         for way in ways:
-            base, more = self.pipes if way.shared else {}, way.trainer_environment
+            gate = way.gate_environment(self.folder) if way.gated else {}
+            self.trainers[way] = self.start(f"trainer-{way.in_file_names}", trainers,
+                                            {**(self.pipes if way.kind.trainer_mps else {}), **way.kind.trainer_environment, **gate})
             if way.gated:
-                self.services[way] = self.start(f"service-{way.in_file_names}", services, {**base, **way.gate_environment(self.folder, self.chosen.quantile)})
-                more = {**more, **way.gate_environment(self.folder)}
-            self.trainers[way] = self.start(f"trainer-{way.in_file_names}", trainers, {**base, **more})
+                self.services[way] = self.start(f"service-{way.in_file_names}", services,
+                                                {**(self.pipes if way.kind.service_mps else {}),
+                                                 **way.gate_environment(self.folder, self.chosen.quantile)})
         self.pin([each for way in ways if way.gated for each in self.services[way]], *SERVICE_CORES)
         self.pin([each for way in ways for each in self.trainers[way]], *TRAINER_CORES)
 
@@ -60,7 +62,7 @@ class Stage:
         of_all(residents, "pin", options=[{"first": first, "count": count} for _ in residents])
 
     def services_of(self, way):
-        return self.services[way if way.gated else way.shared]
+        return self.services[way if way.gated else way.kind.service_mps]
 
     def limit_s(self):
         return 4 * (self.chosen.warm_up + self.chosen.seconds) + 30.0

@@ -4,32 +4,43 @@ import dataclasses
 import os
 import pathlib
 import re
+import typing
 
-# Kind: MPS, environment of the trainer, whether the launch gate is used.
+class Kind(typing.NamedTuple):
+    service_mps: bool
+    trainer_mps: bool
+    trainer_environment: dict
+    gated: bool
+
+
 KINDS = {
-    "slicing": (False, {}, False),
-    "mps": (True, {}, False),
-    "mps-50": (True, {"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE": "50"}, False),
-    "mps-priority": (True, {"CUDA_MPS_CLIENT_PRIORITY": "1"}, False),
-    "gate": (True, {"CUDA_MPS_CLIENT_PRIORITY": "1"}, True),
-    "gate-time": (False, {}, True),
+    "slicing": Kind(False, False, {}, False),
+    "mps": Kind(True, True, {}, False),
+    "mps-50": Kind(True, True, {"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE": "50"}, False),
+    "mps-priority": Kind(True, True, {"CUDA_MPS_CLIENT_PRIORITY": "1"}, False),
+    "gate": Kind(False, True, {"CUDA_MPS_CLIENT_PRIORITY": "1"}, True),  # as carpool does it
+    "gate-mps": Kind(True, True, {"CUDA_MPS_CLIENT_PRIORITY": "1"}, True),
+    "gate-time": Kind(False, False, {}, True),
 }
-USUAL = [name for name, (_, _, gated) in KINDS.items() if not gated]
+USUAL = [name for name, kind in KINDS.items() if not kind.gated]
 
 
 @dataclasses.dataclass(frozen=True)
 class Way:
     name: str
-    shared: bool  # by MPS
-    gated: bool
+    kind: Kind = dataclasses.field(hash=False)
     policy: str
     slo_ms: float  # 0: not known yet
     program: pathlib.Path | None  # carpool, of a gate
     times_alone: float = 0.0  # the SLO as a multiple of the p99 alone; 0: it is told
 
     @property
-    def trainer_environment(self):
-        return KINDS[re.split("[:@=]", self.name)[0]][1]
+    def gated(self):
+        return self.kind.gated
+
+    @property
+    def needs_mps(self):
+        return self.kind.service_mps or self.kind.trainer_mps
 
     @property
     def library(self):
@@ -47,7 +58,8 @@ class Way:
         """What `carpool run` sets; `quantile` that of a service. The library finds the driver by itself."""
         state, slo = self.state_in(folder), quantile is not None
         state.mkdir(mode=0o700, exist_ok=True)
-        environment = {"LD_PRELOAD": str(self.library), "CARPOOL_STATE_DIR": str(state), "CARPOOL_SHIM_MPS": "1" if self.shared else "0",
+        mps = self.kind.service_mps if slo else self.kind.trainer_mps
+        environment = {"LD_PRELOAD": str(self.library), "CARPOOL_STATE_DIR": str(state), "CARPOOL_SHIM_MPS": "1" if mps else "0",
                        "CARPOOL_SHIM_NAME": "service" if slo else "trainer", "CARPOOL_SHIM_CLASS": "slo" if slo else "best-effort",
                        "LD_LIBRARY_PATH": os.pathsep.join(filter(None, [str(self.library.parent / "cuda"), os.environ.get("LD_LIBRARY_PATH")]))}
         if slo:
@@ -63,8 +75,7 @@ def of_cell(way, p99_ms):
 def way_of(text, slo_ms, program=None):
     """None if there is no such way. `program`: of a gate that names none."""
     parts = re.fullmatch(r"([a-z0-9-]+)(?::([a-z0-9-]+))?(?:@(\d+(?:\.\d+)?)(x?))?(?:=(.+))?", text)
-    if not parts or parts[1] not in KINDS or (any(parts.groups()[1:]) and not KINDS[parts[1]][2]):
+    if not parts or parts[1] not in KINDS or (any(parts.groups()[1:]) and not KINDS[parts[1]].gated):
         return None
-    shared, _, gated = KINDS[parts[1]]
     told, program = float(parts[3] or slo_ms), pathlib.Path(parts[5]) if parts[5] else program
-    return Way(text, shared, gated, parts[2] or "spacetime", 0.0 if parts[4] else told, program, told if parts[4] else 0.0)
+    return Way(text, KINDS[parts[1]], parts[2] or "spacetime", 0.0 if parts[4] else told, program, told if parts[4] else 0.0)

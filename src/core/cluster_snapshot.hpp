@@ -75,6 +75,7 @@ struct GpuView {
   bool foreign = false;             // such processes compute on it
   std::string unusable{};           // why nothing may be placed on it; empty: usable
   bool mps_possible = false;
+  bool slo_outside_mps = false;           // a job with an SLO does without it (docs/gate.md)
   std::optional<GpuPressure> pressure{};  // empty: no full window yet
   // Time since the last job was placed here (1e18: never), and whether that job was seen on the GPU
   // since: for CARMA's availability rule.
@@ -83,6 +84,10 @@ struct GpuView {
   double since_seen_busy_s = 1e18;
   std::vector<Resident> residents{};
 
+  // Whether a job of this class runs under MPS where it shares the GPU.
+  [[nodiscard]] bool shares_by_mps(JobClass job_class) const {
+    return mps_possible && !(slo_outside_mps && job_class == JobClass::Slo);
+  }
   // Memory that neither a reservation nor use claims.
   [[nodiscard]] std::uint64_t free_bytes() const;
   // Seconds until the last resident is expected to end, at solo speed; kNoTime: not known.

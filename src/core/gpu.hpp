@@ -31,6 +31,9 @@ struct GpuInfo {
   bool mig_enabled = false;
   std::vector<MigSlice> mig{};  // empty unless mig_enabled
   bool fine_activity = false;   // GpuActivity comes from counters of the SMs (GPM)
+
+  // Its compute mode lets one process in; MPS makes one of many.
+  [[nodiscard]] bool only_one_process() const { return compute_mode == "exclusive-process"; }
 };
 
 // One reading. Ratios are 0 to 1.

@@ -16,7 +16,8 @@ Result<UsableGpus> find_usable_gpus(std::unique_ptr<TelemetrySource> source, boo
       found.views.push_back({.uuid = gpu.uuid,
                              .name = gpu.name,
                              .memory_bytes = gpu.memory_bytes,
-                             .mps_possible = mps && gpu.compute_mode != "prohibited"});
+                             .mps_possible = mps && gpu.compute_mode != "prohibited",
+                             .slo_outside_mps = !gpu.only_one_process()});
       found.watched.push_back(gpu);
       continue;
     }

@@ -196,8 +196,9 @@ ShareMechanism PlacementState::mechanism(const PendingJob& job, const Slot& slot
   if (job.job->gpus > 1) {
     return settings_.share_several ? ShareMechanism::TimeSlicing : ShareMechanism::None;
   }
-  return settings_.use_mps && slot.view->mps_possible ? ShareMechanism::Mps
-                                                      : ShareMechanism::TimeSlicing;
+  return settings_.use_mps && slot.view->shares_by_mps(job.job->job_class)
+             ? ShareMechanism::Mps
+             : ShareMechanism::TimeSlicing;
 }
 
 bool PlacementState::users_agree(const PendingJob& job, const Slot& slot) const {

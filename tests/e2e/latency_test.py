@@ -62,14 +62,14 @@ class LatencyTest(shim_jobs_test.ShimTest):
         server.until(lambda: "tail_ms" in self.why(serving)["latency"], "the latency of the group", patience=120)
         self.assertRegex(self.succeeds("explain", str(serving)), r"(?m)^latency .*; measured \S+ ms over \d+ requests$")
         server.until(lambda: self.knowledge()["latency_coverage"]["all"] == 1, "the comparison")
-        self.assertEqual({entry["sharing"] for entry in self.latencies()}, {"alone", "gate-mps"})
+        self.assertEqual({entry["sharing"] for entry in self.latencies()}, {"alone", "gate-time"})
         self.end(training, serving)
 
         # What was learned survives, and keeps a job away from one with an SLO that would be missed.
         self.stop_server()
         self.on_gpu()
         self.start()
-        self.assertEqual({entry["sharing"] for entry in self.latencies()}, {"alone", "gate-mps"})
+        self.assertEqual({entry["sharing"] for entry in self.latencies()}, {"alone", "gate-time"})
         serving = self.program("serve", "--slo", "0.5ms", "--quantile", "0.9")
         self.await_state(serving, "running")
         training = self.program("flood", "--best-effort")

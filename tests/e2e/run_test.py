@@ -120,6 +120,9 @@ class RunTest(cli.CarpoolTest):
         self.assertEqual(self.variables("--mps", "on"), ({"MPS": "1"}, ""))
         self.assertEqual(self.variables("--mps", "on", "--slo", "20ms"),
                          ({"CLASS": "slo", "SLO_NS": "20000000", "QUANTILE": "0.99", "MPS": "1"}, ""))
+        self.assertEqual(self.variables("--best-effort"), ({"CLASS": "best-effort", "MPS": "1"}, ""))
+        self.assertEqual(self.variables("--slo", "20ms"),  # requests are faster outside of MPS
+                         ({"CLASS": "slo", "SLO_NS": "20000000", "QUANTILE": "0.99"}, ""))
         self.assertEqual(self.variables("--mps", "off", "--slo", "1500us", "--quantile", "0.999"),
                          ({"CLASS": "slo", "SLO_NS": "1500000", "QUANTILE": "0.999"}, ""))
         self.assertEqual(self.variables("--mps", "on", "--best-effort", "--policy", "priority"),

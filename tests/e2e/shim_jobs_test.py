@@ -72,9 +72,9 @@ class StartTest(ShimTest):
     def test_the_latency_reaches_the_program(self):
         self.start()
         for options, expected in (
-                (("--slo", "20ms"), {"CLASS": "slo", "SLO_NS": "20000000", "QUANTILE": "0.99", "MPS": "1"}),
+                (("--slo", "20ms"), {"CLASS": "slo", "SLO_NS": "20000000", "QUANTILE": "0.99"}),
                 (("--slo", "0.5s", "--quantile", "0.9"),
-                 {"CLASS": "slo", "SLO_NS": "500000000", "QUANTILE": "0.9", "MPS": "1"}),
+                 {"CLASS": "slo", "SLO_NS": "500000000", "QUANTILE": "0.9"}),
                 (("--best-effort",), {"CLASS": "best-effort", "MPS": "1"}),
                 (("--best-effort", "--policy", "time"), {"CLASS": "best-effort", "POLICY": "time", "MPS": "1"}),
                 (("--env", "CARPOOL_SHIM_SLO_NS=5"), {"MPS": "1"})):

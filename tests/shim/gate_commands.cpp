@@ -151,14 +151,30 @@ int run_flood(Program& program, int count) {
   return failures;
 }
 
+namespace {
+
+// Another stream waits for a kernel that was launched.
+int let_stream_wait(Program& program) {
+  Handle side = nullptr;
+  Handle event = nullptr;
+  int failures = program.cuda("cuStreamCreate", &side, 1U);
+  failures += program.cuda("cuEventCreate", &event, 0U);
+  failures += program.launch("cuLaunchKernel", nullptr);
+  failures += program.cuda("cuEventRecord", event, Handle{nullptr});
+  return failures + program.cuda("cuStreamWaitEvent", side, event, 0U);
+}
+
 // How long it takes to launch kernels of 1 ms of which no result is waited for, in µs, behind some
 // that were.
-int run_ahead(Program& program, int count) {
+int ahead(Program& program, int count, bool streams_wait) {
   constexpr int kBefore = 3;
   int failures = use_kernel(program, "spin_1000us");
   for (int i = 0; i < kBefore; ++i) {
     failures += program.launch("cuLaunchKernel", nullptr);
     failures += program.cuda("cuStreamSynchronize", Handle{nullptr});
+  }
+  if (streams_wait) {
+    failures += let_stream_wait(program);
   }
   const Stopwatch watch;
   for (int i = 0; i < count; ++i) {
@@ -169,6 +185,16 @@ int run_ahead(Program& program, int count) {
   print("done_us", static_cast<std::uint64_t>(watch.seconds() * 1e6));
   report_gate();
   return failures;
+}
+
+}  // namespace
+
+int run_ahead(Program& program, int count) {
+  return ahead(program, count, false);
+}
+
+int run_ahead_with_streams(Program& program, int count) {
+  return ahead(program, count, true);
 }
 
 // Kernels in a stream of their own, while another one is captured again and again.

@@ -315,6 +315,7 @@ int main(int argc, char** argv) {
       {"serve", run_serve},
       {"flood", run_flood},
       {"ahead", run_ahead},
+      {"ahead-with-streams", run_ahead_with_streams},
       {"products", run_products},
       {"believed", run_believed},
       {"flood-captures", run_flood_captures},

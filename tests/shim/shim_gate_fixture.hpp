@@ -15,8 +15,9 @@ class ShimGate : public ShimProcesses {
     settings("sms = 4");  // a kernel of the program takes all of the device
   }
 
-  [[nodiscard]] static Environment slo() {
+  [[nodiscard]] static Environment slo(const std::string& mps = "1") {
     return {{"CARPOOL_SHIM_CLASS", "slo"},
+            {"CARPOOL_SHIM_MPS", mps},
             {"CARPOOL_SHIM_SLO_NS", "200000000"},
             {"CARPOOL_SHIM_QUANTILE", "0.9"}};
   }

@@ -12,21 +12,28 @@ class ShimTurns : public ShimGate {
   }
 
   // A request that does not end: what is launched waits for the minimum share.
-  Values launched_beside_request(const std::string& mps) {
+  Values launched_beside_request(const std::string& mps,
+                                 const std::string& slo_mps,
+                                 const std::string& command = "ahead") {
     clear_files();
-    const ChildProcess serving = start({"lookup", "endless-request"}, slo());
+    const ChildProcess serving = start({"lookup", "endless-request"}, slo(slo_mps));
     EXPECT_TRUE(wait_for("READY"));
-    Values seen = run({"lookup", "ahead", "3"}, with_files(best_effort(mps)));
+    Values seen = run({"lookup", command, "3"}, with_files(best_effort(mps)));
     EXPECT_EQ(seen.at("failures"), 0U);
-    EXPECT_EQ(seen.at("driver_kernel_launches"), 6U);
+    EXPECT_GE(seen.at("driver_kernel_launches"), 6U);
     return seen;
+  }
+  Values launched_ahead(const std::string& mps,
+                        const std::string& slo_mps,
+                        const std::string& command = "ahead") {
+    return once_shown([&] { return launched_beside_request(mps, slo_mps, command); },
+                      [](const Values& values) { return ahead(values); });
   }
 };
 
 TEST_F(ShimTurns, AProgramLaunchesAheadOfItsTurn) {
   for (const char* mps : {"0", "1"}) {
-    const Values seen = once_shown([&] { return launched_beside_request(mps); },
-                                   [](const Values& values) { return ahead(values); });
+    const Values seen = launched_ahead(mps, mps);
     EXPECT_GE(seen.at("driver_value_waits"), 2U);
     EXPECT_TRUE(ahead(seen)) << seen.at("launching_us") << " of " << seen.at("done_us");
     EXPECT_GE(seen.at(holds_of(interpose::gate::HoldReason::RequestActive)), 2U);
@@ -37,10 +44,22 @@ TEST_F(ShimTurns, ADriverWithoutStreamWaitsHoldsLaunches) {
   for (const char* setting :
        {"fail.cuStreamWaitValue64_v2 = 801", "fail.cuMemHostRegister_v2 = 801"}) {
     settings(std::string("sms = 4\n") + setting);
-    const Values seen = launched_beside_request("0");
+    const Values seen = launched_beside_request("0", "0");
     EXPECT_EQ(seen.at("driver_value_waits"), 0U) << setting;
     EXPECT_FALSE(ahead(seen)) << setting;
   }
+}
+
+// Where the driver slices the time, a stream that waits for an event takes its slices even if the
+// event is behind a gate.
+TEST_F(ShimTurns, StreamsThatWaitForOneAnotherDoSoBesideMpsOnly) {
+  const std::string command = "ahead-with-streams";
+  for (const char* mps : {"0", "1"}) {
+    const Values seen = launched_beside_request(mps, "0", command);
+    EXPECT_FALSE(ahead(seen)) << seen.at("launching_us") << " of " << seen.at("done_us");
+    EXPECT_TRUE(ahead(launched_ahead(mps, "0"))) << mps;
+  }
+  EXPECT_TRUE(ahead(launched_ahead("1", "1", command)));
 }
 
 TEST_F(ShimTurns, SeveralBestEffortProcessesLaunchAhead) {
@@ -59,15 +78,15 @@ TEST_F(ShimTurns, SeveralBestEffortProcessesLaunchAhead) {
 class ShimConfined : public ShimGate {
  protected:
   // Its requests have told that the SLO leaves room for work beside them.
-  [[nodiscard]] static Environment known_slo() {
-    Environment more = slo();
+  [[nodiscard]] static Environment known_slo(const std::string& mps = "1") {
+    Environment more = slo(mps);
     more["SHIM_TEST_FIRST_REQUESTS"] = "60";
     return more;
   }
 
-  Values counted_beside_requests(const Environment& more) {
+  Values counted_beside_requests(const Environment& more, const std::string& slo_mps = "1") {
     clear_files();
-    const ChildProcess serving = start({"lookup", "serve", "20"}, known_slo());
+    const ChildProcess serving = start({"lookup", "serve", "20"}, known_slo(slo_mps));
     EXPECT_TRUE(wait_for("READY"));
     Values seen = run({"lookup", "counted", "2000"}, with_files(more));
     EXPECT_EQ(seen.at("failures"), 0U);
@@ -94,6 +113,11 @@ TEST_F(ShimConfined, AKernelBesideARequestRunsOnAPartOfTheSms) {
 TEST_F(ShimConfined, AProgramWithoutMpsIsNotConfined) {
   settings("sms = 64");
   EXPECT_EQ(counted_beside_requests(best_effort("0")).at("driver_green_launches"), 0U);
+}
+
+TEST_F(ShimConfined, NorIsOneBesideRequestsOutsideOfMps) {
+  settings("sms = 64");
+  EXPECT_EQ(counted_beside_requests(best_effort(), "0").at("driver_green_launches"), 0U);
 }
 
 TEST_F(ShimConfined, ADriverWithoutGreenContextsMakesItTakeTurns) {

@@ -55,8 +55,9 @@ void add_options_of_run(OptionSet& options, RunOptions& run) {
   options.option("--mps",
                  &run.mps,
                  "WHEN",
-                 "Share the GPU by MPS: on, off, or auto (default), which uses it where it works; "
-                 "without it programs take turns",
+                 "Share the GPU by MPS: on, off, or auto (default), which uses it where it works, "
+                 "but not with --slo, because requests are faster outside; without it programs "
+                 "take turns",
                  {.choices = {"auto", "on", "off"}});
   options.option("--kernel-log",
                  &run.kernel_log,

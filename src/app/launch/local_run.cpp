@@ -49,18 +49,25 @@ std::string variable(const char* name) {
   return value == nullptr ? std::string() : std::string(value);
 }
 
+// Kernels of a program are slower under MPS, and best-effort programs take turns with it in any
+// case.
+MpsWish wish_of(const LocalRun& options, const GpuInfo& gpu) {
+  if (options.mps != "auto") {
+    return options.mps == "on" ? MpsWish::On : MpsWish::Off;
+  }
+  return options.latency.slo && !gpu.only_one_process() ? MpsWish::Off : MpsWish::Auto;
+}
+
 Result<ShareRequest> share_request(const LocalRun& options, TelemetrySource& telemetry) {
   ShareRequest request;
   request.limit_bytes = given_bytes(options.mem);
   request.guarantee_bytes = given_bytes(options.mem_guarantee);
-  request.mps = options.mps == "on"    ? MpsWish::On
-                : options.mps == "off" ? MpsWish::Off
-                                       : MpsWish::Auto;
   if (request.limit_bytes && request.guarantee_bytes.value_or(0) > *request.limit_bytes) {
     return invalid_input(fmt::format(
         "--mem-guarantee {} is more than --mem {}", *options.mem_guarantee, *options.mem));
   }
   return choose_gpu(telemetry, options.gpu).map([&](GpuInfo gpu) {
+    request.mps = wish_of(options, gpu);
     request.gpu = std::move(gpu);
     request.processes = telemetry.processes(options.gpu).value_or(std::vector<GpuProcess>());
     return request;

@@ -85,6 +85,10 @@ ServerBackend gpu_backend(const run::ProcessExecutorSettings& running,
                           std::vector<GpuView> gpus,
                           const std::shared_ptr<ServerClock>& clock,
                           std::unique_ptr<store::SqliteJournal> journal) {
+  // Outside of MPS nothing but the library keeps its memory, and other jobs from its requests.
+  for (GpuView& gpu : gpus) {
+    gpu.slo_outside_mps = gpu.slo_outside_mps && running.shim != nullptr;
+  }
   return {
       .executor = executor,
       .gpus = std::move(gpus),

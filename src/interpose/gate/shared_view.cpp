@@ -119,6 +119,14 @@ bool slos_leave_room(const SharedState& state, bool before) {
   return room;
 }
 
+bool slos_in_mps(const SharedState& state) {
+  bool all = true;
+  for_each_bit(state.gpu.slo_clients[0], state.gpu.slo_clients[1], [&](std::uint32_t number) {
+    all = all && state.clients[number].gate.in_mps.load(std::memory_order_relaxed) != 0;
+  });
+  return all;
+}
+
 SloSign sign_of(const ClientGate& gate, Nanoseconds now, Nanoseconds seen_alive) {
   const bool busy = gate.busy.load(std::memory_order_relaxed) != 0;
   const Nanoseconds sign = std::max(value_of(gate.lease_ns), busy ? seen_alive : 0);
@@ -143,6 +151,7 @@ GateView shared_view(const SharedState& state,
                      Nanoseconds now) {
   GateView view;
   view.device = device;
+  view.device.mps = device.mps && slos_in_mps(state);
   view.slo.idle_at = now;
   SloTerms terms;
   // Beside a request a kernel takes longer than its bound. The end of a request is a sign of its

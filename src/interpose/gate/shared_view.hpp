@@ -61,9 +61,14 @@ struct SloSign {
 // its requests. `before`: the last answer, which is kept in between.
 [[nodiscard]] bool slos_leave_room(const SharedState& state, bool before);
 
+// Whether all SLO clients are clients of MPS: else kernels do not run beside theirs, and the driver
+// slices the time of the GPU.
+[[nodiscard]] bool slos_in_mps(const SharedState& state);
+
 // Whether the slot is that of an SLO client. It may have ended.
 [[nodiscard]] bool is_slo_client(const ClientSlot& slot);
 
+// `device`: as the process that asks has it.
 [[nodiscard]] GateView shared_view(const SharedState& state,
                                    const DeviceFacts& device,
                                    const SharedCaller& caller,

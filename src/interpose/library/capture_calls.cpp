@@ -2,10 +2,26 @@
 // only follow it.
 #include "interpose/library/captures.hpp"
 #include "interpose/library/graphs.hpp"
+#include "interpose/library/launch_ticket.hpp"
 #include "interpose/library/process.hpp"
 #include "interpose/library/wrappers.hpp"
 
 namespace carpool::interpose {
+
+namespace {
+
+// For the gate: work of the stream may wait for work that is held back.
+void stream_waits(Handle event, Status status) {
+  if (status != kSuccess || capture_alive()) {
+    return;
+  }
+  Device& device = current_device();
+  if (asks(device)) {
+    device.gate.best_effort.stream_waits(event);
+  }
+}
+
+}  // namespace
 
 // NOLINTBEGIN(readability-identifier-naming)
 
@@ -94,10 +110,8 @@ EVENT_RECORD_FLAGS(cuEventRecordWithFlags_ptsz, PerThread)
 #define EVENT_WAIT(NAME, TWIN)                                \
   AFTER(NAME,                                                 \
         (Handle stream, Handle event, unsigned flags),        \
-        event_awaited(event, stream_key(stream, Twin::TWIN)), \
-        stream,                                               \
-        event,                                                \
-        flags)
+        event_awaited(event, stream_key(stream, Twin::TWIN)); \
+        stream_waits(event, status), stream, event, flags)
 EVENT_WAIT(cuStreamWaitEvent, Legacy)
 EVENT_WAIT(cuStreamWaitEvent_ptsz, PerThread)
 

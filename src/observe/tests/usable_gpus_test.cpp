@@ -33,10 +33,13 @@ TEST(UsableGpus, WholeGpusComeBeforeMigInstances) {
 TEST(UsableGpus, MpsIsNotPossibleWhereItIsOffOrComputeIsProhibited) {
   std::vector<GpuInfo> gpus = gpu::two_fake_gpus();
   gpus[1].compute_mode = "prohibited";
+  gpus[0].compute_mode = "exclusive-process";
   const auto with = find(gpus);
   ASSERT_TRUE(with);
   EXPECT_TRUE(with->views[0].mps_possible);
+  EXPECT_FALSE(with->views[0].slo_outside_mps);
   EXPECT_FALSE(with->views[1].mps_possible);
+  EXPECT_TRUE(with->views[1].slo_outside_mps);
   const auto without = find(gpus, false);
   ASSERT_TRUE(without);
   EXPECT_FALSE(without->views[0].mps_possible);

@@ -1,4 +1,5 @@
-// A job with an SLO shares a GPU with jobs of its own user only, by every policy.
+// A job with an SLO shares a GPU with jobs of its own user only, and outside of MPS, by every
+// policy.
 #include <random>
 
 #include <gtest/gtest.h>
@@ -67,6 +68,21 @@ TEST_P(SloUsers, APromiseIsKeptAmongJobsOfOneUser) {
     }
   }
   EXPECT_EQ(beside > 0, GetParam() != "exclusive");
+}
+
+TEST_P(SloUsers, MpsIsForTheOthersWhereItCanBe) {
+  for (const bool outside : {false, true}) {
+    SnapshotBuilder cluster;
+    GpuView& gpu = cluster.gpu();
+    gpu.slo_outside_mps = outside;
+    gpu.pressure = GpuPressure{.sm_active = 0.05};
+    QueuedJob& job = cluster.job("light", 2);
+    const ShareMechanism usual = decide(cluster, true).place.at(0).mechanism;
+    job.job_class = JobClass::Slo;
+    const ShareMechanism chosen = decide(cluster, true).place.at(0).mechanism;
+    EXPECT_EQ(chosen,
+              usual == ShareMechanism::Mps && outside ? ShareMechanism::TimeSlicing : usual);
+  }
 }
 
 TEST_P(SloUsers, TheOwnerIsToldWhy) {

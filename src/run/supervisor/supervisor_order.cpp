@@ -217,6 +217,9 @@ Started<SupervisorOrder> make_order(const LaunchSpec& spec,
         .pinned_memory_bytes = spec.memory_limit_bytes};
     change(order.env,
            gpu::mps_client_environment(place->pipe(), place->log(), mps->gpu_uuid, limits));
+  } else if (spec.job.job_class == JobClass::Slo) {
+    // A daemon of the machine would be found by its usual place.
+    order.env["CUDA_MPS_PIPE_DIRECTORY"] = (folder / "no-mps").string();
   }
   return order;
 }

@@ -69,5 +69,15 @@ TEST(SupervisorOrder, WithoutMpsNoLimitIsSet) {
   EXPECT_FALSE(order->env.contains("CUDA_MPS_PIPE_DIRECTORY"));
 }
 
+TEST(SupervisorOrder, AJobWithAnSloOutsideOfMpsFindsNoDaemonOfTheMachine) {
+  LaunchSpec spec = capped_job();
+  spec.mechanism = ShareMechanism::TimeSlicing;
+  spec.job.job_class = JobClass::Slo;
+  const auto order = make_order(spec, "/r/1.1", std::nullopt);
+  ASSERT_TRUE(order);
+  EXPECT_FALSE(order->env.contains(kMemoryLimit));
+  EXPECT_EQ(order->env.at("CUDA_MPS_PIPE_DIRECTORY"), "/r/1.1/no-mps");
+}
+
 }  // namespace
 }  // namespace carpool::run

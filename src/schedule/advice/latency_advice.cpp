@@ -47,14 +47,12 @@ std::vector<GroupLatency> latencies_with(const InterferenceModel& model,
                                          const GpuView& gpu,
                                          const QueuedJob& job) {
   std::vector<GroupMember> group;
-  bool mps = gpu.mps_possible;
   for (const Resident& resident : gpu.residents) {
-    mps = resident.mechanism == ShareMechanism::Mps;
     if (resident.phase != ResidentPhase::Paused) {
       group.push_back({.job = resident.job,
                        .workload = resident.workload,
                        .best_effort = resident.job_class == JobClass::BestEffort,
-                       .mps = mps,
+                       .mps = resident.mechanism == ShareMechanism::Mps,
                        .goal = resident.goal,
                        .own = resident.uid == job.uid});
     }
@@ -62,7 +60,7 @@ std::vector<GroupLatency> latencies_with(const InterferenceModel& model,
   group.push_back({.job = job.job,
                    .workload = job.workload,
                    .best_effort = job.job_class == JobClass::BestEffort,
-                   .mps = mps,
+                   .mps = gpu.shares_by_mps(job.job_class),
                    .goal = job.goal});
   std::vector<GroupLatency> made;
   for (const GroupMember& member : group) {

@@ -16,7 +16,7 @@ LatencyForecast known_forecast(LatencyForecast::Basis basis) {
           .requests = 3000};
 }
 
-// Knows the latency of "serve", alone and under MPS beside one best-effort job.
+// Knows the latency of "serve", alone and outside of MPS beside one best-effort job.
 class KnownLatency final : public InterferenceModel {
  public:
   [[nodiscard]] std::vector<double> progress(
@@ -35,7 +35,7 @@ class KnownLatency final : public InterferenceModel {
     if (question.beside.empty()) {
       return known_forecast(LatencyForecast::Basis::Measured);
     }
-    const bool known = question.mps && question.beside.size() == 1 &&
+    const bool known = !question.mps && question.beside.size() == 1 &&
                        question.beside.front().best_effort &&
                        question.beside.front().workload == scoped_workload(1, "train");
     return known ? std::optional(known_forecast(LatencyForecast::Basis::Gate)) : std::nullopt;
@@ -51,7 +51,7 @@ QueuedJob serving() {
 }
 
 GpuView training(JobClass job_class, ResidentPhase phase = ResidentPhase::Computing) {
-  GpuView gpu{.mps_possible = true};
+  GpuView gpu{.mps_possible = true, .slo_outside_mps = true};
   gpu.residents.push_back({.job = 2,
                            .uid = 1,
                            .workload = scoped_workload(1, "train"),
@@ -102,6 +102,9 @@ TEST(LatencyAdvice, TellsTheLatencyOfEachPlace) {
       latencies_with(model, training(JobClass::Normal, ResidentPhase::Paused), serving());
   ASSERT_EQ(alone.size(), 1U);
   EXPECT_EQ(alone[0].forecast.basis, LatencyForecast::Basis::Measured);
+  GpuView under_mps = training(JobClass::BestEffort);
+  under_mps.slo_outside_mps = false;
+  EXPECT_TRUE(latencies_with(model, under_mps, serving()).empty());
   GpuView foreign = training(JobClass::BestEffort);
   foreign.foreign = true;
   EXPECT_TRUE(latencies_with(model, foreign, serving()).empty());
@@ -114,7 +117,7 @@ TEST(LatencyAdvice, TellsNothingOfOtherUsersJobs) {
                            .workload = scoped_workload(1, "serve"),
                            .job_class = JobClass::Slo,
                            .goal = {.slo_ms = 20.0},
-                           .mechanism = ShareMechanism::Mps});
+                           .mechanism = ShareMechanism::TimeSlicing});
   QueuedJob job{.job = 4,
                 .uid = 1,
                 .workload = scoped_workload(1, "train"),

@@ -6,7 +6,9 @@
 #include "interpose/library/clock.hpp"
 #include "interpose/library/gating/hold_pause.hpp"
 #include "interpose/library/kernel_timing.hpp"
+#include "interpose/library/real_driver.hpp"
 #include "interpose/library/spin_lock.hpp"
+#include "interpose/library/symbols.hpp"
 
 namespace carpool::interpose {
 
@@ -37,7 +39,7 @@ void BestEffortSide::start(Client& client,
                            const gate::Policy& policy,
                            const gate::DeviceFacts& device,
                            int ordinal) {
-  policy_ = policy;
+  policy_.start(policy);
   device_ = device;
   ordinal_ = ordinal;
   turns_.start(policy, device);
@@ -68,7 +70,8 @@ gate::Work BestEffortSide::work_of(const SharedState& state,
     work.expected_ns *= static_cast<Nanoseconds>(launch.kernels);
     work.bound_ns = work.expected_ns;
   }
-  device_.sm_limits = shares_space_ && partitions_.make(ordinal_, device_.sms);
+  device_.sm_limits =
+      shares_space_ && gate::slos_in_mps(state) && partitions_.make(ordinal_, device_.sms);
   work.least_sms = device_.sms;
   if (device_.sm_limits && launch.function != nullptr) {
     work.least_sms = partitions_.least_sms({.function = launch.function,
@@ -94,30 +97,6 @@ Decision BestEffortSide::confine(Decision decision, Question& question) {
                                       : decision;
 }
 
-// Policies with a memory see this process and, as launches, the SLO clients.
-void BestEffortSide::observe(const SharedState& state, Nanoseconds now) {
-  if (policy_.observe == nullptr) {
-    return;
-  }
-  std::uint64_t launches = 0;
-  for (std::uint32_t slot = 0; slot < kClientSlots; ++slot) {
-    if ((state.gpu.slo_clients[slot / 64].load(std::memory_order_relaxed) >> slot % 64 & 1U) != 0) {
-      launches += state.clients[slot].counters.launches.load(std::memory_order_relaxed);
-    }
-  }
-  if (launches > slo_launches_ && slo_launches_ != 0) {
-    policy_.observe(memory_,
-                    device_,
-                    {.kind = gate::EventKind::Submitted,
-                     .client = 1,
-                     .now = now,
-                     .work = {.blocks = launches - slo_launches_},
-                     .terms = {.job_class = JobClass::Slo}});
-  }
-  slo_launches_ = launches;
-  policy_.observe(memory_, device_, {.kind = gate::EventKind::Clock, .now = now});
-}
-
 Decision BestEffortSide::ask(Client& client, Question& question) {
   const SharedState* const state = client.shared();
   if (state == nullptr) {
@@ -131,7 +110,7 @@ Decision BestEffortSide::ask(Client& client, Question& question) {
       static_cast<std::uint64_t>(std::max(work_.due(), question.now) + question.work.bound_ns),
       std::memory_order_relaxed);
   words.in_flight_ns.store(static_cast<std::uint64_t>(charged), std::memory_order_seq_cst);
-  observe(*state, question.now);
+  policy_.look(*state, device_, question.now);
   const gate::GateView view =
       gate::shared_view(*state,
                         device_,
@@ -150,8 +129,7 @@ Decision BestEffortSide::ask(Client& client, Question& question) {
                         question.now);
   idle_budget_ = view.budget.idle_ns;
   may_stay_ = std::max(view.budget.lead_ns, view.budget.backlog_ns - question.work.bound_ns);
-  const Decision decision =
-      confine(policy_.decide(view, memory_, question.work, question.now), question);
+  const Decision decision = confine(policy_.decide(view, question.work, question.now), question);
   if (!decision.admitted || question.confined != nullptr) {
     words.in_flight_ns.store(static_cast<std::uint64_t>(work_.bound()), std::memory_order_relaxed);
   }
@@ -213,12 +191,7 @@ void BestEffortSide::commit(Client& client, const Question& question) {
   words.start_tag.store(static_cast<std::uint64_t>(question.start_tag), std::memory_order_relaxed);
   words.last_asked_ns.store(0, std::memory_order_relaxed);
   words.lease_ns.store(static_cast<std::uint64_t>(question.now), std::memory_order_relaxed);
-  if (policy_.observe != nullptr) {
-    policy_.observe(
-        memory_,
-        device_,
-        {.kind = gate::EventKind::Submitted, .now = question.now, .work = question.work});
-  }
+  policy_.submitted(question.work, device_, question.now);
 }
 
 Admission BestEffortSide::admit(Client& client, const AskingLaunch& launch) {
@@ -293,6 +266,16 @@ void BestEffortSide::launched_confined(const StreamPlace& place, bool accepted) 
   const SpinLock::Holder held(gating_lock);
   partitions_.leave(place, accepted);
   confined_.mark(place, 0);
+}
+
+void BestEffortSide::stream_waits(Handle event) {
+  const SpinLock::Holder held(gating_lock);
+  if (capture_alive()) {
+    return;
+  }
+  const bool queued = queued_ && work_.commands() > 0 &&
+                      call_real<Status(Handle)>(Symbol::cuEventQuery, event) == kNotReady;
+  turns_.stream_waits(queued, exact_now());
 }
 
 void BestEffortSide::learn(Nanoseconds measured) {

@@ -6,8 +6,8 @@
 #include <cstdint>
 
 #include "interpose/gate/duration_belief.hpp"
-#include "interpose/gate/policy.hpp"
 #include "interpose/gate/shared_view.hpp"
+#include "interpose/library/gating/asked_policy.hpp"
 #include "interpose/library/gating/slo_presence.hpp"
 #include "interpose/library/gating/sm_partition.hpp"
 #include "interpose/library/gating/turn_queue.hpp"
@@ -59,6 +59,9 @@ class BestEffortSide {
 
   [[nodiscard]] const gate::DeviceFacts& device() const { return device_; }
 
+  // A stream of this process waits for the event.
+  void stream_waits(Handle event);
+
   // A kernel of this process was measured.
   void learn(gate::Nanoseconds measured);
   void forget(Handle context);
@@ -86,12 +89,10 @@ class BestEffortSide {
   [[nodiscard]] gate::Decision ask_twice(Client& client, Question& question);
   [[nodiscard]] gate::Decision ask_or_queue(Client& client, Question& question);
   void commit(Client& client, const Question& question);
-  void observe(const SharedState& state, gate::Nanoseconds now);
   void wait(Client& client, Question& question, gate::Decision decision);
 
-  gate::Policy policy_{};
+  AskedPolicy policy_{};
   gate::DeviceFacts device_{};
-  gate::PolicyMemory memory_{};
   gate::DurationBelief belief_{};
   WorkInFlight work_{};
   WorkInFlight confined_{};
@@ -106,7 +107,6 @@ class BestEffortSide {
   gate::Nanoseconds may_stay_ = 0;
   gate::Nanoseconds finish_tag_ = 0;
   EndedSloClients ended_{};
-  std::uint64_t slo_launches_ = 0;  // counted for the policy's memory
 };
 
 // The driver is about to begin a capture: returns when no call of this part is under way.

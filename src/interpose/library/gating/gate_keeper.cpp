@@ -65,6 +65,7 @@ GateKeeper::Sight GateKeeper::look(Client& client,
     ::syscall(SYS_futex, &wakes_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
   }
   return {.fresh = now - looked_at_.load(std::memory_order_acquire) < kStale,
+          .sliced = sliced_.load(std::memory_order_relaxed),
           .room = room_.load(std::memory_order_relaxed),
           .closed_permille = closed_permille_.load(std::memory_order_relaxed),
           .section = section_.load(std::memory_order_relaxed),
@@ -128,6 +129,7 @@ void GateKeeper::publish(const SharedState& state, const gate::GateView& view, N
                     gate::slos_leave_room(state, room_.load(std::memory_order_relaxed));
   section_.store(view.budget.backlog_ns, std::memory_order_relaxed);
   longest_.store(view.slo.tightest_slo / gate::kLongPartOfSlo, std::memory_order_relaxed);
+  sliced_.store(!view.device.mps, std::memory_order_relaxed);
   room_.store(room, std::memory_order_relaxed);
   looked_at_.store(now, std::memory_order_release);
 }

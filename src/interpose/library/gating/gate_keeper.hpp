@@ -17,6 +17,7 @@ class GateKeeper {
   // What it has seen last.
   struct Sight {
     bool fresh = false;                 // it looks, and has done so lately
+    bool sliced = false;                // the driver slices the time between it and SLO clients
     bool room = false;                  // the measured tails leave room for work beside requests
     std::uint32_t closed_permille = 0;  // part of the time that requests take
     gate::Nanoseconds section = 0;      // most work between two gates
@@ -72,6 +73,7 @@ class GateKeeper {
   std::atomic<gate::Nanoseconds> long_kernel_{0};
   std::atomic<gate::Nanoseconds> section_{0};
   std::atomic<gate::Nanoseconds> longest_{0};
+  std::atomic<bool> sliced_{false};
   std::atomic<bool> room_{false};
   std::atomic<std::uint32_t> closed_permille_{0};
 };

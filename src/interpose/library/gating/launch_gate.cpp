@@ -35,15 +35,16 @@ std::uint64_t quantile_of(std::string_view text) {
 void start_gate(LaunchGate& own, Client& client, std::uint32_t sms, int ordinal) {
   const std::string_view job_class = setting("CARPOOL_SHIM_CLASS");
   const std::uint64_t slo_ns = number_setting("CARPOOL_SHIM_SLO_NS", 0);
+  const bool mps = setting("CARPOOL_SHIM_MPS") == "1";
   if (job_class == "slo" && slo_ns != 0) {
-    own.slo.start(
-        client,
-        {.slo_ns = slo_ns, .quantile_millionths = quantile_of(setting("CARPOOL_SHIM_QUANTILE"))});
+    own.slo.start(client,
+                  {.slo_ns = slo_ns,
+                   .quantile_millionths = quantile_of(setting("CARPOOL_SHIM_QUANTILE")),
+                   .in_mps = mps});
     own.side = GateSide::Slo;
   } else if (job_class == "best-effort") {
     const std::string_view name = setting("CARPOOL_SHIM_POLICY");
     const gate::Policy* policy = gate::find_policy(name);
-    const bool mps = setting("CARPOOL_SHIM_MPS") == "1";
     // A policy that needs MPS would hold nothing back without it.
     if (policy == nullptr || (policy->needs_mps && !mps)) {
       policy = gate::policies().data();

@@ -33,6 +33,7 @@ void SloSide::start(Client& client, const SloPromise& promise) {
   words.slo_ns.store(promise.slo_ns);
   words.quantile_millionths.store(promise.quantile_millionths);
   words.room_millionths.store(tail_.room_permille() * kMillionthsOfPermille);
+  words.in_mps.store(promise.in_mps ? 1 : 0);
   const std::uint32_t slot = client.id().slot;
   for (std::uint32_t half = 0; half < others_.size(); ++half) {
     others_[half] = ~(slot / 64 == half ? std::uint64_t{1} << slot % 64 : 0);

@@ -23,6 +23,7 @@ namespace carpool::interpose {
 struct SloPromise {
   std::uint64_t slo_ns = 0;
   std::uint64_t quantile_millionths = 990'000;
+  bool in_mps = false;  // the process is a client of MPS
 };
 
 class SloSide {

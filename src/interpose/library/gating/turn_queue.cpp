@@ -12,6 +12,8 @@ namespace {
 constexpr Nanoseconds kFarthestAhead = 10 * gate::kMillisecond;
 // Fewer than the driver takes without making the program wait.
 constexpr std::uint32_t kMostAhead = 256;
+// A program whose streams wait for one another goes on with that.
+constexpr Nanoseconds kStreamsWaitFor = 10 * gate::kSecond;
 
 }  // namespace
 
@@ -28,9 +30,16 @@ bool TurnQueue::takes(Client& client, const gate::Work& work, bool confinable, N
   section_ = seen.section;
   const bool in_space =
       confinable && seen.room && gate::space_pays(length_.mean(), seen.closed_permille);
-  const bool ahead = seen.fresh && !in_space && work.expected_ns <= seen.longest;
+  const bool takes_slices = seen.sliced && now < streams_wait_until_;
+  const bool ahead = seen.fresh && !in_space && !takes_slices && work.expected_ns <= seen.longest;
   keeper_.use(ahead);
   return ahead;
+}
+
+void TurnQueue::stream_waits(bool queued, Nanoseconds now) {
+  if (queued || now < streams_wait_until_) {
+    streams_wait_until_ = now + kStreamsWaitFor;
+  }
 }
 
 bool TurnQueue::is_full(const WorkInFlight& queued, const gate::Work& work) {

@@ -19,14 +19,18 @@ class TurnQueue {
   // A launch that asks, once.
   void see(const gate::Work& work) { length_.add(work.expected_ns); }
   // Whether the launch can go ahead of its turn. Else it asks, and waits by itself: if it is too
-  // long for the SLO, or where the policy shares the GPU in space, the SLO leaves room for that,
-  // and it pays.
+  // long for the SLO, where the policy shares the GPU in space, the SLO leaves room for that, and
+  // it pays, or where streams wait for one another behind the gates, which takes slices of the time
+  // from the SLO client.
   [[nodiscard]] bool takes(Client& client,
                            const gate::Work& work,
                            bool confinable,
                            gate::Nanoseconds now);
   // Whether enough is launched ahead.
   [[nodiscard]] static bool is_full(const WorkInFlight& queued, const gate::Work& work);
+  // A stream of the program waits for an event. `queued`: work may be behind a gate that precedes
+  // the event.
+  void stream_waits(bool queued, gate::Nanoseconds now);
   // Puts a gate in front of the launch if it needs one; false: there are none.
   [[nodiscard]] bool pass(const StreamPlace& place, const gate::Work& work);
 
@@ -44,7 +48,8 @@ class TurnQueue {
   gate::KernelLength length_{};
   gate::DeviceFacts device_{};
   gate::Nanoseconds section_ = 0;
-  bool usable_ = false;  // the policy takes turns
+  gate::Nanoseconds streams_wait_until_ = 0;  // as far as is known, for one another
+  bool usable_ = false;                       // the policy takes turns
 };
 
 }  // namespace carpool::interpose

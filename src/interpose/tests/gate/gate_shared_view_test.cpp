@@ -25,6 +25,7 @@ class SharedViewTest : public testing::Test {
     if (job_class == JobClass::Slo) {
       client.gate.slo_ns.store(kSloWord);
       client.gate.room_millionths.store(1'000'000);
+      client.gate.in_mps.store(1);
       state_->gpu.slo_clients[slot / 64].fetch_or(std::uint64_t{1} << slot % 64);
     } else {
       client.gate.policy.store(1);
@@ -53,6 +54,19 @@ TEST_F(SharedViewTest, WithoutAnSloClientEverythingIsAdmitted) {
   const GateView seen = view();
   EXPECT_FALSE(seen.slo.present);
   EXPECT_TRUE(policies()[0].decide(seen, {}, {.bound_ns = kSecond}, kViewed).admitted);
+}
+
+TEST_F(SharedViewTest, NothingRunsBesideAnSloClientOutsideOfMps) {
+  add_request(3, 5 * kMillisecond, 20 * kMicrosecond);
+  EXPECT_TRUE(view().device.mps);
+  ClientGate& outside = add(5, JobClass::Slo);
+  outside.in_mps.store(0);
+  const GateView seen = view();
+  EXPECT_FALSE(seen.device.mps);
+  const Work light{.known = true, .expected_ns = kMicrosecond, .bound_ns = kMicrosecond, .sms = 1};
+  const Decision decision = policies()[0].decide(seen, {}, light, kViewed);
+  EXPECT_FALSE(decision.admitted);
+  EXPECT_EQ(decision.reason, HoldReason::RequestActive);
 }
 
 TEST_F(SharedViewTest, ARequestIsActiveUntilItWasQuiet) {
