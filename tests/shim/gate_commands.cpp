@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <filesystem>
 #include <numeric>
+#include <random>
 #include <string>
 #include <thread>
 #include <unistd.h>
@@ -153,15 +154,20 @@ int run_flood(Program& program, int count) {
 
 namespace {
 
-// Another stream waits for a kernel that was launched.
-int let_stream_wait(Program& program) {
+// Kernels in two streams, each of which waits for that before it in the other one.
+int launch_in_turn(Program& program, int count) {
   Handle side = nullptr;
   Handle event = nullptr;
   int failures = program.cuda("cuStreamCreate", &side, 1U);
   failures += program.cuda("cuEventCreate", &event, 0U);
-  failures += program.launch("cuLaunchKernel", nullptr);
-  failures += program.cuda("cuEventRecord", event, Handle{nullptr});
-  return failures + program.cuda("cuStreamWaitEvent", side, event, 0U);
+  for (int i = 0; i < count; ++i) {
+    Handle const own = i % 2 == 0 ? nullptr : side;
+    Handle const other = i % 2 == 0 ? side : nullptr;
+    failures += program.launch("cuLaunchKernel", own);
+    failures += program.cuda("cuEventRecord", event, own);
+    failures += program.cuda("cuStreamWaitEvent", other, event, 0U);
+  }
+  return failures;
 }
 
 // How long it takes to launch kernels of 1 ms of which no result is waited for, in µs, behind some
@@ -173,12 +179,12 @@ int ahead(Program& program, int count, bool streams_wait) {
     failures += program.launch("cuLaunchKernel", nullptr);
     failures += program.cuda("cuStreamSynchronize", Handle{nullptr});
   }
-  if (streams_wait) {
-    failures += let_stream_wait(program);
-  }
   const Stopwatch watch;
-  for (int i = 0; i < count; ++i) {
+  for (int i = 0; i < count && !streams_wait; ++i) {
     failures += program.launch("cuLaunchKernel", nullptr);
+  }
+  if (streams_wait) {
+    failures += launch_in_turn(program, 2 * count);
   }
   print("launching_us", static_cast<std::uint64_t>(watch.seconds() * 1e6));
   failures += program.cuda("cuStreamSynchronize", Handle{nullptr});
@@ -195,6 +201,38 @@ int run_ahead(Program& program, int count) {
 
 int run_ahead_with_streams(Program& program, int count) {
   return ahead(program, count, true);
+}
+
+// Kernels in streams that wait for one another at random. An event is recorded again and again, in
+// all streams.
+int run_tangled(Program& program, int count) {
+  constexpr std::size_t kStreams = 6;
+  constexpr std::size_t kEvents = 12;
+  int failures = use_kernel(program, "spin_50us");
+  std::vector<Handle> streams(kStreams, nullptr);
+  std::vector<Handle> events(kEvents, nullptr);
+  for (Handle& stream : streams) {
+    failures += program.cuda("cuStreamCreate", &stream, 1U);
+  }
+  for (Handle& event : events) {
+    failures += program.cuda("cuEventCreate", &event, 0U);
+  }
+  touch("SHIM_TEST_GO");
+  std::mt19937_64 engine(11);
+  for (int i = 0; i < count; ++i) {
+    Handle const stream = streams[engine() % kStreams];
+    Handle const event = events[engine() % kEvents];
+    failures += program.launch("cuLaunchKernel", stream);
+    failures += program.cuda("cuEventRecord", event, stream);
+    failures += program.cuda("cuStreamWaitEvent", streams[engine() % kStreams], event, 0U);
+    failures += program.cuda(
+        "cuStreamWaitEvent", streams[engine() % kStreams], events[engine() % kEvents], 0U);
+  }
+  for (Handle const stream : streams) {
+    failures += program.cuda("cuStreamSynchronize", stream);
+  }
+  report_gate();
+  return failures;
 }
 
 // Kernels in a stream of their own, while another one is captured again and again.

@@ -76,6 +76,7 @@ void report_of_driver() {
   if (count != nullptr) {
     for (const char* name : {"kernel_launches",
                              "green_launches",
+                             "value_writes",
                              "value_waits",
                              "graph_launches",
                              "graph_kernel_nodes",
@@ -316,6 +317,7 @@ int main(int argc, char** argv) {
       {"flood", run_flood},
       {"ahead", run_ahead},
       {"ahead-with-streams", run_ahead_with_streams},
+      {"tangled", run_tangled},
       {"products", run_products},
       {"believed", run_believed},
       {"flood-captures", run_flood_captures},

@@ -50,16 +50,29 @@ TEST_F(ShimTurns, ADriverWithoutStreamWaitsHoldsLaunches) {
   }
 }
 
-// Where the driver slices the time, a stream that waits for an event takes its slices even if the
-// event is behind a gate.
-TEST_F(ShimTurns, StreamsThatWaitForOneAnotherDoSoBesideMpsOnly) {
+// Where the driver slices the time, a stream that waits for an event takes its slices, even if the
+// event is behind a gate: so it waits for a word first.
+TEST_F(ShimTurns, AStreamThatWaitsForAnotherOneWaitsForAWordFirst) {
   const std::string command = "ahead-with-streams";
   for (const char* mps : {"0", "1"}) {
-    const Values seen = launched_beside_request(mps, "0", command);
-    EXPECT_FALSE(ahead(seen)) << seen.at("launching_us") << " of " << seen.at("done_us");
-    EXPECT_TRUE(ahead(launched_ahead(mps, "0"))) << mps;
+    const Values seen = launched_ahead(mps, "0", command);
+    EXPECT_TRUE(ahead(seen)) << seen.at("launching_us") << " of " << seen.at("done_us");
+    EXPECT_GE(seen.at("driver_value_writes"), 3U);
+    EXPECT_EQ(launched_ahead(mps, "0").at("driver_value_writes"), 0U) << "one stream";
   }
-  EXPECT_TRUE(ahead(launched_ahead("1", "1", command)));
+  EXPECT_EQ(launched_ahead("1", "1", command).at("driver_value_writes"), 0U) << "both under MPS";
+}
+
+TEST_F(ShimTurns, StreamsThatWaitForOneAnotherComeToAnEnd) {
+  constexpr std::uint64_t kKernels = 5000;  // more than there are words
+  const ChildProcess serving = start({"lookup", "serve", "2000"}, slo("0"));
+  ASSERT_TRUE(wait_for("READY"));
+  const Values seen =
+      run({"lookup", "tangled", std::to_string(kKernels)}, with_files(best_effort()));
+  EXPECT_EQ(seen.at("failures"), 0U);
+  EXPECT_EQ(seen.at("driver_kernel_launches"), kKernels);
+  EXPECT_GE(seen.at("driver_value_writes"), kKernels / 2);
+  EXPECT_TRUE(goes_on(serving.pid()));
 }
 
 TEST_F(ShimTurns, SeveralBestEffortProcessesLaunchAhead) {

@@ -1,8 +1,10 @@
 // Gates in the streams of a client that launches ahead of its turn. A gate divides the work of a
 // stream into sections; the GPU stops between two of them while it is not the client's turn. So no
-// more than a section, or one launch, runs on when a turn ends.
+// more than a section, or one launch of each stream, runs on when a turn ends; while the number of
+// streams that are used grows, up to two.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "interpose/gate/work.hpp"
@@ -11,22 +13,62 @@ namespace carpool::interpose::gate {
 
 class TurnSections {
  public:
-  // Whether a gate is needed in front of this launch, by bounds. `stream`: any name but 0.
+  // Whether a gate is needed in front of this launch, by bounds. `stream`: any name but 0. Streams
+  // that are used in turn share the section.
   [[nodiscard]] constexpr bool needs_gate(std::uint64_t stream,
                                           Nanoseconds bound,
                                           Nanoseconds section) const {
-    return stream != stream_ || begun_ + bound > section;
+    const Begun* const own = find(stream);
+    return own == nullptr || own->work + bound > section / in_use();
   }
   // It was launched.
   constexpr void add(std::uint64_t stream, Nanoseconds bound, bool behind_gate) {
-    begun_ = behind_gate ? bound : begun_ + bound;
-    stream_ = stream;
+    Begun& own = place_of(stream);
+    own = {.stream = stream, .work = behind_gate ? bound : own.work + bound, .launch = ++launches_};
   }
 
  private:
-  // A launch to another stream gets a gate of its own, so only the last one is remembered.
-  std::uint64_t stream_ = 0;
-  Nanoseconds begun_ = 0;
+  // One that got none of the last launches is not used any more.
+  static constexpr std::uint64_t kForgotten = 64;
+
+  struct Begun {
+    std::uint64_t stream = 0;
+    Nanoseconds work = 0;
+    std::uint64_t launch = 0;  // the last one
+  };
+
+  [[nodiscard]] constexpr bool is_used(const Begun& begun) const {
+    return begun.stream != 0 && launches_ - begun.launch < kForgotten;
+  }
+  [[nodiscard]] constexpr const Begun* find(std::uint64_t stream) const {
+    for (const Begun& begun : streams_) {
+      if (begun.stream == stream && is_used(begun)) {
+        return &begun;
+      }
+    }
+    return nullptr;
+  }
+  [[nodiscard]] constexpr Nanoseconds in_use() const {
+    Nanoseconds count = 0;
+    for (const Begun& begun : streams_) {
+      count += is_used(begun) ? 1 : 0;
+    }
+    return count;
+  }
+  // Else that of the stream that was not used for longest: its next launch gets a gate.
+  [[nodiscard]] constexpr Begun& place_of(std::uint64_t stream) {
+    Begun* oldest = streams_.data();
+    for (Begun& begun : streams_) {
+      if (begun.stream == stream) {
+        return begun;
+      }
+      oldest = begun.launch < oldest->launch ? &begun : oldest;
+    }
+    return *oldest;
+  }
+
+  std::array<Begun, 4> streams_{};
+  std::uint64_t launches_ = 0;
 };
 
 // How long the kernel is that runs at a moment, on average over the latest work, by expected

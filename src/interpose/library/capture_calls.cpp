@@ -10,14 +10,26 @@ namespace carpool::interpose {
 
 namespace {
 
-// For the gate: work of the stream may wait for work that is held back.
-void stream_waits(Handle event, Status status) {
-  if (status != kSuccess || capture_alive()) {
-    return;
+// The gate of a best-effort process on a GPU that has an SLO client; null: none.
+BestEffortSide* asked_gate() {
+  if (capture_alive()) {
+    return nullptr;
   }
   Device& device = current_device();
-  if (asks(device)) {
-    device.gate.best_effort.stream_waits(event);
+  return asks(device) ? &device.gate.best_effort : nullptr;
+}
+
+void recorded(Handle event, const StreamPlace& place, Status status) {
+  event_recorded(event, stream_key(place.stream, place.twin));
+  BestEffortSide* const gate = asked_gate();
+  if (gate != nullptr && status == kSuccess) {
+    gate->event_recorded(event, place);
+  }
+}
+
+void waits(Handle event, const StreamPlace& place) {
+  if (BestEffortSide* const gate = asked_gate()) {
+    gate->stream_waits(event, place);
   }
 }
 
@@ -88,30 +100,37 @@ AFTER(cuStreamDestroy_v2,
       stream_destroyed(stream_key(stream, Twin::Legacy)),
       stream)
 
-#define EVENT_RECORD(NAME, TWIN)                               \
-  AFTER(NAME,                                                  \
-        (Handle event, Handle stream),                         \
-        event_recorded(event, stream_key(stream, Twin::TWIN)), \
-        event,                                                 \
+#define EVENT_RECORD(NAME, TWIN)                       \
+  AFTER(NAME,                                          \
+        (Handle event, Handle stream),                 \
+        recorded(event, {stream, Twin::TWIN}, status), \
+        event,                                         \
         stream)
 EVENT_RECORD(cuEventRecord, Legacy)
 EVENT_RECORD(cuEventRecord_ptsz, PerThread)
 
-#define EVENT_RECORD_FLAGS(NAME, TWIN)                         \
-  AFTER(NAME,                                                  \
-        (Handle event, Handle stream, unsigned flags),         \
-        event_recorded(event, stream_key(stream, Twin::TWIN)), \
-        event,                                                 \
-        stream,                                                \
+#define EVENT_RECORD_FLAGS(NAME, TWIN)                 \
+  AFTER(NAME,                                          \
+        (Handle event, Handle stream, unsigned flags), \
+        recorded(event, {stream, Twin::TWIN}, status), \
+        event,                                         \
+        stream,                                        \
         flags)
 EVENT_RECORD_FLAGS(cuEventRecordWithFlags, Legacy)
 EVENT_RECORD_FLAGS(cuEventRecordWithFlags_ptsz, PerThread)
 
-#define EVENT_WAIT(NAME, TWIN)                                \
-  AFTER(NAME,                                                 \
-        (Handle stream, Handle event, unsigned flags),        \
-        event_awaited(event, stream_key(stream, Twin::TWIN)); \
-        stream_waits(event, status), stream, event, flags)
+#define EVENT_WAIT(NAME, TWIN)                               \
+  Status NAME(Handle stream, Handle event, unsigned flags) { \
+    const Call call;                                         \
+    if (call.counts()) {                                     \
+      waits(event, {stream, Twin::TWIN});                    \
+    }                                                        \
+    const Status status = REAL(NAME, stream, event, flags);  \
+    if (call.counts()) {                                     \
+      event_awaited(event, stream_key(stream, Twin::TWIN));  \
+    }                                                        \
+    return status;                                           \
+  }
 EVENT_WAIT(cuStreamWaitEvent, Legacy)
 EVENT_WAIT(cuStreamWaitEvent_ptsz, PerThread)
 

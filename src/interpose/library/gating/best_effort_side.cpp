@@ -268,14 +268,20 @@ void BestEffortSide::launched_confined(const StreamPlace& place, bool accepted) 
   confined_.mark(place, 0);
 }
 
-void BestEffortSide::stream_waits(Handle event) {
+void BestEffortSide::stream_waits(Handle event, const StreamPlace& place) {
   const SpinLock::Holder held(gating_lock);
-  if (capture_alive()) {
-    return;
+  if (!capture_alive()) {
+    const bool queued = queued_ && work_.commands() > 0 &&
+                        call_real<Status(Handle)>(Symbol::cuEventQuery, event) == kNotReady;
+    turns_.stream_waits(event, place, queued, exact_now());
   }
-  const bool queued = queued_ && work_.commands() > 0 &&
-                      call_real<Status(Handle)>(Symbol::cuEventQuery, event) == kNotReady;
-  turns_.stream_waits(queued, exact_now());
+}
+
+void BestEffortSide::event_recorded(Handle event, const StreamPlace& place) {
+  const SpinLock::Holder held(gating_lock);
+  if (!capture_alive()) {
+    turns_.event_recorded(event, place, exact_now());
+  }
 }
 
 void BestEffortSide::learn(Nanoseconds measured) {

@@ -59,8 +59,9 @@ class BestEffortSide {
 
   [[nodiscard]] const gate::DeviceFacts& device() const { return device_; }
 
-  // A stream of this process waits for the event.
-  void stream_waits(Handle event);
+  // A stream of this process is about to wait for the event; and the event was recorded.
+  void stream_waits(Handle event, const StreamPlace& place);
+  void event_recorded(Handle event, const StreamPlace& place);
 
   // A kernel of this process was measured.
   void learn(gate::Nanoseconds measured);

@@ -30,15 +30,24 @@ bool TurnQueue::takes(Client& client, const gate::Work& work, bool confinable, N
   section_ = seen.section;
   const bool in_space =
       confinable && seen.room && gate::space_pays(length_.mean(), seen.closed_permille);
-  const bool takes_slices = seen.sliced && now < streams_wait_until_;
-  const bool ahead = seen.fresh && !in_space && !takes_slices && work.expected_ns <= seen.longest;
+  const bool ahead = seen.fresh && !in_space && work.expected_ns <= seen.longest;
+  sliced_ = seen.sliced;
   keeper_.use(ahead);
   return ahead;
 }
 
-void TurnQueue::stream_waits(bool queued, Nanoseconds now) {
+void TurnQueue::stream_waits(Handle event, const StreamPlace& place, bool queued, Nanoseconds now) {
   if (queued || now < streams_wait_until_) {
     streams_wait_until_ = now + kStreamsWaitFor;
+  }
+  if (queued && sliced_) {
+    events_.wait(event, place);
+  }
+}
+
+void TurnQueue::event_recorded(Handle event, const StreamPlace& place, Nanoseconds now) {
+  if (sliced_ && now < streams_wait_until_) {
+    events_.recorded(event, place);
   }
 }
 

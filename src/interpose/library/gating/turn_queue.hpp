@@ -5,6 +5,7 @@
 
 #include "interpose/gate/policy.hpp"
 #include "interpose/gate/turn_sections.hpp"
+#include "interpose/library/gating/event_words.hpp"
 #include "interpose/library/gating/gate_keeper.hpp"
 #include "interpose/library/gating/stream_gate.hpp"
 #include "interpose/library/gating/work_in_flight.hpp"
@@ -19,18 +20,19 @@ class TurnQueue {
   // A launch that asks, once.
   void see(const gate::Work& work) { length_.add(work.expected_ns); }
   // Whether the launch can go ahead of its turn. Else it asks, and waits by itself: if it is too
-  // long for the SLO, where the policy shares the GPU in space, the SLO leaves room for that, and
-  // it pays, or where streams wait for one another behind the gates, which takes slices of the time
-  // from the SLO client.
+  // long for the SLO, or where the policy shares the GPU in space, the SLO leaves room for that,
+  // and it pays.
   [[nodiscard]] bool takes(Client& client,
                            const gate::Work& work,
                            bool confinable,
                            gate::Nanoseconds now);
   // Whether enough is launched ahead.
   [[nodiscard]] static bool is_full(const WorkInFlight& queued, const gate::Work& work);
-  // A stream of the program waits for an event. `queued`: work may be behind a gate that precedes
-  // the event.
-  void stream_waits(bool queued, gate::Nanoseconds now);
+  // A stream of the program is about to wait for an event. `queued`: of work that may be behind a
+  // gate.
+  void stream_waits(Handle event, const StreamPlace& place, bool queued, gate::Nanoseconds now);
+  // The program has recorded an event.
+  void event_recorded(Handle event, const StreamPlace& place, gate::Nanoseconds now);
   // Puts a gate in front of the launch if it needs one; false: there are none.
   [[nodiscard]] bool pass(const StreamPlace& place, const gate::Work& work);
 
@@ -39,15 +41,25 @@ class TurnQueue {
 
   // DurationBelief::of_long().
   void expect(gate::Nanoseconds long_kernel) { keeper_.expect(long_kernel); }
-  void forget(Handle context) { gate_.forget(context); }
+  void forget(Handle context) {
+    if (words_.forget(context)) {
+      events_.forget();
+    }
+  }
 
  private:
-  StreamGate gate_{};
+  static constexpr std::size_t kGateWord = 0;
+  static constexpr std::size_t kFirstEventWord = 64;  // in other lines than that of the gate
+
+  HostWords words_{};
+  StreamGate gate_{words_, kGateWord};
+  EventWords events_{words_, kFirstEventWord};
   GateKeeper keeper_{};
   gate::TurnSections sections_{};
   gate::KernelLength length_{};
   gate::DeviceFacts device_{};
   gate::Nanoseconds section_ = 0;
+  bool sliced_ = false;                       // GateKeeper::Sight
   gate::Nanoseconds streams_wait_until_ = 0;  // as far as is known, for one another
   bool usable_ = false;                       // the policy takes turns
 };

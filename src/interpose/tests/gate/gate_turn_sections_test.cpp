@@ -1,4 +1,8 @@
 // Gates in the streams of a client that launches ahead of its turn.
+#include <algorithm>
+#include <map>
+#include <random>
+
 #include <gtest/gtest.h>
 
 #include "interpose/gate/turn_sections.hpp"
@@ -34,11 +38,46 @@ TEST_F(TurnSectionsTest, ALongLaunchHasASectionOfItsOwn) {
   EXPECT_TRUE(launch(1, kMillisecond));
 }
 
-TEST_F(TurnSectionsTest, EveryStreamNeedsItsOwnGate) {
-  EXPECT_TRUE(launch(1, 10 * kMicrosecond));
-  EXPECT_TRUE(launch(2, 10 * kMicrosecond));
-  EXPECT_TRUE(launch(1, 10 * kMicrosecond));
-  EXPECT_FALSE(launch(1, 10 * kMicrosecond));
+TEST_F(TurnSectionsTest, StreamsHaveTheirOwnGatesAndShareTheSection) {
+  EXPECT_TRUE(launch(1, 100 * kMicrosecond));
+  EXPECT_TRUE(launch(2, 100 * kMicrosecond));
+  EXPECT_FALSE(launch(1, 100 * kMicrosecond));
+  EXPECT_FALSE(launch(2, 100 * kMicrosecond));
+  EXPECT_TRUE(launch(1, 100 * kMicrosecond)) << "200 µs for each of two";
+  EXPECT_TRUE(launch(2, 100 * kMicrosecond));
+}
+
+TEST_F(TurnSectionsTest, AStreamThatIsNotUsedAnyMoreTakesNothing) {
+  launch(2, kMicrosecond);
+  for (int i = 0; i < 100; ++i) {
+    launch(1, kMicrosecond);
+  }
+  EXPECT_TRUE(launch(1, kSection)) << "behind the short ones";
+  EXPECT_TRUE(launch(1, 100 * kMicrosecond));
+  EXPECT_FALSE(launch(1, 300 * kMicrosecond));
+  EXPECT_TRUE(launch(2, kMicrosecond)) << "its own gate is long past";
+}
+
+// What may run on when a turn ends: in each stream what follows its last gate.
+TEST_F(TurnSectionsTest, NoMoreThanASectionOrOneLaunchOfEachStreamFollowsTheLastGates) {
+  std::mt19937_64 engine(7);
+  std::map<std::uint64_t, Nanoseconds> begun;
+  std::map<std::uint64_t, Nanoseconds> longest;
+  std::size_t gates = 0;
+  for (int i = 0; i < 10'000; ++i) {
+    const std::uint64_t stream = 1 + engine() % 4;
+    const auto bound = static_cast<Nanoseconds>(engine() % 60) * kMicrosecond;
+    const bool gate = launch(stream, bound);
+    gates += gate ? 1 : 0;
+    begun[stream] = gate ? bound : begun[stream] + bound;
+    longest[stream] = std::max(longest[stream], bound);
+    Nanoseconds sum = 0;
+    for (const auto& [name, work] : begun) {
+      sum += std::max<Nanoseconds>(0, work - longest[name]);
+    }
+    EXPECT_TRUE(i < 100 || sum <= kSection) << sum;  // once all streams are used
+  }
+  EXPECT_LT(gates, 4'000U);
 }
 
 TEST(KernelLengthTest, LongKernelsCountByTheirTime) {
