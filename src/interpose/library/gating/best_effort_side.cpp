@@ -6,9 +6,7 @@
 #include "interpose/library/clock.hpp"
 #include "interpose/library/gating/hold_pause.hpp"
 #include "interpose/library/kernel_timing.hpp"
-#include "interpose/library/real_driver.hpp"
 #include "interpose/library/spin_lock.hpp"
-#include "interpose/library/symbols.hpp"
 
 namespace carpool::interpose {
 
@@ -271,9 +269,7 @@ void BestEffortSide::launched_confined(const StreamPlace& place, bool accepted) 
 void BestEffortSide::stream_waits(Handle event, const StreamPlace& place) {
   const SpinLock::Holder held(gating_lock);
   if (!capture_alive()) {
-    const bool queued = queued_ && work_.commands() > 0 &&
-                        call_real<Status(Handle)>(Symbol::cuEventQuery, event) == kNotReady;
-    turns_.stream_waits(event, place, queued, exact_now());
+    turns_.stream_waits(event, place, queued_ && work_.commands() > 0, exact_now());
   }
 }
 

@@ -1,6 +1,8 @@
 #include "interpose/library/gating/turn_queue.hpp"
 
 #include "interpose/gate/policies/policies.hpp"
+#include "interpose/library/real_driver.hpp"
+#include "interpose/library/symbols.hpp"
 
 namespace carpool::interpose {
 
@@ -37,11 +39,13 @@ bool TurnQueue::takes(Client& client, const gate::Work& work, bool confinable, N
 }
 
 void TurnQueue::stream_waits(Handle event, const StreamPlace& place, bool queued, Nanoseconds now) {
-  if (queued || now < streams_wait_until_) {
+  if (now < streams_wait_until_) {
     streams_wait_until_ = now + kStreamsWaitFor;
-  }
-  if (queued && sliced_) {
-    events_.wait(event, place);
+    if (queued && sliced_) {
+      events_.wait(event, place);
+    }
+  } else if (queued && call_real<Status(Handle)>(Symbol::cuEventQuery, event) == kNotReady) {
+    streams_wait_until_ = now + kStreamsWaitFor;  // the events that follow have words
   }
 }
 

@@ -28,8 +28,7 @@ class TurnQueue {
                            gate::Nanoseconds now);
   // Whether enough is launched ahead.
   [[nodiscard]] static bool is_full(const WorkInFlight& queued, const gate::Work& work);
-  // A stream of the program is about to wait for an event. `queued`: of work that may be behind a
-  // gate.
+  // A stream of the program is about to wait for an event. `queued`: work may be behind a gate.
   void stream_waits(Handle event, const StreamPlace& place, bool queued, gate::Nanoseconds now);
   // The program has recorded an event.
   void event_recorded(Handle event, const StreamPlace& place, gate::Nanoseconds now);
