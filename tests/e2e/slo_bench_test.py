@@ -60,6 +60,7 @@ class SloBench(cli.CarpoolTest):
         self.assertEqual(found["weights"], {"steps": 3, "repeated_alone": True, "same": {"gate-time:time@7.5": True}})
         self.assertEqual([(row["way"], row.get("gate"), row.get("slo_ms")) for row in found["rows"]],
                          [("slicing", None, None), ("gate-time:time@7.5", [], 7.5)])
+        self.assertEqual(found["request_seconds"], {"bert-base": {"slicing": 0.01, "gate-time:time@7.5": 0.01}})
         told = [json.loads(file.read_text()) for file in self.folder.glob("environment-*.json")]
         service, = [each for each in told if each.get("CARPOOL_SHIM_CLASS") == "slo"]
         trainer, = [each for each in told if each.get("CARPOOL_SHIM_CLASS") == "best-effort"]
@@ -73,6 +74,14 @@ class SloBench(cli.CarpoolTest):
         self.assertEqual([row["slo_ms"] for each in found for row in each["rows"]], [10.0, 10.0])  # twice the 5 ms alone
         told = [json.loads(file.read_text()) for file in self.folder.glob("environment-*.json")]
         self.assertEqual([each["CARPOOL_SHIM_SLO_NS"] for each in told if "CARPOOL_SHIM_SLO_NS" in each], 2 * ["10000000"])  # one for each cell
+
+    def test_service_and_trainer_of_a_gate_under_mps(self):
+        sys.path.insert(0, str(BENCH))
+        sharing = importlib.import_module("way")
+        for kind, service, trainer in (("gate", "0", "1"), ("gate-mps", "1", "1"), ("gate-time", "0", "0")):
+            way = sharing.way_of(f"{kind}@8={self.folder}/bin/carpool", 8.0)
+            self.assertEqual(way.needs_mps, "1" in (service, trainer))
+            self.assertEqual([way.gate_environment(self.folder, quantile)["CARPOOL_SHIM_MPS"] for quantile in ("0.99", None)], [service, trainer])
 
     def test_several_services_and_trainers_and_seeds(self):
         found, = self.run_bench("--ways", "slicing", "--cells", "bert-base@60/s+tick@20/s", "--trainers", "rnnlm+vit-b", "--seeds", "1,2", "--seconds", "1",
