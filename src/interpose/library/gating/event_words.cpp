@@ -2,10 +2,12 @@
 
 namespace carpool::interpose {
 
-// Handles are addresses of objects of at least this size.
+// Handles are addresses at regular distances: all of their bits are mixed.
 EventWords::Record& EventWords::record_of(Handle event) {
-  constexpr unsigned kObjectBits = 5;
-  return records_[(reinterpret_cast<std::uintptr_t>(event) >> kObjectBits) % kRecords];
+  constexpr std::uint64_t kGoldenRatio = 0x9e3779b97f4a7c15;
+  constexpr unsigned kUpperHalf = 32;
+  const std::uint64_t mixed = reinterpret_cast<std::uintptr_t>(event) * kGoldenRatio;
+  return records_[(mixed >> kUpperHalf) % kRecords];
 }
 
 bool EventWords::is_written(std::size_t word, std::uint64_t value) const {
