@@ -49,8 +49,8 @@ std::string variable(const char* name) {
   return value == nullptr ? std::string() : std::string(value);
 }
 
-// Kernels of a program are slower under MPS, and best-effort programs take turns with it in any
-// case.
+// Requests take longer under MPS, and best-effort programs take turns with them in any case
+// (docs/gate.md).
 MpsWish wish_of(const LocalRun& options, const GpuInfo& gpu) {
   if (options.mps != "auto") {
     return options.mps == "on" ? MpsWish::On : MpsWish::Off;

@@ -219,7 +219,8 @@ Started<SupervisorOrder> make_order(const LaunchSpec& spec,
            gpu::mps_client_environment(place->pipe(), place->log(), mps->gpu_uuid, limits));
   } else if (spec.job.job_class == JobClass::Slo) {
     // A daemon of the machine would be found by its usual place.
-    order.env["CUDA_MPS_PIPE_DIRECTORY"] = (folder / "no-mps").string();
+    change(order.env,
+           gpu::environment_without_mps(order.env.at("CUDA_VISIBLE_DEVICES"), folder / "no-mps"));
   }
   return order;
 }
