@@ -91,11 +91,15 @@ void learn(const EventPair& pair) {
     }
     return;
   }
-  if (!slowed || known.count < kFirstSamples) {
-    kernels.learn(pair.key, static_cast<std::uint64_t>(ns));
-    pair.owner->gate.best_effort.learn(static_cast<gate::Nanoseconds>(ns));
+  if (slowed) {
+    if (known.count == 0) {
+      kernels.learn_least(kernel_key_slowed(pair.key), static_cast<std::uint64_t>(ns));
+    }
+    return;
   }
-  if (!slowed && varies(known)) {
+  kernels.learn(pair.key, static_cast<std::uint64_t>(ns));
+  pair.owner->gate.best_effort.learn(static_cast<gate::Nanoseconds>(ns));
+  if (varies(known)) {
     kernels.learn(pair.place_key, static_cast<std::uint64_t>(ns));
   }
 }

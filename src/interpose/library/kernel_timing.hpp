@@ -23,9 +23,10 @@ struct TimedLaunch {
   unsigned shared_bytes = 0;
 };
 
-// Of a kernel, before the gate relies on its duration. The first ones count in any case.
+// Of a kernel, before the gate relies on its duration.
 inline constexpr std::uint32_t kEnoughSamples = 8;
-inline constexpr std::uint32_t kFirstSamples = 3;
+// Of one that was measured beside requests only: the slices of a request may be in one of them.
+inline constexpr std::uint32_t kEnoughSlowed = 3;
 
 // Names the pair of events around a launch.
 using TimingPair = std::uint32_t;

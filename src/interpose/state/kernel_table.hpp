@@ -28,6 +28,9 @@ struct LaunchShape {
                                              std::uint64_t before,
                                              std::uint64_t one_earlier);
 
+// The same kernel while something else was on the GPU.
+[[nodiscard]] std::uint64_t kernel_key_slowed(std::uint64_t key);
+
 enum class KernelSource : std::uint64_t { Sampled = 0, Profile = 1 };
 
 struct KernelEstimate {
@@ -53,6 +56,9 @@ class KernelTable {
 
   // Adds a measured duration; false if the neighbourhood of the key is full.
   bool learn(std::uint64_t key, std::uint64_t duration_ns);
+
+  // Adds a duration that may be too long: the least of them counts.
+  bool learn_least(std::uint64_t key, std::uint64_t duration_ns);
 
   // Sets what a profile tells, unless samples are there already.
   bool set(std::uint64_t key, const KernelEstimate& estimate);

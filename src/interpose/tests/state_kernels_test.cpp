@@ -40,6 +40,24 @@ TEST_F(StateKernelsTest, KeyInItsPlaceDependsOnTheTwoLaunchesBefore) {
   EXPECT_NE(kernel_key_after(0, 0, 0), 0U);
 }
 
+TEST_F(StateKernelsTest, ASlowedKernelHasAKeyOfItsOwn) {
+  EXPECT_EQ(kernel_key_slowed(1), kernel_key_slowed(1));
+  EXPECT_NE(kernel_key_slowed(1), kernel_key_slowed(2));
+  EXPECT_NE(kernel_key_slowed(1), 1U);
+  EXPECT_NE(kernel_key_slowed(1), kernel_key_after(1, 1, 1));
+  EXPECT_NE(kernel_key_slowed(0), 0U);
+}
+
+TEST_F(StateKernelsTest, TheLeastOfDurationsThatMayBeTooLongCounts) {
+  for (const std::uint64_t duration : {300U, 5000U, 200U, 900U}) {
+    EXPECT_TRUE(table_.learn_least(7, duration));
+  }
+  EXPECT_FLOAT_EQ(table_.find(7).mean_ns, 200.0F);
+  EXPECT_FLOAT_EQ(table_.find(7).deviation_ns, 0.0F);
+  EXPECT_EQ(table_.find(7).count, 4U);
+  EXPECT_FALSE(table_.learn_least(0, 1));
+}
+
 TEST_F(StateKernelsTest, AKernelVariesIfItsDeviationIsLarge) {
   EXPECT_FALSE(varies({}));
   EXPECT_FALSE(varies({.mean_ns = 800, .deviation_ns = 100, .count = 3}));

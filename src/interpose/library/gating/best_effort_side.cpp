@@ -58,6 +58,10 @@ gate::Work BestEffortSide::work_of(const SharedState& state,
   const KernelTable table(kernels);
   KernelEstimate known = table.find(launch.key);
   unmeasured = launch.key != 0 && known.count < kEnoughSamples;
+  if (known.count == 0 && launch.key != 0) {
+    const KernelEstimate slowed = table.find(kernel_key_slowed(launch.key));
+    known = slowed.count < kEnoughSlowed ? known : slowed;
+  }
   if (varies(known)) {
     const KernelEstimate in_place = table.find(launch.place_key);
     unmeasured = launch.place_key != 0 && in_place.count < kEnoughSamples;

@@ -3,11 +3,38 @@
 namespace carpool::interpose {
 
 // Handles are addresses at regular distances: all of their bits are mixed.
-EventWords::Record& EventWords::record_of(Handle event) {
+std::size_t EventWords::place_of(Handle event) {
   constexpr std::uint64_t kGoldenRatio = 0x9e3779b97f4a7c15;
   constexpr unsigned kUpperHalf = 32;
   const std::uint64_t mixed = reinterpret_cast<std::uintptr_t>(event) * kGoldenRatio;
-  return records_[(mixed >> kUpperHalf) % kRecords];
+  return (mixed >> kUpperHalf) % kRecords;
+}
+
+const EventWords::Record* EventWords::find(Handle event) const {
+  const std::size_t place = place_of(event);
+  for (std::size_t probe = 0; probe < kProbes; ++probe) {
+    const Record& record = records_[(place + probe) % kRecords];
+    if (record.event == event) {
+      return &record;
+    }
+  }
+  return nullptr;
+}
+
+// That of the event, else one that tells nothing more, because its word has been written.
+EventWords::Record& EventWords::record_for(Handle event) {
+  const std::size_t place = place_of(event);
+  Record* unused = nullptr;
+  for (std::size_t probe = 0; probe < kProbes; ++probe) {
+    Record& record = records_[(place + probe) % kRecords];
+    if (record.event == event) {
+      return record;
+    }
+    if (unused == nullptr && (record.event == nullptr || is_written(record.word, record.value))) {
+      unused = &record;
+    }
+  }
+  return unused == nullptr ? records_[place] : *unused;
 }
 
 bool EventWords::is_written(std::size_t word, std::uint64_t value) const {
@@ -16,7 +43,7 @@ bool EventWords::is_written(std::size_t word, std::uint64_t value) const {
 }
 
 void EventWords::recorded(Handle event, const StreamPlace& place) {
-  Record& record = record_of(event);
+  Record& record = record_for(event);
   record = {};
   const std::size_t word = first_ + next_++ % (HostWords::kCount - first_);
   const std::uint64_t value = values_ + 1;
@@ -39,9 +66,9 @@ void EventWords::forget() {
 }
 
 void EventWords::wait(Handle event, const StreamPlace& place) {
-  const Record& record = record_of(event);
-  if (record.event == event && event != nullptr && !is_written(record.word, record.value)) {
-    static_cast<void>(words_.wait(place, record.word, record.value, WordIs::AtLeast));
+  const Record* const record = event == nullptr ? nullptr : find(event);
+  if (record != nullptr && !is_written(record->word, record->value)) {
+    static_cast<void>(words_.wait(place, record->word, record->value, WordIs::AtLeast));
   }
 }
 

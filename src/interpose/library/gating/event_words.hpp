@@ -26,15 +26,18 @@ class EventWords {
   void forget();
 
  private:
-  // The last record of an event, as long as no other event takes its place.
+  // The last record of an event, as long as its place is not needed for another one.
   struct Record {
     Handle event = nullptr;
     std::size_t word = 0;
     std::uint64_t value = 0;
   };
   static constexpr std::size_t kRecords = 1024;
+  static constexpr std::size_t kProbes = 16;
 
-  [[nodiscard]] Record& record_of(Handle event);
+  [[nodiscard]] static std::size_t place_of(Handle event);
+  [[nodiscard]] const Record* find(Handle event) const;
+  [[nodiscard]] Record& record_for(Handle event);
   [[nodiscard]] bool is_written(std::size_t word, std::uint64_t value) const;
 
   HostWords& words_;
