@@ -17,6 +17,8 @@ LIMIT_S = 60.0
 SHORT_KERNELS = ("arrivals", "300")
 CHAIN = ("chain", "300")
 WAITING_STREAMS = ((0, "value"), (1, "value"), (2, "value"), (2, "event"), (8, "value"), (8, "event"))
+# What may wait behind a gate as well.
+WAITING_WORK = ((16, "value"), (32, "value"), (2, "word"), (16, "word"), (32, "word"), (1, "copy"), (1, "upload"), (1, "fill"))
 ASKS = {
     "a": "nanoseconds of processor time of a call",
     "b": "microseconds of the GPU that a write-value or an event behind a kernel adds",
@@ -30,6 +32,7 @@ ASKS = {
     "j": "a stream that waits for a word of shared memory: its cost, and whether other streams and processes go on",
     "k": "the same under MPS, and whether others go on when such a process is killed",
     "l": "microseconds of 300 short kernels, one after the other, beside a process whose streams wait",
+    "m": "the same beside many streams that wait, and beside copies behind a gate",
 }
 # Name: MPS, environment of the other process.
 NEIGHBOURS = {
@@ -147,6 +150,15 @@ def chains(bench):
     return found
 
 
+def chains_beside_more(bench):
+    """Probe m: the one that waits is under MPS, the other is not."""
+    found = {"alone": ask(bench, "off", *CHAIN)}
+    with plain_mps() as mps:
+        for streams, kind in WAITING_WORK:
+            found[f"{streams} streams, {kind}"] = beside(bench, CHAIN, ("waiting", str(streams), kind), {}, mps)
+    return found
+
+
 def histogram(bench, budget):
     """Calls that launch, by name, of each model and mode: as CUPTI sees them."""
     found = {}
@@ -177,9 +189,10 @@ def probes(bench, chosen, budget):
         "j": lambda: waiting(bench, {}),
         "k": lambda: waiting_under_mps(bench),
         "l": lambda: chains(bench),
+        "m": lambda: chains_beside_more(bench),
     }
     rows = []
-    for letter in "abcghijedfkl":
+    for letter in "abcghijedfklm":
         if chosen.only and letter not in chosen.only.split(","):
             continue
         if not budget.allows(5.0):

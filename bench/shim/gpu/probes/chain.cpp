@@ -1,5 +1,5 @@
-// Probe l: a request as a graph, short kernels one after the other, as another process sees it
-// whose streams wait: what MPS adds to it, and what the waiting streams take from it.
+// Probes l and m: a request as a graph, short kernels one after the other, as another process sees
+// it whose streams wait: what MPS adds to it, and what the waiting streams take from it.
 #include "probes.hpp"
 #include "timing.hpp"
 
@@ -46,10 +46,22 @@ int chain(const char* ptx, int count) {
   static_cast<void>(times_of(gpu, 20, launch_graph));
   const std::vector<double> graphs = times_of(gpu, count, launch_graph);
   const std::vector<double> launches = times_of(gpu, count, [&] { launch_chain(gpu); });
+  constexpr std::size_t kBytes = 4096;
+  CUdeviceptr memory{};
+  void* pinned = nullptr;
+  NEED(cuMemAlloc(&memory, kBytes));
+  NEED(cuMemAllocHost(&pinned, kBytes));
+  const std::vector<double> requests = times_of(gpu, count, [&] {
+    NEED(cuMemcpyHtoDAsync(memory, pinned, kBytes, gpu.stream));
+    launch_graph();
+    NEED(cuMemcpyDtoHAsync(pinned, memory, kBytes, gpu.stream));
+  });
   answer({{"graph p50, us", quantile(graphs, 0.5)},
           {"graph p95, us", quantile(graphs, 0.95)},
           {"launches p50, us", quantile(launches, 0.5)},
-          {"launches p95, us", quantile(launches, 0.95)}});
+          {"launches p95, us", quantile(launches, 0.95)},
+          {"graph between copies p50, us", quantile(requests, 0.5)},
+          {"graph between copies p95, us", quantile(requests, 0.95)}});
   return 0;
 }
 

@@ -100,13 +100,24 @@ int probe_j(const char* ptx) {
 }
 
 // Kernels in so many streams behind a gate that is closed until standard input ends. `kind`: value,
-// each stream waits for the word; event, the others wait for the first one.
+// each stream waits for the word; event, the others wait for the first one; word, they wait for a
+// word that the first one writes, and then for its event. With copy, upload or fill, the first one
+// has a copy on the GPU, one to the GPU, or a fill behind its kernels, and a kernel behind that.
 int waiting(const char* ptx, int streams, const char* kind) {
-  constexpr int kQueued = 100;
+  // Fewer than the driver takes without waiting for the GPU.
+  const int queued = streams > 8 ? 800 / streams : 100;
+  constexpr std::size_t kBytes = 1 << 20U;
+  const std::string_view asked = kind;
   const Gpu gpu(ptx);
   const SharedPage page;
   const CUdeviceptr word = page.register_with_gpu();
+  const CUdeviceptr written = word + sizeof(page.words[0]);
   page.words[0] = 1;
+  page.words[1] = 0;
+  CUdeviceptr memory{};
+  void* pinned = nullptr;
+  NEED(cuMemAlloc(&memory, 2 * kBytes));
+  NEED(cuMemAllocHost(&pinned, kBytes));
   CUevent opened_first{};
   NEED(cuEventCreate(&opened_first, CU_EVENT_DISABLE_TIMING));
   for (int number = 0; number < streams; ++number) {
@@ -114,15 +125,29 @@ int waiting(const char* ptx, int streams, const char* kind) {
     if (number > 0) {
       NEED(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     }
-    if (number == 0 || std::string_view(kind) == "value") {
+    if (number == 0 || asked == "value") {
       wait_until_zero(stream, word);
       NEED(cuEventRecord(opened_first, stream));
     } else {
+      if (asked == "word") {
+        NEED(cuStreamWaitValue64(stream, written, 1, CU_STREAM_WAIT_VALUE_GEQ));
+      }
       NEED(cuStreamWaitEvent(stream, opened_first, 0));
     }
-    for (int i = 0; i < kQueued; ++i) {
+    if (number == 0 && asked == "word") {
+      NEED(cuStreamWriteValue64(stream, written, 1, 0));
+    }
+    for (int i = 0; i < queued; ++i) {
       gpu.launch_spin_to(stream, 1, kLength);
     }
+    if (asked == "copy") {
+      NEED(cuMemcpyDtoDAsync(memory, memory + kBytes, kBytes, stream));
+    } else if (asked == "upload") {
+      NEED(cuMemcpyHtoDAsync(memory, pinned, kBytes, stream));
+    } else if (asked == "fill") {
+      NEED(cuMemsetD8Async(memory, 0, kBytes, stream));
+    }
+    gpu.launch_spin_to(stream, 1, kLength);
   }
   std::printf("ready\n");
   std::fflush(stdout);
@@ -132,7 +157,7 @@ int waiting(const char* ptx, int streams, const char* kind) {
   const double opened = now_ns();
   page.words[0] = 0;
   NEED(cuCtxSynchronize());
-  answer({{"queued", kQueued}, {"gate opened to end, us", (now_ns() - opened) / 1e3}});
+  answer({{"queued", queued}, {"gate opened to end, us", (now_ns() - opened) / 1e3}});
   return 0;
 }
 
