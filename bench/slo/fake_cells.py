@@ -33,6 +33,10 @@ def serve(service, rate, seconds, seed, warm_up=0.0):
     return {"latencies": [0.005 + wait for _ in moments], "window": [start, start + seconds], "service": service, "warm_up": warm_up}
 
 
+def build(trainer):
+    return {"trainer": trainer}
+
+
 def prepare(trainer):
     return {"trainer": trainer}
 
@@ -58,4 +62,4 @@ def pin(first, count):
     return {"cores": [first, count]}
 
 
-CELLS = {"pin": pin, "ready": ready, "busy": busy, "serve": serve, "prepare": prepare, "train": train, "weights": weights}
+CELLS = {"pin": pin, "ready": ready, "busy": busy, "serve": serve, "build": build, "prepare": prepare, "train": train, "weights": weights}

@@ -184,6 +184,18 @@ def serve(service, rate, seconds, seed, warm_up=2.0):
     return {"latencies": latencies, "window": [start + warm_up, start + warm_up + seconds]}
 
 
+def made(trainer):
+    if trainer not in TRAINERS:
+        raise ValueError(f"there is no trainer {trainer}; known are {', '.join(TRAINERS)}")
+    return once("trainer", trainer, lambda: on_gpu(*TRAINERS[trainer]()))
+
+
+def build(trainer):
+    """A trainer, without a step."""
+    made(trainer)
+    return {}
+
+
 def prepare(trainer):
     """Builds a trainer and makes a few steps."""
     train(trainer, 0.5)
@@ -192,9 +204,7 @@ def prepare(trainer):
 
 def steps_of(trainer):
     """The moment at which a step had ended, for ever; the host is at most two steps ahead."""
-    if trainer not in TRAINERS:
-        raise ValueError(f"there is no trainer {trainer}; known are {', '.join(TRAINERS)}")
-    model, inputs, goals, optimizer = once("trainer", trainer, lambda: on_gpu(*TRAINERS[trainer]()))
+    model, inputs, goals, optimizer = made(trainer)
     waiting = collections.deque()
     while True:
         optimizer.zero_grad(set_to_none=True)
@@ -242,4 +252,4 @@ def on_gpu(model, inputs, goals):
     return model, inputs.cuda(), goals.cuda(), torch.optim.SGD(model.parameters(), lr=1e-4, momentum=0.9)
 
 
-CELLS = {"pin": pin, "ready": ready, "busy": busy, "serve": serve, "prepare": prepare, "train": train, "weights": weights}
+CELLS = {"pin": pin, "ready": ready, "busy": busy, "serve": serve, "build": build, "prepare": prepare, "train": train, "weights": weights}

@@ -18,7 +18,8 @@ SHORT_KERNELS = ("arrivals", "300")
 CHAIN = ("chain", "300")
 WAITING_STREAMS = ((0, "value"), (1, "value"), (2, "value"), (2, "event"), (8, "value"), (8, "event"))
 # What may wait behind a gate as well.
-WAITING_WORK = ((16, "value"), (32, "value"), (2, "word"), (16, "word"), (32, "word"), (1, "copy"), (1, "upload"), (1, "fill"))
+WAITING_WORK = ((32, "value"), (2, "word"), (32, "word"), (1, "value-copy"), (1, "value-upload"), (1, "value-fill"), (1, "value-small-fill"),
+                (3, "word-copy"), (3, "word-fill"), (3, "word-small-fill"))
 ASKS = {
     "a": "nanoseconds of processor time of a call",
     "b": "microseconds of the GPU that a write-value or an event behind a kernel adds",
