@@ -19,7 +19,7 @@ CHAIN = ("chain", "300")
 WAITING_STREAMS = ((0, "value"), (1, "value"), (2, "value"), (2, "event"), (8, "value"), (8, "event"))
 # What may wait behind a gate as well.
 WAITING_WORK = ((32, "value"), (2, "word"), (32, "word"), (1, "value-copy"), (1, "value-upload"), (1, "value-fill"), (1, "value-small-fill"),
-                (3, "word-copy"), (3, "word-fill"), (3, "word-small-fill"))
+                (3, "word-copy"), (3, "word-fill"), (3, "word-small-fill"), (1, "value-kernel"), (3, "value-kernel"), (3, "word-kernel"))
 ASKS = {
     "a": "nanoseconds of processor time of a call",
     "b": "microseconds of the GPU that a write-value or an event behind a kernel adds",

@@ -129,6 +129,9 @@ class Behind {
     NEED(cuStreamWaitEvent(stream, opened_first_, 0));
   }
 
+  // A kernel that runs while the other process starts, and ends while that is being timed.
+  void launch_long(CUstream stream) const { gpu_.launch_spin_to(stream, 1, kLongNs); }
+
   // `what` the stream does: copy, on the GPU; upload, to the GPU; fill, or small-fill.
   void move_memory(CUstream stream, std::string_view what) const {
     constexpr std::size_t kFewBytes = 4096;
@@ -159,6 +162,7 @@ class Behind {
 
  private:
   static constexpr std::size_t kBytes = 1 << 20U;
+  static constexpr unsigned long long kLongNs = 2'000'000'000;
 
   Gpu gpu_;
   SharedPage page_{};
@@ -173,6 +177,8 @@ class Behind {
 
 // Kernels in so many streams behind a gate that is closed until standard input ends. `kind`: how
 // the streams wait, and what they do in front of and behind their kernels: value, word, word-fill …
+// word-kernel: the first one has a long kernel in front of the gate, so that the GPU changes
+// between the processes while the streams wait.
 int waiting(const char* ptx, int streams, const char* kind) {
   const std::string_view asked = kind;
   const std::size_t end_of_how = asked.find('-');
@@ -186,6 +192,9 @@ int waiting(const char* ptx, int streams, const char* kind) {
     CUstream stream = behind.first_stream();
     if (number > 0) {
       NEED(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    }
+    if (number == 0 && what == "kernel") {
+      behind.launch_long(stream);
     }
     behind.wait(number, stream, how);
     behind.move_memory(stream, what);
