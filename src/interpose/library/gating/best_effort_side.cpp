@@ -5,7 +5,6 @@
 #include "interpose/gate/policies/policies.hpp"
 #include "interpose/library/clock.hpp"
 #include "interpose/library/gating/hold_pause.hpp"
-#include "interpose/library/kernel_timing.hpp"
 #include "interpose/library/spin_lock.hpp"
 
 namespace carpool::interpose {
@@ -51,27 +50,7 @@ void BestEffortSide::start(Client& client,
 gate::Work BestEffortSide::work_of(const SharedState& state,
                                    const AskingLaunch& launch,
                                    bool& unmeasured) {
-  gate::Work work{.client = 0, .kind = launch.kind, .blocks = launch.blocks};
-  work.sms = static_cast<std::uint32_t>(std::min<std::uint64_t>(launch.blocks, device_.sms));
-  // The table is only read, though its type lets it be changed.
-  auto& kernels = const_cast<SharedState&>(state).kernels;  // NOLINT
-  const KernelTable table(kernels);
-  KernelEstimate known = table.find(launch.key);
-  unmeasured = launch.key != 0 && known.count < kEnoughSamples;
-  if (known.count == 0 && launch.key != 0) {
-    const KernelEstimate slowed = table.find(kernel_key_slowed(launch.key));
-    known = slowed.count < kEnoughSlowed ? known : slowed;
-  }
-  if (varies(known)) {
-    const KernelEstimate in_place = table.find(launch.place_key);
-    unmeasured = launch.place_key != 0 && in_place.count < kEnoughSamples;
-    known = in_place.count > 0 ? in_place : known;
-  }
-  belief_.estimate(work, known);
-  if (!work.known) {
-    work.expected_ns *= static_cast<Nanoseconds>(launch.kernels);
-    work.bound_ns = work.expected_ns;
-  }
+  gate::Work work = belief_.work_of(state, launch, device_.sms, unmeasured);
   device_.sm_limits =
       shares_space_ && gate::slos_in_mps(state) && partitions_.make(ordinal_, device_.sms);
   work.least_sms = device_.sms;

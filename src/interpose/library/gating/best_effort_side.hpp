@@ -5,9 +5,9 @@
 #include <atomic>
 #include <cstdint>
 
-#include "interpose/gate/duration_belief.hpp"
 #include "interpose/gate/shared_view.hpp"
 #include "interpose/library/gating/asked_policy.hpp"
+#include "interpose/library/gating/launch_belief.hpp"
 #include "interpose/library/gating/slo_presence.hpp"
 #include "interpose/library/gating/sm_partition.hpp"
 #include "interpose/library/gating/turn_queue.hpp"
@@ -16,19 +16,6 @@
 #include "interpose/state/client.hpp"
 
 namespace carpool::interpose {
-
-// A launch that asks.
-struct AskingLaunch {
-  StreamPlace place{};
-  gate::WorkKind kind = gate::WorkKind::Kernel;
-  std::uint64_t key = 0;        // of the kernel table; 0: not known
-  std::uint64_t place_key = 0;  // the same in its place of the program
-  std::uint64_t blocks = 1;
-  std::uint64_t kernels = 1;
-  Handle function = nullptr;  // null: it cannot be confined to a part of the SMs
-  LaunchShape shape{};
-  unsigned shared_bytes = 0;
-};
 
 struct Admission {
   bool asked = false;                 // launched() has to follow
@@ -94,7 +81,7 @@ class BestEffortSide {
 
   AskedPolicy policy_{};
   gate::DeviceFacts device_{};
-  gate::DurationBelief belief_{};
+  LaunchBelief belief_{};
   WorkInFlight work_{};
   WorkInFlight confined_{};
   SmPartitions partitions_{};
