@@ -29,7 +29,10 @@ void DurationBelief::learn(Nanoseconds measured_ns) {
 }
 
 void DurationBelief::estimate(Work& work, const KernelEstimate& known) const {
-  work.known = known.count > 0;
+  // The driver may have loaded something while the only sample was taken.
+  const bool doubtful = known.count == 1 && known.source == KernelSource::Sampled &&
+                        known.mean_ns > static_cast<float>(unknown_ns_);
+  work.known = known.count > 0 && !doubtful;
   if (!work.known) {
     work.expected_ns = unknown_ns_;
     work.bound_ns = unknown_ns_;

@@ -14,7 +14,8 @@ class DurationBelief {
   // Any measured kernel of the best-effort clients.
   void learn(Nanoseconds measured_ns);
 
-  // Sets known, expected_ns and bound_ns of a launch from what the kernel table knows.
+  // Sets known, expected_ns and bound_ns of a launch from what the kernel table knows. A single
+  // sample makes no kernel longer than an unknown one.
   void estimate(Work& work, const KernelEstimate& known) const;
 
   // What a kernel that was never measured is taken for: the 95th percentile of those that were;

@@ -69,6 +69,21 @@ TEST(GateBelief, OfAKnownKernelIsItsMeanAndDeviations) {
   EXPECT_EQ(work.bound_ns, 2000);  // few samples
 }
 
+TEST(GateBelief, OneSampleMakesNoKernelLongerThanAnUnknownOne) {
+  const DurationBelief belief;
+  Work work;
+  belief.estimate(work, {.mean_ns = 8e6F, .count = 1});
+  EXPECT_FALSE(work.known);
+  EXPECT_EQ(work.bound_ns, kMillisecond);
+  belief.estimate(work, {.mean_ns = 8e6F, .count = 2});
+  EXPECT_TRUE(work.known);
+  EXPECT_EQ(work.expected_ns, 8 * kMillisecond);
+  belief.estimate(work, {.mean_ns = 5e4F, .count = 1});
+  EXPECT_TRUE(work.known);
+  belief.estimate(work, {.mean_ns = 8e6F, .count = 1, .source = KernelSource::Profile});
+  EXPECT_TRUE(work.known);
+}
+
 TEST(GateTail, TakesRoomWhenTheTailIsAboveTheSloAndGivesItBackSlowly) {
   TailControl control({.first_requests = 0});
   const Nanoseconds slo = 10 * kMillisecond;
