@@ -64,12 +64,14 @@ class Stage:
     def services_of(self, way):
         return self.services[way if way.gated else way.kind.service_mps]
 
-    def build(self, ways, loads, trainers):
-        """The models of all processes of these ways at the same time: one takes seconds."""
-        services = {resident: load for way in ways for resident, load in zip(self.services_of(way), loads)}
-        of_all(list(services), "ready", options=[{"service": load.name} for load in services.values()])
-        training = {resident: trainer for way in ways for resident, trainer in zip(self.trainers[way], trainers)}
-        of_all(list(training), "build", options=[{"trainer": trainer} for trainer in training.values()])
+    def build_services(self, ways, loads):
+        """Of all these ways at the same time: to build a model takes seconds."""
+        named = {resident: load.name for way in ways for resident, load in zip(self.services_of(way), loads)}
+        of_all(list(named), "ready", options=[{"service": name} for name in named.values()])
+
+    def build_trainers(self, ways, trainers):
+        named = {resident: trainer for way in ways for resident, trainer in zip(self.trainers[way], trainers)}
+        of_all(list(named), "build", options=[{"trainer": name} for name in named.values()])
 
     def limit_s(self):
         return 4 * (self.chosen.warm_up + self.chosen.seconds) + 30.0

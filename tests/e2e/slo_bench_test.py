@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
 """bench/slo/run without a GPU: its flow with cells that need no PyTorch, its cells with a torch that computes nothing."""
 
-import importlib
+import importlib.machinery
+import importlib.util
 import json
 import pathlib
 import py_compile
 import subprocess
 import sys
+import time
+import types
 import unittest
+from unittest import mock
 
 import cli
 import server
@@ -113,6 +117,21 @@ class SloBench(cli.CarpoolTest):
 
     def test_no_cell_is_begun_without_time(self):
         self.assertEqual(self.run_bench("--ways", "slicing", "--cells", "bert-base@0.2", "--total", "5", code=1), [])
+
+    def test_a_run_that_leaves_ways_out_is_not_complete(self):
+        sys.path.insert(0, str(BENCH))
+        loader = importlib.machinery.SourceFileLoader("slo_run", str(BENCH / "run"))  # its name has no .py
+        bench = importlib.util.module_from_spec(importlib.util.spec_from_loader("slo_run", loader))
+        loader.exec_module(bench)
+        ways = [bench.sharing.way_of(name, 8.0) for name in ("slicing", "mps")]
+        chosen = types.SimpleNamespace(ways=ways, trainers="rnnlm", seconds=1.0, warm_up=0.0, seeds=[1])
+        for measured, complete in ((0, False), (1, False), (2, True)):
+            kept = []
+            found = {"rows": measured * [{}], "drift": 0.0, "alone_after": []}
+            with mock.patch.multiple(bench, load_of=mock.Mock(), request_seconds=mock.Mock(), alone_of=lambda *_: [{"p99_ms": 5.0}],
+                                     block=lambda *_, found=found: found):
+                self.assertIs(bench.blocks_of_cell(mock.MagicMock(), "tick@1/s", chosen, time.monotonic() + 1000.0, kept.append), complete)
+            self.assertEqual([len(each["rows"]) for each in kept], [measured] if measured else [])
 
     def test_cells_for_pytorch_answer(self):
         requests = [{"cell": "pin", "first": 0, "count": 1}]
