@@ -44,7 +44,8 @@ std::vector<std::string> MemoryWatch::look(bool writes) {
   std::map<pid_t, unsigned> slotless;
   std::vector<std::string> escaped;
   for (const interpose::ProcessMemory& process : accounts.slotless) {
-    if (owners.owner(process.pid).kind != observe::ProcessOwner::Kind::Job) {
+    if (!holds_memory(process) ||
+        owners.owner(process.pid).kind != observe::ProcessOwner::Kind::Job) {
       continue;
     }
     const unsigned looks = slotless_[process.pid] + 1;

@@ -1,5 +1,7 @@
 #include "app/launch/process_memory.hpp"
 
+#include <cstdint>
+
 #include <fmt/format.h>
 
 #include "app/top/process_names.hpp"
@@ -18,6 +20,11 @@ std::vector<interpose::ProcessMemory> memory_of(const std::vector<GpuProcess>& p
     memory.push_back(memory_of(process));
   }
   return memory;
+}
+
+bool holds_memory(const interpose::ProcessMemory& process) {
+  constexpr std::uint64_t kLeast = 64ULL << 20U;
+  return process.bytes.value_or(kLeast) >= kLeast;
 }
 
 std::string process_text(const interpose::ProcessMemory& process) {

@@ -13,6 +13,10 @@ namespace carpool::app {
 [[nodiscard]] std::vector<interpose::ProcessMemory> memory_of(
     const std::vector<GpuProcess>& processes);
 
+// False: its context is being made, which takes the driver seconds when many programs start at
+// once, or ends.
+[[nodiscard]] bool holds_memory(const interpose::ProcessMemory& process);
+
 // "process 4711 (python train.py, 1.5 GiB)"
 [[nodiscard]] std::string process_text(const interpose::ProcessMemory& process);
 

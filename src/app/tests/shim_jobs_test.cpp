@@ -194,6 +194,22 @@ observe::SeenProcess seen_process(std::int64_t pid, std::uint64_t bytes, JobId j
                 job}};
 }
 
+TEST_F(ShimJobsTest, AProcessWhoseContextIsBeingMadeIsNoEscape) {
+  ASSERT_FALSE(started().empty());
+  ShimWatch watch(place_);
+  const std::vector<ShimTarget> targets{{.job = 17, .uid = ::geteuid(), .uuid = kUuid}};
+  for (unsigned look = 1; look <= 5; ++look) {
+    watch.look(targets);
+    watch.account({{{seen_process(1, 0, 17), seen_process(2, 20 * kMiB, 17)}}});
+    EXPECT_TRUE(watch.escaped({with_processes(17, 2)}).empty());
+  }
+  for (unsigned look = 1; look <= 3; ++look) {
+    watch.look(targets);
+    watch.account({{{seen_process(1, 0, 17), seen_process(2, 200 * kMiB, 17)}}});
+    EXPECT_EQ(watch.escaped({with_processes(17, 2)}).size(), look < 3 ? 0U : 1U);
+  }
+}
+
 TEST_F(ShimJobsTest, MemoryThatNoCallShowsIsToldToTheState) {
   ASSERT_FALSE(started().empty());
   interpose::Client client;

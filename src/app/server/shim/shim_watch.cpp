@@ -144,7 +144,12 @@ void ShimWatch::remember_slotless(unsigned gpu,
         });
     const std::pair key{seen->owner.job, gpu};
     if (seen->owner.kind == observe::ProcessOwner::Kind::Job && seen_.contains(key)) {
-      slotless_[key].push_back(process_text(process));
+      Slotless& slotless = slotless_[key];
+      if (holds_memory(process)) {
+        slotless.told.push_back(process_text(process));
+      } else {
+        ++slotless.empty;
+      }
     }
   }
 }
@@ -157,10 +162,11 @@ std::vector<ShimEscape> ShimWatch::escaped(const std::vector<GpuObservation>& se
     for (const GpuObservation::JobSeen& job : gpu.jobs) {
       const std::pair<JobId, unsigned> key{job.job, gpu.gpu};
       const auto known = seen_.find(key);
-      if (known == seen_.end() || job.processes <= known->second.clients) {
+      const Slotless& slotless = slotless_[key];
+      if (known == seen_.end() || job.processes <= known->second.clients + slotless.empty) {
         strange_.erase(key);
       } else if (++strange_[key] >= kLooks) {
-        out.push_back({.job = job.job, .how = how_it_escapes(slotless_[key])});
+        out.push_back({.job = job.job, .how = how_it_escapes(slotless.told)});
       }
     }
   }

@@ -64,6 +64,12 @@ class ShimWatch {
     unsigned clients = 0;
   };
 
+  // Processes of a job on a GPU that are not clients of the state.
+  struct Slotless {
+    std::vector<std::string> told{};  // those that hold memory, in words
+    unsigned empty = 0;               // those that hold none
+  };
+
   // The state of a user on a GPU.
   struct Shared {
     unsigned gpu = 0;
@@ -76,8 +82,8 @@ class ShimWatch {
                          const std::vector<observe::SeenProcess>& processes);
 
   ShimPlace place_;
-  std::map<std::pair<uid_t, std::string>, Shared> shared_;  // by user and UUID of the GPU
-  std::map<std::pair<JobId, unsigned>, std::vector<std::string>> slotless_;  // processes, in words
+  std::map<std::pair<uid_t, std::string>, Shared> shared_;   // by user and UUID of the GPU
+  std::map<std::pair<JobId, unsigned>, Slotless> slotless_;  // by job and GPU
   std::map<std::pair<JobId, unsigned>, Seen> seen_;  // by job and GPU; those that have an entry
   std::map<std::pair<JobId, unsigned>, unsigned> strange_;  // looks in a row
   std::map<JobId, GateTally> tallies_;
