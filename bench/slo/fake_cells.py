@@ -51,6 +51,10 @@ def train(trainer, seconds, stop=""):
     return {"moments": moments, "trainer": trainer}
 
 
+def longest(trainer):
+    return {"ms": 1e3 * STEP_S, "kernel": trainer}
+
+
 def weights(trainer, steps):
     return {"sha256": f"{trainer}-{steps}"}
 
@@ -62,4 +66,4 @@ def pin(first, count):
     return {"cores": [first, count]}
 
 
-CELLS = {"pin": pin, "ready": ready, "busy": busy, "serve": serve, "build": build, "prepare": prepare, "train": train, "weights": weights}
+CELLS = {"pin": pin, "ready": ready, "busy": busy, "serve": serve, "build": build, "prepare": prepare, "train": train, "longest": longest, "weights": weights}

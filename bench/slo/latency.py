@@ -8,6 +8,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import resampling  # noqa: E402
 
 MULTIPLES = (1.5, 2.0, 3.0)
+SWITCH_MS = 0.1
 
 
 def poisson(rate, seconds, seed):
@@ -36,6 +37,14 @@ def summary(latencies, alone_p99=None):
         found["attainment"] = {str(times): sum(1e3 * value <= times * alone_p99 for value in latencies) / len(latencies)
                                for times in MULTIPLES}
     return found
+
+
+def against_bound(p99_ms, alone_p99_ms, longest_ms):
+    """A request that finds the GPU taken waits for one kernel: the p99 alone, the longest kernel of the trainers, and SWITCH_MS. Empty where no kernel was seen."""
+    if None in longest_ms:
+        return {}
+    bound = alone_p99_ms + max(longest_ms) + SWITCH_MS
+    return {"bound_ms": bound, "within_bound": p99_ms <= bound}
 
 
 def speed(moments, window):

@@ -6,13 +6,16 @@ Moments are those of the monotonic clock, which all processes of a machine share
 import collections
 import gc
 import hashlib
+import json
 import os
+import pathlib
 import re
+import tempfile
 import time
 
 import torch
 from latency import poisson
-from torch import nn
+from torch import nn, profiler
 
 SPIN_S = 0.0005  # a sleep may end that late
 WARM_UP = 10
@@ -229,6 +232,23 @@ def train(trainer, seconds, stop=""):
     return {"moments": moments}
 
 
+def longest(trainer):
+    """Of the kernels of a few steps, by the profiler; no milliseconds where it sees none."""
+    steps = steps_of(trainer)
+    for _ in range(WARM_UP):
+        next(steps)
+    with profiler.profile(activities=[profiler.ProfilerActivity.CUDA]) as profile:
+        for _ in range(3):
+            next(steps)
+        torch.cuda.synchronize()
+    with tempfile.TemporaryDirectory() as folder:
+        trace = pathlib.Path(folder) / "trace.json"
+        profile.export_chrome_trace(str(trace))
+        kernels = [event for event in json.loads(trace.read_text())["traceEvents"] if event.get("cat") == "kernel"]
+    found = max(kernels, key=lambda event: event["dur"], default=None)
+    return {"ms": found["dur"] / 1e3, "kernel": found["name"][:100]} if found else {"ms": None}
+
+
 def weights(trainer, steps):
     """A hash of the weights after some steps from a fixed start, as far as PyTorch can repeat them."""
     torch.use_deterministic_algorithms(True, warn_only=True)
@@ -252,4 +272,4 @@ def on_gpu(model, inputs, goals):
     return model, inputs.cuda(), goals.cuda(), torch.optim.SGD(model.parameters(), lr=1e-4, momentum=0.9)
 
 
-CELLS = {"pin": pin, "ready": ready, "busy": busy, "serve": serve, "build": build, "prepare": prepare, "train": train, "weights": weights}
+CELLS = {"pin": pin, "ready": ready, "busy": busy, "serve": serve, "build": build, "prepare": prepare, "train": train, "longest": longest, "weights": weights}

@@ -29,11 +29,12 @@ class Stage:
         self.bench, self.folder, self.chosen, self.pipes = bench, bench.folder, chosen, pipes
         self.counts = services, trainers
         self.alone = bench.residents.get("trainer-alone", "off", env=pipes)
-        self.services, self.trainers, self.solo = {}, {}, {}
+        self.profiled = bench.residents.get("trainer-profiled", "off", env={})  # for the profiler, which stays in its process
+        self.services, self.trainers, self.solo, self.longest = {}, {}, {}, {}
         for mps in {way.kind.service_mps for way in chosen.ways if not way.gated} | {False}:
             self.services[mps] = self.start(f"service-{'mps' if mps else 'plain'}", services, pipes if mps else {})
         self.pin([each for group in self.services.values() for each in group], *SERVICE_CORES)
-        self.pin([self.alone], *TRAINER_CORES)
+        self.pin([self.alone, self.profiled], *TRAINER_CORES)
         self.begin([way for way in chosen.ways if not way.times_alone])
 
     def begin(self, ways):
@@ -102,6 +103,12 @@ class Stage:
         if trainer not in self.solo:
             self.solo[trainer] = self.measured_solo_speed(trainer)
         return self.solo[trainer]
+
+    def longest_kernel(self, trainer):
+        """As the cell tells it."""
+        if trainer not in self.longest:
+            self.longest[trainer] = must(self.profiled.ask("longest", START_LIMIT_S, trainer=trainer))
+        return self.longest[trainer]
 
     def measured_solo_speed(self, trainer):
         must(self.alone.ask("prepare", START_LIMIT_S, trainer=trainer))

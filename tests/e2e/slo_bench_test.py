@@ -39,6 +39,8 @@ class SloBench(cli.CarpoolTest):
         self.assertEqual((found["services"][0]["busy"], row["requests"], found["attempt"]), (0.6, found["alone"][0]["requests"], 1))
         self.assertAlmostEqual(row["p99_of_alone"], 3.0)  # 15 ms beside a trainer, 5 ms alone
         self.assertEqual(row["attainment"], {"1.5": 0.0, "2.0": 0.0, "3.0": 1.0})
+        self.assertEqual((found["longest_kernels"], row["within_bound"]), ([{"ms": 10.0, "kernel": "rnnlm"}], True))
+        self.assertAlmostEqual(row["bound_ms"], 15.1)
         self.assertGreater(row["training"], 0.0)
         self.assertAlmostEqual(row["harvest"], row["training"] / 0.4)
 
@@ -71,7 +73,7 @@ class SloBench(cli.CarpoolTest):
         self.assertEqual((service["CARPOOL_SHIM_SLO_NS"], service["CARPOOL_SHIM_QUANTILE"]), ("7500000", "0.99"))
         self.assertEqual((trainer["CARPOOL_SHIM_POLICY"], trainer["CARPOOL_SHIM_MPS"]), ("time", "0"))
         self.assertEqual([each.get("LD_PRELOAD") for each in (service, trainer)], 2 * [str(library)])
-        self.assertEqual([each for each in told if not each], 3 * [{}])  # those without the gate
+        self.assertEqual([each for each in told if not each], 4 * [{}])  # those without the gate
         for file in self.folder.glob("environment-*.json"):
             file.unlink()
         found = self.run_bench("--ways", "gate-time@2x", "--program", str(program), *words, "--cells", "bert-base@60/s,tick@20/s")
@@ -139,7 +141,7 @@ class SloBench(cli.CarpoolTest):
             requests += [{"cell": "ready", "service": service}, {"cell": "busy", "service": service}, {"cell": "serve", "service": service, "rate": 100, "seconds": 0.05, "seed": 1, "warm_up": 0.01}]
         for trainer in ("rnnlm", "vgg16", "vit-b", "products"):
             requests += [{"cell": "prepare", "trainer": trainer}, {"cell": "train", "trainer": trainer, "seconds": 0.02},
-                         {"cell": "weights", "trainer": trainer, "steps": 2}]
+                         {"cell": "longest", "trainer": trainer}, {"cell": "weights", "trainer": trainer, "steps": 2}]
         done = subprocess.run([sys.executable, RESIDENT], input="".join(json.dumps(request) + "\n" for request in requests), text=True,
                               capture_output=True, check=False, timeout=cli.TIMEOUT_S,
                               env=cli.environment(self.folder, ON_GPU_CELLS=str(BENCH / "slo_cells.py"), PYTHONPATH=str(STUBS),
@@ -157,6 +159,8 @@ class SloBench(cli.CarpoolTest):
         low, high = latency.resampling.interval(values, lambda drawn: latency.quantile(drawn, 0.5))
         self.assertLess(low, 50.0)
         self.assertGreater(high, 50.0)
+        self.assertFalse(latency.against_bound(7.2, 5.0, [2.0, 1.0])["within_bound"])
+        self.assertEqual(latency.against_bound(7.2, 5.0, [2.0, None]), {})
         self.assertEqual(latency.speed([0.5, 1.0, 1.5, 2.0], (1.0, 2.0)), 2.0)
         moments = latency.poisson(100.0, 50.0, 1)
         self.assertEqual(moments, latency.poisson(100.0, 50.0, 1))

@@ -115,8 +115,8 @@ class Profile(Anything):
         return self
 
     def export_chrome_trace(self, path):
-        events = [{"cat": "kernel", "name": "k", "args": {"stream": 7}},
-                  {"cat": "kernel", "name": "k", "args": {"stream": 7, "graph node id": 3}},
+        events = [{"cat": "kernel", "name": "k", "dur": 5, "args": {"stream": 7}},
+                  {"cat": "kernel", "name": "k", "dur": 8, "args": {"stream": 7, "graph node id": 3}},
                   {"cat": "cuda_runtime", "name": "cudaLaunchKernel"}, {"cat": "cpu_op", "name": "aten::add"}]
         with open(path, "w", encoding="utf-8") as file:
             json.dump({"traceEvents": events}, file)
