@@ -19,7 +19,8 @@ CHAIN = ("chain", "300")
 WAITING_STREAMS = ((0, "value"), (1, "value"), (2, "value"), (2, "event"), (8, "value"), (8, "event"))
 # What may wait behind a gate as well.
 WAITING_WORK = ((32, "value"), (2, "word"), (32, "word"), (1, "value-copy"), (1, "value-upload"), (1, "value-fill"), (1, "value-small-fill"),
-                (3, "word-copy"), (3, "word-fill"), (3, "word-small-fill"), (1, "value-kernel"), (3, "value-kernel"), (3, "word-kernel"))
+                (3, "word-copy"), (3, "word-fill"), (3, "word-small-fill"), (1, "value-kernel"), (3, "value-kernel"), (3, "word-kernel"),
+                (1, "value-launches"), (3, "value-launches"), (3, "word-launches"), (3, "value-cooperative"), (3, "word-cooperative"), (3, "word-dependent"))
 ASKS = {
     "a": "nanoseconds of processor time of a call",
     "b": "microseconds of the GPU that a write-value or an event behind a kernel adds",
@@ -33,7 +34,7 @@ ASKS = {
     "j": "a stream that waits for a word of shared memory: its cost, and whether other streams and processes go on",
     "k": "the same under MPS, and whether others go on when such a process is killed",
     "l": "microseconds of 300 short kernels, one after the other, beside a process whose streams wait",
-    "m": "the same beside many streams that wait, and beside copies behind a gate",
+    "m": "the same beside many streams that wait, other work behind a gate, and launches while it is closed",
 }
 # Name: MPS, environment of the other process.
 NEIGHBOURS = {

@@ -1,9 +1,6 @@
 // Probe j: a stream that waits for a word of shared memory, so that the host could launch ahead of
 // a gate that another process opens: what such a wait costs, how soon the GPU goes on, and whether
 // other streams and other processes go on meanwhile.
-#include <string_view>
-#include <unistd.h>
-
 #include "cuda.hpp"
 #include "probes.hpp"
 #include "shared_page.hpp"
@@ -96,118 +93,6 @@ int probe_j(const char* ptx) {
       {"other streams", kStreams},
       {"other streams that go on", streams_that_go_on(gpu, page, word, kStreams)},
   });
-  return 0;
-}
-
-namespace {
-
-// What a process has behind a gate that is closed.
-class Behind {
- public:
-  explicit Behind(const char* ptx) : gpu_(ptx) {
-    page_.words[0] = 1;
-    page_.words[1] = 0;
-    NEED(cuMemAlloc(&memory_, 2 * kBytes));
-    NEED(cuMemAllocHost(&pinned_, kBytes));
-    NEED(cuEventCreate(&opened_first_, CU_EVENT_DISABLE_TIMING));
-  }
-
-  // `how` the other streams wait: value, each for the gate; event, for the first stream; word, for
-  // a word that the first one writes, and then for its event.
-  void wait(int number, CUstream stream, std::string_view how) const {
-    if (number == 0 || how == "value") {
-      wait_until_zero(stream, word_);
-      NEED(cuEventRecord(opened_first_, stream));
-      if (number == 0 && how == "word") {
-        NEED(cuStreamWriteValue64(stream, written_, 1, 0));
-      }
-      return;
-    }
-    if (how == "word") {
-      NEED(cuStreamWaitValue64(stream, written_, 1, CU_STREAM_WAIT_VALUE_GEQ));
-    }
-    NEED(cuStreamWaitEvent(stream, opened_first_, 0));
-  }
-
-  // A kernel that runs while the other process starts, and ends while that is being timed.
-  void launch_long(CUstream stream) const { gpu_.launch_spin_to(stream, 1, kLongNs); }
-
-  // `what` the stream does: copy, on the GPU; upload, to the GPU; fill, or small-fill.
-  void move_memory(CUstream stream, std::string_view what) const {
-    constexpr std::size_t kFewBytes = 4096;
-    if (what == "copy") {
-      NEED(cuMemcpyDtoDAsync(memory_, memory_ + kBytes, kBytes, stream));
-    } else if (what == "upload") {
-      NEED(cuMemcpyHtoDAsync(memory_, pinned_, kBytes, stream));
-    } else if (what == "fill" || what == "small-fill") {
-      NEED(cuMemsetD8Async(memory_, 0, what == "fill" ? kBytes : kFewBytes, stream));
-    }
-  }
-
-  void launch(CUstream stream, int count) const {
-    for (int i = 0; i < count; ++i) {
-      gpu_.launch_spin_to(stream, 1, kLength);
-    }
-  }
-
-  // Microseconds until all of it is done.
-  double open() const {
-    const double opened = now_ns();
-    page_.words[0] = 0;
-    NEED(cuCtxSynchronize());
-    return (now_ns() - opened) / 1e3;
-  }
-
-  [[nodiscard]] CUstream first_stream() const { return gpu_.stream; }
-
- private:
-  static constexpr std::size_t kBytes = 1 << 20U;
-  static constexpr unsigned long long kLongNs = 2'000'000'000;
-
-  Gpu gpu_;
-  SharedPage page_{};
-  CUdeviceptr word_ = page_.register_with_gpu();
-  CUdeviceptr written_ = word_ + sizeof(page_.words[0]);
-  CUdeviceptr memory_{};
-  void* pinned_ = nullptr;
-  CUevent opened_first_{};
-};
-
-}  // namespace
-
-// Kernels in so many streams behind a gate that is closed until standard input ends. `kind`: how
-// the streams wait, and what they do in front of and behind their kernels: value, word, word-fill …
-// word-kernel: the first one has a long kernel in front of the gate, so that the GPU changes
-// between the processes while the streams wait.
-int waiting(const char* ptx, int streams, const char* kind) {
-  const std::string_view asked = kind;
-  const std::size_t end_of_how = asked.find('-');
-  const std::string_view how = asked.substr(0, end_of_how);
-  const std::string_view what =
-      end_of_how == std::string_view::npos ? "" : asked.substr(end_of_how + 1);
-  // Fewer than the driver takes without waiting for the GPU.
-  const int queued = streams > 8 ? 800 / streams : 100;
-  const Behind behind(ptx);
-  for (int number = 0; number < streams; ++number) {
-    CUstream stream = behind.first_stream();
-    if (number > 0) {
-      NEED(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-    }
-    if (number == 0 && what == "kernel") {
-      behind.launch_long(stream);
-    }
-    behind.wait(number, stream, how);
-    behind.move_memory(stream, what);
-    behind.launch(stream, queued);
-    behind.move_memory(stream, what);
-    behind.launch(stream, 1);
-  }
-  std::printf("ready\n");
-  std::fflush(stdout);
-  char byte = 0;
-  while (::read(STDIN_FILENO, &byte, 1) > 0) {
-  }
-  answer({{"queued", queued}, {"gate opened to end, us", behind.open()}});
   return 0;
 }
 
