@@ -47,7 +47,7 @@ class ProfileTest(cli.CarpoolTest):
 
     def words(self, *program, options=(), seconds="1"):
         return ["profile", "--name", "job", "-o", "out", "--seconds", seconds, "--longest", "4",
-                "--start-limit", "20", *options, "--", cli.FAKE_CUDA_PROGRAM, *program]
+                "--start-limit", "60", *options, "--", cli.FAKE_CUDA_PROGRAM, *program]
 
     def profile(self, *program, options=()):
         return cli.strict_json(self.succeeds(
