@@ -35,7 +35,8 @@ TEST_F(ShimGate, HoldsAreCountedByReason) {
 }
 
 TEST_F(ShimGate, TellsKernelsOfOneNameApartByTheLaunchesBeforeThem) {
-  // Kernels of 300 and 1,200 us. On a busy machine some are measured as longer: then once more.
+  // Kernels of 300 and 1,200 us; not told apart, both would be of 750. On a busy machine some are
+  // measured as longer: then once more.
   constexpr int kAttempts = 8;
   Values seen;
   bool apart = false;
@@ -48,9 +49,9 @@ TEST_F(ShimGate, TellsKernelsOfOneNameApartByTheLaunchesBeforeThem) {
     EXPECT_GE(seen.at("mean_after_first_ns"), 290'000U);
     EXPECT_GE(seen.at("mean_after_second_ns"), 1'100'000U);
     EXPECT_GT(seen.at("mean_ns"), 400'000U);
-    apart = seen.at("mean_after_first_ns") < 500'000U;
+    apart = seen.at("mean_after_first_ns") * 3 / 2 < seen.at("mean_after_second_ns");
   }
-  EXPECT_TRUE(apart) << seen.at("mean_after_first_ns");
+  EXPECT_TRUE(apart) << seen.at("mean_after_first_ns") << ", " << seen.at("mean_after_second_ns");
 }
 
 TEST_F(ShimGate, NothingIsHeldWithoutAnSloClient) {
