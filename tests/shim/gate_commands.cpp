@@ -170,15 +170,20 @@ int launch_in_turn(Program& program, int count) {
   return failures;
 }
 
-// How long it takes to launch kernels of 1 ms of which no result is waited for, in µs, behind some
-// that were.
-int ahead(Program& program, int count, bool streams_wait) {
+// Kernels of 1 ms, one after the other, so that those that follow are known.
+int launch_first(Program& program) {
   constexpr int kBefore = 3;
   int failures = use_kernel(program, "spin_1000us");
   for (int i = 0; i < kBefore; ++i) {
     failures += program.launch("cuLaunchKernel", nullptr);
     failures += program.cuda("cuStreamSynchronize", Handle{nullptr});
   }
+  return failures;
+}
+
+// How long it takes to launch kernels of which no result is waited for, in µs.
+int ahead(Program& program, int count, bool streams_wait) {
+  int failures = launch_first(program);
   const Stopwatch watch;
   for (int i = 0; i < count && !streams_wait; ++i) {
     failures += program.launch("cuLaunchKernel", nullptr);
@@ -201,6 +206,15 @@ int run_ahead(Program& program, int count) {
 
 int run_ahead_with_streams(Program& program, int count) {
   return ahead(program, count, true);
+}
+
+// A library of the program has used the primary context for a while, which lives on.
+int run_ahead_after_release(Program& program, int count) {
+  Handle context = nullptr;
+  int failures = launch_first(program);
+  failures += program.cuda("cuDevicePrimaryCtxRetain", &context, program.device);
+  failures += program.cuda("cuDevicePrimaryCtxRelease_v2", program.device);
+  return failures + ahead(program, count, false);
 }
 
 // Kernels in streams that wait for one another at random. An event is recorded again and again, in

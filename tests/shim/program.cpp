@@ -317,6 +317,7 @@ int main(int argc, char** argv) {
       {"flood", run_flood},
       {"ahead", run_ahead},
       {"ahead-with-streams", run_ahead_with_streams},
+      {"ahead-after-release", run_ahead_after_release},
       {"tangled", run_tangled},
       {"products", run_products},
       {"believed", run_believed},

@@ -87,6 +87,7 @@ int run_serve(Program& program, int requests);
 int run_flood(Program& program, int count);
 int run_ahead(Program& program, int count);
 int run_ahead_with_streams(Program& program, int count);
+int run_ahead_after_release(Program& program, int count);
 int run_tangled(Program& program, int count);
 int run_products(Program& program, int rounds);
 int run_believed(Program& program, int count);

@@ -40,6 +40,11 @@ TEST_F(ShimTurns, AProgramLaunchesAheadOfItsTurn) {
   }
 }
 
+TEST_F(ShimTurns, AProgramLaunchesAheadWhileItsContextIsUsedByOthersToo) {
+  const Values seen = launched_ahead("0", "0", "ahead-after-release");
+  EXPECT_TRUE(ahead(seen)) << seen.at("launching_us") << " of " << seen.at("done_us");
+}
+
 TEST_F(ShimTurns, ADriverWithoutStreamWaitsHoldsLaunches) {
   for (const char* setting :
        {"fail.cuStreamWaitValue64_v2 = 801", "fail.cuMemHostRegister_v2 = 801"}) {

@@ -15,6 +15,7 @@ inline constexpr Status kOutOfMemory = 2;
 inline constexpr Status kNoDevice = 100;
 inline constexpr Status kNotFound = 500;
 inline constexpr Status kNotReady = 600;
+inline constexpr Status kAlreadyRegistered = 712;
 inline constexpr Status kNotSupported = 801;
 
 // Streams, contexts, functions, graphs, …: the library compares handles and never looks inside.

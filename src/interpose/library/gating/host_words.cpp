@@ -23,6 +23,18 @@ void* shared_pages(std::size_t bytes) {
 
 }  // namespace
 
+// A context of which the program has given one of several references back is forgotten, too, and
+// still has them.
+bool HostWords::register_with(Handle context, void* pages) {
+  using Register = Status(void*, std::size_t, unsigned);
+  const Status status =
+      call_real<Register>(Symbol::cuMemHostRegister_v2, pages, sizeof(Words), kPortableMapped);
+  if (status == kSuccess) {
+    registered_with_ = context;
+  }
+  return status == kSuccess || (status == kAlreadyRegistered && context == registered_with_);
+}
+
 // The pages are registered with one context at a time; others have no words.
 bool HostWords::prepare() {
   const Handle context = thread_context();
@@ -41,11 +53,9 @@ bool HostWords::prepare() {
     }
     words = ::new (pages) Words{};
   }
-  using Register = Status(void*, std::size_t, unsigned);
   using Find = Status(DevicePointer*, void*, unsigned);
   void* const pages = words->data();
-  if (call_real<Register>(Symbol::cuMemHostRegister_v2, pages, sizeof(Words), kPortableMapped) !=
-          kSuccess ||
+  if (!register_with(context, pages) ||
       call_real<Find>(Symbol::cuMemHostGetDevicePointer_v2, &address_, pages, 0U) != kSuccess) {
     return false;
   }

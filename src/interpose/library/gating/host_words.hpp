@@ -40,12 +40,14 @@ class HostWords {
   using Words = std::array<Word, kCount>;
 
   [[nodiscard]] bool prepare();
+  [[nodiscard]] bool register_with(Handle context, void* pages);
   [[nodiscard]] DevicePointer address_of(std::size_t number) const {
     return address_ + number * sizeof(Word);
   }
 
   std::atomic<Words*> words_{nullptr};
-  Handle context_ = nullptr;  // that knows them
+  Handle context_ = nullptr;          // that knows them
+  Handle registered_with_ = nullptr;  // the last one
   DevicePointer address_ = 0;
   bool refused_ = false;
 };
