@@ -243,5 +243,17 @@ TEST_F(ShimGate, UnknownPolicyIsTheDefault) {
   EXPECT_EQ(run({"lookup", "flood", "5"}, more).at("policy"), 2U);
 }
 
+TEST_F(ShimGate, APolicyThatNeedsMpsIsTheDefaultBesideAnSloClientOutsideOfIt) {
+  Environment more = best_effort();
+  more["CARPOOL_SHIM_POLICY"] = "orion";
+  for (const char* mps : {"0", "1"}) {
+    clear_files();
+    const ChildProcess serving = start({"lookup", "serve", "2000"}, slo(mps));
+    ASSERT_TRUE(wait_for("READY"));
+    const std::uint64_t shown = run({"lookup", "flood", "5"}, with_files(more)).at("policy");
+    EXPECT_EQ(shown == 1U, mps == std::string("0")) << shown;
+  }
+}
+
 }  // namespace
 }  // namespace carpool::shim_test

@@ -1,15 +1,22 @@
 #include "interpose/library/gating/asked_policy.hpp"
 
+#include <algorithm>
+
 namespace carpool::interpose {
 
 using gate::Nanoseconds;
 
+void AskedPolicy::start(const gate::Policy& policy) {
+  policy_ = policy;
+  number_ = static_cast<std::size_t>(
+      std::ranges::find(gate::policies(), policy.name, &gate::Policy::name) -
+      gate::policies().begin());
+}
+
 gate::Decision AskedPolicy::decide(const gate::GateView& view,
                                    const gate::Work& work,
                                    Nanoseconds now) const {
-  const gate::Policy& asked =
-      policy_.needs_mps && !view.device.mps ? gate::policies().front() : policy_;
-  return asked.decide(view, memory_, work, now);
+  return gate::policies()[in_use(view.device)].decide(view, memory_, work, now);
 }
 
 void AskedPolicy::look(const SharedState& state, const gate::DeviceFacts& device, Nanoseconds now) {

@@ -1,6 +1,7 @@
 // The policy that a best-effort process asks, and what the policy remembers.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "interpose/gate/policy.hpp"
@@ -10,9 +11,13 @@ namespace carpool::interpose {
 
 class AskedPolicy {
  public:
-  void start(const gate::Policy& policy) { policy_ = policy; }
+  void start(const gate::Policy& policy);
 
-  // One that needs MPS is not asked where an SLO client is outside of it.
+  // As its place in gate::policies(). One that needs MPS is not asked where an SLO client is
+  // outside of it: then the first one is.
+  [[nodiscard]] std::size_t in_use(const gate::DeviceFacts& device) const {
+    return policy_.needs_mps && !device.mps ? 0 : number_;
+  }
   [[nodiscard]] gate::Decision decide(const gate::GateView& view,
                                       const gate::Work& work,
                                       gate::Nanoseconds now) const;
@@ -23,6 +28,7 @@ class AskedPolicy {
 
  private:
   gate::Policy policy_{};
+  std::size_t number_ = 0;
   gate::PolicyMemory memory_{};
   std::uint64_t slo_launches_ = 0;  // counted for the memory
 };

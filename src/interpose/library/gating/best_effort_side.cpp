@@ -41,10 +41,14 @@ void BestEffortSide::start(Client& client,
   ordinal_ = ordinal;
   turns_.start(policy, device);
   shares_space_ = device.mps && policy.decide == &gate::decide_spacetime;
-  const auto number = static_cast<std::uint64_t>(
-      std::ranges::find(gate::policies(), policy.name, &gate::Policy::name) -
-      gate::policies().begin());
-  client.slot().gate.policy.store(number + 1);
+  show_policy(client.slot().gate, device);
+}
+
+void BestEffortSide::show_policy(ClientGate& words, const gate::DeviceFacts& device) {
+  const std::uint64_t shown = policy_.in_use(device) + 1;
+  if (words.policy.load(std::memory_order_relaxed) != shown) {
+    words.policy.store(shown, std::memory_order_relaxed);
+  }
 }
 
 gate::Work BestEffortSide::work_of(const SharedState& state,
@@ -108,6 +112,7 @@ Decision BestEffortSide::ask(Client& client, Question& question) {
                          .long_kernel = belief_.of_long(),
                          .alive = alive_.last_seen()},
                         question.now);
+  show_policy(words, view.device);
   idle_budget_ = view.budget.idle_ns;
   may_stay_ = std::max(view.budget.lead_ns, view.budget.backlog_ns - question.work.bound_ns);
   const Decision decision = confine(policy_.decide(view, question.work, question.now), question);

@@ -68,6 +68,7 @@ class BestEffortSide {
     bool queued = false;            // it goes ahead of its turn
   };
 
+  void show_policy(ClientGate& words, const gate::DeviceFacts& device);
   [[nodiscard]] gate::Work work_of(const SharedState& state,
                                    const AskingLaunch& launch,
                                    bool& unmeasured);
