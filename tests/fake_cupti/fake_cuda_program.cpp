@@ -20,11 +20,14 @@
 //   --crash N          dies of SIGSEGV at the end of step N
 //   --exit N           exit status (0)
 //   --no-gpu           never initialises CUDA
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <set>
@@ -89,8 +92,29 @@ const char* lasting(std::string text) {
   return texts->insert(std::move(text)).first->c_str();
 }
 
+bool is_asleep(const std::filesystem::path& task) {
+  std::ifstream file(task / "stat");
+  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  const std::size_t name_ends = text.rfind(") ");
+  return name_ends == std::string::npos || text.compare(name_ends + 2, 1, "S") == 0;
+}
+
+// A thread that runs may hold a lock of the address sanitizer, which stays locked in a child: its
+// check for leaks would never end.
+void wait_until_other_threads_sleep() {
+  const std::string own = std::to_string(::gettid());
+  const auto runs = [&](const auto& task) {
+    return task.path().filename() != own && !is_asleep(task.path());
+  };
+  const std::filesystem::path tasks = "/proc/self/task";
+  while (std::ranges::any_of(std::filesystem::directory_iterator(tasks), runs)) {
+    carpool::pause_for(std::chrono::milliseconds(1));
+  }
+}
+
 // A child without exec, in which CUDA is not usable; it must not be recorded.
 void fork_child() {
+  wait_until_other_threads_sleep();
   const pid_t child = ::fork();
   if (child == 0) {
     fake::launch(kernel("in_the_child", 0, carpool::monotonic_ns(), 1000));
