@@ -40,7 +40,7 @@ def summary(latencies, alone_p99=None):
 
 
 def against_bound(p99_ms, alone_p99_ms, longest_ms):
-    """A request that finds the GPU taken waits for one kernel: the p99 alone, the longest kernel of the trainers, and SWITCH_MS. Empty where no kernel was seen."""
+    """The bound of a p99, and whether it was kept: a request may wait for one kernel of the trainers. Empty where the profiler saw no kernel."""
     if None in longest_ms:
         return {}
     bound = alone_p99_ms + max(longest_ms) + SWITCH_MS

@@ -1,4 +1,4 @@
-// For probes k to m: a process with work behind a gate that is closed, beside which another one is
+// For probes j to m: a process with work behind a gate that is closed, beside which another one is
 // timed.
 #include <poll.h>
 #include <string_view>
