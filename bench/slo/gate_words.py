@@ -2,7 +2,7 @@
 
 import struct
 
-VERSION = 6
+VERSION = 7
 PAGE, SLOTS = 4096, 128
 CLIENTS = 2 * PAGE + 128 * 64  # behind header, GPU and jobs
 GATE = 3 * 64  # behind identity, counters and memory of a client

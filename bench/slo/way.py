@@ -74,7 +74,7 @@ def of_cell(way, p99_ms):
 
 def way_of(text, slo_ms, program=None):
     """None if there is no such way. `program`: of a gate that names none."""
-    parts = re.fullmatch(r"([a-z0-9-]+)(?::([a-z0-9-]+))?(?:@(\d+(?:\.\d+)?)(x?))?(?:=(.+))?", text)
+    parts = re.fullmatch(r"([a-z0-9-]+)(?::([a-z0-9-]+(?::\d+)?))?(?:@(\d+(?:\.\d+)?)(x?))?(?:=(.+))?", text)
     if not parts or parts[1] not in KINDS or (any(parts.groups()[1:]) and not KINDS[parts[1]].gated):
         return None
     told, program = float(parts[3] or slo_ms), pathlib.Path(parts[5]) if parts[5] else program

@@ -146,6 +146,12 @@ class RunTest(cli.CarpoolTest):
         self.refuses("run", "--mps", "off", "--best-effort", "--policy", "orion", "--", "true", env=self.env,
                      says=("--policy orion needs MPS", "leave --policy out"))
 
+    def test_a_policy_may_have_a_limit(self):
+        self.assertEqual(self.variables("--mps", "off", "--best-effort", "--policy", "hami:50")[1], "")
+        for wrong, says in (("hami:0", "write hami:50"), ("hami:", "write hami:50"), ("hami:101", "1 to 100 percent"), ("time:50", "time takes no limit"),
+                            ("fifo:50", "gate policy")):
+            self.refuses("run", "--mps", "off", "--best-effort", "--policy", wrong, "--", "true", env=self.env, says=(says,))
+
     def test_holds_are_explained_by_name(self):
         run = self.start("--mps", "off", "--name", "train", script=CUDA_SCRIPT)
         self.assertEqual(run.stdout.readline(), "on\n")

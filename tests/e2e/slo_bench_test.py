@@ -89,6 +89,11 @@ class SloBench(cli.CarpoolTest):
             self.assertEqual(way.needs_mps, "1" in (service, trainer))
             self.assertEqual([way.gate_environment(self.folder, quantile)["CARPOOL_SHIM_MPS"] for quantile in ("0.99", None)], [service, trainer])
 
+    def test_a_policy_with_a_limit(self):
+        sys.path.insert(0, str(BENCH))
+        way = importlib.import_module("way").way_of("gate-mps:hami:50@20", 8.0)
+        self.assertEqual((way.policy, way.slo_ms, way.in_file_names), ("hami:50", 20.0, "gate-mps-hami-50-20"))
+
     def test_several_services_and_trainers_and_seeds(self):
         found, = self.run_bench("--ways", "slicing", "--cells", "bert-base@60/s+tick@20/s", "--trainers", "rnnlm+vit-b", "--seeds", "1,2", "--seconds", "1",
                                 "--warm-up", "0")

@@ -148,7 +148,25 @@ int run_flood(Program& program, int count) {
     }
   }
   print("flooded", static_cast<std::uint64_t>(launched));
+  print("flooded_us", static_cast<std::uint64_t>(watch.seconds() * 1e6));
   report_gate();
+  return failures;
+}
+
+// Marked iterations of 20 kernels of 1 ms, until the file SHIM_TEST_STOP exists.
+int run_iterations(Program& program, int /*count*/) {
+  constexpr int kKernelsOfIteration = 20;
+  int failures = use_kernel(program, "spin_1000us");
+  const Stopwatch watch;
+  while (!exists("SHIM_TEST_STOP") && watch.seconds() < kLongest) {
+    declare("carpool_request_begin");
+    for (int i = 0; i < kKernelsOfIteration; ++i) {
+      failures += program.launch("cuLaunchKernel", nullptr);
+    }
+    failures += program.cuda("cuStreamSynchronize", Handle{nullptr});
+    declare("carpool_request_end");
+    touch("SHIM_TEST_GO");
+  }
   return failures;
 }
 

@@ -315,6 +315,7 @@ int main(int argc, char** argv) {
       {"timed-fork", run_timed_fork},
       {"serve", run_serve},
       {"flood", run_flood},
+      {"iterations", run_iterations},
       {"ahead", run_ahead},
       {"ahead-with-streams", run_ahead_with_streams},
       {"ahead-after-release", run_ahead_after_release},

@@ -85,6 +85,7 @@ int run_timed_captures(Program& program, int count);
 int run_timed_fork(Program& program, int count);
 int run_serve(Program& program, int requests);
 int run_flood(Program& program, int count);
+int run_iterations(Program& program, int count);
 int run_ahead(Program& program, int count);
 int run_ahead_with_streams(Program& program, int count);
 int run_ahead_after_release(Program& program, int count);

@@ -38,11 +38,22 @@ OptionCheck quantile_below_one() {
   };
 }
 
+std::string problem_of_policy(const std::string& text) {
+  if (interpose::gate::choose_policy(text).policy != nullptr) {
+    return {};
+  }
+  const std::string name = text.substr(0, text.find(':'));
+  const auto found = find_named(interpose::gate::policies(), "gate policy", name);
+  if (!found) {
+    return found.error().message;
+  }
+  return (*found)->takes_limit
+             ? fmt::format("\"{}\" has no limit of 1 to 100 percent; write {}:50", text, name)
+             : fmt::format("the policy {0} takes no limit; write {0}", name);
+}
+
 OptionCheck policy_of_the_gate() {
-  return [](const std::string& text) {
-    const auto found = find_named(interpose::gate::policies(), "gate policy", text);
-    return found ? std::string() : found.error().message;
-  };
+  return [](const std::string& text) { return problem_of_policy(text); };
 }
 
 }  // namespace
@@ -86,12 +97,14 @@ void add_latency_settings(OptionSet& options, LatencySettings& latency) {
                "Let requests of programs with --slo go first: launches wait where they would delay "
                "them",
                {.excludes = "--slo"});
-  options.option("--policy",
-                 &latency.policy,
-                 "POLICY",
-                 "With --best-effort: which launches wait, by a policy of the gate: spacetime "
-                 "(default), time, priority or another system's",
-                 {.check = policy_of_the_gate(), .needs = "--best-effort"});
+  options.option(
+      "--policy",
+      &latency.policy,
+      "POLICY",
+      "With --best-effort: which launches wait, by a policy of the gate: spacetime "
+      "(default), time, priority or another system's, one of them with a limit in percent, "
+      "hami:50",
+      {.check = policy_of_the_gate(), .needs = "--best-effort"});
 }
 
 }  // namespace carpool::app

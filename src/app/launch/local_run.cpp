@@ -75,7 +75,7 @@ Result<ShareRequest> share_request(const LocalRun& options, TelemetrySource& tel
 }
 
 const interpose::gate::Policy& policy_of(const LatencySettings& latency) {
-  const auto* const named = interpose::gate::find_policy(latency.policy.value_or(""));
+  const auto* const named = interpose::gate::choose_policy(latency.policy.value_or("")).policy;
   return named != nullptr ? *named : interpose::gate::policies().front();
 }
 

@@ -33,7 +33,9 @@ constexpr std::array<Policy, 10> kPolicies{{
      .summary = "at most 16 best-effort commands in flight, none while the SLO job has work",
      .decide = decide_xsched_lv1},
     {.name = "hami",
-     .summary = "a bucket of tokens for each client, refilled by its measured use",
+     .summary = "a bucket of tokens for each client, refilled by its measured use: hami:50 for "
+                "half of the GPU",
+     .takes_limit = true,
      .decide = decide_hami,
      .observe = observe_hami},
     {.name = "antman",
@@ -44,6 +46,23 @@ constexpr std::array<Policy, 10> kPolicies{{
      .decide = decide_salus,
      .observe = observe_salus},
 }};
+
+// A whole number from 1 to 100; 0: it is none.
+std::uint32_t percent_of(std::string_view text) {
+  constexpr std::size_t kMostDigits = 3;
+  constexpr std::uint32_t kWhole = 100;
+  std::uint32_t percent = 0;
+  if (text.size() > kMostDigits) {
+    return 0;
+  }
+  for (const char digit : text) {
+    if (digit < '0' || digit > '9') {
+      return 0;
+    }
+    percent = percent * 10 + static_cast<std::uint32_t>(digit - '0');
+  }
+  return percent <= kWhole ? percent : 0;
+}
 
 }  // namespace
 
@@ -58,6 +77,21 @@ const Policy* find_policy(std::string_view name) {
     }
   }
   return nullptr;
+}
+
+PolicyChoice choose_policy(std::string_view text) {
+  std::string_view name = text;
+  if (const std::size_t colon = text.find(':'); colon != std::string_view::npos) {
+    name.remove_suffix(text.size() - colon);
+  }
+  const Policy* const policy = find_policy(name);
+  if (policy == nullptr || name.size() == text.size()) {
+    return {.policy = policy};
+  }
+  text.remove_prefix(name.size() + 1);
+  const std::uint32_t percent = policy->takes_limit ? percent_of(text) : 0;
+  return percent == 0 ? PolicyChoice{}
+                      : PolicyChoice{.policy = policy, .limit_permille = percent * 10};
 }
 
 }  // namespace carpool::interpose::gate

@@ -34,7 +34,10 @@ struct TokenMemory {
   std::array<std::uint32_t, kMostClients> limit_permille{};
 };
 
-// salus: the client whose iteration runs.
+// salus: the client whose iteration runs. One that marks no iterations gives the lane back after
+// the first of these times, and one that does not end its iteration after the second.
+inline constexpr Nanoseconds kLaneTurn = 100 * kMillisecond;
+inline constexpr Nanoseconds kLongestIteration = kSecond;
 struct LaneMemory {
   bool taken = false;
   std::uint32_t owner = 0;
@@ -58,6 +61,7 @@ struct Policy {
   std::string_view summary;
   bool needs_mps = false;
   bool minimum_share = false;  // keeps kMinimumSharePermille for each best-effort client
+  bool takes_limit = false;    // of a client's use of the GPU
   Decide decide = nullptr;
   Observe observe = nullptr;  // null: no memory
 };
@@ -73,6 +77,13 @@ inline constexpr std::uint32_t kMinimumSharePermille = 20;
 [[nodiscard]] std::span<const Policy> policies();
 // Null for a name that no policy has.
 [[nodiscard]] const Policy* find_policy(std::string_view name);
+
+// A policy as a user writes it: "time", or with a limit in percent, "hami:50".
+struct PolicyChoice {
+  const Policy* policy = nullptr;  // null: no such name, or a limit that is none
+  std::uint32_t limit_permille = 1000;
+};
+[[nodiscard]] PolicyChoice choose_policy(std::string_view text);
 
 // Whether work fits beside what is in flight. A kernel longer than the bound goes alone.
 [[nodiscard]] constexpr bool fits(Nanoseconds in_flight, Nanoseconds added, Nanoseconds bound) {

@@ -172,6 +172,8 @@ GateView shared_view(const SharedState& state,
   view.best_effort.in_flight_ns = caller.in_flight_ns;
   view.best_effort.confined_ns = caller.confined_ns;
   view.best_effort.commands = caller.commands;
+  view.best_effort.sms =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(device.sms, caller.sms));
   view.best_effort.since_drained_ns = caller.since_drained_ns;
   view.best_effort.ends_in = slowed ? kNever : caller.ends_in;
   view.best_effort.confined_ends_in = caller.confined_ends_in;

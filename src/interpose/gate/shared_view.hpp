@@ -39,6 +39,7 @@ struct SharedCaller {
   Nanoseconds ends_in = kNever;           // if no request was active meanwhile
   Nanoseconds confined_ends_in = kNever;  // as in BestEffortView
   std::uint32_t commands = 0;
+  std::uint64_t sms = 0;        // that they would occupy side by side
   Nanoseconds long_kernel = 0;  // DurationBelief::of_long()
   // When the process of a slot was last seen to run: a sign of one that waits for the GPU.
   std::span<const Nanoseconds> alive{};

@@ -13,7 +13,7 @@ using SharedWord = std::atomic<std::uint64_t>;
 static_assert(SharedWord::is_always_lock_free && sizeof(SharedWord) == 8);
 
 inline constexpr std::uint64_t kLayoutMagic = 0x314c4f4f50524143;  // "CARPOOL1"
-inline constexpr std::uint32_t kLayoutVersion = 6;
+inline constexpr std::uint32_t kLayoutVersion = 7;
 inline constexpr std::uint32_t kClientSlots = 128;
 inline constexpr std::uint32_t kJobSlots = 128;
 inline constexpr std::uint32_t kKernelEntries = 16384;  // a power of two
@@ -57,6 +57,7 @@ struct alignas(kPage) GpuBlock {
   SharedWord wanted;  // of all clients, see kWantLog
   // For the gate: SLO clients, a bit per slot. A best-effort client looks here at each launch.
   alignas(kLine) std::array<SharedWord, 2> slo_clients;
+  SharedWord lane;  // of the best-effort client whose iteration runs (gate/lane.hpp)
   // Signs of SLO clients that were silent before, and threads that sleep until the next one
   // (library/gating/sign_bell.hpp).
   alignas(kLine) SharedWord slo_signs;

@@ -18,11 +18,6 @@ constexpr Nanoseconds kHamiRefill = 120 * kMillisecond;
 constexpr std::int64_t kThreadsOfSm = 2048;
 constexpr std::int64_t kHamiFactor = 32;
 
-// Salus. A client that marks no iterations gives the lane back after the first of these, and one
-// that does not end its iteration after the second.
-constexpr Nanoseconds kLaneTurn = 100 * kMillisecond;
-constexpr Nanoseconds kLongestIteration = kSecond;
-
 // One step of the rate control: by how much the SLO clients' rate is below the largest seen.
 void control_rate(RateMemory& rate) {
   rate.most_slo_blocks = std::max(rate.most_slo_blocks, rate.slo_blocks);

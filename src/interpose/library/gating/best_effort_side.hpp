@@ -27,7 +27,7 @@ struct Admission {
 class BestEffortSide {
  public:
   void start(Client& client,
-             const gate::Policy& policy,
+             const gate::PolicyChoice& choice,
              const gate::DeviceFacts& device,
              int ordinal);
 
@@ -49,6 +49,10 @@ class BestEffortSide {
   // A stream of this process is about to wait for the event; and the event was recorded.
   void stream_waits(Handle event, const StreamPlace& place);
   void event_recorded(Handle event, const StreamPlace& place);
+
+  // Marks of the program, for policies that let an iteration run to its end.
+  void iteration_begins(Client& client);
+  void iteration_ends(Client& client);
 
   // A kernel of this process was measured.
   void learn(gate::Nanoseconds measured);
@@ -95,6 +99,7 @@ class BestEffortSide {
   // In flight when the launch of the last answer is admitted, at least.
   gate::Nanoseconds may_stay_ = 0;
   gate::Nanoseconds finish_tag_ = 0;
+  gate::Nanoseconds count_use_at_ = 0;  // for a policy that limits it
   EndedSloClients ended_{};
 };
 

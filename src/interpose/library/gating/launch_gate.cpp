@@ -43,13 +43,12 @@ void start_gate(LaunchGate& own, Client& client, std::uint32_t sms, int ordinal)
                    .in_mps = mps});
     own.side = GateSide::Slo;
   } else if (job_class == "best-effort") {
-    const std::string_view name = setting("CARPOOL_SHIM_POLICY");
-    const gate::Policy* policy = gate::find_policy(name);
+    gate::PolicyChoice choice = gate::choose_policy(setting("CARPOOL_SHIM_POLICY"));
     // A policy that needs MPS would hold nothing back without it.
-    if (policy == nullptr || (policy->needs_mps && !mps)) {
-      policy = gate::policies().data();
+    if (choice.policy == nullptr || (choice.policy->needs_mps && !mps)) {
+      choice = {.policy = gate::policies().data()};
     }
-    own.best_effort.start(client, *policy, {.sms = sms, .mps = mps}, ordinal);
+    own.best_effort.start(client, choice, {.sms = sms, .mps = mps}, ordinal);
     own.side = GateSide::BestEffort;
   }
 }

@@ -23,14 +23,19 @@ SYNCHRONIZE(cuStreamSynchronize_ptsz, (Handle stream), stream)
 
 namespace {
 
-void declare(void (SloSide::*what)(Client& client, std::uint64_t now)) {
+using OfRequest = void (SloSide::*)(Client& client, std::uint64_t now);
+using OfIteration = void (BestEffortSide::*)(Client& client);
+
+void declare(OfRequest of_request, OfIteration of_iteration) {
   const Call call;
   if (!call.counts()) {
     return;
   }
   Device& device = current_device();
   if (device.gate.side == GateSide::Slo) {
-    (device.gate.slo.*what)(device.client, exact_now_ns());
+    (device.gate.slo.*of_request)(device.client, exact_now_ns());
+  } else if (device.gate.side == GateSide::BestEffort) {
+    (device.gate.best_effort.*of_iteration)(device.client);
   }
 }
 
@@ -39,11 +44,11 @@ void declare(void (SloSide::*what)(Client& client, std::uint64_t now)) {
 extern "C" {
 
 void carpool_request_begin() {
-  declare(&SloSide::request_begins);
+  declare(&SloSide::request_begins, &BestEffortSide::iteration_begins);
 }
 
 void carpool_request_end() {
-  declare(&SloSide::request_ends);
+  declare(&SloSide::request_ends, &BestEffortSide::iteration_ends);
 }
 
 }  // extern "C"

@@ -1,5 +1,6 @@
 #include "interpose/library/gating/slo_side.hpp"
 
+#include "interpose/gate/lane.hpp"
 #include "interpose/gate/policies/policies.hpp"
 #include "interpose/library/clock.hpp"
 #include "interpose/library/draining/draining.hpp"
@@ -7,6 +8,7 @@
 
 namespace carpool::interpose {
 
+using gate::HoldReason;
 using gate::Nanoseconds;
 
 namespace {
@@ -41,17 +43,30 @@ void SloSide::start(Client& client, const SloPromise& promise) {
   show_slo_presence(client);
 }
 
+namespace {
+
+HoldReason reason_to_wait(SharedState& state, std::uint32_t slot, Nanoseconds now) {
+  if (gate::lane_of(state, now).taken) {
+    return HoldReason::IterationOfOther;
+  }
+  gate::clear_lane(state, now);
+  const gate::GateView view = gate::shared_slo_view(state, slot, now);
+  return gate::decide_spacetime(view, kNoMemory, {}, now).reason;
+}
+
+}  // namespace
+
 void SloSide::make_way(Client& client, std::uint64_t now) {
-  const SharedState& state = *client.shared();
+  SharedState& state = *client.shared();
   ended_.look(client, signed_ns(now));
-  const auto may_go = [&state, slot = client.id().slot](std::uint64_t time) {
-    const gate::GateView view = gate::shared_slo_view(state, slot, signed_ns(time));
-    return gate::decide_spacetime(view, kNoMemory, {}, signed_ns(time)).admitted;
+  const auto look = [&state, slot = client.id().slot](std::uint64_t time) {
+    return reason_to_wait(state, slot, signed_ns(time));
   };
-  if (may_go(now)) {
+  const HoldReason first = look(now);
+  if (first == HoldReason::None) {
     return;
   }
-  constexpr auto kReason = static_cast<std::size_t>(gate::HoldReason::TighterRequest);
+  const auto reason = static_cast<std::size_t>(first);
   ClientGate& words = client.slot().gate;
   const std::uint64_t began = now;
   words.busy.fetch_add(1, std::memory_order_relaxed);  // its own request goes on
@@ -59,10 +74,10 @@ void SloSide::make_way(Client& client, std::uint64_t now) {
     pause_ns(kSleep);
     now = exact_now_ns();
     words.lease_ns.store(now, std::memory_order_relaxed);
-  } while (signed_ns(now - began) < kLongestHold && !may_go(now));
+  } while (signed_ns(now - began) < kLongestHold && look(now) != HoldReason::None);
   words.busy.fetch_sub(1, std::memory_order_relaxed);
-  words.holds[kReason].fetch_add(1, std::memory_order_relaxed);
-  words.held_ns[kReason].fetch_add(now - began, std::memory_order_relaxed);
+  words.holds[reason].fetch_add(1, std::memory_order_relaxed);
+  words.held_ns[reason].fetch_add(now - began, std::memory_order_relaxed);
   stop_if_draining();  // the signal may have come meanwhile
 }
 

@@ -1,6 +1,7 @@
 // The side of a process with an SLO. It tells the best-effort processes of the GPU by its slot of
 // the shared state when a request is active, and how long its requests take. It waits for none of
-// them, but may wait for the request of another SLO process that is about to be late.
+// them, but may wait for the request of another SLO process that is about to be late; and for an
+// iteration of a best-effort process whose policy has iterations run to their end.
 #pragma once
 
 #include <array>
@@ -33,7 +34,7 @@ class SloSide {
   // A launch. A request begins with the first one after the client was idle.
   void launched(Client& client, std::uint64_t now) {
     worked(client, now, false);
-    if (has_others(client)) [[unlikely]] {
+    if (may_have_to_wait(client)) [[unlikely]] {
       make_way(client, now);
     }
   }
@@ -75,12 +76,13 @@ class SloSide {
   // After such a time best-effort processes may take the request for ended.
   static constexpr gate::Nanoseconds kSilent = 30 * gate::kMicrosecond;
   static void ring(Client& client);
-  // One look where this is the only SLO client of the GPU.
-  [[nodiscard]] bool has_others(const Client& client) const {
+  // One look, at one line, where this is the only SLO client of the GPU and no policy has a lane.
+  [[nodiscard]] bool may_have_to_wait(const Client& client) const {
     const SharedState* const state = client.shared();
     return state != nullptr &&
            ((state->gpu.slo_clients[0].load(std::memory_order_relaxed) & others_[0]) |
-            (state->gpu.slo_clients[1].load(std::memory_order_relaxed) & others_[1])) != 0;
+            (state->gpu.slo_clients[1].load(std::memory_order_relaxed) & others_[1]) |
+            state->gpu.lane.load(std::memory_order_relaxed)) != 0;
   }
   // Returns when the launch may go to the driver.
   void make_way(Client& client, std::uint64_t now);

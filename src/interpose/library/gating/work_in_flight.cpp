@@ -72,6 +72,7 @@ WorkInFlight::Batch* WorkInFlight::new_batch(StreamKey stream, Nanoseconds now) 
   batch.state = State::Open;
   batch.stream = stream;
   batch.commands = 0;
+  batch.sms = 0;
   batch.bound = 0;
   batch.expected = 0;
   batch.began = now;
@@ -92,10 +93,12 @@ void WorkInFlight::add(const StreamPlace& place, const gate::Work& work, Nanosec
   batch->due = due_;
   batch->bound += work.bound_ns;
   batch->expected += work.expected_ns;
+  batch->sms += work.sms;
   ++batch->commands;
   bound_ += work.bound_ns;
   expected_ += work.expected_ns;
   since_drained_ += work.expected_ns;
+  sms_ += work.sms;
   ++commands_;
 }
 
@@ -121,6 +124,8 @@ void WorkInFlight::mark(const StreamPlace& place, Nanoseconds at_least) {
 void WorkInFlight::done(Batch& batch) {
   bound_ -= std::min(bound_, batch.bound);
   expected_ -= std::min(expected_, batch.expected);
+  finished_ += batch.expected;
+  sms_ -= std::min(sms_, batch.sms);
   commands_ -= std::min(commands_, batch.commands);
   unfinished_ -= std::min(unfinished_, 1U);
   batch.state = State::Free;
@@ -165,6 +170,12 @@ void WorkInFlight::reclaim(Nanoseconds now) {
 Nanoseconds WorkInFlight::ends_in(Nanoseconds now) const {
   const Batch* const first = oldest();
   return std::max({Nanoseconds{0}, due_ - now, bound_ - (first == nullptr ? 0 : first->bound)});
+}
+
+Nanoseconds WorkInFlight::take_finished() {
+  const Nanoseconds finished = finished_;
+  finished_ = 0;
+  return finished;
 }
 
 Nanoseconds WorkInFlight::began() const {

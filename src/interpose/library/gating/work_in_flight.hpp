@@ -34,6 +34,8 @@ class WorkInFlight {
   [[nodiscard]] gate::Nanoseconds bound() const { return bound_; }
   [[nodiscard]] gate::Nanoseconds since_drained() const { return since_drained_; }
   [[nodiscard]] std::uint32_t commands() const { return commands_; }
+  // SMs that its launches would occupy side by side.
+  [[nodiscard]] std::uint64_t sms() const { return sms_; }
   // When all of it is done if no bound is exceeded.
   [[nodiscard]] gate::Nanoseconds due() const { return due_; }
   // The same by means.
@@ -43,6 +45,9 @@ class WorkInFlight {
   [[nodiscard]] gate::Nanoseconds ends_in(gate::Nanoseconds now) const;
   // When the oldest launch was made that is not known to be done.
   [[nodiscard]] gate::Nanoseconds began() const;
+
+  // What was found to be done since the last call, by means.
+  [[nodiscard]] gate::Nanoseconds take_finished();
 
   // Before a context ends, with which its events would end.
   void forget(Handle context);
@@ -58,6 +63,7 @@ class WorkInFlight {
     State state = State::Free;
     StreamKey stream = kNoStream;
     std::uint32_t commands = 0;
+    std::uint64_t sms = 0;
     gate::Nanoseconds bound = 0;
     gate::Nanoseconds expected = 0;
     gate::Nanoseconds due = 0;
@@ -81,10 +87,12 @@ class WorkInFlight {
   gate::Nanoseconds bound_ = 0;
   gate::Nanoseconds expected_ = 0;
   gate::Nanoseconds since_drained_ = 0;
+  gate::Nanoseconds finished_ = 0;
   gate::Nanoseconds due_ = 0;
   gate::Nanoseconds likely_due_ = 0;
   gate::Nanoseconds seen_running_ = 0;  // when the driver last said that a batch is not done
   std::uint32_t commands_ = 0;
+  std::uint64_t sms_ = 0;
   std::uint32_t unfinished_ = 0;  // batches
 };
 

@@ -2,6 +2,7 @@
 // policies.
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <set>
 #include <string_view>
@@ -173,6 +174,31 @@ TEST(GatePolicies, HaveNamesAndTheFirstIsTheDefault) {
   EXPECT_EQ(names, expected);
   EXPECT_EQ(policies().front().name, "spacetime");
   EXPECT_EQ(find_policy("fifo"), nullptr);
+}
+
+TEST(GatePolicies, AreChosenByNameAndLimit) {
+  EXPECT_EQ(choose_policy("time").policy, find_policy("time"));
+  EXPECT_EQ(choose_policy("time").limit_permille, 1000U);
+  EXPECT_EQ(choose_policy("hami").limit_permille, 1000U);
+  for (const auto& [text, permille] : std::map<std::string_view, std::uint32_t>{
+           {"hami:1", 10}, {"hami:50", 500}, {"hami:100", 1000}}) {
+    EXPECT_EQ(choose_policy(text).policy, find_policy("hami")) << text;
+    EXPECT_EQ(choose_policy(text).limit_permille, permille) << text;
+  }
+  for (const std::string_view wrong : {"",
+                                       ":",
+                                       ":50",
+                                       "fifo:50",
+                                       "time:50",
+                                       "hami:",
+                                       "hami:0",
+                                       "hami:101",
+                                       "hami:-5",
+                                       "hami:5x",
+                                       "hami:50:1",
+                                       "hami:4294967346"}) {
+    EXPECT_EQ(choose_policy(wrong).policy, nullptr) << wrong;
+  }
 }
 
 TEST(GatePolicies, AdmitEverythingOfClientsThatAreNotKnown) {
