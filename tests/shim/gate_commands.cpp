@@ -199,16 +199,30 @@ int launch_first(Program& program) {
   return failures;
 }
 
-// How long it takes to launch kernels of which no result is waited for, in µs.
-int ahead(Program& program, int count, bool streams_wait) {
-  int failures = launch_first(program);
-  const Stopwatch watch;
-  for (int i = 0; i < count && !streams_wait; ++i) {
+// Kernels in the legacy stream and in another one by turns.
+int launch_beside_legacy(Program& program, int count, unsigned flags) {
+  Handle other = nullptr;
+  int failures = program.cuda("cuStreamCreate", &other, flags);
+  for (int i = 0; i < count; ++i) {
+    failures += program.launch("cuLaunchKernel", i % 2 == 0 ? nullptr : other);
+  }
+  return failures;
+}
+
+int launch_in_one_stream(Program& program, int count) {
+  int failures = 0;
+  for (int i = 0; i < count; ++i) {
     failures += program.launch("cuLaunchKernel", nullptr);
   }
-  if (streams_wait) {
-    failures += launch_in_turn(program, 2 * count);
-  }
+  return failures;
+}
+
+// How long it takes to launch kernels of which no result is waited for, in µs.
+template <typename Launch>
+int ahead(Program& program, const Launch& launch) {
+  int failures = launch_first(program);
+  const Stopwatch watch;
+  failures += launch();
   print("launching_us", static_cast<std::uint64_t>(watch.seconds() * 1e6));
   failures += program.cuda("cuStreamSynchronize", Handle{nullptr});
   print("done_us", static_cast<std::uint64_t>(watch.seconds() * 1e6));
@@ -219,11 +233,18 @@ int ahead(Program& program, int count, bool streams_wait) {
 }  // namespace
 
 int run_ahead(Program& program, int count) {
-  return ahead(program, count, false);
+  return ahead(program, [&] { return launch_in_one_stream(program, count); });
 }
 
 int run_ahead_with_streams(Program& program, int count) {
-  return ahead(program, count, true);
+  return ahead(program, [&] { return launch_in_turn(program, 2 * count); });
+}
+
+int run_ahead_beside_legacy(Program& program, int flags) {
+  constexpr int kKernels = 6;
+  return ahead(program, [&] {
+    return launch_beside_legacy(program, kKernels, static_cast<unsigned>(flags));
+  });
 }
 
 // A library of the program has used the primary context for a while, which lives on.
@@ -232,7 +253,7 @@ int run_ahead_after_release(Program& program, int count) {
   int failures = launch_first(program);
   failures += program.cuda("cuDevicePrimaryCtxRetain", &context, program.device);
   failures += program.cuda("cuDevicePrimaryCtxRelease_v2", program.device);
-  return failures + ahead(program, count, false);
+  return failures + run_ahead(program, count);
 }
 
 // Kernels in streams that wait for one another at random. An event is recorded again and again, in

@@ -318,6 +318,7 @@ int main(int argc, char** argv) {
       {"iterations", run_iterations},
       {"ahead", run_ahead},
       {"ahead-with-streams", run_ahead_with_streams},
+      {"ahead-beside-legacy", run_ahead_beside_legacy},
       {"ahead-after-release", run_ahead_after_release},
       {"tangled", run_tangled},
       {"products", run_products},

@@ -14,19 +14,21 @@ class ShimTurns : public ShimGate {
   // A request that does not end: what is launched waits for the minimum share.
   Values launched_beside_request(const std::string& mps,
                                  const std::string& slo_mps,
-                                 const std::string& command = "ahead") {
+                                 const std::string& command = "ahead",
+                                 const std::string& number = "3") {
     clear_files();
     const ChildProcess serving = start({"lookup", "endless-request"}, slo(slo_mps));
     EXPECT_TRUE(wait_for("READY"));
-    Values seen = run({"lookup", command, "3"}, with_files(best_effort(mps)));
+    Values seen = run({"lookup", command, number}, with_files(best_effort(mps)));
     EXPECT_EQ(seen.at("failures"), 0U);
     EXPECT_GE(seen.at("driver_kernel_launches"), 6U);
     return seen;
   }
   Values launched_ahead(const std::string& mps,
                         const std::string& slo_mps,
-                        const std::string& command = "ahead") {
-    return once_shown([&] { return launched_beside_request(mps, slo_mps, command); },
+                        const std::string& command = "ahead",
+                        const std::string& number = "3") {
+    return once_shown([&] { return launched_beside_request(mps, slo_mps, command, number); },
                       [](const Values& values) { return ahead(values); });
   }
 };
@@ -66,6 +68,17 @@ TEST_F(ShimTurns, AStreamThatWaitsForAnotherOneWaitsForAWordFirst) {
     EXPECT_EQ(launched_ahead(mps, "0").at("driver_value_writes"), 0U) << "one stream";
   }
   EXPECT_EQ(launched_ahead("1", "1", command).at("driver_value_writes"), 0U) << "both under MPS";
+}
+
+// The driver lets such streams wait for the legacy one, and the library cannot put a word in front
+// of that.
+TEST_F(ShimTurns, StreamsThatBlockTheLegacyOneAreNotAheadWhereTheTimeIsSliced) {
+  const std::string command = "ahead-beside-legacy";
+  constexpr const char* kBlocking = "0";
+  constexpr const char* kNonBlocking = "1";
+  EXPECT_FALSE(ahead(launched_beside_request("1", "0", command, kBlocking)));
+  EXPECT_TRUE(ahead(launched_ahead("1", "0", command, kNonBlocking)));
+  EXPECT_TRUE(ahead(launched_ahead("1", "1", command, kBlocking))) << "both under MPS";
 }
 
 TEST_F(ShimTurns, StreamsThatWaitForOneAnotherComeToAnEnd) {

@@ -108,7 +108,7 @@ Decision BestEffortSide::ask_or_queue(Client& client, Question& question) {
       return gate::hold(HoldReason::InFlightBound, question.now);
     }
   }
-  question.queued = turns_.pass(question.place, question.work);
+  question.queued = turns_.pass(question.place, question.work, question.now);
   return question.queued ? gate::admit() : ask_twice(client, question);
 }
 

@@ -16,6 +16,7 @@ constexpr Nanoseconds kFarthestAhead = 10 * gate::kMillisecond;
 constexpr std::uint32_t kMostAhead = 256;
 // A program whose streams wait for one another goes on with that.
 constexpr Nanoseconds kStreamsWaitFor = 10 * gate::kSecond;
+constexpr unsigned kNonBlockingStream = 1;  // CU_STREAM_NON_BLOCKING
 
 }  // namespace
 
@@ -32,7 +33,8 @@ bool TurnQueue::takes(Client& client, const gate::Work& work, bool confinable, N
   section_ = seen.section;
   const bool in_space =
       confinable && seen.room && gate::space_pays(length_.mean(), seen.closed_permille);
-  const bool ahead = seen.fresh && !in_space && work.expected_ns <= seen.longest;
+  const bool wait_unseen = seen.sliced && now < legacy_used_until_ && now < blocking_used_until_;
+  const bool ahead = seen.fresh && !in_space && !wait_unseen && work.expected_ns <= seen.longest;
   sliced_ = seen.sliced;
   keeper_.use(ahead);
   return ahead;
@@ -60,11 +62,32 @@ bool TurnQueue::is_full(const WorkInFlight& queued, const gate::Work& work) {
          (queued.commands() > 0 && queued.bound() + work.bound_ns > kFarthestAhead);
 }
 
-bool TurnQueue::pass(const StreamPlace& place, const gate::Work& work) {
+// The driver lets the legacy stream and those that are not non-blocking wait for one another, and
+// such a wait has no word.
+void TurnQueue::see_stream(const StreamPlace& place, Nanoseconds now) {
+  const StreamKey stream = stream_key(place.stream, place.twin);
+  if (stream == kLegacyStream) {
+    legacy_used_until_ = now + kStreamsWaitFor;
+    return;
+  }
+  unsigned flags = 0;  // of the stream of a thread
+  const bool made = stream == reinterpret_cast<StreamKey>(place.stream);
+  using GetFlags = Status(Handle, unsigned*);
+  const bool told =
+      !made || call_real<GetFlags>(Symbol::cuStreamGetFlags, place.stream, &flags) == kSuccess;
+  if (told && (flags & kNonBlockingStream) == 0) {
+    blocking_used_until_ = now + kStreamsWaitFor;
+  }
+}
+
+bool TurnQueue::pass(const StreamPlace& place, const gate::Work& work, Nanoseconds now) {
   const StreamKey stream = stream_key(place.stream, place.twin);
   const bool needed = sections_.needs_gate(stream, work.bound_ns, section_);
   if (needed && !gate_.put(place)) {
     return false;
+  }
+  if (needed && sliced_) {
+    see_stream(place, now);
   }
   sections_.add(stream, work.bound_ns, needed);
   return true;

@@ -20,8 +20,8 @@ class TurnQueue {
   // A launch that asks, once.
   void see(const gate::Work& work) { length_.add(work.expected_ns); }
   // Whether the launch can go ahead of its turn. Else it asks, and waits by itself: if it is too
-  // long for the SLO, or where the policy shares the GPU in space, the SLO leaves room for that,
-  // and it pays.
+  // long for the SLO; where the policy shares the GPU in space, the SLO leaves room for that, and
+  // it pays; or while streams of the program wait for one another without a call that tells so.
   [[nodiscard]] bool takes(Client& client,
                            const gate::Work& work,
                            bool confinable,
@@ -33,7 +33,7 @@ class TurnQueue {
   // The program has recorded an event.
   void event_recorded(Handle event, const StreamPlace& place, gate::Nanoseconds now);
   // Puts a gate in front of the launch if it needs one; false: there are none.
-  [[nodiscard]] bool pass(const StreamPlace& place, const gate::Work& work);
+  [[nodiscard]] bool pass(const StreamPlace& place, const gate::Work& work, gate::Nanoseconds now);
 
   // An event follows so much work.
   static constexpr gate::Nanoseconds kBetweenMarks = gate::kMillisecond;
@@ -47,6 +47,8 @@ class TurnQueue {
   }
 
  private:
+  void see_stream(const StreamPlace& place, gate::Nanoseconds now);
+
   static constexpr std::size_t kGateWord = 0;
   static constexpr std::size_t kFirstEventWord = 64;  // in other lines than that of the gate
 
@@ -60,7 +62,9 @@ class TurnQueue {
   gate::Nanoseconds section_ = 0;
   bool sliced_ = false;                       // GateKeeper::Sight
   gate::Nanoseconds streams_wait_until_ = 0;  // as far as is known, for one another
-  bool usable_ = false;                       // the policy takes turns
+  gate::Nanoseconds legacy_used_until_ = 0;
+  gate::Nanoseconds blocking_used_until_ = 0;  // a stream that waits for the legacy one
+  bool usable_ = false;                        // the policy takes turns
 };
 
 }  // namespace carpool::interpose
