@@ -190,6 +190,7 @@ class Examples(cli.CarpoolTest):
         self.write("plan.toml", PLAN)
         self.write("train.py", TRAIN)
         self.write("serve.py", "print('ready')")
+        self.write("finetune.py", "print('done')")
         self.write("bert.csv", cli.NCU_EXPORT)
         models = cli.ROOT / "tests" / "fuzz" / "corpus" / "model_files"
         self.write("config.json", (models / "config_llama").read_bytes()[1:])

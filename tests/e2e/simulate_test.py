@@ -175,6 +175,8 @@ class Policies(cli.CarpoolTest):
         self.assertLessEqual({"carpool", "kace", "magm", "lug", "mug", "carma", "aegis", "exclusive"}, names)
         self.assertEqual({entry["name"] for entry in listed["recovery"]}, {"reserve", "carma", "aegis"})
         self.assertIn("carpool", self.succeeds("policies"))
+        self.assertEqual(listed["gate"][0]["name"], "spacetime")
+        self.assertIn("xsched-lv1", {entry["name"] for entry in listed["gate"]})
 
 
 if __name__ == "__main__":

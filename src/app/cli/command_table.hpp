@@ -48,7 +48,7 @@
   ROW(simulate,   Research,   "Replay a trace of jobs on simulated GPUs under several policies")  \
   ROW(report,     Research,   "Write an HTML page with charts of a dataset and the models")       \
   ROW(models,     Research,   "List models, rules, objectives and protocols")                     \
-  ROW(policies,   Research,   "List placement policies, queue orders and recovery rules")         \
+  ROW(policies,   Research,   "List placement and gate policies, queue orders, recovery rules")   \
   ROW(estimators, Research,   "List memory estimators and train/test splits")                     \
   ROW(demo,       Research,   "Recommend, predict, evaluate and report on the bundled data")      \
   ROW(help,       Help,       "Show the help of the program or of a command")                     \
