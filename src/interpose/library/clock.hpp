@@ -21,6 +21,11 @@ namespace carpool::interpose {
   return static_cast<std::uint64_t>(now.tv_sec) * kSecond + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
+// The same for differences.
+[[nodiscard]] inline std::int64_t exact_now() {
+  return static_cast<std::int64_t>(exact_now_ns());
+}
+
 // Sleeps for less than a second. Ends early at a signal.
 inline void pause_ns(std::int64_t span) {
   const timespec time{.tv_sec = 0, .tv_nsec = span};

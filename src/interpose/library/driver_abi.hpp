@@ -28,6 +28,9 @@ using MemoryHandle = unsigned long long;
 inline constexpr std::uintptr_t kLegacyStream = 1;
 inline constexpr std::uintptr_t kPerThreadStream = 2;
 
+inline constexpr unsigned kNonBlockingStream = 1;  // CU_STREAM_NON_BLOCKING
+inline constexpr unsigned kEventWithoutTime = 2;   // CU_EVENT_DISABLE_TIMING
+
 struct LaunchConfig {
   std::array<unsigned, 3> grid;
   std::array<unsigned, 3> block;

@@ -10,8 +10,6 @@
 namespace fake_cuda {
 namespace {
 
-constexpr std::uint64_t kMiB = 1ULL << 20U;
-
 using Take = std::function<Result(std::uint64_t bytes)>;
 using Release = std::function<void()>;
 

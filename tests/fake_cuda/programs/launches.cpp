@@ -11,8 +11,6 @@
 namespace fake_cuda {
 namespace {
 
-constexpr std::uint64_t kMiB = 1ULL << 20U;
-
 struct Way {
   const char* name;
   std::function<Result(Function*, Stream*, void**)> launch;

@@ -10,6 +10,8 @@
 
 namespace fake_cuda {
 
+inline constexpr std::uint64_t kMiB = 1ULL << 20U;
+
 class Options {
  public:
   std::map<std::string, std::string> values;

@@ -13,21 +13,14 @@ using gate::Decision;
 using gate::HoldReason;
 using gate::kMicrosecond;
 using gate::kMillisecond;
-using gate::kSecond;
 using gate::Nanoseconds;
 
 namespace {
 
-// No launch waits longer, whatever the shared state says.
-constexpr Nanoseconds kLongestHold = kSecond;
 // Events behind the launches that fill the budget.
 constexpr Nanoseconds kMarksOfBudget = 4;
 
 constinit SpinLock gating_lock;  // NOLINT: of all GPUs; not held while a launch waits
-
-Nanoseconds exact_now() {
-  return static_cast<Nanoseconds>(exact_now_ns());
-}
 
 }  // namespace
 

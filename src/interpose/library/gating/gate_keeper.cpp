@@ -22,21 +22,17 @@ using gate::Nanoseconds;
 
 namespace {
 
-constexpr std::size_t kStackBytes = std::size_t{256} << 10U;
+constexpr std::size_t kKeeperStackBytes = std::size_t{256} << 10U;
 // While the gate is closed; and while it is open, unless a sign comes before.
 constexpr Nanoseconds kBetweenLooks = 40 * kMicrosecond;
 constexpr Nanoseconds kLongestSleep = kMillisecond;
-constexpr Nanoseconds kSleepOverrun = 100 * kMicrosecond;
+constexpr Nanoseconds kWorthASleep = 100 * kMicrosecond;
 constexpr Nanoseconds kLongestSpin = kMillisecond;
 // A thread that the system has not run for so long is not relied on.
 constexpr Nanoseconds kStale = 20 * kMillisecond;
 // Without a launch for so long the thread parks, and the gate stays open: nothing that was launched
 // waits longer.
 constexpr Nanoseconds kParkAfter = kSecond;
-
-Nanoseconds exact_now() {
-  return static_cast<Nanoseconds>(exact_now_ns());
-}
 
 // A request that is expected closes the gate before it comes.
 Nanoseconds open_for(const gate::GateView& view, Nanoseconds now) {
@@ -58,7 +54,7 @@ GateKeeper::Sight GateKeeper::look(Client& client,
     client_ = &client;
     gate_ = &gate;
     device_ = device;
-    static_cast<void>(start_thread(&GateKeeper::run, this, kStackBytes));  // else never fresh
+    static_cast<void>(start_thread(&GateKeeper::run, this, kKeeperStackBytes));  // else never fresh
   }
   if (parked_.load(std::memory_order_seq_cst)) {
     wakes_.fetch_add(1);
@@ -168,7 +164,7 @@ void GateKeeper::wait_closed(const gate::Decision& decision,
                              Nanoseconds remaining,
                              Nanoseconds now) {
   const Nanoseconds left = decision.until - now;
-  if (may_spin_ > 0 && std::min(remaining, left) < kSleepOverrun) {
+  if (may_spin_ > 0 && std::min(remaining, left) < kWorthASleep) {
     constexpr Nanoseconds kSpin = 2 * kMicrosecond;
     spin_for(kSpin);
     may_spin_ -= kSpin;

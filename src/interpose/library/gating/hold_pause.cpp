@@ -50,7 +50,7 @@ void spin_for(Nanoseconds span) {
   } while (static_cast<Nanoseconds>(exact_now_ns()) < end);
 }
 
-void pause_before_next(const Decision& decision, const Wait& wait) {
+void pause_before_next(const Decision& decision, const HoldWait& wait) {
   if (decision.reason == HoldReason::InFlightBound ||
       decision.reason == HoldReason::CommandsInFlight) {
     // Some kernels are shorter than usual.

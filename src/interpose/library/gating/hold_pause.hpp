@@ -5,7 +5,10 @@
 
 namespace carpool::interpose {
 
-struct Wait {
+// No launch waits longer, whatever the shared state says.
+inline constexpr gate::Nanoseconds kLongestHold = gate::kSecond;
+
+struct HoldWait {
   gate::Nanoseconds held = 0;     // so far
   gate::Nanoseconds ends_in = 0;  // at the latest, unless something happens before
   // When enough work in flight is done, by means.
@@ -14,7 +17,7 @@ struct Wait {
 
 // Where the end of the wait can be told, the thread sleeps until shortly before, and then looks all
 // the time. The end of a request cannot.
-void pause_before_next(const gate::Decision& decision, const Wait& wait);
+void pause_before_next(const gate::Decision& decision, const HoldWait& wait);
 
 // Keeps the processor, because a sleep would take longer.
 void spin_for(gate::Nanoseconds span);

@@ -8,7 +8,7 @@ using gate::Nanoseconds;
 
 namespace {
 
-constexpr Nanoseconds kBetweenLooks = gate::kSecond;
+constexpr Nanoseconds kBetweenSweeps = gate::kSecond;
 
 }  // namespace
 
@@ -27,7 +27,7 @@ void show_slo_presence(Client& client) {
 
 void EndedSloClients::look(Client& client, Nanoseconds now) {
   Nanoseconds before = looked_.load(std::memory_order_relaxed);
-  if (now - before < kBetweenLooks || !looked_.compare_exchange_strong(before, now)) {
+  if (now - before < kBetweenSweeps || !looked_.compare_exchange_strong(before, now)) {
     return;
   }
   SharedState& state = *client.shared();
@@ -45,7 +45,7 @@ void EndedSloClients::look(Client& client, Nanoseconds now) {
     }
     const auto sign =
         static_cast<Nanoseconds>(state.clients[slot].gate.lease_ns.load(std::memory_order_relaxed));
-    silent = silent && now - sign > kBetweenLooks;
+    silent = silent && now - sign > kBetweenSweeps;
   }
   if (silent) {
     client.reclaim_dead();

@@ -4,6 +4,7 @@
 #include "interpose/gate/policies/policies.hpp"
 #include "interpose/library/clock.hpp"
 #include "interpose/library/draining/draining.hpp"
+#include "interpose/library/gating/hold_pause.hpp"
 #include "interpose/library/gating/sign_bell.hpp"
 
 namespace carpool::interpose {
@@ -19,9 +20,7 @@ Nanoseconds signed_ns(std::uint64_t time) {
   return static_cast<Nanoseconds>(time);
 }
 
-// No launch waits longer, whatever the shared state says.
-constexpr Nanoseconds kLongestHold = gate::kSecond;
-constexpr Nanoseconds kSleep = 50 * gate::kMicrosecond;
+constexpr Nanoseconds kBetweenQuestions = 50 * gate::kMicrosecond;
 constexpr gate::PolicyMemory kNoMemory{};
 
 }  // namespace
@@ -71,7 +70,7 @@ void SloSide::make_way(Client& client, std::uint64_t now) {
   const std::uint64_t began = now;
   words.busy.fetch_add(1, std::memory_order_relaxed);  // its own request goes on
   do {
-    pause_ns(kSleep);
+    pause_ns(kBetweenQuestions);
     now = exact_now_ns();
     words.lease_ns.store(now, std::memory_order_relaxed);
   } while (signed_ns(now - began) < kLongestHold && look(now) != HoldReason::None);

@@ -9,9 +9,7 @@ namespace carpool::interpose {
 
 namespace {
 
-constexpr unsigned kEventWithoutTime = 2;  // CU_EVENT_DISABLE_TIMING
 constexpr unsigned kDefaultStream = 1;     // CU_GREEN_CTX_DEFAULT_STREAM, which is required
-constexpr unsigned kNonBlocking = 1;       // CU_STREAM_NON_BLOCKING
 constexpr std::uint32_t kSmsMultiple = 8;  // of compute capability 9.0
 
 // The one of the thread if it is the primary context of the GPU; else null.
@@ -117,7 +115,7 @@ bool SmPartitions::make_part(Part& part) const {
   if (call_real<CreateStream>(Symbol::cuGreenCtxStreamCreate,
                               &part.stream,
                               part.green,
-                              kNonBlocking,
+                              kNonBlockingStream,
                               lowest_priority()) != kSuccess) {
     call_real<Status(Handle)>(Symbol::cuGreenCtxDestroy, part.green);
     part.green = nullptr;

@@ -16,7 +16,6 @@ constexpr Nanoseconds kFarthestAhead = 10 * gate::kMillisecond;
 constexpr std::uint32_t kMostAhead = 256;
 // A program whose streams wait for one another goes on with that.
 constexpr Nanoseconds kStreamsWaitFor = 10 * gate::kSecond;
-constexpr unsigned kNonBlockingStream = 1;  // CU_STREAM_NON_BLOCKING
 
 }  // namespace
 

@@ -13,7 +13,7 @@ using gate::Nanoseconds;
 namespace {
 
 // Half of the lease after which a silent client has no request.
-constexpr Nanoseconds kBetweenLooks = 50 * gate::kMillisecond;
+constexpr Nanoseconds kBetweenSights = 50 * gate::kMillisecond;
 // A request that lasts longer needs signs of its own: the program may have left it open.
 constexpr Nanoseconds kLongestRequest = 10 * gate::kSecond;
 
@@ -38,7 +38,7 @@ void WaitingClients::look_at(const ClientSlot& slot, std::uint32_t number, Nanos
   const Nanoseconds began = time_in(words.request_began_ns);
   const Nanoseconds last = std::max({time_in(words.lease_ns), seen_[number], tried_[number]});
   if (words.busy.load(std::memory_order_relaxed) == 0 || began == 0 ||
-      now - began > kLongestRequest || now - last < kBetweenLooks) {
+      now - began > kLongestRequest || now - last < kBetweenSights) {
     return;
   }
   tried_[number] = now;

@@ -9,12 +9,6 @@ namespace carpool::interpose {
 
 using gate::Nanoseconds;
 
-namespace {
-
-constexpr unsigned kEventWithoutTime = 2;  // CU_EVENT_DISABLE_TIMING
-
-}  // namespace
-
 void WorkInFlight::destroy_event(Batch& batch) {
   if (batch.event != nullptr && !capture_alive()) {
     call_real<Status(Handle)>(Symbol::cuEventDestroy_v2, batch.event);
