@@ -56,13 +56,15 @@ INSTANTIATE_TEST_SUITE_P(
     });
 
 TEST_F(ShimPolicies, HamiKeepsALimitOfTheGpusTime) {
-  constexpr const char* kKernels = "200";  // a second
+  constexpr const char* kKernels = "200";  // a second of the GPU
   const Values whole = flood("hami", kKernels);
   EXPECT_EQ(whole.at("holds"), 0U);
   const Values half = flood("hami:50", kKernels);
   EXPECT_EQ(half.at("policy"), whole.at("policy"));
   EXPECT_GE(half.at(holds_of(HoldReason::RateLimit)), 1U);
-  EXPECT_GT(half.at("flooded_us"), whole.at("flooded_us") * 3 / 2);
+  // Half of the time would be two seconds. The first refills are too large; a busy machine only
+  // adds.
+  EXPECT_GT(half.at("flooded_us"), 1'400'000U);
   EXPECT_LT(half.at("flooded_us"), whole.at("flooded_us") * 4);
 }
 
