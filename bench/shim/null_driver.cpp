@@ -63,6 +63,16 @@ EXPORT int cuStreamWaitValue64_v2(void* /*stream*/,
                                   unsigned /*flags*/) {
   return 0;
 }
+EXPORT int cuStreamWriteValue64_v2(void* /*stream*/,
+                                   std::uint64_t /*address*/,
+                                   std::uint64_t /*value*/,
+                                   unsigned /*flags*/) {
+  return 0;
+}
+EXPORT int cuStreamGetFlags(void* /*stream*/, unsigned* flags) {
+  *flags = 1;
+  return 0;
+}
 EXPORT int cuFuncGetName(const char** name, void* /*function*/) {
   *name = "kernel";
   return 0;
