@@ -86,6 +86,21 @@ TEST_F(ShimInFlight, EndsWhenItsBoundsAreOver) {
   EXPECT_EQ(work_.began(), gate::kNever);
 }
 
+TEST_F(ShimInFlight, CountsSmsInFlightAndWhatIsDone) {
+  work_.add({}, {.expected_ns = 300, .bound_ns = 400, .sms = 100}, 0);
+  work_.add({}, {.expected_ns = 30, .bound_ns = 40, .sms = 66}, 0);
+  work_.mark({}, 0);
+  work_.add({}, {.expected_ns = 7, .bound_ns = 8, .sms = 10}, 0);
+  work_.mark({}, 0);
+  EXPECT_EQ(work_.sms(), 176U);
+  EXPECT_EQ(work_.take_finished(), 0);
+  oldest_is_done();
+  work_.reclaim(kMicrosecond);
+  EXPECT_EQ(work_.sms(), 10U);
+  EXPECT_EQ(work_.take_finished(), 330);
+  EXPECT_EQ(work_.take_finished(), 0);
+}
+
 TEST_F(ShimInFlight, WhatIsDoneSoonLetsTheRestBeginSooner) {
   launch(0);
   launch(0);

@@ -56,6 +56,11 @@ TEST_F(SharedViewTest, WithoutAnSloClientEverythingIsAdmitted) {
   EXPECT_TRUE(policies()[0].decide(seen, {}, {.bound_ns = kSecond}, kViewed).admitted);
 }
 
+TEST_F(SharedViewTest, WorkOfTheCallerOccupiesAtMostTheGpu) {
+  EXPECT_EQ(view({.sms = 40}).best_effort.sms, 40U);
+  EXPECT_EQ(view({.sms = std::uint64_t{1} << 40U}).best_effort.sms, DeviceFacts{}.sms);
+}
+
 TEST_F(SharedViewTest, NothingRunsBesideAnSloClientOutsideOfMps) {
   add_request(3, 5 * kMillisecond, 20 * kMicrosecond);
   EXPECT_TRUE(view().device.mps);
