@@ -19,8 +19,8 @@ class Outputs(server.ServerTest):
         logs = self.succeeds("logs", job)
         self.assertLess(len(logs), MIB)
         self.assertNotIn("\0", logs)
-        self.assertIn("last\n", logs)
-        self.assertIn("carpool: this output passed its limit of 1 MiB", logs)
+        self.assertTrue("last\n" in logs)  # the output is long
+        self.assertTrue("carpool: this output passed its limit of 1 MiB" in logs)
         self.assertIn("only its latest part is kept", self.succeeds("show", job))
 
     def test_of_ended_jobs_are_pruned(self):

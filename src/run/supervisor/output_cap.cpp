@@ -48,12 +48,15 @@ void OutputCap::cut(Output& output, int descriptor, std::uint64_t size) const {
   if (!punched && ::ftruncate(descriptor, 0) != 0) {
     return;
   }
-  if (!output.told) {
+  // Once in what is kept: a long output passes its limit again and again.
+  if (!output.told_at || *output.told_at < end || !punched) {
     const std::string line = fmt::format(
         "\ncarpool: this output passed its limit of {} MiB; from here on the server keeps "
         "only its latest part (carpool serve --output-limit)\n",
         most_bytes_ >> 20U);
-    output.told = ::write(descriptor, line.data(), line.size()) > 0;
+    if (::write(descriptor, line.data(), line.size()) > 0) {
+      output.told_at = punched ? size : 0;
+    }
   }
 }
 

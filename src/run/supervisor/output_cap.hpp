@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 
 #include "run/run_folder.hpp"
 
@@ -24,7 +25,7 @@ class OutputCap {
  private:
   struct Output {
     std::filesystem::path file{};
-    bool told = false;  // the line that says so is in the output
+    std::optional<std::uint64_t> told_at{};  // where the line is that says so
   };
   void look_at(Output& output) const;
   void cut(Output& output, int descriptor, std::uint64_t size) const;
