@@ -99,6 +99,25 @@ class Rnnlm(nn.Module):
         return self.head(self.layers(self.embed(words))[0]).flatten(0, 1)
 
 
+class RnnlmHead(nn.Module):
+    """The long matrix products of Rnnlm, in one stream and without those of its layers."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed, self.head = nn.Embedding(10_000, 1500), nn.Linear(1500, 10_000)
+
+    def forward(self, words):
+        return self.head(self.embed(words)).flatten(0, 1)
+
+
+class RnnlmOneStream(Rnnlm):
+    """Rnnlm with PyTorch's own LSTM: cuDNN's spreads its kernels over streams that wait for one another."""
+
+    def forward(self, words):
+        with torch.backends.cudnn.flags(enabled=False):
+            return super().forward(words)
+
+
 class Products(nn.Module):
     """Kernels of about half a millisecond on an H200, one after the other."""
 
@@ -120,8 +139,14 @@ def vision(name, batch):
     return getattr(torchvision.models, name)(weights=None), torch.randn(batch, 3, 224, 224), torch.randint(1000, (batch,))
 
 
+def language(model):
+    return model, torch.randint(10_000, (35, 20)), torch.randint(10_000, (700,))
+
+
 TRAINERS = {
-    "rnnlm": lambda: (Rnnlm(), torch.randint(10_000, (35, 20)), torch.randint(10_000, (700,))),
+    "rnnlm": lambda: language(Rnnlm()),
+    "rnnlm-head": lambda: language(RnnlmHead()),
+    "rnnlm-one-stream": lambda: language(RnnlmOneStream()),
     "products": lambda: (Products(), torch.randn(4, 10), torch.randint(10, (4,))),
     "vgg16": lambda: vision("vgg16", 32),
     "vit-b": lambda: vision("vit_b_16", 64),
