@@ -15,6 +15,9 @@ class LaneTurns {
   // has ended is not done, the lane is not that of this process either.
   [[nodiscard]] LaneMemory sight(const SharedState& state, Nanoseconds now) const;
 
+  // The process asks: it is alive, and keeps the lane until its work is done.
+  void keep(SharedState& state, Nanoseconds done_at, Nanoseconds now) const;
+
   // A launch that the policy admits takes the lane or keeps it. `done_at`: when the work of this
   // process is done with it, by means. False: another process was faster.
   [[nodiscard]] bool enter(SharedState& state, Nanoseconds done_at, Nanoseconds now);
@@ -24,6 +27,8 @@ class LaneTurns {
   void iteration_ends(SharedState& state, Nanoseconds done_at, Nanoseconds now);
 
  private:
+  [[nodiscard]] bool owns(const SharedState& state, Nanoseconds now) const;
+
   std::uint32_t slot_ = 0;
   bool marked_ = false;
   Nanoseconds turn_ends_ = 0;

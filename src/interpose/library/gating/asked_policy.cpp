@@ -49,14 +49,16 @@ gate::Decision AskedPolicy::decide(SharedState& state,
   return gate::hold(gate::HoldReason::IterationOfOther, now);
 }
 
-void AskedPolicy::look(const SharedState& state,
+void AskedPolicy::look(SharedState& state,
                        const gate::DeviceFacts& device,
                        Nanoseconds finished,
+                       Nanoseconds done_at,
                        Nanoseconds now) {
   if (policy_.observe == nullptr) {
     return;
   }
   if (has_lane_) {
+    turns_.keep(state, done_at, now);
     memory_.lane = turns_.sight(state, now);
     return;
   }

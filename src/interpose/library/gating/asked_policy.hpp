@@ -30,9 +30,11 @@ class AskedPolicy {
 
   // Policies with a memory see this process and, as launches, the SLO clients. `finished`: work of
   // this process that was found to be done since the last look, by means.
-  void look(const SharedState& state,
+  // `done_at`: when the rest of it is.
+  void look(SharedState& state,
             const gate::DeviceFacts& device,
             gate::Nanoseconds finished,
+            gate::Nanoseconds done_at,
             gate::Nanoseconds now);
   void submitted(const gate::Work& work, const gate::DeviceFacts& device, gate::Nanoseconds now);
 

@@ -49,7 +49,7 @@ Decision BestEffortSide::ask(Client& client, Question& question) {
     work_.reclaim(question.now);
     count_use_at_ = question.now + kBetweenCounts;
   }
-  policy_.look(*state, device_, work_.take_finished(), question.now);
+  policy_.look(*state, device_, work_.take_finished(), work_.likely_due(), question.now);
   const gate::GateView view =
       gate::shared_view(*state,
                         device_,

@@ -65,10 +65,12 @@ TEST_F(GateLane, ATurnWithoutMarksLastsUntilItsWorkIsDone) {
   EXPECT_EQ(first_.sight(*state_, kStart).owner, 0U);
   EXPECT_TRUE(sees_it_taken_by_another(second_, kStart));
   EXPECT_FALSE(second_.enter(*state_, kStart, kStart));
-  // The turn is over, its work is not.
+  // The turn is over, its work is not. While the process asks, it keeps the lane.
+  first_.keep(*state_, done_at, kStart + kLaneTurn - 1);
   EXPECT_TRUE(sees_it_taken_by_another(first_, kStart + kLaneTurn));
   EXPECT_FALSE(second_.enter(*state_, done_at, done_at - 1));
   EXPECT_FALSE(second_.sight(*state_, done_at).taken);
+  first_.keep(*state_, done_at, done_at);
   EXPECT_TRUE(second_.enter(*state_, done_at, done_at));
 }
 
@@ -91,7 +93,8 @@ TEST_F(GateLane, AMarkedIterationEndsWithItsMark) {
 
 TEST_F(GateLane, IsFreeSoonAfterItsOwnerWasKilled) {
   first_.iteration_begins(kStart);
-  ASSERT_TRUE(first_.enter(*state_, kStart + kMillisecond, kStart));
+  ASSERT_TRUE(first_.enter(*state_, kStart + 10 * kSecond, kStart));
+  EXPECT_TRUE(lane_of(*state_, kStart + kLaneTurn - 1).taken);
   EXPECT_FALSE(lane_of(*state_, kStart + kLaneTurn).taken);
 }
 
