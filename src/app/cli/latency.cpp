@@ -97,14 +97,13 @@ void add_latency_settings(OptionSet& options, LatencySettings& latency) {
                "Let requests of programs with --slo go first: launches wait where they would delay "
                "them",
                {.excludes = "--slo"});
-  options.option(
-      "--policy",
-      &latency.policy,
-      "POLICY",
-      "With --best-effort: which launches wait, by a policy of the gate: spacetime "
-      "(default), time, priority or another system's, one of them with a limit in percent, "
-      "hami:50",
-      {.check = policy_of_the_gate(), .needs = "--best-effort"});
+  options.option("--policy",
+                 &latency.policy,
+                 "POLICY",
+                 "With --best-effort: which launches wait, by a policy of the gate: spacetime "
+                 "(default), time, or another one that carpool policies lists; hami:50 limits the "
+                 "program to 50 percent of the GPU's time",
+                 {.check = policy_of_the_gate(), .needs = "--best-effort"});
 }
 
 }  // namespace carpool::app
