@@ -88,6 +88,14 @@ def everything_below(*folders):
             yield from (pathlib.Path(place) / name for name in (*folders_in_it, *files))
 
 
+def mode_of(path):
+    """None: the server has removed the file, as it does with the copy that becomes its backup."""
+    try:
+        return path.lstat().st_mode
+    except FileNotFoundError:
+        return None
+
+
 def opened_by(uid, paths):
     """Paths that this user can open although they are not the user's own, with how."""
     def attempt():
@@ -111,8 +119,8 @@ def cannot_open(scene, _):
     for path, how in opened_by(namespace.uid_of(A), paths):
         yield f"another user can {how} {path[len(str(instance.folder)):]}"
     for path in paths:
-        mode = path.lstat().st_mode
-        if not stat.S_ISLNK(mode) and mode & 0o022 and not mode & stat.S_ISVTX:
+        mode = mode_of(path)
+        if mode is not None and not stat.S_ISLNK(mode) and mode & 0o022 and not mode & stat.S_ISVTX:
             yield f"mode {stat.S_IMODE(mode):o} of {str(path)[len(str(instance.folder)):]}"
 
 

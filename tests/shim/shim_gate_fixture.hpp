@@ -1,6 +1,8 @@
 // SLO and best-effort processes on one device.
 #pragma once
 
+#include <chrono>
+#include <csignal>
 #include <string>
 
 #include "interpose/gate/decision.hpp"
@@ -67,9 +69,27 @@ class ShimGate : public ShimProcesses {
     return seen;
   }
 
-  [[nodiscard]] bool goes_on(pid_t pid) const {
+  [[nodiscard]] bool goes_on(pid_t pid, std::chrono::seconds patience = kPatience) const {
     const std::uint64_t before = launches_of(pid);
-    return eventually([&] { return launches_of(pid) > before + 50; });
+    return eventually([&] { return launches_of(pid) > before + 50; }, patience);
+  }
+
+  // Kills or stops the other process. The processes of the fake driver share one lock, which those
+  // of a real one do not: if the other was stopped within it, it runs for a moment and is stopped
+  // again.
+  [[nodiscard]] bool goes_on_without(pid_t other, int signal, pid_t pid) const {
+    constexpr int kAttempts = 4;
+    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+      if (::kill(other, signal) != 0) {
+        return false;
+      }
+      if (goes_on(pid, kPatience / kAttempts)) {
+        return true;
+      }
+      ::kill(other, SIGCONT);
+      pause_for(std::chrono::milliseconds(20));
+    }
+    return false;
   }
 
   Values served_;

@@ -28,10 +28,11 @@ class ShimProcesses : public Shim {
   }
 
   template <typename Condition>
-  [[nodiscard]] static bool eventually(const Condition& condition) {
+  [[nodiscard]] static bool eventually(const Condition& condition,
+                                       std::chrono::seconds patience = kPatience) {
     const Stopwatch watch;
     while (!condition()) {
-      if (watch.seconds() > std::chrono::duration<double>(kPatience).count()) {
+      if (watch.seconds() > std::chrono::duration<double>(patience).count()) {
         return false;
       }
       pause_for(std::chrono::milliseconds(5));
