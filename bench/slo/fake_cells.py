@@ -15,6 +15,10 @@ def lane():
     return pathlib.Path(os.environ["SLO_FAKE_FOLDER"]) / "trains"
 
 
+def nanoseconds(seconds):
+    return round(1e9 * seconds)
+
+
 def ready(service):
     return {"service": service}
 
@@ -30,7 +34,8 @@ def serve(service, rate, seconds, seed, warm_up=0.0):
     time.sleep(seconds)
     wait = STEP_S if lane().exists() else 0.0
     moments = poisson(rate, seconds, seed)
-    return {"latencies": [0.005 + wait for _ in moments], "window": [start, start + seconds], "service": service, "warm_up": warm_up}
+    return {"latencies": [0.005 + wait for _ in moments], "window": [start, start + seconds], "service": service, "warm_up": warm_up,
+            "stamps": [[nanoseconds(start + moment), nanoseconds(start + moment + 0.005)] for moment in moments]}
 
 
 def build(trainer):
@@ -48,7 +53,7 @@ def train(trainer, seconds, stop=""):
         time.sleep(STEP_S)
         moments.append(time.monotonic())
     lane().unlink(missing_ok=True)
-    return {"moments": moments, "trainer": trainer}
+    return {"moments": moments, "trainer": trainer, "stamps": [nanoseconds(moment) for moment in moments]}
 
 
 def longest(trainer):

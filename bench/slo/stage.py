@@ -120,7 +120,7 @@ class Stage:
         return speed
 
     def beside(self, way, trainers, loads):
-        """Services and trainers at the same time: latencies of each service by seed, speeds of the trainers in the same windows."""
+        """Services and trainers at the same time: what each service tells, by seed; speeds of the trainers in the same windows, and their stamps."""
         services, training = self.services_of(way), self.trainers[way][:len(trainers)]
         for resident, trainer in zip(training, trainers):
             resident.send("prepare", trainer=trainer)
@@ -135,7 +135,7 @@ class Stage:
             rounds = [self.serve(services, loads, seed) for seed in self.chosen.seeds]
         finally:
             stop.touch()
-        moments = [must(resident.answer(START_LIMIT_S))["moments"] for resident in training]
+        trained = [must(resident.answer(START_LIMIT_S)) for resident in training]
         windows = [served[0]["window"] for served in rounds]
-        speeds = [sum(latency.speed(each, window) for window in windows) / len(windows) for each in moments]
-        return [[served[number]["latencies"] for served in rounds] for number in range(len(loads))], speeds
+        speeds = [sum(latency.speed(each["moments"], window) for window in windows) / len(windows) for each in trained]
+        return list(zip(*rounds)), speeds, [moment for each in trained for moment in each["stamps"]]

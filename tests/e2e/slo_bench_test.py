@@ -94,6 +94,22 @@ class SloBench(cli.CarpoolTest):
         way = importlib.import_module("way").way_of("gate-mps:hami:50@20", 8.0)
         self.assertEqual((way.policy, way.slo_ms, way.in_file_names), ("hami:50", 20.0, "gate-mps-hami-50-20"))
 
+    def test_stamps_tell_when_the_gpu_changed(self):
+        found, = self.run_bench("--ways", "slicing", "--cells", "bert-base@60/s", "--trainers", "rnnlm", "--seconds", "1", "--warm-up", "0", "--stamps")
+        told = found["rows"][0]["turns"]
+        self.assertEqual((told["requests"], told["gpu_us"]["p50"], told["usual_steps_us"]), (found["rows"][0]["requests"], 5000.0, [5000]))
+        self.assertLess(told["before_us"]["p50"], 20_000)  # a step takes 10 ms
+        sys.path.insert(0, str(BENCH))
+        turns = importlib.import_module("turns")
+        requests = turns.by_request([1_000_000 * number + at for number in range(1, 21) for at in (0, 100_000, 300_000)], 20)
+        requests[7] = [8_000_000, 8_100_000, 8_900_000]
+        told = turns.summary(requests, [500_000, 990_000, 1_310_000, 7_950_000, 8_600_000, 8_920_000])
+        self.assertEqual((told["before_us"]["p50"], told["gpu_us"], told["trainer_stamps_inside"]), (3690.0, {"p50": 300.0, "p95": 300.0, "p99": 900.0}, 0.05))
+        self.assertEqual(told["usual_steps_us"], [100, 200])
+        self.assertEqual(told["slowest"][0], {"gpu_us": 900, "extra_us": [0, 600], "trainer_at_us": [600]})
+        self.assertEqual(turns.by_request([], 3), [])
+        self.assertRaises(ValueError, turns.by_request, [1, 2, 3], 2)
+
     def test_several_services_and_trainers_and_seeds(self):
         found, = self.run_bench("--ways", "slicing", "--cells", "bert-base@60/s+tick@20/s", "--trainers", "rnnlm+vit-b", "--seeds", "1,2", "--seconds", "1",
                                 "--warm-up", "0")
@@ -140,6 +156,17 @@ class SloBench(cli.CarpoolTest):
                 self.assertIs(bench.blocks_of_cell(mock.MagicMock(), "tick@1/s", chosen, time.monotonic() + 1000.0, kept.append), complete)
             self.assertEqual([len(each["rows"]) for each in kept], [measured] if measured else [])
 
+    def answers_with_stub(self, requests, **environment):
+        """Each of the requests to the cells is answered, with a torch that computes nothing."""
+        done = subprocess.run([sys.executable, RESIDENT], input="".join(json.dumps(request) + "\n" for request in requests), text=True,
+                              capture_output=True, check=False, timeout=cli.TIMEOUT_S,
+                              env=cli.environment(self.folder, ON_GPU_CELLS=str(BENCH / "slo_cells.py"), PYTHONPATH=str(STUBS),
+                                                  PYTHONDONTWRITEBYTECODE="1", **environment))
+        lines = done.stdout.splitlines()
+        self.assertEqual(len(lines), len(requests), done.stderr)
+        for request, line in zip(requests, lines):
+            self.assertNotIn('"error"', line, f"{request}: {done.stderr}")
+
     def test_cells_for_pytorch_answer(self):
         requests = [{"cell": "pin", "first": 0, "count": 1}]
         for service in ("bert-large", "bert-base", "encoder-decoder", "encoder-decoder.b3", "bert-base.graph", "bert-base.b2.graph", "tick"):
@@ -147,14 +174,8 @@ class SloBench(cli.CarpoolTest):
         for trainer in ("rnnlm", "vgg16", "vit-b", "products"):
             requests += [{"cell": "prepare", "trainer": trainer}, {"cell": "train", "trainer": trainer, "seconds": 0.02},
                          {"cell": "longest", "trainer": trainer}, {"cell": "weights", "trainer": trainer, "steps": 2}]
-        done = subprocess.run([sys.executable, RESIDENT], input="".join(json.dumps(request) + "\n" for request in requests), text=True,
-                              capture_output=True, check=False, timeout=cli.TIMEOUT_S,
-                              env=cli.environment(self.folder, ON_GPU_CELLS=str(BENCH / "slo_cells.py"), PYTHONPATH=str(STUBS),
-                                                  PYTHONDONTWRITEBYTECODE="1"))
-        lines = done.stdout.splitlines()
-        self.assertEqual(len(lines), len(requests), done.stderr)
-        for request, line in zip(requests, lines):
-            self.assertNotIn('"error"', line, f"{request}: {done.stderr}")
+        self.answers_with_stub(requests)
+        self.answers_with_stub([{"cell": "ready", "service": "bert-base.graph"}, {"cell": "train", "trainer": "vit-b", "seconds": 0.02}], SLO_STAMPS="1")
 
     def test_figures_of_latencies(self):
         sys.path.insert(0, str(BENCH))

@@ -1,0 +1,1 @@
+"""The language of kernels, which nobody reads here."""
