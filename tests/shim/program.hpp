@@ -64,6 +64,7 @@ struct Program {
 
 // The file that a variable of the environment names.
 void touch(const char* variable);
+bool exists(const char* variable);
 // Launches are of this kernel from now on; 1 if there is none.
 int use_kernel(Program& program, const char* name);
 
@@ -91,6 +92,7 @@ int run_ahead_with_streams(Program& program, int count);
 int run_ahead_beside_legacy(Program& program, int flags);
 int run_ahead_after_release(Program& program, int count);
 int run_tangled(Program& program, int count);
+int run_drips(Program& program, int count);
 int run_products(Program& program, int rounds);
 int run_believed(Program& program, int count);
 int run_flood_captures(Program& program, int count);

@@ -93,6 +93,20 @@ TEST_F(ShimTurns, StreamsThatWaitForOneAnotherComeToAnEnd) {
   EXPECT_TRUE(goes_on(serving.pid()));
 }
 
+// A program for which the GPU waits launches on while a request is active, within its section.
+TEST_F(ShimTurns, WhatIsLaunchedDuringARequestWaitsForItsEnd) {
+  constexpr std::uint64_t kRequests = 20;  // of 10 ms
+  for (const char* slo_mps : {"0", "1"}) {
+    clear_files();
+    const ChildProcess serving =
+        start({"lookup", "serve", std::to_string(kRequests)}, slo(slo_mps));
+    ASSERT_TRUE(wait_for("READY"));
+    const Values seen = run({"lookup", "drips"}, with_files(best_effort()));
+    EXPECT_EQ(seen.at("failures"), 0U);
+    EXPECT_GE(seen.at("late"), kRequests / 2);
+  }
+}
+
 TEST_F(ShimTurns, SeveralBestEffortProcessesLaunchAhead) {
   const ChildProcess serving = start({"lookup", "serve", "2000"}, slo());
   ASSERT_TRUE(wait_for("READY"));

@@ -1,7 +1,7 @@
 // Gates in the streams of a client that launches ahead of its turn. A gate divides the work of a
 // stream into sections; the GPU stops between two of them while it is not the client's turn. So no
 // more than a section, or one launch of each stream, runs on when a turn ends; while the number of
-// streams that are used grows, up to two.
+// streams that are used grows, up to two. What is launched after that waits.
 #pragma once
 
 #include <array>
@@ -13,18 +13,28 @@ namespace carpool::interpose::gate {
 
 class TurnSections {
  public:
-  // Whether a gate is needed in front of this launch, by bounds. `stream`: any name but 0. Streams
-  // that are used in turn share the section.
-  [[nodiscard]] constexpr bool needs_gate(std::uint64_t stream,
-                                          Nanoseconds bound,
-                                          Nanoseconds section) const {
-    const Begun* const own = find(stream);
-    return own == nullptr || own->work + bound > section / in_use();
+  // A launch that asks whether it needs a gate.
+  struct Asks {
+    std::uint64_t stream = 0;  // any name but 0
+    Nanoseconds bound = 0;
+    Nanoseconds section = 0;    // streams that are used in turn share it
+    std::uint64_t closing = 0;  // since when the gates are closed: any number; 0: they are open
+  };
+
+  // By bounds; or because the gates were closed after the last one of the stream. A program that
+  // the GPU waits for would else launch the rest of its section into the request, one by one.
+  [[nodiscard]] constexpr bool needs_gate(const Asks& asks) const {
+    const Begun* const own = find(asks.stream);
+    return own == nullptr || own->work + asks.bound > asks.section / in_use() ||
+           (asks.closing != 0 && asks.closing != own->closing);
   }
   // It was launched.
-  constexpr void add(std::uint64_t stream, Nanoseconds bound, bool behind_gate) {
-    Begun& own = place_of(stream);
-    own = {.stream = stream, .work = behind_gate ? bound : own.work + bound, .launch = ++launches_};
+  constexpr void add(const Asks& asks, bool behind_gate) {
+    Begun& own = place_of(asks.stream);
+    own = {.stream = asks.stream,
+           .work = behind_gate ? asks.bound : own.work + asks.bound,
+           .closing = behind_gate ? asks.closing : own.closing,
+           .launch = ++launches_};
   }
 
  private:
@@ -34,7 +44,8 @@ class TurnSections {
   struct Begun {
     std::uint64_t stream = 0;
     Nanoseconds work = 0;
-    std::uint64_t launch = 0;  // the last one
+    std::uint64_t closing = 0;  // when its last gate was put
+    std::uint64_t launch = 0;   // the last one
   };
 
   [[nodiscard]] constexpr bool is_used(const Begun& begun) const {

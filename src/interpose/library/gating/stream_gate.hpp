@@ -2,6 +2,7 @@
 // host. While it is closed, the program goes on launching.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "interpose/library/gating/host_words.hpp"
@@ -19,23 +20,37 @@ class StreamGate {
     return words_.wait(place, number_, kOpen, WordIs::Equal);
   }
 
-  // From any thread. Without a call of the driver, which may wait for the GPU itself.
+  // By the keeper. Without a call of the driver, which may wait for the GPU itself.
   void open() { set(kOpen); }
-  void close() { set(kClosed); }
+  void close() {
+    if (set(kClosed)) {
+      closings_.fetch_add(1, std::memory_order_relaxed);
+    }
+  }
+  // From any thread: how often it was closed, if it is; 0: it is open.
+  [[nodiscard]] std::uint64_t closing() const {
+    const HostWords::Word* const word = words_.word(number_);
+    const bool closed = word != nullptr && word->load(std::memory_order_acquire) == kClosed;
+    return closed ? closings_.load(std::memory_order_relaxed) : 0;
+  }
 
  private:
   static constexpr std::uint64_t kOpen = 1;
   static constexpr std::uint64_t kClosed = 0;
 
-  void set(std::uint64_t value) {
+  // Whether it has changed.
+  bool set(std::uint64_t value) {
     HostWords::Word* const word = words_.word(number_);
-    if (word != nullptr && word->load(std::memory_order_relaxed) != value) {
-      word->store(value, std::memory_order_release);
+    if (word == nullptr || word->load(std::memory_order_relaxed) == value) {
+      return false;
     }
+    word->store(value, std::memory_order_release);
+    return true;
   }
 
   HostWords& words_;
   std::size_t number_;
+  std::atomic<std::uint64_t> closings_{0};
 };
 
 }  // namespace carpool::interpose

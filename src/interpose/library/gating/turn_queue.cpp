@@ -80,15 +80,18 @@ void TurnQueue::see_stream(const StreamPlace& place, Nanoseconds now) {
 }
 
 bool TurnQueue::pass(const StreamPlace& place, const gate::Work& work, Nanoseconds now) {
-  const StreamKey stream = stream_key(place.stream, place.twin);
-  const bool needed = sections_.needs_gate(stream, work.bound_ns, section_);
+  const gate::TurnSections::Asks asks{.stream = stream_key(place.stream, place.twin),
+                                      .bound = work.bound_ns,
+                                      .section = section_,
+                                      .closing = gate_.closing()};
+  const bool needed = sections_.needs_gate(asks);
   if (needed && !gate_.put(place)) {
     return false;
   }
   if (needed && sliced_) {
     see_stream(place, now);
   }
-  sections_.add(stream, work.bound_ns, needed);
+  sections_.add(asks, needed);
   return true;
 }
 

@@ -15,9 +15,11 @@ constexpr Nanoseconds kSection = 400 * kMicrosecond;
 class TurnSectionsTest : public testing::Test {
  protected:
   // Whether the launch got a gate.
-  bool launch(std::uint64_t stream, Nanoseconds bound) {
-    const bool needed = sections_.needs_gate(stream, bound, kSection);
-    sections_.add(stream, bound, needed);
+  bool launch(std::uint64_t stream, Nanoseconds bound, std::uint64_t closing = 0) {
+    const TurnSections::Asks asks{
+        .stream = stream, .bound = bound, .section = kSection, .closing = closing};
+    const bool needed = sections_.needs_gate(asks);
+    sections_.add(asks, needed);
     return needed;
   }
 
@@ -56,6 +58,18 @@ TEST_F(TurnSectionsTest, AStreamThatIsNotUsedAnyMoreTakesNothing) {
   EXPECT_TRUE(launch(1, 100 * kMicrosecond));
   EXPECT_FALSE(launch(1, 300 * kMicrosecond));
   EXPECT_TRUE(launch(2, kMicrosecond)) << "its own gate is long past";
+}
+
+TEST_F(TurnSectionsTest, EachStreamGetsAGateOnceTheGatesAreClosed) {
+  EXPECT_TRUE(launch(1, kMicrosecond));
+  EXPECT_TRUE(launch(2, kMicrosecond));
+  EXPECT_TRUE(launch(1, kMicrosecond, 1));
+  EXPECT_FALSE(launch(1, kMicrosecond, 1)) << "it waits already";
+  EXPECT_TRUE(launch(2, kMicrosecond, 1));
+  EXPECT_FALSE(launch(1, kMicrosecond)) << "they are open again";
+  EXPECT_FALSE(launch(2, kMicrosecond));
+  EXPECT_TRUE(launch(1, kMicrosecond, 2));
+  EXPECT_FALSE(launch(1, kMicrosecond, 2));
 }
 
 // What may run on when a turn ends: in each stream what follows its last gate.
