@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "interpose/gate/work.hpp"
@@ -38,6 +39,8 @@ class TurnSections {
   }
 
  private:
+  // With more of them each launch needs a gate.
+  static constexpr std::size_t kMostStreams = 8;
   // One that got none of the last launches is not used any more.
   static constexpr std::uint64_t kForgotten = 64;
 
@@ -78,7 +81,7 @@ class TurnSections {
     return *oldest;
   }
 
-  std::array<Begun, 4> streams_{};
+  std::array<Begun, kMostStreams> streams_{};
   std::uint64_t launches_ = 0;
 };
 

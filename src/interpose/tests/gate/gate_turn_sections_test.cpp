@@ -49,6 +49,14 @@ TEST_F(TurnSectionsTest, StreamsHaveTheirOwnGatesAndShareTheSection) {
   EXPECT_TRUE(launch(2, 100 * kMicrosecond));
 }
 
+TEST_F(TurnSectionsTest, EightStreamsUsedInTurnNeedNoGateForEachLaunch) {
+  int gates = 0;
+  for (std::uint64_t i = 0; i < 80; ++i) {
+    gates += launch(1 + i % 8, 10 * kMicrosecond) ? 1 : 0;
+  }
+  EXPECT_EQ(gates, 16) << "five launches of 10 µs fit in an eighth of the section";
+}
+
 TEST_F(TurnSectionsTest, AStreamThatIsNotUsedAnyMoreTakesNothing) {
   launch(2, kMicrosecond);
   for (int i = 0; i < 100; ++i) {
@@ -79,8 +87,8 @@ TEST_F(TurnSectionsTest, NoMoreThanASectionOrOneLaunchOfEachStreamFollowsTheLast
   std::map<std::uint64_t, Nanoseconds> longest;
   std::size_t gates = 0;
   for (int i = 0; i < 10'000; ++i) {
-    const std::uint64_t stream = 1 + engine() % 4;
-    const auto bound = static_cast<Nanoseconds>(engine() % 60) * kMicrosecond;
+    const std::uint64_t stream = 1 + engine() % 8;
+    const auto bound = static_cast<Nanoseconds>(engine() % 30) * kMicrosecond;
     const bool gate = launch(stream, bound);
     gates += gate ? 1 : 0;
     begun[stream] = gate ? bound : begun[stream] + bound;
