@@ -19,7 +19,7 @@ def by_request(stamps, count):
     return [stamps[first:first + each] for first in range(0, len(stamps), each)]
 
 
-def steps_of(request):
+def intervals_of(request):
     return [then - now for now, then in zip(request, request[1:])]
 
 
@@ -32,7 +32,7 @@ def summary(requests, trainer):
     """Microseconds from the last sign of the trainer to the begin of a request on the GPU, of the request, and from its end to the next sign of the trainer;
     signs within requests; and where the slowest requests took longer than usual, step by step."""
     trainer = sorted(trainer)
-    usual = [statistics.median(step) for step in zip(*map(steps_of, requests))]
+    usual = [statistics.median(step) for step in zip(*map(intervals_of, requests))]
     found = []
     for request in requests:
         first, last = bisect.bisect_left(trainer, request[0]), bisect.bisect_right(trainer, request[-1])
@@ -40,7 +40,7 @@ def summary(requests, trainer):
             "gpu": request[-1] - request[0],
             "before": request[0] - trainer[first - 1] if first else None,
             "after": trainer[last] - request[-1] if last < len(trainer) else None,
-            "extra_us": [round((step - norm) / 1e3) for step, norm in zip(steps_of(request), usual)],
+            "extra_us": [round((step - norm) / 1e3) for step, norm in zip(intervals_of(request), usual)],
             "trainer_at_us": [round((moment - request[0]) / 1e3) for moment in trainer[first:last]],
         })
     slowest = sorted(found, key=lambda each: -each["gpu"])[:SLOWEST]

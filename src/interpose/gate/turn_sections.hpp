@@ -19,11 +19,11 @@ class TurnSections {
     std::uint64_t stream = 0;  // any name but 0
     Nanoseconds bound = 0;
     Nanoseconds section = 0;    // streams that are used in turn share it
-    std::uint64_t closing = 0;  // since when the gates are closed: any number; 0: they are open
+    std::uint64_t closing = 0;  // number of the time for which the gates are closed; 0: open
   };
 
-  // By bounds; or because the gates were closed after the last one of the stream. A program that
-  // the GPU waits for would else launch the rest of its section into the request, one by one.
+  // By bounds; or because the gates were closed after the stream got its last one. Otherwise a
+  // program for which the GPU waits would launch the rest of its section into the request.
   [[nodiscard]] constexpr bool needs_gate(const Asks& asks) const {
     const Begun* const own = find(asks.stream);
     return own == nullptr || own->work + asks.bound > asks.section / in_use() ||
@@ -47,7 +47,7 @@ class TurnSections {
   struct Begun {
     std::uint64_t stream = 0;
     Nanoseconds work = 0;
-    std::uint64_t closing = 0;  // when its last gate was put
+    std::uint64_t closing = 0;  // in which it got its last gate
     std::uint64_t launch = 0;   // the last one
   };
 

@@ -27,7 +27,7 @@ class StreamGate {
       closings_.fetch_add(1, std::memory_order_relaxed);
     }
   }
-  // From any thread: how often it was closed, if it is; 0: it is open.
+  // From any thread: the number of the time for which it is closed now; 0: it is open.
   [[nodiscard]] std::uint64_t closing() const {
     const HostWords::Word* const word = words_.word(number_);
     const bool closed = word != nullptr && word->load(std::memory_order_acquire) == kClosed;
@@ -50,7 +50,7 @@ class StreamGate {
 
   HostWords& words_;
   std::size_t number_;
-  std::atomic<std::uint64_t> closings_{0};
+  std::atomic<std::uint64_t> closings_{1};  // it is closed at first
 };
 
 }  // namespace carpool::interpose
