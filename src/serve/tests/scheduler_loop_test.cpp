@@ -182,8 +182,9 @@ TEST_F(SchedulerLoopTest, AFullDiskAnswersLooksAtOnce) {
     journal_.full = false;
     EXPECT_TRUE(answered);
     const Result<void> seen = look.get();
+    const Result<JobId> changed = change.get();
     // A change that came later than the look's full disk was refused.
-    EXPECT_EQ(change.get().has_value(), turn_of_change != kNone);
+    EXPECT_EQ(changed.has_value(), turn_of_change != kNone);
     shared = turn_of_look != kNone && turn_of_look == turn_of_change;
     if (shared) {
       ASSERT_FALSE(seen);
