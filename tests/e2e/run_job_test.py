@@ -236,7 +236,7 @@ signal.signal(signal.SIGWINCH, resized)
 try:
     print("ready", flush=True)
     while True:
-        time.sleep(1000)
+        time.sleep(0.05)  # a signal that comes just before a sleep is handled after it
 except KeyboardInterrupt:
     print("interrupted", flush=True)
 os.kill(os.getpid(), signal.SIGUSR1)

@@ -186,8 +186,9 @@ class RunTest(cli.CarpoolTest):
         self.refuses("run", "--mps", "off", "--", "no-such-program", env=self.env, says="no-such-program")
 
     def test_signals_reach_the_program(self):
-        script = ("import signal, sys; signal.signal(signal.SIGTERM, lambda *_: sys.exit(33)); "
-                  "print('on', flush=True); signal.pause()")
+        # In short sleeps: a signal that comes just before a sleep is handled after it.
+        script = ("import signal, sys, time; signal.signal(signal.SIGTERM, lambda *_: sys.exit(33)); "
+                  "print('on', flush=True); [time.sleep(0.05) for _ in range(100000)]")
         run = self.start("--mps", "off", script=script)
         self.assertEqual(run.stdout.readline(), "on\n")
         run.send_signal(signal.SIGTERM)
