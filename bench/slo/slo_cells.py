@@ -87,16 +87,19 @@ def serve(service, rate, seconds, seed, warm_up=2.0):
     for _ in range(WARM_UP):
         request(answer, tokens)
     stamps.clear()
-    latencies, start = [], time.monotonic()
+    latencies, spans, start = [], [], time.monotonic()
     arrivals = poisson(rate, warm_up + seconds, seed)
     for moment in arrivals:
         while (wait := start + moment - time.monotonic()) > 0:
             if wait > 2 * SPIN_S:
                 time.sleep(wait - SPIN_S)
+        sent = time.monotonic_ns()
         request(answer, tokens)
+        spans.append((sent, time.monotonic_ns()))
         if moment >= warm_up:
             latencies.append(time.monotonic() - start - moment)
-    return {"latencies": latencies, "window": [start + warm_up, start + warm_up + seconds], "stamps": turns.by_request(stamps.read(), len(arrivals))}
+    return {"latencies": latencies, "window": [start + warm_up, start + warm_up + seconds], "spans": spans if stamps.asked else [],
+            "stamps": turns.by_request(stamps.read(), len(arrivals))}
 
 
 def made(trainer):

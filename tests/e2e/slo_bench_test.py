@@ -103,10 +103,14 @@ class SloBench(cli.CarpoolTest):
         turns = importlib.import_module("turns")
         requests = turns.by_request([1_000_000 * number + at for number in range(1, 21) for at in (0, 100_000, 300_000)], 20)
         requests[7] = [8_000_000, 8_100_000, 8_900_000]
-        told = turns.summary(requests, [500_000, 990_000, 1_310_000, 7_950_000, 8_600_000, 8_920_000])
+        spans = [(request[0] - 50_000, request[-1] + 20_000) for request in requests]
+        spans[3] = (spans[3][0] - 700_000, spans[3][1])
+        told = turns.summary(requests, spans, [500_000, 990_000, 1_310_000, 7_950_000, 8_600_000, 8_920_000])
         self.assertEqual((told["before_us"]["p50"], told["gpu_us"], told["trainer_stamps_inside"]), (3690.0, {"p50": 300.0, "p95": 300.0, "p99": 900.0}, 0.05))
         self.assertEqual(told["usual_steps_us"], [100, 200])
-        self.assertEqual(told["slowest"][0], {"gpu_us": 900, "extra_us": [0, 600], "trainer_at_us": [600]})
+        self.assertEqual(told["queued_us"], {"p50": 70.0, "p95": 70.0, "p99": 770.0})
+        self.assertEqual(told["slowest"][0], {"queued_us": 770, "gpu_us": 300, "extra_us": [0, 0], "trainer_at_us": []})
+        self.assertEqual(told["slowest"][1], {"queued_us": 70, "gpu_us": 900, "extra_us": [0, 600], "trainer_at_us": [600]})
         self.assertEqual(turns.by_request([], 3), [])
         self.assertRaises(ValueError, turns.by_request, [1, 2, 3], 2)
 
