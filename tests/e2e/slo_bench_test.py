@@ -44,6 +44,11 @@ class SloBench(cli.CarpoolTest):
         self.assertGreater(row["training"], 0.0)
         self.assertAlmostEqual(row["harvest"], row["training"] / 0.4)
 
+    def test_requests_that_a_service_is_too_slow_for_are_told(self):
+        found, = self.run_bench("--ways", "slicing", "--cells", "slow@60/s", "--trainers", "rnnlm", "--seconds", "1", "--warm-up", "0")
+        self.assertEqual(found["rows"][0]["unsent"], 3)
+        self.assertIn("3 requests were not sent, the service is too slow", self.said)
+
     def test_gate_loads_the_library_into_service_and_trainer(self):
         program, library = self.folder / "bin/carpool", self.folder / "lib/carpool/libcarpool_cuda.so"
         older, older_library = self.folder / "older/bin/carpool", self.folder / "older/lib/carpool/libcarpool_cuda.so"
