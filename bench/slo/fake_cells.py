@@ -34,7 +34,8 @@ def serve(service, rate, seconds, seed, warm_up=0.0):
     time.sleep(seconds)
     wait = STEP_S if lane().exists() else 0.0
     moments = poisson(rate, seconds, seed)
-    return {"latencies": [0.005 + wait for _ in moments], "window": [start, start + seconds], "service": service, "warm_up": warm_up,
+    in_time = [] if service == "slow" and wait else moments
+    return {"latencies": [0.005 + wait for _ in in_time], "window": [start, start + seconds], "service": service, "warm_up": warm_up,
             "unsent": 3 if service == "slow" else 0,
             "spans": [[nanoseconds(start + moment), nanoseconds(start + moment + 0.006)] for moment in moments],
             "stamps": [[nanoseconds(start + moment), nanoseconds(start + moment + 0.005)] for moment in moments]}

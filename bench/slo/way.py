@@ -13,14 +13,15 @@ class Kind(typing.NamedTuple):
     gated: bool
 
 
+CONNECTIONS = "CUDA_DEVICE_MAX_CONNECTIONS"
 KINDS = {
     "slicing": Kind(False, False, {}, False),
     "mps": Kind(True, True, {}, False),
     "mps-50": Kind(True, True, {"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE": "50"}, False),
     "mps-priority": Kind(True, True, {"CUDA_MPS_CLIENT_PRIORITY": "1"}, False),
-    "gate": Kind(False, True, {"CUDA_MPS_CLIENT_PRIORITY": "1"}, True),  # as carpool does it
-    "gate-mps": Kind(True, True, {"CUDA_MPS_CLIENT_PRIORITY": "1"}, True),
-    "gate-time": Kind(False, False, {}, True),
+    "gate": Kind(False, True, {"CUDA_MPS_CLIENT_PRIORITY": "1", CONNECTIONS: "1"}, True),  # as carpool does it
+    "gate-mps": Kind(True, True, {"CUDA_MPS_CLIENT_PRIORITY": "1", CONNECTIONS: "1"}, True),
+    "gate-time": Kind(False, False, {CONNECTIONS: "1"}, True),
 }
 USUAL = [name for name, kind in KINDS.items() if not kind.gated]
 
@@ -74,8 +75,12 @@ def of_cell(way, p99_ms):
 
 def way_of(text, slo_ms, program=None):
     """None if there is no such way. `program`: of a gate that names none."""
-    parts = re.fullmatch(r"([a-z0-9-]+)(?::([a-z0-9-]+(?::\d+)?))?(?:@(\d+(?:\.\d+)?)(x?))?(?:=(.+))?", text)
+    parts = re.fullmatch(r"([a-z0-9-]+)(?:/(\d+))?(?::([a-z0-9-]+(?::\d+)?))?(?:@(\d+(?:\.\d+)?)(x?))?(?:=(.+))?", text)
     if not parts or parts[1] not in KINDS or (any(parts.groups()[1:]) and not KINDS[parts[1]].gated):
         return None
-    told, program = float(parts[3] or slo_ms), pathlib.Path(parts[5]) if parts[5] else program
-    return Way(text, KINDS[parts[1]], parts[2] or "spacetime", 0.0 if parts[4] else told, program, told if parts[4] else 0.0)
+    name, connections, policy, slo, times, own = parts.groups()
+    kind = KINDS[name]
+    if connections:
+        kind = kind._replace(trainer_environment={**kind.trainer_environment, CONNECTIONS: connections})
+    told, program = float(slo or slo_ms), pathlib.Path(own) if own else program
+    return Way(text, kind, policy or "spacetime", 0.0 if times else told, program, told if times else 0.0)

@@ -114,6 +114,7 @@ class RunTest(cli.CarpoolTest):
         names = ("CLASS", "SLO_NS", "QUANTILE", "POLICY", "MPS")
         self.nvtx_tool = seen.get("NVTX_INJECTION64_PATH")
         self.priority = seen.get("CUDA_MPS_CLIENT_PRIORITY")
+        self.connections = seen.get("CUDA_DEVICE_MAX_CONNECTIONS")
         return {name: seen[f"CARPOOL_SHIM_{name}"] for name in names if f"CARPOOL_SHIM_{name}" in seen}, done.stderr
 
     def test_a_latency_reaches_the_program(self):
@@ -121,6 +122,7 @@ class RunTest(cli.CarpoolTest):
         self.assertEqual(self.variables("--mps", "on", "--slo", "20ms"),
                          ({"CLASS": "slo", "SLO_NS": "20000000", "QUANTILE": "0.99", "MPS": "1"}, ""))
         self.assertEqual(self.variables("--best-effort"), ({"CLASS": "best-effort", "MPS": "1"}, ""))
+        self.assertEqual(self.connections, "1")
         self.assertEqual(self.variables("--slo", "20ms"),  # requests are faster outside of MPS
                          ({"CLASS": "slo", "SLO_NS": "20000000", "QUANTILE": "0.99"}, ""))
         self.assertEqual(self.variables("--mps", "off", "--slo", "1500us", "--quantile", "0.999"),
@@ -128,6 +130,15 @@ class RunTest(cli.CarpoolTest):
         self.assertEqual(self.variables("--mps", "on", "--best-effort", "--policy", "priority"),
                          ({"CLASS": "best-effort", "POLICY": "priority", "MPS": "1"}, ""))
         self.assertEqual(self.priority, "1")  # the lower of two
+
+    def test_streams_of_a_best_effort_program_are_one_queue_unless_its_user_says_more(self):
+        self.variables("--mps", "off", "--slo", "20ms")
+        self.assertIsNone(self.connections)
+        self.variables("--mps", "off", "--best-effort")
+        self.assertEqual(self.connections, "1")
+        self.env["CUDA_DEVICE_MAX_CONNECTIONS"] = "8"
+        self.variables("--mps", "off", "--best-effort")
+        self.assertEqual(self.connections, "8")
 
     def test_ranges_may_mark_requests(self):
         self.variables("--mps", "off", "--slo", "20ms")

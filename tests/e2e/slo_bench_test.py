@@ -46,7 +46,7 @@ class SloBench(cli.CarpoolTest):
 
     def test_requests_that_a_service_is_too_slow_for_are_told(self):
         found, = self.run_bench("--ways", "slicing", "--cells", "slow@60/s", "--trainers", "rnnlm", "--seconds", "1", "--warm-up", "0")
-        self.assertEqual(found["rows"][0]["unsent"], 3)
+        self.assertEqual((found["rows"][0]["unsent"], found["rows"][0]["requests"]), (3, 0))
         self.assertIn("3 requests were not sent, the service is too slow", self.said)
 
     def test_gate_loads_the_library_into_service_and_trainer(self):
@@ -98,6 +98,14 @@ class SloBench(cli.CarpoolTest):
         sys.path.insert(0, str(BENCH))
         way = importlib.import_module("way").way_of("gate-mps:hami:50@20", 8.0)
         self.assertEqual((way.policy, way.slo_ms, way.in_file_names), ("hami:50", 20.0, "gate-mps-hami-50-20"))
+
+    def test_queues_for_the_streams_of_a_trainer(self):
+        sys.path.insert(0, str(BENCH))
+        sharing = importlib.import_module("way")
+        for text, connections in (("gate@20", "1"), ("gate/32@20", "32"), ("gate-time/8:time@2x", "8"), ("mps", None)):
+            way = sharing.way_of(text, 8.0, self.folder / "bin/carpool")
+            self.assertEqual(way.kind.trainer_environment.get("CUDA_DEVICE_MAX_CONNECTIONS"), connections)
+        self.assertIsNone(sharing.way_of("mps/8", 8.0))
 
     def test_stamps_tell_when_the_gpu_changed(self):
         found, = self.run_bench("--ways", "slicing", "--cells", "bert-base@60/s", "--trainers", "rnnlm", "--seconds", "1", "--warm-up", "0", "--stamps")

@@ -319,6 +319,7 @@ int main(int argc, char** argv) {
       {"iterations", run_iterations},
       {"ahead", run_ahead},
       {"ahead-with-streams", run_ahead_with_streams},
+      {"ahead-with-priorities", run_ahead_with_priorities},
       {"ahead-beside-legacy", run_ahead_beside_legacy},
       {"ahead-after-release", run_ahead_after_release},
       {"tangled", run_tangled},

@@ -89,6 +89,7 @@ int run_flood(Program& program, int count);
 int run_iterations(Program& program, int count);
 int run_ahead(Program& program, int count);
 int run_ahead_with_streams(Program& program, int count);
+int run_ahead_with_priorities(Program& program, int count);
 int run_ahead_beside_legacy(Program& program, int flags);
 int run_ahead_after_release(Program& program, int count);
 int run_tangled(Program& program, int count);

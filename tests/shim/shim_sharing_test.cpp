@@ -5,6 +5,10 @@
 namespace carpool::shim_test {
 namespace {
 
+Environment one_connection() {
+  return {{"CUDA_DEVICE_MAX_CONNECTIONS", "1"}};
+}
+
 class ShimTurns : public ShimGate {
  protected:
   [[nodiscard]] static bool ahead(const Values& seen) {
@@ -19,7 +23,9 @@ class ShimTurns : public ShimGate {
     clear_files();
     const ChildProcess serving = start({"lookup", "endless-request"}, slo(slo_mps));
     EXPECT_TRUE(wait_for("READY"));
-    Values seen = run({"lookup", command, number}, with_files(best_effort(mps)));
+    Environment more = best_effort(mps);
+    more.insert(more_.begin(), more_.end());
+    Values seen = run({"lookup", command, number}, with_files(more));
     EXPECT_EQ(seen.at("failures"), 0U);
     EXPECT_GE(seen.at("driver_kernel_launches"), 6U);
     return seen;
@@ -31,6 +37,8 @@ class ShimTurns : public ShimGate {
     return once_shown([&] { return launched_beside_request(mps, slo_mps, command, number); },
                       [](const Values& values) { return ahead(values); });
   }
+
+  Environment more_{};  // of the best-effort process
 };
 
 TEST_F(ShimTurns, AProgramLaunchesAheadOfItsTurn) {
@@ -81,16 +89,41 @@ TEST_F(ShimTurns, StreamsThatBlockTheLegacyOneAreNotAheadWhereTheTimeIsSliced) {
   EXPECT_TRUE(ahead(launched_ahead("1", "1", command, kBlocking))) << "both under MPS";
 }
 
+// In one queue a stream that waits for another one waits for what runs already.
+TEST_F(ShimTurns, StreamsInOneQueueNeedNoWords) {
+  more_ = one_connection();
+  const Values seen = launched_ahead("1", "0", "ahead-with-streams");
+  EXPECT_TRUE(ahead(seen)) << seen.at("launching_us") << " of " << seen.at("done_us");
+  EXPECT_EQ(seen.at("driver_value_writes"), 0U);
+  EXPECT_GE(launched_ahead("1", "0", "ahead-with-priorities").at("driver_value_writes"), 3U)
+      << "one queue for each priority";
+  EXPECT_TRUE(ahead(launched_ahead("1", "0", "ahead-beside-legacy", "0")));
+}
+
+// Six streams, and more kernels than there are words.
 TEST_F(ShimTurns, StreamsThatWaitForOneAnotherComeToAnEnd) {
-  constexpr std::uint64_t kKernels = 5000;  // more than there are words
-  const ChildProcess serving = start({"lookup", "serve", "2000"}, slo("0"));
-  ASSERT_TRUE(wait_for("READY"));
-  const Values seen =
-      run({"lookup", "tangled", std::to_string(kKernels)}, with_files(best_effort()));
-  EXPECT_EQ(seen.at("failures"), 0U);
-  EXPECT_EQ(seen.at("driver_kernel_launches"), kKernels);
-  EXPECT_GE(seen.at("driver_value_writes"), kKernels / 2);
-  EXPECT_TRUE(goes_on(serving.pid()));
+  constexpr std::uint64_t kKernels = 5000;
+  const auto tangled = [&](const Environment& connections) {
+    clear_files();
+    const ChildProcess serving = start({"lookup", "serve", "2000"}, slo("0"));
+    EXPECT_TRUE(wait_for("READY"));
+    Environment more = best_effort();
+    more.insert(connections.begin(), connections.end());
+    Values seen = run({"lookup", "tangled", std::to_string(kKernels)}, with_files(more));
+    EXPECT_EQ(seen.at("failures"), 0U);
+    EXPECT_EQ(seen.at("driver_kernel_launches"), kKernels);
+    EXPECT_TRUE(goes_on(serving.pid()));
+    return seen;
+  };
+  const Values several = once_shown(
+      [&] { return tangled({}); },
+      [&](const Values& seen) { return seen.at("driver_value_writes") >= kKernels / 2; });
+  EXPECT_GE(several.at("driver_value_writes"), kKernels / 2);
+  const Values one = tangled(one_connection());
+  EXPECT_EQ(one.at("driver_value_writes"), 0U);
+  EXPECT_GT(one.at("driver_value_waits"), 0U);
+  EXPECT_LT(one.at("driver_value_waits"), several.at("driver_value_waits") / 2)
+      << "the streams have their gates together";
 }
 
 // A program for which the GPU waits launches on while a request is active, within its section.

@@ -11,10 +11,10 @@ namespace carpool::shim_test {
 namespace {
 
 // Kernels in two streams, each of which waits for that before it in the other one.
-int launch_in_turn(Program& program, int count) {
+int launch_in_turn(Program& program, int count, int priority = 0) {
   Handle side = nullptr;
   Handle event = nullptr;
-  int failures = program.cuda("cuStreamCreate", &side, 1U);
+  int failures = program.cuda("cuStreamCreateWithPriority", &side, 1U, priority);
   failures += program.cuda("cuEventCreate", &event, 0U);
   for (int i = 0; i < count; ++i) {
     Handle const own = i % 2 == 0 ? nullptr : side;
@@ -76,6 +76,10 @@ int run_ahead(Program& program, int count) {
 
 int run_ahead_with_streams(Program& program, int count) {
   return ahead(program, [&] { return launch_in_turn(program, 2 * count); });
+}
+
+int run_ahead_with_priorities(Program& program, int count) {
+  return ahead(program, [&] { return launch_in_turn(program, 2 * count, -1); });
 }
 
 int run_ahead_beside_legacy(Program& program, int flags) {

@@ -224,7 +224,8 @@ Result<void> run_locally(const LocalRun& options, const CommandContext& context)
                                       .guarantee_bytes = request->guarantee_bytes},
                                      {.preload = variable("LD_PRELOAD"),
                                       .library_path = variable("LD_LIBRARY_PATH"),
-                                      .nvtx_tool = variable(kNvtxToolVariable)}));
+                                      .nvtx_tool = variable(kNvtxToolVariable),
+                                      .connections = variable(kConnectionsVariable)}));
   if (gate->job_class == JobClass::BestEffort && gate->mps) {
     environment["CUDA_MPS_CLIENT_PRIORITY"] = "1";  // the lower of two
   }

@@ -94,6 +94,11 @@ std::map<std::string, std::string> shim_environment(const ShimSettings& settings
   if (settings.gate.job_class == JobClass::Slo && own.nvtx_tool.empty()) {
     variables[kNvtxToolVariable] = settings.library.string();
   }
+  // With several queues, streams that wait for one another take time from the requests beside which
+  // they wait (docs/gate.md).
+  if (settings.gate.job_class == JobClass::BestEffort && own.connections.empty()) {
+    variables[kConnectionsVariable] = "1";
+  }
   return variables;
 }
 

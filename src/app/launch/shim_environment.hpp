@@ -22,6 +22,8 @@ inline constexpr std::uint64_t kFirstRunJob = std::uint64_t{1} << 40U;
 inline constexpr const char* kGatePolicyVariable = "CARPOOL_SHIM_POLICY";
 // The library that NVTX calls when the program marks ranges.
 inline constexpr const char* kNvtxToolVariable = "NVTX_INJECTION64_PATH";
+// How many queues the driver has for the streams of the program.
+inline constexpr const char* kConnectionsVariable = "CUDA_DEVICE_MAX_CONNECTIONS";
 
 // lib/carpool/libcarpool_cuda.so beside the folder of this program.
 [[nodiscard]] Result<std::filesystem::path> find_shim_library();
@@ -59,6 +61,7 @@ struct OwnVariables {
   std::string preload{};       // LD_PRELOAD
   std::string library_path{};  // LD_LIBRARY_PATH
   std::string nvtx_tool{};     // kNvtxToolVariable: a tool of the user goes before ours
+  std::string connections{};   // kConnectionsVariable
 };
 
 // An empty value: the variable is removed.

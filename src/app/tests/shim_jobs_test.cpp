@@ -91,6 +91,14 @@ TEST_F(ShimJobsTest, OnlyBestEffortJobsAreToldToWaitForRequests) {
   EXPECT_EQ(variables.at("CARPOOL_SHIM_MPS"), "1");
 }
 
+TEST_F(ShimJobsTest, StreamsOfABestEffortJobAreOneQueueUnlessItsUserSaysMore) {
+  const char* const name = "CUDA_DEVICE_MAX_CONNECTIONS";
+  EXPECT_FALSE(started().contains(name));
+  spec_.job.job_class = JobClass::BestEffort;
+  EXPECT_EQ(started().at(name), "1");
+  EXPECT_FALSE(started({{name, "8"}}).contains(name));
+}
+
 TEST_F(ShimJobsTest, TheStateBelongsToItsUserAndKnowsTheJob) {
   ASSERT_FALSE(started().empty());
   struct stat folder{};

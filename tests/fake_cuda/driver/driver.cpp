@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <pthread.h>
+#include <string_view>
 #include <unistd.h>
 
 namespace fake_cuda {
@@ -98,6 +99,8 @@ bool Driver::exists() {
 Driver::Driver() : settings_(Settings::of_environment()), device_(settings_) {
   gpus_ = std::clamp(static_cast<int>(settings_.number("gpus", 1)), 0, kMaxGpus);
   green_contexts_ = settings_.number("green_contexts", 1) != 0;
+  const char* const connections = std::getenv("CUDA_DEVICE_MAX_CONNECTIONS");
+  one_connection_ = connections != nullptr && std::string_view(connections) == "1";
   copy_bytes_per_us_ =
       static_cast<std::int64_t>((settings_.number("copy_mib_per_s", 0) << 20U) / 1'000'000);
 }

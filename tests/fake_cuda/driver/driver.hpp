@@ -107,6 +107,7 @@ class Driver {
   int gpus_ = 1;
   std::int64_t copy_bytes_per_us_ = 0;
   std::atomic<bool> initialized_ = false;
+  bool one_connection_ = false;  // all streams of a priority are one queue
   bool has_thread_ = false;
   bool green_contexts_ = true;
   std::uint64_t ids_ = 0;

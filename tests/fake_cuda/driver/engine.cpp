@@ -141,6 +141,11 @@ void Driver::enqueue(Guard& /*guard*/, Stream& stream, Operation operation) {
   std::vector<Point>& gates = stream.context->gates;
   std::erase_if(gates, [](const Point& gate) { return gate.reached(); });
   operation.after.insert(operation.after.end(), gates.begin(), gates.end());
+  if (one_connection_) {
+    Point& last = stream.context->last[stream.priority];
+    operation.after.push_back(last);
+    last = stream.end();
+  }
   stream.queue.push_back(std::move(operation));
   busy_.insert(&stream);
   if (pump_stream(stream)) {

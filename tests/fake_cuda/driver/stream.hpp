@@ -91,6 +91,7 @@ class Context {
   std::unique_ptr<GreenContext> green;  // if it is one
   std::vector<Point> gates;             // that all tasks wait for which come from now on
   Stream* recorder = nullptr;           // for events of all its streams
+  std::map<int, Point> last;            // of each priority, with one connection
 
   [[nodiscard]] bool gone() const { return green != nullptr && !alive; }
   // Whether it is the other one, or the primary context to which that belongs.

@@ -142,6 +142,34 @@ TEST(Streams, AStreamWaitsForAValueOfTheHost) {
   }));
 }
 
+TEST(Streams, OneConnectionIsOneQueueForEachPriority) {
+  for (const bool one : {false, true}) {
+    EXPECT_TRUE(Machine("clock = virtual\nsms = 8").run([one] {
+      ASSERT_EQ(::setenv("CUDA_DEVICE_MAX_CONNECTIONS", one ? "1" : "8", 1), 0);
+      use_device();
+      Stream* waiting = nullptr;
+      Stream* other = nullptr;
+      Stream* urgent = nullptr;
+      ASSERT_EQ(cuStreamCreate(&waiting, kNonBlocking), kSuccess);
+      ASSERT_EQ(cuStreamCreate(&other, kNonBlocking), kSuccess);
+      ASSERT_EQ(cuStreamCreateWithPriority(&urgent, kNonBlocking, -1), kSuccess);
+      alignas(4) static std::atomic<std::uint32_t> word = 0;
+      EXPECT_EQ(cuStreamWaitValue32_v2(waiting, reinterpret_cast<DevicePtr>(&word), 1, 0),
+                kSuccess);
+      for (Stream* const stream : {waiting, other, urgent}) {
+        EXPECT_EQ(launch(kernel("spin_10us"), stream), kSuccess);
+      }
+      fake_cuda_pass_time(1'000'000);
+      EXPECT_EQ(cuStreamQuery(waiting), kNotReady);
+      EXPECT_EQ(cuStreamQuery(other), one ? kNotReady : kSuccess);
+      EXPECT_EQ(cuStreamQuery(urgent), kSuccess);
+      word = 1;
+      EXPECT_EQ(cuStreamSynchronize(waiting), kSuccess);
+      EXPECT_EQ(cuStreamSynchronize(other), kSuccess);
+    }));
+  }
+}
+
 TEST(Streams, HandleZeroOfTheTwinsIsAStreamOfTheThread) {
   EXPECT_TRUE(Machine("clock = virtual").run([] {
     use_device();

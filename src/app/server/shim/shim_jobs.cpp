@@ -238,7 +238,8 @@ run::Variables ShimJobs::start(const LaunchSpec& spec, const run::Variables& env
                            .limit_bytes = spec.memory_limit_bytes},
                           {.preload = shim_value(env, "LD_PRELOAD"),
                            .library_path = shim_value(env, "LD_LIBRARY_PATH"),
-                           .nvtx_tool = shim_value(env, kNvtxToolVariable)});
+                           .nvtx_tool = shim_value(env, kNvtxToolVariable),
+                           .connections = shim_value(env, kConnectionsVariable)});
 }
 
 }  // namespace carpool::app

@@ -2,6 +2,7 @@
 
 #include "interpose/gate/policies/policies.hpp"
 #include "interpose/library/real_driver.hpp"
+#include "interpose/library/settings.hpp"
 #include "interpose/library/symbols.hpp"
 
 namespace carpool::interpose {
@@ -21,6 +22,7 @@ constexpr Nanoseconds kStreamsWaitFor = 10 * gate::kSecond;
 
 void TurnQueue::start(const gate::Policy& policy, const gate::DeviceFacts& device) {
   device_ = device;
+  one_connection_ = setting("CUDA_DEVICE_MAX_CONNECTIONS") == "1";
   usable_ = policy.decide == &gate::decide_spacetime || policy.decide == &gate::decide_time;
 }
 
@@ -32,7 +34,8 @@ bool TurnQueue::takes(Client& client, const gate::Work& work, bool confinable, N
   section_ = seen.section;
   const bool in_space =
       confinable && seen.room && gate::space_pays(length_.mean(), seen.closed_permille);
-  const bool wait_unseen = seen.sliced && now < legacy_used_until_ && now < blocking_used_until_;
+  const bool wait_unseen =
+      seen.sliced && !in_one_queue(now) && now < legacy_used_until_ && now < blocking_used_until_;
   const bool ahead = seen.fresh && !in_space && !wait_unseen && work.expected_ns <= seen.longest;
   sliced_ = seen.sliced;
   keeper_.use(ahead);
@@ -40,6 +43,9 @@ bool TurnQueue::takes(Client& client, const gate::Work& work, bool confinable, N
 }
 
 void TurnQueue::stream_waits(Handle event, const StreamPlace& place, bool queued, Nanoseconds now) {
+  if (in_one_queue(now)) {
+    return;
+  }
   if (now < streams_wait_until_) {
     streams_wait_until_ = now + kStreamsWaitFor;
     if (queued && sliced_) {
@@ -51,7 +57,7 @@ void TurnQueue::stream_waits(Handle event, const StreamPlace& place, bool queued
 }
 
 void TurnQueue::event_recorded(Handle event, const StreamPlace& place, Nanoseconds now) {
-  if (sliced_ && now < streams_wait_until_) {
+  if (sliced_ && now < streams_wait_until_ && !in_one_queue(now)) {
     events_.recorded(event, place);
   }
 }
@@ -79,8 +85,31 @@ void TurnQueue::see_stream(const StreamPlace& place, Nanoseconds now) {
   }
 }
 
+// Streams that the driver puts into the same queue have gates together. With one connection these
+// are all streams of a priority.
+std::uint64_t TurnQueue::queue_of(const StreamPlace& place, Nanoseconds now) {
+  const StreamKey stream = stream_key(place.stream, place.twin);
+  if (!one_connection_) {
+    return stream;
+  }
+  int priority = 0;  // of the default streams
+  const bool made = stream != kLegacyStream && stream == reinterpret_cast<StreamKey>(place.stream);
+  using GetPriority = Status(Handle, int*);
+  if (made &&
+      call_real<GetPriority>(Symbol::cuStreamGetPriority, place.stream, &priority) != kSuccess) {
+    return stream;
+  }
+  constexpr std::int64_t kPriorities = 1024;  // more than there are, in both directions
+  const auto queue = static_cast<std::uint64_t>(kPriorities + std::int64_t{priority});
+  if (last_queue_ != 0 && queue != last_queue_) {
+    several_queues_until_ = now + kStreamsWaitFor;
+  }
+  last_queue_ = queue;
+  return queue;
+}
+
 bool TurnQueue::pass(const StreamPlace& place, const gate::Work& work, Nanoseconds now) {
-  const gate::TurnSections::Asks asks{.stream = stream_key(place.stream, place.twin),
+  const gate::TurnSections::Asks asks{.stream = queue_of(place, now),
                                       .bound = work.bound_ns,
                                       .section = section_,
                                       .closing = gate_.closing()};
@@ -88,7 +117,7 @@ bool TurnQueue::pass(const StreamPlace& place, const gate::Work& work, Nanosecon
   if (needed && !gate_.put(place)) {
     return false;
   }
-  if (needed && sliced_) {
+  if (needed && sliced_ && !in_one_queue(now)) {
     see_stream(place, now);
   }
   sections_.add(asks, needed);

@@ -48,6 +48,12 @@ class TurnQueue {
 
  private:
   void see_stream(const StreamPlace& place, gate::Nanoseconds now);
+  [[nodiscard]] std::uint64_t queue_of(const StreamPlace& place, gate::Nanoseconds now);
+  // Then a stream that waits for another one waits for what runs already: all gates before that
+  // were open.
+  [[nodiscard]] bool in_one_queue(gate::Nanoseconds now) const {
+    return one_connection_ && now >= several_queues_until_;
+  }
 
   static constexpr std::size_t kGateWord = 0;
   static constexpr std::size_t kFirstEventWord = 64;  // in other lines than that of the gate
@@ -60,7 +66,10 @@ class TurnQueue {
   gate::KernelLength length_{};
   gate::DeviceFacts device_{};
   gate::Nanoseconds section_ = 0;
-  bool sliced_ = false;                       // GateKeeper::Sight
+  bool sliced_ = false;           // GateKeeper::Sight
+  bool one_connection_ = false;   // the driver has one queue for all streams
+  std::uint64_t last_queue_ = 0;  // of the last launch
+  gate::Nanoseconds several_queues_until_ = 0;
   gate::Nanoseconds streams_wait_until_ = 0;  // as far as is known, for one another
   gate::Nanoseconds legacy_used_until_ = 0;
   gate::Nanoseconds blocking_used_until_ = 0;  // a stream that waits for the legacy one
