@@ -166,12 +166,21 @@ class SloBench(cli.CarpoolTest):
         ways = [bench.sharing.way_of(name, 8.0) for name in ("slicing", "mps")]
         chosen = types.SimpleNamespace(ways=ways, trainers="rnnlm", seconds=1.0, warm_up=0.0, seeds=[1])
         for measured, complete in ((0, False), (1, False), (2, True)):
-            kept = []
+            kept = mock.Mock()
             found = {"rows": measured * [{}], "drift": 0.0, "alone_after": []}
             with mock.patch.multiple(bench, load_of=mock.Mock(), request_seconds=mock.Mock(), alone_of=lambda *_: [{"p99_ms": 5.0}],
                                      block=lambda *_, found=found: found):
-                self.assertIs(bench.blocks_of_cell(mock.MagicMock(), "tick@1/s", chosen, time.monotonic() + 1000.0, kept.append), complete)
-            self.assertEqual([len(each["rows"]) for each in kept], [measured] if measured else [])
+                self.assertIs(bench.blocks_of_cell(mock.MagicMock(), "tick@1/s", chosen, time.monotonic() + 1000.0, kept), complete)
+            self.assertEqual([len(call.args[0]["rows"]) for call in kept.block.call_args_list], [measured] if measured else [])
+
+    def test_rows_are_kept_before_their_block_is_complete(self):
+        sys.path.insert(0, str(BENCH))
+        out = self.folder / "new" / "kept.json"
+        kept = importlib.import_module("kept").Kept({"gpu": "x"}, out)
+        kept.unfinished({"rows": [1]})
+        self.assertEqual(json.loads(out.read_text()), {"gpu": "x", "blocks": [], "unfinished": {"rows": [1]}})
+        kept.block({"rows": [1, 2]})
+        self.assertEqual(json.loads(out.read_text()), {"gpu": "x", "blocks": [{"rows": [1, 2]}]})
 
     def answers_with_stub(self, requests, **environment):
         """Each of the requests to the cells is answered, with a torch that computes nothing."""
