@@ -101,8 +101,8 @@ class ShimBench(cli.CarpoolTest):
 
     def test_timings_are_taken_in_turn(self):
         # Whether a target is met depends on the load of this machine.
-        done = self.parts("--parts", "overhead", "--processes", "2", "--pairs", "2", "--seconds", "0.02", code=(0, 1))["overhead"]
-        self.assertEqual([len(row["pairs"]) for row in done["rows"]], [4] * 4)
+        done = self.parts("--parts", "overhead", "--best-effort", "--processes", "2", "--pairs", "2", "--seconds", "0.02", code=(0, 1))["overhead"]
+        self.assertEqual([len(row["pairs"]) for row in done["rows"]], [4] * 5)
         self.assertEqual(set(done["recording"]), {"kernel log", "torch.profiler", "torch.profiler, with the library"})
         self.assertEqual(done["problems"], [])
         if NVCC:
@@ -163,7 +163,7 @@ class ShimBench(cli.CarpoolTest):
     def test_cells_for_pytorch_answer(self):
         requests = [{"cell": cell, "model": model, "mode": mode, "steps": 2} for cell in ("outputs", "coverage")
                     for model in ("bert", "resnet", "gpt2", "lstm", "vgg") for mode in ("eager", "compiled", "graph")]
-        requests += [{"cell": "loop", "name": name, "seconds": 0.001} for name in ("launches", "products", "replays", "training")]
+        requests += [{"cell": "loop", "name": name, "seconds": 0.001} for name in ("launches", "products", "replays", "training", "streams")]
         requests += [{"cell": "profiled", "seconds": 0.001}, {"cell": "pin", "cores": [0]}, {"cell": "ready"}, {"cell": "told"}]
         requests += [{"cell": cell, "gib": 8} for cell in ("caching", "beyond", "steps")]
         lines = self.with_stub("resident.py", said="".join(json.dumps(request) + "\n" for request in requests))

@@ -47,7 +47,7 @@ class SloBench(cli.CarpoolTest):
     def test_requests_that_a_service_is_too_slow_for_are_told(self):
         found, = self.run_bench("--ways", "slicing", "--cells", "slow@60/s", "--trainers", "rnnlm", "--seconds", "1", "--warm-up", "0")
         self.assertEqual((found["rows"][0]["unsent"], found["rows"][0]["requests"]), (3, 0))
-        self.assertIn("3 requests were not sent, the service is too slow", self.said)
+        self.assertIn("3 requests were not sent and count with the time that they had waited: the service is too slow", self.said)
 
     def test_gate_loads_the_library_into_service_and_trainer(self):
         program, library = self.folder / "bin/carpool", self.folder / "lib/carpool/libcarpool_cuda.so"

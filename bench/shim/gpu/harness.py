@@ -41,10 +41,10 @@ class Budget:
 
 
 class Bench:
-    """Starts programs in the ways `off` (without the library) and `on` (by `carpool run`)."""
+    """Starts programs in the ways `off` (without the library) and `on` (by `carpool run`). `options`: of each such run."""
 
-    def __init__(self, program, folder, journal=None):
-        self.program, self.folder, self.journal = program, folder, journal
+    def __init__(self, program, folder, journal=None, options=()):
+        self.program, self.folder, self.journal, self.options = program, folder, journal, options
         self.writing = threading.Lock()
         self.residents = residents.Pool(self)
         self.environment = {**os.environ, "PYTHONUNBUFFERED": "1", "TORCHINDUCTOR_CACHE_DIR": str(folder / "inductor"),
@@ -65,7 +65,7 @@ class Bench:
         if way == "off":
             return argv
         limit = ["--mem", mem] if mem else []
-        return [str(self.program), "run", "--mps", mps, *limit, "--", *argv]
+        return [str(self.program), "run", "--mps", mps, *limit, *self.options, "--", *argv]
 
     def start(self, way, argv, mps="off", mem=None, env=None, **streams):
         """In a session of its own, so that end() reaches all its processes."""

@@ -58,7 +58,16 @@ def replays():
 
 def training():
     """Eager steps of a small BERT: thousands of launches with the host work of a real program between them."""
-    trained = Trained("bert", "eager")
+    return steps_of("bert")
+
+
+def streams():
+    """Steps of an LSTM, whose kernels cuDNN spreads over streams that wait for one another."""
+    return steps_of("lstm")
+
+
+def steps_of(model):
+    trained = Trained(model, "eager")
 
     def work():
         for _ in range(STEPS_AT_ONCE):
@@ -66,7 +75,7 @@ def training():
     return work, STEPS_AT_ONCE
 
 
-LOOPS = {"launches": launch_bound, "products": gpu_bound, "replays": replays, "training": training}
+LOOPS = {"launches": launch_bound, "products": gpu_bound, "replays": replays, "training": training, "streams": streams}
 made = {}
 
 

@@ -10,7 +10,7 @@ import probes_part
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent))
 import resampling  # noqa: E402
 
-LOOPS = ("launches", "products", "replays", "training")
+LOOPS = ("launches", "products", "replays", "training", "streams")
 CORES = [2, 3, 4, 5]
 START_S = 25.0
 DRIVER_PROCESSES = 3
