@@ -15,15 +15,13 @@ constexpr std::size_t kLimit = std::size_t{1} << 20U;
 
 class OutputCapTest : public testing::Test {
  protected:
-  OutputCapTest() {
+  void SetUp() override {
     std::string name = (std::filesystem::temp_directory_path() / "output-cap-XXXXXX").string();
     EXPECT_NE(::mkdtemp(name.data()), nullptr);
     folder_ = RunFolder(name);
     print("");
   }
-  ~OutputCapTest() override { std::filesystem::remove_all(folder_.path()); }
-  OutputCapTest(const OutputCapTest&) = delete;
-  OutputCapTest& operator=(const OutputCapTest&) = delete;
+  void TearDown() override { std::filesystem::remove_all(folder_.path()); }
 
   void print(const std::string& text) const {
     std::ofstream(folder_.stdout_file(), std::ios::app) << text;
