@@ -75,7 +75,7 @@ def of_cell(way, p99_ms):
 
 def way_of(text, slo_ms, program=None):
     """None if there is no such way. `program`: of a gate that names none."""
-    parts = re.fullmatch(r"([a-z0-9-]+)(?:/(\d+))?(?::([a-z0-9-]+(?::\d+)?))?(?:@(\d+(?:\.\d+)?)(x?))?(?:=(.+))?", text)
+    parts = re.fullmatch(r"([a-z0-9-]+)(?:/([1-9]|[12]\d|3[0-2]))?(?::([a-z0-9-]+(?::\d+)?))?(?:@(\d+(?:\.\d+)?)(x?))?(?:=(.+))?", text)
     if not parts or parts[1] not in KINDS or (any(parts.groups()[1:]) and not KINDS[parts[1]].gated):
         return None
     name, connections, policy, slo, times, own = parts.groups()

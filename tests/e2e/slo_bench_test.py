@@ -105,7 +105,8 @@ class SloBench(cli.CarpoolTest):
         for text, connections in (("gate@20", "1"), ("gate/32@20", "32"), ("gate-time/8:time@2x", "8"), ("mps", None)):
             way = sharing.way_of(text, 8.0, self.folder / "bin/carpool")
             self.assertEqual(way.kind.trainer_environment.get("CUDA_DEVICE_MAX_CONNECTIONS"), connections)
-        self.assertIsNone(sharing.way_of("mps/8", 8.0))
+        for text in ("mps/8", "gate/0@20", "gate/33@20", "gate/x@20", "gate/99999999999@20"):
+            self.assertIsNone(sharing.way_of(text, 8.0), text)
 
     def test_stamps_tell_when_the_gpu_changed(self):
         found, = self.run_bench("--ways", "slicing", "--cells", "bert-base@60/s", "--trainers", "rnnlm", "--seconds", "1", "--warm-up", "0", "--stamps")
