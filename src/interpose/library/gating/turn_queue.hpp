@@ -49,8 +49,8 @@ class TurnQueue {
  private:
   void see_stream(const StreamPlace& place, gate::Nanoseconds now);
   [[nodiscard]] std::uint64_t queue_of(const StreamPlace& place, gate::Nanoseconds now);
-  // Then a stream that waits for another one waits for what runs already: all gates before that
-  // were open.
+  // Whether the driver has all streams in one queue. A stream that waits for another one then waits
+  // for what runs already: all gates in front of it were open.
   [[nodiscard]] bool in_one_queue(gate::Nanoseconds now) const {
     return one_connection_ && now >= several_queues_until_;
   }
