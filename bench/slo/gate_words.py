@@ -2,11 +2,11 @@
 
 import struct
 
-VERSION = 7
+VERSION = 8
 PAGE, SLOTS = 4096, 128
 CLIENTS = 2 * PAGE + 128 * 64  # behind header, GPU and jobs
 GATE = 3 * 64  # behind identity, counters and memory of a client
-HOLDS = GATE + 3 * 64
+HOLDS = GATE + 4 * 64
 REASONS = ("none", "in-flight-bound", "commands-in-flight", "request-active", "quiet-time", "arrival-expected", "slack-short", "tail-over-slo",
            "heavy-beside-request", "long-for-slo", "same-bottleneck", "no-free-sms", "other-clients-turn", "tighter-request", "rate-limit",
            "idle-slot-too-short", "iteration-of-other")

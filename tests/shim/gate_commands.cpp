@@ -21,13 +21,6 @@ constexpr int kKernelsOfRequest = 10;
 constexpr std::chrono::milliseconds kBetweenRequests{15};
 constexpr double kLongest = 100.0;
 
-// As a library finds the calls of the shim.
-void declare(const char* name) {
-  if (auto* const call = reinterpret_cast<void (*)()>(::dlsym(RTLD_DEFAULT, name))) {
-    call();
-  }
-}
-
 int request(Program& program, DevicePointer memory) {
   const DriverDoor& cuda = program.cuda;
   const char input = 'x';
@@ -41,6 +34,12 @@ int request(Program& program, DevicePointer memory) {
 }
 
 }  // namespace
+
+void declare(const char* name) {
+  if (auto* const call = reinterpret_cast<void (*)()>(::dlsym(RTLD_DEFAULT, name))) {
+    call();
+  }
+}
 
 void report_gate() {
   const char* const folder = std::getenv("CARPOOL_STATE_DIR");
@@ -69,6 +68,7 @@ void report_gate() {
       print("service_square_us2", gate.service_square_us2);
       for (std::size_t reason = 0; reason < gate.holds.size(); ++reason) {
         print(("holds_" + std::to_string(reason)).c_str(), gate.holds[reason]);
+        print(("held_ns_" + std::to_string(reason)).c_str(), gate.held_ns[reason]);
       }
       print("holds", std::accumulate(gate.holds.begin(), gate.holds.end(), std::uint64_t{0}));
       print("held_ns", std::accumulate(gate.held_ns.begin(), gate.held_ns.end(), std::uint64_t{0}));

@@ -314,6 +314,7 @@ int main(int argc, char** argv) {
       {"timed-captures", run_timed_captures},
       {"timed-fork", run_timed_fork},
       {"serve", run_serve},
+      {"serve-slowly", run_serve_slowly},
       {"drips", run_drips},
       {"flood", run_flood},
       {"iterations", run_iterations},

@@ -68,6 +68,8 @@ bool exists(const char* variable);
 // Launches are of this kernel from now on; 1 if there is none.
 int use_kernel(Program& program, const char* name);
 
+// Calls a function of the library, as a program finds it.
+void declare(const char* name);
 // What the shared state tells of the gate of this process.
 void report_gate();
 
@@ -85,6 +87,7 @@ int run_timed(Program& program, int count);
 int run_timed_captures(Program& program, int count);
 int run_timed_fork(Program& program, int count);
 int run_serve(Program& program, int requests);
+int run_serve_slowly(Program& program, int requests);
 int run_flood(Program& program, int count);
 int run_iterations(Program& program, int count);
 int run_ahead(Program& program, int count);

@@ -60,9 +60,9 @@ class ShimGate : public ShimProcesses {
 
   // On a busy machine a program may not see what it shows on an idle one: then once more.
   template <typename Run, typename Shown>
-  static Values once_shown(const Run& run, const Shown& shown) {
+  static auto once_shown(const Run& run, const Shown& shown) {
     constexpr int kAttempts = 8;
-    Values seen = run();
+    auto seen = run();
     for (int attempt = 1; attempt < kAttempts && !shown(seen); ++attempt) {
       seen = run();
     }
@@ -97,6 +97,10 @@ class ShimGate : public ShimProcesses {
 
 inline std::string holds_of(interpose::gate::HoldReason reason) {
   return "holds_" + std::to_string(static_cast<unsigned>(reason));
+}
+
+inline std::string held_of(interpose::gate::HoldReason reason) {
+  return "held_ns_" + std::to_string(static_cast<unsigned>(reason));
 }
 
 }  // namespace carpool::shim_test

@@ -152,4 +152,24 @@ int run_drips(Program& program, int /*count*/) {
   return failures;
 }
 
+// Declared requests of short kernels, with pauses of the host between them.
+int run_serve_slowly(Program& program, int requests) {
+  constexpr int kKernels = 24;
+  constexpr std::chrono::microseconds kOfHost{200};
+  constexpr std::chrono::milliseconds kBetween{4};
+  int failures = use_kernel(program, "spin_20us");
+  for (int i = 0; i < requests; ++i) {
+    declare("carpool_request_begin");
+    for (int kernel = 0; kernel < kKernels; ++kernel) {
+      failures += program.launch("cuLaunchKernel", nullptr);
+      pause_for(kOfHost);
+    }
+    failures += program.cuda("cuStreamSynchronize", Handle{nullptr});
+    declare("carpool_request_end");
+    pause_for(kBetween);
+  }
+  touch("SHIM_TEST_STOP");
+  return failures;
+}
+
 }  // namespace carpool::shim_test

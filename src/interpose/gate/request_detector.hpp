@@ -11,7 +11,8 @@ namespace carpool::interpose::gate {
 
 enum class RequestPhase : std::uint8_t {
   Idle,
-  Quiet,  // the work is done, but the request may go on
+  Launching,  // its program still launches, and best-effort work may go on (launch_phase.hpp)
+  Quiet,      // the work is done, but the request may go on
   Busy,
 };
 

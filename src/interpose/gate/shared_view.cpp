@@ -57,6 +57,13 @@ void for_each_best_effort(const SharedState& state, const Visit& visit) {
   return value_of(gate.slo_ns) - elapsed_of(gate, now) - remaining_of(gate, now);
 }
 
+// It has launched something, waits for nothing, and has enough left to launch.
+[[nodiscard]] bool is_launching(const ClientGate& gate) {
+  const std::uint64_t commands = gate.commands_in_flight.load(std::memory_order_relaxed);
+  return commands != 0 && commands < gate.open_commands.load(std::memory_order_relaxed) &&
+         gate.waiting.load(std::memory_order_relaxed) == 0;
+}
+
 void add_slo_client(SloView& view,
                     SloTerms& terms,
                     const ClientGate& gate,
@@ -129,12 +136,13 @@ bool slos_in_mps(const SharedState& state) {
 
 SloSign sign_of(const ClientGate& gate, Nanoseconds now, Nanoseconds seen_alive) {
   const bool busy = gate.busy.load(std::memory_order_relaxed) != 0;
+  const RequestPhase active = is_launching(gate) ? RequestPhase::Launching : RequestPhase::Busy;
   const Nanoseconds sign = std::max(value_of(gate.lease_ns), busy ? seen_alive : 0);
   if (value_of(gate.request_began_ns) == 0 || now - sign >= kSloLease) {
     return {.phase = RequestPhase::Idle, .idle_at = now};
   }
   if (busy) {
-    return {.phase = RequestPhase::Busy, .idle_at = sign + kSloLease};
+    return {.phase = active, .idle_at = sign + kSloLease};
   }
   const bool waited = gate.commands_in_flight.load(std::memory_order_relaxed) == 0;
   const Nanoseconds learned = waited ? value_of(gate.quiet_ns) : 0;
@@ -142,7 +150,7 @@ SloSign sign_of(const ClientGate& gate, Nanoseconds now, Nanoseconds seen_alive)
   if (now - sign >= quiet) {
     return {.phase = RequestPhase::Idle, .idle_at = now};
   }
-  return {.phase = waited ? RequestPhase::Quiet : RequestPhase::Busy, .idle_at = sign + quiet};
+  return {.phase = waited ? RequestPhase::Quiet : active, .idle_at = sign + quiet};
 }
 
 GateView shared_view(const SharedState& state,

@@ -13,7 +13,7 @@ using SharedWord = std::atomic<std::uint64_t>;
 static_assert(SharedWord::is_always_lock_free && sizeof(SharedWord) == 8);
 
 inline constexpr std::uint64_t kLayoutMagic = 0x314c4f4f50524143;  // "CARPOOL1"
-inline constexpr std::uint32_t kLayoutVersion = 7;
+inline constexpr std::uint32_t kLayoutVersion = 8;
 inline constexpr std::uint32_t kClientSlots = 128;
 inline constexpr std::uint32_t kJobSlots = 128;
 inline constexpr std::uint32_t kKernelEntries = 16384;  // a power of two
@@ -125,6 +125,9 @@ struct alignas(kLine) ClientGate {
   SharedWord service_ns;               // SLO: mean time of a request without its queue; 0: unknown
   SharedWord service_square_us2;       // mean of its square
   SharedWord in_mps;                   // SLO: 1, it is a client of MPS
+  SharedWord waiting;                  // SLO: threads that wait for the GPU
+  alignas(kLine) SharedWord open_commands;  // SLO: commands of a request during which best-effort
+                                            // work may go on, as commands_in_flight counts them
   alignas(kLine) std::array<SharedWord, kHoldWords> holds;  // launches that waited, by reason
   std::array<SharedWord, kHoldWords> held_ns;
 };

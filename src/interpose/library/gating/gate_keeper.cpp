@@ -146,7 +146,7 @@ void GateKeeper::look_once(Nanoseconds now) {
   if (decision.admitted) {
     gate_->open();
     closed_at_ = 0;
-    if (decision.by_minimum_share) {
+    if (decision.by_minimum_share || view.slo.phase != gate::RequestPhase::Idle) {
       pause_ns(kBetweenLooks);
     } else {
       sleep_until_bell(*state, signs, open_for(view, now));

@@ -1,5 +1,7 @@
 #include "interpose/library/gating/slo_side.hpp"
 
+#include <algorithm>
+
 #include "interpose/gate/lane.hpp"
 #include "interpose/gate/policies/policies.hpp"
 #include "interpose/library/clock.hpp"
@@ -20,6 +22,12 @@ Nanoseconds signed_ns(std::uint64_t time) {
   return static_cast<Nanoseconds>(time);
 }
 
+// By which requests may wait longer for the GPU because work went on while they were launched:
+// as long as work that runs when a request begins.
+[[nodiscard]] Nanoseconds most_delay(Nanoseconds slo) {
+  return gate::budget_of({.tightest_slo = slo}, 0, 0).backlog_ns;
+}
+
 constexpr Nanoseconds kBetweenQuestions = 50 * gate::kMicrosecond;
 constexpr gate::PolicyMemory kNoMemory{};
 
@@ -29,6 +37,7 @@ void SloSide::start(Client& client, const SloPromise& promise) {
   promise_ = promise;
   const auto permille =
       static_cast<std::uint32_t>(promise.quantile_millionths / kMillionthsOfPermille);
+  phase_ = gate::LaunchPhase(most_delay(signed_ns(promise.slo_ns)));
   tail_ = gate::TailControl({.quantile_permille = permille});
   ClientGate& words = client.slot().gate;
   words.slo_ns.store(promise.slo_ns);
@@ -94,6 +103,8 @@ void SloSide::begin(Client& client, std::uint64_t arrival, std::uint64_t now) {
   const Nanoseconds next = book_.next_arrival();
   words.next_arrival_ns.store(next == gate::kNever ? 0 : static_cast<std::uint64_t>(next));
   words.commands_in_flight.store(0, std::memory_order_relaxed);
+  phase_.request_began(signed_ns(now));
+  show_launch_phase(words);
   words.request_began_ns.store(arrival);
   words.lease_ns.store(now);
   show_slo_presence(client);
@@ -103,6 +114,7 @@ void SloSide::begin(Client& client, std::uint64_t arrival, std::uint64_t now) {
 void SloSide::end(Client& client, std::uint64_t at, std::uint64_t now) {
   ClientGate& words = client.slot().gate;
   words.request_began_ns.store(0);
+  phase_.request_ended();
   if (!book_.active()) {
     return;
   }
@@ -125,6 +137,12 @@ void SloSide::end(Client& client, std::uint64_t at, std::uint64_t now) {
   words.service_square_us2.store(services_.mean_square_us2());
   words.room_millionths.store(tail_.room_permille() * kMillionthsOfPermille);
   words.time_only_until_ns.store(static_cast<std::uint64_t>(tail_.time_only_until()));
+}
+
+// Under MPS the kernels of others run beside those of the request, and each one may delay it.
+void SloSide::show_launch_phase(ClientGate& words) {
+  words.open_commands.store(promise_.in_mps ? 0 : phase_.open_commands(),
+                            std::memory_order_relaxed);
 }
 
 void SloSide::paused(ClientGate& words, Nanoseconds pause) {
@@ -154,10 +172,17 @@ void SloSide::next_request(Client& client, std::uint64_t now, bool begins) {
 
 bool SloSide::wait_begins(Client& client, std::uint64_t now) {
   ClientGate& words = client.slot().gate;
-  if (words.commands_in_flight.load(std::memory_order_relaxed) == 0) {
+  const std::uint64_t commands = words.commands_in_flight.load(std::memory_order_relaxed);
+  if (commands == 0) {
     return false;
   }
   words.busy.fetch_add(1, std::memory_order_relaxed);
+  words.waiting.fetch_add(1, std::memory_order_relaxed);
+  const SpinLock::Attempt attempt(lock_);
+  if (attempt.held()) {
+    phase_.wait_began(static_cast<std::uint32_t>(std::min<std::uint64_t>(commands, 1U << 20U)),
+                      signed_ns(now));
+  }
   words.lease_ns.store(now, std::memory_order_relaxed);
   return true;
 }
@@ -167,8 +192,14 @@ void SloSide::wait_ends(Client& client, std::uint64_t now, bool done) {
   if (done) {
     words.commands_in_flight.store(0, std::memory_order_relaxed);
     waited_.store(true, std::memory_order_relaxed);
+    const SpinLock::Attempt attempt(lock_);
+    if (attempt.held()) {
+      phase_.wait_ended(signed_ns(now));
+      show_launch_phase(words);
+    }
   }
   words.lease_ns.store(now, std::memory_order_relaxed);
+  words.waiting.fetch_sub(1, std::memory_order_relaxed);
   words.busy.fetch_sub(1, std::memory_order_relaxed);
 }
 

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "interpose/gate/launch_phase.hpp"
 #include "interpose/gate/quantile_sketch.hpp"
 #include "interpose/gate/queue_wait.hpp"
 #include "interpose/gate/quiet_time.hpp"
@@ -86,6 +87,7 @@ class SloSide {
   }
   // Returns when the launch may go to the driver.
   void make_way(Client& client, std::uint64_t now);
+  void show_launch_phase(ClientGate& words);
   // The program has waited for the GPU, and works again after this time.
   void paused(ClientGate& words, gate::Nanoseconds pause);
   void next_request(Client& client, std::uint64_t now, bool begins);
@@ -102,6 +104,7 @@ class SloSide {
   gate::RequestBook book_{};
   gate::QueueWait queue_wait_{gate::kQuietTime};
   gate::QuietTime quiet_{gate::kQuietTime};
+  gate::LaunchPhase phase_{};
   gate::TailControl tail_{};
   static constexpr std::uint32_t kRecentRequests = 1024;
   gate::QuantileSketch latencies_{kRecentRequests};

@@ -106,6 +106,40 @@ TEST_F(SharedViewTest, ARequestWhoseWorkWasNotWaitedForMayBeSilentLonger) {
   EXPECT_EQ(view().slo.phase, RequestPhase::Idle);
 }
 
+TEST_F(SharedViewTest, OtherWorkMayRunUntilARequestHasGivenItsCommands) {
+  ClientGate& gate = add_request(3, 5 * kMillisecond, 20 * kMicrosecond);
+  gate.in_mps.store(0);
+  gate.busy.store(1);  // declared
+  const Work work{.known = true, .expected_ns = kMillisecond, .bound_ns = kMillisecond, .sms = 132};
+  const auto admitted = [&] { return policies()[0].decide(view(), {}, work, kViewed).admitted; };
+  EXPECT_FALSE(admitted());
+  gate.open_commands.store(4);
+  EXPECT_EQ(view().slo.phase, RequestPhase::Launching);
+  EXPECT_TRUE(admitted());
+  gate.waiting.store(1);
+  EXPECT_EQ(view().slo.phase, RequestPhase::Busy);
+  gate.waiting.store(0);
+  gate.commands_in_flight.store(4);
+  EXPECT_EQ(view().slo.phase, RequestPhase::Busy);
+  EXPECT_FALSE(admitted());
+  gate.commands_in_flight.store(0);  // it has waited
+  EXPECT_EQ(view().slo.phase, RequestPhase::Busy);
+}
+
+TEST_F(SharedViewTest, ARequestThatMayBeLateHasTheGpuWhileItIsLaunched) {
+  ClientGate& gate = add_request(3, kMillisecond, 20 * kMicrosecond);
+  gate.in_mps.store(0);
+  gate.open_commands.store(4);
+  const Work work{.known = true, .expected_ns = kMillisecond, .bound_ns = kMillisecond, .sms = 132};
+  const auto admitted = [&] { return policies()[0].decide(view(), {}, work, kViewed).admitted; };
+  EXPECT_TRUE(admitted());
+  gate.time_only_until_ns.store(static_cast<std::uint64_t>(kViewed + kSecond));
+  EXPECT_FALSE(admitted());
+  gate.time_only_until_ns.store(0);
+  gate.request_began_ns.store(static_cast<std::uint64_t>(kViewed - 15 * kMillisecond));
+  EXPECT_FALSE(admitted()) << "less than 30 % of the SLO is left";
+}
+
 TEST_F(SharedViewTest, AClientThatWaitsForTheGpuIsNotQuiet) {
   ClientGate& gate = add_request(3, 5 * kMillisecond, 2 * kMillisecond);
   EXPECT_EQ(view().slo.phase, RequestPhase::Idle);

@@ -1,0 +1,33 @@
+// Best-effort work while the program of a request still launches.
+#include "shim_gate_fixture.hpp"
+
+namespace carpool::shim_test {
+namespace {
+
+class ShimLaunching : public ShimGate {
+ protected:
+  // In percent of the time, how long the gates of a best-effort process were closed beside a
+  // program that launches for most of it, and never has much on the device.
+  std::uint64_t closed_percent(const std::string& slo_mps) {
+    clear_files();
+    settings("sms = 4\nmode = timeslice");
+    const ChildProcess serving = start({"lookup", "serve-slowly", "80"}, slo(slo_mps));
+    const Values seen = run({"lookup", "flood", "0"}, with_files(best_effort()));
+    EXPECT_EQ(seen.at("failures"), 0U);
+    const std::string held = held_of(interpose::gate::HoldReason::RequestActive);
+    return seen.at(held) / 10 / seen.at("flooded_us");
+  }
+};
+
+TEST_F(ShimLaunching, OtherWorkGoesOnAtFirstWhereTheTimeIsSliced) {
+  constexpr std::uint64_t kMostOpen = 70;
+  constexpr std::uint64_t kClosed = 80;
+  const auto beside_sliced = [&] { return closed_percent("0"); };
+  const std::uint64_t sliced =
+      once_shown(beside_sliced, [](std::uint64_t closed) { return closed < kMostOpen; });
+  EXPECT_LT(sliced, kMostOpen);
+  EXPECT_GT(closed_percent("1"), kClosed) << "under MPS each kernel may delay the request";
+}
+
+}  // namespace
+}  // namespace carpool::shim_test
