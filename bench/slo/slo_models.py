@@ -22,6 +22,15 @@ def encoder_decoder(batch):
     return (lambda tokens: model(words(tokens), words(tokens[:, :64]))[:, -1]), torch.randint(30_000, (batch, 128)).pin_memory()
 
 
+def gpt2(batch):
+    """Eight tokens of an answer, one after the other: the program looks at each of them."""
+    from transformers import GPT2Config, GPT2LMHeadModel
+    with torch.device("cuda"):
+        model = GPT2LMHeadModel(GPT2Config()).to(torch.bfloat16).eval()
+    return (lambda tokens: model.generate(tokens, attention_mask=torch.ones_like(tokens), min_new_tokens=8, max_new_tokens=8, do_sample=False,
+                                          pad_token_id=0)[:, -1]), torch.randint(30_000, (batch, 64)).pin_memory()
+
+
 def tick(batch):
     """A kernel of some microseconds: its latency beside a trainer is the wait for the GPU."""
     return (lambda tokens: tokens * 2), torch.randint(30_000, (batch, 128)).pin_memory()
@@ -31,6 +40,7 @@ def tick(batch):
 SERVICES = {
     "tick": (tick, 1),
     "bert-large": (lambda batch: bert(True, batch, torch.bfloat16), 8),
+    "gpt2": (gpt2, 1),
     "bert-base": (lambda batch: bert(False, batch, torch.float32), 1),
     "encoder-decoder": (encoder_decoder, 16),
 }
@@ -59,7 +69,7 @@ def graphed(answer, tokens):
 
 def service_of(name):
     """bert-base; bert-base.b4: with batches of 4; bert-base.graph, bert-base.b4.graph: as a CUDA graph."""
-    parts = re.fullmatch(r"([a-z-]+)(?:\.b([1-9]\d*))?(\.graph)?", name)
+    parts = re.fullmatch(r"([a-z0-9-]+)(?:\.b([1-9]\d*))?(\.graph)?", name)
     if not parts or parts[1] not in SERVICES:
         raise ValueError(f"there is no service {name}; known are {', '.join(SERVICES)}")
     kind, batch, graph = parts.groups()

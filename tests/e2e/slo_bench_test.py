@@ -165,7 +165,7 @@ class SloBench(cli.CarpoolTest):
         bench = importlib.util.module_from_spec(importlib.util.spec_from_loader("slo_run", loader))
         loader.exec_module(bench)
         ways = [bench.sharing.way_of(name, 8.0) for name in ("slicing", "mps")]
-        chosen = types.SimpleNamespace(ways=ways, trainers="rnnlm", seconds=1.0, warm_up=0.0, seeds=[1])
+        chosen = types.SimpleNamespace(ways=ways, trainers="rnnlm", seconds=1.0, warm_up=0.0, seeds=[1], most_drift=0.15)
         for measured, complete in ((0, False), (1, False), (2, True)):
             kept = mock.Mock()
             found = {"rows": measured * [{}], "drift": 0.0, "alone_after": []}
@@ -196,7 +196,7 @@ class SloBench(cli.CarpoolTest):
 
     def test_cells_for_pytorch_answer(self):
         requests = [{"cell": "pin", "first": 0, "count": 1}]
-        for service in ("bert-large", "bert-base", "encoder-decoder", "encoder-decoder.b3", "bert-base.graph", "bert-base.b2.graph", "tick"):
+        for service in ("bert-large", "bert-base", "encoder-decoder", "encoder-decoder.b3", "bert-base.graph", "bert-base.b2.graph", "gpt2", "tick"):
             requests += [{"cell": "ready", "service": service}, {"cell": "busy", "service": service}, {"cell": "serve", "service": service, "rate": 100, "seconds": 0.05, "seed": 1, "warm_up": 0.01}]
         for trainer in ("rnnlm", "vgg16", "vit-b", "products"):
             requests += [{"cell": "prepare", "trainer": trainer}, {"cell": "train", "trainer": trainer, "seconds": 0.02},
