@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "interpose/gate/gate_view.hpp"
+
 namespace carpool::interpose::gate {
 namespace {
 
@@ -22,6 +24,9 @@ constexpr std::uint32_t kUsualOf = 8;  // requests
 // Fewer commands, or a shorter phase, are not worth a change of turns.
 constexpr std::uint32_t kFewCommands = 16;
 constexpr Nanoseconds kShort = 1500 * kMicrosecond;
+// By which the waits of a request may grow: as work that runs when a request begins may delay it,
+// and a tenth of what the tail is below half of the SLO.
+constexpr Nanoseconds kRoomToDelay = 10;
 
 }  // namespace
 
@@ -57,7 +62,7 @@ void LaunchPhase::wait_ended(Nanoseconds now) {
   ++part_;
 }
 
-void LaunchPhase::request_ended() {
+void LaunchPhase::request_ended(Nanoseconds tail) {
   const bool waited = active_ && part_ != 0;
   active_ = false;
   if (!waited || ++requests_ <= kUntold) {
@@ -66,17 +71,22 @@ void LaunchPhase::request_ended() {
   launching_.add(launched_for_);
   (open_ ? waits_beside_ : waits_alone_).add(waited_);
   if (open_ && ++looked_at_ >= kBetweenLooks) {
-    look();
+    look(tail);
     looked_at_ = 0;
     waits_beside_.clear();
   }
 }
 
+Nanoseconds LaunchPhase::most_delay(Nanoseconds tail) const {
+  const Nanoseconds usual = budget_of({.tightest_slo = slo_}, 0, 0).backlog_ns;
+  return tail == 0 ? usual : usual + std::max<Nanoseconds>(0, slo_ / 2 - tail) / kRoomToDelay;
+}
+
 // What was too much is tried again, little by little: the program may have changed.
-void LaunchPhase::look() {
+void LaunchPhase::look(Nanoseconds tail) {
   const Nanoseconds alone = waits_alone_.quantile(kComparedPermille);
   const Nanoseconds beside = waits_beside_.quantile(kComparedPermille);
-  if (beside > alone + most_delay_) {
+  if (beside > alone + most_delay(tail)) {
     most_permille_ = open_permille_;
     open_permille_ -= open_permille_ / 4;
     return;

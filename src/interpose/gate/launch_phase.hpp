@@ -16,15 +16,15 @@ namespace carpool::interpose::gate {
 // themselves; the waits of the others are compared with theirs.
 class LaunchPhase {
  public:
-  // `most_delay`: by which the waits of a request may grow.
-  explicit constexpr LaunchPhase(Nanoseconds most_delay = 0) : most_delay_(most_delay) {}
+  explicit constexpr LaunchPhase(Nanoseconds slo = 0) : slo_(slo) {}
 
   void request_began(Nanoseconds now);
   // The program waits for the GPU, after so many commands since what it had launched was done.
   void wait_began(std::uint32_t commands, Nanoseconds now);
   // What it has launched is done.
   void wait_ended(Nanoseconds now);
-  void request_ended();
+  // `tail`: of the latencies so far; 0: unknown.
+  void request_ended(Nanoseconds tail);
 
   // Best-effort work may run until the program has given so many commands, counted from the begin
   // of the request or from the end of its last wait.
@@ -34,11 +34,12 @@ class LaunchPhase {
   // Requests have several waits if the program looks at results on the way.
   static constexpr std::size_t kMostParts = 8;
 
-  void look();
+  void look(Nanoseconds tail);
+  [[nodiscard]] Nanoseconds most_delay(Nanoseconds tail) const;
   [[nodiscard]] bool pays() const;
   [[nodiscard]] std::size_t part() const { return part_ < kMostParts ? part_ : kMostParts - 1; }
 
-  Nanoseconds most_delay_;
+  Nanoseconds slo_;
 
   // Of the request.
   bool active_ = false;

@@ -22,12 +22,6 @@ Nanoseconds signed_ns(std::uint64_t time) {
   return static_cast<Nanoseconds>(time);
 }
 
-// By which requests may wait longer for the GPU because work went on while they were launched:
-// as long as work that runs when a request begins.
-[[nodiscard]] Nanoseconds most_delay(Nanoseconds slo) {
-  return gate::budget_of({.tightest_slo = slo}, 0, 0).backlog_ns;
-}
-
 constexpr Nanoseconds kBetweenQuestions = 50 * gate::kMicrosecond;
 constexpr gate::PolicyMemory kNoMemory{};
 
@@ -37,7 +31,7 @@ void SloSide::start(Client& client, const SloPromise& promise) {
   promise_ = promise;
   const auto permille =
       static_cast<std::uint32_t>(promise.quantile_millionths / kMillionthsOfPermille);
-  phase_ = gate::LaunchPhase(most_delay(signed_ns(promise.slo_ns)));
+  phase_ = gate::LaunchPhase(signed_ns(promise.slo_ns));
   tail_ = gate::TailControl({.quantile_permille = permille});
   ClientGate& words = client.slot().gate;
   words.slo_ns.store(promise.slo_ns);
@@ -114,7 +108,7 @@ void SloSide::begin(Client& client, std::uint64_t arrival, std::uint64_t now) {
 void SloSide::end(Client& client, std::uint64_t at, std::uint64_t now) {
   ClientGate& words = client.slot().gate;
   words.request_began_ns.store(0);
-  phase_.request_ended();
+  phase_.request_ended(signed_ns(words.tail_ns.load(std::memory_order_relaxed)));
   if (!book_.active()) {
     return;
   }

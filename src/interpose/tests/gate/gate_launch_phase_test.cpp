@@ -9,7 +9,8 @@
 namespace carpool::interpose::gate {
 namespace {
 
-constexpr Nanoseconds kMostDelay = 400 * kMicrosecond;
+constexpr Nanoseconds kPromised = 20 * kMillisecond;
+constexpr Nanoseconds kMostDelay = kPromised / 50;
 
 struct Program {
   std::uint32_t commands = 0;   // of a request
@@ -30,7 +31,7 @@ class SlicedGpu {
  public:
   explicit SlicedGpu(Program program) : program_(program) {}
 
-  Served serve(LaunchPhase& phase) {
+  Served serve(LaunchPhase& phase, Nanoseconds tail) {
     Served served;
     const Nanoseconds began = now_;
     phase.request_began(now_);
@@ -38,7 +39,7 @@ class SlicedGpu {
       serve_part(phase, served);
     }
     served.took = now_ - began;
-    phase.request_ended();
+    phase.request_ended(tail);
     now_ += kBetween;
     slice_ends_ = now_ + (served.took * 7 + now_ / 3) % kSlice;  // of the other program
     return served;
@@ -113,18 +114,18 @@ Nanoseconds long_one(std::vector<Nanoseconds> waits) {
   return waits[waits.size() * 85 / 100];
 }
 
-Result after_many(Program program) {
+Result after_many(Program program, Nanoseconds slo = kPromised, Nanoseconds tail = 0) {
   constexpr int kFirst = 28;
   constexpr int kRequests = 1000;
   constexpr int kLast = 400;
-  LaunchPhase phase(kMostDelay);
+  LaunchPhase phase(slo);
   SlicedGpu gpu(program);
   std::vector<Nanoseconds> alone;
   std::vector<Nanoseconds> beside;
   double open = 0.0;
   double took = 0.0;
   for (int i = 0; i < kRequests; ++i) {
-    const Served served = gpu.serve(phase);
+    const Served served = gpu.serve(phase, tail);
     if (i < kFirst) {
       alone.push_back(served.waited);
       EXPECT_EQ(served.open, 0) << i;
@@ -158,6 +159,18 @@ TEST(GateLaunchPhase, IsOpenForLessWhereTheGpuHasMoreToDo) {
   EXPECT_LE(heavy.beside, heavy.alone + kMostDelay + kTolerance);
 }
 
+TEST(GateLaunchPhase, IsOpenForMoreWhereTheTailIsFarBelowTheSlo) {
+  const Program heavy{.commands = 300,
+                      .each_launch = 40 * kMicrosecond,
+                      .each_kernel = 30 * kMicrosecond};
+  constexpr Nanoseconds kLong = 80 * kMillisecond;
+  constexpr Nanoseconds kTail = 20 * kMillisecond;
+  const Result tight = after_many(heavy, kLong, kLong / 2);
+  const Result ample = after_many(heavy, kLong, kTail);
+  EXPECT_GT(ample.open, tight.open);
+  EXPECT_LE(ample.beside, ample.alone + kMillisecond + (kLong / 2 - kTail) / 10 + kTolerance);
+}
+
 TEST(GateLaunchPhase, OfSeveralPartsEndsBeforeEachWait) {
   const Result parts = after_many({.commands = 150,
                                    .each_launch = 40 * kMicrosecond,
@@ -186,23 +199,23 @@ TEST(GateLaunchPhase, IsClosedForFewOrQuickLaunches) {
 }
 
 TEST(GateLaunchPhase, OfAProgramThatNeverWaitsIsClosed) {
-  LaunchPhase phase(kMostDelay);
+  LaunchPhase phase(kPromised);
   for (int i = 0; i < 100; ++i) {
     phase.request_began(i * kSecond);
     EXPECT_EQ(phase.open_commands(), 0U);
-    phase.request_ended();
+    phase.request_ended(0);
   }
 }
 
 TEST(GateLaunchPhase, EndsEarlierForARequestWithFewerCommands) {
-  LaunchPhase phase(kMostDelay);
+  LaunchPhase phase(kPromised);
   Nanoseconds now = 0;
   const auto serve = [&](std::uint32_t commands) {
     phase.request_began(now);
     const std::uint32_t open = phase.open_commands();
     phase.wait_began(commands, now + 10 * kMillisecond);
     phase.wait_ended(now + 10 * kMillisecond);
-    phase.request_ended();
+    phase.request_ended(0);
     now += kSecond;
     return open;
   };
