@@ -10,9 +10,10 @@ namespace {
 constexpr std::uint32_t kAll = 1000;
 // The first requests of a program load its kernels: they tell nothing.
 constexpr std::uint32_t kUntold = 20;
-// Requests that have the GPU for themselves: the first ones that tell, and then one of so many.
+// Phases in which the program has the GPU for itself: the first ones that tell, and one of each
+// kOneAloneOf after them, a prime number: programs repeat patterns of few phases.
 constexpr std::uint32_t kFirstAlone = 8;
-constexpr std::uint32_t kOneAloneOf = 16;
+constexpr std::uint32_t kOneAloneOf = 17;
 constexpr std::uint32_t kBetweenLooks = 8;
 // How often a wait is longer than that which is compared.
 constexpr std::uint32_t kComparedPermille = 850;
@@ -20,7 +21,7 @@ constexpr std::uint32_t kComparedPermille = 850;
 constexpr std::uint32_t kStep = 125;
 constexpr std::uint32_t kStepOfMost = 8;
 constexpr std::uint32_t kBelowMost = 60;
-constexpr std::uint32_t kUsualOf = 8;  // requests
+constexpr std::uint32_t kUsualOf = 8;  // phases
 // Fewer commands, or a shorter phase, are not worth a change of turns.
 constexpr std::uint32_t kFewCommands = 16;
 constexpr Nanoseconds kShort = 1500 * kMicrosecond;
@@ -30,56 +31,76 @@ constexpr Nanoseconds kRoomToDelay = 10;
 
 }  // namespace
 
+LaunchPhase::Usual& LaunchPhase::usual_after(std::uint32_t commands) {
+  return usual_[commands % usual_.size()];
+}
+
+// Where the program waits for long, it is ahead of the GPU, which has no time to give away.
+bool LaunchPhase::pays(const Usual& usual) const {
+  return usual.before == last_commands_ && usual.commands >= kFewCommands &&
+         usual.launching >= kShort && waits_alone_.quantile(kAll / 2) <= usual.launching / 2;
+}
+
+bool LaunchPhase::is_alone() const {
+  return waits_alone_.count() < kFirstAlone || since_alone_ + 1 >= kOneAloneOf;
+}
+
+void LaunchPhase::begin(Nanoseconds now) {
+  const Usual& usual = usual_after(last_commands_);
+  began_ = now;
+  waits_since_ = 0;
+  counts_ = requests_ > kUntold && pays(usual);
+  open_commands_ = counts_ && !is_alone() ? usual.commands * open_permille_ / kAll : 0;
+}
+
 void LaunchPhase::request_began(Nanoseconds now) {
   active_ = true;
-  part_ = 0;
-  part_began_ = now;
-  waits_since_ = 0;
-  launched_for_ = 0;
-  waited_ = 0;
-  const bool alone = waits_alone_.count() < kFirstAlone || since_alone_ + 1 >= kOneAloneOf;
-  since_alone_ = alone ? 0 : since_alone_ + 1;
-  open_ = !alone;
+  requests_ += requests_ <= kUntold ? 1 : 0;
+  usual_phases_ = phases_ > 0 ? phases_ : usual_phases_;
+  phases_ = 0;
+  begin(now);
 }
 
 void LaunchPhase::wait_began(std::uint32_t commands, Nanoseconds now) {
   if (!active_ || waits_since_ != 0 || commands == 0) {
     return;
   }
-  std::uint32_t& usual = usual_commands_[part()];
-  usual = usual == 0 || commands < usual ? commands : usual + (commands - usual) / kUsualOf;
-  launched_for_ += now - part_began_;
   waits_since_ = now;
+  Usual& usual = usual_after(last_commands_);
+  if (usual.before != last_commands_ || usual.commands == 0) {
+    usual = {.before = last_commands_, .commands = commands, .launching = now - began_};
+  }
+  usual.commands = commands < usual.commands
+                       ? commands
+                       : usual.commands + (commands - usual.commands) / kUsualOf;
+  usual.launching += (now - began_ - usual.launching) / Nanoseconds{kUsualOf};
+  last_commands_ = commands;
 }
 
-void LaunchPhase::wait_ended(Nanoseconds now) {
+void LaunchPhase::wait_ended(Nanoseconds tail, Nanoseconds now) {
   if (!active_ || waits_since_ == 0) {
     return;
   }
-  waited_ += now - waits_since_;
-  waits_since_ = 0;
-  part_began_ = now;
-  ++part_;
-}
-
-void LaunchPhase::request_ended(Nanoseconds tail) {
-  const bool waited = active_ && part_ != 0;
-  active_ = false;
-  if (!waited || ++requests_ <= kUntold) {
-    return;
+  const Nanoseconds waited = now - waits_since_;
+  if (counts_) {
+    const bool alone = is_alone();
+    since_alone_ = alone ? 0 : since_alone_ + 1;
+    ++phases_;
+    (alone ? waits_alone_ : waits_beside_).add(waited);
+    beside_ += alone ? 0 : 1;
+    if (beside_ >= kBetweenLooks) {
+      look(tail);
+      beside_ = 0;
+      waits_beside_.clear();
+    }
   }
-  launching_.add(launched_for_);
-  (open_ ? waits_beside_ : waits_alone_).add(waited_);
-  if (open_ && ++looked_at_ >= kBetweenLooks) {
-    look(tail);
-    looked_at_ = 0;
-    waits_beside_.clear();
-  }
+  begin(now);
 }
 
 Nanoseconds LaunchPhase::most_delay(Nanoseconds tail) const {
   const Nanoseconds usual = budget_of({.tightest_slo = slo_}, 0, 0).backlog_ns;
-  return tail == 0 ? usual : usual + std::max<Nanoseconds>(0, slo_ / 2 - tail) / kRoomToDelay;
+  const Nanoseconds room = tail == 0 ? 0 : std::max<Nanoseconds>(0, slo_ / 2 - tail);
+  return (usual + room / kRoomToDelay) / Nanoseconds{std::max(1U, usual_phases_)};
 }
 
 // What was too much is tried again, little by little: the program may have changed.
@@ -92,19 +113,8 @@ void LaunchPhase::look(Nanoseconds tail) {
     return;
   }
   most_permille_ = std::min(kAll + kBelowMost, most_permille_ + kStepOfMost);
-  const std::uint32_t next = std::min(open_permille_ + kStep, most_permille_ - kBelowMost);
-  open_permille_ = std::max(open_permille_, next);
-}
-
-// Otherwise the program is ahead of the GPU, which has no time to give away.
-bool LaunchPhase::pays() const {
-  const Nanoseconds launching = launching_.quantile(kAll / 2);
-  return launching >= kShort && waits_alone_.quantile(kAll / 2) <= launching / 2;
-}
-
-std::uint32_t LaunchPhase::open_commands() const {
-  const std::uint32_t usual = usual_commands_[part()];
-  return open_ && usual >= kFewCommands && pays() ? usual * open_permille_ / kAll : 0;
+  const std::uint32_t most = std::max(most_permille_, kBelowMost) - kBelowMost;
+  open_permille_ = std::max(open_permille_, std::min(open_permille_ + kStep, most));
 }
 
 }  // namespace carpool::interpose::gate

@@ -108,7 +108,7 @@ void SloSide::begin(Client& client, std::uint64_t arrival, std::uint64_t now) {
 void SloSide::end(Client& client, std::uint64_t at, std::uint64_t now) {
   ClientGate& words = client.slot().gate;
   words.request_began_ns.store(0);
-  phase_.request_ended(signed_ns(words.tail_ns.load(std::memory_order_relaxed)));
+  phase_.request_ended();
   if (!book_.active()) {
     return;
   }
@@ -188,7 +188,7 @@ void SloSide::wait_ends(Client& client, std::uint64_t now, bool done) {
     waited_.store(true, std::memory_order_relaxed);
     const SpinLock::Attempt attempt(lock_);
     if (attempt.held()) {
-      phase_.wait_ended(signed_ns(now));
+      phase_.wait_ended(signed_ns(words.tail_ns.load(std::memory_order_relaxed)), signed_ns(now));
       show_launch_phase(words);
     }
   }
