@@ -21,10 +21,12 @@ constexpr std::uint32_t kComparedPermille = 850;
 constexpr std::uint32_t kStep = 125;
 constexpr std::uint32_t kStepOfMost = 8;
 constexpr std::uint32_t kBelowMost = 60;
+constexpr std::uint32_t kMostPatience = 32;
 constexpr std::uint32_t kUsualOf = 8;  // phases
 // Fewer commands, or a shorter phase, are not worth a change of turns.
 constexpr std::uint32_t kFewCommands = 16;
 constexpr Nanoseconds kShort = 1500 * kMicrosecond;
+constexpr Nanoseconds kPartThatWaits = 4;
 // By which the waits of a request may grow: as work that runs when a request begins may delay it,
 // and a tenth of what the tail is below half of the SLO.
 constexpr Nanoseconds kRoomToDelay = 10;
@@ -38,7 +40,8 @@ LaunchPhase::Usual& LaunchPhase::usual_after(std::uint32_t commands) {
 // Where the program waits for long, it is ahead of the GPU, which has no time to give away.
 bool LaunchPhase::pays(const Usual& usual) const {
   return usual.before == last_commands_ && usual.commands >= kFewCommands &&
-         usual.launching >= kShort && waits_alone_.quantile(kAll / 2) <= usual.launching / 2;
+         usual.launching >= kShort &&
+         waits_alone_.quantile(kAll / 2) <= usual.launching / kPartThatWaits;
 }
 
 bool LaunchPhase::is_alone() const {
@@ -103,16 +106,24 @@ Nanoseconds LaunchPhase::most_delay(Nanoseconds tail) const {
   return (usual + room / kRoomToDelay) / Nanoseconds{std::max(1U, usual_phases_)};
 }
 
-// What was too much is tried again, little by little: the program may have changed.
+// What was too much is tried again, little by little and less and less often: the program may have
+// changed.
 void LaunchPhase::look(Nanoseconds tail) {
   const Nanoseconds alone = waits_alone_.quantile(kComparedPermille);
   const Nanoseconds beside = waits_beside_.quantile(kComparedPermille);
   if (beside > alone + most_delay(tail)) {
+    failed_at_ = open_permille_;
     most_permille_ = open_permille_;
     open_permille_ -= open_permille_ / 4;
+    patience_ = std::min(kMostPatience, 2 * patience_);
+    good_looks_ = 0;
     return;
   }
-  most_permille_ = std::min(kAll + kBelowMost, most_permille_ + kStepOfMost);
+  patience_ = open_permille_ > failed_at_ ? 1 : patience_;
+  if (++good_looks_ >= patience_) {
+    most_permille_ = std::min(kAll + kBelowMost, most_permille_ + kStepOfMost);
+    good_looks_ = 0;
+  }
   const std::uint32_t most = std::max(most_permille_, kBelowMost) - kBelowMost;
   open_permille_ = std::max(open_permille_, std::min(open_permille_ + kStep, most));
 }

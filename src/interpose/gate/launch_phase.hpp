@@ -68,6 +68,9 @@ class LaunchPhase {
   std::uint32_t since_alone_ = 0;
   std::uint32_t open_permille_ = 500;   // part of the commands
   std::uint32_t most_permille_ = 1060;  // that was too much, if it is less
+  std::uint32_t failed_at_ = 1060;      // when it was too much last
+  std::uint32_t patience_ = 1;          // looks until a little more is tried
+  std::uint32_t good_looks_ = 0;        // since then
 };
 
 }  // namespace carpool::interpose::gate
