@@ -28,8 +28,10 @@ constexpr std::uint32_t kFewCommands = 16;
 constexpr Nanoseconds kShort = 1500 * kMicrosecond;
 constexpr Nanoseconds kPartThatWaits = 4;
 // By which the waits of a request may grow: as work that runs when a request begins may delay it,
-// and a tenth of what the tail is below half of the SLO.
+// and a tenth of what the tail is below half of the SLO; or little, while the SLO is missed.
 constexpr Nanoseconds kRoomToDelay = 10;
+constexpr Nanoseconds kLeastDelay = 100 * kMicrosecond;
+constexpr Nanoseconds kMissedPercent = 90;
 
 }  // namespace
 
@@ -101,7 +103,9 @@ void LaunchPhase::wait_ended(Nanoseconds tail, Nanoseconds now) {
 }
 
 Nanoseconds LaunchPhase::most_delay(Nanoseconds tail) const {
-  const Nanoseconds usual = budget_of({.tightest_slo = slo_}, 0, 0).backlog_ns;
+  const bool missed = tail > slo_ / 100 * kMissedPercent;
+  const Nanoseconds usual =
+      missed ? kLeastDelay : budget_of({.tightest_slo = slo_}, 0, 0).backlog_ns;
   const Nanoseconds room = tail == 0 ? 0 : std::max<Nanoseconds>(0, slo_ / 2 - tail);
   return (usual + room / kRoomToDelay) / Nanoseconds{std::max(1U, usual_phases_)};
 }

@@ -148,18 +148,20 @@ constexpr std::uint32_t kLeastSms = 8;
   return beside;
 }
 
-// Between its launches the program of the request leaves time to others.
-[[nodiscard]] bool leaves_time(const GateView& view, Nanoseconds now) {
+// Between its launches the program of the request leaves time to others, unless the request is
+// about to be late, and not because all of them are.
+[[nodiscard]] bool leaves_time(const GateView& view) {
+  const bool slower_than_usual = view.slo.remaining == 0;
   return view.slo.phase == RequestPhase::Launching && !view.device.mps &&
-         now >= view.budget.time_only_until &&
-         !slack_below(view.slo.least_slack, view.slo.slo_of_least, kShortSlackPermille);
+         !(slower_than_usual &&
+           slack_below(view.slo.least_slack, view.slo.slo_of_least, kShortSlackPermille));
 }
 
 [[nodiscard]] Decision decide_best_effort(const GateView& view, const Work& work, Nanoseconds now) {
   if (view.caller.turn_lag > view.budget.idle_ns) {
     return hold(HoldReason::OtherClientsTurn, now);
   }
-  const bool may_run = view.slo.phase == RequestPhase::Idle || leaves_time(view, now);
+  const bool may_run = view.slo.phase == RequestPhase::Idle || leaves_time(view);
   Decision answer =
       may_run ? decide_between_requests(view, work, now) : decide_beside_request(view, work, now);
   if (answer.admitted) {

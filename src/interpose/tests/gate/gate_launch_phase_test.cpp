@@ -48,6 +48,17 @@ TEST(GateLaunchPhase, IsOpenForMoreWhereTheTailIsFarBelowTheSlo) {
   EXPECT_LE(ample.beside, ample.alone + kMillisecond + (kLong / 2 - kTail) / 10 + kTolerance);
 }
 
+TEST(GateLaunchPhase, IsOpenForLessWhileTheSloIsMissed) {
+  const LaunchingProgram heavy{
+      .commands = 300, .each_launch = 40 * kMicrosecond, .each_kernel = 30 * kMicrosecond};
+  constexpr Nanoseconds kLong = 50 * kMillisecond;  // a kernel more is allowed
+  const LaunchPhaseResult kept = after_many(heavy, kLong, kLong / 2);
+  const LaunchPhaseResult missed = after_many(heavy, kLong, 2 * kLong);
+  EXPECT_LT(missed.open, kept.open);
+  EXPECT_GT(missed.open, 0.0);
+  EXPECT_LE(missed.beside, missed.alone + 100 * kMicrosecond + kTolerance);
+}
+
 TEST(GateLaunchPhase, OfSeveralPartsEndsBeforeEachWait) {
   const LaunchPhaseResult parts = after_many({.commands = 150,
                                               .each_launch = 40 * kMicrosecond,
