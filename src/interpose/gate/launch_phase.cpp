@@ -39,23 +39,24 @@ LaunchPhase::Usual& LaunchPhase::usual_after(std::uint32_t commands) {
   return usual_[commands % usual_.size()];
 }
 
-// Where the program waits for long, it is ahead of the GPU, which has no time to give away.
-bool LaunchPhase::pays(const Usual& usual) const {
+bool LaunchPhase::is_worth_it(const Usual& usual) const {
   return usual.before == last_commands_ && usual.commands >= kFewCommands &&
-         usual.launching >= kShort &&
-         waits_alone_.quantile(kAll / 2) <= usual.launching / kPartThatWaits;
+         usual.launching >= kShort;
 }
 
-bool LaunchPhase::is_alone() const {
-  return waits_alone_.count() < kFirstAlone || since_alone_ + 1 >= kOneAloneOf;
+// Where the program waits for long, it is ahead of the GPU, which has no time to give away.
+bool LaunchPhase::has_the_gpu(const Usual& usual) const {
+  return waits_alone_.count() < kFirstAlone || since_alone_ + 1 >= kOneAloneOf ||
+         waits_alone_.quantile(kAll / 2) > usual.launching / kPartThatWaits;
 }
 
 void LaunchPhase::begin(Nanoseconds now) {
   const Usual& usual = usual_after(last_commands_);
   began_ = now;
   waits_since_ = 0;
-  counts_ = requests_ > kUntold && pays(usual);
-  open_commands_ = counts_ && !is_alone() ? usual.commands * open_permille_ / kAll : 0;
+  counts_ = requests_ > kUntold && is_worth_it(usual);
+  alone_ = !counts_ || has_the_gpu(usual);
+  open_commands_ = alone_ ? 0 : usual.commands * open_permille_ / kAll;
 }
 
 void LaunchPhase::request_began(Nanoseconds now) {
@@ -88,11 +89,10 @@ void LaunchPhase::wait_ended(Nanoseconds tail, Nanoseconds now) {
   }
   const Nanoseconds waited = now - waits_since_;
   if (counts_) {
-    const bool alone = is_alone();
-    since_alone_ = alone ? 0 : since_alone_ + 1;
+    since_alone_ = alone_ ? 0 : since_alone_ + 1;
     ++phases_;
-    (alone ? waits_alone_ : waits_beside_).add(waited);
-    beside_ += alone ? 0 : 1;
+    (alone_ ? waits_alone_ : waits_beside_).add(waited);
+    beside_ += alone_ ? 0 : 1;
     if (beside_ >= kBetweenLooks) {
       look(tail);
       beside_ = 0;

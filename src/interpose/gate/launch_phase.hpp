@@ -41,26 +41,27 @@ class LaunchPhase {
   void begin(Nanoseconds now);
   void look(Nanoseconds tail);
   [[nodiscard]] Nanoseconds most_delay(Nanoseconds tail) const;
-  [[nodiscard]] bool pays(const Usual& usual) const;
-  [[nodiscard]] bool is_alone() const;
+  [[nodiscard]] bool is_worth_it(const Usual& usual) const;
+  [[nodiscard]] bool has_the_gpu(const Usual& usual) const;
   [[nodiscard]] Usual& usual_after(std::uint32_t commands);
 
   Nanoseconds slo_;
 
   // Of the request.
   bool active_ = false;
-  std::uint32_t phases_ = 0;  // that could be open
+  std::uint32_t phases_ = 0;  // that count
 
   // Of the phase.
   Nanoseconds began_ = 0;
-  Nanoseconds waits_since_ = 0;      // 0: the program does not wait
-  bool counts_ = false;              // it can be open
-  std::uint32_t open_commands_ = 0;  // 0: it has the GPU for itself
+  Nanoseconds waits_since_ = 0;  // 0: the program does not wait
+  bool counts_ = false;          // its wait tells something
+  bool alone_ = true;            // it has the GPU for itself
+  std::uint32_t open_commands_ = 0;
 
   // Of those before.
   std::uint32_t requests_ = 0;
   std::uint32_t last_commands_ = 0;
-  std::uint32_t usual_phases_ = 1;  // of a request, that could be open
+  std::uint32_t usual_phases_ = 1;  // of a request, that count
   std::array<Usual, 32> usual_{};
   QuantileSketch waits_alone_{32};
   QuantileSketch waits_beside_{64};  // since the last look

@@ -102,6 +102,25 @@ TEST(GateLaunchPhase, OfAProgramThatNeverWaitsIsClosed) {
   }
 }
 
+TEST(GateLaunchPhase, OpensWhenTheProgramNoLongerWaitsForLong) {
+  LaunchPhase phase(kPromised);
+  Nanoseconds now = 0;
+  const auto most_open = [&](int requests, Nanoseconds wait) {
+    std::uint32_t most = 0;
+    for (int i = 0; i < requests; ++i) {
+      phase.request_began(now);
+      most = std::max(most, phase.open_commands());
+      phase.wait_began(400, now + 10 * kMillisecond);
+      phase.wait_ended(0, now + 10 * kMillisecond + wait);
+      phase.request_ended();
+      now += kSecond;
+    }
+    return most;
+  };
+  EXPECT_EQ(most_open(100, 8 * kMillisecond), 0U);
+  EXPECT_GT(most_open(200, 0), 300U);
+}
+
 TEST(GateLaunchPhase, EndsEarlierForARequestWithFewerCommands) {
   LaunchPhase phase(kPromised);
   Nanoseconds now = 0;
