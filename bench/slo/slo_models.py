@@ -137,6 +137,8 @@ TRAINERS = {
     "rnnlm-head": lambda: language(RnnlmHead()),
     "rnnlm-one-stream": lambda: language(RnnlmOneStream()),
     "products": lambda: (Products(), torch.randn(4, 10), torch.randint(10, (4,))),
+    "mobilenet": lambda: vision("mobilenet_v3_small", 16),  # short kernels, for which the GPU waits
+    "resnet50": lambda: vision("resnet50", 32),
     "vgg16": lambda: vision("vgg16", 32),
     "vit-b": lambda: vision("vit_b_16", 64),
 }
