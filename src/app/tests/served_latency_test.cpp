@@ -3,6 +3,7 @@
 
 #include "app/server/shim/gate_tally.hpp"
 #include "interpose/gate/gate_view.hpp"
+#include "interpose/gate/launch_phase.hpp"
 #include "interpose/gate/quantile_sketch.hpp"
 #include "knowledge/latency/latency_law.hpp"
 
@@ -58,6 +59,19 @@ TEST(ServedLatency, TheIdleBudgetIsThatOfTheGate) {
                 static_cast<double>(budget.idle_ns) / kMillisecond,
                 1e-3)
         << slo_ms;
+  }
+}
+
+TEST(ServedLatency, LaunchPhasesDelayAsMuchAsTheGateAllows) {
+  const auto ns = [](double ms) { return static_cast<interpose::gate::Nanoseconds>(ms * 1e6); };
+  for (const double slo_ms : {1.0, 8.0, 20.0, 45.0, 500.0}) {
+    for (const double tail_ms : {slo_ms / 8.0, slo_ms / 2.0, slo_ms * 0.8}) {
+      const auto delay = interpose::gate::most_phase_delay(ns(slo_ms), ns(tail_ms));
+      EXPECT_NEAR(knowledge::phase_delay_ms(slo_ms, tail_ms),
+                  static_cast<double>(delay) / kMillisecond,
+                  1e-3)
+          << slo_ms << ", " << tail_ms;
+    }
   }
 }
 

@@ -35,6 +35,14 @@ constexpr Nanoseconds kMissedPercent = 90;
 
 }  // namespace
 
+Nanoseconds most_phase_delay(Nanoseconds slo, Nanoseconds tail) {
+  const bool missed = tail > slo / 100 * kMissedPercent;
+  const Nanoseconds usual =
+      missed ? kLeastDelay : budget_of({.tightest_slo = slo}, 0, 0).backlog_ns;
+  const Nanoseconds room = tail == 0 ? 0 : std::max<Nanoseconds>(0, slo / 2 - tail);
+  return usual + room / kRoomToDelay;
+}
+
 LaunchPhase::Usual& LaunchPhase::usual_after(std::uint32_t commands) {
   return usual_[commands % usual_.size()];
 }
@@ -102,20 +110,14 @@ void LaunchPhase::wait_ended(Nanoseconds tail, Nanoseconds now) {
   begin(now);
 }
 
-Nanoseconds LaunchPhase::most_delay(Nanoseconds tail) const {
-  const bool missed = tail > slo_ / 100 * kMissedPercent;
-  const Nanoseconds usual =
-      missed ? kLeastDelay : budget_of({.tightest_slo = slo_}, 0, 0).backlog_ns;
-  const Nanoseconds room = tail == 0 ? 0 : std::max<Nanoseconds>(0, slo_ / 2 - tail);
-  return (usual + room / kRoomToDelay) / Nanoseconds{std::max(1U, usual_phases_)};
-}
-
 // What was too much is tried again, little by little and less and less often: the program may have
 // changed.
 void LaunchPhase::look(Nanoseconds tail) {
   const Nanoseconds alone = waits_alone_.quantile(kComparedPermille);
   const Nanoseconds beside = waits_beside_.quantile(kComparedPermille);
-  if (beside > alone + most_delay(tail)) {
+  const Nanoseconds allowed =
+      most_phase_delay(slo_, tail) / Nanoseconds{std::max(1U, usual_phases_)};
+  if (beside > alone + allowed) {
     failed_at_ = open_permille_;
     most_permille_ = open_permille_;
     open_permille_ -= open_permille_ / 4;

@@ -9,6 +9,10 @@
 
 namespace carpool::interpose::gate {
 
+// By which the waits of a request for the GPU may grow because work goes on while it is launched.
+// `tail`: of the latencies so far; 0: unknown.
+[[nodiscard]] Nanoseconds most_phase_delay(Nanoseconds slo, Nanoseconds tail);
+
 // A program that launches kernel by kernel leaves the GPU idle in between, and waits for it only
 // when all is launched. Where the driver slices the time, best-effort work may go on while the
 // program launches, if it stops early enough: then the program waits for the GPU as long as it does
@@ -40,7 +44,6 @@ class LaunchPhase {
 
   void begin(Nanoseconds now);
   void look(Nanoseconds tail);
-  [[nodiscard]] Nanoseconds most_delay(Nanoseconds tail) const;
   [[nodiscard]] bool is_worth_it(const Usual& usual) const;
   [[nodiscard]] bool has_the_gpu(const Usual& usual) const;
   [[nodiscard]] Usual& usual_after(std::uint32_t commands);

@@ -79,6 +79,7 @@ void add_interference(const BeliefStore& store,
 
 Hindrances hindrances(const BeliefStore& store,
                       std::uint32_t own,
+                      double solo_tail_ms,
                       const LatencyQuestion& question,
                       const Surroundings& others) {
   Hindrances made{.deviation = question.mps ? kGateDeviation : kTimeGateDeviation};
@@ -93,8 +94,11 @@ Hindrances hindrances(const BeliefStore& store,
   if (others.gated) {
     const double front = gate_front_ms(question.goal.slo_ms,
                                        others.kernels_known ? others.long_kernel_ms : std::nullopt);
-    made.expected.front_ms += front;
-    made.high.front_ms += front;
+    made.expected.first_ms = front;
+    made.high.first_ms = front;
+    if (!question.mps) {  // else no work goes on in launch phases
+      made.high.front_ms += phase_delay_ms(question.goal.slo_ms, solo_tail_ms);
+    }
   }
   return made;
 }
@@ -193,7 +197,9 @@ std::optional<LatencyForecast> latency_forecast(const BeliefStore& store,
       others.add(store, neighbour, question.mps);
     }
     if (!others.strange) {
-      made = by_law(store, *solo, hindrances(store, own, question, others), user.latency_width);
+      const double tail_ms = std::exp(solo->log_tail_ms.mean);
+      made = by_law(
+          store, *solo, hindrances(store, own, tail_ms, question, others), user.latency_width);
     }
   }
   if (made && solo != nullptr) {

@@ -10,13 +10,18 @@ namespace {
 constexpr double kMsOfSecond = 1000.0;
 constexpr double kMostBusy = 0.98;
 constexpr double kSliceMs = 2.0;
-// As gate::budget_of() and the policy spacetime have them.
+// As gate::budget_of(), the policy spacetime and gate::LaunchPhase have them.
 constexpr double kIdlePartOfSlo = 0.02;
 constexpr double kLeastIdleMs = 0.1;
 constexpr double kMostIdleMs = 1.0;
 constexpr double kLongestPartOfSlo = 0.25;
 constexpr double kUnknownKernelMs = 1.0;
+constexpr double kRoomToDelay = 10.0;
 constexpr std::uint64_t kSketchWindow = 1024;
+
+double idle_budget_ms(double slo_ms) {
+  return std::clamp(kIdlePartOfSlo * slo_ms, kLeastIdleMs, kMostIdleMs);
+}
 
 }  // namespace
 
@@ -48,8 +53,8 @@ ServiceMoments hindered_moments(const ServiceMoments& solo, const Hindrance& by)
 }
 
 Latency hindered_service(const SoloLatency& solo, const Hindrance& by) {
-  return {.p50_ms = by.stretch * solo.p50_ms + by.front_ms / 2.0,
-          .tail_ms = by.stretch * solo.tail_ms + by.front_ms};
+  return {.p50_ms = by.stretch * solo.p50_ms + (by.front_ms + by.first_ms) / 2.0,
+          .tail_ms = by.stretch * solo.tail_ms + by.front_ms + by.first_ms};
 }
 
 Latency hindered(const SoloLatency& solo, const Hindrance& by) {
@@ -66,9 +71,12 @@ Latency hindered(const SoloLatency& solo, const Hindrance& by) {
 }
 
 double gate_front_ms(double slo_ms, std::optional<double> long_kernel_ms) {
-  const double idle = std::clamp(kIdlePartOfSlo * slo_ms, kLeastIdleMs, kMostIdleMs);
   const double kernel = long_kernel_ms.value_or(kUnknownKernelMs);
-  return std::max(idle, std::min(kernel, kLongestPartOfSlo * slo_ms));
+  return std::max(idle_budget_ms(slo_ms), std::min(kernel, kLongestPartOfSlo * slo_ms));
+}
+
+double phase_delay_ms(double slo_ms, double tail_ms) {
+  return idle_budget_ms(slo_ms) + std::max(0.0, slo_ms / 2.0 - tail_ms) / kRoomToDelay;
 }
 
 Hindrance by_slices(std::size_t others) {

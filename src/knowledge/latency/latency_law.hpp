@@ -25,7 +25,8 @@ struct SoloLatency {
 // What others do to a request.
 struct Hindrance {
   double stretch = 1.0;   // its service takes this many times as long,
-  double front_ms = 0.0;  // and begins later by at most this
+  double front_ms = 0.0;  // and begins later by at most this,
+  double first_ms = 0.0;  // and by at most this as well if it finds no other request
 };
 
 struct Latency {
@@ -47,17 +48,24 @@ struct Latency {
 // counts 0.98 at most: beyond, the queue grows without end.
 [[nodiscard]] double waiting_ms(const ServiceMoments& service, double requests_per_s, double share);
 
-// p50 = stretch p50_solo + front / 2 + dW(0.5), tail = stretch tail_solo + front + dW(quantile).
-// Latencies solo contain their waiting time W, so that stretch W is counted; dW is what the longer
-// service time adds to that.
+// p50 = stretch p50_solo + (front + first) / 2 + dW(0.5), tail = stretch tail_solo + front + first
+// + dW(quantile). Latencies solo contain their waiting time W, so that stretch W is counted; dW is
+// what the longer service time adds to that. What delays only the first request after an idle time
+// adds the same to each wait of a busy period, at most `first`, and nothing to dW (a queue with
+// starter: Levy and Kleinrock, Operations Research 34, 1986).
 [[nodiscard]] Latency hindered(const SoloLatency& solo, const Hindrance& by);
 // The same without dW.
 [[nodiscard]] Latency hindered_service(const SoloLatency& solo, const Hindrance& by);
 
-// The best-effort work that the gate lets in front of a request (docs/gate.md): the idle budget of
-// 2 % of the SLO, 0.1 to 1 ms, or one kernel, whichever is more. A kernel that is longer than a
-// quarter of the SLO is not let in; one of unknown length counts as the gate counts it: 1 ms.
+// The best-effort work that the gate lets in front of a request that finds no other one
+// (docs/gate.md): the idle budget of 2 % of the SLO, 0.1 to 1 ms, or one kernel, whichever is more.
+// A kernel that is longer than a quarter of the SLO is not let in; one of unknown length counts as
+// the gate counts it: 1 ms.
 [[nodiscard]] double gate_front_ms(double slo_ms, std::optional<double> long_kernel_ms);
+
+// By which a request that is launched kernel by kernel may take longer, because work goes on in its
+// launch phases: the idle budget, and a tenth of what the tail is below half of the SLO.
+[[nodiscard]] double phase_delay_ms(double slo_ms, double tail_ms);
 
 // Without MPS and gate, `others` jobs take turns with it in slices of 2 ms each.
 [[nodiscard]] Hindrance by_slices(std::size_t others);

@@ -52,6 +52,18 @@ TEST(LatencyLaw, WorkInFrontDelaysEveryRequest) {
   EXPECT_DOUBLE_EQ(beside.tail_ms, 7.0);
 }
 
+TEST(LatencyLaw, WorkInFrontOfTheFirstRequestMakesNoQueue) {
+  // 400 requests a second of 1 ms: a millisecond in front of each of them would make a long queue.
+  const SoloLatency solo{.p50_ms = 1.1,
+                         .tail_ms = 4.0,
+                         .quantile = 0.99,
+                         .requests_per_s = 400.0,
+                         .service = {.mean_ms = 1.0, .square_ms2 = 1.0}};
+  EXPECT_DOUBLE_EQ(hindered(solo, {.first_ms = 1.0}).tail_ms, 5.0);
+  EXPECT_DOUBLE_EQ(hindered(solo, {.first_ms = 1.0}).p50_ms, 1.6);
+  EXPECT_GT(hindered(solo, {.front_ms = 1.0}).tail_ms, 9.0);
+}
+
 TEST(LatencyLaw, ALongerServiceMakesTheQueueLonger) {
   // Constant service of 4 ms, then 8 ms, 50 requests a second. rho 0.2: E[W] = 0.05 * 16 / 1.6 =
   // 0.5, W99 = 0.5 / 0.2 * ln 20 = 7.489, so the tail is 4 + 7.489. rho 0.4: E[W] = 0.05 * 64 / 1.2
@@ -87,7 +99,8 @@ Simulated simulated_queue(double sigma, double requests_per_ms, const Hindrance&
   for (std::size_t i = 0; i < kRequests; ++i) {
     arrival += between(engine);
     const double service = by.stretch * alone(engine) + by.front_ms * share(engine);
-    free = std::max(free, arrival) + service;
+    const double start = free < arrival ? arrival + by.first_ms * share(engine) : free;
+    free = start + service;
     latencies.push_back(free - arrival);
     made.service.mean_ms += service / kRequests;
     made.service.square_ms2 += service * service / kRequests;
@@ -104,6 +117,8 @@ TEST(LatencyLaw, TellsTheTailOfASimulatedQueue) {
       const Simulated alone = simulated_queue(sigma, per_ms, {});
       for (const Hindrance& by : {Hindrance{.front_ms = 1.0},
                                   Hindrance{.front_ms = 2.0},
+                                  Hindrance{.first_ms = 1.0},
+                                  Hindrance{.first_ms = 3.0},
                                   Hindrance{.stretch = 1.3},
                                   Hindrance{.stretch = 1.5, .front_ms = 0.5}}) {
         const Latency predicted = hindered({.p50_ms = alone.latency.p50_ms,
@@ -114,9 +129,11 @@ TEST(LatencyLaw, TellsTheTailOfASimulatedQueue) {
                                            by);
         const Latency seen = simulated_queue(sigma, per_ms, by).latency;
         EXPECT_NEAR(predicted.tail_ms / seen.tail_ms, 1.0, 0.2)
-            << sigma << ", busy " << busy << ", " << by.stretch << ", " << by.front_ms;
+            << sigma << ", busy " << busy << ", " << by.stretch << ", " << by.front_ms << ", "
+            << by.first_ms;
         EXPECT_NEAR(predicted.p50_ms / seen.p50_ms, 1.0, 0.2)
-            << sigma << ", busy " << busy << ", " << by.stretch << ", " << by.front_ms;
+            << sigma << ", busy " << busy << ", " << by.stretch << ", " << by.front_ms << ", "
+            << by.first_ms;
       }
     }
   }
@@ -129,6 +146,11 @@ TEST(LatencyLaw, WhatTheGateLetsInFront) {
   EXPECT_DOUBLE_EQ(gate_front_ms(20.0, std::nullopt), 1.0);  // as the gate counts unknown ones
   EXPECT_DOUBLE_EQ(gate_front_ms(200.0, 0.1), 1.0);          // the idle budget is 1 ms at most
   EXPECT_DOUBLE_EQ(gate_front_ms(2.0, 0.01), 0.1);           // and 0.1 ms at least
+}
+
+TEST(LatencyLaw, WhatLaunchPhasesMayDelay) {
+  EXPECT_DOUBLE_EQ(phase_delay_ms(20.0, 8.0), 0.6);   // 2 % of the SLO, a tenth of 2 ms
+  EXPECT_DOUBLE_EQ(phase_delay_ms(20.0, 15.0), 0.4);  // no room
 }
 
 TEST(LatencyLaw, SlicesOfTime) {

@@ -67,7 +67,7 @@ TEST(LatencyLearning, BesideAGatedJobTheWorkInFlightIsAdded) {
                                      .quantile = 0.99,
                                      .requests_per_s = 50.0,
                                      .service = {.mean_ms = 4.0, .square_ms2 = 17.0}},
-                                    {.front_ms = 1.0});
+                                    {.first_ms = 1.0});
   EXPECT_NEAR(beside->tail_ms, expected.tail_ms, 1e-6);
   EXPECT_NEAR(beside->p50_ms, expected.p50_ms, 1e-6);
   EXPECT_LT(beside->tail90.low, 10.0);  // the work in front may be nothing

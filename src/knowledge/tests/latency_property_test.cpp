@@ -30,9 +30,12 @@ TEST(LatencyProperty, MoreHindranceNeverShortensARequest) {
   std::mt19937_64 engine(1);
   for (int round = 0; round < 5000; ++round) {
     const SoloLatency solo = any_solo(engine);
-    const Hindrance less{.stretch = between(engine, 1.0, 4.0), .front_ms = between(engine, 0, 5)};
+    const Hindrance less{.stretch = between(engine, 1.0, 4.0),
+                         .front_ms = between(engine, 0, 5),
+                         .first_ms = between(engine, 0, 5)};
     const Hindrance more{.stretch = less.stretch * between(engine, 1.0, 2.0),
-                         .front_ms = less.front_ms};
+                         .front_ms = less.front_ms,
+                         .first_ms = less.first_ms};
     const Latency first = hindered(solo, less);
     const Latency second = hindered(solo, more);
     ASSERT_TRUE(std::isfinite(second.tail_ms));
