@@ -39,7 +39,7 @@ Result<std::uint64_t> memory_of(std::string_view name) {
   }
   if (!name.empty() && name.find_first_not_of("0123456789.") == std::string_view::npos) {
     return invalid_input(
-        fmt::format("{0} what? write {0}GiB for GPUs with {0} GiB, as in 4x{0}GiB", name));
+        fmt::format("{0} has no unit; write {0}GiB for GPUs with {0} GiB, as in 4x{0}GiB", name));
   }
   const auto found = find_named(std::span<const KnownGpu>(kGpus), "GPU", name);
   if (!found) {

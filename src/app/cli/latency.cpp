@@ -23,7 +23,7 @@ OptionCheck latency_with_unit() {
   };
 }
 
-// People who think in per cent write 99.
+// People who think in percent write 99 or 99.9.
 OptionCheck quantile_below_one() {
   return [](const std::string& text) {
     double value = 0.0;
@@ -32,7 +32,7 @@ OptionCheck quantile_below_one() {
     if (number && value > 0.0 && value < 1.0) {
       return std::string();
     }
-    return number && value > 1.0 && value < 100.0
+    return number && value >= 50.0 && value < 100.0
                ? fmt::format("{} is not between 0 and 1; write {:g}", text, value / 100.0)
                : fmt::format("\"{}\" is not a number between 0 and 1, such as 0.99", text);
   };
@@ -67,7 +67,7 @@ Result<double> parse_latency_ms(std::string_view text) {
   if (problem == std::errc() && std::isfinite(value) && value > 0.0) {
     if (unit.empty()) {
       return invalid_input(
-          fmt::format("{0} what? write {0}ms for milliseconds or {0}s for seconds", text));
+          fmt::format("{0} has no unit; write {0}ms for milliseconds or {0}s for seconds", text));
     }
     for (const auto& [name, in_ms] : kUnits) {
       if (unit == name && value * in_ms <= kMostMs) {

@@ -60,15 +60,17 @@ TEST_F(JobFile, TomlMayHoldNestedListsNumbersAndFlags) {
 
 TEST_F(JobFile, TomlNamesTheUnitOfMemoryAndTime) {
   for (const auto& [line, message] :
-       {std::pair("mem = 12", "mem: 12 what? write 12G for 12 GiB or 12M for 12 MiB, in quotes"),
-        std::pair("mem = '12'", "mem: 12 what? write 12G for 12 GiB or 12M for 12 MiB"),
+       {std::pair("mem = 12",
+                  "mem: 12 has no unit; write 12G for 12 GiB or 12M for 12 MiB, in quotes"),
+        std::pair("mem = '12'", "mem: 12 has no unit; write 12G for 12 GiB or 12M for 12 MiB"),
         std::pair("mem_limit = 20",
-                  "mem_limit: 20 what? write 20G for 20 GiB or 20M for 20 MiB, in quotes"),
+                  "mem_limit: 20 has no unit; write 20G for 20 GiB or 20M for 20 MiB, in quotes"),
         std::pair("time = 2",
-                  "time: 2 what? write 2h for hours, 2m for minutes or 2s for seconds, in "
+                  "time: 2 has no unit; write 2h for hours, 2m for minutes or 2s for seconds, in "
                   "quotes"),
-        std::pair("runtime = '2'",
-                  "runtime: 2 what? write 2h for hours, 2m for minutes or 2s for seconds")}) {
+        std::pair(
+            "runtime = '2'",
+            "runtime: 2 has no unit; write 2h for hours, 2m for minutes or 2s for seconds")}) {
     EXPECT_EQ(problem(read_job_toml(write("job.toml", line))), std::string("job.toml: ") + message);
   }
   const auto job = read_job_toml(write("job.toml", "mem = 'none'\ntime_s = 90\nslo_ms = 5\n"));

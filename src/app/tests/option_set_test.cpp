@@ -37,11 +37,12 @@ TEST(OptionChecks, AcceptAndRefuse) {
 
 TEST(Checks, SizesAndTimesNeedAUnit) {
   EXPECT_EQ(memory_size()("12G"), "");
-  EXPECT_EQ(memory_size()("12"), "12 what? write 12G for 12 GiB or 12M for 12 MiB");
+  EXPECT_EQ(memory_size()("12"), "12 has no unit; write 12G for 12 GiB or 12M for 12 MiB");
   EXPECT_EQ(memory_size({"auto"})("auto"), "");
   EXPECT_EQ(memory_size()("auto"), "\"auto\" is not a memory size; write 12G or 512M");
   EXPECT_EQ(time_with_unit()("1:30:00"), "");
-  EXPECT_EQ(time_with_unit()("2"), "2 what? write 2h for hours, 2m for minutes or 2s for seconds");
+  EXPECT_EQ(time_with_unit()("2"),
+            "2 has no unit; write 2h for hours, 2m for minutes or 2s for seconds");
 }
 
 TEST(JobSettings, ReadTheWordsOfCarpoolLines) {
@@ -91,9 +92,10 @@ TEST(JobSettings, RefuseWhatIsNotASettingOfAJob) {
             "unexpected argument \"--partition=gpu\"; write nothing: the server has one queue"),
         std::pair(Words{"python"}, "unexpected argument \"python\""),
         std::pair(Words{"--gpus", "two"}, "--gpus: \"two\" is not a whole number, at least 1"),
-        std::pair(Words{"--mem", "12"}, "--mem: 12 what? write 12G for 12 GiB or 12M for 12 MiB"),
+        std::pair(Words{"--mem", "12"},
+                  "--mem: 12 has no unit; write 12G for 12 GiB or 12M for 12 MiB"),
         std::pair(Words{"--slo", "20"},
-                  "--slo: 20 what? write 20ms for milliseconds or 20s for seconds"),
+                  "--slo: 20 has no unit; write 20ms for milliseconds or 20s for seconds"),
         std::pair(Words{"--slo", "20ms", "--quantile", "99"},
                   "--quantile: 99 is not between 0 and 1; write 0.99")}) {
     const auto job = parse_job_settings(words, "job.sh");

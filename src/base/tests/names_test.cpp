@@ -47,9 +47,9 @@ TEST(MemorySize, UnitsArePowersOf1024) {
 
 TEST(MemorySize, ABareNumberIsAskedForItsUnit) {
   EXPECT_EQ(parse_memory_size("12").error().message,
-            "12 what? write 12G for 12 GiB or 12M for 12 MiB");
+            "12 has no unit; write 12G for 12 GiB or 12M for 12 MiB");
   EXPECT_EQ(parse_memory_size("1.5").error().message,
-            "1.5 what? write 1.5G for 1.5 GiB or 1.5M for 1.5 MiB");
+            "1.5 has no unit; write 1.5G for 1.5 GiB or 1.5M for 1.5 MiB");
 }
 
 TEST(MemorySize, AnythingElseIsAnError) {

@@ -40,7 +40,8 @@ Result<std::uint64_t> parse_memory_size(std::string_view text) {
     unit.remove_prefix(1);
   }
   if (problem == std::errc() && unit.empty() && number > 0.0 && number <= kMost) {
-    return invalid_input(fmt::format("{0} what? write {0}G for {0} GiB or {0}M for {0} MiB", text));
+    return invalid_input(
+        fmt::format("{0} has no unit; write {0}G for {0} GiB or {0}M for {0} MiB", text));
   }
   const double bytes =
       problem == std::errc() && !unit.empty() ? number * factor_of(std::string(unit)) : 0.0;

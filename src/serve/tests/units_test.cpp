@@ -17,7 +17,7 @@ TEST(ParseSeconds, TakesUnitsAndColons) {
 
 TEST(ParseSeconds, AsksForTheUnitOfABareNumber) {
   EXPECT_EQ(parse_seconds("2").error().message,
-            "2 what? write 2h for hours, 2m for minutes or 2s for seconds");
+            "2 has no unit; write 2h for hours, 2m for minutes or 2s for seconds");
   EXPECT_FALSE(parse_seconds("1.5"));
   EXPECT_FALSE(parse_seconds("1h30"));
 }
@@ -77,7 +77,7 @@ TEST(Begin, IsATimeFromNowOrOfTheCalendar) {
 TEST(Begin, IsRefusedWithWhatToWrite) {
   constexpr double kAsked = 1'800'000'000.0;
   for (const auto& [text, says] : {std::pair("2h", "write now+2h"),
-                                   std::pair("now+2", "2 what?"),
+                                   std::pair("now+2", "2 has no unit;"),
                                    std::pair("2", "now+2h"),
                                    std::pair("", "22:00"),
                                    std::pair("tomorrow", "22:00"),

@@ -69,7 +69,7 @@ TEST(Clusters, AreReadAndRefused) {
                                     std::pair("-1xA100-40", "cluster \"-1xA100-40\""),
                                     std::pair("4x", "GPU \"\""),
                                     std::pair("4xB999", "GPU \"B999\""),
-                                    std::pair("4x40", "40 what? write 40GiB"),
+                                    std::pair("4x40", "40 has no unit; write 40GiB"),
                                     std::pair("4x0GiB", "GPU \"0GiB\"")}) {
     const auto refused = parse_cluster(text);
     ASSERT_FALSE(refused.has_value()) << text;
