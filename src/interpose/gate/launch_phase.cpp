@@ -2,21 +2,24 @@
 
 #include <algorithm>
 
-#include "interpose/gate/gate_view.hpp"
-
 namespace carpool::interpose::gate {
 namespace {
 
 constexpr std::uint32_t kAll = 1000;
 // The first requests of a program load its kernels: they tell nothing.
 constexpr std::uint32_t kUntold = 20;
-// Phases in which the program has the GPU for itself: the first ones that tell, and one of each
-// kOneAloneOf after them, a prime number: programs repeat patterns of few phases.
+// Phases in which the program has the GPU for itself: the first ones that tell, and one of
+// kOneAloneOf after them; fewer once some are known and work beside the others is not too much.
+// Prime numbers: programs repeat patterns of few phases.
 constexpr std::uint32_t kFirstAlone = 8;
 constexpr std::uint32_t kOneAloneOf = 17;
+constexpr std::uint32_t kKnownAlone = 16;
+constexpr std::uint32_t kOneAloneOfWhenKnown = 67;
 constexpr std::uint32_t kBetweenLooks = 8;
-// How often a wait is longer than that which is compared.
-constexpr std::uint32_t kComparedPermille = 850;
+// What is compared of the waits. The median as well: where one of several phases of a request waits
+// for long without a neighbour, all of them could do so with one, and the longest waits be the
+// same.
+constexpr std::array<std::uint32_t, 2> kComparedPermille{500, 850};
 // Of what is open, and of what was too much.
 constexpr std::uint32_t kStep = 125;
 constexpr std::uint32_t kStepOfMost = 8;
@@ -27,10 +30,14 @@ constexpr std::uint32_t kUsualOf = 8;  // phases
 constexpr std::uint32_t kFewCommands = 16;
 constexpr Nanoseconds kShort = 1500 * kMicrosecond;
 constexpr Nanoseconds kPartThatWaits = 4;
-// By which the waits of a request may grow: as work that runs when a request begins may delay it,
-// and a tenth of what the tail is below half of the SLO; or little, while the SLO is missed.
-constexpr Nanoseconds kRoomToDelay = 10;
+// By which the waits of a request may grow: by 4 % of the SLO, at most by a slice of the driver,
+// and by a tenth of what the tail is below half of the SLO; or by little, while the SLO is missed.
+// More than the idle budget, because work that runs when such a request begins does not delay it:
+// the GPU is done with it long before the program waits.
+constexpr Nanoseconds kDelayPartOfSlo = 25;
 constexpr Nanoseconds kLeastDelay = 100 * kMicrosecond;
+constexpr Nanoseconds kMostDelay = 2 * kMillisecond;
+constexpr Nanoseconds kRoomToDelay = 10;
 constexpr Nanoseconds kMissedPercent = 90;
 
 }  // namespace
@@ -38,7 +45,7 @@ constexpr Nanoseconds kMissedPercent = 90;
 Nanoseconds most_phase_delay(Nanoseconds slo, Nanoseconds tail) {
   const bool missed = tail > slo / 100 * kMissedPercent;
   const Nanoseconds usual =
-      missed ? kLeastDelay : budget_of({.tightest_slo = slo}, 0, 0).backlog_ns;
+      missed ? kLeastDelay : std::clamp(slo / kDelayPartOfSlo, kLeastDelay, kMostDelay);
   const Nanoseconds room = tail == 0 ? 0 : std::max<Nanoseconds>(0, slo / 2 - tail);
   return usual + room / kRoomToDelay;
 }
@@ -54,7 +61,9 @@ bool LaunchPhase::is_worth_it(const Usual& usual) const {
 
 // Where the program waits for long, it is ahead of the GPU, which has no time to give away.
 bool LaunchPhase::has_the_gpu(const Usual& usual) const {
-  return waits_alone_.count() < kFirstAlone || since_alone_ + 1 >= kOneAloneOf ||
+  const bool known = waits_alone_.count() >= kKnownAlone && patience_ == 1;
+  return waits_alone_.count() < kFirstAlone ||
+         since_alone_ + 1 >= (known ? kOneAloneOfWhenKnown : kOneAloneOf) ||
          waits_alone_.quantile(kAll / 2) > usual.launching / kPartThatWaits;
 }
 
@@ -110,14 +119,16 @@ void LaunchPhase::wait_ended(Nanoseconds tail, Nanoseconds now) {
   begin(now);
 }
 
+bool LaunchPhase::waits_grew(Nanoseconds allowed) const {
+  return std::ranges::any_of(kComparedPermille, [&](std::uint32_t permille) {
+    return waits_beside_.quantile(permille) > waits_alone_.quantile(permille) + allowed;
+  });
+}
+
 // What was too much is tried again, little by little and less and less often: the program may have
 // changed.
 void LaunchPhase::look(Nanoseconds tail) {
-  const Nanoseconds alone = waits_alone_.quantile(kComparedPermille);
-  const Nanoseconds beside = waits_beside_.quantile(kComparedPermille);
-  const Nanoseconds allowed =
-      most_phase_delay(slo_, tail) / Nanoseconds{std::max(1U, usual_phases_)};
-  if (beside > alone + allowed) {
+  if (waits_grew(most_phase_delay(slo_, tail) / Nanoseconds{std::max(1U, usual_phases_)})) {
     failed_at_ = open_permille_;
     most_permille_ = open_permille_;
     open_permille_ -= open_permille_ / 4;

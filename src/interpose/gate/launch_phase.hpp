@@ -44,6 +44,8 @@ class LaunchPhase {
 
   void begin(Nanoseconds now);
   void look(Nanoseconds tail);
+  // Beside best-effort work, by more than this.
+  [[nodiscard]] bool waits_grew(Nanoseconds allowed) const;
   [[nodiscard]] bool is_worth_it(const Usual& usual) const;
   [[nodiscard]] bool has_the_gpu(const Usual& usual) const;
   [[nodiscard]] Usual& usual_after(std::uint32_t commands);

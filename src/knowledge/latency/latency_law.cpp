@@ -16,12 +16,10 @@ constexpr double kLeastIdleMs = 0.1;
 constexpr double kMostIdleMs = 1.0;
 constexpr double kLongestPartOfSlo = 0.25;
 constexpr double kUnknownKernelMs = 1.0;
+constexpr double kPhasePartOfSlo = 0.04;
+constexpr double kMostPhaseMs = 2.0;
 constexpr double kRoomToDelay = 10.0;
 constexpr std::uint64_t kSketchWindow = 1024;
-
-double idle_budget_ms(double slo_ms) {
-  return std::clamp(kIdlePartOfSlo * slo_ms, kLeastIdleMs, kMostIdleMs);
-}
 
 }  // namespace
 
@@ -72,11 +70,13 @@ Latency hindered(const SoloLatency& solo, const Hindrance& by) {
 
 double gate_front_ms(double slo_ms, std::optional<double> long_kernel_ms) {
   const double kernel = long_kernel_ms.value_or(kUnknownKernelMs);
-  return std::max(idle_budget_ms(slo_ms), std::min(kernel, kLongestPartOfSlo * slo_ms));
+  const double idle = std::clamp(kIdlePartOfSlo * slo_ms, kLeastIdleMs, kMostIdleMs);
+  return std::max(idle, std::min(kernel, kLongestPartOfSlo * slo_ms));
 }
 
 double phase_delay_ms(double slo_ms, double tail_ms) {
-  return idle_budget_ms(slo_ms) + std::max(0.0, slo_ms / 2.0 - tail_ms) / kRoomToDelay;
+  return std::clamp(kPhasePartOfSlo * slo_ms, kLeastIdleMs, kMostPhaseMs) +
+         std::max(0.0, slo_ms / 2.0 - tail_ms) / kRoomToDelay;
 }
 
 Hindrance by_slices(std::size_t others) {

@@ -64,7 +64,8 @@ struct Latency {
 [[nodiscard]] double gate_front_ms(double slo_ms, std::optional<double> long_kernel_ms);
 
 // By which a request that is launched kernel by kernel may take longer, because work goes on in its
-// launch phases: the idle budget, and a tenth of what the tail is below half of the SLO.
+// launch phases: 4 % of the SLO, 0.1 to 2 ms, and a tenth of what the tail is below half of the
+// SLO.
 [[nodiscard]] double phase_delay_ms(double slo_ms, double tail_ms);
 
 // Without MPS and gate, `others` jobs take turns with it in slices of 2 ms each.

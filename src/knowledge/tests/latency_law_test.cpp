@@ -149,8 +149,10 @@ TEST(LatencyLaw, WhatTheGateLetsInFront) {
 }
 
 TEST(LatencyLaw, WhatLaunchPhasesMayDelay) {
-  EXPECT_DOUBLE_EQ(phase_delay_ms(20.0, 8.0), 0.6);   // 2 % of the SLO, a tenth of 2 ms
-  EXPECT_DOUBLE_EQ(phase_delay_ms(20.0, 15.0), 0.4);  // no room
+  EXPECT_DOUBLE_EQ(phase_delay_ms(20.0, 8.0), 1.0);     // 4 % of the SLO, a tenth of 2 ms
+  EXPECT_DOUBLE_EQ(phase_delay_ms(20.0, 15.0), 0.8);    // no room
+  EXPECT_DOUBLE_EQ(phase_delay_ms(2.0, 1.0), 0.1);      // 0.1 ms at least
+  EXPECT_DOUBLE_EQ(phase_delay_ms(200.0, 100.0), 2.0);  // 2 ms at most
 }
 
 TEST(LatencyLaw, SlicesOfTime) {

@@ -23,8 +23,7 @@ RC_GTEST_PROP(GateLaunchPhaseProperty, WaitsGrowByNoMoreThanTheSloAllows, ()) {
   const LaunchingProgram program = random_program();
   const Nanoseconds slo = *rc::gen::inRange<Nanoseconds>(5, 100) * kMillisecond;
   const LaunchPhaseResult result = serve_many(program, slo, slo / 2);
-  const Nanoseconds allowed =
-      std::min(kMillisecond, std::max<Nanoseconds>(slo / 50, 100 * kMicrosecond));
+  const Nanoseconds allowed = std::clamp(slo / 25, 100 * kMicrosecond, 2 * kMillisecond);
   RC_LOG() << program.commands << " commands of " << program.each_launch << " and "
            << program.each_kernel << " ns, " << program.parts << " parts, looks "
            << program.looks_between << ": " << result.alone << " ns alone, " << result.beside
