@@ -58,9 +58,9 @@ struct Latency {
 [[nodiscard]] Latency hindered_service(const SoloLatency& solo, const Hindrance& by);
 
 // The best-effort work that the gate lets in front of a request that finds no other one
-// (docs/gate.md): the idle budget of 2 % of the SLO, 0.1 to 1 ms, or one kernel, whichever is more.
-// A kernel that is longer than a quarter of the SLO is not let in; one of unknown length counts as
-// the gate counts it: 1 ms.
+// (docs/gate-internals.md): the idle budget of 2 % of the SLO, 0.1 to 1 ms, or one kernel,
+// whichever is more. A kernel that is longer than a quarter of the SLO is not let in; one of
+// unknown length counts as the gate counts it: 1 ms.
 [[nodiscard]] double gate_front_ms(double slo_ms, std::optional<double> long_kernel_ms);
 
 // By which a request that is launched kernel by kernel may take longer, because work goes on in its

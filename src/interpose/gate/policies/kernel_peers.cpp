@@ -1,5 +1,5 @@
 // Policies of other systems that decide on single kernels: Orion, REEF-N, XSched level 1, AntMan.
-// docs/gate.md names what each was taken from.
+// docs/gate-internals.md names what each was taken from.
 #include <algorithm>
 
 #include "interpose/gate/policies/policies.hpp"

@@ -1,5 +1,5 @@
 // Policies of other systems that limit rates or take turns by iterations: TGS, HAMi-core, Salus.
-// docs/gate.md names what each was taken from.
+// docs/gate-internals.md names what each was taken from.
 #include <algorithm>
 
 #include "interpose/gate/policies/policies.hpp"
