@@ -40,6 +40,7 @@ struct Resident {
   std::uint32_t workload_number = 0;
   JobClass job_class = JobClass::Normal;
   LatencyGoal goal{};  // class Slo
+  bool gated = false;  // its launches wait for requests
   ShareMechanism mechanism = ShareMechanism::None;
   double thread_limit = kAllThreads;
   bool exclusive = false;
@@ -114,6 +115,7 @@ struct QueuedJob {
   std::string workload{};
   JobClass job_class = JobClass::Normal;
   LatencyGoal goal{};  // class Slo
+  bool gated = false;  // its launches wait for requests
   int priority = 0;
   unsigned gpus = 1;
   GpuFilter gpu_filter{};

@@ -45,6 +45,10 @@ class Change {
     job_.spec.mem_auto = job_.spec.mem_auto && !event.mem_bytes;
     job_.spec.priority = event.priority.value_or(job_.spec.priority);
     job_.spec.job_class = event.job_class.value_or(job_.spec.job_class);
+    if (job_.spec.job_class != JobClass::Slo) {
+      job_.spec.slo_ms.reset();
+      job_.spec.quantile.reset();
+    }
     job_.spec.begin_s = event.begin_s ? event.begin_s : job_.spec.begin_s;
     return {};
   }

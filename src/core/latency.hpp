@@ -6,12 +6,19 @@
 #include <string>
 #include <vector>
 
+#include "core/environment.hpp"
 #include "core/forecast.hpp"
 #include "core/job.hpp"
 
 namespace carpool {
 
 inline constexpr double kUsualQuantile = 0.99;
+inline constexpr double kLeastSloMs = 0.001;  // a microsecond
+inline constexpr double kMostSloMs = 3600.0 * 1000.0;
+
+// A quantile that can be promised is one of the tail, 0.6 or more, and is measured in thousandths:
+// to 0.999, as the figures of a process go back over about 1,000 requests.
+[[nodiscard]] bool can_be_promised(double quantile);
 
 // What a job of class slo keeps.
 struct LatencyGoal {
@@ -20,12 +27,19 @@ struct LatencyGoal {
   auto operator<=>(const LatencyGoal&) const = default;
 };
 
-[[nodiscard]] inline LatencyGoal latency_goal(const JobSpec& spec) {
-  return spec.job_class == JobClass::Slo
-             ? LatencyGoal{.slo_ms = spec.slo_ms.value_or(0.0),
-                           .quantile = spec.quantile.value_or(kUsualQuantile)}
-             : LatencyGoal{};
-}
+[[nodiscard]] LatencyGoal latency_goal(const JobSpec& spec);
+
+// Environment variable with the gate policy of a best-effort job (docs/gate.md).
+inline constexpr const char* kGatePolicyVariable = "CARPOOL_SHIM_POLICY";
+
+// Whether a program with this environment may run with the library in front of the driver: not if
+// it says CARPOOL_SHIM=off, nor if it preloads another library that takes the place of the driver.
+[[nodiscard]] bool accepts_shim(const Environment::Map& env);
+
+// Whether the launches of a job wait while a request of another one is active: it is best-effort,
+// lets the library in, and its policy is one that takes turns. The rates and shares of other
+// systems' policies hold nothing back for a request.
+[[nodiscard]] bool waits_for_requests(const JobSpec& spec);
 
 // As the processes of a job report it.
 struct MeasuredLatency {
@@ -44,7 +58,7 @@ struct MeasuredLatency {
 // A job that computes beside one with an SLO.
 struct LatencyNeighbour {
   std::string workload{};
-  bool best_effort = false;  // its launches wait for requests, where there is a gate
+  bool gated = false;  // its launches wait for requests, where there is a gate
 };
 
 // A job with an SLO, alone or in a group.

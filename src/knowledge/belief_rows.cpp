@@ -25,12 +25,12 @@ ServedBy served_requests(const BeliefStore& store) {
   for (const UserBelief& user : store.users()) {
     for (const auto& [key, entry] : user.latencies.entries()) {
       Beliefs::Served served{.mps = key.mps,
-                             .quantile = entry.quantile,
+                             .quantile = entry.goal.quantile,
                              .latency = measured_latency(store, entry),
                              .at_s = entry.log_tail_ms.at_s};
       for (const LatencyMemory::Neighbour& neighbour : key.beside) {
-        served.beside.push_back({.workload = store.workloads()[neighbour.workload].name,
-                                 .best_effort = neighbour.gated});
+        served.beside.push_back(
+            {.workload = store.workloads()[neighbour.workload].name, .gated = neighbour.gated});
       }
       made[key.workload].push_back(std::move(served));
     }

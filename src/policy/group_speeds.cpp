@@ -103,7 +103,7 @@ std::optional<LatencyForecast> GroupSpeeds::latency(std::span<const ActiveMember
   for (std::size_t i = 0; i < group.size(); ++i) {
     if (i != member) {
       question.beside.push_back(
-          {.workload = state_.workloads()[group[i].workload], .best_effort = group[i].best_effort});
+          {.workload = state_.workloads()[group[i].workload], .gated = group[i].gated});
     }
   }
   return model_.latency(question);

@@ -9,6 +9,7 @@
 #include "base/text/memory_size.hpp"
 #include "base/text/utf8.hpp"
 #include "base/text/web_address.hpp"
+#include "core/latency.hpp"
 #include "schedule/queue_order.hpp"
 
 namespace carpool::schedule {
@@ -90,16 +91,32 @@ bool positive(const std::optional<double>& value) {
   return !value || (std::isfinite(*value) && *value > 0.0);
 }
 
+Result<void> check_latency(const JobSpec& spec) {
+  if ((spec.slo_ms || spec.quantile) && spec.job_class != JobClass::Slo) {
+    return invalid_input(
+        "slo_ms and quantile are for the requests of a job of class slo: set the class to slo, or "
+        "leave them out");
+  }
+  if (spec.slo_ms && !(*spec.slo_ms >= kLeastSloMs && *spec.slo_ms <= kMostSloMs)) {
+    return invalid_input(fmt::format("slo_ms: {:g} is not between {:g} and {:g}, an hour",
+                                     *spec.slo_ms,
+                                     kLeastSloMs,
+                                     kMostSloMs));
+  }
+  if (spec.quantile && !can_be_promised(*spec.quantile)) {
+    return invalid_input(
+        fmt::format("quantile: {:g} is not a number from 0.6 to 0.999 with at most three digits",
+                    *spec.quantile));
+  }
+  return {};
+}
+
 Result<void> check_numbers(const JobSpec& spec) {
-  for (const auto& [key, value] : {std::pair("time_s", &spec.time_s),
-                                   std::pair("runtime_s", &spec.runtime_s),
-                                   std::pair("slo_ms", &spec.slo_ms)}) {
+  for (const auto& [key, value] :
+       {std::pair("time_s", &spec.time_s), std::pair("runtime_s", &spec.runtime_s)}) {
     if (!positive(*value)) {
       return invalid_input(fmt::format("{}: {} is not above 0", key, **value));
     }
-  }
-  if (spec.quantile && !(*spec.quantile > 0.0 && *spec.quantile < 1.0)) {
-    return invalid_input(fmt::format("quantile: {} is not between 0 and 1", *spec.quantile));
   }
   if (spec.begin_s && !std::isfinite(*spec.begin_s)) {
     return invalid_input("begin_s: not a time");
@@ -187,7 +204,8 @@ Result<void> check_gpus(const JobSpec& spec, std::span<const GpuView> gpus) {
 Result<void> check_submission(const JobSpec& spec,
                               std::span<const GpuView> gpus,
                               const JobTable& jobs) {
-  for (const auto& checked : {check_command(spec), check_words(spec), check_numbers(spec)}) {
+  for (const auto& checked :
+       {check_command(spec), check_words(spec), check_numbers(spec), check_latency(spec)}) {
     if (!checked) {
       return checked;
     }

@@ -9,12 +9,11 @@
 
 #include "app/cli/option_set.hpp"
 #include "base/text/names.hpp"
+#include "core/latency.hpp"
 #include "interpose/gate/policy.hpp"
 
 namespace carpool::app {
 namespace {
-
-constexpr double kMostMs = 3600.0 * 1000.0;
 
 OptionCheck latency_with_unit() {
   return [](const std::string& text) {
@@ -24,17 +23,20 @@ OptionCheck latency_with_unit() {
 }
 
 // People who think in percent write 99 or 99.9.
-OptionCheck quantile_below_one() {
+OptionCheck quantile_of_the_tail() {
   return [](const std::string& text) {
     double value = 0.0;
     const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
     const bool number = problem == std::errc() && end == text.data() + text.size();
-    if (number && value > 0.0 && value < 1.0) {
+    if (number && can_be_promised(value)) {
       return std::string();
     }
-    return number && value >= 50.0 && value < 100.0
+    return number && can_be_promised(value / 100.0)
                ? fmt::format("{} is not between 0 and 1; write {:g}", text, value / 100.0)
-               : fmt::format("\"{}\" is not a number between 0 and 1, such as 0.99", text);
+               : fmt::format(
+                     "\"{}\" is not a number from 0.6 to 0.999 with at most three digits, "
+                     "such as 0.99; the median is always shown",
+                     text);
   };
 }
 
@@ -70,13 +72,13 @@ Result<double> parse_latency_ms(std::string_view text) {
           fmt::format("{0} has no unit; write {0}ms for milliseconds or {0}s for seconds", text));
     }
     for (const auto& [name, in_ms] : kUnits) {
-      if (unit == name && value * in_ms <= kMostMs) {
+      if (unit == name && value * in_ms >= kLeastSloMs && value * in_ms <= kMostSloMs) {
         return value * in_ms;
       }
     }
   }
   return invalid_input(
-      fmt::format("\"{}\" is not a latency; write 20ms, 0.5s or 800us, at most an hour", text));
+      fmt::format("\"{}\" is not a latency from 1us to an hour; write 20ms, 0.5s or 800us", text));
 }
 
 void add_latency_settings(OptionSet& options, LatencySettings& latency) {
@@ -90,8 +92,8 @@ void add_latency_settings(OptionSet& options, LatencySettings& latency) {
   options.option("--quantile",
                  &latency.quantile,
                  "SHARE",
-                 "With --slo: share of the requests that keep it (default: 0.99)",
-                 {.check = quantile_below_one(), .needs = "--slo"});
+                 "With --slo: share of the requests that keep it, 0.6 to 0.999 (default: 0.99)",
+                 {.check = quantile_of_the_tail(), .needs = "--slo"});
   options.flag("--best-effort",
                latency.best_effort,
                "Let requests of programs with --slo go first: launches wait where they would delay "

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
@@ -17,6 +16,7 @@
 #include "app/launch/local_run.hpp"
 #include "app/launch/server_run.hpp"
 #include "base/text/memory_size.hpp"
+#include "serve/job_request.hpp"
 
 namespace carpool::app {
 namespace {
@@ -137,10 +137,10 @@ Result<void> check_local(const RunOptions& options) {
 
 Result<void> run_without_server(const RunOptions& options, const CommandContext& context) {
   return check_local(options).and_then([&] {
-    const std::filesystem::path program = options.command.front();
+    const std::string name = serve::default_name(options.command);
     return run_locally(
         {.command = options.command,
-         .name = options.job.name.value_or(program.filename().string()),
+         .name = options.job.name.value_or(name.empty() ? "program" : name),
          .mem = options.job.mem,
          .mem_guarantee = options.mem_guarantee,
          .mps = options.mps.value_or("auto"),

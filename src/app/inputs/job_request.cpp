@@ -12,8 +12,8 @@
 #include "app/inputs/past_jobs.hpp"
 #include "app/inputs/program_check.hpp"
 #include "app/inputs/submit_memory.hpp"
-#include "app/launch/shim_environment.hpp"
 #include "base/clock.hpp"
+#include "core/latency.hpp"
 #include "core/submission/param_sweep.hpp"
 #include "core/submission/resource_limits.hpp"
 #include "serve/units.hpp"
@@ -223,12 +223,6 @@ Result<json> job_request(const std::vector<std::string>& command,
   }
   if (const Result<void> put = put_begin(*job); !put) {
     return tl::unexpected(put.error());
-  }
-  if (job->contains("slo_ms") && job->value("class", json()) != "slo") {
-    return invalid_input(
-        "slo_ms is the latency that a job of class slo keeps: set the class to slo, or leave "
-        "slo_ms "
-        "out");
   }
   return job;
 }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/job_names.hpp"
+#include "core/latency.hpp"
 #include "interpose/launch/real_libcuda.hpp"
 
 namespace carpool::app {

@@ -18,8 +18,6 @@ inline constexpr std::string_view kRunSlotName = "carpool run";
 // Numbers of jobs of `carpool run` begin here, above those that servers give.
 inline constexpr std::uint64_t kFirstRunJob = std::uint64_t{1} << 40U;
 
-// By which policy the launches of a best-effort program wait; also in the environment of jobs.
-inline constexpr const char* kGatePolicyVariable = "CARPOOL_SHIM_POLICY";
 // The library that NVTX calls when the program marks ranges.
 inline constexpr const char* kNvtxToolVariable = "NVTX_INJECTION64_PATH";
 // How many queues the driver has for the streams of the program.

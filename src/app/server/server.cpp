@@ -18,6 +18,7 @@
 #include "app/server/state_disk.hpp"
 #include "app/version.hpp"
 #include "base/log.hpp"
+#include "core/latency.hpp"
 #include "policy/policy_registry.hpp"
 #include "serve/event_hub.hpp"
 #include "serve/http/http_server.hpp"

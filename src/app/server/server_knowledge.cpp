@@ -19,7 +19,7 @@ using nlohmann::json;
 
 // "gate-mps": launches of some neighbours wait for requests, and kernels run at the same time.
 std::string_view sharing_name(const knowledge::Beliefs::Served& served) {
-  const bool gated = std::ranges::any_of(served.beside, &LatencyNeighbour::best_effort);
+  const bool gated = std::ranges::any_of(served.beside, &LatencyNeighbour::gated);
   return served.beside.empty() ? "alone"
          : served.mps          ? (gated ? "gate-mps" : "mps")
                                : (gated ? "gate-time" : "time-slicing");
@@ -28,8 +28,8 @@ std::string_view sharing_name(const knowledge::Beliefs::Served& served) {
 json served_object(const knowledge::Beliefs::Served& served, const ShownTime& shown) {
   json beside = json::array();
   for (const LatencyNeighbour& neighbour : served.beside) {
-    beside.push_back({{"workload", std::string(workload_name(neighbour.workload))},
-                      {"gated", neighbour.best_effort}});
+    beside.push_back(
+        {{"workload", std::string(workload_name(neighbour.workload))}, {"gated", neighbour.gated}});
   }
   return {{"beside", std::move(beside)},
           {"sharing", sharing_name(served)},

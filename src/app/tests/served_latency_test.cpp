@@ -45,6 +45,24 @@ TEST(ServedLatency, TheSlowestProcessAndTheFewestRequestsCount) {
   EXPECT_EQ(tally.latency()->processes, 1U);
 }
 
+TEST(ServedLatency, AProcessThatIsIdleTellsNothing) {
+  GateTally tally;
+  const GateReport warmed_up = served(1, 4000, 4000);
+  tally.look({{{0, 1, 1}, warmed_up}, {{0, 2, 1}, served(20, 5, 12)}});
+  tally.look({{{0, 1, 1}, warmed_up}, {{0, 2, 1}, served(300, 5, 12)}});
+  const auto busy = tally.latency();
+  ASSERT_TRUE(busy);
+  EXPECT_EQ(busy->processes, 1U);
+  EXPECT_EQ(busy->fewest, 300U);
+  EXPECT_DOUBLE_EQ(busy->tail_ms, 12.0);
+  EXPECT_EQ(busy->requests, 301U);
+  // A process that came later begins as all others.
+  tally.look({{{0, 2, 1}, served(90'000, 5, 12)}, {{0, 3, 1}, served(1, 5, 30)}});
+  tally.look({{{0, 2, 1}, served(90'090, 5, 12)}, {{0, 3, 1}, served(80, 5, 30)}});
+  EXPECT_EQ(tally.latency()->processes, 2U);
+  EXPECT_EQ(tally.latency()->fewest, 80U);
+}
+
 TEST(ServedLatency, ABestEffortJobServesNone) {
   GateTally tally;
   tally.look({{{0, 1, 1}, GateReport{.policy = 1}}});

@@ -137,11 +137,6 @@ TEST_F(ShimJobsTest, AJobThatDoesNotShareOrIsNotToIsLeftAlone) {
   EXPECT_TRUE(std::filesystem::is_empty(root_));
 }
 
-TEST_F(ShimJobsTest, LibrariesOfOtherKindsAreNotInTheWay) {
-  EXPECT_TRUE(accepts_shim({{"LD_PRELOAD", "/usr/lib/libjemalloc.so:/opt/libcudart.so"}}));
-  EXPECT_TRUE(accepts_shim({{"CARPOOL_SHIM", ""}}));
-}
-
 TEST_F(ShimJobsTest, WithoutAStateTheJobRunsWithoutTheLibrary) {
   place_.folder = "/proc/no-such-folder";
   EXPECT_TRUE(started().empty());

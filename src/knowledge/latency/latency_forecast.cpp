@@ -35,7 +35,7 @@ struct Surroundings {
   void add(const BeliefStore& store, const LatencyNeighbour& neighbour, bool mps) {
     const std::uint32_t slot = store.find(neighbour.workload);
     const WorkloadState* seen = slot == kNone ? nullptr : &store.workloads()[slot];
-    if (neighbour.best_effort && store.settings().gate) {
+    if (neighbour.gated && store.settings().gate) {
       gated = true;
       const double kernel = seen != nullptr && seen->window ? seen->window->long_kernel_ms : 0.0;
       kernels_known = kernels_known && kernel > 0.0;
@@ -109,7 +109,7 @@ LatencyForecast by_law(const BeliefStore& store,
                        double width) {
   const SoloLatency solo{.p50_ms = std::exp(entry.log_p50_ms.mean),
                          .tail_ms = std::exp(entry.log_tail_ms.mean),
-                         .quantile = entry.quantile,
+                         .quantile = entry.goal.quantile,
                          .requests_per_s = std::exp(entry.log_rate.mean),
                          .service = {.mean_ms = std::exp(entry.log_service_ms.mean),
                                      .square_ms2 = std::exp(entry.log_service_square_ms2.mean)}};
@@ -125,6 +125,35 @@ LatencyForecast by_law(const BeliefStore& store,
           .tail90 = widened(low.tail_ms, high.tail_ms, variance(entry.log_tail_ms), width),
           .basis = by.basis,
           .requests = entry.requests};
+}
+
+// Empty: what a neighbour does cannot be told.
+std::optional<LatencyForecast> from_solo(const BeliefStore& store,
+                                         std::uint32_t own,
+                                         const LatencyMemory::Entry& solo,
+                                         const LatencyQuestion& question,
+                                         double width) {
+  Surroundings others;
+  for (const LatencyNeighbour& neighbour : question.beside) {
+    others.add(store, neighbour, question.mps);
+  }
+  if (others.strange) {
+    return std::nullopt;
+  }
+  const double tail_ms = std::exp(solo.log_tail_ms.mean);
+  return by_law(store, solo, hindrances(store, own, tail_ms, question, others), width);
+}
+
+// A group that broke its SLO does not run, so nothing would correct its latency: the load of that
+// hour would keep it apart for months. It may be tried again after a time of which the requests
+// until its tail tells are so small a share, at least an hour.
+bool may_be_tried_again(const LatencyMemory::Entry& known, double slo_ms, double now_s) {
+  constexpr double kLeastS = 3600.0;
+  constexpr double kRequestsOfATry = 500.0;
+  constexpr double kShare = 0.002;
+  const double age_s = now_s - known.log_tail_ms.at_s;
+  return std::exp(known.log_tail_ms.mean) > slo_ms && age_s >= kLeastS &&
+         age_s * std::exp(known.log_rate.mean) >= kRequestsOfATry / kShare;
 }
 
 }  // namespace
@@ -157,8 +186,7 @@ std::optional<LatencyMemory::Key> latency_key(const BeliefStore& store,
         store.workloads()[slot].member.user != store.workloads()[key.workload].member.user) {
       return std::nullopt;
     }
-    key.beside.push_back(
-        {.workload = slot, .gated = neighbour.best_effort && store.settings().gate});
+    key.beside.push_back({.workload = slot, .gated = neighbour.gated && store.settings().gate});
   }
   std::ranges::sort(key.beside);
   return key;
@@ -171,7 +199,7 @@ LatencyQuestion latency_question(const GroupSeen& seen, std::size_t member) {
   for (std::size_t i = 0; i < seen.computing.size(); ++i) {
     if (i != member) {
       made.beside.push_back(
-          {.workload = seen.computing[i].workload, .best_effort = seen.computing[i].best_effort});
+          {.workload = seen.computing[i].workload, .gated = seen.computing[i].gated});
     }
   }
   return made;
@@ -184,23 +212,18 @@ std::optional<LatencyForecast> latency_forecast(const BeliefStore& store,
     return std::nullopt;
   }
   const UserBelief& user = store.user(store.workloads()[own].member.user);
-  const double quantile = question.goal.quantile;
-  const LatencyMemory::Entry* solo =
-      user.latencies.find({.workload = own}, quantile, store.now_s());
+  const LatencyMemory& memory = user.latencies;
+  const LatencyMemory::Entry* solo = memory.find({.workload = own}, question.goal, store.now_s());
   std::optional<LatencyForecast> made;
   const auto key = latency_key(store, question);
-  if (const auto* known = key ? user.latencies.find(*key, quantile, store.now_s()) : nullptr) {
+  if (const auto* known = key ? memory.find(*key, question.goal, store.now_s()) : nullptr) {
     made = measured_latency(store, *known, user.measured_latency_width);
+    if (solo != nullptr && may_be_tried_again(*known, question.goal.slo_ms, store.now_s())) {
+      const auto expected = from_solo(store, own, *solo, question, user.latency_width);
+      made = expected && expected->tail90.high <= question.goal.slo_ms ? expected : made;
+    }
   } else if (solo != nullptr) {
-    Surroundings others;
-    for (const LatencyNeighbour& neighbour : question.beside) {
-      others.add(store, neighbour, question.mps);
-    }
-    if (!others.strange) {
-      const double tail_ms = std::exp(solo->log_tail_ms.mean);
-      made = by_law(
-          store, *solo, hindrances(store, own, tail_ms, question, others), user.latency_width);
-    }
+    made = from_solo(store, own, *solo, question, user.latency_width);
   }
   if (made && solo != nullptr) {
     made->solo_p50_ms = std::exp(solo->log_p50_ms.mean);

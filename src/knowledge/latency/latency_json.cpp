@@ -46,7 +46,8 @@ json latency_list(const LatencyMemory& latencies, std::span<const std::uint32_t>
     made.push_back({{"workload", places[key.workload]},
                     {"mps", key.mps},
                     {"beside", std::move(beside)},
-                    {"quantile", entry.quantile},
+                    {"quantile", entry.goal.quantile},
+                    {"slo_ms", entry.goal.slo_ms},
                     {"requests", entry.requests},
                     {"p50", triple(entry.log_p50_ms)},
                     {"tail", triple(entry.log_tail_ms)},
@@ -60,18 +61,19 @@ json latency_list(const LatencyMemory& latencies, std::span<const std::uint32_t>
 Result<void> read_latency(const json& content,
                           std::span<const std::uint32_t> slots,
                           LatencyMemory& latencies) {
-  if (content.is_object() && !content.contains("service")) {
-    return {};  // of a version that did not tell service and queue apart: learned anew
+  if (content.is_object() && !content.contains("slo_ms")) {
+    return {};  // of a version that did not tell groups with different SLOs apart: learned anew
   }
   StrictObject object(content, "latency");
   NumberReader numbers("latency");
   LatencyMemory::Key key;
   LatencyMemory::Entry entry;
-  for (const char* name : {"workload", "mps", "quantile", "requests"}) {
+  for (const char* name : {"workload", "mps", "quantile", "slo_ms", "requests"}) {
     object.require(name);
   }
   object.read("mps", key.mps);
-  object.read("quantile", entry.quantile);
+  object.read("quantile", entry.goal.quantile);
+  object.read("slo_ms", entry.goal.slo_ms);
   object.read("requests", entry.requests);
   const json* workload = object.member("workload");
   key.workload = workload == nullptr ? kNone : numbers.workload(*workload, slots);
@@ -84,9 +86,8 @@ Result<void> read_latency(const json& content,
   if (auto finished = object.finish(); !finished) {
     return finished;
   }
-  if (!(entry.quantile > 0.5 && entry.quantile < 1.0) ||
-      entry.log_tail_ms.mean < entry.log_p50_ms.mean || !std::ranges::is_sorted(key.beside) ||
-      (key.mps && key.beside.empty())) {
+  if (!(entry.goal.quantile > 0.5 && entry.goal.quantile < 1.0 && entry.goal.slo_ms >= 0.0) ||
+      !std::ranges::is_sorted(key.beside) || (key.mps && key.beside.empty())) {
     numbers.problem("a number is out of range, or the neighbours are not in order");
   }
   if (auto good = numbers.finish(); !good) {

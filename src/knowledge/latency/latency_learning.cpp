@@ -12,7 +12,10 @@ namespace {
 constexpr double kSettledS = 1.5;  // after a group changed
 constexpr double kWarmS = 5.0;     // since the newest member was seen on the GPU
 constexpr double kFewest = 30.0;   // requests that tell a median
-constexpr double kMostOld = 0.5;   // share of old requests where the tail grows
+// Share of old requests where the tail grows: with half of them the tail of now is at least the one
+// that is measured, with a tenth it is about that.
+constexpr double kMostOld = 0.5;
+constexpr double kMostOldToLearn = 0.1;
 constexpr double kSketch = 0.018;  // deviation by buckets of a sixteenth of an octave
 constexpr double kLeastSpread = 0.05;
 constexpr double kMostMs = 1e6;
@@ -47,12 +50,22 @@ void begin(LiveLatency& live, const MeasuredLatency& seen, double at_s) {
   live.learned = 0;
 }
 
+double old_now(const LiveLatency& live, const MeasuredLatency& seen) {
+  return old_share(live.fewest_then, seen.fewest - live.fewest_then);
+}
+
 // Whether the figures tell of this group. Where the tail has grown, the requests of before lie
 // below it, and matter little.
 bool tells(const LiveLatency& live, const MeasuredLatency& seen, std::uint64_t since) {
-  const double old = old_share(live.fewest_then, seen.fewest - live.fewest_then);
   return static_cast<double>(since) >= requests_needed(seen.quantile) &&
-         old <= (seen.tail_ms > live.tail_then_ms ? kMostOld : (1.0 - seen.quantile) / 2.0);
+         old_now(live, seen) <=
+             (seen.tail_ms > live.tail_then_ms ? kMostOld : (1.0 - seen.quantile) / 2.0);
+}
+
+// Whether they are to be remembered. A tail that is above the SLO with old requests in it is above
+// it without them.
+bool teaches(const LiveLatency& live, const MeasuredLatency& seen, double slo_ms) {
+  return old_now(live, seen) <= kMostOldToLearn || seen.tail_ms > slo_ms;
 }
 
 // Variances of ln(p50) and ln(tail) over n requests, for log-normal latencies: that of a quantile q
@@ -65,6 +78,7 @@ double quantile_variance(double spread, double quantile, double requests) {
 }
 
 LatencyMemory::Entry entry_of(const MeasuredLatency& seen,
+                              double slo_ms,
                               const LiveLatency& live,
                               std::uint64_t fresh,
                               double at_s) {
@@ -75,7 +89,7 @@ LatencyMemory::Entry entry_of(const MeasuredLatency& seen,
   const double square = std::max(seen.service_square_ms2, squared(seen.service_ms));
   const double service_variance =
       (square / squared(seen.service_ms) - 1.0) / static_cast<double>(fresh);
-  return {.quantile = seen.quantile,
+  return {.goal = {.slo_ms = slo_ms, .quantile = seen.quantile},
           .requests = fresh,
           .log_p50_ms = {.mean = std::log(seen.p50_ms),
                          .variance = quantile_variance(spread, 0.5, static_cast<double>(fresh)),
@@ -141,8 +155,10 @@ void learn_latencies(BeliefStore& store, LiveGroup& group, const GroupSeen& seen
     live.p50_ms = now.p50_ms;
     live.tail_ms = now.tail_ms;
     const std::uint64_t fresh = since - live.learned;
-    if (static_cast<double>(fresh) < requests_needed(now.quantile)) {
-      continue;  // figures over the same requests repeat each other
+    // Figures over the same requests repeat each other.
+    if (static_cast<double>(fresh) < requests_needed(now.quantile) ||
+        !teaches(live, now, member.goal.slo_ms)) {
+      continue;
     }
     live.learned = since;
     UserBelief& user = store.users()[store.workloads()[group.members[i].slot].member.user];
@@ -150,7 +166,7 @@ void learn_latencies(BeliefStore& store, LiveGroup& group, const GroupSeen& seen
       score(user, live, now.tail_ms);
     }
     if (const auto key = latency_key(store, latency_question(seen, i))) {
-      user.latencies.saw(*key, entry_of(now, live, fresh, seen.at_s));
+      user.latencies.saw(*key, entry_of(now, member.goal.slo_ms, live, fresh, seen.at_s));
     }
   }
 }

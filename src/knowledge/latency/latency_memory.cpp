@@ -10,6 +10,7 @@ namespace {
 constexpr double kLeastVariance = 0.03 * 0.03;  // latencies differ from run to run
 constexpr double kKnownVariance = 0.25 * 0.25;  // with more it counts as unknown
 constexpr double kSameQuantile = 1e-6;
+constexpr double kSameSlo = 1.25;  // at most this ratio
 constexpr std::uint32_t kNoWorkload = ~std::uint32_t{0};
 
 using Entry = LatencyMemory::Entry;
@@ -19,10 +20,26 @@ constexpr std::array kNumbers = {&Entry::log_p50_ms,
                                  &Entry::log_service_ms,
                                  &Entry::log_service_square_ms2};
 
+bool same_goal(const LatencyMemory::Key& key, const LatencyGoal& one, const LatencyGoal& other) {
+  const auto [less, more] = std::minmax(one.slo_ms, other.slo_ms);
+  return std::abs(one.quantile - other.quantile) <= kSameQuantile &&
+         (key.beside.empty() || more <= less * kSameSlo);
+}
+
+// Each number is learned by itself, the less certain ones faster.
+void make_consistent(Entry& entry) {
+  for (const auto number : kNumbers) {
+    Believed& known = entry.*number;
+    known.variance = std::clamp(known.variance, kLeastVariance, kForgottenLatencyVariance);
+  }
+  entry.log_tail_ms.mean = std::max(entry.log_tail_ms.mean, entry.log_p50_ms.mean);
+  entry.log_service_square_ms2.mean =
+      std::max(entry.log_service_square_ms2.mean, 2.0 * entry.log_service_ms.mean);
+}
+
 void learn(Believed& number, const Believed& measured) {
   make_current(number, kForgottenLatencyVariance, measured.at_s);
   correct(number, 1.0, measured.mean - number.mean, number.variance + measured.variance);
-  number.variance = std::max(number.variance, kLeastVariance);
 }
 
 }  // namespace
@@ -30,25 +47,28 @@ void learn(Believed& number, const Believed& measured) {
 void LatencyMemory::saw(const Key& key, const Entry& measured) {
   const auto [place, is_new] = entries_.try_emplace(key, measured);
   Entry& entry = place->second;
-  if (is_new || std::abs(entry.quantile - measured.quantile) > kSameQuantile) {
+  if (is_new || !same_goal(key, entry.goal, measured.goal)) {
     entry = measured;
+  } else {
+    entry.goal = measured.goal;
+    entry.requests += measured.requests;
     for (const auto number : kNumbers) {
-      (entry.*number).variance = std::max((entry.*number).variance, kLeastVariance);
+      learn(entry.*number, measured.*number);
     }
-    make_room();
-    return;
   }
-  entry.requests += measured.requests;
-  for (const auto number : kNumbers) {
-    learn(entry.*number, measured.*number);
-  }
+  make_consistent(entry);
+  make_room();
+}
+
+void LatencyMemory::put(Key key, const Entry& entry) {
+  make_consistent(entries_.insert_or_assign(std::move(key), entry).first->second);
 }
 
 const LatencyMemory::Entry* LatencyMemory::find(const Key& key,
-                                                double quantile,
+                                                const LatencyGoal& goal,
                                                 double now_s) const {
   const auto found = entries_.find(key);
-  if (found == entries_.end() || std::abs(found->second.quantile - quantile) > kSameQuantile ||
+  if (found == entries_.end() || !same_goal(key, found->second.goal, goal) ||
       aged_variance(found->second.log_tail_ms, kForgottenLatencyVariance, now_s) > kKnownVariance) {
     return nullptr;
   }

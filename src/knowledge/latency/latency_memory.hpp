@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/latency.hpp"
 #include "knowledge/believed.hpp"
 
 namespace carpool::knowledge {
@@ -29,7 +30,7 @@ class LatencyMemory {
     auto operator<=>(const Key&) const = default;
   };
   struct Entry {
-    double quantile = 0.0;
+    LatencyGoal goal{};          // under which it was measured
     std::uint64_t requests = 0;  // in all
     Believed log_p50_ms{};
     Believed log_tail_ms{};
@@ -42,10 +43,12 @@ class LatencyMemory {
 
   // What a number of requests told; the variances are those of this measurement.
   void saw(const Key& key, const Entry& measured);
-  // Null: not measured, with another quantile, or so long ago that it says little.
-  [[nodiscard]] const Entry* find(const Key& key, double quantile, double now_s) const;
+  // Null: not measured, with another goal, or so long ago that it says little. What the gate lets
+  // in front of a request follows from the SLO, so the latency in a group with a quite different
+  // one tells nothing.
+  [[nodiscard]] const Entry* find(const Key& key, const LatencyGoal& goal, double now_s) const;
   [[nodiscard]] const std::map<Key, Entry>& entries() const { return entries_; }
-  void put(Key key, const Entry& entry) { entries_.insert_or_assign(std::move(key), entry); }
+  void put(Key key, const Entry& entry);
 
   // Workload i becomes numbers[i]; entries with a workload that has none (kNone) are dropped.
   void renumber(std::span<const std::uint32_t> numbers);

@@ -37,7 +37,7 @@ TEST(LatencyLearning, NothingIsKnownBeforeTheJobRanAlone) {
   beside.beside = {mine("train")};
   serve(beliefs, beside);
   EXPECT_FALSE(beliefs.latency(asked({})));
-  EXPECT_FALSE(beliefs.latency(asked({{.workload = mine("other"), .best_effort = true}})));
+  EXPECT_FALSE(beliefs.latency(asked({{.workload = mine("other"), .gated = true}})));
 }
 
 TEST(LatencyLearning, TheLatencyAloneIsLearned) {
@@ -58,8 +58,7 @@ TEST(LatencyLearning, TheLatencyAloneIsLearned) {
 TEST(LatencyLearning, BesideAGatedJobTheWorkInFlightIsAdded) {
   Beliefs beliefs(gated());
   serve(beliefs, bert());
-  const auto beside =
-      beliefs.latency(asked({{.workload = mine("never seen"), .best_effort = true}}));
+  const auto beside = beliefs.latency(asked({{.workload = mine("never seen"), .gated = true}}));
   ASSERT_TRUE(beside);
   EXPECT_EQ(beside->basis, LatencyBasis::Gate);
   const Latency expected = hindered({.p50_ms = 5.0,
@@ -89,7 +88,7 @@ TEST(LatencyLearning, RecordedKernelsTellTheWorkInFront) {
                                                    .p90_us = 3000.0,
                                                    .launches_per_s = 500.0}});
   beliefs.saw(seen);
-  const auto beside = beliefs.latency(asked({{.workload = mine("train"), .best_effort = true}}));
+  const auto beside = beliefs.latency(asked({{.workload = mine("train"), .gated = true}}));
   ASSERT_TRUE(beside);
   EXPECT_GT(beside->tail_ms, 13.0);
   EXPECT_LT(beside->tail_ms, 40.0);
@@ -115,9 +114,8 @@ TEST(LatencyLearning, BesideANormalJobTheServiceIsStretched) {
 TEST(LatencyLearning, WithoutMpsAndGateSlicesAreAdded) {
   Beliefs beliefs;  // no gate: best-effort jobs do not wait
   serve(beliefs, bert());
-  for (const bool best_effort : {false, true}) {
-    const auto beside =
-        beliefs.latency(asked({{.workload = mine("x"), .best_effort = best_effort}}, false));
+  for (const bool gated : {false, true}) {
+    const auto beside = beliefs.latency(asked({{.workload = mine("x"), .gated = gated}}, false));
     ASSERT_TRUE(beside);
     EXPECT_EQ(beside->basis, LatencyBasis::Slices);
     EXPECT_GE(beside->tail_ms, 22.0);  // twice as long, and a slice of 2 ms
@@ -133,7 +131,7 @@ TEST(LatencyLearning, AGroupThatWasMeasuredIsPredictedByThat) {
   told.p50_ms = 5.5;
   told.tail_ms = 12.0;
   serve(beliefs, told);
-  const LatencyNeighbour train{.workload = mine("train"), .best_effort = true};
+  const LatencyNeighbour train{.workload = mine("train"), .gated = true};
   const auto beside = beliefs.latency(asked({train}));
   ASSERT_TRUE(beside);
   EXPECT_EQ(beside->basis, LatencyBasis::Measured);
@@ -148,6 +146,101 @@ TEST(LatencyLearning, AGroupThatWasMeasuredIsPredictedByThat) {
   LatencyQuestion other = asked({train});
   other.goal.quantile = 0.9;
   EXPECT_FALSE(beliefs.latency(other));
+}
+
+// What the gate lets in front of a request follows from the SLO; alone there is no gate.
+TEST(LatencyLearning, AGroupMeasuredUnderAQuiteDifferentSloIsPredictedAnew) {
+  Beliefs beliefs(gated());
+  Service told = bert();
+  told.slo_ms = 100.0;
+  told.from_s = serve(beliefs, told);
+  told.before = 3000;
+  told.beside = {mine("train")};
+  told.tail_ms = 45.0;
+  serve(beliefs, told);
+  LatencyQuestion question = asked({{.workload = mine("train"), .gated = true}});
+  const auto basis = [&](double slo_ms) {
+    question.goal.slo_ms = slo_ms;
+    return beliefs.latency(question)->basis;
+  };
+  EXPECT_EQ(basis(100.0), LatencyBasis::Measured);
+  EXPECT_EQ(basis(85.0), LatencyBasis::Measured);
+  EXPECT_EQ(basis(40.0), LatencyBasis::Gate);
+  EXPECT_EQ(beliefs.latency(asked({}))->basis, LatencyBasis::Measured);
+}
+
+TEST(LatencyLearning, AGroupThatBrokeItsSloIsTriedAgainAfterAWhile) {
+  Beliefs beliefs(gated());
+  Service told = bert();
+  told.from_s = serve(beliefs, told);
+  told.before = 3000;
+  told.beside = {mine("train")};
+  told.tail_ms = 30.0;
+  const double broken_s = serve(beliefs, told);
+  const LatencyQuestion question = asked({{.workload = mine("train"), .gated = true}});
+  const auto basis_after = [&](double hours) {
+    beliefs.saw(
+        {.at_s = broken_s + 3600.0 * hours, .computing = {{.job = 1, .workload = mine("x")}}});
+    return beliefs.latency(question)->basis;
+  };
+  EXPECT_EQ(basis_after(0.1), LatencyBasis::Measured);
+  // 500 requests of a try are two thousandths of those in 5,000 s.
+  EXPECT_EQ(basis_after(1.3), LatencyBasis::Measured);
+  EXPECT_EQ(basis_after(1.4), LatencyBasis::Gate);
+  LatencyQuestion tight = question;
+  tight.goal.slo_ms = 17.0;
+  EXPECT_EQ(beliefs.latency(tight)->basis, LatencyBasis::Gate);
+  // Where the latency alone does not promise that it would be kept, there is no other try.
+  told.from_s = broken_s + 10'000.0;
+  told.before = 6000;
+  told.beside.clear();
+  told.tail_ms = 19.8;
+  for (int run = 0; run < 5; ++run) {
+    told.from_s = serve(beliefs, told);
+    told.before += 3000;
+  }
+  EXPECT_EQ(beliefs.latency(question)->basis, LatencyBasis::Measured);
+}
+
+// The median and the tail are learned one by one, and the tail more slowly.
+TEST(LatencyLearning, WhatIsLearnedOfASteadyServiceThatSlowsDownCanBeRead) {
+  std::string folder = (std::filesystem::temp_directory_path() / "carpool-XXXXXX").string();
+  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  const std::filesystem::path file = std::filesystem::path(folder) / "knowledge.json";
+  Beliefs beliefs(gated());
+  Service told = bert();
+  for (const double latency_ms : {5.0, 5.31, 7.0, 14.0, 90.0}) {
+    told.p50_ms = told.tail_ms = latency_ms;
+    told.from_s = serve(beliefs, told) + 100.0;
+    told.before += 3000;
+    ASSERT_TRUE(beliefs.save(file));
+    const auto opened = Beliefs::open(file, gated());
+    ASSERT_TRUE(opened) << latency_ms << " ms: " << opened.error().message;
+    const auto alone = (*opened)->latency(asked({}));
+    ASSERT_TRUE(alone);
+    EXPECT_GE(alone->tail_ms, alone->p50_ms);
+  }
+  std::filesystem::remove_all(folder);
+}
+
+// A group whose tail grew: the tail of before is mixed into it for a while.
+TEST(LatencyLearning, ATailThatGrowsIsRememberedOnceFewOldRequestsAreLeft) {
+  const auto basis_after = [](double seconds, double tail_ms) {
+    Beliefs beliefs(gated());
+    Service told = bert();
+    told.from_s = serve(beliefs, told);
+    told.before = 3000;
+    told.beside = {mine("train")};
+    told.tail_ms = tail_ms;
+    told.for_s = seconds;
+    serve(beliefs, told);
+    EXPECT_DOUBLE_EQ(beliefs.watched_latency(fake::kServing)->tail_ms, tail_ms) << "it is shown";
+    return beliefs.latency(asked({{.workload = mine("train"), .gated = true}}))->basis;
+  };
+  // Of 1,000 requests half are old; above the SLO of 20 ms the tail counts at once.
+  EXPECT_EQ(basis_after(20.0, 12.0), LatencyBasis::Gate);
+  EXPECT_EQ(basis_after(20.0, 30.0), LatencyBasis::Measured);
+  EXPECT_EQ(basis_after(60.0, 12.0), LatencyBasis::Measured);
 }
 
 // The figures of a process fade: a tail that fell counts when hardly any old request is in them.
@@ -239,7 +332,7 @@ TEST(LatencyLearning, ItIsKeptAndForgottenSlowly) {
   told.tail_ms = 12.0;
   serve(beliefs, told);
   ASSERT_TRUE(beliefs.save(file));
-  const LatencyQuestion question = asked({{.workload = mine("train"), .best_effort = true}});
+  const LatencyQuestion question = asked({{.workload = mine("train"), .gated = true}});
   {
     const auto opened = Beliefs::open(file, gated());
     ASSERT_TRUE(opened) << opened.error().message;

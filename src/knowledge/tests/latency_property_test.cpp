@@ -86,8 +86,8 @@ std::vector<LatencyForecast> all_forecasts(const Beliefs& beliefs, std::uint32_t
                              .mps = (group & 8U) != 0};
     for (unsigned bit = 0; bit < 3; ++bit) {
       if ((group >> bit & 1U) != 0) {
-        question.beside.push_back({.workload = scoped_workload(uid, std::string(1, "abc"[bit])),
-                                   .best_effort = bit != 1});
+        question.beside.push_back(
+            {.workload = scoped_workload(uid, std::string(1, "abc"[bit])), .gated = bit != 1});
       }
     }
     made.push_back(beliefs.latency(question).value_or(LatencyForecast{}));

@@ -33,13 +33,13 @@ struct Service {
 
 inline GroupSeen group_of(const Service& told) {
   GroupSeen seen{.gpu = told.gpu, .foreign = told.foreign};
-  const auto add = [&](const std::string& workload, bool best_effort, LatencyGoal goal) {
+  const auto add = [&](const std::string& workload, bool gated, LatencyGoal goal) {
     seen.computing.push_back(
         {.job = seen.computing.empty() ? kServing
                                        : static_cast<JobId>(told.from_s * 100) +
                                              static_cast<JobId>(seen.computing.size()),
          .workload = workload,
-         .best_effort = best_effort,
+         .gated = gated,
          .mechanism = told.mps ? ShareMechanism::Mps : ShareMechanism::TimeSlicing,
          .goal = goal});
   };

@@ -15,7 +15,7 @@ namespace {
 struct GroupMember {
   JobId job = 0;
   std::string workload{};
-  bool best_effort = false;
+  bool gated = false;
   bool mps = false;
   LatencyGoal goal{};
   bool own = true;  // of the user who asks
@@ -51,7 +51,7 @@ std::vector<GroupLatency> latencies_with(const InterferenceModel& model,
     if (resident.phase != ResidentPhase::Paused) {
       group.push_back({.job = resident.job,
                        .workload = resident.workload,
-                       .best_effort = resident.job_class == JobClass::BestEffort,
+                       .gated = resident.gated,
                        .mps = resident.mechanism == ShareMechanism::Mps,
                        .goal = resident.goal,
                        .own = resident.uid == job.uid});
@@ -59,7 +59,7 @@ std::vector<GroupLatency> latencies_with(const InterferenceModel& model,
   }
   group.push_back({.job = job.job,
                    .workload = job.workload,
-                   .best_effort = job.job_class == JobClass::BestEffort,
+                   .gated = job.gated,
                    .mps = gpu.shares_by_mps(job.job_class),
                    .goal = job.goal});
   std::vector<GroupLatency> made;
@@ -70,7 +70,7 @@ std::vector<GroupLatency> latencies_with(const InterferenceModel& model,
     LatencyQuestion question{.workload = member.workload, .goal = member.goal, .mps = member.mps};
     for (const GroupMember& other : group) {
       if (other.job != member.job) {
-        question.beside.push_back({.workload = other.workload, .best_effort = other.best_effort});
+        question.beside.push_back({.workload = other.workload, .gated = other.gated});
       }
     }
     if (gpu.foreign) {

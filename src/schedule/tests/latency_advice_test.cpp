@@ -36,7 +36,7 @@ class KnownLatency final : public InterferenceModel {
       return known_forecast(LatencyForecast::Basis::Measured);
     }
     const bool known = !question.mps && question.beside.size() == 1 &&
-                       question.beside.front().best_effort &&
+                       question.beside.front().gated &&
                        question.beside.front().workload == scoped_workload(1, "train");
     return known ? std::optional(known_forecast(LatencyForecast::Basis::Gate)) : std::nullopt;
   }
@@ -56,6 +56,7 @@ GpuView training(JobClass job_class, ResidentPhase phase = ResidentPhase::Comput
                            .uid = 1,
                            .workload = scoped_workload(1, "train"),
                            .job_class = job_class,
+                           .gated = job_class == JobClass::BestEffort,
                            .mechanism = ShareMechanism::Mps,
                            .phase = phase});
   return gpu;
@@ -121,7 +122,8 @@ TEST(LatencyAdvice, TellsNothingOfOtherUsersJobs) {
   QueuedJob job{.job = 4,
                 .uid = 1,
                 .workload = scoped_workload(1, "train"),
-                .job_class = JobClass::BestEffort};
+                .job_class = JobClass::BestEffort,
+                .gated = true};
   EXPECT_EQ(latencies_with(KnownLatency(), gpu, job).size(), 1U);
   job.uid = 2;
   EXPECT_TRUE(latencies_with(KnownLatency(), gpu, job).empty());

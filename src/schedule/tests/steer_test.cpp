@@ -41,6 +41,36 @@ TEST(Update, SurvivesARestart) {
   EXPECT_EQ(server.record(job).state, JobState::Held);
 }
 
+TEST(Update, AJobThatLeavesItsClassLosesItsSlo) {
+  StubServer server(1);
+  JobSpec spec = stub_job(10);
+  spec.job_class = JobClass::Slo;
+  spec.slo_ms = 20.0;
+  spec.quantile = 0.95;
+  const JobId job = server.submit(spec);
+  ASSERT_TRUE(server.scheduler->hold(job, 0.0));
+  ASSERT_TRUE(server.scheduler->update(job, {.by = "u", .priority = 1}, 1.0));
+  EXPECT_EQ(server.record(job).spec.slo_ms, 20.0);
+  ASSERT_TRUE(server.scheduler->update(job, {.by = "u", .job_class = JobClass::Normal}, 1.0));
+  EXPECT_FALSE(server.record(job).spec.slo_ms || server.record(job).spec.quantile);
+}
+
+TEST(Submission, AnSloIsOfItsClassAndCanBeMeasured) {
+  StubServer server(1);
+  const auto refused = [&](JobClass job_class, double slo_ms, double quantile) {
+    JobSpec spec = stub_job(10);
+    spec.job_class = job_class;
+    spec.slo_ms = slo_ms;
+    spec.quantile = quantile;
+    const auto taken = server.scheduler->submit(spec, {.uid = 1000, .user = "u"}, 0.0);
+    return taken ? std::string() : taken.error().message;
+  };
+  EXPECT_NE(refused(JobClass::Normal, 20.0, 0.99).find("set the class to slo"), std::string::npos);
+  EXPECT_NE(refused(JobClass::Slo, 1e300, 0.99).find("slo_ms: 1e+300"), std::string::npos);
+  EXPECT_NE(refused(JobClass::Slo, 1e-7, 0.99).find("slo_ms: 1e-07"), std::string::npos);
+  EXPECT_NE(refused(JobClass::Slo, 20.0, 0.5).find("quantile: 0.5"), std::string::npos);
+}
+
 TEST(Update, OnlyTheTimeLimitOfARunningJobChanges) {
   StubServer server(1);
   JobSpec spec = stub_job(10);

@@ -29,6 +29,7 @@ void read_jobs(const MetricSource& from, Samples& out) {
 
 constexpr std::array kConstraints = {Constraint::Memory,
                                      Constraint::Interference,
+                                     Constraint::Latency,
                                      Constraint::Exclusive,
                                      Constraint::GpuCount,
                                      Constraint::OtherUser,
@@ -278,11 +279,15 @@ void Metrics::use_dcgm_names(std::string host) {
 
 void Metrics::gates(std::vector<JobGate> seen) {
   const std::scoped_lock lock(totals_->mutex);
+  std::set<JobId> running;
   for (JobGate& gate : seen) {
+    running.insert(gate.job);
     totals_->gates.insert_or_assign(gate.job, std::move(gate));
   }
-  while (totals_->gates.size() > kMostJobSeries) {
-    totals_->gates.erase(totals_->gates.begin());
+  // Of jobs that have ended, the oldest go first.
+  for (auto gate = totals_->gates.begin();
+       gate != totals_->gates.end() && totals_->gates.size() > kMostJobSeries;) {
+    gate = running.contains(gate->first) ? std::next(gate) : totals_->gates.erase(gate);
   }
 }
 

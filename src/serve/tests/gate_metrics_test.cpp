@@ -61,6 +61,16 @@ TEST(GateMetrics, TheLastReportOfAJobStaysForABoundedNumberOfJobs) {
   EXPECT_NEAR(gate_view(*metrics.gate_of(300)).at("attainment").get<double>(), 0.999, 1e-12);
 }
 
+TEST(GateMetrics, AJobThatRunsStaysHoweverManyOthersReportAfterIt) {
+  Metrics metrics;
+  for (JobId job = 2; job <= 300; ++job) {
+    metrics.gates({kept_promise(1), kept_promise(job)});
+  }
+  EXPECT_TRUE(metrics.gate_of(1));
+  EXPECT_FALSE(metrics.gate_of(101));
+  EXPECT_TRUE(metrics.gate_of(102));
+}
+
 TEST(GateMetrics, JobsOfAGpuTellTheCallerWhoseTheyAreWhetherTheyKeepTheirSlo) {
   TestApi test;
   for (int i = 0; i < 2; ++i) {

@@ -16,6 +16,7 @@ using interpose::GateReport;
 constexpr double kNsOfMs = 1e6;
 constexpr double kNsOfSecond = 1e9;
 constexpr double kSquareUsOfSquareMs = 1e6;
+constexpr auto kKey = [](const auto& item) -> const GateTally::Key& { return item.first; };
 
 void add_counts(GateReport& sum, const GateReport& part) {
   sum.requests += part.requests;
@@ -55,18 +56,47 @@ void GateTally::look(std::map<Key, GateReport> clients) {
       add_counts(ended_, report);
     }
   }
+  const bool same_processes = std::ranges::equal(clients_, clients, {}, kKey, kKey);
   clients_ = std::move(clients);
+  if (!same_processes) {
+    requests_then_.clear();
+    for (const auto& [key, report] : clients_) {
+      requests_then_[key] = report.requests;
+    }
+  }
+}
+
+std::uint64_t GateTally::lately(const Key& key, const GateReport& report) const {
+  const std::uint64_t then = requests_then_.at(key);
+  return report.requests - std::min(then, report.requests);
+}
+
+std::vector<const GateReport*> GateTally::serving() const {
+  std::uint64_t most = 0;
+  for (const auto& [key, report] : clients_) {
+    most = std::max(most, lately(key, report));
+  }
+  constexpr std::uint64_t kIdle = 100;  // times fewer than the busiest
+  std::vector<const GateReport*> made;
+  for (const auto& [key, report] : clients_) {
+    if (report.requests > 0 && lately(key, report) * kIdle >= most) {
+      made.push_back(&report);
+    }
+  }
+  return made;
 }
 
 GateReport GateTally::total() const {
   GateReport sum = ended_;
   for (const auto& [key, report] : clients_) {
     add_counts(sum, report);
-    sum.p50_ns = std::max(sum.p50_ns, report.p50_ns);
-    sum.tail_ns = std::max(sum.tail_ns, report.tail_ns);
-    if (report.service_ns > sum.service_ns) {
-      sum.service_ns = report.service_ns;
-      sum.service_square_us2 = report.service_square_us2;
+  }
+  for (const GateReport* report : serving()) {
+    sum.p50_ns = std::max(sum.p50_ns, report->p50_ns);
+    sum.tail_ns = std::max(sum.tail_ns, report->tail_ns);
+    if (report->service_ns > sum.service_ns) {
+      sum.service_ns = report->service_ns;
+      sum.service_square_us2 = report->service_square_us2;
     }
   }
   return sum;
@@ -76,9 +106,10 @@ std::optional<MeasuredLatency> GateTally::latency() const {
   const GateReport sum = total();
   const serve::JobGate gate = gate_of(sum);
   MeasuredLatency made{.quantile = gate.quantile, .requests = sum.requests, .processes = 0};
-  for (const auto& [key, report] : clients_) {
-    if (report.slo_ns > 0 && report.requests > 0) {
-      made.fewest = made.processes == 0 ? report.requests : std::min(made.fewest, report.requests);
+  for (const GateReport* report : serving()) {
+    if (report->slo_ns > 0) {
+      made.fewest =
+          made.processes == 0 ? report->requests : std::min(made.fewest, report->requests);
       ++made.processes;
     }
   }

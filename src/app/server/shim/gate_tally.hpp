@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <tuple>
+#include <vector>
 
 #include "core/latency.hpp"
 #include "interpose/state/reader.hpp"
@@ -29,7 +30,14 @@ class GateTally {
   [[nodiscard]] std::optional<MeasuredLatency> latency() const;
 
  private:
+  // Requests of a process since processes last came or went.
+  [[nodiscard]] std::uint64_t lately(const Key& key, const interpose::GateReport& report) const;
+  // The processes that serve requests now: not one that warmed the GPU up once and is idle, whose
+  // figures would stay those of its first request.
+  [[nodiscard]] std::vector<const interpose::GateReport*> serving() const;
+
   std::map<Key, interpose::GateReport> clients_;
+  std::map<Key, std::uint64_t> requests_then_;  // when processes last came or went
   interpose::GateReport ended_{};
 };
 

@@ -8,6 +8,7 @@
 
 #include "app/launch/shim_environment.hpp"
 #include "base/log.hpp"
+#include "core/latency.hpp"
 
 namespace carpool::app {
 namespace {

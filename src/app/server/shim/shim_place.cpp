@@ -1,9 +1,6 @@
 #include "app/server/shim/shim_place.hpp"
 
-#include <algorithm>
-#include <array>
 #include <cerrno>
-#include <string_view>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,26 +11,6 @@
 
 namespace carpool::app {
 namespace {
-
-// File names of libraries that take the place of the driver: a driver of another kind, HAMi,
-// nvshare, XSched, Tally.
-constexpr std::array<std::string_view, 6> kOtherShims = {
-    "libcuda.so", "libvgpu", "libnvshare", "libshimcuda", "libhalcuda", "libtally"};
-
-bool preloads_another(std::string_view preload) {
-  constexpr std::string_view kSeparators = ": ";
-  while (!preload.empty()) {
-    const std::size_t end = std::min(preload.find_first_of(kSeparators), preload.size());
-    const std::string_view entry = preload.substr(0, end);
-    const std::string_view name = entry.substr(entry.rfind('/') + 1);
-    if (std::ranges::any_of(kOtherShims,
-                            [&](std::string_view other) { return name.starts_with(other); })) {
-      return true;
-    }
-    preload.remove_prefix(std::min(end + 1, preload.size()));
-  }
-  return false;
-}
 
 // Users pass through it to their own folder, and cannot list it.
 Result<void> make_users_folder(const std::filesystem::path& folder) {
@@ -73,13 +50,6 @@ Result<ShimPlace> find_shim(const ServeOptions& options, const ServePlaces& plac
     }
   }
   return place;
-}
-
-bool accepts_shim(const std::map<std::string, std::string>& env) {
-  const auto wanted = env.find("CARPOOL_SHIM");
-  const auto preload = env.find("LD_PRELOAD");
-  return (wanted == env.end() || wanted->second != "off") &&
-         (preload == env.end() || !preloads_another(preload->second));
 }
 
 uid_t user_of(const JobOwner& owner) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <filesystem>
-#include <map>
 #include <string>
 #include <sys/types.h>
 
@@ -26,10 +25,6 @@ struct ShimPlace {
 
 // Before the program has threads. An error where the library or the driver is missing.
 [[nodiscard]] Result<ShimPlace> find_shim(const ServeOptions& options, const ServePlaces& places);
-
-// Whether a job with this environment may run with the library: not if it says CARPOOL_SHIM=off,
-// nor if it preloads another library that takes the place of the driver.
-[[nodiscard]] bool accepts_shim(const std::map<std::string, std::string>& env);
 
 // The user whose processes the job has.
 [[nodiscard]] uid_t user_of(const JobOwner& owner);

@@ -54,6 +54,9 @@ void SimulatedDevice::start_kernels(Nanoseconds now) {
       free_sms_ -= entry->granted;
       entry->started = now;
       entry->ends = now + launch.true_ns * launch.sms / entry->granted;
+      if (!launch.slo && launch.sms_limit == 0) {
+        longest_overrun_ = std::max(longest_overrun_, entry->ends - now - launch.bound_ns);
+      }
     }
   }
 }

@@ -16,6 +16,7 @@ struct SimulatedLaunch {
   std::uint32_t client = 0;
   bool slo = false;
   Nanoseconds true_ns = 0;      // on the SMs that it needs
+  Nanoseconds bound_ns = 0;     // what the gate believes at most
   std::uint32_t sms = 1;        // that it needs
   std::uint32_t sms_limit = 0;  // that it may use; 0: all
 };
@@ -35,6 +36,9 @@ class SimulatedDevice {
 
   // What is left of the unconfined best-effort work, at full speed.
   [[nodiscard]] Nanoseconds best_effort_left(Nanoseconds now) const;
+  // The most by which a best-effort kernel took longer than its bound because it began beside
+  // others: it keeps the SMs that it found (MPS).
+  [[nodiscard]] Nanoseconds longest_overrun() const { return longest_overrun_; }
 
  private:
   struct Entry {
@@ -57,6 +61,7 @@ class SimulatedDevice {
   Nanoseconds last_ = 0;
   std::uint32_t current_ = 0;
   Nanoseconds slice_ends_ = 0;
+  Nanoseconds longest_overrun_ = 0;
 };
 
 }  // namespace carpool::interpose::gate

@@ -51,6 +51,7 @@ class Simulation {
     for (Nanoseconds now = next_time(0); now <= scenario_.end; now = next_time(now)) {
       step(now);
     }
+    outcome_.longest_overrun = device_.longest_overrun();
     outcome_.holds.resize(kHoldReasons);
     for (std::uint32_t index = 0; index < states_.size(); ++index) {
       for (std::uint32_t reason = 0; reason < kHoldReasons; ++reason) {
@@ -282,6 +283,7 @@ class Simulation {
                     .client = index,
                     .slo = is_slo(index),
                     .true_ns = kernel.true_ns,
+                    .bound_ns = work.bound_ns,
                     .sms = work.sms,
                     .sms_limit = decision.sms},
                    now);

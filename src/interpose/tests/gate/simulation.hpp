@@ -66,6 +66,7 @@ struct Outcome {
   std::vector<ArrivalSeen> arrivals;
   std::vector<ClientOutcome> clients;
   std::vector<std::uint64_t> holds;  // by reason, of all clients
+  Nanoseconds longest_overrun = 0;   // SimulatedDevice::longest_overrun()
 };
 
 [[nodiscard]] Outcome simulate(const Scenario& scenario);
