@@ -43,6 +43,7 @@ void declare(const char* name) {
 
 void report_gate() {
   const char* const folder = std::getenv("CARPOOL_STATE_DIR");
+  std::uint64_t requests = 0;
   std::error_code problem;
   for (const auto& file : std::filesystem::directory_iterator(folder, problem)) {
     interpose::StateReader reader;
@@ -61,6 +62,7 @@ void report_gate() {
       print("slo_ns", gate.slo_ns);
       print("quantile", gate.quantile_millionths);
       print("requests", gate.requests);
+      requests += gate.requests;
       print("late_requests", gate.late_requests);
       print("p50_ns", gate.p50_ns);
       print("tail_ns", gate.tail_ns);
@@ -74,6 +76,7 @@ void report_gate() {
       print("held_ns", std::accumulate(gate.held_ns.begin(), gate.held_ns.end(), std::uint64_t{0}));
     }
   }
+  print("requests_on_all_gpus", requests);
 }
 
 bool exists(const char* variable) {
@@ -217,6 +220,24 @@ int run_declared(Program& program, int requests) {
     failures += program.launch("cuLaunchKernel", nullptr);
   }
   declare("carpool_request_end");  // one too many
+  report_gate();
+  return failures;
+}
+
+// Each request begins on one GPU and ends on another one.
+int run_declared_on_two(Program& program, int requests) {
+  Handle other = nullptr;
+  int failures = program.cuda("cuDevicePrimaryCtxRetain", &other, 1);
+  for (int i = 0; i < requests; ++i) {
+    declare("carpool_request_begin");
+    failures += program.launch("cuLaunchKernel", nullptr);
+    failures += program.cuda("cuCtxPushCurrent_v2", other);
+    DevicePointer memory = 0;
+    failures += program.cuda("cuMemAlloc_v2", &memory, kMegabyte);
+    declare("carpool_request_end");
+    failures += program.cuda("cuMemFree_v2", memory);
+    failures += program.cuda("cuCtxPopCurrent_v2", &other);
+  }
   report_gate();
   return failures;
 }

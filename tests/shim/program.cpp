@@ -315,6 +315,8 @@ int main(int argc, char** argv) {
       {"timed-fork", run_timed_fork},
       {"serve", run_serve},
       {"serve-slowly", run_serve_slowly},
+      {"serve-ahead", run_serve_ahead},
+      {"serve-polling", run_serve_polling},
       {"drips", run_drips},
       {"flood", run_flood},
       {"iterations", run_iterations},
@@ -330,6 +332,7 @@ int main(int argc, char** argv) {
       {"endless-request", run_endless_request},
       {"long-wait", run_long_wait},
       {"declared", run_declared},
+      {"declared-on-two", run_declared_on_two},
       {"nvtx", run_nvtx},
 #ifdef SHIM_TEST_NVTX_HEADER
       {"nvtx-header", run_nvtx_header},

@@ -88,6 +88,8 @@ int run_timed_captures(Program& program, int count);
 int run_timed_fork(Program& program, int count);
 int run_serve(Program& program, int requests);
 int run_serve_slowly(Program& program, int requests);
+int run_serve_ahead(Program& program, int steps);
+int run_serve_polling(Program& program, int requests);
 int run_flood(Program& program, int count);
 int run_iterations(Program& program, int count);
 int run_ahead(Program& program, int count);
@@ -103,6 +105,7 @@ int run_flood_captures(Program& program, int count);
 int run_endless_request(Program& program, int count);
 int run_long_wait(Program& program, int count);
 int run_declared(Program& program, int requests);
+int run_declared_on_two(Program& program, int requests);
 int run_nvtx(Program& program, int count);
 int run_nvtx_header(Program& program, int count);  // where NVTX is installed
 int run_drain(Program& program, int milliseconds);

@@ -197,6 +197,13 @@ TEST_F(ShimGate, DeclaredRequestsAreBelieved) {
   EXPECT_EQ(seen.at("requests"), 7U);
 }
 
+TEST_F(ShimGate, ADeclaredRequestEndsWhereItBegan) {
+  settings("gpus = 2");
+  const Values seen = run({"symbol", "declared-on-two", "7"}, slo());
+  EXPECT_EQ(seen.at("failures"), 0U);
+  EXPECT_EQ(seen.at("requests_on_all_gpus"), 7U);
+}
+
 class ShimNvtx : public ShimGate, public testing::WithParamInterface<const char*> {
  protected:
   [[nodiscard]] static Environment with_ranges(Environment more) {

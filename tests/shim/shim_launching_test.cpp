@@ -1,4 +1,4 @@
-// Best-effort work while the program of a request still launches.
+// Best-effort work while the program of a request still launches, or does not wait for all of it.
 #include "shim_gate_fixture.hpp"
 
 namespace carpool::shim_test {
@@ -8,10 +8,11 @@ class ShimLaunching : public ShimGate {
  protected:
   // In percent of the time, how long the gates of a best-effort process were closed beside a
   // program that launches for most of it, and never has much on the device.
-  std::uint64_t closed_percent(const std::string& slo_mps) {
+  std::uint64_t closed_percent(const std::string& slo_mps,
+                               const std::string& serve = "serve-slowly") {
     clear_files();
     settings("sms = 4\nmode = timeslice");
-    const ChildProcess serving = start({"lookup", "serve-slowly", "80"}, slo(slo_mps));
+    const ChildProcess serving = start({"lookup", serve, "80"}, slo(slo_mps));
     const Values seen = run({"lookup", "flood", "0"}, with_files(best_effort()));
     EXPECT_EQ(seen.at("failures"), 0U);
     const std::string held = held_of(interpose::gate::HoldReason::RequestActive);
@@ -29,6 +30,19 @@ TEST_F(ShimLaunching, OtherWorkGoesOnAtFirstWhereTheTimeIsSliced) {
   const auto beside_mps = [&] { return closed_percent("1"); };
   EXPECT_GT(once_shown(beside_mps, [](std::uint64_t closed) { return closed > kClosed; }), kClosed)
       << "under MPS each kernel may delay the request";
+}
+
+// The GPU works all the time, and the program waits for a fifth of it.
+TEST_F(ShimLaunching, WorkThatIsLaunchedAheadOfAWaitKeepsTheRequestActive) {
+  constexpr std::uint64_t kClosed = 80;
+  const auto beside = [&] { return closed_percent("0", "serve-ahead"); };
+  EXPECT_GT(once_shown(beside, [](std::uint64_t closed) { return closed > kClosed; }), kClosed);
+}
+
+TEST_F(ShimLaunching, AProgramThatAsksWhetherItsWorkIsDoneHasARequest) {
+  constexpr std::uint64_t kClosed = 60;
+  const auto beside = [&] { return closed_percent("0", "serve-polling"); };
+  EXPECT_GT(once_shown(beside, [](std::uint64_t closed) { return closed > kClosed; }), kClosed);
 }
 
 }  // namespace

@@ -69,6 +69,8 @@ struct Policy {
 // Of policies with minimum_share: work with the bound d is held for at most d / 2 % once no other
 // best-effort work is in flight and it is the client's turn.
 inline constexpr std::uint32_t kMinimumSharePermille = 20;
+// For which the driver lets one process run where it slices the time.
+inline constexpr Nanoseconds kSlice = 2 * kMillisecond;
 [[nodiscard]] constexpr Nanoseconds longest_hold(const Work& work) {
   return work.bound_ns * 1000 / kMinimumSharePermille;
 }

@@ -12,6 +12,8 @@ namespace {
 constexpr Nanoseconds kRoomBelow = 300;
 constexpr Nanoseconds kRoomUntil = 400;
 constexpr std::uint64_t kTellingRequests = 50;  // for a tail
+// A client that waits for the GPU gives no sign; one that was stopped meanwhile gives none again.
+constexpr Nanoseconds kLongestBusy = 10 * kSecond;
 
 [[nodiscard]] Nanoseconds value_of(const SharedWord& word) {
   // A damaged word must not overflow a sum.
@@ -108,9 +110,9 @@ bool slo_client_worked(const SharedState& state, std::uint32_t slot, Nanoseconds
   bool worked = false;
   for_each_bit(state.gpu.slo_clients[0], state.gpu.slo_clients[1], [&](std::uint32_t number) {
     const ClientGate& gate = state.clients[number].gate;
-    const bool sign =
-        value_of(gate.lease_ns) >= since || gate.busy.load(std::memory_order_relaxed) != 0;
-    worked = worked || (number != slot && sign);
+    const bool busy = gate.busy.load(std::memory_order_relaxed) != 0;
+    const Nanoseconds sign = value_of(gate.lease_ns) + (busy ? kLongestBusy : 0);
+    worked = worked || (number != slot && sign >= since);
   });
   return worked;
 }

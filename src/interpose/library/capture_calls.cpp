@@ -10,26 +10,29 @@ namespace carpool::interpose {
 
 namespace {
 
-// The gate of a best-effort process on a GPU that has an SLO client; null: none.
-BestEffortSide* asked_gate() {
-  if (capture_alive()) {
-    return nullptr;
-  }
-  Device& device = current_device();
-  return asks(device) ? &device.gate.best_effort : nullptr;
-}
-
+// Best-effort processes follow events on a GPU that has an SLO client, SLO processes always.
 void recorded(Handle event, const StreamPlace& place, Status status) {
   event_recorded(event, stream_key(place.stream, place.twin));
-  BestEffortSide* const gate = asked_gate();
-  if (gate != nullptr && status == kSuccess) {
-    gate->event_recorded(event, place);
+  if (capture_alive() || status != kSuccess) {
+    return;
+  }
+  Device& device = current_device();
+  if (asks(device)) {
+    device.gate.best_effort.event_recorded(event, place);
+  } else if (device.gate.side == GateSide::Slo) {
+    device.gate.slo.order().recorded(event, stream_key(place.stream, place.twin));
   }
 }
 
 void waits(Handle event, const StreamPlace& place) {
-  if (BestEffortSide* const gate = asked_gate()) {
-    gate->stream_waits(event, place);
+  if (capture_alive()) {
+    return;
+  }
+  Device& device = current_device();
+  if (asks(device)) {
+    device.gate.best_effort.stream_waits(event, place);
+  } else if (device.gate.side == GateSide::Slo) {
+    device.gate.slo.order().joined(stream_key(place.stream, place.twin), event);
   }
 }
 

@@ -55,7 +55,7 @@ inline Ticket launched(const TimedLaunch& launch, gate::WorkKind kind = gate::Wo
   const std::uint64_t now = slo ? exact_now_ns() : coarse_now_ns();
   client.count_launch(now);
   if (slo) {
-    device.gate.slo.launched(client, now);
+    device.gate.slo.launched(client, stream_key(launch.stream, launch.twin), now);
   } else if (asks(device)) {
     return kernel_waits(device, launch, kind, now);
   }
@@ -75,7 +75,7 @@ inline Ticket graph_launched(Handle graph, TimedLaunch& launch) {
   const std::uint64_t now = slo ? exact_now_ns() : coarse_now_ns();
   device.client.count_graph_launch(kernels, now);
   if (slo) {
-    device.gate.slo.launched(device.client, now);
+    device.gate.slo.launched(device.client, stream_key(launch.stream, launch.twin), now);
   }
   return asks(device) ? graph_waits(device, kernels, launch, now) : Ticket{};
 }

@@ -88,7 +88,26 @@ KernelEntry* KernelTable::entry_of(std::uint64_t key, bool insert) const {
       return &entry;
     }
   }
-  return nullptr;
+  return insert ? take_over(key, probes) : nullptr;
+}
+
+// The neighbourhood is full, maybe of kernels of programs that ended long ago: the one with the
+// fewest samples makes room, and the samples of all of them count half from then on.
+KernelEntry* KernelTable::take_over(std::uint64_t key, std::size_t probes) const {
+  KernelEntry* least = nullptr;
+  for (std::size_t probe = 0; probe < probes; ++probe) {
+    KernelEntry& entry = entries_[(key + probe) % entries_.size()];
+    const std::uint64_t half = entry.count.load(std::memory_order_relaxed) / 2;
+    entry.count.store(half, std::memory_order_relaxed);
+    if (least == nullptr || half < least->count.load(std::memory_order_relaxed)) {
+      least = &entry;
+    }
+  }
+  // A process that learns at this moment may add a sample of the old kernel to the new one.
+  std::uint64_t old = least->key.load(std::memory_order_acquire);
+  least->count.store(0, std::memory_order_relaxed);
+  least->source.store(static_cast<std::uint64_t>(KernelSource::Sampled));
+  return least->key.compare_exchange_strong(old, key) ? least : nullptr;
 }
 
 KernelEstimate KernelTable::find(std::uint64_t key) const {

@@ -54,7 +54,8 @@ class KernelTable {
   // count is 0 for a key that is not known.
   [[nodiscard]] KernelEstimate find(std::uint64_t key) const;
 
-  // Adds a measured duration; false if the neighbourhood of the key is full.
+  // Adds a measured duration. Where the neighbourhood of the key is full, the kernel with the
+  // fewest samples makes room; false if another process took its place.
   bool learn(std::uint64_t key, std::uint64_t duration_ns);
 
   // Adds a duration that may be too long: the least of them counts.
@@ -73,6 +74,7 @@ class KernelTable {
 
  private:
   [[nodiscard]] KernelEntry* entry_of(std::uint64_t key, bool insert) const;
+  [[nodiscard]] KernelEntry* take_over(std::uint64_t key, std::size_t probes) const;
   std::span<KernelEntry> entries_;
 };
 

@@ -105,16 +105,41 @@ TEST_F(StateKernelsTest, ProfileYieldsToSamples) {
   EXPECT_FLOAT_EQ(table_.find(2).mean_ns, 100.0F);
 }
 
-TEST_F(StateKernelsTest, FullNeighbourhoodRefusesAndKeepsTheRest) {
+TEST_F(StateKernelsTest, InAFullNeighbourhoodTheKernelWithTheFewestSamplesMakesRoom) {
   std::array<KernelEntry, 64> few{};
   KernelTable small(few);
-  int kept = 0;
-  for (std::uint64_t key = 1; key <= 64ULL * 40; key += 64) {
-    kept += small.learn(key, key) ? 1 : 0;
+  const auto key_of = [](std::uint64_t number) { return 1 + 64 * number; };
+  for (std::uint64_t number = 0; number < 32; ++number) {
+    for (std::uint64_t sample = 0; sample < 2 + (number == 7 ? 0 : 10); ++sample) {
+      ASSERT_TRUE(small.learn(key_of(number), number + 1));
+    }
   }
-  EXPECT_EQ(kept, 32);
-  EXPECT_FLOAT_EQ(small.find(1).mean_ns, 1.0F);
-  EXPECT_EQ(small.find(64 * 39 + 1).count, 0U);
+  ASSERT_TRUE(small.learn(key_of(32), 500));
+  EXPECT_FLOAT_EQ(small.find(key_of(32)).mean_ns, 500.0F);
+  EXPECT_EQ(small.find(key_of(32)).count, 1U);
+  EXPECT_EQ(small.find(key_of(7)).count, 0U) << "it made room";
+  EXPECT_FLOAT_EQ(small.find(key_of(31)).mean_ns, 32.0F);
+}
+
+// Those of programs that ended long ago have many samples, which count less and less.
+TEST_F(StateKernelsTest, AFullTableLearnsTheKernelsOfANewProgram) {
+  std::array<KernelEntry, 32> few{};
+  KernelTable small(few);
+  for (std::uint64_t key = 1; key <= 32; ++key) {
+    for (int sample = 0; sample < 5000; ++sample) {
+      ASSERT_TRUE(small.learn(key, 100));
+    }
+  }
+  constexpr std::uint64_t kNew = 1000;
+  for (int round = 0; round < 300; ++round) {
+    for (std::uint64_t key = kNew; key < kNew + 16; ++key) {
+      ASSERT_TRUE(small.learn(key, 7));
+    }
+  }
+  for (std::uint64_t key = kNew; key < kNew + 16; ++key) {
+    EXPECT_GT(small.find(key).count, 200U);
+    EXPECT_FLOAT_EQ(small.find(key).mean_ns, 7.0F);
+  }
 }
 
 TEST_F(StateKernelsTest, SavedTableIsLoadedAgain) {

@@ -1,5 +1,6 @@
 // How a launch of a best-effort process asks its policy, and what is counted when it goes.
 #include <algorithm>
+#include <atomic>
 
 #include "interpose/library/gating/best_effort_side.hpp"
 
@@ -44,7 +45,8 @@ Decision BestEffortSide::ask(Client& client, Question& question) {
   words.due_ns.store(
       static_cast<std::uint64_t>(std::max(work_.due(), question.now) + question.work.bound_ns),
       std::memory_order_relaxed);
-  words.in_flight_ns.store(static_cast<std::uint64_t>(charged), std::memory_order_seq_cst);
+  words.in_flight_ns.store(static_cast<std::uint64_t>(charged), std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
   if (policy_.counts_use() && question.now >= count_use_at_) {
     work_.reclaim(question.now);
     count_use_at_ = question.now + kBetweenCounts;
@@ -75,9 +77,15 @@ Decision BestEffortSide::ask(Client& client, Question& question) {
   const Decision decision =
       confine(policy_.decide(*state, view, question.work, done_at, question.now), question);
   if (!decision.admitted || question.confined != nullptr) {
-    words.in_flight_ns.store(static_cast<std::uint64_t>(work_.bound()), std::memory_order_relaxed);
+    show_in_flight(words);
   }
   return decision;
+}
+
+// What waits at a gate does not count for the other processes.
+void BestEffortSide::show_in_flight(ClientGate& words) const {
+  const Nanoseconds in_flight = queued_ ? 0 : work_.bound();
+  words.in_flight_ns.store(static_cast<std::uint64_t>(in_flight), std::memory_order_relaxed);
 }
 
 // What is done is looked for only when it would make a difference.
@@ -128,9 +136,7 @@ void BestEffortSide::commit(Client& client, const Question& question) {
   queued_ = question.queued || (queued_ && work_.commands() > 1);
   finish_tag_ = question.start_tag + question.work.bound_ns;
   ClientGate& words = client.slot().gate;
-  // What waits at a gate does not count for the other processes.
-  const Nanoseconds in_flight = queued_ ? 0 : work_.bound();
-  words.in_flight_ns.store(static_cast<std::uint64_t>(in_flight), std::memory_order_relaxed);
+  show_in_flight(words);
   words.commands_in_flight.store(queued_ ? 0 : work_.commands(), std::memory_order_relaxed);
   words.start_tag.store(static_cast<std::uint64_t>(question.start_tag), std::memory_order_relaxed);
   words.last_asked_ns.store(0, std::memory_order_relaxed);

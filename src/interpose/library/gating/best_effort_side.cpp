@@ -22,6 +22,11 @@ constexpr Nanoseconds kMarksOfBudget = 4;
 
 constinit SpinLock gating_lock;  // NOLINT: of all GPUs; not held while a launch waits
 
+// A kernel that would be held alone on the GPU, too, keeps no other client waiting.
+bool waits_for_turn(HoldReason reason) {
+  return reason != HoldReason::LongForSlo && reason != HoldReason::HeavyBesideRequest;
+}
+
 }  // namespace
 
 void BestEffortSide::start(Client& client,
@@ -102,7 +107,9 @@ void BestEffortSide::wait(Client& client, Question& question, Decision decision)
     }
     words.start_tag.store(static_cast<std::uint64_t>(question.start_tag),
                           std::memory_order_relaxed);
-    words.last_asked_ns.store(static_cast<std::uint64_t>(question.now), std::memory_order_relaxed);
+    words.last_asked_ns.store(
+        waits_for_turn(decision.reason) ? static_cast<std::uint64_t>(question.now) : 0,
+        std::memory_order_relaxed);
     pause_before_next(decision,
                       {.held = question.now - question.began,
                        .ends_in = decision.until - question.now,

@@ -73,6 +73,7 @@ class BestEffortSide {
   };
 
   void show_policy(ClientGate& words, const gate::DeviceFacts& device);
+  void show_in_flight(ClientGate& words) const;
   [[nodiscard]] gate::Work work_of(const SharedState& state,
                                    const AskingLaunch& launch,
                                    bool& unmeasured);

@@ -117,7 +117,22 @@ gate::Decision GateKeeper::decide(const gate::GateView& view, Nanoseconds now) {
   const Nanoseconds longest = view.slo.tightest_slo / gate::kLongPartOfSlo;
   const Nanoseconds usual = std::max(view.budget.backlog_ns, long_kernel_.load());
   const Nanoseconds bound = std::min(usual, longest);
-  return gate::decide_time(view, {}, {.known = true, .expected_ns = bound, .bound_ns = bound}, now);
+  gate::Decision decision =
+      gate::decide_time(view, {}, {.known = true, .expected_ns = bound, .bound_ns = bound}, now);
+  if (closed_at_ == 0) {
+    return decision;
+  }
+  const Nanoseconds closed = now - closed_at_;
+  // Where the driver slices the time, the minimum share takes a slice.
+  const Nanoseconds least = view.device.mps ? 0 : gate::kSlice * 1000 / gate::kMinimumSharePermille;
+  if (decision.by_minimum_share && closed < least) {
+    decision = gate::hold(HoldReason::RequestActive, now, closed_at_ + least);
+  }
+  if (!decision.admitted && closed >= kLongestHold) {
+    decision = gate::admit();
+    decision.by_minimum_share = true;
+  }
+  return decision;
 }
 
 void GateKeeper::publish(const SharedState& state, const gate::GateView& view, Nanoseconds now) {
@@ -146,7 +161,10 @@ void GateKeeper::look_once(Nanoseconds now) {
   if (decision.admitted) {
     gate_->open();
     closed_at_ = 0;
-    if (decision.by_minimum_share || view.slo.phase != gate::RequestPhase::Idle) {
+    if (decision.by_minimum_share && !view.device.mps) {
+      // The GPU looks at the gate when it is this process's turn, after a slice of the service.
+      pause_ns(gate::kSlice + kBetweenLooks);
+    } else if (decision.by_minimum_share || view.slo.phase != gate::RequestPhase::Idle) {
       pause_ns(kBetweenLooks);
     } else {
       sleep_until_bell(*state, signs, open_for(view, now));

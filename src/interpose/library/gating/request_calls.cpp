@@ -3,35 +3,95 @@
 #include "interpose/library/gating/request_calls.hpp"
 
 #include "interpose/library/gating/slo_wait.hpp"
+#include "interpose/library/spin_lock.hpp"
 #include "interpose/library/wrappers.hpp"
 
 namespace carpool::interpose {
 
+namespace {
+
+Awaited the_event(Handle event) {
+  return {.kind = Awaited::Kind::Event, .event = event};
+}
+
+Awaited the_stream(Handle stream, Twin twin) {
+  return {.kind = Awaited::Kind::Stream, .stream = stream_key(stream, twin)};
+}
+
+void asked_whether_done(const Call& call, const Awaited& awaited, Status status) {
+  if (status != kSuccess && status != kNotReady) {
+    return;
+  }
+  if (Device* const device = slo_device(call)) {
+    SloSide& side = device->gate.slo;
+    side.polled(
+        device->client,
+        exact_now_ns(),
+        status == kSuccess ? std::optional(side.order().covered_by(awaited)) : std::nullopt);
+  }
+}
+
+}  // namespace
+
 // NOLINTBEGIN(readability-identifier-naming)
 
-#define SYNCHRONIZE(NAME, PARAMETERS, ...)        \
-  Status NAME PARAMETERS {                        \
-    const Call call;                              \
-    const SloWait wait(call, true, true);         \
-    return REAL(NAME __VA_OPT__(, ) __VA_ARGS__); \
+#define SYNCHRONIZE(NAME, PARAMETERS, AWAITED, ...) \
+  Status NAME PARAMETERS {                          \
+    const Call call;                                \
+    const SloWait wait(call, AWAITED);              \
+    return REAL(NAME __VA_OPT__(, ) __VA_ARGS__);   \
   }
-SYNCHRONIZE(cuCtxSynchronize, ())
-SYNCHRONIZE(cuCtxSynchronize_v2, (Handle context), context)
-SYNCHRONIZE(cuEventSynchronize, (Handle event), event)
-SYNCHRONIZE(cuStreamSynchronize, (Handle stream), stream)
-SYNCHRONIZE(cuStreamSynchronize_ptsz, (Handle stream), stream)
+SYNCHRONIZE(cuCtxSynchronize, (), Awaited{})
+SYNCHRONIZE(cuCtxSynchronize_v2, (Handle context), Awaited{}, context)
+SYNCHRONIZE(cuEventSynchronize, (Handle event), the_event(event), event)
+SYNCHRONIZE(cuStreamSynchronize, (Handle stream), the_stream(stream, Twin::Legacy), stream)
+SYNCHRONIZE(cuStreamSynchronize_ptsz, (Handle stream), the_stream(stream, Twin::PerThread), stream)
+
+#define QUERY(NAME, HANDLE, AWAITED)           \
+  Status NAME(Handle HANDLE) {                 \
+    const Call call;                           \
+    const Status status = REAL(NAME, HANDLE);  \
+    asked_whether_done(call, AWAITED, status); \
+    return status;                             \
+  }
+QUERY(cuEventQuery, event, the_event(event))
+QUERY(cuStreamQuery, stream, the_stream(stream, Twin::Legacy))
+QUERY(cuStreamQuery_ptsz, stream, the_stream(stream, Twin::PerThread))
 
 namespace {
 
 using OfRequest = void (SloSide::*)(Client& client, std::uint64_t now);
 using OfIteration = void (BestEffortSide::*)(Client& client);
 
-void declare(OfRequest of_request, OfIteration of_iteration) {
+// Requests that are open, and the GPU that was current when the first of them began: a thread may
+// have chosen another one since.
+constinit SpinLock open_lock;             // NOLINT
+constinit std::uint32_t open_requests{};  // NOLINT
+constinit Device* opened_on{};            // NOLINT
+
+Device& device_of_begin() {
+  const SpinLock::Holder held(open_lock);
+  if (open_requests++ == 0) {
+    opened_on = &current_device();
+  }
+  return *opened_on;
+}
+
+Device& device_of_end() {
+  const SpinLock::Holder held(open_lock);
+  if (open_requests == 0) {
+    return current_device();
+  }
+  --open_requests;
+  return *opened_on;
+}
+
+void declare(Device& (*device_of)(), OfRequest of_request, OfIteration of_iteration) {
   const Call call;
   if (!call.counts()) {
     return;
   }
-  Device& device = current_device();
+  Device& device = device_of();
   if (device.gate.side == GateSide::Slo) {
     (device.gate.slo.*of_request)(device.client, exact_now_ns());
   } else if (device.gate.side == GateSide::BestEffort) {
@@ -44,11 +104,11 @@ void declare(OfRequest of_request, OfIteration of_iteration) {
 extern "C" {
 
 void carpool_request_begin() {
-  declare(&SloSide::request_begins, &BestEffortSide::iteration_begins);
+  declare(&device_of_begin, &SloSide::request_begins, &BestEffortSide::iteration_begins);
 }
 
 void carpool_request_end() {
-  declare(&SloSide::request_ends, &BestEffortSide::iteration_ends);
+  declare(&device_of_end, &SloSide::request_ends, &BestEffortSide::iteration_ends);
 }
 
 }  // extern "C"

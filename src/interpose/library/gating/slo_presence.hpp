@@ -14,8 +14,8 @@ namespace carpool::interpose {
 // its slot is taken again: so it is shown with every request.
 void show_slo_presence(Client& client);
 
-// Looks for SLO clients that have ended, once a second at most: their bit is removed, and the slots
-// of processes that were killed are freed while no other SLO client shows life.
+// Looks for SLO clients that have ended, once a second at most: their bit is removed. Where one
+// shows no life, best-effort processes free the slots of processes that were killed.
 class EndedSloClients {
  public:
   void look(Client& client, gate::Nanoseconds now);

@@ -181,11 +181,43 @@ bool SloSide::wait_begins(Client& client, std::uint64_t now) {
   return true;
 }
 
-void SloSide::wait_ends(Client& client, std::uint64_t now, bool done) {
+void SloSide::set_ahead(ClientGate& words, bool ahead) {
+  if (ahead_.exchange(ahead, std::memory_order_relaxed) == ahead) {
+    return;
+  }
+  if (ahead) {
+    words.busy.fetch_add(1, std::memory_order_relaxed);
+  } else {
+    words.busy.fetch_sub(1, std::memory_order_relaxed);
+  }
+}
+
+void SloSide::work_done(ClientGate& words, std::uint64_t covered) {
+  const std::uint64_t left = order_.done(covered);
+  words.commands_in_flight.store(left, std::memory_order_relaxed);
+  waited_.store(left == 0, std::memory_order_relaxed);
+  set_ahead(words, left != 0 && order_.ends_with_event());
+}
+
+void SloSide::polled(Client& client, std::uint64_t now, std::optional<std::uint64_t> covered) {
   ClientGate& words = client.slot().gate;
-  if (done) {
-    words.commands_in_flight.store(0, std::memory_order_relaxed);
-    waited_.store(true, std::memory_order_relaxed);
+  if (words.commands_in_flight.load(std::memory_order_relaxed) == 0) {
+    return;
+  }
+  if (!covered) {
+    polls_.store(true, std::memory_order_relaxed);
+  } else if (polls_.exchange(false, std::memory_order_relaxed)) {
+    work_done(words, *covered);
+  } else {
+    return;  // of work that was done long ago, as memory pools ask
+  }
+  words.lease_ns.store(now, std::memory_order_relaxed);
+}
+
+void SloSide::wait_ends(Client& client, std::uint64_t now, std::optional<std::uint64_t> covered) {
+  ClientGate& words = client.slot().gate;
+  if (covered) {
+    work_done(words, *covered);
     const SpinLock::Attempt attempt(lock_);
     if (attempt.held()) {
       phase_.wait_ended(signed_ns(words.tail_ns.load(std::memory_order_relaxed)), signed_ns(now));

@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <optional>
 
 #include "interpose/gate/launch_phase.hpp"
 #include "interpose/gate/quantile_sketch.hpp"
@@ -17,6 +18,7 @@
 #include "interpose/gate/slack.hpp"
 #include "interpose/gate/tail_control.hpp"
 #include "interpose/library/gating/slo_presence.hpp"
+#include "interpose/library/gating/work_order.hpp"
 #include "interpose/library/spin_lock.hpp"
 #include "interpose/state/client.hpp"
 
@@ -33,8 +35,9 @@ class SloSide {
   void start(Client& client, const SloPromise& promise);
 
   // A launch. A request begins with the first one after the client was idle.
-  void launched(Client& client, std::uint64_t now) {
+  void launched(Client& client, StreamKey stream, std::uint64_t now) {
     worked(client, now, false);
+    order_.launched(stream);
     if (may_have_to_wait(client)) [[unlikely]] {
       make_way(client, now);
     }
@@ -44,10 +47,15 @@ class SloSide {
     worked(client, now, waited_.exchange(false, std::memory_order_relaxed));
   }
 
+  // Which work a wait covers: recorded events, and streams that wait for them, are told.
+  [[nodiscard]] WorkOrder& order() { return order_; }
+
   // The program waits for the GPU; false if it has nothing to wait for.
   [[nodiscard]] bool wait_begins(Client& client, std::uint64_t now);
-  // `done`: all work that was launched before is.
-  void wait_ends(Client& client, std::uint64_t now, bool done);
+  // The launches up to `covered` are done; none: the wait was for a copy.
+  void wait_ends(Client& client, std::uint64_t now, std::optional<std::uint64_t> covered);
+  // The program has asked whether work is done; empty: it is not.
+  void polled(Client& client, std::uint64_t now, std::optional<std::uint64_t> covered);
 
   // Declared by the program, which is believed from then on.
   void request_begins(Client& client, std::uint64_t now);
@@ -58,6 +66,9 @@ class SloSide {
     ClientGate& words = client.slot().gate;
     const auto silent =
         static_cast<std::int64_t>(now - words.lease_ns.load(std::memory_order_relaxed));
+    if (silent >= gate::kSloLease) [[unlikely]] {
+      set_ahead(words, false);
+    }
     if (words.commands_in_flight.load(std::memory_order_relaxed) == 0) {
       paused(words, silent);
     }
@@ -88,6 +99,9 @@ class SloSide {
   // Returns when the launch may go to the driver.
   void make_way(Client& client, std::uint64_t now);
   void show_launch_phase(ClientGate& words);
+  // Launches up to `covered` are done.
+  void work_done(ClientGate& words, std::uint64_t covered);
+  void set_ahead(ClientGate& words, bool ahead);
   // The program has waited for the GPU, and works again after this time.
   void paused(ClientGate& words, gate::Nanoseconds pause);
   void next_request(Client& client, std::uint64_t now, bool begins);
@@ -98,7 +112,12 @@ class SloSide {
   SloPromise promise_{};
   std::array<std::uint64_t, 2> others_{};  // their bits
   EndedSloClients ended_{};
+  WorkOrder order_{};
   std::atomic<bool> waited_{false};
+  // Work that the program has not waited for is on the GPU, with an event behind it: it launches
+  // ahead, and counts as waiting.
+  std::atomic<bool> ahead_{false};
+  std::atomic<bool> polls_{false};  // the last question found work that was not done
   std::atomic<bool> declares_{false};
   std::uint32_t declared_ = 0;  // requests that are open, with the lock held
   gate::RequestBook book_{};

@@ -1,6 +1,9 @@
 // Calls in which an SLO job waits for the GPU.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+
 #include "interpose/library/clock.hpp"
 #include "interpose/library/copies.hpp"
 #include "interpose/library/devices.hpp"
@@ -8,23 +11,31 @@
 
 namespace carpool::interpose {
 
-// Lives as long as a call. `may_wait`: the call may wait for the GPU; `all_done`: the work of the
-// program is done when it ends.
+// The gate of this process on the current GPU; null: it has no SLO, or a capture is alive.
+[[nodiscard]] inline Device* slo_device(const Call& call) {
+  if (!call.counts() || capture_alive()) {
+    return nullptr;
+  }
+  Device& device = current_device();
+  return device.gate.side == GateSide::Slo ? &device : nullptr;
+}
+
+// Lives as long as a call that waits for the GPU.
 class SloWait {
  public:
-  SloWait(const Call& call, bool may_wait, bool all_done) : all_done_(all_done) {
-    if (!may_wait || !call.counts() || capture_alive()) {
+  SloWait(const Call& call, const Awaited& awaited) {
+    Device* const device = slo_device(call);
+    if (device == nullptr || !device->gate.slo.wait_begins(device->client, exact_now_ns())) {
       return;
     }
-    Device& device = current_device();
-    if (device.gate.side == GateSide::Slo &&
-        device.gate.slo.wait_begins(device.client, exact_now_ns())) {
-      device_ = &device;
+    device_ = device;
+    if (awaited.kind != Awaited::Kind::Copy) {
+      covered_ = device->gate.slo.order().covered_by(awaited);
     }
   }
   ~SloWait() {
     if (device_ != nullptr) {
-      device_->gate.slo.wait_ends(device_->client, exact_now_ns(), all_done_);
+      device_->gate.slo.wait_ends(device_->client, exact_now_ns(), covered_);
     }
   }
   SloWait(const SloWait&) = delete;
@@ -32,26 +43,23 @@ class SloWait {
 
  private:
   Device* device_ = nullptr;
-  bool all_done_;
+  std::optional<std::uint64_t> covered_{};
 };
 
 // Around a copy. The driver waits in the call if the memory of the host is pageable, and then only
 // for the copy's stream; the program waits for all of it by another call.
 class CopyOfRequest {
  public:
-  CopyOfRequest(const Call& call, CopyMeaning meaning)
-      : wait_(call, meaning == CopyMeaning::Result, false) {
-    if (meaning != CopyMeaning::Input || !call.counts() || capture_alive()) {
-      return;
-    }
-    Device& device = current_device();
-    if (device.gate.side == GateSide::Slo) {
-      device.gate.slo.input_copied(device.client, exact_now_ns());
+  CopyOfRequest(const Call& call, CopyMeaning meaning) {
+    if (meaning == CopyMeaning::Result) {
+      wait_.emplace(call, Awaited{.kind = Awaited::Kind::Copy});
+    } else if (Device* const device = meaning == CopyMeaning::Input ? slo_device(call) : nullptr) {
+      device->gate.slo.input_copied(device->client, exact_now_ns());
     }
   }
 
  private:
-  SloWait wait_;
+  std::optional<SloWait> wait_;
 };
 
 }  // namespace carpool::interpose

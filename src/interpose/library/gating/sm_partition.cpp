@@ -130,29 +130,40 @@ std::uint32_t SmPartitions::least_sms(const ConfinableLaunch& launch) {
   if (launch.key == 0) {
     return sms_;
   }
-  constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15U;
-  const std::uint64_t key = launch.key + launch.shared_bytes * kSpread;
-  if (const std::uint64_t known = least_sms_.find(key); known != 0) {
-    return static_cast<std::uint32_t>(known);
-  }
-  if (capture_alive()) {
+  const std::uint64_t fit = blocks_of_sm(launch);
+  if (fit == 0) {
     return sms_;
   }
-  int at_once = 0;  // blocks on one SM
+  const std::uint64_t blocks = std::max<std::uint64_t>(1, product(launch.shape.grid));
+  return blocks > fit * sms_ ? 1 : static_cast<std::uint32_t>((blocks + fit - 1) / fit);
+}
+
+// By the very kernel, because kernels of one name may differ in their registers.
+std::uint64_t SmPartitions::blocks_of_sm(const ConfinableLaunch& launch) {
+  constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15U;
+  const std::uint64_t threads = product(launch.shape.block);
+  const std::uint64_t key =
+      ((reinterpret_cast<std::uintptr_t>(launch.function) * kSpread + threads) * kSpread +
+       launch.shared_bytes) *
+          kSpread +
+      launch.key;
+  if (const std::uint64_t known = blocks_of_sm_.find(key); known != 0) {
+    return known - 1;
+  }
+  if (capture_alive()) {
+    return 0;
+  }
+  int at_once = 0;
   using Occupancy = Status(int*, Handle, int, std::size_t);
   const Status status = call_real<Occupancy>(Symbol::cuOccupancyMaxActiveBlocksPerMultiprocessor,
                                              &at_once,
                                              launch.function,
-                                             static_cast<int>(product(launch.shape.block)),
+                                             static_cast<int>(threads),
                                              std::size_t{launch.shared_bytes});
-  std::uint64_t least = sms_;
-  if (status == kSuccess && at_once > 0) {
-    const auto fit = static_cast<std::uint64_t>(at_once);
-    const std::uint64_t blocks = std::max<std::uint64_t>(1, product(launch.shape.grid));
-    least = blocks > fit * sms_ ? 1 : (blocks + fit - 1) / fit;
-  }
-  least_sms_.set(key, least);
-  return static_cast<std::uint32_t>(least);
+  const std::uint64_t fit =
+      status == kSuccess && at_once > 0 ? static_cast<std::uint64_t>(at_once) : 0;
+  blocks_of_sm_.set(key, fit + 1);
+  return fit;
 }
 
 Handle SmPartitions::enter(const StreamPlace& own,
@@ -217,7 +228,7 @@ void SmPartitions::destroy() {
   }
   context_ = nullptr;
   entered_ = nullptr;
-  least_sms_.clear();
+  blocks_of_sm_.clear();
 }
 
 void SmPartitions::forget(Handle context) {

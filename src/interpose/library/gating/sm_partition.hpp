@@ -55,6 +55,8 @@ class SmPartitions {
   static constexpr std::size_t kParts = 3;
 
   [[nodiscard]] bool make_part(Part& part) const;
+  // Blocks of the kernel that one SM takes at once; 0: not known.
+  [[nodiscard]] std::uint64_t blocks_of_sm(const ConfinableLaunch& launch);
   void destroy();
 
   int device_ = 0;
@@ -65,7 +67,7 @@ class SmPartitions {
   Part* entered_ = nullptr;
   Handle before_ = nullptr;  // events
   Handle after_ = nullptr;
-  FixedTable<1024> least_sms_{};  // by key
+  FixedTable<1024> blocks_of_sm_{};  // one more than these
 };
 
 }  // namespace carpool::interpose

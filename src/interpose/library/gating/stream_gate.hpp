@@ -23,8 +23,10 @@ class StreamGate {
   // By the keeper. Without a call of the driver, which may wait for the GPU itself.
   void open() { set(kOpen); }
   void close() {
-    if (set(kClosed)) {
+    if (is_open()) {
+      // Before the word: who sees it closed sees this number.
       closings_.fetch_add(1, std::memory_order_relaxed);
+      set(kClosed);
     }
   }
   // From any thread: the number of the time for which it is closed now; 0: it is open.
@@ -38,14 +40,14 @@ class StreamGate {
   static constexpr std::uint64_t kOpen = 1;
   static constexpr std::uint64_t kClosed = 0;
 
-  // Whether it has changed.
-  bool set(std::uint64_t value) {
-    HostWords::Word* const word = words_.word(number_);
-    if (word == nullptr || word->load(std::memory_order_relaxed) == value) {
-      return false;
+  [[nodiscard]] bool is_open() const {
+    const HostWords::Word* const word = words_.word(number_);
+    return word != nullptr && word->load(std::memory_order_relaxed) == kOpen;
+  }
+  void set(std::uint64_t value) {
+    if (HostWords::Word* const word = words_.word(number_)) {
+      word->store(value, std::memory_order_release);
     }
-    word->store(value, std::memory_order_release);
-    return true;
   }
 
   HostWords& words_;

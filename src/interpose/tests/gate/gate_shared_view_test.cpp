@@ -184,6 +184,7 @@ TEST_F(SharedViewTest, TellsWhetherAnSloClientWorkedMeanwhile) {
   EXPECT_FALSE(slo_client_worked(*state_, 3, 100));  // itself
   gate.busy.store(1);
   EXPECT_TRUE(slo_client_worked(*state_, 9, 101));
+  EXPECT_FALSE(slo_client_worked(*state_, 9, 11 * kSecond)) << "it was stopped while it waited";
 }
 
 TEST_F(SharedViewTest, TheSmallestRoomAndTheLatestPauseCount) {

@@ -3,13 +3,9 @@
 #include <algorithm>
 #include <tuple>
 
+#include "interpose/gate/policy.hpp"
+
 namespace carpool::interpose::gate {
-namespace {
-
-constexpr Nanoseconds kSlice = 2 * kMillisecond;
-
-}  // namespace
-
 void SimulatedDevice::launch(const SimulatedLaunch& launch, Nanoseconds now) {
   queues_[launch.client].push_back({.launch = launch, .order = ++order_, .left = launch.true_ns});
   last_ = now;

@@ -1,0 +1,69 @@
+// Which work of an SLO process is done when one of its waits ends. Launches are numbered. A stream
+// that is done covers the launches up to the last one that it got, or that it waited for by an
+// event; so does an event that was recorded in it. Launches of other streams with lower numbers
+// count as covered, too: programs mostly join their streams.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "interpose/library/captures.hpp"
+#include "interpose/library/fixed_table.hpp"
+
+namespace carpool::interpose {
+
+// What a program waits for.
+struct Awaited {
+  enum class Kind : std::uint8_t {
+    Copy,    // the memory of a copy, which tells nothing of other work
+    All,     // all that was launched
+    Stream,  // of this key
+    Event,
+  };
+  Kind kind = Kind::All;
+  StreamKey stream = kNoStream;
+  Handle event = nullptr;
+};
+
+class WorkOrder {
+ public:
+  void launched(StreamKey stream) {
+    const std::uint64_t number = launches_.load(std::memory_order_relaxed) + 1;
+    launches_.store(number, std::memory_order_relaxed);
+    if (stream != kLegacyStream) {
+      streams_.put(stream, number);
+    }
+  }
+  void recorded(Handle event, StreamKey stream);
+  // The stream waits for the event.
+  void joined(StreamKey stream, Handle event);
+
+  // The launches that are done once what is awaited is.
+  [[nodiscard]] std::uint64_t covered_by(const Awaited& awaited) const;
+  // The launches up to `covered` are done. Returns how many are not.
+  std::uint64_t done(std::uint64_t covered);
+  // Whether an event was recorded behind the last launch: a program that waited for less means to
+  // wait for that one later.
+  [[nodiscard]] bool ends_with_event() const {
+    return last_recorded_.load(std::memory_order_relaxed) >=
+           launches_.load(std::memory_order_relaxed);
+  }
+
+ private:
+  [[nodiscard]] std::uint64_t covered_by(StreamKey stream) const {
+    // The legacy stream waits for the others.
+    return stream == kLegacyStream ? launches_.load(std::memory_order_relaxed)
+                                   : streams_.find(stream);
+  }
+
+  static constexpr std::size_t kStreams = 256;
+  static constexpr std::size_t kEvents = 1024;
+
+  std::atomic<std::uint64_t> launches_{0};
+  std::atomic<std::uint64_t> done_{0};           // of them, as far as waits told
+  std::atomic<std::uint64_t> last_recorded_{0};  // that an event covers
+  FixedTable<kStreams> streams_{};               // numbers of launches
+  FixedTable<kEvents> events_{};                 // one more than these
+};
+
+}  // namespace carpool::interpose

@@ -1,0 +1,74 @@
+// Commands of the program that serve requests and learn otherwise than by a wait for all work that
+// they are done.
+#include <array>
+#include <chrono>
+
+#include "base/clock.hpp"
+#include "program.hpp"
+
+namespace carpool::shim_test {
+namespace {
+
+constexpr const char* kStep = "spin_20000us";
+constexpr std::chrono::milliseconds kOnTheHost{5};
+
+// Runs once the best-effort process has begun.
+void wait_for_go() {
+  touch("SHIM_TEST_READY");
+  const Stopwatch waiting;
+  constexpr double kLongest = 100.0;
+  while (!exists("SHIM_TEST_GO") && waiting.seconds() < kLongest) {
+    pause_for(kOnTheHost);
+  }
+}
+
+}  // namespace
+
+// Steps of 20 ms, each launched before the one in front of it is waited for, by its event.
+int run_serve_ahead(Program& program, int steps) {
+  constexpr std::chrono::milliseconds kBetweenSteps{16};
+  int failures = use_kernel(program, kStep);
+  Handle stream = nullptr;
+  failures += program.cuda("cuStreamCreate", &stream, 1U);
+  std::array<Handle, 2> events{};
+  for (Handle& event : events) {
+    failures += program.cuda("cuEventCreate", &event, 0U);
+  }
+  wait_for_go();
+  for (int step = 0; step < steps; ++step) {
+    failures += program.launch("cuLaunchKernel", stream);
+    failures += program.cuda("cuEventRecord", events[static_cast<std::size_t>(step) % 2], stream);
+    if (step > 0) {
+      failures +=
+          program.cuda("cuEventSynchronize", events[static_cast<std::size_t>(step - 1) % 2]);
+    }
+    pause_for(kBetweenSteps);
+  }
+  failures += program.cuda("cuStreamSynchronize", stream);
+  touch("SHIM_TEST_STOP");
+  report_gate();
+  return failures;
+}
+
+// Requests of 20 ms; the program asks again and again whether they are done.
+int run_serve_polling(Program& program, int requests) {
+  constexpr std::chrono::microseconds kBetweenQuestions{200};
+  constexpr int kNotReady = 600;
+  int failures = use_kernel(program, kStep);
+  wait_for_go();
+  for (int request = 0; request <= requests; ++request) {
+    failures += program.launch("cuLaunchKernel", nullptr);
+    int status = kNotReady;
+    while (status == kNotReady) {
+      pause_for(kBetweenQuestions);
+      status = program.cuda("cuStreamQuery", Handle{nullptr});
+    }
+    failures += status == 0 ? 0 : 1;
+    pause_for(kOnTheHost);
+  }
+  touch("SHIM_TEST_STOP");
+  report_gate();
+  return failures;
+}
+
+}  // namespace carpool::shim_test
