@@ -41,11 +41,11 @@ std::string held_text(const json& gate) {
   if (gate.at("holds").empty()) {
     return "0 s: no launch has waited";
   }
-  const auto launches = gate.value("held_launches", std::uint64_t{0});
+  const auto waits = gate.value("held_launches", std::uint64_t{0});
   return fmt::format("{:.3g} s in {} {}, most: {}",
                      gate.value("held_s", 0.0),
-                     launches,
-                     launches == 1 ? "launch" : "launches",
+                     waits,
+                     waits == 1 ? "wait" : "waits",
                      gate.at("holds").front().value("text", ""));
 }
 

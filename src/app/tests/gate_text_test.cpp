@@ -45,9 +45,9 @@ TEST(GateText, SaysHowThePromiseIsKept) {
 
 TEST(GateText, NamesTheReasonsOfHoldsTheLongestFirst) {
   const nlohmann::json gate = serve::gate_view(gate_of(of_best_effort()));
-  EXPECT_EQ(held_text(gate), "2 s in 40 launches, most: a request with an SLO is active");
+  EXPECT_EQ(held_text(gate), "2 s in 40 waits, most: a request with an SLO is active");
   EXPECT_EQ(holds_text("train.py", gate),
-            "train.py: held 2 s in 40 launches, most: a request with an SLO is active (policy "
+            "train.py: held 2 s in 40 waits, most: a request with an SLO is active (policy "
             "spacetime)\n"
             "      1.500 s         10 x  a request with an SLO is active (request-active)\n"
             "      0.500 s         30 x  best-effort work in flight has reached its bound "

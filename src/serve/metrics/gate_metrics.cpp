@@ -99,7 +99,8 @@ std::vector<Metric> gate_metrics() {
       {{"carpool_job_held_launches_total",
         "counter",
         {"job_id", "reason"},
-        "Launches of a best-effort job that waited for others, by reason."},
+        "Waits of launches of a best-effort job for others, by reason; one launch may wait for "
+        "several."},
        read_held_launches},
   };
 }

@@ -110,13 +110,16 @@ void BestEffortSide::wait(Client& client, Question& question, Decision decision)
     words.last_asked_ns.store(
         waits_for_turn(decision.reason) ? static_cast<std::uint64_t>(question.now) : 0,
         std::memory_order_relaxed);
+    const bool kept_closed = question.queued && turns_.is_closed();
     pause_before_next(decision,
                       {.held = question.now - question.began,
                        .ends_in = decision.until - question.now,
                        .work_ends_in = question.fits_in});
     const Nanoseconds now = exact_now();
-    words.held_ns[reason].fetch_add(static_cast<std::uint64_t>(now - question.now),
-                                    std::memory_order_relaxed);
+    if (!kept_closed) {
+      words.held_ns[reason].fetch_add(static_cast<std::uint64_t>(now - question.now),
+                                      std::memory_order_relaxed);
+    }
     question.now = now;
     const SpinLock::Holder held(gating_lock);
     alive_.look(*client.shared(), now);

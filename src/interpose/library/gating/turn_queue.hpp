@@ -35,6 +35,9 @@ class TurnQueue {
   // Puts a gate in front of the launch if it needs one; false: there are none.
   [[nodiscard]] bool pass(const StreamPlace& place, const gate::Work& work, gate::Nanoseconds now);
 
+  // The gates are closed: for so long the keeper counts the time.
+  [[nodiscard]] bool is_closed() const { return gate_.closing() != 0; }
+
   // An event follows so much work.
   static constexpr gate::Nanoseconds kBetweenMarks = gate::kMillisecond;
 
