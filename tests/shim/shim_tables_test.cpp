@@ -74,7 +74,8 @@ class WorkOrderTest : public testing::Test {
     return order_->done(order_->covered_by({.kind = Awaited::Kind::Stream, .stream = stream}));
   }
 
-  std::unique_ptr<WorkOrder> order_ = std::make_unique<WorkOrder>();
+  static bool waits_for_legacy(StreamKey stream) { return stream == kCopies; }
+  std::unique_ptr<WorkOrder> order_ = std::make_unique<WorkOrder>(&waits_for_legacy);
 };
 
 TEST_F(WorkOrderTest, AnEventCoversWhatItsStreamGotBefore) {
@@ -112,6 +113,13 @@ TEST_F(WorkOrderTest, TheLegacyStreamAndUnknownEventsCoverEverything) {
   EXPECT_EQ(wait_for(kLegacyStream), 0U);
   launch(kCompute, 2);
   EXPECT_EQ(order_->done(order_->covered_by(Awaited{})), 0U);
+}
+
+TEST_F(WorkOrderTest, AStreamThatIsNotNonBlockingCoversTheLegacyStream) {
+  launch(kCopies, 1);
+  launch(kLegacyStream, 2);
+  EXPECT_EQ(wait_for(kCompute), 3U);
+  EXPECT_EQ(wait_for(kCopies), 0U);
 }
 
 TEST(AllocationTable, GivesBackWhatWasAddedThroughGrowthAndReuse) {

@@ -112,7 +112,8 @@ class SloSide {
   SloPromise promise_{};
   std::array<std::uint64_t, 2> others_{};  // their bits
   EndedSloClients ended_{};
-  WorkOrder order_{};
+  static bool waits_for_legacy(StreamKey stream);
+  WorkOrder order_{&waits_for_legacy};
   std::atomic<bool> waited_{false};
   // Work that the program has not waited for is on the GPU, with an event behind it: it launches
   // ahead, and counts as waiting.

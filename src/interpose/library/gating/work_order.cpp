@@ -11,6 +11,16 @@ std::uint64_t event_key(Handle event) {
 
 }  // namespace
 
+// The legacy stream waits for the others, as far as they wait for it.
+std::uint64_t WorkOrder::covered_by(StreamKey stream) const {
+  if (stream == kLegacyStream) {
+    return launches_.load(std::memory_order_relaxed);
+  }
+  const std::uint64_t own = streams_.find(stream);
+  const std::uint64_t legacy = legacy_.load(std::memory_order_relaxed);
+  return legacy > own && waits_for_legacy_(stream) ? legacy : own;
+}
+
 void WorkOrder::recorded(Handle event, StreamKey stream) {
   const std::uint64_t covered = covered_by(stream);
   events_.put(event_key(event), covered + 1);

@@ -27,10 +27,16 @@ struct Awaited {
 
 class WorkOrder {
  public:
+  // Whether a stream waits for what the legacy stream got before: one that is not non-blocking.
+  using WaitsForLegacy = bool(StreamKey stream);
+  explicit constexpr WorkOrder(WaitsForLegacy* waits) : waits_for_legacy_(waits) {}
+
   void launched(StreamKey stream) {
     const std::uint64_t number = launches_.load(std::memory_order_relaxed) + 1;
     launches_.store(number, std::memory_order_relaxed);
-    if (stream != kLegacyStream) {
+    if (stream == kLegacyStream) {
+      legacy_.store(number, std::memory_order_relaxed);
+    } else {
       streams_.put(stream, number);
     }
   }
@@ -50,16 +56,14 @@ class WorkOrder {
   }
 
  private:
-  [[nodiscard]] std::uint64_t covered_by(StreamKey stream) const {
-    // The legacy stream waits for the others.
-    return stream == kLegacyStream ? launches_.load(std::memory_order_relaxed)
-                                   : streams_.find(stream);
-  }
+  [[nodiscard]] std::uint64_t covered_by(StreamKey stream) const;
 
   static constexpr std::size_t kStreams = 256;
   static constexpr std::size_t kEvents = 1024;
 
+  WaitsForLegacy* waits_for_legacy_;
   std::atomic<std::uint64_t> launches_{0};
+  std::atomic<std::uint64_t> legacy_{0};         // the last one in the legacy stream
   std::atomic<std::uint64_t> done_{0};           // of them, as far as waits told
   std::atomic<std::uint64_t> last_recorded_{0};  // that an event covers
   FixedTable<kStreams> streams_{};               // numbers of launches
