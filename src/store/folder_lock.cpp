@@ -11,10 +11,10 @@
 
 #include <fmt/format.h>
 
+#include "store/state_files.hpp"
+
 namespace carpool::store {
 namespace {
-
-constexpr const char* kName = "server.lock";
 
 tl::unexpected<Error> lock_error(const std::filesystem::path& path, std::string_view what) {
   return fail(
@@ -35,7 +35,7 @@ std::string holder(int file) {
 }  // namespace
 
 Result<FolderLock> FolderLock::take(const std::filesystem::path& folder) {
-  const std::filesystem::path path = folder / kName;
+  const std::filesystem::path path = folder / kLockName;
   Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!file.valid()) {
     return lock_error(path, "cannot be opened");
@@ -59,7 +59,7 @@ Result<FolderLock> FolderLock::take(const std::filesystem::path& folder) {
 }
 
 bool FolderLock::is_held(const std::filesystem::path& folder) {
-  const Descriptor file(::open((folder / kName).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  const Descriptor file(::open((folder / kLockName).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   return file.valid() && ::flock(file.get(), LOCK_SH | LOCK_NB) != 0;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/log.hpp"
 #include "store/journal_check.hpp"
+#include "store/journal_kind.hpp"
 #include "store/journal_repair.hpp"
 #include "store/private_files.hpp"
 #include "store/schema.hpp"
@@ -67,6 +68,9 @@ Result<std::unique_ptr<SqliteJournal>> SqliteJournal::open(const std::filesystem
   auto lock = FolderLock::take(folder);
   if (!lock) {
     return tl::unexpected(lock.error());
+  }
+  if (const auto claimed = claim_folder(folder, options.simulated); !claimed) {
+    return tl::unexpected(claimed.error());
   }
   const auto check = usable_journal(folder);
   if (!check) {

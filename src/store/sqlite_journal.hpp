@@ -61,6 +61,7 @@ class SqliteJournal final : public JobJournal {
  public:
   struct Options {
     std::size_t replay_ended = 1000;  // number of ended jobs that are replayed, the latest
+    bool simulated = false;           // the server does not run jobs (journal_kind.hpp)
   };
 
   // The folder must exist. Its modes are tightened, the journal is checked (journal_check.hpp), and

@@ -57,6 +57,28 @@ class SecondServer(server.ServerTest):
         self.socket, self.state = self.folder / "other" / "s", self.folder / "other" / "state"
         self.start("--simulated", "2xA100-40")
 
+    def test_of_simulated_gpus_has_a_folder_of_its_own_and_not_the_socket(self):
+        self.start()
+        self.refuses("serve", "--simulated", "1xA100-40", says=f"a server already listens on {self.socket}")
+        states = self.folder / ".local" / "state"
+        self.assertEqual([folder.name for folder in states.iterdir()], ["carpool-simulated"])
+
+    def test_of_simulated_gpus_leaves_the_jobs_of_a_real_one_alone(self):
+        self.start()
+        job = self.submit("--mem", "1G", "--hold", "--", "true")
+        self.stop_server()
+        self.refuses("serve", "--simulated", "1xA100-40", "--state", self.state,
+                     says="holds the jobs of a server that runs them")
+        self.start()
+        self.assertEqual(self.job(job)["state"], "held")
+
+    def test_never_runs_simulated_jobs(self):
+        self.start("--simulated", "1xA100-40")
+        self.submit("--mem", "1G", "--hold", "--", "true")
+        self.stop_server()
+        self.refuses("serve", "--state", self.state, says="the folder of a server that simulates its GPUs")
+        self.start("--simulated", "1xA100-40")
+
     def test_is_found_by_doctor(self):
         first = self.start()
         checks = {check["name"]: check for check in cli.strict_json(

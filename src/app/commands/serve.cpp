@@ -233,7 +233,7 @@ Result<void> serve_simulated(const ServeOptions& options,
   if (!*truth) {
     *truth = std::make_unique<knowledge::ActivityInterference>();
   }
-  auto journal = store::SqliteJournal::open(places.state, {});
+  auto journal = store::SqliteJournal::open(places.state, {.simulated = true});
   if (!journal) {
     return tl::unexpected(journal.error());
   }

@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -119,8 +120,11 @@ ServerFacts look_at_servers(const std::vector<GpuInfo>& gpus) {
   if (const auto problem = access_problem(facts.socket)) {
     facts.no_access = problem->message;
   }
-  for (const bool system : {true, false}) {
-    const Result<fs::path> state = state_folder(system, {});
+  for (const auto& [system, kind] : {std::pair(true, StateKind::Real),
+                                     std::pair(true, StateKind::Simulated),
+                                     std::pair(false, StateKind::Real),
+                                     std::pair(false, StateKind::Simulated)}) {
+    const Result<fs::path> state = state_folder(system, {}, kind);
     if (state && fs::is_directory(*state, ignored)) {
       facts.states.push_back(*state);
       const std::vector<LoosePath> loose = loose_paths(*state);

@@ -43,12 +43,19 @@ Result<void> make_private_folder(const std::filesystem::path& folder, mode_t mod
 
 }  // namespace
 
-Result<std::filesystem::path> state_folder(bool system, const std::optional<std::string>& named) {
+Result<std::filesystem::path> state_folder(bool system,
+                                           const std::optional<std::string>& named,
+                                           StateKind kind) {
   std::error_code ignored;
   if (named) {
     return std::filesystem::absolute(*named, ignored);
   }
-  return system ? Result<std::filesystem::path>("/var/lib/carpool") : personal_state();
+  Result<std::filesystem::path> folder =
+      system ? Result<std::filesystem::path>("/var/lib/carpool") : personal_state();
+  if (folder && kind == StateKind::Simulated) {
+    *folder += "-simulated";
+  }
+  return folder;
 }
 
 Result<ServePlaces> make_places(const ServeOptions& options) {
@@ -67,7 +74,8 @@ Result<ServePlaces> make_places(const ServeOptions& options) {
       places.socket = personal_socket();
     }
   }
-  const auto state = state_folder(options.system, options.state);
+  const auto state = state_folder(
+      options.system, options.state, options.simulated ? StateKind::Simulated : StateKind::Real);
   if (!state) {
     return tl::unexpected(state.error());
   }

@@ -24,9 +24,13 @@ struct ServePlaces {
   }
 };
 
+// Jobs of one kind of server are none of the other (store/journal_kind.hpp).
+enum class StateKind { Real, Simulated };
+
 // The folder of the queue: the named one, else that of the system server or of this user.
 [[nodiscard]] Result<std::filesystem::path> state_folder(bool system,
-                                                         const std::optional<std::string>& named);
+                                                         const std::optional<std::string>& named,
+                                                         StateKind kind = StateKind::Real);
 
 // Creates missing folders; InvalidInput where one belongs to another user.
 [[nodiscard]] Result<ServePlaces> make_places(const ServeOptions& options);

@@ -22,6 +22,7 @@
 #include "policy/policy_registry.hpp"
 #include "serve/event_hub.hpp"
 #include "serve/http/http_server.hpp"
+#include "serve/http/listening.hpp"
 #include "serve/metrics/metrics.hpp"
 #include "serve/units.hpp"
 
@@ -167,7 +168,10 @@ Result<serve::HttpSettings> http_settings(const ServeOptions& options, const Ser
     }
     settings.tls = std::move(*tls);
   }
-  return serve::check_tcp(settings).map([&] { return settings; });  // before any job starts
+  // Before any job starts.
+  return serve::check_tcp(settings)
+      .and_then([&] { return serve::check_unused(settings.socket); })
+      .map([&] { return settings; });
 }
 
 Result<serve::UserLimits> user_limits(const ServeOptions& options) {

@@ -102,11 +102,11 @@ Result<void> check_folder(const std::filesystem::path& folder) {
   }
 }
 
-// Removes the socket of a server that has died.
-Result<void> remove_leftover(const std::filesystem::path& path, const sockaddr_un& address) {
+// Whether a server that has died left its socket.
+Result<bool> find_leftover(const std::filesystem::path& path, const sockaddr_un& address) {
   struct stat status{};
   if (::lstat(path.c_str(), &status) != 0) {
-    return {};
+    return false;
   }
   if (!S_ISSOCK(status.st_mode) || status.st_uid != ::geteuid()) {
     return conflict(
@@ -119,10 +119,7 @@ Result<void> remove_leftover(const std::filesystem::path& path, const sockaddr_u
   if (::connect(probe.get(), plain(address), sizeof address) == 0 || errno == EAGAIN) {
     return conflict(fmt::format("a server already listens on {}", path.string()));
   }
-  if (errno == ECONNREFUSED) {
-    ::unlink(path.c_str());
-  }
-  return {};
+  return errno == ECONNREFUSED;
 }
 
 // A folder that only we can enter, removed at the end.
@@ -172,6 +169,12 @@ Result<void> give_to(const std::string& socket, const std::optional<std::string>
 
 }  // namespace
 
+Result<void> check_unused(const std::filesystem::path& path) {
+  return address_of(path)
+      .and_then([&](const sockaddr_un& address) { return find_leftover(path, address); })
+      .map([](bool) {});
+}
+
 Result<Descriptor> listen_on_socket(const std::filesystem::path& path,
                                     const std::optional<std::string>& group) {
   const Result<sockaddr_un> address = address_of(path);
@@ -182,8 +185,12 @@ Result<Descriptor> listen_on_socket(const std::filesystem::path& path,
   if (const Result<void> safe = check_folder(parent); !safe) {
     return tl::unexpected(safe.error());
   }
-  if (const Result<void> free = remove_leftover(path, *address); !free) {
-    return tl::unexpected(free.error());
+  const Result<bool> leftover = find_leftover(path, *address);
+  if (!leftover) {
+    return tl::unexpected(leftover.error());
+  }
+  if (*leftover) {
+    ::unlink(path.c_str());
   }
   // Made where no other user can reach it, so that no caller connects before group and mode are
   // set.

@@ -15,6 +15,8 @@ namespace carpool::serve {
 // Conflict where a server listens on it, or where something else has the name.
 [[nodiscard]] Result<Descriptor> listen_on_socket(const std::filesystem::path& path,
                                                   const std::optional<std::string>& group);
+// Conflict where a server listens on it already: before its jobs start.
+[[nodiscard]] Result<void> check_unused(const std::filesystem::path& path);
 // Numeric "HOST:PORT", such as "[::1]:8470".
 [[nodiscard]] Result<Descriptor> listen_on_tcp(const std::string& address);
 // Whether only this machine reaches such an address.
