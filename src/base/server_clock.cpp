@@ -95,7 +95,7 @@ void ServerClock::write() const {
   if (file_.empty() || readings_.boot_id.empty()) {
     return;
   }
-  const auto written = write_file(
+  const auto written = write_private_file(
       file_,
       fmt::format("{} {:.6f} {:.6f} {:.6f}\n", readings_.boot_id, base_s_, base_boot_, from_s_));
   if (!written) {

@@ -79,7 +79,7 @@ std::string beliefs_text(const BeliefStore& store) {
 }
 
 Result<void> write_beliefs(const std::filesystem::path& file, std::string_view content) {
-  return write_file(file, content);
+  return write_private_file(file, content);
 }
 
 Result<void> read_beliefs(const std::filesystem::path& file, BeliefStore& store) {

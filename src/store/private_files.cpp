@@ -24,6 +24,17 @@ struct PrivatePlace {
   struct stat status{};
 };
 
+// The journal and what must be beside it; other files are those that parts of the server keep here.
+bool needed(const std::string& name) {
+  return name.starts_with(kJournalName) || name == kLockName || name == kMarkerName;
+}
+
+bool own_file(const std::filesystem::path& path) {
+  struct stat status{};
+  return ::lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+         status.st_uid == ::geteuid();
+}
+
 // Those that exist: the folder first, because the others are safe once it is.
 std::vector<PrivatePlace> existing_places(const std::filesystem::path& state) {
   std::vector<PrivatePlace> found;
@@ -35,11 +46,9 @@ std::vector<PrivatePlace> existing_places(const std::filesystem::path& state) {
   };
   look_at(state, /*folder=*/true);
   look_at(runs_folder(state), /*folder=*/true);
-  look_at(state / "server.lock", /*folder=*/false);
-  look_at(marker_file(state), /*folder=*/false);
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(state, ignored)) {
-    if (entry.path().filename().string().starts_with(kJournalName)) {
+    if (needed(entry.path().filename().string()) || own_file(entry.path())) {
       look_at(entry.path(), /*folder=*/false);
     }
   }

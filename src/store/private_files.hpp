@@ -8,7 +8,7 @@
 
 namespace carpool::store {
 
-// Takes permissions of other users away: from the folder, the journal and the files beside it,
+// Takes permissions of other users away: from the folder, the journal and all files beside it,
 // runs/. A warning in the log for each. InvalidInput: one of them is a link, of the wrong kind, or
 // belongs to another user.
 [[nodiscard]] Result<void> tighten_modes(const std::filesystem::path& state);

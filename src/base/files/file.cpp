@@ -37,7 +37,7 @@ bool write_all(int fd, std::string_view content) {
 
 // A new file with a name of its own. Unlike mkstemp() this leaves the mode to the umask of the
 // process, which cannot be read without changing it for all threads.
-Descriptor create_beside(const std::filesystem::path& path, std::string& name) {
+Descriptor create_beside(const std::filesystem::path& path, mode_t mode, std::string& name) {
   constexpr int kAttempts = 100;
   for (int i = 0; i < kAttempts; ++i) {
     std::uint32_t random = 0;
@@ -45,10 +45,54 @@ Descriptor create_beside(const std::filesystem::path& path, std::string& name) {
       break;
     }
     name = fmt::format("{}.{:06x}", path.string(), random & 0xffffffU);
-    const int file = ::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    const int file = ::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (file >= 0 || errno != EEXIST) {
       return Descriptor(file);
     }
+  }
+  return {};
+}
+
+Result<void> write_with_mode(const std::filesystem::path& named,
+                             std::string_view content,
+                             mode_t mode) {
+  if (named.empty()) {
+    return invalid_input("the file name is empty");
+  }
+  // What a link points to is replaced, not the link.
+  std::error_code unresolved;
+  std::filesystem::path path = std::filesystem::canonical(named, unresolved);
+  if (unresolved) {
+    path = named;
+  }
+  struct stat existing = {};
+  if (::stat(path.c_str(), &existing) == 0 && !S_ISREG(existing.st_mode)) {
+    return fail(ErrorCode::Internal,
+                fmt::format("{} is {}: it is not replaced",
+                            path.string(),
+                            S_ISDIR(existing.st_mode) ? "a directory" : "not a regular file"));
+  }
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  std::string beside;
+  {
+    const Descriptor file = create_beside(path, mode, beside);
+    if (file.get() < 0) {
+      return system_failure("create a file beside", path);
+    }
+    if (!write_all(file.get(), content) || ::fsync(file.get()) != 0) {
+      auto failure = system_failure("write", path);
+      ::unlink(beside.c_str());
+      return failure;
+    }
+  }
+  if (::rename(beside.c_str(), path.c_str()) != 0) {
+    auto failure = system_failure("replace", path);
+    ::unlink(beside.c_str());
+    return failure;
+  }
+  const Descriptor parent(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (parent.get() >= 0) {
+    ::fsync(parent.get());
   }
   return {};
 }
@@ -91,45 +135,11 @@ Result<std::string> read_file(const std::filesystem::path& path) {
 }
 
 Result<void> write_file(const std::filesystem::path& named, std::string_view content) {
-  if (named.empty()) {
-    return invalid_input("the file name is empty");
-  }
-  // What a link points to is replaced, not the link.
-  std::error_code unresolved;
-  std::filesystem::path path = std::filesystem::canonical(named, unresolved);
-  if (unresolved) {
-    path = named;
-  }
-  struct stat existing = {};
-  if (::stat(path.c_str(), &existing) == 0 && !S_ISREG(existing.st_mode)) {
-    return fail(ErrorCode::Internal,
-                fmt::format("{} is {}: it is not replaced",
-                            path.string(),
-                            S_ISDIR(existing.st_mode) ? "a directory" : "not a regular file"));
-  }
-  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-  std::string beside;
-  {
-    const Descriptor file = create_beside(path, beside);
-    if (file.get() < 0) {
-      return system_failure("create a file beside", path);
-    }
-    if (!write_all(file.get(), content) || ::fsync(file.get()) != 0) {
-      auto failure = system_failure("write", path);
-      ::unlink(beside.c_str());
-      return failure;
-    }
-  }
-  if (::rename(beside.c_str(), path.c_str()) != 0) {
-    auto failure = system_failure("replace", path);
-    ::unlink(beside.c_str());
-    return failure;
-  }
-  const Descriptor parent(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (parent.get() >= 0) {
-    ::fsync(parent.get());
-  }
-  return {};
+  return write_with_mode(named, content, 0666);
+}
+
+Result<void> write_private_file(const std::filesystem::path& named, std::string_view content) {
+  return write_with_mode(named, content, 0600);
 }
 
 }  // namespace carpool

@@ -18,5 +18,8 @@ inline constexpr std::size_t kMaxFileBytes = std::size_t{256} << 20U;
 // Writes beside the target, syncs, renames over it, and syncs the folder. Where the name is a link
 // to a file, that file is the target.
 [[nodiscard]] Result<void> write_file(const std::filesystem::path& named, std::string_view content);
+// The same with mode 0600, whatever the umask.
+[[nodiscard]] Result<void> write_private_file(const std::filesystem::path& named,
+                                              std::string_view content);
 
 }  // namespace carpool

@@ -69,6 +69,16 @@ TEST_F(FileTest, ANewFileHasTheModeOfTheUmask) {
   EXPECT_EQ(status.st_mode & 0777U, 0640U);
 }
 
+TEST_F(FileTest, APrivateFileReplacesOneThatOthersMayRead) {
+  const mode_t before = ::umask(022);
+  ASSERT_TRUE(write_file(folder_ / "file", "x"));
+  ASSERT_TRUE(write_private_file(folder_ / "file", "y"));
+  ::umask(before);
+  struct stat status = {};
+  ASSERT_EQ(::stat((folder_ / "file").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777U, 0600U);
+}
+
 // Other threads create files, too: they must not see another mask for a moment.
 TEST_F(FileTest, WritingDoesNotTouchTheUmaskOfTheProcess) {
   const mode_t before = ::umask(077);

@@ -40,11 +40,14 @@ TEST_F(PrivateFilesTest, LooseModesOfAnExistingFolderAreFoundAndTightened) {
   std::filesystem::create_directory(runs_folder(state_.path()));
   EXPECT_EQ(::chmod(runs_folder(state_.path()).c_str(), 0755), 0);
   EXPECT_EQ(::chmod(journal_file(state_.path()).c_str(), 0644), 0);
+  ASSERT_TRUE(write_file(state_.path() / "knowledge.json", "{}"));
+  EXPECT_EQ(::chmod((state_.path() / "knowledge.json").c_str(), 0644), 0);
   EXPECT_EQ(::chmod(state_.path().c_str(), 0755), 0);
   opened(state_.path()).reset();
   EXPECT_EQ(mode_of(state_.path()), 0700U);
   EXPECT_EQ(mode_of(runs_folder(state_.path())), 0700U);
   EXPECT_EQ(mode_of(journal_file(state_.path())), 0600U);
+  EXPECT_EQ(mode_of(state_.path() / "knowledge.json"), 0600U);
 }
 
 TEST_F(PrivateFilesTest, LinksAreRefused) {

@@ -151,7 +151,7 @@ void EnergyFile::keep(const EnergyRecord& record) {
   if (written_ && same_runs(*written_, record) && since_written_->seconds() < every_s_) {
     return;
   }
-  const Result<void> done = write_file(file_, text_of(record));
+  const Result<void> done = write_private_file(file_, text_of(record));
   if (!done && !failed_) {
     log_warning(
         fmt::format("the energy of running jobs is not saved, and a restart would lose it: {}",
