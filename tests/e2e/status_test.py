@@ -145,6 +145,16 @@ class Simulated(server.ServerTest):
         self.assertIn(f"{job} dreamer (", self.succeeds("gpus"))
         self.assertRegex(self.succeeds("top", "--once"), rf"(?m)^ +- .* {job} .*dreamer$")
 
+    def test_who_submits_to_simulated_gpus_is_told_that_the_program_does_not_run(self):
+        self.start("--simulated", "1xA100-40", "--speed", "600")
+        said = "carpool: warning: the server simulates its GPUs: the program is not run\n"
+        for command in (("run",), ("submit",), ("submit", "--parsable")):
+            done = self.carpool(*command, "--mem", "1G", "--runtime", "60s", "--", "touch", "ran")
+            self.assertEqual((done.returncode, done.stderr), (0, said), command)
+        self.await_end(3)
+        self.assertFalse((self.folder / "ran").exists())
+        self.assertEqual(self.carpool("submit", "--quiet", "--", "true").stderr, "")
+
 
 if __name__ == "__main__":
     unittest.main()

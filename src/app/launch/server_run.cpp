@@ -12,8 +12,8 @@
 #include "app/inputs/job_request.hpp"
 #include "app/inputs/submit_memory.hpp"
 #include "app/launch/job_keeper.hpp"
-#include "app/launch/latency_note.hpp"
 #include "app/launch/pty_session.hpp"
+#include "app/launch/server_note.hpp"
 #include "app/launch/watched_job.hpp"
 #include "app/remote/remote_access.hpp"
 #include "app/server/job_output.hpp"
@@ -159,7 +159,7 @@ Result<void> run_as_job(ServerClient& server, const ServerRun& run, const Comman
   }
   if (run.pty && ::isatty(STDIN_FILENO) != 1) {
     return invalid_input(
-        "--pty needs a terminal, and standard input is none: leave --pty out, or use carpool "
+        "--pty needs a terminal, and standard input is not one: leave --pty out, or use carpool "
         "submit");
   }
   const Result<std::string> estimated = put_estimated_memory(*request, run.server);
@@ -188,7 +188,7 @@ Result<void> run_as_job(ServerClient& server, const ServerRun& run, const Comman
     return submitted;
   }
   keeper->keep(job.id());
-  note_unkept_latency(server, *request);
+  note_shortcomings(server, *request);
   const Result<void> passed = listener ? serve_terminal(job, *listener) : pass_output_on(job);
   keeper->release();
   if (!passed) {

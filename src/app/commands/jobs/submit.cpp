@@ -12,7 +12,7 @@
 #include "app/cli/shared_options.hpp"
 #include "app/inputs/job_request.hpp"
 #include "app/inputs/submit_memory.hpp"
-#include "app/launch/latency_note.hpp"
+#include "app/launch/server_note.hpp"
 #include "app/remote/remote_access.hpp"
 #include "app/server/dry_run.hpp"
 #include "app/server/job_wait.hpp"
@@ -93,7 +93,7 @@ Result<void> run_submit(const SubmitOptions& options, const CommandContext& cont
   if (!accepted) {
     return tl::unexpected(accepted.error());
   }
-  note_unkept_latency(*server, *job);
+  note_shortcomings(*server, *job);
   const auto ids = accepted->at("ids").get<std::vector<std::int64_t>>();
   if (!context.output.json()) {
     context.output.print(options.parsable ? fmt::format("{}\n", fmt::join(ids, "\n"))

@@ -1,4 +1,4 @@
-// Tells a user whose job states a latency that the server does not keep it.
+// Tells a user what the server does not do for a job.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -8,6 +8,6 @@
 namespace carpool::app {
 
 // `request` is a job of POST /v1/jobs.
-void note_unkept_latency(ServerClient& server, const nlohmann::json& request);
+void note_shortcomings(ServerClient& server, const nlohmann::json& request);
 
 }  // namespace carpool::app
