@@ -89,7 +89,7 @@ class CarpoolChooser final : public Chooser {
     }
     Refusal refusal = pass.refuse(job);
     if (refusal.constraint == Constraint::Interference && best.unpromised) {
-      refusal = refuse_for_latency(speeds_, state_, job, pass.state().slots()[*best.unpromised]);
+      refusal = refuse_for_slo(speeds_, state_, job, pass.state().slots()[*best.unpromised]);
     }
     return tl::unexpected(std::move(refusal));
   }
@@ -148,9 +148,9 @@ class CarpoolChooser final : public Chooser {
                const ColocationForecast& forecast,
                Best& best) {
     const bool slo = job.job->job_class == JobClass::Slo;
-    const bool fast = forecast.worst >= pass.settings().floor && forecast.worst_slo >= kSloFloor;
-    const bool bearable = fast && forecast.keeps_slo;
-    if (fast && !bearable && !best.unpromised) {
+    const bool above_floor = forecast.worst >= pass.settings().floor;
+    const bool bearable = above_floor && forecast.worst_slo >= kSloFloor && forecast.keeps_slo;
+    if (above_floor && !bearable && !best.unpromised) {
       best.unpromised = i;
     }
     const double least = std::min(forecast.kept, forecast.own);

@@ -14,10 +14,11 @@ namespace carpool::policy {
                                        const PendingJob& job,
                                        const Slot& slot);
 
-// Of a slot where a target would not be kept.
-[[nodiscard]] Refusal refuse_for_latency(const GroupSpeeds& speeds,
-                                         PlacementState& state,
-                                         const PendingJob& job,
-                                         const Slot& slot);
+// Of a slot where a target would not be kept, or where a job with one whose latency cannot be
+// predicted would fall below kSloFloor.
+[[nodiscard]] Refusal refuse_for_slo(GroupSpeeds& speeds,
+                                     PlacementState& state,
+                                     const PendingJob& job,
+                                     const Slot& slot);
 
 }  // namespace carpool::policy

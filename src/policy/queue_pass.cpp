@@ -18,6 +18,36 @@ bool needs_empty_gpus(const PendingJob& job, const PolicySettings& settings) {
   return job.job->exclusive || (job.job->gpus > 1 && !settings.share_several);
 }
 
+// The member of a closed slot that shares with none.
+JobId owner_of(const Slot& slot) {
+  const auto found = std::ranges::find_if(slot.view->residents, [](const Resident& resident) {
+    return resident.exclusive || resident.mechanism == ShareMechanism::None ||
+           resident.several_gpus;
+  });
+  return found != slot.view->residents.end() ? found->job : slot.added.back().job->job;
+}
+
+// Where a GPU that the job could use is closed.
+std::optional<Refusal> refuse_closed(const PendingJob& job, const std::vector<Slot>& slots) {
+  const auto closed = [&](const Slot& slot) {
+    return slot.closed && slot.usable() && PlacementState::wanted(job, slot);
+  };
+  const auto first = std::ranges::find_if(slots, closed);
+  if (first == slots.end()) {
+    return std::nullopt;
+  }
+  const auto others = std::ranges::count_if(slots, closed) - 1;
+  return Refusal{
+      .constraint = Constraint::Exclusive,
+      .reason = fmt::format("job {} has GPU {} to itself{}",
+                            owner_of(*first),
+                            first->view->index,
+                            others == 0 ? ""
+                                        : fmt::format("; {} other GPU{} taken in the same way",
+                                                      others,
+                                                      others == 1 ? " is" : "s are"))};
+}
+
 Refusal refuse_unknown(const PendingJob& job, const Slot& roomiest, const PlacementState& state) {
   if (state.mechanism(job, roomiest) != ShareMechanism::Mps ||
       roomiest.free_bytes >= PlacementState::least_claim(roomiest)) {
@@ -109,6 +139,9 @@ Refusal QueuePass::refuse(const PendingJob& job) const {
     }
   }
   if (roomiest == nullptr) {
+    if (auto taken = refuse_closed(job, state_.slots())) {
+      return std::move(*taken);
+    }
     return {.constraint = Constraint::NoGpu,
             .reason = job.filter == 0 ? "all GPUs are full or not usable"
                                       : fmt::format("the job runs on {} only: full or not usable",
@@ -163,9 +196,9 @@ void QueuePass::place(const PendingJob& job,
 // Reserves GPUs for the first job that lacks memory or GPUs: those that can take it soonest. Jobs
 // behind it may use them only if they end before.
 void QueuePass::hold_for(const PendingJob& job, Constraint constraint) {
-  const bool waits_for_room = constraint == Constraint::Memory ||
-                              constraint == Constraint::GpuCount ||
-                              constraint == Constraint::Exclusive;
+  const bool waits_for_room =
+      constraint == Constraint::Memory || constraint == Constraint::GpuCount ||
+      (constraint == Constraint::Exclusive && needs_empty_gpus(job, settings_));
   if (held_for_ || !waits_for_room || !settings_.backfill) {
     return;
   }

@@ -39,11 +39,15 @@ class Explainer {
 
   [[nodiscard]] std::vector<StartingChange> changes() const {
     const auto gpus = scheduler_.gpus();
-    if (ask(gpus, job_).starts) {
+    const Answer now = ask(gpus, job_);
+    if (now.starts) {
       return {{.kind = StartingChange::Kind::Order,
                .words = "submit it with a higher priority: there is room for it now"}};
     }
     std::vector<StartingChange> out;
+    if (now.deferral.constraint == Constraint::Machine) {
+      return out;  // until other jobs have started up: a moment, which no change shortens
+    }
     less_memory(out);
     QueuedJob shared = job_;
     shared.exclusive = false;
@@ -78,14 +82,19 @@ class Explainer {
     }
     std::vector<InterferenceMember> group = computing_members(gpu);
     group.push_back({.workload = job_.workload});
-    if (group.size() > 1) {
+    const bool apart = std::ranges::any_of(gpu.residents, [](const Resident& resident) {
+      return resident.mechanism == ShareMechanism::None;
+    });
+    if (group.size() > 1 && !apart && !job_.exclusive) {
       const auto forecasts = scheduler_.interference().forecast(group);
       out.forecast = forecasts.back();
       for (std::size_t i = 0; i + 1 < forecasts.size(); ++i) {
         out.worst_neighbour = std::min(out.worst_neighbour.value_or(1.0), forecasts[i].progress);
       }
     }
-    out.latencies = latencies_with(scheduler_.interference(), gpu, job_);
+    if (!apart && !job_.exclusive) {
+      out.latencies = latencies_with(scheduler_.interference(), gpu, job_);
+    }
     QueuedJob one = job_;
     one.gpus = 1;  // whether this GPU could be one of them
     const Answer answer = ask({&gpu, 1}, one);

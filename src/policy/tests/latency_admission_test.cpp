@@ -98,7 +98,17 @@ TEST_F(LatencyAdmission, WhereNothingIsKnownTheFloorDecides) {
   model_.share = 0.7;
   const PlacementDecision decision = decide();
   ASSERT_TRUE(decision.place.empty());
-  EXPECT_EQ(decision.defer.at(0).constraint, Constraint::Interference);
+  EXPECT_EQ(decision.defer.at(0).constraint, Constraint::Latency);
+  EXPECT_EQ(decision.defer[0].reason,
+            "on GPU 0 job 1000 would run at a predicted 70 % of its solo speed; a job with an SLO "
+            "keeps at least 80 % while its latency there is not known");
+}
+
+// The floor of all jobs refuses in any case.
+TEST_F(LatencyAdmission, BelowTheFloorOfAllJobsTheReasonIsInterference) {
+  model_.share = 0.15;
+  train();
+  EXPECT_EQ(decide().defer.at(0).constraint, Constraint::Interference);
 }
 
 // The law of speeds does not know that launches wait for requests.

@@ -50,6 +50,28 @@ TEST(RulePolicies, ChooseByWhatTheyAreNamedAfter) {
   EXPECT_TRUE(decide("exclusive", cluster).place.empty());
 }
 
+// The job could share: it waits for the end of one that does not, and reserves nothing.
+TEST(CarpoolPolicy, AGpuThatAnExclusiveJobHasIsNeitherFullNorUnusable) {
+  SnapshotBuilder cluster;
+  Resident& alone = SnapshotBuilder::resident(cluster.gpu(), "light", 1);
+  alone.exclusive = true;
+  alone.mechanism = ShareMechanism::None;
+  cluster.job("light", 1);
+  for (const char* policy : {"carpool", "magm"}) {
+    const PlacementDecision decision = decide(policy, cluster);
+    ASSERT_EQ(decision.defer.size(), 1U) << policy;
+    EXPECT_EQ(decision.defer[0].constraint, Constraint::Exclusive) << policy;
+    EXPECT_EQ(decision.defer[0].reason, "job 1000 has GPU 0 to itself") << policy;
+  }
+  Resident& wide = SnapshotBuilder::resident(cluster.gpu(), "light", 1);
+  wide.several_gpus = true;
+  wide.mechanism = ShareMechanism::None;
+  EXPECT_EQ(decide("carpool", cluster).defer.at(0).reason,
+            "job 1000 has GPU 0 to itself; 1 other GPU is taken in the same way");
+  cluster.gpus()[0].unusable = "lost";
+  EXPECT_EQ(decide("carpool", cluster).defer.at(0).reason, "job 1010 has GPU 1 to itself");
+}
+
 TEST(RulePolicies, RoundRobinTakesGpusInTurn) {
   SnapshotBuilder cluster = two_gpus();
   cluster.gpus()[0].since_placed_s = 10.0;

@@ -20,7 +20,7 @@ bool says_something(const Interval& interval) {
 
 std::string need_words(const QueuedJob& job) {
   if (!job.need_bytes) {
-    return "memory unknown";
+    return "unknown";
   }
   const std::string need = gib_text(*job.need_bytes);
   switch (job.need_basis) {

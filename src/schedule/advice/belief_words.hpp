@@ -15,7 +15,7 @@ namespace carpool::schedule {
 [[nodiscard]] std::string activity_words(const InterferenceModel& model,
                                          const std::string& workload);
 
-// "memory unknown; capped at 34 GiB; measured 3.1 GiB after 8 s". `running` and `resident`: of a
+// "unknown; capped at 34 GiB; measured 3.1 GiB after 8 s". `running` and `resident`: of a
 // job that runs, else null.
 [[nodiscard]] std::string memory_words(const QueuedJob& job,
                                        const JobAttempt* running,

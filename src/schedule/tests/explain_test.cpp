@@ -45,6 +45,31 @@ TEST(Explain, NamesTheJobToWaitFor) {
   EXPECT_EQ(change(*why, StartingChange::Kind::LessMemory), nullptr);
 }
 
+TEST(Explain, TellsNoChangeWhereOtherJobsStartUp) {
+  StubServer server;
+  server.submit(stub_job(10, 3600.0));
+  server.step(0.0);
+  server.policy.all_start = true;
+  const JobId job = server.submit(stub_job(10));
+  server.step(1.0);
+  const auto why = explain(*server.scheduler, job);
+  EXPECT_EQ(why->binding->constraint, Constraint::Machine);
+  EXPECT_TRUE(why->changes.empty()) << why->changes.front().words;
+}
+
+TEST(Explain, PredictsNoSpeedBesideAJobThatSharesWithNone) {
+  StubServer server;
+  JobSpec alone = stub_job(10, 300.0);
+  alone.exclusive = true;
+  server.submit(alone);
+  const JobId job = server.submit(stub_job(10));
+  server.step(0.0);
+  const auto why = explain(*server.scheduler, job);
+  ASSERT_EQ(why->candidates.size(), 1U);
+  EXPECT_FALSE(why->candidates[0].forecast);
+  EXPECT_FALSE(why->candidates[0].worst_neighbour);
+}
+
 TEST(Explain, SuggestsSharingOrFewerGpus) {
   StubServer server(2);
   server.submit(stub_job(10));
@@ -131,11 +156,10 @@ TEST(BeliefWords, SayWhereAMemoryNeedComesFrom) {
   const Resident resident{.reserved_bytes = 4 * kGiB, .used_bytes = 3 * kGiB, .computed_s = 8.0};
   QueuedJob job;
   EXPECT_EQ(memory_words(job, &attempt, &resident),
-            "memory unknown; capped at 34 GiB; measured 3 GiB after 8 s; 4 GiB are reserved for "
-            "it now");
+            "unknown; capped at 34 GiB; measured 3 GiB after 8 s; 4 GiB are reserved for it now");
   const JobAttempt divided{.start = {.cap_bytes = 34 * kGiB, .processes = 4}};
   EXPECT_EQ(memory_words(job, &divided, nullptr),
-            "memory unknown; capped at 34 GiB, 8.5 GiB for each of 4 processes");
+            "unknown; capped at 34 GiB, 8.5 GiB for each of 4 processes");
   job.need_bytes = 10 * kGiB;
   job.need_basis = NeedBasis::Finished;
   EXPECT_EQ(memory_words(job, nullptr, nullptr), "10 GiB by finished runs");

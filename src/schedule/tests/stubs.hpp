@@ -121,7 +121,11 @@ class StubPolicy final : public PlacementPolicy {
     }
     PlacementDecision decision;
     for (const QueuedJob* job : cluster.queue) {
-      place(*job, rooms, decision);
+      if (all_start) {
+        decision.defer.push_back({.job = job->job, .constraint = Constraint::Machine});
+      } else {
+        place(*job, rooms, decision);
+      }
     }
     for (Placement& placement : decision.place) {
       if (caps && placement.mechanism == ShareMechanism::Mps) {
@@ -142,7 +146,8 @@ class StubPolicy final : public PlacementPolicy {
   }
 
   mutable int calls = 0;
-  bool caps = false;  // reservations are enforced
+  bool caps = false;       // reservations are enforced
+  bool all_start = false;  // no job starts until those that start up have done so
   // Part of the next answer.
   mutable std::vector<Pause> pause{};
   mutable std::vector<Resume> resume{};
