@@ -77,6 +77,11 @@ class RunJobTest(RunBase):
         self.assertEqual(run.communicate(timeout=server.PATIENCE_S), ("last\n", ""))
         self.assertEqual(run.returncode, 0)
 
+    def test_the_variable_that_names_request_ranges_reaches_the_job(self):
+        program = ("--", "sh", "-c", "echo $CARPOOL_SHIM_NVTX $CARPOOL_SHIM_NAME")
+        done = self.carpool("run", *program, env={"CARPOOL_SHIM_NVTX": "infer", "CARPOOL_SHIM_NAME": "session"})
+        self.assertEqual((done.returncode, done.stdout), (0, "infer\n"), done.stderr)
+
     def test_why_it_waits_is_said(self):
         self.keep_the_gpu()
         run = self.begin("--", "sh", "-c", "while [ ! -e seen ]; do sleep 0.05; done; echo done")

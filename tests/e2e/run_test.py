@@ -127,8 +127,9 @@ class RunTest(cli.CarpoolTest):
                          ({"CLASS": "slo", "SLO_NS": "20000000", "QUANTILE": "0.99"}, ""))
         self.assertEqual(self.variables("--mps", "off", "--slo", "1500us", "--quantile", "0.999"),
                          ({"CLASS": "slo", "SLO_NS": "1500000", "QUANTILE": "0.999"}, ""))
-        self.assertEqual(self.variables("--mps", "on", "--best-effort", "--policy", "priority"),
-                         ({"CLASS": "best-effort", "POLICY": "priority", "MPS": "1"}, ""))
+        seen, said = self.variables("--mps", "on", "--best-effort", "--policy", "priority")
+        self.assertEqual(seen, {"CLASS": "best-effort", "POLICY": "priority", "MPS": "1"})
+        self.assertIn("beside one that does not, spacetime takes the place of priority", said)
         self.assertEqual(self.priority, "1")  # the lower of two
 
     def test_streams_of_a_best_effort_program_are_one_queue_unless_its_user_says_more(self):

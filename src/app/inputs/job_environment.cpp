@@ -29,7 +29,13 @@ constexpr std::array<std::string_view, 13> kLeftOut = {"_",
 constexpr std::array<std::string_view, 8> kLeftOutKinds = {
     "SSH_", "DBUS_", "XDG_", "TMUX", "CUDA_VISIBLE_", "CUDA_MPS_", "CARPOOL_", "BASH_FUNC_"};
 
+// What a user says of the program's requests, and not of the session.
+constexpr std::string_view kRequestRanges = "CARPOOL_SHIM_NVTX";
+
 bool is_left_out(std::string_view name) {
+  if (name == kRequestRanges) {
+    return false;
+  }
   return std::ranges::find(kLeftOut, name) != kLeftOut.end() ||
          std::ranges::any_of(kLeftOutKinds,
                              [&](std::string_view kind) { return name.starts_with(kind); });

@@ -81,7 +81,17 @@ const interpose::gate::Policy& policy_of(const LatencySettings& latency) {
 
 Result<void> check_policy(const LatencySettings& latency, bool mps) {
   const interpose::gate::Policy& policy = policy_of(latency);
-  if (!latency.best_effort || mps) {
+  if (!latency.best_effort) {
+    return {};
+  }
+  if (mps && policy.needs_mps) {
+    log_info(fmt::format(
+        "--policy {0} works beside a program with --slo that uses MPS too (carpool run --mps on "
+        "--slo …); beside one that does not, {1} takes the place of {0}",
+        policy.name,
+        interpose::gate::policies().front().name));
+  }
+  if (mps) {
     return {};
   }
   if (policy.needs_mps) {
