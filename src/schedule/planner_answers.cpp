@@ -68,9 +68,8 @@ std::string Planner::why_no_starts() const {
     return closed_;
   }
   return fmt::format(
-      "the server starts no further job{}{}; an operator ends that with `carpool "
-      "drain --undo`",
-      drained_since_.empty() ? "" : " since ",
+      "drained{}{}: no further job starts; an operator ends that with `carpool drain --undo`",
+      drained_since_.empty() ? "" : " ",
       drained_since_);
 }
 

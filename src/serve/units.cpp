@@ -279,6 +279,12 @@ std::string show_seconds(double seconds) {
   return fmt::format("{}:{:02}", minutes, whole % 60);
 }
 
+std::string show_rate(double per_second) {
+  constexpr double kThreeDigits = 100.0;
+  return per_second < kThreeDigits ? fmt::format("{:.3g}", per_second)
+                                   : fmt::format("{:.0f}", per_second);
+}
+
 std::string show_time(double since_1970_s) {
   const auto whole = static_cast<std::time_t>(since_1970_s);
   std::tm local{};

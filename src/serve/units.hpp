@@ -32,6 +32,7 @@ inline constexpr std::size_t kMostTasks = 10'000;  // jobs of one array
 
 [[nodiscard]] std::string show_bytes(std::uint64_t bytes);  // "12.0G"
 [[nodiscard]] std::string show_seconds(double seconds);     // "1-02:03:04", "2:03:04", "0:07"
+[[nodiscard]] std::string show_rate(double per_second);     // "1430", "14.3", "0.014"
 [[nodiscard]] std::string show_time(double since_1970_s);   // "2026-11-16 19:30:07", local time
 
 }  // namespace carpool::serve

@@ -223,9 +223,9 @@ class Restart(server.ServerTest):
             end()
             self.start()
             self.assertTrue(self.get("/v1/status")["draining"])
-            words = "starts no further job since 20"
-            self.assertIn(words, self.succeeds("queue"))
-            self.assertIn(words, self.succeeds("explain", job))
+            words = r"drained by \w+ since 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d: no further job starts"
+            self.assertRegex(self.succeeds("queue"), words)
+            self.assertRegex(self.succeeds("explain", job), words)
             self.assertIn("carpool drain --undo", self.succeeds("explain", job))
             self.assertEqual(self.job(job)["state"], "queued")
         self.succeeds("drain", "--undo")

@@ -11,6 +11,17 @@ namespace carpool::app {
 
 using nlohmann::json;
 
+namespace {
+
+// Near 100 % the difference from it tells, elsewhere three digits.
+std::string percent_of_requests(double share) {
+  constexpr double kNearAll = 99.0;
+  const double percent = 100.0 * share;
+  return percent >= kNearAll ? fmt::format("{:.5g}", percent) : fmt::format("{:.3g}", percent);
+}
+
+}  // namespace
+
 std::string promise_text(const json& gate) {
   if (!gate.contains("slo_ms")) {
     return {};
@@ -20,8 +31,8 @@ std::string promise_text(const json& gate) {
   if (!gate.contains("attainment")) {
     return fmt::format("{:g} % of the requests within {:g} ms; none has ended yet", goal, slo_ms);
   }
-  std::string text = fmt::format("{:.5g} % of {} requests within {:g} ms (goal {:g} %)",
-                                 100.0 * gate.at("attainment").get<double>(),
+  std::string text = fmt::format("{} % of {} requests within {:g} ms (goal {:g} %)",
+                                 percent_of_requests(gate.at("attainment").get<double>()),
                                  gate.value("requests", std::uint64_t{0}),
                                  slo_ms,
                                  goal);

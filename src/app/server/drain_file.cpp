@@ -6,6 +6,7 @@
 
 #include "base/clock.hpp"
 #include "base/files/file.hpp"
+#include "serve/units.hpp"
 
 namespace carpool::app {
 
@@ -19,12 +20,12 @@ std::optional<std::string> DrainFile::read() const {
   if (text.ends_with('\n')) {
     text.pop_back();
   }
-  return text.empty() ? "an earlier run of the server" : text;
+  return text.empty() ? "by an earlier run of the server" : text;
 }
 
 Result<std::string> DrainFile::set(const std::string& by) const {
-  std::string text = fmt::format("{}, by {}", utc_timestamp(), by);
-  return write_file(file_, text + "\n").map([&] { return std::move(text); });
+  std::string text = fmt::format("by {} since {}", by, serve::show_time(epoch_seconds()));
+  return write_private_file(file_, text + "\n").map([&] { return std::move(text); });
 }
 
 // An end that a crash of the machine undoes costs one more `carpool drain --undo`, and no job.

@@ -36,6 +36,13 @@ GateReport of_best_effort() {
 TEST(GateText, SaysHowThePromiseIsKept) {
   EXPECT_EQ(promise_text(serve::gate_view(gate_of(of_slo()))),
             "99.9 % of 2000 requests within 20 ms (goal 99 %); p50 3.1 ms, p99 9.8 ms");
+  GateReport late = of_slo();
+  late.requests = 350;
+  late.late_requests = 349;
+  EXPECT_TRUE(promise_text(serve::gate_view(gate_of(late))).starts_with("0.286 % of 350 requests"));
+  late.requests = 35'000;
+  late.late_requests = 3;
+  EXPECT_TRUE(promise_text(serve::gate_view(gate_of(late))).starts_with("99.991 % of 35000"));
   GateReport fresh = of_slo();
   fresh.requests = fresh.late_requests = 0;
   EXPECT_EQ(promise_text(serve::gate_view(gate_of(fresh))),

@@ -26,12 +26,15 @@ TEST(RegistryTable, EntriesAreListedByNameUnderTheHeading) {
   json out;
   const std::string text = printed([&](const Output& output) {
     list_registry("shapes", std::span<const Shape>(kShapes), output, out);
+    list_registry("colours", std::vector<RegistryEntry>{{"red", "warm"}}, output, out);
   });
   EXPECT_EQ(text,
             "shapes\n"
             "triangle  three corners\n"
             "box       four corners\n"
-            "\n");
+            "\n"
+            "colours\n"
+            "red      warm\n");
 }
 
 TEST(RegistryTable, JsonHasOneListPerHeadingAndNothingIsPrinted) {

@@ -35,10 +35,11 @@ std::string measured_words(const WatchedLatency& watched, double quantile) {
     return fmt::format(
         "; measured {} over {} requests", ms_words(watched.tail_ms), watched.requests);
   }
-  return watched.requests > 0 ? fmt::format("; {} requests since tell no {} of this group yet",
-                                            watched.requests,
-                                            quantile_name(quantile))
-                              : std::string();
+  return watched.requests > 0
+             ? fmt::format("; {} requests so far, too few to know the {} of this group",
+                           watched.requests,
+                           quantile_name(quantile))
+             : std::string();
 }
 
 }  // namespace

@@ -71,9 +71,9 @@ TEST(DryRun, KnowsWhatKeepsAJobFromBeingConsidered) {
   server.end(before, {.end = RunEnd::Failed, .code = 1}, 1.0);
   EXPECT_EQ(asked(server, after).arrival.cancelled->reason,
             "job 1, which it waits for, did not succeed");
-  server.scheduler->set_draining(true, "noon, by root");
+  server.scheduler->set_draining(true, "by root since noon");
   const DryRun drained = asked(server, stub_job(10));
-  EXPECT_NE(drained.arrival.waits->reason.find("since noon, by root"), std::string::npos);
+  EXPECT_NE(drained.arrival.waits->reason.find("drained by root since noon"), std::string::npos);
   EXPECT_TRUE(drained.changes.empty());
 }
 

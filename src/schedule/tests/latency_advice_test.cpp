@@ -74,7 +74,7 @@ TEST(LatencyAdvice, SaysWhatWasPredictedAndWhatWasMeasured) {
   EXPECT_EQ(promise_words(model, serving(), watched), predicted);
   watched.requests = 40;
   EXPECT_EQ(promise_words(model, serving(), watched),
-            predicted + "; 40 requests since tell no p99 of this group yet");
+            predicted + "; 40 requests so far, too few to know the p99 of this group");
   watched.requests = 812;
   watched.tail_ms = 12.4;
   EXPECT_EQ(promise_words(model, serving(), watched),

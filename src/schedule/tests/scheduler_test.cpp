@@ -231,14 +231,15 @@ TEST(Scheduler, DrainingStartsNothingNew) {
   StubServer server;
   const JobId running = server.submit(stub_job(10));
   server.step(0.0);
-  server.scheduler->set_draining(true, "2026-11-16T18:00:00Z, by ann");
+  server.scheduler->set_draining(true, "by ann since 2026-11-16 18:00:00");
   const JobId waiting = server.submit(stub_job(10), 1.0);
   server.step(1.0);
   EXPECT_TRUE(server.runs(running));
   EXPECT_FALSE(server.runs(waiting));
-  EXPECT_EQ(server.scheduler->why_waiting(waiting)->reason,
-            "the server starts no further job since 2026-11-16T18:00:00Z, by ann; an operator ends "
-            "that with `carpool drain --undo`");
+  EXPECT_EQ(
+      server.scheduler->why_waiting(waiting)->reason,
+      "drained by ann since 2026-11-16 18:00:00: no further job starts; an operator ends that "
+      "with `carpool drain --undo`");
   const auto why = explain(*server.scheduler, waiting);
   EXPECT_TRUE(why->changes.empty());  // no other request would start
   server.scheduler->set_draining(false);

@@ -74,6 +74,13 @@ TEST(Begin, IsATimeFromNowOrOfTheCalendar) {
   EXPECT_EQ(show_time(*parse_begin("2027-03-01T08:15", kAsked)), "2027-03-01 08:15:00");
 }
 
+TEST(ShowRate, HasNoExponent) {
+  EXPECT_EQ(show_rate(1434.4), "1434");
+  EXPECT_EQ(show_rate(99.96), "100");
+  EXPECT_EQ(show_rate(14.34), "14.3");
+  EXPECT_EQ(show_rate(0.0143), "0.0143");
+}
+
 TEST(Begin, IsRefusedWithWhatToWrite) {
   constexpr double kAsked = 1'800'000'000.0;
   for (const auto& [text, says] : {std::pair("2h", "write now+2h"),

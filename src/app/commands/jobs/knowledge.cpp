@@ -47,10 +47,10 @@ std::string window_text(const json& row) {
 }
 
 std::string speed_text(const json& row) {
-  return row.contains("solo_rate")
-             ? fmt::format(
-                   "{:.3g} {}/s", row.value("solo_rate", 0.0), row.value("solo_rate_unit", ""))
-             : "-";
+  return row.contains("solo_rate") ? fmt::format("{} {}/s",
+                                                 serve::show_rate(row.value("solo_rate", 0.0)),
+                                                 row.value("solo_rate_unit", ""))
+                                   : "-";
 }
 
 std::string knowledge_table(const json& rows, bool colour) {
