@@ -155,6 +155,16 @@ class Simulated(server.ServerTest):
         self.assertFalse((self.folder / "ran").exists())
         self.assertEqual(self.carpool("submit", "--quiet", "--", "true").stderr, "")
 
+    def test_holds_of_a_job_are_told_before_an_unknown_program_is_complained_of(self):
+        self.start("--simulated", "1xA100-40", "--speed", "1")
+        self.submit("--mem", "2G", "--runtime", "1d", "--", "sleep", "600")
+        done = self.carpool("explain", "--holds", "1", "nosuch")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("Job 1 is of class normal", done.stdout)
+        self.assertIn('"nosuch" is not the number of a job, and programs of carpool run cannot be here: no NVIDIA driver',
+                      done.stderr)
+        self.refuses("explain", "--holds", "1", "nosuch", "--json", says="to one command each")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -43,7 +43,8 @@ struct GatedProgram {
 Result<std::vector<GatedProgram>> gated_programs() {
   const auto telemetry = open_gpus();
   if (!telemetry) {
-    return tl::unexpected(telemetry.error());
+    return not_found(
+        fmt::format("programs of carpool run cannot be here: {}", telemetry.error().message));
   }
   const auto gpus = (*telemetry)->list_gpus();
   if (!gpus) {
@@ -71,25 +72,36 @@ Result<std::vector<GatedProgram>> gated_programs() {
   return programs;
 }
 
+Error unknown_program(const std::string& name, const std::vector<GatedProgram>& programs) {
+  std::vector<std::string> known;
+  std::ranges::transform(programs, std::back_inserter(known), &GatedProgram::name);
+  return not_found(fmt::format(
+                       "no program of yours with the name \"{}\" runs with the library in front of "
+                       "the driver; {}",
+                       name,
+                       known.empty()
+                           ? "none does: start it with carpool run, or give the number of a job"
+                           : fmt::format("these do: {}", fmt::join(known, ", "))))
+      .value();
+}
+
+// Prints what is known of these programs; the others are problems.
 Result<void> explain_programs(const std::vector<std::string>& names,
                               const CommandContext& context) {
   const auto programs = gated_programs();
   if (!programs) {
-    return tl::unexpected(programs.error());
+    return fail(
+        programs.error().code,
+        fmt::format(
+            "\"{}\" is not the number of a job, and {}", names.front(), programs.error().message));
   }
   json answers = json::array();
   std::string text;
   for (const std::string& name : names) {
     const auto found = std::ranges::find(*programs, name, &GatedProgram::name);
     if (found == programs->end()) {
-      std::vector<std::string> known;
-      std::ranges::transform(*programs, std::back_inserter(known), &GatedProgram::name);
-      return not_found(fmt::format(
-          "no program of yours with the name \"{}\" runs with the library in front of the driver; "
-          "{}",
-          name,
-          known.empty() ? "none does: start it with carpool run, or give the number of a job"
-                        : fmt::format("these do: {}", fmt::join(known, ", "))));
+      note_problem(unknown_program(name, *programs), context);
+      continue;
     }
     GateTally tally;
     tally.look(found->clients);
@@ -109,15 +121,10 @@ Result<void> explain_programs(const std::vector<std::string>& names,
   return {};
 }
 
-bool names_no_job(const std::string& word) {
-  return !parse_job_word(word).has_value();
-}
-
-Result<void> run_explain(const ExplainOptions& options, const CommandContext& context) {
-  if (options.holds && std::ranges::any_of(options.jobs.words, names_no_job)) {
-    return explain_programs(options.jobs.words, context);
-  }
-  const Result<JobChoice> choice = read_job_selection(options.jobs);
+Result<void> explain_jobs(const ExplainOptions& options,
+                          const JobSelection& jobs,
+                          const CommandContext& context) {
+  const Result<JobChoice> choice = read_job_selection(jobs);
   if (!choice) {
     return tl::unexpected(choice.error());
   }
@@ -130,6 +137,32 @@ Result<void> run_explain(const ExplainOptions& options, const CommandContext& co
       *choice,
       options.holds ? reading_action("", job_holds_text) : reading_action("/explain", explain_text),
       context);
+}
+
+Result<void> run_explain(const ExplainOptions& options, const CommandContext& context) {
+  JobSelection jobs = options.jobs;
+  std::vector<std::string> programs;
+  if (options.holds) {
+    const auto named = std::ranges::stable_partition(
+        jobs.words, [](const std::string& word) { return parse_job_word(word).has_value(); });
+    programs.assign(named.begin(), named.end());
+    jobs.words.erase(named.begin(), named.end());
+  }
+  if (programs.empty()) {
+    return explain_jobs(options, jobs, context);
+  }
+  if (jobs.words.empty()) {
+    return explain_programs(programs, context);
+  }
+  if (context.output.json()) {
+    return invalid_input(fmt::format(
+        "\"{}\" is a program and \"{}\" a job: with --json give them to one command each",
+        programs.front(),
+        jobs.words.front()));
+  }
+  return explain_jobs(options, jobs, context).and_then([&] {
+    return explain_programs(programs, context);
+  });
 }
 
 void add_options_of_explain(OptionSet& options, ExplainOptions& explain) {
