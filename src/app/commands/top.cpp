@@ -54,7 +54,9 @@ bool on_terminal() {
 
 TopScreenSize print_out_size() {
   TopScreenSize print_out;
-  print_out.columns = terminal_columns().value_or(print_out.columns);
+  const std::optional<std::size_t> terminal = terminal_columns();
+  print_out.columns = terminal.value_or(print_out.columns);
+  print_out.whole_lines = !terminal;
   return print_out;
 }
 

@@ -101,6 +101,12 @@ TEST(TopView, APrintOutHasBarsValuesAndAllProcesses) {
   EXPECT_FALSE(top_holds(text, "q quit")) << text;
 }
 
+TEST(TopView, APrintOutWithoutATerminalCutsNothing) {
+  const std::string text =
+      top_text(top_view(two_top_gpus(), {.columns = 30, .whole_lines = true}, ascii_glyphs()));
+  EXPECT_TRUE(top_holds(text, "no   python train.py\n")) << text;
+}
+
 ShimClient client(pid_t pid, std::uint64_t gib) {
   ShimClient added;
   added.seen.pid = pid;

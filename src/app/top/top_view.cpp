@@ -176,8 +176,10 @@ TopView top_view(const TopModel& model, const TopScreenSize& size, const Glyphs&
     view.lines.resize(size.rows - 1);
     view.lines.push_back(last_line(model, glyphs));
   }
-  for (Line& line : view.lines) {
-    line = fitted(line, size.columns);
+  if (!size.whole_lines) {
+    for (Line& line : view.lines) {
+      line = fitted(line, size.columns);
+    }
   }
   return view;
 }
