@@ -186,6 +186,9 @@ json job_details(const schedule::Scheduler& scheduler,
   if (!spec.notify.empty()) {
     view["notify"] = spec.notify;
   }
+  if (!spec.progress.empty()) {
+    view["progress"] = spec.progress;
+  }
   put(view, "asked_mem_bytes", spec.mem_bytes);
   put(view, "mem_limit_bytes", spec.mem_limit_bytes);
   put(view, "time_s", spec.time_s);

@@ -9,7 +9,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "app/output/gate_text.hpp"
+#include "app/output/text_lines.hpp"
 #include "base/text/printable.hpp"
 #include "serve/units.hpp"
 
@@ -17,55 +17,6 @@ namespace carpool::app {
 namespace {
 
 using nlohmann::json;
-
-void line(std::string& text, std::string_view name, std::string_view value) {
-  if (!value.empty()) {
-    text += fmt::format("{:<12} {}\n", name, printable(value));
-  }
-}
-
-std::string bytes_at(const json& object, const char* key) {
-  return object.contains(key) ? serve::show_bytes(object.at(key).get<std::uint64_t>())
-                              : std::string();
-}
-
-void time_line(std::string& text, std::string_view name, const json& object, const char* key) {
-  if (object.contains(key)) {
-    line(text, name, serve::show_time(object.at(key).get<double>()));
-  }
-}
-
-std::string attempt_text(const json& attempt) {
-  std::string text = fmt::format("attempt {:<4} GPU {}, {}",
-                                 attempt.value("attempt", 0),
-                                 fmt::join(attempt.at("gpus").get<std::vector<unsigned>>(), ","),
-                                 attempt.value("mechanism", ""));
-  if (attempt.contains("predicted_progress")) {
-    text += fmt::format(", predicted {:.0f} % of its solo speed",
-                        100.0 * attempt.at("predicted_progress").get<double>());
-  }
-  if (attempt.value("reserved_bytes", std::uint64_t{0}) > 0) {
-    text += fmt::format(", {} reserved", bytes_at(attempt, "reserved_bytes"));
-  }
-  if (attempt.contains("cap_processes")) {
-    text += fmt::format(", at most {} for each of {} processes",
-                        bytes_at(attempt, "process_cap_bytes"),
-                        attempt.value("cap_processes", 1U));
-  }
-  if (attempt.contains("peak_bytes")) {
-    text += fmt::format(", peak {}", bytes_at(attempt, "peak_bytes"));
-  }
-  if (attempt.contains("ended_s")) {
-    text += fmt::format(", {} after {}",
-                        attempt.value("end", ""),
-                        serve::show_seconds(attempt.at("ended_s").get<double>() -
-                                            attempt.at("started_s").get<double>()));
-    if (const std::string detail = attempt.value("detail", ""); !detail.empty()) {
-      text += fmt::format("\n             {}", printable(detail));
-    }
-  }
-  return text + "\n";
-}
 
 std::string percent_at(const json& object, const char* key) {
   return object.contains(key) ? fmt::format("{:.0f} %", 100.0 * object.at(key).get<double>())
@@ -135,115 +86,44 @@ std::string start_text(const json& answer) {
 void add_lesson(std::string& text, const json& lesson) {
   const char* name = "assumed";
   for (const json& assumed : lesson.at("assumed")) {
-    line(text, std::exchange(name, ""), assumed.get<std::string>());
+    add_line(text, std::exchange(name, ""), assumed.get<std::string>());
   }
   name = "replaced by";
   for (const json& change : lesson.at("changes")) {
-    line(text, std::exchange(name, ""), change.get<std::string>());
+    add_line(text, std::exchange(name, ""), change.get<std::string>());
   }
-  line(text, "run next", lesson.value("command", ""));
+  add_line(text, "run next", lesson.value("command", ""));
 }
 
 }  // namespace
 
-std::string show_text(const nlohmann::json& job) {
-  std::string text;
-  line(text, "job", fmt::format("{}", job.at("id").get<std::int64_t>()));
-  if (job.contains("array_index")) {
-    line(
-        text,
-        "array",
-        fmt::format("index {} of array {}[]{}",
-                    job.at("array_index").get<int>(),
-                    job.value("array_job", std::int64_t{0}),
-                    job.contains("array_limit")
-                        ? fmt::format(", at most {} at once", job.at("array_limit").get<unsigned>())
-                        : std::string()));
-  }
-  line(text, "name", job.value("name", ""));
-  line(text, "user", job.value("user", ""));
-  line(text, "state", fmt::format("{} ({})", job.value("state", ""), job.value("code", "")));
-  line(text, "reason", job.value("reason", ""));
-  line(text,
-       "command",
-       fmt::format("{}", fmt::join(job.at("argv").get<std::vector<std::string>>(), " ")));
-  if (job.contains("params")) {
-    std::string params;
-    for (const auto& [name, value] : job.at("params").items()) {
-      params += fmt::format("{}{}={}", params.empty() ? "" : " ", name, value.get<std::string>());
-    }
-    line(text, "parameters", params);
-  }
-  line(text, "workload", job.value("workload", ""));
-  line(text, "activity", job.value("activity", ""));
-  line(text, "folder", job.value("cwd", ""));
-  line(text,
-       "GPUs",
-       fmt::format("{}{}",
-                   job.value("gpu_count", 1),
-                   job.contains("gpu_filter")
-                       ? fmt::format(", on {} only", job.at("gpu_filter").value("text", ""))
-                       : std::string()));
-  line(text, "memory", bytes_at(job, "mem_bytes"));
-  if (const std::string escape = job.value("cap_escape", ""); !escape.empty()) {
-    line(text, "cap", fmt::format("not enforced: {}", escape));
-  }
-  if (job.contains("time_s")) {
-    line(text, "time limit", serve::show_seconds(job.at("time_s").get<double>()));
-  }
-  line(text, "class", job.value("class", ""));
-  if (job.contains("gate")) {
-    line(text, "SLO", promise_text(job.at("gate")));
-    line(text, "held", held_text(job.at("gate")));
-  } else if (job.contains("slo_ms")) {
-    line(text, "SLO", fmt::format("{:g} ms", job.at("slo_ms").get<double>()));
-  }
-  line(text, "priority", fmt::format("{}", job.value("priority", 0)));
-  time_line(text, "submitted", job, "submitted_s");
-  time_line(text, "begins", job, "begin_s");
-  if (!job.at("attempts").empty()) {
-    time_line(text, "started", job.at("attempts").back(), "started_s");
-  }
-  time_line(text, "ended", job, "ended_s");
-  line(text, "output", job.value("stdout_file", ""));
-  line(text, "errors", job.value("stderr_file", ""));
-  line(text, "notify", job.value("notify", ""));
-  if (job.value("output_cut", false)) {
-    line(text, "", "the output passed its limit; only its latest part is kept");
-  }
-  for (const json& attempt : job.at("attempts")) {
-    text += attempt_text(attempt);
-  }
-  return text;
-}
-
 std::string explain_text(const json& why) {
   std::string text = fmt::format("{}\n", printable(why.value("summary", "")));
-  line(text, "constraint", why.value("constraint", ""));
+  add_line(text, "constraint", why.value("constraint", ""));
   if (why.contains("placed")) {
     const json& placed = why.at("placed");
-    line(text,
-         "placed",
-         fmt::format("GPU {}, {}: {}",
-                     fmt::join(placed.at("gpus").get<std::vector<unsigned>>(), ","),
-                     placed.value("mechanism", ""),
-                     placed.value("reason", "")));
+    add_line(text,
+             "placed",
+             fmt::format("GPU {}, {}: {}",
+                         fmt::join(placed.at("gpus").get<std::vector<unsigned>>(), ","),
+                         placed.value("mechanism", ""),
+                         placed.value("reason", "")));
     if (placed.contains("predicted_progress")) {
-      line(text,
-           "predicted",
-           fmt::format("{} of its solo speed", percent_at(placed, "predicted_progress")));
+      add_line(text,
+               "predicted",
+               fmt::format("{} of its solo speed", percent_at(placed, "predicted_progress")));
     }
   }
   if (why.contains("belief")) {
     const json& belief = why.at("belief");
-    line(text, "activity", belief.value("activity", ""));
-    line(text, "memory", belief.value("memory", ""));
+    add_line(text, "activity", belief.value("activity", ""));
+    add_line(text, "memory", belief.value("memory", ""));
     if (belief.contains("prediction")) {
-      line(text, "speed now", belief.at("prediction").value("text", ""));
+      add_line(text, "speed now", belief.at("prediction").value("text", ""));
     }
   }
   if (why.contains("latency")) {
-    line(text, "latency", why.at("latency").value("text", ""));
+    add_line(text, "latency", why.at("latency").value("text", ""));
   }
   for (const json& candidate : why.at("candidates")) {
     text += candidate_text(candidate);
@@ -260,33 +140,34 @@ std::string explain_text(const json& why) {
 std::string dry_run_text(const json& answer, std::string_view estimate) {
   std::string text = fmt::format("{}\n", printable(answer.value("summary", "")));
   if (const std::size_t jobs = answer.value("jobs", std::size_t{1}); jobs > 1) {
-    line(text, "jobs", fmt::format("{}; this is about the first of them", jobs));
+    add_line(text, "jobs", fmt::format("{}; this is about the first of them", jobs));
   }
-  line(text, "estimate", estimate);
-  line(text, "memory", memory_text(answer));
-  line(text, "activity", answer.value("activity", ""));
-  line(text, "constraint", answer.value("constraint", ""));
+  add_line(text, "estimate", estimate);
+  add_line(text, "memory", memory_text(answer));
+  add_line(text, "activity", answer.value("activity", ""));
+  add_line(text, "constraint", answer.value("constraint", ""));
   if (answer.contains("placement")) {
     const json& placement = answer.at("placement");
-    line(text,
-         "placement",
-         fmt::format("GPU {}, {}: {}",
-                     fmt::join(placement.at("gpus").get<std::vector<unsigned>>(), ","),
-                     placement.value("mechanism", ""),
-                     placement.value("reason", "")));
-    line(text,
-         "speed",
-         answer.contains("prediction") ? answer.at("prediction").value("text", "") : "solo speed");
+    add_line(text,
+             "placement",
+             fmt::format("GPU {}, {}: {}",
+                         fmt::join(placement.at("gpus").get<std::vector<unsigned>>(), ","),
+                         placement.value("mechanism", ""),
+                         placement.value("reason", "")));
+    add_line(
+        text,
+        "speed",
+        answer.contains("prediction") ? answer.at("prediction").value("text", "") : "solo speed");
   }
   for (const json& neighbour : answer.at("neighbours")) {
-    line(text, "neighbour", neighbour_text(neighbour));
+    add_line(text, "neighbour", neighbour_text(neighbour));
   }
-  line(text, "start", start_text(answer));
+  add_line(text, "start", start_text(answer));
   if (const std::size_t ahead = answer.value("jobs_ahead", std::size_t{0}); ahead > 0) {
-    line(text,
-         "queue",
-         ahead == 1 ? "1 waiting job goes before it"
-                    : fmt::format("{} waiting jobs go before it", ahead));
+    add_line(text,
+             "queue",
+             ahead == 1 ? "1 waiting job goes before it"
+                        : fmt::format("{} waiting jobs go before it", ahead));
   }
   for (const json& candidate : answer.at("candidates")) {
     text += candidate_text(candidate);
