@@ -139,13 +139,15 @@ Result<void> check_numbers(const JobSpec& spec) {
   return {};
 }
 
-// "0 NVIDIA H200, 1 NVIDIA H200"
+// "GPU 0 (NVIDIA H200), GPU 1 (NVIDIA H200)"
 std::string gpu_list(std::span<const GpuView> gpus) {
   constexpr std::size_t kMostListed = 16;
   std::string list;
   for (const GpuView& gpu : gpus.first(std::min(gpus.size(), kMostListed))) {
-    list += fmt::format(
-        "{}{}{}{}", list.empty() ? "" : ", ", gpu.index, gpu.name.empty() ? "" : " ", gpu.name);
+    list += fmt::format("{}GPU {}{}",
+                        list.empty() ? "" : ", ",
+                        gpu.index,
+                        gpu.name.empty() ? "" : fmt::format(" ({})", gpu.name));
   }
   return gpus.size() > kMostListed ? fmt::format("{} and {} more", list, gpus.size() - kMostListed)
                                    : list;
@@ -167,9 +169,12 @@ Result<void> check_gpu_filter(const GpuFilter& filter, std::span<const GpuView> 
 
 // As many GPUs, of that size, as the job needs.
 Result<void> check_gpus(const JobSpec& spec, std::span<const GpuView> gpus) {
-  if (spec.gpus == 0 || spec.gpus > gpus.size()) {
-    return invalid_input(fmt::format(
-        "gpus: {} requested; 1 to {} are possible on this server", spec.gpus, gpus.size()));
+  if (spec.gpus == 0) {
+    return invalid_input("gpus: a job needs at least one");
+  }
+  if (spec.gpus > gpus.size()) {
+    return invalid_input(
+        fmt::format("gpus: {} requested; this server has {}", spec.gpus, gpus.size()));
   }
   if (const auto exist = check_gpu_filter(spec.gpu_filter, gpus); !exist) {
     return exist;
@@ -177,10 +182,12 @@ Result<void> check_gpus(const JobSpec& spec, std::span<const GpuView> gpus) {
   const std::uint64_t memory = spec.mem_bytes.value_or(0);
   std::size_t wanted = 0;
   std::size_t large = 0;
+  std::uint64_t largest = 0;
   for (const GpuView& gpu : gpus) {
     const bool passed = passes(spec.gpu_filter, gpu);
     wanted += passed ? 1 : 0;
     large += passed && gpu.memory_bytes >= memory ? 1 : 0;
+    largest = passed ? std::max(largest, gpu.memory_bytes) : largest;
   }
   if (spec.gpus > wanted) {
     return invalid_input(fmt::format("gpus: {} requested on {} only; this server has {}",
@@ -188,9 +195,15 @@ Result<void> check_gpus(const JobSpec& spec, std::span<const GpuView> gpus) {
                                      filter_words(spec.gpu_filter),
                                      gpu_list(gpus)));
   }
+  if (large == 0) {
+    return invalid_input(
+        fmt::format("mem: {} requested; the largest GPU that the job may use has {}",
+                    gib_text(memory),
+                    gib_text(largest)));
+  }
   if (spec.gpus > large) {
     return invalid_input(
-        fmt::format("mem: {} requested on each of {}; {} of {} GPUs are that large",
+        fmt::format("mem: {} requested on each of {} GPUs; only {} of {} have as much",
                     gib_text(memory),
                     spec.gpus,
                     large,

@@ -136,8 +136,10 @@ std::optional<double> by_calendar(const std::string& text, double now_s) {
 
 Result<double> parse_seconds(std::string_view text) {
   if (const auto bare = number<double>(text); bare && *bare > 0.0 && *bare <= kMostSeconds) {
-    return invalid_input(fmt::format(
-        "{0} has no unit; write {0}h for hours, {0}m for minutes or {0}s for seconds", text));
+    return invalid_input(
+        fmt::format("{0} has no unit; write {0}d for days, {0}h for hours, {0}m for minutes or "
+                    "{0}s for seconds",
+                    text));
   }
   const bool colons = text.find(':') != std::string_view::npos;
   const std::optional<double> seconds = colons ? by_colons(text) : by_units(text);

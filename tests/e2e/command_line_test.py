@@ -21,6 +21,9 @@ REFUSED = {
     "an unknown option": ((*EVALUATE, "--nope"), ('unexpected argument "--nope"', "`carpool evaluate --help`")),
     "an argument too many": ((*EVALUATE, "extra"), ('unexpected argument "extra"', "`carpool evaluate --help`")),
     "a mistyped option": (("queue", "--usr", "me"), ('unexpected argument "--usr"; did you mean "--user"?',)),
+    "an option of a command before it": (("--socket", "/x", "queue"),
+                                         ("--socket goes behind the command: carpool queue --socket", "`carpool queue --help`")),
+    "the same with its value": (("--socket=/x", "queue"), ("goes behind the command: carpool queue --socket=/x",)),
     "two folders": (("dataset", "one", "two"), ('unexpected argument "two"', "`carpool dataset --help`")),
     "help of an unknown command": (("help", "sumbit"), ('no command "sumbit"; did you mean "submit"?',)),
     "help of two commands": (("help", "queue", "show"), ('unexpected argument "show"', "`carpool help --help`")),
@@ -28,7 +31,7 @@ REFUSED = {
     "no target": (("recommend",), ("target is required",)),
     "no output file": (("train",), ("--output is required",)),
     "an option without its value": ((*EVALUATE, "--models"), ("--models: 1 required A,B missing",)),
-    "an unknown colour": ((*EVALUATE, "--color", "pink"), ("--color: pink not in {auto,always,never}",)),
+    "an unknown colour": ((*EVALUATE, "--color", "pink"), ('--color: "pink" is not one of auto, always, never',)),
     # names
     "an unknown workload": (("predict", FIRST, "albert-base-v2_batch8-trian"),
                             ("albert-base-v2_batch8-trian", "albert-base-v2_batch8-train")),

@@ -176,7 +176,7 @@ class RunOnAGpu(RunBase):
                             (("--gpu", "1,2", "--gpus", "2"), [1, 2])):
             self.succeeds("run", "--mem", "1G", *words, "--", "true")
             self.assertEqual(self.job(self.last_job())["attempts"][0]["gpus"], gpus)
-        self.refuses("run", "--gpu", "7", "--", "true", says=("there is no GPU 7", "this server has 0 "))
+        self.refuses("run", "--gpu", "7", "--", "true", says=("there is no GPU 7", "this server has GPU 0 ("))
 
 
 class Terminal:

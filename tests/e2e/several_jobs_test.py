@@ -28,7 +28,7 @@ class SeveralJobs(server.ServerTest):
         done = self.carpool("cancel", "1-6")
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn("Cancelling jobs 1, 3-4.", done.stdout)
-        for words in ("job 2 has already ended", "no job 5", "no job 6"):
+        for words in ("job 2 has already ended", "there are no jobs 5-6\n"):
             self.assertIn(words, done.stderr)
         self.assertEqual(self.states(jobs), ["cancelled"] * 4)
 

@@ -11,7 +11,7 @@ import cli
 import server
 
 UNIT_OF_MEMORY = "write 12G for 12 GiB or 12M for 12 MiB"
-UNIT_OF_TIME = "write 2h for hours, 2m for minutes or 2s for seconds"
+UNIT_OF_TIME = "write 2d for days, 2h for hours, 2m for minutes or 2s for seconds"
 RUN = ("--", "true")
 
 WITHOUT_SERVER = (
@@ -179,6 +179,10 @@ WITHOUT_SERVER = (
     (("measure", "absent.toml"), "absent.toml", "No such file"),
     (("gpus", "--watch", "often"), '--watch: "often"', "a number of seconds"),
     (("gpus", "--replay", "absent.jsonl"), "absent.jsonl"),
+    (("gpus", "--replay", "config.json"), "config.json:1", "not a recording: it does not start with the header"),
+    (("submit", "--mem", "auto", "--", "x"), "--mem auto: the command does not name a model", "--model FILE"),
+    (("serve", "--speed", "3"), "--speed requires --simulated"),
+    (("completion", "tcsh"), 'shell: "tcsh" is not one of bash, zsh, fish'),
     (("record", "--seconds", "-1", "-o", "x.jsonl"), '--seconds: "-1"', "a number of seconds"),
     (("help", "frobnicate"), "frobnicate"),
     (("journal", "chek"), "chek", "check"),
@@ -193,15 +197,15 @@ WITH_SERVER = (
     (("cancel", "99[]"), "there is no array with job 99"),
     (("cancel", "@"), "@: you have not submitted a job"),
     (("cancel", "--name", "x*"), 'has a name like "x*"', "carpool queue"),
-    (("submit", "--gpus", "99", "--mem", "1G", *RUN), "gpus", "99"),
+    (("submit", "--gpus", "99", "--mem", "1G", *RUN), "gpus: 99 requested; this server has 2"),
     (("queue", "--user", "no-such-user"), '--user: there is no user "no-such-user"', "--all"),
-    (("submit", "--mem", "999T", *RUN), "mem"),
+    (("submit", "--mem", "999T", *RUN), "mem: 1022976 GiB requested; the largest GPU that the job may use has"),
     (("submit", "--class", "urgent", "--mem", "1G", *RUN), '"urgent"', "normal"),
     (("submit", "--array", "9-1", "--mem", "1G", *RUN), '"9-1"', "write 0-9"),
     (("submit", "--array", "a-z", "--mem", "1G", *RUN), '"a-z"', "write 0-9"),
     (("submit", "--array", "0-9%0", "--mem", "1G", *RUN), 'array: "0"', "write 0-99%4"),
-    (("submit", "--gpu", "7", "--mem", "1G", *RUN), "gpu: there is no GPU 7", "this server has 0 "),
-    (("submit", "--gpu-type", "B300", "--mem", "1G", *RUN), "gpu_type: there are no B300 GPUs", "this server has 0 "),
+    (("submit", "--gpu", "7", "--mem", "1G", *RUN), "gpu: there is no GPU 7", "this server has GPU 0 ("),
+    (("submit", "--gpu-type", "B300", "--mem", "1G", *RUN), "gpu_type: there are no B300 GPUs", "this server has GPU 0 ("),
     (("submit", "--param", "lr=1,2", "--mem", "1G", *RUN), 'nothing in the command uses "lr"', "write {lr}"),
     (("submit", "--param", "lr=1,2", "--array", "0-3", "--mem", "1G", "--", "echo", "{lr}"),
      "params", "leave array out"),

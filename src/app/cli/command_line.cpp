@@ -97,7 +97,7 @@ void apply_rules(CLI::Option& added, const Option& option) {
     added.check(range);
   }
   if (!rules.choices.empty()) {
-    added.check(CLI::IsMember(rules.choices));
+    added.check(one_of(rules.choices), fmt::format("{{{}}}", fmt::join(rules.choices, ",")));
   }
   if (rules.commas) {
     added.delimiter(',');
@@ -202,6 +202,10 @@ FinalWords complaint(const CLI::App& app, const std::string& problem) {
 
 std::string unexpected_argument(const CLI::App& command, const std::string& word) {
   const std::string known = known_option_hint(command.get_name(), word);
+  if (word.starts_with('-') &&
+      command.get_option_no_throw(word.substr(0, word.find('='))) != nullptr) {
+    return fmt::format("{0} goes behind the command: carpool {1} {0}", word, command.get_name());
+  }
   std::vector<std::string> names;
   for (const CLI::Option* option : command.get_options()) {
     names.push_back(option->get_name());

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/clock.hpp"
 #include "base/text/memory_size.hpp"
@@ -185,6 +186,14 @@ OptionCheck whole_number(std::uint64_t least) {
         code == std::errc() && stopped == end && value >= least,
         text,
         least == 0 ? "a whole number" : fmt::format("a whole number, at least {}", least));
+  };
+}
+
+OptionCheck one_of(std::vector<std::string> choices) {
+  return [choices = std::move(choices)](const std::string& text) {
+    return std::ranges::find(choices, text) != choices.end()
+               ? std::string()
+               : fmt::format("\"{}\" is not one of {}", text, fmt::join(choices, ", "));
   };
 }
 

@@ -102,6 +102,7 @@ class OptionSet {
                                        std::span<const OptionSet* const> sets);
 
 [[nodiscard]] OptionCheck whole_number(std::uint64_t least = 0);
+[[nodiscard]] OptionCheck one_of(std::vector<std::string> choices);
 [[nodiscard]] OptionCheck share_of_one();
 // Of an upper bound: 0.5 to 0.999.
 [[nodiscard]] OptionCheck confidence_level();

@@ -133,7 +133,7 @@ void add_serve_options(OptionSet& options, ServeOptions& serve) {
                  &serve.speed,
                  "X",
                  "Speed of simulated time, as a factor (default: 60)",
-                 {.check = above_zero()});
+                 {.check = above_zero(), .needs = "--simulated"});
 }
 
 }  // namespace carpool::app

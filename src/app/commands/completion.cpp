@@ -22,9 +22,9 @@ struct CompletionOptions {
 };
 
 void add_completion_options(OptionSet& options, CompletionOptions& completion) {
-  options.positional("what",
+  options.positional("shell",
                      &completion.what,
-                     "WHAT",
+                     "SHELL",
                      "Shell whose script to print; or jobs, ended: your jobs, as scripts ask for "
                      "them",
                      {.choices = {"bash", "zsh", "fish", "jobs", "ended"}, .required = true});

@@ -27,6 +27,23 @@ JobAction reading_action(const char* path, std::string (*text)(const json&)) {
               }};
 }
 
+namespace {
+
+bool is_missing(const Error& error, std::int64_t job) {
+  return error.code == ErrorCode::NotFound &&
+         error.message == fmt::format("there is no job {}", job);
+}
+
+// One line, also for a range of thousands.
+Error no_such_jobs(std::vector<std::int64_t> missing) {
+  std::ranges::sort(missing);
+  return not_found(missing.size() == 1 ? fmt::format("there is no job {}", missing.front())
+                                       : fmt::format("there are no jobs {}", ranges_text(missing)))
+      .value();
+}
+
+}  // namespace
+
 Result<void> act_on_jobs(ServerClient& server,
                          const JobChoice& choice,
                          const JobAction& action,
@@ -38,6 +55,7 @@ Result<void> act_on_jobs(ServerClient& server,
   json answers = json::array();
   std::vector<std::int64_t> answered;
   std::vector<Error> problems = selected->problems;
+  std::vector<std::int64_t> missing;
   std::vector<Error> inapplicable;
   for (const std::int64_t job : selected->ids) {
     Result<json> answer = action.ask(server, job);
@@ -49,6 +67,10 @@ Result<void> act_on_jobs(ServerClient& server,
     // Of an array or of all jobs with a name, those are meant to which the change applies.
     if (answer.error().code == ErrorCode::Conflict && selected->of_groups.contains(job)) {
       inapplicable.push_back(std::move(answer.error()));
+      continue;
+    }
+    if (is_missing(answer.error(), job)) {
+      missing.push_back(job);
       continue;
     }
     problems.push_back(std::move(answer.error()));
@@ -64,8 +86,11 @@ Result<void> act_on_jobs(ServerClient& server,
   } else if (!answered.empty()) {
     const std::string text = action.text(answers, answered);
     action.remarks ? context.output.remark(text) : context.output.print(text);
-  } else if (problems.empty()) {
+  } else if (problems.empty() && missing.empty()) {
     context.output.remark(fmt::format("You have no jobs {}.", action.which));
+  }
+  if (!missing.empty()) {
+    problems.push_back(no_such_jobs(missing));
   }
   for (const Error& problem : problems) {
     note_problem(problem, context);

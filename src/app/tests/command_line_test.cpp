@@ -112,8 +112,9 @@ TEST(CommandLine, RefusesMistakesWithAdvice) {
   expect_refused({"estimate", "--train", "--inference"},
                  "--train excludes --inference",
                  "carpool estimate --help");
-  expect_refused(
-      {"top", "--sort", "name"}, "--sort: name not in {memory,sm,pid,job}", "carpool top --help");
+  expect_refused({"top", "--sort", "name"},
+                 "--sort: \"name\" is not one of memory, sm, pid, job",
+                 "carpool top --help");
 }
 
 TEST(CommandLine, TakesGlobalOptionsBeforeAndAfterTheCommand) {

@@ -66,11 +66,12 @@ TEST_F(JobFile, TomlNamesTheUnitOfMemoryAndTime) {
         std::pair("mem_limit = 20",
                   "mem_limit: 20 has no unit; write 20G for 20 GiB or 20M for 20 MiB, in quotes"),
         std::pair("time = 2",
-                  "time: 2 has no unit; write 2h for hours, 2m for minutes or 2s for seconds, in "
+                  "time: 2 has no unit; write 2d for days, 2h for hours, 2m for minutes or 2s for "
+                  "seconds, in "
                   "quotes"),
-        std::pair(
-            "runtime = '2'",
-            "runtime: 2 has no unit; write 2h for hours, 2m for minutes or 2s for seconds")}) {
+        std::pair("runtime = '2'",
+                  "runtime: 2 has no unit; write 2d for days, 2h for hours, 2m for minutes or 2s "
+                  "for seconds")}) {
     EXPECT_EQ(problem(read_job_toml(write("job.toml", line))), std::string("job.toml: ") + message);
   }
   const auto job = read_job_toml(write("job.toml", "mem = 'none'\ntime_s = 90\nslo_ms = 5\n"));

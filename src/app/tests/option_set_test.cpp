@@ -42,7 +42,7 @@ TEST(Checks, SizesAndTimesNeedAUnit) {
   EXPECT_EQ(memory_size()("auto"), "\"auto\" is not a memory size; write 12G or 512M");
   EXPECT_EQ(time_with_unit()("1:30:00"), "");
   EXPECT_EQ(time_with_unit()("2"),
-            "2 has no unit; write 2h for hours, 2m for minutes or 2s for seconds");
+            "2 has no unit; write 2d for days, 2h for hours, 2m for minutes or 2s for seconds");
 }
 
 TEST(JobSettings, ReadTheWordsOfCarpoolLines) {

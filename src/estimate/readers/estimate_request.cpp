@@ -26,8 +26,7 @@ Result<ReadModel> model_of_command(const CommandFacts& facts,
                                    const JobSettings& settings,
                                    const std::function<Result<LayerCatalogue>()>& catalogue) {
   if (!facts.model) {
-    return fail(ErrorCode::Unsupported,
-                fmt::format("the command does not name a model: {}", kUseFile));
+    return invalid_input(fmt::format("the command does not name a model: {}", kUseFile));
   }
   const std::string& name = *facts.model;
   std::error_code ignored;

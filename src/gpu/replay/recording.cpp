@@ -1,5 +1,7 @@
 #include "gpu/replay/recording.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -19,10 +21,14 @@ tl::unexpected<Error> corrupt(std::string message) {
   return fail(ErrorCode::Corrupt, std::move(message));
 }
 
+tl::unexpected<Error> no_recording() {
+  return invalid_input(
+      "not a recording: it does not start with the header that `carpool record` writes");
+}
+
 Result<void> check_format(const json& header) {
   if (!header.is_object() || header.value("format", json()) != kFormat) {
-    return fail(ErrorCode::InvalidInput,
-                "not a recording: it does not start with the header that `carpool record` writes");
+    return no_recording();
   }
   if (const json version = header.value("version", json()); version != kVersion) {
     return fail(
@@ -108,7 +114,7 @@ class LineReader {
   [[nodiscard]] Result<void> read(std::string_view text) {
     const json line = json::parse(text, nullptr, /*allow_exceptions=*/false);
     if (line.is_discarded()) {
-      return corrupt("not JSON");
+      return header_read_ ? corrupt("not JSON") : no_recording();
     }
     if (!header_read_) {
       header_read_ = true;
@@ -173,7 +179,8 @@ Result<TelemetryRecording> parse_recording(std::string_view text, std::string_vi
   while (!text.empty()) {
     ++number;
     const std::size_t end = text.find('\n');
-    if (end == std::string_view::npos) {
+    // The header is written as a whole.
+    if (end == std::string_view::npos && number > 1) {
       return corrupt(
           fmt::format("{}:{}: the last line is incomplete because the recording was interrupted; "
                       "remove that line or record again",
@@ -183,7 +190,7 @@ Result<TelemetryRecording> parse_recording(std::string_view text, std::string_vi
     if (auto read = reader.read(text.substr(0, end)); !read) {
       return tl::unexpected(where(std::move(read.error())));
     }
-    text.remove_prefix(end + 1);
+    text.remove_prefix(std::min(end, text.size() - 1) + 1);
   }
   return std::move(reader.recording);
 }

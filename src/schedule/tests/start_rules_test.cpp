@@ -187,14 +187,31 @@ TEST(GpuFilter, AJobThatNoGpuCanSatisfyIsRefusedWithTheGpusThatExist) {
   spec.gpu_filter.indices = {7};
   EXPECT_EQ(server.submit(spec), 0);
   EXPECT_EQ(server.refusal,
-            "gpu: there is no GPU 7; this server has 0 NVIDIA A100-SXM4-40GB, 1 NVIDIA H200");
+            "gpu: there is no GPU 7; this server has GPU 0 (NVIDIA A100-SXM4-40GB), GPU 1 (NVIDIA "
+            "H200)");
   spec.gpu_filter = {.type = "B300"};
   EXPECT_EQ(server.submit(spec), 0);
-  EXPECT_NE(server.refusal.find("no B300 GPUs; this server has 0 NVIDIA A100"), std::string::npos);
+  EXPECT_NE(server.refusal.find("no B300 GPUs; this server has GPU 0 (NVIDIA A100"),
+            std::string::npos);
   spec.gpu_filter = {.type = "H200"};
   spec.gpus = 2;
   EXPECT_EQ(server.submit(spec), 0);
   EXPECT_NE(server.refusal.find("2 requested on H200 GPUs only"), std::string::npos);
+}
+
+TEST(Submission, SaysWhatTheServerHas) {
+  StubServer server(2);
+  JobSpec spec = stub_job(41);
+  EXPECT_EQ(server.submit(spec), 0);
+  EXPECT_EQ(server.refusal,
+            "mem: 41 GiB requested; the largest GPU that the job may use has 40 GiB");
+  spec = stub_job(1);
+  spec.gpus = 3;
+  EXPECT_EQ(server.submit(spec), 0);
+  EXPECT_EQ(server.refusal, "gpus: 3 requested; this server has 2");
+  spec.gpus = 0;
+  EXPECT_EQ(server.submit(spec), 0);
+  EXPECT_EQ(server.refusal, "gpus: a job needs at least one");
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ TEST(ParseSeconds, TakesUnitsAndColons) {
 
 TEST(ParseSeconds, AsksForTheUnitOfABareNumber) {
   EXPECT_EQ(parse_seconds("2").error().message,
-            "2 has no unit; write 2h for hours, 2m for minutes or 2s for seconds");
+            "2 has no unit; write 2d for days, 2h for hours, 2m for minutes or 2s for seconds");
   EXPECT_FALSE(parse_seconds("1.5"));
   EXPECT_FALSE(parse_seconds("1h30"));
 }
