@@ -62,6 +62,11 @@ class Bash(CompletionTest):
         self.assertEqual(self.offered("journal", "re"), ["repair"])
         self.assertEqual(self.offered("help", "sub"), ["submit"])
         self.assertEqual(self.offered("queue", "--user", ""), [])
+        self.assertEqual(self.offered("serve", "--policy", "carp"), ["carpool"])
+        self.assertIn("hrrn", self.offered("serve", "--order", ""))
+        self.assertIn("aegis", self.offered("serve", "--recovery", ""))
+        self.assertEqual(self.offered("submit", "--class", "b"), ["best-effort"])
+        self.assertIn("orion", self.offered("run", "--best-effort", "--policy", ""))
 
     def test_files_folders_and_programs(self):
         self.write("data/profiles.csv", "")

@@ -18,9 +18,13 @@ bool is_word_list(const OptionTarget& target) {
          std::holds_alternative<std::vector<double>*>(target);
 }
 
+const std::vector<std::string>& offered_words(const Option& option) {
+  return option.rules.choices.empty() ? option.rules.examples : option.rules.choices;
+}
+
 ValueKind kind_of(const Option& option, std::string_view command) {
   const std::string& value = option.value;
-  if (!option.rules.choices.empty()) {
+  if (!offered_words(option).empty()) {
     return ValueKind::Words;
   }
   if (value == "DIR") {
@@ -60,7 +64,7 @@ void add_completed(CompletedCommand& command, const OptionSet& options) {
                     .description = option.description,
                     .value = option.value,
                     .kind = kind_of(option, command.name),
-                    .words = option.rules.choices,
+                    .words = offered_words(option),
                     .repeats = is_word_list(option.target) && !option.rules.one_word,
                     .value_optional = !option.rules.bare_value.empty()});
   }

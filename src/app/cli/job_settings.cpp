@@ -75,7 +75,8 @@ void add_requests(OptionSet& options, JobSettings& job) {
   options.option("--class",
                  &job.job_class,
                  "CLASS",
-                 "slo, normal or best-effort (default: normal; slo with --slo)");
+                 "slo, normal or best-effort (default: normal; slo with --slo)",
+                 {.examples = {"slo", "normal", "best-effort"}});
   add_latency_settings(options, job.latency);
   options.flag("--exclusive", job.exclusive, "Share the GPUs of this job with no other job");
   add_dependencies(options, job);

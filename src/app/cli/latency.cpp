@@ -105,7 +105,9 @@ void add_latency_settings(OptionSet& options, LatencySettings& latency) {
                  "With --best-effort: which launches wait, by a policy of the gate: spacetime "
                  "(default), time, or another one that carpool policies lists; hami:50 limits the "
                  "program to 50 percent of the GPU's time",
-                 {.check = policy_of_the_gate(), .needs = "--best-effort"});
+                 {.check = policy_of_the_gate(),
+                  .examples = listed_names(interpose::gate::policies()),
+                  .needs = "--best-effort"});
 }
 
 }  // namespace carpool::app

@@ -36,7 +36,8 @@ using OptionCheck = std::function<std::string(const std::string&)>;
 
 struct OptionRules {
   OptionCheck check{};
-  std::vector<std::string> choices{};  // the only values allowed; empty: any
+  std::vector<std::string> choices{};   // the only values allowed; empty: any
+  std::vector<std::string> examples{};  // completion offers them where there are no choices
   bool required = false;
   bool commas = false;       // a value of a list may be several, separated by commas
   bool one_word = false;     // of a positional list: the first word only
@@ -100,6 +101,16 @@ class OptionSet {
 // How many of `words` come before the first one that is neither an option nor the value of one.
 [[nodiscard]] std::size_t option_words(std::span<const char* const> words,
                                        std::span<const OptionSet* const> sets);
+
+// Those of a table of policies or rules, as OptionRules::examples.
+template <class Info>
+[[nodiscard]] std::vector<std::string> listed_names(std::span<const Info> table) {
+  std::vector<std::string> names;
+  for (const Info& info : table) {
+    names.emplace_back(info.name);
+  }
+  return names;
+}
 
 [[nodiscard]] OptionCheck whole_number(std::uint64_t least = 0);
 [[nodiscard]] OptionCheck one_of(std::vector<std::string> choices);

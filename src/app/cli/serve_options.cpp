@@ -1,6 +1,9 @@
 #include "app/cli/serve_options.hpp"
 
 #include "app/cli/option_set.hpp"
+#include "policy/policy_registry.hpp"
+#include "schedule/queue_order.hpp"
+#include "schedule/recovery.hpp"
 
 namespace carpool::app {
 namespace {
@@ -57,13 +60,18 @@ void add_scheduling_options(OptionSet& options, ServeOptions& serve) {
   options.option("--policy",
                  &serve.policy,
                  "NAME",
-                 "Placement policy (default: carpool; see carpool policies)");
-  options.option(
-      "--order", &serve.order, "NAME", "Queue order: fifo, shortest, hrrn, fair (default)");
+                 "Placement policy (default: carpool; see carpool policies)",
+                 {.examples = listed_names(policy::placement_policies())});
+  options.option("--order",
+                 &serve.order,
+                 "NAME",
+                 "Queue order: fifo, shortest, hrrn, fair (default)",
+                 {.examples = listed_names(schedule::queue_orders())});
   options.option("--recovery",
                  &serve.recovery,
                  "NAME",
-                 "Rule after an out-of-memory failure: reserve (default), carma, aegis");
+                 "Rule after an out-of-memory failure: reserve (default), carma, aegis",
+                 {.examples = listed_names(schedule::recovery_rules())});
   options.option("--window",
                  &serve.window,
                  "NAME",

@@ -42,7 +42,11 @@ void add_update_options(OptionSet& options, UpdateOptions& update) {
                  "GPU memory that the job needs on each GPU: 12G, 800M",
                  {.check = memory_size()});
   options.option("--priority", &update.priority, "P", "Jobs with a higher priority start first");
-  options.option("--class", &update.job_class, "CLASS", "slo, normal or best-effort");
+  options.option("--class",
+                 &update.job_class,
+                 "CLASS",
+                 "slo, normal or best-effort",
+                 {.examples = {"slo", "normal", "best-effort"}});
   options.option("--begin",
                  &update.begin,
                  "WHEN",
