@@ -269,7 +269,7 @@ class OneJob(cli.CarpoolTest):
                       ("other.json", "--batch", "1"), ("--batch", "1", "--evaluate", str(ROWS))):
             self.refuses("estimate", "config.json", *wrong, code=2)
         self.refuses("estimate", "none.json", "--batch", "1", code=2)
-        self.assertIn("does not name a model", self.refuses("estimate", "--", "python", "train.py", code=2))
+        self.assertIn("does not name a model", self.refuses("estimate", "--", "python", "train.py", code=1))
         self.assertIn("nobody", self.refuses("estimate", "--", "t.py", "--model", "nobody", "-b", "1", code=1))
         self.write("cut.safetensors", b"\xff\xff\0\0\0\0\0\0{")
         self.assertIn("truncated", self.refuses("estimate", "config.json", "--batch", "1", "--weights",

@@ -45,9 +45,6 @@ int shell_code(const json& job) {
     constexpr int kBySignal = 128;
     return kBySignal + job.at("signal").get<int>();
   }
-  if (job.value("end", "") == "never-started") {
-    return kExitUsage;  // no such program or folder, as without a server
-  }
   const int code = job.value("exit_code", kExitFailure);
   return code == 0 ? kExitFailure : code;  // cancelled after it had succeeded
 }

@@ -26,7 +26,8 @@ Result<ReadModel> model_of_command(const CommandFacts& facts,
                                    const JobSettings& settings,
                                    const std::function<Result<LayerCatalogue>()>& catalogue) {
   if (!facts.model) {
-    return invalid_input(fmt::format("the command does not name a model: {}", kUseFile));
+    return fail(ErrorCode::Unsupported,
+                fmt::format("the command does not name a model: {}", kUseFile));
   }
   const std::string& name = *facts.model;
   std::error_code ignored;
