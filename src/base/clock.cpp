@@ -41,4 +41,20 @@ double Stopwatch::seconds() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
 }
 
+namespace {
+
+double thread_seconds() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+}  // namespace
+
+ThreadStopwatch::ThreadStopwatch() : started_s_(thread_seconds()) {}
+
+double ThreadStopwatch::seconds() const {
+  return thread_seconds() - started_s_;
+}
+
 }  // namespace carpool

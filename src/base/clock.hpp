@@ -32,4 +32,15 @@ class Stopwatch {
   std::chrono::steady_clock::time_point started_;
 };
 
+// Seconds that the calling thread has computed since its construction: not those for which it
+// waited for a disk, or for its turn on a busy machine.
+class ThreadStopwatch {
+ public:
+  ThreadStopwatch();
+  [[nodiscard]] double seconds() const;
+
+ private:
+  double started_s_;
+};
+
 }  // namespace carpool

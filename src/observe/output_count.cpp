@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uintmax_t kMostAtOnce = std::uintmax_t{1} << 18U;
 constexpr std::uintmax_t kMostBehind = std::uintmax_t{1} << 22U;
-constexpr double kMostSeconds = 0.1;  // of matching in one reading
+constexpr double kMostSeconds = 0.1;  // of matching in one reading, of the processor
 
 }  // namespace
 
@@ -26,7 +26,7 @@ OutputCount::OutputCount(ProgressPattern pattern, const std::vector<std::filesys
 }
 
 std::optional<CountSeen> OutputCount::read(double now_s) {
-  const Stopwatch watch;
+  const ThreadStopwatch watch;
   for (File& file : files_) {
     if (!given_up_) {
       read_file(file, now_s);
@@ -64,7 +64,7 @@ void OutputCount::add(File& file, std::string_view text, double now_s) {
     constexpr std::size_t kMost = ProgressPattern::kLongestLine;
     file.unfinished += part.substr(0, kMost - std::min(kMost, file.unfinished.size()));
   };
-  const Stopwatch watch;
+  const ThreadStopwatch watch;
   // Progress bars end their lines with a carriage return.
   for (std::size_t end = text.find_first_of("\r\n"); end != std::string_view::npos;
        end = text.find_first_of("\r\n")) {

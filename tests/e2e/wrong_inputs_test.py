@@ -180,7 +180,6 @@ WITHOUT_SERVER = (
     (("gpus", "--watch", "often"), '--watch: "often"', "a number of seconds"),
     (("gpus", "--replay", "absent.jsonl"), "absent.jsonl"),
     (("gpus", "--replay", "config.json"), "config.json:1", "not a recording: it does not start with the header"),
-    (("submit", "--mem", "auto", "--", "x"), "--mem auto: the command does not name a model", "--model FILE"),
     (("serve", "--speed", "3"), "--speed requires --simulated"),
     (("completion", "tcsh"), 'shell: "tcsh" is not one of bash, zsh, fish'),
     (("record", "--seconds", "-1", "-o", "x.jsonl"), '--seconds: "-1"', "a number of seconds"),
