@@ -48,6 +48,13 @@ std::optional<Refusal> refuse_closed(const PendingJob& job, const std::vector<Sl
                                                       others == 1 ? " is" : "s are"))};
 }
 
+Refusal refuse_full(const PendingJob& job) {
+  return {.constraint = Constraint::NoGpu,
+          .reason = job.filter == 0 ? "all GPUs are full or not usable"
+                                    : fmt::format("the job runs on {} only: full or not usable",
+                                                  filter_words(job.job->gpu_filter))};
+}
+
 Refusal refuse_unknown(const PendingJob& job, const Slot& roomiest, const PlacementState& state) {
   if (state.mechanism(job, roomiest) != ShareMechanism::Mps ||
       roomiest.free_bytes >= PlacementState::least_claim(roomiest)) {
@@ -139,13 +146,7 @@ Refusal QueuePass::refuse(const PendingJob& job) const {
     }
   }
   if (roomiest == nullptr) {
-    if (auto taken = refuse_closed(job, state_.slots())) {
-      return std::move(*taken);
-    }
-    return {.constraint = Constraint::NoGpu,
-            .reason = job.filter == 0 ? "all GPUs are full or not usable"
-                                      : fmt::format("the job runs on {} only: full or not usable",
-                                                    filter_words(job.job->gpu_filter))};
+    return refuse_closed(job, state_.slots()).value_or(refuse_full(job));
   }
   if (!job.need_known && !settings_.memory_floor_bytes && !state_.claim(job, *roomiest)) {
     return refuse_unknown(job, *roomiest, state_);

@@ -42,6 +42,36 @@ Error no_such_jobs(std::vector<std::int64_t> missing) {
       .value();
 }
 
+struct Answers {
+  json given = json::array();
+  std::vector<std::int64_t> answered{};
+  std::vector<Error> problems{};
+  std::vector<Error> inapplicable{};
+  std::vector<std::int64_t> missing{};
+};
+
+Answers ask_for_each(ServerClient& server, const JobAction& action, const SelectedJobs& selected) {
+  Answers made{.problems = selected.problems};
+  for (const std::int64_t job : selected.ids) {
+    Result<json> answer = action.ask(server, job);
+    if (answer) {
+      made.given.push_back(std::move(*answer));
+      made.answered.push_back(job);
+    } else if (answer.error().code == ErrorCode::Conflict && selected.of_groups.contains(job)) {
+      // Of an array or of all jobs with a name, those are meant to which the change applies.
+      made.inapplicable.push_back(std::move(answer.error()));
+    } else if (is_missing(answer.error(), job)) {
+      made.missing.push_back(job);
+    } else {
+      made.problems.push_back(std::move(answer.error()));
+      if (made.problems.back().code == ErrorCode::Unavailable) {
+        break;
+      }
+    }
+  }
+  return made;
+}
+
 }  // namespace
 
 Result<void> act_on_jobs(ServerClient& server,
@@ -52,32 +82,8 @@ Result<void> act_on_jobs(ServerClient& server,
   if (!selected) {
     return tl::unexpected(selected.error());
   }
-  json answers = json::array();
-  std::vector<std::int64_t> answered;
-  std::vector<Error> problems = selected->problems;
-  std::vector<std::int64_t> missing;
-  std::vector<Error> inapplicable;
-  for (const std::int64_t job : selected->ids) {
-    Result<json> answer = action.ask(server, job);
-    if (answer) {
-      answers.push_back(std::move(*answer));
-      answered.push_back(job);
-      continue;
-    }
-    // Of an array or of all jobs with a name, those are meant to which the change applies.
-    if (answer.error().code == ErrorCode::Conflict && selected->of_groups.contains(job)) {
-      inapplicable.push_back(std::move(answer.error()));
-      continue;
-    }
-    if (is_missing(answer.error(), job)) {
-      missing.push_back(job);
-      continue;
-    }
-    problems.push_back(std::move(answer.error()));
-    if (problems.back().code == ErrorCode::Unavailable) {
-      break;
-    }
-  }
+  auto [answers, answered, problems, inapplicable, missing] =
+      ask_for_each(server, action, *selected);
   if (answered.empty()) {
     std::ranges::move(inapplicable, std::back_inserter(problems));
   }

@@ -143,10 +143,11 @@ Result<void> run_explain(const ExplainOptions& options, const CommandContext& co
   JobSelection jobs = options.jobs;
   std::vector<std::string> programs;
   if (options.holds) {
-    const auto named = std::ranges::stable_partition(
-        jobs.words, [](const std::string& word) { return parse_job_word(word).has_value(); });
-    programs.assign(named.begin(), named.end());
-    jobs.words.erase(named.begin(), named.end());
+    const auto names_no_job = [](const std::string& word) {
+      return !parse_job_word(word).has_value();
+    };
+    std::ranges::copy_if(jobs.words, std::back_inserter(programs), names_no_job);
+    std::erase_if(jobs.words, names_no_job);
   }
   if (programs.empty()) {
     return explain_jobs(options, jobs, context);
