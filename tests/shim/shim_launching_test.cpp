@@ -1,4 +1,6 @@
 // Best-effort work while the program of a request still launches, or does not wait for all of it.
+#include <utility>
+
 #include "shim_gate_fixture.hpp"
 
 namespace carpool::shim_test {
@@ -20,16 +22,14 @@ class ShimLaunching : public ShimGate {
   }
 };
 
+// How long a request takes differs from machine to machine: a pause of the host is longer than
+// asked.
 TEST_F(ShimLaunching, OtherWorkGoesOnAtFirstWhereTheTimeIsSliced) {
-  constexpr std::uint64_t kMostOpen = 70;
-  constexpr std::uint64_t kClosed = 80;
-  const auto beside_sliced = [&] { return closed_percent("0"); };
-  const std::uint64_t sliced =
-      once_shown(beside_sliced, [](std::uint64_t closed) { return closed < kMostOpen; });
-  EXPECT_LT(sliced, kMostOpen);
-  const auto beside_mps = [&] { return closed_percent("1"); };
-  EXPECT_GT(once_shown(beside_mps, [](std::uint64_t closed) { return closed > kClosed; }), kClosed)
-      << "under MPS each kernel may delay the request";
+  constexpr std::uint64_t kDifference = 10;
+  const auto closed = [&] { return std::pair(closed_percent("0"), closed_percent("1")); };
+  const auto [sliced, mps] = once_shown(
+      closed, [](const auto& percent) { return percent.first + kDifference < percent.second; });
+  EXPECT_LT(sliced + kDifference, mps) << "under MPS each kernel may delay the request";
 }
 
 // The GPU works all the time, and the program waits for a fifth of it.

@@ -1,8 +1,9 @@
-// Which clients have an SLO: the bits of those that have ended go away.
+// Which clients have an SLO, and which of them work: the bits of those that have ended go away.
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "interpose/library/gating/slo_presence.hpp"
+#include "interpose/library/gating/waiting_clients.hpp"
 #include "interpose/tests/state_folder_fixture.hpp"
 
 namespace carpool::interpose {
@@ -66,6 +67,23 @@ TEST_F(SloPresence, AKilledClientGoesAwayThoughAnotherOneServes) {
   EXPECT_EQ(live(trains), 0b011U);
   ended.look(trains, now + gate::kSecond);
   EXPECT_EQ(bits(trains), 0b010U);
+}
+
+TEST_F(SloPresence, AProcessThatRunsKeepsARequestOnlyWhileItWaits) {
+  Client serves;
+  join(serves, JobClass::Slo);
+  ClientGate& words = serves.slot().gate;
+  words.request_began_ns.store(1);
+  const gate::Nanoseconds now = gate::kSecond;
+  const auto seen = [&] {
+    WaitingClients clients;
+    clients.look(*serves.shared(), now);
+    return clients.last_seen()[serves.id().slot];
+  };
+  words.busy.store(kLaunchedAhead);
+  EXPECT_EQ(seen(), 0) << "it may never look at this work again";
+  words.busy.store(kLaunchedAhead + 1);
+  EXPECT_EQ(seen(), now);
 }
 
 }  // namespace

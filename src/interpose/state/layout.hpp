@@ -99,6 +99,9 @@ struct alignas(kLine) ClientMemory {
 // Of decisions by reason: gate/decision.hpp has fewer.
 inline constexpr std::size_t kHoldWords = 24;
 
+// In the word busy: work of the client is on the GPU that none of its threads waits for yet.
+inline constexpr std::uint64_t kLaunchedAhead = std::uint64_t{1} << 32U;
+
 // What the gate knows of a client, written by the client alone. An SLO client writes its requests,
 // a best-effort client its work in flight and its holds.
 struct alignas(kLine) ClientGate {
@@ -117,7 +120,8 @@ struct alignas(kLine) ClientGate {
   SharedWord next_arrival_ns;          // expected; 0: unknown
   SharedWord room_millionths;          // of best-effort work, by the outer loop
   SharedWord time_only_until_ns;       // no sharing in space before, by the outer loop
-  SharedWord busy;                     // declared requests and threads that wait for the GPU
+  SharedWord busy;                     // declared requests, threads that wait for the GPU, and
+                                       // kLaunchedAhead
   alignas(kLine) SharedWord due_ns;    // best effort: when work in flight is done, by bounds
   SharedWord start_tag;                // turns among best-effort clients: of the last launch
   SharedWord last_asked_ns;            // a launch is held and asked then; 0: none is

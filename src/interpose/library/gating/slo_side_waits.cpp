@@ -41,9 +41,9 @@ void SloSide::set_ahead(ClientGate& words, bool ahead) {
     return;
   }
   if (ahead) {
-    words.busy.fetch_add(1, std::memory_order_relaxed);
+    words.busy.fetch_add(kLaunchedAhead, std::memory_order_relaxed);
   } else {
-    words.busy.fetch_sub(1, std::memory_order_relaxed);
+    words.busy.fetch_sub(kLaunchedAhead, std::memory_order_relaxed);
   }
 }
 

@@ -37,8 +37,9 @@ void WaitingClients::look_at(const ClientSlot& slot, std::uint32_t number, Nanos
   const ClientGate& words = slot.gate;
   const Nanoseconds began = time_in(words.request_began_ns);
   const Nanoseconds last = std::max({time_in(words.lease_ns), seen_[number], tried_[number]});
-  if (words.busy.load(std::memory_order_relaxed) == 0 || began == 0 ||
-      now - began > kLongestRequest || now - last < kBetweenSights) {
+  // Work that was launched ahead may never be waited for: the lease alone bounds it.
+  const bool waits = words.busy.load(std::memory_order_relaxed) % kLaunchedAhead != 0;
+  if (!waits || began == 0 || now - began > kLongestRequest || now - last < kBetweenSights) {
     return;
   }
   tried_[number] = now;
