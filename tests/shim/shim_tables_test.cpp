@@ -115,6 +115,20 @@ TEST_F(WorkOrderTest, TheLegacyStreamAndUnknownEventsCoverEverything) {
   EXPECT_EQ(order_->done(order_->covered_by(Awaited{})), 0U);
 }
 
+TEST_F(WorkOrderTest, StreamsThatFindNoPlaceCoverEverything) {
+  constexpr StreamKey kMany = 2000;
+  const auto stream = [](StreamKey number) { return 0x10000 + number * 0x100; };
+  for (StreamKey number = 0; number < kMany; ++number) {
+    launch(stream(number), 1);
+    order_->destroyed(stream(number));
+  }
+  EXPECT_EQ(wait_for(kCompute), kMany) << "destroyed streams leave their place";
+  for (StreamKey number = 0; number < kMany; ++number) {
+    launch(stream(number), 1);
+    ASSERT_EQ(wait_for(stream(number)), 0U) << number;
+  }
+}
+
 TEST_F(WorkOrderTest, AStreamThatIsNotNonBlockingCoversTheLegacyStream) {
   launch(kCopies, 1);
   launch(kLegacyStream, 2);

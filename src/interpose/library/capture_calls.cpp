@@ -36,6 +36,17 @@ void waits(Handle event, const StreamPlace& place) {
   }
 }
 
+void destroyed(Handle stream) {
+  stream_destroyed(stream_key(stream, Twin::Legacy));
+  if (capture_alive()) {
+    return;
+  }
+  Device& device = current_device();
+  if (device.gate.side == GateSide::Slo) {
+    device.gate.slo.order().destroyed(stream_key(stream, Twin::Legacy));
+  }
+}
+
 }  // namespace
 
 // NOLINTBEGIN(readability-identifier-naming)
@@ -97,11 +108,8 @@ CAPTURE_TO_GRAPH(cuStreamBeginCaptureToGraph_ptsz, PerThread)
 CAPTURE_END(cuStreamEndCapture, Legacy)
 CAPTURE_END(cuStreamEndCapture_ptsz, PerThread)
 
-AFTER(cuStreamDestroy, (Handle stream), stream_destroyed(stream_key(stream, Twin::Legacy)), stream)
-AFTER(cuStreamDestroy_v2,
-      (Handle stream),
-      stream_destroyed(stream_key(stream, Twin::Legacy)),
-      stream)
+AFTER(cuStreamDestroy, (Handle stream), destroyed(stream), stream)
+AFTER(cuStreamDestroy_v2, (Handle stream), destroyed(stream), stream)
 
 #define EVENT_RECORD(NAME, TWIN)                       \
   AFTER(NAME,                                          \

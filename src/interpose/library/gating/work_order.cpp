@@ -17,6 +17,9 @@ std::uint64_t WorkOrder::covered_by(StreamKey stream) const {
     return launches_.load(std::memory_order_relaxed);
   }
   const std::uint64_t own = streams_.find(stream);
+  if (own == 0 && lost_.load(std::memory_order_relaxed)) {
+    return launches_.load(std::memory_order_relaxed);  // as if it were behind everything
+  }
   const std::uint64_t legacy = legacy_.load(std::memory_order_relaxed);
   return legacy > own && waits_for_legacy_(stream) ? legacy : own;
 }
@@ -43,7 +46,7 @@ void WorkOrder::joined(StreamKey stream, Handle event) {
   const std::uint64_t covered =
       std::max(covered_by(stream), covered_by({.kind = Awaited::Kind::Event, .event = event}));
   if (covered != 0) {
-    streams_.put(stream, covered);
+    put(stream, covered);
   }
 }
 

@@ -37,9 +37,10 @@ class WorkOrder {
     if (stream == kLegacyStream) {
       legacy_.store(number, std::memory_order_relaxed);
     } else {
-      streams_.put(stream, number);
+      put(stream, number);
     }
   }
+  void destroyed(StreamKey stream) { streams_.erase(stream); }
   void recorded(Handle event, StreamKey stream);
   // The stream waits for the event.
   void joined(StreamKey stream, Handle event);
@@ -58,6 +59,12 @@ class WorkOrder {
  private:
   [[nodiscard]] std::uint64_t covered_by(StreamKey stream) const;
 
+  void put(StreamKey stream, std::uint64_t number) {
+    if (!streams_.put(stream, number)) [[unlikely]] {
+      lost_.store(true, std::memory_order_relaxed);
+    }
+  }
+
   static constexpr std::size_t kStreams = 256;
   static constexpr std::size_t kEvents = 1024;
 
@@ -66,6 +73,7 @@ class WorkOrder {
   std::atomic<std::uint64_t> legacy_{0};         // the last one in the legacy stream
   std::atomic<std::uint64_t> done_{0};           // of them, as far as waits told
   std::atomic<std::uint64_t> last_recorded_{0};  // that an event covers
+  std::atomic<bool> lost_{false};                // streams that found no place
   FixedTable<kStreams> streams_{};               // numbers of launches
   FixedTable<kEvents> events_{};                 // one more than these
 };
