@@ -317,6 +317,8 @@ int main(int argc, char** argv) {
       {"serve-slowly", run_serve_slowly},
       {"serve-ahead", run_serve_ahead},
       {"serve-polling", run_serve_polling},
+      {"serve-beside-copies", run_serve_beside_copies},
+      {"serve-and-leave", run_serve_and_leave},
       {"drips", run_drips},
       {"flood", run_flood},
       {"iterations", run_iterations},

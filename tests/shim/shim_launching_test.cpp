@@ -1,4 +1,5 @@
 // Best-effort work while the program of a request still launches, or does not wait for all of it.
+#include <string>
 #include <utility>
 
 #include "shim_gate_fixture.hpp"
@@ -11,10 +12,11 @@ class ShimLaunching : public ShimGate {
   // In percent of the time, how long the gates of a best-effort process were closed beside a
   // program that launches for most of it, and never has much on the device.
   std::uint64_t closed_percent(const std::string& slo_mps,
-                               const std::string& serve = "serve-slowly") {
+                               const std::string& serve = "serve-slowly",
+                               int requests = 80) {
     clear_files();
     settings("sms = 4\nmode = timeslice");
-    const ChildProcess serving = start({"lookup", serve, "80"}, slo(slo_mps));
+    const ChildProcess serving = start({"lookup", serve, std::to_string(requests)}, slo(slo_mps));
     const Values seen = run({"lookup", "flood", "0"}, with_files(best_effort()));
     EXPECT_EQ(seen.at("failures"), 0U);
     const std::string held = held_of(interpose::gate::HoldReason::RequestActive);
@@ -43,6 +45,25 @@ TEST_F(ShimLaunching, AProgramThatAsksWhetherItsWorkIsDoneHasARequest) {
   constexpr std::uint64_t kClosed = 60;
   const auto beside = [&] { return closed_percent("0", "serve-polling"); };
   EXPECT_GT(once_shown(beside, [](std::uint64_t closed) { return closed > kClosed; }), kClosed);
+}
+
+// Half of the time is that of requests.
+TEST_F(ShimLaunching, ARequestEndsWithTheEventBehindItsResults) {
+  constexpr std::uint64_t kClosed = 40;
+  constexpr std::uint64_t kMostClosed = 75;
+  const auto beside = [&] { return closed_percent("0", "serve-beside-copies", 40); };
+  const std::uint64_t closed = once_shown(
+      beside, [](std::uint64_t percent) { return percent > kClosed && percent < kMostClosed; });
+  EXPECT_GT(closed, kClosed);
+  EXPECT_LT(closed, kMostClosed);
+}
+
+// The lease of 100 ms bounds it, of 440 ms.
+TEST_F(ShimLaunching, WorkThatIsNeverWaitedForDoesNotKeepARequest) {
+  constexpr std::uint64_t kMostClosed = 60;
+  const auto beside = [&] { return closed_percent("0", "serve-and-leave", 5); };
+  EXPECT_LT(once_shown(beside, [](std::uint64_t closed) { return closed < kMostClosed; }),
+            kMostClosed);
 }
 
 }  // namespace

@@ -22,7 +22,62 @@ void wait_for_go() {
   }
 }
 
+// Two streams that do not wait for the legacy one, and two events.
+struct Order {
+  std::array<Handle, 2> streams{};
+  std::array<Handle, 2> events{};
+
+  int make(Program& program) {
+    int failures = 0;
+    for (Handle& stream : streams) {
+      failures += program.cuda("cuStreamCreate", &stream, 1U);
+    }
+    for (Handle& event : events) {
+      failures += program.cuda("cuEventCreate", &event, 0U);
+    }
+    return failures;
+  }
+};
+
 }  // namespace
+
+// Requests of 20 ms whose results a stream of its own brings, with as much time between them.
+int run_serve_beside_copies(Program& program, int requests) {
+  Order order;
+  int failures = use_kernel(program, kStep) + order.make(program);
+  const auto [compute, copies] = order.streams;
+  const auto [computed, copied] = order.events;
+  wait_for_go();
+  for (int request = 0; request < requests; ++request) {
+    failures += program.launch("cuLaunchKernel", compute);
+    failures += program.cuda("cuEventRecord", computed, compute);
+    failures += program.cuda("cuStreamWaitEvent", copies, computed, 0U);
+    failures += program.cuda("cuEventRecord", copied, copies);
+    failures += program.cuda("cuEventSynchronize", copied);
+    pause_for(std::chrono::milliseconds{20});
+  }
+  touch("SHIM_TEST_STOP");
+  report_gate();
+  return failures;
+}
+
+// Work with an event behind it that the program never waits for, behind each request of 20 ms.
+int run_serve_and_leave(Program& program, int requests) {
+  Order order;
+  int failures = use_kernel(program, kStep) + order.make(program);
+  wait_for_go();
+  for (int request = 0; request < requests; ++request) {
+    for (std::size_t i = 0; i < order.streams.size(); ++i) {
+      failures += program.launch("cuLaunchKernel", order.streams[i]);
+      failures += program.cuda("cuEventRecord", order.events[i], order.streams[i]);
+    }
+    failures += program.cuda("cuEventSynchronize", order.events[0]);
+    pause_for(std::chrono::milliseconds{400});
+  }
+  touch("SHIM_TEST_STOP");
+  report_gate();
+  return failures;
+}
 
 // Steps of 20 ms, each launched before the one in front of it is waited for, by its event.
 int run_serve_ahead(Program& program, int steps) {
