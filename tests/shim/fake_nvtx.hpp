@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <dlfcn.h>
 
-#include "interpose/library/gating/nvtx_abi.hpp"
+#include "interpose/library/requests/nvtx_abi.hpp"
 
 // NOLINTBEGIN(readability-identifier-naming): names of NVTX
 namespace carpool::shim_test::fake_nvtx {

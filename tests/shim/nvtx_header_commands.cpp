@@ -3,7 +3,7 @@
 #include <nvtx3/nvToolsExt.h>
 #include <thread>
 
-#include "interpose/library/gating/nvtx_abi.hpp"
+#include "interpose/library/requests/nvtx_abi.hpp"
 #include "program.hpp"
 
 namespace carpool::shim_test {

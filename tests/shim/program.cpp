@@ -318,6 +318,7 @@ int main(int argc, char** argv) {
       {"serve-ahead", run_serve_ahead},
       {"serve-polling", run_serve_polling},
       {"serve-beside-copies", run_serve_beside_copies},
+      {"serve-with-callbacks", run_serve_with_callbacks},
       {"serve-and-leave", run_serve_and_leave},
       {"drips", run_drips},
       {"flood", run_flood},

@@ -47,6 +47,12 @@ TEST_F(ShimLaunching, AProgramThatAsksWhetherItsWorkIsDoneHasARequest) {
   EXPECT_GT(once_shown(beside, [](std::uint64_t closed) { return closed > kClosed; }), kClosed);
 }
 
+TEST_F(ShimLaunching, AProgramThatACallbackTellsOfTheEndHasARequest) {
+  constexpr std::uint64_t kClosed = 60;
+  const auto beside = [&] { return closed_percent("0", "serve-with-callbacks"); };
+  EXPECT_GT(once_shown(beside, [](std::uint64_t closed) { return closed > kClosed; }), kClosed);
+}
+
 // Half of the time is that of requests.
 TEST_F(ShimLaunching, ARequestEndsWithTheEventBehindItsResults) {
   constexpr std::uint64_t kClosed = 40;

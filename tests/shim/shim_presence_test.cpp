@@ -2,8 +2,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "interpose/library/gating/slo_presence.hpp"
 #include "interpose/library/gating/waiting_clients.hpp"
+#include "interpose/library/requests/slo_presence.hpp"
 #include "interpose/tests/state_folder_fixture.hpp"
 
 namespace carpool::interpose {

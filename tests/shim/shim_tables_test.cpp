@@ -8,8 +8,8 @@
 
 #include "interpose/library/driver_path.hpp"
 #include "interpose/library/fixed_table.hpp"
-#include "interpose/library/gating/work_order.hpp"
 #include "interpose/library/memory/allocations.hpp"
+#include "interpose/library/requests/work_order.hpp"
 
 namespace carpool::interpose {
 namespace {

@@ -1,6 +1,7 @@
 // Commands of the program that serve requests and learn otherwise than by a wait for all work that
 // they are done.
 #include <array>
+#include <atomic>
 #include <chrono>
 
 #include "base/clock.hpp"
@@ -73,6 +74,33 @@ int run_serve_and_leave(Program& program, int requests) {
     }
     failures += program.cuda("cuEventSynchronize", order.events[0]);
     pause_for(std::chrono::milliseconds{400});
+  }
+  touch("SHIM_TEST_STOP");
+  report_gate();
+  return failures;
+}
+
+// Requests of 20 ms, of whose end a callback of the driver tells: of the one or the other kind.
+int run_serve_with_callbacks(Program& program, int requests) {
+  std::atomic<int> done{0};
+  const auto count = [](void* data) { static_cast<std::atomic<int>*>(data)->fetch_add(1); };
+  const auto count_good = [](Handle /*stream*/, int status, void* data) {
+    static_cast<std::atomic<int>*>(data)->fetch_add(status == 0 ? 1 : 0);
+  };
+  void (*const function)(void*) = count;
+  void (*const with_status)(Handle, int, void*) = count_good;
+  int failures = use_kernel(program, kStep);
+  wait_for_go();
+  for (int request = 0; request < requests; ++request) {
+    failures += program.launch("cuLaunchKernel", nullptr);
+    void* const data = &done;
+    failures += request % 2 == 0
+                    ? program.cuda("cuLaunchHostFunc", Handle{nullptr}, function, data)
+                    : program.cuda("cuStreamAddCallback", Handle{nullptr}, with_status, data, 0U);
+    while (done.load() <= request) {
+      pause_for(std::chrono::microseconds{200});
+    }
+    pause_for(kOnTheHost);
   }
   touch("SHIM_TEST_STOP");
   report_gate();

@@ -1,7 +1,7 @@
 // Wrappers of the functions of copy_calls.inc.
 #include "interpose/library/copies.hpp"
-#include "interpose/library/gating/slo_wait.hpp"
 #include "interpose/library/process.hpp"
+#include "interpose/library/requests/slo_wait.hpp"
 #include "interpose/library/wrappers.hpp"
 
 namespace carpool::interpose {

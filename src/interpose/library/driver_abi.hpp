@@ -24,6 +24,9 @@ using DevicePointer = unsigned long long;
 using OldDevicePointer = unsigned;  // of functions from before CUDA 3.2
 using MemoryHandle = unsigned long long;
 
+using HostFunction = void (*)(void* data);
+using StreamFunction = void (*)(Handle stream, Status status, void* data);
+
 // Special values of a stream.
 inline constexpr std::uintptr_t kLegacyStream = 1;
 inline constexpr std::uintptr_t kPerThreadStream = 2;

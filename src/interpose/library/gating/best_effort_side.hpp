@@ -8,11 +8,11 @@
 #include "interpose/gate/shared_view.hpp"
 #include "interpose/library/gating/asked_policy.hpp"
 #include "interpose/library/gating/launch_belief.hpp"
-#include "interpose/library/gating/slo_presence.hpp"
 #include "interpose/library/gating/sm_partition.hpp"
 #include "interpose/library/gating/turn_queue.hpp"
 #include "interpose/library/gating/waiting_clients.hpp"
 #include "interpose/library/gating/work_in_flight.hpp"
+#include "interpose/library/requests/slo_presence.hpp"
 #include "interpose/state/client.hpp"
 
 namespace carpool::interpose {

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "interpose/library/gating/best_effort_side.hpp"
-#include "interpose/library/gating/slo_side.hpp"
+#include "interpose/library/requests/slo_side.hpp"
 
 namespace carpool::interpose {
 

@@ -1,4 +1,4 @@
-#include "interpose/library/gating/slo_side.hpp"
+#include "interpose/library/requests/slo_side.hpp"
 
 #include <algorithm>
 

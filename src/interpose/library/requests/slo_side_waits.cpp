@@ -1,8 +1,8 @@
 // What the waits of an SLO process for the GPU tell of its request.
 #include <algorithm>
 
-#include "interpose/library/gating/slo_side.hpp"
 #include "interpose/library/real_driver.hpp"
+#include "interpose/library/requests/slo_side.hpp"
 #include "interpose/library/symbols.hpp"
 
 namespace carpool::interpose {

@@ -17,8 +17,8 @@
 #include "interpose/gate/shared_view.hpp"
 #include "interpose/gate/slack.hpp"
 #include "interpose/gate/tail_control.hpp"
-#include "interpose/library/gating/slo_presence.hpp"
-#include "interpose/library/gating/work_order.hpp"
+#include "interpose/library/requests/slo_presence.hpp"
+#include "interpose/library/requests/work_order.hpp"
 #include "interpose/library/spin_lock.hpp"
 #include "interpose/state/client.hpp"
 

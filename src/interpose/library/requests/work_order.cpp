@@ -1,4 +1,4 @@
-#include "interpose/library/gating/work_order.hpp"
+#include "interpose/library/requests/work_order.hpp"
 
 #include <algorithm>
 

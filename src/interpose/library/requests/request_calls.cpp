@@ -1,8 +1,9 @@
 // Wrappers of the functions that wait for the GPU, and the calls by which a program declares its
 // requests.
-#include "interpose/library/gating/request_calls.hpp"
+#include "interpose/library/requests/request_calls.hpp"
 
-#include "interpose/library/gating/slo_wait.hpp"
+#include "interpose/library/requests/host_callbacks.hpp"
+#include "interpose/library/requests/slo_wait.hpp"
 #include "interpose/library/spin_lock.hpp"
 #include "interpose/library/wrappers.hpp"
 
@@ -31,6 +32,14 @@ void asked_whether_done(const Call& call, const Awaited& awaited, Status status)
   }
 }
 
+// A callback that the driver has not taken runs never.
+Status taken(Status status, void* callback) {
+  if (status != kSuccess) {
+    forget_callback(callback);
+  }
+  return status;
+}
+
 }  // namespace
 
 // NOLINTBEGIN(readability-identifier-naming)
@@ -57,6 +66,32 @@ SYNCHRONIZE(cuStreamSynchronize_ptsz, (Handle stream), the_stream(stream, Twin::
 QUERY(cuEventQuery, event, the_event(event))
 QUERY(cuStreamQuery, stream, the_stream(stream, Twin::Legacy))
 QUERY(cuStreamQuery_ptsz, stream, the_stream(stream, Twin::PerThread))
+
+#define HOST_FUNCTION(NAME, TWIN)                                                                  \
+  Status NAME(Handle stream, HostFunction function, void* data) {                                  \
+    const Call call;                                                                               \
+    void* const kept =                                                                             \
+        keep_callback(call, {.function = function, .data = data}, the_stream(stream, Twin::TWIN)); \
+    if (kept == nullptr) {                                                                         \
+      return REAL(NAME, stream, function, data);                                                   \
+    }                                                                                              \
+    return taken(REAL(NAME, stream, &run_host_function, kept), kept);                              \
+  }
+HOST_FUNCTION(cuLaunchHostFunc, Legacy)
+HOST_FUNCTION(cuLaunchHostFunc_ptsz, PerThread)
+
+#define STREAM_CALLBACK(NAME, TWIN)                                                     \
+  Status NAME(Handle stream, StreamFunction function, void* data, unsigned flags) {     \
+    const Call call;                                                                    \
+    void* const kept = keep_callback(                                                   \
+        call, {.with_status = function, .data = data}, the_stream(stream, Twin::TWIN)); \
+    if (kept == nullptr) {                                                              \
+      return REAL(NAME, stream, function, data, flags);                                 \
+    }                                                                                   \
+    return taken(REAL(NAME, stream, &run_stream_function, kept, flags), kept);          \
+  }
+STREAM_CALLBACK(cuStreamAddCallback, Legacy)
+STREAM_CALLBACK(cuStreamAddCallback_ptsz, PerThread)
 
 namespace {
 

@@ -5,9 +5,9 @@
 #include <atomic>
 #include <string_view>
 
-#include "interpose/library/gating/nvtx_abi.hpp"
-#include "interpose/library/gating/request_calls.hpp"
 #include "interpose/library/process.hpp"
+#include "interpose/library/requests/nvtx_abi.hpp"
+#include "interpose/library/requests/request_calls.hpp"
 #include "interpose/library/settings.hpp"
 
 namespace carpool::interpose {

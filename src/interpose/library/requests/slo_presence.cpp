@@ -1,4 +1,4 @@
-#include "interpose/library/gating/slo_presence.hpp"
+#include "interpose/library/requests/slo_presence.hpp"
 
 #include "interpose/gate/shared_view.hpp"
 
