@@ -99,7 +99,8 @@ struct alignas(kLine) ClientMemory {
 // Of decisions by reason: gate/decision.hpp has fewer.
 inline constexpr std::size_t kHoldWords = 24;
 
-// In the word busy: work of the client is on the GPU that none of its threads waits for yet.
+// In the word busy: work of the client is on the GPU that none of its threads waits for, but that
+// it will probably wait for or ask about.
 inline constexpr std::uint64_t kLaunchedAhead = std::uint64_t{1} << 32U;
 
 // What the gate knows of a client, written by the client alone. An SLO client writes its requests,

@@ -115,8 +115,8 @@ class SloSide {
   static bool waits_for_legacy(StreamKey stream);
   WorkOrder order_{&waits_for_legacy};
   std::atomic<bool> waited_{false};
-  // Work that the program has not waited for is on the GPU, with an event behind it: it launches
-  // ahead, and counts as waiting.
+  // Work that the program has not waited for is on the GPU, with an event behind it, or the program
+  // has asked whether it is done: it counts as waiting.
   std::atomic<bool> ahead_{false};
   std::atomic<bool> polls_{false};  // the last question found work that was not done
   std::atomic<bool> declares_{false};

@@ -61,6 +61,7 @@ void SloSide::polled(Client& client, std::uint64_t now, std::optional<std::uint6
   }
   if (!covered) {
     polls_.store(true, std::memory_order_relaxed);
+    set_ahead(words, true);
   } else if (polls_.exchange(false, std::memory_order_relaxed)) {
     work_done(words, *covered);
   } else {
