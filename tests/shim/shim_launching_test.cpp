@@ -10,7 +10,7 @@ namespace {
 class ShimLaunching : public ShimGate {
  protected:
   // In percent of the time, how long the gates of a best-effort process were closed beside a
-  // program that launches for most of it, and never has much on the device.
+  // program that serves.
   std::uint64_t closed_percent(const std::string& slo_mps,
                                const std::string& serve = "serve-slowly",
                                int requests = 80) {
@@ -21,6 +21,10 @@ class ShimLaunching : public ShimGate {
     EXPECT_EQ(seen.at("failures"), 0U);
     const std::string held = held_of(interpose::gate::HoldReason::RequestActive);
     return seen.at(held) / 10 / seen.at("flooded_us");
+  }
+  void expect_closed_for_more_than(std::uint64_t percent, const std::string& serve) {
+    const auto beside = [&] { return closed_percent("0", serve); };
+    EXPECT_GT(once_shown(beside, [&](std::uint64_t closed) { return closed > percent; }), percent);
   }
 };
 
@@ -36,21 +40,15 @@ TEST_F(ShimLaunching, OtherWorkGoesOnAtFirstWhereTheTimeIsSliced) {
 
 // The GPU works all the time, and the program waits for a fifth of it.
 TEST_F(ShimLaunching, WorkThatIsLaunchedAheadOfAWaitKeepsTheRequestActive) {
-  constexpr std::uint64_t kClosed = 80;
-  const auto beside = [&] { return closed_percent("0", "serve-ahead"); };
-  EXPECT_GT(once_shown(beside, [](std::uint64_t closed) { return closed > kClosed; }), kClosed);
+  expect_closed_for_more_than(80, "serve-ahead");
 }
 
 TEST_F(ShimLaunching, AProgramThatAsksWhetherItsWorkIsDoneHasARequest) {
-  constexpr std::uint64_t kClosed = 60;
-  const auto beside = [&] { return closed_percent("0", "serve-polling"); };
-  EXPECT_GT(once_shown(beside, [](std::uint64_t closed) { return closed > kClosed; }), kClosed);
+  expect_closed_for_more_than(60, "serve-polling");
 }
 
 TEST_F(ShimLaunching, AProgramThatACallbackTellsOfTheEndHasARequest) {
-  constexpr std::uint64_t kClosed = 60;
-  const auto beside = [&] { return closed_percent("0", "serve-with-callbacks"); };
-  EXPECT_GT(once_shown(beside, [](std::uint64_t closed) { return closed > kClosed; }), kClosed);
+  expect_closed_for_more_than(60, "serve-with-callbacks");
 }
 
 // Half of the time is that of requests.
