@@ -319,6 +319,7 @@ int main(int argc, char** argv) {
       {"serve-polling", run_serve_polling},
       {"serve-beside-copies", run_serve_beside_copies},
       {"serve-with-callbacks", run_serve_with_callbacks},
+      {"serve-plainly", run_serve_plainly},
       {"serve-and-leave", run_serve_and_leave},
       {"drips", run_drips},
       {"flood", run_flood},

@@ -92,6 +92,7 @@ int run_serve_ahead(Program& program, int steps);
 int run_serve_polling(Program& program, int requests);
 int run_serve_beside_copies(Program& program, int requests);
 int run_serve_with_callbacks(Program& program, int requests);
+int run_serve_plainly(Program& program, int requests);
 int run_serve_and_leave(Program& program, int requests);
 int run_flood(Program& program, int count);
 int run_iterations(Program& program, int count);

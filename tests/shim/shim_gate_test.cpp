@@ -191,53 +191,6 @@ TEST_F(ShimGate, NeitherAForkedChildNorAProgramWithoutTheLibraryIsGated) {
   EXPECT_FALSE(seen.contains("gpus"));
 }
 
-TEST_F(ShimGate, DeclaredRequestsAreBelieved) {
-  const Values seen = run({"symbol", "declared", "7"}, slo());
-  EXPECT_EQ(seen.at("failures"), 0U);
-  EXPECT_EQ(seen.at("requests"), 7U);
-}
-
-TEST_F(ShimGate, ADeclaredRequestEndsWhereItBegan) {
-  settings("gpus = 2");
-  const Values seen = run({"symbol", "declared-on-two", "7"}, slo());
-  EXPECT_EQ(seen.at("failures"), 0U);
-  EXPECT_EQ(seen.at("requests_on_all_gpus"), 7U);
-}
-
-class ShimNvtx : public ShimGate, public testing::WithParamInterface<const char*> {
- protected:
-  [[nodiscard]] static Environment with_ranges(Environment more) {
-    more["NVTX_INJECTION64_PATH"] = shim_library();
-    return more;
-  }
-};
-
-TEST_P(ShimNvtx, RangesOfTheNameAreRequests) {
-  const Values seen = run({"lookup", GetParam()}, with_ranges(slo()));
-  EXPECT_EQ(seen.at("failures"), 0U);
-  EXPECT_EQ(seen.at("requests"), 8U);
-}
-
-TEST_P(ShimNvtx, TheNameCanBeChosen) {
-  Environment more = with_ranges(slo());
-  more["CARPOOL_SHIM_NVTX"] = "other";
-  const Values seen = run({"lookup", GetParam()}, more);
-  EXPECT_EQ(seen.at("failures"), 0U);
-  EXPECT_EQ(seen.at("requests"), 1U);
-}
-
-TEST_P(ShimNvtx, AProgramWithoutAnSloHasNoRequests) {
-  for (const Environment& more : {best_effort(), Environment{{"CARPOOL_SHIM", "off"}}}) {
-    EXPECT_EQ(run({"lookup", GetParam()}, with_ranges(more)).at("failures"), 0U);
-  }
-}
-
-#ifdef SHIM_TEST_NVTX_HEADER
-INSTANTIATE_TEST_SUITE_P(Clients, ShimNvtx, testing::Values("nvtx", "nvtx-header"));
-#else
-INSTANTIATE_TEST_SUITE_P(Clients, ShimNvtx, testing::Values("nvtx"));
-#endif
-
 TEST_F(ShimGate, UnknownPolicyIsTheDefault) {
   Environment more = best_effort();
   more["CARPOOL_SHIM_POLICY"] = "none-such";

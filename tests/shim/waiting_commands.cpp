@@ -62,6 +62,22 @@ int run_serve_beside_copies(Program& program, int requests) {
   return failures;
 }
 
+// Requests one after the other, whose last call is a copy to the host that returns when it is done.
+int run_serve_plainly(Program& program, int requests) {
+  constexpr std::size_t kBytes = 4096;
+  std::array<char, kBytes> host{};
+  std::uint64_t device = 0;
+  int failures = use_kernel(program, "spin_500us");
+  failures += program.cuda("cuMemAlloc_v2", &device, kBytes);
+  for (int request = 0; request < requests; ++request) {
+    failures += program.cuda("cuMemcpyHtoD_v2", device, static_cast<void*>(host.data()), kBytes);
+    failures += program.launch("cuLaunchKernel", nullptr);
+    failures += program.cuda("cuMemcpyDtoH_v2", static_cast<void*>(host.data()), device, kBytes);
+  }
+  report_gate();
+  return failures;
+}
+
 // Work with an event behind it that the program never waits for, behind each request of 20 ms.
 int run_serve_and_leave(Program& program, int requests) {
   Order order;

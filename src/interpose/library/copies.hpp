@@ -41,15 +41,26 @@ namespace carpool::interpose {
 // What an SLO job's copies tell of its requests.
 enum class CopyMeaning : std::uint8_t {
   None,
-  Input,   // a request may begin with it
-  Result,  // the program may wait for it
+  Input,         // a request may begin with it
+  Result,        // the program may wait for it
+  DoneInLegacy,  // it returns when it is done, and all that its stream got before
+  DoneInThread,
 };
 
 [[nodiscard]] constexpr CopyMeaning meaning_of(std::string_view name) {
-  if (name.find("HtoD") != std::string_view::npos) {
+  const auto has = [name](std::string_view part) {
+    return name.find(part) != std::string_view::npos;
+  };
+  if (has("HtoD")) {
     return CopyMeaning::Input;
   }
-  return name.find("DtoH") != std::string_view::npos ? CopyMeaning::Result : CopyMeaning::None;
+  if (!has("DtoH")) {
+    return CopyMeaning::None;
+  }
+  if (has("Async")) {
+    return CopyMeaning::Result;
+  }
+  return has("_ptds") ? CopyMeaning::DoneInThread : CopyMeaning::DoneInLegacy;
 }
 
 inline void copied(std::uint64_t bytes, StreamKey stream) {

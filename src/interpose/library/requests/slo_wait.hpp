@@ -46,19 +46,36 @@ class SloWait {
   std::optional<std::uint64_t> covered_{};
 };
 
-// Around a copy. The driver waits in the call if the memory of the host is pageable, and then only
-// for the copy's stream; the program waits for all of it by another call.
+// Around a copy. An asynchronous one waits in the call if the memory of the host is pageable, and
+// then only for itself; the program waits for all of its stream by another call.
 class CopyOfRequest {
  public:
   CopyOfRequest(const Call& call, CopyMeaning meaning) {
-    if (meaning == CopyMeaning::Result) {
-      wait_.emplace(call, Awaited{.kind = Awaited::Kind::Copy});
-    } else if (Device* const device = meaning == CopyMeaning::Input ? slo_device(call) : nullptr) {
-      device->gate.slo.input_copied(device->client, exact_now_ns());
+    switch (meaning) {
+      case CopyMeaning::None:
+        break;
+      case CopyMeaning::Input:
+        if (Device* const device = slo_device(call)) {
+          device->gate.slo.input_copied(device->client, exact_now_ns());
+        }
+        break;
+      case CopyMeaning::Result:
+        wait_.emplace(call, Awaited{.kind = Awaited::Kind::Copy});
+        break;
+      case CopyMeaning::DoneInLegacy:
+        wait_.emplace(call, default_stream(Twin::Legacy));
+        break;
+      case CopyMeaning::DoneInThread:
+        wait_.emplace(call, default_stream(Twin::PerThread));
+        break;
     }
   }
 
  private:
+  static Awaited default_stream(Twin twin) {
+    return {.kind = Awaited::Kind::Stream, .stream = stream_key(nullptr, twin)};
+  }
+
   std::optional<SloWait> wait_;
 };
 
