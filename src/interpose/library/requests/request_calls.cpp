@@ -32,7 +32,7 @@ void asked_whether_done(const Call& call, const Awaited& awaited, Status status)
   }
 }
 
-// A callback that the driver has not taken runs never.
+// A callback that the driver has not taken never runs.
 Status taken(Status status, void* callback) {
   if (status != kSuccess) {
     forget_callback(callback);
