@@ -43,18 +43,19 @@ TEST_F(ShimLaunching, WorkThatIsLaunchedAheadOfAWaitKeepsTheRequestActive) {
   expect_closed_for_more_than(80, "serve-ahead");
 }
 
+// Four fifths of the time are those of requests; a request that is not seen lasts a millisecond.
 TEST_F(ShimLaunching, AProgramThatAsksWhetherItsWorkIsDoneHasARequest) {
-  expect_closed_for_more_than(60, "serve-polling");
+  expect_closed_for_more_than(40, "serve-polling");
 }
 
 TEST_F(ShimLaunching, AProgramThatACallbackTellsOfTheEndHasARequest) {
-  expect_closed_for_more_than(60, "serve-with-callbacks");
+  expect_closed_for_more_than(40, "serve-with-callbacks");
 }
 
 // Half of the time is that of requests.
 TEST_F(ShimLaunching, ARequestEndsWithTheEventBehindItsResults) {
-  constexpr std::uint64_t kClosed = 40;
-  constexpr std::uint64_t kMostClosed = 75;
+  constexpr std::uint64_t kClosed = 30;
+  constexpr std::uint64_t kMostClosed = 85;
   const auto beside = [&] { return closed_percent("0", "serve-beside-copies", 40); };
   const std::uint64_t closed = once_shown(
       beside, [](std::uint64_t percent) { return percent > kClosed && percent < kMostClosed; });
