@@ -3,8 +3,10 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 
 #include "base/clock.hpp"
+#include "interpose/library/driver_abi.hpp"
 #include "program.hpp"
 
 namespace carpool::shim_test {
@@ -62,17 +64,28 @@ int run_serve_beside_copies(Program& program, int requests) {
   return failures;
 }
 
-// Requests one after the other, whose last call is a copy to the host that returns when it is done.
+// Requests one after the other, whose last call is a copy to the host that returns when it is done:
+// of a row or of a plane.
 int run_serve_plainly(Program& program, int requests) {
   constexpr std::size_t kBytes = 4096;
   std::array<char, kBytes> host{};
   std::uint64_t device = 0;
   int failures = use_kernel(program, "spin_500us");
   failures += program.cuda("cuMemAlloc_v2", &device, kBytes);
+  interpose::Copy2D plane{};
+  plane.source_type = interpose::kDeviceMemory;
+  plane.source = {0, device, 0, kBytes};
+  plane.target_type = interpose::kHostMemory;
+  plane.target = {reinterpret_cast<std::uintptr_t>(host.data()), 0, 0, kBytes};
+  plane.width_bytes = kBytes;
+  plane.height = 1;
   for (int request = 0; request < requests; ++request) {
     failures += program.cuda("cuMemcpyHtoD_v2", device, static_cast<void*>(host.data()), kBytes);
     failures += program.launch("cuLaunchKernel", nullptr);
-    failures += program.cuda("cuMemcpyDtoH_v2", static_cast<void*>(host.data()), device, kBytes);
+    failures +=
+        request % 2 == 0
+            ? program.cuda("cuMemcpyDtoH_v2", static_cast<void*>(host.data()), device, kBytes)
+            : program.cuda("cuMemcpy2D_v2", &plane);
   }
   report_gate();
   return failures;

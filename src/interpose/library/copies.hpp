@@ -1,7 +1,8 @@
 // Counts copies and fills before they are passed on.
 #pragma once
 
-#include <string_view>
+#include <cstddef>
+#include <cstdint>
 
 #include "interpose/library/captures.hpp"
 #include "interpose/library/devices.hpp"
@@ -36,31 +37,6 @@ namespace carpool::interpose {
     bytes += sizes[i];
   }
   return bytes;
-}
-
-// What an SLO job's copies tell of its requests.
-enum class CopyMeaning : std::uint8_t {
-  None,
-  Input,         // a request may begin with it
-  Result,        // the program may wait for it
-  DoneInLegacy,  // it returns when it is done, and all that its stream got before
-  DoneInThread,
-};
-
-[[nodiscard]] constexpr CopyMeaning meaning_of(std::string_view name) {
-  const auto has = [name](std::string_view part) {
-    return name.find(part) != std::string_view::npos;
-  };
-  if (has("HtoD")) {
-    return CopyMeaning::Input;
-  }
-  if (!has("DtoH")) {
-    return CopyMeaning::None;
-  }
-  if (has("Async")) {
-    return CopyMeaning::Result;
-  }
-  return has("_ptds") ? CopyMeaning::DoneInThread : CopyMeaning::DoneInLegacy;
 }
 
 inline void copied(std::uint64_t bytes, StreamKey stream) {

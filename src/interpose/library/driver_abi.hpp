@@ -52,9 +52,17 @@ struct LaunchParameters {  // CUDA_LAUNCH_PARAMS
   void** parameters;
 };
 
-// CUDA_MEMCPY2D and CUDA_MEMCPY3D: only what is copied matters here, not from where to where.
+// CUDA_MEMCPY2D and CUDA_MEMCPY3D: how much is copied, and between which kinds of memory.
+inline constexpr unsigned kHostMemory = 1;  // CU_MEMORYTYPE_HOST
+inline constexpr unsigned kDeviceMemory = 2;
+inline constexpr unsigned kArrayMemory = 3;
 struct Copy2D {
-  std::array<std::uint64_t, 14> places;
+  std::array<std::uint64_t, 2> source_offset;
+  unsigned source_type;
+  std::array<std::uint64_t, 4> source;
+  std::array<std::uint64_t, 2> target_offset;
+  unsigned target_type;
+  std::array<std::uint64_t, 4> target;
   std::size_t width_bytes;
   std::size_t height;
 };
@@ -65,7 +73,12 @@ struct OldCopy2D {
   unsigned height;
 };
 struct Copy3D {  // CUDA_MEMCPY3D_PEER too
-  std::array<std::uint64_t, 22> places;
+  std::array<std::uint64_t, 4> source_offset;
+  unsigned source_type;
+  std::array<std::uint64_t, 6> source;
+  std::array<std::uint64_t, 4> target_offset;
+  unsigned target_type;
+  std::array<std::uint64_t, 6> target;
   std::size_t width_bytes;
   std::size_t height;
   std::size_t depth;

@@ -5,9 +5,9 @@
 #include <optional>
 
 #include "interpose/library/clock.hpp"
-#include "interpose/library/copies.hpp"
 #include "interpose/library/devices.hpp"
 #include "interpose/library/process.hpp"
+#include "interpose/library/requests/copy_direction.hpp"
 
 namespace carpool::interpose {
 
@@ -46,36 +46,25 @@ class SloWait {
   std::optional<std::uint64_t> covered_{};
 };
 
-// Around a copy. An asynchronous one waits in the call if the memory of the host is pageable, and
-// then only for itself; the program waits for all of its stream by another call.
+// Around a copy. An asynchronous one to the host waits in the call if the memory of the host is
+// pageable, and then only for itself; the program waits for all of its stream by another call.
 class CopyOfRequest {
  public:
-  CopyOfRequest(const Call& call, CopyMeaning meaning) {
-    switch (meaning) {
-      case CopyMeaning::None:
-        break;
-      case CopyMeaning::Input:
-        if (Device* const device = slo_device(call)) {
-          device->gate.slo.input_copied(device->client, exact_now_ns());
-        }
-        break;
-      case CopyMeaning::Result:
-        wait_.emplace(call, Awaited{.kind = Awaited::Kind::Copy});
-        break;
-      case CopyMeaning::DoneInLegacy:
-        wait_.emplace(call, default_stream(Twin::Legacy));
-        break;
-      case CopyMeaning::DoneInThread:
-        wait_.emplace(call, default_stream(Twin::PerThread));
-        break;
+  CopyOfRequest(const Call& call, const RequestCopy& copy) {
+    if (copy.direction == CopyDirection::ToDevice) {
+      if (Device* const device = slo_device(call)) {
+        device->gate.slo.input_copied(device->client, exact_now_ns());
+      }
+    } else if (copy.direction == CopyDirection::ToHost && copy.returns_when_done) {
+      wait_.emplace(
+          call, Awaited{.kind = Awaited::Kind::Stream, .stream = stream_key(nullptr, copy.twin)});
+    } else if (copy.direction == CopyDirection::ToHost ||
+               (copy.direction == CopyDirection::Unknown && copy.returns_when_done)) {
+      wait_.emplace(call, Awaited{.kind = Awaited::Kind::Copy});
     }
   }
 
  private:
-  static Awaited default_stream(Twin twin) {
-    return {.kind = Awaited::Kind::Stream, .stream = stream_key(nullptr, twin)};
-  }
-
   std::optional<SloWait> wait_;
 };
 
