@@ -63,10 +63,11 @@ TEST_F(ShimLaunching, ARequestEndsWithTheEventBehindItsResults) {
   EXPECT_LT(closed, kMostClosed);
 }
 
-// The lease of 100 ms bounds it, of 440 ms.
+// After a request of 40 ms it is taken for done after another 40 ms, of 180 ms. The lease of 100 ms
+// would close the gates for 78 % of the time.
 TEST_F(ShimLaunching, WorkThatIsNeverWaitedForDoesNotKeepARequest) {
-  constexpr std::uint64_t kMostClosed = 60;
-  const auto beside = [&] { return closed_percent("0", "serve-and-leave", 5); };
+  constexpr std::uint64_t kMostClosed = 65;
+  const auto beside = [&] { return closed_percent("0", "serve-and-leave", 20); };
   EXPECT_LT(once_shown(beside, [](std::uint64_t closed) { return closed < kMostClosed; }),
             kMostClosed);
 }

@@ -66,6 +66,13 @@ void for_each_best_effort(const SharedState& state, const Visit& visit) {
          gate.waiting.load(std::memory_order_relaxed) == 0;
 }
 
+// How long the request of a busy client goes on without a sign. Work that the program does not wait
+// for yet, and may never wait for, is done after the time of a request.
+[[nodiscard]] Nanoseconds longest_silence(const ClientGate& gate, bool waits) {
+  const Nanoseconds tail = value_of(gate.tail_ns);
+  return waits || tail == 0 ? kSloLease : std::clamp(tail, kUnfinishedQuietTime, kSloLease);
+}
+
 void add_slo_client(SloView& view,
                     SloTerms& terms,
                     const ClientGate& gate,
@@ -137,14 +144,17 @@ bool slos_in_mps(const SharedState& state) {
 }
 
 SloSign sign_of(const ClientGate& gate, Nanoseconds now, Nanoseconds seen_alive) {
-  const bool busy = gate.busy.load(std::memory_order_relaxed) != 0;
+  const std::uint64_t busy = gate.busy.load(std::memory_order_relaxed);
+  const bool waits = busy % kLaunchedAhead != 0;
   const RequestPhase active = is_launching(gate) ? RequestPhase::Launching : RequestPhase::Busy;
-  const Nanoseconds sign = std::max(value_of(gate.lease_ns), busy ? seen_alive : 0);
+  const Nanoseconds sign = std::max(value_of(gate.lease_ns), waits ? seen_alive : 0);
   if (value_of(gate.request_began_ns) == 0 || now - sign >= kSloLease) {
     return {.phase = RequestPhase::Idle, .idle_at = now};
   }
-  if (busy) {
-    return {.phase = active, .idle_at = sign + kSloLease};
+  if (busy != 0) {
+    const Nanoseconds idle_at = sign + longest_silence(gate, waits);
+    return now >= idle_at ? SloSign{.phase = RequestPhase::Idle, .idle_at = now}
+                          : SloSign{.phase = active, .idle_at = idle_at};
   }
   const bool waited = gate.commands_in_flight.load(std::memory_order_relaxed) == 0;
   const Nanoseconds learned = waited ? value_of(gate.quiet_ns) : 0;

@@ -156,7 +156,7 @@ void SloSide::next_request(Client& client, std::uint64_t now, bool begins) {
   }
   const std::uint64_t sign = words.lease_ns.load(std::memory_order_relaxed);
   if (words.request_began_ns.load(std::memory_order_relaxed) != 0) {
-    if (!begins && words.busy.load(std::memory_order_relaxed) != 0) {
+    if (!begins && words.busy.load(std::memory_order_relaxed) % kLaunchedAhead != 0) {
       return;  // another thread waits for the GPU
     }
     end(client, sign, now);

@@ -146,6 +146,21 @@ TEST_F(SharedViewTest, AClientThatWaitsForTheGpuIsNotQuiet) {
   EXPECT_EQ(view().slo.phase, RequestPhase::Busy);
 }
 
+TEST_F(SharedViewTest, WorkThatNobodyWaitsForYetIsDoneAfterTheTimeOfARequest) {
+  ClientGate& gate = add_request(3, 50 * kMillisecond, 20 * kMillisecond);
+  const std::array<Nanoseconds, 4> alive{0, 0, 0, kViewed};
+  const auto phase = [&] { return view({.alive = alive}).slo.phase; };
+  gate.busy.store(kLaunchedAhead);
+  EXPECT_EQ(phase(), RequestPhase::Busy) << "the time of a request is not known";
+  gate.tail_ns.store(25'000'000);
+  EXPECT_EQ(phase(), RequestPhase::Busy);
+  EXPECT_EQ(view().slo.idle_at, kViewed + 5 * kMillisecond);
+  gate.tail_ns.store(20'000'000);
+  EXPECT_EQ(phase(), RequestPhase::Idle);
+  gate.busy.store(kLaunchedAhead + 1);
+  EXPECT_EQ(phase(), RequestPhase::Busy) << "a thread waits for the GPU";
+}
+
 TEST_F(SharedViewTest, ASilentClientHasNoRequestAfterItsLease) {
   ClientGate& gate = add_request(3, kSecond, kSloLease - 1);
   gate.busy.store(1);
