@@ -92,6 +92,15 @@ void touch(const char* variable) {
   }
 }
 
+void wait_for_go() {
+  touch("SHIM_TEST_READY");
+  const Stopwatch waiting;
+  while (std::getenv("SHIM_TEST_GO") != nullptr && !exists("SHIM_TEST_GO") &&
+         waiting.seconds() < kLongest) {
+    pause_for(std::chrono::milliseconds{5});
+  }
+}
+
 int use_kernel(Program& program, const char* name) {
   return program.cuda("cuModuleGetFunction", &program.kernel, program.module, name) != 0 ? 1 : 0;
 }
@@ -107,11 +116,7 @@ int run_serve(Program& program, int requests) {
   for (int i = 0; first != nullptr && i < std::atoi(first); ++i) {
     failures += request(program, memory);
   }
-  touch("SHIM_TEST_READY");
-  const Stopwatch waiting;
-  while (!exists("SHIM_TEST_GO") && waiting.seconds() < kLongest) {
-    pause_for(kBetweenRequests);
-  }
+  wait_for_go();
   std::vector<double> seconds;
   for (int i = 0; i < requests; ++i) {
     const Stopwatch watch;

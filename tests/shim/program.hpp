@@ -65,6 +65,8 @@ struct Program {
 // The file that a variable of the environment names.
 void touch(const char* variable);
 bool exists(const char* variable);
+// Makes the file SHIM_TEST_READY, and returns once SHIM_TEST_GO exists, where the variable is set.
+void wait_for_go();
 // Launches are of this kernel from now on; 1 if there is none.
 int use_kernel(Program& program, const char* name);
 
@@ -94,6 +96,13 @@ int run_serve_beside_copies(Program& program, int requests);
 int run_serve_with_callbacks(Program& program, int requests);
 int run_serve_plainly(Program& program, int requests);
 int run_serve_and_leave(Program& program, int requests);
+int run_serve_with_inputs(Program& program, int requests);
+int run_serve_by_address(Program& program, int requests);
+int run_serve_and_ask_late(Program& program, int requests);
+int run_serve_in_pipeline(Program& program, int requests);
+int run_serve_and_wait_later(Program& program, int requests);
+int run_serve_beside_others(Program& program, int requests);
+int run_serve_two_at_a_time(Program& program, int requests);
 int run_flood(Program& program, int count);
 int run_iterations(Program& program, int count);
 int run_ahead(Program& program, int count);

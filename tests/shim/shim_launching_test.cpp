@@ -52,6 +52,15 @@ TEST_F(ShimLaunching, AProgramThatACallbackTellsOfTheEndHasARequest) {
   expect_closed_for_more_than(40, "serve-with-callbacks");
 }
 
+// Four fifths of the time are those of requests here, too.
+TEST_F(ShimLaunching, ARequestThatIsWaitedForLaterIsActiveUntilThen) {
+  expect_closed_for_more_than(60, "serve-and-wait-later");
+}
+
+TEST_F(ShimLaunching, AWaitForOtherWorkDoesNotEndARequest) {
+  expect_closed_for_more_than(60, "serve-beside-others");
+}
+
 // Half of the time is that of requests.
 TEST_F(ShimLaunching, ARequestEndsWithTheEventBehindItsResults) {
   constexpr std::uint64_t kClosed = 30;

@@ -26,6 +26,38 @@ TEST_F(ShimRequests, ACopyThatReturnsWhenItIsDoneEndsARequest) {
   EXPECT_GE(seen.at("requests"), 29U);
 }
 
+// Ends are noticed with the next begin.
+TEST_F(ShimRequests, ARequestMayHaveSeveralInputs) {
+  const Values seen = run({"lookup", "serve-with-inputs", "30"}, slo());
+  EXPECT_EQ(seen.at("failures"), 0U);
+  EXPECT_GE(seen.at("requests"), 29U);
+  EXPECT_LE(seen.at("requests"), 35U) << "a thread that the system stops may begin some more";
+  EXPECT_GE(seen.at("p50_ns"), 500'000U);
+}
+
+TEST_F(ShimRequests, CopiesByAddressBeginAndEndARequest) {
+  const Values seen = run({"lookup", "serve-by-address", "30"}, slo());
+  EXPECT_EQ(seen.at("failures"), 0U);
+  EXPECT_GE(seen.at("requests"), 29U);
+}
+
+TEST_F(ShimRequests, AQuestionAfterTheEndEndsARequest) {
+  const Values seen = run({"lookup", "serve-and-ask-late", "30"}, slo());
+  EXPECT_EQ(seen.at("failures"), 0U);
+  EXPECT_GE(seen.at("requests"), 29U);
+  EXPECT_GE(seen.at("p50_ns"), 2'000'000U);
+}
+
+TEST_F(ShimRequests, RequestsThatOverlapEachHaveTheirLatency) {
+  for (const char* const serve : {"serve-in-pipeline", "serve-two-at-a-time"}) {
+    const Values seen = run({"lookup", serve, "20"}, slo());
+    EXPECT_EQ(seen.at("failures"), 0U);
+    EXPECT_GE(seen.at("requests"), 18U) << serve;
+    EXPECT_LE(seen.at("requests"), 22U) << serve;
+    EXPECT_GE(seen.at("p50_ns"), 19'000'000U) << serve;
+  }
+}
+
 class ShimNvtx : public ShimGate, public testing::WithParamInterface<const char*> {
  protected:
   [[nodiscard]] static Environment with_ranges(Environment more) {

@@ -1,7 +1,6 @@
 // The parts of the library that need no program: tables, and the search for the driver.
 #include <bit>
 #include <cstring>
-#include <memory>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -9,7 +8,6 @@
 #include "interpose/library/driver_path.hpp"
 #include "interpose/library/fixed_table.hpp"
 #include "interpose/library/memory/allocations.hpp"
-#include "interpose/library/requests/work_order.hpp"
 
 namespace carpool::interpose {
 namespace {
@@ -41,99 +39,6 @@ TEST(FixedTable, KeepsWhatFitsWhenItIsFull) {
     found += value == 0 ? 0 : 1;
   }
   EXPECT_GT(found, 32);
-}
-
-TEST(FixedTable, ChangesAValueInItsPlace) {
-  FixedTable<64> table;
-  for (std::uint64_t value = 1; value <= 500; ++value) {
-    table.put(4096, value);
-  }
-  table.put(8192, 9);
-  EXPECT_EQ(table.find(4096), 500U);
-  EXPECT_EQ(table.find(8192), 9U);
-}
-
-// Streams 3 and 4, events A and B.
-class WorkOrderTest : public testing::Test {
- protected:
-  static constexpr StreamKey kCompute = 0x3000;
-  static constexpr StreamKey kCopies = 0x4000;
-  Handle a_ = reinterpret_cast<Handle>(0xa000);
-  Handle b_ = reinterpret_cast<Handle>(0xb000);
-
-  void launch(StreamKey stream, int launches) {
-    for (int i = 0; i < launches; ++i) {
-      order_->launched(stream);
-    }
-  }
-  // How many launches are left after a wait.
-  std::uint64_t wait_for(Handle event) {
-    return order_->done(order_->covered_by({.kind = Awaited::Kind::Event, .event = event}));
-  }
-  std::uint64_t wait_for(StreamKey stream) {
-    return order_->done(order_->covered_by({.kind = Awaited::Kind::Stream, .stream = stream}));
-  }
-
-  static bool waits_for_legacy(StreamKey stream) { return stream == kCopies; }
-  std::unique_ptr<WorkOrder> order_ = std::make_unique<WorkOrder>(&waits_for_legacy);
-};
-
-TEST_F(WorkOrderTest, AnEventCoversWhatItsStreamGotBefore) {
-  launch(kCompute, 3);
-  order_->recorded(a_, kCompute);
-  launch(kCompute, 2);
-  EXPECT_FALSE(order_->ends_with_event());
-  order_->recorded(b_, kCompute);
-  EXPECT_TRUE(order_->ends_with_event());
-  EXPECT_EQ(wait_for(a_), 2U);
-  EXPECT_EQ(wait_for(b_), 0U);
-  EXPECT_EQ(wait_for(a_), 0U) << "what is done stays done";
-}
-
-TEST_F(WorkOrderTest, AStreamCoversWhatItGotAndWhatItWaitedFor) {
-  launch(kCompute, 3);
-  EXPECT_EQ(wait_for(kCopies), 3U) << "another stream";
-  order_->recorded(a_, kCompute);
-  order_->joined(kCopies, a_);
-  launch(kCompute, 1);
-  EXPECT_EQ(wait_for(kCopies), 1U);
-  order_->recorded(b_, kCopies);
-  EXPECT_EQ(wait_for(b_), 1U);
-  EXPECT_EQ(wait_for(kCompute), 0U);
-}
-
-TEST_F(WorkOrderTest, TheLegacyStreamAndUnknownEventsCoverEverything) {
-  launch(kCompute, 3);
-  EXPECT_EQ(wait_for(b_), 0U);
-  launch(kCompute, 3);
-  launch(kLegacyStream, 1);
-  order_->recorded(a_, kLegacyStream);
-  EXPECT_EQ(wait_for(a_), 0U);
-  launch(kCompute, 2);
-  EXPECT_EQ(wait_for(kLegacyStream), 0U);
-  launch(kCompute, 2);
-  EXPECT_EQ(order_->done(order_->covered_by(Awaited{})), 0U);
-}
-
-TEST_F(WorkOrderTest, StreamsThatFindNoPlaceCoverEverything) {
-  constexpr StreamKey kMany = 2000;
-  const auto stream = [](StreamKey number) { return 0x10000 + number * 0x100; };
-  for (StreamKey number = 0; number < kMany; ++number) {
-    launch(stream(number), 1);
-    order_->destroyed(stream(number));
-  }
-  EXPECT_EQ(wait_for(kCompute), kMany) << "destroyed streams leave their place";
-  for (StreamKey number = 0; number < kMany; ++number) {
-    launch(stream(number), 1);
-    ASSERT_EQ(wait_for(stream(number)), 0U) << number;
-  }
-}
-
-TEST_F(WorkOrderTest, AStreamThatIsNotNonBlockingCoversTheLegacyStream) {
-  launch(kCopies, 1);
-  launch(kLegacyStream, 2);
-  EXPECT_EQ(wait_for(kCompute), 3U);
-  EXPECT_EQ(wait_for(kCopies), 0U);
 }
 
 TEST(AllocationTable, GivesBackWhatWasAddedThroughGrowthAndReuse) {

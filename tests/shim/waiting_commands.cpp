@@ -15,16 +15,6 @@ namespace {
 constexpr const char* kStep = "spin_20000us";
 constexpr std::chrono::milliseconds kOnTheHost{5};
 
-// Runs once the best-effort process has begun.
-void wait_for_go() {
-  touch("SHIM_TEST_READY");
-  const Stopwatch waiting;
-  constexpr double kLongest = 100.0;
-  while (!exists("SHIM_TEST_GO") && waiting.seconds() < kLongest) {
-    pause_for(kOnTheHost);
-  }
-}
-
 // Two streams that do not wait for the legacy one, and two events.
 struct Order {
   std::array<Handle, 2> streams{};

@@ -20,7 +20,7 @@ void recorded(Handle event, const StreamPlace& place, Status status) {
   if (asks(device)) {
     device.gate.best_effort.event_recorded(event, place);
   } else if (device.gate.side == GateSide::Slo) {
-    device.gate.slo.order().recorded(event, stream_key(place.stream, place.twin));
+    device.gate.slo.recorded(device.client, event, stream_key(place.stream, place.twin));
   }
 }
 
@@ -43,7 +43,17 @@ void destroyed(Handle stream) {
   }
   Device& device = current_device();
   if (device.gate.side == GateSide::Slo) {
-    device.gate.slo.order().destroyed(stream_key(stream, Twin::Legacy));
+    device.gate.slo.order().stream_destroyed(stream_key(stream, Twin::Legacy));
+  }
+}
+
+void event_destroyed(Handle event) {
+  if (capture_alive()) {
+    return;
+  }
+  Device& device = current_device();
+  if (device.gate.side == GateSide::Slo) {
+    device.gate.slo.order().event_destroyed(event);
   }
 }
 
@@ -110,6 +120,8 @@ CAPTURE_END(cuStreamEndCapture_ptsz, PerThread)
 
 AFTER(cuStreamDestroy, (Handle stream), destroyed(stream), stream)
 AFTER(cuStreamDestroy_v2, (Handle stream), destroyed(stream), stream)
+AFTER(cuEventDestroy, (Handle event), event_destroyed(event), event)
+AFTER(cuEventDestroy_v2, (Handle event), event_destroyed(event), event)
 
 #define EVENT_RECORD(NAME, TWIN)                       \
   AFTER(NAME,                                          \

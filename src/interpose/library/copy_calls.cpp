@@ -9,14 +9,14 @@ namespace carpool::interpose {
 // NOLINTBEGIN(readability-identifier-naming)
 
 #define PASS_ARGUMENTS(...) __VA_ARGS__
-#define DRIVER_COPY(NAME, PARAMETERS, ARGUMENTS, COUNT)                 \
-  Status NAME PARAMETERS {                                              \
-    const Call call;                                                    \
-    if (call.counts()) {                                                \
-      COUNT;                                                            \
-    }                                                                   \
-    const CopyOfRequest copy(call, request_copy(named_copy(#NAME), a)); \
-    return REAL(NAME, PASS_ARGUMENTS ARGUMENTS);                        \
+#define DRIVER_COPY(NAME, PARAMETERS, ARGUMENTS, COUNT)                                        \
+  Status NAME PARAMETERS {                                                                     \
+    const Call call;                                                                           \
+    if (call.counts()) {                                                                       \
+      COUNT;                                                                                   \
+    }                                                                                          \
+    const CopyOfRequest copy(call, request_copy(named_copy(#NAME), PASS_ARGUMENTS ARGUMENTS)); \
+    return REAL(NAME, PASS_ARGUMENTS ARGUMENTS);                                               \
   }
 #include "interpose/library/copy_calls.inc"
 #undef DRIVER_COPY

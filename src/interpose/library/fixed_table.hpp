@@ -35,24 +35,7 @@ class FixedTable {
     return 0;
   }
 
-  // Replaces a value, which must not be 0; false if it does not fit. The value of a key that is
-  // there changes in its place.
-  bool put(std::uint64_t key, std::uint64_t value) {
-    for (std::size_t step = 0; step < kTableSteps; ++step) {
-      Entry& entry = entries_[place_of(key, step)];
-      const std::uint64_t there = entry.key.load(std::memory_order_relaxed);
-      if (there == key) {
-        entry.value.store(value, std::memory_order_relaxed);
-        return true;
-      }
-      if (there == kFreeKey) {
-        break;
-      }
-    }
-    return set(key, value);
-  }
-
-  // The same, in any place.
+  // Replaces a value, which must not be 0; false if it does not fit.
   bool set(std::uint64_t key, std::uint64_t value) {
     erase(key);
     for (std::size_t step = 0; step < kTableSteps; ++step) {

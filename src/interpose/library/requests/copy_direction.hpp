@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <string_view>
+#include <tuple>
+#include <type_traits>
 
 #include "interpose/library/captures.hpp"
 #include "interpose/library/driver_abi.hpp"
@@ -52,6 +54,9 @@ struct RequestCopy {
   CopyDirection direction = CopyDirection::Unknown;
   bool returns_when_done = false;  // if it is one to the host
   Twin twin = Twin::Legacy;        // of its default stream
+  // Where the driver finds the direction out by them.
+  DevicePointer target = 0;
+  DevicePointer source = 0;
 };
 
 [[nodiscard]] consteval RequestCopy named_copy(std::string_view name) {
@@ -60,15 +65,29 @@ struct RequestCopy {
           .twin = is_part("_ptds", name) ? Twin::PerThread : Twin::Legacy};
 }
 
-// By the first argument as well, where it is a shape.
-template <class First>
-[[nodiscard]] constexpr RequestCopy request_copy(RequestCopy copy, const First& first) {
+// By the arguments as well: by a shape, or by addresses, about which the driver is asked later.
+template <class First, class... Rest>
+[[nodiscard]] constexpr RequestCopy request_copy(RequestCopy copy,
+                                                 const First& first,
+                                                 const Rest&... rest) {
+  if (copy.direction != CopyDirection::Unknown) {
+    return copy;
+  }
   if constexpr (requires { first->target_type; }) {
-    if (copy.direction == CopyDirection::Unknown && first != nullptr) {
+    if (first != nullptr) {
       copy.direction = direction_between(first->source_type, first->target_type);
+    }
+  } else if constexpr (std::is_same_v<First, DevicePointer> && sizeof...(Rest) > 0) {
+    const auto& second = std::get<0>(std::tie(rest...));
+    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(second)>, DevicePointer>) {
+      copy.target = first;
+      copy.source = second;
     }
   }
   return copy;
 }
+
+// Asks the driver.
+[[nodiscard]] CopyDirection direction_by_address(DevicePointer source, DevicePointer target);
 
 }  // namespace carpool::interpose

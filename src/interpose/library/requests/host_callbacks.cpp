@@ -16,7 +16,7 @@ struct Place {
   std::atomic<bool> taken{false};
   ProgramCallback callback{};
   Device* device = nullptr;
-  std::uint64_t covered = 0;  // launches that are done when it runs
+  Reach reach{};  // what is done when it runs
 };
 
 constexpr std::size_t kMost = 64;             // that have not run yet
@@ -26,9 +26,9 @@ ProgramCallback leave(void* kept, bool done) {
   Place& place = *static_cast<Place*>(kept);
   const ProgramCallback callback = place.callback;
   Device& device = *place.device;
-  const std::optional<std::uint64_t> covered = done ? std::optional(place.covered) : std::nullopt;
+  const std::optional<Reach> reach = done ? std::optional(place.reach) : std::nullopt;
   place.taken.store(false, std::memory_order_release);
-  device.gate.slo.wait_ends(device.client, exact_now_ns(), covered);
+  device.gate.slo.callback_ends(device.client, exact_now_ns(), reach);
   return callback;
 }
 
@@ -44,13 +44,13 @@ void* keep_callback(const Call& call, const ProgramCallback& callback, const Awa
     if (place.taken.exchange(true, std::memory_order_acquire)) {
       continue;
     }
-    if (!device->gate.slo.wait_begins(device->client, exact_now_ns())) {
+    if (!device->gate.slo.callback_is_due(device->client, exact_now_ns())) {
       place.taken.store(false, std::memory_order_release);
       return nullptr;
     }
     place.callback = callback;
     place.device = device;
-    place.covered = device->gate.slo.order().covered_by(awaited);
+    place.reach = device->gate.slo.order().reach_of(awaited);
     return &place;
   }
   return nullptr;
@@ -60,7 +60,7 @@ void forget_callback(void* kept) {
   leave(kept, false);
 }
 
-// The wait ends first: the callback may wake a thread that begins with the next request.
+// It has ended first: the callback may wake a thread that begins with the next request.
 void run_host_function(void* kept) {
   const ProgramCallback callback = leave(kept, true);
   callback.function(callback.data);

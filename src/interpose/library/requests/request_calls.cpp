@@ -25,10 +25,9 @@ void asked_whether_done(const Call& call, const Awaited& awaited, Status status)
   }
   if (Device* const device = slo_device(call)) {
     SloSide& side = device->gate.slo;
-    side.polled(
-        device->client,
-        exact_now_ns(),
-        status == kSuccess ? std::optional(side.order().covered_by(awaited)) : std::nullopt);
+    side.polled(device->client,
+                exact_now_ns(),
+                status == kSuccess ? std::optional(side.order().reach_of(awaited)) : std::nullopt);
   }
 }
 

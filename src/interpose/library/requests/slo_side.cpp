@@ -1,6 +1,7 @@
 #include "interpose/library/requests/slo_side.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "interpose/gate/lane.hpp"
 #include "interpose/gate/policies/policies.hpp"
@@ -89,11 +90,12 @@ void SloSide::ring(Client& client) {
   }
 }
 
-// With the lock held.
 void SloSide::begin(Client& client, std::uint64_t arrival, std::uint64_t now) {
   ClientGate& words = client.slot().gate;
   book_.began(signed_ns(arrival), signed_ns(arrival + promise_.slo_ns));
-  service_began_ = now;
+  began_ = now;
+  launches_before_ = order_.launches();
+  beside_wait_ = words.busy.load(std::memory_order_relaxed) % kLaunchedAhead != 0;
   const Nanoseconds next = book_.next_arrival();
   words.next_arrival_ns.store(next == gate::kNever ? 0 : static_cast<std::uint64_t>(next));
   words.commands_in_flight.store(0, std::memory_order_relaxed);
@@ -104,23 +106,31 @@ void SloSide::begin(Client& client, std::uint64_t arrival, std::uint64_t now) {
   show_slo_presence(client);
 }
 
-// With the lock held.
-void SloSide::end(Client& client, std::uint64_t at, std::uint64_t now) {
-  ClientGate& words = client.slot().gate;
+OpenRequest SloSide::current(std::uint64_t sign) const {
+  return {.arrival_ns = static_cast<std::uint64_t>(book_.arrival()),
+          .began_ns = began_,
+          .before = launches_before_,
+          .last = order_.launches(),
+          .sign_ns = sign};
+}
+
+void SloSide::close(ClientGate& words) {
   words.request_began_ns.store(0);
   phase_.request_ended();
-  if (!book_.active()) {
-    return;
-  }
+  book_.dropped();
+}
+
+void SloSide::count(ClientGate& words, const OpenRequest& request, std::uint64_t now) {
+  const std::uint64_t at = request.sign_ns;
   const Nanoseconds slo = signed_ns(promise_.slo_ns);
-  const Nanoseconds latency = book_.ended(signed_ns(at));
+  const Nanoseconds latency = std::max<Nanoseconds>(0, signed_ns(at - request.arrival_ns));
   queue_wait_.ended(signed_ns(at), latency);
   tail_.request_ended(latency, slo, signed_ns(now));
   if (words.requests.load(std::memory_order_relaxed) == gate::TailSettings{}.first_requests) {
     latencies_ = gate::QuantileSketch{kRecentRequests};  // those before have loaded kernels
   }
   latencies_.add(latency);
-  services_.add(signed_ns(at - service_began_));
+  services_.add(signed_ns(at - request.began_ns));
   const auto permille =
       static_cast<std::uint32_t>(promise_.quantile_millionths / kMillionthsOfPermille);
   words.requests.fetch_add(1, std::memory_order_relaxed);
@@ -131,6 +141,17 @@ void SloSide::end(Client& client, std::uint64_t at, std::uint64_t now) {
   words.service_square_us2.store(services_.mean_square_us2());
   words.room_millionths.store(tail_.room_permille() * kMillionthsOfPermille);
   words.time_only_until_ns.store(static_cast<std::uint64_t>(tail_.time_only_until()));
+}
+
+// Of requests without a sign since then the program waits for nothing any more.
+void SloSide::give_up(ClientGate& words, std::uint64_t since, std::uint64_t now) {
+  const std::uint64_t last =
+      open_.expire(since, [&](const OpenRequest& request) { count(words, request, now); });
+  if (last != 0) {
+    Reach reach;
+    reach.add_all(last);
+    order_.done(reach);
+  }
 }
 
 // Under MPS the kernels of others run beside those of the request, and each one may delay it.
@@ -147,7 +168,8 @@ void SloSide::paused(ClientGate& words, Nanoseconds pause) {
   }
 }
 
-void SloSide::next_request(Client& client, std::uint64_t now, bool begins) {
+// A launch or a copy that comes after silence, or a copy that follows a wait for all work.
+void SloSide::next_request(Client& client, std::uint64_t now, Nanoseconds silent) {
   ClientGate& words = client.slot().gate;
   const SpinLock::Attempt attempt(lock_);
   // Another thread has begun it, or the program declares its requests.
@@ -155,11 +177,21 @@ void SloSide::next_request(Client& client, std::uint64_t now, bool begins) {
     return;
   }
   const std::uint64_t sign = words.lease_ns.load(std::memory_order_relaxed);
+  const auto lease = static_cast<std::uint64_t>(gate::kSloLease);
+  give_up(words, now > lease ? now - lease : 0, now);
   if (words.request_began_ns.load(std::memory_order_relaxed) != 0) {
-    if (!begins && words.busy.load(std::memory_order_relaxed) % kLaunchedAhead != 0) {
-      return;  // another thread waits for the GPU
+    const bool waits = words.busy.load(std::memory_order_relaxed) % kLaunchedAhead != 0;
+    if (order_.launches() == launches_before_) {
+      if (silent < gate::kUnfinishedQuietTime) {
+        return;  // the request has several inputs
+      }
+    } else if (order_.works() && (waits || silent < gate::kSloLease)) {
+      open_.add(current(sign), [&](const OpenRequest& request) { count(words, request, now); });
+    } else {
+      count(words, current(sign), now);
+      order_.done(order_.reach_of({}));
     }
-    end(client, sign, now);
+    close(words);
   }
   begin(client, now - static_cast<std::uint64_t>(queue_wait_.began(signed_ns(now))), now);
 }
@@ -170,8 +202,10 @@ void SloSide::request_begins(Client& client, std::uint64_t now) {
   if (declared_++ > 0) {
     return;  // requests that overlap count as one
   }
+  give_up(words, std::numeric_limits<std::uint64_t>::max(), now);
   if (words.request_began_ns.load(std::memory_order_relaxed) != 0) {
-    end(client, words.lease_ns.load(std::memory_order_relaxed), now);
+    count(words, current(words.lease_ns.load(std::memory_order_relaxed)), now);
+    close(words);
   }
   declares_.store(true, std::memory_order_relaxed);
   words.busy.fetch_add(1, std::memory_order_relaxed);
@@ -191,7 +225,8 @@ void SloSide::request_ends(Client& client, std::uint64_t now) {
   }
   words.busy.fetch_sub(1, std::memory_order_relaxed);
   words.lease_ns.store(now, std::memory_order_relaxed);
-  end(client, now, now);
+  count(words, current(now), now);
+  close(words);
 }
 
 }  // namespace carpool::interpose

@@ -17,6 +17,7 @@
 #include "interpose/gate/shared_view.hpp"
 #include "interpose/gate/slack.hpp"
 #include "interpose/gate/tail_control.hpp"
+#include "interpose/library/requests/open_requests.hpp"
 #include "interpose/library/requests/slo_presence.hpp"
 #include "interpose/library/requests/work_order.hpp"
 #include "interpose/library/spin_lock.hpp"
@@ -47,15 +48,21 @@ class SloSide {
     worked(client, now, waited_.exchange(false, std::memory_order_relaxed));
   }
 
-  // Which work a wait covers: recorded events, and streams that wait for them, are told.
+  // Which work is done when a wait ends: streams and events are told to it.
   [[nodiscard]] WorkOrder& order() { return order_; }
+  void recorded(Client& client, Handle event, StreamKey stream);
 
-  // The program waits for the GPU; false if it has nothing to wait for.
-  [[nodiscard]] bool wait_begins(Client& client, std::uint64_t now);
-  // The launches up to `covered` are done; none: the wait was for a copy.
-  void wait_ends(Client& client, std::uint64_t now, std::optional<std::uint64_t> covered);
+  // The program waits for the GPU; false if it has nothing to wait for. `phase`: the wait ends a
+  // launch phase.
+  [[nodiscard]] bool wait_begins(Client& client, std::uint64_t now, bool phase);
+  // What is reached is done; none: the wait was for a copy.
+  void wait_ends(Client& client, std::uint64_t now, const std::optional<Reach>& reach);
   // The program has asked whether work is done; empty: it is not.
-  void polled(Client& client, std::uint64_t now, std::optional<std::uint64_t> covered);
+  void polled(Client& client, std::uint64_t now, const std::optional<Reach>& reach);
+  // A callback of the driver will tell that work is done; false if there is none.
+  [[nodiscard]] bool callback_is_due(Client& client, std::uint64_t now);
+  // It runs; empty: it never will.
+  void callback_ends(Client& client, std::uint64_t now, const std::optional<Reach>& reach);
 
   // Declared by the program, which is believed from then on.
   void request_begins(Client& client, std::uint64_t now);
@@ -74,7 +81,7 @@ class SloSide {
     }
     if (begins || silent >= gate::quiet_time_of(words) ||
         words.request_began_ns.load(std::memory_order_relaxed) == 0) {
-      next_request(client, now, begins);
+      next_request(client, now, silent);
     }
     words.last_launch_ns.store(now, std::memory_order_relaxed);
     words.lease_ns.store(now, std::memory_order_relaxed);
@@ -99,14 +106,17 @@ class SloSide {
   // Returns when the launch may go to the driver.
   void make_way(Client& client, std::uint64_t now);
   void show_launch_phase(ClientGate& words);
-  // Launches up to `covered` are done.
-  void work_done(ClientGate& words, std::uint64_t covered);
+  WorkOrder::Progress work_done(ClientGate& words, std::uint64_t now, const Reach& reach);
   void set_ahead(ClientGate& words, bool ahead);
   // The program has waited for the GPU, and works again after this time.
   void paused(ClientGate& words, gate::Nanoseconds pause);
-  void next_request(Client& client, std::uint64_t now, bool begins);
+  void next_request(Client& client, std::uint64_t now, gate::Nanoseconds silent);
+  // With the lock held.
   void begin(Client& client, std::uint64_t arrival, std::uint64_t now);
-  void end(Client& client, std::uint64_t at, std::uint64_t now);
+  [[nodiscard]] OpenRequest current(std::uint64_t sign) const;
+  void close(ClientGate& words);
+  void count(ClientGate& words, const OpenRequest& request, std::uint64_t now);
+  void give_up(ClientGate& words, std::uint64_t since, std::uint64_t now);
 
   SpinLock lock_;
   SloPromise promise_{};
@@ -118,7 +128,6 @@ class SloSide {
   // Work that the program has not waited for is on the GPU, with an event behind it, or the program
   // has asked whether it is done: it counts as waiting.
   std::atomic<bool> ahead_{false};
-  std::atomic<bool> polls_{false};  // the last question found work that was not done
   std::atomic<bool> declares_{false};
   std::uint32_t declared_ = 0;  // requests that are open, with the lock held
   gate::RequestBook book_{};
@@ -129,7 +138,11 @@ class SloSide {
   static constexpr std::uint32_t kRecentRequests = 1024;
   gate::QuantileSketch latencies_{kRecentRequests};
   gate::ServiceTime services_{};
-  std::uint64_t service_began_ = 0;  // of the last request
+  // Of the current request.
+  std::uint64_t began_ = 0;
+  std::uint64_t launches_before_ = 0;
+  bool beside_wait_ = false;  // began while a thread waited for an earlier one
+  OpenRequests open_{};       // those before it
 };
 
 }  // namespace carpool::interpose

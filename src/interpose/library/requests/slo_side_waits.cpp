@@ -7,16 +7,16 @@
 
 namespace carpool::interpose {
 
-bool SloSide::wait_begins(Client& client, std::uint64_t now) {
+bool SloSide::wait_begins(Client& client, std::uint64_t now, bool phase) {
   ClientGate& words = client.slot().gate;
   const std::uint64_t commands = words.commands_in_flight.load(std::memory_order_relaxed);
-  if (commands == 0) {
+  if (commands == 0 && !order_.works()) {
     return false;
   }
   words.busy.fetch_add(1, std::memory_order_relaxed);
   words.waiting.fetch_add(1, std::memory_order_relaxed);
   const SpinLock::Attempt attempt(lock_);
-  if (attempt.held()) {
+  if (phase && attempt.held()) {
     phase_.wait_began(static_cast<std::uint32_t>(std::min<std::uint64_t>(commands, 1U << 20U)),
                       static_cast<gate::Nanoseconds>(now));
   }
@@ -27,6 +27,9 @@ bool SloSide::wait_begins(Client& client, std::uint64_t now) {
 bool SloSide::waits_for_legacy(StreamKey stream) {
   if (stream == reinterpret_cast<StreamKey>(&thread_mark)) {
     return true;
+  }
+  if (capture_alive()) {
+    return false;  // the driver must not be asked
   }
   unsigned flags = 0;
   using GetFlags = Status(Handle, unsigned*);
@@ -47,33 +50,56 @@ void SloSide::set_ahead(ClientGate& words, bool ahead) {
   }
 }
 
-void SloSide::work_done(ClientGate& words, std::uint64_t covered) {
-  const std::uint64_t left = order_.done(covered);
-  words.commands_in_flight.store(left, std::memory_order_relaxed);
-  waited_.store(left == 0, std::memory_order_relaxed);
-  set_ahead(words, left != 0 && order_.ends_with_event());
+void SloSide::recorded(Client& client, Handle event, StreamKey stream) {
+  order_.recorded(event, stream);
+  if (order_.ends_with_event() && order_.works()) {
+    set_ahead(client.slot().gate, true);  // it will be waited for
+  }
 }
 
-void SloSide::polled(Client& client, std::uint64_t now, std::optional<std::uint64_t> covered) {
+WorkOrder::Progress SloSide::work_done(ClientGate& words, std::uint64_t now, const Reach& reach) {
+  const WorkOrder::Progress progress = order_.done(reach);
+  if (progress.all_done()) {
+    words.commands_in_flight.store(0, std::memory_order_relaxed);
+    waited_.store(true, std::memory_order_relaxed);
+    set_ahead(words, false);
+  }
+  const SpinLock::Holder held(lock_);
+  open_.waited(reach.newest(), progress.oldest, now, [&](const OpenRequest& request) {
+    count(words, request, now);
+  });
+  // Input that another thread copies ahead is not the begin of a request.
+  if (progress.is_news && beside_wait_ && order_.launches() == launches_before_ &&
+      !declares_.load(std::memory_order_relaxed)) {
+    close(words);
+  }
+  return progress;
+}
+
+void SloSide::polled(Client& client, std::uint64_t now, const std::optional<Reach>& reach) {
   ClientGate& words = client.slot().gate;
-  if (words.commands_in_flight.load(std::memory_order_relaxed) == 0) {
+  if (!order_.works()) {
     return;
   }
-  if (!covered) {
-    polls_.store(true, std::memory_order_relaxed);
+  if (!reach) {
     set_ahead(words, true);
-  } else if (polls_.exchange(false, std::memory_order_relaxed)) {
-    work_done(words, *covered);
   } else {
-    return;  // of work that was done long ago, as memory pools ask
+    if (!work_done(words, now, *reach).is_news) {
+      return;  // of work that was done long ago, as memory pools ask
+    }
   }
   words.lease_ns.store(now, std::memory_order_relaxed);
 }
 
-void SloSide::wait_ends(Client& client, std::uint64_t now, std::optional<std::uint64_t> covered) {
+void SloSide::wait_ends(Client& client, std::uint64_t now, const std::optional<Reach>& reach) {
   ClientGate& words = client.slot().gate;
-  if (covered) {
-    work_done(words, *covered);
+  if (reach) {
+    const WorkOrder::Progress progress = work_done(words, now, *reach);
+    if (!progress.all_done()) {
+      words.commands_in_flight.store(order_.launches() + 1 - progress.oldest,
+                                     std::memory_order_relaxed);
+      set_ahead(words, order_.ends_with_event());
+    }
     const SpinLock::Attempt attempt(lock_);
     if (attempt.held()) {
       phase_.wait_ended(
@@ -84,6 +110,25 @@ void SloSide::wait_ends(Client& client, std::uint64_t now, std::optional<std::ui
   }
   words.lease_ns.store(now, std::memory_order_relaxed);
   words.waiting.fetch_sub(1, std::memory_order_relaxed);
+  words.busy.fetch_sub(1, std::memory_order_relaxed);
+}
+
+bool SloSide::callback_is_due(Client& client, std::uint64_t now) {
+  ClientGate& words = client.slot().gate;
+  if (!order_.works()) {
+    return false;
+  }
+  words.busy.fetch_add(1, std::memory_order_relaxed);
+  words.lease_ns.store(now, std::memory_order_relaxed);
+  return true;
+}
+
+void SloSide::callback_ends(Client& client, std::uint64_t now, const std::optional<Reach>& reach) {
+  ClientGate& words = client.slot().gate;
+  if (reach) {
+    work_done(words, now, *reach);
+  }
+  words.lease_ns.store(now, std::memory_order_relaxed);
   words.busy.fetch_sub(1, std::memory_order_relaxed);
 }
 

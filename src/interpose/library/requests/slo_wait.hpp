@@ -23,19 +23,23 @@ namespace carpool::interpose {
 // Lives as long as a call that waits for the GPU.
 class SloWait {
  public:
-  SloWait(const Call& call, const Awaited& awaited) {
+  // A copy into the request that waits for earlier work ends no launch phase.
+  enum class Ends : std::uint8_t { Phase, Nothing };
+
+  SloWait(const Call& call, const Awaited& awaited, Ends ends = Ends::Phase) {
     Device* const device = slo_device(call);
-    if (device == nullptr || !device->gate.slo.wait_begins(device->client, exact_now_ns())) {
+    if (device == nullptr ||
+        !device->gate.slo.wait_begins(device->client, exact_now_ns(), ends == Ends::Phase)) {
       return;
     }
     device_ = device;
     if (awaited.kind != Awaited::Kind::Copy) {
-      covered_ = device->gate.slo.order().covered_by(awaited);
+      reach_ = device->gate.slo.order().reach_of(awaited);
     }
   }
   ~SloWait() {
     if (device_ != nullptr) {
-      device_->gate.slo.wait_ends(device_->client, exact_now_ns(), covered_);
+      device_->gate.slo.wait_ends(device_->client, exact_now_ns(), reach_);
     }
   }
   SloWait(const SloWait&) = delete;
@@ -43,28 +47,48 @@ class SloWait {
 
  private:
   Device* device_ = nullptr;
-  std::optional<std::uint64_t> covered_{};
+  std::optional<Reach> reach_{};
 };
 
-// Around a copy. An asynchronous one to the host waits in the call if the memory of the host is
-// pageable, and then only for itself; the program waits for all of its stream by another call.
+// Around a copy. Asynchronous ones wait in the call if the memory of the host is pageable: one to
+// the host only for itself, because the program waits for all of its stream by another call; one to
+// the GPU for what is in front of it.
 class CopyOfRequest {
  public:
   CopyOfRequest(const Call& call, const RequestCopy& copy) {
-    if (copy.direction == CopyDirection::ToDevice) {
-      if (Device* const device = slo_device(call)) {
-        device->gate.slo.input_copied(device->client, exact_now_ns());
-      }
-    } else if (copy.direction == CopyDirection::ToHost && copy.returns_when_done) {
+    if (copy.direction == CopyDirection::OnDevice) {
+      return;
+    }
+    Device* const device = slo_device(call);
+    if (device == nullptr) {
+      return;
+    }
+    const CopyDirection direction = copy.direction == CopyDirection::Unknown && copy.target != 0
+                                        ? direction_by_address(copy.source, copy.target)
+                                        : copy.direction;
+    if (direction == CopyDirection::ToDevice) {
+      copies_input(call, *device);
+    } else if (direction == CopyDirection::ToHost && copy.returns_when_done) {
       wait_.emplace(
-          call, Awaited{.kind = Awaited::Kind::Stream, .stream = stream_key(nullptr, copy.twin)});
-    } else if (copy.direction == CopyDirection::ToHost ||
-               (copy.direction == CopyDirection::Unknown && copy.returns_when_done)) {
-      wait_.emplace(call, Awaited{.kind = Awaited::Kind::Copy});
+          call, Awaited{.kind = Awaited::Kind::Command, .stream = stream_key(nullptr, copy.twin)});
+    } else if (direction == CopyDirection::ToHost ||
+               (direction == CopyDirection::Unknown && copy.returns_when_done)) {
+      wait_.emplace(call, kItself);
     }
   }
 
  private:
+  static constexpr Awaited kItself{.kind = Awaited::Kind::Copy};
+
+  void copies_input(const Call& call, Device& device) {
+    SloSide& side = device.gate.slo;
+    const bool behind_work = side.order().works();
+    side.input_copied(device.client, exact_now_ns());
+    if (behind_work) {
+      wait_.emplace(call, kItself, SloWait::Ends::Nothing);
+    }
+  }
+
   std::optional<SloWait> wait_;
 };
 

@@ -5,67 +5,198 @@
 namespace carpool::interpose {
 namespace {
 
-std::uint64_t event_key(Handle event) {
-  return reinterpret_cast<std::uintptr_t>(event);
-}
+constexpr std::uint32_t kEventSteps = 16;
+constexpr std::uint64_t kEventSpread = 0x9e3779b97f4a7c15;
 
 }  // namespace
 
-// The legacy stream waits for the others, as far as they wait for it.
-std::uint64_t WorkOrder::covered_by(StreamKey stream) const {
-  if (stream == kLegacyStream) {
-    return launches_.load(std::memory_order_relaxed);
-  }
-  const std::uint64_t own = streams_.find(stream);
-  if (own == 0 && lost_.load(std::memory_order_relaxed)) {
-    return launches_.load(std::memory_order_relaxed);  // as if it were behind everything
-  }
-  const std::uint64_t legacy = legacy_.load(std::memory_order_relaxed);
-  return legacy > own && waits_for_legacy_(stream) ? legacy : own;
+void WorkOrder::Stream::reset(StreamKey new_key, bool waits_for_legacy) {
+  last.store(0, std::memory_order_relaxed);
+  done.store(0, std::memory_order_relaxed);
+  blocking.store(waits_for_legacy, std::memory_order_relaxed);
+  joined = {};
+  key.store(new_key, std::memory_order_relaxed);
 }
 
-void WorkOrder::recorded(Handle event, StreamKey stream) {
-  const std::uint64_t covered = covered_by(stream);
-  events_.put(event_key(event), covered + 1);
-  if (covered > last_recorded_.load(std::memory_order_relaxed)) {
-    last_recorded_.store(covered, std::memory_order_relaxed);
+// Another thread may have heard of more.
+void WorkOrder::Stream::done_up_to(std::uint64_t number) {
+  std::uint64_t before = done.load(std::memory_order_relaxed);
+  while (before < number &&
+         !done.compare_exchange_weak(before, number, std::memory_order_relaxed)) {
   }
 }
 
-std::uint64_t WorkOrder::done(std::uint64_t covered) {
-  covered = std::max(covered, done_.load(std::memory_order_relaxed));
-  done_.store(covered, std::memory_order_relaxed);
-  const std::uint64_t all = launches_.load(std::memory_order_relaxed);
-  return all > covered ? all - covered : 0;
+WorkOrder::Stream& WorkOrder::new_stream(StreamKey key) {
+  const bool blocking = waits_for_legacy_(key);
+  const SpinLock::Holder held(lock_);
+  if (const std::uint64_t place = places_.find(key); place != 0) {
+    return streams_[place];  // by another thread meanwhile
+  }
+  for (std::uint32_t place = kSharedPlace + 1; place < kStreams; ++place) {
+    Stream& stream = streams_[place];
+    if (stream.key.load(std::memory_order_relaxed) == kNoStream && places_.set(key, place)) {
+      stream.reset(key, blocking);
+      used_.store(std::max(used_.load(std::memory_order_relaxed), place + 1),
+                  std::memory_order_relaxed);
+      return stream;
+    }
+  }
+  lost_.store(true, std::memory_order_relaxed);
+  return streams_[kSharedPlace];
 }
 
-void WorkOrder::joined(StreamKey stream, Handle event) {
-  if (stream == kLegacyStream) {
+void WorkOrder::stream_destroyed(StreamKey key) {
+  const SpinLock::Holder held(lock_);
+  if (const std::uint64_t place = places_.find(key); place != 0) {
+    places_.erase(key);
+    streams_[place].reset(kNoStream, false);
+  }
+}
+
+bool WorkOrder::works() const {
+  const std::uint32_t used = used_.load(std::memory_order_relaxed);
+  return std::any_of(streams_.begin(), streams_.begin() + used, [](const Stream& stream) {
+    return stream.works();
+  });
+}
+
+std::uint64_t WorkOrder::last_of_blocking() const {
+  std::uint64_t last = 0;
+  const std::uint32_t used = used_.load(std::memory_order_relaxed);
+  for (std::uint32_t place = 0; place < used; ++place) {
+    if (streams_[place].blocking.load(std::memory_order_relaxed)) {
+      last = std::max(last, streams_[place].last.load(std::memory_order_relaxed));
+    }
+  }
+  return last;
+}
+
+// The legacy stream waits for all others that wait for it, at each of its commands.
+Reach WorkOrder::reach_of_stream(StreamKey key, bool command) {
+  const std::uint64_t legacy = streams_[kLegacyPlace].last.load(std::memory_order_relaxed);
+  const std::uint64_t place = key == kLegacyStream ? kLegacyPlace : places_.find(key);
+  Reach reach;
+  if (key != kLegacyStream && place == 0) {
+    if (lost_.load(std::memory_order_relaxed)) {
+      reach.add_all(launches());
+    } else if (command && legacy != 0 && waits_for_legacy_(key)) {
+      reach.add(kLegacyPlace, legacy);
+    }
+    return reach;
+  }
+  const auto index = static_cast<std::uint32_t>(place);
+  const std::uint64_t own = streams_[index].last.load(std::memory_order_relaxed);
+  if (index == kLegacyPlace) {
+    reach.add_blocking(command ? last_of_blocking() : own);
+  } else if (streams_[index].blocking.load(std::memory_order_relaxed)) {
+    reach.add(kLegacyPlace, command ? legacy : std::min(legacy, own));
+  }
+  const SpinLock::Holder held(lock_);
+  reach.add(streams_[index].joined);
+  reach.add(index, own);
+  return reach;
+}
+
+// With the lock held. The place of another event is taken where there is no free one: of the
+// oldest, which is done by now.
+WorkOrder::Event& WorkOrder::event_of(Handle event, bool make) {
+  const auto hash =
+      static_cast<std::uint32_t>((reinterpret_cast<std::uintptr_t>(event) * kEventSpread) >> 32U);
+  Event* best = nullptr;
+  for (std::uint32_t step = 0; step < kEventSteps; ++step) {
+    Event& place = events_[(hash + step) % kEvents];
+    if (place.event == event) {
+      return place;
+    }
+    const auto worth = [](const Event& one) {
+      return one.event == nullptr ? 0 : one.reach.newest() + 1;
+    };
+    best = best == nullptr || worth(place) < worth(*best) ? &place : best;
+  }
+  if (make) {
+    *best = {.event = event};
+  }
+  return *best;
+}
+
+void WorkOrder::recorded(Handle event, StreamKey key) {
+  const Reach reach = reach_of_stream(key, true);
+  const std::uint64_t newest = reach.newest();
+  const SpinLock::Holder held(lock_);
+  event_of(event, true).reach = reach;
+  if (newest > last_recorded_.load(std::memory_order_relaxed)) {
+    last_recorded_.store(newest, std::memory_order_relaxed);
+  }
+}
+
+void WorkOrder::event_destroyed(Handle event) {
+  const SpinLock::Holder held(lock_);
+  if (Event& place = event_of(event, false); place.event == event) {
+    place = {};
+  }
+}
+
+Reach WorkOrder::reach_of_event(Handle event) {
+  const SpinLock::Holder held(lock_);
+  if (const Event& place = event_of(event, false); place.event == event) {
+    return place.reach;
+  }
+  // One that was not seen, such as an event of a graph, counts as behind everything.
+  Reach reach;
+  reach.add_all(launches());
+  return reach;
+}
+
+void WorkOrder::joined(StreamKey key, Handle event) {
+  const Reach reach = reach_of_event(event);
+  if (reach.newest() == 0) {
     return;
   }
-  const std::uint64_t covered =
-      std::max(covered_by(stream), covered_by({.kind = Awaited::Kind::Event, .event = event}));
-  if (covered != 0) {
-    put(stream, covered);
-  }
+  Stream& stream = key == kLegacyStream ? streams_[kLegacyPlace] : stream_of(key);
+  const SpinLock::Holder held(lock_);
+  stream.joined.add(reach);
 }
 
-std::uint64_t WorkOrder::covered_by(const Awaited& awaited) const {
+Reach WorkOrder::reach_of(const Awaited& awaited) {
+  Reach reach;
   switch (awaited.kind) {
     case Awaited::Kind::Copy:
-      return 0;
-    case Awaited::Kind::Stream:
-      return covered_by(awaited.stream);
-    case Awaited::Kind::Event:
-      // One that was not seen, such as an event of a graph, counts as behind everything.
-      if (const std::uint64_t known = events_.find(event_key(awaited.event)); known != 0) {
-        return known - 1;
-      }
       break;
+    case Awaited::Kind::Stream:
+      return reach_of_stream(awaited.stream, false);
+    case Awaited::Kind::Command:
+      return reach_of_stream(awaited.stream, true);
+    case Awaited::Kind::Event:
+      return reach_of_event(awaited.event);
     case Awaited::Kind::All:
+      reach.add_all(launches());
       break;
   }
-  return launches_.load(std::memory_order_relaxed);
+  return reach;
+}
+
+WorkOrder::Progress WorkOrder::done(const Reach& reach) {
+  Progress progress;
+  const std::uint32_t used = used_.load(std::memory_order_relaxed);
+  for (std::uint32_t place = 0; place < used; ++place) {
+    Stream& stream = streams_[place];
+    if (!stream.works()) {
+      continue;
+    }
+    const std::uint64_t last = stream.last.load(std::memory_order_relaxed);
+    const std::uint64_t before = stream.done.load(std::memory_order_relaxed);
+    const bool blocking = stream.blocking.load(std::memory_order_relaxed);
+    const std::uint64_t now = std::min(reach.number_of(place, blocking), last);
+    if (now > before) {
+      stream.done_up_to(now);
+      progress.is_news = true;
+    }
+    if (now < last) {
+      const std::uint64_t first = stream.first.load(std::memory_order_relaxed);
+      progress.oldest = std::min(progress.oldest, std::max({first, now + 1, before + 1}));
+    }
+  }
+  return progress;
 }
 
 }  // namespace carpool::interpose

@@ -1,23 +1,27 @@
-// Which work of an SLO process is done when one of its waits ends. Launches are numbered. A stream
-// that is done covers the launches up to the last one that it got, or that it waited for by an
-// event; so does an event that was recorded in it. Launches of other streams with lower numbers
-// count as covered, too: programs mostly join their streams.
+// Which work of an SLO process is done when one of its waits ends. Launches are numbered; each
+// stream knows its last one, and up to which they are done. Work of streams that have nothing to do
+// with what is awaited stays: they may belong to other threads and requests.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
+#include <limits>
 
 #include "interpose/library/captures.hpp"
 #include "interpose/library/fixed_table.hpp"
+#include "interpose/library/requests/reach.hpp"
+#include "interpose/library/spin_lock.hpp"
 
 namespace carpool::interpose {
 
 // What a program waits for.
 struct Awaited {
   enum class Kind : std::uint8_t {
-    Copy,    // the memory of a copy, which tells nothing of other work
-    All,     // all that was launched
-    Stream,  // of this key
+    Copy,     // the memory of a copy, which tells nothing of other work
+    All,      // all that was launched
+    Stream,   // of this key
+    Command,  // the same, by a call that is a command of the stream itself
     Event,
   };
   Kind kind = Kind::All;
@@ -27,55 +31,89 @@ struct Awaited {
 
 class WorkOrder {
  public:
-  // Whether a stream waits for what the legacy stream got before: one that is not non-blocking.
+  // Whether a stream waits for what the legacy stream got before, and that one for it: one that is
+  // not non-blocking. Asked once, by the thread that uses it first.
   using WaitsForLegacy = bool(StreamKey stream);
   explicit constexpr WorkOrder(WaitsForLegacy* waits) : waits_for_legacy_(waits) {}
 
-  void launched(StreamKey stream) {
-    const std::uint64_t number = launches_.load(std::memory_order_relaxed) + 1;
-    launches_.store(number, std::memory_order_relaxed);
-    if (stream == kLegacyStream) {
-      legacy_.store(number, std::memory_order_relaxed);
-    } else {
-      put(stream, number);
+  void launched(StreamKey key) {
+    const std::uint64_t number = launches_.fetch_add(1, std::memory_order_relaxed) + 1;
+    Stream& stream = key == kLegacyStream ? streams_[kLegacyPlace] : stream_of(key);
+    if (!stream.works()) {
+      stream.first.store(number, std::memory_order_relaxed);
     }
+    stream.last.store(number, std::memory_order_relaxed);
   }
-  void destroyed(StreamKey stream) { streams_.erase(stream); }
-  void recorded(Handle event, StreamKey stream);
+  void stream_destroyed(StreamKey key);
+  void recorded(Handle event, StreamKey key);
+  void event_destroyed(Handle event);
   // The stream waits for the event.
-  void joined(StreamKey stream, Handle event);
+  void joined(StreamKey key, Handle event);
 
-  // The launches that are done once what is awaited is.
-  [[nodiscard]] std::uint64_t covered_by(const Awaited& awaited) const;
-  // The launches up to `covered` are done. Returns how many are not.
-  std::uint64_t done(std::uint64_t covered);
+  [[nodiscard]] std::uint64_t launches() const { return launches_.load(std::memory_order_relaxed); }
+  // Work is on the GPU, as far as waits have told.
+  [[nodiscard]] bool works() const;
   // Whether an event was recorded behind the last launch: a program that waited for less means to
   // wait for that one later.
   [[nodiscard]] bool ends_with_event() const {
-    return last_recorded_.load(std::memory_order_relaxed) >=
-           launches_.load(std::memory_order_relaxed);
+    return last_recorded_.load(std::memory_order_relaxed) >= launches();
   }
+
+  // What is done once what is awaited is.
+  [[nodiscard]] Reach reach_of(const Awaited& awaited);
+
+  struct Progress {
+    bool is_news = false;                                              // something was not known
+    std::uint64_t oldest = std::numeric_limits<std::uint64_t>::max();  // launch that is not done
+    [[nodiscard]] bool all_done() const {
+      return oldest == std::numeric_limits<std::uint64_t>::max();
+    }
+  };
+  Progress done(const Reach& reach);
 
  private:
-  [[nodiscard]] std::uint64_t covered_by(StreamKey stream) const;
+  struct Stream {
+    std::atomic<StreamKey> key{kNoStream};
+    std::atomic<std::uint64_t> first{0};  // launch since the stream had none
+    std::atomic<std::uint64_t> last{0};
+    std::atomic<std::uint64_t> done{0};
+    std::atomic<bool> blocking{false};  // it and the legacy stream wait for each other
+    Reach joined{};                     // with the lock held
 
-  void put(StreamKey stream, std::uint64_t number) {
-    if (!streams_.put(stream, number)) [[unlikely]] {
-      lost_.store(true, std::memory_order_relaxed);
+    [[nodiscard]] bool works() const {
+      return last.load(std::memory_order_relaxed) > done.load(std::memory_order_relaxed);
     }
-  }
+    void reset(StreamKey new_key, bool waits_for_legacy);
+    void done_up_to(std::uint64_t number);
+  };
+  struct Event {
+    Handle event = nullptr;
+    Reach reach{};
+  };
+  static constexpr std::uint32_t kStreams = 128;
+  static constexpr std::uint32_t kEvents = 1024;
+  static constexpr std::uint32_t kLegacyPlace = 0;
+  static constexpr std::uint32_t kSharedPlace = 1;  // of streams that found no other
 
-  static constexpr std::size_t kStreams = 256;
-  static constexpr std::size_t kEvents = 1024;
+  Stream& stream_of(StreamKey key) {
+    const std::uint64_t place = places_.find(key);
+    return place != 0 ? streams_[place] : new_stream(key);
+  }
+  Stream& new_stream(StreamKey key);
+  [[nodiscard]] std::uint64_t last_of_blocking() const;
+  [[nodiscard]] Reach reach_of_stream(StreamKey key, bool command);
+  [[nodiscard]] Reach reach_of_event(Handle event);
+  [[nodiscard]] Event& event_of(Handle event, bool make);
 
   WaitsForLegacy* waits_for_legacy_;
   std::atomic<std::uint64_t> launches_{0};
-  std::atomic<std::uint64_t> legacy_{0};         // the last one in the legacy stream
-  std::atomic<std::uint64_t> done_{0};           // of them, as far as waits told
   std::atomic<std::uint64_t> last_recorded_{0};  // that an event covers
-  std::atomic<bool> lost_{false};                // streams that found no place
-  FixedTable<kStreams> streams_{};               // numbers of launches
-  FixedTable<kEvents> events_{};                 // one more than these
+  std::atomic<std::uint32_t> used_{2};           // places of streams
+  std::atomic<bool> lost_{false};                // streams that found no place of their own
+  SpinLock lock_{};                              // of what follows, but for the words of a stream
+  FixedTable<4 * kStreams> places_{};
+  std::array<Stream, kStreams> streams_{};
+  std::array<Event, kEvents> events_{};
 };
 
 }  // namespace carpool::interpose
