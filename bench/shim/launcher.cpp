@@ -1,7 +1,8 @@
 // shim_launcher LAUNCHES ROUNDS THREADS WANTED: prints the nanoseconds of processor time of one
 // launch, a line per round. WANTED is 1 to have every launch written to the log of the shared
 // state, 2 to have durations measured, 5 to have the log also read every 10 ms, as `carpool run`
-// does; 8 to stay, idle, until standard input ends.
+// does; 8 to stay, idle, until standard input ends; 16 to launch into a stream other than the
+// default one.
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -70,21 +71,22 @@ double thread_ns() {
   return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
 }
 
-double time_launches(Launch* launch, long count) {
+double time_launches(Launch* launch, long count, void* stream) {
   const double began = thread_ns();
   for (long i = 0; i < count; ++i) {
-    launch(reinterpret_cast<void*>(4096), 8, 8, 1, 128, 1, 1, 0, nullptr, nullptr, nullptr);
+    launch(reinterpret_cast<void*>(4096), 8, 8, 1, 128, 1, 1, 0, stream, nullptr, nullptr);
   }
   return (thread_ns() - began) / static_cast<double>(count);
 }
 
 // The mean over the threads.
-double time_threads(Launch* launch, long count, int threads) {
+double time_threads(Launch* launch, long count, int threads, void* stream) {
   std::vector<double> times(static_cast<std::size_t>(threads));
   std::vector<std::thread> running;
   running.reserve(times.size());
   for (double& time : times) {
-    running.emplace_back([&time, launch, count] { time = time_launches(launch, count); });
+    running.emplace_back(
+        [&time, launch, count, stream] { time = time_launches(launch, count, stream); });
   }
   double sum = 0;
   for (std::size_t i = 0; i < times.size(); ++i) {
@@ -113,9 +115,13 @@ int main(int argc, char** argv) {
   const int wanted = std::atoi(argv[4]);
   constexpr int kRead = 4;
   constexpr int kStay = 8;
-  if ((wanted & ~kStay) != 0) {
-    want(static_cast<std::uint64_t>(wanted & ~(kRead | kStay)));
+  constexpr int kInStream = 16;
+  const int of_state = wanted & ~(kRead | kStay | kInStream);
+  if (of_state != 0) {
+    want(static_cast<std::uint64_t>(of_state));
   }
+  // The driver does nothing, so that any handle is one of a stream.
+  void* const stream = (wanted & kInStream) != 0 ? reinterpret_cast<void*>(8192) : nullptr;
   std::atomic<bool> done{false};
   std::thread reader;
   if ((wanted & kRead) != 0) {
@@ -124,7 +130,8 @@ int main(int argc, char** argv) {
   for (int round = 0; round < std::atoi(argv[2]); ++round) {
     std::printf(
         "%.3f\n",
-        time_threads(reinterpret_cast<Launch*>(launch), std::atol(argv[1]), std::atoi(argv[3])));
+        time_threads(
+            reinterpret_cast<Launch*>(launch), std::atol(argv[1]), std::atoi(argv[3]), stream));
     std::fflush(stdout);
   }
   while ((wanted & kStay) != 0 && std::getchar() != EOF) {
