@@ -1,4 +1,5 @@
 // Which work of an SLO process is done after which wait, and which of its requests have ended.
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -124,17 +125,17 @@ TEST_F(WorkOrderTest, EventsThatWereNotSeenCoverEverything) {
 
 // A program may keep any number of events, and a handle may be given again.
 TEST_F(WorkOrderTest, NewEventsAreKnownHoweverManyThereAre) {
-  const auto event = [](std::uintptr_t number) { return reinterpret_cast<Handle>(number * 0x40); };
-  for (std::uintptr_t number = 1; number <= 5000; ++number) {
+  std::vector<char> events(5000);  // each has an address
+  for (std::size_t i = 0; i < events.size(); ++i) {
     launch(kCompute);
-    order_->recorded(event(number), kCompute);
+    order_->recorded(&events[i], kCompute);
     launch(kCopies);
-    ASSERT_EQ(after(event(number)), 2 * number) << "the other stream works";
+    ASSERT_EQ(after(Handle{&events[i]}), 2 * i + 2) << "the other stream works";
     ASSERT_EQ(after(kCopies), kNone);
   }
-  order_->event_destroyed(event(5000));
+  order_->event_destroyed(&events.back());
   launch(kCompute);
-  EXPECT_EQ(after(event(5000)), kNone) << "it is not known any more";
+  EXPECT_EQ(after(Handle{&events.back()}), kNone) << "it is not known any more";
 }
 
 TEST_F(WorkOrderTest, StreamsThatFindNoPlaceCoverEverything) {
@@ -155,10 +156,11 @@ TEST_F(WorkOrderTest, StreamsThatFindNoPlaceCoverEverything) {
 }
 
 TEST_F(WorkOrderTest, ThreadsDoNotLoseEachOthersWork) {
-  constexpr int kThreads = 4;
+  constexpr unsigned kThreads = 4;
   constexpr int kRounds = 20'000;
   std::vector<std::jthread> threads;
-  for (int thread = 0; thread < kThreads; ++thread) {
+  threads.reserve(kThreads);
+  for (unsigned thread = 0; thread < kThreads; ++thread) {
     threads.emplace_back([this, stream = StreamKey{0x10000} * (thread + 1)] {
       for (int round = 0; round < kRounds; ++round) {
         order_->launched(stream);

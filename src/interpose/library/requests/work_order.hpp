@@ -5,6 +5,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 
@@ -111,7 +112,7 @@ class WorkOrder {
   std::atomic<std::uint32_t> used_{2};           // places of streams
   std::atomic<bool> lost_{false};                // streams that found no place of their own
   SpinLock lock_{};                              // of what follows, but for the words of a stream
-  FixedTable<4 * kStreams> places_{};
+  FixedTable<std::size_t{4} * kStreams> places_{};
   std::array<Stream, kStreams> streams_{};
   std::array<Event, kEvents> events_{};
 };
