@@ -117,8 +117,9 @@ bool slo_client_worked(const SharedState& state, std::uint32_t slot, Nanoseconds
   bool worked = false;
   for_each_bit(state.gpu.slo_clients[0], state.gpu.slo_clients[1], [&](std::uint32_t number) {
     const ClientGate& gate = state.clients[number].gate;
-    const bool busy = gate.busy.load(std::memory_order_relaxed) != 0;
-    const Nanoseconds sign = value_of(gate.lease_ns) + (busy ? kLongestBusy : 0);
+    const std::uint64_t busy = gate.busy.load(std::memory_order_relaxed);
+    const Nanoseconds works_for = waits_for_gpu(busy) ? kLongestBusy : busy != 0 ? kSloLease : 0;
+    const Nanoseconds sign = value_of(gate.lease_ns) + works_for;
     worked = worked || (number != slot && sign >= since);
   });
   return worked;
@@ -145,7 +146,7 @@ bool slos_in_mps(const SharedState& state) {
 
 SloSign sign_of(const ClientGate& gate, Nanoseconds now, Nanoseconds seen_alive) {
   const std::uint64_t busy = gate.busy.load(std::memory_order_relaxed);
-  const bool waits = busy % kLaunchedAhead != 0;
+  const bool waits = waits_for_gpu(busy);
   const RequestPhase active = is_launching(gate) ? RequestPhase::Launching : RequestPhase::Busy;
   const Nanoseconds sign = std::max(value_of(gate.lease_ns), waits ? seen_alive : 0);
   if (value_of(gate.request_began_ns) == 0 || now - sign >= kSloLease) {

@@ -102,6 +102,9 @@ inline constexpr std::size_t kHoldWords = 24;
 // In the word busy: work of the client is on the GPU that none of its threads waits for, but that
 // it will probably wait for or ask about.
 inline constexpr std::uint64_t kLaunchedAhead = std::uint64_t{1} << 32U;
+[[nodiscard]] constexpr bool waits_for_gpu(std::uint64_t busy) {
+  return busy % kLaunchedAhead != 0;
+}
 
 // What the gate knows of a client, written by the client alone. An SLO client writes its requests,
 // a best-effort client its work in flight and its holds.

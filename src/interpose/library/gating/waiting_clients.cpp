@@ -38,7 +38,7 @@ void WaitingClients::look_at(const ClientSlot& slot, std::uint32_t number, Nanos
   const Nanoseconds began = time_in(words.request_began_ns);
   const Nanoseconds last = std::max({time_in(words.lease_ns), seen_[number], tried_[number]});
   // Work that was launched ahead may never be waited for: the lease alone bounds it.
-  const bool waits = words.busy.load(std::memory_order_relaxed) % kLaunchedAhead != 0;
+  const bool waits = waits_for_gpu(words.busy.load(std::memory_order_relaxed));
   if (!waits || began == 0 || now - began > kLongestRequest || now - last < kBetweenSights) {
     return;
   }

@@ -95,7 +95,7 @@ void SloSide::begin(Client& client, std::uint64_t arrival, std::uint64_t now) {
   book_.began(signed_ns(arrival), signed_ns(arrival + promise_.slo_ns));
   began_ = now;
   launches_before_ = order_.launches();
-  beside_wait_ = words.busy.load(std::memory_order_relaxed) % kLaunchedAhead != 0;
+  beside_wait_ = waits_for_gpu(words.busy.load(std::memory_order_relaxed));
   const Nanoseconds next = book_.next_arrival();
   words.next_arrival_ns.store(next == gate::kNever ? 0 : static_cast<std::uint64_t>(next));
   words.commands_in_flight.store(0, std::memory_order_relaxed);
@@ -180,7 +180,7 @@ void SloSide::next_request(Client& client, std::uint64_t now, Nanoseconds silent
   const auto lease = static_cast<std::uint64_t>(gate::kSloLease);
   give_up(words, now > lease ? now - lease : 0, now);
   if (words.request_began_ns.load(std::memory_order_relaxed) != 0) {
-    const bool waits = words.busy.load(std::memory_order_relaxed) % kLaunchedAhead != 0;
+    const bool waits = waits_for_gpu(words.busy.load(std::memory_order_relaxed));
     if (order_.launches() == launches_before_) {
       if (silent < gate::kUnfinishedQuietTime) {
         return;  // the request has several inputs

@@ -200,6 +200,9 @@ TEST_F(SharedViewTest, TellsWhetherAnSloClientWorkedMeanwhile) {
   gate.busy.store(1);
   EXPECT_TRUE(slo_client_worked(*state_, 9, 101));
   EXPECT_FALSE(slo_client_worked(*state_, 9, 11 * kSecond)) << "it was stopped while it waited";
+  gate.busy.store(kLaunchedAhead);
+  EXPECT_TRUE(slo_client_worked(*state_, 9, 101));
+  EXPECT_FALSE(slo_client_worked(*state_, 9, kSecond)) << "it may never wait for its work";
 }
 
 TEST_F(SharedViewTest, TheSmallestRoomAndTheLatestPauseCount) {
