@@ -74,7 +74,7 @@ class OpenRequests {
     --count_;
   }
 
-  std::array<OpenRequest, 8> requests_{};  // oldest first
+  std::array<OpenRequest, 32> requests_{};  // oldest first
   std::size_t count_ = 0;
 };
 

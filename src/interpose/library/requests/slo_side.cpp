@@ -178,9 +178,11 @@ void SloSide::next_request(Client& client, std::uint64_t now, Nanoseconds silent
   }
   const std::uint64_t sign = words.lease_ns.load(std::memory_order_relaxed);
   const auto lease = static_cast<std::uint64_t>(gate::kSloLease);
-  give_up(words, now > lease ? now - lease : 0, now);
+  const bool waits = waits_for_gpu(words.busy.load(std::memory_order_relaxed));
+  if (!waits) {
+    give_up(words, now > lease ? now - lease : 0, now);
+  }
   if (words.request_began_ns.load(std::memory_order_relaxed) != 0) {
-    const bool waits = waits_for_gpu(words.busy.load(std::memory_order_relaxed));
     if (order_.launches() == launches_before_) {
       if (silent < gate::kUnfinishedQuietTime) {
         return;  // the request has several inputs
