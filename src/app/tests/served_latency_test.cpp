@@ -83,14 +83,22 @@ TEST(ServedLatency, TheIdleBudgetIsThatOfTheGate) {
 TEST(ServedLatency, LaunchPhasesDelayAsMuchAsTheGateAllows) {
   const auto ns = [](double ms) { return static_cast<interpose::gate::Nanoseconds>(ms * 1e6); };
   for (const double slo_ms : {1.0, 8.0, 20.0, 45.0, 500.0}) {
-    for (const double tail_ms : {slo_ms / 8.0, slo_ms / 2.0, slo_ms * 0.8}) {
+    for (const double tail_ms : {slo_ms / 8.0, slo_ms / 2.0, slo_ms * 0.8, slo_ms * 0.95}) {
       const auto delay = interpose::gate::most_phase_delay(ns(slo_ms), ns(tail_ms));
-      EXPECT_NEAR(knowledge::phase_delay_ms(slo_ms, tail_ms),
-                  static_cast<double>(delay) / kMillisecond,
-                  1e-3)
+      EXPECT_NEAR(
+          knowledge::phase_delay_ms(slo_ms, tail_ms) + knowledge::phase_room_ms(slo_ms, tail_ms),
+          static_cast<double>(delay) / kMillisecond,
+          1e-3)
           << slo_ms << ", " << tail_ms;
     }
   }
+}
+
+TEST(ServedLatency, ShortRequestsHaveNoLaunchPhasesThatCount) {
+  const double short_ms =
+      static_cast<double>(interpose::gate::kShortPhase) / interpose::gate::kMillisecond;
+  EXPECT_TRUE(knowledge::has_launch_phases({.mean_ms = short_ms}));
+  EXPECT_FALSE(knowledge::has_launch_phases({.mean_ms = short_ms * 0.999}));
 }
 
 TEST(ServedLatency, RequestsFadeAsInTheLibrary) {

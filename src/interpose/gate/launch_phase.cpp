@@ -26,9 +26,8 @@ constexpr std::uint32_t kStepOfMost = 8;
 constexpr std::uint32_t kBelowMost = 60;
 constexpr std::uint32_t kMostPatience = 32;
 constexpr std::uint32_t kUsualOf = 8;  // phases
-// Fewer commands, or a shorter phase, are not worth a change of turns.
+// Fewer commands are not worth a change of turns.
 constexpr std::uint32_t kFewCommands = 16;
-constexpr Nanoseconds kShort = 1500 * kMicrosecond;
 constexpr Nanoseconds kPartThatWaits = 4;
 // By which the waits of a request may grow: by 4 % of the SLO, at most by a slice of the driver,
 // and by a tenth of what the tail is below half of the SLO; or by little, while the SLO is missed.
@@ -56,7 +55,7 @@ LaunchPhase::Usual& LaunchPhase::usual_after(std::uint32_t commands) {
 
 bool LaunchPhase::is_worth_it(const Usual& usual) const {
   return usual.before == last_commands_ && usual.commands >= kFewCommands &&
-         usual.launching >= kShort;
+         usual.launching >= kShortPhase;
 }
 
 // Where the program waits for long, it is ahead of the GPU, which has no time to give away.

@@ -9,6 +9,9 @@
 
 namespace carpool::interpose::gate {
 
+// A phase that is usually shorter is not worth a change of turns: the gate stays closed in it.
+inline constexpr Nanoseconds kShortPhase = 1500 * kMicrosecond;
+
 // By which the waits of a request for the GPU may grow because work goes on while it is launched.
 // `tail`: of the latencies so far; 0: unknown.
 [[nodiscard]] Nanoseconds most_phase_delay(Nanoseconds slo, Nanoseconds tail);

@@ -54,6 +54,8 @@ struct Hindrances {
   Hindrance low{};
   Hindrance expected{};
   Hindrance high{};
+  // Most of all, while the SLO is not missed: with work in all of the launch phases.
+  std::optional<Hindrance> phases{};
   double deviation = 0.0;
   LatencyForecast::Basis basis = LatencyForecast::Basis::Gate;
 };
@@ -79,7 +81,7 @@ void add_interference(const BeliefStore& store,
 
 Hindrances hindrances(const BeliefStore& store,
                       std::uint32_t own,
-                      double solo_tail_ms,
+                      const SoloLatency& solo,
                       const LatencyQuestion& question,
                       const Surroundings& others) {
   Hindrances made{.deviation = question.mps ? kGateDeviation : kTimeGateDeviation};
@@ -96,35 +98,56 @@ Hindrances hindrances(const BeliefStore& store,
                                        others.kernels_known ? others.long_kernel_ms : std::nullopt);
     made.expected.first_ms = front;
     made.high.first_ms = front;
-    if (!question.mps) {  // else no work goes on in launch phases
-      made.high.front_ms += phase_delay_ms(question.goal.slo_ms, solo_tail_ms);
+    if (!question.mps && has_launch_phases(solo.service)) {  // else no work goes on in them
+      Hindrance& phases = made.phases.emplace(made.high);
+      phases.front_ms += phase_delay_ms(question.goal.slo_ms, solo.tail_ms);
+      phases.first_ms += phase_room_ms(question.goal.slo_ms, solo.tail_ms);
+      made.high.front_ms += phase_delay_ms(question.goal.slo_ms, question.goal.slo_ms);
     }
   }
   return made;
 }
 
+SoloLatency solo_of(const LatencyMemory::Entry& entry) {
+  return {.p50_ms = std::exp(entry.log_p50_ms.mean),
+          .tail_ms = std::exp(entry.log_tail_ms.mean),
+          .quantile = entry.goal.quantile,
+          .requests_per_s = std::exp(entry.log_rate.mean),
+          .service = {.mean_ms = std::exp(entry.log_service_ms.mean),
+                      .square_ms2 = std::exp(entry.log_service_square_ms2.mean)}};
+}
+
 LatencyForecast by_law(const BeliefStore& store,
                        const LatencyMemory::Entry& entry,
                        const Hindrances& by,
+                       double slo_ms,
                        double width) {
-  const SoloLatency solo{.p50_ms = std::exp(entry.log_p50_ms.mean),
-                         .tail_ms = std::exp(entry.log_tail_ms.mean),
-                         .quantile = entry.goal.quantile,
-                         .requests_per_s = std::exp(entry.log_rate.mean),
-                         .service = {.mean_ms = std::exp(entry.log_service_ms.mean),
-                                     .square_ms2 = std::exp(entry.log_service_square_ms2.mean)}};
+  const SoloLatency solo = solo_of(entry);
   const Latency low = hindered_service(solo, by.low);
   const Latency expected = hindered(solo, by.expected);
   const Latency high = hindered(solo, by.high);
   const auto variance = [&](const Believed& number) {
     return aged_variance(number, kForgottenLatencyVariance, store.now_s()) + squared(by.deviation);
   };
-  return {.p50_ms = expected.p50_ms,
-          .p50_90 = widened(low.p50_ms, high.p50_ms, variance(entry.log_p50_ms), width),
-          .tail_ms = expected.tail_ms,
-          .tail90 = widened(low.tail_ms, high.tail_ms, variance(entry.log_tail_ms), width),
-          .basis = by.basis,
-          .requests = entry.requests};
+  LatencyForecast made{
+      .p50_ms = expected.p50_ms,
+      .p50_90 = widened(low.p50_ms, high.p50_ms, variance(entry.log_p50_ms), width),
+      .tail_ms = expected.tail_ms,
+      .tail90 = widened(low.tail_ms, high.tail_ms, variance(entry.log_tail_ms), width),
+      .basis = by.basis,
+      .requests = entry.requests};
+  if (by.phases) {
+    // The gate measures the tail, whatever it is in truth, and closes the phases before it misses
+    // the SLO.
+    const Latency most = hindered(solo, *by.phases);
+    const auto raise = [&](Interval& interval, double most_ms, const Believed& log_ms) {
+      const double high_ms = widened(most_ms, most_ms, variance(log_ms), width).high;
+      interval.high = std::max(interval.high, std::min(high_ms, kMissedPartOfSlo * slo_ms));
+    };
+    raise(made.p50_90, most.p50_ms, entry.log_p50_ms);
+    raise(made.tail90, most.tail_ms, entry.log_tail_ms);
+  }
+  return made;
 }
 
 // Empty: what a neighbour does cannot be told.
@@ -140,8 +163,11 @@ std::optional<LatencyForecast> from_solo(const BeliefStore& store,
   if (others.strange) {
     return std::nullopt;
   }
-  const double tail_ms = std::exp(solo.log_tail_ms.mean);
-  return by_law(store, solo, hindrances(store, own, tail_ms, question, others), width);
+  return by_law(store,
+                solo,
+                hindrances(store, own, solo_of(solo), question, others),
+                question.goal.slo_ms,
+                width);
 }
 
 // A group that broke its SLO does not run, so nothing would correct its latency: the load of that

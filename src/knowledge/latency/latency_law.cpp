@@ -17,8 +17,10 @@ constexpr double kMostIdleMs = 1.0;
 constexpr double kLongestPartOfSlo = 0.25;
 constexpr double kUnknownKernelMs = 1.0;
 constexpr double kPhasePartOfSlo = 0.04;
+constexpr double kLeastPhaseMs = 0.1;
 constexpr double kMostPhaseMs = 2.0;
 constexpr double kRoomToDelay = 10.0;
+constexpr double kShortPhaseMs = 1.5;
 constexpr std::uint64_t kSketchWindow = 1024;
 
 }  // namespace
@@ -75,8 +77,17 @@ double gate_front_ms(double slo_ms, std::optional<double> long_kernel_ms) {
 }
 
 double phase_delay_ms(double slo_ms, double tail_ms) {
-  return std::clamp(kPhasePartOfSlo * slo_ms, kLeastIdleMs, kMostPhaseMs) +
-         std::max(0.0, slo_ms / 2.0 - tail_ms) / kRoomToDelay;
+  return tail_ms > kMissedPartOfSlo * slo_ms
+             ? kLeastPhaseMs
+             : std::clamp(kPhasePartOfSlo * slo_ms, kLeastPhaseMs, kMostPhaseMs);
+}
+
+double phase_room_ms(double slo_ms, double tail_ms) {
+  return std::max(0.0, slo_ms / 2.0 - tail_ms) / kRoomToDelay;
+}
+
+bool has_launch_phases(const ServiceMoments& service) {
+  return service.mean_ms >= kShortPhaseMs;
 }
 
 Hindrance by_slices(std::size_t others) {

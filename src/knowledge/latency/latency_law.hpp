@@ -63,10 +63,15 @@ struct Latency {
 // unknown length counts as the gate counts it: 1 ms.
 [[nodiscard]] double gate_front_ms(double slo_ms, std::optional<double> long_kernel_ms);
 
+// While the measured tail is above this part of the SLO, the gate is more careful.
+inline constexpr double kMissedPartOfSlo = 0.9;
 // By which a request that is launched kernel by kernel may take longer, because work goes on in its
-// launch phases: 4 % of the SLO, 0.1 to 2 ms, and a tenth of what the tail is below half of the
-// SLO.
+// launch phases: 4 % of the SLO, 0.1 to 2 ms, or 0.1 ms while the SLO is missed,
 [[nodiscard]] double phase_delay_ms(double slo_ms, double tail_ms);
+// and a tenth of what the tail is below half of the SLO. The tail has the queue in it.
+[[nodiscard]] double phase_room_ms(double slo_ms, double tail_ms);
+// The gate stays closed in phases as short as a request with this service.
+[[nodiscard]] bool has_launch_phases(const ServiceMoments& service);
 
 // Without MPS and gate, `others` jobs take turns with it in slices of 2 ms each.
 [[nodiscard]] Hindrance by_slices(std::size_t others);

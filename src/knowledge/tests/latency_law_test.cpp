@@ -149,10 +149,14 @@ TEST(LatencyLaw, WhatTheGateLetsInFront) {
 }
 
 TEST(LatencyLaw, WhatLaunchPhasesMayDelay) {
-  EXPECT_DOUBLE_EQ(phase_delay_ms(20.0, 8.0), 1.0);     // 4 % of the SLO, a tenth of 2 ms
-  EXPECT_DOUBLE_EQ(phase_delay_ms(20.0, 15.0), 0.8);    // no room
-  EXPECT_DOUBLE_EQ(phase_delay_ms(2.0, 1.0), 0.1);      // 0.1 ms at least
-  EXPECT_DOUBLE_EQ(phase_delay_ms(200.0, 100.0), 2.0);  // 2 ms at most
+  EXPECT_DOUBLE_EQ(phase_delay_ms(20.0, 8.0), 0.8);   // 4 % of the SLO
+  EXPECT_DOUBLE_EQ(phase_delay_ms(2.0, 1.0), 0.1);    // 0.1 ms at least
+  EXPECT_DOUBLE_EQ(phase_delay_ms(200.0, 8.0), 2.0);  // 2 ms at most
+  EXPECT_DOUBLE_EQ(phase_delay_ms(20.0, 18.1), 0.1);  // the SLO is missed
+  EXPECT_DOUBLE_EQ(phase_room_ms(20.0, 8.0), 0.2);    // a tenth of 2 ms
+  EXPECT_DOUBLE_EQ(phase_room_ms(20.0, 15.0), 0.0);   // no room
+  EXPECT_FALSE(has_launch_phases({.mean_ms = 1.49}));
+  EXPECT_TRUE(has_launch_phases({.mean_ms = 1.5}));
 }
 
 TEST(LatencyLaw, SlicesOfTime) {

@@ -73,6 +73,63 @@ TEST(LatencyLearning, BesideAGatedJobTheWorkInFlightIsAdded) {
   EXPECT_GT(beside->tail90.high, beside->tail_ms);
 }
 
+// A loose SLO lets more work into launch phases, by the measured tail: no queue comes from it.
+TEST(LatencyLearning, ALooseSloIsKeptBesideAGatedJobInTime) {
+  struct Row {
+    double requests_per_s = 0.0;
+    double service_ms = 0.0;
+    double tail_ms = 0.0;
+    std::vector<double> slos_ms{};
+  };
+  for (const Row& row : {Row{400.0, 1.0, 4.0, {8.0, 20.0, 40.0, 80.0}},
+                         Row{100.0, 3.0, 6.0, {120.0, 300.0}},
+                         Row{60.0, 4.0, 8.0, {800.0}}}) {
+    Beliefs beliefs(gated());
+    Service told = bert();
+    told.requests_per_s = row.requests_per_s;
+    told.service_ms = told.p50_ms = row.service_ms;
+    told.service_square_ms2 = row.service_ms * row.service_ms;
+    told.tail_ms = row.tail_ms;
+    serve(beliefs, told);
+    for (const double slo_ms : row.slos_ms) {
+      LatencyQuestion question = asked({{.workload = mine("train"), .gated = true}}, false);
+      question.goal.slo_ms = slo_ms;
+      const auto beside = beliefs.latency(question);
+      ASSERT_TRUE(beside);
+      EXPECT_LT(beside->tail90.high, slo_ms) << row.requests_per_s << " a second";
+    }
+  }
+}
+
+// SLO 20 ms, 50 requests a second of 4 ms: work in launch phases makes each request longer by
+// 0.8 ms at most. Under MPS none goes on there.
+TEST(LatencyLearning, WorkInLaunchPhasesRaisesTheUpperEndOnly) {
+  Beliefs beliefs(gated());
+  serve(beliefs, bert());
+  const LatencyNeighbour train{.workload = mine("train"), .gated = true};
+  const auto upper = [&](double slo_ms, bool mps) {
+    LatencyQuestion question = asked({train}, mps);
+    question.goal.slo_ms = slo_ms;
+    return *beliefs.latency(question);
+  };
+  const SoloLatency solo{.p50_ms = 5.0,
+                         .tail_ms = 10.0,
+                         .quantile = 0.99,
+                         .requests_per_s = 50.0,
+                         .service = {.mean_ms = 4.0, .square_ms2 = 17.0}};
+  const auto wide = [&](double slo_ms, const Hindrance& by) {
+    return upper(slo_ms, false).tail90.high / hindered(solo, by).tail_ms;
+  };
+  const double usual = wide(24.0, {.front_ms = 0.96, .first_ms = 1.2});
+  EXPECT_GT(usual, 1.05);
+  EXPECT_LT(usual, 1.25);
+  // The room that a looser SLO gives, 3 ms, is in no queue.
+  EXPECT_NEAR(wide(80.0, {.front_ms = 2.0, .first_ms = 4.0}), usual, 1e-6);
+  EXPECT_DOUBLE_EQ(upper(80.0, false).tail_ms, upper(80.0, true).tail_ms);
+  // Phases are closed before they cost the SLO.
+  EXPECT_DOUBLE_EQ(upper(14.5, false).tail90.high, 0.9 * 14.5);
+}
+
 TEST(LatencyLearning, RecordedKernelsTellTheWorkInFront) {
   Beliefs beliefs(gated());
   double now_s = serve(beliefs, bert());
