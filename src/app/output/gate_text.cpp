@@ -1,5 +1,6 @@
 #include "app/output/gate_text.hpp"
 
+#include <cmath>
 #include <cstdint>
 
 #include <fmt/format.h>
@@ -13,11 +14,18 @@ using nlohmann::json;
 
 namespace {
 
-// Near 100 % the difference from it tells, elsewhere three digits.
+// Near 100 % the difference from it tells, elsewhere three digits. Rounded down: a share that
+// misses its goal, which has a digit behind the point at most, is not printed as the goal.
 std::string percent_of_requests(double share) {
   constexpr double kNearAll = 99.0;
+  constexpr double kTwoDigits = 10.0;
+  constexpr double kRounding = 1e-9;
   const double percent = 100.0 * share;
-  return percent >= kNearAll ? fmt::format("{:.5g}", percent) : fmt::format("{:.3g}", percent);
+  if (percent < kTwoDigits) {
+    return fmt::format("{:.3g}", percent);
+  }
+  const double parts = percent >= kNearAll ? 1000.0 : 10.0;
+  return fmt::format("{:g}", std::floor(percent * parts * (1.0 + kRounding)) / parts);
 }
 
 }  // namespace

@@ -50,6 +50,23 @@ TEST(GateText, SaysHowThePromiseIsKept) {
   EXPECT_EQ(held_text(serve::gate_view(gate_of(fresh))), "");
 }
 
+TEST(GateText, AMissedGoalIsNotShownAsKept) {
+  const auto shown = [](double attainment, double goal) {
+    const std::string text = promise_text(
+        {{"slo_ms", 20.0}, {"quantile", goal}, {"attainment", attainment}, {"requests", 5000}});
+    return text.substr(0, text.find(" %"));
+  };
+  EXPECT_EQ(shown(0.9896, 0.99), "98.9");
+  EXPECT_EQ(shown(0.98999999, 0.99), "98.9");
+  EXPECT_EQ(shown(0.99, 0.99), "99");
+  EXPECT_EQ(shown(0.998999, 0.999), "99.899");
+  EXPECT_EQ(shown(0.999, 0.999), "99.9");
+  EXPECT_EQ(shown(0.9499, 0.95), "94.9");
+  EXPECT_EQ(shown(0.57, 0.6), "57");
+  EXPECT_EQ(shown(0.999999, 0.99), "99.999");
+  EXPECT_EQ(shown(1.0, 0.99), "100");
+}
+
 TEST(GateText, NamesTheReasonsOfHoldsTheLongestFirst) {
   const nlohmann::json gate = serve::gate_view(gate_of(of_best_effort()));
   EXPECT_EQ(held_text(gate), "2 s in 40 waits, most: a request with an SLO is active");
