@@ -39,8 +39,8 @@ struct Resident {
   // look at many residents and compare no names.
   std::uint32_t workload_number = 0;
   JobClass job_class = JobClass::Normal;
-  LatencyGoal goal{};  // class Slo
-  bool gated = false;  // its launches wait for requests
+  LatencyGoal goal{};            // class Slo
+  Gating gating = Gating::None;  // whether its launches wait for requests
   ShareMechanism mechanism = ShareMechanism::None;
   double thread_limit = kAllThreads;
   bool exclusive = false;
@@ -114,8 +114,8 @@ struct QueuedJob {
   std::uint32_t uid = 0;
   std::string workload{};
   JobClass job_class = JobClass::Normal;
-  LatencyGoal goal{};  // class Slo
-  bool gated = false;  // its launches wait for requests
+  LatencyGoal goal{};            // class Slo
+  Gating gating = Gating::None;  // whether its launches wait for requests
   int priority = 0;
   unsigned gpus = 1;
   GpuFilter gpu_filter{};

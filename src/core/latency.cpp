@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <string_view>
+#include <system_error>
 
 namespace carpool {
 namespace {
@@ -26,6 +28,22 @@ bool preloads_another(std::string_view preload) {
     preload.remove_prefix(std::min(end + 1, preload.size()));
   }
   return false;
+}
+
+// "hami", or with a limit in percent, "hami:50". One with a limit that is none is an unknown
+// policy.
+bool is_hami(std::string_view policy) {
+  constexpr std::string_view kName = "hami";
+  constexpr std::size_t kMostDigits = 3;
+  constexpr unsigned kWhole = 100;
+  if (!policy.starts_with(kName) || policy.size() == kName.size()) {
+    return policy == kName;
+  }
+  const std::string_view limit = policy.substr(kName.size() + 1);
+  unsigned percent = 0;
+  const auto [end, problem] = std::from_chars(limit.begin(), limit.end(), percent);
+  return policy[kName.size()] == ':' && problem == std::errc() && end == limit.end() &&
+         limit.size() <= kMostDigits && percent >= 1 && percent <= kWhole;
 }
 
 }  // namespace
@@ -53,12 +71,17 @@ bool accepts_shim(const Environment::Map& env) {
          (preload == env.end() || !preloads_another(preload->second));
 }
 
-bool waits_for_requests(const JobSpec& spec) {
-  constexpr std::array<std::string_view, 3> kTurns = {"", "spacetime", "time"};
+Gating gating_of(const JobSpec& spec) {
   const Environment::Map& env = spec.env;
-  const auto policy = env.find(kGatePolicyVariable);
-  return spec.job_class == JobClass::BestEffort && accepts_shim(env) &&
-         (policy == env.end() || std::ranges::find(kTurns, policy->second) != kTurns.end());
+  if (spec.job_class != JobClass::BestEffort || !accepts_shim(env)) {
+    return Gating::None;
+  }
+  const auto set = env.find(kGatePolicyVariable);
+  const std::string_view policy = set == env.end() ? std::string_view() : set->second;
+  if (policy == "tgs" || is_hami(policy)) {
+    return Gating::None;
+  }
+  return policy == "priority" || policy == "orion" ? Gating::OutsideOfMps : Gating::All;
 }
 
 }  // namespace carpool

@@ -36,10 +36,17 @@ inline constexpr const char* kGatePolicyVariable = "CARPOOL_SHIM_POLICY";
 // it says CARPOOL_SHIM=off, nor if it preloads another library that takes the place of the driver.
 [[nodiscard]] bool accepts_shim(const Environment::Map& env);
 
-// Whether the launches of a job wait while a request of another one is active: it is best-effort,
-// lets the library in, and its policy is one that takes turns. The rates and shares of other
-// systems' policies hold nothing back for a request.
-[[nodiscard]] bool waits_for_requests(const JobSpec& spec);
+// Beside which jobs with an SLO the launches of a job wait while a request is active.
+enum class Gating {
+  None,  // it is not best-effort, keeps the library out, or its policy limits a rate (tgs, hami)
+  OutsideOfMps,  // there its policy (priority, orion) is replaced by one that holds launches
+  All,           // by all other policies: unknown ones are replaced, too
+};
+[[nodiscard]] Gating gating_of(const JobSpec& spec);
+// `slo_in_mps`: the job with the SLO is a client of MPS.
+[[nodiscard]] constexpr bool waits_for_requests(Gating gating, bool slo_in_mps) {
+  return gating == Gating::All || (gating == Gating::OutsideOfMps && !slo_in_mps);
+}
 
 // As the processes of a job report it.
 struct MeasuredLatency {

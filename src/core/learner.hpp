@@ -26,7 +26,7 @@ struct GroupSeen {
     double computed_s = 0.0;  // since it was first seen on the GPU, without pauses
     std::optional<MeasuredRate> rate{};
     std::optional<KernelWindow> window{};
-    bool gated = false;  // its launches wait for requests
+    Gating gating = Gating::None;  // whether its launches wait for requests
     ShareMechanism mechanism = ShareMechanism::None;
     LatencyGoal goal{};  // of a job with an SLO
     std::optional<MeasuredLatency> latency{};

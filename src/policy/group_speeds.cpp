@@ -102,8 +102,8 @@ std::optional<LatencyForecast> GroupSpeeds::latency(std::span<const ActiveMember
                            .mps = group[member].mps};
   for (std::size_t i = 0; i < group.size(); ++i) {
     if (i != member) {
-      question.beside.push_back(
-          {.workload = state_.workloads()[group[i].workload], .gated = group[i].gated});
+      question.beside.push_back({.workload = state_.workloads()[group[i].workload],
+                                 .gated = waits_for_requests(group[i].gating, group[member].mps)});
     }
   }
   return model_.latency(question);

@@ -96,7 +96,7 @@ std::uint32_t PlacementState::number_of(const GpuFilter& filter) {
 
 std::uint32_t PlacementState::form_of(const PendingJob& job) {
   return forms_
-      .try_emplace({job.workload, job.job->job_class, job.job->goal, job.job->gated},
+      .try_emplace({job.workload, job.job->job_class, job.job->goal, job.job->gating},
                    static_cast<std::uint32_t>(forms_.size()))
       .first->second;
 }
@@ -120,7 +120,7 @@ std::uint32_t PlacementState::number_of(const Resident& resident) {
 ActiveMember PlacementState::member(const Resident& resident) {
   return {.workload = number_of(resident),
           .slo = resident.job_class == JobClass::Slo,
-          .gated = resident.gated,
+          .gating = resident.gating,
           .mps = resident.mechanism == ShareMechanism::Mps,
           .goal = resident.goal,
           .job = resident.job};
@@ -129,7 +129,7 @@ ActiveMember PlacementState::member(const Resident& resident) {
 ActiveMember PlacementState::member(const PendingJob& job, const Slot& slot) const {
   return {.workload = job.workload,
           .slo = job.job->job_class == JobClass::Slo,
-          .gated = job.job->gated,
+          .gating = job.job->gating,
           .mps = mechanism(job, slot) == ShareMechanism::Mps,
           .goal = job.job->goal,
           .job = job.job->job};

@@ -32,8 +32,8 @@ struct PendingJob {
 // A member of the group that computes, or is about to, on a GPU.
 struct ActiveMember {
   std::uint32_t workload = 0;
-  bool slo = false;    // has a latency target
-  bool gated = false;  // its launches wait for requests
+  bool slo = false;              // has a latency target
+  Gating gating = Gating::None;  // whether its launches wait for requests
   bool mps = false;
   LatencyGoal goal{};
   JobId job = 0;  // 0: foreign processes
@@ -154,7 +154,7 @@ class PlacementState {
   std::unordered_map<std::string, std::uint32_t> numbers_;
   std::vector<std::string> workloads_;
   std::map<GpuFilter, std::uint32_t> filters_;
-  std::map<std::tuple<std::uint32_t, JobClass, LatencyGoal, bool>, std::uint32_t> forms_;
+  std::map<std::tuple<std::uint32_t, JobClass, LatencyGoal, Gating>, std::uint32_t> forms_;
   std::vector<std::uint32_t> resident_numbers_;  // by Resident::workload_number
   std::vector<Slot> slots_;
   std::vector<std::size_t> open_;

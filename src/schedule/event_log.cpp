@@ -70,7 +70,7 @@ void EventLog::updated(LiveJob& job, const JobUpdated& update, double at_s) {
   const JobRecord& record = *job.record;
   job.view.job_class = record.spec.job_class;
   job.view.goal = latency_goal(record.spec);
-  job.view.gated = waits_for_requests(record.spec);
+  job.view.gating = gating_of(record.spec);
   job.view.priority = record.spec.priority;
   job.forget_needs();
   if (on_.backlog.contains(job)) {
@@ -93,7 +93,7 @@ void EventLog::started(LiveJob& job, double at_s) {
                      .workload = job.view.workload,
                      .job_class = record.spec.job_class,
                      .goal = latency_goal(record.spec),
-                     .gated = waits_for_requests(record.spec),
+                     .gating = gating_of(record.spec),
                      .mechanism = start.mechanism,
                      .thread_limit = start.thread_limit,
                      .exclusive = record.exclusive || start.mechanism == ShareMechanism::None,

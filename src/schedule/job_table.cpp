@@ -39,7 +39,7 @@ void describe(LiveJob& job, JobRecord& record) {
   job.view.workload = scoped_workload(record.owner.uid, job.key);
   job.view.job_class = record.spec.job_class;
   job.view.goal = latency_goal(record.spec);
-  job.view.gated = waits_for_requests(record.spec);
+  job.view.gating = gating_of(record.spec);
   job.view.priority = record.spec.priority;
   job.view.gpus = record.spec.gpus;
   job.view.gpu_filter = record.spec.gpu_filter;

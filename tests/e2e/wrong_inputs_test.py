@@ -89,6 +89,10 @@ WITHOUT_SERVER = (
     (("run", "--policy", "time", "--", "true"), "--policy", "--best-effort"),
     (("run", "--best-effort", "--policy", "spacetim", "--", "true"), 'unknown gate policy "spacetim"',
      'did you mean "spacetime"?'),
+    (("submit", "--best-effort", "--env", "CARPOOL_SHIM_POLICY=spacetim", *RUN), "CARPOOL_SHIM_POLICY", '"spacetim"',
+     'did you mean "spacetime"?'),
+    (("submit", "--best-effort", "--policy", "time", "--env", "CARPOOL_SHIM_POLICY=orion", *RUN), "--policy time",
+     "CARPOOL_SHIM_POLICY=orion differ", "leave one of them out"),
     (("submit", "--after", "first", *RUN), "--after", "first"),
     (("submit", "--memory", "12G", *RUN), '"--memory"', "write --mem 20G"),
     # Words of other tools

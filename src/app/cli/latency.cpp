@@ -40,7 +40,13 @@ OptionCheck quantile_of_the_tail() {
   };
 }
 
-std::string problem_of_policy(const std::string& text) {
+OptionCheck policy_of_the_gate() {
+  return [](const std::string& text) { return problem_of_gate_policy(text); };
+}
+
+}  // namespace
+
+std::string problem_of_gate_policy(const std::string& text) {
   if (interpose::gate::choose_policy(text).policy != nullptr) {
     return {};
   }
@@ -53,12 +59,6 @@ std::string problem_of_policy(const std::string& text) {
              ? fmt::format("\"{}\" has no limit of 1 to 100 percent; write {}:50", text, name)
              : fmt::format("the policy {0} takes no limit; write {0}", name);
 }
-
-OptionCheck policy_of_the_gate() {
-  return [](const std::string& text) { return problem_of_policy(text); };
-}
-
-}  // namespace
 
 Result<double> parse_latency_ms(std::string_view text) {
   static constexpr std::array<std::pair<std::string_view, double>, 3> kUnits = {

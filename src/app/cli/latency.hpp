@@ -20,6 +20,8 @@ struct LatencySettings {
 
   [[nodiscard]] bool given() const { return slo || best_effort; }
 };
+// Of a policy of the gate, as users write it: empty, or why it is none.
+[[nodiscard]] std::string problem_of_gate_policy(const std::string& text);
 void add_latency_settings(OptionSet& options, LatencySettings& latency);
 
 // Milliseconds from "20ms", "0.5s" or "800us". A number without a unit is an error: 20 may be meant

@@ -62,6 +62,17 @@ Result<void> put_latency(json& job, const JobSettings& options) {
   return parse_latency_ms(*latency.slo).map([&](double slo_ms) { job["slo_ms"] = slo_ms; });
 }
 
+// --env comes after --policy.
+Result<void> check_same_policy(const json& job, const std::string& policy) {
+  const std::string other = job.at("env").at(kGatePolicyVariable).get<std::string>();
+  return other == policy ? Result<void>()
+                         : invalid_input(fmt::format(
+                               "--policy {} and --env {}={} differ: leave one of them out",
+                               policy,
+                               kGatePolicyVariable,
+                               other));
+}
+
 }  // namespace
 
 Result<json> given_settings(const JobSettings& options) {
@@ -118,10 +129,24 @@ Result<json> given_settings(const JobSettings& options) {
       read = add_variable(job["env"], variable);
     }
   }
+  if (read && options.latency.policy) {
+    read = check_same_policy(job, *options.latency.policy);
+  }
   return read.map([&] { return job; });
 }
 
 namespace {
+
+// The library would take the default one for an unknown one.
+Result<void> check_gate_policy(const json& job) {
+  const json policy = job.at("env").value(kGatePolicyVariable, json(""));
+  if (job.value("class", json("")) != "best-effort" || !policy.is_string() || policy == "") {
+    return {};
+  }
+  const std::string problem = problem_of_gate_policy(policy.get<std::string>());
+  return problem.empty() ? Result<void>()
+                         : invalid_input(fmt::format("{}: {}", kGatePolicyVariable, problem));
+}
 
 bool is_file(const std::string& name, std::string_view suffix) {
   std::error_code ignored;
@@ -217,6 +242,9 @@ Result<json> job_request(const std::vector<std::string>& command,
   }
   job->update(*overrides);
   (*job)["env"] = std::move(env);
+  if (const Result<void> known = check_gate_policy(*job); !known) {
+    return tl::unexpected(known.error());
+  }
   (*job)["cwd"] = job_folder(job->value("cwd", ""));
   if (!from_afar) {
     put_surroundings(*job);

@@ -1,9 +1,14 @@
 // Between the library, which measures requests, and the knowledge of the server, which learns them.
+#include <string>
+#include <utility>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "app/server/shim/gate_tally.hpp"
 #include "interpose/gate/gate_view.hpp"
 #include "interpose/gate/launch_phase.hpp"
+#include "interpose/gate/policy.hpp"
 #include "interpose/gate/quantile_sketch.hpp"
 #include "knowledge/latency/latency_law.hpp"
 
@@ -67,6 +72,30 @@ TEST(ServedLatency, ABestEffortJobServesNone) {
   GateTally tally;
   tally.look({{{0, 1, 1}, GateReport{.policy = 1}}});
   EXPECT_FALSE(tally.latency());
+}
+
+TEST(ServedLatency, TheServerKnowsThePoliciesOfTheGate) {
+  const auto gating = [](std::string policy) {
+    JobSpec spec;
+    spec.job_class = JobClass::BestEffort;
+    spec.env = {{kGatePolicyVariable, std::move(policy)}};
+    return gating_of(spec);
+  };
+  std::vector<std::string> free;
+  for (const interpose::gate::Policy& policy : interpose::gate::policies()) {
+    const std::string name(policy.name);
+    EXPECT_EQ(gating(name) == Gating::OutsideOfMps, policy.needs_mps) << name;
+    EXPECT_EQ(gating(name + ":50") == Gating::None, policy.takes_limit) << name;
+    if (gating(name) == Gating::None) {
+      free.push_back(name);
+    }
+  }
+  EXPECT_EQ(free, (std::vector<std::string>{"tgs", "hami"}));
+  for (const char* text :
+       {"hami:0", "hami:", "hami:101", "hami:5x", "hami:+5", "hami:007", "hami50", "hami:0050"}) {
+    EXPECT_EQ(gating(text) == Gating::None, interpose::gate::choose_policy(text).policy != nullptr)
+        << text;
+  }
 }
 
 TEST(ServedLatency, TheIdleBudgetIsThatOfTheGate) {

@@ -6,11 +6,11 @@
 namespace carpool {
 namespace {
 
-bool waits(Environment env) {
+Gating gating(Environment env) {
   JobSpec spec;
   spec.job_class = JobClass::BestEffort;
   spec.env = std::move(env);
-  return waits_for_requests(spec);
+  return gating_of(spec);
 }
 
 TEST(AcceptsShim, LibrariesThatAreNotTheDriverAreNotInTheWay) {
@@ -21,19 +21,43 @@ TEST(AcceptsShim, LibrariesThatAreNotTheDriverAreNotInTheWay) {
   EXPECT_FALSE(accepts_shim({{"LD_PRELOAD", "/a.so /opt/hami/libvgpu.so"}}));
 }
 
-TEST(WaitsForRequests, BestEffortJobsThatTakeTurns) {
-  EXPECT_TRUE(waits({}));
-  EXPECT_TRUE(waits({{kGatePolicyVariable, ""}}));
-  EXPECT_TRUE(waits({{kGatePolicyVariable, "spacetime"}}));
-  EXPECT_TRUE(waits({{kGatePolicyVariable, "time"}}));
-  EXPECT_FALSE(waits_for_requests(JobSpec()));
+TEST(GatingOf, BestEffortJobsWait) {
+  EXPECT_EQ(gating({}), Gating::All);
+  // An unknown policy is replaced by the default one.
+  for (const char* policy : {"",
+                             "spacetime",
+                             "time",
+                             "reef-n",
+                             "antman",
+                             "salus",
+                             "mine",
+                             "hami:0",
+                             "hami:500",
+                             "hami:",
+                             "hami50",
+                             "tgs:5"}) {
+    EXPECT_EQ(gating({{kGatePolicyVariable, policy}}), Gating::All) << policy;
+  }
+  EXPECT_EQ(gating_of(JobSpec()), Gating::None);
 }
 
-TEST(WaitsForRequests, NotThoseThatKeepTheLibraryOutOrHaveAnotherRule) {
-  EXPECT_FALSE(waits({{"CARPOOL_SHIM", "off"}}));
-  EXPECT_FALSE(waits({{"LD_PRELOAD", "libnvshare.so"}}));
-  EXPECT_FALSE(waits({{kGatePolicyVariable, "hami:50"}}));
-  EXPECT_FALSE(waits({{kGatePolicyVariable, "tgs"}}));
+TEST(GatingOf, NotThoseThatKeepTheLibraryOutOrLimitARate) {
+  EXPECT_EQ(gating({{"CARPOOL_SHIM", "off"}}), Gating::None);
+  EXPECT_EQ(gating({{"LD_PRELOAD", "libnvshare.so"}}), Gating::None);
+  for (const char* policy : {"tgs", "hami", "hami:50", "hami:100"}) {
+    EXPECT_EQ(gating({{kGatePolicyVariable, policy}}), Gating::None) << policy;
+  }
+}
+
+// Beside a service outside of MPS they are replaced.
+TEST(GatingOf, PoliciesThatNeedMps) {
+  for (const char* policy : {"priority", "orion"}) {
+    EXPECT_EQ(gating({{kGatePolicyVariable, policy}}), Gating::OutsideOfMps) << policy;
+  }
+  EXPECT_TRUE(waits_for_requests(Gating::OutsideOfMps, false));
+  EXPECT_FALSE(waits_for_requests(Gating::OutsideOfMps, true));
+  EXPECT_TRUE(waits_for_requests(Gating::All, true));
+  EXPECT_FALSE(waits_for_requests(Gating::None, false));
 }
 
 }  // namespace

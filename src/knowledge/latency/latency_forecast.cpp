@@ -224,8 +224,8 @@ LatencyQuestion latency_question(const GroupSeen& seen, std::size_t member) {
       .workload = own.workload, .goal = own.goal, .mps = own.mechanism == ShareMechanism::Mps};
   for (std::size_t i = 0; i < seen.computing.size(); ++i) {
     if (i != member) {
-      made.beside.push_back(
-          {.workload = seen.computing[i].workload, .gated = seen.computing[i].gated});
+      made.beside.push_back({.workload = seen.computing[i].workload,
+                             .gated = waits_for_requests(seen.computing[i].gating, made.mps)});
     }
   }
   return made;

@@ -5,6 +5,7 @@
 
 #include "base/files/file.hpp"
 #include "knowledge/beliefs.hpp"
+#include "knowledge/latency/latency_forecast.hpp"
 #include "knowledge/latency/latency_law.hpp"
 #include "knowledge/tests/served_requests.hpp"
 #include "knowledge/tests/watched_group.hpp"
@@ -340,6 +341,19 @@ TEST(LatencyLearning, OthersTeachNothing) {
   told.workload = scoped_workload(2000, "bert");
   serve(beliefs, told);
   EXPECT_FALSE(beliefs.latency(asked({})));
+}
+
+TEST(LatencyLearning, APolicyThatNeedsMpsIsNoGateUnderMps) {
+  Service told = bert();
+  told.beside = {mine("train")};
+  GroupSeen seen = fake::group_of(told);
+  for (const ShareMechanism mechanism : {ShareMechanism::Mps, ShareMechanism::TimeSlicing}) {
+    seen.computing[0].mechanism = mechanism;
+    seen.computing[1].gating = Gating::OutsideOfMps;
+    EXPECT_EQ(latency_question(seen, 0).beside.front().gated, mechanism != ShareMechanism::Mps);
+    seen.computing[1].gating = Gating::All;
+    EXPECT_TRUE(latency_question(seen, 0).beside.front().gated);
+  }
 }
 
 TEST(LatencyLearning, EachPredictionIsComparedOnce) {

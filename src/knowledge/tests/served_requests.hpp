@@ -39,7 +39,7 @@ inline GroupSeen group_of(const Service& told) {
                                        : static_cast<JobId>(told.from_s * 100) +
                                              static_cast<JobId>(seen.computing.size()),
          .workload = workload,
-         .gated = gated,
+         .gating = gated ? Gating::All : Gating::None,
          .mechanism = told.mps ? ShareMechanism::Mps : ShareMechanism::TimeSlicing,
          .goal = goal});
   };

@@ -15,7 +15,7 @@ namespace {
 struct GroupMember {
   JobId job = 0;
   std::string workload{};
-  bool gated = false;
+  Gating gating = Gating::None;
   bool mps = false;
   LatencyGoal goal{};
   bool own = true;  // of the user who asks
@@ -52,7 +52,7 @@ std::vector<GroupLatency> latencies_with(const InterferenceModel& model,
     if (resident.phase != ResidentPhase::Paused) {
       group.push_back({.job = resident.job,
                        .workload = resident.workload,
-                       .gated = resident.gated,
+                       .gating = resident.gating,
                        .mps = resident.mechanism == ShareMechanism::Mps,
                        .goal = resident.goal,
                        .own = resident.uid == job.uid});
@@ -60,7 +60,7 @@ std::vector<GroupLatency> latencies_with(const InterferenceModel& model,
   }
   group.push_back({.job = job.job,
                    .workload = job.workload,
-                   .gated = job.gated,
+                   .gating = job.gating,
                    .mps = gpu.shares_by_mps(job.job_class),
                    .goal = job.goal});
   std::vector<GroupLatency> made;
@@ -71,7 +71,8 @@ std::vector<GroupLatency> latencies_with(const InterferenceModel& model,
     LatencyQuestion question{.workload = member.workload, .goal = member.goal, .mps = member.mps};
     for (const GroupMember& other : group) {
       if (other.job != member.job) {
-        question.beside.push_back({.workload = other.workload, .gated = other.gated});
+        question.beside.push_back(
+            {.workload = other.workload, .gated = waits_for_requests(other.gating, member.mps)});
       }
     }
     if (gpu.foreign) {

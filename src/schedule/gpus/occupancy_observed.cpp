@@ -238,7 +238,7 @@ GroupSeen Occupancy::group_seen(const GpuObservation& observation, double now_s)
                              .thread_limit = resident.thread_limit,
                              .several_gpus = resident.several_gpus,
                              .computed_s = runs_.at(resident.job).all_computed_s(now_s),
-                             .gated = resident.gated,
+                             .gating = resident.gating,
                              .mechanism = resident.mechanism,
                              .goal = resident.goal};
     if (seen != observation.jobs.end()) {

@@ -56,7 +56,7 @@ GpuView training(JobClass job_class, ResidentPhase phase = ResidentPhase::Comput
                            .uid = 1,
                            .workload = scoped_workload(1, "train"),
                            .job_class = job_class,
-                           .gated = job_class == JobClass::BestEffort,
+                           .gating = job_class == JobClass::BestEffort ? Gating::All : Gating::None,
                            .mechanism = ShareMechanism::Mps,
                            .phase = phase});
   return gpu;
@@ -106,6 +106,10 @@ TEST(LatencyAdvice, TellsTheLatencyOfEachPlace) {
   GpuView under_mps = training(JobClass::BestEffort);
   under_mps.slo_outside_mps = false;
   EXPECT_TRUE(latencies_with(model, under_mps, serving()).empty());
+  // A policy that needs MPS is replaced beside a service outside of it.
+  GpuView of_orion = training(JobClass::BestEffort);
+  of_orion.residents.front().gating = Gating::OutsideOfMps;
+  EXPECT_EQ(latencies_with(model, of_orion, serving()).size(), 1U);
   GpuView foreign = training(JobClass::BestEffort);
   foreign.foreign = true;
   EXPECT_TRUE(latencies_with(model, foreign, serving()).empty());
@@ -123,7 +127,7 @@ TEST(LatencyAdvice, TellsNothingOfOtherUsersJobs) {
                 .uid = 1,
                 .workload = scoped_workload(1, "train"),
                 .job_class = JobClass::BestEffort,
-                .gated = true};
+                .gating = Gating::All};
   EXPECT_EQ(latencies_with(KnownLatency(), gpu, job).size(), 1U);
   job.uid = 2;
   EXPECT_TRUE(latencies_with(KnownLatency(), gpu, job).empty());
