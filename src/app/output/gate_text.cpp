@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text/printable.hpp"
+#include "core/latency.hpp"
 
 namespace carpool::app {
 
@@ -89,22 +90,52 @@ std::string holds_text(std::string_view who, const json& gate) {
   return text;
 }
 
-std::string job_holds_text(const json& job) {
+namespace {
+
+// Of a job that gives way or has an SLO.
+std::string why_no_report(const json& job, const json& status) {
+  const bool has_begun = !job.value("attempts", json::array()).empty();
+  const std::string state = job.value("state", "");
+  if (status.value("mode", "") == "simulated") {
+    return "the server simulates its GPUs, and runs no program";
+  }
+  if (job.value("class", "") == "slo" && !job.contains("slo_ms")) {
+    return "it states no latency, as --slo does";
+  }
+  if (state == "queued" || state == "held") {
+    return has_begun ? "it waits to start again" : "it has not started yet";
+  }
+  if (state != "running" && state != "stopping") {
+    return has_begun ? "it has ended, and reported none or the server keeps its report no longer"
+                     : "it ended before it started";
+  }
+  if (!status.value("library", false)) {
+    return "the server runs without the library in front of the driver";
+  }
+  if (has_begun && job.at("attempts").back().value("mechanism", "") == "none") {
+    return "it has its GPUs to itself, and so runs without the library in front of the driver";
+  }
+  return accepts_shim(job.value("env", Environment::Map()))
+             ? "no process of it has used a GPU with the library in front of the driver yet"
+             : "its environment keeps the library in front of the driver out";
+}
+
+}  // namespace
+
+std::string job_holds_text(const json& job, const json& status) {
   const std::string who = fmt::format("Job {}", job.at("id").get<std::int64_t>());
   if (job.contains("gate")) {
     return holds_text(who, job.at("gate"));
   }
   const std::string job_class = job.value("class", "");
-  return job_class == "normal"
-             ? fmt::format("{} is of class normal: its launches do not wait, and it has no SLO\n",
-                           who)
-             : fmt::format(
-                   "{} of class {} reports nothing: the server runs without the library in front "
-                   "of "
-                   "the driver, the job has a GPU to itself, or no process of it has used a GPU "
-                   "yet\n",
-                   who,
-                   job_class);
+  if (job_class == "normal") {
+    return fmt::format("{} is of class normal: its launches do not wait, and it has no SLO\n", who);
+  }
+  return fmt::format("{} of class {} has no report of its {}: {}\n",
+                     who,
+                     job_class,
+                     job_class == "slo" ? "requests" : "waits",
+                     why_no_report(job, status));
 }
 
 }  // namespace carpool::app

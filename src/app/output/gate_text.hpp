@@ -15,7 +15,7 @@ namespace carpool::app {
 
 // The whole report of a job or program, with a line for each reason.
 [[nodiscard]] std::string holds_text(std::string_view who, const nlohmann::json& gate);
-// The same of a job of the server, which may have no report.
-[[nodiscard]] std::string job_holds_text(const nlohmann::json& job);
+// The same of a job of the server, or why it has no report. `status`: what GET /v1/status answers.
+[[nodiscard]] std::string job_holds_text(const nlohmann::json& job, const nlohmann::json& status);
 
 }  // namespace carpool::app

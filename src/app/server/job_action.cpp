@@ -11,20 +11,20 @@ namespace carpool::app {
 
 using nlohmann::json;
 
-JobAction reading_action(const char* path, std::string (*text)(const json&)) {
-  return {.ask =
-              [path](ServerClient& server, std::int64_t job) {
-                return server.get(fmt::format("/v1/jobs/{}{}", job, path));
-              },
-          .text =
-              [text](const json& answers, const std::vector<std::int64_t>& /*jobs*/) {
-                std::string all;
-                for (const json& answer : answers) {
-                  all += all.empty() ? "" : "\n";
-                  all += text(answer);
-                }
-                return all;
-              }};
+JobAction reading_action(const char* path, std::function<std::string(const json&)> text) {
+  return {
+      .ask = [path](
+                 ServerClient& server,
+                 std::int64_t job) { return server.get(fmt::format("/v1/jobs/{}{}", job, path)); },
+      .text =
+          [text = std::move(text)](const json& answers, const std::vector<std::int64_t>& /*jobs*/) {
+            std::string all;
+            for (const json& answer : answers) {
+              all += all.empty() ? "" : "\n";
+              all += text(answer);
+            }
+            return all;
+          }};
 }
 
 namespace {

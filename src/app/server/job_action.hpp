@@ -28,7 +28,7 @@ struct JobAction {
 
 // Prints what the server says about jobs; `path` is below that of a job.
 [[nodiscard]] JobAction reading_action(const char* path,
-                                       std::string (*text)(const nlohmann::json&));
+                                       std::function<std::string(const nlohmann::json&)> text);
 
 // An error of one job does not keep the others from being dealt with, unless the server is gone.
 [[nodiscard]] Result<void> act_on_jobs(ServerClient& server,

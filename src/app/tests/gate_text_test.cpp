@@ -80,10 +80,39 @@ TEST(GateText, NamesTheReasonsOfHoldsTheLongestFirst) {
 }
 
 TEST(GateText, JobsWithoutAReportAreToldWhy) {
-  EXPECT_NE(job_holds_text({{"id", 3}, {"class", "normal"}}).find("do not wait"),
+  using nlohmann::json;
+  const json status = {{"mode", "gpus"}, {"library", true}};
+  EXPECT_NE(job_holds_text({{"id", 3}, {"class", "normal"}}, status).find("do not wait"),
             std::string::npos);
-  EXPECT_NE(job_holds_text({{"id", 3}, {"class", "slo"}}).find("without the library"),
-            std::string::npos);
+  json job = {{"id", 3},
+              {"class", "slo"},
+              {"slo_ms", 20.0},
+              {"state", "queued"},
+              {"attempts", json::array()},
+              {"env", json::object()}};
+  EXPECT_EQ(job_holds_text(job, status),
+            "Job 3 of class slo has no report of its requests: it has not started yet\n");
+  const auto why = [&](const json& of_server) {
+    const std::string text = job_holds_text(job, of_server);
+    return text.substr(text.find(": ") + 2);
+  };
+  EXPECT_EQ(why({{"mode", "simulated"}}), "the server simulates its GPUs, and runs no program\n");
+  job["state"] = "cancelled";
+  EXPECT_EQ(why(status), "it ended before it started\n");
+  job["attempts"] = {{{"mechanism", "none"}}};
+  EXPECT_EQ(why(status),
+            "it has ended, and reported none or the server keeps its report no longer\n");
+  job["state"] = "queued";
+  EXPECT_EQ(why(status), "it waits to start again\n");
+  job["state"] = "running";
+  EXPECT_TRUE(why(status).starts_with("it has its GPUs to itself"));
+  job["attempts"][0]["mechanism"] = "time-slicing";
+  EXPECT_TRUE(why(status).starts_with("no process of it has used a GPU"));
+  EXPECT_TRUE(why({{"library", false}}).starts_with("the server runs without the library"));
+  job["env"]["CARPOOL_SHIM"] = "off";
+  EXPECT_TRUE(why(status).starts_with("its environment keeps"));
+  job.erase("slo_ms");
+  EXPECT_EQ(why(status), "it states no latency, as --slo does\n");
 }
 
 TEST(GateTally, CountsStayWhenAProcessEnds) {

@@ -132,11 +132,15 @@ Result<void> explain_jobs(const ExplainOptions& options,
   if (!server) {
     return tl::unexpected(server.error());
   }
-  return act_on_jobs(
-      *server,
-      *choice,
-      options.holds ? reading_action("", job_holds_text) : reading_action("/explain", explain_text),
-      context);
+  if (!options.holds) {
+    return act_on_jobs(*server, *choice, reading_action("/explain", explain_text), context);
+  }
+  const Result<json> status = server->get("/v1/status");
+  if (!status) {
+    return tl::unexpected(status.error());
+  }
+  const auto text = [&](const json& job) { return job_holds_text(job, *status); };
+  return act_on_jobs(*server, *choice, reading_action("", text), context);
 }
 
 Result<void> run_explain(const ExplainOptions& options, const CommandContext& context) {
