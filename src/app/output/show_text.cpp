@@ -66,8 +66,11 @@ std::string asked_slo_text(const json& job) {
       job.at("slo_ms").get<double>());
 }
 
-// --policy is a variable for the library in the program.
+// --policy is a variable for the library in the program, which asks the gate of best-effort jobs.
 std::string gate_policy(const json& job) {
+  if (job.value("class", "") != "best-effort") {
+    return {};
+  }
   return job.value("env", json::object()).value(kGatePolicyVariable, "");
 }
 

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "app/output/job_text.hpp"
 #include "app/server/shim/gate_tally.hpp"
 #include "interpose/gate/decision.hpp"
 
@@ -113,6 +114,19 @@ TEST(GateText, JobsWithoutAReportAreToldWhy) {
   EXPECT_TRUE(why(status).starts_with("its environment keeps"));
   job.erase("slo_ms");
   EXPECT_EQ(why(status), "it states no latency, as --slo does\n");
+}
+
+TEST(GateText, OnlyABestEffortJobIsShownWithItsPolicy) {
+  nlohmann::json job = {{"id", 3},
+                        {"argv", {"x"}},
+                        {"attempts", nlohmann::json::array()},
+                        {"class", "best-effort"},
+                        {"env", {{"CARPOOL_SHIM_POLICY", "time"}}}};
+  EXPECT_NE(show_text(job).find("gate policy  time"), std::string::npos);
+  for (const char* other : {"normal", "slo"}) {
+    job["class"] = other;
+    EXPECT_EQ(show_text(job).find("gate policy"), std::string::npos);
+  }
 }
 
 TEST(GateTally, CountsStayWhenAProcessEnds) {
