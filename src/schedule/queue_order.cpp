@@ -10,7 +10,7 @@ namespace {
 constexpr std::array<QueueOrderInfo, 4> kOrders = {{
     {.order = QueueOrder::Fair,
      .name = "fair",
-     .line = "hrrn with fair shares of users; a job that waited too long goes first"},
+     .line = "default: hrrn with fair shares of users; a job that waited too long goes first"},
     {.order = QueueOrder::Fifo, .name = "fifo", .line = "in order of submission"},
     {.order = QueueOrder::Shortest, .name = "shortest", .line = "the shortest run time first"},
     {.order = QueueOrder::Hrrn,

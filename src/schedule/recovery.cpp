@@ -11,7 +11,7 @@ namespace {
 constexpr std::array<RecoveryRuleInfo, 3> kRules = {{
     {.rule = RecoveryRule::Reserve,
      .name = "reserve",
-     .line = "again at once, with a reservation computed from the failure"},
+     .line = "default: again at once, with a reservation computed from the failure"},
     {.rule = RecoveryRule::Carma,
      .name = "carma",
      .line = "exclusively, before all other jobs; no job shares meanwhile"},

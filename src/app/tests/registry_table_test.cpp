@@ -6,7 +6,12 @@
 
 #include <gtest/gtest.h>
 
+#include "app/cli/serve_options.hpp"
 #include "app/tests/fixtures.hpp"
+#include "interpose/gate/policy.hpp"
+#include "policy/policy_registry.hpp"
+#include "schedule/queue_order.hpp"
+#include "schedule/recovery.hpp"
 
 namespace carpool::app {
 namespace {
@@ -50,6 +55,30 @@ TEST(RegistryTable, JsonHasOneListPerHeadingAndNothingIsPrinted) {
       "shapes": [{"name": "triangle", "description": "three corners"},
                  {"name": "box", "description": "four corners"}],
       "colours": [{"name": "red", "description": "warm"}]})"));
+}
+
+template <class Info>
+std::vector<std::string> marked(std::span<const Info> table, std::string_view Info::* line) {
+  std::vector<std::string> names;
+  for (const Info& info : table) {
+    if ((info.*line).starts_with("default: ")) {
+      names.emplace_back(info.name);
+    }
+  }
+  return names;
+}
+
+// carpool policies prints these tables.
+TEST(RegistryTable, TheDefaultOfEachTableIsMarked) {
+  const ServeOptions serve;
+  EXPECT_EQ(marked(policy::placement_policies(), &policy::PolicyInfo::line),
+            std::vector{serve.policy});
+  EXPECT_EQ(marked(schedule::queue_orders(), &schedule::QueueOrderInfo::line),
+            std::vector{serve.order});
+  EXPECT_EQ(marked(schedule::recovery_rules(), &schedule::RecoveryRuleInfo::line),
+            std::vector{serve.recovery});
+  EXPECT_EQ(marked(interpose::gate::policies(), &interpose::gate::Policy::summary),
+            std::vector{std::string(interpose::gate::policies().front().name)});
 }
 
 }  // namespace

@@ -7,7 +7,9 @@ namespace {
 
 constexpr std::array<Policy, 10> kPolicies{{
     {.name = "spacetime",
-     .summary = "turns in time, or beside requests on part of the SMs where the SLO leaves room",
+     .summary =
+         "default: turns in time, or beside requests on part of the SMs where the SLO leaves "
+         "room",
      .minimum_share = true,
      .decide = decide_spacetime},
     {.name = "time",
