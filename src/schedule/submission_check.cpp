@@ -97,6 +97,9 @@ Result<void> check_latency(const JobSpec& spec) {
         "slo_ms and quantile are for the requests of a job of class slo: set the class to slo, or "
         "leave them out");
   }
+  if (spec.quantile && !spec.slo_ms) {
+    return invalid_input("quantile is the share of the requests that keep slo_ms: set slo_ms, too");
+  }
   if (spec.slo_ms && !(*spec.slo_ms >= kLeastSloMs && *spec.slo_ms <= kMostSloMs)) {
     return invalid_input(fmt::format("slo_ms: {:g} is not between {:g} and {:g}, an hour",
                                      *spec.slo_ms,

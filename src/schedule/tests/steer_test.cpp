@@ -57,7 +57,7 @@ TEST(Update, AJobThatLeavesItsClassLosesItsSlo) {
 
 TEST(Submission, AnSloIsOfItsClassAndCanBeMeasured) {
   StubServer server(1);
-  const auto refused = [&](JobClass job_class, double slo_ms, double quantile) {
+  const auto refused = [&](JobClass job_class, std::optional<double> slo_ms, double quantile) {
     JobSpec spec = stub_job(10);
     spec.job_class = job_class;
     spec.slo_ms = slo_ms;
@@ -69,6 +69,7 @@ TEST(Submission, AnSloIsOfItsClassAndCanBeMeasured) {
   EXPECT_NE(refused(JobClass::Slo, 1e300, 0.99).find("slo_ms: 1e+300"), std::string::npos);
   EXPECT_NE(refused(JobClass::Slo, 1e-7, 0.99).find("slo_ms: 1e-07"), std::string::npos);
   EXPECT_NE(refused(JobClass::Slo, 20.0, 0.5).find("quantile: 0.5"), std::string::npos);
+  EXPECT_NE(refused(JobClass::Slo, std::nullopt, 0.9).find("set slo_ms, too"), std::string::npos);
 }
 
 TEST(Update, OnlyTheTimeLimitOfARunningJobChanges) {
