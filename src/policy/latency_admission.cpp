@@ -19,6 +19,15 @@ std::string job_words(JobId member, const PendingJob& job) {
   return member == job.job->job ? std::string("the job") : fmt::format("job {}", member);
 }
 
+std::string floor_words(const LatencyGoal& goal) {
+  return goal.slo_ms > 0.0
+             ? fmt::format(
+                   "a job with an SLO keeps at least {:.0f} % while its latency there is not known",
+                   100.0 * kSloFloor)
+             : fmt::format("a job of class slo that states no latency keeps at least {:.0f} %",
+                           100.0 * kSloFloor);
+}
+
 Refusal refuse_for_latency(const PromisedLatency& worst, const PendingJob& job, const Slot& slot) {
   return {.constraint = Constraint::Latency,
           .reason = fmt::format("on GPU {} {} would have a predicted {}, {}; its SLO is {}",
@@ -58,14 +67,13 @@ Refusal refuse_for_slo(GroupSpeeds& speeds,
          progress.shares[slowest] > progress.worst_slo) {
     ++slowest;
   }
-  return {.constraint = Constraint::Latency,
-          .reason = fmt::format(
-              "on GPU {} {} would run at a predicted {:.0f} % of its solo speed; a job with an SLO "
-              "keeps at least {:.0f} % while its latency there is not known",
-              slot.view->index,
-              job_words(group[slowest].job, job),
-              100.0 * progress.shares[slowest],
-              100.0 * kSloFloor)};
+  return {
+      .constraint = Constraint::Latency,
+      .reason = fmt::format("on GPU {} {} would run at a predicted {:.0f} % of its solo speed; {}",
+                            slot.view->index,
+                            job_words(group[slowest].job, job),
+                            100.0 * progress.shares[slowest],
+                            floor_words(group[slowest].goal))};
 }
 
 }  // namespace carpool::policy

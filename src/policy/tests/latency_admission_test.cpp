@@ -51,6 +51,7 @@ class LatencyAdmission : public testing::Test {
   LatencyAdmission() {
     GpuView& gpu = cluster_.gpu();
     Resident& serving = SnapshotBuilder::resident(gpu, "serve", 4);
+    serving_ = &serving;
     serving.job_class = JobClass::Slo;
     serving.goal = {.slo_ms = 20.0};
     serving.phase_since_s = 0.0;
@@ -67,6 +68,7 @@ class LatencyAdmission : public testing::Test {
 
   SnapshotBuilder cluster_;
   PlantedLatency model_;
+  Resident* serving_ = nullptr;
 };
 
 TEST_F(LatencyAdmission, ANeighbourThatLeavesItTheSloIsAdmittedAndTheLatencyIsTold) {
@@ -102,6 +104,10 @@ TEST_F(LatencyAdmission, WhereNothingIsKnownTheFloorDecides) {
   EXPECT_EQ(decision.defer[0].reason,
             "on GPU 0 job 1000 would run at a predicted 70 % of its solo speed; a job with an SLO "
             "keeps at least 80 % while its latency there is not known");
+  serving_->goal = {};
+  EXPECT_EQ(decide().defer.at(0).reason,
+            "on GPU 0 job 1000 would run at a predicted 70 % of its solo speed; a job of class slo "
+            "that states no latency keeps at least 80 %");
 }
 
 // The floor of all jobs refuses in any case.
