@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.hpp"
+#include "core/latency_words.hpp"
 #include "core/submission/own_output.hpp"
 #include "serve/ended_listing.hpp"
 #include "serve/job_listing.hpp"
@@ -31,6 +32,20 @@ ApiAnswer held_answer(ApiAnswer answer, FairShare::Held held) {
   held.reduce_to(answer.body.size());
   answer.held = std::move(held);
   return answer;
+}
+
+// What a change of the class does beside it. An SLO is stated at submission only.
+std::string class_remark(const JobSpec& before, const JobUpdated& change) {
+  if (!change.job_class) {
+    return {};
+  }
+  if (*change.job_class != JobClass::Slo) {
+    return before.slo_ms ? fmt::format("its SLO of {} is dropped", ms_words(*before.slo_ms))
+                         : std::string();
+  }
+  return before.slo_ms ? std::string()
+                       : "it states no latency, which only a submission does: jobs of class "
+                         "best-effort do not wait for its requests";
 }
 
 }  // namespace
@@ -271,7 +286,11 @@ ApiAnswer JobApi::update(const Caller& caller, JobId job, std::string_view body)
           return tl::unexpected(record.error());
         }
         return scheduler.update(job, *change, now_s).map([&] {
-          return json{{"id", job}, {"done", "update"}};
+          json answer = {{"id", job}, {"done", "update"}};
+          if (const std::string remark = class_remark(record->spec, *change); !remark.empty()) {
+            answer["remark"] = remark;
+          }
+          return answer;
         });
       }));
 }

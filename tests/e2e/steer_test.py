@@ -41,6 +41,13 @@ class Steer(server.ServerTest):
         self.assertEqual(self.await_end(running)["end"], "time-limit")
         self.refuses("update", running, "--time", "2h", says="already ended")
 
+    def test_a_change_of_the_class_says_what_happens_to_the_slo(self):
+        job = self.submit("--hold", "--mem", "1G", "--slo", "20ms", "--", "true")
+        self.assertNotIn("SLO", self.succeeds("update", job, "--priority", "-1"))
+        self.assertIn(f"Job {job}: its SLO of 20 ms is dropped", self.succeeds("update", job, "--class", "best-effort"))
+        self.assertIn("states no latency", self.succeeds("update", job, "--class", "slo"))
+        self.assertIn("states no latency", self.succeeds("explain", "--holds", job))
+
     def test_jobs_start_after_any_end_or_after_a_failure(self):
         fails = self.submit("--hold", "--mem", "1G", "--", "false")
         works = self.submit("--hold", "--mem", "1G", "--", "true")

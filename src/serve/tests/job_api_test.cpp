@@ -82,6 +82,20 @@ TEST(JobApi, AHeldSubmissionWaitsAndIsChanged) {
   }
 }
 
+TEST(JobApi, AChangeOfTheClassTellsWhatItDoesToTheSlo) {
+  TestApi test;
+  value_of(test->submit(
+      caller_operator, R"({"argv": ["x"], "class": "slo", "slo_ms": 20})", {{"hold", "1"}}));
+  const auto remark = [&](const char* change) {
+    return value_of(test->update(caller_operator, 1, change)).value("remark", "");
+  };
+  EXPECT_EQ(remark(R"({"priority": 1})"), "");
+  EXPECT_EQ(remark(R"({"class": "slo"})"), "");
+  EXPECT_EQ(remark(R"({"class": "best-effort"})"), "its SLO of 20 ms is dropped");
+  EXPECT_EQ(remark(R"({"class": "normal"})"), "");
+  EXPECT_TRUE(remark(R"({"class": "slo"})").starts_with("it states no latency"));
+}
+
 TEST(JobApi, OtherUsersMayNeitherSeeNorChangeAJob) {
   TestApi test;
   value_of(test->submit(caller_ann, kJob));

@@ -42,11 +42,13 @@ void add_update_options(OptionSet& options, UpdateOptions& update) {
                  "GPU memory that the job needs on each GPU: 12G, 800M",
                  {.check = memory_size()});
   options.option("--priority", &update.priority, "P", "Jobs with a higher priority start first");
-  options.option("--class",
-                 &update.job_class,
-                 "CLASS",
-                 "slo, normal or best-effort",
-                 {.examples = {"slo", "normal", "best-effort"}});
+  options.option(
+      "--class",
+      &update.job_class,
+      "CLASS",
+      "slo, normal or best-effort; another class than slo drops the SLO of the job, which "
+      "cannot be set again",
+      {.examples = {"slo", "normal", "best-effort"}});
   options.option("--begin",
                  &update.begin,
                  "WHEN",
@@ -86,6 +88,16 @@ Result<json> change_of(const UpdateOptions& options) {
   return change;
 }
 
+std::string updated_text(const json& answers, const std::vector<std::int64_t>& jobs) {
+  std::string text = fmt::format("Updated {}.", jobs_text(jobs));
+  for (const json& answer : answers) {
+    if (const std::string remark = answer.value("remark", ""); !remark.empty()) {
+      text += fmt::format("\nJob {}: {}", answer.value("id", std::int64_t{0}), remark);
+    }
+  }
+  return text;
+}
+
 Result<void> run_update(const UpdateOptions& options, const CommandContext& context) {
   const Result<json> change = change_of(options);
   const Result<JobChoice> choice = read_job_selection(options.jobs);
@@ -102,10 +114,7 @@ Result<void> run_update(const UpdateOptions& options, const CommandContext& cont
                           [&](ServerClient& client, std::int64_t job) {
                             return client.post(fmt::format("/v1/jobs/{}/update", job), *change);
                           },
-                      .text =
-                          [](const json& /*answers*/, const std::vector<std::int64_t>& jobs) {
-                            return fmt::format("Updated {}.", jobs_text(jobs));
-                          },
+                      .text = updated_text,
                       .remarks = true},
                      context);
 }
