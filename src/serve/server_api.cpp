@@ -46,6 +46,10 @@ void add_job_facts(json& jobs,
   }
 }
 
+bool slo_in_mps(const GpuView& gpu) {
+  return gpu.shares_by_mps(JobClass::Slo);
+}
+
 }  // namespace
 
 ApiAnswer JobApi::gpus(const Caller& caller) {
@@ -158,6 +162,7 @@ ApiAnswer JobApi::status() {
                     {"mode", parts_.mode},
                     {"policy", parts_.policy},
                     {"library", parts_.library},
+                    {"slo_in_mps", std::ranges::all_of(scheduler.gpus(), slo_in_mps)},
                     {"started_s", shown()(parts_.started_s)},
                     {"now_s", shown()(now_s)},
                     {"draining", scheduler.draining()},

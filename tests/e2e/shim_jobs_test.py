@@ -117,6 +117,19 @@ class StartTest(ShimTest):
         self.start()
         self.assertNotIn("latencies", self.carpool("submit", "--slo", "20ms", "--", "true").stderr)
 
+    def test_a_submission_tells_what_the_server_does_not_do_for_it(self):
+        self.start()
+        for words, told in ((("--slo", "20ms"), ""),
+                            (("--class", "slo"), "class slo without a latency"),
+                            (("--slo", "20ms", "--exclusive"), "an exclusive job"),
+                            (("--slo", "20ms", "--env", "CARPOOL_SHIM=off"), "keeps the library"),
+                            (("--best-effort", "--policy", "time"), ""),
+                            (("--best-effort", "--policy", "orion"), "spacetime takes the place of orion")):
+            done = self.carpool("submit", "--hold", *words, "--", "true")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertRegex(done.stderr, f"warning: .*{told}" if told else "^$")
+        self.assertIn("it has not started yet", self.succeeds("explain", "--holds", "1"))
+
     def test_a_server_without_the_library_starts_jobs_without_it(self):
         self.start("--no-shim")
         number = self.run_client("launches", LD_LIBRARY_PATH=cli.FAKE_CUDA)

@@ -188,7 +188,7 @@ Result<void> run_as_job(ServerClient& server, const ServerRun& run, const Comman
     return submitted;
   }
   keeper->keep(job.id());
-  note_shortcomings(server, *request);
+  note_shortcoming(server, *request);
   const Result<void> passed = listener ? serve_terminal(job, *listener) : pass_output_on(job);
   keeper->release();
   if (!passed) {

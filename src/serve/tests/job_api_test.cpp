@@ -42,6 +42,7 @@ TEST(JobApi, AJobIsSubmittedStartedAndShown) {
   EXPECT_EQ(status.at("carpool"), "1.2.3");
   EXPECT_EQ(status.at("mode"), "gpus");
   EXPECT_EQ(status.at("gpu_count"), 2);
+  EXPECT_TRUE(status.at("slo_in_mps"));
   EXPECT_EQ(status.at("jobs").at("running"), 1);
 }
 

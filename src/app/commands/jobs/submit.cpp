@@ -93,7 +93,7 @@ Result<void> run_submit(const SubmitOptions& options, const CommandContext& cont
   if (!accepted) {
     return tl::unexpected(accepted.error());
   }
-  note_shortcomings(*server, *job);
+  note_shortcoming(*server, *job);
   const auto ids = accepted->at("ids").get<std::vector<std::int64_t>>();
   if (!context.output.json()) {
     context.output.print(options.parsable ? fmt::format("{}\n", fmt::join(ids, "\n"))
