@@ -10,7 +10,7 @@ namespace {
 
 using nlohmann::json;
 
-bool tells(const json& request, const std::string& words, json more = json::object()) {
+bool tells(const json& request, const std::string& words, const json& more = json::object()) {
   json status = {{"mode", "gpus"}, {"policy", "carpool"}, {"library", true}, {"slo_in_mps", false}};
   status.update(more);
   const std::string told = shortcoming(status, request);
