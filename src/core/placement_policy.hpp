@@ -82,6 +82,8 @@ class PlacementPolicy {
 
   // As `carpool policies` lists it.
   [[nodiscard]] virtual std::string_view name() const = 0;
+  // Whether jobs on several GPUs may have neighbours.
+  [[nodiscard]] virtual bool shares_several() const { return false; }
 
   // Each job of the queue that was considered is placed or deferred, exactly once. Placements that
   // break a rule of schedule/placement_guard.hpp are refused.

@@ -281,19 +281,19 @@ class CarpoolChooser final : public Chooser {
   bool one_gpu_;  // that is usable
 };
 
-class CarpoolPolicy final : public PlacementPolicy {
+class CarpoolPolicy final : public PassPolicy {
  public:
-  explicit CarpoolPolicy(const PolicySettings& settings) : settings_(settings) {}
+  explicit CarpoolPolicy(const PolicySettings& settings) : PassPolicy(settings) {}
 
   [[nodiscard]] std::string_view name() const override { return "carpool"; }
 
   [[nodiscard]] PlacementDecision decide(const ClusterSnapshot& cluster,
                                          const InterferenceModel& interference) const override {
-    QueuePass pass(cluster, settings_);
+    QueuePass pass(cluster, settings());
     GroupSpeeds speeds(pass.state(), interference);
     PlacementDecision turns;
-    if (settings_.take_turns) {
-      decide_turns(cluster, settings_, pass.state(), speeds, turns);
+    if (settings().take_turns) {
+      decide_turns(cluster, settings(), pass.state(), speeds, turns);
     }
     CarpoolChooser chooser(cluster, pass, interference, speeds);
     PlacementDecision decision = pass.run(chooser);
@@ -306,9 +306,6 @@ class CarpoolPolicy final : public PlacementPolicy {
     }
     return decision;
   }
-
- private:
-  PolicySettings settings_;
 };
 
 }  // namespace

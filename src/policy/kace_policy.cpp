@@ -41,21 +41,18 @@ class KaceChooser final : public Chooser {
   ColocationForecasts forecasts_;
 };
 
-class KacePolicy final : public PlacementPolicy {
+class KacePolicy final : public PassPolicy {
  public:
-  explicit KacePolicy(const PolicySettings& settings) : settings_(settings) {}
+  explicit KacePolicy(const PolicySettings& settings) : PassPolicy(settings) {}
 
   [[nodiscard]] std::string_view name() const override { return "kace"; }
 
   [[nodiscard]] PlacementDecision decide(const ClusterSnapshot& cluster,
                                          const InterferenceModel& interference) const override {
-    QueuePass pass(cluster, settings_);
+    QueuePass pass(cluster, settings());
     KaceChooser chooser(pass.state(), interference);
     return pass.run(chooser);
   }
-
- private:
-  PolicySettings settings_;
 };
 
 }  // namespace

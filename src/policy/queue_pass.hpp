@@ -103,4 +103,17 @@ class QueuePass {
   double held_until_s_ = kNoTime;
 };
 
+// A policy that decides by such a pass.
+class PassPolicy : public PlacementPolicy {
+ public:
+  explicit PassPolicy(const PolicySettings& settings) : settings_(settings) {}
+  [[nodiscard]] bool shares_several() const override { return settings_.share_several; }
+
+ protected:
+  [[nodiscard]] const PolicySettings& settings() const { return settings_; }
+
+ private:
+  PolicySettings settings_;
+};
+
 }  // namespace carpool::policy

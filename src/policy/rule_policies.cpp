@@ -118,16 +118,16 @@ class RuleChooser final : public Chooser {
   std::size_t next_ = 0;
 };
 
-class RulePolicy final : public PlacementPolicy {
+class RulePolicy final : public PassPolicy {
  public:
   RulePolicy(std::string_view name, GpuRule rule, const PolicySettings& settings)
-      : name_(name), rule_(rule), settings_(settings) {}
+      : PassPolicy(settings), name_(name), rule_(rule) {}
 
   [[nodiscard]] std::string_view name() const override { return name_; }
 
   [[nodiscard]] PlacementDecision decide(const ClusterSnapshot& cluster,
                                          const InterferenceModel& /*interference*/) const override {
-    QueuePass pass(cluster, settings_);
+    QueuePass pass(cluster, settings());
     RuleChooser chooser(rule_, cluster);
     return pass.run(chooser);
   }
@@ -135,7 +135,6 @@ class RulePolicy final : public PlacementPolicy {
  private:
   std::string name_;
   GpuRule rule_;
-  PolicySettings settings_;
 };
 
 }  // namespace

@@ -85,21 +85,27 @@ class Explainer {
     const bool apart = std::ranges::any_of(gpu.residents, [](const Resident& resident) {
       return resident.mechanism == ShareMechanism::None;
     });
-    if (group.size() > 1 && !apart && !job_.exclusive) {
+    const bool alone = scheduler_.runs_alone(job_);
+    if (group.size() > 1 && !apart && !alone) {
       const auto forecasts = scheduler_.interference().forecast(group);
       out.forecast = forecasts.back();
       for (std::size_t i = 0; i + 1 < forecasts.size(); ++i) {
         out.worst_neighbour = std::min(out.worst_neighbour.value_or(1.0), forecasts[i].progress);
       }
     }
-    if (!apart && !job_.exclusive) {
+    if (!apart && !alone) {
       out.latencies = latencies_with(scheduler_.interference(), gpu, job_);
     }
     QueuedJob one = job_;
     one.gpus = 1;  // whether this GPU could be one of them
+    one.exclusive = alone;
     const Answer answer = ask({&gpu, 1}, one);
     out.takes_it = answer.starts;
-    out.reason = answer.starts ? answer.placement.reason : answer.deferral.reason;
+    if (alone && !gpu.residents.empty()) {
+      out.reason = "not empty, and the job shares with none";
+    } else {
+      out.reason = answer.starts ? answer.placement.reason : answer.deferral.reason;
+    }
     return out;
   }
 

@@ -51,6 +51,7 @@ class Planner {
   [[nodiscard]] Arrival arrival(const LiveJob& job, double at_s) const;
   // What the policy would answer to this snapshot, without what would be refused; changes nothing.
   [[nodiscard]] PlacementDecision what_if(ClusterSnapshot cluster) const;
+  [[nodiscard]] bool shares_several() const { return policy_.shares_several(); }
   // Placements that broke a rule of placement_guard.hpp, or were of jobs that the policy was not
   // asked about.
   [[nodiscard]] std::uint64_t refused_placements() const { return refused_placements_; }

@@ -131,6 +131,8 @@ class Scheduler {
   // What the policy would answer to other GPUs or another queue; changes nothing.
   [[nodiscard]] PlacementDecision what_if(std::span<const GpuView> gpus,
                                           std::span<const QueuedJob* const> queue) const;
+  // Whether the policy starts this job on empty GPUs only, and nothing beside it.
+  [[nodiscard]] bool runs_alone(const QueuedJob& job) const;
   [[nodiscard]] const InterferenceModel& interference() const;
 
  private:

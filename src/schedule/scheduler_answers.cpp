@@ -108,6 +108,10 @@ PlacementDecision Scheduler::what_if(std::span<const GpuView> gpus,
   return parts_->planner.what_if({.now_s = parts_->events.now_s(), .gpus = gpus, .queue = queue});
 }
 
+bool Scheduler::runs_alone(const QueuedJob& job) const {
+  return job.exclusive || (job.gpus > 1 && !parts_->planner.shares_several());
+}
+
 double Scheduler::now_s() const {
   return parts_->events.now_s();
 }

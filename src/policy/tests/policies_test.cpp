@@ -72,6 +72,18 @@ TEST(CarpoolPolicy, AGpuThatAnExclusiveJobHasIsNeitherFullNorUnusable) {
   EXPECT_EQ(decide("carpool", cluster).defer.at(0).reason, "job 1010 has GPU 1 to itself");
 }
 
+TEST(Policies, SayWhetherJobsOnSeveralGpusMayHaveNeighbours) {
+  std::size_t sharing = 0;
+  for (const PolicyInfo& info : placement_policies()) {
+    const PolicySettings settings = default_settings(info.name);
+    const auto policy = make_placement_policy(info.name, settings);
+    ASSERT_TRUE(policy) << info.name;
+    EXPECT_EQ((*policy)->shares_several(), settings.share_several) << info.name;
+    sharing += settings.share_several ? 1U : 0U;
+  }
+  EXPECT_GT(sharing, 0U);
+}
+
 TEST(RulePolicies, RoundRobinTakesGpusInTurn) {
   SnapshotBuilder cluster = two_gpus();
   cluster.gpus()[0].since_placed_s = 10.0;

@@ -70,6 +70,27 @@ TEST(Explain, PredictsNoSpeedBesideAJobThatSharesWithNone) {
   EXPECT_FALSE(why->candidates[0].worst_neighbour);
 }
 
+// Whether a policy lets jobs on several GPUs share is its own matter.
+TEST(Explain, PredictsNothingForAJobOnSeveralGpusThatSharesWithNone) {
+  StubServer server(2);
+  server.submit(stub_job(10, 300.0));
+  JobSpec spec = stub_job(10);
+  spec.gpus = 2;
+  const JobId wide = server.submit(spec);
+  server.step(0.0);
+  auto why = explain(*server.scheduler, wide);
+  ASSERT_EQ(why->candidates.size(), 2U);
+  EXPECT_FALSE(why->candidates[0].takes_it);
+  EXPECT_FALSE(why->candidates[0].forecast);
+  EXPECT_FALSE(why->candidates[0].worst_neighbour);
+  EXPECT_EQ(why->candidates[0].reason, "not empty, and the job shares with none");
+  EXPECT_TRUE(why->candidates[1].takes_it);
+  server.policy.several_share = true;
+  why = explain(*server.scheduler, wide);
+  EXPECT_TRUE(why->candidates[0].takes_it);
+  EXPECT_TRUE(why->candidates[0].forecast);
+}
+
 TEST(Explain, SuggestsSharingOrFewerGpus) {
   StubServer server(2);
   server.submit(stub_job(10));

@@ -111,6 +111,7 @@ class StubInterference final : public InterferenceModel {
 class StubPolicy final : public PlacementPolicy {
  public:
   [[nodiscard]] std::string_view name() const override { return "stub"; }
+  [[nodiscard]] bool shares_several() const override { return several_share; }
   [[nodiscard]] PlacementDecision decide(const ClusterSnapshot& cluster,
                                          const InterferenceModel& /*interference*/) const override {
     ++calls;
@@ -146,8 +147,9 @@ class StubPolicy final : public PlacementPolicy {
   }
 
   mutable int calls = 0;
-  bool caps = false;       // reservations are enforced
-  bool all_start = false;  // no job starts until those that start up have done so
+  bool caps = false;           // reservations are enforced
+  bool several_share = false;  // it says so
+  bool all_start = false;      // no job starts until those that start up have done so
   // Part of the next answer.
   mutable std::vector<Pause> pause{};
   mutable std::vector<Resume> resume{};
