@@ -63,6 +63,15 @@ class SecondServer(server.ServerTest):
         states = self.folder / ".local" / "state"
         self.assertEqual([folder.name for folder in states.iterdir()], ["carpool-simulated"])
 
+    def test_that_finds_the_socket_taken_leaves_the_folder_to_any_kind_of_server(self):
+        self.start("--simulated", "1xA100-40")
+        state = self.folder / "other" / "state"
+        self.refuses("serve", "--simulated", "1xA100-40", "--state", state, says="already listens")
+        self.assertEqual(list(state.iterdir()), [])
+        self.stop_server()
+        self.state = state
+        self.start()
+
     def test_of_simulated_gpus_leaves_the_jobs_of_a_real_one_alone(self):
         self.start()
         job = self.submit("--mem", "1G", "--hold", "--", "true")

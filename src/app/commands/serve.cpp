@@ -26,6 +26,7 @@
 #include "knowledge/activity_interference.hpp"
 #include "knowledge/model_interference.hpp"
 #include "run/process_executor.hpp"
+#include "serve/http/listening.hpp"
 #include "serve/units.hpp"
 #include "simulate/cluster_spec.hpp"
 #include "simulate/server_executor.hpp"
@@ -147,6 +148,14 @@ void say_ready(std::size_t gpus, const ServeOptions& options, const ServePlaces&
                        places.socket.string()));
 }
 
+// Where another server has the socket, the folder is not marked as that of this kind of server.
+Result<std::unique_ptr<store::SqliteJournal>> open_journal(const ServePlaces& places,
+                                                           bool simulated) {
+  return serve::check_unused(places.socket).and_then([&] {
+    return store::SqliteJournal::open(places.state, {.simulated = simulated});
+  });
+}
+
 Result<void> serve_gpus(const ServeOptions& options,
                         const ServePlaces& places,
                         const CommandContext& context,
@@ -164,7 +173,7 @@ Result<void> serve_gpus(const ServeOptions& options,
   if (!locks) {
     return tl::unexpected(locks.error());
   }
-  auto journal = store::SqliteJournal::open(places.state, {});
+  auto journal = open_journal(places, /*simulated=*/false);
   auto job_map = open_job_map(options.dcgm_job_map, gpus->watched);
   if (!journal || !job_map) {
     return tl::unexpected(journal ? job_map.error() : journal.error());
@@ -233,7 +242,7 @@ Result<void> serve_simulated(const ServeOptions& options,
   if (!*truth) {
     *truth = std::make_unique<knowledge::ActivityInterference>();
   }
-  auto journal = store::SqliteJournal::open(places.state, {.simulated = true});
+  auto journal = open_journal(places, /*simulated=*/true);
   if (!journal) {
     return tl::unexpected(journal.error());
   }

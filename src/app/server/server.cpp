@@ -22,7 +22,6 @@
 #include "policy/policy_registry.hpp"
 #include "serve/event_hub.hpp"
 #include "serve/http/http_server.hpp"
-#include "serve/http/listening.hpp"
 #include "serve/metrics/metrics.hpp"
 #include "serve/units.hpp"
 
@@ -169,9 +168,7 @@ Result<serve::HttpSettings> http_settings(const ServeOptions& options, const Ser
     settings.tls = std::move(*tls);
   }
   // Before any job starts.
-  return serve::check_tcp(settings)
-      .and_then([&] { return serve::check_unused(settings.socket); })
-      .map([&] { return settings; });
+  return serve::check_tcp(settings).map([&] { return settings; });
 }
 
 Result<serve::UserLimits> user_limits(const ServeOptions& options) {
