@@ -82,7 +82,11 @@ class SeveralJobs(server.ServerTest):
         self.succeeds("cancel", "--all-mine")
         self.assertEqual(self.states([*sweep, other]), ["cancelled"] * 3)
         self.assertIn("You have no jobs that have not ended", self.succeeds("cancel", "--all-mine"))
+        for words in (("explain",), ("explain", "--holds"), ("show",), ("cancel",), ("hold",), ("wait",),
+                      ("update", "--priority", "1"), ("logs",)):
+            self.assertEqual(self.prints_json(*words, "--all-mine"), [], words)
         self.assertEqual(self.prints_json("show", "@")["id"], other)
+        self.assertEqual(self.carpool("cancel", "--name", "swep*", "--json").stdout, "")
         done = self.carpool("cancel", "--name", "swep*")
         self.assertEqual(done.returncode, 2)
         self.assertIn('a name like "swep*"', done.stderr)

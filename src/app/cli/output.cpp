@@ -89,10 +89,11 @@ void Output::print_json(const nlohmann::json& value) const {
   write(printable_json(value.dump(2, ' ', false, nlohmann::json::error_handler_t::replace)) + "\n");
 }
 
-void Output::print_json_of(const nlohmann::json& values, std::size_t asked) const {
-  if (json_ && !values.empty()) {
-    print_json(asked == 1 ? values.front() : values);
+void Output::print_json_of(const nlohmann::json& values, std::size_t asked, bool problems) const {
+  if (!json_ || (values.empty() && (problems || asked == 1))) {
+    return;
   }
+  print_json(asked == 1 ? values.front() : values);
 }
 
 void Output::print_json_line(const nlohmann::json& value) const {

@@ -37,8 +37,9 @@ class Output {
   void clear_screen() const;                  // of a terminal
   void redraw(std::string_view text) const;   // the screen of a terminal from its top
   void print_json(const nlohmann::json& value) const;
-  // With --json, what was found of `asked` things: the value of one, else an array.
-  void print_json_of(const nlohmann::json& values, std::size_t asked) const;
+  // With --json, what was found of `asked` things: the value of one, else an array. Nothing where
+  // only `problems` were found.
+  void print_json_of(const nlohmann::json& values, std::size_t asked, bool problems) const;
   void print_json_line(const nlohmann::json& value) const;  // one line of JSON lines
 
   // Writes what was printed so far; an error on a full disk.

@@ -87,12 +87,13 @@ Result<void> act_on_jobs(ServerClient& server,
   if (answered.empty()) {
     std::ranges::move(inapplicable, std::back_inserter(problems));
   }
+  const bool troubled = !problems.empty() || !missing.empty();
   if (context.output.json()) {
-    context.output.print_json_of(answers, choice.single() ? 1 : 2);
+    context.output.print_json_of(answers, choice.single() ? 1 : 2, troubled);
   } else if (!answered.empty()) {
     const std::string text = action.text(answers, answered);
     action.remarks ? context.output.remark(text) : context.output.print(text);
-  } else if (problems.empty() && missing.empty()) {
+  } else if (!troubled) {
     context.output.remark(fmt::format("You have no jobs {}.", action.which));
   }
   if (!missing.empty()) {

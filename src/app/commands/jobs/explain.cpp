@@ -114,7 +114,7 @@ Result<void> explain_programs(const std::vector<std::string>& names,
     answers.push_back({{"name", name}, {"gate", std::move(gate)}});
   }
   if (context.output.json()) {
-    context.output.print_json_of(answers, names.size());
+    context.output.print_json_of(answers, names.size(), answers.empty());
   } else {
     context.output.print(text);
   }

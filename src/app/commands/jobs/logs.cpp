@@ -141,7 +141,7 @@ Result<void> run_logs(const LogsOptions& options, const CommandContext& context)
       problems.push_back(std::move(log.error()));
     }
   }
-  context.output.print_json_of(logs, choice->single() ? 1 : 2);
+  context.output.print_json_of(logs, choice->single() ? 1 : 2, !problems.empty());
   for (const Error& problem : problems) {
     note_problem(problem, context);
   }

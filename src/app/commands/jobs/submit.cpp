@@ -100,7 +100,7 @@ Result<void> run_submit(const SubmitOptions& options, const CommandContext& cont
                                           : submitted_text(ids, *estimated));
   }
   if (!options.wait) {
-    context.output.print_json_of(json::array({*accepted}), 1);
+    context.output.print_json_of(json::array({*accepted}), 1, /*problems=*/false);
     return {};
   }
   if (const Result<void> written = context.output.flush(); !written) {

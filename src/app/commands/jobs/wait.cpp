@@ -44,7 +44,7 @@ Result<void> run_wait(const WaitOptions& options, const CommandContext& context)
     note_problem(problem, context);
   }
   const nlohmann::json waited = wait_for_jobs(*server, selected->ids, options.limit_s, context);
-  context.output.print_json_of(waited, choice->single() ? 1 : 2);
+  context.output.print_json_of(waited, choice->single() ? 1 : 2, context.exit_code != 0);
   return {};
 }
 
