@@ -59,6 +59,14 @@ bool is_loose(const PrivatePlace& place) {
   return !S_ISLNK(place.status.st_mode) && (place.status.st_mode & kOthers) != 0;
 }
 
+// The files beside the journal may be scripts of the owner, who keeps what the owner may do.
+mode_t private_mode(const PrivatePlace& place) {
+  if (place.folder) {
+    return 0700;
+  }
+  return needed(place.path.filename().string()) ? 0600 : place.status.st_mode & 07777U & ~kOthers;
+}
+
 std::string loose_line(const PrivatePlace& place) {
   return fmt::format("{} has mode {:04o}; other users may {} it",
                      place.path.string(),
@@ -81,7 +89,7 @@ Result<void> tighten_modes(const std::filesystem::path& state) {
     if (!is_loose(place)) {
       continue;
     }
-    const mode_t wanted = place.folder ? 0700 : 0600;
+    const mode_t wanted = private_mode(place);
     if (::chmod(place.path.c_str(), wanted) != 0) {
       return fail(ErrorCode::Internal,
                   fmt::format("{}: its mode cannot be changed to {:04o}: {}",

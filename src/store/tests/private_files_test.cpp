@@ -50,6 +50,16 @@ TEST_F(PrivateFilesTest, LooseModesOfAnExistingFolderAreFoundAndTightened) {
   EXPECT_EQ(mode_of(state_.path() / "knowledge.json"), 0600U);
 }
 
+TEST_F(PrivateFilesTest, OtherFilesOfTheOwnerKeepWhatTheOwnerMayDo) {
+  ASSERT_TRUE(write_file(state_.path() / "script", "true"));
+  EXPECT_EQ(::chmod((state_.path() / "script").c_str(), 0755), 0);
+  ASSERT_TRUE(write_file(state_.path() / "notes", "read only"));
+  EXPECT_EQ(::chmod((state_.path() / "notes").c_str(), 0444), 0);
+  opened(state_.path()).reset();
+  EXPECT_EQ(mode_of(state_.path() / "script"), 0700U);
+  EXPECT_EQ(mode_of(state_.path() / "notes"), 0400U);
+}
+
 TEST_F(PrivateFilesTest, LinksAreRefused) {
   const StateFolder elsewhere;
   ASSERT_TRUE(write_file(elsewhere.path() / "theirs", "x"));
