@@ -123,6 +123,7 @@ REFUSED = {
     "model and model file": (
         (*PREDICT, "--model", "share", "--model-file", "a.model.json"), ("--model-file", "--model")),
     "a tour in JSON": (("demo", "--json"), ("`carpool evaluate --json`",)),
+    "a program's output in JSON": (("--json", "run", "--", "true"), ("`carpool submit --wait --json`",)),
     "a folder that is not there": ((*EVALUATE, "--data", "nowhere"), ("nowhere", "profiles.csv")),
     "a file as folder": ((*EVALUATE, "--data", cli.DATA / "pairs.csv"), ("pairs.csv", "folder")),
     "no name of a folder": ((*EVALUATE, "--data", ""), ("folder", "profiles.csv")),

@@ -153,6 +153,11 @@ Result<void> run_without_server(const RunOptions& options, const CommandContext&
 }
 
 Result<void> run_run(const RunOptions& options, const CommandContext& context) {
+  if (context.output.json()) {
+    return invalid_input(
+        "run prints what the program prints, and no JSON; `carpool submit --wait --json` prints "
+        "how the job ended");
+  }
   if (options.command.empty()) {
     return invalid_input("no program; give it behind --: carpool run -- python train.py");
   }
