@@ -32,8 +32,8 @@ Result<void> claim_folder(const std::filesystem::path& state, bool simulated) {
   }
   if (holds_jobs(state)) {
     return conflict(fmt::format(
-        "{} holds the jobs of a server that runs them, and a simulation would end them without "
-        "running them; name another folder with --state",
+        "{} holds the jobs of a server that runs them, or was written by an earlier version, and a "
+        "simulation would end its jobs without running them; name another folder with --state",
         state.string()));
   }
   return open_private(simulated_file(state)).map([&](const Descriptor&) { sync_folder(state); });

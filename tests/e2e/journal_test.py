@@ -96,6 +96,14 @@ class Journal(server.ServerTest):
         self.refuses("journal", "backup", "--state", self.state, says="FILE")
         self.refuses("journal", "check", "--state", self.folder / "nowhere", says="holds no journal")
 
+    def test_of_a_simulated_server_is_named_where_there_is_none_of_a_real_one(self):
+        self.state = self.folder / "server-simulated"
+        self.start("--simulated", "1xA100-40")
+        self.stop_server()
+        for action in (("check",), ("backup", self.folder / "copy")):
+            self.refuses("journal", *action, "--state", self.folder / "server",
+                         says=f"is in {self.state}: name it with --state")
+
     def test_an_existing_folder_of_mode_0755_is_made_private(self):
         self.state.mkdir(mode=0o755)
         self.state.chmod(0o755)

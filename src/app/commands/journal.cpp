@@ -1,6 +1,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
@@ -56,13 +57,22 @@ std::vector<std::string> problems_of(const std::filesystem::path& state,
   return problems;
 }
 
+Result<store::JournalCheck> no_journal(const std::filesystem::path& state) {
+  const std::filesystem::path simulated = simulated_beside(state);
+  std::error_code ignored;
+  return not_found(
+      std::filesystem::exists(store::journal_file(simulated), ignored)
+          ? fmt::format("{} holds no journal; the one of the simulated server is in {}: name it "
+                        "with --state",
+                        state.string(),
+                        simulated.string())
+          : fmt::format("{} holds no journal; name the folder of a server with --state",
+                        state.string()));
+}
+
 Result<store::JournalCheck> checked(const std::filesystem::path& state, bool in_use) {
   auto check = store::check_journal(state, store::CheckDepth::Full, in_use);
-  if (check && !check->exists && !check->missing && !check->marker) {
-    return not_found(fmt::format("{} holds no journal; name the folder of a server with --state",
-                                 state.string()));
-  }
-  return check;
+  return check && !check->exists && !check->missing && !check->marker ? no_journal(state) : check;
 }
 
 std::string healthy_text(const std::filesystem::path& state, const store::JournalCheck& check) {

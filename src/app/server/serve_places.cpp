@@ -52,10 +52,11 @@ Result<std::filesystem::path> state_folder(bool system,
   }
   Result<std::filesystem::path> folder =
       system ? Result<std::filesystem::path>("/var/lib/carpool") : personal_state();
-  if (folder && kind == StateKind::Simulated) {
-    *folder += "-simulated";
-  }
-  return folder;
+  return folder && kind == StateKind::Simulated ? simulated_beside(*folder) : folder;
+}
+
+std::filesystem::path simulated_beside(std::filesystem::path state) {
+  return state += "-simulated";
 }
 
 Result<ServePlaces> make_places(const ServeOptions& options) {

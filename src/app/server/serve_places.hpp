@@ -32,6 +32,9 @@ enum class StateKind { Real, Simulated };
                                                          const std::optional<std::string>& named,
                                                          StateKind kind = StateKind::Real);
 
+// The folder of the simulated server, beside that of the real one, where no other was named.
+[[nodiscard]] std::filesystem::path simulated_beside(std::filesystem::path state);
+
 // Creates missing folders; InvalidInput where one belongs to another user.
 [[nodiscard]] Result<ServePlaces> make_places(const ServeOptions& options);
 

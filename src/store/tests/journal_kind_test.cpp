@@ -21,7 +21,7 @@ TEST(JournalKind, AFolderBelongsToTheKindOfServerThatMadeIt) {
   for (int again = 0; again < 2; ++again) {
     EXPECT_TRUE(opens(real, false));
     EXPECT_TRUE(opens(simulated, true));
-    EXPECT_NE(refused(real, true).find("holds the jobs of a server that runs them"),
+    EXPECT_NE(refused(real, true).find("runs them, or was written by an earlier version"),
               std::string::npos);
     EXPECT_NE(refused(simulated, false).find("a server that simulates its GPUs"),
               std::string::npos);
