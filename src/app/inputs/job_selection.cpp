@@ -35,21 +35,28 @@ std::optional<std::int64_t> job_number(std::string_view text) {
                                                                 : std::nullopt;
 }
 
-// "@", "3" or "3-12".
-bool read_base(std::string_view text, JobWord& word) {
-  if (text == "@") {
-    word.last_submitted = true;
-    return true;
+// "@", "3" or "3-12", the first part of the word `text`.
+Result<JobWord> read_base(std::string_view base, std::string_view text) {
+  if (base == "@") {
+    return JobWord{.last_submitted = true};
   }
-  const std::size_t dash = text.find('-');
-  const auto first = job_number(text.substr(0, dash));
-  const auto last = dash == std::string_view::npos ? first : job_number(text.substr(dash + 1));
-  if (!first || !last || *last < *first || *last - *first >= kLongestRange) {
-    return false;
+  const std::size_t dash = base.find('-');
+  const auto first = job_number(base.substr(0, dash));
+  const auto last = dash == std::string_view::npos ? first : job_number(base.substr(dash + 1));
+  if (!first || !last) {
+    return not_a_job(text);
   }
-  word.first = *first;
-  word.last = *last;
-  return true;
+  if (*last < *first) {
+    return invalid_input(
+        fmt::format("\"{0}\" names no job: {1} is above {2}; write {2}-{1}", text, *first, *last));
+  }
+  if (*last - *first >= kLongestRange) {
+    return invalid_input(fmt::format("\"{}\" names {} jobs; a range has at most {}",
+                                     text,
+                                     fmt::group_digits(*last - *first + 1),
+                                     fmt::group_digits(kLongestRange)));
+  }
+  return JobWord{.first = *first, .last = *last};
 }
 
 // Which of a list, in its order and each once.
@@ -177,12 +184,13 @@ bool JobWord::single() const {
 }
 
 Result<JobWord> parse_job_word(std::string_view text) {
-  JobWord word;
+  bool array = false;
+  std::vector<int> of_array;
   std::string_view base = text;
   if (base.ends_with("[]")) {
     base.remove_suffix(2);
     base = base.ends_with('_') ? base.substr(0, base.size() - 1) : base;
-    word.array = true;
+    array = true;
   } else if (const std::size_t bar = base.find('_'); bar != std::string_view::npos) {
     std::string_view list = base.substr(bar + 1);
     if (list.starts_with('[') && list.ends_with(']')) {
@@ -193,11 +201,16 @@ Result<JobWord> parse_job_word(std::string_view text) {
       return not_a_job(text);
     }
     base = base.substr(0, bar);
-    word.array = true;
-    word.indices = *indices;
+    array = true;
+    of_array = *indices;
   }
-  if (!read_base(base, word) || (word.array && word.first != word.last)) {
-    return not_a_job(text);
+  Result<JobWord> word = read_base(base, text);
+  if (word && array) {
+    if (word->first != word->last) {
+      return not_a_job(text);
+    }
+    word->array = true;
+    word->indices = std::move(of_array);
   }
   return word;
 }
