@@ -13,6 +13,7 @@
 #include "app/cli/exit_code.hpp"
 #include "app/cli/foreign_words.hpp"
 #include "app/cli/manual_facts.hpp"
+#include "app/cli/parser_words.hpp"
 #include "app/version.hpp"
 #include "base/text/names.hpp"
 
@@ -202,9 +203,9 @@ FinalWords complaint(const CLI::App& app, const std::string& problem) {
 
 std::string unexpected_argument(const CLI::App& command, const std::string& word) {
   const std::string known = known_option_hint(command.get_name(), word);
-  if (word.starts_with('-') &&
-      command.get_option_no_throw(word.substr(0, word.find('='))) != nullptr) {
-    return fmt::format("{0} goes behind the command: carpool {1} {0}", word, command.get_name());
+  const CLI::Option* misplaced = command.get_option_no_throw(word.substr(0, word.find('=')));
+  if (word.starts_with('-') && misplaced != nullptr) {
+    return misplaced_option(word, command.get_name(), misplaced->get_type_name());
   }
   std::vector<std::string> names;
   for (const CLI::Option* option : command.get_options()) {
@@ -266,7 +267,7 @@ std::variant<Invocation, FinalWords> parse_command_line(std::span<const char* co
   } catch (const CLI::ExtrasError&) {
     return complaint(tree.app, unexpected_word(tree.app));
   } catch (const CLI::ParseError& problem) {
-    return complaint(tree.app, problem.what());
+    return complaint(tree.app, plain_problem(problem.what()));
   }
   const std::vector<CLI::App*> chosen = tree.app.get_subcommands();
   if (chosen.empty()) {
@@ -288,7 +289,7 @@ Result<void> parse_words(const std::string& command,
   } catch (const CLI::ExtrasError&) {
     return invalid_input(unexpected_argument(app, app.remaining().front()));
   } catch (const CLI::ParseError& problem) {
-    return invalid_input(problem.what());
+    return invalid_input(plain_problem(problem.what()));
   }
   return {};
 }

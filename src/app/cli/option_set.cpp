@@ -55,6 +55,12 @@ std::string not_a(const std::string& text) {
                                                : fmt::format("\"{}\" is not a whole number", text);
 }
 
+std::string not_a_number(const std::string& text) {
+  char* stopped = nullptr;
+  std::strtod(text.c_str(), &stopped);
+  return unless(!text.empty() && *stopped == '\0', text, "a number");
+}
+
 bool is_option(std::string_view word) {
   return word.size() > 1 && word.front() == '-';
 }
@@ -253,6 +259,15 @@ OptionCheck number_for(const OptionTarget& target) {
       std::holds_alternative<std::optional<std::int64_t>*>(target) ||
       std::holds_alternative<std::vector<std::int64_t>*>(target)) {
     return not_a<std::int64_t>;
+  }
+  if (std::holds_alternative<double*>(target) ||
+      std::holds_alternative<std::optional<double>*>(target) ||
+      std::holds_alternative<std::vector<double>*>(target)) {
+    return not_a_number;
+  }
+  if (std::holds_alternative<std::size_t*>(target) ||
+      std::holds_alternative<std::optional<std::size_t>*>(target)) {
+    return whole_number(0);
   }
   return {};
 }
