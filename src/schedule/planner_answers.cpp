@@ -93,9 +93,12 @@ std::optional<Deferral> Planner::why_not_asked(const LiveJob& job,
         settings_.time_text ? settings_.time_text(*begin_s) : fmt::format("{:.0f} s", *begin_s));
   } else if (backlog_.array_is_full(job)) {
     deferral.constraint = Constraint::ArrayLimit;
-    deferral.reason = fmt::format("at most {} jobs of array {}[] run at once; others go first",
-                                  *record.spec.array_limit,
-                                  *record.array_job());
+    const unsigned limit = *record.spec.array_limit;
+    deferral.reason = fmt::format("at most {} job{} of array {}[] run{} at once; others go first",
+                                  limit,
+                                  limit == 1 ? "" : "s",
+                                  *record.array_job(),
+                                  limit == 1 ? "s" : "");
   } else if (std::string why = why_no_starts(); !why.empty()) {
     deferral.constraint = draining_ ? Constraint::Order : Constraint::Machine;
     deferral.reason = std::move(why);

@@ -101,10 +101,8 @@ Result<void> check_latency(const JobSpec& spec) {
     return invalid_input("quantile is the share of the requests that keep slo_ms: set slo_ms, too");
   }
   if (spec.slo_ms && !(*spec.slo_ms >= kLeastSloMs && *spec.slo_ms <= kMostSloMs)) {
-    return invalid_input(fmt::format("slo_ms: {:g} is not between {:g} and {:g}, an hour",
-                                     *spec.slo_ms,
-                                     kLeastSloMs,
-                                     kMostSloMs));
+    return invalid_input(fmt::format(
+        "slo_ms: {} is not between {} and {:.0f}", *spec.slo_ms, kLeastSloMs, kMostSloMs));
   }
   if (spec.quantile && !can_be_promised(*spec.quantile)) {
     return invalid_input(

@@ -89,7 +89,7 @@ class SeveralJobs(server.ServerTest):
         self.assertEqual(self.carpool("cancel", "--name", "swep*", "--json").stdout, "")
         done = self.carpool("cancel", "--name", "swep*")
         self.assertEqual(done.returncode, 2)
-        self.assertIn('a name like "swep*"', done.stderr)
+        self.assertIn('none of your jobs that have not ended has a name like "swep*"', done.stderr)
 
     def test_wait_and_logs_take_them_too(self):
         jobs = [int(word) for word in self.succeeds(

@@ -77,8 +77,9 @@ Result<double> parse_latency_ms(std::string_view text) {
       }
     }
   }
-  return invalid_input(
-      fmt::format("\"{}\" is not a latency from 1us to an hour; write 20ms, 0.5s or 800us", text));
+  return invalid_input(fmt::format(
+      "\"{}\" is not a latency in us, ms or s, from 1us to 3600s; write 20ms, 0.5s or 800us",
+      text));
 }
 
 void add_latency_settings(OptionSet& options, LatencySettings& latency) {

@@ -141,9 +141,9 @@ Result<void> add_word(ServerClient& server, const JobWord& word, JobList& list) 
 
 Result<void> add_own(ServerClient& server,
                      const JobChoice& choice,
-                     std::string_view states,
+                     const OwnJobs& own,
                      JobList& list) {
-  const Result<json> jobs = server.list_jobs(fmt::format("state={}", states));
+  const Result<json> jobs = server.list_jobs(fmt::format("state={}", own.states));
   if (!jobs) {
     return tl::unexpected(jobs.error());
   }
@@ -156,9 +156,9 @@ Result<void> add_own(ServerClient& server,
   }
   if (choice.name && !found) {
     list.problem(
-        not_found(fmt::format("no job of yours in these states ({}) has a name like \"{}\"; "
-                              "`carpool queue` lists your jobs",
-                              states,
+        not_found(fmt::format("none of your jobs {} has a name like \"{}\"; `carpool queue` lists "
+                              "your jobs",
+                              own.which,
                               *choice.name))
             .value());
   }
@@ -238,11 +238,11 @@ Result<JobChoice> read_job_selection(const JobSelection& jobs) {
 
 Result<SelectedJobs> select_jobs(ServerClient& server,
                                  const JobChoice& choice,
-                                 std::string_view states) {
+                                 const OwnJobs& own) {
   JobList list;
   Result<void> read;
   if (choice.words.empty()) {
-    read = add_own(server, choice, states, list);
+    read = add_own(server, choice, own, list);
   }
   for (const JobWord& word : choice.words) {
     if (read) {

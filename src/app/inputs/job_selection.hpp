@@ -54,10 +54,14 @@ struct SelectedJobs {
   std::unordered_set<std::int64_t> of_groups{};  // of arrays, --name and --all-mine
   std::vector<Error> problems{};                 // words for which there is no job
 };
-// `states`: as `carpool queue --state` takes them, for --name and --all-mine.
+// The jobs that --name and --all-mine mean.
+struct OwnJobs {
+  std::string_view states{};  // as `carpool queue --state` takes them
+  std::string_view which{};   // the same in words: "that have not ended"
+};
 [[nodiscard]] Result<SelectedJobs> select_jobs(ServerClient& server,
                                                const JobChoice& choice,
-                                               std::string_view states);
+                                               const OwnJobs& own);
 
 // "3-7, 9" for numbers in rising order.
 [[nodiscard]] std::string ranges_text(const std::vector<std::int64_t>& numbers);

@@ -78,7 +78,8 @@ Result<void> act_on_jobs(ServerClient& server,
                          const JobChoice& choice,
                          const JobAction& action,
                          const CommandContext& context) {
-  const Result<SelectedJobs> selected = select_jobs(server, choice, action.states);
+  const Result<SelectedJobs> selected =
+      select_jobs(server, choice, {.states = action.states, .which = action.which});
   if (!selected) {
     return tl::unexpected(selected.error());
   }

@@ -67,6 +67,8 @@ TEST(Submission, AnSloIsOfItsClassAndCanBeMeasured) {
   };
   EXPECT_NE(refused(JobClass::Normal, 20.0, 0.99).find("set the class to slo"), std::string::npos);
   EXPECT_NE(refused(JobClass::Slo, 1e300, 0.99).find("slo_ms: 1e+300"), std::string::npos);
+  EXPECT_NE(refused(JobClass::Slo, 0.0, 0.99).find("slo_ms: 0 is not between 0.001 and 3600000"),
+            std::string::npos);
   EXPECT_NE(refused(JobClass::Slo, 1e-7, 0.99).find("slo_ms: 1e-07"), std::string::npos);
   EXPECT_NE(refused(JobClass::Slo, 20.0, 0.5).find("quantile: 0.5"), std::string::npos);
   EXPECT_NE(refused(JobClass::Slo, std::nullopt, 0.9).find("set slo_ms, too"), std::string::npos);

@@ -22,6 +22,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr OwnJobs kRunning = {.states = "running,stopping", .which = "that run"};
+
 struct LogsOptions {
   ServerOptions server;
   JobSelection jobs;
@@ -32,7 +34,7 @@ struct LogsOptions {
 };
 
 void add_logs_options(OptionSet& options, LogsOptions& logs) {
-  add_job_selection(options, logs.jobs, "that run");
+  add_job_selection(options, logs.jobs, kRunning.which);
   options.flag("-f,--follow", logs.follow, "Print further output until the job has ended");
   options.option("-n,--tail",
                  &logs.tail,
@@ -123,7 +125,7 @@ Result<void> run_logs(const LogsOptions& options, const CommandContext& context)
   if (!server) {
     return tl::unexpected(server.error());
   }
-  const Result<SelectedJobs> selected = select_jobs(*server, *choice, "running,stopping");
+  const Result<SelectedJobs> selected = select_jobs(*server, *choice, kRunning);
   if (!selected) {
     return tl::unexpected(selected.error());
   }

@@ -11,6 +11,8 @@
 namespace carpool::app {
 namespace {
 
+constexpr OwnJobs kActive = {.states = "active", .which = "that have not ended"};
+
 struct WaitOptions {
   ServerOptions server;
   JobSelection jobs;
@@ -18,7 +20,7 @@ struct WaitOptions {
 };
 
 void add_wait_options(OptionSet& options, WaitOptions& wait) {
-  add_job_selection(options, wait.jobs, "that have not ended");
+  add_job_selection(options, wait.jobs, kActive.which);
   options.option("--limit",
                  &wait.limit_s,
                  "SECONDS",
@@ -36,7 +38,7 @@ Result<void> run_wait(const WaitOptions& options, const CommandContext& context)
   if (!server) {
     return tl::unexpected(server.error());
   }
-  const Result<SelectedJobs> selected = select_jobs(*server, *choice, "active");
+  const Result<SelectedJobs> selected = select_jobs(*server, *choice, kActive);
   if (!selected) {
     return tl::unexpected(selected.error());
   }
