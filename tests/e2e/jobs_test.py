@@ -3,8 +3,10 @@
 
 import bisect
 import os
+import re
 import signal
 import subprocess
+import time
 import unittest
 
 import cli
@@ -244,6 +246,15 @@ class Restart(server.ServerTest):
         self.kill_server()
         self.start()
         self.assertFalse(self.get("/v1/status")["draining"])
+
+    def test_a_drain_tells_the_time_of_a_simulated_server(self):
+        self.start("--simulated", "1xA100-40", "--speed", "100000")
+        day = 86_400
+        server.until(lambda: self.get("/v1/status")["now_s"] > time.time() + day, "a day of the server")
+        self.succeeds("drain")
+        words = re.search(r"since (\d+-\d+-\d+ \d+:\d+:\d+):", self.get("/v1/status")["notice"])
+        since = time.mktime(time.strptime(words.group(1), "%Y-%m-%d %H:%M:%S"))
+        self.assertGreater(since, time.time() + day / 2)
 
     def test_jobs_survive_a_server_that_is_stopped_and_one_that_is_killed(self):
         self.start()

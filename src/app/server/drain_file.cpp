@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "base/clock.hpp"
 #include "base/files/file.hpp"
 #include "serve/units.hpp"
 
@@ -23,8 +22,8 @@ std::optional<std::string> DrainFile::read() const {
   return text.empty() ? "by an earlier run of the server" : text;
 }
 
-Result<std::string> DrainFile::set(const std::string& by) const {
-  std::string text = fmt::format("by {} since {}", by, serve::show_time(epoch_seconds()));
+Result<std::string> DrainFile::set(const std::string& by, double at_s) const {
+  std::string text = fmt::format("by {} since {}", by, serve::show_time(at_s));
   return write_private_file(file_, text + "\n").map([&] { return std::move(text); });
 }
 

@@ -16,8 +16,8 @@ class DrainFile {
 
   // Since when and by whom, for people; empty: not drained. A mark that cannot be read counts.
   [[nodiscard]] std::optional<std::string> read() const;
-  // On disk when it returns; returns what read() will.
-  [[nodiscard]] Result<std::string> set(const std::string& by) const;
+  // On disk when it returns; returns what read() will. `at_s`: as the server shows times.
+  [[nodiscard]] Result<std::string> set(const std::string& by, double at_s) const;
   [[nodiscard]] Result<void> clear() const;
 
  private:

@@ -77,8 +77,9 @@ struct Server::State {
             .limits = std::move(limits),
             .shown = [this] { return clock->shown(); },
             .keep_drain =
-                [drain](const std::optional<std::string>& by) {
-                  return by ? drain.set(*by) : drain.clear().map([] { return std::string(); });
+                [this, drain](const std::optional<std::string>& by) {
+                  return by ? drain.set(*by, clock->shown()(clock->now_s()))
+                            : drain.clear().map([] { return std::string(); });
                 },
             .prune = std::move(backend.prune),
             .knowledge =
