@@ -292,12 +292,8 @@ int run_nothing(Program& /*program*/, int /*count*/) {
   return 0;
 }
 
-}  // namespace
-}  // namespace carpool::shim_test
-
-int main(int argc, char** argv) {
-  using namespace carpool::shim_test;  // NOLINT
-  const std::map<std::string, int (*)(Program&, int)> commands{
+std::map<std::string, int (*)(Program&, int)> commands_by_name() {
+  return {
       {"launches", run_launches},
       {"graphs-global", [](Program& program, int count) { return run_graphs(program, count, 0); }},
       {"graphs-thread", [](Program& program, int count) { return run_graphs(program, count, 1); }},
@@ -365,6 +361,14 @@ int main(int argc, char** argv) {
       {"old-driver", run_old_driver},
       {"start", run_nothing},
   };
+}
+
+}  // namespace
+}  // namespace carpool::shim_test
+
+int main(int argc, char** argv) {
+  using namespace carpool::shim_test;  // NOLINT
+  const auto commands = commands_by_name();
   if (argc == 5 && std::string(argv[2]) == "load") {
     return load_library(argv[3], argv[4]);
   }
