@@ -109,6 +109,28 @@ class ShimBench(cli.CarpoolTest):
             self.assertEqual(len(done["driver_loop"]["processes"]), 3, done["driver_loop"])
             self.assertIn("logged_ns", done["driver_loop"])
 
+    def test_requests_are_compared_with_what_the_service_has_timed(self):
+        # Whether they are kept beside others depends on the load of this machine.
+        shapes = ["several-inputs", "copy-stream", "called-back", "launched-ahead", "two-threads"]
+        found = self.parts("--parts", "requests", "--only", ",".join(shapes), "--requests", "20", code=(0, 1))["requests"]
+        self.assertEqual([row["shape"] for row in found["rows"]], shapes)
+        for row in found["rows"]:
+            self.assertGreater(row["alone"]["p50_ms"], 3.9, row)
+            self.assertAlmostEqual(row["alone"]["counted"]["requests"], row["alone"]["requests"], delta=4, msg=row)
+            self.assertGreater(row["beside"]["counted"]["p50_ns"], 3.9e6, row)
+
+    def test_requests_that_the_library_missed_are_found(self):
+        part = part_module("requests_part")
+        told = {"requests": 100, "p50_ms": 4.0, "p95_ms": 4.5, "counted": {"requests": 97, "p50_ns": 4.1e6}}
+        row = part.judge("plain", told, {**told, "p95_ms": 5.4})
+        self.assertEqual((row["counted"], row["timed"], row["kept"]), (True, True, True))
+        row = part.judge("plain", told, {**told, "p95_ms": 8.0, "counted": {"requests": 300, "p50_ns": 1e3}})
+        self.assertEqual((row["counted"], row["timed"], row["kept"]), (False, False, False))
+        self.assertIn("NOT counted, timed, kept", part.line(row))
+        row = part.judge("plain", told, {"problem": "exit code 1: no GPU"})
+        self.assertEqual((row["counted"], row["timed"], row["kept"]), (False, False, False))
+        self.assertIn("no GPU", part.line(row))
+
     def test_programs_that_need_only_the_driver_run(self):
         names = "libcuda.so by dlopen,exec,fork and subprocess"
         found = self.parts("--parts", "programs", "--only", names)["programs"]

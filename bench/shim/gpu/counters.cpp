@@ -13,7 +13,7 @@ namespace {
 
 namespace interpose = carpool::interpose;
 
-constexpr std::size_t kNumbers = 9;
+constexpr std::size_t kNumbers = 11;
 
 // Calls `use` with a reader of each GPU's state.
 template <class Use>
@@ -40,7 +40,7 @@ int each_state(Use use) {
 extern "C" {
 
 // Launches, graph launches, nodes of them, copies, their bytes, allocations, refusals, bytes now
-// and at most, of a process; the number of GPUs on which it is known.
+// and at most, requests and their median, of a process; the number of GPUs on which it is known.
 __attribute__((visibility("default"))) int on_gpu_counters(int pid, std::uint64_t* numbers) {
   const auto add = [&](interpose::StateReader& reader) {
     interpose::StateReport state;
@@ -60,7 +60,9 @@ __attribute__((visibility("default"))) int on_gpu_counters(int pid, std::uint64_
                                                      client.allocations,
                                                      client.refusals,
                                                      client.used_bytes,
-                                                     client.peak_bytes};
+                                                     client.peak_bytes,
+                                                     client.gate.requests,
+                                                     client.gate.p50_ns};
       for (std::size_t i = 0; i < kNumbers; ++i) {
         numbers[i] += here[i];
       }

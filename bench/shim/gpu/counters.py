@@ -8,7 +8,8 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 SOURCES = HERE.parent.parent.parent / "src"
-NAMES = ("launches", "graph_launches", "graph_nodes", "copies", "copied_bytes", "allocations", "refusals", "used_bytes", "peak_bytes")
+NAMES = ("launches", "graph_launches", "graph_nodes", "copies", "copied_bytes", "allocations", "refusals", "used_bytes", "peak_bytes",
+         "requests", "p50_ns")
 
 
 def build(folder):

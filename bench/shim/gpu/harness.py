@@ -60,16 +60,16 @@ class Bench:
                 file.write(json.dumps({"part": part, **row}) + "\n")
         return row
 
-    def command(self, way, argv, mps="off", mem=None):
+    def command(self, way, argv, mps="off", mem=None, options=None):
         argv = [str(word) for word in argv]
         if way == "off":
             return argv
         limit = ["--mem", mem] if mem else []
-        return [str(self.program), "run", "--mps", mps, *limit, *self.options, "--", *argv]
+        return [str(self.program), "run", "--mps", mps, *limit, *(self.options if options is None else options), "--", *argv]
 
-    def start(self, way, argv, mps="off", mem=None, env=None, **streams):
+    def start(self, way, argv, mps="off", mem=None, options=None, env=None, **streams):
         """In a session of its own, so that end() reaches all its processes."""
-        return subprocess.Popen(self.command(way, argv, mps, mem), env={**self.environment, **(env or {})}, text=True, errors="replace",
+        return subprocess.Popen(self.command(way, argv, mps, mem, options), env={**self.environment, **(env or {})}, text=True, errors="replace",
                                 start_new_session=True, **streams)
 
     def run(self, way, argv, limit_s, **options):
