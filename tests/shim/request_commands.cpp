@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <thread>
 
 #include "base/clock.hpp"
 #include "program.hpp"
@@ -77,6 +78,57 @@ int run_serve_with_inputs(Program& program, int requests) {
     service.launch(service.compute);
     service.wait(service.compute);
   }
+  return service.end();
+}
+
+// Inputs that are copied after a first kernel, with a question about an event that is done by then,
+// as pools of pinned memory ask.
+int run_serve_with_late_inputs(Program& program, int requests) {
+  Service service(program, "spin_500us");
+  for (int request = 0; request < requests; ++request) {
+    service.copy_in(service.compute);
+    service.launch(service.compute);
+    service.copy_in(service.compute);
+    service.record(0, service.compute);
+    pause_for(std::chrono::microseconds{700});
+    service.failures += program.cuda("cuEventQuery", service.events[0]);
+    service.copy_in(service.compute);
+    service.launch(service.compute);
+    service.wait(service.compute);
+  }
+  return service.end();
+}
+
+// Back to back; work in another stream is never waited for.
+int run_serve_with_strays(Program& program, int requests) {
+  Service service(program, "spin_500us");
+  for (int request = 0; request < requests; ++request) {
+    service.copy_in(nullptr);
+    service.launch(nullptr);
+    service.launch(service.copies);
+    service.copy_out();
+  }
+  return service.end();
+}
+
+// Two threads that serve back to back, each in a stream of its own.
+int run_serve_by_threads(Program& program, int requests) {
+  Service service(program, "spin_2000us");
+  const auto serve = [&](Handle stream) {
+    int failures = program.cuda("cuCtxSetCurrent", program.context);
+    void* const host = service.host.data();
+    for (int request = 0; request < requests / 2; ++request) {
+      failures += program.cuda("cuMemcpyHtoDAsync_v2", service.device, host, kBytes, stream);
+      failures += program.launch("cuLaunchKernel", stream);
+      failures += program.cuda("cuStreamSynchronize", stream);
+    }
+    return failures;
+  };
+  int others = 0;
+  std::thread other([&] { others = serve(service.copies); });
+  service.failures += serve(service.compute);
+  other.join();
+  service.failures += others;
   return service.end();
 }
 

@@ -38,9 +38,6 @@ void waits(Handle event, const StreamPlace& place) {
 
 void destroyed(Handle stream) {
   stream_destroyed(stream_key(stream, Twin::Legacy));
-  if (capture_alive()) {
-    return;
-  }
   Device& device = current_device();
   if (device.gate.side == GateSide::Slo) {
     device.gate.slo.order().stream_destroyed(stream_key(stream, Twin::Legacy));
@@ -48,9 +45,6 @@ void destroyed(Handle stream) {
 }
 
 void event_destroyed(Handle event) {
-  if (capture_alive()) {
-    return;
-  }
   Device& device = current_device();
   if (device.gate.side == GateSide::Slo) {
     device.gate.slo.order().event_destroyed(event);

@@ -35,7 +35,7 @@ ProgramCallback leave(void* kept, bool done) {
 }  // namespace
 
 void* keep_callback(const Call& call, const ProgramCallback& callback, const Awaited& awaited) {
-  Device* const device = slo_device(call);
+  Device* const device = slo_device_of_work(call);
   // Without a function the driver tells what is wrong.
   if (device == nullptr || (callback.function == nullptr && callback.with_status == nullptr)) {
     return nullptr;

@@ -22,14 +22,25 @@ class OpenRequests {
  public:
   [[nodiscard]] bool empty() const { return count_ == 0; }
 
-  // Another request begins. ended(request) is called for those that end by it, here and below.
+  // Another request begins. ended(request) is called for those that end, here and below: for this
+  // one where there is no place.
   template <class Ended>
   void add(const OpenRequest& request, const Ended& ended) {
     if (count_ == requests_.size()) {
-      ended(requests_[0]);
-      remove(0);
+      ended(request);
+    } else {
+      requests_[count_++] = request;
     }
-    requests_[count_++] = request;
+  }
+
+  // The arrival of the oldest; 0: there is none.
+  [[nodiscard]] std::uint64_t earliest_ns() const {
+    std::uint64_t earliest = 0;
+    for (std::size_t i = 0; i < count_; ++i) {
+      const std::uint64_t arrival = requests_[i].arrival_ns;
+      earliest = earliest == 0 || arrival < earliest ? arrival : earliest;
+    }
+    return earliest;
   }
 
   // The program has waited for work up to the launch `newest`; the oldest one that is not done is

@@ -23,8 +23,11 @@ void asked_whether_done(const Call& call, const Awaited& awaited, Status status)
   if (status != kSuccess && status != kNotReady) {
     return;
   }
-  if (Device* const device = slo_device(call)) {
+  if (Device* const device = slo_device_of_work(call)) {
     SloSide& side = device->gate.slo;
+    if (awaited.kind == Awaited::Kind::Event && !side.order().knows(awaited.event)) {
+      return;  // such as one of another GPU
+    }
     side.polled(device->client,
                 exact_now_ns(),
                 status == kSuccess ? std::optional(side.order().reach_of(awaited)) : std::nullopt);

@@ -95,13 +95,16 @@ void SloSide::begin(Client& client, std::uint64_t arrival, std::uint64_t now) {
   book_.began(signed_ns(arrival), signed_ns(arrival + promise_.slo_ns));
   began_ = now;
   launches_before_ = order_.launches();
+  waited_launches_ = launches_before_;
+  others_waited_ = false;
+  active_.store(true, std::memory_order_relaxed);
   beside_wait_ = waits_for_gpu(words.busy.load(std::memory_order_relaxed));
   const Nanoseconds next = book_.next_arrival();
   words.next_arrival_ns.store(next == gate::kNever ? 0 : static_cast<std::uint64_t>(next));
   words.commands_in_flight.store(0, std::memory_order_relaxed);
   phase_.request_began(signed_ns(now));
   show_launch_phase(words);
-  words.request_began_ns.store(arrival);
+  show_arrival(words);
   words.lease_ns.store(now);
   show_slo_presence(client);
 }
@@ -114,10 +117,40 @@ OpenRequest SloSide::current(std::uint64_t sign) const {
           .sign_ns = sign};
 }
 
+// Of the request that is the first to be late.
+void SloSide::show_arrival(ClientGate& words) {
+  const auto current_ns = static_cast<std::uint64_t>(book_.active() ? book_.arrival() : 0);
+  const std::uint64_t open_ns = open_.earliest_ns();
+  words.request_began_ns.store(open_ns == 0      ? current_ns
+                               : current_ns == 0 ? open_ns
+                                                 : std::min(open_ns, current_ns));
+}
+
 void SloSide::close(ClientGate& words) {
-  words.request_began_ns.store(0);
   phase_.request_ended();
   book_.dropped();
+  active_.store(false, std::memory_order_relaxed);
+  show_arrival(words);
+}
+
+// By the begin of the next one. What it has launched last may be on the GPU: then it goes on, but
+// not if the program has waited for its results and left the rest without an event behind it. The
+// last sign may be that of another request.
+void SloSide::end_current(ClientGate& words, std::uint64_t now, Nanoseconds silent, bool waits) {
+  const bool told = waited_launches_ > launches_before_;
+  const bool beside = waits || others_waited_ || !open_.empty();
+  const std::uint64_t sign =
+      told && beside ? waited_ns_ : words.lease_ns.load(std::memory_order_relaxed);
+  const bool left = told && !order_.ends_with_event();
+  if (waited_launches_ < order_.launches() && works(now) && !left &&
+      (waits || silent < gate::kSloLease)) {
+    open_.add(current(sign), [&](const OpenRequest& request) { count(words, request, now); });
+    return;
+  }
+  count(words, current(sign), now);
+  if (!waits) {
+    order_.done(order_.reach_of({}), 0);
+  }
 }
 
 void SloSide::count(ClientGate& words, const OpenRequest& request, std::uint64_t now) {
@@ -150,7 +183,7 @@ void SloSide::give_up(ClientGate& words, std::uint64_t since, std::uint64_t now)
   if (last != 0) {
     Reach reach;
     reach.add_all(last);
-    order_.done(reach);
+    order_.done(reach, 0);
   }
 }
 
@@ -176,26 +209,22 @@ void SloSide::next_request(Client& client, std::uint64_t now, Nanoseconds silent
   if (!attempt.held() || declares_.load(std::memory_order_relaxed)) {
     return;
   }
-  const std::uint64_t sign = words.lease_ns.load(std::memory_order_relaxed);
-  const auto lease = static_cast<std::uint64_t>(gate::kSloLease);
   const bool waits = waits_for_gpu(words.busy.load(std::memory_order_relaxed));
   if (!waits) {
-    give_up(words, now > lease ? now - lease : 0, now);
+    give_up(words, since(now, gate::kSloLease), now);
   }
-  if (words.request_began_ns.load(std::memory_order_relaxed) != 0) {
-    if (order_.launches() == launches_before_) {
-      if (silent < gate::kUnfinishedQuietTime) {
-        return;  // the request has several inputs
-      }
-    } else if (order_.works() && (waits || silent < gate::kSloLease)) {
-      open_.add(current(sign), [&](const OpenRequest& request) { count(words, request, now); });
-    } else {
-      count(words, current(sign), now);
-      order_.done(order_.reach_of({}));
+  if (book_.active()) {
+    if (order_.launches() != launches_before_) {
+      end_current(words, now, silent, waits);
+    } else if (silent < gate::kUnfinishedQuietTime) {
+      return;  // the request has several inputs
     }
     close(words);
   }
-  begin(client, now - static_cast<std::uint64_t>(queue_wait_.began(signed_ns(now))), now);
+  // Beside others it has not waited for them.
+  const Nanoseconds queued = queue_wait_.began(signed_ns(now));
+  const bool alone = open_.empty() && !waits;
+  begin(client, now - static_cast<std::uint64_t>(alone ? queued : 0), now);
 }
 
 void SloSide::request_begins(Client& client, std::uint64_t now) {
@@ -205,7 +234,7 @@ void SloSide::request_begins(Client& client, std::uint64_t now) {
     return;  // requests that overlap count as one
   }
   give_up(words, std::numeric_limits<std::uint64_t>::max(), now);
-  if (words.request_began_ns.load(std::memory_order_relaxed) != 0) {
+  if (book_.active()) {
     count(words, current(words.lease_ns.load(std::memory_order_relaxed)), now);
     close(words);
   }

@@ -31,6 +31,9 @@ struct SloPromise {
   bool in_mps = false;  // the process is a client of MPS
 };
 
+// This thread has waited for work, and launched nothing since.
+extern constinit thread_local bool thread_waited;  // NOLINT
+
 class SloSide {
  public:
   void start(Client& client, const SloPromise& promise);
@@ -38,18 +41,19 @@ class SloSide {
   // A launch. A request begins with the first one after the client was idle.
   void launched(Client& client, StreamKey stream, std::uint64_t now) {
     worked(client, now, false);
-    order_.launched(stream);
+    order_.launched(stream, now);
     if (may_have_to_wait(client)) [[unlikely]] {
       make_way(client, now);
     }
   }
-  // A copy to the GPU. One that follows a wait for all work is the input of the next request.
+  // A copy to the GPU. One that follows a wait of its thread is the input of the next request.
   void input_copied(Client& client, std::uint64_t now) {
-    worked(client, now, waited_.exchange(false, std::memory_order_relaxed));
+    worked(client, now, thread_waited || waited_.load(std::memory_order_relaxed));
   }
 
   // Which work is done when a wait ends: streams and events are told to it.
   [[nodiscard]] WorkOrder& order() { return order_; }
+  [[nodiscard]] bool works(std::uint64_t now) const { return order_.works(since(now, kForgotten)); }
   void recorded(Client& client, Handle event, StreamKey stream);
 
   // The program waits for the GPU; false if it has nothing to wait for. `phase`: the wait ends a
@@ -80,13 +84,14 @@ class SloSide {
       paused(words, silent);
     }
     if (begins || silent >= gate::quiet_time_of(words) ||
-        words.request_began_ns.load(std::memory_order_relaxed) == 0) {
+        !active_.load(std::memory_order_relaxed)) {
       next_request(client, now, silent);
     }
     words.last_launch_ns.store(now, std::memory_order_relaxed);
     words.lease_ns.store(now, std::memory_order_relaxed);
     words.commands_in_flight.store(words.commands_in_flight.load(std::memory_order_relaxed) + 1,
                                    std::memory_order_relaxed);
+    thread_waited = false;
     waited_.store(false, std::memory_order_relaxed);
     if (silent >= kSilent) [[unlikely]] {
       ring(client);
@@ -106,7 +111,11 @@ class SloSide {
   // Returns when the launch may go to the driver.
   void make_way(Client& client, std::uint64_t now);
   void show_launch_phase(ClientGate& words);
-  WorkOrder::Progress work_done(ClientGate& words, std::uint64_t now, const Reach& reach);
+  // `own_waits`: of the client's word, by the caller.
+  WorkOrder::Progress work_done(ClientGate& words,
+                                std::uint64_t now,
+                                const Reach& reach,
+                                std::uint64_t own_waits);
   void set_ahead(ClientGate& words, bool ahead);
   // The program has waited for the GPU, and works again after this time.
   void paused(ClientGate& words, gate::Nanoseconds pause);
@@ -114,22 +123,34 @@ class SloSide {
   // With the lock held.
   void begin(Client& client, std::uint64_t arrival, std::uint64_t now);
   [[nodiscard]] OpenRequest current(std::uint64_t sign) const;
+  void show_arrival(ClientGate& words);
+  void end_current(ClientGate& words, std::uint64_t now, gate::Nanoseconds silent, bool waits);
   void close(ClientGate& words);
   void count(ClientGate& words, const OpenRequest& request, std::uint64_t now);
   void give_up(ClientGate& words, std::uint64_t since, std::uint64_t now);
 
+  // Work for which the program has not waited for so long does not count: it may never do so. Where
+  // other threads wait, it may be theirs.
+  static constexpr gate::Nanoseconds kForgotten = gate::kSecond;
+  static constexpr gate::Nanoseconds kForgottenBesideWaits = 10 * gate::kSecond;
+  static std::uint64_t since(std::uint64_t now, gate::Nanoseconds span) {
+    const auto length = static_cast<std::uint64_t>(span);
+    return now > length ? now - length : 0;
+  }
   SpinLock lock_;
   SloPromise promise_{};
   std::array<std::uint64_t, 2> others_{};  // their bits
   EndedSloClients ended_{};
   static bool waits_for_legacy(StreamKey stream);
   WorkOrder order_{&waits_for_legacy};
-  std::atomic<bool> waited_{false};
+  std::atomic<bool> waited_{false};  // as thread_waited, by a question or a callback
+  std::atomic<bool> polls_{false};   // the last question found work that was not done
   // Work that the program has not waited for is on the GPU, with an event behind it, or the program
   // has asked whether it is done: it counts as waiting.
   std::atomic<bool> ahead_{false};
   std::atomic<bool> declares_{false};
-  std::uint32_t declared_ = 0;  // requests that are open, with the lock held
+  std::atomic<bool> active_{false};  // there is a current request
+  std::uint32_t declared_ = 0;       // requests that are open, with the lock held
   gate::RequestBook book_{};
   gate::QueueWait queue_wait_{gate::kQuietTime};
   gate::QuietTime quiet_{gate::kQuietTime};
@@ -141,8 +162,11 @@ class SloSide {
   // Of the current request.
   std::uint64_t began_ = 0;
   std::uint64_t launches_before_ = 0;
-  bool beside_wait_ = false;  // began while a thread waited for an earlier one
-  OpenRequests open_{};       // those before it
+  bool beside_wait_ = false;           // began while a thread waited for an earlier one
+  std::uint64_t waited_launches_ = 0;  // of it, that a wait has covered,
+  std::uint64_t waited_ns_ = 0;        // and its end
+  bool others_waited_ = false;         // a wait for earlier requests ended since
+  OpenRequests open_{};                // those before it
 };
 
 }  // namespace carpool::interpose

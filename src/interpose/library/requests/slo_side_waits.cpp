@@ -1,16 +1,19 @@
 // What the waits of an SLO process for the GPU tell of its request.
 #include <algorithm>
 
+#include "interpose/library/clock.hpp"
 #include "interpose/library/real_driver.hpp"
 #include "interpose/library/requests/slo_side.hpp"
 #include "interpose/library/symbols.hpp"
 
 namespace carpool::interpose {
 
+constinit thread_local bool thread_waited = false;  // NOLINT
+
 bool SloSide::wait_begins(Client& client, std::uint64_t now, bool phase) {
   ClientGate& words = client.slot().gate;
   const std::uint64_t commands = words.commands_in_flight.load(std::memory_order_relaxed);
-  if (commands == 0 && !order_.works()) {
+  if (commands == 0 && !works(now)) {
     return false;
   }
   words.busy.fetch_add(1, std::memory_order_relaxed);
@@ -52,41 +55,56 @@ void SloSide::set_ahead(ClientGate& words, bool ahead) {
 
 void SloSide::recorded(Client& client, Handle event, StreamKey stream) {
   order_.recorded(event, stream);
-  if (order_.ends_with_event() && order_.works()) {
+  if (order_.ends_with_event() && works(exact_now_ns())) {
     set_ahead(client.slot().gate, true);  // it will be waited for
   }
 }
 
-WorkOrder::Progress SloSide::work_done(ClientGate& words, std::uint64_t now, const Reach& reach) {
-  const WorkOrder::Progress progress = order_.done(reach);
+WorkOrder::Progress SloSide::work_done(ClientGate& words,
+                                       std::uint64_t now,
+                                       const Reach& reach,
+                                       std::uint64_t own_waits) {
+  const std::uint64_t busy = words.busy.load(std::memory_order_relaxed) % kLaunchedAhead;
+  const WorkOrder::Progress progress =
+      order_.done(reach, since(now, busy > own_waits ? kForgottenBesideWaits : kForgotten));
   if (progress.all_done()) {
     words.commands_in_flight.store(0, std::memory_order_relaxed);
-    waited_.store(true, std::memory_order_relaxed);
     set_ahead(words, false);
   }
   const SpinLock::Holder held(lock_);
+  if (declares_.load(std::memory_order_relaxed)) {
+    return progress;
+  }
   open_.waited(reach.newest(), progress.oldest, now, [&](const OpenRequest& request) {
     count(words, request, now);
   });
+  if (progress.is_news && reach.newest() > launches_before_) {
+    waited_launches_ = std::max(waited_launches_, reach.newest());
+    waited_ns_ = now;
+    others_waited_ = false;
+  } else if (progress.is_news) {
+    others_waited_ = true;
+  }
   // Input that another thread copies ahead is not the begin of a request.
-  if (progress.is_news && beside_wait_ && order_.launches() == launches_before_ &&
-      !declares_.load(std::memory_order_relaxed)) {
+  if (progress.is_news && beside_wait_ && order_.launches() == launches_before_) {
     close(words);
   }
+  show_arrival(words);
   return progress;
 }
 
 void SloSide::polled(Client& client, std::uint64_t now, const std::optional<Reach>& reach) {
   ClientGate& words = client.slot().gate;
-  if (!order_.works()) {
+  if (!works(now)) {
     return;
   }
   if (!reach) {
+    polls_.store(true, std::memory_order_relaxed);
     set_ahead(words, true);
-  } else {
-    if (!work_done(words, now, *reach).is_news) {
-      return;  // of work that was done long ago, as memory pools ask
-    }
+  } else if (!work_done(words, now, *reach, 0).is_news) {
+    return;  // of work that was done long ago, as memory pools ask
+  } else if (polls_.exchange(false, std::memory_order_relaxed)) {
+    waited_.store(true, std::memory_order_relaxed);
   }
   words.lease_ns.store(now, std::memory_order_relaxed);
 }
@@ -94,7 +112,8 @@ void SloSide::polled(Client& client, std::uint64_t now, const std::optional<Reac
 void SloSide::wait_ends(Client& client, std::uint64_t now, const std::optional<Reach>& reach) {
   ClientGate& words = client.slot().gate;
   if (reach) {
-    const WorkOrder::Progress progress = work_done(words, now, *reach);
+    const WorkOrder::Progress progress = work_done(words, now, *reach, 1);
+    thread_waited = thread_waited || progress.is_news;
     if (!progress.all_done()) {
       words.commands_in_flight.store(order_.launches() + 1 - progress.oldest,
                                      std::memory_order_relaxed);
@@ -115,7 +134,7 @@ void SloSide::wait_ends(Client& client, std::uint64_t now, const std::optional<R
 
 bool SloSide::callback_is_due(Client& client, std::uint64_t now) {
   ClientGate& words = client.slot().gate;
-  if (!order_.works()) {
+  if (!works(now)) {
     return false;
   }
   words.busy.fetch_add(1, std::memory_order_relaxed);
@@ -125,8 +144,8 @@ bool SloSide::callback_is_due(Client& client, std::uint64_t now) {
 
 void SloSide::callback_ends(Client& client, std::uint64_t now, const std::optional<Reach>& reach) {
   ClientGate& words = client.slot().gate;
-  if (reach) {
-    work_done(words, now, *reach);
+  if (reach && work_done(words, now, *reach, 1).is_news) {
+    waited_.store(true, std::memory_order_relaxed);
   }
   words.lease_ns.store(now, std::memory_order_relaxed);
   words.busy.fetch_sub(1, std::memory_order_relaxed);

@@ -11,13 +11,18 @@
 
 namespace carpool::interpose {
 
-// The gate of this process on the current GPU; null: it has no SLO, or a capture is alive.
+// The gate of this process on the current GPU; null: it has no SLO.
 [[nodiscard]] inline Device* slo_device(const Call& call) {
-  if (!call.counts() || capture_alive()) {
+  if (!call.counts()) {
     return nullptr;
   }
   Device& device = current_device();
   return device.gate.side == GateSide::Slo ? &device : nullptr;
+}
+
+// The same for calls that may belong to a capture: null while one is alive.
+[[nodiscard]] inline Device* slo_device_of_work(const Call& call) {
+  return capture_alive() ? nullptr : slo_device(call);
 }
 
 // Lives as long as a call that waits for the GPU.
@@ -59,7 +64,7 @@ class CopyOfRequest {
     if (copy.direction == CopyDirection::OnDevice) {
       return;
     }
-    Device* const device = slo_device(call);
+    Device* const device = slo_device_of_work(call);
     if (device == nullptr) {
       return;
     }
@@ -70,7 +75,7 @@ class CopyOfRequest {
       copies_input(call, *device);
     } else if (direction == CopyDirection::ToHost && copy.returns_when_done) {
       wait_.emplace(
-          call, Awaited{.kind = Awaited::Kind::Command, .stream = stream_key(nullptr, copy.twin)});
+          call, Awaited{.kind = Awaited::Kind::Stream, .stream = stream_key(nullptr, copy.twin)});
     } else if (direction == CopyDirection::ToHost ||
                (direction == CopyDirection::Unknown && copy.returns_when_done)) {
       wait_.emplace(call, kItself);
@@ -82,8 +87,9 @@ class CopyOfRequest {
 
   void copies_input(const Call& call, Device& device) {
     SloSide& side = device.gate.slo;
-    const bool behind_work = side.order().works();
-    side.input_copied(device.client, exact_now_ns());
+    const std::uint64_t now = exact_now_ns();
+    const bool behind_work = side.works(now);
+    side.input_copied(device.client, now);
     if (behind_work) {
       wait_.emplace(call, kItself, SloWait::Ends::Nothing);
     }

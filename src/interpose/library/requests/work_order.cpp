@@ -53,47 +53,52 @@ void WorkOrder::stream_destroyed(StreamKey key) {
   }
 }
 
-bool WorkOrder::works() const {
+bool WorkOrder::works(std::uint64_t since) const {
   const std::uint32_t used = used_.load(std::memory_order_relaxed);
-  return std::any_of(streams_.begin(), streams_.begin() + used, [](const Stream& stream) {
-    return stream.works();
+  return std::any_of(streams_.begin(), streams_.begin() + used, [&](const Stream& stream) {
+    return stream.works() && stream.last_ns.load(std::memory_order_relaxed) >= since;
   });
 }
 
-std::uint64_t WorkOrder::last_of_blocking() const {
-  std::uint64_t last = 0;
+// With the lock held.
+void WorkOrder::add_blocking_streams(Reach& reach) const {
   const std::uint32_t used = used_.load(std::memory_order_relaxed);
   for (std::uint32_t place = 0; place < used; ++place) {
-    if (streams_[place].blocking.load(std::memory_order_relaxed)) {
-      last = std::max(last, streams_[place].last.load(std::memory_order_relaxed));
+    const Stream& stream = streams_[place];
+    if (stream.blocking.load(std::memory_order_relaxed)) {
+      reach.add(stream.joined);
+      reach.add_blocking(stream.last.load(std::memory_order_relaxed));
     }
   }
-  return last;
 }
 
-// The legacy stream waits for all others that wait for it, at each of its commands.
-Reach WorkOrder::reach_of_stream(StreamKey key, bool command) {
-  const std::uint64_t legacy = streams_[kLegacyPlace].last.load(std::memory_order_relaxed);
-  const std::uint64_t place = key == kLegacyStream ? kLegacyPlace : places_.find(key);
-  Reach reach;
-  if (key != kLegacyStream && place == 0) {
-    if (lost_.load(std::memory_order_relaxed)) {
-      reach.add_all(launches());
-    } else if (command && legacy != 0 && waits_for_legacy_(key)) {
-      reach.add(kLegacyPlace, legacy);
-    }
+// The legacy stream waits for the others that are not non-blocking at each of its commands, and
+// they for it. Copies are commands, too, and not followed: so a wait for one of these streams
+// covers all of them.
+Reach WorkOrder::reach_of_stream(StreamKey key) {
+  const Stream& legacy = streams_[kLegacyPlace];
+  const auto place =
+      static_cast<std::uint32_t>(key == kLegacyStream ? kLegacyPlace : places_.find(key));
+  const bool known = place != 0 || key == kLegacyStream;
+  if (!known && lost_.load(std::memory_order_relaxed)) {
+    Reach reach;
+    reach.add_all(launches());
     return reach;
   }
-  const auto index = static_cast<std::uint32_t>(place);
-  const std::uint64_t own = streams_[index].last.load(std::memory_order_relaxed);
-  if (index == kLegacyPlace) {
-    reach.add_blocking(command ? last_of_blocking() : own);
-  } else if (streams_[index].blocking.load(std::memory_order_relaxed)) {
-    reach.add(kLegacyPlace, command ? legacy : std::min(legacy, own));
-  }
+  const bool blocking =
+      known ? streams_[place].blocking.load(std::memory_order_relaxed) : waits_for_legacy_(key);
+  Reach reach;
   const SpinLock::Holder held(lock_);
-  reach.add(streams_[index].joined);
-  reach.add(index, own);
+  if (place == kLegacyPlace && known) {
+    add_blocking_streams(reach);
+  } else if (blocking) {
+    reach.add(legacy.joined);
+    reach.add(kLegacyPlace, legacy.last.load(std::memory_order_relaxed));
+  }
+  if (known) {
+    reach.add(streams_[place].joined);
+    reach.add(place, streams_[place].last.load(std::memory_order_relaxed));
+  }
   return reach;
 }
 
@@ -120,7 +125,7 @@ WorkOrder::Event& WorkOrder::event_of(Handle event, bool make) {
 }
 
 void WorkOrder::recorded(Handle event, StreamKey key) {
-  const Reach reach = reach_of_stream(key, true);
+  const Reach reach = reach_of_stream(key);
   const std::uint64_t newest = reach.newest();
   const SpinLock::Holder held(lock_);
   event_of(event, true).reach = reach;
@@ -134,6 +139,11 @@ void WorkOrder::event_destroyed(Handle event) {
   if (Event& place = event_of(event, false); place.event == event) {
     place = {};
   }
+}
+
+bool WorkOrder::knows(Handle event) {
+  const SpinLock::Holder held(lock_);
+  return event_of(event, false).event == event;
 }
 
 Reach WorkOrder::reach_of_event(Handle event) {
@@ -163,9 +173,7 @@ Reach WorkOrder::reach_of(const Awaited& awaited) {
     case Awaited::Kind::Copy:
       break;
     case Awaited::Kind::Stream:
-      return reach_of_stream(awaited.stream, false);
-    case Awaited::Kind::Command:
-      return reach_of_stream(awaited.stream, true);
+      return reach_of_stream(awaited.stream);
     case Awaited::Kind::Event:
       return reach_of_event(awaited.event);
     case Awaited::Kind::All:
@@ -175,7 +183,7 @@ Reach WorkOrder::reach_of(const Awaited& awaited) {
   return reach;
 }
 
-WorkOrder::Progress WorkOrder::done(const Reach& reach) {
+WorkOrder::Progress WorkOrder::done(const Reach& reach, std::uint64_t since) {
   Progress progress;
   const std::uint32_t used = used_.load(std::memory_order_relaxed);
   for (std::uint32_t place = 0; place < used; ++place) {
@@ -191,7 +199,7 @@ WorkOrder::Progress WorkOrder::done(const Reach& reach) {
       stream.done_up_to(now);
       progress.is_news = true;
     }
-    if (now < last) {
+    if (now < last && stream.last_ns.load(std::memory_order_relaxed) >= since) {
       const std::uint64_t first = stream.first.load(std::memory_order_relaxed);
       progress.oldest = std::min(progress.oldest, std::max({first, now + 1, before + 1}));
     }

@@ -19,10 +19,9 @@ namespace carpool::interpose {
 // What a program waits for.
 struct Awaited {
   enum class Kind : std::uint8_t {
-    Copy,     // the memory of a copy, which tells nothing of other work
-    All,      // all that was launched
-    Stream,   // of this key
-    Command,  // the same, by a call that is a command of the stream itself
+    Copy,    // the memory of a copy, which tells nothing of other work
+    All,     // all that was launched
+    Stream,  // of this key
     Event,
   };
   Kind kind = Kind::All;
@@ -37,13 +36,14 @@ class WorkOrder {
   using WaitsForLegacy = bool(StreamKey stream);
   explicit constexpr WorkOrder(WaitsForLegacy* waits) : waits_for_legacy_(waits) {}
 
-  void launched(StreamKey key) {
+  void launched(StreamKey key, std::uint64_t now) {
     const std::uint64_t number = launches_.fetch_add(1, std::memory_order_relaxed) + 1;
     Stream& stream = key == kLegacyStream ? streams_[kLegacyPlace] : stream_of(key);
     if (!stream.works()) {
       stream.first.store(number, std::memory_order_relaxed);
     }
     stream.last.store(number, std::memory_order_relaxed);
+    stream.last_ns.store(now, std::memory_order_relaxed);
   }
   void stream_destroyed(StreamKey key);
   void recorded(Handle event, StreamKey key);
@@ -52,8 +52,8 @@ class WorkOrder {
   void joined(StreamKey key, Handle event);
 
   [[nodiscard]] std::uint64_t launches() const { return launches_.load(std::memory_order_relaxed); }
-  // Work is on the GPU, as far as waits have told.
-  [[nodiscard]] bool works() const;
+  // Work that was launched since then is on the GPU, as far as waits have told.
+  [[nodiscard]] bool works(std::uint64_t since) const;
   // Whether an event was recorded behind the last launch: a program that waited for less means to
   // wait for that one later.
   [[nodiscard]] bool ends_with_event() const {
@@ -62,6 +62,8 @@ class WorkOrder {
 
   // What is done once what is awaited is.
   [[nodiscard]] Reach reach_of(const Awaited& awaited);
+  // Whether the event was recorded here.
+  [[nodiscard]] bool knows(Handle event);
 
   struct Progress {
     bool is_news = false;                                              // something was not known
@@ -70,7 +72,8 @@ class WorkOrder {
       return oldest == std::numeric_limits<std::uint64_t>::max();
     }
   };
-  Progress done(const Reach& reach);
+  // Work of streams without a launch since then is never waited for: it does not count.
+  Progress done(const Reach& reach, std::uint64_t since);
 
  private:
   struct Stream {
@@ -78,6 +81,7 @@ class WorkOrder {
     std::atomic<std::uint64_t> first{0};  // launch since the stream had none
     std::atomic<std::uint64_t> last{0};
     std::atomic<std::uint64_t> done{0};
+    std::atomic<std::uint64_t> last_ns{0};
     std::atomic<bool> blocking{false};  // it and the legacy stream wait for each other
     Reach joined{};                     // with the lock held
 
@@ -101,8 +105,8 @@ class WorkOrder {
     return place != 0 ? streams_[place] : new_stream(key);
   }
   Stream& new_stream(StreamKey key);
-  [[nodiscard]] std::uint64_t last_of_blocking() const;
-  [[nodiscard]] Reach reach_of_stream(StreamKey key, bool command);
+  void add_blocking_streams(Reach& reach) const;
+  [[nodiscard]] Reach reach_of_stream(StreamKey key);
   [[nodiscard]] Reach reach_of_event(Handle event);
   [[nodiscard]] Event& event_of(Handle event, bool make);
 
