@@ -122,6 +122,12 @@ void score(UserBelief& user, LiveLatency& live, double tail_ms) {
   user.latency_coverage.inside += inside ? 1 : 0;
 }
 
+bool has_other_processes(const LiveLatency& live, const MeasuredLatency& now) {
+  return now.processes != live.processes ||
+         now.fewest < std::max(live.fewest_then, live.fewest_before) ||
+         now.requests < live.requests_before;
+}
+
 }  // namespace
 
 void learn_latencies(BeliefStore& store, LiveGroup& group, const GroupSeen& seen) {
@@ -135,10 +141,7 @@ void learn_latencies(BeliefStore& store, LiveGroup& group, const GroupSeen& seen
       continue;
     }
     const MeasuredLatency& now = *member.latency;
-    const bool other_processes = now.processes != live.processes ||
-                                 now.fewest < std::max(live.fewest_then, live.fewest_before) ||
-                                 now.requests < live.requests_before;
-    if (!live.seen || other_processes) {
+    if (!live.seen || has_other_processes(live, now)) {
       first_look(live, now);
     }
     live.fewest_last = now.fewest;
