@@ -187,6 +187,7 @@ def two_threads(service, count):
         service.call("cuCtxSetCurrent", context)
         for _ in range(count // 2):
             began = time.perf_counter()
+            service.copy_in(stream)
             service.launch(stream)
             service.wait(stream)
             times.append(time.perf_counter() - began)
