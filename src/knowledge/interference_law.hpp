@@ -22,8 +22,8 @@ namespace carpool::knowledge {
 
 using LawGroup = std::span<const LawMember* const>;
 
-// In groups of 3 to 12 of data/h200 and data/h200-groups the sum is at most 1.12; in groups of
-// copies, whose small kernels share SMs, 1.2 to 1.3.
+// In groups of data/h200 and data/h200-groups the sum is at most 1.13; in groups of 5 to 12 copies,
+// whose small kernels share SMs, 1.1 to 1.5 (docs/knowledge.md says of which columns).
 inline constexpr double kSmCapacity = 1.1;
 // The factor by which members slow down beyond the law; `load`: the sum of a_i * progress_i.
 [[nodiscard]] inline double capacity_factor(double load) {
