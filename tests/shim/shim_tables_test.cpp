@@ -1,7 +1,10 @@
 // The parts of the library that need no program: tables, and the search for the driver.
+#include <atomic>
 #include <bit>
 #include <cstring>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -39,6 +42,29 @@ TEST(FixedTable, KeepsWhatFitsWhenItIsFull) {
     found += value == 0 ? 0 : 1;
   }
   EXPECT_GT(found, 32);
+}
+
+// Whoever finds a key finds its own value, also where two threads have looked at the same place.
+TEST(FixedTable, ThreadsThatInsertAtOnceDoNotShareAPlace) {
+  constexpr unsigned kThreads = 4;
+  constexpr std::uint64_t kRounds = 100'000;
+  FixedTable<4> table;
+  std::atomic<std::uint64_t> wrong{0};
+  std::vector<std::jthread> threads;
+  threads.reserve(kThreads);
+  for (unsigned thread = 0; thread < kThreads; ++thread) {
+    threads.emplace_back([&table, &wrong, thread] {
+      for (std::uint64_t round = 0; round < kRounds; ++round) {
+        const std::uint64_t key = (1 + thread + kThreads * round) * 4096;
+        table.set(key, key);
+        const std::uint64_t found = table.find(key);
+        wrong += found != 0 && found != key ? 1 : 0;
+        table.erase(key);
+      }
+    });
+  }
+  threads.clear();
+  EXPECT_EQ(wrong, 0U);
 }
 
 TEST(AllocationTable, GivesBackWhatWasAddedThroughGrowthAndReuse) {

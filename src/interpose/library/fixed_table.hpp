@@ -10,7 +10,8 @@
 namespace carpool::interpose {
 
 inline constexpr std::uint64_t kFreeKey = 0;
-inline constexpr std::uint64_t kErasedKey = 1;  // no handle has this value
+inline constexpr std::uint64_t kErasedKey = 1;   // no handle has this value,
+inline constexpr std::uint64_t kFillingKey = 2;  // nor this one: a thread writes the value
 inline constexpr std::size_t kTableSteps = 16;
 
 template <std::size_t Entries>
@@ -42,7 +43,7 @@ class FixedTable {
       Entry& entry = entries_[place_of(key, step)];
       std::uint64_t there = entry.key.load(std::memory_order_relaxed);
       if ((there == kFreeKey || there == kErasedKey) &&
-          entry.key.compare_exchange_strong(there, kErasedKey, std::memory_order_relaxed)) {
+          entry.key.compare_exchange_strong(there, kFillingKey, std::memory_order_acquire)) {
         entry.value.store(value, std::memory_order_relaxed);
         entry.key.store(key, std::memory_order_release);
         return true;
