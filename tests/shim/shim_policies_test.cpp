@@ -106,5 +106,15 @@ TEST_F(ShimPolicies, AKilledOrStoppedProcessDoesNotKeepTheLane) {
   }
 }
 
+TEST_F(ShimPolicies, AServiceThatIsStoppedWhileItWaitsDoesNotKeepTheLane) {
+  const ChildProcess flooding = start({"lookup", "flood", "0"}, by("salus"));
+  ASSERT_TRUE(wait_for("GO"));
+  const ChildProcess serving = start({"lookup", "long-wait"}, slo());
+  ASSERT_TRUE(wait_for("READY"));
+  const Stopwatch watch;
+  EXPECT_TRUE(goes_on_without(serving.pid(), SIGSTOP, flooding.pid()));
+  EXPECT_LT(watch.seconds(), 8.0) << "its kernel takes 3 s";
+}
+
 }  // namespace
 }  // namespace carpool::shim_test

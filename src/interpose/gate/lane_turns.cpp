@@ -41,7 +41,7 @@ bool LaneTurns::enter(SharedState& state, Nanoseconds done_at, Nanoseconds now) 
     return false;
   }
   // A request that began meanwhile may have seen the lane free.
-  if (!owned && slo_client_worked(state, slot_, now)) {
+  if (!owned && slo_client_signed(state, slot_, now)) {
     leave_lane(state, slot_);
     return false;
   }

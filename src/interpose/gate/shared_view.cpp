@@ -1,9 +1,9 @@
 #include "interpose/gate/shared_view.hpp"
 
 #include <algorithm>
-#include <bit>
 
 #include "interpose/gate/decision.hpp"
+#include "interpose/gate/shared_words.hpp"
 
 namespace carpool::interpose::gate {
 namespace {
@@ -12,25 +12,6 @@ namespace {
 constexpr Nanoseconds kRoomBelow = 300;
 constexpr Nanoseconds kRoomUntil = 400;
 constexpr std::uint64_t kTellingRequests = 50;  // for a tail
-// A client that waits for the GPU gives no sign; one that was stopped meanwhile gives none again.
-constexpr Nanoseconds kLongestBusy = 10 * kSecond;
-
-[[nodiscard]] Nanoseconds value_of(const SharedWord& word) {
-  // A damaged word must not overflow a sum.
-  constexpr std::uint64_t kMost = std::uint64_t{1} << 62U;
-  return static_cast<Nanoseconds>(std::min(word.load(std::memory_order_relaxed), kMost));
-}
-
-template <typename Visit>
-void for_each_bit(const SharedWord& low, const SharedWord& high, const Visit& visit) {
-  std::uint32_t first = 0;
-  for (const SharedWord* const word : {&low, &high}) {
-    for (std::uint64_t bits = word->load(std::memory_order_relaxed); bits != 0; bits &= bits - 1) {
-      visit(first + static_cast<std::uint32_t>(std::countr_zero(bits)));
-    }
-    first += 64;
-  }
-}
 
 template <typename Visit>
 void for_each_best_effort(const SharedState& state, const Visit& visit) {
@@ -57,20 +38,6 @@ void for_each_best_effort(const SharedState& state, const Visit& visit) {
 // What is left of the deadline after it.
 [[nodiscard]] Nanoseconds slack_of(const ClientGate& gate, Nanoseconds now) {
   return value_of(gate.slo_ns) - elapsed_of(gate, now) - remaining_of(gate, now);
-}
-
-// It has launched something, waits for nothing, and has enough left to launch.
-[[nodiscard]] bool is_launching(const ClientGate& gate) {
-  const std::uint64_t commands = gate.commands_in_flight.load(std::memory_order_relaxed);
-  return commands != 0 && commands < gate.open_commands.load(std::memory_order_relaxed) &&
-         gate.waiting.load(std::memory_order_relaxed) == 0;
-}
-
-// How long the request of a busy client goes on without a sign. Work that the program does not wait
-// for yet, and may never wait for, is done after the time of a request.
-[[nodiscard]] Nanoseconds longest_silence(const ClientGate& gate, bool waits) {
-  const Nanoseconds tail = value_of(gate.tail_ns);
-  return waits || tail == 0 ? kSloLease : std::clamp(tail, kUnfinishedQuietTime, kSloLease);
 }
 
 void add_slo_client(SloView& view,
@@ -113,18 +80,6 @@ bool is_slo_client(const ClientSlot& slot) {
          slot.gate.slo_ns.load(std::memory_order_relaxed) != 0;
 }
 
-bool slo_client_worked(const SharedState& state, std::uint32_t slot, Nanoseconds since) {
-  bool worked = false;
-  for_each_bit(state.gpu.slo_clients[0], state.gpu.slo_clients[1], [&](std::uint32_t number) {
-    const ClientGate& gate = state.clients[number].gate;
-    const std::uint64_t busy = gate.busy.load(std::memory_order_relaxed);
-    const Nanoseconds works_for = waits_for_gpu(busy) ? kLongestBusy : busy != 0 ? kSloLease : 0;
-    const Nanoseconds sign = value_of(gate.lease_ns) + works_for;
-    worked = worked || (number != slot && sign >= since);
-  });
-  return worked;
-}
-
 bool slos_leave_room(const SharedState& state, bool before) {
   bool room = true;
   for_each_bit(state.gpu.slo_clients[0], state.gpu.slo_clients[1], [&](std::uint32_t number) {
@@ -142,28 +97,6 @@ bool slos_in_mps(const SharedState& state) {
     all = all && state.clients[number].gate.in_mps.load(std::memory_order_relaxed) != 0;
   });
   return all;
-}
-
-SloSign sign_of(const ClientGate& gate, Nanoseconds now, Nanoseconds seen_alive) {
-  const std::uint64_t busy = gate.busy.load(std::memory_order_relaxed);
-  const bool waits = waits_for_gpu(busy);
-  const RequestPhase active = is_launching(gate) ? RequestPhase::Launching : RequestPhase::Busy;
-  const Nanoseconds sign = std::max(value_of(gate.lease_ns), waits ? seen_alive : 0);
-  if (value_of(gate.request_began_ns) == 0 || now - sign >= kSloLease) {
-    return {.phase = RequestPhase::Idle, .idle_at = now};
-  }
-  if (busy != 0) {
-    const Nanoseconds idle_at = sign + longest_silence(gate, waits);
-    return now >= idle_at ? SloSign{.phase = RequestPhase::Idle, .idle_at = now}
-                          : SloSign{.phase = active, .idle_at = idle_at};
-  }
-  const bool waited = gate.commands_in_flight.load(std::memory_order_relaxed) == 0;
-  const Nanoseconds learned = waited ? value_of(gate.quiet_ns) : 0;
-  const Nanoseconds quiet = learned > 0 ? std::min(learned, kQuietTime) : quiet_time_of(gate);
-  if (now - sign >= quiet) {
-    return {.phase = RequestPhase::Idle, .idle_at = now};
-  }
-  return {.phase = waited ? RequestPhase::Quiet : active, .idle_at = sign + quiet};
 }
 
 GateView shared_view(const SharedState& state,

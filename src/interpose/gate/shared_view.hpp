@@ -52,8 +52,11 @@ struct SloSign {
 };
 [[nodiscard]] SloSign sign_of(const ClientGate& gate, Nanoseconds now, Nanoseconds seen_alive = 0);
 
-// Whether an SLO client in another slot has given a sign since then: kernels of this one may have
-// run beside its own.
+// Whether an SLO client in another slot has given a sign since then.
+[[nodiscard]] bool slo_client_signed(const SharedState& state,
+                                     std::uint32_t slot,
+                                     Nanoseconds since);
+// Or may have had work on the GPU since then: kernels of this one may have run beside it.
 [[nodiscard]] bool slo_client_worked(const SharedState& state,
                                      std::uint32_t slot,
                                      Nanoseconds since);
