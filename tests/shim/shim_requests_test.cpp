@@ -1,10 +1,20 @@
 // How the requests of an SLO process are found: by its calls, by its declarations, by NVTX ranges.
+#include <string>
+
 #include "shim_gate_fixture.hpp"
 
 namespace carpool::shim_test {
 namespace {
 
-using ShimRequests = ShimGate;
+class ShimRequests : public ShimGate {
+ protected:
+  // What is found of a program that serves so many requests.
+  Values served(const char* command, int requests) {
+    const Values seen = run({"lookup", command, std::to_string(requests)}, slo());
+    EXPECT_EQ(seen.at("failures"), 0U) << command;
+    return seen;
+  }
+};
 
 TEST_F(ShimRequests, DeclaredRequestsAreBelieved) {
   const Values seen = run({"symbol", "declared", "7"}, slo());
@@ -21,58 +31,50 @@ TEST_F(ShimRequests, ADeclaredRequestEndsWhereItBegan) {
 
 // The last one has not been followed by another; a thread that the system stops may begin one more.
 TEST_F(ShimRequests, ACopyThatReturnsWhenItIsDoneEndsARequest) {
-  const Values seen = run({"lookup", "serve-plainly", "30"}, slo());
-  EXPECT_EQ(seen.at("failures"), 0U);
+  const Values seen = served("serve-plainly", 30);
   EXPECT_GE(seen.at("requests"), 29U);
 }
 
 // Ends are noticed with the next begin.
 TEST_F(ShimRequests, ARequestMayHaveSeveralInputs) {
-  const Values seen = run({"lookup", "serve-with-inputs", "30"}, slo());
-  EXPECT_EQ(seen.at("failures"), 0U);
+  const Values seen = served("serve-with-inputs", 30);
   EXPECT_GE(seen.at("requests"), 29U);
   EXPECT_LE(seen.at("requests"), 35U) << "a thread that the system stops may begin some more";
   EXPECT_GE(seen.at("p50_ns"), 500'000U);
 }
 
 TEST_F(ShimRequests, InputsBehindAFirstKernelBelongToTheRequest) {
-  const Values seen = run({"lookup", "serve-with-late-inputs", "30"}, slo());
-  EXPECT_EQ(seen.at("failures"), 0U);
+  const Values seen = served("serve-with-late-inputs", 30);
   EXPECT_GE(seen.at("requests"), 29U);
   EXPECT_LE(seen.at("requests"), 40U);
   EXPECT_GE(seen.at("p50_ns"), 1'000'000U);
 }
 
 TEST_F(ShimRequests, WorkThatIsNeverWaitedForDoesNotHideRequests) {
-  const Values seen = run({"lookup", "serve-with-strays", "30"}, slo());
-  EXPECT_EQ(seen.at("failures"), 0U);
+  const Values seen = served("serve-with-strays", 30);
   EXPECT_GE(seen.at("requests"), 29U);
 }
 
 TEST_F(ShimRequests, ThreadsThatServeBackToBackHaveRequestsOfTheirOwn) {
-  const Values seen = run({"lookup", "serve-by-threads", "60"}, slo());
-  EXPECT_EQ(seen.at("failures"), 0U);
+  const Values seen = served("serve-by-threads", 60);
   EXPECT_GE(seen.at("requests"), 50U);
   EXPECT_GE(seen.at("p50_ns"), 1'900'000U);
 }
 
 TEST_F(ShimRequests, CopiesByAddressBeginAndEndARequest) {
-  const Values seen = run({"lookup", "serve-by-address", "30"}, slo());
-  EXPECT_EQ(seen.at("failures"), 0U);
+  const Values seen = served("serve-by-address", 30);
   EXPECT_GE(seen.at("requests"), 29U);
 }
 
 TEST_F(ShimRequests, AQuestionAfterTheEndEndsARequest) {
-  const Values seen = run({"lookup", "serve-and-ask-late", "30"}, slo());
-  EXPECT_EQ(seen.at("failures"), 0U);
+  const Values seen = served("serve-and-ask-late", 30);
   EXPECT_GE(seen.at("requests"), 29U);
   EXPECT_GE(seen.at("p50_ns"), 2'000'000U);
 }
 
 TEST_F(ShimRequests, RequestsThatOverlapEachHaveTheirLatency) {
   for (const char* const serve : {"serve-in-pipeline", "serve-two-at-a-time"}) {
-    const Values seen = run({"lookup", serve, "20"}, slo());
-    EXPECT_EQ(seen.at("failures"), 0U);
+    const Values seen = served(serve, 20);
     EXPECT_GE(seen.at("requests"), 18U) << serve;
     EXPECT_LE(seen.at("requests"), 22U) << serve;
     EXPECT_GE(seen.at("p50_ns"), 19'000'000U) << serve;

@@ -201,7 +201,7 @@ void SloSide::paused(ClientGate& words, Nanoseconds pause) {
   }
 }
 
-// A launch or a copy that comes after silence, or a copy that follows a wait for all work.
+// A launch or a copy that comes after silence, or a copy that follows a wait of its thread.
 void SloSide::next_request(Client& client, std::uint64_t now, Nanoseconds silent) {
   ClientGate& words = client.slot().gate;
   const SpinLock::Attempt attempt(lock_);
