@@ -119,6 +119,24 @@ class ShimBench(cli.CarpoolTest):
             self.assertAlmostEqual(row["alone"]["counted"]["requests"], row["alone"]["requests"], delta=4, msg=row)
             self.assertGreater(row["beside"]["counted"]["p50_ns"], 3.9e6, row)
 
+    def test_services_are_not_judged_beside_nothing(self):
+        part = part_module("requests_part")
+
+        class Bench:
+            def start(self, *_, **__):
+                return subprocess.Popen(["true"], stdout=subprocess.PIPE, text=True, start_new_session=True)
+
+        with self.assertRaisesRegex(RuntimeError, "has not begun"):
+            part.start_flood(Bench())
+
+    def test_unknown_services_and_numbers_of_requests_are_refused(self):
+        found = self.parts("--parts", "requests", "--only", "pear", code=(1,))["requests"]
+        self.assertIn("no such service: pear; known are plain, ", found["problem"])
+        for number in ("0", "-5", "99999999999999999999"):
+            done = subprocess.run([sys.executable, BENCH / "on-gpu", "--program", cli.PROGRAM, "--requests", number], capture_output=True, text=True,
+                                  check=False)
+            self.assertEqual((done.returncode, "--requests is 10 to 5000" in done.stderr), (2, True), done.stderr)
+
     def test_requests_that_the_library_missed_are_found(self):
         part = part_module("requests_part")
         told = {"requests": 100, "p50_ms": 4.0, "p95_ms": 4.5, "counted": {"requests": 97, "p50_ns": 4.1e6}}

@@ -31,7 +31,9 @@ def serve(bench, budget, shape, count):
 def start_flood(bench):
     flood = bench.start("on", harness.python(PROGRAM, "flood", FLOOD_S), mps="auto", options=["--best-effort"], stdin=subprocess.PIPE,
                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    flood.stdout.readline()  # it has begun
+    if flood.stdout.readline() != "ready\n":
+        harness.end(flood)
+        raise RuntimeError("the best-effort program has not begun")
     return flood
 
 
@@ -59,11 +61,15 @@ def line(row):
 def requests(bench, chosen, budget):
     """All alone, then all beside the same flood."""
     shapes = [shape for shape in SHAPES if not chosen.only or shape in chosen.only.split(",")]
+    if not shapes:
+        raise ValueError(f"no such service: {chosen.only}; known are {', '.join(SHAPES)}")
     bench.residents.close()
     alone = {shape: serve(bench, budget, shape, chosen.requests) for shape in shapes}
     flood = start_flood(bench)
     try:
         beside = {shape: serve(bench, budget, shape, chosen.requests) for shape in shapes}
+        if flood.poll() is not None:
+            raise RuntimeError("the best-effort program has ended beside the services")
     finally:
         harness.end(flood)
     rows = [bench.keep("requests", judge(shape, alone[shape], beside[shape])) for shape in shapes]
