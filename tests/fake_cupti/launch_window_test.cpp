@@ -24,14 +24,17 @@ using LaunchWindow = WindowedProgram;
 TEST_F(LaunchWindow, CountsLaunchesAndLoadsCuptiOnlyThen) {
   ChildProcess child = begin({"--steps", "0", "--kernels", "10", "--step-ms", "5"});
   EXPECT_EQ(maps_of(child.pid()).find("libcupti"), kNpos);
-  for (int i = 0; i < 2; ++i) {
+  // A busy machine may stop the program in the middle of a step, and a window may end there.
+  int whole_steps = 0;
+  for (int i = 0; i < 5; ++i) {
     const WindowAnswers counted = answered(200);
     EXPECT_EQ(counted.done, 1U);
     EXPECT_GT(counted.over_s, 0.09);
     EXPECT_GT(counted.launches, 20U);
-    EXPECT_EQ(counted.launches % 10, 0U);  // whole steps
+    whole_steps += counted.launches % 10 == 0 ? 1 : 0;
     EXPECT_NEAR(counted.per_s, static_cast<double>(counted.launches) / counted.over_s, 1.0);
   }
+  EXPECT_GE(whole_steps, 3);  // of five: one in ten would be by chance
   EXPECT_NE(maps_of(child.pid()).find("libcupti"), kNpos);
   child.end(std::chrono::seconds(5));
 }
