@@ -96,6 +96,35 @@ TEST_F(WorkOrderTest, AStreamThatJoinsManyCoversAllOfThem) {
   EXPECT_EQ(after(kCompute), kNone);
 }
 
+// As the auxiliary streams of a runtime, beside the work of another thread.
+TEST_F(WorkOrderTest, AStreamThatJoinsSomeSaysNothingOfOthers) {
+  constexpr StreamKey kStreams = 7;
+  launch(kCopies);
+  for (StreamKey stream = 1; stream <= kStreams; ++stream) {
+    launch(0x10000 * stream, 2);
+    order_->recorded(a_, 0x10000 * stream);
+    order_->joined(kCompute, a_);
+  }
+  launch(kCompute);
+  EXPECT_EQ(after(kCompute), 1U);
+  for (StreamKey stream = 1; stream <= kStreams; ++stream) {
+    EXPECT_EQ(after(0x10000 * stream), 1U);
+  }
+  EXPECT_EQ(after(kCopies), kNone);
+}
+
+TEST_F(WorkOrderTest, AStreamThatJoinsOthersInTurnSaysNothingOfTheRest) {
+  constexpr StreamKey kStreams = 40;
+  launch(kCopies);
+  for (StreamKey stream = 1; stream <= kStreams; ++stream) {
+    launch(0x10000 * stream);
+    order_->recorded(a_, 0x10000 * stream);
+    order_->joined(kCompute, a_);
+    launch(kCompute);
+    ASSERT_EQ(after(kCompute), 1U) << stream;
+  }
+}
+
 // A copy in one of them, which is not followed, may have come last.
 TEST_F(WorkOrderTest, TheLegacyStreamAndThoseThatWaitForItCoverEachOther) {
   launch(kBlocking);

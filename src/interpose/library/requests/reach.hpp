@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 namespace carpool::interpose {
@@ -30,6 +31,15 @@ class Reach {
       least->place = place;
     }
     add_all(number);
+  }
+  // Forgets parts, by place and number.
+  template <class IsDone>
+  constexpr void drop(const IsDone& is_done) {
+    for (Part& part : parts_) {
+      if (part.number != 0 && is_done(part.place, part.number)) {
+        part = {};
+      }
+    }
   }
   constexpr void add(const Reach& other) {
     for (const Part& part : other.parts_) {
@@ -62,7 +72,8 @@ class Reach {
     std::uint32_t place = 0;
     std::uint64_t number = 0;  // 0: there is none
   };
-  std::array<Part, 3> parts_{};
+  static constexpr std::size_t kParts = 8;
+  std::array<Part, kParts> parts_{};
   std::uint64_t all_ = 0;
   std::uint64_t blocking_ = 0;
 };

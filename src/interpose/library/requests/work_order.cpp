@@ -164,6 +164,9 @@ void WorkOrder::joined(StreamKey key, Handle event) {
   }
   Stream& stream = key == kLegacyStream ? streams_[kLegacyPlace] : stream_of(key);
   const SpinLock::Holder held(lock_);
+  stream.joined.drop([this](std::uint32_t place, std::uint64_t number) {
+    return number <= streams_[place].done.load(std::memory_order_relaxed);
+  });
   stream.joined.add(reach);
 }
 
