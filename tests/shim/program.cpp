@@ -327,6 +327,7 @@ std::map<std::string, int (*)(Program&, int)> commands_by_name() {
       {"serve-and-wait-later", run_serve_and_wait_later},
       {"serve-beside-others", run_serve_beside_others},
       {"serve-two-at-a-time", run_serve_two_at_a_time},
+      {"serve-beside-short", run_serve_beside_short},
       {"drips", run_drips},
       {"flood", run_flood},
       {"iterations", run_iterations},

@@ -50,12 +50,23 @@ TEST_F(WorkOrderTest, AnEventCoversWhatItsStreamGotBefore) {
   launch(kCompute, 3);
   order_->recorded(a_, kCompute);
   launch(kCompute, 2);
-  EXPECT_FALSE(order_->ends_with_event());
   order_->recorded(b_, kCompute);
-  EXPECT_TRUE(order_->ends_with_event());
   EXPECT_EQ(after(a_), 4U);
   EXPECT_EQ(after(b_), kNone);
   EXPECT_EQ(after(a_), kNone) << "what is done stays done";
+}
+
+TEST_F(WorkOrderTest, AnEventIsBehindWorkUntilThatIsDone) {
+  launch(kCompute);
+  EXPECT_FALSE(order_->has_event_behind(0));
+  order_->recorded(a_, kCompute);
+  launch(kCopies);
+  EXPECT_EQ(after(kCopies), 1U);
+  EXPECT_TRUE(order_->has_event_behind(0)) << "whatever other threads launch and wait for";
+  EXPECT_FALSE(order_->has_event_behind(now_ + 1));
+  launch(kCompute);
+  EXPECT_NE(after(a_), kNone);
+  EXPECT_FALSE(order_->has_event_behind(0)) << "the last launch has none";
 }
 
 TEST_F(WorkOrderTest, AWaitSaysNothingOfOtherStreams) {

@@ -82,6 +82,13 @@ TEST_F(ShimRequests, RequestsThatOverlapEachHaveTheirLatency) {
   }
 }
 
+// In percent of the time that work was on the GPU.
+TEST_F(ShimRequests, TheRequestsOfAnotherThreadEndNone) {
+  settings("sms = 132");
+  const auto beside = [&] { return served("serve-beside-short", 30).at("seen_percent"); };
+  EXPECT_GE(once_shown(beside, [](std::uint64_t seen) { return seen >= 90; }), 90U);
+}
+
 class ShimNvtx : public ShimGate, public testing::WithParamInterface<const char*> {
  protected:
   [[nodiscard]] static Environment with_ranges(Environment more) {

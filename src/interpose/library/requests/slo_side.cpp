@@ -141,14 +141,14 @@ void SloSide::end_current(ClientGate& words, std::uint64_t now, Nanoseconds sile
   const bool beside = waits || others_waited_ || !open_.empty();
   const std::uint64_t sign =
       told && beside ? waited_ns_ : words.lease_ns.load(std::memory_order_relaxed);
-  const bool left = told && !order_.ends_with_event();
+  const bool left = told && !has_event_behind(now);
   if (waited_launches_ < order_.launches() && works(now) && !left &&
       (waits || silent < gate::kSloLease)) {
     open_.add(current(sign), [&](const OpenRequest& request) { count(words, request, now); });
     return;
   }
   count(words, current(sign), now);
-  if (!waits) {
+  if (!waits && open_.empty()) {
     order_.done(order_.reach_of({}), 0);
   }
 }

@@ -111,6 +111,9 @@ class SloSide {
   // Returns when the launch may go to the driver.
   void make_way(Client& client, std::uint64_t now);
   void show_launch_phase(ClientGate& words);
+  [[nodiscard]] bool has_event_behind(std::uint64_t now) const {
+    return order_.has_event_behind(since(now, kForgotten));
+  }
   // `own_waits`: of the client's word, by the caller.
   WorkOrder::Progress work_done(ClientGate& words,
                                 std::uint64_t now,

@@ -55,7 +55,7 @@ void SloSide::set_ahead(ClientGate& words, bool ahead) {
 
 void SloSide::recorded(Client& client, Handle event, StreamKey stream) {
   order_.recorded(event, stream);
-  if (order_.ends_with_event() && works(exact_now_ns())) {
+  if (has_event_behind(exact_now_ns())) {
     set_ahead(client.slot().gate, true);  // it will be waited for
   }
 }
@@ -117,7 +117,7 @@ void SloSide::wait_ends(Client& client, std::uint64_t now, const std::optional<R
     if (!progress.all_done()) {
       words.commands_in_flight.store(order_.launches() + 1 - progress.oldest,
                                      std::memory_order_relaxed);
-      set_ahead(words, order_.ends_with_event());
+      set_ahead(words, has_event_behind(now));
     }
     const SpinLock::Attempt attempt(lock_);
     if (attempt.held()) {

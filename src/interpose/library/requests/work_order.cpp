@@ -13,6 +13,7 @@ constexpr std::uint64_t kEventSpread = 0x9e3779b97f4a7c15;
 void WorkOrder::Stream::reset(StreamKey new_key, bool waits_for_legacy) {
   last.store(0, std::memory_order_relaxed);
   done.store(0, std::memory_order_relaxed);
+  recorded.store(0, std::memory_order_relaxed);
   blocking.store(waits_for_legacy, std::memory_order_relaxed);
   joined = {};
   key.store(new_key, std::memory_order_relaxed);
@@ -57,6 +58,15 @@ bool WorkOrder::works(std::uint64_t since) const {
   const std::uint32_t used = used_.load(std::memory_order_relaxed);
   return std::any_of(streams_.begin(), streams_.begin() + used, [&](const Stream& stream) {
     return stream.works() && stream.last_ns.load(std::memory_order_relaxed) >= since;
+  });
+}
+
+bool WorkOrder::has_event_behind(std::uint64_t since) const {
+  const std::uint32_t used = used_.load(std::memory_order_relaxed);
+  return std::any_of(streams_.begin(), streams_.begin() + used, [&](const Stream& stream) {
+    return stream.recorded.load(std::memory_order_relaxed) >
+               stream.done.load(std::memory_order_relaxed) &&
+           stream.last_ns.load(std::memory_order_relaxed) >= since;
   });
 }
 
@@ -126,11 +136,18 @@ WorkOrder::Event& WorkOrder::event_of(Handle event, bool make) {
 
 void WorkOrder::recorded(Handle event, StreamKey key) {
   const Reach reach = reach_of_stream(key);
-  const std::uint64_t newest = reach.newest();
   const SpinLock::Holder held(lock_);
   event_of(event, true).reach = reach;
-  if (newest > last_recorded_.load(std::memory_order_relaxed)) {
-    last_recorded_.store(newest, std::memory_order_relaxed);
+  const std::uint32_t used = used_.load(std::memory_order_relaxed);
+  for (std::uint32_t place = 0; place < used; ++place) {
+    Stream& stream = streams_[place];
+    if (stream.works()) {
+      const std::uint64_t covered =
+          std::min(reach.number_of(place, stream.blocking.load(std::memory_order_relaxed)),
+                   stream.last.load(std::memory_order_relaxed));
+      stream.recorded.store(std::max(covered, stream.recorded.load(std::memory_order_relaxed)),
+                            std::memory_order_relaxed);
+    }
   }
 }
 

@@ -54,11 +54,9 @@ class WorkOrder {
   [[nodiscard]] std::uint64_t launches() const { return launches_.load(std::memory_order_relaxed); }
   // Work that was launched since then is on the GPU, as far as waits have told.
   [[nodiscard]] bool works(std::uint64_t since) const;
-  // Whether an event was recorded behind the last launch: a program that waited for less means to
-  // wait for that one later.
-  [[nodiscard]] bool ends_with_event() const {
-    return last_recorded_.load(std::memory_order_relaxed) >= launches();
-  }
+  // Work of it has an event behind it: a program that waited for less means to wait for that one
+  // later.
+  [[nodiscard]] bool has_event_behind(std::uint64_t since) const;
 
   // What is done once what is awaited is.
   [[nodiscard]] Reach reach_of(const Awaited& awaited);
@@ -81,6 +79,7 @@ class WorkOrder {
     std::atomic<std::uint64_t> first{0};  // launch since the stream had none
     std::atomic<std::uint64_t> last{0};
     std::atomic<std::uint64_t> done{0};
+    std::atomic<std::uint64_t> recorded{0};  // that an event covers
     std::atomic<std::uint64_t> last_ns{0};
     std::atomic<bool> blocking{false};  // it and the legacy stream wait for each other
     Reach joined{};                     // with the lock held
@@ -112,10 +111,9 @@ class WorkOrder {
 
   WaitsForLegacy* waits_for_legacy_;
   std::atomic<std::uint64_t> launches_{0};
-  std::atomic<std::uint64_t> last_recorded_{0};  // that an event covers
-  std::atomic<std::uint32_t> used_{2};           // places of streams
-  std::atomic<bool> lost_{false};                // streams that found no place of their own
-  SpinLock lock_{};                              // of what follows, but for the words of a stream
+  std::atomic<std::uint32_t> used_{2};  // places of streams
+  std::atomic<bool> lost_{false};       // streams that found no place of their own
+  SpinLock lock_{};                     // of what follows, but for the words of a stream
   FixedTable<std::size_t{4} * kStreams> places_{};
   std::array<Stream, kStreams> streams_{};
   std::array<Event, kEvents> events_{};

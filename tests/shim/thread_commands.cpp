@@ -1,0 +1,114 @@
+// Commands of the program that serve requests by several threads, as frameworks do: one launches
+// and another one waits, or both have requests of their own.
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <thread>
+
+#include "base/clock.hpp"
+#include "program.hpp"
+#include "request_sight.hpp"
+
+namespace carpool::shim_test {
+namespace {
+
+constexpr std::size_t kBytes = 4096;
+constexpr unsigned kNonBlocking = 1;
+
+// What a thread serves with.
+struct Server {
+  Program& program;
+  Handle kernel = nullptr;
+  Handle stream = nullptr;
+  Handle event = nullptr;
+  DevicePointer device = 0;
+  std::array<char, kBytes> host{};
+  int failures = 0;
+
+  Server(Program& own, const char* name) : program(own) {
+    const auto& cuda = own.cuda;
+    failures += cuda("cuCtxSetCurrent", own.context);
+    failures += cuda("cuModuleGetFunction", &kernel, own.module, name);
+    failures += cuda("cuStreamCreate", &stream, kNonBlocking);
+    failures += cuda("cuEventCreate", &event, 0U);
+    failures += cuda("cuMemAlloc_v2", &device, kBytes);
+  }
+
+  void copy_in() {
+    void* const from = host.data();
+    failures += program.cuda("cuMemcpyHtoDAsync_v2", device, from, kBytes, stream);
+  }
+  void launch() {
+    failures += program.cuda("cuLaunchKernel",
+                             kernel,
+                             4U,
+                             1U,
+                             1U,
+                             32U,
+                             1U,
+                             1U,
+                             0U,
+                             stream,
+                             Program::nothing(),
+                             Program::nothing());
+  }
+  void record() { failures += program.cuda("cuEventRecord", event, stream); }
+  void wait_for_event() { failures += program.cuda("cuEventSynchronize", event); }
+  void wait() { failures += program.cuda("cuStreamSynchronize", stream); }
+};
+
+// Looks, while work is on the GPU, whether the gate sees a request.
+class Looks {
+ public:
+  void look_for(std::chrono::milliseconds span) {
+    for (const Stopwatch watch; watch.seconds() * 1e3 < static_cast<double>(span.count());) {
+      pause_for(std::chrono::milliseconds{1});
+      ++looks_;
+      seen_ += sight_.request_is_active() ? 1 : 0;
+    }
+  }
+  void report() const { print("seen_percent", looks_ == 0 ? 0 : 100 * seen_ / looks_); }
+
+ private:
+  RequestSight sight_;
+  std::uint64_t looks_ = 0;
+  std::uint64_t seen_ = 0;
+};
+
+}  // namespace
+
+// Requests of 20 ms; the program has other work to do before it waits for the event behind one.
+// Beside them a thread serves short ones.
+int run_serve_beside_short(Program& program, int requests) {
+  Server server(program, "spin_20000us");
+  Looks looks;
+  std::atomic<bool> stop{false};
+  int others = 0;
+  std::thread other([&] {
+    Server beside(program, "spin_200us");
+    while (!stop.load()) {
+      beside.copy_in();
+      beside.launch();
+      beside.wait();
+      pause_for(std::chrono::milliseconds{3});
+    }
+    others = beside.failures;
+  });
+  for (int request = 0; request < requests; ++request) {
+    server.copy_in();
+    server.launch();
+    server.record();
+    looks.look_for(std::chrono::milliseconds{15});
+    server.wait_for_event();
+    pause_for(std::chrono::milliseconds{5});
+  }
+  stop.store(true);
+  other.join();
+  looks.report();
+  report_gate();
+  return server.failures + others;
+}
+
+}  // namespace carpool::shim_test
