@@ -89,6 +89,13 @@ TEST_F(ShimRequests, TheRequestsOfAnotherThreadEndNone) {
   EXPECT_GE(once_shown(beside, [](std::uint64_t seen) { return seen >= 90; }), 90U);
 }
 
+// The stream has nothing to do while the thread is on its way to the driver.
+TEST_F(ShimRequests, AQuestionBeforeALaunchDoesNotAnswerForIt) {
+  settings("sms = 132");
+  const auto asked = [&] { return served("serve-beside-questions", 40).at("seen_percent"); };
+  EXPECT_GE(once_shown(asked, [](std::uint64_t seen) { return seen >= 98; }), 98U);
+}
+
 class ShimNvtx : public ShimGate, public testing::WithParamInterface<const char*> {
  protected:
   [[nodiscard]] static Environment with_ranges(Environment more) {

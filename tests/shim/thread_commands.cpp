@@ -111,4 +111,35 @@ int run_serve_beside_short(Program& program, int requests) {
   return server.failures + others;
 }
 
+// Requests of 20 ms; a thread asks all the time whether the stream is done, also while another one
+// launches into it.
+int run_serve_beside_questions(Program& program, int requests) {
+  Server server(program, "spin_20000us");
+  Looks looks;
+  std::atomic<int> launched{0};
+  std::atomic<int> done{0};
+  std::thread asking([&] {
+    program.cuda("cuCtxSetCurrent", program.context);
+    while (done.load() < requests) {
+      const int newest = launched.load();
+      if (program.cuda("cuStreamQuery", server.stream) == 0) {
+        done.store(newest);
+      }
+    }
+  });
+  for (int request = 1; request <= requests; ++request) {
+    server.launch();
+    launched.store(request);
+    looks.look_for(std::chrono::milliseconds{10});
+    while (done.load() < request) {
+      pause_for(std::chrono::microseconds{100});
+    }
+    pause_for(std::chrono::milliseconds{3});
+  }
+  asking.join();
+  looks.report();
+  report_gate();
+  return server.failures;
+}
+
 }  // namespace carpool::shim_test

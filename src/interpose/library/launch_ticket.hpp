@@ -16,6 +16,8 @@ struct Ticket {
   TimingPair pair = kNotTimed;
   BestEffortSide* gate = nullptr;  // that has admitted it
   Handle confined = nullptr;       // the stream that it goes to instead of its own
+  Device* slo = nullptr;           // that has an SLO
+  std::uint64_t now_ns = 0;        // then
 };
 
 // Away from the path of programs whose launches are only counted.
@@ -55,13 +57,15 @@ inline Ticket launched(const TimedLaunch& launch, gate::WorkKind kind = gate::Wo
   const std::uint64_t now = slo ? exact_now_ns() : coarse_now_ns();
   client.count_launch(now);
   if (slo) {
-    device.gate.slo.launched(client, stream_key(launch.stream, launch.twin), now);
+    device.gate.slo.launch_begins(client, now);
   } else if (asks(device)) {
     return kernel_waits(device, launch, kind, now);
   }
   const std::uint64_t wanted = client.wanted();
-  return {.pair =
-              wanted == kWantNothing ? kNotTimed : do_what_is_wanted(device, wanted, launch, now)};
+  return {
+      .pair = wanted == kWantNothing ? kNotTimed : do_what_is_wanted(device, wanted, launch, now),
+      .slo = slo ? &device : nullptr,
+      .now_ns = now};
 }
 
 inline Ticket graph_launched(Handle graph, TimedLaunch& launch) {
@@ -75,7 +79,8 @@ inline Ticket graph_launched(Handle graph, TimedLaunch& launch) {
   const std::uint64_t now = slo ? exact_now_ns() : coarse_now_ns();
   device.client.count_graph_launch(kernels, now);
   if (slo) {
-    device.gate.slo.launched(device.client, stream_key(launch.stream, launch.twin), now);
+    device.gate.slo.launch_begins(device.client, now);
+    return {.slo = &device, .now_ns = now};
   }
   return asks(device) ? graph_waits(device, kernels, launch, now) : Ticket{};
 }
@@ -107,6 +112,10 @@ template <class Ask>
 
 // After it.
 inline Status finished(const Ticket& ticket, const TimedLaunch& launch, Status status) {
+  if (ticket.slo != nullptr) {
+    ticket.slo->gate.slo.launched(
+        ticket.slo->client, stream_key(launch.stream, launch.twin), ticket.now_ns);
+  }
   if (ticket.pair != kNotTimed) {
     timing_ends(ticket.pair, launch, status);
   }

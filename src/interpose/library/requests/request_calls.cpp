@@ -2,6 +2,8 @@
 // requests.
 #include "interpose/library/requests/request_calls.hpp"
 
+#include <optional>
+
 #include "interpose/library/requests/host_callbacks.hpp"
 #include "interpose/library/requests/slo_wait.hpp"
 #include "interpose/library/spin_lock.hpp"
@@ -19,20 +21,25 @@ Awaited the_stream(Handle stream, Twin twin) {
   return {.kind = Awaited::Kind::Stream, .stream = stream_key(stream, twin)};
 }
 
-void asked_whether_done(const Call& call, const Awaited& awaited, Status status) {
-  if (status != kSuccess && status != kNotReady) {
-    return;
-  }
-  if (Device* const device = slo_device_of_work(call)) {
-    SloSide& side = device->gate.slo;
-    if (awaited.kind == Awaited::Kind::Event && !side.order().knows(awaited.event)) {
-      return;  // such as one of another GPU
+// Whether work is done: the answer tells of what the driver had before it was asked.
+class Question {
+ public:
+  Question(const Call& call, const Awaited& awaited) : device_(slo_device_of_work(call)) {
+    if (device_ != nullptr) {
+      reach_ = device_->gate.slo.asked(awaited, exact_now_ns());
     }
-    side.polled(device->client,
-                exact_now_ns(),
-                status == kSuccess ? std::optional(side.order().reach_of(awaited)) : std::nullopt);
   }
-}
+  [[nodiscard]] Status answered(Status status) const {
+    if (reach_ && (status == kSuccess || status == kNotReady)) {
+      device_->gate.slo.answered(device_->client, exact_now_ns(), *reach_, status == kSuccess);
+    }
+    return status;
+  }
+
+ private:
+  Device* device_;
+  std::optional<Reach> reach_{};
+};
 
 // A callback that the driver has not taken never runs.
 Status taken(Status status, void* callback) {
@@ -58,12 +65,11 @@ SYNCHRONIZE(cuEventSynchronize, (Handle event), the_event(event), event)
 SYNCHRONIZE(cuStreamSynchronize, (Handle stream), the_stream(stream, Twin::Legacy), stream)
 SYNCHRONIZE(cuStreamSynchronize_ptsz, (Handle stream), the_stream(stream, Twin::PerThread), stream)
 
-#define QUERY(NAME, HANDLE, AWAITED)           \
-  Status NAME(Handle HANDLE) {                 \
-    const Call call;                           \
-    const Status status = REAL(NAME, HANDLE);  \
-    asked_whether_done(call, AWAITED, status); \
-    return status;                             \
+#define QUERY(NAME, HANDLE, AWAITED)              \
+  Status NAME(Handle HANDLE) {                    \
+    const Call call;                              \
+    const Question question(call, AWAITED);       \
+    return question.answered(REAL(NAME, HANDLE)); \
   }
 QUERY(cuEventQuery, event, the_event(event))
 QUERY(cuStreamQuery, stream, the_stream(stream, Twin::Legacy))

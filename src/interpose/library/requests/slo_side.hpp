@@ -38,13 +38,20 @@ class SloSide {
  public:
   void start(Client& client, const SloPromise& promise);
 
-  // A launch. A request begins with the first one after the client was idle.
-  void launched(Client& client, StreamKey stream, std::uint64_t now) {
+  // Before a launch. A request begins with the first one after the client was idle.
+  void launch_begins(Client& client, std::uint64_t now) {
     worked(client, now, false);
-    order_.launched(stream, now);
     if (may_have_to_wait(client)) [[unlikely]] {
       make_way(client, now);
     }
+  }
+  // The driver has it. A wait of another thread that began before says nothing of it, but may have
+  // ended the request.
+  void launched(Client& client, StreamKey stream, std::uint64_t now) {
+    if (!active_.load(std::memory_order_relaxed)) [[unlikely]] {
+      next_request(client, now, 0);
+    }
+    order_.launched(stream, now);
   }
   // A copy to the GPU. One that follows a wait of its thread is the input of the next request.
   void input_copied(Client& client, std::uint64_t now) {
@@ -61,8 +68,10 @@ class SloSide {
   [[nodiscard]] bool wait_begins(Client& client, std::uint64_t now, bool phase);
   // What is reached is done; none: the wait was for a copy.
   void wait_ends(Client& client, std::uint64_t now, const std::optional<Reach>& reach);
-  // The program has asked whether work is done; empty: it is not.
-  void polled(Client& client, std::uint64_t now, const std::optional<Reach>& reach);
+  // The program asks whether work is done: what the answer will tell of; empty: of nothing that is
+  // known here.
+  [[nodiscard]] std::optional<Reach> asked(const Awaited& awaited, std::uint64_t now);
+  void answered(Client& client, std::uint64_t now, const Reach& reach, bool done);
   // A callback of the driver will tell that work is done; false if there is none.
   [[nodiscard]] bool callback_is_due(Client& client, std::uint64_t now);
   // It runs; empty: it never will.

@@ -93,15 +93,16 @@ WorkOrder::Progress SloSide::work_done(ClientGate& words,
   return progress;
 }
 
-void SloSide::polled(Client& client, std::uint64_t now, const std::optional<Reach>& reach) {
+std::optional<Reach> SloSide::asked(const Awaited& awaited, std::uint64_t now) {
+  return works(now) ? order_.known_reach_of(awaited) : std::nullopt;
+}
+
+void SloSide::answered(Client& client, std::uint64_t now, const Reach& reach, bool done) {
   ClientGate& words = client.slot().gate;
-  if (!works(now)) {
-    return;
-  }
-  if (!reach) {
+  if (!done) {
     polls_.store(true, std::memory_order_relaxed);
     set_ahead(words, true);
-  } else if (!work_done(words, now, *reach, 0).is_news) {
+  } else if (!work_done(words, now, reach, 0).is_news) {
     return;  // of work that was done long ago, as memory pools ask
   } else if (polls_.exchange(false, std::memory_order_relaxed)) {
     waited_.store(true, std::memory_order_relaxed);

@@ -91,9 +91,7 @@ Reach WorkOrder::reach_of_stream(StreamKey key) {
       static_cast<std::uint32_t>(key == kLegacyStream ? kLegacyPlace : places_.find(key));
   const bool known = place != 0 || key == kLegacyStream;
   if (!known && lost_.load(std::memory_order_relaxed)) {
-    Reach reach;
-    reach.add_all(launches());
-    return reach;
+    return reach_of_all();
   }
   const bool blocking =
       known ? streams_[place].blocking.load(std::memory_order_relaxed) : waits_for_legacy_(key);
@@ -158,24 +156,20 @@ void WorkOrder::event_destroyed(Handle event) {
   }
 }
 
-bool WorkOrder::knows(Handle event) {
+std::optional<Reach> WorkOrder::reach_of_event(Handle event) {
   const SpinLock::Holder held(lock_);
-  return event_of(event, false).event == event;
+  const Event& place = event_of(event, false);
+  return place.event == event ? std::optional(place.reach) : std::nullopt;
 }
 
-Reach WorkOrder::reach_of_event(Handle event) {
-  const SpinLock::Holder held(lock_);
-  if (const Event& place = event_of(event, false); place.event == event) {
-    return place.reach;
-  }
-  // One that was not seen, such as an event of a graph, counts as behind everything.
+Reach WorkOrder::reach_of_all() const {
   Reach reach;
   reach.add_all(launches());
   return reach;
 }
 
 void WorkOrder::joined(StreamKey key, Handle event) {
-  const Reach reach = reach_of_event(event);
+  const Reach reach = reach_of({.kind = Awaited::Kind::Event, .event = event});
   if (reach.newest() == 0) {
     return;
   }
@@ -187,20 +181,23 @@ void WorkOrder::joined(StreamKey key, Handle event) {
   stream.joined.add(reach);
 }
 
+// An event that was not seen, such as one of a graph, counts as behind everything.
 Reach WorkOrder::reach_of(const Awaited& awaited) {
-  Reach reach;
+  return known_reach_of(awaited).value_or(reach_of_all());
+}
+
+std::optional<Reach> WorkOrder::known_reach_of(const Awaited& awaited) {
   switch (awaited.kind) {
     case Awaited::Kind::Copy:
       break;
+    case Awaited::Kind::All:
+      return reach_of_all();
     case Awaited::Kind::Stream:
       return reach_of_stream(awaited.stream);
     case Awaited::Kind::Event:
       return reach_of_event(awaited.event);
-    case Awaited::Kind::All:
-      reach.add_all(launches());
-      break;
   }
-  return reach;
+  return Reach{};
 }
 
 WorkOrder::Progress WorkOrder::done(const Reach& reach, std::uint64_t since) {

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 
 #include "interpose/library/captures.hpp"
 #include "interpose/library/fixed_table.hpp"
@@ -60,8 +61,8 @@ class WorkOrder {
 
   // What is done once what is awaited is.
   [[nodiscard]] Reach reach_of(const Awaited& awaited);
-  // Whether the event was recorded here.
-  [[nodiscard]] bool knows(Handle event);
+  // Empty: of an event that was not recorded here, such as one of another GPU.
+  [[nodiscard]] std::optional<Reach> known_reach_of(const Awaited& awaited);
 
   struct Progress {
     bool is_news = false;                                              // something was not known
@@ -106,7 +107,8 @@ class WorkOrder {
   Stream& new_stream(StreamKey key);
   void add_blocking_streams(Reach& reach) const;
   [[nodiscard]] Reach reach_of_stream(StreamKey key);
-  [[nodiscard]] Reach reach_of_event(Handle event);
+  [[nodiscard]] std::optional<Reach> reach_of_event(Handle event);
+  [[nodiscard]] Reach reach_of_all() const;
   [[nodiscard]] Event& event_of(Handle event, bool make);
 
   WaitsForLegacy* waits_for_legacy_;
