@@ -329,6 +329,7 @@ std::map<std::string, int (*)(Program&, int)> commands_by_name() {
       {"serve-two-at-a-time", run_serve_two_at_a_time},
       {"serve-beside-short", run_serve_beside_short},
       {"serve-beside-questions", run_serve_beside_questions},
+      {"serve-long", run_serve_long},
       {"drips", run_drips},
       {"flood", run_flood},
       {"iterations", run_iterations},

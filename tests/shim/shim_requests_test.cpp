@@ -96,6 +96,11 @@ TEST_F(ShimRequests, AQuestionBeforeALaunchDoesNotAnswerForIt) {
   EXPECT_GE(once_shown(asked, [](std::uint64_t seen) { return seen >= 98; }), 98U);
 }
 
+TEST_F(ShimRequests, OneThatTheProgramAsksAboutIsActiveHoweverLongItTakes) {
+  const auto asked = [&] { return served("serve-long", 1).at("seen_percent"); };
+  EXPECT_GE(once_shown(asked, [](std::uint64_t seen) { return seen >= 95; }), 95U);
+}
+
 class ShimNvtx : public ShimGate, public testing::WithParamInterface<const char*> {
  protected:
   [[nodiscard]] static Environment with_ranges(Environment more) {

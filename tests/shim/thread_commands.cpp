@@ -142,4 +142,21 @@ int run_serve_beside_questions(Program& program, int requests) {
   return server.failures;
 }
 
+// Requests of 1.5 s; the program asks now and then whether they are done.
+int run_serve_long(Program& program, int requests) {
+  constexpr int kNotReady = 600;
+  Server server(program, "spin_1500000us");
+  Looks looks;
+  for (int request = 0; request < requests; ++request) {
+    server.launch();
+    server.record();
+    while (program.cuda("cuEventQuery", server.event) == kNotReady) {
+      looks.look_for(std::chrono::milliseconds{5});
+    }
+  }
+  looks.report();
+  report_gate();
+  return server.failures;
+}
+
 }  // namespace carpool::shim_test

@@ -26,7 +26,7 @@ class Question {
  public:
   Question(const Call& call, const Awaited& awaited) : device_(slo_device_of_work(call)) {
     if (device_ != nullptr) {
-      reach_ = device_->gate.slo.asked(awaited, exact_now_ns());
+      reach_ = device_->gate.slo.asked(awaited);
     }
   }
   [[nodiscard]] Status answered(Status status) const {

@@ -70,7 +70,7 @@ class SloSide {
   void wait_ends(Client& client, std::uint64_t now, const std::optional<Reach>& reach);
   // The program asks whether work is done: what the answer will tell of; empty: of nothing that is
   // known here.
-  [[nodiscard]] std::optional<Reach> asked(const Awaited& awaited, std::uint64_t now);
+  [[nodiscard]] std::optional<Reach> asked(const Awaited& awaited);
   void answered(Client& client, std::uint64_t now, const Reach& reach, bool done);
   // A callback of the driver will tell that work is done; false if there is none.
   [[nodiscard]] bool callback_is_due(Client& client, std::uint64_t now);

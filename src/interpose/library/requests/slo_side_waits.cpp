@@ -93,12 +93,18 @@ WorkOrder::Progress SloSide::work_done(ClientGate& words,
   return progress;
 }
 
-std::optional<Reach> SloSide::asked(const Awaited& awaited, std::uint64_t now) {
-  return works(now) ? order_.known_reach_of(awaited) : std::nullopt;
+std::optional<Reach> SloSide::asked(const Awaited& awaited) {
+  return order_.works(0) ? order_.known_reach_of(awaited) : std::nullopt;
 }
 
 void SloSide::answered(Client& client, std::uint64_t now, const Reach& reach, bool done) {
   ClientGate& words = client.slot().gate;
+  if (!done) {
+    order_.still_works(reach, now);
+  }
+  if (!works(now)) {
+    return;
+  }
   if (!done) {
     polls_.store(true, std::memory_order_relaxed);
     set_ahead(words, true);

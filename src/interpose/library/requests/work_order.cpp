@@ -61,6 +61,18 @@ bool WorkOrder::works(std::uint64_t since) const {
   });
 }
 
+void WorkOrder::still_works(const Reach& reach, std::uint64_t now) {
+  const std::uint32_t used = used_.load(std::memory_order_relaxed);
+  for (std::uint32_t place = 0; place < used; ++place) {
+    Stream& stream = streams_[place];
+    const bool blocking = stream.blocking.load(std::memory_order_relaxed);
+    if (stream.works() &&
+        reach.number_of(place, blocking) > stream.done.load(std::memory_order_relaxed)) {
+      stream.last_ns.store(now, std::memory_order_relaxed);
+    }
+  }
+}
+
 bool WorkOrder::has_event_behind(std::uint64_t since) const {
   const std::uint32_t used = used_.load(std::memory_order_relaxed);
   return std::any_of(streams_.begin(), streams_.begin() + used, [&](const Stream& stream) {

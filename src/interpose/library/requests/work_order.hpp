@@ -55,6 +55,8 @@ class WorkOrder {
   [[nodiscard]] std::uint64_t launches() const { return launches_.load(std::memory_order_relaxed); }
   // Work that was launched since then is on the GPU, as far as waits have told.
   [[nodiscard]] bool works(std::uint64_t since) const;
+  // The driver says that what is reached is not done: it is not forgotten.
+  void still_works(const Reach& reach, std::uint64_t now);
   // Work of it has an event behind it: a program that waited for less means to wait for that one
   // later.
   [[nodiscard]] bool has_event_behind(std::uint64_t since) const;
