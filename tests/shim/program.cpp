@@ -330,6 +330,8 @@ std::map<std::string, int (*)(Program&, int)> commands_by_name() {
       {"serve-beside-short", run_serve_beside_short},
       {"serve-beside-questions", run_serve_beside_questions},
       {"serve-long", run_serve_long},
+      {"serve-for-another", run_serve_for_another},
+      {"serve-and-ask-between", run_serve_and_ask_between},
       {"drips", run_drips},
       {"flood", run_flood},
       {"iterations", run_iterations},

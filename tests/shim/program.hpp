@@ -109,6 +109,8 @@ int run_serve_two_at_a_time(Program& program, int requests);
 int run_serve_beside_short(Program& program, int requests);
 int run_serve_beside_questions(Program& program, int requests);
 int run_serve_long(Program& program, int requests);
+int run_serve_for_another(Program& program, int requests);
+int run_serve_and_ask_between(Program& program, int requests);
 int run_flood(Program& program, int count);
 int run_iterations(Program& program, int count);
 int run_ahead(Program& program, int count);

@@ -101,6 +101,17 @@ TEST_F(ShimRequests, OneThatTheProgramAsksAboutIsActiveHoweverLongItTakes) {
   EXPECT_GE(once_shown(asked, [](std::uint64_t seen) { return seen >= 95; }), 95U);
 }
 
+TEST_F(ShimRequests, AThreadMayWaitForWhatAnotherOneLaunches) {
+  const auto found = [&] { return served("serve-for-another", 30).at("requests"); };
+  EXPECT_GE(once_shown(found, [](std::uint64_t requests) { return requests >= 28; }), 28U);
+}
+
+// One that is split has a second part of 4 ms.
+TEST_F(ShimRequests, AQuestionWhileTheProgramGoesOnEndsNoRequest) {
+  const auto found = [&] { return served("serve-and-ask-between", 30).at("requests"); };
+  EXPECT_LE(once_shown(found, [](std::uint64_t requests) { return requests <= 35; }), 35U);
+}
+
 class ShimNvtx : public ShimGate, public testing::WithParamInterface<const char*> {
  protected:
   [[nodiscard]] static Environment with_ranges(Environment more) {

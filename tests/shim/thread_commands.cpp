@@ -142,6 +142,57 @@ int run_serve_beside_questions(Program& program, int requests) {
   return server.failures;
 }
 
+// Requests of 4 ms one after the other: a thread launches them, and another one waits for them.
+int run_serve_for_another(Program& program, int requests) {
+  Server server(program, "spin_4000us");
+  std::atomic<int> launched{0};
+  std::atomic<int> done{0};
+  std::thread waiting([&] {
+    program.cuda("cuCtxSetCurrent", program.context);
+    for (int request = 1; request <= requests; ++request) {
+      while (launched.load() < request) {
+        std::this_thread::yield();
+      }
+      server.wait_for_event();
+      done.store(request);
+    }
+  });
+  for (int request = 1; request <= requests; ++request) {
+    server.copy_in();
+    server.launch();
+    server.record();
+    launched.store(request);
+    while (done.load() < request) {
+      std::this_thread::yield();
+    }
+  }
+  waiting.join();
+  report_gate();
+  return server.failures;
+}
+
+// Requests of 7 ms, with inputs that are copied after a first kernel. The program asks about an
+// event behind it, as pools of pinned memory do, and goes on while it is not done.
+int run_serve_and_ask_between(Program& program, int requests) {
+  Server server(program, "spin_2000us");
+  for (int request = 0; request < requests; ++request) {
+    server.copy_in();
+    server.launch();
+    server.record();
+    program.cuda("cuEventQuery", server.event);  // it is not done, if the host is fast
+    server.launch();
+    server.launch();
+    pause_for(std::chrono::microseconds{2500});
+    program.cuda("cuEventQuery", server.event);
+    server.copy_in();
+    server.launch();
+    server.wait();
+    pause_for(std::chrono::milliseconds{3});
+  }
+  report_gate();
+  return server.failures;
+}
+
 // Requests of 1.5 s; the program asks now and then whether they are done.
 int run_serve_long(Program& program, int requests) {
   constexpr int kNotReady = 600;

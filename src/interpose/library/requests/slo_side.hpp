@@ -31,8 +31,13 @@ struct SloPromise {
   bool in_mps = false;  // the process is a client of MPS
 };
 
-// This thread has waited for work, and launched nothing since.
-extern constinit thread_local bool thread_waited;  // NOLINT
+// What this thread has done since its last launch or copy to the GPU.
+struct ThreadSigns {
+  bool waited = false;    // for work
+  bool asked = false;     // about work that was not done
+  bool launched = false;  // no wait has followed
+};
+extern constinit thread_local ThreadSigns thread_signs;  // NOLINT
 
 class SloSide {
  public:
@@ -55,7 +60,7 @@ class SloSide {
   }
   // A copy to the GPU. One that follows a wait of its thread is the input of the next request.
   void input_copied(Client& client, std::uint64_t now) {
-    worked(client, now, thread_waited || waited_.load(std::memory_order_relaxed));
+    worked(client, now, thread_signs.waited || waited_.load(std::memory_order_relaxed));
   }
 
   // Which work is done when a wait ends: streams and events are told to it.
@@ -100,7 +105,7 @@ class SloSide {
     words.lease_ns.store(now, std::memory_order_relaxed);
     words.commands_in_flight.store(words.commands_in_flight.load(std::memory_order_relaxed) + 1,
                                    std::memory_order_relaxed);
-    thread_waited = false;
+    thread_signs = {.launched = true};
     waited_.store(false, std::memory_order_relaxed);
     if (silent >= kSilent) [[unlikely]] {
       ring(client);
@@ -155,8 +160,8 @@ class SloSide {
   EndedSloClients ended_{};
   static bool waits_for_legacy(StreamKey stream);
   WorkOrder order_{&waits_for_legacy};
-  std::atomic<bool> waited_{false};  // as thread_waited, by a question or a callback
-  std::atomic<bool> polls_{false};   // the last question found work that was not done
+  // As for the thread, by a question, a callback, or a wait of a thread that launches nothing.
+  std::atomic<bool> waited_{false};
   // Work that the program has not waited for is on the GPU, with an event behind it, or the program
   // has asked whether it is done: it counts as waiting.
   std::atomic<bool> ahead_{false};

@@ -1,5 +1,6 @@
 // What the waits of an SLO process for the GPU tell of its request.
 #include <algorithm>
+#include <utility>
 
 #include "interpose/library/clock.hpp"
 #include "interpose/library/real_driver.hpp"
@@ -8,7 +9,7 @@
 
 namespace carpool::interpose {
 
-constinit thread_local bool thread_waited = false;  // NOLINT
+constinit thread_local ThreadSigns thread_signs{};  // NOLINT
 
 bool SloSide::wait_begins(Client& client, std::uint64_t now, bool phase) {
   ClientGate& words = client.slot().gate;
@@ -106,11 +107,11 @@ void SloSide::answered(Client& client, std::uint64_t now, const Reach& reach, bo
     return;
   }
   if (!done) {
-    polls_.store(true, std::memory_order_relaxed);
+    thread_signs.asked = true;
     set_ahead(words, true);
   } else if (!work_done(words, now, reach, 0).is_news) {
     return;  // of work that was done long ago, as memory pools ask
-  } else if (polls_.exchange(false, std::memory_order_relaxed)) {
+  } else if (std::exchange(thread_signs.asked, false)) {
     waited_.store(true, std::memory_order_relaxed);
   }
   words.lease_ns.store(now, std::memory_order_relaxed);
@@ -120,7 +121,12 @@ void SloSide::wait_ends(Client& client, std::uint64_t now, const std::optional<R
   ClientGate& words = client.slot().gate;
   if (reach) {
     const WorkOrder::Progress progress = work_done(words, now, *reach, 1);
-    thread_waited = thread_waited || progress.is_news;
+    if (progress.is_news) {
+      if (!thread_signs.launched) {
+        waited_.store(true, std::memory_order_relaxed);
+      }
+      thread_signs = {.waited = true};
+    }
     if (!progress.all_done()) {
       words.commands_in_flight.store(order_.launches() + 1 - progress.oldest,
                                      std::memory_order_relaxed);
