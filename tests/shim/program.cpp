@@ -332,6 +332,7 @@ std::map<std::string, int (*)(Program&, int)> commands_by_name() {
       {"serve-long", run_serve_long},
       {"serve-for-another", run_serve_for_another},
       {"serve-and-ask-between", run_serve_and_ask_between},
+      {"serve-with-error", run_serve_with_error},
       {"drips", run_drips},
       {"flood", run_flood},
       {"iterations", run_iterations},

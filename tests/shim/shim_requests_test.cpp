@@ -112,6 +112,11 @@ TEST_F(ShimRequests, AQuestionWhileTheProgramGoesOnEndsNoRequest) {
   EXPECT_LE(once_shown(found, [](std::uint64_t requests) { return requests <= 35; }), 35U);
 }
 
+TEST_F(ShimRequests, ACallbackThatTheDriverMayDropKeepsNoRequest) {
+  settings("fail.cuStreamSynchronize = 719");
+  EXPECT_EQ(served("serve-with-error", 3).at("busy"), 0U);
+}
+
 class ShimNvtx : public ShimGate, public testing::WithParamInterface<const char*> {
  protected:
   [[nodiscard]] static Environment with_ranges(Environment more) {

@@ -193,6 +193,33 @@ int run_serve_and_ask_between(Program& program, int requests) {
   return server.failures;
 }
 
+// The driver answers a wait with an error of the context while a callback is due. Callbacks that
+// run all the same find what is theirs.
+int run_serve_with_error(Program& program, int requests) {
+  Server server(program, "spin_20000us");
+  const RequestSight sight;
+  std::atomic<int> called{0};
+  void (*const count)(void*) = [](void* data) {
+    static_cast<std::atomic<int>*>(data)->fetch_add(1);
+  };
+  void* const data = &called;
+  std::uint64_t busy = 0;
+  for (int request = 0; request < requests; ++request) {
+    server.launch();
+    server.failures += program.cuda("cuLaunchHostFunc", server.stream, count, data);
+    server.failures += sight.busy() == 1 ? 0 : 1;
+    server.failures += program.cuda("cuStreamSynchronize", server.stream) != 0 ? 0 : 1;
+    busy += sight.busy();
+    while (called.load() <= request) {
+      pause_for(std::chrono::milliseconds{1});
+    }
+    busy += sight.busy();
+  }
+  print("busy", busy);
+  report_gate();
+  return server.failures;
+}
+
 // Requests of 1.5 s; the program asks now and then whether they are done.
 int run_serve_long(Program& program, int requests) {
   constexpr int kNotReady = 600;

@@ -20,6 +20,10 @@ void* keep_callback(const Call& call, const ProgramCallback& callback, const Awa
 // The driver has not taken it.
 void forget_callback(void* kept);
 
+// A wait or a question has ended with this status. After an error of the context the driver may
+// drop the callbacks that it has: the program waits for them no longer.
+void see_errors(const Call& call, Status status);
+
 // With what keep_callback() returned.
 void run_host_function(void* kept);
 void run_stream_function(Handle stream, Status status, void* kept);

@@ -53,11 +53,13 @@ Status taken(Status status, void* callback) {
 
 // NOLINTBEGIN(readability-identifier-naming)
 
-#define SYNCHRONIZE(NAME, PARAMETERS, AWAITED, ...) \
-  Status NAME PARAMETERS {                          \
-    const Call call;                                \
-    const SloWait wait(call, AWAITED);              \
-    return REAL(NAME __VA_OPT__(, ) __VA_ARGS__);   \
+#define SYNCHRONIZE(NAME, PARAMETERS, AWAITED, ...)              \
+  Status NAME PARAMETERS {                                       \
+    const Call call;                                             \
+    const SloWait wait(call, AWAITED);                           \
+    const Status status = REAL(NAME __VA_OPT__(, ) __VA_ARGS__); \
+    see_errors(call, status);                                    \
+    return status;                                               \
   }
 SYNCHRONIZE(cuCtxSynchronize, (), Awaited{})
 SYNCHRONIZE(cuCtxSynchronize_v2, (Handle context), Awaited{}, context)
@@ -65,11 +67,13 @@ SYNCHRONIZE(cuEventSynchronize, (Handle event), the_event(event), event)
 SYNCHRONIZE(cuStreamSynchronize, (Handle stream), the_stream(stream, Twin::Legacy), stream)
 SYNCHRONIZE(cuStreamSynchronize_ptsz, (Handle stream), the_stream(stream, Twin::PerThread), stream)
 
-#define QUERY(NAME, HANDLE, AWAITED)              \
-  Status NAME(Handle HANDLE) {                    \
-    const Call call;                              \
-    const Question question(call, AWAITED);       \
-    return question.answered(REAL(NAME, HANDLE)); \
+#define QUERY(NAME, HANDLE, AWAITED)          \
+  Status NAME(Handle HANDLE) {                \
+    const Call call;                          \
+    const Question question(call, AWAITED);   \
+    const Status status = REAL(NAME, HANDLE); \
+    see_errors(call, status);                 \
+    return question.answered(status);         \
   }
 QUERY(cuEventQuery, event, the_event(event))
 QUERY(cuStreamQuery, stream, the_stream(stream, Twin::Legacy))
