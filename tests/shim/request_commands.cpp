@@ -8,6 +8,7 @@
 
 #include "base/clock.hpp"
 #include "program.hpp"
+#include "request_sight.hpp"
 
 namespace carpool::shim_test {
 namespace {
@@ -210,6 +211,29 @@ int run_serve_two_at_a_time(Program& program, int requests) {
     service.wait(service.compute);
     pause_ms(5);
   }
+  return service.end();
+}
+
+// Each request of 20 ms follows work in another stream, with an event behind it, that is never
+// waited for.
+int run_serve_after_strays(Program& program, int requests) {
+  constexpr int kLooks = 10;
+  Service service(program, kStep);
+  const RequestSight sight;
+  std::uint64_t seen = 0;
+  for (int request = 0; request < requests; ++request) {
+    service.failures += use_kernel(program, "spin_100us");
+    service.launch(service.copies);
+    service.record(0, service.copies);
+    service.failures += use_kernel(program, kStep);
+    service.launch(service.compute);
+    service.wait(service.compute);
+    for (int look = 0; look < kLooks; ++look) {
+      pause_ms(2);
+      seen += sight.request_is_active() ? 1 : 0;
+    }
+  }
+  print("seen_percent", 100 * seen / static_cast<std::uint64_t>(kLooks * requests));
   return service.end();
 }
 

@@ -117,6 +117,13 @@ TEST_F(ShimRequests, ACallbackThatTheDriverMayDropKeepsNoRequest) {
   EXPECT_EQ(served("serve-with-error", 3).at("busy"), 0U);
 }
 
+// In percent of the time between requests.
+TEST_F(ShimRequests, AnEventBehindAnEarlierLaunchKeepsNoRequest) {
+  settings("sms = 132");
+  const auto between = [&] { return served("serve-after-strays", 20).at("seen_percent"); };
+  EXPECT_LE(once_shown(between, [](std::uint64_t seen) { return seen <= 30; }), 30U);
+}
+
 class ShimNvtx : public ShimGate, public testing::WithParamInterface<const char*> {
  protected:
   [[nodiscard]] static Environment with_ranges(Environment more) {

@@ -10,6 +10,8 @@ constexpr std::uint64_t kEventSpread = 0x9e3779b97f4a7c15;
 
 }  // namespace
 
+constinit thread_local WorkOrder::OwnLaunch WorkOrder::own_launch{};  // NOLINT
+
 void WorkOrder::Stream::reset(StreamKey new_key, bool waits_for_legacy) {
   last.store(0, std::memory_order_relaxed);
   done.store(0, std::memory_order_relaxed);
@@ -27,11 +29,11 @@ void WorkOrder::Stream::done_up_to(std::uint64_t number) {
   }
 }
 
-WorkOrder::Stream& WorkOrder::new_stream(StreamKey key) {
+std::uint32_t WorkOrder::new_place(StreamKey key) {
   const bool blocking = waits_for_legacy_(key);
   const SpinLock::Holder held(lock_);
   if (const std::uint64_t place = places_.find(key); place != 0) {
-    return streams_[place];  // by another thread meanwhile
+    return static_cast<std::uint32_t>(place);  // by another thread meanwhile
   }
   for (std::uint32_t place = kSharedPlace + 1; place < kStreams; ++place) {
     Stream& stream = streams_[place];
@@ -39,11 +41,11 @@ WorkOrder::Stream& WorkOrder::new_stream(StreamKey key) {
       stream.reset(key, blocking);
       used_.store(std::max(used_.load(std::memory_order_relaxed), place + 1),
                   std::memory_order_relaxed);
-      return stream;
+      return place;
     }
   }
   lost_.store(true, std::memory_order_relaxed);
-  return streams_[kSharedPlace];
+  return kSharedPlace;
 }
 
 void WorkOrder::stream_destroyed(StreamKey key) {
@@ -148,17 +150,25 @@ void WorkOrder::recorded(Handle event, StreamKey key) {
   const Reach reach = reach_of_stream(key);
   const SpinLock::Holder held(lock_);
   event_of(event, true).reach = reach;
-  const std::uint32_t used = used_.load(std::memory_order_relaxed);
-  for (std::uint32_t place = 0; place < used; ++place) {
-    Stream& stream = streams_[place];
-    if (stream.works()) {
-      const std::uint64_t covered =
-          std::min(reach.number_of(place, stream.blocking.load(std::memory_order_relaxed)),
-                   stream.last.load(std::memory_order_relaxed));
-      stream.recorded.store(std::max(covered, stream.recorded.load(std::memory_order_relaxed)),
-                            std::memory_order_relaxed);
-    }
+  if (own_launch.order != this) {
+    return;
   }
+  Stream& stream = streams_[own_launch.place];
+  const bool blocking = stream.blocking.load(std::memory_order_relaxed);
+  if (reach.number_of(own_launch.place, blocking) >= own_launch.number) {
+    stream.recorded.store(own_launch.number, std::memory_order_relaxed);
+    own_launch.has_event = true;
+  }
+}
+
+// The thread has launched something else since: it may never wait for the event. That of another
+// thread stays.
+void WorkOrder::forget_event() {
+  if (own_launch.order != this) {
+    return;
+  }
+  std::uint64_t own = own_launch.number;
+  streams_[own_launch.place].recorded.compare_exchange_strong(own, 0, std::memory_order_relaxed);
 }
 
 void WorkOrder::event_destroyed(Handle event) {
@@ -185,7 +195,7 @@ void WorkOrder::joined(StreamKey key, Handle event) {
   if (reach.newest() == 0) {
     return;
   }
-  Stream& stream = key == kLegacyStream ? streams_[kLegacyPlace] : stream_of(key);
+  Stream& stream = streams_[key == kLegacyStream ? kLegacyPlace : place_of(key)];
   const SpinLock::Holder held(lock_);
   stream.joined.drop([this](std::uint32_t place, std::uint64_t number) {
     return number <= streams_[place].done.load(std::memory_order_relaxed);

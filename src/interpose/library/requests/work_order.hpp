@@ -39,12 +39,17 @@ class WorkOrder {
 
   void launched(StreamKey key, std::uint64_t now) {
     const std::uint64_t number = launches_.fetch_add(1, std::memory_order_relaxed) + 1;
-    Stream& stream = key == kLegacyStream ? streams_[kLegacyPlace] : stream_of(key);
+    const std::uint32_t place = key == kLegacyStream ? kLegacyPlace : place_of(key);
+    Stream& stream = streams_[place];
     if (!stream.works()) {
       stream.first.store(number, std::memory_order_relaxed);
     }
     stream.last.store(number, std::memory_order_relaxed);
     stream.last_ns.store(now, std::memory_order_relaxed);
+    if (own_launch.has_event) [[unlikely]] {
+      forget_event();
+    }
+    own_launch = {.order = this, .number = number, .place = place};
   }
   void stream_destroyed(StreamKey key);
   void recorded(Handle event, StreamKey key);
@@ -57,8 +62,8 @@ class WorkOrder {
   [[nodiscard]] bool works(std::uint64_t since) const;
   // The driver says that what is reached is not done: it is not forgotten.
   void still_works(const Reach& reach, std::uint64_t now);
-  // Work of it has an event behind it: a program that waited for less means to wait for that one
-  // later.
+  // The last launch of a thread has an event behind it: a program that waited for less means to
+  // wait for that one later.
   [[nodiscard]] bool has_event_behind(std::uint64_t since) const;
 
   // What is done once what is awaited is.
@@ -82,7 +87,7 @@ class WorkOrder {
     std::atomic<std::uint64_t> first{0};  // launch since the stream had none
     std::atomic<std::uint64_t> last{0};
     std::atomic<std::uint64_t> done{0};
-    std::atomic<std::uint64_t> recorded{0};  // that an event covers
+    std::atomic<std::uint64_t> recorded{0};  // that has an event, and was the last of its thread
     std::atomic<std::uint64_t> last_ns{0};
     std::atomic<bool> blocking{false};  // it and the legacy stream wait for each other
     Reach joined{};                     // with the lock held
@@ -102,11 +107,21 @@ class WorkOrder {
   static constexpr std::uint32_t kLegacyPlace = 0;
   static constexpr std::uint32_t kSharedPlace = 1;  // of streams that found no other
 
-  Stream& stream_of(StreamKey key) {
+  // The last one of a thread, on whichever GPU.
+  struct OwnLaunch {
+    const WorkOrder* order = nullptr;
+    std::uint64_t number = 0;
+    std::uint32_t place = 0;
+    bool has_event = false;
+  };
+  static constinit thread_local OwnLaunch own_launch;  // NOLINT
+
+  std::uint32_t place_of(StreamKey key) {
     const std::uint64_t place = places_.find(key);
-    return place != 0 ? streams_[place] : new_stream(key);
+    return place != 0 ? static_cast<std::uint32_t>(place) : new_place(key);
   }
-  Stream& new_stream(StreamKey key);
+  std::uint32_t new_place(StreamKey key);
+  void forget_event();
   void add_blocking_streams(Reach& reach) const;
   [[nodiscard]] Reach reach_of_stream(StreamKey key);
   [[nodiscard]] std::optional<Reach> reach_of_event(Handle event);
