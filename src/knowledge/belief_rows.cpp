@@ -25,7 +25,7 @@ ServedBy served_requests(const BeliefStore& store) {
   for (const UserBelief& user : store.users()) {
     for (const auto& [key, entry] : user.latencies.entries()) {
       Beliefs::Served served{.mps = key.mps,
-                             .quantile = entry.goal.quantile,
+                             .goal = entry.goal,
                              .latency = measured_latency(store, entry),
                              .at_s = entry.log_tail_ms.at_s};
       for (const LatencyMemory::Neighbour& neighbour : key.beside) {

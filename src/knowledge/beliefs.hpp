@@ -65,7 +65,7 @@ class Beliefs final : public InterferenceModel, public Learner {
   struct Served {
     std::vector<LatencyNeighbour> beside{};
     bool mps = false;
-    double quantile = 0.0;
+    LatencyGoal goal{};  // under which it was measured
     LatencyForecast latency{};
     double at_s = 0.0;
   };

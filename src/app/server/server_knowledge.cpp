@@ -31,15 +31,19 @@ json served_object(const knowledge::Beliefs::Served& served, const ShownTime& sh
     beside.push_back(
         {{"workload", std::string(workload_name(neighbour.workload))}, {"gated", neighbour.gated}});
   }
-  return {{"beside", std::move(beside)},
-          {"sharing", sharing_name(served)},
-          {"quantile", served.quantile},
-          {"p50_ms", served.latency.p50_ms},
-          {"tail_ms", served.latency.tail_ms},
-          {"tail_low_ms", served.latency.tail90.low},
-          {"tail_high_ms", served.latency.tail90.high},
-          {"requests", served.latency.requests},
-          {"seen_s", shown(served.at_s)}};
+  json made = {{"beside", std::move(beside)},
+               {"sharing", sharing_name(served)},
+               {"quantile", served.goal.quantile},
+               {"p50_ms", served.latency.p50_ms},
+               {"tail_ms", served.latency.tail_ms},
+               {"tail_low_ms", served.latency.tail90.low},
+               {"tail_high_ms", served.latency.tail90.high},
+               {"requests", served.latency.requests},
+               {"seen_s", shown(served.at_s)}};
+  if (!served.beside.empty()) {
+    made["slo_ms"] = served.goal.slo_ms;
+  }
+  return made;
 }
 
 json row_object(const knowledge::Beliefs::Row& row, const ShownTime& shown) {

@@ -26,6 +26,27 @@ bool same_goal(const LatencyMemory::Key& key, const LatencyGoal& one, const Late
          (key.beside.empty() || more <= less * kSameSlo);
 }
 
+// Of those whose goal counts as the same: the one with the nearest SLO, or null.
+template <typename Entries, typename Condition>
+auto nearest(Entries& entries,
+             const LatencyMemory::Key& key,
+             const LatencyGoal& goal,
+             const Condition& counts) {
+  auto [at, end] = entries.equal_range(key);
+  decltype(&at->second) found = nullptr;
+  const auto distance = [&](const Entry& entry) {
+    return std::abs(entry.goal.slo_ms - goal.slo_ms);
+  };
+  for (; at != end; ++at) {
+    auto& entry = at->second;
+    if (same_goal(key, entry.goal, goal) && counts(entry) &&
+        (found == nullptr || distance(entry) < distance(*found))) {
+      found = &entry;
+    }
+  }
+  return found;
+}
+
 // Each number is learned by itself, the less certain ones faster.
 void make_consistent(Entry& entry) {
   for (const auto number : kNumbers) {
@@ -45,34 +66,30 @@ void learn(Believed& number, const Believed& measured) {
 }  // namespace
 
 void LatencyMemory::saw(const Key& key, const Entry& measured) {
-  const auto [place, is_new] = entries_.try_emplace(key, measured);
-  Entry& entry = place->second;
-  if (is_new || !same_goal(key, entry.goal, measured.goal)) {
-    entry = measured;
-  } else {
-    entry.goal = measured.goal;
-    entry.requests += measured.requests;
-    for (const auto number : kNumbers) {
-      learn(entry.*number, measured.*number);
-    }
+  Entry* const known = nearest(entries_, key, measured.goal, [](const Entry&) { return true; });
+  if (known == nullptr) {
+    put(key, measured);
+    make_room();
+    return;
   }
-  make_consistent(entry);
-  make_room();
+  known->goal = measured.goal;
+  known->requests += measured.requests;
+  for (const auto number : kNumbers) {
+    learn(known->*number, measured.*number);
+  }
+  make_consistent(*known);
 }
 
 void LatencyMemory::put(Key key, const Entry& entry) {
-  make_consistent(entries_.insert_or_assign(std::move(key), entry).first->second);
+  make_consistent(entries_.emplace(std::move(key), entry)->second);
 }
 
 const LatencyMemory::Entry* LatencyMemory::find(const Key& key,
                                                 const LatencyGoal& goal,
                                                 double now_s) const {
-  const auto found = entries_.find(key);
-  if (found == entries_.end() || !same_goal(key, found->second.goal, goal) ||
-      aged_variance(found->second.log_tail_ms, kForgottenLatencyVariance, now_s) > kKnownVariance) {
-    return nullptr;
-  }
-  return &found->second;
+  return nearest(entries_, key, goal, [now_s](const Entry& entry) {
+    return aged_variance(entry.log_tail_ms, kForgottenLatencyVariance, now_s) <= kKnownVariance;
+  });
 }
 
 void LatencyMemory::make_room() {
@@ -97,7 +114,7 @@ void LatencyMemory::make_room() {
 }
 
 void LatencyMemory::renumber(std::span<const std::uint32_t> numbers) {
-  std::map<Key, Entry> kept;
+  std::multimap<Key, Entry> kept;
   for (const auto& [key, entry] : entries_) {
     Key renamed = key;
     renamed.workload = numbers[key.workload];

@@ -43,11 +43,12 @@ class LatencyMemory {
 
   // What a number of requests told; the variances are those of this measurement.
   void saw(const Key& key, const Entry& measured);
-  // Null: not measured, with another goal, or so long ago that it says little. What the gate lets
-  // in front of a request follows from the SLO, so the latency in a group with a quite different
-  // one tells nothing.
+  // What was measured with the nearest SLO. Null: nothing, only with other goals, or so long ago
+  // that it says little. What the gate lets in front of a request follows from the SLO, so the
+  // latency in a group with a quite different one tells nothing.
   [[nodiscard]] const Entry* find(const Key& key, const LatencyGoal& goal, double now_s) const;
-  [[nodiscard]] const std::map<Key, Entry>& entries() const { return entries_; }
+  // Those of one key differ in their goals.
+  [[nodiscard]] const std::multimap<Key, Entry>& entries() const { return entries_; }
   void put(Key key, const Entry& entry);
 
   // Workload i becomes numbers[i]; entries with a workload that has none (kNone) are dropped.
@@ -57,7 +58,7 @@ class LatencyMemory {
  private:
   void make_room();
 
-  std::map<Key, Entry> entries_;
+  std::multimap<Key, Entry> entries_;
 };
 
 // Of ln(latency) when all evidence is forgotten.

@@ -227,6 +227,41 @@ TEST(LatencyLearning, AGroupMeasuredUnderAQuiteDifferentSloIsPredictedAnew) {
   EXPECT_EQ(beliefs.latency(asked({}))->basis, LatencyBasis::Measured);
 }
 
+TEST(LatencyLearning, WhatIsMeasuredWithOneGoalDoesNotReplaceThatWithAnother) {
+  Beliefs beliefs(gated());
+  Service told = bert();
+  const auto run = [&](double slo_ms, double quantile, double tail_ms) {
+    told.slo_ms = slo_ms;
+    told.quantile = quantile;
+    told.tail_ms = tail_ms;
+    told.from_s = serve(beliefs, told);
+    told.before += 3000;
+  };
+  run(20.0, 0.99, 10.0);
+  run(20.0, 0.9, 8.0);
+  told.beside = {mine("train")};
+  run(20.0, 0.99, 25.0);
+  run(60.0, 0.99, 40.0);
+  run(20.0, 0.9, 12.0);
+  const auto alone = beliefs.latency(asked({}));
+  ASSERT_TRUE(alone);
+  EXPECT_NEAR(alone->tail_ms, 10.0, 1e-9);
+  LatencyQuestion question = asked({{.workload = mine("train"), .gated = true}});
+  const auto tail_ms = [&](double slo_ms, double quantile) {
+    question.goal = {.slo_ms = slo_ms, .quantile = quantile};
+    return beliefs.latency(question)->tail_ms;
+  };
+  EXPECT_NEAR(tail_ms(20.0, 0.99), 25.0, 1e-9);
+  EXPECT_NEAR(tail_ms(20.0, 0.9), 12.0, 1e-9);
+  EXPECT_NEAR(tail_ms(60.0, 0.99), 40.0, 1e-9);
+  run(24.0, 0.99, 25.0);  // one more measurement with the first goal, and the SLO nearest to 27 ms
+  run(30.5, 0.99, 30.0);
+  EXPECT_NEAR(tail_ms(24.0, 0.99), 25.0, 1e-9);
+  EXPECT_NEAR(tail_ms(27.0, 0.99), 25.0, 1e-9);
+  EXPECT_NEAR(tail_ms(28.0, 0.99), 30.0, 1e-9);
+  EXPECT_EQ(beliefs.rows().front().served.size(), 6U);
+}
+
 TEST(LatencyLearning, AGroupThatBrokeItsSloIsTriedAgainAfterAWhile) {
   Beliefs beliefs(gated());
   Service told = bert();
@@ -401,6 +436,10 @@ TEST(LatencyLearning, ItIsKeptAndForgottenSlowly) {
   told.before = 3000;
   told.beside = {mine("train")};
   told.tail_ms = 12.0;
+  told.from_s = serve(beliefs, told);
+  told.before = 6000;
+  told.slo_ms = 60.0;
+  told.tail_ms = 40.0;
   serve(beliefs, told);
   ASSERT_TRUE(beliefs.save(file));
   const LatencyQuestion question = asked({{.workload = mine("train"), .gated = true}});
@@ -413,6 +452,9 @@ TEST(LatencyLearning, ItIsKeptAndForgottenSlowly) {
     EXPECT_EQ(kept->basis, LatencyBasis::Measured);
     EXPECT_DOUBLE_EQ(kept->tail_ms, beliefs.latency(question)->tail_ms);
     EXPECT_DOUBLE_EQ(kept->tail90.high, beliefs.latency(question)->tail90.high);
+    LatencyQuestion loose = question;
+    loose.goal.slo_ms = 60.0;
+    EXPECT_NEAR((*opened)->latency(loose)->tail_ms, 40.0, 1e-9);
     // Half counts after 30 days; after three years nothing is left.
     constexpr double kDay = 86'400.0;
     const auto later = [&](double at_s) {
