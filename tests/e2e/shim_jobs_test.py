@@ -125,9 +125,10 @@ class StartTest(ShimTest):
                             (("--slo", "20ms", "--env", "CARPOOL_SHIM=off"), "keeps the library"),
                             (("--best-effort", "--policy", "time"), ""),
                             (("--best-effort", "--policy", "orion"), "spacetime takes the place of orion")):
-            done = self.carpool("submit", "--hold", *words, "--", "true")
-            self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertRegex(done.stderr, f"warning: .*{told}" if told else "^$")
+            for asked in ("--hold",), ("--hold", "--dry-run"):
+                done = self.carpool("submit", *asked, *words, "--", "true")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertRegex(done.stderr, f"warning: .*{told}" if told else "^$")
         self.assertIn("it has not started yet", self.succeeds("explain", "--holds", "1"))
 
     def test_a_server_without_the_library_starts_jobs_without_it(self):

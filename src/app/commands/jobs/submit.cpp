@@ -87,7 +87,9 @@ Result<void> run_submit(const SubmitOptions& options, const CommandContext& cont
     return tl::unexpected(server.error());
   }
   if (options.dry_run) {
-    return print_dry_run(*server, *job, *hold, *estimated, context);
+    return print_dry_run(*server, *job, *hold, *estimated, context).map([&] {
+      note_shortcoming(*server, *job);
+    });
   }
   const Result<json> accepted = server->post(*hold ? "/v1/jobs?hold=1" : "/v1/jobs", *job);
   if (!accepted) {
