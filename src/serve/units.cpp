@@ -296,4 +296,11 @@ std::string show_time(double since_1970_s) {
   return fmt::format("{:%Y-%m-%d %H:%M:%S}", local);
 }
 
+std::string show_zoned_time(double since_1970_s) {
+  const auto whole = static_cast<std::time_t>(since_1970_s);
+  std::tm local{};
+  return ::localtime_r(&whole, &local) == nullptr ? show_time(since_1970_s)
+                                                  : fmt::format("{:%Y-%m-%d %H:%M:%S %z}", local);
+}
+
 }  // namespace carpool::serve

@@ -34,5 +34,7 @@ inline constexpr std::size_t kMostTasks = 10'000;  // jobs of one array
 [[nodiscard]] std::string show_seconds(double seconds);     // "1-02:03:04", "2:03:04", "0:07"
 [[nodiscard]] std::string show_rate(double per_second);     // "1430", "14.3", "0.014"
 [[nodiscard]] std::string show_time(double since_1970_s);   // "2026-11-16 19:30:07", local time
+// The same with its time zone, "2026-11-16 19:30:07 +0100", for readers who may be in another.
+[[nodiscard]] std::string show_zoned_time(double since_1970_s);
 
 }  // namespace carpool::serve

@@ -2,6 +2,7 @@
 """The life of jobs under a real server: submitted, run, watched, stopped, recovered."""
 
 import bisect
+import datetime
 import os
 import re
 import signal
@@ -236,7 +237,7 @@ class Restart(server.ServerTest):
             end()
             self.start()
             self.assertTrue(self.get("/v1/status")["draining"])
-            words = r"drained by \w+ since 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d: no further job starts"
+            words = r"drained by \w+ since 20\d\d-\d\d-\d\d \d\d:\d\d:\d\d [+-]\d{4}: no further job starts"
             self.assertRegex(self.succeeds("queue"), words)
             self.assertRegex(self.succeeds("explain", job), words)
             self.assertIn("carpool drain --undo", self.succeeds("explain", job))
@@ -252,8 +253,8 @@ class Restart(server.ServerTest):
         day = 86_400
         server.until(lambda: self.get("/v1/status")["now_s"] > time.time() + day, "a day of the server")
         self.succeeds("drain")
-        words = re.search(r"since (\d+-\d+-\d+ \d+:\d+:\d+):", self.get("/v1/status")["notice"])
-        since = time.mktime(time.strptime(words.group(1), "%Y-%m-%d %H:%M:%S"))
+        words = re.search(r"since (\d+-\d+-\d+ \d+:\d+:\d+ .\d{4}):", self.get("/v1/status")["notice"])
+        since = datetime.datetime.strptime(words.group(1), "%Y-%m-%d %H:%M:%S %z").timestamp()
         self.assertGreater(since, time.time() + day / 2)
 
     def test_jobs_survive_a_server_that_is_stopped_and_one_that_is_killed(self):

@@ -23,7 +23,7 @@ std::optional<std::string> DrainFile::read() const {
 }
 
 Result<std::string> DrainFile::set(const std::string& by, double at_s) const {
-  std::string text = fmt::format("by {} since {}", by, serve::show_time(at_s));
+  std::string text = fmt::format("by {} since {}", by, serve::show_zoned_time(at_s));
   return write_private_file(file_, text + "\n").map([&] { return std::move(text); });
 }
 

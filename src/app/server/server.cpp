@@ -211,7 +211,7 @@ Result<std::unique_ptr<Server>> Server::start(const ServeOptions& options,
     return tl::unexpected(settings ? http.error() : settings.error());
   }
   settings->time_text = [clock = backend.clock](double at_s) {
-    return serve::show_time(clock->shown()(at_s));
+    return serve::show_zoned_time(clock->shown()(at_s));
   };
   auto limits = user_limits(options);
   if (!limits) {

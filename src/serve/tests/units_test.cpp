@@ -1,5 +1,10 @@
 #include "serve/units.hpp"
 
+#include <cstdlib>
+#include <ctime>
+#include <optional>
+#include <string>
+
 #include <gtest/gtest.h>
 
 namespace carpool::serve {
@@ -55,6 +60,17 @@ TEST(ShowBytes, UsesPowersOf1024) {
   EXPECT_EQ(show_bytes(1536), "1.5K");
   EXPECT_EQ(show_bytes(0), "0");
   EXPECT_EQ(show_bytes(std::uint64_t{5} << 50U), "5120.0T");
+}
+
+TEST(ShowTime, TellsReadersElsewhereTheTimeZone) {
+  const char* const zone = std::getenv("TZ");
+  const std::optional<std::string> before = zone == nullptr ? std::nullopt : std::optional(zone);
+  ASSERT_EQ(::setenv("TZ", "IST-5:30", 1), 0);
+  ::tzset();
+  EXPECT_EQ(show_time(1'800'000'000.0), "2027-01-15 13:30:00");
+  EXPECT_EQ(show_zoned_time(1'800'000'000.0), "2027-01-15 13:30:00 +0530");
+  ASSERT_EQ(before ? ::setenv("TZ", before->c_str(), 1) : ::unsetenv("TZ"), 0);
+  ::tzset();
 }
 
 TEST(Begin, IsATimeFromNowOrOfTheCalendar) {
