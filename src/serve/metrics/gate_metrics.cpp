@@ -86,7 +86,7 @@ std::vector<Metric> gate_metrics() {
         "Requests that took longer than the SLO of their job."},
        read_late_requests},
       {{"carpool_job_latency_seconds",
-        "gauge",
+        "summary",
         {"job_id", "quantile"},
         "Latency of the last requests of a job with an SLO: the median and the quantile of its "
         "SLO."},

@@ -20,7 +20,7 @@ namespace carpool::serve {
 // What the page says about one metric; docs/metrics.md lists the same.
 struct MetricInfo {
   std::string_view name;
-  std::string_view type;  // gauge, counter, histogram
+  std::string_view type;  // gauge, counter, histogram, summary
   std::vector<std::string_view> labels;
   std::string_view help;
 };

@@ -1,4 +1,5 @@
 // Metrics of GPUs and of jobs on them, DCGM's names, and the page that lists every metric.
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -225,6 +226,8 @@ TEST(MetricsDocument, ListsEveryMetricAndNoOther) {
   for (const MetricInfo& metric : metric_list()) {
     const std::string name(metric.name);
     EXPECT_TRUE(std::regex_match(name, lower_case)) << name;
+    // Prometheus keeps this label for summaries.
+    EXPECT_EQ(std::ranges::count(metric.labels, "quantile") > 0, metric.type == "summary") << name;
     const std::string unit = unit_of(name, metric.type);
     expected.insert(fmt::format(
         "| `{}{}` | {} | {} | {} |",
