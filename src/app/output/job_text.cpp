@@ -37,8 +37,10 @@ std::string candidate_text(const json& candidate) {
                         percent_at(candidate, "worst_neighbour_progress"));
   }
   for (const json& latency : candidate.value("latencies", json::array())) {
-    text += fmt::format(
-        "; job {}: predicted {}", latency.value("job", std::int64_t{0}), latency.value("text", ""));
+    const auto job = latency.value("job", std::int64_t{0});
+    text += fmt::format("; {}: predicted {}",
+                        job == 0 ? std::string("the job") : fmt::format("job {}", job),
+                        latency.value("text", ""));
   }
   return text + "\n";
 }

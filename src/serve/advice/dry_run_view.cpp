@@ -78,6 +78,17 @@ json neighbour_view(const schedule::Neighbour& neighbour,
   return view;
 }
 
+// The number by which the scheduler knows the job for now is that of no job.
+json candidate_of_none(const schedule::CandidateGpu& candidate, JobId asked) {
+  json view = candidate_view(candidate);
+  for (std::size_t i = 0; i < candidate.latencies.size(); ++i) {
+    if (candidate.latencies[i].job == asked) {
+      view["latencies"][i].erase("job");
+    }
+  }
+  return view;
+}
+
 std::string dry_run_summary(const schedule::DryRun& answer, const Result<void>& place) {
   const schedule::Arrival& arrival = answer.arrival;
   if (!place) {
@@ -147,7 +158,7 @@ json dry_run_view(const schedule::DryRun& answer,
     view["neighbours"].push_back(neighbour_view(neighbour, scheduler, caller));
   }
   for (const schedule::CandidateGpu& candidate : answer.candidates) {
-    view["candidates"].push_back(candidate_view(candidate));
+    view["candidates"].push_back(candidate_of_none(candidate, arrival.job.job));
   }
   for (const schedule::StartingChange& change : answer.changes) {
     view["changes"].push_back(change_view(change));

@@ -107,6 +107,20 @@ TEST(DryRunView, OfAUserWithoutAPlaceSaysThatAndWhereTheJobWouldGo) {
   EXPECT_EQ(view.at("placement").at("gpus"), json::array({0}));
 }
 
+TEST(DryRunView, GivesTheJobThatIsNotSubmittedNoNumber) {
+  schedule::StubServer server(1);
+  schedule::CandidateGpu candidate;
+  candidate.latencies = {{.job = 1, .goal = {.slo_ms = 20.0}}, {.job = 2, .goal = {.slo_ms = 5.0}}};
+  schedule::DryRun answer{.candidates = {candidate}};
+  answer.arrival.job.job = 2;
+  answer.arrival.waits.emplace();
+  const json view = dry_run_view(answer, *server.scheduler, caller_ann, 1, Result<void>());
+  const json& latencies = view.at("candidates").at(0).at("latencies");
+  EXPECT_EQ(latencies.at(0).at("job"), 1);
+  EXPECT_FALSE(latencies.at(1).contains("job"));
+  EXPECT_EQ(latencies.at(1).at("slo_ms"), 5.0);
+}
+
 TEST(DryRunApi, AnExplanationTeachesWhatIsMissing) {
   TestApi test(1);
   parsed(test->submit(caller_ann, kLarge));
