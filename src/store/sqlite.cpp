@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <sqlite3.h>
+#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -38,6 +39,22 @@ tl::unexpected<Error> database_error(sqlite3* database, std::string_view what) {
                             no_space ? "the disk is full" : "another program holds it"));
   }
   return fail(ErrorCode::Internal, fmt::format("{}: {}: {}", where, what, words));
+}
+
+// The name to read a file by. For its log SQLite makes files beside it, which it cannot on a disk
+// that nobody can write. They are there if the last writer was killed; else the file does not
+// change, and SQLite is told so (https://sqlite.org/uri.html).
+std::string name_to_read(const std::filesystem::path& path) {
+  const std::string file = path.lexically_normal();
+  const bool log_written = ::access((file + "-wal").c_str(), F_OK) == 0;
+  if (log_written || ::access(file.c_str(), W_OK) == 0 || errno != EROFS) {
+    return file;
+  }
+  std::string name = "file:";
+  for (const char byte : file) {
+    name += fmt::format("%{:02x}", static_cast<unsigned char>(byte));
+  }
+  return name + "?immutable=1";
 }
 
 void row_sum(sqlite3_context* context, int count, sqlite3_value** values) {
@@ -161,9 +178,13 @@ std::string_view SqlStatement::text(int column) const {
 Result<SqlDatabase> SqlDatabase::open(const std::filesystem::path& path, OpenMode mode) {
   SqlDatabase opened;
   sqlite3* database = nullptr;
-  const int access = mode == OpenMode::ReadOnly ? SQLITE_OPEN_READONLY
-                                                : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
-  int code = sqlite3_open_v2(path.c_str(), &database, access | SQLITE_OPEN_NOMUTEX, nullptr);
+  const bool reads = mode == OpenMode::ReadOnly;
+  const int access =
+      reads ? SQLITE_OPEN_READONLY | SQLITE_OPEN_URI : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+  int code = sqlite3_open_v2(reads ? name_to_read(path).c_str() : path.c_str(),
+                             &database,
+                             access | SQLITE_OPEN_NOMUTEX,
+                             nullptr);
   opened.database_.reset(database);
   opened.identity_ = std::make_unique<std::string>();
   if (code == SQLITE_OK) {

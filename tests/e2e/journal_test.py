@@ -124,6 +124,20 @@ class Journal(server.ServerTest):
             self.skipTest("a disk of 1 MB cannot be mounted")
         self.addCleanup(subprocess.run, ["umount", "-l", self.state], check=True)
 
+    def test_a_disk_that_nobody_can_write_holds_a_healthy_journal(self):
+        self.state = self.folder / "100% #1?"
+        self.start()
+        self.submit("--mem", "1G", "--", "true")
+        self.stop_server()
+        bound = subprocess.run(["mount", "--bind", self.state, self.state], capture_output=True, check=False)
+        if bound.returncode != 0:
+            self.skipTest("a file system of its own needs the right to mount one")
+        self.addCleanup(subprocess.run, ["umount", "-l", self.state], check=True)
+        subprocess.run(["mount", "-o", "remount,bind,ro", self.state], check=True)
+        self.assertIn("is healthy: 1 jobs", self.succeeds("journal", "check", "--state", self.state))
+        self.succeeds("journal", "backup", self.folder / "copy", "--state", self.state)
+        self.assertTrue((self.folder / "copy").stat().st_size)
+
     def fill_disk(self):
         with open(self.state / "filler", "wb", buffering=0) as filler, contextlib.suppress(OSError):
             while True:
