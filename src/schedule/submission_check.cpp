@@ -20,6 +20,8 @@ constexpr std::size_t kLongestName = 256;
 constexpr std::size_t kLongestWord = std::size_t{128} << 10U;
 constexpr std::size_t kLongestCommand = std::size_t{512} << 10U;
 constexpr std::size_t kLongestNotify = 4096;
+constexpr double kMostSeconds = 10.0 * 365.0 * 86400.0;
+constexpr double kLastTimeS = 253'402'300'799.0;  // the end of the year 9999
 constexpr unsigned kMostRetries = 100;
 constexpr std::size_t kMostAfter = 1000;
 
@@ -118,9 +120,13 @@ Result<void> check_numbers(const JobSpec& spec) {
     if (!positive(*value)) {
       return invalid_input(fmt::format("{}: {} is not above 0", key, **value));
     }
+    if (*value > kMostSeconds) {
+      return invalid_input(fmt::format("{}: {} is more than ten years", key, **value));
+    }
   }
-  if (spec.begin_s && !std::isfinite(*spec.begin_s)) {
-    return invalid_input("begin_s: not a time");
+  if (spec.begin_s && !(*spec.begin_s >= 0.0 && *spec.begin_s <= kLastTimeS)) {
+    return invalid_input(fmt::format(
+        "begin_s: {} is not a number of seconds since 1970 before the year 10000", *spec.begin_s));
   }
   if (spec.array_limit && (*spec.array_limit == 0 || !spec.array_index)) {
     return invalid_input(

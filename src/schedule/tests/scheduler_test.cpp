@@ -102,6 +102,15 @@ TEST(Scheduler, RefusesWhatCanNeverRun) {
   spec.time_s = 0.0;
   EXPECT_EQ(server.submit(spec), 0);
   EXPECT_EQ(server.refusal, "time_s: 0 is not above 0");
+  spec.time_s = 1e308;
+  EXPECT_EQ(server.submit(spec), 0);
+  EXPECT_EQ(server.refusal, "time_s: 1e+308 is more than ten years");
+  for (const double begin_s : {-1.0, 1e18}) {
+    spec = stub_job(10);
+    spec.begin_s = begin_s;
+    EXPECT_EQ(server.submit(spec), 0);
+    EXPECT_TRUE(server.refusal.starts_with("begin_s: ")) << server.refusal;
+  }
   EXPECT_TRUE(server.scheduler->jobs().empty());
 }
 
