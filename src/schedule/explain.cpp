@@ -277,14 +277,11 @@ std::vector<StartingChange> starting_changes(const Scheduler& scheduler, const Q
   return Explainer(scheduler, job).changes();
 }
 
-Result<Explanation> explain(const Scheduler& scheduler, JobId job) {
-  const JobRecord* record = scheduler.find(job);
-  if (record == nullptr) {
-    return not_found(fmt::format("there is no job {}", job));
-  }
+Explanation explain(const Scheduler& scheduler, const JobRecord& record) {
+  const JobId job = record.id;
   Explanation out{.job = job, .binding = scheduler.why_waiting(job)};
-  if (!record->attempts.empty()) {
-    out.placed = record->attempts.back().start;
+  if (!record.attempts.empty()) {
+    out.placed = record.attempts.back().start;
   }
   if (const auto queued = scheduler.queued(job)) {
     out.candidates = candidate_gpus(scheduler, *queued);
@@ -292,11 +289,19 @@ Result<Explanation> explain(const Scheduler& scheduler, JobId job) {
       out.changes = starting_changes(scheduler, *queued);
     }
   }
-  if (!record->over()) {
-    believed(scheduler, *record, out);
+  if (!record.over()) {
+    believed(scheduler, record, out);
   }
-  out.summary = summary_of(out, *record);
+  out.summary = summary_of(out, record);
   return out;
+}
+
+Result<Explanation> explain(const Scheduler& scheduler, JobId job) {
+  const JobRecord* record = scheduler.find(job);
+  if (record == nullptr) {
+    return not_found(fmt::format("there is no job {}", job));
+  }
+  return explain(scheduler, *record);
 }
 
 }  // namespace carpool::schedule

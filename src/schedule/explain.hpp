@@ -67,5 +67,7 @@ struct Explanation {
 
 // Does not change the scheduler. Calls the policy about once for each GPU and change.
 [[nodiscard]] Result<Explanation> explain(const Scheduler& scheduler, JobId job);
+// The same of a job that the scheduler may not know any more.
+[[nodiscard]] Explanation explain(const Scheduler& scheduler, const JobRecord& record);
 
 }  // namespace carpool::schedule

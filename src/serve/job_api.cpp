@@ -48,6 +48,13 @@ std::string class_remark(const JobSpec& before, const JobUpdated& change) {
                          "best-effort do not wait for its requests";
 }
 
+// The scheduler forgets jobs that ended long ago; the journal does not.
+Result<JobRecord> not_ended(JobRecord record) {
+  return record.over()
+             ? conflict(fmt::format("job {} has already ended ({})", record.id, record.code()))
+             : Result<JobRecord>(std::move(record));
+}
+
 }  // namespace
 
 double JobApi::wall_clock_s() const {
@@ -256,7 +263,7 @@ Result<LogState> JobApi::state_of(const Caller& caller, JobId job) {
 ApiAnswer JobApi::act(const Caller& caller, JobId job, const std::string& verb) {
   return json_answer(
       parts_.loop.ask<json>([&](schedule::Scheduler& scheduler, double now_s) -> Result<json> {
-        const Result<JobRecord> record = own_job(scheduler, caller, job);
+        const Result<JobRecord> record = own_job(scheduler, caller, job).and_then(not_ended);
         if (!record) {
           return tl::unexpected(record.error());
         }
@@ -281,7 +288,7 @@ ApiAnswer JobApi::update(const Caller& caller, JobId job, std::string_view body)
   }
   return json_answer(
       parts_.loop.ask<json>([&](schedule::Scheduler& scheduler, double now_s) -> Result<json> {
-        const Result<JobRecord> record = own_job(scheduler, caller, job);
+        const Result<JobRecord> record = own_job(scheduler, caller, job).and_then(not_ended);
         if (!record) {
           return tl::unexpected(record.error());
         }

@@ -17,18 +17,14 @@ using nlohmann::json;
 ApiAnswer JobApi::explain(const Caller& caller, JobId job) {
   return json_answer(
       look<json>(parts_.loop, [&](schedule::Scheduler& scheduler, double) -> Result<json> {
-        const Result<JobRecord> record = own_job(scheduler, caller, job);
-        if (!record) {
-          return tl::unexpected(record.error());
-        }
-        return carpool::schedule::explain(scheduler, job)
-            .map([&](const schedule::Explanation& explanation) {
-              json view = explanation_view(explanation, *record);
-              if (explanation.binding) {
-                view["constraint"] = constraint_of(scheduler, *record, *explanation.binding);
-              }
-              return view;
-            });
+        return own_job(scheduler, caller, job).map([&](const JobRecord& record) {
+          const schedule::Explanation explanation = schedule::explain(scheduler, record);
+          json view = explanation_view(explanation, record);
+          if (explanation.binding) {
+            view["constraint"] = constraint_of(scheduler, record, *explanation.binding);
+          }
+          return view;
+        });
       }));
 }
 

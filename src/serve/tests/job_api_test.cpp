@@ -223,6 +223,26 @@ TEST(JobApi, HistoryComesFromTheJournal) {
   EXPECT_EQ(value_of(test->show(caller_ann, 1)).at("state"), "cancelled");  // no longer in memory
 }
 
+// The scheduler keeps the latest of the jobs that have ended.
+TEST(JobApi, AJobThatEndedLongAgoIsKnown) {
+  TestApi test;
+  std::vector<JobEvent> events = {
+      {.job = 1,
+       .at_s = 1.0,
+       .what = JobSubmitted{.spec = {.argv = {"train"}},
+                            .owner = {.uid = caller_ann.uid, .user = caller_ann.user}}},
+      {.job = 1, .at_s = 2.0, .what = JobClosed{.end = RunEnd::Cancelled, .reason = "by u1000"}}};
+  ASSERT_TRUE(test.journal().append(events));
+  const std::pair<int, std::string> ended = {409, "conflict"};
+  for (const char* verb : {"cancel", "hold", "release", "requeue"}) {
+    EXPECT_EQ(refusal(test->act(caller_ann, 1, verb)), ended) << verb;
+  }
+  EXPECT_EQ(refusal(test->update(caller_ann, 1, R"({"time_s": 60})")), ended);
+  EXPECT_EQ(value_of(test->explain(caller_ann, 1)).at("summary"), "Job 1 was cancelled: by u1000");
+  EXPECT_EQ(refusal(test->explain(caller_bob, 1)).first, 403);
+  EXPECT_EQ(refusal(test->explain(caller_ann, 2)).first, 404);
+}
+
 TEST(JobApi, StatusAndGpusTellWhatTheMachineCannotStart) {
   TestApi test;
   EXPECT_TRUE(value_of(test->status()).at("troubles").empty());
