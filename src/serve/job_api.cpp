@@ -155,7 +155,9 @@ ApiAnswer JobApi::list(const Caller& caller, const ApiQuery& query) {
   }
   Result<std::string> text = look<std::string>(
       parts_.loop, [&](schedule::Scheduler& scheduler, double now_s) -> Result<std::string> {
-        return list_jobs(scheduler, *wanted, caller, now_s, shown());
+        return wanted->array
+                   ? list_array(scheduler, parts_.journal, *wanted, caller, now_s, shown())
+                   : list_jobs(scheduler, *wanted, caller, now_s, shown());
       });
   return text ? held_answer({.body = std::move(*text)}, std::move(held))
               : error_answer(text.error());

@@ -14,19 +14,70 @@
 namespace carpool::serve {
 namespace {
 
-// The first job of the array that this one is in; 0: it is in none.
-JobId whole_array(const schedule::Scheduler& scheduler, JobId job) {
-  const JobRecord* record = scheduler.find(job);
-  return record == nullptr ? job : record->array_job().value_or(0);
-}
+constexpr std::size_t kMostReadAtOnce = 100;  // from the journal: the server stands still meanwhile
 
-// `wanted.array` is the first job of an array.
+// `wanted.array` is empty or the first job of an array.
 bool fits(const ListQuery& wanted, const JobRecord& job, const Caller& caller) {
   return (!wanted.array || (job.array_job() == wanted.array && caller.may_touch(job.owner))) &&
          (wanted.states.empty() || wanted.states.contains(std::string(name_of(job.state)))) &&
          (wanted.all_users || job.owner.uid == caller.uid) &&
          (!wanted.user || job.owner.user == *wanted.user);
 }
+
+// The text of the answer.
+class Page {
+ public:
+  [[nodiscard]] bool is_full(const ListQuery& wanted) const {
+    return count_ == wanted.most || text_.size() >= kMostPageBytes;
+  }
+  void looked_at(JobId job) { last_ = job; }
+  // Where the job is written.
+  [[nodiscard]] std::string& next(JobId job) {
+    last_ = job;
+    text_ += count_++ == 0 ? "" : ",";
+    return text_;
+  }
+  [[nodiscard]] std::string take(bool more) {
+    text_ += more ? fmt::format(R"(],"next_after":{}}})", last_) : "]}";
+    return std::move(text_);
+  }
+
+ private:
+  std::string text_ = R"({"version":1,"jobs":[)";
+  std::size_t count_ = 0;
+  JobId last_ = 0;
+};
+
+// The scheduler forgets jobs that ended long ago; the journal does not, but is slower.
+class AllJobs {
+ public:
+  AllJobs(const schedule::Scheduler& scheduler, const store::SqliteJournal& journal)
+      : scheduler_(scheduler), journal_(journal) {}
+
+  // Null: there is no such job. Valid until the next call.
+  [[nodiscard]] Result<const JobRecord*> find(JobId job) {
+    if (const JobRecord* known = scheduler_.find(job)) {
+      return known;
+    }
+    ++read_;
+    return journal_.record_of(job).map([&](std::optional<JobRecord> record) {
+      read_job_ = std::move(record);
+      return read_job_ ? std::as_const(read_job_).operator->() : nullptr;
+    });
+  }
+  [[nodiscard]] JobId last() const {
+    const std::vector<JobId> known = scheduler_.jobs();
+    return std::max(journal_.last_job().value_or(0), known.empty() ? 0 : known.back());
+  }
+  // Number of jobs that were read from the journal.
+  [[nodiscard]] std::size_t read() const { return read_; }
+
+ private:
+  const schedule::Scheduler& scheduler_;
+  const store::SqliteJournal& journal_;
+  std::optional<JobRecord> read_job_;
+  std::size_t read_ = 0;
+};
 
 std::vector<JobId> listed_jobs(const schedule::Scheduler& scheduler,
                                const ListQuery& wanted,
@@ -126,28 +177,53 @@ JobCounts count_jobs(const schedule::Scheduler& scheduler) {
 }
 
 std::string list_jobs(const schedule::Scheduler& scheduler,
-                      ListQuery wanted,
+                      const ListQuery& wanted,
                       const Caller& caller,
                       double now_s,
                       const ShownTime& shown) {
-  std::string text = R"({"version":1,"jobs":[)";
-  std::size_t count = 0;
-  JobId last = 0;
+  Page page;
   bool more = false;
-  if (wanted.array) {
-    wanted.array = whole_array(scheduler, *wanted.array);
-  }
   for (const JobId id : listed_jobs(scheduler, wanted, caller)) {
-    more = count == wanted.most || text.size() >= kMostPageBytes;
+    more = page.is_full(wanted);
     if (more) {
       break;
     }
-    text += count++ == 0 ? "" : ",";
-    add_job_summary(text, scheduler, *scheduler.find(id), caller, now_s, shown);
-    last = id;
+    add_job_summary(page.next(id), scheduler, *scheduler.find(id), caller, now_s, shown);
   }
-  text += more ? fmt::format(R"(],"next_after":{}}})", last) : "]}";
-  return text;
+  return page.take(more);
+}
+
+Result<std::string> list_array(const schedule::Scheduler& scheduler,
+                               const store::SqliteJournal& journal,
+                               ListQuery wanted,
+                               const Caller& caller,
+                               double now_s,
+                               const ShownTime& shown) {
+  AllJobs jobs(scheduler, journal);
+  const Result<const JobRecord*> named = jobs.find(*wanted.array);
+  if (!named) {
+    return tl::unexpected(named.error());
+  }
+  Page page;
+  wanted.array = *named == nullptr ? std::nullopt : (*named)->array_job();
+  const JobId last = wanted.array ? jobs.last() : 0;
+  bool more = false;
+  for (JobId id = std::max(wanted.array.value_or(0), wanted.after + 1); id <= last; ++id) {
+    more = jobs.read() == kMostReadAtOnce || page.is_full(wanted);
+    const Result<const JobRecord*> job = more ? nullptr : jobs.find(id);
+    if (!job) {
+      return tl::unexpected(job.error());
+    }
+    // The repair of a journal may have lost numbers in between.
+    if (more || (*job != nullptr && (*job)->array_job() != wanted.array)) {
+      break;
+    }
+    page.looked_at(id);
+    if (*job != nullptr && fits(wanted, **job, caller)) {
+      add_job_summary(page.next(id), scheduler, **job, caller, now_s, shown);
+    }
+  }
+  return page.take(more);
 }
 
 }  // namespace carpool::serve

@@ -12,6 +12,7 @@
 #include "schedule/scheduler.hpp"
 #include "serve/api_query.hpp"
 #include "serve/caller.hpp"
+#include "store/sqlite_journal.hpp"
 
 namespace carpool::serve {
 
@@ -42,9 +43,16 @@ struct JobCounts {
 
 // JSON text; ten thousand jobs take a few milliseconds.
 [[nodiscard]] std::string list_jobs(const schedule::Scheduler& scheduler,
-                                    ListQuery wanted,
+                                    const ListQuery& wanted,
                                     const Caller& caller,
                                     double now_s,
                                     const ShownTime& shown = {});
+// The array of the job `wanted.array`, also of jobs that ended long ago.
+[[nodiscard]] Result<std::string> list_array(const schedule::Scheduler& scheduler,
+                                             const store::SqliteJournal& journal,
+                                             ListQuery wanted,
+                                             const Caller& caller,
+                                             double now_s,
+                                             const ShownTime& shown = {});
 
 }  // namespace carpool::serve

@@ -72,7 +72,10 @@ class JobListing : public testing::Test {
     server_.step(4.0);
   }
   [[nodiscard]] json list(const ApiQuery& query, const Caller& caller) const {
-    return json::parse(list_jobs(*server_.scheduler, *read_list_query(query), caller, 10.0));
+    const ListQuery wanted = *read_list_query(query);
+    return json::parse(wanted.array
+                           ? *list_array(*server_.scheduler, *journal_, wanted, caller, 10.0)
+                           : list_jobs(*server_.scheduler, wanted, caller, 10.0));
   }
   [[nodiscard]] std::vector<JobId> ids(const ApiQuery& query, const Caller& caller) const {
     std::vector<JobId> found;
@@ -83,6 +86,8 @@ class JobListing : public testing::Test {
     return found;
   }
   schedule::StubServer server_{1};
+  TestFolder folder_;
+  std::unique_ptr<store::SqliteJournal> journal_ = *store::SqliteJournal::open(folder_.path(), {});
 };
 
 TEST_F(JobListing, FiltersByUserAndState) {
@@ -122,6 +127,42 @@ TEST_F(JobListing, HasTheLatestJobsOrOneArray) {
   }
   EXPECT_TRUE(ids({{"array", "1"}}, caller_ann).empty());
   EXPECT_EQ(list({{"array", "6"}}, caller_ann).at("jobs").at(1).at("array_job"), 5);
+}
+
+// The scheduler has forgotten jobs 5 to 255: an array of 250 and another job. One is lost.
+TEST_F(JobListing, AnArrayHasItsJobsThatEndedLongAgo) {
+  for (JobId job = 5; job <= 255; ++job) {
+    JobSpec spec = schedule::stub_job(1);
+    if (job < 255) {
+      spec.array_index = static_cast<int>(job) - 5;
+      spec.array_job = job == 5 ? std::nullopt : std::optional<JobId>(5);
+    }
+    std::vector<JobEvent> events = {
+        {.job = job,
+         .at_s = 1.0,
+         .what = JobSubmitted{.spec = spec, .owner = {.uid = caller_ann.uid, .user = "u1000"}}},
+        {.job = job, .at_s = 2.0, .what = JobClosed{.end = RunEnd::Cancelled, .reason = "why"}}};
+    if (job != 17) {
+      ASSERT_TRUE(journal_->append(events));
+    }
+  }
+  std::vector<JobId> found;
+  std::string after = "0";
+  while (!after.empty()) {
+    const json page = list({{"array", "200"}, {"after", after}}, caller_ann);
+    EXPECT_LE(page.at("jobs").size(), 100U) << "the server stands still while it reads";
+    for (const json& job : page.at("jobs")) {
+      EXPECT_EQ(job.at("state"), "cancelled");
+      found.push_back(job.at("id"));
+    }
+    after = page.contains("next_after") ? page.at("next_after").dump() : "";
+  }
+  EXPECT_EQ(found.size(), 249U);
+  EXPECT_EQ(found.front(), 5);
+  EXPECT_EQ(found.back(), 254);
+  EXPECT_TRUE(ids({{"array", "200"}}, caller_bob).empty());
+  EXPECT_TRUE(ids({{"array", "255"}}, caller_ann).empty());
+  EXPECT_TRUE(ids({{"array", "9999"}}, caller_ann).empty());
 }
 
 TEST_F(JobListing, OtherUsersSeeNeitherNameNorReasonNorCommand) {
