@@ -55,7 +55,8 @@ class SeveralJobs(server.ServerTest):
         jobs = self.array("0-3")
         self.succeeds("cancel", jobs[1])
         self.assertIn(f"Cancelling jobs {jobs[0]}, {jobs[2]}-{jobs[3]}.", self.succeeds("cancel", f"{jobs[0]}[]"))
-        self.refuses("cancel", f"{jobs[0]}[]", says=[f"job {job} has already ended" for job in jobs])
+        self.refuses("cancel", f"{jobs[0]}[]", says=f"carpool: jobs {jobs[0]}-{jobs[3]} have already ended\n")
+        self.refuses("cancel", jobs[0], says=f"job {jobs[0]} has already ended (CA)")
 
     def test_explain_names_what_keeps_a_job_and_logs_say_why_there_are_none(self):
         job = self.submit("--mem", "1G", "--", "true")

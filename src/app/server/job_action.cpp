@@ -1,7 +1,10 @@
 #include "app/server/job_action.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <iterator>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -40,6 +43,33 @@ Error no_such_jobs(std::vector<std::int64_t> missing) {
   return not_found(missing.size() == 1 ? fmt::format("there is no job {}", missing.front())
                                        : fmt::format("there are no jobs {}", ranges_text(missing)))
       .value();
+}
+
+// Whether it is about a job that has ended; `job` becomes its number.
+bool is_ended(const Error& error, std::int64_t& job) {
+  const std::string_view text = error.message;
+  constexpr std::string_view kJob = "job ";
+  return text.starts_with(kJob) &&
+         std::from_chars(text.begin() + kJob.size(), text.end(), job).ec == std::errc() &&
+         text.starts_with(fmt::format("{}{} has already ended", kJob, job));
+}
+
+// One line, also for an array of thousands.
+void join_ended_jobs(std::vector<Error>& problems) {
+  std::vector<std::int64_t> ended;
+  std::vector<Error> others;
+  for (const Error& problem : problems) {
+    if (std::int64_t job = 0; is_ended(problem, job)) {
+      ended.push_back(job);
+    } else {
+      others.push_back(problem);
+    }
+  }
+  if (ended.size() > 1) {
+    std::ranges::sort(ended);
+    others.push_back(conflict(fmt::format("{} have already ended", jobs_text(ended))).value());
+    problems = std::move(others);
+  }
 }
 
 struct Answers {
@@ -97,6 +127,7 @@ Result<void> act_on_jobs(ServerClient& server,
   } else if (!troubled) {
     context.output.remark(fmt::format("You have no jobs {}.", action.which));
   }
+  join_ended_jobs(problems);
   if (!missing.empty()) {
     problems.push_back(no_such_jobs(missing));
   }
