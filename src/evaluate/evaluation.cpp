@@ -1,7 +1,6 @@
 #include "evaluate/evaluation.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -36,7 +35,6 @@ class ResultBuilder {
   ResultBuilder(std::string name, std::size_t group_size) {
     result_.name = std::move(name);
     result_.group_size = group_size;
-    result_.score_worst = std::numeric_limits<double>::infinity();
   }
 
   void add_accuracy(const Accuracy& accuracy) {
@@ -62,7 +60,7 @@ class ResultBuilder {
     }
     const double score = *mean(scores);
     scores_.push_back(score);
-    result_.score_worst = std::min(result_.score_worst, score);
+    result_.score_worst = std::min(result_.score_worst.value_or(score), score);
   }
 
   void add_floor(std::optional<double> violations) { floor_.add(violations); }
@@ -71,9 +69,8 @@ class ResultBuilder {
   void add_forecast(RowForecast forecast) { result_.forecasts.push_back(std::move(forecast)); }
 
   [[nodiscard]] PolicyResult finish() {
-    result_.score_mean = mean(scores_).value_or(0.0);
+    result_.score_mean = mean(scores_);
     result_.score_sd = standard_deviation(scores_);
-    result_.score_worst = scores_.empty() ? 0.0 : result_.score_worst;
     result_.mape_sum = mape_sum_.get();
     result_.mape_member = mape_member_.get();
     result_.r2 = r2_.get();

@@ -36,9 +36,9 @@ struct RowForecast {
 struct PolicyResult {
   std::string name;
   std::size_t group_size = 0;
-  double score_mean = 0.0;
-  std::optional<double> score_sd;  // over trials
-  double score_worst = 0.0;        // worst trial
+  std::optional<double> score_mean;   // empty if no target had a choice
+  std::optional<double> score_sd;     // over trials
+  std::optional<double> score_worst;  // worst trial
   std::optional<double> mape_sum;
   std::optional<double> mape_member;
   std::optional<double> r2;          // of the sums

@@ -20,12 +20,11 @@ using nlohmann::json;
 constexpr double kTie = 1e-9;
 
 json result_to_json(const evaluate::PolicyResult& result) {
-  const bool scored = result.splits > 0;  // no score if no target had a choice
   return {{"name", result.name},
           {"group_size", result.group_size},
-          {"score_mean", scored ? json(result.score_mean) : json(nullptr)},
+          {"score_mean", or_null(result.score_mean)},
           {"score_sd", or_null(result.score_sd)},
-          {"score_worst", scored ? json(result.score_worst) : json(nullptr)},
+          {"score_worst", or_null(result.score_worst)},
           {"mape_sum", or_null(result.mape_sum)},
           {"mape_member", or_null(result.mape_member)},
           {"r2", or_null(result.r2)},
@@ -178,6 +177,13 @@ void print_evaluation(const EvaluationListing& listing, const Output& output) {
     table.add_row(std::move(cells), result.name == model::kDefaultModel);
   }
   output.print(table.render());
+  const bool scored = std::ranges::any_of(
+      listing.results, [](const evaluate::PolicyResult& result) { return result.splits > 0; });
+  if (!scored) {
+    output.remark(
+        "No score: no workload has two test rows to choose between. Train on fewer rows "
+        "(--n-occur, --train-fraction) or measure more groups.");
+  }
   if (const auto& noise = listing.plan.noise) {
     output.remark(fmt::format(
         "Noise: in {} groups measured more than once, a member differs by {} % (median; mean {} %) "

@@ -32,7 +32,10 @@ const evaluate::PolicyResult* find_result(const std::vector<evaluate::PolicyResu
 }
 
 // Worst and best trial, in percent.
-Interval trial_range(const evaluate::PolicyResult& result) {
+std::optional<Interval> trial_range(const evaluate::PolicyResult& result) {
+  if (result.choices.empty()) {
+    return std::nullopt;
+  }
   std::map<std::size_t, std::pair<double, double>> trials;
   for (const evaluate::TargetChoice& choice : result.choices) {
     trials[choice.trial].first += choice.score;
@@ -71,8 +74,8 @@ report::Figure numbers_table(const EvaluationListing& listing) {
   for (const evaluate::PolicyResult& result : listing.results) {
     table.rows.push_back(
         {.cells = {result.name,
-                   100.0 * result.score_mean,
-                   100.0 * result.score_worst,
+                   percent_or_none(result.score_mean),
+                   percent_or_none(result.score_worst),
                    percent_or_none(result.mape_sum),
                    percent_or_none(result.mape_member),
                    percent_or_none(result.coverage90),
@@ -98,10 +101,11 @@ std::vector<report::KeyFigure> key_figures(const EvaluationListing& listing) {
   const auto against = [&](std::optional<double> value) {
     return value ? fmt::format("KACE: {:.1f} %", 100.0 * *value) : std::string();
   };
-  figures.push_back(
-      {.value = fmt::format("{:.1f} %", 100.0 * ours->score_mean),
-       .label = "of the best possible throughput",
-       .detail = against(kace == nullptr ? std::nullopt : std::optional(kace->score_mean))});
+  if (ours->score_mean) {
+    figures.push_back({.value = fmt::format("{:.1f} %", 100.0 * *ours->score_mean),
+                       .label = "of the best possible throughput",
+                       .detail = against(kace == nullptr ? std::nullopt : kace->score_mean)});
+  }
   if (ours->mape_sum) {
     figures.push_back({.value = fmt::format("{:.1f} %", 100.0 * *ours->mape_sum),
                        .label = "mean error of a group's predicted throughput",
@@ -137,7 +141,7 @@ report::ReportSection policies_section(const EvaluationListing& listing) {
             });
   for (const evaluate::PolicyResult* result : order) {
     chart.bars.push_back({.label = result->name,
-                          .value = 100.0 * result->score_mean,
+                          .value = percent_or_none(result->score_mean),
                           .spread = trial_range(*result),
                           .kind = kind_of(result->name)});
   }
@@ -194,7 +198,8 @@ report::ReportSection sizes_section(const std::vector<SizeResult>& sizes) {
       report::Series series{.name = first.name, .highlight = first.name == model::kDefaultModel};
       for (const SizeResult& size : sizes) {
         const evaluate::PolicyResult* result = find_result(size.results, first.name);
-        series.values.push_back(result == nullptr ? report::kNoValue : 100.0 * result->score_mean);
+        series.values.push_back(result == nullptr ? report::kNoValue
+                                                  : percent_or_none(result->score_mean));
       }
       chart.series.push_back(std::move(series));
     }

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "app/report/report_sections.hpp"
 #include "app/tests/fixtures.hpp"
 
 namespace carpool::app {
@@ -86,6 +87,16 @@ TEST_F(EvaluationOutput, EachPolicyHasALineWithADashForWhatItDoesNotPredict) {
             "oracle | 100.00 | - | 100.0 | - | - | - | - | - | - | - | -\n");
 }
 
+TEST_F(EvaluationOutput, WithoutAChoiceThereIsNoScoreAndARemarkSaysWhy) {
+  results_.resize(1);
+  results_[0] = {};
+  results_[0].name = "share";
+  EXPECT_NE(with_bars(table()).find("share | - | - | - |"), std::string::npos) << table();
+  EXPECT_NE(table(/*quiet=*/false).find("no workload has two test rows to choose between"),
+            std::string::npos);
+  EXPECT_NE(key_figures(listing()).front().label, "of the best possible throughput");
+}
+
 TEST_F(EvaluationOutput, AssignmentsAddAColumn) {
   results_[0].assignment = 0.9876;
   const std::string text = with_bars(table());
@@ -115,6 +126,7 @@ TEST_F(EvaluationOutput, TargetsAreAveragedOverSplitsAndTiesCountForBoth) {
 
 TEST_F(EvaluationOutput, JsonHasNullWhereThereIsNoValue) {
   results_[1].splits = 0;
+  results_[1].score_mean = results_[1].score_worst = std::nullopt;
   const json out = evaluation_to_json(listing(), /*per_target=*/false);
   EXPECT_EQ(out.at("protocol"), "pairs-n-occur");
   EXPECT_EQ(out.at("data"), "/data/small");
