@@ -87,7 +87,8 @@ SimulationResult summarise(const Trace& trace,
     }
   }
   std::vector<double> failed_s(submitted.size(), -1.0);
-  double last = trace.jobs.front().submit_s;
+  const double first = trace.jobs.front().submit_s;
+  double last = first;
   for (const SimulatedRun& run : executor.runs()) {
     const std::size_t index = submitted[run.job];
     add_run(run, result.jobs[index], failed_s[run.job], result);
@@ -96,11 +97,14 @@ SimulationResult summarise(const Trace& trace,
     last = std::max(last, run.ended_s);
   }
   average(trace, result);
-  result.makespan_s = last - trace.jobs.front().submit_s;
+  // A trace may begin at any time: nothing counts before its first submission.
+  result.makespan_s = last - first;
   constexpr double kMega = 1e6;
-  result.energy_mj = executor.energy_joules() / kMega;
+  result.energy_mj = executor.energy_joules_since(first) / kMega;
   result.mean_sm_active =
-      last > 0.0 ? executor.busy_gpu_seconds() / (last * static_cast<double>(cluster.gpus)) : 0.0;
+      result.makespan_s > 0.0
+          ? executor.busy_gpu_seconds() / (result.makespan_s * static_cast<double>(cluster.gpus))
+          : 0.0;
   result.moments.assign(executor.moments().begin(), executor.moments().end());
   return result;
 }

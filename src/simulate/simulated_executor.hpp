@@ -85,7 +85,7 @@ class SimulatedExecutor final : public Executor {
 
   [[nodiscard]] std::span<const SimulatedRun> runs() const { return history_; }
   [[nodiscard]] std::span<const ClusterMoment> moments() const { return moments_; }
-  [[nodiscard]] double energy_joules() const;
+  [[nodiscard]] double energy_joules_since(double start_s) const;  // no job ran before
   // SM activity of all GPUs, integrated over time: GPU seconds.
   [[nodiscard]] double busy_gpu_seconds() const;
 

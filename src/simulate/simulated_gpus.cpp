@@ -113,8 +113,9 @@ double SimulatedExecutor::busy_gpu_seconds() const {
   return busy;
 }
 
-double SimulatedExecutor::energy_joules() const {
-  return options_.constants.idle_watts * now_s_ * static_cast<double>(gpus_.size()) +
+double SimulatedExecutor::energy_joules_since(double start_s) const {
+  const double gpu_seconds = std::max(now_s_ - start_s, 0.0) * static_cast<double>(gpus_.size());
+  return options_.constants.idle_watts * gpu_seconds +
          options_.constants.slope_watts * busy_gpu_seconds();
 }
 

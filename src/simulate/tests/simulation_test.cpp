@@ -128,6 +128,19 @@ TEST(Simulation, ChargesEnergyForIdleTimeAndForActivity) {
   EXPECT_NEAR(result.mean_sm_active, 0.25, 1e-6);
 }
 
+TEST(Simulation, WhenATraceBeginsDoesNotMatter) {
+  const SimulationSettings settings = test_settings("exclusive");
+  const SimulationResult now = run(
+      {.name = "now", .jobs = {test_job(0, 1000), test_job(9, 100)}}, test_cluster(1), settings);
+  const SimulationResult later =
+      run({.name = "later", .jobs = {test_job(1e6, 1000), test_job(1e6 + 9, 100)}},
+          test_cluster(1),
+          settings);
+  EXPECT_NEAR(later.makespan_s, now.makespan_s, 1e-3);
+  EXPECT_NEAR(later.energy_mj, now.energy_mj, 1e-6);
+  EXPECT_NEAR(later.mean_sm_active, now.mean_sm_active, 1e-6);
+}
+
 TEST(Simulation, AJobForWhichTheClusterHasTooFewGpusFailsAndTheOthersRun) {
   const Trace trace{.name = "huge",
                     .jobs = {test_job(0, 10, 1, "middle", 4), test_job(0, 100), test_job(5, 50)}};
