@@ -10,9 +10,7 @@ namespace carpool::simulate {
 namespace {
 
 double mean(const std::vector<double>& values) {
-  return values.empty() ? 0.0
-                        : std::accumulate(values.begin(), values.end(), 0.0) /
-                              static_cast<double>(values.size());
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
 bool has_enough_gpus(const TraceJob& job, const ClusterSpec& cluster) {
@@ -55,10 +53,13 @@ void average(const Trace& trace, SimulationResult& result) {
     executions.push_back(job.executed_s);
     inflations.push_back(job.executed_s / trace.jobs[i].solo_s);
   }
+  if (times.empty()) {
+    return;
+  }
   result.mean_wait_s = mean(waits);
   result.mean_jct_s = mean(times);
   constexpr double kHigh = 0.95;
-  result.p95_jct_s = times.empty() ? 0.0 : quantile(times, kHigh);
+  result.p95_jct_s = quantile(times, kHigh);
   result.mean_execution_s = mean(executions);
   result.inflation = mean(inflations);
 }

@@ -83,10 +83,15 @@ Spread spread_of(const std::vector<double>& values) {
           .most = most};
 }
 
-Spread ComparisonRow::of(const std::function<double(const SimulationResult&)>& value) const {
+std::optional<Spread> ComparisonRow::of(
+    const std::function<std::optional<double>(const SimulationResult&)>& value) const {
   std::vector<double> values;
-  std::ranges::transform(runs, std::back_inserter(values), value);
-  return spread_of(values);
+  for (const SimulationResult& run : runs) {
+    if (const auto figure = value(run)) {
+      values.push_back(*figure);
+    }
+  }
+  return values.empty() ? std::nullopt : std::optional(spread_of(values));
 }
 
 std::optional<double> ComparisonRow::recovery_median_s() const {

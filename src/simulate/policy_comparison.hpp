@@ -49,7 +49,9 @@ struct ComparisonRow {
   ComparedPolicy policy{};
   std::vector<SimulationResult>
       runs{};  // only the first keeps its attempts; and its jobs, unless all keep them
-  [[nodiscard]] Spread of(const std::function<double(const SimulationResult&)>& value) const;
+  // Over the runs that have the figure; empty if none has.
+  [[nodiscard]] std::optional<Spread> of(
+      const std::function<std::optional<double>(const SimulationResult&)>& value) const;
   // Of the waits after attempts that ran out of memory or reached their cap, in all runs.
   [[nodiscard]] std::optional<double> recovery_median_s() const;
 };

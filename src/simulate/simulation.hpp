@@ -63,12 +63,12 @@ struct JobOutcome {
 
 struct SimulationResult {
   double makespan_s = 0.0;  // until the last attempt ended
-  // Of the jobs that succeeded:
-  double mean_wait_s = 0.0;  // from submission to the last start
-  double mean_jct_s = 0.0;   // job completion time: from submission to the end
-  double p95_jct_s = 0.0;
-  double mean_execution_s = 0.0;
-  double inflation = 0.0;  // execution time over solo run time, mean over jobs
+  // Of the jobs that succeeded, empty if none did:
+  std::optional<double> mean_wait_s{};  // from submission to the last start
+  std::optional<double> mean_jct_s{};   // job completion time: from submission to the end
+  std::optional<double> p95_jct_s{};
+  std::optional<double> mean_execution_s{};
+  std::optional<double> inflation{};  // execution time over solo run time, mean over jobs
   std::size_t failed_jobs = 0;
   std::size_t out_of_memory = 0;  // attempts for which the GPU had no memory left
   std::size_t over_cap = 0;       // attempts that reached their own cap

@@ -94,13 +94,14 @@ Result<std::vector<ComparisonRow>> run_ways(const Trace& trace,
 }
 
 void fill_in(const ComparisonRow& ours, ValidationRow& row) {
-  row.makespan_s = ours.of([](const SimulationResult& r) { return r.makespan_s; });
-  row.jct_s = ours.of([](const SimulationResult& r) { return r.mean_jct_s; });
-  row.p95_s = ours.of([](const SimulationResult& r) { return r.p95_jct_s; });
-  row.execution_s = ours.of([](const SimulationResult& r) { return r.mean_execution_s; });
+  const auto of = [&](auto value) { return ours.of(value).value_or(Spread{}); };
+  row.makespan_s = of([](const SimulationResult& r) { return r.makespan_s; });
+  row.jct_s = of([](const SimulationResult& r) { return r.mean_jct_s; });
+  row.p95_s = of([](const SimulationResult& r) { return r.p95_jct_s; });
+  row.execution_s = of([](const SimulationResult& r) { return r.mean_execution_s; });
   row.out_of_memory =
-      ours.of([](const SimulationResult& r) { return static_cast<double>(r.out_of_memory); });
-  row.energy_mj = ours.of([](const SimulationResult& r) { return r.energy_mj; });
+      of([](const SimulationResult& r) { return static_cast<double>(r.out_of_memory); });
+  row.energy_mj = of([](const SimulationResult& r) { return r.energy_mj; });
   row.recovery_s = ours.recovery_median_s();
 }
 
@@ -170,7 +171,7 @@ Result<Validation> validate_aegis(const std::filesystem::path& folder,
     return tl::unexpected(runs.error());
   }
   const auto makespan = [](const SimulationResult& r) { return r.makespan_s; };
-  made->carma_ratio = (*runs)[1].of(makespan).mean / (*runs)[0].of(makespan).mean;
+  made->carma_ratio = (*runs)[1].of(makespan)->mean / (*runs)[0].of(makespan)->mean;
   return made;
 }
 

@@ -12,61 +12,68 @@ namespace {
 
 using nlohmann::json;
 
+using Figure = std::optional<double>;
+
 struct ResultFigure {
   std::string_view heading;
   std::string_view key;
   int decimals;  // of the mean
-  double (*value)(const simulate::SimulationResult&);
+  Figure (*value)(const simulate::SimulationResult&);
 };
 
 constexpr std::array kFigures = {
     ResultFigure{"makespan s",
                  "makespan_s",
                  0,
-                 [](const simulate::SimulationResult& r) { return r.makespan_s; }},
+                 [](const simulate::SimulationResult& r) -> Figure { return r.makespan_s; }},
     ResultFigure{"mean JCT s",
                  "mean_jct_s",
                  0,
-                 [](const simulate::SimulationResult& r) { return r.mean_jct_s; }},
+                 [](const simulate::SimulationResult& r) -> Figure { return r.mean_jct_s; }},
     ResultFigure{"p95 JCT s",
                  "p95_jct_s",
                  0,
-                 [](const simulate::SimulationResult& r) { return r.p95_jct_s; }},
+                 [](const simulate::SimulationResult& r) -> Figure { return r.p95_jct_s; }},
     ResultFigure{"mean wait s",
                  "mean_wait_s",
                  0,
-                 [](const simulate::SimulationResult& r) { return r.mean_wait_s; }},
+                 [](const simulate::SimulationResult& r) -> Figure { return r.mean_wait_s; }},
     ResultFigure{"execution x",
                  "execution_inflation",
                  2,
-                 [](const simulate::SimulationResult& r) { return r.inflation; }},
-    ResultFigure{
-        "failed",
-        "failed_jobs",
-        1,
-        [](const simulate::SimulationResult& r) { return static_cast<double>(r.failed_jobs); }},
-    ResultFigure{
-        "OOM",
-        "out_of_memory",
-        1,
-        [](const simulate::SimulationResult& r) { return static_cast<double>(r.out_of_memory); }},
-    ResultFigure{
-        "over cap",
-        "over_cap",
-        1,
-        [](const simulate::SimulationResult& r) { return static_cast<double>(r.over_cap); }},
+                 [](const simulate::SimulationResult& r) -> Figure { return r.inflation; }},
+    ResultFigure{"failed",
+                 "failed_jobs",
+                 1,
+                 [](const simulate::SimulationResult& r) -> Figure {
+                   return static_cast<double>(r.failed_jobs);
+                 }},
+    ResultFigure{"OOM",
+                 "out_of_memory",
+                 1,
+                 [](const simulate::SimulationResult& r) -> Figure {
+                   return static_cast<double>(r.out_of_memory);
+                 }},
+    ResultFigure{"over cap",
+                 "over_cap",
+                 1,
+                 [](const simulate::SimulationResult& r) -> Figure {
+                   return static_cast<double>(r.over_cap);
+                 }},
     ResultFigure{"pauses",
                  "pauses",
                  1,
-                 [](const simulate::SimulationResult& r) { return static_cast<double>(r.pauses); }},
+                 [](const simulate::SimulationResult& r) -> Figure {
+                   return static_cast<double>(r.pauses);
+                 }},
     ResultFigure{"energy MJ",
                  "energy_mj",
                  2,
-                 [](const simulate::SimulationResult& r) { return r.energy_mj; }},
+                 [](const simulate::SimulationResult& r) -> Figure { return r.energy_mj; }},
     ResultFigure{"SMACT",
                  "mean_sm_active",
                  3,
-                 [](const simulate::SimulationResult& r) { return r.mean_sm_active; }},
+                 [](const simulate::SimulationResult& r) -> Figure { return r.mean_sm_active; }},
 };
 
 std::string_view order_name(schedule::QueueOrder order) {
@@ -87,17 +94,21 @@ std::string_view recovery_name(schedule::RecoveryRule rule) {
   return "";
 }
 
-json spread_json(const simulate::Spread& spread) {
-  return {{"mean", spread.mean}, {"least", spread.least}, {"most", spread.most}};
+json spread_json(const std::optional<simulate::Spread>& spread) {
+  return spread ? json{{"mean", spread->mean}, {"least", spread->least}, {"most", spread->most}}
+                : json();
 }
 
 // The mean, and the range where there are several runs and room for it.
 std::string figure_text(const ResultFigure& figure, const simulate::ComparisonRow& row) {
-  const simulate::Spread spread = row.of(figure.value);
-  const std::string mean = fmt::format("{:.{}f}", spread.mean, figure.decimals);
+  const auto spread = row.of(figure.value);
+  if (!spread) {
+    return "-";
+  }
+  const std::string mean = fmt::format("{:.{}f}", spread->mean, figure.decimals);
   const bool with_range =
       row.runs.size() > 1 && (figure.key == "makespan_s" || figure.key == "mean_jct_s");
-  return with_range ? fmt::format("{} ({:.0f}-{:.0f})", mean, spread.least, spread.most) : mean;
+  return with_range ? fmt::format("{} ({:.0f}-{:.0f})", mean, spread->least, spread->most) : mean;
 }
 
 }  // namespace

@@ -16,16 +16,19 @@ constexpr double kSecondsPerHour = 3600.0;
 constexpr double kPercent = 100.0;
 constexpr std::size_t kMostLanes = 32;
 
-report::BarChart bars(const std::vector<simulate::ComparisonRow>& rows,
-                      const report::Quantity& quantity,
-                      const std::function<double(const simulate::SimulationResult&)>& value) {
+report::BarChart bars(
+    const std::vector<simulate::ComparisonRow>& rows,
+    const report::Quantity& quantity,
+    const std::function<std::optional<double>(const simulate::SimulationResult&)>& value) {
   report::BarChart chart{.value = quantity, .spread_name = "all runs", .kinds = {"ours", "others"}};
   for (const simulate::ComparisonRow& row : rows) {
-    const simulate::Spread spread = row.of(value);
-    chart.bars.push_back({.label = row.policy.text,
-                          .value = spread.mean,
-                          .spread = Interval{.low = spread.least, .high = spread.most},
-                          .kind = row.policy.settings.policy == "carpool" ? 0U : 1U});
+    report::Bar bar{.label = row.policy.text,
+                    .kind = row.policy.settings.policy == "carpool" ? 0U : 1U};
+    if (const auto spread = row.of(value)) {
+      bar.value = spread->mean;
+      bar.spread = Interval{.low = spread->least, .high = spread->most};
+    }
+    chart.bars.push_back(std::move(bar));
   }
   return chart;
 }

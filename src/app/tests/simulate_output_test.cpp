@@ -57,6 +57,22 @@ TEST(SimulateOutput, OneRunHasNoRange) {
             std::string::npos);
 }
 
+TEST(SimulateOutput, RunsInWhichNoJobSucceededDoNotCountInMeansOverJobs) {
+  auto rows = one_policy();
+  simulate::SimulationResult failed;
+  failed.makespan_s = 20.0;
+  failed.failed_jobs = 1;
+  rows[0].runs[1] = failed;
+  const json mixed = policy_comparison_json({}, rows).at("rows").at(0);
+  EXPECT_EQ(mixed.at("mean_jct_s").at("mean"), 40.4);
+  EXPECT_EQ(mixed.at("makespan_s").at("mean"), 60.0);
+  rows[0].runs = {failed};
+  EXPECT_NE(
+      with_bars(policy_comparison_table(rows, false)).find("| fifo | 20 | - | - | - | - | 1.0"),
+      std::string::npos);
+  EXPECT_EQ(policy_comparison_json({}, rows).at("rows").at(0).at("mean_jct_s"), nullptr);
+}
+
 TEST(SimulateOutput, WithoutAnAttemptOutOfMemoryRecoveryIsADash) {
   auto rows = one_policy();
   for (simulate::SimulationResult& run : rows[0].runs) {

@@ -67,7 +67,8 @@ TEST(PolicyComparison, RunsEachPolicyOncePerSeed) {
   ASSERT_TRUE(rows.has_value()) << rows.error().message;
   EXPECT_EQ(progress, 6);
   ASSERT_EQ(rows->size(), 2);
-  const Spread makespan = (*rows)[0].of([](const SimulationResult& run) { return run.makespan_s; });
+  const Spread makespan =
+      *(*rows)[0].of([](const SimulationResult& run) { return run.makespan_s; });
   EXPECT_EQ((*rows)[0].runs.size(), 3);
   EXPECT_EQ((*rows)[1].policy.settings.policy, "carpool");
   EXPECT_LT(makespan.least, makespan.mean);

@@ -28,12 +28,12 @@ TEST(Simulation, OfExclusiveJobsEqualsAHandComputation) {
                     .jobs = {test_job(0, 100), test_job(10, 50), test_job(20, 30)}};
   const SimulationResult one = run(trace, test_cluster(1), test_settings("exclusive"));
   EXPECT_NEAR(one.makespan_s, 180.0, 1e-3);
-  EXPECT_NEAR(one.mean_jct_s, (100.0 + 140.0 + 160.0) / 3.0, 1e-3);
-  EXPECT_NEAR(one.mean_wait_s, (0.0 + 90.0 + 130.0) / 3.0, 1e-3);
-  EXPECT_NEAR(one.inflation, 1.0, 1e-6);
+  EXPECT_NEAR(*one.mean_jct_s, (100.0 + 140.0 + 160.0) / 3.0, 1e-3);
+  EXPECT_NEAR(*one.mean_wait_s, (0.0 + 90.0 + 130.0) / 3.0, 1e-3);
+  EXPECT_NEAR(*one.inflation, 1.0, 1e-6);
   const SimulationResult two = run(trace, test_cluster(2), test_settings("exclusive"));
   EXPECT_NEAR(two.makespan_s, 100.0, 1e-3);
-  EXPECT_NEAR(two.mean_jct_s, (100.0 + 50.0 + 70.0) / 3.0, 1e-3);
+  EXPECT_NEAR(*two.mean_jct_s, (100.0 + 50.0 + 70.0) / 3.0, 1e-3);
 }
 
 TEST(Simulation, SlowsNeighboursDownWhileTheyAreNeighbours) {
@@ -149,7 +149,7 @@ TEST(Simulation, AJobForWhichTheClusterHasTooFewGpusFailsAndTheOthersRun) {
   EXPECT_FALSE(result.jobs[0].succeeded);
   EXPECT_TRUE(result.jobs[0].ends.empty());
   EXPECT_TRUE(result.jobs[1].succeeded);
-  EXPECT_NEAR(result.mean_jct_s, 75.0, 1e-3);  // of those that finished
+  EXPECT_NEAR(*result.mean_jct_s, 75.0, 1e-3);  // of those that finished
   EXPECT_EQ(result.runs[0].job, 1);
 }
 
