@@ -171,6 +171,11 @@ WITHOUT_SERVER = (
     # Files and names of the other commands
     (("simulate", "absent.csv"), "absent.csv", "No such file"),
     (("simulate",), "trace", "--generate"),
+    (("simulate", "trace.csv", "-o", "out.csv"), "-o is for --generate"),
+    (("simulate", "trace.csv", "--jobs", "9"), "--jobs is for --generate"),
+    (("simulate", "trace.csv", "--validate", "aegis"), "--validate replays no trace", "leave trace.csv out"),
+    (("simulate", "trace.csv", "--generate", "philly", "-o", "out.csv"), "--generate replays no trace"),
+    (("simulate", "--validate", "aegis", "--report", "out.html"), "--report is for a trace"),
     (("simulate", "trace.csv", "--seeds", "0"), '--seeds: "0"', "above 0"),
     (("simulate", "trace.csv", "--rates", "2"), '--rates: "2"', "a number from 0 to 1"),
     (("estimate", "absent.json"), "absent.json", "No such file"),

@@ -21,6 +21,8 @@ namespace carpool::app {
 namespace {
 
 constexpr std::string_view kPairFolder = "carma-traces";
+constexpr std::size_t kGeneratedJobs = 1000;
+constexpr double kGeneratedDays = 1.0;
 // Contention factors that the published runs do not rule out.
 constexpr std::array kFactors = {1.4, simulate::kTraceContention, 3.0};
 
@@ -114,8 +116,10 @@ Result<void> generate(const SimulateOptions& options, const CommandContext& cont
   if (!folder) {
     return tl::unexpected(folder.error());
   }
-  const auto trace = simulate::generate_philly(
-      *folder, {.jobs = options.jobs, .days = options.days, .seed = options.seed});
+  const auto trace = simulate::generate_philly(*folder,
+                                               {.jobs = options.jobs.value_or(kGeneratedJobs),
+                                                .days = options.days.value_or(kGeneratedDays),
+                                                .seed = options.seed});
   if (!trace) {
     return tl::unexpected(trace.error());
   }
@@ -194,6 +198,9 @@ Result<void> write_report(const SimulateOptions& options,
 }
 
 Result<void> run_simulate(const SimulateOptions& options, const CommandContext& context) {
+  if (auto checked = check_simulate_options(options); !checked) {
+    return checked;
+  }
   if (options.generate) {
     return generate(options, context);
   }

@@ -1,5 +1,10 @@
 #include "app/commands/simulate_options.hpp"
 
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
 namespace carpool::app {
 namespace {
 
@@ -103,6 +108,35 @@ void add_simulate_options(OptionSet& options, SimulateOptions& simulate) {
                  "NAME",
                  "Published runs to compare the simulator with: aegis");
   add_generator_options(options, simulate);
+}
+
+Result<void> check_simulate_options(const SimulateOptions& options) {
+  if (!options.generate) {
+    for (const auto& [option, given] : {std::pair("--jobs", options.jobs.has_value()),
+                                        std::pair("--days", options.days.has_value()),
+                                        std::pair("-o", options.output.has_value())}) {
+      if (given) {
+        return invalid_input(fmt::format("{} is for --generate", option));
+      }
+    }
+  }
+  if (!options.generate && !options.validate) {
+    return {};
+  }
+  if (options.generate && options.validate) {
+    return invalid_input("--generate and --validate exclude each other");
+  }
+  const std::string_view purpose = options.generate ? "--generate" : "--validate";
+  if (!options.trace.empty()) {
+    return invalid_input(fmt::format("{} replays no trace: leave {} out", purpose, options.trace));
+  }
+  for (const auto& [option, given] : {std::pair("--report", options.report.has_value()),
+                                      std::pair("--per-job", options.per_job.has_value())}) {
+    if (given) {
+      return invalid_input(fmt::format("{} is for a trace, not for {}", option, purpose));
+    }
+  }
+  return {};
 }
 
 }  // namespace carpool::app

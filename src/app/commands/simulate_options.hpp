@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/cli/option_set.hpp"
+#include "base/result.hpp"
 
 namespace carpool::app {
 
@@ -30,10 +31,12 @@ struct SimulateOptions {
   std::optional<std::string> per_job{};
   std::optional<std::string> validate{};
   std::optional<std::string> generate{};
-  std::size_t jobs = 1000;
-  double days = 1.0;
+  std::optional<std::size_t> jobs{};
+  std::optional<double> days{};
   std::optional<std::string> output{};
 };
 void add_simulate_options(OptionSet& options, SimulateOptions& simulate);
+// What is given is used: a file that is not written, or a trace that is not read, is a mistake.
+[[nodiscard]] Result<void> check_simulate_options(const SimulateOptions& options);
 
 }  // namespace carpool::app
