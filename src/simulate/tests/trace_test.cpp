@@ -57,7 +57,12 @@ TEST(TraceFile, ErrorsNameFileAndLine) {
   refuses("submit_s,workload,solo_s\n1,a,2\n", "trace.csv:1: no column peak_mem_mib");
   refuses("submit_s,workload,solo_s,peak_mem_mib\n1,a,nan,3\n", "trace.csv:2: column solo_s");
   refuses("submit_s,workload,solo_s,peak_mem_mib\n1,a,2,3\n-5,a,2,3\n",
-          "trace.csv:3: column submit_s");
+          "trace.csv:3: column submit_s: -5 is not from 0 to 1000000000; expected seconds");
+  refuses("submit_s,workload,solo_s,peak_mem_mib\n1,a,2,1e18\n",
+          "trace.csv:2: column peak_mem_mib: 1e+18 is not from 1 to 16777216; expected MiB");
+  refuses("submit_s,workload,exec_min_best,peak_mem_mib\n1,a,0,3\n",
+          "trace.csv:2: column exec_min_best: 0 is not from 0.001 to 16666666.67; expected a run "
+          "time in minutes");
   refuses("submit_s,workload,solo_s,peak_mem_mib\n1,a,-2,3\n", "trace.csv:2: column solo_s");
   refuses("submit_s,workload,solo_s,peak_mem_mib\n1,,2,3\n", "trace.csv:2: column workload");
   refuses("submit_s,workload,gpus,solo_s,peak_mem_mib\n1,a,0,2,3\n", "trace.csv:2: column gpus");

@@ -48,10 +48,13 @@ Result<TraceJob> TraceReader::read(const dataset::CsvRow& row) const {
   if (job.workload.empty()) {
     return table_.reject(row, workload_, "is empty; expected the name of a workload");
   }
-  const auto submit = within(row, submit_, 0.0, kLongest, "seconds, 0 or more");
-  const auto time = within(
-      row, time_, 1e-3, minutes_ ? kLongest / kSecondsPerMinute : kLongest, "a run time above 0");
-  const auto peak = within(row, peak_, 1.0, kMostMib, "MiB, 1 or more");
+  const auto submit = within(row, submit_, 0.0, kLongest, "seconds");
+  const auto time = within(row,
+                           time_,
+                           1e-3,
+                           minutes_ ? kLongest / kSecondsPerMinute : kLongest,
+                           minutes_ ? "a run time in minutes" : "a run time in seconds");
+  const auto peak = within(row, peak_, 1.0, kMostMib, "MiB");
   for (const auto* number : {&submit, &time, &peak}) {
     if (!*number) {
       return tl::unexpected(number->error());
@@ -77,7 +80,10 @@ Result<double> TraceReader::within(const dataset::CsvRow& row,
   auto value = table_.number(row, column, expected);
   if (value && !(*value >= least && *value <= most)) {
     return table_.reject(
-        row, column, fmt::format("{} is out of range; expected {}", *value, expected));
+        row,
+        column,
+        fmt::format(
+            "{} is not from {:.10g} to {:.10g}; expected {}", *value, least, most, expected));
   }
   return value;
 }
@@ -108,7 +114,7 @@ Result<void> TraceReader::read_optional(const dataset::CsvRow& row, TraceJob& jo
   for (const auto& [name, value] : {std::pair("smact", &job.sm_active),
                                     std::pair("smocc", &job.sm_occupancy),
                                     std::pair("drama", &job.dram_active)}) {
-    const auto read = maybe(row, name, 1.0, "a ratio of 0 to 1");
+    const auto read = maybe(row, name, 1.0, "a ratio");
     if (!read) {
       return tl::unexpected(read.error());
     }
